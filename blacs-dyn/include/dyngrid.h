@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* dyngrid: ScaLAPACK process grids that grow and shrink while the program runs, and their matrices follow.
+ *
+ * Every routine returns a status (dyngrid/status.h: 0 is success, errors are negative); those that may change the grid return an
+ * outcome (DYNGRID_SAME, DYNGRID_RESIZED, DYNGRID_LEAVE) or a status. A failed change leaves every process on the old grid with all
+ * its data. "Collective" means: all processes of the current grid call it, with the same arguments unless said otherwise. */
+#ifndef DYNGRID_H
+#define DYNGRID_H
+
+#include <mpi.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dyngrid/gridmap.h"
+#include "dyngrid/redist.h"
+#include "dyngrid/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Outcomes of a routine that may change the grid. */
+enum {
+  DYNGRID_SAME = 0,    /* nothing changed */
+  DYNGRID_RESIZED = 1, /* this process is on a new grid: context, descriptors, local arrays and shared state are the new ones */
+  DYNGRID_LEAVE = 2    /* this process is no longer part of the application: go to dyngrid_finalize */
+};
+
+typedef struct dyngrid_matrix dyngrid_matrix;
+
+/* What the last change of the grid took. Seconds are the largest over the processes of the new grid, bytes their sum. */
+typedef struct dyngrid_resize_report {
+  int from_nprow, from_npcol, to_nprow, to_npcol;
+  int spawned;        /* processes started */
+  int woken;          /* parked processes used again */
+  int released;       /* processes that left for good */
+  int parked;         /* processes put to sleep */
+  double spawn_s;     /* starting new processes */
+  double merge_s;     /* communicators and BLACS contexts */
+  double plan_s;      /* plans and schedules */
+  double exchange_s;  /* moving the matrices */
+  double total_s;     /* the whole call */
+  int64_t moved_bytes;    /* that changed their process */
+  int64_t kept_bytes;     /* that stayed where they were */
+} dyngrid_resize_report;
+
+/* ---- beginning and end ---- */
+
+/* Joins this process to the application. Collective over MPI_COMM_WORLD (of each mpirun or spawned world). Calls MPI_Init when that has not
+ * been done. The first grid is the one of DYNGRID_GRID ("2x3"), otherwise the most square one of all processes with nprow <= npcol; processes
+ * beyond it are parked at the first resize point. A spawned process joins its parents at its first resize point. */
+DYNGRID_API int dyngrid_init(void);
+/* As dyngrid_init, with the first grid given: nprow x npcol <= processes. Ignored by newcomers. */
+DYNGRID_API int dyngrid_init_grid(int nprow, int npcol);
+/* Ends the application's use of dyngrid, and MPI. Collective over the current grid; processes that left call it alone. Local arrays are freed. */
+DYNGRID_API int dyngrid_finalize(void);
+/* 1 from dyngrid_init to the first resize point of a process that was spawned, otherwise 0. Local. */
+DYNGRID_API int dyngrid_is_newcomer(void);
+
+/* ---- the current grid (local calls) ---- */
+
+/* BLACS context of the current grid, -1 outside it. New after every change; older contexts are closed. */
+DYNGRID_API int dyngrid_context(void);
+/* Shape of the current grid and my position in it, (-1, -1) outside. Any pointer may be null. */
+DYNGRID_API int dyngrid_grid(int* nprow, int* npcol, int* myrow, int* mycol);
+/* Communicator of the current grid, ranks row-major in the grid; MPI_COMM_NULL outside. Borrowed; valid until the next change. */
+DYNGRID_API MPI_Comm dyngrid_comm(void);
+DYNGRID_API MPI_Fint dyngrid_comm_f(void);
+
+/* ---- changing the grid ---- */
+
+/* The place where the grid may change. Collective. With no request pending it costs one all-reduce of 8 bytes. */
+DYNGRID_API int dyngrid_resize_point(void);
+/* Asks for a change at the next resize point. Local; of several requests the one of the lowest rank counts. */
+DYNGRID_API int dyngrid_request(int nprow, int npcol);
+/* Changes the grid now. Collective. placement: DYNGRID_GLOBAL, _LOCAL1, _LOCAL2, _OPTIMAL. */
+DYNGRID_API int dyngrid_resize(int nprow, int npcol, int placement);
+/* Goes back to the grid before the last growth: one level down the stack. DYNGRID_ERR_STATE on the first level. Collective. */
+DYNGRID_API int dyngrid_pop(void);
+/* Levels on the stack, 1 for the first grid. Local. */
+DYNGRID_API int dyngrid_depth(void);
+/* Placement used by requests; default DYNGRID_OPTIMAL or DYNGRID_PLACEMENT. Collective. */
+DYNGRID_API int dyngrid_set_placement(int placement);
+/* Report of the last change of the grid; all zero before the first. Local; the same on all processes of the grid. */
+DYNGRID_API int dyngrid_last_resize(dyngrid_resize_report* report);
+
+/* ---- matrices that follow ---- */
+
+/* An m x n matrix in mb x nb blocks on the current grid from process (0,0), type s d c z i, all elements zero. Collective. On a newcomer, before its
+ * first resize point, it declares the matrix, which gets its local array and content there. Names are at most 63 characters, each used once. */
+DYNGRID_API int dyngrid_matrix_create(const char* name, char type, int64_t m, int64_t n, int64_t mb, int64_t nb, dyngrid_matrix** matrix);
+/* Local array, column-major, leading dimension LLD_ of the descriptor; null on a process outside the grid. Changes with the grid. */
+DYNGRID_API void* dyngrid_matrix_local(const dyngrid_matrix* matrix);
+DYNGRID_API void* dyngrid_local(const dyngrid_matrix* matrix);
+/* ScaLAPACK descriptor, nine integers (ten are readable). The pointer stays the same while the matrix lives, the content follows the grid. */
+DYNGRID_API const int* dyngrid_matrix_desc(const dyngrid_matrix* matrix);
+DYNGRID_API const int* dyngrid_desc(const dyngrid_matrix* matrix);
+/* My rows and columns. Any pointer may be null. Local. */
+DYNGRID_API int dyngrid_matrix_shape(const dyngrid_matrix* matrix, int64_t* m_loc, int64_t* n_loc, int64_t* lld);
+/* The matrix of that name, null when there is none. Local. */
+DYNGRID_API dyngrid_matrix* dyngrid_matrix_find(const char* name);
+/* Ends the matrix and nulls the handle. Collective; null is fine. */
+DYNGRID_API int dyngrid_matrix_free(dyngrid_matrix** matrix);
+
+/* ---- state that every process has ---- */
+
+/* bytes at data are the same on all processes; newcomers get them at their first resize point. Collective. The memory stays the caller's and must
+ * live until dyngrid_finalize or dyngrid_unshare. */
+DYNGRID_API int dyngrid_share(const char* name, void* data, size_t bytes);
+DYNGRID_API int dyngrid_unshare(const char* name);
+
+/* ---- figures of merit (pure, local) ---- */
+
+/* Steps after which a resize of t_resize seconds has paid for itself: ceil(t_resize / (t_old - t_new)), steps of t_old and t_new seconds before and
+ * after; -1 for never. Chinnusamy 2004, section 5.3.1. */
+DYNGRID_API int64_t dyngrid_payoff_point(double t_resize, double t_old, double t_new);
+/* Steps of the new grid that the resize took: ceil(t_resize / t_new). Chinnusamy 2004, section 5.3.2. */
+DYNGRID_API int64_t dyngrid_resize_cost(double t_resize, double t_new);
+
+/* "0.1.0" */
+DYNGRID_API const char* dyngrid_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

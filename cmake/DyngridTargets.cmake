@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Flags that all our targets share. Third-party headers are SYSTEM, so that their warnings are not ours.
+add_library(dyngrid_flags INTERFACE)
+target_compile_features(dyngrid_flags INTERFACE cxx_std_17 c_std_99)
+target_compile_options(dyngrid_flags INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion>
+  $<$<COMPILE_LANGUAGE:C>:-Wall -Wextra>
+  $<$<COMPILE_LANGUAGE:Fortran>:-Wall>)
+if(DYNGRID_WERROR)
+  target_compile_options(dyngrid_flags INTERFACE $<$<COMPILE_LANGUAGE:C,CXX>:-Werror>)
+endif()
+# MPI's C binding only: the old C++ one is switched off.
+target_compile_definitions(dyngrid_flags INTERFACE OMPI_SKIP_MPICXX=1 MPICH_SKIP_MPICXX=1)
+if(DYNGRID_SANITIZE)
+  target_compile_options(dyngrid_flags INTERFACE -fsanitize=${DYNGRID_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(dyngrid_flags INTERFACE -fsanitize=${DYNGRID_SANITIZE})
+endif()
+
+# dyngrid_module(<name> SOURCES ... LINK ...): one of the three layers, a static library that goes whole into libdyngrid.so.
+# Its public headers are <folder>/include; <folder>/src is visible to its own tests only (target <name>_private).
+function(dyngrid_module name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  add_library(${name} STATIC ${arg_SOURCES})
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
+    C_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON Fortran_MODULE_DIRECTORY "${PROJECT_BINARY_DIR}/mod")
+  target_include_directories(${name} PUBLIC "${CMAKE_CURRENT_SOURCE_DIR}/include" PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}/src")
+  target_link_libraries(${name} PUBLIC dyngrid_flags ${arg_LINK})
+  add_library(${name}_private INTERFACE)
+  target_include_directories(${name}_private INTERFACE "${CMAKE_CURRENT_SOURCE_DIR}/src")
+  target_link_libraries(${name}_private INTERFACE ${name})
+endfunction()

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <mpi.h>
+
+#include "redist/rank_plan.hpp"
+
+namespace redist {
+
+/// One matrix on its way. `from` is this rank's share of the source (null when it has none), `to` its share of the target; they do not overlap.
+struct Transfer {
+  const RankPlan* plan = nullptr;
+  const void* from = nullptr;
+  std::int64_t lld_from = 1;
+  void* to = nullptr;
+  std::int64_t lld_to = 1;
+  char type = 'd'; ///< s d c z i
+};
+
+enum class Transport { automatic, mpi, shared };
+
+struct ExecuteOptions {
+  Transport transport = Transport::automatic; ///< automatic: shared memory between ranks found to be on one host, MPI between hosts
+  std::size_t extra_bytes = std::size_t{64} << 20; ///< cap on buffers per process
+};
+
+struct ExecuteReport {
+  double pack_s = 0, transfer_s = 0, wait_s = 0, copy_s = 0; ///< this rank
+  std::int64_t bytes_out = 0, bytes_in = 0, bytes_kept = 0;  ///< this rank
+  std::size_t peak_bytes = 0;                                 ///< buffers this rank had at most
+};
+
+/// Moves matrices over one communicator. Made once, used for any number of exchanges.
+class Executor {
+public:
+  /// Collective over comm, which is duplicated. Finds out which ranks share a host.
+  /// @throws Error{mpi_failure, out_of_memory}, agreed.
+  explicit Executor(MPI_Comm comm, ExecuteOptions options = {});
+  ~Executor();
+  Executor(Executor&&) noexcept;
+  Executor& operator=(Executor&&) noexcept;
+
+  /// Collective: all matrices in one round. Each element is moved once; nothing is sent when source and target rank agree.
+  ExecuteReport execute(const std::vector<Transfer>& transfers);
+  /// The same in two halves; between them neither side's memory may be touched.
+  void start(const std::vector<Transfer>& transfers);
+  ExecuteReport finish();
+  /// Collective. Frees the duplicate communicator and all shared memory.
+  void close();
+
+private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+} // namespace redist
