@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "exec/mpi_check.hpp"
+#include "exec/shared_host.hpp"
 #include "exec/stream.hpp"
 #include "exec/wire.hpp"
 #include "gridmap/status.hpp"
@@ -72,6 +73,9 @@ private:
 };
 
 /// Kept data are copied in slices, so that messages go on meanwhile.
+/// Panels of one rank in shared memory: enough to run for some 100 us between two switches of process, little enough to stay in cache.
+constexpr std::size_t shared_panels_bytes = std::size_t{1} << 20;
+
 constexpr std::int64_t keep_slice_bytes = std::int64_t{256} << 10;
 
 } // namespace
@@ -83,6 +87,7 @@ struct Executor::Impl {
   ExecuteOptions options;
   std::uint64_t round = 0;
   std::unique_ptr<detail::Wire> wire;
+  std::unique_ptr<detail::SharedHost> host; ///< null: everything goes over MPI
 
   // the exchange under way
   bool active = false;
@@ -90,14 +95,16 @@ struct Executor::Impl {
   std::vector<Stream> out, in;
   std::unordered_map<int, std::size_t> in_of_rank;
   std::vector<Keep> keeps;
-  std::unique_ptr<Turn> wire_turn;
+  std::unique_ptr<Turn> wire_turn, host_turn;
+  std::vector<std::size_t> host_in; ///< incoming streams through shared memory that are not through
   ExecuteReport report;
 
   /// One outcome for all ranks: the worst status wins and the lowest rank that has it is named.
   void agree(Status mine, const std::string& message, std::int64_t signature) const {
     const std::int64_t verdict = static_cast<std::int64_t>(mine) * (std::int64_t{1} << 32) + rank;
     std::int64_t all[3] = {verdict, signature, -signature};
-    check(MPI_Allreduce(MPI_IN_PLACE, all, 3, MPI_INT64_T, MPI_MIN, comm), "MPI_Allreduce");
+    if (host && host->everybody()) host->minimum(all);
+    else check(MPI_Allreduce(MPI_IN_PLACE, all, 3, MPI_INT64_T, MPI_MIN, comm), "MPI_Allreduce");
     const std::int64_t who = all[0] & 0xffffffff;
     const auto worst = static_cast<Status>(static_cast<int>((all[0] - who) / (std::int64_t{1} << 32)));
     if (worst != Status::success) {
@@ -114,7 +121,9 @@ struct Executor::Impl {
   bool progress();
   bool keep_slice();
   void drain();
+  bool wire_done() const;
   bool done() const;
+  bool host_progress();
   void clear() {
     active = false;
     out.clear();
@@ -122,6 +131,8 @@ struct Executor::Impl {
     in_of_rank.clear();
     keeps.clear();
     wire_turn.reset();
+    host_turn.reset();
+    host_in.clear();
   }
 };
 
@@ -185,6 +196,7 @@ void Executor::Impl::build(const std::vector<Transfer>& transfers) {
       view.esize = detail::element_size(x.type);
       view.is_source = is_source;
       view.transposed = is_source && plan.transposed;
+      if (!is_source) view.row_limits = x.row_limits;
       if (is_source && plan.conjugated) view.conj_size = x.type == 'c' ? 4 : x.type == 'z' ? 8 : 0;
       return view;
     };
@@ -195,6 +207,7 @@ void Executor::Impl::build(const std::vector<Transfer>& transfers) {
       if (found.second) {
         streams.emplace_back();
         streams.back().peer = message.peer;
+        streams.back().shared = host && host->reaches(message.peer);
       }
       Stream& stream = streams[found.first->second];
       stream.items.push_back({view_of(message, is_source), first, count, step, static_cast<int>(t)});
@@ -235,8 +248,17 @@ void Executor::Impl::begin(const std::vector<Transfer>& transfers) {
     validate(transfers);
     build(transfers);
     wire_turn = std::make_unique<Turn>(&out);
-    for (std::size_t s = 0; s < out.size(); ++s) wire_turn->add(s);
-    if (!out.empty() || !in.empty()) wire->reserve();
+    host_turn = std::make_unique<Turn>(&out);
+    bool remote = false;
+    for (std::size_t s = 0; s < out.size(); ++s) {
+      (out[s].shared ? *host_turn : *wire_turn).add(s);
+      remote |= !out[s].shared;
+    }
+    for (std::size_t s = 0; s < in.size(); ++s) {
+      if (in[s].shared) host_in.push_back(s);
+      remote |= !in[s].shared;
+    }
+    if (remote) wire->reserve();
   } catch (const Error& error) {
     mine = error.status();
     message = error.what();
@@ -253,7 +275,8 @@ void Executor::Impl::begin(const std::vector<Transfer>& transfers) {
     throw;
   }
   std::int64_t wire_in = 0;
-  for (const Stream& stream : in) wire_in += stream.bytes_left;
+  for (const Stream& stream : in)
+    if (!stream.shared) wire_in += stream.bytes_left;
   wire->begin(round++, wire_in);
   active = true;
 }
@@ -275,10 +298,43 @@ bool Executor::Impl::keep_slice() {
   return false;
 }
 
-bool Executor::Impl::done() const { return keeps.empty() && wire_turn->done() && wire->idle(); }
+bool Executor::Impl::wire_done() const { return wire_turn->done() && wire->idle(); }
+bool Executor::Impl::done() const { return keeps.empty() && host_in.empty() && host_turn->done() && wire_done(); }
+
+bool Executor::Impl::host_progress() {
+  bool moved = false;
+  for (std::size_t k = 0; k < host_in.size();) {
+    Stream& stream = in[host_in[k]];
+    std::size_t bytes = 0;
+    while (const char* panel = stream.bytes_left > 0 ? host->take(stream.peer, bytes) : nullptr) {
+      const double t = MPI_Wtime();
+      stream.unpack(stream.place, panel, bytes);
+      report.pack_s += MPI_Wtime() - t;
+      stream.skip(bytes);
+      host->release(stream.peer);
+      moved = true;
+    }
+    if (stream.bytes_left == 0) host_in.erase(host_in.begin() + static_cast<std::ptrdiff_t>(k));
+    else ++k;
+  }
+  while (!host_turn->done()) {
+    const int panel = host->free_panel();
+    if (panel < 0) break;
+    Stream& stream = host_turn->next();
+    const double t = MPI_Wtime();
+    const std::size_t bytes = stream.pack(host->panel(panel), host->panel_bytes());
+    report.pack_s += MPI_Wtime() - t;
+    host->post(stream.peer, panel, bytes);
+    host_turn->advance();
+    moved = true;
+  }
+  host->flush();
+  return moved;
+}
 
 bool Executor::Impl::progress() {
-  bool moved = wire->poll();
+  bool moved = host && host_progress();
+  moved |= wire->poll();
   moved |= wire->try_receive([this](int peer) -> Stream& { return in[in_of_rank.at(peer)]; });
   while (!wire_turn->done() && wire->try_send(wire_turn->next())) {
     wire_turn->advance();
@@ -288,15 +344,13 @@ bool Executor::Impl::progress() {
 }
 
 void Executor::Impl::drain() {
-  double idle_since = -1;
   while (!done()) {
-    if (progress()) {
-      if (idle_since >= 0) report.wait_s += MPI_Wtime() - idle_since;
-      idle_since = -1;
-    } else {
-      if (idle_since < 0) idle_since = MPI_Wtime();
-      sched_yield();
-    }
+    const std::uint32_t bell = host ? host->bell() : 0;
+    if (progress() || done()) continue;
+    const double t = MPI_Wtime();
+    if (host && wire_done()) host->sleep(bell, 1.0);
+    else sched_yield();
+    report.wait_s += MPI_Wtime() - t;
   }
 }
 
@@ -309,8 +363,20 @@ Executor::Executor(MPI_Comm comm, ExecuteOptions options) : impl_(std::make_uniq
   check(MPI_Comm_size(self.comm, &self.size), "MPI_Comm_size");
   std::int64_t extra = static_cast<std::int64_t>(std::min(options.extra_bytes, std::size_t{1} << 40));
   check(MPI_Allreduce(MPI_IN_PLACE, &extra, 1, MPI_INT64_T, MPI_MIN, self.comm), "MPI_Allreduce");
-  self.wire = std::make_unique<detail::Wire>(self.comm, static_cast<std::size_t>(extra));
+  std::size_t for_panels = 0;
+  if (options.transport != Transport::mpi) {
+    for_panels = std::min(static_cast<std::size_t>(extra) / 2, shared_panels_bytes);
+    self.host = std::make_unique<detail::SharedHost>(self.comm, for_panels, options.host_key);
+    if (options.transport == Transport::shared && !self.host->everybody()) {
+      self.host.reset();
+      MPI_Comm_free(&self.comm);
+      throw Error(Status::unsupported, "redist: executor: transport is shared, but some ranks share no memory, wanted Transport::automatic");
+    }
+  }
+  self.wire = std::make_unique<detail::Wire>(self.comm, static_cast<std::size_t>(extra) - for_panels);
 }
+
+int Executor::ranks_on_host() const { return impl_ && impl_->host ? impl_->host->reached() : 1; }
 
 Executor::~Executor() {
   if (!impl_ || impl_->comm == MPI_COMM_NULL) return;
@@ -355,9 +421,9 @@ ExecuteReport Executor::finish() {
     self.active = false;
     throw;
   }
-  self.report.pack_s = self.wire->pack_s + self.wire->unpack_s;
+  self.report.pack_s += self.wire->pack_s + self.wire->unpack_s;
   self.report.transfer_s = MPI_Wtime() - t0;
-  self.report.peak_bytes = self.wire->buffer_bytes();
+  self.report.peak_bytes = self.wire->buffer_bytes() + (self.host ? self.host->buffer_bytes() : 0);
   self.active = false;
   const ExecuteReport report = self.report;
   self.clear();
@@ -368,6 +434,7 @@ void Executor::close() {
   if (!impl_ || impl_->comm == MPI_COMM_NULL) return;
   if (impl_->active) finish();
   impl_->wire.reset();
+  impl_->host.reset();
   if (impl_->broken) {
     impl_->comm = MPI_COMM_NULL;
     return;

@@ -183,6 +183,32 @@ void pack_transposed(const PackedView& view, std::int64_t first, std::int64_t co
   }
 }
 
+void unpack_limited(const PackedView& view, std::int64_t first, std::int64_t count, const char* packed) {
+  if (count <= 0) return;
+  const std::int64_t height = view.rows->total;
+  Cursor col(*view.cols, first / height);
+  std::int64_t row = first % height;
+  while (count > 0) {
+    const std::int64_t j = col.to();
+    const std::int64_t begin = view.row_limits[2 * j], end = view.row_limits[2 * j + 1];
+    char* column = view.base + j * view.lld * view.esize;
+    std::int64_t left = std::min(count, height - row);
+    count -= left;
+    for (Cursor at(*view.rows, row); left > 0;) {
+      const std::int64_t now = std::min(left, at.left_in_piece());
+      const std::int64_t i = at.to();
+      const std::int64_t low = std::max(i, begin), high = std::min(i + now, end);
+      if (low < high)
+        std::memcpy(column + low * view.esize, packed + (low - i) * view.esize, static_cast<std::size_t>((high - low) * view.esize));
+      packed += now * view.esize;
+      left -= now;
+      at.advance(now);
+    }
+    row = 0;
+    col.advance(1);
+  }
+}
+
 template <class Real>
 void negate_odd(char* packed, std::int64_t count) {
   packed += sizeof(Real);
@@ -215,12 +241,13 @@ void PackedView::pack(std::int64_t first, std::int64_t count, char* packed) cons
 }
 
 void PackedView::unpack(std::int64_t first, std::int64_t count, const char* packed) const {
+  if (row_limits != nullptr) return unpack_limited(*this, first, count, packed);
   walk<false>(*this, first, count, const_cast<char*>(packed)); // only read
 }
 
 char* PackedView::contiguous(std::int64_t first, std::int64_t& count) const {
   count = 0;
-  if (transposed || conj_size != 0 || elements() == 0) return nullptr;
+  if (transposed || conj_size != 0 || row_limits != nullptr || elements() == 0) return nullptr;
   const std::int64_t height = rows->total;
   Cursor col(*cols, first / height);
   const std::int64_t row_first = first % height;
@@ -261,7 +288,7 @@ char* PackedView::contiguous(std::int64_t first, std::int64_t& count) const {
 void copy_direct(const PackedView& source, const PackedView& target, std::int64_t first, std::int64_t count) {
   if (count <= 0) return;
   const int esize = source.esize;
-  if (source.transposed || source.conj_size != 0) {
+  if (source.transposed || source.conj_size != 0 || target.row_limits != nullptr) {
     alignas(64) char buffer[16384];
     const std::int64_t at_once = static_cast<std::int64_t>(sizeof buffer) / esize;
     while (count > 0) {

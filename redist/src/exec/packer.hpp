@@ -19,6 +19,7 @@ struct PackedView {
   int esize = 8;             ///< bytes
   bool is_source = true;     ///< the runs' `from` indices, otherwise their `to`
   bool transposed = false;   ///< of the source only: packed column j is row j of the array
+  const std::int64_t* row_limits = nullptr; ///< of the target only: begin and end of the local rows that may be written, per local column
   int conj_size = 0;         ///< bytes of a real component whose odd ones change sign while packing, 0: none
 
   std::int64_t elements() const { return rows->total * cols->total; }
