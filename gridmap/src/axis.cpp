@@ -12,42 +12,76 @@
 namespace gridmap {
 namespace {
 
-[[noreturn]] void bad(const std::string& message) { throw Error(Status::bad_argument, "gridmap: axis: " + message); }
+[[noreturn]] void bad(const std::string& message) {
+  throw Error(Status::bad_argument, "gridmap: axis: " + message);
+}
 
-std::int64_t period_of(const Axis& axis) { return std::accumulate(axis.sizes.begin(), axis.sizes.end(), std::int64_t{0}); }
+std::int64_t period_of(const Axis& axis) {
+  return std::accumulate(axis.sizes.begin(), axis.sizes.end(), std::int64_t{0});
+}
 
-/// The blocks repeat with the period of the sizes, the owners with nprocs: both together after lcm(k, nprocs) blocks.
-/// Position p then owns blocks j = j_first, j_first + nprocs, ... of every such cycle.
+std::size_t at(std::int64_t j) {
+  return static_cast<std::size_t>(j);
+}
+
+/// The blocks repeat with the period of the sizes, the owners with nprocs: both together after lcm(k, nprocs)
+/// blocks. Of these a position owns only k / gcd(k, nprocs), every nprocs-th; stepping over its own blocks
+/// keeps everything here O(k).
 struct Cycle {
-  std::int64_t blocks;   ///< lcm(k, nprocs)
+  std::int64_t own;      ///< blocks of one position in a cycle
   std::int64_t elements; ///< of all positions together
 };
 
 Cycle cycle_of(const Axis& axis) {
   const auto k = static_cast<std::int64_t>(axis.sizes.size());
-  const std::int64_t repeats = std::lcm(k, static_cast<std::int64_t>(axis.nprocs)) / k;
-  return {repeats * k, repeats * period_of(axis)};
+  const std::int64_t common = std::gcd(k, static_cast<std::int64_t>(axis.nprocs));
+  return {k / common, axis.nprocs / common * period_of(axis)};
 }
 
-std::int64_t first_block_of(const Axis& axis, int p) { return (p - axis.src + axis.nprocs) % axis.nprocs; }
+std::int64_t first_block_of(const Axis& axis, int p) {
+  return (p - axis.src + axis.nprocs) % axis.nprocs;
+}
 
-/// Elements of position p among the first `n` elements of a cycle (n <= cycle.elements).
-std::int64_t count_before(const Axis& axis, const Cycle& cycle, int p, std::int64_t n) {
+/// Elements in the blocks j_mine, j_mine + nprocs, ... of which there are `count`.
+std::int64_t sum_of_own(const Axis& axis, std::int64_t j_mine, std::int64_t count) {
   const auto k = static_cast<std::int64_t>(axis.sizes.size());
-  std::int64_t start = 0;
-  std::int64_t mine = 0;
-  const std::int64_t j_mine = first_block_of(axis, p);
-  for (std::int64_t j = 0; j < cycle.blocks && start < n; ++j) {
-    const std::int64_t size = axis.sizes[static_cast<std::size_t>(j % k)];
-    if (j % axis.nprocs == j_mine) mine += std::min(size, n - start);
-    start += size;
+  const std::int64_t step = axis.nprocs % k;
+  std::int64_t j = j_mine % k;
+  std::int64_t sum = 0;
+  for (std::int64_t t = 0; t < count; ++t) {
+    sum += axis.sizes[at(j)];
+    j += step;
+    if (j >= k) j -= k;
   }
+  return sum;
+}
+
+/// Elements of position p among the first `n` of all.
+std::int64_t count_before(const Axis& axis, int p, std::int64_t n) {
+  const Cycle cycle = cycle_of(axis);
+  const auto k = static_cast<std::int64_t>(axis.sizes.size());
+  const std::int64_t period = period_of(axis);
+  const std::int64_t j_mine = first_block_of(axis, p);
+  const std::int64_t whole = n / cycle.elements;
+  std::int64_t mine = whole > 0 ? whole * sum_of_own(axis, j_mine, cycle.own) : 0;
+  const std::int64_t rest = n % cycle.elements;
+  // block j_end is the one that the first `rest` elements end in, `inside` elements of it are before the end
+  std::int64_t inside = rest % period;
+  std::int64_t j_end = rest / period * k;
+  for (std::size_t j = 0; inside >= axis.sizes[j]; ++j) {
+    inside -= axis.sizes[j];
+    ++j_end;
+  }
+  mine += sum_of_own(axis, j_mine, j_end > j_mine ? (j_end - j_mine + axis.nprocs - 1) / axis.nprocs : 0);
+  if (j_end % axis.nprocs == j_mine) mine += inside;
   return mine;
 }
 
 } // namespace
 
-Axis Axis::block_cyclic(std::int64_t n, std::int64_t nb, int nprocs, int src) { return {n, {nb}, src, nprocs}; }
+Axis Axis::block_cyclic(std::int64_t n, std::int64_t nb, int nprocs, int src) {
+  return {n, {nb}, src, nprocs};
+}
 
 Axis Axis::block(std::int64_t n, int nprocs, int src) {
   const std::int64_t nb = nprocs > 0 ? std::max<std::int64_t>(1, (n + nprocs - 1) / nprocs) : 1;
@@ -74,6 +108,8 @@ void Axis::validate() const {
     if (sizes[j] < 0) bad(fmt::format("block size {} is {}, wanted at least 0", j, sizes[j]));
     if (__builtin_add_overflow(sum, sizes[j], &sum)) bad("the block sizes add up to more than 2^63");
   }
+  if (std::int64_t whole = 0; __builtin_mul_overflow(sum, std::int64_t{nprocs}, &whole))
+    bad(fmt::format("the block sizes add up to {}, wanted fewer than 2^63 over {} positions", sum, nprocs));
   if (n > 0 && sum == 0) bad(fmt::format("all block sizes are 0, but n is {}", n));
 }
 
@@ -82,16 +118,15 @@ std::int64_t Axis::local_size(int p) const {
   if (is_uniform()) { // closed form of NUMROC
     const std::int64_t nb = sizes[0];
     const std::int64_t whole = n / nb;
-    const std::int64_t at = first_block_of(*this, p);
+    const std::int64_t j_mine = first_block_of(*this, p);
     std::int64_t mine = whole / nprocs * nb;
-    if (at < whole % nprocs) mine += nb;
-    else if (at == whole % nprocs) mine += n % nb;
+    if (j_mine < whole % nprocs)
+      mine += nb;
+    else if (j_mine == whole % nprocs)
+      mine += n % nb;
     return mine;
   }
-  const Cycle cycle = cycle_of(*this);
-  const std::int64_t whole = n / cycle.elements;
-  const std::int64_t per_cycle = whole > 0 ? count_before(*this, cycle, p, cycle.elements) : 0;
-  return whole * per_cycle + count_before(*this, cycle, p, n % cycle.elements);
+  return count_before(*this, p, n);
 }
 
 int Axis::owner(std::int64_t i_glo) const {
@@ -100,16 +135,13 @@ int Axis::owner(std::int64_t i_glo) const {
   const auto k = static_cast<std::int64_t>(sizes.size());
   std::int64_t rest = i_glo % period;
   std::int64_t j = 0;
-  while (rest >= sizes[static_cast<std::size_t>(j)]) rest -= sizes[static_cast<std::size_t>(j++)];
+  while (rest >= sizes[at(j)]) rest -= sizes[at(j++)];
   return static_cast<int>((i_glo / period * k + j + src) % nprocs);
 }
 
 std::int64_t Axis::to_local(std::int64_t i_glo) const {
   if (is_uniform()) return i_glo / (sizes[0] * nprocs) * sizes[0] + i_glo % sizes[0];
-  const Cycle cycle = cycle_of(*this);
-  const int p = owner(i_glo);
-  return i_glo / cycle.elements * count_before(*this, cycle, p, cycle.elements) +
-         count_before(*this, cycle, p, i_glo % cycle.elements);
+  return count_before(*this, owner(i_glo), i_glo);
 }
 
 std::int64_t Axis::to_global(std::int64_t i_loc, int p) const {
@@ -117,17 +149,17 @@ std::int64_t Axis::to_global(std::int64_t i_loc, int p) const {
   if (is_uniform()) return (i_loc / sizes[0] * nprocs + j_mine) * sizes[0] + i_loc % sizes[0];
   const Cycle cycle = cycle_of(*this);
   const auto k = static_cast<std::int64_t>(sizes.size());
-  const std::int64_t per_cycle = count_before(*this, cycle, p, cycle.elements);
-  std::int64_t start = i_loc / per_cycle * cycle.elements;
+  const std::int64_t per_cycle = sum_of_own(*this, j_mine, cycle.own);
+  if (per_cycle == 0) return n; // p owns nothing: there is no such element
   std::int64_t rest = i_loc % per_cycle;
-  for (std::int64_t j = 0;; ++j) {
-    const std::int64_t size = sizes[static_cast<std::size_t>(j % k)];
-    if (j % nprocs == j_mine) {
-      if (rest < size) return start + rest;
-      rest -= size;
-    }
-    start += size;
+  std::int64_t j = j_mine;
+  while (rest >= sizes[at(j % k)]) {
+    rest -= sizes[at(j % k)];
+    j += nprocs;
   }
+  const auto before =
+      std::accumulate(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(j % k), std::int64_t{0});
+  return i_loc / per_cycle * cycle.elements + j / k * period_of(*this) + before + rest;
 }
 
 bool Axis::operator==(const Axis& other) const {

@@ -8,13 +8,14 @@ namespace gridmap {
 
 /// How one axis (the rows or the columns) of a matrix lies on the nprocs positions of one axis of a grid.
 ///
-/// Blocks of sizes s_0 .. s_{k-1}, repeated with period k, cover 0 .. n-1; block j lies on position (src + j) mod nprocs.
-/// The last block may be cut short. Zero sizes are allowed, as long as one period covers something when n > 0.
+/// Blocks of sizes s_0 .. s_{k-1}, repeated with period k, cover 0 .. n-1; block j lies on position (src + j)
+/// mod nprocs. The last block may be cut short. Zero sizes are allowed, as long as one period covers
+/// something when n > 0.
 ///
 ///     n = 10, sizes {2,1}, nprocs 2, src 0:   0 0 1 0 0 1 0 0 1 0      (uniform block-cyclic is k = 1)
 ///
-/// Uniform block-cyclic is k = 1; 'block' is one size ceil(n/nprocs); a variable block per position is k = nprocs with
-/// sum n; Beaumont's heterogeneous block-cyclic is k = nprocs repeated.
+/// Uniform block-cyclic is k = 1; 'block' is one size ceil(n/nprocs); a variable block per position is k =
+/// nprocs with sum n; Beaumont's heterogeneous block-cyclic is k = nprocs repeated.
 struct Axis {
   std::int64_t n = 0;
   std::vector<std::int64_t> sizes{1};
@@ -22,8 +23,9 @@ struct Axis {
   int nprocs = 1;
 
   static Axis block_cyclic(std::int64_t n, std::int64_t nb, int nprocs, int src = 0);
-  static Axis block(std::int64_t n, int nprocs, int src = 0);                           ///< nb = max(1, ceil(n / nprocs))
-  static Axis variable(std::vector<std::int64_t> rows_per_proc, int src = 0);           ///< one block each, n is their sum
+  static Axis block(std::int64_t n, int nprocs, int src = 0); ///< nb = max(1, ceil(n / nprocs))
+  static Axis variable(std::vector<std::int64_t> rows_per_proc,
+                       int src = 0); ///< one block each, n is their sum
   static Axis heterogeneous(std::int64_t n, std::vector<std::int64_t> sizes, int nprocs, int src = 0);
 
   /// @throws Error{bad_argument} that says which member is wrong, got and wanted.
@@ -31,11 +33,11 @@ struct Axis {
 
   /// Elements on position p; NUMROC of this distribution. O(k).
   std::int64_t local_size(int p) const;
-  /// Position that owns global index i (0-based); INDXG2P. O(log k).
+  /// Position that owns global index i (0-based, below n); INDXG2P. O(k).
   int owner(std::int64_t i_glo) const;
-  /// Local index of global index i on its owner; INDXG2L.
+  /// Local index of global index i on its owner; INDXG2L. O(k).
   std::int64_t to_local(std::int64_t i_glo) const;
-  /// Global index of local index i on position p; INDXL2G.
+  /// Global index of local index i (below local_size(p)) on position p; INDXL2G. O(k).
   std::int64_t to_global(std::int64_t i_loc, int p) const;
 
   bool is_uniform() const { return sizes.size() == 1; }

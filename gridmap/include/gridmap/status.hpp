@@ -48,8 +48,7 @@ void set_last_message(const std::string& message) noexcept;
 /// The body of a C function: runs `call`, turns whatever it throws into a status and keeps the text.
 /// Returns what `call` returns when it returns int, otherwise DYNGRID_SUCCESS.
 int guard_failed() noexcept;
-template <class Call>
-int guard(Call&& call) noexcept {
+template <class Call> int guard(Call&& call) noexcept {
   try {
     if constexpr (std::is_same_v<decltype(call()), int>) {
       return call();

@@ -17,16 +17,23 @@ struct Run {
   std::int64_t to_step = 0;
 };
 
-/// What goes from one position of an axis to one position of another, in ascending global order. Runs do not overlap,
-/// `total` is the sum of len*count.
+/// What goes from one position of an axis to one position of another. Pieces do not overlap, neither in the source nor in the
+/// target; within a run they ascend on both sides. Successive runs may interleave (a long periodic pattern of several pieces
+/// keeps one strided run per piece). `total` is the sum of len*count.
 struct RunList {
   std::vector<Run> runs;
   std::int64_t total = 0;
 };
 
 /// Everything one process sends to, receives from, or keeps for one other process: rows x cols, a full product.
-/// On the wire it is the packed rows.total x cols.total matrix, column-major in the order of the runs (of the *target* when
-/// the plan transposes). Both ends hold the same two lists, the sender reads `from`, the receiver `to`.
+///
+/// `rows` runs along the rows of the *target*, `cols` along its columns. Both ends hold the same two lists; offsets count from
+/// the start of the local arrays. Element (r, c) of the message, r-th index of rows and c-th of cols in the order of the runs,
+/// is on the receiver local row rows.to[r], column cols.to[c]. On the sender it is
+///     RankPlan::transposed false:  local row rows.from[r], column cols.from[c]
+///     RankPlan::transposed true:   local row cols.from[c], column rows.from[r]   (rows.from counts source *columns*)
+/// On the wire it is the packed rows.total x cols.total matrix, column-major: element (r, c) at r + c * rows.total, always the
+/// target's order, so that the receiver unpacks contiguously whatever the operation.
 struct Message {
   int peer = -1;            ///< rank in the plan's communicator
   const RunList* rows = nullptr;

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gridmap/axis.hpp"
+
+#include <gtest/gtest.h>
+
+#include "gridmap/status.hpp"
+#include "naive.hpp"
+
+namespace {
+using gridmap::Axis;
+
+void expect_like_definition(const Axis& axis) {
+  SCOPED_TRACE(axis.describe());
+  const std::vector<int> owners = naive::owners(axis);
+  std::vector<std::int64_t> local(static_cast<std::size_t>(axis.nprocs), 0);
+  for (std::int64_t i = 0; i < axis.n; ++i) {
+    const int p = owners[static_cast<std::size_t>(i)];
+    ASSERT_EQ(axis.owner(i), p) << "element " << i;
+    const std::int64_t i_loc = local[static_cast<std::size_t>(p)]++;
+    ASSERT_EQ(axis.to_local(i), i_loc) << "element " << i;
+    ASSERT_EQ(axis.to_global(i_loc, p), i) << "element " << i;
+  }
+  for (int p = 0; p < axis.nprocs; ++p)
+    ASSERT_EQ(axis.local_size(p), local[static_cast<std::size_t>(p)]) << "position " << p;
+}
+
+TEST(Axis, ExampleOfTheDeclaration) {
+  const Axis axis = Axis::heterogeneous(10, {2, 1}, 2);
+  const std::vector<int> wanted{0, 0, 1, 0, 0, 1, 0, 0, 1, 0};
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(axis.owner(i), wanted[static_cast<std::size_t>(i)]);
+  EXPECT_EQ(axis.local_size(0), 7);
+  EXPECT_EQ(axis.local_size(1), 3);
+}
+
+TEST(Axis, AgreesWithTheDefinitionElementByElement) {
+  std::mt19937 gen(1);
+  for (int round = 0; round < 4000; ++round) {
+    const int nprocs = std::uniform_int_distribution<int>(1, 9)(gen);
+    expect_like_definition(naive::random_axis(gen, std::uniform_int_distribution<int>(0, 70)(gen), nprocs));
+  }
+}
+
+TEST(Axis, PositionsThatOwnNothing) {
+  expect_like_definition(Axis::heterogeneous(13, {0, 3, 0, 2}, 2));
+  expect_like_definition(Axis::heterogeneous(13, {0, 3, 0, 2}, 4, 3));
+  expect_like_definition(Axis::block(3, 7));
+  expect_like_definition(Axis::variable({0, 5, 0, 1, 0}));
+  EXPECT_EQ(Axis::block(0, 3).local_size(1), 0);
+}
+
+// k and nprocs with a large common multiple: the cost is O(k), so a hundred thousand queries take no time.
+TEST(Axis, LongPeriodsAndLargeIndices) {
+  std::vector<std::int64_t> sizes;
+  for (int j = 0; j < 97; ++j) sizes.push_back(j % 5);
+  const Axis axis = Axis::heterogeneous(5'000'000'000'000, sizes, 10007, 3);
+  std::int64_t sum = 0;
+  for (int p = 0; p < axis.nprocs; ++p) sum += axis.local_size(p);
+  EXPECT_EQ(sum, axis.n);
+  for (std::int64_t i = 4'999'999'000'000; i < axis.n; i += 9973) {
+    const int p = axis.owner(i);
+    const std::int64_t i_loc = axis.to_local(i);
+    ASSERT_EQ(axis.to_global(i_loc, p), i);
+    ASSERT_LT(i_loc, axis.local_size(p));
+  }
+}
+
+TEST(Axis, SaysWhatIsWrong) {
+  const auto message = [](const Axis& axis) -> std::string {
+    try {
+      axis.validate();
+    } catch (const gridmap::Error& error) {
+      EXPECT_EQ(error.status(), gridmap::Status::bad_argument);
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_EQ(message(Axis{-1, {1}, 0, 1}), "gridmap: axis: n is -1, wanted at least 0");
+  EXPECT_EQ(message(Axis{4, {1}, 0, 0}), "gridmap: axis: nprocs is 0, wanted at least 1");
+  EXPECT_EQ(message(Axis{4, {1}, 2, 2}), "gridmap: axis: src is 2, wanted 0 .. 1");
+  EXPECT_EQ(message(Axis{4, {}, 0, 2}), "gridmap: axis: no block sizes, wanted at least one");
+  EXPECT_EQ(message(Axis{4, {2, -3}, 0, 2}), "gridmap: axis: block size 1 is -3, wanted at least 0");
+  EXPECT_EQ(message(Axis{4, {0, 0}, 0, 2}), "gridmap: axis: all block sizes are 0, but n is 4");
+  EXPECT_NE(message(Axis{4, {std::int64_t{1} << 62, std::int64_t{1} << 62}, 0, 2}), "no error");
+  EXPECT_NE(message(Axis{4, {std::int64_t{1} << 62}, 0, 2}), "no error");
+  EXPECT_EQ(message(Axis{0, {0}, 0, 1}), "no error");
+}
+} // namespace

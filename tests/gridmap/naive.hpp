@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The definition of an axis written out element by element, independent of the code under test.
+#pragma once
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "gridmap/axis.hpp"
+
+namespace naive {
+
+/// Owner of each element.
+inline std::vector<int> owners(const gridmap::Axis& axis) {
+  std::vector<int> result;
+  std::size_t j = 0;
+  int owner = axis.src;
+  while (static_cast<std::int64_t>(result.size()) < axis.n) {
+    for (std::int64_t i = 0; i < axis.sizes[j] && static_cast<std::int64_t>(result.size()) < axis.n; ++i)
+      result.push_back(owner);
+    j = (j + 1) % axis.sizes.size();
+    owner = (owner + 1) % axis.nprocs;
+  }
+  return result;
+}
+
+inline gridmap::Axis random_axis(std::mt19937& gen, std::int64_t n, int nprocs) {
+  const auto pick = [&](int lo, int hi) { return std::uniform_int_distribution<int>(lo, hi)(gen); };
+  const int src = pick(0, nprocs - 1);
+  switch (pick(0, 3)) {
+  case 0:
+    return gridmap::Axis::block_cyclic(n, pick(1, 5), nprocs, src);
+  case 1:
+    return gridmap::Axis::block(n, nprocs, src);
+  default: {
+    std::vector<std::int64_t> sizes(static_cast<std::size_t>(pick(1, 9)));
+    for (auto& size : sizes) size = pick(0, 4);
+    sizes[static_cast<std::size_t>(pick(0, static_cast<int>(sizes.size()) - 1))] = pick(1, 4);
+    return gridmap::Axis::heterogeneous(n, sizes, nprocs, src);
+  }
+  }
+}
+
+} // namespace naive
