@@ -217,8 +217,10 @@ void Processes::spawn_units(const Change& change, const SpawnOptions& options, s
       int length = 0;
       MPI_Error_string(code, text, &length);
       throw Error(Status::spawn_failure,
-                  fmt::format("blacs-dyn: MPI_Comm_spawn of {} process(es) of {}{} failed: {}; are there slots enough (mpirun --oversubscribe, or a larger "
-                              "-H/hostfile)?", count, options.program, unit.host.empty() ? "" : " on " + unit.host, text));
+                  fmt::format("blacs-dyn: MPI_Comm_spawn of {} process(es) of {}{} failed: {}; {}", count, options.shown,
+                              unit.host.empty() ? "" : " on " + unit.host, text,
+                              unit.host.empty() ? "are there slots enough? mpirun --oversubscribe, or a larger -H or hostfile, makes room"
+                                                : "is that host in mpirun's allocation (-H, hostfile), with slots enough?"));
     }
     spawned.push_back({unit, Comm::adopt(bridge)});
   }
