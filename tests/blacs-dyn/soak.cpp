@@ -44,6 +44,7 @@ int main(int argc, char** argv) {
   const int cycles = argc > 1 ? std::atoi(argv[1]) : 300;
   const unsigned seed = argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 1;
   expect(dyngrid_init_grid(2, 2) == DYNGRID_SUCCESS, "dyngrid_init_grid");
+  const bool was_newcomer = dyngrid_is_newcomer() != 0;
   dyngrid_matrix* a = nullptr;
   expect(!dyngrid_matrix_create("a", 'd', 200, 120, 8, 8, &a), "create");
   int cycle = 0;
@@ -57,7 +58,9 @@ int main(int argc, char** argv) {
     expect(follow::wrong(a, 'd', 1) == 0, "elements in cycle " + std::to_string(cycle));
     int nprow = 0, npcol = 0, myrow = 0, mycol = 0;
     dyngrid_grid(&nprow, &npcol, &myrow, &mycol);
-    is_root = myrow == 0 && mycol == 0;
+    int world_rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+    is_root = !was_newcomer && world_rank == 0; // of all processes the only one that is never put to sleep
     if (is_root) {
       dyngrid_resize_report report;
       dyngrid_last_resize(&report);
