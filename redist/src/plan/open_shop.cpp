@@ -58,12 +58,12 @@ public:
 
   bool run(std::int64_t bound, std::int64_t budget, Matchings& result) {
     std::int64_t remaining = bound;
+    std::int64_t threshold = left_.empty() ? 0 : *std::max_element(left_.begin(), left_.end());
     while (remaining > 0) {
-      std::int64_t threshold = 0;
-      for (const std::int64_t weight : left_) threshold = std::max(threshold, weight);
+      // Where the last step ended is a good place to begin. At 1 the nodes to be covered are the critical
+      // ones: always possible.
       threshold = std::min(threshold, remaining);
-      work_ += static_cast<std::int64_t>(left_.size());
-      while (!cover(threshold, remaining)) threshold = (threshold + 1) / 2;
+      while (!cover(threshold, remaining)) threshold -= (threshold + 7) / 8;
       std::int64_t length = remaining;
       for (std::size_t s = 0; s < sources_.mate.size(); ++s)
         length = std::min(length, sources_.mate[s] >= 0 ? left_[at(sources_.mate_edge[s])]
@@ -77,6 +77,7 @@ public:
           targets_.load[at(sources_.mate[s])] -= length;
         }
       remaining -= length;
+      threshold = std::max(threshold, length);
       result.length.push_back(length);
       result.target_of.insert(result.target_of.end(), sources_.mate.begin(), sources_.mate.end());
       result.source_of.insert(result.source_of.end(), targets_.mate.begin(), targets_.mate.end());
