@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <mpi.h>
@@ -54,6 +55,8 @@ public:
   ExecuteReport finish();
   /// Collective. Frees the duplicate communicator and all shared memory.
   void close();
+  /// Collective: the smallest and the largest of the ranks' numbers, through shared memory when all share it. Not between start() and finish().
+  std::pair<std::int64_t, std::int64_t> range(std::int64_t mine);
   /// Ranks that share memory with this one, itself included.
   int ranks_on_host() const;
 

@@ -99,12 +99,16 @@ struct Executor::Impl {
   std::vector<std::size_t> host_in; ///< incoming streams through shared memory that are not through
   ExecuteReport report;
 
+  void minimum_of(std::int64_t (&numbers)[3]) const {
+    if (host && host->everybody()) host->minimum(numbers);
+    else check(MPI_Allreduce(MPI_IN_PLACE, numbers, 3, MPI_INT64_T, MPI_MIN, comm), "MPI_Allreduce");
+  }
+
   /// One outcome for all ranks: the worst status wins and the lowest rank that has it is named.
   void agree(Status mine, const std::string& message, std::int64_t signature) const {
     const std::int64_t verdict = static_cast<std::int64_t>(mine) * (std::int64_t{1} << 32) + rank;
     std::int64_t all[3] = {verdict, signature, -signature};
-    if (host && host->everybody()) host->minimum(all);
-    else check(MPI_Allreduce(MPI_IN_PLACE, all, 3, MPI_INT64_T, MPI_MIN, comm), "MPI_Allreduce");
+    minimum_of(all);
     const std::int64_t who = all[0] & 0xffffffff;
     const auto worst = static_cast<Status>(static_cast<int>((all[0] - who) / (std::int64_t{1} << 32)));
     if (worst != Status::success) {
@@ -374,6 +378,13 @@ Executor::Executor(MPI_Comm comm, ExecuteOptions options) : impl_(std::make_uniq
     }
   }
   self.wire = std::make_unique<detail::Wire>(self.comm, static_cast<std::size_t>(extra) - for_panels);
+}
+
+std::pair<std::int64_t, std::int64_t> Executor::range(std::int64_t mine) {
+  if (!impl_ || impl_->comm == MPI_COMM_NULL) throw Error(Status::bad_state, "redist: executor: is closed, wanted an open one");
+  std::int64_t numbers[3] = {mine, -mine, 0};
+  impl_->minimum_of(numbers);
+  return {numbers[0], -numbers[1]};
 }
 
 int Executor::ranks_on_host() const { return impl_ && impl_->host ? impl_->host->reached() : 1; }

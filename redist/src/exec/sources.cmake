@@ -4,4 +4,6 @@ set(redist_exec_sources
   src/exec/packer.cpp
   src/exec/shared_host.cpp
   src/exec/stream.cpp
-  src/exec/wire.cpp)
+  src/exec/wire.cpp
+  src/gemr2d/gemr2d.cpp
+  src/gemr2d/symbols.cpp)
