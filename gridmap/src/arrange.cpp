@@ -115,7 +115,7 @@ Powers powers_at(const std::vector<double>& descending, const std::vector<int>& 
 }
 
 Arrangement svd_arrangement_from(const std::vector<double>& descending, std::vector<int> start, int p, int q,
-                                 const std::vector<char>& movable) {
+                                 const std::vector<char>& movable, bool last) {
   Arrangement best;
   std::set<std::vector<int>> seen;
   std::vector<int> rank = std::move(start);
@@ -125,7 +125,8 @@ Arrangement svd_arrangement_from(const std::vector<double>& descending, std::vec
     ++iterations;
     Shares shares = svd_shares(powers_at(descending, rank, p, q));
     std::vector<int> next = rearranged(rank, shares, p, q, movable);
-    if (shares.value > best.shares.value) {
+    const bool converged = next == rank;
+    if (shares.value > best.shares.value || (last && converged)) {
       best.rank = rank;
       best.shares = std::move(shares);
     }
@@ -135,10 +136,10 @@ Arrangement svd_arrangement_from(const std::vector<double>& descending, std::vec
   return best;
 }
 
-Arrangement svd_arrangement(const std::vector<double>& descending, int p, int q) {
+Arrangement svd_arrangement(const std::vector<double>& descending, int p, int q, bool last) {
   std::vector<int> start(descending.size());
   std::iota(start.begin(), start.end(), 0);
-  return svd_arrangement_from(descending, std::move(start), p, q, {});
+  return svd_arrangement_from(descending, std::move(start), p, q, {}, last);
 }
 
 void climb(const std::vector<double>& descending, int p, int q, Arrangement& arrangement) {

@@ -36,9 +36,10 @@ private:
 Powers powers_at(const std::vector<double>& descending, const std::vector<int>& rank, int p, int q);
 
 /// The published heuristic from the row-major start. `movable`: positions whose powers may change place (empty: all).
-Arrangement svd_arrangement(const std::vector<double>& descending, int p, int q);
+/// `last`: where it converges the last arrangement, as the published tables have it, not the best one seen.
+Arrangement svd_arrangement(const std::vector<double>& descending, int p, int q, bool last = false);
 Arrangement svd_arrangement_from(const std::vector<double>& descending, std::vector<int> start, int p, int q,
-                                 const std::vector<char>& movable);
+                                 const std::vector<char>& movable, bool last = false);
 
 /// From given shares: powers sorted into the places by r_i*c_j, shares improved, in turn. Never worse than the shares given.
 void climb(const std::vector<double>& descending, int p, int q, Arrangement& arrangement);

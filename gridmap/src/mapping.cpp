@@ -10,6 +10,7 @@
 
 #include "arrange.hpp"
 #include "gridmap/status.hpp"
+#include "mapping_impl.hpp"
 
 namespace gridmap {
 namespace {
@@ -98,25 +99,6 @@ void improve_integers(Mapping& map, std::int64_t m, std::int64_t n) {
   }
 }
 
-void finish(const MappingRequest& request, detail::Shares shares, Mapping& map) {
-  map.nprow = request.nprow;
-  map.npcol = request.npcol;
-  for (const int k : map.order) map.powers.push_back(request.powers[at(k)]);
-  map.r = std::move(shares.r);
-  map.c = std::move(shares.c);
-  const double elements = static_cast<double>(request.m) * static_cast<double>(request.n);
-  const double r_sum = std::accumulate(map.r.begin(), map.r.end(), 0.0), c_sum = std::accumulate(map.c.begin(), map.c.end(), 0.0);
-  // natural shares may ask more of a processor than it has
-  double slowest = 1;
-  for (int i = 0; i < map.nprow; ++i)
-    for (int j = 0; j < map.npcol; ++j) slowest = std::max(slowest, map.utilization(i, j));
-  map.t_continuous = elements / (r_sum * c_sum) * (request.method == MapMethod::natural ? slowest : 1);
-  map.rows = detail::largest_remainder(request.m, map.r);
-  map.cols = detail::largest_remainder(request.n, map.c);
-  if (request.method == MapMethod::best) improve_integers(map, request.m, request.n);
-  map.t_theory = largest_time(map);
-}
-
 detail::Shares natural_shares(const detail::Powers& powers) {
   detail::Shares shares;
   shares.r.assign(at(powers.p), 0);
@@ -134,6 +116,27 @@ detail::Shares natural_shares(const detail::Powers& powers) {
 }
 
 } // namespace
+
+namespace detail {
+void finish_mapping(const MappingRequest& request, Shares shares, Mapping& map) {
+  map.nprow = request.nprow;
+  map.npcol = request.npcol;
+  for (const int k : map.order) map.powers.push_back(request.powers[at(k)]);
+  map.r = std::move(shares.r);
+  map.c = std::move(shares.c);
+  const double elements = static_cast<double>(request.m) * static_cast<double>(request.n);
+  const double r_sum = std::accumulate(map.r.begin(), map.r.end(), 0.0), c_sum = std::accumulate(map.c.begin(), map.c.end(), 0.0);
+  // natural shares may ask more of a processor than it has
+  double slowest = 1;
+  for (int i = 0; i < map.nprow; ++i)
+    for (int j = 0; j < map.npcol; ++j) slowest = std::max(slowest, map.utilization(i, j));
+  map.t_continuous = elements / (r_sum * c_sum) * (request.method == MapMethod::natural ? slowest : 1);
+  map.rows = largest_remainder(request.m, map.r);
+  map.cols = largest_remainder(request.n, map.c);
+  if (request.method == MapMethod::best) improve_integers(map, request.m, request.n);
+  map.t_theory = largest_time(map);
+}
+} // namespace detail
 
 double Mapping::mean_utilization() const {
   return std::accumulate(r.begin(), r.end(), 0.0) * std::accumulate(c.begin(), c.end(), 0.0) /
@@ -162,7 +165,7 @@ Mapping map_processors(const MappingRequest& request) {
   for (const int rank : arrangement.rank) map.order.push_back(by_power[at(rank)]);
   map.iterations = arrangement.iterations;
   map.proved = arrangement.proved;
-  finish(request, std::move(arrangement.shares), map);
+  detail::finish_mapping(request, std::move(arrangement.shares), map);
   return map;
 }
 
@@ -187,7 +190,7 @@ Mapping map_in_place(const MappingRequest& request) {
       }
     }
   }
-  finish(request, std::move(shares), map);
+  detail::finish_mapping(request, std::move(shares), map);
   return map;
 }
 
