@@ -32,6 +32,16 @@ std::vector<int> rearranged(const std::vector<int>& rank, const Shares& shares, 
   return result;
 }
 
+/// Largest time of a processor with whole rows and columns.
+double whole_time(const Powers& powers, const Shares& shares, std::int64_t m, std::int64_t n) {
+  const std::vector<std::int64_t> rows = largest_remainder(m, shares.r), cols = largest_remainder(n, shares.c);
+  double time = 0;
+  for (int i = 0; i < powers.p; ++i)
+    for (int j = 0; j < powers.q; ++j)
+      time = std::max(time, static_cast<double>(rows[at(i)]) * static_cast<double>(cols[at(j)]) / powers(i, j));
+  return time;
+}
+
 Arrangement transposed(const Arrangement& a, int p, int q) { // a is p x q
   Arrangement t = a;
   std::swap(t.shares.r, t.shares.c);
@@ -115,18 +125,21 @@ Powers powers_at(const std::vector<double>& descending, const std::vector<int>& 
 }
 
 Arrangement svd_arrangement_from(const std::vector<double>& descending, std::vector<int> start, int p, int q,
-                                 const std::vector<char>& movable, bool last) {
+                                 const std::vector<char>& movable, std::int64_t m, std::int64_t n) {
   Arrangement best;
+  double best_score = -1;
   std::set<std::vector<int>> seen;
   std::vector<int> rank = std::move(start);
   int iterations = 0;
   // the text claims convergence for all inputs; there are cycles, and the last arrangement is often not the best one
   while (iterations < 200 && seen.insert(rank).second) {
     ++iterations;
-    Shares shares = svd_shares(powers_at(descending, rank, p, q));
+    const Powers powers = powers_at(descending, rank, p, q);
+    Shares shares = svd_shares(powers);
     std::vector<int> next = rearranged(rank, shares, p, q, movable);
-    const bool converged = next == rank;
-    if (shares.value > best.shares.value || (last && converged)) {
+    const double score = m > 0 && n > 0 ? 1 / whole_time(powers, shares, m, n) : shares.value;
+    if (score > best_score) {
+      best_score = score;
       best.rank = rank;
       best.shares = std::move(shares);
     }
@@ -136,10 +149,10 @@ Arrangement svd_arrangement_from(const std::vector<double>& descending, std::vec
   return best;
 }
 
-Arrangement svd_arrangement(const std::vector<double>& descending, int p, int q, bool last) {
+Arrangement svd_arrangement(const std::vector<double>& descending, int p, int q, std::int64_t m, std::int64_t n) {
   std::vector<int> start(descending.size());
   std::iota(start.begin(), start.end(), 0);
-  return svd_arrangement_from(descending, std::move(start), p, q, {}, last);
+  return svd_arrangement_from(descending, std::move(start), p, q, {}, m, n);
 }
 
 void climb(const std::vector<double>& descending, int p, int q, Arrangement& arrangement) {

@@ -102,7 +102,7 @@ private:
     const std::vector<double> list = descending(set);
     const int p = smaller_side(static_cast<int>(set.size()));
     const int q = static_cast<int>(set.size()) / p;
-    return to_plan(detail::svd_arrangement(list, p, q, true), set, p, q);
+    return to_plan(detail::svd_arrangement(list, p, q, request_.m, request_.n), set, p, q);
   }
 
   /// Largest free power at most `limit`, neither chosen nor banned; -1 for none.
@@ -241,7 +241,7 @@ private:
       start.push_back(rank_of[at(k)]);
       movable.push_back(mix || k >= old_);
     }
-    Plan refined = to_plan(detail::svd_arrangement_from(list, start, plan.p, plan.q, movable, true), set, plan.p, plan.q);
+    Plan refined = to_plan(detail::svd_arrangement_from(list, start, plan.p, plan.q, movable, request_.m, request_.n), set, plan.p, plan.q);
     refined.by = plan.by;
     return refined;
   }
