@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2034
 # SPDX-License-Identifier: BSD-3-Clause
 # Shell functions that the scripts share. Sourced, never run.
 
