@@ -139,7 +139,7 @@ int main(int argc, char** argv) {
       pdgetf2_(&below, &jb, local, &k, &k, desc, my_pivots.data(), &failed_at);
       if (info == 0 && failed_at > 0) info = k - 1 + failed_at;
       gather_pivots(a, my_pivots, k - 1, last, pivots);
-      my_pivots = pivots_of_my_rows(a, pivots);
+      // pdlaswp wants the panel's pivots on all grid rows, after the rows before the panel, which is how pdgetf2 left them
       const int left = k - 1;
       if (left > 0) pdlaswp_("Forward", "Rows", &left, local, &i1, &i1, desc, &k, &last, my_pivots.data());
       if (right > 0) {
