@@ -104,12 +104,18 @@ void check_program(const std::string& path) {
   const std::string loader = loader_of(path);
   if (loader.empty()) return; // static, a script, another architecture: nothing more that can be looked at
   std::istringstream lines(output_of(loader, "--list", path));
+  bool has_mpi = false;
   for (std::string line; std::getline(lines, line);) {
+    has_mpi = has_mpi || line.find("libmpi") != std::string::npos;
     if (line.find("not found") == std::string::npos && line.find("error while loading") == std::string::npos) continue;
     const std::size_t first = line.find_first_not_of(" \t");
     throw Error(Status::spawn_failure, fmt::format("blacs-dyn: program to spawn {} does not link: {}; set LD_LIBRARY_PATH or its rpath", path,
                                                    line.substr(first == std::string::npos ? 0 : first)));
   }
+  // our own program has MPI, if only by dlopen (Python); another one that never calls MPI_Init would end the application
+  if (!has_mpi && path != own_program())
+    throw Error(Status::spawn_failure, fmt::format("blacs-dyn: program to spawn {} is not linked with MPI; a process that does not call MPI_Init would end "
+                                                   "the whole application", path));
 }
 
 } // namespace blacs_dyn

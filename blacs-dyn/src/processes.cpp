@@ -33,11 +33,11 @@ std::size_t position(const std::vector<int>& ids, int id) {
 }
 bool has(const std::vector<int>& ids, int id) { return position(ids, id) < ids.size(); }
 
-/// One intracommunicator of two, over an intercommunicator between rank 0 of `part` and rank `remote` of `peer`. Collective over both parts;
-/// peer counts on rank 0 of part only. The lower part comes first. `part` is freed.
-Comm merge_with(Comm part, MPI_Comm peer, int remote, bool is_upper) {
+/// One intracommunicator of two, over an intercommunicator between rank `leader` of `part` and rank `remote` of `peer`. Collective over both
+/// parts; peer counts on the leader only. The lower part comes first. `part` is freed.
+Comm merge_with(Comm part, MPI_Comm peer, int remote, bool is_upper, int leader = 0) {
   MPI_Comm bridge = MPI_COMM_NULL, merged = MPI_COMM_NULL;
-  check_mpi(MPI_Intercomm_create(part.get(), 0, peer, remote, tag_join, &bridge), "MPI_Intercomm_create");
+  check_mpi(MPI_Intercomm_create(part.get(), leader, peer, remote, tag_join, &bridge), "MPI_Intercomm_create");
   Comm bridge_owner = Comm::adopt(bridge);
   check_mpi(MPI_Intercomm_merge(bridge, is_upper ? 1 : 0, &merged), "MPI_Intercomm_merge");
   bridge_owner.close();
@@ -185,7 +185,8 @@ Comm Processes::wake_unit0(const Roster& before, const Change& change, MPI_Comm 
     write_change(packet, change);
     for (const int id : woken) send(world_.get(), id, tag_wake, packet);
   }
-  return merge_with(Comm::duplicate(grid_.get()), world_.get(), woken[0], false);
+  const auto leader = static_cast<int>(position(before.grid.ids, 0)); // process 0 wakes, wherever it stands in the grid
+  return merge_with(Comm::duplicate(grid_.get()), world_.get(), woken[0], false, leader);
 }
 
 void Processes::spawn_units(const Change& change, const SpawnOptions& options, std::vector<Spawned>& spawned) {
@@ -217,8 +218,10 @@ void Processes::spawn_units(const Change& change, const SpawnOptions& options, s
       int length = 0;
       MPI_Error_string(code, text, &length);
       throw Error(Status::spawn_failure,
-                  fmt::format("blacs-dyn: MPI_Comm_spawn of {} process(es) of {}{} failed: {}; are there slots enough (mpirun --oversubscribe, or a larger "
-                              "-H/hostfile)?", count, options.program, unit.host.empty() ? "" : " on " + unit.host, text));
+                  fmt::format("blacs-dyn: MPI_Comm_spawn of {} process(es) of {}{} failed: {}; {}", count, options.shown,
+                              unit.host.empty() ? "" : " on " + unit.host, text,
+                              unit.host.empty() ? "are there slots enough? mpirun --oversubscribe, or a larger -H or hostfile, makes room"
+                                                : "is that host in mpirun's allocation (-H, hostfile), with slots enough?"));
     }
     spawned.push_back({unit, Comm::adopt(bridge)});
   }

@@ -16,6 +16,7 @@ enum class Mode : int { managed = 1, classical = 2 };
 struct SpawnOptions {
   std::string program;                 ///< as given to MPI_Comm_spawn
   std::vector<std::string> arguments;
+  std::string shown;                   ///< what error texts call it
   double join_limit_s = 60;            ///< newcomers that are not there by then are given up
 };
 

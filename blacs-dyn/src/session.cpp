@@ -430,7 +430,8 @@ SpawnOptions Session::spawn_options() const {
       options.arguments.emplace_back(text);
   }
   const char* program = environment("DYNGRID_SPAWN_PROGRAM");
-  options.arguments.push_back(!setup_program_.empty() ? setup_program_ : program ? program : own_program());
+  options.shown = !setup_program_.empty() ? setup_program_ : program ? program : own_program();
+  options.arguments.push_back(options.shown);
   for (const std::string& word : setup_arguments_ ? *setup_arguments_ : own_arguments()) options.arguments.push_back(word);
   return options;
 }

@@ -11,12 +11,12 @@
 #include "plan/axis_table.hpp"
 
 using gridmap::Axis;
-using redist::detail::overlap;
-using redist::detail::runs_from;
-using redist::detail::runs_to;
 using redist::RunList;
 using redist::detail::AxisTable;
 using redist::detail::Neighbour;
+using redist::detail::overlap;
+using redist::detail::runs_from;
+using redist::detail::runs_to;
 using redist::detail::Span;
 
 namespace {
@@ -36,17 +36,18 @@ bool same_runs(const RunList& l, const RunList& r) {
   if (l.total != r.total || l.runs.size() != r.runs.size()) return false;
   for (std::size_t i = 0; i < l.runs.size(); ++i) {
     const redist::Run &a = l.runs[i], &b = r.runs[i];
-    if (a.from != b.from || a.to != b.to || a.len != b.len || a.count != b.count || a.from_step != b.from_step ||
-        a.to_step != b.to_step)
+    if (a.from != b.from || a.to != b.to || a.len != b.len || a.count != b.count ||
+        a.from_step != b.from_step || a.to_step != b.to_step)
       return false;
   }
   return true;
 }
 
 /// Fails with `what` when runs or the table of the pair of axes are not what dealing out by hand gives.
-void check(const Axis& from, std::int64_t begin_from, const Axis& to, std::int64_t begin_to, std::int64_t length) {
-  const std::string what = from.describe() + " from " + std::to_string(begin_from) + " -> " + to.describe() + " from " +
-                           std::to_string(begin_to) + ", " + std::to_string(length);
+void check(const Axis& from, std::int64_t begin_from, const Axis& to, std::int64_t begin_to,
+           std::int64_t length) {
+  const std::string what = from.describe() + " from " + std::to_string(begin_from) + " -> " + to.describe() +
+                           " from " + std::to_string(begin_to) + ", " + std::to_string(length);
   const auto deal_from = brute::deal(from);
   const auto deal_to = brute::deal(to);
   std::map<std::pair<int, int>, Pairs> wanted;
@@ -59,7 +60,8 @@ void check(const Axis& from, std::int64_t begin_from, const Axis& to, std::int64
   const Span span_from{&table_from, begin_from}, span_to{&table_to, begin_to};
   std::map<std::pair<int, int>, RunList> sent;
   for (int p = 0; p < from.nprocs; ++p)
-    for (const Neighbour& neighbour : runs_from(span_from, span_to, length, p)) sent[{p, neighbour.position}] = neighbour.list;
+    for (const Neighbour& neighbour : runs_from(span_from, span_to, length, p))
+      sent[{p, neighbour.position}] = neighbour.list;
   std::size_t received = 0;
   for (int q = 0; q < to.nprocs; ++q)
     for (const Neighbour& neighbour : runs_to(span_from, span_to, length, q)) {
@@ -85,7 +87,8 @@ TEST(AxisRuns, EveryBlockCyclicPairUpTo6x6) {
       for (int a = 1; a <= 4; ++a)
         for (int b = 1; b <= 4; ++b)
           for (int n = 0; n <= 13; ++n) {
-            check(Axis::block_cyclic(n, a, P, (n + b) % P), 0, Axis::block_cyclic(n, b, Q, (n * a) % Q), 0, n);
+            check(Axis::block_cyclic(n, a, P, (n + b) % P), 0, Axis::block_cyclic(n, b, Q, (n * a) % Q), 0,
+                  n);
             if (HasFatalFailure()) return;
           }
 }
@@ -98,15 +101,17 @@ TEST(AxisRuns, Windows) {
           for (int i = 0; i <= 5; ++i)
             for (int j = 0; j <= 5; ++j)
               for (int length : {0, 1, 4, 13, 40}) {
-                check(Axis::block_cyclic(i + length + a % 2, a, P, i % P), i, Axis::block_cyclic(j + length + b, b, Q, j % Q), j,
-                      length);
+                check(Axis::block_cyclic(i + length + a % 2, a, P, i % P), i,
+                      Axis::block_cyclic(j + length + b, b, Q, j % Q), j, length);
                 if (HasFatalFailure()) return;
               }
 }
 
 TEST(AxisRuns, RandomHeterogeneous) {
   std::mt19937 random(20261121);
-  const auto pick = [&random](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
+  const auto pick = [&random](int low, int high) {
+    return std::uniform_int_distribution<int>(low, high)(random);
+  };
   for (int round = 0; round < 6000; ++round) {
     const auto axis = [&](std::int64_t n) {
       const int nprocs = pick(1, 7);

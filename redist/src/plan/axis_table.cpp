@@ -14,7 +14,9 @@ namespace {
 
 constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+std::size_t at(std::int64_t i) {
+  return static_cast<std::size_t>(i);
+}
 
 /// After how many indices both distributions are back where they were; `never` when that is beyond 2^63.
 std::int64_t joint_period(const AxisTable& a, const AxisTable& b) {
@@ -25,17 +27,16 @@ std::int64_t joint_period(const AxisTable& a, const AxisTable& b) {
 
 /// One stretch that lies in one block on each side. `mine` and `other` are local indices.
 struct Stretch {
-  int position;       ///< on the other axis
-  std::int64_t x;     ///< counted from the beginning of the window
+  int position;   ///< on the other axis
+  std::int64_t x; ///< counted from the beginning of the window
   std::int64_t mine;
   std::int64_t other;
   std::int64_t len;
 };
 
-/// Calls emit(Stretch) for what position p of `mine` shares with the other axis in the first `length` indices of the window,
-/// ascending.
-template <class Emit>
-void walk(Span mine, Span other, std::int64_t length, int p, Emit&& emit) {
+/// Calls emit(Stretch) for what position p of `mine` shares with the other axis in the first `length` indices
+/// of the window, ascending.
+template <class Emit> void walk(Span mine, Span other, std::int64_t length, int p, Emit&& emit) {
   const AxisTable& a = *mine.axis;
   const AxisTable& b = *other.axis;
   if (length <= 0 || a.begin_of(p) == a.end_of(p)) return;
@@ -98,7 +99,8 @@ void append_strided(std::vector<Run>& runs, const Run& run) {
       last.from_step = run.from - last.from;
       last.to_step = run.to - last.to;
     }
-    if (run.from == last.from + last.count * last.from_step && run.to == last.to + last.count * last.to_step) {
+    if (run.from == last.from + last.count * last.from_step &&
+        run.to == last.to + last.count * last.to_step) {
       ++last.count;
       return;
     }
@@ -106,13 +108,14 @@ void append_strided(std::vector<Run>& runs, const Run& run) {
   runs.push_back(run);
 }
 
-/// Above this many runs a list is kept as one strided run per stretch of a period, although its pieces then interleave.
+/// Above this many runs a list is kept as one strided run per stretch of a period, although its pieces then
+/// interleave.
 constexpr std::int64_t long_list = 1024;
 
-/// The run list of one pair. It depends only on the stretches of the first period and on what repeats, so that both ends get
-/// the same list.
-RunList make_list(const std::vector<Run>& first_period, const std::vector<std::int64_t>& x, const Repeat& repeat,
-                  std::int64_t length) {
+/// The run list of one pair. It depends only on the stretches of the first period and on what repeats, so
+/// that both ends get the same list.
+RunList make_list(const std::vector<Run>& first_period, const std::vector<std::int64_t>& x,
+                  const Repeat& repeat, std::int64_t length) {
   RunList list;
   std::vector<Run> glued; // gluing joins what is apart in the window, so a period must be whole or cut before
   for (const Run& run : first_period) append_glued(glued, run.from, run.to, run.len);
@@ -128,7 +131,8 @@ RunList make_list(const std::vector<Run>& first_period, const std::vector<std::i
         static_cast<std::int64_t>(once.size()) <=
             std::max(2 * static_cast<std::int64_t>(glued.size()), long_list) / (periods + 1)) {
       for (std::int64_t k = 0; k < periods; ++k)
-        for (const Run& run : glued) append_glued(plain, run.from + k * repeat.from, run.to + k * repeat.to, run.len);
+        for (const Run& run : glued)
+          append_glued(plain, run.from + k * repeat.from, run.to + k * repeat.to, run.len);
     } else {
       for (Run run : glued) {
         if (repeat.from == run.len && repeat.to == run.len)
@@ -140,8 +144,8 @@ RunList make_list(const std::vector<Run>& first_period, const std::vector<std::i
       if (list.runs.size() == 1 && list.runs[0].count == 1) plain.swap(list.runs);
     }
     for (std::size_t i = 0; i < first_period.size() && x[i] < rest; ++i)
-      append_glued(plain, first_period[i].from + periods * repeat.from, first_period[i].to + periods * repeat.to,
-                   std::min(first_period[i].len, rest - x[i]));
+      append_glued(plain, first_period[i].from + periods * repeat.from,
+                   first_period[i].to + periods * repeat.to, std::min(first_period[i].len, rest - x[i]));
     for (const Run& run : plain) append_strided(list.runs, run);
   }
   for (const Run& run : list.runs) list.total += run.len * run.count;
@@ -154,7 +158,8 @@ std::vector<Neighbour> neighbours(Span mine, Span other, std::int64_t length, in
   const AxisTable& b = *other.axis;
   const std::int64_t period = joint_period(a, b);
   std::vector<Stretch> stretches;
-  walk(mine, other, std::min(length, period), p, [&](const Stretch& stretch) { stretches.push_back(stretch); });
+  walk(mine, other, std::min(length, period), p,
+       [&](const Stretch& stretch) { stretches.push_back(stretch); });
   std::stable_sort(stretches.begin(), stretches.end(),
                    [](const Stretch& l, const Stretch& r) { return l.position < r.position; });
   std::vector<Neighbour> result;
@@ -183,15 +188,18 @@ std::vector<Neighbour> neighbours(Span mine, Span other, std::int64_t length, in
 
 } // namespace
 
-AxisTable::AxisTable(const gridmap::Axis& axis, const std::vector<int>& owners) : n_(axis.n), nprocs_(axis.nprocs) {
+AxisTable::AxisTable(const gridmap::Axis& axis, const std::vector<int>& owners)
+    : n_(axis.n), nprocs_(axis.nprocs) {
   axis.validate();
   for (std::size_t j = 0; j < owners.size(); ++j)
     if (owners[j] < 0 || owners[j] >= nprocs_)
-      throw gridmap::Error(gridmap::Status::bad_argument,
-                           fmt::format("redist: owner of block {} is {}, wanted 0 .. {}", j, owners[j], nprocs_ - 1));
+      throw gridmap::Error(
+          gridmap::Status::bad_argument,
+          fmt::format("redist: owner of block {} is {}, wanted 0 .. {}", j, owners[j], nprocs_ - 1));
   per_cycle_.assign(at(nprocs_), 0);
   const auto k = static_cast<std::int64_t>(axis.sizes.size());
-  const auto owner_period = owners.empty() ? static_cast<std::int64_t>(nprocs_) : static_cast<std::int64_t>(owners.size());
+  const auto owner_period =
+      owners.empty() ? static_cast<std::int64_t>(nprocs_) : static_cast<std::int64_t>(owners.size());
   const std::int64_t cycle_blocks = std::lcm(k, owner_period);
   std::int64_t begin = 0;
   for (std::int64_t j = 0; j < cycle_blocks && begin < n_; ++j) {
@@ -214,7 +222,16 @@ AxisTable::AxisTable(const gridmap::Axis& axis, const std::vector<int>& owners) 
   std::partial_sum(first_of_.begin(), first_of_.end(), first_of_.begin());
   blocks_of_.resize(owner_.size());
   std::vector<std::size_t> next(first_of_.begin(), first_of_.end() - 1);
-  for (std::size_t j = 0; j < owner_.size(); ++j) blocks_of_[next[at(owner_[j])]++] = static_cast<std::uint32_t>(j);
+  for (std::size_t j = 0; j < owner_.size(); ++j)
+    blocks_of_[next[at(owner_[j])]++] = static_cast<std::uint32_t>(j);
+}
+
+std::int64_t AxisTable::local_size(int p) const {
+  const std::int64_t rest = n_ % cycle_;
+  std::int64_t mine = n_ / cycle_ * per_cycle(p);
+  for (const std::uint32_t* j = begin_of(p); j != end_of(p) && start(*j) < rest; ++j)
+    mine += std::min(size(*j), rest - start(*j));
+  return mine;
 }
 
 std::size_t AxisTable::find(std::int64_t rest) const {
@@ -231,7 +248,8 @@ std::vector<Neighbour> runs_to(Span from, Span to, std::int64_t length, int q) {
 }
 
 std::int64_t OverlapTable::at(int p, int q) const {
-  const Entry* found = std::lower_bound(begin(p), end(p), q, [](const Entry& entry, int to) { return entry.to < to; });
+  const Entry* found =
+      std::lower_bound(begin(p), end(p), q, [](const Entry& entry, int to) { return entry.to < to; });
   return found != end(p) && found->to == q ? found->elements : 0;
 }
 

@@ -11,7 +11,8 @@ namespace redist::detail {
 
 /// The blocks of an axis up to where the pattern of sizes *and* owners repeats, empty blocks left out.
 ///
-/// Index i lies `i / cycle` cycles after block `find(i % cycle)`. When the pattern does not repeat within n, `cycle` is n.
+/// Index i lies `i / cycle` cycles after block `find(i % cycle)`. When the pattern does not repeat within n,
+/// `cycle` is n.
 class AxisTable {
 public:
   /// `owners` empty: block j lies on (src + j) mod nprocs; otherwise on owners[j % owners.size()].
@@ -22,6 +23,7 @@ public:
   int nprocs() const { return nprocs_; }
   std::int64_t cycle() const { return cycle_; }
   std::int64_t per_cycle(int p) const { return per_cycle_[static_cast<std::size_t>(p)]; }
+  std::int64_t local_size(int p) const;
   std::size_t blocks() const { return owner_.size(); }
   std::int64_t start(std::size_t j) const { return start_[j]; }
   std::int64_t size(std::size_t j) const { return start_[j + 1] - start_[j]; }
@@ -31,8 +33,12 @@ public:
   /// Block that holds index `rest` of a cycle, 0 <= rest < cycle.
   std::size_t find(std::int64_t rest) const;
   /// Blocks of position p in a cycle, ascending: blocks_of_[first_of(p)] .. blocks_of_[first_of(p + 1) - 1].
-  const std::uint32_t* begin_of(int p) const { return blocks_of_.data() + first_of_[static_cast<std::size_t>(p)]; }
-  const std::uint32_t* end_of(int p) const { return blocks_of_.data() + first_of_[static_cast<std::size_t>(p) + 1]; }
+  const std::uint32_t* begin_of(int p) const {
+    return blocks_of_.data() + first_of_[static_cast<std::size_t>(p)];
+  }
+  const std::uint32_t* end_of(int p) const {
+    return blocks_of_.data() + first_of_[static_cast<std::size_t>(p) + 1];
+  }
 
 private:
   std::int64_t n_ = 0;
@@ -59,8 +65,8 @@ struct Neighbour {
   RunList list;
 };
 
-/// Runs from position p of `from` to every position of `to` that gets something, ascending. The lists of a pair are the same
-/// whichever side asks for them.
+/// Runs from position p of `from` to every position of `to` that gets something, ascending. The lists of a
+/// pair are the same whichever side asks for them.
 std::vector<Neighbour> runs_from(Span from, Span to, std::int64_t length, int p);
 /// Runs to position q of `to` from every position of `from` that gives something, ascending.
 std::vector<Neighbour> runs_to(Span from, Span to, std::int64_t length, int q);

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Search over arrangements of powers in a grid. Works on descending powers; places are row-major positions.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "shares.hpp"
+
+namespace gridmap::detail {
+
+struct Arrangement {
+  std::vector<int> rank; ///< row-major, which power (0 = largest) is at each position
+  Shares shares;
+  int iterations = 0;
+  bool proved = false;
+};
+
+/// A fixed sequence of random numbers, the same on every machine.
+class Sequence {
+public:
+  explicit Sequence(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t next() {
+    state_ += 0x9E3779B97F4A7C15ULL; // splitmix64
+    std::uint64_t z = state_;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
+    return z ^ (z >> 31);
+  }
+  double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; } ///< 0 <= x < 1
+  int below(int n) { return static_cast<int>(next() % static_cast<std::uint64_t>(n)); }
+
+private:
+  std::uint64_t state_;
+};
+
+Powers powers_at(const std::vector<double>& descending, const std::vector<int>& rank, int p, int q);
+
+/// The published heuristic from the row-major start. `movable`: positions whose powers may change place (empty: all).
+/// Of the arrangements seen the best by the value of its shares; with m and n by the time with whole rows and columns, which is what the
+/// published tables go by.
+Arrangement svd_arrangement(const std::vector<double>& descending, int p, int q, std::int64_t m = 0, std::int64_t n = 0);
+Arrangement svd_arrangement_from(const std::vector<double>& descending, std::vector<int> start, int p, int q,
+                                 const std::vector<char>& movable, std::int64_t m = 0, std::int64_t n = 0);
+
+/// From given shares: powers sorted into the places by r_i*c_j, shares improved, in turn. Never worse than the shares given.
+void climb(const std::vector<double>& descending, int p, int q, Arrangement& arrangement);
+
+/// Best of the published heuristic, more starts and `effort` kicks; exact where small (see map_processors).
+Arrangement best_arrangement(const std::vector<double>& descending, int p, int q, double work);
+/// Cheap: one start and a climb. For searches that look at very many sets of processors.
+Arrangement quick_arrangement(const std::vector<double>& descending, int p, int q);
+
+} // namespace gridmap::detail

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gridmap/mapping.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "arrange.hpp"
+#include "gridmap/status.hpp"
+#include "mapping_impl.hpp"
+
+namespace gridmap {
+namespace {
+using detail::at;
+
+/// Floating-point operations that the search may spend; about 0.1 s.
+constexpr double search_work = 5e7;
+
+[[noreturn]] void bad(const std::string& message) { throw Error(Status::bad_argument, "gridmap: map: " + message); }
+
+void check(const MappingRequest& request) {
+  if (request.nprow < 1 || request.npcol < 1) bad(fmt::format("grid is {}x{}, wanted at least 1x1", request.nprow, request.npcol));
+  if (request.powers.empty()) bad("the list of powers is empty, wanted one per grid position");
+  const auto count = static_cast<std::int64_t>(request.powers.size());
+  if (std::int64_t{request.nprow} * request.npcol != count)
+    throw Error(Status::shape_mismatch, fmt::format("gridmap: map: {} powers for a {}x{} grid, wanted {}", count, request.nprow,
+                                                    request.npcol, std::int64_t{request.nprow} * request.npcol));
+  for (std::size_t k = 0; k < request.powers.size(); ++k)
+    if (!std::isfinite(request.powers[k]) || request.powers[k] <= 0)
+      bad(fmt::format("power {} is {}, wanted a finite number above 0", k, request.powers[k]));
+  const auto [least, most] = std::minmax_element(request.powers.begin(), request.powers.end());
+  if (*most > *least * 1e12) bad(fmt::format("powers differ from {} to {}, wanted at most a factor of 1e12", *least, *most));
+  if (request.m < 0 || request.n < 0) bad(fmt::format("matrix is {} x {}, wanted at least 0 x 0", request.m, request.n));
+  if (request.method != MapMethod::best && request.method != MapMethod::svd && request.method != MapMethod::natural)
+    bad(fmt::format("method is {}, wanted 0 .. 2", static_cast<int>(request.method)));
+}
+
+double largest_time(const Mapping& map) {
+  double t = 0;
+  for (int i = 0; i < map.nprow; ++i)
+    for (int j = 0; j < map.npcol; ++j)
+      t = std::max(t, static_cast<double>(map.rows[at(i)]) * static_cast<double>(map.cols[at(j)]) / map.power(i, j));
+  return t;
+}
+
+/// The integers x_i that add up to n with the smallest largest x_i / speed_i, at least 1 each when n allows: starting below the exact
+/// shares, one unit at a time to whoever is then least late.
+std::vector<std::int64_t> fair(std::int64_t n, const std::vector<double>& speeds) {
+  const std::int64_t least = n >= static_cast<std::int64_t>(speeds.size()) ? 1 : 0;
+  const double all = std::accumulate(speeds.begin(), speeds.end(), 0.0);
+  std::vector<std::int64_t> x;
+  std::int64_t left = n;
+  for (const double speed : speeds) {
+    // the floor of 1 can push others below their share, so start a little lower
+    x.push_back(std::max(least, static_cast<std::int64_t>(std::floor(static_cast<double>(n) * (speed / all) * (1 - 1e-12))) -
+                                    2 * least * static_cast<std::int64_t>(speeds.size())));
+    left -= x.back();
+  }
+  if (left < 0) return {};
+  for (; left > 0; --left) {
+    std::size_t pick = 0;
+    double best = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const double time = static_cast<double>(x[i] + 1) / speeds[i];
+      if (time < best) {
+        best = time;
+        pick = i;
+      }
+    }
+    ++x[pick];
+  }
+  return x;
+}
+
+/// Turns of exact rows for the columns and exact columns for the rows, while the largest time falls.
+void improve_integers(Mapping& map, std::int64_t m, std::int64_t n) {
+  if (m < map.nprow || n < map.npcol) return;
+  double time = largest_time(map);
+  for (int round = 0; round < 20; ++round) {
+    Mapping next = map;
+    for (const bool rows : {true, false}) {
+      std::vector<double> speeds(at(rows ? map.nprow : map.npcol), std::numeric_limits<double>::infinity());
+      for (int i = 0; i < map.nprow; ++i)
+        for (int j = 0; j < map.npcol; ++j) {
+          double& speed = speeds[at(rows ? i : j)];
+          speed = std::min(speed, map.power(i, j) / static_cast<double>(rows ? next.cols[at(j)] : next.rows[at(i)]));
+        }
+      std::vector<std::int64_t> parts = fair(rows ? m : n, speeds);
+      if (parts.empty()) return;
+      (rows ? next.rows : next.cols) = std::move(parts);
+    }
+    const double t = largest_time(next);
+    if (t >= time * (1 - 1e-12)) return;
+    time = t;
+    map = std::move(next);
+  }
+}
+
+detail::Shares natural_shares(const detail::Powers& powers) {
+  detail::Shares shares;
+  shares.r.assign(at(powers.p), 0);
+  shares.c.assign(at(powers.q), 0);
+  double all = 0;
+  for (int i = 0; i < powers.p; ++i)
+    for (int j = 0; j < powers.q; ++j) {
+      shares.r[at(i)] += powers(i, j);
+      shares.c[at(j)] += powers(i, j);
+      all += powers(i, j);
+    }
+  for (double& x : shares.r) x /= std::sqrt(all);
+  for (double& x : shares.c) x /= std::sqrt(all);
+  return shares;
+}
+
+} // namespace
+
+namespace detail {
+void finish_mapping(const MappingRequest& request, Shares shares, Mapping& map) {
+  map.nprow = request.nprow;
+  map.npcol = request.npcol;
+  for (const int k : map.order) map.powers.push_back(request.powers[at(k)]);
+  map.r = std::move(shares.r);
+  map.c = std::move(shares.c);
+  const double elements = static_cast<double>(request.m) * static_cast<double>(request.n);
+  const double r_sum = std::accumulate(map.r.begin(), map.r.end(), 0.0), c_sum = std::accumulate(map.c.begin(), map.c.end(), 0.0);
+  // natural shares may ask more of a processor than it has
+  double slowest = 1;
+  for (int i = 0; i < map.nprow; ++i)
+    for (int j = 0; j < map.npcol; ++j) slowest = std::max(slowest, map.utilization(i, j));
+  map.t_continuous = elements / (r_sum * c_sum) * (request.method == MapMethod::natural ? slowest : 1);
+  map.rows = largest_remainder(request.m, map.r);
+  map.cols = largest_remainder(request.n, map.c);
+  if (request.method == MapMethod::best) improve_integers(map, request.m, request.n);
+  map.t_theory = largest_time(map);
+}
+} // namespace detail
+
+double Mapping::mean_utilization() const {
+  return std::accumulate(r.begin(), r.end(), 0.0) * std::accumulate(c.begin(), c.end(), 0.0) /
+         std::accumulate(powers.begin(), powers.end(), 0.0);
+}
+
+Mapping map_processors(const MappingRequest& request) {
+  check(request);
+  std::vector<int> by_power(request.powers.size());
+  std::iota(by_power.begin(), by_power.end(), 0);
+  std::stable_sort(by_power.begin(), by_power.end(), [&](int a, int b) { return request.powers[at(a)] > request.powers[at(b)]; });
+  std::vector<double> descending;
+  for (const int k : by_power) descending.push_back(request.powers[at(k)]);
+
+  detail::Arrangement arrangement;
+  switch (request.method) {
+  case MapMethod::best: arrangement = detail::best_arrangement(descending, request.nprow, request.npcol, search_work); break;
+  case MapMethod::svd: arrangement = detail::svd_arrangement(descending, request.nprow, request.npcol); break;
+  case MapMethod::natural:
+    arrangement.rank.resize(descending.size());
+    std::iota(arrangement.rank.begin(), arrangement.rank.end(), 0);
+    arrangement.shares = natural_shares({request.nprow, request.npcol, descending});
+    break;
+  }
+  Mapping map;
+  for (const int rank : arrangement.rank) map.order.push_back(by_power[at(rank)]);
+  map.iterations = arrangement.iterations;
+  map.proved = arrangement.proved;
+  detail::finish_mapping(request, std::move(arrangement.shares), map);
+  return map;
+}
+
+Mapping map_in_place(const MappingRequest& request) {
+  check(request);
+  const detail::Powers powers{request.nprow, request.npcol, request.powers};
+  Mapping map;
+  map.order.resize(request.powers.size());
+  std::iota(map.order.begin(), map.order.end(), 0);
+  detail::Shares shares;
+  if (request.method == MapMethod::natural) {
+    shares = natural_shares(powers);
+  } else {
+    shares = detail::svd_shares(powers);
+    if (request.method == MapMethod::best) {
+      detail::ascend(powers, shares);
+      const double work = detail::exact_work(powers.p, powers.q);
+      if (work > 0 && work * powers.p * powers.q <= search_work) {
+        detail::Shares exact = detail::exact_shares(powers);
+        if (exact.value > shares.value) shares = std::move(exact);
+        map.proved = true;
+      }
+    }
+  }
+  detail::finish_mapping(request, std::move(shares), map);
+  return map;
+}
+
+std::vector<std::int64_t> natural_blocks(std::int64_t n, const std::vector<double>& powers) {
+  if (n < 0) bad(fmt::format("n is {}, wanted at least 0", n));
+  if (powers.empty()) bad("the list of powers is empty, wanted at least one");
+  for (std::size_t k = 0; k < powers.size(); ++k)
+    if (!std::isfinite(powers[k]) || powers[k] <= 0) bad(fmt::format("power {} is {}, wanted a finite number above 0", k, powers[k]));
+  return detail::largest_remainder(n, powers);
+}
+
+} // namespace gridmap

@@ -1,0 +1,481 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gridmap/selection.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "arrange.hpp"
+#include "gridmap/status.hpp"
+#include "mapping_impl.hpp"
+
+namespace gridmap {
+namespace {
+using detail::Arrangement;
+using detail::at;
+
+[[noreturn]] void bad(const std::string& message) { throw Error(Status::bad_argument, "gridmap: select: " + message); }
+
+void check(const SelectionRequest& request) {
+  if (request.nprow < 1 || request.npcol < 1) bad(fmt::format("grid is {}x{}, wanted at least 1x1", request.nprow, request.npcol));
+  if (static_cast<std::int64_t>(request.grid.size()) != std::int64_t{request.nprow} * request.npcol)
+    throw Error(Status::shape_mismatch, fmt::format("gridmap: select: {} powers for a {}x{} grid, wanted {}", request.grid.size(),
+                                                    request.nprow, request.npcol, std::int64_t{request.nprow} * request.npcol));
+  for (const auto* list : {&request.grid, &request.available})
+    for (std::size_t k = 0; k < list->size(); ++k)
+      if (!std::isfinite((*list)[k]) || (*list)[k] <= 0)
+        bad(fmt::format("{} power {} is {}, wanted a finite number above 0", list == &request.grid ? "grid" : "available", k, (*list)[k]));
+  if (!std::isfinite(request.tpp) || request.tpp < 0) bad(fmt::format("tpp is {}, wanted a finite number, at least 0", request.tpp));
+  if (request.m < 0 || request.n < 0) bad(fmt::format("matrix is {} x {}, wanted at least 0 x 0", request.m, request.n));
+  if (!(request.max_aspect >= 1)) bad(fmt::format("max_aspect is {}, wanted at least 1", request.max_aspect));
+}
+
+int smaller_side(int count) { // of the grid nearest to square
+  int p = static_cast<int>(std::sqrt(static_cast<double>(count)));
+  while (count % p != 0) --p;
+  return p;
+}
+bool is_prime(int count) { return count > 1 && smaller_side(count) == 1; }
+
+class Selector {
+public:
+  explicit Selector(const SelectionRequest& request) : request_(request), old_(static_cast<int>(request.grid.size())) {
+    powers_ = request.grid;
+    powers_.insert(powers_.end(), request.available.begin(), request.available.end());
+    all_ = static_cast<int>(powers_.size());
+    for (int k = old_; k < all_; ++k) free_.push_back(k);
+    std::stable_sort(free_.begin(), free_.end(), [&](int a, int b) { return powers_[at(a)] > powers_[at(b)]; });
+    limit_ = request.tpp * (1 + 1e-12); // sums of decimal fractions
+  }
+
+  Selection run() {
+    switch (request_.strategy) {
+    case Strategy::global: return finish(global(), MapMethod::svd);
+    case Strategy::local: return finish(local(false), MapMethod::svd);
+    case Strategy::mixed: return finish(local(true), MapMethod::svd);
+    case Strategy::best: return finish(best(), MapMethod::best);
+    }
+    bad(fmt::format("strategy is {}, wanted 0 .. 3", static_cast<int>(request_.strategy)));
+  }
+
+private:
+  /// Processors on a grid, by number, with their shares.
+  struct Plan {
+    int p = 0, q = 0;
+    std::vector<int> places; ///< row-major
+    detail::Shares shares;
+    int iterations = 0;
+    bool proved = false;
+    Strategy by = Strategy::best;
+  };
+
+  double power(int k) const { return powers_[at(k)]; }
+  double total(const std::vector<int>& set) const {
+    double sum = 0;
+    for (const int k : set) sum += power(k);
+    return sum;
+  }
+  std::vector<double> descending(std::vector<int>& set) const {
+    std::stable_sort(set.begin(), set.end(), [&](int a, int b) { return power(a) > power(b); });
+    std::vector<double> result;
+    for (const int k : set) result.push_back(power(k));
+    return result;
+  }
+  std::vector<int> with_old(const std::vector<int>& chosen) const {
+    std::vector<int> set(at(old_));
+    std::iota(set.begin(), set.end(), 0);
+    set.insert(set.end(), chosen.begin(), chosen.end());
+    return set;
+  }
+
+  static Plan to_plan(const Arrangement& a, const std::vector<int>& set, int p, int q) {
+    Plan plan{p, q, {}, a.shares, a.iterations, a.proved, Strategy::best};
+    for (const int rank : a.rank) plan.places.push_back(set[at(rank)]);
+    return plan;
+  }
+
+  Plan svd_on_square(const std::vector<int>& chosen) const {
+    std::vector<int> set = with_old(chosen);
+    const std::vector<double> list = descending(set);
+    const int p = smaller_side(static_cast<int>(set.size()));
+    const int q = static_cast<int>(set.size()) / p;
+    return to_plan(detail::svd_arrangement(list, p, q, request_.m, request_.n), set, p, q);
+  }
+
+  /// Largest free power at most `limit`, neither chosen nor banned; -1 for none.
+  int largest(double limit, const std::vector<int>& chosen, int banned = -1) const {
+    for (const int k : free_)
+      if (power(k) <= limit && k != banned && std::find(chosen.begin(), chosen.end(), k) == chosen.end()) return k;
+    return -1;
+  }
+
+  int smallest_fitting(double limit, const std::vector<int>& chosen) const {
+    for (auto k = free_.rbegin(); k != free_.rend(); ++k)
+      if (std::find(chosen.begin(), chosen.end(), *k) == chosen.end()) return power(*k) <= limit ? *k : -1;
+    return -1;
+  }
+
+  /// As many as fit, largest first. A prime number of processors would make a grid of one row: then the last one gives way to two
+  /// of which the first takes at most half the rest, or to none.
+  void fill(std::vector<int>& chosen, int banned = -1) const {
+    const std::size_t before = chosen.size();
+    for (int k; (k = largest(limit_ - total(chosen), chosen, banned)) >= 0;) chosen.push_back(k);
+    if (chosen.size() == before || !is_prime(old_ + static_cast<int>(chosen.size())) || old_ + chosen.size() <= 3) return;
+    chosen.pop_back();
+    const std::vector<int> without = chosen;
+    const int first = largest((limit_ - total(chosen)) / 2, chosen, banned);
+    if (first < 0) return;
+    chosen.push_back(first);
+    const int second = largest(limit_ - total(chosen), chosen, banned);
+    if (second < 0) chosen = without;
+    else chosen.push_back(second);
+  }
+
+  Plan global() const {
+    std::vector<int> chosen;
+    fill(chosen);
+    Plan plan = svd_on_square(chosen);
+    while (true) { // replacement step
+      double least = 1.0 / 3; // 'to a very significant extent': above 1/2 Table 6.7 does not come out
+      int worst = -1;
+      double needed = 0;
+      for (int i = 0; i < plan.p; ++i)
+        for (int j = 0; j < plan.q; ++j) {
+          const int k = plan.places[at(i) * at(plan.q) + at(j)];
+          if (k < old_) continue;
+          const double demand = plan.shares.r[at(i)] * plan.shares.c[at(j)];
+          if (demand / power(k) < least) {
+            least = demand / power(k);
+            worst = k;
+            needed = demand;
+          }
+        }
+      if (worst < 0) break;
+      int substitute = -1; // smallest that does
+      for (const int k : free_)
+        if (power(k) >= needed && power(k) < power(worst) && std::find(chosen.begin(), chosen.end(), k) == chosen.end()) substitute = k;
+      if (substitute < 0) break;
+      std::vector<int> next = chosen;
+      *std::find(next.begin(), next.end(), worst) = substitute;
+      fill(next, worst);
+      Plan changed = svd_on_square(next);
+      if (changed.shares.value <= plan.shares.value * (1 + 1e-12)) break;
+      plan = std::move(changed);
+      chosen = std::move(next);
+    }
+    plan.by = Strategy::global;
+    return plan;
+  }
+
+  Plan local(bool mix) const {
+    Plan plan{request_.nprow, request_.npcol, with_old({}), {}, 0, false, mix ? Strategy::mixed : Strategy::local};
+    const auto shares_of = [&](int p, int q, const std::vector<int>& places) {
+      detail::Powers grid{p, q, {}};
+      for (const int k : places) grid.v.push_back(power(k));
+      return detail::svd_shares(grid);
+    };
+    plan.shares = shares_of(plan.p, plan.q, plan.places);
+    std::vector<int> chosen;
+    while (true) {
+      const auto& r = plan.shares.r;
+      const auto& c = plan.shares.c;
+      // more power along a row than along a column: a new row, proportional to the shares of the columns
+      const bool row = std::accumulate(c.begin(), c.end(), 0.0) / c[0] > std::accumulate(r.begin(), r.end(), 0.0) / r[0];
+      const std::vector<double>& ratio = row ? c : r;
+      const double sum = std::accumulate(ratio.begin(), ratio.end(), 0.0);
+      const auto most = std::max_element(ratio.begin(), ratio.end());
+      std::vector<int> line(ratio.size(), -1), taken = chosen;
+      const int first = largest((limit_ - total(chosen)) * *most / sum, taken);
+      if (first < 0) break;
+      line[at(most - ratio.begin())] = first;
+      taken.push_back(first);
+      std::vector<int> order(ratio.size());
+      std::iota(order.begin(), order.end(), 0);
+      std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return ratio[at(a)] > ratio[at(b)]; });
+      bool complete = true, stand_in = false;
+      for (const int i : order) {
+        if (line[at(i)] >= 0) continue;
+        int k = largest(ratio[at(i)] * power(first) / *most, taken);
+        if (k < 0) {
+          k = smallest_fitting(limit_ - total(taken), taken);
+          stand_in = true;
+        }
+        if (k < 0) {
+          complete = false;
+          break;
+        }
+        line[at(i)] = k;
+        taken.push_back(k);
+      }
+      if (!complete) break;
+      std::vector<int> places;
+      const int p = plan.p + (row ? 1 : 0), q = plan.q + (row ? 0 : 1);
+      if (row) {
+        places = plan.places;
+        places.insert(places.end(), line.begin(), line.end());
+      } else {
+        for (int i = 0; i < plan.p; ++i) {
+          places.insert(places.end(), plan.places.begin() + i * plan.q, plan.places.begin() + (i + 1) * plan.q);
+          places.push_back(line[at(i)]);
+        }
+      }
+      detail::Shares shares = shares_of(p, q, places);
+      // a processor stronger than its place asks for stands in only where that pays
+      if (stand_in && shares.value <= plan.shares.value) break;
+      plan.p = p;
+      plan.q = q;
+      plan.places = std::move(places);
+      plan.shares = std::move(shares);
+      chosen = std::move(taken);
+    }
+    // refinement: from these places, local moves only the new ones
+    std::vector<int> set = plan.places;
+    const std::vector<double> list = descending(set);
+    std::vector<int> rank_of(at(all_)), start;
+    for (std::size_t k = 0; k < set.size(); ++k) rank_of[at(set[k])] = static_cast<int>(k);
+    std::vector<char> movable;
+    for (const int k : plan.places) {
+      start.push_back(rank_of[at(k)]);
+      movable.push_back(mix || k >= old_);
+    }
+    Plan refined = to_plan(detail::svd_arrangement_from(list, start, plan.p, plan.q, movable, request_.m, request_.n), set, plan.p, plan.q);
+    refined.by = plan.by;
+    return refined;
+  }
+
+  /// Search state: a set of processors on a p x q grid and shares to start the next look from.
+  struct State {
+    std::vector<int> chosen;
+    double used = 0;
+    detail::Shares shares;
+  };
+
+  Arrangement look(const std::vector<int>& chosen, int p, int q, const detail::Shares* from, std::vector<int>& set) const {
+    set = with_old(chosen);
+    const std::vector<double> list = descending(set);
+    if (!from) return detail::quick_arrangement(list, p, q);
+    Arrangement a;
+    a.rank.resize(set.size());
+    std::iota(a.rank.begin(), a.rank.end(), 0);
+    a.shares = *from;
+    a.shares.value = 0;
+    detail::climb(list, p, q, a);
+    return a;
+  }
+
+  /// First set of `count` for a grid: the largest of which the cheapest rest still fits.
+  bool start(int count, std::vector<int>& chosen) const {
+    chosen.clear();
+    std::vector<double> tail(free_.size() + 1, 0.0); // of the k smallest
+    for (std::size_t k = 1; k <= free_.size(); ++k) tail[k] = tail[k - 1] + power(free_[free_.size() - k]);
+    if (count > static_cast<int>(free_.size()) || tail[at(count)] > limit_) return false;
+    double used = 0;
+    for (std::size_t k = 0; k < free_.size() && static_cast<int>(chosen.size()) < count; ++k) {
+      const int open = count - static_cast<int>(chosen.size()) - 1;
+      const bool must = static_cast<int>(free_.size() - k) == open + 1;
+      if (must || used + power(free_[k]) + tail[at(open)] <= limit_) {
+        chosen.push_back(free_[k]);
+        used += power(free_[k]);
+      }
+    }
+    return true;
+  }
+
+  /// Exchanges processors against free ones; worse sets are accepted less and less often. Best state seen.
+  State anneal(State state, int p, int q, int steps, double heat, detail::Sequence& sequence) const {
+    State best = state;
+    if (state.chosen.empty() || state.chosen.size() == free_.size()) return best;
+    std::vector<int> set;
+    std::vector<char> in(at(all_), 0);
+    for (const int k : state.chosen) in[at(k)] = 1;
+    const auto largest_out = [&](double limit) {
+      for (const int k : free_)
+        if (!in[at(k)] && power(k) <= limit) return k;
+      return -1;
+    };
+    for (int step = 0; step < steps; ++step) {
+      State next = state;
+      const auto count = static_cast<int>(next.chosen.size());
+      int& out = next.chosen[at(sequence.below(count))];
+      int k = free_[at(sequence.below(static_cast<int>(free_.size())))];
+      while (in[at(k)]) k = free_[at(sequence.below(static_cast<int>(free_.size())))];
+      const int removed = out;
+      in[at(removed)] = 0;
+      in[at(k)] = 1;
+      out = k;
+      int removed2 = -1, added2 = -1;
+      double slack = limit_ - total(next.chosen);
+      if (count > 1 && (slack < 0 || sequence.uniform() < 0.5)) { // another one makes room, or takes what is left
+        int& other = next.chosen[at(sequence.below(count))];
+        if (other != k) {
+          removed2 = other;
+          in[at(removed2)] = 0;
+          added2 = largest_out(power(removed2) + slack);
+          if (added2 >= 0) {
+            in[at(added2)] = 1;
+            other = added2;
+            slack = limit_ - total(next.chosen);
+          } else {
+            in[at(removed2)] = 1;
+            removed2 = -1;
+          }
+        }
+      }
+      bool accept = slack >= 0;
+      if (accept) {
+        detail::Shares from = state.shares;
+        if (sequence.uniform() < 0.3) {
+          for (double& x : from.r) x *= std::exp(0.3 * (2 * sequence.uniform() - 1));
+          for (double& x : from.c) x *= std::exp(0.3 * (2 * sequence.uniform() - 1));
+        }
+        next.shares = look(next.chosen, p, q, &from, set).shares;
+        const double change = next.shares.value / state.shares.value - 1;
+        const double temperature = heat * (1 - static_cast<double>(step) / steps);
+        accept = change >= 0 || (temperature > 0 && sequence.uniform() < std::exp(change / temperature));
+      }
+      if (accept) {
+        state = std::move(next);
+        if (state.shares.value > best.shares.value) best = state;
+      } else {
+        if (added2 >= 0) {
+          in[at(added2)] = 0;
+          in[at(removed2)] = 1;
+        }
+        in[at(k)] = 0;
+        in[at(removed)] = 1;
+      }
+    }
+    return best;
+  }
+
+  Plan best_map(const std::vector<int>& chosen, int p, int q, double work, Strategy by) const {
+    std::vector<int> set = with_old(chosen);
+    const std::vector<double> list = descending(set);
+    Plan plan = to_plan(detail::best_arrangement(list, p, q, work), set, p, q);
+    plan.by = by;
+    return plan;
+  }
+  std::vector<int> chosen_of(const Plan& plan) const {
+    std::vector<int> chosen;
+    for (const int k : plan.places)
+      if (k >= old_) chosen.push_back(k);
+    return chosen;
+  }
+
+  Plan best() const {
+    Plan winner;
+    const auto keep = [&](Plan plan) {
+      if (plan.shares.value > winner.shares.value * (1 + 1e-12)) winner = std::move(plan);
+    };
+    struct Shape {
+      int p, q;
+      State state;
+    };
+    std::vector<Shape> shapes;
+    const double own_aspect =
+        static_cast<double>(std::max(request_.nprow, request_.npcol)) / std::min(request_.nprow, request_.npcol);
+    const double aspect = std::max(request_.max_aspect, own_aspect);
+    const auto allowed = [&](int p, int q) { return std::max(p, q) <= aspect * std::min(p, q); };
+    for (const Plan& plan : {global(), local(false), local(true)}) {
+      if (!allowed(plan.p, plan.q)) continue;
+      const Plan mapped = best_map(chosen_of(plan), plan.p, plan.q, 5e6, plan.by);
+      keep(plan); // as published, in case
+      keep(mapped);
+      shapes.push_back({plan.p, plan.q, {chosen_of(mapped), 0, mapped.shares}});
+    }
+    const bool tall = request_.nprow > request_.npcol; // keeps the old grid's orientation; the measure is the same
+    detail::Sequence sequence(20041);
+    std::vector<int> set;
+    for (int count = 0; count <= static_cast<int>(free_.size()); ++count)
+      for (int side = 1; side * side <= old_ + count; ++side) {
+        if ((old_ + count) % side != 0) continue;
+        const int other = (old_ + count) / side;
+        const int p = tall ? other : side, q = tall ? side : other;
+        State state;
+        if (!allowed(p, q) || !start(count, state.chosen)) continue;
+        state.shares = look(state.chosen, p, q, nullptr, set).shares;
+        shapes.push_back({p, q, std::move(state)});
+      }
+    // rounds: all shapes a little, the better ones more and more
+    const auto better = [](const Shape& a, const Shape& b) { return a.state.shares.value > b.state.shares.value; };
+    double work = 6e7; // per round, in units of size^2
+    for (const std::size_t survivors : {shapes.size(), std::size_t{10}, std::size_t{4}}) {
+      std::stable_sort(shapes.begin(), shapes.end(), better);
+      shapes.resize(std::min(shapes.size(), survivors), Shape{});
+      double weight = 0;
+      for (const Shape& s : shapes) weight += 100.0 * (s.p * s.q) * (s.p + s.q);
+      const int steps = static_cast<int>(std::clamp(work / weight, 10.0, 20000.0));
+      for (Shape& s : shapes) s.state = anneal(std::move(s.state), s.p, s.q, steps, 0.004, sequence);
+    }
+    std::stable_sort(shapes.begin(), shapes.end(), better);
+    shapes.resize(std::min<std::size_t>(shapes.size(), 3), Shape{});
+    for (const Shape& s : shapes) {
+      // the states know their shares, a fresh map may find better ones
+      std::vector<int> set_now = with_old(s.state.chosen);
+      const std::vector<double> list = descending(set_now);
+      Arrangement a;
+      a.rank.resize(set_now.size());
+      std::iota(a.rank.begin(), a.rank.end(), 0);
+      a.shares = s.state.shares;
+      a.shares.value = 0;
+      detail::climb(list, s.p, s.q, a);
+      keep(to_plan(a, set_now, s.p, s.q));
+      keep(best_map(s.state.chosen, s.p, s.q, 2e7, Strategy::best));
+    }
+    if (winner.places.empty()) keep(best_map({}, request_.nprow, request_.npcol, 2e7, Strategy::best));
+    return winner;
+  }
+
+  std::string why_unused(const std::vector<int>& chosen, double left, Strategy strategy, int p, int q) const {
+    if (chosen.size() == free_.size()) return "all free processors are chosen";
+    double smallest = std::numeric_limits<double>::infinity();
+    int fitting = 0;
+    for (const int k : free_) {
+      if (std::find(chosen.begin(), chosen.end(), k) != chosen.end()) continue;
+      smallest = std::min(smallest, power(k));
+      if (power(k) <= left) ++fitting;
+    }
+    if (fitting == 0) return fmt::format("the smallest free processor, {:g}, does not fit into {:g}", smallest, left);
+    if (strategy == Strategy::local || strategy == Strategy::mixed)
+      return fmt::format("no whole row or column in proportion to the grid can be made of what fits into {:g}", left);
+    if (strategy == Strategy::global)
+      return fmt::format("{} free processors fit into {:g}, but one more makes {} processors, a grid of one row", fitting, left,
+                         old_ + static_cast<int>(chosen.size()) + 1);
+    return fmt::format("{} free processors fit into {:g}, but no grid with more of them was found faster than this {}x{}", fitting, left, p, q);
+  }
+
+  Selection finish(Plan plan, MapMethod method) const {
+    Selection result;
+    result.found_by = plan.by;
+    for (const int k : chosen_of(plan)) result.chosen.push_back(k - old_);
+    std::sort(result.chosen.begin(), result.chosen.end());
+    for (const int i : result.chosen) result.tpp_used += request_.available[at(i)];
+    result.tpp_left = std::max(0.0, request_.tpp - result.tpp_used);
+    std::vector<int> chosen = chosen_of(plan);
+    result.unused_because = why_unused(chosen, limit_ - total(chosen), request_.strategy, plan.p, plan.q);
+    result.mapping.order = plan.places;
+    result.mapping.iterations = plan.iterations;
+    result.mapping.proved = plan.proved;
+    MappingRequest map{powers_, plan.p, plan.q, request_.m, request_.n, method};
+    detail::finish_mapping(map, std::move(plan.shares), result.mapping);
+    return result;
+  }
+
+  const SelectionRequest& request_;
+  int old_, all_ = 0;
+  std::vector<double> powers_; ///< of the old grid, then of the list
+  std::vector<int> free_;      ///< numbers of the list's processors, descending by power
+  double limit_ = 0;
+};
+
+} // namespace
+
+Selection select_processors(const SelectionRequest& request) {
+  check(request);
+  return Selector(request).run();
+}
+
+} // namespace gridmap

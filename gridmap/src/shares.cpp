@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "shares.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include <lapacke.h>
+
+#include "gridmap/status.hpp"
+
+namespace gridmap::detail {
+namespace {
+
+double sum(const std::vector<double>& v) { return std::accumulate(v.begin(), v.end(), 0.0); }
+
+void column_shares(const Powers& powers, const std::vector<double>& r, std::vector<double>& c) {
+  c.assign(at(powers.q), std::numeric_limits<double>::infinity());
+  for (int i = 0; i < powers.p; ++i)
+    for (int j = 0; j < powers.q; ++j) c[at(j)] = std::min(c[at(j)], powers(i, j) / r[at(i)]);
+}
+
+void row_shares(const Powers& powers, const std::vector<double>& c, std::vector<double>& r) {
+  r.assign(at(powers.p), std::numeric_limits<double>::infinity());
+  for (int i = 0; i < powers.p; ++i)
+    for (int j = 0; j < powers.q; ++j) r[at(i)] = std::min(r[at(i)], powers(i, j) / c[at(j)]);
+}
+
+/// One sweep over the rows: r_i to the best of its breakpoints, with c following as the largest possible.
+///
+/// With the other rows fixed, c_j = min(b_j, P_ij/x) for r_i = x, so the value is (S + x) * (A + B/x) between two breakpoints
+/// u_j = P_ij/b_j: convex, hence largest at a breakpoint. The breakpoints are sorted and A, B updated from one to the next.
+void ascend_rows(const Powers& powers, std::vector<double>& r) {
+  if (powers.p == 1) return;
+  struct Best {
+    double first, second;
+    int row;
+  };
+  std::vector<Best> best(at(powers.q)); // of P_ij / r_i per column: smallest, its row, second smallest
+  const auto update = [&](int j) {
+    Best b{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity(), -1};
+    for (int i = 0; i < powers.p; ++i) {
+      const double c = powers(i, j) / r[at(i)];
+      if (c < b.first) b = {c, b.first, i};
+      else if (c < b.second) b.second = c;
+    }
+    best[at(j)] = b;
+  };
+  for (int j = 0; j < powers.q; ++j) update(j);
+  double all = sum(r);
+  struct Break {
+    double u, b, power;
+  };
+  std::vector<Break> breaks(at(powers.q));
+  for (int i = 0; i < powers.p; ++i) {
+    double free_sum = 0; // of the columns not limited by row i
+    for (int j = 0; j < powers.q; ++j) {
+      const double b = best[at(j)].row == i ? best[at(j)].second : best[at(j)].first;
+      breaks[at(j)] = {powers(i, j) / b, b, powers(i, j)};
+      free_sum += b;
+    }
+    std::sort(breaks.begin(), breaks.end(), [](const Break& a, const Break& b) { return a.u < b.u; });
+    const double others = all - r[at(i)];
+    double limited = 0, best_value = 0, best_x = r[at(i)];
+    for (const Break& b : breaks) {
+      const double value = (others + b.u) * (free_sum + limited / b.u);
+      if (value > best_value) {
+        best_value = value;
+        best_x = b.u;
+      }
+      free_sum -= b.b;
+      limited += b.power;
+    }
+    if (std::abs(best_x - r[at(i)]) <= 1e-14 * best_x) continue;
+    const double old = r[at(i)];
+    r[at(i)] = best_x;
+    all = others + best_x;
+    for (int j = 0; j < powers.q; ++j) {
+      Best& b = best[at(j)];
+      const double c = powers(i, j) / best_x;
+      if (b.row == i) {
+        if (c <= b.second) b.first = c;
+        else update(j);
+      } else if (c < b.first) {
+        b = {c, b.first, i};
+      } else if (powers(i, j) / old <= b.second || c < b.second) {
+        update(j);
+      }
+    }
+  }
+}
+
+/// All ways to connect p rows by p-1 ties "row a and row b are both tight in column j" are the labelled trees on p nodes times q^(p-1).
+struct Edge {
+  int known, other; ///< r of `known` is set before r of `other`
+};
+std::vector<std::vector<Edge>> labelled_trees(int p) {
+  std::vector<std::vector<Edge>> trees;
+  std::vector<std::pair<int, int>> all;
+  for (int a = 0; a < p; ++a)
+    for (int b = a + 1; b < p; ++b) all.emplace_back(a, b);
+  for (unsigned subset = 0; subset < (1U << all.size()); ++subset) {
+    if (__builtin_popcount(subset) != p - 1) continue;
+    std::vector<Edge> tree;
+    std::vector<char> reached(at(p), 0); // not a bit mask: gcc 12.2 -O2 folds the comparison of two of its bits wrongly
+    reached[0] = 1;
+    for (bool grown = true; grown;) {
+      grown = false;
+      for (std::size_t e = 0; e < all.size(); ++e) {
+        if (!(subset >> e & 1U)) continue;
+        const auto [a, b] = all[e];
+        if (reached[at(a)] == reached[at(b)]) continue;
+        tree.push_back(reached[at(a)] ? Edge{a, b} : Edge{b, a});
+        reached[at(a)] = reached[at(b)] = 1;
+        grown = true;
+      }
+    }
+    if (static_cast<int>(tree.size()) == p - 1) trees.push_back(std::move(tree));
+  }
+  return trees;
+}
+
+void try_trees(const Powers& powers, const std::vector<Edge>& tree, std::size_t depth, std::vector<double>& r, Shares& best) {
+  if (depth == tree.size()) {
+    double rows = 0, cols = 0;
+    for (const double x : r) rows += x;
+    for (int j = 0; j < powers.q; ++j) {
+      double c = powers(0, j) / r[0];
+      for (int i = 1; i < powers.p; ++i) c = std::min(c, powers(i, j) / r[at(i)]);
+      cols += c;
+    }
+    if (rows * cols > best.value) {
+      best.value = rows * cols;
+      best.r = r;
+    }
+    return;
+  }
+  const Edge edge = tree[depth];
+  for (int j = 0; j < powers.q; ++j) {
+    r[at(edge.other)] = r[at(edge.known)] * powers(edge.other, j) / powers(edge.known, j);
+    try_trees(powers, tree, depth + 1, r, best);
+  }
+}
+
+} // namespace
+
+Powers Powers::transposed() const {
+  Powers t{q, p, std::vector<double>(v.size())};
+  for (int i = 0; i < p; ++i)
+    for (int j = 0; j < q; ++j) t(j, i) = (*this)(i, j);
+  return t;
+}
+
+Shares tighten(const Powers& powers, const std::vector<double>& r) {
+  Shares shares;
+  column_shares(powers, r, shares.c);
+  row_shares(powers, shares.c, shares.r);
+  shares.value = sum(shares.r) * sum(shares.c);
+  return shares;
+}
+
+Shares svd_shares(const Powers& powers) {
+  std::vector<double> a = powers.v;
+  const double largest = *std::max_element(a.begin(), a.end());
+  for (double& x : a) x /= largest;
+  const int least = std::min(powers.p, powers.q);
+  std::vector<double> s(at(least)), u(at(powers.p) * at(least)), vt(at(least) * at(powers.q));
+  const auto info = LAPACKE_dgesdd(LAPACK_ROW_MAJOR, 'S', powers.p, powers.q, a.data(), powers.q, s.data(), u.data(), least, vt.data(),
+                                   powers.q);
+  if (info != 0)
+    throw Error(Status::internal, "gridmap: svd: dgesdd answers " + std::to_string(info) + ", wanted 0");
+  std::vector<double> r(at(powers.p));
+  // a matrix of positive entries has a leading vector of one sign; rounding may leave a 0 when the powers differ by 1e16
+  for (int i = 0; i < powers.p; ++i) r[at(i)] = std::max(std::abs(u[at(i) * at(least)]), std::numeric_limits<double>::epsilon());
+  return tighten(powers, r);
+}
+
+void ascend(const Powers& powers, Shares& shares) {
+  const Powers transposed = powers.transposed();
+  for (int sweep = 0; sweep < 1000; ++sweep) {
+    std::vector<double> r = shares.r;
+    ascend_rows(powers, r);
+    Shares next = tighten(powers, r);
+    ascend_rows(transposed, next.c);
+    const Shares turned = tighten(transposed, next.c);
+    next = {turned.c, turned.r, turned.value};
+    if (next.value <= shares.value * (1 + 1e-13)) {
+      if (next.value > shares.value) shares = std::move(next);
+      return;
+    }
+    shares = std::move(next);
+  }
+}
+
+double exact_work(int p, int q) {
+  const int least = std::min(p, q), most = std::max(p, q);
+  if (least > 4) return 0;
+  return std::pow(least, std::max(0, least - 2)) * std::pow(most, least - 1);
+}
+
+Shares exact_shares(const Powers& powers) {
+  if (powers.p > powers.q) {
+    Shares turned = exact_shares(powers.transposed());
+    return {std::move(turned.c), std::move(turned.r), turned.value};
+  }
+  static const std::vector<std::vector<Edge>> trees[] = {labelled_trees(1), labelled_trees(2), labelled_trees(3), labelled_trees(4)};
+  Shares best;
+  std::vector<double> r(at(powers.p), 1.0);
+  for (const auto& tree : trees[powers.p - 1]) try_trees(powers, tree, 0, r, best);
+  return tighten(powers, best.r);
+}
+
+std::vector<std::int64_t> largest_remainder(std::int64_t n, const std::vector<double>& weights) {
+  const auto parts = static_cast<std::int64_t>(weights.size());
+  const std::int64_t least = n >= parts ? 1 : 0;
+  const double all = sum(weights);
+  std::vector<std::int64_t> result(weights.size());
+  std::vector<double> remainder(weights.size());
+  std::int64_t left = n;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const double exact = static_cast<double>(n) * (weights[i] / all);
+    result[i] = std::max(least, static_cast<std::int64_t>(std::floor(exact)));
+    remainder[i] = exact - static_cast<double>(result[i]);
+    left -= result[i];
+  }
+  // one unit at a time to whom most is missing; back from whom has most too much when the floor of 1 took more than there was
+  while (left != 0) {
+    std::size_t pick = weights.size();
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      if (left < 0 && result[i] <= least) continue;
+      if (pick == weights.size() || (left > 0 ? remainder[i] > remainder[pick] : remainder[i] < remainder[pick])) pick = i;
+    }
+    const std::int64_t unit = left > 0 ? 1 : -1;
+    result[pick] += unit;
+    remainder[pick] -= static_cast<double>(unit);
+    left -= unit;
+  }
+  return result;
+}
+
+} // namespace gridmap::detail
