@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include "preflight.hpp"
 #include "linger.hpp"
 #include "redist/executor.hpp"
+#include "redist/gemr2d.hpp"
 #include "redist/plan.hpp"
 #include "setup_file.hpp"
 #include "stock_blacs.hpp"
@@ -225,6 +227,11 @@ int Session::system_handle() {
   return system_handle_;
 }
 
+int Session::fortran_handle() {
+  has_contexts_ = true;
+  return MPI_Comm_c2f(processes_.grid());
+}
+
 void Session::rank_and_size(int* iam, int* nprocs) const {
   const MPI_Comm grid = processes_.grid();
   if (grid == MPI_COMM_NULL) {
@@ -242,6 +249,7 @@ void Session::close_contexts() {
   for (const auto& a : matrices_) a->desc[1] = -1;
   if (!has_contexts_) return;
   has_contexts_ = false;
+  redist::forget_all_contexts();
   stock::exit(1);
 }
 
@@ -528,6 +536,31 @@ int Session::pop() {
   return change_to(level.shape, placement_, all_here ? &level : nullptr);
 }
 
+/// Slots and hosts, as far as they can be known before a spawn. After a spawn that fails for want of them the application goes on, but Open MPI's mpirun
+/// never ends by itself.
+void Session::check_room(const Change& change) const {
+  std::set<std::string> hosts;
+  for (const NewUnit& unit : change.new_units)
+    if (!unit.host.empty()) hosts.insert(unit.host);
+  for (const std::string& host : hosts) check_host(host);
+
+  const char* oversubscribe = environment("OMPI_MCA_rmaps_base_oversubscribe");
+  const char* mapping = environment("OMPI_MCA_rmaps_base_mapping_policy");
+  if ((oversubscribe && *oversubscribe != '0') || (mapping && std::string_view(mapping).find("OVERSUBSCRIBE") != std::string_view::npos &&
+                                                   std::string_view(mapping).find("NOOVERSUBSCRIBE") == std::string_view::npos))
+    return;
+  int* universe = nullptr;
+  int is_known = 0;
+  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &universe, &is_known);
+  if (!is_known || !universe || *universe <= 0) return;
+  std::size_t living = 0;
+  for (const Unit& unit : processes_.roster().units) living += unit.members.size();
+  const std::size_t wanted = change.new_ids().size();
+  if (living + wanted > static_cast<std::size_t>(*universe))
+    throw Error(Status::no_slots, fmt::format("blacs-dyn: {} new processes wanted, but {} of mpirun's {} slots are taken; start with mpirun --oversubscribe or "
+                                              "with more slots (-H, hostfile)", wanted, living, *universe));
+}
+
 int Session::change_to(Shape to, gridmap::Placement placement, const GridMap* exact) {
   const double started = MPI_Wtime();
   const Roster& roster = processes_.roster();
@@ -540,6 +573,7 @@ int Session::change_to(Shape to, gridmap::Placement placement, const GridMap* ex
     if (change.new_units.empty() || processes_.id() != 0) return;
     const char* program = environment("DYNGRID_SPAWN_PROGRAM");
     check_program(program ? find_program(program) : own_program());
+    check_room(change);
   });
   return carry_through(processes_.gather(change, spawn_options()), started);
 }
@@ -761,6 +795,7 @@ void Session::classical_setup(int* iam, int* nprocs) {
       change.to.ids = roster.grid.ids;
       for (const int id : change.new_ids()) change.to.ids.push_back(id);
       change.to.shape = {1, static_cast<int>(change.to.ids.size())};
+      if (processes_.id() == 0) check_room(change);
     });
     close_contexts();
     carry_through(processes_.gather(change, spawn_options()), MPI_Wtime());

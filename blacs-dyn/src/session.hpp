@@ -70,6 +70,7 @@ public:
   void classical_join();
   /// System handle of the current grid for blacs_get; made once per grid.
   int system_handle();
+  int fortran_handle(); ///< as blacs_get gives it to Fortran: the communicator itself
   void rank_and_size(int* iam, int* nprocs) const;
   /// All BLACS contexts and what hangs on them. Local to the BLACS, collective over their grids.
   void close_contexts();
@@ -82,6 +83,7 @@ private:
   void require_grid(const char* what) const;
   void read_environment();
   SpawnOptions spawn_options() const;
+  void check_room(const Change& change) const;
   int change_to(Shape to, gridmap::Placement placement, const GridMap* exact);
   int carry_through(Processes::Union gathered, double started);
   int sleep_until_needed();
