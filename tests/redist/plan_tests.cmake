@@ -6,7 +6,7 @@ dyngrid_test(redist.desc_c TARGET redist_desc_c NP 4 TIMEOUT 30 LABELS c)
 
 add_executable(redist_desc_fortran desc_fortran.f90)
 target_include_directories(redist_desc_fortran PRIVATE "${PROJECT_BINARY_DIR}/mod")
-target_link_libraries(redist_desc_fortran PRIVATE dyngrid::dyngrid)
+target_link_libraries(redist_desc_fortran PRIVATE dyngrid::dyngrid dyngrid_flags)
 add_dependencies(redist_desc_fortran redist)
 dyngrid_test(redist.desc_fortran TARGET redist_desc_fortran LABELS fortran)
 
