@@ -19,3 +19,12 @@ else()
   target_compile_definitions(redist_fuzz_descriptor PRIVATE DYNGRID_FUZZ_MAIN)
   dyngrid_test(redist.fuzz_descriptor TARGET redist_fuzz_descriptor ARGS 300000 LABELS fuzz)
 endif()
+
+# Every public header compiles alone.
+foreach(header redist/layout.hpp redist/rank_plan.hpp redist/plan.hpp redist/descriptor.hpp dyngrid/redist.h)
+  string(REGEX REPLACE "[^a-z]" "_" unit "${header}")
+  file(CONFIGURE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/alone_${unit}.cpp" CONTENT "#include \"@header@\"\n" @ONLY)
+  list(APPEND alone "${CMAKE_CURRENT_BINARY_DIR}/alone_${unit}.cpp")
+endforeach()
+add_library(redist_headers_alone OBJECT ${alone})
+target_link_libraries(redist_headers_alone PRIVATE redist)
