@@ -76,8 +76,7 @@ std::vector<std::int64_t> fair(std::int64_t n, const std::vector<double>& speeds
 }
 
 /// Turns of exact rows for the columns and exact columns for the rows, while the largest time falls.
-void improve_integers(Mapping& map, std::int64_t m, std::int64_t n) {
-  if (m < map.nprow || n < map.npcol) return;
+double turn_integers(Mapping& map, std::int64_t m, std::int64_t n) {
   double time = largest_time(map);
   for (int round = 0; round < 20; ++round) {
     Mapping next = map;
@@ -89,13 +88,45 @@ void improve_integers(Mapping& map, std::int64_t m, std::int64_t n) {
           speed = std::min(speed, map.power(i, j) / static_cast<double>(rows ? next.cols[at(j)] : next.rows[at(i)]));
         }
       std::vector<std::int64_t> parts = fair(rows ? m : n, speeds);
-      if (parts.empty()) return;
+      if (parts.empty()) return time;
       (rows ? next.rows : next.cols) = std::move(parts);
     }
     const double t = largest_time(next);
-    if (t >= time * (1 - 1e-12)) return;
+    if (t >= time * (1 - 1e-12)) return time;
     time = t;
     map = std::move(next);
+  }
+  return time;
+}
+
+/// Then a unit from one row to another and a turn again, on grids where that is cheap.
+void improve_integers(Mapping& map, std::int64_t m, std::int64_t n) {
+  if (m < map.nprow || n < map.npcol) return;
+  double time = turn_integers(map, m, n);
+  if (map.nprow * map.npcol > 64) return;
+  for (bool improved = true; improved;) {
+    improved = false;
+    for (int a = 0; a < map.nprow && !improved; ++a)
+      for (int b = 0; b < map.nprow && !improved; ++b) {
+        if (a == b || map.rows[at(a)] <= 1) continue;
+        Mapping next = map;
+        --next.rows[at(a)];
+        ++next.rows[at(b)];
+        // columns first, for the moved rows
+        std::vector<double> speeds(at(map.npcol), std::numeric_limits<double>::infinity());
+        for (int i = 0; i < map.nprow; ++i)
+          for (int j = 0; j < map.npcol; ++j)
+            speeds[at(j)] = std::min(speeds[at(j)], map.power(i, j) / static_cast<double>(next.rows[at(i)]));
+        std::vector<std::int64_t> parts = fair(n, speeds);
+        if (parts.empty()) return;
+        next.cols = std::move(parts);
+        const double t = turn_integers(next, m, n);
+        if (t < time * (1 - 1e-12)) {
+          time = t;
+          map = std::move(next);
+          improved = true;
+        }
+      }
   }
 }
 

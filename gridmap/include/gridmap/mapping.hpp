@@ -64,19 +64,27 @@ Mapping map_in_place(const MappingRequest& request);
 /// @throws Error{bad_argument}
 std::vector<std::int64_t> natural_blocks(std::int64_t n, const std::vector<double>& powers);
 
-/// Which order the uneven rows of a new heterogeneous grid should have, so that most elements stay (their processes are fixed, only the
-/// order of the grid rows is free).
-struct RowOrder {
-  std::vector<int> order;    ///< index into `sizes` of the first, second, ... new grid row
-  std::int64_t retained = 0; ///< rows of the matrix that stay on their process
-  bool proved = false;       ///< no other order keeps more
+/// A new grid of uneven rows and columns whose order is still free: which processes share a row or a column is settled, where they
+/// stand is not.
+struct GridOrderRequest {
+  Axis rows_from, cols_from;            ///< of the matrix on the old grid, any distribution
+  std::vector<std::int64_t> rows, cols; ///< sizes of the new grid rows and columns, in any order; they add up to the old axes
+  /// Row-major, the process at each place: 0 .. P-1 row-major in the old grid, P and up are new.
+  std::vector<int> grid;
 };
 
-/// @param from  old axis, any distribution.
-/// @param sizes rows of each new grid row, in any order; their sum is from.n.
-/// @param old_position  of each new grid row: the position in the old grid whose processes it consists of, -1 for new processes.
-/// Exact up to 16 new grid rows (dynamic programming over subsets); beyond that old order first, then moves of single rows while they help.
+struct GridOrder {
+  std::vector<int> row_order, col_order; ///< index of the row (column) of the request that comes first, second, ...
+  std::int64_t retained_elements = 0;    ///< whose owner stays
+  bool proved = false;                   ///< no other order of rows and columns keeps more
+};
+
+/// The order of grid rows and columns in which most elements stay where they are.
+///
+/// Rows for given columns are exact up to 12 rows (dynamic programming over subsets), otherwise moves of single rows while they help; rows and
+/// columns in turn until nothing improves. Where one side is short (all its orders times 2^rows * rows are at most a few million
+/// steps) all its orders are tried and the answer is `proved`.
 /// @throws Error{bad_argument, shape_mismatch}
-RowOrder order_rows(const Axis& from, const std::vector<std::int64_t>& sizes, const std::vector<int>& old_position);
+GridOrder order_grid(const GridOrderRequest& request);
 
 } // namespace gridmap
