@@ -13,8 +13,8 @@ namespace gridmap {
 namespace {
 using detail::at;
 
-constexpr int exact_rows = 12;           // subsets: 4096
-constexpr double exhaustive_work = 4e6;  // steps
+constexpr int exact_rows = 12;          // subsets: 4096
+constexpr double exhaustive_work = 4e6; // steps
 
 using Counts = std::vector<std::vector<std::int64_t>>;
 
@@ -45,13 +45,15 @@ Counts overlaps(const Side& side, const std::vector<int>& order) {
   return table;
 }
 
-/// Who stands where: old positions of the process of (row, col) of the new grid on this side and on the other one, -1 for new ones.
+/// Who stands where: old positions of the process of (row, col) of the new grid on this side and on the other
+/// one, -1 for new ones.
 struct Cell {
   int here, there;
 };
 using Cells = std::vector<std::vector<Cell>>; // [row][col]
 
-/// weight[row][p]: what an element of old position p on this side is worth in new row `row`: the columns that stay with it.
+/// weight[row][p]: what an element of old position p on this side is worth in new row `row`: the columns that
+/// stay with it.
 Counts weights(const Cells& cells, int positions, const Counts& other) {
   Counts table(cells.size(), std::vector<std::int64_t>(at(positions), 0));
   for (std::size_t i = 0; i < cells.size(); ++i)
@@ -69,7 +71,8 @@ std::int64_t value_of(const Side& side, const std::vector<int>& order, const Cou
 }
 
 /// Exact: which rows come first decides where the next one starts, not their order. `before[p][subset]`.
-std::int64_t best_order_exact(const Side& side, const Counts& weight, const Counts& before, std::vector<int>& order) {
+std::int64_t best_order_exact(const Side& side, const Counts& weight, const Counts& before,
+                              std::vector<int>& order) {
   const int rows = side.count();
   std::vector<std::int64_t> best(at(1) << rows, -1);
   std::vector<signed char> last(best.size(), -1);
@@ -87,7 +90,8 @@ std::int64_t best_order_exact(const Side& side, const Counts& weight, const Coun
       }
     }
   order.clear();
-  for (std::size_t subset = best.size() - 1; subset != 0; subset &= ~(at(1) << order.back())) order.push_back(last[subset]);
+  for (std::size_t subset = best.size() - 1; subset != 0; subset &= ~(at(1) << order.back()))
+    order.push_back(last[subset]);
   std::reverse(order.begin(), order.end());
   return best.back();
 }
@@ -101,7 +105,8 @@ Counts before_subsets(const Side& side) {
   }
   Counts table(at(side.from.nprocs), std::vector<std::int64_t>(subsets));
   for (int p = 0; p < side.from.nprocs; ++p)
-    for (std::size_t subset = 0; subset < subsets; ++subset) table[at(p)][subset] = side.from.count_before(p, start[subset]);
+    for (std::size_t subset = 0; subset < subsets; ++subset)
+      table[at(p)][subset] = side.from.count_before(p, start[subset]);
   return table;
 }
 
@@ -151,18 +156,24 @@ std::vector<int> natural_order(const Side& side, const Cells& cells) {
   return order;
 }
 
-double factorial(int n) { return n <= 1 ? 1 : n * factorial(n - 1); }
+double factorial(int n) {
+  return n <= 1 ? 1 : n * factorial(n - 1);
+}
 
 void check_side(const char* name, const Axis& from, const std::vector<std::int64_t>& sizes) {
   from.validate();
-  if (sizes.empty()) throw Error(Status::bad_argument, fmt::format("gridmap: order: no {}, wanted at least one", name));
+  if (sizes.empty())
+    throw Error(Status::bad_argument, fmt::format("gridmap: order: no {}, wanted at least one", name));
   std::int64_t sum = 0;
   for (const std::int64_t size : sizes) {
-    if (size < 0) throw Error(Status::bad_argument, fmt::format("gridmap: order: {} has {}, wanted at least 0", name, size));
+    if (size < 0)
+      throw Error(Status::bad_argument,
+                  fmt::format("gridmap: order: {} has {}, wanted at least 0", name, size));
     sum += size;
   }
   if (sum != from.n)
-    throw Error(Status::shape_mismatch, fmt::format("gridmap: order: {} add up to {}, wanted {} as before", name, sum, from.n));
+    throw Error(Status::shape_mismatch,
+                fmt::format("gridmap: order: {} add up to {}, wanted {} as before", name, sum, from.n));
 }
 
 } // namespace
@@ -172,17 +183,22 @@ GridOrder order_grid(const GridOrderRequest& request) {
   check_side("cols", request.cols_from, request.cols);
   const Side rows{request.rows_from, request.rows}, cols{request.cols_from, request.cols};
   if (request.grid.size() != request.rows.size() * request.cols.size())
-    throw Error(Status::shape_mismatch, fmt::format("gridmap: order: {} processes for a {}x{} grid, wanted {}", request.grid.size(),
-                                                    rows.count(), cols.count(), request.rows.size() * request.cols.size()));
+    throw Error(Status::shape_mismatch,
+                fmt::format("gridmap: order: {} processes for a {}x{} grid, wanted {}", request.grid.size(),
+                            rows.count(), cols.count(), request.rows.size() * request.cols.size()));
   const int old_count = rows.from.nprocs * cols.from.nprocs;
   std::vector<char> seen(at(old_count), 0);
   Cells cells(request.rows.size(), std::vector<Cell>(request.cols.size(), Cell{-1, -1}));
   for (std::size_t k = 0; k < request.grid.size(); ++k) {
     const int process = request.grid[k];
-    if (process < 0) throw Error(Status::bad_argument, fmt::format("gridmap: order: process {}, wanted at least 0", process));
+    if (process < 0)
+      throw Error(Status::bad_argument,
+                  fmt::format("gridmap: order: process {}, wanted at least 0", process));
     if (process >= old_count) continue;
-    if (seen[at(process)]++) throw Error(Status::bad_argument, fmt::format("gridmap: order: process {} is named twice", process));
-    cells[k / request.cols.size()][k % request.cols.size()] = {process / cols.from.nprocs, process % cols.from.nprocs};
+    if (seen[at(process)]++)
+      throw Error(Status::bad_argument, fmt::format("gridmap: order: process {} is named twice", process));
+    cells[k / request.cols.size()][k % request.cols.size()] = {process / cols.from.nprocs,
+                                                               process % cols.from.nprocs};
   }
   const Cells cells_turned = turned(cells);
 
@@ -191,11 +207,12 @@ GridOrder order_grid(const GridOrderRequest& request) {
   best.col_order = natural_order(cols, cells_turned);
   best.retained_elements = -1;
   const bool rows_exact = rows.count() <= exact_rows, cols_exact = cols.count() <= exact_rows;
-  const Counts rows_before = rows_exact ? before_subsets(rows) : Counts{}, cols_before = cols_exact ? before_subsets(cols) : Counts{};
+  const Counts rows_before = rows_exact ? before_subsets(rows) : Counts{},
+               cols_before = cols_exact ? before_subsets(cols) : Counts{};
 
   // all orders of the short side, the other one exact for each
-  const auto exhaust = [&](const Side& few, const Side& many, const Cells& many_cells, const Counts& before, std::vector<int>& few_order,
-                           std::vector<int>& many_order) {
+  const auto exhaust = [&](const Side& few, const Side& many, const Cells& many_cells, const Counts& before,
+                           std::vector<int>& few_order, std::vector<int>& many_order) {
     std::vector<int> order = few.identity(), other;
     do {
       const Counts weight = weights(many_cells, many.from.nprocs, overlaps(few, order));
@@ -209,9 +226,11 @@ GridOrder order_grid(const GridOrderRequest& request) {
     best.proved = true;
   };
   const auto work = [](const Side& few, const Side& many) {
-    return factorial(few.count()) * static_cast<double>(at(1) << many.count()) * many.count() * std::min(many.from.nprocs, few.count());
+    return factorial(few.count()) * static_cast<double>(at(1) << many.count()) * many.count() *
+           std::min(many.from.nprocs, few.count());
   };
-  if (rows_exact && (cols_exact ? work(cols, rows) <= work(rows, cols) : true) && work(cols, rows) <= exhaustive_work) {
+  if (rows_exact && (cols_exact ? work(cols, rows) <= work(rows, cols) : true) &&
+      work(cols, rows) <= exhaustive_work) {
     exhaust(cols, rows, cells, rows_before, best.col_order, best.row_order);
     return best;
   }
@@ -222,11 +241,14 @@ GridOrder order_grid(const GridOrderRequest& request) {
   while (true) { // rows and columns in turn
     std::vector<int> order = best.row_order;
     const Counts row_weight = weights(cells, rows.from.nprocs, overlaps(cols, best.col_order));
-    if (rows_exact) best_order_exact(rows, row_weight, rows_before, order);
-    else best_order_moves(rows, row_weight, order);
+    if (rows_exact)
+      best_order_exact(rows, row_weight, rows_before, order);
+    else
+      best_order_moves(rows, row_weight, order);
     const Counts col_weight = weights(cells_turned, cols.from.nprocs, overlaps(rows, order));
     std::vector<int> col_order = best.col_order;
-    const std::int64_t value = cols_exact ? best_order_exact(cols, col_weight, cols_before, col_order) : best_order_moves(cols, col_weight, col_order);
+    const std::int64_t value = cols_exact ? best_order_exact(cols, col_weight, cols_before, col_order)
+                                          : best_order_moves(cols, col_weight, col_order);
     if (value <= best.retained_elements) return best;
     best.retained_elements = value;
     best.row_order = std::move(order);

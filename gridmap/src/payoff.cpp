@@ -12,10 +12,14 @@ namespace {
 
 void check(const char* name, double seconds) {
   if (!std::isfinite(seconds) || seconds < 0)
-    throw Error(Status::bad_argument, fmt::format("gridmap: payoff: {} is {}, wanted a finite number of seconds, at least 0", name, seconds));
+    throw Error(Status::bad_argument,
+                fmt::format("gridmap: payoff: {} is {}, wanted a finite number of seconds, at least 0", name,
+                            seconds));
 }
 
-std::int64_t ceil_of(double steps) { return steps <= 0x1p53 ? static_cast<std::int64_t>(std::ceil(steps)) : -1; }
+std::int64_t ceil_of(double steps) {
+  return steps <= 0x1p53 ? static_cast<std::int64_t>(std::ceil(steps)) : -1;
+}
 
 } // namespace
 
