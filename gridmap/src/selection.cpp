@@ -462,6 +462,8 @@ private:
   }
 
   std::string why_unused(const std::vector<int>& chosen, double left, Strategy strategy, int p, int q) const {
+    if (left <= 1e-9 * request_.tpp) return "nothing is left";
+    if (free_.empty()) return "there are no free processors";
     if (chosen.size() == free_.size()) return "all free processors are chosen";
     double smallest = std::numeric_limits<double>::infinity();
     int fitting = 0;
@@ -490,9 +492,9 @@ private:
     for (const int k : chosen_of(plan)) result.chosen.push_back(k - old_);
     std::sort(result.chosen.begin(), result.chosen.end());
     for (const int i : result.chosen) result.tpp_used += request_.available[at(i)];
-    result.tpp_left = std::max(0.0, request_.tpp - result.tpp_used);
-    std::vector<int> chosen = chosen_of(plan);
-    result.unused_because = why_unused(chosen, limit_ - total(chosen), request_.strategy, plan.p, plan.q);
+    result.tpp_used = std::min(result.tpp_used, request_.tpp);
+    result.tpp_left = request_.tpp - result.tpp_used;
+    result.unused_because = why_unused(chosen_of(plan), result.tpp_left, request_.strategy, plan.p, plan.q);
     result.mapping.order = plan.places;
     result.mapping.iterations = plan.iterations;
     result.mapping.proved = plan.proved;
