@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "redist/layout.hpp"
 
+#include <algorithm>
 #include <numeric>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "gridmap/status.hpp"
+#include "plan/axis_table.hpp"
 
 namespace redist {
 
 Grid Grid::row_major(int nprow, int npcol, int first_rank) {
-  Grid grid{nprow, npcol, std::vector<int>(static_cast<std::size_t>(nprow) * static_cast<std::size_t>(npcol))};
+  Grid grid{nprow, npcol,
+            std::vector<int>(static_cast<std::size_t>(nprow) * static_cast<std::size_t>(npcol))};
   std::iota(grid.ranks.begin(), grid.ranks.end(), first_rank);
   return grid;
 }
@@ -16,6 +24,54 @@ std::pair<int, int> Grid::position_of(int rank) const {
     for (int q = 0; q < npcol; ++q)
       if (rank_at(p, q) == rank) return {p, q};
   return {-1, -1};
+}
+
+Layout Layout::replicated_on(Grid grid, std::int64_t m, std::int64_t n) {
+  Layout layout{gridmap::Axis::block(m, 1), gridmap::Axis::block(n, 1), std::move(grid)};
+  layout.replicated = true;
+  return layout;
+}
+
+std::int64_t Layout::local_rows(int p) const {
+  if (replicated) return rows.n;
+  return row_owners.empty() ? rows.local_size(p) : detail::AxisTable(rows, row_owners).local_size(p);
+}
+
+std::int64_t Layout::local_cols(int q) const {
+  if (replicated) return cols.n;
+  return col_owners.empty() ? cols.local_size(q) : detail::AxisTable(cols, col_owners).local_size(q);
+}
+
+void Layout::validate(const char* which) const {
+  using gridmap::Error;
+  using gridmap::Status;
+  if (grid.nprow < 1 || grid.npcol < 1)
+    throw Error(Status::bad_argument,
+                fmt::format("redist: {} grid is {}x{}, wanted at least 1x1", which, grid.nprow, grid.npcol));
+  const std::size_t size = static_cast<std::size_t>(grid.nprow) * static_cast<std::size_t>(grid.npcol);
+  if (grid.ranks.size() != size)
+    throw Error(Status::shape_mismatch, fmt::format("redist: {} grid {}x{} lists {} ranks, wanted {}", which,
+                                                    grid.nprow, grid.npcol, grid.ranks.size(), size));
+  std::vector<int> sorted = grid.ranks;
+  std::sort(sorted.begin(), sorted.end());
+  if (sorted.front() < 0)
+    throw Error(Status::bad_argument,
+                fmt::format("redist: {} grid has rank {}, wanted at least 0", which, sorted.front()));
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice != sorted.end())
+    throw Error(Status::bad_argument, fmt::format("redist: {} grid has rank {} twice", which, *twice));
+  rows.validate();
+  cols.validate();
+  const int p = replicated ? 1 : grid.nprow;
+  const int q = replicated ? 1 : grid.npcol;
+  if (rows.nprocs != p || cols.nprocs != q)
+    throw Error(Status::shape_mismatch,
+                fmt::format("redist: {} axes lie over {}x{} processes, wanted {}x{} on a {}x{} grid{}", which,
+                            rows.nprocs, cols.nprocs, p, q, grid.nprow, grid.npcol,
+                            replicated ? ", replicated" : ""));
+  if (replicated && !(row_owners.empty() && col_owners.empty()))
+    throw Error(Status::bad_argument,
+                fmt::format("redist: {} is replicated and has owners of blocks, wanted one of them", which));
 }
 
 } // namespace redist

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <mpi.h>
@@ -19,13 +20,16 @@ struct Transfer {
   void* to = nullptr;
   std::int64_t lld_to = 1;
   char type = 'd'; ///< s d c z i
+  /// Two numbers per local column of the target, or null: in column j only local rows row_limits[2j] .. row_limits[2j+1]-1 are written.
+  const std::int64_t* row_limits = nullptr;
 };
 
 enum class Transport { automatic, mpi, shared };
 
 struct ExecuteOptions {
   Transport transport = Transport::automatic; ///< automatic: shared memory between ranks found to be on one host, MPI between hosts
-  std::size_t extra_bytes = std::size_t{64} << 20; ///< cap on buffers per process
+  std::size_t extra_bytes = std::size_t{64} << 20; ///< cap on buffers per process; in use are at most 5 MiB
+  int host_key = 0; ///< ranks with different keys are taken to be on different hosts
 };
 
 struct ExecuteReport {
@@ -38,7 +42,7 @@ struct ExecuteReport {
 class Executor {
 public:
   /// Collective over comm, which is duplicated. Finds out which ranks share a host.
-  /// @throws Error{mpi_failure, out_of_memory}, agreed.
+  /// @throws Error{mpi_failure, out_of_memory; unsupported with Transport::shared when some ranks share no memory}, agreed.
   explicit Executor(MPI_Comm comm, ExecuteOptions options = {});
   ~Executor();
   Executor(Executor&&) noexcept;
@@ -51,6 +55,10 @@ public:
   ExecuteReport finish();
   /// Collective. Frees the duplicate communicator and all shared memory.
   void close();
+  /// Collective: the smallest and the largest of the ranks' numbers, through shared memory when all share it. Not between start() and finish().
+  std::pair<std::int64_t, std::int64_t> range(std::int64_t mine);
+  /// Ranks that share memory with this one, itself included.
+  int ranks_on_host() const;
 
 private:
   struct Impl;

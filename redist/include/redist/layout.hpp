@@ -12,20 +12,38 @@ namespace redist {
 struct Grid {
   int nprow = 0;
   int npcol = 0;
-  std::vector<int> ranks; ///< ranks[p * npcol + q] is the rank at grid position (p, q); every rank at most once
+  std::vector<int>
+      ranks; ///< ranks[p * npcol + q] is the rank at grid position (p, q); every rank at most once
 
   static Grid row_major(int nprow, int npcol, int first_rank = 0);
-  int rank_at(int p, int q) const { return ranks[static_cast<std::size_t>(p) * static_cast<std::size_t>(npcol) + static_cast<std::size_t>(q)]; }
+  int rank_at(int p, int q) const {
+    return ranks[static_cast<std::size_t>(p) * static_cast<std::size_t>(npcol) + static_cast<std::size_t>(q)];
+  }
   /// (row, column) of a rank, (-1, -1) when it is not in the grid.
   std::pair<int, int> position_of(int rank) const;
   int size() const { return nprow * npcol; }
 };
 
 /// A matrix spread over a grid: the product of two axes.
+///
+/// `row_owners` turns the rows into a block list: block j lies on grid row row_owners[j % row_owners.size()]
+/// instead of (src + j) mod nprow; `col_owners` likewise. `replicated`: every process of the grid holds the
+/// whole matrix, and both axes have nprocs = 1. As a source each process takes its own copy, or that of one
+/// other; as a target all copies are written.
 struct Layout {
   gridmap::Axis rows;
   gridmap::Axis cols;
   Grid grid;
+  std::vector<int> row_owners{};
+  std::vector<int> col_owners{};
+  bool replicated = false;
+
+  static Layout replicated_on(Grid grid, std::int64_t m, std::int64_t n);
+  /// Rows and columns of the local array at grid position (p, q).
+  std::int64_t local_rows(int p) const;
+  std::int64_t local_cols(int q) const;
+  /// @throws Error{bad_argument, shape_mismatch} that calls this layout `which`.
+  void validate(const char* which) const;
 };
 
 } // namespace redist

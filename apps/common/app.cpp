@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "app.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+
+namespace apps {
+
+namespace {
+
+constexpr std::size_t most_changes = 1024;
+
+// mpirun gives its processes a terminal of their own even when its output goes to a file, so isatty(1) says nothing. What mpirun
+// itself writes to is seen through its own descriptor 1 (it is the parent of the processes on its host).
+bool output_is_terminal() {
+  if (isatty(1) == 0) return false;
+  if (std::getenv("OMPI_COMM_WORLD_RANK") == nullptr) return true;
+  struct stat status {};
+  const std::string path = fmt::format("/proc/{}/fd/1", getppid());
+  if (stat(path.c_str(), &status) != 0 || !S_ISCHR(status.st_mode)) return false;
+  char target[256] = {};
+  const auto length = readlink(path.c_str(), target, sizeof target - 1);
+  return length > 0 && std::string(target).rfind("/dev/null", 0) != 0;
+}
+
+bool is_first_of_mpirun() {
+  const char* rank = std::getenv("OMPI_COMM_WORLD_RANK");
+  return rank == nullptr || std::string(rank) == "0";
+}
+
+std::pair<int, int> parse_grid(const std::string& text) {
+  int nprow = 0, npcol = 0, used = 0;
+  if (std::sscanf(text.c_str(), "%dx%d%n", &nprow, &npcol, &used) != 2 || used != static_cast<int>(text.size()) || nprow < 1 || npcol < 1)
+    throw CLI::ValidationError(fmt::format("'{}' is not a grid, wanted e.g. 2x3", text));
+  return {nprow, npcol};
+}
+
+std::string megabytes(std::int64_t bytes) { return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6); }
+
+int placement_of(const std::string& name) {
+  if (name == "global") return DYNGRID_GLOBAL;
+  if (name == "local1") return DYNGRID_LOCAL1;
+  if (name == "local2") return DYNGRID_LOCAL2;
+  return DYNGRID_OPTIMAL;
+}
+
+} // namespace
+
+std::vector<GridChange> parse_changes(const std::string& text) {
+  std::vector<GridChange> changes;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const auto comma = std::min(text.find(',', at), text.size());
+    const std::string part = text.substr(at, comma - at);
+    GridChange change;
+    int used = 0;
+    if (std::sscanf(part.c_str(), "%d:%n", &change.step, &used) != 1 || used == 0 || change.step < 0)
+      throw CLI::ValidationError(fmt::format("'{}' is not a change of the grid, wanted e.g. 5:3x3", part));
+    std::tie(change.nprow, change.npcol) = parse_grid(part.substr(static_cast<std::size_t>(used)));
+    changes.push_back(change);
+    at = comma + 1;
+  }
+  return changes;
+}
+
+void add_options(CLI::App& cli, Options& options) {
+  cli.get_formatter()->column_width(34);
+  cli.add_option("--n", options.n, "order of the problem")->check(CLI::PositiveNumber)->capture_default_str();
+  cli.add_option("--nb", options.nb, "block size")->check(CLI::PositiveNumber)->capture_default_str();
+  cli.add_option_function<std::string>(
+         "--grid", [&options](const std::string& text) { std::tie(options.nprow, options.npcol) = parse_grid(text); },
+         "first grid, e.g. 2x3; default: all processes, as square as possible")
+      ->type_name("PxQ");
+  cli.add_option("--steps", options.steps, "number of steps")->check(CLI::NonNegativeNumber)->capture_default_str();
+  cli.add_option_function<std::string>(
+         "--resize-at", [&options](const std::string& text) { options.resize_at = parse_changes(text); },
+         "changes of the grid, e.g. 5:3x3,10:4x4: before step 5 (the first is 0) to 3x3, ...")
+      ->type_name("STEP:PxQ,...");
+  cli.add_option("--placement", options.placement, "where processes go in a new grid: optimal, global, local1, local2")
+      ->check(CLI::IsMember({"optimal", "global", "local1", "local2"}))
+      ->type_name("NAME")
+      ->capture_default_str();
+  cli.add_option("--schedule", options.schedule, "order of the exchange: auto, caterpillar, circulant, matching, async")
+      ->check(CLI::IsMember({"auto", "caterpillar", "circulant", "matching", "async"}))
+      ->type_name("NAME")
+      ->capture_default_str();
+  cli.add_flag("--check", options.check, "verify every step; a wrong one makes the exit status 1");
+  cli.add_option("--csv", options.csv, "write steps and changes to this file, one line each")->type_name("FILE");
+  cli.add_option("--json", options.json, "write the whole record to this file")->type_name("FILE");
+}
+
+void parse(CLI::App& cli, Options& options, int argc, char** argv) {
+  try {
+    cli.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const bool is_help = error.get_exit_code() == 0;
+    if (is_first_of_mpirun()) {
+      if (is_help) std::fputs(cli.help().c_str(), stdout);
+      else std::fprintf(stderr, "%s: %s (see --help)\n", cli.get_name().c_str(), error.what());
+      std::fflush(nullptr);
+    }
+    std::exit(is_help ? 0 : 2);
+  }
+  if (options.schedule != "auto") setenv("DYNGRID_SCHEDULE", options.schedule.c_str(), 1);
+}
+
+void require(int status, const char* what) {
+  if (status >= 0) return;
+  std::fprintf(stderr, "%s: %s: %s\n", what, dyngrid_status_string(status), dyngrid_last_message());
+  std::fflush(nullptr);
+  int initialized = 0, finalized = 0;
+  MPI_Initialized(&initialized);
+  MPI_Finalized(&finalized);
+  if (initialized != 0 && finalized == 0) MPI_Abort(MPI_COMM_WORLD, 1);
+  std::exit(1);
+}
+
+void start(const Options& options) {
+  require(options.nprow > 0 ? dyngrid_init_grid(options.nprow, options.npcol) : dyngrid_init(), "dyngrid_init");
+  if (dyngrid_is_newcomer() == 0 && options.placement != "optimal")
+    require(dyngrid_set_placement(placement_of(options.placement)), "dyngrid_set_placement");
+}
+
+double max_over_grid(double value) {
+  double result = value;
+  MPI_Allreduce(&value, &result, 1, MPI_DOUBLE, MPI_MAX, dyngrid_comm());
+  return result;
+}
+
+double sum_over_grid(double value) {
+  double result = value;
+  MPI_Allreduce(&value, &result, 1, MPI_DOUBLE, MPI_SUM, dyngrid_comm());
+  return result;
+}
+
+Run::Run(std::string name, const Options& options, std::string what_is_a_step)
+    : name_(std::move(name)), word_(std::move(what_is_a_step)), options_(options),
+      steps_(static_cast<std::size_t>(options.steps)), changes_(most_changes), started_(MPI_Wtime()),
+      on_terminal_(output_is_terminal()) {
+  if (dyngrid_is_newcomer() == 0) dyngrid_grid(&counts_.first_nprow, &counts_.first_npcol, nullptr, nullptr);
+  require(dyngrid_share("apps.counts", &counts_, sizeof counts_), "dyngrid_share");
+  if (!steps_.empty()) require(dyngrid_share("apps.steps", steps_.data(), steps_.size() * sizeof(Step)), "dyngrid_share");
+  require(dyngrid_share("apps.changes", changes_.data(), changes_.size() * sizeof(Change)), "dyngrid_share");
+}
+
+bool Run::is_first() const { // false on a process outside the grid
+  int myrow = -1, mycol = -1;
+  dyngrid_grid(nullptr, nullptr, &myrow, &mycol);
+  return myrow == 0 && mycol == 0;
+}
+
+void Run::progress(const std::string& text) {
+  if (!on_terminal_ || !is_first()) return;
+  std::fprintf(stdout, "\r\033[K%s", text.c_str());
+  std::fflush(stdout);
+  progress_shown_ = !text.empty();
+}
+
+void Run::print(const std::string& line) {
+  if (!is_first()) return;
+  if (progress_shown_) std::fputs("\r\033[K", stdout);
+  progress_shown_ = false;
+  std::fprintf(stdout, "%s\n", line.c_str());
+  std::fflush(stdout);
+}
+
+int Run::resize_point(const int& step) {
+  int nprow = 0, npcol = 0, wanted_nprow = 0, wanted_npcol = 0;
+  dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
+  const bool is_newcomer = dyngrid_is_newcomer() != 0;
+  if (!is_newcomer) {
+    for (const auto& change : options_.resize_at) {
+      if (change.step != step || step >= options_.steps) continue;
+      wanted_nprow = change.nprow;
+      wanted_npcol = change.npcol;
+    }
+    if (wanted_nprow > 0) {
+      progress(fmt::format("{} {} of {}: {}x{} -> {}x{}", word_, step, options_.steps, nprow, npcol, wanted_nprow, wanted_npcol));
+      dyngrid_request(wanted_nprow, wanted_npcol);
+    }
+  }
+  const int outcome = dyngrid_resize_point();
+  if (outcome == DYNGRID_LEAVE || (outcome == DYNGRID_SAME && wanted_nprow == 0)) return outcome;
+  if (outcome == DYNGRID_ERR_MPI || outcome == DYNGRID_ERR_INTERNAL || (outcome < 0 && is_newcomer)) require(outcome, "dyngrid_resize_point");
+
+  Change change;
+  change.step = step; // a newcomer has just received it
+  change.status = outcome;
+  dyngrid_last_resize(&change.report);
+  change.wanted_nprow = outcome == DYNGRID_RESIZED ? change.report.to_nprow : wanted_nprow;
+  change.wanted_npcol = outcome == DYNGRID_RESIZED ? change.report.to_npcol : wanted_npcol;
+  if (static_cast<std::size_t>(counts_.changes) < most_changes) changes_[static_cast<std::size_t>(counts_.changes++)] = change;
+  if (outcome == DYNGRID_RESIZED) {
+    const auto& r = change.report;
+    print(fmt::format("  {}x{} -> {}x{} before {} {}: spawn {:.3f} s, merge {:.3f} s, plan {:.4f} s, exchange {:.4f} s, total {:.3f} s; {} moved, {} "
+                      "kept; {} spawned, {} woken, {} released, {} parked",
+                      r.from_nprow, r.from_npcol, r.to_nprow, r.to_npcol, word_, step, r.spawn_s, r.merge_s, r.plan_s, r.exchange_s, r.total_s,
+                      megabytes(r.moved_bytes), megabytes(r.kept_bytes), r.spawned, r.woken, r.released, r.parked));
+    return outcome;
+  }
+  print(fmt::format("  no {}x{} before {} {}, going on with {}x{}: {}: {}", wanted_nprow, wanted_npcol, word_, step, nprow, npcol,
+                    outcome < 0 ? dyngrid_status_string(outcome) : "nothing changed", outcome < 0 ? dyngrid_last_message() : ""));
+  return DYNGRID_SAME;
+}
+
+void Run::begin(int step, double flops) {
+  if (!head_printed_ && counts_.steps == 0) {
+    const auto& o = options_;
+    print(fmt::format("{}: n {}, nb {}, {} {}s, grid {}x{}, placement {}, schedule {}, dyngrid {}", name_, o.n, o.nb, o.steps, word_,
+                      counts_.first_nprow, counts_.first_npcol, o.placement, o.schedule, dyngrid_version()));
+    print(fmt::format("{:>6} {:>7} {:>10} {:>9}  {}", word_, "grid", "seconds", "GFLOP/s", "result"));
+    head_printed_ = true;
+  }
+  current_ = Step{};
+  current_.step = step;
+  current_.flops = flops;
+  dyngrid_grid(&current_.nprow, &current_.npcol, nullptr, nullptr);
+  progress(fmt::format("{} {} of {} on {}x{} ...", word_, step, options_.steps, current_.nprow, current_.npcol));
+  MPI_Barrier(dyngrid_comm());
+  begun_ = MPI_Wtime();
+}
+
+void Run::end(bool has_verdict) {
+  current_.seconds = max_over_grid(MPI_Wtime() - begun_);
+  if (!options_.check) close_step("not checked");
+  else if (!has_verdict) close_step("-");
+}
+
+void Run::verdict(bool right, double residual, const std::string& note) {
+  if (!options_.check) return;
+  current_.right = right ? 1 : 0;
+  current_.residual = residual;
+  close_step((right ? "right" : "WRONG") + (note.empty() ? "" : ", " + note));
+}
+
+void Run::close_step(const std::string& word) {
+  if (static_cast<std::size_t>(counts_.steps) < steps_.size()) steps_[static_cast<std::size_t>(counts_.steps++)] = current_;
+  const std::string rate = current_.flops > 0 && current_.seconds > 0 ? fmt::format("{:.2f}", current_.flops / current_.seconds / 1e9) : "-";
+  print(fmt::format("{:>6} {:>7} {:>10.4f} {:>9}  {}", current_.step, fmt::format("{}x{}", current_.nprow, current_.npcol), current_.seconds, rate, word));
+}
+
+// Mean seconds of a step on the grid before and after a change. The first step on a grid opens connections and touches its memory for the
+// first time; it is left out where there is another.
+void Run::mean_step_s(std::size_t change, double* before, double* after) const {
+  const auto mean = [&](int first, int last) { // steps first <= step < last
+    double sum = 0;
+    int count = 0;
+    for (int i = 0; i < counts_.steps; ++i) {
+      const auto& s = steps_[static_cast<std::size_t>(i)];
+      if (s.step < first || s.step >= last) continue;
+      sum += s.seconds;
+      ++count;
+      if (s.step == first && last - first > 1 && i + 1 < counts_.steps) {
+        sum = 0;
+        count = 0;
+      }
+    }
+    return count > 0 ? sum / count : std::nan("");
+  };
+  int first = 0, last = options_.steps;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(counts_.changes); ++i) {
+    if (changes_[i].status != DYNGRID_RESIZED) continue;
+    if (i < change) first = changes_[i].step;
+    if (i > change) {
+      last = changes_[i].step;
+      break;
+    }
+  }
+  *before = mean(first, changes_[change].step);
+  *after = mean(changes_[change].step, last);
+}
+
+namespace {
+std::string payoff_text(double t_resize, double t_old, double t_new) {
+  if (std::isnan(t_old) || std::isnan(t_new)) return "-";
+  const auto point = dyngrid_payoff_point(t_resize, t_old, t_new);
+  return point < 0 ? "never" : fmt::format("{} steps", point);
+}
+std::string cost_text(double t_resize, double t_new) {
+  return std::isnan(t_new) || t_new <= 0 ? "-" : fmt::format("{} steps", dyngrid_resize_cost(t_resize, t_new));
+}
+} // namespace
+
+int Run::finish(const std::string& more) {
+  if (dyngrid_comm() == MPI_COMM_NULL) return 0;
+  int wrong = 0, failed = 0, done = 0;
+  double resize_s = 0, step_s = 0;
+  std::string path = fmt::format("{}x{}", counts_.first_nprow, counts_.first_npcol);
+  for (int i = 0; i < counts_.steps; ++i) {
+    wrong += steps_[static_cast<std::size_t>(i)].right == 0 ? 1 : 0;
+    step_s += steps_[static_cast<std::size_t>(i)].seconds;
+  }
+  for (int i = 0; i < counts_.changes; ++i) {
+    const auto& change = changes_[static_cast<std::size_t>(i)];
+    if (change.status != DYNGRID_RESIZED) {
+      ++failed;
+      continue;
+    }
+    ++done;
+    resize_s += change.report.total_s;
+    path += fmt::format(" -> {}x{}", change.report.to_nprow, change.report.to_npcol);
+  }
+  if (done > 0) {
+    print("");
+    print(fmt::format("changes of the grid (payoff point = ceil(t_resize / (t_old - t_new)), resize cost = ceil(t_resize / t_new))"));
+    print(fmt::format("{:>6} {:>7} {:>7} {:>8} {:>8} {:>8} {:>9} {:>10} {:>8} {:>8} {:>13} {:>12}", "before", "from", "to", "spawn s", "merge s", "plan s",
+                      "exchange s", "t_resize s", "t_old s", "t_new s", "payoff point", "resize cost"));
+    for (std::size_t i = 0; i < static_cast<std::size_t>(counts_.changes); ++i) {
+      if (changes_[i].status != DYNGRID_RESIZED) continue;
+      const auto& r = changes_[i].report;
+      double t_old = 0, t_new = 0;
+      mean_step_s(i, &t_old, &t_new);
+      const auto seconds = [](double t) { return std::isnan(t) ? std::string("-") : fmt::format("{:.4f}", t); };
+      print(fmt::format("{:>6} {:>7} {:>7} {:>8.3f} {:>8.3f} {:>8.4f} {:>10.4f} {:>10.3f} {:>8} {:>8} {:>13} {:>12}", changes_[i].step,
+                        fmt::format("{}x{}", r.from_nprow, r.from_npcol), fmt::format("{}x{}", r.to_nprow, r.to_npcol), r.spawn_s, r.merge_s, r.plan_s,
+                        r.exchange_s, r.total_s, seconds(t_old), seconds(t_new), payoff_text(r.total_s, t_old, t_new), cost_text(r.total_s, t_new)));
+    }
+    print("");
+  }
+  const std::string verdict = !options_.check ? "not checked" : wrong == 0 ? "all right" : fmt::format("{} WRONG", wrong);
+  std::string summary = fmt::format("{}: {} {}s {}, {}; {:.2f} s in {}s, {:.2f} s in {} changes of the grid", name_, counts_.steps, word_, verdict, path,
+                                    step_s, word_, resize_s, done);
+  if (failed > 0) summary += fmt::format(", {} refused", failed);
+  if (!more.empty()) summary += "; " + more;
+
+  int files_failed = 0;
+  if (is_first()) {
+    if (!options_.csv.empty() && !write_csv()) files_failed = 1;
+    if (!options_.json.empty() && !write_json(summary)) files_failed = 1;
+    if (files_failed != 0) std::fprintf(stderr, "%s: cannot write %s\n", name_.c_str(), (options_.csv.empty() ? options_.json : options_.csv).c_str());
+  }
+  files_failed = static_cast<int>(max_over_grid(files_failed));
+  print(summary);
+  return wrong > 0 || files_failed > 0 ? 1 : 0;
+}
+
+bool Run::write_csv() const {
+  std::ofstream out(options_.csv);
+  out << "app,what,step,from,to,n,nb,placement,schedule,seconds,gflops,right,residual,spawn_s,merge_s,plan_s,exchange_s,moved_bytes,kept_bytes,payoff_point,"
+         "resize_cost,version,commit\n";
+  const std::string common = fmt::format("{},{},{},{}", options_.n, options_.nb, options_.placement, options_.schedule);
+  for (int i = 0; i < counts_.steps; ++i) {
+    const auto& s = steps_[static_cast<std::size_t>(i)];
+    out << fmt::format("{},step,{},{}x{},{}x{},{},{:.6f},{:.3f},{},{:.3e},,,,,,,,,{},{}\n", name_, s.step, s.nprow, s.npcol, s.nprow, s.npcol, common, s.seconds,
+                       s.seconds > 0 ? s.flops / s.seconds / 1e9 : 0.0, s.right < 0 ? "" : std::to_string(s.right), s.residual, dyngrid_version(), DYNGRID_COMMIT);
+  }
+  for (std::size_t i = 0; i < static_cast<std::size_t>(counts_.changes); ++i) {
+    const auto& c = changes_[i];
+    if (c.status != DYNGRID_RESIZED) continue;
+    const auto& r = c.report;
+    double t_old = 0, t_new = 0;
+    mean_step_s(i, &t_old, &t_new);
+    const bool known = !std::isnan(t_old) && !std::isnan(t_new);
+    out << fmt::format("{},resize,{},{}x{},{}x{},{},{:.6f},,,,{:.6f},{:.6f},{:.6f},{:.6f},{},{},{},{},{},{}\n", name_, c.step, r.from_nprow, r.from_npcol, r.to_nprow,
+                       r.to_npcol, common, r.total_s, r.spawn_s, r.merge_s, r.plan_s, r.exchange_s, r.moved_bytes, r.kept_bytes,
+                       known ? std::to_string(dyngrid_payoff_point(r.total_s, t_old, t_new)) : "",
+                       std::isnan(t_new) ? "" : std::to_string(dyngrid_resize_cost(r.total_s, t_new)), dyngrid_version(), DYNGRID_COMMIT);
+  }
+  return static_cast<bool>(out.flush());
+}
+
+bool Run::write_json(const std::string& summary) const {
+  nlohmann::ordered_json doc;
+  doc["app"] = name_;
+  doc["version"] = dyngrid_version();
+  doc["commit"] = DYNGRID_COMMIT;
+  doc["n"] = options_.n;
+  doc["nb"] = options_.nb;
+  doc["placement"] = options_.placement;
+  doc["schedule"] = options_.schedule;
+  doc["steps"] = nlohmann::ordered_json::array();
+  for (int i = 0; i < counts_.steps; ++i) {
+    const auto& s = steps_[static_cast<std::size_t>(i)];
+    nlohmann::ordered_json step{{"step", s.step}, {"grid", {s.nprow, s.npcol}}, {"seconds", s.seconds}};
+    if (s.flops > 0) step["gflops"] = s.flops / s.seconds / 1e9;
+    if (s.right >= 0) step["right"] = s.right == 1;
+    if (s.residual != 0) step["residual"] = s.residual;
+    doc["steps"].push_back(step);
+  }
+  doc["resizes"] = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < static_cast<std::size_t>(counts_.changes); ++i) {
+    const auto& c = changes_[i];
+    nlohmann::ordered_json resize{{"before_step", c.step}, {"wanted", {c.wanted_nprow, c.wanted_npcol}}, {"done", c.status == DYNGRID_RESIZED}};
+    if (c.status != DYNGRID_RESIZED) {
+      resize["status"] = dyngrid_status_string(c.status);
+    } else {
+      const auto& r = c.report;
+      double t_old = 0, t_new = 0;
+      mean_step_s(i, &t_old, &t_new);
+      resize.update({{"from", {r.from_nprow, r.from_npcol}}, {"to", {r.to_nprow, r.to_npcol}}, {"spawned", r.spawned}, {"woken", r.woken}, {"released", r.released},
+                     {"parked", r.parked}, {"spawn_s", r.spawn_s}, {"merge_s", r.merge_s}, {"plan_s", r.plan_s}, {"exchange_s", r.exchange_s},
+                     {"total_s", r.total_s}, {"moved_bytes", r.moved_bytes}, {"kept_bytes", r.kept_bytes}});
+      if (!std::isnan(t_old) && !std::isnan(t_new)) resize["payoff_point"] = dyngrid_payoff_point(r.total_s, t_old, t_new);
+      if (!std::isnan(t_new)) resize["resize_cost"] = dyngrid_resize_cost(r.total_s, t_new);
+    }
+    doc["resizes"].push_back(resize);
+  }
+  doc["summary"] = summary;
+  std::ofstream out(options_.json);
+  out << doc.dump(1) << '\n';
+  return static_cast<bool>(out.flush());
+}
+
+} // namespace apps

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the applications share: options, the record of steps and of changes of the grid, and how it is printed. Nothing of it is
+// needed to use dyngrid; an application is its main().
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <dyngrid.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace apps {
+
+struct GridChange {
+  int step = 0; ///< before this step, counted from 0
+  int nprow = 0, npcol = 0;
+};
+
+struct Options {
+  std::int64_t n = 1000, nb = 64;
+  int nprow = 0, npcol = 0; ///< first grid; 0 x 0: dyngrid's own choice
+  int steps = 10;
+  std::vector<GridChange> resize_at;
+  std::string placement = "optimal", schedule = "auto";
+  bool check = false;
+  std::string csv, json;
+};
+
+/// Adds the options that all applications have to `cli`, with the defaults that stand in `options`.
+void add_options(CLI::App& cli, Options& options);
+
+/// Reads the command line. On --help or a mistake it prints (one process of mpirun's only) and ends the process, status 0 or 2.
+/// Sets DYNGRID_SCHEDULE for this process from --schedule. Call it before dyngrid_init.
+void parse(CLI::App& cli, Options& options, int argc, char** argv);
+
+/// "5:3x3,10:4x4". Throws CLI::ValidationError with what is wrong.
+std::vector<GridChange> parse_changes(const std::string& text);
+
+/// Starts dyngrid on the grid of the options. On an error prints the message and ends the process with status 1.
+void start(const Options& options);
+
+/// Ends the application with `what: message` on stderr when status is an error: for errors after which there is no going on.
+void require(int status, const char* what);
+
+struct Step {
+  std::int32_t step = 0, nprow = 0, npcol = 0, right = -1; ///< right: 1, 0, or -1 for not checked
+  double seconds = 0, flops = 0, residual = 0;
+};
+
+struct Change {
+  std::int32_t step = 0, status = 0; ///< status: DYNGRID_RESIZED or an error, with the grid as it was
+  std::int32_t wanted_nprow = 0, wanted_npcol = 0;
+  dyngrid_resize_report report{};
+};
+
+/// The record of a run. It is shared state (dyngrid_share), so that whoever is process (0,0) at the end can print all of it.
+/// All member functions are collective over the current grid unless said otherwise.
+class Run {
+public:
+  /// Call after start(), at the same place in old processes and newcomers.
+  /// @param what_is_a_step  word for the table, e.g. "step" or "panel".
+  Run(std::string name, const Options& options, std::string what_is_a_step = "step");
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+
+  /// dyngrid_resize_point, with what --resize-at wants before `step` asked for first. Prints what a change took. A change that fails is
+  /// printed and recorded and the run goes on: DYNGRID_SAME.
+  int resize_point(const int& step);
+
+  /// Starts the clock of a step: all processes of the grid start together. `flops` of the step, 0 for none.
+  void begin(int step, double flops);
+  /// Stops it; the time of a step is that of the slowest process. With --check a verdict must follow, unless has_verdict is false.
+  void end(bool has_verdict = true);
+  /// The verdict on the step that ended last, the same on all processes. `residual` is recorded, `note` printed.
+  void verdict(bool right, double residual = 0, const std::string& note = "");
+
+  /// A line from process (0,0) only.
+  void print(const std::string& line);
+
+  /// Prints the table of changes with payoff point and resize cost, writes --csv and --json, prints one line of summary
+  /// (`more` is put at its end). Returns the exit status: 0, or 1 when a step was wrong or a file could not be written. A process
+  /// that left the application may call it too and gets 0.
+  int finish(const std::string& more = "");
+
+  int steps_done() const { return counts_.steps; }
+  const std::vector<Step>& steps() const { return steps_; }
+
+private:
+  struct Counts {
+    std::int32_t steps = 0, changes = 0;
+    std::int32_t first_nprow = 0, first_npcol = 0;
+  };
+  bool is_first() const; // local: process (0,0)
+  void progress(const std::string& text);
+  void close_step(const std::string& word);
+  void mean_step_s(std::size_t change, double* before, double* after) const;
+  bool write_csv() const;
+  bool write_json(const std::string& summary) const;
+
+  std::string name_, word_;
+  Options options_;
+  Counts counts_;
+  std::vector<Step> steps_;
+  std::vector<Change> changes_;
+  double begun_ = 0, started_ = 0;
+  Step current_;
+  bool head_printed_ = false, progress_shown_ = false, on_terminal_ = false;
+};
+
+/// Largest and sum over the processes of the current grid. Collective.
+double max_over_grid(double value);
+double sum_over_grid(double value);
+
+} // namespace apps

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// C = C + A B, over and over, on a grid of processes that grows and shrinks between two products.
+//
+// All elements are small whole numbers, so every sum is exact in double precision whatever the order, and the check is exact too: with
+// a vector x of whole numbers, C x after s products must be s (A (B x)). That right-hand side is worked out from the formulae of A and
+// B, once, without ScaLAPACK. C is never set back, so a wrong element of A, B or C after any change of the grid shows from then on.
+#include "common/app.hpp"
+#include "common/local.hpp"
+#include "common/scalapack.h"
+
+#include <vector>
+
+namespace {
+
+double a_element(std::int64_t i, std::int64_t j) { return static_cast<double>(apps::mixed(i, j, 1, 7) - 3); }
+double b_element(std::int64_t i, std::int64_t j) { return static_cast<double>(apps::mixed(i, j, 2, 7) - 3); }
+double probe(std::int64_t j) { return static_cast<double>(apps::mixed(j, 0, 3, 2001) - 1000); }
+
+// y = M x over the current grid, every process gets all of y. Exact for whole numbers below 2^53. Collective.
+std::vector<double> times(const dyngrid_matrix* matrix, const std::vector<double>& x) {
+  std::vector<double> y(x.size());
+  apps::for_each_local<double>(matrix, [&](std::int64_t i, std::int64_t j, double element) { y[i] += element * x[j]; });
+  MPI_Allreduce(MPI_IN_PLACE, y.data(), static_cast<int>(y.size()), MPI_DOUBLE, MPI_SUM, dyngrid_comm());
+  return y;
+}
+
+// A (B x) from the formulae: every process takes some of the rows. Collective.
+std::vector<double> expected_product(std::int64_t n) {
+  int rank = 0, size = 1;
+  MPI_Comm_rank(dyngrid_comm(), &rank);
+  MPI_Comm_size(dyngrid_comm(), &size);
+  std::vector<double> bx(n), abx(n);
+  for (std::int64_t i = rank; i < n; i += size)
+    for (std::int64_t j = 0; j < n; ++j) bx[i] += b_element(i, j) * probe(j);
+  MPI_Allreduce(MPI_IN_PLACE, bx.data(), static_cast<int>(n), MPI_DOUBLE, MPI_SUM, dyngrid_comm());
+  for (std::int64_t i = rank; i < n; i += size)
+    for (std::int64_t j = 0; j < n; ++j) abx[i] += a_element(i, j) * bx[j];
+  MPI_Allreduce(MPI_IN_PLACE, abx.data(), static_cast<int>(n), MPI_DOUBLE, MPI_SUM, dyngrid_comm());
+  return abx;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  apps::Options options;
+  options.n = 2000;
+  CLI::App cli("Multiplies matrices, C = C + A B, while the grid of processes grows and shrinks.", "pdgemm");
+  apps::add_options(cli, options);
+  apps::parse(cli, options, argc, argv);
+  const std::int64_t n = options.n, nb = options.nb;
+
+  apps::start(options); // dyngrid_init_grid; a spawned process joins its parents here
+  apps::Run run("pdgemm", options);
+
+  dyngrid_matrix *a = nullptr, *b = nullptr, *c = nullptr; // live on the current grid and follow it
+  apps::require(dyngrid_matrix_create("A", 'd', n, n, nb, nb, &a), "dyngrid_matrix_create");
+  apps::require(dyngrid_matrix_create("B", 'd', n, n, nb, nb, &b), "dyngrid_matrix_create");
+  apps::require(dyngrid_matrix_create("C", 'd', n, n, nb, nb, &c), "dyngrid_matrix_create");
+  int step = 0;
+  std::vector<double> expected(options.check ? n : 1);
+  apps::require(dyngrid_share("step", &step, sizeof step), "dyngrid_share"); // replicated state, given to newcomers
+  apps::require(dyngrid_share("expected", expected.data(), expected.size() * sizeof(double)), "dyngrid_share");
+
+  if (dyngrid_is_newcomer() == 0) {
+    apps::fill<double>(a, a_element);
+    apps::fill<double>(b, b_element);
+    if (options.check && dyngrid_comm() != MPI_COMM_NULL) {
+      const std::vector<double> product = expected_product(n);
+      std::copy(product.begin(), product.end(), expected.begin());
+    }
+  }
+  std::vector<double> x(n);
+  for (std::int64_t j = 0; j < n; ++j) x[j] = probe(j);
+
+  const int order = static_cast<int>(n), i1 = 1;
+  const double one = 1;
+  while (run.resize_point(step) != DYNGRID_LEAVE) { // the only place where the grid can change
+    if (step == options.steps) break;
+    run.begin(step, 2.0 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n));
+    pdgemm_("N", "N", &order, &order, &order, &one, static_cast<double*>(dyngrid_local(a)), &i1, &i1, dyngrid_desc(a),
+            static_cast<double*>(dyngrid_local(b)), &i1, &i1, dyngrid_desc(b), &one, static_cast<double*>(dyngrid_local(c)), &i1, &i1, dyngrid_desc(c));
+    run.end();
+    ++step;
+    if (options.check) {
+      const std::vector<double> cx = times(c, x);
+      bool right = true;
+      for (std::int64_t i = 0; i < n; ++i) right = right && cx[i] == step * expected[i];
+      run.verdict(right);
+    }
+  }
+  const int status = run.finish();
+  apps::require(dyngrid_finalize(), "dyngrid_finalize");
+  return status;
+}

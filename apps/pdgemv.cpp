@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// y = y + A x, over and over, on a grid of processes that grows and shrinks between two products: little work per element that moves.
+//
+// All elements are small whole numbers, so every sum is exact whatever the order: after s products y must be s times A x, which is
+// worked out from the formulae of A and x, once, without ScaLAPACK.
+#include "common/app.hpp"
+#include "common/local.hpp"
+#include "common/scalapack.h"
+
+#include <vector>
+
+namespace {
+
+double a_element(std::int64_t i, std::int64_t j) { return static_cast<double>(apps::mixed(i, j, 1, 7) - 3); }
+double x_element(std::int64_t i) { return static_cast<double>(apps::mixed(i, 0, 2, 2001) - 1000); }
+
+// A x from the formulae: every process takes some of the rows. Collective.
+std::vector<double> expected_product(std::int64_t n) {
+  int rank = 0, size = 1;
+  MPI_Comm_rank(dyngrid_comm(), &rank);
+  MPI_Comm_size(dyngrid_comm(), &size);
+  std::vector<double> ax(n);
+  for (std::int64_t i = rank; i < n; i += size)
+    for (std::int64_t j = 0; j < n; ++j) ax[i] += a_element(i, j) * x_element(j);
+  MPI_Allreduce(MPI_IN_PLACE, ax.data(), static_cast<int>(n), MPI_DOUBLE, MPI_SUM, dyngrid_comm());
+  return ax;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  apps::Options options;
+  options.n = 4000;
+  CLI::App cli("Multiplies a matrix and a vector, y = y + A x, while the grid of processes grows and shrinks.", "pdgemv");
+  apps::add_options(cli, options);
+  apps::parse(cli, options, argc, argv);
+  const std::int64_t n = options.n, nb = options.nb;
+
+  apps::start(options);
+  apps::Run run("pdgemv", options);
+
+  dyngrid_matrix *a = nullptr, *x = nullptr, *y = nullptr;
+  apps::require(dyngrid_matrix_create("A", 'd', n, n, nb, nb, &a), "dyngrid_matrix_create");
+  apps::require(dyngrid_matrix_create("x", 'd', n, 1, nb, nb, &x), "dyngrid_matrix_create"); // a vector is a matrix of one column
+  apps::require(dyngrid_matrix_create("y", 'd', n, 1, nb, nb, &y), "dyngrid_matrix_create");
+  int step = 0;
+  std::vector<double> expected(options.check ? n : 1);
+  apps::require(dyngrid_share("step", &step, sizeof step), "dyngrid_share");
+  apps::require(dyngrid_share("expected", expected.data(), expected.size() * sizeof(double)), "dyngrid_share");
+
+  if (dyngrid_is_newcomer() == 0) {
+    apps::fill<double>(a, a_element);
+    apps::fill<double>(x, [](std::int64_t i, std::int64_t) { return x_element(i); });
+    if (options.check && dyngrid_comm() != MPI_COMM_NULL) {
+      const std::vector<double> product = expected_product(n);
+      std::copy(product.begin(), product.end(), expected.begin());
+    }
+  }
+
+  const int order = static_cast<int>(n), i1 = 1;
+  const double one = 1;
+  while (run.resize_point(step) != DYNGRID_LEAVE) {
+    if (step == options.steps) break;
+    run.begin(step, 2.0 * static_cast<double>(n) * static_cast<double>(n));
+    pdgemv_("N", &order, &order, &one, static_cast<double*>(dyngrid_local(a)), &i1, &i1, dyngrid_desc(a), static_cast<double*>(dyngrid_local(x)),
+            &i1, &i1, dyngrid_desc(x), &i1, &one, static_cast<double*>(dyngrid_local(y)), &i1, &i1, dyngrid_desc(y), &i1);
+    run.end();
+    ++step;
+    if (options.check) {
+      double wrong = 0; // of my elements of y
+      apps::for_each_local<double>(y, [&](std::int64_t i, std::int64_t, double element) { wrong += element == step * expected[i] ? 0 : 1; });
+      run.verdict(apps::sum_over_grid(wrong) == 0);
+    }
+  }
+  const int status = run.finish();
+  apps::require(dyngrid_finalize(), "dyngrid_finalize");
+  return status;
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// P A = L U, panel by panel, on a grid of processes that may change between two panels of one factorization; then A x = b.
+//
+// The half-factored matrix follows the grid by itself. ScaLAPACK keeps the pivots of a row where the row is, which another grid makes
+// worthless; so they are kept as one list that every process has (shared state), and each panel takes out of it what its grid wants.
+#include "common/app.hpp"
+#include "common/local.hpp"
+#include "common/matrix_market.hpp"
+#include "common/scalapack.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+namespace {
+
+// Well conditioned enough for a small residual, far enough from diagonally dominant that rows are exchanged in nearly every panel.
+double a_element(std::int64_t i, std::int64_t j) { return static_cast<double>(apps::mixed(i, j, 5, 2000001) - 1000000) * 1e-6; }
+
+// The pivots as this grid wants them: for my rows, plus one block.
+std::vector<int> pivots_of_my_rows(const dyngrid_matrix* a, const std::vector<int>& pivots) {
+  const int* desc = dyngrid_desc(a);
+  int nprow = 0, myrow = 0;
+  std::int64_t m_loc = 0;
+  dyngrid_grid(&nprow, nullptr, &myrow, nullptr);
+  dyngrid_matrix_shape(a, &m_loc, nullptr, nullptr);
+  const std::int64_t mb = desc[4];
+  std::vector<int> mine(m_loc + mb);
+  for (std::int64_t i = 0; i < m_loc; ++i) mine[i] = pivots[(i / mb * nprow + myrow) * mb + i % mb];
+  return mine;
+}
+
+// Takes rows [first, last) from the processes that have them into the list that all have. Collective.
+void gather_pivots(const dyngrid_matrix* a, const std::vector<int>& mine, std::int64_t first, std::int64_t last, std::vector<int>& pivots) {
+  const int* desc = dyngrid_desc(a);
+  int nprow = 0, npcol = 0, myrow = 0, mycol = 0;
+  dyngrid_grid(&nprow, &npcol, &myrow, &mycol);
+  const std::int64_t mb = desc[4], nb = desc[5];
+  std::vector<int> part(last - first); // the panel lies in one block column; only that grid column knows its pivots
+  if (first / nb % npcol == mycol)
+    for (std::int64_t i = first; i < last; ++i)
+      if (i / mb % nprow == myrow) part[i - first] = mine[i / mb / nprow * mb + i % mb];
+  MPI_Allreduce(MPI_IN_PLACE, part.data(), static_cast<int>(part.size()), MPI_INT, MPI_SUM, dyngrid_comm());
+  std::copy(part.begin(), part.end(), pivots.begin() + first);
+}
+
+// Reads the file into my part. All processes get the same outcome. Collective.
+void fill_from_file(const dyngrid_matrix* a, const std::string& path) {
+  const int* desc = dyngrid_desc(a);
+  const std::int64_t mb = desc[4], nb = desc[5];
+  int nprow = 0, npcol = 0, myrow = 0, mycol = 0;
+  std::int64_t lld = 1;
+  dyngrid_grid(&nprow, &npcol, &myrow, &mycol);
+  dyngrid_matrix_shape(a, nullptr, nullptr, &lld);
+  auto* local = static_cast<double*>(dyngrid_local(a));
+  std::string problem;
+  try {
+    apps::read_matrix_market(path, [&](std::int64_t i, std::int64_t j, double value) {
+      if (i / mb % nprow == myrow && j / nb % npcol == mycol) local[i / mb / nprow * mb + i % mb + (j / nb / npcol * nb + j % nb) * lld] += value;
+    });
+  } catch (const std::runtime_error& error) {
+    problem = error.what();
+  }
+  if (apps::max_over_grid(problem.empty() ? 0 : 1) == 0) return;
+  if (!problem.empty()) std::fprintf(stderr, "pdgetrf: %s\n", problem.c_str());
+  std::fflush(stderr);
+  MPI_Barrier(dyngrid_comm());
+  MPI_Abort(dyngrid_comm(), 1);
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  apps::Options options;
+  options.n = 1000;
+  options.nb = 50;
+  std::string file;
+  CLI::App cli("Factorizes a matrix panel by panel while the grid of processes grows and shrinks, then solves A x = b. A step is one panel; the "
+               "last step is the solution, whose scaled residual max|b - A x| / (max row sum of |A| * max|x| * n * eps) must be below 16.",
+               "pdgetrf");
+  apps::add_options(cli, options);
+  cli.get_option("--steps")->description("not used: there are as many steps as panels, plus one");
+  cli.add_option("--matrix", file, "Matrix Market file, real, square, dense or sparse, instead of a generated matrix")->type_name("FILE");
+  apps::parse(cli, options, argc, argv);
+  if (!file.empty()) {
+    try {
+      const auto header = apps::read_matrix_market_header(file);
+      if (header.m != header.n) throw std::runtime_error(fmt::format("{}: is {} x {}, wanted a square matrix", file, header.m, header.n));
+      options.n = header.n;
+    } catch (const std::runtime_error& error) {
+      std::fprintf(stderr, "pdgetrf: %s\n", error.what());
+      return 2;
+    }
+  }
+  const std::int64_t n = options.n, nb = options.nb;
+  const int panels = static_cast<int>((n + nb - 1) / nb);
+  options.steps = panels + 1;
+
+  apps::start(options);
+  apps::Run run("pdgetrf", options, "panel");
+
+  dyngrid_matrix *a = nullptr, *original = nullptr, *x = nullptr, *b = nullptr;
+  apps::require(dyngrid_matrix_create("A", 'd', n, n, nb, nb, &a), "dyngrid_matrix_create");
+  apps::require(dyngrid_matrix_create("original", 'd', n, n, nb, nb, &original), "dyngrid_matrix_create");
+  apps::require(dyngrid_matrix_create("x", 'd', n, 1, nb, nb, &x), "dyngrid_matrix_create");
+  apps::require(dyngrid_matrix_create("b", 'd', n, 1, nb, nb, &b), "dyngrid_matrix_create");
+  int panel = 0, info = 0;
+  std::vector<int> pivots(n);
+  apps::require(dyngrid_share("panel", &panel, sizeof panel), "dyngrid_share");
+  apps::require(dyngrid_share("pivots", pivots.data(), pivots.size() * sizeof(int)), "dyngrid_share");
+
+  const int order = static_cast<int>(n), i1 = 1;
+  const double one = 1, minus_one = -1, zero = 0;
+  if (dyngrid_is_newcomer() == 0 && dyngrid_comm() != MPI_COMM_NULL) {
+    if (file.empty()) apps::fill<double>(original, a_element);
+    else fill_from_file(original, file);
+    std::int64_t n_loc = 0, lld = 1;
+    dyngrid_matrix_shape(original, nullptr, &n_loc, &lld);
+    const auto* from = static_cast<const double*>(dyngrid_local(original));
+    std::copy(from, from + lld * n_loc, static_cast<double*>(dyngrid_local(a)));
+    apps::fill<double>(b, [](std::int64_t i, std::int64_t) { return static_cast<double>(i % 10 + 1); });
+    apps::fill<double>(x, [](std::int64_t i, std::int64_t) { return static_cast<double>(i % 10 + 1); });
+  }
+
+  while (run.resize_point(panel) != DYNGRID_LEAVE) {
+    if (panel == options.steps) break;
+    auto* local = static_cast<double*>(dyngrid_local(a)); // where the matrix is now
+    const int* desc = dyngrid_desc(a);
+    std::vector<int> my_pivots = pivots_of_my_rows(a, pivots);
+
+    if (panel < panels) {
+      const int k = static_cast<int>(panel * nb) + 1; // first row and column of the panel, from 1
+      const int jb = std::min(static_cast<int>(nb), order - k + 1), below = order - k + 1, right = order - k - jb + 1, next = k + jb, last = k + jb - 1;
+      const double m = below, w = jb, r = right;
+      run.begin(panel, w * w * (m - w / 3) + w * w * r + 2 * (m - w) * r * w);
+      int failed_at = 0;
+      pdgetf2_(&below, &jb, local, &k, &k, desc, my_pivots.data(), &failed_at);
+      if (info == 0 && failed_at > 0) info = k - 1 + failed_at;
+      gather_pivots(a, my_pivots, k - 1, last, pivots);
+      // pdlaswp wants the panel's pivots on all grid rows, after the rows before the panel, which is how pdgetf2 left them
+      const int left = k - 1;
+      if (left > 0) pdlaswp_("Forward", "Rows", &left, local, &i1, &i1, desc, &k, &last, my_pivots.data());
+      if (right > 0) {
+        pdlaswp_("Forward", "Rows", &right, local, &i1, &next, desc, &k, &last, my_pivots.data());
+        pdtrsm_("Left", "Lower", "No transpose", "Unit", &jb, &right, &one, local, &k, &k, desc, local, &k, &next, desc);
+        pdgemm_("No transpose", "No transpose", &right, &right, &jb, &minus_one, local, &next, &k, desc, local, &k, &next, desc, &one, local, &next, &next, desc);
+      }
+      run.end(false);
+    } else {
+      run.begin(panel, 2.0 * static_cast<double>(n) * static_cast<double>(n));
+      pdgetrs_("N", &order, &i1, local, &i1, &i1, desc, my_pivots.data(), static_cast<double*>(dyngrid_local(x)), &i1, &i1, dyngrid_desc(x), &info);
+      run.end();
+      if (options.check) {
+        std::vector<double> row_sums(n), r(n);
+        double largest_x = 0;
+        apps::for_each_local<double>(original, [&](std::int64_t i, std::int64_t, double e) { row_sums[i] += std::fabs(e); });
+        MPI_Allreduce(MPI_IN_PLACE, row_sums.data(), order, MPI_DOUBLE, MPI_SUM, dyngrid_comm());
+        apps::for_each_local<double>(x, [&](std::int64_t, std::int64_t, double e) { largest_x = std::max(largest_x, std::fabs(e)); });
+        pdgemv_("N", &order, &order, &minus_one, static_cast<double*>(dyngrid_local(original)), &i1, &i1, dyngrid_desc(original),
+                static_cast<double*>(dyngrid_local(x)), &i1, &i1, dyngrid_desc(x), &i1, &one, static_cast<double*>(dyngrid_local(b)), &i1, &i1,
+                dyngrid_desc(b), &i1);
+        double largest_r = 0;
+        bool is_number = true;
+        apps::for_each_local<double>(b, [&](std::int64_t, std::int64_t, double e) {
+          largest_r = std::max(largest_r, std::fabs(e));
+          is_number = is_number && std::isfinite(e);
+        });
+        largest_r = apps::max_over_grid(is_number ? largest_r : std::numeric_limits<double>::infinity());
+        const double scale = *std::max_element(row_sums.begin(), row_sums.end()) * apps::max_over_grid(largest_x) * static_cast<double>(n) *
+                             std::numeric_limits<double>::epsilon();
+        const double residual = scale > zero ? largest_r / scale : largest_r;
+        run.verdict(info == 0 && residual < 16, residual, fmt::format("scaled residual {:.3g}{}", residual, info != 0 ? fmt::format(", info {}", info) : ""));
+      }
+    }
+    ++panel;
+  }
+  const int status = run.finish();
+  apps::require(dyngrid_finalize(), "dyngrid_finalize");
+  return status;
+}

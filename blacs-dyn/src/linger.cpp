@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "linger.hpp"
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <set>
+#include <thread>
+
+#include <dirent.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace blacs_dyn {
+namespace {
+
+int kept_socket = -1;
+
+/// Port numbers at the end of the launcher's addresses, PMIX_SERVER_URI* = name;tcp4://127.0.0.1:PORT.
+std::set<int> launcher_ports() {
+  std::set<int> ports;
+  for (char** variable = environ; variable && *variable; ++variable) {
+    if (std::strncmp(*variable, "PMIX_SERVER_URI", 15) != 0) continue;
+    const char* colon = std::strrchr(*variable, ':');
+    if (colon && std::atoi(colon + 1) > 0) ports.insert(std::atoi(colon + 1));
+  }
+  return ports;
+}
+
+int peer_port(int fd) {
+  sockaddr_storage address{};
+  socklen_t length = sizeof address;
+  if (getpeername(fd, reinterpret_cast<sockaddr*>(&address), &length) != 0) return -1;
+  if (address.ss_family == AF_INET) return ntohs(reinterpret_cast<sockaddr_in*>(&address)->sin_port);
+  if (address.ss_family == AF_INET6) return ntohs(reinterpret_cast<sockaddr_in6*>(&address)->sin6_port);
+  return -1;
+}
+
+} // namespace
+
+void linger_prepare() {
+  if (kept_socket >= 0) return;
+  const std::set<int> ports = launcher_ports();
+  if (ports.empty()) return;
+  DIR* descriptors = opendir("/proc/self/fd");
+  if (!descriptors) return;
+  while (const dirent* entry = readdir(descriptors)) {
+    const int fd = std::atoi(entry->d_name);
+    if (fd <= 2 || ports.count(peer_port(fd)) == 0) continue;
+    kept_socket = dup(fd);
+    break;
+  }
+  closedir(descriptors);
+  if (kept_socket >= 0) std::atexit(linger_wait);
+}
+
+void linger_wait() {
+  if (kept_socket < 0) return;
+  for (int ms = 0; ms < 5000; ++ms) {
+    tcp_info info{};
+    socklen_t length = sizeof info;
+    if (getsockopt(kept_socket, IPPROTO_TCP, TCP_INFO, &info, &length) != 0 || info.tcpi_state == TCP_CLOSE ||
+        info.tcpi_state == TCP_TIME_WAIT)
+      break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  close(kept_socket);
+  kept_socket = -1;
+}
+
+} // namespace blacs_dyn

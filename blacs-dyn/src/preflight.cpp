@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "preflight.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include <elf.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "gridmap/status.hpp"
+
+namespace blacs_dyn {
+namespace {
+
+using gridmap::Error;
+using gridmap::Status;
+
+/// What a command prints on its standard output and error; empty when it cannot be started.
+std::string output_of(const std::string& program, const std::string& flag, const std::string& argument) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return {};
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], 2);
+  std::string a0 = program, a1 = flag, a2 = argument;
+  std::array<char*, 4> arguments{a0.data(), a1.data(), a2.data(), nullptr};
+  pid_t child = 0;
+  const int failed = posix_spawn(&child, program.c_str(), &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  std::string text;
+  if (!failed) {
+    std::array<char, 4096> buffer;
+    for (ssize_t got; (got = read(ends[0], buffer.data(), buffer.size())) > 0 || (got < 0 && errno == EINTR);)
+      if (got > 0) text.append(buffer.data(), static_cast<std::size_t>(got));
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+  }
+  close(ends[0]);
+  return text;
+}
+
+/// The dynamic loader named in a 64-bit ELF file; empty for static programs and anything else.
+std::string loader_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  Elf64_Ehdr header{};
+  if (!file.read(reinterpret_cast<char*>(&header), sizeof header)) return {};
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64) return {};
+  for (int i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment{};
+    file.seekg(static_cast<std::streamoff>(header.e_phoff) + i * header.e_phentsize);
+    if (!file.read(reinterpret_cast<char*>(&segment), sizeof segment)) return {};
+    if (segment.p_type != PT_INTERP) continue;
+    std::string loader(segment.p_filesz, '\0');
+    file.seekg(static_cast<std::streamoff>(segment.p_offset));
+    if (!file.read(loader.data(), static_cast<std::streamsize>(loader.size()))) return {};
+    return loader.c_str();
+  }
+  return {};
+}
+
+} // namespace
+
+std::string own_program() {
+  std::array<char, 4096> path;
+  const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
+  return length > 0 ? std::string(path.data(), static_cast<std::size_t>(length)) : std::string();
+}
+
+std::string find_program(const std::string& command) {
+  if (command.find('/') != std::string::npos) return command;
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path ? path : "");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const std::string candidate = (folder.empty() ? "." : folder) + "/" + command;
+    if (access(candidate.c_str(), X_OK) == 0) return candidate;
+  }
+  throw Error(Status::not_found, fmt::format("blacs-dyn: program to spawn is \"{}\", which is not in PATH; give its full path", command));
+}
+
+void check_program(const std::string& path) {
+  constexpr const char* deleted = " (deleted)";
+  if (path.size() > std::strlen(deleted) && path.compare(path.size() - std::strlen(deleted), std::string::npos, deleted) == 0)
+    throw Error(Status::spawn_failure, fmt::format("blacs-dyn: program {} was removed or replaced since it was started; new processes would "
+                                                   "run another one. Start the application anew to grow again", path.substr(0, path.size() - std::strlen(deleted))));
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0)
+    throw Error(Status::not_found, fmt::format("blacs-dyn: program to spawn {}: {}; check the path, also on the other hosts", path, std::strerror(errno)));
+  if (!S_ISREG(info.st_mode) || access(path.c_str(), X_OK) != 0)
+    throw Error(Status::spawn_failure, fmt::format("blacs-dyn: program to spawn {} is not an executable file (chmod +x?)", path));
+
+  const std::string loader = loader_of(path);
+  if (loader.empty()) return; // static, a script, another architecture: nothing more that can be looked at
+  std::istringstream lines(output_of(loader, "--list", path));
+  bool has_mpi = false;
+  for (std::string line; std::getline(lines, line);) {
+    has_mpi = has_mpi || line.find("libmpi") != std::string::npos;
+    if (line.find("not found") == std::string::npos && line.find("error while loading") == std::string::npos) continue;
+    const std::size_t first = line.find_first_not_of(" \t");
+    throw Error(Status::spawn_failure, fmt::format("blacs-dyn: program to spawn {} does not link: {}; set LD_LIBRARY_PATH or its rpath", path,
+                                                   line.substr(first == std::string::npos ? 0 : first)));
+  }
+  // our own program has MPI, if only by dlopen (Python); another one that never calls MPI_Init would end the application
+  if (!has_mpi && path != own_program())
+    throw Error(Status::spawn_failure, fmt::format("blacs-dyn: program to spawn {} is not linked with MPI; a process that does not call MPI_Init would end "
+                                                   "the whole application", path));
+}
+
+} // namespace blacs_dyn

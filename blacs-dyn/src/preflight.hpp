@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <string>
+
+namespace blacs_dyn {
+
+/// Looks at a program before it is spawned, because Open MPI ends the whole application when it cannot start: it must exist, be executable, be
+/// complete (not replaced since this process started, when it is this process's own) and find all its shared libraries on this host.
+/// Local. @throws Error{not_found, spawn_failure} saying what to do.
+void check_program(const std::string& path);
+
+/// The path by which `command` would be started: itself when it has a slash, otherwise found in PATH. @throws Error{not_found}
+std::string find_program(const std::string& command);
+
+/// This process's own program; text ends in " (deleted)" when the file is gone.
+std::string own_program();
+
+} // namespace blacs_dyn

@@ -1,0 +1,614 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "processes.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <thread>
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace blacs_dyn {
+namespace {
+
+using gridmap::Error;
+using gridmap::Status;
+
+enum Tag : int { tag_hello = 7101, tag_go, tag_wake, tag_join };
+
+constexpr int hello_and_goodbye = 0; ///< instead of a pid: the newcomer will not take part
+
+/// What a sleeper is told.
+enum class Order : int {
+  wake = 1,     ///< roster and change follow: take part
+  release,      ///< as owner: let a unit of mine go, whose members leave in this moment
+  leave,        ///< as member of a unit: it leaves as a whole
+  finish        ///< unit 0: the application ends; let all my units go
+};
+
+std::size_t position(const std::vector<int>& ids, int id) {
+  return static_cast<std::size_t>(std::find(ids.begin(), ids.end(), id) - ids.begin());
+}
+bool has(const std::vector<int>& ids, int id) { return position(ids, id) < ids.size(); }
+
+/// One intracommunicator of two, over an intercommunicator between rank `leader` of `part` and rank `remote` of `peer`. Collective over both
+/// parts; peer counts on the leader only. The lower part comes first. `part` is freed.
+Comm merge_with(Comm part, MPI_Comm peer, int remote, bool is_upper, int leader = 0) {
+  MPI_Comm bridge = MPI_COMM_NULL, merged = MPI_COMM_NULL;
+  check_mpi(MPI_Intercomm_create(part.get(), leader, peer, remote, tag_join, &bridge), "MPI_Intercomm_create");
+  Comm bridge_owner = Comm::adopt(bridge);
+  check_mpi(MPI_Intercomm_merge(bridge, is_upper ? 1 : 0, &merged), "MPI_Intercomm_merge");
+  bridge_owner.close();
+  part.close();
+  return Comm::adopt(merged);
+}
+
+/// Communicator of some ranks of comm, in that order. Collective over those only.
+Comm subset(MPI_Comm comm, const std::vector<int>& ranks) {
+  MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
+  check_mpi(MPI_Comm_group(comm, &all), "MPI_Comm_group");
+  check_mpi(MPI_Group_incl(all, static_cast<int>(ranks.size()), ranks.data(), &some), "MPI_Group_incl");
+  MPI_Comm made = MPI_COMM_NULL;
+  const int code = MPI_Comm_create_group(comm, some, tag_join, &made);
+  MPI_Group_free(&some);
+  MPI_Group_free(&all);
+  check_mpi(code, "MPI_Comm_create_group");
+  return Comm::adopt(made);
+}
+
+void write_change(Packet& packet, const Change& change) {
+  packet.put(change.to.shape.nprow).put(change.to.shape.npcol).put(change.to.ids).put(change.wake);
+  packet.put(static_cast<int>(change.new_units.size()));
+  for (const NewUnit& unit : change.new_units) packet.put(unit.id).put(unit.owner).put(unit.members).put(unit.host);
+  packet.put(change.park).put(change.release_units);
+}
+
+Change read_change(Packet& packet) {
+  Change change;
+  change.to.shape.nprow = packet.get<int>();
+  change.to.shape.npcol = packet.get<int>();
+  change.to.ids = packet.get_vector<int>();
+  change.wake = packet.get_vector<int>();
+  change.new_units.resize(static_cast<std::size_t>(packet.get<int>()));
+  for (NewUnit& unit : change.new_units) {
+    unit.id = packet.get<int>();
+    unit.owner = packet.get<int>();
+    unit.members = packet.get_vector<int>();
+    unit.host = packet.get_text();
+  }
+  change.park = packet.get_vector<int>();
+  change.release_units = packet.get_vector<int>();
+  return change;
+}
+
+void send(MPI_Comm comm, int rank, Tag tag, Packet packet) {
+  check_mpi(MPI_Send(packet.bytes().data(), static_cast<int>(packet.bytes().size()), MPI_BYTE, rank, tag, comm), "MPI_Send");
+}
+
+/// Waits asleep for a message from `rank`; the back-off grows to `longest_ms`.
+Packet receive_asleep(MPI_Comm comm, int rank, Tag tag, int longest_ms) {
+  MPI_Status status;
+  for (int here = 0, ms = 1; !here;) {
+    check_mpi(MPI_Iprobe(rank, tag, comm, &here, &status), "MPI_Iprobe");
+    if (here) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+    ms = std::min(ms + ms / 4 + 1, longest_ms);
+  }
+  int length = 0;
+  check_mpi(MPI_Get_count(&status, MPI_BYTE, &length), "MPI_Get_count");
+  std::vector<char> bytes(static_cast<std::size_t>(length));
+  check_mpi(MPI_Recv(bytes.data(), length, MPI_BYTE, rank, tag, comm, MPI_STATUS_IGNORE), "MPI_Recv");
+  return Packet(std::move(bytes));
+}
+
+/// Members of unit 0 that are woken, and of other units by owner: who joins over whom, derived alike by everybody.
+std::vector<int> woken_of(const Change& change, const Unit& unit) {
+  std::vector<int> ids;
+  for (const int id : change.wake)
+    if (has(unit.members, id)) ids.push_back(id);
+  return ids;
+}
+
+/// One party that joins through its owner: woken members of a unit, or a new unit.
+struct Guests {
+  int owner;
+  int unit;
+  std::vector<int> members; ///< ids; their ranks in the unit's home are index + 1
+  int leader_in_home;
+  bool are_new;
+};
+
+std::vector<Guests> guests_of(const Roster& before, const Change& change) {
+  std::vector<Guests> all;
+  for (const Unit& unit : before.units) {
+    if (unit.id == 0) continue;
+    const std::vector<int> woken = woken_of(change, unit);
+    if (!woken.empty()) all.push_back({unit.owner, unit.id, woken, static_cast<int>(position(unit.members, woken[0])) + 1, false});
+  }
+  for (const NewUnit& unit : change.new_units) all.push_back({unit.owner, unit.id, unit.members, 1, true});
+  return all;
+}
+
+std::vector<int> owners_of(const std::vector<Guests>& guests) {
+  std::vector<int> owners;
+  for (const Guests& g : guests)
+    if (!has(owners, g.owner)) owners.push_back(g.owner);
+  return owners;
+}
+
+} // namespace
+
+void Processes::start(MPI_Comm world) {
+  world_ = Comm::duplicate(world);
+  MPI_Comm parent = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_get_parent(&parent), "MPI_Comm_get_parent");
+  if (parent == MPI_COMM_NULL) {
+    id_ = world_.rank();
+    Unit first;
+    for (int i = 0; i < world_.size(); ++i) first.members.push_back(i);
+    roster_.next_id = world_.size();
+    roster_.units = {first};
+    state_ = State::member;
+    return;
+  }
+  bridge_ = Comm::adopt(parent);
+  was_spawned_ = true;
+  state_ = State::newcomer;
+}
+
+Processes::Fate Processes::form_first_grid(Shape shape) {
+  roster_.grid.shape = shape;
+  roster_.grid.ids.clear();
+  for (int i = 0; i < shape.size(); ++i) roster_.grid.ids.push_back(i);
+  roster_.levels = {roster_.grid};
+  for (int i = shape.size(); i < world_.size(); ++i) roster_.units[0].parked.push_back(i);
+  const bool inside = id_ < shape.size();
+  MPI_Comm grid = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split(world_.get(), inside ? 0 : MPI_UNDEFINED, id_, &grid), "MPI_Comm_split");
+  grid_ = Comm::adopt(grid);
+  state_ = inside ? State::member : State::parked;
+  return inside ? Fate::stays : Fate::sleeps;
+}
+
+// ---- gathering ------------------------------------------------------------------------------------------------------------
+
+Comm Processes::wake_unit0(const Roster& before, const Change& change, MPI_Comm sleepers) {
+  const std::vector<int> woken = woken_of(change, before.units[0]);
+  if (woken.empty()) return {};
+  if (sleepers != MPI_COMM_NULL) return merge_with(subset(world_.get(), woken), world_.get(), 0, true);
+  if (id_ == 0) {
+    Packet packet;
+    packet.put(Order::wake).put(mode_);
+    before.write(packet);
+    write_change(packet, change);
+    for (const int id : woken) send(world_.get(), id, tag_wake, packet);
+  }
+  const auto leader = static_cast<int>(position(before.grid.ids, 0)); // process 0 wakes, wherever it stands in the grid
+  return merge_with(Comm::duplicate(grid_.get()), world_.get(), woken[0], false, leader);
+}
+
+void Processes::spawn_units(const Change& change, const SpawnOptions& options, std::vector<Spawned>& spawned) {
+  std::vector<std::string> words = options.arguments;
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  char folder[4096];
+  const bool has_folder = getcwd(folder, sizeof folder) != nullptr;
+
+  for (const NewUnit& unit : change.new_units) {
+    if (unit.owner != id_) continue;
+    const auto count = static_cast<int>(unit.members.size());
+    MPI_Info info = MPI_INFO_NULL;
+    check_mpi(MPI_Info_create(&info), "MPI_Info_create");
+    if (has_folder) MPI_Info_set(info, "wdir", folder);
+    if (!unit.host.empty()) MPI_Info_set(info, "host", fmt::format("{}:{}", unit.host, count).c_str());
+    MPI_Errhandler before = MPI_ERRHANDLER_NULL;
+    MPI_Comm_get_errhandler(MPI_COMM_SELF, &before);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    MPI_Comm bridge = MPI_COMM_NULL;
+    std::vector<int> codes(unit.members.size(), MPI_SUCCESS);
+    const int code = MPI_Comm_spawn(options.program.c_str(), arguments.data(), count, info, 0, MPI_COMM_SELF, &bridge, codes.data());
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, before);
+    MPI_Errhandler_free(&before);
+    MPI_Info_free(&info);
+    if (code != MPI_SUCCESS) {
+      char text[MPI_MAX_ERROR_STRING] = "";
+      int length = 0;
+      MPI_Error_string(code, text, &length);
+      throw Error(Status::spawn_failure,
+                  fmt::format("blacs-dyn: MPI_Comm_spawn of {} process(es) of {}{} failed: {}; {}", count, options.shown,
+                              unit.host.empty() ? "" : " on " + unit.host, text,
+                              unit.host.empty() ? "are there slots enough? mpirun --oversubscribe, or a larger -H or hostfile, makes room"
+                                                : "is that host in mpirun's allocation (-H, hostfile), with slots enough?"));
+    }
+    spawned.push_back({unit, Comm::adopt(bridge)});
+  }
+}
+
+void Processes::await_hellos(std::vector<Spawned>& spawned, double limit_s) {
+  const double start = MPI_Wtime();
+  for (Spawned& s : spawned) {
+    std::vector<int> words(s.unit.members.size());
+    std::vector<MPI_Request> requests(words.size());
+    for (std::size_t i = 0; i < words.size(); ++i)
+      check_mpi(MPI_Irecv(&words[i], 1, MPI_INT, static_cast<int>(i), tag_hello, s.bridge.get(), &requests[i]), "MPI_Irecv");
+    s.arrived = wait_asleep_for(static_cast<int>(requests.size()), requests.data(), std::max(0.0, start + limit_s - MPI_Wtime()));
+    if (s.arrived) {
+      if (std::count(words.begin(), words.end(), hello_and_goodbye) > 0)
+        throw Error(Status::spawn_failure, "blacs-dyn: a new process ended before its first resize point; does the program reach "
+                                           "dyngrid_resize_point on every path?");
+      continue;
+    }
+    int missing = 0;
+    for (MPI_Request& request : requests) {
+      if (request == MPI_REQUEST_NULL) continue;
+      MPI_Cancel(&request);
+      MPI_Status status;
+      int cancelled = 0;
+      MPI_Wait(&request, &status);
+      MPI_Test_cancelled(&status, &cancelled);
+      missing += cancelled;
+    }
+    if (missing == 0) {
+      s.arrived = true;
+      continue;
+    }
+    throw Error(Status::timeout, fmt::format("blacs-dyn: {} of {} new process(es) did not reach their first resize point within {} s and are given up; "
+                                             "raise DYNGRID_JOIN_TIMEOUT if they only need longer", missing, words.size(), limit_s));
+  }
+}
+
+void Processes::send_away(std::vector<Spawned>& spawned) {
+  for (Spawned& s : spawned) {
+    Packet packet;
+    packet.put(0);
+    // those that are not there yet find the message later; it is small enough to be sent without a receiver
+    for (std::size_t i = 0; i < s.unit.members.size(); ++i) send(s.bridge.get(), static_cast<int>(i), tag_go, packet);
+    if (s.arrived) s.bridge.disconnect();
+    else given_up_.push_back(std::move(s));
+  }
+  spawned.clear();
+}
+
+void Processes::reap_given_up(double limit_s) {
+  const double start = MPI_Wtime();
+  for (Spawned& s : given_up_) {
+    const auto count = static_cast<int>(s.unit.members.size());
+    bool all = false;
+    while (!all) {
+      int here = 0, arrived = 0;
+      for (int i = 0; i < count; ++i) {
+        check_mpi(MPI_Iprobe(i, tag_hello, s.bridge.get(), &here, MPI_STATUS_IGNORE), "MPI_Iprobe");
+        arrived += here;
+      }
+      all = arrived == count;
+      if (all || MPI_Wtime() - start > limit_s) break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    if (!all) continue;
+    int word = 0;
+    for (int i = 0; i < count; ++i)
+      check_mpi(MPI_Recv(&word, 1, MPI_INT, i, tag_hello, s.bridge.get(), MPI_STATUS_IGNORE), "MPI_Recv");
+    s.bridge.disconnect();
+  }
+  given_up_.erase(std::remove_if(given_up_.begin(), given_up_.end(), [](const Spawned& s) { return !s.bridge; }), given_up_.end());
+}
+
+Processes::Union Processes::complete(const Roster& before, const Change& change, Comm comm) {
+  const std::vector<int> order = union_order(before, change);
+  MPI_Comm sorted = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split(comm.get(), 0, static_cast<int>(position(order, id_)), &sorted), "MPI_Comm_split");
+  comm.close();
+  Union gathered;
+  gathered.comm = Comm::adopt(sorted);
+  gathered.before = before;
+  gathered.change = change;
+  return gathered;
+}
+
+/// Of an owner: me and all my guests, me first.
+Comm Processes::attach_guests(const Roster& before, const Change& change, std::vector<Spawned>& spawned) {
+  Comm part = Comm::duplicate(MPI_COMM_SELF);
+  Packet packet;
+  packet.put(Order::wake).put(mode_);
+  before.write(packet);
+  write_change(packet, change);
+  for (const Guests& g : guests_of(before, change)) {
+    if (g.owner != id_) continue;
+    if (g.are_new) {
+      for (Spawned& s : spawned) {
+        if (s.unit.id != g.unit) continue;
+        Packet go;
+        go.put(1).put(s.unit.id);
+        go.bytes().insert(go.bytes().end(), packet.bytes().begin(), packet.bytes().end());
+        for (std::size_t i = 0; i < s.unit.members.size(); ++i) send(s.bridge.get(), static_cast<int>(i), tag_go, go);
+        MPI_Comm home = MPI_COMM_NULL;
+        check_mpi(MPI_Intercomm_merge(s.bridge.get(), 0, &home), "MPI_Intercomm_merge");
+        owned_[g.unit] = Hold{std::move(s.bridge), Comm::adopt(home)};
+      }
+    } else {
+      const Unit& unit = before.unit_of(g.members[0]);
+      for (const int id : g.members) send(owned_[g.unit].home.get(), static_cast<int>(position(unit.members, id)) + 1, tag_wake, packet);
+    }
+    part = merge_with(std::move(part), owned_[g.unit].home.get(), g.leader_in_home, false);
+  }
+  return part;
+}
+
+/// From the base (old grid and woken of unit 0; empty on guests) to everybody. Guests call it with the communicator of their own party.
+Comm Processes::assemble(const Roster& before, const Change& change, Comm base, std::vector<Spawned>& spawned) {
+  const std::vector<Guests> guests = guests_of(before, change);
+  if (guests.empty()) return base;
+  const std::vector<int> owners = owners_of(guests);
+
+  std::vector<int> base_order = before.grid.ids;
+  for (const int id : woken_of(change, before.units[0])) base_order.push_back(id);
+  const auto rank_in_base = [&](int id) { return static_cast<int>(position(base_order, id)); };
+
+  int my_owner = id_;
+  Comm part;
+  const bool in_base = has(base_order, id_);
+  if (in_base) {
+    if (has(owners, id_)) part = attach_guests(before, change, spawned);
+  } else {
+    std::size_t mine = 0;
+    while (!has(guests[mine].members, id_)) ++mine;
+    my_owner = guests[mine].owner;
+    part = merge_with(std::move(base), home_.get(), 0, true);
+    for (std::size_t g = mine + 1; g < guests.size(); ++g)
+      if (guests[g].owner == my_owner) part = merge_with(std::move(part), MPI_COMM_NULL, -1, false);
+  }
+
+  // the owners' parts in a binary tree; the bases' ranks are known to the owners, who are rank 0 of their part
+  const auto count = static_cast<int>(owners.size());
+  if (part) {
+    int at = static_cast<int>(position(owners, my_owner));
+    for (int d = 1; d < count; d *= 2) {
+      const int low = at / (2 * d) * (2 * d);
+      const bool is_upper = at % (2 * d) >= d;
+      const int other = is_upper ? low : low + d;
+      if (other >= count) continue;
+      const MPI_Comm peer = in_base ? base.get() : MPI_COMM_NULL;
+      part = merge_with(std::move(part), peer, rank_in_base(owners[static_cast<std::size_t>(other)]), is_upper);
+      at = low;
+    }
+  }
+
+  // the rest of the base
+  std::vector<int> rest;
+  for (const int id : base_order)
+    if (!has(owners, id)) rest.push_back(id);
+  if (!rest.empty()) {
+    if (in_base && !part) part = merge_with(subset(base.get(), [&] {
+                                              std::vector<int> ranks;
+                                              for (const int id : rest) ranks.push_back(rank_in_base(id));
+                                              return ranks;
+                                            }()),
+                                            base.get(), rank_in_base(owners[0]), true);
+    else part = merge_with(std::move(part), in_base ? base.get() : MPI_COMM_NULL, rank_in_base(rest[0]), false);
+  }
+  base.close();
+  return part;
+}
+
+Processes::Union Processes::gather(const Change& change, const SpawnOptions& options) {
+  const Roster before = roster_;
+  reap_given_up(0);
+  if (!change.is_growth()) return complete(before, change, Comm::duplicate(grid_.get()));
+
+  Comm base = wake_unit0(before, change, MPI_COMM_NULL);
+  if (!base) base = Comm::duplicate(grid_.get());
+  return gather_from(before, change, std::move(base), options);
+}
+
+/// The part of gather that the base does together, the woken of unit 0 included.
+Processes::Union Processes::gather_from(const Roster& before, const Change& change, Comm base, const SpawnOptions& options) {
+  const double t0 = MPI_Wtime();
+  std::vector<Spawned> spawned;
+  try {
+    together(base.get(), [&] {
+      spawn_units(change, options, spawned);
+      await_hellos(spawned, options.join_limit_s);
+    });
+  } catch (const Error&) {
+    send_away(spawned);
+    base.close();
+    throw;
+  }
+  const double t1 = MPI_Wtime();
+  Union gathered = complete(before, change, assemble(before, change, std::move(base), spawned));
+  gathered.spawn_s = t1 - t0;
+  gathered.merge_s = MPI_Wtime() - t1;
+  return gathered;
+}
+
+void Processes::decline() {
+  int word = hello_and_goodbye;
+  check_mpi(MPI_Send(&word, 1, MPI_INT, 0, tag_hello, bridge_.get()), "MPI_Send");
+  receive_asleep(bridge_.get(), 0, tag_go, 5);
+  state_ = State::left;
+  bridge_.disconnect();
+}
+
+std::optional<Processes::Union> Processes::join() {
+  int word = static_cast<int>(getpid());
+  check_mpi(MPI_Send(&word, 1, MPI_INT, 0, tag_hello, bridge_.get()), "MPI_Send");
+  Packet packet = receive_asleep(bridge_.get(), 0, tag_go, 5);
+  if (packet.get<int>() == 0) {
+    state_ = State::left;
+    bridge_.disconnect();
+    return std::nullopt;
+  }
+  unit_ = packet.get<int>();
+  MPI_Comm home = MPI_COMM_NULL;
+  check_mpi(MPI_Intercomm_merge(bridge_.get(), 1, &home), "MPI_Intercomm_merge");
+  home_ = Comm::adopt(home);
+  packet.get<Order>();
+  mode_ = packet.get<Mode>();
+  const Roster before = Roster::read(packet);
+  const Change change = read_change(packet);
+  for (const NewUnit& unit : change.new_units)
+    if (unit.id == unit_) id_ = unit.members.at(static_cast<std::size_t>(world_.rank()));
+  std::vector<Spawned> none;
+  return complete(before, change, assemble(before, change, Comm::duplicate(world_.get()), none));
+}
+
+std::optional<Processes::Union> Processes::sleep(const SpawnOptions& options) {
+  state_ = State::parked;
+  for (;;) {
+    Packet packet = unit_ == 0 ? receive_asleep(world_.get(), 0, tag_wake, 50) : receive_asleep(home_.get(), 0, tag_wake, 50);
+    switch (packet.get<Order>()) {
+    case Order::wake: {
+      mode_ = packet.get<Mode>();
+      const Roster before = Roster::read(packet);
+      const Change change = read_change(packet);
+      if (unit_ != 0) {
+        const std::vector<int> woken = woken_of(change, before.unit_of(id_));
+        std::vector<int> ranks;
+        for (const int id : woken) ranks.push_back(static_cast<int>(position(before.unit_of(id_).members, id)));
+        std::vector<Spawned> none;
+        return complete(before, change, assemble(before, change, subset(world_.get(), ranks), none));
+      }
+      try {
+        return gather_from(before, change, wake_unit0(before, change, world_.get()), options);
+      } catch (const Error&) { // the growth came to nothing, and the grid that asked for it has been told: sleep on
+      }
+      break;
+    }
+    case Order::release: {
+      const int unit = packet.get<int>();
+      release_unit(unit, packet.get_vector<int>());
+      break;
+    }
+    case Order::leave:
+      leave_unit();
+      return std::nullopt;
+    case Order::finish:
+      for (int units = packet.get<int>(); units > 0; --units) {
+        const int unit = packet.get<int>();
+        release_unit(unit, packet.get_vector<int>());
+      }
+      reap_given_up(0);
+      state_ = State::left;
+      return std::nullopt;
+    }
+  }
+}
+
+// ---- parting --------------------------------------------------------------------------------------------------------------
+
+std::vector<int> Processes::parked_ranks_in_home(const Roster& roster, int unit) const {
+  std::vector<int> ranks;
+  for (const Unit& u : roster.units)
+    if (u.id == unit)
+      for (const int id : u.parked) ranks.push_back(static_cast<int>(position(u.members, id)) + 1);
+  return ranks;
+}
+
+void Processes::release_unit(int unit, const std::vector<int>& parked_ranks) {
+  const auto held = owned_.find(unit);
+  if (held == owned_.end()) throw Error(Status::internal, fmt::format("blacs-dyn: process {} does not own unit {}", id_, unit));
+  Packet packet;
+  packet.put(Order::leave);
+  for (const int rank : parked_ranks) send(held->second.home.get(), rank, tag_wake, packet);
+  held->second.home.close();
+  held->second.bridge.disconnect();
+  owned_.erase(held);
+}
+
+void Processes::leave_unit() {
+  home_.close();
+  bridge_.disconnect();
+  state_ = State::left;
+}
+
+Processes::Fate Processes::commit(Union& gathered) {
+  const Change& change = gathered.change;
+  const Roster after = apply(gathered.before, change);
+  const bool stays = has(change.to.ids, id_);
+  MPI_Comm next = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split(gathered.comm.get(), stays ? 0 : MPI_UNDEFINED, static_cast<int>(position(change.to.ids, id_)), &next),
+            "MPI_Comm_split");
+  gathered.comm.close();
+  grid_.close();
+  grid_ = Comm::adopt(next);
+  const Roster before = std::move(gathered.before);
+  roster_ = after;
+  state_ = State::member;
+
+  // owners that sleep on, before those that hold bridges themselves wait in a disconnect
+  for (const int unit : change.release_units) {
+    int owner = 0;
+    for (const Unit& u : before.units)
+      if (u.id == unit) owner = u.owner;
+    const bool owner_sleeps = before.is_parked(owner) && !has(change.wake, owner);
+    if (id_ == 0 && owner_sleeps) {
+      Packet packet;
+      packet.put(Order::release).put(unit).put(parked_ranks_in_home(before, unit));
+      send(world_.get(), owner, tag_wake, packet);
+    }
+  }
+  for (const int unit : change.release_units) {
+    if (owned_.count(unit)) release_unit(unit, parked_ranks_in_home(before, unit));
+    if (unit == unit_ && unit != 0) {
+      leave_unit();
+      return Fate::leaves;
+    }
+  }
+  if (stays) return Fate::stays;
+  state_ = State::parked;
+  return Fate::sleeps;
+}
+
+Processes::Fate Processes::dismiss(Union& gathered) {
+  const Change change = gathered.change;
+  gathered.comm.close();
+  for (const NewUnit& unit : change.new_units) {
+    if (owned_.count(unit.id)) release_unit(unit.id, {});
+    if (unit.id == unit_ && unit_ != 0) {
+      leave_unit();
+      return Fate::leaves;
+    }
+  }
+  return has(change.wake, id_) ? Fate::sleeps : Fate::stays;
+}
+
+void Processes::finish() {
+  grid_.close();
+  if (id_ == 0)
+    for (const int sleeper : roster_.units[0].parked) {
+      Packet packet;
+      packet.put(Order::finish);
+      std::vector<int> units;
+      for (const Unit& unit : roster_.units)
+        if (unit.owner == sleeper) units.push_back(unit.id);
+      packet.put(static_cast<int>(units.size()));
+      for (const int unit : units) packet.put(unit).put(parked_ranks_in_home(roster_, unit));
+      send(world_.get(), sleeper, tag_wake, packet);
+    }
+  if (unit_ != 0) {
+    leave_unit();
+    return;
+  }
+  while (!owned_.empty()) {
+    const int unit = owned_.begin()->first;
+    release_unit(unit, parked_ranks_in_home(roster_, unit));
+  }
+  reap_given_up(10);
+  for (Spawned& s : given_up_) {
+    std::fprintf(stderr, "dyngrid: %zu process(es) that were given up never came; mpirun waits for them\n", s.unit.members.size());
+    s.bridge.close();
+  }
+  given_up_.clear();
+  state_ = State::left;
+}
+
+void Processes::close() {
+  grid_.close();
+  home_.close();
+  world_.close();
+}
+
+} // namespace blacs_dyn

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mpi_util.hpp"
+#include "roster.hpp"
+
+namespace blacs_dyn {
+
+/// What kind of program the processes run: dyngrid_init and resize points, or the classical blacs_setup. A newcomer finds it in its environment.
+enum class Mode : int { managed = 1, classical = 2 };
+
+struct SpawnOptions {
+  std::string program;                 ///< as given to MPI_Comm_spawn
+  std::vector<std::string> arguments;
+  std::string shown;                   ///< what error texts call it
+  double join_limit_s = 60;            ///< newcomers that are not there by then are given up
+};
+
+/// The processes of one application: who they are, the communicators among them, and how they come, sleep, wake and go.
+///
+/// Every unit hangs on one process of unit 0, its owner, by a bridge (the intercommunicator of its spawn) and the merged `home` communicator.
+/// All other communicators are made for one grid and freed with it, so that any unit can leave at any time (DESIGN.md "Bridges").
+class Processes {
+public:
+  /// Everybody who takes part in one change: old grid, woken, new. Ranks as union_order.
+  struct Union {
+    Comm comm;
+    Roster before;
+    Change change;
+    double spawn_s = 0; ///< until all newcomers were there
+    double merge_s = 0; ///< from there to the union communicator
+  };
+  enum class Fate { stays, sleeps, leaves };
+
+  /// Collective over world (MPI_COMM_WORLD of this mpirun or spawn).
+  void start(MPI_Comm world);
+  bool is_started() const { return static_cast<bool>(world_); }
+  bool is_newcomer() const { return state_ == State::newcomer; }
+  bool is_member() const { return state_ == State::member; }
+  bool has_left() const { return state_ == State::left; }
+  Mode mode() const { return mode_; }
+  void set_mode(Mode mode) { mode_ = mode; }
+  int id() const { return id_; }
+  bool was_spawned() const { return was_spawned_; }
+  const Roster& roster() const { return roster_; }
+  MPI_Comm grid() const { return grid_.get(); } ///< ranks row-major in the grid
+  MPI_Comm world() const { return world_.get(); }
+
+  /// Unit 0 only, collective over world: the first grid, of the first shape.size() processes. The others are parked, without sleeping yet.
+  Fate form_first_grid(Shape shape);
+
+  /// Brings everybody together that `change` needs. Collective over the grid. @throws agreed Error, all as before.
+  Union gather(const Change& change, const SpawnOptions& options);
+  /// The newcomer's side of gather. Empty: the growth was given up, this process has left.
+  std::optional<Union> join();
+  /// A newcomer that ends without having joined. Collective over its unit.
+  void decline();
+  /// The side of a process that is parked: asleep until it is woken. Empty: the application or this process's unit ends.
+  std::optional<Union> sleep(const SpawnOptions& options);
+
+  /// Makes the new grid and lets go who is not in it. Collective over the union, which is freed.
+  Fate commit(Union& gathered);
+  /// Undoes a gather that led to nothing: newcomers go, the woken sleep again. Collective over the union, which is freed.
+  Fate dismiss(Union& gathered);
+
+  /// The end of the application. Collective over the grid; wakes the sleepers to leave.
+  void finish();
+  /// Frees what is left, before MPI_Finalize. Local.
+  void close();
+
+private:
+  enum class State { none, member, newcomer, parked, left };
+  struct Hold { ///< what an owner holds of a unit
+    Comm bridge, home;
+  };
+  struct Spawned {
+    NewUnit unit;
+    Comm bridge;
+    bool arrived = false;
+  };
+
+  void spawn_units(const Change& change, const SpawnOptions& options, std::vector<Spawned>& spawned);
+  void await_hellos(std::vector<Spawned>& spawned, double limit_s);
+  void send_away(std::vector<Spawned>& spawned);
+  void reap_given_up(double limit_s);
+  Comm wake_unit0(const Roster& before, const Change& change, MPI_Comm sleepers);
+  Comm assemble(const Roster& before, const Change& change, Comm base, std::vector<Spawned>& spawned);
+  Comm attach_guests(const Roster& before, const Change& change, std::vector<Spawned>& spawned);
+  void release_unit(int unit, const std::vector<int>& parked_ranks_in_home);
+  void leave_unit();
+  std::vector<int> parked_ranks_in_home(const Roster& roster, int unit) const;
+  Union gather_from(const Roster& before, const Change& change, Comm base, const SpawnOptions& options);
+  Union complete(const Roster& before, const Change& change, Comm comm);
+
+  State state_ = State::none;
+  Mode mode_ = Mode::managed;
+  int id_ = -1;
+  int unit_ = 0;
+  bool was_spawned_ = false;
+  Comm world_;  ///< my unit
+  Comm bridge_; ///< to my owner, outside unit 0
+  Comm home_;   ///< my owner (rank 0) and my unit, outside unit 0
+  Comm grid_;
+  Roster roster_;
+  std::map<int, Hold> owned_;    ///< unit id -> what I hold of it; unit 0 only
+  std::vector<Spawned> given_up_; ///< came too late or not at all
+};
+
+} // namespace blacs_dyn

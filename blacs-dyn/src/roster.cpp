@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "roster.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "gridmap/status.hpp"
+
+namespace blacs_dyn {
+namespace {
+
+using gridmap::Error;
+using gridmap::Status;
+
+bool has(const std::vector<int>& ids, int id) { return std::find(ids.begin(), ids.end(), id) != ids.end(); }
+
+void write_grid(Packet& packet, const GridMap& grid) { packet.put(grid.shape.nprow).put(grid.shape.npcol).put(grid.ids); }
+
+GridMap read_grid(Packet& packet) {
+  GridMap grid;
+  grid.shape.nprow = packet.get<int>();
+  grid.shape.npcol = packet.get<int>();
+  grid.ids = packet.get_vector<int>();
+  return grid;
+}
+
+/// How many elements it is worth to keep each process of the old grid when it shrinks. Process 0 must stay: it holds the terminal and wakes
+/// the sleepers. What mpirun started can only sleep, so it goes last. Of spawned processes every choice is as good when each is a unit of its
+/// own; bigger units leave whole where they fit into what must go, newest first, and the rest is kept.
+std::vector<std::int64_t> worth_keeping(const Roster& roster, int to_leave) {
+  constexpr std::int64_t must = std::int64_t{1} << 56, original = std::int64_t{1} << 54, whole_unit = std::int64_t{1} << 52;
+  const std::vector<int>& ids = roster.grid.ids;
+  bool only_singles = true;
+  for (std::size_t u = 1; u < roster.units.size(); ++u) only_singles = only_singles && roster.units[u].members.size() == 1;
+  std::vector<int> leaving_units;
+  for (std::size_t u = roster.units.size(); u-- > 1 && !only_singles;) {
+    const Unit& unit = roster.units[u];
+    const int active = static_cast<int>(unit.members.size() - unit.parked.size());
+    if (active == 0 || active > to_leave) continue;
+    leaving_units.push_back(unit.id);
+    to_leave -= active;
+  }
+  std::vector<std::int64_t> worth(ids.size(), 0);
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const Unit& unit = roster.unit_of(ids[i]);
+    if (ids[i] == 0) worth[i] = must;
+    else if (unit.id == 0) worth[i] = original;
+    else if (!only_singles && !has(leaving_units, unit.id)) worth[i] = whole_unit;
+  }
+  return worth;
+}
+
+} // namespace
+
+const Unit& Roster::unit_of(int id) const {
+  for (const Unit& unit : units)
+    if (has(unit.members, id)) return unit;
+  throw Error(Status::internal, fmt::format("blacs-dyn: process {} is in no unit", id));
+}
+
+bool Roster::is_parked(int id) const { return has(unit_of(id).parked, id); }
+
+std::vector<int> Roster::all_parked() const {
+  std::vector<int> ids;
+  for (const Unit& unit : units) ids.insert(ids.end(), unit.parked.begin(), unit.parked.end());
+  return ids;
+}
+
+void Roster::write(Packet& packet) const {
+  packet.put(static_cast<int>(units.size()));
+  for (const Unit& unit : units) packet.put(unit.id).put(unit.owner).put(unit.members).put(unit.parked);
+  write_grid(packet, grid);
+  packet.put(static_cast<int>(levels.size()));
+  for (const GridMap& level : levels) write_grid(packet, level);
+  packet.put(next_id).put(next_unit);
+}
+
+Roster Roster::read(Packet& packet) {
+  Roster roster;
+  roster.units.resize(static_cast<std::size_t>(packet.get<int>()));
+  for (Unit& unit : roster.units) {
+    unit.id = packet.get<int>();
+    unit.owner = packet.get<int>();
+    unit.members = packet.get_vector<int>();
+    unit.parked = packet.get_vector<int>();
+  }
+  roster.grid = read_grid(packet);
+  roster.levels.resize(static_cast<std::size_t>(packet.get<int>()));
+  for (GridMap& level : roster.levels) level = read_grid(packet);
+  roster.next_id = packet.get<int>();
+  roster.next_unit = packet.get<int>();
+  return roster;
+}
+
+std::vector<int> Change::new_ids() const {
+  std::vector<int> ids;
+  for (const NewUnit& unit : new_units) ids.insert(ids.end(), unit.members.begin(), unit.members.end());
+  return ids;
+}
+
+double seconds_as_one_unit(int n) { return 0.22 + 0.05 * n; }
+
+double seconds_as_single_units(int n, int spawners) {
+  const int rounds = (n + spawners - 1) / spawners;
+  return 0.12 * rounds + 0.07 * n;
+}
+
+std::vector<NewUnit> group_into_units(const Roster& roster, int n, const UnitPolicy& policy) {
+  using Kind = UnitPolicy::Kind;
+  const std::vector<int>& spawners = roster.units.at(0).members;
+  int unit_size = n;
+  if (policy.kind == Kind::one_each) unit_size = 1;
+  if (policy.kind == Kind::fixed) unit_size = policy.size;
+  if (policy.kind == Kind::automatic &&
+      seconds_as_single_units(n, static_cast<int>(spawners.size())) <= 1.5 * seconds_as_one_unit(n))
+    unit_size = 1;
+
+  // how many go to each host: fill the emptiest first, host by host, so that a growth spreads evenly
+  struct Share {
+    std::string host;
+    int count;
+  };
+  std::vector<Share> shares;
+  if (policy.hosts.empty()) {
+    shares.push_back({"", n});
+  } else {
+    for (const std::string& host : policy.hosts) shares.push_back({host, 0});
+    int left = n;
+    while (left > 0) {
+      std::size_t best = shares.size();
+      for (std::size_t h = 0; h < shares.size(); ++h) {
+        const int slots = h < policy.slots.size() ? policy.slots[h] : 0;
+        if (slots > 0 && shares[h].count >= slots) continue;
+        if (best == shares.size() || shares[h].count < shares[best].count) best = h;
+      }
+      if (best == shares.size())
+        throw Error(Status::no_slots, fmt::format("blacs-dyn: {} new processes asked for, the hosts given have slots for {}", n, n - left));
+      ++shares[best].count;
+      --left;
+    }
+  }
+
+  std::vector<NewUnit> units;
+  int id = roster.next_id;
+  int unit_id = roster.next_unit;
+  for (const Share& share : shares)
+    for (int done = 0; done < share.count;) {
+      const int size = std::min(unit_size, share.count - done);
+      NewUnit unit{unit_id++, spawners[units.size() % spawners.size()], {}, share.host};
+      for (int i = 0; i < size; ++i) unit.members.push_back(id++);
+      units.push_back(std::move(unit));
+      done += size;
+    }
+  return units;
+}
+
+Change decide_change(const Roster& roster, Shape to, gridmap::Placement placement, const UnitPolicy& policy,
+                     std::int64_t m, std::int64_t n, std::int64_t mb, std::int64_t nb, const GridMap* exact) {
+  const int before = roster.grid.shape.size();
+  const int after = to.size();
+  Change change;
+  change.to.shape = to;
+  if (exact) {
+    change.to = *exact;
+    for (const int id : exact->ids)
+      if (!has(roster.grid.ids, id)) change.wake.push_back(id);
+  } else {
+    if (after > before) {
+      std::vector<int> parked = roster.all_parked();
+      parked.resize(std::min(parked.size(), static_cast<std::size_t>(after - before)));
+      change.wake = std::move(parked);
+      change.new_units = group_into_units(roster, after - before - static_cast<int>(change.wake.size()), policy);
+    }
+    std::vector<int> joining = change.wake;
+    for (const int id : change.new_ids()) joining.push_back(id);
+
+    using gridmap::Axis;
+    gridmap::PlacementRequest request;
+    const Shape from = roster.grid.shape;
+    request.rows_from = Axis::block_cyclic(m, mb, from.nprow);
+    request.cols_from = Axis::block_cyclic(n, nb, from.npcol);
+    request.rows_to = Axis::block_cyclic(m, mb, to.nprow);
+    request.cols_to = Axis::block_cyclic(n, nb, to.npcol);
+    request.method = placement;
+    if (after < before) request.stay_bonus = worth_keeping(roster, before - after);
+    const gridmap::PlacementResult placed = gridmap::place(request);
+    for (const int number : placed.grid)
+      change.to.ids.push_back(number < before ? roster.grid.ids[static_cast<std::size_t>(number)]
+                                              : joining[static_cast<std::size_t>(number - before)]);
+    if (!has(change.to.ids, 0)) change.to.ids[0] = 0; // process 0 stays whatever the placement says
+  }
+
+  for (const Unit& unit : roster.units) {
+    std::vector<int> out;
+    bool any_stays = false;
+    for (const int id : unit.members) {
+      if (has(change.to.ids, id)) any_stays = true;
+      else if (!has(unit.parked, id)) out.push_back(id);
+    }
+    if (out.empty()) continue;
+    if (unit.id != 0 && !any_stays) change.release_units.push_back(unit.id);
+    else change.park.insert(change.park.end(), out.begin(), out.end());
+  }
+  return change;
+}
+
+Roster apply(const Roster& roster, const Change& change) {
+  Roster next = roster;
+  for (const NewUnit& unit : change.new_units) {
+    next.units.push_back({unit.id, unit.owner, unit.members, {}});
+    next.next_unit = std::max(next.next_unit, unit.id + 1);
+    for (const int id : unit.members) next.next_id = std::max(next.next_id, id + 1);
+  }
+  for (Unit& unit : next.units) {
+    auto& parked = unit.parked;
+    parked.erase(std::remove_if(parked.begin(), parked.end(), [&](int id) { return has(change.wake, id); }), parked.end());
+    for (const int id : unit.members)
+      if (has(change.park, id)) parked.push_back(id);
+  }
+  next.units.erase(std::remove_if(next.units.begin(), next.units.end(),
+                                  [&](const Unit& unit) { return has(change.release_units, unit.id); }),
+                   next.units.end());
+  next.grid = change.to;
+  if (change.to.shape.size() <= roster.grid.shape.size())
+    while (!next.levels.empty() && next.levels.back().shape.size() >= change.to.shape.size()) next.levels.pop_back();
+  next.levels.push_back(change.to);
+  return next;
+}
+
+std::vector<int> union_order(const Roster& roster, const Change& change) {
+  std::vector<int> ids = roster.grid.ids;
+  ids.insert(ids.end(), change.wake.begin(), change.wake.end());
+  for (const int id : change.new_ids()) ids.push_back(id);
+  return ids;
+}
+
+} // namespace blacs_dyn

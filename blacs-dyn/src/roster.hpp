@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "packet.hpp"
+#include "shape.hpp"
+
+namespace blacs_dyn {
+
+/// Ids of processes in the order of a grid, row-major. An id is given once and names one process while the application runs.
+struct GridMap {
+  Shape shape;
+  std::vector<int> ids;
+};
+
+/// One MPI world of the application: what mpirun started (unit 0) or what one spawn started. It leaves as a whole or not at all.
+struct Unit {
+  int id = 0;
+  int owner = -1;           ///< id of the process of unit 0 that spawned it and holds its bridge; -1 for unit 0
+  std::vector<int> members; ///< ids, in the order of the unit's own ranks
+  std::vector<int> parked;  ///< those of them that are asleep
+};
+
+/// Who lives, who sleeps, who is where. The same on every process of the grid; sleepers get it anew when they are woken.
+struct Roster {
+  std::vector<Unit> units; ///< ascending id; units[0] is what mpirun started
+  GridMap grid;
+  std::vector<GridMap> levels; ///< the stack: levels.back() is the current grid
+  int next_id = 0;
+  int next_unit = 1;
+
+  const Unit& unit_of(int id) const;
+  bool is_parked(int id) const;
+  std::vector<int> all_parked() const; ///< first those of unit 0, since they hold bridges to the others
+  void write(Packet& packet) const;
+  static Roster read(Packet& packet);
+};
+
+/// How new processes are grouped.
+struct UnitPolicy {
+  enum class Kind { automatic, one_each, fixed, whole } kind = Kind::automatic;
+  int size = 1;                   ///< for fixed
+  std::vector<std::string> hosts; ///< where units may go, one host each; empty: wherever mpirun puts them
+  std::vector<int> slots;         ///< per host, 0 for no limit
+};
+
+/// Seconds to start n processes as one unit, and as n units of one by `spawners` processes side by side.
+/// Fitted on Open MPI 4.1.4, two cores; only their ratio matters. See DESIGN.md "Units".
+double seconds_as_one_unit(int n);
+double seconds_as_single_units(int n, int spawners);
+
+struct NewUnit {
+  int id = 0;
+  int owner = 0;
+  std::vector<int> members;
+  std::string host; ///< empty: mpirun decides
+};
+
+/// What it takes to come from one grid to another. Decided the same on every process, without MPI.
+struct Change {
+  GridMap to;
+  std::vector<int> wake;          ///< parked ids, unit 0 first
+  std::vector<NewUnit> new_units;
+  std::vector<int> park;          ///< ids that fall asleep
+  std::vector<int> release_units; ///< unit ids, all of whose members leave for good
+  bool is_growth() const { return !wake.empty() || !new_units.empty(); }
+  std::vector<int> new_ids() const;
+};
+
+/// Groups `n` new processes into units. @throws Error{no_slots} when the hosts' slots do not suffice.
+std::vector<NewUnit> group_into_units(const Roster& roster, int n, const UnitPolicy& policy);
+
+/// `axes`: the matrix that decides the placement, on the grids it will have (nprocs are overwritten from the shapes).
+/// A target grid of known ids (a pop) is taken as it is when `exact` is given.
+Change decide_change(const Roster& roster, Shape to, gridmap::Placement placement, const UnitPolicy& policy,
+                     std::int64_t m, std::int64_t n, std::int64_t mb, std::int64_t nb, const GridMap* exact = nullptr);
+
+/// The roster after the change. A growth pushes a level, everything else cuts the stack down to the levels smaller than the new grid
+/// and puts the new grid on top of them.
+Roster apply(const Roster& roster, const Change& change);
+
+/// Ids in the order of the union communicator: the old grid, those that are woken, those that are new.
+std::vector<int> union_order(const Roster& roster, const Change& change);
+
+} // namespace blacs_dyn

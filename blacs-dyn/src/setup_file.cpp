@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "setup_file.hpp"
+
+#include <charconv>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "gridmap/status.hpp"
+
+namespace blacs_dyn {
+
+using gridmap::Error;
+using gridmap::Status;
+
+void parse_host(std::string_view text, std::string_view where, std::vector<std::string>& hosts, std::vector<int>& slots) {
+  const std::size_t colon = text.rfind(':');
+  int count = 0;
+  if (colon != std::string_view::npos) {
+    const auto [end, failed] = std::from_chars(text.data() + colon + 1, text.data() + text.size(), count);
+    if (failed != std::errc() || end != text.data() + text.size() || count < 1)
+      throw Error(Status::bad_argument, fmt::format("blacs-dyn: {}: host is \"{}\", wanted NAME or NAME:SLOTS", where, text));
+  }
+  if (text.substr(0, colon).empty())
+    throw Error(Status::bad_argument, fmt::format("blacs-dyn: {}: host is \"{}\", wanted NAME or NAME:SLOTS", where, text));
+  hosts.emplace_back(text.substr(0, colon));
+  slots.push_back(count);
+}
+
+SetupFile parse_setup_file(std::string_view text, std::string_view name) {
+  SetupFile setup;
+  std::istringstream lines{std::string(text)};
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    std::istringstream words(line.substr(0, line.find('#')));
+    std::vector<std::string> parts;
+    for (std::string word; words >> word;) parts.push_back(word);
+    if (parts.empty()) continue;
+    const std::string where = fmt::format("{} line {}", name, number);
+    std::string key = parts[0];
+    if (key == "executable" || key == "processes" || key == "arguments" || key == "host") parts.erase(parts.begin());
+    else key = setup.executable.empty() ? "executable" : setup.processes == 0 ? "processes" : "";
+    if (key.empty())
+      throw Error(Status::bad_argument, fmt::format("blacs-dyn: {}: \"{}\" is not executable, processes, arguments or host", where, parts[0]));
+    if (key == "arguments") {
+      setup.has_arguments = true;
+      setup.arguments = parts;
+      continue;
+    }
+    if (parts.size() != 1)
+      throw Error(Status::bad_argument, fmt::format("blacs-dyn: {}: {} has {} values, wanted one", where, key, parts.size()));
+    if (key == "executable") setup.executable = parts[0];
+    if (key == "host") parse_host(parts[0], where, setup.hosts, setup.slots);
+    if (key == "processes") {
+      const auto [end, failed] = std::from_chars(parts[0].data(), parts[0].data() + parts[0].size(), setup.processes);
+      if (failed != std::errc() || end != parts[0].data() + parts[0].size() || setup.processes < 1)
+        throw Error(Status::bad_argument, fmt::format("blacs-dyn: {}: processes is \"{}\", wanted a number from 1", where, parts[0]));
+    }
+  }
+  if (setup.executable.empty()) throw Error(Status::bad_argument, fmt::format("blacs-dyn: {} names no executable", name));
+  if (setup.processes == 0) throw Error(Status::bad_argument, fmt::format("blacs-dyn: {} does not say how many processes", name));
+  return setup;
+}
+
+} // namespace blacs_dyn

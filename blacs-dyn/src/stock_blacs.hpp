@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+namespace blacs_dyn {
+
+/// ScaLAPACK's own routines behind those that we replace. Looked up after us in the order of linking, so -ldyngrid stands before -lscalapack.
+/// @throws Error{unsupported} when there is no BLACS in the program.
+namespace stock {
+void pinfo(int* iam, int* nprocs);
+void setup(int* iam, int* nprocs);
+void get(int context, int what, int* value);
+void exit(int not_done);
+void gridexit(int context);
+} // namespace stock
+
+/// The address of the next definition of `name` after ours. @throws Error{unsupported}
+void* next_symbol(const char* name);
+
+} // namespace blacs_dyn

@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "redist/executor.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <exception>
+#include <new>
+#include <unordered_map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "exec/mpi_check.hpp"
+#include "exec/shared_host.hpp"
+#include "exec/stream.hpp"
+#include "exec/wire.hpp"
+#include "gridmap/status.hpp"
+
+namespace redist {
+
+using detail::check;
+using detail::Item;
+using detail::PackedView;
+using detail::Stream;
+using gridmap::Error;
+using gridmap::Status;
+
+namespace {
+
+/// Both ends of what stays here.
+struct Keep {
+  PackedView source;
+  PackedView target;
+  std::int64_t done = 0;
+};
+
+/// Picks the next outgoing stream: those with something in the earliest unfinished step, in turn.
+class Turn {
+public:
+  explicit Turn(std::vector<Stream>* streams) : streams_(streams) {}
+  void add(std::size_t s) { all_.push_back(s); }
+  bool done() {
+    refill();
+    return active_.empty();
+  }
+  Stream& next() { return (*streams_)[active_[at_ % active_.size()]]; } // after done() said no
+  void advance() {
+    Stream& s = next();
+    if (s.at_end() || s.step() != step_) active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(at_ % active_.size()));
+    else ++at_;
+  }
+
+private:
+  void refill() {
+    if (!active_.empty()) return;
+    at_ = 0;
+    bool any = false;
+    for (std::size_t s : all_) {
+      const Stream& stream = (*streams_)[s];
+      if (stream.at_end() || (any && stream.step() > step_)) continue;
+      if (!any || stream.step() < step_) active_.clear();
+      any = true;
+      step_ = stream.step();
+      active_.push_back(s);
+    }
+    if (!any) all_.clear();
+  }
+  std::vector<Stream>* streams_;
+  std::vector<std::size_t> all_, active_;
+  std::size_t at_ = 0;
+  int step_ = 0;
+};
+
+/// Kept data are copied in slices, so that messages go on meanwhile.
+/// Panels of one rank in shared memory: enough to run for some 100 us between two switches of process, little enough to stay in cache.
+constexpr std::size_t shared_panels_bytes = std::size_t{1} << 20;
+
+constexpr std::int64_t keep_slice_bytes = std::int64_t{256} << 10;
+
+} // namespace
+
+struct Executor::Impl {
+  MPI_Comm comm = MPI_COMM_NULL;
+  int rank = 0;
+  int size = 1;
+  ExecuteOptions options;
+  std::uint64_t round = 0;
+  std::unique_ptr<detail::Wire> wire;
+  std::unique_ptr<detail::SharedHost> host; ///< null: everything goes over MPI
+
+  // the exchange under way
+  bool active = false;
+  bool broken = false; ///< MPI failed: the communicator is in an unknown state and is not touched again
+  std::vector<Stream> out, in;
+  std::unordered_map<int, std::size_t> in_of_rank;
+  std::vector<Keep> keeps;
+  std::unique_ptr<Turn> wire_turn, host_turn;
+  std::vector<std::size_t> host_in; ///< incoming streams through shared memory that are not through
+  ExecuteReport report;
+
+  void minimum_of(std::int64_t (&numbers)[3]) const {
+    if (host && host->everybody()) host->minimum(numbers);
+    else check(MPI_Allreduce(MPI_IN_PLACE, numbers, 3, MPI_INT64_T, MPI_MIN, comm), "MPI_Allreduce");
+  }
+
+  /// One outcome for all ranks: the worst status wins and the lowest rank that has it is named.
+  void agree(Status mine, const std::string& message, std::int64_t signature) const {
+    const std::int64_t verdict = static_cast<std::int64_t>(mine) * (std::int64_t{1} << 32) + rank;
+    std::int64_t all[3] = {verdict, signature, -signature};
+    minimum_of(all);
+    const std::int64_t who = all[0] & 0xffffffff;
+    const auto worst = static_cast<Status>(static_cast<int>((all[0] - who) / (std::int64_t{1} << 32)));
+    if (worst != Status::success) {
+      if (mine == worst) throw Error(worst, message);
+      throw Error(worst, fmt::format("redist: rank {} of {} reports: {}", who, size, gridmap::to_string(worst)));
+    }
+    if (all[1] != -all[2])
+      throw Error(Status::rank_mismatch, "redist: transfers: their number or types differ between ranks, wanted the same list everywhere");
+  }
+
+  void validate(const std::vector<Transfer>& transfers) const;
+  void build(const std::vector<Transfer>& transfers);
+  void begin(const std::vector<Transfer>& transfers);
+  bool progress();
+  bool keep_slice();
+  void drain();
+  bool wire_done() const;
+  bool done() const;
+  bool host_progress();
+  void clear() {
+    active = false;
+    out.clear();
+    in.clear();
+    in_of_rank.clear();
+    keeps.clear();
+    wire_turn.reset();
+    host_turn.reset();
+    host_in.clear();
+  }
+};
+
+void Executor::Impl::validate(const std::vector<Transfer>& transfers) const {
+  const auto bad = [this](std::size_t t, const std::string& text) {
+    return Error(Status::bad_argument, fmt::format("redist: transfer {}: {} [rank {} of {}]", t, text, rank, size));
+  };
+  for (std::size_t t = 0; t < transfers.size(); ++t) {
+    const Transfer& x = transfers[t];
+    if (detail::element_size(x.type) == 0)
+      throw Error(Status::bad_type, fmt::format("redist: transfer {}: type is '{}', wanted one of s d c z i [rank {} of {}]", t, x.type, rank, size));
+    if (x.plan == nullptr) continue; // nothing to do on this rank
+    const RankPlan& plan = *x.plan;
+    const bool reads = !plan.sends.empty() || !plan.keeps.empty();
+    const bool writes = !plan.recvs.empty() || !plan.keeps.empty();
+    if ((reads || writes) && plan.rank != rank) throw bad(t, fmt::format("its plan is rank {}'s, wanted this rank's", plan.rank));
+    if (reads && x.from == nullptr)
+      throw Error(Status::null_pointer, fmt::format("redist: transfer {}: from is null, but this rank has {} x {} elements of the source [rank {} of {}]",
+                                                    t, plan.m_loc_from, plan.n_loc_from, rank, size));
+    if (writes && x.to == nullptr)
+      throw Error(Status::null_pointer, fmt::format("redist: transfer {}: to is null, but this rank has {} x {} elements of the target [rank {} of {}]",
+                                                    t, plan.m_loc_to, plan.n_loc_to, rank, size));
+    if (reads && x.lld_from < std::max<std::int64_t>(1, plan.m_loc_from))
+      throw bad(t, fmt::format("lld_from is {}, wanted at least {}", x.lld_from, std::max<std::int64_t>(1, plan.m_loc_from)));
+    if (writes && x.lld_to < std::max<std::int64_t>(1, plan.m_loc_to))
+      throw bad(t, fmt::format("lld_to is {}, wanted at least {}", x.lld_to, std::max<std::int64_t>(1, plan.m_loc_to)));
+    for (const auto* messages : {&plan.sends, &plan.recvs})
+      for (const Message& message : *messages)
+        if (message.peer < 0 || message.peer >= size || message.peer == rank)
+          throw bad(t, fmt::format("a message's peer is {}, wanted another rank of 0 .. {}", message.peer, size - 1));
+    const auto covered = [&](const std::vector<Message>& messages, const std::vector<Piece>& order) {
+      if (order.empty()) return;
+      std::vector<std::int64_t> left;
+      for (const Message& message : messages) left.push_back(message.elements());
+      for (const Piece& piece : order) {
+        if (piece.message < 0 || piece.message >= static_cast<int>(messages.size()) || piece.first < 0 || piece.count < 0 ||
+            piece.first + piece.count > messages[static_cast<std::size_t>(piece.message)].elements())
+          throw bad(t, fmt::format("a piece of step {} lies outside its message", piece.step));
+        left[static_cast<std::size_t>(piece.message)] -= piece.count;
+      }
+      for (std::int64_t rest : left)
+        if (rest != 0) throw bad(t, fmt::format("the order of its pieces leaves {} elements of a message uncovered, wanted 0", rest));
+    };
+    covered(plan.sends, plan.send_order);
+    covered(plan.recvs, plan.recv_order);
+  }
+}
+
+void Executor::Impl::build(const std::vector<Transfer>& transfers) {
+  std::unordered_map<int, std::size_t> out_of_rank;
+  for (std::size_t t = 0; t < transfers.size(); ++t) {
+    const Transfer& x = transfers[t];
+    if (x.plan == nullptr) continue;
+    const RankPlan& plan = *x.plan;
+    const auto view_of = [&](const Message& message, bool is_source) {
+      PackedView view;
+      view.rows = message.rows;
+      view.cols = message.cols;
+      view.base = is_source ? static_cast<char*>(const_cast<void*>(x.from)) : static_cast<char*>(x.to); // only read
+      view.lld = is_source ? x.lld_from : x.lld_to;
+      view.esize = detail::element_size(x.type);
+      view.is_source = is_source;
+      view.transposed = is_source && plan.transposed;
+      if (!is_source) view.row_limits = x.row_limits;
+      if (is_source && plan.conjugated) view.conj_size = x.type == 'c' ? 4 : x.type == 'z' ? 8 : 0;
+      return view;
+    };
+    const auto add = [&](std::vector<Stream>& streams, std::unordered_map<int, std::size_t>& of_rank, const Message& message, bool is_source,
+                         std::int64_t first, std::int64_t count, int step) {
+      if (count == 0) return;
+      const auto found = of_rank.emplace(message.peer, streams.size());
+      if (found.second) {
+        streams.emplace_back();
+        streams.back().peer = message.peer;
+        streams.back().shared = host && host->reaches(message.peer);
+      }
+      Stream& stream = streams[found.first->second];
+      stream.items.push_back({view_of(message, is_source), first, count, step, static_cast<int>(t)});
+      stream.bytes_left += count * detail::element_size(x.type);
+    };
+    const auto add_all = [&](std::vector<Stream>& streams, std::unordered_map<int, std::size_t>& of_rank, const std::vector<Message>& messages,
+                             const std::vector<Piece>& order, bool is_source) {
+      for (const Piece& piece : order)
+        add(streams, of_rank, messages[static_cast<std::size_t>(piece.message)], is_source, piece.first, piece.count, piece.step);
+      if (order.empty())
+        for (const Message& message : messages) add(streams, of_rank, message, is_source, 0, message.elements(), 0);
+    };
+    add_all(out, out_of_rank, plan.sends, plan.send_order, true);
+    add_all(in, in_of_rank, plan.recvs, plan.recv_order, false);
+    for (const Message& message : plan.keeps) {
+      if (message.elements() == 0) continue;
+      keeps.push_back({view_of(message, true), view_of(message, false)});
+      report.bytes_kept += message.elements() * detail::element_size(x.type);
+    }
+  }
+  const auto by_step = [](const Item& a, const Item& b) {
+    return a.step != b.step ? a.step < b.step : a.transfer != b.transfer ? a.transfer < b.transfer : a.first < b.first;
+  };
+  for (auto* streams : {&out, &in})
+    for (Stream& stream : *streams) std::stable_sort(stream.items.begin(), stream.items.end(), by_step);
+  // each rank begins with the rank after it, so that they do not all fall on the same receiver
+  std::sort(out.begin(), out.end(), [this](const Stream& a, const Stream& b) { return (a.peer - rank + size) % size < (b.peer - rank + size) % size; });
+  for (const Stream& stream : out) report.bytes_out += stream.bytes_left;
+  for (const Stream& stream : in) report.bytes_in += stream.bytes_left;
+}
+
+void Executor::Impl::begin(const std::vector<Transfer>& transfers) {
+  Status mine = Status::success;
+  std::string message;
+  report = {};
+  clear();
+  try {
+    validate(transfers);
+    build(transfers);
+    wire_turn = std::make_unique<Turn>(&out);
+    host_turn = std::make_unique<Turn>(&out);
+    bool remote = false;
+    for (std::size_t s = 0; s < out.size(); ++s) {
+      (out[s].shared ? *host_turn : *wire_turn).add(s);
+      remote |= !out[s].shared;
+    }
+    for (std::size_t s = 0; s < in.size(); ++s) {
+      if (in[s].shared) host_in.push_back(s);
+      remote |= !in[s].shared;
+    }
+    if (remote) wire->reserve();
+  } catch (const Error& error) {
+    mine = error.status();
+    message = error.what();
+  } catch (const std::bad_alloc&) {
+    mine = Status::out_of_memory;
+    message = fmt::format("redist: no memory for the buffers of an exchange [rank {} of {}]", rank, size);
+  }
+  std::int64_t signature = static_cast<std::int64_t>(transfers.size());
+  for (const Transfer& x : transfers) signature = (signature * 31 + x.type) & 0xffffffffff;
+  try {
+    agree(mine, message, signature);
+  } catch (...) {
+    clear();
+    throw;
+  }
+  std::int64_t wire_in = 0;
+  for (const Stream& stream : in)
+    if (!stream.shared) wire_in += stream.bytes_left;
+  wire->begin(round++, wire_in);
+  active = true;
+}
+
+bool Executor::Impl::keep_slice() {
+  while (!keeps.empty()) {
+    Keep& keep = keeps.back();
+    const std::int64_t now = std::min(keep.source.elements() - keep.done, keep_slice_bytes / keep.source.esize);
+    if (now == 0) {
+      keeps.pop_back();
+      continue;
+    }
+    const double t = MPI_Wtime();
+    copy_direct(keep.source, keep.target, keep.done, now);
+    report.copy_s += MPI_Wtime() - t;
+    keep.done += now;
+    return true;
+  }
+  return false;
+}
+
+bool Executor::Impl::wire_done() const { return wire_turn->done() && wire->idle(); }
+bool Executor::Impl::done() const { return keeps.empty() && host_in.empty() && host_turn->done() && wire_done(); }
+
+bool Executor::Impl::host_progress() {
+  bool moved = false;
+  for (std::size_t k = 0; k < host_in.size();) {
+    Stream& stream = in[host_in[k]];
+    std::size_t bytes = 0;
+    while (const char* panel = stream.bytes_left > 0 ? host->take(stream.peer, bytes) : nullptr) {
+      const double t = MPI_Wtime();
+      stream.unpack(stream.place, panel, bytes);
+      report.pack_s += MPI_Wtime() - t;
+      stream.skip(bytes);
+      host->release(stream.peer);
+      moved = true;
+    }
+    if (stream.bytes_left == 0) host_in.erase(host_in.begin() + static_cast<std::ptrdiff_t>(k));
+    else ++k;
+  }
+  while (!host_turn->done()) {
+    const int panel = host->free_panel();
+    if (panel < 0) break;
+    Stream& stream = host_turn->next();
+    const double t = MPI_Wtime();
+    const std::size_t bytes = stream.pack(host->panel(panel), host->panel_bytes());
+    report.pack_s += MPI_Wtime() - t;
+    host->post(stream.peer, panel, bytes);
+    host_turn->advance();
+    moved = true;
+  }
+  host->flush();
+  return moved;
+}
+
+bool Executor::Impl::progress() {
+  bool moved = host && host_progress();
+  moved |= wire->poll();
+  moved |= wire->try_receive([this](int peer) -> Stream& { return in[in_of_rank.at(peer)]; });
+  while (!wire_turn->done() && wire->try_send(wire_turn->next())) {
+    wire_turn->advance();
+    moved = true;
+  }
+  return keep_slice() || moved;
+}
+
+void Executor::Impl::drain() {
+  while (!done()) {
+    const std::uint32_t bell = host ? host->bell() : 0;
+    if (progress() || done()) continue;
+    const double t = MPI_Wtime();
+    if (host && wire_done()) host->sleep(bell, 1.0);
+    else sched_yield();
+    report.wait_s += MPI_Wtime() - t;
+  }
+}
+
+Executor::Executor(MPI_Comm comm, ExecuteOptions options) : impl_(std::make_unique<Impl>()) {
+  Impl& self = *impl_;
+  self.options = options;
+  check(MPI_Comm_dup(comm, &self.comm), "MPI_Comm_dup");
+  MPI_Comm_set_errhandler(self.comm, MPI_ERRORS_RETURN);
+  check(MPI_Comm_rank(self.comm, &self.rank), "MPI_Comm_rank");
+  check(MPI_Comm_size(self.comm, &self.size), "MPI_Comm_size");
+  std::int64_t extra = static_cast<std::int64_t>(std::min(options.extra_bytes, std::size_t{1} << 40));
+  check(MPI_Allreduce(MPI_IN_PLACE, &extra, 1, MPI_INT64_T, MPI_MIN, self.comm), "MPI_Allreduce");
+  std::size_t for_panels = 0;
+  if (options.transport != Transport::mpi) {
+    for_panels = std::min(static_cast<std::size_t>(extra) / 2, shared_panels_bytes);
+    self.host = std::make_unique<detail::SharedHost>(self.comm, for_panels, options.host_key);
+    if (options.transport == Transport::shared && !self.host->everybody()) {
+      self.host.reset();
+      MPI_Comm_free(&self.comm);
+      throw Error(Status::unsupported, "redist: executor: transport is shared, but some ranks share no memory, wanted Transport::automatic");
+    }
+  }
+  self.wire = std::make_unique<detail::Wire>(self.comm, static_cast<std::size_t>(extra) - for_panels);
+}
+
+std::pair<std::int64_t, std::int64_t> Executor::range(std::int64_t mine) {
+  if (!impl_ || impl_->comm == MPI_COMM_NULL) throw Error(Status::bad_state, "redist: executor: is closed, wanted an open one");
+  std::int64_t numbers[3] = {mine, -mine, 0};
+  impl_->minimum_of(numbers);
+  return {numbers[0], -numbers[1]};
+}
+
+int Executor::ranks_on_host() const { return impl_ && impl_->host ? impl_->host->reached() : 1; }
+
+Executor::~Executor() {
+  if (!impl_ || impl_->comm == MPI_COMM_NULL) return;
+  if (std::uncaught_exceptions() > 0 || !detail::mpi_is_up()) return; // freeing is collective: a leak can be counted, a hang cannot
+  try {
+    close();
+  } catch (...) {
+  }
+}
+
+Executor::Executor(Executor&&) noexcept = default;
+
+Executor& Executor::operator=(Executor&& other) noexcept {
+  if (this != &other) {
+    Executor old(std::move(*this)); // closed by its destructor
+    impl_ = std::move(other.impl_);
+  }
+  return *this;
+}
+
+ExecuteReport Executor::execute(const std::vector<Transfer>& transfers) {
+  start(transfers);
+  return finish();
+}
+
+void Executor::start(const std::vector<Transfer>& transfers) {
+  if (!impl_ || impl_->comm == MPI_COMM_NULL) throw Error(Status::bad_state, "redist: executor: is closed, wanted an open one");
+  if (impl_->broken) throw Error(Status::bad_state, "redist: executor: MPI failed in an earlier exchange, wanted a new executor");
+  if (impl_->active) throw Error(Status::bad_state, "redist: executor: an exchange is under way, wanted finish() first");
+  impl_->begin(transfers);
+  impl_->progress();
+}
+
+ExecuteReport Executor::finish() {
+  if (!impl_ || !impl_->active) throw Error(Status::bad_state, "redist: executor: no exchange is under way, wanted start() first");
+  Impl& self = *impl_;
+  const double t0 = MPI_Wtime();
+  try {
+    self.drain();
+  } catch (...) {
+    self.broken = true;
+    self.active = false;
+    throw;
+  }
+  self.report.pack_s += self.wire->pack_s + self.wire->unpack_s;
+  self.report.transfer_s = MPI_Wtime() - t0;
+  self.report.peak_bytes = self.wire->buffer_bytes() + (self.host ? self.host->buffer_bytes() : 0);
+  self.active = false;
+  const ExecuteReport report = self.report;
+  self.clear();
+  return report;
+}
+
+void Executor::close() {
+  if (!impl_ || impl_->comm == MPI_COMM_NULL) return;
+  if (impl_->active) finish();
+  impl_->wire.reset();
+  impl_->host.reset();
+  if (impl_->broken) {
+    impl_->comm = MPI_COMM_NULL;
+    return;
+  }
+  check(MPI_Comm_free(&impl_->comm), "MPI_Comm_free");
+}
+
+} // namespace redist

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "exec/packer.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace redist::detail {
+namespace {
+
+/// A position in a run list, counted in packed elements.
+struct Cursor {
+  const RunList* list;
+  std::size_t run = 0;
+  std::int64_t t = 0; ///< piece of the run
+  std::int64_t k = 0; ///< element of the piece
+
+  Cursor(const RunList& runs, std::int64_t offset) : list(&runs) {
+    for (; run < runs.runs.size(); ++run) {
+      const Run& r = runs.runs[run];
+      const std::int64_t size = r.len * r.count;
+      if (offset < size) {
+        t = offset / r.len;
+        k = offset % r.len;
+        return;
+      }
+      offset -= size;
+    }
+  }
+  bool at_end() const { return run >= list->runs.size(); }
+  const Run& here() const { return list->runs[run]; }
+  std::int64_t from() const { return here().from + t * here().from_step + k; }
+  std::int64_t to() const { return here().to + t * here().to_step + k; }
+  std::int64_t index(bool source) const { return source ? from() : to(); }
+  std::int64_t left_in_piece() const { return here().len - k; }
+  /// By at most left_in_piece().
+  void advance(std::int64_t by) {
+    k += by;
+    if (k < here().len) return;
+    k = 0;
+    if (++t < here().count) return;
+    t = 0;
+    do ++run;
+    while (run < list->runs.size() && here().len * here().count == 0);
+  }
+};
+
+/// `count` pieces of Bytes bytes; steps in bytes. The size being known to the compiler, no call is made per piece.
+template <std::size_t Bytes>
+void copy_fixed(char* dst, std::int64_t dst_step, const char* src, std::int64_t src_step, std::int64_t count) {
+  for (std::int64_t t = 0; t < count; ++t) {
+    std::memcpy(dst, src, Bytes);
+    dst += dst_step;
+    src += src_step;
+  }
+}
+
+void copy_pieces(char* dst, std::int64_t dst_step, const char* src, std::int64_t src_step, std::int64_t count, std::size_t bytes) {
+  switch (bytes) {
+  case 4: return copy_fixed<4>(dst, dst_step, src, src_step, count);
+  case 8: return copy_fixed<8>(dst, dst_step, src, src_step, count);
+  case 12: return copy_fixed<12>(dst, dst_step, src, src_step, count);
+  case 16: return copy_fixed<16>(dst, dst_step, src, src_step, count);
+  case 24: return copy_fixed<24>(dst, dst_step, src, src_step, count);
+  case 32: return copy_fixed<32>(dst, dst_step, src, src_step, count);
+  case 48: return copy_fixed<48>(dst, dst_step, src, src_step, count);
+  case 64: return copy_fixed<64>(dst, dst_step, src, src_step, count);
+  case 128: return copy_fixed<128>(dst, dst_step, src, src_step, count);
+  case 256: return copy_fixed<256>(dst, dst_step, src, src_step, count);
+  default: break;
+  }
+  for (std::int64_t t = 0; t < count; ++t) {
+    std::memcpy(dst, src, bytes);
+    dst += dst_step;
+    src += src_step;
+  }
+}
+
+/// All rows of one column between an array and packed memory.
+template <bool ToPacked>
+void copy_column(const RunList& rows, bool source, char* column, char* packed, int esize) {
+  for (const Run& r : rows.runs) {
+    const std::size_t bytes = static_cast<std::size_t>(r.len * esize);
+    char* at = column + (source ? r.from : r.to) * esize;
+    const std::int64_t step = (source ? r.from_step : r.to_step) * esize;
+    const auto dense = static_cast<std::int64_t>(bytes);
+    if (r.count == 1 || step == dense) {
+      const std::size_t all = bytes * static_cast<std::size_t>(r.count);
+      if (ToPacked) std::memcpy(packed, at, all);
+      else std::memcpy(at, packed, all);
+    } else if (ToPacked) {
+      copy_pieces(packed, dense, at, step, r.count, bytes);
+    } else {
+      copy_pieces(at, step, packed, dense, r.count, bytes);
+    }
+    packed += dense * r.count;
+  }
+}
+
+/// Rows row_first .. row_first+count-1 of one column.
+template <bool ToPacked>
+void copy_part_of_column(const RunList& rows, bool source, char* column, char* packed, int esize, std::int64_t row_first,
+                         std::int64_t count) {
+  Cursor row(rows, row_first);
+  while (count > 0) {
+    const std::int64_t now = std::min(count, row.left_in_piece());
+    char* at = column + row.index(source) * esize;
+    const auto bytes = static_cast<std::size_t>(now * esize);
+    if (ToPacked) std::memcpy(packed, at, bytes);
+    else std::memcpy(at, packed, bytes);
+    packed += bytes;
+    count -= now;
+    row.advance(now);
+  }
+}
+
+template <bool ToPacked>
+void walk(const PackedView& view, std::int64_t first, std::int64_t count, char* packed) {
+  if (count <= 0) return;
+  const std::int64_t height = view.rows->total;
+  Cursor col(*view.cols, first / height);
+  std::int64_t row = first % height;
+  while (count > 0) {
+    char* column = view.base + col.index(view.is_source) * view.lld * view.esize;
+    const std::int64_t now = std::min(count, height - row);
+    if (now == height) copy_column<ToPacked>(*view.rows, view.is_source, column, packed, view.esize);
+    else copy_part_of_column<ToPacked>(*view.rows, view.is_source, column, packed, view.esize, row, now);
+    packed += now * view.esize;
+    count -= now;
+    row = 0;
+    col.advance(1);
+  }
+}
+
+/// Packs rows row_first .. row_first+count-1 of `width` packed columns whose rows in the array are known: neighbours in the array are
+/// taken together, since they share a cache line.
+template <std::size_t Bytes>
+void transpose_strip(const PackedView& view, const std::int64_t* row_of_column, int width, std::int64_t row_first, std::int64_t count,
+                     std::int64_t packed_step, char* packed) {
+  Cursor row(*view.rows, row_first);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const char* line = view.base + row.from() * view.lld * static_cast<std::int64_t>(Bytes);
+    for (int j = 0; j < width; ++j)
+      std::memcpy(packed + j * packed_step + i * static_cast<std::int64_t>(Bytes), line + row_of_column[j] * static_cast<std::int64_t>(Bytes), Bytes);
+    row.advance(1);
+  }
+}
+
+void transpose_any(const PackedView& view, const std::int64_t* row_of_column, int width, std::int64_t row_first, std::int64_t count,
+                   std::int64_t packed_step, char* packed) {
+  switch (view.esize) {
+  case 4: return transpose_strip<4>(view, row_of_column, width, row_first, count, packed_step, packed);
+  case 8: return transpose_strip<8>(view, row_of_column, width, row_first, count, packed_step, packed);
+  default: return transpose_strip<16>(view, row_of_column, width, row_first, count, packed_step, packed);
+  }
+}
+
+void pack_transposed(const PackedView& view, std::int64_t first, std::int64_t count, char* packed) {
+  if (count <= 0) return;
+  constexpr int strip = 16;
+  const std::int64_t height = view.rows->total;
+  Cursor col(*view.cols, first / height);
+  std::int64_t row = first % height;
+  while (count > 0) {
+    std::int64_t at[strip];
+    int width = 0;
+    std::int64_t taken = 0;
+    std::int64_t rows_now = std::min(count, height - row);
+    if (rows_now < height) { // a part of one column
+      at[width++] = col.from();
+      col.advance(1);
+      taken = rows_now;
+    } else {
+      while (width < strip && count - taken >= height) {
+        at[width++] = col.from();
+        col.advance(1);
+        taken += height;
+      }
+    }
+    transpose_any(view, at, width, row, rows_now, height * view.esize, packed);
+    packed += taken * view.esize;
+    count -= taken;
+    row = 0;
+  }
+}
+
+void unpack_limited(const PackedView& view, std::int64_t first, std::int64_t count, const char* packed) {
+  if (count <= 0) return;
+  const std::int64_t height = view.rows->total;
+  Cursor col(*view.cols, first / height);
+  std::int64_t row = first % height;
+  while (count > 0) {
+    const std::int64_t j = col.to();
+    const std::int64_t begin = view.row_limits[2 * j], end = view.row_limits[2 * j + 1];
+    char* column = view.base + j * view.lld * view.esize;
+    std::int64_t left = std::min(count, height - row);
+    count -= left;
+    for (Cursor at(*view.rows, row); left > 0;) {
+      const std::int64_t now = std::min(left, at.left_in_piece());
+      const std::int64_t i = at.to();
+      const std::int64_t low = std::max(i, begin), high = std::min(i + now, end);
+      if (low < high)
+        std::memcpy(column + low * view.esize, packed + (low - i) * view.esize, static_cast<std::size_t>((high - low) * view.esize));
+      packed += now * view.esize;
+      left -= now;
+      at.advance(now);
+    }
+    row = 0;
+    col.advance(1);
+  }
+}
+
+template <class Real>
+void negate_odd(char* packed, std::int64_t count) {
+  packed += sizeof(Real);
+  for (std::int64_t i = 0; i < count; ++i, packed += 2 * sizeof(Real)) { // through memcpy: after other types it may be unaligned
+    Real value;
+    std::memcpy(&value, packed, sizeof value);
+    value = -value;
+    std::memcpy(packed, &value, sizeof value);
+  }
+}
+
+} // namespace
+
+int element_size(char type) noexcept {
+  switch (type) {
+  case 's':
+  case 'i': return 4;
+  case 'd':
+  case 'c': return 8;
+  case 'z': return 16;
+  default: return 0;
+  }
+}
+
+void PackedView::pack(std::int64_t first, std::int64_t count, char* packed) const {
+  if (transposed) pack_transposed(*this, first, count, packed);
+  else walk<true>(*this, first, count, packed);
+  if (conj_size == 4) negate_odd<float>(packed, count);
+  if (conj_size == 8) negate_odd<double>(packed, count);
+}
+
+void PackedView::unpack(std::int64_t first, std::int64_t count, const char* packed) const {
+  if (row_limits != nullptr) return unpack_limited(*this, first, count, packed);
+  walk<false>(*this, first, count, const_cast<char*>(packed)); // only read
+}
+
+char* PackedView::contiguous(std::int64_t first, std::int64_t& count) const {
+  count = 0;
+  if (transposed || conj_size != 0 || row_limits != nullptr || elements() == 0) return nullptr;
+  const std::int64_t height = rows->total;
+  Cursor col(*cols, first / height);
+  const std::int64_t row_first = first % height;
+  Cursor row(*rows, row_first);
+  char* at = base + (col.index(is_source) * lld + row.index(is_source)) * esize;
+  // down the column as far as the pieces touch
+  std::int64_t next = row.index(is_source);
+  std::int64_t down = 0;
+  while (!row.at_end() && row.index(is_source) == next) {
+    const Run& r = row.here();
+    const std::int64_t step = is_source ? r.from_step : r.to_step;
+    const std::int64_t now = r.count > 1 && step == r.len ? r.len * (r.count - row.t) - row.k : row.left_in_piece();
+    down += now;
+    next += now;
+    if (now > row.left_in_piece()) {
+      row.t = r.count - 1;
+      row.k = r.len - 1;
+      row.advance(1);
+    } else {
+      row.advance(now);
+    }
+  }
+  count = down;
+  if (row_first + down < height || height != lld) return at;
+  // whole columns without a gap: on as far as the columns touch (the first of them may have begun below its top)
+  if (row_first != 0) return at;
+  std::int64_t next_col = col.index(is_source);
+  count = 0;
+  while (!col.at_end() && col.index(is_source) == next_col) {
+    const std::int64_t now = col.left_in_piece();
+    count += now * height;
+    next_col += now;
+    col.advance(now);
+  }
+  return at;
+}
+
+void copy_direct(const PackedView& source, const PackedView& target, std::int64_t first, std::int64_t count) {
+  if (count <= 0) return;
+  const int esize = source.esize;
+  if (source.transposed || source.conj_size != 0 || target.row_limits != nullptr) {
+    alignas(64) char buffer[16384];
+    const std::int64_t at_once = static_cast<std::int64_t>(sizeof buffer) / esize;
+    while (count > 0) {
+      const std::int64_t now = std::min(count, at_once);
+      source.pack(first, now, buffer);
+      target.unpack(first, now, buffer);
+      first += now;
+      count -= now;
+    }
+    return;
+  }
+  const std::int64_t height = source.rows->total;
+  Cursor col(*source.cols, first / height);
+  std::int64_t row = first % height;
+  while (count > 0) {
+    const char* src = source.base + col.from() * source.lld * esize;
+    char* dst = target.base + col.to() * target.lld * esize;
+    const std::int64_t now = std::min(count, height - row);
+    if (now == height) {
+      for (const Run& r : source.rows->runs)
+        copy_pieces(dst + r.to * esize, r.to_step * esize, src + r.from * esize, r.from_step * esize, r.count,
+                    static_cast<std::size_t>(r.len * esize));
+    } else {
+      Cursor at(*source.rows, row);
+      for (std::int64_t left = now; left > 0;) {
+        const std::int64_t part = std::min(left, at.left_in_piece());
+        std::memcpy(dst + at.to() * esize, src + at.from() * esize, static_cast<std::size_t>(part * esize));
+        left -= part;
+        at.advance(part);
+      }
+    }
+    count -= now;
+    row = 0;
+    col.advance(1);
+  }
+}
+
+} // namespace redist::detail

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "redist/rank_plan.hpp"
+
+namespace redist::detail {
+
+/// Bytes of one element of type s d c z i; 0 for any other letter.
+int element_size(char type) noexcept;
+
+/// One end of a message: where its packed elements lie in this process's array. Pure, no MPI.
+struct PackedView {
+  const RunList* rows = nullptr;
+  const RunList* cols = nullptr;
+  char* base = nullptr;      ///< the local array
+  std::int64_t lld = 1;      ///< elements
+  int esize = 8;             ///< bytes
+  bool is_source = true;     ///< the runs' `from` indices, otherwise their `to`
+  bool transposed = false;   ///< of the source only: packed column j is row j of the array
+  const std::int64_t* row_limits = nullptr; ///< of the target only: begin and end of the local rows that may be written, per local column
+  int conj_size = 0;         ///< bytes of a real component whose odd ones change sign while packing, 0: none
+
+  std::int64_t elements() const { return rows->total * cols->total; }
+  /// Packed elements first .. first+count-1 from the array into `packed`.
+  void pack(std::int64_t first, std::int64_t count, char* packed) const;
+  /// The same, the other way.
+  void unpack(std::int64_t first, std::int64_t count, const char* packed) const;
+  /// Where packed element `first` lies, and in `count` how many packed elements from there on lie one after the other in the array.
+  /// Null when bytes cannot be used as they are (transposed, conjugated).
+  char* contiguous(std::int64_t first, std::int64_t& count) const;
+};
+
+/// Packed elements first .. first+count-1 straight from one array into another: the two ends of one message.
+/// With a transposed or conjugated source the elements pass through a buffer that fits the first-level cache.
+void copy_direct(const PackedView& source, const PackedView& target, std::int64_t first, std::int64_t count);
+
+} // namespace redist::detail

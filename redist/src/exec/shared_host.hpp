@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <mpi.h>
+
+namespace redist::detail {
+
+/// A mapped memfd: mine, or another process's found through /proc/<pid>/fd. Huge pages where the kernel gives them. Nothing of it has a
+/// name, so nothing is left behind when a process dies.
+class Segment {
+public:
+  Segment() = default;
+  /// A new one of `bytes`, all zero. @throws std::bad_alloc
+  static Segment create(std::size_t bytes);
+  /// The one that process `pid` has open as `fd`; an empty segment when it cannot be had.
+  static Segment open(std::int64_t pid, int fd, std::size_t bytes) noexcept;
+  Segment(Segment&& other) noexcept;
+  Segment& operator=(Segment&& other) noexcept;
+  ~Segment();
+
+  char* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
+  int fd() const { return fd_; }
+  void close_fd() noexcept;
+  explicit operator bool() const { return data_ != nullptr; }
+
+private:
+  static Segment map(int fd, std::size_t bytes) noexcept;
+  char* data_ = nullptr;
+  std::size_t bytes_ = 0;
+  int fd_ = -1;
+};
+
+/// The ranks of a communicator that share memory with this one, and a small segment of panels per rank for what they send each other.
+///
+/// Which ranks those are is tried, not assumed: every rank opens the segments of the ranks that claim to run under the same kernel, looks for
+/// the random number that came by MPI, signs in them, and counts a partner only when both found each other.
+///
+///     my segment:  bell | panel states | signatures | one queue per sender | panels
+///
+/// A sender fills a free panel of its own segment and puts its number into the receiver's queue; the receiver unpacks it in place and
+/// marks it free. Who has nothing to do sleeps on his bell (futex).
+class SharedHost {
+public:
+  /// Collective. @param panels_bytes all panels of this rank together. @param key ranks with different keys do not share.
+  /// @throws Error{mpi_failure, out_of_memory}, agreed.
+  SharedHost(MPI_Comm comm, std::size_t panels_bytes, int key);
+
+  bool reaches(int rank) const { return peers_[static_cast<std::size_t>(rank)].control != nullptr; } ///< myself included
+  bool everybody() const { return everybody_; } ///< the same on all ranks
+  int reached() const { return reached_; }
+
+  /// A free panel of mine, -1: none.
+  int free_panel();
+  char* panel(int index) const { return panel_of(rank_, index); }
+  std::size_t panel_bytes() const { return panel_bytes_; }
+  /// Gives panel `index` to `peer`, who hears of it at the next flush().
+  void post(int peer, int index, std::size_t bytes);
+  /// Wakes those that were given panels since the last flush.
+  void flush();
+  /// The oldest panel from `peer` that is still to be unpacked; null: none.
+  const char* take(int peer, std::size_t& bytes) const;
+  /// Done with it.
+  void release(int peer);
+
+  /// Value of my bell, to be read before looking for work.
+  std::uint32_t bell() const;
+  /// Sleeps until the bell differs from `seen`, at most `timeout_s`. `for_panels`: free panels wake, too.
+  void sleep(std::uint32_t seen, double timeout_s);
+  bool is_crowded() const { return crowded_; } ///< more ranks than cores: waiting by spinning only hurts
+
+  /// Smallest of each number over all ranks; only when everybody().
+  void minimum(std::int64_t (&numbers)[3]);
+
+  std::size_t buffer_bytes() const { return mine_.bytes(); }
+
+private:
+  struct Control;
+  struct PanelState;
+  struct Queue;
+  struct Peer {
+    Segment segment;
+    Control* control = nullptr;
+  };
+  Control* control_of(int rank) const { return peers_[static_cast<std::size_t>(rank)].control; }
+  char* base_of(int rank) const { return reinterpret_cast<char*>(control_of(rank)); }
+  PanelState* states_of(int rank) const;
+  std::atomic<std::uint8_t>* seen_of(int rank) const;
+  Queue* queue_of(int rank, int sender) const;
+  char* panel_of(int rank, int index) const;
+  void ring(int rank);
+
+  int rank_ = 0, size_ = 1;
+  std::size_t panel_bytes_ = 0;
+  int panel_count_ = 0;
+  std::size_t states_at_ = 0, seen_at_ = 0, queues_at_ = 0, panels_at_ = 0;
+  Segment mine_;
+  std::vector<Peer> peers_;
+  std::vector<int> to_ring_;
+  std::vector<bool> ring_pending_;
+  bool everybody_ = false, crowded_ = false;
+  int reached_ = 1;
+  int next_panel_ = 0;
+};
+
+} // namespace redist::detail

@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: BSD-3-Clause
+set(redist_exec_sources
+  src/exec/executor.cpp
+  src/exec/packer.cpp
+  src/exec/shared_host.cpp
+  src/exec/stream.cpp
+  src/exec/wire.cpp
+  src/gemr2d/gemr2d.cpp
+  src/gemr2d/symbols.cpp)

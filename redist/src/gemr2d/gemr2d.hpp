@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The drop-in p?gemr2d and p?trmr2d behind their twenty names.
+#pragma once
+
+namespace redist::detail {
+
+/// The part of the sub-matrix that p?trmr2d copies.
+struct Trapezoid {
+  bool whole = true; ///< p?gemr2d
+  bool upper = false;
+  bool unit = false; ///< without the diagonal
+};
+
+/// Copies sub(A) to sub(B). Collective over `ctxt`; 1-based corners, descriptors as ScaLAPACK's. Ends the process with a message on stderr
+/// when an argument is wrong, as the stock routine does.
+void copy_matrix(char type, Trapezoid part, int m, int n, const void* a, int ia, int ja, const int* desc_a, void* b, int ib, int jb, const int* desc_b,
+                 int ctxt);
+
+/// The same over all processes that BLACS knows, for the names that end in o.
+void copy_matrix_everybody(char type, Trapezoid part, int m, int n, const void* a, int ia, int ja, const int* desc_a, void* b, int ib, int jb,
+                           const int* desc_b);
+
+/// True when DYNGRID_GEMR2D=stock.
+bool wants_stock();
+/// The routine of that name that this library hides. Ends the process when there is none.
+void* stock_symbol(const char* name);
+
+} // namespace redist::detail

@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "gridmap/status.hpp"
+#include "plan/tables.hpp"
+
+namespace redist {
+
+const char* to_string(Schedule schedule) noexcept {
+  switch (schedule) {
+  case Schedule::automatic:
+    return "automatic";
+  case Schedule::caterpillar:
+    return "caterpillar";
+  case Schedule::circulant:
+    return "circulant";
+  case Schedule::matching:
+    return "matching";
+  case Schedule::async:
+    return "async";
+  }
+  return "unknown";
+}
+
+Schedule schedule_from(const std::string& name) {
+  for (const Schedule schedule :
+       {Schedule::automatic, Schedule::caterpillar, Schedule::circulant, Schedule::matching, Schedule::async})
+    if (name == to_string(schedule)) return schedule;
+  if (name == "auto") return Schedule::automatic;
+  throw gridmap::Error(
+      gridmap::Status::bad_argument,
+      fmt::format("redist: schedule is \"{}\", wanted auto, caterpillar, circulant, matching or async",
+                  name));
+}
+
+namespace detail {
+namespace {
+
+std::size_t at(std::int64_t i) {
+  return static_cast<std::size_t>(i);
+}
+
+int wrap(std::int64_t value, std::int64_t modulus) {
+  return static_cast<int>(((value % modulus) + modulus) % modulus);
+}
+
+/// What goes along one axis in one step.
+struct Hop {
+  int from;
+  int to;
+  std::int64_t elements;
+};
+using Hops = std::vector<Hop>; ///< most elements first
+
+/// Numbers the differences q - p that occur, ascending; -1 for the others.
+std::vector<int> number_differences(const OverlapTable& table, int from, int to) {
+  const int modulus = std::max(from, to);
+  std::vector<int> number(at(modulus), -1);
+  for (int p = 0; p < from; ++p)
+    for (const auto* entry = table.begin(p); entry != table.end(p); ++entry)
+      number[at(wrap(entry->to - p, modulus))] = 0;
+  int next = 0;
+  for (int& one : number)
+    if (one == 0) one = next++;
+  return number;
+}
+
+std::vector<Hops> circulant_hops(const Factor& factor, const std::vector<int>& number) {
+  std::vector<Hops> steps(number.size());
+  int used = 0;
+  for (int p = 0; p < factor.from.nprocs(); ++p)
+    for (const auto* entry = factor.table.begin(p); entry != factor.table.end(p); ++entry) {
+      const int step = number[at(wrap(entry->to - p, static_cast<std::int64_t>(number.size())))];
+      used = std::max(used, step + 1);
+      steps[at(step)].push_back({p, entry->to, entry->elements});
+    }
+  steps.resize(at(used));
+  for (Hops& hops : steps)
+    std::stable_sort(hops.begin(), hops.end(),
+                     [](const Hop& l, const Hop& r) { return l.elements > r.elements; });
+  return steps;
+}
+
+std::vector<Hops> matching_hops(const Matchings& matchings) {
+  std::vector<Hops> steps(matchings.steps());
+  for (std::size_t k = 0; k < steps.size(); ++k)
+    for (int p = 0; p < matchings.sources; ++p) {
+      const int q = matchings.target_of[k * at(matchings.sources) + at(p)];
+      if (q >= 0) steps[k].push_back({p, q, matchings.length[k]});
+    }
+  return steps;
+}
+
+/// The largest message between different ranks among all row hop x column hop; 0 when all of them stay where
+/// they are.
+std::int64_t largest_sent(const PlanTables& tables, const Hops& rows, const Hops& cols) {
+  std::int64_t largest = 0;
+  for (const Hop& row : rows) {
+    if (row.elements * cols.front().elements <= largest) break;
+    for (const Hop& col : cols) {
+      if (row.elements * col.elements <= largest) break;
+      const int source = tables.source_rank(tables.source_number(row.from, col.from));
+      if (source != tables.target_rank(tables.target_number(row.to, col.to))) {
+        largest = row.elements * col.elements;
+        break;
+      }
+    }
+  }
+  return largest;
+}
+
+/// Numbers the steps of the product in which something is sent, and their figures. One partner at a time,
+/// because each factor is one partner at a time.
+void multiply(const PlanTables& tables, const std::vector<Hops>& rows, const std::vector<Hops>& cols,
+              Timetable& timetable, ScheduleFigures& figures) {
+  timetable.number.assign(rows.size() * cols.size(), -1);
+  timetable.per_row_step = cols.size();
+  for (std::size_t k = 0; k < rows.size(); ++k)
+    for (std::size_t l = 0; l < cols.size(); ++l) {
+      const std::int64_t largest = largest_sent(tables, rows[k], cols[l]);
+      if (largest == 0) continue;
+      timetable.number[k * cols.size() + l] = static_cast<int>(figures.largest.size());
+      figures.largest.push_back(largest);
+      figures.sum_of_largest += largest;
+    }
+  figures.steps = static_cast<std::int64_t>(figures.largest.size());
+  figures.contention.assign(figures.largest.size(), 1);
+  timetable.steps = figures.steps;
+}
+
+struct Choice {
+  Timetable timetable;
+  ScheduleFigures figures;
+};
+
+Choice begin_choice(const PlanTables& tables, Schedule schedule, Timetable::Rule rule) {
+  Choice choice;
+  choice.timetable.schedule = choice.figures.schedule = schedule;
+  choice.timetable.rule = rule;
+  choice.figures.lower_bound = tables.totals.lower_bound();
+  return choice;
+}
+
+Choice make_async(const PlanTables& tables) {
+  Choice choice = begin_choice(tables, Schedule::async, Timetable::Rule::all);
+  if (tables.totals.messages == 0) return choice;
+  choice.timetable.steps = choice.figures.steps = 1;
+  choice.figures.sum_of_largest = choice.figures.lower_bound;
+  choice.figures.largest = {choice.figures.lower_bound};
+  choice.figures.contention = {tables.totals.max_partners};
+  return choice;
+}
+
+bool is_product(const PlanTables& tables) {
+  return !tables.from_replicated && !tables.to_replicated;
+}
+
+Choice make_circulant(const PlanTables& tables) {
+  if (is_product(tables)) {
+    Choice choice = begin_choice(tables, Schedule::circulant, Timetable::Rule::circulant);
+    Timetable& timetable = choice.timetable;
+    timetable.row_step =
+        number_differences(tables.rows.table, tables.rows.from.nprocs(), tables.rows.to.nprocs());
+    timetable.col_step =
+        number_differences(tables.cols.table, tables.cols.from.nprocs(), tables.cols.to.nprocs());
+    multiply(tables, circulant_hops(tables.rows, timetable.row_step),
+             circulant_hops(tables.cols, timetable.col_step), timetable, choice.figures);
+    return choice;
+  }
+  Choice choice = begin_choice(tables, Schedule::circulant, Timetable::Rule::circulant_ranks);
+  const int modulus = std::max(tables.from.size(), tables.to.size());
+  std::vector<std::int64_t> largest(at(modulus), 0);
+  tables.each_message([&](int source, int target, std::int64_t elements) {
+    std::int64_t& so_far = largest[at(wrap(target - source, modulus))];
+    so_far = std::max(so_far, elements);
+  });
+  choice.timetable.row_step.assign(at(modulus), -1);
+  for (int step = 0; step < modulus; ++step)
+    if (largest[at(step)] > 0) {
+      choice.timetable.row_step[at(step)] = static_cast<int>(choice.figures.steps++);
+      choice.figures.largest.push_back(largest[at(step)]);
+      choice.figures.sum_of_largest += largest[at(step)];
+    }
+  choice.figures.contention.assign(choice.figures.largest.size(), 1);
+  choice.timetable.steps = choice.figures.steps;
+  return choice;
+}
+
+std::vector<Edge> edges_of(const OverlapTable& table, int from) {
+  std::vector<Edge> edges;
+  edges.reserve(table.entries.size());
+  for (int p = 0; p < from; ++p)
+    for (const auto* entry = table.begin(p); entry != table.end(p); ++entry)
+      edges.push_back({p, entry->to, entry->elements});
+  return edges;
+}
+
+/// In the order of cost: the circulant steps when they reach the bound already; matchings of the two axes,
+/// whose product is exact when the busiest process keeps nothing and both axes grow or both shrink; matchings
+/// of the ranks themselves. When even these cost more than `budget` operations, the best of the first two.
+Choice make_matching(const PlanTables& tables, std::int64_t budget) {
+  Choice best = make_circulant(tables);
+  best.timetable.schedule = best.figures.schedule = Schedule::matching;
+  const std::int64_t bound = tables.totals.lower_bound();
+  if (best.figures.sum_of_largest == bound) return best;
+  if (is_product(tables)) {
+    Choice choice = begin_choice(tables, Schedule::matching, Timetable::Rule::product);
+    Timetable& timetable = choice.timetable;
+    const int p = tables.rows.from.nprocs(), q = tables.cols.from.nprocs();
+    if (open_shop(p, tables.rows.to.nprocs(), edges_of(tables.rows.table, p), budget, timetable.rows) &&
+        open_shop(q, tables.cols.to.nprocs(), edges_of(tables.cols.table, q), budget, timetable.cols)) {
+      // A product that is far too long is not worth the look at its steps that finds out what is kept.
+      const auto steps =
+          static_cast<double>(timetable.rows.steps()) * static_cast<double>(timetable.cols.steps());
+      if (steps < 1e7) {
+        multiply(tables, matching_hops(timetable.rows), matching_hops(timetable.cols), timetable,
+                 choice.figures);
+        if (choice.figures.sum_of_largest < best.figures.sum_of_largest) best = std::move(choice);
+      }
+    }
+    if (best.figures.sum_of_largest == bound) return best;
+  }
+  if (budget == 0 || tables.totals.messages < budget / 4) {
+    Choice choice = begin_choice(tables, Schedule::matching, Timetable::Rule::direct);
+    std::vector<Edge> edges;
+    edges.reserve(at(tables.totals.messages));
+    tables.each_message([&](int source, int target, std::int64_t elements) {
+      edges.push_back({source, target, elements});
+    });
+    if (open_shop(tables.from.size(), tables.to.size(), edges, budget, choice.timetable.rows)) {
+      choice.figures.largest = choice.timetable.rows.length;
+      choice.figures.contention.assign(choice.figures.largest.size(), 1);
+      choice.figures.sum_of_largest = choice.timetable.rows.total();
+      choice.timetable.steps = choice.figures.steps =
+          static_cast<std::int64_t>(choice.timetable.rows.steps());
+      return choice;
+    }
+  }
+  return best;
+}
+
+/// Elementary operations of the scheduler that take 1 % of the time in which the busiest process moves its
+/// data at 1 GB/s; about 3 ns each.
+std::int64_t one_percent(const PlanTables& tables, int element_bytes) {
+  return static_cast<std::int64_t>(static_cast<double>(tables.totals.lower_bound()) * element_bytes * 1e-9 *
+                                   0.01 / 3e-9);
+}
+
+} // namespace
+
+double predict(const PlanTotals& totals, const ScheduleFigures& figures, const Machine& machine,
+               int element_bytes) {
+  const auto seconds = [element_bytes](std::int64_t elements, double bytes_per_s) {
+    return static_cast<double>(elements) * element_bytes / bytes_per_s;
+  };
+  double wire = seconds(figures.sum_of_largest, machine.bandwidth_bytes_per_s);
+  double latency = static_cast<double>(figures.steps) * machine.latency_s;
+  if (figures.schedule == Schedule::async) {
+    latency = static_cast<double>(totals.max_partners) * machine.latency_s;
+    if (totals.max_partners > 1) wire *= 1 + machine.contention;
+  }
+  double packing = seconds(totals.max_touched, machine.pack_bytes_per_s);
+  if (machine.cores > 0 && totals.ranks > machine.cores)
+    packing = std::max(packing,
+                       seconds(2 * totals.moved_elements + totals.kept_elements, machine.pack_bytes_per_s) /
+                           machine.cores);
+  return latency + std::max(wire, packing);
+}
+
+void make_timetable(PlanTables& tables, const PlanOptions& options) {
+  Choice choice = make_async(tables);
+  const auto predicted = [&](const Choice& one) {
+    return predict(tables.totals, one.figures, options.machine, options.element_bytes);
+  };
+  if (tables.totals.messages > 0) switch (options.schedule) {
+    case Schedule::async:
+      break;
+    case Schedule::caterpillar:
+      choice = begin_choice(tables, Schedule::caterpillar, Timetable::Rule::caterpillar);
+      choice.timetable.steps = tables.totals.ranks;
+      break;
+    case Schedule::circulant:
+      choice = make_circulant(tables);
+      break;
+    case Schedule::matching: // exact even where that costs some milliseconds
+      choice = make_matching(tables,
+                             std::max<std::int64_t>(4'000'000, one_percent(tables, options.element_bytes)));
+      break;
+    case Schedule::automatic: {
+      // No order of steps gains more than the contention, and none has fewer steps than the busiest process
+      // has partners.
+      ScheduleFigures ideal = choice.figures;
+      ideal.schedule = Schedule::matching;
+      ideal.steps = tables.totals.max_partners;
+      const double gain =
+          predicted(choice) - predict(tables.totals, ideal, options.machine, options.element_bytes);
+      if (gain < 20e-6) break; // less than finding it out
+      for (Choice other :
+           {make_circulant(tables),
+            make_matching(tables, std::max<std::int64_t>(1, one_percent(tables, options.element_bytes)))})
+        if (predicted(other) < predicted(choice)) choice = std::move(other);
+      break;
+    }
+    }
+  if (options.schedule != Schedule::automatic)
+    choice.timetable.schedule = choice.figures.schedule = options.schedule;
+  tables.timetable = std::move(choice.timetable);
+  tables.figures = std::move(choice.figures);
+}
+
+ScheduleFigures caterpillar_figures(const PlanTables& tables) {
+  ScheduleFigures figures = begin_choice(tables, Schedule::caterpillar, Timetable::Rule::caterpillar).figures;
+  const auto n = static_cast<std::int64_t>(tables.union_ranks.size());
+  const auto numbers = [&](const Grid& grid) {
+    std::vector<std::int64_t> all;
+    for (const int rank : grid.ranks)
+      all.push_back(std::lower_bound(tables.union_ranks.begin(), tables.union_ranks.end(), rank) -
+                    tables.union_ranks.begin());
+    return all;
+  };
+  const auto sources = numbers(tables.from), targets = numbers(tables.to);
+  if (tables.totals.messages == 0) return figures;
+  figures.steps = n;
+  figures.largest.assign(at(n), 0);
+  figures.contention.assign(at(n), 0);
+  tables.each_message([&](int source, int target, std::int64_t elements) {
+    const std::size_t step = at(wrap(-sources[at(source)] - targets[at(target)], n));
+    figures.largest[step] = std::max(figures.largest[step], elements);
+    figures.contention[step] = 1;
+  });
+  for (const std::int64_t one : figures.largest) figures.sum_of_largest += one;
+  return figures;
+}
+
+std::vector<Piece> order_of(const PlanTables& tables, int rank, bool sends,
+                            const std::vector<Message>& messages, const std::vector<Pair>& pairs) {
+  const Timetable& timetable = tables.timetable;
+  std::vector<Piece> order;
+  const auto number_of = [&](int one) {
+    return std::lower_bound(tables.union_ranks.begin(), tables.union_ranks.end(), one) -
+           tables.union_ranks.begin();
+  };
+  const auto n = static_cast<std::int64_t>(tables.union_ranks.size());
+  switch (timetable.rule) {
+  case Timetable::Rule::all: {
+    // from the next higher neighbour on, so that not everybody begins with rank 0
+    std::size_t begin = 0;
+    while (begin < messages.size() && messages[begin].peer < rank) ++begin;
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+      const std::size_t k = (begin + i) % messages.size();
+      order.push_back({0, static_cast<int>(k), 0, messages[k].elements()});
+    }
+    return order;
+  }
+  case Timetable::Rule::caterpillar:
+  case Timetable::Rule::circulant:
+  case Timetable::Rule::circulant_ranks: {
+    for (std::size_t k = 0; k < messages.size(); ++k) {
+      const Pair& pair = pairs[k];
+      int step = 0;
+      if (timetable.rule == Timetable::Rule::caterpillar) {
+        step = wrap(-number_of(rank) - number_of(messages[k].peer), n);
+      } else if (timetable.rule == Timetable::Rule::circulant) {
+        const int row =
+            timetable
+                .row_step[at(wrap(pair.c - pair.a, static_cast<std::int64_t>(timetable.row_step.size())))];
+        const int col =
+            timetable
+                .col_step[at(wrap(pair.d - pair.b, static_cast<std::int64_t>(timetable.col_step.size())))];
+        step = timetable.number[at(row) * timetable.per_row_step + at(col)];
+      } else {
+        step = timetable.row_step[at(
+            wrap(pair.target - pair.source, static_cast<std::int64_t>(timetable.row_step.size())))];
+      }
+      order.push_back({step, static_cast<int>(k), 0, messages[k].elements()});
+    }
+    std::sort(order.begin(), order.end(), [](const Piece& l, const Piece& r) { return l.step < r.step; });
+    return order;
+  }
+  case Timetable::Rule::product:
+  case Timetable::Rule::direct:
+    break;
+  }
+  if (messages.empty()) return order;
+
+  // Tables of matchings. Steps that follow each other with the same partner are one piece, at both ends
+  // alike.
+  std::vector<std::int64_t> done(messages.size(), 0);
+  int last_step = -2;
+  const auto add = [&](int step, int peer, std::int64_t elements) {
+    const auto found = std::lower_bound(messages.begin(), messages.end(), peer,
+                                        [](const Message& m, int p) { return m.peer < p; });
+    const auto k = found - messages.begin();
+    if (last_step == step - 1 && order.back().message == k)
+      order.back().count += elements;
+    else
+      order.push_back({step, static_cast<int>(k), done[at(k)], elements});
+    last_step = step;
+    done[at(k)] += elements;
+  };
+  const Pair& any = pairs.front();
+  const Matchings &rows = timetable.rows, &cols = timetable.cols;
+  const auto partner = [&](const Matchings& matchings, std::size_t k, int me) {
+    return sends ? matchings.target_of[k * at(matchings.sources) + at(me)]
+                 : matchings.source_of[k * at(matchings.targets) + at(me)];
+  };
+  if (timetable.rule == Timetable::Rule::direct) {
+    for (std::size_t k = 0; k < rows.steps(); ++k) {
+      const int other = partner(rows, k, sends ? any.source : any.target);
+      if (other >= 0)
+        add(static_cast<int>(k), sends ? tables.target_rank(other) : tables.source_rank(other),
+            rows.length[k]);
+    }
+    return order;
+  }
+  for (std::size_t k = 0; k < rows.steps(); ++k) {
+    const int row = partner(rows, k, sends ? any.a : any.c);
+    if (row < 0) continue;
+    for (std::size_t l = 0; l < cols.steps(); ++l) {
+      const int col = partner(cols, l, sends ? any.b : any.d);
+      if (col < 0) continue;
+      const int peer = sends ? tables.target_rank(tables.target_number(row, col))
+                             : tables.source_rank(tables.source_number(row, col));
+      if (peer != rank)
+        add(timetable.number[k * timetable.per_row_step + l], peer, rows.length[k] * cols.length[l]);
+    }
+  }
+  return order;
+}
+
+} // namespace detail
+} // namespace redist

@@ -1,0 +1,62 @@
+# shellcheck shell=bash disable=SC2034
+# SPDX-License-Identifier: BSD-3-Clause
+# Shell functions that the scripts share. Sourced, never run.
+
+ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+BUILD="${DYNGRID_BUILD_DIR:-$ROOT/build}"
+
+# What building, testing and running need on a fresh Debian 12.
+DYNGRID_PACKAGES=(
+  g++ gcc gfortran cmake ninja-build pkg-config
+  openmpi-bin libopenmpi-dev libscalapack-openmpi-dev libopenblas-dev liblapacke-dev
+  libfmt-dev libcli11-dev nlohmann-json3-dev liblemon-dev
+  libgtest-dev scalapack-mpi-test gnuplot-nox
+)
+
+say() { printf '%s: %s\n' "${0##*/}" "$*"; }
+die() { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 1; }
+usage_error() { printf '%s: %s (see --help)\n' "${0##*/}" "$*" >&2; exit 2; }
+
+# Names of those packages that are not installed, one per line. Asks dpkg only: no network.
+missing_packages() {
+  local package
+  for package in "$@"; do
+    [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)" = installed ] || printf '%s\n' "$package"
+  done
+}
+
+# Runs a command as root: directly, or through sudo.
+as_root() {
+  if [ "$(id -u)" -eq 0 ]; then "$@"; return; fi
+  command -v sudo >/dev/null 2>&1 || die "needs root or sudo to run: $*"
+  sudo "$@"
+}
+
+# Open MPI refuses to run as root unless it is told twice; only root is given the variables. One BLAS thread per process,
+# because a grid has more processes than this machine has cores.
+mpi_environment() {
+  export OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
+  if [ "$(id -u)" -eq 0 ]; then
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+  fi
+}
+
+# configure_and_build PRESET BUILD_DIR [ninja targets...]
+configure_and_build() {
+  local preset="$1" dir="$2"
+  shift 2
+  say "configuring ($preset)"
+  (cd "$ROOT" && cmake --preset "$preset" -B "$dir" >"$dir.configure.log" 2>&1) ||
+    { cat "$dir.configure.log" >&2; die "configuring failed"; }
+  mkdir -p "$dir" && mv "$dir.configure.log" "$dir/configure.log"
+  say "building ($preset)"
+  cmake --build "$dir" -j "${DYNGRID_JOBS:-$(nproc)}" ${1+--target "$@"} >"$dir/build.log" 2>&1 ||
+    { tail -n 60 "$dir/build.log" >&2; die "building failed; the whole output is in $dir/build.log"; }
+}
+
+# under_timeout SECONDS COMMAND...: ends a job that hangs, mpirun's processes included.
+under_timeout() {
+  local seconds="$1"
+  shift
+  timeout --kill-after=10 "$seconds" "$@"
+}

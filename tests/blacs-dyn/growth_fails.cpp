@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// growth_fails CASE: a growth that cannot work leaves every process on the old grid with its data and the expected status, and a good growth
+// afterwards works (where the case allows one).
+//   missing    no such program              unlinked  argument 2: a program that does not link       not_executable
+//   slots      run without --oversubscribe: MPI has no slots for more        host   a host that is not there (DYNGRID_HOSTS)
+//   late       newcomers sleep longer than DYNGRID_JOIN_TIMEOUT and then leave cleanly
+//   mismatch   newcomers declare another matrix        deserter  newcomers finalize without a resize point
+#include <cstring>
+
+#include <unistd.h>
+
+#include "follow.hpp"
+
+int main(int argc, char** argv) {
+  using follow::expect;
+  const std::string kind = argc > 1 ? argv[1] : "";
+  expect(dyngrid_init() == DYNGRID_SUCCESS, "dyngrid_init");
+  const bool first_try = std::getenv("DYNGRID_TEST_SECOND") == nullptr;
+  const bool spoil = dyngrid_is_newcomer() && first_try;
+  dyngrid_matrix* a = nullptr;
+  const int n = kind == "mismatch" && spoil ? 14 : 13;
+  expect(!dyngrid_matrix_create("a", 'd', n, 13, 2, 2, &a), "create");
+  int tries = 0;
+  dyngrid_share("tries", &tries, sizeof tries);
+  if (spoil && kind == "late") sleep(4);
+  if (spoil && kind == "deserter") return dyngrid_finalize();
+  if (dyngrid_is_newcomer()) {
+    const int outcome = dyngrid_resize_point();
+    expect(first_try ? outcome == DYNGRID_LEAVE : outcome == DYNGRID_RESIZED, "newcomer's outcome " + std::to_string(outcome));
+  } else {
+    follow::fill(a, 'd', 3);
+    if (kind == "missing") setenv("DYNGRID_SPAWN_PROGRAM", "/no/such/program", 1);
+    if (kind == "unlinked") setenv("DYNGRID_SPAWN_PROGRAM", argv[2], 1);
+    if (kind == "not_executable") setenv("DYNGRID_SPAWN_PROGRAM", "/etc/passwd", 1);
+    const int wanted = kind == "missing"                          ? DYNGRID_ERR_NOT_FOUND
+                       : kind == "late"                           ? DYNGRID_ERR_TIMEOUT
+                       : kind == "mismatch"                       ? DYNGRID_ERR_MISMATCH
+                                                                  : DYNGRID_ERR_SPAWN;
+    const int context = dyngrid_context();
+    const int status = dyngrid_resize(2, 3, DYNGRID_OPTIMAL);
+    int nprow = 0, npcol = 0;
+    dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
+    int rank = 0;
+    MPI_Comm_rank(dyngrid_comm(), &rank);
+    if (rank == 1) std::printf("%s: status %d (%s): %s\n", kind.c_str(), status, dyngrid_status_string(status), dyngrid_last_message());
+    std::fflush(stdout);
+    expect(status == wanted, "status " + std::to_string(status));
+    expect(std::strlen(dyngrid_last_message()) > 20, "a message that says what to do");
+    expect(nprow == 1 && npcol == 2 && dyngrid_context() == context && dyngrid_depth() == 1, "the old grid");
+    expect(follow::wrong(a, 'd', 3) == 0, "the old data");
+    if (kind == "slots" || kind == "host") { // nothing has changed that would let another try work
+      follow::expect(dyngrid_resize(1, 1, DYNGRID_OPTIMAL) != DYNGRID_SAME, "a shrink afterwards");
+      return dyngrid_finalize() == DYNGRID_SUCCESS ? 0 : 1;
+    }
+    unsetenv("DYNGRID_SPAWN_PROGRAM");
+    setenv("DYNGRID_TEST_SECOND", "1", 1);
+    tries = 2;
+    expect(dyngrid_resize(2, 3, DYNGRID_OPTIMAL) == DYNGRID_RESIZED, "a good growth afterwards");
+  }
+  int myrow = 0;
+  dyngrid_grid(nullptr, nullptr, &myrow, nullptr);
+  if (myrow >= 0) expect(tries == 2 && follow::wrong(a, 'd', 3) == 0, "data on the new grid");
+  expect(dyngrid_finalize() == DYNGRID_SUCCESS, "dyngrid_finalize");
+  return 0;
+}

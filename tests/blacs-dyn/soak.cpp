@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// soak [CYCLES [SEED]]: a 2x2 grid grows and shrinks CYCLES times to random shapes of 1 .. 9 processes, a matrix following, every element compared
+// every time. Prints what the first process costs at the beginning and at the end; --strict N ends with an error if resident memory grew by
+// more than N kB per cycle, or if communicators or open files grew at all.
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <random>
+
+#include <dirent.h>
+#include <unistd.h>
+
+#include "follow.hpp"
+
+namespace {
+
+struct Figures {
+  long rss_kb = 0, anon_kb = 0, files = 0, communicator = 0;
+};
+
+Figures figures() {
+  Figures f;
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind("VmRSS:", 0) == 0) f.rss_kb = std::atol(line.c_str() + 6);
+    if (line.rfind("RssAnon:", 0) == 0) f.anon_kb = std::atol(line.c_str() + 8);
+  }
+  if (DIR* folder = opendir("/proc/self/fd")) {
+    while (readdir(folder)) ++f.files;
+    closedir(folder);
+  }
+  // Open MPI hands out the lowest free number, so that of a new communicator counts those that live
+  MPI_Comm probe = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_SELF, &probe);
+  f.communicator = MPI_Comm_c2f(probe);
+  MPI_Comm_free(&probe);
+  return f;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  using follow::expect;
+  const int cycles = argc > 1 ? std::atoi(argv[1]) : 300;
+  const unsigned seed = argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 1;
+  expect(dyngrid_init_grid(2, 2) == DYNGRID_SUCCESS, "dyngrid_init_grid");
+  const bool was_newcomer = dyngrid_is_newcomer() != 0;
+  dyngrid_matrix* a = nullptr;
+  expect(!dyngrid_matrix_create("a", 'd', 200, 120, 8, 8, &a), "create");
+  int cycle = 0;
+  dyngrid_share("cycle", &cycle, sizeof cycle);
+  if (!dyngrid_is_newcomer()) follow::fill(a, 'd', 1);
+  Figures first{};
+  const double start = MPI_Wtime();
+  double worst = 0;
+  bool is_root = false;
+  while (dyngrid_resize_point() != DYNGRID_LEAVE) {
+    expect(follow::wrong(a, 'd', 1) == 0, "elements in cycle " + std::to_string(cycle));
+    int nprow = 0, npcol = 0, myrow = 0, mycol = 0;
+    dyngrid_grid(&nprow, &npcol, &myrow, &mycol);
+    int world_rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+    is_root = !was_newcomer && world_rank == 0; // of all processes the only one that is never put to sleep
+    if (is_root) {
+      dyngrid_resize_report report;
+      dyngrid_last_resize(&report);
+      worst = std::max(worst, report.total_s);
+      if (cycle == 10) first = figures(); // what comes once (buffers of MPI, the heap's first growth) is there by now
+      if (cycle % 20 == 0) {
+        const Figures f = figures();
+        std::printf("cycle %4d on %dx%d, %6.1f s: resident %ld kB (own %ld), open files %ld, communicator number %ld\n", cycle, nprow, npcol,
+                    MPI_Wtime() - start, f.rss_kb, f.anon_kb, f.files, f.communicator);
+        std::fflush(stdout);
+      }
+    }
+    if (cycle == cycles) break;
+    // the same shape on every process: from the cycle's number alone; every second one back to 2x2
+    std::mt19937 random(seed * 1000003u + static_cast<unsigned>(cycle));
+    int r = 2, c = 2;
+    if (cycle % 2 == 0 && cycle + 1 < cycles)
+      do {
+        r = 1 + static_cast<int>(random() % 4);
+        c = 1 + static_cast<int>(random() % 4);
+      } while (r * c > 9 || (r == 2 && c == 2));
+    ++cycle;
+    expect(!dyngrid_request(r, c), "request");
+  }
+  if (is_root) {
+    const Figures last = figures();
+    std::printf("%d changes in %.1f s, the longest %.2f s\n", cycle, MPI_Wtime() - start, worst);
+    std::printf("first process after 10 changes and at the end: resident %ld -> %ld kB (own %ld -> %ld), open files %ld -> %ld, communicator number %ld -> %ld\n",
+                first.rss_kb, last.rss_kb, first.anon_kb, last.anon_kb, first.files, last.files, first.communicator, last.communicator);
+    std::fflush(stdout);
+    if (argc > 4 && !std::strcmp(argv[3], "--strict")) {
+      expect(last.communicator <= first.communicator + 4, "communicators are flat");
+      expect(last.files <= first.files + 8, "open files are flat");
+      expect(last.anon_kb - first.anon_kb <= std::atol(argv[4]) * (cycles - 10), "memory is flat");
+    }
+  }
+  expect(dyngrid_finalize() == DYNGRID_SUCCESS, "dyngrid_finalize");
+  return 0;
+}

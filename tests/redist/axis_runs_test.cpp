@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One axis against another, judged by dealing out the blocks one index at a time.
+#include <map>
+#include <random>
+#include <set>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "brute.hpp"
+#include "plan/axis_table.hpp"
+
+using gridmap::Axis;
+using redist::RunList;
+using redist::detail::AxisTable;
+using redist::detail::Neighbour;
+using redist::detail::overlap;
+using redist::detail::runs_from;
+using redist::detail::runs_to;
+using redist::detail::Span;
+
+namespace {
+
+using Pairs = std::multiset<std::pair<std::int64_t, std::int64_t>>;
+
+Pairs pieces(const RunList& list) {
+  Pairs pairs;
+  for (const redist::Run& run : list.runs)
+    for (std::int64_t t = 0; t < run.count; ++t)
+      for (std::int64_t i = 0; i < run.len; ++i)
+        pairs.insert({run.from + t * run.from_step + i, run.to + t * run.to_step + i});
+  return pairs;
+}
+
+bool same_runs(const RunList& l, const RunList& r) {
+  if (l.total != r.total || l.runs.size() != r.runs.size()) return false;
+  for (std::size_t i = 0; i < l.runs.size(); ++i) {
+    const redist::Run &a = l.runs[i], &b = r.runs[i];
+    if (a.from != b.from || a.to != b.to || a.len != b.len || a.count != b.count ||
+        a.from_step != b.from_step || a.to_step != b.to_step)
+      return false;
+  }
+  return true;
+}
+
+/// Fails with `what` when runs or the table of the pair of axes are not what dealing out by hand gives.
+void check(const Axis& from, std::int64_t begin_from, const Axis& to, std::int64_t begin_to,
+           std::int64_t length) {
+  const std::string what = from.describe() + " from " + std::to_string(begin_from) + " -> " + to.describe() +
+                           " from " + std::to_string(begin_to) + ", " + std::to_string(length);
+  const auto deal_from = brute::deal(from);
+  const auto deal_to = brute::deal(to);
+  std::map<std::pair<int, int>, Pairs> wanted;
+  for (std::int64_t x = 0; x < length; ++x) {
+    const auto a = deal_from[static_cast<std::size_t>(begin_from + x)];
+    const auto b = deal_to[static_cast<std::size_t>(begin_to + x)];
+    wanted[{a.position, b.position}].insert({a.local, b.local});
+  }
+  const AxisTable table_from(from), table_to(to);
+  const Span span_from{&table_from, begin_from}, span_to{&table_to, begin_to};
+  std::map<std::pair<int, int>, RunList> sent;
+  for (int p = 0; p < from.nprocs; ++p)
+    for (const Neighbour& neighbour : runs_from(span_from, span_to, length, p))
+      sent[{p, neighbour.position}] = neighbour.list;
+  std::size_t received = 0;
+  for (int q = 0; q < to.nprocs; ++q)
+    for (const Neighbour& neighbour : runs_to(span_from, span_to, length, q)) {
+      ++received;
+      ASSERT_TRUE(sent.count({neighbour.position, q})) << what;
+      ASSERT_TRUE(same_runs((sent[{neighbour.position, q}]), neighbour.list)) << what;
+    }
+  ASSERT_EQ(sent.size(), received) << what;
+  ASSERT_EQ(sent.size(), wanted.size()) << what;
+  const auto table = overlap(span_from, span_to, length);
+  ASSERT_EQ(table.entries.size(), wanted.size()) << what;
+  for (const auto& [pair, list] : sent) {
+    const Pairs& all = wanted[pair];
+    ASSERT_EQ(pieces(list), all) << what;
+    ASSERT_EQ(list.total, static_cast<std::int64_t>(all.size())) << what;
+    ASSERT_EQ(table.at(pair.first, pair.second), list.total) << what;
+  }
+}
+
+TEST(AxisRuns, EveryBlockCyclicPairUpTo6x6) {
+  for (int P = 1; P <= 6; ++P)
+    for (int Q = 1; Q <= 6; ++Q)
+      for (int a = 1; a <= 4; ++a)
+        for (int b = 1; b <= 4; ++b)
+          for (int n = 0; n <= 13; ++n) {
+            check(Axis::block_cyclic(n, a, P, (n + b) % P), 0, Axis::block_cyclic(n, b, Q, (n * a) % Q), 0,
+                  n);
+            if (HasFatalFailure()) return;
+          }
+}
+
+TEST(AxisRuns, Windows) {
+  for (int P = 1; P <= 4; ++P)
+    for (int Q = 1; Q <= 4; ++Q)
+      for (int a = 1; a <= 3; ++a)
+        for (int b = 1; b <= 3; ++b)
+          for (int i = 0; i <= 5; ++i)
+            for (int j = 0; j <= 5; ++j)
+              for (int length : {0, 1, 4, 13, 40}) {
+                check(Axis::block_cyclic(i + length + a % 2, a, P, i % P), i,
+                      Axis::block_cyclic(j + length + b, b, Q, j % Q), j, length);
+                if (HasFatalFailure()) return;
+              }
+}
+
+TEST(AxisRuns, RandomHeterogeneous) {
+  std::mt19937 random(20261121);
+  const auto pick = [&random](int low, int high) {
+    return std::uniform_int_distribution<int>(low, high)(random);
+  };
+  for (int round = 0; round < 6000; ++round) {
+    const auto axis = [&](std::int64_t n) {
+      const int nprocs = pick(1, 7);
+      std::vector<std::int64_t> sizes(static_cast<std::size_t>(pick(1, 9)));
+      for (auto& size : sizes) size = pick(0, 5);
+      sizes[static_cast<std::size_t>(pick(0, static_cast<int>(sizes.size()) - 1))] = pick(1, 5);
+      return Axis::heterogeneous(n, sizes, nprocs, pick(0, nprocs - 1));
+    };
+    const int length = pick(0, 300), i = pick(0, 20), j = pick(0, 20);
+    check(axis(i + length + pick(0, 9)), i, axis(j + length + pick(0, 9)), j, length);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(AxisRuns, PeriodicPatternsStaySmall) {
+  // nb = 1: one strided run per neighbour, whatever n
+  const AxisTable one(Axis::block_cyclic(1000000, 1, 2)), two(Axis::block_cyclic(1000000, 1, 3));
+  for (const Neighbour& neighbour : runs_from({&one, 0}, {&two, 0}, 1000000, 0))
+    EXPECT_LE(neighbour.list.runs.size(), 1u);
+  // one element of each source block goes to every other local place of the target: one run per period
+  const AxisTable three(Axis::block_cyclic(4000, 1, 2)), four(Axis::block_cyclic(4000, 64, 3));
+  for (const Neighbour& neighbour : runs_from({&three, 0}, {&four, 0}, 4000, 1))
+    EXPECT_LE(neighbour.list.runs.size(), 22u);
+}
+
+TEST(AxisRuns, MoreThan2To31) {
+  const std::int64_t n = 3'000'000'000;
+  const Axis a = Axis::block_cyclic(n, 64, 4, 1), b = Axis::block_cyclic(n, 100, 6, 2);
+  const AxisTable from(a), to(b);
+  std::int64_t sum = 0;
+  for (int p = 0; p < 4; ++p)
+    for (const Neighbour& neighbour : runs_from({&from, 0}, {&to, 0}, n, p)) {
+      sum += neighbour.list.total;
+      EXPECT_EQ(neighbour.list.total, overlap({&from, 0}, {&to, 0}, n).at(p, neighbour.position));
+      // the last piece of a run, back in global indices
+      for (const redist::Run& run : neighbour.list.runs) {
+        const std::int64_t i_from = run.from + (run.count - 1) * run.from_step + run.len - 1;
+        const std::int64_t i_to = run.to + (run.count - 1) * run.to_step + run.len - 1;
+        ASSERT_EQ(a.to_global(i_from, p), b.to_global(i_to, neighbour.position));
+      }
+    }
+  EXPECT_EQ(sum, n);
+}
+
+} // namespace

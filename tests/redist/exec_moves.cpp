@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Element-exact moves through MPI for every executor and every order of steps.
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "exec_brute.hpp"
+#include "gridmap/status.hpp"
+#include "redist/executor.hpp"
+
+namespace {
+
+using namespace brute;
+using redist::ExecuteOptions;
+using redist::Executor;
+using redist::Transfer;
+using redist::Transport;
+
+constexpr const char* types = "sdczi";
+
+int world_rank() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+
+int world_size() {
+  int size = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  return size;
+}
+
+void move_and_compare(Executor& executor, const std::vector<Problem>& problems, const std::string& type_letters, Order order, const std::string& what) {
+  const int rank = world_rank();
+  std::vector<redist::RankPlan> plans;
+  std::vector<Share> from, to, want;
+  for (std::size_t k = 0; k < problems.size(); ++k) {
+    const char type = type_letters[k % type_letters.size()];
+    plans.push_back(plan_of(problems[k], rank, order));
+    from.push_back(share_of(problems[k].from, rank, type, 3, true));
+    to.push_back(share_of(problems[k].to, rank, type, 2, false));
+    want.push_back(expected(problems[k], rank, type, 2));
+  }
+  std::vector<Transfer> transfers;
+  for (std::size_t k = 0; k < problems.size(); ++k)
+    transfers.push_back({&plans[k], from[k].data(), from[k].lld, to[k].data(), to[k].lld, from[k].type});
+  const std::vector<Share> before = from;
+  executor.execute(transfers);
+  for (std::size_t k = 0; k < problems.size(); ++k) {
+    EXPECT_TRUE(to[k].bytes == want[k].bytes) << what << ", transfer " << k << " type " << from[k].type;
+    EXPECT_TRUE(from[k].bytes == before[k].bytes) << what << ": the source changed";
+  }
+}
+
+struct Case {
+  Transport transport;
+  std::size_t extra_bytes;
+  const char* name;
+  int hosts = 1; ///< pretended ones
+};
+
+class EveryTransport : public ::testing::TestWithParam<Case> {
+protected:
+  ExecuteOptions options() const {
+    ExecuteOptions o;
+    o.transport = GetParam().transport;
+    o.extra_bytes = GetParam().extra_bytes;
+    o.host_key = world_rank() % GetParam().hosts;
+    return o;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Executors, EveryTransport,
+                         ::testing::Values(Case{Transport::mpi, std::size_t{64} << 20, "mpi"}, Case{Transport::mpi, 16384, "mpi_small_buffers"},
+                                           Case{Transport::shared, std::size_t{64} << 20, "shared"}, Case{Transport::shared, 65536, "shared_small_buffers"},
+                                           Case{Transport::automatic, std::size_t{64} << 20, "both_on_two_hosts", 2}),
+                         [](const auto& tested) { return std::string(tested.param.name); });
+
+TEST_P(EveryTransport, RandomProblemsInEveryOrder) {
+  Executor executor(MPI_COMM_WORLD, options());
+  std::mt19937 random(20261121);
+  for (int round = 0; round < 120; ++round) {
+    const Problem x = random_problem(random, world_size());
+    const auto order = static_cast<Order>(round % 4);
+    move_and_compare(executor, {x}, std::string(1, types[round % 5]), order, "round " + std::to_string(round));
+    if (HasFailure()) break;
+  }
+  executor.close();
+}
+
+TEST_P(EveryTransport, SeveralMatricesOfSeveralTypesInOneRound) {
+  Executor executor(MPI_COMM_WORLD, options());
+  std::mt19937 random(7);
+  for (int round = 0; round < 25; ++round) {
+    std::vector<Problem> problems;
+    for (int k = 0; k < 5; ++k) problems.push_back(random_problem(random, world_size()));
+    move_and_compare(executor, problems, types, static_cast<Order>(round % 4), "round " + std::to_string(round));
+  }
+  executor.close();
+}
+
+TEST_P(EveryTransport, LargePanelsOverDisjointNestedAndOverlappingGrids) {
+  const int p = world_size();
+  Executor executor(MPI_COMM_WORLD, options());
+  std::vector<Problem> problems;
+  const auto line = [](int first, int count) { return redist::Grid::row_major(1, count, first); };
+  problems.push_back(whole(uniform(700, 500, 64, 64, line(0, p / 2)), uniform(700, 500, 32, 48, line(p / 2, p - p / 2))));             // disjoint
+  problems.push_back(whole(uniform(700, 500, 64, 64, line(0, 1)), uniform(700, 500, 50, 3, redist::Grid::row_major(p, 1), p - 1, 0))); // nested
+  problems.push_back(whole(uniform(900, 300, 450, 1, redist::Grid::row_major(2, 1)), uniform(900, 300, 1, 300, redist::Grid::row_major(2, 1, p - 2), 1, 0)));
+  problems.push_back(whole(uniform(700, 500, 64, 64, redist::Grid::row_major(p, 1)), uniform(700, 500, 64, 64, redist::Grid::row_major(p, 1))));
+  problems.push_back(whole(uniform(1000, 800, 1000, 200, line(0, p)), uniform(1000, 800, 1000, 400, line(0, p))));                      // contiguous pieces
+  for (std::size_t k = 0; k < problems.size(); ++k)
+    for (Order order : {Order::none, Order::by_rank, Order::split})
+      move_and_compare(executor, {problems[k]}, "d", order, "grids " + std::to_string(k));
+  executor.close();
+}
+
+TEST_P(EveryTransport, MoreThanOneExchangeMayBeOutstandingElsewhere) {
+  // fast ranks begin the next exchange while slow ones are still in this one
+  Executor executor(MPI_COMM_WORLD, options());
+  const int p = world_size();
+  const Problem x = whole(uniform(40, 40, 3, 5, redist::Grid::row_major(1, p)), uniform(40, 40, 4, 2, redist::Grid::row_major(p, 1)));
+  const Problem y = whole(uniform(30, 50, 7, 5, redist::Grid::row_major(p, 1)), uniform(30, 50, 4, 9, redist::Grid::row_major(1, p)));
+  for (int round = 0; round < 200; ++round) move_and_compare(executor, {round % 2 == 0 ? x : y}, "z", Order::none, "round");
+  executor.close();
+}
+
+TEST_P(EveryTransport, StartAndFinish) {
+  Executor executor(MPI_COMM_WORLD, options());
+  const int p = world_size(), rank = world_rank();
+  const Problem x = whole(uniform(300, 300, 16, 16, redist::Grid::row_major(1, p)), uniform(300, 300, 8, 8, redist::Grid::row_major(p, 1)));
+  const redist::RankPlan plan = plan_of(x, rank);
+  Share from = share_of(x.from, rank, 'd', 0, true), to = share_of(x.to, rank, 'd', 0, false);
+  executor.start({{&plan, from.data(), from.lld, to.data(), to.lld, 'd'}});
+  EXPECT_THROW(executor.start({}), gridmap::Error);
+  volatile double busy = 0;
+  for (int k = 0; k < 1000000; ++k) busy = busy + 1;
+  const redist::ExecuteReport report = executor.finish();
+  EXPECT_TRUE(to.bytes == expected(x, rank, 'd', 0).bytes);
+  EXPECT_EQ(report.bytes_out + report.bytes_kept, plan.m_loc_from * plan.n_loc_from * 8);
+  EXPECT_EQ(report.bytes_in + report.bytes_kept, plan.m_loc_to * plan.n_loc_to * 8);
+  EXPECT_LE(report.peak_bytes, GetParam().extra_bytes + 65536); // control words beside the panels
+  EXPECT_THROW(executor.finish(), gridmap::Error);
+  executor.close();
+  EXPECT_THROW(executor.execute({}), gridmap::Error);
+}
+
+TEST_P(EveryTransport, OneWrongRankIsEverybodysError) {
+  Executor executor(MPI_COMM_WORLD, options());
+  const int p = world_size(), rank = world_rank();
+  const Problem x = whole(uniform(30, 30, 4, 4, redist::Grid::row_major(1, p)), uniform(30, 30, 4, 4, redist::Grid::row_major(p, 1)));
+  const redist::RankPlan plan = plan_of(x, rank);
+  Share from = share_of(x.from, rank, 'd', 0, true), to = share_of(x.to, rank, 'd', 0, false);
+  const Transfer good{&plan, from.data(), from.lld, to.data(), to.lld, 'd'};
+  const auto status_of = [&](const std::vector<Transfer>& transfers) {
+    try {
+      executor.execute(transfers);
+    } catch (const gridmap::Error& error) {
+      return error.status();
+    }
+    return gridmap::Status::success;
+  };
+  for (int wrong = 0; wrong < p; ++wrong) {
+    Transfer bad = good;
+    if (rank == wrong) bad.from = nullptr;
+    EXPECT_EQ(status_of({bad}), gridmap::Status::null_pointer);
+    bad = good;
+    if (rank == wrong) bad.lld_to = 0;
+    EXPECT_EQ(status_of({bad}), gridmap::Status::bad_argument);
+    bad = good;
+    if (rank == wrong) bad.type = 'q';
+    EXPECT_EQ(status_of({bad}), gridmap::Status::bad_type);
+    EXPECT_EQ(status_of(rank == wrong ? std::vector<Transfer>{good, good} : std::vector<Transfer>{good}), gridmap::Status::rank_mismatch);
+    EXPECT_EQ(status_of({good}), gridmap::Status::success);
+    EXPECT_TRUE(to.bytes == expected(x, rank, 'd', 0).bytes);
+  }
+  executor.close();
+}
+
+} // namespace
