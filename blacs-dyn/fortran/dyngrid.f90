@@ -9,6 +9,8 @@ module dyngrid
 
   integer, parameter, public :: DYNGRID_SAME = 0, DYNGRID_RESIZED = 1, DYNGRID_LEAVE = 2
   integer, parameter, public :: DYNGRID_OPTIMAL = 0, DYNGRID_GLOBAL = 1, DYNGRID_LOCAL1 = 2, DYNGRID_LOCAL2 = 3
+  integer, parameter, public :: DYNGRID_SCHEDULE_AUTO = 0, DYNGRID_SCHEDULE_CATERPILLAR = 1, &
+    DYNGRID_SCHEDULE_CIRCULANT = 2, DYNGRID_SCHEDULE_MATCHING = 3, DYNGRID_SCHEDULE_ASYNC = 4
   integer, parameter, public :: DYNGRID_SUCCESS = 0, DYNGRID_ERR_ARGUMENT = -1, DYNGRID_ERR_NULL = -2, DYNGRID_ERR_TYPE = -3, &
     DYNGRID_ERR_SHAPE = -4, DYNGRID_ERR_DESCRIPTOR = -5, DYNGRID_ERR_MISMATCH = -6, DYNGRID_ERR_STATE = -7, &
     DYNGRID_ERR_NOT_FOUND = -8, DYNGRID_ERR_UNSUPPORTED = -9, DYNGRID_ERR_MEMORY = -10, DYNGRID_ERR_IO = -11, &
@@ -30,7 +32,7 @@ module dyngrid
 
   public :: dyngrid_init, dyngrid_init_grid, dyngrid_finalize, dyngrid_is_newcomer, dyngrid_context, dyngrid_grid, dyngrid_comm, &
     dyngrid_resize_point, dyngrid_request, dyngrid_resize, dyngrid_pop, dyngrid_depth, dyngrid_set_placement, &
-    dyngrid_last_resize, &
+    dyngrid_set_schedule, dyngrid_last_resize, &
     dyngrid_matrix_create, dyngrid_matrix_find, dyngrid_matrix_free, dyngrid_matrix_shape, dyngrid_local, dyngrid_desc, &
     dyngrid_share, dyngrid_unshare, dyngrid_payoff_point, dyngrid_resize_cost, dyngrid_status_string, dyngrid_last_message
 
@@ -97,6 +99,10 @@ module dyngrid
     integer(c_int) function c_set_placement(placement) bind(C, name="dyngrid_set_placement")
       import
       integer(c_int), value :: placement
+    end function
+    integer(c_int) function c_set_schedule(schedule) bind(C, name="dyngrid_set_schedule")
+      import
+      integer(c_int), value :: schedule
     end function
     integer(c_int) function c_last_resize(report) bind(C, name="dyngrid_last_resize")
       import
@@ -228,6 +234,12 @@ contains
     integer, intent(in) :: placement
     integer, intent(out) :: info
     info = c_set_placement(placement)
+  end subroutine
+
+  subroutine dyngrid_set_schedule(schedule, info)
+    integer, intent(in) :: schedule
+    integer, intent(out) :: info
+    info = c_set_schedule(schedule)
   end subroutine
 
   subroutine dyngrid_last_resize(report, info)

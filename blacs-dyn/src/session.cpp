@@ -98,6 +98,8 @@ void Session::start(Mode mode_of_unit0) {
   MPI_Finalized(&finalized);
   if (finalized || is_finished_) throw Error(Status::bad_state, "blacs-dyn: dyngrid cannot be started again after it, or MPI, was finalized");
   if (!initialized) {
+    // a grid that grows may soon have more processes than cores, and Open MPI decides at MPI_Init whether a waiting process gives its core away
+    setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
     check_mpi(MPI_Init(nullptr, nullptr), "MPI_Init");
     we_started_mpi_ = true;
   }
@@ -114,12 +116,13 @@ void Session::start(Mode mode_of_unit0) {
     Packet packet;
     together(processes_.world(), [&] { read_environment(); });
     // rank 0's word counts, so that all decide alike
-    packet.put(placement_).put(unit_policy_.kind).put(unit_policy_.size).put(join_limit_s_).put(static_cast<int>(unit_policy_.hosts.size()));
+    packet.put(placement_).put(exchange_order_).put(unit_policy_.kind).put(unit_policy_.size).put(join_limit_s_).put(static_cast<int>(unit_policy_.hosts.size()));
     for (const std::string& host : unit_policy_.hosts) packet.put(host);
     packet.put(unit_policy_.slots);
     broadcast(packet.bytes(), 0, processes_.world());
     Packet same(packet.bytes());
     placement_ = same.get<gridmap::Placement>();
+    exchange_order_ = same.get<redist::Schedule>();
     unit_policy_.kind = same.get<UnitPolicy::Kind>();
     unit_policy_.size = same.get<int>();
     join_limit_s_ = same.get<double>();
@@ -134,6 +137,7 @@ void Session::start(Mode mode_of_unit0) {
 void Session::read_environment() {
   if (const char* text = environment("DYNGRID_RESIZE_AT")) schedule_ = parse_schedule(text, "DYNGRID_RESIZE_AT");
   if (const char* text = environment("DYNGRID_PLACEMENT")) placement_ = parse_placement(text, "DYNGRID_PLACEMENT");
+  if (const char* text = environment("DYNGRID_SCHEDULE")) exchange_order_ = redist::schedule_from(text);
   if (const char* text = environment("DYNGRID_HOSTS"))
     for (const std::string& host : comma_separated(text)) parse_host(host, "DYNGRID_HOSTS", unit_policy_.hosts, unit_policy_.slots);
   if (const char* text = environment("DYNGRID_UNIT")) {
@@ -434,7 +438,8 @@ SpawnOptions Session::spawn_options() const {
     const std::string_view text = *variable;
     const std::string_view name = text.substr(0, text.find('='));
     const bool ours = name.substr(0, 8) == "DYNGRID_" && name != "DYNGRID_NEWCOMER";
-    if (ours || name == "LD_PRELOAD" || name == "LD_LIBRARY_PATH" || name == "OPENBLAS_NUM_THREADS" || name == "OMP_NUM_THREADS")
+    if (ours || name == "LD_PRELOAD" || name == "LD_LIBRARY_PATH" || name == "OPENBLAS_NUM_THREADS" || name == "OMP_NUM_THREADS" ||
+        name == "OMPI_MCA_mpi_yield_when_idle")
       options.arguments.emplace_back(text);
   }
   const char* program = environment("DYNGRID_SPAWN_PROGRAM");
@@ -461,6 +466,18 @@ void Session::set_placement(gridmap::Placement placement) {
   if (processes_.grid() == MPI_COMM_NULL) check();
   else together(processes_.grid(), check);
   placement_ = placement;
+}
+
+void Session::set_schedule(int schedule) {
+  require_grid("dyngrid_set_schedule");
+  const auto check = [&] {
+    if (schedule < static_cast<int>(redist::Schedule::automatic) || schedule > static_cast<int>(redist::Schedule::async))
+      throw Error(Status::bad_argument, fmt::format("blacs-dyn: dyngrid_set_schedule: schedule is {}, wanted {} .. {}", schedule,
+                                                    static_cast<int>(redist::Schedule::automatic), static_cast<int>(redist::Schedule::async)));
+  };
+  if (processes_.grid() == MPI_COMM_NULL) check();
+  else together(processes_.grid(), check);
+  exchange_order_ = static_cast<redist::Schedule>(schedule);
 }
 
 int Session::resize_point() {
@@ -584,7 +601,7 @@ void Session::exchange_state(Processes::Union& gathered, bool is_joining) {
   const MPI_Comm comm = gathered.comm.get();
   Packet packet;
   if (!is_joining) {
-    packet.put(placement_).put(unit_policy_.kind).put(unit_policy_.size).put(join_limit_s_).put(points_).put(unit_policy_.slots);
+    packet.put(placement_).put(exchange_order_).put(unit_policy_.kind).put(unit_policy_.size).put(join_limit_s_).put(points_).put(unit_policy_.slots);
     packet.put(static_cast<int>(unit_policy_.hosts.size()));
     for (const std::string& host : unit_policy_.hosts) packet.put(host);
     packet.put(static_cast<int>(matrices_.size()));
@@ -601,6 +618,7 @@ void Session::exchange_state(Processes::Union& gathered, bool is_joining) {
     Packet state(packet.bytes());
     const bool is_new = processes_.is_newcomer() || sleeps_at_first_point_;
     placement_ = state.get<gridmap::Placement>();
+    exchange_order_ = state.get<redist::Schedule>();
     unit_policy_.kind = state.get<UnitPolicy::Kind>();
     unit_policy_.size = state.get<int>();
     join_limit_s_ = state.get<double>();
@@ -673,7 +691,10 @@ int Session::carry_through(Processes::Union gathered, double started) {
       for (const auto& a : matrices_) arrays.emplace_back(local_bytes(*a, change.to.shape, position));
       const double t0 = MPI_Wtime();
       for (const auto& a : matrices_) {
-        const redist::Plan plan(layout_of(*a, from.shape, from_ranks), layout_of(*a, change.to.shape, to_ranks));
+        redist::PlanOptions options;
+        options.schedule = exchange_order_;
+        options.element_bytes = static_cast<int>(element_bytes(a->type));
+        const redist::Plan plan(layout_of(*a, from.shape, from_ranks), layout_of(*a, change.to.shape, to_ranks), options);
         const redist::PlanTotals totals = plan.totals();
         moved += totals.moved_elements * static_cast<std::int64_t>(element_bytes(a->type));
         kept += totals.kept_elements * static_cast<std::int64_t>(element_bytes(a->type));

@@ -12,7 +12,7 @@
 #include "dyngrid.h"
 #include "local_array.hpp"
 #include "processes.hpp"
-#include "redist/layout.hpp"
+#include "redist/plan.hpp"
 
 /// A matrix that follows the grid. The handle of the C interface.
 struct dyngrid_matrix {
@@ -55,6 +55,7 @@ public:
   int pop();
   void request(Shape to);
   void set_placement(gridmap::Placement placement);
+  void set_schedule(int schedule);
   Matrix* create_matrix(const char* name, char type, std::int64_t m, std::int64_t n, std::int64_t mb, std::int64_t nb, bool has_handle);
   void free_matrix(Matrix* matrix);
   Matrix* find_matrix(const std::string& name);
@@ -105,6 +106,7 @@ private:
   std::vector<std::unique_ptr<Matrix>> retired_; ///< freed while this process slept: the handle stays readable
   std::vector<Shared> shared_;
   gridmap::Placement placement_ = gridmap::Placement::optimal;
+  redist::Schedule exchange_order_ = redist::Schedule::automatic;
   UnitPolicy unit_policy_;
   double join_limit_s_ = 60;
   bool is_verbose_ = false;
