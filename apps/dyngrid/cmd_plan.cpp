@@ -168,55 +168,50 @@ void run(const Arguments& arguments) {
 
 } // namespace
 
-void add_plan_command(CLI::App& app) {
+void command::add_plan(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command =
+  CLI::App* plan =
       app.add_subcommand("plan", "Messages, steps, volume and predicted seconds of a redistribution");
-  command->add_option("--from", arguments->from, "Old grid, rows x columns, e.g. 2x2")->required();
-  command->add_option("--to", arguments->to, "New grid")->required();
-  command->add_option("--m", arguments->m, "Rows of the matrix")->required()->check(CLI::NonNegativeNumber);
-  command->add_option("--n", arguments->n, "Columns of the matrix")
-      ->required()
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--mb", arguments->mb, "Rows of a block (default: one block per grid row)")
+  plan->add_option("--from", arguments->from, "Old grid, rows x columns, e.g. 2x2")->required();
+  plan->add_option("--to", arguments->to, "New grid")->required();
+  plan->add_option("--m", arguments->m, "Rows of the matrix")->required()->check(CLI::NonNegativeNumber);
+  plan->add_option("--n", arguments->n, "Columns of the matrix")->required()->check(CLI::NonNegativeNumber);
+  plan->add_option("--mb", arguments->mb, "Rows of a block (default: one block per grid row)")
       ->check(CLI::PositiveNumber);
-  command->add_option("--nb", arguments->nb, "Columns of a block (default: one block per grid column)")
+  plan->add_option("--nb", arguments->nb, "Columns of a block (default: one block per grid column)")
       ->check(CLI::PositiveNumber);
-  command->add_option("--to-mb", arguments->to_mb, "Rows of a block on the new grid (default: --mb)")
+  plan->add_option("--to-mb", arguments->to_mb, "Rows of a block on the new grid (default: --mb)")
       ->check(CLI::PositiveNumber);
-  command->add_option("--to-nb", arguments->to_nb, "Columns of a block on the new grid (default: --nb)")
+  plan->add_option("--to-nb", arguments->to_nb, "Columns of a block on the new grid (default: --nb)")
       ->check(CLI::PositiveNumber);
-  command->add_option("--placement", arguments->placement, "optimal, global, local1 or local2")
+  plan->add_option("--placement", arguments->placement, "optimal, global, local1 or local2")
       ->capture_default_str();
-  command->add_option("--schedule", arguments->schedule, "auto, caterpillar, circulant, matching or async")
+  plan->add_option("--schedule", arguments->schedule, "auto, caterpillar, circulant, matching or async")
       ->capture_default_str();
-  command->add_option("--op", arguments->op, "N, T or C: transpose on the way")
+  plan->add_option("--op", arguments->op, "N, T or C: transpose on the way")
       ->check(CLI::IsMember({"N", "T", "C"}))
       ->capture_default_str();
-  command->add_option("--element-bytes", arguments->element_bytes, "Bytes of an element")
+  plan->add_option("--element-bytes", arguments->element_bytes, "Bytes of an element")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  command->add_option("--latency", arguments->machine.latency_s, "Seconds per message")
+  plan->add_option("--latency", arguments->machine.latency_s, "Seconds per message")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command
-      ->add_option("--bandwidth", arguments->machine.bandwidth_bytes_per_s,
+  plan->add_option("--bandwidth", arguments->machine.bandwidth_bytes_per_s,
                    "Bytes per second into or out of a process")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command
-      ->add_option("--pack-rate", arguments->machine.pack_bytes_per_s,
+  plan->add_option("--pack-rate", arguments->machine.pack_bytes_per_s,
                    "Bytes per second of a process packing or copying")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command
-      ->add_option("--contention", arguments->machine.contention,
+  plan->add_option("--contention", arguments->machine.contention,
                    "Part of the bandwidth lost when several send to one")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command->add_option("--cores", arguments->machine.cores, "Cores of all processes together (0: one each)")
+  plan->add_option("--cores", arguments->machine.cores, "Cores of all processes together (0: one each)")
       ->check(CLI::NonNegativeNumber);
-  command->add_flag("--compare", arguments->compare, "All schedules beside each other");
-  command->add_flag("--json", arguments->json, "One line of JSON");
-  command->callback([arguments] { run(*arguments); });
+  plan->add_flag("--compare", arguments->compare, "All schedules beside each other");
+  plan->add_flag("--json", arguments->json, "One line of JSON");
+  plan->callback([arguments] { run(*arguments); });
 }

@@ -13,7 +13,7 @@ namespace {
 
 std::string output(const std::string& line) {
   CLI::App app;
-  add_plan_command(app);
+  command::add_plan(app);
   testing::internal::CaptureStdout();
   try {
     app.parse(line);
