@@ -22,7 +22,8 @@ std::vector<int> by_demand(const Shares& shares, int p, int q, const std::vector
 }
 
 /// The powers now on the movable places, sorted into them by demand.
-std::vector<int> rearranged(const std::vector<int>& rank, const Shares& shares, int p, int q, const std::vector<char>& movable) {
+std::vector<int> rearranged(const std::vector<int>& rank, const Shares& shares, int p, int q,
+                            const std::vector<char>& movable) {
   const std::vector<int> places = by_demand(shares, p, q, movable);
   std::vector<int> free;
   for (const int k : places) free.push_back(rank[at(k)]);
@@ -34,11 +35,13 @@ std::vector<int> rearranged(const std::vector<int>& rank, const Shares& shares, 
 
 /// Largest time of a processor with whole rows and columns.
 double whole_time(const Powers& powers, const Shares& shares, std::int64_t m, std::int64_t n) {
-  const std::vector<std::int64_t> rows = largest_remainder(m, shares.r), cols = largest_remainder(n, shares.c);
+  const std::vector<std::int64_t> rows = largest_remainder(m, shares.r),
+                                  cols = largest_remainder(n, shares.c);
   double time = 0;
   for (int i = 0; i < powers.p; ++i)
     for (int j = 0; j < powers.q; ++j)
-      time = std::max(time, static_cast<double>(rows[at(i)]) * static_cast<double>(cols[at(j)]) / powers(i, j));
+      time =
+          std::max(time, static_cast<double>(rows[at(i)]) * static_cast<double>(cols[at(j)]) / powers(i, j));
   return time;
 }
 
@@ -50,14 +53,15 @@ Arrangement transposed(const Arrangement& a, int p, int q) { // a is p x q
   return t;
 }
 
-/// Branch and bound over the arrangements with falling rows and columns: any other can be sorted into one without loss. Powers are placed
-/// in falling order, so the filled places always form a staircase. The bound gives each open place the largest power it can still
-/// get (everything above and left of it comes first) and solves those shares exactly: more power never makes the value smaller.
+/// Branch and bound over the arrangements with falling rows and columns: any other can be sorted into one
+/// without loss. Powers are placed in falling order, so the filled places always form a staircase. The bound
+/// gives each open place the largest power it can still get (everything above and left of it comes first) and
+/// solves those shares exactly: more power never makes the value smaller.
 class Exact {
 public:
   Exact(const std::vector<double>& descending, int p, int q, double work, Arrangement& best)
-      : powers_(descending), p_(p), q_(q), work_(work), per_node_(exact_work(p, q) * p * q), best_(best), lengths_(at(p), 0),
-        rank_(at(p) * at(q), -1), grid_{p, q, std::vector<double>(at(p) * at(q))} {}
+      : powers_(descending), p_(p), q_(q), work_(work), per_node_(exact_work(p, q) * p * q), best_(best),
+        lengths_(at(p), 0), rank_(at(p) * at(q), -1), grid_{p, q, std::vector<double>(at(p) * at(q))} {}
 
   bool run() {
     descend(0);
@@ -131,7 +135,8 @@ Arrangement svd_arrangement_from(const std::vector<double>& descending, std::vec
   std::set<std::vector<int>> seen;
   std::vector<int> rank = std::move(start);
   int iterations = 0;
-  // the text claims convergence for all inputs; there are cycles, and the last arrangement is often not the best one
+  // the text claims convergence for all inputs; there are cycles, and the last arrangement is often not the
+  // best one
   while (iterations < 200 && seen.insert(rank).second) {
     ++iterations;
     const Powers powers = powers_at(descending, rank, p, q);
@@ -149,14 +154,16 @@ Arrangement svd_arrangement_from(const std::vector<double>& descending, std::vec
   return best;
 }
 
-Arrangement svd_arrangement(const std::vector<double>& descending, int p, int q, std::int64_t m, std::int64_t n) {
+Arrangement svd_arrangement(const std::vector<double>& descending, int p, int q, std::int64_t m,
+                            std::int64_t n) {
   std::vector<int> start(descending.size());
   std::iota(start.begin(), start.end(), 0);
   return svd_arrangement_from(descending, std::move(start), p, q, {}, m, n);
 }
 
 void climb(const std::vector<double>& descending, int p, int q, Arrangement& arrangement) {
-  // sorting keeps the shares possible: if any order of the powers covers all demands r_i*c_j, the sorted one does
+  // sorting keeps the shares possible: if any order of the powers covers all demands r_i*c_j, the sorted one
+  // does
   for (int round = 0; round < 100; ++round) {
     std::vector<int> rank = rearranged(arrangement.rank, arrangement.shares, p, q, {});
     const Powers powers = powers_at(descending, rank, p, q);
@@ -194,12 +201,15 @@ void tidy(Arrangement& a, int p, int q) {
   std::vector<int> rows(at(p)), cols(at(q));
   std::iota(rows.begin(), rows.end(), 0);
   std::iota(cols.begin(), cols.end(), 0);
-  std::stable_sort(rows.begin(), rows.end(), [&](int x, int y) { return a.shares.r[at(x)] > a.shares.r[at(y)]; });
-  std::stable_sort(cols.begin(), cols.end(), [&](int x, int y) { return a.shares.c[at(x)] > a.shares.c[at(y)]; });
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](int x, int y) { return a.shares.r[at(x)] > a.shares.r[at(y)]; });
+  std::stable_sort(cols.begin(), cols.end(),
+                   [&](int x, int y) { return a.shares.c[at(x)] > a.shares.c[at(y)]; });
   const Arrangement old = a;
   for (int i = 0; i < p; ++i) {
     a.shares.r[at(i)] = old.shares.r[at(rows[at(i)])];
-    for (int j = 0; j < q; ++j) a.rank[at(i) * at(q) + at(j)] = old.rank[at(rows[at(i)]) * at(q) + at(cols[at(j)])];
+    for (int j = 0; j < q; ++j)
+      a.rank[at(i) * at(q) + at(j)] = old.rank[at(rows[at(i)]) * at(q) + at(cols[at(j)])];
   }
   for (int j = 0; j < q; ++j) a.shares.c[at(j)] = old.shares.c[at(cols[at(j)])];
 }
@@ -217,7 +227,8 @@ Arrangement best_arrangement(const std::vector<double>& descending, int p, int q
   for (int i = 0; i < p; ++i)
     for (int j = 0; j < q; ++j) columns[at(i) * at(q) + at(j)] = j * p + i;
   const double size = static_cast<double>(descending.size());
-  const bool large = size > 600; // a decomposition per round costs more than what the further starts have ever gained
+  const bool large =
+      size > 600; // a decomposition per round costs more than what the further starts have ever gained
   if (large) {
     keep(quick_arrangement(descending, p, q));
   } else {

@@ -35,14 +35,16 @@ private:
 
 Powers powers_at(const std::vector<double>& descending, const std::vector<int>& rank, int p, int q);
 
-/// The published heuristic from the row-major start. `movable`: positions whose powers may change place (empty: all).
-/// Of the arrangements seen the best by the value of its shares; with m and n by the time with whole rows and columns, which is what the
-/// published tables go by.
-Arrangement svd_arrangement(const std::vector<double>& descending, int p, int q, std::int64_t m = 0, std::int64_t n = 0);
+/// The published heuristic from the row-major start. `movable`: positions whose powers may change place
+/// (empty: all). Of the arrangements seen the best by the value of its shares; with m and n by the time with
+/// whole rows and columns, which is what the published tables go by.
+Arrangement svd_arrangement(const std::vector<double>& descending, int p, int q, std::int64_t m = 0,
+                            std::int64_t n = 0);
 Arrangement svd_arrangement_from(const std::vector<double>& descending, std::vector<int> start, int p, int q,
                                  const std::vector<char>& movable, std::int64_t m = 0, std::int64_t n = 0);
 
-/// From given shares: powers sorted into the places by r_i*c_j, shares improved, in turn. Never worse than the shares given.
+/// From given shares: powers sorted into the places by r_i*c_j, shares improved, in turn. Never worse than
+/// the shares given.
 void climb(const std::vector<double>& descending, int p, int q, Arrangement& arrangement);
 
 /// Best of the published heuristic, more starts and `effort` kicks; exact where small (see map_processors).

@@ -57,7 +57,7 @@ std::int64_t sum_of_own(const Axis& axis, std::int64_t j_mine, std::int64_t coun
 }
 
 /// Elements of position p among the first `n` of all.
-std::int64_t count_before(const Axis& axis, int p, std::int64_t n) {
+std::int64_t count(const Axis& axis, int p, std::int64_t n) {
   const Cycle cycle = cycle_of(axis);
   const auto k = static_cast<std::int64_t>(axis.sizes.size());
   const std::int64_t period = period_of(axis);
@@ -126,7 +126,11 @@ std::int64_t Axis::local_size(int p) const {
       mine += n % nb;
     return mine;
   }
-  return count_before(*this, p, n);
+  return count(*this, p, n);
+}
+
+std::int64_t Axis::count_before(int p, std::int64_t i_glo) const {
+  return p < 0 || p >= nprocs || n == 0 || i_glo <= 0 ? 0 : count(*this, p, std::min(i_glo, n));
 }
 
 int Axis::owner(std::int64_t i_glo) const {
@@ -141,7 +145,7 @@ int Axis::owner(std::int64_t i_glo) const {
 
 std::int64_t Axis::to_local(std::int64_t i_glo) const {
   if (is_uniform()) return i_glo / (sizes[0] * nprocs) * sizes[0] + i_glo % sizes[0];
-  return count_before(*this, owner(i_glo), i_glo);
+  return count(*this, owner(i_glo), i_glo);
 }
 
 std::int64_t Axis::to_global(std::int64_t i_loc, int p) const {

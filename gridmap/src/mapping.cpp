@@ -19,22 +19,29 @@ using detail::at;
 /// Floating-point operations that the search may spend; about 0.1 s.
 constexpr double search_work = 5e7;
 
-[[noreturn]] void bad(const std::string& message) { throw Error(Status::bad_argument, "gridmap: map: " + message); }
+[[noreturn]] void bad(const std::string& message) {
+  throw Error(Status::bad_argument, "gridmap: map: " + message);
+}
 
 void check(const MappingRequest& request) {
-  if (request.nprow < 1 || request.npcol < 1) bad(fmt::format("grid is {}x{}, wanted at least 1x1", request.nprow, request.npcol));
+  if (request.nprow < 1 || request.npcol < 1)
+    bad(fmt::format("grid is {}x{}, wanted at least 1x1", request.nprow, request.npcol));
   if (request.powers.empty()) bad("the list of powers is empty, wanted one per grid position");
   const auto count = static_cast<std::int64_t>(request.powers.size());
   if (std::int64_t{request.nprow} * request.npcol != count)
-    throw Error(Status::shape_mismatch, fmt::format("gridmap: map: {} powers for a {}x{} grid, wanted {}", count, request.nprow,
-                                                    request.npcol, std::int64_t{request.nprow} * request.npcol));
+    throw Error(Status::shape_mismatch,
+                fmt::format("gridmap: map: {} powers for a {}x{} grid, wanted {}", count, request.nprow,
+                            request.npcol, std::int64_t{request.nprow} * request.npcol));
   for (std::size_t k = 0; k < request.powers.size(); ++k)
     if (!std::isfinite(request.powers[k]) || request.powers[k] <= 0)
       bad(fmt::format("power {} is {}, wanted a finite number above 0", k, request.powers[k]));
   const auto [least, most] = std::minmax_element(request.powers.begin(), request.powers.end());
-  if (*most > *least * 1e12) bad(fmt::format("powers differ from {} to {}, wanted at most a factor of 1e12", *least, *most));
-  if (request.m < 0 || request.n < 0) bad(fmt::format("matrix is {} x {}, wanted at least 0 x 0", request.m, request.n));
-  if (request.method != MapMethod::best && request.method != MapMethod::svd && request.method != MapMethod::natural)
+  if (*most > *least * 1e12)
+    bad(fmt::format("powers differ from {} to {}, wanted at most a factor of 1e12", *least, *most));
+  if (request.m < 0 || request.n < 0)
+    bad(fmt::format("matrix is {} x {}, wanted at least 0 x 0", request.m, request.n));
+  if (request.method != MapMethod::best && request.method != MapMethod::svd &&
+      request.method != MapMethod::natural)
     bad(fmt::format("method is {}, wanted 0 .. 2", static_cast<int>(request.method)));
 }
 
@@ -42,12 +49,13 @@ double largest_time(const Mapping& map) {
   double t = 0;
   for (int i = 0; i < map.nprow; ++i)
     for (int j = 0; j < map.npcol; ++j)
-      t = std::max(t, static_cast<double>(map.rows[at(i)]) * static_cast<double>(map.cols[at(j)]) / map.power(i, j));
+      t = std::max(t, static_cast<double>(map.rows[at(i)]) * static_cast<double>(map.cols[at(j)]) /
+                          map.power(i, j));
   return t;
 }
 
-/// The integers x_i that add up to n with the smallest largest x_i / speed_i, at least 1 each when n allows: starting below the exact
-/// shares, one unit at a time to whoever is then least late.
+/// The integers x_i that add up to n with the smallest largest x_i / speed_i, at least 1 each when n allows:
+/// starting below the exact shares, one unit at a time to whoever is then least late.
 std::vector<std::int64_t> fair(std::int64_t n, const std::vector<double>& speeds) {
   const std::int64_t least = n >= static_cast<std::int64_t>(speeds.size()) ? 1 : 0;
   const double all = std::accumulate(speeds.begin(), speeds.end(), 0.0);
@@ -55,8 +63,9 @@ std::vector<std::int64_t> fair(std::int64_t n, const std::vector<double>& speeds
   std::int64_t left = n;
   for (const double speed : speeds) {
     // the floor of 1 can push others below their share, so start a little lower
-    x.push_back(std::max(least, static_cast<std::int64_t>(std::floor(static_cast<double>(n) * (speed / all) * (1 - 1e-12))) -
-                                    2 * least * static_cast<std::int64_t>(speeds.size())));
+    x.push_back(std::max(
+        least, static_cast<std::int64_t>(std::floor(static_cast<double>(n) * (speed / all) * (1 - 1e-12))) -
+                   2 * least * static_cast<std::int64_t>(speeds.size())));
     left -= x.back();
   }
   if (left < 0) return {};
@@ -75,27 +84,58 @@ std::vector<std::int64_t> fair(std::int64_t n, const std::vector<double>& speeds
   return x;
 }
 
+/// The best whole rows for the columns there are (or columns for the rows); false when there are too few to give out.
+bool refit(Mapping& map, bool rows, std::int64_t total) {
+  std::vector<double> speeds(at(rows ? map.nprow : map.npcol), std::numeric_limits<double>::infinity());
+  for (int i = 0; i < map.nprow; ++i)
+    for (int j = 0; j < map.npcol; ++j) {
+      double& speed = speeds[at(rows ? i : j)];
+      speed = std::min(speed, map.power(i, j) / static_cast<double>(rows ? map.cols[at(j)] : map.rows[at(i)]));
+    }
+  std::vector<std::int64_t> parts = fair(total, speeds);
+  if (parts.empty()) return false;
+  (rows ? map.rows : map.cols) = std::move(parts);
+  return true;
+}
+
 /// Turns of exact rows for the columns and exact columns for the rows, while the largest time falls.
-void improve_integers(Mapping& map, std::int64_t m, std::int64_t n) {
-  if (m < map.nprow || n < map.npcol) return;
+double turn_integers(Mapping& map, std::int64_t m, std::int64_t n) {
   double time = largest_time(map);
   for (int round = 0; round < 20; ++round) {
     Mapping next = map;
-    for (const bool rows : {true, false}) {
-      std::vector<double> speeds(at(rows ? map.nprow : map.npcol), std::numeric_limits<double>::infinity());
-      for (int i = 0; i < map.nprow; ++i)
-        for (int j = 0; j < map.npcol; ++j) {
-          double& speed = speeds[at(rows ? i : j)];
-          speed = std::min(speed, map.power(i, j) / static_cast<double>(rows ? next.cols[at(j)] : next.rows[at(i)]));
-        }
-      std::vector<std::int64_t> parts = fair(rows ? m : n, speeds);
-      if (parts.empty()) return;
-      (rows ? next.rows : next.cols) = std::move(parts);
-    }
+    if (!refit(next, true, m) || !refit(next, false, n)) break;
     const double t = largest_time(next);
-    if (t >= time * (1 - 1e-12)) return;
+    if (t >= time * (1 - 1e-12)) break;
     time = t;
     map = std::move(next);
+  }
+  return time;
+}
+
+/// Then a unit from one row (column) to another and turns again, on grids where that is cheap.
+void improve_integers(Mapping& map, std::int64_t m, std::int64_t n) {
+  if (m < map.nprow || n < map.npcol) return;
+  double time = turn_integers(map, m, n);
+  if (map.nprow * map.npcol > 64) return;
+  const auto move = [&](bool rows) {
+    const int count = rows ? map.nprow : map.npcol;
+    for (int a = 0; a < count; ++a)
+      for (int b = 0; b < count; ++b) {
+        Mapping next = map;
+        std::vector<std::int64_t>& parts = rows ? next.rows : next.cols;
+        if (a == b || parts[at(a)] <= 1) continue;
+        --parts[at(a)];
+        ++parts[at(b)];
+        if (!refit(next, !rows, rows ? n : m)) return false;
+        const double t = turn_integers(next, m, n);
+        if (t >= time * (1 - 1e-12)) continue;
+        time = t;
+        map = std::move(next);
+        return true;
+      }
+    return false;
+  };
+  for (int moves = 0; moves < 200 && (move(true) || move(false)); ++moves) {
   }
 }
 
@@ -125,7 +165,8 @@ void finish_mapping(const MappingRequest& request, Shares shares, Mapping& map) 
   map.r = std::move(shares.r);
   map.c = std::move(shares.c);
   const double elements = static_cast<double>(request.m) * static_cast<double>(request.n);
-  const double r_sum = std::accumulate(map.r.begin(), map.r.end(), 0.0), c_sum = std::accumulate(map.c.begin(), map.c.end(), 0.0);
+  const double r_sum = std::accumulate(map.r.begin(), map.r.end(), 0.0),
+               c_sum = std::accumulate(map.c.begin(), map.c.end(), 0.0);
   // natural shares may ask more of a processor than it has
   double slowest = 1;
   for (int i = 0; i < map.nprow; ++i)
@@ -147,14 +188,19 @@ Mapping map_processors(const MappingRequest& request) {
   check(request);
   std::vector<int> by_power(request.powers.size());
   std::iota(by_power.begin(), by_power.end(), 0);
-  std::stable_sort(by_power.begin(), by_power.end(), [&](int a, int b) { return request.powers[at(a)] > request.powers[at(b)]; });
+  std::stable_sort(by_power.begin(), by_power.end(),
+                   [&](int a, int b) { return request.powers[at(a)] > request.powers[at(b)]; });
   std::vector<double> descending;
   for (const int k : by_power) descending.push_back(request.powers[at(k)]);
 
   detail::Arrangement arrangement;
   switch (request.method) {
-  case MapMethod::best: arrangement = detail::best_arrangement(descending, request.nprow, request.npcol, search_work); break;
-  case MapMethod::svd: arrangement = detail::svd_arrangement(descending, request.nprow, request.npcol); break;
+  case MapMethod::best:
+    arrangement = detail::best_arrangement(descending, request.nprow, request.npcol, search_work);
+    break;
+  case MapMethod::svd:
+    arrangement = detail::svd_arrangement(descending, request.nprow, request.npcol);
+    break;
   case MapMethod::natural:
     arrangement.rank.resize(descending.size());
     std::iota(arrangement.rank.begin(), arrangement.rank.end(), 0);
@@ -198,7 +244,8 @@ std::vector<std::int64_t> natural_blocks(std::int64_t n, const std::vector<doubl
   if (n < 0) bad(fmt::format("n is {}, wanted at least 0", n));
   if (powers.empty()) bad("the list of powers is empty, wanted at least one");
   for (std::size_t k = 0; k < powers.size(); ++k)
-    if (!std::isfinite(powers[k]) || powers[k] <= 0) bad(fmt::format("power {} is {}, wanted a finite number above 0", k, powers[k]));
+    if (!std::isfinite(powers[k]) || powers[k] <= 0)
+      bad(fmt::format("power {} is {}, wanted a finite number above 0", k, powers[k]));
   return detail::largest_remainder(n, powers);
 }
 

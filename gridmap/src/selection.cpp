@@ -17,19 +17,26 @@ namespace {
 using detail::Arrangement;
 using detail::at;
 
-[[noreturn]] void bad(const std::string& message) { throw Error(Status::bad_argument, "gridmap: select: " + message); }
+[[noreturn]] void bad(const std::string& message) {
+  throw Error(Status::bad_argument, "gridmap: select: " + message);
+}
 
 void check(const SelectionRequest& request) {
-  if (request.nprow < 1 || request.npcol < 1) bad(fmt::format("grid is {}x{}, wanted at least 1x1", request.nprow, request.npcol));
+  if (request.nprow < 1 || request.npcol < 1)
+    bad(fmt::format("grid is {}x{}, wanted at least 1x1", request.nprow, request.npcol));
   if (static_cast<std::int64_t>(request.grid.size()) != std::int64_t{request.nprow} * request.npcol)
-    throw Error(Status::shape_mismatch, fmt::format("gridmap: select: {} powers for a {}x{} grid, wanted {}", request.grid.size(),
-                                                    request.nprow, request.npcol, std::int64_t{request.nprow} * request.npcol));
+    throw Error(Status::shape_mismatch,
+                fmt::format("gridmap: select: {} powers for a {}x{} grid, wanted {}", request.grid.size(),
+                            request.nprow, request.npcol, std::int64_t{request.nprow} * request.npcol));
   for (const auto* list : {&request.grid, &request.available})
     for (std::size_t k = 0; k < list->size(); ++k)
       if (!std::isfinite((*list)[k]) || (*list)[k] <= 0)
-        bad(fmt::format("{} power {} is {}, wanted a finite number above 0", list == &request.grid ? "grid" : "available", k, (*list)[k]));
-  if (!std::isfinite(request.tpp) || request.tpp < 0) bad(fmt::format("tpp is {}, wanted a finite number, at least 0", request.tpp));
-  if (request.m < 0 || request.n < 0) bad(fmt::format("matrix is {} x {}, wanted at least 0 x 0", request.m, request.n));
+        bad(fmt::format("{} power {} is {}, wanted a finite number above 0",
+                        list == &request.grid ? "grid" : "available", k, (*list)[k]));
+  if (!std::isfinite(request.tpp) || request.tpp < 0)
+    bad(fmt::format("tpp is {}, wanted a finite number, at least 0", request.tpp));
+  if (request.m < 0 || request.n < 0)
+    bad(fmt::format("matrix is {} x {}, wanted at least 0 x 0", request.m, request.n));
   if (!(request.max_aspect >= 1)) bad(fmt::format("max_aspect is {}, wanted at least 1", request.max_aspect));
 }
 
@@ -38,25 +45,33 @@ int smaller_side(int count) { // of the grid nearest to square
   while (count % p != 0) --p;
   return p;
 }
-bool is_prime(int count) { return count > 1 && smaller_side(count) == 1; }
+bool is_prime(int count) {
+  return count > 1 && smaller_side(count) == 1;
+}
 
 class Selector {
 public:
-  explicit Selector(const SelectionRequest& request) : request_(request), old_(static_cast<int>(request.grid.size())) {
+  explicit Selector(const SelectionRequest& request)
+      : request_(request), old_(static_cast<int>(request.grid.size())) {
     powers_ = request.grid;
     powers_.insert(powers_.end(), request.available.begin(), request.available.end());
     all_ = static_cast<int>(powers_.size());
     for (int k = old_; k < all_; ++k) free_.push_back(k);
-    std::stable_sort(free_.begin(), free_.end(), [&](int a, int b) { return powers_[at(a)] > powers_[at(b)]; });
+    std::stable_sort(free_.begin(), free_.end(),
+                     [&](int a, int b) { return powers_[at(a)] > powers_[at(b)]; });
     limit_ = request.tpp * (1 + 1e-12); // sums of decimal fractions
   }
 
   Selection run() {
     switch (request_.strategy) {
-    case Strategy::global: return finish(global(), MapMethod::svd);
-    case Strategy::local: return finish(local(false), MapMethod::svd);
-    case Strategy::mixed: return finish(local(true), MapMethod::svd);
-    case Strategy::best: return finish(best(), MapMethod::best);
+    case Strategy::global:
+      return finish(global(), MapMethod::svd);
+    case Strategy::local:
+      return finish(local(false), MapMethod::svd);
+    case Strategy::mixed:
+      return finish(local(true), MapMethod::svd);
+    case Strategy::best:
+      return finish(best(), MapMethod::best);
     }
     bad(fmt::format("strategy is {}, wanted 0 .. 3", static_cast<int>(request_.strategy)));
   }
@@ -108,7 +123,8 @@ private:
   /// Largest free power at most `limit`, neither chosen nor banned; -1 for none.
   int largest(double limit, const std::vector<int>& chosen, int banned = -1) const {
     for (const int k : free_)
-      if (power(k) <= limit && k != banned && std::find(chosen.begin(), chosen.end(), k) == chosen.end()) return k;
+      if (power(k) <= limit && k != banned && std::find(chosen.begin(), chosen.end(), k) == chosen.end())
+        return k;
     return -1;
   }
 
@@ -118,27 +134,31 @@ private:
     return -1;
   }
 
-  /// As many as fit, largest first. A prime number of processors would make a grid of one row: then the last one gives way to two
-  /// of which the first takes at most half the rest, or to none.
+  /// As many as fit, largest first. A prime number of processors would make a grid of one row: then the last
+  /// one gives way to two of which the first takes at most half the rest, or to none.
   void fill(std::vector<int>& chosen, int banned = -1) const {
     const std::size_t before = chosen.size();
     for (int k; (k = largest(limit_ - total(chosen), chosen, banned)) >= 0;) chosen.push_back(k);
-    if (chosen.size() == before || !is_prime(old_ + static_cast<int>(chosen.size())) || old_ + chosen.size() <= 3) return;
+    if (chosen.size() == before || !is_prime(old_ + static_cast<int>(chosen.size())) ||
+        old_ + chosen.size() <= 3)
+      return;
     chosen.pop_back();
     const std::vector<int> without = chosen;
     const int first = largest((limit_ - total(chosen)) / 2, chosen, banned);
     if (first < 0) return;
     chosen.push_back(first);
     const int second = largest(limit_ - total(chosen), chosen, banned);
-    if (second < 0) chosen = without;
-    else chosen.push_back(second);
+    if (second < 0)
+      chosen = without;
+    else
+      chosen.push_back(second);
   }
 
   Plan global() const {
     std::vector<int> chosen;
     fill(chosen);
     Plan plan = svd_on_square(chosen);
-    while (true) { // replacement step
+    while (true) {            // replacement step
       double least = 1.0 / 3; // 'to a very significant extent': above 1/2 Table 6.7 does not come out
       int worst = -1;
       double needed = 0;
@@ -156,7 +176,9 @@ private:
       if (worst < 0) break;
       int substitute = -1; // smallest that does
       for (const int k : free_)
-        if (power(k) >= needed && power(k) < power(worst) && std::find(chosen.begin(), chosen.end(), k) == chosen.end()) substitute = k;
+        if (power(k) >= needed && power(k) < power(worst) &&
+            std::find(chosen.begin(), chosen.end(), k) == chosen.end())
+          substitute = k;
       if (substitute < 0) break;
       std::vector<int> next = chosen;
       *std::find(next.begin(), next.end(), worst) = substitute;
@@ -171,7 +193,8 @@ private:
   }
 
   Plan local(bool mix) const {
-    Plan plan{request_.nprow, request_.npcol, with_old({}), {}, 0, false, mix ? Strategy::mixed : Strategy::local};
+    Plan plan{
+        request_.nprow, request_.npcol, with_old({}), {}, 0, false, mix ? Strategy::mixed : Strategy::local};
     const auto shares_of = [&](int p, int q, const std::vector<int>& places) {
       detail::Powers grid{p, q, {}};
       for (const int k : places) grid.v.push_back(power(k));
@@ -183,7 +206,8 @@ private:
       const auto& r = plan.shares.r;
       const auto& c = plan.shares.c;
       // more power along a row than along a column: a new row, proportional to the shares of the columns
-      const bool row = std::accumulate(c.begin(), c.end(), 0.0) / c[0] > std::accumulate(r.begin(), r.end(), 0.0) / r[0];
+      const bool row =
+          std::accumulate(c.begin(), c.end(), 0.0) / c[0] > std::accumulate(r.begin(), r.end(), 0.0) / r[0];
       const std::vector<double>& ratio = row ? c : r;
       const double sum = std::accumulate(ratio.begin(), ratio.end(), 0.0);
       const auto most = std::max_element(ratio.begin(), ratio.end());
@@ -218,7 +242,8 @@ private:
         places.insert(places.end(), line.begin(), line.end());
       } else {
         for (int i = 0; i < plan.p; ++i) {
-          places.insert(places.end(), plan.places.begin() + i * plan.q, plan.places.begin() + (i + 1) * plan.q);
+          places.insert(places.end(), plan.places.begin() + i * plan.q,
+                        plan.places.begin() + (i + 1) * plan.q);
           places.push_back(line[at(i)]);
         }
       }
@@ -241,7 +266,9 @@ private:
       start.push_back(rank_of[at(k)]);
       movable.push_back(mix || k >= old_);
     }
-    Plan refined = to_plan(detail::svd_arrangement_from(list, start, plan.p, plan.q, movable, request_.m, request_.n), set, plan.p, plan.q);
+    Plan refined =
+        to_plan(detail::svd_arrangement_from(list, start, plan.p, plan.q, movable, request_.m, request_.n),
+                set, plan.p, plan.q);
     refined.by = plan.by;
     return refined;
   }
@@ -253,7 +280,8 @@ private:
     detail::Shares shares;
   };
 
-  Arrangement look(const std::vector<int>& chosen, int p, int q, const detail::Shares* from, std::vector<int>& set) const {
+  Arrangement look(const std::vector<int>& chosen, int p, int q, const detail::Shares* from,
+                   std::vector<int>& set) const {
     set = with_old(chosen);
     const std::vector<double> list = descending(set);
     if (!from) return detail::quick_arrangement(list, p, q);
@@ -308,7 +336,8 @@ private:
       out = k;
       int removed2 = -1, added2 = -1;
       double slack = limit_ - total(next.chosen);
-      if (count > 1 && (slack < 0 || sequence.uniform() < 0.5)) { // another one makes room, or takes what is left
+      if (count > 1 &&
+          (slack < 0 || sequence.uniform() < 0.5)) { // another one makes room, or takes what is left
         int& other = next.chosen[at(sequence.below(count))];
         if (other != k) {
           removed2 = other;
@@ -375,8 +404,8 @@ private:
       State state;
     };
     std::vector<Shape> shapes;
-    const double own_aspect =
-        static_cast<double>(std::max(request_.nprow, request_.npcol)) / std::min(request_.nprow, request_.npcol);
+    const double own_aspect = static_cast<double>(std::max(request_.nprow, request_.npcol)) /
+                              std::min(request_.nprow, request_.npcol);
     const double aspect = std::max(request_.max_aspect, own_aspect);
     const auto allowed = [&](int p, int q) { return std::max(p, q) <= aspect * std::min(p, q); };
     for (const Plan& plan : {global(), local(false), local(true)}) {
@@ -386,7 +415,8 @@ private:
       keep(mapped);
       shapes.push_back({plan.p, plan.q, {chosen_of(mapped), 0, mapped.shares}});
     }
-    const bool tall = request_.nprow > request_.npcol; // keeps the old grid's orientation; the measure is the same
+    const bool tall =
+        request_.nprow > request_.npcol; // keeps the old grid's orientation; the measure is the same
     detail::Sequence sequence(20041);
     std::vector<int> set;
     for (int count = 0; count <= static_cast<int>(free_.size()); ++count)
@@ -400,7 +430,9 @@ private:
         shapes.push_back({p, q, std::move(state)});
       }
     // rounds: all shapes a little, the better ones more and more
-    const auto better = [](const Shape& a, const Shape& b) { return a.state.shares.value > b.state.shares.value; };
+    const auto better = [](const Shape& a, const Shape& b) {
+      return a.state.shares.value > b.state.shares.value;
+    };
     double work = 6e7; // per round, in units of size^2
     for (const std::size_t survivors : {shapes.size(), std::size_t{10}, std::size_t{4}}) {
       std::stable_sort(shapes.begin(), shapes.end(), better);
@@ -430,6 +462,8 @@ private:
   }
 
   std::string why_unused(const std::vector<int>& chosen, double left, Strategy strategy, int p, int q) const {
+    if (left <= 1e-9 * request_.tpp) return "nothing is left";
+    if (free_.empty()) return "there are no free processors";
     if (chosen.size() == free_.size()) return "all free processors are chosen";
     double smallest = std::numeric_limits<double>::infinity();
     int fitting = 0;
@@ -438,13 +472,18 @@ private:
       smallest = std::min(smallest, power(k));
       if (power(k) <= left) ++fitting;
     }
-    if (fitting == 0) return fmt::format("the smallest free processor, {:g}, does not fit into {:g}", smallest, left);
+    if (fitting == 0)
+      return fmt::format("the smallest free processor, {:g}, does not fit into {:g}", smallest, left);
     if (strategy == Strategy::local || strategy == Strategy::mixed)
-      return fmt::format("no whole row or column in proportion to the grid can be made of what fits into {:g}", left);
+      return fmt::format(
+          "no whole row or column in proportion to the grid can be made of what fits into {:g}", left);
     if (strategy == Strategy::global)
-      return fmt::format("{} free processors fit into {:g}, but one more makes {} processors, a grid of one row", fitting, left,
-                         old_ + static_cast<int>(chosen.size()) + 1);
-    return fmt::format("{} free processors fit into {:g}, but no grid with more of them was found faster than this {}x{}", fitting, left, p, q);
+      return fmt::format(
+          "{} free processors fit into {:g}, but one more makes {} processors, a grid of one row", fitting,
+          left, old_ + static_cast<int>(chosen.size()) + 1);
+    return fmt::format(
+        "{} free processors fit into {:g}, but no grid with more of them was found faster than this {}x{}",
+        fitting, left, p, q);
   }
 
   Selection finish(Plan plan, MapMethod method) const {
@@ -453,9 +492,9 @@ private:
     for (const int k : chosen_of(plan)) result.chosen.push_back(k - old_);
     std::sort(result.chosen.begin(), result.chosen.end());
     for (const int i : result.chosen) result.tpp_used += request_.available[at(i)];
-    result.tpp_left = std::max(0.0, request_.tpp - result.tpp_used);
-    std::vector<int> chosen = chosen_of(plan);
-    result.unused_because = why_unused(chosen, limit_ - total(chosen), request_.strategy, plan.p, plan.q);
+    result.tpp_used = std::min(result.tpp_used, request_.tpp);
+    result.tpp_left = request_.tpp - result.tpp_used;
+    result.unused_because = why_unused(chosen_of(plan), result.tpp_left, request_.strategy, plan.p, plan.q);
     result.mapping.order = plan.places;
     result.mapping.iterations = plan.iterations;
     result.mapping.proved = plan.proved;

@@ -14,7 +14,9 @@
 namespace gridmap::detail {
 namespace {
 
-double sum(const std::vector<double>& v) { return std::accumulate(v.begin(), v.end(), 0.0); }
+double sum(const std::vector<double>& v) {
+  return std::accumulate(v.begin(), v.end(), 0.0);
+}
 
 void column_shares(const Powers& powers, const std::vector<double>& r, std::vector<double>& c) {
   c.assign(at(powers.q), std::numeric_limits<double>::infinity());
@@ -30,8 +32,9 @@ void row_shares(const Powers& powers, const std::vector<double>& c, std::vector<
 
 /// One sweep over the rows: r_i to the best of its breakpoints, with c following as the largest possible.
 ///
-/// With the other rows fixed, c_j = min(b_j, P_ij/x) for r_i = x, so the value is (S + x) * (A + B/x) between two breakpoints
-/// u_j = P_ij/b_j: convex, hence largest at a breakpoint. The breakpoints are sorted and A, B updated from one to the next.
+/// With the other rows fixed, c_j = min(b_j, P_ij/x) for r_i = x, so the value is (S + x) * (A + B/x) between
+/// two breakpoints u_j = P_ij/b_j: convex, hence largest at a breakpoint. The breakpoints are sorted and A, B
+/// updated from one to the next.
 void ascend_rows(const Powers& powers, std::vector<double>& r) {
   if (powers.p == 1) return;
   struct Best {
@@ -43,8 +46,10 @@ void ascend_rows(const Powers& powers, std::vector<double>& r) {
     Best b{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity(), -1};
     for (int i = 0; i < powers.p; ++i) {
       const double c = powers(i, j) / r[at(i)];
-      if (c < b.first) b = {c, b.first, i};
-      else if (c < b.second) b.second = c;
+      if (c < b.first)
+        b = {c, b.first, i};
+      else if (c < b.second)
+        b.second = c;
     }
     best[at(j)] = b;
   };
@@ -81,8 +86,10 @@ void ascend_rows(const Powers& powers, std::vector<double>& r) {
       Best& b = best[at(j)];
       const double c = powers(i, j) / best_x;
       if (b.row == i) {
-        if (c <= b.second) b.first = c;
-        else update(j);
+        if (c <= b.second)
+          b.first = c;
+        else
+          update(j);
       } else if (c < b.first) {
         b = {c, b.first, i};
       } else if (powers(i, j) / old <= b.second || c < b.second) {
@@ -92,7 +99,8 @@ void ascend_rows(const Powers& powers, std::vector<double>& r) {
   }
 }
 
-/// All ways to connect p rows by p-1 ties "row a and row b are both tight in column j" are the labelled trees on p nodes times q^(p-1).
+/// All ways to connect p rows by p-1 ties "row a and row b are both tight in column j" are the labelled trees
+/// on p nodes times q^(p-1).
 struct Edge {
   int known, other; ///< r of `known` is set before r of `other`
 };
@@ -104,7 +112,8 @@ std::vector<std::vector<Edge>> labelled_trees(int p) {
   for (unsigned subset = 0; subset < (1U << all.size()); ++subset) {
     if (__builtin_popcount(subset) != p - 1) continue;
     std::vector<Edge> tree;
-    std::vector<char> reached(at(p), 0); // not a bit mask: gcc 12.2 -O2 folds the comparison of two of its bits wrongly
+    std::vector<char> reached(
+        at(p), 0); // not a bit mask: gcc 12.2 -O2 folds the comparison of two of its bits wrongly
     reached[0] = 1;
     for (bool grown = true; grown;) {
       grown = false;
@@ -122,7 +131,8 @@ std::vector<std::vector<Edge>> labelled_trees(int p) {
   return trees;
 }
 
-void try_trees(const Powers& powers, const std::vector<Edge>& tree, std::size_t depth, std::vector<double>& r, Shares& best) {
+void try_trees(const Powers& powers, const std::vector<Edge>& tree, std::size_t depth, std::vector<double>& r,
+               Shares& best) {
   if (depth == tree.size()) {
     double rows = 0, cols = 0;
     for (const double x : r) rows += x;
@@ -167,13 +177,15 @@ Shares svd_shares(const Powers& powers) {
   for (double& x : a) x /= largest;
   const int least = std::min(powers.p, powers.q);
   std::vector<double> s(at(least)), u(at(powers.p) * at(least)), vt(at(least) * at(powers.q));
-  const auto info = LAPACKE_dgesdd(LAPACK_ROW_MAJOR, 'S', powers.p, powers.q, a.data(), powers.q, s.data(), u.data(), least, vt.data(),
-                                   powers.q);
+  const auto info = LAPACKE_dgesdd(LAPACK_ROW_MAJOR, 'S', powers.p, powers.q, a.data(), powers.q, s.data(),
+                                   u.data(), least, vt.data(), powers.q);
   if (info != 0)
     throw Error(Status::internal, "gridmap: svd: dgesdd answers " + std::to_string(info) + ", wanted 0");
   std::vector<double> r(at(powers.p));
-  // a matrix of positive entries has a leading vector of one sign; rounding may leave a 0 when the powers differ by 1e16
-  for (int i = 0; i < powers.p; ++i) r[at(i)] = std::max(std::abs(u[at(i) * at(least)]), std::numeric_limits<double>::epsilon());
+  // a matrix of positive entries has a leading vector of one sign; rounding may leave a 0 when the powers
+  // differ by 1e16
+  for (int i = 0; i < powers.p; ++i)
+    r[at(i)] = std::max(std::abs(u[at(i) * at(least)]), std::numeric_limits<double>::epsilon());
   return tighten(powers, r);
 }
 
@@ -205,7 +217,8 @@ Shares exact_shares(const Powers& powers) {
     Shares turned = exact_shares(powers.transposed());
     return {std::move(turned.c), std::move(turned.r), turned.value};
   }
-  static const std::vector<std::vector<Edge>> trees[] = {labelled_trees(1), labelled_trees(2), labelled_trees(3), labelled_trees(4)};
+  static const std::vector<std::vector<Edge>> trees[] = {labelled_trees(1), labelled_trees(2),
+                                                         labelled_trees(3), labelled_trees(4)};
   Shares best;
   std::vector<double> r(at(powers.p), 1.0);
   for (const auto& tree : trees[powers.p - 1]) try_trees(powers, tree, 0, r, best);
@@ -225,12 +238,15 @@ std::vector<std::int64_t> largest_remainder(std::int64_t n, const std::vector<do
     remainder[i] = exact - static_cast<double>(result[i]);
     left -= result[i];
   }
-  // one unit at a time to whom most is missing; back from whom has most too much when the floor of 1 took more than there was
+  // one unit at a time to whom most is missing; back from whom has most too much when the floor of 1 took
+  // more than there was
   while (left != 0) {
     std::size_t pick = weights.size();
     for (std::size_t i = 0; i < weights.size(); ++i) {
       if (left < 0 && result[i] <= least) continue;
-      if (pick == weights.size() || (left > 0 ? remainder[i] > remainder[pick] : remainder[i] < remainder[pick])) pick = i;
+      if (pick == weights.size() ||
+          (left > 0 ? remainder[i] > remainder[pick] : remainder[i] < remainder[pick]))
+        pick = i;
     }
     const std::int64_t unit = left > 0 ? 1 : -1;
     result[pick] += unit;

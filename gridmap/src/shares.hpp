@@ -6,7 +6,9 @@
 
 namespace gridmap::detail {
 
-inline std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+inline std::size_t at(std::int64_t i) {
+  return static_cast<std::size_t>(i);
+}
 
 /// A dense p x q matrix, row-major.
 struct Powers {
@@ -25,10 +27,12 @@ struct Shares {
 /// c from r and r from c, each as large as the powers allow.
 Shares tighten(const Powers& powers, const std::vector<double>& r);
 
-/// r is the leading left singular vector, then tightened. Chinnusamy 2004, 6.2.1.2 in the reading of its tables.
+/// r is the leading left singular vector, then tightened. Chinnusamy 2004, 6.2.1.2 in the reading of its
+/// tables.
 Shares svd_shares(const Powers& powers);
 
-/// Changes one share at a time to its exact optimum given the others, rows and columns in turn, until nothing improves.
+/// Changes one share at a time to its exact optimum given the others, rows and columns in turn, until nothing
+/// improves.
 void ascend(const Powers& powers, Shares& shares);
 
 /// The true optimum for this arrangement, found at a spanning tree of tight entries; for min(p, q) <= 4.
@@ -36,7 +40,8 @@ Shares exact_shares(const Powers& powers);
 /// Evaluations that exact_shares makes, 0 when it cannot be used.
 double exact_work(int p, int q);
 
-/// n in parts proportional to the weights, by largest remainder (ties: first), each at least 1 when n >= number of weights.
+/// n in parts proportional to the weights, by largest remainder (ties: first), each at least 1 when n >=
+/// number of weights.
 std::vector<std::int64_t> largest_remainder(std::int64_t n, const std::vector<double>& weights);
 
 } // namespace gridmap::detail

@@ -18,6 +18,8 @@ void expect_like_definition(const Axis& axis) {
     ASSERT_EQ(axis.owner(i), p) << "element " << i;
     const std::int64_t i_loc = local[static_cast<std::size_t>(p)]++;
     ASSERT_EQ(axis.to_local(i), i_loc) << "element " << i;
+    ASSERT_EQ(axis.count_before(p, i), i_loc) << "element " << i;
+    ASSERT_EQ(axis.count_before(p, i + 1), i_loc + 1) << "element " << i;
     ASSERT_EQ(axis.to_global(i_loc, p), i) << "element " << i;
   }
   for (int p = 0; p < axis.nprocs; ++p)

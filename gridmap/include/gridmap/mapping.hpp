@@ -7,7 +7,8 @@
 
 namespace gridmap {
 
-/// How processors of different power are put into a grid. Powers are relative speeds (no unit): twice the power, half the time.
+/// How processors of different power are put into a grid. Powers are relative speeds (no unit): twice the
+/// power, half the time.
 enum class MapMethod {
   best = 0,    ///< svd, exact shares, search over arrangements; the true optimum on small grids
   svd = 1,     ///< the published heuristic
@@ -24,59 +25,85 @@ struct MappingRequest {
 /// r_i * c_j never exceeds the power at (i, j), except for `natural`, which scales only the sums.
 struct Mapping {
   int nprow = 0, npcol = 0;
-  std::vector<int> order;               ///< row-major, index into the given powers at each grid position
-  std::vector<double> powers;           ///< row-major, the power at each grid position
-  std::vector<double> r, c;             ///< continuous shares of rows and columns, in square roots of powers; only their product counts
-  std::vector<std::int64_t> rows, cols; ///< integers that add up to m and n; at least 1 each where m, n are large enough
-  double t_continuous = 0;              ///< m*n / (sum r * sum c), largest time of a processor with shares that need not be integers
-  double t_theory = 0;                  ///< largest rows*cols/power over the grid
-  int iterations = 0;                   ///< of the refinement (svd)
-  bool proved = false;                  ///< the arrangement and the shares are the true optimum of t_continuous
+  std::vector<int> order;     ///< row-major, index into the given powers at each grid position
+  std::vector<double> powers; ///< row-major, the power at each grid position
+  std::vector<double> r,
+      c; ///< continuous shares of rows and columns, in square roots of powers; only their product counts
+  std::vector<std::int64_t> rows,
+      cols; ///< integers that add up to m and n; at least 1 each where m, n are large enough
+  double t_continuous =
+      0; ///< m*n / (sum r * sum c), largest time of a processor with shares that need not be integers
+  double t_theory = 0; ///< largest rows*cols/power over the grid
+  int iterations = 0;  ///< of the refinement (svd)
+  bool proved = false; ///< the arrangement and the shares are the true optimum of t_continuous
 
   double t_opt(int i, int j) const { return r[static_cast<std::size_t>(i)] * c[static_cast<std::size_t>(j)]; }
   double power(int i, int j) const {
-    return powers[static_cast<std::size_t>(i) * static_cast<std::size_t>(npcol) + static_cast<std::size_t>(j)];
+    return powers[static_cast<std::size_t>(i) * static_cast<std::size_t>(npcol) +
+                  static_cast<std::size_t>(j)];
   }
-  double utilization(int i, int j) const { return t_opt(i, j) / power(i, j); } ///< busy part of the time, 0 .. 1
+  double utilization(int i, int j) const {
+    return t_opt(i, j) / power(i, j);
+  }                                ///< busy part of the time, 0 .. 1
   double mean_utilization() const; ///< sum r * sum c / sum of powers: the used part of all power
   Axis row_axis() const { return Axis::variable(rows); }
   Axis col_axis() const { return Axis::variable(cols); }
 };
 
-/// Arranges the processors in an nprow x npcol grid and gives every grid row and column its share. Pure; the same answer everywhere.
+/// Arranges the processors in an nprow x npcol grid and gives every grid row and column its share. Pure; the
+/// same answer everywhere.
 ///
-/// - svd: Beaumont et al. 2001 as Chinnusamy 2004, section 6.2.1 uses it, in the reading that reproduces its tables: powers descending
-///   row-major; r = leading left singular vector of the powers, c_j = min_i P_ij/r_i, r_i = min_j P_ij/c_j; the k-th largest power goes
-///   where r_i*c_j is k-th largest, until nothing moves, an arrangement comes back or 200 rounds; the best arrangement seen is the answer.
-/// - best: from that and from the column-major and transposed starts, coordinate-wise exact shares and re-sorting in turn, which never
-///   makes it worse, and kicks out of local optima by a fixed random sequence; with nprow or npcol up to 4 and at most 16 processors a
-///   branch and bound over all arrangements, each solved exactly (`proved`, unless it ran into its limit of work). Never slower than svd.
+/// - svd: Beaumont et al. 2001 as Chinnusamy 2004, section 6.2.1 uses it, in the reading that reproduces its
+/// tables: powers descending
+///   row-major; r = leading left singular vector of the powers, c_j = min_i P_ij/r_i, r_i = min_j P_ij/c_j;
+///   the k-th largest power goes where r_i*c_j is k-th largest, until nothing moves, an arrangement comes
+///   back or 200 rounds; the best arrangement seen is the answer.
+/// - best: from that and from the column-major and transposed starts, coordinate-wise exact shares and
+/// re-sorting in turn, which never
+///   makes it worse, and kicks out of local optima by a fixed random sequence; with nprow or npcol up to 4
+///   and at most 16 processors a branch and bound over all arrangements, each solved exactly (`proved`,
+///   unless it ran into its limit of work). Never slower than svd.
 /// - natural: Chinnusamy 2004, section 3.5.2, once per dimension.
-/// Integer rows and columns: largest remainder, at least one each (svd, natural); best improves them by exact turns of rows and columns.
+/// Integer rows and columns: largest remainder, at least one each (svd, natural); best improves them by exact
+/// turns of rows and columns.
 /// @throws Error{bad_argument, shape_mismatch}
 Mapping map_processors(const MappingRequest& request);
 
-/// The same for processors whose places are given (powers row-major): only the shares are worked out. `best` is the exact optimum
-/// (`proved`) for nprow or npcol up to 4 where that takes at most a few million steps, otherwise an optimum no single share can improve.
+/// The same for processors whose places are given (powers row-major): only the shares are worked out. `best`
+/// is the exact optimum
+/// (`proved`) for nprow or npcol up to 4 where that takes at most a few million steps, otherwise an optimum
+/// no single share can improve.
 Mapping map_in_place(const MappingRequest& request);
 
-/// Natural block decomposition of one axis: n * power / sum of powers, rounded by largest remainder, at least 1 each when n allows.
+/// Natural block decomposition of one axis: n * power / sum of powers, rounded by largest remainder, at least
+/// 1 each when n allows.
 /// @throws Error{bad_argument}
 std::vector<std::int64_t> natural_blocks(std::int64_t n, const std::vector<double>& powers);
 
-/// Which order the uneven rows of a new heterogeneous grid should have, so that most elements stay (their processes are fixed, only the
-/// order of the grid rows is free).
-struct RowOrder {
-  std::vector<int> order;    ///< index into `sizes` of the first, second, ... new grid row
-  std::int64_t retained = 0; ///< rows of the matrix that stay on their process
-  bool proved = false;       ///< no other order keeps more
+/// A new grid of uneven rows and columns whose order is still free: which processes share a row or a column
+/// is settled, where they stand is not.
+struct GridOrderRequest {
+  Axis rows_from, cols_from; ///< of the matrix on the old grid, any distribution
+  std::vector<std::int64_t> rows,
+      cols; ///< sizes of the new grid rows and columns, in any order; they add up to the old axes
+  /// Row-major, the process at each place: 0 .. P-1 row-major in the old grid, P and up are new.
+  std::vector<int> grid;
 };
 
-/// @param from  old axis, any distribution.
-/// @param sizes rows of each new grid row, in any order; their sum is from.n.
-/// @param old_position  of each new grid row: the position in the old grid whose processes it consists of, -1 for new processes.
-/// Exact up to 16 new grid rows (dynamic programming over subsets); beyond that old order first, then moves of single rows while they help.
+struct GridOrder {
+  std::vector<int> row_order,
+      col_order; ///< index of the row (column) of the request that comes first, second, ...
+  std::int64_t retained_elements = 0; ///< whose owner stays
+  bool proved = false;                ///< no other order of rows and columns keeps more
+};
+
+/// The order of grid rows and columns in which most elements stay where they are.
+///
+/// Rows for given columns are exact up to 12 rows (dynamic programming over subsets), otherwise moves of
+/// single rows while they help; rows and columns in turn until nothing improves. Where one side is short (all
+/// its orders times 2^rows * rows are at most a few million steps) all its orders are tried and the answer is
+/// `proved`.
 /// @throws Error{bad_argument, shape_mismatch}
-RowOrder order_rows(const Axis& from, const std::vector<std::int64_t>& sizes, const std::vector<int>& old_position);
+GridOrder order_grid(const GridOrderRequest& request);
 
 } // namespace gridmap

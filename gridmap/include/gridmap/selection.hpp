@@ -17,9 +17,9 @@ struct SelectionRequest {
   double tpp = 0;                ///< largest total power of the processors that may be chosen
   std::int64_t m = 0, n = 0;     ///< the matrix that is spread, in elements
   Strategy strategy = Strategy::best;
-  /// `best` only: longer side of the new grid over its shorter one. A single row of processors can always be loaded in full, so without a
-  /// limit 1 x N would win every time: this measure does not see what such a grid costs in communication. The old grid's own
-  /// aspect ratio is always allowed.
+  /// `best` only: longer side of the new grid over its shorter one. A single row of processors can always be
+  /// loaded in full, so without a limit 1 x N would win every time: this measure does not see what such a
+  /// grid costs in communication. The old grid's own aspect ratio is always allowed.
   double max_aspect = 3;
 };
 
@@ -32,16 +32,19 @@ struct Selection {
   Strategy found_by = Strategy::best;
 };
 
-/// Chooses processors from the list, their powers together at most tpp, and maps old and new ones onto a grid. Pure; the same answer
-/// everywhere. Times are t_continuous of the mapping, m*n / (sum r * sum c).
+/// Chooses processors from the list, their powers together at most tpp, and maps old and new ones onto a
+/// grid. Pure; the same answer everywhere. Times are t_continuous of the mapping, m*n / (sum r * sum c).
 ///
-/// - global: descending, skipping what does not fit; grid nearest to square with nprow <= npcol (a prime count above 3 is avoided: instead
-///   of the last one two that share the rest), mapped by `svd`. Then the new processor used least gives way to the smallest free power
-///   that its place needs and the rest is filled again, as long as that is faster.
-/// - local: whole new rows or columns, each proportional to the shares of the grid it joins; only new processors change places.
+/// - global: descending, skipping what does not fit; grid nearest to square with nprow <= npcol (a prime
+/// count above 3 is avoided: instead
+///   of the last one two that share the rest), mapped by `svd`. Then the new processor used least gives way
+///   to the smallest free power that its place needs and the rest is filled again, as long as that is faster.
+/// - local: whole new rows or columns, each proportional to the shares of the grid it joins; only new
+/// processors change places.
 /// - mixed: the processors and the grid of local, all of them mapped by `svd`.
-/// - best: these three and a search over grid shapes and sets (fixed random sequence), all mapped by `best`; the fastest.
-/// Source: Chinnusamy 2004, section 6.3.1, with the readings in DESIGN.md "Choice of processors".
+/// - best: these three and a search over grid shapes and sets (fixed random sequence), all mapped by `best`;
+/// the fastest. Source: Chinnusamy 2004, section 6.3.1, with the readings in DESIGN.md "Choice of
+/// processors".
 /// @throws Error{bad_argument, shape_mismatch}
 Selection select_processors(const SelectionRequest& request);
 

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "gridmap/mapping.hpp"
+#include "gridmap/status.hpp"
+#include "shares.hpp"
+
+namespace gridmap {
+namespace {
+using detail::at;
+
+constexpr int exact_rows = 12;          // subsets: 4096
+constexpr double exhaustive_work = 4e6; // steps
+
+using Counts = std::vector<std::vector<std::int64_t>>;
+
+/// One side of the grid: its old axis and the sizes of its new rows.
+struct Side {
+  const Axis& from;
+  const std::vector<std::int64_t>& sizes;
+  int count() const { return static_cast<int>(sizes.size()); }
+  std::vector<int> identity() const {
+    std::vector<int> order(sizes.size());
+    std::iota(order.begin(), order.end(), 0);
+    return order;
+  }
+};
+
+/// How many elements old position p has in each new row, when the rows come in this order: [p][row].
+Counts overlaps(const Side& side, const std::vector<int>& order) {
+  Counts table(at(side.from.nprocs), std::vector<std::int64_t>(side.sizes.size(), 0));
+  for (int p = 0; p < side.from.nprocs; ++p) {
+    std::int64_t start = 0, before = 0;
+    for (const int row : order) {
+      start += side.sizes[at(row)];
+      const std::int64_t next = side.from.count_before(p, start);
+      table[at(p)][at(row)] = next - before;
+      before = next;
+    }
+  }
+  return table;
+}
+
+/// Who stands where: old positions of the process of (row, col) of the new grid on this side and on the other
+/// one, -1 for new ones.
+struct Cell {
+  int here, there;
+};
+using Cells = std::vector<std::vector<Cell>>; // [row][col]
+
+/// weight[row][p]: what an element of old position p on this side is worth in new row `row`: the columns that
+/// stay with it.
+Counts weights(const Cells& cells, int positions, const Counts& other) {
+  Counts table(cells.size(), std::vector<std::int64_t>(at(positions), 0));
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    for (std::size_t j = 0; j < cells[i].size(); ++j)
+      if (cells[i][j].here >= 0) table[i][at(cells[i][j].here)] += other[at(cells[i][j].there)][j];
+  return table;
+}
+
+std::int64_t value_of(const Side& side, const std::vector<int>& order, const Counts& weight) {
+  const Counts table = overlaps(side, order);
+  std::int64_t sum = 0;
+  for (std::size_t row = 0; row < side.sizes.size(); ++row)
+    for (std::size_t p = 0; p < table.size(); ++p) sum += weight[row][p] * table[p][row];
+  return sum;
+}
+
+/// Exact: which rows come first decides where the next one starts, not their order. `before[p][subset]`.
+std::int64_t best_order_exact(const Side& side, const Counts& weight, const Counts& before,
+                              std::vector<int>& order) {
+  const int rows = side.count();
+  std::vector<std::int64_t> best(at(1) << rows, -1);
+  std::vector<signed char> last(best.size(), -1);
+  best[0] = 0;
+  for (std::size_t subset = 0; subset < best.size(); ++subset)
+    for (int row = 0; row < rows; ++row) {
+      if (subset >> row & 1) continue;
+      const std::size_t next = subset | at(1) << row;
+      std::int64_t value = best[subset];
+      for (std::size_t p = 0; p < before.size(); ++p)
+        if (weight[at(row)][p] > 0) value += weight[at(row)][p] * (before[p][next] - before[p][subset]);
+      if (value > best[next]) {
+        best[next] = value;
+        last[next] = static_cast<signed char>(row);
+      }
+    }
+  order.clear();
+  for (std::size_t subset = best.size() - 1; subset != 0; subset &= ~(at(1) << order.back()))
+    order.push_back(last[subset]);
+  std::reverse(order.begin(), order.end());
+  return best.back();
+}
+
+Counts before_subsets(const Side& side) {
+  const std::size_t subsets = at(1) << side.count();
+  std::vector<std::int64_t> start(subsets, 0);
+  for (std::size_t subset = 1; subset < subsets; ++subset) {
+    const int row = __builtin_ctzll(subset);
+    start[subset] = start[subset & (subset - 1)] + side.sizes[at(row)];
+  }
+  Counts table(at(side.from.nprocs), std::vector<std::int64_t>(subsets));
+  for (int p = 0; p < side.from.nprocs; ++p)
+    for (std::size_t subset = 0; subset < subsets; ++subset)
+      table[at(p)][subset] = side.from.count_before(p, start[subset]);
+  return table;
+}
+
+/// Moves of one row at a time while they help.
+std::int64_t best_order_moves(const Side& side, const Counts& weight, std::vector<int>& order) {
+  std::int64_t best = value_of(side, order, weight);
+  for (bool improved = true; improved;) {
+    improved = false;
+    for (int a = 0; a < side.count(); ++a)
+      for (int b = 0; b < side.count(); ++b) {
+        if (a == b) continue;
+        std::vector<int> next = order;
+        next.erase(next.begin() + a);
+        next.insert(next.begin() + b, order[at(a)]);
+        const std::int64_t value = value_of(side, next, weight);
+        if (value > best) {
+          best = value;
+          order = std::move(next);
+          improved = true;
+        }
+      }
+  }
+  return best;
+}
+
+Cells turned(const Cells& cells) {
+  Cells result(cells[0].size(), std::vector<Cell>(cells.size(), Cell{-1, -1}));
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    for (std::size_t j = 0; j < cells[i].size(); ++j) result[j][i] = {cells[i][j].there, cells[i][j].here};
+  return result;
+}
+
+/// New rows in the order of the middle of the old rows that their processes come from.
+std::vector<int> natural_order(const Side& side, const Cells& cells) {
+  std::vector<double> middle(side.sizes.size(), 0);
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    int known = 0;
+    for (const Cell& cell : cells[i])
+      if (cell.here >= 0) {
+        middle[i] += (cell.here - side.from.src + side.from.nprocs) % side.from.nprocs;
+        ++known;
+      }
+    middle[i] = known > 0 ? middle[i] / known : side.from.nprocs;
+  }
+  std::vector<int> order = side.identity();
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return middle[at(a)] < middle[at(b)]; });
+  return order;
+}
+
+double factorial(int n) {
+  return n <= 1 ? 1 : n * factorial(n - 1);
+}
+
+void check_side(const char* name, const Axis& from, const std::vector<std::int64_t>& sizes) {
+  from.validate();
+  if (sizes.empty())
+    throw Error(Status::bad_argument, fmt::format("gridmap: order: no {}, wanted at least one", name));
+  std::int64_t sum = 0;
+  for (const std::int64_t size : sizes) {
+    if (size < 0)
+      throw Error(Status::bad_argument,
+                  fmt::format("gridmap: order: {} has {}, wanted at least 0", name, size));
+    sum += size;
+  }
+  if (sum != from.n)
+    throw Error(Status::shape_mismatch,
+                fmt::format("gridmap: order: {} add up to {}, wanted {} as before", name, sum, from.n));
+}
+
+} // namespace
+
+GridOrder order_grid(const GridOrderRequest& request) {
+  check_side("rows", request.rows_from, request.rows);
+  check_side("cols", request.cols_from, request.cols);
+  const Side rows{request.rows_from, request.rows}, cols{request.cols_from, request.cols};
+  if (request.grid.size() != request.rows.size() * request.cols.size())
+    throw Error(Status::shape_mismatch,
+                fmt::format("gridmap: order: {} processes for a {}x{} grid, wanted {}", request.grid.size(),
+                            rows.count(), cols.count(), request.rows.size() * request.cols.size()));
+  const int old_count = rows.from.nprocs * cols.from.nprocs;
+  std::vector<char> seen(at(old_count), 0);
+  Cells cells(request.rows.size(), std::vector<Cell>(request.cols.size(), Cell{-1, -1}));
+  for (std::size_t k = 0; k < request.grid.size(); ++k) {
+    const int process = request.grid[k];
+    if (process < 0)
+      throw Error(Status::bad_argument,
+                  fmt::format("gridmap: order: process {}, wanted at least 0", process));
+    if (process >= old_count) continue;
+    if (seen[at(process)]++)
+      throw Error(Status::bad_argument, fmt::format("gridmap: order: process {} is named twice", process));
+    cells[k / request.cols.size()][k % request.cols.size()] = {process / cols.from.nprocs,
+                                                               process % cols.from.nprocs};
+  }
+  const Cells cells_turned = turned(cells);
+
+  GridOrder best;
+  best.row_order = natural_order(rows, cells);
+  best.col_order = natural_order(cols, cells_turned);
+  best.retained_elements = -1;
+  const bool rows_exact = rows.count() <= exact_rows, cols_exact = cols.count() <= exact_rows;
+  const Counts rows_before = rows_exact ? before_subsets(rows) : Counts{},
+               cols_before = cols_exact ? before_subsets(cols) : Counts{};
+
+  // all orders of the short side, the other one exact for each
+  const auto exhaust = [&](const Side& few, const Side& many, const Cells& many_cells, const Counts& before,
+                           std::vector<int>& few_order, std::vector<int>& many_order) {
+    std::vector<int> order = few.identity(), other;
+    do {
+      const Counts weight = weights(many_cells, many.from.nprocs, overlaps(few, order));
+      const std::int64_t value = best_order_exact(many, weight, before, other);
+      if (value > best.retained_elements) {
+        best.retained_elements = value;
+        few_order = order;
+        many_order = other;
+      }
+    } while (std::next_permutation(order.begin(), order.end()));
+    best.proved = true;
+  };
+  const auto work = [](const Side& few, const Side& many) {
+    return factorial(few.count()) * static_cast<double>(at(1) << many.count()) * many.count() *
+           std::min(many.from.nprocs, few.count());
+  };
+  if (rows_exact && (cols_exact ? work(cols, rows) <= work(rows, cols) : true) &&
+      work(cols, rows) <= exhaustive_work) {
+    exhaust(cols, rows, cells, rows_before, best.col_order, best.row_order);
+    return best;
+  }
+  if (cols_exact && work(rows, cols) <= exhaustive_work) {
+    exhaust(rows, cols, cells_turned, cols_before, best.row_order, best.col_order);
+    return best;
+  }
+  while (true) { // rows and columns in turn
+    std::vector<int> order = best.row_order;
+    const Counts row_weight = weights(cells, rows.from.nprocs, overlaps(cols, best.col_order));
+    if (rows_exact)
+      best_order_exact(rows, row_weight, rows_before, order);
+    else
+      best_order_moves(rows, row_weight, order);
+    const Counts col_weight = weights(cells_turned, cols.from.nprocs, overlaps(rows, order));
+    std::vector<int> col_order = best.col_order;
+    const std::int64_t value = cols_exact ? best_order_exact(cols, col_weight, cols_before, col_order)
+                                          : best_order_moves(cols, col_weight, col_order);
+    if (value <= best.retained_elements) return best;
+    best.retained_elements = value;
+    best.row_order = std::move(order);
+    best.col_order = std::move(col_order);
+  }
+}
+
+} // namespace gridmap
