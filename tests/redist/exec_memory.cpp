@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the executor costs in memory: an in-place exchange never holds two copies, and nothing is left after many executors.
 #include <dirent.h>
+#include <stdlib.h>
 
 #include <cstdio>
 #include <fstream>
@@ -10,6 +11,7 @@
 
 #include "gridmap/status.hpp"
 #include "redist/executor.hpp"
+#include "redist/measure.hpp"
 #include "redist/plan.hpp"
 #include "redist/shared_array.hpp"
 
@@ -97,6 +99,38 @@ TEST(Executors, ComeAndGoWithoutATrace) {
   EXPECT_EQ(open_files(), files);
   EXPECT_LE(status_bytes("VmRSS"), resident + (2 << 20));
   EXPECT_EQ(entries_of_shm(), 0);
+}
+
+TEST(Machine, IsMeasuredOnceAndRead) {
+  int rank = 0, size = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  char folder[] = "/tmp/dyngrid-cache-XXXXXX";
+  if (rank == 0) {
+    ASSERT_NE(mkdtemp(folder), nullptr);
+    setenv("XDG_CACHE_HOME", folder, 1);
+  }
+  const double t = MPI_Wtime();
+  const redist::Machine first = redist::measure_machine(MPI_COMM_WORLD);
+  EXPECT_LT(MPI_Wtime() - t, 2.0);
+  const redist::Machine second = redist::measure_machine(MPI_COMM_WORLD);
+  for (const redist::Machine& m : {first, second}) {
+    EXPECT_GT(m.latency_s, 0);
+    EXPECT_GT(m.bandwidth_bytes_per_s, 1e7);
+    EXPECT_GT(m.pack_bytes_per_s, 1e8);
+    EXPECT_GE(m.cores, 1);
+  }
+  EXPECT_EQ(first.latency_s, second.latency_s);
+  EXPECT_EQ(first.bandwidth_bytes_per_s, second.bandwidth_bytes_per_s);
+  EXPECT_EQ(first.pack_bytes_per_s, second.pack_bytes_per_s);
+  double of_rank_0 = first.pack_bytes_per_s;
+  MPI_Bcast(&of_rank_0, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  EXPECT_EQ(of_rank_0, first.pack_bytes_per_s);
+  if (rank != 0) return;
+  const std::string file = redist::machine_file(size, redist::Transport::automatic);
+  EXPECT_EQ(std::remove(file.c_str()), 0);
+  EXPECT_EQ(std::remove((std::string(folder) + "/dyngrid").c_str()), 0);
+  EXPECT_EQ(std::remove(folder), 0);
 }
 
 TEST(Executors, RefuseSharedTransportBetweenHosts) {
