@@ -28,6 +28,11 @@
 #include "redist/plan.hpp"
 #include "redist/shared_array.hpp"
 
+#ifdef DYNGRID_HAVE_COSTA
+#include <costa/grid2grid/transform.hpp>
+#include <costa/layout.hpp>
+#endif
+
 extern "C" {
 int Csys2blacs_handle(MPI_Comm);
 void Cfree_blacs_system_handle(int);
@@ -209,6 +214,13 @@ Result run_case(MPI_Comm comm, const Case& c, const Settings& settings) {
     written = static_cast<double*>(shared_b.data());
   };
   std::map<std::string, std::function<void()>> methods;
+#ifdef DYNGRID_HAVE_COSTA
+  methods["costa"] = [&] {
+    auto source = costa::block_cyclic_layout<double>(n, n, desc_a[4], desc_a[5], 1, 1, n, n, c.from.nprow, c.from.npcol, 'R', 0, 0, a.data, desc_a[8], 'C', rank);
+    auto target = costa::block_cyclic_layout<double>(n, n, desc_b[4], desc_b[5], 1, 1, n, n, c.to.nprow, c.to.npcol, 'R', 0, 0, b.data, desc_b[8], 'C', rank);
+    costa::transform<double>(source, target, comm);
+  };
+#endif
   methods["direct"] = move_direct;
   methods["direct_cold"] = [&] {
     shared_b.clear();
@@ -300,7 +312,7 @@ int run(int argc, char** argv) {
   app.add_option("--n", settings.sizes, "matrix sizes")->delimiter(',');
   app.add_option("--grids", settings.grids, "e.g. 2x2-3x3,3x3-4x4")->delimiter(',');
   app.add_option("--nb", settings.blocks, "e.g. 64,block,64-128; default: the bars' own")->delimiter(',');
-  app.add_option("--methods", settings.methods, "stock, dyngrid, dropin, mpi, direct, direct_cold, memcpy; each of stock, dyngrid, memcpy also with _cold and _cold_huge")->delimiter(',');
+  app.add_option("--methods", settings.methods, "stock, dyngrid, dropin, mpi, direct, direct_cold, memcpy, costa where it was found; each of stock, dyngrid, memcpy also with _cold and _cold_huge")->delimiter(',');
   app.add_option("--reps", settings.reps, "runs per method and case");
   app.add_option("--csv", settings.csv, "file for one line per case");
   app.add_flag("--check", settings.check, "compare every element");
@@ -391,6 +403,8 @@ int run(int argc, char** argv) {
           within_30 += off <= 1.30 ? 1 : 0;
           ++predictions;
         }
+        ratio("costa", "dyngrid");
+        ratio("costa", "direct");
         ratio("direct_cold", "memcpy_cold");
         ratio("direct_cold", "memcpy_cold_huge");
         ratio("stock_cold", "direct_cold");
