@@ -13,8 +13,7 @@ extern "C" int number_of(const char* name);
 namespace {
 using namespace gridmap;
 
-template <class Enum>
-void same(const char* name, Enum value) {
+template <class Enum> void same(const char* name, Enum value) {
   EXPECT_EQ(number_of(name), static_cast<int>(value)) << name;
 }
 
