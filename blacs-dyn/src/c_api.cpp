@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dyngrid.h"
 
-#include <cmath>
 
 #include "session.hpp"
 
@@ -126,13 +125,6 @@ int dyngrid_share(const char* name, void* data, size_t bytes) {
 int dyngrid_unshare(const char* name) {
   return guard([&] { session().unshare(name); });
 }
-
-int64_t dyngrid_payoff_point(double t_resize, double t_old, double t_new) {
-  if (!(t_old > t_new)) return -1;
-  return static_cast<int64_t>(std::ceil(t_resize / (t_old - t_new)));
-}
-
-int64_t dyngrid_resize_cost(double t_resize, double t_new) { return static_cast<int64_t>(std::ceil(t_resize / t_new)); }
 
 const char* dyngrid_version(void) { return DYNGRID_VERSION; }
 

@@ -84,13 +84,15 @@ std::vector<std::int64_t> fair(std::int64_t n, const std::vector<double>& speeds
   return x;
 }
 
-/// The best whole rows for the columns there are (or columns for the rows); false when there are too few to give out.
+/// The best whole rows for the columns there are (or columns for the rows); false when there are too few to
+/// give out.
 bool refit(Mapping& map, bool rows, std::int64_t total) {
   std::vector<double> speeds(at(rows ? map.nprow : map.npcol), std::numeric_limits<double>::infinity());
   for (int i = 0; i < map.nprow; ++i)
     for (int j = 0; j < map.npcol; ++j) {
       double& speed = speeds[at(rows ? i : j)];
-      speed = std::min(speed, map.power(i, j) / static_cast<double>(rows ? map.cols[at(j)] : map.rows[at(i)]));
+      speed =
+          std::min(speed, map.power(i, j) / static_cast<double>(rows ? map.cols[at(j)] : map.rows[at(i)]));
     }
   std::vector<std::int64_t> parts = fair(total, speeds);
   if (parts.empty()) return false;

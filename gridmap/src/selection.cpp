@@ -409,7 +409,6 @@ private:
     const double aspect = std::max(request_.max_aspect, own_aspect);
     const auto allowed = [&](int p, int q) { return std::max(p, q) <= aspect * std::min(p, q); };
     for (const Plan& plan : {global(), local(false), local(true)}) {
-      if (!allowed(plan.p, plan.q)) continue;
       const Plan mapped = best_map(chosen_of(plan), plan.p, plan.q, 5e6, plan.by);
       keep(plan); // as published, in case
       keep(mapped);

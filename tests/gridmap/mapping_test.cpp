@@ -19,20 +19,24 @@ namespace {
 using gridmap::Axis;
 using gridmap::map_in_place;
 using gridmap::map_processors;
-using gridmap::Mapping;
 using gridmap::MapMethod;
+using gridmap::Mapping;
 using gridmap::MappingRequest;
 using Sizes = std::vector<std::int64_t>;
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+std::size_t at(std::int64_t i) {
+  return static_cast<std::size_t>(i);
+}
 
-MappingRequest of(std::vector<double> powers, int p, int q, MapMethod method, std::int64_t m = 2000, std::int64_t n = 2000) {
+MappingRequest of(std::vector<double> powers, int p, int q, MapMethod method, std::int64_t m = 2000,
+                  std::int64_t n = 2000) {
   return {std::move(powers), p, q, m, n, method};
 }
 
 void expect_t_opt(const Mapping& map, const std::vector<double>& wanted, double tolerance) {
   for (int i = 0; i < map.nprow; ++i)
-    for (int j = 0; j < map.npcol; ++j) EXPECT_NEAR(map.t_opt(i, j), wanted[at(i * map.npcol + j)], tolerance) << i << ',' << j;
+    for (int j = 0; j < map.npcol; ++j)
+      EXPECT_NEAR(map.t_opt(i, j), wanted[at(i * map.npcol + j)], tolerance) << i << ',' << j;
 }
 
 /// What holds for every mapping.
@@ -55,14 +59,18 @@ void expect_sound(const MappingRequest& request, const Mapping& map) {
   for (int i = 0; i < map.nprow; ++i)
     for (int j = 0; j < map.npcol; ++j) {
       EXPECT_TRUE(request.method == MapMethod::natural || map.utilization(i, j) <= 1 + 1e-9);
-      t = std::max(t, static_cast<double>(map.rows[at(i)]) * static_cast<double>(map.cols[at(j)]) / map.power(i, j));
+      t = std::max(t, static_cast<double>(map.rows[at(i)]) * static_cast<double>(map.cols[at(j)]) /
+                          map.power(i, j));
     }
   EXPECT_DOUBLE_EQ(map.t_theory, t);
   EXPECT_LE(map.mean_utilization(), 1 + 1e-9);
-  EXPECT_GE(map.t_theory, map.t_continuous * (request.method == MapMethod::natural ? 0 : map.mean_utilization()) * (1 - 1e-9));
+  EXPECT_GE(map.t_theory, map.t_continuous *
+                              (request.method == MapMethod::natural ? 0 : map.mean_utilization()) *
+                              (1 - 1e-9));
 }
 
-// Chinnusamy 2004. The initial powers are printed rounded; these reproduce all its tables (see selection_test.cpp).
+// Chinnusamy 2004. The initial powers are printed rounded; these reproduce all its tables (see
+// selection_test.cpp).
 const std::vector<double> initial{313.215, 278.643, 33.897, 24.777};
 
 TEST(Mapping, TablesOfTheThesis) {
@@ -87,7 +95,8 @@ TEST(Mapping, TablesOfTheThesis) {
   const double ms[] = {622.9, 555.8, 572.9, 621.9};
   for (int i = 0; i < 2; ++i)
     for (int j = 0; j < 2; ++j)
-      EXPECT_NEAR(0.0962 * static_cast<double>(map.rows[at(i)] * map.cols[at(j)]) / map.power(i, j), ms[2 * i + j], 0.5);
+      EXPECT_NEAR(0.0962 * static_cast<double>(map.rows[at(i)] * map.cols[at(j)]) / map.power(i, j),
+                  ms[2 * i + j], 0.5);
   // 6.8, 6.9
   std::vector<double> six = initial;
   six.insert(six.end(), {314.99, 284.27});
@@ -114,19 +123,24 @@ double best_shares(const std::vector<double>& powers, int p, int q) {
       for (int k = 0; k < cells; ++k) {
         if (!pick[at(k)]) continue;
         double &r = x[at(k / q)], &c = x[at(p + k % q)];
-        if (r > 0 && c == 0) c = powers[at(k)] / r;
-        else if (c > 0 && r == 0) r = powers[at(k)] / c;
+        if (r > 0 && c == 0)
+          c = powers[at(k)] / r;
+        else if (c > 0 && r == 0)
+          r = powers[at(k)] / c;
       }
     bool possible = true;
     for (const double value : x) possible = possible && value > 0;
-    for (int k = 0; k < cells && possible; ++k) possible = x[at(k / q)] * x[at(p + k % q)] <= powers[at(k)] * (1 + 1e-9);
+    for (int k = 0; k < cells && possible; ++k)
+      possible = x[at(k / q)] * x[at(p + k % q)] <= powers[at(k)] * (1 + 1e-9);
     if (!possible) continue;
-    best = std::max(best, std::accumulate(x.begin(), x.begin() + p, 0.0) * std::accumulate(x.begin() + p, x.end(), 0.0));
+    best = std::max(best, std::accumulate(x.begin(), x.begin() + p, 0.0) *
+                              std::accumulate(x.begin() + p, x.end(), 0.0));
   } while (std::next_permutation(pick.begin(), pick.end()));
   return best;
 }
 
-/// Over all arrangements up to the order of rows and columns: the first power in the corner, first row and first column falling.
+/// Over all arrangements up to the order of rows and columns: the first power in the corner, first row and
+/// first column falling.
 double best_arrangement(std::vector<double> powers, int p, int q) {
   std::sort(powers.begin(), powers.end(), std::greater<>());
   std::vector<double> grid = powers;
@@ -144,9 +158,12 @@ std::vector<double> random_powers(std::mt19937& gen, int count, int kind) {
   std::vector<double> powers;
   const auto uniform = [&] { return static_cast<double>(gen()) / 4294967296.0; };
   for (int k = 0; k < count; ++k) {
-    if (kind == 0) powers.push_back(10 + 290 * uniform());
-    else if (kind == 1) powers.push_back(100 * std::exp(std::normal_distribution<double>(0, 0.7)(gen)));
-    else powers.push_back((k < 2 ? 10 : 100) * (1 + 0.05 * uniform())); // two slow ones among fast ones
+    if (kind == 0)
+      powers.push_back(10 + 290 * uniform());
+    else if (kind == 1)
+      powers.push_back(100 * std::exp(std::normal_distribution<double>(0, 0.7)(gen)));
+    else
+      powers.push_back((k < 2 ? 10 : 100) * (1 + 0.05 * uniform())); // two slow ones among fast ones
   }
   std::shuffle(powers.begin(), powers.end(), gen);
   return powers;
@@ -154,7 +171,8 @@ std::vector<double> random_powers(std::mt19937& gen, int count, int kind) {
 
 TEST(Mapping, TrueOptimumOnSmallGrids) {
   std::mt19937 gen(11);
-  for (const auto& [p, q, rounds] : {std::array{2, 2, 60}, std::array{2, 3, 40}, std::array{3, 2, 10}, std::array{3, 3, 4}})
+  for (const auto& [p, q, rounds] :
+       {std::array{2, 2, 60}, std::array{2, 3, 40}, std::array{3, 2, 10}, std::array{3, 3, 4}})
     for (int kind = 0; kind < 3; ++kind)
       for (int round = 0; round < rounds; ++round) {
         const MappingRequest request = of(random_powers(gen, p * q, kind), p, q, MapMethod::best);
@@ -168,7 +186,8 @@ TEST(Mapping, TrueOptimumOnSmallGrids) {
 
 TEST(Mapping, ExactSharesForGivenPlaces) {
   std::mt19937 gen(12);
-  for (const auto& [p, q] : {std::pair{1, 4}, std::pair{2, 2}, std::pair{2, 4}, std::pair{3, 3}, std::pair{4, 2}, std::pair{3, 4}})
+  for (const auto& [p, q] :
+       {std::pair{1, 4}, std::pair{2, 2}, std::pair{2, 4}, std::pair{3, 3}, std::pair{4, 2}, std::pair{3, 4}})
     for (int round = 0; round < 8; ++round) {
       const MappingRequest request = of(random_powers(gen, p * q, round % 3), p, q, MapMethod::best);
       const Mapping map = map_in_place(request);
@@ -200,7 +219,8 @@ TEST(Mapping, NeverSlowerThanThePublishedHeuristic) {
           ++count;
         }
       }
-  std::printf("the published heuristic takes %.2f %% longer on average over %d grids\n", 100 * gained / count, count);
+  std::printf("the published heuristic takes %.2f %% longer on average over %d grids\n", 100 * gained / count,
+              count);
 }
 
 TEST(Mapping, OneRowUsesEverybodyInFull) {
@@ -235,7 +255,8 @@ TEST(Mapping, PermutingOrScalingChangesNothing) {
       EXPECT_EQ(scaled.cols, map.cols);
       EXPECT_NEAR(scaled.t_continuous * 1024, map.t_continuous, 1e-9 * map.t_continuous);
       for (double& power : changed.powers) power *= 0.3;
-      EXPECT_NEAR(map_processors(changed).t_continuous * 1024 * 0.3, map.t_continuous, 1e-6 * map.t_continuous);
+      EXPECT_NEAR(map_processors(changed).t_continuous * 1024 * 0.3, map.t_continuous,
+                  1e-6 * map.t_continuous);
     }
 }
 
@@ -266,8 +287,9 @@ TEST(Mapping, SmallAndEmptyMatrices) {
 
 TEST(Mapping, NaturalBlocks) {
   EXPECT_EQ(gridmap::natural_blocks(100, {1, 2, 2}), (Sizes{20, 40, 40}));
-  EXPECT_EQ(gridmap::natural_blocks(10, {1, 1, 1}), (Sizes{4, 3, 3})); // one left over, to the first of equals
-  EXPECT_EQ(gridmap::natural_blocks(10, {100, 1}), (Sizes{9, 1}));     // floor of 1
+  EXPECT_EQ(gridmap::natural_blocks(10, {1, 1, 1}),
+            (Sizes{4, 3, 3}));                                     // one left over, to the first of equals
+  EXPECT_EQ(gridmap::natural_blocks(10, {100, 1}), (Sizes{9, 1})); // floor of 1
   EXPECT_EQ(gridmap::natural_blocks(2, {5, 1, 5}), (Sizes{1, 0, 1}));
   EXPECT_EQ(gridmap::natural_blocks(0, {5, 1}), (Sizes{0, 0}));
   // two dimensions: sums of rows (12, 6) and columns (9, 6, 3) of 6 4 2 / 3 2 1
@@ -280,7 +302,8 @@ TEST(Mapping, NaturalBlocks) {
 }
 
 TEST(Mapping, BadArguments) {
-  const double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
+  const double nan = std::numeric_limits<double>::quiet_NaN(),
+               infinity = std::numeric_limits<double>::infinity();
   const auto message = [](const MappingRequest& request) -> std::string {
     try {
       map_processors(request);
@@ -289,14 +312,20 @@ TEST(Mapping, BadArguments) {
     }
     return "no error";
   };
-  EXPECT_EQ(message(of({1, 2, -3, 4}, 2, 2, MapMethod::best)), "gridmap: map: power 2 is -3, wanted a finite number above 0");
-  EXPECT_EQ(message(of({1, 0, 3, 4}, 2, 2, MapMethod::best)), "gridmap: map: power 1 is 0, wanted a finite number above 0");
-  EXPECT_EQ(message(of({nan, 2, 3, 4}, 2, 2, MapMethod::best)), "gridmap: map: power 0 is nan, wanted a finite number above 0");
-  EXPECT_EQ(message(of({1, 2, 3, infinity}, 2, 2, MapMethod::best)), "gridmap: map: power 3 is inf, wanted a finite number above 0");
-  EXPECT_EQ(message(of({}, 2, 2, MapMethod::best)), "gridmap: map: the list of powers is empty, wanted one per grid position");
+  EXPECT_EQ(message(of({1, 2, -3, 4}, 2, 2, MapMethod::best)),
+            "gridmap: map: power 2 is -3, wanted a finite number above 0");
+  EXPECT_EQ(message(of({1, 0, 3, 4}, 2, 2, MapMethod::best)),
+            "gridmap: map: power 1 is 0, wanted a finite number above 0");
+  EXPECT_EQ(message(of({nan, 2, 3, 4}, 2, 2, MapMethod::best)),
+            "gridmap: map: power 0 is nan, wanted a finite number above 0");
+  EXPECT_EQ(message(of({1, 2, 3, infinity}, 2, 2, MapMethod::best)),
+            "gridmap: map: power 3 is inf, wanted a finite number above 0");
+  EXPECT_EQ(message(of({}, 2, 2, MapMethod::best)),
+            "gridmap: map: the list of powers is empty, wanted one per grid position");
   EXPECT_EQ(message(of({1, 2, 3}, 2, 2, MapMethod::best)), "gridmap: map: 3 powers for a 2x2 grid, wanted 4");
   EXPECT_EQ(message(of({1}, 0, 1, MapMethod::best)), "gridmap: map: grid is 0x1, wanted at least 1x1");
-  EXPECT_EQ(message(of({1}, 1, 1, MapMethod::best, -1, 1)), "gridmap: map: matrix is -1 x 1, wanted at least 0 x 0");
+  EXPECT_EQ(message(of({1}, 1, 1, MapMethod::best, -1, 1)),
+            "gridmap: map: matrix is -1 x 1, wanted at least 0 x 0");
   EXPECT_EQ(message(of({1}, 1, 1, static_cast<MapMethod>(7))), "gridmap: map: method is 7, wanted 0 .. 2");
   EXPECT_NE(message(of({1e-300, 1e300}, 1, 2, MapMethod::best)), "no error");
   EXPECT_EQ(message(of({1}, 1, 1, MapMethod::best)), "no error");
@@ -314,13 +343,14 @@ TEST(Mapping, ManyProcessors) {
     request.method = MapMethod::svd;
     const Mapping svd = map_processors(request);
     EXPECT_LE(best.t_continuous, svd.t_continuous);
-    std::printf("64x64, kind %d: %.3f s, utilization %.4f (published heuristic %.4f)\n", kind, seconds, best.mean_utilization(),
-                svd.mean_utilization());
+    std::printf("64x64, kind %d: %.3f s, utilization %.4f (published heuristic %.4f)\n", kind, seconds,
+                best.mean_utilization(), svd.mean_utilization());
   }
 }
 
 /// Elements that stay when the new grid is ordered this way, from the owners of single elements.
-std::int64_t retained(const gridmap::GridOrderRequest& r, const std::vector<int>& row_order, const std::vector<int>& col_order) {
+std::int64_t retained(const gridmap::GridOrderRequest& r, const std::vector<int>& row_order,
+                      const std::vector<int>& col_order) {
   const auto old_rows = naive::owners(r.rows_from), old_cols = naive::owners(r.cols_from);
   std::vector<int> new_rows, new_cols;
   for (const int row : row_order) new_rows.insert(new_rows.end(), at(r.rows[at(row)]), row);
@@ -328,7 +358,8 @@ std::int64_t retained(const gridmap::GridOrderRequest& r, const std::vector<int>
   std::int64_t sum = 0;
   for (std::size_t i = 0; i < old_rows.size(); ++i)
     for (std::size_t j = 0; j < old_cols.size(); ++j)
-      sum += old_rows[i] * r.cols_from.nprocs + old_cols[j] == r.grid[at(new_rows[i]) * r.cols.size() + at(new_cols[j])];
+      sum += old_rows[i] * r.cols_from.nprocs + old_cols[j] ==
+             r.grid[at(new_rows[i]) * r.cols.size() + at(new_cols[j])];
   return sum;
 }
 
@@ -344,8 +375,11 @@ TEST(GridOrder, BestOrderAgainstBruteForce) {
   for (int round = 0; round < 120; ++round) {
     const int p = pick(1, 4), q = pick(1, 3), p_new = pick(1, 5), q_new = pick(1, 4);
     const std::int64_t m = pick(0, 18), n = pick(1, 12);
-    gridmap::GridOrderRequest r{naive::random_axis(gen, m, p), naive::random_axis(gen, n, q), random_sizes(gen, m, p_new),
-                                random_sizes(gen, n, q_new), {}};
+    gridmap::GridOrderRequest r{naive::random_axis(gen, m, p),
+                                naive::random_axis(gen, n, q),
+                                random_sizes(gen, m, p_new),
+                                random_sizes(gen, n, q_new),
+                                {}};
     std::vector<int> processes(at(std::max(p * q, p_new * q_new) + 2));
     std::iota(processes.begin(), processes.end(), 0);
     if (round % 2 == 0) std::shuffle(processes.begin(), processes.end(), gen);
@@ -367,7 +401,11 @@ TEST(GridOrder, BestOrderAgainstBruteForce) {
 
 TEST(GridOrder, NewRowGoesWhereItDisturbsLeast) {
   // Table 6.11: rows of 1819 and 181 become 950, 95 and 955; the new one goes between or before, not behind
-  const gridmap::GridOrderRequest r{Axis::variable({1819, 181}), Axis::variable({1115, 885}), {950, 95, 955}, {1116, 884}, {0, 1, 2, 3, 4, 5}};
+  const gridmap::GridOrderRequest r{Axis::variable({1819, 181}),
+                                    Axis::variable({1115, 885}),
+                                    {950, 95, 955},
+                                    {1116, 884},
+                                    {0, 1, 2, 3, 4, 5}};
   const gridmap::GridOrder result = gridmap::order_grid(r);
   EXPECT_TRUE(result.proved);
   EXPECT_EQ(result.row_order.back(), 1);
@@ -378,7 +416,8 @@ TEST(GridOrder, LargeGridsKeepAtLeastTheNaturalOrder) {
   std::mt19937 gen(18);
   for (const int p : {12, 13, 20}) {
     const std::int64_t n = 40 * p;
-    gridmap::GridOrderRequest r{Axis::block(n, p), Axis::block(n, p), random_sizes(gen, n, p + 2), random_sizes(gen, n, p + 1), {}};
+    gridmap::GridOrderRequest r{
+        Axis::block(n, p), Axis::block(n, p), random_sizes(gen, n, p + 2), random_sizes(gen, n, p + 1), {}};
     for (int i = 0; i < p + 2; ++i)
       for (int j = 0; j < p + 1; ++j) r.grid.push_back(i < p && j < p ? i * p + j : p * p + i * (p + 1) + j);
     std::vector<int> rows(at(p + 2)), cols(at(p + 1));

@@ -18,13 +18,21 @@ using gridmap::SelectionRequest;
 using gridmap::Strategy;
 using Sizes = std::vector<std::int64_t>;
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+std::size_t at(std::int64_t i) {
+  return static_cast<std::size_t>(i);
+}
 
-// Chinnusamy 2004, section 6.4.2: 30 free processors, printed in whole numbers, and an initial grid of 313 279 / 34 25
-const std::vector<double> printed_list{298, 95, 35, 11, 30, 28, 39, 218, 39, 91, 290, 279, 249, 315, 210, 64, 209, 284, 131, 84, 176, 267, 66, 232, 114, 138, 157, 251, 250, 174};
-// Powers that round to the printed ones and give the printed sums, whole rows and columns, T_opt and times of tables 6.4 to 6.14
-const std::vector<double> fitted_list{298.35, 95.44, 35.24, 10.75, 29.99, 28.10, 39.38, 217.61, 39.05, 90.60, 290.40, 278.57, 248.96, 314.99, 210.34,
-                                      63.61, 209.16, 284.27, 130.93, 83.63, 175.79, 267.49, 66.41, 231.86, 113.73, 138.20, 156.85, 250.58, 250.00, 174.35};
+// Chinnusamy 2004, section 6.4.2: 30 free processors, printed in whole numbers, and an initial grid of 313
+// 279 / 34 25
+const std::vector<double> printed_list{298, 95,  35,  11,  30,  28,  39,  218, 39,  91,
+                                       290, 279, 249, 315, 210, 64,  209, 284, 131, 84,
+                                       176, 267, 66,  232, 114, 138, 157, 251, 250, 174};
+// Powers that round to the printed ones and give the printed sums, whole rows and columns, T_opt and times of
+// tables 6.4 to 6.14
+const std::vector<double> fitted_list{298.35, 95.44,  35.24,  10.75,  29.99,  28.10,  39.38,  217.61,
+                                      39.05,  90.60,  290.40, 278.57, 248.96, 314.99, 210.34, 63.61,
+                                      209.16, 284.27, 130.93, 83.63,  175.79, 267.49, 66.41,  231.86,
+                                      113.73, 138.20, 156.85, 250.58, 250.00, 174.35};
 const std::vector<double> fitted_grid{313.215, 278.643, 33.897, 24.777};
 constexpr double ms = 0.0962; // of rows * columns / power
 
@@ -59,7 +67,8 @@ void expect_sound(const SelectionRequest& r, const Selection& s) {
   double r_sum = 0, c_sum = 0;
   for (const double x : s.mapping.r) r_sum += x;
   for (const double x : s.mapping.c) c_sum += x;
-  EXPECT_NEAR(s.mapping.t_continuous, static_cast<double>(r.m * r.n) / (r_sum * c_sum), 1e-9 * s.mapping.t_continuous);
+  EXPECT_NEAR(s.mapping.t_continuous, static_cast<double>(r.m * r.n) / (r_sum * c_sum),
+              1e-9 * s.mapping.t_continuous);
   for (int i = 0; i < s.mapping.nprow; ++i)
     for (int j = 0; j < s.mapping.npcol; ++j) {
       const int k = s.mapping.order[at(i * s.mapping.npcol + j)], old = static_cast<int>(r.grid.size());
@@ -71,7 +80,8 @@ void expect_sound(const SelectionRequest& r, const Selection& s) {
 std::vector<std::vector<int>> rounded_powers(const Selection& s) {
   std::vector<std::vector<int>> grid(at(s.mapping.nprow));
   for (int i = 0; i < s.mapping.nprow; ++i)
-    for (int j = 0; j < s.mapping.npcol; ++j) grid[at(i)].push_back(static_cast<int>(std::lround(s.mapping.power(i, j))));
+    for (int j = 0; j < s.mapping.npcol; ++j)
+      grid[at(i)].push_back(static_cast<int>(std::lround(s.mapping.power(i, j))));
   return grid;
 }
 
@@ -80,8 +90,9 @@ struct Row {
 };
 constexpr double wrong = 0; // PAPERS.md: no rule found, or the printed value cannot be reached
 const Row table_6_7[] = {
-    {1600, 188.2, 1597.5, 184.0, 1528.2, 183.3}, {1400, wrong, wrong, 215.9, 1325.7, 214.9}, {1200, 250.5, 1198.7, 217.8, 1180.9, 215.9},
-    {1000, 274.3, 999.1, 273.5, 924.9, 272.7},   {800, wrong, 799.9, 282.1, 760.8, 282.1},   {600, 357.4, 590.6, 326.0, 564, 326.2},
+    {1600, 188.2, 1597.5, 184.0, 1528.2, 183.3}, {1400, wrong, wrong, 215.9, 1325.7, 214.9},
+    {1200, 250.5, 1198.7, 217.8, 1180.9, 215.9}, {1000, 274.3, 999.1, 273.5, 924.9, 272.7},
+    {800, wrong, 799.9, 282.1, 760.8, 282.1},    {600, 357.4, 590.6, 326.0, 564, 326.2},
     {400, 488.2, 398.6, 396.3, 374.5, 396.3},    {200, 508.5, 186.6, wrong, 161.8, wrong},
 };
 
@@ -89,7 +100,8 @@ void expect_printed(double tpp, Strategy strategy, double time, double used) {
   const SelectionRequest r = of(tpp, strategy);
   const Selection s = select_processors(r);
   expect_sound(r, s);
-  EXPECT_TRUE(time == wrong || std::abs(ms * s.mapping.t_theory / time - 1) <= 0.005) << tpp << ": " << ms * s.mapping.t_theory;
+  EXPECT_TRUE(time == wrong || std::abs(ms * s.mapping.t_theory / time - 1) <= 0.005)
+      << tpp << ": " << ms * s.mapping.t_theory;
   EXPECT_TRUE(used == wrong || std::abs(s.tpp_used - used) <= 0.1) << tpp << ": " << s.tpp_used;
 }
 
@@ -122,7 +134,8 @@ TEST(Selection, Tables610To614) {
   EXPECT_EQ(rounded_powers(mixed), (std::vector<std::vector<int>>{{313, 249}, {34, 25}, {315, 279}}));
   EXPECT_EQ(mixed.mapping.rows, (Sizes{950, 95, 955}));
   EXPECT_EQ(mixed.mapping.cols, (Sizes{1118, 882}));
-  const double t_opt_local[] = {313, 247.8, 31.3, 24.8, 314.6, 249}, t_opt_mixed[] = {313.0, 247.3, 31.4, 24.8, 315, 248.7};
+  const double t_opt_local[] = {313, 247.8, 31.3, 24.8, 314.6, 249},
+               t_opt_mixed[] = {313.0, 247.3, 31.4, 24.8, 315, 248.7};
   for (int k = 0; k < 6; ++k) {
     // 313 is the initial power that table 6.6 puts at 313.2
     EXPECT_NEAR(local.mapping.t_opt(k / 2, k % 2), t_opt_local[k], k == 0 ? 0.25 : 0.1);
@@ -141,8 +154,9 @@ TEST(Selection, BestBeatsTheTable) {
       EXPECT_LE(ms * s.mapping.t_continuous, bar[k]) << "TPP " << tpp[k];
       EXPECT_LE(std::max(s.mapping.nprow, s.mapping.npcol), 3 * std::min(s.mapping.nprow, s.mapping.npcol));
       if (!fitted)
-        std::printf("TPP %4g: T %.1f on %dx%d (bar %.1f), %.1f unused: %s\n", tpp[k], ms * s.mapping.t_continuous, s.mapping.nprow,
-                    s.mapping.npcol, bar[k], s.tpp_left, s.unused_because.c_str());
+        std::printf("TPP %4g: T %.1f on %dx%d (bar %.1f), %.1f unused: %s\n", tpp[k],
+                    ms * s.mapping.t_continuous, s.mapping.nprow, s.mapping.npcol, bar[k], s.tpp_left,
+                    s.unused_because.c_str());
     }
 }
 
@@ -154,7 +168,8 @@ std::vector<double> random_powers(std::mt19937& gen, int count) {
 
 TEST(Selection, BestIsNeverSlowerThanTheOthers) {
   std::mt19937 gen(21);
-  for (const auto& [p, q] : {std::pair{1, 1}, std::pair{1, 3}, std::pair{2, 2}, std::pair{3, 2}, std::pair{2, 3}, std::pair{3, 3}})
+  for (const auto& [p, q] :
+       {std::pair{1, 1}, std::pair{1, 3}, std::pair{2, 2}, std::pair{3, 2}, std::pair{2, 3}, std::pair{3, 3}})
     for (int round = 0; round < 3; ++round) {
       SelectionRequest r;
       r.nprow = p;
@@ -172,7 +187,8 @@ TEST(Selection, BestIsNeverSlowerThanTheOthers) {
         r.strategy = other;
         const Selection s = select_processors(r);
         expect_sound(r, s);
-        EXPECT_LE(best.mapping.t_continuous, s.mapping.t_continuous * (1 + 1e-9)) << p << 'x' << q << " strategy " << static_cast<int>(other);
+        EXPECT_LE(best.mapping.t_continuous, s.mapping.t_continuous * (1 + 1e-9))
+            << p << 'x' << q << " strategy " << static_cast<int>(other);
       }
     }
 }
@@ -202,9 +218,12 @@ TEST(Selection, BestAgainstAllSetsOnASquareGrid) {
         }
       if (sum > r.tpp) continue;
       const auto count = static_cast<int>(powers.size());
-      for (const auto& [p, q] : {std::pair{1, 2}, std::pair{2, 2}, std::pair{2, 3}, std::pair{2, 4}, std::pair{3, 3}})
+      for (const auto& [p, q] :
+           {std::pair{1, 2}, std::pair{2, 2}, std::pair{2, 3}, std::pair{2, 4}, std::pair{3, 3}})
         if (p * q == count)
-          wanted = std::min(wanted, gridmap::map_processors({powers, p, q, r.m, r.n, gridmap::MapMethod::best}).t_continuous);
+          wanted = std::min(
+              wanted,
+              gridmap::map_processors({powers, p, q, r.m, r.n, gridmap::MapMethod::best}).t_continuous);
     }
     EXPECT_LE(best.mapping.t_continuous, wanted * (1 + 1e-9));
   }
@@ -271,8 +290,10 @@ TEST(Selection, BadArguments) {
   r = of(600, Strategy::best);
   r.npcol = 3;
   EXPECT_EQ(message(r), "gridmap: select: 4 powers for a 2x3 grid, wanted 6");
-  EXPECT_EQ(message(of(-1, Strategy::local)), "gridmap: select: tpp is -1, wanted a finite number, at least 0");
-  EXPECT_EQ(message(of(nan, Strategy::local)), "gridmap: select: tpp is nan, wanted a finite number, at least 0");
+  EXPECT_EQ(message(of(-1, Strategy::local)),
+            "gridmap: select: tpp is -1, wanted a finite number, at least 0");
+  EXPECT_EQ(message(of(nan, Strategy::local)),
+            "gridmap: select: tpp is nan, wanted a finite number, at least 0");
   EXPECT_EQ(message(of(600, static_cast<Strategy>(9))), "gridmap: select: strategy is 9, wanted 0 .. 3");
 }
 } // namespace

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <memory>
+
+#include "command.hpp"
+#include "mapping_text.hpp"
+
+namespace command {
+namespace {
+
+struct Options {
+  std::string powers, grid, method = "best";
+  std::int64_t m = 0, n = 0;
+  bool in_place = false, json = false;
+};
+
+void run(const Options& o) {
+  gridmap::MappingRequest request;
+  request.powers = parse_numbers("--powers", o.powers);
+  std::tie(request.nprow, request.npcol) = parse_grid("--grid", o.grid);
+  request.m = o.m;
+  request.n = o.n;
+  request.method = o.method == "svd"       ? gridmap::MapMethod::svd
+                   : o.method == "natural" ? gridmap::MapMethod::natural
+                                           : gridmap::MapMethod::best;
+  const gridmap::Mapping map = o.in_place ? gridmap::map_in_place(request) : gridmap::map_processors(request);
+  if (print_json(o.json, {{"method", o.method},
+                          {"grid", rows_of(map.powers, map.npcol)},
+                          {"rows", map.rows},
+                          {"cols", map.cols},
+                          {"t_opt", t_opt_of(map)},
+                          {"utilization", utilization_of(map)},
+                          {"mean_utilization", map.mean_utilization()},
+                          {"t_theory", map.t_theory},
+                          {"t_continuous", map.t_continuous},
+                          {"order", rows_of(map.order, map.npcol)},
+                          {"proved", map.proved}}))
+    return;
+  std::printf("powers (in brackets: the power that the place asks for)\n%s", mapping_table(map).c_str());
+  std::printf("time         %.6g (largest rows*cols/power; %.6g with shares that need not be whole)\n",
+              map.t_theory, map.t_continuous);
+  std::printf("utilization  %.2f %% of all power%s\n", 100 * map.mean_utilization(),
+              map.proved ? ", proved to be the best possible" : "");
+}
+
+} // namespace
+
+void add_map(CLI::App& root) {
+  auto* app = root.add_subcommand(
+      "map", "Processors of different power onto a grid, with the rows and columns each gets");
+  auto o = std::make_shared<Options>();
+  app->add_option("--powers", o->powers, "one per processor: 313,279,34,25, or @file")
+      ->type_name("LIST")
+      ->required();
+  app->add_option("--grid", o->grid, "shape of the grid")->type_name("PxQ")->required();
+  app->add_option("--m", o->m, "rows of the matrix")->required();
+  app->add_option("--n", o->n, "columns of the matrix")->required();
+  app->add_option("--method", o->method, "best, svd (published heuristic) or natural (block decomposition)")
+      ->check(CLI::IsMember({"best", "svd", "natural"}))
+      ->capture_default_str();
+  app->add_flag("--in-place", o->in_place,
+                "the powers are those of the grid, row by row: only work out rows and columns");
+  app->add_flag("--json", o->json, "print one JSON object");
+  app->callback([o] { run(*o); });
+}
+
+} // namespace command

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <memory>
+
+#include "command.hpp"
+#include "gridmap/topology.hpp"
+#include "text.hpp"
+
+namespace command {
+namespace {
+
+struct Options {
+  int procs = 0, add = 0;
+  double aspect_p = 0, aspect_q = 0, data_aspect = 2;
+  std::string from, prefer = "columns", data, valid, valid_rows, valid_cols, times;
+  bool json = false;
+};
+
+/// "3x3=916,4x3=890"
+std::vector<gridmap::ShapeTime> parse_times(const std::string& text) {
+  std::vector<gridmap::ShapeTime> times;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const auto comma = std::min(text.find(',', at), text.size());
+    const std::string item = text.substr(at, comma - at);
+    const auto equals = item.find('=');
+    if (equals == std::string::npos)
+      throw Failure(fmt::format("--times: got '{}', wanted e.g. 3x3=916,4x3=890", item));
+    const auto [p, q] = parse_grid("--times", item.substr(0, equals));
+    const std::vector<double> seconds = parse_numbers("--times", item.substr(equals + 1));
+    if (seconds.size() != 1)
+      throw Failure(fmt::format("--times: got '{}', wanted e.g. 3x3=916,4x3=890", item));
+    times.push_back({p, q, seconds[0]});
+    at = comma + 1;
+  }
+  return times;
+}
+
+void run(const Options& o, const CLI::App& app) {
+  gridmap::TopologyRequest request;
+  if (!o.from.empty()) std::tie(request.from_nprow, request.from_npcol) = parse_grid("--from", o.from);
+  if (app.count("--add") > 0) {
+    if (o.from.empty()) throw Failure("--add: wanted together with --from");
+    if (o.add < 0) throw Failure(fmt::format("--add: got {}, wanted at least 0", o.add));
+    request.procs = request.from_nprow * request.from_npcol + o.add;
+  } else if (app.count("--procs") > 0) {
+    request.procs = o.procs;
+  } else {
+    throw Failure("--procs is required (or --add together with --from)");
+  }
+  for (const char* name :
+       {"--aspect-p", "--aspect-q"}) // 0 means 'no limit' in the library, here it is a mistake
+    if (app.count(name) > 0 && !((name == std::string("--aspect-p") ? o.aspect_p : o.aspect_q) > 0))
+      throw Failure(fmt::format("{}: got {}, wanted a number above 0", name,
+                                name == std::string("--aspect-p") ? o.aspect_p : o.aspect_q));
+  request.aspect_p = o.aspect_p;
+  request.aspect_q = o.aspect_q;
+  request.prefer = o.prefer == "rows" ? gridmap::Dominance::rows : gridmap::Dominance::columns;
+  if (!o.data.empty()) std::tie(request.data_m, request.data_n) = parse_sizes("--data", o.data);
+  request.data_aspect = o.data_aspect;
+  if (!o.valid.empty()) request.valid_procs = gridmap::parse_set(o.valid);
+  if (!o.valid_rows.empty()) request.valid_rows = gridmap::parse_set(o.valid_rows);
+  if (!o.valid_cols.empty()) request.valid_cols = gridmap::parse_set(o.valid_cols);
+  request.times = parse_times(o.times);
+
+  const gridmap::Topology t = gridmap::choose_topology(request);
+  std::vector<int> idle;
+  for (int process = t.used; process < request.procs; ++process) idle.push_back(process);
+  Json json{{"nprow", t.nprow}, {"npcol", t.npcol},       {"used", t.used},
+            {"idle", t.idle},   {"idle_processes", idle}, {"why", t.why}};
+  if (!request.times.empty()) {
+    json["seconds"] = t.seconds;
+    json["interpolated"] = t.interpolated;
+  }
+  if (print_json(o.json, json)) return;
+  std::printf("%dx%d: %d of %d processes used, %d idle\n%s\n", t.nprow, t.npcol, t.used, request.procs,
+              t.idle, t.why.c_str());
+}
+
+} // namespace
+
+void add_topology(CLI::App& root) {
+  auto* app = root.add_subcommand("topology", "The grid shape for a number of processes");
+  auto o = std::make_shared<Options>();
+  app->add_option("--procs", o->procs, "processes available in all, those of --from included")
+      ->type_name("N");
+  app->add_option("--aspect-p", o->aspect_p, "limit: columns <= P * rows")->type_name("P");
+  app->add_option("--aspect-q", o->aspect_q, "limit: rows <= Q * columns")->type_name("Q");
+  app->add_option("--from", o->from, "only add rows and columns to this grid")->type_name("RxC");
+  app->add_option("--add", o->add, "instead of --procs: processes available besides --from")->type_name("N");
+  app->add_option("--prefer", o->prefer, "of equally good shapes, the one with more: columns or rows")
+      ->check(CLI::IsMember({"columns", "rows"}))
+      ->capture_default_str();
+  app->add_option("--data", o->data, "a matrix of this size: local pieces should be square")
+      ->type_name("MxN");
+  app->add_option("--data-aspect", o->data_aspect, "with --data: longest side of a piece over its shortest")
+      ->capture_default_str();
+  app->add_option("--valid", o->valid, "allowed numbers of processes, e.g. 4:32:*2 or 1,2,4,9")
+      ->type_name("SET");
+  app->add_option("--valid-rows", o->valid_rows, "allowed numbers of rows")->type_name("SET");
+  app->add_option("--valid-cols", o->valid_cols, "allowed numbers of columns")->type_name("SET");
+  app->add_option("--times", o->times,
+                  "measured seconds: the fastest shape wins, measured or between measured ones")
+      ->type_name("RxC=S,...");
+  app->add_flag("--json", o->json, "print one JSON object");
+  app->callback([o, app] { run(*o, *app); });
+}
+
+} // namespace command

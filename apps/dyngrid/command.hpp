@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A sub-command of `dyngrid`: a function that adds it to the command line, in the table of main.cpp. Its
+// callback does the work and prints. Errors are thrown: gridmap::Error or Failure, and become one line on
+// stderr and an exit status in main().
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <stdexcept>
+#include <string>
+
+namespace command {
+
+/// An error that is not one of gridmap's: its text and the exit status of the process (2: bad arguments).
+class Failure : public std::runtime_error {
+public:
+  explicit Failure(const std::string& text, int status = 2) : std::runtime_error(text), status_(status) {}
+  int status() const { return status_; }
+
+private:
+  int status_;
+};
+
+void add_topology(CLI::App& root);
+void add_place(CLI::App& root);
+void add_plan(CLI::App& root);
+void add_map(CLI::App& root);
+void add_select(CLI::App& root);
+
+} // namespace command

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// dyngrid <command> ...: questions about grids that need no running job, and (later) running jobs.
+#include <algorithm>
+#include <cstdio>
+
+#include "command.hpp"
+#include "gridmap/status.hpp"
+
+namespace {
+
+/// Every sub-command, in the order of the help text. One more file, one more line.
+constexpr void (*commands[])(CLI::App&) = {
+    command::add_topology,
+    command::add_place,
+    command::add_plan,
+    command::add_map,
+    command::add_select,
+};
+
+int fail(const CLI::App& root, const std::string& text, int status) {
+  std::string line = text;
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  const auto used = root.get_subcommands();
+  std::fprintf(stderr, "dyngrid%s%s: %s\n", used.empty() ? "" : " ",
+               used.empty() ? "" : used[0]->get_name().c_str(), line.c_str());
+  return status;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  CLI::App root("Grids of processes that grow and shrink: shapes, placement, processors of different power.",
+                "dyngrid");
+  root.require_subcommand(1);
+  root.set_version_flag("--version", DYNGRID_VERSION);
+  root.get_formatter()->column_width(30);
+  for (const auto add : commands) add(root);
+  root.footer("Each command has its own --help; with --json it prints one JSON object. Bad arguments: one "
+              "line on stderr, status 2.");
+  try {
+    root.parse(argc, argv);
+  } catch (const CLI::Success& done) { // --help, --version
+    return root.exit(done);
+  } catch (const CLI::ParseError& error) {
+    return fail(root, std::string(error.what()) + " (see --help)", 2);
+  } catch (const command::Failure& error) {
+    return fail(root, error.what(), error.status());
+  } catch (const gridmap::Error& error) {
+    // the caller's mistakes are 2, what is no mistake of the arguments 1
+    const bool ours =
+        error.status() == gridmap::Status::internal || error.status() == gridmap::Status::out_of_memory;
+    return fail(root, error.what(), ours ? 1 : 2);
+  } catch (const std::exception& error) {
+    return fail(root, error.what(), 1);
+  }
+  return 0;
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reading and writing grids, lists and tables, the same in all sub-commands.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace command {
+
+using Json = nlohmann::ordered_json;
+
+/// "2x3". Throws Failure.
+std::pair<int, int> parse_grid(const std::string& option, const std::string& text);
+/// "2000x1000", both at least 1. Throws Failure.
+std::pair<std::int64_t, std::int64_t> parse_sizes(const std::string& option, const std::string& text);
+/// "313,279,34", separated by commas or blanks; "@file" reads the file. Empty text is an empty list. Throws
+/// Failure.
+std::vector<double> parse_numbers(const std::string& option, const std::string& text);
+/// "313,279;34,25": rows of the same length. Throws Failure.
+std::vector<std::vector<double>> parse_matrix(const std::string& option, const std::string& text);
+
+/// Prints `json` in one piece with --json, otherwise nothing and returns false.
+bool print_json(bool wanted, const Json& json);
+
+/// Row-major values as a list of rows.
+template <class T> Json rows_of(const std::vector<T>& values, int npcol) {
+  Json rows = Json::array();
+  for (std::size_t k = 0; k < values.size(); k += static_cast<std::size_t>(npcol))
+    rows.push_back(std::vector<T>(values.begin() + static_cast<std::ptrdiff_t>(k),
+                                  values.begin() + static_cast<std::ptrdiff_t>(k) + npcol));
+  return rows;
+}
+
+/// A table of cells, right-aligned columns of the same width; the first row is the heading when there is one.
+std::string table(const std::vector<std::vector<std::string>>& rows);
+
+/// 1234567 -> "1 234 567"
+std::string grouped(std::int64_t value);
+
+} // namespace command

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Compiled as C99: the header alone, every function, statuses and messages. */
+#include "dyngrid/gridmap.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static int failures = 0;
+#define CHECK(condition)                                                                              \
+  do {                                                                                                \
+    if (!(condition)) {                                                                               \
+      printf("%s:%d: %s does not hold (last message: %s)\n", __FILE__, __LINE__, #condition, dyngrid_last_message()); \
+      ++failures;                                                                                     \
+    }                                                                                                 \
+  } while (0)
+
+static void topology(void) {
+  int p = 0, q = 0, count = 0, values[8];
+  const int rows[] = {2, 4}, cols[] = {2, 4};
+  const double seconds[] = {16, 4};
+  double time = 0;
+  char why[8];
+  dyngrid_topology_request request;
+  CHECK(dyngrid_topology(14, 2, 2, 0, 0, &p, &q) == DYNGRID_SUCCESS && p == 3 && q == 4);
+  CHECK(dyngrid_topology(36, 1, 1, 5, 5, &p, &q) == DYNGRID_SUCCESS && p == 6 && q == 6);
+  CHECK(dyngrid_topology(0, 2, 2, 0, 0, &p, &q) == DYNGRID_ERR_ARGUMENT && p == 6);
+  CHECK(strstr(dyngrid_last_message(), "procs is 0") != NULL);
+  CHECK(dyngrid_topology(4, 2, 2, 3, 3, &p, &q) == DYNGRID_ERR_SHAPE);
+  memset(&request, 0, sizeof request);
+  request.procs = 14;
+  request.prefer = DYNGRID_PREFER_ROWS;
+  CHECK(dyngrid_topology_choose(&request, &p, &q, &time, why, sizeof why) == DYNGRID_SUCCESS && p == 7 && q == 2);
+  CHECK(time == -1 && strcmp(why, "most pr") == 0);
+  request.n_times = 2;
+  request.time_nprow = rows;
+  request.time_npcol = cols;
+  request.time_seconds = seconds;
+  request.procs = 10;
+  CHECK(dyngrid_topology_choose(&request, &p, &q, &time, NULL, 0) == DYNGRID_SUCCESS && p == 3 && q == 3);
+  CHECK(time > 4 && time < 16);
+  request.time_seconds = NULL;
+  CHECK(dyngrid_topology_choose(&request, &p, &q, NULL, NULL, 0) == DYNGRID_ERR_NULL);
+  CHECK(dyngrid_topology_choose(NULL, &p, &q, NULL, NULL, 0) == DYNGRID_ERR_NULL);
+  CHECK(dyngrid_parse_set("4:32:*2", 8, values, &count) == DYNGRID_SUCCESS && count == 4 && values[3] == 32);
+  CHECK(dyngrid_parse_set("1:100", 8, values, &count) == DYNGRID_ERR_SHAPE && count == 100);
+  CHECK(dyngrid_parse_set("x", 8, values, &count) == DYNGRID_ERR_ARGUMENT);
+  CHECK(dyngrid_parse_set(NULL, 8, values, &count) == DYNGRID_ERR_NULL);
+}
+
+static void placement(void) {
+  const int wanted[] = {0, 4, 1, 2, 5, 3};
+  int grid[9];
+  int64_t moved, retained, max_in, max_out, kept[9], in[9], out[9], sum = 0;
+  const int64_t six = 6, four = 4;
+  const dyngrid_axis from = {12, &six, 1, 0, 2}, to = {12, &four, 1, 0, 3};
+  dyngrid_axis bad = from;
+  int64_t bonus[4] = {0, 0, 0, 1000000};
+  int i;
+  CHECK(dyngrid_place(1, 4, 1, 6, 12, 12, 0, 0, DYNGRID_LOCAL2, grid, NULL, NULL, NULL, NULL) == DYNGRID_SUCCESS);
+  CHECK(memcmp(grid, wanted, sizeof wanted) == 0);
+  CHECK(dyngrid_place(2, 2, 3, 3, 36, 36, 0, 0, DYNGRID_OPTIMAL, grid, &moved, &retained, &max_in, &max_out) == DYNGRID_SUCCESS);
+  CHECK(moved == 720 && retained == 576);
+  CHECK(dyngrid_place(2, 2, 3, 3, 36, 36, 1, 1, 17, grid, &moved, NULL, NULL, NULL) == DYNGRID_ERR_ARGUMENT && moved == 720);
+  CHECK(dyngrid_place(0, 2, 3, 3, 36, 36, 1, 1, DYNGRID_GLOBAL, grid, NULL, NULL, NULL, NULL) == DYNGRID_ERR_ARGUMENT);
+  CHECK(dyngrid_place_axes(&from, &from, &to, &to, DYNGRID_OPTIMAL, NULL, grid, &moved, &retained, &max_in, &max_out, kept, in, out) == DYNGRID_SUCCESS);
+  CHECK(moved == 80 && retained == 64);
+  for (i = 0; i < 9; ++i) sum += kept[i];
+  CHECK(sum == 64);
+  CHECK(dyngrid_place_axes(&to, &to, &from, &from, DYNGRID_OPTIMAL, NULL, grid, &moved, NULL, NULL, NULL, NULL, NULL, NULL) == DYNGRID_SUCCESS);
+  CHECK(moved == 80);
+  CHECK(dyngrid_place_axes(&from, &from, &from, &from, DYNGRID_OPTIMAL, bonus, grid, &moved, NULL, NULL, NULL, NULL, NULL, NULL) == DYNGRID_SUCCESS);
+  CHECK(moved == 0);
+  bad.sizes = NULL;
+  CHECK(dyngrid_place_axes(&bad, &from, &to, &to, DYNGRID_OPTIMAL, NULL, grid, NULL, NULL, NULL, NULL, NULL, NULL, NULL) == DYNGRID_ERR_NULL);
+  bad = from;
+  bad.n = 13;
+  CHECK(dyngrid_place_axes(&bad, &from, &to, &to, DYNGRID_OPTIMAL, NULL, grid, NULL, NULL, NULL, NULL, NULL, NULL, NULL) == DYNGRID_ERR_SHAPE);
+}
+
+static void mapping(void) {
+  const double powers[] = {2, 4, 1, 2}, available[] = {3, 5, 2, 8}, slow[] = {1, -1};
+  int order[4], n_chosen = -1, chosen[4], p = 0, q = 0, new_order[8], row_order[2], col_order[2];
+  const int same[] = {2, 3, 0, 1};
+  double r[2], c[2], t = 0, whole = 0, used = -1;
+  int64_t rows[8], cols[8], retained = 0;
+  const int64_t five = 5, fives[] = {5, 5};
+  const dyngrid_axis axis = {10, &five, 1, 0, 2};
+  CHECK(dyngrid_map(2, 2, powers, 300, 600, DYNGRID_MAP_SVD, order, r, c, rows, cols, &t, &whole) == DYNGRID_SUCCESS);
+  CHECK(order[0] == 1 && order[3] == 2 && rows[0] == 200 && rows[1] == 100 && cols[0] == 400 && cols[1] == 200);
+  CHECK(fabs(t - 20000) < 1e-6 && fabs(whole - 20000) < 1e-6 && fabs(r[0] * c[0] - 4) < 1e-9);
+  CHECK(dyngrid_map(2, 2, powers, 300, 600, DYNGRID_MAP_BEST, NULL, NULL, NULL, NULL, NULL, &t, NULL) == DYNGRID_SUCCESS && fabs(t - 20000) < 1e-6);
+  CHECK(dyngrid_map_in_place(2, 2, powers, 300, 600, DYNGRID_MAP_BEST, r, c, rows, cols, &t, NULL) == DYNGRID_SUCCESS);
+  CHECK(rows[0] == 200 && cols[0] == 200);
+  CHECK(dyngrid_map(1, 2, slow, 3, 6, DYNGRID_MAP_BEST, NULL, NULL, NULL, NULL, NULL, &t, NULL) == DYNGRID_ERR_ARGUMENT);
+  CHECK(dyngrid_map(1, 2, NULL, 3, 6, DYNGRID_MAP_BEST, NULL, NULL, NULL, NULL, NULL, &t, NULL) == DYNGRID_ERR_NULL);
+  CHECK(dyngrid_map(1, 2, powers, 3, 6, 5, NULL, NULL, NULL, NULL, NULL, &t, NULL) == DYNGRID_ERR_ARGUMENT);
+  CHECK(dyngrid_natural_blocks(9, 4, powers, rows) == DYNGRID_SUCCESS && rows[0] == 2 && rows[1] == 4 && rows[2] == 1);
+  CHECK(dyngrid_natural_blocks(9, 0, powers, rows) == DYNGRID_ERR_ARGUMENT);
+  CHECK(dyngrid_order_grid(&axis, &axis, 2, fives, 2, fives, same, row_order, col_order, &retained) == DYNGRID_SUCCESS);
+  CHECK(retained == 100 && row_order[0] == 1 && col_order[0] == 0);
+  CHECK(dyngrid_select(2, 2, powers, 4, available, 7, DYNGRID_SELECT_BEST, 300, 300, &n_chosen, chosen, &p, &q, new_order, rows, cols, &used, &t) ==
+        DYNGRID_SUCCESS);
+  CHECK(n_chosen >= 0 && n_chosen <= 4 && used <= 7 && p * q == 4 + n_chosen && t > 0);
+  CHECK(dyngrid_select(2, 2, powers, 0, NULL, 7, DYNGRID_SELECT_LOCAL, 300, 300, &n_chosen, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL) ==
+        DYNGRID_SUCCESS);
+  CHECK(n_chosen == 0);
+  CHECK(dyngrid_select(2, 2, powers, 4, NULL, 7, DYNGRID_SELECT_LOCAL, 300, 300, &n_chosen, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL) ==
+        DYNGRID_ERR_NULL);
+}
+
+int main(void) {
+  topology();
+  placement();
+  mapping();
+  CHECK(dyngrid_payoff_point(48.94, 1.624, 1.130) == 100);
+  CHECK(dyngrid_payoff_point(1, 1, 2) == -1);
+  CHECK(dyngrid_payoff_point(-1, 2, 1) == -1);
+  CHECK(strstr(dyngrid_last_message(), "t_resize is -1") != NULL);
+  CHECK(dyngrid_resize_cost(48.94, 1.130) == 44);
+  CHECK(strcmp(dyngrid_status_string(DYNGRID_ERR_SHAPE), "shapes do not fit") == 0);
+  CHECK(strcmp(dyngrid_status_string(77), "unknown status") == 0);
+  return failures != 0;
+}

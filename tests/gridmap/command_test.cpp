@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The sub-commands topology, place, map, select of the dyngrid command, run as a user runs them.
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <numeric>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace {
+using nlohmann::json;
+
+struct Answer {
+  int status = -1;
+  std::string out, err;
+};
+
+std::string read_all(const std::string& path) {
+  std::string text;
+  if (FILE* file = std::fopen(path.c_str(), "r")) {
+    for (int c; (c = std::fgetc(file)) != EOF;) text += static_cast<char>(c);
+    std::fclose(file);
+  }
+  return text;
+}
+
+Answer run(const std::string& arguments) {
+  const std::string base = testing::TempDir() + "dyngrid_command_" + std::to_string(getpid());
+  const int status = std::system(
+      (std::string(DYNGRID_COMMAND) + " " + arguments + " >" + base + ".out 2>" + base + ".err").c_str());
+  Answer answer{WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_all(base + ".out"),
+                read_all(base + ".err")};
+  std::remove((base + ".out").c_str());
+  std::remove((base + ".err").c_str());
+  return answer;
+}
+
+json ask(const std::string& arguments) {
+  const Answer answer = run(arguments + " --json");
+  EXPECT_EQ(answer.status, 0) << arguments << ": " << answer.err;
+  EXPECT_EQ(answer.err, "");
+  return answer.status == 0 ? json::parse(answer.out) : json();
+}
+
+const std::string list = "298,95,35,11,30,28,39,218,39,91,290,279,249,315,210,64,209,284,131,84,176,267,66,"
+                         "232,114,138,157,251,250,174";
+
+TEST(Command, Topology) {
+  json a = ask("topology --procs 14 --aspect-p 2 --aspect-q 2");
+  EXPECT_EQ(a["nprow"], 3);
+  EXPECT_EQ(a["npcol"], 4);
+  EXPECT_EQ(a["used"], 12);
+  EXPECT_EQ(a["idle"], 2);
+  EXPECT_EQ(a["idle_processes"], json({12, 13}));
+  a = ask("topology --procs 36 --aspect-p 1 --aspect-q 1 --from 5x5");
+  EXPECT_EQ(a["nprow"], 6);
+  EXPECT_EQ(a["npcol"], 6);
+  EXPECT_EQ(ask("topology --from 5x5 --add 3")["used"], 25);
+  EXPECT_EQ(ask("topology --procs 20 --valid '4:32:*2'")["used"], 16);
+  EXPECT_EQ(ask("topology --procs 108 --prefer rows")["nprow"], 12);
+  EXPECT_EQ(ask("topology --procs 16 --data 1000x4000")["npcol"], 8);
+  a = ask("topology --procs 14 --times 3x3=1674,4x3=1559,3x4=1620,2x7=1806");
+  EXPECT_EQ(a["nprow"], 4);
+  EXPECT_EQ(a["seconds"], 1559);
+}
+
+TEST(Command, Place) {
+  const json a = ask("place --from 4x4 --to 4x6 --placement local2 --m 24 --n 24");
+  EXPECT_EQ(a["grid"][0], json({0, 16, 1, 2, 17, 3}));
+  EXPECT_EQ(a["moved_elements"], 192); // 24^2 / 4 * (4 + 2*2)/(4 + 2)
+  EXPECT_EQ(a["retained_elements"], 384);
+  EXPECT_EQ(a["max_in"], 24);
+  EXPECT_EQ(a["max_out"], 12);
+  EXPECT_EQ(ask("place --from 2x8 --to 4x4 --m 32 --n 32")["moved_elements"], 512);
+  EXPECT_EQ(ask("place --from 2x2 --to 2x2 --m 9 --n 9 --mb 2 --nb 2 --rsrc 1")["moved_elements"], 0);
+}
+
+TEST(Command, Map) {
+  const json a = ask("map --powers 4,2,2,1 --grid 2x2 --m 2000 --n 2000");
+  EXPECT_EQ(a["grid"], json::parse("[[4,2],[2,1]]"));
+  EXPECT_EQ(a["rows"], json({1333, 667}));
+  EXPECT_EQ(a["cols"], json({1333, 667}));
+  EXPECT_NEAR(a["t_opt"][0][0], 4, 1e-9);
+  EXPECT_NEAR(a["utilization"][1][1], 1, 1e-9);
+  EXPECT_EQ(a["t_theory"], 667 * 667); // of the power 1
+  EXPECT_EQ(
+      ask("map --powers 313.215,278.643,33.897,24.777 --grid 2x2 --m 2000 --n 2000 --method svd")["rows"],
+      json({1819, 181}));
+  EXPECT_EQ(ask("map --powers '1 2 2 4' --grid 2x2 --m 30 --n 30 --in-place")["rows"], json({10, 20}));
+}
+
+TEST(Command, Select) {
+  for (const char* strategy : {"global", "local", "mixed", "best"}) {
+    const json a = ask("select --grid '313,279;34,25' --available " + list +
+                       " --tpp 600 --m 2000 --n 2000 --strategy " + strategy);
+    double sum = 0, cells = 0;
+    for (const double power : a["chosen"]) sum += power;
+    for (const auto& row : a["t_opt"])
+      for (const double value : row) cells += value;
+    EXPECT_DOUBLE_EQ(a["tpp_used"], sum);
+    EXPECT_LE(sum, 600);
+    EXPECT_NEAR(a["t_theory"], 2000.0 * 2000 / cells, 1e-6);
+    EXPECT_EQ(a["grid"].size() * a["grid"][0].size(), 4 + a["chosen"].size());
+    std::int64_t rows = 0, cols = 0;
+    for (const std::int64_t x : a["rows"]) rows += x;
+    for (const std::int64_t x : a["cols"]) cols += x;
+    EXPECT_EQ(rows, 2000);
+    EXPECT_EQ(cols, 2000);
+    EXPECT_LE(0.0962 * a["t_theory"].get<double>(), std::string(strategy) == "best" ? 310.4 : 360);
+  }
+}
+
+TEST(Command, HelpAndText) {
+  for (const char* arguments :
+       {"--help", "topology --help", "place --help", "map --help", "select --help", "--version"}) {
+    const Answer answer = run(arguments);
+    EXPECT_EQ(answer.status, 0) << arguments;
+    EXPECT_NE(answer.out, "") << arguments;
+    EXPECT_EQ(answer.err, "") << arguments;
+  }
+  EXPECT_NE(
+      run("topology --procs 13 --aspect-p 2 --aspect-q 2").out.find("3x4: 12 of 13 processes used, 1 idle"),
+      std::string::npos);
+  EXPECT_NE(run("place --from 2x2 --to 3x3 --m 36 --n 36").out.find("55.56 %"), std::string::npos);
+  EXPECT_NE(run("map --powers 4,2,2,1 --grid 2x2 --m 30 --n 30").out.find("proved"), std::string::npos);
+  EXPECT_NE(run("select --grid '4,2;2,1' --available 4,2,8 --tpp 6 --m 30 --n 30").out.find("chosen"),
+            std::string::npos);
+}
+
+TEST(Command, MistakesAreOneLineAndStatus2) {
+  const std::string cases[] = {"",
+                               "nonsense",
+                               "topology",
+                               "topology --procs 0",
+                               "topology --procs -3",
+                               "topology --procs x",
+                               "topology --procs 4 --from 3x3",
+                               "topology --procs 4 --from 3",
+                               "topology --procs 4 --aspect-p 0",
+                               "topology --procs 4 --valid 5:",
+                               "topology --procs 4 --valid 5",
+                               "topology --procs 4 --times 2x2",
+                               "topology --add 3",
+                               "place --from 2x2",
+                               "place --from 0x2 --to 2x2 --m 4 --n 4",
+                               "place --from 2x2 --to 2x2x2 --m 4 --n 4",
+                               "place --from 2x2 --to 3x3 --m -1 --n 10",
+                               "place --from 2x2 --to 3x3 --m 10 --n 10 --mb 0",
+                               "place --from 2x2 --to 3x3 --m 10 --n 10 --placement nowhere",
+                               "place --from 2x2 --to 3x3 --m 10 --n 10 --rsrc 2",
+                               "map --powers 1,-2 --grid 1x2 --m 3 --n 4",
+                               "map --powers 1,nan --grid 1x2 --m 3 --n 4",
+                               "map --powers 1,,2 --grid 1x2 --m 3 --n 4",
+                               "map --powers 1,2, --grid 1x2 --m 3 --n 4",
+                               "map --powers '' --grid 1x2 --m 3 --n 4",
+                               "map --powers 1,2 --grid 2x2 --m 3 --n 4",
+                               "map --powers @/no/such/file --grid 1x2 --m 3 --n 4",
+                               "map --powers 1,2 --grid 1x2 --m 3 --n 4 --bogus",
+                               "select --grid '1,2;3' --available 3 --tpp 3 --m 3 --n 3",
+                               "select --grid 1,2 --available nan --tpp 3 --m 3 --n 3",
+                               "select --grid 1,2 --available '' --tpp 3 --m 3 --n 3",
+                               "select --grid 1,2 --available 3 --tpp -3 --m 3 --n 3",
+                               "select --grid '' --available 3 --tpp 3 --m 3 --n 3",
+                               "select --grid 1,-2 --available 3 --tpp 3 --m 3 --n 3"};
+  for (const std::string& arguments : cases) {
+    const Answer answer = run(arguments);
+    EXPECT_EQ(answer.status, 2) << arguments;
+    EXPECT_EQ(answer.out, "") << arguments;
+    EXPECT_EQ(std::count(answer.err.begin(), answer.err.end(), '\n'), 1) << arguments << ": " << answer.err;
+    EXPECT_EQ(answer.err.rfind("dyngrid", 0), 0U) << answer.err;
+  }
+}
+} // namespace
