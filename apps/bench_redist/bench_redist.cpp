@@ -25,6 +25,7 @@
 #include "gridmap/status.hpp"
 #include "redist/executor.hpp"
 #include "redist/plan.hpp"
+#include "redist/shared_array.hpp"
 
 extern "C" {
 void Cblacs_pinfo(int*, int*);
@@ -171,6 +172,7 @@ Result run_case(MPI_Comm comm, const Case& c, const Settings& settings) {
   redist::ExecuteOptions by_mpi;
   by_mpi.transport = redist::Transport::mpi;
   std::unique_ptr<redist::Executor> mpi_executor;
+  const double* written = nullptr; ///< by the last method
   const auto uses = [&](const char* name) { return std::find(settings.methods.begin(), settings.methods.end(), name) != settings.methods.end(); };
   if (uses("mpi")) mpi_executor = std::make_unique<redist::Executor>(comm, by_mpi);
 
@@ -180,7 +182,24 @@ Result run_case(MPI_Comm comm, const Case& c, const Settings& settings) {
     result.peak = std::max(result.peak, report.peak_bytes);
     result.work_s = report.pack_s + report.copy_s;
   };
+  redist::SharedArray shared_a, shared_b;
+  if (uses("direct") || uses("direct_cold")) {
+    shared_a = redist::SharedArray(a.bytes, redist::Sharing::yes);
+    shared_b = redist::SharedArray(b.bytes, redist::Sharing::yes);
+    std::memcpy(shared_a.data(), a.data, a.bytes);
+    std::memset(shared_b.data(), 1, b.bytes);
+  }
+  const auto move_direct = [&] {
+    executor.execute({{&mine, shared_a.data(), std::max<std::int64_t>(1, m_from), shared_b.data(), std::max<std::int64_t>(1, m_to), 'd'}});
+    written = static_cast<double*>(shared_b.data());
+  };
   std::map<std::string, std::function<void()>> methods;
+  methods["direct"] = move_direct;
+  methods["direct_cold"] = [&] {
+    shared_b.clear();
+    shared_b = redist::SharedArray(b.bytes, redist::Sharing::yes);
+    move_direct();
+  };
   methods["stock"] = [&] { stock(n, n, a.data, 1, 1, desc_a, b.data, 1, 1, desc_b, global); };
   methods["dropin"] = [&] { dyngrid_Cpdgemr2d(n, n, a.data, 1, 1, desc_a, b.data, 1, 1, desc_b, global); };
   methods["dyngrid"] = [&] { move(executor, b.data); };
@@ -198,7 +217,11 @@ Result run_case(MPI_Comm comm, const Case& c, const Settings& settings) {
   for (int rep = -1; rep < settings.reps; ++rep) // the first round warms up
     for (const std::string& name : settings.methods) {
       if (methods.find(name) == methods.end()) continue;
-      if (settings.check && name.rfind("memcpy", 0) != 0) std::memset(b.data, 0, static_cast<std::size_t>(m_to * n_to) * 8);
+      if (settings.check && name.rfind("memcpy", 0) != 0) {
+        std::memset(b.data, 0, static_cast<std::size_t>(m_to * n_to) * 8);
+        if (shared_b.data() != nullptr) std::memset(shared_b.data(), 0, static_cast<std::size_t>(m_to * n_to) * 8);
+      }
+      written = nullptr;
       // Ranks that share cores leave a barrier one after the other: what counts is the time from the first start to the last end, on the
       // host's one clock. The executor's own agreement is the barrier, since its waiting ranks sleep instead of taking the others' cores.
       executor.range(0);
@@ -210,7 +233,7 @@ Result run_case(MPI_Comm comm, const Case& c, const Settings& settings) {
       if (settings.check && rep == 0 && name.rfind("memcpy", 0) != 0)
         for (std::int64_t j = 0; j < n_to; ++j)
           for (std::int64_t i = 0; i < m_to; ++i)
-            result.right = result.right && b.data[i + j * m_to] == static_cast<double>(to.rows.to_global(i, pt) * c.n + to.cols.to_global(j, qt));
+            result.right = result.right && (written != nullptr ? written : b.data)[i + j * m_to] == static_cast<double>(to.rows.to_global(i, pt) * c.n + to.cols.to_global(j, qt));
     }
   for (auto& [name, list] : times) result.seconds[name] = median(list);
   int right = result.right ? 1 : 0;
@@ -261,7 +284,7 @@ int run(int argc, char** argv) {
   app.add_option("--n", settings.sizes, "matrix sizes")->delimiter(',');
   app.add_option("--grids", settings.grids, "e.g. 2x2-3x3,3x3-4x4")->delimiter(',');
   app.add_option("--nb", settings.blocks, "e.g. 64,block,64-128; default: the bars' own")->delimiter(',');
-  app.add_option("--methods", settings.methods, "stock, dyngrid, dropin, mpi, memcpy; each of stock, dyngrid, memcpy also with _cold and _cold_huge")->delimiter(',');
+  app.add_option("--methods", settings.methods, "stock, dyngrid, dropin, mpi, direct, direct_cold, memcpy; each of stock, dyngrid, memcpy also with _cold and _cold_huge")->delimiter(',');
   app.add_option("--reps", settings.reps, "runs per method and case");
   app.add_option("--csv", settings.csv, "file for one line per case");
   app.add_flag("--check", settings.check, "compare every element");
@@ -343,6 +366,9 @@ int run(int argc, char** argv) {
           ratio("stock", ours);
           ratio(ours, "memcpy");
         }
+        ratio("direct_cold", "memcpy_cold");
+        ratio("direct_cold", "memcpy_cold_huge");
+        ratio("stock_cold", "direct_cold");
         ratio("stock_cold", "dyngrid_cold");
         ratio("dyngrid_cold", "memcpy_cold");
         ratio("stock_cold", "dyngrid_cold_huge");

@@ -7,6 +7,7 @@
 #include "exec_brute.hpp"
 #include "gridmap/status.hpp"
 #include "redist/executor.hpp"
+#include "redist/shared_array.hpp"
 
 namespace {
 
@@ -30,6 +31,11 @@ int world_size() {
   return size;
 }
 
+/// Which sources lie in library-made arrays.
+enum class Home { ordinary, shared, mixed };
+
+Home home = Home::ordinary;
+
 void move_and_compare(Executor& executor, const std::vector<Problem>& problems, const std::string& type_letters, Order order, const std::string& what) {
   const int rank = world_rank();
   std::vector<redist::RankPlan> plans;
@@ -41,9 +47,20 @@ void move_and_compare(Executor& executor, const std::vector<Problem>& problems, 
     to.push_back(share_of(problems[k].to, rank, type, 2, false));
     want.push_back(expected(problems[k], rank, type, 2));
   }
+  std::vector<redist::SharedArray> arrays(problems.size());
+  std::vector<const void*> source;
+  for (std::size_t k = 0; k < problems.size(); ++k) {
+    source.push_back(from[k].data());
+    const bool in_array = home == Home::shared || (home == Home::mixed && (k + static_cast<std::size_t>(rank)) % 2 == 0);
+    if (!in_array || from[k].bytes.empty()) continue;
+    arrays[k] = redist::SharedArray(from[k].bytes.size() + 64, redist::Sharing::yes);
+    char* at = static_cast<char*>(arrays[k].data()) + 64;
+    std::memcpy(at, from[k].data(), from[k].bytes.size());
+    source.back() = at;
+  }
   std::vector<Transfer> transfers;
   for (std::size_t k = 0; k < problems.size(); ++k)
-    transfers.push_back({&plans[k], from[k].data(), from[k].lld, to[k].data(), to[k].lld, from[k].type});
+    transfers.push_back({&plans[k], source[k], from[k].lld, to[k].data(), to[k].lld, from[k].type});
   const std::vector<Share> before = from;
   executor.execute(transfers);
   for (std::size_t k = 0; k < problems.size(); ++k) {
@@ -57,10 +74,12 @@ struct Case {
   std::size_t extra_bytes;
   const char* name;
   int hosts = 1; ///< pretended ones
+  Home home = Home::ordinary;
 };
 
 class EveryTransport : public ::testing::TestWithParam<Case> {
 protected:
+  void SetUp() override { home = GetParam().home; }
   ExecuteOptions options() const {
     ExecuteOptions o;
     o.transport = GetParam().transport;
@@ -73,7 +92,10 @@ protected:
 INSTANTIATE_TEST_SUITE_P(Executors, EveryTransport,
                          ::testing::Values(Case{Transport::mpi, std::size_t{64} << 20, "mpi"}, Case{Transport::mpi, 16384, "mpi_small_buffers"},
                                            Case{Transport::shared, std::size_t{64} << 20, "shared"}, Case{Transport::shared, 65536, "shared_small_buffers"},
-                                           Case{Transport::automatic, std::size_t{64} << 20, "both_on_two_hosts", 2}),
+                                           Case{Transport::automatic, std::size_t{64} << 20, "both_on_two_hosts", 2},
+                                           Case{Transport::automatic, std::size_t{64} << 20, "in_place_reads", 1, Home::shared},
+                                           Case{Transport::automatic, std::size_t{64} << 20, "some_in_place_reads", 1, Home::mixed},
+                                           Case{Transport::automatic, std::size_t{64} << 20, "shared_arrays_on_two_hosts", 2, Home::shared}),
                          [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST_P(EveryTransport, RandomProblemsInEveryOrder) {

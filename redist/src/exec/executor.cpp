@@ -16,6 +16,7 @@
 #include "exec/stream.hpp"
 #include "exec/wire.hpp"
 #include "gridmap/status.hpp"
+#include "redist/shared_array.hpp"
 
 namespace redist {
 
@@ -28,11 +29,13 @@ using gridmap::Status;
 
 namespace {
 
-/// Both ends of what stays here.
+/// Both ends of what stays here, or of what is read straight from another rank's array.
 struct Keep {
   PackedView source;
   PackedView target;
-  std::int64_t done = 0;
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+  int peer = -1; ///< whose array it is, -1: mine
 };
 
 /// Picks the next outgoing stream: those with something in the earliest unfinished step, in turn.
@@ -97,19 +100,22 @@ struct Executor::Impl {
   std::vector<Stream> out, in;
   std::unordered_map<int, std::size_t> in_of_rank;
   std::vector<Keep> keeps;
+  std::unordered_map<int, int> pulls_left; ///< per rank whose arrays I read in place
+  std::uint32_t readers_expected = 0;      ///< what host->told() must come to before my sources are free
   std::unique_ptr<Turn> wire_turn, host_turn;
   std::vector<std::size_t> host_in; ///< incoming streams through shared memory that are not through
   ExecuteReport report;
 
-  void minimum_of(std::int64_t (&numbers)[3]) const {
+  void minimum_of(std::int64_t (&numbers)[detail::SharedHost::numbers_at_once]) const {
     if (host && host->everybody()) host->minimum(numbers);
-    else check(MPI_Allreduce(MPI_IN_PLACE, numbers, 3, MPI_INT64_T, MPI_MIN, comm), "MPI_Allreduce");
+    else check(MPI_Allreduce(MPI_IN_PLACE, numbers, detail::SharedHost::numbers_at_once, MPI_INT64_T, MPI_MIN, comm), "MPI_Allreduce");
   }
 
   /// One outcome for all ranks: the worst status wins and the lowest rank that has it is named.
-  void agree(Status mine, const std::string& message, std::int64_t signature) const {
+  /// Returns whether some rank offers an array to be read in place.
+  bool agree(Status mine, const std::string& message, std::int64_t signature, bool offers) const {
     const std::int64_t verdict = static_cast<std::int64_t>(mine) * (std::int64_t{1} << 32) + rank;
-    std::int64_t all[3] = {verdict, signature, -signature};
+    std::int64_t all[detail::SharedHost::numbers_at_once] = {verdict, signature, -signature, offers ? -1 : 0};
     minimum_of(all);
     const std::int64_t who = all[0] & 0xffffffff;
     const auto worst = static_cast<Status>(static_cast<int>((all[0] - who) / (std::int64_t{1} << 32)));
@@ -119,11 +125,14 @@ struct Executor::Impl {
     }
     if (all[1] != -all[2])
       throw Error(Status::rank_mismatch, "redist: transfers: their number or types differ between ranks, wanted the same list everywhere");
+    return all[3] < 0;
   }
 
   void validate(const std::vector<Transfer>& transfers) const;
   void build(const std::vector<Transfer>& transfers);
   void begin(const std::vector<Transfer>& transfers);
+  bool make_offers(const std::vector<Transfer>& transfers);
+  void read_in_place();
   bool progress();
   bool keep_slice();
   void drain();
@@ -136,6 +145,7 @@ struct Executor::Impl {
     in.clear();
     in_of_rank.clear();
     keeps.clear();
+    pulls_left.clear();
     wire_turn.reset();
     host_turn.reset();
     host_in.clear();
@@ -193,6 +203,7 @@ void Executor::Impl::build(const std::vector<Transfer>& transfers) {
     const Transfer& x = transfers[t];
     if (x.plan == nullptr) continue;
     const RankPlan& plan = *x.plan;
+    const int conj_size = !plan.conjugated ? 0 : x.type == 'c' ? 4 : x.type == 'z' ? 8 : 0;
     const auto view_of = [&](const Message& message, bool is_source) {
       PackedView view;
       view.rows = message.rows;
@@ -203,7 +214,7 @@ void Executor::Impl::build(const std::vector<Transfer>& transfers) {
       view.is_source = is_source;
       view.transposed = is_source && plan.transposed;
       if (!is_source) view.row_limits = x.row_limits;
-      if (is_source && plan.conjugated) view.conj_size = x.type == 'c' ? 4 : x.type == 'z' ? 8 : 0;
+      if (is_source) view.conj_size = conj_size;
       return view;
     };
     const auto add = [&](std::vector<Stream>& streams, std::unordered_map<int, std::size_t>& of_rank, const Message& message, bool is_source,
@@ -216,7 +227,7 @@ void Executor::Impl::build(const std::vector<Transfer>& transfers) {
         streams.back().shared = host && host->reaches(message.peer);
       }
       Stream& stream = streams[found.first->second];
-      stream.items.push_back({view_of(message, is_source), first, count, step, static_cast<int>(t)});
+      stream.items.push_back({view_of(message, is_source), first, count, step, static_cast<int>(t), plan.transposed, conj_size});
       stream.bytes_left += count * detail::element_size(x.type);
     };
     const auto add_all = [&](std::vector<Stream>& streams, std::unordered_map<int, std::size_t>& of_rank, const std::vector<Message>& messages,
@@ -230,7 +241,7 @@ void Executor::Impl::build(const std::vector<Transfer>& transfers) {
     add_all(in, in_of_rank, plan.recvs, plan.recv_order, false);
     for (const Message& message : plan.keeps) {
       if (message.elements() == 0) continue;
-      keeps.push_back({view_of(message, true), view_of(message, false)});
+      keeps.push_back({view_of(message, true), view_of(message, false), 0, message.elements()});
       report.bytes_kept += message.elements() * detail::element_size(x.type);
     }
   }
@@ -256,23 +267,16 @@ void Executor::Impl::build(const std::vector<Transfer>& transfers) {
 void Executor::Impl::begin(const std::vector<Transfer>& transfers) {
   Status mine = Status::success;
   std::string message;
+  bool offers = false;
   report = {};
   clear();
   try {
     validate(transfers);
     build(transfers);
-    wire_turn = std::make_unique<Turn>(&out);
-    host_turn = std::make_unique<Turn>(&out);
-    bool remote = false;
-    for (std::size_t s = 0; s < out.size(); ++s) {
-      (out[s].shared ? *host_turn : *wire_turn).add(s);
-      remote |= !out[s].shared;
-    }
-    for (std::size_t s = 0; s < in.size(); ++s) {
-      if (in[s].shared) host_in.push_back(s);
-      remote |= !in[s].shared;
-    }
-    if (remote) wire->reserve();
+    offers = make_offers(transfers);
+    if (std::any_of(out.begin(), out.end(), [](const Stream& x) { return !x.shared; }) ||
+        std::any_of(in.begin(), in.end(), [](const Stream& x) { return !x.shared; }))
+      wire->reserve();
   } catch (const Error& error) {
     mine = error.status();
     message = error.what();
@@ -283,11 +287,16 @@ void Executor::Impl::begin(const std::vector<Transfer>& transfers) {
   std::int64_t signature = static_cast<std::int64_t>(transfers.size());
   for (const Transfer& x : transfers) signature = (signature * 31 + x.type) & 0xffffffffff;
   try {
-    agree(mine, message, signature);
+    if (agree(mine, message, signature, offers)) read_in_place();
   } catch (...) {
     clear();
     throw;
   }
+  wire_turn = std::make_unique<Turn>(&out);
+  host_turn = std::make_unique<Turn>(&out);
+  for (std::size_t s = 0; s < out.size(); ++s) (out[s].shared ? *host_turn : *wire_turn).add(s);
+  for (std::size_t s = 0; s < in.size(); ++s)
+    if (in[s].shared && in[s].bytes_left > 0) host_in.push_back(s);
   std::int64_t wire_in = 0;
   for (const Stream& stream : in)
     if (!stream.shared) wire_in += stream.bytes_left;
@@ -295,25 +304,95 @@ void Executor::Impl::begin(const std::vector<Transfer>& transfers) {
   active = true;
 }
 
+/// Tells the others where they can read my sources in place. True when there is anything to read.
+bool Executor::Impl::make_offers(const std::vector<Transfer>& transfers) {
+  if (!host) return false;
+  bool any = false;
+  for (std::size_t t = 0; t < std::min(transfers.size(), static_cast<std::size_t>(detail::SharedHost::offers_at_most)); ++t) {
+    detail::SharedHost::Offer offer;
+    const Transfer& x = transfers[t];
+    const detail::SharedPlace place = x.plan == nullptr || x.plan->sends.empty() ? detail::SharedPlace{} : detail::find_shared(x.from);
+    if (place.fd >= 0)
+      offer = {place.fd, static_cast<std::int64_t>(place.bytes), static_cast<std::int64_t>(place.offset), x.lld_from, place.inode};
+    host->offer(static_cast<int>(t), offer);
+    any |= place.fd >= 0;
+  }
+  return any;
+}
+
+/// Takes out of the streams what can be read straight from the sender's array. All ranks do so or, when one of them cannot map an array that
+/// it needs, none.
+void Executor::Impl::read_in_place() {
+  const auto offered = [&](int rank_of_source, const Item& item) {
+    if (item.transfer >= detail::SharedHost::offers_at_most) return detail::SharedHost::Offer{};
+    return host->offer_of(rank_of_source, item.transfer);
+  };
+  std::vector<Keep> pulls;
+  bool can = true;
+  for (const Stream& stream : in) {
+    if (!stream.shared) continue;
+    for (const Item& item : stream.items) {
+      const detail::SharedHost::Offer offer = offered(stream.peer, item);
+      if (offer.fd < 0) continue;
+      Keep pull;
+      pull.target = item.view;
+      pull.source = item.view;
+      pull.source.base = const_cast<char*>(host->map_offer(stream.peer, offer)); // only read
+      pull.source.lld = offer.lld;
+      pull.source.is_source = true;
+      pull.source.row_limits = nullptr;
+      pull.source.past_cache = false;
+      pull.source.transposed = item.source_transposed;
+      pull.source.conj_size = item.source_conj_size;
+      pull.first = item.first;
+      pull.count = item.count;
+      pull.peer = stream.peer;
+      can = can && pull.source.base != nullptr;
+      pulls.push_back(pull);
+    }
+  }
+  std::int64_t all[detail::SharedHost::numbers_at_once] = {can ? 1 : 0, 0, 0, 0};
+  minimum_of(all);
+  if (all[0] == 0) return;
+  const auto take_out = [&](Stream& stream, int source) {
+    if (!stream.shared) return false;
+    const auto gone = std::remove_if(stream.items.begin(), stream.items.end(), [&](const Item& item) { return offered(source, item).fd >= 0; });
+    const bool any = gone != stream.items.end();
+    stream.items.erase(gone, stream.items.end());
+    stream.bytes_left = 0;
+    for (const Item& item : stream.items) stream.bytes_left += item.count * item.view.esize;
+    return any;
+  };
+  for (Stream& stream : in) take_out(stream, stream.peer);
+  for (Stream& stream : out)
+    if (take_out(stream, rank)) ++readers_expected;
+  for (const Keep& pull : pulls) ++pulls_left[pull.peer];
+  // the last one is done first: begin with the rank after me
+  std::stable_sort(pulls.begin(), pulls.end(), [this](const Keep& a, const Keep& b) { return (a.peer - rank + size) % size > (b.peer - rank + size) % size; });
+  pulls.insert(pulls.end(), keeps.begin(), keeps.end());
+  keeps = std::move(pulls);
+}
+
 bool Executor::Impl::keep_slice() {
   while (!keeps.empty()) {
     Keep& keep = keeps.back();
-    const std::int64_t now = std::min(keep.source.elements() - keep.done, keep_slice_bytes / keep.source.esize);
-    if (now == 0) {
-      keeps.pop_back();
-      continue;
-    }
+    const std::int64_t now = std::min(keep.count, keep_slice_bytes / keep.source.esize);
     const double t = MPI_Wtime();
-    copy_direct(keep.source, keep.target, keep.done, now);
+    copy_direct(keep.source, keep.target, keep.first, now);
     report.copy_s += MPI_Wtime() - t;
-    keep.done += now;
+    keep.first += now;
+    keep.count -= now;
+    if (keep.count > 0) return true;
+    const int peer = keep.peer;
+    keeps.pop_back();
+    if (peer >= 0 && --pulls_left[peer] == 0) host->tell_read(peer);
     return true;
   }
   return false;
 }
 
 bool Executor::Impl::wire_done() const { return wire_turn->done() && wire->idle(); }
-bool Executor::Impl::done() const { return keeps.empty() && host_in.empty() && host_turn->done() && wire_done(); }
+bool Executor::Impl::done() const { return keeps.empty() && (!host || host->told() == readers_expected) && host_in.empty() && host_turn->done() && wire_done(); }
 
 bool Executor::Impl::host_progress() {
   bool moved = false;
@@ -392,7 +471,7 @@ Executor::Executor(MPI_Comm comm, ExecuteOptions options) : impl_(std::make_uniq
 
 std::pair<std::int64_t, std::int64_t> Executor::range(std::int64_t mine) {
   if (!impl_ || impl_->comm == MPI_COMM_NULL) throw Error(Status::bad_state, "redist: executor: is closed, wanted an open one");
-  std::int64_t numbers[3] = {mine, -mine, 0};
+  std::int64_t numbers[detail::SharedHost::numbers_at_once] = {mine, -mine, 0, 0};
   impl_->minimum_of(numbers);
   return {numbers[0], -numbers[1]};
 }
@@ -448,6 +527,7 @@ ExecuteReport Executor::finish() {
   self.active = false;
   const ExecuteReport report = self.report;
   self.clear();
+  if (self.host) self.host->drop_unused();
   return report;
 }
 

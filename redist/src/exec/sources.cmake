@@ -2,6 +2,7 @@
 set(redist_exec_sources
   src/exec/executor.cpp
   src/exec/packer.cpp
+  src/exec/shared_array.cpp
   src/exec/shared_host.cpp
   src/exec/stream.cpp
   src/exec/wire.cpp
