@@ -36,6 +36,8 @@ as_root() {
 # because a grid has more processes than this machine has cores.
 mpi_environment() {
   export OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
+  # mpirun lets waiting processes give way only when it starts more of them than there are cores; a grid that grows later needs it too
+  export OMPI_MCA_mpi_yield_when_idle=1
   if [ "$(id -u)" -eq 0 ]; then
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   fi

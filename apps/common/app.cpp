@@ -282,10 +282,10 @@ namespace {
 std::string payoff_text(double t_resize, double t_old, double t_new) {
   if (std::isnan(t_old) || std::isnan(t_new)) return "-";
   const auto point = dyngrid_payoff_point(t_resize, t_old, t_new);
-  return point < 0 ? "never" : fmt::format("{} steps", point);
+  return point < 0 ? "never" : std::to_string(point);
 }
 std::string cost_text(double t_resize, double t_new) {
-  return std::isnan(t_new) || t_new <= 0 ? "-" : fmt::format("{} steps", dyngrid_resize_cost(t_resize, t_new));
+  return std::isnan(t_new) || t_new <= 0 ? "-" : std::to_string(dyngrid_resize_cost(t_resize, t_new));
 }
 } // namespace
 
@@ -310,7 +310,7 @@ int Run::finish(const std::string& more) {
   }
   if (done > 0) {
     print("");
-    print(fmt::format("changes of the grid (payoff point = ceil(t_resize / (t_old - t_new)), resize cost = ceil(t_resize / t_new))"));
+    print(fmt::format("changes of the grid (in {}s: payoff point = ceil(t_resize / (t_old - t_new)), resize cost = ceil(t_resize / t_new))", word_));
     print(fmt::format("{:>6} {:>7} {:>7} {:>8} {:>8} {:>8} {:>9} {:>10} {:>8} {:>8} {:>13} {:>12}", "before", "from", "to", "spawn s", "merge s", "plan s",
                       "exchange s", "t_resize s", "t_old s", "t_new s", "payoff point", "resize cost"));
     for (std::size_t i = 0; i < static_cast<std::size_t>(counts_.changes); ++i) {

@@ -52,7 +52,8 @@ typedef struct dyngrid_resize_report {
 DYNGRID_API int dyngrid_init(void);
 /* As dyngrid_init, with the first grid given: nprow x npcol <= processes. Ignored by newcomers. */
 DYNGRID_API int dyngrid_init_grid(int nprow, int npcol);
-/* Ends the application's use of dyngrid, and MPI. Collective over the current grid; processes that left call it alone. Local arrays are freed. */
+/* Ends the application's use of dyngrid; local arrays are freed. Collective over the current grid; processes that left call it alone. Calls MPI_Finalize
+ * when dyngrid_init called MPI_Init; otherwise that remains to the caller, who may also call MPI_Finalize alone: it ends dyngrid first. */
 DYNGRID_API int dyngrid_finalize(void);
 /* 1 from dyngrid_init to the first resize point of a process that was spawned, otherwise 0. Local. */
 DYNGRID_API int dyngrid_is_newcomer(void);
@@ -81,6 +82,9 @@ DYNGRID_API int dyngrid_pop(void);
 DYNGRID_API int dyngrid_depth(void);
 /* Placement used by requests; default DYNGRID_OPTIMAL or DYNGRID_PLACEMENT. Collective. */
 DYNGRID_API int dyngrid_set_placement(int placement);
+/* Order of the messages of an exchange: one of DYNGRID_SCHEDULE_AUTO (default), _CATERPILLAR, _CIRCULANT, _MATCHING, _ASYNC; the environment's
+ * DYNGRID_SCHEDULE=auto|caterpillar|circulant|matching|async sets it at the start. Collective. */
+DYNGRID_API int dyngrid_set_schedule(int schedule);
 /* Report of the last change of the grid; all zero before the first. Local; the same on all processes of the grid. */
 DYNGRID_API int dyngrid_last_resize(dyngrid_resize_report* report);
 

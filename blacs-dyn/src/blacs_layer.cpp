@@ -60,12 +60,23 @@ void setup(int* iam, int* nprocs) {
   });
 }
 
+constexpr int system_context = 0; ///< what blacs_get is asked for
+
+bool is_ours(int what) {
+  return what == system_context && Session::instance().is_active() && Session::instance().grid_comm() != MPI_COMM_NULL;
+}
+
 void get(int context, int what, int* value) {
-  constexpr int system_context = 0;
   guarded("blacs_get", [&] {
-    Session& session = Session::instance();
-    if (what == system_context && session.is_active() && session.grid_comm() != MPI_COMM_NULL) *value = session.system_handle();
+    if (is_ours(what)) *value = Session::instance().system_handle();
     else stock::get(context, what, value);
+  });
+}
+
+void get_fortran(int context, int what, int* value) {
+  guarded("blacs_get", [&] {
+    if (is_ours(what)) *value = Session::instance().fortran_handle();
+    else stock::get_fortran(context, what, value);
   });
 }
 
@@ -97,8 +108,8 @@ DYNGRID_API void Cblacs_setup(int* iam, int* nprocs) { setup(iam, nprocs); }
 DYNGRID_API void blacs_setup_(int* iam, int* nprocs) { setup(iam, nprocs); }
 DYNGRID_API void dyngrid_blacs_setup_(int* iam, int* nprocs) { setup(iam, nprocs); }
 DYNGRID_API void Cblacs_get(int context, int what, int* value) { get(context, what, value); }
-DYNGRID_API void blacs_get_(const int* context, const int* what, int* value) { get(*context, *what, value); }
-DYNGRID_API void dyngrid_blacs_get_(const int* context, const int* what, int* value) { get(*context, *what, value); }
+DYNGRID_API void blacs_get_(const int* context, const int* what, int* value) { get_fortran(*context, *what, value); }
+DYNGRID_API void dyngrid_blacs_get_(const int* context, const int* what, int* value) { get_fortran(*context, *what, value); }
 DYNGRID_API void Cblacs_exit(int not_done) { leave(not_done); }
 DYNGRID_API void blacs_exit_(const int* not_done) { leave(*not_done); }
 DYNGRID_API void dyngrid_blacs_exit_(const int* not_done) { leave(*not_done); }

@@ -76,6 +76,10 @@ int dyngrid_set_placement(int placement) {
   return guard([&] { session().set_placement(static_cast<gridmap::Placement>(placement)); });
 }
 
+int dyngrid_set_schedule(int schedule) {
+  return guard([&] { session().set_schedule(schedule); });
+}
+
 int dyngrid_last_resize(dyngrid_resize_report* report) {
   return guard([&] {
     if (!report) throw gridmap::Error(gridmap::Status::null_pointer, "blacs-dyn: dyngrid_last_resize: report is null");

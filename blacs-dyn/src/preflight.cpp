@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "preflight.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <sstream>
+#include <vector>
 
 #include <elf.h>
 #include <fcntl.h>
+#include <netdb.h>
 #include <spawn.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -116,6 +119,32 @@ void check_program(const std::string& path) {
   if (!has_mpi && path != own_program())
     throw Error(Status::spawn_failure, fmt::format("blacs-dyn: program to spawn {} is not linked with MPI; a process that does not call MPI_Init would end "
                                                    "the whole application", path));
+}
+
+namespace {
+/// The names after -H, -host or --host on the command line of the process that started us; empty when there are none.
+std::vector<std::string> launchers_hosts() {
+  std::ifstream file("/proc/" + std::to_string(getppid()) + "/cmdline", std::ios::binary);
+  std::vector<std::string> words, hosts;
+  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
+  for (std::size_t i = 1; i + 1 < words.size(); ++i) {
+    if (words[i] == "-hostfile" || words[i] == "--hostfile" || words[i] == "-machinefile" || words[i] == "--machinefile") return {};
+    if (words[i] != "-H" && words[i] != "-host" && words[i] != "--host") continue;
+    std::istringstream list(words[i + 1]);
+    for (std::string host; std::getline(list, host, ',');) hosts.push_back(host.substr(0, host.find(':')));
+  }
+  return hosts;
+}
+} // namespace
+
+void check_host(const std::string& host) {
+  addrinfo* found = nullptr;
+  const int code = getaddrinfo(host.c_str(), nullptr, nullptr, &found);
+  if (code == 0) freeaddrinfo(found);
+  else throw Error(Status::not_found, fmt::format("blacs-dyn: host to spawn on is \"{}\": {}; check DYNGRID_HOSTS or blacs_setup.dat", host, gai_strerror(code)));
+  const std::vector<std::string> known = launchers_hosts();
+  if (!known.empty() && std::find(known.begin(), known.end(), host) == known.end())
+    throw Error(Status::not_found, fmt::format("blacs-dyn: host to spawn on is \"{}\", which is not in mpirun's -H list; start mpirun with it", host));
 }
 
 } // namespace blacs_dyn

@@ -12,6 +12,10 @@ void check_program(const std::string& path);
 /// The path by which `command` would be started: itself when it has a slash, otherwise found in PATH. @throws Error{not_found}
 std::string find_program(const std::string& command);
 
+/// A host must be known by name, and be in the -H list when the launcher on this host was given one: mpirun never ends after a spawn onto a host that
+/// it does not have. Local. @throws Error{not_found}
+void check_host(const std::string& host);
+
 /// This process's own program; text ends in " (deleted)" when the file is gone.
 std::string own_program();
 

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include "preflight.hpp"
 #include "linger.hpp"
 #include "redist/executor.hpp"
+#include "redist/gemr2d.hpp"
 #include "redist/plan.hpp"
 #include "setup_file.hpp"
 #include "stock_blacs.hpp"
@@ -96,6 +98,8 @@ void Session::start(Mode mode_of_unit0) {
   MPI_Finalized(&finalized);
   if (finalized || is_finished_) throw Error(Status::bad_state, "blacs-dyn: dyngrid cannot be started again after it, or MPI, was finalized");
   if (!initialized) {
+    // a grid that grows may soon have more processes than cores, and Open MPI decides at MPI_Init whether a waiting process gives its core away
+    setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
     check_mpi(MPI_Init(nullptr, nullptr), "MPI_Init");
     we_started_mpi_ = true;
   }
@@ -112,12 +116,13 @@ void Session::start(Mode mode_of_unit0) {
     Packet packet;
     together(processes_.world(), [&] { read_environment(); });
     // rank 0's word counts, so that all decide alike
-    packet.put(placement_).put(unit_policy_.kind).put(unit_policy_.size).put(join_limit_s_).put(static_cast<int>(unit_policy_.hosts.size()));
+    packet.put(placement_).put(exchange_order_).put(unit_policy_.kind).put(unit_policy_.size).put(join_limit_s_).put(static_cast<int>(unit_policy_.hosts.size()));
     for (const std::string& host : unit_policy_.hosts) packet.put(host);
     packet.put(unit_policy_.slots);
     broadcast(packet.bytes(), 0, processes_.world());
     Packet same(packet.bytes());
     placement_ = same.get<gridmap::Placement>();
+    exchange_order_ = same.get<redist::Schedule>();
     unit_policy_.kind = same.get<UnitPolicy::Kind>();
     unit_policy_.size = same.get<int>();
     join_limit_s_ = same.get<double>();
@@ -132,6 +137,7 @@ void Session::start(Mode mode_of_unit0) {
 void Session::read_environment() {
   if (const char* text = environment("DYNGRID_RESIZE_AT")) schedule_ = parse_schedule(text, "DYNGRID_RESIZE_AT");
   if (const char* text = environment("DYNGRID_PLACEMENT")) placement_ = parse_placement(text, "DYNGRID_PLACEMENT");
+  if (const char* text = environment("DYNGRID_SCHEDULE")) exchange_order_ = redist::schedule_from(text);
   if (const char* text = environment("DYNGRID_HOSTS"))
     for (const std::string& host : comma_separated(text)) parse_host(host, "DYNGRID_HOSTS", unit_policy_.hosts, unit_policy_.slots);
   if (const char* text = environment("DYNGRID_UNIT")) {
@@ -225,6 +231,11 @@ int Session::system_handle() {
   return system_handle_;
 }
 
+int Session::fortran_handle() {
+  has_contexts_ = true;
+  return MPI_Comm_c2f(processes_.grid());
+}
+
 void Session::rank_and_size(int* iam, int* nprocs) const {
   const MPI_Comm grid = processes_.grid();
   if (grid == MPI_COMM_NULL) {
@@ -242,6 +253,7 @@ void Session::close_contexts() {
   for (const auto& a : matrices_) a->desc[1] = -1;
   if (!has_contexts_) return;
   has_contexts_ = false;
+  redist::forget_all_contexts();
   stock::exit(1);
 }
 
@@ -426,7 +438,8 @@ SpawnOptions Session::spawn_options() const {
     const std::string_view text = *variable;
     const std::string_view name = text.substr(0, text.find('='));
     const bool ours = name.substr(0, 8) == "DYNGRID_" && name != "DYNGRID_NEWCOMER";
-    if (ours || name == "LD_PRELOAD" || name == "LD_LIBRARY_PATH" || name == "OPENBLAS_NUM_THREADS" || name == "OMP_NUM_THREADS")
+    if (ours || name == "LD_PRELOAD" || name == "LD_LIBRARY_PATH" || name == "OPENBLAS_NUM_THREADS" || name == "OMP_NUM_THREADS" ||
+        name == "OMPI_MCA_mpi_yield_when_idle")
       options.arguments.emplace_back(text);
   }
   const char* program = environment("DYNGRID_SPAWN_PROGRAM");
@@ -453,6 +466,18 @@ void Session::set_placement(gridmap::Placement placement) {
   if (processes_.grid() == MPI_COMM_NULL) check();
   else together(processes_.grid(), check);
   placement_ = placement;
+}
+
+void Session::set_schedule(int schedule) {
+  require_grid("dyngrid_set_schedule");
+  const auto check = [&] {
+    if (schedule < static_cast<int>(redist::Schedule::automatic) || schedule > static_cast<int>(redist::Schedule::async))
+      throw Error(Status::bad_argument, fmt::format("blacs-dyn: dyngrid_set_schedule: schedule is {}, wanted {} .. {}", schedule,
+                                                    static_cast<int>(redist::Schedule::automatic), static_cast<int>(redist::Schedule::async)));
+  };
+  if (processes_.grid() == MPI_COMM_NULL) check();
+  else together(processes_.grid(), check);
+  exchange_order_ = static_cast<redist::Schedule>(schedule);
 }
 
 int Session::resize_point() {
@@ -528,6 +553,31 @@ int Session::pop() {
   return change_to(level.shape, placement_, all_here ? &level : nullptr);
 }
 
+/// Slots and hosts, as far as they can be known before a spawn. After a spawn that fails for want of them the application goes on, but Open MPI's mpirun
+/// never ends by itself.
+void Session::check_room(const Change& change) const {
+  std::set<std::string> hosts;
+  for (const NewUnit& unit : change.new_units)
+    if (!unit.host.empty()) hosts.insert(unit.host);
+  for (const std::string& host : hosts) check_host(host);
+
+  const char* oversubscribe = environment("OMPI_MCA_rmaps_base_oversubscribe");
+  const char* mapping = environment("OMPI_MCA_rmaps_base_mapping_policy");
+  if ((oversubscribe && *oversubscribe != '0') || (mapping && std::string_view(mapping).find("OVERSUBSCRIBE") != std::string_view::npos &&
+                                                   std::string_view(mapping).find("NOOVERSUBSCRIBE") == std::string_view::npos))
+    return;
+  int* universe = nullptr;
+  int is_known = 0;
+  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &universe, &is_known);
+  if (!is_known || !universe || *universe <= 0) return;
+  std::size_t living = 0;
+  for (const Unit& unit : processes_.roster().units) living += unit.members.size();
+  const std::size_t wanted = change.new_ids().size();
+  if (living + wanted > static_cast<std::size_t>(*universe))
+    throw Error(Status::no_slots, fmt::format("blacs-dyn: {} new processes wanted, but {} of mpirun's {} slots are taken; start with mpirun --oversubscribe or "
+                                              "with more slots (-H, hostfile)", wanted, living, *universe));
+}
+
 int Session::change_to(Shape to, gridmap::Placement placement, const GridMap* exact) {
   const double started = MPI_Wtime();
   const Roster& roster = processes_.roster();
@@ -540,6 +590,7 @@ int Session::change_to(Shape to, gridmap::Placement placement, const GridMap* ex
     if (change.new_units.empty() || processes_.id() != 0) return;
     const char* program = environment("DYNGRID_SPAWN_PROGRAM");
     check_program(program ? find_program(program) : own_program());
+    check_room(change);
   });
   return carry_through(processes_.gather(change, spawn_options()), started);
 }
@@ -550,7 +601,7 @@ void Session::exchange_state(Processes::Union& gathered, bool is_joining) {
   const MPI_Comm comm = gathered.comm.get();
   Packet packet;
   if (!is_joining) {
-    packet.put(placement_).put(unit_policy_.kind).put(unit_policy_.size).put(join_limit_s_).put(points_).put(unit_policy_.slots);
+    packet.put(placement_).put(exchange_order_).put(unit_policy_.kind).put(unit_policy_.size).put(join_limit_s_).put(points_).put(unit_policy_.slots);
     packet.put(static_cast<int>(unit_policy_.hosts.size()));
     for (const std::string& host : unit_policy_.hosts) packet.put(host);
     packet.put(static_cast<int>(matrices_.size()));
@@ -567,6 +618,7 @@ void Session::exchange_state(Processes::Union& gathered, bool is_joining) {
     Packet state(packet.bytes());
     const bool is_new = processes_.is_newcomer() || sleeps_at_first_point_;
     placement_ = state.get<gridmap::Placement>();
+    exchange_order_ = state.get<redist::Schedule>();
     unit_policy_.kind = state.get<UnitPolicy::Kind>();
     unit_policy_.size = state.get<int>();
     join_limit_s_ = state.get<double>();
@@ -639,7 +691,10 @@ int Session::carry_through(Processes::Union gathered, double started) {
       for (const auto& a : matrices_) arrays.emplace_back(local_bytes(*a, change.to.shape, position));
       const double t0 = MPI_Wtime();
       for (const auto& a : matrices_) {
-        const redist::Plan plan(layout_of(*a, from.shape, from_ranks), layout_of(*a, change.to.shape, to_ranks));
+        redist::PlanOptions options;
+        options.schedule = exchange_order_;
+        options.element_bytes = static_cast<int>(element_bytes(a->type));
+        const redist::Plan plan(layout_of(*a, from.shape, from_ranks), layout_of(*a, change.to.shape, to_ranks), options);
         const redist::PlanTotals totals = plan.totals();
         moved += totals.moved_elements * static_cast<std::int64_t>(element_bytes(a->type));
         kept += totals.kept_elements * static_cast<std::int64_t>(element_bytes(a->type));
@@ -761,6 +816,7 @@ void Session::classical_setup(int* iam, int* nprocs) {
       change.to.ids = roster.grid.ids;
       for (const int id : change.new_ids()) change.to.ids.push_back(id);
       change.to.shape = {1, static_cast<int>(change.to.ids.size())};
+      if (processes_.id() == 0) check_room(change);
     });
     close_contexts();
     carry_through(processes_.gather(change, spawn_options()), MPI_Wtime());

@@ -12,7 +12,7 @@
 #include "dyngrid.h"
 #include "local_array.hpp"
 #include "processes.hpp"
-#include "redist/layout.hpp"
+#include "redist/plan.hpp"
 
 /// A matrix that follows the grid. The handle of the C interface.
 struct dyngrid_matrix {
@@ -55,6 +55,7 @@ public:
   int pop();
   void request(Shape to);
   void set_placement(gridmap::Placement placement);
+  void set_schedule(int schedule);
   Matrix* create_matrix(const char* name, char type, std::int64_t m, std::int64_t n, std::int64_t mb, std::int64_t nb, bool has_handle);
   void free_matrix(Matrix* matrix);
   Matrix* find_matrix(const std::string& name);
@@ -70,6 +71,7 @@ public:
   void classical_join();
   /// System handle of the current grid for blacs_get; made once per grid.
   int system_handle();
+  int fortran_handle(); ///< as blacs_get gives it to Fortran: the communicator itself
   void rank_and_size(int* iam, int* nprocs) const;
   /// All BLACS contexts and what hangs on them. Local to the BLACS, collective over their grids.
   void close_contexts();
@@ -82,6 +84,7 @@ private:
   void require_grid(const char* what) const;
   void read_environment();
   SpawnOptions spawn_options() const;
+  void check_room(const Change& change) const;
   int change_to(Shape to, gridmap::Placement placement, const GridMap* exact);
   int carry_through(Processes::Union gathered, double started);
   int sleep_until_needed();
@@ -103,6 +106,7 @@ private:
   std::vector<std::unique_ptr<Matrix>> retired_; ///< freed while this process slept: the handle stays readable
   std::vector<Shared> shared_;
   gridmap::Placement placement_ = gridmap::Placement::optimal;
+  redist::Schedule exchange_order_ = redist::Schedule::automatic;
   UnitPolicy unit_policy_;
   double join_limit_s_ = 60;
   bool is_verbose_ = false;

@@ -39,6 +39,10 @@ void get(int context, int what, int* value) {
   static auto* const call = find<void(int, int, int*)>("Cblacs_get");
   call(context, what, value);
 }
+void get_fortran(int context, int what, int* value) {
+  static auto* const call = find<void(const int*, const int*, int*)>("blacs_get_");
+  call(&context, &what, value);
+}
 void exit(int not_done) {
   static auto* const call = find<void(int)>("Cblacs_exit");
   call(not_done);

@@ -9,6 +9,7 @@ namespace stock {
 void pinfo(int* iam, int* nprocs);
 void setup(int* iam, int* nprocs);
 void get(int context, int what, int* value);
+void get_fortran(int context, int what, int* value); ///< system contexts are Fortran communicators there, and numbers of a table in C
 void exit(int not_done);
 void gridexit(int context);
 } // namespace stock

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // growth_fails CASE: a growth that cannot work leaves every process on the old grid with its data and the expected status, and a good growth
 // afterwards works (where the case allows one).
-//   missing    no such program              unlinked  argument 2: a program that does not link       not_executable
+//   missing    no such program              unlinked  argument 2: a program that does not link       not_executable    no_mpi
 //   slots      run without --oversubscribe: MPI has no slots for more        host   a host that is not there (DYNGRID_HOSTS)
 //   late       newcomers sleep longer than DYNGRID_JOIN_TIMEOUT and then leave cleanly
 //   mismatch   newcomers declare another matrix        deserter  newcomers finalize without a resize point
@@ -32,7 +32,9 @@ int main(int argc, char** argv) {
     if (kind == "missing") setenv("DYNGRID_SPAWN_PROGRAM", "/no/such/program", 1);
     if (kind == "unlinked") setenv("DYNGRID_SPAWN_PROGRAM", argv[2], 1);
     if (kind == "not_executable") setenv("DYNGRID_SPAWN_PROGRAM", "/etc/passwd", 1);
-    const int wanted = kind == "missing"                          ? DYNGRID_ERR_NOT_FOUND
+    if (kind == "no_mpi") setenv("DYNGRID_SPAWN_PROGRAM", "/bin/true", 1);
+    const int wanted = kind == "missing" || kind == "host"        ? DYNGRID_ERR_NOT_FOUND
+                       : kind == "slots"                          ? DYNGRID_ERR_SLOTS
                        : kind == "late"                           ? DYNGRID_ERR_TIMEOUT
                        : kind == "mismatch"                       ? DYNGRID_ERR_MISMATCH
                                                                   : DYNGRID_ERR_SPAWN;

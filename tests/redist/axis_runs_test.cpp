@@ -86,11 +86,12 @@ TEST(AxisRuns, EveryBlockCyclicPairUpTo6x6) {
     for (int Q = 1; Q <= 6; ++Q)
       for (int a = 1; a <= 4; ++a)
         for (int b = 1; b <= 4; ++b)
-          for (int n = 0; n <= 13; ++n) {
-            check(Axis::block_cyclic(n, a, P, (n + b) % P), 0, Axis::block_cyclic(n, b, Q, (n * a) % Q), 0,
-                  n);
-            if (HasFatalFailure()) return;
-          }
+          for (int n = 0; n <= 13; ++n)
+            for (int src = 0; src < P; ++src)
+              for (int dst = 0; dst < Q; ++dst) {
+                check(Axis::block_cyclic(n, a, P, src), 0, Axis::block_cyclic(n, b, Q, dst), 0, n);
+                if (HasFatalFailure()) return;
+              }
 }
 
 TEST(AxisRuns, Windows) {
@@ -124,6 +125,35 @@ TEST(AxisRuns, RandomHeterogeneous) {
     check(axis(i + length + pick(0, 9)), i, axis(j + length + pick(0, 9)), j, length);
     if (HasFatalFailure()) return;
   }
+}
+
+TEST(AxisRuns, LongPeriodicPatterns) {
+  // long enough for lists that are kept as one strided run per piece of a period
+  std::mt19937 random(17);
+  const auto pick = [&random](int low, int high) {
+    return std::uniform_int_distribution<int>(low, high)(random);
+  };
+  std::size_t interleaved = 0;
+  for (int round = 0; round < 60; ++round) {
+    const auto axis = [&](std::int64_t n) {
+      const int nprocs = pick(1, 3);
+      std::vector<std::int64_t> sizes(static_cast<std::size_t>(pick(1, 3)));
+      for (auto& size : sizes) size = pick(1, 3);
+      return Axis::heterogeneous(n, sizes, nprocs, pick(0, nprocs - 1));
+    };
+    const int length = pick(4000, 15000), i = pick(0, 20), j = pick(0, 20);
+    const Axis from = axis(i + length), to = axis(j + length);
+    check(from, i, to, j, length);
+    if (HasFatalFailure()) return;
+    const AxisTable table_from(from), table_to(to);
+    for (const Neighbour& neighbour : runs_from({&table_from, i}, {&table_to, j}, length, 0)) {
+      const auto& runs = neighbour.list.runs;
+      EXPECT_LE(runs.size(), 1100u);
+      if (runs.size() > 1 && runs[1].from < runs[0].from + (runs[0].count - 1) * runs[0].from_step)
+        ++interleaved;
+    }
+  }
+  EXPECT_GT(interleaved, 5u); // the test reaches what it is for
 }
 
 TEST(AxisRuns, PeriodicPatternsStaySmall) {

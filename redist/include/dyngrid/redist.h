@@ -1,5 +1,99 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Array descriptors, layouts and plans in C. All calls are local: nothing here communicates. Statuses are those of
+ * dyngrid/status.h; outputs are written on success only. Descriptors and the index maps count from 1, as ScaLAPACK does;
+ * layouts and plans count from 0. */
 #ifndef DYNGRID_REDIST_H
 #define DYNGRID_REDIST_H
+#include <stdint.h>
+
 #include "dyngrid/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- descriptors ---- */
+
+/* A descriptor with lists of block sizes: DTYPE_ = DYNGRID_DTYPE, CTXT_, M_, N_, number of row sizes, number of column sizes, RSRC_,
+ * CSRC_, LLD_, then the row sizes, then the column sizes. The sizes repeat; block j lies on process row (RSRC_ + j) mod nprow. Sizes
+ * may be 0. Everything here also takes DTYPE_ = 1, ScaLAPACK's nine integers; ScaLAPACK and the PBLAS take only that. */
+enum { DYNGRID_DTYPE = 601, DYNGRID_DESC_FIXED = 9 };
+
+/* Integers that a descriptor with so many sizes takes. */
+#define DYNGRID_DESC_LENGTH(row_sizes, col_sizes) (DYNGRID_DESC_FIXED + (row_sizes) + (col_sizes))
+
+/* Fills in `desc`, DYNGRID_DESC_LENGTH(n_row_sizes, n_col_sizes) integers, for an m x n matrix on the BLACS grid `ctxt`. The DESCINIT of
+ * these matrices. lld is at least max(1, local rows). On a process outside the grid (ctxt = -1) what needs the grid is not checked.
+ * info (may be null) is 0 or -i when argument i is wrong, counted from 1 with desc; desc is then left alone.
+ * Returns DYNGRID_SUCCESS, DYNGRID_ERR_NULL or DYNGRID_ERR_DESCRIPTOR. */
+DYNGRID_API int dyngrid_desc_init(int* desc, int m, int n, int n_row_sizes, const int* row_sizes, int n_col_sizes, const int* col_sizes,
+                                  int rsrc, int csrc, int ctxt, int lld, int* info);
+/* Checks a descriptor that is argument number `argument` of the caller, for the process (myrow, mycol) of an nprow x npcol grid; nprow = -1
+ * outside it. `length`: integers in desc, 0 when not known. info (may be null) is 0 or -(100 * argument + entry), entries counted from 1.
+ * Returns DYNGRID_SUCCESS, DYNGRID_ERR_NULL or DYNGRID_ERR_DESCRIPTOR. */
+DYNGRID_API int dyngrid_desc_check(const int* desc, int length, int argument, int nprow, int npcol, int myrow, int mycol, int* info);
+
+/* The maps of one axis: 'R' (rows, nprocs = nprow) or 'C' (columns, nprocs = npcol) of a valid descriptor. Each returns the number asked for,
+ * or a negative status (dyngrid/status.h). Indices count from 1, positions from 0. Cost: O(sizes). */
+DYNGRID_API int dyngrid_desc_numroc(const int* desc, char axis, int position, int nprocs);               /* elements on a position */
+DYNGRID_API int dyngrid_desc_indxg2p(const int* desc, char axis, int i_glo, int nprocs);                 /* its position */
+DYNGRID_API int dyngrid_desc_indxg2l(const int* desc, char axis, int i_glo, int nprocs);                 /* its local index there */
+DYNGRID_API int dyngrid_desc_indxl2g(const int* desc, char axis, int i_loc, int position, int nprocs);   /* and back */
+
+/* ---- layouts: any distribution on any processes ---- */
+
+typedef struct dyngrid_layout dyngrid_layout;
+
+/* `ranks`: row-major, which process (by its rank in the communicator of the exchange) is at each position of the nprow x npcol grid; null:
+ * 0, 1, ... Each process appears at most once. Destroy what was created with dyngrid_layout_destroy. */
+DYNGRID_API int dyngrid_layout_create(const int* desc, int nprow, int npcol, const int* ranks, dyngrid_layout** layout);
+/* Lists of blocks, each with its size and the grid row (column) it lies on; the lists repeat until m rows (n columns) are covered. */
+DYNGRID_API int dyngrid_layout_create_block_list(int64_t m, int64_t n, int n_row_blocks, const int64_t* row_sizes, const int* row_owners,
+                                                 int n_col_blocks, const int64_t* col_sizes, const int* col_owners, int nprow, int npcol,
+                                                 const int* ranks, dyngrid_layout** layout);
+/* Every process holds the whole matrix. */
+DYNGRID_API int dyngrid_layout_create_replicated(int64_t m, int64_t n, int nprow, int npcol, const int* ranks, dyngrid_layout** layout);
+/* Rows and columns that `rank` holds, 0 and 0 outside the grid. */
+DYNGRID_API int dyngrid_layout_local_size(const dyngrid_layout* layout, int rank, int64_t* rows, int64_t* cols);
+DYNGRID_API int dyngrid_layout_destroy(dyngrid_layout** layout);
+
+/* ---- plans ---- */
+
+enum {
+  DYNGRID_SCHEDULE_AUTO = 0,
+  DYNGRID_SCHEDULE_CATERPILLAR = 1,
+  DYNGRID_SCHEDULE_CIRCULANT = 2,
+  DYNGRID_SCHEDULE_MATCHING = 3,
+  DYNGRID_SCHEDULE_ASYNC = 4
+};
+
+typedef struct dyngrid_plan dyngrid_plan;
+
+/* Figures of a plan, for the whole machine; counts of elements. */
+typedef struct dyngrid_plan_figures {
+  int schedule;           /* the one in use, never DYNGRID_SCHEDULE_AUTO */
+  int64_t messages;       /* between different processes */
+  int64_t steps;
+  int64_t moved;          /* elements that change their process */
+  int64_t kept;           /* that stay */
+  int64_t max_out;        /* out of one process, the most */
+  int64_t max_in;
+  int64_t lower_bound;    /* one-port: the larger of the two */
+  int64_t sum_of_largest; /* over the steps, the largest message */
+  double predicted_seconds; /* on a machine with the default figures */
+} dyngrid_plan_figures;
+
+/* The whole of a matrix with elements of element_bytes from one layout to another of the same shape. transpose: 'N', 'T' or 'C'. */
+DYNGRID_API int dyngrid_plan_create(const dyngrid_layout* from, const dyngrid_layout* to, char transpose, int schedule, int element_bytes,
+                                    dyngrid_plan** plan);
+DYNGRID_API int dyngrid_plan_get_figures(const dyngrid_plan* plan, dyngrid_plan_figures* figures);
+/* What one process has to do: messages and elements it sends and receives, elements it keeps. Any pointer may be null. */
+DYNGRID_API int dyngrid_plan_of_rank(const dyngrid_plan* plan, int rank, int64_t* sends, int64_t* recvs, int64_t* out, int64_t* in, int64_t* kept);
+/* A few lines of text for people; valid while the plan lives. */
+DYNGRID_API int dyngrid_plan_describe(const dyngrid_plan* plan, const char** text);
+DYNGRID_API int dyngrid_plan_destroy(dyngrid_plan** plan);
+
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -26,11 +26,11 @@ const char* to_string(Schedule schedule) noexcept;
 /// @throws Error{bad_argument} for other names than those of the enumerators ("auto" is automatic).
 Schedule schedule_from(const std::string& name);
 
-/// What a prediction needs to know of the machine. A plan that chooses by it must get the same figures on
-/// every rank.
+/// What a prediction needs to know of the machine; the defaults are those of processes on hosts joined by a
+/// 10 Gbit/s network. A plan that chooses by it must get the same figures on every rank.
 struct Machine {
-  double latency_s = 5e-6;            ///< per message or step
-  double bandwidth_bytes_per_s = 4e9; ///< out of, and at the same time into, one process
+  double latency_s = 1e-5;            ///< per message or step
+  double bandwidth_bytes_per_s = 1e9; ///< out of, and at the same time into, one process
   double pack_bytes_per_s = 4e9;      ///< one process packing, unpacking or copying
   double contention = 0.1; ///< part of its bandwidth that a process loses when several send to it at once
   int cores = 0;           ///< on which all processes together pack; 0: one for each

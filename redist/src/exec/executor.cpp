@@ -76,6 +76,8 @@ private:
 /// Panels of one rank in shared memory: enough to run for some 100 us between two switches of process, little enough to stay in cache.
 constexpr std::size_t shared_panels_bytes = std::size_t{1} << 20;
 
+constexpr std::int64_t past_cache_bytes = std::int64_t{1} << 20;
+
 constexpr std::int64_t keep_slice_bytes = std::int64_t{256} << 10;
 
 } // namespace
@@ -231,6 +233,14 @@ void Executor::Impl::build(const std::vector<Transfer>& transfers) {
       keeps.push_back({view_of(message, true), view_of(message, false)});
       report.bytes_kept += message.elements() * detail::element_size(x.type);
     }
+  }
+  // A small target is better left in the cache.
+  std::int64_t bytes_to = report.bytes_kept;
+  for (const Stream& stream : in) bytes_to += stream.bytes_left;
+  if (bytes_to >= past_cache_bytes && detail::past_cache_is_possible()) {
+    for (Stream& stream : in)
+      for (Item& item : stream.items) item.view.past_cache = true;
+    for (Keep& keep : keeps) keep.target.past_cache = true;
   }
   const auto by_step = [](const Item& a, const Item& b) {
     return a.step != b.step ? a.step < b.step : a.transfer != b.transfer ? a.transfer < b.transfer : a.first < b.first;

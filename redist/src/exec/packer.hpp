@@ -10,6 +10,9 @@ namespace redist::detail {
 /// Bytes of one element of type s d c z i; 0 for any other letter.
 int element_size(char type) noexcept;
 
+/// True when this processor can write around its cache.
+bool past_cache_is_possible() noexcept;
+
 /// One end of a message: where its packed elements lie in this process's array. Pure, no MPI.
 struct PackedView {
   const RunList* rows = nullptr;
@@ -20,6 +23,7 @@ struct PackedView {
   bool is_source = true;     ///< the runs' `from` indices, otherwise their `to`
   bool transposed = false;   ///< of the source only: packed column j is row j of the array
   const std::int64_t* row_limits = nullptr; ///< of the target only: begin and end of the local rows that may be written, per local column
+  bool past_cache = false;   ///< of the target only: write around the cache, because the array is larger than it
   int conj_size = 0;         ///< bytes of a real component whose odd ones change sign while packing, 0: none
 
   std::int64_t elements() const { return rows->total * cols->total; }

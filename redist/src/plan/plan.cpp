@@ -151,8 +151,8 @@ Plan::Plan(Layout from, Layout to, PlanOptions options)
                 fmt::format("redist: source window is {}x{}, target window {}x{}, wanted {}", wf.m, wf.n,
                             wt.m, wt.n, transposed ? "one the transpose of the other" : "the same"));
   std::int64_t all = 0;
-  if (__builtin_mul_overflow(wt.m, wt.n, &all) ||
-      __builtin_mul_overflow(all, 8 * std::int64_t{to_.grid.size()}, &all))
+  const std::int64_t copies = to_.replicated ? to_.grid.size() : 1;
+  if (__builtin_mul_overflow(wt.m, wt.n, &all) || __builtin_mul_overflow(all, 16 * copies, &all))
     throw Error(Status::bad_argument,
                 fmt::format("redist: window is {}x{}, wanted fewer than 2^63 bytes in all", wt.m, wt.n));
   detail::AxisTable from_rows(from_.rows, from_.row_owners), from_cols(from_.cols, from_.col_owners);

@@ -223,7 +223,8 @@ Choice make_matching(const PlanTables& tables, std::int64_t budget) {
     }
     if (best.figures.sum_of_largest == bound) return best;
   }
-  if (budget == 0 || tables.totals.messages < budget / 4) {
+  // Listing the messages and the first matching cost some tens of operations each.
+  if (tables.totals.messages < budget / 32) {
     Choice choice = begin_choice(tables, Schedule::matching, Timetable::Rule::direct);
     std::vector<Edge> edges;
     edges.reserve(at(tables.totals.messages));

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The electric capacitance of a square plate or of a cube, side 1, in units of 4 pi eps0 times the side, by boundary elements: rectangles
+// with a constant charge each, whose potentials at all centres must be 1. A dense system per mesh, PDGETRF and PDGETRS.
+//
+// A mesh takes two steps: set up the matrix, solve. The grid of processes may change between any two steps, also between setting up and
+// solving: the matrix follows. Charge crowds at edges, so meshes are graded: edges of the rectangles at (1 - cos(pi k / N)) / 2.
+// Published: plate 0.36678, cube 0.66068.
+#include "common/app.hpp"
+#include "common/local.hpp"
+#include "common/scalapack.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace {
+
+const double pi = std::acos(-1.0);
+constexpr double published_plate = 0.36678, published_cube = 0.66068;
+
+struct Panel {
+  std::array<double, 3> centre;
+  int normal; // axis 0, 1, 2; the sides lie along the next two axes
+  double half_u, half_v;
+  double area() const { return 4 * half_u * half_v; }
+};
+
+// N x N rectangles on a face, one face or the six of the cube.
+std::vector<Panel> mesh(bool is_cube, int along_edge) {
+  std::vector<double> edge(along_edge + 1);
+  for (int k = 0; k <= along_edge; ++k) edge[k] = (1 - std::cos(pi * k / along_edge)) / 2;
+  std::vector<Panel> panels;
+  for (int face = 0; face < (is_cube ? 6 : 1); ++face) {
+    const int normal = is_cube ? face / 2 : 2;
+    for (int i = 0; i < along_edge; ++i)
+      for (int j = 0; j < along_edge; ++j) {
+        Panel panel{};
+        panel.normal = normal;
+        panel.centre[normal] = is_cube ? face % 2 : 0;
+        panel.centre[(normal + 1) % 3] = (edge[i] + edge[i + 1]) / 2;
+        panel.centre[(normal + 2) % 3] = (edge[j] + edge[j + 1]) / 2;
+        panel.half_u = (edge[i + 1] - edge[i]) / 2;
+        panel.half_v = (edge[j + 1] - edge[j]) / 2;
+        panels.push_back(panel);
+      }
+  }
+  return panels;
+}
+
+// Twice differentiated by u and v this is 1 / sqrt(u^2 + v^2 + w^2), up to what cancels between the corners of a rectangle.
+double corner(double u, double v, double w) {
+  const double r = std::sqrt(u * u + v * v + w * w), to_v_axis = std::hypot(u, w), to_u_axis = std::hypot(v, w);
+  return (u != 0 ? u * std::asinh(v / to_v_axis) : 0) + (v != 0 ? v * std::asinh(u / to_u_axis) : 0) - (w != 0 ? w * std::atan(u * v / (w * r)) : 0);
+}
+
+// Potential at a point of charge 1 per area on a panel.
+double potential(const std::array<double, 3>& at, const Panel& of) {
+  const double u = at[(of.normal + 1) % 3] - of.centre[(of.normal + 1) % 3], v = at[(of.normal + 2) % 3] - of.centre[(of.normal + 2) % 3],
+               w = at[of.normal] - of.centre[of.normal];
+  return corner(u + of.half_u, v + of.half_v, w) - corner(u - of.half_u, v + of.half_v, w) - corner(u + of.half_u, v - of.half_v, w) +
+         corner(u - of.half_u, v - of.half_v, w);
+}
+
+// Largest |1 - potential| over the centres, in units of n * eps * the largest potential that a row of the matrix sums to. Collective.
+double scaled_residual(const std::vector<Panel>& panels, const std::vector<double>& charge) {
+  int rank = 0, size = 1;
+  MPI_Comm_rank(dyngrid_comm(), &rank);
+  MPI_Comm_size(dyngrid_comm(), &size);
+  double largest = 0, row_sum = 0, largest_charge = 0;
+  for (std::size_t i = static_cast<std::size_t>(rank); i < panels.size(); i += static_cast<std::size_t>(size)) {
+    double sum = 0, absolute = 0;
+    for (std::size_t j = 0; j < panels.size(); ++j) {
+      const double element = potential(panels[i].centre, panels[j]);
+      sum += element * charge[j];
+      absolute += std::fabs(element);
+    }
+    largest = std::isfinite(sum) ? std::max(largest, std::fabs(1 - sum)) : std::numeric_limits<double>::infinity();
+    row_sum = std::max(row_sum, absolute);
+  }
+  for (const double q : charge) largest_charge = std::max(largest_charge, std::fabs(q));
+  return apps::max_over_grid(largest) /
+         (apps::max_over_grid(row_sum) * largest_charge * static_cast<double>(panels.size()) * std::numeric_limits<double>::epsilon());
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  apps::Options options;
+  options.n = 32;
+  options.nb = 32;
+  std::string shape = "plate";
+  int meshes = 3;
+  CLI::App cli("Capacitance of a square plate or a cube by boundary elements while the grid of processes grows and shrinks. A mesh takes two steps: set "
+               "up, solve.",
+               "capacitance");
+  apps::add_options(cli, options);
+  cli.get_option("--n")->description("rectangles along an edge of the finest mesh (plate: n^2 unknowns, cube: 6 n^2)");
+  cli.get_option("--steps")->description("not used: there are two per mesh");
+  cli.add_option("--shape", shape, "plate or cube")->check(CLI::IsMember({"plate", "cube"}))->type_name("NAME")->capture_default_str();
+  cli.add_option("--meshes", meshes, "meshes, each with half the rectangles along an edge of the next")->check(CLI::Range(1, 8))->capture_default_str();
+  apps::parse(cli, options, argc, argv);
+  const bool is_cube = shape == "cube";
+  const double published = is_cube ? published_cube : published_plate;
+  options.steps = 2 * meshes;
+  const auto along_edge = [&](int k) { return std::max(1, static_cast<int>(options.n >> (meshes - 1 - k))); };
+  const auto unknowns = static_cast<std::int64_t>(mesh(is_cube, along_edge(meshes - 1)).size());
+
+  apps::start(options);
+  apps::Run run("capacitance", options);
+
+  // room for the finest mesh; a coarser one uses the upper left corner
+  dyngrid_matrix *a = nullptr, *b = nullptr;
+  apps::require(dyngrid_matrix_create("A", 'd', unknowns, unknowns, options.nb, options.nb, &a), "dyngrid_matrix_create");
+  apps::require(dyngrid_matrix_create("b", 'd', unknowns, 1, options.nb, options.nb, &b), "dyngrid_matrix_create");
+  int step = 0;
+  std::vector<double> capacitances(meshes);
+  apps::require(dyngrid_share("step", &step, sizeof step), "dyngrid_share");
+  apps::require(dyngrid_share("capacitances", capacitances.data(), capacitances.size() * sizeof(double)), "dyngrid_share");
+
+  while (run.resize_point(step) != DYNGRID_LEAVE) {
+    if (step == options.steps) break;
+    const int k = step / 2, i1 = 1;
+    const std::vector<Panel> panels = mesh(is_cube, along_edge(k));
+    const auto n = static_cast<int>(panels.size());
+    if (step % 2 == 0) {
+      run.begin(step, 0);
+      apps::for_each_local<double>(a, [&](std::int64_t i, std::int64_t j, double& element) {
+        if (i < n && j < n) element = potential(panels[i].centre, panels[j]);
+      });
+      apps::fill<double>(b, [](std::int64_t, std::int64_t) { return 1.0; });
+      run.end(false);
+    } else {
+      const double order = n;
+      run.begin(step, 2.0 / 3.0 * order * order * order + 2 * order * order);
+      std::int64_t rows = 0;
+      dyngrid_matrix_shape(a, &rows, nullptr, nullptr);
+      std::vector<int> pivots(rows + options.nb);
+      int info = 0, info_solve = 0;
+      auto* local = static_cast<double*>(dyngrid_local(a));
+      pdgetrf_(&n, &n, local, &i1, &i1, dyngrid_desc(a), pivots.data(), &info);
+      if (info == 0)
+        pdgetrs_("N", &n, &i1, local, &i1, &i1, dyngrid_desc(a), pivots.data(), static_cast<double*>(dyngrid_local(b)), &i1, &i1, dyngrid_desc(b), &info_solve);
+      run.end();
+      std::vector<double> charge(n);
+      apps::for_each_local<double>(b, [&](std::int64_t i, std::int64_t, double q) {
+        if (i < n) charge[i] = q;
+      });
+      MPI_Allreduce(MPI_IN_PLACE, charge.data(), n, MPI_DOUBLE, MPI_SUM, dyngrid_comm());
+      capacitances[k] = 0;
+      for (int i = 0; i < n; ++i) capacitances[k] += charge[i] * panels[i].area();
+      if (options.check) {
+        const double residual = scaled_residual(panels, charge);
+        const double error = std::fabs(capacitances[k] / published - 1);
+        // graded meshes: the error falls with the square of the number of rectangles along an edge
+        const double allowed = 1.0 / (along_edge(k) * along_edge(k));
+        run.verdict(info == 0 && info_solve == 0 && residual < 16 && error < allowed, residual,
+                    fmt::format("{} unknowns: C = {:.6f}, {:+.3f} % from {:.5f}; scaled residual {:.2g}", n, capacitances[k],
+                                100 * (capacitances[k] / published - 1), published, residual));
+      }
+    }
+    ++step;
+  }
+  std::string more = fmt::format("{}: C =", shape);
+  for (const double c : capacitances) more += fmt::format(" {:.6f}", c);
+  if (meshes >= 3) { // what three meshes, each twice as fine, tend to
+    const double c1 = capacitances[meshes - 3], c2 = capacitances[meshes - 2], c3 = capacitances[meshes - 1];
+    more += fmt::format(", tends to {:.6f}", c3 - (c3 - c2) * (c3 - c2) / ((c3 - c2) - (c2 - c1)));
+  }
+  more += fmt::format("; published {:.5f}", published);
+  const int status = run.finish(more);
+  apps::require(dyngrid_finalize(), "dyngrid_finalize");
+  return status;
+}

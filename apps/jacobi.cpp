@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Poisson's equation on the unit square, -(u_xx + u_yy) = f with u = 0 on the border, by Jacobi's iteration on n x n inner points, on a
+// grid of processes that grows and shrinks between the steps.
+//
+// f is chosen so that the discrete solution is s(i,j) = sin(pi x_i) sin(pi y_j). That is an eigenvector of the iteration, with eigenvalue
+// cos(pi h); begun at u = 0, after k sweeps u is exactly (1 - cos(pi h)^k) s. So every step can be checked, converged or not.
+// After the last step u is also compared, bit for bit, with the same sweeps done by one process alone.
+#include "common/app.hpp"
+#include "common/halo.hpp"
+#include "common/local.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <vector>
+
+namespace {
+
+const double pi = std::acos(-1.0);
+
+struct Problem {
+  std::int64_t n;
+  double h, eigenvalue;
+  std::vector<double> sine; // sin(pi x_i)
+
+  explicit Problem(std::int64_t order) : n(order), h(1.0 / static_cast<double>(order + 1)), eigenvalue(std::cos(pi * h)), sine(order) {
+    for (std::int64_t i = 0; i < n; ++i) sine[i] = std::sin(pi * static_cast<double>(i + 1) * h);
+  }
+  double solution(std::int64_t i, std::int64_t j) const { return sine[i] * sine[j]; }
+  double load(std::int64_t i, std::int64_t j) const { return 4 * (1 - eigenvalue) * solution(i, j); } // h^2 f
+};
+
+double updated(double north, double south, double west, double east, double load) { return (north + south + west + east + load) / 4; }
+
+// All of u after so many sweeps, by one process, column by column.
+std::vector<double> serial(const Problem& problem, std::int64_t sweeps) {
+  const std::int64_t n = problem.n, stride = n + 2;
+  std::vector<double> u(stride * stride), next(stride * stride);
+  for (; sweeps > 0; --sweeps) {
+    for (std::int64_t j = 0; j < n; ++j)
+      for (std::int64_t i = 0; i < n; ++i) {
+        const std::int64_t k = i + 1 + (j + 1) * stride;
+        next[k] = updated(u[k - 1], u[k + 1], u[k - stride], u[k + stride], problem.load(i, j));
+      }
+    u.swap(next);
+  }
+  std::vector<double> inner(n * n);
+  for (std::int64_t j = 0; j < n; ++j)
+    for (std::int64_t i = 0; i < n; ++i) inner[i + j * n] = u[i + 1 + (j + 1) * stride];
+  return inner;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  apps::Options options;
+  options.n = 400;
+  int sweeps = 50;
+  CLI::App cli("Solves Poisson's equation by Jacobi's iteration while the grid of processes grows and shrinks. A step is some sweeps.", "jacobi");
+  apps::add_options(cli, options);
+  cli.add_option("--sweeps", sweeps, "sweeps in a step")->check(CLI::PositiveNumber)->capture_default_str();
+  apps::parse(cli, options, argc, argv);
+  const std::int64_t n = options.n, nb = options.nb;
+  const Problem problem(n);
+
+  apps::start(options);
+  apps::Run run("jacobi", options);
+
+  dyngrid_matrix *u = nullptr, *load = nullptr;
+  apps::require(dyngrid_matrix_create("u", 'd', n, n, nb, nb, &u), "dyngrid_matrix_create");
+  apps::require(dyngrid_matrix_create("load", 'd', n, n, nb, nb, &load), "dyngrid_matrix_create");
+  int step = 0;
+  double residual = 0;
+  apps::require(dyngrid_share("step", &step, sizeof step), "dyngrid_share");
+  apps::require(dyngrid_share("residual", &residual, sizeof residual), "dyngrid_share");
+  if (dyngrid_is_newcomer() == 0)
+    apps::fill<double>(load, [&](std::int64_t i, std::int64_t j) { return problem.load(i, j); }); // u begins as zero
+
+  while (run.resize_point(step) != DYNGRID_LEAVE) {
+    if (step == options.steps) break;
+    auto* local = static_cast<double*>(dyngrid_local(u));
+    const auto* my_load = static_cast<const double*>(dyngrid_local(load));
+    std::int64_t lld = 1;
+    dyngrid_matrix_shape(u, nullptr, nullptr, &lld);
+    apps::Bordered<double> bordered(u, MPI_DOUBLE, 0.0);
+
+    run.begin(step, 6.0 * static_cast<double>(n) * static_cast<double>(n) * sweeps);
+    double change = 0;
+    for (int sweep = 0; sweep < sweeps; ++sweep) {
+      bordered.fetch(local);
+      change = 0;
+      bordered.for_each([&](std::int64_t i, std::int64_t j, const double* centre, std::int64_t stride) {
+        const double value = updated(centre[-1], centre[1], centre[-stride], centre[stride], my_load[i + j * lld]);
+        change = std::max(change, std::fabs(value - *centre));
+        local[i + j * lld] = value;
+      });
+    }
+    run.end();
+    ++step;
+    residual = 4 * apps::max_over_grid(change); // of the equations 4u - neighbours = h^2 f, before the last sweep
+
+    if (options.check) {
+      const std::int64_t done = static_cast<std::int64_t>(step) * sweeps;
+      const double grown = 1 - std::pow(problem.eigenvalue, static_cast<double>(done));
+      double error = 0, wrong = 0;
+      apps::for_each_local<double>(u, [&](std::int64_t i, std::int64_t j, double e) { error = std::max(error, std::fabs(e - grown * problem.solution(i, j))); });
+      error = apps::max_over_grid(error);
+      if (step == options.steps) { // and once against one process alone
+        std::vector<double> alone(n * n);
+        int rank = 0;
+        MPI_Comm_rank(dyngrid_comm(), &rank);
+        if (rank == 0) alone = serial(problem, done);
+        MPI_Bcast(alone.data(), static_cast<int>(alone.size()), MPI_DOUBLE, 0, dyngrid_comm());
+        apps::for_each_local<double>(u, [&](std::int64_t i, std::int64_t j, double e) { wrong += e == alone[i + j * n] ? 0 : 1; });
+        wrong = apps::sum_over_grid(wrong);
+      }
+      run.verdict(error < 1e-12 && wrong == 0, error,
+                  fmt::format("residual {:.2e}, {:.2e} from the expected iterate{}", residual, error,
+                              step < options.steps ? "" : wrong == 0 ? ", equal to the serial run" : fmt::format(", {} elements differ from the serial run", wrong)));
+    }
+  }
+  const int status = run.finish(fmt::format("residual {:.2e} after {} sweeps", residual, static_cast<std::int64_t>(step) * sweeps));
+  apps::require(dyngrid_finalize(), "dyngrid_finalize");
+  return status;
+}

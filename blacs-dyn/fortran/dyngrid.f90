@@ -1,0 +1,427 @@
+! SPDX-License-Identifier: BSD-3-Clause
+!> The Fortran side of dyngrid.h. Names and numbers are those of C; info (or outcome) is last and follows dyngrid/status.h:
+!> 0 is success, errors are negative, outcomes are DYNGRID_SAME, DYNGRID_RESIZED and DYNGRID_LEAVE.
+module dyngrid
+  use, intrinsic :: iso_c_binding
+  use, intrinsic :: iso_fortran_env, only: real32, real64, int32, int64
+  implicit none
+  private
+
+  integer, parameter, public :: DYNGRID_SAME = 0, DYNGRID_RESIZED = 1, DYNGRID_LEAVE = 2
+  integer, parameter, public :: DYNGRID_OPTIMAL = 0, DYNGRID_GLOBAL = 1, DYNGRID_LOCAL1 = 2, DYNGRID_LOCAL2 = 3
+  integer, parameter, public :: DYNGRID_SCHEDULE_AUTO = 0, DYNGRID_SCHEDULE_CATERPILLAR = 1, &
+    DYNGRID_SCHEDULE_CIRCULANT = 2, DYNGRID_SCHEDULE_MATCHING = 3, DYNGRID_SCHEDULE_ASYNC = 4
+  integer, parameter, public :: DYNGRID_SUCCESS = 0, DYNGRID_ERR_ARGUMENT = -1, DYNGRID_ERR_NULL = -2, DYNGRID_ERR_TYPE = -3, &
+    DYNGRID_ERR_SHAPE = -4, DYNGRID_ERR_DESCRIPTOR = -5, DYNGRID_ERR_MISMATCH = -6, DYNGRID_ERR_STATE = -7, &
+    DYNGRID_ERR_NOT_FOUND = -8, DYNGRID_ERR_UNSUPPORTED = -9, DYNGRID_ERR_MEMORY = -10, DYNGRID_ERR_IO = -11, &
+    DYNGRID_ERR_SLOTS = -12, DYNGRID_ERR_SPAWN = -13, DYNGRID_ERR_TIMEOUT = -14, DYNGRID_ERR_MPI = -15, &
+    DYNGRID_ERR_INTERNAL = -16
+
+  !> A matrix that follows the grid.
+  type, public :: dyngrid_matrix
+    type(c_ptr) :: handle = c_null_ptr
+  end type
+
+  !> What the last change of the grid took; see dyngrid_resize_report in dyngrid.h.
+  type, bind(C), public :: dyngrid_resize_report
+    integer(c_int) :: from_nprow, from_npcol, to_nprow, to_npcol
+    integer(c_int) :: spawned, woken, released, parked
+    real(c_double) :: spawn_s, merge_s, plan_s, exchange_s, total_s
+    integer(c_int64_t) :: moved_bytes, kept_bytes
+  end type
+
+  public :: dyngrid_init, dyngrid_init_grid, dyngrid_finalize, dyngrid_is_newcomer, dyngrid_context, dyngrid_grid, dyngrid_comm, &
+    dyngrid_resize_point, dyngrid_request, dyngrid_resize, dyngrid_pop, dyngrid_depth, dyngrid_set_placement, &
+    dyngrid_set_schedule, dyngrid_last_resize, &
+    dyngrid_matrix_create, dyngrid_matrix_find, dyngrid_matrix_free, dyngrid_matrix_shape, dyngrid_local, dyngrid_desc, &
+    dyngrid_share, dyngrid_unshare, dyngrid_payoff_point, dyngrid_resize_cost, dyngrid_status_string, dyngrid_last_message
+
+  !> call dyngrid_matrix_create(name, type, m, n, mb, nb, a, info); sizes all default or all 64-bit integers.
+  interface dyngrid_matrix_create
+    module procedure create_default, create_int64
+  end interface
+
+  !> call dyngrid_local(a, x): x(:,:) becomes this process's part, x(1:lld, 1:columns), of the matrix's type. It is good until the next
+  !> change of the grid; not associated outside the grid.
+  interface dyngrid_local
+    module procedure local_s, local_d, local_c, local_z, local_i
+  end interface
+
+  !> call dyngrid_share(name, variable, info) for integer and real scalars and vectors, or dyngrid_share(name, address, bytes, info).
+  !> The variable must have the target attribute and live until dyngrid_finalize or dyngrid_unshare.
+  interface dyngrid_share
+    module procedure share_address, share_integer, share_integers, share_int64, share_real32, share_reals32, &
+      share_real64, &
+      share_reals64
+  end interface
+
+  interface
+    integer(c_int) function c_init() bind(C, name="dyngrid_init")
+      import
+    end function
+    integer(c_int) function c_init_grid(nprow, npcol) bind(C, name="dyngrid_init_grid")
+      import
+      integer(c_int), value :: nprow, npcol
+    end function
+    integer(c_int) function c_finalize() bind(C, name="dyngrid_finalize")
+      import
+    end function
+    integer(c_int) function c_is_newcomer() bind(C, name="dyngrid_is_newcomer")
+      import
+    end function
+    integer(c_int) function c_context() bind(C, name="dyngrid_context")
+      import
+    end function
+    integer(c_int) function c_grid(nprow, npcol, myrow, mycol) bind(C, name="dyngrid_grid")
+      import
+      integer(c_int) :: nprow, npcol, myrow, mycol
+    end function
+    integer(c_int) function c_comm_f() bind(C, name="dyngrid_comm_f")
+      import
+    end function
+    integer(c_int) function c_resize_point() bind(C, name="dyngrid_resize_point")
+      import
+    end function
+    integer(c_int) function c_request(nprow, npcol) bind(C, name="dyngrid_request")
+      import
+      integer(c_int), value :: nprow, npcol
+    end function
+    integer(c_int) function c_resize(nprow, npcol, placement) bind(C, name="dyngrid_resize")
+      import
+      integer(c_int), value :: nprow, npcol, placement
+    end function
+    integer(c_int) function c_pop() bind(C, name="dyngrid_pop")
+      import
+    end function
+    integer(c_int) function c_depth() bind(C, name="dyngrid_depth")
+      import
+    end function
+    integer(c_int) function c_set_placement(placement) bind(C, name="dyngrid_set_placement")
+      import
+      integer(c_int), value :: placement
+    end function
+    integer(c_int) function c_set_schedule(schedule) bind(C, name="dyngrid_set_schedule")
+      import
+      integer(c_int), value :: schedule
+    end function
+    integer(c_int) function c_last_resize(report) bind(C, name="dyngrid_last_resize")
+      import
+      type(dyngrid_resize_report) :: report
+    end function
+    ! the type as a number: gfortran 12 passes the address of a character dummy where a character by value is wanted
+    integer(c_int) function c_matrix_create(name, type, m, n, mb, nb, handle) bind(C, name="dyngrid_matrix_create")
+      import
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_signed_char), value :: type
+      integer(c_int64_t), value :: m, n, mb, nb
+      type(c_ptr) :: handle
+    end function
+    type(c_ptr) function c_matrix_local(handle) bind(C, name="dyngrid_matrix_local")
+      import
+      type(c_ptr), value :: handle
+    end function
+    type(c_ptr) function c_matrix_desc(handle) bind(C, name="dyngrid_matrix_desc")
+      import
+      type(c_ptr), value :: handle
+    end function
+    integer(c_int) function c_matrix_shape(handle, m_loc, n_loc, lld) bind(C, name="dyngrid_matrix_shape")
+      import
+      type(c_ptr), value :: handle
+      integer(c_int64_t) :: m_loc, n_loc, lld
+    end function
+    type(c_ptr) function c_matrix_find(name) bind(C, name="dyngrid_matrix_find")
+      import
+      character(kind=c_char), intent(in) :: name(*)
+    end function
+    integer(c_int) function c_matrix_free(handle) bind(C, name="dyngrid_matrix_free")
+      import
+      type(c_ptr) :: handle
+    end function
+    integer(c_int) function c_share(name, address, bytes) bind(C, name="dyngrid_share")
+      import
+      character(kind=c_char), intent(in) :: name(*)
+      type(c_ptr), value :: address
+      integer(c_size_t), value :: bytes
+    end function
+    integer(c_int) function c_unshare(name) bind(C, name="dyngrid_unshare")
+      import
+      character(kind=c_char), intent(in) :: name(*)
+    end function
+    integer(c_int64_t) function c_payoff_point(t_resize, t_old, t_new) bind(C, name="dyngrid_payoff_point")
+      import
+      real(c_double), value :: t_resize, t_old, t_new
+    end function
+    integer(c_int64_t) function c_resize_cost(t_resize, t_new) bind(C, name="dyngrid_resize_cost")
+      import
+      real(c_double), value :: t_resize, t_new
+    end function
+    type(c_ptr) function c_status_string(status) bind(C, name="dyngrid_status_string")
+      import
+      integer(c_int), value :: status
+    end function
+    type(c_ptr) function c_last_message() bind(C, name="dyngrid_last_message")
+      import
+    end function
+    integer(c_size_t) function c_strlen(text) bind(C, name="strlen")
+      import
+      type(c_ptr), value :: text
+    end function
+  end interface
+
+contains
+
+  subroutine dyngrid_init(info)
+    integer, intent(out) :: info
+    info = c_init()
+  end subroutine
+
+  subroutine dyngrid_init_grid(nprow, npcol, info)
+    integer, intent(in) :: nprow, npcol
+    integer, intent(out) :: info
+    info = c_init_grid(nprow, npcol)
+  end subroutine
+
+  subroutine dyngrid_finalize(info)
+    integer, intent(out) :: info
+    info = c_finalize()
+  end subroutine
+
+  logical function dyngrid_is_newcomer()
+    dyngrid_is_newcomer = c_is_newcomer() /= 0
+  end function
+
+  integer function dyngrid_context()
+    dyngrid_context = c_context()
+  end function
+
+  subroutine dyngrid_grid(nprow, npcol, myrow, mycol)
+    integer, intent(out) :: nprow, npcol, myrow, mycol
+    integer :: status
+    status = c_grid(nprow, npcol, myrow, mycol)
+  end subroutine
+
+  integer function dyngrid_comm()
+    dyngrid_comm = c_comm_f()
+  end function
+
+  subroutine dyngrid_resize_point(outcome)
+    integer, intent(out) :: outcome
+    outcome = c_resize_point()
+  end subroutine
+
+  subroutine dyngrid_request(nprow, npcol, info)
+    integer, intent(in) :: nprow, npcol
+    integer, intent(out) :: info
+    info = c_request(nprow, npcol)
+  end subroutine
+
+  subroutine dyngrid_resize(nprow, npcol, placement, outcome)
+    integer, intent(in) :: nprow, npcol, placement
+    integer, intent(out) :: outcome
+    outcome = c_resize(nprow, npcol, placement)
+  end subroutine
+
+  subroutine dyngrid_pop(outcome)
+    integer, intent(out) :: outcome
+    outcome = c_pop()
+  end subroutine
+
+  integer function dyngrid_depth()
+    dyngrid_depth = c_depth()
+  end function
+
+  subroutine dyngrid_set_placement(placement, info)
+    integer, intent(in) :: placement
+    integer, intent(out) :: info
+    info = c_set_placement(placement)
+  end subroutine
+
+  subroutine dyngrid_set_schedule(schedule, info)
+    integer, intent(in) :: schedule
+    integer, intent(out) :: info
+    info = c_set_schedule(schedule)
+  end subroutine
+
+  subroutine dyngrid_last_resize(report, info)
+    type(dyngrid_resize_report), intent(out) :: report
+    integer, intent(out) :: info
+    info = c_last_resize(report)
+  end subroutine
+
+  subroutine create_int64(name, type, m, n, mb, nb, a, info)
+    character(*), intent(in) :: name
+    character, intent(in) :: type
+    integer(int64), intent(in) :: m, n, mb, nb
+    type(dyngrid_matrix), intent(inout) :: a
+    integer, intent(out) :: info
+    info = c_matrix_create(trim(name) // c_null_char, iachar(type, c_signed_char), m, n, mb, nb, a%handle)
+  end subroutine
+
+  subroutine create_default(name, type, m, n, mb, nb, a, info)
+    character(*), intent(in) :: name
+    character, intent(in) :: type
+    integer, intent(in) :: m, n, mb, nb
+    type(dyngrid_matrix), intent(inout) :: a
+    integer, intent(out) :: info
+    call create_int64(name, type, int(m, int64), int(n, int64), int(mb, int64), int(nb, int64), a, info)
+  end subroutine
+
+  !> The matrix of that name; its handle is null when there is none.
+  type(dyngrid_matrix) function dyngrid_matrix_find(name)
+    character(*), intent(in) :: name
+    dyngrid_matrix_find%handle = c_matrix_find(trim(name) // c_null_char)
+  end function
+
+  subroutine dyngrid_matrix_free(a, info)
+    type(dyngrid_matrix), intent(inout) :: a
+    integer, intent(out) :: info
+    info = c_matrix_free(a%handle)
+  end subroutine
+
+  subroutine dyngrid_matrix_shape(a, m_loc, n_loc, lld, info)
+    type(dyngrid_matrix), intent(in) :: a
+    integer(int64), intent(out) :: m_loc, n_loc, lld
+    integer, intent(out) :: info
+    info = c_matrix_shape(a%handle, m_loc, n_loc, lld)
+  end subroutine
+
+  !> ScaLAPACK's nine integers, of the current grid.
+  function dyngrid_desc(a) result(desc)
+    type(dyngrid_matrix), intent(in) :: a
+    integer :: desc(9)
+    integer(c_int), pointer :: d(:)
+    call c_f_pointer(c_matrix_desc(a%handle), d, [9])
+    desc = d
+  end function
+
+  !> Shape of the local array as ScaLAPACK sees it, at least 1 x 1.
+  function local_shape(a) result(extent)
+    type(dyngrid_matrix), intent(in) :: a
+    integer(int64) :: extent(2), m_loc
+    integer :: info
+    call dyngrid_matrix_shape(a, m_loc, extent(2), extent(1), info)
+    extent = max(extent, 1_int64)
+  end function
+
+  subroutine local_s(a, x)
+    type(dyngrid_matrix), intent(in) :: a
+    real(real32), pointer, intent(out) :: x(:, :)
+    nullify (x)
+    if (c_associated(c_matrix_local(a%handle))) call c_f_pointer(c_matrix_local(a%handle), x, local_shape(a))
+  end subroutine
+  subroutine local_d(a, x)
+    type(dyngrid_matrix), intent(in) :: a
+    real(real64), pointer, intent(out) :: x(:, :)
+    nullify (x)
+    if (c_associated(c_matrix_local(a%handle))) call c_f_pointer(c_matrix_local(a%handle), x, local_shape(a))
+  end subroutine
+  subroutine local_c(a, x)
+    type(dyngrid_matrix), intent(in) :: a
+    complex(real32), pointer, intent(out) :: x(:, :)
+    nullify (x)
+    if (c_associated(c_matrix_local(a%handle))) call c_f_pointer(c_matrix_local(a%handle), x, local_shape(a))
+  end subroutine
+  subroutine local_z(a, x)
+    type(dyngrid_matrix), intent(in) :: a
+    complex(real64), pointer, intent(out) :: x(:, :)
+    nullify (x)
+    if (c_associated(c_matrix_local(a%handle))) call c_f_pointer(c_matrix_local(a%handle), x, local_shape(a))
+  end subroutine
+  subroutine local_i(a, x)
+    type(dyngrid_matrix), intent(in) :: a
+    integer(int32), pointer, intent(out) :: x(:, :)
+    nullify (x)
+    if (c_associated(c_matrix_local(a%handle))) call c_f_pointer(c_matrix_local(a%handle), x, local_shape(a))
+  end subroutine
+
+  subroutine share_address(name, address, bytes, info)
+    character(*), intent(in) :: name
+    type(c_ptr), intent(in) :: address
+    integer(c_size_t), intent(in) :: bytes
+    integer, intent(out) :: info
+    info = c_share(trim(name) // c_null_char, address, bytes)
+  end subroutine
+  subroutine share_integer(name, variable, info)
+    character(*), intent(in) :: name
+    integer(int32), target, intent(in) :: variable
+    integer, intent(out) :: info
+    call share_address(name, c_loc(variable), int(storage_size(variable) / 8, c_size_t), info)
+  end subroutine
+  subroutine share_integers(name, variable, info)
+    character(*), intent(in) :: name
+    integer(int32), target, contiguous, intent(in) :: variable(:)
+    integer, intent(out) :: info
+    call share_address(name, c_loc(variable), size(variable, kind=c_size_t) * (storage_size(variable) / 8), info)
+  end subroutine
+  subroutine share_int64(name, variable, info)
+    character(*), intent(in) :: name
+    integer(int64), target, intent(in) :: variable
+    integer, intent(out) :: info
+    call share_address(name, c_loc(variable), int(storage_size(variable) / 8, c_size_t), info)
+  end subroutine
+  subroutine share_real32(name, variable, info)
+    character(*), intent(in) :: name
+    real(real32), target, intent(in) :: variable
+    integer, intent(out) :: info
+    call share_address(name, c_loc(variable), int(storage_size(variable) / 8, c_size_t), info)
+  end subroutine
+  subroutine share_reals32(name, variable, info)
+    character(*), intent(in) :: name
+    real(real32), target, contiguous, intent(in) :: variable(:)
+    integer, intent(out) :: info
+    call share_address(name, c_loc(variable), size(variable, kind=c_size_t) * (storage_size(variable) / 8), info)
+  end subroutine
+  subroutine share_real64(name, variable, info)
+    character(*), intent(in) :: name
+    real(real64), target, intent(in) :: variable
+    integer, intent(out) :: info
+    call share_address(name, c_loc(variable), int(storage_size(variable) / 8, c_size_t), info)
+  end subroutine
+  subroutine share_reals64(name, variable, info)
+    character(*), intent(in) :: name
+    real(real64), target, contiguous, intent(in) :: variable(:)
+    integer, intent(out) :: info
+    call share_address(name, c_loc(variable), size(variable, kind=c_size_t) * (storage_size(variable) / 8), info)
+  end subroutine
+
+  subroutine dyngrid_unshare(name, info)
+    character(*), intent(in) :: name
+    integer, intent(out) :: info
+    info = c_unshare(trim(name) // c_null_char)
+  end subroutine
+
+  integer(int64) function dyngrid_payoff_point(t_resize, t_old, t_new)
+    real(real64), intent(in) :: t_resize, t_old, t_new
+    dyngrid_payoff_point = c_payoff_point(t_resize, t_old, t_new)
+  end function
+
+  integer(int64) function dyngrid_resize_cost(t_resize, t_new)
+    real(real64), intent(in) :: t_resize, t_new
+    dyngrid_resize_cost = c_resize_cost(t_resize, t_new)
+  end function
+
+  function text_of(address) result(text)
+    type(c_ptr), intent(in) :: address
+    character(:), allocatable :: text
+    character(kind=c_char), pointer :: c(:)
+    integer :: i
+    call c_f_pointer(address, c, [c_strlen(address)])
+    allocate (character(size(c)) :: text)
+    do i = 1, size(c)
+      text(i:i) = c(i)
+    end do
+  end function
+
+  function dyngrid_status_string(status) result(text)
+    integer, intent(in) :: status
+    character(:), allocatable :: text
+    text = text_of(c_status_string(status))
+  end function
+
+  !> What, got, wanted, where of this thread's last error; empty when there was none.
+  function dyngrid_last_message() result(text)
+    character(:), allocatable :: text
+    text = text_of(c_last_message())
+  end function
+
+end module

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `dyngrid plan` inside the test: parse, run, read the JSON.
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "dyngrid/cmd_plan.hpp"
+#include "gridmap/status.hpp"
+
+namespace {
+
+std::string output(const std::string& line) {
+  CLI::App app;
+  add_plan_command(app);
+  testing::internal::CaptureStdout();
+  try {
+    app.parse(line);
+  } catch (...) {
+    testing::internal::GetCapturedStdout();
+    throw;
+  }
+  std::fflush(stdout);
+  return testing::internal::GetCapturedStdout();
+}
+
+TEST(CommandPlan, BlockTwoToThreeByHand) {
+  // 6 x 6 doubles in blocks: 3 + 3 on the old grid, 2 + 2 + 2 on the new one. Global placement keeps only
+  // what process 0 has at (0,0) and at most a corner elsewhere: the thesis' 5/6 of the elements move.
+  const auto result = nlohmann::json::parse(
+      output("plan --from 2x2 --to 3x3 --m 6 --n 6 --placement global --schedule matching --json"));
+  EXPECT_EQ(result["volume_bytes"], 8 * 30);
+  EXPECT_EQ(result["kept_bytes"], 8 * 6);
+  EXPECT_EQ(result["schedule_bytes"], result["lower_bound_bytes"]);
+  EXPECT_EQ(result["lower_bound_bytes"], 8 * 9); // processes 2 and 3 give away all they have
+  EXPECT_EQ(result["grid"].size(), 3u);
+  EXPECT_GT(result["steps"], 0);
+  EXPECT_GT(result["messages"], 0);
+  EXPECT_GT(result["predicted_seconds"], 0.0);
+  EXPECT_GE(result["plan_seconds"], 0.0);
+  EXPECT_EQ(result["schedule"], "matching");
+}
+
+TEST(CommandPlan, OptimalMovesLess) {
+  const auto moved = [](const char* placement) {
+    return nlohmann::json::parse(
+               output(std::string("plan --from 2x2 --to 3x3 --m 600 --n 600 --json --placement ") +
+                      placement))["volume_bytes"]
+        .get<std::int64_t>();
+  };
+  EXPECT_EQ(moved("local1"), 8 * 600 * 600 * 3 / 4);
+  EXPECT_EQ(moved("local2"), 8 * 600 * 600 * 5 / 9);
+  EXPECT_LE(moved("optimal"), moved("local2"));
+}
+
+TEST(CommandPlan, WholeMachine) {
+  const auto result =
+      nlohmann::json::parse(output("plan --from 64x64 --to 96x96 --m 1000000 --n 1000000 --mb 64 --nb 64 "
+                                   "--placement global --schedule circulant --json"));
+  EXPECT_EQ(result["steps"], 9);
+  EXPECT_EQ(result["volume_bytes"].get<std::int64_t>() + result["kept_bytes"].get<std::int64_t>(),
+            8000000000000);
+}
+
+TEST(CommandPlan, TextAndComparison) {
+  const std::string text =
+      output("plan --from 2x2 --to 3x3 --m 400 --n 300 --mb 32 --nb 16 --to-nb 8 --compare");
+  for (const char* word : {"2x2", "3x3", "caterpillar", "circulant", "matching", "async", "predicted"})
+    EXPECT_NE(text.find(word), std::string::npos) << text;
+}
+
+TEST(CommandPlan, WrongArguments) {
+  for (const char* line :
+       {"plan --from 2x2 --to 3x3 --m 6", "plan --from 2by2 --to 3x3 --m 6 --n 6",
+        "plan --from 0x2 --to 3x3 --m 6 --n 6", "plan --from 2x2 --to 3x3 --m -6 --n 6",
+        "plan --from 2x2 --to 3x3 --m 6 --n 6 --mb 0",
+        "plan --from 2x2 --to 3x3 --m 6 --n 6 --placement nowhere", "plan --from 2x2x2 --to 3x3 --m 6 --n 6"})
+    EXPECT_THROW(output(line), CLI::Error) << line;
+  EXPECT_THROW(output("plan --from 2x2 --to 3x3 --m 6 --n 6 --schedule slow"), gridmap::Error);
+}
+
+} // namespace

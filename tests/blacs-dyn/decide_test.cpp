@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The decisions of blacs-dyn, without MPI: texts, units, who comes, sleeps and goes.
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "gridmap/status.hpp"
+#include "roster.hpp"
+#include "setup_file.hpp"
+#include "shape.hpp"
+
+using namespace blacs_dyn;
+using gridmap::Error;
+using gridmap::Placement;
+using gridmap::Status;
+
+namespace {
+
+Roster started(int nprocs, Shape shape) {
+  Roster roster;
+  Unit unit;
+  unit.members.resize(static_cast<std::size_t>(nprocs));
+  std::iota(unit.members.begin(), unit.members.end(), 0);
+  roster.grid.shape = shape;
+  for (int i = 0; i < nprocs; ++i) (i < shape.size() ? roster.grid.ids : unit.parked).push_back(i);
+  roster.units = {unit};
+  roster.levels = {roster.grid};
+  roster.next_id = nprocs;
+  return roster;
+}
+
+UnitPolicy units_of(UnitPolicy::Kind kind, int size = 1) {
+  UnitPolicy policy;
+  policy.kind = kind;
+  policy.size = size;
+  return policy;
+}
+
+Change change_to(const Roster& roster, Shape to, UnitPolicy policy = units_of(UnitPolicy::Kind::one_each), Placement placement = Placement::optimal) {
+  return decide_change(roster, to, placement, policy, 1000, 1000, 10, 10);
+}
+
+/// What must hold of every change, whatever it is.
+void check_sound(const Roster& before, const Change& change) {
+  const Roster after = apply(before, change);
+  std::set<int> ids(change.to.ids.begin(), change.to.ids.end());
+  ASSERT_EQ(static_cast<int>(ids.size()), change.to.shape.size()) << "every position has a process of its own";
+  EXPECT_TRUE(ids.count(0)) << "process 0 stays";
+  std::set<int> alive;
+  for (const Unit& unit : after.units) {
+    bool has_active = unit.id == 0;
+    for (const int id : unit.members) {
+      EXPECT_TRUE(alive.insert(id).second) << "process " << id << " is in one unit";
+      const bool parked = std::count(unit.parked.begin(), unit.parked.end(), id) == 1;
+      EXPECT_NE(parked, ids.count(id) == 1) << "process " << id << " is either in the grid or parked";
+      has_active = has_active || !parked;
+    }
+    EXPECT_TRUE(has_active) << "a unit none of which is needed leaves instead of sleeping";
+    const auto& originals = after.units[0].members;
+    EXPECT_TRUE(unit.id == 0 || std::count(originals.begin(), originals.end(), unit.owner) == 1);
+  }
+  for (const int id : ids) EXPECT_TRUE(alive.count(id));
+  const std::vector<int> order = union_order(before, change);
+  for (const int id : ids) EXPECT_TRUE(std::count(order.begin(), order.end(), id)) << "everybody of the new grid is gathered";
+  EXPECT_EQ(after.levels.back().ids, change.to.ids);
+}
+
+Status status_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    EXPECT_GT(std::string(error.what()).size(), 20u);
+    return error.status();
+  }
+  return Status::success;
+}
+
+} // namespace
+
+TEST(Shape, Texts) {
+  EXPECT_EQ(parse_shape("2x3", "X"), (Shape{2, 3}));
+  EXPECT_EQ(parse_shape(" 10X1 ", "X"), (Shape{10, 1}));
+  for (const char* bad : {"", "x", "2", "2x", "x3", "0x3", "2x-1", "2x3x4", "2 x 3", "2147483648x1", "ax3"})
+    EXPECT_EQ(status_of([&] { parse_shape(bad, "DYNGRID_GRID"); }), Status::bad_argument) << bad;
+  EXPECT_EQ(squarest(12), (Shape{3, 4}));
+  EXPECT_EQ(squarest(7), (Shape{1, 7}));
+  EXPECT_EQ(squarest(36), (Shape{6, 6}));
+}
+
+TEST(Shape, Schedules) {
+  const auto entries = parse_schedule("5:3x3, 10:4x4@local2 ,15:2x2", "DYNGRID_RESIZE_AT");
+  ASSERT_EQ(entries.size(), 3u);
+  EXPECT_EQ(entries[0].step, 5);
+  EXPECT_FALSE(entries[0].placement);
+  EXPECT_EQ(entries[1].to, (Shape{4, 4}));
+  EXPECT_EQ(entries[1].placement, Placement::local2);
+  EXPECT_TRUE(parse_schedule("", "X").empty());
+  for (const char* bad : {"5", "5:3", "x:3x3", "-1:2x2", "5:3x3,5:4x4", "5:3x3,4:4x4", "5:3x3@nowhere", "5:3x3;6:2x2", ":2x2"})
+    EXPECT_EQ(status_of([&] { parse_schedule(bad, "DYNGRID_RESIZE_AT"); }), Status::bad_argument) << bad;
+}
+
+TEST(SetupFile, BothForms) {
+  const SetupFile keyed = parse_setup_file("# a comment\nexecutable ./solver\nprocesses 5 # five\narguments -n 20 --x\nhost node7:4\nhost node8\n", "f");
+  EXPECT_EQ(keyed.executable, "./solver");
+  EXPECT_EQ(keyed.processes, 5);
+  EXPECT_EQ(keyed.arguments, (std::vector<std::string>{"-n", "20", "--x"}));
+  EXPECT_EQ(keyed.hosts, (std::vector<std::string>{"node7", "node8"}));
+  EXPECT_EQ(keyed.slots, (std::vector<int>{4, 0}));
+  const SetupFile plain = parse_setup_file("\n  ./solver\n 3\n", "f");
+  EXPECT_EQ(plain.executable, "./solver");
+  EXPECT_EQ(plain.processes, 3);
+  EXPECT_FALSE(plain.has_arguments);
+  for (const char* bad : {"", "executable a", "executable a\nprocesses 0", "executable a\nprocesses x", "a\n3\nwhat", "executable a b\nprocesses 1",
+                          "a\n3\nhost n:0", "a\n3\nhost :4", "a\n99999999999"})
+    EXPECT_EQ(status_of([&] { parse_setup_file(bad, "f"); }), Status::bad_argument) << bad;
+}
+
+TEST(Units, Policies) {
+  const Roster roster = started(4, {2, 2});
+  EXPECT_EQ(group_into_units(roster, 5, units_of(UnitPolicy::Kind::whole)).size(), 1u);
+  EXPECT_EQ(group_into_units(roster, 5, units_of(UnitPolicy::Kind::one_each)).size(), 5u);
+  const auto pairs = group_into_units(roster, 5, units_of(UnitPolicy::Kind::fixed, 2));
+  ASSERT_EQ(pairs.size(), 3u);
+  EXPECT_EQ(pairs[0].members, (std::vector<int>{4, 5}));
+  EXPECT_EQ(pairs[2].members, (std::vector<int>{8}));
+  EXPECT_EQ(pairs[0].owner, 0);
+  EXPECT_EQ(pairs[1].owner, 1);
+  // one process each as long as that costs at most 1.5 times one unit: what the price says, not what the code happens to do
+  for (int n = 1; n < 40; ++n)
+    for (const int spawners : {1, 4, 16}) {
+      const auto units = group_into_units(started(spawners, {1, spawners}), n, units_of(UnitPolicy::Kind::automatic));
+      const bool cheap = seconds_as_single_units(n, spawners) <= 1.5 * seconds_as_one_unit(n);
+      EXPECT_EQ(units.size(), cheap ? static_cast<std::size_t>(n) : 1u) << n << " by " << spawners;
+    }
+}
+
+TEST(Units, OneHostEach) {
+  const Roster roster = started(2, {1, 2});
+  UnitPolicy policy = units_of(UnitPolicy::Kind::whole);
+  policy.hosts = {"a", "b", "c"};
+  policy.slots = {2, 0, 1};
+  const auto units = group_into_units(roster, 8, policy);
+  ASSERT_EQ(units.size(), 3u);
+  EXPECT_EQ(units[0].members.size(), 2u);
+  EXPECT_EQ(units[1].members.size(), 5u);
+  EXPECT_EQ(units[2].members.size(), 1u);
+  EXPECT_EQ(units[1].host, "b");
+  policy.slots = {2, 2, 1};
+  EXPECT_EQ(status_of([&] { group_into_units(roster, 6, policy); }), Status::no_slots);
+}
+
+TEST(Change, GrowShrinkAndSleep) {
+  Roster roster = started(4, {2, 2});
+  Change grow = change_to(roster, {3, 3});
+  check_sound(roster, grow);
+  EXPECT_EQ(grow.new_ids().size(), 5u);
+  EXPECT_TRUE(grow.park.empty() && grow.release_units.empty() && grow.wake.empty());
+  roster = apply(roster, grow);
+  EXPECT_EQ(roster.levels.size(), 2u);
+
+  Change shrink = change_to(roster, {2, 2});
+  check_sound(roster, shrink);
+  EXPECT_EQ(shrink.release_units.size(), 5u) << "all that was spawned leaves, before anything that mpirun started sleeps";
+  EXPECT_TRUE(shrink.park.empty());
+  roster = apply(roster, shrink);
+  EXPECT_EQ(roster.levels.size(), 1u);
+
+  Change sleep = change_to(roster, {1, 1});
+  check_sound(roster, sleep);
+  EXPECT_EQ(sleep.park.size(), 3u);
+  roster = apply(roster, sleep);
+  Change again = change_to(roster, {2, 3});
+  check_sound(roster, again);
+  EXPECT_EQ(again.wake.size(), 3u) << "sleepers are used before anything is spawned";
+  EXPECT_EQ(again.new_ids().size(), 2u);
+}
+
+TEST(Change, WholeUnitsLeaveFirst) {
+  Roster roster = started(2, {1, 2});
+  roster = apply(roster, change_to(roster, {2, 2}, units_of(UnitPolicy::Kind::whole))); // a unit of 2
+  roster = apply(roster, change_to(roster, {2, 4}, units_of(UnitPolicy::Kind::whole))); // a unit of 4
+  const Change less = change_to(roster, {1, 4}); // 4 must go: the newest unit, whole
+  check_sound(roster, less);
+  EXPECT_EQ(less.release_units, std::vector<int>{2});
+  EXPECT_TRUE(less.park.empty());
+  const Change little = change_to(roster, {1, 7}); // 1 must go: no unit is that small, so somebody sleeps
+  check_sound(roster, little);
+  EXPECT_TRUE(little.release_units.empty());
+  EXPECT_EQ(little.park.size(), 1u);
+  // when the last of a unit's active members goes, its sleepers go with it
+  Roster asleep = apply(roster, little);
+  const Change rest = change_to(asleep, {1, 1});
+  check_sound(asleep, rest);
+  EXPECT_EQ(rest.release_units.size(), 2u);
+}
+
+TEST(Change, RandomHistoriesAreSound) {
+  unsigned seed = 1;
+  const auto next = [&](unsigned bound) { return static_cast<int>((seed = seed * 1664525u + 1013904223u) >> 8) % static_cast<int>(bound); };
+  for (int history = 0; history < 60; ++history) {
+    const int nprocs = 1 + next(6);
+    Roster roster = started(nprocs, squarest(1 + next(static_cast<unsigned>(nprocs))));
+    for (int step = 0; step < 25; ++step) {
+      const Shape to{1 + next(5), 1 + next(5)};
+      const auto kind = static_cast<UnitPolicy::Kind>(next(4));
+      const Change change = change_to(roster, to, units_of(kind, 1 + next(4)), static_cast<Placement>(next(4)));
+      check_sound(roster, change);
+      if (HasFatalFailure()) return;
+      Packet packet; // a roster survives its journey
+      roster = apply(roster, change);
+      roster.write(packet);
+      const Roster copy = Roster::read(packet);
+      EXPECT_EQ(copy.grid.ids, roster.grid.ids);
+      EXPECT_EQ(copy.units.size(), roster.units.size());
+      EXPECT_EQ(copy.next_id, roster.next_id);
+      roster = copy;
+    }
+  }
+}
+
+TEST(Change, TenThousandProcesses) {
+  Roster roster = started(64 * 64, {64, 64});
+  const Change change = decide_change(roster, {100, 100}, Placement::local2, units_of(UnitPolicy::Kind::whole), 1000000, 1000000, 64, 64);
+  check_sound(roster, change);
+  EXPECT_EQ(change.new_ids().size(), 10000u - 4096u);
+}
+
+TEST(Packet, RefusesWhatIsCutShort) {
+  Roster roster = started(4, {2, 2});
+  Packet whole;
+  roster.write(whole);
+  for (std::size_t cut = 0; cut < whole.bytes().size(); cut += 3) {
+    Packet part(std::vector<char>(whole.bytes().begin(), whole.bytes().begin() + static_cast<std::ptrdiff_t>(cut)));
+    EXPECT_EQ(status_of([&] { Roster::read(part); }), Status::internal);
+  }
+}

@@ -1,0 +1,93 @@
+! SPDX-License-Identifier: BSD-3-Clause
+! The whole life of an application in Fortran: a matrix and shared state follow 2x2 -> 3x3 -> 1x2, every element compared, PDGEADD on each grid.
+program follow_fortran
+  use dyngrid
+  use, intrinsic :: iso_fortran_env, only: real64, int64
+  implicit none
+  integer, parameter :: n = 29, nb = 3
+  integer, target :: step = 0
+  real(real64), target :: state(3) = 0
+  integer :: info, outcome, nprow, npcol, myrow, mycol, desc(9)
+  type(dyngrid_matrix) :: a, b
+  type(dyngrid_resize_report) :: report
+  real(real64), pointer :: x(:, :), y(:, :)
+  logical :: is_newcomer
+  external :: pdgeadd
+
+  call dyngrid_init_grid(2, 2, info); call need(info == DYNGRID_SUCCESS, 'init')
+  call dyngrid_matrix_create('a', 'd', n, n, nb, nb, a, info); call need(info == DYNGRID_SUCCESS, 'create')
+  call dyngrid_matrix_create('b', 'd', int(n, int64), int(n, int64), int(nb, int64), int(nb, int64), b, info)
+  call need(info == DYNGRID_SUCCESS, 'create of 64-bit sizes')
+  call dyngrid_share('step', step, info); call need(info == DYNGRID_SUCCESS, 'share')
+  call dyngrid_share('state', state, info); call need(info == DYNGRID_SUCCESS, 'share of a vector')
+  is_newcomer = dyngrid_is_newcomer()
+  if (.not. is_newcomer) then
+    call need(dyngrid_depth() == 1, 'depth')
+    call each(a, .true.)
+    state = [1.5d0, 2.5d0, 3.5d0]
+    call dyngrid_matrix_create('a', 'd', n, n, nb, nb, b, info)
+    call need(info == DYNGRID_ERR_ARGUMENT .and. index(dyngrid_last_message(), 'already') > 0, 'a second matrix of that name')
+    b = dyngrid_matrix_find('b')
+    call dyngrid_pop(outcome); call need(outcome == DYNGRID_ERR_STATE, 'no level below the first')
+  end if
+  do
+    call dyngrid_resize_point(outcome)
+    if (outcome == DYNGRID_LEAVE) exit
+    call need(outcome >= 0, 'resize point')
+    call dyngrid_grid(nprow, npcol, myrow, mycol)
+    if (step == 1) call need(nprow == 3 .and. npcol == 3 .and. dyngrid_depth() == 2, 'grown')
+    if (step == 2) call need(nprow == 1 .and. npcol == 2 .and. dyngrid_depth() == 1, 'shrunk')
+    call need(all(state == [1.5d0, 2.5d0, 3.5d0]), 'shared state')
+    call each(a, .false.)
+    if (step > 0) then
+      call dyngrid_last_resize(report, info)
+      call need(report%to_nprow == nprow .and. report%moved_bytes + report%kept_bytes == 2_int64 * n * n * 8, 'report')
+    end if
+    ! b := a with ScaLAPACK, through the descriptors
+    call dyngrid_local(a, x); call dyngrid_local(b, y)
+    desc = dyngrid_desc(a)
+    call need(desc(2) == dyngrid_context(), 'context')
+    call pdgeadd('N', n, n, 1d0, x, 1, 1, desc, 0d0, y, 1, 1, dyngrid_desc(b))
+    call each(b, .false.)
+    if (step == 2) exit
+    step = step + 1
+    if (step == 1) call dyngrid_request(3, 3, info)
+    if (step == 2) call dyngrid_request(1, 2, info)
+    call need(info == DYNGRID_SUCCESS, 'request')
+  end do
+  call need(dyngrid_payoff_point(2d0, 1d0, 0.5d0) == 4 .and. dyngrid_resize_cost(2d0, 0.5d0) == 4, 'payoff')
+  call dyngrid_finalize(info); call need(info == DYNGRID_SUCCESS, 'finalize')
+
+contains
+
+  subroutine each(m, fill)
+    type(dyngrid_matrix), intent(in) :: m
+    logical, intent(in) :: fill
+    real(real64), pointer :: z(:, :)
+    integer :: i, j, ig, jg, rows, cols
+    integer, external :: numroc, indxl2g
+    call dyngrid_grid(nprow, npcol, myrow, mycol)
+    if (myrow < 0) return
+    call dyngrid_local(m, z)
+    rows = numroc(n, nb, myrow, 0, nprow); cols = numroc(n, nb, mycol, 0, npcol)
+    do j = 1, cols
+      do i = 1, rows
+        ig = indxl2g(i, nb, myrow, 0, nprow); jg = indxl2g(j, nb, mycol, 0, npcol)
+        if (fill) then
+          z(i, j) = ig * n + jg
+        else
+          call need(z(i, j) == ig * n + jg, 'element')
+        end if
+      end do
+    end do
+  end subroutine
+
+  subroutine need(is_true, what)
+    logical, intent(in) :: is_true
+    character(*), intent(in) :: what
+    if (is_true) return
+    print '(5a)', 'FAILED: ', what, ' [', dyngrid_last_message(), ']'
+    call blacs_abort(0, 1)
+    error stop 1
+  end subroutine
+end program

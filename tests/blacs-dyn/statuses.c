@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Bad arguments, given on one process only, are the same status on every process, with a text everywhere; and the application goes on.
+ * Compiled as C99. mpirun -np 4. */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dyngrid.h"
+
+static int rank;
+
+static void need(int is_true, const char* what) {
+  if (is_true) return;
+  fprintf(stderr, "FAILED on rank %d: %s [%s]\n", rank, what, dyngrid_last_message());
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+/* all ranks have this status, and a message that says what was wrong */
+static void agreed(int status, int wanted, const char* what) {
+  int least = 0, most = 0;
+  MPI_Allreduce(&status, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  MPI_Allreduce(&status, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  if (rank == 0) printf("%-32s %d .. %d  %s\n", what, least, most, dyngrid_last_message());
+  need(least == wanted && most == wanted, what);
+  need(strlen(dyngrid_last_message()) > 15, "a message");
+}
+
+int main(int argc, char** argv) {
+  dyngrid_matrix *a = NULL, *b = NULL;
+  int bad, value = 0;
+  dyngrid_resize_report report;
+  need(dyngrid_resize_point() == DYNGRID_ERR_STATE, "before dyngrid_init");
+  need(dyngrid_matrix_create("a", 'd', 1, 1, 1, 1, &a) == DYNGRID_ERR_STATE, "create before dyngrid_init");
+  need(dyngrid_context() == -1 && dyngrid_comm() == MPI_COMM_NULL && dyngrid_is_newcomer() == 0, "queries before dyngrid_init");
+  need(dyngrid_finalize() == DYNGRID_ERR_STATE, "finalize before dyngrid_init");
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  bad = rank == 2; /* the one that is wrong */
+  need(dyngrid_init_grid(2, 2) == DYNGRID_SUCCESS, "dyngrid_init_grid");
+  need(dyngrid_init() == DYNGRID_ERR_STATE, "a second dyngrid_init");
+
+  agreed(dyngrid_matrix_create("a", 'd', 5, 5, bad ? 0 : 2, 2, &a), DYNGRID_ERR_ARGUMENT, "block size 0 on one rank");
+  agreed(dyngrid_matrix_create("a", 'd', bad ? -1 : 5, 5, 2, 2, &a), DYNGRID_ERR_ARGUMENT, "m = -1 on one rank");
+  agreed(dyngrid_matrix_create("a", 'd', bad ? (int64_t)INT_MAX + 1 : 5, 5, 2, 2, &a), DYNGRID_ERR_ARGUMENT, "m = 2^31 on one rank");
+  agreed(dyngrid_matrix_create("a", bad ? 'q' : 'd', 5, 5, 2, 2, &a), DYNGRID_ERR_TYPE, "unknown type on one rank");
+  agreed(dyngrid_matrix_create(bad ? NULL : "a", 'd', 5, 5, 2, 2, &a), DYNGRID_ERR_NULL, "null name on one rank");
+  agreed(dyngrid_matrix_create("a", 'd', 5, 5, 2, 2, bad ? NULL : &a), DYNGRID_ERR_NULL, "null handle on one rank");
+  agreed(dyngrid_matrix_create(bad ? "" : "a", 'd', 5, 5, 2, 2, &a), DYNGRID_ERR_ARGUMENT, "empty name on one rank");
+  agreed(dyngrid_matrix_create("a", 'd', bad ? 6 : 5, 5, 2, 2, &a), DYNGRID_ERR_MISMATCH, "other m on one rank");
+  agreed(dyngrid_matrix_create("a", bad ? 's' : 'd', 5, 5, 2, 2, &a), DYNGRID_ERR_MISMATCH, "other type on one rank");
+  agreed(dyngrid_matrix_create(bad ? "b" : "a", 'd', 5, 5, 2, 2, &a), DYNGRID_ERR_MISMATCH, "other name on one rank");
+  need(a == NULL && dyngrid_matrix_find("a") == NULL, "outputs are written on success only");
+  need(dyngrid_matrix_create("a", 'd', 5, 5, 2, 2, &a) == DYNGRID_SUCCESS && a != NULL, "a good matrix");
+  agreed(dyngrid_matrix_create(bad ? "a" : "b", 'd', 5, 5, 2, 2, &b), DYNGRID_ERR_ARGUMENT, "a name twice on one rank");
+  agreed(dyngrid_share("v", bad ? NULL : &value, sizeof value), DYNGRID_ERR_NULL, "null shared on one rank");
+  need(dyngrid_share("v", &value, sizeof value) == DYNGRID_SUCCESS, "share");
+  agreed(dyngrid_share("v", &value, sizeof value), DYNGRID_ERR_ARGUMENT, "a shared name twice");
+
+  agreed(dyngrid_resize(bad ? 0 : 1, 2, DYNGRID_OPTIMAL), DYNGRID_ERR_ARGUMENT, "grid of 0 rows on one rank");
+  agreed(dyngrid_resize(1, 2, bad ? 17 : DYNGRID_OPTIMAL), DYNGRID_ERR_ARGUMENT, "unknown placement on one rank");
+  agreed(dyngrid_resize(bad ? 2 : 1, bad ? 1 : 2, DYNGRID_OPTIMAL), DYNGRID_ERR_MISMATCH, "another grid on one rank");
+  agreed(dyngrid_request(0, 3), DYNGRID_ERR_ARGUMENT, "request of 0 rows");
+  agreed(dyngrid_set_placement(bad ? -1 : 0), DYNGRID_ERR_ARGUMENT, "placement -1 on one rank");
+  agreed(dyngrid_set_schedule(bad ? 9 : 0), DYNGRID_ERR_ARGUMENT, "schedule 9 on one rank");
+  agreed(dyngrid_pop(), DYNGRID_ERR_STATE, "pop on the first grid");
+  agreed(dyngrid_last_resize(NULL), DYNGRID_ERR_NULL, "null report");
+  agreed(dyngrid_unshare("nothing"), DYNGRID_ERR_NOT_FOUND, "unshare of nothing");
+  need(dyngrid_last_resize(&report) == DYNGRID_SUCCESS && report.to_nprow == 0, "no change yet");
+  need(dyngrid_resize(2, 2, DYNGRID_OPTIMAL) == DYNGRID_SAME, "the same grid");
+  need(dyngrid_resize_point() == DYNGRID_SAME, "nothing asked for");
+
+  /* of requests on several ranks the lowest rank's counts; a request is asked for once */
+  if (rank == 1) need(!dyngrid_request(4, 1), "request");
+  if (rank == 3) need(!dyngrid_request(1, 4), "request");
+  need(dyngrid_resize_point() == DYNGRID_RESIZED, "resized");
+  {
+    int nprow = 0, npcol = 0, size = 0, order = 0;
+    dyngrid_grid(&nprow, &npcol, NULL, NULL);
+    need(nprow == 4 && npcol == 1, "the request of the lowest rank");
+    MPI_Comm_size(dyngrid_comm(), &size);
+    MPI_Comm_compare(dyngrid_comm(), MPI_COMM_WORLD, &order);
+    need(size == 4 && MPI_Comm_f2c(dyngrid_comm_f()) == dyngrid_comm(), "the grid's communicator");
+  }
+  need(dyngrid_resize_point() == DYNGRID_SAME, "once");
+  need(dyngrid_matrix_free(&a) == DYNGRID_SUCCESS && a == NULL && dyngrid_matrix_free(&a) == DYNGRID_SUCCESS, "free");
+  need(dyngrid_matrix_free(NULL) == DYNGRID_SUCCESS, "free of nothing");
+  need(dyngrid_local(NULL) == NULL && dyngrid_desc(NULL) == NULL, "null matrix");
+  need(!strcmp(dyngrid_status_string(DYNGRID_ERR_MEMORY), "out of memory") && !strcmp(dyngrid_status_string(99), "unknown status"), "names");
+  need(dyngrid_payoff_point(2.0, 1.0, 0.5) == 4 && dyngrid_payoff_point(2.0, 0.5, 0.5) == -1 && dyngrid_resize_cost(2.1, 0.5) == 5, "figures of merit");
+  need(dyngrid_finalize() == DYNGRID_SUCCESS, "dyngrid_finalize");
+  need(dyngrid_finalize() == DYNGRID_ERR_STATE, "dyngrid_finalize twice");
+  need(dyngrid_init() == DYNGRID_ERR_STATE, "dyngrid_init after dyngrid_finalize");
+  MPI_Finalize(); /* we called MPI_Init */
+  return 0;
+}
