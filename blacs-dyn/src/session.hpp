@@ -20,7 +20,7 @@ struct dyngrid_matrix {
   char type = 'd';
   std::int64_t m = 0, n = 0, mb = 1, nb = 1;
   std::int64_t m_loc = 0, n_loc = 0, lld = 1;
-  blacs_dyn::redist::SharedArray local;
+  redist::SharedArray local;
   std::array<int, 10> desc{};
   bool is_placed = false; ///< false on a newcomer before its first resize point
 };
