@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Element-exact moves through MPI for every executor and every order of steps.
+#include <sched.h>
+
 #include <string>
 
 #include <gtest/gtest.h>
@@ -165,6 +167,42 @@ TEST_P(EveryTransport, StartAndFinish) {
   EXPECT_THROW(executor.finish(), gridmap::Error);
   executor.close();
   EXPECT_THROW(executor.execute({}), gridmap::Error);
+}
+
+TEST_P(EveryTransport, AdvanceWhileComputing) {
+  Executor executor(MPI_COMM_WORLD, options());
+  const int p = world_size(), rank = world_rank();
+  const Problem x = whole(uniform(300, 300, 16, 16, redist::Grid::row_major(1, p)), uniform(300, 300, 8, 8, redist::Grid::row_major(p, 1)));
+  const redist::RankPlan plan = plan_of(x, rank, Order::split);
+  for (int round = 0; round < 20; ++round) {
+    Share from = share_of(x.from, rank, 'z', 0, true), to = share_of(x.to, rank, 'z', 0, false);
+    executor.start({{&plan, from.data(), from.lld, to.data(), to.lld, 'z'}});
+    while (!executor.advance()) sched_yield();
+    executor.finish();
+    EXPECT_TRUE(to.bytes == expected(x, rank, 'z', 0).bytes);
+  }
+  Share from = share_of(x.from, rank, 'z', 0, true), to = share_of(x.to, rank, 'z', 0, false);
+  executor.start({{&plan, from.data(), from.lld, to.data(), to.lld, 'z'}});
+  executor.close(); // waits for what is under way
+  EXPECT_TRUE(to.bytes == expected(x, rank, 'z', 0).bytes);
+}
+
+TEST_P(EveryTransport, InPlaceInAnyNumberOfSlabs) {
+  Executor executor(MPI_COMM_WORLD, options());
+  std::mt19937 random(99);
+  const int rank = world_rank();
+  for (int round = 0; round < 40; ++round) {
+    const Problem x = random_problem(random, world_size());
+    const char type = types[round % 5];
+    const redist::RankPlan plan = plan_of(x, rank, static_cast<Order>(round % 4));
+    const Share from = share_of(x.from, rank, type, 3, true);
+    Share to = share_of(x.to, rank, type, 2, false);
+    redist::SharedArray array(from.bytes.size(), home == Home::ordinary ? redist::Sharing::no : redist::Sharing::yes);
+    if (array.data() != nullptr) std::memcpy(array.data(), from.bytes.data(), from.bytes.size());
+    executor.execute_in_place({{&plan, array.data(), from.lld, to.data(), to.lld, type}}, 1 + round % 7);
+    EXPECT_TRUE(to.bytes == expected(x, rank, type, 2).bytes) << "round " << round;
+  }
+  executor.close();
 }
 
 TEST_P(EveryTransport, OneWrongRankIsEverybodysError) {

@@ -2,10 +2,14 @@
 #include "redist/executor.hpp"
 
 #include <sched.h>
+#include <time.h>
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
 #include <new>
+#include <system_error>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 
@@ -28,6 +32,25 @@ using gridmap::Error;
 using gridmap::Status;
 
 namespace {
+
+double now_s() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+/// One of several rounds: the s-th part of every column run of every message.
+struct Slab {
+  int index = 0;
+  int of = 1;
+  /// Columns of run r of which this slab takes `columns`, from the `skip`-th on.
+  void part_of(const Run& r, std::int64_t& skip, std::int64_t& columns) const {
+    const std::int64_t unit = r.count > 1 ? r.len : 1;
+    const std::int64_t units = r.count > 1 ? r.count : r.len;
+    skip = units * index / of * unit;
+    columns = units * (index + 1) / of * unit - skip;
+  }
+};
 
 /// Both ends of what stays here, or of what is read straight from another rank's array.
 struct Keep {
@@ -96,6 +119,9 @@ struct Executor::Impl {
 
   // the exchange under way
   bool active = false;
+  std::thread helper; ///< moves what goes through shared memory between start() and finish()
+  std::exception_ptr helper_failed;
+  std::atomic<bool> helper_done{false};
   bool broken = false; ///< MPI failed: the communicator is in an unknown state and is not touched again
   std::vector<Stream> out, in;
   std::unordered_map<int, std::size_t> in_of_rank;
@@ -112,6 +138,10 @@ struct Executor::Impl {
   }
 
   /// One outcome for all ranks: the worst status wins and the lowest rank that has it is named.
+  ~Impl() {
+    if (helper.joinable()) helper.join(); // its partners are in the same exchange: it ends
+  }
+
   /// Returns whether some rank offers an array to be read in place.
   bool agree(Status mine, const std::string& message, std::int64_t signature, bool offers) const {
     const std::int64_t verdict = static_cast<std::int64_t>(mine) * (std::int64_t{1} << 32) + rank;
@@ -129,8 +159,10 @@ struct Executor::Impl {
   }
 
   void validate(const std::vector<Transfer>& transfers) const;
-  void build(const std::vector<Transfer>& transfers);
-  void begin(const std::vector<Transfer>& transfers);
+  void build(const std::vector<Transfer>& transfers, Slab slab);
+  void begin(const std::vector<Transfer>& transfers, Slab slab = {});
+  static void give_back(const std::vector<Transfer>& transfers, Slab slab, std::vector<std::vector<bool>>& gone);
+  void in_background();
   bool make_offers(const std::vector<Transfer>& transfers);
   void read_in_place();
   bool progress();
@@ -197,7 +229,7 @@ void Executor::Impl::validate(const std::vector<Transfer>& transfers) const {
   }
 }
 
-void Executor::Impl::build(const std::vector<Transfer>& transfers) {
+void Executor::Impl::build(const std::vector<Transfer>& transfers, Slab slab) {
   std::unordered_map<int, std::size_t> out_of_rank;
   for (std::size_t t = 0; t < transfers.size(); ++t) {
     const Transfer& x = transfers[t];
@@ -230,8 +262,21 @@ void Executor::Impl::build(const std::vector<Transfer>& transfers) {
       stream.items.push_back({view_of(message, is_source), first, count, step, static_cast<int>(t), plan.transposed, conj_size});
       stream.bytes_left += count * detail::element_size(x.type);
     };
+    const auto each_part = [&](const Message& message, auto&& take) {
+      std::int64_t column = 0, skip = 0, columns = 0;
+      for (const Run& r : message.cols->runs) {
+        slab.part_of(r, skip, columns);
+        if (columns > 0) take((column + skip) * message.rows->total, columns * message.rows->total);
+        column += r.len * r.count;
+      }
+    };
     const auto add_all = [&](std::vector<Stream>& streams, std::unordered_map<int, std::size_t>& of_rank, const std::vector<Message>& messages,
                              const std::vector<Piece>& order, bool is_source) {
+      if (slab.of > 1) {
+        for (const Message& message : messages)
+          each_part(message, [&](std::int64_t first, std::int64_t count) { add(streams, of_rank, message, is_source, first, count, 0); });
+        return;
+      }
       for (const Piece& piece : order)
         add(streams, of_rank, messages[static_cast<std::size_t>(piece.message)], is_source, piece.first, piece.count, piece.step);
       if (order.empty())
@@ -241,8 +286,10 @@ void Executor::Impl::build(const std::vector<Transfer>& transfers) {
     add_all(in, in_of_rank, plan.recvs, plan.recv_order, false);
     for (const Message& message : plan.keeps) {
       if (message.elements() == 0) continue;
-      keeps.push_back({view_of(message, true), view_of(message, false), 0, message.elements()});
-      report.bytes_kept += message.elements() * detail::element_size(x.type);
+      each_part(message, [&](std::int64_t first, std::int64_t count) {
+        keeps.push_back({view_of(message, true), view_of(message, false), first, count});
+        report.bytes_kept += count * detail::element_size(x.type);
+      });
     }
   }
   // A small target is better left in the cache.
@@ -264,7 +311,7 @@ void Executor::Impl::build(const std::vector<Transfer>& transfers) {
   for (const Stream& stream : in) report.bytes_in += stream.bytes_left;
 }
 
-void Executor::Impl::begin(const std::vector<Transfer>& transfers) {
+void Executor::Impl::begin(const std::vector<Transfer>& transfers, Slab slab) {
   Status mine = Status::success;
   std::string message;
   bool offers = false;
@@ -272,7 +319,7 @@ void Executor::Impl::begin(const std::vector<Transfer>& transfers) {
   clear();
   try {
     validate(transfers);
-    build(transfers);
+    build(transfers, slab);
     offers = make_offers(transfers);
     if (std::any_of(out.begin(), out.end(), [](const Stream& x) { return !x.shared; }) ||
         std::any_of(in.begin(), in.end(), [](const Stream& x) { return !x.shared; }))
@@ -377,9 +424,9 @@ bool Executor::Impl::keep_slice() {
   while (!keeps.empty()) {
     Keep& keep = keeps.back();
     const std::int64_t now = std::min(keep.count, keep_slice_bytes / keep.source.esize);
-    const double t = MPI_Wtime();
+    const double t = now_s();
     copy_direct(keep.source, keep.target, keep.first, now);
-    report.copy_s += MPI_Wtime() - t;
+    report.copy_s += now_s() - t;
     keep.first += now;
     keep.count -= now;
     if (keep.count > 0) return true;
@@ -400,9 +447,9 @@ bool Executor::Impl::host_progress() {
     Stream& stream = in[host_in[k]];
     std::size_t bytes = 0;
     while (const char* panel = stream.bytes_left > 0 ? host->take(stream.peer, bytes) : nullptr) {
-      const double t = MPI_Wtime();
+      const double t = now_s();
       stream.unpack(stream.place, panel, bytes);
-      report.pack_s += MPI_Wtime() - t;
+      report.pack_s += now_s() - t;
       stream.skip(bytes);
       host->release(stream.peer);
       moved = true;
@@ -414,9 +461,9 @@ bool Executor::Impl::host_progress() {
     const int panel = host->free_panel();
     if (panel < 0) break;
     Stream& stream = host_turn->next();
-    const double t = MPI_Wtime();
+    const double t = now_s();
     const std::size_t bytes = stream.pack(host->panel(panel), host->panel_bytes());
-    report.pack_s += MPI_Wtime() - t;
+    report.pack_s += now_s() - t;
     host->post(stream.peer, panel, bytes);
     host_turn->advance();
     moved = true;
@@ -436,14 +483,68 @@ bool Executor::Impl::progress() {
   return keep_slice() || moved;
 }
 
+/// Gives the columns that went in this slab back to the system, together with their neighbours that went before: only whole pages can go.
+void Executor::Impl::give_back(const std::vector<Transfer>& transfers, Slab slab, std::vector<std::vector<bool>>& gone) {
+  for (std::size_t t = 0; t < transfers.size(); ++t) {
+    const Transfer& x = transfers[t];
+    if (x.plan == nullptr || x.plan->transposed || x.from == nullptr) continue;
+    gone[t].resize(static_cast<std::size_t>(x.plan->n_loc_from));
+    std::vector<bool> now(gone[t].size());
+    for (const auto* messages : {&x.plan->sends, &x.plan->keeps})
+      for (const Message& message : *messages)
+        for (const Run& r : message.cols->runs) {
+          std::int64_t skip = 0, columns = 0;
+          slab.part_of(r, skip, columns);
+          for (std::int64_t k = skip; k < skip + columns; ++k) {
+            const auto j = static_cast<std::size_t>(r.from + k / r.len * r.from_step + k % r.len);
+            now[j] = gone[t][j] = true;
+          }
+        }
+    char* base = static_cast<char*>(const_cast<void*>(x.from));
+    const std::int64_t column_bytes = x.lld_from * detail::element_size(x.type);
+    for (std::size_t j = 0; j < now.size();) {
+      if (!gone[t][j]) {
+        ++j;
+        continue;
+      }
+      bool any = false;
+      std::size_t end = j;
+      for (; end < now.size() && gone[t][end]; ++end) any = any || now[end];
+      // the array ends with its last row, which may lie before the end of the last column's stride
+      const std::int64_t last = end == now.size() ? static_cast<std::int64_t>(end - 1) * column_bytes + x.plan->m_loc_from * detail::element_size(x.type)
+                                                  : static_cast<std::int64_t>(end) * column_bytes;
+      if (any) detail::release_pages(base + static_cast<std::int64_t>(j) * column_bytes, base + last);
+      j = end;
+    }
+  }
+}
+
+/// Only when nothing goes over MPI, which may not be called from here.
+void Executor::Impl::in_background() {
+  if (!host || !wire_done() || done()) return;
+  helper_failed = nullptr;
+  helper_done = false;
+  try {
+    helper = std::thread([this] {
+      try {
+        drain();
+      } catch (...) {
+        helper_failed = std::current_exception();
+      }
+      helper_done = true;
+    });
+  } catch (const std::system_error&) { // no thread to be had: finish() does it all
+  }
+}
+
 void Executor::Impl::drain() {
   while (!done()) {
     const std::uint32_t bell = host ? host->bell() : 0;
     if (progress() || done()) continue;
-    const double t = MPI_Wtime();
+    const double t = now_s();
     if (host && wire_done()) host->sleep(bell, 1.0);
     else sched_yield();
-    report.wait_s += MPI_Wtime() - t;
+    report.wait_s += now_s() - t;
   }
 }
 
@@ -498,23 +599,60 @@ Executor& Executor::operator=(Executor&& other) noexcept {
 }
 
 ExecuteReport Executor::execute(const std::vector<Transfer>& transfers) {
-  start(transfers);
+  ready();
+  impl_->begin(transfers);
   return finish();
 }
 
-void Executor::start(const std::vector<Transfer>& transfers) {
+ExecuteReport Executor::execute_in_place(const std::vector<Transfer>& transfers, int slabs) {
+  ready();
+  if (slabs < 1) throw Error(Status::bad_argument, fmt::format("redist: in-place exchange: slabs is {}, wanted at least 1", slabs));
+  ExecuteReport sum;
+  std::vector<std::vector<bool>> gone(transfers.size());
+  for (int s = 0; s < slabs; ++s) {
+    const Slab slab{s, slabs};
+    impl_->begin(transfers, slab);
+    const ExecuteReport report = finish();
+    Impl::give_back(transfers, slab, gone);
+    sum.pack_s += report.pack_s;
+    sum.transfer_s += report.transfer_s;
+    sum.wait_s += report.wait_s;
+    sum.copy_s += report.copy_s;
+    sum.bytes_out += report.bytes_out;
+    sum.bytes_in += report.bytes_in;
+    sum.bytes_kept += report.bytes_kept;
+    sum.peak_bytes = std::max(sum.peak_bytes, report.peak_bytes);
+  }
+  return sum;
+}
+
+void Executor::ready() const {
   if (!impl_ || impl_->comm == MPI_COMM_NULL) throw Error(Status::bad_state, "redist: executor: is closed, wanted an open one");
   if (impl_->broken) throw Error(Status::bad_state, "redist: executor: MPI failed in an earlier exchange, wanted a new executor");
   if (impl_->active) throw Error(Status::bad_state, "redist: executor: an exchange is under way, wanted finish() first");
+}
+
+void Executor::start(const std::vector<Transfer>& transfers) {
+  ready();
   impl_->begin(transfers);
   impl_->progress();
+  impl_->in_background();
+}
+
+bool Executor::advance() {
+  if (!impl_ || !impl_->active) throw Error(Status::bad_state, "redist: executor: no exchange is under way, wanted start() first");
+  if (impl_->helper.joinable()) return impl_->helper_done.load();
+  impl_->progress();
+  return impl_->done();
 }
 
 ExecuteReport Executor::finish() {
   if (!impl_ || !impl_->active) throw Error(Status::bad_state, "redist: executor: no exchange is under way, wanted start() first");
   Impl& self = *impl_;
-  const double t0 = MPI_Wtime();
+  const double t0 = now_s();
   try {
+    if (self.helper.joinable()) self.helper.join();
+    if (self.helper_failed) std::rethrow_exception(std::exchange(self.helper_failed, nullptr));
     self.drain();
   } catch (...) {
     self.broken = true;
@@ -522,7 +660,7 @@ ExecuteReport Executor::finish() {
     throw;
   }
   self.report.pack_s += self.wire->pack_s + self.wire->unpack_s;
-  self.report.transfer_s = MPI_Wtime() - t0;
+  self.report.transfer_s = now_s() - t0;
   self.report.peak_bytes = self.wire->buffer_bytes() + (self.host ? self.host->buffer_bytes() : 0);
   self.active = false;
   const ExecuteReport report = self.report;
