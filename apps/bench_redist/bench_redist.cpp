@@ -24,18 +24,37 @@
 #include "gemr2d/gemr2d.hpp"
 #include "gridmap/status.hpp"
 #include "redist/executor.hpp"
+#include "redist/measure.hpp"
 #include "redist/plan.hpp"
+#include "redist/shared_array.hpp"
+
+#ifdef DYNGRID_HAVE_COSTA
+#include <costa/grid2grid/transform.hpp>
+#include <costa/layout.hpp>
+#endif
 
 extern "C" {
-void Cblacs_pinfo(int*, int*);
 int Csys2blacs_handle(MPI_Comm);
 void Cfree_blacs_system_handle(int);
 void Cblacs_gridmap(int*, int*, int, int, int);
 void Cblacs_gridexit(int);
 void Cblacs_gridinfo(int, int*, int*, int*, int*);
-extern int BI_Np; // stock BLACS sizes its tables by this number at the first grid
 using GeFunction = void(int, int, void*, int, int, int*, void*, int, int, int*, int);
 void dyngrid_Cpdgemr2d(int, int, void*, int, int, int*, void*, int, int, int*, int);
+}
+
+namespace {
+int union_rank = -1, union_size = 0; ///< after a growth
+}
+
+/// Stock BLACS asks this at its first grid and sizes its tables by the answer; by itself it knows the first processes only.
+extern "C" void Cblacs_pinfo(int* mypnum, int* nprocs) {
+  static auto* const hidden = reinterpret_cast<void (*)(int*, int*)>(redist::detail::stock_symbol("Cblacs_pinfo"));
+  hidden(mypnum, nprocs);
+  if (union_rank >= 0) {
+    *mypnum = union_rank;
+    *nprocs = union_size;
+  }
 }
 
 namespace {
@@ -130,6 +149,7 @@ struct Result {
   std::size_t peak = 0;
   double plan_s = 0;
   double work_s = 0; ///< copying in the last run, summed over the ranks
+  double predicted_s = 0;
   bool right = true;
 };
 
@@ -167,10 +187,12 @@ Result run_case(MPI_Comm comm, const Case& c, const Settings& settings) {
   const redist::Plan plan(from, to, options);
   const redist::RankPlan mine = plan.for_rank(rank);
   result.plan_s = MPI_Wtime() - t0;
+  result.predicted_s = plan.predicted_seconds(redist::measure_machine(comm), 8);
   redist::Executor executor(comm);
   redist::ExecuteOptions by_mpi;
   by_mpi.transport = redist::Transport::mpi;
   std::unique_ptr<redist::Executor> mpi_executor;
+  const double* written = nullptr; ///< by the last method
   const auto uses = [&](const char* name) { return std::find(settings.methods.begin(), settings.methods.end(), name) != settings.methods.end(); };
   if (uses("mpi")) mpi_executor = std::make_unique<redist::Executor>(comm, by_mpi);
 
@@ -180,7 +202,31 @@ Result run_case(MPI_Comm comm, const Case& c, const Settings& settings) {
     result.peak = std::max(result.peak, report.peak_bytes);
     result.work_s = report.pack_s + report.copy_s;
   };
+  redist::SharedArray shared_a, shared_b;
+  if (uses("direct") || uses("direct_cold")) {
+    shared_a = redist::SharedArray(a.bytes, redist::Sharing::yes);
+    shared_b = redist::SharedArray(b.bytes, redist::Sharing::yes);
+    std::memcpy(shared_a.data(), a.data, a.bytes);
+    std::memset(shared_b.data(), 1, b.bytes);
+  }
+  const auto move_direct = [&] {
+    executor.execute({{&mine, shared_a.data(), std::max<std::int64_t>(1, m_from), shared_b.data(), std::max<std::int64_t>(1, m_to), 'd'}});
+    written = static_cast<double*>(shared_b.data());
+  };
   std::map<std::string, std::function<void()>> methods;
+#ifdef DYNGRID_HAVE_COSTA
+  methods["costa"] = [&] {
+    auto source = costa::block_cyclic_layout<double>(n, n, desc_a[4], desc_a[5], 1, 1, n, n, c.from.nprow, c.from.npcol, 'R', 0, 0, a.data, desc_a[8], 'C', rank);
+    auto target = costa::block_cyclic_layout<double>(n, n, desc_b[4], desc_b[5], 1, 1, n, n, c.to.nprow, c.to.npcol, 'R', 0, 0, b.data, desc_b[8], 'C', rank);
+    costa::transform<double>(source, target, comm);
+  };
+#endif
+  methods["direct"] = move_direct;
+  methods["direct_cold"] = [&] {
+    shared_b.clear();
+    shared_b = redist::SharedArray(b.bytes, redist::Sharing::yes);
+    move_direct();
+  };
   methods["stock"] = [&] { stock(n, n, a.data, 1, 1, desc_a, b.data, 1, 1, desc_b, global); };
   methods["dropin"] = [&] { dyngrid_Cpdgemr2d(n, n, a.data, 1, 1, desc_a, b.data, 1, 1, desc_b, global); };
   methods["dyngrid"] = [&] { move(executor, b.data); };
@@ -198,19 +244,24 @@ Result run_case(MPI_Comm comm, const Case& c, const Settings& settings) {
   for (int rep = -1; rep < settings.reps; ++rep) // the first round warms up
     for (const std::string& name : settings.methods) {
       if (methods.find(name) == methods.end()) continue;
-      if (settings.check && name.rfind("memcpy", 0) != 0) std::memset(b.data, 0, static_cast<std::size_t>(m_to * n_to) * 8);
+      if (settings.check && name.rfind("memcpy", 0) != 0) {
+        std::memset(b.data, 0, static_cast<std::size_t>(m_to * n_to) * 8);
+        if (shared_b.data() != nullptr) std::memset(shared_b.data(), 0, static_cast<std::size_t>(m_to * n_to) * 8);
+      }
+      written = nullptr;
       // Ranks that share cores leave a barrier one after the other: what counts is the time from the first start to the last end, on the
       // host's one clock. The executor's own agreement is the barrier, since its waiting ranks sleep instead of taking the others' cores.
       executor.range(0);
       const std::int64_t begin = now_ns();
       methods[name]();
       const std::int64_t end = now_ns();
+      if (name.rfind("stock", 0) == 0) MPI_Barrier(comm); // it returns with sends in flight, which need somebody inside MPI
       const double t = static_cast<double>(executor.range(end).second - executor.range(begin).first) * 1e-9;
       if (rep >= 0) times[name].push_back(t);
       if (settings.check && rep == 0 && name.rfind("memcpy", 0) != 0)
         for (std::int64_t j = 0; j < n_to; ++j)
           for (std::int64_t i = 0; i < m_to; ++i)
-            result.right = result.right && b.data[i + j * m_to] == static_cast<double>(to.rows.to_global(i, pt) * c.n + to.cols.to_global(j, qt));
+            result.right = result.right && (written != nullptr ? written : b.data)[i + j * m_to] == static_cast<double>(to.rows.to_global(i, pt) * c.n + to.cols.to_global(j, qt));
     }
   for (auto& [name, list] : times) result.seconds[name] = median(list);
   int right = result.right ? 1 : 0;
@@ -261,7 +312,7 @@ int run(int argc, char** argv) {
   app.add_option("--n", settings.sizes, "matrix sizes")->delimiter(',');
   app.add_option("--grids", settings.grids, "e.g. 2x2-3x3,3x3-4x4")->delimiter(',');
   app.add_option("--nb", settings.blocks, "e.g. 64,block,64-128; default: the bars' own")->delimiter(',');
-  app.add_option("--methods", settings.methods, "stock, dyngrid, dropin, mpi, memcpy; each of stock, dyngrid, memcpy also with _cold and _cold_huge")->delimiter(',');
+  app.add_option("--methods", settings.methods, "stock, dyngrid, dropin, mpi, direct, direct_cold, memcpy, costa where it was found; each of stock, dyngrid, memcpy also with _cold and _cold_huge")->delimiter(',');
   app.add_option("--reps", settings.reps, "runs per method and case");
   app.add_option("--csv", settings.csv, "file for one line per case");
   app.add_flag("--check", settings.check, "compare every element");
@@ -293,25 +344,27 @@ int run(int argc, char** argv) {
   int rank = 0, size = 0;
   MPI_Comm_rank(all, &rank);
   MPI_Comm_size(all, &size);
+  union_rank = rank;
+  union_size = size;
   int mypnum = 0, nprocs = 0;
   Cblacs_pinfo(&mypnum, &nprocs);
-  BI_Np = std::max(BI_Np, size);
 
   std::ofstream csv;
   if (rank == 0 && !settings.csv.empty()) csv.open(settings.csv);
   if (csv) {
-    csv << "from,to,n,nb_from,nb_to,ranks,plan_s,peak_bytes";
+    csv << "from,to,n,nb_from,nb_to,ranks,plan_s,peak_bytes,work_s,predicted_s";
     for (const std::string& name : settings.methods) csv << ',' << name << "_s";
     csv << ",right\n";
   }
   if (rank == 0) {
-    std::printf("%-9s %6s %11s %8s %8s", "grids", "n", "nb", "plan ms", "work ms");
+    std::printf("%-9s %6s %11s %8s %8s", "grids", "n", "nb", "plan ms", "pred. ms");
     for (const std::string& name : settings.methods) std::printf(" %17s", (name + " ms").c_str());
     std::printf("\n");
   }
   std::map<std::string, Ratio> ratios;
   bool right = true;
   std::size_t peak = 0;
+  int within_15 = 0, within_30 = 0, predictions = 0;
   for (const std::string& grids : settings.grids) {
     std::vector<std::string> blocks = settings.blocks;
     const bool same = parse(grids, "1", 1).from.nprow == parse(grids, "1", 1).to.nprow && parse(grids, "1", 1).from.npcol == parse(grids, "1", 1).to.npcol;
@@ -332,7 +385,7 @@ int run(int argc, char** argv) {
         if (rank != 0) continue;
         right = right && r.right;
         peak = std::max(peak, r.peak);
-        std::printf("%-9s %6lld %11s %8.3f %8.2f", grids.c_str(), static_cast<long long>(n), (block_name(c.nb_from) + "-" + block_name(c.nb_to)).c_str(), r.plan_s * 1e3, r.work_s * 1e3);
+        std::printf("%-9s %6lld %11s %8.3f %8.2f", grids.c_str(), static_cast<long long>(n), (block_name(c.nb_from) + "-" + block_name(c.nb_to)).c_str(), r.plan_s * 1e3, r.predicted_s * 1e3);
         for (const std::string& name : settings.methods) std::printf(" %17.2f", r.seconds[name] * 1e3);
         std::printf("%s\n", settings.check ? (r.right ? "  right" : "  WRONG") : "");
         std::fflush(stdout);
@@ -343,6 +396,18 @@ int run(int argc, char** argv) {
           ratio("stock", ours);
           ratio(ours, "memcpy");
         }
+        if (r.seconds.count("dyngrid") != 0) {
+          const double off = std::max(r.predicted_s, r.seconds["dyngrid"]) / std::min(r.predicted_s, r.seconds["dyngrid"]);
+          ratios["prediction, off by the factor"].add(off);
+          within_15 += off <= 1.15 ? 1 : 0;
+          within_30 += off <= 1.30 ? 1 : 0;
+          ++predictions;
+        }
+        ratio("costa", "dyngrid");
+        ratio("costa", "direct");
+        ratio("direct_cold", "memcpy_cold");
+        ratio("direct_cold", "memcpy_cold_huge");
+        ratio("stock_cold", "direct_cold");
         ratio("stock_cold", "dyngrid_cold");
         ratio("dyngrid_cold", "memcpy_cold");
         ratio("stock_cold", "dyngrid_cold_huge");
@@ -350,7 +415,7 @@ int run(int argc, char** argv) {
         ratio("dyngrid_cold_huge", "memcpy_cold_huge");
         if (csv) {
           csv << c.from.nprow << 'x' << c.from.npcol << ',' << c.to.nprow << 'x' << c.to.npcol << ',' << n << ',' << block_name(c.nb_from) << ',' << block_name(c.nb_to) << ','
-              << ranks << ',' << r.plan_s << ',' << r.peak;
+              << ranks << ',' << r.plan_s << ',' << r.peak << ',' << r.work_s << ',' << r.predicted_s;
           for (const std::string& name : settings.methods) csv << ',' << r.seconds[name];
           csv << ',' << (r.right ? 1 : 0) << '\n';
           csv.flush();
@@ -360,6 +425,7 @@ int run(int argc, char** argv) {
   if (rank == 0) {
     std::printf("\n%-40s %10s %10s %10s %6s\n", "ratio", "geo. mean", "lowest", "highest", "cases");
     for (const auto& [name, r] : ratios) std::printf("%-40s %10.2f %10.2f %10.2f %6d\n", name.c_str(), r.mean(), r.lowest, r.highest, r.count);
+    if (predictions > 0) std::printf("predicted within 15 %%: %d, within 30 %%: %d, of %d cases\n", within_15, within_30, predictions);
     std::printf("buffers per rank at most %.2f MB\n", static_cast<double>(peak) / 1e6);
   }
   int verdict = right ? 0 : 1;

@@ -4,14 +4,17 @@
 #include <cstdio>
 
 #include "command.hpp"
-#include "dyngrid/cmd_plan.hpp"
 #include "gridmap/status.hpp"
 
 namespace {
 
 /// Every sub-command, in the order of the help text. One more file, one more line.
 constexpr void (*commands[])(CLI::App&) = {
-    command::add_topology, command::add_place, command::add_map, command::add_select, add_plan_command,
+    command::add_topology,
+    command::add_place,
+    command::add_plan,
+    command::add_map,
+    command::add_select,
 };
 
 int fail(const CLI::App& root, const std::string& text, int status) {

@@ -272,7 +272,7 @@ void Session::require_grid(const char* what) const {
   if (processes_.has_left()) throw Error(Status::bad_state, fmt::format("blacs-dyn: {} on a process that has left the application", what));
 }
 
-void Session::place_matrix(Matrix& a, const GridMap& grid, int id, LocalArray local) const {
+void Session::place_matrix(Matrix& a, const GridMap& grid, int id, redist::SharedArray local) const {
   const auto at = static_cast<int>(std::find(grid.ids.begin(), grid.ids.end(), id) - grid.ids.begin());
   a.m_loc = a.n_loc = 0;
   if (at < grid.shape.size()) {
@@ -353,11 +353,11 @@ Matrix* Session::create_matrix(const char* name, char type, std::int64_t m, std:
   }
 
   const GridMap& grid = processes_.roster().grid;
-  LocalArray local;
+  redist::SharedArray local;
   together(processes_.grid(), [&] {
     int at = 0;
     MPI_Comm_rank(processes_.grid(), &at);
-    local = LocalArray(local_bytes(*a, grid.shape, at));
+    local = redist::SharedArray(local_bytes(*a, grid.shape, at));
     if (std::max<std::int64_t>(1, gridmap::Axis::block_cyclic(m, mb, grid.shape.nprow).local_size(at / grid.shape.npcol)) > INT_MAX)
       throw Error(Status::shape_mismatch, "blacs-dyn: dyngrid_matrix_create: more local rows than LLD_ can hold");
   });
@@ -675,7 +675,7 @@ int Session::carry_through(Processes::Union gathered, double started) {
   const bool is_joining = std::find(from.ids.begin(), from.ids.end(), me) == from.ids.end();
   double plan_s = 0, exchange_s = 0;
   std::int64_t moved = 0, kept = 0;
-  std::vector<LocalArray> arrays;
+  std::vector<redist::SharedArray> arrays;
   try {
     exchange_state(gathered, is_joining);
     const MPI_Comm comm = gathered.comm.get();

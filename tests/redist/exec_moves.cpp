@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Element-exact moves through MPI for every executor and every order of steps.
+#include <sched.h>
+
 #include <string>
 
 #include <gtest/gtest.h>
@@ -7,6 +9,7 @@
 #include "exec_brute.hpp"
 #include "gridmap/status.hpp"
 #include "redist/executor.hpp"
+#include "redist/shared_array.hpp"
 
 namespace {
 
@@ -30,6 +33,11 @@ int world_size() {
   return size;
 }
 
+/// Which sources lie in library-made arrays.
+enum class Home { ordinary, shared, mixed };
+
+Home home = Home::ordinary;
+
 void move_and_compare(Executor& executor, const std::vector<Problem>& problems, const std::string& type_letters, Order order, const std::string& what) {
   const int rank = world_rank();
   std::vector<redist::RankPlan> plans;
@@ -41,9 +49,20 @@ void move_and_compare(Executor& executor, const std::vector<Problem>& problems, 
     to.push_back(share_of(problems[k].to, rank, type, 2, false));
     want.push_back(expected(problems[k], rank, type, 2));
   }
+  std::vector<redist::SharedArray> arrays(problems.size());
+  std::vector<const void*> source;
+  for (std::size_t k = 0; k < problems.size(); ++k) {
+    source.push_back(from[k].data());
+    const bool in_array = home == Home::shared || (home == Home::mixed && (k + static_cast<std::size_t>(rank)) % 2 == 0);
+    if (!in_array || from[k].bytes.empty()) continue;
+    arrays[k] = redist::SharedArray(from[k].bytes.size() + 64, redist::Sharing::yes);
+    char* at = static_cast<char*>(arrays[k].data()) + 64;
+    std::memcpy(at, from[k].data(), from[k].bytes.size());
+    source.back() = at;
+  }
   std::vector<Transfer> transfers;
   for (std::size_t k = 0; k < problems.size(); ++k)
-    transfers.push_back({&plans[k], from[k].data(), from[k].lld, to[k].data(), to[k].lld, from[k].type});
+    transfers.push_back({&plans[k], source[k], from[k].lld, to[k].data(), to[k].lld, from[k].type});
   const std::vector<Share> before = from;
   executor.execute(transfers);
   for (std::size_t k = 0; k < problems.size(); ++k) {
@@ -57,10 +76,12 @@ struct Case {
   std::size_t extra_bytes;
   const char* name;
   int hosts = 1; ///< pretended ones
+  Home home = Home::ordinary;
 };
 
 class EveryTransport : public ::testing::TestWithParam<Case> {
 protected:
+  void SetUp() override { home = GetParam().home; }
   ExecuteOptions options() const {
     ExecuteOptions o;
     o.transport = GetParam().transport;
@@ -73,7 +94,10 @@ protected:
 INSTANTIATE_TEST_SUITE_P(Executors, EveryTransport,
                          ::testing::Values(Case{Transport::mpi, std::size_t{64} << 20, "mpi"}, Case{Transport::mpi, 16384, "mpi_small_buffers"},
                                            Case{Transport::shared, std::size_t{64} << 20, "shared"}, Case{Transport::shared, 65536, "shared_small_buffers"},
-                                           Case{Transport::automatic, std::size_t{64} << 20, "both_on_two_hosts", 2}),
+                                           Case{Transport::automatic, std::size_t{64} << 20, "both_on_two_hosts", 2},
+                                           Case{Transport::automatic, std::size_t{64} << 20, "in_place_reads", 1, Home::shared},
+                                           Case{Transport::automatic, std::size_t{64} << 20, "some_in_place_reads", 1, Home::mixed},
+                                           Case{Transport::automatic, std::size_t{64} << 20, "shared_arrays_on_two_hosts", 2, Home::shared}),
                          [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST_P(EveryTransport, RandomProblemsInEveryOrder) {
@@ -143,6 +167,42 @@ TEST_P(EveryTransport, StartAndFinish) {
   EXPECT_THROW(executor.finish(), gridmap::Error);
   executor.close();
   EXPECT_THROW(executor.execute({}), gridmap::Error);
+}
+
+TEST_P(EveryTransport, AdvanceWhileComputing) {
+  Executor executor(MPI_COMM_WORLD, options());
+  const int p = world_size(), rank = world_rank();
+  const Problem x = whole(uniform(300, 300, 16, 16, redist::Grid::row_major(1, p)), uniform(300, 300, 8, 8, redist::Grid::row_major(p, 1)));
+  const redist::RankPlan plan = plan_of(x, rank, Order::split);
+  for (int round = 0; round < 20; ++round) {
+    Share from = share_of(x.from, rank, 'z', 0, true), to = share_of(x.to, rank, 'z', 0, false);
+    executor.start({{&plan, from.data(), from.lld, to.data(), to.lld, 'z'}});
+    while (!executor.advance()) sched_yield();
+    executor.finish();
+    EXPECT_TRUE(to.bytes == expected(x, rank, 'z', 0).bytes);
+  }
+  Share from = share_of(x.from, rank, 'z', 0, true), to = share_of(x.to, rank, 'z', 0, false);
+  executor.start({{&plan, from.data(), from.lld, to.data(), to.lld, 'z'}});
+  executor.close(); // waits for what is under way
+  EXPECT_TRUE(to.bytes == expected(x, rank, 'z', 0).bytes);
+}
+
+TEST_P(EveryTransport, InPlaceInAnyNumberOfSlabs) {
+  Executor executor(MPI_COMM_WORLD, options());
+  std::mt19937 random(99);
+  const int rank = world_rank();
+  for (int round = 0; round < 40; ++round) {
+    const Problem x = random_problem(random, world_size());
+    const char type = types[round % 5];
+    const redist::RankPlan plan = plan_of(x, rank, static_cast<Order>(round % 4));
+    const Share from = share_of(x.from, rank, type, 3, true);
+    Share to = share_of(x.to, rank, type, 2, false);
+    redist::SharedArray array(from.bytes.size(), home == Home::ordinary ? redist::Sharing::no : redist::Sharing::yes);
+    if (array.data() != nullptr) std::memcpy(array.data(), from.bytes.data(), from.bytes.size());
+    executor.execute_in_place({{&plan, array.data(), from.lld, to.data(), to.lld, type}}, 1 + round % 7);
+    EXPECT_TRUE(to.bytes == expected(x, rank, type, 2).bytes) << "round " << round;
+  }
+  executor.close();
 }
 
 TEST_P(EveryTransport, OneWrongRankIsEverybodysError) {

@@ -147,6 +147,22 @@ TEST(Schedule, MatchingIsExactOnAllCasesOfTheBenchmarks) {
       }
 }
 
+TEST(Schedule, MatchingWithEverybodyKeepingSomething) {
+  // Placement by axis: old grid row a stays at row a + a/2 of the new grid, and columns likewise.
+  for (const int nb : {64, 48, 2000}) {
+    const Layout from = cyclic(20000, 64, 8, 8);
+    Layout to = cyclic(20000, nb, 12, 12);
+    int newcomer = 64;
+    for (int p = 0; p < 12; ++p)
+      for (int q = 0; q < 12; ++q)
+        to.grid.ranks[static_cast<std::size_t>(p * 12 + q)] =
+            p % 3 != 2 && q % 3 != 2 ? (p - p / 3) * 8 + q - q / 3 : newcomer++;
+    const ScheduleFigures figures = plan(from, to, Schedule::matching).figures();
+    EXPECT_EQ(figures.sum_of_largest, figures.lower_bound) << nb;
+    EXPECT_LT(figures.lower_bound, from.rows.local_size(0) * from.cols.local_size(0));
+  }
+}
+
 TEST(Schedule, AutomaticFollowsThePrediction) {
   const Layout from = cyclic(20000, 64, 4, 4), to = cyclic(20000, 48, 6, 6);
   PlanOptions options;

@@ -50,9 +50,16 @@ public:
 
   /// Collective: all matrices in one round. Each element is moved once; nothing is sent when source and target rank agree.
   ExecuteReport execute(const std::vector<Transfer>& transfers);
-  /// The same in two halves; between them neither side's memory may be touched.
+  /// The same in two halves; between them neither side's memory may be touched. What goes through shared memory moves on by itself, in a thread of
+  /// its own that ends with finish(); what goes over MPI moves in advance() and finish().
   void start(const std::vector<Transfer>& transfers);
+  /// Moves what can be moved without waiting. True when all is done and finish() will not wait. Local; between start() and finish().
+  bool advance();
   ExecuteReport finish();
+  /// The same as execute(), but the sources are given up: in `slabs` rounds their columns go and the pages under them are given back to the
+  /// system, so that a rank never holds much more than the larger of its two shares. The content of the sources is lost. Works for memory
+  /// straight from the system (SharedArray, mmap, large malloc); when transposed nothing is given back. Collective, `slabs` is global.
+  ExecuteReport execute_in_place(const std::vector<Transfer>& transfers, int slabs = 16);
   /// Collective. Frees the duplicate communicator and all shared memory.
   void close();
   /// Collective: the smallest and the largest of the ranks' numbers, through shared memory when all share it. Not between start() and finish().
@@ -61,6 +68,7 @@ public:
   int ranks_on_host() const;
 
 private:
+  void ready() const;
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -2,10 +2,14 @@
 #include "redist/executor.hpp"
 
 #include <sched.h>
+#include <time.h>
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
 #include <new>
+#include <system_error>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 
@@ -16,6 +20,7 @@
 #include "exec/stream.hpp"
 #include "exec/wire.hpp"
 #include "gridmap/status.hpp"
+#include "redist/shared_array.hpp"
 
 namespace redist {
 
@@ -28,11 +33,32 @@ using gridmap::Status;
 
 namespace {
 
-/// Both ends of what stays here.
+double now_s() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+/// One of several rounds: the s-th part of every column run of every message.
+struct Slab {
+  int index = 0;
+  int of = 1;
+  /// Columns of run r of which this slab takes `columns`, from the `skip`-th on.
+  void part_of(const Run& r, std::int64_t& skip, std::int64_t& columns) const {
+    const std::int64_t unit = r.count > 1 ? r.len : 1;
+    const std::int64_t units = r.count > 1 ? r.count : r.len;
+    skip = units * index / of * unit;
+    columns = units * (index + 1) / of * unit - skip;
+  }
+};
+
+/// Both ends of what stays here, or of what is read straight from another rank's array.
 struct Keep {
   PackedView source;
   PackedView target;
-  std::int64_t done = 0;
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+  int peer = -1; ///< whose array it is, -1: mine
 };
 
 /// Picks the next outgoing stream: those with something in the earliest unfinished step, in turn.
@@ -93,23 +119,33 @@ struct Executor::Impl {
 
   // the exchange under way
   bool active = false;
+  std::thread helper; ///< moves what goes through shared memory between start() and finish()
+  std::exception_ptr helper_failed;
+  std::atomic<bool> helper_done{false};
   bool broken = false; ///< MPI failed: the communicator is in an unknown state and is not touched again
   std::vector<Stream> out, in;
   std::unordered_map<int, std::size_t> in_of_rank;
   std::vector<Keep> keeps;
+  std::unordered_map<int, int> pulls_left; ///< per rank whose arrays I read in place
+  std::uint32_t readers_expected = 0;      ///< what host->told() must come to before my sources are free
   std::unique_ptr<Turn> wire_turn, host_turn;
   std::vector<std::size_t> host_in; ///< incoming streams through shared memory that are not through
   ExecuteReport report;
 
-  void minimum_of(std::int64_t (&numbers)[3]) const {
+  void minimum_of(std::int64_t (&numbers)[detail::SharedHost::numbers_at_once]) const {
     if (host && host->everybody()) host->minimum(numbers);
-    else check(MPI_Allreduce(MPI_IN_PLACE, numbers, 3, MPI_INT64_T, MPI_MIN, comm), "MPI_Allreduce");
+    else check(MPI_Allreduce(MPI_IN_PLACE, numbers, detail::SharedHost::numbers_at_once, MPI_INT64_T, MPI_MIN, comm), "MPI_Allreduce");
   }
 
   /// One outcome for all ranks: the worst status wins and the lowest rank that has it is named.
-  void agree(Status mine, const std::string& message, std::int64_t signature) const {
+  ~Impl() {
+    if (helper.joinable()) helper.join(); // its partners are in the same exchange: it ends
+  }
+
+  /// Returns whether some rank offers an array to be read in place.
+  bool agree(Status mine, const std::string& message, std::int64_t signature, bool offers) const {
     const std::int64_t verdict = static_cast<std::int64_t>(mine) * (std::int64_t{1} << 32) + rank;
-    std::int64_t all[3] = {verdict, signature, -signature};
+    std::int64_t all[detail::SharedHost::numbers_at_once] = {verdict, signature, -signature, offers ? -1 : 0};
     minimum_of(all);
     const std::int64_t who = all[0] & 0xffffffff;
     const auto worst = static_cast<Status>(static_cast<int>((all[0] - who) / (std::int64_t{1} << 32)));
@@ -119,11 +155,16 @@ struct Executor::Impl {
     }
     if (all[1] != -all[2])
       throw Error(Status::rank_mismatch, "redist: transfers: their number or types differ between ranks, wanted the same list everywhere");
+    return all[3] < 0;
   }
 
   void validate(const std::vector<Transfer>& transfers) const;
-  void build(const std::vector<Transfer>& transfers);
-  void begin(const std::vector<Transfer>& transfers);
+  void build(const std::vector<Transfer>& transfers, Slab slab);
+  void begin(const std::vector<Transfer>& transfers, Slab slab = {});
+  static void give_back(const std::vector<Transfer>& transfers, Slab slab, std::vector<std::vector<bool>>& gone);
+  void in_background();
+  bool make_offers(const std::vector<Transfer>& transfers);
+  void read_in_place();
   bool progress();
   bool keep_slice();
   void drain();
@@ -136,6 +177,7 @@ struct Executor::Impl {
     in.clear();
     in_of_rank.clear();
     keeps.clear();
+    pulls_left.clear();
     wire_turn.reset();
     host_turn.reset();
     host_in.clear();
@@ -187,12 +229,13 @@ void Executor::Impl::validate(const std::vector<Transfer>& transfers) const {
   }
 }
 
-void Executor::Impl::build(const std::vector<Transfer>& transfers) {
+void Executor::Impl::build(const std::vector<Transfer>& transfers, Slab slab) {
   std::unordered_map<int, std::size_t> out_of_rank;
   for (std::size_t t = 0; t < transfers.size(); ++t) {
     const Transfer& x = transfers[t];
     if (x.plan == nullptr) continue;
     const RankPlan& plan = *x.plan;
+    const int conj_size = !plan.conjugated ? 0 : x.type == 'c' ? 4 : x.type == 'z' ? 8 : 0;
     const auto view_of = [&](const Message& message, bool is_source) {
       PackedView view;
       view.rows = message.rows;
@@ -203,7 +246,7 @@ void Executor::Impl::build(const std::vector<Transfer>& transfers) {
       view.is_source = is_source;
       view.transposed = is_source && plan.transposed;
       if (!is_source) view.row_limits = x.row_limits;
-      if (is_source && plan.conjugated) view.conj_size = x.type == 'c' ? 4 : x.type == 'z' ? 8 : 0;
+      if (is_source) view.conj_size = conj_size;
       return view;
     };
     const auto add = [&](std::vector<Stream>& streams, std::unordered_map<int, std::size_t>& of_rank, const Message& message, bool is_source,
@@ -216,11 +259,24 @@ void Executor::Impl::build(const std::vector<Transfer>& transfers) {
         streams.back().shared = host && host->reaches(message.peer);
       }
       Stream& stream = streams[found.first->second];
-      stream.items.push_back({view_of(message, is_source), first, count, step, static_cast<int>(t)});
+      stream.items.push_back({view_of(message, is_source), first, count, step, static_cast<int>(t), plan.transposed, conj_size});
       stream.bytes_left += count * detail::element_size(x.type);
+    };
+    const auto each_part = [&](const Message& message, auto&& take) {
+      std::int64_t column = 0, skip = 0, columns = 0;
+      for (const Run& r : message.cols->runs) {
+        slab.part_of(r, skip, columns);
+        if (columns > 0) take((column + skip) * message.rows->total, columns * message.rows->total);
+        column += r.len * r.count;
+      }
     };
     const auto add_all = [&](std::vector<Stream>& streams, std::unordered_map<int, std::size_t>& of_rank, const std::vector<Message>& messages,
                              const std::vector<Piece>& order, bool is_source) {
+      if (slab.of > 1) {
+        for (const Message& message : messages)
+          each_part(message, [&](std::int64_t first, std::int64_t count) { add(streams, of_rank, message, is_source, first, count, 0); });
+        return;
+      }
       for (const Piece& piece : order)
         add(streams, of_rank, messages[static_cast<std::size_t>(piece.message)], is_source, piece.first, piece.count, piece.step);
       if (order.empty())
@@ -230,8 +286,10 @@ void Executor::Impl::build(const std::vector<Transfer>& transfers) {
     add_all(in, in_of_rank, plan.recvs, plan.recv_order, false);
     for (const Message& message : plan.keeps) {
       if (message.elements() == 0) continue;
-      keeps.push_back({view_of(message, true), view_of(message, false)});
-      report.bytes_kept += message.elements() * detail::element_size(x.type);
+      each_part(message, [&](std::int64_t first, std::int64_t count) {
+        keeps.push_back({view_of(message, true), view_of(message, false), first, count});
+        report.bytes_kept += count * detail::element_size(x.type);
+      });
     }
   }
   // A small target is better left in the cache.
@@ -253,26 +311,19 @@ void Executor::Impl::build(const std::vector<Transfer>& transfers) {
   for (const Stream& stream : in) report.bytes_in += stream.bytes_left;
 }
 
-void Executor::Impl::begin(const std::vector<Transfer>& transfers) {
+void Executor::Impl::begin(const std::vector<Transfer>& transfers, Slab slab) {
   Status mine = Status::success;
   std::string message;
+  bool offers = false;
   report = {};
   clear();
   try {
     validate(transfers);
-    build(transfers);
-    wire_turn = std::make_unique<Turn>(&out);
-    host_turn = std::make_unique<Turn>(&out);
-    bool remote = false;
-    for (std::size_t s = 0; s < out.size(); ++s) {
-      (out[s].shared ? *host_turn : *wire_turn).add(s);
-      remote |= !out[s].shared;
-    }
-    for (std::size_t s = 0; s < in.size(); ++s) {
-      if (in[s].shared) host_in.push_back(s);
-      remote |= !in[s].shared;
-    }
-    if (remote) wire->reserve();
+    build(transfers, slab);
+    offers = make_offers(transfers);
+    if (std::any_of(out.begin(), out.end(), [](const Stream& x) { return !x.shared; }) ||
+        std::any_of(in.begin(), in.end(), [](const Stream& x) { return !x.shared; }))
+      wire->reserve();
   } catch (const Error& error) {
     mine = error.status();
     message = error.what();
@@ -283,11 +334,16 @@ void Executor::Impl::begin(const std::vector<Transfer>& transfers) {
   std::int64_t signature = static_cast<std::int64_t>(transfers.size());
   for (const Transfer& x : transfers) signature = (signature * 31 + x.type) & 0xffffffffff;
   try {
-    agree(mine, message, signature);
+    if (agree(mine, message, signature, offers)) read_in_place();
   } catch (...) {
     clear();
     throw;
   }
+  wire_turn = std::make_unique<Turn>(&out);
+  host_turn = std::make_unique<Turn>(&out);
+  for (std::size_t s = 0; s < out.size(); ++s) (out[s].shared ? *host_turn : *wire_turn).add(s);
+  for (std::size_t s = 0; s < in.size(); ++s)
+    if (in[s].shared && in[s].bytes_left > 0) host_in.push_back(s);
   std::int64_t wire_in = 0;
   for (const Stream& stream : in)
     if (!stream.shared) wire_in += stream.bytes_left;
@@ -295,25 +351,95 @@ void Executor::Impl::begin(const std::vector<Transfer>& transfers) {
   active = true;
 }
 
+/// Tells the others where they can read my sources in place. True when there is anything to read.
+bool Executor::Impl::make_offers(const std::vector<Transfer>& transfers) {
+  if (!host) return false;
+  bool any = false;
+  for (std::size_t t = 0; t < std::min(transfers.size(), static_cast<std::size_t>(detail::SharedHost::offers_at_most)); ++t) {
+    detail::SharedHost::Offer offer;
+    const Transfer& x = transfers[t];
+    const detail::SharedPlace place = x.plan == nullptr || x.plan->sends.empty() ? detail::SharedPlace{} : detail::find_shared(x.from);
+    if (place.fd >= 0)
+      offer = {place.fd, static_cast<std::int64_t>(place.bytes), static_cast<std::int64_t>(place.offset), x.lld_from, place.inode};
+    host->offer(static_cast<int>(t), offer);
+    any |= place.fd >= 0;
+  }
+  return any;
+}
+
+/// Takes out of the streams what can be read straight from the sender's array. All ranks do so or, when one of them cannot map an array that
+/// it needs, none.
+void Executor::Impl::read_in_place() {
+  const auto offered = [&](int rank_of_source, const Item& item) {
+    if (item.transfer >= detail::SharedHost::offers_at_most) return detail::SharedHost::Offer{};
+    return host->offer_of(rank_of_source, item.transfer);
+  };
+  std::vector<Keep> pulls;
+  bool can = true;
+  for (const Stream& stream : in) {
+    if (!stream.shared) continue;
+    for (const Item& item : stream.items) {
+      const detail::SharedHost::Offer offer = offered(stream.peer, item);
+      if (offer.fd < 0) continue;
+      Keep pull;
+      pull.target = item.view;
+      pull.source = item.view;
+      pull.source.base = const_cast<char*>(host->map_offer(stream.peer, offer)); // only read
+      pull.source.lld = offer.lld;
+      pull.source.is_source = true;
+      pull.source.row_limits = nullptr;
+      pull.source.past_cache = false;
+      pull.source.transposed = item.source_transposed;
+      pull.source.conj_size = item.source_conj_size;
+      pull.first = item.first;
+      pull.count = item.count;
+      pull.peer = stream.peer;
+      can = can && pull.source.base != nullptr;
+      pulls.push_back(pull);
+    }
+  }
+  std::int64_t all[detail::SharedHost::numbers_at_once] = {can ? 1 : 0, 0, 0, 0};
+  minimum_of(all);
+  if (all[0] == 0) return;
+  const auto take_out = [&](Stream& stream, int source) {
+    if (!stream.shared) return false;
+    const auto gone = std::remove_if(stream.items.begin(), stream.items.end(), [&](const Item& item) { return offered(source, item).fd >= 0; });
+    const bool any = gone != stream.items.end();
+    stream.items.erase(gone, stream.items.end());
+    stream.bytes_left = 0;
+    for (const Item& item : stream.items) stream.bytes_left += item.count * item.view.esize;
+    return any;
+  };
+  for (Stream& stream : in) take_out(stream, stream.peer);
+  for (Stream& stream : out)
+    if (take_out(stream, rank)) ++readers_expected;
+  for (const Keep& pull : pulls) ++pulls_left[pull.peer];
+  // the last one is done first: begin with the rank after me
+  std::stable_sort(pulls.begin(), pulls.end(), [this](const Keep& a, const Keep& b) { return (a.peer - rank + size) % size > (b.peer - rank + size) % size; });
+  pulls.insert(pulls.end(), keeps.begin(), keeps.end());
+  keeps = std::move(pulls);
+}
+
 bool Executor::Impl::keep_slice() {
   while (!keeps.empty()) {
     Keep& keep = keeps.back();
-    const std::int64_t now = std::min(keep.source.elements() - keep.done, keep_slice_bytes / keep.source.esize);
-    if (now == 0) {
-      keeps.pop_back();
-      continue;
-    }
-    const double t = MPI_Wtime();
-    copy_direct(keep.source, keep.target, keep.done, now);
-    report.copy_s += MPI_Wtime() - t;
-    keep.done += now;
+    const std::int64_t now = std::min(keep.count, keep_slice_bytes / keep.source.esize);
+    const double t = now_s();
+    copy_direct(keep.source, keep.target, keep.first, now);
+    report.copy_s += now_s() - t;
+    keep.first += now;
+    keep.count -= now;
+    if (keep.count > 0) return true;
+    const int peer = keep.peer;
+    keeps.pop_back();
+    if (peer >= 0 && --pulls_left[peer] == 0) host->tell_read(peer);
     return true;
   }
   return false;
 }
 
 bool Executor::Impl::wire_done() const { return wire_turn->done() && wire->idle(); }
-bool Executor::Impl::done() const { return keeps.empty() && host_in.empty() && host_turn->done() && wire_done(); }
+bool Executor::Impl::done() const { return keeps.empty() && (!host || host->told() == readers_expected) && host_in.empty() && host_turn->done() && wire_done(); }
 
 bool Executor::Impl::host_progress() {
   bool moved = false;
@@ -321,9 +447,9 @@ bool Executor::Impl::host_progress() {
     Stream& stream = in[host_in[k]];
     std::size_t bytes = 0;
     while (const char* panel = stream.bytes_left > 0 ? host->take(stream.peer, bytes) : nullptr) {
-      const double t = MPI_Wtime();
+      const double t = now_s();
       stream.unpack(stream.place, panel, bytes);
-      report.pack_s += MPI_Wtime() - t;
+      report.pack_s += now_s() - t;
       stream.skip(bytes);
       host->release(stream.peer);
       moved = true;
@@ -335,9 +461,9 @@ bool Executor::Impl::host_progress() {
     const int panel = host->free_panel();
     if (panel < 0) break;
     Stream& stream = host_turn->next();
-    const double t = MPI_Wtime();
+    const double t = now_s();
     const std::size_t bytes = stream.pack(host->panel(panel), host->panel_bytes());
-    report.pack_s += MPI_Wtime() - t;
+    report.pack_s += now_s() - t;
     host->post(stream.peer, panel, bytes);
     host_turn->advance();
     moved = true;
@@ -357,14 +483,68 @@ bool Executor::Impl::progress() {
   return keep_slice() || moved;
 }
 
+/// Gives the columns that went in this slab back to the system, together with their neighbours that went before: only whole pages can go.
+void Executor::Impl::give_back(const std::vector<Transfer>& transfers, Slab slab, std::vector<std::vector<bool>>& gone) {
+  for (std::size_t t = 0; t < transfers.size(); ++t) {
+    const Transfer& x = transfers[t];
+    if (x.plan == nullptr || x.plan->transposed || x.from == nullptr) continue;
+    gone[t].resize(static_cast<std::size_t>(x.plan->n_loc_from));
+    std::vector<bool> now(gone[t].size());
+    for (const auto* messages : {&x.plan->sends, &x.plan->keeps})
+      for (const Message& message : *messages)
+        for (const Run& r : message.cols->runs) {
+          std::int64_t skip = 0, columns = 0;
+          slab.part_of(r, skip, columns);
+          for (std::int64_t k = skip; k < skip + columns; ++k) {
+            const auto j = static_cast<std::size_t>(r.from + k / r.len * r.from_step + k % r.len);
+            now[j] = gone[t][j] = true;
+          }
+        }
+    char* base = static_cast<char*>(const_cast<void*>(x.from));
+    const std::int64_t column_bytes = x.lld_from * detail::element_size(x.type);
+    for (std::size_t j = 0; j < now.size();) {
+      if (!gone[t][j]) {
+        ++j;
+        continue;
+      }
+      bool any = false;
+      std::size_t end = j;
+      for (; end < now.size() && gone[t][end]; ++end) any = any || now[end];
+      // the array ends with its last row, which may lie before the end of the last column's stride
+      const std::int64_t last = end == now.size() ? static_cast<std::int64_t>(end - 1) * column_bytes + x.plan->m_loc_from * detail::element_size(x.type)
+                                                  : static_cast<std::int64_t>(end) * column_bytes;
+      if (any) detail::release_pages(base + static_cast<std::int64_t>(j) * column_bytes, base + last);
+      j = end;
+    }
+  }
+}
+
+/// Only when nothing goes over MPI, which may not be called from here.
+void Executor::Impl::in_background() {
+  if (!host || !wire_done() || done()) return;
+  helper_failed = nullptr;
+  helper_done = false;
+  try {
+    helper = std::thread([this] {
+      try {
+        drain();
+      } catch (...) {
+        helper_failed = std::current_exception();
+      }
+      helper_done = true;
+    });
+  } catch (const std::system_error&) { // no thread to be had: finish() does it all
+  }
+}
+
 void Executor::Impl::drain() {
   while (!done()) {
     const std::uint32_t bell = host ? host->bell() : 0;
     if (progress() || done()) continue;
-    const double t = MPI_Wtime();
+    const double t = now_s();
     if (host && wire_done()) host->sleep(bell, 1.0);
     else sched_yield();
-    report.wait_s += MPI_Wtime() - t;
+    report.wait_s += now_s() - t;
   }
 }
 
@@ -392,7 +572,7 @@ Executor::Executor(MPI_Comm comm, ExecuteOptions options) : impl_(std::make_uniq
 
 std::pair<std::int64_t, std::int64_t> Executor::range(std::int64_t mine) {
   if (!impl_ || impl_->comm == MPI_COMM_NULL) throw Error(Status::bad_state, "redist: executor: is closed, wanted an open one");
-  std::int64_t numbers[3] = {mine, -mine, 0};
+  std::int64_t numbers[detail::SharedHost::numbers_at_once] = {mine, -mine, 0, 0};
   impl_->minimum_of(numbers);
   return {numbers[0], -numbers[1]};
 }
@@ -419,23 +599,60 @@ Executor& Executor::operator=(Executor&& other) noexcept {
 }
 
 ExecuteReport Executor::execute(const std::vector<Transfer>& transfers) {
-  start(transfers);
+  ready();
+  impl_->begin(transfers);
   return finish();
 }
 
-void Executor::start(const std::vector<Transfer>& transfers) {
+ExecuteReport Executor::execute_in_place(const std::vector<Transfer>& transfers, int slabs) {
+  ready();
+  if (slabs < 1) throw Error(Status::bad_argument, fmt::format("redist: in-place exchange: slabs is {}, wanted at least 1", slabs));
+  ExecuteReport sum;
+  std::vector<std::vector<bool>> gone(transfers.size());
+  for (int s = 0; s < slabs; ++s) {
+    const Slab slab{s, slabs};
+    impl_->begin(transfers, slab);
+    const ExecuteReport report = finish();
+    Impl::give_back(transfers, slab, gone);
+    sum.pack_s += report.pack_s;
+    sum.transfer_s += report.transfer_s;
+    sum.wait_s += report.wait_s;
+    sum.copy_s += report.copy_s;
+    sum.bytes_out += report.bytes_out;
+    sum.bytes_in += report.bytes_in;
+    sum.bytes_kept += report.bytes_kept;
+    sum.peak_bytes = std::max(sum.peak_bytes, report.peak_bytes);
+  }
+  return sum;
+}
+
+void Executor::ready() const {
   if (!impl_ || impl_->comm == MPI_COMM_NULL) throw Error(Status::bad_state, "redist: executor: is closed, wanted an open one");
   if (impl_->broken) throw Error(Status::bad_state, "redist: executor: MPI failed in an earlier exchange, wanted a new executor");
   if (impl_->active) throw Error(Status::bad_state, "redist: executor: an exchange is under way, wanted finish() first");
+}
+
+void Executor::start(const std::vector<Transfer>& transfers) {
+  ready();
   impl_->begin(transfers);
   impl_->progress();
+  impl_->in_background();
+}
+
+bool Executor::advance() {
+  if (!impl_ || !impl_->active) throw Error(Status::bad_state, "redist: executor: no exchange is under way, wanted start() first");
+  if (impl_->helper.joinable()) return impl_->helper_done.load();
+  impl_->progress();
+  return impl_->done();
 }
 
 ExecuteReport Executor::finish() {
   if (!impl_ || !impl_->active) throw Error(Status::bad_state, "redist: executor: no exchange is under way, wanted start() first");
   Impl& self = *impl_;
-  const double t0 = MPI_Wtime();
+  const double t0 = now_s();
   try {
+    if (self.helper.joinable()) self.helper.join();
+    if (self.helper_failed) std::rethrow_exception(std::exchange(self.helper_failed, nullptr));
     self.drain();
   } catch (...) {
     self.broken = true;
@@ -443,11 +660,12 @@ ExecuteReport Executor::finish() {
     throw;
   }
   self.report.pack_s += self.wire->pack_s + self.wire->unpack_s;
-  self.report.transfer_s = MPI_Wtime() - t0;
+  self.report.transfer_s = now_s() - t0;
   self.report.peak_bytes = self.wire->buffer_bytes() + (self.host ? self.host->buffer_bytes() : 0);
   self.active = false;
   const ExecuteReport report = self.report;
   self.clear();
+  if (self.host) self.host->drop_unused();
   return report;
 }
 

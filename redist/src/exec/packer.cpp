@@ -118,8 +118,10 @@ void copy_pieces(char* dst, std::int64_t dst_step, const char* src, std::int64_t
   }
 }
 
-void copy_pieces_past_cache(char* dst, std::int64_t dst_step, const char* src, std::int64_t src_step, std::int64_t count, std::size_t bytes) {
+void copy_pieces_past_cache(char* dst, std::int64_t dst_step, const char* src, std::int64_t src_step, std::int64_t count, std::size_t bytes,
+                            std::int64_t ahead = 0) {
   for (std::int64_t t = 0; t < count; ++t) {
+    if (ahead != 0) prefetch(src + ahead, bytes);
     copy_past_cache(dst, src, bytes);
     dst += dst_step;
     src += src_step;
@@ -386,7 +388,8 @@ void copy_direct(const PackedView& source, const PackedView& target, std::int64_
           pieces = 1;
         }
         if (target.past_cache && bytes >= past_cache_from)
-          copy_pieces_past_cache(dst + r.to * esize, r.to_step * esize, src + r.from * esize, r.from_step * esize, pieces, bytes);
+          copy_pieces_past_cache(dst + r.to * esize, r.to_step * esize, src + r.from * esize, r.from_step * esize, pieces, bytes,
+                                 bytes <= 4096 ? 2 * source.lld * esize : 0);
         else copy_pieces(dst + r.to * esize, r.to_step * esize, src + r.from * esize, r.from_step * esize, pieces, bytes);
       }
     } else {

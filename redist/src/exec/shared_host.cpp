@@ -86,13 +86,14 @@ void Segment::close_fd() noexcept {
 Segment Segment::map(int fd, std::size_t bytes) noexcept {
   Segment s;
   s.fd_ = fd;
+  const int kind = fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
   // A huge page needs an address that is a multiple of it: reserve more, keep the aligned part.
   const std::size_t reserve = bytes + huge_page;
   void* space = mmap(nullptr, reserve, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (space == MAP_FAILED) return s;
   const auto begin = reinterpret_cast<std::uintptr_t>(space);
   const std::uintptr_t at = round_up(begin, huge_page);
-  void* data = mmap(reinterpret_cast<void*>(at), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+  void* data = mmap(reinterpret_cast<void*>(at), bytes, PROT_READ | PROT_WRITE, kind | MAP_FIXED, fd, 0);
   if (data == MAP_FAILED) {
     munmap(space, reserve);
     return s;
@@ -119,13 +120,20 @@ Segment Segment::create(std::size_t bytes) {
   return s;
 }
 
-Segment Segment::open(std::int64_t pid, int fd, std::size_t bytes) noexcept {
+Segment Segment::create_private(std::size_t bytes) {
+  Segment s = map(-1, round_up(std::max<std::size_t>(bytes, 1), small_page));
+  if (!s) throw std::bad_alloc();
+  return s;
+}
+
+Segment Segment::open(std::int64_t pid, int fd, std::size_t bytes, std::uint64_t inode) noexcept {
   char path[64];
   std::snprintf(path, sizeof path, "/proc/%lld/fd/%d", static_cast<long long>(pid), fd);
   const int mine = ::open(path, O_RDWR | O_CLOEXEC);
   if (mine < 0) return {};
   struct stat what;
-  if (fstat(mine, &what) != 0 || !S_ISREG(what.st_mode) || what.st_size < static_cast<off_t>(bytes)) {
+  if (fstat(mine, &what) != 0 || !S_ISREG(what.st_mode) || what.st_size < static_cast<off_t>(bytes) ||
+      (inode != 0 && what.st_ino != inode)) {
     ::close(mine);
     return {};
   }
@@ -144,7 +152,9 @@ struct alignas(64) SharedHost::Control {
   // the meeting place of minimum(), used in rank 0's segment only
   alignas(64) std::atomic<std::uint32_t> generation;
   std::atomic<std::uint32_t> arrived;
-  std::atomic<std::int64_t> numbers[2][3];
+  std::atomic<std::int64_t> numbers[2][numbers_at_once];
+  alignas(64) std::atomic<std::uint32_t> told;
+  alignas(64) Offer offers[offers_at_most];
 };
 
 struct alignas(64) SharedHost::PanelState {
@@ -192,6 +202,7 @@ SharedHost::SharedHost(MPI_Comm comm, std::size_t panels_bytes, int key) {
   std::vector<Card> cards;
   try {
     peers_.resize(size);
+    pids_.reserve(size);
     ring_pending_.assign(size, false);
     to_ring_.reserve(size);
     cards.resize(size);
@@ -212,6 +223,7 @@ SharedHost::SharedHost(MPI_Comm comm, std::size_t panels_bytes, int key) {
   check(MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, comm), "MPI_Allreduce");
   if (failed != 0) throw gridmap::Error(gridmap::Status::out_of_memory, "redist: executor: no memory for its shared panels on some rank");
   check(MPI_Allgather(&card, sizeof card, MPI_BYTE, cards.data(), sizeof card, MPI_BYTE, comm), "MPI_Allgather");
+  for (const Card& other : cards) pids_.push_back(other.pid);
   for (int r = 0; r < size_; ++r) {
     const Card& other = cards[static_cast<std::size_t>(r)];
     if (r == rank_ || card.kernel == 0 || other.kernel != card.kernel || other.key != card.key) continue;
@@ -321,11 +333,11 @@ void SharedHost::sleep(std::uint32_t seen, double timeout_s) {
   control->asleep.store(0);
 }
 
-void SharedHost::minimum(std::int64_t (&numbers)[3]) {
+void SharedHost::minimum(std::int64_t (&numbers)[numbers_at_once]) {
   Control* place = control_of(0);
   const std::uint32_t now = place->generation.load(std::memory_order_acquire);
   auto& slot = place->numbers[now % 2];
-  for (int k = 0; k < 3; ++k) {
+  for (int k = 0; k < numbers_at_once; ++k) {
     std::int64_t seen = slot[k].load(std::memory_order_relaxed);
     while (numbers[k] < seen && !slot[k].compare_exchange_weak(seen, numbers[k])) {
     }
@@ -341,7 +353,35 @@ void SharedHost::minimum(std::int64_t (&numbers)[3]) {
       for (int k = 0; k < 2000 && place->generation.load(std::memory_order_acquire) == now; ++k) __builtin_ia32_pause();
     while (place->generation.load(std::memory_order_acquire) == now) futex_wait(&place->generation, now, 1.0);
   }
-  for (int k = 0; k < 3; ++k) numbers[k] = slot[k].load(std::memory_order_relaxed);
+  for (int k = 0; k < numbers_at_once; ++k) numbers[k] = slot[k].load(std::memory_order_relaxed);
 }
+
+void SharedHost::offer(int transfer, const Offer& mine) { control_of(rank_)->offers[transfer] = mine; }
+SharedHost::Offer SharedHost::offer_of(int rank, int transfer) const { return control_of(rank)->offers[transfer]; }
+
+const char* SharedHost::map_offer(int rank, const Offer& offer) {
+  for (Mapped& m : mapped_)
+    if (m.inode == offer.inode && m.segment.bytes() == static_cast<std::size_t>(offer.bytes)) {
+      m.used = exchange_;
+      return m.segment.data() + offer.offset;
+    }
+  Segment segment = Segment::open(pids_[static_cast<std::size_t>(rank)], static_cast<int>(offer.fd), static_cast<std::size_t>(offer.bytes), offer.inode);
+  if (!segment) return nullptr;
+  mapped_.push_back({std::move(segment), offer.inode, exchange_});
+  return mapped_.back().segment.data() + offer.offset;
+}
+
+void SharedHost::drop_unused() {
+  constexpr std::uint64_t kept_for = 32; // an array that its owner has freed holds no memory, so there is no hurry
+  ++exchange_;
+  mapped_.erase(std::remove_if(mapped_.begin(), mapped_.end(), [this](const Mapped& m) { return m.used + kept_for < exchange_; }), mapped_.end());
+}
+
+void SharedHost::tell_read(int rank) {
+  control_of(rank)->told.fetch_add(1);
+  ring(rank);
+}
+
+std::uint32_t SharedHost::told() const { return control_of(rank_)->told.load(std::memory_order_acquire); }
 
 } // namespace redist::detail

@@ -17,8 +17,10 @@ public:
   Segment() = default;
   /// A new one of `bytes`, all zero. @throws std::bad_alloc
   static Segment create(std::size_t bytes);
-  /// The one that process `pid` has open as `fd`; an empty segment when it cannot be had.
-  static Segment open(std::int64_t pid, int fd, std::size_t bytes) noexcept;
+  /// Private memory of that size, aligned alike. @throws std::bad_alloc
+  static Segment create_private(std::size_t bytes);
+  /// The one that process `pid` has open as `fd`, with that inode number when one is given; an empty segment when it cannot be had.
+  static Segment open(std::int64_t pid, int fd, std::size_t bytes, std::uint64_t inode = 0) noexcept;
   Segment(Segment&& other) noexcept;
   Segment& operator=(Segment&& other) noexcept;
   ~Segment();
@@ -27,6 +29,8 @@ public:
   std::size_t bytes() const { return bytes_; }
   int fd() const { return fd_; }
   void close_fd() noexcept;
+  /// Leaves mapping and descriptor to somebody else.
+  void forget() noexcept { data_ = nullptr, bytes_ = 0, fd_ = -1; }
   explicit operator bool() const { return data_ != nullptr; }
 
 private:
@@ -75,12 +79,37 @@ public:
   bool is_crowded() const { return crowded_; } ///< more ranks than cores: waiting by spinning only hurts
 
   /// Smallest of each number over all ranks; only when everybody().
-  void minimum(std::int64_t (&numbers)[3]);
+  static constexpr int numbers_at_once = 4;
+  void minimum(std::int64_t (&numbers)[numbers_at_once]);
+
+  /// Where the source of one transfer can be read by the others.
+  struct Offer {
+    std::int64_t fd = -1; ///< -1: not at all
+    std::int64_t bytes = 0, offset = 0, lld = 0;
+    std::uint64_t inode = 0;
+  };
+  static constexpr int offers_at_most = 64;
+  /// Writes mine; the others may read it after the next agreement.
+  void offer(int transfer, const Offer& mine);
+  Offer offer_of(int rank, int transfer) const;
+  /// The array that `rank` offers, mapped here; null when that does not work. Kept for the next exchange.
+  const char* map_offer(int rank, const Offer& offer);
+  /// Called after every exchange: unmaps what has not been used for a while.
+  void drop_unused();
+  /// Tells `rank` that I have read all I need of its arrays.
+  void tell_read(int rank);
+  /// How many ranks have told me so since the beginning.
+  std::uint32_t told() const;
 
   std::size_t buffer_bytes() const { return mine_.bytes(); }
 
 private:
   struct Control;
+  struct Mapped {
+    Segment segment;
+    std::uint64_t inode = 0;
+    std::uint64_t used = 0; ///< exchange of the last use
+  };
   struct PanelState;
   struct Queue;
   struct Peer {
@@ -100,6 +129,9 @@ private:
   int panel_count_ = 0;
   std::size_t states_at_ = 0, seen_at_ = 0, queues_at_ = 0, panels_at_ = 0;
   Segment mine_;
+  std::vector<std::int64_t> pids_;
+  std::vector<Mapped> mapped_;
+  std::uint64_t exchange_ = 0;
   std::vector<Peer> peers_;
   std::vector<int> to_ring_;
   std::vector<bool> ring_pending_;

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 set(redist_exec_sources
   src/exec/executor.cpp
+  src/exec/measure.cpp
   src/exec/packer.cpp
+  src/exec/shared_array.cpp
   src/exec/shared_host.cpp
   src/exec/stream.cpp
   src/exec/wire.cpp

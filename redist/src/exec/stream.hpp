@@ -15,6 +15,8 @@ struct Item {
   std::int64_t count = 0;
   int step = 0;
   int transfer = 0;
+  bool source_transposed = false; ///< what the sender's view is like
+  int source_conj_size = 0;
 };
 
 /// Everything from one rank to another in one exchange, as a sequence of elements. Both ends order it alike (step, transfer, first), so the

@@ -56,38 +56,52 @@ public:
     for (std::size_t e = 0; e < edges.size(); ++e) left_[e] = edges[e].weight;
   }
 
-  bool run(std::int64_t bound, std::int64_t budget, Matchings& result) {
+  bool run(std::int64_t bound, std::int64_t budget, const std::vector<int>& first, Matchings& result) {
     std::int64_t remaining = bound;
     std::int64_t threshold = left_.empty() ? 0 : *std::max_element(left_.begin(), left_.end());
+    if (!first.empty()) {
+      for (std::size_t s = 0; s < first.size(); ++s)
+        for (std::size_t h = sources_.first[s]; h < sources_.first[s + 1]; ++h)
+          if (sources_.halves[h].other == first[s])
+            join(sources_, targets_, static_cast<int>(s), sources_.halves[h]);
+      step(remaining, result);
+    }
     while (remaining > 0) {
       // Where the last step ended is a good place to begin. At 1 the nodes to be covered are the critical
       // ones: always possible.
       threshold = std::min(threshold, remaining);
       while (!cover(threshold, remaining)) threshold -= (threshold + 7) / 8;
-      std::int64_t length = remaining;
-      for (std::size_t s = 0; s < sources_.mate.size(); ++s)
-        length = std::min(length, sources_.mate[s] >= 0 ? left_[at(sources_.mate_edge[s])]
-                                                        : remaining - sources_.load[s]);
-      for (std::size_t t = 0; t < targets_.mate.size(); ++t)
-        if (targets_.mate[t] < 0) length = std::min(length, remaining - targets_.load[t]);
-      for (std::size_t s = 0; s < sources_.mate.size(); ++s)
-        if (sources_.mate[s] >= 0) {
-          left_[at(sources_.mate_edge[s])] -= length;
-          sources_.load[s] -= length;
-          targets_.load[at(sources_.mate[s])] -= length;
-        }
-      remaining -= length;
-      threshold = std::max(threshold, length);
-      result.length.push_back(length);
-      result.target_of.insert(result.target_of.end(), sources_.mate.begin(), sources_.mate.end());
-      result.source_of.insert(result.source_of.end(), targets_.mate.begin(), targets_.mate.end());
-      work_ += static_cast<std::int64_t>(sources_.mate.size() + targets_.mate.size());
+      threshold = std::max(threshold, step(remaining, result));
       if (budget > 0 && work_ > budget) return false;
     }
     return true;
   }
 
 private:
+  /// Keeps to the present matching for as long as its edges last and nobody left out becomes critical;
+  /// returns how long.
+  std::int64_t step(std::int64_t& remaining, Matchings& result) {
+    std::int64_t length = remaining;
+    for (std::size_t s = 0; s < sources_.mate.size(); ++s)
+      length = std::min(length, sources_.mate[s] >= 0 ? left_[at(sources_.mate_edge[s])]
+                                                      : remaining - sources_.load[s]);
+    for (std::size_t t = 0; t < targets_.mate.size(); ++t)
+      if (targets_.mate[t] < 0) length = std::min(length, remaining - targets_.load[t]);
+    work_ += static_cast<std::int64_t>(sources_.mate.size() + targets_.mate.size());
+    if (length == 0) return 0;
+    for (std::size_t s = 0; s < sources_.mate.size(); ++s)
+      if (sources_.mate[s] >= 0) {
+        left_[at(sources_.mate_edge[s])] -= length;
+        sources_.load[s] -= length;
+        targets_.load[at(sources_.mate[s])] -= length;
+      }
+    remaining -= length;
+    result.length.push_back(length);
+    result.target_of.insert(result.target_of.end(), sources_.mate.begin(), sources_.mate.end());
+    result.source_of.insert(result.source_of.end(), targets_.mate.begin(), targets_.mate.end());
+    return length;
+  }
+
   /// Makes the matching one that covers every node with less than `threshold` of slack, over edges of at
   /// least `threshold`.
   bool cover(std::int64_t threshold, std::int64_t remaining) {
@@ -171,12 +185,12 @@ std::int64_t one_port_bound(int sources, int targets, const std::vector<Edge>& e
 }
 
 bool open_shop(int sources, int targets, const std::vector<Edge>& edges, std::int64_t budget,
-               Matchings& result) {
+               Matchings& result, const std::vector<int>& first) {
   result = {};
   result.sources = sources;
   result.targets = targets;
   Shop shop(sources, targets, edges);
-  if (shop.run(one_port_bound(sources, targets, edges), budget, result)) return true;
+  if (shop.run(one_port_bound(sources, targets, edges), budget, first, result)) return true;
   result = {};
   return false;
 }

@@ -33,9 +33,11 @@ std::int64_t one_port_bound(int sources, int targets, const std::vector<Edge>& e
 /// rule, that a matching which covers all critical nodes always exists, with the longest such matching that
 /// halving a threshold finds, to keep steps few.
 ///
+/// `first` (empty: none): by source, the target that it should have in the first step, -1 for none; a
+/// matching along edges. It is kept for as long as the total allows, which may be no time at all.
 /// Deterministic. Stops with `false` once it has spent `budget` elementary operations (0: no limit), `result`
 /// is then empty.
 bool open_shop(int sources, int targets, const std::vector<Edge>& edges, std::int64_t budget,
-               Matchings& result);
+               Matchings& result, const std::vector<int>& first = {});
 
 } // namespace redist::detail

@@ -116,7 +116,7 @@ void add_totals(detail::PlanTables& tables) {
       const auto [c, d] = tables.target_axes(target);
       kept = rows.table.at(a, c) * cols.table.at(b, d);
       if (kept > 0) {
-        tables.kept.push_back({rank, kept});
+        tables.kept.push_back({source, target, kept});
         --sends;
         --recvs;
       }

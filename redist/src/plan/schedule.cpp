@@ -198,31 +198,57 @@ std::vector<Edge> edges_of(const OverlapTable& table, int from) {
   return edges;
 }
 
+/// Who keeps what, taken apart by axis: along the rows everybody at a stays at (*rows)[a], along the columns
+/// likewise. False when the placement is no such product.
+bool kept_by_axis(const PlanTables& tables, std::vector<int>& rows, std::vector<int>& cols) {
+  rows.assign(at(tables.rows.from.nprocs()), -1);
+  cols.assign(at(tables.cols.from.nprocs()), -1);
+  std::vector<int> rows_back(at(tables.rows.to.nprocs()), -1), cols_back(at(tables.cols.to.nprocs()), -1);
+  const auto same = [](int& known, int now) {
+    if (known == -1) known = now;
+    return known == now;
+  };
+  for (const Kept& kept : tables.kept) {
+    const auto [a, b] = tables.source_axes(kept.source);
+    const auto [c, d] = tables.target_axes(kept.target);
+    if (!same(rows[at(a)], c) || !same(rows_back[at(c)], a) || !same(cols[at(b)], d) ||
+        !same(cols_back[at(d)], b))
+      return false;
+  }
+  return !tables.kept.empty();
+}
+
 /// In the order of cost: the circulant steps when they reach the bound already; matchings of the two axes,
-/// whose product is exact when the busiest process keeps nothing and both axes grow or both shrink; matchings
-/// of the ranks themselves. When even these cost more than `budget` operations, the best of the first two.
+/// whose product is exact when both axes grow or both shrink and one of the busiest processes keeps nothing;
+/// the same with all that is kept in one step that then falls away, exact when one of the busiest processes
+/// keeps the least; matchings of the ranks themselves. When even these cost more than `budget` operations,
+/// the best of the others.
 Choice make_matching(const PlanTables& tables, std::int64_t budget) {
   Choice best = make_circulant(tables);
   best.timetable.schedule = best.figures.schedule = Schedule::matching;
   const std::int64_t bound = tables.totals.lower_bound();
-  if (best.figures.sum_of_largest == bound) return best;
-  if (is_product(tables)) {
+  const auto try_product = [&](const std::vector<int>& first_rows, const std::vector<int>& first_cols) {
+    if (best.figures.sum_of_largest == bound) return;
     Choice choice = begin_choice(tables, Schedule::matching, Timetable::Rule::product);
     Timetable& timetable = choice.timetable;
     const int p = tables.rows.from.nprocs(), q = tables.cols.from.nprocs();
-    if (open_shop(p, tables.rows.to.nprocs(), edges_of(tables.rows.table, p), budget, timetable.rows) &&
-        open_shop(q, tables.cols.to.nprocs(), edges_of(tables.cols.table, q), budget, timetable.cols)) {
-      // A product that is far too long is not worth the look at its steps that finds out what is kept.
-      const auto steps =
-          static_cast<double>(timetable.rows.steps()) * static_cast<double>(timetable.cols.steps());
-      if (steps < 1e7) {
-        multiply(tables, matching_hops(timetable.rows), matching_hops(timetable.cols), timetable,
-                 choice.figures);
-        if (choice.figures.sum_of_largest < best.figures.sum_of_largest) best = std::move(choice);
-      }
-    }
-    if (best.figures.sum_of_largest == bound) return best;
+    if (!open_shop(p, tables.rows.to.nprocs(), edges_of(tables.rows.table, p), budget, timetable.rows,
+                   first_rows) ||
+        !open_shop(q, tables.cols.to.nprocs(), edges_of(tables.cols.table, q), budget, timetable.cols,
+                   first_cols))
+      return;
+    // A product that is far too long is not worth the look at its steps that finds out what is kept.
+    if (static_cast<double>(timetable.rows.steps()) * static_cast<double>(timetable.cols.steps()) > 1e7)
+      return;
+    multiply(tables, matching_hops(timetable.rows), matching_hops(timetable.cols), timetable, choice.figures);
+    if (choice.figures.sum_of_largest < best.figures.sum_of_largest) best = std::move(choice);
+  };
+  if (is_product(tables)) {
+    try_product({}, {});
+    std::vector<int> rows, cols;
+    if (kept_by_axis(tables, rows, cols)) try_product(rows, cols);
   }
+  if (best.figures.sum_of_largest == bound) return best;
   // Listing the messages and the first matching cost some tens of operations each.
   if (tables.totals.messages < budget / 32) {
     Choice choice = begin_choice(tables, Schedule::matching, Timetable::Rule::direct);

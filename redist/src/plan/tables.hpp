@@ -24,7 +24,8 @@ struct Factor {
 
 /// A rank in both grids that has something to keep.
 struct Kept {
-  int rank = 0;
+  int source = 0; ///< its numbers in the two grids
+  int target = 0;
   std::int64_t elements = 0;
 };
 

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "redist/measure.hpp"
+
+#include <sched.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <vector>
+
+#include "exec/mpi_check.hpp"
+#include "exec/packer.hpp"
+#include "redist/shared_array.hpp"
+
+namespace redist {
+namespace {
+
+using detail::check;
+
+int usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
+}
+
+double median(std::vector<double> v) {
+  std::nth_element(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(v.size() / 2), v.end());
+  return v[v.size() / 2];
+}
+
+RunList stretch(std::int64_t n, std::int64_t piece, std::int64_t step_from, std::int64_t step_to) {
+  RunList list;
+  list.runs.push_back({0, 0, piece, n / piece, step_from, step_to});
+  list.total = n;
+  return list;
+}
+
+/// Bytes copied per second while packing and unpacking 512-byte pieces of arrays that do not fit the cache: the mean of both ways.
+double pack_rate() {
+  const std::int64_t height = 1024, width = 2048, piece = 64; // 16 MB arrays, every second piece taken
+  SharedArray source(static_cast<std::size_t>(height * width * 8), Sharing::no), target(static_cast<std::size_t>(height * width * 8), Sharing::no);
+  std::fill_n(static_cast<double*>(source.data()), height * width, 1.0);
+  std::fill_n(static_cast<double*>(target.data()), height * width, 1.0);
+  std::vector<char> panel(std::size_t{64} << 10);
+  const RunList rows = stretch(height / 2, piece, 2 * piece, 2 * piece), cols = stretch(width, 1, 1, 1);
+  detail::PackedView from, to;
+  from.rows = to.rows = &rows;
+  from.cols = to.cols = &cols;
+  from.base = static_cast<char*>(source.data());
+  to.base = static_cast<char*>(target.data());
+  from.lld = to.lld = height;
+  to.is_source = false;
+  to.past_cache = detail::past_cache_is_possible();
+  std::vector<double> times;
+  for (int rep = 0; rep < 9; ++rep) {
+    const double t = MPI_Wtime();
+    const std::int64_t at_once = static_cast<std::int64_t>(panel.size()) / 8;
+    for (std::int64_t first = 0; first < from.elements(); first += at_once) {
+      const std::int64_t now = std::min(at_once, from.elements() - first);
+      from.pack(first, now, panel.data());
+      to.unpack(first, now, panel.data());
+    }
+    times.push_back(MPI_Wtime() - t);
+  }
+  return 2.0 * static_cast<double>(from.elements()) * 8 / median(times);
+}
+
+/// One small element to every other rank.
+RankPlan everybody_to_everybody(int rank, int size) {
+  RankPlan plan;
+  plan.rank = rank;
+  plan.lists.push_back(stretch(1, 1, 1, 1));
+  for (int r = 0; r < size; ++r) {
+    if (r == rank) continue;
+    plan.sends.push_back({r, &plan.lists[0], &plan.lists[0]});
+    plan.recvs.push_back({r, &plan.lists[0], &plan.lists[0]});
+  }
+  plan.m_loc_from = plan.n_loc_from = plan.m_loc_to = plan.n_loc_to = 1;
+  return plan;
+}
+
+Machine measure(MPI_Comm comm, Transport transport) {
+  int rank = 0, size = 1;
+  check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
+  check(MPI_Comm_size(comm, &size), "MPI_Comm_size");
+  ExecuteOptions options;
+  options.transport = transport;
+  Executor executor(comm, options);
+  Machine machine;
+  // All ranks of a host share its cores: each counts for its part of them.
+  const double part = static_cast<double>(usable_cores()) / executor.ranks_on_host();
+  double cores = 0;
+  check(MPI_Allreduce(&part, &cores, 1, MPI_DOUBLE, MPI_SUM, comm), "MPI_Allreduce");
+  const bool alone = transport == Transport::mpi; // who shares a host is not known then
+  machine.cores = alone ? 0 : std::max(1, static_cast<int>(cores + 0.5));
+
+  // as many at a time as there are cores, the others asleep in the executor's agreement
+  const int packing = std::min(size, std::max(1, machine.cores == 0 ? usable_cores() : machine.cores));
+  executor.range(0);
+  const double rate = rank < packing ? pack_rate() : 1e300;
+  executor.range(0);
+  check(MPI_Allreduce(&rate, &machine.pack_bytes_per_s, 1, MPI_DOUBLE, MPI_MIN, comm), "MPI_Allreduce");
+
+  if (size > 1) {
+    const RankPlan small = everybody_to_everybody(rank, size);
+    double from = rank, to = 0;
+    std::vector<double> times;
+    for (int rep = 0; rep < 21; ++rep) {
+      executor.range(0);
+      const double t = MPI_Wtime();
+      executor.execute({{&small, &from, 1, &to, 1, 'd'}});
+      times.push_back(MPI_Wtime() - t);
+    }
+    double mine = median(times), most = 0;
+    check(MPI_Allreduce(&mine, &most, 1, MPI_DOUBLE, MPI_MAX, comm), "MPI_Allreduce");
+    machine.latency_s = most / (size - 1);
+
+    const std::int64_t n = 1 << 20; // 8 MB from the first rank to the last
+    SharedArray a(rank == 0 ? static_cast<std::size_t>(n * 8) : 0, Sharing::no), b(rank == size - 1 ? static_cast<std::size_t>(n * 8) : 0, Sharing::no);
+    RankPlan large;
+    large.rank = rank;
+    large.lists.push_back(stretch(n, n, n, n));
+    large.lists.push_back(stretch(1, 1, 1, 1));
+    if (rank == 0) large.sends.push_back({size - 1, &large.lists[0], &large.lists[1]}), large.m_loc_from = n, large.n_loc_from = 1;
+    if (rank == size - 1) large.recvs.push_back({0, &large.lists[0], &large.lists[1]}), large.m_loc_to = n, large.n_loc_to = 1;
+    times.clear();
+    for (int rep = 0; rep < 7; ++rep) {
+      executor.range(0);
+      const double t = MPI_Wtime();
+      executor.execute({{&large, a.data(), n, b.data(), n, 'd'}});
+      times.push_back(MPI_Wtime() - t);
+    }
+    mine = rank == size - 1 ? median(times) : 0;
+    check(MPI_Allreduce(&mine, &most, 1, MPI_DOUBLE, MPI_MAX, comm), "MPI_Allreduce");
+    machine.bandwidth_bytes_per_s = static_cast<double>(n) * 8 / most;
+  }
+  executor.close();
+  return machine;
+}
+
+bool make_folder(const std::string& path) { return mkdir(path.c_str(), 0700) == 0 || errno == EEXIST; }
+
+} // namespace
+
+std::string machine_file(int ranks, Transport transport) {
+  std::string folder;
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && cache[0] == '/') folder = cache;
+  else if (const char* home = std::getenv("HOME"); home != nullptr && home[0] == '/') folder = std::string(home) + "/.cache";
+  else return {};
+  char host[256] = {};
+  if (gethostname(host, sizeof host - 1) != 0) return {};
+  const char* how = transport == Transport::mpi ? "mpi" : transport == Transport::shared ? "shared" : "automatic";
+  return folder + "/dyngrid/machine-" + host + "-" + how + "-" + std::to_string(ranks);
+}
+
+Machine measure_machine(MPI_Comm comm, Transport transport, bool measure_again) {
+  int rank = 0, size = 1;
+  check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
+  check(MPI_Comm_size(comm, &size), "MPI_Comm_size");
+  std::array<double, 5> figures{};
+  const std::string file = rank == 0 ? machine_file(size, transport) : std::string();
+  if (rank == 0 && !measure_again && !file.empty()) {
+    std::ifstream in(file);
+    for (double& figure : figures) in >> figure;
+    if (!in || figures[0] <= 0 || figures[1] <= 0 || figures[2] <= 0) figures = {};
+  }
+  check(MPI_Bcast(figures.data(), static_cast<int>(figures.size()), MPI_DOUBLE, 0, comm), "MPI_Bcast");
+  if (figures[0] <= 0) {
+    const Machine machine = measure(comm, transport);
+    figures = {machine.latency_s, machine.bandwidth_bytes_per_s, machine.pack_bytes_per_s, machine.contention, static_cast<double>(machine.cores)};
+    if (rank == 0 && !file.empty()) {
+      const std::string folder = file.substr(0, file.rfind('/'));
+      const std::string part = file + "." + std::to_string(getpid());
+      if (make_folder(folder.substr(0, folder.rfind('/'))) && make_folder(folder)) {
+        std::ofstream out(part);
+        out.precision(17);
+        for (double figure : figures) out << figure << '\n';
+        out.close();
+        if (!out || std::rename(part.c_str(), file.c_str()) != 0) std::remove(part.c_str()); // measured again next time
+      }
+    }
+  }
+  Machine machine;
+  machine.latency_s = figures[0];
+  machine.bandwidth_bytes_per_s = figures[1];
+  machine.pack_bytes_per_s = figures[2];
+  machine.contention = figures[3];
+  machine.cores = static_cast<int>(figures[4]);
+  return machine;
+}
+
+} // namespace redist

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the executor costs in memory: an in-place exchange never holds two copies, and nothing is left after many executors.
+#include <dirent.h>
+#include <stdlib.h>
+
+#include <cstdio>
+#include <fstream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "gridmap/status.hpp"
+#include "redist/executor.hpp"
+#include "redist/measure.hpp"
+#include "redist/plan.hpp"
+#include "redist/shared_array.hpp"
+
+namespace {
+
+/// A line of /proc/self/status in bytes.
+long status_bytes(const std::string& name) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.rfind(name + ":", 0) == 0) return std::stol(line.substr(name.size() + 1)) * 1024;
+  return -1;
+}
+
+void reset_peak() { std::ofstream("/proc/self/clear_refs") << 5; }
+
+int open_files() {
+  int count = 0;
+  DIR* dir = opendir("/proc/self/fd");
+  while (readdir(dir) != nullptr) ++count;
+  closedir(dir);
+  return count;
+}
+
+int entries_of_shm() {
+  int count = 0;
+  DIR* dir = opendir("/dev/shm");
+  if (dir == nullptr) return 0;
+  while (const dirent* entry = readdir(dir)) count += std::string(entry->d_name).find("dyngrid") != std::string::npos ? 1 : 0;
+  closedir(dir);
+  return count;
+}
+
+class InPlace : public ::testing::TestWithParam<redist::Sharing> {};
+INSTANTIATE_TEST_SUITE_P(Homes, InPlace, ::testing::Values(redist::Sharing::no, redist::Sharing::yes));
+
+TEST_P(InPlace, HoldsLittleMoreThanOneCopy) {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const std::int64_t n = 4096; // 128 MB over 4 ranks
+  for (const auto& [nb_from, nb_to] : {std::pair<std::int64_t, std::int64_t>{64, 32}, {2048, 64}}) {
+    const redist::Grid square = redist::Grid::row_major(2, 2), line = redist::Grid::row_major(1, 4);
+    const redist::Layout from{gridmap::Axis::block_cyclic(n, nb_from, 2), gridmap::Axis::block_cyclic(n, nb_from, 2), square};
+    const redist::Layout to{gridmap::Axis::block_cyclic(n, nb_to, 1), gridmap::Axis::block_cyclic(n, nb_to, 4), line};
+    redist::PlanOptions async;
+    async.schedule = redist::Schedule::async;
+    const redist::RankPlan plan = redist::Plan(from, to, async).for_rank(rank);
+    const auto [p, q] = from.grid.position_of(rank);
+    const std::int64_t share = plan.m_loc_from * plan.n_loc_from * 8;
+    redist::SharedArray a(static_cast<std::size_t>(share), GetParam()), b(static_cast<std::size_t>(plan.m_loc_to * plan.n_loc_to * 8), GetParam());
+    auto* x = static_cast<double*>(a.data());
+    for (std::int64_t j = 0; j < plan.n_loc_from; ++j)
+      for (std::int64_t i = 0; i < plan.m_loc_from; ++i)
+        x[i + j * plan.m_loc_from] = static_cast<double>(from.rows.to_global(i, p) * n + from.cols.to_global(j, q));
+    redist::Executor executor(MPI_COMM_WORLD);
+    executor.execute({}); // its buffers are there now
+    MPI_Barrier(MPI_COMM_WORLD);
+    reset_peak();
+    const long before = status_bytes("VmRSS");
+    executor.execute_in_place({{&plan, a.data(), plan.m_loc_from, b.data(), plan.m_loc_to, 'd'}});
+    const long peak = status_bytes("VmHWM");
+    // Pages of other ranks' arrays that are mapped here count too, so this bound is for private memory only.
+    if (GetParam() == redist::Sharing::no) {
+      EXPECT_LT(peak - before, share * 2 / 5) << "two copies would be " << share;
+    }
+    if (rank == 0) std::printf("share %ld MB, peak over it %.1f MB\n", static_cast<long>(share >> 20), static_cast<double>(peak - before) / 1048576.0);
+    const auto* y = static_cast<const double*>(b.data());
+    bool right = true;
+    for (std::int64_t j = 0; j < plan.n_loc_to; ++j)
+      for (std::int64_t i = 0; i < plan.m_loc_to; ++i)
+        right = right && y[i + j * plan.m_loc_to] == static_cast<double>(i * n + to.cols.to_global(j, rank));
+    EXPECT_TRUE(right);
+    executor.close();
+  }
+}
+
+TEST(Executors, ComeAndGoWithoutATrace) {
+  for (int k = 0; k < 3; ++k) redist::Executor(MPI_COMM_WORLD).close();
+  const int files = open_files();
+  const long resident = status_bytes("VmRSS");
+  for (int k = 0; k < 100; ++k) {
+    redist::Executor executor(MPI_COMM_WORLD);
+    executor.execute({});
+    if (k % 2 == 0) executor.close(); // otherwise by its destructor
+  }
+  EXPECT_EQ(open_files(), files);
+  EXPECT_LE(status_bytes("VmRSS"), resident + (2 << 20));
+  EXPECT_EQ(entries_of_shm(), 0);
+}
+
+TEST(Machine, IsMeasuredOnceAndRead) {
+  int rank = 0, size = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  char folder[] = "/tmp/dyngrid-cache-XXXXXX";
+  if (rank == 0) {
+    ASSERT_NE(mkdtemp(folder), nullptr);
+    setenv("XDG_CACHE_HOME", folder, 1);
+  }
+  const double t = MPI_Wtime();
+  const redist::Machine first = redist::measure_machine(MPI_COMM_WORLD);
+  EXPECT_LT(MPI_Wtime() - t, 2.0);
+  const redist::Machine second = redist::measure_machine(MPI_COMM_WORLD);
+  for (const redist::Machine& m : {first, second}) {
+    EXPECT_GT(m.latency_s, 0);
+    EXPECT_GT(m.bandwidth_bytes_per_s, 1e7);
+    EXPECT_GT(m.pack_bytes_per_s, 1e8);
+    EXPECT_GE(m.cores, 1);
+  }
+  EXPECT_EQ(first.latency_s, second.latency_s);
+  EXPECT_EQ(first.bandwidth_bytes_per_s, second.bandwidth_bytes_per_s);
+  EXPECT_EQ(first.pack_bytes_per_s, second.pack_bytes_per_s);
+  double of_rank_0 = first.pack_bytes_per_s;
+  MPI_Bcast(&of_rank_0, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  EXPECT_EQ(of_rank_0, first.pack_bytes_per_s);
+  if (rank != 0) return;
+  const std::string file = redist::machine_file(size, redist::Transport::automatic);
+  EXPECT_EQ(std::remove(file.c_str()), 0);
+  EXPECT_EQ(std::remove((std::string(folder) + "/dyngrid").c_str()), 0);
+  EXPECT_EQ(std::remove(folder), 0);
+}
+
+TEST(Executors, RefuseSharedTransportBetweenHosts) {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  redist::ExecuteOptions options;
+  options.transport = redist::Transport::shared;
+  options.host_key = rank % 2;
+  try {
+    redist::Executor executor(MPI_COMM_WORLD, options);
+    FAIL() << "made an executor over shared memory between two hosts";
+  } catch (const gridmap::Error& error) {
+    EXPECT_EQ(error.status(), gridmap::Status::unsupported);
+  }
+}
+
+} // namespace

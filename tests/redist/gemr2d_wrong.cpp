@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One wrong argument ends the program with a message, as with the stock routine: argv[1] says which.
+#include <cstring>
+#include <vector>
+
+#include <mpi.h>
+
+extern "C" {
+void Cblacs_get(int, int, int*);
+void Cblacs_gridinit(int*, const char*, int, int);
+void Cblacs_gridinfo(int, int*, int*, int*, int*);
+void Cpdgemr2d(int, int, void*, int, int, int*, void*, int, int, int*, int);
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int ctxt = 0, world = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &world);
+  Cblacs_get(-1, 0, &ctxt);
+  Cblacs_gridinit(&ctxt, "R", 1, world);
+  const int n = 10;
+  int a[9] = {1, ctxt, n, n, n, 2, 0, 0, n}, b[9] = {1, ctxt, n, n, n, 3, 0, 0, n};
+  std::vector<double> x(n * n), y(n * n);
+  int ia = 1;
+  const char* what = argc > 1 ? argv[1] : "";
+  if (std::strcmp(what, "lld") == 0) a[8] = n - 1;
+  if (std::strcmp(what, "corner") == 0) ia = 2;
+  if (std::strcmp(what, "source") == 0) b[7] = world;
+  Cpdgemr2d(n, n, x.data(), ia, 1, a, y.data(), 1, 1, b, ctxt);
+  MPI_Finalize();
+  return 0;
+}
