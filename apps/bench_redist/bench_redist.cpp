@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Redistribution against stock PDGEMR2D and memcpy: interleaved runs in one mpirun, medians of the slowest rank's seconds.
+// Redistribution against stock PDGEMR2D and memcpy: interleaved runs in one mpirun, medians of the slowest
+// rank's seconds.
 //
 //   mpirun --oversubscribe -np 16 bench_redist --n 4000 --csv out.csv
-//   mpirun --oversubscribe -np 4  bench_redist --n 4000 --grow        # the other ranks come from MPI_Comm_spawn
+//   mpirun --oversubscribe -np 4  bench_redist --n 4000 --grow        # the other ranks come from
+//   MPI_Comm_spawn
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -47,9 +49,11 @@ namespace {
 int union_rank = -1, union_size = 0; ///< after a growth
 }
 
-/// Stock BLACS asks this at its first grid and sizes its tables by the answer; by itself it knows the first processes only.
+/// Stock BLACS asks this at its first grid and sizes its tables by the answer; by itself it knows the first
+/// processes only.
 extern "C" void Cblacs_pinfo(int* mypnum, int* nprocs) {
-  static auto* const hidden = reinterpret_cast<void (*)(int*, int*)>(redist::detail::stock_symbol("Cblacs_pinfo"));
+  static auto* const hidden =
+      reinterpret_cast<void (*)(int*, int*)>(redist::detail::stock_symbol("Cblacs_pinfo"));
   hidden(mypnum, nprocs);
   if (union_rank >= 0) {
     *mypnum = union_rank;
@@ -134,7 +138,8 @@ int context_of(MPI_Comm comm, Shape shape) {
   int handle = Csys2blacs_handle(comm);
   std::vector<int> map(static_cast<std::size_t>(shape.nprow * shape.npcol)); // column-major
   for (int p = 0; p < shape.nprow; ++p)
-    for (int q = 0; q < shape.npcol; ++q) map[static_cast<std::size_t>(p + q * shape.nprow)] = p * shape.npcol + q;
+    for (int q = 0; q < shape.npcol; ++q)
+      map[static_cast<std::size_t>(p + q * shape.nprow)] = p * shape.npcol + q;
   int ctxt = handle;
   Cblacs_gridmap(&ctxt, map.data(), shape.nprow, shape.nprow, shape.npcol);
   return ctxt;
@@ -157,17 +162,21 @@ Result run_case(MPI_Comm comm, const Case& c, const Settings& settings) {
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
   Result result;
-  const redist::Layout from{axis(c.n, c.nb_from, c.from.nprow), axis(c.n, c.nb_from, c.from.npcol), redist::Grid::row_major(c.from.nprow, c.from.npcol)};
-  const redist::Layout to{axis(c.n, c.nb_to, c.to.nprow), axis(c.n, c.nb_to, c.to.npcol), redist::Grid::row_major(c.to.nprow, c.to.npcol)};
+  const redist::Layout from{axis(c.n, c.nb_from, c.from.nprow), axis(c.n, c.nb_from, c.from.npcol),
+                            redist::Grid::row_major(c.from.nprow, c.from.npcol)};
+  const redist::Layout to{axis(c.n, c.nb_to, c.to.nprow), axis(c.n, c.nb_to, c.to.npcol),
+                          redist::Grid::row_major(c.to.nprow, c.to.npcol)};
   const auto [p, q] = from.grid.position_of(rank);
   const auto [pt, qt] = to.grid.position_of(rank);
-  const std::int64_t m_from = p < 0 ? 0 : from.rows.local_size(p), n_from = p < 0 ? 0 : from.cols.local_size(q);
+  const std::int64_t m_from = p < 0 ? 0 : from.rows.local_size(p),
+                     n_from = p < 0 ? 0 : from.cols.local_size(q);
   const std::int64_t m_to = pt < 0 ? 0 : to.rows.local_size(pt), n_to = pt < 0 ? 0 : to.cols.local_size(qt);
   Array a(static_cast<std::size_t>(m_from * n_from), false), b(static_cast<std::size_t>(m_to * n_to), false);
   Array other(static_cast<std::size_t>(m_to * n_to), false);
   for (std::int64_t j = 0; j < n_from; ++j) {
     const std::int64_t jg = from.cols.to_global(j, q);
-    for (std::int64_t i = 0; i < m_from; ++i) a.data[i + j * m_from] = static_cast<double>(from.rows.to_global(i, p) * c.n + jg);
+    for (std::int64_t i = 0; i < m_from; ++i)
+      a.data[i + j * m_from] = static_cast<double>(from.rows.to_global(i, p) * c.n + jg);
   }
   std::memset(b.data, 1, b.bytes);
   std::memset(other.data, 1, other.bytes);
@@ -176,8 +185,24 @@ Result run_case(MPI_Comm comm, const Case& c, const Settings& settings) {
   int size = 0;
   MPI_Comm_size(comm, &size);
   const int global = context_of(comm, {1, size});
-  int desc_a[9] = {1, p < 0 ? -1 : ctxt_a, static_cast<int>(c.n), static_cast<int>(c.n), static_cast<int>(from.rows.sizes[0]), static_cast<int>(from.cols.sizes[0]), 0, 0, static_cast<int>(std::max<std::int64_t>(1, m_from))};
-  int desc_b[9] = {1, pt < 0 ? -1 : ctxt_b, static_cast<int>(c.n), static_cast<int>(c.n), static_cast<int>(to.rows.sizes[0]), static_cast<int>(to.cols.sizes[0]), 0, 0, static_cast<int>(std::max<std::int64_t>(1, m_to))};
+  int desc_a[9] = {1,
+                   p < 0 ? -1 : ctxt_a,
+                   static_cast<int>(c.n),
+                   static_cast<int>(c.n),
+                   static_cast<int>(from.rows.sizes[0]),
+                   static_cast<int>(from.cols.sizes[0]),
+                   0,
+                   0,
+                   static_cast<int>(std::max<std::int64_t>(1, m_from))};
+  int desc_b[9] = {1,
+                   pt < 0 ? -1 : ctxt_b,
+                   static_cast<int>(c.n),
+                   static_cast<int>(c.n),
+                   static_cast<int>(to.rows.sizes[0]),
+                   static_cast<int>(to.cols.sizes[0]),
+                   0,
+                   0,
+                   static_cast<int>(std::max<std::int64_t>(1, m_to))};
   auto* stock = reinterpret_cast<GeFunction*>(redist::detail::stock_symbol("Cpdgemr2d"));
   const int n = static_cast<int>(c.n);
 
@@ -193,12 +218,14 @@ Result run_case(MPI_Comm comm, const Case& c, const Settings& settings) {
   by_mpi.transport = redist::Transport::mpi;
   std::unique_ptr<redist::Executor> mpi_executor;
   const double* written = nullptr; ///< by the last method
-  const auto uses = [&](const char* name) { return std::find(settings.methods.begin(), settings.methods.end(), name) != settings.methods.end(); };
+  const auto uses = [&](const char* name) {
+    return std::find(settings.methods.begin(), settings.methods.end(), name) != settings.methods.end();
+  };
   if (uses("mpi")) mpi_executor = std::make_unique<redist::Executor>(comm, by_mpi);
 
   const auto move = [&](redist::Executor& by, double* target) {
-    const redist::ExecuteReport report =
-        by.execute({{&mine, a.data, std::max<std::int64_t>(1, m_from), target, std::max<std::int64_t>(1, m_to), 'd'}});
+    const redist::ExecuteReport report = by.execute(
+        {{&mine, a.data, std::max<std::int64_t>(1, m_from), target, std::max<std::int64_t>(1, m_to), 'd'}});
     result.peak = std::max(result.peak, report.peak_bytes);
     result.work_s = report.pack_s + report.copy_s;
   };
@@ -210,14 +237,17 @@ Result run_case(MPI_Comm comm, const Case& c, const Settings& settings) {
     std::memset(shared_b.data(), 1, b.bytes);
   }
   const auto move_direct = [&] {
-    executor.execute({{&mine, shared_a.data(), std::max<std::int64_t>(1, m_from), shared_b.data(), std::max<std::int64_t>(1, m_to), 'd'}});
+    executor.execute({{&mine, shared_a.data(), std::max<std::int64_t>(1, m_from), shared_b.data(),
+                       std::max<std::int64_t>(1, m_to), 'd'}});
     written = static_cast<double*>(shared_b.data());
   };
   std::map<std::string, std::function<void()>> methods;
 #ifdef DYNGRID_HAVE_COSTA
   methods["costa"] = [&] {
-    auto source = costa::block_cyclic_layout<double>(n, n, desc_a[4], desc_a[5], 1, 1, n, n, c.from.nprow, c.from.npcol, 'R', 0, 0, a.data, desc_a[8], 'C', rank);
-    auto target = costa::block_cyclic_layout<double>(n, n, desc_b[4], desc_b[5], 1, 1, n, n, c.to.nprow, c.to.npcol, 'R', 0, 0, b.data, desc_b[8], 'C', rank);
+    auto source = costa::block_cyclic_layout<double>(n, n, desc_a[4], desc_a[5], 1, 1, n, n, c.from.nprow,
+                                                     c.from.npcol, 'R', 0, 0, a.data, desc_a[8], 'C', rank);
+    auto target = costa::block_cyclic_layout<double>(n, n, desc_b[4], desc_b[5], 1, 1, n, n, c.to.nprow,
+                                                     c.to.npcol, 'R', 0, 0, b.data, desc_b[8], 'C', rank);
     costa::transform<double>(source, target, comm);
   };
 #endif
@@ -234,10 +264,22 @@ Result run_case(MPI_Comm comm, const Case& c, const Settings& settings) {
   methods["memcpy"] = [&] { std::memcpy(b.data, other.data, static_cast<std::size_t>(m_to * n_to) * 8); };
   for (const bool huge : {false, true}) {
     const std::string suffix = huge ? "_cold_huge" : "_cold";
-    const auto fresh = [&, huge] { b = Array(); b = Array(static_cast<std::size_t>(m_to * n_to), huge); };
-    methods["stock" + suffix] = [&, fresh] { fresh(); stock(n, n, a.data, 1, 1, desc_a, b.data, 1, 1, desc_b, global); };
-    methods["dyngrid" + suffix] = [&, fresh] { fresh(); move(executor, b.data); };
-    methods["memcpy" + suffix] = [&, fresh] { fresh(); std::memcpy(b.data, other.data, static_cast<std::size_t>(m_to * n_to) * 8); };
+    const auto fresh = [&, huge] {
+      b = Array();
+      b = Array(static_cast<std::size_t>(m_to * n_to), huge);
+    };
+    methods["stock" + suffix] = [&, fresh] {
+      fresh();
+      stock(n, n, a.data, 1, 1, desc_a, b.data, 1, 1, desc_b, global);
+    };
+    methods["dyngrid" + suffix] = [&, fresh] {
+      fresh();
+      move(executor, b.data);
+    };
+    methods["memcpy" + suffix] = [&, fresh] {
+      fresh();
+      std::memcpy(b.data, other.data, static_cast<std::size_t>(m_to * n_to) * 8);
+    };
   }
 
   std::map<std::string, std::vector<double>> times;
@@ -246,22 +288,27 @@ Result run_case(MPI_Comm comm, const Case& c, const Settings& settings) {
       if (methods.find(name) == methods.end()) continue;
       if (settings.check && name.rfind("memcpy", 0) != 0) {
         std::memset(b.data, 0, static_cast<std::size_t>(m_to * n_to) * 8);
-        if (shared_b.data() != nullptr) std::memset(shared_b.data(), 0, static_cast<std::size_t>(m_to * n_to) * 8);
+        if (shared_b.data() != nullptr)
+          std::memset(shared_b.data(), 0, static_cast<std::size_t>(m_to * n_to) * 8);
       }
       written = nullptr;
-      // Ranks that share cores leave a barrier one after the other: what counts is the time from the first start to the last end, on the
-      // host's one clock. The executor's own agreement is the barrier, since its waiting ranks sleep instead of taking the others' cores.
+      // Ranks that share cores leave a barrier one after the other: what counts is the time from the first
+      // start to the last end, on the host's one clock. The executor's own agreement is the barrier, since
+      // its waiting ranks sleep instead of taking the others' cores.
       executor.range(0);
       const std::int64_t begin = now_ns();
       methods[name]();
       const std::int64_t end = now_ns();
-      if (name.rfind("stock", 0) == 0) MPI_Barrier(comm); // it returns with sends in flight, which need somebody inside MPI
+      if (name.rfind("stock", 0) == 0)
+        MPI_Barrier(comm); // it returns with sends in flight, which need somebody inside MPI
       const double t = static_cast<double>(executor.range(end).second - executor.range(begin).first) * 1e-9;
       if (rep >= 0) times[name].push_back(t);
       if (settings.check && rep == 0 && name.rfind("memcpy", 0) != 0)
         for (std::int64_t j = 0; j < n_to; ++j)
           for (std::int64_t i = 0; i < m_to; ++i)
-            result.right = result.right && (written != nullptr ? written : b.data)[i + j * m_to] == static_cast<double>(to.rows.to_global(i, pt) * c.n + to.cols.to_global(j, qt));
+            result.right = result.right &&
+                           (written != nullptr ? written : b.data)[i + j * m_to] ==
+                               static_cast<double>(to.rows.to_global(i, pt) * c.n + to.cols.to_global(j, qt));
     }
   for (auto& [name, list] : times) result.seconds[name] = median(list);
   int right = result.right ? 1 : 0;
@@ -284,14 +331,18 @@ Case parse(const std::string& grids, const std::string& blocks, std::int64_t n) 
   c.n = n;
   if (std::sscanf(grids.c_str(), "%dx%d-%dx%d", &c.from.nprow, &c.from.npcol, &c.to.nprow, &c.to.npcol) != 4)
     throw std::runtime_error("bench_redist: grids are '" + grids + "', wanted the form 2x2-3x3");
-  const auto one = [](const std::string& text) -> std::int64_t { return text == "block" ? 0 : std::stoll(text); };
+  const auto one = [](const std::string& text) -> std::int64_t {
+    return text == "block" ? 0 : std::stoll(text);
+  };
   const auto dash = blocks.find('-');
   c.nb_from = one(blocks.substr(0, dash));
   c.nb_to = dash == std::string::npos ? c.nb_from : one(blocks.substr(dash + 1));
   return c;
 }
 
-std::string block_name(std::int64_t nb) { return nb == 0 ? "block" : std::to_string(nb); }
+std::string block_name(std::int64_t nb) {
+  return nb == 0 ? "block" : std::to_string(nb);
+}
 
 /// Geometric mean and worst of the ratio of two methods over all cases.
 struct Ratio {
@@ -312,7 +363,10 @@ int run(int argc, char** argv) {
   app.add_option("--n", settings.sizes, "matrix sizes")->delimiter(',');
   app.add_option("--grids", settings.grids, "e.g. 2x2-3x3,3x3-4x4")->delimiter(',');
   app.add_option("--nb", settings.blocks, "e.g. 64,block,64-128; default: the bars' own")->delimiter(',');
-  app.add_option("--methods", settings.methods, "stock, dyngrid, dropin, mpi, direct, direct_cold, memcpy, costa where it was found; each of stock, dyngrid, memcpy also with _cold and _cold_huge")->delimiter(',');
+  app.add_option("--methods", settings.methods,
+                 "stock, dyngrid, dropin, mpi, direct, direct_cold, memcpy, costa where it was found; each "
+                 "of stock, dyngrid, memcpy also with _cold and _cold_huge")
+      ->delimiter(',');
   app.add_option("--reps", settings.reps, "runs per method and case");
   app.add_option("--csv", settings.csv, "file for one line per case");
   app.add_flag("--check", settings.check, "compare every element");
@@ -336,7 +390,8 @@ int run(int argc, char** argv) {
     char child[] = "--child";
     arguments.push_back(child);
     arguments.push_back(nullptr);
-    MPI_Comm_spawn(argv[0], arguments.data(), needed - have, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &bridge, MPI_ERRCODES_IGNORE);
+    MPI_Comm_spawn(argv[0], arguments.data(), needed - have, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &bridge,
+                   MPI_ERRCODES_IGNORE);
     MPI_Intercomm_merge(bridge, 0, &all);
   } else {
     MPI_Comm_dup(MPI_COMM_WORLD, &all);
@@ -367,8 +422,11 @@ int run(int argc, char** argv) {
   int within_15 = 0, within_30 = 0, predictions = 0;
   for (const std::string& grids : settings.grids) {
     std::vector<std::string> blocks = settings.blocks;
-    const bool same = parse(grids, "1", 1).from.nprow == parse(grids, "1", 1).to.nprow && parse(grids, "1", 1).from.npcol == parse(grids, "1", 1).to.npcol;
-    if (blocks.empty()) blocks = same ? std::vector<std::string>{"32-64", "64-128", "256-128", "64-block"} : std::vector<std::string>{"32", "64", "256", "block", "64-128"};
+    const bool same = parse(grids, "1", 1).from.nprow == parse(grids, "1", 1).to.nprow &&
+                      parse(grids, "1", 1).from.npcol == parse(grids, "1", 1).to.npcol;
+    if (blocks.empty())
+      blocks = same ? std::vector<std::string>{"32-64", "64-128", "256-128", "64-block"}
+                    : std::vector<std::string>{"32", "64", "256", "block", "64-128"};
     for (std::int64_t n : settings.sizes)
       for (const std::string& nb : blocks) {
         const Case c = parse(grids, nb, n);
@@ -385,19 +443,23 @@ int run(int argc, char** argv) {
         if (rank != 0) continue;
         right = right && r.right;
         peak = std::max(peak, r.peak);
-        std::printf("%-9s %6lld %11s %8.3f %8.2f", grids.c_str(), static_cast<long long>(n), (block_name(c.nb_from) + "-" + block_name(c.nb_to)).c_str(), r.plan_s * 1e3, r.predicted_s * 1e3);
+        std::printf("%-9s %6lld %11s %8.3f %8.2f", grids.c_str(), static_cast<long long>(n),
+                    (block_name(c.nb_from) + "-" + block_name(c.nb_to)).c_str(), r.plan_s * 1e3,
+                    r.predicted_s * 1e3);
         for (const std::string& name : settings.methods) std::printf(" %17.2f", r.seconds[name] * 1e3);
         std::printf("%s\n", settings.check ? (r.right ? "  right" : "  WRONG") : "");
         std::fflush(stdout);
         const auto ratio = [&](const char* over, const char* under) {
-          if (r.seconds.count(over) != 0 && r.seconds.count(under) != 0) ratios[std::string(over) + " / " + under].add(r.seconds[over] / r.seconds[under]);
+          if (r.seconds.count(over) != 0 && r.seconds.count(under) != 0)
+            ratios[std::string(over) + " / " + under].add(r.seconds[over] / r.seconds[under]);
         };
         for (const char* ours : {"dyngrid", "dropin", "mpi", "direct"}) {
           ratio("stock", ours);
           ratio(ours, "memcpy");
         }
         if (r.seconds.count("dyngrid") != 0) {
-          const double off = std::max(r.predicted_s, r.seconds["dyngrid"]) / std::min(r.predicted_s, r.seconds["dyngrid"]);
+          const double off =
+              std::max(r.predicted_s, r.seconds["dyngrid"]) / std::min(r.predicted_s, r.seconds["dyngrid"]);
           ratios["prediction, off by the factor"].add(off);
           within_15 += off <= 1.15 ? 1 : 0;
           within_30 += off <= 1.30 ? 1 : 0;
@@ -414,8 +476,9 @@ int run(int argc, char** argv) {
         ratio("dyngrid_cold_huge", "memcpy_cold");
         ratio("dyngrid_cold_huge", "memcpy_cold_huge");
         if (csv) {
-          csv << c.from.nprow << 'x' << c.from.npcol << ',' << c.to.nprow << 'x' << c.to.npcol << ',' << n << ',' << block_name(c.nb_from) << ',' << block_name(c.nb_to) << ','
-              << ranks << ',' << r.plan_s << ',' << r.peak << ',' << r.work_s << ',' << r.predicted_s;
+          csv << c.from.nprow << 'x' << c.from.npcol << ',' << c.to.nprow << 'x' << c.to.npcol << ',' << n
+              << ',' << block_name(c.nb_from) << ',' << block_name(c.nb_to) << ',' << ranks << ',' << r.plan_s
+              << ',' << r.peak << ',' << r.work_s << ',' << r.predicted_s;
           for (const std::string& name : settings.methods) csv << ',' << r.seconds[name];
           csv << ',' << (r.right ? 1 : 0) << '\n';
           csv.flush();
@@ -424,8 +487,11 @@ int run(int argc, char** argv) {
   }
   if (rank == 0) {
     std::printf("\n%-40s %10s %10s %10s %6s\n", "ratio", "geo. mean", "lowest", "highest", "cases");
-    for (const auto& [name, r] : ratios) std::printf("%-40s %10.2f %10.2f %10.2f %6d\n", name.c_str(), r.mean(), r.lowest, r.highest, r.count);
-    if (predictions > 0) std::printf("predicted within 15 %%: %d, within 30 %%: %d, of %d cases\n", within_15, within_30, predictions);
+    for (const auto& [name, r] : ratios)
+      std::printf("%-40s %10.2f %10.2f %10.2f %6d\n", name.c_str(), r.mean(), r.lowest, r.highest, r.count);
+    if (predictions > 0)
+      std::printf("predicted within 15 %%: %d, within 30 %%: %d, of %d cases\n", within_15, within_30,
+                  predictions);
     std::printf("buffers per rank at most %.2f MB\n", static_cast<double>(peak) / 1e6);
   }
   int verdict = right ? 0 : 1;

@@ -14,6 +14,12 @@
 
 namespace brute {
 
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool memory_is_watched = true; ///< freed memory is kept for a while: what stays resident says nothing
+#else
+constexpr bool memory_is_watched = false;
+#endif
+
 /// Owner and local index of every index of an axis, dealt block by block.
 struct Dealt {
   std::vector<int> owner;
@@ -26,7 +32,8 @@ inline Dealt deal(const gridmap::Axis& axis) {
   d.share.assign(static_cast<std::size_t>(axis.nprocs), 0);
   int p = axis.src;
   for (std::size_t j = 0; static_cast<std::int64_t>(d.owner.size()) < axis.n; ++j) {
-    for (std::int64_t k = 0; k < axis.sizes[j % axis.sizes.size()] && static_cast<std::int64_t>(d.owner.size()) < axis.n; ++k) {
+    for (std::int64_t k = 0;
+         k < axis.sizes[j % axis.sizes.size()] && static_cast<std::int64_t>(d.owner.size()) < axis.n; ++k) {
       d.owner.push_back(p);
       d.local.push_back(d.share[static_cast<std::size_t>(p)]++);
     }
@@ -35,8 +42,10 @@ inline Dealt deal(const gridmap::Axis& axis) {
   return d;
 }
 
-/// What goes from position p of `from` to position q of `to`: one run per stretch of indices that are neighbours on both sides.
-inline redist::RunList intersect(const Dealt& from, int p, std::int64_t i0, const Dealt& to, int q, std::int64_t j0, std::int64_t n) {
+/// What goes from position p of `from` to position q of `to`: one run per stretch of indices that are
+/// neighbours on both sides.
+inline redist::RunList intersect(const Dealt& from, int p, std::int64_t i0, const Dealt& to, int q,
+                                 std::int64_t j0, std::int64_t n) {
   redist::RunList list;
   for (std::int64_t k = 0; k < n; ++k) {
     const auto i = static_cast<std::size_t>(i0 + k);
@@ -52,7 +61,8 @@ inline redist::RunList intersect(const Dealt& from, int p, std::int64_t i0, cons
     }
     list.runs.push_back({from.local[i], to.local[j], 1, 1, 0, 0});
   }
-  // neighbouring runs of one length and one step become one, so that the executor's strided kernels are exercised
+  // neighbouring runs of one length and one step become one, so that the executor's strided kernels are
+  // exercised
   redist::RunList folded;
   folded.total = list.total;
   for (const redist::Run& r : list.runs) {
@@ -79,18 +89,20 @@ inline redist::RunList intersect(const Dealt& from, int p, std::int64_t i0, cons
 struct Problem {
   redist::Layout from, to;
   redist::Op op = redist::Op::none;
-  std::int64_t m = 0, n = 0;              ///< of the window, as it lies in the target
-  std::int64_t i_from = 0, j_from = 0;    ///< its corner in the source
+  std::int64_t m = 0, n = 0;           ///< of the window, as it lies in the target
+  std::int64_t i_from = 0, j_from = 0; ///< its corner in the source
   std::int64_t i_to = 0, j_to = 0;
 };
 
 enum class Order { none, by_rank, shuffled, split };
 
-/// The plan of one rank. Orders are worked out from (source rank, target rank) alone, so that both ends agree.
+/// The plan of one rank. Orders are worked out from (source rank, target rank) alone, so that both ends
+/// agree.
 inline redist::RankPlan plan_of(const Problem& x, int rank, Order order = Order::none) {
   using namespace redist;
   const bool turned = x.op != Op::none;
-  const Dealt fr = deal(turned ? x.from.cols : x.from.rows); // the source's axis that runs down the target's columns
+  const Dealt fr =
+      deal(turned ? x.from.cols : x.from.rows); // the source's axis that runs down the target's columns
   const Dealt fc = deal(turned ? x.from.rows : x.from.cols);
   const Dealt tr = deal(x.to.rows), tc = deal(x.to.cols);
   const std::int64_t i0 = turned ? x.j_from : x.i_from, j0 = turned ? x.i_from : x.j_from;
@@ -98,8 +110,11 @@ inline redist::RankPlan plan_of(const Problem& x, int rank, Order order = Order:
   plan.rank = rank;
   plan.transposed = turned;
   plan.conjugated = x.op == Op::conjugate_transpose;
-  const auto source_rank = [&](int r, int c) { return turned ? x.from.grid.rank_at(c, r) : x.from.grid.rank_at(r, c); };
-  const int fr_n = turned ? x.from.grid.npcol : x.from.grid.nprow, fc_n = turned ? x.from.grid.nprow : x.from.grid.npcol;
+  const auto source_rank = [&](int r, int c) {
+    return turned ? x.from.grid.rank_at(c, r) : x.from.grid.rank_at(r, c);
+  };
+  const int fr_n = turned ? x.from.grid.npcol : x.from.grid.nprow,
+            fc_n = turned ? x.from.grid.nprow : x.from.grid.npcol;
   const auto [p, q] = x.from.grid.position_of(rank);
   if (p >= 0) {
     plan.m_loc_from = deal(x.from.rows).share[static_cast<std::size_t>(p)];
@@ -123,9 +138,12 @@ inline redist::RankPlan plan_of(const Problem& x, int rank, Order order = Order:
           const RunList* rows_at = &plan.lists.back();
           plan.lists.push_back(std::move(cols));
           const RunList* cols_at = &plan.lists.back();
-          if (source == rank && target == rank) plan.keeps.push_back({rank, rows_at, cols_at});
-          else if (source == rank) plan.sends.push_back({target, rows_at, cols_at});
-          else plan.recvs.push_back({source, rows_at, cols_at});
+          if (source == rank && target == rank)
+            plan.keeps.push_back({rank, rows_at, cols_at});
+          else if (source == rank)
+            plan.sends.push_back({target, rows_at, cols_at});
+          else
+            plan.recvs.push_back({source, rows_at, cols_at});
         }
   const auto by_peer = [](const Message& a, const Message& b) { return a.peer < b.peer; };
   std::sort(plan.sends.begin(), plan.sends.end(), by_peer);
@@ -138,7 +156,8 @@ inline redist::RankPlan plan_of(const Problem& x, int rank, Order order = Order:
       const std::int64_t count = messages[k].elements();
       const int message = static_cast<int>(k);
       if (order == Order::by_rank) all.push_back({(target - source + 64) % 64, message, 0, count});
-      if (order == Order::shuffled) all.push_back({(source * 7 + target * 13 + source * target * 5) % 17, message, 0, count});
+      if (order == Order::shuffled)
+        all.push_back({(source * 7 + target * 13 + source * target * 5) % 17, message, 0, count});
       if (order == Order::split) { // three uneven parts, the last one first
         std::mt19937 random(static_cast<unsigned>(source * 1000 + target));
         const std::int64_t a = count / 3, b = count / 2;
@@ -160,15 +179,35 @@ inline redist::RankPlan plan_of(const Problem& x, int rank, Order order = Order:
 inline void element(char type, std::int64_t i, std::int64_t j, char* at) {
   const double v = static_cast<double>(i * 100003 + j + 1);
   switch (type) {
-  case 's': { const float f = static_cast<float>((i * 1009 + j) % 16000000 + 1); std::memcpy(at, &f, 4); break; }
-  case 'i': { const int k = static_cast<int>(i * 100003 + j + 1); std::memcpy(at, &k, 4); break; }
-  case 'd': std::memcpy(at, &v, 8); break;
-  case 'c': { const float f[2] = {static_cast<float>(i + 1), static_cast<float>(j + 1)}; std::memcpy(at, f, 8); break; }
-  default: { const double z[2] = {v, -v - 0.5}; std::memcpy(at, z, 16); break; }
+  case 's': {
+    const float f = static_cast<float>((i * 1009 + j) % 16000000 + 1);
+    std::memcpy(at, &f, 4);
+    break;
+  }
+  case 'i': {
+    const int k = static_cast<int>(i * 100003 + j + 1);
+    std::memcpy(at, &k, 4);
+    break;
+  }
+  case 'd':
+    std::memcpy(at, &v, 8);
+    break;
+  case 'c': {
+    const float f[2] = {static_cast<float>(i + 1), static_cast<float>(j + 1)};
+    std::memcpy(at, f, 8);
+    break;
+  }
+  default: {
+    const double z[2] = {v, -v - 0.5};
+    std::memcpy(at, z, 16);
+    break;
+  }
   }
 }
 
-inline int size_of(char type) { return type == 'z' ? 16 : type == 'd' || type == 'c' ? 8 : 4; }
+inline int size_of(char type) {
+  return type == 'z' ? 16 : type == 'd' || type == 'c' ? 8 : 4;
+}
 
 /// A rank's share of a matrix, with unused rows below it (pad) that must stay as they were.
 struct Share {
@@ -193,7 +232,8 @@ inline Share share_of(const redist::Layout& layout, int rank, char type, std::in
   for (std::int64_t j = 0; j < layout.cols.n; ++j)
     for (std::int64_t i = 0; i < layout.rows.n; ++i)
       if (rows.owner[static_cast<std::size_t>(i)] == p && cols.owner[static_cast<std::size_t>(j)] == q)
-        element(type, i, j, s.at(rows.local[static_cast<std::size_t>(i)], cols.local[static_cast<std::size_t>(j)]));
+        element(type, i, j,
+                s.at(rows.local[static_cast<std::size_t>(i)], cols.local[static_cast<std::size_t>(j)]));
   return s;
 }
 
@@ -208,15 +248,19 @@ inline Share expected(const Problem& x, int rank, char type, std::int64_t pad) {
       const auto it = static_cast<std::size_t>(x.i_to + i), jt = static_cast<std::size_t>(x.j_to + j);
       if (rows.owner[it] != p || cols.owner[jt] != q) continue;
       char* at = s.at(rows.local[it], cols.local[jt]);
-      if (x.op == redist::Op::none) element(type, x.i_from + i, x.j_from + j, at);
-      else element(type, x.i_from + j, x.j_from + i, at);
+      if (x.op == redist::Op::none)
+        element(type, x.i_from + i, x.j_from + j, at);
+      else
+        element(type, x.i_from + j, x.j_from + i, at);
       if (x.op == redist::Op::conjugate_transpose && type == 'c') at[7] ^= '\x80';
       if (x.op == redist::Op::conjugate_transpose && type == 'z') at[15] ^= '\x80';
     }
   return s;
 }
 
-inline redist::Grid grid_of(int nprow, int npcol, std::vector<int> ranks) { return {nprow, npcol, std::move(ranks)}; }
+inline redist::Grid grid_of(int nprow, int npcol, std::vector<int> ranks) {
+  return {nprow, npcol, std::move(ranks)};
+}
 
 inline Problem whole(redist::Layout from, redist::Layout to) {
   Problem x;
@@ -227,13 +271,17 @@ inline Problem whole(redist::Layout from, redist::Layout to) {
   return x;
 }
 
-inline redist::Layout uniform(std::int64_t m, std::int64_t n, std::int64_t mb, std::int64_t nb, redist::Grid grid, int rsrc = 0, int csrc = 0) {
-  return {gridmap::Axis::block_cyclic(m, mb, grid.nprow, rsrc), gridmap::Axis::block_cyclic(n, nb, grid.npcol, csrc), std::move(grid)};
+inline redist::Layout uniform(std::int64_t m, std::int64_t n, std::int64_t mb, std::int64_t nb,
+                              redist::Grid grid, int rsrc = 0, int csrc = 0) {
+  return {gridmap::Axis::block_cyclic(m, mb, grid.nprow, rsrc),
+          gridmap::Axis::block_cyclic(n, nb, grid.npcol, csrc), std::move(grid)};
 }
 
 /// Any grid of the first `size` ranks in any order, any blocks, windows and operation.
 inline Problem random_problem(std::mt19937& random, int size) {
-  const auto pick = [&](int low, int high) { return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1)); };
+  const auto pick = [&](int low, int high) {
+    return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1));
+  };
   const auto axis = [&](std::int64_t n, int nprocs) {
     gridmap::Axis a;
     a.n = n;
@@ -260,7 +308,8 @@ inline Problem random_problem(std::mt19937& random, int size) {
   x.n = pick(0, 60);
   x.from.grid = grid();
   x.to.grid = grid();
-  const std::int64_t m_from = x.op == redist::Op::none ? x.m : x.n, n_from = x.op == redist::Op::none ? x.n : x.m;
+  const std::int64_t m_from = x.op == redist::Op::none ? x.m : x.n,
+                     n_from = x.op == redist::Op::none ? x.n : x.m;
   const int above = pick(0, 9), below = pick(0, 9), left = pick(0, 9), right = pick(0, 9);
   x.i_from = above;
   x.j_from = left;

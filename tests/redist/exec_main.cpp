@@ -17,7 +17,9 @@ int main(int argc, char** argv) {
       int rank;
       explicit Failures(int r) : rank(r) {}
       void OnTestPartResult(const ::testing::TestPartResult& result) override {
-        if (result.failed()) std::fprintf(stderr, "[rank %d] %s:%d %s\n", rank, result.file_name(), result.line_number(), result.summary());
+        if (result.failed())
+          std::fprintf(stderr, "[rank %d] %s:%d %s\n", rank, result.file_name(), result.line_number(),
+                       result.summary());
       }
     };
     listeners.Append(new Failures(rank));

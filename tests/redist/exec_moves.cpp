@@ -38,7 +38,8 @@ enum class Home { ordinary, shared, mixed };
 
 Home home = Home::ordinary;
 
-void move_and_compare(Executor& executor, const std::vector<Problem>& problems, const std::string& type_letters, Order order, const std::string& what) {
+void move_and_compare(Executor& executor, const std::vector<Problem>& problems,
+                      const std::string& type_letters, Order order, const std::string& what) {
   const int rank = world_rank();
   std::vector<redist::RankPlan> plans;
   std::vector<Share> from, to, want;
@@ -53,7 +54,8 @@ void move_and_compare(Executor& executor, const std::vector<Problem>& problems, 
   std::vector<const void*> source;
   for (std::size_t k = 0; k < problems.size(); ++k) {
     source.push_back(from[k].data());
-    const bool in_array = home == Home::shared || (home == Home::mixed && (k + static_cast<std::size_t>(rank)) % 2 == 0);
+    const bool in_array =
+        home == Home::shared || (home == Home::mixed && (k + static_cast<std::size_t>(rank)) % 2 == 0);
     if (!in_array || from[k].bytes.empty()) continue;
     arrays[k] = redist::SharedArray(from[k].bytes.size() + 64, redist::Sharing::yes);
     char* at = static_cast<char*>(arrays[k].data()) + 64;
@@ -91,14 +93,17 @@ protected:
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Executors, EveryTransport,
-                         ::testing::Values(Case{Transport::mpi, std::size_t{64} << 20, "mpi"}, Case{Transport::mpi, 16384, "mpi_small_buffers"},
-                                           Case{Transport::shared, std::size_t{64} << 20, "shared"}, Case{Transport::shared, 65536, "shared_small_buffers"},
-                                           Case{Transport::automatic, std::size_t{64} << 20, "both_on_two_hosts", 2},
-                                           Case{Transport::automatic, std::size_t{64} << 20, "in_place_reads", 1, Home::shared},
-                                           Case{Transport::automatic, std::size_t{64} << 20, "some_in_place_reads", 1, Home::mixed},
-                                           Case{Transport::automatic, std::size_t{64} << 20, "shared_arrays_on_two_hosts", 2, Home::shared}),
-                         [](const auto& tested) { return std::string(tested.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Executors, EveryTransport,
+    ::testing::Values(
+        Case{Transport::mpi, std::size_t{64} << 20, "mpi"}, Case{Transport::mpi, 16384, "mpi_small_buffers"},
+        Case{Transport::shared, std::size_t{64} << 20, "shared"},
+        Case{Transport::shared, 65536, "shared_small_buffers"},
+        Case{Transport::automatic, std::size_t{64} << 20, "both_on_two_hosts", 2},
+        Case{Transport::automatic, std::size_t{64} << 20, "in_place_reads", 1, Home::shared},
+        Case{Transport::automatic, std::size_t{64} << 20, "some_in_place_reads", 1, Home::mixed},
+        Case{Transport::automatic, std::size_t{64} << 20, "shared_arrays_on_two_hosts", 2, Home::shared}),
+    [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST_P(EveryTransport, RandomProblemsInEveryOrder) {
   Executor executor(MPI_COMM_WORLD, options());
@@ -106,7 +111,8 @@ TEST_P(EveryTransport, RandomProblemsInEveryOrder) {
   for (int round = 0; round < 120; ++round) {
     const Problem x = random_problem(random, world_size());
     const auto order = static_cast<Order>(round % 4);
-    move_and_compare(executor, {x}, std::string(1, types[round % 5]), order, "round " + std::to_string(round));
+    move_and_compare(executor, {x}, std::string(1, types[round % 5]), order,
+                     "round " + std::to_string(round));
     if (HasFailure()) break;
   }
   executor.close();
@@ -118,7 +124,8 @@ TEST_P(EveryTransport, SeveralMatricesOfSeveralTypesInOneRound) {
   for (int round = 0; round < 25; ++round) {
     std::vector<Problem> problems;
     for (int k = 0; k < 5; ++k) problems.push_back(random_problem(random, world_size()));
-    move_and_compare(executor, problems, types, static_cast<Order>(round % 4), "round " + std::to_string(round));
+    move_and_compare(executor, problems, types, static_cast<Order>(round % 4),
+                     "round " + std::to_string(round));
   }
   executor.close();
 }
@@ -128,11 +135,16 @@ TEST_P(EveryTransport, LargePanelsOverDisjointNestedAndOverlappingGrids) {
   Executor executor(MPI_COMM_WORLD, options());
   std::vector<Problem> problems;
   const auto line = [](int first, int count) { return redist::Grid::row_major(1, count, first); };
-  problems.push_back(whole(uniform(700, 500, 64, 64, line(0, p / 2)), uniform(700, 500, 32, 48, line(p / 2, p - p / 2))));             // disjoint
-  problems.push_back(whole(uniform(700, 500, 64, 64, line(0, 1)), uniform(700, 500, 50, 3, redist::Grid::row_major(p, 1), p - 1, 0))); // nested
-  problems.push_back(whole(uniform(900, 300, 450, 1, redist::Grid::row_major(2, 1)), uniform(900, 300, 1, 300, redist::Grid::row_major(2, 1, p - 2), 1, 0)));
-  problems.push_back(whole(uniform(700, 500, 64, 64, redist::Grid::row_major(p, 1)), uniform(700, 500, 64, 64, redist::Grid::row_major(p, 1))));
-  problems.push_back(whole(uniform(1000, 800, 1000, 200, line(0, p)), uniform(1000, 800, 1000, 400, line(0, p))));                      // contiguous pieces
+  problems.push_back(whole(uniform(700, 500, 64, 64, line(0, p / 2)),
+                           uniform(700, 500, 32, 48, line(p / 2, p - p / 2)))); // disjoint
+  problems.push_back(whole(uniform(700, 500, 64, 64, line(0, 1)),
+                           uniform(700, 500, 50, 3, redist::Grid::row_major(p, 1), p - 1, 0))); // nested
+  problems.push_back(whole(uniform(900, 300, 450, 1, redist::Grid::row_major(2, 1)),
+                           uniform(900, 300, 1, 300, redist::Grid::row_major(2, 1, p - 2), 1, 0)));
+  problems.push_back(whole(uniform(700, 500, 64, 64, redist::Grid::row_major(p, 1)),
+                           uniform(700, 500, 64, 64, redist::Grid::row_major(p, 1))));
+  problems.push_back(whole(uniform(1000, 800, 1000, 200, line(0, p)),
+                           uniform(1000, 800, 1000, 400, line(0, p)))); // contiguous pieces
   for (std::size_t k = 0; k < problems.size(); ++k)
     for (Order order : {Order::none, Order::by_rank, Order::split})
       move_and_compare(executor, {problems[k]}, "d", order, "grids " + std::to_string(k));
@@ -143,16 +155,20 @@ TEST_P(EveryTransport, MoreThanOneExchangeMayBeOutstandingElsewhere) {
   // fast ranks begin the next exchange while slow ones are still in this one
   Executor executor(MPI_COMM_WORLD, options());
   const int p = world_size();
-  const Problem x = whole(uniform(40, 40, 3, 5, redist::Grid::row_major(1, p)), uniform(40, 40, 4, 2, redist::Grid::row_major(p, 1)));
-  const Problem y = whole(uniform(30, 50, 7, 5, redist::Grid::row_major(p, 1)), uniform(30, 50, 4, 9, redist::Grid::row_major(1, p)));
-  for (int round = 0; round < 200; ++round) move_and_compare(executor, {round % 2 == 0 ? x : y}, "z", Order::none, "round");
+  const Problem x = whole(uniform(40, 40, 3, 5, redist::Grid::row_major(1, p)),
+                          uniform(40, 40, 4, 2, redist::Grid::row_major(p, 1)));
+  const Problem y = whole(uniform(30, 50, 7, 5, redist::Grid::row_major(p, 1)),
+                          uniform(30, 50, 4, 9, redist::Grid::row_major(1, p)));
+  for (int round = 0; round < 200; ++round)
+    move_and_compare(executor, {round % 2 == 0 ? x : y}, "z", Order::none, "round");
   executor.close();
 }
 
 TEST_P(EveryTransport, StartAndFinish) {
   Executor executor(MPI_COMM_WORLD, options());
   const int p = world_size(), rank = world_rank();
-  const Problem x = whole(uniform(300, 300, 16, 16, redist::Grid::row_major(1, p)), uniform(300, 300, 8, 8, redist::Grid::row_major(p, 1)));
+  const Problem x = whole(uniform(300, 300, 16, 16, redist::Grid::row_major(1, p)),
+                          uniform(300, 300, 8, 8, redist::Grid::row_major(p, 1)));
   const redist::RankPlan plan = plan_of(x, rank);
   Share from = share_of(x.from, rank, 'd', 0, true), to = share_of(x.to, rank, 'd', 0, false);
   executor.start({{&plan, from.data(), from.lld, to.data(), to.lld, 'd'}});
@@ -172,7 +188,8 @@ TEST_P(EveryTransport, StartAndFinish) {
 TEST_P(EveryTransport, AdvanceWhileComputing) {
   Executor executor(MPI_COMM_WORLD, options());
   const int p = world_size(), rank = world_rank();
-  const Problem x = whole(uniform(300, 300, 16, 16, redist::Grid::row_major(1, p)), uniform(300, 300, 8, 8, redist::Grid::row_major(p, 1)));
+  const Problem x = whole(uniform(300, 300, 16, 16, redist::Grid::row_major(1, p)),
+                          uniform(300, 300, 8, 8, redist::Grid::row_major(p, 1)));
   const redist::RankPlan plan = plan_of(x, rank, Order::split);
   for (int round = 0; round < 20; ++round) {
     Share from = share_of(x.from, rank, 'z', 0, true), to = share_of(x.to, rank, 'z', 0, false);
@@ -197,7 +214,8 @@ TEST_P(EveryTransport, InPlaceInAnyNumberOfSlabs) {
     const redist::RankPlan plan = plan_of(x, rank, static_cast<Order>(round % 4));
     const Share from = share_of(x.from, rank, type, 3, true);
     Share to = share_of(x.to, rank, type, 2, false);
-    redist::SharedArray array(from.bytes.size(), home == Home::ordinary ? redist::Sharing::no : redist::Sharing::yes);
+    redist::SharedArray array(from.bytes.size(),
+                              home == Home::ordinary ? redist::Sharing::no : redist::Sharing::yes);
     if (array.data() != nullptr) std::memcpy(array.data(), from.bytes.data(), from.bytes.size());
     executor.execute_in_place({{&plan, array.data(), from.lld, to.data(), to.lld, type}}, 1 + round % 7);
     EXPECT_TRUE(to.bytes == expected(x, rank, type, 2).bytes) << "round " << round;
@@ -208,7 +226,8 @@ TEST_P(EveryTransport, InPlaceInAnyNumberOfSlabs) {
 TEST_P(EveryTransport, OneWrongRankIsEverybodysError) {
   Executor executor(MPI_COMM_WORLD, options());
   const int p = world_size(), rank = world_rank();
-  const Problem x = whole(uniform(30, 30, 4, 4, redist::Grid::row_major(1, p)), uniform(30, 30, 4, 4, redist::Grid::row_major(p, 1)));
+  const Problem x = whole(uniform(30, 30, 4, 4, redist::Grid::row_major(1, p)),
+                          uniform(30, 30, 4, 4, redist::Grid::row_major(p, 1)));
   const redist::RankPlan plan = plan_of(x, rank);
   Share from = share_of(x.from, rank, 'd', 0, true), to = share_of(x.to, rank, 'd', 0, false);
   const Transfer good{&plan, from.data(), from.lld, to.data(), to.lld, 'd'};
@@ -230,7 +249,8 @@ TEST_P(EveryTransport, OneWrongRankIsEverybodysError) {
     bad = good;
     if (rank == wrong) bad.type = 'q';
     EXPECT_EQ(status_of({bad}), gridmap::Status::bad_type);
-    EXPECT_EQ(status_of(rank == wrong ? std::vector<Transfer>{good, good} : std::vector<Transfer>{good}), gridmap::Status::rank_mismatch);
+    EXPECT_EQ(status_of(rank == wrong ? std::vector<Transfer>{good, good} : std::vector<Transfer>{good}),
+              gridmap::Status::rank_mismatch);
     EXPECT_EQ(status_of({good}), gridmap::Status::success);
     EXPECT_TRUE(to.bytes == expected(x, rank, 'd', 0).bytes);
   }

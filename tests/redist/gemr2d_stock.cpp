@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The drop-in against the stock routine: random sub-matrices of all types on random grids, compared byte by byte. The stock routine is the one
-// of the ScaLAPACK library that this program is linked with, reached past ours as DYNGRID_GEMR2D=stock does.
+// The drop-in against the stock routine: random sub-matrices of all types on random grids, compared byte by
+// byte. The stock routine is the one of the ScaLAPACK library that this program is linked with, reached past
+// ours as DYNGRID_GEMR2D=stock does.
 #include <dirent.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include "exec_brute.hpp"
 #include "gemr2d/gemr2d.hpp"
 #include "redist/gemr2d.hpp"
 
@@ -33,8 +35,8 @@ namespace {
 using GeFunction = void(int, int, void*, int, int, int*, void*, int, int, int*, int);
 using TrFunction = void(char*, char*, int, int, void*, int, int, int*, void*, int, int, int*, int);
 
-#define DECLARE(x) \
-  extern "C" GeFunction Cp##x##gemr2d; \
+#define DECLARE(x)                                                                                           \
+  extern "C" GeFunction Cp##x##gemr2d;                                                                       \
   extern "C" TrFunction Cp##x##trmr2d;
 DECLARE(s)
 DECLARE(d)
@@ -48,10 +50,13 @@ struct Type {
   GeFunction* ge;
   TrFunction* tr;
 };
-const Type types[] = {{'s', 4, Cpsgemr2d, Cpstrmr2d}, {'d', 8, Cpdgemr2d, Cpdtrmr2d}, {'c', 8, Cpcgemr2d, Cpctrmr2d}, {'z', 16, Cpzgemr2d, Cpztrmr2d}, {'i', 4, Cpigemr2d, Cpitrmr2d}};
+const Type types[] = {{'s', 4, Cpsgemr2d, Cpstrmr2d},
+                      {'d', 8, Cpdgemr2d, Cpdtrmr2d},
+                      {'c', 8, Cpcgemr2d, Cpctrmr2d},
+                      {'z', 16, Cpzgemr2d, Cpztrmr2d},
+                      {'i', 4, Cpigemr2d, Cpitrmr2d}};
 
-template <class F>
-F* stock(const char* part, char letter) {
+template <class F> F* stock(const char* part, char letter) {
   return reinterpret_cast<F*>(redist::detail::stock_symbol((std::string("Cp") + letter + part).c_str()));
 }
 
@@ -63,7 +68,9 @@ int rank_of_world() {
 
 struct Random { // the same on all ranks
   std::mt19937 engine;
-  int pick(int low, int high) { return low + static_cast<int>(engine() % static_cast<unsigned>(high - low + 1)); }
+  int pick(int low, int high) {
+    return low + static_cast<int>(engine() % static_cast<unsigned>(high - low + 1));
+  }
 };
 
 struct Matrix {
@@ -86,7 +93,8 @@ Matrix random_matrix(Random& random, int world, int m, int n, int esize, bool ta
   std::shuffle(ranks.begin(), ranks.end(), random.engine);
   Cblacs_get(-1, 0, &x.ctxt);
   Cblacs_gridmap(&x.ctxt, ranks.data(), nprow, nprow, npcol);
-  const int mb = random.pick(1, 9), nb = random.pick(1, 9), rsrc = random.pick(0, nprow - 1), csrc = random.pick(0, npcol - 1), pad = random.pick(0, 3);
+  const int mb = random.pick(1, 9), nb = random.pick(1, 9), rsrc = random.pick(0, nprow - 1),
+            csrc = random.pick(0, npcol - 1), pad = random.pick(0, 3);
   int a = -1, b = -1, p = -1, q = -1;
   if (x.ctxt >= 0) Cblacs_gridinfo(x.ctxt, &a, &b, &p, &q);
   if (p < 0) {
@@ -98,10 +106,14 @@ Matrix random_matrix(Random& random, int world, int m, int n, int esize, bool ta
   const int rows = owned(m, mb, p, rsrc, nprow), cols = owned(n, nb, q, csrc, npcol);
   const int entries[9] = {1, x.ctxt, m, n, mb, nb, rsrc, csrc, std::max(1, rows) + pad};
   std::copy(entries, entries + 9, x.desc);
-  x.bytes.assign(static_cast<std::size_t>(x.desc[8]) * static_cast<std::size_t>(std::max(1, cols)) * static_cast<std::size_t>(esize), 0xEE);
+  x.bytes.assign(static_cast<std::size_t>(x.desc[8]) * static_cast<std::size_t>(std::max(1, cols)) *
+                     static_cast<std::size_t>(esize),
+                 0xEE);
   if (target) return x;
   std::mt19937 content(static_cast<unsigned>(rank_of_world() * 7919 + m));
-  for (auto& byte : x.bytes) byte = static_cast<unsigned char>(content() & 0x3f); // no NaN, which a copy through registers might change
+  for (auto& byte : x.bytes)
+    byte =
+        static_cast<unsigned char>(content() & 0x3f); // no NaN, which a copy through registers might change
   return x;
 }
 
@@ -126,22 +138,33 @@ void compare(Random& random, bool trapezoid) {
   int global = 0;
   Cblacs_get(-1, 0, &global);
   const int shape = random.pick(0, 1); // the global context may be any grid of all processes
-  if (shape == 1 && world % 2 == 0) Cblacs_gridinit(&global, "C", 2, world / 2);
-  else Cblacs_gridinit(&global, "R", 1, world);
+  if (shape == 1 && world % 2 == 0)
+    Cblacs_gridinit(&global, "C", 2, world / 2);
+  else
+    Cblacs_gridinit(&global, "R", 1, world);
   const Type& type = types[random.pick(0, 4)];
   const int m = random.pick(1, 50), n = random.pick(1, 50);
-  const int ia = random.pick(1, 12), ja = random.pick(1, 12), ib = random.pick(1, 12), jb = random.pick(1, 12);
-  Matrix a = random_matrix(random, world, ia - 1 + m + random.pick(0, 9), ja - 1 + n + random.pick(0, 9), type.bytes, false);
-  Matrix b = random_matrix(random, world, ib - 1 + m + random.pick(0, 9), jb - 1 + n + random.pick(0, 9), type.bytes, true);
+  const int ia = random.pick(1, 12), ja = random.pick(1, 12), ib = random.pick(1, 12),
+            jb = random.pick(1, 12);
+  Matrix a = random_matrix(random, world, ia - 1 + m + random.pick(0, 9), ja - 1 + n + random.pick(0, 9),
+                           type.bytes, false);
+  Matrix b = random_matrix(random, world, ib - 1 + m + random.pick(0, 9), jb - 1 + n + random.pick(0, 9),
+                           type.bytes, true);
   Matrix want = b;
   char uplo = "ULul"[random.pick(0, 3)], diag = "UNun"[random.pick(0, 3)];
   for (int repeat = 0; repeat < 2; ++repeat) { // the second time the plan is there already
     b.bytes.assign(b.bytes.size(), 0xEE);
-    if (trapezoid) type.tr(&uplo, &diag, m, n, a.bytes.data(), ia, ja, a.desc, b.bytes.data(), ib, jb, b.desc, global);
-    else type.ge(m, n, a.bytes.data(), ia, ja, a.desc, b.bytes.data(), ib, jb, b.desc, global);
+    if (trapezoid)
+      type.tr(&uplo, &diag, m, n, a.bytes.data(), ia, ja, a.desc, b.bytes.data(), ib, jb, b.desc, global);
+    else
+      type.ge(m, n, a.bytes.data(), ia, ja, a.desc, b.bytes.data(), ib, jb, b.desc, global);
     if (repeat == 0) {
-      if (trapezoid) stock<TrFunction>("trmr2d", type.letter)(&uplo, &diag, m, n, a.bytes.data(), ia, ja, a.desc, want.bytes.data(), ib, jb, want.desc, global);
-      else stock<GeFunction>("gemr2d", type.letter)(m, n, a.bytes.data(), ia, ja, a.desc, want.bytes.data(), ib, jb, want.desc, global);
+      if (trapezoid)
+        stock<TrFunction>("trmr2d", type.letter)(&uplo, &diag, m, n, a.bytes.data(), ia, ja, a.desc,
+                                                 want.bytes.data(), ib, jb, want.desc, global);
+      else
+        stock<GeFunction>("gemr2d", type.letter)(m, n, a.bytes.data(), ia, ja, a.desc, want.bytes.data(), ib,
+                                                 jb, want.desc, global);
     }
     EXPECT_TRUE(b.bytes == want.bytes) << type.letter << " " << m << "x" << n << " " << uplo << diag;
   }
@@ -170,7 +193,8 @@ TEST(Gemr2d, FortranNamesTwinsAndTheFormWithoutContext) {
   int n = 20, one = 1;
   int from[9] = {1, ctxt, n, n, 20, 2, 0, 0, n}, to[9] = {1, ctxt, n, n, 20, 3, 0, world - 1, n};
   const int cols = owned(n, 2, q, 0, world), cols_to = owned(n, 3, q, world - 1, world);
-  std::vector<double> a(static_cast<std::size_t>(n * std::max(1, cols))), b(static_cast<std::size_t>(n * std::max(1, cols_to)));
+  std::vector<double> a(static_cast<std::size_t>(n * std::max(1, cols))),
+      b(static_cast<std::size_t>(n * std::max(1, cols_to)));
   for (int j = 0, jl = 0; j < n; ++j)
     if (j / 2 % world == q) {
       for (int i = 0; i < n; ++i) a[static_cast<std::size_t>(i + jl * n)] = i * 100 + j;
@@ -227,9 +251,12 @@ TEST(Gemr2d, ManyCallsLeaveNothingBehind) {
   const int files_after = open_files();
   const long pages_after = resident_pages();
   EXPECT_EQ(files_after, files);
-  EXPECT_LE(pages_after, pages + 64) << "pages of 4 KiB after " << count << " calls";
+  if (!brute::memory_is_watched) {
+    EXPECT_LE(pages_after, pages + 64) << "pages of 4 KiB after " << count << " calls";
+  }
   if (rank_of_world() == 0)
-    std::printf("%d calls: files %d -> %d, resident %ld -> %ld KiB\n", count, files, files_after, pages * 4, pages_after * 4);
+    std::printf("%d calls: files %d -> %d, resident %ld -> %ld KiB\n", count, files, files_after, pages * 4,
+                pages_after * 4);
   // contexts that come and go
   for (int k = 0; k < 60; ++k) {
     int other = 0;

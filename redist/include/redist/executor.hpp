@@ -12,7 +12,8 @@
 
 namespace redist {
 
-/// One matrix on its way. `from` is this rank's share of the source (null when it has none), `to` its share of the target; they do not overlap.
+/// One matrix on its way. `from` is this rank's share of the source (null when it has none), `to` its share
+/// of the target; they do not overlap.
 struct Transfer {
   const RankPlan* plan = nullptr;
   const void* from = nullptr;
@@ -20,14 +21,16 @@ struct Transfer {
   void* to = nullptr;
   std::int64_t lld_to = 1;
   char type = 'd'; ///< s d c z i
-  /// Two numbers per local column of the target, or null: in column j only local rows row_limits[2j] .. row_limits[2j+1]-1 are written.
+  /// Two numbers per local column of the target, or null: in column j only local rows row_limits[2j] ..
+  /// row_limits[2j+1]-1 are written.
   const std::int64_t* row_limits = nullptr;
 };
 
 enum class Transport { automatic, mpi, shared };
 
 struct ExecuteOptions {
-  Transport transport = Transport::automatic; ///< automatic: shared memory between ranks found to be on one host, MPI between hosts
+  Transport transport = Transport::automatic; ///< automatic: shared memory between ranks found to be on one
+                                              ///< host, MPI between hosts
   std::size_t extra_bytes = std::size_t{64} << 20; ///< cap on buffers per process; in use are at most 5 MiB
   int host_key = 0; ///< ranks with different keys are taken to be on different hosts
 };
@@ -35,34 +38,40 @@ struct ExecuteOptions {
 struct ExecuteReport {
   double pack_s = 0, transfer_s = 0, wait_s = 0, copy_s = 0; ///< this rank
   std::int64_t bytes_out = 0, bytes_in = 0, bytes_kept = 0;  ///< this rank
-  std::size_t peak_bytes = 0;                                 ///< buffers this rank had at most
+  std::size_t peak_bytes = 0;                                ///< buffers this rank had at most
 };
 
 /// Moves matrices over one communicator. Made once, used for any number of exchanges.
 class Executor {
 public:
   /// Collective over comm, which is duplicated. Finds out which ranks share a host.
-  /// @throws Error{mpi_failure, out_of_memory; unsupported with Transport::shared when some ranks share no memory}, agreed.
+  /// @throws Error{mpi_failure, out_of_memory; unsupported with Transport::shared when some ranks share no
+  /// memory}, agreed.
   explicit Executor(MPI_Comm comm, ExecuteOptions options = {});
   ~Executor();
   Executor(Executor&&) noexcept;
   Executor& operator=(Executor&&) noexcept;
 
-  /// Collective: all matrices in one round. Each element is moved once; nothing is sent when source and target rank agree.
+  /// Collective: all matrices in one round. Each element is moved once; nothing is sent when source and
+  /// target rank agree.
   ExecuteReport execute(const std::vector<Transfer>& transfers);
-  /// The same in two halves; between them neither side's memory may be touched. What goes through shared memory moves on by itself, in a thread of
-  /// its own that ends with finish(); what goes over MPI moves in advance() and finish().
+  /// The same in two halves; between them neither side's memory may be touched. What goes through shared
+  /// memory moves on by itself, in a thread of its own that ends with finish(); what goes over MPI moves in
+  /// advance() and finish().
   void start(const std::vector<Transfer>& transfers);
-  /// Moves what can be moved without waiting. True when all is done and finish() will not wait. Local; between start() and finish().
+  /// Moves what can be moved without waiting. True when all is done and finish() will not wait. Local;
+  /// between start() and finish().
   bool advance();
   ExecuteReport finish();
-  /// The same as execute(), but the sources are given up: in `slabs` rounds their columns go and the pages under them are given back to the
-  /// system, so that a rank never holds much more than the larger of its two shares. The content of the sources is lost. Works for memory
-  /// straight from the system (SharedArray, mmap, large malloc); when transposed nothing is given back. Collective, `slabs` is global.
+  /// The same as execute(), but the sources are given up: in `slabs` rounds their columns go and the pages
+  /// under them are given back to the system, so that a rank never holds much more than the larger of its two
+  /// shares. The content of the sources is lost. Works for memory straight from the system (SharedArray,
+  /// mmap, large malloc); when transposed nothing is given back. Collective, `slabs` is global.
   ExecuteReport execute_in_place(const std::vector<Transfer>& transfers, int slabs = 16);
   /// Collective. Frees the duplicate communicator and all shared memory.
   void close();
-  /// Collective: the smallest and the largest of the ranks' numbers, through shared memory when all share it. Not between start() and finish().
+  /// Collective: the smallest and the largest of the ranks' numbers, through shared memory when all share it.
+  /// Not between start() and finish().
   std::pair<std::int64_t, std::int64_t> range(std::int64_t mine);
   /// Ranks that share memory with this one, itself included.
   int ranks_on_host() const;

@@ -4,8 +4,9 @@
 
 namespace redist {
 
-/// The drop-in p?gemr2d keeps an Executor and a few plans per BLACS context. They go by themselves when the context's communicator is freed
-/// (blacs_gridexit); these two let go of them earlier. Collective over the context's processes; a context that has none is fine.
+/// The drop-in p?gemr2d keeps an Executor and a few plans per BLACS context. They go by themselves when the
+/// context's communicator is freed (blacs_gridexit); these two let go of them earlier. Collective over the
+/// context's processes; a context that has none is fine.
 void forget_context(int ctxt);
 /// Of all contexts, oldest first. Collective over all processes that called p?gemr2d in them.
 void forget_all_contexts();

@@ -9,12 +9,15 @@
 
 namespace redist {
 
-/// The five figures of this machine that Plan::predicted_seconds needs, for these processes and this transport: measured in under a second the
-/// first time, read from a file afterwards. Collective over comm; the same on all ranks.
+/// The five figures of this machine that Plan::predicted_seconds needs, for these processes and this
+/// transport: measured in under a second the first time, read from a file afterwards. Collective over comm;
+/// the same on all ranks.
 ///
-/// The file is `dyngrid/machine-<host>-<transport>-<ranks>` under XDG_CACHE_HOME, or ~/.cache; without either nothing is kept.
+/// The file is `dyngrid/machine-<host>-<transport>-<ranks>` under XDG_CACHE_HOME, or ~/.cache; without either
+/// nothing is kept.
 /// @throws Error{mpi_failure, out_of_memory}
-Machine measure_machine(MPI_Comm comm, Transport transport = Transport::automatic, bool measure_again = false);
+Machine measure_machine(MPI_Comm comm, Transport transport = Transport::automatic,
+                        bool measure_again = false);
 
 /// Where rank 0 keeps them; empty: nowhere. Local.
 std::string machine_file(int ranks, Transport transport);

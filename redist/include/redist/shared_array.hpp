@@ -6,16 +6,18 @@ namespace redist {
 
 /// Whether other processes can read an array in place.
 enum class Sharing {
-  automatic, ///< yes where the kernel gives huge pages to shared memory; otherwise a fresh array would cost more than the second copy it saves
+  automatic, ///< yes where the kernel gives huge pages to shared memory; otherwise a fresh array would cost
+             ///< more than the second copy it saves
   yes,
   no
 };
 
-/// Zeroed memory for a local array, on huge pages where the kernel gives them. The Executor recognises a shared one: when the source of a transfer
-/// lies in it, ranks on the same host read it in place, and every element is copied once instead of twice.
+/// Zeroed memory for a local array, on huge pages where the kernel gives them. The Executor recognises a
+/// shared one: when the source of a transfer lies in it, ranks on the same host read it in place, and every
+/// element is copied once instead of twice.
 ///
-/// Shared means a memfd: it has no name, and nothing of it is left when the process dies. One open file per array while it lives. Where there is
-/// no memfd, and when not shared, it is ordinary memory.
+/// Shared means a memfd: it has no name, and nothing of it is left when the process dies. One open file per
+/// array while it lives. Where there is no memfd, and when not shared, it is ordinary memory.
 class SharedArray {
 public:
   SharedArray() = default;
@@ -48,7 +50,8 @@ struct SharedPlace {
   unsigned long long inode = 0;
 };
 SharedPlace find_shared(const void* address);
-/// Gives back the whole pages of any private or shared mapping of ours among [begin, end); the content is lost.
+/// Gives back the whole pages of any private or shared mapping of ours among [begin, end); the content is
+/// lost.
 void release_pages(void* begin, void* end) noexcept;
 } // namespace detail
 } // namespace redist

@@ -73,8 +73,10 @@ public:
   Stream& next() { return (*streams_)[active_[at_ % active_.size()]]; } // after done() said no
   void advance() {
     Stream& s = next();
-    if (s.at_end() || s.step() != step_) active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(at_ % active_.size()));
-    else ++at_;
+    if (s.at_end() || s.step() != step_)
+      active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(at_ % active_.size()));
+    else
+      ++at_;
   }
 
 private:
@@ -99,7 +101,8 @@ private:
 };
 
 /// Kept data are copied in slices, so that messages go on meanwhile.
-/// Panels of one rank in shared memory: enough to run for some 100 us between two switches of process, little enough to stay in cache.
+/// Panels of one rank in shared memory: enough to run for some 100 us between two switches of process, little
+/// enough to stay in cache.
 constexpr std::size_t shared_panels_bytes = std::size_t{1} << 20;
 
 constexpr std::int64_t past_cache_bytes = std::int64_t{1} << 20;
@@ -133,8 +136,12 @@ struct Executor::Impl {
   ExecuteReport report;
 
   void minimum_of(std::int64_t (&numbers)[detail::SharedHost::numbers_at_once]) const {
-    if (host && host->everybody()) host->minimum(numbers);
-    else check(MPI_Allreduce(MPI_IN_PLACE, numbers, detail::SharedHost::numbers_at_once, MPI_INT64_T, MPI_MIN, comm), "MPI_Allreduce");
+    if (host && host->everybody())
+      host->minimum(numbers);
+    else
+      check(MPI_Allreduce(MPI_IN_PLACE, numbers, detail::SharedHost::numbers_at_once, MPI_INT64_T, MPI_MIN,
+                          comm),
+            "MPI_Allreduce");
   }
 
   /// One outcome for all ranks: the worst status wins and the lowest rank that has it is named.
@@ -151,17 +158,21 @@ struct Executor::Impl {
     const auto worst = static_cast<Status>(static_cast<int>((all[0] - who) / (std::int64_t{1} << 32)));
     if (worst != Status::success) {
       if (mine == worst) throw Error(worst, message);
-      throw Error(worst, fmt::format("redist: rank {} of {} reports: {}", who, size, gridmap::to_string(worst)));
+      throw Error(worst,
+                  fmt::format("redist: rank {} of {} reports: {}", who, size, gridmap::to_string(worst)));
     }
     if (all[1] != -all[2])
-      throw Error(Status::rank_mismatch, "redist: transfers: their number or types differ between ranks, wanted the same list everywhere");
+      throw Error(
+          Status::rank_mismatch,
+          "redist: transfers: their number or types differ between ranks, wanted the same list everywhere");
     return all[3] < 0;
   }
 
   void validate(const std::vector<Transfer>& transfers) const;
   void build(const std::vector<Transfer>& transfers, Slab slab);
   void begin(const std::vector<Transfer>& transfers, Slab slab = {});
-  static void give_back(const std::vector<Transfer>& transfers, Slab slab, std::vector<std::vector<bool>>& gone);
+  static void give_back(const std::vector<Transfer>& transfers, Slab slab,
+                        std::vector<std::vector<bool>>& gone);
   void in_background();
   bool make_offers(const std::vector<Transfer>& transfers);
   void read_in_place();
@@ -186,43 +197,56 @@ struct Executor::Impl {
 
 void Executor::Impl::validate(const std::vector<Transfer>& transfers) const {
   const auto bad = [this](std::size_t t, const std::string& text) {
-    return Error(Status::bad_argument, fmt::format("redist: transfer {}: {} [rank {} of {}]", t, text, rank, size));
+    return Error(Status::bad_argument,
+                 fmt::format("redist: transfer {}: {} [rank {} of {}]", t, text, rank, size));
   };
   for (std::size_t t = 0; t < transfers.size(); ++t) {
     const Transfer& x = transfers[t];
     if (detail::element_size(x.type) == 0)
-      throw Error(Status::bad_type, fmt::format("redist: transfer {}: type is '{}', wanted one of s d c z i [rank {} of {}]", t, x.type, rank, size));
+      throw Error(Status::bad_type,
+                  fmt::format("redist: transfer {}: type is '{}', wanted one of s d c z i [rank {} of {}]", t,
+                              x.type, rank, size));
     if (x.plan == nullptr) continue; // nothing to do on this rank
     const RankPlan& plan = *x.plan;
     const bool reads = !plan.sends.empty() || !plan.keeps.empty();
     const bool writes = !plan.recvs.empty() || !plan.keeps.empty();
-    if ((reads || writes) && plan.rank != rank) throw bad(t, fmt::format("its plan is rank {}'s, wanted this rank's", plan.rank));
+    if ((reads || writes) && plan.rank != rank)
+      throw bad(t, fmt::format("its plan is rank {}'s, wanted this rank's", plan.rank));
     if (reads && x.from == nullptr)
-      throw Error(Status::null_pointer, fmt::format("redist: transfer {}: from is null, but this rank has {} x {} elements of the source [rank {} of {}]",
+      throw Error(Status::null_pointer, fmt::format("redist: transfer {}: from is null, but this rank has {} "
+                                                    "x {} elements of the source [rank {} of {}]",
                                                     t, plan.m_loc_from, plan.n_loc_from, rank, size));
     if (writes && x.to == nullptr)
-      throw Error(Status::null_pointer, fmt::format("redist: transfer {}: to is null, but this rank has {} x {} elements of the target [rank {} of {}]",
+      throw Error(Status::null_pointer, fmt::format("redist: transfer {}: to is null, but this rank has {} x "
+                                                    "{} elements of the target [rank {} of {}]",
                                                     t, plan.m_loc_to, plan.n_loc_to, rank, size));
     if (reads && x.lld_from < std::max<std::int64_t>(1, plan.m_loc_from))
-      throw bad(t, fmt::format("lld_from is {}, wanted at least {}", x.lld_from, std::max<std::int64_t>(1, plan.m_loc_from)));
+      throw bad(t, fmt::format("lld_from is {}, wanted at least {}", x.lld_from,
+                               std::max<std::int64_t>(1, plan.m_loc_from)));
     if (writes && x.lld_to < std::max<std::int64_t>(1, plan.m_loc_to))
-      throw bad(t, fmt::format("lld_to is {}, wanted at least {}", x.lld_to, std::max<std::int64_t>(1, plan.m_loc_to)));
+      throw bad(t, fmt::format("lld_to is {}, wanted at least {}", x.lld_to,
+                               std::max<std::int64_t>(1, plan.m_loc_to)));
     for (const auto* messages : {&plan.sends, &plan.recvs})
       for (const Message& message : *messages)
         if (message.peer < 0 || message.peer >= size || message.peer == rank)
-          throw bad(t, fmt::format("a message's peer is {}, wanted another rank of 0 .. {}", message.peer, size - 1));
+          throw bad(t, fmt::format("a message's peer is {}, wanted another rank of 0 .. {}", message.peer,
+                                   size - 1));
     const auto covered = [&](const std::vector<Message>& messages, const std::vector<Piece>& order) {
       if (order.empty()) return;
       std::vector<std::int64_t> left;
       for (const Message& message : messages) left.push_back(message.elements());
       for (const Piece& piece : order) {
-        if (piece.message < 0 || piece.message >= static_cast<int>(messages.size()) || piece.first < 0 || piece.count < 0 ||
+        if (piece.message < 0 || piece.message >= static_cast<int>(messages.size()) || piece.first < 0 ||
+            piece.count < 0 ||
             piece.first + piece.count > messages[static_cast<std::size_t>(piece.message)].elements())
           throw bad(t, fmt::format("a piece of step {} lies outside its message", piece.step));
         left[static_cast<std::size_t>(piece.message)] -= piece.count;
       }
       for (std::int64_t rest : left)
-        if (rest != 0) throw bad(t, fmt::format("the order of its pieces leaves {} elements of a message uncovered, wanted 0", rest));
+        if (rest != 0)
+          throw bad(t,
+                    fmt::format("the order of its pieces leaves {} elements of a message uncovered, wanted 0",
+                                rest));
     };
     covered(plan.sends, plan.send_order);
     covered(plan.recvs, plan.recv_order);
@@ -240,7 +264,8 @@ void Executor::Impl::build(const std::vector<Transfer>& transfers, Slab slab) {
       PackedView view;
       view.rows = message.rows;
       view.cols = message.cols;
-      view.base = is_source ? static_cast<char*>(const_cast<void*>(x.from)) : static_cast<char*>(x.to); // only read
+      view.base =
+          is_source ? static_cast<char*>(const_cast<void*>(x.from)) : static_cast<char*>(x.to); // only read
       view.lld = is_source ? x.lld_from : x.lld_to;
       view.esize = detail::element_size(x.type);
       view.is_source = is_source;
@@ -249,8 +274,9 @@ void Executor::Impl::build(const std::vector<Transfer>& transfers, Slab slab) {
       if (is_source) view.conj_size = conj_size;
       return view;
     };
-    const auto add = [&](std::vector<Stream>& streams, std::unordered_map<int, std::size_t>& of_rank, const Message& message, bool is_source,
-                         std::int64_t first, std::int64_t count, int step) {
+    const auto add = [&](std::vector<Stream>& streams, std::unordered_map<int, std::size_t>& of_rank,
+                         const Message& message, bool is_source, std::int64_t first, std::int64_t count,
+                         int step) {
       if (count == 0) return;
       const auto found = of_rank.emplace(message.peer, streams.size());
       if (found.second) {
@@ -259,7 +285,8 @@ void Executor::Impl::build(const std::vector<Transfer>& transfers, Slab slab) {
         streams.back().shared = host && host->reaches(message.peer);
       }
       Stream& stream = streams[found.first->second];
-      stream.items.push_back({view_of(message, is_source), first, count, step, static_cast<int>(t), plan.transposed, conj_size});
+      stream.items.push_back(
+          {view_of(message, is_source), first, count, step, static_cast<int>(t), plan.transposed, conj_size});
       stream.bytes_left += count * detail::element_size(x.type);
     };
     const auto each_part = [&](const Message& message, auto&& take) {
@@ -270,17 +297,22 @@ void Executor::Impl::build(const std::vector<Transfer>& transfers, Slab slab) {
         column += r.len * r.count;
       }
     };
-    const auto add_all = [&](std::vector<Stream>& streams, std::unordered_map<int, std::size_t>& of_rank, const std::vector<Message>& messages,
-                             const std::vector<Piece>& order, bool is_source) {
+    const auto add_all = [&](std::vector<Stream>& streams, std::unordered_map<int, std::size_t>& of_rank,
+                             const std::vector<Message>& messages, const std::vector<Piece>& order,
+                             bool is_source) {
       if (slab.of > 1) {
         for (const Message& message : messages)
-          each_part(message, [&](std::int64_t first, std::int64_t count) { add(streams, of_rank, message, is_source, first, count, 0); });
+          each_part(message, [&](std::int64_t first, std::int64_t count) {
+            add(streams, of_rank, message, is_source, first, count, 0);
+          });
         return;
       }
       for (const Piece& piece : order)
-        add(streams, of_rank, messages[static_cast<std::size_t>(piece.message)], is_source, piece.first, piece.count, piece.step);
+        add(streams, of_rank, messages[static_cast<std::size_t>(piece.message)], is_source, piece.first,
+            piece.count, piece.step);
       if (order.empty())
-        for (const Message& message : messages) add(streams, of_rank, message, is_source, 0, message.elements(), 0);
+        for (const Message& message : messages)
+          add(streams, of_rank, message, is_source, 0, message.elements(), 0);
     };
     add_all(out, out_of_rank, plan.sends, plan.send_order, true);
     add_all(in, in_of_rank, plan.recvs, plan.recv_order, false);
@@ -301,12 +333,16 @@ void Executor::Impl::build(const std::vector<Transfer>& transfers, Slab slab) {
     for (Keep& keep : keeps) keep.target.past_cache = true;
   }
   const auto by_step = [](const Item& a, const Item& b) {
-    return a.step != b.step ? a.step < b.step : a.transfer != b.transfer ? a.transfer < b.transfer : a.first < b.first;
+    return a.step != b.step           ? a.step < b.step
+           : a.transfer != b.transfer ? a.transfer < b.transfer
+                                      : a.first < b.first;
   };
   for (auto* streams : {&out, &in})
     for (Stream& stream : *streams) std::stable_sort(stream.items.begin(), stream.items.end(), by_step);
   // each rank begins with the rank after it, so that they do not all fall on the same receiver
-  std::sort(out.begin(), out.end(), [this](const Stream& a, const Stream& b) { return (a.peer - rank + size) % size < (b.peer - rank + size) % size; });
+  std::sort(out.begin(), out.end(), [this](const Stream& a, const Stream& b) {
+    return (a.peer - rank + size) % size < (b.peer - rank + size) % size;
+  });
   for (const Stream& stream : out) report.bytes_out += stream.bytes_left;
   for (const Stream& stream : in) report.bytes_in += stream.bytes_left;
 }
@@ -355,20 +391,23 @@ void Executor::Impl::begin(const std::vector<Transfer>& transfers, Slab slab) {
 bool Executor::Impl::make_offers(const std::vector<Transfer>& transfers) {
   if (!host) return false;
   bool any = false;
-  for (std::size_t t = 0; t < std::min(transfers.size(), static_cast<std::size_t>(detail::SharedHost::offers_at_most)); ++t) {
+  for (std::size_t t = 0;
+       t < std::min(transfers.size(), static_cast<std::size_t>(detail::SharedHost::offers_at_most)); ++t) {
     detail::SharedHost::Offer offer;
     const Transfer& x = transfers[t];
-    const detail::SharedPlace place = x.plan == nullptr || x.plan->sends.empty() ? detail::SharedPlace{} : detail::find_shared(x.from);
+    const detail::SharedPlace place =
+        x.plan == nullptr || x.plan->sends.empty() ? detail::SharedPlace{} : detail::find_shared(x.from);
     if (place.fd >= 0)
-      offer = {place.fd, static_cast<std::int64_t>(place.bytes), static_cast<std::int64_t>(place.offset), x.lld_from, place.inode};
+      offer = {place.fd, static_cast<std::int64_t>(place.bytes), static_cast<std::int64_t>(place.offset),
+               x.lld_from, place.inode};
     host->offer(static_cast<int>(t), offer);
     any |= place.fd >= 0;
   }
   return any;
 }
 
-/// Takes out of the streams what can be read straight from the sender's array. All ranks do so or, when one of them cannot map an array that
-/// it needs, none.
+/// Takes out of the streams what can be read straight from the sender's array. All ranks do so or, when one
+/// of them cannot map an array that it needs, none.
 void Executor::Impl::read_in_place() {
   const auto offered = [&](int rank_of_source, const Item& item) {
     if (item.transfer >= detail::SharedHost::offers_at_most) return detail::SharedHost::Offer{};
@@ -403,7 +442,8 @@ void Executor::Impl::read_in_place() {
   if (all[0] == 0) return;
   const auto take_out = [&](Stream& stream, int source) {
     if (!stream.shared) return false;
-    const auto gone = std::remove_if(stream.items.begin(), stream.items.end(), [&](const Item& item) { return offered(source, item).fd >= 0; });
+    const auto gone = std::remove_if(stream.items.begin(), stream.items.end(),
+                                     [&](const Item& item) { return offered(source, item).fd >= 0; });
     const bool any = gone != stream.items.end();
     stream.items.erase(gone, stream.items.end());
     stream.bytes_left = 0;
@@ -415,7 +455,9 @@ void Executor::Impl::read_in_place() {
     if (take_out(stream, rank)) ++readers_expected;
   for (const Keep& pull : pulls) ++pulls_left[pull.peer];
   // the last one is done first: begin with the rank after me
-  std::stable_sort(pulls.begin(), pulls.end(), [this](const Keep& a, const Keep& b) { return (a.peer - rank + size) % size > (b.peer - rank + size) % size; });
+  std::stable_sort(pulls.begin(), pulls.end(), [this](const Keep& a, const Keep& b) {
+    return (a.peer - rank + size) % size > (b.peer - rank + size) % size;
+  });
   pulls.insert(pulls.end(), keeps.begin(), keeps.end());
   keeps = std::move(pulls);
 }
@@ -438,8 +480,13 @@ bool Executor::Impl::keep_slice() {
   return false;
 }
 
-bool Executor::Impl::wire_done() const { return wire_turn->done() && wire->idle(); }
-bool Executor::Impl::done() const { return keeps.empty() && (!host || host->told() == readers_expected) && host_in.empty() && host_turn->done() && wire_done(); }
+bool Executor::Impl::wire_done() const {
+  return wire_turn->done() && wire->idle();
+}
+bool Executor::Impl::done() const {
+  return keeps.empty() && (!host || host->told() == readers_expected) && host_in.empty() &&
+         host_turn->done() && wire_done();
+}
 
 bool Executor::Impl::host_progress() {
   bool moved = false;
@@ -454,8 +501,10 @@ bool Executor::Impl::host_progress() {
       host->release(stream.peer);
       moved = true;
     }
-    if (stream.bytes_left == 0) host_in.erase(host_in.begin() + static_cast<std::ptrdiff_t>(k));
-    else ++k;
+    if (stream.bytes_left == 0)
+      host_in.erase(host_in.begin() + static_cast<std::ptrdiff_t>(k));
+    else
+      ++k;
   }
   while (!host_turn->done()) {
     const int panel = host->free_panel();
@@ -483,8 +532,10 @@ bool Executor::Impl::progress() {
   return keep_slice() || moved;
 }
 
-/// Gives the columns that went in this slab back to the system, together with their neighbours that went before: only whole pages can go.
-void Executor::Impl::give_back(const std::vector<Transfer>& transfers, Slab slab, std::vector<std::vector<bool>>& gone) {
+/// Gives the columns that went in this slab back to the system, together with their neighbours that went
+/// before: only whole pages can go.
+void Executor::Impl::give_back(const std::vector<Transfer>& transfers, Slab slab,
+                               std::vector<std::vector<bool>>& gone) {
   for (std::size_t t = 0; t < transfers.size(); ++t) {
     const Transfer& x = transfers[t];
     if (x.plan == nullptr || x.plan->transposed || x.from == nullptr) continue;
@@ -511,7 +562,8 @@ void Executor::Impl::give_back(const std::vector<Transfer>& transfers, Slab slab
       std::size_t end = j;
       for (; end < now.size() && gone[t][end]; ++end) any = any || now[end];
       // the array ends with its last row, which may lie before the end of the last column's stride
-      const std::int64_t last = end == now.size() ? static_cast<std::int64_t>(end - 1) * column_bytes + x.plan->m_loc_from * detail::element_size(x.type)
+      const std::int64_t last = end == now.size() ? static_cast<std::int64_t>(end - 1) * column_bytes +
+                                                        x.plan->m_loc_from * detail::element_size(x.type)
                                                   : static_cast<std::int64_t>(end) * column_bytes;
       if (any) detail::release_pages(base + static_cast<std::int64_t>(j) * column_bytes, base + last);
       j = end;
@@ -542,8 +594,10 @@ void Executor::Impl::drain() {
     const std::uint32_t bell = host ? host->bell() : 0;
     if (progress() || done()) continue;
     const double t = now_s();
-    if (host && wire_done()) host->sleep(bell, 1.0);
-    else sched_yield();
+    if (host && wire_done())
+      host->sleep(bell, 1.0);
+    else
+      sched_yield();
     report.wait_s += now_s() - t;
   }
 }
@@ -564,24 +618,29 @@ Executor::Executor(MPI_Comm comm, ExecuteOptions options) : impl_(std::make_uniq
     if (options.transport == Transport::shared && !self.host->everybody()) {
       self.host.reset();
       MPI_Comm_free(&self.comm);
-      throw Error(Status::unsupported, "redist: executor: transport is shared, but some ranks share no memory, wanted Transport::automatic");
+      throw Error(Status::unsupported, "redist: executor: transport is shared, but some ranks share no "
+                                       "memory, wanted Transport::automatic");
     }
   }
   self.wire = std::make_unique<detail::Wire>(self.comm, static_cast<std::size_t>(extra) - for_panels);
 }
 
 std::pair<std::int64_t, std::int64_t> Executor::range(std::int64_t mine) {
-  if (!impl_ || impl_->comm == MPI_COMM_NULL) throw Error(Status::bad_state, "redist: executor: is closed, wanted an open one");
+  if (!impl_ || impl_->comm == MPI_COMM_NULL)
+    throw Error(Status::bad_state, "redist: executor: is closed, wanted an open one");
   std::int64_t numbers[detail::SharedHost::numbers_at_once] = {mine, -mine, 0, 0};
   impl_->minimum_of(numbers);
   return {numbers[0], -numbers[1]};
 }
 
-int Executor::ranks_on_host() const { return impl_ && impl_->host ? impl_->host->reached() : 1; }
+int Executor::ranks_on_host() const {
+  return impl_ && impl_->host ? impl_->host->reached() : 1;
+}
 
 Executor::~Executor() {
   if (!impl_ || impl_->comm == MPI_COMM_NULL) return;
-  if (std::uncaught_exceptions() > 0 || !detail::mpi_is_up()) return; // freeing is collective: a leak can be counted, a hang cannot
+  if (std::uncaught_exceptions() > 0 || !detail::mpi_is_up())
+    return; // freeing is collective: a leak can be counted, a hang cannot
   try {
     close();
   } catch (...) {
@@ -606,7 +665,9 @@ ExecuteReport Executor::execute(const std::vector<Transfer>& transfers) {
 
 ExecuteReport Executor::execute_in_place(const std::vector<Transfer>& transfers, int slabs) {
   ready();
-  if (slabs < 1) throw Error(Status::bad_argument, fmt::format("redist: in-place exchange: slabs is {}, wanted at least 1", slabs));
+  if (slabs < 1)
+    throw Error(Status::bad_argument,
+                fmt::format("redist: in-place exchange: slabs is {}, wanted at least 1", slabs));
   ExecuteReport sum;
   std::vector<std::vector<bool>> gone(transfers.size());
   for (int s = 0; s < slabs; ++s) {
@@ -627,9 +688,13 @@ ExecuteReport Executor::execute_in_place(const std::vector<Transfer>& transfers,
 }
 
 void Executor::ready() const {
-  if (!impl_ || impl_->comm == MPI_COMM_NULL) throw Error(Status::bad_state, "redist: executor: is closed, wanted an open one");
-  if (impl_->broken) throw Error(Status::bad_state, "redist: executor: MPI failed in an earlier exchange, wanted a new executor");
-  if (impl_->active) throw Error(Status::bad_state, "redist: executor: an exchange is under way, wanted finish() first");
+  if (!impl_ || impl_->comm == MPI_COMM_NULL)
+    throw Error(Status::bad_state, "redist: executor: is closed, wanted an open one");
+  if (impl_->broken)
+    throw Error(Status::bad_state,
+                "redist: executor: MPI failed in an earlier exchange, wanted a new executor");
+  if (impl_->active)
+    throw Error(Status::bad_state, "redist: executor: an exchange is under way, wanted finish() first");
 }
 
 void Executor::start(const std::vector<Transfer>& transfers) {
@@ -640,14 +705,16 @@ void Executor::start(const std::vector<Transfer>& transfers) {
 }
 
 bool Executor::advance() {
-  if (!impl_ || !impl_->active) throw Error(Status::bad_state, "redist: executor: no exchange is under way, wanted start() first");
+  if (!impl_ || !impl_->active)
+    throw Error(Status::bad_state, "redist: executor: no exchange is under way, wanted start() first");
   if (impl_->helper.joinable()) return impl_->helper_done.load();
   impl_->progress();
   return impl_->done();
 }
 
 ExecuteReport Executor::finish() {
-  if (!impl_ || !impl_->active) throw Error(Status::bad_state, "redist: executor: no exchange is under way, wanted start() first");
+  if (!impl_ || !impl_->active)
+    throw Error(Status::bad_state, "redist: executor: no exchange is under way, wanted start() first");
   Impl& self = *impl_;
   const double t0 = now_s();
   try {

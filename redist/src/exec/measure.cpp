@@ -40,10 +40,12 @@ RunList stretch(std::int64_t n, std::int64_t piece, std::int64_t step_from, std:
   return list;
 }
 
-/// Bytes copied per second while packing and unpacking 512-byte pieces of arrays that do not fit the cache: the mean of both ways.
+/// Bytes copied per second while packing and unpacking 512-byte pieces of arrays that do not fit the cache:
+/// the mean of both ways.
 double pack_rate() {
   const std::int64_t height = 1024, width = 2048, piece = 64; // 16 MB arrays, every second piece taken
-  SharedArray source(static_cast<std::size_t>(height * width * 8), Sharing::no), target(static_cast<std::size_t>(height * width * 8), Sharing::no);
+  SharedArray source(static_cast<std::size_t>(height * width * 8), Sharing::no),
+      target(static_cast<std::size_t>(height * width * 8), Sharing::no);
   std::fill_n(static_cast<double*>(source.data()), height * width, 1.0);
   std::fill_n(static_cast<double*>(target.data()), height * width, 1.0);
   std::vector<char> panel(std::size_t{64} << 10);
@@ -121,13 +123,17 @@ Machine measure(MPI_Comm comm, Transport transport) {
     machine.latency_s = most / (size - 1);
 
     const std::int64_t n = 1 << 20; // 8 MB from the first rank to the last
-    SharedArray a(rank == 0 ? static_cast<std::size_t>(n * 8) : 0, Sharing::no), b(rank == size - 1 ? static_cast<std::size_t>(n * 8) : 0, Sharing::no);
+    SharedArray a(rank == 0 ? static_cast<std::size_t>(n * 8) : 0, Sharing::no),
+        b(rank == size - 1 ? static_cast<std::size_t>(n * 8) : 0, Sharing::no);
     RankPlan large;
     large.rank = rank;
     large.lists.push_back(stretch(n, n, n, n));
     large.lists.push_back(stretch(1, 1, 1, 1));
-    if (rank == 0) large.sends.push_back({size - 1, &large.lists[0], &large.lists[1]}), large.m_loc_from = n, large.n_loc_from = 1;
-    if (rank == size - 1) large.recvs.push_back({0, &large.lists[0], &large.lists[1]}), large.m_loc_to = n, large.n_loc_to = 1;
+    if (rank == 0)
+      large.sends.push_back({size - 1, &large.lists[0], &large.lists[1]}), large.m_loc_from = n,
+                                                                           large.n_loc_from = 1;
+    if (rank == size - 1)
+      large.recvs.push_back({0, &large.lists[0], &large.lists[1]}), large.m_loc_to = n, large.n_loc_to = 1;
     times.clear();
     for (int rep = 0; rep < 7; ++rep) {
       executor.range(0);
@@ -143,18 +149,25 @@ Machine measure(MPI_Comm comm, Transport transport) {
   return machine;
 }
 
-bool make_folder(const std::string& path) { return mkdir(path.c_str(), 0700) == 0 || errno == EEXIST; }
+bool make_folder(const std::string& path) {
+  return mkdir(path.c_str(), 0700) == 0 || errno == EEXIST;
+}
 
 } // namespace
 
 std::string machine_file(int ranks, Transport transport) {
   std::string folder;
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && cache[0] == '/') folder = cache;
-  else if (const char* home = std::getenv("HOME"); home != nullptr && home[0] == '/') folder = std::string(home) + "/.cache";
-  else return {};
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && cache[0] == '/')
+    folder = cache;
+  else if (const char* home = std::getenv("HOME"); home != nullptr && home[0] == '/')
+    folder = std::string(home) + "/.cache";
+  else
+    return {};
   char host[256] = {};
   if (gethostname(host, sizeof host - 1) != 0) return {};
-  const char* how = transport == Transport::mpi ? "mpi" : transport == Transport::shared ? "shared" : "automatic";
+  const char* how = transport == Transport::mpi      ? "mpi"
+                    : transport == Transport::shared ? "shared"
+                                                     : "automatic";
   return folder + "/dyngrid/machine-" + host + "-" + how + "-" + std::to_string(ranks);
 }
 
@@ -172,7 +185,8 @@ Machine measure_machine(MPI_Comm comm, Transport transport, bool measure_again) 
   check(MPI_Bcast(figures.data(), static_cast<int>(figures.size()), MPI_DOUBLE, 0, comm), "MPI_Bcast");
   if (figures[0] <= 0) {
     const Machine machine = measure(comm, transport);
-    figures = {machine.latency_s, machine.bandwidth_bytes_per_s, machine.pack_bytes_per_s, machine.contention, static_cast<double>(machine.cores)};
+    figures = {machine.latency_s, machine.bandwidth_bytes_per_s, machine.pack_bytes_per_s, machine.contention,
+               static_cast<double>(machine.cores)};
     if (rank == 0 && !file.empty()) {
       const std::string folder = file.substr(0, file.rfind('/'));
       const std::string part = file + "." + std::to_string(getpid());
@@ -181,7 +195,8 @@ Machine measure_machine(MPI_Comm comm, Transport transport, bool measure_again) 
         out.precision(17);
         for (double figure : figures) out << figure << '\n';
         out.close();
-        if (!out || std::rename(part.c_str(), file.c_str()) != 0) std::remove(part.c_str()); // measured again next time
+        if (!out || std::rename(part.c_str(), file.c_str()) != 0)
+          std::remove(part.c_str()); // measured again next time
       }
     }
   }

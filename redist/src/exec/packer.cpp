@@ -11,8 +11,9 @@
 namespace redist::detail {
 namespace {
 
-// Writing around the cache saves reading every target line before it is written: unpacking 512-byte pieces from a panel in cache into a large
-// array goes at 20 GB/s instead of 9.6, both copies together at 6.3 instead of 4.6 (EPYC 9004, one core). Only whole lines go this way.
+// Writing around the cache saves reading every target line before it is written: unpacking 512-byte pieces
+// from a panel in cache into a large array goes at 20 GB/s instead of 9.6, both copies together at 6.3
+// instead of 4.6 (EPYC 9004, one core). Only whole lines go this way.
 #if defined(__x86_64__)
 __attribute__((target("avx2"))) void copy_lines_avx2(char* dst, const char* src, std::size_t lines) {
   for (; lines > 0; --lines, dst += 64, src += 64) {
@@ -23,9 +24,13 @@ __attribute__((target("avx2"))) void copy_lines_avx2(char* dst, const char* src,
   }
 }
 const bool can_go_past_cache = __builtin_cpu_supports("avx2") != 0;
-void finish_past_cache() { _mm_sfence(); }
+void finish_past_cache() {
+  _mm_sfence();
+}
 #else
-void copy_lines_avx2(char* dst, const char* src, std::size_t lines) { std::memcpy(dst, src, lines * 64); }
+void copy_lines_avx2(char* dst, const char* src, std::size_t lines) {
+  std::memcpy(dst, src, lines * 64);
+}
 const bool can_go_past_cache = false;
 void finish_past_cache() {}
 #endif
@@ -87,9 +92,11 @@ struct Cursor {
   }
 };
 
-/// `count` pieces of Bytes bytes; steps in bytes. The size being known to the compiler, no call is made per piece.
+/// `count` pieces of Bytes bytes; steps in bytes. The size being known to the compiler, no call is made per
+/// piece.
 template <std::size_t Bytes>
-void copy_fixed(char* dst, std::int64_t dst_step, const char* src, std::int64_t src_step, std::int64_t count) {
+void copy_fixed(char* dst, std::int64_t dst_step, const char* src, std::int64_t src_step,
+                std::int64_t count) {
   for (std::int64_t t = 0; t < count; ++t) {
     std::memcpy(dst, src, Bytes);
     dst += dst_step;
@@ -97,19 +104,31 @@ void copy_fixed(char* dst, std::int64_t dst_step, const char* src, std::int64_t 
   }
 }
 
-void copy_pieces(char* dst, std::int64_t dst_step, const char* src, std::int64_t src_step, std::int64_t count, std::size_t bytes) {
+void copy_pieces(char* dst, std::int64_t dst_step, const char* src, std::int64_t src_step, std::int64_t count,
+                 std::size_t bytes) {
   switch (bytes) {
-  case 4: return copy_fixed<4>(dst, dst_step, src, src_step, count);
-  case 8: return copy_fixed<8>(dst, dst_step, src, src_step, count);
-  case 12: return copy_fixed<12>(dst, dst_step, src, src_step, count);
-  case 16: return copy_fixed<16>(dst, dst_step, src, src_step, count);
-  case 24: return copy_fixed<24>(dst, dst_step, src, src_step, count);
-  case 32: return copy_fixed<32>(dst, dst_step, src, src_step, count);
-  case 48: return copy_fixed<48>(dst, dst_step, src, src_step, count);
-  case 64: return copy_fixed<64>(dst, dst_step, src, src_step, count);
-  case 128: return copy_fixed<128>(dst, dst_step, src, src_step, count);
-  case 256: return copy_fixed<256>(dst, dst_step, src, src_step, count);
-  default: break;
+  case 4:
+    return copy_fixed<4>(dst, dst_step, src, src_step, count);
+  case 8:
+    return copy_fixed<8>(dst, dst_step, src, src_step, count);
+  case 12:
+    return copy_fixed<12>(dst, dst_step, src, src_step, count);
+  case 16:
+    return copy_fixed<16>(dst, dst_step, src, src_step, count);
+  case 24:
+    return copy_fixed<24>(dst, dst_step, src, src_step, count);
+  case 32:
+    return copy_fixed<32>(dst, dst_step, src, src_step, count);
+  case 48:
+    return copy_fixed<48>(dst, dst_step, src, src_step, count);
+  case 64:
+    return copy_fixed<64>(dst, dst_step, src, src_step, count);
+  case 128:
+    return copy_fixed<128>(dst, dst_step, src, src_step, count);
+  case 256:
+    return copy_fixed<256>(dst, dst_step, src, src_step, count);
+  default:
+    break;
   }
   for (std::int64_t t = 0; t < count; ++t) {
     std::memcpy(dst, src, bytes);
@@ -118,8 +137,8 @@ void copy_pieces(char* dst, std::int64_t dst_step, const char* src, std::int64_t
   }
 }
 
-void copy_pieces_past_cache(char* dst, std::int64_t dst_step, const char* src, std::int64_t src_step, std::int64_t count, std::size_t bytes,
-                            std::int64_t ahead = 0) {
+void copy_pieces_past_cache(char* dst, std::int64_t dst_step, const char* src, std::int64_t src_step,
+                            std::int64_t count, std::size_t bytes, std::int64_t ahead = 0) {
   for (std::int64_t t = 0; t < count; ++t) {
     if (ahead != 0) prefetch(src + ahead, bytes);
     copy_past_cache(dst, src, bytes);
@@ -128,8 +147,10 @@ void copy_pieces_past_cache(char* dst, std::int64_t dst_step, const char* src, s
   }
 }
 
-/// The same with the pieces of the column after next on their way to the cache: the processor's own prefetching starts anew at every piece.
-void copy_pieces_ahead(char* dst, std::int64_t dst_step, const char* src, std::int64_t src_step, std::int64_t count, std::size_t bytes, std::int64_t ahead) {
+/// The same with the pieces of the column after next on their way to the cache: the processor's own
+/// prefetching starts anew at every piece.
+void copy_pieces_ahead(char* dst, std::int64_t dst_step, const char* src, std::int64_t src_step,
+                       std::int64_t count, std::size_t bytes, std::int64_t ahead) {
   for (std::int64_t t = 0; t < count; ++t) {
     prefetch(src + ahead, bytes);
     std::memcpy(dst, src, bytes);
@@ -139,8 +160,7 @@ void copy_pieces_ahead(char* dst, std::int64_t dst_step, const char* src, std::i
 }
 
 /// All rows of one column between an array and packed memory.
-template <bool ToPacked>
-void copy_column(const PackedView& view, char* column, char* packed) {
+template <bool ToPacked> void copy_column(const PackedView& view, char* column, char* packed) {
   const int esize = view.esize;
   for (const Run& r : view.rows->runs) {
     const std::size_t bytes = static_cast<std::size_t>(r.len * esize);
@@ -149,9 +169,12 @@ void copy_column(const PackedView& view, char* column, char* packed) {
     const auto dense = static_cast<std::int64_t>(bytes);
     if (r.count == 1 || step == dense) {
       const std::size_t all = bytes * static_cast<std::size_t>(r.count);
-      if (ToPacked) std::memcpy(packed, at, all);
-      else if (view.past_cache && all >= past_cache_from) copy_past_cache(at, packed, all);
-      else std::memcpy(at, packed, all);
+      if (ToPacked)
+        std::memcpy(packed, at, all);
+      else if (view.past_cache && all >= past_cache_from)
+        copy_past_cache(at, packed, all);
+      else
+        std::memcpy(at, packed, all);
     } else if (ToPacked && bytes >= 128 && bytes <= 4096) {
       copy_pieces_ahead(packed, dense, at, step, r.count, bytes, 2 * view.lld * esize);
     } else if (!ToPacked && view.past_cache && bytes >= past_cache_from) {
@@ -167,15 +190,17 @@ void copy_column(const PackedView& view, char* column, char* packed) {
 
 /// Rows row_first .. row_first+count-1 of one column.
 template <bool ToPacked>
-void copy_part_of_column(const RunList& rows, bool source, char* column, char* packed, int esize, std::int64_t row_first,
-                         std::int64_t count) {
+void copy_part_of_column(const RunList& rows, bool source, char* column, char* packed, int esize,
+                         std::int64_t row_first, std::int64_t count) {
   Cursor row(rows, row_first);
   while (count > 0) {
     const std::int64_t now = std::min(count, row.left_in_piece());
     char* at = column + row.index(source) * esize;
     const auto bytes = static_cast<std::size_t>(now * esize);
-    if (ToPacked) std::memcpy(packed, at, bytes);
-    else std::memcpy(at, packed, bytes);
+    if (ToPacked)
+      std::memcpy(packed, at, bytes);
+    else
+      std::memcpy(at, packed, bytes);
     packed += bytes;
     count -= now;
     row.advance(now);
@@ -191,8 +216,10 @@ void walk(const PackedView& view, std::int64_t first, std::int64_t count, char* 
   while (count > 0) {
     char* column = view.base + col.index(view.is_source) * view.lld * view.esize;
     const std::int64_t now = std::min(count, height - row);
-    if (now == height) copy_column<ToPacked>(view, column, packed);
-    else copy_part_of_column<ToPacked>(*view.rows, view.is_source, column, packed, view.esize, row, now);
+    if (now == height)
+      copy_column<ToPacked>(view, column, packed);
+    else
+      copy_part_of_column<ToPacked>(*view.rows, view.is_source, column, packed, view.esize, row, now);
     packed += now * view.esize;
     count -= now;
     row = 0;
@@ -200,26 +227,30 @@ void walk(const PackedView& view, std::int64_t first, std::int64_t count, char* 
   }
 }
 
-/// Packs rows row_first .. row_first+count-1 of `width` packed columns whose rows in the array are known: neighbours in the array are
-/// taken together, since they share a cache line.
+/// Packs rows row_first .. row_first+count-1 of `width` packed columns whose rows in the array are known:
+/// neighbours in the array are taken together, since they share a cache line.
 template <std::size_t Bytes>
-void transpose_strip(const PackedView& view, const std::int64_t* row_of_column, int width, std::int64_t row_first, std::int64_t count,
-                     std::int64_t packed_step, char* packed) {
+void transpose_strip(const PackedView& view, const std::int64_t* row_of_column, int width,
+                     std::int64_t row_first, std::int64_t count, std::int64_t packed_step, char* packed) {
   Cursor row(*view.rows, row_first);
   for (std::int64_t i = 0; i < count; ++i) {
     const char* line = view.base + row.from() * view.lld * static_cast<std::int64_t>(Bytes);
     for (int j = 0; j < width; ++j)
-      std::memcpy(packed + j * packed_step + i * static_cast<std::int64_t>(Bytes), line + row_of_column[j] * static_cast<std::int64_t>(Bytes), Bytes);
+      std::memcpy(packed + j * packed_step + i * static_cast<std::int64_t>(Bytes),
+                  line + row_of_column[j] * static_cast<std::int64_t>(Bytes), Bytes);
     row.advance(1);
   }
 }
 
-void transpose_any(const PackedView& view, const std::int64_t* row_of_column, int width, std::int64_t row_first, std::int64_t count,
-                   std::int64_t packed_step, char* packed) {
+void transpose_any(const PackedView& view, const std::int64_t* row_of_column, int width,
+                   std::int64_t row_first, std::int64_t count, std::int64_t packed_step, char* packed) {
   switch (view.esize) {
-  case 4: return transpose_strip<4>(view, row_of_column, width, row_first, count, packed_step, packed);
-  case 8: return transpose_strip<8>(view, row_of_column, width, row_first, count, packed_step, packed);
-  default: return transpose_strip<16>(view, row_of_column, width, row_first, count, packed_step, packed);
+  case 4:
+    return transpose_strip<4>(view, row_of_column, width, row_first, count, packed_step, packed);
+  case 8:
+    return transpose_strip<8>(view, row_of_column, width, row_first, count, packed_step, packed);
+  default:
+    return transpose_strip<16>(view, row_of_column, width, row_first, count, packed_step, packed);
   }
 }
 
@@ -268,7 +299,8 @@ void unpack_limited(const PackedView& view, std::int64_t first, std::int64_t cou
       const std::int64_t i = at.to();
       const std::int64_t low = std::max(i, begin), high = std::min(i + now, end);
       if (low < high)
-        std::memcpy(column + low * view.esize, packed + (low - i) * view.esize, static_cast<std::size_t>((high - low) * view.esize));
+        std::memcpy(column + low * view.esize, packed + (low - i) * view.esize,
+                    static_cast<std::size_t>((high - low) * view.esize));
       packed += now * view.esize;
       left -= now;
       at.advance(now);
@@ -278,10 +310,10 @@ void unpack_limited(const PackedView& view, std::int64_t first, std::int64_t cou
   }
 }
 
-template <class Real>
-void negate_odd(char* packed, std::int64_t count) {
+template <class Real> void negate_odd(char* packed, std::int64_t count) {
   packed += sizeof(Real);
-  for (std::int64_t i = 0; i < count; ++i, packed += 2 * sizeof(Real)) { // through memcpy: after other types it may be unaligned
+  for (std::int64_t i = 0; i < count;
+       ++i, packed += 2 * sizeof(Real)) { // through memcpy: after other types it may be unaligned
     Real value;
     std::memcpy(&value, packed, sizeof value);
     value = -value;
@@ -291,22 +323,30 @@ void negate_odd(char* packed, std::int64_t count) {
 
 } // namespace
 
-bool past_cache_is_possible() noexcept { return can_go_past_cache; }
+bool past_cache_is_possible() noexcept {
+  return can_go_past_cache;
+}
 
 int element_size(char type) noexcept {
   switch (type) {
   case 's':
-  case 'i': return 4;
+  case 'i':
+    return 4;
   case 'd':
-  case 'c': return 8;
-  case 'z': return 16;
-  default: return 0;
+  case 'c':
+    return 8;
+  case 'z':
+    return 16;
+  default:
+    return 0;
   }
 }
 
 void PackedView::pack(std::int64_t first, std::int64_t count, char* packed) const {
-  if (transposed) pack_transposed(*this, first, count, packed);
-  else walk<true>(*this, first, count, packed);
+  if (transposed)
+    pack_transposed(*this, first, count, packed);
+  else
+    walk<true>(*this, first, count, packed);
   if (conj_size == 4) negate_odd<float>(packed, count);
   if (conj_size == 8) negate_odd<double>(packed, count);
 }
@@ -331,7 +371,8 @@ char* PackedView::contiguous(std::int64_t first, std::int64_t& count) const {
   while (!row.at_end() && row.index(is_source) == next) {
     const Run& r = row.here();
     const std::int64_t step = is_source ? r.from_step : r.to_step;
-    const std::int64_t now = r.count > 1 && step == r.len ? r.len * (r.count - row.t) - row.k : row.left_in_piece();
+    const std::int64_t now =
+        r.count > 1 && step == r.len ? r.len * (r.count - row.t) - row.k : row.left_in_piece();
     down += now;
     next += now;
     if (now > row.left_in_piece()) {
@@ -344,7 +385,8 @@ char* PackedView::contiguous(std::int64_t first, std::int64_t& count) const {
   }
   count = down;
   if (row_first + down < height || height != lld) return at;
-  // whole columns without a gap: on as far as the columns touch (the first of them may have begun below its top)
+  // whole columns without a gap: on as far as the columns touch (the first of them may have begun below its
+  // top)
   if (row_first != 0) return at;
   std::int64_t next_col = col.index(is_source);
   count = 0;
@@ -388,9 +430,12 @@ void copy_direct(const PackedView& source, const PackedView& target, std::int64_
           pieces = 1;
         }
         if (target.past_cache && bytes >= past_cache_from)
-          copy_pieces_past_cache(dst + r.to * esize, r.to_step * esize, src + r.from * esize, r.from_step * esize, pieces, bytes,
+          copy_pieces_past_cache(dst + r.to * esize, r.to_step * esize, src + r.from * esize,
+                                 r.from_step * esize, pieces, bytes,
                                  bytes <= 4096 ? 2 * source.lld * esize : 0);
-        else copy_pieces(dst + r.to * esize, r.to_step * esize, src + r.from * esize, r.from_step * esize, pieces, bytes);
+        else
+          copy_pieces(dst + r.to * esize, r.to_step * esize, src + r.from * esize, r.from_step * esize,
+                      pieces, bytes);
       }
     } else {
       Cursor at(*source.rows, row);

@@ -17,22 +17,24 @@ bool past_cache_is_possible() noexcept;
 struct PackedView {
   const RunList* rows = nullptr;
   const RunList* cols = nullptr;
-  char* base = nullptr;      ///< the local array
-  std::int64_t lld = 1;      ///< elements
-  int esize = 8;             ///< bytes
-  bool is_source = true;     ///< the runs' `from` indices, otherwise their `to`
-  bool transposed = false;   ///< of the source only: packed column j is row j of the array
-  const std::int64_t* row_limits = nullptr; ///< of the target only: begin and end of the local rows that may be written, per local column
-  bool past_cache = false;   ///< of the target only: write around the cache, because the array is larger than it
-  int conj_size = 0;         ///< bytes of a real component whose odd ones change sign while packing, 0: none
+  char* base = nullptr;    ///< the local array
+  std::int64_t lld = 1;    ///< elements
+  int esize = 8;           ///< bytes
+  bool is_source = true;   ///< the runs' `from` indices, otherwise their `to`
+  bool transposed = false; ///< of the source only: packed column j is row j of the array
+  const std::int64_t* row_limits =
+      nullptr; ///< of the target only: begin and end of the local rows that may be written, per local column
+  bool past_cache =
+      false;         ///< of the target only: write around the cache, because the array is larger than it
+  int conj_size = 0; ///< bytes of a real component whose odd ones change sign while packing, 0: none
 
   std::int64_t elements() const { return rows->total * cols->total; }
   /// Packed elements first .. first+count-1 from the array into `packed`.
   void pack(std::int64_t first, std::int64_t count, char* packed) const;
   /// The same, the other way.
   void unpack(std::int64_t first, std::int64_t count, const char* packed) const;
-  /// Where packed element `first` lies, and in `count` how many packed elements from there on lie one after the other in the array.
-  /// Null when bytes cannot be used as they are (transposed, conjugated).
+  /// Where packed element `first` lies, and in `count` how many packed elements from there on lie one after
+  /// the other in the array. Null when bytes cannot be used as they are (transposed, conjugated).
   char* contiguous(std::int64_t first, std::int64_t& count) const;
 };
 

@@ -33,7 +33,8 @@ std::map<std::uintptr_t, Registered>& registry() {
 
 constexpr std::size_t page = 4096;
 
-/// A fresh memfd on 4 KiB pages takes 4-5 times as long to fill as private memory on huge pages (63 ms against 13 for 128 MB on two cores).
+/// A fresh memfd on 4 KiB pages takes 4-5 times as long to fill as private memory on huge pages (63 ms
+/// against 13 for 128 MB on two cores).
 bool huge_pages_for_shared_memory() {
   static const bool can = [] {
     std::FILE* file = std::fopen("/sys/kernel/mm/transparent_hugepage/shmem_enabled", "r");
@@ -51,7 +52,8 @@ bool huge_pages_for_shared_memory() {
 SharedArray::SharedArray(std::size_t bytes, Sharing sharing) {
   if (bytes == 0) return;
   detail::Segment segment;
-  if (sharing == Sharing::yes || (sharing == Sharing::automatic && huge_pages_for_shared_memory())) segment = detail::Segment::create(bytes);
+  if (sharing == Sharing::yes || (sharing == Sharing::automatic && huge_pages_for_shared_memory()))
+    segment = detail::Segment::create(bytes);
   if (!segment) {
     segment = detail::Segment::create_private(bytes);
     data_ = segment.data();
@@ -63,7 +65,8 @@ SharedArray::SharedArray(std::size_t bytes, Sharing sharing) {
   if (fstat(segment.fd(), &what) != 0) throw std::bad_alloc();
   {
     const std::lock_guard<std::mutex> guard(lock);
-    registry()[reinterpret_cast<std::uintptr_t>(segment.data())] = {segment.bytes(), segment.fd(), what.st_ino};
+    registry()[reinterpret_cast<std::uintptr_t>(segment.data())] = {segment.bytes(), segment.fd(),
+                                                                    what.st_ino};
   }
   data_ = segment.data();
   bytes_ = segment.bytes();
@@ -72,7 +75,8 @@ SharedArray::SharedArray(std::size_t bytes, Sharing sharing) {
 }
 
 SharedArray::SharedArray(SharedArray&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)), fd_(std::exchange(other.fd_, -1)) {}
+    : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)),
+      fd_(std::exchange(other.fd_, -1)) {}
 
 SharedArray& SharedArray::operator=(SharedArray&& other) noexcept {
   if (this != &other) {
@@ -92,7 +96,8 @@ void SharedArray::clear() noexcept {
       registry().erase(reinterpret_cast<std::uintptr_t>(data_));
     }
     // Another process may keep its mapping until its next exchange: the memory goes now all the same.
-    if (fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes_)) != 0) { /* it goes with the last mapping */
+    if (fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes_)) !=
+        0) { /* it goes with the last mapping */
     }
     ::close(fd_);
   }
@@ -103,7 +108,8 @@ void SharedArray::clear() noexcept {
 }
 
 void SharedArray::release(std::size_t begin, std::size_t end) noexcept {
-  detail::release_pages(static_cast<char*>(data_) + begin, static_cast<char*>(data_) + (end < bytes_ ? end : bytes_));
+  detail::release_pages(static_cast<char*>(data_) + begin,
+                        static_cast<char*>(data_) + (end < bytes_ ? end : bytes_));
 }
 
 namespace detail {
@@ -124,7 +130,8 @@ void release_pages(void* begin, void* end) noexcept {
   if (first >= last) return;
   const SharedPlace place = find_shared(reinterpret_cast<void*>(first));
   if (place.fd >= 0) {
-    if (fallocate(place.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(place.offset), static_cast<off_t>(last - first)) != 0) { /* kept */
+    if (fallocate(place.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(place.offset),
+                  static_cast<off_t>(last - first)) != 0) { /* kept */
     }
   } else {
     madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);

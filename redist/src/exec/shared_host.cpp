@@ -27,7 +27,9 @@ namespace {
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 constexpr std::size_t small_page = 4096;
 
-std::size_t round_up(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
+std::size_t round_up(std::size_t n, std::size_t to) {
+  return (n + to - 1) / to * to;
+}
 
 long futex(std::atomic<std::uint32_t>* word, int what, std::uint32_t value, const timespec* timeout) {
   return syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(word), what, value, timeout, nullptr, 0);
@@ -40,7 +42,9 @@ void futex_wait(std::atomic<std::uint32_t>* word, std::uint32_t seen, double tim
   futex(word, FUTEX_WAIT, seen, &t);
 }
 
-void futex_wake_all(std::atomic<std::uint32_t>* word) { futex(word, FUTEX_WAKE, 0x7fffffff, nullptr); }
+void futex_wake_all(std::atomic<std::uint32_t>* word) {
+  futex(word, FUTEX_WAKE, 0x7fffffff, nullptr);
+}
 
 /// The same under one running kernel, different elsewhere; 0 when it cannot be told.
 std::uint64_t kernel_id() {
@@ -64,7 +68,8 @@ int usable_cores() {
 // ---- Segment ----
 
 Segment::Segment(Segment&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)), fd_(std::exchange(other.fd_, -1)) {}
+    : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)),
+      fd_(std::exchange(other.fd_, -1)) {}
 
 Segment& Segment::operator=(Segment&& other) noexcept {
   std::swap(data_, other.data_);
@@ -167,16 +172,20 @@ struct alignas(64) SharedHost::Queue {
     std::uint32_t panel;
     std::uint32_t bytes;
   };
-  std::atomic<std::uint32_t> head; ///< written by the sender
+  std::atomic<std::uint32_t> head;             ///< written by the sender
   alignas(64) std::atomic<std::uint32_t> tail; ///< written by the receiver
   alignas(64) Entry entries[depth];
 };
 
-SharedHost::PanelState* SharedHost::states_of(int rank) const { return reinterpret_cast<PanelState*>(base_of(rank) + states_at_); }
+SharedHost::PanelState* SharedHost::states_of(int rank) const {
+  return reinterpret_cast<PanelState*>(base_of(rank) + states_at_);
+}
 std::atomic<std::uint8_t>* SharedHost::seen_of(int rank) const {
   return reinterpret_cast<std::atomic<std::uint8_t>*>(base_of(rank) + seen_at_);
 }
-SharedHost::Queue* SharedHost::queue_of(int rank, int sender) const { return reinterpret_cast<Queue*>(base_of(rank) + queues_at_) + sender; }
+SharedHost::Queue* SharedHost::queue_of(int rank, int sender) const {
+  return reinterpret_cast<Queue*>(base_of(rank) + queues_at_) + sender;
+}
 char* SharedHost::panel_of(int rank, int index) const {
   return base_of(rank) + panels_at_ + static_cast<std::size_t>(index) * panel_bytes_;
 }
@@ -185,7 +194,8 @@ SharedHost::SharedHost(MPI_Comm comm, std::size_t panels_bytes, int key) {
   check(MPI_Comm_rank(comm, &rank_), "MPI_Comm_rank");
   check(MPI_Comm_size(comm, &size_), "MPI_Comm_size");
   panel_bytes_ = std::clamp(panels_bytes / 16 / 4096 * 4096, std::size_t{4096}, std::size_t{64} << 10);
-  panel_count_ = static_cast<int>(std::clamp(panels_bytes / panel_bytes_, std::size_t{2}, std::size_t{Queue::depth}));
+  panel_count_ =
+      static_cast<int>(std::clamp(panels_bytes / panel_bytes_, std::size_t{2}, std::size_t{Queue::depth}));
   const auto size = static_cast<std::size_t>(size_);
   states_at_ = sizeof(Control);
   seen_at_ = states_at_ + static_cast<std::size_t>(panel_count_) * sizeof(PanelState);
@@ -221,8 +231,11 @@ SharedHost::SharedHost(MPI_Comm comm, std::size_t panels_bytes, int key) {
     card = {kernel_id(), {control->cookie[0], control->cookie[1]}, getpid(), mine_.fd(), key};
   }
   check(MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, comm), "MPI_Allreduce");
-  if (failed != 0) throw gridmap::Error(gridmap::Status::out_of_memory, "redist: executor: no memory for its shared panels on some rank");
-  check(MPI_Allgather(&card, sizeof card, MPI_BYTE, cards.data(), sizeof card, MPI_BYTE, comm), "MPI_Allgather");
+  if (failed != 0)
+    throw gridmap::Error(gridmap::Status::out_of_memory,
+                         "redist: executor: no memory for its shared panels on some rank");
+  check(MPI_Allgather(&card, sizeof card, MPI_BYTE, cards.data(), sizeof card, MPI_BYTE, comm),
+        "MPI_Allgather");
   for (const Card& other : cards) pids_.push_back(other.pid);
   for (int r = 0; r < size_; ++r) {
     const Card& other = cards[static_cast<std::size_t>(r)];
@@ -232,7 +245,8 @@ SharedHost::SharedHost(MPI_Comm comm, std::size_t panels_bytes, int key) {
     if (!peer.segment) continue;
     auto* control = reinterpret_cast<Control*>(peer.segment.data());
     if (control->cookie[0] != other.cookie[0] || control->cookie[1] != other.cookie[1] ||
-        control->panels_bytes != static_cast<std::int64_t>(bytes)) { // another process that has this number here
+        control->panels_bytes !=
+            static_cast<std::int64_t>(bytes)) { // another process that has this number here
       peer.segment = Segment();
       continue;
     }
@@ -281,7 +295,8 @@ void SharedHost::post(int peer, int index, std::size_t bytes) {
   states_of(rank_)[index].busy.store(1, std::memory_order_relaxed);
   Queue* queue = queue_of(peer, rank_);
   const std::uint32_t head = queue->head.load(std::memory_order_relaxed);
-  queue->entries[head % Queue::depth] = {static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(bytes)};
+  queue->entries[head % Queue::depth] = {static_cast<std::uint32_t>(index),
+                                         static_cast<std::uint32_t>(bytes)};
   queue->head.store(head + 1, std::memory_order_release);
   if (!ring_pending_[static_cast<std::size_t>(peer)]) {
     ring_pending_[static_cast<std::size_t>(peer)] = true;
@@ -323,11 +338,14 @@ void SharedHost::release(int peer) {
   }
 }
 
-std::uint32_t SharedHost::bell() const { return control_of(rank_)->bell.load(); }
+std::uint32_t SharedHost::bell() const {
+  return control_of(rank_)->bell.load();
+}
 
 void SharedHost::sleep(std::uint32_t seen, double timeout_s) {
   Control* control = control_of(rank_);
-  // Who rings adds to the bell first and looks at `asleep` afterwards; here it is the other way round, so one of the two notices.
+  // Who rings adds to the bell first and looks at `asleep` afterwards; here it is the other way round, so one
+  // of the two notices.
   control->asleep.store(1);
   if (control->bell.load() == seen) futex_wait(&control->bell, seen, timeout_s);
   control->asleep.store(0);
@@ -350,14 +368,19 @@ void SharedHost::minimum(std::int64_t (&numbers)[numbers_at_once]) {
     futex_wake_all(&place->generation);
   } else {
     if (!crowded_)
-      for (int k = 0; k < 2000 && place->generation.load(std::memory_order_acquire) == now; ++k) __builtin_ia32_pause();
+      for (int k = 0; k < 2000 && place->generation.load(std::memory_order_acquire) == now; ++k)
+        __builtin_ia32_pause();
     while (place->generation.load(std::memory_order_acquire) == now) futex_wait(&place->generation, now, 1.0);
   }
   for (int k = 0; k < numbers_at_once; ++k) numbers[k] = slot[k].load(std::memory_order_relaxed);
 }
 
-void SharedHost::offer(int transfer, const Offer& mine) { control_of(rank_)->offers[transfer] = mine; }
-SharedHost::Offer SharedHost::offer_of(int rank, int transfer) const { return control_of(rank)->offers[transfer]; }
+void SharedHost::offer(int transfer, const Offer& mine) {
+  control_of(rank_)->offers[transfer] = mine;
+}
+SharedHost::Offer SharedHost::offer_of(int rank, int transfer) const {
+  return control_of(rank)->offers[transfer];
+}
 
 const char* SharedHost::map_offer(int rank, const Offer& offer) {
   for (Mapped& m : mapped_)
@@ -365,16 +388,20 @@ const char* SharedHost::map_offer(int rank, const Offer& offer) {
       m.used = exchange_;
       return m.segment.data() + offer.offset;
     }
-  Segment segment = Segment::open(pids_[static_cast<std::size_t>(rank)], static_cast<int>(offer.fd), static_cast<std::size_t>(offer.bytes), offer.inode);
+  Segment segment = Segment::open(pids_[static_cast<std::size_t>(rank)], static_cast<int>(offer.fd),
+                                  static_cast<std::size_t>(offer.bytes), offer.inode);
   if (!segment) return nullptr;
   mapped_.push_back({std::move(segment), offer.inode, exchange_});
   return mapped_.back().segment.data() + offer.offset;
 }
 
 void SharedHost::drop_unused() {
-  constexpr std::uint64_t kept_for = 32; // an array that its owner has freed holds no memory, so there is no hurry
+  constexpr std::uint64_t kept_for =
+      32; // an array that its owner has freed holds no memory, so there is no hurry
   ++exchange_;
-  mapped_.erase(std::remove_if(mapped_.begin(), mapped_.end(), [this](const Mapped& m) { return m.used + kept_for < exchange_; }), mapped_.end());
+  mapped_.erase(std::remove_if(mapped_.begin(), mapped_.end(),
+                               [this](const Mapped& m) { return m.used + kept_for < exchange_; }),
+                mapped_.end());
 }
 
 void SharedHost::tell_read(int rank) {
@@ -382,6 +409,8 @@ void SharedHost::tell_read(int rank) {
   ring(rank);
 }
 
-std::uint32_t SharedHost::told() const { return control_of(rank_)->told.load(std::memory_order_acquire); }
+std::uint32_t SharedHost::told() const {
+  return control_of(rank_)->told.load(std::memory_order_acquire);
+}
 
 } // namespace redist::detail

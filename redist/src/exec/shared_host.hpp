@@ -10,8 +10,8 @@
 
 namespace redist::detail {
 
-/// A mapped memfd: mine, or another process's found through /proc/<pid>/fd. Huge pages where the kernel gives them. Nothing of it has a
-/// name, so nothing is left behind when a process dies.
+/// A mapped memfd: mine, or another process's found through /proc/<pid>/fd. Huge pages where the kernel gives
+/// them. Nothing of it has a name, so nothing is left behind when a process dies.
 class Segment {
 public:
   Segment() = default;
@@ -19,7 +19,8 @@ public:
   static Segment create(std::size_t bytes);
   /// Private memory of that size, aligned alike. @throws std::bad_alloc
   static Segment create_private(std::size_t bytes);
-  /// The one that process `pid` has open as `fd`, with that inode number when one is given; an empty segment when it cannot be had.
+  /// The one that process `pid` has open as `fd`, with that inode number when one is given; an empty segment
+  /// when it cannot be had.
   static Segment open(std::int64_t pid, int fd, std::size_t bytes, std::uint64_t inode = 0) noexcept;
   Segment(Segment&& other) noexcept;
   Segment& operator=(Segment&& other) noexcept;
@@ -40,22 +41,27 @@ private:
   int fd_ = -1;
 };
 
-/// The ranks of a communicator that share memory with this one, and a small segment of panels per rank for what they send each other.
+/// The ranks of a communicator that share memory with this one, and a small segment of panels per rank for
+/// what they send each other.
 ///
-/// Which ranks those are is tried, not assumed: every rank opens the segments of the ranks that claim to run under the same kernel, looks for
-/// the random number that came by MPI, signs in them, and counts a partner only when both found each other.
+/// Which ranks those are is tried, not assumed: every rank opens the segments of the ranks that claim to run
+/// under the same kernel, looks for the random number that came by MPI, signs in them, and counts a partner
+/// only when both found each other.
 ///
 ///     my segment:  bell | panel states | signatures | one queue per sender | panels
 ///
-/// A sender fills a free panel of its own segment and puts its number into the receiver's queue; the receiver unpacks it in place and
-/// marks it free. Who has nothing to do sleeps on his bell (futex).
+/// A sender fills a free panel of its own segment and puts its number into the receiver's queue; the receiver
+/// unpacks it in place and marks it free. Who has nothing to do sleeps on his bell (futex).
 class SharedHost {
 public:
-  /// Collective. @param panels_bytes all panels of this rank together. @param key ranks with different keys do not share.
+  /// Collective. @param panels_bytes all panels of this rank together. @param key ranks with different keys
+  /// do not share.
   /// @throws Error{mpi_failure, out_of_memory}, agreed.
   SharedHost(MPI_Comm comm, std::size_t panels_bytes, int key);
 
-  bool reaches(int rank) const { return peers_[static_cast<std::size_t>(rank)].control != nullptr; } ///< myself included
+  bool reaches(int rank) const {
+    return peers_[static_cast<std::size_t>(rank)].control != nullptr;
+  }                                             ///< myself included
   bool everybody() const { return everybody_; } ///< the same on all ranks
   int reached() const { return reached_; }
 

@@ -19,8 +19,9 @@ struct Item {
   int source_conj_size = 0;
 };
 
-/// Everything from one rank to another in one exchange, as a sequence of elements. Both ends order it alike (step, transfer, first), so the
-/// sender alone decides how it is cut into panels: the receiver only counts what has come.
+/// Everything from one rank to another in one exchange, as a sequence of elements. Both ends order it alike
+/// (step, transfer, first), so the sender alone decides how it is cut into panels: the receiver only counts
+/// what has come.
 struct Stream {
   int peer = -1;
   bool shared = false; ///< goes through shared memory
@@ -36,13 +37,15 @@ struct Stream {
 
   bool at_end() const { return place.item >= items.size(); }
   int step() const { return items[place.item].step; }
-  /// Packs as many whole elements as fit `capacity`, but no more than of the current step; moves on and returns the bytes.
+  /// Packs as many whole elements as fit `capacity`, but no more than of the current step; moves on and
+  /// returns the bytes.
   std::size_t pack(char* panel, std::size_t capacity);
   /// Unpacks `bytes` from place `at` on, without moving the stream itself.
   void unpack(Place at, const char* panel, std::size_t bytes) const;
   /// Moves on by `bytes`.
   void skip(std::size_t bytes);
-  /// Where the next elements lie one after the other in the array, and how many bytes of them; null when they do not.
+  /// Where the next elements lie one after the other in the array, and how many bytes of them; null when they
+  /// do not.
   char* contiguous(std::size_t& bytes) const;
 };
 

@@ -10,10 +10,12 @@ constexpr std::size_t smallest_panel = std::size_t{1} << 10;
 } // namespace
 
 Wire::Wire(MPI_Comm comm, std::size_t extra_bytes)
-    : comm_(comm), panel_bytes_(std::clamp(extra_bytes / (2 * slots_each_way) / 64 * 64, smallest_panel, largest_panel)) {}
+    : comm_(comm),
+      panel_bytes_(std::clamp(extra_bytes / (2 * slots_each_way) / 64 * 64, smallest_panel, largest_panel)) {}
 
 Wire::~Wire() {
-  // A buffer must not go while MPI may still write to it; after an error or MPI_Finalize it is left to the process's end instead.
+  // A buffer must not go while MPI may still write to it; after an error or MPI_Finalize it is left to the
+  // process's end instead.
   if (busy_sends_ + busy_receives_ > 0) new std::vector<char>(std::move(memory_));
 }
 
@@ -40,7 +42,8 @@ bool Wire::try_send(Stream& out) {
   char* data = out.contiguous(bytes);
   const int peer = out.peer;
   if (data != nullptr && bytes >= panel_bytes_ / 2) {
-    bytes = std::min(bytes, panel_bytes_); // never more than the receiver has room for, should its end not be contiguous
+    bytes = std::min(
+        bytes, panel_bytes_); // never more than the receiver has room for, should its end not be contiguous
     out.skip(bytes);
   } else {
     const double t = MPI_Wtime();
@@ -60,8 +63,10 @@ void Wire::post(Slot& slot, MPI_Request& request, MPI_Message& message, Stream& 
   slot.bytes = bytes;
   std::size_t together = 0;
   char* to = stream.contiguous(together);
-  if (to != nullptr && together >= bytes) slot.stream = nullptr; // it lands where it belongs
-  else to = slot.panel;
+  if (to != nullptr && together >= bytes)
+    slot.stream = nullptr; // it lands where it belongs
+  else
+    to = slot.panel;
   check(MPI_Imrecv(to, static_cast<int>(bytes), MPI_BYTE, &message, &request), "MPI_Imrecv");
   stream.skip(bytes);
   bytes_in_left_ -= static_cast<std::int64_t>(bytes);
@@ -72,7 +77,9 @@ void Wire::post(Slot& slot, MPI_Request& request, MPI_Message& message, Stream& 
 bool Wire::poll() {
   if (busy_sends_ + busy_receives_ == 0) return false;
   int count = 0;
-  check(MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count, done_.data(), MPI_STATUSES_IGNORE), "MPI_Testsome");
+  check(MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count, done_.data(),
+                     MPI_STATUSES_IGNORE),
+        "MPI_Testsome");
   if (count == MPI_UNDEFINED) count = 0;
   for (int d = 0; d < count; ++d) {
     const auto s = static_cast<std::size_t>(done_[static_cast<std::size_t>(d)]);

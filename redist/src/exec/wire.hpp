@@ -11,14 +11,17 @@
 
 namespace redist::detail {
 
-/// Tags on the duplicate communicator: one per exchange, in turn, so that a fast rank's next exchange is not taken for this one.
+/// Tags on the duplicate communicator: one per exchange, in turn, so that a fast rank's next exchange is not
+/// taken for this one.
 enum Tag : int { tag_exchange_first = 100, tag_exchange_count = 16384 };
 
-/// Panels in flight over MPI. Senders cut as they like; receivers take the messages of each sender in their order (matching probes) from
-/// whoever comes, so that no order of steps can block for ever and the buffers stay the same few whatever the number of peers.
+/// Panels in flight over MPI. Senders cut as they like; receivers take the messages of each sender in their
+/// order (matching probes) from whoever comes, so that no order of steps can block for ever and the buffers
+/// stay the same few whatever the number of peers.
 class Wire {
 public:
-  /// @param extra_bytes all buffers together; the same on all ranks. Contiguous stretches travel without packing, in pieces of a panel.
+  /// @param extra_bytes all buffers together; the same on all ranks. Contiguous stretches travel without
+  /// packing, in pieces of a panel.
   Wire(MPI_Comm comm, std::size_t extra_bytes);
   ~Wire();
   Wire(const Wire&) = delete;
@@ -31,8 +34,7 @@ public:
   /// Sends the next panel of a stream when a slot is free.
   bool try_send(Stream& out);
   /// Takes what has come; `stream_of_rank(rank)` is the incoming stream of a rank. True when something moved.
-  template <class StreamOfRank>
-  bool try_receive(StreamOfRank&& stream_of_rank);
+  template <class StreamOfRank> bool try_receive(StreamOfRank&& stream_of_rank);
   /// Frees the slots of finished sends, unpacks finished receives. True when something moved.
   bool poll();
   bool idle() const { return bytes_in_left_ == 0 && busy_sends_ == 0 && busy_receives_ == 0; }
@@ -56,16 +58,15 @@ private:
   MPI_Comm comm_;
   std::size_t panel_bytes_;
   std::vector<char> memory_;
-  std::vector<Slot> slots_;            ///< sends, then receives
-  std::vector<MPI_Request> requests_;  ///< of the slots, MPI_REQUEST_NULL when free
+  std::vector<Slot> slots_;           ///< sends, then receives
+  std::vector<MPI_Request> requests_; ///< of the slots, MPI_REQUEST_NULL when free
   std::vector<int> done_;
   int busy_sends_ = 0, busy_receives_ = 0;
   int tag_ = tag_exchange_first;
   std::int64_t bytes_in_left_ = 0; ///< of this exchange, not matched yet
 };
 
-template <class StreamOfRank>
-bool Wire::try_receive(StreamOfRank&& stream_of_rank) {
+template <class StreamOfRank> bool Wire::try_receive(StreamOfRank&& stream_of_rank) {
   bool moved = false;
   while (bytes_in_left_ > 0 && busy_receives_ < slots_each_way) {
     int flag = 0;
@@ -77,7 +78,8 @@ bool Wire::try_receive(StreamOfRank&& stream_of_rank) {
     MPI_Get_count(&status, MPI_BYTE, &bytes);
     std::size_t s = slots_each_way;
     while (slots_[s].busy) ++s;
-    post(slots_[s], requests_[s], message, stream_of_rank(status.MPI_SOURCE), static_cast<std::size_t>(bytes));
+    post(slots_[s], requests_[s], message, stream_of_rank(status.MPI_SOURCE),
+         static_cast<std::size_t>(bytes));
     moved = true;
   }
   return moved;

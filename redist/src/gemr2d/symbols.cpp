@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ScaLAPACK's names for the copy of a general and of a trapezoidal matrix, each with a twin that begins with dyngrid_ and cannot be switched to stock.
+// ScaLAPACK's names for the copy of a general and of a trapezoidal matrix, each with a twin that begins with
+// dyngrid_ and cannot be switched to stock.
 #include <cctype>
 
 #include "dyngrid/status.h"
@@ -12,68 +13,87 @@ using redist::detail::copy_matrix_everybody;
 using redist::detail::Trapezoid;
 
 Trapezoid part_of(const char* uplo, const char* diag) {
-  return {false, std::toupper(static_cast<unsigned char>(*uplo)) == 'U', std::toupper(static_cast<unsigned char>(*diag)) == 'U'};
+  return {false, std::toupper(static_cast<unsigned char>(*uplo)) == 'U',
+          std::toupper(static_cast<unsigned char>(*diag)) == 'U'};
 }
 
 /// The hidden routine of that name, looked up once.
-template <class Function>
-Function* stock(const char* name) {
+template <class Function> Function* stock(const char* name) {
   return reinterpret_cast<Function*>(redist::detail::stock_symbol(name));
 }
 
 } // namespace
 
 // x: letter of the type
-#define DYNGRID_GE_ARGS int m, int n, void *a, int ia, int ja, int *desc_a, void *b, int ib, int jb, int *desc_b
+#define DYNGRID_GE_ARGS                                                                                      \
+  int m, int n, void *a, int ia, int ja, int *desc_a, void *b, int ib, int jb, int *desc_b
 #define DYNGRID_GE_PASS m, n, a, ia, ja, desc_a, b, ib, jb, desc_b
-#define DYNGRID_GE_F_ARGS int *m, int *n, void *a, int *ia, int *ja, int *desc_a, void *b, int *ib, int *jb, int *desc_b
+#define DYNGRID_GE_F_ARGS                                                                                    \
+  int *m, int *n, void *a, int *ia, int *ja, int *desc_a, void *b, int *ib, int *jb, int *desc_b
 #define DYNGRID_GE_F_PASS *m, *n, a, *ia, *ja, desc_a, b, *ib, *jb, desc_b
 
-#define DYNGRID_STOCK(name, arguments, pass)                                                                                                         \
-  if (redist::detail::wants_stock()) {                                                                                                               \
-    static auto* const hidden = stock<void arguments>(name);                                                                                         \
-    hidden pass;                                                                                                                                     \
-    return;                                                                                                                                          \
+#define DYNGRID_STOCK(name, arguments, pass)                                                                 \
+  if (redist::detail::wants_stock()) {                                                                       \
+    static auto* const hidden = stock<void arguments>(name);                                                 \
+    hidden pass;                                                                                             \
+    return;                                                                                                  \
   }
 
-#define DYNGRID_COPIES(x)                                                                                                                            \
-  extern "C" {                                                                                                                                       \
-  DYNGRID_API void dyngrid_Cp##x##gemr2d(DYNGRID_GE_ARGS, int ctxt) { copy_matrix(#x[0], {}, DYNGRID_GE_PASS, ctxt); }                               \
-  DYNGRID_API void dyngrid_Cp##x##gemr2do(DYNGRID_GE_ARGS) { copy_matrix_everybody(#x[0], {}, DYNGRID_GE_PASS); }                                    \
-  DYNGRID_API void dyngrid_p##x##gemr2d_(DYNGRID_GE_F_ARGS, int* ctxt) { copy_matrix(#x[0], {}, DYNGRID_GE_F_PASS, *ctxt); }                         \
-  DYNGRID_API void dyngrid_p##x##gemr2do_(DYNGRID_GE_F_ARGS) { copy_matrix_everybody(#x[0], {}, DYNGRID_GE_F_PASS); }                                \
-  DYNGRID_API void dyngrid_Cp##x##trmr2d(char* uplo, char* diag, DYNGRID_GE_ARGS, int ctxt) {                                                        \
-    copy_matrix(#x[0], part_of(uplo, diag), DYNGRID_GE_PASS, ctxt);                                                                                  \
-  }                                                                                                                                                  \
-  DYNGRID_API void dyngrid_Cp##x##trmr2do(char* uplo, char* diag, DYNGRID_GE_ARGS) {                                                                 \
-    copy_matrix_everybody(#x[0], part_of(uplo, diag), DYNGRID_GE_PASS);                                                                              \
-  }                                                                                                                                                  \
-  DYNGRID_API void dyngrid_p##x##trmr2d_(char* uplo, char* diag, DYNGRID_GE_F_ARGS, int* ctxt) {                                                     \
-    copy_matrix(#x[0], part_of(uplo, diag), DYNGRID_GE_F_PASS, *ctxt);                                                                               \
-  }                                                                                                                                                  \
-  DYNGRID_API void dyngrid_p##x##trmr2do_(char* uplo, char* diag, DYNGRID_GE_F_ARGS) {                                                               \
-    copy_matrix_everybody(#x[0], part_of(uplo, diag), DYNGRID_GE_F_PASS);                                                                            \
-  }                                                                                                                                                  \
-  DYNGRID_API void Cp##x##gemr2d(DYNGRID_GE_ARGS, int ctxt) {                                                                                        \
-    DYNGRID_STOCK("Cp" #x "gemr2d", (DYNGRID_GE_ARGS, int), (DYNGRID_GE_PASS, ctxt))                                                                 \
-    dyngrid_Cp##x##gemr2d(DYNGRID_GE_PASS, ctxt);                                                                                                    \
-  }                                                                                                                                                  \
-  DYNGRID_API void Cp##x##gemr2do(DYNGRID_GE_ARGS) {                                                                                                 \
-    DYNGRID_STOCK("Cp" #x "gemr2do", (DYNGRID_GE_ARGS), (DYNGRID_GE_PASS))                                                                           \
-    dyngrid_Cp##x##gemr2do(DYNGRID_GE_PASS);                                                                                                         \
-  }                                                                                                                                                  \
-  DYNGRID_API void p##x##gemr2d_(DYNGRID_GE_F_ARGS, int* ctxt) { Cp##x##gemr2d(DYNGRID_GE_F_PASS, *ctxt); }                                          \
-  DYNGRID_API void p##x##gemr2do_(DYNGRID_GE_F_ARGS) { Cp##x##gemr2do(DYNGRID_GE_F_PASS); }                                                          \
-  DYNGRID_API void Cp##x##trmr2d(char* uplo, char* diag, DYNGRID_GE_ARGS, int ctxt) {                                                                \
-    DYNGRID_STOCK("Cp" #x "trmr2d", (char*, char*, DYNGRID_GE_ARGS, int), (uplo, diag, DYNGRID_GE_PASS, ctxt))                                       \
-    dyngrid_Cp##x##trmr2d(uplo, diag, DYNGRID_GE_PASS, ctxt);                                                                                        \
-  }                                                                                                                                                  \
-  DYNGRID_API void Cp##x##trmr2do(char* uplo, char* diag, DYNGRID_GE_ARGS) {                                                                         \
-    DYNGRID_STOCK("Cp" #x "trmr2do", (char*, char*, DYNGRID_GE_ARGS), (uplo, diag, DYNGRID_GE_PASS))                                                 \
-    dyngrid_Cp##x##trmr2do(uplo, diag, DYNGRID_GE_PASS);                                                                                             \
-  }                                                                                                                                                  \
-  DYNGRID_API void p##x##trmr2d_(char* uplo, char* diag, DYNGRID_GE_F_ARGS, int* ctxt) { Cp##x##trmr2d(uplo, diag, DYNGRID_GE_F_PASS, *ctxt); }      \
-  DYNGRID_API void p##x##trmr2do_(char* uplo, char* diag, DYNGRID_GE_F_ARGS) { Cp##x##trmr2do(uplo, diag, DYNGRID_GE_F_PASS); }                      \
+#define DYNGRID_COPIES(x)                                                                                    \
+  extern "C" {                                                                                               \
+  DYNGRID_API void dyngrid_Cp##x##gemr2d(DYNGRID_GE_ARGS, int ctxt) {                                        \
+    copy_matrix(#x[0], {}, DYNGRID_GE_PASS, ctxt);                                                           \
+  }                                                                                                          \
+  DYNGRID_API void dyngrid_Cp##x##gemr2do(DYNGRID_GE_ARGS) {                                                 \
+    copy_matrix_everybody(#x[0], {}, DYNGRID_GE_PASS);                                                       \
+  }                                                                                                          \
+  DYNGRID_API void dyngrid_p##x##gemr2d_(DYNGRID_GE_F_ARGS, int* ctxt) {                                     \
+    copy_matrix(#x[0], {}, DYNGRID_GE_F_PASS, *ctxt);                                                        \
+  }                                                                                                          \
+  DYNGRID_API void dyngrid_p##x##gemr2do_(DYNGRID_GE_F_ARGS) {                                               \
+    copy_matrix_everybody(#x[0], {}, DYNGRID_GE_F_PASS);                                                     \
+  }                                                                                                          \
+  DYNGRID_API void dyngrid_Cp##x##trmr2d(char* uplo, char* diag, DYNGRID_GE_ARGS, int ctxt) {                \
+    copy_matrix(#x[0], part_of(uplo, diag), DYNGRID_GE_PASS, ctxt);                                          \
+  }                                                                                                          \
+  DYNGRID_API void dyngrid_Cp##x##trmr2do(char* uplo, char* diag, DYNGRID_GE_ARGS) {                         \
+    copy_matrix_everybody(#x[0], part_of(uplo, diag), DYNGRID_GE_PASS);                                      \
+  }                                                                                                          \
+  DYNGRID_API void dyngrid_p##x##trmr2d_(char* uplo, char* diag, DYNGRID_GE_F_ARGS, int* ctxt) {             \
+    copy_matrix(#x[0], part_of(uplo, diag), DYNGRID_GE_F_PASS, *ctxt);                                       \
+  }                                                                                                          \
+  DYNGRID_API void dyngrid_p##x##trmr2do_(char* uplo, char* diag, DYNGRID_GE_F_ARGS) {                       \
+    copy_matrix_everybody(#x[0], part_of(uplo, diag), DYNGRID_GE_F_PASS);                                    \
+  }                                                                                                          \
+  DYNGRID_API void Cp##x##gemr2d(DYNGRID_GE_ARGS, int ctxt) {                                                \
+    DYNGRID_STOCK("Cp" #x "gemr2d", (DYNGRID_GE_ARGS, int), (DYNGRID_GE_PASS, ctxt))                         \
+    dyngrid_Cp##x##gemr2d(DYNGRID_GE_PASS, ctxt);                                                            \
+  }                                                                                                          \
+  DYNGRID_API void Cp##x##gemr2do(DYNGRID_GE_ARGS) {                                                         \
+    DYNGRID_STOCK("Cp" #x "gemr2do", (DYNGRID_GE_ARGS), (DYNGRID_GE_PASS))                                   \
+    dyngrid_Cp##x##gemr2do(DYNGRID_GE_PASS);                                                                 \
+  }                                                                                                          \
+  DYNGRID_API void p##x##gemr2d_(DYNGRID_GE_F_ARGS, int* ctxt) {                                             \
+    Cp##x##gemr2d(DYNGRID_GE_F_PASS, *ctxt);                                                                 \
+  }                                                                                                          \
+  DYNGRID_API void p##x##gemr2do_(DYNGRID_GE_F_ARGS) {                                                       \
+    Cp##x##gemr2do(DYNGRID_GE_F_PASS);                                                                       \
+  }                                                                                                          \
+  DYNGRID_API void Cp##x##trmr2d(char* uplo, char* diag, DYNGRID_GE_ARGS, int ctxt) {                        \
+    DYNGRID_STOCK("Cp" #x "trmr2d", (char*, char*, DYNGRID_GE_ARGS, int),                                    \
+                  (uplo, diag, DYNGRID_GE_PASS, ctxt))                                                       \
+    dyngrid_Cp##x##trmr2d(uplo, diag, DYNGRID_GE_PASS, ctxt);                                                \
+  }                                                                                                          \
+  DYNGRID_API void Cp##x##trmr2do(char* uplo, char* diag, DYNGRID_GE_ARGS) {                                 \
+    DYNGRID_STOCK("Cp" #x "trmr2do", (char*, char*, DYNGRID_GE_ARGS), (uplo, diag, DYNGRID_GE_PASS))         \
+    dyngrid_Cp##x##trmr2do(uplo, diag, DYNGRID_GE_PASS);                                                     \
+  }                                                                                                          \
+  DYNGRID_API void p##x##trmr2d_(char* uplo, char* diag, DYNGRID_GE_F_ARGS, int* ctxt) {                     \
+    Cp##x##trmr2d(uplo, diag, DYNGRID_GE_F_PASS, *ctxt);                                                     \
+  }                                                                                                          \
+  DYNGRID_API void p##x##trmr2do_(char* uplo, char* diag, DYNGRID_GE_F_ARGS) {                               \
+    Cp##x##trmr2do(uplo, diag, DYNGRID_GE_F_PASS);                                                           \
+  }                                                                                                          \
   }
 
 DYNGRID_COPIES(s)
