@@ -23,7 +23,8 @@ function(dyngrid_module name)
   add_library(${name} STATIC ${arg_SOURCES})
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
     C_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON Fortran_MODULE_DIRECTORY "${PROJECT_BINARY_DIR}/mod")
-  target_include_directories(${name} PUBLIC "${CMAKE_CURRENT_SOURCE_DIR}/include" PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}/src")
+  target_include_directories(${name} PUBLIC "${CMAKE_CURRENT_SOURCE_DIR}/include"
+    "${PROJECT_BINARY_DIR}/mod" PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}/src")
   target_link_libraries(${name} PUBLIC dyngrid_flags ${arg_LINK})
   add_library(${name}_private INTERFACE)
   target_include_directories(${name}_private INTERFACE "${CMAKE_CURRENT_SOURCE_DIR}/src")

@@ -43,7 +43,8 @@ mpi_environment() {
   fi
 }
 
-# configure_and_build PRESET BUILD_DIR [cmake options...]
+# configure_and_build PRESET BUILD_DIR [cmake options...]; builds BUILD_TARGETS, an array, or everything.
+BUILD_TARGETS=()
 configure_and_build() {
   local preset="$1" dir="$2"
   shift 2
@@ -52,7 +53,7 @@ configure_and_build() {
   (cd "$ROOT" && cmake --preset "$preset" -B "$dir" "$@" >"$dir/configure.log" 2>&1) ||
     { cat "$dir/configure.log" >&2; die "configuring failed"; }
   say "building ($preset)"
-  cmake --build "$dir" -j "${DYNGRID_JOBS:-$(nproc)}" >"$dir/build.log" 2>&1 ||
+  cmake --build "$dir" -j "${DYNGRID_JOBS:-$(nproc)}" ${BUILD_TARGETS[0]:+--target "${BUILD_TARGETS[@]}"} >"$dir/build.log" 2>&1 ||
     { tail -n 60 "$dir/build.log" >&2; die "building failed; the whole output is in $dir/build.log"; }
 }
 

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dyngrid/cmd_plan.hpp"
+#include "command.hpp"
 
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "gridmap/placement.hpp"
 #include "gridmap/status.hpp"
 #include "redist/plan.hpp"
+#include "text.hpp"
 
 namespace {
 
@@ -34,13 +33,10 @@ struct Shape {
 };
 
 Shape shape_of(const std::string& option, const std::string& text) {
-  Shape shape;
-  int end = 0;
-  if (std::sscanf(text.c_str(), "%dx%d%n", &shape.nprow, &shape.npcol, &end) != 2 ||
-      static_cast<std::size_t>(end) != text.size() || shape.nprow < 1 || shape.npcol < 1 ||
-      shape.nprow > (1 << 24) / shape.npcol)
-    throw CLI::ValidationError(option, fmt::format("is \"{}\", wanted rows x columns like 2x3", text));
-  return shape;
+  const auto [nprow, npcol] = command::parse_grid(option, text);
+  if (nprow > (1 << 24) / npcol)
+    throw command::Failure(fmt::format("{}: got {}, wanted at most 2^24 processes", option, text));
+  return {nprow, npcol};
 }
 
 gridmap::Placement placement_of(const std::string& name) {
@@ -48,8 +44,7 @@ gridmap::Placement placement_of(const std::string& name) {
   if (name == "global") return gridmap::Placement::global;
   if (name == "local1") return gridmap::Placement::local1;
   if (name == "local2") return gridmap::Placement::local2;
-  throw CLI::ValidationError("--placement",
-                             fmt::format("is \"{}\", wanted optimal, global, local1 or local2", name));
+  throw command::Failure(fmt::format("--placement: got {}, wanted optimal, global, local1 or local2", name));
 }
 
 Axis axis_of(std::int64_t n, std::int64_t nb, int nprocs) {
@@ -74,7 +69,7 @@ Made make(const redist::Layout& from, const redist::Layout& to, redist::PlanOpti
   return {std::move(plan), now() - begin};
 }
 
-nlohmann::json figures_of(const Made& made, const Arguments& arguments) {
+command::Json figures_of(const Made& made, const Arguments& arguments) {
   const redist::ScheduleFigures figures = made.plan.figures();
   const redist::PlanTotals totals = made.plan.totals();
   std::int64_t contention = 0;
@@ -128,22 +123,16 @@ void run(const Arguments& arguments) {
                       .grid;
   const Schedule schedule = redist::schedule_from(arguments.schedule);
   const Made made = make(from, to, options, schedule);
-  nlohmann::json result = figures_of(made, arguments);
-  nlohmann::json all = nlohmann::json::array();
+  command::Json result = figures_of(made, arguments);
+  command::Json all = command::Json::array();
   if (arguments.compare)
     for (const Schedule one :
          {Schedule::caterpillar, Schedule::circulant, Schedule::matching, Schedule::async})
       all.push_back(figures_of(make(from, to, options, one), arguments));
 
-  if (arguments.json) {
-    std::vector<std::vector<int>> grid;
-    for (int p = 0; p < t.nprow; ++p)
-      grid.emplace_back(to.grid.ranks.begin() + p * t.npcol, to.grid.ranks.begin() + (p + 1) * t.npcol);
-    result["grid"] = grid;
-    if (arguments.compare) result["schedules"] = all;
-    fmt::print("{}\n", result.dump());
-    return;
-  }
+  result["grid"] = command::rows_of(to.grid.ranks, t.npcol);
+  if (arguments.compare) result["schedules"] = all;
+  if (command::print_json(arguments.json, result)) return;
   fmt::print("{}", made.plan.describe());
   fmt::print("  {} move, {} stay; lower bound {} per process, schedule {}\n", bytes(result["volume_bytes"]),
              bytes(result["kept_bytes"]), bytes(result["lower_bound_bytes"]),

@@ -23,6 +23,7 @@ private:
 
 void add_topology(CLI::App& root);
 void add_place(CLI::App& root);
+void add_plan(CLI::App& root);
 void add_map(CLI::App& root);
 void add_select(CLI::App& root);
 

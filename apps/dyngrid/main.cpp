@@ -12,6 +12,7 @@ namespace {
 constexpr void (*commands[])(CLI::App&) = {
     command::add_topology,
     command::add_place,
+    command::add_plan,
     command::add_map,
     command::add_select,
 };

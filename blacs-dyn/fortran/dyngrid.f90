@@ -1,22 +1,13 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !> The Fortran side of dyngrid.h. Names and numbers are those of C; info (or outcome) is last and follows dyngrid/status.h:
 !> 0 is success, errors are negative, outcomes are DYNGRID_SAME, DYNGRID_RESIZED and DYNGRID_LEAVE.
-module dyngrid
+module dyngrid_grids
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: real32, real64, int32, int64
   implicit none
   private
 
   integer, parameter, public :: DYNGRID_SAME = 0, DYNGRID_RESIZED = 1, DYNGRID_LEAVE = 2
-  integer, parameter, public :: DYNGRID_OPTIMAL = 0, DYNGRID_GLOBAL = 1, DYNGRID_LOCAL1 = 2, DYNGRID_LOCAL2 = 3
-  integer, parameter, public :: DYNGRID_SCHEDULE_AUTO = 0, DYNGRID_SCHEDULE_CATERPILLAR = 1, &
-    DYNGRID_SCHEDULE_CIRCULANT = 2, DYNGRID_SCHEDULE_MATCHING = 3, DYNGRID_SCHEDULE_ASYNC = 4
-  integer, parameter, public :: DYNGRID_SUCCESS = 0, DYNGRID_ERR_ARGUMENT = -1, DYNGRID_ERR_NULL = -2, DYNGRID_ERR_TYPE = -3, &
-    DYNGRID_ERR_SHAPE = -4, DYNGRID_ERR_DESCRIPTOR = -5, DYNGRID_ERR_MISMATCH = -6, DYNGRID_ERR_STATE = -7, &
-    DYNGRID_ERR_NOT_FOUND = -8, DYNGRID_ERR_UNSUPPORTED = -9, DYNGRID_ERR_MEMORY = -10, DYNGRID_ERR_IO = -11, &
-    DYNGRID_ERR_SLOTS = -12, DYNGRID_ERR_SPAWN = -13, DYNGRID_ERR_TIMEOUT = -14, DYNGRID_ERR_MPI = -15, &
-    DYNGRID_ERR_INTERNAL = -16
-
   !> A matrix that follows the grid.
   type, public :: dyngrid_matrix
     type(c_ptr) :: handle = c_null_ptr
@@ -34,7 +25,7 @@ module dyngrid
     dyngrid_resize_point, dyngrid_request, dyngrid_resize, dyngrid_pop, dyngrid_depth, dyngrid_set_placement, &
     dyngrid_set_schedule, dyngrid_last_resize, &
     dyngrid_matrix_create, dyngrid_matrix_find, dyngrid_matrix_free, dyngrid_matrix_shape, dyngrid_local, dyngrid_desc, &
-    dyngrid_share, dyngrid_unshare, dyngrid_payoff_point, dyngrid_resize_cost, dyngrid_status_string, dyngrid_last_message
+    dyngrid_share, dyngrid_unshare
 
   !> call dyngrid_matrix_create(name, type, m, n, mb, nb, a, info); sizes all default or all 64-bit integers.
   interface dyngrid_matrix_create
@@ -146,25 +137,6 @@ module dyngrid
     integer(c_int) function c_unshare(name) bind(C, name="dyngrid_unshare")
       import
       character(kind=c_char), intent(in) :: name(*)
-    end function
-    integer(c_int64_t) function c_payoff_point(t_resize, t_old, t_new) bind(C, name="dyngrid_payoff_point")
-      import
-      real(c_double), value :: t_resize, t_old, t_new
-    end function
-    integer(c_int64_t) function c_resize_cost(t_resize, t_new) bind(C, name="dyngrid_resize_cost")
-      import
-      real(c_double), value :: t_resize, t_new
-    end function
-    type(c_ptr) function c_status_string(status) bind(C, name="dyngrid_status_string")
-      import
-      integer(c_int), value :: status
-    end function
-    type(c_ptr) function c_last_message() bind(C, name="dyngrid_last_message")
-      import
-    end function
-    integer(c_size_t) function c_strlen(text) bind(C, name="strlen")
-      import
-      type(c_ptr), value :: text
     end function
   end interface
 
@@ -390,38 +362,13 @@ contains
     info = c_unshare(trim(name) // c_null_char)
   end subroutine
 
-  integer(int64) function dyngrid_payoff_point(t_resize, t_old, t_new)
-    real(real64), intent(in) :: t_resize, t_old, t_new
-    dyngrid_payoff_point = c_payoff_point(t_resize, t_old, t_new)
-  end function
+end module
 
-  integer(int64) function dyngrid_resize_cost(t_resize, t_new)
-    real(real64), intent(in) :: t_resize, t_new
-    dyngrid_resize_cost = c_resize_cost(t_resize, t_new)
-  end function
-
-  function text_of(address) result(text)
-    type(c_ptr), intent(in) :: address
-    character(:), allocatable :: text
-    character(kind=c_char), pointer :: c(:)
-    integer :: i
-    call c_f_pointer(address, c, [c_strlen(address)])
-    allocate (character(size(c)) :: text)
-    do i = 1, size(c)
-      text(i:i) = c(i)
-    end do
-  end function
-
-  function dyngrid_status_string(status) result(text)
-    integer, intent(in) :: status
-    character(:), allocatable :: text
-    text = text_of(c_status_string(status))
-  end function
-
-  !> What, got, wanted, where of this thread's last error; empty when there was none.
-  function dyngrid_last_message() result(text)
-    character(:), allocatable :: text
-    text = text_of(c_last_message())
-  end function
-
+!> All of dyngrid: grids, and what gridmap and redist offer to Fortran.
+module dyngrid
+  use dyngrid_gridmap
+  use dyngrid_redist
+  use dyngrid_grids
+  implicit none
+  public
 end module

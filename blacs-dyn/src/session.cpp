@@ -8,6 +8,7 @@
 #include <fstream>
 #include <set>
 #include <sstream>
+#include <unordered_map>
 
 #include <unistd.h>
 
@@ -272,7 +273,7 @@ void Session::require_grid(const char* what) const {
   if (processes_.has_left()) throw Error(Status::bad_state, fmt::format("blacs-dyn: {} on a process that has left the application", what));
 }
 
-void Session::place_matrix(Matrix& a, const GridMap& grid, int id, LocalArray local) const {
+void Session::place_matrix(Matrix& a, const GridMap& grid, int id, redist::SharedArray local) const {
   const auto at = static_cast<int>(std::find(grid.ids.begin(), grid.ids.end(), id) - grid.ids.begin());
   a.m_loc = a.n_loc = 0;
   if (at < grid.shape.size()) {
@@ -353,11 +354,11 @@ Matrix* Session::create_matrix(const char* name, char type, std::int64_t m, std:
   }
 
   const GridMap& grid = processes_.roster().grid;
-  LocalArray local;
+  redist::SharedArray local;
   together(processes_.grid(), [&] {
     int at = 0;
     MPI_Comm_rank(processes_.grid(), &at);
-    local = LocalArray(local_bytes(*a, grid.shape, at));
+    local = redist::SharedArray(local_bytes(*a, grid.shape, at));
     if (std::max<std::int64_t>(1, gridmap::Axis::block_cyclic(m, mb, grid.shape.nprow).local_size(at / grid.shape.npcol)) > INT_MAX)
       throw Error(Status::shape_mismatch, "blacs-dyn: dyngrid_matrix_create: more local rows than LLD_ can hold");
   });
@@ -675,30 +676,38 @@ int Session::carry_through(Processes::Union gathered, double started) {
   const bool is_joining = std::find(from.ids.begin(), from.ids.end(), me) == from.ids.end();
   double plan_s = 0, exchange_s = 0;
   std::int64_t moved = 0, kept = 0;
-  std::vector<LocalArray> arrays;
+  std::vector<redist::SharedArray> arrays;
+  std::optional<redist::Executor> executor;
   try {
     exchange_state(gathered, is_joining);
     const MPI_Comm comm = gathered.comm.get();
     const std::vector<int> order = union_order(gathered.before, change);
-    const auto rank_of = [&](int id) { return static_cast<int>(std::find(order.begin(), order.end(), id) - order.begin()); };
+    std::unordered_map<int, int> rank_of;
+    for (std::size_t i = 0; i < order.size(); ++i) rank_of[order[i]] = static_cast<int>(i);
     const auto position = static_cast<int>(std::find(change.to.ids.begin(), change.to.ids.end(), me) - change.to.ids.begin());
     std::vector<int> from_ranks, to_ranks;
-    for (const int id : from.ids) from_ranks.push_back(rank_of(id));
-    for (const int id : change.to.ids) to_ranks.push_back(rank_of(id));
+    for (const int id : from.ids) from_ranks.push_back(rank_of.at(id));
+    for (const int id : change.to.ids) to_ranks.push_back(rank_of.at(id));
 
+    const double set_up = MPI_Wtime();
+    executor.emplace(comm);
+    // on one host nothing is gained by steps; between hosts the plan chooses by predicted cost
+    const bool on_one_host = executor->range(executor->ranks_on_host()).first == static_cast<std::int64_t>(order.size());
+    exchange_s = MPI_Wtime() - set_up;
+    const bool is_free = exchange_order_ == redist::Schedule::automatic;
     std::vector<redist::RankPlan> plans;
     together(comm, [&] {
       for (const auto& a : matrices_) arrays.emplace_back(local_bytes(*a, change.to.shape, position));
       const double t0 = MPI_Wtime();
       for (const auto& a : matrices_) {
         redist::PlanOptions options;
-        options.schedule = exchange_order_;
+        options.schedule = is_free && on_one_host ? redist::Schedule::async : exchange_order_;
         options.element_bytes = static_cast<int>(element_bytes(a->type));
         const redist::Plan plan(layout_of(*a, from.shape, from_ranks), layout_of(*a, change.to.shape, to_ranks), options);
         const redist::PlanTotals totals = plan.totals();
         moved += totals.moved_elements * static_cast<std::int64_t>(element_bytes(a->type));
         kept += totals.kept_elements * static_cast<std::int64_t>(element_bytes(a->type));
-        plans.push_back(plan.for_rank(rank_of(me)));
+        plans.push_back(plan.for_rank(rank_of.at(me)));
       }
       plan_s = MPI_Wtime() - t0;
     });
@@ -710,12 +719,13 @@ int Session::carry_through(Processes::Union gathered, double started) {
         transfers.push_back({&plans[i], is_joining ? nullptr : a.local.data(), a.lld, arrays[i].data(),
                              std::max<std::int64_t>(1, plans[i].m_loc_to), a.type});
       }
-      redist::Executor executor(comm);
-      executor.execute(transfers);
-      executor.close();
-      exchange_s = MPI_Wtime() - t0;
+      executor->execute(transfers);
+      exchange_s += MPI_Wtime() - t0;
     }
-  } catch (const Error&) {
+    executor->close();
+  } catch (const Error& error) {
+    // agreed errors only: after a failure of MPI nothing collective is left to do
+    if (executor && error.status() != Status::mpi_failure) executor->close();
     switch (processes_.dismiss(gathered)) {
     case Processes::Fate::stays: throw;
     case Processes::Fate::sleeps: return sleep_until_needed();

@@ -10,9 +10,9 @@
 #include <mpi.h>
 
 #include "dyngrid.h"
-#include "local_array.hpp"
 #include "processes.hpp"
 #include "redist/plan.hpp"
+#include "redist/shared_array.hpp"
 
 /// A matrix that follows the grid. The handle of the C interface.
 struct dyngrid_matrix {
@@ -20,7 +20,7 @@ struct dyngrid_matrix {
   char type = 'd';
   std::int64_t m = 0, n = 0, mb = 1, nb = 1;
   std::int64_t m_loc = 0, n_loc = 0, lld = 1;
-  blacs_dyn::LocalArray local;
+  redist::SharedArray local;
   std::array<int, 10> desc{};
   bool is_placed = false; ///< false on a newcomer before its first resize point
 };
@@ -92,7 +92,7 @@ private:
   void exchange_state(Processes::Union& gathered, bool is_joining);
   void open_context();
   void drop_everything();
-  void place_matrix(Matrix& matrix, const GridMap& grid, int id, LocalArray local) const;
+  void place_matrix(Matrix& matrix, const GridMap& grid, int id, redist::SharedArray local) const;
   const Matrix* largest_matrix() const;
 
   Processes processes_;

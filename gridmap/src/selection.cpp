@@ -122,15 +122,21 @@ private:
 
   /// Largest free power at most `limit`, neither chosen nor banned; -1 for none.
   int largest(double limit, const std::vector<int>& chosen, int banned = -1) const {
+    const std::vector<char> used = marked(chosen);
     for (const int k : free_)
-      if (power(k) <= limit && k != banned && std::find(chosen.begin(), chosen.end(), k) == chosen.end())
-        return k;
+      if (power(k) <= limit && k != banned && !used[at(k)]) return k;
     return -1;
+  }
+  std::vector<char> marked(const std::vector<int>& chosen) const {
+    std::vector<char> used(at(all_), 0);
+    for (const int k : chosen) used[at(k)] = 1;
+    return used;
   }
 
   int smallest_fitting(double limit, const std::vector<int>& chosen) const {
+    const std::vector<char> used = marked(chosen);
     for (auto k = free_.rbegin(); k != free_.rend(); ++k)
-      if (std::find(chosen.begin(), chosen.end(), *k) == chosen.end()) return power(*k) <= limit ? *k : -1;
+      if (!used[at(*k)]) return power(*k) <= limit ? *k : -1;
     return -1;
   }
 
@@ -418,16 +424,33 @@ private:
         request_.nprow > request_.npcol; // keeps the old grid's orientation; the measure is the same
     detail::Sequence sequence(20041);
     std::vector<int> set;
+    struct Candidate {
+      int count, p, q;
+      double cost;
+    };
+    std::vector<Candidate> candidates;
+    double all_cost = 0;
     for (int count = 0; count <= static_cast<int>(free_.size()); ++count)
-      for (int side = 1; side * side <= old_ + count; ++side) {
+      for (int side = smaller_side(old_ + count); side >= 1; --side) {
         if ((old_ + count) % side != 0) continue;
         const int other = (old_ + count) / side;
         const int p = tall ? other : side, q = tall ? side : other;
-        State state;
-        if (!allowed(p, q) || !start(count, state.chosen)) continue;
-        state.shares = look(state.chosen, p, q, nullptr, set).shares;
-        shapes.push_back({p, q, std::move(state)});
+        if (!allowed(p, q)) continue;
+        candidates.push_back({count, p, q, 100.0 * (p * q) * (p + q)});
+        all_cost += candidates.back().cost;
       }
+    // of a long list of free processors only every so many-th shape is looked at
+    constexpr double most_cost = 3e8;
+    double saved = 0;
+    for (const Candidate& c : candidates) {
+      saved += std::min(1.0, most_cost / all_cost);
+      if (saved < 1 - 1e-9) continue;
+      saved -= 1;
+      State state;
+      if (!start(c.count, state.chosen)) continue;
+      state.shares = look(state.chosen, c.p, c.q, nullptr, set).shares;
+      shapes.push_back({c.p, c.q, std::move(state)});
+    }
     // rounds: all shapes a little, the better ones more and more
     const auto better = [](const Shape& a, const Shape& b) {
       return a.state.shares.value > b.state.shares.value;
@@ -438,7 +461,7 @@ private:
       shapes.resize(std::min(shapes.size(), survivors), Shape{});
       double weight = 0;
       for (const Shape& s : shapes) weight += 100.0 * (s.p * s.q) * (s.p + s.q);
-      const int steps = static_cast<int>(std::clamp(work / weight, 10.0, 20000.0));
+      const int steps = static_cast<int>(std::min(work / weight, 20000.0));
       for (Shape& s : shapes) s.state = anneal(std::move(s.state), s.p, s.q, steps, 0.004, sequence);
     }
     std::stable_sort(shapes.begin(), shapes.end(), better);
@@ -464,10 +487,11 @@ private:
     if (left <= 1e-9 * request_.tpp) return "nothing is left";
     if (free_.empty()) return "there are no free processors";
     if (chosen.size() == free_.size()) return "all free processors are chosen";
+    const std::vector<char> used = marked(chosen);
     double smallest = std::numeric_limits<double>::infinity();
     int fitting = 0;
     for (const int k : free_) {
-      if (std::find(chosen.begin(), chosen.end(), k) != chosen.end()) continue;
+      if (used[at(k)]) continue;
       smallest = std::min(smallest, power(k));
       if (power(k) <= left) ++fitting;
     }

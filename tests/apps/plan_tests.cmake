@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 if(CLI11_INCLUDE_DIR AND JSON_INCLUDE_DIR)
-  dyngrid_test(apps.cmd_plan SOURCES cmd_plan_test.cpp "${PROJECT_SOURCE_DIR}/apps/dyngrid/cmd_plan.cpp" LINK redist gridmap)
+  dyngrid_test(apps.cmd_plan SOURCES cmd_plan_test.cpp "${PROJECT_SOURCE_DIR}/apps/dyngrid/cmd_plan.cpp"
+    "${PROJECT_SOURCE_DIR}/apps/dyngrid/text.cpp" LINK redist gridmap fmt::fmt-header-only)
   target_include_directories(test_apps_cmd_plan SYSTEM PRIVATE "${CLI11_INCLUDE_DIR}" "${JSON_INCLUDE_DIR}")
   target_include_directories(test_apps_cmd_plan PRIVATE "${PROJECT_SOURCE_DIR}/apps")
+
+  # one line on stderr and status 2, through the program itself
+  add_test(NAME apps.dyngrid_plan_bad_grid COMMAND dyngrid_command plan --from 2y2 --to 3x3 --m 6 --n 6)
+  add_test(NAME apps.dyngrid_plan_bad_schedule COMMAND dyngrid_command plan --from 2x2 --to 3x3 --m 6 --n 6 --schedule slow)
+  set_tests_properties(apps.dyngrid_plan_bad_grid apps.dyngrid_plan_bad_schedule PROPERTIES TIMEOUT 10 LABELS pure
+    PASS_REGULAR_EXPRESSION "^dyngrid plan: .*wanted")
 endif()

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
+#include <ctime>
 #include <functional>
 #include <limits>
 #include <numeric>
@@ -203,8 +203,8 @@ TEST(Mapping, NeverSlowerThanThePublishedHeuristic) {
   double gained = 0;
   int count = 0;
   for (int kind = 0; kind < 3; ++kind)
-    for (int p = 1; p <= 16; p = p < 5 ? p + 1 : p + 3)
-      for (int q = 1; q <= 16; q = q < 5 ? q + 1 : q + 3) {
+    for (const int p : {1, 2, 3, 4, 5, 7, 10, 13, 16})
+      for (const int q : {1, 2, 3, 4, 5, 6, 9, 12, 16}) {
         MappingRequest request = of(random_powers(gen, p * q, kind), p, q, MapMethod::best);
         const Mapping best = map_processors(request);
         expect_sound(request, best);
@@ -336,15 +336,15 @@ TEST(Mapping, ManyProcessors) {
   std::mt19937 gen(16);
   for (int kind = 0; kind < 3; ++kind) {
     MappingRequest request = of(random_powers(gen, 4096, kind), 64, 64, MapMethod::best, 100000, 100000);
-    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t start = std::clock(); // of this process: the machine may be busy with other things
     const Mapping best = map_processors(request);
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
     expect_sound(request, best);
     request.method = MapMethod::svd;
     const Mapping svd = map_processors(request);
     EXPECT_LE(best.t_continuous, svd.t_continuous);
-    std::printf("64x64, kind %d: %.3f s, utilization %.4f (published heuristic %.4f)\n", kind, seconds,
-                best.mean_utilization(), svd.mean_utilization());
+    std::printf("64x64, kind %d: %.3f s of processor time, utilization %.4f (published heuristic %.4f)\n",
+                kind, seconds, best.mean_utilization(), svd.mean_utilization());
   }
 }
 

@@ -36,7 +36,7 @@ const Application applications[] = {
      0.0005,
      {{{100, 84}, {97, 78}},
       {{180, 124}, {183, 122}},
-      {{259, 220}, {260, 212}}}, // the last is printed 211: PAPERS.md calls that one wrong
+      {{259, 220}, {260, 212}}}, // the last is printed 211: REFERENCES.md calls that one wrong
      {{{44, 37}, {43, 35}}, {{64, 44}, {65, 44}}, {{79, 67}, {79, 65}}}},
     {"PDGEMV",
      {{2.1, 8.7}, {1.5, 5.7}, {1.1, 4.2}, {1.8, 3.3}},

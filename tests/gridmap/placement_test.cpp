@@ -128,7 +128,7 @@ TEST(Placement, FiguresOfTheThesis) {
   EXPECT_EQ(grid(12, 12, 1, 4, 1, 6, Placement::local2), (std::vector<int>{0, 4, 1, 2, 5, 3}));
 }
 
-// PAPERS.md: 2x2 -> 3x3 block, Local1 3/4, Local2 5/9, Global 5/6
+// REFERENCES.md: 2x2 -> 3x3 block, Local1 3/4, Local2 5/9, Global 5/6
 TEST(Placement, FractionsOf2x2To3x3) {
   EXPECT_DOUBLE_EQ(moved(36, 36, 2, 2, 3, 3, Placement::global), 5.0 / 6);
   EXPECT_DOUBLE_EQ(moved(36, 36, 2, 2, 3, 3, Placement::local1), 3.0 / 4);
@@ -151,7 +151,7 @@ TEST(Placement, FormulaeOfTheThesisWhereTheyHold) {
     }
 }
 
-// PAPERS.md: rounding half up is optimal for equal blocks (3 -> 5 moves 0.400; with floor it would be 0.467)
+// REFERENCES.md: rounding half up is optimal for equal blocks (3 -> 5 moves 0.400; with floor it would be 0.467)
 TEST(Placement, Local2RoundsHalfUpAndIsOptimalForEqualBlocks) {
   EXPECT_DOUBLE_EQ(moved(30, 30, 1, 3, 1, 5, Placement::local2), 0.4);
   for (int p = 1; p <= 16; ++p)
@@ -166,7 +166,7 @@ TEST(Placement, Local2RoundsHalfUpAndIsOptimalForEqualBlocks) {
     }
 }
 
-// PAPERS.md: one dimension up, the other down
+// REFERENCES.md: one dimension up, the other down
 TEST(Placement, TwoDimensionalOptimum) {
   EXPECT_DOUBLE_EQ(moved(16, 16, 2, 8, 4, 4, Placement::optimal), 0.5);
   EXPECT_DOUBLE_EQ(moved(16, 16, 4, 4, 2, 8, Placement::optimal), 0.5);
@@ -332,7 +332,7 @@ TEST(Placement, OptimalIsNeverWorse) {
         }
 }
 
-// For block-cyclic data with gcd(p, p') = g no placement keeps more than g/p' along an axis (PAPERS.md)
+// For block-cyclic data with gcd(p, p') = g no placement keeps more than g/p' along an axis (REFERENCES.md)
 TEST(Placement, BlockCyclicBound) {
   for (const auto& [p, p_new] :
        {std::pair{4, 6}, std::pair{2, 3}, std::pair{6, 9}, std::pair{4, 8}, std::pair{5, 7}}) {

@@ -88,7 +88,7 @@ std::vector<std::vector<int>> rounded_powers(const Selection& s) {
 struct Row {
   double tpp, global, global_used, local, local_used, mixed;
 };
-constexpr double wrong = 0; // PAPERS.md: no rule found, or the printed value cannot be reached
+constexpr double wrong = 0; // REFERENCES.md: no rule found, or the printed value cannot be reached
 const Row table_6_7[] = {
     {1600, 188.2, 1597.5, 184.0, 1528.2, 183.3}, {1400, wrong, wrong, 215.9, 1325.7, 214.9},
     {1200, 250.5, 1198.7, 217.8, 1180.9, 215.9}, {1000, 274.3, 999.1, 273.5, 924.9, 272.7},

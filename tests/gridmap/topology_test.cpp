@@ -66,7 +66,7 @@ TEST(Topology, FourteenProcesses) {
   EXPECT_EQ(shape(choose_topology(r)), "4x3");
 }
 
-// Sections 5.2.1, 5.4 and PAPERS.md: 5x5 + 11, 6x6 + 13, 7x7 + 15 give one row and one column each; 10x10 + 8
+// Sections 5.2.1, 5.4 and REFERENCES.md: 5x5 + 11, 6x6 + 13, 7x7 + 15 give one row and one column each; 10x10 + 8
 // -> 12x9 and 5x5 + 3 -> 4x7 anew, nothing by adding rows and columns
 TEST(Topology, GrowthInTheThesis) {
   EXPECT_EQ(shape(choose_topology(from(5, 5, 36, 1, 1))), "6x6");

@@ -17,9 +17,10 @@ struct SelectionRequest {
   double tpp = 0;                ///< largest total power of the processors that may be chosen
   std::int64_t m = 0, n = 0;     ///< the matrix that is spread, in elements
   Strategy strategy = Strategy::best;
-  /// `best` only: longer side of the new grid over its shorter one. A single row of processors can always be
-  /// loaded in full, so without a limit 1 x N would win every time: this measure does not see what such a
-  /// grid costs in communication. The old grid's own aspect ratio is always allowed.
+  /// `best` only: longer side of the new grid over its shorter one, for the shapes that the search looks at. A
+  /// single row of processors can always be loaded in full, so without a limit 1 x N would win every time: this
+  /// measure does not see what such a grid costs in communication. The old grid's own aspect ratio is always
+  /// allowed, and so are the grids of the three published strategies, which best is never slower than.
   double max_aspect = 3;
 };
 

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// After 2x2 -> 3x3 -> 1x1 the five spawned processes have exited and the three others of mpirun sleep; then they are used again.
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <set>
+#include <thread>
+
+#include <unistd.h>
+
+#include "follow.hpp"
+
+namespace {
+
+/// R, S, D, Z of a process; X when there is none.
+char state_of(int pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  if (!std::getline(file, text)) return 'X';
+  const std::size_t end = text.rfind(')');
+  return end == std::string::npos || end + 2 >= text.size() ? 'X' : text[end + 2];
+}
+
+/// Clock ticks that a process has computed.
+long ticks_of(int pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const std::size_t end = text.rfind(')');
+  long user = 0, system = 0;
+  if (end == std::string::npos || std::sscanf(text.c_str() + end + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %ld %ld", &user, &system) != 2) return -1;
+  return user + system;
+}
+
+} // namespace
+
+int main() {
+  using follow::expect;
+  expect(!dyngrid_init_grid(2, 2), "init");
+  int pids[9] = {0}, step = 0;
+  dyngrid_share("step", &step, sizeof step);
+  const bool was_newcomer = dyngrid_is_newcomer() != 0;
+  for (;;) {
+    const int outcome = dyngrid_resize_point();
+    expect(outcome >= 0, "resize point");
+    if (outcome == DYNGRID_LEAVE) break;
+    int nprow = 0, npcol = 0;
+    dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
+    if (step == 1) {
+      const int mine = was_newcomer ? -getpid() : getpid();
+      MPI_Allgather(&mine, 1, MPI_INT, pids, 1, MPI_INT, dyngrid_comm());
+    }
+    if (step == 2) {
+      expect(nprow * npcol == 1, "alone");
+      int gone = 0, asleep = 0;
+      for (const int pid : pids)
+        if (pid < 0) {
+          for (int ms = 0; ms < 10000 && state_of(-pid) != 'X' && state_of(-pid) != 'Z'; ms += 5) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+          gone += state_of(-pid) == 'X' || state_of(-pid) == 'Z';
+        }
+      expect(gone == 5, "all five that were spawned have exited");
+      std::this_thread::sleep_for(std::chrono::milliseconds(300)); // the back-off reaches its longest pause
+      for (const int pid : pids) {
+        if (pid <= 0 || pid == getpid()) continue;
+        const long before = ticks_of(pid);
+        std::this_thread::sleep_for(std::chrono::seconds(1));
+        const double share = static_cast<double>(ticks_of(pid) - before) / static_cast<double>(sysconf(_SC_CLK_TCK));
+        std::printf("sleeper %d: %.1f %% of a core\n", pid, 100 * share);
+        asleep += share <= 0.05;
+      }
+      expect(asleep == 3, "the three others sleep");
+      dyngrid_resize_report report;
+      dyngrid_last_resize(&report);
+      expect(report.released == 5 && report.parked == 3 && report.spawned == 0, "the report says so");
+    }
+    if (step == 3) {
+      dyngrid_resize_report report;
+      dyngrid_last_resize(&report);
+      expect(report.woken == 3 && report.spawned == 2, "sleepers first");
+      break;
+    }
+    ++step;
+    if (step == 1) dyngrid_request(3, 3);
+    if (step == 2) dyngrid_request(1, 1);
+    if (step == 3) dyngrid_request(2, 3);
+  }
+  expect(!dyngrid_finalize(), "finalize");
+  return 0;
+}
