@@ -143,7 +143,8 @@ void check_host(const std::string& host) {
   if (code == 0) freeaddrinfo(found);
   else throw Error(Status::not_found, fmt::format("blacs-dyn: host to spawn on is \"{}\": {}; check DYNGRID_HOSTS or blacs_setup.dat", host, gai_strerror(code)));
   const std::vector<std::string> known = launchers_hosts();
-  if (!known.empty() && std::find(known.begin(), known.end(), host) == known.end())
+  const auto short_name = [](const std::string& name) { return name.substr(0, name.find('.')); }; // as Open MPI compares them
+  if (!known.empty() && std::none_of(known.begin(), known.end(), [&](const std::string& k) { return short_name(k) == short_name(host); }))
     throw Error(Status::not_found, fmt::format("blacs-dyn: host to spawn on is \"{}\", which is not in mpirun's -H list; start mpirun with it", host));
 }
 

@@ -70,7 +70,7 @@ std::vector<int> Roster::all_parked() const {
 
 void Roster::write(Packet& packet) const {
   packet.put(static_cast<int>(units.size()));
-  for (const Unit& unit : units) packet.put(unit.id).put(unit.owner).put(unit.members).put(unit.parked);
+  for (const Unit& unit : units) packet.put(unit.id).put(unit.owner).put(unit.members).put(unit.parked).put(unit.host);
   write_grid(packet, grid);
   packet.put(static_cast<int>(levels.size()));
   for (const GridMap& level : levels) write_grid(packet, level);
@@ -85,6 +85,7 @@ Roster Roster::read(Packet& packet) {
     unit.owner = packet.get<int>();
     unit.members = packet.get_vector<int>();
     unit.parked = packet.get_vector<int>();
+    unit.host = packet.get_text();
   }
   roster.grid = read_grid(packet);
   roster.levels.resize(static_cast<std::size_t>(packet.get<int>()));
@@ -117,28 +118,35 @@ std::vector<NewUnit> group_into_units(const Roster& roster, int n, const UnitPol
       seconds_as_single_units(n, static_cast<int>(spawners.size())) <= 1.5 * seconds_as_one_unit(n))
     unit_size = 1;
 
-  // how many go to each host: fill the emptiest first, host by host, so that a growth spreads evenly
+  // how many go to each host: one by one to the one with the fewest living processes that has a slot
   struct Share {
     std::string host;
-    int count;
+    int count;   ///< new
+    int spawned; ///< living there, and new
+    int load;    ///< the same with those that mpirun started
   };
   std::vector<Share> shares;
   if (policy.hosts.empty()) {
-    shares.push_back({"", n});
+    shares.push_back({"", n, 0, 0});
   } else {
-    for (const std::string& host : policy.hosts) shares.push_back({host, 0});
-    int left = n;
-    while (left > 0) {
-      std::size_t best = shares.size();
+    for (std::size_t h = 0; h < policy.hosts.size(); ++h) {
+      int spawned = 0;
+      for (const Unit& unit : roster.units)
+        if (unit.host == policy.hosts[h]) spawned += static_cast<int>(unit.members.size());
+      shares.push_back({policy.hosts[h], 0, spawned, spawned + (h < policy.started.size() ? policy.started[h] : 0)});
+    }
+    for (int left = n; left > 0; --left) {
+      Share* best = nullptr;
       for (std::size_t h = 0; h < shares.size(); ++h) {
         const int slots = h < policy.slots.size() ? policy.slots[h] : 0;
-        if (slots > 0 && shares[h].count >= slots) continue;
-        if (best == shares.size() || shares[h].count < shares[best].count) best = h;
+        if (slots > 0 && shares[h].spawned >= slots) continue;
+        if (!best || shares[h].load < best->load) best = &shares[h];
       }
-      if (best == shares.size())
+      if (!best)
         throw Error(Status::no_slots, fmt::format("blacs-dyn: {} new processes asked for, the hosts given have slots for {}", n, n - left));
-      ++shares[best].count;
-      --left;
+      ++best->count;
+      ++best->spawned;
+      ++best->load;
     }
   }
 
@@ -209,7 +217,7 @@ Change decide_change(const Roster& roster, Shape to, gridmap::Placement placemen
 Roster apply(const Roster& roster, const Change& change) {
   Roster next = roster;
   for (const NewUnit& unit : change.new_units) {
-    next.units.push_back({unit.id, unit.owner, unit.members, {}});
+    next.units.push_back({unit.id, unit.owner, unit.members, {}, unit.host});
     next.next_unit = std::max(next.next_unit, unit.id + 1);
     for (const int id : unit.members) next.next_id = std::max(next.next_id, id + 1);
   }

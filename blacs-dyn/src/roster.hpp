@@ -21,6 +21,7 @@ struct Unit {
   int owner = -1;           ///< id of the process of unit 0 that spawned it and holds its bridge; -1 for unit 0
   std::vector<int> members; ///< ids, in the order of the unit's own ranks
   std::vector<int> parked;  ///< those of them that are asleep
+  std::string host;         ///< where it was asked to be; empty: mpirun decided
 };
 
 /// Who lives, who sleeps, who is where. The same on every process of the grid; sleepers get it anew when they are woken.
@@ -43,7 +44,8 @@ struct UnitPolicy {
   enum class Kind { automatic, one_each, fixed, whole } kind = Kind::automatic;
   int size = 1;                   ///< for fixed
   std::vector<std::string> hosts; ///< where units may go, one host each; empty: wherever mpirun puts them
-  std::vector<int> slots;         ///< per host, 0 for no limit
+  std::vector<int> slots;         ///< per host: most spawned processes at a time, 0 for no limit
+  std::vector<int> started;       ///< per host: processes that mpirun started there
 };
 
 /// Seconds to start n processes as one unit, and as n units of one by `spawners` processes side by side.

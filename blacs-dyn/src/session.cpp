@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 #include <unordered_map>
@@ -130,9 +131,31 @@ void Session::start(Mode mode_of_unit0) {
     unit_policy_.hosts.resize(static_cast<std::size_t>(same.get<int>()));
     for (std::string& host : unit_policy_.hosts) host = same.get_text();
     unit_policy_.slots = same.get_vector<int>();
+    find_hosts();
   } else {
     is_verbose_ = environment("DYNGRID_VERBOSE") != nullptr;
   }
+}
+
+/// Where mpirun started what. On several hosts every unit gets one of them, since children of one spawn must not span hosts. Collective over unit 0.
+void Session::find_hosts() {
+  char mine[256] = "";
+  gethostname(mine, sizeof mine - 1);
+  int size = 0;
+  MPI_Comm_size(processes_.world(), &size);
+  std::vector<char> all(sizeof mine * static_cast<std::size_t>(size));
+  check_mpi(MPI_Allgather(mine, sizeof mine, MPI_CHAR, all.data(), sizeof mine, MPI_CHAR, processes_.world()), "MPI_Allgather");
+  std::vector<std::string> hosts;
+  std::map<std::string, int> started;
+  for (int r = 0; r < size; ++r) {
+    const std::string host = all.data() + sizeof mine * static_cast<std::size_t>(r);
+    if (started[host]++ == 0) hosts.push_back(host);
+  }
+  if (unit_policy_.hosts.empty() && hosts.size() > 1) {
+    unit_policy_.hosts = hosts;
+    unit_policy_.slots.assign(hosts.size(), 0);
+  }
+  for (const std::string& host : unit_policy_.hosts) unit_policy_.started.push_back(started.count(host) ? started[host] : 0);
 }
 
 void Session::read_environment() {
@@ -560,6 +583,8 @@ void Session::check_room(const Change& change) const {
   std::set<std::string> hosts;
   for (const NewUnit& unit : change.new_units)
     if (!unit.host.empty()) hosts.insert(unit.host);
+  for (std::size_t h = 0; h < unit_policy_.started.size(); ++h)
+    if (unit_policy_.started[h] > 0) hosts.erase(unit_policy_.hosts[h]); // mpirun has it, seen
   for (const std::string& host : hosts) check_host(host);
 
   const char* oversubscribe = environment("OMPI_MCA_rmaps_base_oversubscribe");
@@ -602,7 +627,7 @@ void Session::exchange_state(Processes::Union& gathered, bool is_joining) {
   const MPI_Comm comm = gathered.comm.get();
   Packet packet;
   if (!is_joining) {
-    packet.put(placement_).put(exchange_order_).put(unit_policy_.kind).put(unit_policy_.size).put(join_limit_s_).put(points_).put(unit_policy_.slots);
+    packet.put(placement_).put(exchange_order_).put(unit_policy_.kind).put(unit_policy_.size).put(join_limit_s_).put(points_).put(unit_policy_.slots).put(unit_policy_.started);
     packet.put(static_cast<int>(unit_policy_.hosts.size()));
     for (const std::string& host : unit_policy_.hosts) packet.put(host);
     packet.put(static_cast<int>(matrices_.size()));
@@ -625,6 +650,7 @@ void Session::exchange_state(Processes::Union& gathered, bool is_joining) {
     join_limit_s_ = state.get<double>();
     points_ = state.get<std::int64_t>();
     unit_policy_.slots = state.get_vector<int>();
+    unit_policy_.started = state.get_vector<int>();
     unit_policy_.hosts.resize(static_cast<std::size_t>(state.get<int>()));
     for (std::string& host : unit_policy_.hosts) host = state.get_text();
 
@@ -818,6 +844,7 @@ void Session::classical_setup(int* iam, int* nprocs) {
     if (!setup.hosts.empty()) {
       policy.hosts = setup.hosts;
       policy.slots = setup.slots;
+      policy.started.clear();
     }
     Change change;
     together(grid, [&] {

@@ -82,6 +82,7 @@ private:
   Session() = default;
   void start(Mode mode_of_unit0);
   void require_grid(const char* what) const;
+  void find_hosts();
   void read_environment();
   SpawnOptions spawn_options() const;
   void check_room(const Change& change) const;

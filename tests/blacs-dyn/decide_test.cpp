@@ -150,6 +150,21 @@ TEST(Units, OneHostEach) {
   EXPECT_EQ(units[1].host, "b");
   policy.slots = {2, 2, 1};
   EXPECT_EQ(status_of([&] { group_into_units(roster, 6, policy); }), Status::no_slots);
+  // who lives there counts: 2 of mpirun on a, 3 spawned on b; of 4 more one goes to a, three to the empty c
+  Roster later = roster;
+  later.units.push_back({1, 0, {2, 3, 4}, {}, "b"});
+  later.next_id = 5;
+  later.next_unit = 2;
+  policy.slots = {0, 0, 0};
+  policy.started = {2, 0, 0};
+  const auto more = group_into_units(later, 4, policy);
+  ASSERT_EQ(more.size(), 2u);
+  EXPECT_EQ(more[0].host, "a");
+  EXPECT_EQ(more[0].members, std::vector<int>{5});
+  EXPECT_EQ(more[1].host, "c");
+  EXPECT_EQ(more[1].members.size(), 3u);
+  policy.slots = {0, 3, 0}; // three live on b already
+  for (const NewUnit& unit : group_into_units(later, 9, policy)) EXPECT_NE(unit.host, "b");
 }
 
 TEST(Change, GrowShrinkAndSleep) {

@@ -212,8 +212,8 @@ TEST(Mapping, NeverSlowerThanThePublishedHeuristic) {
         const Mapping svd = map_processors(request);
         expect_sound(request, svd);
         EXPECT_LE(best.t_continuous, svd.t_continuous * (1 + 1e-12)) << p << 'x' << q << " kind " << kind;
-        // whole rows: the rounding may cost what the shares gain
-        EXPECT_LE(best.t_theory, svd.t_theory * (1 + 2e-4)) << p << 'x' << q << " kind " << kind;
+        // in whole rows too; a proved optimum of the shares may lose in the rounding what it gains in the shares
+        EXPECT_LE(best.t_theory, svd.t_theory * (1 + (best.proved ? 2e-4 : 1e-12))) << p << 'x' << q << " kind " << kind;
         if (p > 1 && q > 1) {
           gained += svd.t_continuous / best.t_continuous - 1;
           ++count;

@@ -256,6 +256,27 @@ TEST(Placement, CountsAndOptimumAgainstBruteForce) {
       }
 }
 
+TEST(Placement, OptimumOfEverySmallUniformCase) {
+  const std::pair<int, int> shapes[] = {{1, 1}, {1, 2}, {2, 1}, {1, 3}, {3, 1}, {1, 4}, {2, 2},
+                                        {4, 1}, {1, 5}, {5, 1}, {1, 6}, {2, 3}, {3, 2}, {6, 1}};
+  int cases = 0;
+  for (const auto& [p, q] : shapes)
+    for (const auto& [p_new, q_new] : shapes)
+      for (const std::int64_t m : {1, 4, 7})
+        for (const std::int64_t n : {2, 5, 6})
+          for (const std::int64_t nb : {0, 1, 2}) { // 0: one block each
+            const auto axis = [&](std::int64_t size, int nprocs) {
+              return nb == 0 ? Axis::block(size, nprocs) : Axis::block_cyclic(size, nb, nprocs);
+            };
+            const PlacementRequest r{axis(m, p), axis(n, q), axis(m, p_new), axis(n, q_new), Placement::optimal, {}};
+            const PlacementResult result = place(r);
+            ASSERT_EQ(result.retained_elements, brute_force(common(r), {}))
+                << p << 'x' << q << " -> " << p_new << 'x' << q_new << " m " << m << " n " << n << " nb " << nb;
+            ++cases;
+          }
+  EXPECT_EQ(cases, 14 * 14 * 27);
+}
+
 TEST(Placement, WhoMustStayStays) {
   for (const auto& [p, q, p_new, q_new] :
        {std::array{4, 4, 1, 1}, std::array{4, 4, 2, 2}, std::array{3, 5, 2, 3}, std::array{8, 2, 3, 3}}) {
