@@ -101,11 +101,11 @@ std::vector<int> Change::new_ids() const {
   return ids;
 }
 
-double seconds_as_one_unit(int n) { return 0.22 + 0.05 * n; }
+double seconds_as_one_unit(int n) { return 0.20 + 0.06 * n; }
 
 double seconds_as_single_units(int n, int spawners) {
   const int rounds = (n + spawners - 1) / spawners;
-  return 0.12 * rounds + 0.07 * n;
+  return 0.20 * rounds + 0.03 * n;
 }
 
 std::vector<NewUnit> group_into_units(const Roster& roster, int n, const UnitPolicy& policy) {
