@@ -140,11 +140,11 @@ std::vector<int> owners_of(const std::vector<Guests>& guests) {
 
 } // namespace
 
-void Processes::start(MPI_Comm world) {
+void Processes::start(MPI_Comm world, bool is_ours) {
   world_ = Comm::duplicate(world);
   MPI_Comm parent = MPI_COMM_NULL;
   check_mpi(MPI_Comm_get_parent(&parent), "MPI_Comm_get_parent");
-  if (parent == MPI_COMM_NULL) {
+  if (parent == MPI_COMM_NULL || !is_ours) {
     id_ = world_.rank();
     Unit first;
     for (int i = 0; i < world_.size(); ++i) first.members.push_back(i);

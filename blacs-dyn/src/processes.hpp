@@ -36,8 +36,9 @@ public:
   };
   enum class Fate { stays, sleeps, leaves };
 
-  /// Collective over world (MPI_COMM_WORLD of this mpirun or spawn).
-  void start(MPI_Comm world);
+  /// Collective over world (MPI_COMM_WORLD of this mpirun or spawn). is_ours: spawned by an application of dyngrid, which it is to join; a
+  /// process that the user's own MPI_Comm_spawn started begins an application of its own.
+  void start(MPI_Comm world, bool is_ours);
   bool is_started() const { return static_cast<bool>(world_); }
   bool is_newcomer() const { return state_ == State::newcomer; }
   bool is_member() const { return state_ == State::member; }

@@ -106,9 +106,9 @@ void Session::start(Mode mode_of_unit0) {
     we_started_mpi_ = true;
   }
   // MPI_COMM_WORLD is the unit that this process was started in; after this line nobody uses it
-  processes_.start(MPI_COMM_WORLD);
   const char* newcomer = environment("DYNGRID_NEWCOMER");
-  processes_.set_mode(newcomer ? (std::string_view(newcomer) == "classical" ? Mode::classical : Mode::managed) : mode_of_unit0);
+  processes_.start(MPI_COMM_WORLD, newcomer != nullptr);
+  processes_.set_mode(processes_.is_newcomer() ? (std::string_view(newcomer) == "classical" ? Mode::classical : Mode::managed) : mode_of_unit0);
   unsetenv("DYNGRID_NEWCOMER");
   int key = MPI_KEYVAL_INVALID;
   check_mpi(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, finalize_hook, &key, nullptr), "MPI_Comm_create_keyval");

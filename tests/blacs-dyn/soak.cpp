@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // soak [CYCLES [SEED [--strict N]]]: CYCLES times a 2x2 grid changes to a random shape of 1 .. 9 processes and back, a matrix following, every
 // element compared every time. Prints what the first process costs at the beginning and at the end; --strict ends with an error if communicators
-// or open files grew, or its own memory by more than N kB per cycle (Open MPI and PMIx keep some 20 kB for every world ever spawned).
+// or open files grew, or its own memory by more than N kB per cycle (Open MPI and PMIx keep some 40 kB for every world ever spawned).
 #include <algorithm>
 #include <cstring>
 #include <fstream>
