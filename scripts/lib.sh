@@ -4,6 +4,8 @@
 
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 BUILD="${DYNGRID_BUILD_DIR:-$ROOT/build}"
+# nproc answers 1 once mpi_environment has set OMP_NUM_THREADS
+JOBS="${DYNGRID_JOBS:-$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc)}"
 
 # What building, testing and running need on a fresh Debian 12.
 DYNGRID_PACKAGES=(
@@ -53,7 +55,7 @@ configure_and_build() {
   (cd "$ROOT" && cmake --preset "$preset" -B "$dir" "$@" >"$dir/configure.log" 2>&1) ||
     { cat "$dir/configure.log" >&2; die "configuring failed"; }
   say "building ($preset)"
-  cmake --build "$dir" -j "${DYNGRID_JOBS:-$(nproc)}" ${BUILD_TARGETS[0]:+--target "${BUILD_TARGETS[@]}"} >"$dir/build.log" 2>&1 ||
+  cmake --build "$dir" -j "$JOBS" ${BUILD_TARGETS[0]:+--target "${BUILD_TARGETS[@]}"} >"$dir/build.log" 2>&1 ||
     { tail -n 60 "$dir/build.log" >&2; die "building failed; the whole output is in $dir/build.log"; }
 }
 
