@@ -117,24 +117,33 @@ void Session::start(Mode mode_of_unit0) {
   if (!processes_.is_newcomer()) {
     Packet packet;
     together(processes_.world(), [&] { read_environment(); });
-    // rank 0's word counts, so that all decide alike
-    packet.put(placement_).put(exchange_order_).put(unit_policy_.kind).put(unit_policy_.size).put(join_limit_s_).put(static_cast<int>(unit_policy_.hosts.size()));
-    for (const std::string& host : unit_policy_.hosts) packet.put(host);
-    packet.put(unit_policy_.slots);
+    write_settings(packet); // rank 0's word counts, so that all decide alike
     broadcast(packet.bytes(), 0, processes_.world());
-    Packet same(packet.bytes());
-    placement_ = same.get<gridmap::Placement>();
-    exchange_order_ = same.get<redist::Schedule>();
-    unit_policy_.kind = same.get<UnitPolicy::Kind>();
-    unit_policy_.size = same.get<int>();
-    join_limit_s_ = same.get<double>();
-    unit_policy_.hosts.resize(static_cast<std::size_t>(same.get<int>()));
-    for (std::string& host : unit_policy_.hosts) host = same.get_text();
-    unit_policy_.slots = same.get_vector<int>();
+    read_settings(packet);
     find_hosts();
   } else {
     is_verbose_ = environment("DYNGRID_VERBOSE") != nullptr;
   }
+}
+
+void Session::write_settings(Packet& packet) const {
+  packet.put(placement_).put(exchange_order_).put(join_limit_s_).put(points_);
+  packet.put(unit_policy_.kind).put(unit_policy_.size).put(unit_policy_.slots).put(unit_policy_.started);
+  packet.put(static_cast<int>(unit_policy_.hosts.size()));
+  for (const std::string& host : unit_policy_.hosts) packet.put(host);
+}
+
+void Session::read_settings(Packet& packet) {
+  placement_ = packet.get<gridmap::Placement>();
+  exchange_order_ = packet.get<redist::Schedule>();
+  join_limit_s_ = packet.get<double>();
+  points_ = packet.get<std::int64_t>();
+  unit_policy_.kind = packet.get<UnitPolicy::Kind>();
+  unit_policy_.size = packet.get<int>();
+  unit_policy_.slots = packet.get_vector<int>();
+  unit_policy_.started = packet.get_vector<int>();
+  unit_policy_.hosts.resize(static_cast<std::size_t>(packet.get<int>()));
+  for (std::string& host : unit_policy_.hosts) host = packet.get_text();
 }
 
 /// Where mpirun started what. On several hosts every unit gets one of them, since children of one spawn must not span hosts. Collective over unit 0.
@@ -357,9 +366,9 @@ Matrix* Session::create_matrix(const char* name, char type, std::int64_t m, std:
   together(processes_.grid(), check);
 
   // the same on all processes?
-  std::int64_t hash = 1469598103934665603;
-  for (const char c : a->name) hash = (hash ^ c) * 1099511628211 & INT64_MAX;
-  const std::array<std::int64_t, 6> mine{hash, a->type, m, n, mb, nb};
+  std::uint64_t hash = 1469598103934665603u;
+  for (const char c : a->name) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  const std::array<std::int64_t, 6> mine{static_cast<std::int64_t>(hash >> 1), a->type, m, n, mb, nb};
   std::array<std::int64_t, 12> range{}, extremes{};
   for (std::size_t i = 0; i < mine.size(); ++i) {
     range[2 * i] = mine[i];
@@ -627,9 +636,7 @@ void Session::exchange_state(Processes::Union& gathered, bool is_joining) {
   const MPI_Comm comm = gathered.comm.get();
   Packet packet;
   if (!is_joining) {
-    packet.put(placement_).put(exchange_order_).put(unit_policy_.kind).put(unit_policy_.size).put(join_limit_s_).put(points_).put(unit_policy_.slots).put(unit_policy_.started);
-    packet.put(static_cast<int>(unit_policy_.hosts.size()));
-    for (const std::string& host : unit_policy_.hosts) packet.put(host);
+    write_settings(packet);
     packet.put(static_cast<int>(matrices_.size()));
     for (const auto& a : matrices_) packet.put(a->name).put(a->type).put(a->m).put(a->n).put(a->mb).put(a->nb);
     packet.put(static_cast<int>(shared_.size()));
@@ -643,17 +650,7 @@ void Session::exchange_state(Processes::Union& gathered, bool is_joining) {
     if (!is_joining) return;
     Packet state(packet.bytes());
     const bool is_new = processes_.is_newcomer() || sleeps_at_first_point_;
-    placement_ = state.get<gridmap::Placement>();
-    exchange_order_ = state.get<redist::Schedule>();
-    unit_policy_.kind = state.get<UnitPolicy::Kind>();
-    unit_policy_.size = state.get<int>();
-    join_limit_s_ = state.get<double>();
-    points_ = state.get<std::int64_t>();
-    unit_policy_.slots = state.get_vector<int>();
-    unit_policy_.started = state.get_vector<int>();
-    unit_policy_.hosts.resize(static_cast<std::size_t>(state.get<int>()));
-    for (std::string& host : unit_policy_.hosts) host = state.get_text();
-
+    read_settings(state);
     std::vector<std::unique_ptr<Matrix>> known = std::move(matrices_);
     matrices_.clear();
     for (int count = state.get<int>(); count > 0; --count) {

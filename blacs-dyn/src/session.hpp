@@ -83,6 +83,8 @@ private:
   void start(Mode mode_of_unit0);
   void require_grid(const char* what) const;
   void find_hosts();
+  void write_settings(Packet& packet) const; ///< what every process must decide alike by
+  void read_settings(Packet& packet);
   void read_environment();
   SpawnOptions spawn_options() const;
   void check_room(const Change& change) const;
