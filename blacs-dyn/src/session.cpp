@@ -206,8 +206,7 @@ void Session::init(std::optional<Shape> first_grid) {
     MPI_Comm_size(processes_.world(), &nprocs);
     const char* text = environment("DYNGRID_GRID");
     shape = text ? parse_shape(text, "DYNGRID_GRID") : first_grid ? *first_grid : squarest(nprocs);
-    if (shape.nprow < 1 || shape.npcol < 1 || shape.nprow > max_grid_axis || shape.npcol > max_grid_axis)
-      throw Error(Status::bad_argument, fmt::format("blacs-dyn: dyngrid_init_grid: grid is {}, wanted at least 1x1", to_string(shape)));
+    check_shape(shape, "dyngrid_init_grid");
     if (std::int64_t{shape.nprow} * shape.npcol > nprocs)
       throw Error(Status::no_slots, fmt::format("blacs-dyn: first grid is {}, which needs {} processes, but {} were started", to_string(shape),
                                                 std::int64_t{shape.nprow} * shape.npcol, nprocs));
@@ -484,8 +483,7 @@ SpawnOptions Session::spawn_options() const {
 
 void Session::request(Shape to) {
   require_grid("dyngrid_request");
-  if (to.nprow < 1 || to.npcol < 1 || to.nprow > max_grid_axis || to.npcol > max_grid_axis)
-    throw Error(Status::bad_argument, fmt::format("blacs-dyn: dyngrid_request: grid is {}, wanted 1x1 .. {}x{}", to_string(to), max_grid_axis, max_grid_axis));
+  check_shape(to, "dyngrid_request");
   requested_ = to;
 }
 
@@ -560,8 +558,7 @@ int Session::resize(Shape to, gridmap::Placement placement) {
   if (sleeps_at_first_point_) return sleep_until_needed();
   together(processes_.grid(), [&] {
     const auto number = static_cast<int>(placement);
-    if (to.nprow < 1 || to.npcol < 1 || to.nprow > max_grid_axis || to.npcol > max_grid_axis)
-      throw Error(Status::bad_argument, fmt::format("blacs-dyn: dyngrid_resize: grid is {}, wanted 1x1 .. {}x{}", to_string(to), max_grid_axis, max_grid_axis));
+    check_shape(to, "dyngrid_resize");
     if (number < DYNGRID_OPTIMAL || number > DYNGRID_LOCAL2)
       throw Error(Status::bad_argument, fmt::format("blacs-dyn: dyngrid_resize: placement is {}, wanted {} .. {}", number, DYNGRID_OPTIMAL, DYNGRID_LOCAL2));
   });

@@ -25,7 +25,9 @@ std::optional<Shape> shape_of(std::string_view text) {
   if (x == std::string_view::npos) return std::nullopt;
   const auto nprow = whole_number(text.substr(0, x));
   const auto npcol = whole_number(text.substr(x + 1));
-  if (!nprow || !npcol || *nprow < 1 || *npcol < 1 || *nprow > max_grid_axis || *npcol > max_grid_axis) return std::nullopt;
+  if (!nprow || !npcol || *nprow < 1 || *npcol < 1 || *nprow > max_grid_axis || *npcol > max_grid_axis ||
+      *nprow * *npcol > max_processes)
+    return std::nullopt;
   return Shape{static_cast<int>(*nprow), static_cast<int>(*npcol)};
 }
 
@@ -36,6 +38,13 @@ std::string_view trimmed(std::string_view text) {
 }
 
 } // namespace
+
+void check_shape(Shape shape, std::string_view where) {
+  if (shape.nprow < 1 || shape.npcol < 1 || shape.nprow > max_grid_axis || shape.npcol > max_grid_axis ||
+      std::int64_t{shape.nprow} * shape.npcol > max_processes)
+    throw Error(Status::bad_argument, fmt::format("blacs-dyn: {}: grid is {}, wanted rows and columns from 1 and at most {} processes", where,
+                                                  to_string(shape), max_processes));
+}
 
 Shape parse_shape(std::string_view text, std::string_view where) {
   if (const auto shape = shape_of(trimmed(text))) return *shape;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +19,11 @@ struct Shape {
 };
 
 constexpr int max_grid_axis = (1 << 20) - 1; ///< a request travels as one 64-bit number, 20 bits per axis
+
+constexpr std::int64_t max_processes = 1 << 20;
+
+/// Rows and columns from 1, at most max_grid_axis each and max_processes together. @throws Error{bad_argument} naming `where`.
+void check_shape(Shape shape, std::string_view where);
 
 /// "3x4". @throws Error{bad_argument} naming `where` ("DYNGRID_GRID").
 Shape parse_shape(std::string_view text, std::string_view where);

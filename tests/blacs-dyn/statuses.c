@@ -60,6 +60,8 @@ int main(int argc, char** argv) {
   agreed(dyngrid_resize(bad ? 0 : 1, 2, DYNGRID_OPTIMAL), DYNGRID_ERR_ARGUMENT, "grid of 0 rows on one rank");
   agreed(dyngrid_resize(1, 2, bad ? 17 : DYNGRID_OPTIMAL), DYNGRID_ERR_ARGUMENT, "unknown placement on one rank");
   agreed(dyngrid_resize(bad ? 2 : 1, bad ? 1 : 2, DYNGRID_OPTIMAL), DYNGRID_ERR_MISMATCH, "another grid on one rank");
+  agreed(dyngrid_resize(bad ? 1 << 16 : 1, bad ? 1 << 16 : 2, DYNGRID_OPTIMAL), DYNGRID_ERR_ARGUMENT, "grid of 2^32 processes on one rank");
+  agreed(dyngrid_request(1 << 16, 1 << 16), DYNGRID_ERR_ARGUMENT, "request of 2^32 processes");
   agreed(dyngrid_request(0, 3), DYNGRID_ERR_ARGUMENT, "request of 0 rows");
   agreed(dyngrid_set_placement(bad ? -1 : 0), DYNGRID_ERR_ARGUMENT, "placement -1 on one rank");
   agreed(dyngrid_set_schedule(bad ? 9 : 0), DYNGRID_ERR_ARGUMENT, "schedule 9 on one rank");
