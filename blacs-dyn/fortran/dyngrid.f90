@@ -4,6 +4,7 @@
 module dyngrid_grids
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: real32, real64, int32, int64
+  use dyngrid_redist, only: DYNGRID_DTYPE
   implicit none
   private
 
@@ -24,12 +25,26 @@ module dyngrid_grids
   public :: dyngrid_init, dyngrid_init_grid, dyngrid_finalize, dyngrid_is_newcomer, dyngrid_context, dyngrid_grid, dyngrid_comm, &
     dyngrid_resize_point, dyngrid_request, dyngrid_resize, dyngrid_pop, dyngrid_depth, dyngrid_set_placement, &
     dyngrid_set_schedule, dyngrid_last_resize, &
-    dyngrid_matrix_create, dyngrid_matrix_find, dyngrid_matrix_free, dyngrid_matrix_shape, dyngrid_local, dyngrid_desc, &
+    dyngrid_matrix_create, dyngrid_matrix_create_by, dyngrid_distribution, &
+    dyngrid_matrix_find, dyngrid_matrix_free, dyngrid_matrix_shape, dyngrid_local, dyngrid_desc, &
     dyngrid_share, dyngrid_unshare
 
   !> call dyngrid_matrix_create(name, type, m, n, mb, nb, a, info); sizes all default or all 64-bit integers.
   interface dyngrid_matrix_create
     module procedure create_default, create_int64
+  end interface
+
+  !> How one axis lies on nprocs grid rows (axis = iachar('R')) or columns (iachar('C')): the number of block sizes, which are also
+  !> filled in when c_associated(sizes). See dyngrid.h.
+  abstract interface
+    integer(c_int64_t) function dyngrid_distribution(context, axis, length, nprocs, sizes) bind(C)
+      import
+      type(c_ptr), value :: context
+      integer(c_signed_char), value :: axis
+      integer(c_int64_t), value :: length
+      integer(c_int), value :: nprocs
+      type(c_ptr), value :: sizes
+    end function
   end interface
 
   !> call dyngrid_local(a, x): x(:,:) becomes this process's part, x(1:lld, 1:columns), of the matrix's type. It is good until the next
@@ -105,6 +120,15 @@ module dyngrid_grids
       character(kind=c_char), intent(in) :: name(*)
       integer(c_signed_char), value :: type
       integer(c_int64_t), value :: m, n, mb, nb
+      type(c_ptr) :: handle
+    end function
+    integer(c_int) function c_matrix_create_by(name, type, m, n, rule, context, handle) bind(C, name="dyngrid_matrix_create_by")
+      import
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_signed_char), value :: type
+      integer(c_int64_t), value :: m, n
+      type(c_funptr), value :: rule
+      type(c_ptr), value :: context
       type(c_ptr) :: handle
     end function
     type(c_ptr) function c_matrix_local(handle) bind(C, name="dyngrid_matrix_local")
@@ -238,6 +262,19 @@ contains
     call create_int64(name, type, int(m, int64), int(n, int64), int(mb, int64), int(nb, int64), a, info)
   end subroutine
 
+  !> A matrix that lies as `rule` says on every grid; `context` is handed to it.
+  subroutine dyngrid_matrix_create_by(name, type, m, n, rule, context, a, info)
+    character(*), intent(in) :: name
+    character, intent(in) :: type
+    integer(int64), intent(in) :: m, n
+    procedure(dyngrid_distribution) :: rule
+    type(c_ptr), intent(in) :: context
+    type(dyngrid_matrix), intent(inout) :: a
+    integer, intent(out) :: info
+    info = c_matrix_create_by(trim(name) // c_null_char, iachar(type, c_signed_char), m, n, c_funloc(rule), context, &
+      a%handle)
+  end subroutine
+
   !> The matrix of that name; its handle is null when there is none.
   type(dyngrid_matrix) function dyngrid_matrix_find(name)
     character(*), intent(in) :: name
@@ -257,13 +294,19 @@ contains
     info = c_matrix_shape(a%handle, m_loc, n_loc, lld)
   end subroutine
 
-  !> ScaLAPACK's nine integers, of the current grid.
+  !> The descriptor on the current grid: ScaLAPACK's nine integers; of a matrix with a rule, DTYPE_ 601 with its lists of sizes.
   function dyngrid_desc(a) result(desc)
     type(dyngrid_matrix), intent(in) :: a
-    integer :: desc(9)
+    integer, allocatable :: desc(:)
     integer(c_int), pointer :: d(:)
+    integer :: length
     call c_f_pointer(c_matrix_desc(a%handle), d, [9])
-    desc = d
+    length = 9
+    if (d(1) == DYNGRID_DTYPE) then
+      length = 9 + d(5) + d(6)
+      call c_f_pointer(c_matrix_desc(a%handle), d, [length])
+    end if
+    desc = d(1:length)
   end function
 
   !> Shape of the local array as ScaLAPACK sees it, at least 1 x 1.

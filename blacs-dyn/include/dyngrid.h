@@ -93,10 +93,19 @@ DYNGRID_API int dyngrid_last_resize(dyngrid_resize_report* report);
 /* An m x n matrix in mb x nb blocks on the current grid from process (0,0), type s d c z i, all elements zero. Collective. On a newcomer, before its
  * first resize point, it declares the matrix, which gets its local array and content there. Names are at most 63 characters, each used once. */
 DYNGRID_API int dyngrid_matrix_create(const char* name, char type, int64_t m, int64_t n, int64_t mb, int64_t nb, dyngrid_matrix** matrix);
+/* How one axis of a matrix lies on a grid: called with sizes null, gives how many block sizes there are for the rows (axis 'R') or columns ('C') of length
+ * `length` on nprocs grid rows (columns); called again, fills them in and gives the same number. The sizes repeat, block j lies on grid row (column) j mod
+ * nprocs, sizes may be 0: nprocs sizes that add up to length are one block for each process. Negative: it cannot be. The same on all processes. */
+typedef int64_t (*dyngrid_distribution)(void* context, char axis, int64_t length, int nprocs, int64_t* sizes);
+/* As dyngrid_matrix_create, lying as `rule` says on every grid it comes to; its descriptor is of DTYPE_ DYNGRID_DTYPE (dyngrid/redist.h), for
+ * everything here but not for ScaLAPACK. The rule may look at shared state, which newcomers have before it is called. Newcomers must declare such a
+ * matrix before their first resize point. */
+DYNGRID_API int dyngrid_matrix_create_by(const char* name, char type, int64_t m, int64_t n, dyngrid_distribution rule, void* context, dyngrid_matrix** matrix);
 /* Local array, column-major, leading dimension LLD_ of the descriptor; null on a process outside the grid. Changes with the grid. */
 DYNGRID_API void* dyngrid_matrix_local(const dyngrid_matrix* matrix);
 DYNGRID_API void* dyngrid_local(const dyngrid_matrix* matrix);
-/* ScaLAPACK descriptor, nine integers (ten are readable). The pointer stays the same while the matrix lives, the content follows the grid. */
+/* ScaLAPACK descriptor, nine integers (ten are readable). The pointer stays the same while the matrix lives, the content follows the grid. Of a matrix
+ * with a rule: as many integers as it says, and to be asked for again after each change. */
 DYNGRID_API const int* dyngrid_matrix_desc(const dyngrid_matrix* matrix);
 DYNGRID_API const int* dyngrid_desc(const dyngrid_matrix* matrix);
 /* My rows and columns. Any pointer may be null. Local. */

@@ -89,7 +89,15 @@ int dyngrid_last_resize(dyngrid_resize_report* report) {
 
 int dyngrid_matrix_create(const char* name, char type, int64_t m, int64_t n, int64_t mb, int64_t nb, dyngrid_matrix** matrix) {
   return guard([&] {
-    dyngrid_matrix* made = session().create_matrix(name, type, m, n, mb, nb, matrix != nullptr);
+    dyngrid_matrix* made = session().create_matrix(name, type, {'R', m, mb}, {'C', n, nb}, matrix != nullptr);
+    *matrix = made;
+  });
+}
+
+int dyngrid_matrix_create_by(const char* name, char type, int64_t m, int64_t n, dyngrid_distribution rule, void* context, dyngrid_matrix** matrix) {
+  return guard([&] {
+    if (!rule) throw gridmap::Error(gridmap::Status::null_pointer, "blacs-dyn: dyngrid_matrix_create_by: rule is null");
+    dyngrid_matrix* made = session().create_matrix(name, type, {'R', m, 1, rule, context}, {'C', n, 1, rule, context}, matrix != nullptr);
     *matrix = made;
   });
 }
@@ -102,9 +110,9 @@ const int* dyngrid_desc(const dyngrid_matrix* matrix) { return dyngrid_matrix_de
 int dyngrid_matrix_shape(const dyngrid_matrix* matrix, int64_t* m_loc, int64_t* n_loc, int64_t* lld) {
   return guard([&] {
     if (!matrix) throw gridmap::Error(gridmap::Status::null_pointer, "blacs-dyn: dyngrid_matrix_shape: matrix is null");
-    if (m_loc) *m_loc = matrix->m_loc;
-    if (n_loc) *n_loc = matrix->n_loc;
-    if (lld) *lld = matrix->lld;
+    if (m_loc) *m_loc = matrix->lay.m_loc;
+    if (n_loc) *n_loc = matrix->lay.n_loc;
+    if (lld) *lld = matrix->lay.lld();
   });
 }
 

@@ -128,6 +128,13 @@ void agree_or_throw(MPI_Comm comm, Status mine, const std::string& message) {
   throw Error(verdict.status, std::string(text.begin(), text.end()));
 }
 
+void check_same(MPI_Comm comm, std::int64_t mine, const char* message) {
+  const std::int64_t range[] = {mine, -mine};
+  std::int64_t most[2] = {};
+  check_mpi(MPI_Allreduce(range, most, 2, MPI_INT64_T, MPI_MAX, comm), "MPI_Allreduce");
+  if (most[0] != -most[1]) throw gridmap::Error(gridmap::Status::rank_mismatch, message);
+}
+
 void broadcast(std::vector<char>& bytes, int root, MPI_Comm comm) {
   auto length = static_cast<int>(bytes.size());
   MPI_Request request = MPI_REQUEST_NULL;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,9 @@ void together(MPI_Comm comm, Step&& step) {
   }
   agree_or_throw(comm, status, message);
 }
+
+/// Collective over comm. @throws Error{rank_mismatch} with `message` on all ranks when `mine` is not the same number everywhere.
+void check_same(MPI_Comm comm, std::int64_t mine, const char* message);
 
 /// Broadcast of any length below 2^31 from rank root. Collective.
 void broadcast(std::vector<char>& bytes, int root, MPI_Comm comm);

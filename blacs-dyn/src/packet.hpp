@@ -19,16 +19,14 @@ public:
   template <class T>
   Packet& put(const T& value) {
     static_assert(std::is_trivially_copyable_v<T>);
-    const auto* first = reinterpret_cast<const char*>(&value);
-    bytes_.insert(bytes_.end(), first, first + sizeof value);
+    append(&value, sizeof value);
     return *this;
   }
   template <class T>
   Packet& put(const std::vector<T>& values) {
     static_assert(std::is_trivially_copyable_v<T>);
     put(static_cast<std::int64_t>(values.size()));
-    const auto* first = reinterpret_cast<const char*>(values.data());
-    bytes_.insert(bytes_.end(), first, first + values.size() * sizeof(T));
+    append(values.data(), values.size() * sizeof(T));
     return *this;
   }
   Packet& put(const std::string& text) { return put(std::vector<char>(text.begin(), text.end())); }
@@ -61,6 +59,12 @@ public:
   std::vector<char>& bytes() { return bytes_; }
 
 private:
+  void append(const void* first, std::size_t count) {
+    const std::size_t end = bytes_.size();
+    bytes_.resize(end + count);
+    if (count > 0) std::memcpy(bytes_.data() + end, first, count);
+  }
+
   std::vector<char> bytes_;
   std::size_t at_ = 0;
 };

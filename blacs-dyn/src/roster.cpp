@@ -164,8 +164,7 @@ std::vector<NewUnit> group_into_units(const Roster& roster, int n, const UnitPol
   return units;
 }
 
-Change decide_change(const Roster& roster, Shape to, gridmap::Placement placement, const UnitPolicy& policy,
-                     std::int64_t m, std::int64_t n, std::int64_t mb, std::int64_t nb, const GridMap* exact) {
+Change decide_change(const Roster& roster, Shape to, gridmap::PlacementRequest placement, const UnitPolicy& policy, const GridMap* exact) {
   const int before = roster.grid.shape.size();
   const int after = to.size();
   Change change;
@@ -184,16 +183,8 @@ Change decide_change(const Roster& roster, Shape to, gridmap::Placement placemen
     std::vector<int> joining = change.wake;
     for (const int id : change.new_ids()) joining.push_back(id);
 
-    using gridmap::Axis;
-    gridmap::PlacementRequest request;
-    const Shape from = roster.grid.shape;
-    request.rows_from = Axis::block_cyclic(m, mb, from.nprow);
-    request.cols_from = Axis::block_cyclic(n, nb, from.npcol);
-    request.rows_to = Axis::block_cyclic(m, mb, to.nprow);
-    request.cols_to = Axis::block_cyclic(n, nb, to.npcol);
-    request.method = placement;
-    if (after < before) request.stay_bonus = worth_keeping(roster, before - after);
-    const gridmap::PlacementResult placed = gridmap::place(request);
+    if (after < before) placement.stay_bonus = worth_keeping(roster, before - after);
+    const gridmap::PlacementResult placed = gridmap::place(placement);
     for (const int number : placed.grid)
       change.to.ids.push_back(number < before ? roster.grid.ids[static_cast<std::size_t>(number)]
                                               : joining[static_cast<std::size_t>(number - before)]);

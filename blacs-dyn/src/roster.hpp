@@ -74,10 +74,9 @@ struct Change {
 /// Groups `n` new processes into units. @throws Error{no_slots} when the hosts' slots do not suffice.
 std::vector<NewUnit> group_into_units(const Roster& roster, int n, const UnitPolicy& policy);
 
-/// `axes`: the matrix that decides the placement, on the grids it will have (nprocs are overwritten from the shapes).
+/// `placement`: method, and the matrix that decides who goes where, on the old grid and on the new one.
 /// A target grid of known ids (a pop) is taken as it is when `exact` is given.
-Change decide_change(const Roster& roster, Shape to, gridmap::Placement placement, const UnitPolicy& policy,
-                     std::int64_t m, std::int64_t n, std::int64_t mb, std::int64_t nb, const GridMap* exact = nullptr);
+Change decide_change(const Roster& roster, Shape to, gridmap::PlacementRequest placement, const UnitPolicy& policy, const GridMap* exact = nullptr);
 
 /// The roster after the change. A growth pushes a level, everything else cuts the stack down to the levels smaller than the new grid
 /// and puts the new grid on top of them.

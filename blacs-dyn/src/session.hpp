@@ -2,7 +2,6 @@
 #pragma once
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,32 +9,11 @@
 #include <mpi.h>
 
 #include "dyngrid.h"
+#include "holdings.hpp"
 #include "processes.hpp"
-#include "redist/plan.hpp"
-#include "redist/shared_array.hpp"
-
-/// A matrix that follows the grid. The handle of the C interface.
-struct dyngrid_matrix {
-  std::string name;
-  char type = 'd';
-  std::int64_t m = 0, n = 0, mb = 1, nb = 1;
-  std::int64_t m_loc = 0, n_loc = 0, lld = 1;
-  redist::SharedArray local;
-  std::array<int, 10> desc{};
-  bool is_placed = false; ///< false on a newcomer before its first resize point
-};
+#include "settings.hpp"
 
 namespace blacs_dyn {
-
-using Matrix = dyngrid_matrix;
-
-/// State that every process has: the user's memory, or what came before the user said where it goes.
-struct Shared {
-  std::string name;
-  void* data = nullptr;
-  std::vector<char> early; ///< content that waits for dyngrid_share on a newcomer
-  std::size_t bytes = 0;
-};
 
 /// The one application that this process belongs to: its processes, matrices and shared state, and the changes of its grid.
 class Session {
@@ -56,9 +34,9 @@ public:
   void request(Shape to);
   void set_placement(gridmap::Placement placement);
   void set_schedule(int schedule);
-  Matrix* create_matrix(const char* name, char type, std::int64_t m, std::int64_t n, std::int64_t mb, std::int64_t nb, bool has_handle);
+  Matrix* create_matrix(const char* name, char type, AxisRule rows, AxisRule cols, bool has_handle);
   void free_matrix(Matrix* matrix);
-  Matrix* find_matrix(const std::string& name);
+  Matrix* find_matrix(const std::string& name) { return holdings_.find(name); }
   void share(const char* name, void* data, std::size_t bytes);
   void unshare(const char* name);
   bool is_newcomer() const { return processes_.is_newcomer(); }
@@ -83,20 +61,25 @@ private:
   void start(Mode mode_of_unit0);
   void require_grid(const char* what) const;
   void find_hosts();
-  void write_settings(Packet& packet) const; ///< what every process must decide alike by
-  void read_settings(Packet& packet);
-  void read_environment();
   SpawnOptions spawn_options() const;
   void check_room(const Change& change) const;
   int change_to(Shape to, gridmap::Placement placement, const GridMap* exact);
   int carry_through(Processes::Union gathered, double started);
+  /// The matrices on the new grid, not in use yet.
+  struct Moved {
+    std::vector<Lay> lays;
+    std::vector<redist::SharedArray> arrays;
+    double plan_s = 0, exchange_s = 0;
+    std::int64_t moved_bytes = 0, kept_bytes = 0;
+  };
+  Moved move_matrices(const Processes::Union& gathered, bool is_joining);
+  void report(Shape from, const Change& change, const Moved& moved, std::array<double, 5> seconds);
   int sleep_until_needed();
   int leave();
   void exchange_state(Processes::Union& gathered, bool is_joining);
   void open_context();
   void drop_everything();
-  void place_matrix(Matrix& matrix, const GridMap& grid, int id, redist::SharedArray local) const;
-  const Matrix* largest_matrix() const;
+  gridmap::PlacementRequest placement_request(Shape to, gridmap::Placement placement) const;
 
   Processes processes_;
   bool is_finished_ = false;
@@ -105,22 +88,12 @@ private:
   int context_ = -1;
   int system_handle_ = -1;
   bool has_contexts_ = false;
-  std::vector<std::unique_ptr<Matrix>> matrices_;
-  std::vector<std::unique_ptr<Matrix>> retired_; ///< freed while this process slept: the handle stays readable
-  std::vector<Shared> shared_;
-  gridmap::Placement placement_ = gridmap::Placement::optimal;
-  redist::Schedule exchange_order_ = redist::Schedule::automatic;
-  UnitPolicy unit_policy_;
-  double join_limit_s_ = 60;
-  bool is_verbose_ = false;
-  std::vector<TimedRequest> schedule_;
-  std::int64_t points_ = 0; ///< resize points passed
+  Holdings holdings_;
+  Settings settings_;
   Shape requested_{};
   dyngrid_resize_report report_{};
   std::string setup_program_; ///< classical: what blacs_setup.dat says
   std::optional<std::vector<std::string>> setup_arguments_;
 };
-
-std::size_t element_bytes(char type); ///< 0 for an unknown type
 
 } // namespace blacs_dyn

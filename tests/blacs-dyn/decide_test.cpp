@@ -39,8 +39,19 @@ UnitPolicy units_of(UnitPolicy::Kind kind, int size = 1) {
   return policy;
 }
 
+gridmap::PlacementRequest square_matrix(std::int64_t n, std::int64_t nb, Shape from, Shape to, Placement method) {
+  using gridmap::Axis;
+  gridmap::PlacementRequest request;
+  request.rows_from = Axis::block_cyclic(n, nb, from.nprow);
+  request.cols_from = Axis::block_cyclic(n, nb, from.npcol);
+  request.rows_to = Axis::block_cyclic(n, nb, to.nprow);
+  request.cols_to = Axis::block_cyclic(n, nb, to.npcol);
+  request.method = method;
+  return request;
+}
+
 Change change_to(const Roster& roster, Shape to, UnitPolicy policy = units_of(UnitPolicy::Kind::one_each), Placement placement = Placement::optimal) {
-  return decide_change(roster, to, placement, policy, 1000, 1000, 10, 10);
+  return decide_change(roster, to, square_matrix(1000, 10, roster.grid.shape, to, placement), policy);
 }
 
 /// What must hold of every change, whatever it is.
@@ -238,7 +249,7 @@ TEST(Change, RandomHistoriesAreSound) {
 
 TEST(Change, TenThousandProcesses) {
   Roster roster = started(64 * 64, {64, 64});
-  const Change change = decide_change(roster, {100, 100}, Placement::local2, units_of(UnitPolicy::Kind::whole), 1000000, 1000000, 64, 64);
+  const Change change = decide_change(roster, {100, 100}, square_matrix(1000000, 64, {64, 64}, {100, 100}, Placement::local2), units_of(UnitPolicy::Kind::whole));
   check_sound(roster, change);
   EXPECT_EQ(change.new_ids().size(), 10000u - 4096u);
 }

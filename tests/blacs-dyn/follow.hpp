@@ -33,7 +33,11 @@ void for_mine(const dyngrid_matrix* a, F&& f) {
   if (myrow < 0) return;
   std::int64_t m_loc = 0, n_loc = 0, lld = 0;
   dyngrid_matrix_shape(a, &m_loc, &n_loc, &lld);
-  const auto rows = gridmap::Axis::block_cyclic(d[2], d[4], nprow), cols = gridmap::Axis::block_cyclic(d[3], d[5], npcol);
+  const bool is_listed = d[0] == DYNGRID_DTYPE;
+  const auto axis = [&](int n, int nb, const int* sizes, int nprocs) {
+    return is_listed ? gridmap::Axis::heterogeneous(n, {sizes, sizes + nb}, nprocs) : gridmap::Axis::block_cyclic(n, nb, nprocs);
+  };
+  const auto rows = axis(d[2], d[4], d + 9, nprow), cols = axis(d[3], d[5], d + 9 + (is_listed ? d[4] : 0), npcol);
   expect(m_loc == rows.local_size(myrow) && n_loc == cols.local_size(mycol), "local size");
   for (std::int64_t j = 0; j < n_loc; ++j)
     for (std::int64_t i = 0; i < m_loc; ++i) f(i + j * lld, rows.to_global(i, myrow), cols.to_global(j, mycol));
@@ -60,6 +64,18 @@ std::int64_t wrong_as(const dyngrid_matrix* a, int salt) {
   std::int64_t wrong = 0;
   for_mine(a, [&](std::int64_t at, std::int64_t i, std::int64_t j) { wrong += x[at] != value<T>(i, j, n, salt); });
   return wrong;
+}
+
+/// Unequal blocks that change with the grid: rows in one block for each grid row, as 1 : 2 : 3 ..., the last one taking what is left; columns in blocks of
+/// 2, 0, 1, 2, 0, 1 ... for grid columns 0, 1, 2 ..., over and over.
+inline std::int64_t unequal(void* context, char axis, std::int64_t length, int nprocs, std::int64_t* sizes) {
+  if (*static_cast<const int*>(context) != 42) return -1;
+  std::int64_t left = length;
+  for (int p = 0; p < nprocs && sizes; ++p) {
+    sizes[p] = axis == 'R' ? (p == nprocs - 1 ? left : length * (p + 1) / (std::int64_t{nprocs} * (nprocs + 1) / 2)) : (p + 2) % 3 + (nprocs == 2 && p == 0);
+    left -= sizes[p];
+  }
+  return nprocs;
 }
 
 inline void fill(dyngrid_matrix* a, char type, int salt) {

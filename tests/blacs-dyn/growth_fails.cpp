@@ -5,11 +5,26 @@
 //   slots      run without --oversubscribe: MPI has no slots for more        host   a host that is not there (DYNGRID_HOSTS)
 //   late       newcomers sleep longer than DYNGRID_JOIN_TIMEOUT and then leave cleanly
 //   mismatch   newcomers declare another matrix        deserter  newcomers finalize without a resize point
+//   rule_differs  newcomers' rule gives other block sizes   rule_fails  the rule has no answer for the new grid   no_rule  newcomers give none
 #include <cstring>
 
 #include <unistd.h>
 
 #include "follow.hpp"
+
+namespace {
+
+const char* rule_that = "";
+
+/// One block for each process, the first one takes what the others leave.
+std::int64_t rule(void*, char, std::int64_t length, int nprocs, std::int64_t* sizes) {
+  if (!std::strcmp(rule_that, "fails") && nprocs == 3) return -1;
+  const bool differs = !std::strcmp(rule_that, "differs") && nprocs == 3;
+  for (int p = 0; p < nprocs && sizes; ++p) sizes[p] = p > 0 ? (differs ? 2 : 1) : length - (nprocs - 1) * (differs ? 2 : 1);
+  return nprocs;
+}
+
+} // namespace
 
 int main(int argc, char** argv) {
   using follow::expect;
@@ -20,6 +35,9 @@ int main(int argc, char** argv) {
   dyngrid_matrix* a = nullptr;
   const int n = kind == "mismatch" && spoil ? 14 : 13;
   expect(!dyngrid_matrix_create("a", 'd', n, 13, 2, 2, &a), "create");
+  dyngrid_matrix* ruled = nullptr;
+  if (kind.substr(0, 4) == "rule" && (kind == "rule_fails" ? first_try : spoil)) rule_that = kind == "rule_fails" ? "fails" : "differs";
+  if (kind.substr(0, 4) == "rule" || (kind == "no_rule" && !spoil)) expect(!dyngrid_matrix_create_by("ruled", 'd', 9, 9, rule, nullptr, &ruled), "create by a rule");
   int tries = 0;
   dyngrid_share("tries", &tries, sizeof tries);
   if (spoil && kind == "late") sleep(4);
@@ -29,6 +47,7 @@ int main(int argc, char** argv) {
     expect(first_try ? outcome == DYNGRID_LEAVE : outcome == DYNGRID_RESIZED, "newcomer's outcome " + std::to_string(outcome));
   } else {
     follow::fill(a, 'd', 3);
+    if (ruled) follow::fill(ruled, 'd', 4);
     if (kind == "missing") setenv("DYNGRID_SPAWN_PROGRAM", "/no/such/program", 1);
     if (kind == "unlinked") setenv("DYNGRID_SPAWN_PROGRAM", argv[2], 1);
     if (kind == "not_executable") setenv("DYNGRID_SPAWN_PROGRAM", "/etc/passwd", 1);
@@ -36,7 +55,8 @@ int main(int argc, char** argv) {
     const int wanted = kind == "missing" || kind == "host"        ? DYNGRID_ERR_NOT_FOUND
                        : kind == "slots"                          ? DYNGRID_ERR_SLOTS
                        : kind == "late"                           ? DYNGRID_ERR_TIMEOUT
-                       : kind == "mismatch"                       ? DYNGRID_ERR_MISMATCH
+                       : kind == "rule_fails"                     ? DYNGRID_ERR_ARGUMENT
+                       : kind == "mismatch" || kind == "rule_differs" || kind == "no_rule" ? DYNGRID_ERR_MISMATCH
                                                                   : DYNGRID_ERR_SPAWN;
     const int context = dyngrid_context();
     const int status = dyngrid_resize(2, 3, DYNGRID_OPTIMAL);
@@ -55,6 +75,8 @@ int main(int argc, char** argv) {
       return dyngrid_finalize() == DYNGRID_SUCCESS ? 0 : 1;
     }
     unsetenv("DYNGRID_SPAWN_PROGRAM");
+    rule_that = "";
+    if (ruled) expect(follow::wrong(ruled, 'd', 4) == 0, "the old data in blocks of the rule");
     setenv("DYNGRID_TEST_SECOND", "1", 1);
     tries = 2;
     expect(dyngrid_resize(2, 3, DYNGRID_OPTIMAL) == DYNGRID_RESIZED, "a good growth afterwards");
@@ -62,6 +84,7 @@ int main(int argc, char** argv) {
   int myrow = 0;
   dyngrid_grid(nullptr, nullptr, &myrow, nullptr);
   if (myrow >= 0) expect(tries == 2 && follow::wrong(a, 'd', 3) == 0, "data on the new grid");
+  if (myrow >= 0 && ruled) expect(follow::wrong(ruled, 'd', 4) == 0, "data in blocks of the rule on the new grid");
   expect(dyngrid_finalize() == DYNGRID_SUCCESS, "dyngrid_finalize");
   return 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // resize_sequence [--now] GRID PLACEMENT SHAPE...: from the first grid through all shapes, five matrices of five types compared element by
-// element on every grid, a PDGEMM on each. The changes come at resize points by dyngrid_request, or with --now by dyngrid_resize.
+// element on every grid, a PDGEMM on each; a sixth matrix lies in unequal blocks. The changes come at resize points by dyngrid_request, or with --now by dyngrid_resize.
 #include <cstring>
 
 #include "follow.hpp"
@@ -38,11 +38,15 @@ int main(int argc, char** argv) {
   const int n = 24, nb = 5, one_i = 1;
   dyngrid_matrix *b = nullptr, *c = nullptr;
   expect(!dyngrid_matrix_create("b", 'd', n, n, nb, nb, &b) && !dyngrid_matrix_create("c", 'd', n, n, nb, nb, &c), "create b, c");
+  int context_of_rule = 42;
+  dyngrid_matrix* unequal = nullptr;
+  expect(!dyngrid_matrix_create_by("unequal", 'd', 31, 26, follow::unequal, &context_of_rule, &unequal), "dyngrid_matrix_create_by");
   int step = 0;
   double history[8] = {0};
   expect(!dyngrid_share("step", &step, sizeof step) && !dyngrid_share("history", history, sizeof history), "dyngrid_share");
   if (!dyngrid_is_newcomer()) {
     for (std::size_t k = 0; k < cases.size(); ++k) follow::fill(a[k], cases[k].type, static_cast<int>(k));
+    follow::fill(unequal, 'd', 99);
     // b is a cyclic shift: b times b has its single ones two columns on, exactly
     auto* x = static_cast<double*>(dyngrid_local(b));
     follow::for_mine(b, [&](std::int64_t l, std::int64_t i, std::int64_t j) { x[l] = j == (i + 1) % n; });
@@ -65,6 +69,8 @@ int main(int argc, char** argv) {
     expect(size == nprow * npcol, "communicator of the grid");
     for (std::size_t k = 0; k < cases.size(); ++k)
       expect(follow::wrong(a[k], cases[k].type, static_cast<int>(k)) == 0, std::string("elements of type ") + cases[k].type);
+    expect(follow::wrong(unequal, 'd', 99) == 0, "elements in unequal blocks");
+    expect(dyngrid_desc(unequal)[0] == DYNGRID_DTYPE && dyngrid_desc(unequal)[4] == nprow && dyngrid_desc(unequal)[5] == npcol, "descriptor with lists");
 
     const double one = 1, zero = 0;
     pdgemm_("N", "N", &n, &n, &n, &one, static_cast<double*>(dyngrid_local(b)), &one_i, &one_i, dyngrid_desc(b), static_cast<double*>(dyngrid_local(b)),

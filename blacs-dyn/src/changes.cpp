@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Changes of the grid: when one is due, what it takes, and carrying it through with all matrices.
+#include "session.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <set>
+#include <unordered_map>
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "preflight.hpp"
+#include "redist/executor.hpp"
+
+namespace blacs_dyn {
+
+using gridmap::Error;
+using gridmap::Status;
+
+namespace {
+
+/// The running program's own arguments, without its name.
+std::vector<std::string> own_arguments() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> words;
+  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
+  if (!words.empty()) words.erase(words.begin());
+  return words;
+}
+
+} // namespace
+
+SpawnOptions Session::spawn_options() const {
+  // through env(1), since Open MPI hands a spawned process the environment of mpirun and not that of its parent
+  SpawnOptions options;
+  options.program = find_program("env");
+  options.join_limit_s = settings_.join_limit_s;
+  options.arguments.push_back(fmt::format("DYNGRID_NEWCOMER={}", is_classical() ? "classical" : "managed"));
+  for (char** variable = environ; variable && *variable; ++variable) {
+    const std::string_view text = *variable;
+    const std::string_view name = text.substr(0, text.find('='));
+    const bool ours = name.substr(0, 8) == "DYNGRID_" && name != "DYNGRID_NEWCOMER";
+    if (ours || name == "LD_PRELOAD" || name == "LD_LIBRARY_PATH" || name == "OPENBLAS_NUM_THREADS" || name == "OMP_NUM_THREADS" ||
+        name == "OMPI_MCA_mpi_yield_when_idle")
+      options.arguments.emplace_back(text);
+  }
+  const char* program = environment("DYNGRID_SPAWN_PROGRAM");
+  options.shown = !setup_program_.empty() ? setup_program_ : program ? program : own_program();
+  options.arguments.push_back(options.shown);
+  for (const std::string& word : setup_arguments_ ? *setup_arguments_ : own_arguments()) options.arguments.push_back(word);
+  return options;
+}
+
+int Session::resize_point() {
+  if (is_active() && !is_classical() && processes_.has_left()) return DYNGRID_LEAVE;
+  require_grid("dyngrid_resize_point");
+  if (processes_.is_newcomer()) {
+    const double started = MPI_Wtime();
+    auto gathered = processes_.join();
+    if (!gathered) return leave();
+    return carry_through(std::move(*gathered), started);
+  }
+  if (sleeps_at_first_point_) return sleep_until_needed();
+
+  const std::int64_t point = settings_.points++;
+  Shape wanted = requested_;
+  gridmap::Placement placement = settings_.placement;
+  requested_ = {};
+  if (processes_.id() == 0 && wanted.size() == 0)
+    for (const TimedRequest& entry : settings_.requests)
+      if (entry.step == point) {
+        wanted = entry.to;
+        placement = entry.placement.value_or(settings_.placement);
+      }
+  int rank = 0, size = 0;
+  const MPI_Comm grid = processes_.grid();
+  MPI_Comm_rank(grid, &rank);
+  MPI_Comm_size(grid, &size);
+  std::int64_t mine = wanted.size() > 0 ? size - rank : 0, first = 0; // of several, the lowest rank's counts
+  check_mpi(MPI_Allreduce(&mine, &first, 1, MPI_INT64_T, MPI_MAX, grid), "MPI_Allreduce");
+  if (first == 0) return DYNGRID_SAME;
+
+  std::array<int, 3> told{wanted.nprow, wanted.npcol, static_cast<int>(placement)};
+  check_mpi(MPI_Bcast(told.data(), 3, MPI_INT, size - static_cast<int>(first), grid), "MPI_Bcast");
+  try {
+    return change_to({told[0], told[1]}, static_cast<gridmap::Placement>(told[2]), nullptr);
+  } catch (const Error& error) {
+    if (processes_.id() == 0)
+      std::fprintf(stderr, "dyngrid: no change to %dx%d: %s; going on with %s\n", told[0], told[1], error.what(),
+                   to_string(processes_.roster().grid.shape).c_str());
+    throw;
+  }
+}
+
+int Session::resize(Shape to, gridmap::Placement placement) {
+  if (is_active() && !is_classical() && processes_.is_newcomer()) return resize_point();
+  require_grid("dyngrid_resize");
+  if (sleeps_at_first_point_) return sleep_until_needed();
+  together(processes_.grid(), [&] {
+    const auto number = static_cast<int>(placement);
+    check_shape(to, "dyngrid_resize");
+    if (number < DYNGRID_OPTIMAL || number > DYNGRID_LOCAL2)
+      throw Error(Status::bad_argument, fmt::format("blacs-dyn: dyngrid_resize: placement is {}, wanted {} .. {}", number, DYNGRID_OPTIMAL, DYNGRID_LOCAL2));
+  });
+  const std::array<std::int64_t, 3> mine{to.nprow, to.npcol, static_cast<int>(placement)};
+  std::array<std::int64_t, 6> range{mine[0], -mine[0], mine[1], -mine[1], mine[2], -mine[2]}, most{};
+  check_mpi(MPI_Allreduce(range.data(), most.data(), 6, MPI_INT64_T, MPI_MAX, processes_.grid()), "MPI_Allreduce");
+  if (most[0] != -most[1] || most[2] != -most[3] || most[4] != -most[5])
+    throw Error(Status::rank_mismatch, fmt::format("blacs-dyn: dyngrid_resize: arguments differ between the processes: rows {} .. {}, columns {} .. {}, placement {} .. {}",
+                                                   -most[1], most[0], -most[3], most[2], -most[5], most[4]));
+  return change_to(to, placement, nullptr);
+}
+
+int Session::pop() {
+  if (!is_active()) throw Error(Status::bad_state, "blacs-dyn: dyngrid_pop before any growth");
+  if (!is_classical()) require_grid("dyngrid_pop");
+  const Roster& roster = processes_.roster();
+  if (processes_.grid() == MPI_COMM_NULL || roster.levels.size() < 2)
+    throw Error(Status::bad_state, "blacs-dyn: dyngrid_pop: this is the first grid, there is none below it");
+  const GridMap level = roster.levels[roster.levels.size() - 2];
+  const auto is_here = [&](int id) { return std::find(roster.grid.ids.begin(), roster.grid.ids.end(), id) != roster.grid.ids.end(); };
+  const bool all_here = std::all_of(level.ids.begin(), level.ids.end(), is_here);
+  return change_to(level.shape, settings_.placement, all_here ? &level : nullptr);
+}
+
+/// Slots and hosts, as far as they can be known before a spawn. After a spawn that fails for want of them the application goes on, but Open MPI's mpirun
+/// never ends by itself.
+void Session::check_room(const Change& change) const {
+  std::set<std::string> hosts;
+  for (const NewUnit& unit : change.new_units)
+    if (!unit.host.empty()) hosts.insert(unit.host);
+  const UnitPolicy& policy = settings_.unit_policy;
+  for (std::size_t h = 0; h < policy.started.size(); ++h)
+    if (policy.started[h] > 0) hosts.erase(policy.hosts[h]); // mpirun has it, seen
+  for (const std::string& host : hosts) check_host(host);
+
+  const char* oversubscribe = environment("OMPI_MCA_rmaps_base_oversubscribe");
+  const char* mapping = environment("OMPI_MCA_rmaps_base_mapping_policy");
+  if ((oversubscribe && *oversubscribe != '0') || (mapping && std::string_view(mapping).find("OVERSUBSCRIBE") != std::string_view::npos &&
+                                                   std::string_view(mapping).find("NOOVERSUBSCRIBE") == std::string_view::npos))
+    return;
+  int* universe = nullptr;
+  int is_known = 0;
+  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &universe, &is_known);
+  if (!is_known || !universe || *universe <= 0) return;
+  std::size_t living = 0;
+  for (const Unit& unit : processes_.roster().units) living += unit.members.size();
+  const std::size_t wanted = change.new_ids().size();
+  if (living + wanted > static_cast<std::size_t>(*universe))
+    throw Error(Status::no_slots, fmt::format("blacs-dyn: {} new processes wanted, but {} of mpirun's {} slots are taken; start with mpirun --oversubscribe or "
+                                              "with more slots (-H, hostfile)", wanted, living, *universe));
+}
+
+/// The matrix that decides who goes where: the largest. Without one, a square one in single elements.
+gridmap::PlacementRequest Session::placement_request(Shape to, gridmap::Placement placement) const {
+  const Shape from = processes_.roster().grid.shape;
+  gridmap::PlacementRequest request;
+  request.method = placement;
+  if (const Matrix* a = holdings_.largest()) {
+    const Lay after = a->on(to, -1);
+    request.rows_from = a->lay.rows;
+    request.cols_from = a->lay.cols;
+    request.rows_to = after.rows;
+    request.cols_to = after.cols;
+    return request;
+  }
+  const std::int64_t any = std::int64_t{64} * from.nprow * from.npcol;
+  using gridmap::Axis;
+  request.rows_from = Axis::block_cyclic(any, 1, from.nprow);
+  request.cols_from = Axis::block_cyclic(any, 1, from.npcol);
+  request.rows_to = Axis::block_cyclic(any, 1, to.nprow);
+  request.cols_to = Axis::block_cyclic(any, 1, to.npcol);
+  return request;
+}
+
+int Session::change_to(Shape to, gridmap::Placement placement, const GridMap* exact) {
+  const double started = MPI_Wtime();
+  const Roster& roster = processes_.roster();
+  if (to == roster.grid.shape && !exact) return DYNGRID_SAME;
+  Change change;
+  together(processes_.grid(), [&] {
+    change = decide_change(roster, to, placement_request(to, placement), settings_.unit_policy, exact);
+    if (change.new_units.empty() || processes_.id() != 0) return;
+    const char* program = environment("DYNGRID_SPAWN_PROGRAM");
+    check_program(program ? find_program(program) : own_program());
+    check_room(change);
+  });
+  return carry_through(processes_.gather(change, spawn_options()), started);
+}
+
+/// Tells those that join what the others know: settings, matrices, shared state. Collective over the union. @throws agreed Error.
+void Session::exchange_state(Processes::Union& gathered, bool is_joining) {
+  if (!gathered.change.is_growth()) return;
+  const MPI_Comm comm = gathered.comm.get();
+  Packet packet;
+  if (!is_joining) {
+    settings_.write(packet);
+    holdings_.write(packet);
+  }
+  broadcast(packet.bytes(), 0, comm);
+  together(comm, [&] {
+    if (!is_joining) return;
+    Packet state(packet.bytes());
+    settings_.read(state);
+    holdings_.read(state, processes_.is_newcomer() || sleeps_at_first_point_);
+  });
+}
+
+/// All matrices from the old grid into new arrays of the new one; the old arrays stay as they are. Collective over the union. @throws agreed Error.
+Session::Moved Session::move_matrices(const Processes::Union& gathered, bool is_joining) {
+  const MPI_Comm comm = gathered.comm.get();
+  const GridMap& from = gathered.before.grid;
+  const GridMap& to = gathered.change.to;
+  const int me = processes_.id();
+  const std::vector<int> order = union_order(gathered.before, gathered.change);
+  std::unordered_map<int, int> rank_of;
+  for (std::size_t i = 0; i < order.size(); ++i) rank_of[order[i]] = static_cast<int>(i);
+  const auto position = static_cast<int>(std::find(to.ids.begin(), to.ids.end(), me) - to.ids.begin());
+  const auto ranks_of = [&](const GridMap& grid) {
+    std::vector<int> ranks;
+    for (const int id : grid.ids) ranks.push_back(rank_of.at(id));
+    return ranks;
+  };
+  const redist::Grid from_grid{from.shape.nprow, from.shape.npcol, ranks_of(from)}, to_grid{to.shape.nprow, to.shape.npcol, ranks_of(to)};
+
+  Moved moved;
+  const double set_up = MPI_Wtime();
+  redist::Executor executor(comm);
+  moved.exchange_s = MPI_Wtime() - set_up;
+  try {
+    // on one host nothing is gained by steps; between hosts the plan chooses by predicted cost
+    const bool on_one_host = executor.range(executor.ranks_on_host()).first == static_cast<std::int64_t>(order.size());
+    const bool is_free = settings_.exchange_order == redist::Schedule::automatic;
+    std::int64_t print = 0;
+    together(comm, [&] {
+      for (const auto& a : holdings_.matrices()) moved.lays.push_back(a->on(to.shape, position));
+      print = fingerprint(moved.lays);
+    });
+    check_same(comm, print, "blacs-dyn: the rules of the matrices give different block sizes on different processes");
+    std::vector<redist::RankPlan> plans;
+    together(comm, [&] {
+      const double t0 = MPI_Wtime();
+      for (std::size_t i = 0; i < moved.lays.size(); ++i) {
+        const Matrix& a = *holdings_.matrices()[i];
+        const Lay& lay = moved.lays[i];
+        moved.arrays.emplace_back(position < to.shape.size() ? a.bytes(lay) : 0);
+        redist::PlanOptions options;
+        options.schedule = is_free && on_one_host ? redist::Schedule::async : settings_.exchange_order;
+        options.element_bytes = static_cast<int>(element_bytes(a.type));
+        const redist::Plan plan({a.lay.rows, a.lay.cols, from_grid}, {lay.rows, lay.cols, to_grid}, options);
+        const redist::PlanTotals totals = plan.totals();
+        moved.moved_bytes += totals.moved_elements * options.element_bytes;
+        moved.kept_bytes += totals.kept_elements * options.element_bytes;
+        plans.push_back(plan.for_rank(rank_of.at(me)));
+      }
+      moved.plan_s = MPI_Wtime() - t0;
+    });
+    if (!plans.empty()) {
+      const double t0 = MPI_Wtime();
+      std::vector<redist::Transfer> transfers;
+      for (std::size_t i = 0; i < plans.size(); ++i) {
+        const Matrix& a = *holdings_.matrices()[i];
+        transfers.push_back({&plans[i], is_joining ? nullptr : a.local.data(), a.lay.lld(), moved.arrays[i].data(),
+                             std::max<std::int64_t>(1, plans[i].m_loc_to), a.type});
+      }
+      executor.execute(transfers);
+      moved.exchange_s += MPI_Wtime() - t0;
+    }
+  } catch (const Error& error) {
+    // agreed errors only: after a failure of MPI nothing collective is left to do
+    if (error.status() != Status::mpi_failure) executor.close();
+    throw;
+  }
+  executor.close();
+  return moved;
+}
+
+int Session::carry_through(Processes::Union gathered, double started) {
+  const Change change = gathered.change;
+  const GridMap from = gathered.before.grid;
+  const bool is_joining = std::find(from.ids.begin(), from.ids.end(), processes_.id()) == from.ids.end();
+  Moved moved;
+  try {
+    exchange_state(gathered, is_joining);
+    moved = move_matrices(gathered, is_joining);
+  } catch (const Error&) {
+    switch (processes_.dismiss(gathered)) {
+    case Processes::Fate::stays: throw;
+    case Processes::Fate::sleeps: return sleep_until_needed();
+    case Processes::Fate::leaves: return leave();
+    }
+  }
+
+  // from here on the new grid is the grid
+  const double t0 = MPI_Wtime();
+  close_contexts();
+  sleeps_at_first_point_ = false;
+  for (std::size_t i = 0; i < moved.arrays.size(); ++i)
+    holdings_.matrices()[i]->place(std::move(moved.lays[i]), std::move(moved.arrays[i]), context_);
+  const double spawn_s = gathered.spawn_s, merge_s = gathered.merge_s;
+  const Processes::Fate fate = processes_.commit(gathered);
+  if (fate == Processes::Fate::leaves) return leave();
+  if (fate == Processes::Fate::sleeps) return sleep_until_needed();
+  if (!is_classical()) open_context();
+  report(from.shape, change, moved, {spawn_s, merge_s + (MPI_Wtime() - t0), moved.plan_s, moved.exchange_s, is_joining ? 0 : MPI_Wtime() - started});
+  return DYNGRID_RESIZED;
+}
+
+/// Fills in the report of a change. seconds: spawn, merge, plan, exchange, all. Collective over the new grid.
+void Session::report(Shape from, const Change& change, const Moved& moved, std::array<double, 5> seconds) {
+  std::array<double, 5> most{};
+  check_mpi(MPI_Allreduce(seconds.data(), most.data(), 5, MPI_DOUBLE, MPI_MAX, processes_.grid()), "MPI_Allreduce");
+  report_ = {};
+  report_.from_nprow = from.nprow;
+  report_.from_npcol = from.npcol;
+  report_.to_nprow = change.to.shape.nprow;
+  report_.to_npcol = change.to.shape.npcol;
+  report_.spawned = static_cast<int>(change.new_ids().size());
+  report_.woken = static_cast<int>(change.wake.size());
+  report_.parked = static_cast<int>(change.park.size());
+  report_.released = from.size() + report_.spawned + report_.woken - change.to.shape.size() - report_.parked;
+  report_.spawn_s = most[0];
+  report_.merge_s = most[1];
+  report_.plan_s = most[2];
+  report_.exchange_s = most[3];
+  report_.total_s = most[4];
+  report_.moved_bytes = moved.moved_bytes;
+  report_.kept_bytes = moved.kept_bytes;
+  if (settings_.is_verbose && processes_.id() == 0)
+    std::fputs(fmt::format("dyngrid: {} -> {}: {} spawned, {} woken, {} released, {} parked; spawn {:.3f} s, merge {:.3f} s, plan {:.4f} s, exchange {:.3f} s, all {:.3f} s; "
+                           "{} bytes moved, {} kept\n",
+                           to_string(from), to_string(change.to.shape), report_.spawned, report_.woken, report_.released, report_.parked, report_.spawn_s, report_.merge_s,
+                           report_.plan_s, report_.exchange_s, report_.total_s, moved.moved_bytes, moved.kept_bytes)
+                   .c_str(),
+               stderr);
+}
+
+int Session::sleep_until_needed() {
+  const double started = MPI_Wtime();
+  auto gathered = processes_.sleep(spawn_options());
+  if (!gathered) return leave();
+  return carry_through(std::move(*gathered), started);
+}
+
+int Session::leave() {
+  sleeps_at_first_point_ = false;
+  context_ = -1;
+  holdings_.leave();
+  return DYNGRID_LEAVE;
+}
+
+} // namespace blacs_dyn

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "settings.hpp"
+
+#include <climits>
+#include <cstdlib>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "setup_file.hpp"
+
+namespace blacs_dyn {
+
+using gridmap::Error;
+using gridmap::Status;
+
+const char* environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value && *value ? value : nullptr;
+}
+
+std::vector<std::string> comma_separated(std::string_view text) {
+  std::vector<std::string> words;
+  std::istringstream all{std::string(text)};
+  for (std::string word; std::getline(all, word, ',');) words.push_back(word);
+  return words;
+}
+
+namespace {
+
+void read_unit(const char* text, UnitPolicy& policy) {
+  using Kind = UnitPolicy::Kind;
+  const std::string_view word = text;
+  char* end = nullptr;
+  const long size = std::strtol(text, &end, 10);
+  if (word == "auto") {
+    policy.kind = Kind::automatic;
+  } else if (word == "all") {
+    policy.kind = Kind::whole;
+  } else if (*end == '\0' && size >= 1 && size <= INT_MAX) {
+    policy.kind = size == 1 ? Kind::one_each : Kind::fixed;
+    policy.size = static_cast<int>(size);
+  } else {
+    throw Error(Status::bad_argument, fmt::format("blacs-dyn: DYNGRID_UNIT is \"{}\", wanted auto, all or a number of processes from 1", text));
+  }
+}
+
+} // namespace
+
+Settings Settings::from_environment() {
+  Settings settings;
+  if (const char* text = environment("DYNGRID_RESIZE_AT")) settings.requests = parse_schedule(text, "DYNGRID_RESIZE_AT");
+  if (const char* text = environment("DYNGRID_PLACEMENT")) settings.placement = parse_placement(text, "DYNGRID_PLACEMENT");
+  if (const char* text = environment("DYNGRID_SCHEDULE")) settings.exchange_order = redist::schedule_from(text);
+  if (const char* text = environment("DYNGRID_HOSTS"))
+    for (const std::string& host : comma_separated(text))
+      parse_host(host, "DYNGRID_HOSTS", settings.unit_policy.hosts, settings.unit_policy.slots);
+  if (const char* text = environment("DYNGRID_UNIT")) read_unit(text, settings.unit_policy);
+  if (const char* text = environment("DYNGRID_JOIN_TIMEOUT")) {
+    char* end = nullptr;
+    settings.join_limit_s = std::strtod(text, &end);
+    if (*end != '\0' || !(settings.join_limit_s > 0))
+      throw Error(Status::bad_argument, fmt::format("blacs-dyn: DYNGRID_JOIN_TIMEOUT is \"{}\", wanted seconds above 0", text));
+  }
+  settings.is_verbose = environment("DYNGRID_VERBOSE") != nullptr;
+  return settings;
+}
+
+void Settings::write(Packet& packet) const {
+  packet.put(placement).put(exchange_order).put(join_limit_s).put(points);
+  packet.put(unit_policy.kind).put(unit_policy.size).put(unit_policy.slots).put(unit_policy.started);
+  packet.put(static_cast<int>(unit_policy.hosts.size()));
+  for (const std::string& host : unit_policy.hosts) packet.put(host);
+}
+
+void Settings::read(Packet& packet) {
+  placement = packet.get<gridmap::Placement>();
+  exchange_order = packet.get<redist::Schedule>();
+  join_limit_s = packet.get<double>();
+  points = packet.get<std::int64_t>();
+  unit_policy.kind = packet.get<UnitPolicy::Kind>();
+  unit_policy.size = packet.get<int>();
+  unit_policy.slots = packet.get_vector<int>();
+  unit_policy.started = packet.get_vector<int>();
+  unit_policy.hosts.resize(static_cast<std::size_t>(packet.get<int>()));
+  for (std::string& host : unit_policy.hosts) host = packet.get_text();
+}
+
+} // namespace blacs_dyn

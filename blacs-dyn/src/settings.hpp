@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <string>
+#include <vector>
+
+#include "packet.hpp"
+#include "redist/plan.hpp"
+#include "roster.hpp"
+
+namespace blacs_dyn {
+
+/// The value of an environment variable; null when it is not set or empty.
+const char* environment(const char* name);
+
+/// "a,b,c" in its parts.
+std::vector<std::string> comma_separated(std::string_view text);
+
+/// What the processes of an application decide by, the same on all of them. Read from the environment of the first ones; newcomers are told.
+struct Settings {
+  gridmap::Placement placement = gridmap::Placement::optimal;
+  redist::Schedule exchange_order = redist::Schedule::automatic;
+  UnitPolicy unit_policy;
+  double join_limit_s = 60;
+  std::int64_t points = 0; ///< resize points passed
+
+  // of this process alone
+  std::vector<TimedRequest> requests; ///< DYNGRID_RESIZE_AT; process 0 looks at them
+  bool is_verbose = false;
+
+  /// @throws Error{bad_argument} that names the variable, what it says and what was wanted.
+  static Settings from_environment();
+  void write(Packet& packet) const; ///< without what is of one process alone
+  void read(Packet& packet);
+};
+
+} // namespace blacs_dyn
