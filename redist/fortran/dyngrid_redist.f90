@@ -1,5 +1,6 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! Descriptors, layouts and plans of dyngrid/redist.h, whose comments hold here too. All calls are local.
+! Descriptors, layouts, plans, exchanges and borders of dyngrid/redist.h, whose comments hold here too.
+! Communicators are MPI's integer handles (comm%mpi_val with mpi_f08).
 module dyngrid_redist
   use, intrinsic :: iso_c_binding, only: c_int, c_int64_t, c_double, c_char, c_ptr, c_null_ptr
   implicit none
@@ -20,6 +21,11 @@ module dyngrid_redist
   public :: dyngrid_layout_create, dyngrid_layout_create_block_list, dyngrid_layout_create_replicated
   public :: dyngrid_layout_local_size, dyngrid_layout_destroy
   public :: dyngrid_plan_create, dyngrid_plan_get_figures, dyngrid_plan_of_rank, dyngrid_plan_destroy
+
+  integer(c_int), parameter, public :: DYNGRID_NEIGHBOURS_FOUR = 4, DYNGRID_NEIGHBOURS_EIGHT = 8
+
+  public :: dyngrid_halo_create, dyngrid_halo_shape, dyngrid_halo_stretch, dyngrid_halo_exchange, dyngrid_halo_start
+  public :: dyngrid_halo_finish, dyngrid_halo_to_framed, dyngrid_halo_from_framed, dyngrid_halo_fill, dyngrid_halo_destroy
 
   interface
     integer(c_int) function dyngrid_desc_init(desc, m, n, n_row_sizes, row_sizes, n_col_sizes, col_sizes, rsrc, csrc, &
@@ -131,6 +137,80 @@ module dyngrid_redist
     integer(c_int) function dyngrid_plan_destroy(plan) bind(C)
       import :: c_int, c_ptr
       type(c_ptr), intent(inout) :: plan
+    end function
+
+    integer(c_int) function dyngrid_halo_create(comm, layout, width, neighbours, periodic_rows, periodic_cols, &
+                                                element_bytes, halo) bind(C, name='dyngrid_halo_create_f')
+      import :: c_int, c_ptr
+      integer(c_int), value :: comm
+      type(c_ptr), value :: layout
+      integer(c_int), value :: width, neighbours, periodic_rows, periodic_cols, element_bytes
+      type(c_ptr), intent(inout) :: halo
+    end function
+
+    integer(c_int) function dyngrid_halo_shape(halo, rows, cols, row_stretches, col_stretches) bind(C)
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: halo
+      integer(c_int64_t), intent(out) :: rows, cols
+      integer(c_int), intent(out) :: row_stretches, col_stretches
+    end function
+
+    ! k and the indices count from 0
+    integer(c_int) function dyngrid_halo_stretch(halo, axis, k, i_glo, i_loc, i_framed, length) bind(C)
+      import :: c_int, c_int64_t, c_char, c_ptr
+      type(c_ptr), value :: halo
+      character(kind=c_char), value :: axis
+      integer(c_int), value :: k
+      integer(c_int64_t), intent(out) :: i_glo, i_loc, i_framed, length
+    end function
+
+    integer(c_int) function dyngrid_halo_exchange(halo, framed, lld) bind(C)
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: halo
+      type(*), intent(inout) :: framed(*)
+      integer(c_int64_t), value :: lld
+    end function
+
+    ! framed is read and written until dyngrid_halo_finish: declare it asynchronous
+    integer(c_int) function dyngrid_halo_start(halo, framed, lld) bind(C)
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: halo
+      type(*), intent(inout), asynchronous :: framed(*)
+      integer(c_int64_t), value :: lld
+    end function
+
+    integer(c_int) function dyngrid_halo_finish(halo) bind(C)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: halo
+    end function
+
+    integer(c_int) function dyngrid_halo_to_framed(halo, local, lld_local, framed, lld) bind(C)
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: halo
+      type(*), intent(in) :: local(*)
+      integer(c_int64_t), value :: lld_local, lld
+      type(*), intent(inout) :: framed(*)
+    end function
+
+    integer(c_int) function dyngrid_halo_from_framed(halo, framed, lld, local, lld_local) bind(C)
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: halo
+      type(*), intent(in) :: framed(*)
+      integer(c_int64_t), value :: lld_local, lld
+      type(*), intent(inout) :: local(*)
+    end function
+
+    integer(c_int) function dyngrid_halo_fill(halo, framed, lld, one) bind(C)
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: halo
+      type(*), intent(inout) :: framed(*)
+      integer(c_int64_t), value :: lld
+      type(*), intent(in) :: one(*)
+    end function
+
+    integer(c_int) function dyngrid_halo_destroy(halo) bind(C)
+      import :: c_int, c_ptr
+      type(c_ptr), intent(inout) :: halo
     end function
   end interface
 end module dyngrid_redist

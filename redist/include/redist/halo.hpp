@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <mpi.h>
+
+#include "redist/layout.hpp"
+#include "redist/rank_plan.hpp"
+
+namespace redist {
+
+/// Which elements around a block belong to its border.
+enum class Neighbours {
+  four, ///< above, below, left and right
+  eight ///< corners too
+};
+
+struct HaloOptions {
+  int width = 1; ///< elements on each side of a block, at least 1
+  Neighbours neighbours = Neighbours::eight;
+  bool periodic_rows = false; ///< row m-1 lies above row 0
+  bool periodic_cols = false; ///< column n-1 lies left of column 0
+};
+
+/// One stretch of consecutive global indices that a process holds along an axis, with a border of `width` on
+/// both sides in the framed array.
+///
+///     framed index:  framed - width .. framed - 1   framed .. framed + size - 1   then `width` more
+///                    border                         indices glo .. glo + size-1   border
+struct HaloStretch {
+  std::int64_t glo = 0;    ///< first global index
+  std::int64_t loc = 0;    ///< its index in the local array without borders
+  std::int64_t framed = 0; ///< its index in the framed array
+  std::int64_t size = 0;
+};
+
+/// All that one process exchanges with one other, or with itself: full products of rows and columns of the
+/// two framed arrays.
+struct HaloMessage {
+  int peer = -1;
+  std::vector<Message> parts; ///< in the order on the wire; their `peer` is the same
+  std::int64_t elements() const;
+};
+
+/// One rank's part of a halo plan. Owns the run lists that its messages point to.
+struct RankHalo {
+  RankHalo() = default;
+  RankHalo(RankHalo&&) = default;
+  RankHalo& operator=(RankHalo&&) = default;
+
+  int rank = -1;
+  std::int64_t rows = 0, cols = 0;        ///< of the framed array
+  std::int64_t m_loc = 0, n_loc = 0;      ///< of the local array without borders
+  std::vector<HaloStretch> row_stretches; ///< ascending; what is mine is their product with col_stretches
+  std::vector<HaloStretch> col_stretches;
+  std::deque<RunList> lists;
+  std::vector<HaloMessage> sends; ///< to others, peer ascending
+  std::vector<HaloMessage> recvs; ///< from others, peer ascending
+  std::vector<HaloMessage> keeps; ///< none or one: borders that are elements of this rank itself
+};
+
+/// Who sends what when the borders of a distributed matrix are fetched. Pure: no MPI, no matrix data.
+///
+/// Works for every layout but a replicated one: block, one variable block per process, uniform and
+/// heterogeneous block-cyclic, block lists. Stretches that follow each other on one process are one. A border
+/// may be wider than the blocks beside it: it then comes from several processes.
+/// What lies outside a matrix that is not periodic is never written.
+class HaloPlan {
+public:
+  /// @throws Error{bad_argument, shape_mismatch} for a layout that is not valid or replicated, or a width
+  /// below 1.
+  explicit HaloPlan(Layout layout, HaloOptions options = {});
+
+  /// Ranks outside the grid get an empty plan. Cost: time and memory O(stretches of both axes + my
+  /// neighbours).
+  RankHalo for_rank(int rank) const;
+  /// A line or two for people.
+  std::string describe() const;
+
+  const Layout& layout() const { return layout_; }
+  const HaloOptions& options() const { return options_; }
+
+private:
+  Layout layout_;
+  HaloOptions options_;
+};
+
+/// Fetches borders over one communicator: one message to and from each neighbour, in buffers and with
+/// requests that are made once.
+///
+///     redist::Halo halo(comm, redist::HaloPlan(layout), sizeof(double));
+///     std::vector<double> u(halo.rows() * halo.cols());      // column-major
+///     halo.fill(u.data(), &boundary);                        // what no exchange writes stays
+///     halo.to_framed(local, lld, u.data());
+///     while (...) { halo.exchange(u.data()); sweep(u); }
+///     halo.from_framed(u.data(), local, lld);
+class Halo {
+public:
+  /// Collective over comm, which is duplicated; it covers the layout's ranks, and those outside the grid take
+  /// part in the making only.
+  /// @param element_bytes  global. Any size, at least 1.
+  /// @throws Error{bad_argument, unsupported (a message of more than 2^31 - 1 bytes), out_of_memory,
+  /// mpi_failure}, agreed.
+  Halo(MPI_Comm comm, const HaloPlan& plan, int element_bytes);
+  ~Halo();
+  Halo(Halo&&) noexcept;
+  Halo& operator=(Halo&&) noexcept;
+
+  /// Rows and columns of the framed array on this rank, 0 outside the grid.
+  std::int64_t rows() const;
+  std::int64_t cols() const;
+  const std::vector<HaloStretch>& row_stretches() const;
+  const std::vector<HaloStretch>& col_stretches() const;
+
+  /// Fetches the borders of the framed array, column-major with leading dimension `lld` (0: rows()). Every
+  /// rank of the grid calls it; a rank waits for its neighbours only.
+  /// @throws Error{null_pointer, bad_argument, bad_state} before anything is sent: the neighbours of a rank
+  /// that
+  ///   is wrong wait for it, as with MPI itself. Error{mpi_failure}.
+  void exchange(void* framed, std::int64_t lld = 0);
+  /// The same in two halves. Between them the interior may be read; borders may not be touched, and elements
+  /// less than a width from the edge of their block may already be changed, as they have been packed.
+  void start(void* framed, std::int64_t lld = 0);
+  void finish();
+
+  /// Copies the local array into the framed one and back. Local.
+  void to_framed(const void* local, std::int64_t lld_local, void* framed, std::int64_t lld = 0) const;
+  void from_framed(const void* framed, void* local, std::int64_t lld_local, std::int64_t lld = 0) const;
+  /// Sets every element of the framed array, borders included, to *value. Local.
+  void fill(void* framed, const void* value, std::int64_t lld = 0) const;
+
+  std::int64_t buffer_bytes() const;
+  std::int64_t bytes_out() const; ///< of one exchange, to other ranks
+  int messages() const;           ///< of one exchange, to other ranks
+
+  /// Collective. Waits for an exchange under way and frees the communicator.
+  void close();
+
+private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+} // namespace redist

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "desc/agreed.hpp"
+#include "desc/handles.hpp"
+#include "dyngrid/redist.h"
+#include "gridmap/status.hpp"
+#include "redist/halo.hpp"
+
+struct dyngrid_halo {
+  redist::Halo halo;
+};
+
+namespace {
+
+using gridmap::Error;
+using gridmap::Status;
+using gridmap::detail::guard;
+
+template <class T> T& wanted(T* pointer, const char* what) {
+  if (pointer == nullptr) throw Error(Status::null_pointer, fmt::format("redist: {} is null", what));
+  return *pointer;
+}
+
+} // namespace
+
+int dyngrid_halo_create(MPI_Comm comm, const dyngrid_layout* layout, int width, int neighbours,
+                        int periodic_rows, int periodic_cols, int element_bytes, dyngrid_halo** halo) {
+  return guard([&] {
+    std::unique_ptr<redist::HaloPlan> plan;
+    redist::detail::agreed(comm, "halo", [&] {
+      wanted(layout, "layout");
+      wanted(halo, "place for the halo");
+      if (neighbours != DYNGRID_NEIGHBOURS_FOUR && neighbours != DYNGRID_NEIGHBOURS_EIGHT)
+        throw Error(Status::bad_argument,
+                    fmt::format("redist: halo: neighbours is {}, wanted 4 or 8", neighbours));
+      redist::HaloOptions options;
+      options.width = width;
+      options.neighbours =
+          neighbours == DYNGRID_NEIGHBOURS_FOUR ? redist::Neighbours::four : redist::Neighbours::eight;
+      options.periodic_rows = periodic_rows != 0;
+      options.periodic_cols = periodic_cols != 0;
+      plan = std::make_unique<redist::HaloPlan>(layout->layout, options);
+    });
+    *halo = new dyngrid_halo{redist::Halo(comm, *plan, element_bytes)};
+  });
+}
+
+int dyngrid_halo_create_f(MPI_Fint comm, const dyngrid_layout* layout, int width, int neighbours,
+                          int periodic_rows, int periodic_cols, int element_bytes, dyngrid_halo** halo) {
+  return dyngrid_halo_create(MPI_Comm_f2c(comm), layout, width, neighbours, periodic_rows, periodic_cols,
+                             element_bytes, halo);
+}
+
+int dyngrid_halo_shape(const dyngrid_halo* halo, int64_t* rows, int64_t* cols, int* row_stretches,
+                       int* col_stretches) {
+  return guard([&] {
+    const redist::Halo& of = wanted(halo, "halo").halo;
+    if (rows != nullptr) *rows = of.rows();
+    if (cols != nullptr) *cols = of.cols();
+    if (row_stretches != nullptr) *row_stretches = static_cast<int>(of.row_stretches().size());
+    if (col_stretches != nullptr) *col_stretches = static_cast<int>(of.col_stretches().size());
+  });
+}
+
+int dyngrid_halo_stretch(const dyngrid_halo* halo, char axis, int k, int64_t* i_glo, int64_t* i_loc,
+                         int64_t* i_framed, int64_t* size) {
+  return guard([&] {
+    const redist::Halo& of = wanted(halo, "halo").halo;
+    if (axis != 'R' && axis != 'r' && axis != 'C' && axis != 'c')
+      throw Error(Status::bad_argument, fmt::format("redist: halo: axis is '{}', wanted R or C", axis));
+    const auto& stretches = axis == 'R' || axis == 'r' ? of.row_stretches() : of.col_stretches();
+    if (k < 0 || static_cast<std::size_t>(k) >= stretches.size())
+      throw Error(
+          Status::bad_argument,
+          fmt::format("redist: halo: stretch {} of axis {}, wanted one below {}", k, axis, stretches.size()));
+    const redist::HaloStretch& one = stretches[static_cast<std::size_t>(k)];
+    if (i_glo != nullptr) *i_glo = one.glo;
+    if (i_loc != nullptr) *i_loc = one.loc;
+    if (i_framed != nullptr) *i_framed = one.framed;
+    if (size != nullptr) *size = one.size;
+  });
+}
+
+int dyngrid_halo_exchange(dyngrid_halo* halo, void* framed, int64_t lld) {
+  return guard([&] { wanted(halo, "halo").halo.exchange(framed, lld); });
+}
+
+int dyngrid_halo_start(dyngrid_halo* halo, void* framed, int64_t lld) {
+  return guard([&] { wanted(halo, "halo").halo.start(framed, lld); });
+}
+
+int dyngrid_halo_finish(dyngrid_halo* halo) {
+  return guard([&] { wanted(halo, "halo").halo.finish(); });
+}
+
+int dyngrid_halo_to_framed(const dyngrid_halo* halo, const void* local, int64_t lld_local, void* framed,
+                           int64_t lld) {
+  return guard([&] { wanted(halo, "halo").halo.to_framed(local, lld_local, framed, lld); });
+}
+
+int dyngrid_halo_from_framed(const dyngrid_halo* halo, const void* framed, int64_t lld, void* local,
+                             int64_t lld_local) {
+  return guard([&] { wanted(halo, "halo").halo.from_framed(framed, local, lld_local, lld); });
+}
+
+int dyngrid_halo_fill(const dyngrid_halo* halo, void* framed, int64_t lld, const void* value) {
+  return guard([&] { wanted(halo, "halo").halo.fill(framed, value, lld); });
+}
+
+int dyngrid_halo_destroy(dyngrid_halo** halo) {
+  return guard([&] {
+    wanted(halo, "address of the halo");
+    const std::unique_ptr<dyngrid_halo> gone(*halo);
+    *halo = nullptr;
+    if (gone) gone->halo.close();
+  });
+}

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "redist/halo.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+#include <exception>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "desc/agreed.hpp"
+#include "exec/mpi_check.hpp"
+#include "gridmap/status.hpp"
+
+namespace redist {
+
+using detail::check;
+using gridmap::Error;
+using gridmap::Status;
+
+namespace {
+
+enum Tag : int { tag_border = 1 }; ///< on the duplicate communicator; successive exchanges keep their order
+
+inline void copy_bytes(char* to, const char* from, std::size_t bytes) {
+  // A line along the rows is one small copy per column: the usual sizes without a call.
+  switch (bytes) {
+  case 4:
+    std::memcpy(to, from, 4);
+    return;
+  case 8:
+    std::memcpy(to, from, 8);
+    return;
+  case 16:
+    std::memcpy(to, from, 16);
+    return;
+  default:
+    std::memcpy(to, from, bytes);
+  }
+}
+
+/// Calls visit(from offset, to offset, elements) for every piece of a product that lies together on both
+/// sides, offsets in elements of the framed arrays, in the order of the wire.
+template <class Visit>
+void each_piece(const Message& part, std::int64_t lld_from, std::int64_t lld_to, Visit&& visit) {
+  for (const Run& c : part.cols->runs)
+    for (std::int64_t t = 0; t < c.count; ++t)
+      for (std::int64_t k = 0; k < c.len; ++k) {
+        const std::int64_t from = (c.from + t * c.from_step + k) * lld_from;
+        const std::int64_t to = (c.to + t * c.to_step + k) * lld_to;
+        for (const Run& r : part.rows->runs)
+          for (std::int64_t s = 0; s < r.count; ++s)
+            visit(from + r.from + s * r.from_step, to + r.to + s * r.to_step, r.len);
+      }
+}
+
+} // namespace
+
+struct Halo::Impl {
+  MPI_Comm comm = MPI_COMM_NULL;
+  RankHalo plan;
+  std::size_t esize = 1;
+  std::vector<char> buffer;
+  std::vector<char*> send_at, recv_at;
+  std::vector<MPI_Request> sends, recvs; ///< persistent
+  std::vector<int> done;
+  bool active = false;
+  bool broken = false;
+  char* framed = nullptr;
+  std::int64_t lld = 0;
+
+  std::int64_t leading(std::int64_t wanted) const {
+    if (wanted == 0) return std::max<std::int64_t>(1, plan.rows);
+    if (wanted < std::max<std::int64_t>(1, plan.rows))
+      throw Error(Status::bad_argument, fmt::format("redist: halo: lld is {}, wanted at least {} [rank {}]",
+                                                    wanted, std::max<std::int64_t>(1, plan.rows), plan.rank));
+    return wanted;
+  }
+  bool has_elements() const { return plan.m_loc > 0 && plan.n_loc > 0; }
+
+  void pack(const HaloMessage& message, char* to) const {
+    for (const Message& part : message.parts)
+      each_piece(part, lld, lld, [&](std::int64_t from, std::int64_t, std::int64_t len) {
+        const std::size_t bytes = static_cast<std::size_t>(len) * esize;
+        copy_bytes(to, framed + static_cast<std::size_t>(from) * esize, bytes);
+        to += bytes;
+      });
+  }
+  void unpack(const HaloMessage& message, const char* from) const {
+    for (const Message& part : message.parts)
+      each_piece(part, lld, lld, [&](std::int64_t, std::int64_t to, std::int64_t len) {
+        const std::size_t bytes = static_cast<std::size_t>(len) * esize;
+        copy_bytes(framed + static_cast<std::size_t>(to) * esize, from, bytes);
+        from += bytes;
+      });
+  }
+  void keep(const HaloMessage& message) const {
+    for (const Message& part : message.parts)
+      each_piece(part, lld, lld, [&](std::int64_t from, std::int64_t to, std::int64_t len) {
+        copy_bytes(framed + static_cast<std::size_t>(to) * esize,
+                   framed + static_cast<std::size_t>(from) * esize, static_cast<std::size_t>(len) * esize);
+      });
+  }
+  void free_requests() noexcept {
+    for (auto* requests : {&sends, &recvs})
+      for (MPI_Request& request : *requests)
+        if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
+  }
+};
+
+Halo::Halo(MPI_Comm comm, const HaloPlan& plan, int element_bytes) : impl_(std::make_unique<Impl>()) {
+  Impl& self = *impl_;
+  check(MPI_Comm_dup(comm, &self.comm), "MPI_Comm_dup");
+  MPI_Comm_set_errhandler(self.comm, MPI_ERRORS_RETURN);
+  int rank = 0, size = 1;
+  check(MPI_Comm_rank(self.comm, &rank), "MPI_Comm_rank");
+  check(MPI_Comm_size(self.comm, &size), "MPI_Comm_size");
+  const auto prepare = [&] {
+    if (element_bytes < 1)
+      throw Error(Status::bad_argument,
+                  fmt::format("redist: halo: elements have {} bytes, wanted at least 1", element_bytes));
+    for (const int member : plan.layout().grid.ranks)
+      if (member >= size)
+        throw Error(
+            Status::bad_argument,
+            fmt::format("redist: halo: the layout names rank {}, wanted ranks below {}", member, size));
+    self.esize = static_cast<std::size_t>(element_bytes);
+    self.plan = plan.for_rank(rank);
+    std::size_t total = 0;
+    for (const auto* messages : {&self.plan.sends, &self.plan.recvs})
+      for (const HaloMessage& each : *messages) {
+        if (each.elements() > INT_MAX / element_bytes)
+          throw Error(
+              Status::unsupported,
+              fmt::format("redist: halo: a border of {} elements of {} bytes goes from rank {} to one other, "
+                          "wanted less than 2 GiB",
+                          each.elements(), element_bytes, rank));
+        total += static_cast<std::size_t>(each.elements()) * self.esize;
+      }
+    self.buffer.resize(total);
+    char* next = self.buffer.data();
+    const auto place = [&](const std::vector<HaloMessage>& messages, std::vector<char*>& places) {
+      for (const HaloMessage& each : messages) {
+        places.push_back(next);
+        next += static_cast<std::size_t>(each.elements()) * self.esize;
+      }
+    };
+    place(self.plan.sends, self.send_at);
+    place(self.plan.recvs, self.recv_at);
+    self.sends.assign(self.plan.sends.size(), MPI_REQUEST_NULL);
+    self.recvs.assign(self.plan.recvs.size(), MPI_REQUEST_NULL);
+    self.done.resize(std::max(self.sends.size(), self.recvs.size()));
+  };
+  try {
+    detail::agreed(self.comm, "halo", prepare);
+  } catch (const Error& error) {
+    if (error.status() != Status::mpi_failure) MPI_Comm_free(&self.comm);
+    self.comm = MPI_COMM_NULL;
+    throw;
+  }
+  const auto bytes_of = [&](const HaloMessage& each) {
+    return static_cast<int>(each.elements()) * element_bytes;
+  };
+  for (std::size_t k = 0; k < self.recvs.size(); ++k)
+    check(MPI_Recv_init(self.recv_at[k], bytes_of(self.plan.recvs[k]), MPI_BYTE, self.plan.recvs[k].peer,
+                        tag_border, self.comm, &self.recvs[k]),
+          "MPI_Recv_init");
+  for (std::size_t k = 0; k < self.sends.size(); ++k)
+    check(MPI_Send_init(self.send_at[k], bytes_of(self.plan.sends[k]), MPI_BYTE, self.plan.sends[k].peer,
+                        tag_border, self.comm, &self.sends[k]),
+          "MPI_Send_init");
+}
+
+Halo::~Halo() {
+  if (!impl_ || impl_->comm == MPI_COMM_NULL) return;
+  if (std::uncaught_exceptions() > 0 || !detail::mpi_is_up() || impl_->broken) {
+    if (impl_->active) static_cast<void>(impl_.release()); // MPI may still write to its buffers
+    return; // freeing is collective: a leak can be counted, a hang cannot
+  }
+  try {
+    close();
+  } catch (...) {
+  }
+}
+
+Halo::Halo(Halo&&) noexcept = default;
+
+Halo& Halo::operator=(Halo&& other) noexcept {
+  if (this != &other) {
+    Halo old(std::move(*this)); // closed by its destructor
+    impl_ = std::move(other.impl_);
+  }
+  return *this;
+}
+
+std::int64_t Halo::rows() const {
+  return impl_->plan.rows;
+}
+std::int64_t Halo::cols() const {
+  return impl_->plan.cols;
+}
+const std::vector<HaloStretch>& Halo::row_stretches() const {
+  return impl_->plan.row_stretches;
+}
+const std::vector<HaloStretch>& Halo::col_stretches() const {
+  return impl_->plan.col_stretches;
+}
+std::int64_t Halo::buffer_bytes() const {
+  return static_cast<std::int64_t>(impl_->buffer.size());
+}
+int Halo::messages() const {
+  return static_cast<int>(impl_->sends.size());
+}
+
+std::int64_t Halo::bytes_out() const {
+  std::int64_t sum = 0;
+  for (const HaloMessage& message : impl_->plan.sends) sum += message.elements();
+  return sum * static_cast<std::int64_t>(impl_->esize);
+}
+
+void Halo::start(void* framed, std::int64_t lld) {
+  if (!impl_ || impl_->comm == MPI_COMM_NULL)
+    throw Error(Status::bad_state, "redist: halo: is closed, wanted an open one");
+  Impl& self = *impl_;
+  if (self.broken)
+    throw Error(Status::bad_state, "redist: halo: MPI failed in an earlier exchange, wanted a new one");
+  if (self.active)
+    throw Error(Status::bad_state, "redist: halo: an exchange is under way, wanted finish() first");
+  const std::int64_t leading = self.leading(lld);
+  if (framed == nullptr && self.has_elements())
+    throw Error(Status::null_pointer,
+                fmt::format("redist: halo: the framed array is null, but rank {} has {} x {} elements",
+                            self.plan.rank, self.plan.m_loc, self.plan.n_loc));
+  self.framed = static_cast<char*>(framed);
+  self.lld = leading;
+  self.active = true;
+  try {
+    if (!self.recvs.empty())
+      check(MPI_Startall(static_cast<int>(self.recvs.size()), self.recvs.data()), "MPI_Startall");
+    for (std::size_t k = 0; k < self.sends.size(); ++k) {
+      self.pack(self.plan.sends[k], self.send_at[k]);
+      check(MPI_Start(&self.sends[k]), "MPI_Start");
+    }
+  } catch (...) {
+    self.broken = true;
+    throw;
+  }
+  for (const HaloMessage& message : self.plan.keeps) self.keep(message);
+}
+
+void Halo::finish() {
+  if (!impl_ || !impl_->active)
+    throw Error(Status::bad_state, "redist: halo: no exchange is under way, wanted start() first");
+  Impl& self = *impl_;
+  const auto poll = [&self](std::vector<MPI_Request>& requests, auto&& each) {
+    std::vector<int>& done = self.done;
+    for (std::size_t left = requests.size(); left > 0;) {
+      int count = 0;
+      check(MPI_Testsome(static_cast<int>(requests.size()), requests.data(), &count, done.data(),
+                         MPI_STATUSES_IGNORE),
+            "MPI_Testsome");
+      if (count == MPI_UNDEFINED) return; // all inactive
+      for (int d = 0; d < count; ++d) each(static_cast<std::size_t>(done[static_cast<std::size_t>(d)]));
+      left -= static_cast<std::size_t>(count);
+      if (count == 0) sched_yield(); // with more ranks than cores a neighbour needs this one
+    }
+  };
+  try {
+    poll(self.recvs, [&self](std::size_t k) { self.unpack(self.plan.recvs[k], self.recv_at[k]); });
+    poll(self.sends, [](std::size_t) {});
+  } catch (...) {
+    self.broken = true;
+    throw;
+  }
+  self.active = false;
+}
+
+void Halo::exchange(void* framed, std::int64_t lld) {
+  start(framed, lld);
+  finish();
+}
+
+void Halo::to_framed(const void* local, std::int64_t lld_local, void* framed, std::int64_t lld) const {
+  const Impl& self = *impl_;
+  const std::int64_t leading = self.leading(lld);
+  if (!self.has_elements()) return;
+  if (local == nullptr || framed == nullptr)
+    throw Error(Status::null_pointer, "redist: halo: an array is null, wanted the local and the framed one");
+  for (const HaloStretch& c : self.plan.col_stretches)
+    for (std::int64_t j = 0; j < c.size; ++j)
+      for (const HaloStretch& r : self.plan.row_stretches)
+        std::memcpy(static_cast<char*>(framed) +
+                        static_cast<std::size_t>(r.framed + (c.framed + j) * leading) * self.esize,
+                    static_cast<const char*>(local) +
+                        static_cast<std::size_t>(r.loc + (c.loc + j) * lld_local) * self.esize,
+                    static_cast<std::size_t>(r.size) * self.esize);
+}
+
+void Halo::from_framed(const void* framed, void* local, std::int64_t lld_local, std::int64_t lld) const {
+  const Impl& self = *impl_;
+  const std::int64_t leading = self.leading(lld);
+  if (!self.has_elements()) return;
+  if (local == nullptr || framed == nullptr)
+    throw Error(Status::null_pointer, "redist: halo: an array is null, wanted the framed and the local one");
+  for (const HaloStretch& c : self.plan.col_stretches)
+    for (std::int64_t j = 0; j < c.size; ++j)
+      for (const HaloStretch& r : self.plan.row_stretches)
+        std::memcpy(static_cast<char*>(local) +
+                        static_cast<std::size_t>(r.loc + (c.loc + j) * lld_local) * self.esize,
+                    static_cast<const char*>(framed) +
+                        static_cast<std::size_t>(r.framed + (c.framed + j) * leading) * self.esize,
+                    static_cast<std::size_t>(r.size) * self.esize);
+}
+
+void Halo::fill(void* framed, const void* value, std::int64_t lld) const {
+  const Impl& self = *impl_;
+  const std::int64_t leading = self.leading(lld);
+  if (!self.has_elements()) return;
+  if (framed == nullptr || value == nullptr)
+    throw Error(Status::null_pointer, "redist: halo: the framed array or the value is null");
+  for (std::int64_t j = 0; j < self.plan.cols; ++j)
+    for (std::int64_t i = 0; i < self.plan.rows; ++i)
+      std::memcpy(static_cast<char*>(framed) + static_cast<std::size_t>(i + j * leading) * self.esize, value,
+                  self.esize);
+}
+
+void Halo::close() {
+  if (!impl_ || impl_->comm == MPI_COMM_NULL) return;
+  Impl& self = *impl_;
+  if (self.broken) { // the communicator is in an unknown state and is not touched again
+    self.comm = MPI_COMM_NULL;
+    return;
+  }
+  if (self.active) finish();
+  self.free_requests();
+  check(MPI_Comm_free(&self.comm), "MPI_Comm_free");
+}
+
+} // namespace redist

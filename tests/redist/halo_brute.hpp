@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Borders worked out one index at a time: what the tests of halos compare with.
+#pragma once
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "brute.hpp"
+#include "redist/halo.hpp"
+
+namespace brute {
+
+/// What lies at each place of one axis of a framed array.
+struct FramedPlace {
+  std::int64_t glo = -1; ///< -1: outside the matrix
+  bool border = true;
+};
+
+inline std::vector<FramedPlace> framed(const gridmap::Axis& axis, const std::vector<int>& owners,
+                                       int position, int width, bool periodic) {
+  const std::vector<Dealt> dealt = deal(axis, owners);
+  const auto owner = [&](std::int64_t i) {
+    return i < 0 || i >= axis.n ? -1 : dealt[static_cast<std::size_t>(i)].position;
+  };
+  std::vector<FramedPlace> places;
+  const auto border = [&](std::int64_t i) {
+    const bool inside = i >= 0 && i < axis.n;
+    places.push_back({inside ? i : periodic ? ((i % axis.n) + axis.n) % axis.n : -1, true});
+  };
+  for (std::int64_t i = 0; i < axis.n; ++i) {
+    if (owner(i) != position) continue;
+    if (owner(i - 1) != position)
+      for (int k = width; k > 0; --k) border(i - k);
+    places.push_back({i, false});
+    if (owner(i + 1) != position)
+      for (int k = 1; k <= width; ++k) border(i + k);
+  }
+  return places;
+}
+
+inline redist::Layout random_layout(std::mt19937& random, int nprow, int npcol, int first_rank,
+                                    int largest_n) {
+  const auto pick = [&random](int low, int high) {
+    return std::uniform_int_distribution<int>(low, high)(random);
+  };
+  redist::Layout layout;
+  layout.grid = redist::Grid::row_major(nprow, npcol, first_rank);
+  std::shuffle(layout.grid.ranks.begin(), layout.grid.ranks.end(), random);
+  const auto axis = [&](int nprocs, std::vector<int>& owners) {
+    const std::int64_t n = pick(0, 9) == 0 ? pick(0, 2) : pick(1, largest_n);
+    switch (pick(0, 4)) {
+    case 0:
+      return gridmap::Axis::block(n, nprocs, pick(0, nprocs - 1));
+    case 1:
+      return gridmap::Axis::block_cyclic(n, pick(1, 5), nprocs, pick(0, nprocs - 1));
+    case 2: { // one variable block per process, some empty
+      std::vector<std::int64_t> sizes;
+      for (int p = 0; p < nprocs; ++p) sizes.push_back(pick(0, 3) == 0 ? 0 : pick(0, largest_n / nprocs + 1));
+      return gridmap::Axis::variable(sizes, pick(0, nprocs - 1));
+    }
+    case 3: {
+      std::vector<std::int64_t> sizes;
+      for (int k = pick(1, 5); k > 0; --k) sizes.push_back(pick(0, 4));
+      sizes.push_back(pick(1, 4));
+      return gridmap::Axis::heterogeneous(n, sizes, nprocs, pick(0, nprocs - 1));
+    }
+    default: { // block list
+      std::vector<std::int64_t> sizes;
+      for (int k = pick(1, 6); k > 0; --k) {
+        sizes.push_back(pick(1, 4));
+        owners.push_back(pick(0, nprocs - 1));
+      }
+      return gridmap::Axis::heterogeneous(n, sizes, nprocs, 0);
+    }
+    }
+  };
+  layout.rows = axis(nprow, layout.row_owners);
+  layout.cols = axis(npcol, layout.col_owners);
+  return layout;
+}
+
+inline redist::HaloOptions random_options(std::mt19937& random) {
+  redist::HaloOptions options;
+  options.width = 1 + static_cast<int>(random() % 4);
+  options.neighbours = random() % 2 == 0 ? redist::Neighbours::four : redist::Neighbours::eight;
+  options.periodic_rows = random() % 2 == 0;
+  options.periodic_cols = random() % 2 == 0;
+  return options;
+}
+
+} // namespace brute

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Borders in C: Laplace's equation by 60 sweeps on 2 x 2 processes with uneven blocks, against the same sweeps on one array. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "dyngrid/redist.h"
+
+enum { M = 13, N = 11, SWEEPS = 60 };
+
+static int failures = 0;
+#define EXPECT(condition)                                                      \
+  do {                                                                         \
+    if (!(condition)) {                                                        \
+      fprintf(stderr, "%s:%d: %s is false (%s)\n", __FILE__, __LINE__, #condition, dyngrid_last_message()); \
+      ++failures;                                                              \
+    }                                                                          \
+  } while (0)
+
+static double first(int i, int j) { return (i * 17 + j * 5) % 7; }
+
+int main(int argc, char** argv) {
+  const int desc[DYNGRID_DESC_LENGTH(2, 2)] = {DYNGRID_DTYPE, -1, M, N, 2, 2, 0, 0, M, 9, 4, 3, 8};
+  const double edge = 1.5;
+  static double u[M + 2][N + 2], next[M + 2][N + 2];
+  dyngrid_layout* layout = NULL;
+  dyngrid_halo* halo = NULL;
+  int64_t rows, cols, i_glo, i_framed, size, j_glo, j_framed, width;
+  int row_stretches, col_stretches, rank, i, j, sweep, all;
+  double *v, *w;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  EXPECT(dyngrid_layout_create(desc, 2, 2, NULL, &layout) == DYNGRID_SUCCESS);
+  EXPECT(dyngrid_halo_create(MPI_COMM_WORLD, layout, 1, 5, 0, 0, sizeof(double), &halo) == DYNGRID_ERR_ARGUMENT);
+  EXPECT(dyngrid_halo_create(MPI_COMM_WORLD, rank == 2 ? NULL : layout, 1, 4, 0, 0, sizeof(double), &halo) == DYNGRID_ERR_NULL);
+  EXPECT(halo == NULL);
+  EXPECT(dyngrid_halo_create(MPI_COMM_WORLD, layout, 1, DYNGRID_NEIGHBOURS_FOUR, 0, 0, sizeof(double), &halo) == DYNGRID_SUCCESS);
+  EXPECT(dyngrid_layout_destroy(&layout) == DYNGRID_SUCCESS);
+  EXPECT(dyngrid_halo_shape(halo, &rows, &cols, &row_stretches, &col_stretches) == DYNGRID_SUCCESS);
+  EXPECT(row_stretches == 1 && col_stretches == 1 && rows == (rank / 2 == 0 ? 9 : 4) + 2 && cols == (rank % 2 == 0 ? 3 : 8) + 2);
+  EXPECT(dyngrid_halo_stretch(halo, 'R', 0, &i_glo, NULL, &i_framed, &size) == DYNGRID_SUCCESS);
+  EXPECT(dyngrid_halo_stretch(halo, 'C', 0, &j_glo, NULL, &j_framed, &width) == DYNGRID_SUCCESS);
+  EXPECT(dyngrid_halo_stretch(halo, 'C', 1, &j_glo, NULL, NULL, NULL) == DYNGRID_ERR_ARGUMENT);
+  EXPECT(i_framed == 1 && size == rows - 2 && j_framed == 1 && width == cols - 2);
+
+  for (i = 0; i < M + 2; ++i)
+    for (j = 0; j < N + 2; ++j) u[i][j] = i == 0 || j == 0 || i == M + 1 || j == N + 1 ? edge : first(i - 1, j - 1);
+  v = malloc((size_t)(rows * cols) * sizeof *v);
+  w = malloc((size_t)(rows * cols) * sizeof *w);
+  EXPECT(dyngrid_halo_fill(halo, v, 0, &edge) == DYNGRID_SUCCESS);
+  for (j = 0; j < width; ++j)
+    for (i = 0; i < size; ++i) v[i + 1 + (j + 1) * rows] = first((int)i_glo + i, (int)j_glo + j);
+  for (sweep = 0; sweep < SWEEPS; ++sweep) {
+    for (i = 1; i <= M; ++i)
+      for (j = 1; j <= N; ++j) next[i][j] = (u[i - 1][j] + u[i + 1][j] + u[i][j - 1] + u[i][j + 1]) / 4;
+    for (i = 1; i <= M; ++i)
+      for (j = 1; j <= N; ++j) u[i][j] = next[i][j];
+    if (sweep % 2 == 0) {
+      EXPECT(dyngrid_halo_exchange(halo, v, 0) == DYNGRID_SUCCESS);
+    } else {
+      EXPECT(dyngrid_halo_start(halo, v, rows) == DYNGRID_SUCCESS);
+      EXPECT(dyngrid_halo_finish(halo) == DYNGRID_SUCCESS);
+    }
+    for (j = 1; j <= width; ++j)
+      for (i = 1; i <= size; ++i)
+        w[i + j * rows] = (v[i - 1 + j * rows] + v[i + 1 + j * rows] + v[i + (j - 1) * rows] + v[i + (j + 1) * rows]) / 4;
+    for (j = 1; j <= width; ++j)
+      for (i = 1; i <= size; ++i) v[i + j * rows] = w[i + j * rows];
+  }
+  for (j = 0; j < width; ++j)
+    for (i = 0; i < size; ++i) EXPECT(v[i + 1 + (j + 1) * rows] == u[i_glo + i + 1][j_glo + j + 1]);
+  EXPECT(dyngrid_halo_finish(halo) == DYNGRID_ERR_STATE);
+  EXPECT(dyngrid_halo_destroy(&halo) == DYNGRID_SUCCESS && halo == NULL);
+  free(v);
+  free(w);
+  MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Finalize();
+  return all == 0 ? 0 : 1;
+}
