@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whether to change the grid, and to which. Pure.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "control/allowed.hpp"
+#include "control/history.hpp"
+
+namespace control {
+
+/// What is known of an application at one moment.
+struct Situation {
+  gridmap::GridShape grid;
+  Allowed allowed;
+  int parked = 0;               ///< processes that sleep and are used again before any is started
+  std::int64_t steps_left = -1; ///< -1: not known
+  std::map<std::pair<int, int>, StepTimes> steps; ///< measured, this run and earlier ones
+  std::vector<ChangeCost> changes, spawns;
+  /// Seconds to move all matrices, by redist's plan; may be empty.
+  std::function<double(gridmap::GridShape from, gridmap::GridShape to)> planned_exchange_s;
+  /// Seconds to start n processes when none was ever measured.
+  std::function<double(int n)> usual_spawn_s;
+};
+
+/// What a change would cost and bring.
+struct Forecast {
+  Prediction now, then; ///< seconds of a step before and after
+  double spawn_s = 0, exchange_s = 0, other_s = 0;
+  double resize_s() const { return spawn_s + exchange_s + other_s; }
+  std::int64_t payoff_steps = -1;  ///< gridmap::payoff_point; -1 never
+  std::int64_t payoff_at_best = -1; ///< the same when the new step is shorter, the old one longer, by one error each
+};
+
+struct Decision {
+  bool is_accepted = false;
+  gridmap::GridShape to;
+  std::string why; ///< one line: why this grid, or why not
+  std::optional<Forecast> forecast;
+};
+
+/// What going to `to` would cost and bring; empty when no step was measured.
+std::optional<Forecast> forecast(const Situation& s, gridmap::GridShape to);
+
+/// A grid given by its shape. Declined: it is the grid there is, it is not allowed, or it is larger and cannot pay off in the steps that are left, not
+/// even when the prediction errs in its favour. `force` leaves out the last two.
+Decision decide_resize(const Situation& s, gridmap::GridShape to, bool force);
+
+/// Up to `by` processes more. With measurements that reach that far: the quickest grid among and between the measured ones, declined when none larger is
+/// quicker. Otherwise the largest allowed. Then as decide_resize.
+Decision decide_grow(const Situation& s, std::int64_t by, bool force);
+
+/// At least `by` processes fewer: the largest allowed grid of the rest, or, if measured, the quickest. One process stays. Never declined for its price.
+Decision decide_shrink(const Situation& s, std::int64_t by);
+
+} // namespace control

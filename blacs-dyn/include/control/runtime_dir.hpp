@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where the sockets of running jobs lie. Local to a host; no MPI.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace control {
+
+/// DYNGRID_RUNTIME_DIR, else $XDG_RUNTIME_DIR/dyngrid, else /tmp/dyngrid-<uid>. Makes nothing, checks nothing.
+std::string runtime_directory();
+
+/// Checks that `path` is a directory, no link, of this user, closed to all others; makes it (mode 0700) when it is not there.
+/// @throws gridmap::Error{io_failure} that says what is wrong with it.
+void require_private_directory(const std::string& path);
+
+/// Names are 1 to 40 characters of A-Z a-z 0-9 . _ - and begin with a letter or a digit. @throws gridmap::Error{bad_argument} naming `where`.
+void check_job_name(std::string_view name, std::string_view where);
+
+/// <runtime directory>/job-<name>.sock
+std::string job_socket(const std::string& name);
+
+/// A socket in the runtime directory: job-<name>.sock of an application.
+struct FoundJob {
+  std::string name;
+  std::string socket;
+  bool is_alive = false; ///< somebody listens; otherwise what a dead job left behind
+};
+
+/// The jobs of this user, by name. An absent directory has none. @throws gridmap::Error{io_failure} when the directory is not private.
+std::vector<FoundJob> find_jobs();
+/// Takes away what a dead job left behind; false when somebody listens again, or it is gone.
+bool remove_stale(const FoundJob& job);
+
+namespace detail {
+/// Held while sockets are put into or taken out of the directory, so that nobody removes what has just been put there.
+class DirectoryLock {
+public:
+  explicit DirectoryLock(const std::string& directory);
+  DirectoryLock(const DirectoryLock&) = delete;
+  DirectoryLock& operator=(const DirectoryLock&) = delete;
+  ~DirectoryLock();
+
+private:
+  int fd_ = -1;
+};
+bool somebody_listens(const std::string& socket);
+} // namespace detail
+
+} // namespace control

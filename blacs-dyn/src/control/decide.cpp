@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/decide.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "gridmap/payoff.hpp"
+
+namespace control {
+namespace {
+
+using gridmap::GridShape;
+
+std::string name(GridShape s) { return fmt::format("{}x{}", s.nprow, s.npcol); }
+bool same(GridShape a, GridShape b) { return a.nprow == b.nprow && a.npcol == b.npcol; }
+
+Decision declined(std::string why) { return {false, {}, std::move(why), std::nullopt}; }
+
+std::string shown(const Prediction& p) {
+  return p.is_measured ? fmt::format("{:.3g} s", p.seconds) : fmt::format("{:.3g} s (predicted, +-{:.2g})", p.seconds, p.error);
+}
+
+/// The price: empty when the change may be made, otherwise why not.
+std::string cannot_pay_off(const Situation& s, GridShape to, const Forecast& f) {
+  if (s.steps_left < 0 || to.size() <= s.grid.size()) return {};
+  if (f.payoff_at_best >= 0 && f.payoff_at_best <= s.steps_left) return {};
+  const std::string steps = fmt::format("a step takes {} on {} and {} on {}", shown(f.now), name(s.grid), shown(f.then), name(to));
+  if (f.payoff_at_best < 0) return fmt::format("{} would not be quicker: {}", name(to), steps);
+  return fmt::format("{} cannot pay off: the change takes {:.3g} s and needs {} steps to win that back, {} are left; {}", name(to), f.resize_s(),
+                     f.payoff_steps >= 0 ? std::to_string(f.payoff_steps) : fmt::format("{} (at best)", f.payoff_at_best), s.steps_left, steps);
+}
+
+Decision accepted(const Situation& s, GridShape to, std::string why, bool force) {
+  Decision d{true, to, std::move(why), forecast(s, to)};
+  if (force || !d.forecast) return d;
+  const std::string against = cannot_pay_off(s, to, *d.forecast);
+  if (against.empty()) {
+    if (to.size() > s.grid.size() && d.forecast->payoff_steps >= 0)
+      d.why += fmt::format("; pays off after {} steps ({})", d.forecast->payoff_steps, d.forecast->then.is_measured ? "measured" : "predicted");
+    return d;
+  }
+  d.is_accepted = false;
+  d.to = {};
+  d.why = against;
+  return d;
+}
+
+/// Whether a grid of `procs` processes lies among those measured: beyond them nothing is known, and the largest is tried.
+bool reaches(const Situation& s, GridShape to) {
+  int p = 0, q = 0;
+  for (const auto& [shape, times] : s.steps) {
+    p = std::max(p, shape.first);
+    q = std::max(q, shape.second);
+  }
+  return to.nprow <= p && to.npcol <= q;
+}
+
+std::vector<gridmap::ShapeTime> times_of(const Situation& s) {
+  History h;
+  h.steps = s.steps;
+  return h.shape_times();
+}
+
+} // namespace
+
+std::optional<Forecast> forecast(const Situation& s, GridShape to) {
+  const auto now = predict_step(s.steps, s.grid), then = predict_step(s.steps, to);
+  if (!now || !then) return std::nullopt;
+  Forecast f;
+  f.now = *now;
+  f.then = *then;
+  const int started = std::max(0, to.size() - s.grid.size() - s.parked);
+  f.spawn_s = predict_spawn(s.spawns, started, s.usual_spawn_s ? s.usual_spawn_s(started) : 0);
+  f.exchange_s = predict_exchange(s.changes, s.grid, to, s.planned_exchange_s ? s.planned_exchange_s(s.grid, to) : 0);
+  double sum = 0;
+  for (const ChangeCost& c : s.changes) sum += c.merge_s + c.plan_s;
+  f.other_s = s.changes.empty() ? 0 : sum / static_cast<double>(s.changes.size());
+  f.payoff_steps = gridmap::payoff_point(f.resize_s(), now->seconds, then->seconds);
+  f.payoff_at_best = gridmap::payoff_point(f.resize_s(), now->seconds + now->error, std::max(0.0, then->seconds - then->error));
+  return f;
+}
+
+Decision decide_resize(const Situation& s, GridShape to, bool force) {
+  if (same(to, s.grid)) return declined(fmt::format("the grid is {} already", name(to)));
+  if (!force && !s.allowed.permits(to)) return declined(fmt::format("{} is not among the grids that the application allows ({})", name(to), s.allowed.text()));
+  return accepted(s, to, "as asked", force);
+}
+
+Decision decide_grow(const Situation& s, std::int64_t by, bool force) {
+  const auto room = static_cast<int>(std::min<std::int64_t>(std::int64_t{s.grid.size()} + by, 1 << 20));
+  const std::optional<GridShape> largest = s.allowed.largest(room, s.grid.size() + 1);
+  if (!largest)
+    return declined(fmt::format("no allowed grid has {} to {} processes{}", s.grid.size() + 1, room, s.allowed.text().empty() ? "" : " (" + s.allowed.text() + ")"));
+  if (force || !reaches(s, *largest))
+    return accepted(s, *largest, fmt::format("{} of the {} processes offered make {}, the largest allowed grid", largest->size() - s.grid.size(), by, name(*largest)),
+                    force);
+  const auto quickest = s.allowed.quickest(room, times_of(s));
+  const GridShape best = quickest ? GridShape{quickest->nprow, quickest->npcol} : s.grid;
+  if (best.size() <= s.grid.size()) {
+    const auto now = predict_step(s.steps, s.grid), then = predict_step(s.steps, *largest);
+    return declined(fmt::format("no larger grid is quicker: a step takes {} on {} and {} on {}", now ? shown(*now) : "?", name(s.grid), then ? shown(*then) : "?",
+                                name(*largest)));
+  }
+  return accepted(s, best, fmt::format("{} of the {} processes offered make {}: {}", best.size() - s.grid.size(), by, name(best), quickest->why), force);
+}
+
+Decision decide_shrink(const Situation& s, std::int64_t by) {
+  const std::int64_t rest = s.grid.size() - by;
+  if (rest < 1) return declined(fmt::format("{} has {} processes, {} cannot be given back", name(s.grid), s.grid.size(), by));
+  const auto most = static_cast<int>(rest);
+  std::optional<GridShape> to = s.allowed.largest(most);
+  if (!to) return declined(fmt::format("no allowed grid has {} processes or fewer{}", most, s.allowed.text().empty() ? "" : " (" + s.allowed.text() + ")"));
+  std::string why = fmt::format("the largest allowed grid of at most {} processes", most);
+  if (reaches(s, *to))
+    if (const auto quickest = s.allowed.quickest(most, times_of(s))) {
+      to = GridShape{quickest->nprow, quickest->npcol};
+      why = quickest->why;
+    }
+  return accepted(s, *to, why, true);
+}
+
+} // namespace control
