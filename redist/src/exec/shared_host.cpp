@@ -273,12 +273,20 @@ SharedHost::SharedHost(MPI_Comm comm, std::size_t panels_bytes, int key) {
   crowded_ = reached_ > usable_cores();
 }
 
-int SharedHost::free_panel() {
+int SharedHost::free_panels() const {
+  const PanelState* states = states_of(rank_);
+  int free = 0;
+  for (int k = 0; k < panel_count_; ++k) free += states[k].busy.load(std::memory_order_acquire) == 0 ? 1 : 0;
+  return free;
+}
+
+int SharedHost::take_panel() {
   PanelState* states = states_of(rank_);
   for (int k = 0; k < panel_count_; ++k) {
     const int index = (next_panel_ + k) % panel_count_;
     if (states[index].busy.load(std::memory_order_acquire) == 0) {
       next_panel_ = (index + 1) % panel_count_;
+      states[index].busy.store(1, std::memory_order_relaxed);
       return index;
     }
   }
@@ -292,7 +300,6 @@ void SharedHost::ring(int rank) {
 }
 
 void SharedHost::post(int peer, int index, std::size_t bytes) {
-  states_of(rank_)[index].busy.store(1, std::memory_order_relaxed);
   Queue* queue = queue_of(peer, rank_);
   const std::uint32_t head = queue->head.load(std::memory_order_relaxed);
   queue->entries[head % Queue::depth] = {static_cast<std::uint32_t>(index),

@@ -65,8 +65,11 @@ public:
   bool everybody() const { return everybody_; } ///< the same on all ranks
   int reached() const { return reached_; }
 
-  /// A free panel of mine, -1: none.
-  int free_panel();
+  /// How many of my panels are free.
+  int free_panels() const;
+  /// A free panel of mine, taken; -1: none.
+  int take_panel();
+  int panel_count() const { return panel_count_; }
   char* panel(int index) const { return panel_of(rank_, index); }
   std::size_t panel_bytes() const { return panel_bytes_; }
   /// Gives panel `index` to `peer`, who hears of it at the next flush().
