@@ -721,7 +721,7 @@ void Executor::Impl::drain() {
     if (progress() || done()) continue;
     const double t = now_s();
     if (host && wire_done())
-      host->sleep(bell, 1.0);
+      host->wait(bell, 1.0);
     else
       sched_yield();
     report.wait_s += now_s() - t;

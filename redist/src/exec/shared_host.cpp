@@ -27,6 +27,10 @@ namespace {
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 constexpr std::size_t small_page = 4096;
 
+/// Waking a sleeper whose core has gone idle takes longer than all the other ranks of that core need to find
+/// out that they have nothing to do; more than a few rounds of that only cost.
+constexpr int yields_before_sleep = 4;
+
 std::size_t round_up(std::size_t n, std::size_t to) {
   return (n + to - 1) / to * to;
 }
@@ -295,7 +299,7 @@ int SharedHost::take_panel() {
 
 void SharedHost::ring(int rank) {
   Control* control = control_of(rank);
-  control->bell.fetch_add(1); // sequentially consistent with `asleep`, see sleep()
+  control->bell.fetch_add(1); // sequentially consistent with `asleep`, see wait()
   if (control->asleep.load() != 0) futex_wake_all(&control->bell);
 }
 
@@ -349,8 +353,12 @@ std::uint32_t SharedHost::bell() const {
   return control_of(rank_)->bell.load();
 }
 
-void SharedHost::sleep(std::uint32_t seen, double timeout_s) {
+void SharedHost::wait(std::uint32_t seen, double timeout_s) {
   Control* control = control_of(rank_);
+  for (int k = 0; k < yields_before_sleep; ++k) {
+    if (control->bell.load() != seen) return;
+    sched_yield();
+  }
   // Who rings adds to the bell first and looks at `asleep` afterwards; here it is the other way round, so one
   // of the two notices.
   control->asleep.store(1);

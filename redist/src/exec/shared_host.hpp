@@ -83,8 +83,8 @@ public:
 
   /// Value of my bell, to be read before looking for work.
   std::uint32_t bell() const;
-  /// Sleeps until the bell differs from `seen`, at most `timeout_s`. `for_panels`: free panels wake, too.
-  void sleep(std::uint32_t seen, double timeout_s);
+  /// Leaves the core to others until the bell differs from `seen`, at most `timeout_s`.
+  void wait(std::uint32_t seen, double timeout_s);
   bool is_crowded() const { return crowded_; } ///< more ranks than cores: waiting by spinning only hurts
 
   /// Smallest of each number over all ranks; only when everybody().
