@@ -382,9 +382,13 @@ void SharedHost::minimum(std::int64_t (&numbers)[numbers_at_once]) {
     place->generation.store(now + 1);
     futex_wake_all(&place->generation);
   } else {
-    if (!crowded_)
-      for (int k = 0; k < 2000 && place->generation.load(std::memory_order_acquire) == now; ++k)
+    const int looks = crowded_ ? yields_before_sleep : 2000;
+    for (int k = 0; k < looks && place->generation.load(std::memory_order_acquire) == now; ++k) {
+      if (crowded_)
+        sched_yield();
+      else
         __builtin_ia32_pause();
+    }
     while (place->generation.load(std::memory_order_acquire) == now) futex_wait(&place->generation, now, 1.0);
   }
   for (int k = 0; k < numbers_at_once; ++k) numbers[k] = slot[k].load(std::memory_order_relaxed);
