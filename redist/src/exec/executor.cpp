@@ -3,6 +3,7 @@
 
 #include <sched.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -61,6 +62,12 @@ struct Keep {
   int peer = -1; ///< whose array it is, -1: mine
 };
 
+/// Outgoing streams that leave the same columns of the same arrays, and what stays here of these columns.
+struct Group {
+  std::vector<std::size_t> streams; ///< in step with each other, column by column
+  std::vector<Keep> keeps;          ///< none, or one for each of their items
+};
+
 /// Picks the next outgoing stream: those with something in the earliest unfinished step, in turn.
 class Turn {
 public:
@@ -70,7 +77,8 @@ public:
     refill();
     return active_.empty();
   }
-  Stream& next() { return (*streams_)[active_[at_ % active_.size()]]; } // after done() said no
+  std::size_t next_index() const { return active_[at_ % active_.size()]; } // after done() said no
+  Stream& next() { return (*streams_)[next_index()]; }
   void advance() {
     Stream& s = next();
     if (s.at_end() || s.step() != step_)
@@ -100,13 +108,18 @@ private:
   int step_ = 0;
 };
 
-/// Kept data are copied in slices, so that messages go on meanwhile.
 /// Panels of one rank in shared memory: enough to run for some 100 us between two switches of process, little
-/// enough to stay in cache.
-constexpr std::size_t shared_panels_bytes = std::size_t{1} << 20;
+/// enough for those of all ranks to stay in the last cache. 2 MB gains a twentieth over 1 MB with 4 to 9 ranks
+/// and loses as much with 16 (32 MB of cache).
+std::size_t shared_panels_bytes(int ranks) {
+  const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  const std::size_t all = cache > 0 ? static_cast<std::size_t>(cache) / 4 * 3 : std::size_t{24} << 20;
+  return std::clamp(all / static_cast<std::size_t>(ranks), std::size_t{1} << 20, std::size_t{2} << 20);
+}
 
 constexpr std::int64_t past_cache_bytes = std::int64_t{1} << 20;
 
+/// Kept data are copied in slices, so that messages go on meanwhile.
 constexpr std::int64_t keep_slice_bytes = std::int64_t{256} << 10;
 
 } // namespace
@@ -129,8 +142,10 @@ struct Executor::Impl {
   std::vector<Stream> out, in;
   std::unordered_map<int, std::size_t> in_of_rank;
   std::vector<Keep> keeps;
-  std::unordered_map<int, int> pulls_left; ///< per rank whose arrays I read in place
-  std::uint32_t readers_expected = 0;      ///< what host->told() must come to before my sources are free
+  std::vector<Group> groups;                                  ///< of the streams through shared memory
+  std::unordered_map<std::size_t, std::size_t> group_of_lead; ///< first stream of each, to its group
+  std::unordered_map<int, int> pulls_left;                    ///< per rank whose arrays I read in place
+  std::uint32_t readers_expected = 0; ///< what host->told() must come to before my sources are free
   std::unique_ptr<Turn> wire_turn, host_turn;
   std::vector<std::size_t> host_in; ///< incoming streams through shared memory that are not through
   ExecuteReport report;
@@ -182,12 +197,16 @@ struct Executor::Impl {
   bool wire_done() const;
   bool done() const;
   bool host_progress();
+  void form_groups();
+  bool send_group(Group& group);
   void clear() {
     active = false;
     out.clear();
     in.clear();
     in_of_rank.clear();
     keeps.clear();
+    groups.clear();
+    group_of_lead.clear();
     pulls_left.clear();
     wire_turn.reset();
     host_turn.reset();
@@ -377,7 +396,10 @@ void Executor::Impl::begin(const std::vector<Transfer>& transfers, Slab slab) {
   }
   wire_turn = std::make_unique<Turn>(&out);
   host_turn = std::make_unique<Turn>(&out);
-  for (std::size_t s = 0; s < out.size(); ++s) (out[s].shared ? *host_turn : *wire_turn).add(s);
+  for (std::size_t s = 0; s < out.size(); ++s)
+    if (!out[s].shared) wire_turn->add(s);
+  form_groups();
+  for (const Group& group : groups) host_turn->add(group.streams.front());
   for (std::size_t s = 0; s < in.size(); ++s)
     if (in[s].shared && in[s].bytes_left > 0) host_in.push_back(s);
   std::int64_t wire_in = 0;
@@ -488,6 +510,123 @@ bool Executor::Impl::done() const {
          host_turn->done() && wire_done();
 }
 
+/// Streams whose items take the same columns, one for one, go together, and with them what I keep of the same
+/// columns.
+void Executor::Impl::form_groups() {
+  if (!host) return;
+  const auto alike = [](const PackedView& a, std::int64_t a_first, std::int64_t a_count, const PackedView& b,
+                        std::int64_t b_first, std::int64_t b_count) {
+    return a.cols == b.cols && a.base == b.base && a_first / a.rows->total == b_first / b.rows->total &&
+           a_count / a.rows->total == b_count / b.rows->total;
+  };
+  const auto whole = [&](const PackedView& view, std::int64_t first, std::int64_t count) {
+    const std::int64_t height = view.rows->total;
+    return first % height == 0 && count % height == 0 &&
+           height * view.esize <= static_cast<std::int64_t>(host->panel_bytes());
+  };
+  const auto in_columns = [&](const Stream& stream) {
+    return std::all_of(stream.items.begin(), stream.items.end(), [&](const Item& item) {
+      return detail::can_leave_together(item.view, nullptr) && whole(item.view, item.first, item.count);
+    });
+  };
+  const std::size_t at_most = static_cast<std::size_t>(std::max(1, host->panel_count() / 2));
+  std::vector<bool> joinable; // per group
+  for (std::size_t s = 0; s < out.size(); ++s) {
+    const Stream& stream = out[s];
+    if (!stream.shared || stream.at_end()) continue;
+    const bool joins = in_columns(stream);
+    const auto same = [&](const Group& group) {
+      const Stream& lead = out[group.streams.front()];
+      if (group.streams.size() >= at_most || lead.items.size() != stream.items.size()) return false;
+      for (std::size_t i = 0; i < lead.items.size(); ++i) {
+        const Item &a = lead.items[i], &b = stream.items[i];
+        if (a.step != b.step || a.transfer != b.transfer ||
+            !alike(a.view, a.first, a.count, b.view, b.first, b.count))
+          return false;
+      }
+      return true;
+    };
+    std::size_t g = 0;
+    while (g < groups.size() && !(joins && joinable[g] && same(groups[g]))) ++g;
+    if (g == groups.size()) {
+      groups.emplace_back();
+      joinable.push_back(joins);
+      group_of_lead[s] = g;
+    }
+    groups[g].streams.push_back(s);
+  }
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    if (!joinable[g]) continue;
+    const Stream& lead = out[groups[g].streams.front()];
+    std::vector<std::size_t> found;
+    for (const Item& item : lead.items)
+      for (std::size_t k = 0; k < keeps.size(); ++k)
+        if (keeps[k].peer < 0 && detail::can_leave_together(keeps[k].source, &keeps[k].target) &&
+            keeps[k].first % keeps[k].source.rows->total == 0 &&
+            keeps[k].count % keeps[k].source.rows->total == 0 &&
+            alike(item.view, item.first, item.count, keeps[k].source, keeps[k].first, keeps[k].count)) {
+          found.push_back(k);
+          break;
+        }
+    if (found.size() != lead.items.size()) continue;
+    for (std::size_t k : found) groups[g].keeps.push_back(keeps[k]);
+    std::sort(found.begin(), found.end());
+    found.erase(std::unique(found.begin(), found.end()), found.end());
+    for (auto k = found.rbegin(); k != found.rend(); ++k)
+      keeps.erase(keeps.begin() + static_cast<std::ptrdiff_t>(*k));
+  }
+}
+
+/// Fills one panel for each stream of the group. False when too few panels are free.
+bool Executor::Impl::send_group(Group& group) {
+  Stream& lead = out[group.streams.front()];
+  if (static_cast<int>(group.streams.size()) > host->free_panels()) return false;
+  const double t = now_s();
+  if (group.streams.size() == 1 && group.keeps.empty()) {
+    const int panel = host->take_panel();
+    const std::size_t bytes = lead.pack(host->panel(panel), host->panel_bytes());
+    report.pack_s += now_s() - t;
+    host->post(lead.peer, panel, bytes);
+    return true;
+  }
+  const int step = lead.step();
+  const std::size_t members = group.streams.size();
+  std::vector<int> panels;
+  for (std::size_t k = 0; k < members; ++k) panels.push_back(host->take_panel());
+  std::vector<std::size_t> used(members, 0);
+  std::vector<detail::Leaving> leaving(members);
+  while (!lead.at_end() && lead.step() == step) {
+    std::int64_t columns = INT64_MAX;
+    for (std::size_t k = 0; k < members; ++k) {
+      const Stream& stream = out[group.streams[k]];
+      const Item& item = stream.items[stream.place.item];
+      const std::int64_t column_bytes = item.view.rows->total * item.view.esize;
+      const auto room = static_cast<std::int64_t>(host->panel_bytes() - used[k]);
+      columns =
+          std::min({columns, room / column_bytes, (item.count - stream.place.done) / item.view.rows->total});
+      leaving[k] = {&item.view, nullptr, host->panel(panels[k]) + used[k]};
+    }
+    if (columns == 0) break;
+    const Item& item = lead.items[lead.place.item];
+    if (!group.keeps.empty()) {
+      const Keep& keep = group.keeps[lead.place.item];
+      leaving.push_back({&keep.source, &keep.target, nullptr});
+    }
+    detail::pack_together(leaving, (item.first + lead.place.done) / item.view.rows->total, columns);
+    leaving.resize(members);
+    for (std::size_t k = 0; k < members; ++k) {
+      Stream& stream = out[group.streams[k]];
+      const Item& own = stream.items[stream.place.item];
+      const auto bytes = static_cast<std::size_t>(columns * own.view.rows->total * own.view.esize);
+      used[k] += bytes;
+      stream.skip(bytes);
+    }
+  }
+  report.pack_s += now_s() - t;
+  for (std::size_t k = 0; k < members; ++k) host->post(out[group.streams[k]].peer, panels[k], used[k]);
+  return true;
+}
+
 bool Executor::Impl::host_progress() {
   bool moved = false;
   for (std::size_t k = 0; k < host_in.size();) {
@@ -506,14 +645,7 @@ bool Executor::Impl::host_progress() {
     else
       ++k;
   }
-  while (!host_turn->done()) {
-    const int panel = host->free_panel();
-    if (panel < 0) break;
-    Stream& stream = host_turn->next();
-    const double t = now_s();
-    const std::size_t bytes = stream.pack(host->panel(panel), host->panel_bytes());
-    report.pack_s += now_s() - t;
-    host->post(stream.peer, panel, bytes);
+  while (!host_turn->done() && send_group(groups[group_of_lead.at(host_turn->next_index())])) {
     host_turn->advance();
     moved = true;
   }
@@ -595,7 +727,7 @@ void Executor::Impl::drain() {
     if (progress() || done()) continue;
     const double t = now_s();
     if (host && wire_done())
-      host->sleep(bell, 1.0);
+      host->wait(bell, 1.0);
     else
       sched_yield();
     report.wait_s += now_s() - t;
@@ -613,7 +745,7 @@ Executor::Executor(MPI_Comm comm, ExecuteOptions options) : impl_(std::make_uniq
   check(MPI_Allreduce(MPI_IN_PLACE, &extra, 1, MPI_INT64_T, MPI_MIN, self.comm), "MPI_Allreduce");
   std::size_t for_panels = 0;
   if (options.transport != Transport::mpi) {
-    for_panels = std::min(static_cast<std::size_t>(extra) / 2, shared_panels_bytes);
+    for_panels = std::min(static_cast<std::size_t>(extra) / 2, shared_panels_bytes(self.size));
     self.host = std::make_unique<detail::SharedHost>(self.comm, for_panels, options.host_key);
     if (options.transport == Transport::shared && !self.host->everybody()) {
       self.host.reset();

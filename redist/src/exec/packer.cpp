@@ -188,6 +188,94 @@ template <bool ToPacked> void copy_column(const PackedView& view, char* column, 
   }
 }
 
+/// What will be read soon: asked for at `pace` sixteenths of the bytes copied.
+struct Ahead {
+  const char* at = nullptr;
+  std::int64_t left = 0;
+  std::int64_t pace = 16;
+  void move(std::int64_t copied) {
+    const std::int64_t now = std::min(left, copied * pace / 16);
+    if (now <= 0) return;
+    prefetch(at, static_cast<std::size_t>(now));
+    at += now;
+    left -= now;
+  }
+};
+
+/// Bytes between two looks ahead.
+constexpr std::int64_t stretch_bytes = 1024;
+
+/// All rows of one column into packed memory; returns its end.
+char* pack_column(const PackedView& view, const char* column, char* packed, Ahead& ahead) {
+  const int esize = view.esize;
+  for (const Run& r : view.rows->runs) {
+    std::int64_t bytes = r.len * esize, pieces = r.count;
+    if (bytes == 0) continue;
+    const char* at = column + r.from * esize;
+    const std::int64_t step = r.from_step * esize;
+    if (step == bytes) {
+      bytes *= pieces;
+      pieces = 1;
+    }
+    if (bytes >= 128) {
+      for (std::int64_t t = 0; t < pieces; ++t, at += step)
+        for (std::int64_t done = 0; done < bytes; done += stretch_bytes) {
+          const std::int64_t now = std::min(stretch_bytes, bytes - done);
+          ahead.move(now);
+          std::memcpy(packed, at + done, static_cast<std::size_t>(now));
+          packed += now;
+        }
+    } else {
+      const std::int64_t at_once = stretch_bytes / bytes;
+      for (std::int64_t t = 0; t < pieces; t += at_once) {
+        const std::int64_t now = std::min(at_once, pieces - t);
+        ahead.move(now * bytes);
+        copy_pieces(packed, bytes, at + t * step, step, now, static_cast<std::size_t>(bytes));
+        packed += now * bytes;
+      }
+    }
+  }
+  return packed;
+}
+
+/// All rows of one column that stay on this rank.
+void keep_column(const PackedView& source, const PackedView& target, const char* from, char* to,
+                 Ahead& ahead) {
+  const int esize = source.esize;
+  for (const Run& r : source.rows->runs) {
+    std::int64_t bytes = r.len * esize, pieces = r.count;
+    if (bytes == 0) continue;
+    const char* src = from + r.from * esize;
+    char* dst = to + r.to * esize;
+    const std::int64_t src_step = r.from_step * esize, dst_step = r.to_step * esize;
+    if (src_step == bytes && dst_step == bytes) {
+      bytes *= pieces;
+      pieces = 1;
+    }
+    const bool past_cache = target.past_cache && bytes >= static_cast<std::int64_t>(past_cache_from);
+    if (bytes >= 128) {
+      for (std::int64_t t = 0; t < pieces; ++t)
+        for (std::int64_t done = 0; done < bytes; done += stretch_bytes) {
+          const std::int64_t now = std::min(stretch_bytes, bytes - done);
+          ahead.move(now);
+          if (past_cache)
+            copy_past_cache(dst + t * dst_step + done, src + t * src_step + done,
+                            static_cast<std::size_t>(now));
+          else
+            std::memcpy(dst + t * dst_step + done, src + t * src_step + done, static_cast<std::size_t>(now));
+        }
+    } else {
+      const std::int64_t at_once = stretch_bytes / bytes;
+      for (std::int64_t t = 0; t < pieces; t += at_once) {
+        const std::int64_t now = std::min(at_once, pieces - t);
+        ahead.move(now * bytes);
+        copy_pieces(dst + t * dst_step, dst_step, src + t * src_step, src_step, now,
+                    static_cast<std::size_t>(bytes));
+      }
+    }
+  }
+}
+
 /// Rows row_first .. row_first+count-1 of one column.
 template <bool ToPacked>
 void copy_part_of_column(const RunList& rows, bool source, char* column, char* packed, int esize,
@@ -397,6 +485,58 @@ char* PackedView::contiguous(std::int64_t first, std::int64_t& count) const {
     col.advance(now);
   }
   return at;
+}
+
+bool can_leave_together(const PackedView& source, const PackedView* target) noexcept {
+  return !source.transposed &&
+         (target == nullptr || (source.conj_size == 0 && target->row_limits == nullptr));
+}
+
+void pack_together(const std::vector<Leaving>& all, std::int64_t first, std::int64_t count) {
+  if (all.empty() || count <= 0) return;
+  const PackedView& view = *all.front().source;
+  const std::int64_t esize = view.esize, stride = view.lld * esize;
+  // The rows from the first to the last that any of them takes, and how many of those are taken at all: the
+  // next column is asked for at the pace at which this one is copied.
+  std::int64_t begin = INT64_MAX, end = 0, taken = 0;
+  for (const Leaving& one : all) {
+    taken += one.source->rows->total;
+    for (const Run& r : one.source->rows->runs) {
+      begin = std::min(begin, r.from);
+      end = std::max(end, r.from + (r.count - 1) * r.from_step + r.len);
+    }
+  }
+  if (taken == 0) return;
+  const std::int64_t span = (end - begin) * esize;
+  const std::int64_t pace = (span * 16 + taken * esize - 1) / (taken * esize);
+  std::vector<char*> packed;
+  for (const Leaving& one : all) packed.push_back(one.packed);
+  Cursor col(*view.cols, first);
+  for (std::int64_t c = 0; c < count; ++c) {
+    const char* column = view.base + col.from() * stride;
+    const std::int64_t to = col.to();
+    col.advance(1);
+    Ahead ahead;
+    if (!col.at_end() && pace <= 4 * 16)
+      ahead = {view.base + col.from() * stride + begin * esize, span, pace};
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      const Leaving& one = all[k];
+      if (one.target == nullptr)
+        packed[k] = pack_column(*one.source, column, packed[k], ahead);
+      else
+        keep_column(*one.source, *one.target, column,
+                    one.target->base + to * one.target->lld * one.target->esize, ahead);
+    }
+  }
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    const PackedView& source = *all[k].source;
+    if (all[k].target != nullptr) {
+      if (all[k].target->past_cache) finish_past_cache();
+      continue;
+    }
+    if (source.conj_size == 4) negate_odd<float>(all[k].packed, source.rows->total * count);
+    if (source.conj_size == 8) negate_odd<double>(all[k].packed, source.rows->total * count);
+  }
 }
 
 void copy_direct(const PackedView& source, const PackedView& target, std::int64_t first, std::int64_t count) {

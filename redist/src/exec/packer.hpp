@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "redist/rank_plan.hpp"
 
@@ -41,5 +42,21 @@ struct PackedView {
 /// Packed elements first .. first+count-1 straight from one array into another: the two ends of one message.
 /// With a transposed or conjugated source the elements pass through a buffer that fits the first-level cache.
 void copy_direct(const PackedView& source, const PackedView& target, std::int64_t first, std::int64_t count);
+
+/// One of several messages that leave the same columns of one array: into packed memory, or, when the
+/// receiver is the sender, straight to its place in the target.
+struct Leaving {
+  const PackedView* source = nullptr;
+  const PackedView* target = nullptr; ///< null: packed
+  char* packed = nullptr;
+};
+
+/// Whether columns of this source can leave in pack_together().
+bool can_leave_together(const PackedView& source, const PackedView* target) noexcept;
+
+/// Packed columns first .. first+count-1 of all of them, column by column, so that the array is read once and
+/// in its own order: every other piece of a column alone reads little faster than all of it. All have the
+/// same `cols`, base, lld and esize.
+void pack_together(const std::vector<Leaving>& all, std::int64_t first, std::int64_t count);
 
 } // namespace redist::detail

@@ -27,6 +27,10 @@ namespace {
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 constexpr std::size_t small_page = 4096;
 
+/// Waking a sleeper whose core has gone idle takes longer than all the other ranks of that core need to find
+/// out that they have nothing to do; more than a few rounds of that only cost.
+constexpr int yields_before_sleep = 4;
+
 std::size_t round_up(std::size_t n, std::size_t to) {
   return (n + to - 1) / to * to;
 }
@@ -193,7 +197,7 @@ char* SharedHost::panel_of(int rank, int index) const {
 SharedHost::SharedHost(MPI_Comm comm, std::size_t panels_bytes, int key) {
   check(MPI_Comm_rank(comm, &rank_), "MPI_Comm_rank");
   check(MPI_Comm_size(comm, &size_), "MPI_Comm_size");
-  panel_bytes_ = std::clamp(panels_bytes / 16 / 4096 * 4096, std::size_t{4096}, std::size_t{64} << 10);
+  panel_bytes_ = std::clamp(panels_bytes / 16 / 4096 * 4096, std::size_t{4096}, std::size_t{128} << 10);
   panel_count_ =
       static_cast<int>(std::clamp(panels_bytes / panel_bytes_, std::size_t{2}, std::size_t{Queue::depth}));
   const auto size = static_cast<std::size_t>(size_);
@@ -273,12 +277,20 @@ SharedHost::SharedHost(MPI_Comm comm, std::size_t panels_bytes, int key) {
   crowded_ = reached_ > usable_cores();
 }
 
-int SharedHost::free_panel() {
+int SharedHost::free_panels() const {
+  const PanelState* states = states_of(rank_);
+  int free = 0;
+  for (int k = 0; k < panel_count_; ++k) free += states[k].busy.load(std::memory_order_acquire) == 0 ? 1 : 0;
+  return free;
+}
+
+int SharedHost::take_panel() {
   PanelState* states = states_of(rank_);
   for (int k = 0; k < panel_count_; ++k) {
     const int index = (next_panel_ + k) % panel_count_;
     if (states[index].busy.load(std::memory_order_acquire) == 0) {
       next_panel_ = (index + 1) % panel_count_;
+      states[index].busy.store(1, std::memory_order_relaxed);
       return index;
     }
   }
@@ -287,12 +299,11 @@ int SharedHost::free_panel() {
 
 void SharedHost::ring(int rank) {
   Control* control = control_of(rank);
-  control->bell.fetch_add(1); // sequentially consistent with `asleep`, see sleep()
+  control->bell.fetch_add(1); // sequentially consistent with `asleep`, see wait()
   if (control->asleep.load() != 0) futex_wake_all(&control->bell);
 }
 
 void SharedHost::post(int peer, int index, std::size_t bytes) {
-  states_of(rank_)[index].busy.store(1, std::memory_order_relaxed);
   Queue* queue = queue_of(peer, rank_);
   const std::uint32_t head = queue->head.load(std::memory_order_relaxed);
   queue->entries[head % Queue::depth] = {static_cast<std::uint32_t>(index),
@@ -342,8 +353,12 @@ std::uint32_t SharedHost::bell() const {
   return control_of(rank_)->bell.load();
 }
 
-void SharedHost::sleep(std::uint32_t seen, double timeout_s) {
+void SharedHost::wait(std::uint32_t seen, double timeout_s) {
   Control* control = control_of(rank_);
+  for (int k = 0; k < yields_before_sleep; ++k) {
+    if (control->bell.load() != seen) return;
+    sched_yield();
+  }
   // Who rings adds to the bell first and looks at `asleep` afterwards; here it is the other way round, so one
   // of the two notices.
   control->asleep.store(1);
@@ -367,9 +382,13 @@ void SharedHost::minimum(std::int64_t (&numbers)[numbers_at_once]) {
     place->generation.store(now + 1);
     futex_wake_all(&place->generation);
   } else {
-    if (!crowded_)
-      for (int k = 0; k < 2000 && place->generation.load(std::memory_order_acquire) == now; ++k)
+    const int looks = crowded_ ? yields_before_sleep : 2000;
+    for (int k = 0; k < looks && place->generation.load(std::memory_order_acquire) == now; ++k) {
+      if (crowded_)
+        sched_yield();
+      else
         __builtin_ia32_pause();
+    }
     while (place->generation.load(std::memory_order_acquire) == now) futex_wait(&place->generation, now, 1.0);
   }
   for (int k = 0; k < numbers_at_once; ++k) numbers[k] = slot[k].load(std::memory_order_relaxed);

@@ -65,8 +65,11 @@ public:
   bool everybody() const { return everybody_; } ///< the same on all ranks
   int reached() const { return reached_; }
 
-  /// A free panel of mine, -1: none.
-  int free_panel();
+  /// How many of my panels are free.
+  int free_panels() const;
+  /// A free panel of mine, taken; -1: none.
+  int take_panel();
+  int panel_count() const { return panel_count_; }
   char* panel(int index) const { return panel_of(rank_, index); }
   std::size_t panel_bytes() const { return panel_bytes_; }
   /// Gives panel `index` to `peer`, who hears of it at the next flush().
@@ -80,8 +83,8 @@ public:
 
   /// Value of my bell, to be read before looking for work.
   std::uint32_t bell() const;
-  /// Sleeps until the bell differs from `seen`, at most `timeout_s`. `for_panels`: free panels wake, too.
-  void sleep(std::uint32_t seen, double timeout_s);
+  /// Leaves the core to others until the bell differs from `seen`, at most `timeout_s`.
+  void wait(std::uint32_t seen, double timeout_s);
   bool is_crowded() const { return crowded_; } ///< more ranks than cores: waiting by spinning only hurts
 
   /// Smallest of each number over all ranks; only when everybody().
