@@ -24,6 +24,33 @@ module dyngrid_redist
 
   integer(c_int), parameter, public :: DYNGRID_NEIGHBOURS_FOUR = 4, DYNGRID_NEIGHBOURS_EIGHT = 8
 
+  integer(c_int), parameter, public :: DYNGRID_SHARING_AUTO = 0, DYNGRID_SHARING_YES = 1, DYNGRID_SHARING_NO = 2
+  integer(c_int), parameter, public :: DYNGRID_TRANSPORT_AUTO = 0, DYNGRID_TRANSPORT_MPI = 1, DYNGRID_TRANSPORT_SHARED = 2
+
+  type, bind(C), public :: dyngrid_executor_options
+    integer(c_int) :: transport = DYNGRID_TRANSPORT_AUTO, host_key = 0
+    integer(c_int64_t) :: extra_bytes = 0
+  end type
+
+  ! from, to: c_loc of the first element; c_null_ptr when this process has none. letter: s d c z i
+  type, bind(C), public :: dyngrid_transfer
+    type(c_ptr) :: plan = c_null_ptr
+    type(c_ptr) :: from = c_null_ptr
+    integer(c_int64_t) :: lld_from = 1
+    type(c_ptr) :: to = c_null_ptr
+    integer(c_int64_t) :: lld_to = 1
+    character(kind=c_char) :: letter = 'd'
+  end type
+
+  type, bind(C), public :: dyngrid_execute_report
+    real(c_double) :: pack_s, transfer_s, wait_s, copy_s
+    integer(c_int64_t) :: bytes_out, bytes_in, bytes_kept, peak_bytes
+  end type
+
+  public :: dyngrid_plan_create_window
+  public :: dyngrid_array_create, dyngrid_array_data, dyngrid_array_destroy
+  public :: dyngrid_executor_create, dyngrid_execute, dyngrid_execute_start, dyngrid_execute_advance
+  public :: dyngrid_execute_finish, dyngrid_execute_in_place, dyngrid_executor_ranks_on_host, dyngrid_executor_destroy
   public :: dyngrid_halo_create, dyngrid_halo_shape, dyngrid_halo_stretch, dyngrid_halo_exchange, dyngrid_halo_start
   public :: dyngrid_halo_finish, dyngrid_halo_to_framed, dyngrid_halo_from_framed, dyngrid_halo_fill, dyngrid_halo_destroy
 
@@ -137,6 +164,89 @@ module dyngrid_redist
     integer(c_int) function dyngrid_plan_destroy(plan) bind(C)
       import :: c_int, c_ptr
       type(c_ptr), intent(inout) :: plan
+    end function
+
+    ! m x n of the target; first rows and columns count from 0
+    integer(c_int) function dyngrid_plan_create_window(from, i_from, j_from, to, i_to, j_to, m, n, transpose, schedule, &
+                                                       element_bytes, plan) bind(C)
+      import :: c_int, c_int64_t, c_char, c_ptr
+      type(c_ptr), value :: from, to
+      integer(c_int64_t), value :: i_from, j_from, i_to, j_to, m, n
+      character(kind=c_char), value :: transpose
+      integer(c_int), value :: schedule, element_bytes
+      type(c_ptr), intent(inout) :: plan
+    end function
+
+    integer(c_int) function dyngrid_array_create(bytes, sharing, array) bind(C)
+      import :: c_int, c_int64_t, c_ptr
+      integer(c_int64_t), value :: bytes
+      integer(c_int), value :: sharing
+      type(c_ptr), intent(inout) :: array
+    end function
+
+    ! for c_f_pointer
+    type(c_ptr) function dyngrid_array_data(array) bind(C)
+      import :: c_ptr
+      type(c_ptr), value :: array
+    end function
+
+    integer(c_int) function dyngrid_array_destroy(array) bind(C)
+      import :: c_int, c_ptr
+      type(c_ptr), intent(inout) :: array
+    end function
+
+    ! leave options out for the defaults
+    integer(c_int) function dyngrid_executor_create(comm, options, executor) bind(C, name='dyngrid_executor_create_f')
+      import :: c_int, c_ptr, dyngrid_executor_options
+      integer(c_int), value :: comm
+      type(dyngrid_executor_options), intent(in), optional :: options
+      type(c_ptr), intent(inout) :: executor
+    end function
+
+    integer(c_int) function dyngrid_execute(executor, count, transfers, report) bind(C)
+      import :: c_int, c_ptr, dyngrid_transfer, dyngrid_execute_report
+      type(c_ptr), value :: executor
+      integer(c_int), value :: count
+      type(dyngrid_transfer), intent(in) :: transfers(*)
+      type(dyngrid_execute_report), intent(out), optional :: report
+    end function
+
+    ! the arrays are read and written until dyngrid_execute_finish: declare them asynchronous
+    integer(c_int) function dyngrid_execute_start(executor, count, transfers) bind(C)
+      import :: c_int, c_ptr, dyngrid_transfer
+      type(c_ptr), value :: executor
+      integer(c_int), value :: count
+      type(dyngrid_transfer), intent(in) :: transfers(*)
+    end function
+
+    integer(c_int) function dyngrid_execute_advance(executor, done) bind(C)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: executor
+      integer(c_int), intent(out) :: done
+    end function
+
+    integer(c_int) function dyngrid_execute_finish(executor, report) bind(C)
+      import :: c_int, c_ptr, dyngrid_execute_report
+      type(c_ptr), value :: executor
+      type(dyngrid_execute_report), intent(out), optional :: report
+    end function
+
+    integer(c_int) function dyngrid_execute_in_place(executor, count, transfers, slabs, report) bind(C)
+      import :: c_int, c_ptr, dyngrid_transfer, dyngrid_execute_report
+      type(c_ptr), value :: executor
+      integer(c_int), value :: count, slabs
+      type(dyngrid_transfer), intent(in) :: transfers(*)
+      type(dyngrid_execute_report), intent(out), optional :: report
+    end function
+
+    integer(c_int) function dyngrid_executor_ranks_on_host(executor) bind(C)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: executor
+    end function
+
+    integer(c_int) function dyngrid_executor_destroy(executor) bind(C)
+      import :: c_int, c_ptr
+      type(c_ptr), intent(inout) :: executor
     end function
 
     integer(c_int) function dyngrid_halo_create(comm, layout, width, neighbours, periodic_rows, periodic_cols, &

@@ -3,6 +3,8 @@
 set(exec_link redist_private MPI::MPI_C)
 dyngrid_test(redist.exec_moves SOURCES exec_moves.cpp exec_main.cpp NP 4 LINK ${exec_link})
 dyngrid_test(redist.exec_moves NP 7 TIMEOUT 90)
+dyngrid_test(redist.exec_schedules SOURCES exec_schedules.cpp exec_main.cpp NP 4 TIMEOUT 90 LINK ${exec_link})
+dyngrid_test(redist.exec_schedules NP 7 TIMEOUT 120)
 dyngrid_test(redist.gemr2d_stock SOURCES gemr2d_stock.cpp exec_main.cpp NP 4 LINK ${exec_link})
 dyngrid_test(redist.gemr2d_stock NP 6 TIMEOUT 90)
 dyngrid_test(redist.exec_memory SOURCES exec_memory.cpp exec_main.cpp NP 4 LINK ${exec_link})
@@ -17,3 +19,14 @@ foreach(case "lld=LLD of A is 9, wanted at least 10" "corner=A: 10 x 10 elements
   endif()
   set_tests_properties(redist.gemr2d_wrong_${what}.np2 PROPERTIES PASS_REGULAR_EXPRESSION "PDGEMR2D: ${message}")
 endforeach()
+
+# The same from C and Fortran.
+add_executable(redist_moves_c moves_c.c)
+target_link_libraries(redist_moves_c PRIVATE dyngrid::dyngrid dyngrid_flags)
+dyngrid_test(redist.moves_c TARGET redist_moves_c NP 4 TIMEOUT 30 LABELS c)
+
+add_executable(redist_moves_fortran moves_fortran.f90)
+target_include_directories(redist_moves_fortran PRIVATE "${PROJECT_BINARY_DIR}/mod")
+target_link_libraries(redist_moves_fortran PRIVATE dyngrid::dyngrid dyngrid_flags MPI::MPI_Fortran)
+add_dependencies(redist_moves_fortran redist)
+dyngrid_test(redist.moves_fortran TARGET redist_moves_fortran NP 4 TIMEOUT 30 LABELS fortran)

@@ -87,12 +87,73 @@ typedef struct dyngrid_plan_figures {
 /* The whole of a matrix with elements of element_bytes from one layout to another of the same shape. transpose: 'N', 'T' or 'C'. */
 DYNGRID_API int dyngrid_plan_create(const dyngrid_layout* from, const dyngrid_layout* to, char transpose, int schedule, int element_bytes,
                                     dyngrid_plan** plan);
+/* A rectangle of m rows and n columns (of the target, should the two be turned) of matrices that may differ in shape: its first row and
+ * column, from 0, in the source and in the target. */
+DYNGRID_API int dyngrid_plan_create_window(const dyngrid_layout* from, int64_t i_from, int64_t j_from, const dyngrid_layout* to,
+                                           int64_t i_to, int64_t j_to, int64_t m, int64_t n, char transpose, int schedule,
+                                           int element_bytes, dyngrid_plan** plan);
 DYNGRID_API int dyngrid_plan_get_figures(const dyngrid_plan* plan, dyngrid_plan_figures* figures);
 /* What one process has to do: messages and elements it sends and receives, elements it keeps. Any pointer may be null. */
 DYNGRID_API int dyngrid_plan_of_rank(const dyngrid_plan* plan, int rank, int64_t* sends, int64_t* recvs, int64_t* out, int64_t* in, int64_t* kept);
 /* A few lines of text for people; valid while the plan lives. */
 DYNGRID_API int dyngrid_plan_describe(const dyngrid_plan* plan, const char** text);
 DYNGRID_API int dyngrid_plan_destroy(dyngrid_plan** plan);
+
+/* ---- moving the data ---- */
+
+/* An array that other processes on the host can read in place (one copy instead of two), on huge pages where the kernel gives them, zeroed.
+ * sharing: DYNGRID_SHARING_AUTO only where shared memory gets huge pages. Local. */
+typedef struct dyngrid_array dyngrid_array;
+enum { DYNGRID_SHARING_AUTO = 0, DYNGRID_SHARING_YES = 1, DYNGRID_SHARING_NO = 2 };
+DYNGRID_API int dyngrid_array_create(int64_t bytes, int sharing, dyngrid_array** array);
+DYNGRID_API void* dyngrid_array_data(const dyngrid_array* array); /* null when the array is null or empty */
+DYNGRID_API int dyngrid_array_destroy(dyngrid_array** array);
+
+typedef struct dyngrid_executor dyngrid_executor;
+enum { DYNGRID_TRANSPORT_AUTO = 0, DYNGRID_TRANSPORT_MPI = 1, DYNGRID_TRANSPORT_SHARED = 2 };
+typedef struct dyngrid_executor_options {
+  int transport;       /* AUTO: shared memory between ranks found to be on one host, MPI between hosts */
+  int host_key;        /* ranks with different keys are taken to be on different hosts */
+  int64_t extra_bytes; /* cap on buffers per process; 0: 64 MiB. In use are about 5 MB at most */
+} dyngrid_executor_options;
+
+/* One matrix on its way. from: this process's share of the source, column-major with leading dimension lld_from, null when it has none; to:
+ * its share of the target. type: one of s d c z i. The plan is not destroyed before the exchange has ended. */
+typedef struct dyngrid_transfer {
+  const dyngrid_plan* plan;
+  const void* from;
+  int64_t lld_from;
+  void* to;
+  int64_t lld_to;
+  char type;
+} dyngrid_transfer;
+
+/* Of this process: seconds and bytes. peak_bytes: buffers at most. */
+typedef struct dyngrid_execute_report {
+  double pack_s, transfer_s, wait_s, copy_s;
+  int64_t bytes_out, bytes_in, bytes_kept, peak_bytes;
+} dyngrid_execute_report;
+
+/* Collective over comm, which is duplicated and covers the ranks of the plans to come; made once for any number of exchanges.
+ * options: null for the defaults; may differ between ranks in host_key only. Errors of all calls here are agreed among the ranks. */
+DYNGRID_API int dyngrid_executor_create(MPI_Comm comm, const dyngrid_executor_options* options, dyngrid_executor** executor);
+DYNGRID_API int dyngrid_executor_create_f(MPI_Fint comm, const dyngrid_executor_options* options, dyngrid_executor** executor);
+/* Collective: moves `count` matrices in one round. report may be null. */
+DYNGRID_API int dyngrid_execute(dyngrid_executor* executor, int count, const dyngrid_transfer* transfers, dyngrid_execute_report* report);
+/* The same in two halves, to compute in between; neither side's memory may be touched until finish. */
+DYNGRID_API int dyngrid_execute_start(dyngrid_executor* executor, int count, const dyngrid_transfer* transfers);
+/* Moves what can be moved without waiting; *done is 1 when finish will not wait. Local. */
+DYNGRID_API int dyngrid_execute_advance(dyngrid_executor* executor, int* done);
+DYNGRID_API int dyngrid_execute_finish(dyngrid_executor* executor, dyngrid_execute_report* report);
+/* The same as dyngrid_execute, but the content of the sources is lost: in `slabs` rounds (16 is a good number) their pages go back to the
+ * system as the targets fill, so that never much more than the larger share is held. For arrays straight from the system:
+ * dyngrid_array, mmap, a large malloc. */
+DYNGRID_API int dyngrid_execute_in_place(dyngrid_executor* executor, int count, const dyngrid_transfer* transfers, int slabs,
+                                         dyngrid_execute_report* report);
+/* Ranks that share memory with this one, itself included; a negative status for null. */
+DYNGRID_API int dyngrid_executor_ranks_on_host(const dyngrid_executor* executor);
+/* Collective. Waits for an exchange under way. */
+DYNGRID_API int dyngrid_executor_destroy(dyngrid_executor** executor);
 
 /* ---- borders (halo exchange) ---- */
 

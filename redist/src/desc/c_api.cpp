@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <memory>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -80,6 +79,42 @@ int create(dyngrid_layout** out, Layout layout) {
   redist::detail::AxisTable(layout.cols, layout.col_owners);
   *out = new dyngrid_layout{std::move(layout)};
   return DYNGRID_SUCCESS;
+}
+
+redist::Op op_of(char transpose) {
+  switch (transpose) {
+  case 'N':
+  case 'n':
+    return redist::Op::none;
+  case 'T':
+  case 't':
+    return redist::Op::transpose;
+  case 'C':
+  case 'c':
+    return redist::Op::conjugate_transpose;
+  default:
+    throw Error(Status::bad_argument, fmt::format("redist: transpose is '{}', wanted N, T or C", transpose));
+  }
+}
+
+void make_plan(const dyngrid_layout* from, const dyngrid_layout* to, const redist::Window& from_window,
+               const redist::Window& to_window, char transpose, int schedule, int element_bytes,
+               dyngrid_plan** plan) {
+  wanted(from, "source layout");
+  wanted(to, "target layout");
+  wanted(plan, "place for the plan");
+  redist::PlanOptions options;
+  options.op = op_of(transpose);
+  if (schedule < DYNGRID_SCHEDULE_AUTO || schedule > DYNGRID_SCHEDULE_ASYNC)
+    throw Error(Status::bad_argument, fmt::format("redist: schedule is {}, wanted 0 .. 4", schedule));
+  if (element_bytes < 1)
+    throw Error(Status::bad_argument,
+                fmt::format("redist: elements have {} bytes, wanted at least 1", element_bytes));
+  options.schedule = static_cast<redist::Schedule>(schedule);
+  options.element_bytes = element_bytes;
+  options.from = from_window;
+  options.to = to_window;
+  *plan = new dyngrid_plan(redist::Plan(from->layout, to->layout, options), element_bytes);
 }
 
 } // namespace
@@ -222,39 +257,19 @@ int dyngrid_layout_destroy(dyngrid_layout** layout) {
 
 int dyngrid_plan_create(const dyngrid_layout* from, const dyngrid_layout* to, char transpose, int schedule,
                         int element_bytes, dyngrid_plan** plan) {
+  return guard([&] { make_plan(from, to, {}, {}, transpose, schedule, element_bytes, plan); });
+}
+
+int dyngrid_plan_create_window(const dyngrid_layout* from, int64_t i_from, int64_t j_from,
+                               const dyngrid_layout* to, int64_t i_to, int64_t j_to, int64_t m, int64_t n,
+                               char transpose, int schedule, int element_bytes, dyngrid_plan** plan) {
   return guard([&] {
-    wanted(from, "source layout");
-    wanted(to, "target layout");
-    wanted(plan, "place for the plan");
-    redist::PlanOptions options;
-    switch (transpose) {
-    case 'N':
-    case 'n':
-      options.op = redist::Op::none;
-      break;
-    case 'T':
-    case 't':
-      options.op = redist::Op::transpose;
-      break;
-    case 'C':
-    case 'c':
-      options.op = redist::Op::conjugate_transpose;
-      break;
-    default:
+    if (m < 0 || n < 0)
       throw Error(Status::bad_argument,
-                  fmt::format("redist: transpose is '{}', wanted N, T or C", transpose));
-    }
-    if (schedule < DYNGRID_SCHEDULE_AUTO || schedule > DYNGRID_SCHEDULE_ASYNC)
-      throw Error(Status::bad_argument, fmt::format("redist: schedule is {}, wanted 0 .. 4", schedule));
-    if (element_bytes < 1)
-      throw Error(Status::bad_argument,
-                  fmt::format("redist: elements have {} bytes, wanted at least 1", element_bytes));
-    options.schedule = static_cast<redist::Schedule>(schedule);
-    options.element_bytes = element_bytes;
-    auto made = std::make_unique<dyngrid_plan>(
-        dyngrid_plan{redist::Plan(from->layout, to->layout, options), element_bytes, {}});
-    made->text = made->plan.describe();
-    *plan = made.release();
+                  fmt::format("redist: window is {} x {}, wanted at least 0 x 0", m, n));
+    const bool turned = op_of(transpose) != redist::Op::none;
+    make_plan(from, to, {i_from, j_from, turned ? n : m, turned ? m : n}, {i_to, j_to, m, n}, transpose,
+              schedule, element_bytes, plan);
   });
 }
 
@@ -280,7 +295,7 @@ int dyngrid_plan_get_figures(const dyngrid_plan* plan, dyngrid_plan_figures* fig
 int dyngrid_plan_of_rank(const dyngrid_plan* plan, int rank, int64_t* sends, int64_t* recvs, int64_t* out,
                          int64_t* in, int64_t* kept) {
   return guard([&] {
-    const redist::RankPlan mine = wanted(plan, "plan").plan.for_rank(rank);
+    const redist::RankPlan& mine = wanted(plan, "plan").of_rank(rank);
     const auto elements = [](const std::vector<redist::Message>& messages) {
       std::int64_t sum = 0;
       for (const redist::Message& message : messages) sum += message.elements();

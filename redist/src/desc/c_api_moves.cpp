@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Arrays and executors of dyngrid/redist.h.
+#include <memory>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "desc/agreed.hpp"
+#include "desc/handles.hpp"
+#include "dyngrid/redist.h"
+#include "gridmap/status.hpp"
+#include "redist/executor.hpp"
+#include "redist/shared_array.hpp"
+
+struct dyngrid_array {
+  redist::SharedArray array;
+};
+
+struct dyngrid_executor {
+  redist::Executor executor;
+  int rank;
+};
+
+namespace {
+
+using gridmap::Error;
+using gridmap::Status;
+using gridmap::detail::guard;
+using redist::Transfer;
+
+template <class T> T& wanted(T* pointer, const char* what) {
+  if (pointer == nullptr) throw Error(Status::null_pointer, fmt::format("redist: {} is null", what));
+  return *pointer;
+}
+
+/// The transfers of a call, in C++. A list that cannot be read counts as empty, which the executor's
+/// agreement tells all ranks as long as theirs are not empty too; `complain` is for the case that all are.
+struct Arguments {
+  std::vector<Transfer> transfers;
+  bool unreadable;
+
+  Arguments(const dyngrid_executor& executor, int count, const dyngrid_transfer* list)
+      : unreadable(count < 0 || (count > 0 && list == nullptr)) {
+    if (unreadable) return;
+    for (int t = 0; t < count; ++t) {
+      const dyngrid_transfer& x = list[t];
+      transfers.push_back({x.plan == nullptr ? nullptr : &x.plan->of_rank(executor.rank), x.from, x.lld_from,
+                           x.to, x.lld_to, x.type});
+    }
+  }
+  void complain(int count) const {
+    if (unreadable)
+      throw Error(count < 0 ? Status::bad_argument : Status::null_pointer,
+                  fmt::format("redist: {} transfers at a null pointer or fewer than none", count));
+  }
+};
+
+void write(dyngrid_execute_report* out, const redist::ExecuteReport& report) {
+  if (out == nullptr) return;
+  *out = {report.pack_s,    report.transfer_s, report.wait_s,     report.copy_s,
+          report.bytes_out, report.bytes_in,   report.bytes_kept, static_cast<int64_t>(report.peak_bytes)};
+}
+
+} // namespace
+
+int dyngrid_array_create(int64_t bytes, int sharing, dyngrid_array** array) {
+  return guard([&] {
+    wanted(array, "place for the array");
+    if (bytes < 0)
+      throw Error(Status::bad_argument, fmt::format("redist: array of {} bytes, wanted at least 0", bytes));
+    redist::Sharing how = redist::Sharing::automatic;
+    switch (sharing) {
+    case DYNGRID_SHARING_AUTO:
+      break;
+    case DYNGRID_SHARING_YES:
+      how = redist::Sharing::yes;
+      break;
+    case DYNGRID_SHARING_NO:
+      how = redist::Sharing::no;
+      break;
+    default:
+      throw Error(Status::bad_argument, fmt::format("redist: sharing is {}, wanted 0 .. 2", sharing));
+    }
+    *array = new dyngrid_array{redist::SharedArray(static_cast<std::size_t>(bytes), how)};
+  });
+}
+
+void* dyngrid_array_data(const dyngrid_array* array) {
+  return array == nullptr ? nullptr : array->array.data();
+}
+
+int dyngrid_array_destroy(dyngrid_array** array) {
+  return guard([&] {
+    wanted(array, "address of the array");
+    delete *array;
+    *array = nullptr;
+  });
+}
+
+int dyngrid_executor_create(MPI_Comm comm, const dyngrid_executor_options* options,
+                            dyngrid_executor** executor) {
+  return guard([&] {
+    redist::ExecuteOptions how;
+    redist::detail::agreed(comm, "executor", [&] {
+      wanted(executor, "place for the executor");
+      if (options == nullptr) return;
+      if (options->transport < DYNGRID_TRANSPORT_AUTO || options->transport > DYNGRID_TRANSPORT_SHARED)
+        throw Error(Status::bad_argument,
+                    fmt::format("redist: executor: transport is {}, wanted 0 .. 2", options->transport));
+      if (options->extra_bytes < 0)
+        throw Error(
+            Status::bad_argument,
+            fmt::format("redist: executor: extra_bytes is {}, wanted at least 0", options->extra_bytes));
+      how.transport = static_cast<redist::Transport>(options->transport);
+      how.host_key = options->host_key;
+      if (options->extra_bytes > 0) how.extra_bytes = static_cast<std::size_t>(options->extra_bytes);
+    });
+    int rank = 0;
+    redist::detail::check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
+    *executor = new dyngrid_executor{redist::Executor(comm, how), rank};
+  });
+}
+
+int dyngrid_executor_create_f(MPI_Fint comm, const dyngrid_executor_options* options,
+                              dyngrid_executor** executor) {
+  return dyngrid_executor_create(MPI_Comm_f2c(comm), options, executor);
+}
+
+int dyngrid_execute(dyngrid_executor* executor, int count, const dyngrid_transfer* transfers,
+                    dyngrid_execute_report* report) {
+  return guard([&] {
+    dyngrid_executor& with = wanted(executor, "executor");
+    const Arguments all(with, count, transfers);
+    const redist::ExecuteReport done = with.executor.execute(all.transfers);
+    all.complain(count);
+    write(report, done);
+  });
+}
+
+int dyngrid_execute_start(dyngrid_executor* executor, int count, const dyngrid_transfer* transfers) {
+  return guard([&] {
+    dyngrid_executor& with = wanted(executor, "executor");
+    const Arguments all(with, count, transfers);
+    with.executor.start(all.transfers);
+    if (all.unreadable) with.executor.finish(); // nothing was started anywhere
+    all.complain(count);
+  });
+}
+
+int dyngrid_execute_advance(dyngrid_executor* executor, int* done) {
+  return guard([&] {
+    dyngrid_executor& with = wanted(executor, "executor");
+    wanted(done, "place for the answer");
+    *done = with.executor.advance() ? 1 : 0;
+  });
+}
+
+int dyngrid_execute_finish(dyngrid_executor* executor, dyngrid_execute_report* report) {
+  return guard([&] { write(report, wanted(executor, "executor").executor.finish()); });
+}
+
+int dyngrid_execute_in_place(dyngrid_executor* executor, int count, const dyngrid_transfer* transfers,
+                             int slabs, dyngrid_execute_report* report) {
+  return guard([&] {
+    dyngrid_executor& with = wanted(executor, "executor");
+    const Arguments all(with, count, transfers);
+    const redist::ExecuteReport done = with.executor.execute_in_place(all.transfers, slabs);
+    all.complain(count);
+    write(report, done);
+  });
+}
+
+int dyngrid_executor_ranks_on_host(const dyngrid_executor* executor) {
+  return guard([&]() -> int { return wanted(executor, "executor").executor.ranks_on_host(); });
+}
+
+int dyngrid_executor_destroy(dyngrid_executor** executor) {
+  return guard([&] {
+    wanted(executor, "address of the executor");
+    const std::unique_ptr<dyngrid_executor> gone(*executor);
+    *executor = nullptr;
+    if (gone) gone->executor.close();
+  });
+}

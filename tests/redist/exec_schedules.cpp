@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Element-exact moves through MPI: the plans' own schedules x every way the executor has, over random
+// distributions of every kind, windows, operations and types. Who owns what is dealt out one index at a time.
+#include <sched.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include "brute.hpp"
+#include "redist/executor.hpp"
+#include "redist/plan.hpp"
+#include "redist/shared_array.hpp"
+
+using namespace redist;
+using gridmap::Axis;
+
+namespace {
+
+int world_rank() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+int world_size() {
+  int size = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  return size;
+}
+
+constexpr char types[] = "sdczi";
+
+int size_of(char type) {
+  return type == 'z' ? 16 : type == 'd' || type == 'c' ? 8 : 4;
+}
+
+/// Element (i, j), its place in every part of it.
+void write_element(char type, std::int64_t i, std::int64_t j, bool conjugated, char* at) {
+  const double v = static_cast<double>(i * 1009 + j + 1);
+  const double sign = conjugated ? -1 : 1;
+  if (type == 's') {
+    const float f = static_cast<float>(v);
+    std::memcpy(at, &f, 4);
+  } else if (type == 'i') {
+    const int k = static_cast<int>(v);
+    std::memcpy(at, &k, 4);
+  } else if (type == 'd') {
+    std::memcpy(at, &v, 8);
+  } else if (type == 'c') {
+    const float f[2] = {static_cast<float>(i + 1), static_cast<float>(sign * static_cast<double>(j + 1))};
+    std::memcpy(at, f, 8);
+  } else {
+    const double z[2] = {v, sign * (v + 0.5)};
+    std::memcpy(at, z, 16);
+  }
+}
+
+/// Where the indices of one axis of a layout are.
+struct Places {
+  std::vector<brute::Dealt> of;
+  bool everywhere = false;
+  std::int64_t mine(int position) const {
+    return std::count_if(of.begin(), of.end(),
+                         [&](const brute::Dealt& d) { return everywhere || d.position == position; });
+  }
+  bool has(std::int64_t i, int position) const {
+    return everywhere || of[static_cast<std::size_t>(i)].position == position;
+  }
+  std::int64_t local(std::int64_t i) const { return of[static_cast<std::size_t>(i)].local; }
+};
+
+Places places(const Axis& axis, const std::vector<int>& owners, bool everywhere) {
+  return {brute::deal(axis, owners), everywhere};
+}
+
+/// A rank's share, with unused places below each column that must stay as they were.
+struct Share {
+  std::vector<char> bytes;
+  std::int64_t lld = 1;
+  void* data() { return bytes.empty() ? nullptr : bytes.data(); }
+};
+
+struct Problem {
+  Layout from, to;
+  PlanOptions options;
+  std::int64_t m = 0, n = 0; ///< of the window, as it lies in the target
+  char type = 'd';
+  bool turned() const { return options.op != Op::none; }
+
+  Share share(bool of_source, int pad) const {
+    const Layout& layout = of_source ? from : to;
+    Share s;
+    const auto [p, q] = layout.grid.position_of(world_rank());
+    if (p < 0) return s;
+    const Places rows = places(layout.rows, layout.row_owners, layout.replicated),
+                 cols = places(layout.cols, layout.col_owners, layout.replicated);
+    s.lld = std::max<std::int64_t>(1, rows.mine(p)) + pad;
+    s.bytes.assign(static_cast<std::size_t>(s.lld * std::max<std::int64_t>(1, cols.mine(q)) * size_of(type)),
+                   '\x5a');
+    if (!of_source) return s;
+    for (std::int64_t j = 0; j < layout.cols.n; ++j)
+      for (std::int64_t i = 0; i < layout.rows.n; ++i)
+        if (rows.has(i, p) && cols.has(j, q))
+          write_element(type, i, j, false,
+                        s.bytes.data() + (rows.local(i) + cols.local(j) * s.lld) * size_of(type));
+    return s;
+  }
+
+  Share expected(int pad) const {
+    Share s = share(false, pad);
+    const auto [p, q] = to.grid.position_of(world_rank());
+    if (p < 0) return s;
+    const Places rows = places(to.rows, to.row_owners, to.replicated),
+                 cols = places(to.cols, to.col_owners, to.replicated);
+    for (std::int64_t j = 0; j < n; ++j)
+      for (std::int64_t i = 0; i < m; ++i) {
+        const std::int64_t it = options.to.i + i, jt = options.to.j + j;
+        if (!rows.has(it, p) || !cols.has(jt, q)) continue;
+        const std::int64_t is = options.from.i + (turned() ? j : i), js = options.from.j + (turned() ? i : j);
+        write_element(type, is, js, options.op == Op::conjugate_transpose,
+                      s.bytes.data() + (rows.local(it) + cols.local(jt) * s.lld) * size_of(type));
+      }
+    return s;
+  }
+};
+
+Problem random_problem(std::mt19937& random, Schedule schedule, int largest) {
+  const auto pick = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
+  const auto axis = [&](std::int64_t n, int nprocs, std::vector<int>& owners) {
+    switch (pick(0, 4)) {
+    case 0:
+      return Axis::block(n, nprocs, pick(0, nprocs - 1));
+    case 1: { // one variable block per process: cut n at random places
+      std::vector<std::int64_t> cuts{0, n}, sizes;
+      for (int p = 1; p < nprocs; ++p) cuts.push_back(pick(0, static_cast<int>(n)));
+      std::sort(cuts.begin(), cuts.end());
+      for (std::size_t p = 0; p + 1 < cuts.size(); ++p) sizes.push_back(cuts[p + 1] - cuts[p]);
+      return Axis::variable(sizes, pick(0, nprocs - 1));
+    }
+    case 2: { // heterogeneous block-cyclic
+      std::vector<std::int64_t> sizes;
+      for (int k = pick(1, 5); k > 0; --k) sizes.push_back(pick(0, 6));
+      sizes.push_back(pick(1, 6));
+      return Axis::heterogeneous(n, sizes, nprocs, pick(0, nprocs - 1));
+    }
+    case 3: { // block list
+      std::vector<std::int64_t> sizes;
+      for (int k = pick(1, 7); k > 0; --k) {
+        sizes.push_back(pick(1, 9));
+        owners.push_back(pick(0, nprocs - 1));
+      }
+      return Axis::heterogeneous(n, sizes, nprocs, 0);
+    }
+    default:
+      return Axis::block_cyclic(n, pick(1, 9), nprocs, pick(0, nprocs - 1));
+    }
+  };
+  const auto layout = [&](std::int64_t m, std::int64_t n) {
+    std::vector<int> ranks(static_cast<std::size_t>(world_size()));
+    for (std::size_t r = 0; r < ranks.size(); ++r) ranks[r] = static_cast<int>(r);
+    if (pick(0, 2) > 0) std::shuffle(ranks.begin(), ranks.end(), random);
+    const int nprow = pick(1, world_size());
+    const int npcol = pick(1, world_size() / nprow);
+    ranks.resize(static_cast<std::size_t>(nprow * npcol));
+    const Grid grid{nprow, npcol, ranks};
+    if (pick(0, 7) == 0) return Layout::replicated_on(grid, m, n);
+    Layout made;
+    made.grid = grid;
+    made.rows = axis(m, nprow, made.row_owners);
+    made.cols = axis(n, npcol, made.col_owners);
+    return made;
+  };
+  Problem x;
+  x.options.schedule = schedule;
+  x.options.op = static_cast<Op>(std::max(0, pick(-2, 2)));
+  x.type = types[pick(0, 4)];
+  x.m = pick(0, largest);
+  x.n = pick(0, largest);
+  int beside[4] = {0, 0, 0, 0}; // whole matrices as often as windows
+  if (pick(0, 1) == 0)
+    for (int& one : beside) one = pick(0, 9);
+  const std::int64_t m_from = x.turned() ? x.n : x.m, n_from = x.turned() ? x.m : x.n;
+  x.options.from = {beside[0], beside[1], m_from, n_from};
+  x.options.to = {beside[2], beside[3], x.m, x.n};
+  x.from = layout(beside[0] + m_from + beside[2], beside[1] + n_from + beside[3]);
+  x.to = layout(beside[2] + x.m + beside[1], beside[3] + x.n + beside[0]);
+  return x;
+}
+
+enum class Way { execute, start_finish, in_place, several };
+
+struct Case {
+  Transport transport;
+  std::size_t extra_bytes;
+  const char* name;
+  std::vector<int> hosts{1, 1, 1, 1, 1, 1, 1}; ///< by rank: as if on these
+  bool arrays = false; ///< sources of even ranks, or with all_arrays of all, in SharedArrays
+  bool all_arrays = false;
+};
+
+class EverySchedule : public ::testing::TestWithParam<Case> {};
+
+INSTANTIATE_TEST_SUITE_P(
+    Executors, EverySchedule,
+    ::testing::Values(
+        Case{Transport::mpi, std::size_t{64} << 20, "mpi"}, Case{Transport::mpi, 16384, "mpi_small_buffers"},
+        Case{Transport::shared, std::size_t{64} << 20, "shared"},
+        Case{Transport::shared, 65536, "shared_small_buffers"},
+        Case{Transport::automatic, std::size_t{64} << 20, "two_hosts", {1, 2, 1, 2, 1, 2, 1}},
+        Case{Transport::automatic, 100000, "one_rank_alone", {1, 1, 2, 1, 1, 1, 1}},
+        Case{Transport::automatic, std::size_t{64} << 20, "direct_copies", {1, 1, 1, 1, 1, 1, 1}, true, true},
+        Case{Transport::automatic, std::size_t{64} << 20, "some_direct_copies", {1, 1, 2, 2, 1, 1, 1}, true}),
+    [](const auto& tested) { return std::string(tested.param.name); });
+
+TEST_P(EverySchedule, MovesEveryElement) {
+  const Case& how = GetParam();
+  ExecuteOptions options;
+  options.transport = how.transport;
+  options.extra_bytes = how.extra_bytes;
+  options.host_key = how.hosts[static_cast<std::size_t>(world_rank())];
+  Executor executor(MPI_COMM_WORLD, options);
+  int wanted_on_host = 0;
+  for (int r = 0; r < world_size(); ++r)
+    wanted_on_host += how.transport == Transport::mpi
+                          ? r == world_rank()
+                          : how.hosts[static_cast<std::size_t>(r)] == options.host_key;
+  ASSERT_EQ(executor.ranks_on_host(), wanted_on_host);
+  std::mt19937 random(20261121);
+  std::int64_t split = 0, messages = 0;
+  for (const Schedule schedule :
+       {Schedule::caterpillar, Schedule::circulant, Schedule::matching, Schedule::async, Schedule::automatic})
+    for (const Way way : {Way::execute, Way::start_finish, Way::in_place, Way::several})
+      for (int round = 0; round < 12; ++round) {
+        const std::string what = std::string(to_string(schedule)) + ", way " +
+                                 std::to_string(static_cast<int>(way)) + ", round " + std::to_string(round);
+        std::vector<Problem> problems;
+        for (int k = way == Way::several ? 3 : 1; k > 0; --k)
+          problems.push_back(random_problem(random, schedule, round == 0 ? 150 : 40));
+        std::vector<RankPlan> plans;
+        std::vector<Share> from, to, wanted;
+        std::vector<SharedArray> arrays;
+        for (const Problem& x : problems) {
+          plans.push_back(Plan(x.from, x.to, x.options).for_rank(world_rank()));
+          messages += static_cast<std::int64_t>(plans.back().sends.size());
+          split += static_cast<std::int64_t>(plans.back().send_order.size() - plans.back().sends.size());
+          from.push_back(x.share(true, 3));
+          to.push_back(x.share(false, 2));
+          wanted.push_back(x.expected(2));
+          const bool array = how.all_arrays || (how.arrays && world_rank() % 2 == 0);
+          // the source of an exchange in place is given up, so it always has memory of its own
+          if (array || way == Way::in_place) {
+            arrays.emplace_back(from.back().bytes.size(), array ? Sharing::yes : Sharing::no);
+            if (!from.back().bytes.empty())
+              std::memcpy(arrays.back().data(), from.back().data(), from.back().bytes.size());
+          } else {
+            arrays.emplace_back();
+          }
+        }
+        std::vector<Transfer> transfers;
+        for (std::size_t k = 0; k < problems.size(); ++k)
+          transfers.push_back({&plans[k], arrays[k].data() != nullptr ? arrays[k].data() : from[k].data(),
+                               from[k].lld, to[k].data(), to[k].lld, problems[k].type});
+        switch (way) {
+        case Way::execute:
+        case Way::several:
+          executor.execute(transfers);
+          break;
+        case Way::start_finish:
+          executor.start(transfers);
+          while (round % 2 == 0 && !executor.advance()) sched_yield();
+          executor.finish();
+          break;
+        case Way::in_place:
+          executor.execute_in_place(transfers, 1 + round % 5);
+          break;
+        }
+        for (std::size_t k = 0; k < problems.size(); ++k)
+          EXPECT_TRUE(to[k].bytes == wanted[k].bytes)
+              << what << ", matrix " << k << " of type " << problems[k].type << ": "
+              << problems[k].from.rows.describe() << " x " << problems[k].from.cols.describe() << " -> "
+              << problems[k].to.rows.describe() << " x " << problems[k].to.cols.describe();
+      }
+  // the test reaches what it is for
+  MPI_Allreduce(MPI_IN_PLACE, &split, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Allreduce(MPI_IN_PLACE, &messages, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+  EXPECT_GT(split, 20);
+  EXPECT_GT(messages, 1000);
+  executor.close();
+}
+
+} // namespace
