@@ -36,7 +36,12 @@ struct ExecuteOptions {
 };
 
 struct ExecuteReport {
-  double pack_s = 0, transfer_s = 0, wait_s = 0, copy_s = 0; ///< this rank
+  // seconds of this rank
+  double transfer_s = 0; ///< the whole exchange
+  double pack_s = 0;     ///< packing and unpacking
+  double copy_s = 0;     ///< what it keeps, and what it fetches from others' memory by itself
+  double wait_s = 0;     ///< nothing to do
+  double wire_s = 0;     ///< the part of wait_s in which messages of its own were under way; the rest waits for others to begin
   std::int64_t bytes_out = 0, bytes_in = 0, bytes_kept = 0;  ///< this rank
   std::size_t peak_bytes = 0;                                ///< buffers this rank had at most
 };

@@ -724,13 +724,16 @@ void Executor::Impl::in_background() {
 void Executor::Impl::drain() {
   while (!done()) {
     const std::uint32_t bell = host ? host->bell() : 0;
+    const double t = now_s(); // a round of asking in vain is waiting too
     if (progress() || done()) continue;
-    const double t = now_s();
+    const bool is_under_way = wire->is_under_way();
     if (host && wire_done())
       host->wait(bell, 1.0);
     else
       sched_yield();
-    report.wait_s += now_s() - t;
+    const double waited = now_s() - t;
+    report.wait_s += waited;
+    if (is_under_way) report.wire_s += waited;
   }
 }
 
@@ -810,6 +813,7 @@ ExecuteReport Executor::execute_in_place(const std::vector<Transfer>& transfers,
     sum.pack_s += report.pack_s;
     sum.transfer_s += report.transfer_s;
     sum.wait_s += report.wait_s;
+    sum.wire_s += report.wire_s;
     sum.copy_s += report.copy_s;
     sum.bytes_out += report.bytes_out;
     sum.bytes_in += report.bytes_in;

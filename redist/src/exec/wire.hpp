@@ -38,6 +38,7 @@ public:
   /// Frees the slots of finished sends, unpacks finished receives. True when something moved.
   bool poll();
   bool idle() const { return bytes_in_left_ == 0 && busy_sends_ == 0 && busy_receives_ == 0; }
+  bool is_under_way() const { return busy_sends_ > 0 || busy_receives_ > 0; }
   std::int64_t bytes_in_left() const { return bytes_in_left_; }
   std::size_t buffer_bytes() const { return memory_.size(); }
 

@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One matrix from one grid to another under every placement of the processes and every schedule of the messages: seconds, and what each
+// process spent them on. The tables are those of [Chinnusamy 2004, section 4.6], which had the caterpillar schedule only.
+//
+//   mpirun --oversubscribe -np 9 bench_schedule                              one host: memory has no ports, schedules hardly matter
+//   scripts/netlab --hosts 9 --rate 200mbit -- -np 9 bench_schedule          nine hosts: they do
+//
+// Between hosts every result is set against the one-port bound: the bytes into or out of the busiest process at the rate of a link, which is
+// measured first. Methods take turns within each repetition; figures are medians.
+#include "common/report.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <time.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <set>
+#include <stdexcept>
+
+#include "gridmap/placement.hpp"
+#include "gridmap/status.hpp"
+#include "redist/executor.hpp"
+#include "redist/plan.hpp"
+#include "redist/shared_array.hpp"
+
+namespace {
+
+struct Settings {
+  std::vector<std::int64_t> sizes{1200, 2400};
+  std::vector<std::string> grids{"2x2-3x3", "2x2-2x3", "2x3-3x3"};
+  std::vector<std::string> placements{"global", "local1", "local2", "optimal"};
+  std::vector<std::string> schedules{"caterpillar", "circulant", "matching", "async"};
+  std::string nb = "block", transport = "auto", folder = "bench_schedule", split = "2x2-3x3";
+  int reps = 5;
+  bool is_quick = false, is_checked = false;
+};
+
+struct Shape {
+  int nprow = 0, npcol = 0;
+  int size() const { return nprow * npcol; }
+};
+
+std::pair<Shape, Shape> shapes_of(const std::string& text) {
+  std::pair<Shape, Shape> s;
+  int used = 0;
+  if (std::sscanf(text.c_str(), "%dx%d-%dx%d%n", &s.first.nprow, &s.first.npcol, &s.second.nprow, &s.second.npcol, &used) != 4 ||
+      used != static_cast<int>(text.size()) || s.first.nprow < 1 || s.first.npcol < 1 || s.second.nprow < 1 || s.second.npcol < 1)
+    throw std::runtime_error(fmt::format("'{}' is not a change of the grid, wanted e.g. 2x2-3x3", text));
+  return s;
+}
+
+std::string arrow(const std::string& grids) {
+  const auto dash = grids.find('-');
+  return grids.substr(0, dash) + " -> " + grids.substr(dash + 1);
+}
+
+gridmap::Placement placement_of(const std::string& name) {
+  if (name == "global") return gridmap::Placement::global;
+  if (name == "local1") return gridmap::Placement::local1;
+  if (name == "local2") return gridmap::Placement::local2;
+  return gridmap::Placement::optimal;
+}
+
+double now_s() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+
+enum { whole, pack, copy, wire, wait, parts }; // of a process' time
+
+struct Method { // a placement and a schedule, on this process
+  std::string placement, schedule;
+  std::unique_ptr<redist::Plan> plan;
+  redist::RankPlan mine;
+  redist::SharedArray target;
+  std::vector<double> seconds;                                ///< on the first process, by repetition: the slowest process'
+  std::vector<std::vector<std::vector<double>>> of_processes; ///< on the first process: [process][part], by repetition
+};
+
+struct Outcome {
+  std::string grids, placement, schedule;
+  std::int64_t n = 0, steps = 0;
+  double moved_mb = 0, busiest_mb = 0, seconds = 0, bound_s = 0, longest_mb = 0;
+  std::vector<std::vector<double>> split; ///< [process][part], medians
+};
+
+class Bench {
+public:
+  Bench(Settings settings, MPI_Comm comm) : settings_(std::move(settings)), comm_(comm) {
+    MPI_Comm_rank(comm_, &rank_);
+    MPI_Comm_size(comm_, &size_);
+  }
+
+  int run() {
+    const char* place = std::getenv("DYNGRID_NETLAB");
+    const double rate = link_rate();
+    std::unique_ptr<apps::Report> report;
+    if (rank_ == 0) {
+      const bool is_linked = hosts_ > 1;
+      report = std::make_unique<apps::Report>(is_linked ? "bench_schedule_hosts" : "bench_schedule", is_linked ? "Moving a matrix between grids, several hosts" : "Moving a matrix between grids, one host", settings_.folder);
+      report->setting("distribution", settings_.nb == "block" ? "one block per process" : "block-cyclic, blocks of " + settings_.nb);
+      report->setting("repetitions", std::to_string(settings_.reps));
+      report->setting("hosts", place != nullptr ? std::string("emulated: ") + place : std::to_string(hosts_));
+      if (hosts_ > 1) {
+        report->setting("measured rate of a link", fmt::format("{:.1f} MB/s", rate / 1e6));
+        report->text("The bound is the one-port bound: what the busiest process must send or receive, at the measured rate of a link. No schedule can be faster.");
+      } else {
+        report->text("All processes are on one host and move the data through shared memory, which has no ports: what counts is how much is moved in all and how many cores there are to "
+                     "move it. So there is no bound to compare with, and the library takes the schedule async here.");
+      }
+    }
+    for (const std::int64_t n : settings_.sizes)
+      for (const std::string& grids : settings_.grids) measure(grids, n, rate);
+    int status = 0;
+    if (rank_ == 0) {
+      try {
+        tables(*report);
+        status = report->finish() ? 0 : 1;
+      } catch (const std::exception& error) {
+        std::fprintf(stderr, "bench_schedule: %s\n", error.what());
+        status = 1;
+      }
+    }
+    MPI_Bcast(&status, 1, MPI_INT, 0, comm_);
+    return status != 0 || !is_right_ ? 1 : 0;
+  }
+
+private:
+  redist::ExecuteOptions execute_options() const {
+    redist::ExecuteOptions options;
+    if (settings_.transport == "mpi") options.transport = redist::Transport::mpi;
+    if (settings_.transport == "shared") options.transport = redist::Transport::shared;
+    return options;
+  }
+
+  /// Bytes per second from one host to another: from the first process to the first on another host, 4 MB, the median of five. 0 on one host.
+  double link_rate() {
+    char name[MPI_MAX_PROCESSOR_NAME] = {};
+    int length = 0;
+    MPI_Get_processor_name(name, &length);
+    std::vector<char> names(static_cast<std::size_t>(size_) * sizeof name);
+    MPI_Allgather(name, sizeof name, MPI_CHAR, names.data(), sizeof name, MPI_CHAR, comm_);
+    int other = -1;
+    std::set<std::string> hosts;
+    for (int r = 0; r < size_; ++r) {
+      hosts.insert(&names[static_cast<std::size_t>(r) * sizeof name]);
+      if (other < 0 && hosts.size() == 2) other = r;
+    }
+    hosts_ = static_cast<int>(hosts.size());
+    if (other < 0) return 0;
+    std::vector<char> buffer(settings_.is_quick ? 1 << 20 : 4 << 20);
+    std::vector<double> rates;
+    for (int rep = -1; rep < 5; ++rep) {
+      MPI_Barrier(comm_);
+      const double begin = now_s();
+      if (rank_ == 0) {
+        MPI_Send(buffer.data(), static_cast<int>(buffer.size()), MPI_CHAR, other, 1, comm_);
+        MPI_Recv(buffer.data(), 1, MPI_CHAR, other, 2, comm_, MPI_STATUS_IGNORE);
+        if (rep >= 0) rates.push_back(static_cast<double>(buffer.size()) / (now_s() - begin));
+      } else if (rank_ == other) {
+        MPI_Recv(buffer.data(), static_cast<int>(buffer.size()), MPI_CHAR, 0, 1, comm_, MPI_STATUS_IGNORE);
+        MPI_Send(buffer.data(), 1, MPI_CHAR, 0, 2, comm_);
+      }
+    }
+    double rate = rank_ == 0 ? apps::median(rates) : 0;
+    MPI_Bcast(&rate, 1, MPI_DOUBLE, 0, comm_);
+    return rate;
+  }
+
+  gridmap::Axis axis(std::int64_t n, int procs) const {
+    return settings_.nb == "block" ? gridmap::Axis::block(n, procs) : gridmap::Axis::block_cyclic(n, std::stoll(settings_.nb), procs);
+  }
+
+  void measure(const std::string& grids, std::int64_t n, double rate) {
+    const auto [from_shape, to_shape] = shapes_of(grids);
+    const int ranks = std::max(from_shape.size(), to_shape.size());
+    MPI_Comm part = MPI_COMM_NULL;
+    MPI_Comm_split(comm_, rank_ < ranks ? 0 : MPI_UNDEFINED, rank_, &part);
+    if (part == MPI_COMM_NULL) return;
+    const redist::Layout from{axis(n, from_shape.nprow), axis(n, from_shape.npcol), redist::Grid::row_major(from_shape.nprow, from_shape.npcol)};
+    const auto [p, q] = from.grid.position_of(rank_);
+    const std::int64_t m_loc = p < 0 ? 0 : from.rows.local_size(p), n_loc = p < 0 ? 0 : from.cols.local_size(q);
+    redist::SharedArray source(static_cast<std::size_t>(std::max<std::int64_t>(1, m_loc * n_loc)) * sizeof(double));
+    auto* a = static_cast<double*>(source.data());
+    for (std::int64_t j = 0; j < n_loc; ++j)
+      for (std::int64_t i = 0; i < m_loc; ++i) a[i + j * m_loc] = static_cast<double>(from.rows.to_global(i, p) * n + from.cols.to_global(j, q));
+
+    redist::Executor executor(part, execute_options());
+    std::vector<Method> methods;
+    for (const std::string& placement : settings_.placements) {
+      gridmap::PlacementRequest request;
+      request.rows_from = from.rows;
+      request.cols_from = from.cols;
+      request.rows_to = axis(n, to_shape.nprow);
+      request.cols_to = axis(n, to_shape.npcol);
+      request.method = placement_of(placement);
+      const gridmap::PlacementResult placed = gridmap::place(request);
+      for (const std::string& schedule : settings_.schedules) {
+        Method method;
+        method.placement = placement;
+        method.schedule = schedule;
+        redist::PlanOptions options;
+        options.schedule = redist::schedule_from(schedule);
+        method.plan = std::make_unique<redist::Plan>(from, redist::Layout{request.rows_to, request.cols_to, redist::Grid{to_shape.nprow, to_shape.npcol, placed.grid}}, options);
+        method.mine = method.plan->for_rank(rank_);
+        method.target = redist::SharedArray(static_cast<std::size_t>(std::max<std::int64_t>(1, method.mine.m_loc_to * method.mine.n_loc_to)) * sizeof(double));
+        method.of_processes.assign(static_cast<std::size_t>(ranks), std::vector<std::vector<double>>(parts));
+        methods.push_back(std::move(method));
+      }
+    }
+    for (int rep = -1; rep < settings_.reps; ++rep)
+      for (Method& method : methods) {
+        MPI_Barrier(part);
+        const double begin = now_s();
+        const redist::ExecuteReport r = executor.execute({{&method.mine, source.data(), std::max<std::int64_t>(1, m_loc), method.target.data(), std::max<std::int64_t>(1, method.mine.m_loc_to), 'd'}});
+        const double mine[parts] = {now_s() - begin, r.pack_s, r.copy_s, r.wire_s, r.wait_s - r.wire_s};
+        std::vector<double> all(static_cast<std::size_t>(ranks) * parts);
+        MPI_Gather(mine, parts, MPI_DOUBLE, all.data(), parts, MPI_DOUBLE, 0, part);
+        if (rank_ != 0 || rep < 0) continue;
+        double slowest = 0;
+        for (int k = 0; k < ranks; ++k) {
+          for (int what = 0; what < parts; ++what) method.of_processes[static_cast<std::size_t>(k)][static_cast<std::size_t>(what)].push_back(all[static_cast<std::size_t>(k * parts + what)]);
+          slowest = std::max(slowest, all[static_cast<std::size_t>(k * parts)]);
+        }
+        method.seconds.push_back(slowest);
+      }
+    for (const Method& method : methods) {
+      if (settings_.is_checked) check(method, n, part);
+      if (rank_ != 0) continue;
+      const redist::PlanTotals totals = method.plan->totals();
+      const redist::ScheduleFigures figures = method.plan->figures();
+      Outcome o;
+      o.grids = grids;
+      o.placement = method.placement;
+      o.schedule = method.schedule;
+      o.n = n;
+      o.steps = figures.steps;
+      o.moved_mb = static_cast<double>(totals.moved_elements) * 8e-6;
+      o.busiest_mb = static_cast<double>(totals.lower_bound()) * 8e-6;
+      o.longest_mb = static_cast<double>(figures.sum_of_largest) * 8e-6;
+      o.seconds = apps::median(method.seconds);
+      o.bound_s = rate > 0 ? static_cast<double>(totals.lower_bound()) * 8 / rate : std::nan("");
+      for (const auto& process : method.of_processes) {
+        o.split.emplace_back();
+        for (const auto& list : process) o.split.back().push_back(apps::median(list));
+      }
+      outcomes_.push_back(std::move(o));
+    }
+    executor.close();
+    MPI_Comm_free(&part);
+  }
+
+  void check(const Method& method, std::int64_t n, MPI_Comm part) {
+    const auto& to = method.plan->to();
+    const auto [p, q] = to.grid.position_of(rank_);
+    int right = 1;
+    const auto* b = static_cast<const double*>(method.target.data());
+    for (std::int64_t j = 0; p >= 0 && j < method.mine.n_loc_to; ++j)
+      for (std::int64_t i = 0; i < method.mine.m_loc_to; ++i)
+        if (b[i + j * method.mine.m_loc_to] != static_cast<double>(to.rows.to_global(i, p) * n + to.cols.to_global(j, q))) right = 0;
+    MPI_Allreduce(MPI_IN_PLACE, &right, 1, MPI_INT, MPI_MIN, part);
+    if (right == 1) return;
+    is_right_ = false;
+    if (rank_ == 0) std::fprintf(stderr, "bench_schedule: placement %s, schedule %s: a WRONG element\n", method.placement.c_str(), method.schedule.c_str());
+  }
+
+  const Outcome* find(const std::string& grids, std::int64_t n, const std::string& placement, const std::string& schedule) const {
+    for (const Outcome& o : outcomes_)
+      if (o.grids == grids && o.n == n && o.placement == placement && o.schedule == schedule) return &o;
+    return nullptr;
+  }
+
+  void tables(apps::Report& report) const {
+    const bool is_linked = hosts_ > 1;
+    const std::int64_t largest = settings_.sizes.back();
+
+    report.heading("What the placements have to move");
+    apps::Table volumes{"volumes", fmt::format("Elements of an n x n matrix of doubles that change their process, n = {}", largest), {"change", "placement", "moved MB", "moved % of the matrix", "busiest process MB", "over optimal"}, {}};
+    for (const std::string& grids : settings_.grids)
+      for (const std::string& placement : settings_.placements) {
+        const Outcome* o = find(grids, largest, placement, settings_.schedules[0]);
+        const Outcome* best = find(grids, largest, "optimal", settings_.schedules[0]);
+        if (o == nullptr) continue;
+        volumes.rows.push_back({arrow(grids), placement, {o->moved_mb, 4}, {100 * o->moved_mb / (static_cast<double>(largest) * static_cast<double>(largest) * 8e-6), 3}, {o->busiest_mb, 3}, {best != nullptr && best->busiest_mb > 0 ? o->busiest_mb / best->busiest_mb : std::nan(""), 3}});
+      }
+    volumes.note = "from the plans, nothing measured; 'over optimal' compares the busiest processes, which is what the time between hosts follows";
+    report.add(std::move(volumes));
+
+    report.heading("Seconds by placement and by schedule");
+    apps::Table all{"seconds", "Seconds of an exchange (slowest process)", {"n", "change", "placement", "schedule", "steps", "seconds", "bound s", "over the bound"}, {}};
+    for (const Outcome& o : outcomes_)
+      all.rows.push_back({o.n, arrow(o.grids), o.placement, o.schedule, o.steps, {o.seconds, 3}, {o.bound_s, 3}, {o.seconds / o.bound_s, 3}});
+    report.add(std::move(all));
+
+    // Tables 4.2 and 4.3: Local2 against the others
+    for (const std::string& schedule : settings_.schedules) {
+      if (schedule != "caterpillar" && schedule != "matching") continue;
+      apps::Table gain{"gain-" + schedule, fmt::format("Local2 and optimal against the others, schedule {}: how much longer the others take, %", schedule), {"n", "change", "local2 s", "global +%", "local1 +%", "optimal s", "global +% ", "local1 +% ", "by volume: global +%", "by volume: local1 +%"}, {}};
+      for (const std::int64_t n : settings_.sizes)
+        for (const std::string& grids : settings_.grids) {
+          const auto get = [&](const char* placement) { return find(grids, n, placement, schedule); };
+          const Outcome *g = get("global"), *l1 = get("local1"), *l2 = get("local2"), *best = get("optimal");
+          if (g == nullptr || l1 == nullptr || l2 == nullptr || best == nullptr) continue;
+          const auto more = [](double slow, double fast) { return apps::Cell(fast > 0 ? 100 * (slow / fast - 1) : std::nan(""), 3); };
+          gain.rows.push_back({n, arrow(grids), {l2->seconds, 3}, more(g->seconds, l2->seconds), more(l1->seconds, l2->seconds), {best->seconds, 3}, more(g->seconds, best->seconds), more(l1->seconds, best->seconds), more(g->busiest_mb, l2->busiest_mb), more(l1->busiest_mb, l2->busiest_mb)});
+        }
+      gain.note = "as Tables 4.2 and 4.3; the last two columns are what the busiest processes of the plans say against local2";
+      if (!gain.rows.empty()) report.add(std::move(gain));
+    }
+
+    const std::string best_schedule = std::count(settings_.schedules.begin(), settings_.schedules.end(), "matching") > 0 ? "matching" : settings_.schedules.back();
+    apps::Picture by_placement{"placement", "Moving a matrix to another grid, by placement of the processes", fmt::format("n = {}, {}, schedule {}, medians of {}", largest, settings_.nb == "block" ? "one block per process" : "blocks of " + settings_.nb, best_schedule, settings_.reps), "change of the grid", "seconds", apps::Picture::Kind::bars};
+    for (const std::string& grids : settings_.grids) by_placement.categories.push_back(arrow(grids));
+    for (const std::string& placement : settings_.placements) {
+      apps::Series series{placement, {}};
+      for (const std::string& grids : settings_.grids) {
+        const Outcome* o = find(grids, largest, placement, best_schedule);
+        series.values.push_back(o != nullptr ? o->seconds : std::nan(""));
+      }
+      by_placement.series.push_back(std::move(series));
+    }
+    report.add(by_placement);
+
+    apps::Picture by_schedule{"schedule", fmt::format("Moving a matrix {}, by schedule of the messages", arrow(settings_.split)), fmt::format("n = {}, {}, medians of {}", largest, settings_.nb == "block" ? "one block per process" : "blocks of " + settings_.nb, settings_.reps), "placement of the processes", "seconds", apps::Picture::Kind::bars};
+    by_schedule.categories = settings_.placements;
+    for (const std::string& schedule : settings_.schedules) {
+      apps::Series series{schedule, {}};
+      for (const std::string& placement : settings_.placements) {
+        const Outcome* o = find(settings_.split, largest, placement, schedule);
+        series.values.push_back(o != nullptr ? o->seconds : std::nan(""));
+      }
+      by_schedule.series.push_back(std::move(series));
+    }
+    if (is_linked) {
+      apps::Series bound{"one-port bound", {}, true};
+      for (const std::string& placement : settings_.placements) {
+        const Outcome* o = find(settings_.split, largest, placement, settings_.schedules[0]);
+        bound.values.push_back(o != nullptr ? o->bound_s : std::nan(""));
+      }
+      by_schedule.series.push_back(std::move(bound));
+    }
+    report.add(by_schedule);
+
+    report.heading(fmt::format("What each process does, {}", arrow(settings_.split)));
+    for (const std::string& schedule : settings_.schedules) {
+      if (schedule != "caterpillar" && schedule != best_schedule) continue;
+      apps::Table split{"split-" + schedule, fmt::format("Seconds of each process, n = {}, schedule {}", largest, schedule), {"placement", "process", "whole", "waiting for others", "on the wire", "packing", "copying"}, {}};
+      apps::Picture picture{split.id, fmt::format("What each process spends its time on, {}, schedule {}", arrow(settings_.split), schedule), fmt::format("n = {}, medians of {}; processes 0, 1, ... of each placement", largest, settings_.reps), "process", "seconds", apps::Picture::Kind::stacked};
+      for (const char* what : {"waiting for others", "on the wire", "packing", "copying"}) picture.series.push_back({what, {}});
+      for (const std::string& placement : settings_.placements) {
+        const Outcome* o = find(settings_.split, largest, placement, schedule);
+        if (o == nullptr) continue;
+        picture.groups.emplace_back(placement, static_cast<int>(o->split.size()));
+        for (std::size_t k = 0; k < o->split.size(); ++k) {
+          const auto& s = o->split[k];
+          split.rows.push_back({placement, static_cast<int>(k), {s[whole], 3}, {s[wait], 3}, {s[wire], 3}, {s[pack], 3}, {s[copy], 3}});
+          picture.categories.push_back(std::to_string(k));
+          picture.series[0].values.push_back(s[wait]);
+          picture.series[1].values.push_back(s[wire]);
+          picture.series[2].values.push_back(s[pack]);
+          picture.series[3].values.push_back(s[copy]);
+        }
+      }
+      split.note = "as Tables 4.4 to 4.6: 'waiting for others' is their T_sync, nothing of this process is under way and nothing is left to do; 'on the wire' and the rest are their T_datatransfer";
+      if (split.rows.empty()) continue;
+      report.add(std::move(split));
+      report.add(picture);
+    }
+  }
+
+  Settings settings_;
+  MPI_Comm comm_;
+  int rank_ = 0, size_ = 1, hosts_ = 1;
+  bool is_right_ = true;
+  std::vector<Outcome> outcomes_; ///< on the first process
+};
+
+// The command line; on the first process it speaks. Returns -1 to go on.
+int read(int argc, char** argv, int size, bool speaks, Settings& settings) {
+  CLI::App cli("Moves a matrix from one grid to another under every placement and schedule: seconds, the one-port bound between hosts, and what each process "
+               "spent its time on (waiting, on the wire, packing, copying). Start it with mpirun on as many processes as the largest grid has.",
+               "bench_schedule");
+  cli.get_formatter()->column_width(34);
+  cli.add_option("--n", settings.sizes, "orders of the matrix")->delimiter(',')->check(CLI::PositiveNumber)->type_name("N,...");
+  cli.add_option("--grids", settings.grids, "changes of the grid, e.g. 2x2-3x3,2x3-3x3")->delimiter(',')->type_name("PxQ-RxS,...");
+  cli.add_option("--nb", settings.nb, "block size, or 'block' for one block per process")->type_name("NB")->capture_default_str();
+  cli.add_option("--placements", settings.placements, "global, local1, local2, optimal")->delimiter(',')->check(CLI::IsMember({"global", "local1", "local2", "optimal"}))->type_name("NAME,...");
+  cli.add_option("--schedules", settings.schedules, "caterpillar, circulant, matching, async")->delimiter(',')->check(CLI::IsMember({"caterpillar", "circulant", "matching", "async"}))->type_name("NAME,...");
+  cli.add_option("--split", settings.split, "the change whose time is split by process; one of --grids, else the first")->type_name("PxQ-RxS")->capture_default_str();
+  cli.add_option("--transport", settings.transport, "auto, mpi (no shared memory), shared")->check(CLI::IsMember({"auto", "mpi", "shared"}))->type_name("NAME")->capture_default_str();
+  cli.add_option("--reps", settings.reps, "repetitions; figures are medians")->check(CLI::PositiveNumber)->capture_default_str();
+  cli.add_flag("--check", settings.is_checked, "compare every element");
+  cli.add_flag("--quick", settings.is_quick, "small and short, to see that it works");
+  cli.add_option("--out", settings.folder, "folder for CSV, JSON, HTML, PNG and SVG")->type_name("FOLDER")->capture_default_str();
+  try {
+    cli.parse(argc, argv);
+    if (settings.is_quick) {
+      if (cli.count("--n") == 0) settings.sizes = {240};
+      if (cli.count("--grids") == 0) settings.grids = {"2x2-2x3"};
+      if (cli.count("--reps") == 0) settings.reps = 2;
+    }
+    int needed = 1;
+    for (const std::string& grids : settings.grids) {
+      const auto [from, to] = shapes_of(grids);
+      needed = std::max({needed, from.size(), to.size()});
+    }
+    if (settings.nb != "block" && (settings.nb.find_first_not_of("0123456789") != std::string::npos || std::atoll(settings.nb.c_str()) < 1))
+      throw std::runtime_error(fmt::format("--nb is '{}', wanted a number from 1, or block", settings.nb));
+    if (needed > size) throw std::runtime_error(fmt::format("the grids need {} processes, mpirun started {}", needed, size));
+    if (std::count(settings.grids.begin(), settings.grids.end(), settings.split) == 0) settings.split = settings.grids[0];
+    return -1;
+  } catch (const CLI::ParseError& error) {
+    const bool is_help = error.get_exit_code() == 0;
+    if (speaks && is_help) std::fputs(cli.help().c_str(), stdout);
+    if (speaks && !is_help) std::fprintf(stderr, "bench_schedule: %s (see --help)\n", error.what());
+    return is_help ? 0 : 2;
+  } catch (const std::exception& error) {
+    if (speaks) std::fprintf(stderr, "bench_schedule: %s (see --help)\n", error.what());
+    return 2;
+  }
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank = 0, size = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  Settings settings;
+  int status = read(argc, argv, size, rank == 0, settings);
+  if (status < 0) {
+    try {
+      status = Bench(std::move(settings), MPI_COMM_WORLD).run();
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "bench_schedule: %s\n", error.what());
+      MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+  }
+  MPI_Finalize();
+  return status;
+}
