@@ -60,6 +60,20 @@ int dyngrid_request(int nprow, int npcol) {
   return guard([&] { session().request({nprow, npcol}); });
 }
 
+int dyngrid_allow(const char* grids) {
+  return guard([&] { session().allow(grids); });
+}
+
+int dyngrid_set_steps(int64_t steps) {
+  return guard([&] { session().set_steps(steps); });
+}
+
+int dyngrid_experiment(const char* grids) {
+  return guard([&] { session().experiment(grids); });
+}
+
+const char* dyngrid_job(void) { return session().is_active() ? session().job_name() : ""; }
+
 int dyngrid_resize(int nprow, int npcol, int placement) {
   return guard([&] { return session().resize({nprow, npcol}, static_cast<gridmap::Placement>(placement)); });
 }

@@ -76,22 +76,40 @@ int Session::resize_point() {
         wanted = entry.to;
         placement = entry.placement.value_or(settings_.placement);
       }
+  std::optional<control::Wanted> outside;
+  if (job_) outside = job_->resize_point(holdings_, wanted.size() > 0);
+  // One number says it all: 0 nothing, 1 a wish from outside (process 0 has it), above that the program's own wish, the lowest rank's.
   int rank = 0, size = 0;
   const MPI_Comm grid = processes_.grid();
   MPI_Comm_rank(grid, &rank);
   MPI_Comm_size(grid, &size);
-  std::int64_t mine = wanted.size() > 0 ? size - rank : 0, first = 0; // of several, the lowest rank's counts
+  std::int64_t mine = wanted.size() > 0 ? 1 + size - rank : outside ? 1 : 0, first = 0;
   check_mpi(MPI_Allreduce(&mine, &first, 1, MPI_INT64_T, MPI_MAX, grid), "MPI_Allreduce");
   if (first == 0) return DYNGRID_SAME;
 
+  int root = 1 + size - static_cast<int>(first);
+  if (first == 1) {
+    const std::vector<int>& ids = processes_.roster().grid.ids;
+    root = static_cast<int>(std::find(ids.begin(), ids.end(), 0) - ids.begin());
+    if (outside) {
+      wanted = {outside->to.nprow, outside->to.npcol};
+      placement = outside->placement.value_or(settings_.placement);
+      job_->carries_out(*outside);
+    }
+  } else if (outside) {
+    job_->defer(*outside);
+  }
   std::array<int, 3> told{wanted.nprow, wanted.npcol, static_cast<int>(placement)};
-  check_mpi(MPI_Bcast(told.data(), 3, MPI_INT, size - static_cast<int>(first), grid), "MPI_Bcast");
+  check_mpi(MPI_Bcast(told.data(), 3, MPI_INT, root, grid), "MPI_Bcast");
   try {
-    return change_to({told[0], told[1]}, static_cast<gridmap::Placement>(told[2]), nullptr);
+    const int result = change_to({told[0], told[1]}, static_cast<gridmap::Placement>(told[2]), nullptr);
+    if (job_ && result == DYNGRID_SAME) job_->was_there_already();
+    return result;
   } catch (const Error& error) {
     if (processes_.id() == 0)
       std::fprintf(stderr, "dyngrid: no change to %dx%d: %s; going on with %s\n", told[0], told[1], error.what(),
                    to_string(processes_.roster().grid.shape).c_str());
+    if (job_) job_->failed({told[0], told[1]}, error.status(), error.what());
     throw;
   }
 }
@@ -330,6 +348,7 @@ void Session::report(Shape from, const Change& change, const Moved& moved, std::
   report_.total_s = most[4];
   report_.moved_bytes = moved.moved_bytes;
   report_.kept_bytes = moved.kept_bytes;
+  if (job_) job_->changed(report_, static_cast<int>(processes_.roster().all_parked().size()));
   if (settings_.is_verbose && processes_.id() == 0)
     std::fputs(fmt::format("dyngrid: {} -> {}: {} spawned, {} woken, {} released, {} parked; spawn {:.3f} s, merge {:.3f} s, plan {:.4f} s, exchange {:.3f} s, all {:.3f} s; "
                            "{} bytes moved, {} kept\n",

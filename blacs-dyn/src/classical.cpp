@@ -24,6 +24,7 @@ void Session::classical_setup(int* iam, int* nprocs) {
     int size = 0;
     MPI_Comm_size(processes_.world(), &size);
     processes_.form_first_grid({1, size});
+    open_job({1, size});
   }
   const MPI_Comm grid = processes_.grid();
   try {

@@ -193,6 +193,7 @@ Matrix* Holdings::create(const char* name, char type, AxisRule rows, AxisRule co
     check();
     a->desc = {1, -1, static_cast<int>(rows.n), static_cast<int>(cols.n), static_cast<int>(rows.nb), static_cast<int>(cols.nb), 0, 0, 1, 0};
     matrices_.push_back(std::move(a));
+  ++revision_;
     return matrices_.back().get();
   }
   together(site.grid, check);
@@ -211,6 +212,7 @@ Matrix* Holdings::create(const char* name, char type, AxisRule rows, AxisRule co
   if (a->has_rule()) check_same(site.grid, print, "blacs-dyn: dyngrid_matrix_create: the rules give different block sizes on different processes");
   together(site.grid, [&] { a->place(std::move(lay), std::move(local), site.context); });
   matrices_.push_back(std::move(a));
+  ++revision_;
   return matrices_.back().get();
 }
 
@@ -220,6 +222,7 @@ void Holdings::free(Matrix* matrix) {
     const auto at = std::find_if(list->begin(), list->end(), is_it);
     if (at == list->end()) continue;
     list->erase(at);
+    ++revision_;
     return;
   }
   throw Error(Status::not_found, "blacs-dyn: dyngrid_matrix_free: the handle is of no living matrix");
@@ -343,6 +346,7 @@ void Holdings::read_matrices(Packet& packet, bool is_new) {
     a->lay.rows = std::move(rows);
     a->lay.cols = std::move(cols);
     matrices_.push_back(std::move(a));
+  ++revision_;
   }
   for (auto& k : known) {
     if (!k) continue;

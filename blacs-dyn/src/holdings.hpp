@@ -88,6 +88,7 @@ public:
   Matrix* find(const std::string& name);
   const Matrix* largest() const; ///< null when there is none
   const std::vector<std::unique_ptr<Matrix>>& matrices() const { return matrices_; }
+  std::int64_t revision() const { return revision_; } ///< another one when a matrix was made or freed
 
   void share(const char* name, void* data, std::size_t bytes, MPI_Comm grid);
   void unshare(const char* name);
@@ -109,6 +110,7 @@ private:
   std::vector<std::unique_ptr<Matrix>> matrices_;
   std::vector<std::unique_ptr<Matrix>> retired_; ///< freed by the others while this process slept: the handle stays readable
   std::vector<Shared> shared_;
+  std::int64_t revision_ = 0;
 };
 
 /// A number for where things lie, to compare between processes.

@@ -116,6 +116,12 @@ void Session::init(std::optional<Shape> first_grid) {
   shape = Packet(packet.bytes()).get<Shape>();
   if (processes_.form_first_grid(shape) == Processes::Fate::stays) open_context();
   else sleeps_at_first_point_ = true;
+  open_job(shape);
+}
+
+/// Process 0 is in every grid and lives as long as the application, so it is the one that answers for it.
+void Session::open_job(Shape first_grid) {
+  if (processes_.id() == 0) job_ = std::make_unique<Job>(settings_, first_grid, !is_classical());
 }
 
 void Session::finalize() {
@@ -131,6 +137,7 @@ void Session::finalize() {
 
 /// Ends processes, contexts and communicators, so that MPI_Finalize finds nothing of ours.
 void Session::drop_everything() {
+  job_.reset();
   if (processes_.is_newcomer()) processes_.decline();
   else if (sleeps_at_first_point_) sleep_until_needed();
   close_contexts();
@@ -225,6 +232,26 @@ void Session::request(Shape to) {
   require_grid("dyngrid_request");
   check_shape(to, "dyngrid_request");
   requested_ = to;
+}
+
+void Session::allow(const char* text) {
+  require_grid("dyngrid_allow");
+  if (!text) throw Error(Status::null_pointer, "blacs-dyn: dyngrid_allow: the text is null");
+  const control::Allowed allowed = control::Allowed::parse(text);
+  if (job_ && settings_.allowed.text().empty()) job_->state().set_allowed(allowed); // the environment goes before what the program says
+}
+
+void Session::set_steps(std::int64_t steps) {
+  require_grid("dyngrid_set_steps");
+  if (steps < 0) throw Error(Status::bad_argument, fmt::format("blacs-dyn: dyngrid_set_steps: steps is {}, wanted 0 (not known) or more", steps));
+  if (job_ && settings_.steps == 0) job_->state().set_steps(steps);
+}
+
+void Session::experiment(const char* text) {
+  require_grid("dyngrid_experiment");
+  if (!text) throw Error(Status::null_pointer, "blacs-dyn: dyngrid_experiment: the text is null");
+  const control::Experiment wanted = control::Experiment::parse(text, "dyngrid_experiment");
+  if (job_ && !settings_.experiment) job_->state().set_experiment(wanted);
 }
 
 void Session::set_placement(gridmap::Placement placement) {

@@ -10,6 +10,7 @@
 
 #include "dyngrid.h"
 #include "holdings.hpp"
+#include "job.hpp"
 #include "processes.hpp"
 #include "settings.hpp"
 
@@ -39,6 +40,11 @@ public:
   Matrix* find_matrix(const std::string& name) { return holdings_.find(name); }
   void share(const char* name, void* data, std::size_t bytes);
   void unshare(const char* name);
+  /// What the application can use, how many steps it has, what it tries first: process 0 keeps it, the others only look whether it can be read.
+  void allow(const char* text);
+  void set_steps(std::int64_t steps);
+  void experiment(const char* text);
+  const char* job_name() const { return job_ ? job_->name().c_str() : ""; }
   bool is_newcomer() const { return processes_.is_newcomer(); }
   int context() const { return context_; }
   MPI_Comm grid_comm() const { return processes_.grid(); }
@@ -79,6 +85,7 @@ private:
   void exchange_state(Processes::Union& gathered, bool is_joining);
   void open_context();
   void drop_everything();
+  void open_job(Shape first_grid);
   gridmap::PlacementRequest placement_request(Shape to, gridmap::Placement placement) const;
 
   Processes processes_;
@@ -91,6 +98,7 @@ private:
   Holdings holdings_;
   Settings settings_;
   Shape requested_{};
+  std::unique_ptr<Job> job_; ///< on process 0
   dyngrid_resize_report report_{};
   std::string setup_program_; ///< classical: what blacs_setup.dat says
   std::optional<std::vector<std::string>> setup_arguments_;

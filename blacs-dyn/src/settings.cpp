@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "control/runtime_dir.hpp"
 #include "setup_file.hpp"
 
 namespace blacs_dyn {
@@ -45,6 +46,25 @@ void read_unit(const char* text, UnitPolicy& policy) {
   }
 }
 
+void read_control(Settings& settings) {
+  if (const char* text = environment("DYNGRID_CONTROL")) {
+    const std::string_view word = text;
+    if (word != "off" && word != "on") throw Error(Status::bad_argument, fmt::format("blacs-dyn: DYNGRID_CONTROL is \"{}\", wanted on or off", text));
+    settings.is_controlled = word == "on";
+  }
+  if (const char* text = environment("DYNGRID_JOB")) {
+    control::check_job_name(text, "DYNGRID_JOB");
+    settings.job = text;
+  }
+  if (const char* text = environment("DYNGRID_ALLOW")) settings.allowed = control::Allowed::parse(text);
+  if (const char* text = environment("DYNGRID_STEPS")) {
+    char* end = nullptr;
+    settings.steps = std::strtoll(text, &end, 10);
+    if (*end != '\0' || settings.steps < 1) throw Error(Status::bad_argument, fmt::format("blacs-dyn: DYNGRID_STEPS is \"{}\", wanted a number of steps from 1", text));
+  }
+  if (const char* text = environment("DYNGRID_EXPERIMENT")) settings.experiment = control::Experiment::parse(text, "DYNGRID_EXPERIMENT");
+}
+
 } // namespace
 
 Settings Settings::from_environment() {
@@ -63,6 +83,7 @@ Settings Settings::from_environment() {
       throw Error(Status::bad_argument, fmt::format("blacs-dyn: DYNGRID_JOIN_TIMEOUT is \"{}\", wanted seconds above 0", text));
   }
   settings.is_verbose = environment("DYNGRID_VERBOSE") != nullptr;
+  read_control(settings);
   return settings;
 }
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "control/allowed.hpp"
+#include "control/job_state.hpp"
 #include "packet.hpp"
 #include "redist/plan.hpp"
 #include "roster.hpp"
@@ -26,6 +29,12 @@ struct Settings {
   // of this process alone
   std::vector<TimedRequest> requests; ///< DYNGRID_RESIZE_AT; process 0 looks at them
   bool is_verbose = false;
+  // what process 0 tells and hears from outside
+  bool is_controlled = true;             ///< DYNGRID_CONTROL
+  std::string job;                       ///< DYNGRID_JOB; empty: its process number
+  control::Allowed allowed;              ///< DYNGRID_ALLOW
+  std::int64_t steps = 0;                ///< DYNGRID_STEPS; 0: the program says, or nobody
+  std::optional<control::Experiment> experiment; ///< DYNGRID_EXPERIMENT
 
   /// @throws Error{bad_argument} that names the variable, what it says and what was wanted.
   static Settings from_environment();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <optional>
 #include <string>
 
 #include <mpi.h>
@@ -18,6 +19,9 @@ namespace redist {
 /// @throws Error{mpi_failure, out_of_memory}
 Machine measure_machine(MPI_Comm comm, Transport transport = Transport::automatic,
                         bool measure_again = false);
+
+/// What measure_machine found earlier for so many ranks, from its file. Empty when there is none. Local.
+std::optional<Machine> known_machine(int ranks, Transport transport = Transport::automatic);
 
 /// Where rank 0 keeps them; empty: nowhere. Local.
 std::string machine_file(int ranks, Transport transport);

@@ -147,6 +147,26 @@ Machine measure(MPI_Comm comm, Transport transport) {
   return machine;
 }
 
+/// All zero when the file has none.
+std::array<double, 5> read_figures(const std::string& file) {
+  std::array<double, 5> figures{};
+  if (file.empty()) return figures;
+  std::ifstream in(file);
+  for (double& figure : figures) in >> figure;
+  if (!in || figures[0] <= 0 || figures[1] <= 0 || figures[2] <= 0) figures = {};
+  return figures;
+}
+
+Machine machine_of(const std::array<double, 5>& figures) {
+  Machine machine;
+  machine.latency_s = figures[0];
+  machine.bandwidth_bytes_per_s = figures[1];
+  machine.pack_bytes_per_s = figures[2];
+  machine.contention = figures[3];
+  machine.cores = static_cast<int>(figures[4]);
+  return machine;
+}
+
 bool make_folder(const std::string& path) {
   return mkdir(path.c_str(), 0700) == 0 || errno == EEXIST;
 }
@@ -175,11 +195,7 @@ Machine measure_machine(MPI_Comm comm, Transport transport, bool measure_again) 
   check(MPI_Comm_size(comm, &size), "MPI_Comm_size");
   std::array<double, 5> figures{};
   const std::string file = rank == 0 ? machine_file(size, transport) : std::string();
-  if (rank == 0 && !measure_again && !file.empty()) {
-    std::ifstream in(file);
-    for (double& figure : figures) in >> figure;
-    if (!in || figures[0] <= 0 || figures[1] <= 0 || figures[2] <= 0) figures = {};
-  }
+  if (rank == 0 && !measure_again) figures = read_figures(file);
   check(MPI_Bcast(figures.data(), static_cast<int>(figures.size()), MPI_DOUBLE, 0, comm), "MPI_Bcast");
   if (figures[0] <= 0) {
     const Machine machine = measure(comm, transport);
@@ -198,13 +214,13 @@ Machine measure_machine(MPI_Comm comm, Transport transport, bool measure_again) 
       }
     }
   }
-  Machine machine;
-  machine.latency_s = figures[0];
-  machine.bandwidth_bytes_per_s = figures[1];
-  machine.pack_bytes_per_s = figures[2];
-  machine.contention = figures[3];
-  machine.cores = static_cast<int>(figures[4]);
-  return machine;
+  return machine_of(figures);
+}
+
+std::optional<Machine> known_machine(int ranks, Transport transport) {
+  const std::array<double, 5> figures = read_figures(machine_file(ranks, transport));
+  if (figures[0] <= 0) return std::nullopt;
+  return machine_of(figures);
 }
 
 } // namespace redist

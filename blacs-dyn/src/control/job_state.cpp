@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "job_state.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+namespace control {
+namespace {
+
+using gridmap::Error;
+using gridmap::GridShape;
+using gridmap::Status;
+using Lock = std::lock_guard<std::mutex>;
+
+bool same(GridShape a, GridShape b) { return a.nprow == b.nprow && a.npcol == b.npcol; }
+std::pair<int, int> key_of(GridShape s) { return {s.nprow, s.npcol}; }
+
+gridmap::Placement placement_from(const Request& request, const std::string& name) {
+  using gridmap::Placement;
+  for (const auto& [word, placement] : {std::pair{"optimal", Placement::optimal}, std::pair{"global", Placement::global}, std::pair{"local1", Placement::local1},
+                                        std::pair{"local2", Placement::local2}})
+    if (name == word) return placement;
+  throw Error(Status::bad_argument, fmt::format("control: {}: \"placement\" is \"{}\", wanted optimal, global, local1 or local2", request.op, name.substr(0, 40)));
+}
+
+Json json_of(const Prediction& p) { return {{"seconds", p.seconds}, {"error", p.error}, {"measured", p.is_measured}, {"grids", p.grids}}; }
+
+Json json_of(const Forecast& f) {
+  return {{"step_now", json_of(f.now)},     {"step_then", json_of(f.then)},         {"spawn_s", f.spawn_s},
+          {"exchange_s", f.exchange_s},     {"other_s", f.other_s},                 {"resize_s", f.resize_s()},
+          {"payoff_steps", f.payoff_steps}, {"payoff_steps_at_best", f.payoff_at_best}};
+}
+
+Json json_of(const Pending& p, double now) {
+  Json json{{"request", p.number}, {"op", p.op}, {"from", to_json(p.from)}, {"grid", to_json(p.to)}, {"late", p.is_late}};
+  json["deadline_s"] = p.deadline ? Json(*p.deadline - now) : Json(nullptr);
+  return json;
+}
+
+Json json_of(const ChangeCost& c) {
+  return {{"from", to_json(c.from)}, {"grid", to_json(c.to)}, {"spawned", c.spawned}, {"spawn_s", c.spawn_s}, {"merge_s", c.merge_s},
+          {"plan_s", c.plan_s}, {"exchange_s", c.exchange_s}, {"moved_bytes", c.moved_bytes}, {"planned_exchange_s", c.predicted_exchange_s}};
+}
+
+} // namespace
+
+Json to_json(const ChangeReport& r) {
+  Json json = json_of(r.cost);
+  json.update({{"woken", r.woken}, {"released", r.released}, {"parked", r.parked}, {"total_s", r.total_s}, {"kept_bytes", r.kept_bytes}});
+  return json;
+}
+
+Experiment Experiment::parse(const std::string& text, const std::string& where) {
+  const auto bad = [&] {
+    return Error(Status::bad_argument, fmt::format("control: {} is \"{}\", wanted grids and, after @, steps on each: \"2x2,2x3,3x3@3\"", where, text.substr(0, 80)));
+  };
+  Experiment experiment;
+  const std::size_t at = text.find('@');
+  if (at != std::string::npos) {
+    const char* const end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data() + at + 1, end, experiment.steps);
+    if (error != std::errc{} || rest != end || experiment.steps < 1) throw bad();
+  }
+  const char* here = text.data();
+  const char* const end = text.data() + std::min(at, text.size());
+  for (;;) {
+    GridShape shape;
+    const auto rows = std::from_chars(here, end, shape.nprow);
+    if (rows.ec != std::errc{} || rows.ptr == end || *rows.ptr != 'x') throw bad();
+    const auto cols = std::from_chars(rows.ptr + 1, end, shape.npcol);
+    constexpr int most = 1 << 20;
+    if (cols.ec != std::errc{} || shape.nprow < 1 || shape.npcol < 1 || shape.nprow > most || shape.npcol > most / shape.nprow) throw bad();
+    experiment.grids.push_back(shape);
+    if (cols.ptr == end) return experiment;
+    if (*cols.ptr != ',') throw bad();
+    here = cols.ptr + 1;
+  }
+}
+
+JobState::JobState(JobInfo info, GridShape first_grid, double now) : info_(std::move(info)), first_grid_(first_grid), started_(now), grid_(first_grid) {}
+
+// ---- the application's thread ------------------------------------------------------------------------------------------------
+
+void JobState::step_ended(double now) {
+  if (!is_in_step_) return;
+  is_in_step_ = false;
+  const double step_s = std::max(0.0, now - begun_);
+  const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) { // the other thread reads: the application does not wait for it
+    owed_.push_back(step_s);
+    return;
+  }
+  for (const double earlier : owed_) add_step(earlier);
+  owed_.clear();
+  add_step(step_s);
+  if (!wants_steps_.load(std::memory_order_relaxed)) return;
+  const std::uint64_t at = written_.load(std::memory_order_relaxed);
+  if (at - read_.load(std::memory_order_acquire) >= ring_size) {
+    skipped_.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  ring_[at % ring_size] = {step_ - 1, grid_, step_s, now};
+  written_.store(at + 1, std::memory_order_release);
+}
+
+void JobState::add_step(double step_s) {
+  ++step_;
+  last_step_s_ = step_s;
+  if (++on_grid_ == 1) {
+    cold_s_ = step_s;
+    return;
+  }
+  here_.add(step_s);
+  known_.steps[key_of(grid_)].add(step_s);
+  unsaved_steps_[key_of(grid_)].add(step_s);
+}
+
+void JobState::settle() { pending_.store(queue_.pending().has_value() || experiment_.has_value(), std::memory_order_release); }
+
+std::optional<Wanted> JobState::want(double now) {
+  look_at_deadlines(now);
+  std::optional<Pending> wish;
+  Situation here;
+  {
+    const Lock lock(mutex_);
+    wish = queue_.take();
+    if (!wish) {
+      const auto trial = experiment_wants();
+      settle();
+      return trial;
+    }
+    settle();
+    here = situation();
+  }
+  if (!same(wish->from, here.grid) && wish->op != "resize") {
+    const Decision again = wish->op == "grow" ? decide_grow(here, wish->by, wish->force) : decide_shrink(here, wish->by);
+    if (!again.is_accepted) {
+      const Lock lock(mutex_);
+      outcome(wish->number, "declined", {{"reason", again.why}});
+      return std::nullopt;
+    }
+    wish->to = again.to;
+  }
+  const Wanted wanted{wish->number, wish->to, wish->placement};
+  const Lock lock(mutex_);
+  taken_ = std::move(wish);
+  return wanted;
+}
+
+void JobState::defer(std::int64_t number) {
+  const Lock lock(mutex_);
+  if (number == 0) {
+    has_asked_ = false;
+  } else if (taken_ && taken_->number == number) {
+    if (queue_.pending()) outcome(number, "superseded", {{"by", queue_.pending()->number}});
+    else queue_.put_back(std::move(*taken_));
+    taken_.reset();
+  }
+  settle();
+}
+
+void JobState::changed(std::int64_t number, const ChangeReport& report, int parked, double now) {
+  {
+    const Lock lock(mutex_);
+    for (const double earlier : owed_) add_step(earlier);
+    owed_.clear();
+    StepTimes& before = known_.steps[key_of(grid_)];
+    if (on_grid_ == 1 && cold_s_ && before.count == 0) { // better than nothing
+      before.add(*cold_s_);
+      unsaved_steps_[key_of(grid_)].add(*cold_s_);
+    }
+    if (before.count == 0) known_.steps.erase(key_of(grid_));
+    grid_ = report.cost.to;
+    parked_ = parked;
+    on_grid_ = 0;
+    cold_s_.reset();
+    here_ = {};
+    taken_.reset();
+    known_.changes.push_back(report.cost);
+    if (report.cost.spawned > 0) known_.spawns.push_back(report.cost);
+    unsaved_changes_.push_back(report.cost);
+    last_resize_ = to_json(report);
+    (*last_resize_)["t"] = now - started_;
+    Json event{{"event", "resize"}, {"from", to_json(report.cost.from)}, {"grid", to_json(grid_)}, {"step", step_}, {"report", to_json(report)}};
+    event["request"] = number > 0 ? Json(number) : Json(nullptr);
+    tell(std::move(event));
+    if (number > 0) outcome(number, "done", {{"grid", to_json(grid_)}, {"report", to_json(report)}});
+    settle();
+  }
+  if (wake) wake();
+}
+
+void JobState::failed(std::int64_t number, GridShape wanted, Status status, const std::string& why, double) {
+  {
+    const Lock lock(mutex_);
+    taken_.reset();
+    const Json more{{"grid", to_json(wanted)}, {"status", static_cast<int>(status)}, {"reason", why}};
+    if (number > 0) {
+      outcome(number, "failed", more);
+    } else {
+      Json event = more;
+      event["event"] = "failed";
+      tell(std::move(event));
+    }
+    settle();
+  }
+  if (wake) wake();
+}
+
+void JobState::unchanged(std::int64_t number) {
+  {
+    const Lock lock(mutex_);
+    taken_.reset();
+    if (number > 0) outcome(number, "done", {{"grid", to_json(grid_)}, {"reason", "the grid is that already"}});
+    settle();
+  }
+  if (wake) wake();
+}
+
+/// The caller has the lock.
+std::optional<Wanted> JobState::experiment_wants() {
+  if (!experiment_) return std::nullopt;
+  while (tried_ < experiment_->grids.size()) {
+    const GridShape turn = experiment_->grids[tried_];
+    if (same(turn, grid_) ? on_grid_ < experiment_->steps + 1 : !has_asked_) {
+      if (same(turn, grid_)) return std::nullopt; // more steps here
+      has_asked_ = true;
+      return Wanted{0, turn, std::nullopt};
+    }
+    ++tried_; // measured, or it could not be had
+    has_asked_ = false;
+  }
+  std::optional<GridShape> best;
+  double seconds = 0;
+  for (const GridShape g : experiment_->grids) {
+    const auto at = known_.steps.find(key_of(g));
+    if (at == known_.steps.end() || at->second.count == 0 || (best && at->second.mean >= seconds)) continue;
+    best = g;
+    seconds = at->second.mean;
+  }
+  experiment_.reset();
+  tell({{"event", "experiment"}, {"grid", best ? to_json(*best) : Json(nullptr)}, {"step_s", seconds}});
+  if (!best || same(*best, grid_)) return std::nullopt;
+  return Wanted{0, *best, std::nullopt};
+}
+
+void JobState::set_matrices(Matrices matrices) {
+  const std::string file = info_.history_file;
+  bool is_other = false;
+  {
+    const Lock lock(mutex_);
+    is_other = matrices.size != size_;
+    matrix_bytes_ = matrices.bytes;
+    planned_exchange_s_ = std::move(matrices.planned_exchange_s);
+  }
+  if (!is_other) return;
+  save_history(); // what was measured belongs to the problem it was measured with
+  History known = read_history(file, {info_.app, matrices.size, info_.machine});
+  const Lock lock(mutex_);
+  size_ = std::move(matrices.size);
+  known_ = std::move(known);
+  unsaved_steps_.clear();
+  unsaved_changes_.clear();
+  on_grid_ = 0;
+  cold_s_.reset();
+  here_ = {};
+}
+
+void JobState::set_allowed(Allowed allowed) {
+  const Lock lock(mutex_);
+  allowed_ = std::move(allowed);
+}
+
+void JobState::set_steps(std::int64_t steps) {
+  const Lock lock(mutex_);
+  steps_ = steps;
+}
+
+void JobState::set_experiment(Experiment experiment) {
+  const Lock lock(mutex_);
+  experiment_ = std::move(experiment);
+  tried_ = 0;
+  has_asked_ = false;
+  settle();
+}
+
+void JobState::save_history(double wait_s) {
+  std::map<std::pair<int, int>, StepTimes> steps;
+  std::vector<ChangeCost> changes;
+  HistoryKey name;
+  {
+    const Lock lock(mutex_);
+    steps.swap(unsaved_steps_);
+    changes.swap(unsaved_changes_);
+    name = key();
+  }
+  if (info_.history_file.empty() || append_history(info_.history_file, name, steps, changes, wait_s)) return;
+  const Lock lock(mutex_);
+  for (const auto& [shape, times] : steps) unsaved_steps_[shape].add(times);
+  unsaved_changes_.insert(unsaved_changes_.begin(), changes.begin(), changes.end());
+  if (unsaved_changes_.size() > 200) unsaved_changes_.erase(unsaved_changes_.begin(), unsaved_changes_.end() - 200); // it can never be written
+}
+
+// ---- the listener's thread ---------------------------------------------------------------------------------------------------
+
+Situation JobState::situation() const {
+  Situation s;
+  s.grid = grid_;
+  s.allowed = allowed_;
+  s.parked = parked_;
+  s.steps_left = steps_ > 0 ? std::max<std::int64_t>(0, steps_ - step_) : -1;
+  s.steps = known_.steps;
+  if (cold_s_ && s.steps.find(key_of(grid_)) == s.steps.end()) s.steps[key_of(grid_)].add(*cold_s_);
+  s.changes = known_.changes;
+  s.spawns = known_.spawns;
+  s.planned_exchange_s = planned_exchange_s_;
+  s.usual_spawn_s = [](int n) { return n <= 0 ? 0 : 0.2 + 0.05 * n; }; // DESIGN.md "Units", one world of all
+  return s;
+}
+
+void JobState::tell(Json event) {
+  constexpr std::size_t most = 1000;
+  if (events_.size() >= most) return; // nobody is there to take them
+  events_.push_back(std::move(event));
+}
+
+void JobState::outcome(std::int64_t number, const char* what, Json more) {
+  more["event"] = "outcome";
+  more["request"] = number;
+  more["outcome"] = what;
+  tell(std::move(more));
+}
+
+Json JobState::status(double now) const {
+  const Lock lock(mutex_);
+  Json json{{"job", info_.job},       {"pid", info_.pid},       {"app", info_.app},           {"size", size_},
+            {"host", info_.host},     {"protocol", protocol_version}, {"version", info_.version}, {"grid", to_json(grid_)},
+            {"first_grid", to_json(first_grid_)}, {"parked", parked_}, {"step", step_}, {"steps", steps_}, {"steps_on_grid", on_grid_},
+            {"uptime_s", now - started_}, {"allowed", allowed_.text()}, {"resizable", info_.is_resizable}, {"matrix_bytes", matrix_bytes_}};
+  json["step_s"] = step_ > 0 ? Json(last_step_s_) : Json(nullptr);
+  json["mean_step_s"] = here_.count > 0 ? Json(here_.mean) : cold_s_ ? Json(*cold_s_) : Json(nullptr);
+  json["last_resize"] = last_resize_ ? *last_resize_ : Json(nullptr);
+  json["pending"] = queue_.pending() ? json_of(*queue_.pending(), now) : Json(nullptr);
+  json["experimenting"] = experiment_.has_value();
+  return json;
+}
+
+Json JobState::history() const {
+  Situation here;
+  std::string size;
+  {
+    const Lock lock(mutex_);
+    here = situation();
+    size = size_;
+  }
+  Json grids = Json::array(), resizes = Json::array();
+  for (const auto& [shape, times] : here.steps)
+    grids.push_back({{"grid", to_json(GridShape{shape.first, shape.second})}, {"steps", times.count}, {"mean_s", times.mean}, {"error_s", times.error()}, {"least_s", times.least}});
+  for (const ChangeCost& change : here.changes) resizes.push_back(json_of(change));
+  const auto sweet = sweet_spot(here.steps);
+  return {{"app", info_.app}, {"size", size}, {"machine", info_.machine}, {"file", info_.history_file}, {"grids", grids}, {"resizes", resizes},
+          {"sweet_spot", sweet ? to_json(*sweet) : Json(nullptr)}};
+}
+
+Json JobState::submit(const Request& request, double now) {
+  constexpr std::int64_t most = 1 << 20;
+  Pending wish;
+  wish.op = request.op;
+  wish.force = flag(request, "force");
+  const std::string name = text(request, "placement", "");
+  if (!name.empty()) wish.placement = placement_from(request, name);
+  const double limit = seconds(request, "deadline_s", 0);
+  if (limit > 0) wish.deadline = now + limit;
+  const GridShape to = request.op == "resize" ? grid(request, "grid") : GridShape{};
+  if (request.op != "resize") wish.by = whole_number(request, "by", 1, most);
+  if (!info_.is_resizable) return {{"accepted", false}, {"reason", "this application changes its grid itself, by blacs_setup"}};
+  Situation here;
+  {
+    const Lock lock(mutex_);
+    here = situation();
+  }
+  const Decision decision = request.op == "resize" ? decide_resize(here, to, wish.force)
+                            : request.op == "grow" ? decide_grow(here, wish.by, wish.force)
+                                                   : decide_shrink(here, wish.by);
+  Json answer{{"accepted", decision.is_accepted}, {"from", to_json(here.grid)}};
+  if (decision.forecast) answer["prediction"] = json_of(*decision.forecast);
+  if (!decision.is_accepted) {
+    answer["reason"] = decision.why;
+    return answer;
+  }
+  wish.from = here.grid;
+  wish.to = decision.to;
+  answer["grid"] = to_json(decision.to);
+  answer["why"] = decision.why;
+  const Lock lock(mutex_);
+  const RequestQueue::Submitted submitted = queue_.submit(wish);
+  if (submitted.superseded) outcome(submitted.superseded->number, "superseded", {{"by", submitted.number}});
+  tell([&] {
+    Json event = json_of(*queue_.pending(), now);
+    event["event"] = "request";
+    return event;
+  }());
+  settle();
+  answer["request"] = submitted.number;
+  return answer;
+}
+
+Json JobState::offer(const Request& request) const {
+  const std::int64_t procs = whole_number(request, "procs", 1, 1 << 20);
+  if (!info_.is_resizable) return {{"accepted", false}, {"reason", "this application changes its grid itself, by blacs_setup"}};
+  Situation here;
+  {
+    const Lock lock(mutex_);
+    here = situation();
+  }
+  const Decision decision = decide_grow(here, procs, false);
+  Json answer{{"accepted", decision.is_accepted}, {"from", to_json(here.grid)}};
+  if (decision.forecast) answer["prediction"] = json_of(*decision.forecast);
+  if (!decision.is_accepted) {
+    answer["reason"] = decision.why;
+  } else {
+    answer["grid"] = to_json(decision.to);
+    answer["used"] = decision.to.size() - here.grid.size();
+    answer["why"] = decision.why;
+  }
+  return answer;
+}
+
+Json JobState::cancel(const Request& request) {
+  std::optional<std::int64_t> number;
+  if (request.body.contains("request") && !request.body["request"].is_null()) number = whole_number(request, "request", 1, INT64_MAX);
+  const Lock lock(mutex_);
+  const auto cancelled = queue_.cancel(number);
+  if (cancelled) outcome(cancelled->number, "cancelled");
+  settle();
+  return {{"cancelled", cancelled ? Json(cancelled->number) : Json(nullptr)}};
+}
+
+void JobState::look_at_deadlines(double now) {
+  const Lock lock(mutex_);
+  while (const auto overdue = queue_.overdue(now)) {
+    if (overdue->is_withdrawn) outcome(overdue->wish.number, "expired", {{"reason", "no resize point came before the deadline"}});
+    else tell({{"event", "late"}, {"request", overdue->wish.number}});
+  }
+  settle();
+}
+
+std::optional<double> JobState::next_deadline() const {
+  const Lock lock(mutex_);
+  const auto& wish = queue_.pending();
+  if (!wish || wish->is_late) return std::nullopt;
+  return wish->deadline;
+}
+
+std::vector<Json> JobState::take_events() {
+  std::vector<Json> told;
+  const std::uint64_t until = written_.load(std::memory_order_acquire);
+  std::uint64_t at = read_.load(std::memory_order_relaxed);
+  for (; at != until; ++at) {
+    const Step& step = ring_[at % ring_size];
+    told.push_back({{"event", "step"}, {"step", step.step}, {"grid", to_json(step.grid)}, {"step_s", step.step_s}, {"t", step.now - started_}});
+  }
+  read_.store(at, std::memory_order_release);
+  if (const std::uint64_t skipped = skipped_.exchange(0, std::memory_order_relaxed)) told.push_back({{"event", "skipped"}, {"events", skipped}});
+  const Lock lock(mutex_);
+  for (Json& event : events_) {
+    // among the steps where it belongs: before the first step of its number or beyond
+    auto place = told.end();
+    if (event.contains("step") && event["step"].is_number_integer())
+      place = std::find_if(told.begin(), told.end(), [&](const Json& other) { return other["event"] == "step" && other["step"] >= event["step"]; });
+    told.insert(place, std::move(event));
+  }
+  events_.clear();
+  return told;
+}
+
+} // namespace control

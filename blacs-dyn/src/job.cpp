@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "job.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "control/runtime_dir.hpp"
+#include "preflight.hpp"
+#include "redist/measure.hpp"
+#include "redist/plan.hpp"
+
+namespace blacs_dyn {
+namespace {
+
+gridmap::GridShape to_grid(Shape s) { return {s.nprow, s.npcol}; }
+
+std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+/// "3*d2000x2000/64x64+i2000x1/64x1": what decides the time of a step, as far as it can be seen.
+std::string size_of(const Holdings& holdings) {
+  std::vector<std::pair<std::string, int>> kinds;
+  for (const auto& a : holdings.matrices()) {
+    const std::string kind = a->has_rule() ? fmt::format("{}{}x{}", a->type, a->rows.n, a->cols.n)
+                                           : fmt::format("{}{}x{}/{}x{}", a->type, a->rows.n, a->cols.n, a->rows.nb, a->cols.nb);
+    const auto known = std::find_if(kinds.begin(), kinds.end(), [&](const auto& k) { return k.first == kind; });
+    if (known == kinds.end()) kinds.emplace_back(kind, 1);
+    else ++known->second;
+  }
+  std::string text;
+  for (const auto& [kind, count] : kinds) text += (text.empty() ? "" : "+") + (count > 1 ? std::to_string(count) + "*" : "") + kind;
+  if (text.size() > 200) text = fmt::format("{} matrices of {} kinds", holdings.matrices().size(), kinds.size());
+  return text.empty() ? "-" : text;
+}
+
+} // namespace
+
+double Job::now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+Job::Job(const Settings& settings, Shape first_grid, bool is_resizable) {
+  control::JobInfo info;
+  info.pid = getpid();
+  info.job = settings.job.empty() ? std::to_string(info.pid) : settings.job;
+  info.app = file_name(own_program());
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  info.host = host;
+  info.version = DYNGRID_VERSION;
+  info.machine = control::machine_name();
+  info.history_file = control::history_file();
+  info.is_resizable = is_resizable;
+  name_ = info.job;
+  state_ = std::make_unique<control::JobState>(std::move(info), to_grid(first_grid), now());
+  state_->set_allowed(settings.allowed);
+  if (settings.steps > 0) state_->set_steps(settings.steps);
+  if (settings.experiment) state_->set_experiment(*settings.experiment);
+  if (!settings.is_controlled) return;
+  try {
+    server_ = std::make_unique<control::JobServer>(*state_, control::runtime_directory(), now);
+  } catch (const gridmap::Error& error) {
+    std::fprintf(stderr, "dyngrid: job %s cannot be controlled from outside: %s\n", name_.c_str(), error.what());
+  }
+}
+
+Job::~Job() {
+  server_.reset();
+  try {
+    state_->save_history();
+  } catch (const std::exception&) { // a history that cannot be written is lost
+  }
+}
+
+void Job::look_at(const Holdings& holdings) {
+  if (holdings.revision() == seen_) return;
+  seen_ = holdings.revision();
+  // matrices whose blocks follow the program's own rule are taken as one block per process: the rule is not asked on another thread
+  struct Kind {
+    std::int64_t m, n, mb, nb;
+    int element_bytes;
+  };
+  std::vector<Kind> kinds;
+  std::int64_t bytes = 0;
+  for (const auto& a : holdings.matrices()) {
+    const auto size = static_cast<int>(element_bytes(a->type));
+    kinds.push_back({a->rows.n, a->cols.n, a->has_rule() ? 0 : a->rows.nb, a->has_rule() ? 0 : a->cols.nb, size});
+    bytes += a->rows.n * a->cols.n * size;
+  }
+  planned_exchange_s_ = [kinds](gridmap::GridShape from, gridmap::GridShape to) {
+    const auto machine = redist::known_machine(std::max(from.size(), to.size())).value_or(redist::Machine{});
+    const auto axis = [](std::int64_t n, std::int64_t nb, int procs) {
+      return gridmap::Axis::block_cyclic(n, nb > 0 ? nb : std::max<std::int64_t>(1, (n + procs - 1) / procs), procs);
+    };
+    double total = 0;
+    for (const Kind& k : kinds) {
+      redist::PlanOptions options;
+      options.schedule = redist::Schedule::async;
+      options.element_bytes = k.element_bytes;
+      const redist::Plan plan({axis(k.m, k.mb, from.nprow), axis(k.n, k.nb, from.npcol), redist::Grid::row_major(from.nprow, from.npcol)},
+                              {axis(k.m, k.mb, to.nprow), axis(k.n, k.nb, to.npcol), redist::Grid::row_major(to.nprow, to.npcol)}, options);
+      total += plan.predicted_seconds(machine, k.element_bytes);
+    }
+    return total;
+  };
+  state_->set_matrices({size_of(holdings), bytes, planned_exchange_s_});
+}
+
+std::optional<control::Wanted> Job::resize_point(const Holdings& holdings, bool wants_itself) {
+  const double t = now();
+  look_at(holdings);
+  state_->step_ended(t);
+  state_->step_begins(t);
+  asked_ = 0;
+  if (wants_itself || !state_->is_pending()) return std::nullopt;
+  return state_->want(t);
+}
+
+void Job::defer(const control::Wanted& wanted) { state_->defer(wanted.number); }
+
+void Job::carries_out(const control::Wanted& wanted) { asked_ = wanted.number; }
+
+void Job::was_there_already() { state_->unchanged(asked_); }
+
+void Job::failed(Shape to, gridmap::Status status, const std::string& why) {
+  state_->failed(asked_, to_grid(to), status, why, now());
+  state_->step_begins(now());
+}
+
+void Job::changed(const dyngrid_resize_report& report, int parked) {
+  control::ChangeReport r;
+  r.cost.from = {report.from_nprow, report.from_npcol};
+  r.cost.to = {report.to_nprow, report.to_npcol};
+  r.cost.spawned = report.spawned;
+  r.cost.spawn_s = report.spawn_s;
+  r.cost.merge_s = report.merge_s;
+  r.cost.plan_s = report.plan_s;
+  r.cost.exchange_s = report.exchange_s;
+  r.cost.moved_bytes = report.moved_bytes;
+  if (planned_exchange_s_) r.cost.predicted_exchange_s = planned_exchange_s_(r.cost.from, r.cost.to);
+  r.woken = report.woken;
+  r.released = report.released;
+  r.parked = report.parked;
+  r.total_s = report.total_s;
+  r.kept_bytes = report.kept_bytes;
+  state_->changed(asked_, r, parked, now());
+  asked_ = 0;
+  if (!server_) state_->save_history(); // otherwise the other thread does it
+  state_->step_begins(now());
+}
+
+} // namespace blacs_dyn
