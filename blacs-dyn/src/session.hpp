@@ -39,6 +39,9 @@ public:
   Matrix* find_matrix(const std::string& name) { return holdings_.find(name); }
   void share(const char* name, void* data, std::size_t bytes);
   void unshare(const char* name);
+  void checkpoint(const char* path);
+  void restore(const char* path);
+  bool is_restarted() const { return must_restore_; }
   bool is_newcomer() const { return processes_.is_newcomer(); }
   int context() const { return context_; }
   MPI_Comm grid_comm() const { return processes_.grid(); }
@@ -60,6 +63,7 @@ private:
   Session() = default;
   void start(Mode mode_of_unit0);
   void require_grid(const char* what) const;
+  void save_if_due();
   void find_hosts();
   SpawnOptions spawn_options() const;
   void check_room(const Change& change) const;
@@ -90,6 +94,8 @@ private:
   bool has_contexts_ = false;
   Holdings holdings_;
   Settings settings_;
+  bool must_restore_ = false; ///< DYNGRID_RESTORE: at the first resize point, unless the program does it itself before
+  double last_checkpoint_s_ = 0;
   Shape requested_{};
   dyngrid_resize_report report_{};
   std::string setup_program_; ///< classical: what blacs_setup.dat says
