@@ -33,7 +33,7 @@ if(DYNGRID_HDF5)
         find_library(HDF5_LIBRARY_${name} hdf5 HINTS ${HDF5_${name}_LIBRARY_DIRS} NO_DEFAULT_PATH)
         add_library(dyngrid_hdf5 INTERFACE)
         target_include_directories(dyngrid_hdf5 SYSTEM INTERFACE ${folders})
-        target_link_libraries(dyngrid_hdf5 INTERFACE "${HDF5_LIBRARY_${name}}")
+        target_link_libraries(dyngrid_hdf5 INTERFACE "${HDF5_LIBRARY_${name}}" MPI::MPI_C) # its header includes mpi.h
         message(STATUS "Checkpoints: ${name} ${HDF5_${name}_VERSION}")
       endif()
     endif()
