@@ -13,6 +13,7 @@ DYNGRID_PACKAGES=(
   openmpi-bin libopenmpi-dev libscalapack-openmpi-dev libopenblas-dev liblapacke-dev
   libfmt-dev libcli11-dev nlohmann-json3-dev liblemon-dev
   libgtest-dev scalapack-mpi-test gnuplot-nox
+  libhdf5-openmpi-dev
 )
 
 say() { printf '%s: %s\n' "${0##*/}" "$*"; }

@@ -27,7 +27,7 @@ module dyngrid_grids
     dyngrid_set_schedule, dyngrid_last_resize, &
     dyngrid_matrix_create, dyngrid_matrix_create_by, dyngrid_distribution, &
     dyngrid_matrix_find, dyngrid_matrix_free, dyngrid_matrix_shape, dyngrid_local, dyngrid_desc, &
-    dyngrid_share, dyngrid_unshare
+    dyngrid_share, dyngrid_unshare, dyngrid_checkpoint, dyngrid_restore, dyngrid_is_restarted
 
   !> call dyngrid_matrix_create(name, type, m, n, mb, nb, a, info); sizes all default or all 64-bit integers.
   interface dyngrid_matrix_create
@@ -157,6 +157,17 @@ module dyngrid_grids
       character(kind=c_char), intent(in) :: name(*)
       type(c_ptr), value :: address
       integer(c_size_t), value :: bytes
+    end function
+    integer(c_int) function c_checkpoint(path) bind(C, name="dyngrid_checkpoint")
+      import
+      character(kind=c_char), intent(in) :: path(*)
+    end function
+    integer(c_int) function c_restore(path) bind(C, name="dyngrid_restore")
+      import
+      character(kind=c_char), intent(in) :: path(*)
+    end function
+    integer(c_int) function c_is_restarted() bind(C, name="dyngrid_is_restarted")
+      import
     end function
     integer(c_int) function c_unshare(name) bind(C, name="dyngrid_unshare")
       import
@@ -398,6 +409,24 @@ contains
     integer, intent(out) :: info
     call share_address(name, c_loc(variable), size(variable, kind=c_size_t) * (storage_size(variable) / 8), info)
   end subroutine
+
+  !> An empty path is that of DYNGRID_CHECKPOINT.
+  subroutine dyngrid_checkpoint(path, info)
+    character(*), intent(in) :: path
+    integer, intent(out) :: info
+    info = c_checkpoint(trim(path) // c_null_char)
+  end subroutine
+
+  !> An empty path is that of DYNGRID_RESTORE.
+  subroutine dyngrid_restore(path, info)
+    character(*), intent(in) :: path
+    integer, intent(out) :: info
+    info = c_restore(trim(path) // c_null_char)
+  end subroutine
+
+  logical function dyngrid_is_restarted()
+    dyngrid_is_restarted = c_is_restarted() /= 0
+  end function
 
   subroutine dyngrid_unshare(name, info)
     character(*), intent(in) :: name

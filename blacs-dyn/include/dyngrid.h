@@ -137,6 +137,21 @@ DYNGRID_API int dyngrid_matrix_free(dyngrid_matrix** matrix);
 DYNGRID_API int dyngrid_share(const char* name, void* data, size_t bytes);
 DYNGRID_API int dyngrid_unshare(const char* name);
 
+/* ---- checkpoints ---- */
+
+/* Writes all matrices and all shared state to one HDF5 file, which replaces an older one of that name only when it is whole and on the disk: interrupted at any
+ * moment, the older one remains. Collective. The path of process 0 counts, seen from its working folder; null is the environment's DYNGRID_CHECKPOINT.
+ * DYNGRID_ERR_IO when it cannot be written, DYNGRID_ERR_UNSUPPORTED when dyngrid was built without HDF5; the application is as it was. */
+DYNGRID_API int dyngrid_checkpoint(const char* path);
+/* Reads them back on the grid there is now, of whatever shape and distribution: every matrix that was made and everything that was shared must be in the file,
+ * by name, with the same type and size (block sizes may differ). What the file has and the program has not made yet comes along: dyngrid_matrix_find finds
+ * it, dyngrid_share gets its content. Resize points are counted on from where the file was written. Collective. Null is the environment's DYNGRID_RESTORE.
+ * DYNGRID_ERR_NOT_FOUND, _IO (truncated, damaged, no checkpoint), _MISMATCH, _UNSUPPORTED: nothing was changed. */
+DYNGRID_API int dyngrid_restore(const char* path);
+/* 1 from dyngrid_init to the first resize point, or to dyngrid_restore, when the environment's DYNGRID_RESTORE says what this run goes on from: matrices and
+ * shared state get their content there, and need no first values. Otherwise 0. Local. */
+DYNGRID_API int dyngrid_is_restarted(void);
+
 /* ---- figures of merit (pure, local) ---- */
 
 /* Steps after which a resize of t_resize seconds has paid for itself: ceil(t_resize / (t_old - t_new)), steps of t_old and t_new seconds before and

@@ -148,6 +148,16 @@ int dyngrid_unshare(const char* name) {
   return guard([&] { session().unshare(name); });
 }
 
+int dyngrid_checkpoint(const char* path) {
+  return guard([&] { session().checkpoint(path); });
+}
+
+int dyngrid_restore(const char* path) {
+  return guard([&] { session().restore(path); });
+}
+
+int dyngrid_is_restarted(void) { return session().is_active() && session().is_restarted() ? 1 : 0; }
+
 const char* dyngrid_version(void) { return DYNGRID_VERSION; }
 
 } // extern "C"

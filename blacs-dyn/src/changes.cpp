@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <fstream>
 #include <set>
 #include <unordered_map>
 
@@ -20,19 +19,6 @@ namespace blacs_dyn {
 
 using gridmap::Error;
 using gridmap::Status;
-
-namespace {
-
-/// The running program's own arguments, without its name.
-std::vector<std::string> own_arguments() {
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  std::vector<std::string> words;
-  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
-  if (!words.empty()) words.erase(words.begin());
-  return words;
-}
-
-} // namespace
 
 SpawnOptions Session::spawn_options() const {
   // through env(1), since Open MPI hands a spawned process the environment of mpirun and not that of its parent
@@ -66,6 +52,7 @@ int Session::resize_point() {
   }
   if (sleeps_at_first_point_) return sleep_until_needed();
 
+  save_if_due();
   const std::int64_t point = settings_.points++;
   Shape wanted = requested_;
   gridmap::Placement placement = settings_.placement;

@@ -317,6 +317,24 @@ void Holdings::read_shared(Packet& packet) {
   }
 }
 
+void Holdings::check_shared(const std::vector<SavedShared>& saved) const {
+  for (const Shared& s : shared_) {
+    const auto at = std::find_if(saved.begin(), saved.end(), [&](const SavedShared& one) { return one.name == s.name; });
+    if (at == saved.end()) throw Error(Status::not_found, fmt::format("blacs-dyn: the checkpoint has no shared \"{}\"", s.name));
+    if (at->content.size() != s.bytes)
+      throw Error(Status::rank_mismatch, fmt::format("blacs-dyn: shared \"{}\" has {} bytes in the program and {} in the checkpoint", s.name, s.bytes, at->content.size()));
+  }
+}
+
+void Holdings::take_shared(const std::vector<SavedShared>& saved) {
+  for (const SavedShared& one : saved) {
+    const auto at = std::find_if(shared_.begin(), shared_.end(), [&](const Shared& s) { return s.name == one.name; });
+    if (at == shared_.end()) shared_.push_back({one.name, nullptr, one.content, one.content.size()});
+    else if (at->data) std::copy(one.content.begin(), one.content.end(), static_cast<char*>(at->data));
+    else at->early = one.content;
+  }
+}
+
 void Holdings::read_matrices(Packet& packet, bool is_new) {
   std::vector<std::unique_ptr<Matrix>> known = std::move(matrices_);
   matrices_.clear();

@@ -7,6 +7,7 @@
 
 #include <mpi.h>
 
+#include "checkpoint/file.hpp"
 #include "dyngrid.h"
 #include "gridmap/axis.hpp"
 #include "packet.hpp"
@@ -98,6 +99,11 @@ public:
   void write(Packet& packet) const;
   /// Local. What a new process declared must be what the others have. @throws Error{rank_mismatch}
   void read(Packet& packet, bool is_new);
+
+  /// From a checkpoint. check first: what the program shares must be there, in the same size. @throws Error{not_found, rank_mismatch}
+  void check_shared(const std::vector<SavedShared>& saved) const;
+  void take_shared(const std::vector<SavedShared>& saved);
+  void add(std::unique_ptr<Matrix> matrix) { matrices_.push_back(std::move(matrix)); }
 
   void set_context(int context);
   void leave(); ///< the handles stay readable

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <string>
+#include <vector>
 
 namespace blacs_dyn {
 
@@ -15,6 +16,9 @@ std::string find_program(const std::string& command);
 /// A host must be known by name, and be in the -H list when the launcher on this host was given one: mpirun never ends after a spawn onto a host that
 /// it does not have. Local. @throws Error{not_found}
 void check_host(const std::string& host);
+
+/// The running program's own arguments, without its name.
+std::vector<std::string> own_arguments();
 
 /// This process's own program; text ends in " (deleted)" when the file is gone.
 std::string own_program();

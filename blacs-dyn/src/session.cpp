@@ -114,8 +114,13 @@ void Session::init(std::optional<Shape> first_grid) {
   packet.put(shape);
   broadcast(packet.bytes(), 0, processes_.world());
   shape = Packet(packet.bytes()).get<Shape>();
-  if (processes_.form_first_grid(shape) == Processes::Fate::stays) open_context();
-  else sleeps_at_first_point_ = true;
+  if (processes_.form_first_grid(shape) == Processes::Fate::stays) {
+    open_context();
+    must_restore_ = !settings_.restore.empty();
+    last_checkpoint_s_ = MPI_Wtime();
+  } else {
+    sleeps_at_first_point_ = true;
+  }
   open_job(shape);
 }
 

@@ -45,6 +45,9 @@ public:
   void set_steps(std::int64_t steps);
   void experiment(const char* text);
   const char* job_name() const { return job_ ? job_->name().c_str() : ""; }
+  void checkpoint(const char* path);
+  void restore(const char* path);
+  bool is_restarted() const { return must_restore_; }
   bool is_newcomer() const { return processes_.is_newcomer(); }
   int context() const { return context_; }
   MPI_Comm grid_comm() const { return processes_.grid(); }
@@ -66,6 +69,7 @@ private:
   Session() = default;
   void start(Mode mode_of_unit0);
   void require_grid(const char* what) const;
+  void save_if_due();
   void find_hosts();
   SpawnOptions spawn_options() const;
   void check_room(const Change& change) const;
@@ -97,6 +101,8 @@ private:
   bool has_contexts_ = false;
   Holdings holdings_;
   Settings settings_;
+  bool must_restore_ = false; ///< DYNGRID_RESTORE: at the first resize point, unless the program does it itself before
+  double last_checkpoint_s_ = 0;
   Shape requested_{};
   std::unique_ptr<Job> job_; ///< on process 0
   dyngrid_resize_report report_{};

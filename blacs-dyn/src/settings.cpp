@@ -67,6 +67,20 @@ void read_control(Settings& settings) {
 
 } // namespace
 
+namespace {
+/// "20": every so many resize points. "90s": every so many seconds.
+void read_interval(const std::string& text, Settings& settings) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  const bool in_seconds = std::string_view(end) == "s";
+  const bool is_whole = value == static_cast<double>(static_cast<std::int64_t>(value));
+  if (end == text.c_str() || !(value > 0) || value > 1e12 || (*end != '\0' && !in_seconds) || (!in_seconds && !is_whole))
+    throw Error(Status::bad_argument, fmt::format("blacs-dyn: DYNGRID_CHECKPOINT_EVERY is \"{}\", wanted a number of resize points (20) or of seconds (90s)", text));
+  if (in_seconds) settings.checkpoint_seconds = value;
+  else settings.checkpoint_points = static_cast<std::int64_t>(value);
+}
+} // namespace
+
 Settings Settings::from_environment() {
   Settings settings;
   if (const char* text = environment("DYNGRID_RESIZE_AT")) settings.requests = parse_schedule(text, "DYNGRID_RESIZE_AT");
@@ -82,6 +96,12 @@ Settings Settings::from_environment() {
     if (*end != '\0' || !(settings.join_limit_s > 0))
       throw Error(Status::bad_argument, fmt::format("blacs-dyn: DYNGRID_JOIN_TIMEOUT is \"{}\", wanted seconds above 0", text));
   }
+  if (const char* text = environment("DYNGRID_CHECKPOINT")) settings.checkpoint = text;
+  if (const char* text = environment("DYNGRID_RESTORE")) settings.restore = text;
+  if (const char* text = environment("DYNGRID_CHECKPOINT_EVERY")) {
+    if (settings.checkpoint.empty()) throw Error(Status::bad_argument, "blacs-dyn: DYNGRID_CHECKPOINT_EVERY is set and DYNGRID_CHECKPOINT, where to, is not");
+    read_interval(text, settings);
+  }
   settings.is_verbose = environment("DYNGRID_VERBOSE") != nullptr;
   read_control(settings);
   return settings;
@@ -89,6 +109,7 @@ Settings Settings::from_environment() {
 
 void Settings::write(Packet& packet) const {
   packet.put(placement).put(exchange_order).put(join_limit_s).put(points);
+  packet.put(checkpoint).put(checkpoint_points).put(checkpoint_seconds).put(restore);
   packet.put(unit_policy.kind).put(unit_policy.size).put(unit_policy.slots).put(unit_policy.started);
   packet.put(static_cast<int>(unit_policy.hosts.size()));
   for (const std::string& host : unit_policy.hosts) packet.put(host);
@@ -99,6 +120,10 @@ void Settings::read(Packet& packet) {
   exchange_order = packet.get<redist::Schedule>();
   join_limit_s = packet.get<double>();
   points = packet.get<std::int64_t>();
+  checkpoint = packet.get_text();
+  checkpoint_points = packet.get<std::int64_t>();
+  checkpoint_seconds = packet.get<double>();
+  restore = packet.get_text();
   unit_policy.kind = packet.get<UnitPolicy::Kind>();
   unit_policy.size = packet.get<int>();
   unit_policy.slots = packet.get_vector<int>();

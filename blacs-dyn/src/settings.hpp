@@ -25,6 +25,10 @@ struct Settings {
   UnitPolicy unit_policy;
   double join_limit_s = 60;
   std::int64_t points = 0; ///< resize points passed
+  std::string checkpoint;               ///< where to; empty: only where the program says
+  std::int64_t checkpoint_points = 0;   ///< one every so many resize points; 0: not by points
+  double checkpoint_seconds = 0;        ///< one at the first resize point after so many seconds; 0: not by time
+  std::string restore;                  ///< what the application goes on from; empty: it begins anew
 
   // of this process alone
   std::vector<TimedRequest> requests; ///< DYNGRID_RESIZE_AT; process 0 looks at them

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "checkpoint.hpp"
 #include "gridmap/status.hpp"
 #include "roster.hpp"
 #include "setup_file.hpp"
@@ -262,4 +263,27 @@ TEST(Packet, RefusesWhatIsCutShort) {
     Packet part(std::vector<char>(whole.bytes().begin(), whole.bytes().begin() + static_cast<std::ptrdiff_t>(cut)));
     EXPECT_EQ(status_of([&] { Roster::read(part); }), Status::internal);
   }
+}
+
+TEST(Checkpoint, SlabsCoverTheMatrixOnceInWholeColumnsOrPartsOfOne) {
+  struct Shape2 {
+    std::int64_t m, n, bytes, limit;
+  };
+  for (const Shape2 c : {Shape2{7, 5, 8, 8 * 14}, {7, 5, 8, 8 * 7}, {7, 5, 8, 8 * 3}, {7, 5, 8, 1}, {1, 100, 4, 40}, {100, 1, 16, 160}, {7, 5, 8, 1 << 20}}) {
+    std::vector<int> seen(static_cast<std::size_t>(c.m * c.n), 0);
+    const std::vector<Slab> slabs = slabs_of(c.m, c.n, c.bytes, c.limit);
+    ASSERT_FALSE(slabs.empty());
+    for (const Slab& s : slabs) {
+      EXPECT_LE(s.rows * s.cols * c.bytes, std::max(c.limit, c.bytes));
+      EXPECT_TRUE(s.rows == c.m || s.cols == 1);
+      EXPECT_TRUE(s.rows <= slabs[0].rows && s.cols <= slabs[0].cols);
+      EXPECT_TRUE(s.i % slabs[0].rows == 0 && s.j % slabs[0].cols == 0); // each is one chunk of the file
+      for (std::int64_t j = s.j; j < s.j + s.cols; ++j)
+        for (std::int64_t i = s.i; i < s.i + s.rows; ++i) ++seen[static_cast<std::size_t>(i + j * c.m)];
+    }
+    EXPECT_EQ(std::count(seen.begin(), seen.end(), 1), c.m * c.n);
+  }
+  EXPECT_TRUE(slabs_of(0, 5, 8, 100).empty());
+  EXPECT_TRUE(slabs_of(5, 0, 8, 100).empty());
+  EXPECT_EQ(slabs_of(std::int64_t{1} << 31, 3, 8, 8 << 20).size(), 3u * 2048u); // a column of more than 2^31 elements
 }

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace blacs_dyn {
+
+/// What a checkpoint says of a matrix: the same whatever grid it was written from.
+struct SavedMatrix {
+  std::string name;
+  char type = 'd'; ///< s d c z i
+  std::int64_t m = 0, n = 0, mb = 1, nb = 1;
+};
+
+struct SavedShared {
+  std::string name;
+  std::vector<char> content;
+};
+
+/// What a checkpoint says of the application.
+struct SavedState {
+  std::string dyngrid_version;
+  std::string written;              ///< when, UTC, ISO 8601
+  std::int64_t resize_points = 0;   ///< passed by then
+  int nprow = 0, npcol = 0;         ///< the grid then
+  int started = 0;                  ///< processes that mpirun started
+  std::string folder;               ///< working folder of process 0
+  std::vector<std::string> command; ///< the program and its arguments
+  std::vector<SavedMatrix> matrices;
+  std::vector<SavedShared> shared;
+};
+
+/// Rows i .. i+rows-1 and columns j .. j+cols-1 of a matrix.
+struct Slab {
+  std::int64_t i = 0, j = 0, rows = 0, cols = 0;
+};
+
+/// One HDF5 file that is being written, by one process. It grows beside the file that it is to replace, under the name path + ".writing"; commit() makes it
+/// last on the disk and gives it the name, in that order, so that whoever looks under `path` finds the old file whole or the new file whole.
+/// Every method @throws Error{io_failure} with HDF5's own text; without commit() nothing is left.
+class CheckpointWriter {
+public:
+  /// @throws also Error{unsupported} when dyngrid was built without HDF5.
+  explicit CheckpointWriter(std::string path);
+  ~CheckpointWriter();
+  void describe(const SavedState& state); ///< everything but the content of the matrices
+  /// The slabs written next are of this matrix, and `first` is the size of all but the last.
+  void begin_matrix(const SavedMatrix& matrix, const Slab& first);
+  void write(const Slab& slab, const void* column_major); ///< leading dimension slab.rows
+  void commit();
+
+private:
+  struct File;
+  std::unique_ptr<File> file_;
+};
+
+/// One checkpoint that is read, by one process. What is read has been checked against the checksums in the file.
+class CheckpointReader {
+public:
+  /// @throws Error{not_found} when there is no such file, Error{io_failure} when it is no whole checkpoint, Error{unsupported} as above.
+  explicit CheckpointReader(const std::string& path);
+  ~CheckpointReader();
+  const SavedState& state() const { return state_; }
+  /// Elements of state().matrices[matrix], column-major with leading dimension slab.rows. @throws Error{io_failure}
+  void read(std::size_t matrix, const Slab& slab, void* column_major);
+
+private:
+  struct File;
+  std::unique_ptr<File> file_;
+  SavedState state_;
+};
+
+} // namespace blacs_dyn

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "checkpoint.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "holdings.hpp"
+#include "mpi_util.hpp"
+#include "packet.hpp"
+
+namespace blacs_dyn {
+namespace {
+
+using gridmap::Error;
+using gridmap::Status;
+
+constexpr std::int64_t slab_bytes = 8 << 20;
+enum Tag : int { tag_slab = 7201 };
+
+/// The part of a slab on one process: a rectangle of its local array, since local indices grow with global ones.
+struct Part {
+  std::int64_t i = 0, j = 0, rows = 0, cols = 0; ///< local
+  std::int64_t count() const { return rows * cols; }
+};
+
+Part part_of(const SpreadMatrix& a, const Slab& slab, int rank) {
+  const int p = rank / a.cols.nprocs, q = rank % a.cols.nprocs;
+  Part part;
+  part.i = a.rows.count_before(p, slab.i);
+  part.j = a.cols.count_before(q, slab.j);
+  part.rows = a.rows.count_before(p, slab.i + slab.rows) - part.i;
+  part.cols = a.cols.count_before(q, slab.j + slab.cols) - part.j;
+  return part;
+}
+
+/// Copies between the packed part of one process (column-major, no gaps) and the slab: runs of neighbouring rows in one piece each.
+void scatter_or_gather(const SpreadMatrix& a, const Slab& slab, int rank, const Part& part, char* packed, char* whole, bool into_slab) {
+  const std::size_t bytes = element_bytes(a.saved.type);
+  const int p = rank / a.cols.nprocs, q = rank % a.cols.nprocs;
+  struct Run {
+    std::int64_t from, to, length; ///< from: row of the part, to: row of the slab
+  };
+  std::vector<Run> runs;
+  for (std::int64_t k = 0; k < part.rows; ++k) {
+    const std::int64_t row = a.rows.to_global(part.i + k, p) - slab.i;
+    if (!runs.empty() && runs.back().to + runs.back().length == row) ++runs.back().length;
+    else runs.push_back({k, row, 1});
+  }
+  for (std::int64_t k = 0; k < part.cols; ++k) {
+    const std::int64_t column = a.cols.to_global(part.j + k, q) - slab.j;
+    char* x = packed + static_cast<std::size_t>(k * part.rows) * bytes;
+    char* y = whole + static_cast<std::size_t>(column * slab.rows) * bytes;
+    for (const Run& run : runs) {
+      char* in_part = x + static_cast<std::size_t>(run.from) * bytes;
+      char* in_slab = y + static_cast<std::size_t>(run.to) * bytes;
+      if (into_slab) std::memcpy(in_slab, in_part, static_cast<std::size_t>(run.length) * bytes);
+      else std::memcpy(in_part, in_slab, static_cast<std::size_t>(run.length) * bytes);
+    }
+  }
+}
+
+/// Copies between the local array and a packed part.
+void pack_or_unpack(const SpreadMatrix& a, const Part& part, char* packed, bool into_packed) {
+  const std::size_t bytes = element_bytes(a.saved.type), column = static_cast<std::size_t>(part.rows) * bytes;
+  for (std::int64_t k = 0; k < part.cols && part.rows > 0; ++k) {
+    char* x = static_cast<char*>(a.local) + static_cast<std::size_t>(part.i + (part.j + k) * a.lld) * bytes;
+    char* y = packed + static_cast<std::size_t>(k) * column;
+    if (into_packed) std::memcpy(y, x, column);
+    else std::memcpy(x, y, column);
+  }
+}
+
+/// Two buffers in turn, so that one slab travels while the one before is worked on.
+struct Lane {
+  std::vector<char> packed;
+  std::vector<std::size_t> offsets; ///< by rank; root only
+  std::vector<MPI_Request> requests;
+
+  /// Lays out the parts of all ranks one behind the other. On root.
+  void lay_out(const SpreadMatrix& a, const Slab& slab, int size) {
+    offsets.assign(static_cast<std::size_t>(size) + 1, 0);
+    for (int r = 0; r < size; ++r)
+      offsets[static_cast<std::size_t>(r) + 1] = offsets[static_cast<std::size_t>(r)] + static_cast<std::size_t>(part_of(a, slab, r).count()) * element_bytes(a.saved.type);
+    packed.resize(offsets.back());
+  }
+  char* of(int rank) { return packed.data() + offsets[static_cast<std::size_t>(rank)]; }
+  int bytes_of(int rank) const { return static_cast<int>(offsets[static_cast<std::size_t>(rank) + 1] - offsets[static_cast<std::size_t>(rank)]); }
+  void wait() {
+    check_mpi(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+    requests.clear();
+  }
+};
+
+/// First error of one rank in a run of steps that all must go through, whatever happened, because others wait for its messages.
+class FirstError {
+public:
+  template <class Step>
+  void run(Step&& step) {
+    if (error_) return;
+    try {
+      step();
+    } catch (const Error& error) {
+      error_.emplace(error);
+    } catch (const std::bad_alloc&) {
+      error_.emplace(Status::out_of_memory, "blacs-dyn: checkpoint: out of memory");
+    }
+  }
+  void rethrow() const {
+    if (error_) throw *error_;
+  }
+
+private:
+  std::optional<Error> error_;
+};
+
+/// Slabs of `a` from everybody to root, which hands each to `take(slab, bytes)`. Collective.
+template <class Take>
+void gather_slabs(MPI_Comm comm, int root, const SpreadMatrix& a, const std::vector<Slab>& slabs, FirstError& error, Take&& take) {
+  int rank = 0, size = 0;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  std::array<Lane, 2> lanes;
+  std::vector<char> whole;
+  const auto begin = [&](std::size_t k) {
+    Lane& lane = lanes[k % 2];
+    if (rank != root) {
+      lane.wait();
+      const Part mine = part_of(a, slabs[k], rank);
+      if (mine.count() == 0) return;
+      lane.packed.resize(static_cast<std::size_t>(mine.count()) * element_bytes(a.saved.type));
+      pack_or_unpack(a, mine, lane.packed.data(), true);
+      lane.requests.resize(1);
+      check_mpi(MPI_Isend(lane.packed.data(), static_cast<int>(lane.packed.size()), MPI_BYTE, root, tag_slab, comm, &lane.requests[0]), "MPI_Isend");
+      return;
+    }
+    lane.lay_out(a, slabs[k], size);
+    for (int r = 0; r < size; ++r) {
+      if (r == root || lane.bytes_of(r) == 0) continue;
+      lane.requests.emplace_back();
+      check_mpi(MPI_Irecv(lane.of(r), lane.bytes_of(r), MPI_BYTE, r, tag_slab, comm, &lane.requests.back()), "MPI_Irecv");
+    }
+  };
+  if (!slabs.empty()) begin(0);
+  for (std::size_t k = 0; k < slabs.size(); ++k) {
+    if (k + 1 < slabs.size()) begin(k + 1);
+    if (rank != root) continue;
+    Lane& lane = lanes[k % 2];
+    const Slab& slab = slabs[k];
+    pack_or_unpack(a, part_of(a, slab, root), lane.of(root), true);
+    lane.wait();
+    whole.resize(static_cast<std::size_t>(slab.rows * slab.cols) * element_bytes(a.saved.type));
+    for (int r = 0; r < size; ++r) scatter_or_gather(a, slab, r, part_of(a, slab, r), lane.of(r), whole.data(), true);
+    error.run([&] { take(slab, whole.data()); });
+  }
+  for (Lane& lane : lanes) lane.wait();
+}
+
+/// Slabs of `a` from root, which gets each by `give(slab, bytes)`, to everybody. Collective.
+template <class Give>
+void scatter_slabs(MPI_Comm comm, int root, const SpreadMatrix& a, const std::vector<Slab>& slabs, FirstError& error, Give&& give) {
+  int rank = 0, size = 0;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  std::array<Lane, 2> lanes;
+  std::vector<char> whole;
+  const auto begin = [&](std::size_t k) { // of the ranks that receive
+    Lane& lane = lanes[k % 2];
+    const Part mine = part_of(a, slabs[k], rank);
+    if (mine.count() == 0) return;
+    lane.packed.resize(static_cast<std::size_t>(mine.count()) * element_bytes(a.saved.type));
+    lane.requests.resize(1);
+    check_mpi(MPI_Irecv(lane.packed.data(), static_cast<int>(lane.packed.size()), MPI_BYTE, root, tag_slab, comm, &lane.requests[0]), "MPI_Irecv");
+  };
+  if (rank != root && !slabs.empty()) begin(0);
+  for (std::size_t k = 0; k < slabs.size(); ++k) {
+    Lane& lane = lanes[k % 2];
+    const Slab& slab = slabs[k];
+    if (rank != root) {
+      if (k + 1 < slabs.size()) begin(k + 1);
+      const bool has_part = !lane.requests.empty();
+      lane.wait();
+      if (has_part) pack_or_unpack(a, part_of(a, slab, rank), lane.packed.data(), false);
+      continue;
+    }
+    lane.wait();
+    lane.lay_out(a, slab, size);
+    whole.resize(static_cast<std::size_t>(slab.rows * slab.cols) * element_bytes(a.saved.type));
+    error.run([&] { give(slab, whole.data()); });
+    for (int r = 0; r < size; ++r) {
+      scatter_or_gather(a, slab, r, part_of(a, slab, r), lane.of(r), whole.data(), false);
+      if (r == root || lane.bytes_of(r) == 0) continue;
+      lane.requests.emplace_back();
+      check_mpi(MPI_Isend(lane.of(r), lane.bytes_of(r), MPI_BYTE, r, tag_slab, comm, &lane.requests.back()), "MPI_Isend");
+    }
+    pack_or_unpack(a, part_of(a, slab, root), lane.of(root), false);
+  }
+  for (Lane& lane : lanes) lane.wait();
+}
+
+std::vector<Slab> slabs_for(const SavedMatrix& a) { return slabs_of(a.m, a.n, static_cast<std::int64_t>(element_bytes(a.type)), slab_bytes); }
+
+} // namespace
+
+std::vector<Slab> slabs_of(std::int64_t m, std::int64_t n, std::int64_t element_bytes, std::int64_t limit_bytes) {
+  std::vector<Slab> slabs;
+  if (m <= 0 || n <= 0) return slabs;
+  const std::int64_t most = std::max<std::int64_t>(1, limit_bytes / element_bytes);
+  // of equal size as nearly as can be, since the file keeps room for whole ones
+  const auto even = [](std::int64_t all, std::int64_t at_most) {
+    const std::int64_t count = (all + at_most - 1) / at_most;
+    return (all + count - 1) / count;
+  };
+  const std::int64_t rows = even(m, std::min(m, most)), cols = even(n, std::clamp<std::int64_t>(most / m, 1, n));
+  for (std::int64_t j = 0; j < n; j += cols)
+    for (std::int64_t i = 0; i < m; i += rows) slabs.push_back({i, j, std::min(rows, m - i), std::min(cols, n - j)});
+  return slabs;
+}
+
+void write_checkpoint(MPI_Comm grid, int root, const std::string& path, SavedState state, const std::vector<SpreadMatrix>& matrices) {
+  Comm comm = Comm::duplicate(grid);
+  const bool writes = comm.rank() == root;
+  std::optional<CheckpointWriter> writer;
+  try {
+    together(comm.get(), [&] { // first what fails most often: a folder that is not there
+      if (!writes) return;
+      writer.emplace(path);
+      state.matrices.clear();
+      for (const SpreadMatrix& a : matrices) state.matrices.push_back(a.saved);
+      writer->describe(state);
+    });
+    FirstError error;
+    for (const SpreadMatrix& a : matrices) {
+      const std::vector<Slab> slabs = slabs_for(a.saved);
+      if (writes) error.run([&] { writer->begin_matrix(a.saved, slabs.empty() ? Slab{} : slabs[0]); });
+      gather_slabs(comm.get(), root, a, slabs, error, [&](const Slab& slab, const void* bytes) { writer->write(slab, bytes); });
+    }
+    together(comm.get(), [&] {
+      error.rethrow();
+      if (writes) writer->commit();
+    });
+  } catch (const Error& error) {
+    if (error.status() != Status::mpi_failure) comm.close();
+    throw;
+  }
+  comm.close();
+}
+
+SavedState look_into_checkpoint(MPI_Comm grid, int root, const std::string& path) {
+  int rank = 0;
+  MPI_Comm_rank(grid, &rank);
+  Packet packet;
+  together(grid, [&] {
+    if (rank != root) return;
+    const CheckpointReader reader(path);
+    const SavedState& s = reader.state();
+    packet.put(s.dyngrid_version).put(s.written).put(s.resize_points).put(s.nprow).put(s.npcol).put(s.started).put(s.folder);
+    packet.put(static_cast<int>(s.command.size()));
+    for (const std::string& word : s.command) packet.put(word);
+    packet.put(static_cast<int>(s.matrices.size()));
+    for (const SavedMatrix& a : s.matrices) packet.put(a.name).put(a.type).put(a.m).put(a.n).put(a.mb).put(a.nb);
+    packet.put(static_cast<int>(s.shared.size()));
+    for (const SavedShared& one : s.shared) packet.put(one.name).put(one.content);
+  });
+  broadcast(packet.bytes(), root, grid);
+  Packet told(packet.bytes());
+  SavedState s;
+  s.dyngrid_version = told.get_text();
+  s.written = told.get_text();
+  s.resize_points = told.get<std::int64_t>();
+  s.nprow = told.get<int>();
+  s.npcol = told.get<int>();
+  s.started = told.get<int>();
+  s.folder = told.get_text();
+  s.command.resize(static_cast<std::size_t>(told.get<int>()));
+  for (std::string& word : s.command) word = told.get_text();
+  s.matrices.resize(static_cast<std::size_t>(told.get<int>()));
+  for (SavedMatrix& a : s.matrices) {
+    a.name = told.get_text();
+    a.type = told.get<char>();
+    a.m = told.get<std::int64_t>();
+    a.n = told.get<std::int64_t>();
+    a.mb = told.get<std::int64_t>();
+    a.nb = told.get<std::int64_t>();
+  }
+  s.shared.resize(static_cast<std::size_t>(told.get<int>()));
+  for (SavedShared& one : s.shared) {
+    one.name = told.get_text();
+    one.content = told.get_vector<char>();
+  }
+  return s;
+}
+
+void read_checkpoint(MPI_Comm grid, int root, const std::string& path, const std::vector<SpreadMatrix>& matrices) {
+  Comm comm = Comm::duplicate(grid);
+  const bool reads = comm.rank() == root;
+  std::optional<CheckpointReader> reader;
+  std::vector<std::size_t> at(matrices.size(), 0); // of each matrix in the file
+  try {
+    together(comm.get(), [&] {
+      if (!reads) return;
+      reader.emplace(path);
+      const std::vector<SavedMatrix>& known = reader->state().matrices;
+      for (std::size_t k = 0; k < matrices.size(); ++k) {
+        const SavedMatrix& a = matrices[k].saved;
+        const auto found = std::find_if(known.begin(), known.end(), [&](const SavedMatrix& s) { return s.name == a.name; });
+        if (found == known.end())
+          throw Error(Status::not_found, fmt::format("blacs-dyn: checkpoint {} has no matrix \"{}\"", path, a.name));
+        if (found->type != a.type || found->m != a.m || found->n != a.n)
+          throw Error(Status::rank_mismatch, fmt::format("blacs-dyn: checkpoint {}: matrix \"{}\" is '{}' {} x {} there and '{}' {} x {} in the program", path, a.name,
+                                                         found->type, found->m, found->n, a.type, a.m, a.n));
+        at[k] = static_cast<std::size_t>(found - known.begin());
+      }
+    });
+    FirstError error;
+    for (std::size_t k = 0; k < matrices.size(); ++k)
+      scatter_slabs(comm.get(), root, matrices[k], slabs_for(matrices[k].saved), error, [&](const Slab& slab, void* bytes) { reader->read(at[k], slab, bytes); });
+    together(comm.get(), [&] { error.rethrow(); });
+  } catch (const Error& error) {
+    if (error.status() != Status::mpi_failure) comm.close();
+    throw;
+  }
+  comm.close();
+}
+
+} // namespace blacs_dyn
