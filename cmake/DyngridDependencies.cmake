@@ -7,11 +7,13 @@ find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 
 add_library(dyngrid_scalapack INTERFACE)
-pkg_check_modules(SCALAPACK QUIET IMPORTED_TARGET scalapack-openmpi)
+set(DYNGRID_SCALAPACK_NAME scalapack-openmpi) # of its pkg-config file and of its library
+set(DYNGRID_SCALAPACK_BY_PKG_CONFIG ON)
+pkg_check_modules(SCALAPACK QUIET IMPORTED_TARGET ${DYNGRID_SCALAPACK_NAME})
 if(TARGET PkgConfig::SCALAPACK)
   target_link_libraries(dyngrid_scalapack INTERFACE PkgConfig::SCALAPACK)
 else()
-  find_library(SCALAPACK_LIBRARY NAMES scalapack-openmpi scalapack REQUIRED)
+  find_library(SCALAPACK_LIBRARY NAMES ${DYNGRID_SCALAPACK_NAME} scalapack REQUIRED)
   target_link_libraries(dyngrid_scalapack INTERFACE "${SCALAPACK_LIBRARY}")
 endif()
 

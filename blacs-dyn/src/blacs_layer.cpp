@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "dyngrid/status.h"
+#include "gridmap/spellings.hpp"
 #include "session.hpp"
 #include "stock_blacs.hpp"
 
@@ -99,19 +100,30 @@ void leave(int not_done) {
 
 } // namespace
 
+// Each entry point as C and as Fortran call it, and a twin of both that no other library can have.
 extern "C" {
 
 DYNGRID_API void Cblacs_pinfo(int* iam, int* nprocs) { pinfo(iam, nprocs); }
-DYNGRID_API void blacs_pinfo_(int* iam, int* nprocs) { pinfo(iam, nprocs); }
-DYNGRID_API void dyngrid_blacs_pinfo_(int* iam, int* nprocs) { pinfo(iam, nprocs); }
 DYNGRID_API void Cblacs_setup(int* iam, int* nprocs) { setup(iam, nprocs); }
-DYNGRID_API void blacs_setup_(int* iam, int* nprocs) { setup(iam, nprocs); }
-DYNGRID_API void dyngrid_blacs_setup_(int* iam, int* nprocs) { setup(iam, nprocs); }
 DYNGRID_API void Cblacs_get(int context, int what, int* value) { get(context, what, value); }
-DYNGRID_API void blacs_get_(const int* context, const int* what, int* value) { get_fortran(*context, *what, value); }
-DYNGRID_API void dyngrid_blacs_get_(const int* context, const int* what, int* value) { get_fortran(*context, *what, value); }
 DYNGRID_API void Cblacs_exit(int not_done) { leave(not_done); }
+DYNGRID_API void dyngrid_Cblacs_pinfo(int* iam, int* nprocs) { pinfo(iam, nprocs); }
+DYNGRID_API void dyngrid_Cblacs_setup(int* iam, int* nprocs) { setup(iam, nprocs); }
+DYNGRID_API void dyngrid_Cblacs_get(int context, int what, int* value) { get(context, what, value); }
+DYNGRID_API void dyngrid_Cblacs_exit(int not_done) { leave(not_done); }
+
+DYNGRID_API void blacs_pinfo_(int* iam, int* nprocs) { pinfo(iam, nprocs); }
+DYNGRID_API void blacs_setup_(int* iam, int* nprocs) { setup(iam, nprocs); }
+DYNGRID_API void blacs_get_(const int* context, const int* what, int* value) { get_fortran(*context, *what, value); }
 DYNGRID_API void blacs_exit_(const int* not_done) { leave(*not_done); }
+DYNGRID_API void dyngrid_blacs_pinfo_(int* iam, int* nprocs) { pinfo(iam, nprocs); }
+DYNGRID_API void dyngrid_blacs_setup_(int* iam, int* nprocs) { setup(iam, nprocs); }
+DYNGRID_API void dyngrid_blacs_get_(const int* context, const int* what, int* value) { get_fortran(*context, *what, value); }
 DYNGRID_API void dyngrid_blacs_exit_(const int* not_done) { leave(*not_done); }
 
 } // extern "C"
+
+DYNGRID_SPELLINGS_WITH_TWIN(blacs_pinfo, BLACS_PINFO)
+DYNGRID_SPELLINGS_WITH_TWIN(blacs_setup, BLACS_SETUP)
+DYNGRID_SPELLINGS_WITH_TWIN(blacs_get, BLACS_GET)
+DYNGRID_SPELLINGS_WITH_TWIN(blacs_exit, BLACS_EXIT)

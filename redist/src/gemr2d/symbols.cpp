@@ -5,6 +5,7 @@
 
 #include "dyngrid/status.h"
 #include "gemr2d/gemr2d.hpp"
+#include "gridmap/spellings.hpp"
 
 namespace {
 
@@ -101,3 +102,15 @@ DYNGRID_COPIES(d)
 DYNGRID_COPIES(c)
 DYNGRID_COPIES(z)
 DYNGRID_COPIES(i)
+
+#define DYNGRID_COPY_SPELLINGS(x, X)                                                                         \
+  DYNGRID_SPELLINGS_WITH_TWIN(p##x##gemr2d, P##X##GEMR2D)                                                    \
+  DYNGRID_SPELLINGS_WITH_TWIN(p##x##gemr2do, P##X##GEMR2DO)                                                  \
+  DYNGRID_SPELLINGS_WITH_TWIN(p##x##trmr2d, P##X##TRMR2D)                                                    \
+  DYNGRID_SPELLINGS_WITH_TWIN(p##x##trmr2do, P##X##TRMR2DO)
+
+DYNGRID_COPY_SPELLINGS(s, S)
+DYNGRID_COPY_SPELLINGS(d, D)
+DYNGRID_COPY_SPELLINGS(c, C)
+DYNGRID_COPY_SPELLINGS(z, Z)
+DYNGRID_COPY_SPELLINGS(i, I)

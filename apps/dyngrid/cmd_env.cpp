@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+
+#include "command.hpp"
+#include "text.hpp"
+#include "variables.hpp"
+
+namespace command {
+namespace {
+
+struct Options {
+  bool all = false, json = false;
+};
+
+void run(const Options& o) {
+  std::vector<std::string> environment;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) environment.emplace_back(*entry);
+  const std::vector<UnknownVariable> unknown = unknown_variables(environment);
+
+  Json list = Json::array(), strangers = Json::array();
+  std::vector<std::vector<std::string>> lines;
+  for (const Variable& v : variables()) {
+    const char* value = std::getenv(v.name);
+    const bool is_set = value != nullptr && *value != '\0'; // an empty one counts as not set, in the library too
+    if (v.is_internal && !is_set && !o.all) continue;
+    list.push_back({{"name", v.name},
+                    {"value", is_set ? Json(value) : Json(nullptr)},
+                    {"source", is_set ? "environment" : "default"},
+                    {"default", v.fallback},
+                    {"allowed", v.value},
+                    {"meaning", v.meaning}});
+    lines.push_back({v.name, is_set ? value : v.fallback, is_set ? "environment" : "default", v.meaning});
+  }
+  for (const UnknownVariable& u : unknown)
+    strangers.push_back({{"name", u.name}, {"closest", u.closest.empty() ? Json(nullptr) : Json(u.closest)}});
+  if (print_json(o.json, {{"variables", list}, {"unknown", strangers}})) return;
+
+  std::size_t widths[3] = {0, 0, 0};
+  for (const auto& line : lines)
+    for (std::size_t k = 0; k < 3; ++k) widths[k] = std::max(widths[k], line[k].size());
+  for (const auto& line : lines)
+    fmt::print("{:{}}  {:{}}  {:{}}  {}\n", line[0], widths[0], line[1], widths[1], line[2], widths[2], line[3]);
+  for (const UnknownVariable& u : unknown)
+    fmt::print("{} is none of dyngrid's{}\n", u.name, u.closest.empty() ? "" : "; is it " + u.closest + "?");
+}
+
+} // namespace
+
+void add_env(CLI::App& root) {
+  auto* app = root.add_subcommand("env", "Every DYNGRID_* variable: its value here, and where that comes from");
+  auto o = std::make_shared<Options>();
+  app->add_flag("--all", o->all, "also those that dyngrid sets itself");
+  app->add_flag("--json", o->json, "print one JSON object");
+  app->footer("There is no settings file: a variable is set in the environment, or its default holds.");
+  app->callback([o] { run(*o); });
+}
+
+} // namespace command

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "findings.hpp"
+
+#include <cctype>
+#include <cstdlib>
+#include <sstream>
+
+#include <fmt/format.h>
+
+namespace command {
+
+const char* to_string(Verdict verdict) noexcept {
+  switch (verdict) {
+  case Verdict::ok: return "ok";
+  case Verdict::note: return "note";
+  case Verdict::warning: return "warning";
+  case Verdict::error: return "error";
+  }
+  return "?";
+}
+
+Version version_in(const std::string& text) {
+  for (std::size_t k = 0; k < text.size(); ++k) {
+    if (!std::isdigit(static_cast<unsigned char>(text[k]))) continue;
+    Version version{0, 0, 0};
+    char* end = nullptr;
+    const char* at = text.c_str() + k;
+    int fields = 0;
+    for (; fields < 3; ++fields) {
+      version[static_cast<std::size_t>(fields)] = static_cast<int>(std::strtol(at, &end, 10));
+      at = end + 1;
+      if (*end != '.' || !std::isdigit(static_cast<unsigned char>(end[1]))) {
+        ++fields;
+        break;
+      }
+    }
+    if (fields >= 2) return version;
+    k = static_cast<std::size_t>(end - text.c_str());
+  }
+  return {0, 0, 0};
+}
+
+std::string to_string(const Version& v) { return fmt::format("{}.{}.{}", v[0], v[1], v[2]); }
+
+namespace {
+struct Trouble {
+  const char* software;
+  Version from, before; ///< from <= version < before
+  Verdict verdict;
+  const char* text;
+  const char* cure;
+};
+
+constexpr Version newest{999, 0, 0};
+
+// What was seen with these versions, or is written in their bug trackers; see blacs-dyn/DESIGN.md for the ones that dyngrid works around.
+const Trouble troubles[] = {
+    {"Open MPI", {0, 0, 1}, {4, 0, 0}, Verdict::warning, "dyngrid was never tried with versions before 4", "take Open MPI 4.1"},
+    {"Open MPI", {4, 0, 0}, {4, 1, 0}, Verdict::warning, "spawned processes are known to hang in MPI_Init with 4.0", "take Open MPI 4.1"},
+    {"Open MPI", {4, 1, 0}, {5, 0, 0}, Verdict::note, "a process that dies ends the whole application, spawned ones before their MPI_Init included",
+     "nothing: dyngrid looks at program, libraries, slots and hosts before it starts anything"},
+    {"Open MPI", {4, 1, 0}, {5, 0, 0}, Verdict::note, "old and new processes talk by TCP, also on one host: the shared-memory transport does not cross spawned worlds",
+     "nothing: dyngrid moves matrices through shared memory of its own"},
+    {"Open MPI", {5, 0, 0}, newest, Verdict::warning, "spawn is known not to work in several 5.0 versions; the collectives han and hcoll hang in merged communicators",
+     "take Open MPI 4.1, or run with OMPI_MCA_coll=^han,hcoll, as dyngrid run does"},
+    {"PMIx", {4, 2, 0}, {4, 2, 3}, Verdict::note, "a launcher of this version can forget a new process when one that has ended had its socket before",
+     "nothing: a released process waits until the launcher has let go of it"},
+    {"MPICH", {0, 0, 1}, {4, 0, 0}, Verdict::warning, "dyngrid was never tried with MPICH before 4", "take MPICH 4.0, or Open MPI 4.1"},
+};
+} // namespace
+
+std::vector<Finding> known_troubles(const std::string& software, const Version& version) {
+  std::vector<Finding> found;
+  if (version == Version{0, 0, 0}) return found;
+  for (const Trouble& t : troubles)
+    if (software == t.software && version >= t.from && version < t.before)
+      found.push_back({fmt::format("{} {}", software, to_string(version)), t.verdict, t.text, t.cure});
+  return found;
+}
+
+std::vector<Finding> judge_probe(const ProbeReport& report) {
+  std::vector<Finding> findings;
+  std::string refusal, last_line;
+  int right = 0, wrong = 0;
+  bool grown = false, shrunk = false;
+  std::string times;
+  std::istringstream lines(report.output);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string word, seconds, verdict;
+    words >> word >> seconds >> verdict;
+    if (word == "refused") refusal = line.substr(std::min(line.size(), word.size() + seconds.size() + 2));
+    if (word == "grown" || word == "shrunk") {
+      (word == "grown" ? grown : shrunk) = true;
+      (verdict == "right" ? right : wrong) += 1;
+      times += fmt::format("{}{} in {} s", times.empty() ? "" : ", ", word, seconds);
+    }
+    if (line.find_first_not_of(" -\t") != std::string::npos) last_line = line;
+  }
+  constexpr const char* check = "grow and shrink";
+  if (report.timed_out)
+    findings.push_back({check, Verdict::error, fmt::format("not done after {:g} s ({}); it was ended", report.limit_s,
+                                                           grown ? "it had grown" : "it had not grown"),
+                        "look at the launcher and the network findings above; run again with --limit 60 on a slow machine"});
+  else if (!refusal.empty()) findings.push_back({check, Verdict::error, refusal, "the text says what to change"});
+  else if (!grown || !shrunk || report.status != 0)
+    findings.push_back({check, Verdict::error,
+                        fmt::format("the launcher ended with status {}: {}", report.status, last_line.empty() ? "it printed nothing" : last_line),
+                        "run the command that `dyngrid doctor --verbose` prints, by hand"});
+  else if (wrong > 0) findings.push_back({check, Verdict::error, times + ": the matrix was wrong afterwards", "please report this, with the output of dyngrid doctor --json"});
+  else
+    findings.push_back({check, report.seconds > 5 ? Verdict::warning : Verdict::ok, fmt::format("{}, {:.1f} s in all, the matrix right both times", times, report.seconds),
+                        report.seconds > 5 ? "the machine is busy, or starts programs from a slow disk" : ""});
+  return findings;
+}
+
+} // namespace command

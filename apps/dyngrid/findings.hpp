@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What `dyngrid doctor` judges, apart from how it looks.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace command {
+
+enum class Verdict { ok, note, warning, error };
+const char* to_string(Verdict verdict) noexcept;
+
+/// One thing looked at: what was found, and when it is not good, what helps.
+struct Finding {
+  std::string check;
+  Verdict verdict = Verdict::ok;
+  std::string text, cure;
+};
+
+using Version = std::array<int, 3>;
+/// The first "a.b" or "a.b.c" in a text; {0,0,0} when there is none.
+Version version_in(const std::string& text);
+std::string to_string(const Version& version);
+
+/// What is known of one version of Open MPI, PMIx or MPICH (`software`: "Open MPI", "PMIx", "MPICH").
+std::vector<Finding> known_troubles(const std::string& software, const Version& version);
+
+/// The lines that the probe printed, judged.
+struct ProbeReport {
+  std::string output;
+  int status = 0;
+  bool timed_out = false;
+  double seconds = 0, limit_s = 0;
+};
+std::vector<Finding> judge_probe(const ProbeReport& report);
+
+} // namespace command

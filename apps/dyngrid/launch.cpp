@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launch.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/statvfs.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "command.hpp"
+#include "text.hpp"
+
+namespace command {
+namespace fs = std::filesystem;
+namespace {
+
+// Open MPI keeps some 4 MiB per process in shared memory, more with many neighbours
+constexpr std::int64_t shm_bytes_per_process = std::int64_t{16} << 20;
+
+bool has(const Site& site, const std::string& name) { return site.environment.count(name) > 0; }
+
+/// Settings of Open MPI, each with its reason, unless the user has made them.
+void add_open_mpi_settings(const Site& site, int processes, Launch& launch) {
+  const auto set = [&](const std::string& name, const std::string& value, const std::string& why) {
+    if (!has(site, name)) launch.environment.push_back({name, value, why});
+  };
+  if (site.is_root) {
+    set("OMPI_ALLOW_RUN_AS_ROOT", "1", "mpirun refuses to run as root otherwise");
+    set("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", "mpirun refuses to run as root otherwise");
+  }
+  set("OMPI_MCA_mpi_yield_when_idle", "1", "a grid that grows may have more processes than cores: who waits gives its core away");
+  set("OMPI_MCA_coll", "^han,adapt,hcoll", "these collectives have hung in communicators that were merged after a spawn");
+  if (!site.can_read_other_processes)
+    set("OMPI_MCA_btl_vader_single_copy_mechanism", "none", "this machine does not let processes read each other's memory");
+  if (site.shm_free_bytes < shm_bytes_per_process * std::max(processes, 4))
+    set("OMPI_MCA_btl_vader_backing_directory", "/tmp", "/dev/shm is too small, and a process that cannot get a page there is killed");
+}
+
+std::map<std::string, std::string> settings_of_dyngrid(const RunRequest& request) {
+  std::map<std::string, std::string> set;
+  const auto put = [&](const char* name, const std::string& value) {
+    if (!value.empty()) set[name] = value;
+  };
+  put("DYNGRID_GRID", request.grid);
+  put("DYNGRID_RESIZE_AT", request.resize_at);
+  put("DYNGRID_PLACEMENT", request.placement);
+  put("DYNGRID_SCHEDULE", request.schedule);
+  put("DYNGRID_UNIT", request.unit);
+  put("DYNGRID_VERBOSE", request.is_verbose ? "1" : "");
+  return set;
+}
+
+} // namespace
+
+Launch plan_launch(const RunRequest& request, const Site& site) {
+  if (request.program.empty()) throw Failure("no program given; write it after --");
+  int processes = request.processes;
+  if (!request.grid.empty()) {
+    const auto [p, q] = parse_grid("--grid", request.grid);
+    if (processes == 0) processes = p * q;
+    if (p * q > processes)
+      throw Failure(fmt::format("--grid {} needs {} processes, but -np is {}; start at least {}, or let it grow by --resize-at 0:{}",
+                                request.grid, p * q, processes, p * q, request.grid));
+  }
+  if (processes < 1) throw Failure("neither -np nor --grid says how many processes to start");
+
+  Launch launch;
+  const bool is_mpich = site.mpi == Mpi::mpich;
+  if (!is_mpich) add_open_mpi_settings(site, processes, launch);
+  for (const char* threads : {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"})
+    if (!has(site, threads)) launch.environment.push_back({threads, "1", "the processes share the cores already"});
+
+  launch.words = {site.mpirun};
+  if (!is_mpich) launch.words.push_back("--oversubscribe"); // MPICH's starts as many as it is told
+  launch.words.insert(launch.words.end(), {is_mpich ? "-n" : "-np", std::to_string(processes)});
+  if (!request.hosts.empty()) launch.words.insert(launch.words.end(), {is_mpich ? "-hosts" : "-H", request.hosts});
+
+  // what the processes get: mpirun hands its own environment to those on this host only
+  std::map<std::string, std::string> handed = settings_of_dyngrid(request);
+  for (const auto& [name, value] : site.environment) {
+    const bool is_ours = name.compare(0, 8, "DYNGRID_") == 0 && name != "DYNGRID_NEWCOMER";
+    const bool is_wanted = !request.hosts.empty() && (is_ours || name == "LD_LIBRARY_PATH");
+    if (is_wanted) handed.emplace(name, value);
+  }
+  if (!request.hosts.empty())
+    for (const Setting& s : launch.environment)
+      if (s.name.find("_NUM_THREADS") != std::string::npos) handed.emplace(s.name, s.value);
+  // not into mpirun itself, which has no ScaLAPACK; after what the user preloads
+  if (!request.preload.empty()) handed["LD_PRELOAD"] = has(site, "LD_PRELOAD") ? site.environment.at("LD_PRELOAD") + ":" + request.preload : request.preload;
+  for (const auto& [name, value] : handed) {
+    if (is_mpich) launch.words.insert(launch.words.end(), {"-genv", name, value});
+    else launch.words.insert(launch.words.end(), {"-x", name + "=" + value});
+  }
+  launch.words.insert(launch.words.end(), request.mpirun_options.begin(), request.mpirun_options.end());
+  launch.words.insert(launch.words.end(), request.program.begin(), request.program.end());
+  return launch;
+}
+
+std::string shell_word(const std::string& word) {
+  constexpr const char* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=/.,:@%";
+  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string shell_line(const Launch& launch) {
+  std::string line;
+  for (const Setting& s : launch.environment) line += s.name + "=" + shell_word(s.value) + " ";
+  for (std::size_t k = 0; k < launch.words.size(); ++k) line += (k > 0 ? " " : "") + shell_word(launch.words[k]);
+  return line;
+}
+
+namespace {
+
+std::string own_folder() {
+  std::error_code ignored;
+  return fs::read_symlink("/proc/self/exe", ignored).parent_path().string();
+}
+
+std::string search_path(const std::string& name) {
+  if (name.find('/') != std::string::npos) return access(name.c_str(), X_OK) == 0 ? fs::absolute(name).string() : "";
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path != nullptr ? path : "");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const std::string candidate = (folder.empty() ? "." : folder) + "/" + name;
+    if (access(candidate.c_str(), X_OK) == 0) return candidate;
+  }
+  return "";
+}
+
+/// Whether a process may read the memory of another one of the same user, as Open MPI's shared-memory transport does; containers forbid it.
+bool may_read_other_processes() {
+  int word = 1, copy = 0;
+  const pid_t child = fork();
+  if (child < 0) return false;
+  if (child == 0) {
+    pause();
+    _exit(0);
+  }
+  iovec local{&copy, sizeof copy}, remote{&word, sizeof word};
+  const bool may = process_vm_readv(child, &local, 1, &remote, 1, 0) == static_cast<ssize_t>(sizeof word);
+  kill(child, SIGKILL);
+  while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {}
+  return may;
+}
+
+} // namespace
+
+Mpi mpi_of_version(const std::string& text) {
+  if (text.find("Open MPI") != std::string::npos || text.find("OpenRTE") != std::string::npos) return Mpi::open_mpi;
+  if (text.find("HYDRA") != std::string::npos || text.find("MPICH") != std::string::npos) return Mpi::mpich;
+  return Mpi::unknown;
+}
+
+std::string find_beside(const std::vector<std::string>& candidates) {
+  const std::string folder = own_folder();
+  for (const std::string& candidate : candidates) {
+    std::error_code error;
+    const fs::path path = fs::weakly_canonical(fs::path(folder) / candidate, error);
+    if (!error && fs::exists(path, error)) return path.string();
+  }
+  return "";
+}
+
+std::string own_library() {
+  const std::string path = find_beside({"../" DYNGRID_LIBDIR "/libdyngrid.so.1", "../lib/libdyngrid.so.1"});
+  if (path.empty()) throw Failure("there is no libdyngrid.so.1 beside this command; is dyngrid installed as a whole?", 1);
+  return path;
+}
+
+Site look_around(const std::string& mpirun) {
+  Site site;
+  site.mpirun = search_path(mpirun);
+  if (site.mpirun.empty())
+    throw Failure(mpirun == DYNGRID_MPIRUN ? fmt::format("no {} in PATH; install {} or give its path by --mpirun", mpirun, DYNGRID_MPI_PACKAGE)
+                                           : fmt::format("--mpirun: {} is no program", mpirun),
+                  1);
+  Launch version;
+  version.words = {site.mpirun, "--version"};
+  site.is_root = geteuid() == 0;
+  if (site.is_root) version.environment = {{"OMPI_ALLOW_RUN_AS_ROOT", "1", ""}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", ""}};
+  site.mpi = mpi_of_version(run_for(version, 10).output);
+  site.can_read_other_processes = may_read_other_processes();
+  struct statvfs shm {};
+  if (statvfs("/dev/shm", &shm) == 0 && access("/dev/shm", W_OK) == 0)
+    site.shm_free_bytes = static_cast<std::int64_t>(shm.f_bavail) * static_cast<std::int64_t>(shm.f_frsize);
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    if (text.find('=') != std::string::npos) site.environment[text.substr(0, text.find('='))] = text.substr(text.find('=') + 1);
+  }
+  return site;
+}
+
+namespace {
+[[noreturn]] void exec(const Launch& launch, bool quietly) {
+  for (const Setting& s : launch.environment) setenv(s.name.c_str(), s.value.c_str(), 1);
+  std::vector<std::string> words = launch.words;
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  execvp(pointers[0], pointers.data());
+  if (quietly) _exit(127);
+  throw Failure(fmt::format("{} cannot be started: {}", launch.words[0], std::strerror(errno)), 127);
+}
+} // namespace
+
+void become(const Launch& launch) { exec(launch, false); }
+
+Result run_for(const Launch& launch, double seconds) {
+  using Clock = std::chrono::steady_clock;
+  Result result;
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return result;
+  const pid_t child = fork();
+  if (child == 0) {
+    setpgid(0, 0); // so that everything it starts can be ended with it
+    const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    dup2(nothing, 0);
+    dup2(ends[1], 1);
+    dup2(ends[1], 2);
+    exec(launch, true);
+  }
+  close(ends[1]);
+  if (child < 0) {
+    close(ends[0]);
+    return result;
+  }
+  result.was_started = true;
+  const auto deadline = Clock::now() + std::chrono::duration<double>(seconds);
+  for (char buffer[4096];;) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    pollfd watched{ends[0], POLLIN, 0};
+    const int ready = left > 0 ? poll(&watched, 1, static_cast<int>(left)) : 0;
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) {
+      result.timed_out = true;
+      break;
+    }
+    const ssize_t got = read(ends[0], buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    result.output.append(buffer, static_cast<std::size_t>(got));
+  }
+  close(ends[0]);
+  int status = 0;
+  if (result.timed_out) {
+    kill(-child, SIGTERM); // mpirun then ends its processes
+    for (int wait = 0; wait < 30 && waitpid(child, &status, WNOHANG) == 0; ++wait) usleep(100000);
+    kill(-child, SIGKILL);
+  }
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+  result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return result;
+}
+
+} // namespace command

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How an application is started: the decision (plan_launch) is a function of the request and of what was found on this machine; looking and
+// starting are apart.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace command {
+
+enum class Mpi { open_mpi, mpich, unknown };
+
+/// What the user asks for.
+struct RunRequest {
+  int processes = 0; ///< 0: as many as the grid has
+  std::string grid;  ///< "2x2" or empty; checked
+  std::string resize_at, placement, schedule, unit, hosts;
+  std::string preload; ///< full path of the library, or empty
+  bool is_verbose = false;
+  std::vector<std::string> mpirun_options;
+  std::vector<std::string> program; ///< and its arguments
+};
+
+/// What there is on this machine.
+struct Site {
+  std::string mpirun; ///< full path
+  Mpi mpi = Mpi::open_mpi;
+  bool is_root = false;
+  bool can_read_other_processes = true; ///< process_vm_readv is allowed between processes of one user
+  std::int64_t shm_free_bytes = -1;     ///< of /dev/shm; -1: there is none
+  std::map<std::string, std::string> environment;
+};
+
+struct Setting {
+  std::string name, value, why;
+};
+
+/// A plain command line: variables for mpirun itself, then words.
+struct Launch {
+  std::vector<Setting> environment;
+  std::vector<std::string> words;
+};
+
+/// What mpirun needs to be told for an application that grows. What the user has set stays as it is.
+/// @throws Failure when the request contradicts itself.
+Launch plan_launch(const RunRequest& request, const Site& site);
+
+/// The launch as a line for a shell: NAME=value ... mpirun ...
+std::string shell_line(const Launch& launch);
+std::string shell_word(const std::string& word);
+
+// ---- looking ----
+
+/// Finds mpirun (or the path given) and looks at this machine. @throws Failure when there is no mpirun.
+Site look_around(const std::string& mpirun);
+Mpi mpi_of_version(const std::string& text); ///< what `mpirun --version` printed
+/// A file that belongs to this command: candidates relative to the folder of the running program; "" when none exists.
+std::string find_beside(const std::vector<std::string>& candidates);
+/// libdyngrid.so that belongs to this command. @throws Failure
+std::string own_library();
+
+// ---- starting ----
+
+/// Becomes the launch. Signals, standard streams and the exit status are then mpirun's own. Returns only by Failure.
+[[noreturn]] void become(const Launch& launch);
+
+struct Result {
+  bool was_started = false, timed_out = false;
+  int status = -1; ///< exit status, 128 + signal
+  std::string output;
+};
+/// Runs it, standard output and error together, at most so many seconds; then it and everything it started is ended.
+Result run_for(const Launch& launch, double seconds);
+
+} // namespace command

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What `dyngrid doctor` starts under mpirun: a matrix on a 1 x n grid, one process more, one process less. Prints lines of "word value".
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "dyngrid.hpp"
+
+namespace {
+
+constexpr std::int64_t n = 256, nb = 16;
+
+double element(std::int64_t i, std::int64_t j) { return static_cast<double>(i * n + j); }
+
+/// Goes through the local elements of a block-cyclic matrix on the current grid.
+template <class Visit> void visit(const dyngrid::Application& app, const dyngrid::Matrix<double>& a, Visit visit_element) {
+  const dyngrid::Grid grid = app.grid();
+  if (!grid.is_mine()) return;
+  const std::int64_t rows = a.rows(), columns = a.columns();
+  const auto global = [](std::int64_t k, int me, int procs) { return (k / nb * procs + me) * nb + k % nb; };
+  for (std::int64_t j = 0; j < columns; ++j)
+    for (std::int64_t i = 0; i < rows; ++i) visit_element(a(i, j), element(global(i, grid.myrow, grid.nprow), global(j, grid.mycol, grid.npcol)));
+}
+
+bool is_right(const dyngrid::Application& app, const dyngrid::Matrix<double>& a) {
+  int wrong = 0, anywhere = 0;
+  visit(app, a, [&](double& here, double wanted) { wrong += here != wanted ? 1 : 0; });
+  MPI_Allreduce(&wrong, &anywhere, 1, MPI_INT, MPI_SUM, app.comm());
+  return anywhere == 0;
+}
+
+} // namespace
+
+int main(int argc, char** argv) try {
+  MPI_Init(&argc, &argv);
+  int size = 0, rank = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  int failed = 0;
+  {
+    dyngrid::Application app(1, size);
+    const bool talks = !app.is_newcomer() && rank == 0;
+    if (talks) {
+      char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+      int length = 0, is_known = 0, *universe = nullptr;
+      MPI_Get_library_version(version, &length);
+      MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &universe, &is_known);
+      std::printf("mpi %s\ndyngrid %s\n", std::string(version).substr(0, std::strcspn(version, "\n")).c_str(), dyngrid_version());
+      if (is_known && universe != nullptr) std::printf("universe %d\n", *universe);
+      std::fflush(stdout);
+    }
+    dyngrid::Matrix<double> a("A", n, n, nb, nb);
+    if (!app.is_newcomer()) visit(app, a, [](double& here, double wanted) { here = wanted; });
+    const auto step = [&](const char* word, dyngrid::Outcome outcome) {
+      const bool right = outcome == dyngrid::Outcome::leave || is_right(app, a);
+      failed = failed != 0 || !right ? 1 : 0;
+      if (talks) std::printf("%s %.3f %s\n", word, app.last_resize().total_s, right ? "right" : "wrong");
+      std::fflush(stdout);
+      return outcome;
+    };
+    dyngrid::Outcome outcome = dyngrid::Outcome::same;
+    if (app.is_newcomer()) outcome = step("joined", app.resize_point());
+    else outcome = step("grown", app.resize(1, size + 1));
+    if (outcome != dyngrid::Outcome::leave) step("shrunk", app.resize(1, size));
+  }
+  MPI_Finalize();
+  return failed;
+} catch (const dyngrid::Error& error) {
+  std::printf("refused %d %s\n", error.status(), error.what());
+  std::fflush(stdout);
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}

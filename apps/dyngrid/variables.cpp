@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "variables.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+
+namespace command {
+
+const std::vector<Variable>& variables() {
+  static const std::vector<Variable> all = {
+      {"DYNGRID_GRID", "PxQ", "the program's, or all processes, as square as possible", "the first grid, before what the program says"},
+      {"DYNGRID_RESIZE_AT", "STEP:PxQ[@PLACEMENT],...", "no changes", "changes of the grid before these resize points, counted from 0"},
+      {"DYNGRID_PLACEMENT", "optimal|global|local1|local2", "optimal", "where processes stand in a new grid"},
+      {"DYNGRID_SCHEDULE", "auto|caterpillar|circulant|matching|async", "auto", "in which order processes exchange data"},
+      {"DYNGRID_UNIT", "auto|all|N", "auto", "processes per spawned world: what leaves, leaves as a whole"},
+      {"DYNGRID_HOSTS", "HOST[:MAX],...", "the hosts where mpirun started processes", "where new processes go, and at most how many on each"},
+      {"DYNGRID_JOIN_TIMEOUT", "SECONDS", "60", "after which newcomers are given up"},
+      {"DYNGRID_SPAWN_PROGRAM", "PATH", "the running program", "what is started as a new process"},
+      {"DYNGRID_SETUP_FILE", "PATH", "blacs_setup.dat", "what blacs_setup reads"},
+      {"DYNGRID_GEMR2D", "stock", "dyngrid's own", "which p?gemr2d and p?trmr2d run: stock takes ScaLAPACK's"},
+      {"DYNGRID_VERBOSE", "1", "off", "a line on standard error for every change"},
+      {"DYNGRID_NEWCOMER", "managed|classical", "not set", "set by dyngrid for the processes that it starts; not for users", true},
+  };
+  return all;
+}
+
+namespace {
+/// Insertions, deletions and replacements from one text to another.
+std::size_t distance(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row.back();
+}
+} // namespace
+
+std::vector<UnknownVariable> unknown_variables(const std::vector<std::string>& environment) {
+  std::vector<UnknownVariable> unknown;
+  for (const std::string& entry : environment) {
+    const std::string name = entry.substr(0, entry.find('='));
+    if (name.compare(0, 8, "DYNGRID_") != 0) continue;
+    std::string closest;
+    std::size_t least = 4; // further away it is no slip of the fingers
+    for (const Variable& v : variables()) {
+      const std::size_t d = distance(name, v.name);
+      if (d < least && !v.is_internal) closest = v.name;
+      least = std::min(least, d);
+    }
+    if (least > 0) unknown.push_back({name, closest});
+  }
+  return unknown;
+}
+
+} // namespace command

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The one list of the DYNGRID_* variables of the environment. `dyngrid env` prints it; a test compares it with the sources, the README and
+// dyngrid(7).
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace command {
+
+struct Variable {
+  const char* name;
+  const char* value;    ///< what may be there, as in a usage line
+  const char* fallback; ///< what holds without it
+  const char* meaning;
+  bool is_internal = false; ///< set by dyngrid itself, or for its tests
+};
+
+/// In the order in which a user meets them.
+const std::vector<Variable>& variables();
+
+/// Names in `environment` ("NAME=value" each) that begin with DYNGRID_ and are not in the list, with the closest listed name or "".
+struct UnknownVariable {
+  std::string name, closest;
+};
+std::vector<UnknownVariable> unknown_variables(const std::vector<std::string>& environment);
+
+} // namespace command

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// dyngrid for programs without modules (blacs-dyn/fortran/dyngrid.fh): external routines whose arguments are addresses, INFO last. A
+// CHARACTER argument also passes its length, by value after the others, as all compilers do that write name_ or name__.
+#include <algorithm>
+#include <climits>
+#include <cstring>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "dyngrid.h"
+#include "gridmap/status.hpp"
+
+namespace {
+
+using gridmap::detail::guard;
+
+/// A blank-padded CHARACTER variable as C wants it.
+std::string text_of(const char* text, std::size_t length) {
+  while (length > 0 && text[length - 1] == ' ') --length;
+  return {text, length};
+}
+
+dyngrid_matrix* matrix_of(const std::int64_t* handle) { return reinterpret_cast<dyngrid_matrix*>(static_cast<std::intptr_t>(*handle)); }
+std::int64_t handle_of(const dyngrid_matrix* matrix) { return static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(matrix)); }
+
+} // namespace
+
+// defines the external routine, and the spelling of compilers that add a second underscore to a name that has one
+#define FORTRAN77(result, name, arguments)                                                                   \
+  extern "C" DYNGRID_API result name##_ arguments;                                                           \
+  extern "C" decltype(name##_) name##__ __attribute__((alias(#name "_"), visibility("default")));            \
+  extern "C" result name##_ arguments
+
+FORTRAN77(void, dyngrid_init, (int* info)) { *info = dyngrid_init(); }
+FORTRAN77(void, dyngrid_init_grid, (const int* nprow, const int* npcol, int* info)) { *info = dyngrid_init_grid(*nprow, *npcol); }
+FORTRAN77(void, dyngrid_finalize, (int* info)) { *info = dyngrid_finalize(); }
+FORTRAN77(int, dyngrid_is_newcomer, ()) { return dyngrid_is_newcomer(); }
+FORTRAN77(int, dyngrid_context, ()) { return dyngrid_context(); }
+FORTRAN77(int, dyngrid_comm, ()) { return dyngrid_comm_f(); }
+FORTRAN77(int, dyngrid_depth, ()) { return dyngrid_depth(); }
+FORTRAN77(void, dyngrid_grid, (int* nprow, int* npcol, int* myrow, int* mycol)) { dyngrid_grid(nprow, npcol, myrow, mycol); }
+FORTRAN77(void, dyngrid_resize_point, (int* outcome)) { *outcome = dyngrid_resize_point(); }
+FORTRAN77(void, dyngrid_request, (const int* nprow, const int* npcol, int* info)) { *info = dyngrid_request(*nprow, *npcol); }
+FORTRAN77(void, dyngrid_resize, (const int* nprow, const int* npcol, const int* placement, int* outcome)) {
+  *outcome = dyngrid_resize(*nprow, *npcol, *placement);
+}
+FORTRAN77(void, dyngrid_pop, (int* outcome)) { *outcome = dyngrid_pop(); }
+FORTRAN77(void, dyngrid_set_placement, (const int* placement, int* info)) { *info = dyngrid_set_placement(*placement); }
+FORTRAN77(void, dyngrid_set_schedule, (const int* schedule, int* info)) { *info = dyngrid_set_schedule(*schedule); }
+
+FORTRAN77(void, dyngrid_last_resize, (int* counts, double* seconds, double* bytes, int* info)) {
+  dyngrid_resize_report r{};
+  *info = dyngrid_last_resize(&r);
+  if (*info != DYNGRID_SUCCESS) return;
+  const int count[] = {r.from_nprow, r.from_npcol, r.to_nprow, r.to_npcol, r.spawned, r.woken, r.released, r.parked};
+  const double second[] = {r.spawn_s, r.merge_s, r.plan_s, r.exchange_s, r.total_s};
+  std::copy(std::begin(count), std::end(count), counts);
+  std::copy(std::begin(second), std::end(second), seconds);
+  bytes[0] = static_cast<double>(r.moved_bytes);
+  bytes[1] = static_cast<double>(r.kept_bytes);
+}
+
+FORTRAN77(void, dyngrid_matrix_create, (const char* name, const char* type, const int* m, const int* n, const int* mb, const int* nb,
+                                        std::int64_t* matrix, int* info, std::size_t name_length, std::size_t)) {
+  dyngrid_matrix* made = nullptr;
+  *info = guard([&] { return dyngrid_matrix_create(text_of(name, name_length).c_str(), *type, *m, *n, *mb, *nb, &made); });
+  if (*info == DYNGRID_SUCCESS) *matrix = handle_of(made);
+}
+FORTRAN77(std::int64_t, dyngrid_local, (const std::int64_t* matrix)) {
+  return static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(dyngrid_local(matrix_of(matrix))));
+}
+FORTRAN77(void, dyngrid_desc, (const std::int64_t* matrix, int* desc)) {
+  if (const int* from = dyngrid_desc(matrix_of(matrix))) std::copy(from, from + 9, desc);
+}
+FORTRAN77(void, dyngrid_matrix_shape, (const std::int64_t* matrix, int* m_loc, int* n_loc, int* lld, int* info)) {
+  std::int64_t rows = 0, cols = 0, leading = 0;
+  *info = guard([&] {
+    const int status = dyngrid_matrix_shape(matrix_of(matrix), &rows, &cols, &leading);
+    // they are parts of sizes that are ints themselves
+    if (std::max({rows, cols, leading}) > INT_MAX) throw gridmap::Error(gridmap::Status::internal, "blacs-dyn: DYNGRID_MATRIX_SHAPE: a size is no INTEGER");
+    return status;
+  });
+  if (*info != DYNGRID_SUCCESS) return;
+  *m_loc = static_cast<int>(rows);
+  *n_loc = static_cast<int>(cols);
+  *lld = static_cast<int>(leading);
+}
+FORTRAN77(void, dyngrid_matrix_find, (const char* name, std::int64_t* matrix, int* info, std::size_t name_length)) {
+  *info = guard([&] {
+    const std::string wanted = text_of(name, name_length);
+    *matrix = handle_of(dyngrid_matrix_find(wanted.c_str()));
+    if (*matrix == 0) throw gridmap::Error(gridmap::Status::not_found, fmt::format("blacs-dyn: DYNGRID_MATRIX_FIND: there is no matrix \"{}\"", wanted));
+  });
+}
+FORTRAN77(void, dyngrid_matrix_free, (std::int64_t* matrix, int* info)) {
+  dyngrid_matrix* freed = matrix_of(matrix);
+  *info = dyngrid_matrix_free(&freed);
+  if (*info == DYNGRID_SUCCESS) *matrix = 0;
+}
+
+FORTRAN77(void, dyngrid_share, (const char* name, void* variable, const int* bytes, int* info, std::size_t name_length)) {
+  *info = guard([&] {
+    if (*bytes < 0) throw gridmap::Error(gridmap::Status::bad_argument, fmt::format("blacs-dyn: DYNGRID_SHARE: bytes is {}, wanted at least 0", *bytes));
+    return dyngrid_share(text_of(name, name_length).c_str(), variable, static_cast<std::size_t>(*bytes));
+  });
+}
+FORTRAN77(void, dyngrid_unshare, (const char* name, int* info, std::size_t name_length)) {
+  *info = guard([&] { return dyngrid_unshare(text_of(name, name_length).c_str()); });
+}
+FORTRAN77(void, dyngrid_message, (char* text, std::size_t text_length)) {
+  const char* message = dyngrid_last_message();
+  const std::size_t length = std::min(std::strlen(message), text_length);
+  std::memcpy(text, message, length);
+  std::memset(text + length, ' ', text_length - length);
+}

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# What `cmake --install` puts where. Components: runtime (the library), dev (headers, modules, package files), bin (the command, man pages
+# of commands), doc. The tree can be moved as a whole: nothing in it holds the prefix.
+include(CMakePackageConfigHelpers)
+
+# A folder of its own for what Fortran's INCLUDE and USE look for: compilers other than C's do not search /usr/include, and pkg-config
+# leaves -I/usr/include out.
+set(DYNGRID_INSTALL_FORTRANDIR "${CMAKE_INSTALL_INCLUDEDIR}/dyngrid/fortran")
+set(DYNGRID_INSTALL_CMAKEDIR "${CMAKE_INSTALL_LIBDIR}/cmake/dyngrid")
+
+install(TARGETS dyngrid EXPORT dyngridTargets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime NAMELINK_COMPONENT dev)
+install(TARGETS dyngrid_fortran EXPORT dyngridTargets)
+install(EXPORT dyngridTargets NAMESPACE dyngrid:: DESTINATION "${DYNGRID_INSTALL_CMAKEDIR}" COMPONENT dev)
+
+# The C interface and the C++ one, which is header-only. The headers of the modules' own namespaces (gridmap/*.hpp, redist/*.hpp) stay here: their
+# functions are not exported, see blacs-dyn/DESIGN.md "What is exported".
+foreach(module gridmap redist blacs-dyn)
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/${module}/include/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT dev
+    FILES_MATCHING PATTERN "dyngrid.h" PATTERN "dyngrid.hpp" PATTERN "dyngrid/*.h" PATTERN "gridmap" EXCLUDE PATTERN "redist" EXCLUDE)
+endforeach()
+install(DIRECTORY "${PROJECT_BINARY_DIR}/mod/" DESTINATION "${DYNGRID_INSTALL_FORTRANDIR}" COMPONENT dev FILES_MATCHING PATTERN "dyngrid*.mod")
+install(FILES "${PROJECT_SOURCE_DIR}/blacs-dyn/fortran/dyngrid.fh" DESTINATION "${DYNGRID_INSTALL_FORTRANDIR}" COMPONENT dev)
+
+configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/dyngridConfig.cmake.in" "${PROJECT_BINARY_DIR}/dyngridConfig.cmake"
+  INSTALL_DESTINATION "${DYNGRID_INSTALL_CMAKEDIR}" NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/dyngridConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/dyngridConfig.cmake" "${PROJECT_BINARY_DIR}/dyngridConfigVersion.cmake"
+  DESTINATION "${DYNGRID_INSTALL_CMAKEDIR}" COMPONENT dev)
+
+# dyngrid.pc finds the tree from where it lies itself
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+  set(DYNGRID_PC_PREFIX "${CMAKE_INSTALL_PREFIX}")
+else()
+  file(RELATIVE_PATH up "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+  string(REGEX REPLACE "/$" "" up "${up}")
+  set(DYNGRID_PC_PREFIX "\${pcfiledir}/${up}")
+endif()
+configure_file("${PROJECT_SOURCE_DIR}/packaging/dyngrid.pc.in" "${PROJECT_BINARY_DIR}/dyngrid.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/dyngrid.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT dev)
