@@ -114,7 +114,7 @@ enum { DYNGRID_TRANSPORT_AUTO = 0, DYNGRID_TRANSPORT_MPI = 1, DYNGRID_TRANSPORT_
 typedef struct dyngrid_executor_options {
   int transport;       /* AUTO: shared memory between ranks found to be on one host, MPI between hosts */
   int host_key;        /* ranks with different keys are taken to be on different hosts */
-  int64_t extra_bytes; /* cap on buffers per process; 0: 64 MiB. In use are about 5 MB at most */
+  int64_t extra_bytes; /* cap on buffers per process; 0: 64 MiB. In use are about 6 MB at most */
 } dyngrid_executor_options;
 
 /* One matrix on its way. from: this process's share of the source, column-major with leading dimension lld_from, null when it has none; to:

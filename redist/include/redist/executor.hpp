@@ -31,7 +31,7 @@ enum class Transport { automatic, mpi, shared };
 struct ExecuteOptions {
   Transport transport = Transport::automatic; ///< automatic: shared memory between ranks found to be on one
                                               ///< host, MPI between hosts
-  std::size_t extra_bytes = std::size_t{64} << 20; ///< cap on buffers per process; in use are at most 5 MiB
+  std::size_t extra_bytes = std::size_t{64} << 20; ///< cap on buffers per process; in use are at most 6 MB
   int host_key = 0; ///< ranks with different keys are taken to be on different hosts
 };
 

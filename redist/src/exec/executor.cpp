@@ -109,12 +109,12 @@ private:
 };
 
 /// Panels of one rank in shared memory: enough to run for some 100 us between two switches of process, little
-/// enough for those of all ranks to stay in the last cache. 2 MB gains a twentieth over 1 MB with 4 to 9 ranks
+/// enough for those of all ranks to stay in the last cache. Nearly 2 MB gains a twentieth over 1 MB with 4 to 9 ranks
 /// and loses as much with 16 (32 MB of cache).
 std::size_t shared_panels_bytes(int ranks) {
   const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
   const std::size_t all = cache > 0 ? static_cast<std::size_t>(cache) / 4 * 3 : std::size_t{24} << 20;
-  return std::clamp(all / static_cast<std::size_t>(ranks), std::size_t{1} << 20, std::size_t{2} << 20);
+  return std::clamp(all / static_cast<std::size_t>(ranks), std::size_t{1} << 20, std::size_t{7} << 18);
 }
 
 constexpr std::int64_t past_cache_bytes = std::int64_t{1} << 20;
