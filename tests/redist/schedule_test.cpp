@@ -163,6 +163,71 @@ TEST(Schedule, MatchingWithEverybodyKeepingSomething) {
   }
 }
 
+/// Any two layouts of an n x n matrix: uniform, block, variable, heterogeneous, replicated; any placement.
+Layout random_layout(std::mt19937& random, std::int64_t n, int most) {
+  const auto pick = [&random](int low, int high) {
+    return std::uniform_int_distribution<int>(low, high)(random);
+  };
+  const auto axis = [&](int nprocs) {
+    if (pick(0, 3) == 0) return Axis::block(n, nprocs);
+    std::vector<std::int64_t> sizes;
+    const int count = pick(0, 1) == 0 ? 1 : pick(2, 6);
+    for (int k = 0; k < count; ++k) sizes.push_back(pick(1, 100));
+    return Axis::heterogeneous(n, sizes, nprocs, pick(0, nprocs - 1));
+  };
+  const int p = pick(1, most), q = pick(1, most);
+  std::vector<int> ranks(static_cast<std::size_t>(most * most + pick(0, 10)));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  std::shuffle(ranks.begin(), ranks.end(), random);
+  ranks.resize(static_cast<std::size_t>(p * q));
+  if (pick(0, 15) == 0) return Layout::replicated_on({p, q, ranks}, n, n);
+  return {axis(p), axis(q), {p, q, ranks}};
+}
+
+TEST(Schedule, MatchingIsExactForAnyTwoLayouts) {
+  std::mt19937 random(20261121);
+  for (int round = 0; round < 400; ++round) {
+    const std::int64_t n = 500 + static_cast<std::int64_t>(random() % 4000);
+    const Layout from = random_layout(random, n, 7), to = random_layout(random, n, 7);
+    const Plan matching = plan(from, to, Schedule::matching);
+    const ScheduleFigures figures = matching.figures();
+    ASSERT_EQ(figures.sum_of_largest, figures.lower_bound) << "round " << round << "\n"
+                                                           << matching.describe();
+    if (figures.steps > 0) {
+      ASSERT_EQ(*std::max_element(figures.contention.begin(), figures.contention.end()), 1);
+    }
+    // One partner at a time: in the order of the steps, nobody begins a piece before its last one has ended.
+    std::int64_t moved = 0;
+    for (int rank = 0; rank < 60; ++rank) {
+      const RankPlan mine = matching.for_rank(rank);
+      for (const auto* order : {&mine.send_order, &mine.recv_order}) {
+        int last = -1;
+        for (const Piece& piece : *order) {
+          ASSERT_GT(piece.step, last) << "round " << round << ", rank " << rank;
+          last = piece.step;
+          if (order == &mine.send_order) moved += piece.count;
+        }
+      }
+    }
+    ASSERT_EQ(moved, matching.totals().moved_elements);
+  }
+}
+
+TEST(Schedule, MatchingIsExactWhereOneDimensionShrinks) {
+  // the product of the axes is far above the bound here: 64 -> 128 and 128 -> 64
+  struct Case {
+    int p, q, to_p, to_q, nb, to_nb;
+  };
+  for (const Case& c : {Case{2, 8, 4, 4, 64, 48}, Case{8, 16, 16, 8, 64, 48}, Case{9, 16, 12, 12, 64, 64},
+                        Case{16, 16, 17, 15, 64, 64}, Case{3, 20, 20, 3, 100, 7}}) {
+    const ScheduleFigures figures =
+        plan(cyclic(20000, c.nb, c.p, c.q), cyclic(20000, c.to_nb, c.to_p, c.to_q), Schedule::matching)
+            .figures();
+    EXPECT_EQ(figures.sum_of_largest, figures.lower_bound)
+        << c.p << "x" << c.q << " -> " << c.to_p << "x" << c.to_q;
+  }
+}
+
 TEST(Schedule, AutomaticFollowsThePrediction) {
   const Layout from = cyclic(20000, 64, 4, 4), to = cyclic(20000, 48, 6, 6);
   PlanOptions options;

@@ -2,6 +2,7 @@
 #include "plan/open_shop.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 namespace redist::detail {
@@ -25,6 +26,9 @@ struct Side {
   std::vector<int> mate_edge; ///< the edge to it
   std::vector<char> must;     ///< has to be covered in this step
   std::vector<std::uint32_t> seen;
+  std::vector<std::size_t> alive; ///< end of the halves whose edges are not used up
+  std::vector<std::size_t> live;  ///< end of those that reached the threshold when last looked at
+  std::vector<std::size_t> look;  ///< before it, partners that a must-node has: they stay with one in this step
 
   void build(int nodes, const std::vector<Edge>& edges, bool source) {
     first.assign(at(nodes) + 1, 0);
@@ -40,6 +44,9 @@ struct Side {
       load[node] += edge.weight;
     }
     std::partial_sum(first.begin(), first.end(), first.begin());
+    alive.assign(first.begin() + 1, first.end());
+    live = alive;
+    look.assign(at(nodes), 0);
     std::vector<std::size_t> next(first.begin(), first.end() - 1);
     for (std::size_t e = 0; e < edges.size(); ++e) {
       const std::size_t node = at(source ? edges[e].source : edges[e].target);
@@ -105,6 +112,8 @@ private:
   /// Makes the matching one that covers every node with less than `threshold` of slack, over edges of at
   /// least `threshold`.
   bool cover(std::int64_t threshold, std::int64_t remaining) {
+    if (threshold < threshold_)
+      for (Side* side : {&sources_, &targets_}) side->live = side->alive;
     threshold_ = threshold;
     for (std::size_t s = 0; s < sources_.mate.size(); ++s) {
       sources_.must[s] = remaining - sources_.load[s] < threshold;
@@ -120,6 +129,7 @@ private:
   }
 
   bool cover_side(Side& mine, Side& other) {
+    std::copy(mine.first.begin(), mine.first.end() - 1, mine.look.begin());
     for (std::size_t v = 0; v < mine.mate.size(); ++v)
       if (mine.must[v] && mine.mate[v] < 0) {
         ++stamp_;
@@ -131,22 +141,33 @@ private:
   /// Finds v a partner by an alternating path that ends at a free node of the other side, or at a node of
   /// this side that can be left uncovered in this step.
   bool augment(Side& mine, Side& other, int v) {
-    const Half* begin = mine.halves.data() + mine.first[at(v)];
-    const Half* end = mine.halves.data() + mine.first[at(v) + 1];
-    work_ += end - begin;
-    for (const Half* half = begin; half != end; ++half) {
-      if (left_[at(half->edge)] < threshold_ || other.seen[at(half->other)] == stamp_) continue;
-      const int loser = other.mate[at(half->other)];
-      if (loser >= 0 && mine.must[at(loser)]) continue;
+    std::size_t& look = mine.look[at(v)];
+    std::size_t& live = mine.live[at(v)];
+    while (look < live) {
+      Half& half = mine.halves[look];
+      ++work_;
+      if (left_[at(half.edge)] < threshold_) { // out of the way until the threshold is lowered
+        std::size_t& alive = mine.alive[at(v)];
+        std::swap(half, mine.halves[--live]);
+        if (left_[at(mine.halves[live].edge)] == 0) std::swap(mine.halves[live], mine.halves[--alive]);
+        continue;
+      }
+      const int loser = other.mate[at(half.other)];
+      if (loser >= 0 && mine.must[at(loser)]) {
+        ++look;
+        continue;
+      }
       if (loser >= 0) mine.mate[at(loser)] = -1;
-      join(mine, other, v, *half);
+      join(mine, other, v, half);
       return true;
     }
-    for (const Half* half = begin; half != end; ++half) {
-      if (left_[at(half->edge)] < threshold_ || other.seen[at(half->other)] == stamp_) continue;
-      other.seen[at(half->other)] = stamp_;
-      if (augment(mine, other, other.mate[at(half->other)])) {
-        join(mine, other, v, *half);
+    for (std::size_t h = mine.first[at(v)]; h < live; ++h) {
+      const Half half = mine.halves[h];
+      ++work_;
+      if (left_[at(half.edge)] < threshold_ || other.seen[at(half.other)] == stamp_) continue;
+      other.seen[at(half.other)] = stamp_;
+      if (augment(mine, other, other.mate[at(half.other)])) {
+        join(mine, other, v, half);
         return true;
       }
     }
@@ -163,7 +184,7 @@ private:
   Side sources_;
   Side targets_;
   std::vector<std::int64_t> left_;
-  std::int64_t threshold_ = 0;
+  std::int64_t threshold_ = std::numeric_limits<std::int64_t>::max();
   std::uint32_t stamp_ = 0;
   std::int64_t work_ = 0;
 };

@@ -249,8 +249,8 @@ Choice make_matching(const PlanTables& tables, std::int64_t budget) {
     if (kept_by_axis(tables, rows, cols)) try_product(rows, cols);
   }
   if (best.figures.sum_of_largest == bound) return best;
-  // Listing the messages and the first matching cost some tens of operations each.
-  if (tables.totals.messages < budget / 32) {
+  // Below some 100 operations for each message it would give up half way.
+  if (tables.totals.messages < budget / 100) {
     Choice choice = begin_choice(tables, Schedule::matching, Timetable::Rule::direct);
     std::vector<Edge> edges;
     edges.reserve(at(tables.totals.messages));
@@ -270,11 +270,15 @@ Choice make_matching(const PlanTables& tables, std::int64_t budget) {
 }
 
 /// Elementary operations of the scheduler that take 1 % of the time in which the busiest process moves its
-/// data at 1 GB/s; about 3 ns each.
+/// data at 1 GB/s; about 10 ns each (memory in no order).
 std::int64_t one_percent(const PlanTables& tables, int element_bytes) {
   return static_cast<std::int64_t>(static_cast<double>(tables.totals.lower_bound()) * element_bytes * 1e-9 *
-                                   0.01 / 3e-9);
+                                   0.01 / 10e-9);
 }
+
+/// So many operations, about half a second, are spent on exactness whatever the transfer takes: enough for some
+/// 600,000 messages.
+constexpr std::int64_t exact_at_any_rate = 60'000'000;
 
 } // namespace
 
@@ -312,9 +316,8 @@ void make_timetable(PlanTables& tables, const PlanOptions& options) {
     case Schedule::circulant:
       choice = make_circulant(tables);
       break;
-    case Schedule::matching: // exact even where that costs some milliseconds
-      choice = make_matching(tables,
-                             std::max<std::int64_t>(4'000'000, one_percent(tables, options.element_bytes)));
+    case Schedule::matching: // asked for: exact even where that costs more than 1 %
+      choice = make_matching(tables, std::max(exact_at_any_rate, one_percent(tables, options.element_bytes)));
       break;
     case Schedule::automatic: {
       // No order of steps gains more than the contention, and none has fewer steps than the busiest process
