@@ -6,6 +6,7 @@
 namespace redist::detail {
 namespace {
 constexpr std::size_t largest_panel = std::size_t{256} << 10;
+constexpr std::size_t panels_over_a_step = 3;
 constexpr std::size_t smallest_panel = std::size_t{1} << 10;
 } // namespace
 
@@ -34,8 +35,18 @@ void Wire::begin(std::uint64_t round, std::int64_t bytes_in) {
   pack_s = unpack_s = 0;
 }
 
+/// A sender that serves two receivers at once serves each of them at half the speed of its link, and the one whose turn it is begins its own next
+/// step late. So a step begins when little of the earlier ones is still under way: enough to keep the link busy over the change.
+bool Wire::is_turn_of(int step) const {
+  std::size_t before = 0;
+  for (std::size_t s = 0; s < slots_each_way; ++s)
+    if (slots_[s].busy && slots_[s].step < step) before += slots_[s].bytes;
+  return before <= panels_over_a_step * panel_bytes_;
+}
+
 bool Wire::try_send(Stream& out) {
-  if (busy_sends_ == slots_each_way) return false;
+  if (busy_sends_ == slots_each_way || !is_turn_of(out.step())) return false;
+  const int step = out.step();
   std::size_t s = 0;
   while (slots_[s].busy) ++s;
   std::size_t bytes = 0;
@@ -53,6 +64,8 @@ bool Wire::try_send(Stream& out) {
   }
   check(MPI_Isend(data, static_cast<int>(bytes), MPI_BYTE, peer, tag_, comm_, &requests_[s]), "MPI_Isend");
   slots_[s].busy = true;
+  slots_[s].bytes = bytes;
+  slots_[s].step = step;
   ++busy_sends_;
   return true;
 }

@@ -31,7 +31,7 @@ public:
   void reserve();
   /// A new exchange, in which `bytes_in` will come over MPI.
   void begin(std::uint64_t round, std::int64_t bytes_in);
-  /// Sends the next panel of a stream when a slot is free.
+  /// Sends the next panel of a stream when a slot is free and the steps before it have all but gone.
   bool try_send(Stream& out);
   /// Takes what has come; `stream_of_rank(rank)` is the incoming stream of a rank. True when something moved.
   template <class StreamOfRank> bool try_receive(StreamOfRank&& stream_of_rank);
@@ -51,10 +51,12 @@ private:
     Stream* stream = nullptr; ///< receives: where to unpack, null when the bytes went to their place
     Stream::Place place;
     std::size_t bytes = 0;
+    int step = 0; ///< sends
   };
   static constexpr int slots_each_way = 8;
 
   void post(Slot& slot, MPI_Request& request, MPI_Message& message, Stream& stream, std::size_t bytes);
+  bool is_turn_of(int step) const;
 
   MPI_Comm comm_;
   std::size_t panel_bytes_;
