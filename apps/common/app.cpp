@@ -127,6 +127,7 @@ void start(const Options& options) {
   require(options.nprow > 0 ? dyngrid_init_grid(options.nprow, options.npcol) : dyngrid_init(), "dyngrid_init");
   if (dyngrid_is_newcomer() == 0 && options.placement != "optimal")
     require(dyngrid_set_placement(placement_of(options.placement)), "dyngrid_set_placement");
+  require(dyngrid_set_steps(options.steps), "dyngrid_set_steps");
 }
 
 double max_over_grid(double value) {
@@ -189,6 +190,7 @@ int Run::resize_point(const int& step) {
   }
   const int outcome = dyngrid_resize_point();
   if (outcome == DYNGRID_LEAVE || (outcome == DYNGRID_SAME && wanted_nprow == 0)) return outcome;
+  const std::string wanted = wanted_nprow > 0 ? fmt::format("{}x{}", wanted_nprow, wanted_npcol) : "change"; // or it was asked for from outside
   if (outcome == DYNGRID_ERR_MPI || outcome == DYNGRID_ERR_INTERNAL || (outcome < 0 && is_newcomer)) require(outcome, "dyngrid_resize_point");
 
   Change change;
@@ -206,7 +208,7 @@ int Run::resize_point(const int& step) {
                       megabytes(r.moved_bytes), megabytes(r.kept_bytes), r.spawned, r.woken, r.released, r.parked));
     return outcome;
   }
-  print(fmt::format("  no {}x{} before {} {}, going on with {}x{}: {}: {}", wanted_nprow, wanted_npcol, word_, step, nprow, npcol,
+  print(fmt::format("  no {} before {} {}, going on with {}x{}: {}: {}", wanted, word_, step, nprow, npcol,
                     outcome < 0 ? dyngrid_status_string(outcome) : "nothing changed", outcome < 0 ? dyngrid_last_message() : ""));
   return DYNGRID_SAME;
 }

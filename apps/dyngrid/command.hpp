@@ -26,5 +26,11 @@ void add_place(CLI::App& root);
 void add_plan(CLI::App& root);
 void add_map(CLI::App& root);
 void add_select(CLI::App& root);
+void add_ps(CLI::App& root);
+void add_watch(CLI::App& root);
+void add_resize(CLI::App& root);
+void add_grow(CLI::App& root);
+void add_shrink(CLI::App& root);
+void add_history(CLI::App& root);
 
 } // namespace command

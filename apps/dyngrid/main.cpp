@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dyngrid <command> ...: questions about grids that need no running job, and (later) running jobs.
+// dyngrid <command> ...: questions about grids that need no running job, and running jobs.
 #include <algorithm>
 #include <cstdio>
 
@@ -15,6 +15,12 @@ constexpr void (*commands[])(CLI::App&) = {
     command::add_plan,
     command::add_map,
     command::add_select,
+    command::add_ps,
+    command::add_watch,
+    command::add_resize,
+    command::add_grow,
+    command::add_shrink,
+    command::add_history,
 };
 
 int fail(const CLI::App& root, const std::string& text, int status) {
@@ -29,7 +35,8 @@ int fail(const CLI::App& root, const std::string& text, int status) {
 } // namespace
 
 int main(int argc, char** argv) {
-  CLI::App root("Grids of processes that grow and shrink: shapes, placement, processors of different power.",
+  CLI::App root("Grids of processes that grow and shrink: shapes, placement, processors of different power, "
+               "running jobs.",
                 "dyngrid");
   root.require_subcommand(1);
   root.set_version_flag("--version", DYNGRID_VERSION);
@@ -47,8 +54,9 @@ int main(int argc, char** argv) {
     return fail(root, error.what(), error.status());
   } catch (const gridmap::Error& error) {
     // the caller's mistakes are 2, what is no mistake of the arguments 1
-    const bool ours =
-        error.status() == gridmap::Status::internal || error.status() == gridmap::Status::out_of_memory;
+    using gridmap::Status;
+    const bool ours = error.status() == Status::internal || error.status() == Status::out_of_memory ||
+                      error.status() == Status::io_failure || error.status() == Status::timeout;
     return fail(root, error.what(), ours ? 1 : 2);
   } catch (const std::exception& error) {
     return fail(root, error.what(), 1);

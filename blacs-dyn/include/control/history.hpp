@@ -70,7 +70,7 @@ struct Prediction {
 /// Seconds of a step on `shape`. Measured: their mean. Otherwise fits of
 ///     t(p, q) = a + b/(p q) + c (1/p + 1/q) + d (p + q),   a, b, c, d >= 0
 /// (what does not scale; work; messages of row and column blocks; messages by their number) through the measured grids, weighted by their errors, with every choice of
-/// terms that the number of grids allows (d never alone); their mean by Akaike's weights, and as error their own and the spread between them.
+/// terms that the number of grids allows (d alone only with two grids or more); their mean by Akaike's weights, and as error their own and the spread between them.
 /// Empty when nothing was measured. DESIGN.md "Prediction".
 std::optional<Prediction> predict_step(const std::map<std::pair<int, int>, StepTimes>& measured, gridmap::GridShape shape);
 

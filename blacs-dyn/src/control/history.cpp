@@ -83,6 +83,8 @@ std::optional<Fit> fit_with(unsigned mask, const Measured& measured, GridShape a
     for (std::size_t i = 0; i < k; ++i) residual -= rows[r][i] * x[i] / scale[i];
     fit.badness += residual * residual;
   }
+  // terms that miss the measurements by more than their errors predict no better than that
+  if (rows.size() > k) fit.variance *= std::max(1.0, fit.badness / static_cast<double>(rows.size() - k));
   fit.badness += 2.0 * static_cast<double>(k);
   return fit;
 }
@@ -147,7 +149,7 @@ std::optional<Prediction> predict_step(const Measured& all, GridShape shape) {
   for (unsigned mask = 1; mask < (1u << terms); ++mask) {
     std::size_t k = 0;
     for (std::size_t t = 0; t < terms; ++t) k += mask >> t & 1;
-    if (k > measured.size() || mask == 1u << (terms - 1)) continue;
+    if (k > measured.size() || (mask == 1u << (terms - 1) && measured.size() == 1)) continue;
     if (const auto fit = fit_with(mask, measured, shape)) fits.push_back(*fit);
   }
   if (fits.empty()) return std::nullopt; // does not happen: a single term of positive figures is positive

@@ -77,8 +77,8 @@ void JobServer::run() {
       if (std::any_of(watchers_.begin(), watchers_.end(), [](const auto& w) { return w.second.steps; })) wait = std::min(wait, step_delay_s);
       server_.serve(std::max(0.0, wait));
       state_.look_at_deadlines(clock_());
-      tell_events();
-      if (clock_() - saved >= save_every_s) {
+      const bool has_changed = tell_events();
+      if (has_changed || clock_() - saved >= save_every_s) {
         state_.save_history();
         saved = clock_();
       }
@@ -123,7 +123,8 @@ void JobServer::serve_request(LineServer::Client client, const Request& request)
     Json given = state_.submit(request, now);
     if (waits && given["accepted"].get<bool>()) {
       server_.hold(client, true);
-      waiters_[given["request"].get<std::int64_t>()] = {client, request.id, std::move(given)};
+      const auto number = given["request"].get<std::int64_t>();
+      waiters_[number] = {client, request.id, std::move(given)};
     } else {
       if (waits) given["outcome"] = "declined";
       say(std::move(given));
@@ -155,10 +156,11 @@ void JobServer::update_interest() {
   state_.want_steps(std::any_of(watchers_.begin(), watchers_.end(), [](const auto& w) { return w.second.steps; }));
 }
 
-void JobServer::tell_events() {
+bool JobServer::tell_events() {
+  bool has_changed = false;
   std::vector<Json> events = state_.take_events();
-  if (events.empty()) return;
   for (Json& event : events) {
+    has_changed = has_changed || event["event"] == "resize";
     const bool is_step = event["event"] == "step" || event["event"] == "skipped";
     if (is_step) event["rss_bytes"] = resident_bytes();
     const std::string line = to_line(event);
@@ -179,6 +181,7 @@ void JobServer::tell_events() {
     const bool owed = watchers_.count(client) > 0 || std::any_of(waiters_.begin(), waiters_.end(), [&](const auto& w) { return w.second.client == client; });
     if (!owed) server_.hold(client, false);
   }
+  return has_changed;
 }
 
 } // namespace control

@@ -35,7 +35,7 @@ private:
   void run();
   void answer(LineServer::Client client, std::string_view line);
   void serve_request(LineServer::Client client, const Request& request);
-  void tell_events();
+  bool tell_events(); ///< true: the grid has changed
   void update_interest();
 
   JobState& state_;

@@ -357,7 +357,8 @@ Json JobState::history() const {
   }
   Json grids = Json::array(), resizes = Json::array();
   for (const auto& [shape, times] : here.steps)
-    grids.push_back({{"grid", to_json(GridShape{shape.first, shape.second})}, {"steps", times.count}, {"mean_s", times.mean}, {"error_s", times.error()}, {"least_s", times.least}});
+    grids.push_back({{"grid", to_json(GridShape{shape.first, shape.second})}, {"steps", times.count}, {"mean_s", times.mean}, {"error_s", times.error()}, {"squares", times.squares},
+                     {"least_s", times.least}});
   for (const ChangeCost& change : here.changes) resizes.push_back(json_of(change));
   const auto sweet = sweet_spot(here.steps);
   return {{"app", info_.app}, {"size", size}, {"machine", info_.machine}, {"file", info_.history_file}, {"grids", grids}, {"resizes", resizes},

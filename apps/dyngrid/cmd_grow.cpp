@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "command.hpp"
+#include "job_text.hpp"
+
+namespace command {
+
+void add_grow(CLI::App& root) {
+  auto* app = root.add_subcommand("grow", "Give a running job up to so many processes more: dyngrid grow JOB +5");
+  const auto wish = add_wish(*app, "PROCESSES", "how many more, at most, e.g. +5");
+  app->add_flag("--force", wish->force, "also when it cannot pay off");
+  app->add_flag("--ask", wish->ask_only, "only ask which grid the job would use");
+  app->footer("The job chooses the grid among those that it allows. Status 3: it declined.");
+  app->callback([wish] {
+    const auto count = parse_count(wish->what);
+    if (wish->ask_only) send_wish(*wish, "offer", {{"procs", count}});
+    else send_wish(*wish, "grow", {{"by", count}});
+  });
+}
+
+} // namespace command

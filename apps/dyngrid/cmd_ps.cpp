@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cstdio>
+#include <memory>
+
+#include "command.hpp"
+#include "control/runtime_dir.hpp"
+#include "job_text.hpp"
+#include "text.hpp"
+
+namespace command {
+namespace {
+
+void run(bool as_json) {
+  std::vector<nlohmann::json> jobs;
+  int removed = 0;
+  for (const control::FoundJob& found : control::find_jobs()) {
+    if (!found.is_alive) {
+      removed += control::remove_stale(found) ? 1 : 0;
+      continue;
+    }
+    try {
+      control::Client client = control::Client::to_job(found.name, 2);
+      jobs.push_back(client.call("status", {}, 2));
+    } catch (const std::exception& error) { // it ended just now, or it is stopped
+      jobs.push_back({{"job", found.name}, {"error", error.what()}});
+    }
+    jobs.back().erase("id");
+    jobs.back().erase("ok");
+  }
+  if (as_json) {
+    std::printf("%s\n", nlohmann::json({{"jobs", jobs}, {"removed", removed}}).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+    return;
+  }
+  if (jobs.empty()) {
+    std::printf("no jobs\n");
+  } else {
+    std::vector<std::vector<std::string>> rows{{"JOB", "PID", "APP", "SIZE", "GRID", "STEP", "STEP TIME", "MEMORY", "STATE"}};
+    for (const auto& s : jobs) {
+      if (s.contains("error")) {
+        rows.push_back({s["job"], "", "", "", "", "", "", "", "no answer"});
+        continue;
+      }
+      const auto steps = s.value("steps", std::int64_t{0});
+      const auto& pending = s["pending"];
+      rows.push_back({s["job"], std::to_string(s["pid"].get<int>()), s["app"], s["size"], grid_text(s["grid"]),
+                      std::to_string(s["step"].get<std::int64_t>()) + (steps > 0 ? "/" + std::to_string(steps) : ""), seconds_text(s["mean_step_s"]),
+                      bytes_text(s["matrix_bytes"]),
+                      pending.is_object() ? (pending.value("late", false) ? "late for " : "asked for ") + grid_text(pending["grid"]) : "runs"});
+    }
+    std::printf("%s", table(rows).c_str());
+  }
+  if (removed > 0) std::fprintf(stderr, "took away %d socket%s of dead jobs\n", removed, removed == 1 ? "" : "s");
+}
+
+} // namespace
+
+void add_ps(CLI::App& root) {
+  auto* app = root.add_subcommand("ps", "Running jobs of this user on this host");
+  auto as_json = std::make_shared<bool>(false);
+  app->add_flag("--json", *as_json, "print one JSON object");
+  app->footer("Memory is that of all matrices. Sockets that dead jobs left behind are taken away.");
+  app->callback([as_json] { run(*as_json); });
+}
+
+} // namespace command

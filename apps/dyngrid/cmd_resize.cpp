@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "command.hpp"
+#include "job_text.hpp"
+#include "text.hpp"
+
+namespace command {
+
+void add_resize(CLI::App& root) {
+  auto* app = root.add_subcommand("resize", "Change the grid of a running job: dyngrid resize JOB 3x3");
+  const auto wish = add_wish(*app, "GRID", "the new grid, e.g. 3x3");
+  app->add_flag("--force", wish->force, "also a grid that the job does not allow, or that cannot pay off");
+  app->footer("Status 3: the job declined. Without --wait the answer comes at once; the change comes at the job's next resize point.");
+  app->callback([wish] {
+    const auto [nprow, npcol] = parse_grid("GRID", wish->what);
+    send_wish(*wish, "resize", {{"grid", {nprow, npcol}}});
+  });
+}
+
+} // namespace command

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the commands about running jobs have in common.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <memory>
+#include <string>
+
+#include "control/client.hpp"
+
+namespace command {
+
+/// exit status of a request that the job declined
+constexpr int declined_status = 3;
+
+/// The job's connection. With an empty name: the only running job, if there is exactly one. Throws Failure, status 1.
+control::Client connect_to(std::string& job);
+
+std::string grid_text(const nlohmann::json& grid);    ///< "2x3", "-" when it is none
+std::string seconds_text(const nlohmann::json& value); ///< "0.0213 s", "-" when it is none
+std::string bytes_text(const nlohmann::json& value);   ///< "15.4 MB"
+/// "2x2 -> 3x3 in 0.92 s: spawn 0.82, merge 0.04, plan 0.0001, exchange 0.038; 13.4 MB moved"
+std::string change_text(const nlohmann::json& report);
+
+/// resize, grow and shrink: options and what is done with the answer.
+struct Wish {
+  std::string job, what; ///< what: the grid or the number, as given
+  std::string placement;
+  double deadline_s = 0, wait_s = -1;
+  bool force = false, wait = false, json = false, ask_only = false;
+};
+std::shared_ptr<Wish> add_wish(CLI::App& app, const char* name_of_what, const char* help_of_what);
+/// "+5" or "5". Throws Failure.
+std::int64_t parse_count(const std::string& text);
+/// Asks, prints the answer. Throws Failure: declined (status 3), failed (status 1).
+void send_wish(const Wish& wish, const std::string& op, nlohmann::json fields);
+
+} // namespace command

@@ -1,0 +1,663 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Allowed grids, history, prediction, pay-off and the one place for a request: decisions that need neither sockets nor processes. All expected values
+// are worked out by hand.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <thread>
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "control/allowed.hpp"
+#include "control/decide.hpp"
+#include "control/history.hpp"
+#include "control/job_state.hpp"
+#include "gridmap/status.hpp"
+
+namespace {
+
+using control::Allowed;
+using control::Json;
+using control::StepTimes;
+using gridmap::Error;
+using gridmap::GridShape;
+
+std::string name(GridShape s) { return std::to_string(s.nprow) + "x" + std::to_string(s.npcol); }
+std::string name(const std::optional<GridShape>& s) { return s ? name(*s) : "none"; }
+
+/// `count` steps of exactly `mean` seconds each.
+StepTimes steps(std::int64_t count, double mean) { return {count, mean, 0, mean}; }
+
+std::string error_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+} // namespace
+
+// ---- allowed grids -----------------------------------------------------------------------------------------------------------
+
+TEST(Allowed, NumbersOfProcesses) {
+  const Allowed a = Allowed::parse("4:32:*2"); // 4, 8, 16, 32
+  EXPECT_TRUE(a.permits({2, 2}));
+  EXPECT_TRUE(a.permits({1, 8}));
+  EXPECT_TRUE(a.permits({4, 8}));
+  EXPECT_FALSE(a.permits({3, 3}));
+  EXPECT_FALSE(a.permits({8, 8}));
+  EXPECT_EQ(name(a.largest(31)), "4x4");
+  EXPECT_EQ(name(a.largest(32)), "4x8");
+  EXPECT_EQ(name(a.largest(1000)), "4x8");
+  EXPECT_EQ(name(a.largest(3)), "none");
+  EXPECT_EQ(name(a.largest(15, 9)), "none"); // 8 is below 9
+}
+
+TEST(Allowed, GridsAspectsRowsAndColumns) {
+  const Allowed grids = Allowed::parse("2x2, 2x3,3x2,3x3");
+  EXPECT_TRUE(grids.permits({3, 2}));
+  EXPECT_FALSE(grids.permits({1, 4}));
+  EXPECT_EQ(name(grids.largest(8)), "2x3"); // of equally many the one with fewer rows
+  EXPECT_EQ(name(grids.largest(9)), "3x3");
+  EXPECT_EQ(name(grids.largest(3)), "none");
+
+  const Allowed both = Allowed::parse("4:32:*2; aspect 1");
+  EXPECT_EQ(name(both.largest(32)), "4x4");
+  EXPECT_FALSE(both.permits({4, 8}));
+
+  const Allowed wide = Allowed::parse("aspect_p 2; aspect_q 1"); // npcol <= 2 nprow, nprow <= npcol
+  EXPECT_TRUE(wide.permits({2, 4}));
+  EXPECT_FALSE(wide.permits({4, 2}));
+  EXPECT_EQ(name(wide.largest(13)), "3x4");
+
+  const Allowed sides = Allowed::parse("rows 2,4; cols 3:6");
+  EXPECT_TRUE(sides.permits({4, 5}));
+  EXPECT_FALSE(sides.permits({3, 3}));
+  EXPECT_EQ(name(sides.largest(23)), "4x5");
+}
+
+TEST(Allowed, NothingSaidAndAny) {
+  const Allowed nothing;
+  EXPECT_TRUE(nothing.permits({1, 17}));
+  EXPECT_EQ(name(nothing.largest(7)), "2x3"); // 1x7 only when it is asked for
+  EXPECT_EQ(name(nothing.largest(3)), "1x3");
+  const Allowed any = Allowed::parse("any");
+  EXPECT_EQ(name(any.largest(7)), "1x7");
+  EXPECT_EQ(name(Allowed::parse("  ").largest(7)), "2x3");
+}
+
+TEST(Allowed, WhatIsWrongIsQuoted) {
+  for (const char* text : {"4:2", "0", "2x", "x3", "2x0", "aspect", "aspect 0.5", "aspect two", "rows", "rows x", "four", "4;;8", "4; 8", "any; 4", "2x2,9",
+                           "aspect_p 0.5; aspect_q 1", "4:32:*1", "1048577x1", "2x2x2", "-4"})
+    EXPECT_TRUE(says(error_of([&] { Allowed::parse(text); }), "control: allowed grids")) << text << ": " << error_of([&] { Allowed::parse(text); });
+  EXPECT_TRUE(says(error_of([] { Allowed::parse(std::string(5000, '4')); }), "at most 4096"));
+}
+
+// ---- step times ----------------------------------------------------------------------------------------------------------------
+
+TEST(StepTimes, MeanAndError) {
+  StepTimes t;
+  for (const double s : {2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0}) t.add(s); // mean 5, squares 32
+  EXPECT_EQ(t.count, 8);
+  EXPECT_DOUBLE_EQ(t.mean, 5);
+  EXPECT_DOUBLE_EQ(t.squares, 32);
+  EXPECT_DOUBLE_EQ(t.least, 2);
+  EXPECT_DOUBLE_EQ(t.error(), std::sqrt(32.0 / 7 / 8));
+  StepTimes half, rest;
+  for (const double s : {2.0, 4.0, 4.0}) half.add(s);
+  for (const double s : {4.0, 5.0, 5.0, 7.0, 9.0}) rest.add(s);
+  half.add(rest);
+  EXPECT_NEAR(half.mean, 5, 1e-12);
+  EXPECT_NEAR(half.squares, 32, 1e-12);
+  t.forget_beyond(4);
+  EXPECT_EQ(t.count, 4);
+  EXPECT_DOUBLE_EQ(t.squares, 16);
+  EXPECT_DOUBLE_EQ(t.mean, 5);
+  StepTimes one;
+  one.add(3);
+  EXPECT_DOUBLE_EQ(one.error(), 0.3);
+}
+
+TEST(Prediction, MeasuredGridsAreTheirMean) {
+  const auto p = control::predict_step({{{2, 2}, steps(5, 0.5)}, {{3, 3}, steps(5, 0.3)}}, {3, 3});
+  ASSERT_TRUE(p);
+  EXPECT_TRUE(p->is_measured);
+  EXPECT_DOUBLE_EQ(p->seconds, 0.3);
+  EXPECT_FALSE(control::predict_step({}, {2, 2}));
+}
+
+TEST(Prediction, OneGridLeavesEverythingOpen) {
+  // 1 s on 2x2, wanted 4x4: no speed-up 1 s, all work 1/4, all messages of blocks 1/2; equally good. Mean 7/12; the spread between them is
+  // sqrt(((5/12)^2 + (4/12)^2 + (1/12)^2) / 3), and 5 % of each for the model.
+  const auto p = control::predict_step({{{2, 2}, steps(5, 1.0)}}, {4, 4});
+  ASSERT_TRUE(p);
+  EXPECT_FALSE(p->is_measured);
+  EXPECT_EQ(p->grids, 1);
+  EXPECT_NEAR(p->seconds, 7.0 / 12, 1e-12);
+  const double spread = (25.0 + 16 + 1) / 144 / 3, own = 0.05 * 0.05 * (1 + 1.0 / 16 + 1.0 / 4) / 3;
+  EXPECT_NEAR(p->error, std::sqrt(spread + own), 1e-12);
+}
+
+TEST(Prediction, FindsTheLawBehindTheFigures) {
+  // t = 0.1 + 4/(pq): with five grids the right terms win by far
+  const auto law = [](int p, int q) { return 0.1 + 4.0 / (p * q); };
+  std::map<std::pair<int, int>, StepTimes> measured;
+  for (const auto& [p, q] : {std::pair{1, 1}, {1, 2}, {2, 2}, {2, 4}, {4, 4}}) measured[{p, q}] = steps(10, law(p, q));
+  const auto p = control::predict_step(measured, {3, 3});
+  ASSERT_TRUE(p);
+  EXPECT_NEAR(p->seconds, law(3, 3), 0.02 * law(3, 3));
+  EXPECT_LT(p->error, 0.1 * law(3, 3));
+  EXPECT_GT(p->error, 0);
+  const auto beyond = control::predict_step(measured, {8, 8});
+  EXPECT_NEAR(beyond->seconds, law(8, 8), 3 * beyond->error);
+}
+
+TEST(Prediction, StepsThatGetLongerOnLargerGrids) {
+  // twice as long on 4x4 as on 2x2: no term but d (p + q) does that, 0.25 per row and column; 3x3 is 1.5
+  const auto p = control::predict_step({{{2, 2}, steps(10, 1.0)}, {{4, 4}, steps(10, 2.0)}}, {3, 3});
+  ASSERT_TRUE(p);
+  EXPECT_NEAR(p->seconds, 1.5, 0.05);
+}
+
+TEST(Prediction, SweetSpot) {
+  using Measured = std::map<std::pair<int, int>, StepTimes>;
+  const Measured measured{{{2, 2}, steps(5, 1.00)}, {{3, 3}, steps(5, 0.52)}, {{4, 4}, steps(5, 0.50)}, {{5, 5}, steps(5, 0.55)}};
+  EXPECT_EQ(name(control::sweet_spot(measured, 0.05)), "3x3"); // 0.52 is within 5 % of 0.50
+  EXPECT_EQ(name(control::sweet_spot(measured, 0.03)), "4x4");
+  EXPECT_EQ(name(control::sweet_spot({}, 0.05)), "none");
+}
+
+TEST(Prediction, SpawnAndExchange) {
+  std::vector<control::ChangeCost> changes(3);
+  changes[0] = {{2, 2}, {3, 3}, 5, 0.5, 0, 0, 0.2, 0, 0.1};
+  changes[1] = {{3, 3}, {4, 4}, 7, 0.7, 0, 0, 0.3, 0, 0.1};
+  changes[2] = {{4, 4}, {2, 2}, 0, 0, 0, 0, 0.4, 0, 0.1};
+  EXPECT_DOUBLE_EQ(control::predict_spawn(changes, 10, 9), 1.0); // the line through (5, 0.5) and (7, 0.7)
+  EXPECT_DOUBLE_EQ(control::predict_spawn(changes, 0, 9), 0);
+  EXPECT_DOUBLE_EQ(control::predict_spawn({changes[2]}, 3, 9), 9);
+  EXPECT_DOUBLE_EQ(control::predict_spawn({changes[0]}, 3, 9), 0.5); // of one size only
+  EXPECT_DOUBLE_EQ(control::predict_exchange(changes, {3, 3}, {4, 4}, 7), 0.3); // measured
+  EXPECT_DOUBLE_EQ(control::predict_exchange(changes, {2, 2}, {5, 5}, 7), 21);  // the plan's, times the median of 2, 3, 4
+  EXPECT_DOUBLE_EQ(control::predict_exchange({}, {2, 2}, {5, 5}, 7), 7);
+}
+
+// ---- decisions -----------------------------------------------------------------------------------------------------------------
+
+namespace {
+/// On 2x2, 1 s a step; 3x3 measured too: 0.6 s. A growth costs 0.5 s of spawning and 0.5 s of exchange.
+control::Situation at_2x2() {
+  control::Situation s;
+  s.grid = {2, 2};
+  s.steps = {{{2, 2}, steps(5, 1.0)}, {{3, 3}, steps(5, 0.6)}};
+  s.planned_exchange_s = [](GridShape, GridShape) { return 0.5; };
+  s.usual_spawn_s = [](int n) { return 0.1 * n; };
+  return s;
+}
+} // namespace
+
+TEST(Decide, PayoffPoint) {
+  control::Situation s = at_2x2();
+  const auto f = control::forecast(s, {3, 3});
+  ASSERT_TRUE(f);
+  EXPECT_DOUBLE_EQ(f->spawn_s, 0.5);
+  EXPECT_DOUBLE_EQ(f->resize_s(), 1.0);
+  EXPECT_EQ(f->payoff_steps, 3); // ceil(1.0 / 0.4)
+  s.parked = 3; // two to start instead of five
+  EXPECT_DOUBLE_EQ(control::forecast(s, {3, 3})->resize_s(), 0.7);
+  s.parked = 0;
+  s.steps_left = 3;
+  EXPECT_TRUE(control::decide_resize(s, {3, 3}, false).is_accepted);
+  s.steps_left = 2;
+  const control::Decision no = control::decide_resize(s, {3, 3}, false);
+  EXPECT_FALSE(no.is_accepted);
+  EXPECT_TRUE(says(no.why, "cannot pay off") && says(no.why, "3 steps") && says(no.why, "2 are left")) << no.why;
+  EXPECT_TRUE(control::decide_resize(s, {3, 3}, true).is_accepted); // forced
+  EXPECT_FALSE(control::decide_grow(s, 5, false).is_accepted);
+  EXPECT_TRUE(control::decide_grow(s, 5, true).is_accepted);
+}
+
+TEST(Decide, ShrinkingIsNotDeclinedForItsPrice) {
+  control::Situation s = at_2x2();
+  s.grid = {3, 3};
+  s.steps_left = 1;
+  const control::Decision d = control::decide_shrink(s, 3);
+  EXPECT_TRUE(d.is_accepted);
+  EXPECT_EQ(name(d.to), "2x3"); // between the measured ones: quicker than 2x2
+  EXPECT_TRUE(control::decide_resize(s, {1, 1}, false).is_accepted);
+  EXPECT_FALSE(control::decide_shrink(s, 9).is_accepted);
+  s.steps.clear();
+  EXPECT_EQ(name(control::decide_shrink(s, 3).to), "2x3"); // nothing measured: the largest
+  s.allowed = Allowed::parse("4,9");
+  EXPECT_EQ(name(control::decide_shrink(s, 3).to), "2x2");
+  EXPECT_FALSE(control::decide_shrink(s, 6).is_accepted);
+}
+
+TEST(Decide, GrowthGoesWhereItIsQuickest) {
+  control::Situation s = at_2x2();
+  EXPECT_EQ(name(control::decide_grow(s, 5, false).to), "3x3");
+  EXPECT_EQ(name(control::decide_grow(s, 6, false).to), "2x5"); // beyond the measured columns: the largest is tried
+  s.steps[{4, 4}] = steps(5, 0.9);
+  EXPECT_EQ(name(control::decide_grow(s, 12, false).to), "3x3"); // 4x4 is known to be slower
+  s.grid = {3, 3};
+  const control::Decision no = control::decide_grow(s, 7, false);
+  EXPECT_FALSE(no.is_accepted);
+  EXPECT_TRUE(says(no.why, "no larger grid is quicker")) << no.why;
+  EXPECT_EQ(name(control::decide_grow(s, 7, true).to), "4x4");
+}
+
+TEST(Decide, WhatIsNotAllowedOrThereAlready) {
+  control::Situation s = at_2x2();
+  s.allowed = Allowed::parse("2x2,3x3");
+  EXPECT_TRUE(says(control::decide_resize(s, {2, 2}, true).why, "2x2 already"));
+  EXPECT_TRUE(says(control::decide_resize(s, {2, 3}, false).why, "not among"));
+  EXPECT_TRUE(control::decide_resize(s, {2, 3}, true).is_accepted);
+  EXPECT_TRUE(says(control::decide_grow(s, 4, false).why, "5 to 8 processes"));
+  EXPECT_EQ(name(control::decide_grow(s, 5, false).to), "3x3");
+}
+
+TEST(Decide, NothingMeasuredMeansTry) {
+  control::Situation s;
+  s.grid = {2, 2};
+  s.steps_left = 1;
+  EXPECT_EQ(name(control::decide_grow(s, 5, false).to), "3x3");
+  EXPECT_FALSE(control::forecast(s, {3, 3}));
+}
+
+TEST(Decide, APredictionThatMayErrIsGivenTheBenefit) {
+  // only 1 s on 2x2 is known: 3x3 takes (1 + 4/9 + 2/3) / 3 = 0.704 s, error 0.23 and more; at best some 0.47 s against 1 s. The change takes 1 s.
+  control::Situation s = at_2x2();
+  s.steps.erase({3, 3});
+  s.steps_left = 3;
+  EXPECT_TRUE(control::decide_resize(s, {3, 3}, false).is_accepted); // 4 steps by the mean, 2 at best
+  s.steps_left = 1;
+  EXPECT_FALSE(control::decide_resize(s, {3, 3}, false).is_accepted);
+}
+
+// ---- one place for a wish -------------------------------------------------------------------------------------------------------
+
+namespace {
+control::Pending wish(GridShape from, GridShape to, std::optional<double> deadline = std::nullopt) {
+  control::Pending p;
+  p.op = "resize";
+  p.from = from;
+  p.to = to;
+  p.deadline = deadline;
+  return p;
+}
+} // namespace
+
+TEST(Queue, TheNewestWins) {
+  control::RequestQueue q;
+  EXPECT_EQ(q.submit(wish({2, 2}, {3, 3})).number, 1);
+  const auto second = q.submit(wish({2, 2}, {4, 4}));
+  EXPECT_EQ(second.number, 2);
+  ASSERT_TRUE(second.superseded);
+  EXPECT_EQ(second.superseded->number, 1);
+  EXPECT_FALSE(q.cancel(1));
+  EXPECT_EQ(q.take()->number, 2);
+  EXPECT_FALSE(q.take());
+  EXPECT_FALSE(q.cancel(std::nullopt));
+  q.submit(wish({2, 2}, {3, 3}));
+  EXPECT_EQ(q.cancel(3)->number, 3);
+}
+
+TEST(Queue, DeadlinesOfGrowthAndShrinkage) {
+  control::RequestQueue q;
+  q.submit(wish({2, 2}, {3, 3}, 10.0));
+  EXPECT_FALSE(q.overdue(9.9));
+  const auto growth = q.overdue(10.0);
+  ASSERT_TRUE(growth);
+  EXPECT_TRUE(growth->is_withdrawn);
+  EXPECT_FALSE(q.pending());
+  q.submit(wish({3, 3}, {2, 2}, 20.0));
+  const auto shrinkage = q.overdue(21);
+  ASSERT_TRUE(shrinkage);
+  EXPECT_FALSE(shrinkage->is_withdrawn);
+  EXPECT_FALSE(q.overdue(22)); // told once
+  EXPECT_TRUE(q.pending()->is_late);
+  EXPECT_EQ(q.take()->number, 2);
+}
+
+// ---- the whole of a job, with a clock of our own --------------------------------------------------------------------------------
+
+namespace {
+
+control::JobState job(GridShape first = {2, 2}) {
+  control::JobInfo info;
+  info.job = "test";
+  info.app = "app";
+  return {info, first, 0};
+}
+
+Json ask(control::JobState& state, const std::string& line, double now) {
+  const control::Request request = control::parse_request(line);
+  return request.op == "offer" ? state.offer(request) : request.op == "cancel" ? state.cancel(request) : state.submit(request, now);
+}
+
+control::ChangeReport change(GridShape from, GridShape to) {
+  control::ChangeReport r;
+  r.cost.from = from;
+  r.cost.to = to;
+  r.cost.spawned = std::max(0, to.size() - from.size());
+  r.total_s = 1;
+  return r;
+}
+
+std::string words(const std::vector<Json>& events) {
+  std::string text;
+  for (const Json& e : events) {
+    text += (text.empty() ? "" : " ") + e["event"].get<std::string>();
+    if (e.contains("outcome")) text += ":" + e["outcome"].get<std::string>();
+    if (e.contains("request") && e["request"].is_number()) text += "#" + std::to_string(e["request"].get<int>());
+  }
+  return text;
+}
+
+} // namespace
+
+TEST(Job, ARequestIsTakenAtTheResizePointAndTold) {
+  control::JobState state = job();
+  EXPECT_FALSE(state.is_pending());
+  const Json said = ask(state, R"({"op":"resize","grid":[3,3]})", 1);
+  EXPECT_EQ(said["accepted"], true);
+  EXPECT_EQ(said["request"], 1);
+  EXPECT_TRUE(state.is_pending());
+  const auto wanted = state.want(2);
+  ASSERT_TRUE(wanted);
+  EXPECT_EQ(wanted->number, 1);
+  EXPECT_EQ(name(wanted->to), "3x3");
+  EXPECT_FALSE(state.is_pending());
+  state.changed(1, change({2, 2}, {3, 3}), 0, 3);
+  EXPECT_EQ(words(state.take_events()), "request#1 resize#1 outcome:done#1");
+  EXPECT_EQ(state.status(4)["grid"], Json({3, 3}));
+  EXPECT_EQ(ask(state, R"({"op":"resize","grid":[3,3]})", 5)["accepted"], false);
+}
+
+TEST(Job, NewerRequestsCancelsAndFailures) {
+  control::JobState state = job();
+  ask(state, R"({"op":"resize","grid":[3,3]})", 1);
+  ask(state, R"({"op":"grow","by":2})", 1);
+  EXPECT_EQ(words(state.take_events()), "request#1 outcome:superseded#1 request#2");
+  EXPECT_EQ(ask(state, R"({"op":"cancel","request":1})", 2)["cancelled"], nullptr);
+  EXPECT_EQ(ask(state, R"({"op":"cancel"})", 2)["cancelled"], 2);
+  EXPECT_FALSE(state.is_pending());
+  ask(state, R"({"op":"resize","grid":[3,3]})", 3);
+  ASSERT_TRUE(state.want(4));
+  state.failed(3, {3, 3}, gridmap::Status::no_slots, "no slots", 5);
+  const auto events = state.take_events();
+  EXPECT_EQ(words(events), "outcome:cancelled#2 request#3 outcome:failed#3");
+  EXPECT_EQ(events.back()["status"], static_cast<int>(gridmap::Status::no_slots));
+  EXPECT_EQ(state.status(6)["grid"], Json({2, 2}));
+}
+
+TEST(Job, TheProgramsOwnWishGoesFirst) {
+  control::JobState state = job();
+  ask(state, R"({"op":"grow","by":5})", 1); // to 3x3
+  const auto wanted = state.want(2);
+  ASSERT_TRUE(wanted);
+  state.defer(wanted->number); // another process of the program wanted 2x3
+  EXPECT_TRUE(state.is_pending());
+  state.changed(0, change({2, 2}, {2, 3}), 0, 3);
+  EXPECT_TRUE(state.is_pending());
+  const auto again = state.want(4); // up to five more than 6 now
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->number, 1);
+  EXPECT_EQ(name(again->to), "2x5");
+  state.failed(1, again->to, gridmap::Status::spawn_failure, "", 5);
+  // and when a newer one came meanwhile, the deferred one is superseded
+  ask(state, R"({"op":"resize","grid":[3,3]})", 6);
+  const auto older = state.want(7);
+  ask(state, R"({"op":"resize","grid":[4,4]})", 7);
+  state.take_events();
+  state.defer(older->number);
+  EXPECT_EQ(words(state.take_events()), "outcome:superseded#2");
+  EXPECT_EQ(state.want(8)->number, 3);
+}
+
+TEST(Job, AShrinkThatHasNothingLeftToGiveIsDeclined) {
+  control::JobState state = job({3, 3});
+  ask(state, R"({"op":"shrink","by":5})", 1); // to 2x2
+  state.changed(0, change({3, 3}, {2, 2}), 0, 2);
+  EXPECT_FALSE(state.want(3)); // 5 of 4 are no more there
+  EXPECT_EQ(words(state.take_events()), "request#1 resize outcome:declined#1");
+}
+
+TEST(Job, Deadlines) {
+  control::JobState state = job();
+  ask(state, R"({"op":"grow","by":5,"deadline_s":10})", 1);
+  EXPECT_DOUBLE_EQ(*state.next_deadline(), 11);
+  EXPECT_FALSE(state.want(11)); // too late
+  EXPECT_EQ(words(state.take_events()), "request#1 outcome:expired#1");
+  ask(state, R"({"op":"shrink","by":2,"deadline_s":10})", 20);
+  state.look_at_deadlines(29);
+  EXPECT_EQ(words(state.take_events()), "request#2");
+  state.look_at_deadlines(30);
+  EXPECT_EQ(words(state.take_events()), "late#2");
+  EXPECT_FALSE(state.next_deadline());
+  EXPECT_EQ(state.status(31)["pending"]["late"], true);
+  EXPECT_EQ(name(state.want(40)->to), "1x2"); // it still wants them back
+}
+
+TEST(Job, StepTimesLeaveOutTheFirstOnAGrid) {
+  control::JobState state = job();
+  double now = 0;
+  const auto step = [&](double seconds) {
+    state.step_begins(now);
+    now += seconds;
+    state.step_ended(now);
+  };
+  step(9);
+  EXPECT_EQ(state.status(now)["mean_step_s"], 9.0); // there is no other
+  step(2);
+  step(4);
+  const Json status = state.status(now);
+  EXPECT_EQ(status["step"], 3);
+  EXPECT_DOUBLE_EQ(status["mean_step_s"].get<double>(), 3);
+  EXPECT_DOUBLE_EQ(status["step_s"].get<double>(), 4);
+  state.changed(0, change({2, 2}, {3, 3}), 0, now);
+  EXPECT_EQ(state.status(now)["mean_step_s"], nullptr);
+  const Json history = state.history();
+  ASSERT_EQ(history["grids"].size(), 1u);
+  EXPECT_EQ(history["grids"][0]["steps"], 2);
+  EXPECT_DOUBLE_EQ(history["grids"][0]["mean_s"].get<double>(), 3);
+}
+
+TEST(Job, StepEventsComeInOrderAndAreSkippedWhenNobodyFetchesThem) {
+  control::JobState state = job();
+  state.step_begins(0);
+  state.step_ended(1);
+  EXPECT_EQ(words(state.take_events()), ""); // nobody watched
+  state.want_steps(true);
+  for (int i = 0; i < 2; ++i) {
+    state.step_begins(2 + i);
+    state.step_ended(2.5 + i);
+  }
+  state.changed(0, change({2, 2}, {3, 3}), 0, 4);
+  state.step_begins(4);
+  state.step_ended(5);
+  EXPECT_EQ(words(state.take_events()), "step step resize step");
+  for (int i = 0; i < 1500; ++i) {
+    state.step_begins(10 + i);
+    state.step_ended(10.5 + i);
+  }
+  const auto events = state.take_events();
+  ASSERT_EQ(events.size(), 1025u); // 1024 steps fit
+  EXPECT_EQ(events.back()["event"], "skipped");
+  EXPECT_EQ(events.back()["events"], 476);
+}
+
+TEST(Job, GrowthThatCannotPayOffIsDeclined) {
+  control::JobState state = job();
+  state.set_steps(10);
+  double now = 0;
+  for (int i = 0; i < 9; ++i) {
+    state.step_begins(now);
+    state.step_ended(now += 0.1);
+  }
+  // one step of 0.1 s is left, starting five processes takes 0.45 s
+  const Json said = ask(state, R"({"op":"offer","procs":5})", now);
+  EXPECT_EQ(said["accepted"], false);
+  EXPECT_TRUE(says(said["reason"], "cannot pay off")) << said;
+  EXPECT_EQ(ask(state, R"({"op":"resize","grid":[3,3],"force":true})", now)["accepted"], true);
+  state.set_steps(100000);
+  EXPECT_EQ(ask(state, R"({"op":"offer","procs":5})", now)["grid"], Json({3, 3}));
+}
+
+TEST(Job, ExperimentsTryEachGridAndEndOnTheQuickest) {
+  control::JobState state = job();
+  state.set_experiment(control::Experiment::parse("2x2,2x3,4x4,3x3@2", "test"));
+  const std::map<std::string, double> takes{{"2x2", 4}, {"2x3", 2}, {"3x3", 3}};
+  GridShape grid{2, 2};
+  double now = 0;
+  std::string path;
+  for (int point = 0; point < 14; ++point) {
+    if (point > 0) state.step_ended(now);
+    if (state.is_pending()) {
+      if (const auto wanted = state.want(now)) {
+        if (wanted->to.nprow == 4) { // cannot be had
+          path += "(4x4)";
+          state.failed(wanted->number, wanted->to, gridmap::Status::no_slots, "", now);
+        } else {
+          state.changed(wanted->number, change(grid, wanted->to), 0, now);
+          grid = wanted->to;
+        }
+      }
+    }
+    path += (path.empty() ? "" : " ") + name(grid);
+    state.step_begins(now);
+    now += takes.at(name(grid));
+  }
+  // three steps on each, the first of which does not count; a grid that cannot be had costs nothing but the try
+  EXPECT_EQ(path, "2x2 2x2 2x2 2x3 2x3 2x3(4x4) 2x3 3x3 3x3 3x3 2x3 2x3 2x3 2x3");
+  EXPECT_FALSE(state.is_pending());
+  for (const char* text : {"", "2x2@", "2x2@0", "2x2,,3x3", "2x2;3x3", "2x0", "@3", "2x2@3x"})
+    EXPECT_TRUE(says(error_of([&] { control::Experiment::parse(text, "DYNGRID_EXPERIMENT"); }), "DYNGRID_EXPERIMENT")) << text;
+}
+
+TEST(Job, AProgramThatGrowsByItselfDeclines) {
+  control::JobInfo info;
+  info.job = "classical";
+  info.is_resizable = false;
+  control::JobState state(info, {1, 4}, 0);
+  EXPECT_TRUE(says(ask(state, R"({"op":"grow","by":5})", 0)["reason"], "blacs_setup"));
+  EXPECT_TRUE(says(ask(state, R"({"op":"offer","procs":5})", 0)["reason"], "blacs_setup"));
+}
+
+// ---- the file --------------------------------------------------------------------------------------------------------------------
+
+namespace {
+class Folder {
+public:
+  Folder() {
+    char text[] = "/tmp/dyngrid-test-XXXXXX";
+    path = mkdtemp(text);
+    file = path + "/state/dyngrid/history.jsonl";
+  }
+  ~Folder() {
+    for (const char* name : {"/state/dyngrid/history.jsonl", "/state/dyngrid/history.jsonl.lock"}) unlink((path + name).c_str());
+    for (const char* name : {"/state/dyngrid", "/state", ""}) rmdir((path + name).c_str());
+  }
+  std::string path, file;
+};
+const control::HistoryKey app{"app", "d8x8", "machine"};
+} // namespace
+
+TEST(History, IsKeptByProgramSizeAndMachine) {
+  const Folder folder;
+  const control::HistoryKey other{"app", "d9x9", "machine"}, elsewhere{"app", "d8x8", "faster"};
+  ASSERT_TRUE(control::append_history(folder.file, app, {{{2, 2}, steps(2, 1.0)}}, {{{2, 2}, {3, 3}, 5, 0.5, 0.1, 0.01, 0.2, 800, 0.15}}));
+  ASSERT_TRUE(control::append_history(folder.file, app, {{{2, 2}, steps(2, 3.0)}, {{3, 3}, steps(1, 0.5)}}, {}));
+  ASSERT_TRUE(control::append_history(folder.file, other, {{{2, 2}, steps(1, 7.0)}}, {}));
+  const control::History h = control::read_history(folder.file, app);
+  ASSERT_EQ(h.steps.size(), 2u);
+  EXPECT_EQ(h.steps.at({2, 2}).count, 4);
+  EXPECT_DOUBLE_EQ(h.steps.at({2, 2}).mean, 2);
+  EXPECT_DOUBLE_EQ(h.steps.at({2, 2}).squares, 4); // 1 1 3 3
+  ASSERT_EQ(h.changes.size(), 1u);
+  EXPECT_EQ(h.changes[0].to.size(), 9);
+  EXPECT_DOUBLE_EQ(h.changes[0].exchange_s, 0.2);
+  EXPECT_EQ(h.changes[0].moved_bytes, 800);
+  EXPECT_DOUBLE_EQ(h.changes[0].predicted_exchange_s, 0.15);
+  EXPECT_EQ(control::read_history(folder.file, other).spawns.size(), 1u); // what starting processes takes is known to every program
+  EXPECT_TRUE(control::read_history(folder.file, elsewhere).steps.empty());
+  EXPECT_TRUE(control::read_history(folder.file, elsewhere).spawns.empty());
+  EXPECT_EQ(control::read_all_history(folder.file).size(), 2u);
+  struct stat found {};
+  ASSERT_EQ(stat(folder.file.c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0777, 0600u);
+}
+
+TEST(History, WhatIsNewWeighsMoreThanWhatIsOld) {
+  const Folder folder;
+  ASSERT_TRUE(control::append_history(folder.file, app, {{{2, 2}, steps(100000, 1.0)}}, {}));
+  ASSERT_TRUE(control::append_history(folder.file, app, {{{2, 2}, steps(200, 3.0)}}, {}));
+  EXPECT_DOUBLE_EQ(control::read_history(folder.file, app).steps.at({2, 2}).mean, 2); // 200 of the old ones are remembered
+}
+
+TEST(History, HalfLinesAndNonsenseAreNothing) {
+  const Folder folder;
+  ASSERT_TRUE(control::append_history(folder.file, app, {{{2, 2}, steps(3, 1.0)}}, {}));
+  std::ofstream(folder.file, std::ios::app) << "nonsense\n{}\n{\"kind\":\"steps\",\"app\":\"app\",\"size\":\"d8x8\",\"machine\":\"machine\",\"when\":1,\"grid\":[0,2],"
+                                               "\"count\":1,\"mean_s\":1,\"squares\":0,\"least_s\":1}\n{\"kind\":\"steps\",\"app\":\"ap"; // killed here
+  ASSERT_TRUE(control::append_history(folder.file, app, {{{2, 2}, steps(3, 1.0)}}, {}));
+  const control::History h = control::read_history(folder.file, app);
+  ASSERT_EQ(h.steps.size(), 1u);
+  EXPECT_EQ(h.steps.at({2, 2}).count, 6);
+}
+
+TEST(History, ManyProcessesAtOnce) {
+  const Folder folder;
+  constexpr int processes = 8, times = 50;
+  for (int p = 0; p < processes; ++p)
+    if (fork() == 0) {
+      bool good = true;
+      for (int i = 0; i < times; ++i) good = good && control::append_history(folder.file, app, {{{1, p + 1}, steps(1, 1.0)}}, {}, 10);
+      _exit(good ? 0 : 1);
+    }
+  for (int p = 0; p < processes; ++p) {
+    int status = 0;
+    wait(&status);
+    EXPECT_EQ(status, 0);
+  }
+  const control::History h = control::read_history(folder.file, app);
+  ASSERT_EQ(h.steps.size(), static_cast<std::size_t>(processes));
+  for (const auto& entry : h.steps) EXPECT_EQ(entry.second.count, times);
+}
+
+TEST(History, StaysSmall) {
+  const Folder folder;
+  std::vector<control::ChangeCost> changes(100);
+  for (auto& c : changes) c = {{2, 2}, {3, 3}, 5, 0.5, 0.1, 0.01, 0.2, 800, 0.15};
+  for (int i = 0; i < 40; ++i) ASSERT_TRUE(control::append_history(folder.file, app, {{{2, 2}, steps(1, 1.0)}}, changes)); // some 25 kB each
+  struct stat found {};
+  ASSERT_EQ(stat(folder.file.c_str(), &found), 0);
+  EXPECT_LT(found.st_size, 600 << 10);
+  const control::History h = control::read_history(folder.file, app);
+  EXPECT_EQ(h.steps.at({2, 2}).count, 40); // nothing of the steps is lost
+  EXPECT_GE(h.changes.size(), 20u);
+}
+
+TEST(History, ALockThatIsHeldIsNotWaitedForLong) {
+  const Folder folder;
+  ASSERT_TRUE(control::append_history(folder.file, app, {{{2, 2}, steps(1, 1.0)}}, {}));
+  control::JobInfo info;
+  info.app = app.app;
+  info.machine = app.machine;
+  info.history_file = "/proc/no/such/place/history.jsonl"; // cannot be written: nothing happens
+  control::JobState state(info, {2, 2}, 0);
+  state.step_begins(0);
+  state.step_ended(1);
+  state.step_begins(1);
+  state.step_ended(2);
+  state.save_history();
+  EXPECT_EQ(state.history()["grids"].size(), 1u);
+}
