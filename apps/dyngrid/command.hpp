@@ -26,5 +26,6 @@ void add_place(CLI::App& root);
 void add_plan(CLI::App& root);
 void add_map(CLI::App& root);
 void add_select(CLI::App& root);
+void add_simulate(CLI::App& root);
 
 } // namespace command

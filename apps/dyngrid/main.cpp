@@ -15,6 +15,7 @@ constexpr void (*commands[])(CLI::App&) = {
     command::add_plan,
     command::add_map,
     command::add_select,
+    command::add_simulate,
 };
 
 int fail(const CLI::App& root, const std::string& text, int status) {
