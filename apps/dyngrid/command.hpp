@@ -32,5 +32,6 @@ void add_resize(CLI::App& root);
 void add_grow(CLI::App& root);
 void add_shrink(CLI::App& root);
 void add_history(CLI::App& root);
+void add_simulate(CLI::App& root);
 
 } // namespace command

@@ -21,6 +21,7 @@ constexpr void (*commands[])(CLI::App&) = {
     command::add_grow,
     command::add_shrink,
     command::add_history,
+    command::add_simulate,
 };
 
 int fail(const CLI::App& root, const std::string& text, int status) {

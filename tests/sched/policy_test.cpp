@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Policies against timelines worked out by hand.
+#include "sched/policy.hpp"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <map>
+
+#include "gridmap/status.hpp"
+#include "sched/simulate.hpp"
+
+namespace {
+
+using namespace sched;
+
+/// A machine written down: jobs in the order of their ids.
+struct Machine {
+  std::deque<Sizes> sizes;
+  std::deque<std::vector<double>> times;
+  std::deque<Job> jobs;
+  State state;
+
+  explicit Machine(int procs) { state.procs = procs; }
+  Job& add(const char* allowed, int procs, int priority = 0) {
+    sizes.push_back(Sizes::parse(allowed, state.procs, "a test"));
+    jobs.emplace_back();
+    Job& job = jobs.back();
+    job.id = static_cast<std::int64_t>(jobs.size());
+    job.sizes = &sizes.back();
+    job.procs = procs;
+    job.priority = priority;
+    (procs == 0 ? state.waiting : state.running).push_back(&job);
+    return job;
+  }
+  /// Step times on each size and the steps left.
+  void known(Job& job, std::vector<double> step_s, double steps_left, double resize_s) {
+    times.push_back(std::move(step_s));
+    job.step_s = times.back().data();
+    job.steps_left = steps_left;
+    job.resize_s = resize_s;
+  }
+  /// job -> processors
+  std::map<std::int64_t, int> decide(const char* policy, PolicyOptions options = {}) const {
+    std::vector<Decision> out;
+    make_policy(policy, options)->decide(state, out);
+    std::map<std::int64_t, int> result;
+    int started = 0;
+    for (const Decision& d : out) {
+      EXPECT_TRUE(result.emplace(d.job->id, d.procs).second) << "decided twice on " << d.job->id;
+      EXPECT_TRUE(d.job->sizes->allows(d.procs));
+      if (d.is_start()) started += d.procs;
+      EXPECT_EQ(d.job->target, 0);
+    }
+    EXPECT_LE(started, state.free());
+    return result;
+  }
+};
+using Decisions = std::map<std::int64_t, int>;
+
+TEST(Sizes, Grammar) {
+  EXPECT_EQ(Sizes::parse("4:32:*2", 64, "x").list(), (std::vector<int>{4, 8, 16, 32}));
+  EXPECT_EQ(Sizes::parse("8:32:4", 64, "x").list(), (std::vector<int>{8, 12, 16, 20, 24, 28, 32}));
+  EXPECT_EQ(Sizes::parse("9,1,4,4", 64, "x").list(), (std::vector<int>{1, 4, 9}));
+  EXPECT_EQ(Sizes::parse("any", 3, "x").list(), (std::vector<int>{1, 2, 3}));
+  for (const char* wrong : {"", "0", "-1", "4:", "x", "4:8:*1", "8:4", "1,,2", "99999999999"})
+    EXPECT_THROW(Sizes::parse(wrong, 4, "x"), gridmap::Error) << wrong;
+  const Sizes sizes = Sizes::parse("4,9,16", 64, "x");
+  EXPECT_EQ(sizes.at_most(3), 0);
+  EXPECT_EQ(sizes.at_most(15), 9);
+  EXPECT_EQ(sizes.above(9), 16);
+  EXPECT_EQ(sizes.above(16), 0);
+  EXPECT_EQ(sizes.index_of(16), 2);
+  EXPECT_EQ(sizes.index_of(5), -1);
+}
+
+TEST(Lazy, FirstToFitAsManyAsItCanTake) {
+  Machine m(10);
+  m.add("4,8", 0);
+  m.add("4", 0);
+  m.add("1,2", 0);
+  // 8 of 10; 2 left: the second does not fit, the third passes it
+  EXPECT_EQ(m.decide("ls"), (Decisions{{1, 8}, {3, 2}}));
+}
+
+TEST(Lazy, LeavesRunningJobsAlone) {
+  Machine m(8);
+  m.add("1:8", 8);
+  m.add("1:8", 0);
+  EXPECT_EQ(m.decide("ls"), (Decisions{}));
+  m.state.waiting.clear();
+  m.state.procs = 16;
+  EXPECT_EQ(m.decide("ls"), (Decisions{}));
+}
+
+TEST(Adaptive, AsManyJobsAsFitThenTheRest) {
+  Machine m(16);
+  m.add("4:16:4", 0);
+  m.add("4:16:4", 0);
+  m.add("1,2,4", 0);
+  // smallest sizes 4 + 4 + 1, 7 left: the third to 2 and 4 (4 left), then the first of the equals
+  EXPECT_EQ(m.decide("as"), (Decisions{{1, 8}, {2, 4}, {3, 4}}));
+  PolicyOptions first;
+  first.share = PolicyOptions::Share::first;
+  // 7 left: the first takes 4; of the 3 left the second can use none, the third takes 1 and 2 more
+  EXPECT_EQ(m.decide("as", first), (Decisions{{1, 8}, {2, 4}, {3, 4}}));
+  m.state.procs = 12;
+  // 3 left: the third goes to 2 and then, with 2 left, to 4
+  EXPECT_EQ(m.decide("as"), (Decisions{{1, 4}, {2, 4}, {3, 4}}));
+  EXPECT_EQ(m.decide("ls"), (Decisions{{1, 12}}));
+}
+
+TEST(Adaptive, PassesWhatDoesNotFit) {
+  Machine m(6);
+  m.add("8,16", 0);
+  m.add("2,4,6", 0);
+  EXPECT_EQ(m.decide("as"), (Decisions{{2, 6}}));
+}
+
+TEST(Reconfigurable, ShrinksForAWaitingJob) {
+  Machine m(32);
+  m.add("8:32:4", 32);
+  m.add("4:16:4", 0);
+  EXPECT_EQ(m.decide("rs"), (Decisions{{1, 28}}));
+  EXPECT_EQ(m.decide("as"), (Decisions{}));
+  // asked already: its four processors are on their way, nobody else is asked
+  m.jobs[0].target = 28;
+  EXPECT_EQ(m.decide("rs"), (Decisions{}));
+  // a second waiting job needs four more, but the only victim has a request pending
+  m.add("4", 0);
+  EXPECT_EQ(m.decide("rs"), (Decisions{}));
+}
+
+TEST(Reconfigurable, TakesFromTheLargestAndOnlyWhatIsNeeded) {
+  Machine m(32);
+  m.add("8:32:4", 20);
+  m.add("4:16:4", 12);
+  m.add("1,2,4", 0);
+  m.add("8", 0);
+  // 1 + 8: 20 -> 16 frees 4 (1 used, 3 over), 5 more: 16 -> 8 frees 8
+  EXPECT_EQ(m.decide("rs"), (Decisions{{1, 8}}));
+}
+
+TEST(Reconfigurable, NobodyShrinksForAJobThatCannotStartThen) {
+  Machine m(16);
+  m.add("8,12", 12);
+  m.add("4", 4);
+  m.add("12", 0);
+  EXPECT_EQ(m.decide("rs"), (Decisions{}));
+  // but for one behind it that can
+  m.add("4", 0);
+  EXPECT_EQ(m.decide("rs"), (Decisions{{1, 8}}));
+}
+
+TEST(Reconfigurable, GrowsWhenNobodyWaits) {
+  Machine m(32);
+  m.add("8:32:4", 8);
+  m.add("4:16:4", 4);
+  // 20 free; even: 4->8, then 8->12 (the first of equals), 12, 16, 16, ... : 16 and 16
+  EXPECT_EQ(m.decide("rs"), (Decisions{{1, 16}, {2, 16}}));
+  m.jobs[1].resizable = false;
+  EXPECT_EQ(m.decide("rs"), (Decisions{{1, 28}}));
+  m.add("40", 0); // cannot run on this machine at all, but it waits
+  EXPECT_EQ(m.decide("rs"), (Decisions{}));
+}
+
+TEST(Reconfigurable, LeavesDeafAndAskedJobsAlone) {
+  Machine m(16);
+  m.add("4:16:4", 8);
+  m.add("4:16:4", 4);
+  m.jobs[0].deaf_until_s = 100;
+  m.state.now_s = 50;
+  EXPECT_EQ(m.decide("rs"), (Decisions{{2, 8}}));
+  m.jobs[1].target = 8;
+  EXPECT_EQ(m.decide("rs"), (Decisions{}));
+  m.state.now_s = 100;
+  EXPECT_EQ(m.decide("rs"), (Decisions{})) << "a growth asked for has its processors reserved";
+  m.state.procs = 20;
+  EXPECT_EQ(m.decide("rs"), (Decisions{{1, 12}}));
+}
+
+TEST(Reconfigurable, PriorityDecidesWhoShrinksForWhom) {
+  Machine m(16);
+  m.add("4:16:4", 8, 1);
+  m.add("4:16:4", 8, 0);
+  m.add("4", 0, 0);
+  EXPECT_EQ(m.decide("rs"), (Decisions{{2, 4}})) << "equal sizes: not the one of higher priority";
+  m.jobs[1].procs = 4;
+  m.jobs[0].procs = 12;
+  EXPECT_EQ(m.decide("rs"), (Decisions{})) << "never a job of higher priority";
+}
+
+TEST(Reconfigurable, PayoffIsAnOption) {
+  Machine m(8);
+  Job& job = m.add("4,8", 4);
+  m.known(job, {2, 1.5}, 10, 6); // saves 5 s, costs 6
+  PolicyOptions payoff;
+  payoff.payoff = true;
+  EXPECT_EQ(m.decide("rs"), (Decisions{{1, 8}}));
+  EXPECT_EQ(m.decide("rs", payoff), (Decisions{}));
+  job.steps_left = 13; // 6.5 s
+  EXPECT_EQ(m.decide("rs", payoff), (Decisions{{1, 8}}));
+}
+
+TEST(Throughput, ProcessorsGoWhereTheyShortenMost) {
+  Machine m(8);
+  Job& a = m.add("2,4,6", 2);
+  Job& b = m.add("2,4,6", 2);
+  m.known(a, {10, 9.9, 9.8}, 10, 0.1); // hardly any faster
+  m.known(b, {10, 5, 3.4}, 10, 0.1);   // nearly perfect
+  EXPECT_EQ(m.decide("tp"), (Decisions{{2, 6}}));
+  m.known(b, {10, 5, 3.4}, 10, 70); // 66 s saved at most
+  EXPECT_EQ(m.decide("tp"), (Decisions{}));
+}
+
+TEST(Throughput, NeverBeyondTheSweetSpot) {
+  Machine m(16);
+  Job& a = m.add("4,8,16", 4);
+  m.known(a, {10, 6, 7}, 100, 1);
+  EXPECT_EQ(m.decide("tp"), (Decisions{{1, 8}}));
+}
+
+TEST(Throughput, TheOneThatLosesLeastShrinks) {
+  Machine m(16);
+  Job& a = m.add("4,8", 8);
+  Job& b = m.add("4,8", 8);
+  Job& c = m.add("4", 0);
+  m.known(a, {2, 1}, 100, 1);
+  m.known(b, {1.1, 1}, 100, 1);
+  m.known(c, {1}, 10, 1);
+  EXPECT_EQ(m.decide("tp"), (Decisions{{2, 4}}));
+  b.steps_left = 2; // ends as soon as it could have shrunk
+  EXPECT_EQ(m.decide("tp"), (Decisions{{1, 4}}));
+}
+
+TEST(Policies, UnknownNames) {
+  EXPECT_THROW(make_policy("fifo"), gridmap::Error);
+  for (const char* name : {"ls", "as", "rs", "tp"}) {
+    Machine m(4);
+    EXPECT_EQ(m.decide(name), (Decisions{}));
+    EXPECT_STREQ(make_policy(name)->name(), name);
+  }
+}
+
+// ---- whole timelines ----
+
+struct Line {
+  double at_s;
+  SimulationEvent::Kind kind;
+  std::int64_t job;
+  int procs;
+  bool operator==(const Line& o) const {
+    return std::abs(at_s - o.at_s) < 1e-9 && kind == o.kind && job == o.job && procs == o.procs;
+  }
+};
+std::ostream& operator<<(std::ostream& out, const Line& line) {
+  return out << line.at_s << " s: job " << line.job << " event " << static_cast<int>(line.kind) << " on "
+             << line.procs;
+}
+using Kind = SimulationEvent::Kind;
+
+std::vector<Line> timeline(const char* jobs, const char* policy, int procs, double deadline_s = 300) {
+  const auto recorded = parse_jobs(jobs, "a test");
+  RecordedArrivals arrivals(recorded.arrivals);
+  SimulationOptions options;
+  options.procs = procs;
+  options.warm_up = 0;
+  options.to_the_end = true;
+  options.deadline_s = deadline_s;
+  std::vector<Line> lines;
+  simulate(*make_policy(policy), arrivals, options, [&](const SimulationEvent& e) {
+    if (e.kind != Kind::arrival) lines.push_back({e.at_s, e.kind, e.job, e.procs});
+  });
+  return lines;
+}
+
+// Two jobs of ten steps on 4 processors, steps of 4, 2, 1 s on 1, 2, 4; the second comes at 2.5 s.
+constexpr const char* two_jobs = "a,0,1 2 4,10,4 2 1,resize=0.5\n"
+                                 "b,2.5,1 2 4,10,4 2 1,resize=0.5\n";
+
+TEST(Timeline, Lazy) {
+  EXPECT_EQ(
+      timeline(two_jobs, "ls", 4),
+      (std::vector<Line>{
+          {0, Kind::start, 1, 4}, {10, Kind::end, 1, 0}, {10, Kind::start, 2, 4}, {20, Kind::end, 2, 0}}));
+}
+
+TEST(Timeline, Reconfigurable) {
+  // a looks at the request when its third step ends, at 3; from 3.5 both have 2. a: 7 steps of 2 s, to 17.5;
+  // b: 7 of its steps are done then, it grows from 17.5 to 18 and does the other three in 3 s.
+  EXPECT_EQ(timeline(two_jobs, "rs", 4), (std::vector<Line>{{0, Kind::start, 1, 4},
+                                                            {2.5, Kind::ask, 1, 2},
+                                                            {3.5, Kind::resized, 1, 2},
+                                                            {3.5, Kind::start, 2, 2},
+                                                            {17.5, Kind::end, 1, 0},
+                                                            {17.5, Kind::ask, 2, 4},
+                                                            {18, Kind::resized, 2, 4},
+                                                            {21, Kind::end, 2, 0}}));
+}
+
+TEST(Timeline, AJobThatIgnoresRequests) {
+  // asked at 2.5, given up at 2.5 + 3; b waits for the end. Nobody is asked again.
+  EXPECT_EQ(timeline("a,0,1 2 4,10,4 2 1,ignores\nb,2.5,1 2 4,10,4 2 1\n", "rs", 4, 3),
+            (std::vector<Line>{{0, Kind::start, 1, 4},
+                               {2.5, Kind::ask, 1, 2},
+                               {5.5, Kind::ignored, 1, 4},
+                               {10, Kind::end, 1, 0},
+                               {10, Kind::start, 2, 4},
+                               {20, Kind::end, 2, 0}}));
+}
+
+TEST(Timeline, AJobThatCrashes) {
+  // half of ten steps of 1 s
+  EXPECT_EQ(
+      timeline("a,0,4,10,1,crashes=0.5\nb,1,4,1,1\n", "ls", 4),
+      (std::vector<Line>{
+          {0, Kind::start, 1, 4}, {5, Kind::crash, 1, 0}, {5, Kind::start, 2, 4}, {6, Kind::end, 2, 0}}));
+}
+
+TEST(Timeline, PrioritiesAndRigidJobs) {
+  // b and c wait for a; then c before b, by priority
+  EXPECT_EQ(timeline("a,0,2,1,3\nb,1,2,1,1\nc,2,2,1,1,priority=5\n", "ls", 2),
+            (std::vector<Line>{{0, Kind::start, 1, 2},
+                               {3, Kind::end, 1, 0},
+                               {3, Kind::start, 3, 2},
+                               {4, Kind::end, 3, 0},
+                               {4, Kind::start, 2, 2},
+                               {5, Kind::end, 2, 0}}));
+  EXPECT_TRUE(timeline("a,0,8,1,1\n", "rs", 4).empty()) << "never fits";
+  EXPECT_EQ(timeline("a,0,1:2 4,1,1 1 1,rigid\nb,0.5,1,1,1\n", "rs", 4),
+            (std::vector<Line>{
+                {0, Kind::start, 1, 4}, {1, Kind::end, 1, 0}, {1, Kind::start, 2, 1}, {2, Kind::end, 2, 0}}));
+}
+
+TEST(RecordedJobs, Errors) {
+  for (const char* wrong :
+       {"a", "a,0,1,1", "a,x,1,1,1", "a,0,1 2,1,1", "a,0,2 1,1,1 1", "a,0,1,0,1", "a,0,1,1,0",
+        "a,0,1,1,1,what=1", "a,0,1,1,1,priority=x", "a,0,1.5,1,1", "a,0,1:3,1,1", "a,-1,1,1,1"})
+    EXPECT_THROW(parse_jobs(wrong, "a test"), gridmap::Error) << wrong;
+  EXPECT_EQ(parse_jobs("# nothing\n\n", "x").arrivals.size(), 0u);
+  try {
+    parse_jobs("a,0,1,1,1\nb,0,1,1,1,what=1", "jobs.csv");
+    FAIL();
+  } catch (const gridmap::Error& e) {
+    EXPECT_NE(std::string(e.what()).find("line 2 of jobs.csv"), std::string::npos) << e.what();
+  }
+}
+
+} // namespace
