@@ -26,5 +26,9 @@ void add_place(CLI::App& root);
 void add_plan(CLI::App& root);
 void add_map(CLI::App& root);
 void add_select(CLI::App& root);
+void add_run(CLI::App& root);
+void add_doctor(CLI::App& root);
+void add_env(CLI::App& root);
+void add_man(CLI::App& root);
 
 } // namespace command
