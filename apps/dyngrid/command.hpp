@@ -33,5 +33,9 @@ void add_grow(CLI::App& root);
 void add_shrink(CLI::App& root);
 void add_history(CLI::App& root);
 void add_simulate(CLI::App& root);
+void add_run(CLI::App& root);
+void add_doctor(CLI::App& root);
+void add_env(CLI::App& root);
+void add_man(CLI::App& root);
 
 } // namespace command

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // dyngrid <command> ...: questions about grids that need no running job, and running jobs.
+// dyngrid <command> ...: questions about grids, and running them.
 #include <algorithm>
 #include <cstdio>
+#include <string>
+#include <vector>
 
 #include "command.hpp"
 #include "gridmap/status.hpp"
@@ -22,6 +25,10 @@ constexpr void (*commands[])(CLI::App&) = {
     command::add_shrink,
     command::add_history,
     command::add_simulate,
+    command::add_run,
+    command::add_doctor,
+    command::add_env,
+    command::add_man,
 };
 
 int fail(const CLI::App& root, const std::string& text, int status) {
@@ -43,10 +50,17 @@ int main(int argc, char** argv) {
   root.set_version_flag("--version", DYNGRID_VERSION);
   root.get_formatter()->column_width(30);
   for (const auto add : commands) add(root);
-  root.footer("Each command has its own --help; with --json it prints one JSON object. Bad arguments: one "
+  root.footer("Each command has its own --help; most print one JSON object with --json. Bad arguments: one "
               "line on stderr, status 2.");
+  // mpirun's users write -np; with CLI11 a word after one dash is a bundle of letters
+  std::vector<std::string> words(argv + 1, argv + argc);
+  for (std::string& word : words) {
+    if (word == "--") break;
+    if (word == "-np") word = "--np";
+  }
+  std::reverse(words.begin(), words.end()); // as CLI11 wants them
   try {
-    root.parse(argc, argv);
+    root.parse(words);
   } catch (const CLI::Success& done) { // --help, --version
     return root.exit(done);
   } catch (const CLI::ParseError& error) {

@@ -61,7 +61,8 @@ int main(int argc, char** argv) try {
     dyngrid::Outcome outcome = dyngrid::Outcome::same;
     if (app.is_newcomer()) outcome = step("joined", app.resize_point());
     else outcome = step("grown", app.resize(1, size + 1));
-    if (outcome != dyngrid::Outcome::leave) step("shrunk", app.resize(1, size));
+    // not size: a newcomer's own world is another one
+    if (outcome != dyngrid::Outcome::leave) step("shrunk", app.resize(1, app.grid().npcol - 1));
   }
   MPI_Finalize();
   return failed;

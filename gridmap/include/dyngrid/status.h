@@ -34,6 +34,8 @@ enum {
 #ifdef __cplusplus
 extern "C" {
 #endif
+/* ---- statuses and the text of the last error ---- */
+
 /* A short name of a status ("out of memory"), never null; "unknown status" for other numbers. */
 DYNGRID_API const char* dyngrid_status_string(int status);
 /* What, got, wanted, where of the last error on this thread; "" when there was none. Valid until the next call of this thread. */

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The manual pages, made from what there is already: commands and their options from the command line's own description (so that --help and
+// dyngrid-run(1) cannot differ), routines from the comments of the C headers, the environment from the list of `dyngrid env`.
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <set>
+#include <sstream>
+
+#include "command.hpp"
+#include "text.hpp"
+#include "variables.hpp"
+
+namespace command {
+namespace {
+
+struct Options {
+  std::string folder, overview;
+  std::vector<std::string> headers;
+};
+
+/// Text as troff wants it: every line begins with no control character, hyphens of options stay hyphens.
+std::string roff(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\\') out += "\\e";
+    else if (c == '-') out += "\\-";
+    else if ((c == '.' || c == '\'') && (out.empty() || out.back() == '\n')) out += std::string("\\&") + c;
+    else out += c;
+  }
+  return out;
+}
+
+std::string first_lower(std::string text) {
+  // "The processes" -> "the processes", but "DYNGRID_..." and "BLACS" stay
+  if (text.size() > 1 && std::islower(static_cast<unsigned char>(text[1]))) text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
+  return text;
+}
+
+std::string upper(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return text;
+}
+
+std::string heading(const std::string& name, int section) {
+  return fmt::format(".\\\" SPDX-License-Identifier: BSD-3-Clause\n.TH \"{}\" {} \"\" \"dyngrid {}\" \"dyngrid\"\n", upper(name), section, DYNGRID_VERSION);
+}
+
+std::string see_also(const std::vector<std::string>& pages) {
+  std::string text = ".SH SEE ALSO\n";
+  for (std::size_t k = 0; k < pages.size(); ++k) {
+    const std::size_t open = pages[k].find('(');
+    text += fmt::format(".BR {} {}{}\n", roff(pages[k].substr(0, open)), pages[k].substr(open), k + 1 < pages.size() ? "," : "");
+  }
+  return text;
+}
+
+void write(const std::string& folder, const std::string& name, int section, const std::string& text) {
+  const std::filesystem::path directory = std::filesystem::path(folder) / fmt::format("man{}", section);
+  std::filesystem::create_directories(directory);
+  std::ofstream file(directory / fmt::format("{}.{}", name, section));
+  if (!(file << text)) throw Failure(fmt::format("man: {} cannot be written", (directory / name).string()), 1);
+}
+
+// ---- commands ----
+
+std::string command_page(const CLI::App& root, const CLI::App& app) {
+  const std::string name = "dyngrid-" + app.get_name();
+  std::string page = heading(name, 1);
+  page += fmt::format(".SH NAME\n{} \\- {}\n.SH SYNOPSIS\n.B dyngrid {}\n", roff(name), roff(first_lower(app.get_description())), roff(app.get_name()));
+  std::string options, required;
+  for (const CLI::Option* o : app.get_options()) {
+    const std::string names = o->get_positional() && o->get_lnames().empty() ? o->get_name(true) : o->get_name(false, true);
+    const std::string type = o->get_type_size() == 0 ? "" : o->get_type_name();
+    const bool is_positional = o->get_lnames().empty() && o->get_snames().empty();
+    const std::string shown = is_positional ? (type.empty() ? names : type) : names;
+    if (is_positional) required += fmt::format(".I {}\n", roff(shown));
+    else if (o->get_required()) required += fmt::format(".B {}\n.I {}\n", roff(o->get_name()), roff(type));
+    options += fmt::format(".TP\n.B {}{}\n{}{}\n", roff(shown), is_positional || type.empty() ? "" : " " + roff(type),
+                           roff(o->get_description().empty() ? "see the description" : o->get_description()),
+                           o->get_default_str().empty() ? "" : roff(fmt::format(" (default: {})", o->get_default_str())));
+  }
+  page += ".RI [ options ]\n" + required + ".SH OPTIONS\n" + options;
+  if (const std::string footer = app.get_footer(); !footer.empty()) page += ".SH NOTES\n.nf\n" + roff(footer) + "\n.fi\n";
+  page += ".SH EXIT STATUS\n0 when all went well, 2 for arguments that cannot be, 1 for everything else; one line on standard error then.\n";
+  std::vector<std::string> others;
+  for (const CLI::App* other : root.get_subcommands([](const CLI::App*) { return true; }))
+    if (other != &app && !other->get_group().empty()) others.push_back(fmt::format("dyngrid-{}(1)", other->get_name()));
+  std::vector<std::string> pages{"dyngrid(1)"};
+  pages.insert(pages.end(), others.begin(), others.end());
+  pages.emplace_back("dyngrid(7)");
+  return page + see_also(pages);
+}
+
+std::string root_page(const CLI::App& root) {
+  std::string page = heading("dyngrid", 1);
+  page += ".SH NAME\ndyngrid \\- " + roff(first_lower(root.get_description())) + "\n.SH SYNOPSIS\n.B dyngrid\n.I command\n.RI [ options ]\n.SH COMMANDS\n";
+  std::vector<std::string> pages;
+  for (const CLI::App* app : root.get_subcommands([](const CLI::App*) { return true; })) {
+    if (app->get_group().empty()) continue;
+    page += fmt::format(".TP\n.BR dyngrid\\-{} (1)\n{}\n", roff(app->get_name()), roff(app->get_description()));
+    pages.push_back(fmt::format("dyngrid-{}(1)", app->get_name()));
+  }
+  page += ".SH NOTES\n" + roff(root.get_footer()) + "\n";
+  pages.emplace_back("dyngrid(7)");
+  return page + see_also(pages);
+}
+
+// ---- overview ----
+
+std::string overview_page(const std::string& file_name) {
+  std::ifstream file(file_name);
+  if (!file) throw Failure(fmt::format("man: {} cannot be read", file_name), 1);
+  std::string text((std::istreambuf_iterator<char>(file)), {}), environment;
+  for (const Variable& v : variables())
+    if (!v.is_internal)
+      environment += fmt::format(".TP\n.BR {} = \\fI{}\\fP\n{}. Default: {}.\n", roff(v.name), roff(v.value), roff(v.meaning), roff(v.fallback));
+  const std::string marks[2] = {"@ENVIRONMENT@\n", "@VERSION@"};
+  const std::string values[2] = {environment, DYNGRID_VERSION};
+  for (int k = 0; k < 2; ++k) {
+    const std::size_t at = text.find(marks[k]);
+    if (at == std::string::npos) throw Failure(fmt::format("man: {} has no {}", file_name, marks[k]), 1);
+    text.replace(at, marks[k].size(), values[k]);
+  }
+  return text;
+}
+
+// ---- routines ----
+
+/// A routine, or a type, of a header with the comment before it.
+struct Declaration {
+  std::string name; ///< empty: not a routine
+  std::string text, comment;
+};
+struct Group {
+  std::string title;
+  std::vector<Declaration> declarations;
+};
+
+std::string without_margin(const std::string& comment) { // the text between /* and */
+  std::string text;
+  std::istringstream lines(comment);
+  for (std::string line; std::getline(lines, line);) {
+    std::size_t at = line.find_first_not_of(" \t");
+    if (at == std::string::npos) continue;
+    if (line.compare(at, 2, "/*") == 0) at += 2;
+    else if (line[at] == '*' && line.compare(at, 2, "*/") != 0) at += 1;
+    std::string words = line.substr(at);
+    if (const std::size_t end = words.find("*/"); end != std::string::npos) words.resize(end);
+    const std::size_t begin = words.find_first_not_of(" \t"), last = words.find_last_not_of(" \t");
+    if (begin != std::string::npos) text += (text.empty() ? "" : "\n") + words.substr(begin, last - begin + 1);
+  }
+  return text;
+}
+
+std::vector<Group> read_header(const std::string& file_name) {
+  std::ifstream file(file_name);
+  if (!file) throw Failure(fmt::format("man: {} cannot be read", file_name), 1);
+  std::vector<Group> groups;
+  std::string comment;
+  for (std::string line; std::getline(file, line);) {
+    if (line.compare(0, 7, "/* ----") == 0) {
+      std::string title = line.substr(8);
+      title.resize(title.find(" ----"));
+      groups.push_back({title, {}});
+      comment.clear();
+    } else if (line.compare(0, 2, "/*") == 0) {
+      comment = line;
+      while (comment.find("*/") == std::string::npos && std::getline(file, line)) comment += "\n" + line;
+    } else if (!groups.empty() && (line.compare(0, 11, "DYNGRID_API") == 0 || line.compare(0, 7, "typedef") == 0 || line.compare(0, 4, "enum") == 0)) {
+      const bool is_routine = line[0] == 'D';
+      std::string text = line;
+      const auto is_over = [&] { // at a ; outside braces
+        int depth = 0;
+        for (const char c : text) {
+          depth += c == '{' ? 1 : c == '}' ? -1 : 0;
+          if (c == ';' && depth == 0) return true;
+        }
+        return false;
+      };
+      while (!is_over() && std::getline(file, line)) text += "\n" + line;
+      Declaration d{"", text, without_margin(comment)};
+      if (is_routine) {
+        d.text = text.substr(12, text.find(';') - 11);
+        const std::size_t open = d.text.find('(');
+        std::size_t begin = open;
+        while (begin > 0 && (std::isalnum(static_cast<unsigned char>(d.text[begin - 1])) || d.text[begin - 1] == '_')) --begin;
+        d.name = d.text.substr(begin, open - begin);
+        if (const std::size_t remark = text.find("/*"); remark != std::string::npos) {
+          const std::string said = without_margin(text.substr(remark));
+          d.comment += (d.comment.empty() ? "" : "\n") + said;
+        }
+      }
+      groups.back().declarations.push_back(d);
+      if (!is_routine) comment.clear(); // what is said of a type is not said of the routine after it
+    }
+  }
+  return groups;
+}
+
+void write_routines(const Options& o) {
+  std::set<std::string> done;
+  for (const std::string& header : o.headers)
+    for (const Group& group : read_header(header)) {
+      std::string names, synopsis, description, page_name;
+      std::vector<std::string> others;
+      const std::string* said = nullptr;
+      for (const Declaration& d : group.declarations) {
+        if (d.name.empty()) {
+          synopsis += roff(d.text) + "\n\n";
+          continue;
+        }
+        if (!done.insert(d.name).second) continue; // declared in two headers
+        names += (names.empty() ? "" : ", ") + roff(d.name);
+        if (page_name.empty()) page_name = d.name;
+        else others.push_back(d.name);
+        synopsis += roff(d.text) + "\n";
+        const bool same = said != nullptr && *said == d.comment;
+        description += fmt::format(".TP\n.BR {} ()\n{}\n", roff(d.name), same ? "As above." : roff(d.comment.empty() ? "See the synopsis." : d.comment));
+        said = &d.comment;
+      }
+      if (page_name.empty()) continue;
+      std::string page = heading(page_name, 3);
+      page += fmt::format(".SH NAME\n{} \\- {}\n.SH SYNOPSIS\n.nf\n.B #include <dyngrid.h>\n\n{}.fi\n.PP\nIn C++ by dyngrid.hpp, in Fortran by the module dyngrid or dyngrid.fh; see\n.BR dyngrid (7).\n",
+                          names, roff(group.title), synopsis);
+      page += ".SH DESCRIPTION\n" + description;
+      page += ".SH RETURN VALUE\nWhere nothing else is said: 0 or an outcome (DYNGRID_SAME, DYNGRID_RESIZED, DYNGRID_LEAVE), or a negative status of\n"
+              ".IR dyngrid/status.h ,\nthe same on all processes of a collective call; dyngrid_last_message() then says what, got, wanted, where.\n";
+      page += see_also({"dyngrid(7)", "dyngrid(1)"});
+      write(o.folder, page_name, 3, page);
+      for (const std::string& other : others) write(o.folder, other, 3, fmt::format(".so man3/{}.3\n", page_name));
+    }
+}
+
+} // namespace
+
+void add_man(CLI::App& root) {
+  auto* app = root.add_subcommand("man", "Writes the manual pages; for the build");
+  app->group(""); // not for users
+  auto o = std::make_shared<Options>();
+  app->add_option("--folder", o->folder, "where man1, man3 and man7 go")->required();
+  app->add_option("--overview", o->overview, "dyngrid(7) with a place for the environment")->required();
+  app->add_option("--header", o->headers, "C headers")->required();
+  app->callback([o, &root, app] {
+    write(o->folder, "dyngrid", 1, root_page(root));
+    for (const CLI::App* command : root.get_subcommands([](const CLI::App*) { return true; }))
+      if (command != app) write(o->folder, "dyngrid-" + command->get_name(), 1, command_page(root, *command));
+    write(o->folder, "dyngrid", 7, overview_page(o->overview));
+    write_routines(*o);
+  });
+}
+
+} // namespace command

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How `dyngrid run` builds a command line and what `dyngrid doctor` makes of versions and of the probe's lines; nothing is started.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "dyngrid/command.hpp"
+#include "dyngrid/findings.hpp"
+#include "dyngrid/launch.hpp"
+#include "dyngrid/variables.hpp"
+
+namespace {
+using namespace command;
+
+Site quiet_site() {
+  Site site;
+  site.mpirun = "/opt/bin/mpirun";
+  site.shm_free_bytes = std::int64_t{1} << 40;
+  site.environment = {{"OPENBLAS_NUM_THREADS", "2"}, {"OMP_NUM_THREADS", "2"}};
+  return site;
+}
+
+RunRequest request(int processes) {
+  RunRequest r;
+  r.processes = processes;
+  r.program = {"./app", "--n", "3"};
+  return r;
+}
+
+std::string value_of(const Launch& launch, const std::string& name) {
+  for (const Setting& s : launch.environment)
+    if (s.name == name) return s.value;
+  return "(not set)";
+}
+
+TEST(Launch, PlainLine) {
+  RunRequest r = request(4);
+  r.grid = "2x2";
+  r.resize_at = "5:3x3,10:2x2";
+  EXPECT_EQ(shell_line(plan_launch(r, quiet_site())),
+            "OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_coll='^han,adapt,hcoll' /opt/bin/mpirun --oversubscribe -np 4 "
+            "-x DYNGRID_GRID=2x2 -x DYNGRID_RESIZE_AT=5:3x3,10:2x2 ./app --n 3");
+}
+
+TEST(Launch, WhatTheUserHasSetStays) {
+  Site site = quiet_site();
+  site.is_root = true;
+  site.environment["OMPI_MCA_coll"] = "basic,self,inter,libnbc";
+  site.environment["OMPI_MCA_mpi_yield_when_idle"] = "0";
+  const Launch launch = plan_launch(request(1), site);
+  EXPECT_EQ(value_of(launch, "OMPI_MCA_coll"), "(not set)");
+  EXPECT_EQ(value_of(launch, "OMPI_MCA_mpi_yield_when_idle"), "(not set)");
+  EXPECT_EQ(value_of(launch, "OMP_NUM_THREADS"), "(not set)");
+  EXPECT_EQ(value_of(launch, "OMPI_ALLOW_RUN_AS_ROOT"), "1");
+  EXPECT_EQ(value_of(launch, "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"), "1");
+}
+
+TEST(Launch, SharedMemory) {
+  Site site = quiet_site();
+  site.can_read_other_processes = false;
+  site.shm_free_bytes = std::int64_t{64} << 20; // what a container has by default
+  const Launch launch = plan_launch(request(8), site);
+  EXPECT_EQ(value_of(launch, "OMPI_MCA_btl_vader_single_copy_mechanism"), "none");
+  EXPECT_EQ(value_of(launch, "OMPI_MCA_btl_vader_backing_directory"), "/tmp");
+  site.shm_free_bytes = -1;
+  EXPECT_EQ(value_of(plan_launch(request(1), site), "OMPI_MCA_btl_vader_backing_directory"), "/tmp");
+  site.shm_free_bytes = std::int64_t{8} << 30;
+  EXPECT_EQ(value_of(plan_launch(request(8), site), "OMPI_MCA_btl_vader_backing_directory"), "(not set)");
+}
+
+TEST(Launch, ProcessesFromTheGrid) {
+  RunRequest r = request(0);
+  r.grid = "2x3";
+  const auto words = plan_launch(r, quiet_site()).words;
+  EXPECT_EQ(*(std::find(words.begin(), words.end(), "-np") + 1), "6");
+  EXPECT_THROW(plan_launch(request(0), quiet_site()), Failure); // nobody says how many
+  r.processes = 5;
+  EXPECT_THROW(plan_launch(r, quiet_site()), Failure); // too few for the grid
+  r.program.clear();
+  EXPECT_THROW(plan_launch(r, quiet_site()), Failure);
+}
+
+TEST(Launch, OtherHostsGetTheEnvironment) {
+  Site site = quiet_site();
+  site.environment["DYNGRID_UNIT"] = "1";
+  site.environment["DYNGRID_NEWCOMER"] = "managed";
+  RunRequest r = request(2);
+  EXPECT_EQ(shell_line(plan_launch(r, site)).find("DYNGRID_UNIT"), std::string::npos); // this host's processes have it anyway
+  r.hosts = "n1:4,n2:4";
+  const std::string line = shell_line(plan_launch(r, site));
+  EXPECT_NE(line.find("-H n1:4,n2:4"), std::string::npos) << line;
+  EXPECT_NE(line.find("-x DYNGRID_UNIT=1"), std::string::npos) << line;
+  EXPECT_EQ(line.find("NEWCOMER"), std::string::npos) << line;
+}
+
+TEST(Launch, PreloadComesAfterTheUsersAndNotIntoMpirun) {
+  Site site = quiet_site();
+  RunRequest r = request(2);
+  r.preload = "/opt/lib/libdyngrid.so.1";
+  Launch launch = plan_launch(r, site);
+  EXPECT_EQ(value_of(launch, "LD_PRELOAD"), "(not set)");
+  EXPECT_NE(shell_line(launch).find("-x LD_PRELOAD=/opt/lib/libdyngrid.so.1 ./app"), std::string::npos);
+  site.environment["LD_PRELOAD"] = "libtrace.so";
+  EXPECT_NE(shell_line(plan_launch(r, site)).find("LD_PRELOAD=libtrace.so:/opt/lib/libdyngrid.so.1"), std::string::npos);
+}
+
+TEST(Launch, Mpich) {
+  Site site = quiet_site();
+  site.mpi = Mpi::mpich;
+  site.is_root = true;
+  site.mpirun = "/usr/bin/mpiexec.hydra";
+  RunRequest r = request(2);
+  r.grid = "1x2";
+  EXPECT_EQ(shell_line(plan_launch(r, site)), "/usr/bin/mpiexec.hydra -n 2 -genv DYNGRID_GRID 1x2 ./app --n 3");
+}
+
+TEST(Launch, WordsOfAShell) {
+  EXPECT_EQ(shell_word("plain-word=1,2"), "plain-word=1,2");
+  EXPECT_EQ(shell_word("two words"), "'two words'");
+  EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
+  EXPECT_EQ(shell_word(""), "''");
+  EXPECT_EQ(shell_word("$HOME"), "'$HOME'");
+}
+
+TEST(Launch, WhoseLauncher) {
+  EXPECT_EQ(mpi_of_version("mpirun (Open MPI) 4.1.4\n\nReport bugs to ...\n"), Mpi::open_mpi);
+  EXPECT_EQ(mpi_of_version("mpiexec (OpenRTE) 4.1.4\n"), Mpi::open_mpi);
+  EXPECT_EQ(mpi_of_version("HYDRA build details:\n    Version:                                 4.0.2\n"), Mpi::mpich);
+  EXPECT_EQ(mpi_of_version(""), Mpi::unknown);
+}
+
+TEST(Findings, Versions) {
+  EXPECT_EQ(version_in("mpirun (Open MPI) 4.1.4\n"), (Version{4, 1, 4}));
+  EXPECT_EQ(version_in("OpenPMIx 4.2.2, repo rev"), (Version{4, 2, 2}));
+  EXPECT_EQ(version_in("Version:   4.0rc1 of 7"), (Version{4, 0, 0}));
+  EXPECT_EQ(version_in("none here, 7 times"), (Version{0, 0, 0}));
+  EXPECT_EQ(version_in("v 12.0.31.9"), (Version{12, 0, 31}));
+}
+
+TEST(Findings, KnownTroubles) {
+  EXPECT_TRUE(known_troubles("Open MPI", {0, 0, 0}).empty());
+  for (const Finding& f : known_troubles("Open MPI", {4, 1, 4})) EXPECT_EQ(f.verdict, Verdict::note) << f.text;
+  ASSERT_EQ(known_troubles("Open MPI", {5, 0, 5}).size(), 1u);
+  EXPECT_EQ(known_troubles("Open MPI", {5, 0, 5})[0].verdict, Verdict::warning);
+  EXPECT_EQ(known_troubles("PMIx", {4, 2, 2}).size(), 1u);
+  EXPECT_TRUE(known_troubles("PMIx", {4, 2, 3}).empty());
+  for (const char* software : {"Open MPI", "PMIx", "MPICH"})
+    for (int major = 1; major < 6; ++major)
+      for (const Finding& f : known_troubles(software, {major, 0, 0})) EXPECT_FALSE(f.text.empty() || f.cure.empty());
+}
+
+Finding judged(const std::string& output, int status = 0, bool timed_out = false, double seconds = 1) {
+  const auto findings = judge_probe({output, status, timed_out, seconds, 30});
+  EXPECT_EQ(findings.size(), 1u);
+  return findings.at(0);
+}
+
+TEST(Findings, Probe) {
+  const std::string good = "mpi Open MPI v4.1.4\nuniverse 2\ngrown 0.31 right\nshrunk 0.02 right\n";
+  EXPECT_EQ(judged(good).verdict, Verdict::ok);
+  EXPECT_EQ(judged(good, 0, false, 7).verdict, Verdict::warning); // longer than it should
+  EXPECT_EQ(judged(good, 1).verdict, Verdict::error);             // right, but it ended badly
+  EXPECT_EQ(judged("grown 0.31 wrong\nshrunk 0.02 right\n").verdict, Verdict::error);
+  EXPECT_EQ(judged("grown 0.31 right\n").verdict, Verdict::error);
+  const Finding late = judged("universe 2\n", 143, true, 30);
+  EXPECT_EQ(late.verdict, Verdict::error);
+  EXPECT_NE(late.text.find("not done after 30 s (it had not grown)"), std::string::npos) << late.text;
+  EXPECT_EQ(judged("refused -12 blacs-dyn: no slots\n", 1).text, "blacs-dyn: no slots");
+  EXPECT_NE(judged("bash: probe: not found\n", 127).text.find("status 127: bash: probe: not found"), std::string::npos);
+}
+
+TEST(Variables, Unknown) {
+  const auto unknown = unknown_variables({"PATH=/bin", "DYNGRID_GRID=2x2", "DYNGRID_RESIZEAT=1:2x2", "DYNGRID_COLOUR=red"});
+  ASSERT_EQ(unknown.size(), 2u);
+  EXPECT_EQ(unknown[0].name, "DYNGRID_RESIZEAT");
+  EXPECT_EQ(unknown[0].closest, "DYNGRID_RESIZE_AT");
+  EXPECT_EQ(unknown[1].closest, "");
+}
+
+} // namespace
