@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dyngrid <command> ...: questions about grids that need no running job, and running jobs.
-// dyngrid <command> ...: questions about grids, and running them.
+// dyngrid <command> ...: questions about grids, and running jobs.
 #include <algorithm>
 #include <cstdio>
 #include <string>
