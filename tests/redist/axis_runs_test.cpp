@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One axis against another, judged by dealing out the blocks one index at a time.
+#include <functional>
 #include <map>
 #include <random>
 #include <set>
@@ -45,18 +46,19 @@ bool same_runs(const RunList& l, const RunList& r) {
 
 /// Fails with `what` when runs or the table of the pair of axes are not what dealing out by hand gives.
 void check(const Axis& from, std::int64_t begin_from, const Axis& to, std::int64_t begin_to,
-           std::int64_t length) {
+           std::int64_t length, const std::vector<int>& owners_from = {},
+           const std::vector<int>& owners_to = {}) {
   const std::string what = from.describe() + " from " + std::to_string(begin_from) + " -> " + to.describe() +
                            " from " + std::to_string(begin_to) + ", " + std::to_string(length);
-  const auto deal_from = brute::deal(from);
-  const auto deal_to = brute::deal(to);
+  const auto deal_from = brute::deal(from, owners_from);
+  const auto deal_to = brute::deal(to, owners_to);
   std::map<std::pair<int, int>, Pairs> wanted;
   for (std::int64_t x = 0; x < length; ++x) {
     const auto a = deal_from[static_cast<std::size_t>(begin_from + x)];
     const auto b = deal_to[static_cast<std::size_t>(begin_to + x)];
     wanted[{a.position, b.position}].insert({a.local, b.local});
   }
-  const AxisTable table_from(from), table_to(to);
+  const AxisTable table_from(from, owners_from), table_to(to, owners_to);
   const Span span_from{&table_from, begin_from}, span_to{&table_to, begin_to};
   std::map<std::pair<int, int>, RunList> sent;
   for (int p = 0; p < from.nprocs; ++p)
@@ -92,6 +94,86 @@ TEST(AxisRuns, EveryBlockCyclicPairUpTo6x6) {
                 check(Axis::block_cyclic(n, a, P, src), 0, Axis::block_cyclic(n, b, Q, dst), 0, n);
                 if (HasFatalFailure()) return;
               }
+}
+
+// Every kind against every uniform block-cyclic axis over up to 6 with blocks of up to 4, and against its own
+// kind.
+template <class Check> void each_uniform(std::int64_t n, Check&& against) {
+  for (int Q = 1; Q <= 6; ++Q)
+    for (int nb = 1; nb <= 4; ++nb) against(Axis::block_cyclic(n, nb, Q, (Q - 1) / 2));
+}
+
+TEST(AxisRuns, EveryBlockAxisUpTo6) {
+  for (int P = 1; P <= 6; ++P)
+    for (int n = 0; n <= 13; ++n)
+      for (int src = 0; src < P; ++src) {
+        const Axis block = Axis::block(n, P, src);
+        each_uniform(n, [&](const Axis& uniform) {
+          check(block, 0, uniform, 0, n);
+          check(uniform, 0, block, 0, n);
+        });
+        for (int Q = 1; Q <= 6; ++Q) check(block, 0, Axis::block(n, Q), 0, n);
+        if (HasFatalFailure()) return;
+      }
+}
+
+TEST(AxisRuns, EveryVariableBlockAxis) {
+  // all ways to give n <= 7 elements to up to 4, one block each
+  for (int P = 1; P <= 4; ++P)
+    for (int n = 0; n <= 7; ++n) {
+      std::vector<std::int64_t> sizes(static_cast<std::size_t>(P), 0);
+      const std::function<void(int, std::int64_t)> deal = [&](int p, std::int64_t left) {
+        sizes[static_cast<std::size_t>(p)] = left;
+        if (p + 1 == P) {
+          const Axis variable = Axis::variable(sizes, n % P);
+          each_uniform(n, [&](const Axis& uniform) {
+            check(variable, 0, uniform, 0, n);
+            check(uniform, 0, variable, 0, n);
+          });
+          check(variable, 0, Axis::variable({sizes.rbegin(), sizes.rend()}), 0, n);
+          return;
+        }
+        for (std::int64_t mine = 0; mine <= left; ++mine) {
+          sizes[static_cast<std::size_t>(p)] = mine;
+          deal(p + 1, left - mine);
+        }
+      };
+      deal(0, n);
+      if (HasFatalFailure()) return;
+    }
+}
+
+TEST(AxisRuns, EveryHeterogeneousAxisOfTwoSizes) {
+  for (int a = 0; a <= 4; ++a)
+    for (int b = a == 0 ? 1 : 0; b <= 4; ++b)
+      for (int P = 1; P <= 6; ++P)
+        for (const int n : {0, 1, 6, 13}) {
+          const Axis listed = Axis::heterogeneous(n, {a, b}, P, P / 2);
+          each_uniform(n, [&](const Axis& uniform) {
+            check(listed, 0, uniform, 0, n);
+            check(uniform, 0, listed, 0, n);
+          });
+          for (int c = 0; c <= 4; ++c)
+            check(listed, 0, Axis::heterogeneous(n, {c, 2, 1}, 1 + (P + c) % 6), 0, n);
+          if (HasFatalFailure()) return;
+        }
+}
+
+TEST(AxisRuns, EveryBlockListOfTwoOrThreeBlocks) {
+  for (int P = 1; P <= 6; ++P)
+    for (int owner = 0; owner < P; ++owner)
+      for (int other = 0; other < P; ++other)
+        for (int a = 1; a <= 4; ++a)
+          for (int b = 1; b <= 4; ++b)
+            for (const int n : {5, 13}) {
+              const Axis two = Axis::heterogeneous(n, {a, b}, P),
+                         three = Axis::heterogeneous(n, {a, b, 2}, P);
+              const int Q = 1 + (a + owner) % 6;
+              check(two, 0, Axis::block_cyclic(n, b, Q), 0, n, {owner, other});
+              check(Axis::block_cyclic(n, a, Q), 0, three, 0, n, {}, {owner, other, 0});
+              check(two, 0, three, 0, n, {owner, other}, {other, 0, owner});
+              if (HasFatalFailure()) return;
+            }
 }
 
 TEST(AxisRuns, Windows) {

@@ -8,6 +8,7 @@ dyngrid_test(redist.exec_schedules NP 7 TIMEOUT 120)
 dyngrid_test(redist.gemr2d_stock SOURCES gemr2d_stock.cpp exec_main.cpp NP 4 LINK ${exec_link})
 dyngrid_test(redist.gemr2d_stock NP 6 TIMEOUT 90)
 dyngrid_test(redist.exec_memory SOURCES exec_memory.cpp exec_main.cpp NP 4 LINK ${exec_link})
+dyngrid_test(redist.gemr2d_100000_calls TARGET test_redist_gemr2d_stock NP 2 TIMEOUT 300 ARGS --gtest_filter=*ManyCalls* ENV DYNGRID_TEST_CALLS=100000)
 dyngrid_test(redist.gemr2d_switched_to_stock TARGET test_redist_gemr2d_stock NP 4 ARGS --gtest_filter=*FortranNames* ENV DYNGRID_GEMR2D=stock)
 foreach(case "lld=LLD of A is 9, wanted at least 10" "corner=A: 10 x 10 elements from" "source=B: first process is")
   string(REGEX MATCH "^[a-z]+" what "${case}")
@@ -30,3 +31,12 @@ target_include_directories(redist_moves_fortran PRIVATE "${PROJECT_BINARY_DIR}/m
 target_link_libraries(redist_moves_fortran PRIVATE dyngrid::dyngrid dyngrid_flags MPI::MPI_Fortran)
 add_dependencies(redist_moves_fortran redist)
 dyngrid_test(redist.moves_fortran TARGET redist_moves_fortran NP 4 TIMEOUT 30 LABELS fortran)
+
+# A partner that dies: mpirun is told not to end the job; each of the three survivors has to say what happened.
+add_executable(test_redist_exec_partner_dies exec_partner_dies.cpp)
+target_link_libraries(test_redist_exec_partner_dies PRIVATE ${exec_link} dyngrid_flags)
+foreach(where exchange agreement background)
+  add_test(NAME redist.exec_partner_dies_in_${where}.np4 COMMAND sh -c
+    "test 3 = $('${MPIEXEC_EXECUTABLE}' --oversubscribe --enable-recovery --timeout 40 -np 4 '$<TARGET_FILE:test_redist_exec_partner_dies>' ${where} | grep -c ': told')")
+  set_tests_properties(redist.exec_partner_dies_in_${where}.np4 PROPERTIES TIMEOUT 60 PROCESSORS 4 LABELS mpi ENVIRONMENT "${DYNGRID_TEST_ENV}")
+endforeach()

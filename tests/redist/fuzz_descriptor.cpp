@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Descriptor validation fed with anything. With clang: -fsanitize=fuzzer. Otherwise (DYNGRID_FUZZ_MAIN) a
+// Descriptor validation fed with anything. With clang (DYNGRID_BUILD_FUZZERS) a libFuzzer target; otherwise a
 // driver of our own: valid descriptors with entries replaced, cut or mixed up, for a number of rounds.
 #include <cstdint>
 #include <cstdio>

@@ -132,6 +132,15 @@ long resident_pages() {
   return resident;
 }
 
+/// The place of a new communicator in MPI's table: the lowest free one, so it grows with every communicator that is left.
+int next_communicator() {
+  MPI_Comm fresh = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &fresh);
+  const int place = static_cast<int>(MPI_Comm_c2f(fresh));
+  MPI_Comm_free(&fresh);
+  return place;
+}
+
 void compare(Random& random, bool trapezoid) {
   int world = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &world);
@@ -246,8 +255,11 @@ TEST(Gemr2d, ManyCallsLeaveNothingBehind) {
   const int count = many != nullptr ? std::atoi(many) : 3000;
   calls(500);
   const int files = open_files();
+  const int communicators = next_communicator();
   const long pages = resident_pages();
   calls(count);
+  const int next_communicator_after = next_communicator();
+  EXPECT_EQ(next_communicator_after, communicators);
   const int files_after = open_files();
   const long pages_after = resident_pages();
   EXPECT_EQ(files_after, files);
@@ -255,8 +267,8 @@ TEST(Gemr2d, ManyCallsLeaveNothingBehind) {
     EXPECT_LE(pages_after, pages + 64) << "pages of 4 KiB after " << count << " calls";
   }
   if (rank_of_world() == 0)
-    std::printf("%d calls: files %d -> %d, resident %ld -> %ld KiB\n", count, files, files_after, pages * 4,
-                pages_after * 4);
+    std::printf("%d calls: files %d -> %d, communicator %d -> %d, resident %ld -> %ld KiB\n", count, files,
+                files_after, communicators, next_communicator_after, pages * 4, pages_after * 4);
   // contexts that come and go
   for (int k = 0; k < 60; ++k) {
     int other = 0;
@@ -268,6 +280,7 @@ TEST(Gemr2d, ManyCallsLeaveNothingBehind) {
     Cblacs_gridexit(other);
   }
   EXPECT_EQ(open_files(), files);
+  EXPECT_EQ(next_communicator(), communicators);
   EXPECT_EQ(redist::remembered_contexts(), 1u);
   Cblacs_gridexit(ctxt);
 }

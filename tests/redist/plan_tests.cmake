@@ -10,15 +10,32 @@ target_link_libraries(redist_desc_fortran PRIVATE dyngrid::dyngrid dyngrid_flags
 add_dependencies(redist_desc_fortran redist)
 dyngrid_test(redist.desc_fortran TARGET redist_desc_fortran LABELS fortran)
 
-# Under clang -DDYNGRID_SANITIZE=fuzzer,address makes the same file a libFuzzer target; everywhere else our driver runs it shortly.
-add_executable(redist_fuzz_descriptor fuzz_descriptor.cpp)
-target_link_libraries(redist_fuzz_descriptor PRIVATE redist_private)
-if(DYNGRID_SANITIZE MATCHES "fuzzer")
-  dyngrid_test(redist.fuzz_descriptor TARGET redist_fuzz_descriptor ARGS -runs=300000 LABELS fuzz)
-else()
-  target_compile_definitions(redist_fuzz_descriptor PRIVATE DYNGRID_FUZZ_MAIN)
-  dyngrid_test(redist.fuzz_descriptor TARGET redist_fuzz_descriptor ARGS 300000 LABELS fuzz)
-endif()
+# Fuzz targets. With DYNGRID_BUILD_FUZZERS (clang) libFuzzer drives them, built from the sources under test alone, with the sanitizers:
+#     cmake -B build-fuzz -G Ninja -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ -DDYNGRID_BUILD_FUZZERS=ON
+#     ninja -C build-fuzz redist_fuzz_descriptor redist_fuzz_plan && build-fuzz/tests/redist/redist_fuzz_descriptor -max_total_time=300
+# Everywhere else drivers of our own run them shortly.
+set(fuzzed_descriptor redist/src/desc/descriptor.cpp)
+set(fuzzed_plan redist/src/layout.cpp redist/src/plan/axis_table.cpp redist/src/plan/open_shop.cpp redist/src/plan/plan.cpp redist/src/plan/schedule.cpp)
+set(rounds_descriptor 300000)
+set(rounds_plan 20000)
+foreach(what descriptor plan)
+  add_executable(redist_fuzz_${what} fuzz_${what}.cpp)
+  if(DYNGRID_BUILD_FUZZERS)
+    foreach(source gridmap/src/axis.cpp gridmap/src/status.cpp ${fuzzed_${what}})
+      target_sources(redist_fuzz_${what} PRIVATE "${PROJECT_SOURCE_DIR}/${source}")
+    endforeach()
+    target_include_directories(redist_fuzz_${what} PRIVATE "${PROJECT_SOURCE_DIR}/gridmap/include" "${PROJECT_SOURCE_DIR}/redist/include"
+      "${PROJECT_SOURCE_DIR}/redist/src")
+    target_compile_options(redist_fuzz_${what} PRIVATE -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -O1 -g1)
+    target_link_options(redist_fuzz_${what} PRIVATE -fsanitize=fuzzer,address,undefined)
+    target_link_libraries(redist_fuzz_${what} PRIVATE fmt::fmt dyngrid_flags)
+    dyngrid_test(redist.fuzz_${what} TARGET redist_fuzz_${what} ARGS -runs=${rounds_${what}} LABELS fuzz TIMEOUT 200)
+  else()
+    target_link_libraries(redist_fuzz_${what} PRIVATE redist_private)
+    target_compile_definitions(redist_fuzz_${what} PRIVATE DYNGRID_FUZZ_MAIN)
+    dyngrid_test(redist.fuzz_${what} TARGET redist_fuzz_${what} ARGS ${rounds_${what}} LABELS fuzz)
+  endif()
+endforeach()
 
 # Every public header compiles alone.
 foreach(header redist/layout.hpp redist/rank_plan.hpp redist/plan.hpp redist/descriptor.hpp redist/halo.hpp redist/executor.hpp redist/shared_array.hpp

@@ -16,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include "exec/liveness.hpp"
 #include "exec/mpi_check.hpp"
 #include "exec/shared_host.hpp"
 #include "exec/stream.hpp"
@@ -130,6 +131,7 @@ struct Executor::Impl {
   int size = 1;
   ExecuteOptions options;
   std::uint64_t round = 0;
+  std::unique_ptr<detail::Liveness> processes;
   std::unique_ptr<detail::Wire> wire;
   std::unique_ptr<detail::SharedHost> host; ///< null: everything goes over MPI
 
@@ -138,7 +140,7 @@ struct Executor::Impl {
   std::thread helper; ///< moves what goes through shared memory between start() and finish()
   std::exception_ptr helper_failed;
   std::atomic<bool> helper_done{false};
-  bool broken = false; ///< MPI failed: the communicator is in an unknown state and is not touched again
+  bool broken = false; ///< MPI failed or a partner died: the communicator is in an unknown state and is not touched again
   std::vector<Stream> out, in;
   std::unordered_map<int, std::size_t> in_of_rank;
   std::vector<Keep> keeps;
@@ -150,13 +152,18 @@ struct Executor::Impl {
   std::vector<std::size_t> host_in; ///< incoming streams through shared memory that are not through
   ExecuteReport report;
 
-  void minimum_of(std::int64_t (&numbers)[detail::SharedHost::numbers_at_once]) const {
-    if (host && host->everybody())
-      host->minimum(numbers);
-    else
-      check(MPI_Allreduce(MPI_IN_PLACE, numbers, detail::SharedHost::numbers_at_once, MPI_INT64_T, MPI_MIN,
-                          comm),
-            "MPI_Allreduce");
+  void minimum_of(std::int64_t (&numbers)[detail::SharedHost::numbers_at_once]) {
+    try {
+      if (host && host->everybody())
+        host->minimum(numbers, *processes);
+      else
+        check(MPI_Allreduce(MPI_IN_PLACE, numbers, detail::SharedHost::numbers_at_once, MPI_INT64_T, MPI_MIN,
+                            comm),
+              "MPI_Allreduce");
+    } catch (...) {
+      broken = true;
+      throw;
+    }
   }
 
   /// One outcome for all ranks: the worst status wins and the lowest rank that has it is named.
@@ -165,7 +172,7 @@ struct Executor::Impl {
   }
 
   /// Returns whether some rank offers an array to be read in place.
-  bool agree(Status mine, const std::string& message, std::int64_t signature, bool offers) const {
+  bool agree(Status mine, const std::string& message, std::int64_t signature, bool offers) {
     const std::int64_t verdict = static_cast<std::int64_t>(mine) * (std::int64_t{1} << 32) + rank;
     std::int64_t all[detail::SharedHost::numbers_at_once] = {verdict, signature, -signature, offers ? -1 : 0};
     minimum_of(all);
@@ -722,10 +729,21 @@ void Executor::Impl::in_background() {
 }
 
 void Executor::Impl::drain() {
+  double last_moved = 0;
   while (!done()) {
     const std::uint32_t bell = host ? host->bell() : 0;
     const double t = now_s(); // a round of asking in vain is waiting too
-    if (progress() || done()) continue;
+    if (progress() || done()) {
+      last_moved = 0;
+      continue;
+    }
+    if (last_moved == 0) {
+      last_moved = t;
+    } else if (t - last_moved > 1.0) {
+      for (const auto* streams : {&in, &out})
+        for (const Stream& stream : *streams) processes->check(stream.peer);
+      last_moved = t;
+    }
     const bool is_under_way = wire->is_under_way();
     if (host && wire_done())
       host->wait(bell, 1.0);
@@ -744,6 +762,7 @@ Executor::Executor(MPI_Comm comm, ExecuteOptions options) : impl_(std::make_uniq
   MPI_Comm_set_errhandler(self.comm, MPI_ERRORS_RETURN);
   check(MPI_Comm_rank(self.comm, &self.rank), "MPI_Comm_rank");
   check(MPI_Comm_size(self.comm, &self.size), "MPI_Comm_size");
+  self.processes = std::make_unique<detail::Liveness>(self.comm);
   std::int64_t extra = static_cast<std::int64_t>(std::min(options.extra_bytes, std::size_t{1} << 40));
   check(MPI_Allreduce(MPI_IN_PLACE, &extra, 1, MPI_INT64_T, MPI_MIN, self.comm), "MPI_Allreduce");
   std::size_t for_panels = 0;
@@ -828,7 +847,7 @@ void Executor::ready() const {
     throw Error(Status::bad_state, "redist: executor: is closed, wanted an open one");
   if (impl_->broken)
     throw Error(Status::bad_state,
-                "redist: executor: MPI failed in an earlier exchange, wanted a new executor");
+                "redist: executor: an earlier exchange failed half way, wanted a new executor");
   if (impl_->active)
     throw Error(Status::bad_state, "redist: executor: an exchange is under way, wanted finish() first");
 }

@@ -19,6 +19,7 @@
 #include <string>
 #include <utility>
 
+#include "exec/liveness.hpp"
 #include "exec/mpi_check.hpp"
 
 namespace redist::detail {
@@ -48,16 +49,6 @@ void futex_wait(std::atomic<std::uint32_t>* word, std::uint32_t seen, double tim
 
 void futex_wake_all(std::atomic<std::uint32_t>* word) {
   futex(word, FUTEX_WAKE, 0x7fffffff, nullptr);
-}
-
-/// The same under one running kernel, different elsewhere; 0 when it cannot be told.
-std::uint64_t kernel_id() {
-  char text[64] = {};
-  std::FILE* file = std::fopen("/proc/sys/kernel/random/boot_id", "r");
-  if (file == nullptr) return 0;
-  const std::size_t got = std::fread(text, 1, sizeof text - 1, file);
-  std::fclose(file);
-  return got == 0 ? 0 : std::hash<std::string>{}(std::string(text, got)) | 1;
 }
 
 int usable_cores() {
@@ -366,7 +357,7 @@ void SharedHost::wait(std::uint32_t seen, double timeout_s) {
   control->asleep.store(0);
 }
 
-void SharedHost::minimum(std::int64_t (&numbers)[numbers_at_once]) {
+void SharedHost::minimum(std::int64_t (&numbers)[numbers_at_once], const Liveness& processes) {
   Control* place = control_of(0);
   const std::uint32_t now = place->generation.load(std::memory_order_acquire);
   auto& slot = place->numbers[now % 2];
@@ -389,7 +380,10 @@ void SharedHost::minimum(std::int64_t (&numbers)[numbers_at_once]) {
       else
         __builtin_ia32_pause();
     }
-    while (place->generation.load(std::memory_order_acquire) == now) futex_wait(&place->generation, now, 1.0);
+    while (place->generation.load(std::memory_order_acquire) == now) {
+      futex_wait(&place->generation, now, 1.0);
+      if (place->generation.load(std::memory_order_acquire) == now) processes.check_all();
+    }
   }
   for (int k = 0; k < numbers_at_once; ++k) numbers[k] = slot[k].load(std::memory_order_relaxed);
 }

@@ -10,6 +10,8 @@
 
 namespace redist::detail {
 
+class Liveness;
+
 /// A mapped memfd: mine, or another process's found through /proc/<pid>/fd. Huge pages where the kernel gives
 /// them. Nothing of it has a name, so nothing is left behind when a process dies.
 class Segment {
@@ -88,8 +90,9 @@ public:
   bool is_crowded() const { return crowded_; } ///< more ranks than cores: waiting by spinning only hurts
 
   /// Smallest of each number over all ranks; only when everybody().
+  /// @throws Error{timeout} when one of them has died.
   static constexpr int numbers_at_once = 4;
-  void minimum(std::int64_t (&numbers)[numbers_at_once]);
+  void minimum(std::int64_t (&numbers)[numbers_at_once], const Liveness& processes);
 
   /// Where the source of one transfer can be read by the others.
   struct Offer {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 set(redist_exec_sources
   src/exec/executor.cpp
+  src/exec/liveness.cpp
   src/exec/measure.cpp
   src/exec/packer.cpp
   src/exec/shared_array.cpp

@@ -146,7 +146,8 @@ HaloPlan::HaloPlan(Layout layout, HaloOptions options) : layout_(std::move(layou
 RankHalo HaloPlan::for_rank(int rank) const {
   RankHalo plan;
   plan.rank = rank;
-  const auto [p, q] = layout_.grid.position_of(rank);
+  const auto position = layout_.grid.position_of(rank);
+  const int p = position.first, q = position.second; // lambdas may not capture names of a structured binding
   if (p < 0) return plan;
   const int width = options_.width;
   const Stretches rows(detail::AxisTable(layout_.rows, layout_.row_owners), width);
@@ -167,8 +168,8 @@ RankHalo HaloPlan::for_rank(int rank) const {
   const bool corners = options_.neighbours == Neighbours::eight;
   const auto messages = [&](std::map<int, RunList>& row_lists, std::map<int, RunList>& col_lists) {
     std::map<int, const RunList*> rows_of, cols_of;
-    for (auto& [position, list] : row_lists) rows_of[position] = store(list);
-    for (auto& [position, list] : col_lists) cols_of[position] = store(list);
+    for (auto& [from, list] : row_lists) rows_of[from] = store(list);
+    for (auto& [from, list] : col_lists) cols_of[from] = store(list);
     std::map<int, HaloMessage> by_rank;
     const auto add = [&](int row, int col, const RunList* r, const RunList* c) {
       if (r->total == 0 || c->total == 0) return;
@@ -177,8 +178,8 @@ RankHalo HaloPlan::for_rank(int rank) const {
       by_rank[peer].parts.push_back({peer, r, c});
     };
     // Both ends meet the parts of a pair in this order: above and below, left and right, corners.
-    for (const auto& [position, list] : rows_of) add(position, q, list, own_cols);
-    for (const auto& [position, list] : cols_of) add(p, position, own_rows, list);
+    for (const auto& [row, list] : rows_of) add(row, q, list, own_cols);
+    for (const auto& [col, list] : cols_of) add(p, col, own_rows, list);
     if (corners)
       for (const auto& [row, row_list] : rows_of)
         for (const auto& [col, col_list] : cols_of) add(row, col, row_list, col_list);

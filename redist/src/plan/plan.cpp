@@ -228,7 +228,8 @@ RankPlan Plan::for_rank(int rank) const {
   const auto [p_to, q_to] = to_.grid.position_of(rank);
   if (p_from >= 0) {
     const int me = p_from * from_.grid.npcol + q_from;
-    const auto [a, b] = tables.source_axes(me);
+    const auto axes = tables.source_axes(me);
+    const int a = axes.first, b = axes.second; // lambdas may not capture names of a structured binding
     mine.m_loc_from = from_.local_rows(p_from);
     mine.n_loc_from = from_.local_cols(q_from);
     const Kin to_rows = keep_lists(detail::runs_from(rows.span_from(), rows.span_to(), rows.length, a));

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "exec/liveness.hpp"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "exec/mpi_check.hpp"
+#include "gridmap/status.hpp"
+
+namespace redist::detail {
+namespace {
+
+std::size_t read_file(const char* path, char* text, std::size_t size) {
+  std::FILE* file = std::fopen(path, "r");
+  if (file == nullptr) return 0;
+  const std::size_t got = std::fread(text, 1, size - 1, file);
+  std::fclose(file);
+  text[got] = '\0';
+  return got;
+}
+
+/// When process `pid` began; -1 when there is none or it has ended.
+std::int64_t start_of(std::int64_t pid) {
+  char path[64], text[1024];
+  std::snprintf(path, sizeof path, "/proc/%lld/stat", static_cast<long long>(pid));
+  if (read_file(path, text, sizeof text) == 0) return -1;
+  const char* at = std::strrchr(text, ')'); // the name before it may hold anything
+  if (at == nullptr || at[1] == '\0' || at[2] == 'Z' || at[2] == 'X') return -1;
+  ++at;
+  for (int field = 3; field < 22 && at != nullptr; ++field) at = std::strchr(at + 1, ' '); // before field 22
+  long long start = -1;
+  return at != nullptr && std::sscanf(at, "%lld", &start) == 1 ? start : -1;
+}
+
+} // namespace
+
+std::uint64_t kernel_id() {
+  char text[64];
+  const std::size_t got = read_file("/proc/sys/kernel/random/boot_id", text, sizeof text);
+  return got == 0 ? 0 : std::hash<std::string>{}(std::string(text, got)) | 1;
+}
+
+Liveness::Liveness(MPI_Comm comm) {
+  int size = 1;
+  detail::check(MPI_Comm_rank(comm, &rank_), "MPI_Comm_rank");
+  detail::check(MPI_Comm_size(comm, &size), "MPI_Comm_size");
+  struct Card {
+    std::uint64_t kernel;
+    std::int64_t pid, start;
+  } mine{kernel_id(), getpid(), start_of(getpid())};
+  std::vector<Card> cards(static_cast<std::size_t>(size));
+  detail::check(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, cards.data(), sizeof mine, MPI_BYTE, comm),
+                "MPI_Allgather");
+  processes_.resize(cards.size());
+  for (std::size_t r = 0; r < cards.size(); ++r) {
+    const Card& other = cards[r];
+    // in another container the number means somebody else: then it began at another time
+    if (mine.kernel != 0 && other.kernel == mine.kernel && other.start >= 0 &&
+        start_of(other.pid) == other.start)
+      processes_[r] = {other.pid, other.start};
+  }
+}
+
+void Liveness::check(int rank) const {
+  const Process& process = processes_[static_cast<std::size_t>(rank)];
+  if (process.pid == 0 || rank == rank_ || start_of(process.pid) == process.start) return;
+  throw gridmap::Error(
+      gridmap::Status::timeout,
+      fmt::format("redist: executor: rank {} (process {}) has ended in the middle of an exchange, "
+                  "wanted it to take part [rank {} of {}]",
+                  rank, process.pid, rank_, processes_.size()));
+}
+
+void Liveness::check_all() const {
+  for (std::size_t r = 0; r < processes_.size(); ++r) check(static_cast<int>(r));
+}
+
+} // namespace redist::detail

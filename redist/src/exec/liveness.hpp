@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include <mpi.h>
+
+namespace redist::detail {
+
+/// The same under one running kernel, different elsewhere; 0 when it cannot be told.
+std::uint64_t kernel_id();
+
+/// Tells whether the processes of a communicator that run under this kernel are still there. MPI's launcher
+/// normally ends the whole job when one of them dies; where it does not (mpirun --enable-recovery, some
+/// schedulers), who waits for the dead one in shared memory would wait for ever.
+class Liveness {
+public:
+  /// Collective.
+  explicit Liveness(MPI_Comm comm);
+  /// @throws Error{timeout} when `rank` has ended. Others than those under this kernel are taken to live.
+  /// Reads one small file of /proc.
+  void check(int rank) const;
+  void check_all() const;
+
+private:
+  struct Process {
+    std::int64_t pid = 0;   ///< 0: not to be watched
+    std::int64_t start = 0; ///< when it began, in ticks since the start of the kernel: numbers are used again
+  };
+  std::vector<Process> processes_;
+  int rank_ = 0;
+};
+
+} // namespace redist::detail

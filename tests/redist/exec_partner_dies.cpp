@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One process is killed during an exchange, or before the agreement of the next one, under a launcher that
+// does not end the job for it. The others must say so, not wait for ever.
+//
+//     exec_partner_dies exchange|agreement|background
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "exec_brute.hpp"
+#include "gridmap/status.hpp"
+#include "redist/executor.hpp"
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  const std::string where = argc > 1 ? argv[1] : "exchange";
+  int rank = 0, size = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  redist::Executor executor(MPI_COMM_WORLD);
+  // every rank gets from every other one more than all panels hold
+  const brute::Problem x = brute::whole(brute::uniform(2000, 2000, 64, 64, redist::Grid::row_major(1, size)),
+                                        brute::uniform(2000, 2000, 64, 64, redist::Grid::row_major(size, 1)));
+  const redist::RankPlan plan = brute::plan_of(x, rank);
+  brute::Share from = brute::share_of(x.from, rank, 'd', 0, true),
+               to = brute::share_of(x.to, rank, 'd', 0, false);
+  const std::vector<redist::Transfer> transfers{{&plan, from.data(), from.lld, to.data(), to.lld, 'd'}};
+  executor.execute(transfers);
+  const bool good = to.bytes == brute::expected(x, rank, 'd', 0).bytes;
+  const int victim = size - 1;
+  if (rank == victim) {
+    if (where != "agreement") {
+      executor.start(transfers); // agrees and fills the first panels
+    }
+    raise(SIGKILL);
+  }
+  int told = 0;
+  try {
+    if (where == "background") {
+      executor.start(transfers);
+      executor.finish();
+    } else {
+      executor.execute(transfers);
+    }
+    executor.execute(transfers); // should the victim have got further than thought
+  } catch (const gridmap::Error& error) {
+    const std::string dead = "rank " + std::to_string(victim) + " (process";
+    if (error.status() == gridmap::Status::timeout && std::strstr(error.what(), dead.c_str()) != nullptr)
+      told = 1;
+    std::fprintf(stderr, "%s\n", error.what());
+  }
+  try {
+    executor.execute(transfers);
+    told = 0;
+  } catch (const gridmap::Error& error) {
+    if (error.status() != gridmap::Status::bad_state) told = 0;
+  }
+  executor.close(); // does not wait for the dead one either
+  char line[64];
+  const int length =
+      std::snprintf(line, sizeof line, "survivor %d: %s\n", rank, good && told == 1 ? "told" : "not told");
+  if (write(STDOUT_FILENO, line, static_cast<std::size_t>(length)) != length) _exit(1);
+  sleep(2); // the others look for the dead about once a second, and are to find only one
+  _exit(0); // MPI_Finalize would wait for the dead one
+}
