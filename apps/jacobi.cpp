@@ -6,7 +6,7 @@
 // cos(pi h); begun at u = 0, after k sweeps u is exactly (1 - cos(pi h)^k) s. So every step can be checked, converged or not.
 // After the last step u is also compared, bit for bit, with the same sweeps done by one process alone.
 #include "common/app.hpp"
-#include "common/halo.hpp"
+#include "common/framed.hpp"
 #include "common/local.hpp"
 
 #include <fmt/format.h>
@@ -82,17 +82,20 @@ int main(int argc, char** argv) {
     const auto* my_load = static_cast<const double*>(dyngrid_local(load));
     std::int64_t lld = 1;
     dyngrid_matrix_shape(u, nullptr, nullptr, &lld);
-    apps::Bordered<double> bordered(u, MPI_DOUBLE, 0.0);
+    apps::Framed<double> framed(u, DYNGRID_NEIGHBOURS_FOUR, 0.0);
 
     run.begin(step, 6.0 * static_cast<double>(n) * static_cast<double>(n) * sweeps);
     double change = 0;
     for (int sweep = 0; sweep < sweeps; ++sweep) {
-      bordered.fetch(local);
+      framed.fetch(local);
       change = 0;
-      bordered.for_each([&](std::int64_t i, std::int64_t j, const double* centre, std::int64_t stride) {
-        const double value = updated(centre[-1], centre[1], centre[-stride], centre[stride], my_load[i + j * lld]);
-        change = std::max(change, std::fabs(value - *centre));
-        local[i + j * lld] = value;
+      framed.for_each_piece([&](std::int64_t i_loc, std::int64_t j_loc, std::int64_t count, const double* centre, std::int64_t stride) {
+        const double* load_here = &my_load[i_loc + j_loc * lld];
+        double* target = &local[i_loc + j_loc * lld];
+        for (std::int64_t i = 0; i < count; ++i) {
+          target[i] = updated(centre[i - 1], centre[i + 1], centre[i - stride], centre[i + stride], load_here[i]);
+          change = std::max(change, std::fabs(target[i] - centre[i]));
+        }
       });
     }
     run.end();

@@ -2,14 +2,24 @@
 // Conway's Game of Life on n x n cells, dead outside, on a grid of processes that grows and shrinks between the steps. Every cell needs
 // its eight neighbours, so the borders of the blocks travel with their corners.
 //
+// The cells may lie in blocks of one size, in one block per process, or in blocks as large as the processes are fast. Unequal processors are
+// simulated as in [Chinnusamy 2004, section 6.4]: a process of power P works out each of its cells 1000/P times.
+//
 // --check compares every cell after every step with a run by one process alone.
 #include "common/app.hpp"
-#include "common/halo.hpp"
+#include "common/framed.hpp"
 #include "common/local.hpp"
 
 #include <fmt/format.h>
 
+#include <time.h>
+
+#include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <numeric>
 #include <vector>
 
 namespace {
@@ -54,30 +64,143 @@ private:
   std::vector<int> cells_;
 };
 
+// How the cells lie on a grid, and how fast its processes are said to be.
+struct Distribution {
+  enum class Kind { cyclic, block, weighted } kind = Kind::cyclic;
+  std::int64_t n = 0;
+  std::vector<double> powers;             // one per process; used again from the start when there are more processes
+  int method = DYNGRID_MAP_BEST;          // of the mapping
+  std::vector<std::int64_t> rows, columns; // weighted: given by the user instead of by the mapping
+
+  struct OnGrid {
+    std::vector<std::int64_t> rows, columns; // of each grid row and column
+    std::vector<double> powers;              // row-major, of the process at each position
+  };
+  OnGrid on(int nprow, int npcol) const {
+    OnGrid g;
+    for (int k = 0; k < nprow * npcol; ++k) g.powers.push_back(powers.empty() ? 1000 : powers[static_cast<std::size_t>(k) % powers.size()]);
+    if (kind != Kind::weighted || !rows.empty()) {
+      const auto blocks = [&](int procs) {
+        std::vector<std::int64_t> sizes;
+        const std::int64_t block = (n + procs - 1) / procs;
+        for (int p = 0; p < procs; ++p) sizes.push_back(std::clamp<std::int64_t>(n - p * block, 0, block));
+        return sizes;
+      };
+      g.rows = rows.empty() ? blocks(nprow) : rows;
+      g.columns = columns.empty() ? blocks(npcol) : columns;
+      return g;
+    }
+    // gridmap's mapping says which processor stands where and how much it gets
+    std::vector<int> order(g.powers.size());
+    g.rows.resize(static_cast<std::size_t>(nprow));
+    g.columns.resize(static_cast<std::size_t>(npcol));
+    std::vector<double> r(g.rows.size()), c(g.columns.size());
+    double t_continuous = 0, t_theory = 0;
+    apps::require(dyngrid_map(nprow, npcol, g.powers.data(), n, n, method, order.data(), r.data(), c.data(), g.rows.data(), g.columns.data(), &t_continuous, &t_theory), "dyngrid_map");
+    const std::vector<double> unordered = g.powers;
+    for (std::size_t k = 0; k < order.size(); ++k) g.powers[k] = unordered[static_cast<std::size_t>(order[k])];
+    return g;
+  }
+};
+
+// What dyngrid asks when the grid changes: the sizes of one axis on that grid.
+std::int64_t sizes_on(void* context, char axis, std::int64_t, int nprow, int npcol, std::int64_t* sizes) {
+  const auto* distribution = static_cast<const Distribution*>(context);
+  const std::size_t count = static_cast<std::size_t>(axis == 'R' ? nprow : npcol);
+  const Distribution::OnGrid g = distribution->on(nprow, npcol);
+  const std::vector<std::int64_t>& list = axis == 'R' ? g.rows : g.columns;
+  if (list.size() != count) return -1; // the user's own rows and columns are for another grid
+  if (sizes != nullptr) std::copy(list.begin(), list.end(), sizes);
+  return static_cast<std::int64_t>(count);
+}
+
+double own_seconds() { // of this process on its core, whoever else uses it meanwhile
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+
+// One line for every process to the file of --loads. Collective.
+void write_loads(const std::string& path, int step, const Distribution::OnGrid& g, double seconds, const dyngrid_matrix* cells) {
+  int nprow = 0, npcol = 0, rank = 0;
+  dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
+  MPI_Comm_rank(dyngrid_comm(), &rank);
+  std::int64_t m_loc = 0, n_loc = 0;
+  dyngrid_matrix_shape(cells, &m_loc, &n_loc, nullptr);
+  const double mine[3] = {seconds, static_cast<double>(m_loc), static_cast<double>(n_loc)};
+  std::vector<double> all(static_cast<std::size_t>(3 * nprow * npcol));
+  MPI_Gather(mine, 3, MPI_DOUBLE, all.data(), 3, MPI_DOUBLE, 0, dyngrid_comm());
+  if (rank != 0) return;
+  std::ofstream out(path, step == 0 ? std::ios::trunc : std::ios::app);
+  if (step == 0) out << "step,nprow,npcol,row,column,power,rows,columns,own_seconds\n";
+  for (int k = 0; k < nprow * npcol; ++k)
+    out << fmt::format("{},{},{},{},{},{},{},{},{:.6f}\n", step, nprow, npcol, k / npcol, k % npcol, g.powers[static_cast<std::size_t>(k)], all[static_cast<std::size_t>(3 * k + 1)],
+                       all[static_cast<std::size_t>(3 * k + 2)], all[static_cast<std::size_t>(3 * k)]);
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
   apps::Options options;
   options.n = 1000;
   int generations = 10;
-  std::vector<double> powers;
+  double repeats = 1000;
+  std::string kind = "cyclic", mapping = "best", loads;
+  Distribution distribution;
   CLI::App cli("Plays the Game of Life while the grid of processes grows and shrinks. A step is some generations.", "life");
   apps::add_options(cli, options);
   cli.add_option("--generations", generations, "generations in a step")->check(CLI::PositiveNumber)->capture_default_str();
-  cli.add_option("--powers", powers,
-                 "simulates unequal processors: process k of the grid (row by row) works out each cell 1000/POWER times; the list is used again from its start "
-                 "when there are more processes")
+  cli.add_option("--distribution", kind,
+                 "how the cells lie on each grid: cyclic (blocks of --nb), block (one block per process, all alike), weighted (one block per process, larger "
+                 "for the faster, by --powers)")
+      ->check(CLI::IsMember({"cyclic", "block", "weighted"}))
+      ->type_name("NAME")
+      ->capture_default_str();
+  cli.add_option("--powers", distribution.powers,
+                 "simulates unequal processors: process k of the grid (row by row; with weighted, where the mapping puts it) works out each cell 1000/POWER "
+                 "times; the list is used again from its start when there are more processes")
       ->delimiter(',')
       ->check(CLI::PositiveNumber)
       ->type_name("POWER,...");
+  cli.add_option("--mapping", mapping, "weighted: best, svd, natural")->check(CLI::IsMember({"best", "svd", "natural"}))->type_name("NAME")->capture_default_str();
+  auto* rows = cli.add_option("--rows", distribution.rows, "weighted: rows of each grid row, instead of the mapping's; processes then stay where --powers says")
+                   ->delimiter(',')
+                   ->check(CLI::NonNegativeNumber)
+                   ->type_name("ROWS,...");
+  auto* columns = cli.add_option("--columns", distribution.columns, "weighted: columns of each grid column")->delimiter(',')->check(CLI::NonNegativeNumber)->type_name("COLUMNS,...");
+  rows->needs(columns);
+  columns->needs(rows);
+  cli.add_option("--repeats", repeats, "a cell is worked out REPEATS/POWER times, at least once; 1000 as in the description of --powers")->check(CLI::PositiveNumber)->capture_default_str();
+  cli.add_option("--loads", loads, "write to this file what each process had to do in each step: power, rows, columns, seconds of its own")->type_name("FILE");
   apps::parse(cli, options, argc, argv);
+  if (!distribution.rows.empty()) {
+    const auto sum = [](const std::vector<std::int64_t>& sizes) { return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}); };
+    std::string problem;
+    if (kind != "weighted") problem = "--rows and --columns need --distribution weighted";
+    else if (!options.resize_at.empty()) problem = "--rows and --columns are for one grid: without --resize-at";
+    else if (static_cast<int>(distribution.rows.size()) != options.nprow || static_cast<int>(distribution.columns.size()) != options.npcol)
+      problem = fmt::format("{} --rows and {} --columns, wanted as many as --grid has", distribution.rows.size(), distribution.columns.size());
+    else if (sum(distribution.rows) != options.n || sum(distribution.columns) != options.n)
+      problem = fmt::format("--rows add up to {} and --columns to {}, wanted n = {}", sum(distribution.rows), sum(distribution.columns), options.n);
+    if (!problem.empty()) {
+      const char* rank = std::getenv("OMPI_COMM_WORLD_RANK");
+      if (rank == nullptr || std::string(rank) == "0") std::fprintf(stderr, "life: %s (see --help)\n", problem.c_str());
+      return 2;
+    }
+  }
   const std::int64_t n = options.n, nb = options.nb;
+  using Kind = Distribution::Kind;
+  distribution.kind = kind == "cyclic" ? Kind::cyclic : kind == "block" ? Kind::block : Kind::weighted;
+  distribution.method = mapping == "best" ? DYNGRID_MAP_BEST : mapping == "svd" ? DYNGRID_MAP_SVD : DYNGRID_MAP_NATURAL;
+  distribution.n = n;
 
   apps::start(options);
   apps::Run run("life", options);
 
   dyngrid_matrix* cells = nullptr;
-  apps::require(dyngrid_matrix_create("cells", 'i', n, n, nb, nb, &cells), "dyngrid_matrix_create");
+  apps::require(distribution.kind == Kind::cyclic ? dyngrid_matrix_create("cells", 'i', n, n, nb, nb, &cells)
+                                                  : dyngrid_matrix_create_by("cells", 'i', n, n, sizes_on, &distribution, &cells),
+                "dyngrid_matrix_create");
   int step = 0;
   apps::require(dyngrid_share("step", &step, sizeof step), "dyngrid_share");
   if (dyngrid_is_newcomer() == 0) apps::fill<int>(cells, first_generation);
@@ -90,24 +213,37 @@ int main(int argc, char** argv) {
     population = apps::sum_over_grid(population);
     if (step == options.steps) break;
     auto* local = static_cast<int*>(dyngrid_local(cells));
-    std::int64_t lld = 1;
-    int rank = 0;
-    dyngrid_matrix_shape(cells, nullptr, nullptr, &lld);
+    std::int64_t lld = 1, n_loc = 0;
+    int rank = 0, nprow = 0, npcol = 0;
+    dyngrid_matrix_shape(cells, nullptr, &n_loc, &lld);
+    dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
     MPI_Comm_rank(dyngrid_comm(), &rank);
-    const double power = powers.empty() ? 1000 : powers[static_cast<std::size_t>(rank) % powers.size()];
-    const int repeats = std::max(1, static_cast<int>(std::lround(1000 / power)));
-    apps::Bordered<int> bordered(cells, MPI_INT, 0);
+    const Distribution::OnGrid here = distribution.on(nprow, npcol);
+    // so many passes over all my cells, and one over a part of my columns
+    const double passes = distribution.powers.empty() ? 1 : std::max(1.0, repeats / here.powers[static_cast<std::size_t>(rank)]);
+    const auto whole_passes = static_cast<std::int64_t>(passes);
+    const std::int64_t last_columns = std::llround((passes - static_cast<double>(whole_passes)) * static_cast<double>(n_loc));
+    apps::Framed<int> framed(cells, DYNGRID_NEIGHBOURS_EIGHT, 0);
+    double own_s = 0;
 
     run.begin(step, 0);
     for (int generation = 0; generation < generations; ++generation) {
-      bordered.fetch(local);
-      for (int repeat = 0; repeat < repeats; ++repeat)
-        bordered.for_each([&](std::int64_t i, std::int64_t j, const int* c, std::int64_t s) {
-          const int neighbours = c[-1] + c[1] + c[-s - 1] + c[-s] + c[-s + 1] + c[s - 1] + c[s] + c[s + 1];
-          const_cast<volatile int&>(local[i + j * lld]) = next_state(*c, neighbours); // volatile: every repeat is to be done
-        });
+      framed.fetch(local);
+      const double begin = own_seconds();
+      for (std::int64_t pass = 0; pass <= whole_passes; ++pass) {
+        framed.for_each_piece(
+            [&](std::int64_t i_loc, std::int64_t j_loc, std::int64_t count, const int* c, std::int64_t s) {
+              int* target = &local[i_loc + j_loc * lld];
+              for (std::int64_t i = 0; i < count; ++i)
+                target[i] = next_state(c[i], c[i - 1] + c[i + 1] + c[i - s - 1] + c[i - s] + c[i - s + 1] + c[i + s - 1] + c[i + s] + c[i + s + 1]);
+            },
+            pass < whole_passes ? n_loc : last_columns);
+        asm volatile("" : : "r"(local) : "memory"); // every pass is to be done
+      }
+      own_s += own_seconds() - begin;
     }
     run.end();
+    if (!loads.empty()) write_loads(loads, step, here, own_s, cells);
     ++step;
 
     if (options.check) {

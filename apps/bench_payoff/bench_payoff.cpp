@@ -63,6 +63,7 @@ public:
   void chain(const std::string& app, std::int64_t n, const std::string& placement, Results& results) {
     std::vector<std::string> arguments{"--n", std::to_string(n), "--nb", settings_.nb, "--grid", settings_.grids[0], "--placement", placement};
     if (settings_.is_checked) arguments.emplace_back("--check");
+    if (app == "life") arguments.insert(arguments.end(), {"--distribution", "block"});
     // a factorization has as many steps as panels: the changes come at equal distances
     const bool is_lu = app == "pdgetrf";
     const int panels = static_cast<int>((n + nb_number() - 1) / nb_number());
@@ -91,6 +92,7 @@ public:
   void still(const std::string& app, std::int64_t n, const std::string& grid, Results& results) {
     std::vector<std::string> arguments{"--n", std::to_string(n), "--nb", settings_.nb, "--grid", grid};
     if (settings_.is_checked) arguments.emplace_back("--check");
+    if (app == "life") arguments.insert(arguments.end(), {"--distribution", "block"});
     if (app != "pdgetrf") arguments.insert(arguments.end(), {"--steps", "3"});
     const apps::RunRecord record = launcher_.run(app, apps::processes_of(grid), arguments);
     if (!record.is_right) throw std::runtime_error(app + ": a step was wrong");
@@ -111,6 +113,8 @@ public:
     report.setting("steps on each grid", std::to_string(settings_.steps));
     report.setting("repetitions", std::to_string(settings_.reps));
     const auto cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+    report.text("Life lies in one block per process, the others in blocks of the size above dealt out in turn (as ScaLAPACK wants them). Of blocks dealt out in turn nearly "
+                "everything moves whatever the placement; with one block per process the placement decides how much.");
     report.text(fmt::format("All times in seconds, medians; a step's time is that of the slowest process. This machine has {} cores: on grids of more than {} processes a "
                             "step cannot get faster, and 'never' is the right answer there.",
                             cores, cores));
@@ -200,7 +204,7 @@ private:
     report.add(std::move(table));
     for (const std::string& app : settings_.apps) {
       const std::int64_t n = sizes_of(app).back();
-      apps::Picture picture{"exchange-" + app, fmt::format("{}: moving the data to another grid, by placement of the processes", app), fmt::format("n = {}, blocks of {}, medians of {} runs", n, settings_.nb, settings_.reps),
+      apps::Picture picture{"exchange-" + app, fmt::format("{}: moving the data to another grid, by placement of the processes", app), fmt::format("n = {}, {}, medians of {} runs", n, app == "life" ? "one block per process" : "blocks of " + settings_.nb, settings_.reps),
                             "change of the grid", "seconds of the exchange", apps::Picture::Kind::bars};
       picture.categories = moves();
       for (const std::string& placement : settings_.placements) {
@@ -224,7 +228,7 @@ private:
   void payoff(apps::Report& report, const std::string& app) {
     report.heading(app);
     apps::Table times{app + "-times", fmt::format("{}: seconds of a step ({}) by grid", app, step_word(app)), {"grid"}, {}};
-    apps::Picture picture{app + "-times", fmt::format("{}: one step ({}) on each grid", app, step_word(app)), fmt::format("blocks of {}, medians", settings_.nb), "grid, rows x columns of processes", "seconds", apps::Picture::Kind::bars};
+    apps::Picture picture{app + "-times", fmt::format("{}: one step ({}) on each grid", app, step_word(app)), fmt::format("{}, medians", app == "life" ? "one block per process" : "blocks of " + settings_.nb), "grid, rows x columns of processes", "seconds", apps::Picture::Kind::bars};
     picture.categories = settings_.grids;
     for (const std::int64_t n : sizes_of(app)) {
       times.columns.push_back(fmt::format("n = {}", n));

@@ -34,15 +34,15 @@ module dyngrid_grids
     module procedure create_default, create_int64
   end interface
 
-  !> How one axis lies on nprocs grid rows (axis = iachar('R')) or columns (iachar('C')): the number of block sizes, which are also
+  !> How the rows (axis = iachar('R')) or columns (iachar('C')) lie on an nprow x npcol grid: the number of block sizes, which are also
   !> filled in when c_associated(sizes). See dyngrid.h.
   abstract interface
-    integer(c_int64_t) function dyngrid_distribution(context, axis, length, nprocs, sizes) bind(C)
+    integer(c_int64_t) function dyngrid_distribution(context, axis, length, nprow, npcol, sizes) bind(C)
       import
       type(c_ptr), value :: context
       integer(c_signed_char), value :: axis
       integer(c_int64_t), value :: length
-      integer(c_int), value :: nprocs
+      integer(c_int), value :: nprow, npcol
       type(c_ptr), value :: sizes
     end function
   end interface

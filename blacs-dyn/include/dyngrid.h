@@ -109,9 +109,9 @@ DYNGRID_API const char* dyngrid_job(void);
  * first resize point, it declares the matrix, which gets its local array and content there. Names are at most 63 characters, each used once. */
 DYNGRID_API int dyngrid_matrix_create(const char* name, char type, int64_t m, int64_t n, int64_t mb, int64_t nb, dyngrid_matrix** matrix);
 /* How one axis of a matrix lies on a grid: called with sizes null, gives how many block sizes there are for the rows (axis 'R') or columns ('C') of length
- * `length` on nprocs grid rows (columns); called again, fills them in and gives the same number. The sizes repeat, block j lies on grid row (column) j mod
- * nprocs, sizes may be 0: nprocs sizes that add up to length are one block for each process. Negative: it cannot be. The same on all processes. */
-typedef int64_t (*dyngrid_distribution)(void* context, char axis, int64_t length, int nprocs, int64_t* sizes);
+ * `length` on an nprow x npcol grid; called again, fills them in and gives the same number. The sizes repeat, block j lies on grid row j mod nprow (grid
+ * column j mod npcol), sizes may be 0: nprow (npcol) sizes that add up to length are one block for each. Negative: it cannot be. The same on all processes. */
+typedef int64_t (*dyngrid_distribution)(void* context, char axis, int64_t length, int nprow, int npcol, int64_t* sizes);
 /* As dyngrid_matrix_create, lying as `rule` says on every grid it comes to; its descriptor is of DTYPE_ DYNGRID_DTYPE (dyngrid/redist.h), for
  * everything here but not for ScaLAPACK. The rule may look at shared state, which newcomers have before it is called. Newcomers must declare such a
  * matrix before their first resize point. */

@@ -88,17 +88,18 @@ std::size_t element_bytes(char type) {
   }
 }
 
-Axis AxisRule::on(int nprocs) const {
+Axis AxisRule::on(Shape grid) const {
+  const int nprocs = which == 'R' ? grid.nprow : grid.npcol;
   if (!rule) return Axis::block_cyclic(n, nb, nprocs);
   const char* axis_name = which == 'R' ? "rows" : "columns";
-  const std::int64_t count = rule(context, which, n, nprocs, nullptr);
+  const std::int64_t count = rule(context, which, n, grid.nprow, grid.npcol, nullptr);
   if (count < 1 || count > INT_MAX)
-    throw Error(Status::bad_argument, fmt::format("blacs-dyn: the rule for the {} of a matrix gives {} block sizes for {} processes, wanted 1 .. {}", axis_name, count,
-                                                  nprocs, INT_MAX));
+    throw Error(Status::bad_argument, fmt::format("blacs-dyn: the rule for the {} of a matrix gives {} block sizes on a grid of {}, wanted 1 .. {}", axis_name, count,
+                                                  to_string(grid), INT_MAX));
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(count));
-  if (const std::int64_t filled = rule(context, which, n, nprocs, sizes.data()); filled != count)
-    throw Error(Status::bad_argument, fmt::format("blacs-dyn: the rule for the {} of a matrix gave {} block sizes for {} processes when asked how many, then {}", axis_name,
-                                                  count, nprocs, filled));
+  if (const std::int64_t filled = rule(context, which, n, grid.nprow, grid.npcol, sizes.data()); filled != count)
+    throw Error(Status::bad_argument, fmt::format("blacs-dyn: the rule for the {} of a matrix gave {} block sizes on a grid of {} when asked how many, then {}", axis_name,
+                                                  count, to_string(grid), filled));
   Axis axis = Axis::heterogeneous(n, std::move(sizes), nprocs);
   axis.validate();
   return axis;
@@ -133,7 +134,7 @@ std::string dyngrid_matrix::form() const {
 }
 
 Lay dyngrid_matrix::on(blacs_dyn::Shape shape, int at) const {
-  Lay there{rows.on(shape.nprow), cols.on(shape.npcol)};
+  Lay there{rows.on(shape), cols.on(shape)};
   if (at >= 0 && at < shape.size()) {
     there.m_loc = there.rows.local_size(at / shape.npcol);
     there.n_loc = there.cols.local_size(at % shape.npcol);

@@ -25,7 +25,7 @@ struct AxisRule {
   void* context = nullptr;
 
   /// @throws Error{bad_argument} when the rule fails or what it says cannot be.
-  gridmap::Axis on(int nprocs) const;
+  gridmap::Axis on(Shape grid) const;
 };
 
 /// A matrix on one grid, as seen from one process.

@@ -27,7 +27,8 @@ const std::vector<Case> cases{{'s', 23, 17, 3, 2}, {'d', 1037, 1541, 4, 5}, {'c'
 std::string name_of(std::size_t k) { return k == 2 ? "a/strange.name %" : std::string("matrix ") + std::to_string(k); }
 
 /// Rows or columns shared out as 1 : 2 : 3 ...
-std::int64_t by_number(void*, char, std::int64_t length, int nprocs, std::int64_t* sizes) {
+std::int64_t by_number(void*, char axis, std::int64_t length, int nprow, int npcol, std::int64_t* sizes) {
+  const int nprocs = axis == 'R' ? nprow : npcol;
   std::int64_t left = length;
   for (int p = 0; p < nprocs && sizes; ++p) {
     sizes[p] = p + 1 < nprocs ? length * 2 * (p + 1) / (nprocs * (nprocs + 1)) : left;
@@ -46,8 +47,8 @@ void for_uneven(const dyngrid_matrix* u, F&& f) {
   std::int64_t m_loc = 0, n_loc = 0, lld = 0, first_row = 0, first_col = 0;
   dyngrid_matrix_shape(u, &m_loc, &n_loc, &lld);
   std::vector<std::int64_t> rows(static_cast<std::size_t>(nprow)), cols(static_cast<std::size_t>(npcol));
-  by_number(nullptr, 'R', 61, nprow, rows.data());
-  by_number(nullptr, 'C', 47, npcol, cols.data());
+  by_number(nullptr, 'R', 61, nprow, npcol, rows.data());
+  by_number(nullptr, 'C', 47, nprow, npcol, cols.data());
   for (int p = 0; p < myrow; ++p) first_row += rows[static_cast<std::size_t>(p)];
   for (int q = 0; q < mycol; ++q) first_col += cols[static_cast<std::size_t>(q)];
   expect(m_loc == rows[static_cast<std::size_t>(myrow)] && n_loc == cols[static_cast<std::size_t>(mycol)], "local size of the uneven matrix");

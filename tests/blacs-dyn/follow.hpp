@@ -68,7 +68,8 @@ std::int64_t wrong_as(const dyngrid_matrix* a, int salt) {
 
 /// Unequal blocks that change with the grid: rows in one block for each grid row, as 1 : 2 : 3 ..., the last one taking what is left; columns in blocks of
 /// 2, 0, 1, 2, 0, 1 ... for grid columns 0, 1, 2 ..., over and over.
-inline std::int64_t unequal(void* context, char axis, std::int64_t length, int nprocs, std::int64_t* sizes) {
+inline std::int64_t unequal(void* context, char axis, std::int64_t length, int nprow, int npcol, std::int64_t* sizes) {
+  const int nprocs = axis == 'R' ? nprow : npcol;
   if (*static_cast<const int*>(context) != 42) return -1;
   std::int64_t left = length;
   for (int p = 0; p < nprocs && sizes; ++p) {

@@ -17,7 +17,8 @@ namespace {
 const char* rule_that = "";
 
 /// One block for each process, the first one takes what the others leave.
-std::int64_t rule(void*, char, std::int64_t length, int nprocs, std::int64_t* sizes) {
+std::int64_t rule(void*, char axis, std::int64_t length, int nprow, int npcol, std::int64_t* sizes) {
+  const int nprocs = axis == 'R' ? nprow : npcol;
   if (!std::strcmp(rule_that, "fails") && nprocs == 3) return -1;
   const bool differs = !std::strcmp(rule_that, "differs") && nprocs == 3;
   for (int p = 0; p < nprocs && sizes; ++p) sizes[p] = p > 0 ? (differs ? 2 : 1) : length - (nprocs - 1) * (differs ? 2 : 1);

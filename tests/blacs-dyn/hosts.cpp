@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// hosts PxQ...: goes through these grids, compares every element of a matrix after each change, and prints how many processes of the grid are
+// on which host: "2x3: lab1 3, lab2 3".
+#include <map>
+
+#include "follow.hpp"
+
+int main(int argc, char** argv) {
+  using follow::expect;
+  expect(dyngrid_init() == DYNGRID_SUCCESS, "dyngrid_init");
+  dyngrid_matrix* a = nullptr;
+  int step = 1;
+  expect(dyngrid_matrix_create("A", 'd', 200, 150, 8, 8, &a) == DYNGRID_SUCCESS, "dyngrid_matrix_create");
+  expect(dyngrid_share("step", &step, sizeof step) == DYNGRID_SUCCESS, "dyngrid_share");
+  if (!dyngrid_is_newcomer()) follow::fill(a, 'd', 3);
+  for (;;) {
+    int wanted_nprow = 0, wanted_npcol = 0;
+    if (!dyngrid_is_newcomer() && step < argc) {
+      expect(std::sscanf(argv[step], "%dx%d", &wanted_nprow, &wanted_npcol) == 2, "arguments");
+      dyngrid_request(wanted_nprow, wanted_npcol);
+    }
+    const int outcome = dyngrid_resize_point();
+    if (outcome == DYNGRID_LEAVE) break;
+    expect(outcome >= 0, "dyngrid_resize_point");
+    if (step >= argc) break;
+    int nprow = 0, npcol = 0, rank = 0;
+    dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
+    MPI_Comm_rank(dyngrid_comm(), &rank);
+    expect(follow::wrong(a, 'd', 3) == 0, "every element on the new grid");
+    char mine[MPI_MAX_PROCESSOR_NAME] = {};
+    int length = 0;
+    MPI_Get_processor_name(mine, &length);
+    std::vector<char> all(static_cast<std::size_t>(nprow * npcol) * sizeof mine);
+    MPI_Gather(mine, sizeof mine, MPI_CHAR, all.data(), sizeof mine, MPI_CHAR, 0, dyngrid_comm());
+    if (rank == 0) {
+      std::map<std::string, int> count;
+      for (int k = 0; k < nprow * npcol; ++k) ++count[&all[static_cast<std::size_t>(k) * sizeof mine]];
+      std::string line = std::to_string(nprow) + "x" + std::to_string(npcol) + ":";
+      for (const auto& [host, processes] : count) line += " " + host + " " + std::to_string(processes);
+      std::printf("%s\n", line.c_str());
+      std::fflush(stdout);
+    }
+    ++step;
+  }
+  expect(dyngrid_finalize() == DYNGRID_SUCCESS, "dyngrid_finalize");
+  return 0;
+}
