@@ -10,6 +10,7 @@ add_library(dyngrid_scalapack INTERFACE)
 set(DYNGRID_MPI "Open MPI")
 set(DYNGRID_MPIRUN mpirun)
 set(DYNGRID_MPI_PACKAGE openmpi-bin)
+set(DYNGRID_DEV_PACKAGES "libopenmpi-dev, libscalapack-openmpi-dev")
 set(DYNGRID_SCALAPACK_NAME scalapack-openmpi) # of its pkg-config file and of its library
 set(DYNGRID_SCALAPACK_BY_PKG_CONFIG ON)
 pkg_check_modules(SCALAPACK QUIET IMPORTED_TARGET ${DYNGRID_SCALAPACK_NAME})

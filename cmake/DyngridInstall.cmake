@@ -14,10 +14,11 @@ install(EXPORT dyngridTargets NAMESPACE dyngrid:: DESTINATION "${DYNGRID_INSTALL
 
 # The C interface and the C++ one, which is header-only. The headers of the modules' own namespaces (gridmap/*.hpp, redist/*.hpp) stay here: their
 # functions are not exported, see blacs-dyn/DESIGN.md "What is exported".
-foreach(module gridmap redist blacs-dyn)
-  install(DIRECTORY "${PROJECT_SOURCE_DIR}/${module}/include/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT dev
-    FILES_MATCHING PATTERN "dyngrid.h" PATTERN "dyngrid.hpp" PATTERN "dyngrid/*.h" PATTERN "gridmap" EXCLUDE PATTERN "redist" EXCLUDE)
-endforeach()
+install(FILES "${PROJECT_SOURCE_DIR}/blacs-dyn/include/dyngrid.h" "${PROJECT_SOURCE_DIR}/blacs-dyn/include/dyngrid.hpp"
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT dev)
+file(GLOB public_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/gridmap/include/dyngrid/*.h" "${PROJECT_SOURCE_DIR}/redist/include/dyngrid/*.h"
+  "${PROJECT_SOURCE_DIR}/blacs-dyn/include/dyngrid/*.h")
+install(FILES ${public_headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/dyngrid" COMPONENT dev)
 install(DIRECTORY "${PROJECT_BINARY_DIR}/mod/" DESTINATION "${DYNGRID_INSTALL_FORTRANDIR}" COMPONENT dev FILES_MATCHING PATTERN "dyngrid*.mod")
 install(FILES "${PROJECT_SOURCE_DIR}/blacs-dyn/fortran/dyngrid.fh" DESTINATION "${DYNGRID_INSTALL_FORTRANDIR}" COMPONENT dev)
 
@@ -37,3 +38,11 @@ else()
 endif()
 configure_file("${PROJECT_SOURCE_DIR}/packaging/dyngrid.pc.in" "${PROJECT_BINARY_DIR}/dyngrid.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/dyngrid.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT dev)
+
+set(docs README.md CHANGELOG.md REFERENCES.md LICENSE CITATION.cff)
+list(TRANSFORM docs PREPEND "${PROJECT_SOURCE_DIR}/")
+install(FILES ${docs} DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT doc)
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/examples" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT dev)
+if(PROJECT_IS_TOP_LEVEL)
+  include(DyngridPackages)
+endif()

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# A Spack recipe: `spack repo add <a repository with packages/dyngrid/package.py>`, then `spack install dyngrid`.
+from spack.package import *
+
+
+class Dyngrid(CMakePackage):
+    """ScaLAPACK process grids that grow and shrink while the program runs, with their matrices following."""
+
+    license("BSD-3-Clause")
+    maintainers()
+
+    # no release is published: `spack develop -p <checkout> dyngrid@main`, or give git= in a packages.yaml
+    version("main", branch="main")
+
+    variant("apps", default=True, description="The dyngrid command and its manual pages")
+    variant("tests", default=False, description="Tests, run by ctest in the build folder")
+
+    depends_on("c", type="build")
+    depends_on("cxx", type="build")
+    depends_on("fortran", type="build")
+    depends_on("cmake@3.24:", type="build")
+    depends_on("pkgconfig", type=("build", "run"))
+    depends_on("openmpi@4.1")
+    depends_on("netlib-scalapack@2.2: +shared")
+    depends_on("netlib-lapack +lapacke")
+    depends_on("fmt@8:")
+    depends_on("lemon", type="build")
+    depends_on("nlohmann-json", type="build")
+    depends_on("cli11", type="build", when="+apps")
+    depends_on("googletest", type="build", when="+tests")
+
+    def cmake_args(self):
+        return [
+            self.define_from_variant("DYNGRID_BUILD_APPS", "apps"),
+            self.define_from_variant("DYNGRID_BUILD_TESTS", "tests"),
+            self.define("DYNGRID_INSTALL", True),
+            # Debian's library is called scalapack-openmpi
+            self.define("SCALAPACK_LIBRARY", self.spec["scalapack"].libs.joined(";")),
+        ]
+
+    def setup_run_environment(self, env):
+        env.prepend_path("LD_LIBRARY_PATH", self.prefix.lib)
