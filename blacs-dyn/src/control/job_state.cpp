@@ -323,7 +323,7 @@ Situation JobState::situation() const {
 void JobState::tell(Json event) {
   constexpr std::size_t most = 1000;
   if (events_.size() >= most) return; // nobody is there to take them
-  events_.push_back(std::move(event));
+  events_.emplace_back(step_, std::move(event));
 }
 
 void JobState::outcome(std::int64_t number, const char* what, Json more) {
@@ -466,11 +466,9 @@ std::vector<Json> JobState::take_events() {
   read_.store(at, std::memory_order_release);
   if (const std::uint64_t skipped = skipped_.exchange(0, std::memory_order_relaxed)) told.push_back({{"event", "skipped"}, {"events", skipped}});
   const Lock lock(mutex_);
-  for (Json& event : events_) {
-    // among the steps where it belongs: before the first step of its number or beyond
-    auto place = told.end();
-    if (event.contains("step") && event["step"].is_number_integer())
-      place = std::find_if(told.begin(), told.end(), [&](const Json& other) { return other["event"] == "step" && other["step"] >= event["step"]; });
+  for (auto& [step, event] : events_) { // among the steps where it belongs: before those that had not ended yet
+    const std::int64_t first = step;
+    const auto place = std::find_if(told.begin(), told.end(), [&](const Json& other) { return other["event"] == "step" && other["step"] >= first; });
     told.insert(place, std::move(event));
   }
   events_.clear();

@@ -154,7 +154,7 @@ private:
   std::optional<Experiment> experiment_;
   std::size_t tried_ = 0;
   bool has_asked_ = false; ///< for the grid of the experiment whose turn it is
-  std::vector<Json> events_;
+  std::vector<std::pair<std::int64_t, Json>> events_; ///< with the steps that had ended by then
 };
 
 } // namespace control

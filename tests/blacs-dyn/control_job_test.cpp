@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The protocol of a job (docs/protocol.md) over its socket; the application is played by the test.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "control/client.hpp"
+#include "control/job_server.hpp"
+#include "control/job_state.hpp"
+#include "control/runtime_dir.hpp"
+
+namespace {
+
+using control::Client;
+using control::Json;
+using gridmap::Error;
+using gridmap::Status;
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+control::JobInfo info() {
+  control::JobInfo i;
+  i.job = "played";
+  i.app = "app";
+  i.pid = getpid();
+  return i;
+}
+
+class Job : public testing::Test {
+protected:
+  Job() {
+    char text[] = "/tmp/dyngrid-test-XXXXXX";
+    directory_ = mkdtemp(text);
+    setenv("DYNGRID_RUNTIME_DIR", directory_.c_str(), 1);
+    state_.emplace(info(), gridmap::GridShape{2, 2}, now());
+    server_ = std::make_unique<control::JobServer>(*state_, directory_, now, [](const Json& payload) -> Json { return {{"port", payload.at("port")}, {"place", 7}}; });
+  }
+  ~Job() override {
+    server_.reset();
+    unlink((directory_ + "/.lock").c_str());
+    rmdir(directory_.c_str());
+    unsetenv("DYNGRID_RUNTIME_DIR");
+  }
+
+  /// A resize point of the application that is played: what is wanted is done, or fails.
+  bool resize_point(bool works = true) {
+    state_->step_ended(now());
+    bool changed = false;
+    if (state_->is_pending())
+      if (const auto wanted = state_->want(now())) {
+        control::ChangeReport r;
+        r.cost.from = grid_;
+        r.cost.to = wanted->to;
+        r.total_s = 0.25;
+        if (works) state_->changed(wanted->number, r, 0, now());
+        else state_->failed(wanted->number, wanted->to, Status::no_slots, "no slots left", now());
+        if (works) grid_ = wanted->to;
+        changed = works;
+      }
+    state_->step_begins(now());
+    return changed;
+  }
+  /// Resize points until the request has been dealt with.
+  void run_until_changed(bool works = true) {
+    while (!state_->is_pending()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    resize_point(works);
+  }
+
+  std::string directory_;
+  gridmap::GridShape grid_{2, 2};
+  std::optional<control::JobState> state_;
+  std::unique_ptr<control::JobServer> server_;
+};
+
+Json next_event(Client& client) {
+  for (;;) {
+    const auto line = client.next(10);
+    if (!line) return {{"event", "nothing came"}};
+    if (line->contains("event")) return *line;
+  }
+}
+
+template <class Call>
+Status status_of(Call&& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.status();
+  }
+  return Status::success;
+}
+
+} // namespace
+
+TEST_F(Job, Status) {
+  Client client = Client::to_job("played");
+  const Json s = client.call("status", {});
+  EXPECT_EQ(s["job"], "played");
+  EXPECT_EQ(s["pid"], getpid());
+  EXPECT_EQ(s["protocol"], 1);
+  EXPECT_EQ(s["grid"], Json({2, 2}));
+  EXPECT_EQ(s["pending"], nullptr);
+  EXPECT_EQ(s["last_resize"], nullptr);
+  EXPECT_GT(s["rss_bytes"], 0);
+}
+
+TEST_F(Job, MistakesAreToldAndHarmless) {
+  Client client = Client::to_job("played");
+  EXPECT_EQ(status_of([&] { client.call("dance", {}); }), Status::bad_argument);
+  EXPECT_EQ(status_of([&] { client.call("resize", {{"grid", {0, 3}}}); }), Status::bad_argument);
+  EXPECT_EQ(status_of([&] { client.call("resize", {{"grid", {3, 3}}, {"placement", "nowhere"}}); }), Status::bad_argument);
+  EXPECT_EQ(status_of([&] { client.call("grow", {}); }), Status::bad_argument);
+  EXPECT_EQ(status_of([&] { client.call("grow", {{"by", -1}}); }), Status::bad_argument);
+  EXPECT_EQ(status_of([&] { client.call("shrink", {{"by", 1}, {"deadline_s", 0}}); }), Status::bad_argument);
+  EXPECT_EQ(status_of([&] { client.call("offer", {{"procs", "five"}}); }), Status::bad_argument);
+  EXPECT_EQ(status_of([&] { client.call("ready", {{"payload", 3}}); }), Status::bad_argument);
+  EXPECT_EQ(status_of([&] { client.call("cancel", {{"request", "all"}}); }), Status::bad_argument);
+  EXPECT_FALSE(state_->is_pending());
+  EXPECT_EQ(client.call("status", {})["grid"], Json({2, 2}));
+}
+
+TEST_F(Job, WaitingForTheOutcome) {
+  Client client = Client::to_job("played");
+  const auto id = client.send("resize", {{"grid", {3, 3}}, {"wait", true}});
+  run_until_changed();
+  const auto answer = client.next(10);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ((*answer)["id"], id);
+  EXPECT_EQ((*answer)["accepted"], true);
+  EXPECT_EQ((*answer)["outcome"], "done");
+  EXPECT_EQ((*answer)["report"]["total_s"], 0.25);
+  EXPECT_EQ(client.call("status", {})["grid"], Json({3, 3}));
+
+  client.send("grow", {{"by", 3}, {"wait", true}});
+  run_until_changed(false);
+  const auto failed = client.next(10);
+  ASSERT_TRUE(failed);
+  EXPECT_EQ((*failed)["outcome"], "failed");
+  EXPECT_EQ((*failed)["status"], static_cast<int>(Status::no_slots));
+  EXPECT_EQ((*failed)["reason"], "no slots left");
+
+  const Json declined = client.call("shrink", {{"by", 9}, {"wait", true}}); // answered at once
+  EXPECT_EQ(declined["accepted"], false);
+  EXPECT_EQ(declined["outcome"], "declined");
+}
+
+TEST_F(Job, ARequestReplacesAnotherAndBothAreTold) {
+  Client first = Client::to_job("played"), second = Client::to_job("played");
+  first.send("resize", {{"grid", {3, 3}}, {"wait", true}});
+  while (!state_->is_pending()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  second.send("resize", {{"grid", {2, 3}}, {"wait", true}});
+  const auto told = first.next(10);
+  ASSERT_TRUE(told);
+  EXPECT_EQ((*told)["outcome"], "superseded");
+  EXPECT_EQ((*told)["by"], 2);
+  EXPECT_EQ(first.call("cancel", {{"request", 2}})["cancelled"], 2);
+  EXPECT_EQ((*second.next(10))["outcome"], "cancelled");
+  EXPECT_FALSE(resize_point());
+}
+
+TEST_F(Job, DeadlinesPassWithoutAResizePoint) {
+  Client client = Client::to_job("played");
+  client.send("grow", {{"by", 5}, {"deadline_s", 0.05}, {"wait", true}});
+  EXPECT_EQ((*client.next(10))["outcome"], "expired");
+  client.call("watch", {});
+  client.call("shrink", {{"by", 2}, {"deadline_s", 0.05}});
+  EXPECT_EQ(next_event(client)["event"], "request");
+  EXPECT_EQ(next_event(client)["event"], "late");
+  EXPECT_TRUE(resize_point());
+  EXPECT_EQ(grid_.size(), 2);
+}
+
+TEST_F(Job, WatchersSeeStepsChangesAndTheEnd) {
+  Client all = Client::to_job("played"), few = Client::to_job("played");
+  EXPECT_EQ(all.call("watch", {})["watching"], true);
+  few.call("watch", {{"steps", false}});
+  resize_point();
+  resize_point();
+  EXPECT_EQ(next_event(all)["event"], "step");
+  few.send("resize", {{"grid", {3, 3}}});
+  run_until_changed();
+  resize_point();
+  std::string seen;
+  for (int i = 0; i < 5; ++i) seen += next_event(all)["event"].get<std::string>() + " ";
+  EXPECT_EQ(seen, "request step resize outcome step ");
+  EXPECT_EQ(next_event(few)["event"], "request");
+  EXPECT_EQ(next_event(few)["event"], "resize");
+  EXPECT_EQ(next_event(few)["event"], "outcome");
+  few.send("resize", {{"grid", {4, 4}}, {"wait", true}});
+  while (!state_->is_pending()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  server_.reset(); // the application ends
+  EXPECT_EQ(next_event(all)["event"], "request");
+  EXPECT_EQ(next_event(all)["event"], "end");
+  EXPECT_EQ(status_of([&] { all.next(10); }), Status::io_failure);
+  std::string last;
+  while (last != "ended" && last != "end") {
+    const auto line = few.next(10);
+    ASSERT_TRUE(line);
+    if (line->contains("outcome") && line->contains("id")) last = (*line)["outcome"];
+  }
+  EXPECT_EQ(last, "ended");
+}
+
+TEST_F(Job, ReadyGoesToTheApplication) {
+  Client client = Client::to_job("played");
+  const Json answer = client.call("ready", {{"payload", {{"port", "a:1"}}}});
+  EXPECT_EQ(answer["port"], "a:1");
+  EXPECT_EQ(answer["place"], 7);
+  EXPECT_EQ(status_of([&] { client.call("ready", {{"payload", Json::object()}}); }), Status::internal); // what the callback throws is told
+}
+
+TEST_F(Job, OffersBindNobody) {
+  Client client = Client::to_job("played");
+  const Json yes = client.call("offer", {{"procs", 5}});
+  EXPECT_EQ(yes["accepted"], true);
+  EXPECT_EQ(yes["grid"], Json({3, 3}));
+  EXPECT_EQ(yes["used"], 5);
+  EXPECT_FALSE(state_->is_pending());
+  state_->set_allowed(control::Allowed::parse("4,16"));
+  const Json no = client.call("offer", {{"procs", 5}});
+  EXPECT_EQ(no["accepted"], false);
+  EXPECT_NE(no["reason"].get<std::string>().find("no allowed grid has 5 to 9 processes"), std::string::npos);
+}
+
+TEST_F(Job, TheApplicationIsNeverHeldUp) {
+  // clients that watch, ask and never read; the application goes through its steps meanwhile
+  std::vector<Client> clients;
+  for (int i = 0; i < 50; ++i) {
+    clients.push_back(Client::to_job("played"));
+    clients.back().send("watch", {});
+    for (int k = 0; k < 200; ++k) clients.back().send("history", {});
+  }
+  double longest = 0;
+  for (int i = 0; i < 2000; ++i) {
+    const double begun = now();
+    resize_point();
+    longest = std::max(longest, now() - begun);
+    if (i % 100 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  Client client = Client::to_job("played");
+  // some steps may wait to be counted until the listener lets go; the next resize point catches up
+  resize_point();
+  EXPECT_GE(client.call("status", {})["step"].get<int>(), 1900);
+  RecordProperty("longest_resize_point_us", static_cast<int>(longest * 1e6));
+}
+
+TEST_F(Job, AForkOfTheApplicationMayEnd) {
+  const pid_t child = fork();
+  if (child == 0) {
+    server_.reset(); // as its static objects would
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  Client client = Client::to_job("played");
+  EXPECT_EQ(client.call("status", {})["job"], "played");
+}
