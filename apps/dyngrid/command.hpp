@@ -27,5 +27,8 @@ void add_plan(CLI::App& root);
 void add_map(CLI::App& root);
 void add_select(CLI::App& root);
 void add_simulate(CLI::App& root);
+void add_submit(CLI::App& root);
+void add_queue(CLI::App& root);
+void add_cancel(CLI::App& root);
 
 } // namespace command

@@ -16,6 +16,9 @@ constexpr void (*commands[])(CLI::App&) = {
     command::add_map,
     command::add_select,
     command::add_simulate,
+    command::add_submit,
+    command::add_queue,
+    command::add_cancel,
 };
 
 int fail(const CLI::App& root, const std::string& text, int status) {
