@@ -114,20 +114,21 @@ public:
     std::vector<int> sent;
     try {
       for (const NewUnit& unit : change.new_units) {
-        const std::vector<std::string> words = unit_command(mpirun, server_uri(server_), unit, fmt::format("{}|{}", meeting_->place(), unit.id), options);
+        const int ticket = tickets_[unit.id] = ++last_ticket_;
+        const std::vector<std::string> words = unit_command(mpirun, server_uri(server_), unit, fmt::format("{}|{}", meeting_->place(), ticket), options);
         std::vector<std::string> variables = passed_on();
         pid_t pid = 0;
         if (const char* start = environment("DYNGRID_JOIN_START")) {
-          variables.push_back(fmt::format("DYNGRID_UNIT_NUMBER={}", unit.id));
+          variables.push_back(fmt::format("DYNGRID_UNIT_NUMBER={}", ticket));
           variables.push_back(fmt::format("DYNGRID_UNIT_PROCESSES={}", unit.members.size()));
           variables.push_back("DYNGRID_UNIT_HOST=" + unit.host);
           variables.push_back("DYNGRID_UNIT_COMMAND=" + shell_line(words));
           pid = start_program({"/bin/sh", "-c", start}, variables);
-          meeting_->await(unit.id, 0); // what starts it may end when it has been asked for
-          meeting_->reap(pid, unit.id);
+          meeting_->await(ticket, 0); // what starts it may end when it has been asked for
+          meeting_->reap(pid, ticket);
         } else if (unit.host.empty() || unit.host == own.data() || unit.host == "localhost") {
           pid = start_program(words, variables);
-          meeting_->await(unit.id, pid);
+          meeting_->await(ticket, pid);
         } else {
           const char* agent = environment("DYNGRID_JOIN_AGENT");
           std::vector<std::string> remote;
@@ -142,12 +143,12 @@ public:
           remote.push_back(unit.host);
           remote.push_back(fmt::format("cd {} && {}", shell_line({folder.data()}), shell_line(there)));
           pid = start_program(remote, variables);
-          meeting_->await(unit.id, pid);
+          meeting_->await(ticket, pid);
         }
-        sent.push_back(unit.id);
+        sent.push_back(ticket);
       }
     } catch (const Error&) {
-      for (const int unit : sent) meeting_->dismiss(unit);
+      for (const int ticket : sent) meeting_->dismiss(ticket);
       throw;
     }
   }
@@ -156,7 +157,7 @@ public:
     Progress all{true, {}};
     for (const NewUnit& unit : change.new_units) {
       std::string why;
-      const Presence presence = meeting_->presence(unit.id, &why);
+      const Presence presence = meeting_->presence(tickets_[unit.id], &why);
       if (presence == Presence::gone && all.failure.empty()) all.failure = why;
       all.is_complete = all.is_complete && presence == Presence::ready;
     }
@@ -164,7 +165,7 @@ public:
   }
 
   void call_off(const Change& change) override {
-    for (const NewUnit& unit : change.new_units) meeting_->dismiss(unit.id);
+    for (const NewUnit& unit : change.new_units) meeting_->dismiss(tickets_[unit.id]);
   }
 
   void bring(const Change& change, int me, const SpawnOptions&, std::vector<Arrival>& arrivals) override {
@@ -174,8 +175,9 @@ public:
         if (!answers_server()) throw Error(Status::spawn_failure, "blacs-dyn: the ompi-server has ended since the new processes were sent for");
         bring_one(unit, arrivals);
       } catch (const Error&) {
+        close_second_ports();
         for (const NewUnit& other : change.new_units)
-          if (std::none_of(arrivals.begin(), arrivals.end(), [&](const Arrival& a) { return a.unit.id == other.id; })) meeting_->dismiss(other.id);
+          if (std::none_of(arrivals.begin(), arrivals.end(), [&](const Arrival& a) { return a.unit.id == other.id; })) meeting_->dismiss(tickets_[other.id]);
         throw;
       }
     }
@@ -187,13 +189,24 @@ public:
     // who is left over from an earlier growth needs no second thread
     if (my_unit < 0 || !visitor_) tell_place(base_or_world, root, my_unit);
     Comm so_far;
-    MPI_Comm current = my_unit < 0 ? base_or_world : MPI_COMM_NULL;
+    if (my_unit < 0) { // process 0 first: Open MPI 4.1.4 hangs in an accept whose root is another rank than 0
+      int rank = 0;
+      MPI_Comm_rank(base_or_world, &rank);
+      MPI_Comm sorted = MPI_COMM_NULL;
+      check_mpi(MPI_Comm_split(base_or_world, 0, rank == root ? 0 : 1 + rank, &sorted), "MPI_Comm_split");
+      so_far = Comm::adopt(sorted);
+    }
+    MPI_Comm current = so_far.get();
     for (std::size_t k = 0; k < units.size(); ++k) {
       const bool is_mine = units[k].id == my_unit;
       if (current == MPI_COMM_NULL && !is_mine) continue; // I am let in later
       MPI_Comm bridge = MPI_COMM_NULL, merged = MPI_COMM_NULL;
-      if (is_mine) check_mpi(MPI_Comm_connect(port_.data(), MPI_INFO_NULL, 0, base_or_world, &bridge), "MPI_Comm_connect");
-      else check_mpi(MPI_Comm_accept(port_.data(), MPI_INFO_NULL, root, current, &bridge), "MPI_Comm_accept");
+      if (is_mine) {
+        check_mpi(MPI_Comm_connect(second_port_.c_str(), MPI_INFO_NULL, 0, base_or_world, &bridge), "MPI_Comm_connect");
+      } else {
+        const auto known = second_ports_.find(units[k].id); // on process 0; what others say does not count
+        check_mpi(MPI_Comm_accept(known == second_ports_.end() ? "" : known->second.c_str(), MPI_INFO_NULL, 0, current, &bridge), "MPI_Comm_accept");
+      }
       Comm owner = Comm::adopt(bridge);
       if (k + 1 < units.size()) {
         check_mpi(MPI_Intercomm_merge(bridge, is_mine ? 1 : 0, &merged), "MPI_Intercomm_merge");
@@ -203,10 +216,11 @@ public:
       owner.close();
     }
     so_far.close();
+    close_second_ports();
   }
 
   void let_go(int unit) override {
-    if (meeting_) meeting_->let_go(unit);
+    if (meeting_) meeting_->let_go(tickets_[unit]);
   }
 
   std::optional<Comm> reach(MPI_Comm world) override {
@@ -238,10 +252,12 @@ public:
       visitor_->goodbye();
       return std::nullopt;
     }
-    std::snprintf(port_.data(), port_.size(), "%s", line.c_str() + 5);
+    const std::size_t space = line.find(' ', 5);
+    const std::string port = line.substr(5, space - 5);
+    second_port_ = line.substr(space + 1);
     watch();
     MPI_Comm bridge = MPI_COMM_NULL;
-    check_mpi(MPI_Comm_connect(port_.data(), MPI_INFO_NULL, 0, world, &bridge), "MPI_Comm_connect");
+    check_mpi(MPI_Comm_connect(port.c_str(), MPI_INFO_NULL, 0, world, &bridge), "MPI_Comm_connect");
     return Comm::adopt(bridge);
   }
 
@@ -292,13 +308,16 @@ private:
       has_port_ = true;
     }
     const auto gone = [&](const std::string& why) {
-      return Error(Status::spawn_failure, fmt::format("blacs-dyn: {} new process(es) of unit {} ended before they were let in: {}", unit.members.size(), unit.id, why));
+      return Error(Status::spawn_failure, fmt::format("blacs-dyn: {} new process(es) ended before they were let in: {}", unit.members.size(), why));
     };
     std::string why;
-    if (meeting_->presence(unit.id, &why) == Presence::gone || !meeting_->tell(unit.id, std::string("come ") + port_.data())) throw gone(why);
+    std::array<char, MPI_MAX_PORT_NAME> second{}; // two units that connect to one port at the same time would be taken for each other
+    check_mpi(MPI_Open_port(MPI_INFO_NULL, second.data()), "MPI_Open_port");
+    second_ports_[unit.id] = second.data();
+    if (meeting_->presence(tickets_[unit.id], &why) == Presence::gone || !meeting_->tell(tickets_[unit.id], fmt::format("come {} {}", port_.data(), second.data()))) throw gone(why);
     MPI_Comm bridge = MPI_COMM_NULL;
     int code = MPI_SUCCESS;
-    meeting_->while_watched(unit.id, [this] { send_stand_in(); }, [&] {
+    meeting_->while_watched(tickets_[unit.id], [this] { send_stand_in(); }, [&] {
       MPI_Errhandler before = MPI_ERRHANDLER_NULL;
       MPI_Comm_get_errhandler(MPI_COMM_SELF, &before);
       MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
@@ -308,12 +327,17 @@ private:
     });
     check_mpi(code, "MPI_Comm_accept");
     Arrival arrival{unit, Comm::adopt(bridge)};
-    if (meeting_->presence(unit.id, &why) == Presence::gone) { // it is the stand-in that came
+    if (meeting_->presence(tickets_[unit.id], &why) == Presence::gone) { // it is the stand-in that came
       arrival.bridge.disconnect();
       throw gone(why);
     }
-    meeting_->hold(unit.id);
+    meeting_->hold(tickets_[unit.id]);
     arrivals.push_back(std::move(arrival));
+  }
+
+  void close_second_ports() {
+    for (const auto& [unit, port] : second_ports_) MPI_Close_port(port.c_str());
+    second_ports_.clear();
   }
 
   /// From the watching thread: process 0 waits in MPI_Comm_accept for somebody who has ended. Somebody else comes in its place, so that it returns.
@@ -361,9 +385,13 @@ private:
   std::string server_;
   LossText loss_;
   std::unique_ptr<Meeting> meeting_;  ///< process 0
+  std::map<int, int> tickets_;        ///< by unit: what the meeting calls it, since a unit that failed leaves its number to the next
+  int last_ticket_ = 0;
   std::unique_ptr<Visitor> visitor_;  ///< everybody else
   std::array<char, MPI_MAX_PORT_NAME> port_{};
   bool has_port_ = false;
+  std::string second_port_;                  ///< a newcomer's, to be introduced over
+  std::map<int, std::string> second_ports_;  ///< the same on process 0, by unit
 };
 
 } // namespace

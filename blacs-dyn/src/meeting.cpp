@@ -39,6 +39,7 @@ using gridmap::Status;
 
 constexpr std::size_t longest_line = 4096;
 constexpr std::chrono::seconds longest_rescue{8};
+constexpr std::chrono::seconds grace_of_the_dismissed{3};
 constexpr const char* goodbye_line = "bye";
 constexpr const char* end_line = "end ";
 
@@ -178,6 +179,7 @@ struct Meeting::State {
     pid_t launcher = 0;
     bool is_held = false;
     bool may_go = false;
+    std::chrono::steady_clock::time_point end_by{}; ///< dismissed: what started it is ended then
   };
 
   mutable std::mutex mutex;
@@ -300,6 +302,11 @@ struct Meeting::State {
     for (auto at = launchers.begin(); at != launchers.end();) {
       int status = 0;
       if (waitpid(at->first, &status, WNOHANG) == 0) {
+        const auto unit = units.find(at->second);
+        if (unit != units.end() && unit->second.end_by != std::chrono::steady_clock::time_point{} && std::chrono::steady_clock::now() > unit->second.end_by) {
+          unit->second.end_by = {};
+          kill(at->first, SIGTERM); // mpirun takes its processes with it
+        }
         ++at;
         continue;
       }
@@ -394,7 +401,7 @@ void Meeting::dismiss(int unit) {
       send_line(c->socket.fd, "away");
       is_told = true;
     }
-  if (u.launcher > 0 && !is_told) kill(u.launcher, SIGTERM); // mpirun takes its processes with it
+  if (u.launcher > 0) u.end_by = std::chrono::steady_clock::now() + (is_told ? grace_of_the_dismissed : std::chrono::seconds{0});
 }
 
 void Meeting::while_watched(int unit, const std::function<void()>& rescue, const std::function<void()>& step) {
