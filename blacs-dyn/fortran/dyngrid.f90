@@ -8,6 +8,7 @@ module dyngrid_grids
   implicit none
   private
 
+  integer, parameter, public :: DYNGRID_SPAWN = 0, DYNGRID_JOIN = 1
   integer, parameter, public :: DYNGRID_SAME = 0, DYNGRID_RESIZED = 1, DYNGRID_LEAVE = 2
   !> A matrix that follows the grid.
   type, public :: dyngrid_matrix
@@ -24,7 +25,7 @@ module dyngrid_grids
 
   public :: dyngrid_init, dyngrid_init_grid, dyngrid_finalize, dyngrid_is_newcomer, dyngrid_context, dyngrid_grid, dyngrid_comm, &
     dyngrid_resize_point, dyngrid_request, dyngrid_resize, dyngrid_pop, dyngrid_depth, dyngrid_set_placement, &
-    dyngrid_set_schedule, dyngrid_last_resize, &
+    dyngrid_set_schedule, dyngrid_set_processes, dyngrid_last_resize, &
     dyngrid_matrix_create, dyngrid_matrix_create_by, dyngrid_distribution, &
     dyngrid_matrix_find, dyngrid_matrix_free, dyngrid_matrix_shape, dyngrid_local, dyngrid_desc, &
     dyngrid_share, dyngrid_unshare, dyngrid_checkpoint, dyngrid_restore, dyngrid_is_restarted
@@ -109,6 +110,10 @@ module dyngrid_grids
     integer(c_int) function c_set_schedule(schedule) bind(C, name="dyngrid_set_schedule")
       import
       integer(c_int), value :: schedule
+    end function
+    integer(c_int) function c_set_processes(way) bind(C, name="dyngrid_set_processes")
+      import
+      integer(c_int), value :: way
     end function
     integer(c_int) function c_last_resize(report) bind(C, name="dyngrid_last_resize")
       import
@@ -247,6 +252,12 @@ contains
     integer, intent(in) :: schedule
     integer, intent(out) :: info
     info = c_set_schedule(schedule)
+  end subroutine
+
+  subroutine dyngrid_set_processes(way, info)
+    integer, intent(in) :: way
+    integer, intent(out) :: info
+    info = c_set_processes(way)
   end subroutine
 
   subroutine dyngrid_last_resize(report, info)

@@ -94,6 +94,10 @@ int dyngrid_set_schedule(int schedule) {
   return guard([&] { session().set_schedule(schedule); });
 }
 
+int dyngrid_set_processes(int way) {
+  return guard([&] { session().set_processes(way); });
+}
+
 int dyngrid_last_resize(dyngrid_resize_report* report) {
   return guard([&] {
     if (!report) throw gridmap::Error(gridmap::Status::null_pointer, "blacs-dyn: dyngrid_last_resize: report is null");

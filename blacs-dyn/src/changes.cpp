@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <set>
+#include <thread>
 #include <unordered_map>
 
 #include <unistd.h>
@@ -72,7 +74,7 @@ int Session::resize_point() {
   MPI_Comm_size(grid, &size);
   std::int64_t mine = wanted.size() > 0 ? 1 + size - rank : outside ? 1 : 0, first = 0;
   check_mpi(MPI_Allreduce(&mine, &first, 1, MPI_INT64_T, MPI_MAX, grid), "MPI_Allreduce");
-  if (first == 0) return DYNGRID_SAME;
+  if (first == 0) return pending_ ? settle_pending() : DYNGRID_SAME;
 
   int root = 1 + size - static_cast<int>(first);
   if (first == 1) {
@@ -89,8 +91,8 @@ int Session::resize_point() {
   std::array<int, 3> told{wanted.nprow, wanted.npcol, static_cast<int>(placement)};
   check_mpi(MPI_Bcast(told.data(), 3, MPI_INT, root, grid), "MPI_Bcast");
   try {
-    const int result = change_to({told[0], told[1]}, static_cast<gridmap::Placement>(told[2]), nullptr);
-    if (job_ && result == DYNGRID_SAME) job_->was_there_already();
+    const int result = change_to({told[0], told[1]}, static_cast<gridmap::Placement>(told[2]), nullptr, false);
+    if (job_ && result == DYNGRID_SAME && !pending_) job_->was_there_already();
     return result;
   } catch (const Error& error) {
     if (processes_.id() == 0)
@@ -182,9 +184,13 @@ gridmap::PlacementRequest Session::placement_request(Shape to, gridmap::Placemen
   return request;
 }
 
-int Session::change_to(Shape to, gridmap::Placement placement, const GridMap* exact) {
+int Session::change_to(Shape to, gridmap::Placement placement, const GridMap* exact, bool may_wait) {
   const double started = MPI_Wtime();
   const Roster& roster = processes_.roster();
+  if (pending_) {
+    if (!may_wait && !exact && pending_->change.to.shape == to) return settle_pending();
+    call_off_pending(fmt::format("{} is wanted instead", to_string(to)));
+  }
   if (to == roster.grid.shape && !exact) return DYNGRID_SAME;
   Change change;
   together(processes_.grid(), [&] {
@@ -192,9 +198,92 @@ int Session::change_to(Shape to, gridmap::Placement placement, const GridMap* ex
     if (change.new_units.empty() || processes_.id() != 0) return;
     const char* program = environment("DYNGRID_SPAWN_PROGRAM");
     check_program(program ? find_program(program) : own_program());
-    check_room(change);
+    if (settings_.way == Way::spawn) check_room(change);
+    processes_.source().send_for(change, spawn_options());
   });
+  if (settings_.way == Way::join && !change.new_units.empty()) {
+    if (!may_wait) {
+      pending_ = Pending{change, started};
+      if (settings_.is_verbose && processes_.id() == 0)
+        std::fputs(fmt::format("dyngrid: {} -> {}: {} new process(es) sent for in {:.3f} s, computing on\n", to_string(roster.grid.shape), to_string(to),
+                               change.new_ids().size(), MPI_Wtime() - started)
+                       .c_str(),
+                   stderr);
+      return DYNGRID_SAME;
+    }
+    await_newcomers(change);
+  }
   return carry_through(processes_.gather(change, spawn_options()), started);
+}
+
+/// Collective over the grid. @throws agreed Error when they do not come; they are called off then.
+void Session::await_newcomers(const Change& change) {
+  const double since = MPI_Wtime();
+  together(processes_.grid(), [&] {
+    if (processes_.id() != 0) return;
+    Source& source = processes_.source();
+    for (;;) {
+      const Source::Progress progress = source.progress(change);
+      if (progress.is_complete) return;
+      const bool is_late = MPI_Wtime() - since > settings_.join_limit_s;
+      if (is_late || !progress.failure.empty()) {
+        source.call_off(change);
+        if (!progress.failure.empty()) throw Error(Status::spawn_failure, "blacs-dyn: new processes do not come: " + progress.failure);
+        throw Error(Status::timeout, fmt::format("blacs-dyn: the new processes were not there within {} s and are called off; raise DYNGRID_JOIN_TIMEOUT if they only need longer",
+                                                 settings_.join_limit_s));
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+  });
+}
+
+/// At a resize point while new processes are on their way: lets them in when all of them are ready. Collective over the grid.
+int Session::settle_pending() {
+  const double started = MPI_Wtime();
+  const Change change = pending_->change;
+  const Shape to = change.to.shape;
+  enum : int { coming, ready, failed };
+  int state = coming;
+  std::string why;
+  Status status = Status::spawn_failure;
+  if (processes_.id() == 0) {
+    const Source::Progress progress = processes_.source().progress(change);
+    why = progress.failure;
+    if (why.empty() && !progress.is_complete && MPI_Wtime() - pending_->since > settings_.join_limit_s) {
+      why = fmt::format("they were not there within {} s; raise DYNGRID_JOIN_TIMEOUT if they only need longer", settings_.join_limit_s);
+      status = Status::timeout;
+    }
+    state = !why.empty() ? failed : progress.is_complete ? ready : coming;
+  }
+  const std::vector<int>& ids = processes_.roster().grid.ids;
+  const auto process0 = static_cast<int>(std::find(ids.begin(), ids.end(), 0) - ids.begin());
+  std::array<int, 2> told{state, static_cast<int>(status)};
+  check_mpi(MPI_Bcast(told.data(), 2, MPI_INT, process0, processes_.grid()), "MPI_Bcast");
+  if (told[0] == coming) return DYNGRID_SAME;
+  try {
+    pending_.reset();
+    if (told[0] == failed) {
+      if (processes_.id() == 0) processes_.source().call_off(change);
+      std::vector<char> text(why.begin(), why.end());
+      broadcast(text, process0, processes_.grid());
+      throw Error(static_cast<Status>(told[1]), "blacs-dyn: new processes do not come: " + std::string(text.begin(), text.end()));
+    }
+    return carry_through(processes_.gather(change, spawn_options()), started);
+  } catch (const Error& error) {
+    if (processes_.id() == 0)
+      std::fprintf(stderr, "dyngrid: no change to %s: %s; going on with %s\n", to_string(to).c_str(), error.what(), to_string(processes_.roster().grid.shape).c_str());
+    if (job_) job_->failed({to.nprow, to.npcol}, error.status(), error.what());
+    throw;
+  }
+}
+
+/// Local, on every process of the grid.
+void Session::call_off_pending(const std::string& why) {
+  if (processes_.id() == 0) {
+    processes_.source().call_off(pending_->change);
+    std::fprintf(stderr, "dyngrid: the new processes for %s are called off: %s\n", to_string(pending_->change.to.shape).c_str(), why.c_str());
+  }
+  pending_.reset();
 }
 
 /// Tells those that join what the others know: settings, matrices, shared state. Collective over the union. @throws agreed Error.

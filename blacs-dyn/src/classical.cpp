@@ -57,6 +57,10 @@ void Session::classical_setup(int* iam, int* nprocs) {
       change.to.shape = {1, static_cast<int>(change.to.ids.size())};
       if (processes_.id() == 0) check_room(change);
     });
+    together(grid, [&] {
+      if (processes_.id() == 0) processes_.source().send_for(change, spawn_options());
+    });
+    await_newcomers(change);
     close_contexts();
     carry_through(processes_.gather(change, spawn_options()), MPI_Wtime());
   } catch (const Error& error) {

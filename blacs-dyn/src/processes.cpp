@@ -111,6 +111,13 @@ std::vector<int> woken_of(const Change& change, const Unit& unit) {
   return ids;
 }
 
+/// Ids of the old grid and the woken of unit 0, who come together first, in the order of their communicator.
+std::vector<int> base_order(const Roster& before, const Change& change) {
+  std::vector<int> ids = before.grid.ids;
+  for (const int id : woken_of(change, before.units[0])) ids.push_back(id);
+  return ids;
+}
+
 /// One party that joins through its owner: woken members of a unit, or a new unit.
 struct Guests {
   int owner;
@@ -140,22 +147,28 @@ std::vector<int> owners_of(const std::vector<Guests>& guests) {
 
 } // namespace
 
-void Processes::start(MPI_Comm world, bool is_ours) {
+void Processes::start(MPI_Comm world, bool is_ours, std::unique_ptr<Source> source) {
   world_ = Comm::duplicate(world);
+  source_ = std::move(source);
   MPI_Comm parent = MPI_COMM_NULL;
   check_mpi(MPI_Comm_get_parent(&parent), "MPI_Comm_get_parent");
-  if (parent == MPI_COMM_NULL || !is_ours) {
-    id_ = world_.rank();
-    Unit first;
-    for (int i = 0; i < world_.size(); ++i) first.members.push_back(i);
-    roster_.next_id = world_.size();
-    roster_.units = {first};
-    state_ = State::member;
+  if (is_ours) {
+    was_spawned_ = parent != MPI_COMM_NULL;
+    if (was_spawned_) bridge_ = Comm::adopt(parent);
+    state_ = State::newcomer;
     return;
   }
-  bridge_ = Comm::adopt(parent);
-  was_spawned_ = true;
-  state_ = State::newcomer;
+  id_ = world_.rank();
+  Unit first;
+  for (int i = 0; i < world_.size(); ++i) first.members.push_back(i);
+  roster_.next_id = world_.size();
+  roster_.units = {first};
+  state_ = State::member;
+}
+
+void Processes::set_source(std::unique_ptr<Source> source) {
+  source_->close();
+  source_ = std::move(source);
 }
 
 Processes::Fate Processes::form_first_grid(Shape shape) {
@@ -189,47 +202,9 @@ Comm Processes::wake_unit0(const Roster& before, const Change& change, MPI_Comm 
   return merge_with(Comm::duplicate(grid_.get()), world_.get(), woken[0], false, leader);
 }
 
-void Processes::spawn_units(const Change& change, const SpawnOptions& options, std::vector<Spawned>& spawned) {
-  std::vector<std::string> words = options.arguments;
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  char folder[4096];
-  const bool has_folder = getcwd(folder, sizeof folder) != nullptr;
-
-  for (const NewUnit& unit : change.new_units) {
-    if (unit.owner != id_) continue;
-    const auto count = static_cast<int>(unit.members.size());
-    MPI_Info info = MPI_INFO_NULL;
-    check_mpi(MPI_Info_create(&info), "MPI_Info_create");
-    if (has_folder) MPI_Info_set(info, "wdir", folder);
-    if (!unit.host.empty()) MPI_Info_set(info, "host", fmt::format("{}:{}", unit.host, count).c_str());
-    MPI_Errhandler before = MPI_ERRHANDLER_NULL;
-    MPI_Comm_get_errhandler(MPI_COMM_SELF, &before);
-    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-    MPI_Comm bridge = MPI_COMM_NULL;
-    std::vector<int> codes(unit.members.size(), MPI_SUCCESS);
-    const int code = MPI_Comm_spawn(options.program.c_str(), arguments.data(), count, info, 0, MPI_COMM_SELF, &bridge, codes.data());
-    MPI_Comm_set_errhandler(MPI_COMM_SELF, before);
-    MPI_Errhandler_free(&before);
-    MPI_Info_free(&info);
-    if (code != MPI_SUCCESS) {
-      char text[MPI_MAX_ERROR_STRING] = "";
-      int length = 0;
-      MPI_Error_string(code, text, &length);
-      throw Error(Status::spawn_failure,
-                  fmt::format("blacs-dyn: MPI_Comm_spawn of {} process(es) of {}{} failed: {}; {}", count, options.shown,
-                              unit.host.empty() ? "" : " on " + unit.host, text,
-                              unit.host.empty() ? "are there slots enough? mpirun --oversubscribe, or a larger -H or hostfile, makes room"
-                                                : "is that host in mpirun's allocation (-H, hostfile), with slots enough?"));
-    }
-    spawned.push_back({unit, Comm::adopt(bridge)});
-  }
-}
-
-void Processes::await_hellos(std::vector<Spawned>& spawned, double limit_s) {
+void Processes::await_hellos(std::vector<Arrival>& spawned, double limit_s) {
   const double start = MPI_Wtime();
-  for (Spawned& s : spawned) {
+  for (Arrival& s : spawned) {
     std::vector<int> words(s.unit.members.size());
     std::vector<MPI_Request> requests(words.size());
     for (std::size_t i = 0; i < words.size(); ++i)
@@ -260,12 +235,13 @@ void Processes::await_hellos(std::vector<Spawned>& spawned, double limit_s) {
   }
 }
 
-void Processes::send_away(std::vector<Spawned>& spawned) {
-  for (Spawned& s : spawned) {
+void Processes::send_away(std::vector<Arrival>& spawned) {
+  for (Arrival& s : spawned) {
     Packet packet;
     packet.put(0);
     // those that are not there yet find the message later; it is small enough to be sent without a receiver
     for (std::size_t i = 0; i < s.unit.members.size(); ++i) send(s.bridge.get(), static_cast<int>(i), tag_go, packet);
+    source_->let_go(s.unit.id);
     if (s.arrived) s.bridge.disconnect();
     else given_up_.push_back(std::move(s));
   }
@@ -274,7 +250,7 @@ void Processes::send_away(std::vector<Spawned>& spawned) {
 
 void Processes::reap_given_up(double limit_s) {
   const double start = MPI_Wtime();
-  for (Spawned& s : given_up_) {
+  for (Arrival& s : given_up_) {
     const auto count = static_cast<int>(s.unit.members.size());
     bool all = false;
     while (!all) {
@@ -293,7 +269,7 @@ void Processes::reap_given_up(double limit_s) {
       check_mpi(MPI_Recv(&word, 1, MPI_INT, i, tag_hello, s.bridge.get(), MPI_STATUS_IGNORE), "MPI_Recv");
     s.bridge.disconnect();
   }
-  given_up_.erase(std::remove_if(given_up_.begin(), given_up_.end(), [](const Spawned& s) { return !s.bridge; }), given_up_.end());
+  given_up_.erase(std::remove_if(given_up_.begin(), given_up_.end(), [](const Arrival& s) { return !s.bridge; }), given_up_.end());
 }
 
 Processes::Union Processes::complete(const Roster& before, const Change& change, Comm comm) {
@@ -308,8 +284,20 @@ Processes::Union Processes::complete(const Roster& before, const Change& change,
   return gathered;
 }
 
+/// Tells a new unit of mine that it takes part, and in what; from here on I hold it.
+void Processes::let_in(Arrival& arrival, const Roster& before, const Change& change) {
+  Packet go;
+  go.put(1).put(arrival.unit.id).put(Order::wake).put(mode_);
+  before.write(go);
+  write_change(go, change);
+  for (std::size_t i = 0; i < arrival.unit.members.size(); ++i) send(arrival.bridge.get(), static_cast<int>(i), tag_go, go);
+  MPI_Comm home = MPI_COMM_NULL;
+  check_mpi(MPI_Intercomm_merge(arrival.bridge.get(), 0, &home), "MPI_Intercomm_merge");
+  owned_[arrival.unit.id] = Hold{std::move(arrival.bridge), Comm::adopt(home)};
+}
+
 /// Of an owner: me and all my guests, me first.
-Comm Processes::attach_guests(const Roster& before, const Change& change, std::vector<Spawned>& spawned) {
+Comm Processes::attach_guests(const Roster& before, const Change& change) {
   Comm part = Comm::duplicate(MPI_COMM_SELF);
   Packet packet;
   packet.put(Order::wake).put(mode_);
@@ -317,18 +305,7 @@ Comm Processes::attach_guests(const Roster& before, const Change& change, std::v
   write_change(packet, change);
   for (const Guests& g : guests_of(before, change)) {
     if (g.owner != id_) continue;
-    if (g.are_new) {
-      for (Spawned& s : spawned) {
-        if (s.unit.id != g.unit) continue;
-        Packet go;
-        go.put(1).put(s.unit.id);
-        go.bytes().insert(go.bytes().end(), packet.bytes().begin(), packet.bytes().end());
-        for (std::size_t i = 0; i < s.unit.members.size(); ++i) send(s.bridge.get(), static_cast<int>(i), tag_go, go);
-        MPI_Comm home = MPI_COMM_NULL;
-        check_mpi(MPI_Intercomm_merge(s.bridge.get(), 0, &home), "MPI_Intercomm_merge");
-        owned_[g.unit] = Hold{std::move(s.bridge), Comm::adopt(home)};
-      }
-    } else {
+    if (!g.are_new) {
       const Unit& unit = before.unit_of(g.members[0]);
       for (const int id : g.members) send(owned_[g.unit].home.get(), static_cast<int>(position(unit.members, id)) + 1, tag_wake, packet);
     }
@@ -338,20 +315,19 @@ Comm Processes::attach_guests(const Roster& before, const Change& change, std::v
 }
 
 /// From the base (old grid and woken of unit 0; empty on guests) to everybody. Guests call it with the communicator of their own party.
-Comm Processes::assemble(const Roster& before, const Change& change, Comm base, std::vector<Spawned>& spawned) {
+Comm Processes::assemble(const Roster& before, const Change& change, Comm base) {
   const std::vector<Guests> guests = guests_of(before, change);
   if (guests.empty()) return base;
   const std::vector<int> owners = owners_of(guests);
 
-  std::vector<int> base_order = before.grid.ids;
-  for (const int id : woken_of(change, before.units[0])) base_order.push_back(id);
-  const auto rank_in_base = [&](int id) { return static_cast<int>(position(base_order, id)); };
+  const std::vector<int> in_order = base_order(before, change);
+  const auto rank_in_base = [&](int id) { return static_cast<int>(position(in_order, id)); };
 
   int my_owner = id_;
   Comm part;
-  const bool in_base = has(base_order, id_);
+  const bool in_base = has(in_order, id_);
   if (in_base) {
-    if (has(owners, id_)) part = attach_guests(before, change, spawned);
+    if (has(owners, id_)) part = attach_guests(before, change);
   } else {
     std::size_t mine = 0;
     while (!has(guests[mine].members, id_)) ++mine;
@@ -378,7 +354,7 @@ Comm Processes::assemble(const Roster& before, const Change& change, Comm base, 
 
   // the rest of the base
   std::vector<int> rest;
-  for (const int id : base_order)
+  for (const int id : in_order)
     if (!has(owners, id)) rest.push_back(id);
   if (!rest.empty()) {
     if (in_base && !part) part = merge_with(subset(base.get(), [&] {
@@ -406,10 +382,10 @@ Processes::Union Processes::gather(const Change& change, const SpawnOptions& opt
 /// The part of gather that the base does together, the woken of unit 0 included.
 Processes::Union Processes::gather_from(const Roster& before, const Change& change, Comm base, const SpawnOptions& options) {
   const double t0 = MPI_Wtime();
-  std::vector<Spawned> spawned;
+  std::vector<Arrival> spawned;
   try {
     together(base.get(), [&] {
-      spawn_units(change, options, spawned);
+      source_->bring(change, id_, options, spawned);
       await_hellos(spawned, options.join_limit_s);
     });
   } catch (const Error&) {
@@ -418,13 +394,20 @@ Processes::Union Processes::gather_from(const Roster& before, const Change& chan
     throw;
   }
   const double t1 = MPI_Wtime();
-  Union gathered = complete(before, change, assemble(before, change, std::move(base), spawned));
+  for (Arrival& s : spawned) let_in(s, before, change);
+  source_->introduce(change, base.get(), static_cast<int>(position(base_order(before, change), 0)), -1);
+  Union gathered = complete(before, change, assemble(before, change, std::move(base)));
   gathered.spawn_s = t1 - t0;
   gathered.merge_s = MPI_Wtime() - t1;
   return gathered;
 }
 
 void Processes::decline() {
+  if (!bridge_) { // not called yet
+    source_->decline(world_.get());
+    state_ = State::left;
+    return;
+  }
   int word = hello_and_goodbye;
   check_mpi(MPI_Send(&word, 1, MPI_INT, 0, tag_hello, bridge_.get()), "MPI_Send");
   receive_asleep(bridge_.get(), 0, tag_go, 5);
@@ -433,10 +416,19 @@ void Processes::decline() {
 }
 
 std::optional<Processes::Union> Processes::join() {
+  if (!bridge_) {
+    std::optional<Comm> reached = source_->reach(world_.get());
+    if (!reached) {
+      state_ = State::left;
+      return std::nullopt;
+    }
+    bridge_ = std::move(*reached);
+  }
   int word = static_cast<int>(getpid());
   check_mpi(MPI_Send(&word, 1, MPI_INT, 0, tag_hello, bridge_.get()), "MPI_Send");
   Packet packet = receive_asleep(bridge_.get(), 0, tag_go, 5);
   if (packet.get<int>() == 0) {
+    source_->close();
     state_ = State::left;
     bridge_.disconnect();
     return std::nullopt;
@@ -451,8 +443,8 @@ std::optional<Processes::Union> Processes::join() {
   const Change change = read_change(packet);
   for (const NewUnit& unit : change.new_units)
     if (unit.id == unit_) id_ = unit.members.at(static_cast<std::size_t>(world_.rank()));
-  std::vector<Spawned> none;
-  return complete(before, change, assemble(before, change, Comm::duplicate(world_.get()), none));
+  source_->introduce(change, world_.get(), 0, unit_);
+  return complete(before, change, assemble(before, change, Comm::duplicate(world_.get())));
 }
 
 std::optional<Processes::Union> Processes::sleep(const SpawnOptions& options) {
@@ -468,8 +460,7 @@ std::optional<Processes::Union> Processes::sleep(const SpawnOptions& options) {
         const std::vector<int> woken = woken_of(change, before.unit_of(id_));
         std::vector<int> ranks;
         for (const int id : woken) ranks.push_back(static_cast<int>(position(before.unit_of(id_).members, id)));
-        std::vector<Spawned> none;
-        return complete(before, change, assemble(before, change, subset(world_.get(), ranks), none));
+        return complete(before, change, assemble(before, change, subset(world_.get(), ranks)));
       }
       try {
         return gather_from(before, change, wake_unit0(before, change, world_.get()), options);
@@ -491,6 +482,7 @@ std::optional<Processes::Union> Processes::sleep(const SpawnOptions& options) {
         release_unit(unit, packet.get_vector<int>());
       }
       reap_given_up(0);
+      source_->close();
       state_ = State::left;
       return std::nullopt;
     }
@@ -513,12 +505,14 @@ void Processes::release_unit(int unit, const std::vector<int>& parked_ranks) {
   Packet packet;
   packet.put(Order::leave);
   for (const int rank : parked_ranks) send(held->second.home.get(), rank, tag_wake, packet);
+  source_->let_go(unit);
   held->second.home.close();
   held->second.bridge.disconnect();
   owned_.erase(held);
 }
 
 void Processes::leave_unit() {
+  source_->close(); // from here on my end is no fault
   home_.close();
   bridge_.disconnect();
   state_ = State::left;
@@ -597,11 +591,12 @@ void Processes::finish() {
     release_unit(unit, parked_ranks_in_home(roster_, unit));
   }
   reap_given_up(10);
-  for (Spawned& s : given_up_) {
+  for (Arrival& s : given_up_) {
     std::fprintf(stderr, "dyngrid: %zu process(es) that were given up never came; mpirun waits for them\n", s.unit.members.size());
     s.bridge.close();
   }
   given_up_.clear();
+  source_->close();
   state_ = State::left;
 }
 

@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "mpi_util.hpp"
 #include "roster.hpp"
+#include "source.hpp"
 
 namespace blacs_dyn {
 
 /// What kind of program the processes run: dyngrid_init and resize points, or the classical blacs_setup. A newcomer finds it in its environment.
 enum class Mode : int { managed = 1, classical = 2 };
-
-struct SpawnOptions {
-  std::string program;                 ///< as given to MPI_Comm_spawn
-  std::vector<std::string> arguments;
-  std::string shown;                   ///< what error texts call it
-  double join_limit_s = 60;            ///< newcomers that are not there by then are given up
-};
 
 /// The processes of one application: who they are, the communicators among them, and how they come, sleep, wake and go.
 ///
@@ -36,9 +31,13 @@ public:
   };
   enum class Fate { stays, sleeps, leaves };
 
-  /// Collective over world (MPI_COMM_WORLD of this mpirun or spawn). is_ours: spawned by an application of dyngrid, which it is to join; a
+  /// Collective over world (MPI_COMM_WORLD of this mpirun or spawn). is_ours: started by an application of dyngrid, which it is to join; a
   /// process that the user's own MPI_Comm_spawn started begins an application of its own.
-  void start(MPI_Comm world, bool is_ours);
+  void start(MPI_Comm world, bool is_ours, std::unique_ptr<Source> source);
+  /// Another way from here on. Only before anybody came the way there is: processes that came one way do not know those that come the other way.
+  void set_source(std::unique_ptr<Source> source);
+  bool has_grown() const { return roster_.units.size() > 1; }
+  Source& source() { return *source_; }
   bool is_started() const { return static_cast<bool>(world_); }
   bool is_newcomer() const { return state_ == State::newcomer; }
   bool is_member() const { return state_ == State::member; }
@@ -78,19 +77,13 @@ private:
   struct Hold { ///< what an owner holds of a unit
     Comm bridge, home;
   };
-  struct Spawned {
-    NewUnit unit;
-    Comm bridge;
-    bool arrived = false;
-  };
-
-  void spawn_units(const Change& change, const SpawnOptions& options, std::vector<Spawned>& spawned);
-  void await_hellos(std::vector<Spawned>& spawned, double limit_s);
-  void send_away(std::vector<Spawned>& spawned);
+  void await_hellos(std::vector<Arrival>& spawned, double limit_s);
+  void send_away(std::vector<Arrival>& spawned);
   void reap_given_up(double limit_s);
   Comm wake_unit0(const Roster& before, const Change& change, MPI_Comm sleepers);
-  Comm assemble(const Roster& before, const Change& change, Comm base, std::vector<Spawned>& spawned);
-  Comm attach_guests(const Roster& before, const Change& change, std::vector<Spawned>& spawned);
+  void let_in(Arrival& arrival, const Roster& before, const Change& change);
+  Comm assemble(const Roster& before, const Change& change, Comm base);
+  Comm attach_guests(const Roster& before, const Change& change);
   void release_unit(int unit, const std::vector<int>& parked_ranks_in_home);
   void leave_unit();
   std::vector<int> parked_ranks_in_home(const Roster& roster, int unit) const;
@@ -101,6 +94,7 @@ private:
   Mode mode_ = Mode::managed;
   int id_ = -1;
   int unit_ = 0;
+  std::unique_ptr<Source> source_;
   bool was_spawned_ = false;
   Comm world_;  ///< my unit
   Comm bridge_; ///< to my owner, outside unit 0
@@ -108,7 +102,7 @@ private:
   Comm grid_;
   Roster roster_;
   std::map<int, Hold> owned_;    ///< unit id -> what I hold of it; unit 0 only
-  std::vector<Spawned> given_up_; ///< came too late or not at all
+  std::vector<Arrival> given_up_; ///< came too late or not at all
 };
 
 } // namespace blacs_dyn

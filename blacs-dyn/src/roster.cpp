@@ -110,11 +110,11 @@ double seconds_as_single_units(int n, int spawners) {
 
 std::vector<NewUnit> group_into_units(const Roster& roster, int n, const UnitPolicy& policy) {
   using Kind = UnitPolicy::Kind;
-  const std::vector<int>& spawners = roster.units.at(0).members;
+  const std::vector<int> spawners = policy.one_owner ? std::vector<int>{0} : roster.units.at(0).members;
   int unit_size = n;
   if (policy.kind == Kind::one_each) unit_size = 1;
   if (policy.kind == Kind::fixed) unit_size = policy.size;
-  if (policy.kind == Kind::automatic &&
+  if (policy.kind == Kind::automatic && !policy.one_owner &&
       seconds_as_single_units(n, static_cast<int>(spawners.size())) <= 1.5 * seconds_as_one_unit(n))
     unit_size = 1;
 

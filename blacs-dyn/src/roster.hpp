@@ -46,6 +46,7 @@ struct UnitPolicy {
   std::vector<std::string> hosts; ///< where units may go, one host each; empty: wherever mpirun puts them
   std::vector<int> slots;         ///< per host: most spawned processes at a time, 0 for no limit
   std::vector<int> started;       ///< per host: processes that mpirun started there
+  bool one_owner = false;         ///< the join way: process 0 lets all in, and a unit is an mpirun, so that automatic means one for each host
 };
 
 /// Seconds to start n processes as one unit, and as n units of one by `spawners` processes side by side.

@@ -54,9 +54,14 @@ void Session::start(Mode mode_of_unit0) {
   }
   // MPI_COMM_WORLD is the unit that this process was started in; after this line nobody uses it
   const char* newcomer = environment("DYNGRID_NEWCOMER");
-  processes_.start(MPI_COMM_WORLD, newcomer != nullptr);
+  stand_in_if_asked();
+  MPI_Comm parent = MPI_COMM_NULL;
+  MPI_Comm_get_parent(&parent);
+  const bool is_ours = newcomer && (was_sent_for() || parent != MPI_COMM_NULL);
+  processes_.start(MPI_COMM_WORLD, is_ours, is_ours && was_sent_for() ? make_join_source(loss_text()) : make_spawn_source());
   processes_.set_mode(processes_.is_newcomer() ? (std::string_view(newcomer) == "classical" ? Mode::classical : Mode::managed) : mode_of_unit0);
   unsetenv("DYNGRID_NEWCOMER");
+  unsetenv("DYNGRID_JOIN");
   int key = MPI_KEYVAL_INVALID;
   check_mpi(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, finalize_hook, &key, nullptr), "MPI_Comm_create_keyval");
   check_mpi(MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr), "MPI_Comm_set_attr");
@@ -68,9 +73,47 @@ void Session::start(Mode mode_of_unit0) {
     broadcast(packet.bytes(), 0, processes_.world());
     settings_.read(packet);
     find_hosts();
+    if (settings_.way == Way::join) use(Way::join);
   } else {
     settings_.is_verbose = environment("DYNGRID_VERBOSE") != nullptr;
   }
+}
+
+/// What is said when a unit that holds part of the matrices ends.
+LossText Session::loss_text() const {
+  LossText text;
+  text.where_to_go_on = [this] {
+    if (settings_.checkpoint.empty()) return std::string("; there is no checkpoint");
+    return access(settings_.checkpoint.c_str(), R_OK) == 0 ? fmt::format("; to go on from the last checkpoint: dyngrid restart {}", settings_.checkpoint)
+                                                            : std::string("; no checkpoint was written yet");
+  };
+  return text;
+}
+
+/// From here on new processes come that way. Collective over unit 0 or the grid. @throws agreed Error{bad_state, unsupported}
+void Session::use(Way way) {
+  const MPI_Comm comm = processes_.grid() != MPI_COMM_NULL ? processes_.grid() : processes_.world();
+  together(comm, [&] {
+    if (processes_.has_grown() || pending_)
+      throw Error(Status::bad_state, fmt::format("blacs-dyn: new processes came by {} already, and those of two ways do not know each other", to_string(settings_.way)));
+    if (way == Way::join && hosts_of_unit0_ > 1)
+      throw Error(Status::unsupported, fmt::format("blacs-dyn: new processes are to join, but mpirun started the application on {} hosts; the join way wants every mpirun "
+                                                   "on one host: start on one and let the others join", hosts_of_unit0_));
+    processes_.set_source(way == Way::join ? make_join_source(loss_text()) : make_spawn_source());
+  });
+  settings_.way = way;
+  settings_.unit_policy.one_owner = way == Way::join;
+}
+
+void Session::set_processes(int way) {
+  require_grid("dyngrid_set_processes");
+  if (processes_.grid() == MPI_COMM_NULL) throw Error(Status::bad_state, "blacs-dyn: dyngrid_set_processes before this process's first resize point");
+  together(processes_.grid(), [&] {
+    if (way != DYNGRID_SPAWN && way != DYNGRID_JOIN)
+      throw Error(Status::bad_argument, fmt::format("blacs-dyn: dyngrid_set_processes: way is {}, wanted {} or {}", way, DYNGRID_SPAWN, DYNGRID_JOIN));
+  });
+  check_same(processes_.grid(), way, "blacs-dyn: dyngrid_set_processes: way differs between the processes");
+  if (static_cast<Way>(way) != settings_.way) use(static_cast<Way>(way));
 }
 
 /// Where mpirun started what. On several hosts every unit gets one of them, since children of one spawn must not span hosts. Collective over unit 0.
@@ -87,6 +130,7 @@ void Session::find_hosts() {
     const std::string host = all.data() + sizeof mine * static_cast<std::size_t>(r);
     if (started[host]++ == 0) hosts.push_back(host);
   }
+  hosts_of_unit0_ = static_cast<int>(hosts.size());
   if (settings_.unit_policy.hosts.empty() && hosts.size() > 1) {
     settings_.unit_policy.hosts = hosts;
     settings_.unit_policy.slots.assign(hosts.size(), 0);
@@ -143,6 +187,7 @@ void Session::finalize() {
 /// Ends processes, contexts and communicators, so that MPI_Finalize finds nothing of ours.
 void Session::drop_everything() {
   job_.reset();
+  if (pending_) call_off_pending("the application ends");
   if (processes_.is_newcomer()) processes_.decline();
   else if (sleeps_at_first_point_) sleep_until_needed();
   close_contexts();

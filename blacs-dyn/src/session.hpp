@@ -11,6 +11,7 @@
 #include "dyngrid.h"
 #include "holdings.hpp"
 #include "job.hpp"
+#include "join_source.hpp"
 #include "processes.hpp"
 #include "settings.hpp"
 
@@ -35,6 +36,7 @@ public:
   void request(Shape to);
   void set_placement(gridmap::Placement placement);
   void set_schedule(int schedule);
+  void set_processes(int way);
   Matrix* create_matrix(const char* name, char type, AxisRule rows, AxisRule cols, bool has_handle);
   void free_matrix(Matrix* matrix);
   Matrix* find_matrix(const std::string& name) { return holdings_.find(name); }
@@ -71,9 +73,15 @@ private:
   void require_grid(const char* what) const;
   void save_if_due();
   void find_hosts();
+  LossText loss_text() const;
   SpawnOptions spawn_options() const;
   void check_room(const Change& change) const;
-  int change_to(Shape to, gridmap::Placement placement, const GridMap* exact);
+  /// may_wait: when new processes have to be sent for, wait here until they are there; otherwise they are let in at a later resize point.
+  int change_to(Shape to, gridmap::Placement placement, const GridMap* exact, bool may_wait = true);
+  void use(Way way);
+  void await_newcomers(const Change& change);
+  int settle_pending();
+  void call_off_pending(const std::string& why);
   int carry_through(Processes::Union gathered, double started);
   /// The matrices on the new grid, not in use yet.
   struct Moved {
@@ -93,6 +101,7 @@ private:
   gridmap::PlacementRequest placement_request(Shape to, gridmap::Placement placement) const;
 
   Processes processes_;
+  int hosts_of_unit0_ = 1;
   bool is_finished_ = false;
   bool we_started_mpi_ = false;
   bool sleeps_at_first_point_ = false; ///< outside the first grid: parked at the first resize point
@@ -103,6 +112,11 @@ private:
   Settings settings_;
   bool must_restore_ = false; ///< DYNGRID_RESTORE: at the first resize point, unless the program does it itself before
   double last_checkpoint_s_ = 0;
+  struct Pending { ///< new processes that were sent for and come while the application computes on
+    Change change;
+    double since = 0;
+  };
+  std::optional<Pending> pending_; ///< the same on all processes of the grid
   Shape requested_{};
   std::unique_ptr<Job> job_; ///< on process 0
   dyngrid_resize_report report_{};

@@ -96,6 +96,11 @@ Settings Settings::from_environment() {
     if (*end != '\0' || !(settings.join_limit_s > 0))
       throw Error(Status::bad_argument, fmt::format("blacs-dyn: DYNGRID_JOIN_TIMEOUT is \"{}\", wanted seconds above 0", text));
   }
+  if (const char* text = environment("DYNGRID_PROCESSES")) {
+    const std::string_view word = text;
+    if (word != "spawn" && word != "join") throw Error(Status::bad_argument, fmt::format("blacs-dyn: DYNGRID_PROCESSES is \"{}\", wanted spawn or join", text));
+    settings.way = word == "join" ? Way::join : Way::spawn;
+  }
   if (const char* text = environment("DYNGRID_CHECKPOINT")) settings.checkpoint = text;
   if (const char* text = environment("DYNGRID_RESTORE")) settings.restore = text;
   if (const char* text = environment("DYNGRID_CHECKPOINT_EVERY")) {
@@ -109,6 +114,7 @@ Settings Settings::from_environment() {
 
 void Settings::write(Packet& packet) const {
   packet.put(placement).put(exchange_order).put(join_limit_s).put(points);
+  packet.put(way).put(unit_policy.one_owner);
   packet.put(checkpoint).put(checkpoint_points).put(checkpoint_seconds).put(restore);
   packet.put(unit_policy.kind).put(unit_policy.size).put(unit_policy.slots).put(unit_policy.started);
   packet.put(static_cast<int>(unit_policy.hosts.size()));
@@ -120,6 +126,8 @@ void Settings::read(Packet& packet) {
   exchange_order = packet.get<redist::Schedule>();
   join_limit_s = packet.get<double>();
   points = packet.get<std::int64_t>();
+  way = packet.get<Way>();
+  unit_policy.one_owner = packet.get<bool>();
   checkpoint = packet.get_text();
   checkpoint_points = packet.get<std::int64_t>();
   checkpoint_seconds = packet.get<double>();

@@ -9,6 +9,7 @@
 #include "packet.hpp"
 #include "redist/plan.hpp"
 #include "roster.hpp"
+#include "source.hpp"
 
 namespace blacs_dyn {
 
@@ -23,6 +24,7 @@ struct Settings {
   gridmap::Placement placement = gridmap::Placement::optimal;
   redist::Schedule exchange_order = redist::Schedule::automatic;
   UnitPolicy unit_policy;
+  Way way = Way::spawn; ///< how new processes come
   double join_limit_s = 60;
   std::int64_t points = 0; ///< resize points passed
   std::string checkpoint;               ///< where to; empty: only where the program says

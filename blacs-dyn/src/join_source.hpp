@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "meeting.hpp"
+#include "source.hpp"
+
+namespace blacs_dyn {
+
+/// Where the ompi-server of this mpirun is, from "2005663744.0;tcp://10.0.0.1:4711,10.0.1.1:4711;tcp6://[..]:4712".
+struct NameServer {
+  std::string jobid; ///< "2005663744"
+  std::vector<std::string> hosts;
+  int port = 0;
+  /// @throws Error{bad_argument}
+  static NameServer parse(const std::string& uri);
+};
+
+/// Which variables a newcomer's mpirun gets of process 0's environment: all but what mpirun, PMIx or Slurm told this process about itself.
+bool is_passed_on(std::string_view variable);
+
+/// The command that starts a unit's mpirun: words, no shell.
+std::vector<std::string> unit_command(const std::string& mpirun, const std::string& server, const NewUnit& unit, const std::string& place, const SpawnOptions& options);
+/// The same words for a shell.
+std::string shell_line(const std::vector<std::string>& words);
+
+/// What happens when a unit that holds part of the matrices ends: says so on every process and ends it. `where_to_go_on`: asked when it happens.
+struct LossText {
+  int id = -1; ///< of this process
+  std::function<std::string()> where_to_go_on;
+};
+
+/// Each unit an mpirun of its own on one host. They meet by MPI_Comm_accept and MPI_Comm_connect over the ompi-server that mpirun was started with.
+/// @throws Error{bad_state} when mpirun knows of no ompi-server.
+std::unique_ptr<Source> make_join_source(LossText loss);
+
+/// True in a process that was started as DYNGRID_JOIN says.
+bool was_sent_for();
+/// A stand-in for a newcomer that ended while process 0 waits for it: connects and ends. Does not return when DYNGRID_STAND_IN is set. After MPI_Init.
+void stand_in_if_asked();
+
+} // namespace blacs_dyn

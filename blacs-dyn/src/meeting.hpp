@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How processes of several mpiruns find each other and hear of each other's end: lines over sockets. No MPI.
+#pragma once
+#include <sys/types.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace blacs_dyn {
+
+/// "unix:/tmp/x.sock?0123..." or "tcp:10.0.0.1:4711?0123...": where, and the word that lets in.
+struct MeetingPlace {
+  bool is_tcp = false;
+  std::string path; ///< of a Unix socket
+  std::string host; ///< numeric
+  int port = 0;
+  std::string token;
+
+  std::string text() const;
+  /// @throws Error{bad_argument}
+  static MeetingPlace parse(std::string_view text);
+};
+
+/// How far a unit that was sent for has come.
+enum class Presence {
+  awaited, ///< nothing was heard of it, or it is on its way
+  ready,   ///< all of it waits to be let in
+  gone     ///< it said so, its connection ended, or its launcher did
+};
+
+/// Process 0's side. A thread of its own listens and watches; it never calls MPI. From hold() on the end of a unit that did not say goodbye is the end of
+/// everything: `on_loss` is called from that thread, once, when everybody has been told.
+class Meeting {
+public:
+  using Loss = std::function<void(const std::string& what)>;
+  /// listen: "unix", "tcp" (all addresses, tells that of this host's name) or "tcp:ADDRESS". @throws Error{io_failure, bad_argument}
+  Meeting(const std::string& listen, Loss on_loss);
+  ~Meeting();
+  Meeting(const Meeting&) = delete;
+  Meeting& operator=(const Meeting&) = delete;
+
+  std::string place() const; ///< what a newcomer is given
+  /// A unit was sent for. launcher: the process that brings it, 0 when it is not ours; its end before the unit is ready is the unit's end.
+  void await(int unit, pid_t launcher);
+  /// A child of ours that is only to be waited for; when it ends with another status than 0, the unit (if it is one) does not come.
+  void reap(pid_t child, int unit);
+  Presence presence(int unit, std::string* why) const;
+  /// A line to the unit's leader. False when it has gone.
+  bool tell(int unit, const std::string& line);
+  void hold(int unit);   ///< its matrices are ours now
+  void let_go(int unit); ///< it may end as it likes
+  /// Tells a unit that never came, or is not wanted any more, to go; its launcher is ended too.
+  void dismiss(int unit);
+  /// Runs `step`, which waits for a unit in a way that cannot be given up. When the unit ends meanwhile `rescue` is called from the watching thread; when
+  /// that does not help within 8 s, it is a loss.
+  void while_watched(int unit, const std::function<void()>& rescue, const std::function<void()>& step);
+  /// Ends the watch: everybody is told goodbye, launchers are waited for as long as `seconds`.
+  void close(double seconds);
+
+private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Everybody else's side. After watch() a thread waits for the end of process 0, or its word that all ends.
+class Visitor {
+public:
+  /// unit 0: only to hear of the end. @throws Error{not_found, timeout}
+  Visitor(const MeetingPlace& place, int unit, int rank, double limit_s);
+  ~Visitor();
+  Visitor(const Visitor&) = delete;
+  Visitor& operator=(const Visitor&) = delete;
+
+  void say(const std::string& line);
+  /// The next line; empty when there is none yet. @throws Error{io_failure} when process 0 has gone.
+  std::optional<std::string> listen();
+  void watch(Meeting::Loss on_loss);
+  void goodbye(); ///< what ends from here on ends in order
+  int fd() const;
+
+private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+} // namespace blacs_dyn
