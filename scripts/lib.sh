@@ -15,6 +15,8 @@ DYNGRID_PACKAGES=(
   libgtest-dev scalapack-mpi-test gnuplot-nox
   libhdf5-openmpi-dev
 )
+# What the preset mpich needs besides; not installed by default.
+DYNGRID_MPICH_PACKAGES=(mpich libmpich-dev libscalapack-mpich-dev)
 
 say() { printf '%s: %s\n' "${0##*/}" "$*"; }
 die() { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 1; }

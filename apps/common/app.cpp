@@ -33,6 +33,7 @@ bool output_is_terminal() {
 
 bool is_first_of_mpirun() {
   const char* rank = std::getenv("OMPI_COMM_WORLD_RANK");
+  if (rank == nullptr) rank = std::getenv("PMI_RANK"); // MPICH's
   return rank == nullptr || std::string(rank) == "0";
 }
 

@@ -65,6 +65,8 @@ const Trouble troubles[] = {
      "take Open MPI 4.1, or run with OMPI_MCA_coll=^han,hcoll, as dyngrid run does"},
     {"PMIx", {4, 2, 0}, {4, 2, 3}, Verdict::note, "a launcher of this version can forget a new process when one that has ended had its socket before",
      "nothing: a released process waits until the launcher has let go of it"},
+    {"MPICH", {4, 0, 0}, {4, 2, 0}, Verdict::warning, "built for UCX, as Debian's is (mpichversion says ch4:ucx), it cannot start processes: a grid does not grow beyond what mpiexec started",
+     "take Open MPI 4.1, MPICH from 4.2, or one built with ch4:ofi"},
     {"MPICH", {0, 0, 1}, {4, 0, 0}, Verdict::warning, "dyngrid was never tried with MPICH before 4", "take MPICH 4.0, or Open MPI 4.1"},
 };
 } // namespace

@@ -19,9 +19,18 @@ const std::vector<Variable>& variables() {
       {"DYNGRID_SPAWN_PROGRAM", "PATH", "the running program", "what is started as a new process"},
       {"DYNGRID_SETUP_FILE", "PATH", "blacs_setup.dat", "what blacs_setup reads"},
       {"DYNGRID_GEMR2D", "stock", "dyngrid's own", "which p?gemr2d and p?trmr2d run: stock takes ScaLAPACK's"},
+      {"DYNGRID_ALLOW", "any|4:32:*2|2x2,2x3|aspect 2; ...", "the program's, or any grid", "grids that a change asked for from outside may lead to"},
+      {"DYNGRID_EXPERIMENT", "PxQ,...[@STEPS]", "none", "grids tried in the first steps, so many steps on each; then the quickest is taken"},
+      {"DYNGRID_STEPS", "N", "not known", "steps that the program will make, for judging whether a change pays off"},
+      {"DYNGRID_CHECKPOINT", "PATH", "none", "the file that checkpoints go to"},
+      {"DYNGRID_CHECKPOINT_EVERY", "N|SECONDSs", "never", "a checkpoint every so many resize points (20) or seconds (90s)"},
+      {"DYNGRID_RESTORE", "PATH", "none", "the checkpoint that this run goes on from"},
+      {"DYNGRID_CONTROL", "on|off", "on", "whether the application can be asked from outside (dyngrid ps, resize, ...)"},
+      {"DYNGRID_JOB", "NAME", "the process number of process 0", "the name by which it is asked"},
       {"DYNGRID_RUNTIME_DIR", "PATH", "$XDG_RUNTIME_DIR/dyngrid, else /tmp/dyngrid-<uid>", "where running applications can be found and asked"},
       {"DYNGRID_HISTORY", "PATH|off", "$XDG_STATE_HOME/dyngrid/history.jsonl, else ~/.local/state/dyngrid/history.jsonl", "where step times of earlier runs are kept"},
       {"DYNGRID_VERBOSE", "1", "off", "a line on standard error for every change"},
+      {"DYNGRID_NETLAB", "NAME", "not set", "set by the network laboratory for the benchmarks", true},
       {"DYNGRID_NEWCOMER", "managed|classical", "not set", "set by dyngrid for the processes that it starts; not for users", true},
   };
   return all;

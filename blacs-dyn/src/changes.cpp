@@ -137,6 +137,7 @@ int Session::pop() {
 /// Slots and hosts, as far as they can be known before a spawn. After a spawn that fails for want of them the application goes on, but Open MPI's mpirun
 /// never ends by itself.
 void Session::check_room(const Change& change) const {
+  if (!change.new_units.empty()) check_mpi_can_spawn();
   std::set<std::string> hosts;
   for (const NewUnit& unit : change.new_units)
     if (!unit.host.empty()) hosts.insert(unit.host);

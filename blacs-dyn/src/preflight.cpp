@@ -10,6 +10,8 @@
 #include <sstream>
 #include <vector>
 
+#include <mpi.h>
+
 #include <elf.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -154,6 +156,27 @@ void check_host(const std::string& host) {
   const auto short_name = [](const std::string& name) { return name.substr(0, name.find('.')); }; // as Open MPI compares them
   if (!known.empty() && std::none_of(known.begin(), known.end(), [&](const std::string& k) { return short_name(k) == short_name(host); }))
     throw Error(Status::not_found, fmt::format("blacs-dyn: host to spawn on is \"{}\", which is not in mpirun's -H list; start mpirun with it", host));
+}
+
+std::string spawn_trouble(const std::string& library_version) {
+  const std::size_t mpich = library_version.find("MPICH Version:");
+  if (mpich == std::string::npos) return {};
+  int major = 0, minor = 0;
+  std::istringstream number(library_version.substr(mpich + std::strlen("MPICH Version:")));
+  char dot = 0;
+  number >> major >> dot >> minor;
+  const bool is_old = major < 4 || (major == 4 && minor < 2);
+  if (!is_old || library_version.find("ch4:ucx") == std::string::npos) return {};
+  return fmt::format("this MPI, MPICH {}.{} over UCX (device ch4:ucx), cannot start processes or connect to others; a grid can become smaller and use again "
+                     "what mpiexec started, but not grow beyond that. Take Open MPI 4.1, MPICH from 4.2, or one built with ch4:ofi", major, minor);
+}
+
+void check_mpi_can_spawn() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> version{};
+  int length = 0;
+  MPI_Get_library_version(version.data(), &length);
+  const std::string trouble = spawn_trouble(version.data());
+  if (!trouble.empty()) throw Error(Status::unsupported, "blacs-dyn: " + trouble);
 }
 
 } // namespace blacs_dyn

@@ -17,6 +17,11 @@ std::string find_program(const std::string& command);
 /// it does not have. Local. @throws Error{not_found}
 void check_host(const std::string& host);
 
+/// Why an MPI that describes itself so (MPI_Get_library_version) starts no processes; empty when nothing is known against it. Pure.
+std::string spawn_trouble(const std::string& library_version);
+/// @throws Error{unsupported} when this MPI starts no processes: known beforehand, since some hang instead of saying so. Local.
+void check_mpi_can_spawn();
+
 /// The running program's own arguments, without its name.
 std::vector<std::string> own_arguments();
 
