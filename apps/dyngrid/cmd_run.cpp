@@ -12,7 +12,7 @@ namespace {
 
 struct Options {
   RunRequest request;
-  std::string mpirun = DYNGRID_MPIRUN, processes;
+  std::string mpirun = DYNGRID_MPIRUN;
   bool preload = false, dry_run = false, explain = false;
 };
 

@@ -16,6 +16,11 @@ const std::vector<Variable>& variables() {
       {"DYNGRID_UNIT", "auto|all|N", "auto", "processes per spawned world: what leaves, leaves as a whole"},
       {"DYNGRID_HOSTS", "HOST[:MAX],...", "the hosts where mpirun started processes", "where new processes go, and at most how many on each"},
       {"DYNGRID_JOIN_TIMEOUT", "SECONDS", "60", "after which newcomers are given up"},
+      {"DYNGRID_PROCESSES", "spawn|join", "spawn", "how new processes come: by MPI_Comm_spawn, or as launchers of their own that join"},
+      {"DYNGRID_JOIN_LISTEN", "unix|tcp|tcp:ADDRESS", "unix, or tcp where newcomers may be on other hosts", "where process 0 waits for newcomers that join"},
+      {"DYNGRID_JOIN_START", "COMMAND", "an mpirun here, or through DYNGRID_JOIN_AGENT", "what is run by sh to start newcomers that join"},
+      {"DYNGRID_JOIN_AGENT", "COMMAND", "ssh -x", "how a launcher is started on another host, for newcomers that join"},
+      {"DYNGRID_MPIRUN", "PATH", "mpirun", "the launcher of newcomers that join"},
       {"DYNGRID_SPAWN_PROGRAM", "PATH", "the running program", "what is started as a new process"},
       {"DYNGRID_SETUP_FILE", "PATH", "blacs_setup.dat", "what blacs_setup reads"},
       {"DYNGRID_GEMR2D", "stock", "dyngrid's own", "which p?gemr2d and p?trmr2d run: stock takes ScaLAPACK's"},
@@ -31,6 +36,8 @@ const std::vector<Variable>& variables() {
       {"DYNGRID_HISTORY", "PATH|off", "$XDG_STATE_HOME/dyngrid/history.jsonl, else ~/.local/state/dyngrid/history.jsonl", "where step times of earlier runs are kept"},
       {"DYNGRID_VERBOSE", "1", "off", "a line on standard error for every change"},
       {"DYNGRID_NETLAB", "NAME", "not set", "set by the network laboratory for the benchmarks", true},
+      {"DYNGRID_JOIN", "...", "not set", "set by dyngrid for the processes that it sends for; not for users", true},
+      {"DYNGRID_STAND_IN", "...", "not set", "set by dyngrid for a process that stands in for one that did not come", true},
       {"DYNGRID_NEWCOMER", "managed|classical", "not set", "set by dyngrid for the processes that it starts; not for users", true},
   };
   return all;
