@@ -93,9 +93,10 @@ std::string gnuplot_script(const Picture& p, const std::string& base) {
     s += '\n';
   }
   s += "EOD\n";
-  s += fmt::format("set title {} . \"\\n\" . {} noenhanced font \",15\"\n", quoted(p.title), quoted(p.subtitle));
+  s += fmt::format("set label 1 {} at screen 0.02, screen 0.955 left noenhanced font \",17\"\n", quoted(p.title));
+  s += fmt::format("set label 2 {} at screen 0.02, screen 0.905 left noenhanced font \",13\" tc rgb \"#555555\"\n", quoted(p.subtitle));
   s += fmt::format("set xlabel {} noenhanced\nset ylabel {} noenhanced\n", quoted(p.x), quoted(p.y));
-  s += "set key outside top center horizontal noenhanced Left reverse maxrows 2\nset border 3 lc rgb \"#666666\"\nset tics nomirror out\n";
+  s += "set tmargin at screen 0.79\nset key at screen 0.5, screen 0.875 center top horizontal noenhanced Left reverse maxrows 1\nset border 3 lc rgb \"#666666\"\nset tics nomirror out\n";
   s += "set grid ytics lc rgb \"#d8d8d8\" lt 1\nset xtics noenhanced";
   s += is_crowded ? " rotate by -35\n" : "\n";
   s += p.is_logarithmic ? "set logscale y\nset format y \"%g\"\n" : "set yrange [0:*]\n";
@@ -153,7 +154,7 @@ std::string gnuplot_script(const Picture& p, const std::string& base) {
 
 const char* const style = R"(body{font:15px/1.45 system-ui,"Helvetica Neue",Arial,sans-serif;color:#222;max-width:1000px;margin:2em auto;padding:0 1em}
 h1{font-size:1.7em;margin-bottom:.2em}h2{font-size:1.35em;margin-top:2.2em;border-bottom:2px solid #0072B2;padding-bottom:.15em}h3{font-size:1.1em;margin-top:1.8em}
-table{border-collapse:collapse;margin:.6em 0;font-variant-numeric:tabular-nums;font-size:.92em}caption{text-align:left;font-weight:600;padding:.3em 0}
+table{border-collapse:collapse;margin:.6em 0;font-variant-numeric:tabular-nums;font-size:.92em}caption{white-space:nowrap;text-align:left;font-weight:600;padding:.3em 0}
 th,td{padding:.22em .7em;border-bottom:1px solid #ddd;text-align:left}th{border-bottom:2px solid #999;font-weight:600;vertical-align:bottom}td.n,th.n{text-align:right}
 tr:hover td{background:#f3f7fa}p.note,figcaption{color:#555;font-size:.9em;max-width:60em}figure{margin:1.2em 0}img{max-width:100%;height:auto;border:1px solid #e4e4e4}
 div.wide{overflow-x:auto}nav a{margin-right:1.2em}
