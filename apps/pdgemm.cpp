@@ -3,11 +3,15 @@
 //
 // All elements are small whole numbers, so every sum is exact in double precision whatever the order, and the check is exact too: with
 // a vector x of whole numbers, C x after s products must be s (A (B x)). That right-hand side is worked out from the formulae of A and
-// B, once, without ScaLAPACK. C is never set back, so a wrong element of A, B or C after any change of the grid shows from then on.
+// B, once, without ScaLAPACK. With A out of a file (--matrix) its elements are any numbers: A (B x) is then summed over the parts of A as they lie, and the
+// check is a scaled residual. C is never set back, so a wrong element of A, B or C after any change of the grid shows from then on.
 #include "common/app.hpp"
+#include "common/from_file.hpp"
 #include "common/local.hpp"
 #include "common/scalapack.h"
 
+#include <cmath>
+#include <limits>
 #include <vector>
 
 namespace {
@@ -16,23 +20,33 @@ double a_element(std::int64_t i, std::int64_t j) { return static_cast<double>(ap
 double b_element(std::int64_t i, std::int64_t j) { return static_cast<double>(apps::mixed(i, j, 2, 7) - 3); }
 double probe(std::int64_t j) { return static_cast<double>(apps::mixed(j, 0, 3, 2001) - 1000); }
 
-// y = M x over the current grid, every process gets all of y. Exact for whole numbers below 2^53. Collective.
-std::vector<double> times(const dyngrid_matrix* matrix, const std::vector<double>& x) {
+// y = M x, or |M| x, over the current grid, every process gets all of y. Exact for whole numbers below 2^53. Collective.
+std::vector<double> times(const dyngrid_matrix* matrix, const std::vector<double>& x, bool absolute = false) {
   std::vector<double> y(x.size());
-  apps::for_each_local<double>(matrix, [&](std::int64_t i, std::int64_t j, double element) { y[i] += element * x[j]; });
+  apps::for_each_local<double>(matrix, [&](std::int64_t i, std::int64_t j, double element) { y[i] += (absolute ? std::fabs(element) : element) * x[j]; });
   MPI_Allreduce(MPI_IN_PLACE, y.data(), static_cast<int>(y.size()), MPI_DOUBLE, MPI_SUM, dyngrid_comm());
   return y;
 }
 
-// A (B x) from the formulae: every process takes some of the rows. Collective.
+// B x from the formulae, or |B| |x|: every process takes some of the rows. Collective.
+std::vector<double> b_times_probe(std::int64_t n, bool absolute) {
+  int rank = 0, size = 1;
+  MPI_Comm_rank(dyngrid_comm(), &rank);
+  MPI_Comm_size(dyngrid_comm(), &size);
+  std::vector<double> bx(n);
+  for (std::int64_t i = rank; i < n; i += size)
+    for (std::int64_t j = 0; j < n; ++j) bx[i] += absolute ? std::fabs(b_element(i, j) * probe(j)) : b_element(i, j) * probe(j);
+  MPI_Allreduce(MPI_IN_PLACE, bx.data(), static_cast<int>(n), MPI_DOUBLE, MPI_SUM, dyngrid_comm());
+  return bx;
+}
+
+// A (B x) from the formulae. Collective.
 std::vector<double> expected_product(std::int64_t n) {
   int rank = 0, size = 1;
   MPI_Comm_rank(dyngrid_comm(), &rank);
   MPI_Comm_size(dyngrid_comm(), &size);
-  std::vector<double> bx(n), abx(n);
-  for (std::int64_t i = rank; i < n; i += size)
-    for (std::int64_t j = 0; j < n; ++j) bx[i] += b_element(i, j) * probe(j);
-  MPI_Allreduce(MPI_IN_PLACE, bx.data(), static_cast<int>(n), MPI_DOUBLE, MPI_SUM, dyngrid_comm());
+  const std::vector<double> bx = b_times_probe(n, false);
+  std::vector<double> abx(n);
   for (std::int64_t i = rank; i < n; i += size)
     for (std::int64_t j = 0; j < n; ++j) abx[i] += a_element(i, j) * bx[j];
   MPI_Allreduce(MPI_IN_PLACE, abx.data(), static_cast<int>(n), MPI_DOUBLE, MPI_SUM, dyngrid_comm());
@@ -44,9 +58,12 @@ std::vector<double> expected_product(std::int64_t n) {
 int main(int argc, char** argv) {
   apps::Options options;
   options.n = 2000;
+  std::string file;
   CLI::App cli("Multiplies matrices, C = C + A B, while the grid of processes grows and shrinks.", "pdgemm");
   apps::add_options(cli, options);
+  apps::add_matrix_option(cli, file);
   apps::parse(cli, options, argc, argv);
+  apps::take_order("pdgemm", file, options);
   const std::int64_t n = options.n, nb = options.nb;
 
   apps::start(options); // dyngrid_init_grid; a spawned process joins its parents here
@@ -61,12 +78,18 @@ int main(int argc, char** argv) {
   apps::require(dyngrid_share("step", &step, sizeof step), "dyngrid_share"); // replicated state, given to newcomers
   apps::require(dyngrid_share("expected", expected.data(), expected.size() * sizeof(double)), "dyngrid_share");
 
-  if (dyngrid_is_newcomer() == 0) {
-    apps::fill<double>(a, a_element);
+  double largest = 0; // of |A| |B| |x|, for A out of a file
+  apps::require(dyngrid_share("largest", &largest, sizeof largest), "dyngrid_share");
+
+  if (dyngrid_is_newcomer() == 0 && dyngrid_comm() != MPI_COMM_NULL) {
+    if (file.empty()) apps::fill<double>(a, a_element);
+    else apps::fill_from_file("pdgemm", a, file);
     apps::fill<double>(b, b_element);
-    if (options.check && dyngrid_comm() != MPI_COMM_NULL) {
-      const std::vector<double> product = expected_product(n);
+    if (options.check) {
+      const std::vector<double> product = file.empty() ? expected_product(n) : times(a, b_times_probe(n, false));
       std::copy(product.begin(), product.end(), expected.begin());
+      if (!file.empty())
+        for (const double sum : times(a, b_times_probe(n, true), true)) largest = std::max(largest, sum);
     }
   }
   std::vector<double> x(n);
@@ -84,8 +107,14 @@ int main(int argc, char** argv) {
     if (options.check) {
       const std::vector<double> cx = times(c, x);
       bool right = true;
-      for (std::int64_t i = 0; i < n; ++i) right = right && cx[i] == step * expected[i];
-      run.verdict(right);
+      double residual = 0;
+      for (std::int64_t i = 0; i < n; ++i) {
+        right = right && cx[i] == step * expected[i];
+        residual = std::max(residual, std::fabs(cx[i] - step * expected[i]));
+      }
+      if (largest > 0) residual /= step * largest * static_cast<double>(n) * std::numeric_limits<double>::epsilon();
+      if (file.empty()) run.verdict(right);
+      else run.verdict(residual < 16, residual, fmt::format("scaled residual {:.3g}", residual));
     }
   }
   const int status = run.finish();

@@ -4,15 +4,14 @@
 // The half-factored matrix follows the grid by itself. ScaLAPACK keeps the pivots of a row where the row is, which another grid makes
 // worthless; so they are kept as one list that every process has (shared state), and each panel takes out of it what its grid wants.
 #include "common/app.hpp"
+#include "common/from_file.hpp"
 #include "common/local.hpp"
-#include "common/matrix_market.hpp"
 #include "common/scalapack.h"
 
 #include <fmt/format.h>
 
 #include <cmath>
 #include <limits>
-#include <stdexcept>
 
 namespace {
 
@@ -46,30 +45,6 @@ void gather_pivots(const dyngrid_matrix* a, const std::vector<int>& mine, std::i
   std::copy(part.begin(), part.end(), pivots.begin() + first);
 }
 
-// Reads the file into my part. All processes get the same outcome. Collective.
-void fill_from_file(const dyngrid_matrix* a, const std::string& path) {
-  const int* desc = dyngrid_desc(a);
-  const std::int64_t mb = desc[4], nb = desc[5];
-  int nprow = 0, npcol = 0, myrow = 0, mycol = 0;
-  std::int64_t lld = 1;
-  dyngrid_grid(&nprow, &npcol, &myrow, &mycol);
-  dyngrid_matrix_shape(a, nullptr, nullptr, &lld);
-  auto* local = static_cast<double*>(dyngrid_local(a));
-  std::string problem;
-  try {
-    apps::read_matrix_market(path, [&](std::int64_t i, std::int64_t j, double value) {
-      if (i / mb % nprow == myrow && j / nb % npcol == mycol) local[i / mb / nprow * mb + i % mb + (j / nb / npcol * nb + j % nb) * lld] += value;
-    });
-  } catch (const std::runtime_error& error) {
-    problem = error.what();
-  }
-  if (apps::max_over_grid(problem.empty() ? 0 : 1) == 0) return;
-  if (!problem.empty()) std::fprintf(stderr, "pdgetrf: %s\n", problem.c_str());
-  std::fflush(stderr);
-  MPI_Barrier(dyngrid_comm());
-  MPI_Abort(dyngrid_comm(), 1);
-}
-
 } // namespace
 
 int main(int argc, char** argv) {
@@ -82,18 +57,9 @@ int main(int argc, char** argv) {
                "pdgetrf");
   apps::add_options(cli, options);
   cli.get_option("--steps")->description("not used: there are as many steps as panels, plus one");
-  cli.add_option("--matrix", file, "Matrix Market file, real, square, dense or sparse, instead of a generated matrix")->type_name("FILE");
+  apps::add_matrix_option(cli, file);
   apps::parse(cli, options, argc, argv);
-  if (!file.empty()) {
-    try {
-      const auto header = apps::read_matrix_market_header(file);
-      if (header.m != header.n) throw std::runtime_error(fmt::format("{}: is {} x {}, wanted a square matrix", file, header.m, header.n));
-      options.n = header.n;
-    } catch (const std::runtime_error& error) {
-      std::fprintf(stderr, "pdgetrf: %s\n", error.what());
-      return 2;
-    }
-  }
+  apps::take_order("pdgetrf", file, options);
   const std::int64_t n = options.n, nb = options.nb;
   const int panels = static_cast<int>((n + nb - 1) / nb);
   options.steps = panels + 1;
@@ -115,7 +81,7 @@ int main(int argc, char** argv) {
   const double one = 1, minus_one = -1, zero = 0;
   if (dyngrid_is_newcomer() == 0 && dyngrid_comm() != MPI_COMM_NULL) {
     if (file.empty()) apps::fill<double>(original, a_element);
-    else fill_from_file(original, file);
+    else apps::fill_from_file("pdgetrf", original, file);
     std::int64_t n_loc = 0, lld = 1;
     dyngrid_matrix_shape(original, nullptr, &n_loc, &lld);
     const auto* from = static_cast<const double*>(dyngrid_local(original));

@@ -39,7 +39,7 @@ std::string escaped(const std::string& text) { // for HTML
   return out;
 }
 
-std::string quoted(const std::string& text) { // for gnuplot, without its markup
+std::string in_quotes(const std::string& text) { // for gnuplot, without its markup
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -81,21 +81,32 @@ std::string content_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-std::string gnuplot_script(const Picture& p, const std::string& base) {
+std::string gnuplot_script(Picture p, const std::string& base) {
   const std::size_t count = p.categories.size();
+  if (p.y.rfind("seconds", 0) == 0) { // short times in a unit that leaves the numbers short
+    double largest = 0;
+    for (const Series& series : p.series)
+      for (const double value : series.values) largest = std::isfinite(value) ? std::max(largest, value) : largest;
+    if (largest < 0.2) {
+      p.y = "milli" + p.y;
+      for (Series& series : p.series)
+        for (double& value : series.values) value *= 1000;
+    }
+  }
   std::size_t longest = 0;
   for (const std::string& category : p.categories) longest = std::max(longest, category.size());
   const bool is_crowded = count * (longest + 2) > 110;
   std::string s = "$data << EOD\n";
   for (std::size_t i = 0; i < count; ++i) {
-    s += quoted(p.categories[i]);
+    s += in_quotes(p.categories[i]);
     for (const Series& series : p.series) s += i < series.values.size() && std::isfinite(series.values[i]) ? fmt::format(" {:.9g}", series.values[i]) : " NaN";
     s += '\n';
   }
   s += "EOD\n";
-  s += fmt::format("set title {} . \"\\n\" . {} noenhanced font \",15\"\n", quoted(p.title), quoted(p.subtitle));
-  s += fmt::format("set xlabel {} noenhanced\nset ylabel {} noenhanced\n", quoted(p.x), quoted(p.y));
-  s += "set key outside top center horizontal noenhanced Left reverse maxrows 2\nset border 3 lc rgb \"#666666\"\nset tics nomirror out\n";
+  s += fmt::format("set label 1 {} at screen 0.02, screen 0.955 left noenhanced font \",17\"\n", in_quotes(p.title));
+  s += fmt::format("set label 2 {} at screen 0.02, screen 0.905 left noenhanced font \",13\" tc rgb \"#555555\"\n", in_quotes(p.subtitle));
+  s += fmt::format("set xlabel {} noenhanced\nset ylabel {} noenhanced\n", in_quotes(p.x), in_quotes(p.y));
+  s += "set tmargin at screen 0.79\nset key at screen 0.5, screen 0.875 center top horizontal noenhanced Left reverse maxrows 1\nset border 3 lc rgb \"#666666\"\nset tics nomirror out\n";
   s += "set grid ytics lc rgb \"#d8d8d8\" lt 1\nset xtics noenhanced";
   s += is_crowded ? " rotate by -35\n" : "\n";
   s += p.is_logarithmic ? "set logscale y\nset format y \"%g\"\n" : "set yrange [0:*]\n";
@@ -110,21 +121,22 @@ std::string gnuplot_script(const Picture& p, const std::string& base) {
       if (series.is_mark) continue;
       ++colour;
       append(fmt::format("$data every ::{}::{} using {}:xtic(1) {} lc rgb \"{}\"", first, last - 1, k + 2,
-                         with_titles ? "title " + quoted(series.name) : std::string("notitle"), rgb));
+                         with_titles ? "title " + in_quotes(series.name) : std::string("notitle"), rgb));
     }
     for (std::size_t k = 0; k < p.series.size(); ++k)
       if (p.series[k].is_mark)
         append(fmt::format("$data every ::{}::{} using ($0+{}):{} with points pt 18 ps 1.4 lc rgb \"black\" {}", first, last - 1, skip, k + 2,
-                           with_titles ? "title " + quoted(p.series[k].name) : std::string("notitle")));
+                           with_titles ? "title " + in_quotes(p.series[k].name) : std::string("notitle")));
   };
   if (p.kind == Picture::Kind::lines) {
     for (std::size_t k = 0; k < p.series.size(); ++k)
       append(fmt::format("$data using 0:{}:xtic(1) with linespoints lw {} pt {} ps 1.1 lc rgb \"{}\"{} title {}", k + 2, p.series[k].is_mark ? 1.5 : 2.2,
                          p.series[k].is_mark ? 0 : 7, p.series[k].is_mark ? "black" : colours[k % std::size(colours)], p.series[k].is_mark ? " dt 2" : "",
-                         quoted(p.series[k].name)));
+                         in_quotes(p.series[k].name)));
   } else {
     s += fmt::format("set style data histograms\nset style histogram {}\nset boxwidth 0.9\n", p.kind == Picture::Kind::stacked ? "rowstacked" : "clustered gap 1");
     if (p.groups.empty()) {
+      s += fmt::format("set xrange [-0.65:{:.2f}]\n", static_cast<double>(count) - 0.35);
       bars(0, count, true, 0);
       std::size_t colour_count = 0, bar = 0;
       for (const Series& series : p.series) colour_count += series.is_mark ? 0 : 1;
@@ -136,9 +148,9 @@ std::string gnuplot_script(const Picture& p, const std::string& base) {
         }
     } else {
       std::size_t first = 0, at = 0;
-      s += "set xtics scale 0\nset style histogram rowstacked title offset 0,-0.6 noenhanced\nset xlabel offset 0,-1.2\n";
+      s += "set xtics scale 0\nset style histogram rowstacked title offset 0,-0.6 noenhanced\nunset xlabel\n";
       for (const auto& [word, size] : p.groups) {
-        append(fmt::format("newhistogram {} at {} lt 1", quoted(word), at));
+        append(fmt::format("newhistogram {} at {} lt 1", in_quotes(word), at));
         bars(first, first + static_cast<std::size_t>(size), first == 0, at);
         first += static_cast<std::size_t>(size);
         at += static_cast<std::size_t>(size) + 1;
@@ -146,14 +158,14 @@ std::string gnuplot_script(const Picture& p, const std::string& base) {
     }
   }
   const std::string draw = "plot " + plot + "\n";
-  s += fmt::format("set terminal svg size 920,500 font \"Helvetica,Arial,sans-serif,14\" background rgb \"white\"\nset output {}\n{}unset output\n", quoted(base + ".svg"), draw);
-  s += fmt::format("set terminal pngcairo size 1150,625 font \"Sans,12\" background rgb \"white\"\nset output {}\n{}unset output\n", quoted(base + ".png"), draw);
+  s += fmt::format("set terminal svg size 920,500 font \"Helvetica,Arial,sans-serif,14\" background rgb \"white\"\nset output {}\n{}unset output\n", in_quotes(base + ".svg"), draw);
+  s += fmt::format("set terminal pngcairo size 1150,625 font \"Sans,12\" background rgb \"white\"\nset output {}\n{}unset output\n", in_quotes(base + ".png"), draw);
   return s;
 }
 
 const char* const style = R"(body{font:15px/1.45 system-ui,"Helvetica Neue",Arial,sans-serif;color:#222;max-width:1000px;margin:2em auto;padding:0 1em}
 h1{font-size:1.7em;margin-bottom:.2em}h2{font-size:1.35em;margin-top:2.2em;border-bottom:2px solid #0072B2;padding-bottom:.15em}h3{font-size:1.1em;margin-top:1.8em}
-table{border-collapse:collapse;margin:.6em 0;font-variant-numeric:tabular-nums;font-size:.92em}caption{text-align:left;font-weight:600;padding:.3em 0}
+table{border-collapse:collapse;margin:.6em 0;font-variant-numeric:tabular-nums;font-size:.92em}caption{white-space:nowrap;text-align:left;font-weight:600;padding:.3em 0}
 th,td{padding:.22em .7em;border-bottom:1px solid #ddd;text-align:left}th{border-bottom:2px solid #999;font-weight:600;vertical-align:bottom}td.n,th.n{text-align:right}
 tr:hover td{background:#f3f7fa}p.note,figcaption{color:#555;font-size:.9em;max-width:60em}figure{margin:1.2em 0}img{max-width:100%;height:auto;border:1px solid #e4e4e4}
 div.wide{overflow-x:auto}nav a{margin-right:1.2em}

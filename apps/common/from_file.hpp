@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A distributed matrix out of a Matrix Market file: every process reads the file and keeps its own part.
+#pragma once
+
+#include "app.hpp"
+#include "matrix_market.hpp"
+
+#include <dyngrid.h>
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+
+namespace apps {
+
+/// Adds --matrix to the command line.
+inline void add_matrix_option(CLI::App& cli, std::string& file) {
+  cli.add_option("--matrix", file, "Matrix Market file, real, square, dense or sparse, for A instead of a generated matrix; its order counts, not --n")->type_name("FILE");
+}
+
+/// The order of the square matrix in `file` becomes options.n. Ends the process with status 2 and a line when the file cannot be used. Nothing without a file.
+inline void take_order(const std::string& app, const std::string& file, Options& options) {
+  if (file.empty()) return;
+  try {
+    const auto header = read_matrix_market_header(file);
+    if (header.m != header.n) throw std::runtime_error(fmt::format("{}: is {} x {}, wanted a square matrix", file, header.m, header.n));
+    options.n = header.n;
+  } catch (const std::runtime_error& error) {
+    const char* rank = std::getenv("OMPI_COMM_WORLD_RANK");
+    if (rank == nullptr || std::string(rank) == "0") std::fprintf(stderr, "%s: %s\n", app.c_str(), error.what());
+    std::fflush(nullptr);
+    std::exit(2);
+  }
+}
+
+/// Reads the file into my part of `a`, in blocks of one size. Ends the application when a process cannot. Collective.
+inline void fill_from_file(const std::string& app, const dyngrid_matrix* a, const std::string& file) {
+  const int* desc = dyngrid_desc(a);
+  const std::int64_t mb = desc[4], nb = desc[5];
+  int nprow = 0, npcol = 0, myrow = 0, mycol = 0;
+  std::int64_t lld = 1;
+  dyngrid_grid(&nprow, &npcol, &myrow, &mycol);
+  dyngrid_matrix_shape(a, nullptr, nullptr, &lld);
+  auto* local = static_cast<double*>(dyngrid_local(a));
+  std::string problem;
+  try {
+    read_matrix_market(file, [&](std::int64_t i, std::int64_t j, double value) {
+      if (i / mb % nprow == myrow && j / nb % npcol == mycol) local[i / mb / nprow * mb + i % mb + (j / nb / npcol * nb + j % nb) * lld] += value;
+    });
+  } catch (const std::runtime_error& error) {
+    problem = error.what();
+  }
+  if (max_over_grid(problem.empty() ? 0 : 1) == 0) return;
+  if (!problem.empty()) std::fprintf(stderr, "%s: %s\n", app.c_str(), problem.c_str());
+  std::fflush(stderr);
+  MPI_Barrier(dyngrid_comm());
+  MPI_Abort(dyngrid_comm(), 1);
+}
+
+} // namespace apps
