@@ -88,13 +88,15 @@ struct Array {
   double* data = nullptr;
   std::size_t bytes = 0;
   Array() = default;
-  Array(std::size_t count, bool huge) : bytes(std::max<std::size_t>(count, 1) * sizeof(double)) {
+  enum class Pages { small, huge, as_they_come };
+  Array(std::size_t count, Pages pages) : bytes(std::max<std::size_t>(count, 1) * sizeof(double)) {
     const std::size_t page = std::size_t{2} << 20;
     void* space = mmap(nullptr, bytes + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (space == MAP_FAILED) throw std::bad_alloc();
     base_ = space;
     data = reinterpret_cast<double*>((reinterpret_cast<std::uintptr_t>(space) + page - 1) / page * page);
-    madvise(base_, bytes + page, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+    if (pages != Pages::as_they_come)
+      madvise(base_, bytes + page, pages == Pages::huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
   }
   Array(Array&& other) noexcept { *this = std::move(other); }
   Array& operator=(Array&& other) noexcept {
@@ -171,8 +173,9 @@ Result run_case(MPI_Comm comm, const Case& c, const Settings& settings) {
   const std::int64_t m_from = p < 0 ? 0 : from.rows.local_size(p),
                      n_from = p < 0 ? 0 : from.cols.local_size(q);
   const std::int64_t m_to = pt < 0 ? 0 : to.rows.local_size(pt), n_to = pt < 0 ? 0 : to.cols.local_size(qt);
-  Array a(static_cast<std::size_t>(m_from * n_from), false), b(static_cast<std::size_t>(m_to * n_to), false);
-  Array other(static_cast<std::size_t>(m_to * n_to), false);
+  Array a(static_cast<std::size_t>(m_from * n_from), Array::Pages::small),
+      b(static_cast<std::size_t>(m_to * n_to), Array::Pages::small);
+  Array other(static_cast<std::size_t>(m_to * n_to), Array::Pages::small);
   for (std::int64_t j = 0; j < n_from; ++j) {
     const std::int64_t jg = from.cols.to_global(j, q);
     for (std::int64_t i = 0; i < m_from; ++i)
@@ -266,7 +269,8 @@ Result run_case(MPI_Comm comm, const Case& c, const Settings& settings) {
     const std::string suffix = huge ? "_cold_huge" : "_cold";
     const auto fresh = [&, huge] {
       b = Array();
-      b = Array(static_cast<std::size_t>(m_to * n_to), huge);
+      b = Array(static_cast<std::size_t>(m_to * n_to),
+                huge ? Array::Pages::huge : Array::Pages::as_they_come);
     };
     methods["stock" + suffix] = [&, fresh] {
       fresh();
@@ -365,7 +369,8 @@ int run(int argc, char** argv) {
   app.add_option("--nb", settings.blocks, "e.g. 64,block,64-128; default: the bars' own")->delimiter(',');
   app.add_option("--methods", settings.methods,
                  "stock, dyngrid, dropin, mpi, direct, direct_cold, memcpy, costa where it was found; each "
-                 "of stock, dyngrid, memcpy also with _cold and _cold_huge")
+                 "of stock, dyngrid, memcpy also with _cold (fresh pages as the kernel gives them; "
+                 "DYNGRID_HUGEPAGES=0 keeps dyngrid from asking for huge ones) and _cold_huge")
       ->delimiter(',');
   app.add_option("--reps", settings.reps, "runs per method and case");
   app.add_option("--csv", settings.csv, "file for one line per case");

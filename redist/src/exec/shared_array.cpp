@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -43,6 +44,18 @@ bool huge_pages_for_shared_memory() {
     const bool got = std::fgets(text, sizeof text, file) != nullptr;
     std::fclose(file);
     return got && std::strstr(text, "[never]") == nullptr && std::strstr(text, "[deny]") == nullptr;
+  }();
+  return can;
+}
+
+bool huge_pages_on_demand() {
+  static const bool can = [] {
+    std::FILE* file = std::fopen("/sys/kernel/mm/transparent_hugepage/enabled", "r");
+    if (file == nullptr) return false;
+    char text[128] = {};
+    const bool got = std::fgets(text, sizeof text, file) != nullptr;
+    std::fclose(file);
+    return got && std::strstr(text, "[never]") == nullptr;
   }();
   return can;
 }
@@ -136,6 +149,36 @@ void release_pages(void* begin, void* end) noexcept {
   } else {
     madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
   }
+}
+
+bool is_untouched(const void* begin, const void* end) noexcept {
+  const std::uintptr_t first = (reinterpret_cast<std::uintptr_t>(begin) + page - 1) / page * page;
+  const std::uintptr_t last = reinterpret_cast<std::uintptr_t>(end) / page * page;
+  if (first >= last) return false;
+  constexpr std::uintptr_t looks = 8;
+  for (std::uintptr_t k = 0; k < looks; ++k) {
+    const std::uintptr_t at = first + (last - first) / page * k / looks * page;
+    unsigned char there = 1;
+    if (mincore(reinterpret_cast<void*>(at), page, &there) != 0 || (there & 1) != 0) return false;
+  }
+  return true;
+}
+
+void bring_in(void* begin, void* end) noexcept {
+  constexpr std::uintptr_t huge = std::uintptr_t{2} << 20;
+  const std::uintptr_t first = (reinterpret_cast<std::uintptr_t>(begin) + page - 1) / page * page;
+  const std::uintptr_t last = reinterpret_cast<std::uintptr_t>(end) / page * page;
+  if (first >= last) return;
+  const char* wanted = std::getenv("DYNGRID_HUGEPAGES");
+  const std::uintptr_t first_huge = (first + huge - 1) / huge * huge, last_huge = last / huge * huge;
+  if ((wanted == nullptr || std::strcmp(wanted, "0") != 0) && first_huge < last_huge &&
+      huge_pages_on_demand() &&
+      madvise(reinterpret_cast<void*>(first_huge), last_huge - first_huge, MADV_HUGEPAGE) == 0)
+    return;
+#ifdef MADV_POPULATE_WRITE
+  madvise(reinterpret_cast<void*>(first), last - first,
+          MADV_POPULATE_WRITE); // older kernels refuse: one by one
+#endif
 }
 
 } // namespace detail
