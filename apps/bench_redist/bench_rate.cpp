@@ -53,11 +53,14 @@ void quiet_barrier(MPI_Comm comm) {
 
 enum class Kind { uniform, listed, block, variable };
 
-/// 2 : 3 : 4 : ... shares, as of processors of unequal speed, with the mean of the uniform block.
+std::int64_t align = 8; ///< unequal blocks are multiples of so many elements, as uniform ones usually are
+
+/// 2 : 3 : 4 : ... shares, as of processors of unequal speed, with about the mean of the uniform block.
 std::vector<std::int64_t> unequal(int count, std::int64_t mean, int turn) {
   std::vector<std::int64_t> sizes;
   for (int k = 0; k < count; ++k)
-    sizes.push_back(std::max<std::int64_t>(1, 2 * mean * (2 + (k + turn) % count) / (3 + count)));
+    sizes.push_back(
+        std::max(align, (2 * mean * (2 + (k + turn) % count) / (3 + count) + align / 2) / align * align));
   return sizes;
 }
 
@@ -124,6 +127,11 @@ int run(int argc, char** argv) {
       "Rate at which heterogeneous distributions move bytes, against uniform ones of the same volume");
   app.add_option("--n", n, "order of the matrix")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--reps", reps, "runs of each case")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option(
+         "--align", align,
+         "unequal blocks are multiples of so many elements; 1 costs what blocks that share cache lines cost")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   int rank = 0, size = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
