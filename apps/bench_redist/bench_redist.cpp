@@ -263,6 +263,11 @@ Result run_case(MPI_Comm comm, const Case& c, const Settings& settings) {
   methods["stock"] = [&] { stock(n, n, a.data, 1, 1, desc_a, b.data, 1, 1, desc_b, global); };
   methods["dropin"] = [&] { dyngrid_Cpdgemr2d(n, n, a.data, 1, 1, desc_a, b.data, 1, 1, desc_b, global); };
   methods["dyngrid"] = [&] { move(executor, b.data); };
+  methods["planned"] = [&] { // the plan anew each time
+    const redist::RankPlan fresh = redist::Plan(from, to, options).for_rank(rank);
+    executor.execute(
+        {{&fresh, a.data, std::max<std::int64_t>(1, m_from), b.data, std::max<std::int64_t>(1, m_to), 'd'}});
+  };
   methods["mpi"] = [&] { move(*mpi_executor, b.data); };
   methods["memcpy"] = [&] { std::memcpy(b.data, other.data, static_cast<std::size_t>(m_to * n_to) * 8); };
   for (const bool huge : {false, true}) {
@@ -368,9 +373,10 @@ int run(int argc, char** argv) {
   app.add_option("--grids", settings.grids, "e.g. 2x2-3x3,3x3-4x4")->delimiter(',');
   app.add_option("--nb", settings.blocks, "e.g. 64,block,64-128; default: the bars' own")->delimiter(',');
   app.add_option("--methods", settings.methods,
-                 "stock, dyngrid, dropin, mpi, direct, direct_cold, memcpy, costa where it was found; each "
-                 "of stock, dyngrid, memcpy also with _cold (fresh pages as the kernel gives them; "
-                 "DYNGRID_HUGEPAGES=0 keeps dyngrid from asking for huge ones) and _cold_huge")
+                 "stock, dyngrid, planned (dyngrid with its planning), dropin, mpi, direct, direct_cold, "
+                 "memcpy, costa where it was found; each of stock, dyngrid, memcpy also with _cold (fresh "
+                 "pages as the kernel gives them; DYNGRID_HUGEPAGES=0 keeps dyngrid from asking for huge "
+                 "ones) and _cold_huge")
       ->delimiter(',');
   app.add_option("--reps", settings.reps, "runs per method and case");
   app.add_option("--csv", settings.csv, "file for one line per case");

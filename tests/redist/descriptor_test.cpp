@@ -56,6 +56,12 @@ TEST(Descriptor, InfoNamesTheFirstBadEntry) {
   EXPECT_EQ(info(13, -1), -413);
   const std::vector<int> nothing{601, 0, 10, 9, 2, 1, 0, 0, 10, 0, 0, 3};
   EXPECT_EQ(check_descriptor(nothing.data(), nothing.size(), grid, 2), -210);
+  const std::vector<int> large{
+      601,     0,       10,      10,      1,       9,       0,       0,       10, 4,
+      1 << 30, 1 << 30, 1 << 30, 1 << 30, 1 << 30, 1 << 30, 1 << 30, 1 << 30, 1}; // 9 * 2^30 columns to each
+                                                                                  // of 2^30 positions
+  EXPECT_EQ(check_descriptor(large.data(), large.size(), {2, 1 << 30, 0, 0}, 2), -211);
+  EXPECT_EQ(check_descriptor(large.data(), large.size(), {2, 1 << 29, 0, 0}, 2), 0);
   EXPECT_EQ(check_descriptor(good().data(), 5, grid, 1), -101);
   EXPECT_EQ(check_descriptor(good().data(), 0, {0, 3, 0, 0}, 1), -102);
   EXPECT_EQ(check_descriptor(good().data(), 0, {2, 3, 2, 0}, 1), -102);

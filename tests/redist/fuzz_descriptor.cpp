@@ -44,8 +44,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       if (read.rows.to_global(read.rows.to_local(last), read.rows.owner(last)) != last)
         fail("the last row is lost");
     }
-  } catch (const gridmap::Error&) {
-    if (info == 0) fail("refused what the check takes");
+  } catch (const gridmap::Error& error) {
+    if (info == 0) {
+      std::fprintf(stderr, "%s\n", error.what());
+      fail("refused what the check takes");
+    }
     if (info > -201 || info < -200 - static_cast<int>(desc.size()) - 9) fail("info names no entry");
   }
   return 0;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -64,9 +65,16 @@ int first_bad(const int* desc, std::size_t length, const GridPosition& grid) {
   if (listed) {
     const int* list = desc + sizes_;
     int entry = sizes_ + 1;
-    for (const auto& [count, n] : {std::pair{desc[mb_], desc[m_]}, std::pair{desc[nb_], desc[n_]}}) {
-      for (int k = 0; k < count; ++k)
+    for (const auto& [count, n, positions] :
+         {std::tuple{desc[mb_], desc[m_], outside ? desc[rsrc_] + 1 : nprow},
+          std::tuple{desc[nb_], desc[n_], outside ? desc[csrc_] + 1 : npcol}}) {
+      std::int64_t sum = 0, whole = 0;
+      for (int k = 0; k < count; ++k) {
         if (list[k] < 0) return entry + k;
+        sum += list[k];
+      }
+      // the index maps count in whole cycles
+      if (__builtin_mul_overflow(sum, std::int64_t{positions}, &whole)) return entry;
       if (n > 0 && std::all_of(list, list + count, [](int size) { return size == 0; })) return entry;
       list += count;
       entry += count;
