@@ -109,7 +109,7 @@ private:
 
 std::string line_of(const json& e) {
   const std::string event = e.value("event", "");
-  if (event == "step") return fmt::format("step {} {} {}", e["step"].get<std::int64_t>(), grid_text(e["grid"]), seconds_text(e["step_s"]));
+  if (event == "step") return fmt::format("step {} {} {} {}", e["step"].get<std::int64_t>(), grid_text(e["grid"]), seconds_text(e["step_s"]), bytes_text(e.value("rss_bytes", json())));
   if (event == "resize") return "resize " + change_text(e["report"]);
   if (event == "request") return fmt::format("request {} {} -> {}", e["request"].get<std::int64_t>(), grid_text(e["from"]), grid_text(e["grid"]));
   if (event == "outcome") {

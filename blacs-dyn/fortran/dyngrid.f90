@@ -28,6 +28,7 @@ module dyngrid_grids
     dyngrid_set_schedule, dyngrid_set_processes, dyngrid_last_resize, &
     dyngrid_matrix_create, dyngrid_matrix_create_by, dyngrid_distribution, &
     dyngrid_matrix_find, dyngrid_matrix_free, dyngrid_matrix_shape, dyngrid_local, dyngrid_desc, &
+    dyngrid_allow, dyngrid_set_steps, dyngrid_experiment, dyngrid_job, &
     dyngrid_share, dyngrid_unshare, dyngrid_checkpoint, dyngrid_restore, dyngrid_is_restarted
 
   !> call dyngrid_matrix_create(name, type, m, n, mb, nb, a, info); sizes all default or all 64-bit integers.
@@ -60,6 +61,11 @@ module dyngrid_grids
     module procedure share_address, share_integer, share_integers, share_int64, share_real32, share_reals32, &
       share_real64, &
       share_reals64
+  end interface
+
+  !> Steps of the whole run, default or 64-bit integer.
+  interface dyngrid_set_steps
+    module procedure set_steps_default, set_steps_int64
   end interface
 
   interface
@@ -174,6 +180,21 @@ module dyngrid_grids
     integer(c_int) function c_is_restarted() bind(C, name="dyngrid_is_restarted")
       import
     end function
+    integer(c_int) function c_allow(grids) bind(C, name="dyngrid_allow")
+      import
+      character(kind=c_char), intent(in) :: grids(*)
+    end function
+    integer(c_int) function c_set_steps(steps) bind(C, name="dyngrid_set_steps")
+      import
+      integer(c_int64_t), value :: steps
+    end function
+    integer(c_int) function c_experiment(grids) bind(C, name="dyngrid_experiment")
+      import
+      character(kind=c_char), intent(in) :: grids(*)
+    end function
+    type(c_ptr) function c_job() bind(C, name="dyngrid_job")
+      import
+    end function
     integer(c_int) function c_unshare(name) bind(C, name="dyngrid_unshare")
       import
       character(kind=c_char), intent(in) :: name(*)
@@ -247,6 +268,45 @@ contains
     integer, intent(out) :: info
     info = c_set_placement(placement)
   end subroutine
+
+  !> The grids that this application can use, for requests from outside: '4:32:*2; aspect 2'.
+  subroutine dyngrid_allow(grids, info)
+    character(*), intent(in) :: grids
+    integer, intent(out) :: info
+    info = c_allow(trim(grids) // c_null_char)
+  end subroutine
+
+  subroutine set_steps_default(steps, info)
+    integer(int32), intent(in) :: steps
+    integer, intent(out) :: info
+    info = c_set_steps(int(steps, c_int64_t))
+  end subroutine
+
+  subroutine set_steps_int64(steps, info)
+    integer(int64), intent(in) :: steps
+    integer, intent(out) :: info
+    info = c_set_steps(steps)
+  end subroutine
+
+  !> Tries these grids in the first steps and goes to the quickest: '2x2,2x3,3x3@3'.
+  subroutine dyngrid_experiment(grids, info)
+    character(*), intent(in) :: grids
+    integer, intent(out) :: info
+    info = c_experiment(trim(grids) // c_null_char)
+  end subroutine
+
+  !> The name for `dyngrid resize JOB 3x3` on process 0, empty elsewhere.
+  function dyngrid_job() result(name)
+    character(:), allocatable :: name
+    character(kind=c_char), pointer :: text(:)
+    integer :: i
+    call c_f_pointer(c_job(), text, [64]) ! names are shorter, and end with a null character
+    name = ''
+    do i = 1, size(text)
+      if (text(i) == c_null_char) exit
+      name = name // text(i)
+    end do
+  end function
 
   subroutine dyngrid_set_schedule(schedule, info)
     integer, intent(in) :: schedule

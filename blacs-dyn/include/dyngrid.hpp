@@ -97,6 +97,14 @@ public:
   /// Back to the grid before the last growth. Collective.
   Outcome pop() { return static_cast<Outcome>(check(dyngrid_pop())); }
   void set_placement(Placement placement) { check(dyngrid_set_placement(static_cast<int>(placement))); }
+  /// The grids that this application can use, for requests from outside: "4:32:*2; aspect 2". Local.
+  void allow(const std::string& grids) { check(dyngrid_allow(grids.c_str())); }
+  /// Steps of the whole run, so that a growth that cannot pay off is declined. Local.
+  void set_steps(std::int64_t steps) { check(dyngrid_set_steps(steps)); }
+  /// Tries these grids in the first steps and goes to the quickest: "2x2,2x3,3x3@3". Local.
+  void experiment(const std::string& grids) { check(dyngrid_experiment(grids.c_str())); }
+  /// The name for `dyngrid resize JOB 3x3`, on process 0. Local.
+  std::string job() const { return dyngrid_job(); }
   void set_schedule(Schedule schedule) { check(dyngrid_set_schedule(static_cast<int>(schedule))); }
   dyngrid_resize_report last_resize() const {
     dyngrid_resize_report report{};

@@ -47,6 +47,11 @@ FORTRAN77(void, dyngrid_resize, (const int* nprow, const int* npcol, const int* 
 }
 FORTRAN77(void, dyngrid_pop, (int* outcome)) { *outcome = dyngrid_pop(); }
 FORTRAN77(void, dyngrid_set_placement, (const int* placement, int* info)) { *info = dyngrid_set_placement(*placement); }
+FORTRAN77(void, dyngrid_allow, (const char* grids, int* info, std::size_t length)) { *info = dyngrid_allow(text_of(grids, length).c_str()); }
+FORTRAN77(void, dyngrid_set_steps, (const int* steps, int* info)) { *info = dyngrid_set_steps(*steps); }
+FORTRAN77(void, dyngrid_experiment, (const char* grids, int* info, std::size_t length)) {
+  *info = dyngrid_experiment(text_of(grids, length).c_str());
+}
 FORTRAN77(void, dyngrid_set_schedule, (const int* schedule, int* info)) { *info = dyngrid_set_schedule(*schedule); }
 
 FORTRAN77(void, dyngrid_last_resize, (int* counts, double* seconds, double* bytes, int* info)) {

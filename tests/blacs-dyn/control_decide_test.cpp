@@ -270,6 +270,9 @@ TEST(Decide, NothingMeasuredMeansTry) {
   s.steps_left = 1;
   EXPECT_EQ(name(control::decide_grow(s, 5, false).to), "3x3");
   EXPECT_FALSE(control::forecast(s, {3, 3}));
+  s.steps_left = 0;
+  EXPECT_TRUE(says(control::decide_grow(s, 5, false).why, "no steps are left"));
+  EXPECT_TRUE(control::decide_grow(s, 5, true).is_accepted);
 }
 
 TEST(Decide, APredictionThatMayErrIsGivenTheBenefit) {

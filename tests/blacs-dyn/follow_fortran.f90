@@ -29,6 +29,13 @@ program follow_fortran
     call need(info == DYNGRID_ERR_ARGUMENT .and. index(dyngrid_last_message(), 'already') > 0, 'a second matrix of that name')
     b = dyngrid_matrix_find('b')
     call dyngrid_pop(outcome); call need(outcome == DYNGRID_ERR_STATE, 'no level below the first')
+    call dyngrid_allow('1,2,4,9; aspect 2 ', info); call need(info == DYNGRID_SUCCESS, 'allow')
+    call dyngrid_allow('four', info); call need(info == DYNGRID_ERR_ARGUMENT, 'allow of nonsense')
+    call dyngrid_set_steps(3, info); call need(info == DYNGRID_SUCCESS, 'set_steps')
+    call dyngrid_set_steps(3_int64, info); call need(info == DYNGRID_SUCCESS, 'set_steps of 64 bits')
+    call dyngrid_experiment('2x2,', info); call need(info == DYNGRID_ERR_ARGUMENT, 'experiment of nonsense')
+    call dyngrid_grid(nprow, npcol, myrow, mycol)
+    call need((len(dyngrid_job()) > 0) .eqv. (myrow == 0 .and. mycol == 0), 'job')
   end if
   do
     call dyngrid_resize_point(outcome)

@@ -65,6 +65,13 @@ int main(int argc, char** argv) {
   agreed(dyngrid_request(0, 3), DYNGRID_ERR_ARGUMENT, "request of 0 rows");
   agreed(dyngrid_set_placement(bad ? -1 : 0), DYNGRID_ERR_ARGUMENT, "placement -1 on one rank");
   agreed(dyngrid_set_schedule(bad ? 9 : 0), DYNGRID_ERR_ARGUMENT, "schedule 9 on one rank");
+  agreed(dyngrid_allow("four"), DYNGRID_ERR_ARGUMENT, "allowed grids that are none");
+  agreed(dyngrid_allow(NULL), DYNGRID_ERR_NULL, "null for allowed grids");
+  agreed(dyngrid_set_steps(-1), DYNGRID_ERR_ARGUMENT, "steps -1");
+  agreed(dyngrid_experiment("2x2,x"), DYNGRID_ERR_ARGUMENT, "an experiment that is none");
+  agreed(dyngrid_experiment(NULL), DYNGRID_ERR_NULL, "null for an experiment");
+  need(dyngrid_allow("4:32:*2; aspect 2") == DYNGRID_SUCCESS && dyngrid_allow("any") == DYNGRID_SUCCESS && dyngrid_set_steps(10) == DYNGRID_SUCCESS, "allow, steps");
+  need((dyngrid_job()[0] != '\0') == (rank == 0), "process 0 has the job's name");
   agreed(dyngrid_pop(), DYNGRID_ERR_STATE, "pop on the first grid");
   agreed(dyngrid_last_resize(NULL), DYNGRID_ERR_NULL, "null report");
   agreed(dyngrid_unshare("nothing"), DYNGRID_ERR_NOT_FOUND, "unshare of nothing");

@@ -32,6 +32,7 @@ std::string cannot_pay_off(const Situation& s, GridShape to, const Forecast& f) 
 }
 
 Decision accepted(const Situation& s, GridShape to, std::string why, bool force) {
+  if (!force && s.steps_left == 0 && to.size() > s.grid.size()) return declined(fmt::format("{} cannot pay off: no steps are left", name(to)));
   Decision d{true, to, std::move(why), forecast(s, to)};
   if (force || !d.forecast) return d;
   const std::string against = cannot_pay_off(s, to, *d.forecast);

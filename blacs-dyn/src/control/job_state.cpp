@@ -79,7 +79,7 @@ Experiment Experiment::parse(const std::string& text, const std::string& where) 
   }
 }
 
-JobState::JobState(JobInfo info, GridShape first_grid, double now) : info_(std::move(info)), first_grid_(first_grid), started_(now), grid_(first_grid) {}
+JobState::JobState(JobInfo info, GridShape first_grid, double now) : info_(std::move(info)), first_grid_(first_grid), started_(now), grid_(first_grid), book_(&books_[size_]) {}
 
 // ---- the application's thread ------------------------------------------------------------------------------------------------
 
@@ -113,8 +113,8 @@ void JobState::add_step(double step_s) {
     return;
   }
   here_.add(step_s);
-  known_.steps[key_of(grid_)].add(step_s);
-  unsaved_steps_[key_of(grid_)].add(step_s);
+  book_->known.steps[key_of(grid_)].add(step_s);
+  book_->unsaved_steps[key_of(grid_)].add(step_s);
 }
 
 void JobState::settle() { pending_.store(queue_.pending().has_value() || experiment_.has_value(), std::memory_order_release); }
@@ -166,21 +166,21 @@ void JobState::changed(std::int64_t number, const ChangeReport& report, int park
     const Lock lock(mutex_);
     for (const double earlier : owed_) add_step(earlier);
     owed_.clear();
-    StepTimes& before = known_.steps[key_of(grid_)];
+    StepTimes& before = book_->known.steps[key_of(grid_)];
     if (on_grid_ == 1 && cold_s_ && before.count == 0) { // better than nothing
       before.add(*cold_s_);
-      unsaved_steps_[key_of(grid_)].add(*cold_s_);
+      book_->unsaved_steps[key_of(grid_)].add(*cold_s_);
     }
-    if (before.count == 0) known_.steps.erase(key_of(grid_));
+    if (before.count == 0) book_->known.steps.erase(key_of(grid_));
     grid_ = report.cost.to;
     parked_ = parked;
     on_grid_ = 0;
     cold_s_.reset();
     here_ = {};
     taken_.reset();
-    known_.changes.push_back(report.cost);
-    if (report.cost.spawned > 0) known_.spawns.push_back(report.cost);
-    unsaved_changes_.push_back(report.cost);
+    book_->known.changes.push_back(report.cost);
+    if (report.cost.spawned > 0) book_->known.spawns.push_back(report.cost);
+    book_->unsaved_changes.push_back(report.cost);
     last_resize_ = to_json(report);
     (*last_resize_)["t"] = now - started_;
     Json event{{"event", "resize"}, {"from", to_json(report.cost.from)}, {"grid", to_json(grid_)}, {"step", step_}, {"report", to_json(report)}};
@@ -235,8 +235,8 @@ std::optional<Wanted> JobState::experiment_wants() {
   std::optional<GridShape> best;
   double seconds = 0;
   for (const GridShape g : experiment_->grids) {
-    const auto at = known_.steps.find(key_of(g));
-    if (at == known_.steps.end() || at->second.count == 0 || (best && at->second.mean >= seconds)) continue;
+    const auto at = book_->known.steps.find(key_of(g));
+    if (at == book_->known.steps.end() || at->second.count == 0 || (best && at->second.mean >= seconds)) continue;
     best = g;
     seconds = at->second.mean;
   }
@@ -247,22 +247,21 @@ std::optional<Wanted> JobState::experiment_wants() {
 }
 
 void JobState::set_matrices(Matrices matrices) {
-  const std::string file = info_.history_file;
-  bool is_other = false;
+  constexpr std::size_t most_sizes = 64; // of a program that makes and frees matrices all the time
+  bool is_new = false;
   {
     const Lock lock(mutex_);
-    is_other = matrices.size != size_;
     matrix_bytes_ = matrices.bytes;
     planned_exchange_s_ = std::move(matrices.planned_exchange_s);
+    if (matrices.size == size_) return;
+    is_new = books_.find(matrices.size) == books_.end();
+    if (is_new && books_.size() >= most_sizes) return;
   }
-  if (!is_other) return;
-  save_history(); // what was measured belongs to the problem it was measured with
-  History known = read_history(file, {info_.app, matrices.size, info_.machine});
+  Book book;
+  if (is_new) book.known = read_history(info_.history_file, {info_.app, matrices.size, info_.machine});
   const Lock lock(mutex_);
   size_ = std::move(matrices.size);
-  known_ = std::move(known);
-  unsaved_steps_.clear();
-  unsaved_changes_.clear();
+  book_ = &books_.emplace(size_, std::move(book)).first->second;
   on_grid_ = 0;
   cold_s_.reset();
   here_ = {};
@@ -287,20 +286,30 @@ void JobState::set_experiment(Experiment experiment) {
 }
 
 void JobState::save_history(double wait_s) {
-  std::map<std::pair<int, int>, StepTimes> steps;
-  std::vector<ChangeCost> changes;
-  HistoryKey name;
+  struct Part {
+    std::string size;
+    std::map<std::pair<int, int>, StepTimes> steps;
+    std::vector<ChangeCost> changes;
+  };
+  std::vector<Part> parts;
   {
     const Lock lock(mutex_);
-    steps.swap(unsaved_steps_);
-    changes.swap(unsaved_changes_);
-    name = key();
+    for (auto& [size, book] : books_) {
+      if (book.unsaved_steps.empty() && book.unsaved_changes.empty()) continue;
+      parts.push_back({size, {}, {}});
+      parts.back().steps.swap(book.unsaved_steps);
+      parts.back().changes.swap(book.unsaved_changes);
+    }
   }
-  if (info_.history_file.empty() || append_history(info_.history_file, name, steps, changes, wait_s)) return;
-  const Lock lock(mutex_);
-  for (const auto& [shape, times] : steps) unsaved_steps_[shape].add(times);
-  unsaved_changes_.insert(unsaved_changes_.begin(), changes.begin(), changes.end());
-  if (unsaved_changes_.size() > 200) unsaved_changes_.erase(unsaved_changes_.begin(), unsaved_changes_.end() - 200); // it can never be written
+  for (const Part& part : parts) {
+    if (info_.history_file.empty() || append_history(info_.history_file, {info_.app, part.size, info_.machine}, part.steps, part.changes, wait_s)) continue;
+    const Lock lock(mutex_);
+    Book& book = books_[part.size];
+    for (const auto& [shape, times] : part.steps) book.unsaved_steps[shape].add(times);
+    auto& list = book.unsaved_changes;
+    list.insert(list.begin(), part.changes.begin(), part.changes.end());
+    if (list.size() > 200) list.erase(list.begin(), list.end() - 200); // it can never be written
+  }
 }
 
 // ---- the listener's thread ---------------------------------------------------------------------------------------------------
@@ -311,10 +320,10 @@ Situation JobState::situation() const {
   s.allowed = allowed_;
   s.parked = parked_;
   s.steps_left = steps_ > 0 ? std::max<std::int64_t>(0, steps_ - step_) : -1;
-  s.steps = known_.steps;
+  s.steps = book_->known.steps;
   if (cold_s_ && s.steps.find(key_of(grid_)) == s.steps.end()) s.steps[key_of(grid_)].add(*cold_s_);
-  s.changes = known_.changes;
-  s.spawns = known_.spawns;
+  s.changes = book_->known.changes;
+  s.spawns = book_->known.spawns;
   s.planned_exchange_s = planned_exchange_s_;
   s.usual_spawn_s = [](int n) { return n <= 0 ? 0 : 0.2 + 0.05 * n; }; // DESIGN.md "Units", one world of all
   return s;

@@ -114,7 +114,6 @@ private:
   void tell(Json event);       ///< the same
   void outcome(std::int64_t number, const char* what, Json more = Json::object());
   std::optional<Wanted> experiment_wants();
-  HistoryKey key() const { return {info_.app, size_, info_.machine}; }
   void add_step(double step_s);
   void settle(); ///< is_pending() as it should be
 
@@ -147,9 +146,13 @@ private:
   std::string size_ = "-";
   std::int64_t matrix_bytes_ = 0;
   std::function<double(gridmap::GridShape, gridmap::GridShape)> planned_exchange_s_;
-  History known_; ///< earlier runs and this one
-  std::map<std::pair<int, int>, StepTimes> unsaved_steps_;
-  std::vector<ChangeCost> unsaved_changes_;
+  struct Book {
+    History known; ///< earlier runs and this one
+    std::map<std::pair<int, int>, StepTimes> unsaved_steps;
+    std::vector<ChangeCost> unsaved_changes;
+  };
+  std::map<std::string, Book> books_; ///< by size_: the file is read once for each
+  Book* book_ = nullptr;              ///< of them the present one
   std::optional<Json> last_resize_;
   std::optional<Experiment> experiment_;
   std::size_t tried_ = 0;
