@@ -10,12 +10,6 @@
 namespace command {
 namespace {
 
-struct Options {
-  RunRequest request;
-  std::string mpirun = DYNGRID_MPIRUN;
-  bool preload = false, dry_run = false, explain = false;
-};
-
 /// "5:3x3,10:4x4@local2". @throws Failure
 void check_resize_at(const std::string& text) {
   std::istringstream entries(text);
@@ -33,17 +27,25 @@ void check_resize_at(const std::string& text) {
   }
 }
 
-void run(const Options& o) {
+} // namespace
+
+void run_application(const RunOptions& o) {
   RunRequest request = o.request;
   if (!request.resize_at.empty()) check_resize_at(request.resize_at);
   if (o.preload) request.preload = own_library();
   const Site site = look_around(o.mpirun);
   if (site.mpi == Mpi::unknown)
     throw Failure(fmt::format("{} is neither Open MPI's nor MPICH's; run it by hand, with libdyngrid.so before ScaLAPACK", site.mpirun), 1);
+  if (request.processes_come == "join" && site.mpi == Mpi::open_mpi) {
+    request.ompi_server = "URI"; // first everything that may be wrong
+    plan_launch(request, site);
+    request.ompi_server = o.dry_run ? "file:FILE" : start_ompi_server();
+  }
   const Launch launch = plan_launch(request, site);
   if (o.explain)
     for (const Setting& s : launch.environment) fmt::print(stderr, "dyngrid run: {}={}: {}\n", s.name, s.value, s.why);
   if (o.dry_run) {
+    if (!request.ompi_server.empty()) fmt::print("ompi-server --no-daemonize -r FILE &\n");
     fmt::print("{}\n", shell_line(launch));
     return;
   }
@@ -51,32 +53,37 @@ void run(const Options& o) {
   become(launch);
 }
 
-} // namespace
+void add_run_options(CLI::App& app, RunOptions& o) {
+  RunRequest& r = o.request;
+  app.add_option("-n,--np", r.processes, "processes to start with; default: as many as --grid has. Also -np")->type_name("N")->check(CLI::PositiveNumber);
+  app.add_option("--grid", r.grid, "first grid (DYNGRID_GRID)")->type_name("PxQ");
+  app.add_option("--resize-at", r.resize_at, "changes before these resize points (DYNGRID_RESIZE_AT)")->type_name("STEP:PxQ,...");
+  app.add_option("--placement", r.placement, "where processes stand in a new grid (DYNGRID_PLACEMENT)")
+      ->check(CLI::IsMember({"optimal", "global", "local1", "local2"}));
+  app.add_option("--schedule", r.schedule, "order of the messages (DYNGRID_SCHEDULE)")
+      ->check(CLI::IsMember({"auto", "caterpillar", "circulant", "matching", "async"}));
+  app.add_option("--processes", r.processes_come, "how new ones come (DYNGRID_PROCESSES): spawn, or join, each unit an mpirun of its own that "
+                                                  "meets the application over an ompi-server started here and ended with it")
+      ->check(CLI::IsMember({"spawn", "join"}));
+  app.add_option("--unit", r.unit, "processes per spawned world: auto, all or a number (DYNGRID_UNIT)");
+  app.add_option("--hosts", r.hosts, "where to start, and with how many slots; as mpirun's -H")->type_name("HOST:SLOTS,...");
+  app.add_flag("--preload", o.preload, "preload libdyngrid.so, for a program that was linked with ScaLAPACK alone");
+  app.add_flag("--verbose", r.is_verbose, "a line on standard error for every change of the grid (DYNGRID_VERBOSE)");
+  app.add_option("--mpirun", o.mpirun, "the launcher")->type_name("PATH")->capture_default_str();
+  app.add_option("--mpirun-option", r.mpirun_options, "a further word for it; may be given several times")->type_name("WORD")->expected(1)->take_all();
+  app.add_flag("--dry-run", o.dry_run, "print the command line and start nothing");
+  app.add_flag("--explain", o.explain, "say on standard error why each variable is set");
+}
 
 void add_run(CLI::App& root) {
   auto* app = root.add_subcommand("run", "Starts an application under mpirun, with what a growing grid needs");
-  auto o = std::make_shared<Options>();
-  RunRequest& r = o->request;
-  app->add_option("-n,--np", r.processes, "processes to start with; default: as many as --grid has. Also -np")->type_name("N")->check(CLI::PositiveNumber);
-  app->add_option("--grid", r.grid, "first grid (DYNGRID_GRID)")->type_name("PxQ");
-  app->add_option("--resize-at", r.resize_at, "changes before these resize points (DYNGRID_RESIZE_AT)")->type_name("STEP:PxQ,...");
-  app->add_option("--placement", r.placement, "where processes stand in a new grid (DYNGRID_PLACEMENT)")
-      ->check(CLI::IsMember({"optimal", "global", "local1", "local2"}));
-  app->add_option("--schedule", r.schedule, "order of the messages (DYNGRID_SCHEDULE)")
-      ->check(CLI::IsMember({"auto", "caterpillar", "circulant", "matching", "async"}));
-  app->add_option("--unit", r.unit, "processes per spawned world: auto, all or a number (DYNGRID_UNIT)");
-  app->add_option("--hosts", r.hosts, "where to start, and with how many slots; as mpirun's -H")->type_name("HOST:SLOTS,...");
-  app->add_flag("--preload", o->preload, "preload libdyngrid.so, for a program that was linked with ScaLAPACK alone");
-  app->add_flag("--verbose", r.is_verbose, "a line on standard error for every change of the grid (DYNGRID_VERBOSE)");
-  app->add_option("--mpirun", o->mpirun, "the launcher")->type_name("PATH")->capture_default_str();
-  app->add_option("--mpirun-option", r.mpirun_options, "a further word for it; may be given several times")->type_name("WORD")->expected(1)->take_all();
-  app->add_flag("--dry-run", o->dry_run, "print the command line and start nothing");
-  app->add_flag("--explain", o->explain, "say on standard error why each variable is set");
-  app->add_option("program", r.program, "the application and its arguments, after --")->required()->type_name("-- PROGRAM ARGUMENTS");
+  auto o = std::make_shared<RunOptions>();
+  add_run_options(*app, *o);
+  app->add_option("program", o->request.program, "the application and its arguments, after --")->required()->type_name("-- PROGRAM ARGUMENTS");
   app->footer("Becomes mpirun: signals, standard streams and the exit status are those of the application. What is set in the\n"
               "environment already stays as it is. Example:\n"
               "  dyngrid run -np 4 --grid 2x2 --resize-at 5:3x3,10:2x2 -- ./app --n 2000");
-  app->callback([o] { run(*o); });
+  app->callback([o] { run_application(*o); });
 }
 
 } // namespace command

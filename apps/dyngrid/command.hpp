@@ -25,6 +25,7 @@ void add_topology(CLI::App& root);
 void add_place(CLI::App& root);
 void add_plan(CLI::App& root);
 void add_map(CLI::App& root);
+void add_restart(CLI::App& root);
 void add_select(CLI::App& root);
 void add_ps(CLI::App& root);
 void add_watch(CLI::App& root);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -15,6 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -58,6 +60,7 @@ std::map<std::string, std::string> settings_of_dyngrid(const RunRequest& request
   put("DYNGRID_PLACEMENT", request.placement);
   put("DYNGRID_SCHEDULE", request.schedule);
   put("DYNGRID_UNIT", request.unit);
+  put("DYNGRID_PROCESSES", request.processes_come);
   put("DYNGRID_VERBOSE", request.is_verbose ? "1" : "");
   return set;
 }
@@ -85,6 +88,10 @@ Launch plan_launch(const RunRequest& request, const Site& site) {
   launch.words = {site.mpirun};
   if (!is_mpich) launch.words.push_back("--oversubscribe"); // MPICH's starts as many as it is told
   launch.words.insert(launch.words.end(), {is_mpich ? "-n" : "-np", std::to_string(processes)});
+  if (request.processes_come == "join") {
+    if (is_mpich) throw Failure("--processes join needs Open MPI: MPICH's mpiruns cannot meet", 1);
+    launch.words.insert(launch.words.end(), {"--ompi-server", request.ompi_server});
+  }
   if (!request.hosts.empty()) launch.words.insert(launch.words.end(), {is_mpich ? "-hosts" : "-H", request.hosts});
 
   // what the processes get: mpirun hands its own environment to those on this host only
@@ -173,6 +180,37 @@ std::string find_beside(const std::vector<std::string>& candidates) {
     if (!error && fs::exists(path, error)) return path.string();
   }
   return "";
+}
+
+std::string start_ompi_server() {
+  const std::string program = search_path("ompi-server");
+  if (program.empty()) throw Failure("--processes join needs ompi-server, which is not in PATH; it comes with Open MPI 4 (openmpi-bin)", 1);
+  std::string folder = (fs::temp_directory_path() / "dyngrid-server-XXXXXX").string();
+  if (mkdtemp(folder.data()) == nullptr) throw Failure(fmt::format("no folder {}: {}", folder, std::strerror(errno)), 1);
+  const std::string file = folder + "/uri";
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child < 0) throw Failure(fmt::format("cannot start {}: {}", program, std::strerror(errno)), 1);
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGTERM); // kept over exec: it ends with mpirun, which the parent becomes
+    if (getppid() != parent) _exit(1);
+    setpgid(0, 0); // who interrupts the application from the keyboard interrupts mpirun, and that is enough
+    const int nothing = open("/dev/null", O_RDWR);
+    for (int fd = 0; fd <= 2; ++fd) dup2(nothing, fd);
+    execl(program.c_str(), program.c_str(), "--no-daemonize", "-r", file.c_str(), static_cast<char*>(nullptr));
+    _exit(127);
+  }
+  std::string uri;
+  int status = 0;
+  for (int waited = 0; waited < 1000 && (uri.empty() || uri.back() != '\n') && waitpid(child, &status, WNOHANG) == 0; ++waited) {
+    usleep(10000);
+    std::ifstream in(file);
+    uri.assign(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+  }
+  std::error_code ignored;
+  fs::remove_all(folder, ignored);
+  if (uri.empty()) throw Failure(fmt::format("{} did not say its address within 10 s", program), 1);
+  return uri.substr(0, uri.find('\n'));
 }
 
 std::string own_library() {

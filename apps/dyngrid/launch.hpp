@@ -9,6 +9,10 @@
 #include <utility>
 #include <vector>
 
+namespace CLI {
+class App;
+}
+
 namespace command {
 
 enum class Mpi { open_mpi, mpich, unknown };
@@ -18,6 +22,8 @@ struct RunRequest {
   int processes = 0; ///< 0: as many as the grid has
   std::string grid;  ///< "2x2" or empty; checked
   std::string resize_at, placement, schedule, unit, hosts;
+  std::string processes_come; ///< spawn, join or empty
+  std::string ompi_server;    ///< for join: its address
   std::string preload; ///< full path of the library, or empty
   bool is_verbose = false;
   std::vector<std::string> mpirun_options;
@@ -64,6 +70,9 @@ std::string own_library();
 
 // ---- starting ----
 
+/// Starts the ompi-server over which mpiruns find each other; it ends when this process, or what it becomes, ends. Its address. @throws Failure
+std::string start_ompi_server();
+
 /// Becomes the launch. Signals, standard streams and the exit status are then mpirun's own. Returns only by Failure.
 [[noreturn]] void become(const Launch& launch);
 
@@ -74,5 +83,16 @@ struct Result {
 };
 /// Runs it, standard output and error together, at most so many seconds; then it and everything it started is ended.
 Result run_for(const Launch& launch, double seconds);
+
+/// What `run` and `restart` share.
+struct RunOptions {
+  RunRequest request;
+  std::string mpirun = DYNGRID_MPIRUN;
+  bool preload = false, dry_run = false, explain = false;
+};
+/// Options of both, but for the program.
+void add_run_options(CLI::App& app, RunOptions& options);
+/// Becomes mpirun with the application, or prints the line that would. @throws Failure
+void run_application(const RunOptions& options);
 
 } // namespace command

@@ -28,6 +28,7 @@ constexpr void (*commands[])(CLI::App&) = {
     command::add_queue,
     command::add_cancel,
     command::add_run,
+    command::add_restart,
     command::add_doctor,
     command::add_env,
     command::add_man,
