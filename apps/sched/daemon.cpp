@@ -484,7 +484,7 @@ void Daemon::run(const std::function<bool()>& is_stopped) {
       is_changed_ = false;
       schedule();
     }
-    if (options_.until_empty && live_.empty()) stop_ = true;
+    if (options_.until_empty && live_.empty() && !book_.jobs().empty()) stop_ = true;
   }
   server_->flush(1);
 }

@@ -81,7 +81,7 @@ int main(int argc, char** argv) {
   cli.add_option("--mpirun", o.launch.mpirun, "what starts jobs")->capture_default_str();
   cli.add_option("--mpirun-options", options, "its options, separated by blanks (default: --oversubscribe)")
       ->type_name("TEXT");
-  cli.add_flag("--until-empty", o.until_empty, "end when no job is left");
+  cli.add_flag("--until-empty", o.until_empty, "end when no job is left, after the first has come");
   cli.add_flag("--verbose", o.is_verbose, "what happens, on stderr");
   cli.add_flag("--stop", stop_one,
                "stop the scheduler that runs; its jobs go on, and the next scheduler finds them");

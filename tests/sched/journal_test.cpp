@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The journal cut at every byte; who has which processors; command lines; timelines.
+#include "sched/journal.hpp"
+
+#include <gtest/gtest.h>
+
+#include "gridmap/status.hpp"
+#include "sched/book.hpp"
+#include "sched/launch.hpp"
+#include "sched/timeline.hpp"
+
+namespace {
+
+using namespace sched;
+
+JobSpec spec_of(const char* name, std::vector<std::string> command) {
+  JobSpec spec;
+  spec.name = name;
+  spec.allow = "1:4";
+  spec.folder = "/tmp";
+  spec.variables = {"A=1", "B=two words"};
+  spec.command = std::move(command);
+  return spec;
+}
+
+/// A day of a machine with 8 processors, every kind of entry in it.
+struct Day {
+  Book book;
+  std::vector<std::string> lines;
+  std::vector<std::string> after; ///< what the book looked like after each line
+
+  static std::string shown(const Book& book) {
+    std::string text = std::to_string(book.next_id()) + " " + book.policy() + "\n";
+    for (const auto& [id, job] : book.jobs())
+      text += std::to_string(id) + " " + job.spec.name + " " + to_string(job.phase) + " [" +
+              join_ids(job.processors) + "] [" + join_ids(job.reserved) + "] " + std::to_string(job.target) +
+              " " + std::to_string(job.pid) + " " + job.status + " " + job.why +
+              (job.is_cancelled ? " cancelled " : " ") + std::to_string(job.resizes) + " " +
+              job.spec.command.back() + "\n";
+    for (const Segment& s : book.segments())
+      text += std::to_string(s.job) + " " + std::to_string(s.begin_s) + " " + std::to_string(s.end_s) + " " +
+              join_ids(s.processors) + "\n";
+    return text;
+  }
+  void add(const Entry& entry) {
+    lines.push_back(encode(entry));
+    book.apply(entry);
+    after.push_back(shown(book));
+  }
+  Day() {
+    after.push_back(shown(book));
+    lines.emplace_back();
+    add(book.open(1, 8, "rs", "boot"));
+    add(book.submit(2, spec_of("first", {"prog", "-x", "with space", "tab\tand\nline\\end"})));
+    add(book.start(3, 1, 4, 100, 5000));
+    add(book.submit(4, spec_of("second", {"/bin/other"})));
+    add(book.start(5, 2, 4, 101, 5001));
+    add(book.submit(6, spec_of("third", {"x"})));
+    add(book.ask(7, 1, 2));
+    add(book.size(8, 1, 2));
+    add(book.start(9, 3, 2, 102, 5002));
+    add(book.requeue(10, 3));
+    add(book.ask(11, 1, 4));
+    add(book.answer(12, 1, "expired: too late", 42));
+    add(book.cancel(13, 2));
+    add(book.end(14, 2, "143", "cancelled"));
+    add(book.open(15, 8, "as", "boot"));
+    add(book.end(16, 1, "0", ""));
+  }
+  std::string text() const {
+    std::string all;
+    for (const auto& line : lines) all += line;
+    return all;
+  }
+};
+
+TEST(Journal, CutAtEveryByte) {
+  const Day day;
+  const std::string all = day.text();
+  std::size_t whole = 0, good = 0; // lines that end at or before the cut, and where the last of them ends
+  for (std::size_t cut = 0; cut <= all.size(); ++cut) {
+    while (whole + 1 < day.lines.size() && good + day.lines[whole + 1].size() <= cut)
+      good += day.lines[++whole].size();
+    const ReadJournal read = read_journal(std::string_view(all).substr(0, cut));
+    ASSERT_EQ(read.good_bytes, good) << "cut at " << cut;
+    Book book;
+    for (const Entry& entry : read.entries) book.apply(entry);
+    ASSERT_EQ(Day::shown(book), day.after[whole]) << "cut at " << cut;
+  }
+}
+
+TEST(Journal, OneWrongByteIsNoticed) {
+  const Day day;
+  const std::string all = day.text();
+  // without the end of the line before it the last one cannot be told from half a line
+  const std::size_t last = all.size() - day.lines.back().size() - 1;
+  for (std::size_t at = 0; at < all.size(); ++at) {
+    std::string wrong = all;
+    wrong[at] = static_cast<char>(wrong[at] ^ 1);
+    if (at < last) {
+      EXPECT_THROW(read_journal(wrong), gridmap::Error) << "byte " << at;
+    } else {
+      EXPECT_LE(read_journal(wrong).good_bytes, last + 1) << "byte " << at; // as a crash leaves it
+    }
+  }
+}
+
+TEST(Journal, EntriesThatDoNotAddUp) {
+  Day day;
+  EXPECT_THROW(day.book.apply(day.book.end(20, 1, "0", "")), gridmap::Error);
+  EXPECT_THROW(day.book.apply(day.book.end(20, 9, "0", "")), gridmap::Error);
+  EXPECT_THROW(day.book.apply({Entry::Kind::start, 20, 1, {"0", "1", "2"}}), gridmap::Error);
+  EXPECT_THROW(day.book.apply({Entry::Kind::submit, 20, 1, {}}), gridmap::Error);
+  EXPECT_THROW(split_ids("1,x"), gridmap::Error);
+  EXPECT_THROW(split_ids("1;2"), gridmap::Error);
+  EXPECT_EQ(split_ids("0,1,22"), (std::vector<int>{0, 1, 22}));
+  EXPECT_EQ(split_ids(""), (std::vector<int>{}));
+}
+
+TEST(Book, NumbersGoOnAfterARestart) {
+  Day day;
+  EXPECT_EQ(day.book.next_id(), 4);
+  Book other;
+  other.apply(day.book.open(1, 4, "rs", "boot"));
+  EXPECT_EQ(other.next_id(), 4) << "also in a journal begun anew";
+}
+
+TEST(Book, WhoGetsWhichProcessors) {
+  Book book;
+  book.apply(book.open(0, 10, "rs", "boot"));
+  const auto start = [&](int n) {
+    const Entry e = book.submit(0, spec_of("job", {"x"}));
+    book.apply(e);
+    book.apply(book.start(0, e.job, n, 1, 1));
+    return e.job;
+  };
+  const auto a = start(3), b = start(2), c = start(3);
+  EXPECT_EQ(book.find(a)->processors, (std::vector<int>{0, 1, 2}));
+  EXPECT_EQ(book.find(b)->processors, (std::vector<int>{3, 4}));
+  EXPECT_EQ(book.find(c)->processors, (std::vector<int>{5, 6, 7}));
+  book.apply(book.end(1, b, "0", ""));
+  EXPECT_EQ(book.choose(2), (std::vector<int>{3, 4}));
+  EXPECT_EQ(book.choose(1), (std::vector<int>{3})) << "pieces of equal size: the first";
+  EXPECT_EQ(book.choose(3), (std::vector<int>{3, 4, 8})) << "no piece is large enough";
+  EXPECT_THROW(book.choose(5), gridmap::Error);
+  book.apply(book.ask(2, c, 5)); // 8 and 9 or 3 and 4 are promised
+  EXPECT_EQ(book.find(c)->reserved, (std::vector<int>{3, 4}));
+  EXPECT_EQ(book.choose(2), (std::vector<int>{8, 9}));
+  book.apply(book.size(3, c, 5));
+  EXPECT_EQ(book.find(c)->processors, (std::vector<int>{3, 4, 5, 6, 7}));
+  book.apply(book.size(4, a, 7)); // grew without having been asked: two are free, the rest it shares
+  EXPECT_EQ(book.find(a)->processors, (std::vector<int>{0, 1, 2, 8, 9}));
+  EXPECT_EQ(book.find(a)->procs, 7);
+  book.apply(book.size(5, a, 1));
+  EXPECT_EQ(book.find(a)->processors, (std::vector<int>{0}));
+  EXPECT_EQ(book.segments().size(), 6u);
+}
+
+TEST(Launch, OneMachine) {
+  JobSpec spec = spec_of("x", {"./prog", "--n", "5"});
+  spec.steps = 7;
+  const Launch launch = make_launch(spec, "s3", "2x2", {0, 1, 2, 3}, {});
+  EXPECT_EQ(launch.command,
+            (std::vector<std::string>{"mpirun", "--oversubscribe", "-np", "4", "./prog", "--n", "5"}));
+  EXPECT_EQ(launch.variables,
+            (std::vector<std::string>{"A=1", "B=two words", "DYNGRID_JOB=s3", "DYNGRID_ALLOW=1:4",
+                                      "DYNGRID_STEPS=7", "DYNGRID_GRID=2x2"}));
+}
+
+TEST(Launch, Hosts) {
+  LaunchOptions options;
+  options.hosts = Hosts::parse("node1:4,node2:2,node3");
+  EXPECT_EQ(options.hosts.procs(), 7);
+  options.mpirun = "/opt/mpirun";
+  options.mpirun_options = {};
+  JobSpec spec;
+  spec.command = {"prog"};
+  const Launch launch = make_launch(spec, "s1", "", {2, 3, 4, 6}, options);
+  EXPECT_EQ(launch.command,
+            (std::vector<std::string>{"/opt/mpirun", "--host", "node1:2,node2:1,node3:1", "-x", "DYNGRID_JOB",
+                                      "-x", "DYNGRID_HOSTS", "-np", "4", "prog"}));
+  EXPECT_EQ(launch.variables,
+            (std::vector<std::string>{"DYNGRID_JOB=s1", "DYNGRID_HOSTS=node1:4,node2:2,node3:1"}));
+  for (const char* wrong : {"", "a:0", "a:x", ":4", "a,,b", "-x:2", "a:-1"})
+    EXPECT_THROW(Hosts::parse(wrong), gridmap::Error) << wrong;
+}
+
+TEST(Timeline, TextAndPicture) {
+  Timeline t;
+  t.procs = 4;
+  t.begin_s = 100;
+  t.end_s = 110;
+  t.segments = {{1, 100, 105, {0, 1, 2, 3}}, {1, 105, 110, {0, 1}}, {2, 105, 0, {2}}};
+  t.names = {{1, "a<b"}, {2, "two"}};
+  EXPECT_EQ(timeline_text(t, 10).substr(0, 4 * 18),
+            "   3 |AAAAA.....|\n   2 |AAAAABBBBB|\n   1 |AAAAAAAAAA|\n   0 |AAAAAAAAAA|\n");
+  EXPECT_NE(timeline_text(t, 10).find("B job 2 two"), std::string::npos);
+  EXPECT_NE(timeline_text(t, 10).find("1 processors: 2"), std::string::npos);
+  const std::string svg = timeline_svg(t);
+  EXPECT_NE(svg.find("job 1 a&lt;b: 4 processors, 0.00 to 5.00 s"), std::string::npos);
+  EXPECT_NE(svg.find("job 2 two: 1 processors, 5.00 to 10.00 s"), std::string::npos);
+  EXPECT_EQ(svg.find("a<b"), std::string::npos);
+  Timeline nothing;
+  nothing.procs = 1;
+  EXPECT_FALSE(timeline_svg(nothing).empty());
+  EXPECT_FALSE(timeline_text(nothing).empty());
+}
+
+} // namespace
