@@ -15,6 +15,7 @@ namespace {
 struct Options {
   bool json = false, all = false, timeline = false;
   std::string svg;
+  double last_s = 0;
 };
 
 sched::Timeline timeline_of(const nlohmann::json& answer) {
@@ -49,7 +50,16 @@ void run(const Options& o) {
   auto scheduler = control::Client::to_socket(control::runtime_directory() + "/sched.sock");
   if (o.timeline || !o.svg.empty()) {
     const auto answer = scheduler.call("timeline", nlohmann::json::object());
-    const auto timeline = timeline_of(answer);
+    auto timeline = timeline_of(answer);
+    if (o.last_s > 0 && timeline.end_s - timeline.begin_s > o.last_s) {
+      timeline.begin_s = timeline.end_s - o.last_s;
+      auto& list = timeline.segments;
+      list.erase(
+          std::remove_if(list.begin(), list.end(),
+                         [&](const sched::Segment& s) { return s.end_s > 0 && s.end_s <= timeline.begin_s; }),
+          list.end());
+      for (auto& segment : list) segment.begin_s = std::max(segment.begin_s, timeline.begin_s);
+    }
     if (!o.svg.empty()) {
       std::ofstream file(o.svg);
       file << sched::timeline_svg(timeline);
@@ -105,6 +115,8 @@ void add_queue(CLI::App& root) {
   app->add_flag("--all", o->all, "all that have ended, not the last 30 only");
   app->add_flag("--timeline", o->timeline, "who had which processors when");
   app->add_option("--svg", o->svg, "the same as a picture")->type_name("FILE");
+  app->add_option("--last", o->last_s, "of the timeline the last so many seconds only")
+      ->check(CLI::PositiveNumber);
   app->add_flag("--json", o->json, "print one JSON object");
   app->callback([o] { run(*o); });
 }

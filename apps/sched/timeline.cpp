@@ -41,8 +41,13 @@ std::string name_of(const Timeline& t, std::int64_t job) {
 }
 
 std::string colour_of(std::int64_t job) { // hues by the golden angle: neighbours differ
-  return fmt::format("hsl({:.0f},60%,{}%)", std::fmod(static_cast<double>(job) * 137.508, 360),
-                     job % 2 != 0 ? 60 : 72);
+  const double hue = std::fmod(static_cast<double>(job) * 137.508, 360), light = job % 2 != 0 ? 0.60 : 0.72,
+               wide = 0.6 * (1 - std::abs(2 * light - 1));
+  const auto part = [&](double shift) { // of red, green, blue, from hue, saturation 0.6 and lightness
+    const double k = std::fmod(shift + hue / 30, 12);
+    return static_cast<int>(255 * (light - wide / 2 * std::max(-1.0, std::min({k - 3, 9 - k, 1.0}))));
+  };
+  return fmt::format("#{:02x}{:02x}{:02x}", part(0), part(8), part(4));
 }
 
 /// 1, 2 or 5 times a power of ten, about a tenth of the span.
