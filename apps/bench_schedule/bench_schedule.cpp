@@ -99,7 +99,7 @@ public:
   }
 
   int run() {
-    const char* place = std::getenv("DYNGRID_NETLAB");
+    const char* place = std::getenv("NETLAB");
     const double rate = link_rate();
     std::unique_ptr<apps::Report> report;
     if (rank_ == 0) {
