@@ -65,7 +65,7 @@ void look_at_launcher(const Options& o, Findings& out, Site& site, bool& can_run
     return;
   }
   const char* name = site.mpi == Mpi::mpich ? "MPICH" : "Open MPI";
-  const bool is_ours = site.mpi == (std::string(DYNGRID_MPI) == "mpich" ? Mpi::mpich : Mpi::open_mpi);
+  const bool is_ours = site.mpi == (std::string(DYNGRID_MPI) == "MPICH" ? Mpi::mpich : Mpi::open_mpi);
   if (!is_ours) {
     out.push_back({"launcher", Verdict::error, fmt::format("{} is {}'s, but this dyngrid was built for {}", site.mpirun, name, DYNGRID_MPI),
                    "give the launcher of the MPI it was built for by --mpirun"});

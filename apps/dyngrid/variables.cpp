@@ -34,6 +34,7 @@ const std::vector<Variable>& variables() {
       {"DYNGRID_JOB", "NAME", "the process number of process 0", "the name by which it is asked"},
       {"DYNGRID_RUNTIME_DIR", "PATH", "$XDG_RUNTIME_DIR/dyngrid, else /tmp/dyngrid-<uid>", "where running applications can be found and asked"},
       {"DYNGRID_HISTORY", "PATH|off", "$XDG_STATE_HOME/dyngrid/history.jsonl, else ~/.local/state/dyngrid/history.jsonl", "where step times of earlier runs are kept"},
+      {"DYNGRID_HUGEPAGES", "0", "on", "0: local arrays do not ask for huge pages"},
       {"DYNGRID_VERBOSE", "1", "off", "a line on standard error for every change"},
       {"DYNGRID_NETLAB", "NAME", "not set", "set by the network laboratory for the benchmarks", true},
       {"DYNGRID_JOIN", "PLACE|NUMBER", "not set", "set by dyngrid for joining processes; not for users", true},
