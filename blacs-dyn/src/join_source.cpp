@@ -346,7 +346,7 @@ private:
       std::vector<std::string> variables = passed_on();
       variables.push_back(std::string("DYNGRID_STAND_IN=") + port_.data());
       const std::string mpirun = environment("DYNGRID_MPIRUN") ? environment("DYNGRID_MPIRUN") : "mpirun";
-      std::vector<std::string> words{mpirun, "--ompi-server", server_uri(server_), "--oversubscribe", "--bind-to", "none", "-np", "1", own_program()};
+      std::vector<std::string> words{mpirun, "--ompi-server", server_uri(server_), "--oversubscribe", "--bind-to", "none", "--timeout", "10", "-np", "1", own_program()};
       meeting_->reap(start_program(words, variables), -1);
     } catch (const std::exception& error) {
       std::fprintf(stderr, "dyngrid: %s\n", error.what());

@@ -38,7 +38,7 @@ using gridmap::Error;
 using gridmap::Status;
 
 constexpr std::size_t longest_line = 4096;
-constexpr std::chrono::seconds longest_rescue{8};
+constexpr std::chrono::seconds longest_rescue{5};
 constexpr std::chrono::seconds grace_of_the_dismissed{3};
 constexpr const char* goodbye_line = "bye";
 constexpr const char* end_line = "end ";
