@@ -14,7 +14,7 @@ namespace redist {
 /// transport: measured in under a second the first time, read from a file afterwards. Collective over comm;
 /// the same on all ranks.
 ///
-/// The file is `dyngrid/machine-<host>-<transport>-<ranks>` under XDG_CACHE_HOME, or ~/.cache; without either
+/// The file is `dyngrid/machine<version>-<host>-<transport>-<ranks>` under XDG_CACHE_HOME, or ~/.cache; without either
 /// nothing is kept.
 /// @throws Error{mpi_failure, out_of_memory}
 Machine measure_machine(MPI_Comm comm, Transport transport = Transport::automatic,
