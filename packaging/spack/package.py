@@ -13,6 +13,7 @@ class Dyngrid(CMakePackage):
     version("main", branch="main")
 
     variant("apps", default=True, description="The dyngrid command and its manual pages")
+    variant("hdf5", default=True, description="Checkpoints")
     variant("tests", default=False, description="Tests, run by ctest in the build folder")
 
     depends_on("c", type="build")
@@ -26,6 +27,7 @@ class Dyngrid(CMakePackage):
     depends_on("fmt@8:")
     depends_on("lemon", type="build")
     depends_on("nlohmann-json", type="build")
+    depends_on("hdf5@1.10: +mpi", when="+hdf5")
     depends_on("cli11", type="build", when="+apps")
     depends_on("googletest", type="build", when="+tests")
 
@@ -33,6 +35,7 @@ class Dyngrid(CMakePackage):
         return [
             self.define_from_variant("DYNGRID_BUILD_APPS", "apps"),
             self.define_from_variant("DYNGRID_BUILD_TESTS", "tests"),
+            self.define_from_variant("DYNGRID_HDF5", "hdf5"),
             self.define("DYNGRID_INSTALL", True),
             # Debian's library is called scalapack-openmpi
             self.define("SCALAPACK_LIBRARY", self.spec["scalapack"].libs.joined(";")),
