@@ -28,7 +28,7 @@ struct Settings {
   std::map<std::string, std::vector<std::int64_t>> sizes{{"life", {1000, 2000}}, {"pdgemv", {2000, 4000}}, {"pdgemm", {800, 1600}}, {"pdgetrf", {800, 1600}}};
   std::vector<std::int64_t> all_sizes;
   std::vector<std::string> grids{"1x1", "1x2", "2x2", "3x3"};
-  std::vector<std::string> topologies{"2x2", "1x4", "4x1", "2x3", "3x2", "6x1"};
+  std::vector<std::string> topologies{"2x2", "1x4", "4x1", "2x3", "3x2"};
   std::vector<std::string> placements{"global", "local2", "optimal"};
   std::string nb = "64", mpirun = "mpirun --oversubscribe", folder = "bench_payoff";
   int steps = 3, reps = 3;
