@@ -12,7 +12,7 @@ DYNGRID_PACKAGES=(
   g++ gcc gfortran cmake ninja-build pkg-config
   openmpi-bin libopenmpi-dev libscalapack-openmpi-dev libopenblas-dev liblapacke-dev
   libfmt-dev libcli11-dev nlohmann-json3-dev liblemon-dev
-  libgtest-dev scalapack-mpi-test gnuplot-nox
+  libgtest-dev scalapack-mpi-test gnuplot-nox iproute2
   libhdf5-openmpi-dev
 )
 # What the preset mpich needs besides; not installed by default.

@@ -148,7 +148,7 @@ std::string gnuplot_script(Picture p, const std::string& base) {
         }
     } else {
       std::size_t first = 0, at = 0;
-      s += "set xtics scale 0\nset style histogram rowstacked title offset 0,-0.6 noenhanced\nunset xlabel\n";
+      s += "set xtics scale 0\nset style histogram rowstacked title offset 0,-0.6 noenhanced\nset xlabel \" \" offset 0,-1.2\n";
       for (const auto& [word, size] : p.groups) {
         append(fmt::format("newhistogram {} at {} lt 1", in_quotes(word), at));
         bars(first, first + static_cast<std::size_t>(size), first == 0, at);
