@@ -97,6 +97,13 @@ public:
   /// Back to the grid before the last growth. Collective.
   Outcome pop() { return static_cast<Outcome>(check(dyngrid_pop())); }
   void set_placement(Placement placement) { check(dyngrid_set_placement(static_cast<int>(placement))); }
+  /// How new processes come: DYNGRID_SPAWN or DYNGRID_JOIN. Collective, before any growth.
+  void set_processes(int way) { check(dyngrid_set_processes(way)); }
+  /// All matrices and shared variables into one file, whole or not at all; an empty path: DYNGRID_CHECKPOINT's. Collective.
+  void checkpoint(const std::string& path = {}) { check(dyngrid_checkpoint(path.empty() ? nullptr : path.c_str())); }
+  /// And back, on whatever grid there is; an empty path: DYNGRID_RESTORE's. Collective. @throws Error, with nothing changed.
+  void restore(const std::string& path = {}) { check(dyngrid_restore(path.empty() ? nullptr : path.c_str())); }
+  bool is_restarted() const { return dyngrid_is_restarted() != 0; }
   /// The grids that this application can use, for requests from outside: "4:32:*2; aspect 2". Local.
   void allow(const std::string& grids) { check(dyngrid_allow(grids.c_str())); }
   /// Steps of the whole run, so that a growth that cannot pay off is declined. Local.

@@ -52,6 +52,16 @@ FORTRAN77(void, dyngrid_set_steps, (const int* steps, int* info)) { *info = dyng
 FORTRAN77(void, dyngrid_experiment, (const char* grids, int* info, std::size_t length)) {
   *info = dyngrid_experiment(text_of(grids, length).c_str());
 }
+FORTRAN77(void, dyngrid_set_processes, (const int* way, int* info)) { *info = dyngrid_set_processes(*way); }
+FORTRAN77(void, dyngrid_checkpoint, (const char* path, int* info, std::size_t length)) {
+  const std::string file = text_of(path, length); // blank: the environment's
+  *info = dyngrid_checkpoint(file.empty() ? nullptr : file.c_str());
+}
+FORTRAN77(void, dyngrid_restore, (const char* path, int* info, std::size_t length)) {
+  const std::string file = text_of(path, length); // blank: the environment's
+  *info = dyngrid_restore(file.empty() ? nullptr : file.c_str());
+}
+FORTRAN77(int, dyngrid_is_restarted, ()) { return dyngrid_is_restarted(); }
 FORTRAN77(void, dyngrid_set_schedule, (const int* schedule, int* info)) { *info = dyngrid_set_schedule(*schedule); }
 
 FORTRAN77(void, dyngrid_last_resize, (int* counts, double* seconds, double* bytes, int* info)) {
