@@ -89,7 +89,10 @@ DYNGRID_API int dyngrid_set_schedule(int schedule);
  * ompi-server: mpirun has to be started with --ompi-server, as `dyngrid run --processes join` does. With DYNGRID_JOIN a growth at a resize point only sends for
  * the new processes: DYNGRID_SAME, until a later resize point finds them ready and lets them in; dyngrid_resize waits for them. The environment's
  * DYNGRID_PROCESSES=spawn|join sets it at the start. Collective; not after a growth (DYNGRID_ERR_STATE). */
-enum { DYNGRID_SPAWN = 0, DYNGRID_JOIN = 1 };
+enum {
+  DYNGRID_SPAWN = 0,
+  DYNGRID_JOIN = 1
+};
 DYNGRID_API int dyngrid_set_processes(int way);
 /* Report of the last change of the grid; all zero before the first. Local; the same on all processes of the grid. */
 DYNGRID_API int dyngrid_last_resize(dyngrid_resize_report* report);
