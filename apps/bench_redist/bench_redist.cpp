@@ -199,12 +199,19 @@ Result run_case(MPI_Comm comm, const Case& c, const Settings& settings) {
   redist::Executor executor(comm);
   redist::ExecuteOptions by_mpi;
   by_mpi.transport = redist::Transport::mpi;
-  std::unique_ptr<redist::Executor> mpi_executor;
+  std::unique_ptr<redist::Executor> mpi_executor, cached_executor, around_executor;
   const double* written = nullptr; ///< by the last method
   const auto uses = [&](const char* name) {
     return std::find(settings.methods.begin(), settings.methods.end(), name) != settings.methods.end();
   };
   if (uses("mpi")) mpi_executor = std::make_unique<redist::Executor>(comm, by_mpi);
+  const auto writing = [&](redist::PanelWrites how) {
+    redist::ExecuteOptions chosen;
+    chosen.panel_writes = how;
+    return std::make_unique<redist::Executor>(comm, chosen);
+  };
+  if (uses("cached")) cached_executor = writing(redist::PanelWrites::cached);
+  if (uses("around")) around_executor = writing(redist::PanelWrites::around);
 
   const auto move = [&](redist::Executor& by, double* target) {
     const redist::ExecuteReport report = by.execute(
@@ -248,6 +255,8 @@ Result run_case(MPI_Comm comm, const Case& c, const Settings& settings) {
     executor.execute(
         {{&fresh, a.data, std::max<std::int64_t>(1, m_from), b.data, std::max<std::int64_t>(1, m_to), 'd'}});
   };
+  methods["cached"] = [&] { move(*cached_executor, b.data); };
+  methods["around"] = [&] { move(*around_executor, b.data); };
   methods["mpi"] = [&] { move(*mpi_executor, b.data); };
   methods["memcpy"] = [&] { std::memcpy(b.data, other.data, static_cast<std::size_t>(m_to * n_to) * 8); };
   for (const bool huge : {false, true}) {
@@ -310,7 +319,8 @@ Result run_case(MPI_Comm comm, const Case& c, const Settings& settings) {
   MPI_Allreduce(MPI_IN_PLACE, &result.plan_s, 1, MPI_DOUBLE, MPI_MAX, comm);
   for (int ctxt : {global, ctxt_a, ctxt_b})
     if (ctxt >= 0) Cblacs_gridexit(ctxt);
-  if (mpi_executor) mpi_executor->close();
+  for (auto* one : {&mpi_executor, &cached_executor, &around_executor})
+    if (*one) (*one)->close();
   executor.close();
   return result;
 }
@@ -353,7 +363,8 @@ int run(int argc, char** argv) {
   app.add_option("--grids", settings.grids, "e.g. 2x2-3x3,3x3-4x4")->delimiter(',');
   app.add_option("--nb", settings.blocks, "e.g. 64,block,64-128; default: the bars' own")->delimiter(',');
   app.add_option("--methods", settings.methods,
-                 "stock, dyngrid, planned (dyngrid with its planning), dropin, mpi, direct, direct_cold, "
+                 "stock, dyngrid, planned (dyngrid with its planning), dropin, mpi, cached and around (dyngrid writing its panels through "
+                 "and around the cache), direct, direct_cold, "
                  "memcpy, costa where it was found; each of stock, dyngrid, memcpy also with _cold (fresh "
                  "pages as the kernel gives them; DYNGRID_HUGEPAGES=0 keeps dyngrid from asking for huge "
                  "ones) and _cold_huge")

@@ -68,6 +68,7 @@ struct Case {
   const char* name;
   int hosts = 1; ///< pretended ones
   Home home = Home::ordinary;
+  redist::PanelWrites panel_writes = redist::PanelWrites::automatic;
 };
 
 class EveryTransport : public ::testing::TestWithParam<Case> {
@@ -78,6 +79,7 @@ protected:
     o.transport = GetParam().transport;
     o.extra_bytes = GetParam().extra_bytes;
     o.host_key = world_rank() % GetParam().hosts;
+    o.panel_writes = GetParam().panel_writes;
     return o;
   }
 };
@@ -88,6 +90,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{Transport::mpi, std::size_t{64} << 20, "mpi"}, Case{Transport::mpi, 16384, "mpi_small_buffers"},
         Case{Transport::shared, std::size_t{64} << 20, "shared"},
         Case{Transport::shared, 65536, "shared_small_buffers"},
+        Case{Transport::shared, std::size_t{64} << 20, "around_the_cache", 1, Home::ordinary, redist::PanelWrites::around},
+        Case{Transport::shared, 65536, "around_the_cache_small_buffers", 1, Home::ordinary, redist::PanelWrites::around},
         Case{Transport::automatic, std::size_t{64} << 20, "both_on_two_hosts", 2},
         Case{Transport::automatic, std::size_t{64} << 20, "in_place_reads", 1, Home::shared},
         Case{Transport::automatic, std::size_t{64} << 20, "some_in_place_reads", 1, Home::mixed},

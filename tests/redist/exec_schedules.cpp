@@ -191,6 +191,7 @@ struct Case {
   std::vector<int> hosts{1, 1, 1, 1, 1, 1, 1}; ///< by rank: as if on these
   bool arrays = false; ///< sources of even ranks, or with all_arrays of all, in SharedArrays
   bool all_arrays = false;
+  PanelWrites panel_writes = PanelWrites::automatic;
 };
 
 class EverySchedule : public ::testing::TestWithParam<Case> {};
@@ -201,6 +202,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{Transport::mpi, std::size_t{64} << 20, "mpi"}, Case{Transport::mpi, 16384, "mpi_small_buffers"},
         Case{Transport::shared, std::size_t{64} << 20, "shared"},
         Case{Transport::shared, 65536, "shared_small_buffers"},
+        Case{Transport::shared, std::size_t{64} << 20, "around_the_cache", {1, 1, 1, 1, 1, 1, 1}, false, false, PanelWrites::around},
+        Case{Transport::shared, 65536, "around_the_cache_small_buffers", {1, 1, 1, 1, 1, 1, 1}, false, false, PanelWrites::around},
         Case{Transport::automatic, std::size_t{64} << 20, "two_hosts", {1, 2, 1, 2, 1, 2, 1}},
         Case{Transport::automatic, 100000, "one_rank_alone", {1, 1, 2, 1, 1, 1, 1}},
         Case{Transport::automatic, std::size_t{64} << 20, "direct_copies", {1, 1, 1, 1, 1, 1, 1}, true, true},
@@ -213,6 +216,7 @@ TEST_P(EverySchedule, MovesEveryElement) {
   options.transport = how.transport;
   options.extra_bytes = how.extra_bytes;
   options.host_key = how.hosts[static_cast<std::size_t>(world_rank())];
+  options.panel_writes = how.panel_writes;
   Executor executor(MPI_COMM_WORLD, options);
   int wanted_on_host = 0;
   for (int r = 0; r < world_size(); ++r)

@@ -28,10 +28,15 @@ struct Transfer {
 
 enum class Transport { automatic, mpi, shared };
 
+/// How a rank writes what another rank of the host will read. Around the cache costs a trip to memory; through it, the reader's core has to fetch
+/// lines that belong to the writer's, which is slower still where the two cores share no cache.
+enum class PanelWrites { automatic, cached, around };
+
 struct ExecuteOptions {
   Transport transport = Transport::automatic; ///< automatic: shared memory between ranks found to be on one
                                               ///< host, MPI between hosts
   std::size_t extra_bytes = std::size_t{64} << 20; ///< cap on buffers per process; in use are at most 6 MB
+  PanelWrites panel_writes = PanelWrites::automatic; ///< automatic: around the cache from 1 MB on
   int host_key = 0; ///< ranks with different keys are taken to be on different hosts
 };
 

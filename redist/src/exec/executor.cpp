@@ -109,14 +109,8 @@ private:
   int step_ = 0;
 };
 
-/// Panels of one rank in shared memory: enough to run for some 100 us between two switches of process, little
-/// enough for those of all ranks to stay in the last cache. Nearly 2 MB gains a twentieth over 1 MB with 4 to
-/// 9 ranks and loses as much with 16 (32 MB of cache).
-std::size_t shared_panels_bytes(int ranks) {
-  const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
-  const std::size_t all = cache > 0 ? static_cast<std::size_t>(cache) / 4 * 3 : std::size_t{24} << 20;
-  return std::clamp(all / static_cast<std::size_t>(ranks), std::size_t{1} << 20, std::size_t{7} << 18);
-}
+/// Panels of one rank in shared memory: ten, each enough to run for some 50 us between two switches of process.
+constexpr std::size_t shared_panels_bytes = detail::SharedHost::usual_panels * (std::size_t{192} << 10);
 
 constexpr std::int64_t past_cache_bytes = std::int64_t{1} << 20;
 
@@ -140,6 +134,7 @@ struct Executor::Impl {
   std::thread helper; ///< moves what goes through shared memory between start() and finish()
   std::exception_ptr helper_failed;
   std::atomic<bool> helper_done{false};
+  bool around = false; ///< this exchange writes panels around the cache
   bool broken = false; ///< MPI failed or a partner died: the communicator is in an unknown state and is not touched again
   std::vector<Stream> out, in;
   std::unordered_map<int, std::size_t> in_of_rank;
@@ -379,6 +374,11 @@ void Executor::Impl::build(const std::vector<Transfer>& transfers, Slab slab) {
       for (Item& item : stream.items) item.view.past_cache = true;
     for (Keep& keep : keeps) keep.target.past_cache = true;
   }
+  std::int64_t to_panels = 0;
+  for (const Stream& stream : out)
+    if (stream.shared) to_panels += stream.bytes_left;
+  around = detail::past_cache_is_possible() && (options.panel_writes == PanelWrites::around ||
+                                                (options.panel_writes == PanelWrites::automatic && to_panels >= past_cache_bytes));
   const auto by_step = [](const Item& a, const Item& b) {
     return a.step != b.step           ? a.step < b.step
            : a.transfer != b.transfer ? a.transfer < b.transfer
@@ -614,7 +614,7 @@ bool Executor::Impl::send_group(Group& group) {
   const double t = now_s();
   if (group.streams.size() == 1 && group.keeps.empty()) {
     const int panel = host->take_panel();
-    const std::size_t bytes = lead.pack(host->panel(panel), host->panel_bytes());
+    const std::size_t bytes = lead.pack(host->panel(panel), host->panel_bytes(), around);
     report.pack_s += now_s() - t;
     host->post(lead.peer, panel, bytes);
     return true;
@@ -634,13 +634,13 @@ bool Executor::Impl::send_group(Group& group) {
       const auto room = static_cast<std::int64_t>(host->panel_bytes() - used[k]);
       columns =
           std::min({columns, room / column_bytes, (item.count - stream.place.done) / item.view.rows->total});
-      leaving[k] = {&item.view, nullptr, host->panel(panels[k]) + used[k]};
+      leaving[k] = {&item.view, nullptr, host->panel(panels[k]) + used[k], around};
     }
     if (columns == 0) break;
     const Item& item = lead.items[lead.place.item];
     if (!group.keeps.empty()) {
       const Keep& keep = group.keeps[lead.place.item];
-      leaving.push_back({&keep.source, &keep.target, nullptr});
+      leaving.push_back({&keep.source, &keep.target, nullptr, false});
     }
     detail::pack_together(leaving, (item.first + lead.place.done) / item.view.rows->total, columns);
     leaving.resize(members);
@@ -790,7 +790,7 @@ Executor::Executor(MPI_Comm comm, ExecuteOptions options) : impl_(std::make_uniq
   check(MPI_Allreduce(MPI_IN_PLACE, &extra, 1, MPI_INT64_T, MPI_MIN, self.comm), "MPI_Allreduce");
   std::size_t for_panels = 0;
   if (options.transport != Transport::mpi) {
-    for_panels = std::min(static_cast<std::size_t>(extra) / 2, shared_panels_bytes(self.size));
+    for_panels = std::min(static_cast<std::size_t>(extra) / 2, shared_panels_bytes);
     self.host = std::make_unique<detail::SharedHost>(self.comm, for_panels, options.host_key);
     if (options.transport == Transport::shared && !self.host->everybody()) {
       self.host.reset();

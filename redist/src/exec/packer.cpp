@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -39,7 +40,7 @@ void finish_past_cache() {}
 constexpr std::size_t past_cache_from = 192;
 
 void copy_past_cache(char* dst, const char* src, std::size_t bytes) {
-  const std::size_t head = (64 - reinterpret_cast<std::uintptr_t>(dst) % 64) % 64;
+  const std::size_t head = std::min(bytes, (64 - reinterpret_cast<std::uintptr_t>(dst) % 64) % 64);
   if (head > 0) {
     std::memcpy(dst, src, head);
     dst += head;
@@ -137,6 +138,72 @@ void copy_pieces(char* dst, std::int64_t dst_step, const char* src, std::int64_t
   }
 }
 
+/// Fills packed memory from its beginning to its end. Around the cache, line by line: what does not make up whole lines waits in `stage_` for
+/// what comes after it.
+class PackedWriter {
+public:
+  PackedWriter(char* at, bool past_cache) : at_(at), past_cache_(past_cache) {}
+
+  void put(const char* from, std::size_t bytes) {
+    if (!past_cache_) {
+      std::memcpy(at_, from, bytes);
+      at_ += bytes;
+      return;
+    }
+    if (bytes < past_cache_from) {
+      if (used_ + bytes > sizeof stage_) drain();
+      std::memcpy(stage_ + used_, from, bytes);
+      used_ += bytes;
+      return;
+    }
+    const std::size_t fill = (64 - (reinterpret_cast<std::uintptr_t>(at_) + used_) % 64) % 64;
+    if (used_ + fill > sizeof stage_) drain();
+    std::memcpy(stage_ + used_, from, fill);
+    used_ += fill;
+    drain();
+    const std::size_t lines = (bytes - fill) / 64;
+    copy_lines_avx2(at_, from + fill, lines);
+    at_ += lines * 64;
+    used_ = bytes - fill - lines * 64;
+    std::memcpy(stage_, from + fill + lines * 64, used_);
+  }
+  /// `count` pieces of `bytes` bytes, together at most room_at_once.
+  void put_pieces(const char* from, std::int64_t step, std::int64_t count, std::size_t bytes) {
+    const auto all = static_cast<std::size_t>(count) * bytes;
+    if (past_cache_ && used_ + all > sizeof stage_) drain();
+    copy_pieces(past_cache_ ? stage_ + used_ : at_, static_cast<std::int64_t>(bytes), from, step, count, bytes);
+    if (past_cache_)
+      used_ += all;
+    else
+      at_ += all;
+  }
+  static constexpr std::size_t room_at_once = 1024;
+  /// Writes what still waits.
+  void end() {
+    drain();
+    std::memcpy(at_, stage_, used_);
+    at_ += used_;
+    used_ = 0;
+  }
+
+private:
+  /// Writes what is whole lines of it, and the part of a line that it may begin with.
+  void drain() {
+    const std::size_t head = std::min(used_, (64 - reinterpret_cast<std::uintptr_t>(at_) % 64) % 64);
+    std::memcpy(at_, stage_, head);
+    const std::size_t lines = (used_ - head) / 64, done = head + lines * 64;
+    copy_lines_avx2(at_ + head, stage_ + head, lines);
+    at_ += done;
+    used_ -= done;
+    std::memmove(stage_, stage_ + done, used_);
+  }
+
+  char* at_;
+  bool past_cache_;
+  std::size_t used_ = 0;
+  alignas(64) char stage_[2 * room_at_once];
+};
+
 void copy_pieces_past_cache(char* dst, std::int64_t dst_step, const char* src, std::int64_t src_step,
                             std::int64_t count, std::size_t bytes, std::int64_t ahead = 0) {
   for (std::int64_t t = 0; t < count; ++t) {
@@ -147,40 +214,22 @@ void copy_pieces_past_cache(char* dst, std::int64_t dst_step, const char* src, s
   }
 }
 
-/// The same with the pieces of the column after next on their way to the cache: the processor's own
-/// prefetching starts anew at every piece.
-void copy_pieces_ahead(char* dst, std::int64_t dst_step, const char* src, std::int64_t src_step,
-                       std::int64_t count, std::size_t bytes, std::int64_t ahead) {
-  for (std::int64_t t = 0; t < count; ++t) {
-    prefetch(src + ahead, bytes);
-    std::memcpy(dst, src, bytes);
-    dst += dst_step;
-    src += src_step;
-  }
-}
-
-/// All rows of one column between an array and packed memory.
-template <bool ToPacked> void copy_column(const PackedView& view, char* column, char* packed) {
+/// All rows of one column from packed memory into an array.
+void unpack_column(const PackedView& view, char* column, const char* packed) {
   const int esize = view.esize;
   for (const Run& r : view.rows->runs) {
     const std::size_t bytes = static_cast<std::size_t>(r.len * esize);
-    char* at = column + (view.is_source ? r.from : r.to) * esize;
-    const std::int64_t step = (view.is_source ? r.from_step : r.to_step) * esize;
+    char* at = column + r.to * esize;
+    const std::int64_t step = r.to_step * esize;
     const auto dense = static_cast<std::int64_t>(bytes);
     if (r.count == 1 || step == dense) {
       const std::size_t all = bytes * static_cast<std::size_t>(r.count);
-      if (ToPacked)
-        std::memcpy(packed, at, all);
-      else if (view.past_cache && all >= past_cache_from)
+      if (view.past_cache && all >= past_cache_from)
         copy_past_cache(at, packed, all);
       else
         std::memcpy(at, packed, all);
-    } else if (ToPacked && bytes >= 128 && bytes <= 4096) {
-      copy_pieces_ahead(packed, dense, at, step, r.count, bytes, 2 * view.lld * esize);
-    } else if (!ToPacked && view.past_cache && bytes >= past_cache_from) {
+    } else if (view.past_cache && bytes >= past_cache_from) {
       copy_pieces_past_cache(at, step, packed, dense, r.count, bytes);
-    } else if (ToPacked) {
-      copy_pieces(packed, dense, at, step, r.count, bytes);
     } else {
       copy_pieces(at, step, packed, dense, r.count, bytes);
     }
@@ -188,11 +237,13 @@ template <bool ToPacked> void copy_column(const PackedView& view, char* column, 
   }
 }
 
-/// What will be read soon: asked for at `pace` sixteenths of the bytes copied.
+/// What will be read soon: asked for at `pace` sixteenths of the bytes copied. Or, when only one message leaves a column, the same piece of a
+/// column `far` bytes on: the processor's own prefetching starts anew at every piece.
 struct Ahead {
   const char* at = nullptr;
   std::int64_t left = 0;
   std::int64_t pace = 16;
+  std::int64_t far = 0;
   void move(std::int64_t copied) {
     const std::int64_t now = std::min(left, copied * pace / 16);
     if (now <= 0) return;
@@ -203,10 +254,10 @@ struct Ahead {
 };
 
 /// Bytes between two looks ahead.
-constexpr std::int64_t stretch_bytes = 1024;
+constexpr auto stretch_bytes = static_cast<std::int64_t>(PackedWriter::room_at_once);
 
-/// All rows of one column into packed memory; returns its end.
-char* pack_column(const PackedView& view, const char* column, char* packed, Ahead& ahead) {
+/// All rows of one column into packed memory.
+void pack_column(const PackedView& view, const char* column, PackedWriter& packed, Ahead& ahead) {
   const int esize = view.esize;
   for (const Run& r : view.rows->runs) {
     std::int64_t bytes = r.len * esize, pieces = r.count;
@@ -218,24 +269,23 @@ char* pack_column(const PackedView& view, const char* column, char* packed, Ahea
       pieces = 1;
     }
     if (bytes >= 128) {
+      const bool is_far = ahead.far != 0 && pieces > 1 && bytes <= 4096;
       for (std::int64_t t = 0; t < pieces; ++t, at += step)
         for (std::int64_t done = 0; done < bytes; done += stretch_bytes) {
           const std::int64_t now = std::min(stretch_bytes, bytes - done);
+          if (is_far) prefetch(at + done + ahead.far, static_cast<std::size_t>(now));
           ahead.move(now);
-          std::memcpy(packed, at + done, static_cast<std::size_t>(now));
-          packed += now;
+          packed.put(at + done, static_cast<std::size_t>(now));
         }
     } else {
       const std::int64_t at_once = stretch_bytes / bytes;
       for (std::int64_t t = 0; t < pieces; t += at_once) {
         const std::int64_t now = std::min(at_once, pieces - t);
         ahead.move(now * bytes);
-        copy_pieces(packed, bytes, at + t * step, step, now, static_cast<std::size_t>(bytes));
-        packed += now * bytes;
+        packed.put_pieces(at + t * step, step, now, static_cast<std::size_t>(bytes));
       }
     }
   }
-  return packed;
 }
 
 /// All rows of one column that stay on this rank.
@@ -276,43 +326,56 @@ void keep_column(const PackedView& source, const PackedView& target, const char*
   }
 }
 
-/// Rows row_first .. row_first+count-1 of one column.
-template <bool ToPacked>
-void copy_part_of_column(const RunList& rows, bool source, char* column, char* packed, int esize,
-                         std::int64_t row_first, std::int64_t count) {
-  Cursor row(rows, row_first);
-  while (count > 0) {
-    const std::int64_t now = std::min(count, row.left_in_piece());
-    char* at = column + row.index(source) * esize;
-    const auto bytes = static_cast<std::size_t>(now * esize);
-    if (ToPacked)
-      std::memcpy(packed, at, bytes);
-    else
-      std::memcpy(at, packed, bytes);
-    packed += bytes;
-    count -= now;
-    row.advance(now);
-  }
-}
-
-template <bool ToPacked>
-void walk(const PackedView& view, std::int64_t first, std::int64_t count, char* packed) {
+/// Calls take(column, row in the array's column, first row of the part, its rows) for packed elements first .. first+count-1, column by column.
+template <class Take> void walk(const PackedView& view, std::int64_t first, std::int64_t count, Take&& take) {
   if (count <= 0) return;
   const std::int64_t height = view.rows->total;
   Cursor col(*view.cols, first / height);
   std::int64_t row = first % height;
   while (count > 0) {
-    char* column = view.base + col.index(view.is_source) * view.lld * view.esize;
     const std::int64_t now = std::min(count, height - row);
-    if (now == height)
-      copy_column<ToPacked>(view, column, packed);
-    else
-      copy_part_of_column<ToPacked>(*view.rows, view.is_source, column, packed, view.esize, row, now);
-    packed += now * view.esize;
+    take(view.base + col.index(view.is_source) * view.lld * view.esize, row, now);
     count -= now;
     row = 0;
     col.advance(1);
   }
+}
+
+/// Calls take(where in the column, bytes) for each piece of packed rows row .. row+count-1 of a column.
+template <class Take> void walk_part_of_column(const PackedView& view, char* column, std::int64_t row, std::int64_t count, Take&& take) {
+  for (Cursor at(*view.rows, row); count > 0;) {
+    const std::int64_t now = std::min(count, at.left_in_piece());
+    take(column + at.index(view.is_source) * view.esize, static_cast<std::size_t>(now * view.esize));
+    count -= now;
+    at.advance(now);
+  }
+}
+
+void pack_columns(const PackedView& view, std::int64_t first, std::int64_t count, char* packed, bool around) {
+  PackedWriter writer(packed, around);
+  Ahead ahead;
+  ahead.far = 2 * view.lld * view.esize;
+  walk(view, first, count, [&](char* column, std::int64_t row, std::int64_t rows) {
+    if (rows == view.rows->total)
+      pack_column(view, column, writer, ahead);
+    else
+      walk_part_of_column(view, column, row, rows, [&](const char* at, std::size_t bytes) { writer.put(at, bytes); });
+  });
+  writer.end();
+}
+
+void unpack_columns(const PackedView& view, std::int64_t first, std::int64_t count, const char* packed) {
+  walk(view, first, count, [&](char* column, std::int64_t row, std::int64_t rows) {
+    if (rows == view.rows->total) {
+      unpack_column(view, column, packed);
+      packed += rows * view.esize;
+    } else {
+      walk_part_of_column(view, column, row, rows, [&](char* at, std::size_t bytes) {
+        std::memcpy(at, packed, bytes);
+        packed += bytes;
+      });
+    }
+  });
 }
 
 /// Packs rows row_first .. row_first+count-1 of `width` packed columns whose rows in the array are known:
@@ -430,18 +493,26 @@ int element_size(char type) noexcept {
   }
 }
 
-void PackedView::pack(std::int64_t first, std::int64_t count, char* packed) const {
-  if (transposed)
+void PackedView::pack(std::int64_t first, std::int64_t count, char* packed, bool around) const {
+  if (count <= 0) return;
+  if (around && (transposed || conj_size != 0)) { // not in order, or touched twice: in the cache first
+    const auto bytes = static_cast<std::size_t>(count * esize);
+    const std::unique_ptr<char[]> buffer(new char[bytes]);
+    pack(first, count, buffer.get());
+    copy_past_cache(packed, buffer.get(), bytes);
+  } else if (transposed) {
     pack_transposed(*this, first, count, packed);
-  else
-    walk<true>(*this, first, count, packed);
+  } else {
+    pack_columns(*this, first, count, packed, around);
+  }
+  if (around) return finish_past_cache();
   if (conj_size == 4) negate_odd<float>(packed, count);
   if (conj_size == 8) negate_odd<double>(packed, count);
 }
 
 void PackedView::unpack(std::int64_t first, std::int64_t count, const char* packed) const {
   if (row_limits != nullptr) return unpack_limited(*this, first, count, packed);
-  walk<false>(*this, first, count, const_cast<char*>(packed)); // only read
+  unpack_columns(*this, first, count, packed);
   if (past_cache) finish_past_cache();
 }
 
@@ -509,8 +580,9 @@ void pack_together(const std::vector<Leaving>& all, std::int64_t first, std::int
   if (taken == 0) return;
   const std::int64_t span = (end - begin) * esize;
   const std::int64_t pace = (span * 16 + taken * esize - 1) / (taken * esize);
-  std::vector<char*> packed;
-  for (const Leaving& one : all) packed.push_back(one.packed);
+  std::vector<PackedWriter> packed;
+  packed.reserve(all.size());
+  for (const Leaving& one : all) packed.emplace_back(one.packed, one.around && one.source->conj_size == 0);
   Cursor col(*view.cols, first);
   for (std::int64_t c = 0; c < count; ++c) {
     const char* column = view.base + col.from() * stride;
@@ -522,7 +594,7 @@ void pack_together(const std::vector<Leaving>& all, std::int64_t first, std::int
     for (std::size_t k = 0; k < all.size(); ++k) {
       const Leaving& one = all[k];
       if (one.target == nullptr)
-        packed[k] = pack_column(*one.source, column, packed[k], ahead);
+        pack_column(*one.source, column, packed[k], ahead);
       else
         keep_column(*one.source, *one.target, column,
                     one.target->base + to * one.target->lld * one.target->esize, ahead);
@@ -534,6 +606,8 @@ void pack_together(const std::vector<Leaving>& all, std::int64_t first, std::int
       if (all[k].target->past_cache) finish_past_cache();
       continue;
     }
+    packed[k].end();
+    if (all[k].around) finish_past_cache();
     if (source.conj_size == 4) negate_odd<float>(all[k].packed, source.rows->total * count);
     if (source.conj_size == 8) negate_odd<double>(all[k].packed, source.rows->total * count);
   }

@@ -30,8 +30,8 @@ struct PackedView {
   int conj_size = 0; ///< bytes of a real component whose odd ones change sign while packing, 0: none
 
   std::int64_t elements() const { return rows->total * cols->total; }
-  /// Packed elements first .. first+count-1 from the array into `packed`.
-  void pack(std::int64_t first, std::int64_t count, char* packed) const;
+  /// Packed elements first .. first+count-1 from the array into `packed`; around the cache when another core will read them there.
+  void pack(std::int64_t first, std::int64_t count, char* packed, bool around = false) const;
   /// The same, the other way.
   void unpack(std::int64_t first, std::int64_t count, const char* packed) const;
   /// Where packed element `first` lies, and in `count` how many packed elements from there on lie one after
@@ -49,6 +49,7 @@ struct Leaving {
   const PackedView* source = nullptr;
   const PackedView* target = nullptr; ///< null: packed
   char* packed = nullptr;
+  bool around = false; ///< the cache, when packed
 };
 
 /// Whether columns of this source can leave in pack_together().

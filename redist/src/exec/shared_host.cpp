@@ -188,7 +188,7 @@ char* SharedHost::panel_of(int rank, int index) const {
 SharedHost::SharedHost(MPI_Comm comm, std::size_t panels_bytes, int key) {
   check(MPI_Comm_rank(comm, &rank_), "MPI_Comm_rank");
   check(MPI_Comm_size(comm, &size_), "MPI_Comm_size");
-  panel_bytes_ = std::clamp(panels_bytes / 16 / 4096 * 4096, std::size_t{4096}, std::size_t{128} << 10);
+  panel_bytes_ = std::max(panels_bytes / usual_panels / small_page * small_page, small_page);
   panel_count_ =
       static_cast<int>(std::clamp(panels_bytes / panel_bytes_, std::size_t{2}, std::size_t{Queue::depth}));
   const auto size = static_cast<std::size_t>(size_);

@@ -56,7 +56,8 @@ private:
 /// unpacks it in place and marks it free. Who has nothing to do sleeps on his bell (futex).
 class SharedHost {
 public:
-  /// Collective. @param panels_bytes all panels of this rank together. @param key ranks with different keys
+  static constexpr std::size_t usual_panels = 10;
+  /// Collective. @param panels_bytes all panels of this rank together: that many, or fewer of one page where there is not enough. @param key ranks with different keys
   /// do not share.
   /// @throws Error{mpi_failure, out_of_memory}, agreed.
   SharedHost(MPI_Comm comm, std::size_t panels_bytes, int key);

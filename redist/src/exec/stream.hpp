@@ -38,8 +38,8 @@ struct Stream {
   bool at_end() const { return place.item >= items.size(); }
   int step() const { return items[place.item].step; }
   /// Packs as many whole elements as fit `capacity`, but no more than of the current step; moves on and
-  /// returns the bytes.
-  std::size_t pack(char* panel, std::size_t capacity);
+  /// returns the bytes. Around the cache when another core will read them.
+  std::size_t pack(char* panel, std::size_t capacity, bool around = false);
   /// Unpacks `bytes` from place `at` on, without moving the stream itself.
   void unpack(Place at, const char* panel, std::size_t bytes) const;
   /// Moves on by `bytes`.
