@@ -14,6 +14,7 @@
 #include <fstream>
 #include <memory>
 
+#include "checkpoint/file.hpp"
 #include "command.hpp"
 #include "findings.hpp"
 #include "launch.hpp"
@@ -131,6 +132,17 @@ void look_at_shared_memory(const Site& site, Findings& out) {
                    site.can_read_other_processes ? "" : "dyngrid run sets OMPI_MCA_btl_vader_single_copy_mechanism=none; or start the container with --cap-add=SYS_PTRACE"});
 }
 
+void look_at_checkpoints_and_joining(const Site& site, Findings& out) {
+  const std::string library = blacs_dyn::checkpoint_library();
+  if (!library.empty()) out.push_back({"checkpoints", Verdict::ok, library, ""});
+  else
+    out.push_back({"checkpoints", Verdict::note, "none: this dyngrid was built without HDF5; dyngrid_checkpoint, dyngrid_restore and dyngrid restart say so",
+                   "install libhdf5-openmpi-dev (libhdf5-mpich-dev) and build it again"});
+  if (site.mpi != Mpi::open_mpi) return;
+  out.push_back({"joining", site.has_ompi_server ? Verdict::ok : Verdict::note,
+                 site.has_ompi_server ? "ompi-server is there: dyngrid run --processes join" : "no ompi-server in PATH: new processes can be spawned, but not join", site.has_ompi_server ? "" : "it comes with Open MPI 4 (openmpi-bin)"});
+}
+
 void look_at_network(Findings& out) {
   bool has_loopback = false;
   ifaddrs* all = nullptr;
@@ -198,6 +210,7 @@ void run(const Options& o) {
   look_at_launcher(o, findings, site, can_run);
   look_at_slots(site, findings);
   look_at_shared_memory(site, findings);
+  look_at_checkpoints_and_joining(site, findings);
   look_at_network(findings);
   look_at_variables(findings);
   if (can_run && !o.no_run) grow_and_shrink(o, site, findings);

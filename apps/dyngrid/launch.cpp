@@ -251,6 +251,7 @@ Site look_around(const std::string& mpirun) {
   site.is_root = geteuid() == 0;
   if (site.is_root) version.environment = {{"OMPI_ALLOW_RUN_AS_ROOT", "1", ""}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", ""}};
   site.mpi = mpi_of_version(run_for(version, 10).output);
+  site.has_ompi_server = !search_path("ompi-server").empty();
   site.can_read_other_processes = may_read_other_processes();
   struct statvfs shm {};
   if (statvfs("/dev/shm", &shm) == 0 && access("/dev/shm", W_OK) == 0)

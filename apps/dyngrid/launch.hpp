@@ -35,6 +35,7 @@ struct Site {
   std::string mpirun; ///< full path
   Mpi mpi = Mpi::open_mpi;
   bool is_root = false;
+  bool has_ompi_server = false; ///< in PATH
   bool can_read_other_processes = true; ///< process_vm_readv is allowed between processes of one user
   std::int64_t shm_free_bytes = -1;     ///< of /dev/shm; -1: there is none
   std::map<std::string, std::string> environment;

@@ -385,4 +385,10 @@ void CheckpointReader::read(std::size_t matrix, const Slab& slab, void* column_m
   });
 }
 
+std::string checkpoint_library() {
+  unsigned major = 0, minor = 0, release = 0;
+  H5get_libversion(&major, &minor, &release);
+  return fmt::format("HDF5 {}.{}.{}", major, minor, release);
+}
+
 } // namespace blacs_dyn

@@ -32,6 +32,9 @@ struct SavedState {
   std::vector<SavedShared> shared;
 };
 
+/// "HDF5 1.10.8": what writes and reads checkpoints here. Empty: nothing, since this dyngrid was built without HDF5.
+std::string checkpoint_library();
+
 /// Rows i .. i+rows-1 and columns j .. j+cols-1 of a matrix.
 struct Slab {
   std::int64_t i = 0, j = 0, rows = 0, cols = 0;
