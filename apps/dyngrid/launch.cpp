@@ -2,9 +2,11 @@
 #include "launch.hpp"
 
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -182,12 +184,29 @@ std::string find_beside(const std::vector<std::string>& candidates) {
   return "";
 }
 
+namespace {
+
+/// A port that nobody has now; 0: none found.
+int free_port() {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  socklen_t length = sizeof address;
+  const bool is_bound = bind(fd, reinterpret_cast<const sockaddr*>(&address), length) == 0 && getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) == 0;
+  close(fd);
+  return is_bound ? ntohs(address.sin_port) : 0;
+}
+
+} // namespace
+
 std::string start_ompi_server() {
   const std::string program = search_path("ompi-server");
   if (program.empty()) throw Failure("--processes join needs ompi-server, which is not in PATH; it comes with Open MPI 4 (openmpi-bin)", 1);
   std::string folder = (fs::temp_directory_path() / "dyngrid-server-XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr) throw Failure(fmt::format("no folder {}: {}", folder, std::strerror(errno)), 1);
   const std::string file = folder + "/uri";
+  // given a port it opens it so that another server can take its place at once, should it be killed (blacs-dyn/DESIGN.md "The join way")
+  if (const int port = free_port(); port > 0) setenv("OMPI_MCA_oob_tcp_static_ipv4_ports", std::to_string(port).c_str(), 1);
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) throw Failure(fmt::format("cannot start {}: {}", program, std::strerror(errno)), 1);
@@ -200,6 +219,7 @@ std::string start_ompi_server() {
     execl(program.c_str(), program.c_str(), "--no-daemonize", "-r", file.c_str(), static_cast<char*>(nullptr));
     _exit(127);
   }
+  unsetenv("OMPI_MCA_oob_tcp_static_ipv4_ports"); // mpirun chooses its own
   std::string uri;
   int status = 0;
   for (int waited = 0; waited < 1000 && (uri.empty() || uri.back() != '\n') && waitpid(child, &status, WNOHANG) == 0; ++waited) {

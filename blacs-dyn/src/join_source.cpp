@@ -3,27 +3,25 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
+#include <numeric>
 #include <sstream>
 #include <thread>
 
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/socket.h>
 #include <sys/types.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
 
+#include "name_server.hpp"
 #include "packet.hpp"
 #include "preflight.hpp"
 #include "settings.hpp"
@@ -70,43 +68,36 @@ std::vector<std::string> passed_on() {
   return variables;
 }
 
-/// What --ompi-server said, read anew each time: the file's content, or the text itself.
-std::string server_uri(const std::string& setting) {
-  if (!begins_with(setting, "file:") && !begins_with(setting, "FILE:")) return setting;
-  std::ifstream file(setting.substr(5));
-  std::string uri;
-  if (!std::getline(file, uri)) throw Error(Status::not_found, fmt::format("blacs-dyn: the ompi-server's address is to be in {}, which cannot be read", setting.substr(5)));
-  return uri;
-}
-
-bool answers(const std::string& host, int port) {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) return false;
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  bool is_there = false;
-  if (inet_pton(AF_INET, host.c_str(), &address.sin_addr) == 1) {
-    int failed = connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
-    if (failed && errno == EINPROGRESS) {
-      pollfd one{fd, POLLOUT, 0};
-      socklen_t length = sizeof failed;
-      if (poll(&one, 1, 2000) == 1) getsockopt(fd, SOL_SOCKET, SO_ERROR, &failed, &length);
-    }
-    is_there = !failed;
+class Port {
+public:
+  Port() {
+    std::array<char, MPI_MAX_PORT_NAME> name{};
+    check_mpi(MPI_Open_port(MPI_INFO_NULL, name.data()), "MPI_Open_port");
+    name_ = name.data();
   }
-  close(fd);
-  return is_there;
-}
+  Port(Port&& other) noexcept { std::swap(name_, other.name_); }
+  Port& operator=(Port&& other) noexcept {
+    std::swap(name_, other.name_);
+    return *this;
+  }
+  ~Port() {
+    if (!name_.empty()) MPI_Close_port(name_.c_str());
+  }
+  const std::string& name() const { return name_; }
+
+private:
+  std::string name_;
+};
 
 class JoinSource final : public Source {
 public:
   JoinSource(std::string server, LossText loss) : server_(std::move(server)), loss_(std::move(loss)) {
     if (const char* join = environment("DYNGRID_JOIN")) read_join(join);
+    else if (int rank = 0; MPI_Comm_rank(MPI_COMM_WORLD, &rank) == MPI_SUCCESS && rank == 0 && answers_server()) remember(0, pmix::own_namespace());
   }
 
   void send_for(const Change& change, const SpawnOptions& options) override {
-    require_server();
+    if (!answers_server()) replace_server();
     open_meeting();
     const std::string mpirun = environment("DYNGRID_MPIRUN") ? environment("DYNGRID_MPIRUN") : find_program("mpirun");
     std::array<char, 256> own{};
@@ -175,7 +166,7 @@ public:
         if (!answers_server()) throw Error(Status::spawn_failure, "blacs-dyn: the ompi-server has ended since the new processes were sent for");
         bring_one(unit, arrivals);
       } catch (const Error&) {
-        close_second_ports();
+        second_ports_.clear();
         for (const NewUnit& other : change.new_units)
           if (std::none_of(arrivals.begin(), arrivals.end(), [&](const Arrival& a) { return a.unit.id == other.id; })) meeting_->dismiss(tickets_[other.id]);
         throw;
@@ -205,7 +196,7 @@ public:
         check_mpi(MPI_Comm_connect(second_port_.c_str(), MPI_INFO_NULL, 0, base_or_world, &bridge), "MPI_Comm_connect");
       } else {
         const auto known = second_ports_.find(units[k].id); // on process 0; what others say does not count
-        check_mpi(MPI_Comm_accept(known == second_ports_.end() ? "" : known->second.c_str(), MPI_INFO_NULL, 0, current, &bridge), "MPI_Comm_accept");
+        check_mpi(MPI_Comm_accept(known == second_ports_.end() ? "" : known->second.name().c_str(), MPI_INFO_NULL, 0, current, &bridge), "MPI_Comm_accept");
       }
       Comm owner = Comm::adopt(bridge);
       if (k + 1 < units.size()) {
@@ -216,12 +207,22 @@ public:
       owner.close();
     }
     so_far.close();
-    close_second_ports();
+    second_ports_.clear();
   }
 
   void let_go(int unit) override {
+    published_.erase(unit);
     if (meeting_) meeting_->let_go(tickets_[unit]);
   }
+
+  std::string gone(int unit) override {
+    std::string why;
+    const auto ticket = tickets_.find(unit);
+    if (!meeting_ || ticket == tickets_.end() || meeting_->presence(ticket->second, &why) != Presence::gone) return "";
+    return why.empty() ? "it ended" : why;
+  }
+
+  void hold(int unit) override { meeting_->hold(tickets_[unit]); }
 
   std::optional<Comm> reach(MPI_Comm world) override {
     int rank = 0;
@@ -229,11 +230,12 @@ public:
     MPI_Request request = MPI_REQUEST_NULL;
     check_mpi(MPI_Ibarrier(world, &request), "MPI_Ibarrier");
     wait_asleep(&request);
+    const std::string introduction = pmix::own_namespace() + gather_cards(world);
     std::vector<char> word;
     if (rank == 0) {
       std::string line = "away";
       try {
-        visitor_->say("ready");
+        visitor_->say("ready " + introduction);
         for (;;) {
           if (const auto heard = visitor_->listen()) {
             line = *heard;
@@ -273,8 +275,8 @@ public:
     visitor_.reset();
     if (meeting_) meeting_->close(5);
     meeting_.reset();
-    if (has_port_) MPI_Close_port(port_.data());
-    has_port_ = false;
+    for (int waited = 0; waited < 500 && rescues_ > 0; ++waited) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    successor_.end();
   }
 
 private:
@@ -286,13 +288,46 @@ private:
     visitor_ = std::make_unique<Visitor>(MeetingPlace::parse(join.substr(0, bar)), std::atoi(join.c_str() + bar + 1), rank, 10);
   }
 
-  bool answers_server() const {
-    const NameServer server = NameServer::parse(server_uri(server_));
-    return std::any_of(server.hosts.begin(), server.hosts.end(), [&](const std::string& host) { return answers(host, server.port); });
+  bool answers_server() const { return answers(NameServer::parse(server_uri(server_))); }
+
+  /// Of all processes of a new unit, on its rank 0: " RANK KEY=HEX KEY=HEX;" for each.
+  static std::string gather_cards(MPI_Comm world) {
+    int rank = 0, size = 0;
+    MPI_Comm_rank(world, &rank);
+    MPI_Comm_size(world, &size);
+    const std::string mine = fmt::format(" {} {};", rank, pmix::own_card());
+    const auto length = static_cast<int>(mine.size());
+    std::vector<int> lengths(static_cast<std::size_t>(size)), at(lengths);
+    check_mpi(MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, world), "MPI_Gather");
+    std::partial_sum(lengths.begin(), lengths.end() - 1, at.begin() + 1);
+    std::string all(static_cast<std::size_t>(at.back() + lengths.back()), '\0');
+    check_mpi(MPI_Gatherv(mine.data(), length, MPI_CHAR, all.data(), lengths.data(), at.data(), MPI_CHAR, 0, world), "MPI_Gatherv");
+    return all;
   }
 
-  void require_server() {
-    if (!answers_server()) throw Error(Status::spawn_failure, "blacs-dyn: the ompi-server over which new processes meet the application has ended");
+  /// Keeps what the mpirun of a unit has published of itself, so that it can be published again on another server.
+  void remember(int unit, const std::string& name) {
+    std::string bytes;
+    if (!name.empty() && pmix::lookup(name, &bytes)) published_[unit] = {name, bytes};
+  }
+
+  /// The ompi-server has ended: another one in its place. @throws Error{spawn_failure}
+  void replace_server() {
+    constexpr const char* what = "the ompi-server over which new processes meet the application has ended";
+    const auto cannot = [&](const std::string& why) { return Error(Status::spawn_failure, fmt::format("blacs-dyn: {}; {}", what, why)); };
+    if (published_.count(0) == 0) throw cannot("this MPI gives no way to start another");
+    try {
+      successor_.start(NameServer::parse(server_uri(server_)));
+    } catch (const Error& error) {
+      const std::string why = error.what();
+      throw cannot(why.substr(why.find(": ") + 2));
+    }
+    for (const auto& [unit, known] : published_)
+      if (!pmix::publish(known.first, known.second, pmix::Kind::bytes, false)) {
+        successor_.end();
+        throw cannot("another was started, but mpirun does not talk to it");
+      }
+    std::fprintf(stderr, "dyngrid: %s; another one takes its place [pid %d]\n", what, static_cast<int>(successor_.pid()));
   }
 
   void open_meeting() {
@@ -303,54 +338,50 @@ private:
   }
 
   void bring_one(const NewUnit& unit, std::vector<Arrival>& arrivals) {
-    if (!has_port_) {
-      check_mpi(MPI_Open_port(MPI_INFO_NULL, port_.data()), "MPI_Open_port");
-      has_port_ = true;
-    }
-    const auto gone = [&](const std::string& why) {
+    const int ticket = tickets_[unit.id];
+    Port port; // of this unit alone: two that connect to one port at the same time would be taken for each other
+    second_ports_[unit.id] = Port();
+    const auto ended = [&](const std::string& why) {
       return Error(Status::spawn_failure, fmt::format("blacs-dyn: {} new process(es) ended before they were let in: {}", unit.members.size(), why));
     };
-    std::string why;
-    std::array<char, MPI_MAX_PORT_NAME> second{}; // two units that connect to one port at the same time would be taken for each other
-    check_mpi(MPI_Open_port(MPI_INFO_NULL, second.data()), "MPI_Open_port");
-    second_ports_[unit.id] = second.data();
-    if (meeting_->presence(tickets_[unit.id], &why) == Presence::gone || !meeting_->tell(tickets_[unit.id], fmt::format("come {} {}", port_.data(), second.data()))) throw gone(why);
+    std::string why = gone(unit.id);
+    if (!why.empty() || !meeting_->tell(ticket, fmt::format("come {} {}", port.name(), second_ports_[unit.id].name()))) throw ended(why);
+    std::istringstream introduction(meeting_->remark(ticket));
+    std::string nspace, card;
+    introduction >> nspace;
+    while (std::getline(introduction, card, ';')) {
+      std::size_t used = 0;
+      const int rank = std::stoi(card, &used);
+      pmix::keep_card(nspace, rank, card.substr(used));
+    }
     MPI_Comm bridge = MPI_COMM_NULL;
     int code = MPI_SUCCESS;
-    meeting_->while_watched(tickets_[unit.id], [this] { send_stand_in(); }, [&] {
+    meeting_->while_watched(ticket, [this, name = port.name()] { rescue(name); }, [&] {
       MPI_Errhandler before = MPI_ERRHANDLER_NULL;
       MPI_Comm_get_errhandler(MPI_COMM_SELF, &before);
       MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-      code = MPI_Comm_accept(port_.data(), MPI_INFO_NULL, 0, MPI_COMM_SELF, &bridge);
+      code = MPI_Comm_accept(port.name().c_str(), MPI_INFO_NULL, 0, MPI_COMM_SELF, &bridge);
       MPI_Comm_set_errhandler(MPI_COMM_SELF, before);
       MPI_Errhandler_free(&before);
     });
+    Comm owner = Comm::adopt(code == MPI_SUCCESS ? bridge : MPI_COMM_NULL);
+    why = gone(unit.id);
+    if (!why.empty()) {
+      owner.close(); // not a disconnect, which waits for the other side
+      throw ended(why);
+    }
     check_mpi(code, "MPI_Comm_accept");
-    Arrival arrival{unit, Comm::adopt(bridge)};
-    if (meeting_->presence(tickets_[unit.id], &why) == Presence::gone) { // it is the stand-in that came
-      arrival.bridge.disconnect();
-      throw gone(why);
-    }
-    meeting_->hold(tickets_[unit.id]);
-    arrivals.push_back(std::move(arrival));
+    remember(unit.id, nspace);
+    arrivals.push_back({unit, std::move(owner)});
   }
 
-  void close_second_ports() {
-    for (const auto& [unit, port] : second_ports_) MPI_Close_port(port.c_str());
-    second_ports_.clear();
-  }
-
-  /// From the watching thread: process 0 waits in MPI_Comm_accept for somebody who has ended. Somebody else comes in its place, so that it returns.
-  void send_stand_in() {
-    try {
-      std::vector<std::string> variables = passed_on();
-      variables.push_back(std::string("DYNGRID_STAND_IN=") + port_.data());
-      const std::string mpirun = environment("DYNGRID_MPIRUN") ? environment("DYNGRID_MPIRUN") : "mpirun";
-      std::vector<std::string> words{mpirun, "--ompi-server", server_uri(server_), "--oversubscribe", "--bind-to", "none", "--timeout", "10", "-np", "1", own_program()};
-      meeting_->reap(start_program(words, variables), -1);
-    } catch (const std::exception& error) {
-      std::fprintf(stderr, "dyngrid: %s\n", error.what());
-    }
+  /// From the watching thread, which must not wait for mpirun.
+  void rescue(const std::string& port) {
+    ++rescues_;
+    std::thread([this, port] {
+      publish_for_the_dead(port);
+      --rescues_;
+    }).detach();
   }
 
   /// Everybody in the base learns where process 0 listens, so that the end of a unit reaches all. Collective over base.
@@ -388,32 +419,18 @@ private:
   std::map<int, int> tickets_;        ///< by unit: what the meeting calls it, since a unit that failed leaves its number to the next
   int last_ticket_ = 0;
   std::unique_ptr<Visitor> visitor_;  ///< everybody else
-  std::array<char, MPI_MAX_PORT_NAME> port_{};
-  bool has_port_ = false;
-  std::string second_port_;                  ///< a newcomer's, to be introduced over
-  std::map<int, std::string> second_ports_;  ///< the same on process 0, by unit
+  std::string second_port_;           ///< a newcomer's, to be introduced over
+  std::map<int, Port> second_ports_;  ///< the same on process 0, by unit
+  std::map<int, std::pair<std::string, std::string>> published_; ///< process 0, by unit: its mpirun's name and what it has told the ompi-server of itself
+  std::atomic<int> rescues_{0};       ///< under way
+  Successor successor_;               ///< process 0: the ompi-server that it started
 };
 
 } // namespace
 
-NameServer NameServer::parse(const std::string& uri) {
-  const auto bad = [&] { return Error(Status::bad_argument, fmt::format("blacs-dyn: address of an ompi-server is \"{}\", wanted NUMBER.0;tcp://HOST:PORT", uri)); };
-  NameServer server;
-  const std::size_t dot = uri.find('.'), tcp = uri.find("tcp://");
-  if (dot == std::string::npos || dot == 0 || tcp == std::string::npos) throw bad();
-  server.jobid = uri.substr(0, dot);
-  const std::string where = uri.substr(tcp + 6, uri.find(';', tcp) == std::string::npos ? std::string::npos : uri.find(';', tcp) - tcp - 6);
-  const std::size_t colon = where.rfind(':');
-  if (colon == std::string::npos) throw bad();
-  server.hosts = comma_separated(where.substr(0, colon));
-  server.port = std::atoi(where.c_str() + colon + 1);
-  if (server.hosts.empty() || server.port <= 0) throw bad();
-  return server;
-}
-
 bool is_passed_on(std::string_view variable) {
   const std::string_view name = variable.substr(0, variable.find('='));
-  if (name == "DYNGRID_NEWCOMER" || name == "DYNGRID_JOIN" || name == "DYNGRID_RESTORE" || name == "DYNGRID_STAND_IN") return false;
+  if (name == "DYNGRID_NEWCOMER" || name == "DYNGRID_JOIN" || name == "DYNGRID_RESTORE") return false;
   for (const std::string_view prefix : {"PMIX_", "ORTE_", "PRTE_"})
     if (begins_with(name, prefix)) return false;
   if (begins_with(name, "SLURM_")) return name == "SLURM_CONF"; // the unit's mpirun must not take itself for a step of this job
@@ -451,15 +468,5 @@ std::unique_ptr<Source> make_join_source(LossText loss) {
 }
 
 bool was_sent_for() { return environment("DYNGRID_JOIN") != nullptr; }
-
-void stand_in_if_asked() {
-  const char* port = environment("DYNGRID_STAND_IN");
-  if (!port) return;
-  MPI_Comm bridge = MPI_COMM_NULL;
-  MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &bridge); // this mpirun has this process only
-  MPI_Comm_disconnect(&bridge);
-  MPI_Finalize();
-  std::exit(0);
-}
 
 } // namespace blacs_dyn

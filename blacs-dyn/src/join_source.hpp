@@ -10,15 +10,6 @@
 
 namespace blacs_dyn {
 
-/// Where the ompi-server of this mpirun is, from "2005663744.0;tcp://10.0.0.1:4711,10.0.1.1:4711;tcp6://[..]:4712".
-struct NameServer {
-  std::string jobid; ///< "2005663744"
-  std::vector<std::string> hosts;
-  int port = 0;
-  /// @throws Error{bad_argument}
-  static NameServer parse(const std::string& uri);
-};
-
 /// Which variables a newcomer's mpirun gets of process 0's environment: all but what mpirun, PMIx or Slurm told this process about itself.
 bool is_passed_on(std::string_view variable);
 
@@ -39,7 +30,5 @@ std::unique_ptr<Source> make_join_source(LossText loss);
 
 /// True in a process that was started as DYNGRID_JOIN says.
 bool was_sent_for();
-/// A stand-in for a newcomer that ended while process 0 waits for it: connects and ends. Does not return when DYNGRID_STAND_IN is set. After MPI_Init.
-void stand_in_if_asked();
 
 } // namespace blacs_dyn

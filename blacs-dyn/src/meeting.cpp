@@ -37,7 +37,7 @@ namespace {
 using gridmap::Error;
 using gridmap::Status;
 
-constexpr std::size_t longest_line = 4096;
+constexpr std::size_t longest_input = 1 << 20; ///< a unit's introduction is some hundred bytes for each of its processes
 constexpr std::chrono::seconds longest_rescue{5};
 constexpr std::chrono::seconds grace_of_the_dismissed{3};
 constexpr const char* goodbye_line = "bye";
@@ -72,7 +72,7 @@ struct Input {
       const ssize_t got = recv(fd, buffer.data(), buffer.size(), MSG_DONTWAIT);
       if (got > 0) {
         bytes.append(buffer.data(), static_cast<std::size_t>(got));
-        if (bytes.size() <= longest_line) continue;
+        if (bytes.size() <= longest_input) continue;
         has_ended = true; // nobody of ours says so much
       } else if (got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) {
         has_ended = true;
@@ -176,6 +176,7 @@ struct Meeting::State {
   struct UnitState {
     Presence presence = Presence::awaited;
     std::string why;
+    std::string remark;
     pid_t launcher = 0;
     bool is_held = false;
     bool may_go = false;
@@ -193,6 +194,7 @@ struct Meeting::State {
   std::function<void()> rescue;
   std::chrono::steady_clock::time_point rescued_at{};
   Loss on_loss;
+  std::string lost_before; ///< a unit that had ended when it was to be held
   bool is_closing = false;
   std::thread thread;
 
@@ -244,6 +246,7 @@ struct Meeting::State {
         for (const auto& c : connections) loss = hear(*c, loss);
         connections.erase(std::remove_if(connections.begin(), connections.end(), [](const auto& c) { return c->input.has_ended; }), connections.end());
         look_after_launchers();
+        if (loss.empty()) loss = lost_before;
         if (watched >= 0 && units[watched].presence == Presence::gone) {
           if (rescue) {
             std::swap(to_rescue, rescue);
@@ -276,7 +279,8 @@ struct Meeting::State {
         }
         c.is_known = true;
         c.who = fmt::format("process {} of unit {} on {} (pid {})", c.rank, c.unit, host.data(), pid);
-      } else if (*line == "ready") {
+      } else if (line->compare(0, 5, "ready") == 0) {
+        units[c.unit].remark = line->substr(std::min<std::size_t>(line->size(), 6));
         if (units[c.unit].presence == Presence::awaited) units[c.unit].presence = Presence::ready;
       } else if (*line == goodbye_line) {
         c.said_goodbye = true;
@@ -370,6 +374,12 @@ Presence Meeting::presence(int unit, std::string* why) const {
   return at->second.presence;
 }
 
+std::string Meeting::remark(int unit) const {
+  const std::lock_guard lock(state_->mutex);
+  const auto at = state_->units.find(unit);
+  return at == state_->units.end() ? "" : at->second.remark;
+}
+
 bool Meeting::tell(int unit, const std::string& line) {
   const std::lock_guard lock(state_->mutex);
   if (state_->units[unit].presence == Presence::gone) return false;
@@ -382,8 +392,13 @@ bool Meeting::tell(int unit, const std::string& line) {
 }
 
 void Meeting::hold(int unit) {
-  const std::lock_guard lock(state_->mutex);
-  state_->units[unit].is_held = true;
+  {
+    const std::lock_guard lock(state_->mutex);
+    State::UnitState& u = state_->units[unit];
+    u.is_held = true;
+    if (u.presence == Presence::gone) state_->lost_before = u.why + " while it was being let in, where MPI cannot turn back";
+  }
+  state_->poke();
 }
 
 void Meeting::let_go(int unit) {
@@ -401,7 +416,8 @@ void Meeting::dismiss(int unit) {
       send_line(c->socket.fd, "away");
       is_told = true;
     }
-  if (u.launcher > 0) u.end_by = std::chrono::steady_clock::now() + (is_told ? grace_of_the_dismissed : std::chrono::seconds{0});
+  // mpirun must not be told to end while it is at it because one of its processes died
+  if (u.launcher > 0) u.end_by = std::chrono::steady_clock::now() + (is_told || u.presence == Presence::gone ? grace_of_the_dismissed : std::chrono::seconds{0});
 }
 
 void Meeting::while_watched(int unit, const std::function<void()>& rescue, const std::function<void()>& step) {

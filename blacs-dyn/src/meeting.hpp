@@ -48,6 +48,7 @@ public:
   /// A child of ours that is only to be waited for; when it ends with another status than 0, the unit (if it is one) does not come.
   void reap(pid_t child, int unit);
   Presence presence(int unit, std::string* why) const;
+  std::string remark(int unit) const; ///< what it said behind "ready"
   /// A line to the unit's leader. False when it has gone.
   bool tell(int unit, const std::string& line);
   void hold(int unit);   ///< its matrices are ours now

@@ -209,7 +209,19 @@ void Processes::await_hellos(std::vector<Arrival>& spawned, double limit_s) {
     std::vector<MPI_Request> requests(words.size());
     for (std::size_t i = 0; i < words.size(); ++i)
       check_mpi(MPI_Irecv(&words[i], 1, MPI_INT, static_cast<int>(i), tag_hello, s.bridge.get(), &requests[i]), "MPI_Irecv");
-    s.arrived = wait_asleep_for(static_cast<int>(requests.size()), requests.data(), std::max(0.0, start + limit_s - MPI_Wtime()));
+    std::string why;
+    do {
+      s.arrived = wait_asleep_for(static_cast<int>(requests.size()), requests.data(), std::clamp(start + limit_s - MPI_Wtime(), 0.0, 0.02));
+      why = source_->gone(s.unit.id);
+    } while (!s.arrived && why.empty() && MPI_Wtime() - start < limit_s);
+    if (!why.empty()) {
+      for (MPI_Request& request : requests)
+        if (request != MPI_REQUEST_NULL) {
+          MPI_Cancel(&request);
+          MPI_Wait(&request, MPI_STATUS_IGNORE);
+        }
+      throw Error(Status::spawn_failure, fmt::format("blacs-dyn: {} new process(es) ended before they were let in: {}", words.size(), why));
+    }
     if (s.arrived) {
       if (std::count(words.begin(), words.end(), hello_and_goodbye) > 0)
         throw Error(Status::spawn_failure, "blacs-dyn: a new process ended before its first resize point; does the program reach "
@@ -237,6 +249,11 @@ void Processes::await_hellos(std::vector<Arrival>& spawned, double limit_s) {
 
 void Processes::send_away(std::vector<Arrival>& spawned) {
   for (Arrival& s : spawned) {
+    if (!source_->gone(s.unit.id).empty()) {
+      source_->let_go(s.unit.id);
+      s.bridge.close(); // not a disconnect, which waits for the other side
+      continue;
+    }
     Packet packet;
     packet.put(0);
     // those that are not there yet find the message later; it is small enough to be sent without a receiver
@@ -394,7 +411,10 @@ Processes::Union Processes::gather_from(const Roster& before, const Change& chan
     throw;
   }
   const double t1 = MPI_Wtime();
-  for (Arrival& s : spawned) let_in(s, before, change);
+  for (Arrival& s : spawned) {
+    source_->hold(s.unit.id);
+    let_in(s, before, change);
+  }
   source_->introduce(change, base.get(), static_cast<int>(position(base_order(before, change), 0)), -1);
   Union gathered = complete(before, change, assemble(before, change, std::move(base)));
   gathered.spawn_s = t1 - t0;

@@ -54,7 +54,6 @@ void Session::start(Mode mode_of_unit0) {
   }
   // MPI_COMM_WORLD is the unit that this process was started in; after this line nobody uses it
   const char* newcomer = environment("DYNGRID_NEWCOMER");
-  stand_in_if_asked();
   MPI_Comm parent = MPI_COMM_NULL;
   MPI_Comm_get_parent(&parent);
   const bool is_ours = newcomer && (was_sent_for() || parent != MPI_COMM_NULL);

@@ -53,6 +53,9 @@ public:
   /// A new unit gives its world instead of base, and its own number.
   virtual void introduce(const Change& change, MPI_Comm base_or_world, int root, int my_unit) = 0;
   virtual void let_go(int unit) = 0; ///< owner: it leaves now
+  /// Owner, between bring and hold: not empty when a new unit has ended, and why; nothing of MPI may wait for it then.
+  virtual std::string gone(int unit) = 0;
+  virtual void hold(int unit) = 0; ///< owner: it is let in; from here on its end is the end of everything
 
   // ---- a new unit
   /// The bridge to my owner, when it wants us; empty: it does not. Collective over world. Waits asleep.

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // joined CASE: the join way, run under with_server. The application computes on while new processes come.
 //   follow SHAPE...   through all shapes by requests at resize points
-//   early ready connect in_connect never   what becomes of the newcomers of the first growth; the second growth is a good one
+//   early ready connect never   what becomes of the newcomers of the first growth; the second growth is a good one
+//   sweep N           N growths whose newcomers are killed at as many moments between the call of MPI_Comm_connect and its return
 //   held              a joined process is killed while it holds part of a matrix
-//   server            the ompi-server is killed between two growths
+//   server            the ompi-server is killed between two growths, and the one that took its place too
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstring>
 #include <thread>
 
+#include <dirent.h>
 #include <unistd.h>
 
 #include "follow.hpp"
@@ -37,8 +40,23 @@ void die_in(int ms) {
 // MPI's profiling interface: the moment in which process 0 waits for this process
 extern "C" int MPI_Comm_connect(const char* port, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* bridge) {
   if (must_fail && kind == "connect") die();
-  if (must_fail && kind == "in_connect") die_in(4);
-  return PMPI_Comm_connect(port, info, root, comm, bridge);
+  const char* when = must_fail && kind == "sweep" ? std::getenv("DYNGRID_TEST_US") : nullptr;
+  enum : int { connecting, dying, connected };
+  static std::atomic<int> state{connecting};
+  if (!when || state == connected) return PMPI_Comm_connect(port, info, root, comm, bridge); // the second time it is to be introduced
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  if (std::atoi(std::getenv("DYNGRID_TEST_WHO")) & (1 << rank))
+    std::thread([us = std::atoi(when)] {
+      std::this_thread::sleep_for(std::chrono::microseconds(us));
+      int seen = connecting;
+      if (state.compare_exchange_strong(seen, dying)) die();
+    }).detach();
+  const int code = PMPI_Comm_connect(port, info, root, comm, bridge);
+  int seen = connecting;
+  if (!state.compare_exchange_strong(seen, connected))
+    for (;;) pause();
+  return code;
 }
 
 namespace {
@@ -59,6 +77,85 @@ void say(const std::string& text) {
   dyngrid_grid(nullptr, nullptr, &myrow, &mycol);
   if (myrow == 0 && mycol == 0) std::printf("%s\n", text.c_str());
   std::fflush(stdout);
+}
+
+pid_t child_of_ours(const std::string& name) {
+  DIR* all = opendir("/proc");
+  pid_t found = -1;
+  while (const dirent* entry = all ? readdir(all) : nullptr) {
+    char word[64] = "";
+    int parent = 0;
+    FILE* stat = std::atoi(entry->d_name) > 0 ? std::fopen((std::string("/proc/") + entry->d_name + "/stat").c_str(), "r") : nullptr;
+    if (!stat) continue;
+    const bool is_read = std::fscanf(stat, "%*d (%63[^)]) %*c %d", word, &parent) == 2;
+    std::fclose(stat);
+    if (is_read && parent == getpid() && name == word) found = std::atoi(entry->d_name);
+  }
+  if (all) closedir(all);
+  return found;
+}
+
+/// 1x2, and `times` growths to 2x2 whose newcomers are killed while they connect: earlier than any of it is done, then later and later, one, the other or both.
+/// One that is through before its moment comes is let in and released.
+int sweep(dyngrid_matrix* a, int times) {
+  if (dyngrid_is_newcomer()) {
+    int outcome = dyngrid_resize_point();
+    if (outcome == DYNGRID_RESIZED) outcome = dyngrid_resize_point(); // it leaves
+    expect(outcome == DYNGRID_LEAVE, "a newcomer that was through leaves");
+    return dyngrid_finalize();
+  }
+  follow::fill(a, 'd', 5);
+  int killed = 0, let_in = 0, rank = 0;
+  MPI_Comm_rank(dyngrid_comm(), &rank);
+  for (int k = 0; k <= times; ++k) {
+    const bool is_good_one = k == times;
+    setenv("DYNGRID_TEST_US", std::to_string(k * k * 25000 / (times * times)).c_str(), 1); // all at once up to 25 ms
+    setenv("DYNGRID_TEST_WHO", std::to_string(is_good_one ? 0 : 1 + k % 3).c_str(), 1);
+    int meanwhile = 0;
+    const int status = change_to(2, 2, 2, &meanwhile);
+    expect(status == DYNGRID_ERR_SPAWN || status == DYNGRID_RESIZED, "status of growth " + std::to_string(k));
+    expect(status == DYNGRID_RESIZED || !is_good_one, "a good growth afterwards");
+    (status == DYNGRID_RESIZED ? let_in : killed) += 1;
+    expect(follow::wrong(a, 'd', 5) == 0, "data");
+    if (status == DYNGRID_RESIZED) expect(change_to(1, 2, 2, &meanwhile) == DYNGRID_RESIZED, "back");
+    expect(follow::wrong(a, 'd', 5) == 0, "data after going back");
+  }
+  expect(killed > 0, "some are killed");
+  say("sweep: " + std::to_string(killed) + " killed while they connected, " + std::to_string(let_in) + " let in");
+  return dyngrid_finalize();
+}
+
+/// 1x2 -> 1x3, then the server is killed; -> 2x2 over another one, with those of the first growth; that one is killed too; -> 3x2 -> 1x2.
+/// `step` is shared, so that newcomers know how far it is.
+int after_the_server(dyngrid_matrix* a, int& step) {
+  const bool must_be_refused = std::getenv("TEST_REFUSED") != nullptr; // nobody can have the server's port yet
+  const std::vector<std::pair<int, int>> shapes{{1, 2}, {1, 3}, {2, 2}, {3, 2}, {1, 2}};
+  for (;;) {
+    const auto [rows, cols] = shapes[static_cast<std::size_t>(step)];
+    int nprow = 0, npcol = 0, rank = 0;
+    dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
+    expect(nprow == rows && npcol == cols && follow::wrong(a, 'd', 5) == 0, "grid and data of step " + std::to_string(step));
+    say("server: " + std::to_string(nprow) + "x" + std::to_string(npcol) + " right");
+    if (step == 4) return dyngrid_finalize();
+    MPI_Comm_rank(dyngrid_comm(), &rank);
+    if (rank == 0 && (step == 1 || step == 2)) {
+      const pid_t server = step == 1 ? std::atoi(std::getenv("TEST_SERVER")) : child_of_ours("ompi-server");
+      expect(server > 0 && kill(server, SIGKILL) == 0, "a server to kill");
+      usleep(300000);
+    }
+    MPI_Barrier(dyngrid_comm());
+    const auto [to_rows, to_cols] = shapes[static_cast<std::size_t>(++step)];
+    int status = dyngrid_resize(to_rows, to_cols, DYNGRID_OPTIMAL);
+    if (must_be_refused && step == 2) {
+      expect(status == DYNGRID_ERR_SPAWN && std::strstr(dyngrid_last_message(), "ask again"), "a growth that is refused with a word");
+      dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
+      expect(nprow == 1 && npcol == 3 && follow::wrong(a, 'd', 5) == 0, "going on as it was");
+      step = 4;
+      status = dyngrid_resize(1, 2, DYNGRID_OPTIMAL); // who came over the old server can leave
+    }
+    if (status == DYNGRID_LEAVE) return dyngrid_finalize();
+    expect(status == DYNGRID_RESIZED, "change " + std::to_string(step));
+  }
 }
 
 } // namespace
@@ -101,6 +198,8 @@ int main(int argc, char** argv) {
     return dyngrid_finalize() == DYNGRID_SUCCESS ? 0 : 1;
   }
 
+  if (kind == "sweep") return sweep(a, argc > 2 ? std::atoi(argv[2]) : 12);
+
   const auto check_grid = [&](int rows, int cols) {
     int nprow = 0, npcol = 0;
     dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
@@ -118,12 +217,7 @@ int main(int argc, char** argv) {
     MPI_Comm_rank(dyngrid_comm(), &rank);
     if (kind == "held") {
       expect(change_to(2, 2, 2, &meanwhile) == DYNGRID_RESIZED, "growth");
-    } else if (kind == "server") {
-      setenv("DYNGRID_TEST_SECOND", "1", 1);
-      expect(change_to(1, 3, 2, &meanwhile) == DYNGRID_RESIZED, "growth");
-      step = 1;
-      if (rank == 0) kill(std::atoi(std::getenv("TEST_SERVER")), SIGKILL);
-    } else {
+    } else if (kind != "server") {
       int status = DYNGRID_SAME;
       if (kind == "ready") { // the newcomers are ready, and end before the application comes to a resize point
         expect(!dyngrid_request(2, 2) && dyngrid_resize_point() == DYNGRID_SAME, "sent for");
@@ -149,22 +243,7 @@ int main(int argc, char** argv) {
     if (must_fail && rank == 3) die();
     for (double sum = 1, all = 0;;) MPI_Allreduce(&sum, &all, 1, MPI_DOUBLE, MPI_SUM, dyngrid_comm()); // which one of them never enters
   }
-  if (kind == "server") {
-    sleep(1);
-    MPI_Barrier(dyngrid_comm());
-    check_grid(1, 3);
-    const int status = dyngrid_resize(2, 2, DYNGRID_OPTIMAL);
-    int rank = 0;
-    MPI_Comm_rank(dyngrid_comm(), &rank);
-    if (rank == 1) std::printf("server: status %d: %s\n", status, dyngrid_last_message());
-    if (status == DYNGRID_RESIZED) check_grid(2, 2);
-    else check_grid(1, 3);
-    const int second = dyngrid_resize(1, 2, DYNGRID_OPTIMAL); // who came over the old server can leave
-    if (second == DYNGRID_LEAVE) return dyngrid_finalize();
-    expect(second == DYNGRID_RESIZED, "a shrink after the server has ended");
-    check_grid(1, 2);
-    return dyngrid_finalize();
-  }
+  if (kind == "server") return after_the_server(a, step);
   check_grid(2, 2);
   say(kind + ": the second growth is right");
   return dyngrid_finalize();
