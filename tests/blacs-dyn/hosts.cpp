@@ -3,6 +3,8 @@
 // on which host: "2x3: lab1 3, lab2 3".
 #include <map>
 
+#include <unistd.h>
+
 #include "follow.hpp"
 
 int main(int argc, char** argv) {
@@ -19,7 +21,11 @@ int main(int argc, char** argv) {
       expect(std::sscanf(argv[step], "%dx%d", &wanted_nprow, &wanted_npcol) == 2, "arguments");
       dyngrid_request(wanted_nprow, wanted_npcol);
     }
-    const int outcome = dyngrid_resize_point();
+    int outcome = dyngrid_resize_point();
+    for (int waited = 0; wanted_nprow > 0 && outcome == DYNGRID_SAME && waited < 4000; ++waited) { // new processes that join are on their way
+      usleep(5000);
+      outcome = dyngrid_resize_point();
+    }
     if (outcome == DYNGRID_LEAVE) break;
     expect(outcome >= 0, "dyngrid_resize_point");
     if (step >= argc) break;
