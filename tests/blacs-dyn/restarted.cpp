@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// restarted STEPS: a matrix in even and one in unequal blocks, whose elements every step makes anew out of the last ones; at step 2 the grid grows to 2x2. At the end
+// each element is worked out again from nothing. With TEST_KILL_AT=STEP the last newcomer is killed before that step while it holds its parts.
+#include <csignal>
+
+#include <unistd.h>
+
+#include "follow.hpp"
+
+namespace {
+
+using follow::expect;
+
+constexpr std::int64_t prime = 65521; // small enough for exact doubles
+
+std::int64_t next_even(std::int64_t x, std::int64_t i, std::int64_t j, int step) { return (5 * x + i + 2 * j + step) % prime; }
+std::int64_t next_unequal(std::int64_t x, std::int64_t i, std::int64_t j, int step) { return (3 * x + 7 * i + j + step) % prime; }
+
+template <class Next>
+void advance(dyngrid_matrix* a, int step, Next next) {
+  auto* x = static_cast<double*>(dyngrid_local(a));
+  follow::for_mine(a, [&](std::int64_t at, std::int64_t i, std::int64_t j) { x[at] = static_cast<double>(next(static_cast<std::int64_t>(x[at]), i, j, step)); });
+}
+
+template <class Next>
+int wrong(const dyngrid_matrix* a, int steps, Next next) {
+  const auto* x = static_cast<const double*>(dyngrid_local(a));
+  int bad = 0;
+  follow::for_mine(a, [&](std::int64_t at, std::int64_t i, std::int64_t j) {
+    std::int64_t value = 0;
+    for (int step = 0; step < steps; ++step) value = next(value, i, j, step);
+    bad += x[at] != static_cast<double>(value);
+  });
+  return bad;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  expect(dyngrid_init() == DYNGRID_SUCCESS && argc == 2, "dyngrid_init");
+  const int steps = std::atoi(argv[1]);
+  dyngrid_matrix *even = nullptr, *unequal = nullptr;
+  int step = 0, seed = 42;
+  expect(!dyngrid_matrix_create("even", 'd', 143, 61, 4, 3, &even) && !dyngrid_matrix_create_by("unequal", 'd', 83, 107, follow::unequal, &seed, &unequal), "create");
+  expect(!dyngrid_share("step", &step, sizeof step), "share");
+  bool is_first = !dyngrid_is_newcomer();
+  for (;;) {
+    const int outcome = dyngrid_resize_point();
+    if (outcome == DYNGRID_LEAVE) return dyngrid_finalize();
+    expect(outcome >= 0, "resize point");
+    int nprow = 0, npcol = 0, myrow = 0, mycol = 0;
+    dyngrid_grid(&nprow, &npcol, &myrow, &mycol);
+    if (is_first && myrow == 0 && mycol == 0) std::printf("restarted: begins with step %d on %dx%d\n", step, nprow, npcol);
+    is_first = false;
+    if (step == steps) break;
+    if (step == 2 && !dyngrid_is_newcomer() && nprow * npcol < 4) {
+      expect(dyngrid_resize(2, 2, DYNGRID_OPTIMAL) == DYNGRID_RESIZED, "growth"); // newcomers come in at the resize point above
+      dyngrid_grid(&nprow, &npcol, &myrow, &mycol);
+    }
+    const char* kill_at = std::getenv("TEST_KILL_AT");
+    if (kill_at && step == std::atoi(kill_at)) {
+      int rank = 0, last = 0;
+      MPI_Comm_rank(dyngrid_comm(), &rank);
+      const int candidate = dyngrid_is_newcomer() ? rank : -1;
+      MPI_Allreduce(&candidate, &last, 1, MPI_INT, MPI_MAX, dyngrid_comm());
+      expect(nprow == 2 && npcol == 2 && last >= 0, "grown before");
+      if (rank == last) kill(getpid(), SIGKILL);
+    }
+    MPI_Barrier(dyngrid_comm());
+    advance(even, step, next_even);
+    advance(unequal, step, next_unequal);
+    ++step;
+  }
+  int mine = wrong(even, steps, next_even) + wrong(unequal, steps, next_unequal), all = 0;
+  MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, dyngrid_comm());
+  expect(all == 0, std::to_string(all) + " elements differ");
+  int nprow = 0, npcol = 0, myrow = 0, mycol = 0;
+  dyngrid_grid(&nprow, &npcol, &myrow, &mycol);
+  if (myrow == 0 && mycol == 0) std::printf("restarted: all right after step %d on %dx%d\n", steps, nprow, npcol);
+  return dyngrid_finalize();
+}
