@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// save_cpp FILE hdf5|none|join: save_fortran.f90 through dyngrid.hpp, where every refusal is an exception that all processes throw.
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "dyngrid.hpp"
+
+namespace {
+
+constexpr int m = 37, n = 29, nb = 3;
+
+void need(bool is_true, const std::string& what) {
+  if (is_true) return;
+  std::fprintf(stderr, "FAILED: %s [%s]\n", what.c_str(), dyngrid_last_message());
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+template <class Call>
+void refused(int status, const std::string& word, Call&& call) {
+  try {
+    call();
+  } catch (const dyngrid::Error& error) {
+    need(error.status() == status && std::string(error.what()).find(word) != std::string::npos, "refused with another word: " + std::string(error.what()));
+    return;
+  }
+  need(false, "was not refused: " + word);
+}
+
+/// Fills with which * (1000 i + j), or (negative) compares with that.
+void each(const dyngrid::Application& app, dyngrid::Matrix<double>& a, int which) {
+  const dyngrid::Grid g = app.grid();
+  if (g.myrow < 0) return;
+  const int* d = a.desc();
+  std::int64_t at_col = 0;
+  for (int j = 0; j < n; ++j) {
+    if (j / nb % g.npcol != g.mycol) continue;
+    std::int64_t at_row = 0;
+    for (int i = 0; i < m; ++i) {
+      if (i / nb % g.nprow != g.myrow) continue;
+      double& x = a.local()[at_row++ + at_col * d[8]];
+      const double wanted = std::abs(which) * (1000.0 * i + j);
+      if (which > 0) x = wanted;
+      else need(x == wanted, "element");
+    }
+    ++at_col;
+  }
+}
+
+} // namespace
+
+int main(int, char** argv) {
+  const std::string file = argv[1], kind = argv[2];
+  dyngrid::Application app;
+  dyngrid::Matrix<double> a("a", m, n, nb, nb);
+  dyngrid::Shared<int> step("step", 0);
+  if (app.is_newcomer()) {
+    need(app.resize_point() == dyngrid::Outcome::resized, "a newcomer is let in");
+  } else {
+    need(!app.is_restarted(), "not restarted");
+    refused(DYNGRID_ERR_ARGUMENT, "wanted", [&] { app.set_processes(7); });
+    app.set_processes(DYNGRID_SPAWN);
+    if (kind == "join") app.set_processes(DYNGRID_JOIN);
+    else refused(DYNGRID_ERR_STATE, "ompi-server", [&] { app.set_processes(DYNGRID_JOIN); });
+    each(app, a, 1);
+    step = 5;
+    if (kind == "hdf5") {
+      app.checkpoint(file);
+      each(app, a, 2);
+      step = 6;
+      app.restore(file);
+      each(app, a, -1);
+      need(step == 5, "shared");
+      refused(DYNGRID_ERR_IO, "/no/such/folder", [&] { app.checkpoint("/no/such/folder/file"); });
+      refused(DYNGRID_ERR_NOT_FOUND, "No such file", [&] { app.restore("/no/such/file"); });
+      refused(DYNGRID_ERR_ARGUMENT, "DYNGRID_CHECKPOINT", [&] { app.checkpoint(); });
+    } else if (kind == "none") {
+      refused(DYNGRID_ERR_UNSUPPORTED, "without HDF5", [&] { app.checkpoint(file); });
+      refused(DYNGRID_ERR_UNSUPPORTED, "without HDF5", [&] { app.restore(file); });
+    }
+    const dyngrid::Outcome outcome = app.resize(1, 3);
+    if (outcome == dyngrid::Outcome::leave) {
+      app.finalize();
+      return 0;
+    }
+    need(outcome == dyngrid::Outcome::resized, "resize");
+  }
+  each(app, a, -1);
+  need(step == 5, "shared");
+  if (kind == "hdf5") {
+    each(app, a, 3);
+    step = 7;
+    app.restore(file);
+    each(app, a, -1);
+    need(step == 5, "shared, on another grid");
+  }
+  app.finalize();
+}
