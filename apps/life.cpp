@@ -183,8 +183,7 @@ int main(int argc, char** argv) {
     else if (sum(distribution.rows) != options.n || sum(distribution.columns) != options.n)
       problem = fmt::format("--rows add up to {} and --columns to {}, wanted n = {}", sum(distribution.rows), sum(distribution.columns), options.n);
     if (!problem.empty()) {
-      const char* rank = std::getenv("OMPI_COMM_WORLD_RANK");
-      if (rank == nullptr || std::string(rank) == "0") std::fprintf(stderr, "life: %s (see --help)\n", problem.c_str());
+      if (apps::is_first_of_mpirun()) std::fprintf(stderr, "life: %s (see --help)\n", problem.c_str());
       return 2;
     }
   }

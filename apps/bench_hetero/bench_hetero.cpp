@@ -6,10 +6,10 @@
 // cores than processes cannot show such processors by the clock on the wall; but every process can say how long it computed on its core, and the
 // slowest of them is what an iteration would take. That is the measured time here. The theoretical time is the largest rows * columns / power; one
 // factor, measured first, turns it into milliseconds of this machine.
+#include "common/command_line.hpp"
 #include "common/launch.hpp"
 #include "common/report.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -250,16 +250,7 @@ int main(int argc, char** argv) {
   cli.add_flag("--quick", settings.is_quick, "small and short, to see that it works: figures mean nothing");
   cli.add_option("--mpirun", settings.mpirun, "words in front of -np, for the shell")->type_name("COMMAND")->capture_default_str();
   cli.add_option("--out", settings.folder, "folder for CSV, JSON, HTML, PNG and SVG")->type_name("FOLDER")->capture_default_str();
-  try {
-    cli.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) {
-      std::fputs(cli.help().c_str(), stdout);
-      return 0;
-    }
-    std::fprintf(stderr, "bench_hetero: %s (see --help)\n", error.what());
-    return 2;
-  }
+  if (const auto status = apps::read_command_line(cli, argc, argv)) return *status;
   if (settings.is_quick) {
     if (cli.count("--n") == 0) settings.n = 120;
     if (cli.count("--n-uniform") == 0) settings.n_uniform = 60;

@@ -5,10 +5,10 @@
 //
 // Nothing is measured here: the applications run under mpirun as a user would run them, and their --csv is read. Placements and
 // repetitions take turns, so that a machine that gets slower or faster meets all of them alike; every figure is a median.
+#include "common/command_line.hpp"
 #include "common/launch.hpp"
 #include "common/report.hpp"
 
-#include <CLI/CLI.hpp>
 #include <dyngrid.h>
 #include <fmt/format.h>
 
@@ -301,16 +301,7 @@ int main(int argc, char** argv) {
   cli.add_flag("--quick", settings.is_quick, "small and short, to see that it works: figures mean nothing");
   cli.add_option("--mpirun", settings.mpirun, "words in front of -np, for the shell")->type_name("COMMAND")->capture_default_str();
   cli.add_option("--out", settings.folder, "folder for CSV, JSON, HTML, PNG and SVG")->type_name("FOLDER")->capture_default_str();
-  try {
-    cli.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) {
-      std::fputs(cli.help().c_str(), stdout);
-      return 0;
-    }
-    std::fprintf(stderr, "bench_payoff: %s (see --help)\n", error.what());
-    return 2;
-  }
+  if (const auto status = apps::read_command_line(cli, argc, argv)) return *status;
   if (settings.is_quick) {
     if (settings.all_sizes.empty()) settings.all_sizes = {128};
     if (cli.count("--grids") == 0) settings.grids = {"1x1", "1x2", "2x2"};

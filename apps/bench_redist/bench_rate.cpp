@@ -5,8 +5,6 @@
 // per second.
 //
 //   mpirun --oversubscribe -np 9 bench_rate --n 4000
-#include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -22,34 +20,17 @@
 #include "redist/executor.hpp"
 #include "redist/plan.hpp"
 #include "redist/shared_array.hpp"
+#include "timing.hpp"
 
 namespace {
+
+using bench::median;
+using bench::now_ns;
+using bench::quiet_barrier;
 
 using gridmap::Axis;
 using redist::Grid;
 using redist::Layout;
-
-std::int64_t now_ns() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<std::int64_t>(t.tv_sec) * 1000000000 + t.tv_nsec;
-}
-
-double median(std::vector<double> v) {
-  std::sort(v.begin(), v.end());
-  return v.empty() ? 0 : v[v.size() / 2];
-}
-
-/// Waits for all without burning a core: the ranks that have no part in a case must not disturb it.
-void quiet_barrier(MPI_Comm comm) {
-  MPI_Request request;
-  MPI_Ibarrier(comm, &request);
-  for (int done = 0;;) {
-    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-    if (done != 0) return;
-    usleep(2000);
-  }
-}
 
 enum class Kind { uniform, listed, block, variable };
 

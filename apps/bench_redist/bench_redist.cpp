@@ -6,8 +6,6 @@
 //   mpirun --oversubscribe -np 4  bench_redist --n 4000 --grow        # the other ranks come from
 //   MPI_Comm_spawn
 #include <sys/mman.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -29,6 +27,7 @@
 #include "redist/measure.hpp"
 #include "redist/plan.hpp"
 #include "redist/shared_array.hpp"
+#include "timing.hpp"
 
 #ifdef DYNGRID_HAVE_COSTA
 #include <costa/grid2grid/transform.hpp>
@@ -46,6 +45,10 @@ void dyngrid_Cpdgemr2d(int, int, void*, int, int, int*, void*, int, int, int*, i
 }
 
 namespace {
+
+using bench::median;
+using bench::now_ns;
+using bench::quiet_barrier;
 int union_rank = -1, union_size = 0; ///< after a growth
 }
 
@@ -112,29 +115,6 @@ struct Array {
 private:
   void* base_ = nullptr;
 };
-
-double median(std::vector<double> v) {
-  if (v.empty()) return 0;
-  std::sort(v.begin(), v.end());
-  return v.size() % 2 == 1 ? v[v.size() / 2] : (v[v.size() / 2 - 1] + v[v.size() / 2]) / 2;
-}
-
-std::int64_t now_ns() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<std::int64_t>(t.tv_sec) * 1000000000 + t.tv_nsec;
-}
-
-/// Waits for all without burning a core: the ranks that have no part in a case must not disturb it.
-void quiet_barrier(MPI_Comm comm) {
-  MPI_Request request;
-  MPI_Ibarrier(comm, &request);
-  for (int done = 0;;) {
-    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-    if (done != 0) return;
-    usleep(2000);
-  }
-}
 
 int context_of(MPI_Comm comm, Shape shape) {
   int handle = Csys2blacs_handle(comm);

@@ -7,9 +7,9 @@
 //
 // Between hosts every result is set against the one-port bound: the bytes into or out of the busiest process at the rate of a link, which is
 // measured first. Methods take turns within each repetition; figures are medians.
+#include "common/command_line.hpp"
 #include "common/report.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <mpi.h>
 
@@ -399,8 +399,8 @@ int read(int argc, char** argv, int size, bool speaks, Settings& settings) {
   cli.add_flag("--check", settings.is_checked, "compare every element");
   cli.add_flag("--quick", settings.is_quick, "small and short, to see that it works");
   cli.add_option("--out", settings.folder, "folder for CSV, JSON, HTML, PNG and SVG")->type_name("FOLDER")->capture_default_str();
+  if (const auto status = apps::read_command_line(cli, argc, argv, speaks)) return *status;
   try {
-    cli.parse(argc, argv);
     if (settings.is_quick) {
       if (cli.count("--n") == 0) settings.sizes = {240};
       if (cli.count("--grids") == 0) settings.grids = {"2x2-2x3"};
@@ -416,11 +416,6 @@ int read(int argc, char** argv, int size, bool speaks, Settings& settings) {
     if (needed > size) throw std::runtime_error(fmt::format("the grids need {} processes, mpirun started {}", needed, size));
     if (std::count(settings.grids.begin(), settings.grids.end(), settings.split) == 0) settings.split = settings.grids[0];
     return -1;
-  } catch (const CLI::ParseError& error) {
-    const bool is_help = error.get_exit_code() == 0;
-    if (speaks && is_help) std::fputs(cli.help().c_str(), stdout);
-    if (speaks && !is_help) std::fprintf(stderr, "bench_schedule: %s (see --help)\n", error.what());
-    return is_help ? 0 : 2;
   } catch (const std::exception& error) {
     if (speaks) std::fprintf(stderr, "bench_schedule: %s (see --help)\n", error.what());
     return 2;

@@ -31,12 +31,6 @@ bool output_is_terminal() {
   return length > 0 && std::string(target).rfind("/dev/null", 0) != 0;
 }
 
-bool is_first_of_mpirun() {
-  const char* rank = std::getenv("OMPI_COMM_WORLD_RANK");
-  if (rank == nullptr) rank = std::getenv("PMI_RANK"); // MPICH's
-  return rank == nullptr || std::string(rank) == "0";
-}
-
 std::pair<int, int> parse_grid(const std::string& text) {
   int nprow = 0, npcol = 0, used = 0;
   if (std::sscanf(text.c_str(), "%dx%d%n", &nprow, &npcol, &used) != 2 || used != static_cast<int>(text.size()) || nprow < 1 || npcol < 1)
@@ -99,16 +93,9 @@ void add_options(CLI::App& cli, Options& options) {
 }
 
 void parse(CLI::App& cli, Options& options, int argc, char** argv) {
-  try {
-    cli.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    const bool is_help = error.get_exit_code() == 0;
-    if (is_first_of_mpirun()) {
-      if (is_help) std::fputs(cli.help().c_str(), stdout);
-      else std::fprintf(stderr, "%s: %s (see --help)\n", cli.get_name().c_str(), error.what());
-      std::fflush(nullptr);
-    }
-    std::exit(is_help ? 0 : 2);
+  if (const auto status = read_command_line(cli, argc, argv, is_first_of_mpirun())) {
+    std::fflush(nullptr);
+    std::exit(*status);
   }
   if (options.schedule != "auto") setenv("DYNGRID_SCHEDULE", options.schedule.c_str(), 1);
 }

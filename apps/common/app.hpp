@@ -3,7 +3,8 @@
 // needed to use dyngrid; an application is its main().
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include "command_line.hpp"
+
 #include <dyngrid.h>
 
 #include <cstdint>

@@ -27,8 +27,7 @@ inline void take_order(const std::string& app, const std::string& file, Options&
     if (header.m != header.n) throw std::runtime_error(fmt::format("{}: is {} x {}, wanted a square matrix", file, header.m, header.n));
     options.n = header.n;
   } catch (const std::runtime_error& error) {
-    const char* rank = std::getenv("OMPI_COMM_WORLD_RANK");
-    if (rank == nullptr || std::string(rank) == "0") std::fprintf(stderr, "%s: %s\n", app.c_str(), error.what());
+    if (is_first_of_mpirun()) std::fprintf(stderr, "%s: %s\n", app.c_str(), error.what());
     std::fflush(nullptr);
     std::exit(2);
   }

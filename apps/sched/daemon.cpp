@@ -20,6 +20,7 @@
 
 #include <fmt/format.h>
 
+#include "control/environment.hpp"
 #include "control/runtime_dir.hpp"
 
 namespace sched {
@@ -64,13 +65,12 @@ std::string shape_text(gridmap::GridShape shape) {
 } // namespace
 
 std::string default_folder() {
-  if (const char* state = std::getenv("XDG_STATE_HOME"); state != nullptr && *state == '/')
-    return std::string(state) + "/dyngrid/sched";
-  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/')
-    return std::string(home) + "/.local/state/dyngrid/sched";
-  throw Error(
-      Status::not_found,
-      "scheduler: no folder for the journal: neither XDG_STATE_HOME nor HOME is set, wanted --folder");
+  const std::string folder = control::state_directory();
+  if (folder.empty())
+    throw Error(
+        Status::not_found,
+        "scheduler: no folder for the journal: neither XDG_STATE_HOME nor HOME is set, wanted --folder");
+  return folder + "/sched";
 }
 
 std::string scheduler_socket() {

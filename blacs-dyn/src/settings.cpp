@@ -15,11 +15,6 @@ namespace blacs_dyn {
 using gridmap::Error;
 using gridmap::Status;
 
-const char* environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value && *value ? value : nullptr;
-}
-
 std::vector<std::string> comma_separated(std::string_view text) {
   std::vector<std::string> words;
   std::istringstream all{std::string(text)};

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "control/allowed.hpp"
+#include "control/environment.hpp"
 #include "control/job_state.hpp"
 #include "packet.hpp"
 #include "redist/plan.hpp"
@@ -13,8 +14,7 @@
 
 namespace blacs_dyn {
 
-/// The value of an environment variable; null when it is not set or empty.
-const char* environment(const char* name);
+using control::environment;
 
 /// "a,b,c" in its parts.
 std::vector<std::string> comma_separated(std::string_view text);

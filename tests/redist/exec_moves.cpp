@@ -10,6 +10,7 @@
 #include "gridmap/status.hpp"
 #include "redist/executor.hpp"
 #include "redist/shared_array.hpp"
+#include "world.hpp"
 
 namespace {
 
@@ -20,18 +21,6 @@ using redist::Transfer;
 using redist::Transport;
 
 constexpr const char* types = "sdczi";
-
-int world_rank() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
-
-int world_size() {
-  int size = 0;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  return size;
-}
 
 /// Which sources lie in library-made arrays.
 enum class Home { ordinary, shared, mixed };
@@ -220,6 +209,29 @@ TEST_P(EveryTransport, InPlaceInAnyNumberOfSlabs) {
     executor.execute_in_place({{&plan, array.data(), from.lld, to.data(), to.lld, type}}, 1 + round % 7);
     EXPECT_TRUE(to.bytes == expected(x, rank, type, 2).bytes) << "round " << round;
   }
+  executor.close();
+}
+
+TEST_P(EveryTransport, WrongSlabsAreSaidByAll) {
+  Executor executor(MPI_COMM_WORLD, options());
+  const int p = world_size(), rank = world_rank();
+  const Problem x = whole(uniform(60, 60, 4, 4, redist::Grid::row_major(1, p)),
+                          uniform(60, 60, 8, 8, redist::Grid::row_major(p, 1)));
+  const redist::RankPlan plan = plan_of(x, rank);
+  Share from = share_of(x.from, rank, 'd', 0, true), to = share_of(x.to, rank, 'd', 0, false);
+  const std::vector<Transfer> transfers = {{&plan, from.data(), from.lld, to.data(), to.lld, 'd'}};
+  const auto status_of = [&](int slabs) {
+    try {
+      executor.execute_in_place(transfers, slabs);
+    } catch (const gridmap::Error& error) {
+      return error.status();
+    }
+    return gridmap::Status::success;
+  };
+  EXPECT_EQ(status_of(rank == p - 1 ? 0 : 3), gridmap::Status::bad_argument);
+  EXPECT_EQ(status_of(rank == p - 1 ? 2 : 3), gridmap::Status::rank_mismatch);
+  executor.execute(transfers);
+  EXPECT_TRUE(to.bytes == expected(x, rank, 'd', 0).bytes);
   executor.close();
 }
 

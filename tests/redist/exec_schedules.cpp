@@ -16,22 +16,12 @@
 #include "redist/executor.hpp"
 #include "redist/plan.hpp"
 #include "redist/shared_array.hpp"
+#include "world.hpp"
 
 using namespace redist;
 using gridmap::Axis;
 
 namespace {
-
-int world_rank() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
-int world_size() {
-  int size = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  return size;
-}
 
 constexpr char types[] = "sdczi";
 

@@ -8,22 +8,12 @@
 
 #include "gridmap/status.hpp"
 #include "halo_brute.hpp"
+#include "world.hpp"
 
 using namespace redist;
 using gridmap::Axis;
 
 namespace {
-
-int world_rank() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
-int world_size() {
-  int size = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  return size;
-}
 
 /// Byte k of element (i, j) in round `time`; places outside are all 0xee.
 unsigned char byte_of(std::int64_t i, std::int64_t j, int time, int k) {

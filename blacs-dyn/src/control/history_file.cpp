@@ -18,6 +18,7 @@
 
 #include <fmt/format.h>
 
+#include "control/environment.hpp"
 #include "control/protocol.hpp"
 
 namespace control {
@@ -28,11 +29,6 @@ using gridmap::GridShape;
 constexpr off_t largest_file = 512 << 10;
 constexpr std::size_t most_keys = 1000;
 constexpr std::size_t most_changes = 200;
-
-const char* environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value && *value ? value : nullptr;
-}
 
 std::int64_t now_s() { return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
@@ -214,9 +210,8 @@ std::string history_file() {
     const std::string_view word = given;
     return word == "off" || word == "0" ? "" : std::string(word);
   }
-  if (const char* state = environment("XDG_STATE_HOME"); state && state[0] == '/') return std::string(state) + "/dyngrid/history.jsonl";
-  if (const char* home = environment("HOME"); home && home[0] == '/') return std::string(home) + "/.local/state/dyngrid/history.jsonl";
-  return {};
+  const std::string folder = state_directory();
+  return folder.empty() ? folder : folder + "/history.jsonl";
 }
 
 History read_history(const std::string& file, const HistoryKey& key) {

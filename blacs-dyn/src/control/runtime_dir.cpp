@@ -16,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include "control/environment.hpp"
 #include "gridmap/status.hpp"
 
 namespace control {
@@ -26,11 +27,6 @@ using gridmap::Status;
 
 [[noreturn]] void no_good(const std::string& path, const std::string& why) {
   throw Error(Status::io_failure, fmt::format("control: runtime directory {}: {}", path, why));
-}
-
-const char* environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value && *value ? value : nullptr;
 }
 
 } // namespace

@@ -186,7 +186,7 @@ struct Executor::Impl {
     if (all[1] != -all[2])
       throw Error(
           Status::rank_mismatch,
-          "redist: transfers: their number or types differ between ranks, wanted the same list everywhere");
+          "redist: transfers: their number, types or slabs differ between ranks, wanted the same everywhere");
     return all[3] < 0;
   }
 
@@ -401,6 +401,8 @@ void Executor::Impl::begin(const std::vector<Transfer>& transfers, Slab slab) {
   report = {};
   clear();
   try {
+    if (slab.of < 1)
+      throw Error(Status::bad_argument, fmt::format("redist: in-place exchange: slabs is {}, wanted at least 1 [rank {} of {}]", slab.of, rank, size));
     validate(transfers);
     build(transfers, slab);
     offers = make_offers(transfers);
@@ -414,7 +416,7 @@ void Executor::Impl::begin(const std::vector<Transfer>& transfers, Slab slab) {
     mine = Status::out_of_memory;
     message = fmt::format("redist: no memory for the buffers of an exchange [rank {} of {}]", rank, size);
   }
-  std::int64_t signature = static_cast<std::int64_t>(transfers.size());
+  std::int64_t signature = static_cast<std::int64_t>(transfers.size()) * 65537 + slab.of;
   for (const Transfer& x : transfers) signature = (signature * 31 + x.type) & 0xffffffffff;
   try {
     if (agree(mine, message, signature, offers)) read_in_place();
@@ -840,12 +842,9 @@ ExecuteReport Executor::execute(const std::vector<Transfer>& transfers) {
 
 ExecuteReport Executor::execute_in_place(const std::vector<Transfer>& transfers, int slabs) {
   ready();
-  if (slabs < 1)
-    throw Error(Status::bad_argument,
-                fmt::format("redist: in-place exchange: slabs is {}, wanted at least 1", slabs));
   ExecuteReport sum;
   std::vector<std::vector<bool>> gone(transfers.size());
-  for (int s = 0; s < slabs; ++s) {
+  for (int s = 0; s == 0 || s < slabs; ++s) { // the first round says on all ranks when a rank has no slabs
     const Slab slab{s, slabs};
     impl_->begin(transfers, slab);
     const ExecuteReport report = finish();
