@@ -121,4 +121,15 @@ Decision decide_shrink(const Situation& s, std::int64_t by) {
   return accepted(s, *to, why, true);
 }
 
+Decision decide_leave(const Situation& s, const std::vector<std::int64_t>& units) {
+  std::int64_t by = 0;
+  for (const UnitInfo& unit : s.units)
+    if (std::find(units.begin(), units.end(), unit.number) != units.end()) by += unit.active;
+  if (by == 0) return declined("none of these units has processes in the grid");
+  Decision d = decide_shrink(s, by);
+  if (d.is_accepted) return d;
+  const std::optional<GridShape> to = Allowed().largest(static_cast<int>(s.grid.size() - by));
+  return to ? accepted(s, *to, fmt::format("{}, but {} processes leave", d.why, by), true) : d;
+}
+
 } // namespace control
