@@ -123,6 +123,7 @@ void add_request(CLI::App& app, slurm::Request& r) {
   app.add_option("--spare", r.spare, "partition of the nodes that come and go (default: the one of lowest priority from which Slurm takes nodes back)")->type_name("NAME");
   app.add_option("--name", r.name, "of the job (default: dyngrid)");
   app.add_option("--node-time", r.node_time, "time limit of a node that comes and goes; it leaves in time and another one is asked for")->type_name("TIME");
+  app.add_option("--node-output", r.node_output, "where the output of processes on nodes that come and go is written (default: slurm-JOB-node-%j.out)")->type_name("FILE");
   app.add_option("--account", r.account, "as sbatch has it")->type_name("NAME");
   app.add_option("--interface", r.interface, "network interface between the nodes, for example ib0")->type_name("NAME");
   app.add_option("--grid", r.grid, "first grid (DYNGRID_GRID)")->type_name("PxQ");

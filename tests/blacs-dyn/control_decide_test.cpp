@@ -250,6 +250,12 @@ TEST(Decide, UnitsLeaveWhateverIsAllowed) {
   EXPECT_EQ(name(control::decide_leave(s, {8, 7}).to), "2x2"); // 5 stay, and 1x5 is too long to be chosen
   EXPECT_EQ(name(control::decide_leave(s, {7, 99}).to), "2x4"); // 99 has left
   EXPECT_FALSE(control::decide_leave(s, {99}).is_accepted);
+  s.steps = at_2x2().steps; // larger grids were tried and are slower, but nobody asked for speed
+  for (auto& [shape, times] : s.steps) times.mean = shape.first;
+  s.grid = {4, 4};
+  s.units = {{7, 4, 4}};
+  EXPECT_EQ(name(control::decide_leave(s, {7}).to), "3x4");
+  s.grid = {3, 4};
   s.allowed = Allowed::parse("12:16:*2");
   EXPECT_EQ(name(control::decide_leave(s, {7}).to), "2x4") << "the nodes go, whatever the application would like";
 }

@@ -157,6 +157,7 @@ Agent::Agent(Request request, std::string dyngrid) : request_(std::move(request)
   if (request_.tasks_per_node == 0) request_.tasks_per_node = std::max(1, std::atoi(cpus.c_str()));
   job_ = "slurm-" + id;
   node_name_ = fmt::format("{}-{}-node", request_.name, id);
+  if (request_.node_output.empty()) request_.node_output = fmt::format("slurm-{}-node-%j.out", id); // %j: the node's own job
   // from here on nothing takes itself for a step of this job
   std::vector<std::string> names;
   for (char** entry = environ; entry && *entry; ++entry) names.push_back(std::string(*entry).substr(0, std::string(*entry).find('=')));
@@ -370,7 +371,7 @@ void Agent::hear_application(const json& line) {
   asked_.erase(asked);
   const std::string outcome = !line.value("ok", false) ? "failed" : line.value("outcome", line.value("accepted", false) ? "done" : "declined");
   if (what.is_leave) leave_again_at_ = now() + 1;
-  if (outcome == "done") return;
+  if (outcome == "done" || (what.is_leave && outcome == "superseded")) return; // by one that has more nodes to leave
   const std::string why = line.value("reason", line.value("error", std::string()));
   say(fmt::format("{} was {}{}{}", what.is_leave ? "leaving" : "growing", outcome, why.empty() ? "" : ": ", why));
   if (what.is_leave) return;

@@ -174,6 +174,7 @@ std::vector<std::string> agent_words(const Request& r, const std::string& dyngri
   put("--spare", r.spare);
   put("--name", r.name);
   put("--node-time", r.node_time);
+  put("--node-output", r.node_output);
   put("--account", r.account);
   put("--interface", r.interface);
   put("--grid", r.grid);
@@ -208,6 +209,7 @@ Command submit_node(const Request& r, const std::string& dyngrid, const std::str
   Command c;
   c.words = {"sbatch", "--parsable", "--no-requeue", "--job-name=" + name, "--partition=" + r.spare, fmt::format("--signal=B:USR1@{}", r.lead_s)};
   if (!r.node_time.empty()) c.words.push_back("--time=" + r.node_time);
+  if (!r.node_output.empty()) c.words.push_back("--output=" + r.node_output);
   add_size(c.words, 1, r.tasks_per_node, true);
   add_common(c.words, r);
   // exec: the signal goes to the process of the script

@@ -15,7 +15,7 @@ struct Request {
   int min_nodes = 1, max_nodes = 0;
   int tasks_per_node = 0;       ///< 0: as many as a node has processors, and whole nodes
   std::string partition, spare; ///< of the nodes that stay, and of those that come and go; empty: Slurm's default, the one that is preemptable
-  std::string name, time, node_time, account, output, interface, grid, allow;
+  std::string name, time, node_time, account, output, node_output, interface, grid, allow;
   int queued = 4;         ///< jobs for more nodes that wait at a time, at most
   int lead_s = 0;         ///< seconds before a node's end at which it is told; 0: the grace time of the partition
   double poll_s = 10;     ///< between two looks at the queue

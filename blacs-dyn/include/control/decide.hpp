@@ -65,7 +65,8 @@ Decision decide_grow(const Situation& s, std::int64_t by, bool force);
 /// At least `by` processes fewer: the largest allowed grid of the rest, or, if measured, the quickest. One process stays. Never declined for its price.
 Decision decide_shrink(const Situation& s, std::int64_t by);
 
-/// So that these units leave, whatever is lost by that: when no allowed grid is small enough, the largest that is. Declined when none of them is there.
+/// So that these units leave and as few others as can be, whatever is lost by that: the largest allowed grid, be it the slower one; when none is small enough, the largest that
+/// is. Declined when none of them is there.
 Decision decide_leave(const Situation& s, const std::vector<std::int64_t>& units);
 
 } // namespace control

@@ -126,10 +126,11 @@ Decision decide_leave(const Situation& s, const std::vector<std::int64_t>& units
   for (const UnitInfo& unit : s.units)
     if (std::find(units.begin(), units.end(), unit.number) != units.end()) by += unit.active;
   if (by == 0) return declined("none of these units has processes in the grid");
-  Decision d = decide_shrink(s, by);
-  if (d.is_accepted) return d;
-  const std::optional<GridShape> to = Allowed().largest(static_cast<int>(s.grid.size() - by));
-  return to ? accepted(s, *to, fmt::format("{}, but {} processes leave", d.why, by), true) : d;
+  const auto most = static_cast<int>(s.grid.size() - by);
+  const std::string why = fmt::format("{} processes leave", by);
+  if (const auto to = s.allowed.largest(most)) return accepted(s, *to, why, true);
+  const std::optional<GridShape> to = Allowed().largest(most);
+  return to ? accepted(s, *to, why + "; no allowed grid is that small", true) : declined(why + ", and nobody would stay");
 }
 
 } // namespace control
