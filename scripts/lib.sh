@@ -17,6 +17,8 @@ DYNGRID_PACKAGES=(
 )
 # What the preset mpich needs besides; not installed by default.
 DYNGRID_MPICH_PACKAGES=(mpich libmpich-dev libscalapack-mpich-dev)
+# What scripts/slurmlab and the test slurm.lab need; not installed by default, since on a machine with services they start Slurm's.
+DYNGRID_SLURM_PACKAGES=(slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge)
 
 say() { printf '%s: %s\n' "${0##*/}" "$*"; }
 die() { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 1; }

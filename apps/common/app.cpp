@@ -7,10 +7,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <thread>
 
 namespace apps {
 
@@ -90,6 +93,7 @@ void add_options(CLI::App& cli, Options& options) {
   cli.add_flag("--check", options.check, "verify every step; a wrong one makes the exit status 1");
   cli.add_option("--csv", options.csv, "write steps and changes to this file, one line each")->type_name("FILE");
   cli.add_option("--json", options.json, "write the whole record to this file")->type_name("FILE");
+  cli.add_option("--pace", options.pace, "seconds to rest before each step, read from this file each time: for watching schedulers at work")->type_name("FILE");
 }
 
 void parse(CLI::App& cli, Options& options, int argc, char** argv) {
@@ -175,6 +179,11 @@ int Run::resize_point(const int& step) {
       progress(fmt::format("{} {} of {}: {}x{} -> {}x{}", word_, step, options_.steps, nprow, npcol, wanted_nprow, wanted_npcol));
       dyngrid_request(wanted_nprow, wanted_npcol);
     }
+  }
+  if (!options_.pace.empty() && !is_newcomer) {
+    double rest_s = 0;
+    std::ifstream(options_.pace) >> rest_s; // no number: no rest
+    std::this_thread::sleep_for(std::chrono::duration<double>(std::min(rest_s, 60.0)));
   }
   const int outcome = dyngrid_resize_point();
   if (outcome == DYNGRID_LEAVE || (outcome == DYNGRID_SAME && wanted_nprow == 0)) return outcome;

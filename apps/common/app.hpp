@@ -26,6 +26,7 @@ struct Options {
   std::string placement = "optimal", schedule = "auto";
   bool check = false;
   std::string csv, json;
+  std::string pace; ///< a file that says how many seconds to rest before each step
 };
 
 /// Adds the options that all applications have to `cli`, with the defaults that stand in `options`.

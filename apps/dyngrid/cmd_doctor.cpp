@@ -215,13 +215,19 @@ void run(const Options& o) {
   look_at_variables(findings);
   if (can_run && !o.no_run) grow_and_shrink(o, site, findings);
 
+  if (show(findings, o.json) == Verdict::error) throw Failure("something here keeps grids from growing; see above", 1);
+}
+
+} // namespace
+
+Verdict show(const std::vector<Finding>& findings, bool as_json) {
   Verdict worst = Verdict::ok;
   Json list = Json::array();
   for (const Finding& f : findings) {
     worst = std::max(worst, f.verdict);
     list.push_back({{"check", f.check}, {"verdict", to_string(f.verdict)}, {"finding", f.text}, {"cure", f.cure.empty() ? Json(nullptr) : Json(f.cure)}});
   }
-  if (!print_json(o.json, {{"verdict", to_string(worst)}, {"findings", list}})) {
+  if (!print_json(as_json, {{"verdict", to_string(worst)}, {"findings", list}})) {
     std::size_t width = 0;
     for (const Finding& f : findings) width = std::max(width, f.check.size());
     for (const Finding& f : findings) {
@@ -230,10 +236,8 @@ void run(const Options& o) {
     }
   }
   std::fflush(stdout);
-  if (worst == Verdict::error) throw Failure("something here keeps grids from growing; see above", 1);
+  return worst;
 }
-
-} // namespace
 
 void add_doctor(CLI::App& root) {
   auto* app = root.add_subcommand("doctor", "Looks for what would keep a grid from growing on this machine, and says what helps");

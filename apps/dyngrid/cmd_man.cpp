@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The manual pages, made from what there is already: commands and their options from the command line's own description (so that --help and
 // dyngrid-run(1) cannot differ), routines from the comments of the C headers, the environment from the list of `dyngrid env`.
+#include <algorithm>
 #include <cctype>
 #include <filesystem>
 #include <fstream>
@@ -66,10 +67,12 @@ void write(const std::string& folder, const std::string& name, int section, cons
 
 // ---- commands ----
 
-std::string command_page(const CLI::App& root, const CLI::App& app) {
-  const std::string name = "dyngrid-" + app.get_name();
+/// `words`: as it is typed after dyngrid, "run" or "slurm submit".
+std::string command_page(const CLI::App& root, const CLI::App& app, const std::string& words) {
+  std::string name = "dyngrid-" + words;
+  std::replace(name.begin(), name.end(), ' ', '-');
   std::string page = heading(name, 1);
-  page += fmt::format(".SH NAME\n{} \\- {}\n.SH SYNOPSIS\n.B dyngrid {}\n", roff(name), roff(first_lower(app.get_description())), roff(app.get_name()));
+  page += fmt::format(".SH NAME\n{} \\- {}\n.SH SYNOPSIS\n.B dyngrid {}\n", roff(name), roff(first_lower(app.get_description())), roff(words));
   std::string options, required;
   for (const CLI::Option* o : app.get_options()) {
     const std::string names = o->get_positional() && o->get_lnames().empty() ? o->get_name(true) : o->get_name(false, true);
@@ -82,13 +85,22 @@ std::string command_page(const CLI::App& root, const CLI::App& app) {
                            roff(o->get_description().empty() ? "see the description" : o->get_description()),
                            o->get_default_str().empty() ? "" : roff(fmt::format(" (default: {})", o->get_default_str())));
   }
-  page += ".RI [ options ]\n" + required + ".SH OPTIONS\n" + options;
+  std::vector<std::string> inner;
+  std::string commands;
+  for (const CLI::App* below : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (below->get_group().empty()) continue;
+    inner.push_back(fmt::format("{}-{}(1)", name, below->get_name()));
+    commands += fmt::format(".TP\n.BR {} (1)\n{}\n", roff(fmt::format("{}-{}", name, below->get_name())), roff(below->get_description()));
+  }
+  if (!commands.empty()) page += ".I command\n";
+  page += ".RI [ options ]\n" + required + (commands.empty() ? "" : ".SH COMMANDS\n" + commands) + ".SH OPTIONS\n" + options;
   if (const std::string footer = app.get_footer(); !footer.empty()) page += ".SH NOTES\n.nf\n" + roff(footer) + "\n.fi\n";
   page += ".SH EXIT STATUS\n0 when all went well, 2 for arguments that cannot be, 1 for everything else; one line on standard error then.\n";
   std::vector<std::string> others;
   for (const CLI::App* other : root.get_subcommands([](const CLI::App*) { return true; }))
     if (other != &app && !other->get_group().empty()) others.push_back(fmt::format("dyngrid-{}(1)", other->get_name()));
   std::vector<std::string> pages{"dyngrid(1)"};
+  pages.insert(pages.end(), inner.begin(), inner.end());
   pages.insert(pages.end(), others.begin(), others.end());
   pages.emplace_back("dyngrid(7)");
   return page + see_also(pages);
@@ -246,7 +258,13 @@ void add_man(CLI::App& root) {
   app->callback([o, &root, app] {
     write(o->folder, "dyngrid", 1, root_page(root));
     for (const CLI::App* command : root.get_subcommands([](const CLI::App*) { return true; }))
-      if (command != app) write(o->folder, "dyngrid-" + command->get_name(), 1, command_page(root, *command));
+      if (command != app) {
+        write(o->folder, "dyngrid-" + command->get_name(), 1, command_page(root, *command, command->get_name()));
+        for (const CLI::App* below : command->get_subcommands([](const CLI::App*) { return true; }))
+          if (!below->get_group().empty())
+            write(o->folder, fmt::format("dyngrid-{}-{}", command->get_name(), below->get_name()), 1,
+                  command_page(root, *below, command->get_name() + " " + below->get_name()));
+      }
     write(o->folder, "dyngrid", 7, overview_page(o->overview));
     write_routines(*o);
   });

@@ -6,20 +6,11 @@
 
 #include <CLI/CLI.hpp>
 
-#include <stdexcept>
 #include <string>
 
+#include "failure.hpp"
+
 namespace command {
-
-/// An error that is not one of gridmap's: its text and the exit status of the process (2: bad arguments).
-class Failure : public std::runtime_error {
-public:
-  explicit Failure(const std::string& text, int status = 2) : std::runtime_error(text), status_(status) {}
-  int status() const { return status_; }
-
-private:
-  int status_;
-};
 
 void add_topology(CLI::App& root);
 void add_place(CLI::App& root);
@@ -38,6 +29,7 @@ void add_submit(CLI::App& root);
 void add_queue(CLI::App& root);
 void add_cancel(CLI::App& root);
 void add_run(CLI::App& root);
+void add_slurm(CLI::App& root);
 void add_doctor(CLI::App& root);
 void add_env(CLI::App& root);
 void add_man(CLI::App& root);

@@ -35,4 +35,7 @@ struct ProbeReport {
 };
 std::vector<Finding> judge_probe(const ProbeReport& report);
 
+/// Prints them, as a table or as one JSON object; the worst verdict. (In cmd_doctor.cpp.)
+Verdict show(const std::vector<Finding>& findings, bool as_json);
+
 } // namespace command

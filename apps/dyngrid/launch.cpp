@@ -117,14 +117,6 @@ Launch plan_launch(const RunRequest& request, const Site& site) {
   return launch;
 }
 
-std::string shell_word(const std::string& word) {
-  constexpr const char* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=/.,:@%";
-  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 std::string shell_line(const Launch& launch) {
   std::string line;
   for (const Setting& s : launch.environment) line += s.name + "=" + shell_word(s.value) + " ";

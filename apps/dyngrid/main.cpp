@@ -29,6 +29,7 @@ constexpr void (*commands[])(CLI::App&) = {
     command::add_cancel,
     command::add_run,
     command::add_restart,
+    command::add_slurm,
     command::add_doctor,
     command::add_env,
     command::add_man,

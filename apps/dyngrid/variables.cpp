@@ -37,6 +37,9 @@ const std::vector<Variable>& variables() {
       {"DYNGRID_HUGEPAGES", "0", "on", "0: local arrays do not ask for huge pages"},
       {"DYNGRID_VERBOSE", "1", "off", "a line on standard error for every change"},
       {"DYNGRID_JOIN", "PLACE|NUMBER", "not set", "set by dyngrid for joining processes; not for users", true},
+      {"DYNGRID_UNIT_COMMAND", "LINE", "not set", "set by dyngrid for DYNGRID_JOIN_START: what to run on the host", true},
+      {"DYNGRID_UNIT_NUMBER", "N", "not set", "set by dyngrid for DYNGRID_JOIN_START: what the unit is called", true},
+      {"DYNGRID_UNIT_PROCESSES", "N", "not set", "set by dyngrid for DYNGRID_JOIN_START: how many processes it has", true},
       {"DYNGRID_NEWCOMER", "managed|classical", "not set", "set by dyngrid for the processes that it starts; not for users", true},
   };
   return all;

@@ -88,10 +88,14 @@ int Session::resize_point() {
   } else if (outside) {
     job_->defer(*outside);
   }
-  std::array<int, 3> told{wanted.nprow, wanted.npcol, static_cast<int>(placement)};
-  check_mpi(MPI_Bcast(told.data(), 3, MPI_INT, root, grid), "MPI_Bcast");
+  std::vector<int> leave;
+  if (first == 1 && outside) leave = units_of(outside->leave);
+  std::array<int, 4> told{wanted.nprow, wanted.npcol, static_cast<int>(placement), static_cast<int>(leave.size())};
+  check_mpi(MPI_Bcast(told.data(), 4, MPI_INT, root, grid), "MPI_Bcast");
+  leave.resize(static_cast<std::size_t>(told[3]));
+  if (!leave.empty()) check_mpi(MPI_Bcast(leave.data(), told[3], MPI_INT, root, grid), "MPI_Bcast");
   try {
-    const int result = change_to({told[0], told[1]}, static_cast<gridmap::Placement>(told[2]), nullptr, false);
+    const int result = change_to({told[0], told[1]}, static_cast<gridmap::Placement>(told[2]), nullptr, false, leave);
     if (job_ && result == DYNGRID_SAME && !pending_) job_->was_there_already();
     return result;
   } catch (const Error& error) {
@@ -185,7 +189,23 @@ gridmap::PlacementRequest Session::placement_request(Shape to, gridmap::Placemen
   return request;
 }
 
-int Session::change_to(Shape to, gridmap::Placement placement, const GridMap* exact, bool may_wait) {
+/// On process 0: units as they are called outside; those that have gone are left out.
+std::vector<int> Session::units_of(const std::vector<std::int64_t>& numbers) const {
+  std::vector<int> ids;
+  for (const Unit& unit : processes_.roster().units)
+    if (unit.id != 0 && std::find(numbers.begin(), numbers.end(), processes_.source().number_of(unit.id)) != numbers.end()) ids.push_back(unit.id);
+  return ids;
+}
+
+std::vector<control::UnitInfo> Session::units() const {
+  std::vector<control::UnitInfo> all;
+  for (const Unit& unit : processes_.roster().units)
+    if (unit.id != 0)
+      all.push_back({processes_.source().number_of(unit.id), static_cast<int>(unit.members.size()), static_cast<int>(unit.members.size() - unit.parked.size())});
+  return all;
+}
+
+int Session::change_to(Shape to, gridmap::Placement placement, const GridMap* exact, bool may_wait, const std::vector<int>& leave) {
   const double started = MPI_Wtime();
   const Roster& roster = processes_.roster();
   if (pending_) {
@@ -195,7 +215,7 @@ int Session::change_to(Shape to, gridmap::Placement placement, const GridMap* ex
   if (to == roster.grid.shape && !exact) return DYNGRID_SAME;
   Change change;
   together(processes_.grid(), [&] {
-    change = decide_change(roster, to, placement_request(to, placement), settings_.unit_policy, exact);
+    change = decide_change(roster, to, placement_request(to, placement), settings_.unit_policy, exact, leave);
     if (change.new_units.empty() || processes_.id() != 0) return;
     const char* program = environment("DYNGRID_SPAWN_PROGRAM");
     check_program(program ? find_program(program) : own_program());
@@ -204,7 +224,7 @@ int Session::change_to(Shape to, gridmap::Placement placement, const GridMap* ex
   });
   if (settings_.way == Way::join && !change.new_units.empty()) {
     if (!may_wait) {
-      pending_ = Pending{change, started};
+      pending_ = Pending{change, started, job_ ? job_->asked() : 0};
       if (settings_.is_verbose && processes_.id() == 0)
         std::fputs(fmt::format("dyngrid: {} -> {}: {} new process(es) sent for in {:.3f} s, computing on\n", to_string(roster.grid.shape), to_string(to),
                                change.new_ids().size(), MPI_Wtime() - started)
@@ -243,6 +263,7 @@ int Session::settle_pending() {
   const double started = MPI_Wtime();
   const Change change = pending_->change;
   const Shape to = change.to.shape;
+  if (job_) job_->goes_on_with(pending_->asked);
   enum : int { coming, ready, failed };
   int state = coming;
   std::string why;
@@ -282,6 +303,8 @@ int Session::settle_pending() {
 void Session::call_off_pending(const std::string& why) {
   if (processes_.id() == 0) {
     processes_.source().call_off(pending_->change);
+    const Shape to = pending_->change.to.shape;
+    if (job_ && pending_->asked > 0) job_->called_off(pending_->asked, to, why);
     std::fprintf(stderr, "dyngrid: the new processes for %s are called off: %s\n", to_string(pending_->change.to.shape).c_str(), why.c_str());
   }
   pending_.reset();
@@ -425,7 +448,7 @@ void Session::report(Shape from, const Change& change, const Moved& moved, std::
   report_.total_s = most[4];
   report_.moved_bytes = moved.moved_bytes;
   report_.kept_bytes = moved.kept_bytes;
-  if (job_) job_->changed(report_, static_cast<int>(processes_.roster().all_parked().size()));
+  if (job_) job_->changed(report_, static_cast<int>(processes_.roster().all_parked().size()), units());
   if (settings_.is_verbose && processes_.id() == 0)
     std::fputs(fmt::format("dyngrid: {} -> {}: {} spawned, {} woken, {} released, {} parked; spawn {:.3f} s, merge {:.3f} s, plan {:.4f} s, exchange {:.3f} s, all {:.3f} s; "
                            "{} bytes moved, {} kept\n",

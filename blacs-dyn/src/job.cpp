@@ -130,7 +130,12 @@ void Job::failed(Shape to, gridmap::Status status, const std::string& why) {
   state_->step_begins(now());
 }
 
-void Job::changed(const dyngrid_resize_report& report, int parked) {
+void Job::called_off(std::int64_t asked, Shape to, const std::string& why) {
+  state_->failed(asked, to_grid(to), gridmap::Status::bad_state, "blacs-dyn: called off: " + why, now());
+}
+
+void Job::changed(const dyngrid_resize_report& report, int parked, std::vector<control::UnitInfo> units) {
+  state_->set_units(std::move(units));
   control::ChangeReport r;
   r.cost.from = {report.from_nprow, report.from_npcol};
   r.cost.to = {report.to_nprow, report.to_npcol};

@@ -29,7 +29,11 @@ public:
   void was_there_already();
   void failed(Shape to, gridmap::Status status, const std::string& why);
   /// Called for every change, whoever wanted it. parked: processes that sleep now.
-  void changed(const dyngrid_resize_report& report, int parked);
+  void changed(const dyngrid_resize_report& report, int parked, std::vector<control::UnitInfo> units);
+  /// The request that is being carried out, 0 for none: new processes may come many resize points after they were sent for.
+  std::int64_t asked() const { return asked_; }
+  void goes_on_with(std::int64_t asked) { asked_ = asked; }
+  void called_off(std::int64_t asked, Shape to, const std::string& why);
 
   control::JobState& state() { return *state_; }
 

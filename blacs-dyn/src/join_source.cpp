@@ -210,6 +210,11 @@ public:
     second_ports_.clear();
   }
 
+  std::int64_t number_of(int unit) const override {
+    const auto ticket = tickets_.find(unit);
+    return ticket == tickets_.end() ? 0 : ticket->second;
+  }
+
   void let_go(int unit) override {
     published_.erase(unit);
     if (meeting_) meeting_->let_go(tickets_[unit]);

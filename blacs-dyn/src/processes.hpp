@@ -38,6 +38,7 @@ public:
   void set_source(std::unique_ptr<Source> source);
   bool has_grown() const { return roster_.units.size() > 1; }
   Source& source() { return *source_; }
+  const Source& source() const { return *source_; }
   bool is_started() const { return static_cast<bool>(world_); }
   bool is_newcomer() const { return state_ == State::newcomer; }
   bool is_member() const { return state_ == State::member; }

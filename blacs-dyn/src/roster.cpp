@@ -28,17 +28,20 @@ GridMap read_grid(Packet& packet) {
 
 /// How many elements it is worth to keep each process of the old grid when it shrinks. Process 0 must stay: it holds the terminal and wakes
 /// the sleepers. What mpirun started can only sleep, so it goes last. Of spawned processes every choice is as good when each is a unit of its
-/// own; bigger units leave whole where they fit into what must go, newest first, and the rest is kept.
-std::vector<std::int64_t> worth_keeping(const Roster& roster, int to_leave) {
+/// own; bigger units leave whole where they fit into what must go, newest first, and the rest is kept. `leave` goes before all of them.
+std::vector<std::int64_t> worth_keeping(const Roster& roster, int to_leave, const std::vector<int>& leave) {
   constexpr std::int64_t must = std::int64_t{1} << 56, original = std::int64_t{1} << 54, whole_unit = std::int64_t{1} << 52;
   const std::vector<int>& ids = roster.grid.ids;
-  bool only_singles = true;
+  bool only_singles = leave.empty();
   for (std::size_t u = 1; u < roster.units.size(); ++u) only_singles = only_singles && roster.units[u].members.size() == 1;
-  std::vector<int> leaving_units;
+  std::vector<int> leaving_units = leave;
+  const auto active_in = [](const Unit& unit) { return static_cast<int>(unit.members.size() - unit.parked.size()); };
+  for (const Unit& unit : roster.units)
+    if (has(leave, unit.id)) to_leave -= active_in(unit);
   for (std::size_t u = roster.units.size(); u-- > 1 && !only_singles;) {
     const Unit& unit = roster.units[u];
-    const int active = static_cast<int>(unit.members.size() - unit.parked.size());
-    if (active == 0 || active > to_leave) continue;
+    const int active = active_in(unit);
+    if (has(leave, unit.id) || active == 0 || active > to_leave) continue;
     leaving_units.push_back(unit.id);
     to_leave -= active;
   }
@@ -164,7 +167,8 @@ std::vector<NewUnit> group_into_units(const Roster& roster, int n, const UnitPol
   return units;
 }
 
-Change decide_change(const Roster& roster, Shape to, gridmap::PlacementRequest placement, const UnitPolicy& policy, const GridMap* exact) {
+Change decide_change(const Roster& roster, Shape to, gridmap::PlacementRequest placement, const UnitPolicy& policy, const GridMap* exact,
+                     const std::vector<int>& leave) {
   const int before = roster.grid.shape.size();
   const int after = to.size();
   Change change;
@@ -183,7 +187,8 @@ Change decide_change(const Roster& roster, Shape to, gridmap::PlacementRequest p
     std::vector<int> joining = change.wake;
     for (const int id : change.new_ids()) joining.push_back(id);
 
-    if (after < before) placement.stay_bonus = worth_keeping(roster, before - after);
+    if (after < before) placement.stay_bonus = worth_keeping(roster, before - after, leave);
+    if (!leave.empty()) placement.method = gridmap::Placement::optimal; // the others do not look at who is worth keeping
     const gridmap::PlacementResult placed = gridmap::place(placement);
     for (const int number : placed.grid)
       change.to.ids.push_back(number < before ? roster.grid.ids[static_cast<std::size_t>(number)]
@@ -202,6 +207,9 @@ Change decide_change(const Roster& roster, Shape to, gridmap::PlacementRequest p
     if (unit.id != 0 && !any_stays) change.release_units.push_back(unit.id);
     else change.park.insert(change.park.end(), out.begin(), out.end());
   }
+  for (const int unit : leave)
+    if (!has(change.release_units, unit))
+      throw Error(Status::bad_argument, fmt::format("blacs-dyn: unit {} cannot leave: the new grid of {} processes needs it", unit, after));
   return change;
 }
 

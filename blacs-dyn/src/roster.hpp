@@ -76,8 +76,10 @@ struct Change {
 std::vector<NewUnit> group_into_units(const Roster& roster, int n, const UnitPolicy& policy);
 
 /// `placement`: method, and the matrix that decides who goes where, on the old grid and on the new one.
-/// A target grid of known ids (a pop) is taken as it is when `exact` is given.
-Change decide_change(const Roster& roster, Shape to, gridmap::PlacementRequest placement, const UnitPolicy& policy, const GridMap* exact = nullptr);
+/// A target grid of known ids (a pop) is taken as it is when `exact` is given. `leave`: ids of units that are not in the new grid; none or more.
+/// @throws Error{bad_argument} when the new grid is too large to do without them.
+Change decide_change(const Roster& roster, Shape to, gridmap::PlacementRequest placement, const UnitPolicy& policy, const GridMap* exact = nullptr,
+                     const std::vector<int>& leave = {});
 
 /// The roster after the change. A growth pushes a level, everything else cuts the stack down to the levels smaller than the new grid
 /// and puts the new grid on top of them.

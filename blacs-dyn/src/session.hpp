@@ -77,10 +77,13 @@ private:
   SpawnOptions spawn_options() const;
   void check_room(const Change& change) const;
   /// may_wait: when new processes have to be sent for, wait here until they are there; otherwise they are let in at a later resize point.
-  int change_to(Shape to, gridmap::Placement placement, const GridMap* exact, bool may_wait = true);
+  /// leave: ids of units that are not in the new grid.
+  int change_to(Shape to, gridmap::Placement placement, const GridMap* exact, bool may_wait = true, const std::vector<int>& leave = {});
   void use(Way way);
   void await_newcomers(const Change& change);
   int settle_pending();
+  std::vector<int> units_of(const std::vector<std::int64_t>& numbers) const;
+  std::vector<control::UnitInfo> units() const;
   void call_off_pending(const std::string& why);
   int carry_through(Processes::Union gathered, double started);
   /// The matrices on the new grid, not in use yet.
@@ -115,6 +118,7 @@ private:
   struct Pending { ///< new processes that were sent for and come while the application computes on
     Change change;
     double since = 0;
+    std::int64_t asked = 0; ///< on process 0: the request that wanted them, 0 for none
   };
   std::optional<Pending> pending_; ///< the same on all processes of the grid
   Shape requested_{};

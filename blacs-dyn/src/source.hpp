@@ -56,6 +56,8 @@ public:
   /// Owner, between bring and hold: not empty when a new unit has ended, and why; nothing of MPI may wait for it then.
   virtual std::string gone(int unit) = 0;
   virtual void hold(int unit) = 0; ///< owner: it is let in; from here on its end is the end of everything
+  /// What a unit is called outside: what its launcher was told as DYNGRID_UNIT_NUMBER. Process 0.
+  virtual std::int64_t number_of(int unit) const { return unit; }
 
   // ---- a new unit
   /// The bridge to my owner, when it wants us; empty: it does not. Collective over world. Waits asleep.

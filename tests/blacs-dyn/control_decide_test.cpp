@@ -241,6 +241,25 @@ TEST(Decide, ShrinkingIsNotDeclinedForItsPrice) {
   EXPECT_FALSE(control::decide_shrink(s, 6).is_accepted);
 }
 
+TEST(Decide, UnitsLeaveWhateverIsAllowed) {
+  control::Situation s;
+  s.grid = {3, 4};
+  s.units = {{7, 4, 4}, {8, 4, 3}};
+  EXPECT_EQ(name(control::decide_leave(s, {7}).to), "2x4");
+  EXPECT_EQ(name(control::decide_leave(s, {8}).to), "3x3"); // three of its four are in the grid
+  EXPECT_EQ(name(control::decide_leave(s, {8, 7}).to), "2x2"); // 5 stay, and 1x5 is too long to be chosen
+  EXPECT_EQ(name(control::decide_leave(s, {7, 99}).to), "2x4"); // 99 has left
+  EXPECT_FALSE(control::decide_leave(s, {99}).is_accepted);
+  s.steps = at_2x2().steps; // larger grids were tried and are slower, but nobody asked for speed
+  for (auto& [shape, times] : s.steps) times.mean = shape.first;
+  s.grid = {4, 4};
+  s.units = {{7, 4, 4}};
+  EXPECT_EQ(name(control::decide_leave(s, {7}).to), "3x4");
+  s.grid = {3, 4};
+  s.allowed = Allowed::parse("12:16:*2");
+  EXPECT_EQ(name(control::decide_leave(s, {7}).to), "2x4") << "the nodes go, whatever the application would like";
+}
+
 TEST(Decide, GrowthGoesWhereItIsQuickest) {
   control::Situation s = at_2x2();
   EXPECT_EQ(name(control::decide_grow(s, 5, false).to), "3x3");
@@ -432,6 +451,25 @@ TEST(Job, AShrinkThatHasNothingLeftToGiveIsDeclined) {
   state.changed(0, change({3, 3}, {2, 2}), 0, 2);
   EXPECT_FALSE(state.want(3)); // 5 of 4 are no more there
   EXPECT_EQ(words(state.take_events()), "request#1 resize outcome:declined#1");
+}
+
+TEST(Job, LeavingIsWorkedOutWhenItsTimeComes) {
+  control::JobState state = job({2, 4});
+  state.set_units({{1, 4, 4}});
+  EXPECT_EQ(state.status(0)["units"][0], Json({{"unit", 1}, {"processes", 4}, {"active", 4}}));
+  EXPECT_THROW(ask(state, R"({"op":"leave"})", 1), gridmap::Error);
+  EXPECT_THROW(ask(state, R"({"op":"leave","units":[]})", 1), gridmap::Error);
+  EXPECT_THROW(ask(state, R"({"op":"leave","units":["n1"]})", 1), gridmap::Error);
+  EXPECT_EQ(ask(state, R"({"op":"leave","units":[2]})", 1)["accepted"], false);
+  EXPECT_EQ(ask(state, R"({"op":"leave","units":[1]})", 1)["grid"], Json({2, 2}));
+  const auto wanted = state.want(2);
+  ASSERT_TRUE(wanted);
+  EXPECT_EQ(wanted->leave, std::vector<std::int64_t>{1});
+  state.defer(wanted->number);
+  state.set_units({{3, 4, 4}}); // meanwhile unit 1 went and another came, on the same grid
+  state.take_events();
+  EXPECT_FALSE(state.want(3));
+  EXPECT_EQ(words(state.take_events()), "outcome:declined#1");
 }
 
 TEST(Job, Deadlines) {

@@ -206,6 +206,30 @@ TEST(Change, GrowShrinkAndSleep) {
   EXPECT_EQ(again.new_ids().size(), 2u);
 }
 
+// Units that must leave do, whichever they are and whatever placement is asked for; what else must go goes as ever.
+TEST(Change, UnitsThatMustLeave) {
+  Roster roster = started(2, {1, 2});
+  for (const Shape next : {Shape{2, 2}, Shape{2, 3}, Shape{2, 4}}) roster = apply(roster, change_to(roster, next, units_of(UnitPolicy::Kind::whole))); // 1, 2, 3, two each
+  const auto shrink = [&](Shape to, const std::vector<int>& leave, Placement placement = Placement::optimal) {
+    return decide_change(roster, to, square_matrix(1000, 10, roster.grid.shape, to, placement), units_of(UnitPolicy::Kind::whole), nullptr, leave);
+  };
+  for (const Placement placement : {Placement::optimal, Placement::global, Placement::local1, Placement::local2})
+    for (const int unit : {1, 2, 3}) {
+      const Change change = shrink({2, 3}, {unit}, placement);
+      check_sound(roster, change);
+      EXPECT_EQ(change.release_units, std::vector<int>{unit});
+      EXPECT_TRUE(change.park.empty());
+    }
+  const Change both = shrink({1, 4}, {1, 3});
+  check_sound(roster, both);
+  EXPECT_EQ(both.release_units, (std::vector<int>{1, 3}));
+  const Change more = shrink({1, 4}, {1}); // two more must go: the newest
+  check_sound(roster, more);
+  EXPECT_EQ(more.release_units, (std::vector<int>{1, 3}));
+  EXPECT_EQ(status_of([&] { shrink({1, 7}, {2}); }), Status::bad_argument); // 7 of 8: one of unit 2 would be needed
+  EXPECT_EQ(status_of([&] { shrink({2, 3}, {9}); }), Status::bad_argument);
+}
+
 TEST(Change, WholeUnitsLeaveFirst) {
   Roster roster = started(2, {1, 2});
   roster = apply(roster, change_to(roster, {2, 2}, units_of(UnitPolicy::Kind::whole))); // a unit of 2

@@ -6,16 +6,25 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "control/allowed.hpp"
 #include "control/history.hpp"
 
 namespace control {
 
+/// Processes that came together and leave together; not those that the application began with.
+struct UnitInfo {
+  std::int64_t number = 0; ///< DYNGRID_UNIT_NUMBER of what started it
+  int processes = 0;
+  int active = 0; ///< in the grid; the others sleep
+};
+
 /// What is known of an application at one moment.
 struct Situation {
   gridmap::GridShape grid;
   Allowed allowed;
+  std::vector<UnitInfo> units;
   int parked = 0;               ///< processes that sleep and are used again before any is started
   std::int64_t steps_left = -1; ///< -1: not known
   std::map<std::pair<int, int>, StepTimes> steps; ///< measured, this run and earlier ones
@@ -55,5 +64,9 @@ Decision decide_grow(const Situation& s, std::int64_t by, bool force);
 
 /// At least `by` processes fewer: the largest allowed grid of the rest, or, if measured, the quickest. One process stays. Never declined for its price.
 Decision decide_shrink(const Situation& s, std::int64_t by);
+
+/// So that these units leave and as few others as can be, whatever is lost by that: the largest allowed grid, be it the slower one; when none is small enough, the largest that
+/// is. Declined when none of them is there.
+Decision decide_leave(const Situation& s, const std::vector<std::int64_t>& units);
 
 } // namespace control

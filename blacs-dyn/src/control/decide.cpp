@@ -121,4 +121,16 @@ Decision decide_shrink(const Situation& s, std::int64_t by) {
   return accepted(s, *to, why, true);
 }
 
+Decision decide_leave(const Situation& s, const std::vector<std::int64_t>& units) {
+  std::int64_t by = 0;
+  for (const UnitInfo& unit : s.units)
+    if (std::find(units.begin(), units.end(), unit.number) != units.end()) by += unit.active;
+  if (by == 0) return declined("none of these units has processes in the grid");
+  const auto most = static_cast<int>(s.grid.size() - by);
+  const std::string why = fmt::format("{} processes leave", by);
+  if (const auto to = s.allowed.largest(most)) return accepted(s, *to, why, true);
+  const std::optional<GridShape> to = Allowed().largest(most);
+  return to ? accepted(s, *to, why + "; no allowed grid is that small", true) : declined(why + ", and nobody would stay");
+}
+
 } // namespace control

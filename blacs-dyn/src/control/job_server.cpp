@@ -118,7 +118,7 @@ void JobServer::serve_request(LineServer::Client client, const Request& request)
     Json status = state_.status(now);
     status["rss_bytes"] = resident_bytes();
     say(std::move(status));
-  } else if (request.op == "resize" || request.op == "grow" || request.op == "shrink") {
+  } else if (request.op == "resize" || request.op == "grow" || request.op == "shrink" || request.op == "leave") {
     const bool waits = flag(request, "wait");
     Json given = state_.submit(request, now);
     if (waits && given["accepted"].get<bool>()) {
@@ -147,7 +147,7 @@ void JobServer::serve_request(LineServer::Client client, const Request& request)
     if (payload == request.body.end() || !payload->is_object()) throw Error(Status::bad_argument, "control: ready: \"payload\" is missing, wanted an object");
     say(ready_(*payload));
   } else {
-    throw Error(Status::bad_argument, fmt::format("control: op \"{}\" is not known, wanted status, resize, grow, shrink, offer, cancel, history, watch or ready",
+    throw Error(Status::bad_argument, fmt::format("control: op \"{}\" is not known, wanted status, resize, grow, shrink, leave, offer, cancel, history, watch or ready",
                                                   request.op.substr(0, 40)));
   }
 }

@@ -25,6 +25,21 @@ gridmap::Placement placement_from(const Request& request, const std::string& nam
   throw Error(Status::bad_argument, fmt::format("control: {}: \"placement\" is \"{}\", wanted optimal, global, local1 or local2", request.op, name.substr(0, 40)));
 }
 
+std::vector<std::int64_t> units_in(const Request& request) {
+  const auto given = request.body.find("units");
+  const auto is_number = [](const Json& value) { return value.is_number_integer() && value.get<std::int64_t>() > 0; };
+  if (given == request.body.end() || !given->is_array() || given->empty() || given->size() > 1024 || !std::all_of(given->begin(), given->end(), is_number))
+    throw Error(Status::bad_argument, fmt::format("control: {}: \"units\" is {}, wanted a list of numbers from 1", request.op,
+                                                  given == request.body.end() ? "missing" : given->dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 80)));
+  return given->get<std::vector<std::int64_t>>();
+}
+
+Json json_of(const std::vector<UnitInfo>& units) {
+  Json list = Json::array();
+  for (const UnitInfo& unit : units) list.push_back({{"unit", unit.number}, {"processes", unit.processes}, {"active", unit.active}});
+  return list;
+}
+
 Json json_of(const Prediction& p) { return {{"seconds", p.seconds}, {"error", p.error}, {"measured", p.is_measured}, {"grids", p.grids}}; }
 
 Json json_of(const Forecast& f) {
@@ -134,8 +149,10 @@ std::optional<Wanted> JobState::want(double now) {
     settle();
     here = situation();
   }
-  if (!same(wish->from, here.grid) && wish->op != "resize") {
-    const Decision again = wish->op == "grow" ? decide_grow(here, wish->by, wish->force) : decide_shrink(here, wish->by);
+  if ((!same(wish->from, here.grid) && wish->op != "resize") || wish->op == "leave") { // units may have come and gone on the same grid
+    const Decision again = wish->op == "grow" ? decide_grow(here, wish->by, wish->force)
+                           : wish->op == "leave" ? decide_leave(here, wish->units)
+                                                 : decide_shrink(here, wish->by);
     if (!again.is_accepted) {
       const Lock lock(mutex_);
       outcome(wish->number, "declined", {{"reason", again.why}});
@@ -143,7 +160,7 @@ std::optional<Wanted> JobState::want(double now) {
     }
     wish->to = again.to;
   }
-  const Wanted wanted{wish->number, wish->to, wish->placement};
+  const Wanted wanted{wish->number, wish->to, wish->placement, wish->units};
   const Lock lock(mutex_);
   taken_ = std::move(wish);
   return wanted;
@@ -183,7 +200,7 @@ void JobState::changed(std::int64_t number, const ChangeReport& report, int park
     book_->unsaved_changes.push_back(report.cost);
     last_resize_ = to_json(report);
     (*last_resize_)["t"] = now - started_;
-    Json event{{"event", "resize"}, {"from", to_json(report.cost.from)}, {"grid", to_json(grid_)}, {"step", step_}, {"report", to_json(report)}};
+    Json event{{"event", "resize"}, {"from", to_json(report.cost.from)}, {"grid", to_json(grid_)}, {"step", step_}, {"report", to_json(report)}, {"units", json_of(units_)}};
     event["request"] = number > 0 ? Json(number) : Json(nullptr);
     tell(std::move(event));
     if (number > 0) outcome(number, "done", {{"grid", to_json(grid_)}, {"report", to_json(report)}});
@@ -227,7 +244,7 @@ std::optional<Wanted> JobState::experiment_wants() {
     if (same(turn, grid_) ? on_grid_ < experiment_->steps + 1 : !has_asked_) {
       if (same(turn, grid_)) return std::nullopt; // more steps here
       has_asked_ = true;
-      return Wanted{0, turn, std::nullopt};
+      return Wanted{0, turn, std::nullopt, {}};
     }
     ++tried_; // measured, or it could not be had
     has_asked_ = false;
@@ -243,7 +260,7 @@ std::optional<Wanted> JobState::experiment_wants() {
   experiment_.reset();
   tell({{"event", "experiment"}, {"grid", best ? to_json(*best) : Json(nullptr)}, {"step_s", seconds}});
   if (!best || same(*best, grid_)) return std::nullopt;
-  return Wanted{0, *best, std::nullopt};
+  return Wanted{0, *best, std::nullopt, {}};
 }
 
 void JobState::set_matrices(Matrices matrices) {
@@ -265,6 +282,11 @@ void JobState::set_matrices(Matrices matrices) {
   on_grid_ = 0;
   cold_s_.reset();
   here_ = {};
+}
+
+void JobState::set_units(std::vector<UnitInfo> units) {
+  const Lock lock(mutex_);
+  units_ = std::move(units);
 }
 
 void JobState::set_allowed(Allowed allowed) {
@@ -318,6 +340,7 @@ Situation JobState::situation() const {
   Situation s;
   s.grid = grid_;
   s.allowed = allowed_;
+  s.units = units_;
   s.parked = parked_;
   s.steps_left = steps_ > 0 ? std::max<std::int64_t>(0, steps_ - step_) : -1;
   s.steps = book_->known.steps;
@@ -353,6 +376,7 @@ Json JobState::status(double now) const {
   json["last_resize"] = last_resize_ ? *last_resize_ : Json(nullptr);
   json["pending"] = queue_.pending() ? json_of(*queue_.pending(), now) : Json(nullptr);
   json["experimenting"] = experiment_.has_value();
+  json["units"] = json_of(units_);
   return json;
 }
 
@@ -384,7 +408,8 @@ Json JobState::submit(const Request& request, double now) {
   const double limit = seconds(request, "deadline_s", 0);
   if (limit > 0) wish.deadline = now + limit;
   const GridShape to = request.op == "resize" ? grid(request, "grid") : GridShape{};
-  if (request.op != "resize") wish.by = whole_number(request, "by", 1, most);
+  if (request.op == "leave") wish.units = units_in(request);
+  else if (request.op != "resize") wish.by = whole_number(request, "by", 1, most);
   if (!info_.is_resizable) return {{"accepted", false}, {"reason", "this application changes its grid itself, by blacs_setup"}};
   Situation here;
   {
@@ -393,7 +418,8 @@ Json JobState::submit(const Request& request, double now) {
   }
   const Decision decision = request.op == "resize" ? decide_resize(here, to, wish.force)
                             : request.op == "grow" ? decide_grow(here, wish.by, wish.force)
-                                                   : decide_shrink(here, wish.by);
+                            : request.op == "leave" ? decide_leave(here, wish.units)
+                                                    : decide_shrink(here, wish.by);
   Json answer{{"accepted", decision.is_accepted}, {"from", to_json(here.grid)}};
   if (decision.forecast) answer["prediction"] = json_of(*decision.forecast);
   if (!decision.is_accepted) {

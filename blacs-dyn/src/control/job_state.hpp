@@ -45,6 +45,7 @@ struct Wanted {
   std::int64_t number = 0; ///< of the request; 0: an experiment
   gridmap::GridShape to;
   std::optional<gridmap::Placement> placement;
+  std::vector<std::int64_t> leave; ///< numbers of the units that must not be in it
 };
 
 /// Grids to be tried in the first steps, e.g. "2x2,2x3,3x3@3": three steps on each (a first one on a new grid does not count), then to the quickest.
@@ -81,6 +82,7 @@ public:
   /// The grid that was asked for is the one there is.
   void unchanged(std::int64_t number);
   void set_matrices(Matrices matrices);
+  void set_units(std::vector<UnitInfo> units);
   void set_allowed(Allowed allowed);
   void set_steps(std::int64_t steps);
   void set_experiment(Experiment experiment);
@@ -90,7 +92,7 @@ public:
   // ---- the listener's thread ----
   Json status(double now) const;
   Json history() const;
-  /// resize, grow, shrink: reply fields. When accepted, "request" is the number.
+  /// resize, grow, shrink, leave: reply fields. When accepted, "request" is the number.
   Json submit(const Request& request, double now);
   Json offer(const Request& request) const;
   Json cancel(const Request& request);
@@ -141,6 +143,7 @@ private:
   std::vector<double> owed_;  ///< steps that could not be added because the other thread had the lock; the application's thread only
   std::int64_t steps_ = 0;
   Allowed allowed_;
+  std::vector<UnitInfo> units_;
   RequestQueue queue_;
   std::optional<Pending> taken_; ///< what want() gave out
   std::string size_ = "-";

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "gridmap/placement.hpp"
 #include "gridmap/topology.hpp"
@@ -13,9 +14,10 @@ namespace control {
 /// A wish from outside that waits for the next resize point.
 struct Pending {
   std::int64_t number = 0;
-  std::string op; ///< resize, grow, shrink
+  std::string op; ///< resize, grow, shrink, leave
   gridmap::GridShape from, to;
   std::int64_t by = 0; ///< grow, shrink
+  std::vector<std::int64_t> units; ///< leave
   bool force = false;
   std::optional<gridmap::Placement> placement;
   std::optional<double> deadline; ///< on the clock of the caller

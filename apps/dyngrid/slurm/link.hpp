@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Lines over TCP between the application's own job and the nodes that come and go. A random word lets in.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace slurm {
+
+/// "10.0.0.1:4711?0123...": where the agent listens, and the word.
+struct Place {
+  std::string host; ///< numeric
+  int port = 0;
+  std::string word;
+  std::string text() const;
+  /// Empty when it is none.
+  static std::optional<Place> parse(const std::string& text);
+};
+
+/// One connection. Move-only.
+class Link {
+public:
+  Link() = default;
+  explicit Link(int fd) : fd_(fd) {}
+  Link(Link&& other) noexcept { *this = std::move(other); }
+  Link& operator=(Link&& other) noexcept;
+  ~Link();
+
+  int fd() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+  /// Reads what is there; false when the other side has gone, and everything it said can still be had by line().
+  bool take();
+  std::optional<std::string> line();
+  /// False when it cannot be sent: the other side has gone, or does not read.
+  bool say(const std::string& line);
+  void close();
+
+private:
+  int fd_ = -1;
+  std::string input_;
+};
+
+class Listener {
+public:
+  /// On that numeric address, a port of the system's choice. @throws command::Failure
+  explicit Listener(const std::string& address);
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+  ~Listener();
+  const Place& place() const { return place_; }
+  int fd() const { return fd_; }
+  Link accept(); ///< empty when nobody waits
+
+private:
+  Place place_;
+  int fd_ = -1;
+};
+
+/// @throws command::Failure within `limit_s`
+Link connect_to(const Place& place, double limit_s);
+
+/// The IPv4 address of an interface ("eth0"); without one, that of this host's name, loopback only if there is no other. @throws command::Failure
+std::string own_address(const std::string& interface);
+/// Interfaces that are up, with an IPv4 address: name and address.
+std::vector<std::pair<std::string, std::string>> interfaces();
+
+} // namespace slurm

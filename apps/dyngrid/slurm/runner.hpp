@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Runs Slurm's commands, each under a time limit.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "words.hpp"
+
+namespace slurm {
+
+struct Outcome {
+  std::string what; ///< the command, for messages
+  int status = -1;  ///< exit status, 128 + signal; 127: there is no such program
+  bool timed_out = false;
+  std::string out, err;
+  bool is_good() const { return status == 0 && !timed_out; }
+  std::string trouble() const; ///< one line: how it failed
+};
+
+/// Where `program` is in PATH; "" when it is nowhere.
+std::string find_in_path(const std::string& program);
+
+/// Starts it in a process group of its own, without what tells a program that it runs inside a Slurm job; standard input has `input`, output and error go where
+/// the caller's do, or to the files given (-1: as the caller's). It gets SIGTERM when this process ends. @throws command::Failure
+pid_t start_apart(const Command& command, const std::vector<std::string>& variables, int out = -1, int err = -1, bool keeps_job_variables = false);
+/// Ends the group: SIGTERM, and after `patience_s` SIGKILL. Waits for the process itself. Its status as in Outcome.
+int end_group(pid_t pid, double patience_s);
+int status_in_words(int wait_status); ///< of waitpid, as in Outcome
+
+/// Commands one after the other; the caller polls. One thread.
+class Runner {
+public:
+  using Done = std::function<void(const Outcome&)>;
+  explicit Runner(double limit_s) : limit_s_(limit_s) {}
+  Runner(const Runner&) = delete;
+  Runner& operator=(const Runner&) = delete;
+  ~Runner();
+
+  /// `done` is called from a later step().
+  void add(Command command, Done done);
+  bool is_busy() const { return running_.has_value() || !waiting_.empty(); }
+  /// Looks whether the running one has ended or is late, and starts the next.
+  void step();
+  int fd() const; ///< readable when the running one has ended; -1
+
+private:
+  struct Running {
+    pid_t pid = -1;
+    int watch = -1, out = -1, err = -1;
+    std::chrono::steady_clock::time_point end_by;
+    std::string what;
+    Done done;
+  };
+  void finish(bool timed_out);
+
+  double limit_s_;
+  std::deque<std::pair<Command, Done>> waiting_;
+  std::optional<Running> running_;
+};
+
+/// Runs it and waits. Never throws for what the command does.
+Outcome run(const Command& command, double limit_s);
+
+} // namespace slurm

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What Slurm's commands say and what they are told: pure. Nothing is started here.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace slurm {
+
+/// What `dyngrid slurm submit` was asked for; the job's own process (`dyngrid slurm agent`) gets the same.
+struct Request {
+  int min_nodes = 1, max_nodes = 0;
+  int tasks_per_node = 0;       ///< 0: as many as a node has processors, and whole nodes
+  std::string partition, spare; ///< of the nodes that stay, and of those that come and go; empty: Slurm's default, the one that is preemptable
+  std::string name, time, node_time, account, output, node_output, interface, grid, allow;
+  int queued = 4;         ///< jobs for more nodes that wait at a time, at most
+  int lead_s = 0;         ///< seconds before a node's end at which it is told; 0: the grace time of the partition
+  double poll_s = 10;     ///< between two looks at the queue
+  double settle_s = 2;    ///< so long a node that is ready waits for others
+  double patience_s = 120; ///< so long a node that is of no use is kept
+  std::vector<std::string> sbatch_options; ///< for all jobs, as they are
+  std::string mpirun;
+  bool preload = false, verbose = false;
+  std::vector<std::string> program; ///< and its arguments
+};
+
+/// A command for exec, and what it gets on standard input.
+struct Command {
+  std::vector<std::string> words;
+  std::string input;
+};
+
+// ---- asking ----
+
+Command show_config();
+Command show_partitions();
+/// Jobs of this name, of this user.
+Command show_queue(const std::string& name);
+Command show_hostnames(const std::string& list); ///< "n[1-3]"
+
+/// "Key = value" of `scontrol show config`; lines of another form are passed over, since there are headings. @throws Failure when there is none at all.
+std::map<std::string, std::string> parse_config(const std::string& text);
+
+struct Partition {
+  std::string name, preempt_mode, state;
+  bool is_default = false;
+  std::int64_t grace_s = 0, priority_tier = 0, nodes = 0;
+};
+/// @throws Failure that quotes what is no partition.
+std::vector<Partition> parse_partitions(const std::string& text);
+
+struct QueuedJob {
+  std::int64_t id = 0;
+  std::string state;               ///< PENDING, RUNNING, COMPLETING, ...
+  std::optional<std::int64_t> left_s; ///< until its end; empty: no limit, or not known
+  std::string where;               ///< its node, or why it waits
+};
+/// @throws Failure that quotes what is no job.
+std::vector<QueuedJob> parse_queue(const std::string& text);
+/// "2-03:04:05", "3:04:05", "4:05", "UNLIMITED", ... in seconds. @throws Failure
+std::optional<std::int64_t> parse_time_left(const std::string& text);
+/// What `sbatch --parsable` prints. @throws Failure
+std::int64_t parse_submitted(const std::string& text);
+std::vector<std::string> parse_lines(const std::string& text);
+
+// ---- telling ----
+
+/// The job that the application lives in: `min` nodes for as long as it runs.
+Command submit_base(const Request& request, const std::string& dyngrid);
+/// A job that brings one node more. `place` is where it is to say so, with the word that lets it in: in the script, which nobody else can read, not on a command line.
+Command submit_node(const Request& request, const std::string& dyngrid, const std::string& name, const std::string& place);
+/// The same on a further node of the application's own job.
+Command start_on_base(const std::string& dyngrid, std::int64_t job, const std::string& host, const std::string& place);
+/// Only what still waits: a job that has just begun ends by itself.
+Command cancel_waiting(const std::vector<std::int64_t>& jobs);
+/// The words with which the base job starts the agent.
+std::vector<std::string> agent_words(const Request& request, const std::string& dyngrid);
+/// The line that dyngrid puts into DYNGRID_JOIN_START: hands the command of a unit to the agent.
+std::string hand_line(const std::string& dyngrid, const std::string& file);
+
+/// Bytes as hexadecimal digits, so that any command fits into one word of a line.
+std::string to_hex(const std::string& bytes);
+std::optional<std::string> from_hex(const std::string& digits);
+
+/// Whether a variable of the environment tells a program that it runs inside a job: mpirun must not know, and sbatch would take it for an option.
+bool is_of_a_job(const std::string& name);
+
+// ---- choosing ----
+
+/// The partition for nodes that come and go: `wanted`, or else the one of lowest priority from which nodes can be taken back. @throws Failure that says what there is.
+const Partition& choose_spare(const std::vector<Partition>& all, const std::string& wanted);
+const Partition& choose_main(const std::vector<Partition>& all, const std::string& wanted);
+
+} // namespace slurm
