@@ -44,6 +44,7 @@ template <class F>
 void for_uneven(const dyngrid_matrix* u, F&& f) {
   int nprow = 0, npcol = 0, myrow = 0, mycol = 0;
   dyngrid_grid(&nprow, &npcol, &myrow, &mycol);
+  if (myrow < 0) return;
   std::int64_t m_loc = 0, n_loc = 0, lld = 0, first_row = 0, first_col = 0;
   dyngrid_matrix_shape(u, &m_loc, &n_loc, &lld);
   std::vector<std::int64_t> rows(static_cast<std::size_t>(nprow)), cols(static_cast<std::size_t>(npcol));
