@@ -91,7 +91,9 @@ int read(const char* file, int nprow, int npcol, bool with_rule) {
   const int* desc = dyngrid_desc(a);
   if (!dyngrid_is_newcomer()) {
     expect(dyngrid_restore(file) == DYNGRID_SUCCESS, "dyngrid_restore");
-    expect(step == 41 && follow::wrong(a, 'd', 1) == 0 && dyngrid_desc(a) == desc && desc[4] == 7, "what the program made");
+    int myrow = 0;
+    dyngrid_grid(nullptr, nullptr, &myrow, nullptr);
+    expect((myrow < 0 || step == 41) && follow::wrong(a, 'd', 1) == 0 && dyngrid_desc(a) == desc && desc[4] == 7, "what the program made");
     expect(!dyngrid_request(nprow, npcol), "request");
   }
   // and once more after a change of the grid, over what is there
