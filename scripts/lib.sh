@@ -16,7 +16,7 @@ DYNGRID_PACKAGES=(
   libhdf5-openmpi-dev
 )
 # What the preset mpich needs besides; not installed by default.
-DYNGRID_MPICH_PACKAGES=(mpich libmpich-dev libscalapack-mpich-dev)
+DYNGRID_MPICH_PACKAGES=(mpich libmpich-dev libscalapack-mpich-dev libhdf5-mpich-dev)
 
 say() { printf '%s: %s\n' "${0##*/}" "$*"; }
 die() { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 1; }
