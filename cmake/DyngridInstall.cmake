@@ -10,6 +10,9 @@ set(DYNGRID_INSTALL_CMAKEDIR "${CMAKE_INSTALL_LIBDIR}/cmake/dyngrid")
 
 install(TARGETS dyngrid EXPORT dyngridTargets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime NAMELINK_COMPONENT dev)
 install(TARGETS dyngrid_fortran EXPORT dyngridTargets)
+if(TARGET dyngrid_yield)
+  install(TARGETS dyngrid_yield LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/dyngrid" COMPONENT runtime NAMELINK_SKIP)
+endif()
 install(EXPORT dyngridTargets NAMESPACE dyngrid:: DESTINATION "${DYNGRID_INSTALL_CMAKEDIR}" COMPONENT dev)
 
 # The C interface and the C++ one, which is header-only. The headers of the modules' own namespaces (gridmap/*.hpp, redist/*.hpp) stay here: their

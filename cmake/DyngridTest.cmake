@@ -9,13 +9,31 @@ if(uid STREQUAL "0")
   list(APPEND DYNGRID_TEST_ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1)
 endif()
 
+# One launcher for all tests, with the words of Open MPI's mpirun
+if(DYNGRID_MPI_FLAVOUR STREQUAL "mpich")
+  set(mpiexec "${MPIEXEC_EXECUTABLE}")
+  set(yield_library "${PROJECT_BINARY_DIR}/lib/dyngrid/libdyngrid-yield.so")
+  configure_file("${PROJECT_SOURCE_DIR}/tests/mpirun.mpich.in" "${PROJECT_BINARY_DIR}/tests/mpirun" @ONLY)
+  set(DYNGRID_TEST_MPIRUN "${PROJECT_BINARY_DIR}/tests/mpirun")
+else()
+  set(DYNGRID_TEST_MPIRUN "${MPIEXEC_EXECUTABLE}")
+endif()
+
+# In names of tests: what the processes beyond the first ones are
+set(DYNGRID_TEST_BORN spawn)
+if(NOT DYNGRID_MPI_CAN_SPAWN)
+  set(DYNGRID_TEST_BORN spare)
+endif()
+
 # dyngrid_test(<module.behaviour> SOURCES a.cpp ... | COMMAND cmd args...
-#              [NP n] [SPAWN k] [TIMEOUT s] [LABELS ...] [LINK ...] [ARGS ...] [ENV A=B ...] [TARGET name])
+#              [NP n] [SPAWN k] [MUST_SPAWN] [TIMEOUT s] [LABELS ...] [LINK ...] [ARGS ...] [ENV A=B ...] [TARGET name])
 # Without NP: a plain GoogleTest program in one process (label pure). With NP: run by mpirun under a timeout; with SPAWN: k more
 # processes are born, and spawn tests take one lock. The name gets .npN or .npN_spawnK. SOURCES builds the program (target
 # test_<module_behaviour>, or TARGET); TARGET without SOURCES runs one that exists.
+# Under an MPI that cannot start processes all n + k are started at once and k of them sleep until they are needed (.npN_spareK), but for a test of what is
+# started itself (MUST_SPAWN), which is skipped.
 function(dyngrid_test name)
-  cmake_parse_arguments(arg "" "NP;SPAWN;TIMEOUT;TARGET" "SOURCES;COMMAND;LABELS;LINK;ARGS;ENV" ${ARGN})
+  cmake_parse_arguments(arg "MUST_SPAWN" "NP;SPAWN;TIMEOUT;TARGET" "SOURCES;COMMAND;LABELS;LINK;ARGS;ENV" ${ARGN})
   if(NOT arg_TARGET)
     string(REGEX REPLACE "[^A-Za-z0-9]" "_" arg_TARGET "test_${name}")
   endif()
@@ -37,18 +55,21 @@ function(dyngrid_test name)
   if(arg_NP)
     set(test_name "${name}.np${arg_NP}")
     set(processors ${arg_NP})
+    set(started ${arg_NP})
     if(arg_SPAWN)
-      string(APPEND test_name "_spawn${arg_SPAWN}")
       math(EXPR processors "${arg_NP}+${arg_SPAWN}")
+      if(DYNGRID_MPI_CAN_SPAWN OR arg_MUST_SPAWN)
+        string(APPEND test_name "_spawn${arg_SPAWN}")
+      else()
+        string(APPEND test_name "_spare${arg_SPAWN}")
+        set(started ${processors})
+        list(APPEND arg_ENV DYNGRID_SPARE=${arg_SPAWN})
+      endif()
     endif()
-    # mpirun's own limit ends the whole job cleanly before CTest would end only mpirun
-    if(arg_SPAWN AND NOT DYNGRID_MPI_CAN_SPAWN)
-      add_test(NAME ${test_name} COMMAND sh -c "echo 'skipped: this MPI cannot start processes'; exit 77")
-    elseif(DYNGRID_MPI_FLAVOUR STREQUAL "mpich")
-      add_test(NAME ${test_name} COMMAND ${MPIEXEC_EXECUTABLE} -n ${arg_NP} ${program})
-      list(APPEND arg_ENV MPIEXEC_TIMEOUT=${arg_TIMEOUT})
-    else()
-      add_test(NAME ${test_name} COMMAND ${MPIEXEC_EXECUTABLE} --oversubscribe --timeout ${arg_TIMEOUT} -np ${arg_NP} ${program})
+    if(arg_MUST_SPAWN AND NOT DYNGRID_MPI_CAN_SPAWN)
+      dyngrid_skipped_test(${test_name})
+    else() # mpirun's own limit ends the whole job cleanly before CTest would end only mpirun
+      add_test(NAME ${test_name} COMMAND ${DYNGRID_TEST_MPIRUN} --oversubscribe --timeout ${arg_TIMEOUT} -np ${started} ${program})
     endif()
     math(EXPR limit "${arg_TIMEOUT}+15")
     set_tests_properties(${test_name} PROPERTIES TIMEOUT ${limit} PROCESSORS ${processors} LABELS "mpi;${arg_LABELS}")
@@ -65,4 +86,10 @@ function(dyngrid_test name)
     endif()
   endif()
   set_tests_properties(${test_name} PROPERTIES ENVIRONMENT "${DYNGRID_TEST_ENV};${arg_ENV}" SKIP_RETURN_CODE 77)
+endfunction()
+
+# A test that this MPI cannot run: it is there, skipped, and says why.
+function(dyngrid_skipped_test name)
+  add_test(NAME ${name} COMMAND sh -c "echo 'skipped: this MPI cannot start processes or connect to others (see dyngrid doctor)'; exit 77")
+  set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77)
 endfunction()

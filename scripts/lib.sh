@@ -16,7 +16,7 @@ DYNGRID_PACKAGES=(
   libhdf5-openmpi-dev
 )
 # What the preset mpich needs besides; not installed by default.
-DYNGRID_MPICH_PACKAGES=(mpich libmpich-dev libscalapack-mpich-dev)
+DYNGRID_MPICH_PACKAGES=(mpich libmpich-dev libscalapack-mpich-dev libhdf5-mpich-dev)
 # What scripts/slurmlab and the test slurm.lab need; not installed by default, since on a machine with services they start Slurm's.
 DYNGRID_SLURM_PACKAGES=(slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge)
 

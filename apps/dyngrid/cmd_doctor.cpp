@@ -3,7 +3,6 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netdb.h>
-#include <sched.h>
 #include <sys/mman.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -32,12 +31,6 @@ struct Options {
 
 using Findings = std::vector<Finding>;
 
-int cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
-
 /// Cores' worth of time that a container may use; 0: no limit known.
 double quota() {
   std::ifstream file("/sys/fs/cgroup/cpu.max");
@@ -56,11 +49,7 @@ void look_at_launcher(const Options& o, Findings& out, Site& site, bool& can_run
     out.push_back({"launcher", Verdict::error, error.what(), fmt::format("apt-get install {}", DYNGRID_MPI_PACKAGE)});
     return;
   }
-  Launch version;
-  version.words = {site.mpirun, "--version"};
-  if (site.is_root) version.environment = {{"OMPI_ALLOW_RUN_AS_ROOT", "1", ""}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", ""}};
-  const std::string text = run_for(version, 10).output;
-  const Version v = version_in(text);
+  const Version v = version_in(site.version);
   if (site.mpi == Mpi::unknown) {
     out.push_back({"launcher", Verdict::error, site.mpirun + " is neither Open MPI's nor MPICH's", "give the right one by --mpirun"});
     return;
@@ -74,6 +63,14 @@ void look_at_launcher(const Options& o, Findings& out, Site& site, bool& can_run
   }
   out.push_back({"launcher", Verdict::ok, fmt::format("{}, {} {}", site.mpirun, name, to_string(v)), ""});
   for (Finding& f : known_troubles(name, v)) out.push_back(std::move(f));
+  if (!site.can_spawn) out.push_back(cannot_spawn(name, v));
+  if (site.mpi == Mpi::mpich) {
+    const bool is_there = !site.yield_library.empty();
+    out.push_back({"waiting", is_there ? Verdict::ok : Verdict::warning,
+                   is_there ? "this MPI waits by polling; where processes outnumber cores dyngrid run preloads " + site.yield_library
+                            : "this MPI waits by polling and holds its core meanwhile; with more processes than cores every message takes milliseconds",
+                   is_there ? "" : "install libdyngrid-yield.so beside the command (cmake --install), or start no more processes than there are cores"});
+  }
   if (site.mpi == Mpi::open_mpi)
     if (void* pmix = dlopen("libpmix.so.2", RTLD_LAZY | RTLD_LOCAL)) {
       if (auto* get = reinterpret_cast<const char* (*)()>(dlsym(pmix, "PMIx_Get_version"))) {
@@ -101,7 +98,7 @@ void look_at_library(Findings& out) {
 }
 
 void look_at_slots(const Site& site, Findings& out) {
-  const int here = cores();
+  const int here = site.cores;
   const double limit = quota();
   const std::string text = fmt::format("{} core{} here{}", here, here == 1 ? "" : "s", limit > 0 ? fmt::format(", of which this container may use {:.1f}", limit) : "");
   if (site.mpi == Mpi::mpich) {
@@ -188,6 +185,7 @@ void grow_and_shrink(const Options& o, const Site& site, Findings& out) {
   }
   RunRequest request;
   request.processes = 2;
+  request.spare = site.can_spawn ? 0 : 1; // who grows into 3 processes is then started already
   request.program = {probe};
   Site clean = site; // the user's own grids and changes are not those of the probe
   for (const Variable& v : variables()) clean.environment.erase(v.name);

@@ -56,6 +56,10 @@ void run_application(const RunOptions& o) {
 void add_run_options(CLI::App& app, RunOptions& o) {
   RunRequest& r = o.request;
   app.add_option("-n,--np", r.processes, "processes to start with; default: as many as --grid has. Also -np")->type_name("N")->check(CLI::PositiveNumber);
+  app.add_option("--spare", r.spare, "so many more that sleep until a grid needs them (DYNGRID_SPARE), where they cannot be started later or only slowly; default: 0, or, with an MPI "
+                                     "that cannot start processes, what --resize-at needs")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1 << 20));
   app.add_option("--grid", r.grid, "first grid (DYNGRID_GRID)")->type_name("PxQ");
   app.add_option("--resize-at", r.resize_at, "changes before these resize points (DYNGRID_RESIZE_AT)")->type_name("STEP:PxQ,...");
   app.add_option("--placement", r.placement, "where processes stand in a new grid (DYNGRID_PLACEMENT)")

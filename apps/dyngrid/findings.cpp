@@ -65,8 +65,6 @@ const Trouble troubles[] = {
      "take Open MPI 4.1, or run with OMPI_MCA_coll=^han,hcoll, as dyngrid run does"},
     {"PMIx", {4, 2, 0}, {4, 2, 3}, Verdict::note, "a launcher of this version can forget a new process when one that has ended had its socket before",
      "nothing: a released process waits until the launcher has let go of it"},
-    {"MPICH", {4, 0, 0}, {4, 2, 0}, Verdict::warning, "built for UCX, as Debian's is (mpichversion says ch4:ucx), it cannot start processes: a grid does not grow beyond what mpiexec started",
-     "take Open MPI 4.1, MPICH from 4.2, or one built with ch4:ofi"},
     {"MPICH", {0, 0, 1}, {4, 0, 0}, Verdict::warning, "dyngrid was never tried with MPICH before 4", "take MPICH 4.0, or Open MPI 4.1"},
 };
 } // namespace
@@ -78,6 +76,12 @@ std::vector<Finding> known_troubles(const std::string& software, const Version& 
     if (software == t.software && version >= t.from && version < t.before)
       found.push_back({fmt::format("{} {}", software, to_string(version)), t.verdict, t.text, t.cure});
   return found;
+}
+
+Finding cannot_spawn(const std::string& software, const Version& version) {
+  return {fmt::format("{} {}", software, to_string(version)), Verdict::warning,
+          "built for UCX (ch4:ucx), it cannot start processes or connect to others: a grid has at most the processes that mpiexec started, and the join way is not possible",
+          "start more at once, which sleep until a grid needs them: dyngrid run --spare N (with --resize-at it does so by itself); or take Open MPI 4.1, MPICH from 4.2, or one built with ch4:ofi"};
 }
 
 std::vector<Finding> judge_probe(const ProbeReport& report) {

@@ -25,6 +25,8 @@ std::string to_string(const Version& version);
 
 /// What is known of one version of Open MPI, PMIx or MPICH (`software`: "Open MPI", "PMIx", "MPICH").
 std::vector<Finding> known_troubles(const std::string& software, const Version& version);
+/// Of an MPI that cannot start processes.
+Finding cannot_spawn(const std::string& software, const Version& version);
 
 /// The lines that the probe printed, judged.
 struct ProbeReport {

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -14,7 +15,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -24,6 +27,7 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
+#include "findings.hpp"
 #include "text.hpp"
 
 namespace command {
@@ -50,6 +54,31 @@ void add_open_mpi_settings(const Site& site, int processes, Launch& launch) {
     set("OMPI_MCA_btl_vader_single_copy_mechanism", "none", "this machine does not let processes read each other's memory");
   if (site.shm_free_bytes < shm_bytes_per_process * std::max(processes, 4))
     set("OMPI_MCA_btl_vader_backing_directory", "/tmp", "/dev/shm is too small, and a process that cannot get a page there is killed");
+}
+
+/// Processes of the largest grid in "5:3x3,10:4x4@local2"; 0 for an empty text. What is no grid counts nothing: dyngrid itself will complain.
+int most_processes(const std::string& resize_at) {
+  int most = 0;
+  std::istringstream entries(resize_at);
+  for (std::string entry; std::getline(entries, entry, ',');) {
+    int step = 0, p = 0, q = 0;
+    if (std::sscanf(entry.c_str(), "%d:%dx%d", &step, &p, &q) == 3 && p > 0 && q > 0 && p <= INT_MAX / q) most = std::max(most, p * q);
+  }
+  return most;
+}
+
+/// How many more are started than the first grid has. Asked for, or set in the environment; otherwise none where they can be started later.
+int spare_processes(const RunRequest& request, const Site& site, int processes) {
+  if (request.spare >= 0) return request.spare;
+  if (has(site, "DYNGRID_SPARE")) {
+    const std::string& text = site.environment.at("DYNGRID_SPARE");
+    if (text.empty() || text.size() > 6 || text.find_first_not_of("0123456789") != std::string::npos)
+      throw Failure(fmt::format("DYNGRID_SPARE is \"{}\", wanted a number of processes", text));
+    return std::stoi(text);
+  }
+  if (site.can_spawn) return 0;
+  const std::string at = !request.resize_at.empty() ? request.resize_at : has(site, "DYNGRID_RESIZE_AT") ? site.environment.at("DYNGRID_RESIZE_AT") : "";
+  return std::max(0, most_processes(at) - processes);
 }
 
 std::map<std::string, std::string> settings_of_dyngrid(const RunRequest& request) {
@@ -83,13 +112,15 @@ Launch plan_launch(const RunRequest& request, const Site& site) {
 
   Launch launch;
   const bool is_mpich = site.mpi == Mpi::mpich;
-  if (!is_mpich) add_open_mpi_settings(site, processes, launch);
+  const int spare = spare_processes(request, site, processes);
+  const int started = processes + spare;
+  if (!is_mpich) add_open_mpi_settings(site, started, launch);
   for (const char* threads : {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"})
     if (!has(site, threads)) launch.environment.push_back({threads, "1", "the processes share the cores already"});
 
   launch.words = {site.mpirun};
   if (!is_mpich) launch.words.push_back("--oversubscribe"); // MPICH's starts as many as it is told
-  launch.words.insert(launch.words.end(), {is_mpich ? "-n" : "-np", std::to_string(processes)});
+  launch.words.insert(launch.words.end(), {is_mpich ? "-n" : "-np", std::to_string(started)});
   if (request.processes_come == "join") {
     if (is_mpich) throw Failure("--processes join needs Open MPI: MPICH's mpiruns cannot meet", 1);
     launch.words.insert(launch.words.end(), {"--ompi-server", request.ompi_server});
@@ -98,6 +129,7 @@ Launch plan_launch(const RunRequest& request, const Site& site) {
 
   // what the processes get: mpirun hands its own environment to those on this host only
   std::map<std::string, std::string> handed = settings_of_dyngrid(request);
+  if (spare > 0) handed["DYNGRID_SPARE"] = std::to_string(spare);
   for (const auto& [name, value] : site.environment) {
     const bool is_ours = name.compare(0, 8, "DYNGRID_") == 0 && name != "DYNGRID_NEWCOMER";
     const bool is_wanted = !request.hosts.empty() && (is_ours || name == "LD_LIBRARY_PATH");
@@ -107,7 +139,12 @@ Launch plan_launch(const RunRequest& request, const Site& site) {
     for (const Setting& s : launch.environment)
       if (s.name.find("_NUM_THREADS") != std::string::npos) handed.emplace(s.name, s.value);
   // not into mpirun itself, which has no ScaLAPACK; after what the user preloads
-  if (!request.preload.empty()) handed["LD_PRELOAD"] = has(site, "LD_PRELOAD") ? site.environment.at("LD_PRELOAD") + ":" + request.preload : request.preload;
+  std::string preload = has(site, "LD_PRELOAD") ? site.environment.at("LD_PRELOAD") : "";
+  const std::string of_user = preload;
+  const bool must_yield = is_mpich && !site.yield_library.empty() && request.hosts.empty() && started > site.cores;
+  for (const std::string& library : {request.preload, must_yield ? site.yield_library : std::string()})
+    if (!library.empty()) preload += (preload.empty() ? "" : ":") + library;
+  if (preload != of_user) handed["LD_PRELOAD"] = preload;
   for (const auto& [name, value] : handed) {
     if (is_mpich) launch.words.insert(launch.words.end(), {"-genv", name, value});
     else launch.words.insert(launch.words.end(), {"-x", name + "=" + value});
@@ -164,6 +201,13 @@ Mpi mpi_of_version(const std::string& text) {
   if (text.find("Open MPI") != std::string::npos || text.find("OpenRTE") != std::string::npos) return Mpi::open_mpi;
   if (text.find("HYDRA") != std::string::npos || text.find("MPICH") != std::string::npos) return Mpi::mpich;
   return Mpi::unknown;
+}
+
+bool can_spawn(const std::string& text) {
+  // over UCX no MPICH before 4.2 has ports, and both MPI_Comm_spawn and MPI_Comm_connect need one
+  if (mpi_of_version(text) != Mpi::mpich || text.find("ch4:ucx") == std::string::npos) return true;
+  const Version version = version_in(text);
+  return version >= Version{4, 2, 0};
 }
 
 std::string find_beside(const std::vector<std::string>& candidates) {
@@ -242,8 +286,14 @@ Site look_around(const std::string& mpirun) {
   version.words = {site.mpirun, "--version"};
   site.is_root = geteuid() == 0;
   if (site.is_root) version.environment = {{"OMPI_ALLOW_RUN_AS_ROOT", "1", ""}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", ""}};
-  site.mpi = mpi_of_version(run_for(version, 10).output);
+  site.version = run_for(version, 10).output;
+  site.mpi = mpi_of_version(site.version);
   site.has_ompi_server = !search_path("ompi-server").empty();
+  site.can_spawn = can_spawn(site.version);
+  if (site.mpi == Mpi::mpich) site.yield_library = find_beside({"../" DYNGRID_LIBDIR "/dyngrid/libdyngrid-yield.so", "../lib/dyngrid/libdyngrid-yield.so"});
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) == 0) site.cores = CPU_COUNT(&set);
   site.can_read_other_processes = may_read_other_processes();
   struct statvfs shm {};
   if (statvfs("/dev/shm", &shm) == 0 && access("/dev/shm", W_OK) == 0)

@@ -20,6 +20,7 @@ enum class Mpi { open_mpi, mpich, unknown };
 /// What the user asks for.
 struct RunRequest {
   int processes = 0; ///< 0: as many as the grid has
+  int spare = -1;    ///< more that are started and sleep; -1: as many as resize_at needs where the MPI cannot start them later
   std::string grid;  ///< "2x2" or empty; checked
   std::string resize_at, placement, schedule, unit, hosts;
   std::string processes_come; ///< spawn, join or empty
@@ -33,7 +34,11 @@ struct RunRequest {
 /// What there is on this machine.
 struct Site {
   std::string mpirun; ///< full path
+  std::string version; ///< what it printed when asked for its version
   Mpi mpi = Mpi::open_mpi;
+  bool can_spawn = true; ///< MPI_Comm_spawn works
+  int cores = 1;         ///< that this process may use
+  std::string yield_library; ///< of MPICH: makes waiting processes give their cores away; empty: there is none
   bool is_root = false;
   bool has_ompi_server = false; ///< in PATH
   bool can_read_other_processes = true; ///< process_vm_readv is allowed between processes of one user
@@ -64,6 +69,7 @@ std::string shell_word(const std::string& word);
 /// Finds mpirun (or the path given) and looks at this machine. @throws Failure when there is no mpirun.
 Site look_around(const std::string& mpirun);
 Mpi mpi_of_version(const std::string& text); ///< what `mpirun --version` printed
+bool can_spawn(const std::string& text);     ///< whether the MPI whose launcher printed this starts processes
 /// A file that belongs to this command: candidates relative to the folder of the running program; "" when none exists.
 std::string find_beside(const std::vector<std::string>& candidates);
 /// libdyngrid.so that belongs to this command. @throws Failure

@@ -10,6 +10,7 @@ namespace command {
 const std::vector<Variable>& variables() {
   static const std::vector<Variable> all = {
       {"DYNGRID_GRID", "PxQ", "the program's, or all processes, as square as possible", "the first grid, before what the program says"},
+      {"DYNGRID_SPARE", "N", "0", "so many of the processes that mpirun started sleep until a grid needs them: where processes cannot be started later, or only slowly"},
       {"DYNGRID_RESIZE_AT", "STEP:PxQ[@PLACEMENT],...", "no changes", "changes of the grid before these resize points, counted from 0"},
       {"DYNGRID_PLACEMENT", "optimal|global|local1|local2", "optimal", "where processes stand in a new grid"},
       {"DYNGRID_SCHEDULE", "auto|caterpillar|circulant|matching|async", "auto", "in which order processes exchange data"},

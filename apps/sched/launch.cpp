@@ -63,9 +63,9 @@ Launch make_launch(const JobSpec& spec, const std::string& socket_name, const st
       first += slots;
     }
     launch.variables.push_back("DYNGRID_HOSTS=" + all);
-    command.insert(command.end(), {"--host", here});
-    // mpirun hands its environment to its own host only
-    for (const auto& variable : launch.variables)
+    command.insert(command.end(), {options.is_mpich ? "-hosts" : "--host", here});
+    // Open MPI's mpirun hands its environment to its own host only
+    for (const auto& variable : options.is_mpich ? std::vector<std::string>{} : launch.variables)
       command.insert(command.end(), {"-x", variable.substr(0, variable.find('='))});
   }
   command.insert(command.end(), {"-np", std::to_string(processors.size())});

@@ -21,6 +21,7 @@ struct LaunchOptions {
   std::string mpirun = "mpirun";
   std::vector<std::string> mpirun_options{"--oversubscribe"};
   Hosts hosts;
+  bool is_mpich = false; ///< says -hosts, and hands its environment to all hosts
 };
 
 /// Command and environment of a job's mpirun. Pure.

@@ -53,6 +53,9 @@ int main(int argc, char** argv) {
                "dyngrid-sched");
   cli.get_formatter()->column_width(30);
   sched::DaemonOptions o;
+  o.launch.mpirun = DYNGRID_MPIRUN;
+  o.launch.is_mpich = DYNGRID_IS_MPICH;
+  if (o.launch.is_mpich) o.launch.mpirun_options.clear(); // it starts as many as it is told
   std::string hosts, options, share = "even";
   bool stop_one = false, cancel_jobs = false;
   o.procs = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
@@ -79,7 +82,7 @@ int main(int argc, char** argv) {
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   cli.add_option("--mpirun", o.launch.mpirun, "what starts jobs")->capture_default_str();
-  cli.add_option("--mpirun-options", options, "its options, separated by blanks (default: --oversubscribe)")
+  cli.add_option("--mpirun-options", options, "its options, separated by blanks (default: --oversubscribe; none with MPICH)")
       ->type_name("TEXT");
   cli.add_flag("--until-empty", o.until_empty, "end when no job is left, after the first has come");
   cli.add_flag("--verbose", o.is_verbose, "what happens, on stderr");

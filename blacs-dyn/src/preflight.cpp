@@ -167,8 +167,9 @@ std::string spawn_trouble(const std::string& library_version) {
   number >> major >> dot >> minor;
   const bool is_old = major < 4 || (major == 4 && minor < 2);
   if (!is_old || library_version.find("ch4:ucx") == std::string::npos) return {};
-  return fmt::format("this MPI, MPICH {}.{} over UCX (device ch4:ucx), cannot start processes or connect to others; a grid can become smaller and use again "
-                     "what mpiexec started, but not grow beyond that. Take Open MPI 4.1, MPICH from 4.2, or one built with ch4:ofi", major, minor);
+  return fmt::format("this MPI, MPICH {}.{} over UCX (device ch4:ucx), cannot start processes or connect to others, so a grid has at most the processes that "
+                     "mpiexec started: start as many as the largest grid needs, by dyngrid run --spare N, and they sleep until then. Or take Open MPI 4.1, "
+                     "MPICH from 4.2, or one built with ch4:ofi", major, minor);
 }
 
 void check_mpi_can_spawn() {

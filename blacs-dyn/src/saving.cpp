@@ -87,6 +87,7 @@ void Session::checkpoint(const char* path) {
 
 void Session::restore(const char* path) {
   require_grid("dyngrid_restore");
+  if (sleeps_at_first_point_) return; // outside the first grid: what was read comes with the first change that wakes this process
   if (processes_.grid() == MPI_COMM_NULL) throw Error(Status::bad_state, "blacs-dyn: dyngrid_restore before this process's first resize point");
   const MPI_Comm grid = processes_.grid();
   const std::vector<int>& ids = processes_.roster().grid.ids;

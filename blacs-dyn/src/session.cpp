@@ -147,7 +147,9 @@ void Session::init(std::optional<Shape> first_grid) {
     int nprocs = 0;
     MPI_Comm_size(processes_.world(), &nprocs);
     const char* text = environment("DYNGRID_GRID");
-    shape = text ? parse_shape(text, "DYNGRID_GRID") : first_grid ? *first_grid : squarest(nprocs);
+    if (settings_.spare >= nprocs)
+      throw Error(Status::bad_argument, fmt::format("blacs-dyn: DYNGRID_SPARE is {}, but {} process(es) were started; wanted one more at least", settings_.spare, nprocs));
+    shape = text ? parse_shape(text, "DYNGRID_GRID") : first_grid ? *first_grid : squarest(nprocs - settings_.spare);
     check_shape(shape, "dyngrid_init_grid");
     if (std::int64_t{shape.nprow} * shape.npcol > nprocs)
       throw Error(Status::no_slots, fmt::format("blacs-dyn: first grid is {}, which needs {} processes, but {} were started", to_string(shape),

@@ -96,6 +96,13 @@ Settings Settings::from_environment() {
     if (word != "spawn" && word != "join") throw Error(Status::bad_argument, fmt::format("blacs-dyn: DYNGRID_PROCESSES is \"{}\", wanted spawn or join", text));
     settings.way = word == "join" ? Way::join : Way::spawn;
   }
+  if (const char* text = environment("DYNGRID_SPARE")) {
+    char* end = nullptr;
+    const long spare = std::strtol(text, &end, 10);
+    if (*end != '\0' || spare < 0 || spare > INT_MAX)
+      throw Error(Status::bad_argument, fmt::format("blacs-dyn: DYNGRID_SPARE is \"{}\", wanted a number of processes from 0", text));
+    settings.spare = static_cast<int>(spare);
+  }
   if (const char* text = environment("DYNGRID_CHECKPOINT")) settings.checkpoint = text;
   if (const char* text = environment("DYNGRID_RESTORE")) settings.restore = text;
   if (const char* text = environment("DYNGRID_CHECKPOINT_EVERY")) {

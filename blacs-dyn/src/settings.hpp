@@ -34,6 +34,7 @@ struct Settings {
 
   // of this process alone
   std::vector<TimedRequest> requests; ///< DYNGRID_RESIZE_AT; process 0 looks at them
+  int spare = 0; ///< DYNGRID_SPARE: so many of the processes that mpirun started are not for the first grid
   bool is_verbose = false;
   // what process 0 tells and hears from outside
   bool is_controlled = true;             ///< DYNGRID_CONTROL

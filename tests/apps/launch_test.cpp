@@ -114,6 +114,46 @@ TEST(Launch, Mpich) {
   EXPECT_EQ(shell_line(plan_launch(r, site)), "/usr/bin/mpiexec.hydra -n 2 -genv DYNGRID_GRID 1x2 ./app --n 3");
 }
 
+TEST(Launch, SpareProcesses) {
+  Site site = quiet_site();
+  site.cores = 2;
+  RunRequest r = request(4);
+  r.resize_at = "1:2x3,5:3x3@local2,7:1x2";
+  EXPECT_EQ(shell_line(plan_launch(r, site)).find("SPARE"), std::string::npos); // the others are started when they are needed
+  r.spare = 2;
+  EXPECT_NE(shell_line(plan_launch(r, site)).find("-np 6 -x DYNGRID_RESIZE_AT=1:2x3,5:3x3@local2,7:1x2 -x DYNGRID_SPARE=2 ./app"), std::string::npos);
+  r.spare = -1;
+  site.environment["DYNGRID_SPARE"] = "1";
+  EXPECT_NE(shell_line(plan_launch(r, site)).find("-np 5 "), std::string::npos);
+  site.environment["DYNGRID_SPARE"] = "many";
+  EXPECT_THROW(plan_launch(r, site), Failure);
+  site.environment.erase("DYNGRID_SPARE");
+
+  site.mpi = Mpi::mpich;
+  site.can_spawn = false;
+  EXPECT_NE(shell_line(plan_launch(r, site)).find("-n 9 -genv DYNGRID_RESIZE_AT 1:2x3,5:3x3@local2,7:1x2 -genv DYNGRID_SPARE 5 ./app"), std::string::npos);
+  r.processes = 12; // enough
+  EXPECT_EQ(shell_line(plan_launch(r, site)).find("SPARE"), std::string::npos);
+  r = request(1);
+  site.environment["DYNGRID_RESIZE_AT"] = "3:1x2";
+  EXPECT_NE(shell_line(plan_launch(r, site)).find("-n 2 -genv DYNGRID_SPARE 1 ./app"), std::string::npos);
+  site.environment["DYNGRID_RESIZE_AT"] = "3:2x2,nonsense";
+  site.yield_library = "/opt/lib/dyngrid/libdyngrid-yield.so"; // four processes on two cores
+  r.preload = "/opt/lib/libdyngrid.so.1";
+  EXPECT_NE(shell_line(plan_launch(r, site)).find("-genv LD_PRELOAD /opt/lib/libdyngrid.so.1:/opt/lib/dyngrid/libdyngrid-yield.so ./app"), std::string::npos);
+  site.cores = 4;
+  EXPECT_NE(shell_line(plan_launch(r, site)).find("-genv LD_PRELOAD /opt/lib/libdyngrid.so.1 ./app"), std::string::npos);
+}
+
+TEST(Launch, WhatCanSpawn) {
+  const std::string debian = "HYDRA build details:\n    Version:                                 4.0.2\n    Configure options: '--with-device=ch4:ucx'\n";
+  EXPECT_FALSE(can_spawn(debian));
+  EXPECT_TRUE(can_spawn("HYDRA build details:\n    Version:      4.0.2\n    Configure options: '--with-device=ch4:ofi'\n"));
+  EXPECT_TRUE(can_spawn("HYDRA build details:\n    Version:      4.2.1\n    Configure options: '--with-device=ch4:ucx'\n"));
+  EXPECT_TRUE(can_spawn("mpirun (Open MPI) 4.1.4\n"));
+  EXPECT_EQ(cannot_spawn("MPICH", {4, 0, 2}).check, "MPICH 4.0.2");
+}
+
 TEST(Launch, WordsOfAShell) {
   EXPECT_EQ(shell_word("plain-word=1,2"), "plain-word=1,2");
   EXPECT_EQ(shell_word("two words"), "'two words'");

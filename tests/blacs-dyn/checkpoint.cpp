@@ -44,6 +44,7 @@ template <class F>
 void for_uneven(const dyngrid_matrix* u, F&& f) {
   int nprow = 0, npcol = 0, myrow = 0, mycol = 0;
   dyngrid_grid(&nprow, &npcol, &myrow, &mycol);
+  if (myrow < 0) return;
   std::int64_t m_loc = 0, n_loc = 0, lld = 0, first_row = 0, first_col = 0;
   dyngrid_matrix_shape(u, &m_loc, &n_loc, &lld);
   std::vector<std::int64_t> rows(static_cast<std::size_t>(nprow)), cols(static_cast<std::size_t>(npcol));
@@ -90,7 +91,9 @@ int read(const char* file, int nprow, int npcol, bool with_rule) {
   const int* desc = dyngrid_desc(a);
   if (!dyngrid_is_newcomer()) {
     expect(dyngrid_restore(file) == DYNGRID_SUCCESS, "dyngrid_restore");
-    expect(step == 41 && follow::wrong(a, 'd', 1) == 0 && dyngrid_desc(a) == desc && desc[4] == 7, "what the program made");
+    int myrow = 0;
+    dyngrid_grid(nullptr, nullptr, &myrow, nullptr);
+    expect((myrow < 0 || step == 41) && follow::wrong(a, 'd', 1) == 0 && dyngrid_desc(a) == desc && desc[4] == 7, "what the program made");
     expect(!dyngrid_request(nprow, npcol), "request");
   }
   // and once more after a change of the grid, over what is there

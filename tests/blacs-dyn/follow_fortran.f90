@@ -22,7 +22,8 @@ program follow_fortran
   call dyngrid_share('state', state, info); call need(info == DYNGRID_SUCCESS, 'share of a vector')
   is_newcomer = dyngrid_is_newcomer()
   if (.not. is_newcomer) then
-    call need(dyngrid_depth() == 1, 'depth')
+    call dyngrid_grid(nprow, npcol, myrow, mycol)
+    call need(dyngrid_depth() == merge(1, 0, myrow >= 0), 'depth')
     call each(a, .true.)
     state = [1.5d0, 2.5d0, 3.5d0]
     call dyngrid_matrix_create('a', 'd', n, n, nb, nb, b, info)

@@ -66,7 +66,7 @@ protected:
 
   void start(std::vector<std::string> options, bool with_mpi = false) {
     std::vector<std::string> words{SCHEDULER, "--folder", folder_ + "/s"};
-    if (!with_mpi) words.insert(words.end(), {"--mpirun", folder_ + "/mpirun"});
+    words.insert(words.end(), {"--mpirun", with_mpi ? std::string(MPIRUN) : folder_ + "/mpirun", "--mpirun-options=--oversubscribe"});
     words.insert(words.end(), options.begin(), options.end());
     pid_ = fork();
     if (pid_ == 0) {

@@ -51,6 +51,15 @@ void futex_wake_all(std::atomic<std::uint32_t>* word) {
   futex(word, FUTEX_WAKE, 0x7fffffff, nullptr);
 }
 
+/// Of a wait for all: often enough for what passes through MPI meanwhile, too seldom to cost anything.
+constexpr double longest_slice_s = 16e-3;
+
+/// Looking for a message that is not there moves on all that are under way.
+void let_mpi_progress(MPI_Comm comm) {
+  int is_there = 0;
+  MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &is_there, MPI_STATUS_IGNORE);
+}
+
 int usable_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -185,7 +194,7 @@ char* SharedHost::panel_of(int rank, int index) const {
   return base_of(rank) + panels_at_ + static_cast<std::size_t>(index) * panel_bytes_;
 }
 
-SharedHost::SharedHost(MPI_Comm comm, std::size_t panels_bytes, int key) {
+SharedHost::SharedHost(MPI_Comm comm, std::size_t panels_bytes, int key) : comm_(comm) {
   check(MPI_Comm_rank(comm, &rank_), "MPI_Comm_rank");
   check(MPI_Comm_size(comm, &size_), "MPI_Comm_size");
   panel_bytes_ = std::max(panels_bytes / usual_panels / small_page * small_page, small_page);
@@ -380,9 +389,18 @@ void SharedHost::minimum(std::int64_t (&numbers)[numbers_at_once], const Livenes
       else
         __builtin_ia32_pause();
     }
+    // Who is late may be waiting for a message of mine: stock PDGEMR2D, for one, returns with its sends under way, and a large message gets on
+    // only while its sender is inside MPI. So a long wait looks into MPI from time to time (seen as a deadlock with MPICH).
+    double slice_s = 1e-3, since_check_s = 0;
     while (place->generation.load(std::memory_order_acquire) == now) {
-      futex_wait(&place->generation, now, 1.0);
-      if (place->generation.load(std::memory_order_acquire) == now) processes.check_all();
+      futex_wait(&place->generation, now, slice_s);
+      if (place->generation.load(std::memory_order_acquire) != now) break;
+      let_mpi_progress(comm_);
+      since_check_s += slice_s;
+      slice_s = std::min(2 * slice_s, longest_slice_s);
+      if (since_check_s < 1.0) continue;
+      processes.check_all();
+      since_check_s = 0;
     }
   }
   for (int k = 0; k < numbers_at_once; ++k) numbers[k] = slot[k].load(std::memory_order_relaxed);

@@ -57,7 +57,7 @@ private:
 class SharedHost {
 public:
   static constexpr std::size_t usual_panels = 10;
-  /// Collective. @param panels_bytes all panels of this rank together: that many, or fewer of one page where there is not enough. @param key ranks with different keys
+  /// Collective. @param comm borrowed, outlives this. @param panels_bytes all panels of this rank together: that many, or fewer of one page where there is not enough. @param key ranks with different keys
   /// do not share.
   /// @throws Error{mpi_failure, out_of_memory}, agreed.
   SharedHost(MPI_Comm comm, std::size_t panels_bytes, int key);
@@ -137,6 +137,7 @@ private:
   char* panel_of(int rank, int index) const;
   void ring(int rank);
 
+  MPI_Comm comm_ = MPI_COMM_NULL;
   int rank_ = 0, size_ = 1;
   std::size_t panel_bytes_ = 0;
   int panel_count_ = 0;
