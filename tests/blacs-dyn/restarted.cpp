@@ -43,7 +43,8 @@ int main(int argc, char** argv) {
   int step = 0, seed = 42;
   expect(!dyngrid_matrix_create("even", 'd', 143, 61, 4, 3, &even) && !dyngrid_matrix_create_by("unequal", 'd', 83, 107, follow::unequal, &seed, &unequal), "create");
   expect(!dyngrid_share("step", &step, sizeof step), "share");
-  bool is_first = !dyngrid_is_newcomer();
+  const bool came_later = dyngrid_is_newcomer() != 0;
+  bool is_first = !came_later;
   for (;;) {
     const int outcome = dyngrid_resize_point();
     if (outcome == DYNGRID_LEAVE) return dyngrid_finalize();
@@ -53,7 +54,7 @@ int main(int argc, char** argv) {
     if (is_first && myrow == 0 && mycol == 0) std::printf("restarted: begins with step %d on %dx%d\n", step, nprow, npcol);
     is_first = false;
     if (step == steps) break;
-    if (step == 2 && !dyngrid_is_newcomer() && nprow * npcol < 4) {
+    if (step == 2 && nprow * npcol < 4) {
       expect(dyngrid_resize(2, 2, DYNGRID_OPTIMAL) == DYNGRID_RESIZED, "growth"); // newcomers come in at the resize point above
       dyngrid_grid(&nprow, &npcol, &myrow, &mycol);
     }
@@ -61,7 +62,7 @@ int main(int argc, char** argv) {
     if (kill_at && step == std::atoi(kill_at)) {
       int rank = 0, last = 0;
       MPI_Comm_rank(dyngrid_comm(), &rank);
-      const int candidate = dyngrid_is_newcomer() ? rank : -1;
+      const int candidate = came_later ? rank : -1;
       MPI_Allreduce(&candidate, &last, 1, MPI_INT, MPI_MAX, dyngrid_comm());
       expect(nprow == 2 && npcol == 2 && last >= 0, "grown before");
       if (rank == last) kill(getpid(), SIGKILL);

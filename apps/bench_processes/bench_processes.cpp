@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What new processes cost, spawned and joined, side by side. Runs itself (--member) as a user's program under `dyngrid run --processes spawn` and `--processes join`, the two
+// in turn, so that a machine that gets slower or faster meets both alike; every figure is a median, as process 0 sees it.
+#include "common/launch.hpp"
+#include "common/report.hpp"
+
+#include <CLI/CLI.hpp>
+#include <dyngrid.h>
+#include <fmt/format.h>
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+#include <thread>
+
+namespace {
+
+// ---- the program that grows -----------------------------------------------------------------------------------------------
+
+double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); } // shared with the one that started us
+
+void need(bool is_true, const char* what) {
+  if (is_true) return;
+  std::fprintf(stderr, "bench_processes: %s: %s\n", what, dyngrid_last_message());
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+class Member {
+public:
+  Member(std::string to, std::int64_t n, std::int64_t nb, int cycles) : to_(std::move(to)), n_(n), nb_(nb), cycles_(cycles) {}
+
+  int run() {
+    need(dyngrid_init() == DYNGRID_SUCCESS, "dyngrid_init");
+    dyngrid_matrix* a = nullptr;
+    need(dyngrid_matrix_create("a", 'd', n_, n_, nb_, nb_, &a) == DYNGRID_SUCCESS, "matrix");
+    need(dyngrid_share("phase", &phase_, sizeof phase_) == DYNGRID_SUCCESS, "share");
+    int nprow = 0, npcol = 0;
+    std::sscanf(to_.c_str(), "%dx%d", &nprow, &npcol);
+    came_later_ = dyngrid_is_newcomer() != 0;
+    if (came_later_) { // lives for one phase
+      need(dyngrid_resize_point() == DYNGRID_RESIZED, "a newcomer");
+      look_around();
+      go_back();
+      return dyngrid_finalize();
+    }
+    dyngrid_grid(&from_rows_, &from_cols_, nullptr, nullptr);
+    MPI_Comm_rank(dyngrid_comm(), &rank_);
+    say("begun", now());
+    for (phase_ = 0; phase_ < 2 * cycles_; ++phase_) {
+      if (phase_ % 2 == 0) { // asked for, let in by a later resize point
+        double in_calls = 0;
+        const double asked = now();
+        need(dyngrid_request(nprow, npcol) == DYNGRID_SUCCESS, "request");
+        for (int outcome = DYNGRID_SAME, step = 0; outcome == DYNGRID_SAME; ++step) {
+          const double called = now();
+          outcome = dyngrid_resize_point();
+          in_calls += now() - called;
+          need(outcome >= 0 && step < 10000, "growth at a resize point");
+          if (outcome == DYNGRID_SAME) std::this_thread::sleep_for(std::chrono::milliseconds(5)); // a step of work
+        }
+        say("stand", in_calls);
+        say("come", now() - asked);
+        dyngrid_resize_report report{};
+        dyngrid_last_resize(&report);
+        say("meet", report.total_s - report.plan_s - report.exchange_s);
+        say("exchange", report.plan_s + report.exchange_s);
+      } else {
+        const double called = now();
+        need(dyngrid_resize(nprow, npcol, DYNGRID_OPTIMAL) == DYNGRID_RESIZED, "growth");
+        say("now", now() - called);
+      }
+      look_around();
+      go_back();
+    }
+    return dyngrid_finalize();
+  }
+
+private:
+  void say(const char* what, double seconds) const {
+    if (rank_ == 0) std::printf("measured %s %.9f\n", what, seconds);
+    std::fflush(stdout);
+  }
+
+  /// On the larger grid: what a resize point and a short message to all cost, and who is there.
+  void look_around() {
+    const MPI_Comm comm = dyngrid_comm();
+    int rank = 0, size = 0;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    const int mine = came_later_ ? static_cast<int>(getpid()) : 0;
+    std::vector<int> all(static_cast<std::size_t>(size));
+    MPI_Allgather(&mine, 1, MPI_INT, all.data(), 1, MPI_INT, comm);
+    newcomers_.clear();
+    for (const int pid : all)
+      if (pid > 0) newcomers_.push_back(pid);
+    constexpr int times = 200;
+    double in = 1, out = 0;
+    const auto timed = [&](const char* what, auto&& call) {
+      for (int i = 0; i < 10; ++i) call(); // opens connections
+      MPI_Barrier(comm);
+      const double begun = now();
+      for (int i = 0; i < times; ++i) call();
+      say(what, (now() - begun) / times);
+    };
+    timed("point", [] { need(dyngrid_resize_point() == DYNGRID_SAME, "a resize point with nothing to do"); });
+    timed("message", [&] { MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, comm); });
+  }
+
+  void go_back() {
+    MPI_Bcast(&from_rows_, 1, MPI_INT, 0, dyngrid_comm());
+    MPI_Bcast(&from_cols_, 1, MPI_INT, 0, dyngrid_comm());
+    MPI_Barrier(dyngrid_comm());
+    const double called = now();
+    const int outcome = dyngrid_resize(from_rows_, from_cols_, DYNGRID_OPTIMAL);
+    if (outcome == DYNGRID_LEAVE) return;
+    need(outcome == DYNGRID_RESIZED, "going back");
+    say("shrink", now() - called);
+    const double left = now();
+    if (rank_ == 0) {
+      bool is_one_left = true;
+      while (is_one_left && now() - left < 10) {
+        is_one_left = false;
+        for (const int pid : newcomers_) is_one_left = is_one_left || kill(pid, 0) == 0;
+        if (is_one_left) std::this_thread::sleep_for(std::chrono::microseconds(200));
+      }
+    }
+    say("gone", now() - left);
+    MPI_Barrier(dyngrid_comm());
+  }
+
+  std::string to_;
+  std::int64_t n_, nb_;
+  int cycles_, phase_ = 0, rank_ = -1, from_rows_ = 0, from_cols_ = 0;
+  bool came_later_ = false;
+  std::vector<int> newcomers_;
+};
+
+// ---- the one that compares ------------------------------------------------------------------------------------------------
+
+struct Settings {
+  std::string from = "1x2", to = "2x2", folder = "bench_processes", command;
+  std::int64_t n = 1000, nb = 64;
+  int cycles = 3, reps = 3;
+  bool is_quick = false, is_markdown = false, is_member = false;
+};
+
+using Samples = std::map<std::string, std::vector<double>>; // by measure
+
+Samples one_run(const Settings& s, const std::string& way) {
+  // Launcher writes "-np P PROGRAM ARGUMENTS" behind these words
+  const apps::Launcher launcher(fmt::format("sh -c 'np=$2; shift 2; exec \"{}\" run --processes {} --grid {} -n \"$np\" -- \"$@\"' sh", s.command, way, s.from), 300);
+  const double started = now();
+  const std::string text = launcher.output_of("bench_processes", apps::processes_of(s.from),
+                                              {"--member", "--to", s.to, "--n", std::to_string(s.n), "--nb", std::to_string(s.nb), "--cycles", std::to_string(s.cycles)});
+  Samples samples;
+  std::istringstream lines(text);
+  for (std::string word; lines >> word;) {
+    std::string what;
+    double value = 0;
+    if (word != "measured" || !(lines >> what >> value)) continue;
+    if (what == "begun") value -= started;
+    samples[what].push_back(value);
+  }
+  return samples;
+}
+
+struct Row {
+  const char* id;
+  const char* text;
+};
+constexpr Row rows[] = {
+  {"begun", "from `dyngrid run` to the first line of the program"},
+  {"stand", "growth at resize points: the application stands still"},
+  {"come", "... from the request to the larger grid"},
+  {"now", "growth by dyngrid_resize, which waits"},
+  {"meet", "of a growth at resize points: starting (spawn), meeting, communicators"},
+  {"exchange", "of any growth: the matrix moves"},
+  {"shrink", "back to the smaller grid, the new processes leave for good"},
+  {"gone", "... until their processes are gone"},
+  {"point", "a resize point with nothing to do, on the larger grid"},
+  {"message", "MPI_Allreduce of 8 bytes, on the larger grid"},
+};
+
+int compare(const Settings& s) {
+  std::map<std::string, Samples> all;
+  for (int rep = 0; rep < s.reps; ++rep)
+    for (const char* way : {"spawn", "join"})
+      for (const auto& [what, values] : one_run(s, way)) {
+        auto& list = all[way][what];
+        list.insert(list.end(), values.begin(), values.end());
+      }
+  const auto of = [&](const std::string& way, const char* what) { return 1000 * apps::median(all[way][what]); };
+  for (const Row& row : rows)
+    if (all["spawn"][row.id].empty() || all["join"][row.id].empty()) throw std::runtime_error(fmt::format("a run said nothing of \"{}\"", row.text));
+
+  if (s.is_markdown) {
+    fmt::print("| milliseconds, {} -> {}, one {} x {} matrix | spawn | join |\n|---|---|---|\n", s.from, s.to, s.n, s.n);
+    for (const Row& row : rows) fmt::print("| {} | {} | {} |\n", row.text, apps::Cell(of("spawn", row.id), 2).shown, apps::Cell(of("join", row.id), 2).shown);
+    return 0;
+  }
+  apps::Report report("bench_processes", "New processes, spawned and joined", s.folder);
+  report.setting("grids", s.from + " -> " + s.to + " -> " + s.from);
+  report.setting("matrix", fmt::format("{} x {}, double, blocks of {}", s.n, s.n, s.nb));
+  report.setting("runs of each way, growths in each", fmt::format("{}, {}", s.reps, 2 * s.cycles));
+  apps::Table table{"costs", "Milliseconds", {"", "spawn", "join"}, {}, "Medians. Spawned processes come while the application waits; joined ones come while it computes."};
+  for (const Row& row : rows) table.rows.push_back({row.text, {of("spawn", row.id), 3}, {of("join", row.id), 3}});
+  report.add(table);
+  return report.finish() ? 0 : 1;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  Settings s;
+  CLI::App cli("What new processes cost, spawned (MPI_Comm_spawn) and joined (an mpirun of their own), side by side; Open MPI 4 only. See docs/processes.md.", "bench_processes");
+  cli.get_formatter()->column_width(30);
+  cli.add_option("--from", s.from, "grid to start with")->type_name("PxQ")->capture_default_str();
+  cli.add_option("--to", s.to, "grid to grow to, again and again")->type_name("PxQ")->capture_default_str();
+  cli.add_option("--n", s.n, "order of the matrix that follows the grid")->check(CLI::PositiveNumber)->capture_default_str();
+  cli.add_option("--nb", s.nb, "its block size")->check(CLI::PositiveNumber)->capture_default_str();
+  cli.add_option("--cycles", s.cycles, "times that a run grows at resize points, and as often by dyngrid_resize")->check(CLI::PositiveNumber)->capture_default_str();
+  cli.add_option("--reps", s.reps, "runs of each way, in turn")->check(CLI::PositiveNumber)->capture_default_str();
+  cli.add_flag("--quick", s.is_quick, "one short run of each: figures mean nothing");
+  cli.add_flag("--markdown", s.is_markdown, "only the table, as docs/processes.md has it");
+  cli.add_option("--command", s.command, "the dyngrid command; default: beside this program")->type_name("PATH");
+  cli.add_option("--out", s.folder, "folder for CSV, JSON and HTML")->type_name("FOLDER")->capture_default_str();
+  cli.add_flag("--member", s.is_member)->group("");
+  try {
+    cli.parse(argc, argv);
+    if (apps::processes_of(s.to) <= apps::processes_of(s.from)) throw CLI::ValidationError("--to", fmt::format("is '{}', wanted more processes than {}", s.to, s.from));
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) {
+      std::fputs(cli.help().c_str(), stdout);
+      return 0;
+    }
+    std::fprintf(stderr, "bench_processes: %s (see --help)\n", error.what());
+    return 2;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bench_processes: %s (see --help)\n", error.what());
+    return 2;
+  }
+  if (s.is_quick) {
+    if (cli.count("--n") == 0) s.n = 64;
+    if (cli.count("--cycles") == 0) s.cycles = 1;
+    if (cli.count("--reps") == 0) s.reps = 1;
+  }
+  if (s.is_member) return Member(s.to, s.n, s.nb, s.cycles).run();
+  if (s.command.empty()) s.command = (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "dyngrid").string();
+  try {
+    return compare(s);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bench_processes: %s\n", error.what());
+    return 1;
+  }
+}
