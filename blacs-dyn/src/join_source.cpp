@@ -33,6 +33,7 @@ using gridmap::Error;
 using gridmap::Status;
 
 constexpr const char* server_variable = "OMPI_MCA_pmix_server_uri"; ///< what mpirun makes of --ompi-server
+constexpr double longest_accept_s = 10; ///< it takes some 30 ms
 constexpr const char* way_out = "start it with `dyngrid run --processes join`, or with mpirun --ompi-server";
 
 bool begins_with(std::string_view text, std::string_view with) { return text.substr(0, with.size()) == with; }
@@ -159,12 +160,12 @@ public:
     for (const NewUnit& unit : change.new_units) meeting_->dismiss(tickets_[unit.id]);
   }
 
-  void bring(const Change& change, int me, const SpawnOptions&, std::vector<Arrival>& arrivals) override {
+  void bring(const Change& change, int me, const SpawnOptions& options, std::vector<Arrival>& arrivals) override {
     if (me != 0) return;
     for (const NewUnit& unit : change.new_units) {
       try {
         if (!answers_server()) throw Error(Status::spawn_failure, "blacs-dyn: the ompi-server has ended since the new processes were sent for");
-        bring_one(unit, arrivals);
+        bring_one(unit, std::min(options.join_limit_s, longest_accept_s), arrivals);
       } catch (const Error&) {
         second_ports_.clear();
         for (const NewUnit& other : change.new_units)
@@ -342,12 +343,12 @@ private:
     meeting_ = std::make_unique<Meeting>(listen ? listen : is_far ? "tcp" : "unix", [this](const std::string& what) { end_all(what, 1.0); });
   }
 
-  void bring_one(const NewUnit& unit, std::vector<Arrival>& arrivals) {
+  void bring_one(const NewUnit& unit, double limit_s, std::vector<Arrival>& arrivals) {
     const int ticket = tickets_[unit.id];
     Port port; // of this unit alone: two that connect to one port at the same time would be taken for each other
     second_ports_[unit.id] = Port();
     const auto ended = [&](const std::string& why) {
-      return Error(Status::spawn_failure, fmt::format("blacs-dyn: {} new process(es) ended before they were let in: {}", unit.members.size(), why));
+      return Error(Status::spawn_failure, fmt::format("blacs-dyn: {} new process(es) could not be let in: {}", unit.members.size(), why));
     };
     std::string why = gone(unit.id);
     if (!why.empty() || !meeting_->tell(ticket, fmt::format("come {} {}", port.name(), second_ports_[unit.id].name()))) throw ended(why);
@@ -361,7 +362,7 @@ private:
     }
     MPI_Comm bridge = MPI_COMM_NULL;
     int code = MPI_SUCCESS;
-    meeting_->while_watched(ticket, [this, name = port.name()] { rescue(name); }, [&] {
+    meeting_->while_watched(ticket, limit_s, [this, name = port.name()] { rescue(name); }, [&] {
       MPI_Errhandler before = MPI_ERRHANDLER_NULL;
       MPI_Comm_get_errhandler(MPI_COMM_SELF, &before);
       MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);

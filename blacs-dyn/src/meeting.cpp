@@ -192,7 +192,7 @@ struct Meeting::State {
   std::map<pid_t, int> launchers; ///< children not waited for yet, and the unit whose coming depends on their status; -1: none
   int watched = -1;
   std::function<void()> rescue;
-  std::chrono::steady_clock::time_point rescued_at{};
+  std::chrono::steady_clock::time_point rescued_at{}, give_up_at{};
   Loss on_loss;
   std::string lost_before; ///< a unit that had ended when it was to be held
   bool is_closing = false;
@@ -247,6 +247,11 @@ struct Meeting::State {
         connections.erase(std::remove_if(connections.begin(), connections.end(), [](const auto& c) { return c->input.has_ended; }), connections.end());
         look_after_launchers();
         if (loss.empty()) loss = lost_before;
+        if (watched >= 0 && units[watched].presence != Presence::gone && std::chrono::steady_clock::now() > give_up_at) {
+          units[watched].presence = Presence::gone;
+          units[watched].why = "they were ready, but did not connect in time";
+          units[watched].end_by = std::chrono::steady_clock::now();
+        }
         if (watched >= 0 && units[watched].presence == Presence::gone) {
           if (rescue) {
             std::swap(to_rescue, rescue);
@@ -292,7 +297,7 @@ struct Meeting::State {
     }
     if (c.input.has_ended && c.is_known && !c.said_goodbye && c.unit != 0) {
       UnitState& unit = units[c.unit];
-      if (unit.is_held && !unit.may_go && loss.empty()) loss = c.who + " ended while it held part of the matrices";
+      if (unit.is_held && !unit.may_go && loss.empty()) loss = c.who + " ended while it held part of the matrices, or was being given it";
       if (unit.presence != Presence::gone && !unit.is_held) {
         unit.presence = Presence::gone;
         unit.why = c.who + " ended";
@@ -420,11 +425,12 @@ void Meeting::dismiss(int unit) {
   if (u.launcher > 0) u.end_by = std::chrono::steady_clock::now() + (is_told || u.presence == Presence::gone ? grace_of_the_dismissed : std::chrono::seconds{0});
 }
 
-void Meeting::while_watched(int unit, const std::function<void()>& rescue, const std::function<void()>& step) {
+void Meeting::while_watched(int unit, double limit_s, const std::function<void()>& rescue, const std::function<void()>& step) {
   {
     const std::lock_guard lock(state_->mutex);
     state_->watched = unit;
     state_->rescue = rescue;
+    state_->give_up_at = std::chrono::steady_clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(1000 * limit_s));
   }
   state_->poke();
   const auto stop = [&] {

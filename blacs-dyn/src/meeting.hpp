@@ -55,9 +55,9 @@ public:
   void let_go(int unit); ///< it may end as it likes
   /// Tells a unit that never came, or is not wanted any more, to go; its launcher is ended too.
   void dismiss(int unit);
-  /// Runs `step`, which waits for a unit in a way that cannot be given up. When the unit ends meanwhile `rescue` is called from the watching thread; when
-  /// that does not help within 5 s, it is a loss.
-  void while_watched(int unit, const std::function<void()>& rescue, const std::function<void()>& step);
+  /// Runs `step`, which waits for a unit in a way that cannot be given up. When the unit ends meanwhile, or the step takes longer than limit_s (the unit counts as
+  /// gone then), `rescue` is called from the watching thread; when that does not help within 5 s, it is a loss.
+  void while_watched(int unit, double limit_s, const std::function<void()>& rescue, const std::function<void()>& step);
   /// Ends the watch: everybody is told goodbye, launchers are waited for as long as `seconds`.
   void close(double seconds);
 

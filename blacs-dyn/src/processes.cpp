@@ -220,7 +220,7 @@ void Processes::await_hellos(std::vector<Arrival>& spawned, double limit_s) {
           MPI_Cancel(&request);
           MPI_Wait(&request, MPI_STATUS_IGNORE);
         }
-      throw Error(Status::spawn_failure, fmt::format("blacs-dyn: {} new process(es) ended before they were let in: {}", words.size(), why));
+      throw Error(Status::spawn_failure, fmt::format("blacs-dyn: {} new process(es) could not be let in: {}", words.size(), why));
     }
     if (s.arrived) {
       if (std::count(words.begin(), words.end(), hello_and_goodbye) > 0)

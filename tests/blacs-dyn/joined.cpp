@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // joined CASE: the join way, run under with_server. The application computes on while new processes come.
 //   follow SHAPE...   through all shapes by requests at resize points
-//   early ready connect never   what becomes of the newcomers of the first growth; the second growth is a good one
+//   early ready connect hang never   what becomes of the newcomers of the first growth; the second growth is a good one
 //   sweep N           N growths whose newcomers are killed at as many moments between the call of MPI_Comm_connect and its return
 //   held              a joined process is killed while it holds part of a matrix
 //   server            the ompi-server is killed between two growths, and the one that took its place too
@@ -40,6 +40,7 @@ void die_in(int ms) {
 // MPI's profiling interface: the moment in which process 0 waits for this process
 extern "C" int MPI_Comm_connect(const char* port, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* bridge) {
   if (must_fail && kind == "connect") die();
+  if (must_fail && kind == "hang") raise(SIGSTOP);
   const char* when = must_fail && kind == "sweep" ? std::getenv("DYNGRID_TEST_US") : nullptr;
   enum : int { connecting, dying, connected };
   static std::atomic<int> state{connecting};
