@@ -514,7 +514,15 @@ Visitor::Visitor(const MeetingPlace& place, int unit, int rank, double limit_s) 
 
 Visitor::~Visitor() { goodbye(); }
 
-void Visitor::say(const std::string& line) { send_line(state_->socket.fd, line); }
+void Visitor::say(const std::string& line) { // a large unit's introduction may be more than the socket takes at once
+  const std::string text = line + "\n";
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t sent = send(state_->socket.fd, text.data() + done, text.size() - done, MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) return; // process 0 has gone, which listen() tells
+    done += static_cast<std::size_t>(sent);
+  }
+}
 
 std::optional<std::string> Visitor::listen() {
   state_->input.take(state_->socket.fd);
