@@ -277,10 +277,11 @@ void Agent::hear_queue(const std::vector<QueuedJob>& jobs, double asked_at) {
       m->node.stage = Stage::awaited;
       m->node.since = now();
     }
-    // Slurm without preempt_send_user_signal does not tell the job; that its time has become short says it too
-    if (m->link && !m->node.must_leave && job->state == "RUNNING" && job->left_s && *job->left_s <= request_.lead_s) {
+    // Slurm without preempt_send_user_signal does not tell the job; that its end has come near says it too (squeue's time left does not)
+    const std::int64_t left_s = job->end ? *job->end - static_cast<std::int64_t>(std::time(nullptr)) : 0;
+    if (m->link && !m->node.must_leave && job->state == "RUNNING" && job->end && left_s <= request_.lead_s) {
       m->node.must_leave = true;
-      say(fmt::format("{} has {} s left: it leaves", name_of(*m), *job->left_s));
+      say(fmt::format("{} has {} s left: it leaves", name_of(*m), left_s));
     }
     ++m;
   }
