@@ -48,6 +48,7 @@ constexpr double declined_for_s = 300;    ///< the application can do nothing wi
 constexpr double failed_for_s = 5;
 constexpr double refused_for_s = 60;      ///< sbatch said no
 constexpr double stop_after_s = 5;        ///< a unit that is not wanted any more and does not end by itself
+constexpr double unheard_s = 60;          ///< a job that has begun should have said so
 constexpr double last_wait_s = 15;
 constexpr double patience_with_killed_s = 10;
 
@@ -75,6 +76,7 @@ struct Member {
   std::int64_t unit = 0;
   Link hand;            ///< who waits to hear whether the unit comes into the grid
   double stop_at = 0;   ///< 0: not
+  bool is_missed = false; ///< it was told that nothing is heard of it
 };
 
 /// A folder that only this user can look into, gone with this.
@@ -276,6 +278,10 @@ void Agent::hear_queue(const std::vector<QueuedJob>& jobs, double asked_at) {
     if (m->node.stage == Stage::queued && job->state != "PENDING") {
       m->node.stage = Stage::awaited;
       m->node.since = now();
+    }
+    if (m->node.stage == Stage::awaited && !m->is_missed && now() - m->node.since > unheard_s) {
+      m->is_missed = true;
+      say(fmt::format("job {} runs on {} and nothing was heard of it; can the nodes reach {} (--interface)?", m->job, job->where, listener_->place().host));
     }
     // Slurm without preempt_send_user_signal does not tell the job; that its end has come near says it too (squeue's time left does not)
     const std::int64_t left_s = job->end ? *job->end - static_cast<std::int64_t>(std::time(nullptr)) : 0;
