@@ -169,6 +169,7 @@ TEST(SlurmWords, ANodesJob) {
   EXPECT_EQ(c.words, (std::vector<std::string>{"sbatch", "--parsable", "--no-requeue", "--job-name=dyngrid-7-node", "--partition=spare", "--signal=B:USR1@120", "--time=1:00:00", "--nodes=1",
                                                "--exclusive", "--ntasks-per-node=4"}));
   for (const std::string& word : c.words) EXPECT_EQ(word.find("0123456789abcdef"), std::string::npos) << "everybody can see command lines";
+  EXPECT_NE(c.input.find("\ntrap '' USR1\nexec "), std::string::npos);
   EXPECT_EQ(words_as_sh_sees_them(c.input), "[/opt/my bin/dyngrid]\n[slurm]\n[node]\n10.0.0.1:4711?0123456789abcdef\n");
   const Command base = start_on_base("/bin/dyngrid", 7, "n2", "10.0.0.1:4711?01");
   EXPECT_EQ(base.input, "10.0.0.1:4711?01\n");

@@ -380,7 +380,7 @@ void Agent::hear_application(const json& line) {
   if (what.is_leave) leave_again_at_ = now() + 1;
   if (outcome == "done" || (what.is_leave && outcome == "superseded")) return; // by one that has more nodes to leave
   const std::string why = line.value("reason", line.value("error", std::string()));
-  say(fmt::format("{} was {}{}{}", what.is_leave ? "leaving" : "growing", outcome, why.empty() ? "" : ": ", why));
+  say(fmt::format("{}: {}{}{}", what.is_leave ? "leaving" : "growing", outcome, why.empty() ? "" : ": ", why));
   if (what.is_leave) return;
   no_growth_before_ = now() + (outcome == "declined" ? declined_for_s : outcome == "superseded" ? 1 : failed_for_s);
   for (Member& m : members_)

@@ -207,8 +207,8 @@ Command submit_node(const Request& r, const std::string& dyngrid, const std::str
   if (!r.node_output.empty()) c.words.push_back("--output=" + r.node_output);
   add_size(c.words, 1, r.tasks_per_node, true);
   add_common(c.words, r);
-  // exec: the signal goes to the process of the script
-  c.input = "#!/bin/sh\n# dyngrid: a node more for a running application\nexec " + line_of({dyngrid, "slurm", "node"}) + " <<'PLACE'\n" + place + "\nPLACE\n";
+  // exec: the signal goes to the process of the script; one that comes before that process can hear it must not end it (the queue tells the same a little later)
+  c.input = "#!/bin/sh\n# dyngrid: a node more for a running application\ntrap '' USR1\nexec " + line_of({dyngrid, "slurm", "node"}) + " <<'PLACE'\n" + place + "\nPLACE\n";
   return c;
 }
 
