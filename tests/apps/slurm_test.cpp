@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <ctime>
 
 #include "dyngrid/failure.hpp"
 #include "dyngrid/launch.hpp"
@@ -79,27 +81,35 @@ TEST(SlurmWords, Partitions) {
 }
 
 TEST(SlurmWords, Queue) {
-  const auto jobs = parse_queue("12|PENDING|10:00|(Resources)\n13|RUNNING|1-00:00:05|n7\n14|PENDING|UNLIMITED|(Nodes required for job are DOWN, DRAINED | reserved)\n");
+  const auto jobs = parse_queue("12|PENDING|N/A|(Resources)\n13|RUNNING|2026-11-21T12:43:25|n7\n14|PENDING|N/A|(Nodes required for job are DOWN, DRAINED | reserved)\n");
   ASSERT_EQ(jobs.size(), 3u);
   EXPECT_EQ(jobs[0].id, 12);
   EXPECT_EQ(jobs[0].state, "PENDING");
-  EXPECT_EQ(jobs[0].left_s, 600);
+  EXPECT_FALSE(jobs[0].end);
   EXPECT_EQ(jobs[1].where, "n7");
-  EXPECT_EQ(jobs[1].left_s, 86405);
-  EXPECT_FALSE(jobs[2].left_s);
+  EXPECT_TRUE(jobs[1].end);
   EXPECT_EQ(jobs[2].where, "(Nodes required for job are DOWN, DRAINED | reserved)");
   EXPECT_TRUE(parse_queue("\n").empty());
-  for (const char* bad : {"12|PENDING|10:00", "12_3|RUNNING|1:00|n1", "x|RUNNING|1:00|n1", "12|running|1:00|n1", "12|RUNNING|soon|n1", "-1|RUNNING|1:00|n1", "squeue: error: x"})
+  for (const char* bad : {"12|PENDING|N/A", "12_3|RUNNING|N/A|n1", "x|RUNNING|N/A|n1", "12|running|N/A|n1", "12|RUNNING|soon|n1", "-1|RUNNING|N/A|n1", "squeue: error: x"})
     EXPECT_NE(text_of([&] { parse_queue(bad); }), "(no failure)") << bad;
 }
 
-TEST(SlurmWords, TimeLeft) {
-  EXPECT_EQ(parse_time_left("0:07"), 7);
-  EXPECT_EQ(parse_time_left("59:59"), 3599);
-  EXPECT_EQ(parse_time_left("3:04:05"), 3 * 3600 + 4 * 60 + 5);
-  EXPECT_EQ(parse_time_left("2-03:04:05"), 2 * 86400 + 3 * 3600 + 4 * 60 + 5);
-  for (const char* none : {"UNLIMITED", "NOT_SET", "INVALID", "N/A"}) EXPECT_FALSE(parse_time_left(none));
-  for (const char* bad : {"", "7", "1:2:3:4", ":", "1:", "1-", "1-2:03", "1:-2", "-1:02:03:04", "a:b"}) EXPECT_NE(text_of([&] { parse_time_left(bad); }), "(no failure)") << bad;
+TEST(SlurmWords, Times) {
+  const char* zone = std::getenv("TZ");
+  const std::string before = zone ? zone : "";
+  setenv("TZ", "UTC0", 1);
+  tzset();
+  EXPECT_EQ(parse_time("1970-01-02T00:00:07"), 86407);
+  EXPECT_EQ(parse_time("2001-09-09T01:46:40"), 1000000000);
+  setenv("TZ", "XXX-2", 1); // two hours before Greenwich
+  tzset();
+  EXPECT_EQ(parse_time("2001-09-09T03:46:40"), 1000000000);
+  if (zone) setenv("TZ", before.c_str(), 1);
+  else unsetenv("TZ");
+  tzset();
+  for (const char* none : {"N/A", "NONE", "Unknown"}) EXPECT_FALSE(parse_time(none));
+  for (const char* bad : {"", "7", "12:43:25", "2026-11-21", "2026-11-21 12:43:25", "2026-11-21T12:43", "2026-11-31T12:43:25", "2026-13-01T12:43:25", "2026-11-21T12:43:25Z", "Sat Nov 21"})
+    EXPECT_NE(text_of([&] { parse_time(bad); }), "(no failure)") << bad;
 }
 
 TEST(SlurmWords, Submitted) {
@@ -159,6 +169,7 @@ TEST(SlurmWords, ANodesJob) {
   EXPECT_EQ(c.words, (std::vector<std::string>{"sbatch", "--parsable", "--no-requeue", "--job-name=dyngrid-7-node", "--partition=spare", "--signal=B:USR1@120", "--time=1:00:00", "--nodes=1",
                                                "--exclusive", "--ntasks-per-node=4"}));
   for (const std::string& word : c.words) EXPECT_EQ(word.find("0123456789abcdef"), std::string::npos) << "everybody can see command lines";
+  EXPECT_NE(c.input.find("\ntrap '' USR1\nexec "), std::string::npos);
   EXPECT_EQ(words_as_sh_sees_them(c.input), "[/opt/my bin/dyngrid]\n[slurm]\n[node]\n10.0.0.1:4711?0123456789abcdef\n");
   const Command base = start_on_base("/bin/dyngrid", 7, "n2", "10.0.0.1:4711?01");
   EXPECT_EQ(base.input, "10.0.0.1:4711?01\n");

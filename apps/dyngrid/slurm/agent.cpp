@@ -48,6 +48,7 @@ constexpr double declined_for_s = 300;    ///< the application can do nothing wi
 constexpr double failed_for_s = 5;
 constexpr double refused_for_s = 60;      ///< sbatch said no
 constexpr double stop_after_s = 5;        ///< a unit that is not wanted any more and does not end by itself
+constexpr double unheard_s = 60;          ///< a job that has begun should have said so
 constexpr double last_wait_s = 15;
 constexpr double patience_with_killed_s = 10;
 
@@ -75,6 +76,7 @@ struct Member {
   std::int64_t unit = 0;
   Link hand;            ///< who waits to hear whether the unit comes into the grid
   double stop_at = 0;   ///< 0: not
+  bool is_missed = false; ///< it was told that nothing is heard of it
 };
 
 /// A folder that only this user can look into, gone with this.
@@ -277,10 +279,15 @@ void Agent::hear_queue(const std::vector<QueuedJob>& jobs, double asked_at) {
       m->node.stage = Stage::awaited;
       m->node.since = now();
     }
-    // Slurm without preempt_send_user_signal does not tell the job; that its time has become short says it too
-    if (m->link && !m->node.must_leave && job->state == "RUNNING" && job->left_s && *job->left_s <= request_.lead_s) {
+    if (m->node.stage == Stage::awaited && !m->is_missed && now() - m->node.since > unheard_s) {
+      m->is_missed = true;
+      say(fmt::format("job {} runs on {} and nothing was heard of it; can the nodes reach {} (--interface)?", m->job, job->where, listener_->place().host));
+    }
+    // Slurm without preempt_send_user_signal does not tell the job; that its end has come near says it too (squeue's time left does not)
+    const std::int64_t left_s = job->end ? *job->end - static_cast<std::int64_t>(std::time(nullptr)) : 0;
+    if (m->link && !m->node.must_leave && job->state == "RUNNING" && job->end && left_s <= request_.lead_s) {
       m->node.must_leave = true;
-      say(fmt::format("{} has {} s left: it leaves", name_of(*m), *job->left_s));
+      say(fmt::format("{} has {} s left: it leaves", name_of(*m), left_s));
     }
     ++m;
   }
@@ -373,7 +380,7 @@ void Agent::hear_application(const json& line) {
   if (what.is_leave) leave_again_at_ = now() + 1;
   if (outcome == "done" || (what.is_leave && outcome == "superseded")) return; // by one that has more nodes to leave
   const std::string why = line.value("reason", line.value("error", std::string()));
-  say(fmt::format("{} was {}{}{}", what.is_leave ? "leaving" : "growing", outcome, why.empty() ? "" : ": ", why));
+  say(fmt::format("{}: {}{}{}", what.is_leave ? "leaving" : "growing", outcome, why.empty() ? "" : ": ", why));
   if (what.is_leave) return;
   no_growth_before_ = now() + (outcome == "declined" ? declined_for_s : outcome == "superseded" ? 1 : failed_for_s);
   for (Member& m : members_)

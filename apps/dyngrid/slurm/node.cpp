@@ -49,6 +49,7 @@ int run_node() {
   sigemptyset(&heard);
   for (const int number : {SIGUSR1, SIGTERM, SIGINT, SIGCHLD}) sigaddset(&heard, number);
   sigprocmask(SIG_BLOCK, &heard, nullptr); // before anything else: Slurm may want the node back already
+  signal(SIGUSR1, SIG_DFL);                // the script ignores it, and what is ignored is not heard
   const int signals = signalfd(-1, &heard, SFD_CLOEXEC | SFD_NONBLOCK);
   if (signals < 0) throw Failure("slurm node: no signalfd", 1);
   std::array<char, 256> host{};

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
+#include <ctime>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -53,7 +55,7 @@ void add_size(std::vector<std::string>& words, int nodes, int tasks_per_node, bo
 
 Command show_config() { return {{"scontrol", "show", "config"}, ""}; }
 Command show_partitions() { return {{"scontrol", "--oneliner", "show", "partition"}, ""}; }
-Command show_queue(const std::string& name) { return {{"squeue", "--noheader", "--me", "--name=" + name, "--format=%i|%T|%L|%R"}, ""}; }
+Command show_queue(const std::string& name) { return {{"squeue", "--noheader", "--me", "--name=" + name, "--format=%i|%T|%e|%R"}, ""}; }
 Command show_hostnames(const std::string& list) { return {{"scontrol", "show", "hostnames", list}, ""}; }
 
 std::vector<std::string> parse_lines(const std::string& text) {
@@ -112,28 +114,21 @@ std::vector<Partition> parse_partitions(const std::string& text) {
   return all;
 }
 
-std::optional<std::int64_t> parse_time_left(const std::string& text) {
-  if (text == "UNLIMITED" || text == "NOT_SET" || text == "INVALID" || text == "N/A") return std::nullopt;
-  const auto bad = [&] { return Failure(fmt::format("squeue: time left is {}, wanted DAYS-HOURS:MINUTES:SECONDS", quoted(text)), 1); };
-  std::string rest = text;
-  std::int64_t seconds = 0;
-  const std::size_t dash = rest.find('-');
-  if (dash != std::string::npos) {
-    const auto days = whole(std::string_view(rest).substr(0, dash));
-    if (!days) throw bad();
-    seconds = *days * 24;
-    rest = rest.substr(dash + 1);
-  }
-  int fields = 0;
-  std::int64_t clock = 0;
-  std::istringstream parts(rest);
-  for (std::string part; std::getline(parts, part, ':'); ++fields) {
-    const auto value = whole(part);
-    if (!value) throw bad();
-    clock = clock * 60 + *value;
-  }
-  if (fields < 2 || fields > 3 || rest.back() == ':' || (dash != std::string::npos && fields != 3)) throw bad();
-  return seconds * 3600 + clock;
+std::optional<std::int64_t> parse_time(const std::string& text) {
+  for (const char* none : {"N/A", "NONE", "Unknown", "UNLIMITED"})
+    if (text == none) return std::nullopt;
+  std::tm t{};
+  int used = 0;
+  const bool has_form = std::sscanf(text.c_str(), "%4d-%2d-%2dT%2d:%2d:%2d%n", &t.tm_year, &t.tm_mon, &t.tm_mday, &t.tm_hour, &t.tm_min, &t.tm_sec, &used) == 6 &&
+                        used == static_cast<int>(text.size()) && used == 19;
+  t.tm_year -= 1900;
+  t.tm_mon -= 1;
+  t.tm_isdst = -1;
+  const std::tm given = t;
+  const std::time_t seconds = has_form ? std::mktime(&t) : -1;
+  if (seconds < 0 || t.tm_mday != given.tm_mday || t.tm_mon != given.tm_mon) // mktime turns the 31st of November into the 1st of December
+    throw Failure(fmt::format("squeue: time is {}, wanted YYYY-MM-DDTHH:MM:SS", quoted(text)), 1);
+  return seconds;
 }
 
 std::vector<QueuedJob> parse_queue(const std::string& text) {
@@ -149,8 +144,8 @@ std::vector<QueuedJob> parse_queue(const std::string& text) {
     }
     const auto id = fields.empty() ? std::nullopt : whole(fields[0]);
     if (fields.size() != 3 || !id || *id == 0 || fields[1].empty() || fields[1].find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_") != std::string::npos)
-      throw Failure(fmt::format("squeue: {} is no job in the form ID|STATE|TIME|WHERE", quoted(line)), 1);
-    jobs.push_back({*id, fields[1], parse_time_left(fields[2]), line.substr(at)});
+      throw Failure(fmt::format("squeue: {} is no job in the form ID|STATE|END|WHERE", quoted(line)), 1);
+    jobs.push_back({*id, fields[1], parse_time(fields[2]), line.substr(at)});
   }
   return jobs;
 }
@@ -212,8 +207,8 @@ Command submit_node(const Request& r, const std::string& dyngrid, const std::str
   if (!r.node_output.empty()) c.words.push_back("--output=" + r.node_output);
   add_size(c.words, 1, r.tasks_per_node, true);
   add_common(c.words, r);
-  // exec: the signal goes to the process of the script
-  c.input = "#!/bin/sh\n# dyngrid: a node more for a running application\nexec " + line_of({dyngrid, "slurm", "node"}) + " <<'PLACE'\n" + place + "\nPLACE\n";
+  // exec: the signal goes to the process of the script; one that comes before that process can hear it must not end it (the queue tells the same a little later)
+  c.input = "#!/bin/sh\n# dyngrid: a node more for a running application\ntrap '' USR1\nexec " + line_of({dyngrid, "slurm", "node"}) + " <<'PLACE'\n" + place + "\nPLACE\n";
   return c;
 }
 

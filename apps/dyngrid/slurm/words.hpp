@@ -55,13 +55,13 @@ std::vector<Partition> parse_partitions(const std::string& text);
 struct QueuedJob {
   std::int64_t id = 0;
   std::string state;               ///< PENDING, RUNNING, COMPLETING, ...
-  std::optional<std::int64_t> left_s; ///< until its end; empty: no limit, or not known
+  std::optional<std::int64_t> end; ///< seconds since 1970; empty: no limit, or not known
   std::string where;               ///< its node, or why it waits
 };
 /// @throws Failure that quotes what is no job.
 std::vector<QueuedJob> parse_queue(const std::string& text);
-/// "2-03:04:05", "3:04:05", "4:05", "UNLIMITED", ... in seconds. @throws Failure
-std::optional<std::int64_t> parse_time_left(const std::string& text);
+/// "2026-11-21T12:43:25" of this host's time zone in seconds since 1970; empty for "N/A" and the like. @throws Failure
+std::optional<std::int64_t> parse_time(const std::string& text);
 /// What `sbatch --parsable` prints. @throws Failure
 std::int64_t parse_submitted(const std::string& text);
 std::vector<std::string> parse_lines(const std::string& text);
