@@ -206,6 +206,8 @@ void Agent::start_application() {
   std::vector<std::string> variables{"DYNGRID_JOB=" + job_, fmt::format("DYNGRID_UNIT={}", request_.tasks_per_node),
                                      "DYNGRID_JOIN_START=" + hand_line(dyngrid_, folder_.path() + "/agent")};
   if (!request_.allow.empty()) variables.push_back("DYNGRID_ALLOW=" + request_.allow);
+  // nodes that are ready do not let others wait, and the application stands still while it lets somebody in: shorter than the grace time
+  if (variable("DYNGRID_JOIN_TIMEOUT").empty()) variables.push_back(fmt::format("DYNGRID_JOIN_TIMEOUT={}", std::clamp(request_.lead_s / 2, 10, 60)));
   if (request_.verbose) say(command::shell_line(launch));
   application_ = start_apart({launch.words, ""}, variables);
   application_watch_ = static_cast<int>(syscall(SYS_pidfd_open, application_, 0));

@@ -67,7 +67,7 @@ int run_node() {
 
   Unit unit;
   bool may_go = false, is_lost = false;
-  Clock::time_point end_by = Clock::time_point::max();
+  Clock::time_point end_by = Clock::time_point::max(), kill_by = Clock::time_point::max();
   for (;;) {
     std::array<pollfd, 2> polled{{{link.fd(), POLLIN, 0}, {signals, POLLIN, 0}}};
     poll(polled.data(), polled.size(), may_go || is_lost ? 100 : 1000);
@@ -77,9 +77,11 @@ int run_node() {
         say(fmt::format("{}: signal {}: Slurm wants this node back", host.data(), info.ssi_signo));
         link.say("leave");
       }
+    if (unit.pid > 0 && Clock::now() >= kill_by) kill(-unit.pid, SIGKILL);
     if (int status = 0; unit.pid > 0 && waitpid(unit.pid, &status, WNOHANG) == unit.pid) {
       link.say(fmt::format("ended {} {}", unit.number, status_in_words(status)));
       unit.pid = -1;
+      kill_by = Clock::time_point::max();
     }
     if (!is_lost && !may_go) {
       const bool is_there = link.take();
@@ -93,6 +95,7 @@ int run_node() {
           unit.pid = start_apart({{"/bin/sh", "-c", command.value_or("exit 2")}, ""}, {});
         } else if (word == "stop" && unit.pid > 0 && unit.number == number) {
           kill(-unit.pid, SIGTERM);
+          kill_by = Clock::now() + std::chrono::milliseconds(static_cast<int>(patience_s * 1000));
         } else if (word == "go") {
           may_go = true;
         }
