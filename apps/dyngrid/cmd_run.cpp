@@ -36,14 +36,18 @@ void run_application(const RunOptions& o) {
   const Site site = look_around(o.mpirun);
   if (site.mpi == Mpi::unknown)
     throw Failure(fmt::format("{} is neither Open MPI's nor MPICH's; run it by hand, with libdyngrid.so before ScaLAPACK", site.mpirun), 1);
+  if (site.mpi != (std::string(DYNGRID_MPI) == "MPICH" ? Mpi::mpich : Mpi::open_mpi))
+    throw Failure(fmt::format("{} is not of {}, which this dyngrid and its applications are built for; give the right one by --mpirun", site.mpirun, DYNGRID_MPI), 1);
   if (request.processes_come == "join" && site.mpi == Mpi::open_mpi) {
     request.ompi_server = "URI"; // first everything that may be wrong
     plan_launch(request, site);
     request.ompi_server = o.dry_run ? "file:FILE" : start_ompi_server();
   }
   const Launch launch = plan_launch(request, site);
-  if (o.explain)
+  if (o.explain) {
     for (const Setting& s : launch.environment) fmt::print(stderr, "dyngrid run: {}={}: {}\n", s.name, s.value, s.why);
+    for (const std::string& remark : launch.remarks) fmt::print(stderr, "dyngrid run: {}\n", remark);
+  }
   if (o.dry_run) {
     if (!request.ompi_server.empty()) fmt::print("OMPI_MCA_oob_tcp_static_ipv4_ports=PORT ompi-server --no-daemonize -r FILE &\n");
     fmt::print("{}\n", shell_line(launch));
@@ -76,7 +80,7 @@ void add_run_options(CLI::App& app, RunOptions& o) {
   app.add_option("--mpirun", o.mpirun, "the launcher")->type_name("PATH")->capture_default_str();
   app.add_option("--mpirun-option", r.mpirun_options, "a further word for it; may be given several times")->type_name("WORD")->expected(1)->take_all();
   app.add_flag("--dry-run", o.dry_run, "print the command line and start nothing");
-  app.add_flag("--explain", o.explain, "say on standard error why each variable is set");
+  app.add_flag("--explain", o.explain, "say on standard error why variables are set and processes added");
 }
 
 void add_run(CLI::App& root) {

@@ -129,7 +129,11 @@ Launch plan_launch(const RunRequest& request, const Site& site) {
 
   // what the processes get: mpirun hands its own environment to those on this host only
   std::map<std::string, std::string> handed = settings_of_dyngrid(request);
-  if (spare > 0) handed["DYNGRID_SPARE"] = std::to_string(spare);
+  if (spare > 0) {
+    handed["DYNGRID_SPARE"] = std::to_string(spare);
+    launch.remarks.push_back(fmt::format("{} of the {} processes sleep until a grid needs them{}", spare, started,
+                                         site.can_spawn ? "" : ": this MPI cannot start any later"));
+  }
   for (const auto& [name, value] : site.environment) {
     const bool is_ours = name.compare(0, 8, "DYNGRID_") == 0 && name != "DYNGRID_NEWCOMER";
     const bool is_wanted = !request.hosts.empty() && (is_ours || name == "LD_LIBRARY_PATH");
@@ -145,6 +149,8 @@ Launch plan_launch(const RunRequest& request, const Site& site) {
   for (const std::string& library : {request.preload, must_yield ? site.yield_library : std::string()})
     if (!library.empty()) preload += (preload.empty() ? "" : ":") + library;
   if (preload != of_user) handed["LD_PRELOAD"] = preload;
+  if (must_yield) launch.remarks.push_back(fmt::format("{}: with more processes than the {} cores those that wait have to give theirs away, which this MPI does not do by itself",
+                                                       site.yield_library, site.cores));
   for (const auto& [name, value] : handed) {
     if (is_mpich) launch.words.insert(launch.words.end(), {"-genv", name, value});
     else launch.words.insert(launch.words.end(), {"-x", name + "=" + value});

@@ -54,6 +54,7 @@ struct Setting {
 struct Launch {
   std::vector<Setting> environment;
   std::vector<std::string> words;
+  std::vector<std::string> remarks; ///< why some of the words are there
 };
 
 /// What mpirun needs to be told for an application that grows. What the user has set stays as it is.

@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A Spack recipe: `spack repo add <a repository with packages/dyngrid/package.py>`, then `spack install dyngrid`.
+# Installed with Spack 0.23 on Debian's Open MPI, ScaLAPACK, LAPACK, fmt, HDF5 as externals; the import of CMakePackage is for Spack from 1.0 and is not tried.
 from spack.package import *
+
+try:
+    from spack_repo.builtin.build_systems.cmake import CMakePackage
+except ImportError:  # before 1.0 it is in spack.package
+    pass
 
 
 class Dyngrid(CMakePackage):
@@ -37,7 +43,7 @@ class Dyngrid(CMakePackage):
             self.define_from_variant("DYNGRID_BUILD_TESTS", "tests"),
             self.define_from_variant("DYNGRID_HDF5", "hdf5"),
             self.define("DYNGRID_INSTALL", True),
-            # Debian's library is called scalapack-openmpi
+            # given, since its pkg-config file has another name on every system
             self.define("SCALAPACK_LIBRARY", self.spec["scalapack"].libs.joined(";")),
         ]
 

@@ -141,6 +141,7 @@ TEST(Launch, SpareProcesses) {
   site.yield_library = "/opt/lib/dyngrid/libdyngrid-yield.so"; // four processes on two cores
   r.preload = "/opt/lib/libdyngrid.so.1";
   EXPECT_NE(shell_line(plan_launch(r, site)).find("-genv LD_PRELOAD /opt/lib/libdyngrid.so.1:/opt/lib/dyngrid/libdyngrid-yield.so ./app"), std::string::npos);
+  EXPECT_EQ(plan_launch(r, site).remarks.size(), 2u);
   site.cores = 4;
   EXPECT_NE(shell_line(plan_launch(r, site)).find("-genv LD_PRELOAD /opt/lib/libdyngrid.so.1 ./app"), std::string::npos);
 }
