@@ -52,18 +52,20 @@ int run_node() {
   signal(SIGUSR1, SIG_DFL);                // the script ignores it, and what is ignored is not heard
   const int signals = signalfd(-1, &heard, SFD_CLOEXEC | SFD_NONBLOCK);
   if (signals < 0) throw Failure("slurm node: no signalfd", 1);
-  std::array<char, 256> host{};
-  gethostname(host.data(), host.size() - 1);
+  std::array<char, 256> own{};
+  gethostname(own.data(), own.size() - 1);
+  const char* node = std::getenv("SLURMD_NODENAME"); // as Slurm calls it, which may be without the domain
+  const std::string host = node ? node : own.data();
 
   Link link;
   try {
     link = connect_to(*place, 10);
   } catch (const Failure& why) {
-    say(fmt::format("{}: {}; the application has ended, and so does this job", host.data(), why.what()));
+    say(fmt::format("{}: {}; the application has ended, and so does this job", host, why.what()));
     return 0;
   }
   const char* job = std::getenv("SLURM_JOB_ID");
-  link.say(fmt::format("node {} {} {}", place->word, job ? job : "0", host.data()));
+  link.say(fmt::format("node {} {} {}", place->word, job ? job : "0", host));
 
   Unit unit;
   bool may_go = false, is_lost = false;
@@ -74,7 +76,7 @@ int run_node() {
     signalfd_siginfo info{};
     while (read(signals, &info, sizeof info) == static_cast<ssize_t>(sizeof info))
       if (info.ssi_signo != SIGCHLD) {
-        say(fmt::format("{}: signal {}: Slurm wants this node back", host.data(), info.ssi_signo));
+        say(fmt::format("{}: signal {}: Slurm wants this node back", host, info.ssi_signo));
         link.say("leave");
       }
     if (unit.pid > 0 && Clock::now() >= kill_by) kill(-unit.pid, SIGKILL);
@@ -109,7 +111,7 @@ int run_node() {
     end_group(unit.pid, 3);
     break;
   }
-  if (is_lost) say(fmt::format("{}: the application's job has gone", host.data()));
+  if (is_lost) say(fmt::format("{}: the application's job has gone", host));
   ::close(signals);
   return is_lost ? 1 : 0;
 }
