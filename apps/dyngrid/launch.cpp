@@ -241,14 +241,12 @@ int free_port() {
 
 } // namespace
 
-std::string start_ompi_server() {
-  const std::string program = search_path("ompi-server");
-  if (program.empty()) throw Failure("--processes join needs ompi-server, which is not in PATH; it comes with Open MPI 4 (openmpi-bin)", 1);
-  std::string folder = (fs::temp_directory_path() / "dyngrid-server-XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr) throw Failure(fmt::format("no folder {}: {}", folder, std::strerror(errno)), 1);
-  const std::string file = folder + "/uri";
+namespace {
+
+/// One that listens on that port, or (0) on one of its own choice. Its address; empty, and it has ended, when somebody else was quicker to have the port.
+std::string start_ompi_server_on(int port, const std::string& program, const std::string& file) {
   // given a port it opens it so that another server can take its place at once, should it be killed (blacs-dyn/DESIGN.md "The join way")
-  if (const int port = free_port(); port > 0) setenv("OMPI_MCA_oob_tcp_static_ipv4_ports", std::to_string(port).c_str(), 1);
+  if (port > 0) setenv("OMPI_MCA_oob_tcp_static_ipv4_ports", std::to_string(port).c_str(), 1);
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) throw Failure(fmt::format("cannot start {}: {}", program, std::strerror(errno)), 1);
@@ -264,15 +262,35 @@ std::string start_ompi_server() {
   unsetenv("OMPI_MCA_oob_tcp_static_ipv4_ports"); // mpirun chooses its own
   std::string uri;
   int status = 0;
-  for (int waited = 0; waited < 1000 && (uri.empty() || uri.back() != '\n') && waitpid(child, &status, WNOHANG) == 0; ++waited) {
+  bool has_ended = false;
+  for (int waited = 0; waited < 1000 && (uri.empty() || uri.back() != '\n') && !has_ended; ++waited) {
     usleep(10000);
+    has_ended = waitpid(child, &status, WNOHANG) != 0;
     std::ifstream in(file);
     uri.assign(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
   }
+  // without its port it goes on and listens nowhere
+  if (!uri.empty() && (port == 0 || uri.find(fmt::format(":{};", port)) != std::string::npos || uri.find(fmt::format(":{}\n", port)) != std::string::npos)) return uri.substr(0, uri.find('\n'));
+  if (!has_ended) {
+    kill(child, SIGKILL);
+    waitpid(child, &status, 0);
+  }
+  return "";
+}
+
+} // namespace
+
+std::string start_ompi_server() {
+  const std::string program = search_path("ompi-server");
+  if (program.empty()) throw Failure("--processes join needs ompi-server, which is not in PATH; it comes with Open MPI 4 (openmpi-bin)", 1);
+  std::string folder = (fs::temp_directory_path() / "dyngrid-server-XXXXXX").string();
+  if (mkdtemp(folder.data()) == nullptr) throw Failure(fmt::format("no folder {}: {}", folder, std::strerror(errno)), 1);
+  std::string uri;
+  for (int attempt = 0; attempt < 4 && uri.empty(); ++attempt) uri = start_ompi_server_on(attempt < 3 ? free_port() : 0, program, fmt::format("{}/uri{}", folder, attempt));
   std::error_code ignored;
   fs::remove_all(folder, ignored);
   if (uri.empty()) throw Failure(fmt::format("{} did not say its address within 10 s", program), 1);
-  return uri.substr(0, uri.find('\n'));
+  return uri;
 }
 
 std::string own_library() {
