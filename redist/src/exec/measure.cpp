@@ -73,20 +73,19 @@ double pack_rate() {
 }
 
 /// The same for ranks that all share one host's memory: bytes copied per second and core while they exchange
-/// a matrix whose blocks change their size, which is what the figure is used for.
+/// a matrix that goes from half of them to all, which is what the figure is used for.
 double exchange_rate(Executor& executor, int rank, int size, int cores, double latency_s) {
   int nprow = 1;
   for (int p = 1; p * p <= size; ++p)
     if (size % p == 0) nprow = p;
   const int npcol = size / nprow;
   const std::int64_t n = 4200; // 141 MB on each side: past any cache, and what an exchange costs beside its bytes does not count. Columns of a power of two would be slow
-  const auto layout = [&](std::int64_t nb) {
-    return Layout{gridmap::Axis::block_cyclic(n, nb, nprow), gridmap::Axis::block_cyclic(n, nb, npcol),
-                  Grid::row_major(nprow, npcol)};
+  const auto layout = [&](int rows, int cols) {
+    return Layout{gridmap::Axis::block_cyclic(n, 64, rows), gridmap::Axis::block_cyclic(n, 64, cols), Grid::row_major(rows, cols)};
   };
   PlanOptions options;
   options.schedule = Schedule::async;
-  const Plan plan(layout(64), layout(96), options);
+  const Plan plan(nprow > 1 ? layout((nprow + 1) / 2, npcol) : layout(1, (npcol + 1) / 2), layout(nprow, npcol), options);
   const RankPlan mine = plan.for_rank(rank);
   // ordinary pages, as most programs have
   std::vector<double> source(static_cast<std::size_t>(mine.m_loc_from * mine.n_loc_from), 1.0),
