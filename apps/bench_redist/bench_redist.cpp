@@ -14,7 +14,6 @@
 #include <fstream>
 #include <functional>
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -197,21 +196,17 @@ Result run_case(MPI_Comm comm, const Case& c, const Settings& settings) {
   result.plan_s = MPI_Wtime() - t0;
   result.predicted_s = plan.predicted_seconds(redist::measure_machine(comm), 8);
   redist::Executor executor(comm);
-  redist::ExecuteOptions by_mpi;
-  by_mpi.transport = redist::Transport::mpi;
-  std::unique_ptr<redist::Executor> mpi_executor, cached_executor, around_executor;
   const double* written = nullptr; ///< by the last method
   const auto uses = [&](const char* name) {
     return std::find(settings.methods.begin(), settings.methods.end(), name) != settings.methods.end();
   };
-  if (uses("mpi")) mpi_executor = std::make_unique<redist::Executor>(comm, by_mpi);
-  const auto writing = [&](redist::PanelWrites how) {
-    redist::ExecuteOptions chosen;
-    chosen.panel_writes = how;
-    return std::make_unique<redist::Executor>(comm, chosen);
-  };
-  if (uses("cached")) cached_executor = writing(redist::PanelWrites::cached);
-  if (uses("around")) around_executor = writing(redist::PanelWrites::around);
+  std::map<std::string, redist::ExecuteOptions> others; // methods that are the executor with other options
+  others["mpi"].transport = redist::Transport::mpi;
+  others["cached"].panel_writes = redist::PanelWrites::cached;
+  others["around"].panel_writes = redist::PanelWrites::around;
+  std::map<std::string, redist::Executor> executors;
+  for (const auto& [name, chosen] : others)
+    if (uses(name.c_str())) executors.emplace(name, redist::Executor(comm, chosen));
 
   const auto move = [&](redist::Executor& by, double* target) {
     const redist::ExecuteReport report = by.execute(
@@ -255,9 +250,7 @@ Result run_case(MPI_Comm comm, const Case& c, const Settings& settings) {
     executor.execute(
         {{&fresh, a.data, std::max<std::int64_t>(1, m_from), b.data, std::max<std::int64_t>(1, m_to), 'd'}});
   };
-  methods["cached"] = [&] { move(*cached_executor, b.data); };
-  methods["around"] = [&] { move(*around_executor, b.data); };
-  methods["mpi"] = [&] { move(*mpi_executor, b.data); };
+  for (auto& [name, one] : executors) methods[name] = [&, by = &one] { move(*by, b.data); };
   methods["memcpy"] = [&] { std::memcpy(b.data, other.data, static_cast<std::size_t>(m_to * n_to) * 8); };
   for (const bool huge : {false, true}) {
     const std::string suffix = huge ? "_cold_huge" : "_cold";
@@ -319,8 +312,7 @@ Result run_case(MPI_Comm comm, const Case& c, const Settings& settings) {
   MPI_Allreduce(MPI_IN_PLACE, &result.plan_s, 1, MPI_DOUBLE, MPI_MAX, comm);
   for (int ctxt : {global, ctxt_a, ctxt_b})
     if (ctxt >= 0) Cblacs_gridexit(ctxt);
-  for (auto* one : {&mpi_executor, &cached_executor, &around_executor})
-    if (*one) (*one)->close();
+  for (auto& [name, one] : executors) one.close();
   executor.close();
   return result;
 }

@@ -23,6 +23,7 @@ namespace {
 constexpr double ask_limit_s = 20;
 
 struct Options {
+  Options() { request.mpirun = DYNGRID_MPIRUN; }
   slurm::Request request;
   bool dry_run = false, no_check = false, wait = false, json = false;
 };
@@ -35,7 +36,7 @@ std::string own_program() {
 slurm::Site look_at_site(const std::string& mpirun) {
   slurm::Site site;
   for (const char* name : {"scontrol", "sbatch", "squeue", "scancel", "srun"})
-    if (slurm::find_in_path(name).empty()) site.missing.emplace_back(name);
+    if (search_path(name).empty()) site.missing.emplace_back(name);
   if (site.missing.empty()) {
     const slurm::Outcome config = slurm::run(slurm::show_config(), ask_limit_s);
     const slurm::Outcome partitions = config.is_good() ? slurm::run(slurm::show_partitions(), ask_limit_s) : config;
@@ -51,14 +52,11 @@ slurm::Site look_at_site(const std::string& mpirun) {
   try {
     const Site local = look_around(mpirun);
     site.mpi = local.mpi;
-    Launch version;
-    version.words = {local.mpirun, "--version"};
-    if (local.is_root) version.environment = {{"OMPI_ALLOW_RUN_AS_ROOT", "1", ""}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", ""}};
-    site.mpi_version = version_in(run_for(version, 10).output);
+    site.mpi_version = version_in(local.version);
+    site.has_ompi_server = local.has_ompi_server;
   } catch (const Failure& failure) {
     site.launcher_trouble = failure.what();
   }
-  site.has_ompi_server = !slurm::find_in_path("ompi-server").empty();
   site.interfaces = slurm::interfaces();
   return site;
 }
@@ -105,7 +103,7 @@ void submit(Options& o) {
     const pid_t pid = slurm::start_apart(command, {});
     int status = 0;
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
-    status = slurm::status_in_words(status);
+    status = status_in_words(status);
     if (status != 0) throw Failure(fmt::format("the application's job ended with status {}", status), status);
     return;
   }
@@ -115,17 +113,27 @@ void submit(Options& o) {
   if (!print_json(o.json, {{"job", job}, {"spare", r.spare}, {"name", fmt::format("slurm-{}", job)}})) fmt::print("{}\n", job);
 }
 
+/// What is asked about the place, whether to look at it or to use it.
+void add_place(CLI::App& app, slurm::Request& r) {
+  app.add_option("--spare", r.spare, "partition of the nodes that come and go (default: the one of lowest priority from which Slurm takes nodes back)")->type_name("NAME");
+  app.add_option("--interface", r.interface, "network interface between the nodes, for example ib0")->type_name("NAME");
+  app.add_option("--mpirun", r.mpirun, "the launcher")->type_name("PATH")->capture_default_str();
+}
+
+void add_partition(CLI::App& app, slurm::Request& r) {
+  app.add_option("--partition", r.partition, "partition of the nodes that stay (default: Slurm's default)")->type_name("NAME");
+}
+
 /// What the agent is told too.
 void add_request(CLI::App& app, slurm::Request& r) {
+  add_place(app, r);
   app.add_option("--min", r.min_nodes, "nodes that it begins with and keeps")->check(CLI::Range(1, 100000))->capture_default_str();
   app.add_option("--max", r.max_nodes, "nodes that it grows to when there are some (default: --min)")->check(CLI::Range(1, 100000));
   app.add_option("--tasks-per-node", r.tasks_per_node, "processes on each node (default: one for each processor)")->check(CLI::Range(1, 100000));
-  app.add_option("--spare", r.spare, "partition of the nodes that come and go (default: the one of lowest priority from which Slurm takes nodes back)")->type_name("NAME");
   app.add_option("--name", r.name, "of the job (default: dyngrid)");
   app.add_option("--node-time", r.node_time, "time limit of a node that comes and goes; it leaves in time and another one is asked for")->type_name("TIME");
   app.add_option("--node-output", r.node_output, "where the output of processes on nodes that come and go is written (default: slurm-JOB-node-%j.out)")->type_name("FILE");
   app.add_option("--account", r.account, "as sbatch has it")->type_name("NAME");
-  app.add_option("--interface", r.interface, "network interface between the nodes, for example ib0")->type_name("NAME");
   app.add_option("--grid", r.grid, "first grid (DYNGRID_GRID)")->type_name("PxQ");
   app.add_option("--allow", r.allow, "grids that the application can use (DYNGRID_ALLOW)")->type_name("SIZES");
   app.add_option("--queued", r.queued, "jobs for more nodes that wait in the queue at a time, at most")->check(CLI::Range(1, 1000))->capture_default_str();
@@ -134,7 +142,6 @@ void add_request(CLI::App& app, slurm::Request& r) {
   app.add_option("--settle", r.settle_s, "seconds that a node waits for others that come with it")->check(CLI::Range(0.0, 3600.0))->capture_default_str();
   app.add_option("--patience", r.patience_s, "seconds that a node is kept with which the application can do nothing")->check(CLI::Range(0.0, 86400.0))->capture_default_str();
   app.add_option("--sbatch-option", r.sbatch_options, "a further word for sbatch, for all jobs; may be given several times")->type_name("WORD")->expected(1)->take_all();
-  app.add_option("--mpirun", r.mpirun, "the launcher")->type_name("PATH")->default_str(DYNGRID_MPIRUN);
   app.add_flag("--preload", r.preload, "preload libdyngrid.so, for a program that was linked with ScaLAPACK alone");
   app.add_flag("--verbose", r.verbose, "a line in the output for every change of the grid, and for every unit");
   app.add_option("program", r.program, "the application and its arguments, after --")->required()->type_name("-- PROGRAM ARGUMENTS");
@@ -148,9 +155,8 @@ void add_slurm(CLI::App& root) {
   app->footer("dyngrid slurm submit --help and dyngrid slurm check --help say more; docs/slurm.md shows it.");
 
   auto o = std::make_shared<Options>();
-  o->request.mpirun = DYNGRID_MPIRUN;
   auto* submitted = app->add_subcommand("submit", "Submits an application that begins on some nodes and grows while others are free");
-  submitted->add_option("--partition", o->request.partition, "partition of the nodes that stay (default: Slurm's default)")->type_name("NAME");
+  add_partition(*submitted, o->request);
   submitted->add_option("--time", o->request.time, "time limit of the application")->type_name("TIME");
   submitted->add_option("--output", o->request.output, "where the application's output goes (default: slurm-JOB.out); as sbatch has it")->type_name("FILE");
   add_request(*submitted, o->request);
@@ -164,19 +170,15 @@ void add_slurm(CLI::App& root) {
   submitted->callback([o] { submit(*o); });
 
   auto c = std::make_shared<Options>();
-  c->request.mpirun = DYNGRID_MPIRUN;
   auto* checked = app->add_subcommand("check", "Says what in this Slurm would keep applications from growing and shrinking, and what helps");
-  checked->add_option("--partition", c->request.partition, "partition of the nodes that stay (default: Slurm's default)")->type_name("NAME");
-  checked->add_option("--spare", c->request.spare, "partition of the nodes that come and go (default: the one of lowest priority from which Slurm takes nodes back)")->type_name("NAME");
-  checked->add_option("--interface", c->request.interface, "network interface between the nodes")->type_name("NAME");
-  checked->add_option("--mpirun", c->request.mpirun, "the launcher")->type_name("PATH")->capture_default_str();
+  add_partition(*checked, c->request);
+  add_place(*checked, c->request);
   checked->add_flag("--json", c->json, "print one JSON object");
   checked->footer("Starts nothing. Verdicts: ok; note; warning; error. Status 1 when there is an error.");
   checked->callback([c] { check(*c); });
 
   // not for users: what the jobs run
   auto a = std::make_shared<Options>();
-  a->request.mpirun = DYNGRID_MPIRUN;
   auto* agent = app->add_subcommand("agent", "In the application's job: starts it, and brings nodes to it");
   agent->group("");
   add_request(*agent, a->request);

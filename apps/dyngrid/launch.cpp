@@ -174,17 +174,6 @@ std::string own_folder() {
   return fs::read_symlink("/proc/self/exe", ignored).parent_path().string();
 }
 
-std::string search_path(const std::string& name) {
-  if (name.find('/') != std::string::npos) return access(name.c_str(), X_OK) == 0 ? fs::absolute(name).string() : "";
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(path != nullptr ? path : "");
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    const std::string candidate = (folder.empty() ? "." : folder) + "/" + name;
-    if (access(candidate.c_str(), X_OK) == 0) return candidate;
-  }
-  return "";
-}
-
 /// Whether a process may read the memory of another one of the same user, as Open MPI's shared-memory transport does; containers forbid it.
 bool may_read_other_processes() {
   int word = 1, copy = 0;
@@ -238,10 +227,6 @@ int free_port() {
   close(fd);
   return is_bound ? ntohs(address.sin_port) : 0;
 }
-
-} // namespace
-
-namespace {
 
 /// One that listens on that port, or (0) on one of its own choice. Its address; empty, and it has ended, when somebody else was quicker to have the port.
 std::string start_ompi_server_on(int port, const std::string& program, const std::string& file) {
@@ -387,7 +372,7 @@ Result run_for(const Launch& launch, double seconds) {
     kill(-child, SIGKILL);
   }
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
-  result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  result.status = status_in_words(status);
   return result;
 }
 

@@ -64,6 +64,10 @@ Launch plan_launch(const RunRequest& request, const Site& site);
 /// The launch as a line for a shell: NAME=value ... mpirun ...
 std::string shell_line(const Launch& launch);
 std::string shell_word(const std::string& word);
+/// Where a program is, by its path or in PATH; "" when it is nowhere.
+std::string search_path(const std::string& name);
+/// Exit status, or 128 + signal, of what waitpid said.
+int status_in_words(int wait_status);
 
 // ---- looking ----
 

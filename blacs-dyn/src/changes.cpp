@@ -201,7 +201,7 @@ std::vector<control::UnitInfo> Session::units() const {
   std::vector<control::UnitInfo> all;
   for (const Unit& unit : processes_.roster().units)
     if (unit.id != 0)
-      all.push_back({processes_.source().number_of(unit.id), static_cast<int>(unit.members.size()), static_cast<int>(unit.members.size() - unit.parked.size())});
+      all.push_back({processes_.source().number_of(unit.id), static_cast<int>(unit.members.size()), unit.active()});
   return all;
 }
 
@@ -305,7 +305,7 @@ void Session::call_off_pending(const std::string& why) {
     processes_.source().call_off(pending_->change);
     const Shape to = pending_->change.to.shape;
     if (job_ && pending_->asked > 0) job_->called_off(pending_->asked, to, why);
-    std::fprintf(stderr, "dyngrid: the new processes for %s are called off: %s\n", to_string(pending_->change.to.shape).c_str(), why.c_str());
+    std::fprintf(stderr, "dyngrid: the new processes for %s are called off: %s\n", to_string(to).c_str(), why.c_str());
   }
   pending_.reset();
 }

@@ -15,12 +15,10 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -29,6 +27,7 @@
 
 #include <fmt/format.h>
 
+#include "control/host.hpp"
 #include "gridmap/status.hpp"
 
 namespace blacs_dyn {
@@ -45,14 +44,6 @@ constexpr const char* end_line = "end ";
 
 [[noreturn]] void fail(const std::string& what) {
   throw Error(Status::io_failure, fmt::format("blacs-dyn: meeting: {}: {}", what, std::strerror(errno)));
-}
-
-std::string random_word() {
-  std::array<unsigned char, 16> bytes{};
-  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) fail("no random numbers");
-  std::string word;
-  for (const unsigned char b : bytes) word += fmt::format("{:02x}", b);
-  return word;
 }
 
 void send_line(int fd, const std::string& line) {
@@ -116,21 +107,8 @@ sockaddr_un unix_address(const std::string& path) {
 
 /// An address of this host that others can reach it by: that of its name, if it is not a loopback one.
 std::string own_address() {
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  addrinfo hints{}, *found = nullptr;
-  hints.ai_family = AF_INET;
-  hints.ai_socktype = SOCK_STREAM;
-  std::string text = "127.0.0.1";
-  if (getaddrinfo(name.data(), nullptr, &hints, &found) != 0) return text;
-  for (const addrinfo* a = found; a; a = a->ai_next) {
-    std::array<char, INET_ADDRSTRLEN> buffer{};
-    inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(a->ai_addr)->sin_addr, buffer.data(), buffer.size());
-    text = buffer.data();
-    if (text.compare(0, 4, "127.") != 0) break;
-  }
-  freeaddrinfo(found);
-  return text;
+  const std::string address = control::address_of_own_name();
+  return address.empty() ? "127.0.0.1" : address;
 }
 
 } // namespace
@@ -339,7 +317,7 @@ struct Meeting::State {
 Meeting::Meeting(const std::string& listen_on, Loss on_loss) : state_(std::make_unique<State>()) {
   State& s = *state_;
   s.on_loss = std::move(on_loss);
-  s.place.token = random_word();
+  s.place.token = control::random_word();
   if (listen_on == "unix") s.listen_unix();
   else if (listen_on == "tcp") s.listen_tcp("");
   else if (listen_on.compare(0, 4, "tcp:") == 0) s.listen_tcp(listen_on.substr(4));

@@ -35,12 +35,11 @@ std::vector<std::int64_t> worth_keeping(const Roster& roster, int to_leave, cons
   bool only_singles = leave.empty();
   for (std::size_t u = 1; u < roster.units.size(); ++u) only_singles = only_singles && roster.units[u].members.size() == 1;
   std::vector<int> leaving_units = leave;
-  const auto active_in = [](const Unit& unit) { return static_cast<int>(unit.members.size() - unit.parked.size()); };
   for (const Unit& unit : roster.units)
-    if (has(leave, unit.id)) to_leave -= active_in(unit);
+    if (has(leave, unit.id)) to_leave -= unit.active();
   for (std::size_t u = roster.units.size(); u-- > 1 && !only_singles;) {
     const Unit& unit = roster.units[u];
-    const int active = active_in(unit);
+    const int active = unit.active();
     if (has(leave, unit.id) || active == 0 || active > to_leave) continue;
     leaving_units.push_back(unit.id);
     to_leave -= active;

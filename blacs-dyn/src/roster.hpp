@@ -22,6 +22,7 @@ struct Unit {
   std::vector<int> members; ///< ids, in the order of the unit's own ranks
   std::vector<int> parked;  ///< those of them that are asleep
   std::string host;         ///< where it was asked to be; empty: mpirun decided
+  int active() const { return static_cast<int>(members.size() - parked.size()); } ///< in the grid
 };
 
 /// Who lives, who sleeps, who is where. The same on every process of the grid; sleepers get it anew when they are woken.

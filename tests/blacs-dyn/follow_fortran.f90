@@ -2,6 +2,7 @@
 ! The whole life of an application in Fortran: a matrix and shared state follow 2x2 -> 3x3 -> 1x2, every element compared, PDGEADD on each grid.
 program follow_fortran
   use dyngrid
+  use need_module
   use, intrinsic :: iso_fortran_env, only: real64, int64
   implicit none
   integer, parameter :: n = 29, nb = 3
@@ -88,14 +89,5 @@ contains
         end if
       end do
     end do
-  end subroutine
-
-  subroutine need(is_true, what)
-    logical, intent(in) :: is_true
-    character(*), intent(in) :: what
-    if (is_true) return
-    print '(5a)', 'FAILED: ', what, ' [', dyngrid_last_message(), ']'
-    call blacs_abort(0, 1)
-    error stop 1
   end subroutine
 end program

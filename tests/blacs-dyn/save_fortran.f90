@@ -3,6 +3,7 @@
 ! none: this dyngrid cannot write checkpoints and says so everywhere. join: mpirun knows of an ompi-server (with_server); the growth comes that way.
 program save_fortran
   use dyngrid
+  use need_module
   use, intrinsic :: iso_fortran_env, only: real64
   implicit none
   integer, parameter :: m = 37, n = 29, nb = 3
@@ -78,14 +79,5 @@ contains
         call need(x(i, j) == wanted, 'element')
       end do
     end do
-  end subroutine
-
-  subroutine need(is_true, what)
-    logical, intent(in) :: is_true
-    character(*), intent(in) :: what
-    if (is_true) return
-    print '(5a)', 'FAILED: ', what, ' [', dyngrid_last_message(), ']'
-    call blacs_abort(0, 1)
-    error stop 1
   end subroutine
 end program

@@ -62,6 +62,12 @@ void move_and_compare(Executor& executor, const std::vector<Problem>& problems,
   }
 }
 
+/// A whole matrix in block columns over all ranks, to block rows.
+Problem columns_to_rows(std::int64_t n, std::int64_t nb_from, std::int64_t nb_to) {
+  const int p = world_size();
+  return whole(uniform(n, n, nb_from, nb_from, redist::Grid::row_major(1, p)), uniform(n, n, nb_to, nb_to, redist::Grid::row_major(p, 1)));
+}
+
 struct Case {
   Transport transport;
   std::size_t extra_bytes;
@@ -159,9 +165,8 @@ TEST_P(EveryTransport, MoreThanOneExchangeMayBeOutstandingElsewhere) {
 
 TEST_P(EveryTransport, StartAndFinish) {
   Executor executor(MPI_COMM_WORLD, options());
-  const int p = world_size(), rank = world_rank();
-  const Problem x = whole(uniform(300, 300, 16, 16, redist::Grid::row_major(1, p)),
-                          uniform(300, 300, 8, 8, redist::Grid::row_major(p, 1)));
+  const int rank = world_rank();
+  const Problem x = columns_to_rows(300, 16, 8);
   const redist::RankPlan plan = plan_of(x, rank);
   Share from = share_of(x.from, rank, 'd', 0, true), to = share_of(x.to, rank, 'd', 0, false);
   executor.start({{&plan, from.data(), from.lld, to.data(), to.lld, 'd'}});
@@ -180,9 +185,8 @@ TEST_P(EveryTransport, StartAndFinish) {
 
 TEST_P(EveryTransport, AdvanceWhileComputing) {
   Executor executor(MPI_COMM_WORLD, options());
-  const int p = world_size(), rank = world_rank();
-  const Problem x = whole(uniform(300, 300, 16, 16, redist::Grid::row_major(1, p)),
-                          uniform(300, 300, 8, 8, redist::Grid::row_major(p, 1)));
+  const int rank = world_rank();
+  const Problem x = columns_to_rows(300, 16, 8);
   const redist::RankPlan plan = plan_of(x, rank, Order::split);
   for (int round = 0; round < 20; ++round) {
     Share from = share_of(x.from, rank, 'z', 0, true), to = share_of(x.to, rank, 'z', 0, false);
@@ -219,8 +223,7 @@ TEST_P(EveryTransport, InPlaceInAnyNumberOfSlabs) {
 TEST_P(EveryTransport, WrongSlabsAreSaidByAll) {
   Executor executor(MPI_COMM_WORLD, options());
   const int p = world_size(), rank = world_rank();
-  const Problem x = whole(uniform(60, 60, 4, 4, redist::Grid::row_major(1, p)),
-                          uniform(60, 60, 8, 8, redist::Grid::row_major(p, 1)));
+  const Problem x = columns_to_rows(60, 4, 8);
   const redist::RankPlan plan = plan_of(x, rank);
   Share from = share_of(x.from, rank, 'd', 0, true), to = share_of(x.to, rank, 'd', 0, false);
   const std::vector<Transfer> transfers = {{&plan, from.data(), from.lld, to.data(), to.lld, 'd'}};
@@ -242,8 +245,7 @@ TEST_P(EveryTransport, WrongSlabsAreSaidByAll) {
 TEST_P(EveryTransport, OneWrongRankIsEverybodysError) {
   Executor executor(MPI_COMM_WORLD, options());
   const int p = world_size(), rank = world_rank();
-  const Problem x = whole(uniform(30, 30, 4, 4, redist::Grid::row_major(1, p)),
-                          uniform(30, 30, 4, 4, redist::Grid::row_major(p, 1)));
+  const Problem x = columns_to_rows(30, 4, 4);
   const redist::RankPlan plan = plan_of(x, rank);
   Share from = share_of(x.from, rank, 'd', 0, true), to = share_of(x.to, rank, 'd', 0, false);
   const Transfer good{&plan, from.data(), from.lld, to.data(), to.lld, 'd'};

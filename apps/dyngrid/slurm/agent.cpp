@@ -38,6 +38,7 @@
 namespace slurm {
 
 using command::Failure;
+using command::status_in_words;
 using nlohmann::json;
 
 namespace {

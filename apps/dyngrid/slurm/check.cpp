@@ -105,8 +105,7 @@ void judge_interfaces(const Site& site, const Request& request, std::vector<Find
     is_there = is_there || name == request.interface;
     if (address.compare(0, 4, "127.") != 0 && std::find(outside.begin(), outside.end(), name) == outside.end()) outside.push_back(name);
   }
-  std::string names;
-  for (const std::string& name : outside) names += (names.empty() ? "" : ", ") + name;
+  const std::string names = fmt::format("{}", fmt::join(outside, ", "));
   if (!request.interface.empty() && !is_there)
     out.push_back({"interface", Verdict::error, fmt::format("--interface {}: there is none of that name here that is up and has an IPv4 address; there are: {}", request.interface, names.empty() ? "lo" : names),
                    "name one that all nodes have"});
@@ -123,9 +122,7 @@ void judge_interfaces(const Site& site, const Request& request, std::vector<Find
 std::vector<Finding> judge(const Site& site, const Request& request) {
   std::vector<Finding> out;
   if (!site.missing.empty()) {
-    std::string names;
-    for (const std::string& name : site.missing) names += (names.empty() ? "" : ", ") + name;
-    out.push_back({"commands", Verdict::error, fmt::format("not in PATH: {}", names), "install Slurm's commands (Debian: slurm-client), or run this where jobs are submitted"});
+    out.push_back({"commands", Verdict::error, fmt::format("not in PATH: {}", fmt::join(site.missing, ", ")), "install Slurm's commands (Debian: slurm-client), or run this where jobs are submitted"});
   } else if (!site.trouble.empty()) {
     out.push_back({"controller", Verdict::error, site.trouble, "is slurmctld running, and does SLURM_CONF name the right file? scontrol ping"});
   } else {

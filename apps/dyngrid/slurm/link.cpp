@@ -5,10 +5,8 @@
 #include <fcntl.h>
 #include <ifaddrs.h>
 #include <net/if.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -22,6 +20,7 @@
 #include <fmt/format.h>
 
 #include "../failure.hpp"
+#include "control/host.hpp"
 
 namespace slurm {
 
@@ -120,11 +119,7 @@ Listener::Listener(const std::string& address) {
     if (fd_ >= 0) ::close(fd_);
     throw Failure(fmt::format("cannot listen on {}: {}", address, std::strerror(why)), 1);
   }
-  std::array<unsigned char, 16> bytes{};
-  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) throw Failure("no random numbers", 1);
-  place_.host = address;
-  place_.port = ntohs(at.sin_port);
-  for (const unsigned char b : bytes) place_.word += fmt::format("{:02x}", b);
+  place_ = {address, ntohs(at.sin_port), control::random_word()};
 }
 
 Listener::~Listener() { ::close(fd_); }
@@ -186,21 +181,7 @@ std::string own_address(const std::string& interface) {
       if (name == interface) return address;
     throw Failure(fmt::format("--interface: {} is no interface here that is up and has an IPv4 address", interface), 1);
   }
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  addrinfo hints{}, *found = nullptr;
-  hints.ai_family = AF_INET;
-  hints.ai_socktype = SOCK_STREAM;
-  std::string text;
-  if (getaddrinfo(name.data(), nullptr, &hints, &found) == 0) {
-    for (const addrinfo* a = found; a; a = a->ai_next) {
-      std::array<char, INET_ADDRSTRLEN> buffer{};
-      inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(a->ai_addr)->sin_addr, buffer.data(), buffer.size());
-      text = buffer.data();
-      if (text.compare(0, 4, "127.") != 0) break;
-    }
-    freeaddrinfo(found);
-  }
+  const std::string text = control::address_of_own_name();
   if (!text.empty() && text.compare(0, 4, "127.") != 0) return text;
   for (const auto& [interface_name, address] : interfaces()) // Debian gives the own name a loopback address
     if (address.compare(0, 4, "127.") != 0) return address;

@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "../failure.hpp"
+#include "../launch.hpp"
 #include "jobs.hpp"
 #include "link.hpp"
 #include "runner.hpp"
@@ -24,6 +25,7 @@
 namespace slurm {
 
 using command::Failure;
+using command::status_in_words;
 
 namespace {
 

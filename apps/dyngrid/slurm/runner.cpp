@@ -13,16 +13,18 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <sstream>
 #include <thread>
 
 #include <fmt/format.h>
 
 #include "../failure.hpp"
+#include "../launch.hpp"
 
 namespace slurm {
 
 using command::Failure;
+using command::search_path;
+using command::status_in_words;
 
 namespace {
 
@@ -53,22 +55,9 @@ std::string what_of(const Command& command) {
 
 } // namespace
 
-std::string find_in_path(const std::string& program) {
-  if (program.find('/') != std::string::npos) return access(program.c_str(), X_OK) == 0 ? program : "";
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(path ? path : "");
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    const std::string candidate = (folder.empty() ? "." : folder) + "/" + program;
-    if (access(candidate.c_str(), X_OK) == 0) return candidate;
-  }
-  return "";
-}
-
-int status_in_words(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }
-
 pid_t start_apart(const Command& command, const std::vector<std::string>& variables, int out, int err, bool keeps_job_variables) {
   // everything that allocates before the fork
-  const std::string program = find_in_path(command.words.at(0));
+  const std::string program = search_path(command.words.at(0));
   std::vector<std::string> words = command.words, environment = variables;
   for (char** entry = environ; entry && *entry; ++entry) {
     const std::string text = *entry;

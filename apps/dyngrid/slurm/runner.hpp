@@ -24,15 +24,11 @@ struct Outcome {
   std::string trouble() const; ///< one line: how it failed
 };
 
-/// Where `program` is in PATH; "" when it is nowhere.
-std::string find_in_path(const std::string& program);
-
 /// Starts it in a process group of its own, without what tells a program that it runs inside a Slurm job; standard input has `input`, output and error go where
 /// the caller's do, or to the files given (-1: as the caller's). It gets SIGTERM when this process ends. @throws command::Failure
 pid_t start_apart(const Command& command, const std::vector<std::string>& variables, int out = -1, int err = -1, bool keeps_job_variables = false);
 /// Ends the group: SIGTERM, and after `patience_s` SIGKILL. Waits for the process itself. Its status as in Outcome.
 int end_group(pid_t pid, double patience_s);
-int status_in_words(int wait_status); ///< of waitpid, as in Outcome
 
 /// Commands one after the other; the caller polls. One thread.
 class Runner {

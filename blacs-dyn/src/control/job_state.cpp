@@ -34,6 +34,13 @@ std::vector<std::int64_t> units_in(const Request& request) {
   return given->get<std::vector<std::int64_t>>();
 }
 
+Decision decide(const Situation& here, const Pending& wish) {
+  if (wish.op == "resize") return decide_resize(here, wish.to, wish.force);
+  if (wish.op == "grow") return decide_grow(here, wish.by, wish.force);
+  if (wish.op == "leave") return decide_leave(here, wish.units);
+  return decide_shrink(here, wish.by);
+}
+
 Json json_of(const std::vector<UnitInfo>& units) {
   Json list = Json::array();
   for (const UnitInfo& unit : units) list.push_back({{"unit", unit.number}, {"processes", unit.processes}, {"active", unit.active}});
@@ -150,9 +157,7 @@ std::optional<Wanted> JobState::want(double now) {
     here = situation();
   }
   if ((!same(wish->from, here.grid) && wish->op != "resize") || wish->op == "leave") { // units may have come and gone on the same grid
-    const Decision again = wish->op == "grow" ? decide_grow(here, wish->by, wish->force)
-                           : wish->op == "leave" ? decide_leave(here, wish->units)
-                                                 : decide_shrink(here, wish->by);
+    const Decision again = decide(here, *wish);
     if (!again.is_accepted) {
       const Lock lock(mutex_);
       outcome(wish->number, "declined", {{"reason", again.why}});
@@ -407,19 +412,16 @@ Json JobState::submit(const Request& request, double now) {
   if (!name.empty()) wish.placement = placement_from(request, name);
   const double limit = seconds(request, "deadline_s", 0);
   if (limit > 0) wish.deadline = now + limit;
-  const GridShape to = request.op == "resize" ? grid(request, "grid") : GridShape{};
-  if (request.op == "leave") wish.units = units_in(request);
-  else if (request.op != "resize") wish.by = whole_number(request, "by", 1, most);
+  if (request.op == "resize") wish.to = grid(request, "grid");
+  else if (request.op == "leave") wish.units = units_in(request);
+  else wish.by = whole_number(request, "by", 1, most);
   if (!info_.is_resizable) return {{"accepted", false}, {"reason", "this application changes its grid itself, by blacs_setup"}};
   Situation here;
   {
     const Lock lock(mutex_);
     here = situation();
   }
-  const Decision decision = request.op == "resize" ? decide_resize(here, to, wish.force)
-                            : request.op == "grow" ? decide_grow(here, wish.by, wish.force)
-                            : request.op == "leave" ? decide_leave(here, wish.units)
-                                                    : decide_shrink(here, wish.by);
+  const Decision decision = decide(here, wish);
   Json answer{{"accepted", decision.is_accepted}, {"from", to_json(here.grid)}};
   if (decision.forecast) answer["prediction"] = json_of(*decision.forecast);
   if (!decision.is_accepted) {

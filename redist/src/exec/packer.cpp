@@ -326,7 +326,7 @@ void keep_column(const PackedView& source, const PackedView& target, const char*
   }
 }
 
-/// Calls take(column, row in the array's column, first row of the part, its rows) for packed elements first .. first+count-1, column by column.
+/// Calls take(column, row, rows) for packed elements first .. first+count-1, column by column: packed rows row .. row+rows-1 of that column.
 template <class Take> void walk(const PackedView& view, std::int64_t first, std::int64_t count, Take&& take) {
   if (count <= 0) return;
   const std::int64_t height = view.rows->total;

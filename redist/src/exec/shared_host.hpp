@@ -57,8 +57,8 @@ private:
 class SharedHost {
 public:
   static constexpr std::size_t usual_panels = 10;
-  /// Collective. @param comm borrowed, outlives this. @param panels_bytes all panels of this rank together: that many, or fewer of one page where there is not enough. @param key ranks with different keys
-  /// do not share.
+  /// Collective. @param comm borrowed, outlives this. @param panels_bytes all panels of this rank together: usual_panels of them, or, where that would
+  /// make them smaller than a page, fewer of one page, at least two. @param key ranks with different keys do not share.
   /// @throws Error{mpi_failure, out_of_memory}, agreed.
   SharedHost(MPI_Comm comm, std::size_t panels_bytes, int key);
 
