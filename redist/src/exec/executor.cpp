@@ -67,6 +67,8 @@ struct Keep {
 struct Group {
   std::vector<std::size_t> streams; ///< in step with each other, column by column
   std::vector<Keep> keeps;          ///< none, or one for each of their items
+  detail::ColumnOrder order;        ///< of messages with these rows
+  std::vector<const RunList*> order_rows;
 };
 
 /// Picks the next outgoing stream: those with something in the earliest unfinished step, in turn.
@@ -358,10 +360,14 @@ void Executor::Impl::build(const std::vector<Transfer>& transfers, Slab slab) {
     add_all(in, in_of_rank, plan.recvs, plan.recv_order, false);
     for (const Message& message : plan.keeps) {
       if (message.elements() == 0) continue;
-      each_part(message, [&](std::int64_t first, std::int64_t count) {
+      const auto keep = [&](std::int64_t first, std::int64_t count) {
         keeps.push_back({view_of(message, true), view_of(message, false), first, count});
         report.bytes_kept += count * detail::element_size(x.type);
-      });
+      };
+      if (slab.of > 1)
+        each_part(message, keep);
+      else // whole: in parts it could not leave its columns together with what goes away
+        keep(0, message.elements());
     }
   }
   // In slabs the target's pages shall come no sooner than the source's go.
@@ -642,7 +648,14 @@ bool Executor::Impl::send_group(Group& group) {
       const Keep& keep = group.keeps[lead.place.item];
       leaving.push_back({&keep.source, &keep.target, nullptr, false});
     }
-    detail::pack_together(leaving, (item.first + lead.place.done) / item.view.rows->total, columns);
+    const auto has_rows = [](const detail::Leaving& one, const RunList* rows) { return one.source->rows == rows; };
+    if (!std::equal(leaving.begin(), leaving.end(), group.order_rows.begin(), group.order_rows.end(), has_rows)) {
+      group.order = detail::ColumnOrder(leaving);
+      group.order_rows.clear();
+      for (const detail::Leaving& one : leaving) group.order_rows.push_back(one.source->rows);
+    }
+    detail::pack_together(leaving, group.order, (item.first + lead.place.done) / item.view.rows->total,
+                          columns);
     leaving.resize(members);
     for (std::size_t k = 0; k < members; ++k) {
       Stream& stream = out[group.streams[k]];
@@ -657,6 +670,8 @@ bool Executor::Impl::send_group(Group& group) {
   return true;
 }
 
+/// Takes all panels that have come and fills those of one group. Not more at once: who fills all of its panels before it looks leaves its
+/// partner without free ones meanwhile, and then waits for it in turn.
 bool Executor::Impl::host_progress() {
   bool moved = false;
   for (std::size_t k = 0; k < host_in.size();) {
@@ -675,16 +690,20 @@ bool Executor::Impl::host_progress() {
     else
       ++k;
   }
-  while (!host_turn->done() && send_group(groups[group_of_lead.at(host_turn->next_index())])) {
+  if (!host_turn->done() && send_group(groups[group_of_lead.at(host_turn->next_index())])) {
     host_turn->advance();
     moved = true;
   }
-  host->flush();
   return moved;
 }
 
 bool Executor::Impl::progress() {
-  bool moved = host && host_progress();
+  bool moved = false;
+  while (host && host_progress()) {
+    moved = true;
+    if (!wire_done()) break;
+  }
+  if (host) host->flush();
   moved |= wire->poll();
   moved |= wire->try_receive([this](int peer) -> Stream& { return in[in_of_rank.at(peer)]; });
   while (!wire_turn->done() && wire->try_send(wire_turn->next())) {

@@ -52,8 +52,9 @@ void copy_past_cache(char* dst, const char* src, std::size_t bytes) {
   if (whole < bytes) std::memcpy(dst + whole, src + whole, bytes - whole);
 }
 
+/// Into the second-level cache: what is asked for lies one or two columns ahead, and the first level is no larger than a column.
 void prefetch(const char* at, std::size_t bytes) {
-  for (std::size_t k = 0; k < bytes; k += 64) __builtin_prefetch(at + k);
+  for (std::size_t k = 0; k < bytes; k += 64) __builtin_prefetch(at + k, 0, 2);
 }
 
 /// A position in a run list, counted in packed elements.
@@ -147,6 +148,11 @@ public:
   void put(const char* from, std::size_t bytes) {
     if (!past_cache_) {
       std::memcpy(at_, from, bytes);
+      at_ += bytes;
+      return;
+    }
+    if (used_ == 0 && (bytes | reinterpret_cast<std::uintptr_t>(at_)) % 64 == 0) { // as with blocks of a multiple of eight doubles
+      copy_lines_avx2(at_, from, bytes / 64);
       at_ += bytes;
       return;
     }
@@ -563,7 +569,34 @@ bool can_leave_together(const PackedView& source, const PackedView* target) noex
          (target == nullptr || (source.conj_size == 0 && target->row_limits == nullptr));
 }
 
-void pack_together(const std::vector<Leaving>& all, std::int64_t first, std::int64_t count) {
+ColumnOrder::ColumnOrder(const std::vector<Leaving>& all) {
+  std::int64_t bytes = 0;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    const std::int64_t esize = all[k].source->esize;
+    std::int64_t next = 0;
+    for (const Run& r : all[k].source->rows->runs) {
+      if (r.len * r.count == 0) continue;
+      // packed in another order than it lies in the array
+      if (all[k].target == nullptr && (r.from < next || (r.count > 1 && r.from_step < r.len))) {
+        strokes_.clear();
+        return;
+      }
+      next = r.from + (r.count - 1) * r.from_step + r.len;
+      const bool dense = r.from_step == r.len && (all[k].target == nullptr || r.to_step == r.len);
+      const std::int64_t len = dense ? r.len * r.count : r.len;
+      for (std::int64_t t = 0; t < (dense ? 1 : r.count); ++t)
+        strokes_.push_back({k, (r.from + t * r.from_step) * esize, (r.to + t * r.to_step) * esize, static_cast<std::size_t>(len * esize)});
+      bytes += r.len * r.count * esize;
+      if (static_cast<std::int64_t>(strokes_.size()) * shortest_mean > bytes + 16 * shortest_mean) {
+        strokes_.clear();
+        return;
+      }
+    }
+  }
+  std::sort(strokes_.begin(), strokes_.end(), [](const Stroke& a, const Stroke& b) { return a.from < b.from; });
+}
+
+void pack_together(const std::vector<Leaving>& all, const ColumnOrder& order, std::int64_t first, std::int64_t count) {
   if (all.empty() || count <= 0) return;
   const PackedView& view = *all.front().source;
   const std::int64_t esize = view.esize, stride = view.lld * esize;
@@ -588,6 +621,21 @@ void pack_together(const std::vector<Leaving>& all, std::int64_t first, std::int
     const char* column = view.base + col.from() * stride;
     const std::int64_t to = col.to();
     col.advance(1);
+    if (!order.strokes().empty()) {
+      for (const ColumnOrder::Stroke& stroke : order.strokes()) {
+        const Leaving& one = all[stroke.who];
+        if (one.target == nullptr) {
+          packed[stroke.who].put(column + stroke.from, stroke.bytes);
+          continue;
+        }
+        char* at = one.target->base + to * one.target->lld * esize + stroke.to;
+        if (one.target->past_cache && stroke.bytes >= past_cache_from)
+          copy_past_cache(at, column + stroke.from, stroke.bytes);
+        else
+          std::memcpy(at, column + stroke.from, stroke.bytes);
+      }
+      continue;
+    }
     Ahead ahead;
     if (!col.at_end() && pace <= 4 * 16)
       ahead = {view.base + col.from() * stride + begin * esize, span, pace};

@@ -55,9 +55,29 @@ struct Leaving {
 /// Whether columns of this source can leave in pack_together().
 bool can_leave_together(const PackedView& source, const PackedView* target) noexcept;
 
+/// In which order pack_together() takes the pieces of a column: as they lie in the array, whoever gets them, so that the processor's own prefetching
+/// sees one stream. Empty where that cannot be (a message whose packed order is another one) or does not pay (very small pieces): then message by
+/// message. Of the messages it looks at rows and element size only, so one serves all columns of an exchange.
+class ColumnOrder {
+public:
+  struct Stroke {
+    std::size_t who;   ///< index of the message
+    std::int64_t from; ///< bytes from the beginning of the array's column
+    std::int64_t to;   ///< the same in the target's column, when the message stays here
+    std::size_t bytes;
+  };
+  ColumnOrder() = default;
+  explicit ColumnOrder(const std::vector<Leaving>& all);
+  const std::vector<Stroke>& strokes() const { return strokes_; }
+
+private:
+  static constexpr std::int64_t shortest_mean = 128; ///< bytes
+  std::vector<Stroke> strokes_;
+};
+
 /// Packed columns first .. first+count-1 of all of them, column by column, so that the array is read once and
 /// in its own order: every other piece of a column alone reads little faster than all of it. All have the
 /// same `cols`, base, lld and esize.
-void pack_together(const std::vector<Leaving>& all, std::int64_t first, std::int64_t count);
+void pack_together(const std::vector<Leaving>& all, const ColumnOrder& order, std::int64_t first, std::int64_t count);
 
 } // namespace redist::detail
