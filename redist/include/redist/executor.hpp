@@ -85,6 +85,8 @@ public:
   std::pair<std::int64_t, std::int64_t> range(std::int64_t mine);
   /// Ranks that share memory with this one, itself included.
   int ranks_on_host() const;
+  /// Cores that those may use together, 1 when it is alone.
+  int cores_on_host() const;
 
 private:
   void ready() const;

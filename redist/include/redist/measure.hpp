@@ -11,7 +11,7 @@
 namespace redist {
 
 /// The five figures of this machine that Plan::predicted_seconds needs, for these processes and this
-/// transport: measured in under a second the first time, read from a file afterwards. Collective over comm;
+/// transport: measured in somewhat more than a second the first time, read from a file afterwards. Collective over comm;
 /// the same on all ranks.
 ///
 /// The file is `dyngrid/machine<version>-<host>-<transport>-<ranks>` under XDG_CACHE_HOME, or ~/.cache; without either

@@ -833,6 +833,10 @@ int Executor::ranks_on_host() const {
   return impl_ && impl_->host ? impl_->host->reached() : 1;
 }
 
+int Executor::cores_on_host() const {
+  return impl_ && impl_->host ? impl_->host->cores() : 1;
+}
+
 Executor::~Executor() {
   if (!impl_ || impl_->comm == MPI_COMM_NULL) return;
   if (std::uncaught_exceptions() > 0 || !detail::mpi_is_up())

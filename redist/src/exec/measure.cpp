@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "redist/measure.hpp"
 
-#include <sched.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <thread>
 #include <vector>
 
 #include "exec/mpi_check.hpp"
@@ -23,12 +23,6 @@ namespace redist {
 namespace {
 
 using detail::check;
-
-int usable_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
-}
 
 double median(std::vector<double> v) {
   std::nth_element(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(v.size() / 2), v.end());
@@ -72,8 +66,31 @@ double pack_rate() {
   return 2.0 * static_cast<double>(from.elements()) * 8 / median(times);
 }
 
+std::int64_t now_ns() { // of the host; MPI_Wtime may begin with each process
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<std::int64_t>(t.tv_sec) * 1000000000 + t.tv_nsec;
+}
+
+/// One growth, and how long it took each time.
+struct Growth {
+  PlanTotals totals;
+  RankPlan mine;
+  std::vector<double> seconds;
+
+  Growth(const Layout& from, const Layout& to, int rank) {
+    PlanOptions options;
+    options.schedule = Schedule::async;
+    const Plan plan(from, to, options);
+    totals = plan.totals();
+    mine = plan.for_rank(rank);
+  }
+  double copied_bytes() const { return static_cast<double>(2 * totals.moved_elements + totals.kept_elements) * 8; }
+};
+
 /// The same for ranks that all share one host's memory: bytes copied per second and core while they exchange
-/// a matrix that goes from half of them to all, which is what the figure is used for.
+/// a matrix that goes to all of their rows and columns from half of either, and from one fewer of both: growths, which is what the figure is used
+/// for.
 double exchange_rate(Executor& executor, int rank, int size, int cores, double latency_s) {
   int nprow = 1;
   for (int p = 1; p * p <= size; ++p)
@@ -83,33 +100,45 @@ double exchange_rate(Executor& executor, int rank, int size, int cores, double l
   const auto layout = [&](int rows, int cols) {
     return Layout{gridmap::Axis::block_cyclic(n, 64, rows), gridmap::Axis::block_cyclic(n, 64, cols), Grid::row_major(rows, cols)};
   };
-  PlanOptions options;
-  options.schedule = Schedule::async;
-  const Plan plan(nprow > 1 ? layout((nprow + 1) / 2, npcol) : layout(1, (npcol + 1) / 2), layout(nprow, npcol), options);
-  const RankPlan mine = plan.for_rank(rank);
-  // ordinary pages, as most programs have
-  std::vector<double> source(static_cast<std::size_t>(mine.m_loc_from * mine.n_loc_from), 1.0),
-      target(static_cast<std::size_t>(mine.m_loc_to * mine.n_loc_to), 0.0);
-  const auto now_ns = []() -> std::int64_t { // of the host; MPI_Wtime may begin with each process
-    timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return static_cast<std::int64_t>(t.tv_sec) * 1000000000 + t.tv_nsec;
-  };
-  std::vector<double> times;
-  for (int rep = -1; rep < 7; ++rep) {
-    executor.range(0);
-    const std::int64_t begin = now_ns();
-    executor.execute({{&mine, source.data(), std::max<std::int64_t>(1, mine.m_loc_from), target.data(),
-                       std::max<std::int64_t>(1, mine.m_loc_to), 'd'}});
-    // Ranks that share cores start one after the other: what counts is from the first start to the last end.
-    const std::int64_t end = now_ns();
-    const std::int64_t first = executor.range(begin).first, last = executor.range(end).second;
-    if (rep >= 0) times.push_back(static_cast<double>(last - first) * 1e-9);
+  std::vector<Growth> growths;
+  growths.emplace_back(layout(nprow, (npcol + 1) / 2), layout(nprow, npcol), rank);
+  if (nprow > 1) growths.emplace_back(layout((nprow + 1) / 2, npcol), layout(nprow, npcol), rank);
+  if (nprow > 2) growths.emplace_back(layout(nprow - 1, npcol - 1), layout(nprow, npcol), rank);
+  std::int64_t most_from = 0, most_to = 0;
+  for (const Growth& growth : growths) {
+    most_from = std::max(most_from, growth.mine.m_loc_from * growth.mine.n_loc_from);
+    most_to = std::max(most_to, growth.mine.m_loc_to * growth.mine.n_loc_to);
   }
-  const PlanTotals totals = plan.totals();
-  const double waits = latency_s * static_cast<double>(totals.max_partners), seconds = median(times);
-  return static_cast<double>(2 * totals.moved_elements + totals.kept_elements) * 8 /
-         std::max(seconds - waits, seconds / 2) / std::min(cores, size);
+  // ordinary pages, as most programs have
+  std::vector<double> source(static_cast<std::size_t>(most_from), 1.0), target(static_cast<std::size_t>(most_to), 0.0);
+
+  // A machine that others use too is quicker in one second and slower in the next: a longer look finds the middle.
+  constexpr int rounds_at_most = 30, rounds_at_least = 4;
+  const std::int64_t begin_ns = executor.range(now_ns()).second, longest_ns = 1000000000;
+  bool is_late = false;
+  for (int round = -1; round < rounds_at_most && (!is_late || round < rounds_at_least); ++round) {
+    for (Growth& growth : growths) {
+      const RankPlan& mine = growth.mine;
+      std::fill(target.begin(), target.end(), 0.0); // as an application that has computed in between: nothing of the last one is in a cache
+      executor.range(0);
+      const std::int64_t begin = now_ns();
+      executor.execute({{&mine, source.data(), std::max<std::int64_t>(1, mine.m_loc_from), target.data(),
+                         std::max<std::int64_t>(1, mine.m_loc_to), 'd'}});
+      // Ranks that share cores start one after the other: what counts is from the first start to the last end.
+      const std::int64_t end = now_ns();
+      const std::int64_t first = executor.range(begin).first, last = executor.range(end).second;
+      if (round >= 0) growth.seconds.push_back(static_cast<double>(last - first) * 1e-9);
+      is_late = last > begin_ns + longest_ns;
+    }
+    usleep(8000);
+  }
+  double bytes = 0, seconds = 0;
+  for (const Growth& growth : growths) {
+    const double waits = latency_s * static_cast<double>(growth.totals.max_partners), all = median(growth.seconds);
+    bytes += growth.copied_bytes();
+    seconds += std::max(all - waits, all / 2);
+  }
+  return bytes / seconds / std::min(cores, size);
 }
 
 /// One small element to every other rank.
@@ -135,7 +164,7 @@ Machine measure(MPI_Comm comm, Transport transport) {
   Executor executor(comm, options);
   Machine machine;
   // All ranks of a host share its cores: each counts for its part of them.
-  const double part = static_cast<double>(usable_cores()) / executor.ranks_on_host();
+  const double part = static_cast<double>(executor.cores_on_host()) / executor.ranks_on_host();
   double cores = 0;
   check(MPI_Allreduce(&part, &cores, 1, MPI_DOUBLE, MPI_SUM, comm), "MPI_Allreduce");
   const bool alone = transport == Transport::mpi; // who shares a host is not known then
@@ -182,7 +211,7 @@ Machine measure(MPI_Comm comm, Transport transport) {
   if (!alone && executor.range(executor.ranks_on_host()).first == size) {
     rate = exchange_rate(executor, rank, size, machine.cores, machine.latency_s);
   } else { // as many at a time as there are cores, the others asleep in the executor's agreement
-    const int packing = std::min(size, std::max(1, machine.cores == 0 ? usable_cores() : machine.cores));
+    const int packing = std::min(size, std::max(1, machine.cores == 0 ? static_cast<int>(std::thread::hardware_concurrency()) : machine.cores));
     executor.range(0);
     rate = rank < packing ? pack_rate() : 1e300;
     executor.range(0);
@@ -193,7 +222,7 @@ Machine measure(MPI_Comm comm, Transport transport) {
 }
 
 /// Part of the file's name: other versions of dyngrid on this machine measured something else.
-constexpr int file_version = 5;
+constexpr int file_version = 6;
 
 /// All zero when the file has none.
 std::array<double, 5> read_figures(const std::string& file) {
@@ -217,6 +246,18 @@ Machine machine_of(const std::array<double, 5>& figures) {
 
 bool make_folder(const std::string& path) {
   return mkdir(path.c_str(), 0700) == 0 || errno == EEXIST;
+}
+
+void write_figures(const std::string& file, const std::array<double, 5>& figures) {
+  if (file.empty()) return;
+  const std::string folder = file.substr(0, file.rfind('/'));
+  const std::string part = file + "." + std::to_string(getpid());
+  if (!make_folder(folder.substr(0, folder.rfind('/'))) || !make_folder(folder)) return;
+  std::ofstream out(part);
+  out.precision(17);
+  for (double figure : figures) out << figure << '\n';
+  out.close();
+  if (!out || std::rename(part.c_str(), file.c_str()) != 0) std::remove(part.c_str()); // measured again next time
 }
 
 } // namespace
@@ -249,18 +290,7 @@ Machine measure_machine(MPI_Comm comm, Transport transport, bool measure_again) 
     const Machine machine = measure(comm, transport);
     figures = {machine.latency_s, machine.bandwidth_bytes_per_s, machine.pack_bytes_per_s, machine.contention,
                static_cast<double>(machine.cores)};
-    if (rank == 0 && !file.empty()) {
-      const std::string folder = file.substr(0, file.rfind('/'));
-      const std::string part = file + "." + std::to_string(getpid());
-      if (make_folder(folder.substr(0, folder.rfind('/'))) && make_folder(folder)) {
-        std::ofstream out(part);
-        out.precision(17);
-        for (double figure : figures) out << figure << '\n';
-        out.close();
-        if (!out || std::rename(part.c_str(), file.c_str()) != 0)
-          std::remove(part.c_str()); // measured again next time
-      }
-    }
+    if (rank == 0) write_figures(file, figures);
   }
   return machine_of(figures);
 }

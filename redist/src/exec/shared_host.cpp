@@ -60,11 +60,12 @@ void let_mpi_progress(MPI_Comm comm) {
   MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &is_there, MPI_STATUS_IGNORE);
 }
 
-int usable_cores() {
+/// The cores that this process may use; empty when the system does not say (more than fit the type).
+cpu_set_t usable_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
-  return static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+  if (sched_getaffinity(0, sizeof set, &set) != 0) CPU_ZERO(&set);
+  return set;
 }
 
 } // namespace
@@ -210,6 +211,7 @@ SharedHost::SharedHost(MPI_Comm comm, std::size_t panels_bytes, int key) : comm_
   struct Card { // what the others need to find me; kernel 0: not to be found
     std::uint64_t kernel, cookie[2];
     std::int64_t pid, fd, key;
+    cpu_set_t cores;
   };
   Card card = {};
   int failed = 0;
@@ -232,7 +234,7 @@ SharedHost::SharedHost(MPI_Comm comm, std::size_t panels_bytes, int key) : comm_
       for (auto& number : word) number.store(INT64_MAX, std::memory_order_relaxed);
     control->panels_bytes = static_cast<std::int64_t>(bytes);
     peers_[static_cast<std::size_t>(rank_)].control = control;
-    card = {kernel_id(), {control->cookie[0], control->cookie[1]}, getpid(), mine_.fd(), key};
+    card = {kernel_id(), {control->cookie[0], control->cookie[1]}, getpid(), mine_.fd(), key, usable_cores()};
   }
   check(MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, comm), "MPI_Allreduce");
   if (failed != 0)
@@ -274,7 +276,13 @@ SharedHost::SharedHost(MPI_Comm comm, std::size_t panels_bytes, int key) : comm_
   int all = reached_ == size_ ? 1 : 0;
   check(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm), "MPI_Allreduce");
   everybody_ = all == 1;
-  crowded_ = reached_ > usable_cores();
+  // Each rank may be bound to a core of its own: what counts is what they have together.
+  cpu_set_t together = usable_cores();
+  for (int r = 0; r < size_; ++r)
+    if (reaches(r)) CPU_OR(&together, &together, &cards[static_cast<std::size_t>(r)].cores);
+  cores_ = CPU_COUNT(&together);
+  if (cores_ == 0) cores_ = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+  crowded_ = reached_ > cores_;
 }
 
 int SharedHost::free_panels() const {

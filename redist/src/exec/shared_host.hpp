@@ -67,6 +67,7 @@ public:
   }                                             ///< myself included
   bool everybody() const { return everybody_; } ///< the same on all ranks
   int reached() const { return reached_; }
+  int cores() const { return cores_; } ///< that the ranks reached may use together
 
   /// How many of my panels are free.
   int free_panels() const;
@@ -150,7 +151,7 @@ private:
   std::vector<int> to_ring_;
   std::vector<bool> ring_pending_;
   bool everybody_ = false, crowded_ = false;
-  int reached_ = 1;
+  int reached_ = 1, cores_ = 1;
   int next_panel_ = 0;
 };
 
