@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "command.hpp"
+#include "control/host.hpp"
 #include "findings.hpp"
 #include "launch.hpp"
 #include "slurm/check.hpp"
@@ -57,7 +58,7 @@ slurm::Site look_at_site(const std::string& mpirun) {
   } catch (const Failure& failure) {
     site.launcher_trouble = failure.what();
   }
-  site.interfaces = slurm::interfaces();
+  site.interfaces = control::interfaces();
   return site;
 }
 

@@ -105,12 +105,6 @@ sockaddr_un unix_address(const std::string& path) {
   return address;
 }
 
-/// An address of this host that others can reach it by: that of its name, if it is not a loopback one.
-std::string own_address() {
-  const std::string address = control::address_of_own_name();
-  return address.empty() ? "127.0.0.1" : address;
-}
-
 } // namespace
 
 std::string MeetingPlace::text() const {
@@ -196,7 +190,7 @@ struct Meeting::State {
     socklen_t length = sizeof address;
     getsockname(listener.fd, reinterpret_cast<sockaddr*>(&address), &length);
     place.is_tcp = true;
-    place.host = host.empty() ? own_address() : host;
+    place.host = host.empty() ? control::own_address() : host;
     place.port = ntohs(address.sin_port);
   }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The socket of a job: who gets in, what a bad client can do (nothing), and the client's side. The server runs in a thread of this process.
+// The socket of a job: who gets in, what a bad client can do (nothing), and the client's side. The server runs in a thread of this process. Last, by which
+// address others reach this host.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #include "control/client.hpp"
+#include "control/host.hpp"
 #include "control/line_server.hpp"
 #include "control/protocol.hpp"
 #include "control/runtime_dir.hpp"
@@ -438,4 +440,17 @@ TEST(Protocol, BadMembersAreNamed) {
     refused(body, [](const auto& r) { control::seconds(r, "deadline_s", 1); }, "above 0");
   refused("\"wait\":1", [](const auto& r) { control::flag(r, "wait"); }, "true or false");
   refused("\"placement\":1", [](const auto& r) { control::text(r, "placement", ""); }, "text");
+}
+
+TEST(Host, IsReachedByAnAddressThatIsNotALoopbackOneIfItHasAny) {
+  const auto is_loopback = [](const std::string& address) { return address.rfind("127.", 0) == 0; };
+  bool has_other = false;
+  for (const auto& [name, address] : control::interfaces()) {
+    EXPECT_NE(name, "");
+    EXPECT_NE(address.find('.'), std::string::npos) << address;
+    has_other = has_other || !is_loopback(address);
+  }
+  const std::string own = control::own_address();
+  EXPECT_NE(own, "");
+  EXPECT_EQ(has_other && is_loopback(own), false) << own;
 }

@@ -129,6 +129,30 @@ TEST_P(EveryTransport, SeveralMatricesOfSeveralTypesInOneRound) {
   executor.close();
 }
 
+TEST_P(EveryTransport, OnePlanForMatricesOfSeveralTypes) {
+  // as the library plans: messages that leave the same columns share their lists and go together
+  const int p = world_size(), rank = world_rank();
+  Executor executor(MPI_COMM_WORLD, options());
+  const redist::Grid row = redist::Grid::row_major(1, p), column = redist::Grid::row_major(p, 1);
+  for (const Problem& x : {whole(uniform(700, 90, 64, 64, row), uniform(700, 90, 64, 64, column)), whole(uniform(700, 90, 7, 20, row), uniform(700, 90, 70, 9, column)),
+                           whole(uniform(700, 90, 100, 30, column), uniform(700, 90, 33, 30, row))}) {
+    const redist::RankPlan plan = redist::Plan(x.from, x.to).for_rank(rank);
+    for (const std::string letters : {"d", "ds", "sd", "zsdci", "iz"}) {
+      std::vector<Share> from, to;
+      std::vector<Transfer> transfers;
+      for (const char type : letters) {
+        from.push_back(share_of(x.from, rank, type, 3, true));
+        to.push_back(share_of(x.to, rank, type, 2, false));
+      }
+      for (std::size_t k = 0; k < letters.size(); ++k) transfers.push_back({&plan, from[k].data(), from[k].lld, to[k].data(), to[k].lld, letters[k]});
+      executor.execute(transfers);
+      for (std::size_t k = 0; k < letters.size(); ++k)
+        EXPECT_TRUE(to[k].bytes == expected(x, rank, letters[k], 2).bytes) << "transfer " << k << " of types " << letters;
+    }
+  }
+  executor.close();
+}
+
 TEST_P(EveryTransport, LargePanelsOverDisjointNestedAndOverlappingGrids) {
   const int p = world_size();
   Executor executor(MPI_COMM_WORLD, options());

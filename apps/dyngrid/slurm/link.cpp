@@ -3,8 +3,6 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -161,31 +159,11 @@ Link connect_to(const Place& place, double limit_s) {
   }
 }
 
-std::vector<std::pair<std::string, std::string>> interfaces() {
-  std::vector<std::pair<std::string, std::string>> all;
-  ifaddrs* list = nullptr;
-  if (getifaddrs(&list) != 0) return all;
-  for (const ifaddrs* a = list; a; a = a->ifa_next) {
-    if (!a->ifa_addr || a->ifa_addr->sa_family != AF_INET || (a->ifa_flags & IFF_UP) == 0) continue;
-    std::array<char, INET_ADDRSTRLEN> text{};
-    inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(a->ifa_addr)->sin_addr, text.data(), text.size());
-    all.emplace_back(a->ifa_name, text.data());
-  }
-  freeifaddrs(list);
-  return all;
-}
-
 std::string own_address(const std::string& interface) {
-  if (!interface.empty()) {
-    for (const auto& [name, address] : interfaces())
-      if (name == interface) return address;
-    throw Failure(fmt::format("--interface: {} is no interface here that is up and has an IPv4 address", interface), 1);
-  }
-  const std::string text = control::address_of_own_name();
-  if (!text.empty() && text.compare(0, 4, "127.") != 0) return text;
-  for (const auto& [interface_name, address] : interfaces()) // Debian gives the own name a loopback address
-    if (address.compare(0, 4, "127.") != 0) return address;
-  return "127.0.0.1";
+  if (interface.empty()) return control::own_address();
+  for (const auto& [name, address] : control::interfaces())
+    if (name == interface) return address;
+  throw Failure(fmt::format("--interface: {} is no interface here that is up and has an IPv4 address", interface), 1);
 }
 
 } // namespace slurm

@@ -60,9 +60,7 @@ private:
 /// @throws command::Failure within `limit_s`
 Link connect_to(const Place& place, double limit_s);
 
-/// The IPv4 address of an interface ("eth0"); without one, that of this host's name, loopback only if there is no other. @throws command::Failure
+/// The IPv4 address of an interface ("eth0"), or control::own_address(). @throws command::Failure
 std::string own_address(const std::string& interface);
-/// Interfaces that are up, with an IPv4 address: name and address.
-std::vector<std::pair<std::string, std::string>> interfaces();
 
 } // namespace slurm

@@ -2,13 +2,19 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace control {
 
 /// 32 hexadecimal digits that nobody can guess. @throws gridmap::Error{io_failure}
 std::string random_word();
 
-/// The IPv4 address that this host's own name has, a loopback one only when it has no other; empty when it has none.
-std::string address_of_own_name();
+/// Interfaces that are up, with their IPv4 addresses: name and address.
+std::vector<std::pair<std::string, std::string>> interfaces();
+
+/// An IPv4 address by which other hosts reach this one: that of its own name; where the name has a loopback one only, as Debian's installer writes it
+/// into /etc/hosts, that of the first interface with another; 127.0.0.1 where there is none.
+std::string own_address();
 
 } // namespace control

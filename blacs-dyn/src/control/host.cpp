@@ -2,6 +2,8 @@
 #include "control/host.hpp"
 
 #include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/random.h>
@@ -24,22 +26,50 @@ std::string random_word() {
   return word;
 }
 
-std::string address_of_own_name() {
+namespace {
+
+bool is_loopback(const std::string& address) {
+  return address.compare(0, 4, "127.") == 0;
+}
+
+std::string text_of(const sockaddr* address) {
+  std::array<char, INET_ADDRSTRLEN> text{};
+  inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(address)->sin_addr, text.data(), text.size());
+  return text.data();
+}
+
+/// All of this host's own name.
+std::vector<std::string> addresses_of_own_name() {
   std::array<char, 256> name{};
   gethostname(name.data(), name.size() - 1);
   addrinfo hints{}, *found = nullptr;
   hints.ai_family = AF_INET;
   hints.ai_socktype = SOCK_STREAM;
-  std::string text;
-  if (getaddrinfo(name.data(), nullptr, &hints, &found) != 0) return text;
-  for (const addrinfo* a = found; a; a = a->ai_next) {
-    std::array<char, INET_ADDRSTRLEN> buffer{};
-    inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(a->ai_addr)->sin_addr, buffer.data(), buffer.size());
-    text = buffer.data();
-    if (text.compare(0, 4, "127.") != 0) break;
-  }
+  std::vector<std::string> all;
+  if (getaddrinfo(name.data(), nullptr, &hints, &found) != 0) return all;
+  for (const addrinfo* a = found; a; a = a->ai_next) all.push_back(text_of(a->ai_addr));
   freeaddrinfo(found);
-  return text;
+  return all;
+}
+
+} // namespace
+
+std::vector<std::pair<std::string, std::string>> interfaces() {
+  std::vector<std::pair<std::string, std::string>> all;
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) != 0) return all;
+  for (const ifaddrs* a = list; a; a = a->ifa_next)
+    if (a->ifa_addr && a->ifa_addr->sa_family == AF_INET && (a->ifa_flags & IFF_UP) != 0) all.emplace_back(a->ifa_name, text_of(a->ifa_addr));
+  freeifaddrs(list);
+  return all;
+}
+
+std::string own_address() {
+  for (const std::string& address : addresses_of_own_name())
+    if (!is_loopback(address)) return address;
+  for (const auto& [name, address] : interfaces())
+    if (!is_loopback(address)) return address;
+  return "127.0.0.1";
 }
 
 } // namespace control

@@ -67,8 +67,8 @@ struct Keep {
 struct Group {
   std::vector<std::size_t> streams; ///< in step with each other, column by column
   std::vector<Keep> keeps;          ///< none, or one for each of their items
-  detail::ColumnOrder order;        ///< of messages with these rows
-  std::vector<const RunList*> order_rows;
+  detail::ColumnOrder order;        ///< of messages with these rows, of elements of these bytes
+  std::vector<std::pair<const RunList*, int>> order_of;
 };
 
 /// Picks the next outgoing stream: those with something in the earliest unfinished step, in turn.
@@ -648,11 +648,13 @@ bool Executor::Impl::send_group(Group& group) {
       const Keep& keep = group.keeps[lead.place.item];
       leaving.push_back({&keep.source, &keep.target, nullptr, false});
     }
-    const auto has_rows = [](const detail::Leaving& one, const RunList* rows) { return one.source->rows == rows; };
-    if (!std::equal(leaving.begin(), leaving.end(), group.order_rows.begin(), group.order_rows.end(), has_rows)) {
+    const auto is_of = [](const detail::Leaving& one, const std::pair<const RunList*, int>& known) {
+      return one.source->rows == known.first && one.source->esize == known.second;
+    };
+    if (!std::equal(leaving.begin(), leaving.end(), group.order_of.begin(), group.order_of.end(), is_of)) {
       group.order = detail::ColumnOrder(leaving);
-      group.order_rows.clear();
-      for (const detail::Leaving& one : leaving) group.order_rows.push_back(one.source->rows);
+      group.order_of.clear();
+      for (const detail::Leaving& one : leaving) group.order_of.emplace_back(one.source->rows, one.source->esize);
     }
     detail::pack_together(leaving, group.order, (item.first + lead.place.done) / item.view.rows->total,
                           columns);
@@ -699,7 +701,8 @@ bool Executor::Impl::host_progress() {
 
 bool Executor::Impl::progress() {
   bool moved = false;
-  while (host && host_progress()) {
+  // as often as there are panels, so that start() and advance() come back while partners are busy, too
+  for (int k = 0; host && k < host->panel_count() && host_progress(); ++k) {
     moved = true;
     if (!wire_done()) break;
   }
