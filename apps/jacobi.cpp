@@ -6,6 +6,7 @@
 // cos(pi h); begun at u = 0, after k sweeps u is exactly (1 - cos(pi h)^k) s. So every step can be checked, converged or not.
 // After the last step u is also compared, bit for bit, with the same sweeps done by one process alone.
 #include "common/app.hpp"
+#include "common/command_line.hpp"
 #include "common/framed.hpp"
 #include "common/local.hpp"
 
@@ -58,7 +59,7 @@ int main(int argc, char** argv) {
   int sweeps = 50;
   CLI::App cli("Solves Poisson's equation by Jacobi's iteration while the grid of processes grows and shrinks. A step is some sweeps.", "jacobi");
   apps::add_options(cli, options);
-  cli.add_option("--sweeps", sweeps, "sweeps in a step")->check(CLI::PositiveNumber)->capture_default_str();
+  cli.add_option("--sweeps", sweeps, "sweeps in a step")->check(apps::positive_number())->capture_default_str();
   apps::parse(cli, options, argc, argv);
   const std::int64_t n = options.n, nb = options.nb;
   const Problem problem(n);

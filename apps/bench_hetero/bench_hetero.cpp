@@ -242,10 +242,10 @@ int main(int argc, char** argv) {
   cli.get_formatter()->column_width(34);
   cli.add_option("--n", settings.n, "cells in each direction; the published tables have 2000")->check(CLI::Range(8, 100000))->capture_default_str();
   cli.add_option("--n-uniform", settings.n_uniform, "the same for equal against weighted shares")->check(CLI::Range(8, 100000))->capture_default_str();
-  cli.add_option("--tpp", settings.tpp, "total powers that may be added")->delimiter(',')->check(CLI::PositiveNumber)->type_name("POWER,...");
+  cli.add_option("--tpp", settings.tpp, "total powers that may be added")->delimiter(',')->check(apps::positive_number())->type_name("POWER,...");
   cli.add_option("--strategies", settings.strategies, "global, local, mixed, best")->delimiter(',')->check(CLI::IsMember({"global", "local", "mixed", "best"}))->type_name("NAME,...");
-  cli.add_option("--generations", settings.generations, "iterations in a measurement")->check(CLI::PositiveNumber)->capture_default_str();
-  cli.add_option("--steps", settings.steps, "measurements; figures are medians")->check(CLI::PositiveNumber)->capture_default_str();
+  cli.add_option("--generations", settings.generations, "iterations in a measurement")->check(apps::positive_number())->capture_default_str();
+  cli.add_option("--steps", settings.steps, "measurements; figures are medians")->check(apps::positive_number())->capture_default_str();
   cli.add_flag("--check", settings.is_checked, "life checks every cell");
   cli.add_flag("--quick", settings.is_quick, "small and short, to see that it works: figures mean nothing");
   cli.add_option("--mpirun", settings.mpirun, "words in front of -np, for the shell")->type_name("COMMAND")->capture_default_str();

@@ -290,13 +290,13 @@ int main(int argc, char** argv) {
                "bench_payoff");
   cli.get_formatter()->column_width(34);
   cli.add_option("--apps", settings.apps, "which applications")->delimiter(',')->check(CLI::IsMember({"life", "pdgemv", "pdgemm", "pdgetrf"}))->type_name("NAME,...");
-  cli.add_option("--n", settings.all_sizes, "orders of the problem, for all applications; default: life 1000,2000, pdgemv 2000,4000, others 800,1600")->delimiter(',')->check(CLI::PositiveNumber)->type_name("N,...");
+  cli.add_option("--n", settings.all_sizes, "orders of the problem, for all applications; default: life 1000,2000, pdgemv 2000,4000, others 800,1600")->delimiter(',')->check(apps::positive_number())->type_name("N,...");
   cli.add_option("--grids", settings.grids, "chain of grids; mpirun starts the processes of the first one")->delimiter(',')->type_name("PxQ,...");
   cli.add_option("--topologies", settings.topologies, "shapes of the grid to compare for pdgetrf and pdgemm; 'none' for none")->delimiter(',')->type_name("PxQ,...");
   cli.add_option("--placements", settings.placements, "global, local1, local2, optimal")->delimiter(',')->check(CLI::IsMember({"global", "local1", "local2", "optimal"}))->type_name("NAME,...");
   cli.add_option("--nb", settings.nb, "block size")->type_name("NB")->capture_default_str();
-  cli.add_option("--steps", settings.steps, "steps on each grid; the first is left out")->check(CLI::PositiveNumber)->capture_default_str();
-  cli.add_option("--reps", settings.reps, "repetitions; figures are medians")->check(CLI::PositiveNumber)->capture_default_str();
+  cli.add_option("--steps", settings.steps, "steps on each grid; the first is left out")->check(apps::positive_number())->capture_default_str();
+  cli.add_option("--reps", settings.reps, "repetitions; figures are medians")->check(apps::positive_number())->capture_default_str();
   cli.add_flag("--check", settings.is_checked, "the applications check their results");
   cli.add_flag("--quick", settings.is_quick, "small and short, to see that it works: figures mean nothing");
   cli.add_option("--mpirun", settings.mpirun, "words in front of -np, for the shell")->type_name("COMMAND")->capture_default_str();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What new processes cost, spawned and joined, side by side. Runs itself (--member) as a user's program under `dyngrid run --processes spawn` and `--processes join`, the two
 // in turn, so that a machine that gets slower or faster meets both alike; every figure is a median, as process 0 sees it.
+#include "common/command_line.hpp"
 #include "common/launch.hpp"
 #include "common/report.hpp"
 
@@ -222,10 +223,10 @@ int main(int argc, char** argv) {
   cli.get_formatter()->column_width(30);
   cli.add_option("--from", s.from, "grid to start with")->type_name("PxQ")->capture_default_str();
   cli.add_option("--to", s.to, "grid to grow to, again and again")->type_name("PxQ")->capture_default_str();
-  cli.add_option("--n", s.n, "order of the matrix that follows the grid")->check(CLI::PositiveNumber)->capture_default_str();
-  cli.add_option("--nb", s.nb, "its block size")->check(CLI::PositiveNumber)->capture_default_str();
-  cli.add_option("--cycles", s.cycles, "times that a run grows at resize points, and as often by dyngrid_resize")->check(CLI::PositiveNumber)->capture_default_str();
-  cli.add_option("--reps", s.reps, "runs of each way, in turn")->check(CLI::PositiveNumber)->capture_default_str();
+  cli.add_option("--n", s.n, "order of the matrix that follows the grid")->check(apps::positive_number())->capture_default_str();
+  cli.add_option("--nb", s.nb, "its block size")->check(apps::positive_number())->capture_default_str();
+  cli.add_option("--cycles", s.cycles, "times that a run grows at resize points, and as often by dyngrid_resize")->check(apps::positive_number())->capture_default_str();
+  cli.add_option("--reps", s.reps, "runs of each way, in turn")->check(apps::positive_number())->capture_default_str();
   cli.add_flag("--quick", s.is_quick, "one short run of each: figures mean nothing");
   cli.add_flag("--markdown", s.is_markdown, "only the table, as docs/processes.md has it");
   cli.add_option("--command", s.command, "the dyngrid command; default: beside this program")->type_name("PATH");

@@ -21,6 +21,7 @@
 #include <CLI/CLI.hpp>
 #include <mpi.h>
 
+#include "common/command_line.hpp"
 #include "gemr2d/gemr2d.hpp"
 #include "gridmap/status.hpp"
 #include "redist/executor.hpp"
@@ -283,7 +284,6 @@ Result run_case(MPI_Comm comm, const Case& c, const Settings& settings) {
   std::map<std::string, std::vector<double>> times;
   for (int rep = -1; rep < settings.reps; ++rep) // the first round warms up
     for (const std::string& name : settings.methods) {
-      if (methods.find(name) == methods.end()) continue;
       if (settings.check && name.rfind("memcpy", 0) != 0) {
         std::memset(b.data, 0, static_cast<std::size_t>(m_to * n_to) * 8);
         if (shared_b.data() != nullptr)
@@ -357,24 +357,33 @@ struct Ratio {
 
 int run(int argc, char** argv) {
   Settings settings;
-  CLI::App app("Redistribution against stock PDGEMR2D and memcpy");
-  app.add_option("--n", settings.sizes, "matrix sizes")->delimiter(',');
+  CLI::App app("Redistribution against stock PDGEMR2D and memcpy", "bench_redist");
+  app.add_option("--n", settings.sizes, "matrix sizes")->delimiter(',')->check(apps::positive_number());
   app.add_option("--grids", settings.grids, "e.g. 2x2-3x3,3x3-4x4")->delimiter(',');
   app.add_option("--nb", settings.blocks, "e.g. 64,block,64-128; default: the bars' own")->delimiter(',');
+  const std::vector<std::string> known_methods{
+      "stock", "stock_cold", "stock_cold_huge", "dyngrid", "dyngrid_cold", "dyngrid_cold_huge", "memcpy", "memcpy_cold", "memcpy_cold_huge",
+      "planned", "dropin", "mpi", "cached", "around", "direct", "direct_cold",
+#ifdef DYNGRID_HAVE_COSTA
+      "costa",
+#endif
+  };
   app.add_option("--methods", settings.methods,
                  "stock, dyngrid, planned (dyngrid with its planning), dropin, mpi, cached and around (dyngrid writing its panels through "
                  "and around the cache), direct, direct_cold, "
                  "memcpy, costa where it was found; each of stock, dyngrid, memcpy also with _cold (fresh "
                  "pages as the kernel gives them; DYNGRID_HUGEPAGES=0 keeps dyngrid from asking for huge "
                  "ones) and _cold_huge")
-      ->delimiter(',');
-  app.add_option("--reps", settings.reps, "runs per method and case");
+      ->delimiter(',')->check(CLI::IsMember(known_methods));
+  app.add_option("--reps", settings.reps, "runs per method and case")->check(apps::positive_number());
   app.add_option("--csv", settings.csv, "file for one line per case");
   app.add_flag("--check", settings.check, "compare every element");
   app.add_flag("--fresh", settings.fresh, "measure this machine's figures, which predictions need, anew instead of reading them");
   app.add_flag("--grow", settings.grow, "ranks beyond the first ones come from MPI_Comm_spawn");
   app.add_flag("--child", settings.child)->group("");
-  CLI11_PARSE(app, argc, argv);
+  int rank = 0, size = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (const auto status = apps::read_command_line(app, argc, argv, rank == 0)) return *status;
 
   MPI_Comm all = MPI_COMM_NULL, bridge = MPI_COMM_NULL;
   int needed = 1;
@@ -398,7 +407,6 @@ int run(int argc, char** argv) {
   } else {
     MPI_Comm_dup(MPI_COMM_WORLD, &all);
   }
-  int rank = 0, size = 0;
   MPI_Comm_rank(all, &rank);
   MPI_Comm_size(all, &size);
   union_rank = rank;

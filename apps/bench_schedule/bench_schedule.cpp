@@ -388,14 +388,14 @@ int read(int argc, char** argv, int size, bool speaks, Settings& settings) {
                "spent its time on (waiting, on the wire, packing, copying). Start it with mpirun on as many processes as the largest grid has.",
                "bench_schedule");
   cli.get_formatter()->column_width(34);
-  cli.add_option("--n", settings.sizes, "orders of the matrix")->delimiter(',')->check(CLI::PositiveNumber)->type_name("N,...");
+  cli.add_option("--n", settings.sizes, "orders of the matrix")->delimiter(',')->check(apps::positive_number())->type_name("N,...");
   cli.add_option("--grids", settings.grids, "changes of the grid, e.g. 2x2-3x3,2x3-3x3")->delimiter(',')->type_name("PxQ-RxS,...");
   cli.add_option("--nb", settings.nb, "block size, or 'block' for one block per process")->type_name("NB")->capture_default_str();
   cli.add_option("--placements", settings.placements, "global, local1, local2, optimal")->delimiter(',')->check(CLI::IsMember({"global", "local1", "local2", "optimal"}))->type_name("NAME,...");
   cli.add_option("--schedules", settings.schedules, "caterpillar, circulant, matching, async")->delimiter(',')->check(CLI::IsMember({"caterpillar", "circulant", "matching", "async"}))->type_name("NAME,...");
   cli.add_option("--split", settings.split, "the change whose time is split by process; one of --grids, else the first")->type_name("PxQ-RxS")->capture_default_str();
   cli.add_option("--transport", settings.transport, "auto, mpi (no shared memory), shared")->check(CLI::IsMember({"auto", "mpi", "shared"}))->type_name("NAME")->capture_default_str();
-  cli.add_option("--reps", settings.reps, "repetitions; figures are medians")->check(CLI::PositiveNumber)->capture_default_str();
+  cli.add_option("--reps", settings.reps, "repetitions; figures are medians")->check(apps::positive_number())->capture_default_str();
   cli.add_flag("--check", settings.is_checked, "compare every element");
   cli.add_flag("--quick", settings.is_quick, "small and short, to see that it works");
   cli.add_option("--out", settings.folder, "folder for CSV, JSON, HTML, PNG and SVG")->type_name("FOLDER")->capture_default_str();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app.hpp"
+#include "common/command_line.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -71,13 +72,13 @@ std::vector<GridChange> parse_changes(const std::string& text) {
 
 void add_options(CLI::App& cli, Options& options) {
   cli.get_formatter()->column_width(34);
-  cli.add_option("--n", options.n, "order of the problem")->check(CLI::PositiveNumber)->capture_default_str();
-  cli.add_option("--nb", options.nb, "block size")->check(CLI::PositiveNumber)->capture_default_str();
+  cli.add_option("--n", options.n, "order of the problem")->check(apps::positive_number())->capture_default_str();
+  cli.add_option("--nb", options.nb, "block size")->check(apps::positive_number())->capture_default_str();
   cli.add_option_function<std::string>(
          "--grid", [&options](const std::string& text) { std::tie(options.nprow, options.npcol) = parse_grid(text); },
          "first grid, e.g. 2x3; default: all processes, as square as possible")
       ->type_name("PxQ");
-  cli.add_option("--steps", options.steps, "number of steps")->check(CLI::NonNegativeNumber)->capture_default_str();
+  cli.add_option("--steps", options.steps, "number of steps")->check(apps::non_negative_number())->capture_default_str();
   cli.add_option_function<std::string>(
          "--resize-at", [&options](const std::string& text) { options.resize_at = parse_changes(text); },
          "changes of the grid, e.g. 5:3x3,10:4x4: before step 5 (the first is 0) to 3x3, ...")

@@ -18,6 +18,26 @@ inline bool is_first_of_mpirun() {
   return rank == nullptr || std::string(rank) == "0";
 }
 
+namespace detail {
+inline CLI::Validator number_that(bool (*is_right)(double), const char* wanted, const char* name) {
+  return CLI::Validator(
+      [=](std::string& text) {
+        double value = 0;
+        const bool is_number = CLI::detail::lexical_cast(text, value);
+        return is_number && is_right(value) ? std::string() : "is " + text + ", wanted " + wanted;
+      },
+      name);
+}
+} // namespace detail
+
+/// In place of CLI::PositiveNumber and CLI::NonNegativeNumber, whose messages give the largest double in 309 digits.
+inline CLI::Validator positive_number() {
+  return detail::number_that([](double value) { return value > 0; }, "a number above 0", "POSITIVE");
+}
+inline CLI::Validator non_negative_number() {
+  return detail::number_that([](double value) { return value >= 0; }, "0 or a number above it", "NONNEGATIVE");
+}
+
 /// Nothing when the program may go on; otherwise its exit status.
 inline std::optional<int> read_command_line(CLI::App& cli, int argc, char** argv, bool speaks = true) {
   try {

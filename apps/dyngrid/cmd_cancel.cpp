@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "command.hpp"
+#include "common/command_line.hpp"
 #include "control/client.hpp"
 #include "control/runtime_dir.hpp"
 #include "text.hpp"
@@ -36,7 +37,7 @@ void add_cancel(CLI::App& root) {
   app->add_option("jobs", o->jobs, "their numbers (dyngrid queue)")
       ->type_name("NUMBERS")
       ->required()
-      ->check(CLI::PositiveNumber);
+      ->check(apps::positive_number());
   app->add_flag("--json", o->json, "print one JSON object");
   app->callback([o] { run(*o); });
 }

@@ -15,6 +15,7 @@
 
 #include "checkpoint/file.hpp"
 #include "command.hpp"
+#include "common/command_line.hpp"
 #include "findings.hpp"
 #include "launch.hpp"
 #include "text.hpp"
@@ -241,7 +242,7 @@ void add_doctor(CLI::App& root) {
   auto* app = root.add_subcommand("doctor", "Looks for what would keep a grid from growing on this machine, and says what helps");
   auto o = std::make_shared<Options>();
   app->add_option("--mpirun", o->mpirun, "the launcher")->type_name("PATH")->capture_default_str();
-  app->add_option("--limit", o->limit_s, "seconds after which the growth that is tried is ended; it takes 1 to 5")->type_name("S")->check(CLI::PositiveNumber)->capture_default_str();
+  app->add_option("--limit", o->limit_s, "seconds after which the growth that is tried is ended; it takes 1 to 5")->type_name("S")->check(apps::positive_number())->capture_default_str();
   app->add_flag("--no-run", o->no_run, "start no processes");
   app->add_flag("--verbose", o->verbose, "print the command that is run, and what it prints");
   app->add_flag("--json", o->json, "print one JSON object");

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "common/command_line.hpp"
 #include "gridmap/placement.hpp"
 #include "gridmap/status.hpp"
 #include "redist/plan.hpp"
@@ -163,16 +164,16 @@ void command::add_plan(CLI::App& app) {
       app.add_subcommand("plan", "Messages, steps, volume and predicted seconds of a redistribution");
   plan->add_option("--from", arguments->from, "Old grid, rows x columns, e.g. 2x2")->required();
   plan->add_option("--to", arguments->to, "New grid")->required();
-  plan->add_option("--m", arguments->m, "Rows of the matrix")->required()->check(CLI::NonNegativeNumber);
-  plan->add_option("--n", arguments->n, "Columns of the matrix")->required()->check(CLI::NonNegativeNumber);
+  plan->add_option("--m", arguments->m, "Rows of the matrix")->required()->check(apps::non_negative_number());
+  plan->add_option("--n", arguments->n, "Columns of the matrix")->required()->check(apps::non_negative_number());
   plan->add_option("--mb", arguments->mb, "Rows of a block (default: one block per grid row)")
-      ->check(CLI::PositiveNumber);
+      ->check(apps::positive_number());
   plan->add_option("--nb", arguments->nb, "Columns of a block (default: one block per grid column)")
-      ->check(CLI::PositiveNumber);
+      ->check(apps::positive_number());
   plan->add_option("--to-mb", arguments->to_mb, "Rows of a block on the new grid (default: --mb)")
-      ->check(CLI::PositiveNumber);
+      ->check(apps::positive_number());
   plan->add_option("--to-nb", arguments->to_nb, "Columns of a block on the new grid (default: --nb)")
-      ->check(CLI::PositiveNumber);
+      ->check(apps::positive_number());
   plan->add_option("--placement", arguments->placement, "optimal, global, local1 or local2")
       ->capture_default_str();
   plan->add_option("--schedule", arguments->schedule, "auto, caterpillar, circulant, matching or async")
@@ -184,22 +185,22 @@ void command::add_plan(CLI::App& app) {
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   plan->add_option("--latency", arguments->machine.latency_s, "Seconds per message")
-      ->check(CLI::NonNegativeNumber)
+      ->check(apps::non_negative_number())
       ->capture_default_str();
   plan->add_option("--bandwidth", arguments->machine.bandwidth_bytes_per_s,
                    "Bytes per second into or out of a process")
-      ->check(CLI::PositiveNumber)
+      ->check(apps::positive_number())
       ->capture_default_str();
   plan->add_option("--pack-rate", arguments->machine.pack_bytes_per_s,
                    "Bytes per second of a process packing or copying")
-      ->check(CLI::PositiveNumber)
+      ->check(apps::positive_number())
       ->capture_default_str();
   plan->add_option("--contention", arguments->machine.contention,
                    "Part of the bandwidth lost when several send to one")
-      ->check(CLI::NonNegativeNumber)
+      ->check(apps::non_negative_number())
       ->capture_default_str();
   plan->add_option("--cores", arguments->machine.cores, "Cores of all processes together (0: one each)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(apps::non_negative_number());
   plan->add_flag("--compare", arguments->compare, "All schedules beside each other");
   plan->add_flag("--json", arguments->json, "One line of JSON");
   plan->callback([arguments] { run(*arguments); });

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "command.hpp"
+#include "common/command_line.hpp"
 #include "control/client.hpp"
 #include "control/runtime_dir.hpp"
 #include "sched/timeline.hpp"
@@ -116,7 +117,7 @@ void add_queue(CLI::App& root) {
   app->add_flag("--timeline", o->timeline, "who had which processors when");
   app->add_option("--svg", o->svg, "the same as a picture")->type_name("FILE");
   app->add_option("--last", o->last_s, "of the timeline the last so many seconds only")
-      ->check(CLI::PositiveNumber);
+      ->check(apps::positive_number());
   app->add_flag("--json", o->json, "print one JSON object");
   app->callback([o] { run(*o); });
 }

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "command.hpp"
+#include "common/command_line.hpp"
 #include "launch.hpp"
 #include "text.hpp"
 
@@ -59,7 +60,7 @@ void run_application(const RunOptions& o) {
 
 void add_run_options(CLI::App& app, RunOptions& o) {
   RunRequest& r = o.request;
-  app.add_option("-n,--np", r.processes, "processes to start with; default: as many as --grid has. Also -np")->type_name("N")->check(CLI::PositiveNumber);
+  app.add_option("-n,--np", r.processes, "processes to start with; default: as many as --grid has. Also -np")->type_name("N")->check(apps::positive_number());
   app.add_option("--spare", r.spare, "so many more that sleep until a grid needs them (DYNGRID_SPARE), where they cannot be started later or only slowly; default: 0, or, with an MPI "
                                      "that cannot start processes, what --resize-at needs")
       ->type_name("N")

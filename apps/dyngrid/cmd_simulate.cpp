@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "command.hpp"
+#include "common/command_line.hpp"
 #include "gridmap/status.hpp"
 #include "sched/simulate.hpp"
 #include "text.hpp"
@@ -328,11 +329,11 @@ void add_simulate(CLI::App& root) {
       ->check(CLI::Range(0.01, 100.0))
       ->capture_default_str();
   app->add_option("--warm-up", o->simulation.warm_up, "jobs left out at the start")
-      ->check(CLI::NonNegativeNumber)
+      ->check(apps::non_negative_number())
       ->capture_default_str();
   app->add_option("--max-jobs", o->simulation.most_jobs,
                   "jobs after which a point is given up (shown with a '?')")
-      ->check(CLI::PositiveNumber)
+      ->check(apps::positive_number())
       ->capture_default_str();
   app->add_option("--seed", o->seed, "of the random numbers; all policies get the same jobs")
       ->capture_default_str();
@@ -348,7 +349,7 @@ void add_simulate(CLI::App& root) {
       ->type_name("LIST");
   app->add_flag("--resize-small", o->resize_small, "small jobs may change their size too");
   app->add_option("--resize-scale", o->resize_scale, "factor on what a change costs")
-      ->check(CLI::NonNegativeNumber)
+      ->check(apps::non_negative_number())
       ->capture_default_str();
   app->add_option("--ignoring", o->ignoring, "part of the jobs that look at no request")
       ->check(CLI::Range(0.0, 1.0))
@@ -357,7 +358,7 @@ void add_simulate(CLI::App& root) {
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   app->add_option("--deadline", o->simulation.deadline_s, "seconds a job has to answer a request")
-      ->check(CLI::PositiveNumber)
+      ->check(apps::positive_number())
       ->capture_default_str();
   app->add_option("--jobs", o->jobs,
                   "recorded jobs instead of modelled ones: lines of name,arrival_s,sizes,steps,"

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "command.hpp"
+#include "common/command_line.hpp"
 #include "job_text.hpp"
 #include "gridmap/status.hpp"
 #include "text.hpp"
@@ -170,8 +171,8 @@ void add_watch(CLI::App& root) {
   auto* app = root.add_subcommand("watch", "A running job live: grid, step, step time, last change, memory");
   auto o = std::make_shared<Options>();
   app->add_option("JOB", o->job, "name of the job; without it, the only one that runs");
-  app->add_option("--for", o->seconds, "stop after so long")->type_name("SECONDS")->check(CLI::PositiveNumber);
-  app->add_option("--events", o->events, "stop after so many events")->check(CLI::PositiveNumber);
+  app->add_option("--for", o->seconds, "stop after so long")->type_name("SECONDS")->check(apps::positive_number());
+  app->add_option("--events", o->events, "stop after so many events")->check(apps::positive_number());
   app->add_flag("--lines", o->lines, "one line per event also on a terminal");
   app->add_flag("--json", o->json, "the events as they come, one JSON object per line (docs/protocol.md)");
   app->footer("Ends with the job: status 0, or 1 when the job was killed.");

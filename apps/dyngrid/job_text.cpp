@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
+#include "common/command_line.hpp"
 #include "control/runtime_dir.hpp"
 #include "gridmap/status.hpp"
 
@@ -66,11 +67,11 @@ std::shared_ptr<Wish> add_wish(CLI::App& app, const char* name_of_what, const ch
   app.add_option("--deadline", w->deadline_s,
                  "a growth that has not begun by then is withdrawn; a shrink is reported late")
       ->type_name("SECONDS")
-      ->check(CLI::PositiveNumber);
+      ->check(apps::positive_number());
   app.add_flag("--wait", w->wait, "wait until it is done, or failed");
   app.add_option("--timeout", w->wait_s, "with --wait: give up waiting after so long; the request stays")
       ->type_name("SECONDS")
-      ->check(CLI::PositiveNumber);
+      ->check(apps::positive_number());
   app.add_flag("--json", w->json, "print the job's answer");
   return w;
 }

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "common/command_line.hpp"
 #include "control/runtime_dir.hpp"
 #include "gridmap/status.hpp"
 #include "sched/daemon.hpp"
@@ -76,10 +77,10 @@ int main(int argc, char** argv) {
                  "journal and output of jobs (default: dyngrid/sched in the user's state folder)")
       ->type_name("PATH");
   cli.add_option("--deadline", o.deadline_s, "seconds a job has to answer a request")
-      ->check(CLI::PositiveNumber)
+      ->check(apps::positive_number())
       ->capture_default_str();
   cli.add_option("--deaf", o.deaf_s, "seconds a job is left alone after it did not answer or declined")
-      ->check(CLI::NonNegativeNumber)
+      ->check(apps::non_negative_number())
       ->capture_default_str();
   cli.add_option("--mpirun", o.launch.mpirun, "what starts jobs")->capture_default_str();
   cli.add_option("--mpirun-options", options, "its options, separated by blanks (default: --oversubscribe; none with MPICH)")
