@@ -569,32 +569,39 @@ bool can_leave_together(const PackedView& source, const PackedView* target) noex
          (target == nullptr || (source.conj_size == 0 && target->row_limits == nullptr));
 }
 
-ColumnOrder::ColumnOrder(const std::vector<Leaving>& all) {
-  std::int64_t bytes = 0;
+namespace {
+
+/// Pieces of less than that in the mean are not worth an order of their own.
+constexpr std::int64_t shortest_mean_bytes = 128;
+
+std::vector<ColumnOrder::Stroke> strokes_of(const std::vector<Leaving>& all) {
+  std::vector<ColumnOrder::Stroke> strokes;
+  std::int64_t bytes = 0, pieces = 0;
   for (std::size_t k = 0; k < all.size(); ++k) {
     const std::int64_t esize = all[k].source->esize;
+    const bool is_packed = all[k].target == nullptr;
     std::int64_t next = 0;
     for (const Run& r : all[k].source->rows->runs) {
       if (r.len * r.count == 0) continue;
-      // packed in another order than it lies in the array
-      if (all[k].target == nullptr && (r.from < next || (r.count > 1 && r.from_step < r.len))) {
-        strokes_.clear();
-        return;
-      }
+      const bool is_ascending = r.from >= next && (r.count == 1 || r.from_step >= r.len);
+      if (is_packed && !is_ascending) return {};
       next = r.from + (r.count - 1) * r.from_step + r.len;
-      const bool dense = r.from_step == r.len && (all[k].target == nullptr || r.to_step == r.len);
-      const std::int64_t len = dense ? r.len * r.count : r.len;
-      for (std::int64_t t = 0; t < (dense ? 1 : r.count); ++t)
-        strokes_.push_back({k, (r.from + t * r.from_step) * esize, (r.to + t * r.to_step) * esize, static_cast<std::size_t>(len * esize)});
+      const bool is_dense = r.from_step == r.len && (is_packed || r.to_step == r.len);
+      const std::int64_t count = is_dense ? 1 : r.count, len = is_dense ? r.len * r.count : r.len;
+      pieces += count;
       bytes += r.len * r.count * esize;
-      if (static_cast<std::int64_t>(strokes_.size()) * shortest_mean > bytes + 16 * shortest_mean) {
-        strokes_.clear();
-        return;
-      }
+      if (pieces > bytes / shortest_mean_bytes + 16) return {};
+      for (std::int64_t t = 0; t < count; ++t)
+        strokes.push_back({k, (r.from + t * r.from_step) * esize, (r.to + t * r.to_step) * esize, static_cast<std::size_t>(len * esize)});
     }
   }
-  std::sort(strokes_.begin(), strokes_.end(), [](const Stroke& a, const Stroke& b) { return a.from < b.from; });
+  std::sort(strokes.begin(), strokes.end(), [](const auto& a, const auto& b) { return a.from < b.from; });
+  return strokes;
 }
+
+} // namespace
+
+ColumnOrder::ColumnOrder(const std::vector<Leaving>& all) : strokes_(strokes_of(all)) {}
 
 void pack_together(const std::vector<Leaving>& all, const ColumnOrder& order, std::int64_t first, std::int64_t count) {
   if (all.empty() || count <= 0) return;

@@ -71,7 +71,6 @@ public:
   const std::vector<Stroke>& strokes() const { return strokes_; }
 
 private:
-  static constexpr std::int64_t shortest_mean = 128; ///< bytes
   std::vector<Stroke> strokes_;
 };
 
