@@ -250,6 +250,13 @@ struct Ahead {
   std::int64_t left = 0;
   std::int64_t pace = 16;
   std::int64_t far = 0;
+  std::int64_t from_top = 0; ///< bytes of a column above what of() asks for
+  /// The same of the column that begins at `column`.
+  Ahead of(const char* column) const {
+    Ahead ahead = *this;
+    ahead.at = column + from_top;
+    return ahead;
+  }
   void move(std::int64_t copied) {
     const std::int64_t now = std::min(left, copied * pace / 16);
     if (now <= 0) return;
@@ -603,12 +610,38 @@ std::vector<ColumnOrder::Stroke> strokes_of(const std::vector<Leaving>& all) {
 
 ColumnOrder::ColumnOrder(const std::vector<Leaving>& all) : strokes_(strokes_of(all)) {}
 
-void pack_together(const std::vector<Leaving>& all, const ColumnOrder& order, std::int64_t first, std::int64_t count) {
-  if (all.empty() || count <= 0) return;
-  const PackedView& view = *all.front().source;
-  const std::int64_t esize = view.esize, stride = view.lld * esize;
-  // The rows from the first to the last that any of them takes, and how many of those are taken at all: the
-  // next column is asked for at the pace at which this one is copied.
+namespace {
+
+/// One column, as `order` says. @param to its index in the target of what stays here
+void leave_in_order(const std::vector<Leaving>& all, const ColumnOrder& order, const char* column, std::int64_t to, std::vector<PackedWriter>& packed) {
+  for (const ColumnOrder::Stroke& stroke : order.strokes()) {
+    const PackedView* target = all[stroke.who].target;
+    if (target == nullptr) {
+      packed[stroke.who].put(column + stroke.from, stroke.bytes);
+      continue;
+    }
+    char* at = target->base + to * target->lld * target->esize + stroke.to;
+    if (target->past_cache && stroke.bytes >= past_cache_from)
+      copy_past_cache(at, column + stroke.from, stroke.bytes);
+    else
+      std::memcpy(at, column + stroke.from, stroke.bytes);
+  }
+}
+
+/// One column, one message after the other.
+void leave_in_turn(const std::vector<Leaving>& all, const char* column, std::int64_t to, std::vector<PackedWriter>& packed, Ahead ahead) {
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    const PackedView* target = all[k].target;
+    if (target == nullptr)
+      pack_column(*all[k].source, column, packed[k], ahead);
+    else
+      keep_column(*all[k].source, *target, column, target->base + to * target->lld * target->esize, ahead);
+  }
+}
+
+/// The rows from the first to the last that any of the messages takes, in bytes of a column, to be asked for while the column before is copied: at
+/// a pace that is their share of what is copied. Nothing when too few of them are taken.
+Ahead next_column(const std::vector<Leaving>& all, std::int64_t esize) {
   std::int64_t begin = INT64_MAX, end = 0, taken = 0;
   for (const Leaving& one : all) {
     taken += one.source->rows->total;
@@ -617,43 +650,35 @@ void pack_together(const std::vector<Leaving>& all, const ColumnOrder& order, st
       end = std::max(end, r.from + (r.count - 1) * r.from_step + r.len);
     }
   }
-  if (taken == 0) return;
-  const std::int64_t span = (end - begin) * esize;
-  const std::int64_t pace = (span * 16 + taken * esize - 1) / (taken * esize);
+  Ahead ahead;
+  if (taken == 0) return ahead;
+  ahead.left = (end - begin) * esize;
+  ahead.pace = (ahead.left * 16 + taken * esize - 1) / (taken * esize);
+  if (ahead.pace > 4 * 16) return {};
+  ahead.from_top = begin * esize;
+  return ahead;
+}
+
+} // namespace
+
+void pack_together(const std::vector<Leaving>& all, const ColumnOrder& order, std::int64_t first, std::int64_t count) {
+  if (all.empty() || count <= 0) return;
+  const PackedView& view = *all.front().source;
+  const std::int64_t stride = view.lld * view.esize;
   std::vector<PackedWriter> packed;
   packed.reserve(all.size());
   for (const Leaving& one : all) packed.emplace_back(one.packed, one.around && one.source->conj_size == 0);
+  const bool is_ordered = !order.strokes().empty();
+  const Ahead next = is_ordered ? Ahead{} : next_column(all, view.esize);
   Cursor col(*view.cols, first);
   for (std::int64_t c = 0; c < count; ++c) {
     const char* column = view.base + col.from() * stride;
     const std::int64_t to = col.to();
     col.advance(1);
-    if (!order.strokes().empty()) {
-      for (const ColumnOrder::Stroke& stroke : order.strokes()) {
-        const Leaving& one = all[stroke.who];
-        if (one.target == nullptr) {
-          packed[stroke.who].put(column + stroke.from, stroke.bytes);
-          continue;
-        }
-        char* at = one.target->base + to * one.target->lld * esize + stroke.to;
-        if (one.target->past_cache && stroke.bytes >= past_cache_from)
-          copy_past_cache(at, column + stroke.from, stroke.bytes);
-        else
-          std::memcpy(at, column + stroke.from, stroke.bytes);
-      }
-      continue;
-    }
-    Ahead ahead;
-    if (!col.at_end() && pace <= 4 * 16)
-      ahead = {view.base + col.from() * stride + begin * esize, span, pace};
-    for (std::size_t k = 0; k < all.size(); ++k) {
-      const Leaving& one = all[k];
-      if (one.target == nullptr)
-        pack_column(*one.source, column, packed[k], ahead);
-      else
-        keep_column(*one.source, *one.target, column,
-                    one.target->base + to * one.target->lld * one.target->esize, ahead);
-    }
+    if (is_ordered)
+      leave_in_order(all, order, column, to, packed);
+    else
+      leave_in_turn(all, column, to, packed, col.at_end() ? Ahead{} : next.of(view.base + col.from() * stride));
   }
   for (std::size_t k = 0; k < all.size(); ++k) {
     const PackedView& source = *all[k].source;
