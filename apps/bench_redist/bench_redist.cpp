@@ -12,8 +12,9 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <functional>
+#include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -69,10 +70,12 @@ namespace {
 
 struct Shape {
   int nprow, npcol;
+  int ranks() const { return nprow * npcol; }
 };
 struct Case {
   Shape from, to;
   std::int64_t n, nb_from, nb_to; ///< 0: block
+  int ranks() const { return std::max(from.ranks(), to.ranks()); }
 };
 
 struct Settings {
@@ -81,6 +84,7 @@ struct Settings {
   std::vector<std::string> methods{"stock", "dyngrid", "dropin", "memcpy"};
   std::vector<std::string> blocks;
   int reps = 5;
+  int rounds = 1;
   bool check = false;
   bool grow = false;
   bool fresh = false;
@@ -88,12 +92,13 @@ struct Settings {
   std::string csv;
 };
 
+enum class Pages { small, huge, as_they_come };
+
 /// Memory straight from the system, so that a fresh array really is fresh.
 struct Array {
   double* data = nullptr;
   std::size_t bytes = 0;
   Array() = default;
-  enum class Pages { small, huge, as_they_come };
   Array(std::size_t count, Pages pages) : bytes(std::max<std::size_t>(count, 1) * sizeof(double)) {
     const std::size_t page = std::size_t{2} << 20;
     void* space = mmap(nullptr, bytes + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -133,197 +138,266 @@ gridmap::Axis axis(std::int64_t n, std::int64_t nb, int nprocs) {
   return nb == 0 ? gridmap::Axis::block(n, nprocs) : gridmap::Axis::block_cyclic(n, nb, nprocs);
 }
 
+/// What the runs of one case, over all rounds, came to.
 struct Result {
-  std::map<std::string, double> seconds;
+  std::map<std::string, std::vector<double>> times; ///< per method
   std::size_t peak = 0;
   double plan_s = 0;
   double work_s = 0; ///< copying in the last run, summed over the ranks
   double predicted_s = 0;
   double measure_s = 0; ///< what asking for the machine's figures took
   bool right = true;
+  bool has(const std::string& method) const { return times.count(method) != 0; }
+  double seconds(const std::string& method) const { return median(times.at(method)); }
 };
 
-Result run_case(MPI_Comm comm, const Case& c, const Settings& settings) {
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
-  Result result;
-  const redist::Layout from{axis(c.n, c.nb_from, c.from.nprow), axis(c.n, c.nb_from, c.from.npcol),
-                            redist::Grid::row_major(c.from.nprow, c.from.npcol)};
-  const redist::Layout to{axis(c.n, c.nb_to, c.to.nprow), axis(c.n, c.nb_to, c.to.npcol),
-                          redist::Grid::row_major(c.to.nprow, c.to.npcol)};
-  const auto [p, q] = from.grid.position_of(rank);
-  const auto [pt, qt] = to.grid.position_of(rank);
-  const std::int64_t m_from = p < 0 ? 0 : from.rows.local_size(p),
-                     n_from = p < 0 ? 0 : from.cols.local_size(q);
-  const std::int64_t m_to = pt < 0 ? 0 : to.rows.local_size(pt), n_to = pt < 0 ? 0 : to.cols.local_size(qt);
-  Array a(static_cast<std::size_t>(m_from * n_from), Array::Pages::small),
-      b(static_cast<std::size_t>(m_to * n_to), Array::Pages::small);
-  Array other(static_cast<std::size_t>(m_to * n_to), Array::Pages::small);
-  for (std::int64_t j = 0; j < n_from; ++j) {
-    const std::int64_t jg = from.cols.to_global(j, q);
-    for (std::int64_t i = 0; i < m_from; ++i)
-      a.data[i + j * m_from] = static_cast<double>(from.rows.to_global(i, p) * c.n + jg);
+class CaseRun;
+
+/// A way to move the matrix, or what it is compared with.
+struct Method {
+  const char* name;
+  void (CaseRun::*run)();
+  bool moves_it = true; ///< so that the target can be compared afterwards
+  std::optional<Pages> fresh_pages = std::nullopt; ///< the target is allocated anew each time
+  redist::ExecuteOptions options = {};
+};
+const std::vector<Method>& methods();
+
+const Method& method_of(const std::string& name) {
+  return *std::find_if(methods().begin(), methods().end(), [&](const Method& m) { return name == m.name; });
+}
+
+/// One case with its arrays, contexts, plan and executors. All calls are collective over its communicator.
+class CaseRun {
+public:
+  CaseRun(MPI_Comm comm, const Case& c, const Settings& settings, Result& result);
+  void measure();
+  void close();
+
+  // the methods
+  void stock() { stock_(n_, n_, a_.data, 1, 1, desc_a_, b_.data, 1, 1, desc_b_, global_); }
+  void dropin() { dyngrid_Cpdgemr2d(n_, n_, a_.data, 1, 1, desc_a_, b_.data, 1, 1, desc_b_, global_); }
+  void dyngrid() { move(*executor_, mine_, a_.data, b_.data); }
+  void planned() { move(*executor_, redist::Plan(from_, to_, plan_options()).for_rank(rank_), a_.data, b_.data); }
+  void direct() { move(*executor_, mine_, static_cast<double*>(shared_a_.data()), static_cast<double*>(shared_b_.data())); }
+  void direct_cold() {
+    shared_b_.clear();
+    shared_b_ = redist::SharedArray(b_.bytes, redist::Sharing::yes);
+    direct();
   }
-  std::memset(b.data, 1, b.bytes);
-  std::memset(other.data, 1, other.bytes);
+  void copy() { std::memcpy(b_.data, other_.data, static_cast<std::size_t>(m_to_ * n_to_) * sizeof(double)); }
+#ifdef DYNGRID_HAVE_COSTA
+  void costa();
+#endif
 
-  int ctxt_a = context_of(comm, c.from), ctxt_b = context_of(comm, c.to);
+private:
+  static redist::PlanOptions plan_options() {
+    redist::PlanOptions options;
+    options.schedule = redist::Schedule::async;
+    return options;
+  }
+  void move(redist::Executor& by, const redist::RankPlan& plan, const double* from, double* to);
+  double seconds_of(const Method& method);
+  void forget_targets();
+  bool is_right() const;
+
+  MPI_Comm comm_;
+  const Case case_;
+  const Settings& settings_;
+  Result& result_;
+  int rank_ = 0, n_ = 0;
+  redist::Layout from_, to_;
+  std::int64_t m_from_ = 0, n_from_ = 0, m_to_ = 0, n_to_ = 0; ///< mine
+  Array a_, b_, other_;
+  redist::SharedArray shared_a_, shared_b_;
+  int ctxt_a_ = -1, ctxt_b_ = -1, global_ = -1;
+  int desc_a_[9] = {}, desc_b_[9] = {};
+  GeFunction* stock_ = nullptr;
+  redist::RankPlan mine_;
+  std::map<std::string, redist::Executor> executors_; ///< of the methods that the executor does with options of their own
+  std::optional<redist::Executor> usual_;
+  redist::Executor* executor_ = nullptr;
+  const double* written_ = nullptr; ///< by the last method
+};
+
+const std::vector<Method>& methods() {
+  static const std::vector<Method> all = [] {
+    std::vector<Method> list;
+    const auto add_with_cold = [&list](const char* const (&names)[3], void (CaseRun::*run)(), bool moves_it) {
+      list.push_back({names[0], run, moves_it});
+      list.push_back({names[1], run, moves_it, Pages::as_they_come});
+      list.push_back({names[2], run, moves_it, Pages::huge});
+    };
+    add_with_cold({"stock", "stock_cold", "stock_cold_huge"}, &CaseRun::stock, true);
+    add_with_cold({"dyngrid", "dyngrid_cold", "dyngrid_cold_huge"}, &CaseRun::dyngrid, true);
+    add_with_cold({"memcpy", "memcpy_cold", "memcpy_cold_huge"}, &CaseRun::copy, false);
+    list.push_back({"planned", &CaseRun::planned});
+    list.push_back({"dropin", &CaseRun::dropin});
+    redist::ExecuteOptions options;
+    options.transport = redist::Transport::mpi;
+    list.push_back({"mpi", &CaseRun::dyngrid, true, std::nullopt, options});
+    options = {};
+    options.panel_writes = redist::PanelWrites::cached;
+    list.push_back({"cached", &CaseRun::dyngrid, true, std::nullopt, options});
+    options.panel_writes = redist::PanelWrites::around;
+    list.push_back({"around", &CaseRun::dyngrid, true, std::nullopt, options});
+    list.push_back({"direct", &CaseRun::direct});
+    list.push_back({"direct_cold", &CaseRun::direct_cold});
+#ifdef DYNGRID_HAVE_COSTA
+    list.push_back({"costa", &CaseRun::costa});
+#endif
+    return list;
+  }();
+  return all;
+}
+
+void describe(int (&desc)[9], int ctxt, const redist::Layout& layout, std::int64_t m_loc) {
+  const int values[9] = {1,
+                         ctxt,
+                         static_cast<int>(layout.rows.n),
+                         static_cast<int>(layout.cols.n),
+                         static_cast<int>(layout.rows.sizes[0]),
+                         static_cast<int>(layout.cols.sizes[0]),
+                         0,
+                         0,
+                         static_cast<int>(std::max<std::int64_t>(1, m_loc))};
+  std::copy(std::begin(values), std::end(values), desc);
+}
+
+CaseRun::CaseRun(MPI_Comm comm, const Case& c, const Settings& settings, Result& result)
+    : comm_(comm), case_(c), settings_(settings), result_(result), n_(static_cast<int>(c.n)),
+      from_{axis(c.n, c.nb_from, c.from.nprow), axis(c.n, c.nb_from, c.from.npcol),
+            redist::Grid::row_major(c.from.nprow, c.from.npcol)},
+      to_{axis(c.n, c.nb_to, c.to.nprow), axis(c.n, c.nb_to, c.to.npcol), redist::Grid::row_major(c.to.nprow, c.to.npcol)} {
   int size = 0;
+  MPI_Comm_rank(comm, &rank_);
   MPI_Comm_size(comm, &size);
-  const int global = context_of(comm, {1, size});
-  int desc_a[9] = {1,
-                   p < 0 ? -1 : ctxt_a,
-                   static_cast<int>(c.n),
-                   static_cast<int>(c.n),
-                   static_cast<int>(from.rows.sizes[0]),
-                   static_cast<int>(from.cols.sizes[0]),
-                   0,
-                   0,
-                   static_cast<int>(std::max<std::int64_t>(1, m_from))};
-  int desc_b[9] = {1,
-                   pt < 0 ? -1 : ctxt_b,
-                   static_cast<int>(c.n),
-                   static_cast<int>(c.n),
-                   static_cast<int>(to.rows.sizes[0]),
-                   static_cast<int>(to.cols.sizes[0]),
-                   0,
-                   0,
-                   static_cast<int>(std::max<std::int64_t>(1, m_to))};
-  auto* stock = reinterpret_cast<GeFunction*>(redist::detail::stock_symbol("Cpdgemr2d"));
-  const int n = static_cast<int>(c.n);
+  const auto [p, q] = from_.grid.position_of(rank_);
+  const auto [pt, qt] = to_.grid.position_of(rank_);
+  if (p >= 0) m_from_ = from_.rows.local_size(p), n_from_ = from_.cols.local_size(q);
+  if (pt >= 0) m_to_ = to_.rows.local_size(pt), n_to_ = to_.cols.local_size(qt);
+  a_ = Array(static_cast<std::size_t>(m_from_ * n_from_), Pages::small);
+  b_ = Array(static_cast<std::size_t>(m_to_ * n_to_), Pages::small);
+  other_ = Array(static_cast<std::size_t>(m_to_ * n_to_), Pages::small);
+  for (std::int64_t j = 0; j < n_from_; ++j) {
+    const std::int64_t jg = from_.cols.to_global(j, q);
+    for (std::int64_t i = 0; i < m_from_; ++i)
+      a_.data[i + j * m_from_] = static_cast<double>(from_.rows.to_global(i, p) * c.n + jg);
+  }
+  std::memset(b_.data, 1, b_.bytes);
+  std::memset(other_.data, 1, other_.bytes);
 
-  redist::PlanOptions options;
-  options.schedule = redist::Schedule::async;
+  ctxt_a_ = context_of(comm, c.from);
+  ctxt_b_ = context_of(comm, c.to);
+  global_ = context_of(comm, {1, size});
+  describe(desc_a_, p < 0 ? -1 : ctxt_a_, from_, m_from_);
+  describe(desc_b_, pt < 0 ? -1 : ctxt_b_, to_, m_to_);
+  stock_ = reinterpret_cast<GeFunction*>(redist::detail::stock_symbol("Cpdgemr2d"));
+
   double t0 = MPI_Wtime();
-  const redist::Plan plan(from, to, options);
-  const redist::RankPlan mine = plan.for_rank(rank);
-  result.plan_s = MPI_Wtime() - t0;
+  const redist::Plan plan(from_, to_, plan_options());
+  mine_ = plan.for_rank(rank_);
+  result_.plan_s = MPI_Wtime() - t0;
   t0 = MPI_Wtime();
   static std::set<int> measured; // numbers of ranks
   const bool anew = settings.fresh && measured.insert(size).second;
-  result.predicted_s = plan.predicted_seconds(redist::measure_machine(comm, redist::Transport::automatic, anew), 8);
-  result.measure_s = MPI_Wtime() - t0;
-  redist::Executor executor(comm);
-  const double* written = nullptr; ///< by the last method
-  const auto uses = [&](const char* name) {
-    return std::find(settings.methods.begin(), settings.methods.end(), name) != settings.methods.end();
-  };
-  std::map<std::string, redist::ExecuteOptions> others; // methods that are the executor with other options
-  others["mpi"].transport = redist::Transport::mpi;
-  others["cached"].panel_writes = redist::PanelWrites::cached;
-  others["around"].panel_writes = redist::PanelWrites::around;
-  std::map<std::string, redist::Executor> executors;
-  for (const auto& [name, chosen] : others)
-    if (uses(name.c_str())) executors.emplace(name, redist::Executor(comm, chosen));
+  result_.predicted_s = plan.predicted_seconds(redist::measure_machine(comm, redist::Transport::automatic, anew), sizeof(double));
+  result_.measure_s = std::max(result_.measure_s, MPI_Wtime() - t0);
 
-  const auto move = [&](redist::Executor& by, double* target) {
-    const redist::ExecuteReport report = by.execute(
-        {{&mine, a.data, std::max<std::int64_t>(1, m_from), target, std::max<std::int64_t>(1, m_to), 'd'}});
-    result.peak = std::max(result.peak, report.peak_bytes);
-    result.work_s = report.pack_s + report.copy_s;
-  };
-  redist::SharedArray shared_a, shared_b;
-  if (uses("direct") || uses("direct_cold")) {
-    shared_a = redist::SharedArray(a.bytes, redist::Sharing::yes);
-    shared_b = redist::SharedArray(b.bytes, redist::Sharing::yes);
-    std::memcpy(shared_a.data(), a.data, a.bytes);
-    std::memset(shared_b.data(), 1, b.bytes);
-  }
-  const auto move_direct = [&] {
-    executor.execute({{&mine, shared_a.data(), std::max<std::int64_t>(1, m_from), shared_b.data(),
-                       std::max<std::int64_t>(1, m_to), 'd'}});
-    written = static_cast<double*>(shared_b.data());
-  };
-  std::map<std::string, std::function<void()>> methods;
-#ifdef DYNGRID_HAVE_COSTA
-  methods["costa"] = [&] {
-    auto source = costa::block_cyclic_layout<double>(n, n, desc_a[4], desc_a[5], 1, 1, n, n, c.from.nprow,
-                                                     c.from.npcol, 'R', 0, 0, a.data, desc_a[8], 'C', rank);
-    auto target = costa::block_cyclic_layout<double>(n, n, desc_b[4], desc_b[5], 1, 1, n, n, c.to.nprow,
-                                                     c.to.npcol, 'R', 0, 0, b.data, desc_b[8], 'C', rank);
-    costa::transform<double>(source, target, comm);
-  };
-#endif
-  methods["direct"] = move_direct;
-  methods["direct_cold"] = [&] {
-    shared_b.clear();
-    shared_b = redist::SharedArray(b.bytes, redist::Sharing::yes);
-    move_direct();
-  };
-  methods["stock"] = [&] { stock(n, n, a.data, 1, 1, desc_a, b.data, 1, 1, desc_b, global); };
-  methods["dropin"] = [&] { dyngrid_Cpdgemr2d(n, n, a.data, 1, 1, desc_a, b.data, 1, 1, desc_b, global); };
-  methods["dyngrid"] = [&] { move(executor, b.data); };
-  methods["planned"] = [&] { // the plan anew each time
-    const redist::RankPlan fresh = redist::Plan(from, to, options).for_rank(rank);
-    executor.execute(
-        {{&fresh, a.data, std::max<std::int64_t>(1, m_from), b.data, std::max<std::int64_t>(1, m_to), 'd'}});
-  };
-  for (auto& [name, one] : executors) methods[name] = [&, by = &one] { move(*by, b.data); };
-  methods["memcpy"] = [&] { std::memcpy(b.data, other.data, static_cast<std::size_t>(m_to * n_to) * 8); };
-  for (const bool huge : {false, true}) {
-    const std::string suffix = huge ? "_cold_huge" : "_cold";
-    const auto fresh = [&, huge] {
-      b = Array();
-      b = Array(static_cast<std::size_t>(m_to * n_to),
-                huge ? Array::Pages::huge : Array::Pages::as_they_come);
-    };
-    methods["stock" + suffix] = [&, fresh] {
-      fresh();
-      stock(n, n, a.data, 1, 1, desc_a, b.data, 1, 1, desc_b, global);
-    };
-    methods["dyngrid" + suffix] = [&, fresh] {
-      fresh();
-      move(executor, b.data);
-    };
-    methods["memcpy" + suffix] = [&, fresh] {
-      fresh();
-      std::memcpy(b.data, other.data, static_cast<std::size_t>(m_to * n_to) * 8);
-    };
-  }
-
-  std::map<std::string, std::vector<double>> times;
-  for (int rep = -1; rep < settings.reps; ++rep) // the first round warms up
-    for (const std::string& name : settings.methods) {
-      if (settings.check && name.rfind("memcpy", 0) != 0) {
-        std::memset(b.data, 0, static_cast<std::size_t>(m_to * n_to) * 8);
-        if (shared_b.data() != nullptr)
-          std::memset(shared_b.data(), 0, static_cast<std::size_t>(m_to * n_to) * 8);
-      }
-      written = nullptr;
-      // Ranks that share cores leave a barrier one after the other: what counts is the time from the first
-      // start to the last end, on the host's one clock. The executor's own agreement is the barrier, since
-      // its waiting ranks sleep instead of taking the others' cores.
-      executor.range(0);
-      const std::int64_t begin = now_ns();
-      methods[name]();
-      const std::int64_t end = now_ns();
-      if (name.rfind("stock", 0) == 0)
-        MPI_Barrier(comm); // it returns with sends in flight, which need somebody inside MPI
-      const double t = static_cast<double>(executor.range(end).second - executor.range(begin).first) * 1e-9;
-      if (rep >= 0) times[name].push_back(t);
-      if (settings.check && rep == 0 && name.rfind("memcpy", 0) != 0)
-        for (std::int64_t j = 0; j < n_to; ++j)
-          for (std::int64_t i = 0; i < m_to; ++i)
-            result.right = result.right &&
-                           (written != nullptr ? written : b.data)[i + j * m_to] ==
-                               static_cast<double>(to.rows.to_global(i, pt) * c.n + to.cols.to_global(j, qt));
+  usual_.emplace(comm);
+  for (const std::string& name : settings.methods) {
+    const Method& method = method_of(name);
+    if (method.options.transport != redist::Transport::automatic || method.options.panel_writes != redist::PanelWrites::automatic)
+      executors_.emplace(name, redist::Executor(comm, method.options));
+    if (shared_a_.data() == nullptr && (method.run == &CaseRun::direct || method.run == &CaseRun::direct_cold)) {
+      shared_a_ = redist::SharedArray(a_.bytes, redist::Sharing::yes);
+      shared_b_ = redist::SharedArray(b_.bytes, redist::Sharing::yes);
+      std::memcpy(shared_a_.data(), a_.data, a_.bytes);
+      std::memset(shared_b_.data(), 1, b_.bytes);
     }
-  for (auto& [name, list] : times) result.seconds[name] = median(list);
-  int right = result.right ? 1 : 0;
-  MPI_Allreduce(MPI_IN_PLACE, &right, 1, MPI_INT, MPI_MIN, comm);
-  result.right = right != 0;
-  auto peak = static_cast<unsigned long long>(result.peak);
-  MPI_Allreduce(MPI_IN_PLACE, &peak, 1, MPI_UNSIGNED_LONG_LONG, MPI_MAX, comm);
-  result.peak = peak;
-  MPI_Allreduce(MPI_IN_PLACE, &result.work_s, 1, MPI_DOUBLE, MPI_SUM, comm);
-  MPI_Allreduce(MPI_IN_PLACE, &result.plan_s, 1, MPI_DOUBLE, MPI_MAX, comm);
-  for (int ctxt : {global, ctxt_a, ctxt_b})
-    if (ctxt >= 0) Cblacs_gridexit(ctxt);
-  for (auto& [name, one] : executors) one.close();
-  executor.close();
-  return result;
+  }
 }
 
+void CaseRun::move(redist::Executor& by, const redist::RankPlan& plan, const double* from, double* to) {
+  const redist::ExecuteReport report = by.execute(
+      {{&plan, from, std::max<std::int64_t>(1, m_from_), to, std::max<std::int64_t>(1, m_to_), 'd'}});
+  result_.peak = std::max(result_.peak, report.peak_bytes);
+  result_.work_s = report.pack_s + report.copy_s;
+  written_ = to;
+}
+
+#ifdef DYNGRID_HAVE_COSTA
+void CaseRun::costa() {
+  auto source = costa::block_cyclic_layout<double>(n_, n_, desc_a_[4], desc_a_[5], 1, 1, n_, n_, case_.from.nprow,
+                                                   case_.from.npcol, 'R', 0, 0, a_.data, desc_a_[8], 'C', rank_);
+  auto target = costa::block_cyclic_layout<double>(n_, n_, desc_b_[4], desc_b_[5], 1, 1, n_, n_, case_.to.nprow,
+                                                   case_.to.npcol, 'R', 0, 0, b_.data, desc_b_[8], 'C', rank_);
+  costa::transform<double>(source, target, comm_);
+}
+#endif
+
+/// From the first rank's start to the last one's end. Ranks that share cores leave a barrier one after the other, on
+/// the host's one clock. The executor's own agreement is the barrier, since its waiting ranks sleep instead of
+/// taking the others' cores.
+double CaseRun::seconds_of(const Method& method) {
+  const auto own = executors_.find(method.name);
+  executor_ = own == executors_.end() ? &*usual_ : &own->second;
+  written_ = nullptr;
+  usual_->range(0);
+  const std::int64_t begin = now_ns();
+  if (method.fresh_pages) {
+    b_ = Array();
+    b_ = Array(static_cast<std::size_t>(m_to_ * n_to_), *method.fresh_pages);
+  }
+  (this->*method.run)();
+  const std::int64_t end = now_ns();
+  if (method.run == &CaseRun::stock) MPI_Barrier(comm_); // it returns with sends in flight, which need somebody inside MPI
+  return static_cast<double>(usual_->range(end).second - usual_->range(begin).first) * 1e-9;
+}
+
+void CaseRun::forget_targets() {
+  std::memset(b_.data, 0, static_cast<std::size_t>(m_to_ * n_to_) * sizeof(double));
+  if (shared_b_.data() != nullptr) std::memset(shared_b_.data(), 0, static_cast<std::size_t>(m_to_ * n_to_) * sizeof(double));
+}
+
+bool CaseRun::is_right() const {
+  const auto [p, q] = to_.grid.position_of(rank_);
+  const double* target = written_ != nullptr ? written_ : b_.data;
+  for (std::int64_t j = 0; j < n_to_; ++j)
+    for (std::int64_t i = 0; i < m_to_; ++i)
+      if (target[i + j * m_to_] != static_cast<double>(to_.rows.to_global(i, p) * case_.n + to_.cols.to_global(j, q))) return false;
+  return true;
+}
+
+void CaseRun::measure() {
+  for (int rep = -1; rep < settings_.reps; ++rep) // the first one warms up
+    for (const std::string& name : settings_.methods) {
+      const Method& method = method_of(name);
+      const bool is_checked = settings_.check && method.moves_it;
+      if (is_checked) forget_targets();
+      const double t = seconds_of(method);
+      if (rep >= 0) result_.times[name].push_back(t);
+      if (is_checked && rep == 0 && !is_right()) result_.right = false;
+    }
+}
+
+void CaseRun::close() {
+  int right = result_.right ? 1 : 0;
+  MPI_Allreduce(MPI_IN_PLACE, &right, 1, MPI_INT, MPI_MIN, comm_);
+  result_.right = right != 0;
+  auto peak = static_cast<unsigned long long>(result_.peak);
+  MPI_Allreduce(MPI_IN_PLACE, &peak, 1, MPI_UNSIGNED_LONG_LONG, MPI_MAX, comm_);
+  result_.peak = peak;
+  MPI_Allreduce(MPI_IN_PLACE, &result_.work_s, 1, MPI_DOUBLE, MPI_SUM, comm_);
+  MPI_Allreduce(MPI_IN_PLACE, &result_.plan_s, 1, MPI_DOUBLE, MPI_MAX, comm_);
+  for (int ctxt : {global_, ctxt_a_, ctxt_b_})
+    if (ctxt >= 0) Cblacs_gridexit(ctxt);
+  for (auto& [name, one] : executors_) one.close();
+  usual_->close();
+}
+
+/// @param grids  as 2x2-3x3
+/// @param blocks as 64, block or 64-128
 Case parse(const std::string& grids, const std::string& blocks, std::int64_t n) {
   Case c{};
   c.n = n;
@@ -355,27 +429,98 @@ struct Ratio {
   double mean() const { return count == 0 ? 0 : std::exp(log_sum / count); }
 };
 
+/// Over all cases.
+struct Summary {
+  std::map<std::string, Ratio> ratios;
+  bool is_right = true;
+  std::size_t peak = 0;
+  double measure_s = 0;
+  int within_15 = 0, within_30 = 0, predictions = 0;
+
+  void add(const Result& r);
+  void print() const;
+};
+
+void Summary::add(const Result& r) {
+  is_right = is_right && r.right;
+  peak = std::max(peak, r.peak);
+  measure_s = std::max(measure_s, r.measure_s);
+  const auto ratio = [&](const char* over, const char* under) {
+    if (r.has(over) && r.has(under)) ratios[std::string(over) + " / " + under].add(r.seconds(over) / r.seconds(under));
+  };
+  for (const char* ours : {"dyngrid", "dropin", "mpi", "direct"}) {
+    ratio("stock", ours);
+    ratio(ours, "memcpy");
+  }
+  if (r.has("dyngrid")) {
+    const double measured_s = r.seconds("dyngrid");
+    const double off = std::max(r.predicted_s, measured_s) / std::min(r.predicted_s, measured_s);
+    ratios["prediction, off by the factor"].add(off);
+    within_15 += off <= 1.15 ? 1 : 0;
+    within_30 += off <= 1.30 ? 1 : 0;
+    ++predictions;
+  }
+  ratio("costa", "dyngrid");
+  ratio("costa", "direct");
+  ratio("direct_cold", "memcpy_cold");
+  ratio("direct_cold", "memcpy_cold_huge");
+  ratio("stock_cold", "direct_cold");
+  ratio("stock_cold", "dyngrid_cold");
+  ratio("dyngrid_cold", "memcpy_cold");
+  ratio("stock_cold", "dyngrid_cold_huge");
+  ratio("dyngrid_cold_huge", "memcpy_cold");
+  ratio("dyngrid_cold_huge", "memcpy_cold_huge");
+}
+
+void Summary::print() const {
+  std::printf("\n%-40s %10s %10s %10s %6s\n", "ratio", "geo. mean", "lowest", "highest", "cases");
+  for (const auto& [name, r] : ratios)
+    std::printf("%-40s %10.2f %10.2f %10.2f %6d\n", name.c_str(), r.mean(), r.lowest, r.highest, r.count);
+  if (predictions > 0)
+    std::printf("predicted within 15 %%: %d, within 30 %%: %d, of %d cases; figures of the machine in at most %.2f s\n", within_15, within_30,
+                predictions, measure_s);
+  std::printf("buffers per rank at most %.2f MB\n", static_cast<double>(peak) / 1e6);
+}
+
+void print(const Case& c, const Result& r, const Settings& settings) {
+  const std::string grids = std::to_string(c.from.nprow) + 'x' + std::to_string(c.from.npcol) + '-' + std::to_string(c.to.nprow) + 'x' +
+                            std::to_string(c.to.npcol);
+  std::printf("%-9s %6lld %11s %8.3f %8.2f", grids.c_str(), static_cast<long long>(c.n),
+              (block_name(c.nb_from) + "-" + block_name(c.nb_to)).c_str(), r.plan_s * 1e3, r.predicted_s * 1e3);
+  for (const std::string& name : settings.methods) std::printf(" %17.2f", r.seconds(name) * 1e3);
+  std::printf("%s\n", settings.check ? (r.right ? "  right" : "  WRONG") : "");
+  std::fflush(stdout);
+}
+
+void write_line(std::ofstream& csv, const Case& c, const Result& r, const Settings& settings) {
+  csv << c.from.nprow << 'x' << c.from.npcol << ',' << c.to.nprow << 'x' << c.to.npcol << ',' << c.n << ',' << block_name(c.nb_from) << ','
+      << block_name(c.nb_to) << ',' << c.ranks() << ',' << r.plan_s << ',' << r.peak << ',' << r.work_s << ',' << r.predicted_s;
+  for (const std::string& name : settings.methods) csv << ',' << r.seconds(name);
+  csv << ',' << (r.right ? 1 : 0) << '\n';
+  csv.flush();
+}
+
 int run(int argc, char** argv) {
   Settings settings;
   CLI::App app("Redistribution against stock PDGEMR2D and memcpy", "bench_redist");
   app.add_option("--n", settings.sizes, "matrix sizes")->delimiter(',')->check(apps::positive_number());
   app.add_option("--grids", settings.grids, "e.g. 2x2-3x3,3x3-4x4")->delimiter(',');
   app.add_option("--nb", settings.blocks, "e.g. 64,block,64-128; default: the bars' own")->delimiter(',');
-  const std::vector<std::string> known_methods{
-      "stock", "stock_cold", "stock_cold_huge", "dyngrid", "dyngrid_cold", "dyngrid_cold_huge", "memcpy", "memcpy_cold", "memcpy_cold_huge",
-      "planned", "dropin", "mpi", "cached", "around", "direct", "direct_cold",
-#ifdef DYNGRID_HAVE_COSTA
-      "costa",
-#endif
-  };
+  std::vector<std::string> known;
+  for (const Method& method : methods()) known.emplace_back(method.name);
   app.add_option("--methods", settings.methods,
                  "stock, dyngrid, planned (dyngrid with its planning), dropin, mpi, cached and around (dyngrid writing its panels through "
                  "and around the cache), direct, direct_cold, "
                  "memcpy, costa where it was found; each of stock, dyngrid, memcpy also with _cold (fresh "
                  "pages as the kernel gives them; DYNGRID_HUGEPAGES=0 keeps dyngrid from asking for huge "
                  "ones) and _cold_huge")
-      ->delimiter(',')->check(CLI::IsMember(known_methods));
+      ->delimiter(',')
+      ->check(CLI::IsMember(known));
   app.add_option("--reps", settings.reps, "runs per method and case")->check(apps::positive_number());
+  app.add_option("--rounds", settings.rounds,
+                 "go through all cases so many times and take the medians of all runs of a case: on a machine whose speed changes in the meantime no case "
+                 "meets only one of its speeds")
+      ->check(apps::positive_number());
   app.add_option("--csv", settings.csv, "file for one line per case");
   app.add_flag("--check", settings.check, "compare every element");
   app.add_flag("--fresh", settings.fresh, "measure this machine's figures, which predictions need, anew instead of reading them");
@@ -389,7 +534,7 @@ int run(int argc, char** argv) {
   int needed = 1;
   for (const std::string& grids : settings.grids) {
     const Case c = parse(grids, "1", 1);
-    needed = std::max({needed, c.from.nprow * c.from.npcol, c.to.nprow * c.to.npcol});
+    needed = std::max(needed, c.ranks());
   }
   if (settings.child) {
     MPI_Comm_get_parent(&bridge);
@@ -426,87 +571,37 @@ int run(int argc, char** argv) {
     for (const std::string& name : settings.methods) std::printf(" %17s", (name + " ms").c_str());
     std::printf("\n");
   }
-  std::map<std::string, Ratio> ratios;
-  bool right = true;
-  std::size_t peak = 0;
-  double measure_s = 0;
-  int within_15 = 0, within_30 = 0, predictions = 0;
+  std::vector<std::pair<Case, Result>> cases;
   for (const std::string& grids : settings.grids) {
     std::vector<std::string> blocks = settings.blocks;
-    const bool same = parse(grids, "1", 1).from.nprow == parse(grids, "1", 1).to.nprow &&
-                      parse(grids, "1", 1).from.npcol == parse(grids, "1", 1).to.npcol;
+    const Case shapes = parse(grids, "1", 1);
+    if (shapes.ranks() > size) continue;
+    const bool same = shapes.from.nprow == shapes.to.nprow && shapes.from.npcol == shapes.to.npcol;
     if (blocks.empty())
       blocks = same ? std::vector<std::string>{"32-64", "64-128", "256-128", "64-block"}
                     : std::vector<std::string>{"32", "64", "256", "block", "64-128"};
     for (std::int64_t n : settings.sizes)
-      for (const std::string& nb : blocks) {
-        const Case c = parse(grids, nb, n);
-        const int ranks = std::max(c.from.nprow * c.from.npcol, c.to.nprow * c.to.npcol);
-        if (ranks > size) continue;
-        MPI_Comm part = MPI_COMM_NULL;
-        MPI_Comm_split(all, rank < ranks ? 0 : MPI_UNDEFINED, rank, &part);
-        Result r;
-        if (part != MPI_COMM_NULL) {
-          r = run_case(part, c, settings);
-          MPI_Comm_free(&part);
-        }
-        quiet_barrier(all);
-        if (rank != 0) continue;
-        right = right && r.right;
-        peak = std::max(peak, r.peak);
-        measure_s = std::max(measure_s, r.measure_s);
-        std::printf("%-9s %6lld %11s %8.3f %8.2f", grids.c_str(), static_cast<long long>(n),
-                    (block_name(c.nb_from) + "-" + block_name(c.nb_to)).c_str(), r.plan_s * 1e3,
-                    r.predicted_s * 1e3);
-        for (const std::string& name : settings.methods) std::printf(" %17.2f", r.seconds[name] * 1e3);
-        std::printf("%s\n", settings.check ? (r.right ? "  right" : "  WRONG") : "");
-        std::fflush(stdout);
-        const auto ratio = [&](const char* over, const char* under) {
-          if (r.seconds.count(over) != 0 && r.seconds.count(under) != 0)
-            ratios[std::string(over) + " / " + under].add(r.seconds[over] / r.seconds[under]);
-        };
-        for (const char* ours : {"dyngrid", "dropin", "mpi", "direct"}) {
-          ratio("stock", ours);
-          ratio(ours, "memcpy");
-        }
-        if (r.seconds.count("dyngrid") != 0) {
-          const double off =
-              std::max(r.predicted_s, r.seconds["dyngrid"]) / std::min(r.predicted_s, r.seconds["dyngrid"]);
-          ratios["prediction, off by the factor"].add(off);
-          within_15 += off <= 1.15 ? 1 : 0;
-          within_30 += off <= 1.30 ? 1 : 0;
-          ++predictions;
-        }
-        ratio("costa", "dyngrid");
-        ratio("costa", "direct");
-        ratio("direct_cold", "memcpy_cold");
-        ratio("direct_cold", "memcpy_cold_huge");
-        ratio("stock_cold", "direct_cold");
-        ratio("stock_cold", "dyngrid_cold");
-        ratio("dyngrid_cold", "memcpy_cold");
-        ratio("stock_cold", "dyngrid_cold_huge");
-        ratio("dyngrid_cold_huge", "memcpy_cold");
-        ratio("dyngrid_cold_huge", "memcpy_cold_huge");
-        if (csv) {
-          csv << c.from.nprow << 'x' << c.from.npcol << ',' << c.to.nprow << 'x' << c.to.npcol << ',' << n
-              << ',' << block_name(c.nb_from) << ',' << block_name(c.nb_to) << ',' << ranks << ',' << r.plan_s
-              << ',' << r.peak << ',' << r.work_s << ',' << r.predicted_s;
-          for (const std::string& name : settings.methods) csv << ',' << r.seconds[name];
-          csv << ',' << (r.right ? 1 : 0) << '\n';
-          csv.flush();
-        }
+      for (const std::string& nb : blocks) cases.emplace_back(parse(grids, nb, n), Result());
+  }
+  Summary summary;
+  for (int round = 1; round <= settings.rounds; ++round)
+    for (auto& [c, result] : cases) {
+      MPI_Comm part = MPI_COMM_NULL;
+      MPI_Comm_split(all, rank < c.ranks() ? 0 : MPI_UNDEFINED, rank, &part);
+      if (part != MPI_COMM_NULL) {
+        CaseRun one(part, c, settings, result);
+        one.measure();
+        one.close();
+        MPI_Comm_free(&part);
       }
-  }
-  if (rank == 0) {
-    std::printf("\n%-40s %10s %10s %10s %6s\n", "ratio", "geo. mean", "lowest", "highest", "cases");
-    for (const auto& [name, r] : ratios)
-      std::printf("%-40s %10.2f %10.2f %10.2f %6d\n", name.c_str(), r.mean(), r.lowest, r.highest, r.count);
-    if (predictions > 0)
-      std::printf("predicted within 15 %%: %d, within 30 %%: %d, of %d cases; figures of the machine in at most %.2f s\n", within_15, within_30,
-                  predictions, measure_s);
-    std::printf("buffers per rank at most %.2f MB\n", static_cast<double>(peak) / 1e6);
-  }
-  int verdict = right ? 0 : 1;
+      quiet_barrier(all);
+      if (rank != 0 || round != settings.rounds) continue;
+      print(c, result, settings);
+      if (csv) write_line(csv, c, result, settings);
+      summary.add(result);
+    }
+  if (rank == 0) summary.print();
+  int verdict = summary.is_right ? 0 : 1;
   MPI_Bcast(&verdict, 1, MPI_INT, 0, all);
   MPI_Comm_free(&all);
   if (bridge != MPI_COMM_NULL) MPI_Comm_disconnect(&bridge);
