@@ -111,7 +111,7 @@ private:
   int step_ = 0;
 };
 
-/// Panels of one rank in shared memory: ten, each enough to run for some 50 us between two switches of process.
+/// Panels of one rank in shared memory: eight, each enough to run for some 50 us between two switches of process.
 constexpr std::size_t shared_panels_bytes = detail::SharedHost::usual_panels * (std::size_t{192} << 10);
 
 constexpr std::int64_t past_cache_bytes = std::int64_t{1} << 20;
@@ -565,7 +565,7 @@ void Executor::Impl::form_groups() {
       return detail::can_leave_together(item.view, nullptr) && whole(item.view, item.first, item.count);
     });
   };
-  const std::size_t at_most = static_cast<std::size_t>(std::max(1, host->panel_count() / 2));
+  const std::size_t at_most = static_cast<std::size_t>(std::max(1, host->panel_count() * 3 / 4));
   std::vector<bool> joinable; // per group
   for (std::size_t s = 0; s < out.size(); ++s) {
     const Stream& stream = out[s];
@@ -619,7 +619,7 @@ bool Executor::Impl::send_group(Group& group) {
   if (static_cast<int>(group.streams.size()) > host->free_panels()) return false;
   const double t = now_s();
   if (group.streams.size() == 1 && group.keeps.empty()) {
-    const int panel = host->take_panel();
+    const int panel = host->take_panel(lead.peer);
     const std::size_t bytes = lead.pack(host->panel(panel), host->panel_bytes(), around);
     report.pack_s += now_s() - t;
     host->post(lead.peer, panel, bytes);
@@ -628,7 +628,7 @@ bool Executor::Impl::send_group(Group& group) {
   const int step = lead.step();
   const std::size_t members = group.streams.size();
   std::vector<int> panels;
-  for (std::size_t k = 0; k < members; ++k) panels.push_back(host->take_panel());
+  for (std::size_t s : group.streams) panels.push_back(host->take_panel(out[s].peer));
   std::vector<std::size_t> used(members, 0);
   std::vector<detail::Leaving> leaving(members);
   while (!lead.at_end() && lead.step() == step) {

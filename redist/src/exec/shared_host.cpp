@@ -220,6 +220,7 @@ SharedHost::SharedHost(MPI_Comm comm, std::size_t panels_bytes, int key) : comm_
     peers_.resize(size);
     pids_.reserve(size);
     ring_pending_.assign(size, false);
+    known_to_.assign(size, 0);
     to_ring_.reserve(size);
     cards.resize(size);
     mine_ = Segment::create(bytes);
@@ -292,17 +293,22 @@ int SharedHost::free_panels() const {
   return free;
 }
 
-int SharedHost::take_panel() {
+int SharedHost::take_panel(int peer) {
   PanelState* states = states_of(rank_);
+  std::uint64_t& known = known_to_[static_cast<std::size_t>(peer)];
+  int found = -1;
   for (int k = 0; k < panel_count_; ++k) {
     const int index = (next_panel_ + k) % panel_count_;
-    if (states[index].busy.load(std::memory_order_acquire) == 0) {
-      next_panel_ = (index + 1) % panel_count_;
-      states[index].busy.store(1, std::memory_order_relaxed);
-      return index;
-    }
+    if (states[index].busy.load(std::memory_order_acquire) != 0) continue;
+    const bool is_known = (known >> index & 1) != 0;
+    if (found < 0 || is_known) found = index;
+    if (is_known) break;
   }
-  return -1;
+  if (found < 0) return -1;
+  next_panel_ = (found + 1) % panel_count_;
+  known |= std::uint64_t{1} << found;
+  states[found].busy.store(1, std::memory_order_relaxed);
+  return found;
 }
 
 void SharedHost::ring(int rank) {

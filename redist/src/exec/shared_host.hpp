@@ -56,7 +56,7 @@ private:
 /// unpacks it in place and marks it free. Who has nothing to do sleeps on his bell (futex).
 class SharedHost {
 public:
-  static constexpr std::size_t usual_panels = 10;
+  static constexpr std::size_t usual_panels = 8;
   /// Collective. @param comm borrowed, outlives this. @param panels_bytes all panels of this rank together: usual_panels of them, or, where that would
   /// make them smaller than a page, fewer of one page, at least two. @param key ranks with different keys do not share.
   /// @throws Error{mpi_failure, out_of_memory}, agreed.
@@ -71,8 +71,9 @@ public:
 
   /// How many of my panels are free.
   int free_panels() const;
-  /// A free panel of mine, taken; -1: none.
-  int take_panel();
+  /// A free panel of mine, taken for `peer`; -1: none. If possible one that `peer` has had before: each page of a panel that it has never looked at
+  /// costs it a part of a page fault.
+  int take_panel(int peer);
   int panel_count() const { return panel_count_; }
   char* panel(int index) const { return panel_of(rank_, index); }
   std::size_t panel_bytes() const { return panel_bytes_; }
@@ -153,6 +154,7 @@ private:
   bool everybody_ = false, crowded_ = false;
   int reached_ = 1, cores_ = 1;
   int next_panel_ = 0;
+  std::vector<std::uint64_t> known_to_; ///< per rank, one bit for each panel of mine that it has had
 };
 
 } // namespace redist::detail
