@@ -8,23 +8,9 @@
 
 #include <mpi.h>
 
-#include "redist/rank_plan.hpp"
+#include "redist/transfer.hpp"
 
 namespace redist {
-
-/// One matrix on its way. `from` is this rank's share of the source (null when it has none), `to` its share
-/// of the target; they do not overlap.
-struct Transfer {
-  const RankPlan* plan = nullptr;
-  const void* from = nullptr;
-  std::int64_t lld_from = 1;
-  void* to = nullptr;
-  std::int64_t lld_to = 1;
-  char type = 'd'; ///< s d c z i
-  /// Two numbers per local column of the target, or null: in column j only local rows row_limits[2j] ..
-  /// row_limits[2j+1]-1 are written.
-  const std::int64_t* row_limits = nullptr;
-};
 
 enum class Transport { automatic, mpi, shared };
 

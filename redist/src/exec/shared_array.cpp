@@ -15,6 +15,7 @@
 #include <new>
 #include <utility>
 
+#include "exec/pages.hpp"
 #include "exec/shared_host.hpp"
 
 namespace redist {

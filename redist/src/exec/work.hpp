@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What one rank has to do in an exchange. Pure, no MPI.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <unordered_map>
+#include <vector>
+
+#include "exec/packer.hpp"
+#include "exec/stream.hpp"
+#include "redist/transfer.hpp"
+
+namespace redist::detail {
+
+/// One of several rounds: the s-th part of every column run of every message.
+struct Slab {
+  int index = 0;
+  int of = 1;
+  /// Columns of run r of which this slab takes `columns`, from the `skip`-th on.
+  void part_of(const Run& r, std::int64_t& skip, std::int64_t& columns) const;
+};
+
+/// Both ends of what stays here, or of what is read straight from another rank's array.
+struct Keep {
+  PackedView source;
+  PackedView target;
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+  int peer = -1; ///< whose array it is, -1: mine
+};
+
+struct Work {
+  std::vector<Stream> out; ///< the next higher rank's first, so that not all ranks fall on the same receiver
+  std::vector<Stream> in;
+  std::unordered_map<int, std::size_t> in_of_rank;
+  std::vector<Keep> keeps; ///< the last one is done first
+  std::int64_t bytes_kept = 0;
+
+  std::int64_t bytes_out() const;
+  std::int64_t bytes_in() const;
+};
+
+/// From what size on a target is written around the cache, and panels are: less is better left in it.
+constexpr std::int64_t past_cache_bytes = std::int64_t{1} << 20;
+
+/// Whether these transfers can be done by rank `rank` of `size`. @throws Error{bad_type, bad_argument, null_pointer}
+void validate(const std::vector<Transfer>& transfers, int rank, int size);
+
+/// @param transfers valid ones
+/// @param is_shared whether what goes to and comes from a rank passes through shared memory
+/// Cost: time and memory O(messages and pieces of this rank).
+Work work_of(const std::vector<Transfer>& transfers, Slab slab, int rank, int size, const std::function<bool(int)>& is_shared);
+
+/// Gets the pages of targets that nobody has written to yet: one page fault per 4 KiB while unpacking would cost more than the copying itself.
+void prepare_targets(const std::vector<Transfer>& transfers);
+
+/// The source columns of each transfer that have gone so far. Their pages are given back to the system.
+class GoneColumns {
+public:
+  explicit GoneColumns(const std::vector<Transfer>& transfers) : gone_(transfers.size()) {}
+  /// After an exchange of `slab`: its columns, together with their neighbours that went before, since only whole pages can go.
+  void give_back(const std::vector<Transfer>& transfers, Slab slab);
+
+private:
+  std::vector<std::vector<bool>> gone_;
+};
+
+} // namespace redist::detail

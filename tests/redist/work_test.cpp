@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whole exchanges of many ranks in one process, without MPI: what each rank has to do, its groups of streams, panels filled and emptied by hand. Every element of
+// every target is compared with the owner found index by index.
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "brute.hpp"
+#include "exec/group.hpp"
+#include "exec/turn.hpp"
+#include "exec/work.hpp"
+#include "gridmap/status.hpp"
+#include "redist/plan.hpp"
+
+using gridmap::Axis;
+using redist::Grid;
+using redist::Layout;
+using redist::Plan;
+using redist::PlanOptions;
+using redist::RankPlan;
+using redist::Transfer;
+using redist::detail::Group;
+using redist::detail::Keep;
+using redist::detail::Slab;
+using redist::detail::Stream;
+using redist::detail::Turn;
+using redist::detail::Work;
+using redist::detail::work_of;
+
+namespace {
+
+constexpr double untouched = -1;
+
+/// One matrix on all ranks; element (i,j) is i*n + j + its number times a million.
+struct Matrix {
+  Layout from, to;
+  std::vector<RankPlan> plans;
+  std::vector<std::vector<double>> source, target;
+  double base;
+
+  Matrix(Layout from_, Layout to_, redist::Schedule schedule, int size, int number)
+      : from(std::move(from_)), to(std::move(to_)), base(1e6 * number) {
+    PlanOptions options;
+    options.schedule = schedule;
+    const Plan plan(from, to, options);
+    const auto rows = brute::deal(from.rows), cols = brute::deal(from.cols);
+    for (int r = 0; r < size; ++r) {
+      plans.push_back(plan.for_rank(r));
+      const RankPlan& mine = plans.back();
+      source.emplace_back(static_cast<std::size_t>(mine.m_loc_from * mine.n_loc_from), untouched);
+      target.emplace_back(static_cast<std::size_t>(mine.m_loc_to * mine.n_loc_to), untouched);
+      const auto [p, q] = from.grid.position_of(r);
+      for (std::size_t j = 0; j < cols.size(); ++j)
+        for (std::size_t i = 0; i < rows.size(); ++i)
+          if (rows[i].position == p && cols[j].position == q)
+            source.back()[static_cast<std::size_t>(rows[i].local + cols[j].local * mine.m_loc_from)] = value(i, j);
+    }
+  }
+  double value(std::size_t i, std::size_t j) const { return base + static_cast<double>(i) * static_cast<double>(from.cols.n) + static_cast<double>(j); }
+
+  Transfer transfer(int r) {
+    const auto k = static_cast<std::size_t>(r);
+    return {&plans[k], source[k].data(), std::max<std::int64_t>(1, plans[k].m_loc_from), target[k].data(), std::max<std::int64_t>(1, plans[k].m_loc_to), 'd'};
+  }
+
+  std::int64_t wrong_elements() const {
+    const auto rows = brute::deal(to.rows), cols = brute::deal(to.cols);
+    std::int64_t wrong = 0;
+    for (std::size_t r = 0; r < plans.size(); ++r) {
+      const auto [p, q] = to.grid.position_of(static_cast<int>(r));
+      for (std::size_t j = 0; j < cols.size(); ++j)
+        for (std::size_t i = 0; i < rows.size(); ++i)
+          if (rows[i].position == p && cols[j].position == q)
+            wrong += target[r][static_cast<std::size_t>(rows[i].local + cols[j].local * plans[r].m_loc_to)] == value(i, j) ? 0 : 1;
+    }
+    return wrong;
+  }
+};
+
+struct Host {
+  int size;
+  std::size_t panel_bytes, most_members;
+  std::size_t largest_group = 0, joined_keeps = 0;
+
+  void exchange(std::vector<Matrix>& matrices, Slab slab) {
+    std::vector<Work> works;
+    for (int r = 0; r < size; ++r) {
+      std::vector<Transfer> transfers;
+      for (Matrix& m : matrices) transfers.push_back(m.transfer(r));
+      redist::detail::validate(transfers, r, size);
+      works.push_back(work_of(transfers, slab, r, size, [](int) { return true; }));
+    }
+    for (int r = 0; r < size; ++r) send(works, r);
+    for (Work& work : works) {
+      EXPECT_EQ(work.bytes_out(), 0);
+      EXPECT_EQ(work.bytes_in(), 0);
+      for (const Keep& keep : work.keeps) copy_direct(keep.source, keep.target, keep.first, keep.count);
+    }
+  }
+
+private:
+  void send(std::vector<Work>& works, int r) {
+    Work& mine = works[static_cast<std::size_t>(r)];
+    const std::size_t keeps = mine.keeps.size();
+    std::vector<Group> groups = redist::detail::form_groups(mine, panel_bytes, most_members);
+    joined_keeps += keeps - mine.keeps.size();
+    std::vector<int> in_groups(mine.out.size(), 0);
+    Turn turn(&mine.out);
+    std::vector<std::size_t> group_of(mine.out.size());
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      EXPECT_LE(groups[g].streams.size(), most_members);
+      largest_group = std::max(largest_group, groups[g].streams.size());
+      for (std::size_t s : groups[g].streams) ++in_groups[s];
+      group_of[groups[g].streams.front()] = g;
+      turn.add(groups[g].streams.front());
+    }
+    EXPECT_EQ(in_groups, std::vector<int>(mine.out.size(), 1));
+    int last_step = 0;
+    while (!turn.done()) {
+      EXPECT_GE(turn.next().step(), last_step);
+      last_step = turn.next().step();
+      Group& group = groups[group_of[turn.next_index()]];
+      std::vector<std::vector<char>> memory(group.streams.size(), std::vector<char>(panel_bytes));
+      std::vector<char*> panels;
+      for (auto& panel : memory) panels.push_back(panel.data());
+      const std::vector<std::size_t> bytes = fill_panels(group, mine.out, panels, panel_bytes, false);
+      ASSERT_EQ(bytes.size(), panels.size());
+      for (std::size_t k = 0; k < bytes.size(); ++k) {
+        ASSERT_GT(bytes[k], 0U);
+        ASSERT_LE(bytes[k], panel_bytes);
+        Work& other = works[static_cast<std::size_t>(mine.out[group.streams[k]].peer)];
+        Stream& in = other.in[other.in_of_rank.at(r)];
+        in.unpack(in.place, panels[k], bytes[k]);
+        in.skip(bytes[k]);
+      }
+      turn.advance();
+    }
+  }
+};
+
+Layout layout(std::int64_t m, std::int64_t n, std::int64_t mb, std::int64_t nb, int nprow, int npcol) {
+  return {Axis::block_cyclic(m, mb, nprow), Axis::block_cyclic(n, nb, npcol), Grid::row_major(nprow, npcol)};
+}
+
+} // namespace
+
+TEST(Work, EveryElementArrives) {
+  std::mt19937 random(20261121);
+  const auto any = [&random](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
+  const std::vector<redist::Schedule> schedules{redist::Schedule::async, redist::Schedule::caterpillar, redist::Schedule::circulant,
+                                                redist::Schedule::matching};
+  std::size_t largest_group = 0, joined_keeps = 0;
+  for (int round = 0; round < 300; ++round) {
+    const int nprow = any(1, 4), npcol = any(1, 4), nprow_to = any(1, 4), npcol_to = any(1, 4);
+    Host host{std::max(nprow * npcol, nprow_to * npcol_to), static_cast<std::size_t>(8 * any(1, 200)), static_cast<std::size_t>(any(1, 6))};
+    std::vector<Matrix> matrices;
+    const redist::Schedule schedule = schedules[static_cast<std::size_t>(any(0, 3))];
+    const int mb = any(1, 9), nb = any(1, 9);
+    for (int k = 0; k < any(1, 3); ++k) {
+      const int m = any(1, 60), n = any(1, 60);
+      const bool same_blocks = any(0, 1) == 1;
+      matrices.emplace_back(layout(m, n, mb, nb, nprow, npcol), layout(m, n, same_blocks ? mb : any(1, 9), same_blocks ? nb : any(1, 9), nprow_to, npcol_to),
+                            schedule, host.size, k);
+    }
+    const int slabs = any(0, 3) == 0 ? any(2, 5) : 1;
+    for (int s = 0; s < slabs; ++s) host.exchange(matrices, {s, slabs});
+    for (const Matrix& m : matrices) ASSERT_EQ(m.wrong_elements(), 0) << "round " << round;
+    largest_group = std::max(largest_group, host.largest_group);
+    joined_keeps += host.joined_keeps;
+  }
+  EXPECT_EQ(largest_group, 4U); // as many as a target column has ranks
+  EXPECT_GT(joined_keeps, 100U);
+}
+
+// 1x2 -> 2x2, rows in blocks of 2: rank 0 has all rows of columns 0, 1, 4, 5, keeps rows 0, 1, 4, 5 of them and sends rows 2, 3, 6, 7 to rank 2.
+TEST(Work, WhatIsKeptLeavesItsColumnsWithWhatGoes) {
+  std::vector<Matrix> matrices;
+  matrices.emplace_back(layout(8, 8, 2, 2, 1, 2), layout(8, 8, 2, 2, 2, 2), redist::Schedule::async, 4, 0);
+  const std::vector<Transfer> transfers{matrices[0].transfer(0)};
+  Work work = work_of(transfers, {}, 0, 4, [](int) { return true; });
+  ASSERT_EQ(work.out.size(), 1U);
+  EXPECT_EQ(work.out[0].peer, 2);
+  EXPECT_EQ(work.bytes_out(), 16 * 8);
+  EXPECT_EQ(work.bytes_kept, 16 * 8);
+  ASSERT_EQ(work.keeps.size(), 1U);
+  const std::vector<Group> groups = form_groups(work, 1024, 4);
+  ASSERT_EQ(groups.size(), 1U);
+  EXPECT_EQ(groups[0].keeps.size(), 1U);
+  EXPECT_TRUE(work.keeps.empty());
+}
+
+// A column of 4 elements does not fit a panel of 3: the message goes by itself and so does what is kept.
+TEST(Work, ColumnsTallerThanAPanelGoAlone) {
+  std::vector<Matrix> matrices;
+  matrices.emplace_back(layout(8, 8, 2, 2, 1, 2), layout(8, 8, 2, 2, 2, 2), redist::Schedule::async, 4, 0);
+  const std::vector<Transfer> transfers{matrices[0].transfer(0)};
+  Work work = work_of(transfers, {}, 0, 4, [](int) { return true; });
+  const std::vector<Group> groups = form_groups(work, 3 * 8, 4);
+  ASSERT_EQ(groups.size(), 1U);
+  EXPECT_TRUE(groups[0].keeps.empty());
+  EXPECT_EQ(work.keeps.size(), 1U);
+}
+
+// 2x2 -> 1x1 in three slabs: each takes its third of the columns of every message, together all of them.
+TEST(Work, SlabsTogetherAreAll) {
+  std::vector<Matrix> matrices;
+  matrices.emplace_back(layout(10, 12, 5, 1, 2, 2), layout(10, 12, 10, 12, 1, 1), redist::Schedule::async, 4, 0);
+  for (int r = 0; r < 4; ++r) {
+    const std::vector<Transfer> transfers{matrices[0].transfer(r)};
+    for (int s = 0; s < 3; ++s) {
+      const Work work = work_of(transfers, {s, 3}, r, 4, [](int) { return true; });
+      EXPECT_EQ(work.bytes_out() + work.bytes_kept, 5 * 2 * 8) << "rank " << r << " slab " << s;
+    }
+  }
+}
+
+// The streams of one step take turns, and a later step waits for all of them.
+TEST(Turn, ServesTheEarliestStepInTurn) {
+  std::vector<Matrix> matrices;
+  matrices.emplace_back(layout(4, 4, 4, 1, 1, 1), layout(4, 4, 4, 1, 1, 4), redist::Schedule::caterpillar, 4, 0);
+  const std::vector<Transfer> transfers{matrices[0].transfer(0)};
+  Work work = work_of(transfers, {}, 0, 4, [](int) { return true; });
+  ASSERT_EQ(work.out.size(), 3U);
+  work.out[0].items[0].step = 5;
+  work.out[1].items[0].step = 2;
+  work.out[2].items[0].step = 2;
+  Turn turn(&work.out);
+  for (std::size_t s = 0; s < 3; ++s) turn.add(s);
+  std::vector<std::size_t> order;
+  while (!turn.done()) {
+    order.push_back(turn.next_index());
+    turn.next().skip(8); // one element of four
+    turn.advance();
+  }
+  EXPECT_EQ(order, (std::vector<std::size_t>{1, 2, 1, 2, 1, 2, 1, 2, 0, 0, 0, 0}));
+}
+
+// The message names what was wrong, what was got and what was wanted.
+TEST(Work, RefusesWrongTransfers) {
+  std::vector<Matrix> matrices;
+  matrices.emplace_back(layout(8, 8, 2, 2, 1, 2), layout(8, 8, 2, 2, 2, 2), redist::Schedule::async, 4, 0);
+  const auto status_of = [](const Transfer& x, int rank) {
+    try {
+      redist::detail::validate({x}, rank, 4);
+    } catch (const gridmap::Error& error) {
+      return error.status();
+    }
+    return gridmap::Status::success;
+  };
+  const Transfer good = matrices[0].transfer(0);
+  EXPECT_EQ(status_of(good, 0), gridmap::Status::success);
+  EXPECT_EQ(status_of(good, 1), gridmap::Status::bad_argument); // rank 0's plan
+  Transfer bad = good;
+  bad.type = 'x';
+  EXPECT_EQ(status_of(bad, 0), gridmap::Status::bad_type);
+  bad = good;
+  bad.from = nullptr;
+  EXPECT_EQ(status_of(bad, 0), gridmap::Status::null_pointer);
+  bad = good;
+  bad.to = nullptr;
+  EXPECT_EQ(status_of(bad, 0), gridmap::Status::null_pointer);
+  bad = good;
+  bad.lld_from = 7; // 8 rows
+  EXPECT_EQ(status_of(bad, 0), gridmap::Status::bad_argument);
+  bad = good;
+  bad.lld_to = 3; // 4 rows
+  EXPECT_EQ(status_of(bad, 0), gridmap::Status::bad_argument);
+}
