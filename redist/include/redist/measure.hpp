@@ -10,9 +10,9 @@
 
 namespace redist {
 
-/// The five figures of this machine that Plan::predicted_seconds needs, for these processes and this
-/// transport: measured in somewhat more than a second the first time, read from a file afterwards. Collective over comm;
-/// the same on all ranks.
+/// The five figures of this machine that Plan::predicted_seconds needs, for these processes and this transport. Measured in less than two seconds: about
+/// half of them the first time, and because the speed of a machine changes with what others do on it, the rest in up to four of the later calls that
+/// are at least five seconds apart. From then on they are read from a file. Collective over comm; the same on all ranks.
 ///
 /// The file is `dyngrid/machine<version>-<host>-<transport>-<ranks>` under XDG_CACHE_HOME, or ~/.cache; without either
 /// nothing is kept.
