@@ -123,13 +123,14 @@ private:
 };
 
 int context_of(MPI_Comm comm, Shape shape) {
-  int handle = Csys2blacs_handle(comm);
+  const int handle = Csys2blacs_handle(comm);
   std::vector<int> map(static_cast<std::size_t>(shape.nprow * shape.npcol)); // column-major
   for (int p = 0; p < shape.nprow; ++p)
     for (int q = 0; q < shape.npcol; ++q)
       map[static_cast<std::size_t>(p + q * shape.nprow)] = p * shape.npcol + q;
   int ctxt = handle;
   Cblacs_gridmap(&ctxt, map.data(), shape.nprow, shape.nprow, shape.npcol);
+  Cfree_blacs_system_handle(handle);
   return ctxt;
 }
 

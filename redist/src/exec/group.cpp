@@ -17,8 +17,7 @@ std::vector<Group> form_groups(Work& work, std::size_t panel_bytes, std::size_t 
   };
   const auto whole = [&](const PackedView& view, std::int64_t first, std::int64_t count) {
     const std::int64_t height = view.rows->total;
-    return first % height == 0 && count % height == 0 &&
-           height * view.esize <= static_cast<std::int64_t>(panel_bytes);
+    return first % height == 0 && count % height == 0 && height * view.esize <= static_cast<std::int64_t>(panel_bytes);
   };
   const auto in_columns = [&](const Stream& stream) {
     return std::all_of(stream.items.begin(), stream.items.end(), [&](const Item& item) {
@@ -105,8 +104,7 @@ std::vector<std::size_t> fill_panels(Group& group, std::vector<Stream>& out, con
       group.order_of.clear();
       for (const Leaving& one : leaving) group.order_of.emplace_back(one.source->rows, one.source->esize);
     }
-    pack_together(leaving, group.order, (item.first + lead.place.done) / item.view.rows->total,
-                          columns);
+    pack_together(leaving, group.order, (item.first + lead.place.done) / item.view.rows->total, columns);
     leaving.resize(members);
     for (std::size_t k = 0; k < members; ++k) {
       Stream& stream = out[group.streams[k]];
