@@ -134,8 +134,9 @@ int context_of(MPI_Comm comm, Shape shape) {
   return ctxt;
 }
 
-gridmap::Axis axis(std::int64_t n, std::int64_t nb, int nprocs) {
-  return nb == 0 ? gridmap::Axis::block(n, nprocs) : gridmap::Axis::block_cyclic(n, nb, nprocs);
+redist::Layout layout(std::int64_t n, std::int64_t nb, Shape shape) {
+  const auto axis = [n, nb](int nprocs) { return nb == 0 ? gridmap::Axis::block(n, nprocs) : gridmap::Axis::block_cyclic(n, nb, nprocs); };
+  return {axis(shape.nprow), axis(shape.npcol), redist::Grid::row_major(shape.nprow, shape.npcol)};
 }
 
 /// What the runs of one case, over all rounds, came to.
@@ -266,9 +267,7 @@ void describe(int (&desc)[9], int ctxt, const redist::Layout& layout, std::int64
 
 CaseRun::CaseRun(MPI_Comm comm, const Case& c, const Settings& settings, Result& result)
     : comm_(comm), case_(c), settings_(settings), result_(result), n_(static_cast<int>(c.n)),
-      from_{axis(c.n, c.nb_from, c.from.nprow), axis(c.n, c.nb_from, c.from.npcol),
-            redist::Grid::row_major(c.from.nprow, c.from.npcol)},
-      to_{axis(c.n, c.nb_to, c.to.nprow), axis(c.n, c.nb_to, c.to.npcol), redist::Grid::row_major(c.to.nprow, c.to.npcol)} {
+      from_(layout(c.n, c.nb_from, c.from)), to_(layout(c.n, c.nb_to, c.to)) {
   int size = 0;
   MPI_Comm_rank(comm, &rank_);
   MPI_Comm_size(comm, &size);

@@ -145,6 +145,15 @@ Layout layout(std::int64_t m, std::int64_t n, std::int64_t mb, std::int64_t nb, 
   return {Axis::block_cyclic(m, mb, nprow), Axis::block_cyclic(n, nb, npcol), Grid::row_major(nprow, npcol)};
 }
 
+/// 1x2 -> 2x2, rows in blocks of 2: rank 0 has all rows of columns 0, 1, 4, 5, keeps rows 0, 1, 4, 5 of them and sends rows 2, 3, 6, 7 to rank 2.
+Matrix rows_split() {
+  return {layout(8, 8, 2, 2, 1, 2), layout(8, 8, 2, 2, 2, 2), redist::Schedule::async, 4, 0};
+}
+
+Work work_on_rank(Matrix& matrix, int rank, int size, Slab slab = {}) {
+  return work_of({matrix.transfer(rank)}, slab, rank, size, [](int) { return true; });
+}
+
 } // namespace
 
 TEST(Work, EveryElementArrives) {
@@ -175,12 +184,9 @@ TEST(Work, EveryElementArrives) {
   EXPECT_GT(joined_keeps, 100U);
 }
 
-// 1x2 -> 2x2, rows in blocks of 2: rank 0 has all rows of columns 0, 1, 4, 5, keeps rows 0, 1, 4, 5 of them and sends rows 2, 3, 6, 7 to rank 2.
 TEST(Work, WhatIsKeptLeavesItsColumnsWithWhatGoes) {
-  std::vector<Matrix> matrices;
-  matrices.emplace_back(layout(8, 8, 2, 2, 1, 2), layout(8, 8, 2, 2, 2, 2), redist::Schedule::async, 4, 0);
-  const std::vector<Transfer> transfers{matrices[0].transfer(0)};
-  Work work = work_of(transfers, {}, 0, 4, [](int) { return true; });
+  Matrix matrix = rows_split();
+  Work work = work_on_rank(matrix, 0, 4);
   ASSERT_EQ(work.out.size(), 1U);
   EXPECT_EQ(work.out[0].peer, 2);
   EXPECT_EQ(work.bytes_out(), 16 * 8);
@@ -194,10 +200,8 @@ TEST(Work, WhatIsKeptLeavesItsColumnsWithWhatGoes) {
 
 // A column of 4 elements does not fit a panel of 3: the message goes by itself and so does what is kept.
 TEST(Work, ColumnsTallerThanAPanelGoAlone) {
-  std::vector<Matrix> matrices;
-  matrices.emplace_back(layout(8, 8, 2, 2, 1, 2), layout(8, 8, 2, 2, 2, 2), redist::Schedule::async, 4, 0);
-  const std::vector<Transfer> transfers{matrices[0].transfer(0)};
-  Work work = work_of(transfers, {}, 0, 4, [](int) { return true; });
+  Matrix matrix = rows_split();
+  Work work = work_on_rank(matrix, 0, 4);
   const std::vector<Group> groups = form_groups(work, 3 * 8, 4);
   ASSERT_EQ(groups.size(), 1U);
   EXPECT_TRUE(groups[0].keeps.empty());
@@ -206,23 +210,18 @@ TEST(Work, ColumnsTallerThanAPanelGoAlone) {
 
 // 2x2 -> 1x1 in three slabs: each takes its third of the columns of every message, together all of them.
 TEST(Work, SlabsTogetherAreAll) {
-  std::vector<Matrix> matrices;
-  matrices.emplace_back(layout(10, 12, 5, 1, 2, 2), layout(10, 12, 10, 12, 1, 1), redist::Schedule::async, 4, 0);
-  for (int r = 0; r < 4; ++r) {
-    const std::vector<Transfer> transfers{matrices[0].transfer(r)};
+  Matrix matrix(layout(10, 12, 5, 1, 2, 2), layout(10, 12, 10, 12, 1, 1), redist::Schedule::async, 4, 0);
+  for (int r = 0; r < 4; ++r)
     for (int s = 0; s < 3; ++s) {
-      const Work work = work_of(transfers, {s, 3}, r, 4, [](int) { return true; });
+      const Work work = work_on_rank(matrix, r, 4, {s, 3});
       EXPECT_EQ(work.bytes_out() + work.bytes_kept, 5 * 2 * 8) << "rank " << r << " slab " << s;
     }
-  }
 }
 
 // The streams of one step take turns, and a later step waits for all of them.
 TEST(Turn, ServesTheEarliestStepInTurn) {
-  std::vector<Matrix> matrices;
-  matrices.emplace_back(layout(4, 4, 4, 1, 1, 1), layout(4, 4, 4, 1, 1, 4), redist::Schedule::caterpillar, 4, 0);
-  const std::vector<Transfer> transfers{matrices[0].transfer(0)};
-  Work work = work_of(transfers, {}, 0, 4, [](int) { return true; });
+  Matrix matrix(layout(4, 4, 4, 1, 1, 1), layout(4, 4, 4, 1, 1, 4), redist::Schedule::caterpillar, 4, 0);
+  Work work = work_on_rank(matrix, 0, 4);
   ASSERT_EQ(work.out.size(), 3U);
   work.out[0].items[0].step = 5;
   work.out[1].items[0].step = 2;
@@ -240,8 +239,7 @@ TEST(Turn, ServesTheEarliestStepInTurn) {
 
 // The message names what was wrong, what was got and what was wanted.
 TEST(Work, RefusesWrongTransfers) {
-  std::vector<Matrix> matrices;
-  matrices.emplace_back(layout(8, 8, 2, 2, 1, 2), layout(8, 8, 2, 2, 2, 2), redist::Schedule::async, 4, 0);
+  Matrix matrix = rows_split();
   const auto status_of = [](const Transfer& x, int rank) {
     try {
       redist::detail::validate({x}, rank, 4);
@@ -250,7 +248,7 @@ TEST(Work, RefusesWrongTransfers) {
     }
     return gridmap::Status::success;
   };
-  const Transfer good = matrices[0].transfer(0);
+  const Transfer good = matrix.transfer(0);
   EXPECT_EQ(status_of(good, 0), gridmap::Status::success);
   EXPECT_EQ(status_of(good, 1), gridmap::Status::bad_argument); // rank 0's plan
   Transfer bad = good;

@@ -187,15 +187,15 @@ RankPlan everybody_to_everybody(int rank, int size) {
 struct Figures {
   double latency_s = 0; ///< of a single element to each of all; 0: nothing has been measured
   double bandwidth_bytes_per_s = 0;
-  double cores = 0;
+  int cores = 0;
   double last_at_s = 0; ///< when the last instalment was measured, since 1970
-  double count = 0;     ///< of instalments
+  int count = 0;        ///< of instalments
   std::array<Rates, instalments_at_most> rates{}; ///< of each
 
   bool is_empty() const { return latency_s <= 0 || count < 1; }
   Machine machine() const {
     std::vector<double> bytes_per_s, latencies_s;
-    for (int k = 0; k < static_cast<int>(count); ++k) {
+    for (int k = 0; k < count; ++k) {
       bytes_per_s.push_back(rates[static_cast<std::size_t>(k)].bytes_per_s);
       latencies_s.push_back(rates[static_cast<std::size_t>(k)].latency_s);
     }
@@ -203,7 +203,7 @@ struct Figures {
     m.latency_s = std::max(latency_s, middle(latencies_s));
     m.bandwidth_bytes_per_s = bandwidth_bytes_per_s;
     m.pack_bytes_per_s = middle(bytes_per_s);
-    m.cores = static_cast<int>(cores);
+    m.cores = cores;
     return m;
   }
 };
@@ -276,7 +276,7 @@ void measure(MPI_Comm comm, Transport transport, Figures& figures) {
     figures.latency_s = size > 1 ? latency_of(comm, executor, rank, size) : usual.latency_s;
     figures.bandwidth_bytes_per_s = size > 1 ? bandwidth_of(comm, executor, rank, size) : usual.bandwidth_bytes_per_s;
   }
-  const int cores = static_cast<int>(figures.cores);
+  const int cores = figures.cores;
   Rates rates;
   if (!is_blind && executor.range(executor.ranks_on_host()).first == size) {
     rates = exchange_rates(executor, rank, size, cores, is_first ? Instalment::first : Instalment::later);
@@ -289,7 +289,7 @@ void measure(MPI_Comm comm, Transport transport, Figures& figures) {
   check(MPI_Allreduce(MPI_IN_PLACE, &rates.bytes_per_s, 1, MPI_DOUBLE, MPI_MIN, comm), "MPI_Allreduce");
   check(MPI_Allreduce(MPI_IN_PLACE, &rates.latency_s, 1, MPI_DOUBLE, MPI_MAX, comm), "MPI_Allreduce");
   figures.rates[static_cast<std::size_t>(figures.count)] = rates;
-  figures.count += 1;
+  ++figures.count;
   executor.close();
 }
 
@@ -302,8 +302,8 @@ Figures read_figures(const std::string& file) {
   if (file.empty()) return figures;
   std::ifstream in(file);
   in >> figures.latency_s >> figures.bandwidth_bytes_per_s >> figures.cores >> figures.last_at_s >> figures.count;
-  if (!in || !(figures.count >= 1 && figures.count <= instalments_at_most) || figures.latency_s <= 0 || figures.bandwidth_bytes_per_s <= 0) return {};
-  for (int k = 0; k < static_cast<int>(figures.count); ++k) {
+  if (!in || figures.count < 1 || figures.count > instalments_at_most || figures.latency_s <= 0 || figures.bandwidth_bytes_per_s <= 0) return {};
+  for (int k = 0; k < figures.count; ++k) {
     Rates& rates = figures.rates[static_cast<std::size_t>(k)];
     in >> rates.bytes_per_s >> rates.latency_s;
     if (!in || rates.bytes_per_s <= 0 || rates.latency_s < 0) return {};
@@ -322,8 +322,8 @@ void write_figures(const std::string& file, const Figures& figures) {
   if (!make_folder(folder.substr(0, folder.rfind('/'))) || !make_folder(folder)) return;
   std::ofstream out(part);
   out.precision(17);
-  for (double figure : {figures.latency_s, figures.bandwidth_bytes_per_s, figures.cores, figures.last_at_s, figures.count}) out << figure << '\n';
-  for (int k = 0; k < static_cast<int>(figures.count); ++k)
+  out << figures.latency_s << '\n' << figures.bandwidth_bytes_per_s << '\n' << figures.cores << '\n' << figures.last_at_s << '\n' << figures.count << '\n';
+  for (int k = 0; k < figures.count; ++k)
     out << figures.rates[static_cast<std::size_t>(k)].bytes_per_s << ' ' << figures.rates[static_cast<std::size_t>(k)].latency_s << '\n';
   out.close();
   if (!out || std::rename(part.c_str(), file.c_str()) != 0) std::remove(part.c_str()); // measured again next time
@@ -354,17 +354,16 @@ Machine measure_machine(MPI_Comm comm, Transport transport, bool measure_again) 
   const std::string file = rank == 0 ? machine_file(size, transport) : std::string();
   struct {
     Figures figures;
-    double is_due = 1; ///< an instalment
+    bool is_due = true; ///< an instalment
   } known;
-  static_assert(sizeof known % sizeof(double) == 0, "handed round as doubles");
   if (rank == 0 && !measure_again) {
     known.figures = read_figures(file);
     const double since_s = now_since_1970_s() - known.figures.last_at_s;
     const bool is_soon = since_s >= 0 && since_s < instalments_apart_s;
-    if (!known.figures.is_empty() && (is_soon || known.figures.count >= instalments_at_most)) known.is_due = 0;
+    if (!known.figures.is_empty() && (is_soon || known.figures.count >= instalments_at_most)) known.is_due = false;
   }
-  check(MPI_Bcast(&known, sizeof known / sizeof(double), MPI_DOUBLE, 0, comm), "MPI_Bcast");
-  if (known.is_due > 0) {
+  check(MPI_Bcast(&known, sizeof known, MPI_BYTE, 0, comm), "MPI_Bcast");
+  if (known.is_due) {
     measure(comm, transport, known.figures);
     known.figures.last_at_s = now_since_1970_s();
     if (rank == 0) write_figures(file, known.figures);
