@@ -7,13 +7,16 @@ BUILD="${DYNGRID_BUILD_DIR:-$ROOT/build}"
 # nproc answers 1 once mpi_environment has set OMP_NUM_THREADS
 JOBS="${DYNGRID_JOBS:-$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc)}"
 
-# What building, testing and running need on a fresh Debian 12.
-DYNGRID_PACKAGES=(
+# What the library needs on a fresh Debian 12, to build and to run.
+DYNGRID_LIBRARY_PACKAGES=(
   g++ gcc gfortran cmake ninja-build pkg-config
   openmpi-bin libopenmpi-dev libscalapack-openmpi-dev libopenblas-dev liblapacke-dev
-  libfmt-dev libcli11-dev nlohmann-json3-dev liblemon-dev
-  libgtest-dev scalapack-mpi-test gnuplot-nox iproute2
-  libhdf5-openmpi-dev
+  libfmt-dev nlohmann-json3-dev liblemon-dev libhdf5-openmpi-dev
+)
+# The applications, the tests and the benchmarks besides.
+DYNGRID_PACKAGES=(
+  "${DYNGRID_LIBRARY_PACKAGES[@]}"
+  libcli11-dev libgtest-dev scalapack-mpi-test gnuplot-nox iproute2
 )
 # What the preset mpich needs besides; not installed by default.
 DYNGRID_MPICH_PACKAGES=(mpich libmpich-dev libscalapack-mpich-dev libhdf5-mpich-dev)
