@@ -16,10 +16,10 @@
 #include "checkpoint/file.hpp"
 #include "command.hpp"
 #include "common/command_line.hpp"
+#include "control/variables.hpp"
 #include "findings.hpp"
 #include "launch.hpp"
 #include "text.hpp"
-#include "variables.hpp"
 
 namespace command {
 namespace {
@@ -170,10 +170,8 @@ void look_at_network(Findings& out) {
 }
 
 void look_at_variables(Findings& out) {
-  std::vector<std::string> environment;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) environment.emplace_back(*entry);
-  const auto unknown = unknown_variables(environment);
-  for (const UnknownVariable& u : unknown)
+  const auto unknown = control::unknown_variables(control::whole_environment());
+  for (const control::UnknownVariable& u : unknown)
     out.push_back({"environment", Verdict::warning, u.name + " is none of dyngrid's variables and has no effect", u.closest.empty() ? "dyngrid env lists them" : "is it " + u.closest + "?"});
   if (unknown.empty()) out.push_back({"environment", Verdict::ok, "no unknown DYNGRID_* variable", ""});
 }
@@ -189,7 +187,7 @@ void grow_and_shrink(const Options& o, const Site& site, Findings& out) {
   request.spare = site.can_spawn ? 0 : 1; // who grows into 3 processes is then started already
   request.program = {probe};
   Site clean = site; // the user's own grids and changes are not those of the probe
-  for (const Variable& v : variables()) clean.environment.erase(v.name);
+  for (const control::Variable& v : control::variables()) clean.environment.erase(v.name);
   Launch launch = plan_launch(request, clean);
   for (const char* name : {"DYNGRID_GRID", "DYNGRID_RESIZE_AT", "DYNGRID_SPAWN_PROGRAM", "DYNGRID_SETUP_FILE"}) launch.environment.push_back({name, "", "not of the user's"});
   if (o.verbose) fmt::print(stderr, "dyngrid doctor: {}\n", shell_line(launch));

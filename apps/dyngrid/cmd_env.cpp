@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "command.hpp"
+#include "control/variables.hpp"
 #include "text.hpp"
-#include "variables.hpp"
 
 namespace command {
 namespace {
@@ -16,13 +16,11 @@ struct Options {
 };
 
 void run(const Options& o) {
-  std::vector<std::string> environment;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) environment.emplace_back(*entry);
-  const std::vector<UnknownVariable> unknown = unknown_variables(environment);
+  const std::vector<control::UnknownVariable> unknown = control::unknown_variables(control::whole_environment());
 
   Json list = Json::array(), strangers = Json::array();
   std::vector<std::vector<std::string>> lines;
-  for (const Variable& v : variables()) {
+  for (const control::Variable& v : control::variables()) {
     const char* value = std::getenv(v.name);
     const bool is_set = value != nullptr && *value != '\0'; // an empty one counts as not set, in the library too
     if (v.is_internal && !is_set && !o.all) continue;
@@ -34,7 +32,7 @@ void run(const Options& o) {
                     {"meaning", v.meaning}});
     lines.push_back({v.name, is_set ? value : v.fallback, is_set ? "environment" : "default", v.meaning});
   }
-  for (const UnknownVariable& u : unknown)
+  for (const control::UnknownVariable& u : unknown)
     strangers.push_back({{"name", u.name}, {"closest", u.closest.empty() ? Json(nullptr) : Json(u.closest)}});
   if (print_json(o.json, {{"variables", list}, {"unknown", strangers}})) return;
 
@@ -43,7 +41,7 @@ void run(const Options& o) {
     for (std::size_t k = 0; k < 3; ++k) widths[k] = std::max(widths[k], line[k].size());
   for (const auto& line : lines)
     fmt::print("{:{}}  {:{}}  {:{}}  {}\n", line[0], widths[0], line[1], widths[1], line[2], widths[2], line[3]);
-  for (const UnknownVariable& u : unknown)
+  for (const control::UnknownVariable& u : unknown)
     fmt::print("{} is none of dyngrid's{}\n", u.name, u.closest.empty() ? "" : "; is it " + u.closest + "?");
 }
 

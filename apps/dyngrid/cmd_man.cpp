@@ -11,8 +11,8 @@
 #include <sstream>
 
 #include "command.hpp"
+#include "control/variables.hpp"
 #include "text.hpp"
-#include "variables.hpp"
 
 namespace command {
 namespace {
@@ -126,7 +126,7 @@ std::string overview_page(const std::string& file_name) {
   std::ifstream file(file_name);
   if (!file) throw Failure(fmt::format("man: {} cannot be read", file_name), 1);
   std::string text((std::istreambuf_iterator<char>(file)), {}), environment;
-  for (const Variable& v : variables())
+  for (const control::Variable& v : control::variables())
     if (!v.is_internal)
       environment += fmt::format(".TP\n.BR {} = \\fI{}\\fP\n{}. Default: {}.\n", roff(v.name), roff(v.value), roff(v.meaning), roff(v.fallback));
   const std::string marks[2] = {"@ENVIRONMENT@\n", "@VERSION@"};

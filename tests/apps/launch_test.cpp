@@ -7,7 +7,7 @@
 #include "dyngrid/command.hpp"
 #include "dyngrid/findings.hpp"
 #include "dyngrid/launch.hpp"
-#include "dyngrid/variables.hpp"
+#include "control/variables.hpp"
 
 namespace {
 using namespace command;
@@ -211,7 +211,7 @@ TEST(Findings, Probe) {
 }
 
 TEST(Variables, Unknown) {
-  const auto unknown = unknown_variables({"PATH=/bin", "DYNGRID_GRID=2x2", "DYNGRID_RESIZEAT=1:2x2", "DYNGRID_COLOUR=red"});
+  const auto unknown = control::unknown_variables({"PATH=/bin", "DYNGRID_GRID=2x2", "DYNGRID_RESIZEAT=1:2x2", "DYNGRID_COLOUR=red"});
   ASSERT_EQ(unknown.size(), 2u);
   EXPECT_EQ(unknown[0].name, "DYNGRID_RESIZEAT");
   EXPECT_EQ(unknown[0].closest, "DYNGRID_RESIZE_AT");

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace command {
+namespace control {
 
 struct Variable {
   const char* name;
@@ -24,5 +24,7 @@ struct UnknownVariable {
   std::string name, closest;
 };
 std::vector<UnknownVariable> unknown_variables(const std::vector<std::string>& environment);
+/// "NAME=value" of all variables of this process.
+std::vector<std::string> whole_environment();
 
-} // namespace command
+} // namespace control

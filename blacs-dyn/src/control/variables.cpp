@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "variables.hpp"
+#include "control/variables.hpp"
+
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
 
-namespace command {
+namespace control {
 
 const std::vector<Variable>& variables() {
   static const std::vector<Variable> all = {
@@ -64,6 +66,12 @@ std::size_t distance(const std::string& a, const std::string& b) {
 }
 } // namespace
 
+std::vector<std::string> whole_environment() {
+  std::vector<std::string> all;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) all.emplace_back(*entry);
+  return all;
+}
+
 std::vector<UnknownVariable> unknown_variables(const std::vector<std::string>& environment) {
   std::vector<UnknownVariable> unknown;
   for (const std::string& entry : environment) {
@@ -81,4 +89,4 @@ std::vector<UnknownVariable> unknown_variables(const std::vector<std::string>& e
   return unknown;
 }
 
-} // namespace command
+} // namespace control
