@@ -121,7 +121,7 @@ int main(int argc, char** argv) {
   apps::require(dyngrid_share("capacitances", capacitances.data(), capacitances.size() * sizeof(double)), "dyngrid_share");
 
   while (run.resize_point(step) != DYNGRID_LEAVE) {
-    if (step == options.steps) break;
+    if (step >= options.steps) break; // beyond it: a restart with fewer
     const int k = step / 2, i1 = 1;
     const std::vector<Panel> panels = mesh(is_cube, along_edge(k));
     const auto n = static_cast<int>(panels.size());

@@ -78,7 +78,7 @@ int main(int argc, char** argv) {
     apps::fill<double>(load, [&](std::int64_t i, std::int64_t j) { return problem.load(i, j); }); // u begins as zero
 
   while (run.resize_point(step) != DYNGRID_LEAVE) {
-    if (step == options.steps) break;
+    if (step >= options.steps) break; // beyond it: a restart with fewer
     auto* local = static_cast<double*>(dyngrid_local(u));
     const auto* my_load = static_cast<const double*>(dyngrid_local(load));
     std::int64_t lld = 1;

@@ -98,7 +98,7 @@ int main(int argc, char** argv) {
   const int order = static_cast<int>(n), i1 = 1;
   const double one = 1;
   while (run.resize_point(step) != DYNGRID_LEAVE) { // the only place where the grid can change
-    if (step == options.steps) break;
+    if (step >= options.steps) break; // beyond it: a restart with fewer
     run.begin(step, 2.0 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n));
     pdgemm_("N", "N", &order, &order, &order, &one, static_cast<double*>(dyngrid_local(a)), &i1, &i1, dyngrid_desc(a),
             static_cast<double*>(dyngrid_local(b)), &i1, &i1, dyngrid_desc(b), &one, static_cast<double*>(dyngrid_local(c)), &i1, &i1, dyngrid_desc(c));

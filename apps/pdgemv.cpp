@@ -81,7 +81,7 @@ int main(int argc, char** argv) {
   const int order = static_cast<int>(n), i1 = 1;
   const double one = 1;
   while (run.resize_point(step) != DYNGRID_LEAVE) {
-    if (step == options.steps) break;
+    if (step >= options.steps) break; // beyond it: a restart with fewer
     run.begin(step, 2.0 * static_cast<double>(n) * static_cast<double>(n));
     pdgemv_("N", &order, &order, &one, static_cast<double*>(dyngrid_local(a)), &i1, &i1, dyngrid_desc(a), static_cast<double*>(dyngrid_local(x)),
             &i1, &i1, dyngrid_desc(x), &i1, &one, static_cast<double*>(dyngrid_local(y)), &i1, &i1, dyngrid_desc(y), &i1);

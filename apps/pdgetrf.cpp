@@ -74,7 +74,8 @@ int main(int argc, char** argv) {
   apps::require(dyngrid_matrix_create("b", 'd', n, 1, nb, nb, &b), "dyngrid_matrix_create");
   int panel = 0, info = 0;
   std::vector<int> pivots(n);
-  apps::require(dyngrid_share("panel", &panel, sizeof panel), "dyngrid_share");
+  // panels are counted in blocks: a restart with other ones is to be refused, not to go on at another column
+  apps::require(dyngrid_share(fmt::format("panel of {} columns", nb).c_str(), &panel, sizeof panel), "dyngrid_share");
   apps::require(dyngrid_share("pivots", pivots.data(), pivots.size() * sizeof(int)), "dyngrid_share");
 
   const int order = static_cast<int>(n), i1 = 1;
@@ -91,7 +92,7 @@ int main(int argc, char** argv) {
   }
 
   while (run.resize_point(panel) != DYNGRID_LEAVE) {
-    if (panel == options.steps) break;
+    if (panel >= options.steps) break;
     auto* local = static_cast<double*>(dyngrid_local(a)); // where the matrix is now
     const int* desc = dyngrid_desc(a);
     std::vector<int> my_pivots = pivots_of_my_rows(a, pivots);

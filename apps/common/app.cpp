@@ -22,6 +22,12 @@ namespace {
 
 constexpr std::size_t most_changes = 1024;
 
+/// The record of steps is shared state, whose size a checkpoint keeps: in large pieces, so that a restart may have more or fewer steps.
+std::size_t room_for(int steps) {
+  constexpr std::size_t piece = 4096;
+  return (static_cast<std::size_t>(steps) / piece + 1) * piece;
+}
+
 // mpirun gives its processes a terminal of their own even when its output goes to a file, so isatty(1) says nothing. What mpirun
 // itself writes to is seen through its own descriptor 1 (it is the parent of the processes on its host).
 bool output_is_terminal() {
@@ -137,11 +143,11 @@ double sum_over_grid(double value) {
 
 Run::Run(std::string name, const Options& options, std::string what_is_a_step)
     : name_(std::move(name)), word_(std::move(what_is_a_step)), options_(options),
-      steps_(static_cast<std::size_t>(options.steps)), changes_(most_changes), started_(MPI_Wtime()),
+      steps_(room_for(options.steps)), changes_(most_changes), started_(MPI_Wtime()),
       on_terminal_(output_is_terminal()) {
   if (dyngrid_is_newcomer() == 0) dyngrid_grid(&counts_.first_nprow, &counts_.first_npcol, nullptr, nullptr);
   require(dyngrid_share("apps.counts", &counts_, sizeof counts_), "dyngrid_share");
-  if (!steps_.empty()) require(dyngrid_share("apps.steps", steps_.data(), steps_.size() * sizeof(Step)), "dyngrid_share");
+  require(dyngrid_share("apps.steps", steps_.data(), steps_.size() * sizeof(Step)), "dyngrid_share");
   require(dyngrid_share("apps.changes", changes_.data(), changes_.size() * sizeof(Change)), "dyngrid_share");
 }
 
@@ -186,7 +192,12 @@ int Run::resize_point(const int& step) {
     std::ifstream(options_.pace) >> rest_s; // no number: no rest
     std::this_thread::sleep_for(std::chrono::duration<double>(std::min(rest_s, 60.0)));
   }
+  const bool restarts = dyngrid_is_restarted() != 0;
   const int outcome = dyngrid_resize_point();
+  if (restarts && outcome != DYNGRID_LEAVE)
+    print(step < options_.steps ? fmt::format("{}: goes on from the checkpoint before {} {} of {}", name_, word_, step, options_.steps)
+                                : fmt::format("{}: the checkpoint was written after {} {}s and this run has {}: nothing is left to do; ask for more to go on", name_, step, word_,
+                                              options_.steps));
   if (outcome == DYNGRID_LEAVE || (outcome == DYNGRID_SAME && wanted_nprow == 0)) return outcome;
   const std::string wanted = wanted_nprow > 0 ? fmt::format("{}x{}", wanted_nprow, wanted_npcol) : "change"; // or it was asked for from outside
   if (outcome == DYNGRID_ERR_MPI || outcome == DYNGRID_ERR_INTERNAL || (outcome < 0 && is_newcomer)) require(outcome, "dyngrid_resize_point");

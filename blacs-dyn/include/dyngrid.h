@@ -155,7 +155,8 @@ DYNGRID_API int dyngrid_checkpoint(const char* path);
 /* Reads them back on the grid there is now, of whatever shape and distribution: every matrix that was made and everything that was shared must be in the file,
  * by name, with the same type and size (block sizes may differ). What the file has and the program has not made yet comes along: dyngrid_matrix_find finds
  * it, dyngrid_share gets its content. Resize points are counted on from where the file was written. Collective. Null is the environment's DYNGRID_RESTORE.
- * DYNGRID_ERR_NOT_FOUND, _IO (truncated, damaged, no checkpoint), _MISMATCH, _UNSUPPORTED: nothing was changed. */
+ * DYNGRID_ERR_NOT_FOUND, _IO (truncated, damaged, no checkpoint), _MISMATCH, _UNSUPPORTED: nothing was changed. The environment's checkpoint is taken here or at
+ * the first resize point; when it cannot be, the run ends with status 1 and the reason, so that no program goes on without it. */
 DYNGRID_API int dyngrid_restore(const char* path);
 /* 1 from dyngrid_init to the first resize point, or to dyngrid_restore, when the environment's DYNGRID_RESTORE says what this run goes on from: matrices and
  * shared state get their content there, and need no first values. Otherwise 0. Local. */

@@ -3,7 +3,11 @@
 #include "session.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <ctime>
+#include <thread>
 
 #include <unistd.h>
 
@@ -85,6 +89,8 @@ void Session::checkpoint(const char* path) {
   write_checkpoint(grid, writer, name, std::move(state), matrices);
 }
 
+/// The program's own path: a status. The environment's: taken, or the end of the run, since who set it wants to go on from there, and a program that does
+/// not look at statuses would compute on from zeros.
 void Session::restore(const char* path) {
   require_grid("dyngrid_restore");
   if (sleeps_at_first_point_) return; // outside the first grid: what was read comes with the first change that wakes this process
@@ -92,10 +98,34 @@ void Session::restore(const char* path) {
   const MPI_Comm grid = processes_.grid();
   const std::vector<int>& ids = processes_.roster().grid.ids;
   const auto reader = static_cast<int>(std::find(ids.begin(), ids.end(), 0) - ids.begin());
+  int is_environments = !(path && *path) && !settings_.restore.empty();
+  check_mpi(MPI_Bcast(&is_environments, 1, MPI_INT, reader, grid), "MPI_Bcast");
   std::string name;
   together(grid, [&] {
     if (processes_.id() == 0) name = path_of("dyngrid_restore", path, "DYNGRID_RESTORE", settings_.restore);
   });
+  try {
+    restore_from(name, reader);
+  } catch (const Error& error) {
+    if (!is_environments) throw;
+    end_without_restore(error.what());
+  }
+}
+
+/// What DYNGRID_RESTORE asks for was not done: the run ends, status 1.
+void Session::end_without_restore(const std::string& why) {
+  if (processes_.id() == 0) {
+    std::fprintf(stderr, "dyngrid: DYNGRID_RESTORE is %s, which is not taken: %s. The run ends here, status 1. Start it with the program and arguments that wrote the "
+                         "checkpoint, or without DYNGRID_RESTORE to begin anew\n", settings_.restore.c_str(), why.c_str());
+  }
+  std::fflush(nullptr);
+  std::this_thread::sleep_for(std::chrono::milliseconds(processes_.id() == 0 ? 100 : 2000)); // mpirun reads the line before it hears of the end
+  MPI_Abort(MPI_COMM_WORLD, 1);
+  std::abort();
+}
+
+void Session::restore_from(const std::string& name, int reader) {
+  const MPI_Comm grid = processes_.grid();
   const SavedState state = look_into_checkpoint(grid, reader, name);
 
   // what the program made must be there; what it did not make comes along, as it does to a newcomer
@@ -150,7 +180,7 @@ void Session::restore(const char* path) {
 }
 
 /// At a resize point: what the environment asks for. Collective over the grid. A checkpoint that cannot be written is said and does not stop the application;
-/// a restart that cannot be done is an error.
+/// a restart that cannot be done ends the run.
 void Session::save_if_due() {
   if (must_restore_) {
     restore(nullptr);

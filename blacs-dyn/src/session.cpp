@@ -187,6 +187,7 @@ void Session::finalize() {
 
 /// Ends processes, contexts and communicators, so that MPI_Finalize finds nothing of ours.
 void Session::drop_everything() {
+  if (must_restore_) end_without_restore("the program ends without a resize point or dyngrid_restore");
   job_.reset();
   if (pending_) call_off_pending("the application ends");
   if (processes_.is_newcomer()) processes_.decline();

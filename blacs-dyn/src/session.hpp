@@ -72,6 +72,8 @@ private:
   void start(Mode mode_of_unit0);
   void require_grid(const char* what) const;
   void save_if_due();
+  void restore_from(const std::string& name, int reader);
+  [[noreturn]] void end_without_restore(const std::string& why);
   void find_hosts();
   LossText loss_text() const;
   SpawnOptions spawn_options() const;

@@ -26,7 +26,7 @@ const std::vector<Variable>& variables() {
       {"DYNGRID_MPIRUN", "PATH", "mpirun", "the launcher of joining units"},
       {"DYNGRID_CHECKPOINT", "PATH", "not set", "where dyngrid_checkpoint writes when the program gives no path"},
       {"DYNGRID_CHECKPOINT_EVERY", "N|SECONDSs", "never", "a checkpoint every so many resize points, or every so many seconds"},
-      {"DYNGRID_RESTORE", "PATH", "not set", "the checkpoint that the application goes on from; dyngrid restart sets it"},
+      {"DYNGRID_RESTORE", "PATH", "not set", "the checkpoint that the application goes on from, or the run ends with status 1; dyngrid restart sets it"},
       {"DYNGRID_SPAWN_PROGRAM", "PATH", "the running program", "what is started as a new process"},
       {"DYNGRID_SETUP_FILE", "PATH", "blacs_setup.dat", "what blacs_setup reads"},
       {"DYNGRID_GEMR2D", "stock", "dyngrid's own", "which p?gemr2d and p?trmr2d run: stock takes ScaLAPACK's"},

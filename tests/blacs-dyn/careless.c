@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* careless HOW N STEPS: a program that looks at no status. HOW is anything of "loop" (as it should be), "int" (A of integers), "more" (a matrix that no checkpoint
+ * has), "state" (shared state that none has), "null" (dyngrid_restore(NULL)), "own" (dyngrid_restore of a file that is not there, before), "never" (no resize point). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dyngrid.h"
+
+int main(int argc, char** argv) {
+  const char* how = argc > 1 ? argv[1] : "loop";
+  const int n = argc > 2 ? atoi(argv[2]) : 60, steps = argc > 3 ? atoi(argv[3]) : 4;
+  int step = 0, more = 0, myrow = -1, mycol = -1;
+  dyngrid_matrix *a = NULL, *b = NULL;
+  dyngrid_init();
+  dyngrid_matrix_create("A", strcmp(how, "int") == 0 ? 'i' : 'd', n, n, 4, 4, &a);
+  if (strcmp(how, "more") == 0) dyngrid_matrix_create("B", 'd', n, n, 4, 4, &b);
+  dyngrid_share("step", &step, sizeof step);
+  if (strcmp(how, "state") == 0) dyngrid_share("more", &more, sizeof more);
+  if (strcmp(how, "own") == 0) printf("careless: dyngrid_restore is %d\n", dyngrid_restore("/no/such/file"));
+  if (strcmp(how, "null") == 0) dyngrid_restore(NULL);
+  if (strcmp(how, "never") != 0)
+    while (dyngrid_resize_point() != DYNGRID_LEAVE && step < steps) {
+      dyngrid_grid(NULL, NULL, &myrow, &mycol);
+      if (myrow == 0 && mycol == 0) printf("careless: computes step %d\n", step);
+      ++step;
+    }
+  dyngrid_finalize();
+  return 0;
+}
