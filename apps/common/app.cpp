@@ -111,9 +111,8 @@ void parse(CLI::App& cli, Options& options, int argc, char** argv) {
   if (options.schedule != "auto") setenv("DYNGRID_SCHEDULE", options.schedule.c_str(), 1);
 }
 
-void require(int status, const char* what) {
-  if (status >= 0) return;
-  std::fprintf(stderr, "%s: %s: %s\n", what, dyngrid_status_string(status), dyngrid_last_message());
+namespace {
+[[noreturn]] void end_all() {
   std::fflush(nullptr);
   int initialized = 0, finalized = 0;
   MPI_Initialized(&initialized);
@@ -121,9 +120,19 @@ void require(int status, const char* what) {
   if (initialized != 0 && finalized == 0) MPI_Abort(MPI_COMM_WORLD, 1);
   std::exit(1);
 }
+} // namespace
+
+void require(int status, const char* what) {
+  if (status >= 0) return;
+  std::fprintf(stderr, "%s: %s: %s\n", what, dyngrid_status_string(status), dyngrid_last_message());
+  end_all();
+}
 
 void start(const Options& options) {
-  require(options.nprow > 0 ? dyngrid_init_grid(options.nprow, options.npcol) : dyngrid_init(), "dyngrid_init");
+  if ((options.nprow > 0 ? dyngrid_init_grid(options.nprow, options.npcol) : dyngrid_init()) < 0) { // process 0 has said why
+    if (!is_first_of_mpirun()) std::this_thread::sleep_for(std::chrono::seconds(1));
+    end_all();
+  }
   if (dyngrid_is_newcomer() == 0 && options.placement != "optimal")
     require(dyngrid_set_placement(placement_of(options.placement)), "dyngrid_set_placement");
   require(dyngrid_set_steps(options.steps), "dyngrid_set_steps");

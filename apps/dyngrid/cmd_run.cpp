@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "command.hpp"
+#include "control/variables.hpp"
 #include "common/command_line.hpp"
 #include "launch.hpp"
 #include "text.hpp"
@@ -31,6 +32,8 @@ void check_resize_at(const std::string& text) {
 } // namespace
 
 void run_application(const RunOptions& o) {
+  for (const std::string& remark : control::remarks_on_environment()) fmt::print(stderr, "dyngrid run: {}\n", remark);
+  setenv("DYNGRID_CHECKED", "1", 1); // dyngrid_init is not to say it again
   RunRequest request = o.request;
   if (!request.resize_at.empty()) check_resize_at(request.resize_at);
   if (o.preload) request.preload = own_library();

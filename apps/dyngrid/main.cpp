@@ -5,7 +5,10 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "command.hpp"
+#include "control/variables.hpp"
 #include "gridmap/status.hpp"
 
 namespace {
@@ -61,6 +64,16 @@ int main(int argc, char** argv) {
   for (std::string& word : words) {
     if (word == "--") break;
     if (word == "-np") word = "--np";
+  }
+  if (words.empty()) {
+    std::fputs(root.help().c_str(), stdout);
+    return 0;
+  }
+  std::vector<std::string> names;
+  for (const CLI::App* command : root.get_subcommands({})) names.push_back(command->get_name());
+  if (const std::string& first = words[0]; first.compare(0, 1, "-") != 0 && std::find(names.begin(), names.end(), first) == names.end()) {
+    const std::string closest = control::closest_word(first, names);
+    return fail(root, fmt::format("there is no command {}; {}dyngrid --help lists them", first, closest.empty() ? "" : "did you mean " + closest + "? "), 2);
   }
   std::reverse(words.begin(), words.end()); // as CLI11 wants them
   try {

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "control/variables.hpp"
 #include "linger.hpp"
 #include "redist/gemr2d.hpp"
 #include "stock_blacs.hpp"
@@ -66,6 +67,8 @@ void Session::start(Mode mode_of_unit0) {
   check_mpi(MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr), "MPI_Comm_set_attr");
   MPI_Comm_free_keyval(&key);
   if (!processes_.is_newcomer()) {
+    if (processes_.id() == 0 && !environment("DYNGRID_CHECKED"))
+      for (const std::string& remark : control::remarks_on_environment()) std::fprintf(stderr, "dyngrid: %s\n", remark.c_str());
     Packet packet;
     together(processes_.world(), [&] { settings_ = Settings::from_environment(); });
     settings_.write(packet); // rank 0's word counts, so that all decide alike
@@ -74,7 +77,7 @@ void Session::start(Mode mode_of_unit0) {
     find_hosts();
     if (settings_.way == Way::join) use(Way::join);
   } else {
-    settings_.is_verbose = environment("DYNGRID_VERBOSE") != nullptr;
+    settings_.is_verbose = is_switched_on("DYNGRID_VERBOSE", false);
   }
 }
 
@@ -137,7 +140,17 @@ void Session::find_hosts() {
   for (const std::string& host : settings_.unit_policy.hosts) settings_.unit_policy.started.push_back(started.count(host) ? started[host] : 0);
 }
 
+/// Process 0 tells of a failure, since not every program looks at the status.
 void Session::init(std::optional<Shape> first_grid) {
+  try {
+    begin(first_grid);
+  } catch (const Error& error) {
+    if (processes_.id() == 0) std::fprintf(stderr, "dyngrid: dyngrid_init: %s\n", error.what());
+    throw;
+  }
+}
+
+void Session::begin(std::optional<Shape> first_grid) {
   if (processes_.is_started()) throw Error(Status::bad_state, "blacs-dyn: dyngrid_init was called before");
   start(Mode::managed);
   if (processes_.is_newcomer()) return;

@@ -70,6 +70,7 @@ public:
 private:
   Session() = default;
   void start(Mode mode_of_unit0);
+  void begin(std::optional<Shape> first_grid);
   void require_grid(const char* what) const;
   void save_if_due();
   void restore_from(const std::string& name, int reader);

@@ -22,7 +22,26 @@ std::vector<std::string> comma_separated(std::string_view text) {
   return words;
 }
 
+bool is_switched_on(const char* name, bool fallback) {
+  const char* text = environment(name);
+  if (!text) return fallback;
+  const std::string_view word = text;
+  if (word == "on" || word == "1") return true;
+  if (word == "off" || word == "0") return false;
+  throw Error(Status::bad_argument, fmt::format("blacs-dyn: {} is \"{}\", wanted on or off", name, text));
+}
+
 namespace {
+
+/// What `read` throws, with the name of the variable before it.
+template <class Read>
+auto naming(const char* name, Read&& read) {
+  try {
+    return read();
+  } catch (const Error& error) {
+    throw Error(error.status(), fmt::format("{}: {}", name, error.what()));
+  }
+}
 
 void read_unit(const char* text, UnitPolicy& policy) {
   using Kind = UnitPolicy::Kind;
@@ -42,16 +61,12 @@ void read_unit(const char* text, UnitPolicy& policy) {
 }
 
 void read_control(Settings& settings) {
-  if (const char* text = environment("DYNGRID_CONTROL")) {
-    const std::string_view word = text;
-    if (word != "off" && word != "on") throw Error(Status::bad_argument, fmt::format("blacs-dyn: DYNGRID_CONTROL is \"{}\", wanted on or off", text));
-    settings.is_controlled = word == "on";
-  }
+  settings.is_controlled = is_switched_on("DYNGRID_CONTROL", true);
   if (const char* text = environment("DYNGRID_JOB")) {
     control::check_job_name(text, "DYNGRID_JOB");
     settings.job = text;
   }
-  if (const char* text = environment("DYNGRID_ALLOW")) settings.allowed = control::Allowed::parse(text);
+  if (const char* text = environment("DYNGRID_ALLOW")) settings.allowed = naming("DYNGRID_ALLOW", [&] { return control::Allowed::parse(text); });
   if (const char* text = environment("DYNGRID_STEPS")) {
     char* end = nullptr;
     settings.steps = std::strtoll(text, &end, 10);
@@ -80,7 +95,7 @@ Settings Settings::from_environment() {
   Settings settings;
   if (const char* text = environment("DYNGRID_RESIZE_AT")) settings.requests = parse_schedule(text, "DYNGRID_RESIZE_AT");
   if (const char* text = environment("DYNGRID_PLACEMENT")) settings.placement = parse_placement(text, "DYNGRID_PLACEMENT");
-  if (const char* text = environment("DYNGRID_SCHEDULE")) settings.exchange_order = redist::schedule_from(text);
+  if (const char* text = environment("DYNGRID_SCHEDULE")) settings.exchange_order = naming("DYNGRID_SCHEDULE", [&] { return redist::schedule_from(text); });
   if (const char* text = environment("DYNGRID_HOSTS"))
     for (const std::string& host : comma_separated(text))
       parse_host(host, "DYNGRID_HOSTS", settings.unit_policy.hosts, settings.unit_policy.slots);
@@ -109,7 +124,10 @@ Settings Settings::from_environment() {
     if (settings.checkpoint.empty()) throw Error(Status::bad_argument, "blacs-dyn: DYNGRID_CHECKPOINT_EVERY is set and DYNGRID_CHECKPOINT, where to, is not");
     read_interval(text, settings);
   }
-  settings.is_verbose = environment("DYNGRID_VERBOSE") != nullptr;
+  settings.is_verbose = is_switched_on("DYNGRID_VERBOSE", false);
+  is_switched_on("DYNGRID_HUGEPAGES", true); // redist reads these two when it first needs them, and says nothing
+  if (const char* text = environment("DYNGRID_GEMR2D"); text && std::string_view(text) != "stock" && std::string_view(text) != "dyngrid")
+    throw Error(Status::bad_argument, fmt::format("blacs-dyn: DYNGRID_GEMR2D is \"{}\", wanted stock or dyngrid", text));
   read_control(settings);
   return settings;
 }

@@ -19,6 +19,9 @@ using control::environment;
 /// "a,b,c" in its parts.
 std::vector<std::string> comma_separated(std::string_view text);
 
+/// on, off (or 1, 0). @throws Error{bad_argument} that names the variable.
+bool is_switched_on(const char* name, bool fallback);
+
 /// What the processes of an application decide by, the same on all of them. Read from the environment of the first ones; newcomers are told.
 struct Settings {
   gridmap::Placement placement = gridmap::Placement::optimal;

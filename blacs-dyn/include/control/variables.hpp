@@ -26,5 +26,10 @@ struct UnknownVariable {
 std::vector<UnknownVariable> unknown_variables(const std::vector<std::string>& environment);
 /// "NAME=value" of all variables of this process.
 std::vector<std::string> whole_environment();
+/// One line for each unknown variable of this process, without the end of the line.
+std::vector<std::string> remarks_on_environment();
+
+/// Of `words`, the one that `word` may have been meant to be: at most three slips of the fingers away, and fewer than half its letters; "" when none is.
+std::string closest_word(const std::string& word, const std::vector<std::string>& words);
 
 } // namespace control

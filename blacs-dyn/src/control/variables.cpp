@@ -29,7 +29,7 @@ const std::vector<Variable>& variables() {
       {"DYNGRID_RESTORE", "PATH", "not set", "the checkpoint that the application goes on from, or the run ends with status 1; dyngrid restart sets it"},
       {"DYNGRID_SPAWN_PROGRAM", "PATH", "the running program", "what is started as a new process"},
       {"DYNGRID_SETUP_FILE", "PATH", "blacs_setup.dat", "what blacs_setup reads"},
-      {"DYNGRID_GEMR2D", "stock", "dyngrid's own", "which p?gemr2d and p?trmr2d run: stock takes ScaLAPACK's"},
+      {"DYNGRID_GEMR2D", "dyngrid|stock", "dyngrid", "which p?gemr2d and p?trmr2d run: stock takes ScaLAPACK's"},
       {"DYNGRID_ALLOW", "any|4:32:*2|2x2,2x3|aspect 2; ...", "the program's, or any grid", "grids that a change asked for from outside may lead to"},
       {"DYNGRID_EXPERIMENT", "PxQ,...[@STEPS]", "none", "grids tried in the first steps, so many steps on each; then the quickest is taken"},
       {"DYNGRID_STEPS", "N", "not known", "steps that the program will make, for judging whether a change pays off"},
@@ -37,8 +37,9 @@ const std::vector<Variable>& variables() {
       {"DYNGRID_JOB", "NAME", "the process number of process 0", "the name by which it is asked"},
       {"DYNGRID_RUNTIME_DIR", "PATH", "$XDG_RUNTIME_DIR/dyngrid, else /tmp/dyngrid-<uid>", "where running applications can be found and asked"},
       {"DYNGRID_HISTORY", "PATH|off", "$XDG_STATE_HOME/dyngrid/history.jsonl, else ~/.local/state/dyngrid/history.jsonl", "where step times of earlier runs are kept"},
-      {"DYNGRID_HUGEPAGES", "0", "on", "0: local arrays do not ask for huge pages"},
-      {"DYNGRID_VERBOSE", "1", "off", "a line on standard error for every change"},
+      {"DYNGRID_HUGEPAGES", "on|off", "on", "whether local arrays ask for huge pages"},
+      {"DYNGRID_VERBOSE", "on|off", "off", "a line on standard error for every change"},
+      {"DYNGRID_CHECKED", "1", "not set", "set by dyngrid run, which has told of unknown variables already", true},
       {"DYNGRID_JOIN", "PLACE|NUMBER", "not set", "set by dyngrid for joining processes; not for users", true},
       {"DYNGRID_UNIT_COMMAND", "LINE", "not set", "set by dyngrid for DYNGRID_JOIN_START: what to run on the host", true},
       {"DYNGRID_UNIT_NUMBER", "N", "not set", "set by dyngrid for DYNGRID_JOIN_START: what the unit is called", true},
@@ -72,21 +73,36 @@ std::vector<std::string> whole_environment() {
   return all;
 }
 
+std::string closest_word(const std::string& word, const std::vector<std::string>& words) {
+  std::string closest;
+  std::size_t least = std::min<std::size_t>(4, (word.size() + 1) / 2);
+  for (const std::string& other : words) {
+    const std::size_t d = distance(word, other);
+    if (d < least) closest = other;
+    least = std::min(least, d);
+  }
+  return closest;
+}
+
 std::vector<UnknownVariable> unknown_variables(const std::vector<std::string>& environment) {
+  std::vector<std::string> of_users, all;
+  for (const Variable& v : variables()) {
+    all.emplace_back(v.name);
+    if (!v.is_internal) of_users.emplace_back(v.name);
+  }
   std::vector<UnknownVariable> unknown;
   for (const std::string& entry : environment) {
     const std::string name = entry.substr(0, entry.find('='));
-    if (name.compare(0, 8, "DYNGRID_") != 0) continue;
-    std::string closest;
-    std::size_t least = 4; // further away it is no slip of the fingers
-    for (const Variable& v : variables()) {
-      const std::size_t d = distance(name, v.name);
-      if (d < least && !v.is_internal) closest = v.name;
-      least = std::min(least, d);
-    }
-    if (least > 0) unknown.push_back({name, closest});
+    if (name.compare(0, 8, "DYNGRID_") == 0 && std::find(all.begin(), all.end(), name) == all.end()) unknown.push_back({name, closest_word(name, of_users)});
   }
   return unknown;
+}
+
+std::vector<std::string> remarks_on_environment() {
+  std::vector<std::string> remarks;
+  for (const UnknownVariable& u : unknown_variables(whole_environment()))
+    remarks.push_back(u.name + " is none of dyngrid's variables and has no effect; " + (u.closest.empty() ? "dyngrid env lists them" : "is it " + u.closest + "?"));
+  return remarks;
 }
 
 } // namespace control

@@ -172,7 +172,7 @@ void bring_in(void* begin, void* end) noexcept {
   if (first >= last) return;
   const char* wanted = std::getenv("DYNGRID_HUGEPAGES");
   const std::uintptr_t first_huge = (first + huge - 1) / huge * huge, last_huge = last / huge * huge;
-  if ((wanted == nullptr || std::strcmp(wanted, "0") != 0) && first_huge < last_huge &&
+  if ((wanted == nullptr || (std::strcmp(wanted, "0") != 0 && std::strcmp(wanted, "off") != 0)) && first_huge < last_huge &&
       huge_pages_on_demand() &&
       madvise(reinterpret_cast<void*>(first_huge), last_huge - first_huge, MADV_HUGEPAGE) == 0)
     return;
