@@ -9,10 +9,15 @@ if(uid STREQUAL "0")
   list(APPEND DYNGRID_TEST_ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1)
 endif()
 
+set(DYNGRID_YIELD_LIBRARY "")
+if(TARGET dyngrid_yield)
+  set(DYNGRID_YIELD_LIBRARY "${PROJECT_BINARY_DIR}/lib/dyngrid/libdyngrid-yield.so")
+endif()
+
 # One launcher for all tests, with the words of Open MPI's mpirun
 if(DYNGRID_MPI_FLAVOUR STREQUAL "mpich")
   set(mpiexec "${MPIEXEC_EXECUTABLE}")
-  set(yield_library "${PROJECT_BINARY_DIR}/lib/dyngrid/libdyngrid-yield.so")
+  set(yield_library "${DYNGRID_YIELD_LIBRARY}")
   configure_file("${PROJECT_SOURCE_DIR}/tests/mpirun.mpich.in" "${PROJECT_BINARY_DIR}/tests/mpirun" @ONLY)
   set(DYNGRID_TEST_MPIRUN "${PROJECT_BINARY_DIR}/tests/mpirun")
 else()
@@ -85,7 +90,14 @@ function(dyngrid_test name)
       set_tests_properties(${test_name} PROPERTIES LABELS "pure;module;${arg_LABELS}")
     endif()
   endif()
-  set_tests_properties(${test_name} PROPERTIES ENVIRONMENT "${DYNGRID_TEST_ENV};${arg_ENV}" SKIP_RETURN_CODE 77)
+  set(environment ${DYNGRID_TEST_ENV})
+  if(arg_NP AND DYNGRID_YIELD_LIBRARY AND DYNGRID_MPI_FLAVOUR STREQUAL "openmpi") # tests/mpirun does it for MPICH
+    list(APPEND environment "LD_PRELOAD=${DYNGRID_YIELD_LIBRARY}")
+    if(arg_TARGET AND TARGET ${arg_TARGET})
+      add_dependencies(${arg_TARGET} dyngrid_yield)
+    endif()
+  endif()
+  set_tests_properties(${test_name} PROPERTIES ENVIRONMENT "${environment};${arg_ENV}" SKIP_RETURN_CODE 77)
 endfunction()
 
 # A test that this MPI cannot run: it is there, skipped, and says why.

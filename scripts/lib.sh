@@ -53,6 +53,19 @@ mpi_environment() {
   fi
 }
 
+# What processes that mpirun starts want on this machine, once it is built: OPENBLAS_CORETYPE where OpenBLAS does not know the processor (the decision is that of
+# `dyngrid run`), and in MPIRUN_PRELOAD words for mpirun, with which processes that wait sleep. Not into the scripts' own environment, and not with DYNGRID_YIELD=off.
+MPIRUN_PRELOAD=()
+machine_environment() {
+  local lines yield="$BUILD/lib/dyngrid/libdyngrid-yield.so"
+  lines="$("$BUILD/apps/dyngrid" env --export 2>/dev/null || true)"
+  if [ -n "$lines" ]; then
+    say "OpenBLAS does not know this processor: $lines"
+    eval "$lines"
+  fi
+  [ ! -f "$yield" ] || [ "${DYNGRID_YIELD:-on}" = off ] || MPIRUN_PRELOAD=(-x "LD_PRELOAD=$yield${LD_PRELOAD:+:$LD_PRELOAD}")
+}
+
 # configure_and_build PRESET BUILD_DIR [cmake options...]; builds BUILD_TARGETS, an array, or everything.
 BUILD_TARGETS=()
 configure_and_build() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What new processes cost, spawned and joined, side by side. Runs itself (--member) as a user's program under `dyngrid run --processes spawn` and `--processes join`, the two
-// in turn, so that a machine that gets slower or faster meets both alike; every figure is a median, as process 0 sees it.
+// in turn, so that a machine that gets slower or faster meets both alike; every figure is a median, as process 0 sees it. With --waiting instead: what it costs that processes that
+// wait sleep (libdyngrid-yield.so) where they outnumber the cores.
 #include "common/command_line.hpp"
 #include "common/launch.hpp"
 #include "common/report.hpp"
@@ -10,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -142,33 +144,105 @@ private:
   std::vector<int> newcomers_;
 };
 
+// ---- the program that waits -----------------------------------------------------------------------------------------------
+
+double cpu_s() {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  return static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + 1e-6 * static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+}
+
+/// Short messages to all; then process 0 works for half a second, and the others wait for it.
+int wait_often() {
+  MPI_Init(nullptr, nullptr);
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  double in = 1, out = 0;
+  constexpr int times = 1000;
+  const auto all = [&] { MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); };
+  for (int k = 0; k < 50; ++k) all();
+  double begun = now();
+  for (int k = 0; k < times; ++k) all();
+  const double message_s = (now() - begun) / times;
+  begun = now();
+  double used_s = cpu_s();
+  if (rank == 0)
+    while (cpu_s() - used_s < 0.5) continue;
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double elapsed_s = now() - begun;
+  used_s = rank == 0 ? 0 : cpu_s() - used_s;
+  double waiting_s = 0;
+  MPI_Reduce(&used_s, &waiting_s, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+  if (rank == 0) std::printf("measured message %.9f\nmeasured work %.9f\nmeasured waiting %.9f\n", message_s, elapsed_s, waiting_s);
+  MPI_Finalize();
+  return 0;
+}
+
 // ---- the one that compares ------------------------------------------------------------------------------------------------
 
 struct Settings {
   std::string from = "1x2", to = "2x2", folder = "bench_processes", command;
   std::int64_t n = 1000, nb = 64;
   int cycles = 3, reps = 3;
-  bool is_quick = false, is_markdown = false, is_member = false;
+  bool is_quick = false, is_markdown = false, is_member = false, is_waiting = false, waits = false;
 };
 
 using Samples = std::map<std::string, std::vector<double>>; // by measure
 
-Samples one_run(const Settings& s, const std::string& way) {
-  // Launcher writes "-np P PROGRAM ARGUMENTS" behind these words
-  const apps::Launcher launcher(fmt::format("sh -c 'np=$2; shift 2; exec \"{}\" run --processes {} --grid {} -n \"$np\" -- \"$@\"' sh", s.command, way, s.from), 300);
-  const double started = now();
-  const std::string text = launcher.output_of("bench_processes", apps::processes_of(s.from),
-                                              {"--member", "--to", s.to, "--n", std::to_string(s.n), "--nb", std::to_string(s.nb), "--cycles", std::to_string(s.cycles)});
+/// `dyngrid run` with these options. Launcher writes "-np P PROGRAM ARGUMENTS" behind the words.
+apps::Launcher under_dyngrid_run(const Settings& s, const std::string& setting, const std::string& options) {
+  return {fmt::format("sh -c 'np=$2; shift 2; {} exec \"{}\" run {} -n \"$np\" -- \"$@\"' sh", setting, s.command, options), 300};
+}
+
+Samples samples_in(const std::string& text) {
   Samples samples;
   std::istringstream lines(text);
   for (std::string word; lines >> word;) {
     std::string what;
     double value = 0;
-    if (word != "measured" || !(lines >> what >> value)) continue;
-    if (what == "begun") value -= started;
-    samples[what].push_back(value);
+    if (word == "measured" && lines >> what >> value) samples[what].push_back(value);
   }
   return samples;
+}
+
+Samples one_run(const Settings& s, const std::string& way) {
+  const apps::Launcher launcher = under_dyngrid_run(s, "", fmt::format("--processes {} --grid {}", way, s.from));
+  const double started = now();
+  Samples samples = samples_in(launcher.output_of("bench_processes", apps::processes_of(s.from),
+                                                  {"--member", "--to", s.to, "--n", std::to_string(s.n), "--nb", std::to_string(s.nb), "--cycles", std::to_string(s.cycles)}));
+  for (double& at : samples["begun"]) at -= started;
+  return samples;
+}
+
+/// Processes that only yield against processes that sleep after a while: one table, in turn.
+int compare_waiting(const Settings& s) {
+  std::map<std::string, Samples> all;
+  for (int rep = 0; rep < s.reps; ++rep)
+    for (const char* way : {"off", "on"}) {
+      const apps::Launcher launcher = under_dyngrid_run(s, fmt::format("DYNGRID_YIELD={}", way), "");
+      for (const int processes : {4, 8, 16})
+        for (const auto& [what, values] : samples_in(launcher.output_of("bench_processes", processes, {"--waits"}))) all[way][fmt::format("{} {}", what, processes)].push_back(values.at(0));
+      for (const char* grid : {"2x2", "3x3", "4x4"})
+        for (const apps::RunStep& step : launcher.run("pdgemm", apps::processes_of(grid), {"--grid", grid, "--n", std::to_string(s.n), "--nb", std::to_string(s.nb), "--steps", "4"}).steps)
+          if (step.step > 0) all[way][std::string("pdgemm ") + grid].push_back(step.seconds);
+    }
+  std::vector<std::pair<std::string, std::string>> ids;
+  for (const char* processes : {"4", "8", "16"}) ids.emplace_back(std::string("message ") + processes, fmt::format("MPI_Allreduce of 8 bytes, {} processes", processes));
+  for (const char* processes : {"4", "8", "16"}) ids.emplace_back(std::string("work ") + processes, fmt::format("half a second of work by one process while {} more wait", std::stoi(processes) - 1));
+  for (const char* processes : {"4", "8", "16"}) ids.emplace_back(std::string("waiting ") + processes, fmt::format("... CPU time that those {} take meanwhile", std::stoi(processes) - 1));
+  for (const char* grid : {"2x2", "3x3", "4x4"}) ids.emplace_back(std::string("pdgemm ") + grid, fmt::format("PDGEMM, n = {}, on {}", s.n, grid));
+  const auto of = [&](const char* way, const std::string& id) { return 1000 * apps::median(all[way][id]); };
+  if (s.is_markdown) {
+    fmt::print("| milliseconds | yields | yields, then sleeps |\n|---|---|---|\n");
+    for (const auto& [id, text] : ids) fmt::print("| {} | {} | {} |\n", text, apps::Cell(of("off", id), 3).shown, apps::Cell(of("on", id), 3).shown);
+    return 0;
+  }
+  apps::Report report("bench_waiting", "Processes that wait", s.folder);
+  report.setting("runs of each way", std::to_string(s.reps));
+  apps::Table table{"waiting", "Milliseconds", {"", "yields", "yields, then sleeps"}, {}, "Medians, the two in turn; DYNGRID_YIELD=off and on."};
+  for (const auto& [id, text] : ids) table.rows.push_back({text, {of("off", id), 3}, {of("on", id), 3}});
+  report.add(table);
+  return report.finish() ? 0 : 1;
 }
 
 struct Row {
@@ -231,7 +305,9 @@ int main(int argc, char** argv) {
   cli.add_flag("--markdown", s.is_markdown, "only the table, as docs/processes.md has it");
   cli.add_option("--command", s.command, "the dyngrid command; default: beside this program")->type_name("PATH");
   cli.add_option("--out", s.folder, "folder for CSV, JSON and HTML")->type_name("FOLDER")->capture_default_str();
+  cli.add_flag("--waiting", s.is_waiting, "instead: processes that outnumber the cores and wait by yielding, against ones that sleep after a while (DYNGRID_YIELD)");
   cli.add_flag("--member", s.is_member)->group("");
+  cli.add_flag("--waits", s.waits)->group("");
   try {
     cli.parse(argc, argv);
     if (apps::processes_of(s.to) <= apps::processes_of(s.from)) throw CLI::ValidationError("--to", fmt::format("is '{}', wanted more processes than {}", s.to, s.from));
@@ -251,10 +327,11 @@ int main(int argc, char** argv) {
     if (cli.count("--cycles") == 0) s.cycles = 1;
     if (cli.count("--reps") == 0) s.reps = 1;
   }
+  if (s.waits) return wait_often();
   if (s.is_member) return Member(s.to, s.n, s.nb, s.cycles).run();
   if (s.command.empty()) s.command = (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "dyngrid").string();
   try {
-    return compare(s);
+    return s.is_waiting ? compare_waiting(s) : compare(s);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bench_processes: %s\n", error.what());
     return 1;

@@ -38,6 +38,7 @@ const std::vector<Variable>& variables() {
       {"DYNGRID_RUNTIME_DIR", "PATH", "$XDG_RUNTIME_DIR/dyngrid, else /tmp/dyngrid-<uid>", "where running applications can be found and asked"},
       {"DYNGRID_HISTORY", "PATH|off", "$XDG_STATE_HOME/dyngrid/history.jsonl, else ~/.local/state/dyngrid/history.jsonl", "where step times of earlier runs are kept"},
       {"DYNGRID_HUGEPAGES", "on|off", "on", "whether local arrays ask for huge pages"},
+      {"DYNGRID_YIELD", "on|off", "on", "off: processes that wait where processes outnumber cores never sleep; dyngrid run then preloads no libdyngrid-yield.so"},
       {"DYNGRID_VERBOSE", "on|off", "off", "a line on standard error for every change"},
       {"DYNGRID_CHECKED", "1", "not set", "set by dyngrid run, which has told of unknown variables already", true},
       {"DYNGRID_JOIN", "PLACE|NUMBER", "not set", "set by dyngrid for joining processes; not for users", true},
