@@ -3,6 +3,7 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netdb.h>
+#include <sys/klog.h>
 #include <sys/mman.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include <fstream>
 #include <memory>
 
+#include "blas.hpp"
 #include "checkpoint/file.hpp"
 #include "command.hpp"
 #include "common/command_line.hpp"
@@ -27,6 +29,7 @@ namespace {
 struct Options {
   std::string mpirun = DYNGRID_MPIRUN;
   double limit_s = 30;
+  int dgemm = 0;
   bool no_run = false, verbose = false, json = false;
 };
 
@@ -65,13 +68,12 @@ void look_at_launcher(const Options& o, Findings& out, Site& site, bool& can_run
   out.push_back({"launcher", Verdict::ok, fmt::format("{}, {} {}", site.mpirun, name, to_string(v)), ""});
   for (Finding& f : known_troubles(name, v)) out.push_back(std::move(f));
   if (!site.can_spawn) out.push_back(cannot_spawn(name, v));
-  if (site.mpi == Mpi::mpich) {
-    const bool is_there = !site.yield_library.empty();
-    out.push_back({"waiting", is_there ? Verdict::ok : Verdict::warning,
-                   is_there ? "this MPI waits by polling; where processes outnumber cores dyngrid run preloads " + site.yield_library
-                            : "this MPI waits by polling and holds its core meanwhile; with more processes than cores every message takes milliseconds",
-                   is_there ? "" : "install libdyngrid-yield.so beside the command (cmake --install), or start no more processes than there are cores"});
-  }
+  const bool is_there = !site.yield_library.empty();
+  out.push_back({"waiting", is_there ? Verdict::ok : Verdict::warning,
+                 is_there                      ? "this MPI waits by polling; where processes outnumber cores dyngrid run preloads " + site.yield_library
+                 : site.mpi == Mpi::open_mpi ? "this MPI waits by polling and never sleeps; with more processes than cores it can keep the kernel from its own work, and everything stands still"
+                                             : "this MPI waits by polling and holds its core meanwhile; with more processes than cores every message takes milliseconds",
+                 is_there ? "" : "install libdyngrid-yield.so beside the command (cmake --install), or start no more processes than there are cores"});
   if (site.mpi == Mpi::open_mpi)
     if (void* pmix = dlopen("libpmix.so.2", RTLD_LAZY | RTLD_LOCAL)) {
       if (auto* get = reinterpret_cast<const char* (*)()>(dlsym(pmix, "PMIx_Get_version"))) {
@@ -128,6 +130,29 @@ void look_at_shared_memory(const Site& site, Findings& out) {
     out.push_back({"process_vm_readv", site.can_read_other_processes ? Verdict::ok : Verdict::note,
                    site.can_read_other_processes ? "processes may read each other's memory" : "processes may not read each other's memory, and Open MPI's shared-memory transport complains",
                    site.can_read_other_processes ? "" : "dyngrid run sets OMPI_MCA_btl_vader_single_copy_mechanism=none; or start the container with --cap-add=SYS_PTRACE"});
+}
+
+void look_at_processor(Findings& out) {
+  const Blas blas = look_at_blas();
+  const CoreAdvice advice = advice_here(blas);
+  constexpr int n = 512; // a few milliseconds
+  DgemmRun as_it_is, as_advised;
+  if (!blas.core.empty()) as_it_is = run_dgemm("", n);
+  if (!advice.core.empty()) as_advised = run_dgemm(advice.core, n);
+  if (as_advised.core != advice.core) as_advised = {}; // not built with it
+  out.push_back(judge_blas(blas, advice, as_it_is, as_advised));
+}
+
+/// Where it may be read: by root, or by all (sysctl kernel.dmesg_restrict=0).
+void look_at_kernel_log(Findings& out) {
+  constexpr int size_of_buffer = 10, read_all = 3; // syslog(2); the header has no names for them
+  const int size = klogctl(size_of_buffer, nullptr, 0);
+  if (size <= 0) return;
+  std::string log(static_cast<std::size_t>(size), '\0');
+  const int length = klogctl(read_all, log.data(), size);
+  if (length < 0) return;
+  log.resize(static_cast<std::size_t>(length));
+  out.push_back(judge_kernel_log(log));
 }
 
 void look_at_checkpoints_and_joining(const Site& site, Findings& out) {
@@ -199,6 +224,7 @@ void grow_and_shrink(const Options& o, const Site& site, Findings& out) {
 }
 
 void run(const Options& o) {
+  if (o.dgemm > 0) return print_dgemm(o.dgemm);
   Findings findings;
   Site site;
   bool can_run = false;
@@ -207,6 +233,8 @@ void run(const Options& o) {
   look_at_launcher(o, findings, site, can_run);
   look_at_slots(site, findings);
   look_at_shared_memory(site, findings);
+  look_at_processor(findings);
+  look_at_kernel_log(findings);
   look_at_checkpoints_and_joining(site, findings);
   look_at_network(findings);
   look_at_variables(findings);
@@ -241,6 +269,7 @@ void add_doctor(CLI::App& root) {
   auto o = std::make_shared<Options>();
   app->add_option("--mpirun", o->mpirun, "the launcher")->type_name("PATH")->capture_default_str();
   app->add_option("--limit", o->limit_s, "seconds after which the growth that is tried is ended; it takes 1 to 5")->type_name("S")->check(apps::positive_number())->capture_default_str();
+  app->add_option("--dgemm", o->dgemm)->group(""); // a child that measures
   app->add_flag("--no-run", o->no_run, "start no processes");
   app->add_flag("--verbose", o->verbose, "print the command that is run, and what it prints");
   app->add_flag("--json", o->json, "print one JSON object");

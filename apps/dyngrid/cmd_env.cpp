@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "blas.hpp"
 #include "command.hpp"
 #include "control/variables.hpp"
 #include "text.hpp"
@@ -12,10 +13,15 @@ namespace command {
 namespace {
 
 struct Options {
-  bool all = false, json = false;
+  bool all = false, exports = false, json = false;
 };
 
 void run(const Options& o) {
+  if (o.exports) {
+    const std::string core = core_to_set(look_at_blas());
+    if (!core.empty()) fmt::print("export OPENBLAS_CORETYPE={}\n", core);
+    return;
+  }
   const std::vector<control::UnknownVariable> unknown = control::unknown_variables(control::whole_environment());
 
   Json list = Json::array(), strangers = Json::array();
@@ -51,6 +57,9 @@ void add_env(CLI::App& root) {
   auto* app = root.add_subcommand("env", "Every DYNGRID_* variable: its value here, and where that comes from");
   auto o = std::make_shared<Options>();
   app->add_flag("--all", o->all, "also those that dyngrid sets itself");
+  app->add_flag("--export", o->exports,
+                "print instead, as lines for sh, what dyngrid run sets besides on this machine and programs started by mpirun alone want too: OPENBLAS_CORETYPE where OpenBLAS does not "
+                "know the processor; eval \"$(dyngrid env --export)\"");
   app->add_flag("--json", o->json, "print one JSON object");
   app->footer("There is no settings file: a variable is set in the environment, or its default holds.");
   app->callback([o] { run(*o); });

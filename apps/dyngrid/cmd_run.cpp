@@ -52,6 +52,8 @@ void run_application(const RunOptions& o) {
     for (const Setting& s : launch.environment) fmt::print(stderr, "dyngrid run: {}={}: {}\n", s.name, s.value, s.why);
     for (const std::string& remark : launch.remarks) fmt::print(stderr, "dyngrid run: {}\n", remark);
   }
+  if (!o.dry_run && !o.explain)
+    for (const std::string& notice : launch.notices) fmt::print(stderr, "dyngrid run: {}\n", notice);
   if (o.dry_run) {
     if (!request.ompi_server.empty()) fmt::print("OMPI_MCA_oob_tcp_static_ipv4_ports=PORT ompi-server --no-daemonize -r FILE &\n");
     fmt::print("{}\n", shell_line(launch));

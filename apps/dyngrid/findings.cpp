@@ -84,6 +84,23 @@ Finding cannot_spawn(const std::string& software, const Version& version) {
           "start more at once, which sleep until a grid needs them: dyngrid run --spare N (with --resize-at it does so by itself); or take Open MPI 4.1, MPICH from 4.2, or one built with ch4:ofi"};
 }
 
+Finding judge_kernel_log(const std::string& log) {
+  int times = 0;
+  std::string last;
+  std::istringstream lines(log);
+  for (std::string line; std::getline(lines, line);)
+    for (const char* trouble : {"workqueue lockup", "soft lockup", "detected stall", "detected expedited stall"})
+      if (line.find(trouble) != std::string::npos) {
+        ++times;
+        last = line.substr(line.compare(0, 1, "<") == 0 ? line.find('>') + 1 : 0); // "<3>[12.5] BUG: ...": its level
+        break;
+      }
+  if (times == 0) return {"kernel log", Verdict::ok, "no lockup", ""};
+  return {"kernel log", Verdict::warning, fmt::format("the kernel could not do work of its own for want of a core, {} time{}; the last: {}", times, times == 1 ? "" : "s", last),
+          "a job that stood still since, mpirun included, has to be started again; dyngrid run lets processes that wait sleep, by hand preload libdyngrid-yield.so, or start no "
+          "more processes than there are cores"};
+}
+
 std::vector<Finding> judge_probe(const ProbeReport& report) {
   std::vector<Finding> findings;
   std::string refusal, last_line;

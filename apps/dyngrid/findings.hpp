@@ -28,6 +28,9 @@ std::vector<Finding> known_troubles(const std::string& software, const Version& 
 /// Of an MPI that cannot start processes.
 Finding cannot_spawn(const std::string& software, const Version& version);
 
+/// What the kernel's log says of work that it could not do because processes kept the cores.
+Finding judge_kernel_log(const std::string& log);
+
 /// The lines that the probe printed, judged.
 struct ProbeReport {
   std::string output;

@@ -26,6 +26,7 @@
 
 #include <fmt/format.h>
 
+#include "blas.hpp"
 #include "command.hpp"
 #include "findings.hpp"
 #include "text.hpp"
@@ -67,6 +68,12 @@ int most_processes(const std::string& resize_at) {
   return most;
 }
 
+/// Processes of the largest grid that --resize-at or DYNGRID_RESIZE_AT names.
+int processes_to_come(const RunRequest& request, const Site& site) {
+  const auto set = site.environment.find("DYNGRID_RESIZE_AT");
+  return most_processes(!request.resize_at.empty() ? request.resize_at : set != site.environment.end() ? set->second : "");
+}
+
 /// How many more are started than the first grid has. Asked for, or set in the environment; otherwise none where they can be started later.
 int spare_processes(const RunRequest& request, const Site& site, int processes) {
   if (request.spare >= 0) return request.spare;
@@ -76,9 +83,22 @@ int spare_processes(const RunRequest& request, const Site& site, int processes) 
       throw Failure(fmt::format("DYNGRID_SPARE is \"{}\", wanted a number of processes", text));
     return std::stoi(text);
   }
-  if (site.can_spawn) return 0;
-  const std::string at = !request.resize_at.empty() ? request.resize_at : has(site, "DYNGRID_RESIZE_AT") ? site.environment.at("DYNGRID_RESIZE_AT") : "";
-  return std::max(0, most_processes(at) - processes);
+  return site.can_spawn ? 0 : std::max(0, processes_to_come(request, site) - processes);
+}
+
+/// Nobody knows the processors and folders of other hosts.
+bool is_one_host(const RunRequest& request, const Site& site) {
+  const auto nodes = site.environment.find("SLURM_JOB_NUM_NODES");
+  return request.hosts.empty() && !has(site, "DYNGRID_HOSTS") && (nodes == site.environment.end() || nodes->second == "1");
+}
+
+/// Whether processes that wait are to sleep. What outnumbers the cores now or after a change that is known of already.
+bool must_yield(const RunRequest& request, const Site& site, int started) {
+  const auto said = site.environment.find("DYNGRID_YIELD");
+  if (said != site.environment.end() && said->second != "on" && said->second != "off" && !said->second.empty())
+    throw Failure(fmt::format("DYNGRID_YIELD is \"{}\", wanted on or off", said->second));
+  if (said != site.environment.end() && said->second == "off") return false;
+  return !site.yield_library.empty() && is_one_host(request, site) && std::max(started, processes_to_come(request, site)) > site.cores;
 }
 
 std::map<std::string, std::string> settings_of_dyngrid(const RunRequest& request) {
@@ -118,6 +138,11 @@ Launch plan_launch(const RunRequest& request, const Site& site) {
   for (const char* threads : {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"})
     if (!has(site, threads)) launch.environment.push_back({threads, "1", "the processes share the cores already"});
 
+  if (!site.better_core.empty() && !has(site, "OPENBLAS_CORETYPE") && is_one_host(request, site)) {
+    launch.environment.push_back({"OPENBLAS_CORETYPE", site.better_core, fmt::format("OpenBLAS takes this processor for {}, which is slower", site.blas_core)});
+    launch.notices.push_back(fmt::format("OpenBLAS takes this processor for {}; OPENBLAS_CORETYPE={} set (dyngrid doctor measures both; export one to choose)", site.blas_core, site.better_core));
+  }
+
   launch.words = {site.mpirun};
   if (!is_mpich) launch.words.push_back("--oversubscribe"); // MPICH's starts as many as it is told
   launch.words.insert(launch.words.end(), {is_mpich ? "-n" : "-np", std::to_string(started)});
@@ -145,12 +170,12 @@ Launch plan_launch(const RunRequest& request, const Site& site) {
   // not into mpirun itself, which has no ScaLAPACK; after what the user preloads
   std::string preload = has(site, "LD_PRELOAD") ? site.environment.at("LD_PRELOAD") : "";
   const std::string of_user = preload;
-  const bool must_yield = is_mpich && !site.yield_library.empty() && request.hosts.empty() && started > site.cores;
-  for (const std::string& library : {request.preload, must_yield ? site.yield_library : std::string()})
-    if (!library.empty()) preload += (preload.empty() ? "" : ":") + library;
+  const bool waiting_sleeps = must_yield(request, site, started);
+  for (const std::string& library : {request.preload, waiting_sleeps ? site.yield_library : std::string()})
+    if (!library.empty() && preload.find(library) == std::string::npos) preload += (preload.empty() ? "" : ":") + library;
   if (preload != of_user) handed["LD_PRELOAD"] = preload;
-  if (must_yield) launch.remarks.push_back(fmt::format("{}: with more processes than the {} cores those that wait have to give theirs away, which this MPI does not do by itself",
-                                                       site.yield_library, site.cores));
+  if (waiting_sleeps) launch.remarks.push_back(fmt::format("{}: with more processes than the {} cores those that wait have to give theirs away, which this MPI does not do by itself",
+                                                           site.yield_library, site.cores));
   for (const auto& [name, value] : handed) {
     if (is_mpich) launch.words.insert(launch.words.end(), {"-genv", name, value});
     else launch.words.insert(launch.words.end(), {"-x", name + "=" + value});
@@ -299,7 +324,10 @@ Site look_around(const std::string& mpirun) {
   site.mpi = mpi_of_version(site.version);
   site.has_ompi_server = !search_path("ompi-server").empty();
   site.can_spawn = can_spawn(site.version);
-  if (site.mpi == Mpi::mpich) site.yield_library = find_beside({"../" DYNGRID_LIBDIR "/dyngrid/libdyngrid-yield.so", "../lib/dyngrid/libdyngrid-yield.so"});
+  const Blas blas = look_at_blas();
+  site.blas_core = blas.core;
+  site.better_core = core_to_set(blas);
+  site.yield_library = find_beside({"../" DYNGRID_LIBDIR "/dyngrid/libdyngrid-yield.so", "../lib/dyngrid/libdyngrid-yield.so"});
   cpu_set_t set;
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof set, &set) == 0) site.cores = CPU_COUNT(&set);

@@ -38,7 +38,8 @@ struct Site {
   Mpi mpi = Mpi::open_mpi;
   bool can_spawn = true; ///< MPI_Comm_spawn works
   int cores = 1;         ///< that this process may use
-  std::string yield_library; ///< of MPICH: makes waiting processes give their cores away; empty: there is none
+  std::string yield_library; ///< makes waiting processes give their cores away; empty: there is none
+  std::string blas_core, better_core; ///< which processor OpenBLAS takes this one for; what OPENBLAS_CORETYPE should say, empty: nothing
   bool is_root = false;
   bool has_ompi_server = false; ///< in PATH
   bool can_read_other_processes = true; ///< process_vm_readv is allowed between processes of one user
@@ -55,6 +56,7 @@ struct Launch {
   std::vector<Setting> environment;
   std::vector<std::string> words;
   std::vector<std::string> remarks; ///< why some of the words are there
+  std::vector<std::string> notices; ///< what the user should know in any case
 };
 
 /// What mpirun needs to be told for an application that grows. What the user has set stays as it is.

@@ -33,7 +33,7 @@ SpawnOptions Session::spawn_options() const {
     const std::string_view name = text.substr(0, text.find('='));
     const bool ours = name.substr(0, 8) == "DYNGRID_" && name != "DYNGRID_NEWCOMER";
     if (ours || name == "LD_PRELOAD" || name == "LD_LIBRARY_PATH" || name == "OPENBLAS_NUM_THREADS" || name == "OMP_NUM_THREADS" ||
-        name == "OMPI_MCA_mpi_yield_when_idle")
+        name == "OPENBLAS_CORETYPE" || name == "OMPI_MCA_mpi_yield_when_idle")
       options.arguments.emplace_back(text);
   }
   const char* program = environment("DYNGRID_SPAWN_PROGRAM");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "dyngrid/blas.hpp"
 #include "dyngrid/command.hpp"
 #include "dyngrid/findings.hpp"
 #include "dyngrid/launch.hpp"
@@ -144,6 +145,110 @@ TEST(Launch, SpareProcesses) {
   EXPECT_EQ(plan_launch(r, site).remarks.size(), 2u);
   site.cores = 4;
   EXPECT_NE(shell_line(plan_launch(r, site)).find("-genv LD_PRELOAD /opt/lib/libdyngrid.so.1 ./app"), std::string::npos);
+}
+
+TEST(Launch, WhoWaitsSleepsWhereProcessesOutnumberCores) {
+  Site site = quiet_site();
+  site.cores = 4;
+  site.yield_library = "/opt/lib/dyngrid/libdyngrid-yield.so";
+  const auto preloads = [&](const RunRequest& r) { return shell_line(plan_launch(r, site)).find("-x LD_PRELOAD=/opt/lib/dyngrid/libdyngrid-yield.so ./app") != std::string::npos; };
+  EXPECT_FALSE(preloads(request(4)));
+  EXPECT_TRUE(preloads(request(5)));
+  RunRequest grows = request(4);
+  grows.resize_at = "1:2x2,2:3x2";
+  EXPECT_TRUE(preloads(grows));
+  site.environment["DYNGRID_RESIZE_AT"] = "1:3x3";
+  EXPECT_TRUE(preloads(request(1)));
+  site.environment["LD_PRELOAD"] = site.yield_library; // a run from within a run: once is enough
+  EXPECT_EQ(shell_line(plan_launch(request(9), site)).find("LD_PRELOAD"), std::string::npos);
+  site.environment.erase("LD_PRELOAD");
+  grows.hosts = "n1:2,n2:2"; // where nobody knows whether it is installed
+  EXPECT_FALSE(preloads(grows));
+  site.environment["DYNGRID_YIELD"] = "on";
+  EXPECT_TRUE(preloads(request(5)));
+  site.environment["DYNGRID_YIELD"] = "off";
+  EXPECT_FALSE(preloads(request(5)));
+  site.environment["DYNGRID_YIELD"] = "perhaps";
+  EXPECT_THROW(plan_launch(request(5), site), Failure);
+}
+
+TEST(Launch, CoreOfOpenBlas) {
+  Site site = quiet_site();
+  site.blas_core = "Prescott";
+  EXPECT_EQ(value_of(plan_launch(request(2), site), "OPENBLAS_CORETYPE"), "(not set)");
+  EXPECT_TRUE(plan_launch(request(2), site).notices.empty());
+  site.better_core = "SkylakeX";
+  const Launch launch = plan_launch(request(2), site);
+  EXPECT_EQ(value_of(launch, "OPENBLAS_CORETYPE"), "SkylakeX");
+  ASSERT_EQ(launch.notices.size(), 1u);
+  EXPECT_NE(launch.notices[0].find("takes this processor for Prescott; OPENBLAS_CORETYPE=SkylakeX set"), std::string::npos) << launch.notices[0];
+  RunRequest far = request(2);
+  far.hosts = "n1:1,n2:1"; // whose processors may be others
+  EXPECT_EQ(value_of(plan_launch(far, site), "OPENBLAS_CORETYPE"), "(not set)");
+  site.environment["SLURM_JOB_NUM_NODES"] = "2";
+  EXPECT_EQ(value_of(plan_launch(request(2), site), "OPENBLAS_CORETYPE"), "(not set)");
+  site.environment["SLURM_JOB_NUM_NODES"] = "1";
+  EXPECT_EQ(value_of(plan_launch(request(2), site), "OPENBLAS_CORETYPE"), "SkylakeX");
+  site.environment["OPENBLAS_CORETYPE"] = "Haswell";
+  EXPECT_EQ(value_of(plan_launch(request(2), site), "OPENBLAS_CORETYPE"), "(not set)");
+}
+
+std::string cpuinfo(const std::string& vendor, const std::string& flags) {
+  return "processor\t: 0\nvendor_id\t: " + vendor + "\nmodel name\t: one avx512f of theirs\nflags\t\t: fpu sse2 " + flags + "\nbugs\t\t: spectre_v1\n";
+}
+const std::string avx512_flags = "avx fma avx2 avx512f avx512dq avx512cd avx512bw avx512vl avx512_vnni";
+
+TEST(Blas, BetterCore) {
+  const std::string config = "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH NO_AFFINITY Prescott MAX_THREADS=64";
+  const auto better = [&](const std::string& info, const std::string& core) { return better_core(info, {config, core}).core; };
+  EXPECT_EQ(better(cpuinfo("GenuineIntel", avx512_flags), "Prescott"), "SkylakeX");
+  EXPECT_TRUE(better_core(cpuinfo("GenuineIntel", avx512_flags), {config, "Prescott"}).is_safe);
+  EXPECT_EQ(better(cpuinfo("GenuineIntel", avx512_flags), "Haswell"), "SkylakeX");
+  EXPECT_EQ(better(cpuinfo("GenuineIntel", avx512_flags + " avx512_bf16 amx_tile"), "Prescott"), "SkylakeX");
+  EXPECT_EQ(better(cpuinfo("AuthenticAMD", avx512_flags), "Prescott"), "SkylakeX");
+  EXPECT_EQ(better(cpuinfo("AuthenticAMD", avx512_flags), "Zen"), ""); // recognized
+  EXPECT_EQ(better(cpuinfo("GenuineIntel", avx512_flags), "SkylakeX"), "");
+  EXPECT_EQ(better(cpuinfo("GenuineIntel", avx512_flags), "SapphireRapids"), ""); // newer than the list
+  EXPECT_EQ(better(cpuinfo("GenuineIntel", "avx fma avx2 avx512f avx512cd avx512er avx512pf"), "Prescott"), "Haswell"); // Knights Landing
+  EXPECT_EQ(better(cpuinfo("GenuineIntel", "avx fma avx2"), "Nehalem"), "Haswell");
+  EXPECT_EQ(better(cpuinfo("AuthenticAMD", "avx fma avx2"), "Prescott"), "Zen");
+  EXPECT_EQ(better(cpuinfo("AuthenticAMD", "avx fma avx2"), "Zen"), "");
+  EXPECT_EQ(better(cpuinfo("GenuineIntel", "avx avx2"), "Prescott"), "Sandybridge"); // a virtual machine that hides fma
+  EXPECT_EQ(better(cpuinfo("GenuineIntel", "avx"), "Sandybridge"), "");
+  EXPECT_EQ(better(cpuinfo("GenuineIntel", "ssse3"), "Prescott"), "");
+  EXPECT_EQ(better("", "Prescott"), "");
+  EXPECT_EQ(better_core(cpuinfo("GenuineIntel", avx512_flags), {"OpenBLAS 0.3.21 Prescott", "Prescott"}).core, ""); // built for one core
+  EXPECT_EQ(better_core(cpuinfo("GenuineIntel", avx512_flags), {}).core, "");                                       // another BLAS
+  const CoreAdvice arm = better_core("processor\t: 0\nFeatures\t: fp asimd sve\nCPU part\t: 0xd40\n", {config, "ARMV8"});
+  EXPECT_EQ(arm.core, "NEOVERSEN1");
+  EXPECT_FALSE(arm.is_safe); // said, not set
+  EXPECT_EQ(better("CPU part\t: 0xd03\n", "ARMV8"), "");
+}
+
+TEST(Blas, WhatTheDoctorSays) {
+  const Blas blas{"OpenBLAS 0.3.21 DYNAMIC_ARCH Prescott", "Prescott"};
+  const CoreAdvice advice{"SkylakeX", true};
+  Finding f = judge_blas(blas, advice, {"Prescott", 16.04}, {"SkylakeX", 78});
+  EXPECT_EQ(f.verdict, Verdict::note);
+  EXPECT_EQ(f.text, "OpenBLAS 0.3.21 takes this processor for Prescott, 16.0 GFLOP/s a core; 78.0 as SkylakeX");
+  EXPECT_EQ(f.cure, "export OPENBLAS_CORETYPE=SkylakeX; dyngrid run sets it where it is not set");
+  EXPECT_EQ(judge_blas(blas, {"NEOVERSEN1", false}, {"Prescott", 16}, {"NEOVERSEN1", 20}).cure, "export OPENBLAS_CORETYPE=NEOVERSEN1, if your results stay right");
+  EXPECT_EQ(judge_blas(blas, advice, {"Prescott", 16}, {"SkylakeX", 16}).verdict, Verdict::ok); // no quicker
+  EXPECT_EQ(judge_blas(blas, advice, {"Prescott", 16}, {}).verdict, Verdict::ok);               // this OpenBLAS has no such kernels
+  EXPECT_EQ(judge_blas(blas, {}, {"Prescott", 16}, {}).text, "OpenBLAS 0.3.21 with the kernels of Prescott, 16.0 GFLOP/s a core");
+  EXPECT_EQ(judge_blas({}, {}, {}, {}).verdict, Verdict::ok);
+}
+
+TEST(Findings, KernelLog) {
+  EXPECT_EQ(judge_kernel_log("").verdict, Verdict::ok);
+  EXPECT_EQ(judge_kernel_log("<6>[    0.1] NMI watchdog: enabled\n<6>[    1.3] EXT4-fs (vda): mounted\n").verdict, Verdict::ok);
+  const Finding f = judge_kernel_log("<3>[  812.1] BUG: workqueue lockup - pool cpus=1 node=0 flags=0x0 nice=0 stuck for 129s!\n<6>[  812.2] Showing busy workqueues and worker pools:\n"
+                                     "<6>[  812.3]     pending: 3*flush_to_ldisc\n<3>[  912.1] BUG: workqueue lockup - pool cpus=0 stuck for 31s!\n");
+  EXPECT_EQ(f.verdict, Verdict::warning);
+  EXPECT_NE(f.text.find("2 times; the last: [  912.1] BUG: workqueue lockup - pool cpus=0 stuck for 31s!"), std::string::npos) << f.text;
+  EXPECT_EQ(judge_kernel_log("<0>[9.0] watchdog: BUG: soft lockup - CPU#1 stuck for 23s! [pdgemm:77]\n").verdict, Verdict::warning);
+  EXPECT_EQ(judge_kernel_log("<3>[9.0] rcu: INFO: rcu_sched detected stalls on CPUs/tasks:\n").verdict, Verdict::warning);
+  EXPECT_EQ(judge_kernel_log("<3>[9.0] rcu: INFO: rcu_preempt self-detected stall on CPU\n").verdict, Verdict::warning);
 }
 
 TEST(Launch, WhatCanSpawn) {

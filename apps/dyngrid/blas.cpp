@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "blas.hpp"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <sstream>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "launch.hpp"
+
+namespace command {
+namespace {
+
+/// The words behind the first "name : ..." of /proc/cpuinfo.
+std::set<std::string> words_of(const std::string& cpuinfo, const std::string& name) {
+  std::istringstream lines(cpuinfo);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t colon = line.find(':');
+    if (colon == std::string::npos || line.substr(0, line.find_last_not_of(" \t", colon - 1) + 1) != name) continue;
+    std::istringstream words(line.substr(colon + 1));
+    return {std::istream_iterator<std::string>(words), {}};
+  }
+  return {};
+}
+
+enum Level { sse, avx, avx2, avx512 };
+
+/// What the kernels of a core need. One that is not listed is newer than this list, or not x86: left alone.
+int level_of(const std::string& core) {
+  static const std::set<std::string> of_sse = {"Katmai", "Coppermine", "Northwood", "Prescott", "Banias", "Core2", "Penryn", "Dunnington", "Nehalem", "Atom",
+                                               "Nano", "Athlon", "Opteron", "Opteron_SSE3", "Barcelona", "Bobcat"};
+  static const std::set<std::string> of_avx = {"Sandybridge", "Bulldozer", "Piledriver", "Steamroller"};
+  if (of_sse.count(core) > 0) return sse;
+  if (of_avx.count(core) > 0) return avx;
+  if (core == "Haswell" || core == "Excavator") return avx2;
+  return avx512; // Zen too: OpenBLAS has recognized the processor
+}
+
+} // namespace
+
+CoreAdvice better_core(const std::string& cpuinfo, const Blas& blas) {
+  if (blas.config.find("DYNAMIC_ARCH") == std::string::npos) return {}; // it has the kernels of one core only
+  const std::set<std::string> part = words_of(cpuinfo, "CPU part");
+  if (blas.core == "armv8" || blas.core == "ARMV8") { // Neoverse N1, V1, N2, V2: what the first of them can all can
+    for (const char* neoverse : {"0xd0c", "0xd40", "0xd49", "0xd4f"})
+      if (part.count(neoverse) > 0) return {"NEOVERSEN1", false};
+    return {};
+  }
+  const std::set<std::string> flags = words_of(cpuinfo, "flags");
+  const auto has_all = [&](std::initializer_list<const char*> wanted) { return std::all_of(wanted.begin(), wanted.end(), [&](const char* f) { return flags.count(f) > 0; }); };
+  const int level = level_of(blas.core);
+  // Cooperlake and later have SkylakeX' kernels for s, d, c and z
+  if (level < avx512 && has_all({"avx2", "fma", "avx512f", "avx512dq", "avx512bw", "avx512vl", "avx512cd"})) return {"SkylakeX", true};
+  if (level < avx2 && has_all({"avx2", "fma"})) return {words_of(cpuinfo, "vendor_id").count("AuthenticAMD") > 0 ? "Zen" : "Haswell", true};
+  if (level < avx && has_all({"avx"})) return {"Sandybridge", true};
+  return {};
+}
+
+Finding judge_blas(const Blas& blas, const CoreAdvice& advice, const DgemmRun& as_it_is, const DgemmRun& as_advised) {
+  constexpr const char* check = "BLAS";
+  if (blas.core.empty()) return {check, Verdict::ok, "not OpenBLAS; its speed is not looked at", ""};
+  const std::string name = fmt::format("OpenBLAS {}", to_string(version_in(blas.config)));
+  const std::string speed = as_it_is.core.empty() ? "" : fmt::format(", {:.1f} GFLOP/s a core", as_it_is.gflops_per_s);
+  const std::string good = fmt::format("{} with the kernels of {}{}", name, blas.core, speed);
+  if (advice.core.empty() || as_advised.core.empty()) return {check, Verdict::ok, good, ""};
+  if (as_advised.gflops_per_s < 1.2 * as_it_is.gflops_per_s)
+    return {check, Verdict::ok, fmt::format("{}; those of {} are no quicker ({:.1f})", good, advice.core, as_advised.gflops_per_s), ""};
+  return {check, Verdict::note, fmt::format("{} takes this processor for {}{}; {:.1f} as {}", name, blas.core, speed, as_advised.gflops_per_s, advice.core),
+          advice.is_safe ? fmt::format("export OPENBLAS_CORETYPE={}; dyngrid run sets it where it is not set", advice.core)
+                         : fmt::format("export OPENBLAS_CORETYPE={}, if your results stay right", advice.core)};
+}
+
+// Asked for by name: a BLAS that is not OpenBLAS has no such functions.
+Blas look_at_blas() {
+  const auto ask = [](const char* name) -> std::string {
+    auto* get = reinterpret_cast<const char* (*)()>(dlsym(RTLD_DEFAULT, name));
+    const char* text = get != nullptr ? get() : nullptr;
+    return text != nullptr ? text : "";
+  };
+  return {ask("openblas_get_config"), ask("openblas_get_corename")};
+}
+
+CoreAdvice advice_here(const Blas& blas) {
+  std::ifstream in("/proc/cpuinfo");
+  return better_core({std::istreambuf_iterator<char>(in), {}}, blas);
+}
+
+std::string core_to_set(const Blas& blas) {
+  if (std::getenv("OPENBLAS_CORETYPE") != nullptr) return "";
+  const CoreAdvice advice = advice_here(blas);
+  return advice.is_safe && run_dgemm(advice.core, 16).core == advice.core ? advice.core : "";
+}
+
+DgemmRun run_dgemm(const std::string& core, int n) {
+  Launch launch;
+  launch.words = {"/proc/self/exe", "doctor", "--dgemm", std::to_string(n)};
+  launch.environment = {{"OPENBLAS_NUM_THREADS", "1", ""}};
+  if (!core.empty()) launch.environment.push_back({"OPENBLAS_CORETYPE", core, ""});
+  const Result result = run_for(launch, 10);
+  DgemmRun run;
+  std::istringstream words(result.output);
+  std::string word;
+  if (result.status != 0 || !(words >> word >> run.core >> run.gflops_per_s) || word != "dgemm") return {};
+  return run;
+}
+
+void print_dgemm(int n) {
+  using Dgemm = void (*)(const char*, const char*, const int*, const int*, const int*, const double*, const double*, const int*, const double*, const int*, const double*, double*, const int*);
+  auto* dgemm = reinterpret_cast<Dgemm>(dlsym(RTLD_DEFAULT, "dgemm_"));
+  const Blas blas = look_at_blas();
+  if (dgemm == nullptr || blas.core.empty()) return;
+  const std::vector<double> a(static_cast<std::size_t>(n) * static_cast<std::size_t>(n), 1.0);
+  std::vector<double> c = a;
+  const double one = 1, zero = 0;
+  double best_s = 1e9;
+  for (int run = 0; run < 5; ++run) {
+    const auto begun = std::chrono::steady_clock::now();
+    dgemm("N", "N", &n, &n, &n, &one, a.data(), &n, a.data(), &n, &zero, c.data(), &n);
+    best_s = std::min(best_s, std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count());
+  }
+  fmt::print("dgemm {} {:.3f}\n", blas.core, 2e-9 * n * n * n / best_s);
+}
+
+} // namespace command
