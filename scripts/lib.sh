@@ -58,7 +58,7 @@ mpi_environment() {
 MPIRUN_PRELOAD=()
 machine_environment() {
   local lines yield="$BUILD/lib/dyngrid/libdyngrid-yield.so"
-  lines="$("$BUILD/apps/dyngrid" env --export 2>/dev/null || true)"
+  lines="$("$BUILD/apps/dyngrid-blas" 2>/dev/null || true)"
   if [ -n "$lines" ]; then
     say "OpenBLAS does not know this processor: $lines"
     eval "$lines"

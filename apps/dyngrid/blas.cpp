@@ -2,8 +2,10 @@
 #include "blas.hpp"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -14,8 +16,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-
-#include "launch.hpp"
 
 namespace command {
 namespace {
@@ -101,15 +101,26 @@ std::string core_to_set(const Blas& blas) {
 }
 
 DgemmRun run_dgemm(const std::string& core, int n) {
-  Launch launch;
-  launch.words = {"/proc/self/exe", "doctor", "--dgemm", std::to_string(n)};
-  launch.environment = {{"OPENBLAS_NUM_THREADS", "1", ""}};
-  if (!core.empty()) launch.environment.push_back({"OPENBLAS_CORETYPE", core, ""});
-  const Result result = run_for(launch, 10);
+  // OpenBLAS chooses its kernels when it is loaded, so a process of its own asks; kernels that the processor lacks end it
+  std::array<char, 4096> path{};
+  if (readlink("/proc/self/exe", path.data(), path.size() - 1) < 0) return {};
+  setenv("DYNGRID_SELF", path.data(), 1);
+  const std::string with_core = core.empty() ? "" : "OPENBLAS_CORETYPE=" + core + " ";
+  FILE* child = popen(
+      fmt::format("{}OPENBLAS_NUM_THREADS=1 exec timeout 10 \"$DYNGRID_SELF\" doctor --dgemm {} 2>&1", with_core, n).c_str(),
+      "r");
+  unsetenv("DYNGRID_SELF");
+  if (child == nullptr) return {};
+  std::array<char, 256> line{};
+  const bool has_line = std::fgets(line.data(), line.size(), child) != nullptr;
+  std::array<char, 1024> rest{}; // until its end, so that it is not ended by what nobody reads
+  while (std::fread(rest.data(), 1, rest.size(), child) > 0) {
+  }
+  if (pclose(child) != 0 || !has_line) return {};
   DgemmRun run;
-  std::istringstream words(result.output);
+  std::istringstream words(line.data());
   std::string word;
-  if (result.status != 0 || !(words >> word >> run.core >> run.gflops_per_s) || word != "dgemm") return {};
+  if (!(words >> word >> run.core >> run.gflops_per_s) || word != "dgemm") return {};
   return run;
 }
 

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// dyngrid-blas: what `dyngrid env --export` prints, for the scripts that build no command: quick to compile.
+#include <cstdlib>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "blas.hpp"
+
+int main(int argc, char** argv) {
+  if (argc == 4 && std::string_view(argv[2]) == "--dgemm") { // the child of run_dgemm
+    command::print_dgemm(std::atoi(argv[3]));
+    return 0;
+  }
+  const std::string core = command::core_to_set(command::look_at_blas());
+  if (!core.empty()) fmt::print("export OPENBLAS_CORETYPE={}\n", core);
+}
