@@ -69,7 +69,7 @@ private:
   };
   struct Waiter {
     control::LineServer::Client client;
-    std::optional<std::int64_t> id;
+    control::RequestId id;
     std::int64_t job;
   };
 

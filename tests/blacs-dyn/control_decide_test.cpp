@@ -3,6 +3,7 @@
 // are worked out by hand.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -685,6 +686,23 @@ TEST(History, StaysSmall) {
   const control::History h = control::read_history(folder.file, app);
   EXPECT_EQ(h.steps.at({2, 2}).count, 40); // nothing of the steps is lost
   EXPECT_GE(h.changes.size(), 20u);
+}
+
+TEST(History, OnlyARegularFileAndThatIsSaidOnce) {
+  const Folder folder;
+  const std::string fifo = folder.path + "/fifo", device = folder.path + "/device";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  ASSERT_EQ(symlink("/dev/zero", device.c_str()), 0); // never ends
+  testing::internal::CaptureStderr();
+  for (const std::string& file : {fifo, device, folder.path}) {
+    EXPECT_FALSE(control::append_history(file, app, {{{2, 2}, steps(1, 1.0)}}, {})) << file;
+    EXPECT_TRUE(control::read_history(file, app).steps.empty()) << file;
+    EXPECT_TRUE(control::read_all_history(file).empty()) << file;
+  }
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("no history is kept: '" + fifo + "' (DYNGRID_HISTORY) is no regular file"), std::string::npos) << said;
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+  for (const std::string& file : {fifo, device, fifo + ".lock", device + ".lock", folder.path + ".lock"}) unlink(file.c_str());
 }
 
 TEST(History, ALockThatIsHeldIsNotWaitedForLong) {

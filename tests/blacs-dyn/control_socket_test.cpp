@@ -20,6 +20,7 @@
 #include "control/client.hpp"
 #include "control/host.hpp"
 #include "control/line_server.hpp"
+#include "control/printable.hpp"
 #include "control/protocol.hpp"
 #include "control/runtime_dir.hpp"
 
@@ -406,6 +407,39 @@ TEST(Socket, Names) {
   for (const char* name : {"", ".hidden", "-x", "../x", "a/b", "a b", "a\nb", "0123456789012345678901234567890123456789x"})
     EXPECT_EQ(status_of([&] { control::check_job_name(name, "DYNGRID_JOB"); }), Status::bad_argument) << name;
   EXPECT_EQ(status_of([] { Client::to_job("../../etc/passwd"); }), Status::bad_argument);
+}
+
+TEST(Protocol, NumbersOf64BitsComeBackAsTheyAre) {
+  for (const char* number : {"0", "4294967296", "9223372036854775807", "9223372036854775808", "18446744073709551615", "-9223372036854775808"}) {
+    const std::string id = number;
+    const control::Request request = control::parse_request("{\"op\":\"x\",\"id\":" + id + "}");
+    EXPECT_EQ(control::to_line(control::reply(request.id)), "{\"id\":" + id + ",\"ok\":true}\n");
+    EXPECT_EQ(control::failure(request.id, Status::timeout, "late")["id"].dump(), id);
+  }
+  for (const char* id : {"18446744073709551616", "1.5", "1e3", "\"1\"", "[]"})
+    EXPECT_EQ(status_of([&] { control::parse_request(std::string("{\"op\":\"x\",\"id\":") + id + "}"); }), Status::bad_argument) << id;
+  EXPECT_EQ(control::to_line(control::reply(std::nullopt)), "{\"id\":null,\"ok\":true}\n");
+}
+
+TEST(Printable, WhatATerminalMayHave) {
+  for (const char* text : {"", "plain text 1.5 \\x", "Größe", "漢字", "\xf0\x9f\x98\x80", "\xc2\xa0"}) EXPECT_EQ(control::printable(text), text);
+  EXPECT_EQ(control::printable("\x1b[2J"), "\\x1b[2J");
+  EXPECT_EQ(control::printable("a\nb\tc\r\x7f\a"), "a\\x0ab\\x09c\\x0d\\x7f\\x07");
+  EXPECT_EQ(control::printable(std::string_view("a\0b", 3)), "a\\x00b");
+  EXPECT_EQ(control::printable("\xc2\x9b" "31m"), "\\xc2\\x9b31m") << "CSI in one character";
+  EXPECT_EQ(control::printable("\x9b" "31m"), "\\x9b31m") << "and in one byte";
+  EXPECT_EQ(control::printable("\xe0\x82\x9b"), "\\xe0\\x82\\x9b") << "longer than it need be";
+  EXPECT_EQ(control::printable("\xe2\x80\xae"), "\\xe2\\x80\\xae") << "right to left";
+  EXPECT_EQ(control::printable("\xc3"), "\\xc3");
+  EXPECT_EQ(control::printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");
+}
+
+TEST(Printable, NamesOfJobsInMessages) {
+  for (const char* name : {"a\x1b[2J", "a\nb", "a\x7f", "a\xc2\x9b"}) {
+    std::string text;
+    EXPECT_EQ(status_of([&] { control::check_job_name(name, "DYNGRID_JOB"); }, &text), Status::bad_argument);
+    EXPECT_EQ(control::printable(text), text) << "may be shown";
+  }
 }
 
 TEST(Protocol, RequestsAndTheirMembers) {

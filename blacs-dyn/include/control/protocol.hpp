@@ -20,9 +20,12 @@ constexpr int protocol_version = 1;
 constexpr std::size_t longest_line = 65536; ///< bytes of a request, its end of line included
 constexpr int deepest_nesting = 16;         ///< of a request
 
+/// A whole number of 64 bits, signed or not, as the sender wrote it.
+using RequestId = std::optional<Json>;
+
 /// A request line: {"id":1,"op":"status",...}.
 struct Request {
-  std::optional<std::int64_t> id; ///< given back in the reply
+  RequestId id; ///< given back in the reply
   std::string op;
   Json body; ///< the whole object
 };
@@ -33,10 +36,10 @@ Request parse_request(std::string_view line);
 /// One line, its end included. Text that is no UTF-8 is repaired.
 std::string to_line(const Json& object);
 /// {"id":1,"ok":true, fields...}
-Json reply(const std::optional<std::int64_t>& id, Json fields = Json::object());
+Json reply(const RequestId& id, Json fields = Json::object());
 /// {"id":1,"ok":false,"status":-1,"error":"..."}; status as in dyngrid/status.h.
-Json failure(const std::optional<std::int64_t>& id, gridmap::Status status, const std::string& text);
-Json failure(const std::optional<std::int64_t>& id, const std::exception& error);
+Json failure(const RequestId& id, gridmap::Status status, const std::string& text);
+Json failure(const RequestId& id, const std::exception& error);
 
 /// Members of a request, checked. @throws gridmap::Error{bad_argument} naming op, member, what it is and what is wanted.
 std::int64_t whole_number(const Request& request, const char* member, std::int64_t least, std::int64_t most);

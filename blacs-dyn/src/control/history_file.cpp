@@ -3,13 +3,17 @@
 #include "control/history.hpp"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <thread>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -19,6 +23,7 @@
 #include <fmt/format.h>
 
 #include "control/environment.hpp"
+#include "control/printable.hpp"
 #include "control/protocol.hpp"
 
 namespace control {
@@ -104,9 +109,50 @@ std::optional<Record> record_of(const std::string& line) {
   }
 }
 
+class Fd {
+public:
+  explicit Fd(int fd) : fd_(fd) {}
+  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Fd& operator=(const Fd&) = delete;
+  ~Fd() {
+    if (fd_ >= 0) close(fd_);
+  }
+  int get() const { return fd_; }
+
+private:
+  int fd_;
+};
+
+/// Only what lies on a disk: a FIFO would be waited for, a device never ends. Said once, and then there is no history.
+Fd open_regular(const std::string& path, int flags) {
+  Fd fd(open(path.c_str(), flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600));
+  struct stat found {};
+  const bool is_other = fd.get() < 0 ? errno == ENXIO || errno == EISDIR
+                                     : fstat(fd.get(), &found) == 0 && !S_ISREG(found.st_mode);
+  if (!is_other) return fd;
+  static std::atomic<bool> is_said{false};
+  if (!is_said.exchange(true))
+    std::fprintf(stderr,
+                 "dyngrid: no history is kept: '%s' (DYNGRID_HISTORY) is no regular file, wanted the path of one, or off\n",
+                 printable(path).c_str());
+  return Fd(-1);
+}
+
+std::string content_of(const std::string& path) {
+  std::string text;
+  const Fd in = open_regular(path, O_RDONLY);
+  std::array<char, 65536> buffer;
+  while (in.get() >= 0) {
+    const ssize_t n = read(in.get(), buffer.data(), buffer.size());
+    if (n > 0) text.append(buffer.data(), static_cast<std::size_t>(n));
+    else if (n == 0 || errno != EINTR) break;
+  }
+  return text;
+}
+
 template <class Each>
 void each_record(const std::string& file, Each&& each) {
-  std::ifstream in(file);
+  std::istringstream in(content_of(file));
   for (std::string line; std::getline(in, line);)
     if (const auto record = record_of(line)) each(*record);
 }
@@ -142,20 +188,6 @@ std::map<HistoryKey, Book> books_of(const std::string& file) {
   return books;
 }
 
-class Fd {
-public:
-  explicit Fd(int fd) : fd_(fd) {}
-  Fd(const Fd&) = delete;
-  Fd& operator=(const Fd&) = delete;
-  ~Fd() {
-    if (fd_ >= 0) close(fd_);
-  }
-  int get() const { return fd_; }
-
-private:
-  int fd_;
-};
-
 bool make_folders(const std::string& path) {
   for (std::size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1))
     if (mkdir(path.substr(0, at).c_str(), 0700) != 0 && errno != EEXIST) return false;
@@ -187,7 +219,7 @@ void put_together(const std::string& file) {
   }
   while (text.size() > static_cast<std::size_t>(largest_file) / 2) text.erase(0, text.find('\n') + 1); // oldest first
   const std::string part = file + ".new";
-  const Fd out(open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  const Fd out = open_regular(part, O_WRONLY | O_CREAT | O_TRUNC);
   if (out.get() < 0) return;
   if (!write_all(out.get(), text) || rename(part.c_str(), file.c_str()) != 0) unlink(part.c_str());
 }
@@ -240,7 +272,7 @@ bool append_history(const std::string& file, const HistoryKey& key, const std::m
   if (text.empty() || file.empty()) return true;
   if (!make_folders(file)) return false;
   // the lock is a file of its own, since putting the history together replaces the other
-  const Fd lock(open((file + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  const Fd lock = open_regular(file + ".lock", O_RDWR | O_CREAT);
   if (lock.get() < 0) return false;
   const auto begun = std::chrono::steady_clock::now();
   while (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
@@ -250,7 +282,7 @@ bool append_history(const std::string& file, const HistoryKey& key, const std::m
   }
   off_t size = 0;
   {
-    const Fd out(open(file.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
+    const Fd out = open_regular(file, O_RDWR | O_APPEND | O_CREAT);
     if (out.get() < 0) return false;
     size = lseek(out.get(), 0, SEEK_END);
     char last = '\n';

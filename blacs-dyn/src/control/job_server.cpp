@@ -175,7 +175,7 @@ bool JobServer::tell_events() {
     for (const auto& [name, value] : event.items())
       if (name != "event") answer[name] = value;
     const LineServer::Client client = waiter->second.client;
-    const std::optional<std::int64_t> id = waiter->second.id;
+    const RequestId id = waiter->second.id;
     waiters_.erase(waiter);
     server_.send(client, to_line(reply(id, std::move(answer))));
     const bool owed = watchers_.count(client) > 0 || std::any_of(waiters_.begin(), waiters_.end(), [&](const auto& w) { return w.second.client == client; });

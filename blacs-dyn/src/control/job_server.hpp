@@ -45,7 +45,7 @@ private:
   std::map<LineServer::Client, Watcher> watchers_;
   struct Waiter {
     LineServer::Client client;
-    std::optional<std::int64_t> id;
+    RequestId id;
     Json answer; ///< what was said when it was accepted
   };
   std::map<std::int64_t, Waiter> waiters_; ///< by number of the request

@@ -41,8 +41,8 @@ Request parse_request(std::string_view line) {
   Request request;
   const auto id = body.find("id");
   if (id != body.end() && !id->is_null()) {
-    if (!id->is_number_integer()) bad(fmt::format("id is {}, wanted a whole number", shown(*id)));
-    request.id = id->get<std::int64_t>();
+    if (!id->is_number_integer()) bad(fmt::format("id is {}, wanted a whole number of 64 bits", shown(*id)));
+    request.id = *id;
   }
   const auto op = body.find("op");
   if (op == body.end() || !op->is_string()) bad("request has no \"op\", wanted a word");
@@ -53,17 +53,17 @@ Request parse_request(std::string_view line) {
 
 std::string to_line(const Json& object) { return object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
-Json reply(const std::optional<std::int64_t>& id, Json fields) {
-  fields["id"] = id ? Json(*id) : Json(nullptr);
+Json reply(const RequestId& id, Json fields) {
+  fields["id"] = id.value_or(nullptr);
   fields["ok"] = true;
   return fields;
 }
 
-Json failure(const std::optional<std::int64_t>& id, Status status, const std::string& text) {
-  return {{"id", id ? Json(*id) : Json(nullptr)}, {"ok", false}, {"status", static_cast<int>(status)}, {"error", text}};
+Json failure(const RequestId& id, Status status, const std::string& text) {
+  return {{"id", id.value_or(nullptr)}, {"ok", false}, {"status", static_cast<int>(status)}, {"error", text}};
 }
 
-Json failure(const std::optional<std::int64_t>& id, const std::exception& error) {
+Json failure(const RequestId& id, const std::exception& error) {
   const auto* ours = dynamic_cast<const Error*>(&error);
   return failure(id, ours ? ours->status() : Status::internal, error.what());
 }

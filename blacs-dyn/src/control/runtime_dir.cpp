@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "control/environment.hpp"
+#include "control/printable.hpp"
 #include "gridmap/status.hpp"
 
 namespace control {
@@ -54,7 +55,7 @@ void check_job_name(std::string_view name, std::string_view where) {
   const auto is_good = [&](char c) { return is_first(c) || c == '.' || c == '_' || c == '-'; };
   if (name.empty() || name.size() > 40 || !is_first(name[0]) || !std::all_of(name.begin(), name.end(), is_good))
     throw Error(Status::bad_argument, fmt::format("control: {} is \"{}\", wanted 1 to 40 of A-Z a-z 0-9 . _ -, the first a letter or a digit", where,
-                                                  name.substr(0, 60)));
+                                                  printable(name.substr(0, 60))));
 }
 
 std::string job_socket(const std::string& name) { return fmt::format("{}/job-{}.sock", runtime_directory(), name); }

@@ -36,7 +36,7 @@ const std::vector<Variable>& variables() {
       {"DYNGRID_CONTROL", "on|off", "on", "whether the application can be asked from outside (dyngrid ps, resize, ...)"},
       {"DYNGRID_JOB", "NAME", "the process number of process 0", "the name by which it is asked"},
       {"DYNGRID_RUNTIME_DIR", "PATH", "$XDG_RUNTIME_DIR/dyngrid, else /tmp/dyngrid-<uid>", "where running applications can be found and asked"},
-      {"DYNGRID_HISTORY", "PATH|off", "$XDG_STATE_HOME/dyngrid/history.jsonl, else ~/.local/state/dyngrid/history.jsonl", "where step times of earlier runs are kept"},
+      {"DYNGRID_HISTORY", "PATH|off", "$XDG_STATE_HOME/dyngrid/history.jsonl, else ~/.local/state/dyngrid/history.jsonl", "where step times of earlier runs are kept: a regular file"},
       {"DYNGRID_HUGEPAGES", "on|off", "on", "whether local arrays ask for huge pages"},
       {"DYNGRID_YIELD", "on|off", "on", "off: processes that wait where processes outnumber cores never sleep; dyngrid run then preloads no libdyngrid-yield.so"},
       {"DYNGRID_VERBOSE", "on|off", "off", "a line on standard error for every change"},
