@@ -6,6 +6,7 @@
 #include "command.hpp"
 #include "common/command_line.hpp"
 #include "control/client.hpp"
+#include "control/printable.hpp"
 #include "control/runtime_dir.hpp"
 #include "sched/timeline.hpp"
 #include "text.hpp"
@@ -37,7 +38,8 @@ sched::Timeline timeline_of(const nlohmann::json& answer) {
     t.segments.push_back(std::move(segment));
   }
   if (last_s > 0) t.end_s = last_s; // nothing runs: not the idle time since
-  for (const auto& [id, name] : answer.at("names").items()) t.names[std::stoll(id)] = name.get<std::string>();
+  for (const auto& [id, name] : answer.at("names").items())
+    t.names[std::stoll(id)] = control::printable(name.get<std::string>());
   return t;
 }
 
@@ -47,10 +49,29 @@ std::string time_text(double s) {
   return fmt::format("{:.1f} h", s / 3600);
 }
 
+/// An answer that comes in pages, put together; `page` moves a request on to the next one, or says that there is none.
+template <class Page>
+nlohmann::json all_pages(control::Client& scheduler, const char* op, nlohmann::json request, const char* list,
+                         Page page) {
+  auto answer = scheduler.call(op, request);
+  for (auto last = answer; page(last, request);) {
+    last = scheduler.call(op, request);
+    for (auto& element : last.at(list)) answer[list].push_back(element);
+    if (last.contains("names")) answer["names"].update(last["names"]);
+  }
+  for (const char* of_page : {"more", "next"}) answer.erase(of_page);
+  return answer;
+}
+
 void run(const Options& o) {
   auto scheduler = control::Client::to_socket(control::runtime_directory() + "/sched.sock");
   if (o.timeline || !o.svg.empty()) {
-    const auto answer = scheduler.call("timeline", nlohmann::json::object());
+    const auto to_next = [](const auto& last, auto& request) {
+      if (!last.contains("next") || !last["next"].is_number_integer()) return false;
+      request["from"] = last["next"];
+      return true;
+    };
+    const auto answer = all_pages(scheduler, "timeline", nlohmann::json::object(), "segments", to_next);
     auto timeline = timeline_of(answer);
     if (o.last_s > 0 && timeline.end_s - timeline.begin_s > o.last_s) {
       timeline.begin_s = timeline.end_s - o.last_s;
@@ -70,7 +91,11 @@ void run(const Options& o) {
     if (o.timeline && !print_json(o.json, answer)) std::printf("%s", sched::timeline_text(timeline).c_str());
     return;
   }
-  const auto answer = scheduler.call("queue", {{"all", o.all}});
+  const auto answer = all_pages(scheduler, "queue", {{"all", o.all}}, "jobs", [](const auto& last, auto& request) {
+    if (!last.value("more", false) || last.at("jobs").empty()) return false;
+    request["after"] = last["jobs"].back().at("job");
+    return true;
+  });
   if (print_json(o.json, answer)) return;
   const double now = answer.at("now_s").get<double>();
   std::vector<std::vector<std::string>> rows{
@@ -105,7 +130,8 @@ void run(const Options& o) {
                     std::to_string(job.value("changes", 0)), allow.empty() ? "-" : allow});
   }
   std::printf("%d processors, %d free, policy %s\n%s", answer.value("procs", 0), answer.value("free", 0),
-              answer.value("policy", "").c_str(), rows.size() > 1 ? table(rows).c_str() : "no jobs\n");
+              control::printable(answer.value("policy", "")).c_str(),
+              rows.size() > 1 ? table(rows).c_str() : "no jobs\n");
 }
 
 } // namespace

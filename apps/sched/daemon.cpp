@@ -10,6 +10,7 @@
 #include <cstring>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -20,7 +21,9 @@
 
 #include <fmt/format.h>
 
+#include "common/program.hpp"
 #include "control/environment.hpp"
+#include "control/printable.hpp"
 #include "control/runtime_dir.hpp"
 
 namespace sched {
@@ -34,7 +37,10 @@ using Phase = BookJob::Phase;
 constexpr double look_every_s = 2;  ///< at a running job's progress
 constexpr double try_every_s = 0.2; ///< to reach a job that has just begun
 constexpr double patience_s = 10;   ///< between the polite and the hard end of a cancelled job
+constexpr double room_every_s = 1;  ///< to write or start something where there was no room
+constexpr double lock_patience_s = 2;
 constexpr std::size_t ended_shown = 30;
+constexpr std::size_t page_bytes = 256 << 10; ///< of an answer that is a list; a client has to fetch 1 MiB
 
 double now_s() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -56,6 +62,24 @@ std::string read_file(const std::string& path) {
   std::stringstream text;
   text << file.rdbuf();
   return text.str();
+}
+
+/// As much of a list as goes into one answer, and one element at least.
+struct Page {
+  Json list = Json::array();
+  std::size_t bytes = 0;
+  bool is_full = false;
+
+  bool add(Json element) {
+    bytes += control::to_line(element).size();
+    is_full = bytes > page_bytes && !list.empty();
+    if (!is_full) list.push_back(std::move(element));
+    return !is_full;
+  }
+};
+
+void warn(const std::string& text) {
+  std::fprintf(stderr, "dyngrid-sched: %s\n", control::printable(text).c_str());
 }
 
 std::string shape_text(gridmap::GridShape shape) {
@@ -82,8 +106,12 @@ Daemon::Daemon(DaemonOptions options) : options_(std::move(options)), boot_(boot
   make_folders(options_.folder + "/jobs");
   lock_ = Fd(::open((options_.folder + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock_) fail(fmt::format("cannot open '{}/lock'", options_.folder));
-  if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0)
-    throw Error(Status::bad_state, fmt::format("scheduler: another one works in '{}'", options_.folder));
+  // a job that its scheduler had just let go when it died holds the lock for the moment until its program is there
+  while (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (now_s() > began_s_ + lock_patience_s)
+      throw Error(Status::bad_state, fmt::format("scheduler: another one works in '{}'", options_.folder));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
   open_journal();
   server_ = std::make_unique<control::LineServer>(
       options_.runtime_folder, "sched.sock",
@@ -114,34 +142,29 @@ std::string Daemon::socket_name_of(std::int64_t job) const {
 // --------------------------------------------------------------------------------------------------------
 
 void Daemon::open_journal() {
-  const std::string path = options_.folder + "/journal";
-  journal_ = Fd(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-  if (!journal_) fail(fmt::format("cannot open '{}'", path));
-  const std::string text = read_file(path);
-  const ReadJournal read = read_journal(text);
+  ReadJournal read;
+  journal_ = JournalFile(options_.folder + "/journal", read);
   for (const Entry& entry : read.entries) book_.apply(entry);
-  // what a crash left half-written was never acted on
-  if (read.good_bytes < text.size() && ::ftruncate(journal_.get(), static_cast<off_t>(read.good_bytes)) != 0)
-    fail(fmt::format("cannot cut '{}'", path));
+  if (journal_.cut_bytes() > 0) // a crash left it, and it was never acted on
+    warn(fmt::format("cut {} bytes off the journal, half a line at its end", journal_.cut_bytes()));
 }
 
 void Daemon::commit(const Entry& entry) {
   const std::string line = encode(entry);
-  std::size_t done = 0;
-  while (done < line.size()) {
-    const auto n = ::write(journal_.get(), line.data() + done, line.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) fail("cannot write the journal");
-    done += static_cast<std::size_t>(n);
-  }
-  if (::fdatasync(journal_.get()) != 0) fail("cannot write the journal");
+  journal_.append(line);
   book_.apply(entry);
   is_changed_ = true;
   if (options_.is_verbose) {
     std::string shown = line.substr(9, line.size() - 10);
     std::replace(shown.begin(), shown.end(), '\t', ' ');
-    say(shown);
+    say(control::printable(shown));
   }
+}
+
+void Daemon::wait_for_room(const NoRoom& why) {
+  if (!has_no_room_) warn(fmt::format("{}; tried again every {:g} s", why.what(), room_every_s));
+  has_no_room_ = is_changed_ = true;
+  next_round_s_ = now_s() + room_every_s;
 }
 
 void Daemon::recover() {
@@ -199,12 +222,17 @@ void Daemon::start(std::int64_t id, int procs) {
     commit(book_.start(now_s(), id, procs, leader.pid(), leader.started()));
     live.process = watch_process(leader.pid(), leader.started());
     leader.go();
+  } catch (const NoRoom&) {
+    throw;
   } catch (const Error& error) {
-    if (book_.find(id)->phase == Phase::running)
-      throw; // the journal cannot be written: nothing is certain any more
-    commit(book_.end(now_s(), id, "-", error.what()));
-    tell_waiters(*book_.find(id));
+    if (!journal_.why_broken().empty()) throw;
+    end_unbegun(id, error.what());
   }
+}
+
+void Daemon::end_unbegun(std::int64_t id, const std::string& why) {
+  commit(book_.end(now_s(), id, "-", why));
+  tell_waiters(*book_.find(id));
 }
 
 void Daemon::connect(const BookJob& job, Live& live) {
@@ -241,7 +269,10 @@ void Daemon::listen_to(std::int64_t id, Live& live) {
       if (!line) return;
       heard(id, live, *line);
     }
+  } catch (const NoRoom&) {
+    throw;
   } catch (const std::exception& error) { // it has gone, or talks nonsense: its process tells the rest
+    if (!journal_.why_broken().empty()) throw;
     say(fmt::format("job {}: {}", id, error.what()));
     live.client.reset();
     live.sent.clear();
@@ -343,9 +374,11 @@ void Daemon::give_up(std::int64_t id, const std::string& why) {
 
 void Daemon::has_ended(std::int64_t id) {
   const BookJob& job = *book_.find(id);
-  reap(job.pid);
+  if (const auto status = reap(job.pid))
+    live_.at(id).exit_status = status; // kept, should there be no room to write it down
   std::string status = read_file(file_of(id) + ".status");
   while (!status.empty() && std::isspace(static_cast<unsigned char>(status.back())) != 0) status.pop_back();
+  if (status.empty() && live_.at(id).exit_status) status = std::to_string(*live_.at(id).exit_status);
   std::string why;
   if (job.is_cancelled)
     why = "cancelled";
@@ -354,7 +387,7 @@ void Daemon::has_ended(std::int64_t id) {
   else if (status != "0")
     why = "failed";
   commit(book_.end(now_s(), id, status.empty() ? "-" : status, why));
-  live_.erase(id);
+  ::unlink((file_of(id) + ".status.new").c_str()); // of one that was killed
   tell_waiters(*book_.find(id));
 }
 
@@ -370,9 +403,10 @@ void Daemon::kill_job(std::int64_t id) {
 }
 
 void Daemon::look_at_jobs() {
-  std::vector<std::int64_t> gone;
+  std::vector<std::int64_t> gone, unbegun;
   for (auto& [id, live] : live_) {
     const BookJob& job = *book_.find(id);
+    if (job.phase == Phase::waiting && job.is_cancelled) unbegun.push_back(id);
     if (job.phase != Phase::running) continue;
     if (start_time_of(job.pid) != job.pid_started) {
       if (live.client) listen_to(id, live); // its last words
@@ -394,6 +428,7 @@ void Daemon::look_at_jobs() {
     }
   }
   for (const std::int64_t id : gone) has_ended(id);
+  for (const std::int64_t id : unbegun) end_unbegun(id, "cancelled");
 }
 
 void Daemon::look_at_deadlines() {
@@ -470,23 +505,33 @@ void Daemon::ask(std::int64_t id, int procs) {
 void Daemon::run(const std::function<bool()>& is_stopped) {
   while (!stop_ && !is_stopped()) {
     std::vector<pollfd> polled{{server_->fd(), POLLIN, 0}};
-    bool has_running = false;
+    bool has_running = has_no_room_;
     for (const auto& [id, live] : live_) {
+      if (has_no_room_) break; // what they have to say cannot be written down
       if (live.process) polled.push_back({live.process.get(), POLLIN, 0});
       if (live.client) polled.push_back({live.client->fd(), POLLIN, 0});
       has_running = has_running || live.process;
     }
-    if (!is_changed_) ::poll(polled.data(), polled.size(), has_running ? 200 : 1000);
+    if (!is_changed_ || has_no_room_) ::poll(polled.data(), polled.size(), has_running ? 200 : 1000);
     server_->serve(0);
-    look_at_jobs();
-    look_at_deadlines();
-    if (is_changed_ && !stop_) {
-      is_changed_ = false;
-      schedule();
+    if (!journal_.why_broken().empty()) break;
+    if (has_no_room_ && now_s() < next_round_s_) continue;
+    try {
+      look_at_jobs();
+      look_at_deadlines();
+      if (is_changed_ && !stop_) {
+        is_changed_ = false;
+        schedule();
+      }
+      if (has_no_room_) warn("there is room again");
+      has_no_room_ = false;
+    } catch (const NoRoom& why) {
+      wait_for_room(why);
     }
     if (options_.until_empty && live_.empty() && !book_.jobs().empty()) stop_ = true;
   }
   server_->flush(1);
+  if (!journal_.why_broken().empty()) throw Error(Status::io_failure, journal_.why_broken());
 }
 
 // ---- the socket
@@ -510,7 +555,7 @@ void Daemon::serve_request(control::LineServer::Client client, const control::Re
     Json answer = submit(request);
     reply(std::move(answer));
   } else if (request.op == "queue") {
-    reply(queue(control::flag(request, "all")));
+    reply(queue(request));
   } else if (request.op == "cancel") {
     const auto id = job_of(request);
     const BookJob& job = *book_.find(id);
@@ -519,17 +564,12 @@ void Daemon::serve_request(control::LineServer::Client client, const control::Re
       return;
     }
     if (!job.is_cancelled) commit(book_.cancel(now_s(), id));
-    if (job.phase == Phase::waiting) {
-      commit(book_.end(now_s(), id, "-", "cancelled"));
-      live_.erase(id);
-      tell_waiters(*book_.find(id));
-    }
+    if (job.phase == Phase::waiting) end_unbegun(id, "cancelled");
     reply({{"cancelled", true}});
   } else if (request.op == "status") {
     int counts[3] = {};
     for (const auto& [id, job] : book_.jobs()) ++counts[static_cast<int>(job.phase)];
-    Json answer = queue(false);
-    answer.erase("jobs");
+    Json answer = overview();
     answer.update({{"pid", ::getpid()},
                    {"uptime_s", now_s() - began_s_},
                    {"folder", options_.folder},
@@ -539,7 +579,7 @@ void Daemon::serve_request(control::LineServer::Client client, const control::Re
                    {"protocol", control::protocol_version}});
     reply(std::move(answer));
   } else if (request.op == "timeline") {
-    reply(timeline());
+    reply(timeline(request));
   } else if (request.op == "wait") {
     const auto id = job_of(request);
     const BookJob& job = *book_.find(id);
@@ -558,7 +598,7 @@ void Daemon::serve_request(control::LineServer::Client client, const control::Re
           if (job.phase == Phase::running)
             kill_job(id);
           else
-            commit(book_.end(now_s(), id, "-", "cancelled"));
+            end_unbegun(id, "cancelled");
         }
     stop_ = true;
     reply({{"left_running", std::count_if(live_.begin(), live_.end(), [&](const auto& l) {
@@ -597,15 +637,22 @@ Daemon::Json Daemon::submit(const control::Request& request) {
   };
   spec.command = words("command");
   spec.variables = words("variables");
-  if (spec.command.empty() || spec.command[0].empty())
-    throw Error(Status::bad_argument,
-                "scheduler: submit: \"command\" is empty, wanted a program and its arguments");
+  if (const std::string trouble = apps::trouble_with_program(spec.command); !trouble.empty())
+    throw Error(Status::bad_argument, "scheduler: submit: \"command\": " + trouble);
   for (const auto& variable : spec.variables)
     if (variable.find('=') == std::string::npos || variable[0] == '=')
       throw Error(Status::bad_argument,
                   fmt::format("scheduler: submit: \"{}\" is no variable, wanted NAME=value", variable));
   const std::string program = spec.command[0].substr(spec.command[0].rfind('/') + 1);
-  spec.name = control::text(request, "name", program).substr(0, 60);
+  spec.name = control::text(request, "name", control::printable(program));
+  if (const auto shown = control::printable(spec.name); shown != spec.name)
+    throw Error(Status::bad_argument,
+                fmt::format("scheduler: submit: \"name\" is \"{}\", wanted text without control characters",
+                            shown.substr(0, 60)));
+  std::size_t kept = std::min<std::size_t>(spec.name.size(), 60);
+  while (kept < spec.name.size() && (static_cast<unsigned char>(spec.name[kept]) >> 6) == 2)
+    --kept; // not in the middle of a character
+  spec.name.resize(kept);
   spec.allow = control::text(request, "allow", "");
   spec.folder = control::text(request, "folder", "/");
   if (spec.folder.empty() || spec.folder[0] != '/')
@@ -627,8 +674,8 @@ Daemon::Json Daemon::submit(const control::Request& request) {
   const Entry entry = book_.submit(now_s(), spec);
   if (encode(entry).size() > 60000)
     throw Error(Status::bad_argument, "scheduler: submit: command and variables are longer than 60000 bytes");
-  live_[entry.job] = std::move(live);
   commit(entry);
+  live_[entry.job] = std::move(live);
   return {{"job", entry.job}, {"out", file_of(entry.job) + ".out"}, {"err", file_of(entry.job) + ".err"}};
 }
 
@@ -663,31 +710,43 @@ Daemon::Json Daemon::json_of(const BookJob& job) const {
   return json;
 }
 
-Daemon::Json Daemon::queue(bool all) const {
-  Json jobs = Json::array();
-  std::size_t ended = 0;
-  for (const auto& [id, job] : book_.jobs()) ended += job.phase == Phase::ended;
+Daemon::Json Daemon::overview() const {
   int taken = 0;
-  for (const auto& [id, job] : book_.jobs()) {
-    taken += std::max(job.procs, job.target);
-    if (job.phase == Phase::ended && ended-- > ended_shown && !all) continue;
-    jobs.push_back(json_of(job));
-  }
+  for (const auto& [id, job] : book_.jobs()) taken += std::max(job.procs, job.target);
   return {{"policy", options_.policy},
           {"procs", options_.procs},
           {"free", std::max(options_.procs - taken, 0)},
-          {"now_s", now_s()},
-          {"jobs", jobs}};
+          {"now_s", now_s()}};
 }
 
-Daemon::Json Daemon::timeline() const {
-  Json segments = Json::array(), names = Json::object();
-  for (const Segment& s : book_.segments()) {
-    segments.push_back(
-        {{"job", s.job}, {"begin_s", s.begin_s}, {"end_s", s.end_s}, {"processors", s.processors}});
+Daemon::Json Daemon::queue(const control::Request& request) const {
+  const bool all = control::flag(request, "all");
+  const auto after = request.body.contains("after") ? control::whole_number(request, "after", 0, INT64_MAX) : 0;
+  Page page;
+  std::size_t ended = 0;
+  for (const auto& [id, job] : book_.jobs()) ended += job.phase == Phase::ended;
+  for (const auto& [id, job] : book_.jobs()) {
+    if (job.phase == Phase::ended && ended-- > ended_shown && !all) continue;
+    if (id > after && !page.add(json_of(job))) break;
+  }
+  Json answer = overview();
+  answer.update({{"jobs", std::move(page.list)}, {"more", page.is_full}});
+  return answer;
+}
+
+Daemon::Json Daemon::timeline(const control::Request& request) const {
+  const auto& all = book_.segments();
+  const auto from = request.body.contains("from") ? control::whole_number(request, "from", 0, INT64_MAX) : 0;
+  Page page;
+  Json names = Json::object();
+  auto at = static_cast<std::size_t>(from);
+  for (; at < all.size(); ++at) {
+    const Segment& s = all[at];
+    if (!page.add({{"job", s.job}, {"begin_s", s.begin_s}, {"end_s", s.end_s}, {"processors", s.processors}})) break;
     names[std::to_string(s.job)] = book_.find(s.job)->spec.name;
   }
-  return {{"procs", options_.procs}, {"now_s", now_s()}, {"segments", segments}, {"names", names}};
+  return {{"procs", options_.procs}, {"now_s", now_s()},     {"segments", std::move(page.list)},
+          {"names", names},          {"next", page.is_full ? Json(at) : Json(nullptr)}};
 }
 
 void Daemon::tell_waiters(const BookJob& job) {

@@ -14,6 +14,7 @@
 #include "control/history.hpp"
 #include "control/line_server.hpp"
 #include "control/protocol.hpp"
+#include "journal_file.hpp"
 #include "launch.hpp"
 #include "policy.hpp"
 #include "process.hpp"
@@ -45,6 +46,7 @@ public:
   Daemon& operator=(const Daemon&) = delete;
 
   /// Until it is shut down. @param is_stopped looked at now and then: the jobs run on.
+  /// @throws gridmap::Error{io_failure} when the journal is broken
   void run(const std::function<bool()>& is_stopped);
 
 private:
@@ -66,6 +68,7 @@ private:
     double next_look_s = 0, next_try_s = 0;
     double killed_s = 0;
     bool is_killed_hard = false;
+    std::optional<int> exit_status; ///< when it was our child
   };
   struct Waiter {
     control::LineServer::Client client;
@@ -75,6 +78,7 @@ private:
 
   void open_journal();
   void commit(const Entry& entry);
+  void wait_for_room(const NoRoom& why);
   void recover();
   void prepare(const BookJob& job);
   void set_allowed(Live& live, const std::string& text);
@@ -90,6 +94,7 @@ private:
   void has_size(std::int64_t id, int n);
   void give_up(std::int64_t id, const std::string& why);
   void has_ended(std::int64_t id);
+  void end_unbegun(std::int64_t id, const std::string& why);
   void kill_job(std::int64_t id);
   void look_at_deadlines();
 
@@ -100,8 +105,9 @@ private:
   void answer(control::LineServer::Client client, std::string_view line);
   void serve_request(control::LineServer::Client client, const control::Request& request);
   Json submit(const control::Request& request);
-  Json queue(bool all) const;
-  Json timeline() const;
+  Json overview() const;
+  Json queue(const control::Request& request) const;
+  Json timeline(const control::Request& request) const;
   Json json_of(const BookJob& job) const;
   std::int64_t job_of(const control::Request& request) const;
   void tell_waiters(const BookJob& job);
@@ -109,13 +115,16 @@ private:
 
   DaemonOptions options_;
   std::unique_ptr<Policy> policy_;
-  Fd lock_, journal_;
+  Fd lock_;
+  JournalFile journal_;
   Book book_;
   std::string boot_;
   std::map<std::int64_t, Live> live_;
   std::vector<Waiter> waiters_;
   std::unique_ptr<control::LineServer> server_;
   bool stop_ = false, is_changed_ = true;
+  bool has_no_room_ = false; ///< nothing can be written down, so nothing is done
+  double next_round_s_ = 0;  ///< then it is tried again
   double began_s_ = 0;
 };
 

@@ -31,12 +31,16 @@ struct Entry {
 /// One line, its end included: checksum, kind, time, job, fields, with tabs between them.
 std::string encode(const Entry& entry);
 
+/// The first line, its end included. A journal without one is older, and read alike.
+constexpr int journal_version = 2;
+std::string journal_head(int version);
+
 struct ReadJournal {
   std::vector<Entry> entries;
-  std::size_t good_bytes = 0; ///< what follows is the half-written end that a crash left, to be cut off
+  std::size_t good_bytes = 0; ///< what follows is the half-written line that a crash left, to be cut off
 };
-/// @throws gridmap::Error{io_failure} when a bad line is followed by a good one: then it is damage, not a
-/// crash.
+/// Only what has no line end may be cut off: a whole line that cannot be read is damage, wherever it is.
+/// @throws gridmap::Error{io_failure} with line and byte; Error{unsupported} for another version.
 ReadJournal read_journal(std::string_view text);
 
 /// "0,1,5" and back. @throws gridmap::Error{io_failure}

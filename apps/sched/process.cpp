@@ -21,15 +21,29 @@ namespace sched {
 namespace {
 
 [[noreturn]] void fail(const std::string& what) {
-  throw gridmap::Error(gridmap::Status::io_failure,
-                       fmt::format("scheduler: {}: {}", what, std::strerror(errno)));
+  const int why = errno;
+  const std::string text = fmt::format("scheduler: {}: {}", what, std::strerror(why));
+  for (const int passing : {ENOSPC, EDQUOT, EFBIG, EMFILE, ENFILE, EAGAIN, ENOMEM})
+    if (why == passing) throw NoRoom(text);
+  throw gridmap::Error(gridmap::Status::io_failure, text);
+}
+
+/// Makes the file, and gives it its bytes while there is room for them.
+Fd make_file(const std::string& path, int flags, std::string_view content = {}) {
+  Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0600));
+  errno = file ? ENOSPC : errno;
+  if (!file || ::write(file.get(), content.data(), content.size()) != static_cast<ssize_t>(content.size()))
+    fail(fmt::format("cannot write '{}'", path));
+  return file;
 }
 
 // Status and marks are files, because after a crash of the scheduler nobody can wait for the job any more.
+// They are made before the job begins, and then renamed and written over: a job that fills the disk ends as any other.
 // The shell outlives the signal that ends its job, to write down how it ended.
 constexpr const char* leader_script =
-    "f=$1; d=$2; shift 2; : > \"$f.began\"; trap : TERM INT HUP; "
-    "cd \"$d\" && \"$@\"; s=$?; echo $s > \"$f.status.new\"; mv \"$f.status.new\" \"$f.status\"";
+    "f=$1; d=$2; shift 2; trap : TERM INT HUP; "
+    "cd \"$d\" && \"$@\"; s=$?; echo $s 1<> \"$f.status.new\"; mv \"$f.status.new\" \"$f.status\"; exit $s";
+constexpr std::string_view room_for_status = "   \n";
 
 } // namespace
 
@@ -96,11 +110,13 @@ Leader::Leader(const std::string& file, const std::string& folder, const std::ve
   std::vector<char*> environment_pointers;
   for (auto& variable : environment) environment_pointers.push_back(variable.data());
   environment_pointers.push_back(nullptr);
+  const std::string waits = file + ".waits", began = file + ".began";
   for (const char* old : {".began", ".status"}) ::unlink((file + old).c_str());
-  Fd out(::open((file + ".out").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-  Fd err(::open((file + ".err").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-  Fd in(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  if (!out || !err || !in) fail(fmt::format("cannot write '{}.out' and .err", file));
+  make_file(waits, O_TRUNC);
+  make_file(file + ".status.new", O_TRUNC, room_for_status);
+  const Fd out = make_file(file + ".out", O_APPEND), err = make_file(file + ".err", O_APPEND);
+  const Fd in(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!in) fail("cannot open '/dev/null'");
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) fail("cannot make a pipe");
   Fd wait_at(ends[0]);
@@ -115,11 +131,11 @@ Leader::Leader(const std::string& file, const std::string& folder, const std::ve
     ssize_t got = 0;
     while ((got = ::read(ends[0], &byte, 1)) < 0 && errno == EINTR) {
     }
-    if (got != 1) ::_exit(126);
+    if (got != 1 || ::rename(waits.c_str(), began.c_str()) != 0) ::_exit(126);
     sigset_t none;
     sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
-    for (const int number : {SIGPIPE, SIGTERM, SIGINT, SIGHUP, SIGCHLD}) ::signal(number, SIG_DFL);
+    for (const int number : {SIGPIPE, SIGXFSZ, SIGTERM, SIGINT, SIGHUP, SIGCHLD}) ::signal(number, SIG_DFL);
     ::dup2(in.get(), 0);
     ::dup2(out.get(), 1);
     ::dup2(err.get(), 2);
@@ -128,6 +144,13 @@ Leader::Leader(const std::string& file, const std::string& folder, const std::ve
   }
   pid_ = child;
   started_ = start_time_of(child);
+}
+
+Leader::~Leader() {
+  if (!gate_) return;
+  gate_.close(); // it never begins
+  while (::waitpid(static_cast<pid_t>(pid_), nullptr, 0) < 0 && errno == EINTR) {
+  }
 }
 
 void Leader::go() {
@@ -146,9 +169,11 @@ Fd watch_process(std::int64_t pid, std::int64_t started) {
   return fd;
 }
 
-void reap(std::int64_t pid) {
+std::optional<int> reap(std::int64_t pid) {
   int status = 0;
-  ::waitpid(static_cast<pid_t>(pid), &status, WNOHANG);
+  if (pid <= 0 || ::waitpid(static_cast<pid_t>(pid), &status, WNOHANG) != pid || !WIFEXITED(status))
+    return std::nullopt;
+  return WEXITSTATUS(status);
 }
 
 } // namespace sched

@@ -2,10 +2,19 @@
 // A job's processes, as the operating system sees them.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "gridmap/status.hpp"
+
 namespace sched {
+
+/// The machine has no room now, on a disk or for a process: nothing was done, and the same may work later.
+class NoRoom : public gridmap::Error {
+public:
+  explicit NoRoom(const std::string& text) : Error(gridmap::Status::io_failure, text) {}
+};
 
 /// Owns a file descriptor.
 class Fd {
@@ -35,9 +44,12 @@ class Leader {
 public:
   /// Runs `command` in `folder`, its output to <file>.out and <file>.err; <file>.began is made when it
   /// begins, <file>.status, with the exit status in words of the shell, when it has ended.
-  /// @throws gridmap::Error{io_failure}
+  /// @throws gridmap::Error{io_failure}, NoRoom
   Leader(const std::string& file, const std::string& folder, const std::vector<std::string>& command,
          const std::vector<std::string>& variables);
+  Leader(const Leader&) = delete;
+  Leader& operator=(const Leader&) = delete;
+  ~Leader();
   std::int64_t pid() const { return pid_; }
   std::int64_t started() const { return started_; }
   void go();
@@ -49,7 +61,7 @@ private:
 
 /// Readable when the process has ended. Empty when it is not there any more.
 Fd watch_process(std::int64_t pid, std::int64_t started);
-/// Collects it when it is a child that has ended.
-void reap(std::int64_t pid);
+/// Collects it when it is a child that has ended: its exit status, in words of the shell.
+std::optional<int> reap(std::int64_t pid);
 
 } // namespace sched

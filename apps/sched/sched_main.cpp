@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/command_line.hpp"
+#include "control/printable.hpp"
 #include "control/runtime_dir.hpp"
 #include "gridmap/status.hpp"
 #include "sched/daemon.hpp"
@@ -40,7 +41,7 @@ int stop(bool cancel) {
 int fail(const char* text, int status) {
   std::string line = text;
   std::replace(line.begin(), line.end(), '\n', ' ');
-  std::fprintf(stderr, "dyngrid-sched: %s\n", line.c_str());
+  std::fprintf(stderr, "dyngrid-sched: %s\n", control::printable(line).c_str());
   return status;
 }
 
@@ -115,7 +116,7 @@ int main(int argc, char** argv) {
         share == "first" ? sched::PolicyOptions::Share::first : sched::PolicyOptions::Share::even;
     o.folder = o.folder.empty() ? sched::default_folder() : absolute(o.folder);
     o.runtime_folder = control::runtime_directory();
-    signal(SIGPIPE, SIG_IGN);
+    for (const int number : {SIGPIPE, SIGXFSZ}) signal(number, SIG_IGN); // the write says what is wrong
     for (const int number : {SIGTERM, SIGINT, SIGHUP}) {
       struct sigaction action {};
       action.sa_handler = on_signal; // no SA_RESTART: poll returns

@@ -3,26 +3,35 @@
 // MPI.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <functional>
+#include <numeric>
 #include <sstream>
 #include <thread>
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "control/client.hpp"
 #include "control/line_server.hpp"
 #include "control/protocol.hpp"
 #include "gridmap/status.hpp"
+#include "sched/book.hpp"
 
 namespace {
 
@@ -118,6 +127,33 @@ protected:
     return call("wait", {{"job", id}}, timeout_s).at("job");
   }
   std::string out(std::int64_t id) { return read_file(folder_ + "/s/jobs/" + std::to_string(id) + ".out"); }
+  /// What the command prints, on both streams.
+  std::string output_of(const std::string& words, int status = 0) {
+    const std::string file = folder_ + "/command";
+    const auto line = fmt::format("timeout 60 {} {} > {} 2>&1 < /dev/null", COMMAND, words, file);
+    EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), status) << words << "\n" << read_file(file);
+    return read_file(file);
+  }
+  /// A line said as it is, and the line that comes back.
+  std::string raw_reply(const std::string& line) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strncpy(address.sun_path, (folder_ + "/run/sched.sock").c_str(), sizeof address.sun_path - 1);
+    const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    EXPECT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(write(fd, line.data(), line.size()), static_cast<ssize_t>(line.size()));
+    std::string reply;
+    for (char c = 0; reply.find('\n') == std::string::npos && read(fd, &c, 1) == 1;) reply += c;
+    close(fd);
+    return reply;
+  }
+  /// No file of the scheduler, nor of what it starts, may become longer.
+  void limit_files(rlim_t bytes) {
+    rlimit limit{};
+    ASSERT_EQ(prlimit(pid_, RLIMIT_FSIZE, nullptr, &limit), 0) << std::strerror(errno);
+    limit.rlim_cur = std::min(bytes, limit.rlim_max);
+    ASSERT_EQ(prlimit(pid_, RLIMIT_FSIZE, &limit, nullptr), 0) << std::strerror(errno);
+  }
   void until(const char* what, const std::function<bool()>& is_so, double timeout_s = 40) {
     const auto begun = std::chrono::steady_clock::now();
     while (!is_so()) {
@@ -148,6 +184,14 @@ TEST_F(SchedulerTest, RunsJobsAndSaysHowTheyEnded) {
   const Json status = call("status");
   EXPECT_EQ(status["ended"], 4);
   EXPECT_EQ(status["free"], 2);
+}
+
+TEST_F(SchedulerTest, AStatusThatCannotBeWrittenIsKnownAllTheSame) {
+  start({"--procs", "1"});
+  const std::string file = folder_ + "/s/jobs/1.status.new"; // a folder in its place, since a full disk takes root
+  const auto id = submit({"/bin/sh", "-c", "rm " + file + " && mkdir " + file + " && exit 5"}, {{"allow", "1"}});
+  EXPECT_EQ(wait(id)["status"], "5") << "there when the job begins, and asked of the process when it is lost";
+  EXPECT_EQ(job(id)["why"], "failed");
 }
 
 TEST_F(SchedulerTest, RefusesWhatItCannotRun) {
@@ -232,6 +276,200 @@ TEST_F(SchedulerTest, ShutdownLeavesJobsOrEndsThem) {
     return kill(static_cast<pid_t>(pid), 0) != 0 ||
            read_file("/proc/" + std::to_string(pid) + "/stat").find(") Z") != std::string::npos;
   });
+}
+
+TEST_F(SchedulerTest, AFullDiskStopsNothingThatRuns) {
+  start({"--procs", "2"});
+  const auto first = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done; exit 4"}, {{"allow", "1"}});
+  until("it runs", [&] { return job(first)["phase"] == "running"; });
+  const std::string path = folder_ + "/s/journal", before = read_file(path);
+  limit_files(before.size() + 30); // within a line
+  for (int i = 0; i < 3; ++i) {
+    try {
+      submit({"true"}, {{"allow", "1"}});
+      ADD_FAILURE() << "it cannot have been written down";
+    } catch (const gridmap::Error& error) {
+      EXPECT_NE(std::string(error.what()).find("journal"), std::string::npos) << error.what();
+    }
+    EXPECT_EQ(read_file(path), before) << "no half line";
+    EXPECT_EQ(call("status")["waiting"], 0);
+  }
+  EXPECT_THROW(call("cancel", {{"job", first}}), gridmap::Error);
+  std::ofstream(folder_ + "/go") << "go";
+  until("it has said so", [&] { return read_file(folder_ + "/err").find("cannot be written") != std::string::npos; });
+  EXPECT_EQ(job(first)["phase"], "running") << "what cannot be written down has not happened";
+  EXPECT_EQ(read_file(path), before);
+  limit_files(RLIM_INFINITY);
+  EXPECT_EQ(wait(first)["status"], "4");
+  const auto second = submit({"echo", "second"}, {{"allow", "1"}});
+  EXPECT_EQ(wait(second)["status"], "0");
+  crash();
+  start({"--procs", "2"});
+  EXPECT_EQ(job(first)["status"], "4");
+  EXPECT_EQ(out(second), "second\n");
+  EXPECT_EQ(call("queue", {{"all", true}})["jobs"].size(), 2u);
+}
+
+TEST_F(SchedulerTest, AJobThatWaitsForRoomRunsOnce) {
+  start({"--procs", "1"});
+  const auto first = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "1"}});
+  const auto second = submit({"/bin/sh", "-c", "echo ran >> " + folder_ + "/ran"}, {{"allow", "1"}});
+  until("the first runs", [&] { return job(first)["phase"] == "running"; });
+  const std::size_t size = read_file(folder_ + "/s/journal").size();
+  limit_files(size + 60); // the end of the first goes in, the start of the second does not
+  std::ofstream(folder_ + "/go") << "go";
+  EXPECT_EQ(wait(first)["status"], "0");
+  until("it has said so", [&] { return read_file(folder_ + "/err").find("cannot be written") != std::string::npos; });
+  std::this_thread::sleep_for(std::chrono::milliseconds(2500)); // tried again, in vain
+  EXPECT_EQ(job(second)["phase"], "waiting");
+  EXPECT_NE(access((folder_ + "/ran").c_str(), F_OK), 0);
+  limit_files(RLIM_INFINITY);
+  EXPECT_EQ(wait(second)["status"], "0");
+  EXPECT_EQ(read_file(folder_ + "/ran"), "ran\n");
+}
+
+#ifdef FAIL_SYNC
+TEST_F(SchedulerTest, ADiskThatFailsEndsTheScheduler) {
+  setenv("FAIL_SYNC", (folder_ + "/fails").c_str(), 1);
+  setenv("LD_PRELOAD", FAIL_SYNC, 1);
+  start({"--procs", "2"});
+  unsetenv("LD_PRELOAD");
+  const auto first = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done; echo went"}, {{"allow", "1"}});
+  until("it runs", [&] { return job(first)["phase"] == "running"; });
+  const std::string before = read_file(folder_ + "/s/journal");
+  std::ofstream(folder_ + "/fails") << "now";
+  EXPECT_THROW(submit({"/bin/sh", "-c", "echo never > " + folder_ + "/never"}, {{"allow", "1"}}), gridmap::Error);
+  EXPECT_EQ(WEXITSTATUS(collect()), 1);
+  EXPECT_NE(read_file(folder_ + "/err").find("forced to the disk"), std::string::npos);
+  EXPECT_EQ(read_file(folder_ + "/s/journal"), before) << "who was told no finds no job";
+  start({"--procs", "2"});
+  EXPECT_EQ(job(first)["phase"], "running");
+  std::ofstream(folder_ + "/go") << "go";
+  EXPECT_EQ(wait(first)["status"], "0");
+  EXPECT_EQ(call("queue")["jobs"].size(), 1u);
+  EXPECT_NE(access((folder_ + "/never").c_str(), F_OK), 0);
+}
+#endif
+
+TEST_F(SchedulerTest, ADamagedJournalIsRefusedAndKept) {
+  start({"--procs", "1"});
+  const auto id = submit({"/bin/sh", "-c", "echo ran >> " + folder_ + "/ran"}, {{"allow", "1"}});
+  EXPECT_EQ(wait(id)["status"], "0");
+  call("shutdown");
+  EXPECT_EQ(collect(), 0);
+  const std::string path = folder_ + "/s/journal", good = read_file(path);
+  std::string flipped = good, crlf;
+  flipped[good.size() - 8] ^= 1; // in its last line, the end of the job
+  for (const char c : good) crlf += c == '\n' ? std::string("\r\n") : std::string(1, c);
+  for (const std::string& wrong : {flipped, crlf, std::string("\x7f" "ELF\0\1", 6), "dyngrid-sched journal 99\n" + good}) {
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << wrong;
+    std::ofstream(folder_ + "/err", std::ios::trunc) << "";
+    const auto line = fmt::format("timeout 20 {0} --until-empty --folder {1}/s --mpirun {1}/mpirun > {1}/err 2>&1",
+                                  SCHEDULER, folder_);
+    EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 1);
+    EXPECT_NE(read_file(folder_ + "/err").find("kept as it is"), std::string::npos) << read_file(folder_ + "/err");
+    EXPECT_EQ(read_file(path), wrong);
+  }
+  EXPECT_EQ(read_file(folder_ + "/ran"), "ran\n") << "a job ran twice";
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << good;
+  start({"--procs", "1"});
+  EXPECT_EQ(job(id)["status"], "0");
+}
+
+TEST_F(SchedulerTest, AQueueOfTenThousandJobs) {
+  constexpr std::int64_t jobs = 10000, ended = 9000;
+  ASSERT_EQ(mkdir((folder_ + "/s").c_str(), 0700), 0);
+  {
+    std::ofstream journal(folder_ + "/s/journal");
+    sched::Book book;
+    sched::JobSpec spec;
+    spec.name = "one of many";
+    spec.allow = "8"; // more than there are: it waits
+    spec.folder = "/";
+    spec.command = {"/bin/echo", "a command line of some length", "so that an answer is long"};
+    const auto add = [&](const sched::Entry& entry) {
+      journal << sched::encode(entry);
+      book.apply(entry);
+    };
+    for (std::int64_t id = 1; id <= jobs; ++id) {
+      add(book.submit(1, spec));
+      if (id > ended) continue;
+      add({sched::Entry::Kind::start, 2, id, {"0", "1", "1"}});
+      add(book.end(3, id, "0", ""));
+    }
+  }
+  start({"--procs", "1"});
+  const auto numbers = [](const Json& list) {
+    std::vector<std::int64_t> all;
+    for (const Json& one : list) all.push_back(one.at("job").get<std::int64_t>());
+    return all;
+  };
+  std::vector<std::int64_t> expected(jobs);
+  std::iota(expected.begin(), expected.end(), 1);
+  EXPECT_EQ(numbers(Json::parse(output_of("queue --all --json")).at("jobs")), expected);
+  const std::string text = output_of("queue --all");
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), jobs + 2);
+  expected.erase(expected.begin(), expected.begin() + ended - 30);
+  EXPECT_EQ(numbers(Json::parse(output_of("queue --json")).at("jobs")), expected)
+      << "the last 30 that have ended, and all that wait";
+  const Json timeline = Json::parse(output_of("queue --timeline --json"));
+  EXPECT_EQ(timeline.at("segments").size(), static_cast<std::size_t>(ended));
+  EXPECT_EQ(timeline.at("names").size(), static_cast<std::size_t>(ended));
+  EXPECT_NE(output_of("queue --timeline").find("job 9000 one of many"), std::string::npos);
+  EXPECT_LT(call("queue", {{"all", true}}).dump().size(), std::size_t{1} << 20);
+}
+
+TEST_F(SchedulerTest, NumbersOf64Bits) {
+  start({"--procs", "1"});
+  // as mpirun would never count them, but a client may
+  for (const char* id : {"9223372036854775807", "18446744073709551615", "-9223372036854775808"}) {
+    const auto reply = raw_reply(fmt::format("{{\"op\":\"status\",\"id\":{}}}\n", id));
+    EXPECT_NE(reply.find(fmt::format("\"id\":{},", id)), std::string::npos) << reply;
+  }
+  EXPECT_NE(raw_reply("{\"op\":\"status\",\"id\":18446744073709551616}\n").find("64 bits"), std::string::npos);
+  call("shutdown");
+  EXPECT_EQ(collect(), 0);
+  { // jobs beyond 2^32 as well
+    std::ofstream journal(folder_ + "/s/journal", std::ios::app);
+    journal << sched::encode({sched::Entry::Kind::open, 1, 0, {"1", "rs", "4294967297", "boot"}});
+  }
+  start({"--procs", "1"});
+  const auto id = submit({"/bin/sh", "-c", "echo $DYNGRID_JOB; sleep 100"}, {{"allow", "1"}});
+  EXPECT_EQ(id, 4294967297);
+  until("it runs", [&] { return out(id) == "s4294967297\n"; });
+  EXPECT_EQ(Json::parse(output_of("cancel 4294967297 --json")).at("jobs")[0].at("job"), id);
+  EXPECT_EQ(wait(id)["why"], "cancelled");
+}
+
+TEST_F(SchedulerTest, NoOptionsOfMpirunAndNoControlCharacters) {
+  start({"--procs", "1"});
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"-np", "100", "./app"},
+                                                {"--host", "elsewhere", "./app"},
+                                                {"./app", ":", "-np", "100", "./other"},
+                                                {""}})
+    EXPECT_THROW(submit(words), gridmap::Error) << words[0];
+  EXPECT_NE(output_of("submit -- -np 100 ./app", 2).find("no program"), std::string::npos);
+  EXPECT_NE(output_of("run -np 2 --dry-run -- -np 100 ./app", 2).find("no program"), std::string::npos);
+  EXPECT_NE(output_of("run -np 2 --dry-run -- ./app : ./other", 2).find("':'"), std::string::npos);
+  for (const char* name : {"two\nlines", "\x1b[2Jclear", "bell\a", "\x7f", "c1 \xc2\x9b", "\xe2\x80\xaeturned"})
+    EXPECT_THROW(submit({"true"}, {{"name", name}}), gridmap::Error) << name;
+  const auto fine = submit({"true"}, {{"name", "Größe 漢字"}});
+  EXPECT_EQ(wait(fine)["name"], "Größe 漢字");
+  std::string many;
+  for (int i = 0; i < 25; ++i) many += "漢"; // 75 bytes, 60 of them are kept; 59 would be half a character
+  EXPECT_EQ(wait(submit({"true"}, {{"name", "a" + many}}))["name"], "a" + many.substr(0, 57));
+  call("shutdown");
+  EXPECT_EQ(collect(), 0);
+  { // what an older scheduler took
+    std::ofstream journal(folder_ + "/s/journal", std::ios::app);
+    for (const std::string& name : {std::string("\x1b[2Jclear"), std::string("two\nlines")})
+      journal << sched::encode({sched::Entry::Kind::submit, 1, name[0] == 't' ? 8 : 7, {name, "8", "0", "0", "/", "0", "0", "true"}});
+  }
+  start({"--procs", "1", "--verbose"});
+  const std::string text = output_of("queue");
+  EXPECT_NE(text.find("\\x1b[2Jclear"), std::string::npos) << text;
+  EXPECT_NE(text.find("two\\x0alines"), std::string::npos) << text;
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
 }
 
 /// Speaks an application's side of the protocol; what it does with requests is the test's matter.

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The journal on a disk that is full, or fails: what append() returned from is there, what it threw for is not.
+#include "sched/journal_file.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sched/book.hpp"
+
+namespace {
+
+using namespace sched;
+
+std::string content_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+/// A disk with so many bytes left, whose other calls can be told to fail.
+struct Disk {
+  std::size_t room = 1 << 20;
+  bool syncs = true, cuts = true;
+  JournalCalls calls() {
+    JournalCalls own;
+    own.write = [this](int fd, const void* from, std::size_t size) -> ssize_t {
+      const auto n = std::min(size, room);
+      if (n == 0) return errno = ENOSPC, -1;
+      room -= n;
+      return ::write(fd, from, n);
+    };
+    own.sync = [this](int fd) { return syncs ? ::fdatasync(fd) : (errno = EIO, -1); };
+    own.cut = [this](int fd, off_t size) { return cuts ? ::ftruncate(fd, size) : (errno = EIO, -1); };
+    return own;
+  }
+};
+
+class JournalOnDisk : public testing::Test {
+protected:
+  JournalOnDisk() {
+    char name[] = "/tmp/dgjournal-XXXXXX";
+    folder_ = mkdtemp(name);
+    path_ = folder_ + "/journal";
+  }
+  ~JournalOnDisk() override { (void)!std::system(("rm -rf '" + folder_ + "'").c_str()); }
+  std::string opened() {
+    try {
+      ReadJournal read;
+      const JournalFile file(path_, read);
+      return "";
+    } catch (const gridmap::Error& error) {
+      return error.what();
+    }
+  }
+  static std::string line(const char* boot) { return encode(Book().open(1, 4, "rs", boot)); }
+
+  std::string folder_, path_;
+  ReadJournal read_;
+};
+
+TEST_F(JournalOnDisk, BeginsWithItsVersion) {
+  JournalFile file(path_, read_);
+  EXPECT_EQ(content_of(path_), "");
+  file.append(line("a"));
+  file.append(line("b"));
+  EXPECT_EQ(content_of(path_), journal_head(journal_version) + line("a") + line("b"));
+  JournalFile again(path_, read_);
+  EXPECT_EQ(read_.entries.size(), 2u);
+  again.append(line("c"));
+  EXPECT_EQ(content_of(path_), journal_head(journal_version) + line("a") + line("b") + line("c"));
+}
+
+TEST_F(JournalOnDisk, AnOlderOneGoesOnAsItIs) {
+  std::ofstream(path_) << line("a");
+  JournalFile file(path_, read_);
+  EXPECT_EQ(read_.entries.size(), 1u);
+  file.append(line("b"));
+  EXPECT_EQ(content_of(path_), line("a") + line("b"));
+}
+
+TEST_F(JournalOnDisk, AFullDiskLeavesWholeLinesOnly) {
+  const std::string before = journal_head(journal_version) + line("a");
+  for (std::size_t room = 0; room < line("b").size(); ++room) {
+    ::unlink(path_.c_str());
+    Disk disk;
+    JournalFile file(path_, read_, disk.calls());
+    file.append(line("a"));
+    disk.room = room;
+    EXPECT_THROW(file.append(line("b")), NoRoom) << room;
+    EXPECT_EQ(content_of(path_), before) << room;
+    EXPECT_TRUE(file.why_broken().empty());
+    disk.room = 1000;
+    file.append(line("c"));
+    EXPECT_EQ(content_of(path_), before + line("c"));
+  }
+}
+
+TEST_F(JournalOnDisk, ALimitOfTheFilesSize) {
+  JournalFile file(path_, read_);
+  file.append(line("a"));
+  const std::string before = content_of(path_);
+  rlimit old{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &old), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit low{before.size() + 7, old.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &low), 0);
+  EXPECT_THROW(file.append(line("b")), NoRoom);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &old), 0);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(content_of(path_), before);
+  file.append(line("b"));
+  EXPECT_EQ(content_of(path_), before + line("b"));
+}
+
+TEST_F(JournalOnDisk, AFailedSyncIsTheEnd) {
+  Disk disk;
+  JournalFile file(path_, read_, disk.calls());
+  file.append(line("a"));
+  const std::string before = content_of(path_);
+  disk.syncs = false;
+  try {
+    file.append(line("b"));
+    FAIL();
+  } catch (const NoRoom&) {
+    FAIL() << "it must not be tried again";
+  } catch (const gridmap::Error& error) {
+    EXPECT_NE(std::string(error.what()).find("forced to the disk"), std::string::npos) << error.what();
+  }
+  EXPECT_EQ(content_of(path_), before);
+  disk.syncs = true;
+  EXPECT_FALSE(file.why_broken().empty());
+  EXPECT_THROW(file.append(line("c")), gridmap::Error) << "no sync makes up for the one that failed";
+  EXPECT_EQ(content_of(path_), before);
+}
+
+TEST_F(JournalOnDisk, HalfALineThatStaysIsTheEndToo) {
+  Disk disk;
+  JournalFile file(path_, read_, disk.calls());
+  file.append(line("a"));
+  disk.room = 5;
+  disk.cuts = false;
+  EXPECT_THROW(file.append(line("b")), gridmap::Error);
+  EXPECT_FALSE(file.why_broken().empty());
+  disk = Disk();
+  EXPECT_THROW(file.append(line("b")), gridmap::Error) << "or the half line would be in the middle";
+  JournalFile again(path_, read_); // and a restart cuts it off
+  EXPECT_EQ(again.cut_bytes(), 5u);
+  EXPECT_EQ(content_of(path_), journal_head(journal_version) + line("a"));
+}
+
+TEST_F(JournalOnDisk, WhatIsRefusedIsKept) {
+  std::string flipped = journal_head(journal_version) + line("a") + line("b");
+  flipped[flipped.size() - 2] ^= 1;
+  for (const std::string& wrong : {flipped, std::string("\x7f" "ELF\0\xff", 6), std::string("hello\n"), journal_head(9),
+                                   journal_head(journal_version) + line("a") + "\r\n"}) {
+    std::ofstream(path_, std::ios::binary | std::ios::trunc) << wrong;
+    EXPECT_NE(opened().find(path_), std::string::npos) << opened();
+    EXPECT_EQ(content_of(path_), wrong);
+  }
+}
+
+TEST_F(JournalOnDisk, OnlyARegularFile) {
+  ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+  EXPECT_NE(opened().find("no regular file"), std::string::npos) << opened();
+  ::unlink(path_.c_str());
+  ASSERT_EQ(::symlink("/dev/full", path_.c_str()), 0);
+  EXPECT_NE(opened().find("no regular file"), std::string::npos) << opened();
+}
+
+} // namespace
