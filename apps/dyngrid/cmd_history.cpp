@@ -5,6 +5,7 @@
 
 #include "command.hpp"
 #include "control/history.hpp"
+#include "control/printable.hpp"
 #include "control/runtime_dir.hpp"
 #include "job_text.hpp"
 #include "text.hpp"
@@ -73,7 +74,7 @@ json as_json(const Entry& e, const std::vector<std::pair<int, int>>& wanted) {
 }
 
 void print(const Entry& e, const std::vector<std::pair<int, int>>& wanted) {
-  std::printf("%s, %s, on %s\n", e.key.app.c_str(), e.key.size.c_str(), e.key.machine.c_str());
+  std::printf("%s\n", control::printable(fmt::format("{}, {}, on {}", e.key.app, e.key.size, e.key.machine)).c_str());
   std::vector<std::vector<std::string>> rows{{"GRID", "STEPS", "STEP TIME", "+-", "LEAST"}};
   for (const auto& [shape, t] : e.history.steps)
     rows.push_back({fmt::format("{}x{}", shape.first, shape.second), std::to_string(t.count), fmt::format("{:.4g} s", t.mean), fmt::format("{:.2g}", t.error()),

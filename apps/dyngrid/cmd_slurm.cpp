@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "command.hpp"
+#include "common/program.hpp"
 #include "control/host.hpp"
 #include "findings.hpp"
 #include "launch.hpp"
@@ -72,7 +73,7 @@ void complete(Options& o) {
   slurm::Request& r = o.request;
   if (r.max_nodes == 0) r.max_nodes = r.min_nodes;
   if (r.max_nodes < r.min_nodes) throw Failure(fmt::format("--max {} is below --min {}", r.max_nodes, r.min_nodes));
-  if (r.program.empty()) throw Failure("no program given; write it after --");
+  if (const std::string trouble = apps::trouble_with_program(r.program); !trouble.empty()) throw Failure(trouble);
   if (!r.grid.empty()) parse_grid("--grid", r.grid);
   if (r.name.empty()) r.name = "dyngrid";
   if (r.name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") != std::string::npos)

@@ -11,6 +11,7 @@
 
 #include "command.hpp"
 #include "common/command_line.hpp"
+#include "control/printable.hpp"
 #include "job_text.hpp"
 #include "gridmap/status.hpp"
 #include "text.hpp"
@@ -85,7 +86,8 @@ public:
                                    : last_word_.empty()  ? std::string("nothing")
                                                          : last_word_));
     std::string text = drawn_ > 0 ? fmt::format("\033[{}A", drawn_) : "";
-    for (const std::string& line : lines) {
+    for (const std::string& raw : lines) {
+      const std::string line = control::printable(raw);
       // columns are counted by characters, and a line must not wrap
       std::size_t columns = 0, bytes = 0;
       while (bytes < line.size() && columns < width - 1) {
@@ -157,7 +159,9 @@ void run(Options o) {
       view.take(*line);
       if (is_end) view.draw(true);
     } else if (line->contains("event")) {
-      std::printf("%s\n", o.json ? line->dump(-1, ' ', false, json::error_handler_t::replace).c_str() : line_of(*line).c_str());
+      const std::string text = o.json ? line->dump(-1, ' ', false, json::error_handler_t::replace)
+                                      : control::printable(line_of(*line));
+      std::printf("%s\n", text.c_str());
       std::fflush(stdout);
     }
     if (is_end) return;

@@ -8,6 +8,7 @@
 
 #include "command.hpp"
 #include "common/command_line.hpp"
+#include "control/printable.hpp"
 #include "control/runtime_dir.hpp"
 #include "gridmap/status.hpp"
 
@@ -112,7 +113,7 @@ void send_wish(const Wish& wish, const std::string& op, json fields) {
               outcome == "done"          ? ""
               : answer.contains("request") ? " at the next resize point"
                                            : "",
-              answer.value("why", reason).c_str());
+              control::printable(answer.value("why", reason)).c_str());
 }
 
 } // namespace command

@@ -28,6 +28,7 @@
 
 #include "blas.hpp"
 #include "command.hpp"
+#include "common/program.hpp"
 #include "findings.hpp"
 #include "text.hpp"
 
@@ -119,7 +120,7 @@ std::map<std::string, std::string> settings_of_dyngrid(const RunRequest& request
 } // namespace
 
 Launch plan_launch(const RunRequest& request, const Site& site) {
-  if (request.program.empty()) throw Failure("no program given; write it after --");
+  if (const std::string trouble = apps::trouble_with_program(request.program); !trouble.empty()) throw Failure(trouble);
   int processes = request.processes;
   if (!request.grid.empty()) {
     const auto [p, q] = parse_grid("--grid", request.grid);

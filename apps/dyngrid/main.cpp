@@ -9,6 +9,7 @@
 
 #include "command.hpp"
 #include "control/variables.hpp"
+#include "control/printable.hpp"
 #include "gridmap/status.hpp"
 
 namespace {
@@ -43,7 +44,7 @@ int fail(const CLI::App& root, const std::string& text, int status) {
   std::replace(line.begin(), line.end(), '\n', ' ');
   const auto used = root.get_subcommands();
   std::fprintf(stderr, "dyngrid%s%s: %s\n", used.empty() ? "" : " ",
-               used.empty() ? "" : used[0]->get_name().c_str(), line.c_str());
+               used.empty() ? "" : used[0]->get_name().c_str(), control::printable(line).c_str());
   return status;
 }
 

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "command.hpp"
+#include "control/printable.hpp"
 
 namespace command {
 namespace {
@@ -90,7 +91,9 @@ bool print_json(bool wanted, const Json& json) {
   return wanted;
 }
 
-std::string table(const std::vector<std::vector<std::string>>& rows) {
+std::string table(std::vector<std::vector<std::string>> rows) {
+  for (auto& row : rows)
+    for (auto& cell : row) cell = control::printable(cell);
   std::vector<std::size_t> widths;
   for (const auto& row : rows)
     for (std::size_t j = 0; j < row.size(); ++j) {

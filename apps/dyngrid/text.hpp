@@ -38,7 +38,8 @@ template <class T> Json rows_of(const std::vector<T>& values, int npcol) {
 }
 
 /// A table of cells, right-aligned columns of the same width; the first row is the heading when there is one.
-std::string table(const std::vector<std::vector<std::string>>& rows);
+/// What is no printable character is escaped: cells may hold what others have sent.
+std::string table(std::vector<std::vector<std::string>> rows);
 
 /// 1234567 -> "1 234 567"
 std::string grouped(std::int64_t value);

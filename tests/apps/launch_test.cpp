@@ -81,6 +81,17 @@ TEST(Launch, ProcessesFromTheGrid) {
   EXPECT_THROW(plan_launch(r, quiet_site()), Failure);
 }
 
+TEST(Launch, NoOptionsOfMpirunInThePlaceOfTheProgram) {
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"-np", "100", "./app"}, {"--host", "elsewhere", "./app"}, {"-"}, {""}, {"./app", "a", ":", "./other"}, {":"}}) {
+    RunRequest r = request(2);
+    r.program = words;
+    EXPECT_THROW(plan_launch(r, quiet_site()), Failure) << words[0];
+  }
+  RunRequest r = request(2);
+  r.program = {"./app", "-np", "100", "a:b"}; // its own arguments may be anything else
+  EXPECT_NE(shell_line(plan_launch(r, quiet_site())).find("-np 2 ./app -np 100 a:b"), std::string::npos);
+}
+
 TEST(Launch, OtherHostsGetTheEnvironment) {
   Site site = quiet_site();
   site.environment["DYNGRID_UNIT"] = "1";
