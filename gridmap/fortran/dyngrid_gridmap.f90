@@ -15,7 +15,8 @@ module dyngrid_gridmap
     DYNGRID_ERR_UNSUPPORTED = -9, DYNGRID_ERR_MEMORY = -10, DYNGRID_ERR_IO = -11, DYNGRID_ERR_SLOTS = -12, &
       DYNGRID_ERR_SPAWN = -13, &
     DYNGRID_ERR_TIMEOUT = -14, DYNGRID_ERR_MPI = -15, DYNGRID_ERR_INTERNAL = -16
-  integer(c_int), parameter, public :: DYNGRID_OPTIMAL = 0, DYNGRID_GLOBAL = 1, DYNGRID_LOCAL1 = 2, DYNGRID_LOCAL2 = 3
+  integer(c_int), parameter, public :: DYNGRID_OPTIMAL = 0, DYNGRID_GLOBAL = 1, DYNGRID_LOCAL1 = 2, &
+    DYNGRID_LOCAL2 = 3, DYNGRID_FREE_FIRST = 64
   integer(c_int), parameter, public :: DYNGRID_PREFER_COLUMNS = 0, DYNGRID_PREFER_ROWS = 1
   integer(c_int), parameter, public :: DYNGRID_MAP_BEST = 0, DYNGRID_MAP_SVD = 1, DYNGRID_MAP_NATURAL = 2
   integer(c_int), parameter, public :: DYNGRID_SELECT_BEST = 0, DYNGRID_SELECT_GLOBAL = 1, &

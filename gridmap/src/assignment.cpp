@@ -16,6 +16,7 @@ namespace gridmap::detail {
 // unused, or supplies the rights that stay free.
 std::vector<int> assign(int lefts, int rights, const std::vector<Pair>& pairs,
                         const std::vector<std::int64_t>& bonus) {
+  if (lefts == 0 || rights == 0) return std::vector<int>(static_cast<std::size_t>(lefts), -1);
   using Graph = lemon::SmartDigraph;
   using Simplex = lemon::NetworkSimplex<Graph, std::int64_t, std::int64_t>;
   Graph graph;

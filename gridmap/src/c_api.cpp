@@ -64,6 +64,12 @@ void put_mapping(const gridmap::Mapping& map, int* order, double* r, double* c, 
   put(t_theory, map.t_theory);
 }
 
+/// The method and, beside it, whether (0,0) is free.
+void set_placement(gridmap::PlacementRequest& request, int placement) {
+  request.method = static_cast<gridmap::Placement>(placement & ~DYNGRID_FREE_FIRST);
+  request.keep_first = (placement & DYNGRID_FREE_FIRST) == 0;
+}
+
 gridmap::MappingRequest mapping_request(int nprow, int npcol, const double* powers, int64_t m, int64_t n,
                                         int method) {
   return {list(powers, places(nprow, npcol), "powers"), nprow, npcol, m, n,
@@ -159,13 +165,10 @@ int dyngrid_place(int nprow_from, int npcol_from, int nprow_to, int npcol_to, in
     const auto axis = [](std::int64_t length, std::int64_t block, int procs) {
       return block == 0 ? Axis::block(length, procs) : Axis::block_cyclic(length, block, procs);
     };
-    put_placement({axis(m, mb, nprow_from),
-                   axis(n, nb, npcol_from),
-                   axis(m, mb, nprow_to),
-                   axis(n, nb, npcol_to),
-                   static_cast<gridmap::Placement>(placement),
-                   {}},
-                  grid, moved, retained, max_in, max_out, nullptr, nullptr, nullptr);
+    gridmap::PlacementRequest request{axis(m, mb, nprow_from), axis(n, nb, npcol_from), axis(m, mb, nprow_to),
+                                      axis(n, nb, npcol_to)};
+    set_placement(request, placement);
+    put_placement(request, grid, moved, retained, max_in, max_out, nullptr, nullptr, nullptr);
   });
 }
 
@@ -174,12 +177,9 @@ int dyngrid_place_axes(const dyngrid_axis* rows_from, const dyngrid_axis* cols_f
                        const int64_t* stay_bonus, int* grid, int64_t* moved, int64_t* retained,
                        int64_t* max_in, int64_t* max_out, int64_t* kept, int64_t* in, int64_t* out) {
   return guard([&] {
-    gridmap::PlacementRequest request{axis_of(rows_from, "rows_from"),
-                                      axis_of(cols_from, "cols_from"),
-                                      axis_of(rows_to, "rows_to"),
-                                      axis_of(cols_to, "cols_to"),
-                                      static_cast<gridmap::Placement>(placement),
-                                      {}};
+    gridmap::PlacementRequest request{axis_of(rows_from, "rows_from"), axis_of(cols_from, "cols_from"),
+                                      axis_of(rows_to, "rows_to"), axis_of(cols_to, "cols_to")};
+    set_placement(request, placement);
     if (stay_bonus)
       request.stay_bonus =
           list(stay_bonus, places(request.rows_from.nprocs, request.cols_from.nprocs), "stay_bonus");

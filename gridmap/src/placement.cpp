@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "assignment.hpp"
 #include "gridmap/status.hpp"
@@ -128,13 +130,46 @@ public:
                                                   static_cast<int>(request_.method)));
   }
 
+  PlacementResult figures_of(const std::vector<int>& grid) const {
+    std::vector<char> is_there(at(std::max(old_count_, new_count_)), 0);
+    const auto is_free = [&](int process) {
+      return process >= 0 && at(process) < is_there.size() && !std::exchange(is_there[at(process)], 1);
+    };
+    if (grid.size() != at(new_count_) || !std::all_of(grid.begin(), grid.end(), is_free))
+      throw Error(Status::shape_mismatch,
+                  fmt::format("gridmap: figures: the grid is {}, wanted {} different processes from 0 .. {}",
+                              fmt::join(grid, ","), new_count_, is_there.size() - 1));
+    return finish(grid);
+  }
+
 private:
   /// Process at each position of the new grid, -1 for a free position.
   using Grid = std::vector<int>;
 
+  /// Where a rule puts each row; keep_first: row 0 changes places with whatever it puts at 0.
   template <class Rule>
-  static std::vector<int> axis(Rule rule, const Overlap& table, const Axis& from, const Axis& to) {
-    return with_sources(rule(table.from, table.to), from.src, table.from, to.src, table.to);
+  std::vector<int> axis(Rule rule, const Overlap& table, const Axis& from, const Axis& to) const {
+    std::vector<int> moved = with_sources(rule(table.from, table.to), from.src, table.from, to.src, table.to);
+    if (request_.keep_first) {
+      const auto at_0 = std::find(moved.begin(), moved.end(), 0);
+      if (at_0 != moved.end()) *at_0 = moved[0];
+      moved[0] = 0;
+    }
+    return moved;
+  }
+
+  /// detail::assign; keep_first: of left 0 to right 0 and of the others among themselves, which is as exact.
+  std::vector<int> assign(int lefts, int rights, const std::vector<detail::Pair>& pairs,
+                          const std::vector<std::int64_t>& bonus = {}) const {
+    if (!request_.keep_first) return detail::assign(lefts, rights, pairs, bonus);
+    std::vector<detail::Pair> others;
+    for (const detail::Pair& pair : pairs)
+      if (pair.left > 0 && pair.right > 0) others.push_back({pair.left - 1, pair.right - 1, pair.weight});
+    std::vector<int> result{0};
+    const std::vector<std::int64_t> others_bonus(bonus.begin() + (bonus.empty() ? 0 : 1), bonus.end());
+    for (const int right : detail::assign(lefts - 1, rights - 1, others, others_bonus))
+      result.push_back(right < 0 ? -1 : right + 1);
+    return result;
   }
 
   std::int64_t weight(int process, std::int64_t position) const {
@@ -175,12 +210,12 @@ private:
     return grid;
   }
 
-  static std::vector<int> best_axis(const Overlap& table) {
+  std::vector<int> best_axis(const Overlap& table) const {
     std::vector<detail::Pair> pairs;
     for (int p = 0; p < table.from; ++p)
       for (int p_new = 0; p_new < table.to; ++p_new)
         if (table.count(p, p_new) > 0) pairs.push_back({p, p_new, table.count(p, p_new)});
-    return detail::assign(table.from, table.to, pairs);
+    return assign(table.from, table.to, pairs);
   }
 
   static std::int64_t entries(const Overlap& table) {
@@ -223,7 +258,7 @@ private:
               pairs.push_back({p * cols_.from + q, p_new * cols_.to + q_new,
                                rows_.count(p, p_new) * cols_.count(q, q_new)});
         }
-    const std::vector<int> position = detail::assign(old_count_, new_count_, pairs, bonus_);
+    const std::vector<int> position = assign(old_count_, new_count_, pairs, bonus_);
     Grid grid(at(new_count_), -1);
     for (int i = 0; i < old_count_; ++i)
       if (position[at(i)] >= 0) grid[at(position[at(i)])] = i;
@@ -243,7 +278,7 @@ private:
     for (const int i : leavers) {
       __int128 best_gain = 0;
       std::size_t best_k = grid.size();
-      for (std::size_t k = 0; k < grid.size(); ++k) {
+      for (std::size_t k = request_.keep_first ? 1 : 0; k < grid.size(); ++k) {
         const auto position = static_cast<std::int64_t>(k);
         const __int128 gain = static_cast<__int128>(bonus(i)) - bonus(grid[k]) + weight(i, position) -
                               weight(grid[k], position);
@@ -303,6 +338,24 @@ void check_grid(const Axis& rows, const Axis& cols, const char* which) {
                             rows.nprocs, cols.nprocs, std::numeric_limits<int>::max()));
 }
 
+void check(const PlacementRequest& request) {
+  for (const Axis* axis : {&request.rows_from, &request.cols_from, &request.rows_to, &request.cols_to})
+    axis->validate();
+  check_grid(request.rows_from, request.cols_from, "old");
+  check_grid(request.rows_to, request.cols_to, "new");
+  std::int64_t elements = 0;
+  if (__builtin_mul_overflow(request.rows_from.n, request.cols_from.n, &elements) ||
+      elements > std::numeric_limits<std::int64_t>::max() / 4)
+    throw Error(Status::bad_argument,
+                fmt::format("gridmap: place: the matrix is {} x {}, wanted fewer than 2^61 elements",
+                            request.rows_from.n, request.cols_from.n));
+  const std::int64_t old_count = std::int64_t{request.rows_from.nprocs} * request.cols_from.nprocs;
+  if (!request.stay_bonus.empty() && static_cast<std::int64_t>(request.stay_bonus.size()) != old_count)
+    throw Error(Status::bad_argument,
+                fmt::format("gridmap: place: {} values in stay_bonus, wanted none or {}, one per old process",
+                            request.stay_bonus.size(), old_count));
+}
+
 } // namespace
 
 Overlap overlap(const Axis& from, const Axis& to) {
@@ -325,22 +378,13 @@ Overlap overlap(const Axis& from, const Axis& to) {
 }
 
 PlacementResult place(const PlacementRequest& request) {
-  for (const Axis* axis : {&request.rows_from, &request.cols_from, &request.rows_to, &request.cols_to})
-    axis->validate();
-  check_grid(request.rows_from, request.cols_from, "old");
-  check_grid(request.rows_to, request.cols_to, "new");
-  std::int64_t elements = 0;
-  if (__builtin_mul_overflow(request.rows_from.n, request.cols_from.n, &elements) ||
-      elements > std::numeric_limits<std::int64_t>::max() / 4)
-    throw Error(Status::bad_argument,
-                fmt::format("gridmap: place: the matrix is {} x {}, wanted fewer than 2^61 elements",
-                            request.rows_from.n, request.cols_from.n));
-  const std::int64_t old_count = std::int64_t{request.rows_from.nprocs} * request.cols_from.nprocs;
-  if (!request.stay_bonus.empty() && static_cast<std::int64_t>(request.stay_bonus.size()) != old_count)
-    throw Error(Status::bad_argument,
-                fmt::format("gridmap: place: {} values in stay_bonus, wanted none or {}, one per old process",
-                            request.stay_bonus.size(), old_count));
+  check(request);
   return Placer(request).run();
+}
+
+PlacementResult figures_of(const PlacementRequest& request, const std::vector<int>& grid) {
+  check(request);
+  return Placer(request).figures_of(grid);
 }
 
 } // namespace gridmap

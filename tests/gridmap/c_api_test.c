@@ -71,6 +71,16 @@ static void placement(void) {
   CHECK(moved == 80);
   CHECK(dyngrid_place_axes(&from, &from, &from, &from, DYNGRID_OPTIMAL, bonus, grid, &moved, NULL, NULL, NULL, NULL, NULL, NULL) == DYNGRID_SUCCESS);
   CHECK(moved == 0);
+  /* 1x2 -> 2x4: process 0 stays at (0,0), unless asked otherwise */
+  CHECK(dyngrid_place(1, 2, 2, 4, 8, 8, 1, 1, DYNGRID_OPTIMAL, grid, &moved, NULL, NULL, NULL) == DYNGRID_SUCCESS);
+  CHECK(grid[0] == 0 && moved == 48);
+  CHECK(dyngrid_place(1, 1, 1, 3, 6, 6, 0, 0, DYNGRID_LOCAL2, grid, NULL, NULL, NULL, NULL) == DYNGRID_SUCCESS);
+  CHECK(grid[0] == 0);
+  CHECK(dyngrid_place(1, 1, 1, 3, 6, 6, 0, 0, DYNGRID_LOCAL2 | DYNGRID_FREE_FIRST, grid, NULL, NULL, NULL, NULL) == DYNGRID_SUCCESS);
+  CHECK(grid[0] == 1 && grid[1] == 0);
+  CHECK(dyngrid_place_axes(&from, &from, &to, &to, DYNGRID_OPTIMAL | DYNGRID_FREE_FIRST, NULL, grid, &moved, NULL, NULL, NULL, NULL, NULL, NULL)
+        == DYNGRID_SUCCESS);
+  CHECK(moved == 80);
   bad.sizes = NULL;
   CHECK(dyngrid_place_axes(&bad, &from, &to, &to, DYNGRID_OPTIMAL, NULL, grid, NULL, NULL, NULL, NULL, NULL, NULL, NULL) == DYNGRID_ERR_NULL);
   bad = from;

@@ -19,7 +19,7 @@ int number_of(const char* name) {
       ENTRY(DYNGRID_ERR_INTERNAL),    ENTRY(DYNGRID_OPTIMAL),        ENTRY(DYNGRID_GLOBAL),         ENTRY(DYNGRID_LOCAL1),
       ENTRY(DYNGRID_LOCAL2),          ENTRY(DYNGRID_PREFER_COLUMNS), ENTRY(DYNGRID_PREFER_ROWS),    ENTRY(DYNGRID_MAP_BEST),
       ENTRY(DYNGRID_MAP_SVD),         ENTRY(DYNGRID_MAP_NATURAL),    ENTRY(DYNGRID_SELECT_BEST),    ENTRY(DYNGRID_SELECT_GLOBAL),
-      ENTRY(DYNGRID_SELECT_LOCAL),    ENTRY(DYNGRID_SELECT_MIXED),
+      ENTRY(DYNGRID_SELECT_LOCAL),    ENTRY(DYNGRID_SELECT_MIXED),   ENTRY(DYNGRID_FREE_FIRST),
       {"sizeof dyngrid_axis", (int)sizeof(dyngrid_axis)},
       {"sizeof dyngrid_topology_request", (int)sizeof(dyngrid_topology_request)},
   };

@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <limits>
 #include <numeric>
+#include <string>
 
 #include <gtest/gtest.h>
 
+#include "gridmap/mapping.hpp"
 #include "gridmap/status.hpp"
 #include "naive.hpp"
 
@@ -85,18 +88,24 @@ void expect_exact(const PlacementRequest& r, const PlacementResult& result) {
   ASSERT_EQ(result.moved_elements, all - retained);
   ASSERT_EQ(result.max_in, max_in);
   ASSERT_EQ(result.max_out, max_out);
+  if (r.keep_first) { ASSERT_EQ(result.grid[0], 0) << "process 0 stays at (0,0)"; }
+  const PlacementResult again = figures_of(r, result.grid);
+  ASSERT_EQ(again.kept, result.kept);
+  ASSERT_EQ(again.in, result.in);
+  ASSERT_EQ(again.out, result.out);
 }
 
 /// Most elements (plus bonus) that any placement keeps: all injections of processes into positions, or the
-/// other way round.
+/// other way round; keep_first: of those that have process 0 at position 0.
 std::int64_t brute_force(const std::vector<std::vector<std::int64_t>>& table,
-                         const std::vector<std::int64_t>& bonus) {
+                         const std::vector<std::int64_t>& bonus, bool keep_first) {
   const std::size_t old_count = table.size(), new_count = table[0].size();
   std::vector<std::size_t> longer(std::max(old_count, new_count));
   std::iota(longer.begin(), longer.end(), 0);
   const std::size_t pairs = std::min(old_count, new_count);
   std::int64_t best = std::numeric_limits<std::int64_t>::min();
   do {
+    if (keep_first && longer[0] != 0) break; // ascending from here on
     std::int64_t sum = 0;
     for (std::size_t s = 0; s < pairs; ++s) {
       const std::size_t i = old_count >= new_count ? longer[s] : s,
@@ -214,6 +223,7 @@ TEST(Placement, AnySource) {
     for (int src = 0; src < 4; ++src)
       for (int src_new = 0; src_new < 6; ++src_new) {
         PlacementRequest r = block(24, 36, 2, 4, 3, 6, method);
+        r.keep_first = false;
         const std::int64_t without = place(r).moved_elements;
         r.cols_from.src = src;
         r.cols_to.src = src_new;
@@ -222,7 +232,88 @@ TEST(Placement, AnySource) {
         const PlacementResult result = place(r);
         expect_exact(r, result);
         EXPECT_EQ(result.moved_elements, without);
+        r.keep_first = true; // a condition on the coordinates
+        expect_exact(r, place(r));
       }
+}
+
+// Where the published positions move process 0 (r > p), it changes places with what they have at 0.
+TEST(Placement, ProcessZeroStaysUnlessAskedOtherwise) {
+  PlacementRequest r = block(12, 12, 1, 1, 1, 3, Placement::local2);
+  EXPECT_EQ(place(r).grid, (std::vector<int>{0, 1, 2}));
+  r.keep_first = false;
+  EXPECT_EQ(place(r).grid, (std::vector<int>{1, 0, 2}));
+  EXPECT_EQ(grid(12, 12, 1, 2, 1, 7, Placement::local2), (std::vector<int>{0, 2, 3, 4, 5, 1, 6}));
+  r = block(12, 12, 1, 3, 1, 1, Placement::local2); // the way back
+  EXPECT_EQ(place(r).grid, std::vector<int>{0});
+  r.keep_first = false;
+  EXPECT_EQ(place(r).grid, std::vector<int>{1});
+  for (const auto& [p, q, p_new, q_new] :
+       {std::array{1, 2, 2, 4}, std::array{2, 2, 2, 4}, std::array{2, 2, 3, 4}, std::array{4, 1, 1, 4}})
+    for (const Placement method : all_methods)
+      for (const std::int64_t nb : {1, 8, 100}) {
+        const auto axis = [&](int nprocs) { return Axis::block_cyclic(100, nb, nprocs); };
+        const PlacementRequest any{axis(p), axis(q), axis(p_new), axis(q_new), method};
+        expect_exact(any, place(any));
+      }
+}
+
+// What keeping process 0 costs, over the 270 growths of grids of at most 4 rows, 8 columns and 24 processes in which
+// neither rows nor columns become fewer. The figures in DESIGN.md "Placement" are these lines.
+TEST(Placement, CostOfKeepingProcessZero) {
+  std::vector<std::pair<int, int>> shapes;
+  for (int p = 1; p <= 4; ++p)
+    for (int q = 1; q <= 8 && p * q <= 24; ++q) shapes.emplace_back(p, q);
+  std::mt19937 gen(11);
+  const auto uneven = [&](std::int64_t n, int nprocs) { // shares of processors of one to three times the speed
+    std::vector<double> speeds(at(nprocs));
+    for (double& speed : speeds) speed = std::uniform_real_distribution<double>(1, 3)(gen);
+    return Axis::variable(gridmap::natural_blocks(n, speeds));
+  };
+  const auto name = [](std::int64_t nb) {
+    return nb < 0    ? std::string("one uneven block each")
+           : nb == 0 ? "one block each"
+                     : "blocks of " + std::to_string(nb);
+  };
+  for (const std::int64_t n : {840, 1000}) // 840: all rows and columns of a grid divide it
+    for (const std::int64_t nb : {0, 1, 64, -1}) {
+      int count = 0, would_move = 0, dearer = 0;
+      double moved = 0, moved_free = 0, most = 0;
+      std::string worst = "none";
+      for (const auto& [p, q] : shapes)
+        for (const auto& [p_new, q_new] : shapes) {
+          if (p > p_new || q > q_new || p * q == p_new * q_new) continue;
+          const auto axis = [&](int nprocs) {
+            return nb < 0    ? uneven(n, nprocs)
+                   : nb == 0 ? Axis::block(n, nprocs)
+                             : Axis::block_cyclic(n, nb, nprocs);
+          };
+          PlacementRequest r{axis(p), axis(q), axis(p_new), axis(q_new)};
+          const PlacementResult kept = place(r);
+          r.keep_first = false;
+          const PlacementResult free = place(r);
+          EXPECT_EQ(kept.grid[0], 0);
+          EXPECT_GE(kept.moved_elements, free.moved_elements);
+          ++count;
+          would_move += free.grid[0] != 0;
+          dearer += kept.moved_elements > free.moved_elements;
+          const double percent = 100 / static_cast<double>(n * n);
+          const double more = percent * static_cast<double>(kept.moved_elements - free.moved_elements);
+          moved += percent * static_cast<double>(kept.moved_elements);
+          moved_free += percent * static_cast<double>(free.moved_elements);
+          if (more > most) {
+            most = more;
+            worst = std::to_string(p) + 'x' + std::to_string(q) + " -> " + std::to_string(p_new) + 'x' +
+                    std::to_string(q_new);
+          }
+        }
+      std::printf("n = %4d, %-21s: %d growths, (0,0) would change hands in %3d, keeping it costs in %2d; "
+                  "moved %.2f %% instead of %.2f %% (mean); dearest %s, %.2f %% more\n",
+                  static_cast<int>(n), name(nb).c_str(), count, would_move, dearer, moved / count,
+                  moved_free / count, worst.c_str(), most);
+      EXPECT_EQ(count, 270);
+      if (nb >= 0) { EXPECT_EQ(dearer, 0) << "with equal blocks one of the best placements keeps it"; }
+    }
 }
 
 TEST(Placement, CountsAndOptimumAgainstBruteForce) {
@@ -242,17 +333,20 @@ TEST(Placement, CountsAndOptimumAgainstBruteForce) {
                            {}};
         if (round == 2)
           for (int i = 0; i < p * q; ++i) r.stay_bonus.push_back(pick(-20, 20));
-        SCOPED_TRACE(testing::Message()
-                     << p << 'x' << q << " -> " << p_new << 'x' << q_new << " m " << m << " n " << n);
-        std::int64_t best = 0;
-        for (const Placement method : all_methods) {
-          r.method = method;
-          const PlacementResult result = place(r);
-          ASSERT_NO_FATAL_FAILURE(expect_exact(r, result));
-          if (method == Placement::optimal) best = score(result, r);
-          EXPECT_LE(score(result, r), best);
+        for (const bool keep_first : {true, false}) {
+          r.keep_first = keep_first;
+          SCOPED_TRACE(testing::Message() << p << 'x' << q << " -> " << p_new << 'x' << q_new << " m " << m
+                                          << " n " << n << (keep_first ? "" : ", free first"));
+          std::int64_t best = 0;
+          for (const Placement method : all_methods) {
+            r.method = method;
+            const PlacementResult result = place(r);
+            ASSERT_NO_FATAL_FAILURE(expect_exact(r, result));
+            if (method == Placement::optimal) best = score(result, r);
+            EXPECT_LE(score(result, r), best);
+          }
+          EXPECT_EQ(best, brute_force(common(r), r.stay_bonus, keep_first));
         }
-        EXPECT_EQ(best, brute_force(common(r), r.stay_bonus));
       }
 }
 
@@ -268,10 +362,13 @@ TEST(Placement, OptimumOfEverySmallUniformCase) {
             const auto axis = [&](std::int64_t size, int nprocs) {
               return nb == 0 ? Axis::block(size, nprocs) : Axis::block_cyclic(size, nb, nprocs);
             };
-            const PlacementRequest r{axis(m, p), axis(n, q), axis(m, p_new), axis(n, q_new), Placement::optimal, {}};
-            const PlacementResult result = place(r);
-            ASSERT_EQ(result.retained_elements, brute_force(common(r), {}))
-                << p << 'x' << q << " -> " << p_new << 'x' << q_new << " m " << m << " n " << n << " nb " << nb;
+            PlacementRequest r{axis(m, p), axis(n, q), axis(m, p_new), axis(n, q_new)};
+            for (const bool keep_first : {true, false}) {
+              r.keep_first = keep_first;
+              ASSERT_EQ(place(r).retained_elements, brute_force(common(r), {}, keep_first))
+                  << p << 'x' << q << " -> " << p_new << 'x' << q_new << " m " << m << " n " << n << " nb " << nb
+                  << (keep_first ? "" : ", free first");
+            }
             ++cases;
           }
   EXPECT_EQ(cases, 14 * 14 * 27);
@@ -284,9 +381,13 @@ TEST(Placement, WhoMustStayStays) {
     for (int must = 0; must < p * q; ++must) {
       r.stay_bonus.assign(at(p * q), 0);
       r.stay_bonus[at(must)] = std::numeric_limits<std::int64_t>::max();
-      const PlacementResult result = place(r);
-      EXPECT_NE(std::find(result.grid.begin(), result.grid.end(), must), result.grid.end());
-      expect_exact(r, result);
+      for (const bool keep_first : {true, false}) {
+        if (keep_first && must > 0 && p_new * q_new == 1) continue; // no room for both
+        r.keep_first = keep_first;
+        const PlacementResult result = place(r);
+        EXPECT_NE(std::find(result.grid.begin(), result.grid.end(), must), result.grid.end());
+        expect_exact(r, result);
+      }
     }
   }
   // more than the exact assignment takes: 72x72 -> 71x71 element-cyclic, every pair has common elements
@@ -300,21 +401,23 @@ TEST(Placement, WhoMustStayStays) {
     r.stay_bonus[at(must)] = std::numeric_limits<std::int64_t>::max();
     const PlacementResult result = place(r);
     EXPECT_NE(std::find(result.grid.begin(), result.grid.end(), must), result.grid.end());
+    EXPECT_EQ(result.grid[0], 0);
   }
 }
 
 /// Most rows that stay when the old rows keep their order: dynamic programming over (old rows, new rows) in
-/// data order.
-std::int64_t order_preserving(const Axis& from, const Axis& to) {
+/// data order; keep_first: with the first old row on the first new one.
+std::int64_t order_preserving(const Axis& from, const Axis& to, bool keep_first) {
   const auto a = naive::owners(from), b = naive::owners(to);
   std::vector<std::vector<std::int64_t>> table(at(from.nprocs), std::vector<std::int64_t>(at(to.nprocs), 0));
   for (std::size_t i = 0; i < a.size(); ++i) ++table[at(a[i])][at(b[i])];
   std::vector<std::vector<std::int64_t>> best(at(from.nprocs + 1),
                                               std::vector<std::int64_t>(at(to.nprocs + 1), 0));
-  for (std::size_t p = 1; p <= at(from.nprocs); ++p)
-    for (std::size_t k = 1; k <= at(to.nprocs); ++k)
+  const std::size_t first = keep_first ? 2 : 1;
+  for (std::size_t p = first; p <= at(from.nprocs); ++p)
+    for (std::size_t k = first; k <= at(to.nprocs); ++k)
       best[p][k] = std::max({best[p - 1][k], best[p][k - 1], best[p - 1][k - 1] + table[p - 1][k - 1]});
-  return best.back().back();
+  return best.back().back() + (keep_first ? table[0][0] : 0);
 }
 
 TEST(Placement, EqualsTheOrderPreservingOptimumOnLargeAxes) {
@@ -326,9 +429,12 @@ TEST(Placement, EqualsTheOrderPreservingOptimumOnLargeAxes) {
     for (auto& rows : before) rows = pick(1, 80);
     const std::int64_t n = std::accumulate(before.begin(), before.end(), std::int64_t{0});
     for (std::int64_t i = 0; i < n; ++i) ++after[at(pick(0, p_new - 1))];
-    const PlacementRequest r{Axis::variable(before), Axis::block(1, 1),  Axis::variable(after),
-                             Axis::block(1, 1),      Placement::optimal, {}};
-    EXPECT_EQ(place(r).retained_elements, order_preserving(r.rows_from, r.rows_to)) << p << " -> " << p_new;
+    PlacementRequest r{Axis::variable(before), Axis::block(1, 1), Axis::variable(after), Axis::block(1, 1)};
+    for (const bool keep_first : {true, false}) {
+      r.keep_first = keep_first;
+      EXPECT_EQ(place(r).retained_elements, order_preserving(r.rows_from, r.rows_to, keep_first))
+          << p << " -> " << p_new;
+    }
   }
 }
 
@@ -338,7 +444,7 @@ TEST(Placement, ProductOfAxesWhenBothGrow) {
        {std::array{16, 16, 24, 24}, std::array{12, 7, 19, 11}, std::array{24, 24, 16, 16}}) {
     const PlacementRequest r = block(p * p_new, q * q_new, p, q, p_new, q_new, Placement::optimal);
     EXPECT_EQ(place(r).retained_elements,
-              order_preserving(r.rows_from, r.rows_to) * order_preserving(r.cols_from, r.cols_to));
+              order_preserving(r.rows_from, r.rows_to, true) * order_preserving(r.cols_from, r.cols_to, true));
   }
 }
 
@@ -413,5 +519,8 @@ TEST(Placement, BadArguments) {
   EXPECT_EQ(status(r), gridmap::Status::bad_argument);
   r = block(std::int64_t{1} << 30, std::int64_t{1} << 30, 2, 2, 3, 3, Placement::optimal);
   EXPECT_EQ(status(r), gridmap::Status::success);
+  r = block(10, 10, 2, 2, 1, 3, Placement::optimal);
+  for (const std::vector<int>& wrong : {std::vector<int>{0, 1}, {0, 1, 1}, {0, 1, 4}, {0, 1, -1}, {0, 1, 2, 3}})
+    EXPECT_THROW(figures_of(r, wrong), gridmap::Error);
 }
 } // namespace

@@ -19,7 +19,9 @@ enum {
   DYNGRID_OPTIMAL = 0, /* exact assignment: the most elements stay (default) */
   DYNGRID_GLOBAL = 1,  /* row-major numbering anew */
   DYNGRID_LOCAL1 = 2,  /* new rows and columns at the end */
-  DYNGRID_LOCAL2 = 3   /* new rows and columns at the centres of equal divisions */
+  DYNGRID_LOCAL2 = 3,  /* new rows and columns at the centres of equal divisions */
+  /* Added to one of these, for dyngrid_place and dyngrid_place_axes: process 0 need not stay at (0,0). */
+  DYNGRID_FREE_FIRST = 64
 };
 
 /* Which of two equally good shapes the application prefers. */
@@ -88,7 +90,8 @@ DYNGRID_API int dyngrid_parse_set(const char* text, int capacity, int* values, i
 
 /* The process at each position of the new nprow_to x npcol_to grid (grid: that many ints). Old processes are numbered 0 .. P-1 row-major, new
  * ones P, P+1, ... The data is an m x n matrix in mb x nb blocks from process (0,0); mb or nb 0: one block each, ceil(m/nprow) rows. The
- * counts are elements: whose owner changes, whose owner stays, largest received and sent over processes. */
+ * counts are elements: whose owner changes, whose owner stays, largest received and sent over processes. Process 0 stays at (0,0), unless
+ * DYNGRID_FREE_FIRST is added to the placement. */
 DYNGRID_API int dyngrid_place(int nprow_from, int npcol_from, int nprow_to, int npcol_to, int64_t m, int64_t n, int64_t mb, int64_t nb,
                               int placement, int* grid, int64_t* moved, int64_t* retained, int64_t* max_in, int64_t* max_out);
 /* The same for any distribution before and after. stay_bonus: null or one value per old process, elements that it is worth to keep it

@@ -34,7 +34,10 @@ struct PlacementRequest {
   /// Elements that it is worth to keep old process i in the new grid when the grid shrinks (huge: must stay;
   /// beyond max(m*n, 2^58 / processes of both grids) all are equally huge); negative: worth to see it leave;
   /// empty: 0 for all. `optimal` only.
-  std::vector<std::int64_t> stay_bonus;
+  std::vector<std::int64_t> stay_bonus{};
+  /// Old process 0, which stands at (0,0), stands at (0,0) of the new grid too: it has the open files. What
+  /// that costs: DESIGN.md "Placement".
+  bool keep_first = true;
 };
 
 struct PlacementResult {
@@ -65,10 +68,17 @@ struct PlacementResult {
 ///   `max_assignment_arcs` pairs with common elements; beyond that the exact assignment per axis, improved,
 ///   or another method if better. Of equally good placements the product of the best row and column
 ///   assignment is preferred, because it keeps old rows and columns together.
+/// - keep_first: where a local method puts another row or column at 0 (local2 with r > p, any with sources
+/// that are not 0), the two change places; `optimal` is the exact optimum of the placements that keep it.
 /// Source: Chinnusamy 2004, sections 4.2-4.5; we differ in the rounding, in r > p and in `optimal`, see
 /// DESIGN.md "Placement".
 /// @throws Error{bad_argument, shape_mismatch}
 PlacementResult place(const PlacementRequest& request);
+
+/// The figures of a placement that is given, numbered as in PlacementResult::grid; of the request only the
+/// axes count.
+/// @throws Error{bad_argument, shape_mismatch}
+PlacementResult figures_of(const PlacementRequest& request, const std::vector<int>& grid);
 
 inline constexpr std::int64_t max_assignment_arcs = 1'000'000;
 
