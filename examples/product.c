@@ -23,7 +23,7 @@ static void must(int status) { /* an error that the program cannot go on with; i
 int main(void) {
   const int n = 60, nb = 8, steps = 4, i1 = 1;
   const double one = 1, zero = 0;
-  int step = 0, nprow, npcol, myrow, mycol, i, j;
+  int step = 0, nprow, npcol, i, j;
   dyngrid_matrix *a, *b, *c;
   must(dyngrid_init()); /* a new process joins the others here */
   must(dyngrid_matrix_create("A", 'd', n, n, nb, nb, &a)); /* lives on the grid and follows it */
@@ -49,8 +49,8 @@ int main(void) {
     for (jj = 0; jj < columns; ++jj)
       for (ii = 0; ii < rows; ++ii) sum += ((double*)dyngrid_local(c))[ii + jj * lld];
     Cdgsum2d(dyngrid_context(), "All", " ", 1, 1, &sum, 1, -1, -1); /* the BLACS work as ever */
-    must(dyngrid_grid(&nprow, &npcol, &myrow, &mycol));
-    if (myrow == 0 && mycol == 0) printf("step %d on %d x %d: sum of C = %.0f\n", step, nprow, npcol, sum);
+    must(dyngrid_grid(&nprow, &npcol, NULL, NULL));
+    if (dyngrid_is_first()) printf("step %d on %d x %d: sum of C = %.0f\n", step, nprow, npcol, sum);
   }
   return dyngrid_finalize() < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

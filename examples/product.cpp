@@ -40,7 +40,7 @@ int main() try {
       for (std::int64_t ii = 0; ii < c.rows(); ++ii) sum += c(ii, jj);
     Cdgsum2d(app.context(), "All", " ", 1, 1, &sum, 1, -1, -1); // the BLACS work as ever
     const dyngrid::Grid grid = app.grid();
-    if (grid.myrow == 0 && grid.mycol == 0)
+    if (app.is_first())
       std::printf("step %d on %d x %d: sum of C = %.0f\n", step.get(), grid.nprow, grid.npcol, sum);
   }
   return 0; // matrices, shared variables and the application end in this order

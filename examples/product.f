@@ -48,7 +48,7 @@
         IF (MOD((J - 1)/NB, NC) .EQ. MC) TOTAL = TOTAL + SUM
    21 CONTINUE
       CALL DGSUM2D(DC(2), 'Row', ' ', 1, 1, TOTAL, 1, -1, -1)
-      IF (MR+MC .EQ. 0) PRINT 99, STEP, NR, NC, NINT(TOTAL)
+      IF (DYNGRID_IS_FIRST()) PRINT 99, STEP, NR, NC, NINT(TOTAL)
    99 FORMAT ('step ', I0, ' on ', I0, ' x ', I0, ': sum of C = ', I0)
       STEP = STEP + 1
       GO TO 20

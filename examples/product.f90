@@ -42,7 +42,7 @@ program product
     total = sum(c_local(:rows, :columns))
     call dgsum2d(dyngrid_context(), 'All', ' ', 1, 1, total, 1, -1, -1) ! the BLACS work as ever
     call dyngrid_grid(nprow, npcol, myrow, mycol)
-    if (myrow == 0 .and. mycol == 0) &
+    if (dyngrid_is_first()) &
       print '(4(a, i0))', 'step ', step, ' on ', nprow, ' x ', npcol, ': sum of C = ', nint(total)
     step = step + 1
   end do

@@ -160,11 +160,7 @@ Run::Run(std::string name, const Options& options, std::string what_is_a_step)
   require(dyngrid_share("apps.changes", changes_.data(), changes_.size() * sizeof(Change)), "dyngrid_share");
 }
 
-bool Run::is_first() const { // false on a process outside the grid
-  int myrow = -1, mycol = -1;
-  dyngrid_grid(nullptr, nullptr, &myrow, &mycol);
-  return myrow == 0 && mycol == 0;
-}
+bool Run::is_first() const { return dyngrid_is_first() != 0; }
 
 void Run::progress(const std::string& text) {
   if (!on_terminal_ || !is_first()) return;

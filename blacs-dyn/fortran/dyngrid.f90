@@ -23,7 +23,8 @@ module dyngrid_grids
     integer(c_int64_t) :: moved_bytes, kept_bytes
   end type
 
-  public :: dyngrid_init, dyngrid_init_grid, dyngrid_finalize, dyngrid_is_newcomer, dyngrid_context, dyngrid_grid, dyngrid_comm, &
+  public :: dyngrid_init, dyngrid_init_grid, dyngrid_finalize, dyngrid_is_newcomer, dyngrid_is_first, &
+    dyngrid_context, dyngrid_grid, dyngrid_comm, &
     dyngrid_resize_point, dyngrid_request, dyngrid_resize, dyngrid_pop, dyngrid_depth, dyngrid_set_placement, &
     dyngrid_set_schedule, dyngrid_set_processes, dyngrid_last_resize, &
     dyngrid_matrix_create, dyngrid_matrix_create_by, dyngrid_distribution, &
@@ -80,6 +81,9 @@ module dyngrid_grids
       import
     end function
     integer(c_int) function c_is_newcomer() bind(C, name="dyngrid_is_newcomer")
+      import
+    end function
+    integer(c_int) function c_is_first() bind(C, name="dyngrid_is_first")
       import
     end function
     integer(c_int) function c_context() bind(C, name="dyngrid_context")
@@ -221,6 +225,10 @@ contains
 
   logical function dyngrid_is_newcomer()
     dyngrid_is_newcomer = c_is_newcomer() /= 0
+  end function
+
+  logical function dyngrid_is_first()
+    dyngrid_is_first = c_is_first() /= 0
   end function
 
   integer function dyngrid_context()

@@ -60,6 +60,10 @@ DYNGRID_API int dyngrid_is_newcomer(void);
 
 /* ---- the current grid (local calls) ---- */
 
+/* 1 on the process at (0,0) of the current grid, 0 on all others and on those outside the grid, a newcomer before its first resize point included. It
+ * is the same process on every grid, rank 0 of mpirun, unless the environment's DYNGRID_KEEP_FIRST=off leaves (0,0) to the placement: who is
+ * first prints and has the files open. */
+DYNGRID_API int dyngrid_is_first(void);
 /* BLACS context of the current grid, -1 outside it. New after every change; older contexts are closed. */
 DYNGRID_API int dyngrid_context(void);
 /* Shape of the current grid and my position in it, (-1, -1) outside. Any pointer may be null. */

@@ -71,6 +71,7 @@ public:
   }
 
   bool is_newcomer() const { return dyngrid_is_newcomer() != 0; }
+  bool is_first() const { return dyngrid_is_first() != 0; } ///< at (0,0): who prints and has the files open
   int context() const { return dyngrid_context(); } ///< BLACS context, -1 outside the grid; new after every change
   MPI_Comm comm() const { return dyngrid_comm(); }  ///< borrowed, good until the next change
   int depth() const { return dyngrid_depth(); }

@@ -36,6 +36,8 @@ int dyngrid_finalize(void) {
 
 int dyngrid_is_newcomer(void) { return session().is_active() && session().is_newcomer() ? 1 : 0; }
 
+int dyngrid_is_first(void) { return index_in_grid() == 0 ? 1 : 0; }
+
 int dyngrid_context(void) { return session().is_active() ? session().context() : -1; }
 
 int dyngrid_grid(int* nprow, int* npcol, int* myrow, int* mycol) {

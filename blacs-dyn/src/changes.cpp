@@ -172,6 +172,7 @@ gridmap::PlacementRequest Session::placement_request(Shape to, gridmap::Placemen
   const Shape from = processes_.roster().grid.shape;
   gridmap::PlacementRequest request;
   request.method = placement;
+  request.keep_first = settings_.keep_first;
   if (const Matrix* a = holdings_.largest()) {
     const Lay after = a->on(to, -1);
     request.rows_from = a->lay.rows;

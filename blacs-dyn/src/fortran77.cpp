@@ -36,6 +36,7 @@ FORTRAN77(void, dyngrid_init, (int* info)) { *info = dyngrid_init(); }
 FORTRAN77(void, dyngrid_init_grid, (const int* nprow, const int* npcol, int* info)) { *info = dyngrid_init_grid(*nprow, *npcol); }
 FORTRAN77(void, dyngrid_finalize, (int* info)) { *info = dyngrid_finalize(); }
 FORTRAN77(int, dyngrid_is_newcomer, ()) { return dyngrid_is_newcomer(); }
+FORTRAN77(int, dyngrid_is_first, ()) { return dyngrid_is_first(); }
 FORTRAN77(int, dyngrid_context, ()) { return dyngrid_context(); }
 FORTRAN77(int, dyngrid_comm, ()) { return dyngrid_comm_f(); }
 FORTRAN77(int, dyngrid_depth, ()) { return dyngrid_depth(); }

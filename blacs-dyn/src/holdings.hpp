@@ -12,7 +12,7 @@
 #include "gridmap/axis.hpp"
 #include "packet.hpp"
 #include "redist/shared_array.hpp"
-#include "shape.hpp"
+#include "processes/shape.hpp"
 
 namespace blacs_dyn {
 

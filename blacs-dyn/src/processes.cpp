@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include "packet.hpp"
+
 namespace blacs_dyn {
 namespace {
 
@@ -172,11 +174,7 @@ void Processes::set_source(std::unique_ptr<Source> source) {
 }
 
 Processes::Fate Processes::form_first_grid(Shape shape) {
-  roster_.grid.shape = shape;
-  roster_.grid.ids.clear();
-  for (int i = 0; i < shape.size(); ++i) roster_.grid.ids.push_back(i);
-  roster_.levels = {roster_.grid};
-  for (int i = shape.size(); i < world_.size(); ++i) roster_.units[0].parked.push_back(i);
+  roster_ = first_roster(world_.size(), shape);
   const bool inside = id_ < shape.size();
   MPI_Comm grid = MPI_COMM_NULL;
   check_mpi(MPI_Comm_split(world_.get(), inside ? 0 : MPI_UNDEFINED, id_, &grid), "MPI_Comm_split");

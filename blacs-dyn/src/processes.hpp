@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "mpi_util.hpp"
-#include "roster.hpp"
+#include "processes/roster.hpp"
 #include "source.hpp"
 
 namespace blacs_dyn {

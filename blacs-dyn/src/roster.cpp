@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "roster.hpp"
+#include "processes/roster.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include <fmt/format.h>
 
 #include "gridmap/status.hpp"
+#include "packet.hpp"
 
 namespace blacs_dyn {
 namespace {
@@ -68,6 +70,20 @@ std::vector<int> Roster::all_parked() const {
   std::vector<int> ids;
   for (const Unit& unit : units) ids.insert(ids.end(), unit.parked.begin(), unit.parked.end());
   return ids;
+}
+
+Roster first_roster(int nprocs, Shape shape) {
+  Roster roster;
+  Unit unit;
+  unit.members.resize(static_cast<std::size_t>(nprocs));
+  std::iota(unit.members.begin(), unit.members.end(), 0);
+  const auto rest = unit.members.begin() + shape.size();
+  roster.grid = {shape, {unit.members.begin(), rest}};
+  unit.parked.assign(rest, unit.members.end());
+  roster.units = {unit};
+  roster.levels = {roster.grid};
+  roster.next_id = nprocs;
+  return roster;
 }
 
 void Roster::write(Packet& packet) const {
@@ -192,7 +208,7 @@ Change decide_change(const Roster& roster, Shape to, gridmap::PlacementRequest p
     for (const int number : placed.grid)
       change.to.ids.push_back(number < before ? roster.grid.ids[static_cast<std::size_t>(number)]
                                               : joining[static_cast<std::size_t>(number - before)]);
-    if (!has(change.to.ids, 0)) change.to.ids[0] = 0; // process 0 stays whatever the placement says
+    if (!has(change.to.ids, 0)) change.to.ids[0] = 0; // without keep_first: process 0 stays whatever the placement says
   }
 
   for (const Unit& unit : roster.units) {

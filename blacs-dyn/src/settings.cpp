@@ -95,6 +95,7 @@ Settings Settings::from_environment() {
   Settings settings;
   if (const char* text = environment("DYNGRID_RESIZE_AT")) settings.requests = parse_schedule(text, "DYNGRID_RESIZE_AT");
   if (const char* text = environment("DYNGRID_PLACEMENT")) settings.placement = parse_placement(text, "DYNGRID_PLACEMENT");
+  settings.keep_first = is_switched_on("DYNGRID_KEEP_FIRST", true);
   if (const char* text = environment("DYNGRID_SCHEDULE")) settings.exchange_order = naming("DYNGRID_SCHEDULE", [&] { return redist::schedule_from(text); });
   if (const char* text = environment("DYNGRID_HOSTS"))
     for (const std::string& host : comma_separated(text))
@@ -133,7 +134,7 @@ Settings Settings::from_environment() {
 }
 
 void Settings::write(Packet& packet) const {
-  packet.put(placement).put(exchange_order).put(join_limit_s).put(points);
+  packet.put(placement).put(keep_first).put(exchange_order).put(join_limit_s).put(points);
   packet.put(way).put(unit_policy.one_owner);
   packet.put(checkpoint).put(checkpoint_points).put(checkpoint_seconds).put(restore);
   packet.put(unit_policy.kind).put(unit_policy.size).put(unit_policy.slots).put(unit_policy.started);
@@ -143,6 +144,7 @@ void Settings::write(Packet& packet) const {
 
 void Settings::read(Packet& packet) {
   placement = packet.get<gridmap::Placement>();
+  keep_first = packet.get<bool>();
   exchange_order = packet.get<redist::Schedule>();
   join_limit_s = packet.get<double>();
   points = packet.get<std::int64_t>();

@@ -9,7 +9,7 @@
 #include "control/job_state.hpp"
 #include "packet.hpp"
 #include "redist/plan.hpp"
-#include "roster.hpp"
+#include "processes/roster.hpp"
 #include "source.hpp"
 
 namespace blacs_dyn {
@@ -25,6 +25,7 @@ bool is_switched_on(const char* name, bool fallback);
 /// What the processes of an application decide by, the same on all of them. Read from the environment of the first ones; newcomers are told.
 struct Settings {
   gridmap::Placement placement = gridmap::Placement::optimal;
+  bool keep_first = true; ///< DYNGRID_KEEP_FIRST: process 0 stays at (0,0)
   redist::Schedule exchange_order = redist::Schedule::automatic;
   UnitPolicy unit_policy;
   Way way = Way::spawn; ///< how new processes come

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "shape.hpp"
+#include "processes/shape.hpp"
 
 #include <charconv>
 

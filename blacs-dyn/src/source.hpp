@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "mpi_util.hpp"
-#include "roster.hpp"
+#include "processes/roster.hpp"
 
 namespace blacs_dyn {
 

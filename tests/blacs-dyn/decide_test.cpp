@@ -2,17 +2,18 @@
 // The decisions of blacs-dyn, without MPI: texts, units, who comes, sleeps and goes.
 #include <algorithm>
 #include <functional>
-#include <numeric>
 #include <set>
+#include <tuple>
 
 #include <gtest/gtest.h>
 
 #include "checkpoint.hpp"
 #include "gridmap/status.hpp"
+#include "packet.hpp"
 #include "preflight.hpp"
-#include "roster.hpp"
+#include "processes/roster.hpp"
+#include "processes/shape.hpp"
 #include "setup_file.hpp"
-#include "shape.hpp"
 
 using namespace blacs_dyn;
 using gridmap::Error;
@@ -20,19 +21,6 @@ using gridmap::Placement;
 using gridmap::Status;
 
 namespace {
-
-Roster started(int nprocs, Shape shape) {
-  Roster roster;
-  Unit unit;
-  unit.members.resize(static_cast<std::size_t>(nprocs));
-  std::iota(unit.members.begin(), unit.members.end(), 0);
-  roster.grid.shape = shape;
-  for (int i = 0; i < nprocs; ++i) (i < shape.size() ? roster.grid.ids : unit.parked).push_back(i);
-  roster.units = {unit};
-  roster.levels = {roster.grid};
-  roster.next_id = nprocs;
-  return roster;
-}
 
 UnitPolicy units_of(UnitPolicy::Kind kind, int size = 1) {
   UnitPolicy policy;
@@ -61,7 +49,7 @@ void check_sound(const Roster& before, const Change& change) {
   const Roster after = apply(before, change);
   std::set<int> ids(change.to.ids.begin(), change.to.ids.end());
   ASSERT_EQ(static_cast<int>(ids.size()), change.to.shape.size()) << "every position has a process of its own";
-  EXPECT_TRUE(ids.count(0)) << "process 0 stays";
+  EXPECT_EQ(change.to.ids[0], 0) << "process 0 stays at (0,0)";
   std::set<int> alive;
   for (const Unit& unit : after.units) {
     bool has_active = unit.id == 0;
@@ -132,7 +120,7 @@ TEST(SetupFile, BothForms) {
 }
 
 TEST(Units, Policies) {
-  const Roster roster = started(4, {2, 2});
+  const Roster roster = first_roster(4, {2, 2});
   EXPECT_EQ(group_into_units(roster, 5, units_of(UnitPolicy::Kind::whole)).size(), 1u);
   EXPECT_EQ(group_into_units(roster, 5, units_of(UnitPolicy::Kind::one_each)).size(), 5u);
   const auto pairs = group_into_units(roster, 5, units_of(UnitPolicy::Kind::fixed, 2));
@@ -144,14 +132,14 @@ TEST(Units, Policies) {
   // one process each as long as that costs at most 1.5 times one unit: what the price says, not what the code happens to do
   for (int n = 1; n < 40; ++n)
     for (const int spawners : {1, 4, 16}) {
-      const auto units = group_into_units(started(spawners, {1, spawners}), n, units_of(UnitPolicy::Kind::automatic));
+      const auto units = group_into_units(first_roster(spawners, {1, spawners}), n, units_of(UnitPolicy::Kind::automatic));
       const bool cheap = seconds_as_single_units(n, spawners) <= 1.5 * seconds_as_one_unit(n);
       EXPECT_EQ(units.size(), cheap ? static_cast<std::size_t>(n) : 1u) << n << " by " << spawners;
     }
 }
 
 TEST(Units, OneHostEach) {
-  const Roster roster = started(2, {1, 2});
+  const Roster roster = first_roster(2, {1, 2});
   UnitPolicy policy = units_of(UnitPolicy::Kind::whole);
   policy.hosts = {"a", "b", "c"};
   policy.slots = {2, 0, 1};
@@ -181,7 +169,7 @@ TEST(Units, OneHostEach) {
 }
 
 TEST(Change, GrowShrinkAndSleep) {
-  Roster roster = started(4, {2, 2});
+  Roster roster = first_roster(4, {2, 2});
   Change grow = change_to(roster, {3, 3});
   check_sound(roster, grow);
   EXPECT_EQ(grow.new_ids().size(), 5u);
@@ -208,7 +196,7 @@ TEST(Change, GrowShrinkAndSleep) {
 
 // Units that must leave do, whichever they are and whatever placement is asked for; what else must go goes as ever.
 TEST(Change, UnitsThatMustLeave) {
-  Roster roster = started(2, {1, 2});
+  Roster roster = first_roster(2, {1, 2});
   for (const Shape next : {Shape{2, 2}, Shape{2, 3}, Shape{2, 4}}) roster = apply(roster, change_to(roster, next, units_of(UnitPolicy::Kind::whole))); // 1, 2, 3, two each
   const auto shrink = [&](Shape to, const std::vector<int>& leave, Placement placement = Placement::optimal) {
     return decide_change(roster, to, square_matrix(1000, 10, roster.grid.shape, to, placement), units_of(UnitPolicy::Kind::whole), nullptr, leave);
@@ -231,7 +219,7 @@ TEST(Change, UnitsThatMustLeave) {
 }
 
 TEST(Change, WholeUnitsLeaveFirst) {
-  Roster roster = started(2, {1, 2});
+  Roster roster = first_roster(2, {1, 2});
   roster = apply(roster, change_to(roster, {2, 2}, units_of(UnitPolicy::Kind::whole))); // a unit of 2
   roster = apply(roster, change_to(roster, {2, 4}, units_of(UnitPolicy::Kind::whole))); // a unit of 4
   const Change less = change_to(roster, {1, 4}); // 4 must go: the newest unit, whole
@@ -254,7 +242,7 @@ TEST(Change, RandomHistoriesAreSound) {
   const auto next = [&](unsigned bound) { return static_cast<int>((seed = seed * 1664525u + 1013904223u) >> 8) % static_cast<int>(bound); };
   for (int history = 0; history < 60; ++history) {
     const int nprocs = 1 + next(6);
-    Roster roster = started(nprocs, squarest(1 + next(static_cast<unsigned>(nprocs))));
+    Roster roster = first_roster(nprocs, squarest(1 + next(static_cast<unsigned>(nprocs))));
     for (int step = 0; step < 25; ++step) {
       const Shape to{1 + next(5), 1 + next(5)};
       const auto kind = static_cast<UnitPolicy::Kind>(next(4));
@@ -273,15 +261,39 @@ TEST(Change, RandomHistoriesAreSound) {
   }
 }
 
+// Growths after which (0,0) was another process, and from there through sleep, pop and the units that must leave; also local2 where the published
+// positions have a new column before the old ones.
+TEST(Change, ProcessZeroStaysAtTheFirstPlace) {
+  for (const auto& [nprocs, from, to] : {std::tuple{2, Shape{1, 2}, Shape{2, 4}}, {4, {2, 2}, {2, 4}}, {4, {2, 2}, {3, 4}}, {4, {4, 1}, {1, 4}}, {1, {1, 1}, {1, 3}}})
+    for (const Placement placement : {Placement::optimal, Placement::global, Placement::local1, Placement::local2}) {
+      Roster roster = first_roster(nprocs, from);
+      for (const Shape next : {to, Shape{1, 1}, Shape{3, 4}, from}) {
+        const Change change = change_to(roster, next, units_of(UnitPolicy::Kind::fixed, 2), placement);
+        check_sound(roster, change);
+        roster = apply(roster, change);
+      }
+    }
+  // asked otherwise: process 0 is in the grid, wherever that is
+  Roster roster = first_roster(1, {1, 1});
+  gridmap::PlacementRequest request = square_matrix(999, 333, {1, 1}, {1, 3}, Placement::local2);
+  request.keep_first = false;
+  const Change grow = decide_change(roster, {1, 3}, request, units_of(UnitPolicy::Kind::one_each));
+  EXPECT_EQ(grow.to.ids, (std::vector<int>{1, 0, 2}));
+  roster = apply(roster, grow);
+  request = square_matrix(999, 333, {1, 3}, {1, 2}, Placement::global);
+  request.keep_first = false;
+  EXPECT_EQ(decide_change(roster, {1, 2}, request, units_of(UnitPolicy::Kind::one_each)).to.ids, (std::vector<int>{1, 0}));
+}
+
 TEST(Change, TenThousandProcesses) {
-  Roster roster = started(64 * 64, {64, 64});
+  Roster roster = first_roster(64 * 64, {64, 64});
   const Change change = decide_change(roster, {100, 100}, square_matrix(1000000, 64, {64, 64}, {100, 100}, Placement::local2), units_of(UnitPolicy::Kind::whole));
   check_sound(roster, change);
   EXPECT_EQ(change.new_ids().size(), 10000u - 4096u);
 }
 
 TEST(Packet, RefusesWhatIsCutShort) {
-  Roster roster = started(4, {2, 2});
+  Roster roster = first_roster(4, {2, 2});
   Packet whole;
   roster.write(whole);
   for (std::size_t cut = 0; cut < whole.bytes().size(); cut += 3) {

@@ -21,6 +21,7 @@ program save_fortran
     call dyngrid_resize_point(outcome); call need(outcome == DYNGRID_RESIZED, 'a newcomer is let in')
   else
     call need(.not. dyngrid_is_restarted(), 'not restarted')
+    call who_is_first()
     call dyngrid_set_processes(7, info); call need(info == DYNGRID_ERR_ARGUMENT, 'no such way')
     call dyngrid_set_processes(DYNGRID_SPAWN, info); call need(info == DYNGRID_SUCCESS, 'spawn')
     call dyngrid_set_processes(DYNGRID_JOIN, info)
@@ -62,6 +63,12 @@ program save_fortran
   call dyngrid_finalize(info); call need(info == DYNGRID_SUCCESS, 'finalize')
 
 contains
+
+  subroutine who_is_first()
+    integer :: nprow, npcol, myrow, mycol
+    call dyngrid_grid(nprow, npcol, myrow, mycol)
+    call need(dyngrid_is_first() .eqv. (myrow == 0 .and. mycol == 0), 'who is first')
+  end subroutine
 
   !> Fills the matrix with which * (1000 i + j), or (negative) compares with that.
   subroutine each(which)

@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
   dyngrid_resize_report report;
   need(dyngrid_resize_point() == DYNGRID_ERR_STATE, "before dyngrid_init");
   need(dyngrid_matrix_create("a", 'd', 1, 1, 1, 1, &a) == DYNGRID_ERR_STATE, "create before dyngrid_init");
-  need(dyngrid_context() == -1 && dyngrid_comm() == MPI_COMM_NULL && dyngrid_is_newcomer() == 0, "queries before dyngrid_init");
+  need(dyngrid_context() == -1 && dyngrid_comm() == MPI_COMM_NULL && dyngrid_is_newcomer() == 0 && dyngrid_is_first() == 0, "queries before dyngrid_init");
   need(dyngrid_finalize() == DYNGRID_ERR_STATE, "finalize before dyngrid_init");
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

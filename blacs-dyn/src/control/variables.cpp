@@ -15,6 +15,7 @@ const std::vector<Variable>& variables() {
       {"DYNGRID_SPARE", "N", "0", "so many of the processes that mpirun started sleep until a grid needs them: where processes cannot be started later, or only slowly"},
       {"DYNGRID_RESIZE_AT", "STEP:PxQ[@PLACEMENT],...", "no changes", "changes of the grid before these resize points, counted from 0"},
       {"DYNGRID_PLACEMENT", "optimal|global|local1|local2", "optimal", "where processes stand in a new grid"},
+      {"DYNGRID_KEEP_FIRST", "on|off", "on", "process 0 stays at (0,0) of every grid, where programs print; off: whom the placement puts there"},
       {"DYNGRID_SCHEDULE", "auto|caterpillar|circulant|matching|async", "auto", "in which order processes exchange data"},
       {"DYNGRID_UNIT", "auto|all|N", "auto", "processes per spawned world: what leaves, leaves as a whole"},
       {"DYNGRID_HOSTS", "HOST[:MAX],...", "the hosts where mpirun started processes", "where new processes go, and at most how many on each"},

@@ -4,10 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "packet.hpp"
-#include "shape.hpp"
+#include "processes/shape.hpp"
 
 namespace blacs_dyn {
+
+class Packet;
 
 /// Ids of processes in the order of a grid, row-major. An id is given once and names one process while the application runs.
 struct GridMap {
@@ -39,6 +40,9 @@ struct Roster {
   void write(Packet& packet) const;
   static Roster read(Packet& packet);
 };
+
+/// The application at its start: nprocs processes, the first shape.size() of them in the grid, the others asleep.
+Roster first_roster(int nprocs, Shape shape);
 
 /// How new processes are grouped.
 struct UnitPolicy {
@@ -76,7 +80,8 @@ struct Change {
 /// Groups `n` new processes into units. @throws Error{no_slots} when the hosts' slots do not suffice.
 std::vector<NewUnit> group_into_units(const Roster& roster, int n, const UnitPolicy& policy);
 
-/// `placement`: method, and the matrix that decides who goes where, on the old grid and on the new one.
+/// `placement`: method, and the matrix that decides who goes where, on the old grid and on the new one. With its keep_first the process at (0,0) stays
+/// there; in the first grid that is process 0.
 /// A target grid of known ids (a pop) is taken as it is when `exact` is given. `leave`: ids of units that are not in the new grid; none or more.
 /// @throws Error{bad_argument} when the new grid is too large to do without them.
 Change decide_change(const Roster& roster, Shape to, gridmap::PlacementRequest placement, const UnitPolicy& policy, const GridMap* exact = nullptr,
