@@ -1,83 +1,164 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <memory>
+#include <set>
+#include <tuple>
+
+#include <fmt/ranges.h>
 
 #include "command.hpp"
-#include "gridmap/placement.hpp"
+#include "processes/roster.hpp"
 #include "text.hpp"
 
 namespace command {
 namespace {
 
+using blacs_dyn::Change;
+using blacs_dyn::Roster;
+using blacs_dyn::Shape;
+using gridmap::Axis;
+
 struct Options {
-  std::string from, to, placement = "optimal";
+  std::string from, placement = "optimal", keep_first = "on";
+  std::vector<std::string> to;
   std::int64_t m = 0, n = 0, mb = 0, nb = 0;
   int rsrc = 0, csrc = 0;
   bool json = false;
 };
 
-gridmap::Axis axis(std::int64_t n, std::int64_t block, int procs, int source) {
-  return block > 0 ? gridmap::Axis::block_cyclic(n, block, procs, source)
-                   : gridmap::Axis::block(n, procs, source);
+Axis axis(std::int64_t n, std::int64_t block, int procs, int source) {
+  return block > 0 ? Axis::block_cyclic(n, block, procs, source) : Axis::block(n, procs, source);
+}
+
+Shape shape_of(const std::string& option, const std::string& text) {
+  const auto [p, q] = parse_grid(option, text);
+  if (std::int64_t{p} * q > blacs_dyn::max_processes)
+    throw Failure(
+        fmt::format("{}: got {}, wanted at most {} processes", option, text, blacs_dyn::max_processes));
+  return {p, q};
+}
+
+/// One change as the application makes it: who stands where, and what becomes of the others.
+struct Step {
+  Shape from;
+  Change change;
+  std::vector<int> order;           ///< processes of the old grid row-major, then those that come
+  gridmap::PlacementResult figures; ///< in the order of `order`
+  std::vector<int> leave;           ///< processes that end
+};
+
+Step make_step(const Roster& roster, Shape to, const Options& o) {
+  Step step;
+  step.from = roster.grid.shape;
+  for (const auto& [option, source, length, other] :
+       {std::tuple{"--rsrc", o.rsrc, step.from.nprow, to.nprow},
+        std::tuple{"--csrc", o.csrc, step.from.npcol, to.npcol}})
+    if (source < 0 || source >= std::min(length, other))
+      throw Failure(fmt::format("{}: got {}, wanted 0 .. {}", option, source, std::min(length, other) - 1));
+  gridmap::PlacementRequest request{axis(o.m, o.mb, step.from.nprow, o.rsrc),
+                                    axis(o.n, o.nb, step.from.npcol, o.csrc),
+                                    axis(o.m, o.mb, to.nprow, o.rsrc), axis(o.n, o.nb, to.npcol, o.csrc),
+                                    blacs_dyn::parse_placement(o.placement, "--placement")};
+  request.keep_first = o.keep_first == "on";
+  if (to == step.from)
+    step.change.to = roster.grid; // the application does nothing
+  else
+    step.change = decide_change(roster, to, request, {});
+  step.order = union_order(roster, step.change);
+  std::vector<int> number(static_cast<std::size_t>(roster.next_id) + step.order.size());
+  for (std::size_t i = 0; i < step.order.size(); ++i)
+    number[static_cast<std::size_t>(step.order[i])] = static_cast<int>(i);
+  std::vector<int> grid;
+  for (const int id : step.change.to.ids) grid.push_back(number[static_cast<std::size_t>(id)]);
+  step.figures = figures_of(request, grid);
+  const std::set<int> gone(step.change.release_units.begin(), step.change.release_units.end());
+  for (const blacs_dyn::Unit& unit : roster.units)
+    if (gone.count(unit.id)) step.leave.insert(step.leave.end(), unit.members.begin(), unit.members.end());
+  return step;
+}
+
+Json json_of(const Step& step, const Options& o) {
+  const gridmap::PlacementResult& f = step.figures;
+  const double elements = static_cast<double>(o.m) * static_cast<double>(o.n);
+  return {{"placement", o.placement},
+          {"grid", rows_of(step.change.to.ids, step.change.to.shape.npcol)},
+          {"moved_elements", f.moved_elements},
+          {"retained_elements", f.retained_elements},
+          {"max_in", f.max_in},
+          {"max_out", f.max_out},
+          {"moved_fraction", elements > 0 ? static_cast<double>(f.moved_elements) / elements : 0},
+          {"processes", step.order},
+          {"kept", f.kept},
+          {"in", f.in},
+          {"out", f.out},
+          {"new", step.change.new_ids()},
+          {"wake", step.change.wake},
+          {"sleep", step.change.park},
+          {"leave", step.leave}};
+}
+
+void print(const Step& step, const Options& o) {
+  const Change& change = step.change;
+  const std::vector<int> added = change.new_ids();
+  const std::set<int> woken(change.wake.begin(), change.wake.end());
+  std::vector<std::vector<std::string>> rows;
+  for (std::size_t k = 0; k < change.to.ids.size(); ++k) {
+    if (k % static_cast<std::size_t>(change.to.shape.npcol) == 0) rows.emplace_back();
+    const int id = change.to.ids[k];
+    const bool is_new = !added.empty() && id >= added.front();
+    rows.back().push_back(fmt::format("{}{}", id, is_new ? "*" : woken.count(id) ? "+" : ""));
+  }
+  const gridmap::PlacementResult& f = step.figures;
+  const double elements = static_cast<double>(o.m) * static_cast<double>(o.n);
+  fmt::print("{} placement, {} -> {} (* new process{})\n{}", o.placement, to_string(step.from),
+             to_string(change.to.shape), change.wake.empty() ? "" : ", + woken", table(rows));
+  if (!change.park.empty())
+    fmt::print("asleep    {} (mpirun holds what it started, and what was started together leaves together)\n",
+               fmt::join(change.park, " "));
+  if (!step.leave.empty()) fmt::print("leave     {}\n", fmt::join(step.leave, " "));
+  fmt::print("moved     {} elements ({:.2f} %)\nretained  {} elements\n", grouped(f.moved_elements),
+             elements > 0 ? 100 * static_cast<double>(f.moved_elements) / elements : 0,
+             grouped(f.retained_elements));
+  fmt::print("largest   {} received, {} sent by one process\n", grouped(f.max_in), grouped(f.max_out));
 }
 
 void run(const Options& o, const CLI::App& app) {
-  const auto [p, q] = parse_grid("--from", o.from);
-  const auto [p_new, q_new] = parse_grid("--to", o.to);
   for (const char* name : {"--mb", "--nb"})
     if (app.count(name) > 0 && (name == std::string("--mb") ? o.mb : o.nb) < 1)
       throw Failure(
           fmt::format("{}: got {}, wanted at least 1", name, name == std::string("--mb") ? o.mb : o.nb));
   if (o.m < 0 || o.n < 0)
     throw Failure(fmt::format("the matrix is {} x {}, wanted at least 0 x 0", o.m, o.n));
-  if (o.rsrc < 0 || o.rsrc >= std::min(p, p_new))
-    throw Failure(fmt::format("--rsrc: got {}, wanted 0 .. {}", o.rsrc, std::min(p, p_new) - 1));
-  if (o.csrc < 0 || o.csrc >= std::min(q, q_new))
-    throw Failure(fmt::format("--csrc: got {}, wanted 0 .. {}", o.csrc, std::min(q, q_new) - 1));
-  gridmap::PlacementRequest request{axis(o.m, o.mb, p, o.rsrc),     axis(o.n, o.nb, q, o.csrc),
-                                    axis(o.m, o.mb, p_new, o.rsrc), axis(o.n, o.nb, q_new, o.csrc),
-                                    gridmap::Placement::optimal,    {}};
-  if (o.placement == "global") request.method = gridmap::Placement::global;
-  if (o.placement == "local1") request.method = gridmap::Placement::local1;
-  if (o.placement == "local2") request.method = gridmap::Placement::local2;
-  const gridmap::PlacementResult result = gridmap::place(request);
-  const double elements = static_cast<double>(o.m) * static_cast<double>(o.n);
-  const double fraction = elements > 0 ? static_cast<double>(result.moved_elements) / elements : 0;
-  if (print_json(o.json, {{"placement", o.placement},
-                          {"grid", rows_of(result.grid, q_new)},
-                          {"moved_elements", result.moved_elements},
-                          {"retained_elements", result.retained_elements},
-                          {"max_in", result.max_in},
-                          {"max_out", result.max_out},
-                          {"moved_fraction", fraction},
-                          {"kept", result.kept},
-                          {"in", result.in},
-                          {"out", result.out}}))
-    return;
-  std::vector<std::vector<std::string>> rows;
-  for (int i = 0; i < p_new; ++i) {
-    rows.emplace_back();
-    for (int j = 0; j < q_new; ++j) {
-      const int process = result.grid[static_cast<std::size_t>(i * q_new + j)];
-      rows.back().push_back(fmt::format("{}{}", process, process >= p * q ? "*" : ""));
-    }
+  const Shape first = shape_of("--from", o.from);
+  Roster roster = blacs_dyn::first_roster(first.size(), first);
+  std::vector<Step> steps; // all of them before a word is printed: one may be refused
+  for (const std::string& to : o.to) {
+    steps.push_back(make_step(roster, shape_of("--to", to), o));
+    if (steps.size() < o.to.size()) roster = apply(roster, steps.back().change);
   }
-  std::printf("%s placement, %dx%d -> %dx%d (* new process)\n%s", o.placement.c_str(), p, q, p_new, q_new,
-              table(rows).c_str());
-  std::printf("moved     %s elements (%.2f %%)\nretained  %s elements\n",
-              grouped(result.moved_elements).c_str(), 100 * fraction,
-              grouped(result.retained_elements).c_str());
-  std::printf("largest   %s received, %s sent by one process\n", grouped(result.max_in).c_str(),
-              grouped(result.max_out).c_str());
+  Json all = Json::array();
+  for (const Step& step : steps) {
+    if (o.json)
+      all.push_back(json_of(step, o));
+    else
+      print(step, o);
+  }
+  print_json(o.json, all.size() == 1 ? all[0] : Json{{"steps", all}});
 }
 
 } // namespace
 
 void add_place(CLI::App& root) {
-  auto* app =
-      root.add_subcommand("place", "Where the processes go when a grid changes, and how much data moves");
+  auto* app = root.add_subcommand(
+      "place", "Where the processes go when a grid changes, who sleeps or leaves, and how much data moves");
   auto o = std::make_shared<Options>();
-  app->add_option("--from", o->from, "old grid")->type_name("PxQ")->required();
-  app->add_option("--to", o->to, "new grid")->type_name("PxQ")->required();
+  app->add_option("--from", o->from, "the grid that mpirun starts; process k is its rank k")
+      ->type_name("PxQ")
+      ->required();
+  app->add_option("--to", o->to, "new grid; several, one after the other: --to 3x3 --to 1x2")
+      ->type_name("PxQ")
+      ->required()
+      ->allow_extra_args(false);
   app->add_option("--m", o->m, "rows of the matrix")->required();
   app->add_option("--n", o->n, "columns of the matrix")->required();
   app->add_option("--mb", o->mb, "rows of a block; default: one block per process");
@@ -86,6 +167,10 @@ void add_place(CLI::App& root) {
   app->add_option("--csrc", o->csrc, "grid column of the first block")->capture_default_str();
   app->add_option("--placement", o->placement, "optimal, global, local1 or local2")
       ->check(CLI::IsMember({"optimal", "global", "local1", "local2"}))
+      ->capture_default_str();
+  app->add_option("--keep-first", o->keep_first,
+                  "on: process 0 stays at (0,0); off: where the placement puts it")
+      ->check(CLI::IsMember({"on", "off"}))
       ->capture_default_str();
   app->add_flag("--json", o->json, "print one JSON object");
   app->callback([o, app] { run(*o, *app); });

@@ -22,7 +22,7 @@ using redist::Plan;
 using redist::Schedule;
 
 struct Arguments {
-  std::string from, to, placement = "optimal", schedule = "auto", op = "N";
+  std::string from, to, placement = "optimal", keep_first = "on", schedule = "auto", op = "N";
   std::int64_t m = 0, n = 0, mb = 0, nb = 0, to_mb = 0, to_nb = 0;
   int element_bytes = 8;
   redist::Machine machine;
@@ -120,7 +120,8 @@ void run(const Arguments& arguments) {
                                   axis_of(arguments.m, arguments.mb, t.nprow),
                                   axis_of(arguments.n, arguments.nb, t.npcol),
                                   placement_of(arguments.placement),
-                                  {}})
+                                  {},
+                                  arguments.keep_first == "on"})
                       .grid;
   const Schedule schedule = redist::schedule_from(arguments.schedule);
   const Made made = make(from, to, options, schedule);
@@ -175,6 +176,9 @@ void command::add_plan(CLI::App& app) {
   plan->add_option("--to-nb", arguments->to_nb, "Columns of a block on the new grid (default: --nb)")
       ->check(apps::positive_number());
   plan->add_option("--placement", arguments->placement, "optimal, global, local1 or local2")
+      ->capture_default_str();
+  plan->add_option("--keep-first", arguments->keep_first, "on: process 0 stays at (0,0); off: where the placement puts it")
+      ->check(CLI::IsMember({"on", "off"}))
       ->capture_default_str();
   plan->add_option("--schedule", arguments->schedule, "auto, caterpillar, circulant, matching or async")
       ->capture_default_str();

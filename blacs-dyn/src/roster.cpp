@@ -18,6 +18,13 @@ using gridmap::Status;
 
 bool has(const std::vector<int>& ids, int id) { return std::find(ids.begin(), ids.end(), id) != ids.end(); }
 
+/// By number, below `count`: whether it is in the list. For questions about every process of a large grid.
+std::vector<char> marks(const std::vector<int>& numbers, int count) {
+  std::vector<char> is_there(static_cast<std::size_t>(count), 0);
+  for (const int number : numbers) is_there[static_cast<std::size_t>(number)] = 1;
+  return is_there;
+}
+
 void write_grid(Packet& packet, const GridMap& grid) { packet.put(grid.shape.nprow).put(grid.shape.npcol).put(grid.ids); }
 
 GridMap read_grid(Packet& packet) {
@@ -46,13 +53,12 @@ std::vector<std::int64_t> worth_keeping(const Roster& roster, int to_leave, cons
     leaving_units.push_back(unit.id);
     to_leave -= active;
   }
-  std::vector<std::int64_t> worth(ids.size(), 0);
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    const Unit& unit = roster.unit_of(ids[i]);
-    if (ids[i] == 0) worth[i] = must;
-    else if (unit.id == 0) worth[i] = original;
-    else if (!only_singles && !has(leaving_units, unit.id)) worth[i] = whole_unit;
+  std::vector<std::int64_t> worth_of(static_cast<std::size_t>(roster.next_id), 0), worth;
+  for (const Unit& unit : roster.units) {
+    if (unit.id != 0 && (only_singles || has(leaving_units, unit.id))) continue;
+    for (const int id : unit.members) worth_of[static_cast<std::size_t>(id)] = id == 0 ? must : unit.id == 0 ? original : whole_unit;
   }
+  for (const int id : ids) worth.push_back(worth_of[static_cast<std::size_t>(id)]);
   return worth;
 }
 
@@ -211,12 +217,13 @@ Change decide_change(const Roster& roster, Shape to, gridmap::PlacementRequest p
     if (!has(change.to.ids, 0)) change.to.ids[0] = 0; // without keep_first: process 0 stays whatever the placement says
   }
 
+  const std::vector<char> stays = marks(change.to.ids, roster.next_id + after), sleeps = marks(roster.all_parked(), roster.next_id);
   for (const Unit& unit : roster.units) {
     std::vector<int> out;
     bool any_stays = false;
     for (const int id : unit.members) {
-      if (has(change.to.ids, id)) any_stays = true;
-      else if (!has(unit.parked, id)) out.push_back(id);
+      if (stays[static_cast<std::size_t>(id)]) any_stays = true;
+      else if (!sleeps[static_cast<std::size_t>(id)]) out.push_back(id);
     }
     if (out.empty()) continue;
     if (unit.id != 0 && !any_stays) change.release_units.push_back(unit.id);
@@ -235,14 +242,17 @@ Roster apply(const Roster& roster, const Change& change) {
     next.next_unit = std::max(next.next_unit, unit.id + 1);
     for (const int id : unit.members) next.next_id = std::max(next.next_id, id + 1);
   }
+  const std::vector<char> wakes = marks(change.wake, next.next_id), parks = marks(change.park, next.next_id),
+                          goes = marks(change.release_units, next.next_unit);
   for (Unit& unit : next.units) {
     auto& parked = unit.parked;
-    parked.erase(std::remove_if(parked.begin(), parked.end(), [&](int id) { return has(change.wake, id); }), parked.end());
+    parked.erase(std::remove_if(parked.begin(), parked.end(), [&](int id) { return wakes[static_cast<std::size_t>(id)] != 0; }),
+                 parked.end());
     for (const int id : unit.members)
-      if (has(change.park, id)) parked.push_back(id);
+      if (parks[static_cast<std::size_t>(id)]) parked.push_back(id);
   }
   next.units.erase(std::remove_if(next.units.begin(), next.units.end(),
-                                  [&](const Unit& unit) { return has(change.release_units, unit.id); }),
+                                  [&](const Unit& unit) { return goes[static_cast<std::size_t>(unit.id)] != 0; }),
                    next.units.end());
   next.grid = change.to;
   if (change.to.shape.size() <= roster.grid.shape.size())

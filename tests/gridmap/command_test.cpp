@@ -77,6 +77,30 @@ TEST(Command, Place) {
   EXPECT_EQ(ask("place --from 2x2 --to 2x2 --m 9 --n 9 --mb 2 --nb 2 --rsrc 1")["moved_elements"], 0);
 }
 
+// What a run does: who was started by mpirun sleeps and is woken again, the others end; process 0 stays at (0,0) unless asked otherwise.
+TEST(Command, PlaceOneChangeAfterTheOther) {
+  const json steps = ask("place --from 2x2 --to 3x3 --to 1x2 --to 2x3 --m 12 --n 12 --mb 1 --nb 1")["steps"];
+  ASSERT_EQ(steps.size(), 3u);
+  for (const json& step : steps) EXPECT_EQ(step["grid"][0][0], 0);
+  EXPECT_EQ(steps[0]["new"], json({4, 5, 6, 7, 8}));
+  EXPECT_EQ(steps[1]["leave"], json({4, 5, 6, 7, 8}));
+  ASSERT_EQ(steps[1]["sleep"].size(), 2u);
+  for (const json& id : steps[1]["sleep"]) EXPECT_LT(id, 4);
+  EXPECT_EQ(steps[2]["wake"], steps[1]["sleep"]);
+  EXPECT_EQ(steps[2]["new"], json({9, 10})) << "a number is given once";
+  EXPECT_EQ(steps[1]["processes"].size(), steps[1]["kept"].size());
+  const json alone = ask("place --from 3x3 --to 1x2 --m 12 --n 12");
+  EXPECT_EQ(alone["sleep"].size(), 7u) << "of the first grid nobody can leave";
+  EXPECT_TRUE(alone["leave"].empty());
+  const std::string text = run("place --from 2x2 --to 3x3 --to 1x2 --m 12 --n 12").out;
+  EXPECT_NE(text.find("leave     4 5 6 7 8\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("asleep    "), std::string::npos) << text;
+  EXPECT_EQ(ask("place --from 1x1 --to 1x3 --placement local2 --m 12 --n 12")["grid"], json({{0, 1, 2}}));
+  EXPECT_EQ(ask("place --from 1x1 --to 1x3 --placement local2 --keep-first off --m 12 --n 12")["grid"], json({{1, 0, 2}}));
+  EXPECT_EQ(ask("plan --from 1x1 --to 1x3 --placement local2 --m 12 --n 12")["grid"], json({{0, 1, 2}}));
+  EXPECT_EQ(ask("plan --from 1x1 --to 1x3 --placement local2 --keep-first off --m 12 --n 12")["grid"], json({{1, 0, 2}}));
+}
+
 TEST(Command, Map) {
   const json a = ask("map --powers 4,2,2,1 --grid 2x2 --m 2000 --n 2000");
   EXPECT_EQ(a["grid"], json::parse("[[4,2],[2,1]]"));
@@ -150,6 +174,8 @@ TEST(Command, MistakesAreOneLineAndStatus2) {
                                "place --from 2x2 --to 3x3 --m 10 --n 10 --mb 0",
                                "place --from 2x2 --to 3x3 --m 10 --n 10 --placement nowhere",
                                "place --from 2x2 --to 3x3 --m 10 --n 10 --rsrc 2",
+                               "place --from 2x2 --to 3x3 --to 2 --m 10 --n 10",
+                               "place --from 2x2 --to 3x3 --m 10 --n 10 --keep-first maybe",
                                "map --powers 1,-2 --grid 1x2 --m 3 --n 4",
                                "map --powers 1,nan --grid 1x2 --m 3 --n 4",
                                "map --powers 1,,2 --grid 1x2 --m 3 --n 4",
