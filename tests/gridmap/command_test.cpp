@@ -154,8 +154,7 @@ TEST(Command, HelpAndText) {
 }
 
 TEST(Command, MistakesAreOneLineAndStatus2) {
-  const std::string cases[] = {"",
-                               "nonsense",
+  const std::string cases[] = {"nonsense",
                                "topology",
                                "topology --procs 0",
                                "topology --procs -3",
