@@ -25,6 +25,7 @@
 #include "gemr2d/gemr2d.hpp"
 #include "gridmap/status.hpp"
 #include "redist/executor.hpp"
+#include "redist/gemr2d.hpp"
 #include "redist/measure.hpp"
 #include "redist/plan.hpp"
 #include "redist/shared_array.hpp"
@@ -177,6 +178,12 @@ public:
 
   // the methods
   void stock() { stock_(n_, n_, a_.data, 1, 1, desc_a_, b_.data, 1, 1, desc_b_, global_); }
+  void stock_context() { in_fresh_contexts(stock_); }
+  void dropin_context() { in_fresh_contexts(dyngrid_Cpdgemr2d); }
+  void dropin_first() {
+    redist::forget_process_sets();
+    in_fresh_contexts(dyngrid_Cpdgemr2d);
+  }
   void dropin() { dyngrid_Cpdgemr2d(n_, n_, a_.data, 1, 1, desc_a_, b_.data, 1, 1, desc_b_, global_); }
   void dyngrid() { move(*executor_, mine_, a_.data, b_.data); }
   void planned() { move(*executor_, redist::Plan(from_, to_, plan_options()).for_rank(rank_), a_.data, b_.data); }
@@ -197,6 +204,8 @@ private:
     options.schedule = redist::Schedule::async;
     return options;
   }
+  /// As libraries do it: a context for the copy and one for each grid, made and closed each time.
+  void in_fresh_contexts(GeFunction* gemr2d);
   void move(redist::Executor& by, const redist::RankPlan& plan, const double* from, double* to);
   double seconds_of(const Method& method);
   void forget_targets();
@@ -234,6 +243,9 @@ const std::vector<Method>& methods() {
     add_with_cold({"memcpy", "memcpy_cold", "memcpy_cold_huge"}, &CaseRun::copy, false);
     list.push_back({"planned", &CaseRun::planned});
     list.push_back({"dropin", &CaseRun::dropin});
+    list.push_back({"stock_context", &CaseRun::stock_context});
+    list.push_back({"dropin_context", &CaseRun::dropin_context});
+    list.push_back({"dropin_first", &CaseRun::dropin_first});
     redist::ExecuteOptions options;
     options.transport = redist::Transport::mpi;
     list.push_back({"mpi", &CaseRun::dyngrid, true, std::nullopt, options});
@@ -325,6 +337,19 @@ void CaseRun::move(redist::Executor& by, const redist::RankPlan& plan, const dou
   written_ = to;
 }
 
+void CaseRun::in_fresh_contexts(GeFunction* gemr2d) {
+  int contexts[3] = {context_of(comm_, case_.from), context_of(comm_, case_.to), -1};
+  contexts[2] = context_of(comm_, {1, case_.ranks()});
+  int a[9], b[9];
+  std::copy_n(desc_a_, 9, a);
+  std::copy_n(desc_b_, 9, b);
+  if (a[1] >= 0) a[1] = contexts[0];
+  if (b[1] >= 0) b[1] = contexts[1];
+  gemr2d(n_, n_, a_.data, 1, 1, a, b_.data, 1, 1, b, contexts[2]);
+  for (int ctxt : contexts)
+    if (ctxt >= 0) Cblacs_gridexit(ctxt);
+}
+
 #ifdef DYNGRID_HAVE_COSTA
 void CaseRun::costa() {
   auto source = costa::block_cyclic_layout<double>(n_, n_, desc_a_[4], desc_a_[5], 1, 1, n_, n_, case_.from.nprow,
@@ -350,7 +375,7 @@ double CaseRun::seconds_of(const Method& method) {
   }
   (this->*method.run)();
   const std::int64_t end = now_ns();
-  if (method.run == &CaseRun::stock) MPI_Barrier(comm_); // it returns with sends in flight, which need somebody inside MPI
+  if (method.run == &CaseRun::stock || method.run == &CaseRun::stock_context) MPI_Barrier(comm_); // it returns with sends in flight, which need somebody inside MPI
   return static_cast<double>(usual_->range(end).second - usual_->range(begin).first) * 1e-9;
 }
 
@@ -447,6 +472,8 @@ void Summary::add(const Result& r) {
   const auto ratio = [&](const char* over, const char* under) {
     if (r.has(over) && r.has(under)) ratios[std::string(over) + " / " + under].add(r.seconds(over) / r.seconds(under));
   };
+  ratio("stock_context", "dropin_context");
+  ratio("stock_context", "dropin_first");
   for (const char* ours : {"dyngrid", "dropin", "mpi", "direct"}) {
     ratio("stock", ours);
     ratio(ours, "memcpy");
@@ -486,7 +513,7 @@ void print(const Case& c, const Result& r, const Settings& settings) {
                             std::to_string(c.to.npcol);
   std::printf("%-9s %6lld %11s %8.3f %8.2f", grids.c_str(), static_cast<long long>(c.n),
               (block_name(c.nb_from) + "-" + block_name(c.nb_to)).c_str(), r.plan_s * 1e3, r.predicted_s * 1e3);
-  for (const std::string& name : settings.methods) std::printf(" %17.2f", r.seconds(name) * 1e3);
+  for (const std::string& name : settings.methods) std::printf(" %17.3f", r.seconds(name) * 1e3);
   std::printf("%s\n", settings.check ? (r.right ? "  right" : "  WRONG") : "");
   std::fflush(stdout);
 }
@@ -509,7 +536,8 @@ int run(int argc, char** argv) {
   for (const Method& method : methods()) known.emplace_back(method.name);
   app.add_option("--methods", settings.methods,
                  "stock, dyngrid, planned (dyngrid with its planning), dropin, mpi, cached and around (dyngrid writing its panels through "
-                 "and around the cache), direct, direct_cold, "
+                 "and around the cache), direct, direct_cold, stock_context and dropin_context (in contexts made and closed for each "
+                 "copy), dropin_first (the same, and nothing kept from earlier ones), "
                  "memcpy, costa where it was found; each of stock, dyngrid, memcpy also with _cold (fresh "
                  "pages as the kernel gives them; DYNGRID_HUGEPAGES=0 keeps dyngrid from asking for huge "
                  "ones) and _cold_huge")

@@ -93,9 +93,9 @@ Axis AxisRule::on(Shape grid) const {
   if (!rule) return Axis::block_cyclic(n, nb, nprocs);
   const char* axis_name = which == 'R' ? "rows" : "columns";
   const std::int64_t count = rule(context, which, n, grid.nprow, grid.npcol, nullptr);
-  if (count < 1 || count > INT_MAX)
+  if (count < 1 || count > Axis::most_sizes)
     throw Error(Status::bad_argument, fmt::format("blacs-dyn: the rule for the {} of a matrix gives {} block sizes on a grid of {}, wanted 1 .. {}", axis_name, count,
-                                                  to_string(grid), INT_MAX));
+                                                  to_string(grid), Axis::most_sizes));
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(count));
   if (const std::int64_t filled = rule(context, which, n, grid.nprow, grid.npcol, sizes.data()); filled != count)
     throw Error(Status::bad_argument, fmt::format("blacs-dyn: the rule for the {} of a matrix gave {} block sizes on a grid of {} when asked how many, then {}", axis_name,

@@ -103,6 +103,8 @@ void Axis::validate() const {
   if (nprocs < 1) bad(fmt::format("nprocs is {}, wanted at least 1", nprocs));
   if (src < 0 || src >= nprocs) bad(fmt::format("src is {}, wanted 0 .. {}", src, nprocs - 1));
   if (sizes.empty()) bad("no block sizes, wanted at least one");
+  if (static_cast<std::int64_t>(sizes.size()) > most_sizes)
+    bad(fmt::format("{} block sizes, wanted at most {}", sizes.size(), most_sizes));
   std::int64_t sum = 0;
   for (std::size_t j = 0; j < sizes.size(); ++j) {
     if (sizes[j] < 0) bad(fmt::format("block size {} is {}, wanted at least 0", j, sizes[j]));

@@ -21,12 +21,24 @@ int main(int argc, char** argv) {
   const int n = 10;
   int a[9] = {1, ctxt, n, n, n, 2, 0, 0, n}, b[9] = {1, ctxt, n, n, n, 3, 0, 0, n};
   std::vector<double> x(n * n), y(n * n);
-  int ia = 1;
+  int ia = 1, rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const char* what = argc > 1 ? argv[1] : "";
+  // DTYPE_ 601: one row size, two column sizes
+  int listed[12] = {601, ctxt, n, n, 1, 2, 0, 0, n, n, 2, 3};
+  bool is_listed = true;
+  if (std::strcmp(what, "listed_lld") == 0) listed[8] = n - 1;
+  else if (std::strcmp(what, "listed_none") == 0) listed[4] = 0;
+  else if (std::strcmp(what, "listed_many") == 0) listed[5] = 1 << 30;
+  else if (std::strcmp(what, "listed_negative") == 0) listed[10] = -2;
+  else if (std::strcmp(what, "listed_zeros") == 0) listed[10] = listed[11] = 0;
+  else if (std::strcmp(what, "listed_differ") == 0) listed[11] += rank;
+  else if (std::strcmp(what, "listed_source") == 0) listed[7] = world;
+  else is_listed = false;
   if (std::strcmp(what, "lld") == 0) a[8] = n - 1;
   if (std::strcmp(what, "corner") == 0) ia = 2;
   if (std::strcmp(what, "source") == 0) b[7] = world;
-  Cpdgemr2d(n, n, x.data(), ia, 1, a, y.data(), 1, 1, b, ctxt);
+  Cpdgemr2d(n, n, x.data(), ia, 1, a, y.data(), 1, 1, is_listed ? listed : b, ctxt);
   MPI_Finalize();
   return 0;
 }

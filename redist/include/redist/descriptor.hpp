@@ -28,6 +28,7 @@ struct GridPosition {
 struct Descriptor {
   static constexpr int block_cyclic = 1;
   static constexpr int heterogeneous = 601;
+  static constexpr int fixed = 9; ///< integers before the lists
 
   int dtype = block_cyclic;
   int ctxt = -1;
@@ -40,7 +41,7 @@ struct Descriptor {
 /// from 1.
 ///
 /// Checked in this order: DTYPE_, CTXT_ (the grid exists, or this process is outside it), M_, N_, block or
-/// list sizes, RSRC_, CSRC_, the listed sizes (none negative, not all zero when the axis has elements, in all
+/// list sizes (at most gridmap::Axis::most_sizes in a list), RSRC_, CSRC_, the listed sizes (none negative, not all zero when the axis has elements, in all
 /// positions together below 2^63), and LLD_ against the local rows. Outside the grid RSRC_, CSRC_ are checked for their sign only and LLD_ for
 /// being positive.
 /// @param length  integers that `desc` may be read to; fewer than the descriptor needs is an error of the

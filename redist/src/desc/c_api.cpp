@@ -64,9 +64,9 @@ Grid grid_of(int nprow, int npcol, const int* ranks) {
 
 Axis block_list(std::int64_t n, int blocks, const std::int64_t* sizes, const int* owners, int nprocs,
                 std::vector<int>& owner_list) {
-  if (blocks < 1)
+  if (blocks < 1 || blocks > Axis::most_sizes)
     throw Error(Status::bad_argument,
-                fmt::format("redist: block list has {} blocks, wanted at least 1", blocks));
+                fmt::format("redist: block list has {} blocks, wanted 1 .. {}", blocks, Axis::most_sizes));
   wanted(sizes, "list of block sizes");
   wanted(owners, "list of block owners");
   owner_list.assign(owners, owners + blocks);
@@ -129,9 +129,9 @@ int dyngrid_desc_init(int* desc, int m, int n, int n_row_sizes, const int* row_s
     if (desc == nullptr) refuse(1, Status::null_pointer);
     if (m < 0) refuse(2, Status::bad_descriptor);
     if (n < 0) refuse(3, Status::bad_descriptor);
-    if (n_row_sizes < 1) refuse(4, Status::bad_descriptor);
+    if (n_row_sizes < 1 || n_row_sizes > Axis::most_sizes) refuse(4, Status::bad_descriptor);
     if (row_sizes == nullptr) refuse(5, Status::null_pointer);
-    if (n_col_sizes < 1) refuse(6, Status::bad_descriptor);
+    if (n_col_sizes < 1 || n_col_sizes > Axis::most_sizes) refuse(6, Status::bad_descriptor);
     if (col_sizes == nullptr) refuse(7, Status::null_pointer);
     std::vector<int> made{DYNGRID_DTYPE, ctxt, m, n, n_row_sizes, n_col_sizes, rsrc, csrc, lld};
     made.insert(made.end(), row_sizes, row_sizes + n_row_sizes);

@@ -55,6 +55,8 @@ int first_bad(const int* desc, std::size_t length, const GridPosition& grid) {
   if (desc[mb_] < 1) return mb_ + 1;
   if (desc[nb_] < 1) return nb_ + 1;
   const bool listed = desc[dtype_] == Descriptor::heterogeneous;
+  if (listed && desc[mb_] > Axis::most_sizes) return mb_ + 1;
+  if (listed && desc[nb_] > Axis::most_sizes) return nb_ + 1;
   if (listed && length != as_many_as_it_says) {
     if (static_cast<std::size_t>(desc[mb_]) > length - sizes_) return mb_ + 1;
     if (static_cast<std::size_t>(desc[nb_]) > length - sizes_ - static_cast<std::size_t>(desc[mb_]))

@@ -5,6 +5,7 @@ set(redist_exec_sources
   src/exec/liveness.cpp
   src/exec/measure.cpp
   src/exec/offers.cpp
+  src/exec/once.cpp
   src/exec/packer.cpp
   src/exec/shared_array.cpp
   src/exec/shared_host.cpp

@@ -19,7 +19,9 @@
 #include <mpi.h>
 
 #include "exec/mpi_check.hpp"
+#include "exec/once.hpp"
 #include "exec/packer.hpp"
+#include "redist/descriptor.hpp"
 #include "redist/executor.hpp"
 #include "redist/gemr2d.hpp"
 #include "redist/plan.hpp"
@@ -37,22 +39,42 @@ namespace redist {
 namespace detail {
 namespace {
 
+using gridmap::Axis;
 using gridmap::Error;
 using gridmap::Status;
 
-enum Entry { ctxt_at = 1, m_at, n_at, mb_at, nb_at, rsrc_at, csrc_at, lld_at };
+enum Entry { dtype_at, ctxt_at, m_at, n_at, mb_at, nb_at, rsrc_at, csrc_at, lld_at };
 
-/// What one rank says of one matrix: all -1 outside its grid.
+/// On a context's own communicator BLACS sends from process to process by a tag of its own, 9976; this is
+/// ours.
+constexpr int tag_copy = 20011;
+
+/// What one rank says of one matrix: all -1 outside its grid. mb and nb of a DTYPE_ 601 are the numbers of
+/// its sizes.
 struct Side {
   int nprow = -1, npcol = -1, myrow = -1, mycol = -1;
   int m = -1, n = -1, mb = -1, nb = -1, rsrc = -1, csrc = -1, i = -1, j = -1;
+  int listed = 0, sizes_hash[2] = {0, 0};
+
+  bool is_alike(const Side& o) const {
+    return nprow == o.nprow && npcol == o.npcol && m == o.m && n == o.n && mb == o.mb && nb == o.nb &&
+           rsrc == o.rsrc && csrc == o.csrc && i == o.i && j == o.j && listed == o.listed &&
+           sizes_hash[0] == o.sizes_hash[0] && sizes_hash[1] == o.sizes_hash[1];
+  }
 };
 
 /// Everything a rank brings to a call that decides about the plan. Compared as bytes: only ints, no padding.
 struct Call {
   Side a, b;
   int m = 0, n = 0;
-  int part = 0;
+  int part = 0, type = 0;
+};
+
+/// What a rank says when the call has to be gathered. Loads are in copies, see load_of().
+struct Said {
+  Call call;
+  int load_of_set = 0, load_of_context = 0;
+  int has_room = 0; ///< for one more executor that stays
 };
 
 [[noreturn]] void stop(const std::string& message, int code) {
@@ -61,13 +83,50 @@ struct Call {
   std::exit(code);
 }
 
+Axis axis_of_sizes(int n, const int* sizes, int count, int nprocs, int src) {
+  return Axis::heterogeneous(n, {sizes, sizes + count}, nprocs, src);
+}
+
 Side side_of(const int* desc, int i, int j) {
   Side s;
   int nprow = -1, npcol = -1, myrow = -1, mycol = -1;
   if (desc[ctxt_at] >= 0) Cblacs_gridinfo(desc[ctxt_at], &nprow, &npcol, &myrow, &mycol);
   if (myrow < 0 || mycol < 0 || myrow >= nprow || mycol >= npcol) return s;
-  return {nprow,       npcol,       myrow,         mycol,         desc[m_at], desc[n_at],
-          desc[mb_at], desc[nb_at], desc[rsrc_at], desc[csrc_at], i - 1,      j - 1};
+  s = {nprow,       npcol,       myrow,         mycol,         desc[m_at], desc[n_at],
+       desc[mb_at], desc[nb_at], desc[rsrc_at], desc[csrc_at], i - 1,      j - 1};
+  s.listed = desc[dtype_at] == Descriptor::heterogeneous ? 1 : 0;
+  return s;
+}
+
+/// What one rank can see of its own descriptor; the rest is said by all in assemble().
+void check_side(Side& s, const int* desc, const char* letter, const std::string& name) {
+  if (s.nprow < 0) return;
+  std::int64_t rows = 0;
+  if (s.listed != 0) {
+    const GridPosition grid{s.nprow, s.npcol, s.myrow, s.mycol};
+    const int entry = -check_descriptor(desc, 0, grid, 0);
+    if (entry != 0 && entry != lld_at + 1) {
+      try {
+        read_descriptor(desc, 0, grid);
+      } catch (const Error& error) {
+        stop(fmt::format("{}: {}: {} [process ({}, {})]", name, letter, error.what(), s.myrow, s.mycol), 1);
+      }
+    }
+    std::uint64_t hash = 1469598103934665603u; // FNV-1a over the sizes
+    for (std::int64_t k = 0; k < std::int64_t{s.mb} + s.nb; ++k)
+      hash = (hash ^ static_cast<std::uint32_t>(desc[Descriptor::fixed + k])) * 1099511628211u;
+    s.sizes_hash[0] = static_cast<int>(hash & 0x7fffffff);
+    s.sizes_hash[1] = static_cast<int>(hash >> 33);
+    if (entry == 0) return;
+    rows = axis_of_sizes(desc[m_at], desc + Descriptor::fixed, s.mb, s.nprow, s.rsrc).local_size(s.myrow);
+  } else {
+    if (s.mb < 1 || s.rsrc < 0 || s.rsrc >= s.nprow || s.m < 0) return;
+    rows = Axis::block_cyclic(s.m, s.mb, s.nprow, s.rsrc).local_size(s.myrow);
+  }
+  if (desc[lld_at] < rows || (s.listed != 0 && desc[lld_at] < 1))
+    stop(fmt::format("{}: LLD of {} is {}, wanted at least {} [process ({}, {})]", name, letter, desc[lld_at],
+                     std::max<std::int64_t>(rows, s.listed), s.myrow, s.mycol),
+         1);
 }
 
 /// Rows of window column j that belong to the part: first .. last-1.
@@ -81,41 +140,82 @@ std::array<std::int64_t, 2> rows_of_column(Trapezoid part, std::int64_t m, std::
 /// The plans of one call, worked out from what all ranks said.
 struct Prepared {
   Call key;
-  std::int64_t serial = 0;              ///< counts the plans of the context, the same on all its ranks
+  std::int64_t serial = 0;              ///< counts the plans of the set, the same on all its ranks
   std::vector<RankPlan> plans;          ///< one, or one per strip of a trapezoid
   std::vector<std::int64_t> row_limits; ///< of my columns of B, for a trapezoid
+};
+
+/// A set of processes, in order, over which something was copied. Programs open a context for each copy, so
+/// what is worth keeping is kept for the set: an executor and the last plans, once there have been some
+/// copies. Until then copies go without an executor (exec/once.hpp).
+///
+/// All of a set must agree on whether it has an executor, without asking. So an executor comes in a call of
+/// all of them, by figures that all of them gathered, and goes either never (is_kept) or with the last
+/// context over the set, which is a call of all of them as well. Sets without one may be forgotten by each
+/// process when it likes.
+struct ProcessSet {
+  MPI_Group group = MPI_GROUP_NULL;
+  int rank = 0, size = 1;
+  bool is_of_one_world =
+      false; ///< all of it are in my MPI_COMM_WORLD: nobody can leave it before MPI_Finalize
+  bool is_kept = false;
+  int contexts = 0; ///< over it, that have copied
+  int load = 0;     ///< of the copies so far
+  std::unique_ptr<Executor> executor;
+  std::list<std::unique_ptr<Prepared>> plans; ///< latest first; only with an executor
+  std::int64_t made = 0;
 };
 
 /// What is kept for one context.
 struct State {
   MPI_Comm comm = MPI_COMM_NULL; ///< the context's own, borrowed
-  int rank = 0, size = 1;
-  Executor executor;
-  std::list<std::unique_ptr<Prepared>> plans; ///< latest first
-  std::int64_t made = 0;
-  explicit State(MPI_Comm c) : comm(c), executor(c) {
-    MPI_Comm_rank(c, &rank);
-    MPI_Comm_size(c, &size);
-  }
+  ProcessSet* set = nullptr;
+  int load = 0;
 };
-constexpr std::size_t plans_kept = 8;
 
+constexpr std::size_t plans_kept = 8;
+constexpr int executors_kept = 8;           ///< of sets without a context, each with 1.6 MB
+constexpr std::size_t sets_remembered = 64; ///< without an executor
+// Making an executor takes as long as some copies without one. It is made at once where it stays, and later
+// where it goes with its context.
+constexpr int load_worth_keeping = 8, load_worth_making = 16;
+
+/// One for the copy and one for each MiB.
+int load_of(const Call& call) {
+  const double mib =
+      static_cast<double>(call.m) * call.n * element_size(static_cast<char>(call.type)) / (1 << 20);
+  return 1 + static_cast<int>(std::min(mib, 1e6));
+}
+
+// These outlive MPI_Finalize: nothing is freed at exit.
 std::list<std::unique_ptr<State>>& states() {
-  static auto* all = new std::list<std::unique_ptr<State>>; // outlives MPI_Finalize: nothing is freed at exit
+  static auto* all = new std::list<std::unique_ptr<State>>;
+  return *all;
+}
+std::list<ProcessSet>& sets() { // oldest first
+  static auto* all = new std::list<ProcessSet>;
   return *all;
 }
 
 int keyval = MPI_KEYVAL_INVALID;
 
-/// Called by MPI when the context's communicator goes, on all its ranks: the state goes with it.
+void close(std::list<ProcessSet>::iterator set) {
+  if (set->executor) set->executor->close();
+  MPI_Group_free(&set->group);
+  sets().erase(set);
+}
+
+/// Called by MPI when the context's communicator goes, on all its ranks: the state goes with it, and an
+/// executor that nobody else uses and that does not stay.
 int on_delete(MPI_Comm, int, void* value, void*) {
   auto& all = states();
   const auto at = std::find_if(all.begin(), all.end(), [&](const auto& s) { return s.get() == value; });
   if (at == all.end()) return MPI_SUCCESS;
-  std::unique_ptr<State> state = std::move(*at);
+  ProcessSet* const set = (*at)->set;
   all.erase(at);
+  if (--set->contexts > 0 || !set->executor || set->is_kept) return MPI_SUCCESS;
   try {
-    state->executor.close();
+    close(std::find_if(sets().begin(), sets().end(), [&](const ProcessSet& s) { return &s == set; }));
   } catch (...) {
     return MPI_ERR_OTHER;
   }
@@ -128,6 +228,37 @@ MPI_Comm comm_of(int ctxt) {
   return Cblacs2sys_handle(handle);
 }
 
+/// Local, but what it finds of sets with an executor is the same on all of them.
+ProcessSet& set_of(MPI_Comm comm) {
+  ProcessSet fresh;
+  check(MPI_Comm_rank(comm, &fresh.rank), "MPI_Comm_rank");
+  check(MPI_Comm_size(comm, &fresh.size), "MPI_Comm_size");
+  check(MPI_Comm_group(comm, &fresh.group), "MPI_Comm_group");
+  auto& all = sets();
+  for (ProcessSet& set : all) {
+    if (set.rank != fresh.rank || set.size != fresh.size) continue;
+    int how = MPI_UNEQUAL;
+    check(MPI_Group_compare(set.group, fresh.group, &how), "MPI_Group_compare");
+    if (how != MPI_IDENT) continue;
+    MPI_Group_free(&fresh.group);
+    return set;
+  }
+  // MPI_COMM_WORLD is asked for what it is: the processes that end together
+  MPI_Group world = MPI_GROUP_NULL, common = MPI_GROUP_NULL;
+  int size = 0;
+  check(MPI_Comm_group(MPI_COMM_WORLD, &world), "MPI_Comm_group");
+  check(MPI_Group_intersection(fresh.group, world, &common), "MPI_Group_intersection");
+  MPI_Group_size(common, &size);
+  fresh.is_of_one_world = size == fresh.size;
+  MPI_Group_free(&common);
+  MPI_Group_free(&world);
+  const auto is_idle = [](const ProcessSet& set) { return !set.executor && set.contexts == 0; };
+  if (static_cast<std::size_t>(std::count_if(all.begin(), all.end(), is_idle)) >= sets_remembered)
+    close(std::find_if(all.begin(), all.end(), is_idle));
+  all.push_back(std::move(fresh));
+  return all.back();
+}
+
 State& state_of(int ctxt) {
   const MPI_Comm comm = comm_of(ctxt);
   if (keyval == MPI_KEYVAL_INVALID)
@@ -137,9 +268,10 @@ State& state_of(int ctxt) {
   int found = 0;
   check(MPI_Comm_get_attr(comm, keyval, &value, &found), "MPI_Comm_get_attr");
   if (found != 0) return *static_cast<State*>(value);
-  auto state = std::make_unique<State>(comm);
+  auto state = std::make_unique<State>(State{comm, &set_of(comm)});
   check(MPI_Comm_set_attr(comm, keyval, state.get()), "MPI_Comm_set_attr");
   states().push_back(std::move(state));
+  ++states().back()->set->contexts;
   return *states().back();
 }
 
@@ -147,32 +279,37 @@ std::string name_of(char type, Trapezoid part) {
   return fmt::format("P{}{}2D", static_cast<char>(type - 'a' + 'A'), part.whole ? "GEMR" : "TRMR");
 }
 
-/// Layout of one matrix from what all ranks said, or the reason why not.
-std::string assemble(const std::vector<Call>& calls, Side Call::*which, const char* letter, Layout& layout,
-                     Window& window) {
-  const Side* first = nullptr;
-  Grid grid;
-  for (std::size_t r = 0; r < calls.size(); ++r) {
-    const Side& s = calls[r].*which;
+/// A matrix as all ranks said it.
+struct Assembled {
+  Layout layout;
+  Window window;
+  const Side* side = nullptr; ///< of `root`
+  int root = -1;              ///< the first rank in its grid
+};
+
+/// The grid and the window of one matrix from what all ranks said, or the reason why not.
+std::string assemble(const std::vector<Said>& said, Side Call::*which, const char* letter, Assembled& made) {
+  Grid& grid = made.layout.grid;
+  for (std::size_t r = 0; r < said.size(); ++r) {
+    const Side& s = said[r].call.*which;
     if (s.nprow < 0) continue;
-    if (first == nullptr) {
-      first = &s;
+    if (made.side == nullptr) {
+      made.side = &s;
+      made.root = static_cast<int>(r);
       grid.nprow = s.nprow;
       grid.npcol = s.npcol;
       grid.ranks.assign(static_cast<std::size_t>(s.nprow) * static_cast<std::size_t>(s.npcol), -1);
     }
-    if (s.nprow != first->nprow || s.npcol != first->npcol || s.m != first->m || s.n != first->n ||
-        s.mb != first->mb || s.nb != first->nb || s.rsrc != first->rsrc || s.csrc != first->csrc ||
-        s.i != first->i || s.j != first->j)
+    if (!s.is_alike(*made.side))
       return fmt::format("{}: its descriptor or corner differs between processes", letter);
     grid.ranks[static_cast<std::size_t>(s.myrow * s.npcol + s.mycol)] = static_cast<int>(r);
   }
-  if (first == nullptr) return fmt::format("{}: no process of the context is in its grid", letter);
-  const Side& s = *first;
+  if (made.side == nullptr) return fmt::format("{}: no process of the context is in its grid", letter);
+  const Side& s = *made.side;
   if (std::find(grid.ranks.begin(), grid.ranks.end(), -1) != grid.ranks.end())
     return fmt::format("{}: the context does not hold all {} x {} processes of its grid", letter, s.nprow,
                        s.npcol);
-  const int m = calls[0].m, n = calls[0].n;
+  const int m = said[0].call.m, n = said[0].call.n;
   if (s.rsrc < 0 || s.rsrc >= s.nprow || s.csrc < 0 || s.csrc >= s.npcol)
     return fmt::format("{}: first process is ({}, {}), wanted one of the {} x {} grid", letter, s.rsrc,
                        s.csrc, s.nprow, s.npcol);
@@ -182,10 +319,24 @@ std::string assemble(const std::vector<Call>& calls, Side Call::*which, const ch
       static_cast<std::int64_t>(s.j) + n > s.n)
     return fmt::format("{}: {} x {} elements from ({}, {}) on do not lie in {} x {}", letter, m, n, s.i + 1,
                        s.j + 1, s.m, s.n);
-  layout = {gridmap::Axis::block_cyclic(s.m, s.mb, s.nprow, s.rsrc),
-            gridmap::Axis::block_cyclic(s.n, s.nb, s.npcol, s.csrc), std::move(grid)};
-  window = {s.i, s.j, m, n};
+  made.window = {s.i, s.j, m, n};
   return {};
+}
+
+/// How its axes lie. Lists of sizes come from the first process of the grid; those outside have none.
+/// Collective.
+void fill_axes(Assembled& made, const int* desc, const Side& mine, MPI_Comm comm) {
+  const Side& s = *made.side;
+  if (s.listed == 0) {
+    made.layout.rows = Axis::block_cyclic(s.m, s.mb, s.nprow, s.rsrc);
+    made.layout.cols = Axis::block_cyclic(s.n, s.nb, s.npcol, s.csrc);
+    return;
+  }
+  std::vector<int> sizes(static_cast<std::size_t>(s.mb) + static_cast<std::size_t>(s.nb));
+  if (mine.nprow >= 0) std::copy_n(desc + Descriptor::fixed, sizes.size(), sizes.begin());
+  check(MPI_Bcast(sizes.data(), static_cast<int>(sizes.size()), MPI_INT, made.root, comm), "MPI_Bcast");
+  made.layout.rows = axis_of_sizes(s.m, sizes.data(), s.mb, s.nprow, s.rsrc);
+  made.layout.cols = axis_of_sizes(s.n, sizes.data() + s.mb, s.nb, s.npcol, s.csrc);
 }
 
 std::int64_t rows_below(gridmap::Axis axis, std::int64_t end,
@@ -194,23 +345,63 @@ std::int64_t rows_below(gridmap::Axis axis, std::int64_t end,
   return axis.local_size(p);
 }
 
-std::unique_ptr<Prepared> prepare(const State& state, const Call& mine, char type, Trapezoid part) {
-  std::vector<Call> calls(static_cast<std::size_t>(state.size));
-  check(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, calls.data(), sizeof mine, MPI_BYTE, state.comm),
+/// What all ranks of the context say. Ends the process when they do not ask for the same.
+std::vector<Said> gather(const State& state, const Call& mine, const std::string& name) {
+  const auto executors =
+      std::count_if(sets().begin(), sets().end(), [](const ProcessSet& s) { return s.is_kept; });
+  const Said say{mine, state.set->load, state.load,
+                 executors < executors_kept && state.set->is_of_one_world ? 1 : 0};
+  std::vector<Said> said(static_cast<std::size_t>(state.set->size));
+  check(MPI_Allgather(&say, sizeof say, MPI_BYTE, said.data(), sizeof say, MPI_BYTE, state.comm),
         "MPI_Allgather");
-  for (const Call& call : calls)
-    if (call.m != mine.m || call.n != mine.n || call.part != mine.part)
-      stop(name_of(type, part) + ": M, N, UPLO or DIAG differ between processes", 1);
-  Layout from, to;
-  Window w_from, w_to;
-  std::string wrong = assemble(calls, &Call::a, "A", from, w_from);
-  if (wrong.empty()) wrong = assemble(calls, &Call::b, "B", to, w_to);
-  if (!wrong.empty()) stop(name_of(type, part) + ": " + wrong, 1);
+  for (const Said& other : said)
+    if (other.call.m != mine.m || other.call.n != mine.n || other.call.part != mine.part)
+      stop(name + ": M, N, UPLO or DIAG differ between processes", 1);
+    else if (other.call.type != mine.type)
+      stop(fmt::format("{}: called with elements of type {} and of type {} on different processes", name,
+                       static_cast<char>(mine.type), static_cast<char>(other.call.type)),
+           1);
+  return said;
+}
+
+/// Makes the executor when it is time to: the same on all ranks, since they decide by what all of them said.
+void make_executor(State& state, const std::vector<Said>& said) {
+  const auto least = [&](int Said::*which) {
+    return (*std::min_element(said.begin(), said.end(),
+                              [=](const Said& x, const Said& y) { return x.*which < y.*which; })).*
+           which;
+  };
+  const int now = load_of(said[0].call);
+  const bool stays = least(&Said::has_room) != 0;
+  const bool is_time = stays ? least(&Said::load_of_set) + now >= load_worth_keeping
+                             : least(&Said::load_of_context) + now >= load_worth_making;
+  state.set->load += now;
+  state.load += now;
+  if (!is_time) return;
+  state.set->executor = std::make_unique<Executor>(state.comm);
+  state.set->is_kept = stays;
+}
+
+std::unique_ptr<Prepared> prepare(const State& state, const std::vector<Said>& said, const Call& mine,
+                                  const int* desc_a, const int* desc_b, Trapezoid part,
+                                  const std::string& name) {
+  Assembled a, b;
+  std::string wrong = assemble(said, &Call::a, "A", a);
+  if (wrong.empty()) wrong = assemble(said, &Call::b, "B", b);
+  if (!wrong.empty()) stop(name + ": " + wrong, 1);
+  fill_axes(a, desc_a, mine.a, state.comm);
+  fill_axes(b, desc_b, mine.b, state.comm);
+  const Layout &from = a.layout, &to = b.layout;
+  const Window &w_from = a.window, &w_to = b.window;
+  const int rank = state.set->rank;
+  const Executor* executor = state.set->executor.get();
 
   auto made = std::make_unique<Prepared>();
   made->key = mine;
   PlanOptions options;
-  options.schedule = state.executor.ranks_on_host() == state.size ? Schedule::async : Schedule::automatic;
+  options.schedule = executor == nullptr || executor->ranks_on_host() == state.set->size
+                         ? Schedule::async
+                         : Schedule::automatic;
   // A trapezoid moves as strips of columns, each as the rectangle around its part; what is outside is not
   // written.
   const std::int64_t strips = part.whole ? 1 : std::min<std::int64_t>(8, mine.n);
@@ -222,9 +413,9 @@ std::unique_ptr<Prepared> prepare(const State& state, const Call& mine, char typ
     if (top >= bottom) continue;
     options.from = {w_from.i + top, w_from.j + begin, bottom - top, end - begin};
     options.to = {w_to.i + top, w_to.j + begin, bottom - top, end - begin};
-    made->plans.push_back(Plan(from, to, options).for_rank(state.rank));
+    made->plans.push_back(Plan(from, to, options).for_rank(rank));
   }
-  const auto [p, q] = to.grid.position_of(state.rank);
+  const auto [p, q] = to.grid.position_of(rank);
   if (!part.whole && p >= 0) {
     const std::int64_t columns = to.cols.local_size(q);
     for (std::int64_t jl = 0; jl < columns; ++jl) {
@@ -253,37 +444,45 @@ void copy_matrix(char type, Trapezoid part, int m, int n, const void* a, int ia,
     mine.m = m;
     mine.n = n;
     mine.part = part.whole ? 0 : 1 + (part.upper ? 2 : 0) + (part.unit ? 1 : 0);
-    for (const auto& [side, desc, letter] :
-         {std::tuple{mine.a, desc_a, "A"}, std::tuple{mine.b, desc_b, "B"}}) {
-      if (side.nprow < 0 || side.mb < 1 || side.rsrc < 0 || side.rsrc >= side.nprow || side.m < 0)
-        continue; // said by all in prepare()
-      const std::int64_t rows =
-          gridmap::Axis::block_cyclic(side.m, side.mb, side.nprow, side.rsrc).local_size(side.myrow);
-      if (desc[lld_at] < rows)
-        stop(fmt::format("{}: LLD of {} is {}, wanted at least {} [process ({}, {})]", name_of(type, part),
-                         letter, desc[lld_at], rows, side.myrow, side.mycol),
-             1);
-    }
-    // The same call as one of the last few on every rank? Then its plan is there, and one small agreement
-    // replaces gathering and planning.
-    const auto found = std::find_if(state.plans.begin(), state.plans.end(), [&](const auto& p) {
-      return std::memcmp(&p->key, &mine, sizeof mine) == 0;
-    });
-    const auto [low, high] = state.executor.range(found == state.plans.end() ? -1 : (*found)->serial);
-    if (low < 0 || low != high) {
-      state.plans.push_front(prepare(state, mine, type, part));
-      state.plans.front()->serial = state.made++;
-      if (state.plans.size() > plans_kept) state.plans.pop_back();
+    mine.type = type;
+    const std::string name = name_of(type, part);
+    check_side(mine.a, desc_a, "A", name);
+    check_side(mine.b, desc_b, "B", name);
+    const auto transfers_of = [&](const Prepared& plan) {
+      std::vector<Transfer> transfers;
+      for (const RankPlan& p : plan.plans)
+        transfers.push_back({&p, a, std::max(1, mine.a.nprow < 0 ? 1 : desc_a[lld_at]), b,
+                             std::max(1, mine.b.nprow < 0 ? 1 : desc_b[lld_at]), type,
+                             part.whole ? nullptr : plan.row_limits.data()});
+      return transfers;
+    };
+    ProcessSet& set = *state.set;
+    if (!set.executor) {
+      const std::vector<Said> said = gather(state, mine, name);
+      make_executor(state, said);
+      std::unique_ptr<Prepared> plan = prepare(state, said, mine, desc_a, desc_b, part, name);
+      if (!set.executor) {
+        exchange_once(transfers_of(*plan), state.comm, tag_copy);
+        return;
+      }
+      set.plans.push_front(std::move(plan));
+      set.plans.front()->serial = set.made++;
     } else {
-      state.plans.splice(state.plans.begin(), state.plans, found);
+      // The same call as one of the last few on every rank? Then its plan is there, and one small agreement
+      // replaces gathering and planning.
+      const auto found = std::find_if(set.plans.begin(), set.plans.end(), [&](const auto& p) {
+        return std::memcmp(&p->key, &mine, sizeof mine) == 0;
+      });
+      const auto [low, high] = set.executor->range(found == set.plans.end() ? -1 : (*found)->serial);
+      if (low < 0 || low != high) {
+        set.plans.push_front(prepare(state, gather(state, mine, name), mine, desc_a, desc_b, part, name));
+        set.plans.front()->serial = set.made++;
+        if (set.plans.size() > plans_kept) set.plans.pop_back();
+      } else {
+        set.plans.splice(set.plans.begin(), set.plans, found);
+      }
     }
-    Prepared& plan = *state.plans.front();
-    std::vector<Transfer> transfers;
-    for (const RankPlan& p : plan.plans)
-      transfers.push_back({&p, a, std::max(1, mine.a.nprow < 0 ? 1 : desc_a[lld_at]), b,
-                           std::max(1, mine.b.nprow < 0 ? 1 : desc_b[lld_at]), type,
-                           part.whole ? nullptr : plan.row_limits.data()});
-    state.executor.execute(transfers);
+    set.executor->execute(transfers_of(*set.plans.front()));
   } catch (const Error& error) {
     stop(name_of(type, part) + ": " + error.what(), error.status() == Status::out_of_memory ? 2 : 1);
   } catch (const std::bad_alloc&) {
@@ -356,8 +555,20 @@ void forget_all_contexts() {
                   "MPI_Comm_delete_attr");
 }
 
+void forget_process_sets() {
+  if (!detail::mpi_is_up()) return;
+  forget_all_contexts();
+  while (!detail::sets().empty()) detail::close(detail::sets().begin());
+}
+
 std::size_t remembered_contexts() {
   return detail::states().size();
+}
+
+std::size_t remembered_executors() {
+  const auto& all = detail::sets();
+  return static_cast<std::size_t>(
+      std::count_if(all.begin(), all.end(), [](const auto& set) { return set.executor != nullptr; }));
 }
 
 } // namespace redist
