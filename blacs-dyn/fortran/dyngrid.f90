@@ -28,7 +28,7 @@ module dyngrid_grids
     dyngrid_resize_point, dyngrid_request, dyngrid_resize, dyngrid_pop, dyngrid_depth, dyngrid_set_placement, &
     dyngrid_set_schedule, dyngrid_set_processes, dyngrid_last_resize, &
     dyngrid_matrix_create, dyngrid_matrix_create_by, dyngrid_distribution, &
-    dyngrid_matrix_find, dyngrid_matrix_free, dyngrid_matrix_shape, dyngrid_local, dyngrid_desc, &
+    dyngrid_matrix_find, dyngrid_matrix_free, dyngrid_copy, dyngrid_matrix_shape, dyngrid_local, dyngrid_desc, &
     dyngrid_allow, dyngrid_set_steps, dyngrid_experiment, dyngrid_job, &
     dyngrid_share, dyngrid_unshare, dyngrid_checkpoint, dyngrid_restore, dyngrid_is_restarted
 
@@ -166,6 +166,10 @@ module dyngrid_grids
     integer(c_int) function c_matrix_free(handle) bind(C, name="dyngrid_matrix_free")
       import
       type(c_ptr) :: handle
+    end function
+    integer(c_int) function c_copy(from, to) bind(C, name="dyngrid_copy")
+      import
+      type(c_ptr), value :: from, to
     end function
     integer(c_int) function c_share(name, address, bytes) bind(C, name="dyngrid_share")
       import
@@ -375,6 +379,13 @@ contains
     type(dyngrid_matrix), intent(inout) :: a
     integer, intent(out) :: info
     info = c_matrix_free(a%handle)
+  end subroutine
+
+  !> All elements of a into b, of the same size and type, however the two lie.
+  subroutine dyngrid_copy(a, b, info)
+    type(dyngrid_matrix), intent(in) :: a, b
+    integer, intent(out) :: info
+    info = c_copy(a%handle, b%handle)
   end subroutine
 
   subroutine dyngrid_matrix_shape(a, m_loc, n_loc, lld, info)

@@ -146,6 +146,10 @@ int dyngrid_matrix_free(dyngrid_matrix** matrix) {
   });
 }
 
+int dyngrid_copy(const dyngrid_matrix* from, dyngrid_matrix* to) {
+  return guard([&] { session().copy(from, to); });
+}
+
 int dyngrid_share(const char* name, void* data, size_t bytes) {
   return guard([&] { session().share(name, data, bytes); });
 }

@@ -416,6 +416,7 @@ int Session::carry_through(Processes::Union gathered, double started) {
 
   // from here on the new grid is the grid
   const double t0 = MPI_Wtime();
+  copier_.close();
   close_contexts();
   sleeps_at_first_point_ = false;
   for (std::size_t i = 0; i < moved.arrays.size(); ++i)

@@ -115,6 +115,10 @@ FORTRAN77(void, dyngrid_matrix_free, (std::int64_t* matrix, int* info)) {
   if (*info == DYNGRID_SUCCESS) *matrix = 0;
 }
 
+FORTRAN77(void, dyngrid_copy, (const std::int64_t* from, const std::int64_t* to, int* info)) {
+  *info = dyngrid_copy(matrix_of(from), matrix_of(to));
+}
+
 FORTRAN77(void, dyngrid_share, (const char* name, void* variable, const int* bytes, int* info, std::size_t name_length)) {
   *info = guard([&] {
     if (*bytes < 0) throw gridmap::Error(gridmap::Status::bad_argument, fmt::format("blacs-dyn: DYNGRID_SHARE: bytes is {}, wanted at least 0", *bytes));

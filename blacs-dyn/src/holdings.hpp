@@ -87,6 +87,8 @@ public:
   Matrix* create(const char* name, char type, AxisRule rows, AxisRule cols, bool has_handle, const Site& site);
   void free(Matrix* matrix);
   Matrix* find(const std::string& name);
+  /// Local. A number for the two, to compare between processes. @throws Error when `from` cannot be copied to `to`
+  std::int64_t check_copy(const Matrix* from, const Matrix* to) const;
   const Matrix* largest() const; ///< null when there is none
   const std::vector<std::unique_ptr<Matrix>>& matrices() const { return matrices_; }
   std::int64_t revision() const { return revision_; } ///< another one when a matrix was made or freed

@@ -205,6 +205,7 @@ void Session::drop_everything() {
   if (pending_) call_off_pending("the application ends");
   if (processes_.is_newcomer()) processes_.decline();
   else if (sleeps_at_first_point_) sleep_until_needed();
+  copier_.close();
   close_contexts();
   if (processes_.is_member()) processes_.finish();
   is_finished_ = true;
@@ -281,6 +282,16 @@ Matrix* Session::create_matrix(const char* name, char type, AxisRule rows, AxisR
 void Session::free_matrix(Matrix* matrix) {
   require_grid("dyngrid_matrix_free");
   holdings_.free(matrix);
+}
+
+void Session::copy(const Matrix* from, Matrix* to) {
+  require_grid("dyngrid_copy");
+  if (processes_.grid() == MPI_COMM_NULL)
+    throw Error(Status::bad_state, "blacs-dyn: dyngrid_copy before the first resize point of a new process: its matrices have no content yet");
+  std::int64_t print = 0;
+  together(processes_.grid(), [&] { print = holdings_.check_copy(from, to); });
+  check_same(processes_.grid(), print, "blacs-dyn: dyngrid_copy: called with different matrices on different processes");
+  if (from != to) copier_.copy(*from, *to, {processes_.grid(), processes_.roster().grid.shape, context_}, holdings_.revision());
 }
 
 void Session::share(const char* name, void* data, std::size_t bytes) {

@@ -8,6 +8,7 @@
 
 #include <mpi.h>
 
+#include "copier.hpp"
 #include "dyngrid.h"
 #include "holdings.hpp"
 #include "job.hpp"
@@ -39,6 +40,7 @@ public:
   void set_processes(int way);
   Matrix* create_matrix(const char* name, char type, AxisRule rows, AxisRule cols, bool has_handle);
   void free_matrix(Matrix* matrix);
+  void copy(const Matrix* from, Matrix* to);
   Matrix* find_matrix(const std::string& name) { return holdings_.find(name); }
   void share(const char* name, void* data, std::size_t bytes);
   void unshare(const char* name);
@@ -115,6 +117,7 @@ private:
   int system_handle_ = -1;
   bool has_contexts_ = false;
   Holdings holdings_;
+  Copier copier_; ///< of this grid
   Settings settings_;
   bool must_restore_ = false; ///< DYNGRID_RESTORE: at the first resize point, unless the program does it itself before
   double last_checkpoint_s_ = 0;
