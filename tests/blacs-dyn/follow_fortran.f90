@@ -58,6 +58,9 @@ program follow_fortran
     call need(desc(2) == dyngrid_context(), 'context')
     call pdgeadd('N', n, n, 1d0, x, 1, 1, desc, 0d0, y, 1, 1, dyngrid_desc(b))
     call each(b, .false.)
+    y = -1
+    call dyngrid_copy(a, b, info); call need(info == DYNGRID_SUCCESS, 'copy')
+    call each(b, .false.)
     if (step == 2) exit
     step = step + 1
     if (step == 1) call dyngrid_request(3, 3, info)

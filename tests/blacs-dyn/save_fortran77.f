@@ -6,7 +6,8 @@
       INCLUDE 'dyngrid.fh'
       INTEGER M, N, NB
       PARAMETER (M = 19, N = 14, NB = 3)
-      INTEGER*8 A
+      INTEGER*8 A, NONE
+      PARAMETER (NONE = 0)
       INTEGER STEP, INFO, OUT, NR, NC, MR, MC
       CHARACTER*200 FILE, KIND
       SAVE STEP
@@ -38,6 +39,10 @@
         CALL NEED(INFO .EQ. DYNGRID_ERR_STATE, 'no ompi-server')
       END IF
       CALL EACH(A, M, N, 1)
+      CALL DYNGRID_COPY(A, A, INFO)
+      CALL NEED(INFO .EQ. DYNGRID_SUCCESS, 'copy')
+      CALL DYNGRID_COPY(A, NONE, INFO)
+      CALL NEED(INFO .EQ. DYNGRID_ERR_NULL, 'copy to nothing')
       STEP = 5
       IF (KIND .EQ. 'hdf5') THEN
         CALL DYNGRID_CHECKPOINT(FILE, INFO)
@@ -79,7 +84,8 @@
       SUBROUTINE EACH(A, M, N, WHICH)
       IMPLICIT NONE
       INCLUDE 'dyngrid.fh'
-      INTEGER*8 A
+      INTEGER*8 A, NONE
+      PARAMETER (NONE = 0)
       INTEGER M, N, WHICH, DA(9), I, J, NR, NC, MR, MC
       DOUBLE PRECISION X, WANTED
       CALL DYNGRID_GRID(NR, NC, MR, MC)
