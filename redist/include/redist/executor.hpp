@@ -51,6 +51,10 @@ public:
   /// Collective: all matrices in one round. Each element is moved once; nothing is sent when source and
   /// target rank agree.
   ExecuteReport execute(const std::vector<Transfer>& transfers);
+  /// The same when all ranks bring one and the same number, which is not negative; otherwise nothing is moved, and false
+  /// on all ranks. For who keeps plans by number and wants to hear whether all still have this one. Costs no
+  /// more than execute(). Transfers of a rank whose number is negative are not looked at.
+  bool execute_if_same(std::int64_t number, const std::vector<Transfer>& transfers);
   /// The same in two halves; between them neither side's memory may be touched. What goes through shared
   /// memory moves on by itself, in a thread of its own that ends with finish(); what goes over MPI moves in
   /// advance() and finish().

@@ -53,6 +53,9 @@ constexpr std::size_t shared_panels_bytes = detail::SharedHost::usual_panels * (
 /// Kept data are copied in slices, so that messages go on meanwhile.
 constexpr std::int64_t keep_slice_bytes = std::int64_t{256} << 10;
 
+/// Up to here a rank is done within some tens of microseconds, and who waits does not sleep at once.
+constexpr std::int64_t short_exchange_bytes = std::int64_t{64} << 10;
+
 } // namespace
 
 struct Executor::Impl {
@@ -100,8 +103,8 @@ struct Executor::Impl {
   }
 
   /// One outcome for all ranks: the worst status wins and the lowest rank that has it is named. Returns whether some rank offers an array to be read
-  /// in place.
-  bool agree(Status mine, const std::string& message, std::int64_t signature, bool offers) {
+  /// in place; nothing when the signatures differ or are negative and `may_differ`.
+  std::optional<bool> agree(Status mine, const std::string& message, std::int64_t signature, bool offers, bool may_differ) {
     const std::int64_t verdict = static_cast<std::int64_t>(mine) * (std::int64_t{1} << 32) + rank;
     std::int64_t all[detail::SharedHost::numbers_at_once] = {verdict, signature, -signature, offers ? -1 : 0};
     minimum_of(all);
@@ -112,6 +115,7 @@ struct Executor::Impl {
       throw Error(worst,
                   fmt::format("redist: rank {} of {} reports: {}", who, size, gridmap::to_string(worst)));
     }
+    if (may_differ && (all[1] != -all[2] || all[1] < 0)) return std::nullopt;
     if (all[1] != -all[2])
       throw Error(
           Status::rank_mismatch,
@@ -120,7 +124,7 @@ struct Executor::Impl {
   }
 
   void prepare(const std::vector<Transfer>& transfers, Slab slab);
-  void begin(const std::vector<Transfer>& transfers, Slab slab = {});
+  bool begin(const std::vector<Transfer>& transfers, Slab slab = {}, const std::int64_t* number = nullptr);
   void in_background();
   void read_in_place();
   bool progress();
@@ -162,7 +166,8 @@ void Executor::Impl::prepare(const std::vector<Transfer>& transfers, Slab slab) 
   if (std::any_of(work.out.begin(), work.out.end(), goes_by_wire) || std::any_of(work.in.begin(), work.in.end(), goes_by_wire)) wire->reserve();
 }
 
-void Executor::Impl::begin(const std::vector<Transfer>& transfers, Slab slab) {
+/// @param number  when given: only if it is the same on all ranks and not negative. False: nothing was begun.
+bool Executor::Impl::begin(const std::vector<Transfer>& transfers, Slab slab, const std::int64_t* number) {
   Status mine = Status::success;
   std::string message;
   bool offers = false;
@@ -180,8 +185,14 @@ void Executor::Impl::begin(const std::vector<Transfer>& transfers, Slab slab) {
   }
   std::int64_t signature = static_cast<std::int64_t>(transfers.size()) * 65537 + slab.of;
   for (const Transfer& x : transfers) signature = (signature * 31 + x.type) & 0xffffffffff;
+  if (number != nullptr) signature = *number < 0 ? -1 : (signature * 65537 + *number) & INT64_MAX;
   try {
-    if (agree(mine, message, signature, offers)) read_in_place();
+    const std::optional<bool> offered = agree(mine, message, signature, offers, number != nullptr);
+    if (!offered) {
+      clear();
+      return false;
+    }
+    if (*offered) read_in_place();
   } catch (...) {
     clear();
     throw;
@@ -206,6 +217,7 @@ void Executor::Impl::begin(const std::vector<Transfer>& transfers, Slab slab) {
   }
   wire->begin(round++, wire_in);
   active = true;
+  return true;
 }
 
 /// All ranks do so or, when one of them cannot map an array that it needs, none.
@@ -341,7 +353,7 @@ void Executor::Impl::drain() {
     }
     const bool is_under_way = wire->is_under_way();
     if (host && wire_done())
-      host->wait(bell, 1.0);
+      host->wait(bell, 1.0, report.bytes_out + report.bytes_in <= short_exchange_bytes);
     else
       sched_yield();
     const double waited = now_s() - t;
@@ -414,6 +426,13 @@ ExecuteReport Executor::execute(const std::vector<Transfer>& transfers) {
   ready();
   impl_->begin(transfers);
   return finish();
+}
+
+bool Executor::execute_if_same(std::int64_t number, const std::vector<Transfer>& transfers) {
+  ready();
+  if (!impl_->begin(number < 0 ? std::vector<Transfer>() : transfers, {}, &number)) return false;
+  finish();
+  return true;
 }
 
 ExecuteReport Executor::execute_in_place(const std::vector<Transfer>& transfers, int slabs) {

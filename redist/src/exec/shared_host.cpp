@@ -31,6 +31,8 @@ constexpr std::size_t small_page = 4096;
 /// Waking a sleeper whose core has gone idle takes longer than all the other ranks of that core need to find
 /// out that they have nothing to do; more than a few rounds of that only cost.
 constexpr int yields_before_sleep = 4;
+/// Of a rank whose whole exchange is a matter of microseconds: a core that goes idle meanwhile costs more than that.
+constexpr int yields_of_a_short_wait = 32;
 
 std::size_t round_up(std::size_t n, std::size_t to) {
   return (n + to - 1) / to * to;
@@ -367,9 +369,10 @@ std::uint32_t SharedHost::bell() const {
   return control_of(rank_)->bell.load();
 }
 
-void SharedHost::wait(std::uint32_t seen, double timeout_s) {
+void SharedHost::wait(std::uint32_t seen, double timeout_s, bool is_short) {
   Control* control = control_of(rank_);
-  for (int k = 0; k < yields_before_sleep; ++k) {
+  const int yields = is_short ? yields_of_a_short_wait : yields_before_sleep;
+  for (int k = 0; k < yields; ++k) {
     if (control->bell.load() != seen) return;
     sched_yield();
   }

@@ -468,19 +468,19 @@ void copy_matrix(char type, Trapezoid part, int m, int n, const void* a, int ia,
       set.plans.push_front(std::move(plan));
       set.plans.front()->serial = set.made++;
     } else {
-      // The same call as one of the last few on every rank? Then its plan is there, and one small agreement
+      // The same call as one of the last few on every rank? Then its plan is there, and the exchange's own agreement
       // replaces gathering and planning.
       const auto found = std::find_if(set.plans.begin(), set.plans.end(), [&](const auto& p) {
         return std::memcmp(&p->key, &mine, sizeof mine) == 0;
       });
-      const auto [low, high] = set.executor->range(found == set.plans.end() ? -1 : (*found)->serial);
-      if (low < 0 || low != high) {
-        set.plans.push_front(prepare(state, gather(state, mine, name), mine, desc_a, desc_b, part, name));
-        set.plans.front()->serial = set.made++;
-        if (set.plans.size() > plans_kept) set.plans.pop_back();
-      } else {
-        set.plans.splice(set.plans.begin(), set.plans, found);
-      }
+      const bool has_it = found != set.plans.end();
+      if (has_it) set.plans.splice(set.plans.begin(), set.plans, found);
+      if (set.executor->execute_if_same(has_it ? (*found)->serial : -1,
+                                        has_it ? transfers_of(**found) : std::vector<Transfer>()))
+        return;
+      set.plans.push_front(prepare(state, gather(state, mine, name), mine, desc_a, desc_b, part, name));
+      set.plans.front()->serial = set.made++;
+      if (set.plans.size() > plans_kept) set.plans.pop_back();
     }
     set.executor->execute(transfers_of(*set.plans.front()));
   } catch (const Error& error) {
