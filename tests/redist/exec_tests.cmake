@@ -28,6 +28,9 @@ foreach(case "lld=LLD of A is 9, wanted at least 10" "corner=A: 10 x 10 elements
   set_tests_properties(redist.gemr2d_wrong_${what}.np2 PROPERTIES PASS_REGULAR_EXPRESSION "PDGEMR2D: ${message}")
 endforeach()
 
+dyngrid_test(redist.gemr2d_wrong_listed_for_stock TARGET test_redist_gemr2d_wrong NP 2 ARGS listed_good ENV DYNGRID_GEMR2D=stock)
+set_tests_properties(redist.gemr2d_wrong_listed_for_stock.np2 PROPERTIES PASS_REGULAR_EXPRESSION "takes no descriptor of DTYPE_ 601")
+
 # The same from C and Fortran.
 add_executable(redist_moves_c moves_c.c)
 target_link_libraries(redist_moves_c PRIVATE dyngrid::dyngrid dyngrid_flags)

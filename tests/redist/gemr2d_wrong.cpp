@@ -34,7 +34,7 @@ int main(int argc, char** argv) {
   else if (std::strcmp(what, "listed_zeros") == 0) listed[10] = listed[11] = 0;
   else if (std::strcmp(what, "listed_differ") == 0) listed[11] += rank;
   else if (std::strcmp(what, "listed_source") == 0) listed[7] = world;
-  else is_listed = false;
+  else is_listed = std::strcmp(what, "listed_good") == 0;
   if (std::strcmp(what, "lld") == 0) a[8] = n - 1;
   if (std::strcmp(what, "corner") == 0) ia = 2;
   if (std::strcmp(what, "source") == 0) b[7] = world;

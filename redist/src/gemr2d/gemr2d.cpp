@@ -468,8 +468,8 @@ void copy_matrix(char type, Trapezoid part, int m, int n, const void* a, int ia,
       set.plans.push_front(std::move(plan));
       set.plans.front()->serial = set.made++;
     } else {
-      // The same call as one of the last few on every rank? Then its plan is there, and the exchange's own agreement
-      // replaces gathering and planning.
+      // The same call as one of the last few on every rank? Then its plan is there, and the exchange's own
+      // agreement replaces gathering and planning.
       const auto found = std::find_if(set.plans.begin(), set.plans.end(), [&](const auto& p) {
         return std::memcmp(&p->key, &mine, sizeof mine) == 0;
       });
@@ -506,6 +506,16 @@ bool wants_stock() {
     return value != nullptr && std::strcmp(value, "stock") == 0;
   }();
   return stock;
+}
+
+void refuse_listed(const char* name, const int* desc_a, const int* desc_b) {
+  for (const int* desc : {desc_a, desc_b})
+    if (desc[ctxt_at] >= 0 && desc[dtype_at] == Descriptor::heterogeneous)
+      stop(fmt::format("{0}: DYNGRID_GEMR2D is stock, but ScaLAPACK's routine takes no descriptor of DTYPE_ "
+                       "601; leave it unset, "
+                       "or call dyngrid_{0}",
+                       name),
+           1);
 }
 
 void* stock_symbol(const char* name) {

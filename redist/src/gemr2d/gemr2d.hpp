@@ -22,6 +22,8 @@ void copy_matrix_everybody(char type, Trapezoid part, int m, int n, const void* 
 
 /// True when DYNGRID_GEMR2D=stock.
 bool wants_stock();
+/// Ends the process when one of the descriptors is of DTYPE_ 601, which the stock routines do not know.
+void refuse_listed(const char* name, const int* desc_a, const int* desc_b);
 /// The routine of that name that this library hides. Ends the process when there is none.
 void* stock_symbol(const char* name);
 

@@ -35,6 +35,7 @@ template <class Function> Function* stock(const char* name) {
 
 #define DYNGRID_STOCK(name, arguments, pass)                                                                 \
   if (redist::detail::wants_stock()) {                                                                       \
+    redist::detail::refuse_listed(name, desc_a, desc_b);                                                     \
     static auto* const hidden = stock<void arguments>(name);                                                 \
     hidden pass;                                                                                             \
     return;                                                                                                  \
