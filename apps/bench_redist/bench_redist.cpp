@@ -375,7 +375,8 @@ double CaseRun::seconds_of(const Method& method) {
   }
   (this->*method.run)();
   const std::int64_t end = now_ns();
-  if (method.run == &CaseRun::stock || method.run == &CaseRun::stock_context) MPI_Barrier(comm_); // it returns with sends in flight, which need somebody inside MPI
+  if (method.run == &CaseRun::stock || method.run == &CaseRun::stock_context)
+    MPI_Barrier(comm_); // it returns with sends in flight, which need somebody inside MPI
   return static_cast<double>(usual_->range(end).second - usual_->range(begin).first) * 1e-9;
 }
 

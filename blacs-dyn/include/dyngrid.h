@@ -142,10 +142,11 @@ DYNGRID_API int dyngrid_matrix_shape(const dyngrid_matrix* matrix, int64_t* m_lo
 DYNGRID_API dyngrid_matrix* dyngrid_matrix_find(const char* name);
 /* Ends the matrix and nulls the handle. Collective; null is fine. */
 DYNGRID_API int dyngrid_matrix_free(dyngrid_matrix** matrix);
-/* All elements of `from` into `to`, a matrix of the same m, n and type that may lie in any other way: from blocks of one size to another, to blocks as a rule says
- * and back. Collective over the current grid; a matrix onto itself does nothing. What it sets up is kept until the grid changes.
- * DYNGRID_ERR_NULL; _NOT_FOUND when one of the handles is of no living matrix; _TYPE, _SHAPE when types or sizes differ; _MISMATCH when processes ask for different
- * copies; _STATE before the first resize point of a newcomer. The same on all processes; `to` is then as it was. */
+/* All elements of `from` into `to`, a matrix of the same m, n and type that may lie in any other way: from blocks of
+ * one size to another, to blocks as a rule says and back. Collective over the current grid; a matrix onto itself does
+ * nothing. What it sets up is kept until the grid changes. DYNGRID_ERR_NULL; _NOT_FOUND when one of the handles is of
+ * no living matrix; _TYPE, _SHAPE when types or sizes differ; _MISMATCH when processes ask for different copies; _STATE
+ * before the first resize point of a newcomer. The same on all processes; `to` is then as it was. */
 DYNGRID_API int dyngrid_copy(const dyngrid_matrix* from, dyngrid_matrix* to);
 
 /* ---- state that every process has ---- */

@@ -169,7 +169,8 @@ private:
   dyngrid_matrix* matrix_ = nullptr;
 };
 
-/// All elements into a matrix of the same size that may lie in any other way; see dyngrid_copy. Collective. @throws Error
+/// All elements into a matrix of the same size that may lie in any other way; see dyngrid_copy. Collective.
+/// @throws Error
 template <class T> void copy(const Matrix<T>& from, Matrix<T>& to) { check(dyngrid_copy(from.handle(), to.handle())); }
 
 /// A variable that every process has and newcomers get at their first resize point. It cannot be moved: newcomers' copies are written to

@@ -13,7 +13,8 @@ void Copier::copy(const Matrix& from, Matrix& to, const Holdings::Site& site, st
   together(site.grid, [&] {
     if (revision != revision_) plans_.clear(); // the address of a freed matrix may be another one's
     revision_ = revision;
-    const auto at = std::find_if(plans_.begin(), plans_.end(), [&](const Kept& k) { return k.from == &from && k.to == &to; });
+    const auto at =
+        std::find_if(plans_.begin(), plans_.end(), [&](const Kept& k) { return k.from == &from && k.to == &to; });
     if (at != plans_.end()) return plans_.splice(plans_.begin(), plans_, at);
     int rank = 0;
     MPI_Comm_rank(site.grid, &rank);
@@ -25,7 +26,8 @@ void Copier::copy(const Matrix& from, Matrix& to, const Holdings::Site& site, st
     plans_.push_front({&from, &to, plan.for_rank(rank)});
     if (plans_.size() > plans_kept) plans_.pop_back();
   });
-  executor_->execute({{&plans_.front().plan, from.local.data(), from.lay.lld(), to.local.data(), to.lay.lld(), from.type}});
+  executor_->execute(
+      {{&plans_.front().plan, from.local.data(), from.lay.lld(), to.local.data(), to.lay.lld(), from.type}});
 }
 
 void Copier::close() {

@@ -15,7 +15,8 @@ namespace blacs_dyn {
 /// Copies between matrices on one grid. Keeps its executor and the last plans until the grid changes.
 class Copier {
 public:
-  /// All of `from` into `to`, which have the same form but for their distributions and are not the same one. Collective over `site.grid`.
+  /// All of `from` into `to`, which have the same form but for their distributions and are not the same one.
+  /// Collective over `site.grid`.
   /// @param revision  of the holdings: another one when a matrix was made or freed
   /// @throws agreed Error
   void copy(const Matrix& from, Matrix& to, const Holdings::Site& site, std::int64_t revision);

@@ -234,17 +234,21 @@ std::int64_t Holdings::check_copy(const Matrix* from, const Matrix* to) const {
   for (const Matrix* a : {from, to}) {
     const char* which = a == from ? "first" : "second";
     if (!a) throw Error(Status::null_pointer, fmt::format("blacs-dyn: dyngrid_copy: the {} matrix is null", which));
-    if (std::none_of(matrices_.begin(), matrices_.end(), [&](const std::unique_ptr<Matrix>& one) { return one.get() == a; }))
-      throw Error(Status::not_found, fmt::format("blacs-dyn: dyngrid_copy: the {} handle is of no living matrix", which));
+    const auto is_it = [&](const std::unique_ptr<Matrix>& one) { return one.get() == a; };
+    if (std::none_of(matrices_.begin(), matrices_.end(), is_it))
+      throw Error(Status::not_found,
+                  fmt::format("blacs-dyn: dyngrid_copy: the {} handle is of no living matrix", which));
     for (const char c : a->name) mix(hash, static_cast<unsigned char>(c));
     mix(hash, 0);
   }
   if (from->type != to->type)
-    throw Error(Status::bad_type, fmt::format("blacs-dyn: dyngrid_copy: \"{}\" is of type '{}' and \"{}\" of type '{}', wanted the same", from->name,
-                                              from->type, to->name, to->type));
+    throw Error(Status::bad_type,
+                fmt::format("blacs-dyn: dyngrid_copy: \"{}\" is of type '{}' and \"{}\" of type '{}', wanted the same",
+                            from->name, from->type, to->name, to->type));
   if (from->rows.n != to->rows.n || from->cols.n != to->cols.n)
-    throw Error(Status::shape_mismatch, fmt::format("blacs-dyn: dyngrid_copy: \"{}\" is {} x {} and \"{}\" {} x {}, wanted the same", from->name,
-                                                    from->rows.n, from->cols.n, to->name, to->rows.n, to->cols.n));
+    throw Error(Status::shape_mismatch,
+                fmt::format("blacs-dyn: dyngrid_copy: \"{}\" is {} x {} and \"{}\" {} x {}, wanted the same", from->name,
+                            from->rows.n, from->cols.n, to->name, to->rows.n, to->cols.n));
   return static_cast<std::int64_t>(hash >> 1);
 }
 

@@ -287,11 +287,14 @@ void Session::free_matrix(Matrix* matrix) {
 void Session::copy(const Matrix* from, Matrix* to) {
   require_grid("dyngrid_copy");
   if (processes_.grid() == MPI_COMM_NULL)
-    throw Error(Status::bad_state, "blacs-dyn: dyngrid_copy before the first resize point of a new process: its matrices have no content yet");
+    throw Error(Status::bad_state, "blacs-dyn: dyngrid_copy before the first resize point of a new process: its "
+                                   "matrices have no content yet");
   std::int64_t print = 0;
   together(processes_.grid(), [&] { print = holdings_.check_copy(from, to); });
-  check_same(processes_.grid(), print, "blacs-dyn: dyngrid_copy: called with different matrices on different processes");
-  if (from != to) copier_.copy(*from, *to, {processes_.grid(), processes_.roster().grid.shape, context_}, holdings_.revision());
+  check_same(processes_.grid(), print,
+             "blacs-dyn: dyngrid_copy: called with different matrices on different processes");
+  const Holdings::Site site{processes_.grid(), processes_.roster().grid.shape, context_};
+  if (from != to) copier_.copy(*from, *to, site, holdings_.revision());
 }
 
 void Session::share(const char* name, void* data, std::size_t bytes) {

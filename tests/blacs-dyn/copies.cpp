@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// copies sequence 2x3 1x2 ...: dyngrid_copy and p?gemr2d between matrices in blocks of one size and as a rule says, element by
-// element, on each grid of a sequence.
-// copies statuses: arguments that are wrong on one process are the same error on all. mpirun -np 4.
+// copies sequence 2x3 1x2 ...: dyngrid_copy and p?gemr2d between matrices in blocks of one size and as a rule says,
+// element by element, on each grid of a sequence. copies statuses: arguments that are wrong on one process are the
+// same error on all. mpirun -np 4.
 #include <complex>
 #include <cstring>
 
@@ -142,7 +142,8 @@ int statuses() {
     agreed(dyngrid_copy(bad ? nullptr : a.handle(), b.handle()), DYNGRID_ERR_NULL, "null on one rank");
     agreed(dyngrid_copy(a.handle(), bad ? wide.handle() : b.handle()), DYNGRID_ERR_SHAPE, "another size on one rank");
     agreed(dyngrid_copy(a.handle(), single.handle()), DYNGRID_ERR_TYPE, "another type");
-    agreed(dyngrid_copy(bad ? b.handle() : a.handle(), bad ? a.handle() : b.handle()), DYNGRID_ERR_MISMATCH, "the other way round on one rank");
+    agreed(dyngrid_copy(bad ? b.handle() : a.handle(), bad ? a.handle() : b.handle()), DYNGRID_ERR_MISMATCH,
+           "the other way round on one rank");
     dyngrid_matrix* gone = nullptr;
     expect(dyngrid_matrix_create("gone", 'd', m, n, 2, 2, &gone) == 0, "create");
     dyngrid_matrix* const old = gone;

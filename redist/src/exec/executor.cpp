@@ -104,7 +104,8 @@ struct Executor::Impl {
 
   /// One outcome for all ranks: the worst status wins and the lowest rank that has it is named. Returns whether some rank offers an array to be read
   /// in place; nothing when the signatures differ or are negative and `may_differ`.
-  std::optional<bool> agree(Status mine, const std::string& message, std::int64_t signature, bool offers, bool may_differ) {
+  std::optional<bool> agree(Status mine, const std::string& message, std::int64_t signature, bool offers,
+                            bool may_differ) {
     const std::int64_t verdict = static_cast<std::int64_t>(mine) * (std::int64_t{1} << 32) + rank;
     std::int64_t all[detail::SharedHost::numbers_at_once] = {verdict, signature, -signature, offers ? -1 : 0};
     minimum_of(all);
