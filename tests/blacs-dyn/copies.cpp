@@ -66,7 +66,7 @@ void gemr2d_round(const Three& d, int salt) {
     Cpdgemr2d(m, n, dyngrid_local(from), 1, 1, const_cast<int*>(dyngrid_desc(from)), dyngrid_local(to), 1, 1,
               const_cast<int*>(dyngrid_desc(to)), ctxt);
   };
-  for (int repeat = 0; repeat < 12; ++repeat) {
+  for (int repeat = 0; repeat < 9; ++repeat) {
     int fresh = 0, nprow = 0, npcol = 0;
     dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
     Cblacs_get(0, 0, &fresh);
