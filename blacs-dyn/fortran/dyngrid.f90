@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !> The Fortran side of dyngrid.h. Names and numbers are those of C; info (or outcome) is last and follows dyngrid/status.h:
-!> 0 is success, errors are negative, outcomes are DYNGRID_SAME, DYNGRID_RESIZED and DYNGRID_LEAVE.
+!> 0 is success, errors are negative, outcomes are DYNGRID_SAME, DYNGRID_RESIZED, DYNGRID_LEAVE and DYNGRID_REDIRECT.
 module dyngrid_grids
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: real32, real64, int32, int64
@@ -9,7 +9,7 @@ module dyngrid_grids
   private
 
   integer, parameter, public :: DYNGRID_SPAWN = 0, DYNGRID_JOIN = 1
-  integer, parameter, public :: DYNGRID_SAME = 0, DYNGRID_RESIZED = 1, DYNGRID_LEAVE = 2
+  integer, parameter, public :: DYNGRID_SAME = 0, DYNGRID_RESIZED = 1, DYNGRID_LEAVE = 2, DYNGRID_REDIRECT = 3
   !> A matrix that follows the grid.
   type, public :: dyngrid_matrix
     type(c_ptr) :: handle = c_null_ptr
@@ -25,7 +25,8 @@ module dyngrid_grids
 
   public :: dyngrid_init, dyngrid_init_grid, dyngrid_finalize, dyngrid_is_newcomer, dyngrid_is_first, &
     dyngrid_context, dyngrid_grid, dyngrid_comm, &
-    dyngrid_resize_point, dyngrid_request, dyngrid_resize, dyngrid_pop, dyngrid_depth, dyngrid_set_placement, &
+    dyngrid_resize_point, dyngrid_resize_point_at, dyngrid_entry_point, dyngrid_pending, dyngrid_on_change, &
+    dyngrid_change_routine, dyngrid_request, dyngrid_resize, dyngrid_pop, dyngrid_depth, dyngrid_set_placement, &
     dyngrid_set_schedule, dyngrid_set_processes, dyngrid_last_resize, &
     dyngrid_matrix_create, dyngrid_matrix_create_by, dyngrid_distribution, &
     dyngrid_matrix_find, dyngrid_matrix_free, dyngrid_copy, dyngrid_matrix_shape, dyngrid_local, dyngrid_desc, &
@@ -48,6 +49,22 @@ module dyngrid_grids
       integer(c_int), value :: nprow, npcol
       type(c_ptr), value :: sizes
     end function
+  end interface
+
+  !> What dyngrid_on_change is given. See dyngrid.h.
+  abstract interface
+    subroutine dyngrid_change_routine(data) bind(C)
+      import
+      type(c_ptr), value :: data
+    end subroutine
+  end interface
+
+  !> call dyngrid_resize_point(outcome). Directly, since the place of the call is what tells resize points apart.
+  interface
+    subroutine dyngrid_resize_point(outcome) bind(C, name="dyngrid_resize_point_")
+      import
+      integer(c_int), intent(out) :: outcome
+    end subroutine
   end interface
 
   !> call dyngrid_local(a, x): x(:,:) becomes this process's part, x(1:lld, 1:columns), of the matrix's type. It is good until the next
@@ -96,8 +113,20 @@ module dyngrid_grids
     integer(c_int) function c_comm_f() bind(C, name="dyngrid_comm_f")
       import
     end function
-    integer(c_int) function c_resize_point() bind(C, name="dyngrid_resize_point")
+    integer(c_int) function c_resize_point_at(name) bind(C, name="dyngrid_resize_point_at")
       import
+      character(kind=c_char), intent(in) :: name(*)
+    end function
+    type(c_ptr) function c_entry_point() bind(C, name="dyngrid_entry_point")
+      import
+    end function
+    integer(c_int) function c_pending() bind(C, name="dyngrid_pending")
+      import
+    end function
+    integer(c_int) function c_on_change(before, after, data) bind(C, name="dyngrid_on_change")
+      import
+      type(c_funptr), value :: before, after
+      type(c_ptr), value :: data
     end function
     integer(c_int) function c_request(nprow, npcol) bind(C, name="dyngrid_request")
       import
@@ -249,9 +278,37 @@ contains
     dyngrid_comm = c_comm_f()
   end function
 
-  subroutine dyngrid_resize_point(outcome)
+  !> A resize point with a name, to which processes that join or wake can be led.
+  subroutine dyngrid_resize_point_at(name, outcome)
+    character(*), intent(in) :: name
     integer, intent(out) :: outcome
-    outcome = c_resize_point()
+    outcome = c_resize_point_at(trim(name) // c_null_char)
+  end subroutine
+
+  !> Name of the resize point where this process is to go on; empty unless it is a newcomer or was given DYNGRID_REDIRECT.
+  function dyngrid_entry_point() result(name)
+    character(:), allocatable :: name
+    name = text_at(c_entry_point())
+  end function
+
+  !> pending: 1 when the next resize point would try a change, 0 when not; an error is negative.
+  subroutine dyngrid_pending(pending)
+    integer, intent(out) :: pending
+    pending = c_pending()
+  end subroutine
+
+  !> `before` is called on the old grid when a change is certain, `after` on the new one; `data` is handed to them. One that is left out, with both left
+  !> out those made known with this data are forgotten: call dyngrid_on_change(data=data, info=info).
+  subroutine dyngrid_on_change(before, after, data, info)
+    procedure(dyngrid_change_routine), optional :: before, after
+    type(c_ptr), intent(in) :: data
+    integer, intent(out) :: info
+    type(c_funptr) :: first, second
+    first = c_null_funptr
+    second = c_null_funptr
+    if (present(before)) first = c_funloc(before)
+    if (present(after)) second = c_funloc(after)
+    info = c_on_change(first, second, data)
   end subroutine
 
   subroutine dyngrid_request(nprow, npcol, info)
@@ -310,9 +367,16 @@ contains
   !> The name for `dyngrid resize JOB 3x3` on process 0, empty elsewhere.
   function dyngrid_job() result(name)
     character(:), allocatable :: name
+    name = text_at(c_job())
+  end function
+
+  !> Of at most 63 characters, and a null character at its end.
+  function text_at(address) result(name)
+    type(c_ptr), intent(in) :: address
+    character(:), allocatable :: name
     character(kind=c_char), pointer :: text(:)
     integer :: i
-    call c_f_pointer(c_job(), text, [64]) ! names are shorter, and end with a null character
+    call c_f_pointer(address, text, [64])
     name = ''
     do i = 1, size(text)
       if (text(i) == c_null_char) exit

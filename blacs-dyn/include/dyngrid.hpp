@@ -7,12 +7,14 @@
 #include <complex>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <new>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "dyngrid.h"
 
@@ -34,7 +36,7 @@ inline int check(int status) {
   return status;
 }
 
-enum class Outcome { same = DYNGRID_SAME, resized = DYNGRID_RESIZED, leave = DYNGRID_LEAVE };
+enum class Outcome { same = DYNGRID_SAME, resized = DYNGRID_RESIZED, leave = DYNGRID_LEAVE, redirect = DYNGRID_REDIRECT };
 enum class Placement { optimal = DYNGRID_OPTIMAL, global = DYNGRID_GLOBAL, local1 = DYNGRID_LOCAL1, local2 = DYNGRID_LOCAL2 };
 enum class Schedule {
   automatic = DYNGRID_SCHEDULE_AUTO,
@@ -81,13 +83,27 @@ public:
     return g;
   }
 
-  /// The place where the grid may change. Collective. @throws Error when a change was refused: the grid is the old one, with all its data.
-  Outcome resize_point() { return static_cast<Outcome>(check(dyngrid_resize_point())); }
+  /// The place where the grid may change: the line of the call. Collective. @throws Error when a change was refused: the grid is the old one, with all its data.
+  Outcome resize_point(int line = __builtin_LINE(), const char* file = __builtin_FILE()) {
+    return static_cast<Outcome>(check(dyngrid_resize_point_in(file, line)));
+  }
   /// The same for programs that go on when a change is refused: Outcome::same then, and the reason in `refusal`, otherwise empty.
-  Outcome resize_point(std::string& refusal) {
-    const int outcome = dyngrid_resize_point();
-    refusal = outcome < 0 ? dyngrid_last_message() : "";
-    return outcome < 0 ? Outcome::same : static_cast<Outcome>(outcome);
+  Outcome resize_point(std::string& refusal, int line = __builtin_LINE(), const char* file = __builtin_FILE()) {
+    return going_on(dyngrid_resize_point_in(file, line), refusal);
+  }
+  /// A resize point with a name, to which processes that join or wake can be led.
+  Outcome resize_point_at(const std::string& name) { return static_cast<Outcome>(check(dyngrid_resize_point_at(name.c_str()))); }
+  Outcome resize_point_at(const std::string& name, std::string& refusal) { return going_on(dyngrid_resize_point_at(name.c_str()), refusal); }
+  /// Where this process is to go on: of a newcomer and after Outcome::redirect; otherwise empty. Says that this process can be led. Local.
+  std::string entry_point() const { return dyngrid_entry_point(); }
+  /// Whether the next resize point would try a change. Collective.
+  bool pending() const { return check(dyngrid_pending()) != 0; }
+  /// `before` on the old grid when a change is certain, `after` on the new one; either may be empty. Until the end of the application. Local.
+  void on_change(std::function<void()> before, std::function<void()> after) {
+    auto both = std::make_unique<Notice>(Notice{std::move(before), std::move(after)});
+    check(dyngrid_on_change([](void* notice) { if (const auto& f = static_cast<Notice*>(notice)->before) f(); },
+                            [](void* notice) { if (const auto& f = static_cast<Notice*>(notice)->after) f(); }, both.get()));
+    notices_.push_back(std::move(both));
   }
   /// Asks for a change at the next resize point. Local.
   void request(int nprow, int npcol) { check(dyngrid_request(nprow, npcol)); }
@@ -121,6 +137,14 @@ public:
   }
 
 private:
+  struct Notice {
+    std::function<void()> before, after;
+  };
+  static Outcome going_on(int outcome, std::string& refusal) {
+    refusal = outcome < 0 ? dyngrid_last_message() : "";
+    return outcome < 0 ? Outcome::same : static_cast<Outcome>(outcome);
+  }
+  std::vector<std::unique_ptr<Notice>> notices_; ///< their addresses are known to dyngrid
   bool is_open_ = true;
   int exceptions_ = std::uncaught_exceptions();
 };

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#define DYNGRID_NO_MACROS
 #include "dyngrid.h"
+
+#include <map>
 
 
 #include "session.hpp"
 
 namespace {
 
+using blacs_dyn::Place;
 using blacs_dyn::Session;
 using blacs_dyn::Shape;
 using gridmap::detail::guard;
@@ -17,6 +21,18 @@ int index_in_grid() {
   if (session().is_active() && session().grid_comm() != MPI_COMM_NULL) MPI_Comm_rank(session().grid_comm(), &rank);
   return rank;
 }
+
+const Place& call_at(const void* return_address) {
+  static std::map<const void*, Place> known;
+  const auto at = known.find(return_address);
+  return at != known.end() ? at->second : known.emplace(return_address, Place::of_call(return_address)).first->second;
+}
+
+#ifdef OPEN_MPI
+constexpr MPI_Fint null_comm_f = 2;
+#else
+const auto null_comm_f = static_cast<MPI_Fint>(MPI_COMM_NULL);
+#endif
 
 } // namespace
 
@@ -52,11 +68,47 @@ int dyngrid_grid(int* nprow, int* npcol, int* myrow, int* mycol) {
 
 MPI_Comm dyngrid_comm(void) { return session().is_active() ? session().grid_comm() : MPI_COMM_NULL; }
 
-MPI_Fint dyngrid_comm_f(void) { return MPI_Comm_c2f(dyngrid_comm()); }
+MPI_Fint dyngrid_comm_f(void) {
+  int initialized = 0, finalized = 0;
+  MPI_Initialized(&initialized);
+  MPI_Finalized(&finalized);
+  // outside MPI a handle cannot be translated; Open MPI's and MPICH's null communicator is known all the same
+  return initialized && !finalized ? MPI_Comm_c2f(dyngrid_comm()) : null_comm_f;
+}
 
 int dyngrid_resize_point(void) {
-  return guard([] { return session().resize_point(); });
+  const void* caller = __builtin_return_address(0);
+  return guard([&] { return session().resize_point(call_at(caller)); });
 }
+
+int dyngrid_resize_point_in(const char* file, int line) {
+  static std::map<std::pair<const char*, int>, Place> known;
+  return guard([&] {
+    const auto at = known.find({file, line});
+    return session().resize_point(at != known.end() ? at->second : known.emplace(std::pair(file, line), Place::in_source(file, line)).first->second);
+  });
+}
+
+int dyngrid_resize_point_at(const char* name) {
+  return guard([&] { return session().resize_point_at(name); });
+}
+
+const char* dyngrid_entry_point(void) { return session().entry_point(); }
+
+int dyngrid_pending(void) {
+  return guard([] { return session().pending(); });
+}
+
+int dyngrid_on_change(dyngrid_change_routine before, dyngrid_change_routine after, void* data) {
+  return guard([&] { session().on_change(before, after, data); });
+}
+
+// Fortran, with modules and without: the call that counts is the one in the program
+DYNGRID_API void dyngrid_resize_point_(int* outcome) {
+  const void* caller = __builtin_return_address(0);
+  *outcome = guard([&] { return session().resize_point(call_at(caller)); });
+}
+DYNGRID_API void dyngrid_resize_point__(int* outcome) __attribute__((alias("dyngrid_resize_point_")));
 
 int dyngrid_request(int nprow, int npcol) {
   return guard([&] { session().request({nprow, npcol}); });

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <climits>
 #include <cstdio>
 #include <set>
 #include <thread>
@@ -28,10 +29,11 @@ SpawnOptions Session::spawn_options() const {
   options.program = find_program("env");
   options.join_limit_s = settings_.join_limit_s;
   options.arguments.push_back(fmt::format("DYNGRID_NEWCOMER={}", is_classical() ? "classical" : "managed"));
+  if (place_.kind == Place::Kind::named) options.arguments.push_back("DYNGRID_ENTRY=" + place_.text);
   for (char** variable = environ; variable && *variable; ++variable) {
     const std::string_view text = *variable;
     const std::string_view name = text.substr(0, text.find('='));
-    const bool ours = name.substr(0, 8) == "DYNGRID_" && name != "DYNGRID_NEWCOMER";
+    const bool ours = name.substr(0, 8) == "DYNGRID_" && name != "DYNGRID_NEWCOMER" && name != "DYNGRID_ENTRY";
     if (ours || name == "LD_PRELOAD" || name == "LD_LIBRARY_PATH" || name == "OPENBLAS_NUM_THREADS" || name == "OMP_NUM_THREADS" ||
         name == "OPENBLAS_CORETYPE" || name == "OMPI_MCA_mpi_yield_when_idle")
       options.arguments.emplace_back(text);
@@ -43,9 +45,51 @@ SpawnOptions Session::spawn_options() const {
   return options;
 }
 
-int Session::resize_point() {
+/// One all-reduce: what all processes of the grid want, by PlaceWord::Flag. @throws agreed Error{bad_state} when they are at different places.
+std::uint64_t Session::compare_places(const Place& place, std::uint64_t flags) {
+  const MPI_Comm grid = processes_.grid();
+  const bool counts = plain_places_count_ || place.kind != Place::Kind::plain;
+  const std::uint64_t mine = PlaceWord::of(counts ? place : Place{Place::Kind::plain, {}, {}}, flags);
+  std::uint64_t all = 0;
+  check_mpi(MPI_Allreduce(&mine, &all, 1, MPI_UINT64_T, MPI_BOR, grid), "MPI_Allreduce");
+  if (PlaceWord::is_one_place(all)) return all;
+  Packet packet;
+  place.write(packet);
+  broadcast(packet.bytes(), 0, grid);
+  together(grid, [&] {
+    Packet told(packet.bytes());
+    const Place first = Place::read(told);
+    int rank = 0;
+    MPI_Comm_rank(grid, &rank);
+    if (!first.meets(place))
+      throw Error(Status::bad_state, fmt::format("blacs-dyn: the processes of the grid are at different resize points: rank 0 at {}, rank {} at {}; all of them have to come to the "
+                                                 "same one (two lines that mean one place take one name, by dyngrid_resize_point_at)", first.shown(), rank, place.shown()));
+  });
+  plain_places_count_ = false; // they are of different programs
+  return all;
+}
+
+int Session::resize_point_at(const char* name) {
+  if (place_.kind == Place::Kind::named && name && place_.text == name) return resize_point(place_);
+  Place place;
+  const auto check = [&] { place = Place::named(name); };
+  if (is_active() && processes_.grid() != MPI_COMM_NULL) together(processes_.grid(), check);
+  else check();
+  return resize_point(place);
+}
+
+const char* Session::entry_point() {
+  if (!is_active()) return "";
+  can_be_led_ = true;
+  return entry_point_.c_str();
+}
+
+int Session::resize_point(const Place& place) {
   if (is_active() && !is_classical() && processes_.has_left()) return DYNGRID_LEAVE;
   require_grid("dyngrid_resize_point");
+  refuse_inside("dyngrid_resize_point");
+  place_ = place;
+  if (led_) return go_on_where_led();
   if (processes_.is_newcomer()) {
     const double started = MPI_Wtime();
     auto gathered = processes_.join();
@@ -67,17 +111,27 @@ int Session::resize_point() {
       }
   std::optional<control::Wanted> outside;
   if (job_) outside = job_->resize_point(holdings_, wanted.size() > 0);
-  // One number says it all: 0 nothing, 1 a wish from outside (process 0 has it), above that the program's own wish, the lowest rank's.
-  int rank = 0, size = 0;
-  const MPI_Comm grid = processes_.grid();
-  MPI_Comm_rank(grid, &rank);
-  MPI_Comm_size(grid, &size);
-  std::int64_t mine = wanted.size() > 0 ? 1 + size - rank : outside ? 1 : 0, first = 0;
-  check_mpi(MPI_Allreduce(&mine, &first, 1, MPI_INT64_T, MPI_MAX, grid), "MPI_Allreduce");
-  if (first == 0) return pending_ ? settle_pending() : DYNGRID_SAME;
+  std::uint64_t all = 0;
+  if (wanted.size() > 0) all = PlaceWord::own_request;
+  else if (outside) all = PlaceWord::outside_request;
+  try {
+    all = compare_places(place_, all);
+  } catch (const Error&) { // what was asked for waits for a resize point where all are
+    requested_ = wanted;
+    if (outside) job_->defer(*outside);
+    throw;
+  }
+  const bool is_own = (all & PlaceWord::own_request) != 0; // goes before a wish from outside, which process 0 has
+  if (!is_own && (all & PlaceWord::outside_request) == 0) return pending_ ? settle_pending() : DYNGRID_SAME;
 
-  int root = 1 + size - static_cast<int>(first);
-  if (first == 1) {
+  const MPI_Comm grid = processes_.grid();
+  int root = 0;
+  if (is_own) { // the lowest rank's counts
+    int mine = INT_MAX;
+    if (wanted.size() > 0) MPI_Comm_rank(grid, &mine);
+    check_mpi(MPI_Allreduce(&mine, &root, 1, MPI_INT, MPI_MIN, grid), "MPI_Allreduce");
+    if (outside) job_->defer(*outside);
+  } else {
     const std::vector<int>& ids = processes_.roster().grid.ids;
     root = static_cast<int>(std::find(ids.begin(), ids.end(), 0) - ids.begin());
     if (outside) {
@@ -85,11 +139,9 @@ int Session::resize_point() {
       placement = outside->placement.value_or(settings_.placement);
       job_->carries_out(*outside);
     }
-  } else if (outside) {
-    job_->defer(*outside);
   }
   std::vector<int> leave;
-  if (first == 1 && outside) leave = units_of(outside->leave);
+  if (!is_own && outside) leave = units_of(outside->leave);
   std::array<int, 4> told{wanted.nprow, wanted.npcol, static_cast<int>(placement), static_cast<int>(leave.size())};
   check_mpi(MPI_Bcast(told.data(), 4, MPI_INT, root, grid), "MPI_Bcast");
   leave.resize(static_cast<std::size_t>(told[3]));
@@ -107,9 +159,23 @@ int Session::resize_point() {
   }
 }
 
+int Session::pending() {
+  require_grid("dyngrid_pending");
+  if (processes_.grid() == MPI_COMM_NULL) return 1;
+  bool is_due = requested_.size() > 0;
+  if (processes_.id() == 0) {
+    for (const TimedRequest& entry : settings_.requests) is_due = is_due || entry.step == settings_.points;
+    is_due = is_due || (job_ && job_->state().is_pending()) || (pending_ && processes_.source().progress(pending_->change).is_complete);
+  }
+  const std::uint64_t mine = is_due ? 1 : 0;
+  return (compare_places({Place::Kind::query, {}, {}}, mine) & 1) != 0 ? 1 : 0;
+}
+
 int Session::resize(Shape to, gridmap::Placement placement) {
-  if (is_active() && !is_classical() && processes_.is_newcomer()) return resize_point();
+  if (is_active() && !is_classical() && (processes_.is_newcomer() || led_)) return resize_point({});
   require_grid("dyngrid_resize");
+  refuse_inside("dyngrid_resize");
+  place_ = {};
   if (sleeps_at_first_point_) return sleep_until_needed();
   together(processes_.grid(), [&] {
     const auto number = static_cast<int>(placement);
@@ -129,6 +195,8 @@ int Session::resize(Shape to, gridmap::Placement placement) {
 int Session::pop() {
   if (!is_active()) throw Error(Status::bad_state, "blacs-dyn: dyngrid_pop before any growth");
   if (!is_classical()) require_grid("dyngrid_pop");
+  refuse_inside("dyngrid_pop");
+  place_ = {};
   const Roster& roster = processes_.roster();
   if (processes_.grid() == MPI_COMM_NULL || roster.levels.size() < 2)
     throw Error(Status::bad_state, "blacs-dyn: dyngrid_pop: this is the first grid, there is none below it");
@@ -311,22 +379,95 @@ void Session::call_off_pending(const std::string& why) {
   pending_.reset();
 }
 
-/// Tells those that join what the others know: settings, matrices, shared state. Collective over the union. @throws agreed Error.
-void Session::exchange_state(Processes::Union& gathered, bool is_joining) {
-  if (!gathered.change.is_growth()) return;
+/// Tells those that join what the others know: the resize point where they are, settings, matrices, shared state. Collective over the union. A process that joins from
+/// another resize point, and can be led, goes to the others' while they wait. @throws agreed Error.
+bool Session::exchange_state(Processes::Union& gathered, bool is_joining, double started, const Packet* state_of_led) {
+  if (!gathered.change.is_growth()) return true;
   const MPI_Comm comm = gathered.comm.get();
   Packet packet;
-  if (!is_joining) {
-    settings_.write(packet);
-    holdings_.write(packet);
+  if (state_of_led) {
+    packet = *state_of_led;
+  } else {
+    if (!is_joining) {
+      place_.write(packet);
+      packet.put(plain_places_count_);
+      settings_.write(packet);
+      holdings_.write(packet);
+    }
+    broadcast(packet.bytes(), 0, comm);
   }
-  broadcast(packet.bytes(), 0, comm);
-  together(comm, [&] {
-    if (!is_joining) return;
-    Packet state(packet.bytes());
+  Packet state(packet.bytes());
+  const Place others = Place::read(state);
+  enum : int { here, elsewhere, nowhere };
+  int mine = here, worst = here;
+  if (is_joining && !others.meets(place_)) {
+    const bool can_be_led = can_be_led_ && !state_of_led && others.kind == Place::Kind::named && place_.kind != Place::Kind::end;
+    mine = can_be_led ? elsewhere : nowhere;
+  }
+  if (!state_of_led) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_mpi(MPI_Iallreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, comm, &request), "MPI_Iallreduce");
+    wait_asleep(&request);
+  }
+  if (worst == elsewhere && mine == elsewhere) {
+    entry_point_ = others.text;
+    led_.emplace(Led{std::move(gathered), started, std::move(packet)});
+    return false;
+  }
+  together(comm, [&] { // where the others wait for those that are led
+    if (mine == nowhere)
+      throw Error(Status::bad_state, fmt::format("blacs-dyn: a {} process is at {}, the others are at {}: it would go on in another part of the program; give lines that mean one "
+                                                 "place one name by dyngrid_resize_point_at, or lead it to a name by dyngrid_entry_point",
+                                                 processes_.is_newcomer() ? "new" : "woken", place_.shown(), others.shown()));
+    if (!is_joining || mine != here) return;
+    plain_places_count_ = state.get<bool>();
     settings_.read(state);
     holdings_.read(state, processes_.is_newcomer() || sleeps_at_first_point_);
   });
+  return true;
+}
+
+/// At another resize point than the one where this process was woken or let in: the right one, or not.
+int Session::go_on_where_led() {
+  Led led = std::move(*led_);
+  led_.reset();
+  entry_point_.clear();
+  return carry_through(std::move(led.gathered), led.started, &led.state);
+}
+
+void Session::on_change(dyngrid_change_routine before, dyngrid_change_routine after, void* data) {
+  require_grid("dyngrid_on_change");
+  if (before || after) {
+    change_routines_.push_back({before, after, data});
+    return;
+  }
+  const auto kept = std::remove_if(change_routines_.begin(), change_routines_.end(), [&](const ChangeRoutine& r) { return r.data == data; });
+  if (kept == change_routines_.end())
+    throw Error(Status::not_found, "blacs-dyn: dyngrid_on_change: before and after are null, and no routines are known with this data");
+  change_routines_.erase(kept, change_routines_.end());
+}
+
+/// The user's routines of dyngrid_on_change. What they throw is said, and stops nothing: the other processes go on.
+void Session::call_routines(Inside when) {
+  const bool is_before = when == Inside::before;
+  is_noticed_ = is_before;
+  std::vector<ChangeRoutine> routines = change_routines_;
+  if (is_before) std::reverse(routines.begin(), routines.end());
+  inside_ = when;
+  for (const ChangeRoutine& one : routines) {
+    const dyngrid_change_routine routine = is_before ? one.before : one.after;
+    const auto say = [&](const char* what) {
+      std::fprintf(stderr, "dyngrid: a routine of dyngrid_on_change that is called %s a change threw an exception: %s; the change goes on\n", is_before ? "before" : "after", what);
+    };
+    try {
+      if (routine) routine(one.data);
+    } catch (const std::exception& error) {
+      say(error.what());
+    } catch (...) {
+      say("of an unknown type");
+    }
+  }
+  inside_ = Inside::nothing;
 }
 
 /// All matrices from the old grid into new arrays of the new one; the old arrays stay as they are. Collective over the union. @throws agreed Error.
@@ -378,6 +519,7 @@ Session::Moved Session::move_matrices(const Processes::Union& gathered, bool is_
       }
       moved.plan_s = MPI_Wtime() - t0;
     });
+    if (!is_joining) call_routines(Inside::before); // nothing is moved yet, and nothing stands against it any more
     if (!plans.empty()) {
       const double t0 = MPI_Wtime();
       std::vector<redist::Transfer> transfers;
@@ -398,17 +540,19 @@ Session::Moved Session::move_matrices(const Processes::Union& gathered, bool is_
   return moved;
 }
 
-int Session::carry_through(Processes::Union gathered, double started) {
+int Session::carry_through(Processes::Union gathered, double started, const Packet* state_of_led) {
   const Change change = gathered.change;
   const GridMap from = gathered.before.grid;
   const bool is_joining = std::find(from.ids.begin(), from.ids.end(), processes_.id()) == from.ids.end();
   Moved moved;
   try {
-    exchange_state(gathered, is_joining);
+    if (!exchange_state(gathered, is_joining, started, state_of_led)) return DYNGRID_REDIRECT;
     moved = move_matrices(gathered, is_joining);
   } catch (const Error&) {
     switch (processes_.dismiss(gathered)) {
-    case Processes::Fate::stays: throw;
+    case Processes::Fate::stays:
+      if (is_noticed_) call_routines(Inside::after); // the buffers of the exchange: what was taken down is built again
+      throw;
     case Processes::Fate::sleeps: return sleep_until_needed();
     case Processes::Fate::leaves: return leave();
     }
@@ -427,6 +571,8 @@ int Session::carry_through(Processes::Union gathered, double started) {
   if (fate == Processes::Fate::sleeps) return sleep_until_needed();
   if (!is_classical()) open_context();
   report(from.shape, change, moved, {spawn_s, merge_s + (MPI_Wtime() - t0), moved.plan_s, moved.exchange_s, is_joining ? 0 : MPI_Wtime() - started});
+  entry_point_.clear();
+  call_routines(Inside::after);
   return DYNGRID_RESIZED;
 }
 

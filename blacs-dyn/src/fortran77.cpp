@@ -41,7 +41,20 @@ FORTRAN77(int, dyngrid_context, ()) { return dyngrid_context(); }
 FORTRAN77(int, dyngrid_comm, ()) { return dyngrid_comm_f(); }
 FORTRAN77(int, dyngrid_depth, ()) { return dyngrid_depth(); }
 FORTRAN77(void, dyngrid_grid, (int* nprow, int* npcol, int* myrow, int* mycol)) { dyngrid_grid(nprow, npcol, myrow, mycol); }
-FORTRAN77(void, dyngrid_resize_point, (int* outcome)) { *outcome = dyngrid_resize_point(); }
+// DYNGRID_RESIZE_POINT: c_api.cpp
+FORTRAN77(void, dyngrid_resize_point_at, (const char* name, int* outcome, std::size_t length)) {
+  *outcome = dyngrid_resize_point_at(text_of(name, length).c_str());
+}
+FORTRAN77(void, dyngrid_entry_point, (char* name, std::size_t length)) {
+  const char* text = dyngrid_entry_point();
+  const std::size_t used = std::min(std::strlen(text), length);
+  std::memcpy(name, text, used);
+  std::memset(name + used, ' ', length - used);
+}
+FORTRAN77(void, dyngrid_pending, (int* is_pending)) { *is_pending = dyngrid_pending(); }
+FORTRAN77(void, dyngrid_on_change, (dyngrid_change_routine before, dyngrid_change_routine after, void* data, int* info)) {
+  *info = dyngrid_on_change(before, after, data);
+}
 FORTRAN77(void, dyngrid_request, (const int* nprow, const int* npcol, int* info)) { *info = dyngrid_request(*nprow, *npcol); }
 FORTRAN77(void, dyngrid_resize, (const int* nprow, const int* npcol, const int* placement, int* outcome)) {
   *outcome = dyngrid_resize(*nprow, *npcol, *placement);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <climits>
+#include <cstdint>
 
 #include <fmt/format.h>
 
@@ -22,6 +23,12 @@ constexpr std::uint64_t fnv_start = 1469598103934665603u;
 
 void mix(std::uint64_t& hash, std::uint64_t word) { // FNV-1a, a byte at a time
   for (int byte = 0; byte < 8; ++byte) hash = (hash ^ ((word >> (8 * byte)) & 0xff)) * 1099511628211u;
+}
+
+std::int64_t hash_of(std::string_view text) {
+  std::uint64_t hash = fnv_start;
+  for (const char c : text) mix(hash, static_cast<unsigned char>(c));
+  return static_cast<std::int64_t>(hash >> 1);
 }
 
 void check_name(const char* what, const char* name) {
@@ -54,9 +61,7 @@ Axis get_axis(Packet& packet) {
 
 /// The same on all processes of the grid? Collective. @throws agreed Error{rank_mismatch}
 void compare_forms(const Matrix& a, MPI_Comm grid) {
-  std::uint64_t hash = fnv_start;
-  for (const char c : a.name) mix(hash, static_cast<unsigned char>(c));
-  const std::array<std::int64_t, 8> mine{static_cast<std::int64_t>(hash >> 1), a.type, a.rows.n, a.cols.n, a.rows.rule ? 0 : a.rows.nb, a.cols.rule ? 0 : a.cols.nb,
+  const std::array<std::int64_t, 8> mine{hash_of(a.name), a.type, a.rows.n, a.cols.n, a.rows.rule ? 0 : a.rows.nb, a.cols.rule ? 0 : a.cols.nb,
                                          a.rows.rule != nullptr, a.cols.rule != nullptr};
   static const char* const names[] = {"name", "type", "m", "n", "mb", "nb", "having a rule for the rows", "having a rule for the columns"};
   std::array<std::int64_t, 16> range{}, extremes{};
@@ -273,6 +278,8 @@ const Matrix* Holdings::largest() const {
 void Holdings::share(const char* name, void* data, std::size_t bytes, MPI_Comm grid) {
   const auto check = [&] {
     check_name("dyngrid_share", name);
+    if (bytes > PTRDIFF_MAX)
+      throw Error(Status::bad_argument, fmt::format("blacs-dyn: dyngrid_share: \"{}\" has {} bytes, wanted 0 .. {}", name, bytes, PTRDIFF_MAX));
     if (!data && bytes > 0) throw Error(Status::null_pointer, fmt::format("blacs-dyn: dyngrid_share: data of \"{}\" is null", name));
     for (const Shared& s : shared_) {
       if (s.name != name) continue;
@@ -290,8 +297,13 @@ void Holdings::share(const char* name, void* data, std::size_t bytes, MPI_Comm g
     s.early.clear();
     return;
   }
-  if (grid == MPI_COMM_NULL) check();
-  else together(grid, check);
+  if (grid == MPI_COMM_NULL) {
+    check();
+  } else {
+    together(grid, check);
+    check_same(grid, hash_of(name), fmt::format("blacs-dyn: dyngrid_share: name differs between the processes of the grid (\"{}\" here)", name).c_str());
+    check_same(grid, static_cast<std::int64_t>(bytes), fmt::format("blacs-dyn: dyngrid_share: bytes of \"{}\" differ between the processes of the grid ({} here)", name, bytes).c_str());
+  }
   shared_.push_back({name, data, {}, bytes});
 }
 

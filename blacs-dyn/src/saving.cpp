@@ -93,6 +93,7 @@ void Session::checkpoint(const char* path) {
 /// not look at statuses would compute on from zeros.
 void Session::restore(const char* path) {
   require_grid("dyngrid_restore");
+  refuse_inside("dyngrid_restore");
   if (sleeps_at_first_point_) return; // outside the first grid: what was read comes with the first change that wakes this process
   if (processes_.grid() == MPI_COMM_NULL) throw Error(Status::bad_state, "blacs-dyn: dyngrid_restore before this process's first resize point");
   const MPI_Comm grid = processes_.grid();

@@ -60,6 +60,8 @@ void Session::start(Mode mode_of_unit0) {
   const bool is_ours = newcomer && (was_sent_for() || parent != MPI_COMM_NULL);
   processes_.start(MPI_COMM_WORLD, is_ours, is_ours && was_sent_for() ? make_join_source(loss_text()) : make_spawn_source());
   processes_.set_mode(processes_.is_newcomer() ? (std::string_view(newcomer) == "classical" ? Mode::classical : Mode::managed) : mode_of_unit0);
+  if (const char* entry = environment("DYNGRID_ENTRY"); entry && processes_.is_newcomer()) entry_point_ = entry;
+  unsetenv("DYNGRID_ENTRY");
   unsetenv("DYNGRID_NEWCOMER");
   unsetenv("DYNGRID_JOIN");
   int key = MPI_KEYVAL_INVALID;
@@ -189,6 +191,7 @@ void Session::open_job(Shape first_grid) {
 
 void Session::finalize() {
   if (!is_active()) throw Error(Status::bad_state, "blacs-dyn: dyngrid_finalize without dyngrid_init before it, or called twice");
+  refuse_inside("dyngrid_finalize");
   drop_everything();
   if (processes_.was_spawned()) linger_prepare();
   int finalized = 0;
@@ -203,6 +206,8 @@ void Session::drop_everything() {
   if (must_restore_) end_without_restore("the program ends without a resize point or dyngrid_restore");
   job_.reset();
   if (pending_) call_off_pending("the application ends");
+  place_ = {Place::Kind::end, {}, {}};
+  if (led_) go_on_where_led(); // which ends the others' waiting: they do not meet this process here
   if (processes_.is_newcomer()) processes_.decline();
   else if (sleeps_at_first_point_) sleep_until_needed();
   copier_.close();
@@ -210,6 +215,7 @@ void Session::drop_everything() {
   if (processes_.is_member()) processes_.finish();
   is_finished_ = true;
   holdings_.clear();
+  change_routines_.clear();
   processes_.close();
 }
 
@@ -274,13 +280,21 @@ void Session::require_grid(const char* what) const {
   if (processes_.has_left()) throw Error(Status::bad_state, fmt::format("blacs-dyn: {} on a process that has left the application", what));
 }
 
+/// What cannot be done inside a routine of dyngrid_on_change, or only not before the change.
+void Session::refuse_inside(const char* what, bool only_before) const {
+  if (inside_ == Inside::before || (inside_ == Inside::after && !only_before))
+    throw Error(Status::bad_state, fmt::format("blacs-dyn: {} inside a routine that dyngrid_on_change calls {} a change", what, inside_ == Inside::before ? "before" : "after"));
+}
+
 Matrix* Session::create_matrix(const char* name, char type, AxisRule rows, AxisRule cols, bool has_handle) {
   require_grid("dyngrid_matrix_create");
+  refuse_inside("dyngrid_matrix_create", true);
   return holdings_.create(name, type, rows, cols, has_handle, {processes_.grid(), processes_.roster().grid.shape, context_});
 }
 
 void Session::free_matrix(Matrix* matrix) {
   require_grid("dyngrid_matrix_free");
+  refuse_inside("dyngrid_matrix_free", true);
   holdings_.free(matrix);
 }
 
@@ -299,11 +313,13 @@ void Session::copy(const Matrix* from, Matrix* to) {
 
 void Session::share(const char* name, void* data, std::size_t bytes) {
   require_grid("dyngrid_share");
+  refuse_inside("dyngrid_share", true);
   holdings_.share(name, data, bytes, processes_.grid());
 }
 
 void Session::unshare(const char* name) {
   require_grid("dyngrid_unshare");
+  refuse_inside("dyngrid_unshare", true);
   holdings_.unshare(name);
 }
 
@@ -341,7 +357,10 @@ void Session::set_placement(gridmap::Placement placement) {
       throw Error(Status::bad_argument, fmt::format("blacs-dyn: dyngrid_set_placement: placement is {}, wanted {} .. {}", number, DYNGRID_OPTIMAL, DYNGRID_LOCAL2));
   };
   if (processes_.grid() == MPI_COMM_NULL) check();
-  else together(processes_.grid(), check);
+  else {
+    together(processes_.grid(), check);
+    check_same(processes_.grid(), static_cast<int>(placement), "blacs-dyn: dyngrid_set_placement: placement differs between the processes");
+  }
   settings_.placement = placement;
 }
 
@@ -353,7 +372,10 @@ void Session::set_schedule(int schedule) {
                                                     static_cast<int>(redist::Schedule::automatic), static_cast<int>(redist::Schedule::async)));
   };
   if (processes_.grid() == MPI_COMM_NULL) check();
-  else together(processes_.grid(), check);
+  else {
+    together(processes_.grid(), check);
+    check_same(processes_.grid(), schedule, "blacs-dyn: dyngrid_set_schedule: schedule differs between the processes");
+  }
   settings_.exchange_order = static_cast<redist::Schedule>(schedule);
 }
 

@@ -13,6 +13,7 @@
 #include "holdings.hpp"
 #include "job.hpp"
 #include "join_source.hpp"
+#include "place.hpp"
 #include "processes.hpp"
 #include "settings.hpp"
 
@@ -31,7 +32,11 @@ public:
   // managed
   void init(std::optional<Shape> first_grid);
   void finalize();
-  int resize_point();
+  int resize_point(const Place& place);
+  int resize_point_at(const char* name);
+  const char* entry_point(); ///< also says that this process can be led
+  int pending();
+  void on_change(dyngrid_change_routine before, dyngrid_change_routine after, void* data);
   int resize(Shape to, gridmap::Placement placement);
   int pop();
   void request(Shape to);
@@ -70,10 +75,13 @@ public:
   void at_mpi_finalize();
 
 private:
+  enum class Inside { nothing, before, after };
   Session() = default;
   void start(Mode mode_of_unit0);
   void begin(std::optional<Shape> first_grid);
   void require_grid(const char* what) const;
+  void refuse_inside(const char* what, bool only_before = false) const;
+  std::uint64_t compare_places(const Place& place, std::uint64_t flags);
   void save_if_due();
   void restore_from(const std::string& name, int reader);
   [[noreturn]] void end_without_restore(const std::string& why);
@@ -90,7 +98,7 @@ private:
   std::vector<int> units_of(const std::vector<std::int64_t>& numbers) const;
   std::vector<control::UnitInfo> units() const;
   void call_off_pending(const std::string& why);
-  int carry_through(Processes::Union gathered, double started);
+  int carry_through(Processes::Union gathered, double started, const Packet* state_of_led = nullptr);
   /// The matrices on the new grid, not in use yet.
   struct Moved {
     std::vector<Lay> lays;
@@ -102,7 +110,10 @@ private:
   void report(Shape from, const Change& change, const Moved& moved, std::array<double, 5> seconds);
   int sleep_until_needed();
   int leave();
-  void exchange_state(Processes::Union& gathered, bool is_joining);
+  /// False: this process has to go to another resize point first; it comes back with the state it got.
+  bool exchange_state(Processes::Union& gathered, bool is_joining, double started, const Packet* state_of_led);
+  int go_on_where_led();
+  void call_routines(Inside when);
   void open_context();
   void drop_everything();
   void open_job(Shape first_grid);
@@ -128,6 +139,23 @@ private:
   };
   std::optional<Pending> pending_; ///< the same on all processes of the grid
   Shape requested_{};
+  Place place_;                    ///< the last resize point that this process came to
+  bool plain_places_count_ = true; ///< false where programs differ; the same on all processes of the grid
+  std::string entry_point_;
+  bool can_be_led_ = false;
+  struct Led { ///< a change that this process takes part in from another resize point; the others wait
+    Processes::Union gathered;
+    double started;
+    Packet state;
+  };
+  std::optional<Led> led_;
+  struct ChangeRoutine {
+    dyngrid_change_routine before, after;
+    void* data;
+  };
+  std::vector<ChangeRoutine> change_routines_;
+  Inside inside_ = Inside::nothing; ///< which of them is running
+  bool is_noticed_ = false;         ///< `before` was called, and `after` not yet
   std::unique_ptr<Job> job_; ///< on process 0
   dyngrid_resize_report report_{};
   std::string setup_program_; ///< classical: what blacs_setup.dat says

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "place.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <fmt/format.h>
+
+#include "preflight.hpp"
+
+namespace blacs_dyn {
+
+using gridmap::Error;
+using gridmap::Status;
+
+namespace {
+
+constexpr std::size_t longest_name = 63;
+
+std::string file_name(std::string_view path) { return std::string(path.substr(path.rfind('/') + 1)); }
+
+const std::string& program_name() {
+  static const std::string name = file_name(own_program());
+  return name;
+}
+
+} // namespace
+
+Place Place::in_source(const char* file, int line) { return {Kind::plain, fmt::format("{}:{}", file_name(file ? file : ""), line), program_name()}; }
+
+Place Place::of_call(const void* return_address) {
+  Dl_info info{};
+  link_map* object = nullptr;
+  if (!dladdr1(return_address, &info, reinterpret_cast<void**>(&object), RTLD_DL_LINKMAP) || !object)
+    return {Kind::plain, "a call in code made at run time", program_name()}; // where that lies is another address on each process
+  const auto offset = reinterpret_cast<std::uintptr_t>(return_address) - object->l_addr - 1; // in the call, not after it
+  const std::string name = file_name(info.dli_fname ? info.dli_fname : "");
+  return {Kind::plain, fmt::format("{}+{:#x}{}", name, offset, info.dli_sname ? fmt::format(" in {}", info.dli_sname) : std::string()), program_name()};
+}
+
+Place Place::named(const char* name) {
+  if (!name) throw Error(Status::null_pointer, "blacs-dyn: dyngrid_resize_point_at: the name is null");
+  const std::string text = name;
+  if (text.empty() || text.size() > longest_name)
+    throw Error(Status::bad_argument, fmt::format("blacs-dyn: dyngrid_resize_point_at: the name has {} characters, wanted 1 .. {}", text.size(), longest_name));
+  return {Kind::named, text, {}};
+}
+
+bool Place::meets(const Place& other) const {
+  if (kind == Kind::end || other.kind == Kind::end) return false;
+  if (kind == Kind::any || other.kind == Kind::any) return true;
+  return kind == other.kind && (text == other.text || program != other.program);
+}
+
+std::string Place::shown() const {
+  switch (kind) {
+  case Kind::any: return "a routine that changes the grid";
+  case Kind::plain: return fmt::format("the resize point of {}", text);
+  case Kind::named: return fmt::format("the resize point \"{}\"", text);
+  case Kind::query: return "dyngrid_pending";
+  case Kind::end: return "dyngrid_finalize";
+  }
+  return {};
+}
+
+void Place::write(Packet& packet) const { packet.put(kind).put(text).put(program); }
+
+Place Place::read(Packet& packet) {
+  Place place;
+  place.kind = packet.get<Kind>();
+  place.text = packet.get_text();
+  place.program = packet.get_text();
+  return place;
+}
+
+std::uint64_t PlaceWord::of(const Place& place, std::uint64_t flags) {
+  std::uint64_t hash = (1469598103934665603u ^ static_cast<std::uint64_t>(place.kind)) * 1099511628211u; // FNV-1a
+  for (const char c : place.text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  const std::uint64_t number = (hash ^ (hash >> 30)) & mask;
+  return flags | number << 2 | (~number & mask) << 32;
+}
+
+} // namespace blacs_dyn

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "packet.hpp"
+
+namespace blacs_dyn {
+
+/// Where in the program a process waits for a change of the grid. A file and its line, and not the address alone, where the language can say them: compilers
+/// make two calls of one (clang 14 puts a call in a loop's condition before the loop and at its end; an unrolled loop has as many as rounds).
+struct Place {
+  enum class Kind : int {
+    any,   ///< dyngrid_resize, blacs_setup: goes with every other
+    plain, ///< dyngrid_resize_point
+    named, ///< dyngrid_resize_point_at
+    query, ///< dyngrid_pending
+    end    ///< dyngrid_finalize: goes with none
+  };
+  Kind kind = Kind::any;
+  std::string text;    ///< the name; "scf.c:42"; "program+0x1a2b" for addr2line
+  std::string program; ///< of a plain one: places of two programs cannot be compared
+
+  static Place in_source(const char* file, int line);
+  static Place of_call(const void* return_address);
+  static Place named(const char* name); ///< @throws Error{null_pointer, bad_argument}
+
+  /// Whether processes at the two can go on together.
+  bool meets(const Place& other) const;
+  std::string shown() const;
+  void write(Packet& packet) const;
+  static Place read(Packet& packet);
+};
+
+/// The 8 bytes over which processes find out whether they are at one place, and whether anybody wants something: their bitwise or. The place's number
+/// goes in as it is and inverted, so that every process sees a bit that differs, not only those that lack it.
+class PlaceWord {
+public:
+  enum Flag : std::uint64_t { own_request = 1, outside_request = 2 };
+  static std::uint64_t of(const Place& place, std::uint64_t flags);
+  static bool is_one_place(std::uint64_t all) { return ((all >> 2) & (all >> 32) & mask) == 0; }
+
+private:
+  static constexpr std::uint64_t mask = (std::uint64_t{1} << 30) - 1;
+};
+
+} // namespace blacs_dyn

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* two_loops.h as C99. */
+#include "two_loops.h"
+
+int main(int argc, char** argv) {
+  const char* kind = argc > 1 ? argv[1] : "plain";
+  const int is_led = !strcmp(kind, "led"), is_plain = !strcmp(kind, "plain");
+  dyngrid_matrix* a = NULL;
+  int scf = 0, step = 0, outcome = DYNGRID_SAME, first = 0, second = 0;
+  char one[32] = "\"scf\"", other[32] = "\"propagation\"";
+  const char* entry = "";
+  need(dyngrid_init_grid(1, 2) == DYNGRID_SUCCESS, "init");
+  need(!dyngrid_matrix_create("a", 'd', 37, 29, 4, 3, &a), "create");
+  need(!dyngrid_share("scf", &scf, sizeof scf) && !dyngrid_share("step", &step, sizeof step), "share");
+  if (!dyngrid_is_newcomer()) fill_or_check(a, 1);
+  if (is_led) entry = dyngrid_entry_point();
+  need(!strcmp(entry, is_led && dyngrid_is_newcomer() ? "propagation" : ""), "where a newcomer is to go");
+
+  if (strcmp(entry, "propagation")) {
+    for (; scf < scf_steps; ++scf) {
+      if (!is_plain) outcome = dyngrid_resize_point_at("scf");
+      else first = __LINE__, outcome = dyngrid_resize_point();
+      if (outcome == DYNGRID_LEAVE || outcome == DYNGRID_REDIRECT) break;
+      need(outcome == DYNGRID_SAME, "the first loop");
+      fill_or_check(a, 0);
+    }
+    if (outcome == DYNGRID_REDIRECT) need(is_led && !strcmp(dyngrid_entry_point(), "propagation"), "where one goes who woke");
+  }
+  for (; outcome != DYNGRID_LEAVE && step < all_steps; ++step) {
+    if (step == step_of_growth && dyngrid_comm() != MPI_COMM_NULL) need(!dyngrid_request(2, 2), "request");
+    if (!is_plain) outcome = dyngrid_resize_point_at("propagation");
+    else second = __LINE__, outcome = dyngrid_resize_point();
+    if (outcome == DYNGRID_LEAVE) break;
+    if (is_plain) sprintf(one, "two_loops.c:%d", first), sprintf(other, "two_loops.c:%d", second);
+    look_at(outcome < 0 ? outcome : 0, step, is_led, one, other);
+    need(!is_led || !strcmp(dyngrid_entry_point(), ""), "nowhere else to go");
+    fill_or_check(a, 0);
+  }
+  need(dyngrid_finalize() == DYNGRID_SUCCESS, "finalize");
+  return 0;
+}
