@@ -52,11 +52,15 @@ std::uint64_t Session::compare_places(const Place& place, std::uint64_t flags) {
   const std::uint64_t mine = PlaceWord::of(counts ? place : Place{Place::Kind::plain, {}, {}}, flags);
   std::uint64_t all = 0;
   check_mpi(MPI_Allreduce(&mine, &all, 1, MPI_UINT64_T, MPI_BOR, grid), "MPI_Allreduce");
-  if (PlaceWord::is_one_place(all)) return all;
+  if (PlaceWord::is_one_place(all)) {
+    place.check_name();
+    return all;
+  }
   Packet packet;
   place.write(packet);
   broadcast(packet.bytes(), 0, grid);
   together(grid, [&] {
+    place.check_name();
     Packet told(packet.bytes());
     const Place first = Place::read(told);
     int rank = 0;
@@ -71,11 +75,7 @@ std::uint64_t Session::compare_places(const Place& place, std::uint64_t flags) {
 
 int Session::resize_point_at(const char* name) {
   if (place_.kind == Place::Kind::named && name && place_.text == name) return resize_point(place_);
-  Place place;
-  const auto check = [&] { place = Place::named(name); };
-  if (is_active() && processes_.grid() != MPI_COMM_NULL) together(processes_.grid(), check);
-  else check();
-  return resize_point(place);
+  return resize_point(Place::named(name));
 }
 
 const char* Session::entry_point() {
@@ -88,6 +88,7 @@ int Session::resize_point(const Place& place) {
   if (is_active() && !is_classical() && processes_.has_left()) return DYNGRID_LEAVE;
   require_grid("dyngrid_resize_point");
   refuse_inside("dyngrid_resize_point");
+  if (processes_.grid() == MPI_COMM_NULL) place.check_name();
   place_ = place;
   if (led_) return go_on_where_led();
   if (processes_.is_newcomer()) {

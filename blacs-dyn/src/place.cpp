@@ -39,15 +39,19 @@ Place Place::of_call(const void* return_address) {
 }
 
 Place Place::named(const char* name) {
-  if (!name) throw Error(Status::null_pointer, "blacs-dyn: dyngrid_resize_point_at: the name is null");
+  if (!name) return {Kind::null_name, {}, {}};
   const std::string text = name;
-  if (text.empty() || text.size() > longest_name)
+  return {text.empty() || text.size() > longest_name ? Kind::bad_name : Kind::named, text, {}};
+}
+
+void Place::check_name() const {
+  if (kind == Kind::null_name) throw Error(Status::null_pointer, "blacs-dyn: dyngrid_resize_point_at: the name is null");
+  if (kind == Kind::bad_name)
     throw Error(Status::bad_argument, fmt::format("blacs-dyn: dyngrid_resize_point_at: the name has {} characters, wanted 1 .. {}", text.size(), longest_name));
-  return {Kind::named, text, {}};
 }
 
 bool Place::meets(const Place& other) const {
-  if (kind == Kind::end || other.kind == Kind::end) return false;
+  if (kind >= Kind::end || other.kind >= Kind::end) return false;
   if (kind == Kind::any || other.kind == Kind::any) return true;
   return kind == other.kind && (text == other.text || program != other.program);
 }
@@ -59,6 +63,8 @@ std::string Place::shown() const {
   case Kind::named: return fmt::format("the resize point \"{}\"", text);
   case Kind::query: return "dyngrid_pending";
   case Kind::end: return "dyngrid_finalize";
+  case Kind::null_name:
+  case Kind::bad_name: return "a resize point of no name";
   }
   return {};
 }

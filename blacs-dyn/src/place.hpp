@@ -15,7 +15,9 @@ struct Place {
     plain, ///< dyngrid_resize_point
     named, ///< dyngrid_resize_point_at
     query, ///< dyngrid_pending
-    end    ///< dyngrid_finalize: goes with none
+    end,   ///< dyngrid_finalize: goes with none
+    null_name,
+    bad_name
   };
   Kind kind = Kind::any;
   std::string text;    ///< the name; "scf.c:42"; "program+0x1a2b" for addr2line
@@ -23,7 +25,8 @@ struct Place {
 
   static Place in_source(const char* file, int line);
   static Place of_call(const void* return_address);
-  static Place named(const char* name); ///< @throws Error{null_pointer, bad_argument}
+  static Place named(const char* name); ///< a name that cannot be goes with none; that is found where all meet, so that nobody waits
+  void check_name() const; ///< @throws Error{null_pointer, bad_argument}
 
   /// Whether processes at the two can go on together.
   bool meets(const Place& other) const;

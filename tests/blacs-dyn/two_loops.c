@@ -5,6 +5,7 @@
 int main(int argc, char** argv) {
   const char* kind = argc > 1 ? argv[1] : "plain";
   const int is_led = !strcmp(kind, "led"), is_plain = !strcmp(kind, "plain");
+  const int goes_astray = !strcmp(kind, "astray"), goes_away = !strcmp(kind, "away"); /* can be led, it says */
   dyngrid_matrix* a = NULL;
   int scf = 0, step = 0, outcome = DYNGRID_SAME, first = 0, second = 0;
   char one[32] = "\"scf\"", other[32] = "\"propagation\"";
@@ -13,17 +14,21 @@ int main(int argc, char** argv) {
   need(!dyngrid_matrix_create("a", 'd', 37, 29, 4, 3, &a), "create");
   need(!dyngrid_share("scf", &scf, sizeof scf) && !dyngrid_share("step", &step, sizeof step), "share");
   if (!dyngrid_is_newcomer()) fill_or_check(a, 1);
-  if (is_led) entry = dyngrid_entry_point();
-  need(!strcmp(entry, is_led && dyngrid_is_newcomer() ? "propagation" : ""), "where a newcomer is to go");
+  if (is_led || goes_astray || goes_away) {
+    entry = dyngrid_entry_point();
+    need(!strcmp(entry, dyngrid_is_newcomer() ? "propagation" : ""), "where a newcomer is to go");
+  }
 
-  if (strcmp(entry, "propagation")) {
+  if (!is_led || strcmp(entry, "propagation")) {
     for (; scf < scf_steps; ++scf) {
       if (!is_plain) outcome = dyngrid_resize_point_at("scf");
       else first = __LINE__, outcome = dyngrid_resize_point();
+      if (outcome == DYNGRID_REDIRECT && goes_astray) outcome = dyngrid_resize_point_at("scf"); /* and not where it was led */
       if (outcome == DYNGRID_LEAVE || outcome == DYNGRID_REDIRECT) break;
       need(outcome == DYNGRID_SAME, "the first loop");
       fill_or_check(a, 0);
     }
+    if (outcome == DYNGRID_REDIRECT && goes_away) return dyngrid_finalize();
     if (outcome == DYNGRID_REDIRECT) need(is_led && !strcmp(dyngrid_entry_point(), "propagation"), "where one goes who woke");
   }
   for (; outcome != DYNGRID_LEAVE && step < all_steps; ++step) {
@@ -32,6 +37,7 @@ int main(int argc, char** argv) {
     else second = __LINE__, outcome = dyngrid_resize_point();
     if (outcome == DYNGRID_LEAVE) break;
     if (is_plain) sprintf(one, "two_loops.c:%d", first), sprintf(other, "two_loops.c:%d", second);
+    if (goes_away) strcpy(one, "dyngrid_finalize");
     look_at(outcome < 0 ? outcome : 0, step, is_led, one, other);
     need(!is_led || !strcmp(dyngrid_entry_point(), ""), "nowhere else to go");
     fill_or_check(a, 0);

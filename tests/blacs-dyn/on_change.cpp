@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// on_change SPARE: an object of another library lives on a duplicate of dyngrid_comm, with its part of the data, as a factorization of MUMPS or a matrix of
+// PETSc does. dyngrid_on_change takes it down before each change, its content goes along in a matrix, and builds it again after it: over growths and shrinks
+// in which processes are spawned, leave, fall asleep and wake. SPARE processes of mpirun sleep at first.
+#include <algorithm>
+
+#include "dyngrid.hpp"
+#include "follow.hpp"
+
+namespace {
+
+using follow::expect;
+
+const int n = 40, nb = 3;
+std::vector<std::string> order; ///< of the routines
+
+/// What knows nothing of dyngrid. Alive only between two changes.
+struct Library {
+  MPI_Comm comm = MPI_COMM_NULL;
+  std::vector<double> content;
+
+  double sum() const {
+    double mine = 0, all = 0;
+    for (const double x : content) mine += x;
+    MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, comm); // hangs when one of its processes is no more
+    return all;
+  }
+};
+
+struct Solver {
+  dyngrid_matrix* matrix = nullptr;
+  Library library;
+  int built = 0, taken_down = 0;
+
+  std::size_t size() const {
+    std::int64_t m_loc = 0, n_loc = 0;
+    dyngrid_matrix_shape(matrix, &m_loc, &n_loc, nullptr);
+    return static_cast<std::size_t>(m_loc * n_loc);
+  }
+  double* local() const { return static_cast<double*>(dyngrid_local(matrix)); }
+  void build() {
+    expect(library.comm == MPI_COMM_NULL, "built once");
+    MPI_Comm_dup(dyngrid_comm(), &library.comm);
+    library.content.assign(local(), local() + size());
+    std::fill(local(), local() + size(), -1.0); // only the library has it now
+    ++built;
+  }
+  void take_down() {
+    expect(library.comm != MPI_COMM_NULL && library.content.size() == size(), "on the old grid");
+    expect(library.sum() == n * n * (n * n - 1) / 2.0, "the library can still talk");
+    int outcome = MPI_UNEQUAL;
+    MPI_Comm_compare(library.comm, dyngrid_comm(), &outcome);
+    expect(outcome == MPI_CONGRUENT, "dyngrid_comm is the old one");
+    // a leading dimension of at least 1 is the number of rows: the local array has no gaps
+    std::copy(library.content.begin(), library.content.end(), local());
+    MPI_Comm_free(&library.comm);
+    library.content.clear();
+    ++taken_down;
+  }
+};
+
+Solver solver;
+bool looks_inside = true;
+
+void before(void* data) {
+  order.push_back("first before");
+  auto* a = static_cast<Solver*>(data);
+  if (looks_inside) { // what would change the grid or the matrices is refused
+    dyngrid_matrix* made = nullptr;
+    int value = 0;
+    expect(dyngrid_resize_point() == DYNGRID_ERR_STATE && dyngrid_resize(1, 1, 0) == DYNGRID_ERR_STATE && dyngrid_pop() == DYNGRID_ERR_STATE, "no change inside");
+    expect(dyngrid_finalize() == DYNGRID_ERR_STATE && dyngrid_restore("x") == DYNGRID_ERR_STATE, "no end inside");
+    expect(dyngrid_matrix_create("b", 'd', 4, 4, 2, 2, &made) == DYNGRID_ERR_STATE && !made, "no matrix before");
+    expect(dyngrid_share("b", &value, sizeof value) == DYNGRID_ERR_STATE && dyngrid_unshare("step") == DYNGRID_ERR_STATE, "nothing shared before");
+    made = a->matrix;
+    expect(dyngrid_matrix_free(&made) == DYNGRID_ERR_STATE && made == a->matrix, "no matrix freed before");
+  }
+  a->take_down();
+}
+void after(void* data) {
+  order.push_back("first after");
+  expect(dyngrid_resize_point() == DYNGRID_ERR_STATE, "no change inside");
+  static_cast<Solver*>(data)->build();
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  const int spare = argc > 1 ? std::atoi(argv[1]) : 0;
+  int step = 0, fast = 0;
+  dyngrid::Application app(1, 2);
+  expect(!dyngrid_matrix_create("a", 'd', n, n, nb, nb, &solver.matrix), "create");
+  expect(!dyngrid_share("step", &step, sizeof step) && !dyngrid_share("fast", &fast, sizeof fast), "share");
+  expect(!dyngrid_on_change(before, after, &solver), "on_change");
+  app.on_change([] { order.push_back("second before"); throw 1; }, [] { order.push_back("second after"); throw std::runtime_error("on purpose"); });
+  app.on_change(nullptr, [] { order.push_back("third after"); });
+  if (app.grid().is_mine()) {
+    follow::fill(solver.matrix, 'd', 0);
+    solver.build();
+  }
+  const std::vector<std::string> befores{"second before", "first before"}, afters{"first after", "second after", "third after"};
+  auto both = befores;
+  both.insert(both.end(), afters.begin(), afters.end());
+
+  const std::vector<std::pair<int, int>> shapes{{1, 2}, {1, 2}, {2, 2}, {1, 1}, {3, 2}, {2, 3}, {1, 2}, {2, 2}};
+  for (;;) {
+    const bool was_member = app.grid().is_mine();
+    if (was_member) { // step 0: a request for the grid there is; nothing happens, and nobody is told
+      const auto to = shapes[static_cast<std::size_t>(step)];
+      app.request(to.first, to.second);
+      expect(app.pending(), "pending");
+    }
+    order.clear();
+    const auto outcome = app.resize_point();
+    if (outcome == dyngrid::Outcome::leave) {
+      expect(solver.library.comm == MPI_COMM_NULL && solver.taken_down == solver.built, "taken down where it is left");
+      expect(order == (was_member ? befores : std::vector<std::string>()), "told before it left, or never in the grid");
+      break;
+    }
+    expect(!app.pending(), "nothing is pending after it");
+    if (outcome == dyngrid::Outcome::same) {
+      expect(order.empty(), "no notice without a change");
+    } else {
+      expect(order == (was_member ? both : afters), "the order of notices, of those that slept in between too");
+    }
+    const auto want = shapes[static_cast<std::size_t>(step)];
+    expect(app.grid().nprow == want.first && app.grid().npcol == want.second, "grid");
+    expect(solver.library.sum() == n * n * (n * n - 1) / 2.0, "the library's data");
+    if (step + 1 == static_cast<int>(shapes.size())) break;
+    ++step;
+    looks_inside = step < 3;
+  }
+  if (app.grid().is_mine()) {
+    if (app.grid().myrow == 0 && app.grid().mycol == 0) std::printf("on_change with %d spare: built %d times\n", spare, solver.built);
+    // a change that is refused tells nobody
+    order.clear();
+    expect(dyngrid_resize(0, 1, 0) == DYNGRID_ERR_ARGUMENT && order.empty(), "no notice of what is refused");
+    // forgotten
+    std::copy(solver.library.content.begin(), solver.library.content.end(), solver.local());
+    MPI_Comm_free(&solver.library.comm);
+    expect(!dyngrid_on_change(nullptr, nullptr, &solver), "forget");
+  }
+  app.finalize();
+  return 0;
+}
