@@ -448,6 +448,21 @@ void Session::on_change(dyngrid_change_routine before, dyngrid_change_routine af
   change_routines_.erase(kept, change_routines_.end());
 }
 
+/// After a change: which grids of before, whose duplicates may live on, have all their processes in the one there is. Local.
+void Session::tie_grid() {
+  const std::vector<int>& ids = processes_.roster().grid.ids;
+  const bool is_in = processes_.grid() != MPI_COMM_NULL;
+  const auto is_gone = [](const TiedGrid& grid) { return grid.life.expired(); };
+  tied_grids_.erase(std::remove_if(tied_grids_.begin(), tied_grids_.end(), is_gone), tied_grids_.end());
+  for (const TiedGrid& grid : tied_grids_)
+    if (const auto life = grid.life.lock())
+      life->is_whole = is_in && std::all_of(grid.ids.begin(), grid.ids.end(), [&](int id) { return std::find(ids.begin(), ids.end(), id) != ids.end(); });
+  if (!is_in) return;
+  const auto life = std::make_shared<redist::GridLife>();
+  redist::tie_to_grid(processes_.grid(), life);
+  tied_grids_.push_back({life, ids});
+}
+
 /// The user's routines of dyngrid_on_change. What they throw is said, and stops nothing: the other processes go on.
 void Session::call_routines(Inside when) {
   const bool is_before = when == Inside::before;
@@ -568,6 +583,7 @@ int Session::carry_through(Processes::Union gathered, double started, const Pack
     holdings_.matrices()[i]->place(std::move(moved.lays[i]), std::move(moved.arrays[i]), context_);
   const double spawn_s = gathered.spawn_s, merge_s = gathered.merge_s;
   const Processes::Fate fate = processes_.commit(gathered);
+  tie_grid();
   if (fate == Processes::Fate::leaves) return leave();
   if (fate == Processes::Fate::sleeps) return sleep_until_needed();
   if (!is_classical()) open_context();

@@ -175,6 +175,7 @@ void Session::begin(std::optional<Shape> first_grid) {
   broadcast(packet.bytes(), 0, processes_.world());
   shape = Packet(packet.bytes()).get<Shape>();
   if (processes_.form_first_grid(shape) == Processes::Fate::stays) {
+    tie_grid();
     open_context();
     must_restore_ = !settings_.restore.empty();
     last_checkpoint_s_ = MPI_Wtime();

@@ -15,6 +15,7 @@
 #include "join_source.hpp"
 #include "place.hpp"
 #include "processes.hpp"
+#include "redist/grid_life.hpp"
 #include "settings.hpp"
 
 namespace blacs_dyn {
@@ -114,6 +115,7 @@ private:
   bool exchange_state(Processes::Union& gathered, bool is_joining, double started, const Packet* state_of_led);
   int go_on_where_led();
   void call_routines(Inside when);
+  void tie_grid();
   void open_context();
   void drop_everything();
   void open_job(Shape first_grid);
@@ -154,6 +156,11 @@ private:
     void* data;
   };
   std::vector<ChangeRoutine> change_routines_;
+  struct TiedGrid { ///< a grid of which there are communicators
+    std::weak_ptr<redist::GridLife> life;
+    std::vector<int> ids;
+  };
+  std::vector<TiedGrid> tied_grids_;
   Inside inside_ = Inside::nothing; ///< which of them is running
   bool is_noticed_ = false;         ///< `before` was called, and `after` not yet
   std::unique_ptr<Job> job_; ///< on process 0

@@ -21,10 +21,10 @@ int main(int argc, char** argv) {
       expect(std::sscanf(argv[step], "%dx%d", &wanted_nprow, &wanted_npcol) == 2, "arguments");
       dyngrid_request(wanted_nprow, wanted_npcol);
     }
-    int outcome = dyngrid_resize_point();
+    int outcome = dyngrid_resize_point_at("hosts");
     for (int waited = 0; wanted_nprow > 0 && outcome == DYNGRID_SAME && waited < 4000; ++waited) { // new processes that join are on their way
       usleep(5000);
-      outcome = dyngrid_resize_point();
+      outcome = dyngrid_resize_point_at("hosts");
     }
     if (outcome == DYNGRID_LEAVE) break;
     expect(outcome >= 0, "dyngrid_resize_point");

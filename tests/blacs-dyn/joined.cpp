@@ -62,11 +62,14 @@ extern "C" int MPI_Comm_connect(const char* port, MPI_Info info, int root, MPI_C
 
 namespace {
 
+/// Newcomers come to it on a line of their own.
+int resize_point() { return dyngrid_resize_point_at("joined"); }
+
 /// Asks for a grid, then computes on until it is there. The status of the change; `steps` counts what was done meanwhile.
 int change_to(int nprow, int npcol, int ms_between, int* steps) {
   expect(!dyngrid_request(nprow, npcol), "request");
   for (*steps = 0; *steps < 4000; ++*steps) {
-    const int outcome = dyngrid_resize_point();
+    const int outcome = resize_point();
     if (outcome != DYNGRID_SAME) return outcome;
     std::this_thread::sleep_for(std::chrono::milliseconds(ms_between)); // the work
   }
@@ -100,8 +103,8 @@ pid_t child_of_ours(const std::string& name) {
 /// One that is through before its moment comes is let in and released.
 int sweep(dyngrid_matrix* a, int times) {
   if (dyngrid_is_newcomer()) {
-    int outcome = dyngrid_resize_point();
-    if (outcome == DYNGRID_RESIZED) outcome = dyngrid_resize_point(); // it leaves
+    int outcome = resize_point();
+    if (outcome == DYNGRID_RESIZED) outcome = resize_point(); // it leaves
     expect(outcome == DYNGRID_LEAVE, "a newcomer that was through leaves");
     return dyngrid_finalize();
   }
@@ -180,7 +183,7 @@ int main(int argc, char** argv) {
       shapes.emplace_back(r, c);
     }
     int outcome = DYNGRID_SAME, meanwhile = 0;
-    if (dyngrid_is_newcomer()) outcome = dyngrid_resize_point();
+    if (dyngrid_is_newcomer()) outcome = resize_point();
     else follow::fill(a, 'd', 0);
     while (outcome != DYNGRID_LEAVE) {
       expect(outcome >= 0, "change of the grid");
@@ -209,7 +212,7 @@ int main(int argc, char** argv) {
   };
   if (dyngrid_is_newcomer()) {
     if (must_fail && kind == "ready") die_in(500);
-    const int outcome = dyngrid_resize_point();
+    const int outcome = resize_point();
     if (outcome == DYNGRID_LEAVE) return dyngrid_finalize();
     expect(outcome == DYNGRID_RESIZED && !(must_fail && kind != "held" && kind != "server"), "a newcomer is let in");
   } else {
@@ -221,9 +224,9 @@ int main(int argc, char** argv) {
     } else if (kind != "server") {
       int status = DYNGRID_SAME;
       if (kind == "ready") { // the newcomers are ready, and end before the application comes to a resize point
-        expect(!dyngrid_request(2, 2) && dyngrid_resize_point() == DYNGRID_SAME, "sent for");
+        expect(!dyngrid_request(2, 2) && resize_point() == DYNGRID_SAME, "sent for");
         sleep(3);
-        status = dyngrid_resize_point();
+        status = resize_point();
       } else {
         status = change_to(2, 2, 2, &meanwhile);
       }

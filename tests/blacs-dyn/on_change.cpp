@@ -3,6 +3,9 @@
 // PETSc does. dyngrid_on_change takes it down before each change, its content goes along in a matrix, and builds it again after it: over growths and shrinks
 // in which processes are spawned, leave, fall asleep and wake. SPARE processes of mpirun sleep at first.
 #include <algorithm>
+#include <set>
+
+#include <unistd.h>
 
 #include "dyngrid.hpp"
 #include "follow.hpp"
@@ -59,7 +62,44 @@ struct Solver {
   }
 };
 
+/// Numbers of the processes of the grid. Collective over it.
+std::set<int> processes() {
+  int size = 0, mine = getpid();
+  MPI_Comm_size(dyngrid_comm(), &size);
+  std::vector<int> all(static_cast<std::size_t>(size));
+  MPI_Allgather(&mine, 1, MPI_INT, all.data(), 1, MPI_INT, dyngrid_comm());
+  return {all.begin(), all.end()};
+}
+
+/// An exchange over a duplicate from a grid of before works while all of that grid are in the one there is, and is refused when not: nobody waits.
+struct Kept {
+  MPI_Comm duplicate = MPI_COMM_NULL;
+  dyngrid_executor* executor = nullptr;
+  std::set<int> members;
+
+  void make() {
+    members = processes();
+    MPI_Comm_dup(dyngrid_comm(), &duplicate);
+    expect(!dyngrid_executor_create(duplicate, nullptr, &executor) && use() == DYNGRID_SUCCESS, "an executor");
+  }
+  int use() const { return dyngrid_execute(executor, 0, nullptr, nullptr); }
+  int look(const std::set<int>& here) {
+    if (!executor) return 0;
+    const bool is_whole = std::includes(here.begin(), here.end(), members.begin(), members.end());
+    expect(use() == (is_whole ? DYNGRID_SUCCESS : DYNGRID_ERR_STATE), "an exchange over a kept duplicate");
+    dyngrid_executor* another = nullptr;
+    expect(dyngrid_executor_create(duplicate, nullptr, &another) == (is_whole ? DYNGRID_SUCCESS : DYNGRID_ERR_STATE), "another executor over it");
+    expect(!another || !dyngrid_executor_destroy(&another), "destroy");
+    return is_whole ? 1 : 0;
+  }
+  void end() {
+    if (executor) expect(!dyngrid_executor_destroy(&executor), "destroyed by each process for itself");
+    if (duplicate != MPI_COMM_NULL) MPI_Comm_free(&duplicate);
+  }
+};
+
 Solver solver;
+Kept first_grid, second_grid; ///< of step 0 and 2
 bool looks_inside = true;
 
 void before(void* data) {
@@ -87,10 +127,10 @@ void after(void* data) {
 
 int main(int argc, char** argv) {
   const int spare = argc > 1 ? std::atoi(argv[1]) : 0;
-  int step = 0, fast = 0;
+  int step = 0, whole = 0;
   dyngrid::Application app(1, 2);
   expect(!dyngrid_matrix_create("a", 'd', n, n, nb, nb, &solver.matrix), "create");
-  expect(!dyngrid_share("step", &step, sizeof step) && !dyngrid_share("fast", &fast, sizeof fast), "share");
+  expect(!dyngrid_share("step", &step, sizeof step), "share");
   expect(!dyngrid_on_change(before, after, &solver), "on_change");
   app.on_change([] { order.push_back("second before"); throw 1; }, [] { order.push_back("second after"); throw std::runtime_error("on purpose"); });
   app.on_change(nullptr, [] { order.push_back("third after"); });
@@ -113,6 +153,10 @@ int main(int argc, char** argv) {
     order.clear();
     const auto outcome = app.resize_point();
     if (outcome == dyngrid::Outcome::leave) {
+      first_grid.look({});
+      second_grid.look({});
+      first_grid.end();
+      second_grid.end();
       expect(solver.library.comm == MPI_COMM_NULL && solver.taken_down == solver.built, "taken down where it is left");
       expect(order == (was_member ? befores : std::vector<std::string>()), "told before it left, or never in the grid");
       break;
@@ -126,12 +170,18 @@ int main(int argc, char** argv) {
     const auto want = shapes[static_cast<std::size_t>(step)];
     expect(app.grid().nprow == want.first && app.grid().npcol == want.second, "grid");
     expect(solver.library.sum() == n * n * (n * n - 1) / 2.0, "the library's data");
+    if (step == 0) first_grid.make();
+    if (step == 2) second_grid.make();
+    const std::set<int> here = processes();
+    whole += first_grid.look(here) + second_grid.look(here);
     if (step + 1 == static_cast<int>(shapes.size())) break;
     ++step;
     looks_inside = step < 3;
   }
   if (app.grid().is_mine()) {
-    if (app.grid().myrow == 0 && app.grid().mycol == 0) std::printf("on_change with %d spare: built %d times\n", spare, solver.built);
+    if (app.grid().myrow == 0 && app.grid().mycol == 0) std::printf("on_change with %d spare: built %d times, %d times all of an earlier grid\n", spare, solver.built, whole);
+    first_grid.end();
+    second_grid.end();
     // a change that is refused tells nobody
     order.clear();
     expect(dyngrid_resize(0, 1, 0) == DYNGRID_ERR_ARGUMENT && order.empty(), "no notice of what is refused");

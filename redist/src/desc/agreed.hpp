@@ -9,6 +9,7 @@
 
 #include "exec/mpi_check.hpp"
 #include "gridmap/status.hpp"
+#include "redist/grid_life.hpp"
 
 namespace redist::detail {
 
@@ -19,6 +20,7 @@ template <class Checks> void agreed(MPI_Comm comm, const char* what, Checks&& ch
   using gridmap::Status;
   if (comm == MPI_COMM_NULL)
     throw Error(Status::bad_argument, fmt::format("redist: {}: the communicator is MPI_COMM_NULL", what));
+  require_whole_grid(comm, what);
   Status mine = Status::success;
   std::string message;
   try {

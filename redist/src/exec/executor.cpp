@@ -27,6 +27,7 @@
 #include "exec/wire.hpp"
 #include "exec/work.hpp"
 #include "gridmap/status.hpp"
+#include "redist/grid_life.hpp"
 
 namespace redist {
 
@@ -366,6 +367,7 @@ void Executor::Impl::drain() {
 Executor::Executor(MPI_Comm comm, ExecuteOptions options) : impl_(std::make_unique<Impl>()) {
   Impl& self = *impl_;
   self.options = options;
+  require_whole_grid(comm, "executor");
   check(MPI_Comm_dup(comm, &self.comm), "MPI_Comm_dup");
   MPI_Comm_set_errhandler(self.comm, MPI_ERRORS_RETURN);
   check(MPI_Comm_rank(self.comm, &self.rank), "MPI_Comm_rank");
@@ -461,6 +463,7 @@ ExecuteReport Executor::execute_in_place(const std::vector<Transfer>& transfers,
 void Executor::ready() const {
   if (!impl_ || impl_->comm == MPI_COMM_NULL)
     throw Error(Status::bad_state, "redist: executor: is closed, wanted an open one");
+  require_whole_grid(impl_->comm, "executor");
   if (impl_->broken)
     throw Error(Status::bad_state,
                 "redist: executor: an earlier exchange failed half way, wanted a new executor");

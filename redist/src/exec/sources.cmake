@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 set(redist_exec_sources
   src/exec/executor.cpp
+  src/exec/grid_life.cpp
   src/exec/group.cpp
   src/exec/liveness.cpp
   src/exec/measure.cpp

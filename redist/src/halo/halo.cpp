@@ -113,6 +113,7 @@ struct Halo::Impl {
 
 Halo::Halo(MPI_Comm comm, const HaloPlan& plan, int element_bytes) : impl_(std::make_unique<Impl>()) {
   Impl& self = *impl_;
+  require_whole_grid(comm, "halo");
   check(MPI_Comm_dup(comm, &self.comm), "MPI_Comm_dup");
   MPI_Comm_set_errhandler(self.comm, MPI_ERRORS_RETURN);
   int rank = 0, size = 1;
@@ -224,6 +225,7 @@ std::int64_t Halo::bytes_out() const {
 void Halo::start(void* framed, std::int64_t lld) {
   if (!impl_ || impl_->comm == MPI_COMM_NULL)
     throw Error(Status::bad_state, "redist: halo: is closed, wanted an open one");
+  require_whole_grid(impl_->comm, "halo");
   Impl& self = *impl_;
   if (self.broken)
     throw Error(Status::bad_state, "redist: halo: MPI failed in an earlier exchange, wanted a new one");
