@@ -49,7 +49,8 @@ SpawnOptions Session::spawn_options() const {
 std::uint64_t Session::compare_places(const Place& place, std::uint64_t flags) {
   const MPI_Comm grid = processes_.grid();
   const bool counts = plain_places_count_ || place.kind != Place::Kind::plain;
-  const std::uint64_t mine = PlaceWord::of(counts ? place : Place{Place::Kind::plain, {}, {}}, flags);
+  static const Place some_line(Place::Kind::plain);
+  const std::uint64_t mine = PlaceWord::of(counts ? place : some_line, flags);
   std::uint64_t all = 0;
   check_mpi(MPI_Allreduce(&mine, &all, 1, MPI_UINT64_T, MPI_BOR, grid), "MPI_Allreduce");
   if (PlaceWord::is_one_place(all)) {
@@ -89,7 +90,7 @@ int Session::resize_point(const Place& place) {
   require_grid("dyngrid_resize_point");
   refuse_inside("dyngrid_resize_point");
   if (processes_.grid() == MPI_COMM_NULL) place.check_name();
-  place_ = place;
+  if (place_.hash != place.hash) place_ = place;
   if (led_) return go_on_where_led();
   if (processes_.is_newcomer()) {
     const double started = MPI_Wtime();
@@ -169,14 +170,14 @@ int Session::pending() {
     is_due = is_due || (job_ && job_->state().is_pending()) || (pending_ && processes_.source().progress(pending_->change).is_complete);
   }
   const std::uint64_t mine = is_due ? 1 : 0;
-  return (compare_places({Place::Kind::query, {}, {}}, mine) & 1) != 0 ? 1 : 0;
+  return (compare_places(Place(Place::Kind::query), mine) & 1) != 0 ? 1 : 0;
 }
 
 int Session::resize(Shape to, gridmap::Placement placement) {
-  if (is_active() && !is_classical() && (processes_.is_newcomer() || led_)) return resize_point({});
+  if (is_active() && !is_classical() && (processes_.is_newcomer() || led_)) return resize_point(Place());
   require_grid("dyngrid_resize");
   refuse_inside("dyngrid_resize");
-  place_ = {};
+  place_ = Place();
   if (sleeps_at_first_point_) return sleep_until_needed();
   together(processes_.grid(), [&] {
     const auto number = static_cast<int>(placement);
@@ -197,7 +198,7 @@ int Session::pop() {
   if (!is_active()) throw Error(Status::bad_state, "blacs-dyn: dyngrid_pop before any growth");
   if (!is_classical()) require_grid("dyngrid_pop");
   refuse_inside("dyngrid_pop");
-  place_ = {};
+  place_ = Place();
   const Roster& roster = processes_.roster();
   if (processes_.grid() == MPI_COMM_NULL || roster.levels.size() < 2)
     throw Error(Status::bad_state, "blacs-dyn: dyngrid_pop: this is the first grid, there is none below it");

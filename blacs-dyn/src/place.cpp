@@ -26,22 +26,28 @@ const std::string& program_name() {
 
 } // namespace
 
-Place Place::in_source(const char* file, int line) { return {Kind::plain, fmt::format("{}:{}", file_name(file ? file : ""), line), program_name()}; }
+Place::Place(Kind kind_, std::string text_) : kind(kind_), text(std::move(text_)) {
+  if (kind == Kind::plain) program = program_name();
+  hash = (1469598103934665603u ^ static_cast<std::uint64_t>(kind)) * 1099511628211u; // FNV-1a
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+}
+
+Place Place::in_source(const char* file, int line) { return Place(Kind::plain, fmt::format("{}:{}", file_name(file ? file : ""), line)); }
 
 Place Place::of_call(const void* return_address) {
   Dl_info info{};
   link_map* object = nullptr;
   if (!dladdr1(return_address, &info, reinterpret_cast<void**>(&object), RTLD_DL_LINKMAP) || !object)
-    return {Kind::plain, "a call in code made at run time", program_name()}; // where that lies is another address on each process
+    return Place(Kind::plain, "a call in code made at run time"); // where that lies is another address on each process
   const auto offset = reinterpret_cast<std::uintptr_t>(return_address) - object->l_addr - 1; // in the call, not after it
   const std::string name = file_name(info.dli_fname ? info.dli_fname : "");
-  return {Kind::plain, fmt::format("{}+{:#x}{}", name, offset, info.dli_sname ? fmt::format(" in {}", info.dli_sname) : std::string()), program_name()};
+  return Place(Kind::plain, fmt::format("{}+{:#x}{}", name, offset, info.dli_sname ? fmt::format(" in {}", info.dli_sname) : std::string()));
 }
 
 Place Place::named(const char* name) {
-  if (!name) return {Kind::null_name, {}, {}};
+  if (!name) return Place(Kind::null_name);
   const std::string text = name;
-  return {text.empty() || text.size() > longest_name ? Kind::bad_name : Kind::named, text, {}};
+  return Place(text.empty() || text.size() > longest_name ? Kind::bad_name : Kind::named, text);
 }
 
 void Place::check_name() const {
@@ -77,13 +83,6 @@ Place Place::read(Packet& packet) {
   place.text = packet.get_text();
   place.program = packet.get_text();
   return place;
-}
-
-std::uint64_t PlaceWord::of(const Place& place, std::uint64_t flags) {
-  std::uint64_t hash = (1469598103934665603u ^ static_cast<std::uint64_t>(place.kind)) * 1099511628211u; // FNV-1a
-  for (const char c : place.text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  const std::uint64_t number = (hash ^ (hash >> 30)) & mask;
-  return flags | number << 2 | (~number & mask) << 32;
 }
 
 } // namespace blacs_dyn

@@ -22,7 +22,10 @@ struct Place {
   Kind kind = Kind::any;
   std::string text;    ///< the name; "scf.c:42"; "program+0x1a2b" for addr2line
   std::string program; ///< of a plain one: places of two programs cannot be compared
+  std::uint64_t hash = 0; ///< of kind and text
 
+  Place() = default;
+  explicit Place(Kind kind, std::string text = {});
   static Place in_source(const char* file, int line);
   static Place of_call(const void* return_address);
   static Place named(const char* name); ///< a name that cannot be goes with none; that is found where all meet, so that nobody waits
@@ -40,7 +43,10 @@ struct Place {
 class PlaceWord {
 public:
   enum Flag : std::uint64_t { own_request = 1, outside_request = 2 };
-  static std::uint64_t of(const Place& place, std::uint64_t flags);
+  static std::uint64_t of(const Place& place, std::uint64_t flags) {
+    const std::uint64_t number = (place.hash ^ (place.hash >> 30)) & mask;
+    return flags | number << 2 | (~number & mask) << 32;
+  }
   static bool is_one_place(std::uint64_t all) { return ((all >> 2) & (all >> 32) & mask) == 0; }
 
 private:

@@ -207,7 +207,7 @@ void Session::drop_everything() {
   if (must_restore_) end_without_restore("the program ends without a resize point or dyngrid_restore");
   job_.reset();
   if (pending_) call_off_pending("the application ends");
-  place_ = {Place::Kind::end, {}, {}};
+  place_ = Place(Place::Kind::end);
   if (led_) go_on_where_led(); // which ends the others' waiting: they do not meet this process here
   if (processes_.is_newcomer()) processes_.decline();
   else if (sleeps_at_first_point_) sleep_until_needed();
