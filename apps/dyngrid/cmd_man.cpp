@@ -238,7 +238,7 @@ void write_routines(const Options& o) {
       page += fmt::format(".SH NAME\n{} \\- {}\n.SH SYNOPSIS\n.nf\n.B #include <dyngrid.h>\n\n{}.fi\n.PP\nIn C++ by dyngrid.hpp, in Fortran by the module dyngrid or dyngrid.fh; see\n.BR dyngrid (7).\n",
                           names, roff(group.title), synopsis);
       page += ".SH DESCRIPTION\n" + description;
-      page += ".SH RETURN VALUE\nWhere nothing else is said: 0 or an outcome (DYNGRID_SAME, DYNGRID_RESIZED, DYNGRID_LEAVE), or a negative status of\n"
+      page += ".SH RETURN VALUE\nWhere nothing else is said: 0 or an outcome (DYNGRID_SAME, DYNGRID_RESIZED, DYNGRID_LEAVE, DYNGRID_REDIRECT), or a negative status of\n"
               ".IR dyngrid/status.h ,\nthe same on all processes of a collective call; dyngrid_last_message() then says what, got, wanted, where.\n";
       page += see_also({"dyngrid(7)", "dyngrid(1)"});
       write(o.folder, page_name, 3, page);

@@ -285,7 +285,8 @@ contains
     outcome = c_resize_point_at(trim(name) // c_null_char)
   end subroutine
 
-  !> Name of the resize point where this process is to go on; empty unless it is a newcomer or was given DYNGRID_REDIRECT.
+  !> Name of the resize point where this process is to go on; empty unless it is a newcomer or was given
+  !> DYNGRID_REDIRECT.
   function dyngrid_entry_point() result(name)
     character(:), allocatable :: name
     name = text_at(c_entry_point())
@@ -297,8 +298,9 @@ contains
     pending = c_pending()
   end subroutine
 
-  !> `before` is called on the old grid when a change is certain, `after` on the new one; `data` is handed to them. One that is left out, with both left
-  !> out those made known with this data are forgotten: call dyngrid_on_change(data=data, info=info).
+  !> `before` is called on the old grid when a change is certain, `after` on the new one; `data` is handed to them. One
+  !> that is left out, with both left out those made known with this data are forgotten: call
+  !> dyngrid_on_change(data=data, info=info).
   subroutine dyngrid_on_change(before, after, data, info)
     procedure(dyngrid_change_routine), optional :: before, after
     type(c_ptr), intent(in) :: data

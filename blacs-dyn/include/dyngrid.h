@@ -2,8 +2,9 @@
 /* dyngrid: ScaLAPACK process grids that grow and shrink while the program runs, and their matrices follow.
  *
  * Every routine returns a status (dyngrid/status.h: 0 is success, errors are negative); those that may change the grid return an
- * outcome (DYNGRID_SAME, DYNGRID_RESIZED, DYNGRID_LEAVE, DYNGRID_REDIRECT) or a status. A failed change leaves every process on the old grid with all
- * its data. "Collective" means: all processes of the current grid call it, with the same arguments unless said otherwise. */
+ * outcome (DYNGRID_SAME, DYNGRID_RESIZED, DYNGRID_LEAVE, DYNGRID_REDIRECT) or a status. A failed change leaves every
+ * process on the old grid with all its data. "Collective" means: all processes of the current grid call it, with the
+ * same arguments unless said otherwise. */
 #ifndef DYNGRID_H
 #define DYNGRID_H
 
@@ -24,7 +25,7 @@ enum {
   DYNGRID_SAME = 0,    /* nothing changed */
   DYNGRID_RESIZED = 1, /* this process is on a new grid: context, descriptors, local arrays and shared state are the new ones */
   DYNGRID_LEAVE = 2,   /* this process is no longer part of the application: go to dyngrid_finalize */
-  DYNGRID_REDIRECT = 3 /* only after dyngrid_entry_point: the others wait at the resize point that it names now; go there */
+  DYNGRID_REDIRECT = 3 /* only after dyngrid_entry_point: the others wait at the resize point it names now; go there */
 };
 
 typedef struct dyngrid_matrix dyngrid_matrix;
@@ -69,42 +70,50 @@ DYNGRID_API int dyngrid_is_first(void);
 DYNGRID_API int dyngrid_context(void);
 /* Shape of the current grid and my position in it, (-1, -1) outside. Any pointer may be null. */
 DYNGRID_API int dyngrid_grid(int* nprow, int* npcol, int* myrow, int* mycol);
-/* Communicator of the current grid, ranks row-major in the grid; MPI_COMM_NULL outside. Borrowed; valid until the next change. Duplicates and splits of it
- * keep the processes they were made of: after a change they can be freed, at any time and by each process for itself, but nothing collective, nor
- * MPI_Comm_disconnect, can be done over them, since those that left or sleep do not come. Free them, or what lives on them, in dyngrid_on_change's `before`. */
+/* Communicator of the current grid, ranks row-major in the grid; MPI_COMM_NULL outside. Borrowed; valid until the next
+ * change. Duplicates and splits of it keep the processes they were made of: after a change they can be freed, at any
+ * time and by each process for itself, but nothing collective, nor MPI_Comm_disconnect, can be done over them, since
+ * those that left or sleep do not come. Free them, or what lives on them, in dyngrid_on_change's `before`. */
 DYNGRID_API MPI_Comm dyngrid_comm(void);
 DYNGRID_API MPI_Fint dyngrid_comm_f(void);
 
 /* ---- changing the grid ---- */
 
-/* The place where the grid may change. Collective. With no request pending it costs one all-reduce of 8 bytes. All processes come to the same one: the same
- * line of the program (from C and C++; otherwise the same call), else DYNGRID_ERR_STATE on all of them, which names both, and the grid stays. So with processes
- * that join, or wake in the resize point in which they fell asleep, while the others are at another. */
+/* The place where the grid may change. Collective. With no request pending it costs one all-reduce of 8 bytes. All
+ * processes come to the same one: the same line of the program (from C and C++; otherwise the same call), else
+ * DYNGRID_ERR_STATE on all of them, which names both, and the grid stays. So with processes that join, or wake in the
+ * resize point in which they fell asleep, while the others are at another. */
 DYNGRID_API int dyngrid_resize_point(void);
-/* A resize point with a name, of at most 63 characters: the same one wherever it is called, another one than those of other names or without a name.
- * Processes that join or wake can be led to it. Collective. */
+/* A resize point with a name, of at most 63 characters: the same one wherever it is called, another one than those of
+ * other names or without a name. Processes that join or wake can be led to it. Collective. */
 DYNGRID_API int dyngrid_resize_point_at(const char* name);
 /* What dyngrid_resize_point() is in C and C++: says its line too. Collective. */
 DYNGRID_API int dyngrid_resize_point_in(const char* file, int line);
 #ifndef DYNGRID_NO_MACROS
 #define dyngrid_resize_point() dyngrid_resize_point_in(__FILE__, __LINE__)
 #endif
-/* Name of the resize point at which the others are and this process is to go on: of a newcomer before its first resize point (which was sent for at a named
- * one), and after DYNGRID_REDIRECT. Otherwise "". Valid until the next call of any routine here. Local. Who calls it says that this process can be led, now or
- * later: woken or let in at another resize point than the one where the others are, it gets DYNGRID_REDIRECT there, and the others wait until it comes to the
+/* Name of the resize point at which the others are and this process is to go on: of a newcomer before its first resize
+ * point (which was sent for at a named one), and after DYNGRID_REDIRECT. Otherwise "". Valid until the next call of any
+ * routine here. Local. Who calls it says that this process can be led, now or later: woken or let in at another resize
+ * point than the one where the others are, it gets DYNGRID_REDIRECT there, and the others wait until it comes to the
  * one named. At any other, or at dyngrid_finalize, the change is given up: DYNGRID_ERR_STATE on the others. */
 DYNGRID_API const char* dyngrid_entry_point(void);
-/* 1 when the next resize point would try to change the grid, or to let processes in that were sent for, as far as it is known now; otherwise 0. Uses nothing
- * up. Collective, one all-reduce of 8 bytes; 1 on processes outside the grid, whose next resize point is where they join or sleep. */
+/* 1 when the next resize point would try to change the grid, or to let processes in that were sent for, as far as it is
+ * known now; otherwise 0. Uses nothing up. Collective, one all-reduce of 8 bytes; 1 on processes outside the grid,
+ * whose next resize point is where they join or sleep. */
 DYNGRID_API int dyngrid_pending(void);
-/* Notice of changes: `before` is called on every process of the old grid, also on those that leave or fall asleep, when a change is certain: all processes are
- * there, and it can fail no more but by MPI itself. The old grid is whole then: its communicator, context, descriptors and local arrays; what is written to
- * local arrays goes along, while shared state has been handed over already. `after` is called on every process of the new grid, newcomers and those that
- * woke included, when all is new. Either may be null. Several are called in the order in which they were made known, `before` in the reverse one. Both null:
- * those made known with this `data` are forgotten, DYNGRID_ERR_NOT_FOUND when there are none. Inside, routines that change the grid, dyngrid_finalize and
- * dyngrid_restore are refused with DYNGRID_ERR_STATE; in `before` also those that make or free matrices and shared state. An exception that leaves one is
- * said on stderr, and the change goes on. Local; make the same known on every process, newcomers before their first resize point. */
+/* What is called before and after a change, with the `data` that was given with it. */
 typedef void (*dyngrid_change_routine)(void* data);
+/* Notice of changes: `before` is called on every process of the old grid, also on those that leave or fall asleep, when
+ * a change is certain: all processes are there, and it can fail no more but by MPI itself. The old grid is whole then:
+ * its communicator, context, descriptors and local arrays; what is written to local arrays goes along, while shared
+ * state has been handed over already. `after` is called on every process of the new grid, newcomers and those that woke
+ * included, when all is new. Either may be null. Several are called in the order in which they were made known,
+ * `before` in the reverse one. Both null: those made known with this `data` are forgotten, DYNGRID_ERR_NOT_FOUND when
+ * there are none. Inside, routines that change the grid, dyngrid_finalize and dyngrid_restore are refused with
+ * DYNGRID_ERR_STATE; in `before` also those that make or free matrices and shared state. An exception that leaves one
+ * is said on stderr, and the change goes on. Local; make the same known on every process, newcomers before their first
+ * resize point. */
 DYNGRID_API int dyngrid_on_change(dyngrid_change_routine before, dyngrid_change_routine after, void* data);
 /* Asks for a change at the next resize point. Local; of several requests the one of the lowest rank counts. */
 DYNGRID_API int dyngrid_request(int nprow, int npcol);

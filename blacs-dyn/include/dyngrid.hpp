@@ -36,7 +36,12 @@ inline int check(int status) {
   return status;
 }
 
-enum class Outcome { same = DYNGRID_SAME, resized = DYNGRID_RESIZED, leave = DYNGRID_LEAVE, redirect = DYNGRID_REDIRECT };
+enum class Outcome {
+  same = DYNGRID_SAME,
+  resized = DYNGRID_RESIZED,
+  leave = DYNGRID_LEAVE,
+  redirect = DYNGRID_REDIRECT
+};
 enum class Placement { optimal = DYNGRID_OPTIMAL, global = DYNGRID_GLOBAL, local1 = DYNGRID_LOCAL1, local2 = DYNGRID_LOCAL2 };
 enum class Schedule {
   automatic = DYNGRID_SCHEDULE_AUTO,
@@ -83,7 +88,8 @@ public:
     return g;
   }
 
-  /// The place where the grid may change: the line of the call. Collective. @throws Error when a change was refused: the grid is the old one, with all its data.
+  /// The place where the grid may change: the line of the call. Collective. @throws Error when a change was refused:
+  /// the grid is the old one, with all its data.
   Outcome resize_point(int line = __builtin_LINE(), const char* file = __builtin_FILE()) {
     return static_cast<Outcome>(check(dyngrid_resize_point_in(file, line)));
   }
@@ -92,17 +98,29 @@ public:
     return going_on(dyngrid_resize_point_in(file, line), refusal);
   }
   /// A resize point with a name, to which processes that join or wake can be led.
-  Outcome resize_point_at(const std::string& name) { return static_cast<Outcome>(check(dyngrid_resize_point_at(name.c_str()))); }
-  Outcome resize_point_at(const std::string& name, std::string& refusal) { return going_on(dyngrid_resize_point_at(name.c_str()), refusal); }
-  /// Where this process is to go on: of a newcomer and after Outcome::redirect; otherwise empty. Says that this process can be led. Local.
+  Outcome resize_point_at(const std::string& name) {
+    return static_cast<Outcome>(check(dyngrid_resize_point_at(name.c_str())));
+  }
+  Outcome resize_point_at(const std::string& name, std::string& refusal) {
+    return going_on(dyngrid_resize_point_at(name.c_str()), refusal);
+  }
+  /// Where this process is to go on: of a newcomer and after Outcome::redirect; otherwise empty. Says that this process
+  /// can be led. Local.
   std::string entry_point() const { return dyngrid_entry_point(); }
   /// Whether the next resize point would try a change. Collective.
   bool pending() const { return check(dyngrid_pending()) != 0; }
-  /// `before` on the old grid when a change is certain, `after` on the new one; either may be empty. Until the end of the application. Local.
+  /// `before` on the old grid when a change is certain, `after` on the new one; either may be empty. Until the end of
+  /// the application. Local.
   void on_change(std::function<void()> before, std::function<void()> after) {
     auto both = std::make_unique<Notice>(Notice{std::move(before), std::move(after)});
-    check(dyngrid_on_change([](void* notice) { if (const auto& f = static_cast<Notice*>(notice)->before) f(); },
-                            [](void* notice) { if (const auto& f = static_cast<Notice*>(notice)->after) f(); }, both.get()));
+    check(dyngrid_on_change(
+        [](void* notice) {
+          if (const auto& f = static_cast<Notice*>(notice)->before) f();
+        },
+        [](void* notice) {
+          if (const auto& f = static_cast<Notice*>(notice)->after) f();
+        },
+        both.get()));
     notices_.push_back(std::move(both));
   }
   /// Asks for a change at the next resize point. Local.

@@ -85,7 +85,9 @@ int dyngrid_resize_point_in(const char* file, int line) {
   static std::map<std::pair<const char*, int>, Place> known;
   return guard([&] {
     const auto at = known.find({file, line});
-    return session().resize_point(at != known.end() ? at->second : known.emplace(std::pair(file, line), Place::in_source(file, line)).first->second);
+    return session().resize_point(
+        at != known.end() ? at->second
+                          : known.emplace(std::pair(file, line), Place::in_source(file, line)).first->second);
   });
 }
 

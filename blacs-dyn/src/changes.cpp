@@ -45,7 +45,8 @@ SpawnOptions Session::spawn_options() const {
   return options;
 }
 
-/// One all-reduce: what all processes of the grid want, by PlaceWord::Flag. @throws agreed Error{bad_state} when they are at different places.
+/// One all-reduce: what all processes of the grid want, by PlaceWord::Flag. @throws agreed Error{bad_state} when they
+/// are at different places.
 std::uint64_t Session::compare_places(const Place& place, std::uint64_t flags) {
   const MPI_Comm grid = processes_.grid();
   const bool counts = plain_places_count_ || place.kind != Place::Kind::plain;
@@ -67,8 +68,11 @@ std::uint64_t Session::compare_places(const Place& place, std::uint64_t flags) {
     int rank = 0;
     MPI_Comm_rank(grid, &rank);
     if (!first.meets(place))
-      throw Error(Status::bad_state, fmt::format("blacs-dyn: the processes of the grid are at different resize points: rank 0 at {}, rank {} at {}; all of them have to come to the "
-                                                 "same one (two lines that mean one place take one name, by dyngrid_resize_point_at)", first.shown(), rank, place.shown()));
+      throw Error(Status::bad_state,
+                  fmt::format("blacs-dyn: the processes of the grid are at different resize points: rank 0 at {}, rank "
+                              "{} at {}; all of them have to come to the "
+                              "same one (two lines that mean one place take one name, by dyngrid_resize_point_at)",
+                              first.shown(), rank, place.shown()));
   });
   plain_places_count_ = false; // they are of different programs
   return all;
@@ -167,7 +171,8 @@ int Session::pending() {
   bool is_due = requested_.size() > 0;
   if (processes_.id() == 0) {
     for (const TimedRequest& entry : settings_.requests) is_due = is_due || entry.step == settings_.points;
-    is_due = is_due || (job_ && job_->state().is_pending()) || (pending_ && processes_.source().progress(pending_->change).is_complete);
+    is_due = is_due || (job_ && job_->state().is_pending()) ||
+             (pending_ && processes_.source().progress(pending_->change).is_complete);
   }
   const std::uint64_t mine = is_due ? 1 : 0;
   return (compare_places(Place(Place::Kind::query), mine) & 1) != 0 ? 1 : 0;
@@ -381,8 +386,9 @@ void Session::call_off_pending(const std::string& why) {
   pending_.reset();
 }
 
-/// Tells those that join what the others know: the resize point where they are, settings, matrices, shared state. Collective over the union. A process that joins from
-/// another resize point, and can be led, goes to the others' while they wait. @throws agreed Error.
+/// Tells those that join what the others know: the resize point where they are, settings, matrices, shared state.
+/// Collective over the union. A process that joins from another resize point, and can be led, goes to the others' while
+/// they wait. @throws agreed Error.
 bool Session::exchange_state(Processes::Union& gathered, bool is_joining, double started, const Packet* state_of_led) {
   if (!gathered.change.is_growth()) return true;
   const MPI_Comm comm = gathered.comm.get();
@@ -403,7 +409,8 @@ bool Session::exchange_state(Processes::Union& gathered, bool is_joining, double
   enum : int { here, elsewhere, nowhere };
   int mine = here, worst = here;
   if (is_joining && !others.meets(place_)) {
-    const bool can_be_led = can_be_led_ && !state_of_led && others.kind == Place::Kind::named && place_.kind != Place::Kind::end;
+    const bool can_be_led =
+        can_be_led_ && !state_of_led && others.kind == Place::Kind::named && place_.kind != Place::Kind::end;
     mine = can_be_led ? elsewhere : nowhere;
   }
   if (!state_of_led) {
@@ -418,9 +425,11 @@ bool Session::exchange_state(Processes::Union& gathered, bool is_joining, double
   }
   together(comm, [&] { // where the others wait for those that are led
     if (mine == nowhere)
-      throw Error(Status::bad_state, fmt::format("blacs-dyn: a {} process is at {}, the others are at {}: it would go on in another part of the program; give lines that mean one "
-                                                 "place one name by dyngrid_resize_point_at, or lead it to a name by dyngrid_entry_point",
-                                                 processes_.is_newcomer() ? "new" : "woken", place_.shown(), others.shown()));
+      throw Error(Status::bad_state,
+                  fmt::format("blacs-dyn: a {} process is at {}, the others are at {}: it would go on in another part "
+                              "of the program; give lines that mean one "
+                              "place one name by dyngrid_resize_point_at, or lead it to a name by dyngrid_entry_point",
+                              processes_.is_newcomer() ? "new" : "woken", place_.shown(), others.shown()));
     if (!is_joining || mine != here) return;
     plain_places_count_ = state.get<bool>();
     settings_.read(state);
@@ -443,13 +452,16 @@ void Session::on_change(dyngrid_change_routine before, dyngrid_change_routine af
     change_routines_.push_back({before, after, data});
     return;
   }
-  const auto kept = std::remove_if(change_routines_.begin(), change_routines_.end(), [&](const ChangeRoutine& r) { return r.data == data; });
+  const auto kept = std::remove_if(change_routines_.begin(), change_routines_.end(),
+                                   [&](const ChangeRoutine& r) { return r.data == data; });
   if (kept == change_routines_.end())
-    throw Error(Status::not_found, "blacs-dyn: dyngrid_on_change: before and after are null, and no routines are known with this data");
+    throw Error(Status::not_found,
+                "blacs-dyn: dyngrid_on_change: before and after are null, and no routines are known with this data");
   change_routines_.erase(kept, change_routines_.end());
 }
 
-/// After a change: which grids of before, whose duplicates may live on, have all their processes in the one there is. Local.
+/// After a change: which grids of before, whose duplicates may live on, have all their processes in the one there is.
+/// Local.
 void Session::tie_grid() {
   const std::vector<int>& ids = processes_.roster().grid.ids;
   const bool is_in = processes_.grid() != MPI_COMM_NULL;
@@ -457,7 +469,8 @@ void Session::tie_grid() {
   tied_grids_.erase(std::remove_if(tied_grids_.begin(), tied_grids_.end(), is_gone), tied_grids_.end());
   for (const TiedGrid& grid : tied_grids_)
     if (const auto life = grid.life.lock())
-      life->is_whole = is_in && std::all_of(grid.ids.begin(), grid.ids.end(), [&](int id) { return std::find(ids.begin(), ids.end(), id) != ids.end(); });
+      life->is_whole = is_in && std::all_of(grid.ids.begin(), grid.ids.end(),
+                                            [&](int id) { return std::find(ids.begin(), ids.end(), id) != ids.end(); });
   if (!is_in) return;
   const auto life = std::make_shared<redist::GridLife>();
   redist::tie_to_grid(processes_.grid(), life);
@@ -474,7 +487,10 @@ void Session::call_routines(Inside when) {
   for (const ChangeRoutine& one : routines) {
     const dyngrid_change_routine routine = is_before ? one.before : one.after;
     const auto say = [&](const char* what) {
-      std::fprintf(stderr, "dyngrid: a routine of dyngrid_on_change that is called %s a change threw an exception: %s; the change goes on\n", is_before ? "before" : "after", what);
+      std::fprintf(stderr,
+                   "dyngrid: a routine of dyngrid_on_change that is called %s a change threw an exception: %s; the "
+                   "change goes on\n",
+                   is_before ? "before" : "after", what);
     };
     try {
       if (routine) routine(one.data);

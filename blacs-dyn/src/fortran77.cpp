@@ -52,7 +52,8 @@ FORTRAN77(void, dyngrid_entry_point, (char* name, std::size_t length)) {
   std::memset(name + used, ' ', length - used);
 }
 FORTRAN77(void, dyngrid_pending, (int* is_pending)) { *is_pending = dyngrid_pending(); }
-FORTRAN77(void, dyngrid_on_change, (dyngrid_change_routine before, dyngrid_change_routine after, void* data, int* info)) {
+FORTRAN77(void, dyngrid_on_change,
+          (dyngrid_change_routine before, dyngrid_change_routine after, void* data, int* info)) {
   *info = dyngrid_on_change(before, after, data);
 }
 FORTRAN77(void, dyngrid_request, (const int* nprow, const int* npcol, int* info)) { *info = dyngrid_request(*nprow, *npcol); }

@@ -61,8 +61,14 @@ Axis get_axis(Packet& packet) {
 
 /// The same on all processes of the grid? Collective. @throws agreed Error{rank_mismatch}
 void compare_forms(const Matrix& a, MPI_Comm grid) {
-  const std::array<std::int64_t, 8> mine{hash_of(a.name), a.type, a.rows.n, a.cols.n, a.rows.rule ? 0 : a.rows.nb, a.cols.rule ? 0 : a.cols.nb,
-                                         a.rows.rule != nullptr, a.cols.rule != nullptr};
+  const std::array<std::int64_t, 8> mine{hash_of(a.name),
+                                         a.type,
+                                         a.rows.n,
+                                         a.cols.n,
+                                         a.rows.rule ? 0 : a.rows.nb,
+                                         a.cols.rule ? 0 : a.cols.nb,
+                                         a.rows.rule != nullptr,
+                                         a.cols.rule != nullptr};
   static const char* const names[] = {"name", "type", "m", "n", "mb", "nb", "having a rule for the rows", "having a rule for the columns"};
   std::array<std::int64_t, 16> range{}, extremes{};
   for (std::size_t i = 0; i < mine.size(); ++i) {
@@ -279,7 +285,8 @@ void Holdings::share(const char* name, void* data, std::size_t bytes, MPI_Comm g
   const auto check = [&] {
     check_name("dyngrid_share", name);
     if (bytes > PTRDIFF_MAX)
-      throw Error(Status::bad_argument, fmt::format("blacs-dyn: dyngrid_share: \"{}\" has {} bytes, wanted 0 .. {}", name, bytes, PTRDIFF_MAX));
+      throw Error(Status::bad_argument, fmt::format("blacs-dyn: dyngrid_share: \"{}\" has {} bytes, wanted 0 .. {}",
+                                                    name, bytes, PTRDIFF_MAX));
     if (!data && bytes > 0) throw Error(Status::null_pointer, fmt::format("blacs-dyn: dyngrid_share: data of \"{}\" is null", name));
     for (const Shared& s : shared_) {
       if (s.name != name) continue;
@@ -301,8 +308,15 @@ void Holdings::share(const char* name, void* data, std::size_t bytes, MPI_Comm g
     check();
   } else {
     together(grid, check);
-    check_same(grid, hash_of(name), fmt::format("blacs-dyn: dyngrid_share: name differs between the processes of the grid (\"{}\" here)", name).c_str());
-    check_same(grid, static_cast<std::int64_t>(bytes), fmt::format("blacs-dyn: dyngrid_share: bytes of \"{}\" differ between the processes of the grid ({} here)", name, bytes).c_str());
+    check_same(
+        grid, hash_of(name),
+        fmt::format("blacs-dyn: dyngrid_share: name differs between the processes of the grid (\"{}\" here)", name)
+            .c_str());
+    check_same(
+        grid, static_cast<std::int64_t>(bytes),
+        fmt::format("blacs-dyn: dyngrid_share: bytes of \"{}\" differ between the processes of the grid ({} here)",
+                    name, bytes)
+            .c_str());
   }
   shared_.push_back({name, data, {}, bytes});
 }

@@ -32,16 +32,20 @@ Place::Place(Kind kind_, std::string text_) : kind(kind_), text(std::move(text_)
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
 }
 
-Place Place::in_source(const char* file, int line) { return Place(Kind::plain, fmt::format("{}:{}", file_name(file ? file : ""), line)); }
+Place Place::in_source(const char* file, int line) {
+  return Place(Kind::plain, fmt::format("{}:{}", file_name(file ? file : ""), line));
+}
 
 Place Place::of_call(const void* return_address) {
   Dl_info info{};
   link_map* object = nullptr;
   if (!dladdr1(return_address, &info, reinterpret_cast<void**>(&object), RTLD_DL_LINKMAP) || !object)
     return Place(Kind::plain, "a call in code made at run time"); // where that lies is another address on each process
-  const auto offset = reinterpret_cast<std::uintptr_t>(return_address) - object->l_addr - 1; // in the call, not after it
+  // in the call, not after it
+  const auto offset = reinterpret_cast<std::uintptr_t>(return_address) - object->l_addr - 1;
   const std::string name = file_name(info.dli_fname ? info.dli_fname : "");
-  return Place(Kind::plain, fmt::format("{}+{:#x}{}", name, offset, info.dli_sname ? fmt::format(" in {}", info.dli_sname) : std::string()));
+  return Place(Kind::plain, fmt::format("{}+{:#x}{}", name, offset,
+                                        info.dli_sname ? fmt::format(" in {}", info.dli_sname) : std::string()));
 }
 
 Place Place::named(const char* name) {
@@ -51,9 +55,12 @@ Place Place::named(const char* name) {
 }
 
 void Place::check_name() const {
-  if (kind == Kind::null_name) throw Error(Status::null_pointer, "blacs-dyn: dyngrid_resize_point_at: the name is null");
+  if (kind == Kind::null_name)
+    throw Error(Status::null_pointer, "blacs-dyn: dyngrid_resize_point_at: the name is null");
   if (kind == Kind::bad_name)
-    throw Error(Status::bad_argument, fmt::format("blacs-dyn: dyngrid_resize_point_at: the name has {} characters, wanted 1 .. {}", text.size(), longest_name));
+    throw Error(Status::bad_argument,
+                fmt::format("blacs-dyn: dyngrid_resize_point_at: the name has {} characters, wanted 1 .. {}",
+                            text.size(), longest_name));
 }
 
 bool Place::meets(const Place& other) const {

@@ -7,8 +7,9 @@
 
 namespace blacs_dyn {
 
-/// Where in the program a process waits for a change of the grid. A file and its line, and not the address alone, where the language can say them: compilers
-/// make two calls of one (clang 14 puts a call in a loop's condition before the loop and at its end; an unrolled loop has as many as rounds).
+/// Where in the program a process waits for a change of the grid. A file and its line, and not the address alone, where
+/// the language can say them: compilers make two calls of one (clang 14 puts a call in a loop's condition before the
+/// loop and at its end; an unrolled loop has as many as rounds).
 struct Place {
   enum class Kind : int {
     any,   ///< dyngrid_resize, blacs_setup: goes with every other
@@ -28,7 +29,8 @@ struct Place {
   explicit Place(Kind kind, std::string text = {});
   static Place in_source(const char* file, int line);
   static Place of_call(const void* return_address);
-  static Place named(const char* name); ///< a name that cannot be goes with none; that is found where all meet, so that nobody waits
+  /// A name that cannot be goes with none; that is found where all meet, so that nobody waits.
+  static Place named(const char* name);
   void check_name() const; ///< @throws Error{null_pointer, bad_argument}
 
   /// Whether processes at the two can go on together.
@@ -38,8 +40,9 @@ struct Place {
   static Place read(Packet& packet);
 };
 
-/// The 8 bytes over which processes find out whether they are at one place, and whether anybody wants something: their bitwise or. The place's number
-/// goes in as it is and inverted, so that every process sees a bit that differs, not only those that lack it.
+/// The 8 bytes over which processes find out whether they are at one place, and whether anybody wants something: their
+/// bitwise or. The place's number goes in as it is and inverted, so that every process sees a bit that differs, not
+/// only those that lack it.
 class PlaceWord {
 public:
   enum Flag : std::uint64_t { own_request = 1, outside_request = 2 };

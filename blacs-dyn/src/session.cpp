@@ -284,7 +284,9 @@ void Session::require_grid(const char* what) const {
 /// What cannot be done inside a routine of dyngrid_on_change, or only not before the change.
 void Session::refuse_inside(const char* what, bool only_before) const {
   if (inside_ == Inside::before || (inside_ == Inside::after && !only_before))
-    throw Error(Status::bad_state, fmt::format("blacs-dyn: {} inside a routine that dyngrid_on_change calls {} a change", what, inside_ == Inside::before ? "before" : "after"));
+    throw Error(Status::bad_state,
+                fmt::format("blacs-dyn: {} inside a routine that dyngrid_on_change calls {} a change", what,
+                            inside_ == Inside::before ? "before" : "after"));
 }
 
 Matrix* Session::create_matrix(const char* name, char type, AxisRule rows, AxisRule cols, bool has_handle) {
@@ -360,7 +362,8 @@ void Session::set_placement(gridmap::Placement placement) {
   if (processes_.grid() == MPI_COMM_NULL) check();
   else {
     together(processes_.grid(), check);
-    check_same(processes_.grid(), static_cast<int>(placement), "blacs-dyn: dyngrid_set_placement: placement differs between the processes");
+    check_same(processes_.grid(), static_cast<int>(placement),
+               "blacs-dyn: dyngrid_set_placement: placement differs between the processes");
   }
   settings_.placement = placement;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// on_change SPARE: an object of another library lives on a duplicate of dyngrid_comm, with its part of the data, as a factorization of MUMPS or a matrix of
-// PETSc does. dyngrid_on_change takes it down before each change, its content goes along in a matrix, and builds it again after it: over growths and shrinks
-// in which processes are spawned, leave, fall asleep and wake. SPARE processes of mpirun sleep at first.
+// on_change SPARE: an object of another library lives on a duplicate of dyngrid_comm, with its part of the data, as a
+// factorization of MUMPS or a matrix of PETSc does. dyngrid_on_change takes it down before each change, its content
+// goes along in a matrix, and builds it again after it: over growths and shrinks in which processes are spawned, leave,
+// fall asleep and wake. SPARE processes of mpirun sleep at first.
 #include <algorithm>
 #include <set>
 
@@ -71,7 +72,8 @@ std::set<int> processes() {
   return {all.begin(), all.end()};
 }
 
-/// An exchange over a duplicate from a grid of before works while all of that grid are in the one there is, and is refused when not: nobody waits.
+/// An exchange over a duplicate from a grid of before works while all of that grid are in the one there is, and is
+/// refused when not: nobody waits.
 struct Kept {
   MPI_Comm duplicate = MPI_COMM_NULL;
   dyngrid_executor* executor = nullptr;
@@ -88,7 +90,8 @@ struct Kept {
     const bool is_whole = std::includes(here.begin(), here.end(), members.begin(), members.end());
     expect(use() == (is_whole ? DYNGRID_SUCCESS : DYNGRID_ERR_STATE), "an exchange over a kept duplicate");
     dyngrid_executor* another = nullptr;
-    expect(dyngrid_executor_create(duplicate, nullptr, &another) == (is_whole ? DYNGRID_SUCCESS : DYNGRID_ERR_STATE), "another executor over it");
+    expect(dyngrid_executor_create(duplicate, nullptr, &another) == (is_whole ? DYNGRID_SUCCESS : DYNGRID_ERR_STATE),
+           "another executor over it");
     expect(!another || !dyngrid_executor_destroy(&another), "destroy");
     return is_whole ? 1 : 0;
   }
@@ -108,10 +111,14 @@ void before(void* data) {
   if (looks_inside) { // what would change the grid or the matrices is refused
     dyngrid_matrix* made = nullptr;
     int value = 0;
-    expect(dyngrid_resize_point() == DYNGRID_ERR_STATE && dyngrid_resize(1, 1, 0) == DYNGRID_ERR_STATE && dyngrid_pop() == DYNGRID_ERR_STATE, "no change inside");
+    expect(dyngrid_resize_point() == DYNGRID_ERR_STATE && dyngrid_resize(1, 1, 0) == DYNGRID_ERR_STATE &&
+               dyngrid_pop() == DYNGRID_ERR_STATE,
+           "no change inside");
     expect(dyngrid_finalize() == DYNGRID_ERR_STATE && dyngrid_restore("x") == DYNGRID_ERR_STATE, "no end inside");
     expect(dyngrid_matrix_create("b", 'd', 4, 4, 2, 2, &made) == DYNGRID_ERR_STATE && !made, "no matrix before");
-    expect(dyngrid_share("b", &value, sizeof value) == DYNGRID_ERR_STATE && dyngrid_unshare("step") == DYNGRID_ERR_STATE, "nothing shared before");
+    expect(dyngrid_share("b", &value, sizeof value) == DYNGRID_ERR_STATE &&
+               dyngrid_unshare("step") == DYNGRID_ERR_STATE,
+           "nothing shared before");
     made = a->matrix;
     expect(dyngrid_matrix_free(&made) == DYNGRID_ERR_STATE && made == a->matrix, "no matrix freed before");
   }
@@ -132,13 +139,22 @@ int main(int argc, char** argv) {
   expect(!dyngrid_matrix_create("a", 'd', n, n, nb, nb, &solver.matrix), "create");
   expect(!dyngrid_share("step", &step, sizeof step), "share");
   expect(!dyngrid_on_change(before, after, &solver), "on_change");
-  app.on_change([] { order.push_back("second before"); throw 1; }, [] { order.push_back("second after"); throw std::runtime_error("on purpose"); });
+  app.on_change(
+      [] {
+        order.push_back("second before");
+        throw 1;
+      },
+      [] {
+        order.push_back("second after");
+        throw std::runtime_error("on purpose");
+      });
   app.on_change(nullptr, [] { order.push_back("third after"); });
   if (app.grid().is_mine()) {
     follow::fill(solver.matrix, 'd', 0);
     solver.build();
   }
-  const std::vector<std::string> befores{"second before", "first before"}, afters{"first after", "second after", "third after"};
+  const std::vector<std::string> befores{"second before", "first before"},
+      afters{"first after", "second after", "third after"};
   auto both = befores;
   both.insert(both.end(), afters.begin(), afters.end());
 
@@ -179,7 +195,9 @@ int main(int argc, char** argv) {
     looks_inside = step < 3;
   }
   if (app.grid().is_mine()) {
-    if (app.grid().myrow == 0 && app.grid().mycol == 0) std::printf("on_change with %d spare: built %d times, %d times all of an earlier grid\n", spare, solver.built, whole);
+    if (app.grid().myrow == 0 && app.grid().mycol == 0)
+      std::printf("on_change with %d spare: built %d times, %d times all of an earlier grid\n", spare, solver.built,
+                  whole);
     first_grid.end();
     second_grid.end();
     // a change that is refused tells nobody

@@ -40,7 +40,8 @@ program on_change_fortran
   call dyngrid_share('step', step, info); call need(info == DYNGRID_SUCCESS, 'share')
   call dyngrid_on_change(data=c_loc(seen), info=info); call need(info == DYNGRID_ERR_NOT_FOUND, 'nothing to forget')
   call dyngrid_on_change(before, after, c_loc(seen), info); call need(info == DYNGRID_SUCCESS, 'on_change')
-  call dyngrid_on_change(after=after, data=c_loc(only_after), info=info); call need(info == DYNGRID_SUCCESS, 'only after')
+  call dyngrid_on_change(after=after, data=c_loc(only_after), info=info)
+  call need(info == DYNGRID_SUCCESS, 'only after')
   do
     call dyngrid_grid(nprow, npcol, myrow, mycol)
     was_in_the_grid = myrow >= 0

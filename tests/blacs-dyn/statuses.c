@@ -46,10 +46,13 @@ int main(int argc, char** argv) {
   need(dyngrid_context() == -1 && dyngrid_comm() == MPI_COMM_NULL && dyngrid_is_newcomer() == 0 && dyngrid_is_first() == 0, "queries before dyngrid_init");
   need(dyngrid_finalize() == DYNGRID_ERR_STATE, "finalize before dyngrid_init");
   need(dyngrid_comm_f() == null_f(), "the null communicator in Fortran, before MPI_Init");
-  need(dyngrid_pending() == DYNGRID_ERR_STATE && dyngrid_resize_point_at("x") == DYNGRID_ERR_STATE, "before dyngrid_init");
-  need(dyngrid_on_change(count, NULL, &value) == DYNGRID_ERR_STATE && !strcmp(dyngrid_entry_point(), ""), "before dyngrid_init");
+  need(dyngrid_pending() == DYNGRID_ERR_STATE && dyngrid_resize_point_at("x") == DYNGRID_ERR_STATE,
+       "before dyngrid_init");
+  need(dyngrid_on_change(count, NULL, &value) == DYNGRID_ERR_STATE && !strcmp(dyngrid_entry_point(), ""),
+       "before dyngrid_init");
   MPI_Init(&argc, &argv);
-  need(dyngrid_comm_f() == MPI_Comm_c2f(MPI_COMM_NULL) && null_f() == MPI_Comm_c2f(MPI_COMM_NULL), "the same as after it");
+  need(dyngrid_comm_f() == MPI_Comm_c2f(MPI_COMM_NULL) && null_f() == MPI_Comm_c2f(MPI_COMM_NULL),
+       "the same as after it");
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   bad = rank == 2; /* the one that is wrong */
   need(dyngrid_init_grid(2, 2) == DYNGRID_SUCCESS, "dyngrid_init_grid");
@@ -73,9 +76,11 @@ int main(int argc, char** argv) {
   agreed(dyngrid_share("v", &value, sizeof value), DYNGRID_ERR_ARGUMENT, "a shared name twice");
   agreed(dyngrid_share(bad ? "x" : "w", &value, sizeof value), DYNGRID_ERR_MISMATCH, "another shared name on one rank");
   agreed(dyngrid_share("w", &value, bad ? 2 : sizeof value), DYNGRID_ERR_MISMATCH, "another shared size on one rank");
-  agreed(dyngrid_share("w", &value, bad ? (size_t)PTRDIFF_MAX + 1 : 4), DYNGRID_ERR_ARGUMENT, "2^63 shared bytes on one rank");
+  agreed(dyngrid_share("w", &value, bad ? (size_t)PTRDIFF_MAX + 1 : 4), DYNGRID_ERR_ARGUMENT,
+         "2^63 shared bytes on one rank");
   agreed(dyngrid_share("w", &value, SIZE_MAX), DYNGRID_ERR_ARGUMENT, "2^64 - 1 shared bytes");
-  need(dyngrid_share("w", &value, 0) == DYNGRID_SUCCESS && dyngrid_unshare("w") == DYNGRID_SUCCESS, "none of them is left");
+  need(dyngrid_share("w", &value, 0) == DYNGRID_SUCCESS && dyngrid_unshare("w") == DYNGRID_SUCCESS,
+       "none of them is left");
 
   agreed(dyngrid_resize(bad ? 0 : 1, 2, DYNGRID_OPTIMAL), DYNGRID_ERR_ARGUMENT, "grid of 0 rows on one rank");
   agreed(dyngrid_resize(1, 2, bad ? 17 : DYNGRID_OPTIMAL), DYNGRID_ERR_ARGUMENT, "unknown placement on one rank");
@@ -85,22 +90,26 @@ int main(int argc, char** argv) {
   agreed(dyngrid_request(0, 3), DYNGRID_ERR_ARGUMENT, "request of 0 rows");
   agreed(dyngrid_set_placement(bad ? -1 : 0), DYNGRID_ERR_ARGUMENT, "placement -1 on one rank");
   agreed(dyngrid_set_schedule(bad ? 9 : 0), DYNGRID_ERR_ARGUMENT, "schedule 9 on one rank");
-  agreed(dyngrid_set_placement(bad ? DYNGRID_GLOBAL : DYNGRID_LOCAL1), DYNGRID_ERR_MISMATCH, "another placement on one rank");
+  agreed(dyngrid_set_placement(bad ? DYNGRID_GLOBAL : DYNGRID_LOCAL1), DYNGRID_ERR_MISMATCH,
+         "another placement on one rank");
   agreed(dyngrid_set_schedule(bad ? 1 : 2), DYNGRID_ERR_MISMATCH, "another schedule on one rank");
   agreed(dyngrid_resize_point_at(bad ? NULL : "x"), DYNGRID_ERR_NULL, "null name of a resize point on one rank");
   agreed(dyngrid_resize_point_at(bad ? "" : "x"), DYNGRID_ERR_ARGUMENT, "empty name of a resize point on one rank");
   agreed(dyngrid_resize_point_at(bad ? "y" : "x"), DYNGRID_ERR_STATE, "another resize point on one rank");
   need(strstr(dyngrid_last_message(), "\"x\"") && strstr(dyngrid_last_message(), "\"y\""), "both are named");
-  agreed(bad ? dyngrid_resize_point() : dyngrid_resize_point_at("x"), DYNGRID_ERR_STATE, "one with a name and one without");
+  agreed(bad ? dyngrid_resize_point() : dyngrid_resize_point_at("x"), DYNGRID_ERR_STATE,
+         "one with a name and one without");
   if (bad) agreed(dyngrid_resize_point(), DYNGRID_ERR_STATE, "another line on one rank");
   else agreed(dyngrid_resize_point(), DYNGRID_ERR_STATE, "another line on one rank");
-  agreed(bad ? dyngrid_pending() : dyngrid_resize_point_at("x"), DYNGRID_ERR_STATE, "one asks, the others are at a resize point");
+  agreed(bad ? dyngrid_pending() : dyngrid_resize_point_at("x"), DYNGRID_ERR_STATE,
+         "one asks, the others are at a resize point");
   if (bad) need(dyngrid_resize_point_at("x") == DYNGRID_SAME, "one place on two lines");
   else need(dyngrid_resize_point_at("x") == DYNGRID_SAME, "one place on two lines");
   need((dyngrid_resize_point)() == DYNGRID_SAME, "the routine itself");
   {
     int i, outcome = 0;
-    for (i = 0; i < 4; ++i) outcome |= i == rank ? dyngrid_resize_point_in("a.c", 7) : dyngrid_resize_point_in("folder/a.c", 7);
+    for (i = 0; i < 4; ++i)
+      outcome |= i == rank ? dyngrid_resize_point_in("a.c", 7) : dyngrid_resize_point_in("folder/a.c", 7);
     need(outcome == DYNGRID_SAME, "one line in two loops of a compiler");
   }
   agreed(dyngrid_on_change(NULL, NULL, &value), DYNGRID_ERR_NOT_FOUND, "no routines of that data");
@@ -124,7 +133,8 @@ int main(int argc, char** argv) {
   if (rank == 1) need(!dyngrid_request(4, 1), "request");
   if (rank == 3) need(!dyngrid_request(1, 4), "request");
   need(dyngrid_pending() == 1 && dyngrid_pending() == 1, "asked for, and not used up by asking");
-  agreed(dyngrid_resize_point_at(bad ? "y" : "x"), DYNGRID_ERR_STATE, "a request, and another resize point on one rank");
+  agreed(dyngrid_resize_point_at(bad ? "y" : "x"), DYNGRID_ERR_STATE,
+         "a request, and another resize point on one rank");
   need(dyngrid_pending() == 1, "it waits");
   need(dyngrid_resize_point() == DYNGRID_RESIZED, "resized");
   {

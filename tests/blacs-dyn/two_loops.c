@@ -23,13 +23,15 @@ int main(int argc, char** argv) {
     for (; scf < scf_steps; ++scf) {
       if (!is_plain) outcome = dyngrid_resize_point_at("scf");
       else first = __LINE__, outcome = dyngrid_resize_point();
-      if (outcome == DYNGRID_REDIRECT && goes_astray) outcome = dyngrid_resize_point_at("scf"); /* and not where it was led */
+      if (outcome == DYNGRID_REDIRECT && goes_astray)
+        outcome = dyngrid_resize_point_at("scf"); /* and not where it was led */
       if (outcome == DYNGRID_LEAVE || outcome == DYNGRID_REDIRECT) break;
       need(outcome == DYNGRID_SAME, "the first loop");
       fill_or_check(a, 0);
     }
     if (outcome == DYNGRID_REDIRECT && goes_away) return dyngrid_finalize();
-    if (outcome == DYNGRID_REDIRECT) need(is_led && !strcmp(dyngrid_entry_point(), "propagation"), "where one goes who woke");
+    if (outcome == DYNGRID_REDIRECT)
+      need(is_led && !strcmp(dyngrid_entry_point(), "propagation"), "where one goes who woke");
   }
   for (; outcome != DYNGRID_LEAVE && step < all_steps; ++step) {
     if (step == step_of_growth && dyngrid_comm() != MPI_COMM_NULL) need(!dyngrid_request(2, 2), "request");

@@ -41,7 +41,8 @@ program two_loops_fortran
       call need(outcome == DYNGRID_SAME, 'the first loop')
       scf = scf + 1
     end do
-    if (outcome == DYNGRID_REDIRECT) call need(is_led .and. dyngrid_entry_point() == 'propagation', 'where one goes who woke')
+    if (outcome == DYNGRID_REDIRECT) &
+      call need(is_led .and. dyngrid_entry_point() == 'propagation', 'where one goes who woke')
   end if
   do while (outcome /= DYNGRID_LEAVE .and. step < all_steps)
     call dyngrid_grid(nprow, npcol, myrow, mycol)
@@ -52,7 +53,7 @@ program two_loops_fortran
       call dyngrid_resize_point_at('propagation', outcome)
     end if
     if (outcome == DYNGRID_LEAVE) exit
-    call need((outcome < 0) .eqv. (.not. is_led .and. step == step_of_growth), 'refused when it cannot be led, only then')
+    call need((outcome < 0) .eqv. (.not. is_led .and. step == step_of_growth), 'refused when not led, only then')
     if (outcome < 0) then
       call need(outcome == DYNGRID_ERR_STATE, 'the status')
       if (is_plain) call need(index(dyngrid_last_message(), 'two_loops_fortran+0x') &

@@ -25,7 +25,8 @@ int key = MPI_KEYVAL_INVALID;
 } // namespace
 
 void tie_to_grid(MPI_Comm comm, const std::shared_ptr<GridLife>& life) {
-  if (key == MPI_KEYVAL_INVALID) detail::check(MPI_Comm_create_keyval(copy, drop, &key, nullptr), "MPI_Comm_create_keyval");
+  if (key == MPI_KEYVAL_INVALID)
+    detail::check(MPI_Comm_create_keyval(copy, drop, &key, nullptr), "MPI_Comm_create_keyval");
   detail::check(MPI_Comm_set_attr(comm, key, new Held(life)), "MPI_Comm_set_attr");
 }
 
@@ -36,8 +37,10 @@ void require_whole_grid(MPI_Comm comm, const char* what) {
   detail::check(MPI_Comm_get_attr(comm, key, &held, &is_there), "MPI_Comm_get_attr");
   if (is_there && !(*held)->is_whole)
     throw gridmap::Error(gridmap::Status::bad_state,
-                         fmt::format("redist: {}: its communicator is a duplicate of dyngrid_comm from an earlier grid, of whose processes some have left or "
-                                     "sleep; wanted one made on the grid there is (dyngrid_on_change tells when)", what));
+                         fmt::format("redist: {}: its communicator is a duplicate of dyngrid_comm from an earlier "
+                                     "grid, of whose processes some have left or "
+                                     "sleep; wanted one made on the grid there is (dyngrid_on_change tells when)",
+                                     what));
 }
 
 } // namespace redist
