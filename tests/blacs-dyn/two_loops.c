@@ -1,6 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* two_loops.h as C99. */
+#define _POSIX_C_SOURCE 199309L
+#include <time.h>
+
 #include "two_loops.h"
+
+/* `sent`, for new processes that come while the others compute on: sent for in the first loop, let in in the second */
+static int sent_for_elsewhere(void) {
+  int outcome = DYNGRID_SAME, nprow = 0, tries;
+  const int is_newcomer = dyngrid_is_newcomer();
+  need(!strcmp(dyngrid_entry_point(), is_newcomer ? "scf" : ""), "where they were when it was sent for");
+  if (!is_newcomer) need(!dyngrid_request(2, 2), "request");
+  outcome = dyngrid_resize_point_at("scf");
+  need(outcome == (is_newcomer ? DYNGRID_REDIRECT : DYNGRID_SAME), "on its way, and led when it is there");
+  need(!strcmp(dyngrid_entry_point(), is_newcomer ? "propagation" : ""), "where they are now");
+  for (tries = 0; nprow < 2 && tries < 4000; ++tries) {
+    struct timespec pause = {0, 5000000};
+    nanosleep(&pause, NULL);
+    outcome = dyngrid_resize_point_at("propagation");
+    need(outcome == DYNGRID_SAME || outcome == DYNGRID_RESIZED, "the second loop");
+    dyngrid_grid(&nprow, NULL, NULL, NULL);
+  }
+  need(nprow == 2 && (!is_newcomer || tries == 1), "let in there");
+  return dyngrid_finalize();
+}
 
 int main(int argc, char** argv) {
   const char* kind = argc > 1 ? argv[1] : "plain";
@@ -11,6 +34,7 @@ int main(int argc, char** argv) {
   char one[32] = "\"scf\"", other[32] = "\"propagation\"";
   const char* entry = "";
   need(dyngrid_init_grid(1, 2) == DYNGRID_SUCCESS, "init");
+  if (!strcmp(kind, "sent")) return sent_for_elsewhere();
   need(!dyngrid_matrix_create("a", 'd', 37, 29, 4, 3, &a), "create");
   need(!dyngrid_share("scf", &scf, sizeof scf) && !dyngrid_share("step", &step, sizeof step), "share");
   if (!dyngrid_is_newcomer()) fill_or_check(a, 1);
