@@ -5,14 +5,18 @@
 #include <cstdlib>
 #include <unistd.h>
 
+#include "contexts.hpp"
 #include "dyngrid/status.h"
 #include "gridmap/spellings.hpp"
 #include "session.hpp"
 #include "stock_blacs.hpp"
 
+extern "C" MPI_Comm Cblacs2sys_handle(int context);
+
 namespace {
 
 using blacs_dyn::Session;
+namespace contexts = blacs_dyn::contexts;
 namespace stock = blacs_dyn::stock;
 
 bool context_was_closed = false; ///< blacs_exit(1) was called: the next blacs_setup may grow
@@ -38,7 +42,10 @@ void pinfo(int* iam, int* nprocs) {
   guarded("blacs_pinfo", [&] {
     Session& session = Session::instance();
     if (is_waiting_newcomer("classical") || (session.is_active() && session.is_classical() && session.is_newcomer())) session.classical_join();
-    if (session.is_active() && !session.is_newcomer()) session.rank_and_size(iam, nprocs);
+    if (const int size = contexts::processes_in_making()) { // stock BLACS asks how large its tables are to be
+      *iam = 0;
+      *nprocs = size;
+    } else if (session.is_active() && !session.is_newcomer()) session.rank_and_size(iam, nprocs);
     else stock::pinfo(iam, nprocs);
   });
 }
@@ -86,15 +93,54 @@ void leave(int not_done) {
     Session& session = Session::instance();
     context_was_closed = not_done != 0;
     if (!session.is_active()) {
-      stock::exit(not_done);
+      contexts::close_all(not_done);
       return;
     }
-    session.close_contexts();
+    session.close_all_contexts();
     if (not_done) return;
     session.finalize();
     int finalized = 0;
     MPI_Finalized(&finalized);
     if (!finalized) MPI_Finalize();
+  });
+}
+
+/// A grid of processes of `base`. Grids are remembered by the communicator that they stand on only where a change can come.
+template <class Make>
+void make_grid(int* context, MPI_Comm (*base)(int), Make&& make) {
+  guarded("blacs_gridmap", [&] {
+    const Session& session = Session::instance();
+    if (!session.is_active()) {
+      make();
+      return;
+    }
+    const MPI_Comm comm = base(*context);
+    contexts::Making making(comm, comm == session.grid_comm());
+    make();
+    making.made(*context);
+  });
+}
+
+void grid_map(int* context, int* map, int ld, int nprow, int npcol) {
+  make_grid(context, Cblacs2sys_handle, [&] { stock::gridmap(context, map, ld, nprow, npcol); });
+}
+
+void grid_map_fortran(int* context, int* map, const int* ld, const int* nprow, const int* npcol) {
+  make_grid(context, [](int handle) { return MPI_Comm_f2c(handle); }, [&] { stock::gridmap_fortran(context, map, ld, nprow, npcol); });
+}
+
+/// One that is closed already, by a change or by its owner, is no error in a program that uses dyngrid; stock BLACS crashes.
+void grid_exit(int context) {
+  guarded("blacs_gridexit", [&] {
+    const Session& session = Session::instance();
+    if (context < 0 || !session.processes().is_known() || contexts::is_open(context)) {
+      stock::gridexit(context);
+      return;
+    }
+    static bool was_said = false;
+    if (!was_said && session.processes().id() == 0)
+      std::fprintf(stderr, "dyngrid: blacs_gridexit: context %d is closed already; a change of the grid closes the contexts that stand on dyngrid's communicators\n", context);
+    was_said = true;
   });
 }
 
@@ -107,6 +153,10 @@ DYNGRID_API void Cblacs_pinfo(int* iam, int* nprocs) { pinfo(iam, nprocs); }
 DYNGRID_API void Cblacs_setup(int* iam, int* nprocs) { setup(iam, nprocs); }
 DYNGRID_API void Cblacs_get(int context, int what, int* value) { get(context, what, value); }
 DYNGRID_API void Cblacs_exit(int not_done) { leave(not_done); }
+DYNGRID_API void Cblacs_gridmap(int* context, int* map, int ld, int nprow, int npcol) { grid_map(context, map, ld, nprow, npcol); }
+DYNGRID_API void Cblacs_gridexit(int context) { grid_exit(context); }
+DYNGRID_API void dyngrid_Cblacs_gridmap(int* context, int* map, int ld, int nprow, int npcol) { grid_map(context, map, ld, nprow, npcol); }
+DYNGRID_API void dyngrid_Cblacs_gridexit(int context) { grid_exit(context); }
 DYNGRID_API void dyngrid_Cblacs_pinfo(int* iam, int* nprocs) { pinfo(iam, nprocs); }
 DYNGRID_API void dyngrid_Cblacs_setup(int* iam, int* nprocs) { setup(iam, nprocs); }
 DYNGRID_API void dyngrid_Cblacs_get(int context, int what, int* value) { get(context, what, value); }
@@ -116,6 +166,12 @@ DYNGRID_API void blacs_pinfo_(int* iam, int* nprocs) { pinfo(iam, nprocs); }
 DYNGRID_API void blacs_setup_(int* iam, int* nprocs) { setup(iam, nprocs); }
 DYNGRID_API void blacs_get_(const int* context, const int* what, int* value) { get_fortran(*context, *what, value); }
 DYNGRID_API void blacs_exit_(const int* not_done) { leave(*not_done); }
+DYNGRID_API void blacs_gridmap_(int* context, int* map, const int* ld, const int* nprow, const int* npcol) { grid_map_fortran(context, map, ld, nprow, npcol); }
+DYNGRID_API void blacs_gridexit_(const int* context) { grid_exit(*context); }
+DYNGRID_API void dyngrid_blacs_gridmap_(int* context, int* map, const int* ld, const int* nprow, const int* npcol) {
+  grid_map_fortran(context, map, ld, nprow, npcol);
+}
+DYNGRID_API void dyngrid_blacs_gridexit_(const int* context) { grid_exit(*context); }
 DYNGRID_API void dyngrid_blacs_pinfo_(int* iam, int* nprocs) { pinfo(iam, nprocs); }
 DYNGRID_API void dyngrid_blacs_setup_(int* iam, int* nprocs) { setup(iam, nprocs); }
 DYNGRID_API void dyngrid_blacs_get_(const int* context, const int* what, int* value) { get_fortran(*context, *what, value); }
@@ -127,3 +183,5 @@ DYNGRID_SPELLINGS_WITH_TWIN(blacs_pinfo, BLACS_PINFO)
 DYNGRID_SPELLINGS_WITH_TWIN(blacs_setup, BLACS_SETUP)
 DYNGRID_SPELLINGS_WITH_TWIN(blacs_get, BLACS_GET)
 DYNGRID_SPELLINGS_WITH_TWIN(blacs_exit, BLACS_EXIT)
+DYNGRID_SPELLINGS_WITH_TWIN(blacs_gridmap, BLACS_GRIDMAP)
+DYNGRID_SPELLINGS_WITH_TWIN(blacs_gridexit, BLACS_GRIDEXIT)

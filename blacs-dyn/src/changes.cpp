@@ -594,7 +594,7 @@ int Session::carry_through(Processes::Union gathered, double started, const Pack
   // from here on the new grid is the grid
   const double t0 = MPI_Wtime();
   copier_.close();
-  close_contexts();
+  close_contexts(&gathered);
   sleeps_at_first_point_ = false;
   for (std::size_t i = 0; i < moved.arrays.size(); ++i)
     holdings_.matrices()[i]->place(std::move(moved.lays[i]), std::move(moved.arrays[i]), context_);

@@ -61,7 +61,7 @@ void Session::classical_setup(int* iam, int* nprocs) {
       if (processes_.id() == 0) processes_.source().send_for(change, spawn_options());
     });
     await_newcomers(change);
-    close_contexts();
+    close_all_contexts();
     carry_through(processes_.gather(change, spawn_options()), MPI_Wtime());
   } catch (const Error& error) {
     int rank = 0;

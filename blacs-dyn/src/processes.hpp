@@ -40,6 +40,7 @@ public:
   Source& source() { return *source_; }
   const Source& source() const { return *source_; }
   bool is_started() const { return static_cast<bool>(world_); }
+  bool is_known() const { return id_ >= 0; } ///< was started, even if all is over
   bool is_newcomer() const { return state_ == State::newcomer; }
   bool is_member() const { return state_ == State::member; }
   bool has_left() const { return state_ == State::left; }

@@ -2,6 +2,7 @@
 // The beginning and the end of an application's use of dyngrid, and what it holds in between. Changes of the grid: changes.cpp; the classical way: classical.cpp.
 #include "session.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -10,10 +11,10 @@
 
 #include <fmt/format.h>
 
+#include "contexts.hpp"
 #include "control/variables.hpp"
 #include "linger.hpp"
 #include "redist/gemr2d.hpp"
-#include "stock_blacs.hpp"
 
 extern "C" {
 int Csys2blacs_handle(MPI_Comm comm);
@@ -212,7 +213,7 @@ void Session::drop_everything() {
   if (processes_.is_newcomer()) processes_.decline();
   else if (sleeps_at_first_point_) sleep_until_needed();
   copier_.close();
-  close_contexts();
+  close_contexts(nullptr);
   if (processes_.is_member()) processes_.finish();
   is_finished_ = true;
   holdings_.clear();
@@ -224,6 +225,7 @@ void Session::at_mpi_finalize() {
   if (!processes_.is_started()) return;
   try {
     if (!is_finished_) drop_everything();
+    contexts::close_rest();
   } catch (const std::exception& error) {
     std::fprintf(stderr, "dyngrid: at MPI_Finalize: %s\n", error.what());
   }
@@ -235,13 +237,11 @@ void Session::at_mpi_finalize() {
 int Session::system_handle() {
   if (system_handle_ < 0) {
     system_handle_ = Csys2blacs_handle(processes_.grid());
-    has_contexts_ = true;
   }
   return system_handle_;
 }
 
 int Session::fortran_handle() {
-  has_contexts_ = true;
   return MPI_Comm_c2f(processes_.grid());
 }
 
@@ -256,14 +256,34 @@ void Session::rank_and_size(int* iam, int* nprocs) const {
   MPI_Comm_size(grid, nprocs);
 }
 
-void Session::close_contexts() {
+void Session::forget_contexts() {
   context_ = -1;
   system_handle_ = -1;
   holdings_.set_context(-1);
-  if (!has_contexts_) return;
-  has_contexts_ = false;
   redist::forget_all_contexts();
-  stock::exit(1);
+}
+
+void Session::close_contexts(const Processes::Union* change) {
+  forget_contexts();
+  MPI_Group world = MPI_GROUP_NULL, gathered = MPI_GROUP_NULL, staying = MPI_GROUP_EMPTY;
+  check_mpi(MPI_Comm_group(processes_.world(), &world), "MPI_Comm_group");
+  if (change) {
+    const std::vector<int> order = union_order(change->before, change->change);
+    std::vector<int> ranks;
+    for (const int id : change->change.to.ids) ranks.push_back(static_cast<int>(std::find(order.begin(), order.end(), id) - order.begin()));
+    check_mpi(MPI_Comm_group(change->comm.get(), &gathered), "MPI_Comm_group");
+    check_mpi(MPI_Group_incl(gathered, static_cast<int>(ranks.size()), ranks.data(), &staying), "MPI_Group_incl");
+  }
+  contexts::close_ours(staying, world);
+  MPI_Group_free(&world);
+  if (!change) return;
+  MPI_Group_free(&gathered);
+  MPI_Group_free(&staying);
+}
+
+void Session::close_all_contexts() {
+  forget_contexts();
+  contexts::close_all(1);
 }
 
 void Session::open_context() {

@@ -70,8 +70,10 @@ public:
   int system_handle();
   int fortran_handle(); ///< as blacs_get gives it to Fortran: the communicator itself
   void rank_and_size(int* iam, int* nprocs) const;
-  /// All BLACS contexts and what hangs on them. Local to the BLACS, collective over their grids.
-  void close_contexts();
+  /// The contexts that do not outlive a change, and what hangs on them. Local to the BLACS, collective over their grids.
+  /// change: null at the end of the application.
+  void close_contexts(const Processes::Union* change);
+  void close_all_contexts(); ///< as blacs_exit does
 
   void at_mpi_finalize();
 
@@ -116,6 +118,7 @@ private:
   int go_on_where_led();
   void call_routines(Inside when);
   void tie_grid();
+  void forget_contexts();
   void open_context();
   void drop_everything();
   void open_job(Shape first_grid);
@@ -128,7 +131,6 @@ private:
   bool sleeps_at_first_point_ = false; ///< outside the first grid: parked at the first resize point
   int context_ = -1;
   int system_handle_ = -1;
-  bool has_contexts_ = false;
   Holdings holdings_;
   Copier copier_; ///< of this grid
   Settings settings_;

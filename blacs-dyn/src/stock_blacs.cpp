@@ -47,6 +47,14 @@ void exit(int not_done) {
   static auto* const call = find<void(int)>("Cblacs_exit");
   call(not_done);
 }
+void gridmap(int* context, int* map, int ld, int nprow, int npcol) {
+  static auto* const call = find<void(int*, int*, int, int, int)>("Cblacs_gridmap");
+  call(context, map, ld, nprow, npcol);
+}
+void gridmap_fortran(int* context, int* map, const int* ld, const int* nprow, const int* npcol) {
+  static auto* const call = find<void(int*, int*, const int*, const int*, const int*)>("blacs_gridmap_");
+  call(context, map, ld, nprow, npcol);
+}
 void gridexit(int context) {
   static auto* const call = find<void(int)>("Cblacs_gridexit");
   call(context);

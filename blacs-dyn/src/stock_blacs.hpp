@@ -11,6 +11,8 @@ void setup(int* iam, int* nprocs);
 void get(int context, int what, int* value);
 void get_fortran(int context, int what, int* value); ///< system contexts are Fortran communicators there, and numbers of a table in C
 void exit(int not_done);
+void gridmap(int* context, int* map, int ld, int nprow, int npcol);
+void gridmap_fortran(int* context, int* map, const int* ld, const int* nprow, const int* npcol);
 void gridexit(int context);
 } // namespace stock
 
