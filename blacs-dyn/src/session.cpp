@@ -35,6 +35,21 @@ int finalize_hook(MPI_Comm, int, void*, void*) {
 
 } // namespace
 
+/// At the end of a process that loaded this library, by preload or by its link line, and that never began to use it: what the user asked for did not happen.
+[[gnu::destructor]] void tell_what_was_vain() {
+  const Processes& processes = Session::instance().processes();
+  const char* rank = environment("OMPI_COMM_WORLD_RANK") ? environment("OMPI_COMM_WORLD_RANK") : environment("PMI_RANK");
+  int was_mpi_used = 0;
+  if (processes.is_known() || !rank || std::string_view(rank) != "0") return;
+  MPI_Initialized(&was_mpi_used);
+  if (!was_mpi_used) return;
+  for (const char* name : {"DYNGRID_RESIZE_AT", "DYNGRID_GRID", "DYNGRID_RESTORE"}) {
+    if (!std::getenv(name) || !*std::getenv(name)) continue;
+    std::fprintf(stderr, "dyngrid: %s is set, but the program never called dyngrid_init, so that its grid cannot be changed: it needs resize points (dyngrid(7))\n", name);
+    return;
+  }
+}
+
 Session& Session::instance() {
   static Session session;
   return session;
@@ -205,6 +220,8 @@ void Session::finalize() {
 
 /// Ends processes, contexts and communicators, so that MPI_Finalize finds nothing of ours.
 void Session::drop_everything() {
+  if (processes_.id() == 0 && !is_classical() && settings_.points == 0 && !settings_.requests.empty())
+    std::fputs("dyngrid: DYNGRID_RESIZE_AT is set, but the program never came to a resize point: its grid was not changed\n", stderr);
   if (must_restore_) end_without_restore("the program ends without a resize point or dyngrid_restore");
   job_.reset();
   if (pending_) call_off_pending("the application ends");
