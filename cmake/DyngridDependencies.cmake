@@ -89,7 +89,17 @@ if(DYNGRID_HDF5)
         find_library(HDF5_LIBRARY_${name} hdf5 HINTS ${HDF5_${name}_LIBRARY_DIRS} NO_DEFAULT_PATH)
         add_library(dyngrid_hdf5 INTERFACE)
         target_include_directories(dyngrid_hdf5 SYSTEM INTERFACE ${folders})
-        target_link_libraries(dyngrid_hdf5 INTERFACE "${HDF5_LIBRARY_${name}}" MPI::MPI_C) # its header includes mpi.h
+        target_link_libraries(dyngrid_hdf5 INTERFACE MPI::MPI_C) # its header includes mpi.h
+        # not linked: blacs-dyn/src/hdf5_lazy.hpp loads it with the first checkpoint, by the name that its users record, or from where it was found
+        execute_process(COMMAND "${CMAKE_OBJDUMP}" -p "${HDF5_LIBRARY_${name}}" OUTPUT_VARIABLE hdf5_header ERROR_QUIET)
+        string(REGEX MATCH "SONAME +([^ \n]+)" hdf5_soname "${hdf5_header}")
+        if(hdf5_soname)
+          set(hdf5_soname "${CMAKE_MATCH_1}")
+        else()
+          get_filename_component(hdf5_soname "${HDF5_LIBRARY_${name}}" NAME)
+        endif()
+        set(DYNGRID_HDF5_FILE "${HDF5_LIBRARY_${name}}")
+        target_compile_definitions(dyngrid_hdf5 INTERFACE DYNGRID_HDF5_SONAME="${hdf5_soname}" DYNGRID_HDF5_FILE="${HDF5_LIBRARY_${name}}")
         message(STATUS "Checkpoints: ${name} ${HDF5_${name}_VERSION}")
       endif()
     endif()

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
-#include <hdf5.h>
 
 #include "gridmap/status.hpp"
+#include "hdf5_lazy.hpp"
 
 namespace blacs_dyn {
 namespace {
