@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <thread>
@@ -18,6 +19,7 @@
 #include "control/decide.hpp"
 #include "control/history.hpp"
 #include "control/job_state.hpp"
+#include "control/limits.hpp"
 #include "gridmap/status.hpp"
 
 namespace {
@@ -305,6 +307,147 @@ TEST(Decide, APredictionThatMayErrIsGivenTheBenefit) {
   EXPECT_FALSE(control::decide_resize(s, {3, 3}, false).is_accepted);
 }
 
+namespace {
+/// On 1x2, 0.114 s a step, of two cores that may get 16 processes each.
+control::Situation on_two_cores() {
+  control::Situation s;
+  s.grid = {1, 2};
+  s.cores = 2;
+  s.per_core = 16;
+  s.steps = {{{1, 2}, steps(5, 0.114)}};
+  s.planned_exchange_s = [](GridShape, GridShape) { return 0.01; };
+  s.usual_spawn_s = [](int n) { return 0.05 * n; };
+  return s;
+}
+} // namespace
+
+TEST(Prediction, NoGainBeyondTheCores) {
+  using Measured = std::map<std::pair<int, int>, StepTimes>;
+  const Measured one{{{1, 2}, steps(5, 0.114)}};
+  EXPECT_LT(control::predict_step(one, {4, 4})->seconds, 0.08); // a formula that knows no cores
+  EXPECT_GE(control::predict_step(one, {4, 4}, 2)->seconds, 0.114);
+  EXPECT_LT(control::predict_step(one, {2, 2}, 4)->seconds, 0.1); // four cores are four
+  EXPECT_DOUBLE_EQ(control::predict_step(one, {2, 2}, 64)->seconds, control::predict_step(one, {2, 2})->seconds);
+  // from one process on two cores: as quick as two, not as sixteen
+  const Measured single{{{1, 1}, steps(5, 1.0)}};
+  EXPECT_GT(control::predict_step(single, {4, 4}, 2)->seconds, 0.6);
+  EXPECT_LT(control::predict_step(single, {4, 4}, 2)->seconds, 1.0);
+  // what was measured is known
+  EXPECT_DOUBLE_EQ(control::predict_step({{{1, 2}, steps(5, 0.114)}, {{4, 4}, steps(5, 0.05)}}, {4, 4}, 2)->seconds, 0.05);
+}
+
+TEST(Decide, NoGrowthBeyondTheCores) {
+  control::Situation s = on_two_cores();
+  const control::Decision no = control::decide_resize(s, {4, 4}, false);
+  EXPECT_FALSE(no.is_accepted);
+  EXPECT_TRUE(says(no.why, "16 processes on 2 core(s): no gain is predicted beyond the cores; --force")) << no.why;
+  EXPECT_FALSE(control::decide_grow(s, 14, false).is_accepted);
+  EXPECT_TRUE(control::decide_resize(s, {4, 4}, true).is_accepted);
+  EXPECT_EQ(name(control::decide_grow(s, 14, true).to), "4x4");
+  s.steps.clear(); // nothing measured: the cores are full all the same
+  EXPECT_FALSE(control::decide_resize(s, {4, 4}, false).is_accepted);
+  s.grid = {1, 1}; // one core is idle
+  EXPECT_EQ(name(control::decide_grow(s, 15, false).to), "1x2");
+  s.cores = 0; // not known
+  EXPECT_EQ(name(control::decide_grow(s, 15, false).to), "4x4");
+  s = on_two_cores();
+  s.cores = 16;
+  EXPECT_EQ(name(control::decide_grow(s, 14, false).to), "4x4");
+}
+
+TEST(Decide, WhatMeasuredQuickerBeyondTheCoresIsTaken) {
+  control::Situation s = on_two_cores();
+  s.steps[{2, 2}] = steps(5, 0.08); // it waits more than it computes
+  EXPECT_TRUE(control::decide_resize(s, {2, 2}, false).is_accepted);
+  EXPECT_EQ(name(control::decide_grow(s, 14, false).to), "2x2");
+  s.steps[{2, 2}] = steps(5, 0.2);
+  EXPECT_TRUE(says(control::decide_resize(s, {2, 2}, false).why, "would not be quicker")); // though nobody knows how many steps are left
+  EXPECT_FALSE(control::decide_grow(s, 14, false).is_accepted);
+  EXPECT_TRUE(control::decide_resize(s, {2, 2}, true).is_accepted);
+}
+
+TEST(Decide, TooManyProcessesForTheCores) {
+  control::Situation s = on_two_cores();
+  s.grid = {1, 1};
+  const control::Decision no = control::decide_resize(s, {300, 300}, false);
+  EXPECT_FALSE(no.is_accepted);
+  EXPECT_TRUE(says(no.why, "90000 processes on 2 core(s), wanted at most 32 (16 a core)")) << no.why;
+  s.per_core = 0;
+  EXPECT_TRUE(control::decide_resize(s, {300, 300}, false).is_accepted);
+}
+
+// ---- what the system allows -------------------------------------------------------------------------------------------------------
+
+namespace {
+/// A made-up /proc and /sys.
+struct FakeSystem {
+  std::string root;
+  FakeSystem() {
+    char name[] = "/tmp/dyngrid-limits-XXXXXX";
+    root = mkdtemp(name);
+  }
+  ~FakeSystem() { std::filesystem::remove_all(root); }
+  void put(const std::string& path, const std::string& text) const {
+    std::filesystem::create_directories((root + path).substr(0, (root + path).rfind('/')));
+    std::ofstream(root + path) << text;
+  }
+};
+} // namespace
+
+TEST(Limits, OfControlGroupsOfTheSecondVersion) {
+  const FakeSystem f;
+  f.put("/proc/self/cgroup", "0::/slice/job\n");
+  f.put("/sys/fs/cgroup/slice/job/cpu.max", "max 100000\n");
+  f.put("/sys/fs/cgroup/slice/cpu.max", "50000 100000\n"); // half a core, above: one
+  f.put("/sys/fs/cgroup/slice/job/pids.max", "max\n");
+  f.put("/sys/fs/cgroup/slice/pids.max", "100\n");
+  f.put("/sys/fs/cgroup/slice/pids.current", "60\n");
+  f.put("/proc/sys/kernel/pid_max", "4194304\n");
+  f.put("/proc/loadavg", "0.1 0.2 0.3 2/345 6789\n");
+  f.put("/proc/meminfo", "MemTotal: 9000 kB\nMemAvailable:   8000 kB\n");
+  f.put("/sys/fs/cgroup/slice/memory.max", "5000000\n");
+  f.put("/sys/fs/cgroup/slice/memory.current", "4000000\n");
+  f.put("/sys/fs/cgroup/slice/memory.stat", "anon 1\ninactive_file 1000000\nactive_file 500000\n");
+  EXPECT_EQ(control::usable_cores(f.root), 1);
+  const auto limits = control::thread_limits(f.root);
+  ASSERT_GE(limits.size(), 2u);
+  EXPECT_EQ(limits[0].name, "pids.max of the control group /sys/fs/cgroup/slice");
+  EXPECT_EQ(limits[0].most, 100);
+  EXPECT_EQ(limits[0].used, 60);
+  EXPECT_EQ(limits.back().used, 345);
+  EXPECT_EQ(control::available_bytes(f.root), 2500000); // what is cached can be had
+}
+
+TEST(Limits, OfControlGroupsOfTheFirstVersion) {
+  const FakeSystem f;
+  f.put("/proc/self/cgroup", "8:pids:/\n7:cpu,cpuacct:/a\n4:memory:/a/b\n0::/\n");
+  f.put("/sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us", "-1\n");
+  f.put("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "100000\n");
+  f.put("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
+  f.put("/sys/fs/cgroup/pids/pids.max", "77\n");
+  f.put("/sys/fs/cgroup/pids/pids.current", "7\n");
+  f.put("/proc/meminfo", "MemAvailable: 8000 kB\n");
+  f.put("/sys/fs/cgroup/memory/a/memory.limit_in_bytes", "9223372036854771712\n");
+  f.put("/sys/fs/cgroup/memory/a/memory.usage_in_bytes", "1\n");
+  EXPECT_EQ(control::usable_cores(f.root), 1);
+  EXPECT_EQ(control::thread_limits(f.root).at(0).most, 77);
+  EXPECT_EQ(control::available_bytes(f.root), 8000 * 1024);
+}
+
+TEST(Limits, OfThisProcess) {
+  EXPECT_GE(control::usable_cores(), 1);
+  setenv("DYNGRID_CORES", "37", 1);
+  EXPECT_EQ(control::usable_cores(), 37);
+  unsetenv("DYNGRID_CORES");
+  EXPECT_GT(control::available_bytes(), 0);
+  EXPECT_GE(control::own_threads(), 1);
+  EXPECT_GT(control::own_bytes(), 0);
+  const control::Limit files = control::open_files(getpid());
+  EXPECT_GT(files.most, files.used);
+  EXPECT_GE(files.used, 3);
+  EXPECT_EQ(control::open_files(0).most, 0); // nobody
+}
+
 // ---- one place for a wish -------------------------------------------------------------------------------------------------------
 
 namespace {
@@ -420,6 +563,91 @@ TEST(Job, NewerRequestsCancelsAndFailures) {
   EXPECT_EQ(words(events), "outcome:cancelled#2 request#3 outcome:failed#3");
   EXPECT_EQ(events.back()["status"], static_cast<int>(gridmap::Status::no_slots));
   EXPECT_EQ(state.status(6)["grid"], Json({2, 2}));
+}
+
+namespace {
+/// 1x2 of a job that was asked for 2x2, after some steps of `before` seconds on 1x2 and of `after` seconds on 2x2.
+struct Tried {
+  control::JobState state;
+  double now = 0;
+  Tried(const std::string& request, const std::vector<double>& before, const std::vector<double>& after, bool undoes = true) : state(info(undoes), {1, 2}, 0) {
+    run(before);
+    state.take_events();
+    EXPECT_EQ(ask(state, request, now)["accepted"], true);
+    const auto wanted = state.want(now);
+    EXPECT_TRUE(wanted);
+    state.changed(wanted->number, change({1, 2}, wanted->to), 0, now);
+    state.take_events();
+    run(after);
+  }
+  static control::JobInfo info(bool undoes) {
+    control::JobInfo i;
+    i.app = "app";
+    i.undoes = undoes;
+    return i;
+  }
+  void run(const std::vector<double>& steps) {
+    for (const double s : steps) {
+      state.step_begins(now);
+      now += s;
+      state.step_ended(now);
+    }
+  }
+};
+const std::vector<double> quick{9, 0.11, 0.12, 0.11, 0.116}, slow{9, 0.27, 0.26, 0.27};
+const char* const to_2x2 = R"({"op":"resize","grid":[2,2]})";
+} // namespace
+
+TEST(Job, AGrowthThatMeasuresSlowerIsTakenBack) {
+  Tried t(to_2x2, quick, slow);
+  ASSERT_TRUE(t.state.is_pending());
+  const auto back = t.state.want(t.now);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->number, 0);
+  EXPECT_EQ(name(back->to), "1x2");
+  EXPECT_TRUE(says(back->undo, "2x2 takes 0.27 s a step, 1x2 took 0.113: back to 1x2 (DYNGRID_UNDO=off leaves it)")) << back->undo;
+  t.state.changed(0, change({2, 2}, {1, 2}), 0, t.now);
+  EXPECT_FALSE(t.state.is_pending());
+  const auto events = t.state.take_events();
+  EXPECT_EQ(words(events), "undo#1 resize");
+  EXPECT_EQ(events[0]["grid"], Json({1, 2}));
+  // it is not tried again, not by the scheduler either; who forces it gets it
+  t.run(quick);
+  EXPECT_FALSE(t.state.is_pending());
+  EXPECT_EQ(ask(t.state, to_2x2, t.now)["accepted"], false);
+  const Json no = ask(t.state, R"({"op":"resize","grid":[2,2],"force":true,"undo":true})", t.now);
+  EXPECT_EQ(no["accepted"], false);
+  EXPECT_TRUE(says(no["reason"].get<std::string>(), "2x2 was tried")) << no;
+  EXPECT_EQ(ask(t.state, R"({"op":"resize","grid":[2,2],"force":true})", t.now)["accepted"], true);
+}
+
+TEST(Job, WhatStaysAsItIs) {
+  EXPECT_FALSE(Tried(R"({"op":"resize","grid":[2,2],"force":true})", quick, slow).state.is_pending());
+  EXPECT_FALSE(Tried(R"({"op":"resize","grid":[2,2],"undo":false})", quick, slow).state.is_pending());
+  EXPECT_FALSE(Tried(to_2x2, quick, slow, false).state.is_pending());                        // DYNGRID_UNDO=off
+  EXPECT_FALSE(Tried(R"({"op":"resize","grid":[1,1]})", quick, slow).state.is_pending());    // a shrink
+  EXPECT_FALSE(Tried(to_2x2, {9, 0.11}, slow).state.is_pending());                           // nothing to compare with
+  EXPECT_FALSE(Tried(to_2x2, quick, {9, 0.27, 0.27}).state.is_pending());                    // not yet
+  EXPECT_FALSE(Tried(to_2x2, quick, {9, 0.116, 0.117, 0.116, 0.115}).state.is_pending());    // 2 % are noise
+  EXPECT_FALSE(Tried(to_2x2, {9, 0.1, 0.3, 0.15, 0.2}, {9, 0.22, 0.25, 0.2}).state.is_pending()); // so are 25 % here
+  EXPECT_TRUE(Tried(R"({"op":"grow","by":2,"force":true,"undo":true})", quick, slow).state.is_pending());
+}
+
+TEST(Job, AnotherWishGoesBeforeTakingBack) {
+  Tried t(to_2x2, quick, slow);
+  ask(t.state, R"({"op":"resize","grid":[2,3],"force":true})", t.now);
+  EXPECT_EQ(name(t.state.want(t.now)->to), "2x3");
+  t.state.changed(2, change({2, 2}, {2, 3}), 0, t.now);
+  t.run(slow);
+  EXPECT_FALSE(t.state.is_pending());
+  // and a wish of the program: taken back at the next resize point, unless that changed the grid
+  Tried u(to_2x2, quick, slow);
+  ASSERT_TRUE(u.state.want(u.now));
+  u.state.defer(0);
+  EXPECT_TRUE(u.state.is_pending());
+  EXPECT_EQ(name(u.state.want(u.now)->to), "1x2");
+  u.state.failed(0, {1, 2}, gridmap::Status::internal, "", u.now); // then it stays
+  EXPECT_FALSE(u.state.is_pending());
 }
 
 TEST(Job, TheProgramsOwnWishGoesFirst) {

@@ -27,6 +27,10 @@ struct Situation {
   std::vector<UnitInfo> units;
   int parked = 0;               ///< processes that sleep and are used again before any is started
   std::int64_t steps_left = -1; ///< -1: not known
+  int cores = 0;                ///< of the hosts; 0: not known
+  int per_core = 0;             ///< processes that a core may get at most; 0: any number
+  /// Most processes that may be asked for without force; 0: any number.
+  std::int64_t most() const { return std::int64_t{cores} * per_core; }
   std::map<std::pair<int, int>, StepTimes> steps; ///< measured, this run and earlier ones
   std::vector<ChangeCost> changes, spawns;
   /// Seconds to move all matrices, by redist's plan; may be empty.
@@ -54,11 +58,12 @@ struct Decision {
 /// What going to `to` would cost and bring; empty when no step was measured.
 std::optional<Forecast> forecast(const Situation& s, gridmap::GridShape to);
 
-/// A grid given by its shape. Declined: it is the grid there is, it is not allowed, or it is larger and cannot pay off in the steps that are left, not
-/// even when the prediction errs in its favour. `force` leaves out the last two.
+/// A grid given by its shape. Declined: it is the grid there is, it is not allowed, it has more processes than the cores may get, or it is larger and no gain is to be had: the
+/// cores are filled already and nothing else was measured, or it cannot pay off (in the steps that are left, where their number is known), not even when the prediction errs in its
+/// favour. `force` leaves out all but the first.
 Decision decide_resize(const Situation& s, gridmap::GridShape to, bool force);
 
-/// Up to `by` processes more. With measurements that reach that far: the quickest grid among and between the measured ones, declined when none larger is
+/// Up to `by` processes more, and without force no more than there are cores, unless more were measured to be quicker. With measurements that reach that far: the quickest grid among and between the measured ones, declined when none larger is
 /// quicker. Otherwise the largest allowed. Then as decide_resize.
 Decision decide_grow(const Situation& s, std::int64_t by, bool force);
 

@@ -72,7 +72,9 @@ struct Prediction {
 /// (what does not scale; work; messages of row and column blocks; messages by their number) through the measured grids, weighted by their errors, with every choice of
 /// terms that the number of grids allows (d alone only with two grids or more); their mean by Akaike's weights, and as error their own and the spread between them.
 /// Empty when nothing was measured. DESIGN.md "Prediction".
-std::optional<Prediction> predict_step(const std::map<std::pair<int, int>, StepTimes>& measured, gridmap::GridShape shape);
+/// `cores` of the hosts, 0 when not known: a grid of more processes shares its work among so many only, and is predicted to be no quicker than the quickest measured one
+/// that fills them.
+std::optional<Prediction> predict_step(const std::map<std::pair<int, int>, StepTimes>& measured, gridmap::GridShape shape, int cores = 0);
 
 /// The measured grid with the fewest processes that is within `tolerance` of the quickest measured one.
 std::optional<gridmap::GridShape> sweet_spot(const std::map<std::pair<int, int>, StepTimes>& measured, double tolerance = 0.05);

@@ -23,7 +23,9 @@ std::string shown(const Prediction& p) {
 
 /// The price: empty when the change may be made, otherwise why not.
 std::string cannot_pay_off(const Situation& s, GridShape to, const Forecast& f) {
-  if (s.steps_left < 0 || to.size() <= s.grid.size()) return {};
+  if (to.size() <= s.grid.size()) return {};
+  const bool is_hopeless = f.then.is_measured && f.payoff_at_best < 0; // for any number of steps
+  if (s.steps_left < 0 && !is_hopeless) return {};
   if (f.payoff_at_best >= 0 && f.payoff_at_best <= s.steps_left) return {};
   const std::string steps = fmt::format("a step takes {} on {} and {} on {}", shown(f.now), name(s.grid), shown(f.then), name(to));
   if (f.payoff_at_best < 0) return fmt::format("{} would not be quicker: {}", name(to), steps);
@@ -31,13 +33,35 @@ std::string cannot_pay_off(const Situation& s, GridShape to, const Forecast& f) 
                      f.payoff_steps >= 0 ? std::to_string(f.payoff_steps) : fmt::format("{} (at best)", f.payoff_at_best), s.steps_left, steps);
 }
 
+bool is_measured(const Situation& s, GridShape shape) {
+  const auto at = s.steps.find({shape.nprow, shape.npcol});
+  return at != s.steps.end() && at->second.count > 0;
+}
+
+/// A growth from a grid that keeps all cores busy to one of which nothing was measured.
+bool is_beyond_cores(const Situation& s, GridShape to) {
+  return s.cores > 0 && to.size() > s.grid.size() && s.grid.size() >= s.cores && !is_measured(s, to);
+}
+
+std::string too_many(const Situation& s, int procs) {
+  return fmt::format("{} processes on {} core(s), wanted at most {} ({} a core); --force does it all the same", procs, s.cores, s.most(), s.per_core);
+}
+
+std::string no_gain(const Situation& s, int procs) {
+  return fmt::format("{} processes on {} core(s): no gain is predicted beyond the cores; --force does it all the same", procs, s.cores);
+}
+
 Decision accepted(const Situation& s, GridShape to, std::string why, bool force) {
   if (!force && s.steps_left == 0 && to.size() > s.grid.size()) return declined(fmt::format("{} cannot pay off: no steps are left", name(to)));
   Decision d{true, to, std::move(why), forecast(s, to)};
-  if (force || !d.forecast) return d;
-  const std::string against = cannot_pay_off(s, to, *d.forecast);
+  if (force) return d;
+  const bool is_larger = to.size() > s.grid.size();
+  const std::string against = is_larger && s.most() > 0 && to.size() > s.most() ? too_many(s, to.size())
+                              : is_beyond_cores(s, to)                            ? no_gain(s, to.size())
+                              : d.forecast                                        ? cannot_pay_off(s, to, *d.forecast)
+                                                                                  : "";
   if (against.empty()) {
-    if (to.size() > s.grid.size() && d.forecast->payoff_steps >= 0)
+    if (is_larger && d.forecast && d.forecast->payoff_steps >= 0)
       d.why += fmt::format("; pays off after {} steps ({})", d.forecast->payoff_steps, d.forecast->then.is_measured ? "measured" : "predicted");
     return d;
   }
@@ -66,7 +90,7 @@ std::vector<gridmap::ShapeTime> times_of(const Situation& s) {
 } // namespace
 
 std::optional<Forecast> forecast(const Situation& s, GridShape to) {
-  const auto now = predict_step(s.steps, s.grid), then = predict_step(s.steps, to);
+  const auto now = predict_step(s.steps, s.grid, s.cores), then = predict_step(s.steps, to, s.cores);
   if (!now || !then) return std::nullopt;
   Forecast f;
   f.now = *now;
@@ -89,7 +113,15 @@ Decision decide_resize(const Situation& s, GridShape to, bool force) {
 }
 
 Decision decide_grow(const Situation& s, std::int64_t by, bool force) {
-  const auto room = static_cast<int>(std::min<std::int64_t>(std::int64_t{s.grid.size()} + by, 1 << 20));
+  std::int64_t most = std::min<std::int64_t>(std::int64_t{s.grid.size()} + by, 1 << 20);
+  if (!force && s.cores > 0) { // more than cores only as far as it was tried
+    std::int64_t tried = s.cores;
+    for (const auto& [shape, times] : s.steps) tried = std::max(tried, std::int64_t{shape.first} * shape.second);
+    if (s.most() > 0) tried = std::min(tried, s.most());
+    if (most > tried && tried <= s.grid.size()) return declined(no_gain(s, static_cast<int>(most)));
+    most = std::min(most, tried);
+  }
+  const auto room = static_cast<int>(most);
   const std::optional<GridShape> largest = s.allowed.largest(room, s.grid.size() + 1);
   if (!largest)
     return declined(fmt::format("no allowed grid has {} to {} processes{}", s.grid.size() + 1, room, s.allowed.text().empty() ? "" : " (" + s.allowed.text() + ")"));
@@ -99,7 +131,7 @@ Decision decide_grow(const Situation& s, std::int64_t by, bool force) {
   const auto quickest = s.allowed.quickest(room, times_of(s));
   const GridShape best = quickest ? GridShape{quickest->nprow, quickest->npcol} : s.grid;
   if (best.size() <= s.grid.size()) {
-    const auto now = predict_step(s.steps, s.grid), then = predict_step(s.steps, *largest);
+    const auto now = predict_step(s.steps, s.grid, s.cores), then = predict_step(s.steps, *largest, s.cores);
     return declined(fmt::format("no larger grid is quicker: a step takes {} on {} and {} on {}", now ? shown(*now) : "?", name(s.grid), then ? shown(*then) : "?",
                                 name(*largest)));
   }

@@ -16,8 +16,11 @@ using Measured = std::map<std::pair<int, int>, StepTimes>;
 constexpr std::size_t terms = 4;
 constexpr double model_error = 0.05; ///< of a step time: no formula is better than that
 
-std::array<double, terms> basis(GridShape s) {
-  return {1, 1.0 / s.size(), 1.0 / s.nprow + 1.0 / s.npcol, static_cast<double>(s.nprow) + s.npcol};
+/// With more processes than cores, work and messages are shared by so many as there are cores: those of a grid of the same proportions.
+std::array<double, terms> basis(GridShape s, int cores) {
+  const double useful = cores > 0 ? std::min(s.size(), cores) : s.size();
+  const double smaller = std::sqrt(useful / s.size());
+  return {1, 1.0 / useful, (1.0 / s.nprow + 1.0 / s.npcol) / smaller, static_cast<double>(s.nprow) + s.npcol};
 }
 
 struct Fit {
@@ -25,7 +28,7 @@ struct Fit {
 };
 
 /// Weighted least squares with the terms of `mask`, read off at `at`. Empty when the grids do not determine them, or one came out negative.
-std::optional<Fit> fit_with(unsigned mask, const Measured& measured, GridShape at) {
+std::optional<Fit> fit_with(unsigned mask, const Measured& measured, GridShape at, int cores) {
   std::vector<std::size_t> used;
   for (std::size_t t = 0; t < terms; ++t)
     if (mask & (1u << t)) used.push_back(t);
@@ -36,7 +39,7 @@ std::optional<Fit> fit_with(unsigned mask, const Measured& measured, GridShape a
   std::vector<double> right;
   for (const auto& [shape, times] : measured) {
     const double sigma = std::hypot(times.error(), model_error * times.mean);
-    const auto f = basis({shape.first, shape.second});
+    const auto f = basis({shape.first, shape.second}, cores);
     std::array<double, terms> row{};
     for (std::size_t i = 0; i < k; ++i) {
       row[i] = f[used[i]] / sigma;
@@ -70,7 +73,7 @@ std::optional<Fit> fit_with(unsigned mask, const Measured& measured, GridShape a
   for (std::size_t i = 0; i < k; ++i)
     if (x[i] < 0) return std::nullopt;
   Fit fit;
-  const auto f = basis(at);
+  const auto f = basis(at, cores);
   std::array<double, terms> here{};
   for (std::size_t i = 0; i < k; ++i) {
     here[i] = f[used[i]] / scale[i];
@@ -132,7 +135,7 @@ std::vector<gridmap::ShapeTime> History::shape_times() const {
   return times;
 }
 
-std::optional<Prediction> predict_step(const Measured& all, GridShape shape) {
+std::optional<Prediction> predict_step(const Measured& all, GridShape shape, int cores) {
   Measured measured;
   for (const auto& entry : all)
     if (entry.second.count > 0 && entry.second.mean > 0) measured.insert(entry);
@@ -150,7 +153,7 @@ std::optional<Prediction> predict_step(const Measured& all, GridShape shape) {
     std::size_t k = 0;
     for (std::size_t t = 0; t < terms; ++t) k += mask >> t & 1;
     if (k > measured.size() || (mask == 1u << (terms - 1) && measured.size() == 1)) continue;
-    if (const auto fit = fit_with(mask, measured, shape)) fits.push_back(*fit);
+    if (const auto fit = fit_with(mask, measured, shape, cores)) fits.push_back(*fit);
   }
   if (fits.empty()) return std::nullopt; // does not happen: a single term of positive figures is positive
   double best = fits[0].badness, sum = 0;
@@ -167,6 +170,13 @@ std::optional<Prediction> predict_step(const Measured& all, GridShape shape) {
     variance += std::exp(-(fit.badness - best) / 2) * (fit.variance + apart * apart);
   }
   prediction.error = std::sqrt(variance / sum);
+  const StepTimes* quickest = nullptr; // of those that fill the cores
+  for (const auto& [grid, times] : measured)
+    if (cores > 0 && shape.size() > cores && grid.first * grid.second >= cores && (!quickest || times.mean < quickest->mean)) quickest = &times;
+  if (quickest && quickest->mean > prediction.seconds) {
+    prediction.seconds = quickest->mean;
+    prediction.error = std::max(prediction.error, quickest->error());
+  }
   return prediction;
 }
 

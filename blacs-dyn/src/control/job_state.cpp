@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -16,6 +17,7 @@ using Lock = std::lock_guard<std::mutex>;
 
 bool same(GridShape a, GridShape b) { return a.nprow == b.nprow && a.npcol == b.npcol; }
 std::pair<int, int> key_of(GridShape s) { return {s.nprow, s.npcol}; }
+std::string shape_text(GridShape s) { return fmt::format("{}x{}", s.nprow, s.npcol); }
 
 gridmap::Placement placement_from(const Request& request, const std::string& name) {
   using gridmap::Placement;
@@ -66,7 +68,28 @@ Json json_of(const ChangeCost& c) {
           {"plan_s", c.plan_s}, {"exchange_s", c.exchange_s}, {"moved_bytes", c.moved_bytes}, {"planned_exchange_s", c.predicted_exchange_s}};
 }
 
+/// Standard error of the mean by the median distance from the median, so that one step that was disturbed does not count.
+double scatter(const std::vector<double>& values) {
+  const double middle = median(values);
+  std::vector<double> apart;
+  for (const double v : values) apart.push_back(std::abs(v - middle));
+  return 1.4826 * median(std::move(apart)) / std::sqrt(static_cast<double>(values.size()));
+}
+
 } // namespace
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+Trial::Verdict Trial::verdict() const {
+  if (before.size() < 2 || after.size() < least) return Verdict::open;
+  const double was = median(before), is = median(after);
+  if (is > 1.05 * was && is - was > 3 * std::hypot(scatter(before), scatter(after))) return Verdict::slower;
+  return after.size() < most ? Verdict::open : Verdict::stays;
+}
 
 Json to_json(const ChangeReport& r) {
   Json json = json_of(r.cost);
@@ -135,11 +158,40 @@ void JobState::add_step(double step_s) {
     return;
   }
   here_.add(step_s);
+  if (recent_.size() == Trial::most) recent_.erase(recent_.begin());
+  recent_.push_back(step_s);
+  if (trial_) judge_trial();
   book_->known.steps[key_of(grid_)].add(step_s);
   book_->unsaved_steps[key_of(grid_)].add(step_s);
 }
 
-void JobState::settle() { pending_.store(queue_.pending().has_value() || experiment_.has_value(), std::memory_order_release); }
+void JobState::judge_trial() {
+  trial_->after = recent_;
+  const Trial::Verdict verdict = trial_->verdict();
+  if (verdict == Trial::Verdict::open) return;
+  if (verdict == Trial::Verdict::slower) {
+    const double was = median(trial_->before), is = median(trial_->after);
+    Wanted back{0, trial_->from, std::nullopt, {}, false, {}};
+    back.undo = fmt::format("{} takes {:.3g} s a step, {} took {:.3g}: back to {} (DYNGRID_UNDO=off leaves it)", shape_text(trial_->to), is, shape_text(trial_->from), was,
+                            shape_text(trial_->from));
+    undone_[key_of(trial_->to)] = {is, fmt::format("{} was tried and takes {:.3g} s a step, {} takes {:.3g}", shape_text(trial_->to), is, shape_text(trial_->from), was)};
+    tell({{"event", "undo"}, {"request", trial_->number}, {"from", to_json(trial_->to)}, {"grid", to_json(trial_->from)}, {"step_s", is}, {"before_step_s", was}});
+    back_ = std::move(back);
+    settle();
+  }
+  trial_.reset();
+}
+
+/// Another change has come, or what the steps are measured by.
+void JobState::end_trial() {
+  trial_.reset();
+  back_.reset();
+  goes_back_ = false;
+  recent_.clear();
+  settle();
+}
+
+void JobState::settle() { pending_.store(queue_.pending().has_value() || experiment_.has_value() || back_.has_value(), std::memory_order_release); }
 
 std::optional<Wanted> JobState::want(double now) {
   look_at_deadlines(now);
@@ -148,6 +200,10 @@ std::optional<Wanted> JobState::want(double now) {
   {
     const Lock lock(mutex_);
     wish = queue_.take();
+    if (!wish && back_) {
+      goes_back_ = true;
+      return back_;
+    }
     if (!wish) {
       const auto trial = experiment_wants();
       settle();
@@ -165,7 +221,7 @@ std::optional<Wanted> JobState::want(double now) {
     }
     wish->to = again.to;
   }
-  const Wanted wanted{wish->number, wish->to, wish->placement, wish->units};
+  const Wanted wanted{wish->number, wish->to, wish->placement, wish->units, wish->force, {}};
   const Lock lock(mutex_);
   taken_ = std::move(wish);
   return wanted;
@@ -173,7 +229,9 @@ std::optional<Wanted> JobState::want(double now) {
 
 void JobState::defer(std::int64_t number) {
   const Lock lock(mutex_);
-  if (number == 0) {
+  if (goes_back_) {
+    goes_back_ = false;
+  } else if (number == 0) {
     has_asked_ = false;
   } else if (taken_ && taken_->number == number) {
     if (queue_.pending()) outcome(number, "superseded", {{"by", queue_.pending()->number}});
@@ -194,6 +252,12 @@ void JobState::changed(std::int64_t number, const ChangeReport& report, int park
       book_->unsaved_steps[key_of(grid_)].add(*cold_s_);
     }
     if (before.count == 0) book_->known.steps.erase(key_of(grid_));
+    std::optional<Trial> trial;
+    const bool is_larger = report.cost.to.size() >= report.cost.from.size();
+    if (number > 0 && taken_ && taken_->number == number && taken_->undo && is_larger && info_.undoes && recent_.size() >= 2)
+      trial = Trial{report.cost.from, report.cost.to, number, recent_, {}};
+    end_trial();
+    trial_ = std::move(trial);
     grid_ = report.cost.to;
     parked_ = parked;
     on_grid_ = 0;
@@ -218,6 +282,7 @@ void JobState::failed(std::int64_t number, GridShape wanted, Status status, cons
   {
     const Lock lock(mutex_);
     taken_.reset();
+    if (goes_back_) end_trial(); // it cannot be
     const Json more{{"grid", to_json(wanted)}, {"status", static_cast<int>(status)}, {"reason", why}};
     if (number > 0) {
       outcome(number, "failed", more);
@@ -235,6 +300,7 @@ void JobState::unchanged(std::int64_t number) {
   {
     const Lock lock(mutex_);
     taken_.reset();
+    if (goes_back_) end_trial();
     if (number > 0) outcome(number, "done", {{"grid", to_json(grid_)}, {"reason", "the grid is that already"}});
     settle();
   }
@@ -249,7 +315,7 @@ std::optional<Wanted> JobState::experiment_wants() {
     if (same(turn, grid_) ? on_grid_ < experiment_->steps + 1 : !has_asked_) {
       if (same(turn, grid_)) return std::nullopt; // more steps here
       has_asked_ = true;
-      return Wanted{0, turn, std::nullopt, {}};
+      return Wanted{0, turn, std::nullopt, {}, false, {}};
     }
     ++tried_; // measured, or it could not be had
     has_asked_ = false;
@@ -265,7 +331,7 @@ std::optional<Wanted> JobState::experiment_wants() {
   experiment_.reset();
   tell({{"event", "experiment"}, {"grid", best ? to_json(*best) : Json(nullptr)}, {"step_s", seconds}});
   if (!best || same(*best, grid_)) return std::nullopt;
-  return Wanted{0, *best, std::nullopt, {}};
+  return Wanted{0, *best, std::nullopt, {}, false, {}};
 }
 
 void JobState::set_matrices(Matrices matrices) {
@@ -284,6 +350,8 @@ void JobState::set_matrices(Matrices matrices) {
   const Lock lock(mutex_);
   size_ = std::move(matrices.size);
   book_ = &books_.emplace(size_, std::move(book)).first->second;
+  end_trial(); // steps of another problem
+  undone_.clear();
   on_grid_ = 0;
   cold_s_.reset();
   here_ = {};
@@ -346,6 +414,8 @@ Situation JobState::situation() const {
   s.grid = grid_;
   s.allowed = allowed_;
   s.units = units_;
+  s.cores = info_.cores;
+  s.per_core = info_.per_core;
   s.parked = parked_;
   s.steps_left = steps_ > 0 ? std::max<std::int64_t>(0, steps_ - step_) : -1;
   s.steps = book_->known.steps;
@@ -382,6 +452,7 @@ Json JobState::status(double now) const {
   json["pending"] = queue_.pending() ? json_of(*queue_.pending(), now) : Json(nullptr);
   json["experimenting"] = experiment_.has_value();
   json["units"] = json_of(units_);
+  json["cores"] = info_.cores;
   return json;
 }
 
@@ -400,7 +471,17 @@ Json JobState::history() const {
   for (const ChangeCost& change : here.changes) resizes.push_back(json_of(change));
   const auto sweet = sweet_spot(here.steps);
   return {{"app", info_.app}, {"size", size}, {"machine", info_.machine}, {"file", info_.history_file}, {"grids", grids}, {"resizes", resizes},
-          {"sweet_spot", sweet ? to_json(*sweet) : Json(nullptr)}};
+          {"cores", info_.cores}, {"sweet_spot", sweet ? to_json(*sweet) : Json(nullptr)}};
+}
+
+/// What was given up as slower than the grid there is would be given up again.
+void JobState::refuse_undone(const Situation& here, Decision& decision) const {
+  const Lock lock(mutex_);
+  const auto tried = undone_.find(key_of(decision.to));
+  const auto now = here.steps.find(key_of(here.grid));
+  if (decision.to.size() < here.grid.size() || tried == undone_.end() || now == here.steps.end() || now->second.mean >= tried->second.step_s) return;
+  decision.is_accepted = false;
+  decision.why = tried->second.why;
 }
 
 Json JobState::submit(const Request& request, double now) {
@@ -408,6 +489,7 @@ Json JobState::submit(const Request& request, double now) {
   Pending wish;
   wish.op = request.op;
   wish.force = flag(request, "force");
+  wish.undo = request.body.contains("undo") ? flag(request, "undo") : !wish.force;
   const std::string name = text(request, "placement", "");
   if (!name.empty()) wish.placement = placement_from(request, name);
   const double limit = seconds(request, "deadline_s", 0);
@@ -421,7 +503,8 @@ Json JobState::submit(const Request& request, double now) {
     const Lock lock(mutex_);
     here = situation();
   }
-  const Decision decision = decide(here, wish);
+  Decision decision = decide(here, wish);
+  if (decision.is_accepted && wish.undo) refuse_undone(here, decision);
   Json answer{{"accepted", decision.is_accepted}, {"from", to_json(here.grid)}};
   if (decision.forecast) answer["prediction"] = json_of(*decision.forecast);
   if (!decision.is_accepted) {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -21,6 +22,9 @@ struct JobInfo {
   int pid = 0;
   std::string machine;      ///< machine_name()
   std::string history_file; ///< empty: none is kept
+  int cores = 0;            ///< as Situation's
+  int per_core = 0;
+  bool undoes = true;       ///< DYNGRID_UNDO
   bool is_resizable = true; ///< false: the program changes its grid itself, by blacs_setup
 };
 
@@ -46,7 +50,22 @@ struct Wanted {
   gridmap::GridShape to;
   std::optional<gridmap::Placement> placement;
   std::vector<std::int64_t> leave; ///< numbers of the units that must not be in it
+  bool is_forced = false;
+  std::string undo; ///< a change that is taken back: why
 };
+
+/// Judges a change by the steps before it and after it. Pure.
+struct Trial {
+  gridmap::GridShape from, to;
+  std::int64_t number = 0;             ///< of the request
+  std::vector<double> before, after;   ///< steps, without the first one on the grid
+  static constexpr std::size_t least = 3, most = 9; ///< of them: judged from so many on, and by so many at most
+
+  enum class Verdict { open, stays, slower };
+  /// Slower: the median by more than 5 % and by more than both scatter (three standard errors). Judged anew with every step until it is slower, or there are `most`.
+  Verdict verdict() const;
+};
+double median(std::vector<double> values);
 
 /// Grids to be tried in the first steps, e.g. "2x2,2x3,3x3@3": three steps on each (a first one on a new grid does not count), then to the quickest.
 struct Experiment {
@@ -113,9 +132,12 @@ private:
     double step_s, now;
   };
   Situation situation() const; ///< the caller has the lock
+  void refuse_undone(const Situation& here, Decision& decision) const;
   void tell(Json event);       ///< the same
   void outcome(std::int64_t number, const char* what, Json more = Json::object());
   std::optional<Wanted> experiment_wants();
+  void judge_trial();
+  void end_trial();
   void add_step(double step_s);
   void settle(); ///< is_pending() as it should be
 
@@ -140,6 +162,15 @@ private:
   double last_step_s_ = 0;
   std::optional<double> cold_s_; ///< the first step on this grid: counts only where there is no other
   StepTimes here_;            ///< this stay on this grid, without its first step
+  std::vector<double> recent_; ///< the last of them
+  std::optional<Trial> trial_; ///< a growth that may be taken back
+  std::optional<Wanted> back_; ///< it is to be
+  bool goes_back_ = false;     ///< want() gave that out
+  struct Undone {
+    double step_s = 0; ///< on that grid
+    std::string why;
+  };
+  std::map<std::pair<int, int>, Undone> undone_; ///< grids that were given up as slower in this run
   std::vector<double> owed_;  ///< steps that could not be added because the other thread had the lock; the application's thread only
   std::int64_t steps_ = 0;
   Allowed allowed_;

@@ -19,6 +19,7 @@ struct Pending {
   std::int64_t by = 0; ///< grow, shrink
   std::vector<std::int64_t> units; ///< leave
   bool force = false;
+  bool undo = true; ///< a growth that measures slower is taken back
   std::optional<gridmap::Placement> placement;
   std::optional<double> deadline; ///< on the clock of the caller
   bool is_late = false;           ///< its deadline has passed, and that was told
