@@ -40,6 +40,8 @@ SpawnOptions Session::spawn_options() const {
   }
   const char* program = environment("DYNGRID_SPAWN_PROGRAM");
   options.shown = !setup_program_.empty() ? setup_program_ : program ? program : own_program();
+  if (options.shown.find('=') != std::string::npos) // which env(1) would take for a variable
+    for (const char* word : {"sh", "-c", "exec \"$0\" \"$@\""}) options.arguments.emplace_back(word);
   options.arguments.push_back(options.shown);
   for (const std::string& word : setup_arguments_ ? *setup_arguments_ : own_arguments()) options.arguments.push_back(word);
   return options;
@@ -153,7 +155,8 @@ int Session::resize_point(const Place& place) {
   leave.resize(static_cast<std::size_t>(told[3]));
   if (!leave.empty()) check_mpi(MPI_Bcast(leave.data(), told[3], MPI_INT, root, grid), "MPI_Bcast");
   try {
-    const int result = change_to({told[0], told[1]}, static_cast<gridmap::Placement>(told[2]), nullptr, false, leave);
+    const int result = change_to({told[0], told[1]}, static_cast<gridmap::Placement>(told[2]), nullptr, false, leave,
+                                 first == 1 && outside && outside->is_forced);
     if (job_ && result == DYNGRID_SAME && !pending_) job_->was_there_already();
     return result;
   } catch (const Error& error) {
@@ -215,11 +218,14 @@ int Session::pop() {
 
 /// Slots and hosts, as far as they can be known before a spawn. After a spawn that fails for want of them the application goes on, but Open MPI's mpirun
 /// never ends by itself.
-void Session::check_room(const Change& change) const {
-  if (!change.new_units.empty()) check_mpi_can_spawn();
+void Session::check_slots(const std::vector<HostShare>& shares) const {
+  check_mpi_can_spawn();
   std::set<std::string> hosts;
-  for (const NewUnit& unit : change.new_units)
-    if (!unit.host.empty()) hosts.insert(unit.host);
+  int wanted = 0;
+  for (const HostShare& share : shares) {
+    if (share.count > 0 && !share.host.empty()) hosts.insert(share.host);
+    wanted += share.count;
+  }
   const UnitPolicy& policy = settings_.unit_policy;
   for (std::size_t h = 0; h < policy.started.size(); ++h)
     if (policy.started[h] > 0) hosts.erase(policy.hosts[h]); // mpirun has it, seen
@@ -236,10 +242,50 @@ void Session::check_room(const Change& change) const {
   if (!is_known || !universe || *universe <= 0) return;
   std::size_t living = 0;
   for (const Unit& unit : processes_.roster().units) living += unit.members.size();
-  const std::size_t wanted = change.new_ids().size();
-  if (living + wanted > static_cast<std::size_t>(*universe))
+  if (living + static_cast<std::size_t>(wanted) > static_cast<std::size_t>(*universe))
     throw Error(Status::no_slots, fmt::format("blacs-dyn: {} new processes wanted, but {} of mpirun's {} slots are taken; start with mpirun --oversubscribe or "
                                               "with more slots (-H, hostfile)", wanted, living, *universe));
+}
+
+/// What this process has for itself, without its matrices: what a new one will want, too.
+std::int64_t Session::bytes_of_a_process() const {
+  constexpr std::int64_t least = 16 << 20; // of a process of Open MPI that does nothing: 6 MiB and what it shares with the others
+  std::int64_t matrices = 0;
+  for (const auto& a : holdings_.matrices()) matrices += static_cast<std::int64_t>(a->bytes(a->lay));
+  return std::max(least, control::own_bytes() - matrices);
+}
+
+void Session::check_room(int fresh, int after, const UnitPolicy& policy, std::int64_t bytes_each, bool is_forced) const {
+  const std::vector<HostShare> shares = share_among_hosts(processes_.roster(), fresh, policy);
+  char own[256] = "";
+  gethostname(own, sizeof own - 1);
+  int* universe = nullptr;
+  int is_known = 0;
+  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &universe, &is_known);
+  std::int64_t living = 0;
+  for (const Unit& unit : processes_.roster().units) living += static_cast<std::int64_t>(unit.members.size());
+
+  Room room;
+  room.per_core = is_forced ? 0 : settings_.per_core;
+  for (const HostShare& share : shares) {
+    const bool is_anywhere = share.host.empty() && settings_.known_cores == 0; // mpirun decides, among hosts that are not known
+    auto cores = cores_.find(share.host.empty() ? own : share.host);
+    if (cores == cores_.end()) cores = cores_.find(own); // a host not seen yet is taken for one like this
+    Room::Host host{share.host, cores == cores_.end() ? 0 : cores->second, share.host.empty() ? living : share.load - share.count, share.count};
+    if (is_anywhere && is_known && universe) host.cores = std::max(host.cores, *universe);
+    room.hosts.push_back(host);
+    if (is_anywhere || (!share.host.empty() && share.host != own)) continue;
+    room.fresh_here += share.count;
+    room.matrix_bytes = static_cast<std::int64_t>(std::min(1e18, holdings_.bytes() * static_cast<double>(host.living + host.fresh) / std::max(1, after)));
+  }
+  room.bytes_each = bytes_each;
+  if (const std::string why = refusal(room); !why.empty()) throw Error(Status::no_slots, "blacs-dyn: no room: " + why); // before anything is looked up
+  room.threads = control::thread_limits();
+  room.threads_each = control::own_threads();
+  room.free_bytes = control::available_bytes();
+  if (settings_.way == Way::spawn) room.descriptors = control::open_files(getppid());
+  if (const std::string why = refusal(room); !why.empty()) throw Error(Status::no_slots, "blacs-dyn: no room: " + why);
+  if (settings_.way == Way::spawn) check_slots(shares);
 }
 
 /// The matrix that decides who goes where: the largest. Without one, a square one in single elements.
@@ -281,9 +327,17 @@ std::vector<control::UnitInfo> Session::units() const {
   return all;
 }
 
-int Session::change_to(Shape to, gridmap::Placement placement, const GridMap* exact, bool may_wait, const std::vector<int>& leave) {
+int Session::change_to(Shape to, gridmap::Placement placement, const GridMap* exact, bool may_wait, const std::vector<int>& leave, bool is_forced) {
   const double started = MPI_Wtime();
   const Roster& roster = processes_.roster();
+  const int fresh = exact ? 0 : to.size() - roster.grid.shape.size() - static_cast<int>(roster.all_parked().size());
+  if (fresh > 0 && !(pending_ && pending_->change.to.shape == to)) { // before anything that grows with their number
+    std::int64_t mine = bytes_of_a_process(), least = 0;
+    check_mpi(MPI_Allreduce(&mine, &least, 1, MPI_INT64_T, MPI_MIN, processes_.grid()), "MPI_Allreduce");
+    together(processes_.grid(), [&] {
+      if (processes_.id() == 0) check_room(fresh, to.size(), settings_.unit_policy, least, is_forced);
+    });
+  }
   if (pending_) {
     if (!may_wait && !exact && pending_->change.to.shape == to) return settle_pending();
     call_off_pending(fmt::format("{} is wanted instead", to_string(to)));
@@ -295,7 +349,6 @@ int Session::change_to(Shape to, gridmap::Placement placement, const GridMap* ex
     if (change.new_units.empty() || processes_.id() != 0) return;
     const char* program = environment("DYNGRID_SPAWN_PROGRAM");
     check_program(program ? find_program(program) : own_program());
-    if (settings_.way == Way::spawn) check_room(change);
     processes_.source().send_for(change, spawn_options());
   });
   if (settings_.way == Way::join && !change.new_units.empty()) {

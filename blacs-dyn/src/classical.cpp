@@ -48,6 +48,11 @@ void Session::classical_setup(int* iam, int* nprocs) {
       policy.slots = setup.slots;
       policy.started.clear();
     }
+    std::int64_t mine = bytes_of_a_process(), least = 0;
+    check_mpi(MPI_Allreduce(&mine, &least, 1, MPI_INT64_T, MPI_MIN, grid), "MPI_Allreduce");
+    together(grid, [&] {
+      if (processes_.id() == 0) check_room(setup.processes, processes_.roster().grid.shape.size() + setup.processes, policy, least, false);
+    });
     Change change;
     together(grid, [&] {
       const Roster& roster = processes_.roster();
@@ -55,7 +60,6 @@ void Session::classical_setup(int* iam, int* nprocs) {
       change.to.ids = roster.grid.ids;
       for (const int id : change.new_ids()) change.to.ids.push_back(id);
       change.to.shape = {1, static_cast<int>(change.to.ids.size())};
-      if (processes_.id() == 0) check_room(change);
     });
     together(grid, [&] {
       if (processes_.id() == 0) processes_.source().send_for(change, spawn_options());

@@ -269,6 +269,12 @@ Matrix* Holdings::find(const std::string& name) {
   return nullptr;
 }
 
+double Holdings::bytes() const {
+  double sum = 0;
+  for (const auto& a : matrices_) sum += static_cast<double>(a->rows.n) * static_cast<double>(a->cols.n) * static_cast<double>(element_bytes(a->type));
+  return sum;
+}
+
 const Matrix* Holdings::largest() const {
   const Matrix* largest = nullptr;
   const auto bytes = [](const Matrix& a) {

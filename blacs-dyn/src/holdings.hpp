@@ -90,6 +90,7 @@ public:
   /// Local. A number for the two, to compare between processes. @throws Error when `from` cannot be copied to `to`
   std::int64_t check_copy(const Matrix* from, const Matrix* to) const;
   const Matrix* largest() const; ///< null when there is none
+  double bytes() const;          ///< of all matrices, on all processes together
   const std::vector<std::unique_ptr<Matrix>>& matrices() const { return matrices_; }
   std::int64_t revision() const { return revision_; } ///< another one when a matrix was made or freed
 

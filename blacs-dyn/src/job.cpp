@@ -54,6 +54,9 @@ Job::Job(const Settings& settings, Shape first_grid, bool is_resizable) {
   info.machine = control::machine_name();
   info.history_file = control::history_file();
   info.is_resizable = is_resizable;
+  info.cores = settings.known_cores;
+  info.per_core = settings.per_core;
+  info.undoes = settings.undoes;
   name_ = info.job;
   state_ = std::make_unique<control::JobState>(std::move(info), to_grid(first_grid), now());
   state_->set_allowed(settings.allowed);
@@ -121,7 +124,10 @@ std::optional<control::Wanted> Job::resize_point(const Holdings& holdings, bool 
 
 void Job::defer(const control::Wanted& wanted) { state_->defer(wanted.number); }
 
-void Job::carries_out(const control::Wanted& wanted) { asked_ = wanted.number; }
+void Job::carries_out(const control::Wanted& wanted) {
+  asked_ = wanted.number;
+  if (!wanted.undo.empty()) std::fprintf(stderr, "dyngrid: %s\n", wanted.undo.c_str());
+}
 
 void Job::was_there_already() { state_->unchanged(asked_); }
 

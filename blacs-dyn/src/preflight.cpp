@@ -132,13 +132,23 @@ void check_program(const std::string& path) {
 }
 
 namespace {
-/// The names after -H, -host or --host on the command line of the process that started us; empty when there are none.
-std::vector<std::string> launchers_hosts() {
+/// As Open MPI compares them.
+std::string short_name(const std::string& host) { return host.substr(0, host.find('.')); }
+
+bool holds(const std::vector<std::string>& hosts, const std::string& host) {
+  return std::any_of(hosts.begin(), hosts.end(), [&](const std::string& known) { return short_name(known) == short_name(host); });
+}
+
+/// The names after -H, -host or --host on the command line of the process that started us; empty when there are none, or a host file is given (`has_file`).
+std::vector<std::string> launchers_hosts(bool* has_file = nullptr) {
   std::ifstream file("/proc/" + std::to_string(getppid()) + "/cmdline", std::ios::binary);
   std::vector<std::string> words, hosts;
   for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
   for (std::size_t i = 1; i + 1 < words.size(); ++i) {
-    if (words[i] == "-hostfile" || words[i] == "--hostfile" || words[i] == "-machinefile" || words[i] == "--machinefile") return {};
+    if (words[i] == "-hostfile" || words[i] == "--hostfile" || words[i] == "-machinefile" || words[i] == "--machinefile") {
+      if (has_file) *has_file = true;
+      return {};
+    }
     if (words[i] != "-H" && words[i] != "-host" && words[i] != "--host") continue;
     std::istringstream list(words[i + 1]);
     for (std::string host; std::getline(list, host, ',');) hosts.push_back(host.substr(0, host.find(':')));
@@ -153,9 +163,15 @@ void check_host(const std::string& host) {
   if (code == 0) freeaddrinfo(found);
   else throw Error(Status::not_found, fmt::format("blacs-dyn: host to spawn on is \"{}\": {}; check DYNGRID_HOSTS or blacs_setup.dat", host, gai_strerror(code)));
   const std::vector<std::string> known = launchers_hosts();
-  const auto short_name = [](const std::string& name) { return name.substr(0, name.find('.')); }; // as Open MPI compares them
-  if (!known.empty() && std::none_of(known.begin(), known.end(), [&](const std::string& k) { return short_name(k) == short_name(host); }))
+  if (!known.empty() && !holds(known, host))
     throw Error(Status::not_found, fmt::format("blacs-dyn: host to spawn on is \"{}\", which is not in mpirun's -H list; start mpirun with it", host));
+}
+
+bool has_other_hosts(const std::vector<std::string>& known) {
+  if (const char* nodes = std::getenv("SLURM_JOB_NUM_NODES"); nodes && std::strtol(nodes, nullptr, 10) > static_cast<long>(known.size())) return true;
+  bool has_file = false;
+  const std::vector<std::string> hosts = launchers_hosts(&has_file);
+  return has_file || std::any_of(hosts.begin(), hosts.end(), [&](const std::string& host) { return host != "localhost" && host != "127.0.0.1" && !holds(known, host); });
 }
 
 std::string spawn_trouble(const std::string& library_version) {

@@ -132,6 +132,31 @@ double seconds_as_single_units(int n, int spawners) {
   return 0.20 * rounds + 0.03 * n;
 }
 
+std::vector<HostShare> share_among_hosts(const Roster& roster, int n, const UnitPolicy& policy) {
+  if (policy.hosts.empty()) return {{"", n, 0, 0}};
+  std::vector<HostShare> shares;
+  for (std::size_t h = 0; h < policy.hosts.size(); ++h) {
+    int spawned = 0;
+    for (const Unit& unit : roster.units)
+      if (unit.host == policy.hosts[h]) spawned += static_cast<int>(unit.members.size());
+    shares.push_back({policy.hosts[h], 0, spawned, spawned + (h < policy.started.size() ? policy.started[h] : 0)});
+  }
+  for (int left = n; left > 0; --left) {
+    HostShare* best = nullptr;
+    for (std::size_t h = 0; h < shares.size(); ++h) {
+      const int slots = h < policy.slots.size() ? policy.slots[h] : 0;
+      if (slots > 0 && shares[h].spawned >= slots) continue;
+      if (!best || shares[h].load < best->load) best = &shares[h];
+    }
+    if (!best)
+      throw Error(Status::no_slots, fmt::format("blacs-dyn: {} new processes asked for, the hosts given have slots for {}", n, n - left));
+    ++best->count;
+    ++best->spawned;
+    ++best->load;
+  }
+  return shares;
+}
+
 std::vector<NewUnit> group_into_units(const Roster& roster, int n, const UnitPolicy& policy) {
   using Kind = UnitPolicy::Kind;
   const std::vector<int> spawners = policy.one_owner ? std::vector<int>{0} : roster.units.at(0).members;
@@ -142,42 +167,10 @@ std::vector<NewUnit> group_into_units(const Roster& roster, int n, const UnitPol
       seconds_as_single_units(n, static_cast<int>(spawners.size())) <= 1.5 * seconds_as_one_unit(n))
     unit_size = 1;
 
-  // how many go to each host: one by one to the one with the fewest living processes that has a slot
-  struct Share {
-    std::string host;
-    int count;   ///< new
-    int spawned; ///< living there, and new
-    int load;    ///< the same with those that mpirun started
-  };
-  std::vector<Share> shares;
-  if (policy.hosts.empty()) {
-    shares.push_back({"", n, 0, 0});
-  } else {
-    for (std::size_t h = 0; h < policy.hosts.size(); ++h) {
-      int spawned = 0;
-      for (const Unit& unit : roster.units)
-        if (unit.host == policy.hosts[h]) spawned += static_cast<int>(unit.members.size());
-      shares.push_back({policy.hosts[h], 0, spawned, spawned + (h < policy.started.size() ? policy.started[h] : 0)});
-    }
-    for (int left = n; left > 0; --left) {
-      Share* best = nullptr;
-      for (std::size_t h = 0; h < shares.size(); ++h) {
-        const int slots = h < policy.slots.size() ? policy.slots[h] : 0;
-        if (slots > 0 && shares[h].spawned >= slots) continue;
-        if (!best || shares[h].load < best->load) best = &shares[h];
-      }
-      if (!best)
-        throw Error(Status::no_slots, fmt::format("blacs-dyn: {} new processes asked for, the hosts given have slots for {}", n, n - left));
-      ++best->count;
-      ++best->spawned;
-      ++best->load;
-    }
-  }
-
   std::vector<NewUnit> units;
   int id = roster.next_id;
   int unit_id = roster.next_unit;
-  for (const Share& share : shares)
+  for (const HostShare& share : share_among_hosts(roster, n, policy))
     for (int done = 0; done < share.count;) {
       const int size = std::min(unit_size, share.count - done);
       NewUnit unit{unit_id++, spawners[units.size() % spawners.size()], {}, share.host};

@@ -14,6 +14,7 @@
 #include "contexts.hpp"
 #include "control/variables.hpp"
 #include "linger.hpp"
+#include "preflight.hpp"
 #include "redist/gemr2d.hpp"
 
 extern "C" {
@@ -144,11 +145,15 @@ void Session::find_hosts() {
   MPI_Comm_size(processes_.world(), &size);
   std::vector<char> all(sizeof mine * static_cast<std::size_t>(size));
   check_mpi(MPI_Allgather(mine, sizeof mine, MPI_CHAR, all.data(), sizeof mine, MPI_CHAR, processes_.world()), "MPI_Allgather");
+  const int my_cores = control::usable_cores();
+  std::vector<int> cores(static_cast<std::size_t>(size));
+  check_mpi(MPI_Allgather(&my_cores, 1, MPI_INT, cores.data(), 1, MPI_INT, processes_.world()), "MPI_Allgather");
   std::vector<std::string> hosts;
   std::map<std::string, int> started;
   for (int r = 0; r < size; ++r) {
     const std::string host = all.data() + sizeof mine * static_cast<std::size_t>(r);
     if (started[host]++ == 0) hosts.push_back(host);
+    cores_.emplace(host, cores[static_cast<std::size_t>(r)]);
   }
   hosts_of_unit0_ = static_cast<int>(hosts.size());
   if (settings_.unit_policy.hosts.empty() && hosts.size() > 1) {
@@ -156,6 +161,10 @@ void Session::find_hosts() {
     settings_.unit_policy.slots.assign(hosts.size(), 0);
   }
   for (const std::string& host : settings_.unit_policy.hosts) settings_.unit_policy.started.push_back(started.count(host) ? started[host] : 0);
+  const std::vector<std::string>& may_come = settings_.unit_policy.hosts;
+  const bool all_known = may_come.empty() ? !has_other_hosts(hosts) : std::all_of(may_come.begin(), may_come.end(), [&](const auto& host) { return cores_.count(host) > 0; });
+  settings_.known_cores = 0;
+  for (const auto& [host, count] : cores_) settings_.known_cores += all_known ? count : 0;
 }
 
 /// Process 0 tells of a failure, since not every program looks at the status.

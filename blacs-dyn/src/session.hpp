@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -91,10 +92,13 @@ private:
   void find_hosts();
   LossText loss_text() const;
   SpawnOptions spawn_options() const;
-  void check_room(const Change& change) const;
+  void check_slots(const std::vector<HostShare>& shares) const;
+  /// On process 0. bytes_each: of a new process. @throws Error{no_slots, ...} before anything is started.
+  void check_room(int fresh, int after, const UnitPolicy& policy, std::int64_t bytes_each, bool is_forced) const;
+  std::int64_t bytes_of_a_process() const;
   /// may_wait: when new processes have to be sent for, wait here until they are there; otherwise they are let in at a later resize point.
-  /// leave: ids of units that are not in the new grid.
-  int change_to(Shape to, gridmap::Placement placement, const GridMap* exact, bool may_wait = true, const std::vector<int>& leave = {});
+  /// leave: ids of units that are not in the new grid. is_forced, on process 0: however many processes a core gets.
+  int change_to(Shape to, gridmap::Placement placement, const GridMap* exact, bool may_wait = true, const std::vector<int>& leave = {}, bool is_forced = false);
   void use(Way way);
   void await_newcomers(const Change& change);
   int settle_pending();
@@ -126,6 +130,7 @@ private:
 
   Processes processes_;
   int hosts_of_unit0_ = 1;
+  std::map<std::string, int> cores_; ///< of the hosts where mpirun started processes
   bool is_finished_ = false;
   bool we_started_mpi_ = false;
   bool sleeps_at_first_point_ = false; ///< outside the first grid: parked at the first resize point

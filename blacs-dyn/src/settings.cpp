@@ -60,8 +60,19 @@ void read_unit(const char* text, UnitPolicy& policy) {
   }
 }
 
+/// A whole number; `otherwise` where the variable is not set.
+int read_number(const char* name, const char* text, int least, int otherwise) {
+  if (!text) return otherwise;
+  char* end = nullptr;
+  const long value = std::strtol(text, &end, 10);
+  if (*end != '\0' || value < least || value > max_processes)
+    throw Error(Status::bad_argument, fmt::format("blacs-dyn: {} is \"{}\", wanted a whole number {} .. {}", name, text, least, max_processes));
+  return static_cast<int>(value);
+}
+
 void read_control(Settings& settings) {
   settings.is_controlled = is_switched_on("DYNGRID_CONTROL", true);
+  settings.undoes = is_switched_on("DYNGRID_UNDO", true);
   if (const char* text = environment("DYNGRID_JOB")) {
     control::check_job_name(text, "DYNGRID_JOB");
     settings.job = text;
@@ -129,6 +140,8 @@ Settings Settings::from_environment() {
   is_switched_on("DYNGRID_HUGEPAGES", true); // redist reads these two when it first needs them, and says nothing
   if (const char* text = environment("DYNGRID_GEMR2D"); text && std::string_view(text) != "stock" && std::string_view(text) != "dyngrid")
     throw Error(Status::bad_argument, fmt::format("blacs-dyn: DYNGRID_GEMR2D is \"{}\", wanted stock or dyngrid", text));
+  settings.per_core = read_number("DYNGRID_PER_CORE", environment("DYNGRID_PER_CORE"), 0, usual_per_core);
+  static_cast<void>(read_number("DYNGRID_CORES", environment("DYNGRID_CORES"), 1, 1)); // control::usable_cores reads it
   read_control(settings);
   return settings;
 }

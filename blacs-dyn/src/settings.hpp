@@ -10,6 +10,7 @@
 #include "packet.hpp"
 #include "redist/plan.hpp"
 #include "processes/roster.hpp"
+#include "room.hpp"
 #include "source.hpp"
 
 namespace blacs_dyn {
@@ -40,11 +41,14 @@ struct Settings {
   std::vector<TimedRequest> requests; ///< DYNGRID_RESIZE_AT; process 0 looks at them
   int spare = 0; ///< DYNGRID_SPARE: so many of the processes that mpirun started are not for the first grid
   bool is_verbose = false;
+  int per_core = usual_per_core; ///< DYNGRID_PER_CORE; 0: any number
+  int known_cores = 0;           ///< of the hosts where processes are or may come; 0: of one of them it is not known
   // what process 0 tells and hears from outside
   bool is_controlled = true;             ///< DYNGRID_CONTROL
   std::string job;                       ///< DYNGRID_JOB; empty: its process number
   control::Allowed allowed;              ///< DYNGRID_ALLOW
   std::int64_t steps = 0;                ///< DYNGRID_STEPS; 0: the program says, or nobody
+  bool undoes = true;                    ///< DYNGRID_UNDO
   std::optional<control::Experiment> experiment; ///< DYNGRID_EXPERIMENT
 
   /// @throws Error{bad_argument} that names the variable, what it says and what was wanted.

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "gridmap/status.hpp"
+#include "shape.hpp"
 
 namespace blacs_dyn {
 
@@ -54,8 +55,8 @@ SetupFile parse_setup_file(std::string_view text, std::string_view name) {
     if (key == "host") parse_host(parts[0], where, setup.hosts, setup.slots);
     if (key == "processes") {
       const auto [end, failed] = std::from_chars(parts[0].data(), parts[0].data() + parts[0].size(), setup.processes);
-      if (failed != std::errc() || end != parts[0].data() + parts[0].size() || setup.processes < 1)
-        throw Error(Status::bad_argument, fmt::format("blacs-dyn: {}: processes is \"{}\", wanted a number from 1", where, parts[0]));
+      if (failed != std::errc() || end != parts[0].data() + parts[0].size() || setup.processes < 1 || setup.processes > max_processes)
+        throw Error(Status::bad_argument, fmt::format("blacs-dyn: {}: processes is \"{}\", wanted a number from 1, at most {}", where, parts[0], max_processes));
     }
   }
   if (setup.executable.empty()) throw Error(Status::bad_argument, fmt::format("blacs-dyn: {} names no executable", name));

@@ -3,6 +3,7 @@
 // pdgemr2d, and shrinks by dyngrid_pop. The spawned processes are the same program, and reach the same place by blacs_pinfo.
 //   classical FOLDER    FOLDER is where it writes and reads blacs_setup.dat (each process goes there first)
 #include <cmath>
+#include <cstring>
 #include <fstream>
 
 #include <unistd.h>
@@ -79,6 +80,7 @@ int main(int argc, char** argv) {
   for (int round = 0; round < 2; ++round) {
     if (nprocs == first) {
       if (iam == 0) std::ofstream("blacs_setup.dat") << "# four more of the same\nexecutable self\nprocesses 4\n";
+      if (iam == 0) std::ofstream("absurd_setup.dat") << "executable self\nprocesses 100000\n";
       Grid small = open_grid(1, 2); // collective: the file is there for everybody after it
       if (round == 0) each(small, [](double& x, double want) { x = want; });
       else small.a = kept;
@@ -86,6 +88,13 @@ int main(int argc, char** argv) {
       kept = small.a;
       // grow: the old contexts go, blacs_setup spawns what blacs_setup.dat says
       blacs_exit_(&one);
+      if (round == 0) { // more than any core takes: nothing is started, and the application goes on
+        setenv("DYNGRID_SETUP_FILE", "absurd_setup.dat", 1);
+        blacs_setup_(&iam, &nprocs);
+        follow::expect(nprocs == first && std::strstr(dyngrid_last_message(), "100002 processes on"), "100000 processes are refused");
+        unsetenv("DYNGRID_SETUP_FILE");
+        blacs_exit_(&one);
+      }
       blacs_setup_(&iam, &nprocs);
     }
     follow::expect(nprocs == second, "six processes");

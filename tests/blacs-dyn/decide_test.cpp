@@ -13,6 +13,7 @@
 #include "preflight.hpp"
 #include "processes/roster.hpp"
 #include "processes/shape.hpp"
+#include "room.hpp"
 #include "setup_file.hpp"
 
 using namespace blacs_dyn;
@@ -333,4 +334,72 @@ TEST(Preflight, WhichMpiCannotSpawn) {
   EXPECT_NE(spawn_trouble("MPICH Version:\t3.4.1\nMPICH Device:\tch4:ucx\n"), "");
   EXPECT_EQ(spawn_trouble("Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4"), "");
   EXPECT_EQ(spawn_trouble(""), "");
+}
+
+// ---- room for new processes ---------------------------------------------------------------------------------------------------
+
+namespace {
+/// Two cores, two processes, plenty of everything else.
+Room room_for(std::int64_t fresh) {
+  Room room;
+  room.hosts = {{"", 2, 2, fresh}};
+  room.fresh_here = fresh;
+  return room;
+}
+bool says(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+} // namespace
+
+TEST(Room, ProcessesACore) {
+  EXPECT_EQ(refusal(room_for(30)), ""); // 32 on two cores
+  EXPECT_TRUE(says(refusal(room_for(31)), "33 processes on the 2 core(s), wanted at most 32 (16 a core)")) << refusal(room_for(31));
+  EXPECT_TRUE(says(refusal(room_for(100000)), "100002 processes"));
+  Room room = room_for(100000);
+  room.per_core = 0; // forced
+  EXPECT_EQ(refusal(room), "");
+  room = room_for(100);
+  room.hosts = {{"a", 8, 0, 50}, {"b", 2, 0, 50}};
+  EXPECT_TRUE(says(refusal(room), "50 processes on the 2 core(s) of b"));
+  room.hosts[1].cores = 0; // not known
+  EXPECT_EQ(refusal(room), "");
+}
+
+TEST(Room, ThreadsMemoryAndOpenFiles) {
+  Room room = room_for(100000);
+  room.per_core = 0;
+  room.threads = {{"kernel.pid_max", 4194304, 500}, {"pids.max", 1000, 400}};
+  room.threads_each = 3;
+  EXPECT_TRUE(says(refusal(room), "100000 new processes of 3 thread(s) each, but pids.max is 1000 and 400 are taken: room for 200")) << refusal(room);
+  room.fresh_here = 200;
+  EXPECT_EQ(refusal(room), "");
+  room.descriptors = {"", 1024, 26};
+  EXPECT_TRUE(says(refusal(room), "200 new processes need 5 open files each in mpirun, which has 26 of at most 1024: room for 196")) << refusal(room);
+  room.fresh_here = 196;
+  EXPECT_EQ(refusal(room), "");
+  room.bytes_each = 16 << 20;
+  room.matrix_bytes = std::int64_t{1} << 30;
+  room.free_bytes = std::int64_t{4} << 30;
+  EXPECT_TRUE(says(refusal(room), "196 new processes need about 4160 MiB (16 each, and 1024 for the matrices in the new grid), 4096 MiB are free")) << refusal(room);
+  room.fresh_here = 190;
+  EXPECT_EQ(refusal(room), "");
+  room.fresh_here = 0; // on other hosts, of which only the cores are known
+  room.free_bytes = 0;
+  EXPECT_EQ(refusal(room), "");
+}
+
+TEST(Room, SharesOfTheHosts) {
+  Roster roster = started(2, {1, 2});
+  UnitPolicy policy;
+  const auto anywhere = share_among_hosts(roster, 1000000, policy);
+  ASSERT_EQ(anywhere.size(), 1u);
+  EXPECT_EQ(anywhere[0].count, 1000000);
+  policy.hosts = {"a", "b"};
+  policy.started = {2, 0};
+  const auto shares = share_among_hosts(roster, 4, policy);
+  EXPECT_EQ(shares[0].count, 1); // three on each
+  EXPECT_EQ(shares[1].count, 3);
+  EXPECT_EQ(shares[0].load, 3);
+  policy.slots = {0, 2};
+  EXPECT_EQ(share_among_hosts(roster, 9, policy)[1].count, 2);
+  policy.slots = {1, 2};
+  EXPECT_THROW(share_among_hosts(roster, 4, policy), Error);
 }

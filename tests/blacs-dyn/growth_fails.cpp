@@ -3,6 +3,8 @@
 // afterwards works (where the case allows one).
 //   missing    no such program              unlinked  argument 2: a program that does not link       not_executable    no_mpi
 //   slots      run without --oversubscribe: MPI has no slots for more        host   a host that is not there (DYNGRID_HOSTS)
+//   absurd, requested, scheduled   1000x1000 by dyngrid_resize, by dyngrid_request; DYNGRID_RESIZE_AT=0:300x300
+//   descriptors   run where mpirun may not open as many files as it would need
 //   late       newcomers sleep longer than DYNGRID_JOIN_TIMEOUT and then leave cleanly
 //   mismatch   newcomers declare another matrix        deserter  newcomers finalize without a resize point
 //   rule_differs  newcomers' rule gives other block sizes   rule_fails  the rule has no answer for the new grid   no_rule  newcomers give none
@@ -54,13 +56,17 @@ int main(int argc, char** argv) {
     if (kind == "not_executable") setenv("DYNGRID_SPAWN_PROGRAM", "/etc/passwd", 1);
     if (kind == "no_mpi") setenv("DYNGRID_SPAWN_PROGRAM", "/bin/true", 1);
     const int wanted = kind == "missing" || kind == "host"        ? DYNGRID_ERR_NOT_FOUND
-                       : kind == "slots"                          ? DYNGRID_ERR_SLOTS
+                       : kind == "slots" || kind == "absurd" || kind == "requested" || kind == "scheduled" || kind == "descriptors" ? DYNGRID_ERR_SLOTS
                        : kind == "late"                           ? DYNGRID_ERR_TIMEOUT
                        : kind == "rule_fails"                     ? DYNGRID_ERR_ARGUMENT
                        : kind == "mismatch" || kind == "rule_differs" || kind == "no_rule" ? DYNGRID_ERR_MISMATCH
                                                                   : DYNGRID_ERR_SPAWN;
     const int context = dyngrid_context();
-    const int status = dyngrid_resize(2, 3, DYNGRID_OPTIMAL);
+    if (kind == "requested") expect(dyngrid_request(1000, 1000) == DYNGRID_SUCCESS, "dyngrid_request");
+    const int status = kind == "requested" || kind == "scheduled" ? dyngrid_resize_point()
+                       : kind == "absurd"                         ? dyngrid_resize(1000, 1000, DYNGRID_OPTIMAL)
+                       : kind == "descriptors"                    ? dyngrid_resize(4, 5, DYNGRID_OPTIMAL)
+                                                                  : dyngrid_resize(2, 3, DYNGRID_OPTIMAL);
     int nprow = 0, npcol = 0;
     dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
     int rank = 0;

@@ -77,6 +77,17 @@ struct Change {
   std::vector<int> new_ids() const;
 };
 
+/// How many of the new processes go to one host.
+struct HostShare {
+  std::string host; ///< empty: mpirun decides
+  int count = 0;    ///< new
+  int spawned = 0;  ///< living there, and new; not those that mpirun started
+  int load = 0;     ///< the same with those that mpirun started
+};
+
+/// `n` new processes to the hosts, one by one to the one with the fewest living processes that has a slot. @throws Error{no_slots}
+std::vector<HostShare> share_among_hosts(const Roster& roster, int n, const UnitPolicy& policy);
+
 /// Groups `n` new processes into units. @throws Error{no_slots} when the hosts' slots do not suffice.
 std::vector<NewUnit> group_into_units(const Roster& roster, int n, const UnitPolicy& policy);
 

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "control/limits.hpp"
+
+namespace blacs_dyn {
+
+constexpr int usual_per_core = 16; ///< processes a core, at most: so many still make progress together
+
+/// What new processes would need and what there is, in figures. What is not known is left out of the judgement.
+struct Room {
+  struct Host {
+    std::string name;
+    int cores = 0;           ///< 0: not known
+    std::int64_t living = 0; ///< processes of the application there
+    std::int64_t fresh = 0;  ///< that would come
+  };
+  std::vector<Host> hosts;
+  int per_core = usual_per_core; ///< 0: no ceiling
+
+  // the host of process 0
+  std::int64_t fresh_here = 0;
+  std::vector<control::Limit> threads;
+  int threads_each = 1;
+  std::int64_t free_bytes = -1;    ///< -1: not known
+  std::int64_t bytes_each = 0;     ///< of a new process, without its part of the matrices
+  std::int64_t matrix_bytes = 0;   ///< the matrices on the new grid, as far as they lie on this host: the old arrays stay until the new ones are filled
+  control::Limit descriptors;      ///< of what starts the processes; most 0: not known
+  int descriptors_each = 5;        ///< Open MPI's mpirun: 4 for good (terminal, standard input, error, its socket), and another while a process starts
+  int descriptors_spare = 16;
+};
+
+/// Why the new processes would not find room; empty when they would. Pure.
+std::string refusal(const Room& room);
+
+} // namespace blacs_dyn
