@@ -22,6 +22,7 @@ struct Options {
 };
 
 struct Entry {
+  int cores = 0; ///< of a running job; 0: not known
   control::HistoryKey key;
   control::History history;
 };
@@ -45,6 +46,7 @@ Entry asked(const std::string& name) {
   control::Client client = connect_to(job);
   const json answer = client.call("history", {});
   Entry entry;
+  entry.cores = answer.value("cores", 0);
   entry.key = {answer.at("app"), answer.at("size"), answer.at("machine")};
   for (const json& g : answer.at("grids")) {
     control::StepTimes& t = entry.history.steps[{g.at("grid").at(0), g.at("grid").at(1)}];
@@ -65,7 +67,7 @@ json as_json(const Entry& e, const std::vector<std::pair<int, int>>& wanted) {
     resizes.push_back({{"from", {c.from.nprow, c.from.npcol}}, {"grid", {c.to.nprow, c.to.npcol}}, {"spawned", c.spawned}, {"spawn_s", c.spawn_s},
                        {"merge_s", c.merge_s}, {"plan_s", c.plan_s}, {"exchange_s", c.exchange_s}, {"moved_bytes", c.moved_bytes}});
   for (const auto& [p, q] : wanted) {
-    const auto found = control::predict_step(e.history.steps, {p, q});
+    const auto found = control::predict_step(e.history.steps, {p, q}, e.cores);
     if (found) predictions.push_back({{"grid", {p, q}}, {"seconds", found->seconds}, {"error", found->error}, {"measured", found->is_measured}});
   }
   const auto sweet = control::sweet_spot(e.history.steps);
@@ -83,7 +85,7 @@ void print(const Entry& e, const std::vector<std::pair<int, int>>& wanted) {
   else std::printf("no steps yet\n");
   if (const auto sweet = control::sweet_spot(e.history.steps)) std::printf("sweet spot: %dx%d\n", sweet->nprow, sweet->npcol);
   for (const auto& [p, q] : wanted)
-    if (const auto found = control::predict_step(e.history.steps, {p, q}))
+    if (const auto found = control::predict_step(e.history.steps, {p, q}, e.cores))
       std::printf("%dx%d: %.4g s +- %.2g, %s\n", p, q, found->seconds, found->error,
                   found->is_measured ? "measured" : fmt::format("fit through {} grid{}", found->grids, found->grids == 1 ? "" : "s").c_str());
   const auto& changes = e.history.changes;
@@ -108,7 +110,7 @@ void run(const Options& o) {
     entries.push_back(asked(o.job));
   } else {
     for (auto& [key, history] : control::read_all_history(control::history_file()))
-      if (o.job.empty() || key.app == o.job) entries.push_back({key, std::move(history)});
+      if (o.job.empty() || key.app == o.job) entries.push_back({0, key, std::move(history)});
     if (!o.job.empty() && entries.empty())
       throw Failure(fmt::format("no job {} is running, and nothing is known of a program of that name", o.job), 1);
   }

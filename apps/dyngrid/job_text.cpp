@@ -93,6 +93,7 @@ void send_wish(const Wish& wish, const std::string& op, json fields) {
   if (!wish.placement.empty()) fields["placement"] = wish.placement;
   if (wish.deadline_s > 0) fields["deadline_s"] = wish.deadline_s;
   if (wish.force) fields["force"] = true;
+  if (wish.no_undo) fields["undo"] = false;
   if (wish.wait) fields["wait"] = true;
   json answer;
   try {

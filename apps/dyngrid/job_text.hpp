@@ -29,7 +29,7 @@ struct Wish {
   std::string job, what; ///< what: the grid or the number, as given
   std::string placement;
   double deadline_s = 0, wait_s = -1;
-  bool force = false, wait = false, json = false, ask_only = false;
+  bool force = false, no_undo = false, wait = false, json = false, ask_only = false;
 };
 std::shared_ptr<Wish> add_wish(CLI::App& app, const char* name_of_what, const char* help_of_what);
 /// "+5" or "5". Throws Failure.

@@ -497,9 +497,9 @@ void Daemon::ask(std::int64_t id, int procs) {
   if (!shape) return;
   commit(book_.ask(now_s(), id, procs));
   live.request = 0;
-  // whether it pays is this scheduler's matter, which knows who else wants the processors
+  // whether it pays is this scheduler's matter, which knows who else wants the processors; but one that measures slower has no use for them
   tell(id, live, "resize",
-       {{"grid", control::to_json(*shape)}, {"force", true}, {"deadline_s", options_.deadline_s}});
+       {{"grid", control::to_json(*shape)}, {"force", true}, {"undo", true}, {"deadline_s", options_.deadline_s}});
 }
 
 void Daemon::run(const std::function<bool()>& is_stopped) {

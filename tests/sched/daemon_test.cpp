@@ -487,6 +487,7 @@ public:
     thread_.join();
   }
   std::atomic<int> resizes{0}, cancels{0};
+  std::atomic<bool> regrets{false}; ///< a growth: goes back by itself, and declines from then on
 
 private:
   void answer(control::LineServer::Client client, std::string_view line) {
@@ -496,6 +497,8 @@ private:
     if (request.op == "status")
       fields = {{"grid", grid}, {"resizable", true}, {"step", 3},
                 {"steps", 0},   {"allowed", ""},     {"pending", nullptr}};
+    else if (request.op == "resize" && has_regretted_)
+      fields = {{"accepted", false}, {"reason", "it was tried"}};
     else if (request.op == "resize")
       fields = {{"accepted", true}, {"request", ++resizes}, {"grid", request.body["grid"]}};
     else if (request.op == "cancel")
@@ -503,7 +506,8 @@ private:
     else if (request.op == "watch")
       watcher_ = client;
     server_.send(client, control::to_line(control::reply(request.id, fields)));
-    if (request.op == "resize" && obeys_) {
+    if (request.op == "resize" && obeys_ && !has_regretted_) {
+      const int before = procs_;
       const Json to = request.body["grid"];
       procs_ = to[0].get<int>() * to[1].get<int>();
       server_.send(
@@ -511,12 +515,18 @@ private:
           control::to_line({{"event", "resize"}, {"request", resizes.load()}, {"from", grid}, {"grid", to}}));
       server_.send(watcher_, control::to_line(
                                  {{"event", "outcome"}, {"request", resizes.load()}, {"outcome", "done"}}));
+      if (!regrets || procs_ <= before) return;
+      EXPECT_EQ(request.body.value("undo", false), true) << "the scheduler leaves it to the application to go back";
+      has_regretted_ = true;
+      procs_ = before;
+      server_.send(watcher_, control::to_line({{"event", "undo"}, {"request", resizes.load()}, {"from", to}, {"grid", grid}}));
+      server_.send(watcher_, control::to_line({{"event", "resize"}, {"request", nullptr}, {"from", to}, {"grid", grid}}));
     }
   }
   control::LineServer server_;
   control::LineServer::Client watcher_ = 0;
   int procs_;
-  bool obeys_;
+  bool obeys_, has_regretted_ = false;
   std::atomic<bool> stop_{false};
   std::thread thread_;
 };
@@ -536,6 +546,24 @@ TEST_F(SchedulerTest, AJobThatIgnoresRequestsIsLeftAlone) {
   EXPECT_EQ(application.resizes, 1) << "left alone from then on";
   call("cancel", {{"job", id}});
   until("the second runs", [&] { return job(second)["phase"] == "running"; });
+}
+
+TEST_F(SchedulerTest, AJobThatGoesBackGivesItsProcessorsBack) {
+  start({"--procs", "4", "--policy", "rs"});
+  const auto id = submit({"sleep", "100"}, {{"allow", "1:4"}});
+  FakeApplication application(folder_ + "/run", "s1", 4, true);
+  until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
+  const auto second = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "3"}});
+  until("the second runs", [&] { return job(second)["phase"] == "running"; });
+  EXPECT_EQ(job(id)["procs"], 1);
+  application.regrets = true;
+  std::ofstream(folder_ + "/go") << "go";
+  until("the first has grown and gone back", [&] { return job(id)["changes"] == 3; });
+  until("asked again, it declined", [&] { return job(id)["unanswered"] == 1; });
+  EXPECT_EQ(job(id)["processors"], Json::array({0}));
+  EXPECT_EQ(call("queue")["free"], 3);
+  const auto third = submit({"sleep", "100"}, {{"allow", "3"}});
+  until("the third has its processors", [&] { return job(third)["phase"] == "running"; });
 }
 
 TEST_F(SchedulerTest, AJobThatObeysAndACrashBetween) {

@@ -544,7 +544,7 @@ void Agent::act() {
         if (const Member* m = find(id)) units.push_back(m->unit);
       asked_[client_->send("leave", {{"units", units}, {"wait", true}}, 5)] = {true, plan.leave};
     }
-    if (plan.grow_by > 0) asked_[client_->send("grow", {{"by", plan.grow_by}, {"force", true}, {"wait", true}}, 5)] = {};
+    if (plan.grow_by > 0) asked_[client_->send("grow", {{"by", plan.grow_by}, {"force", true}, {"undo", true}, {"wait", true}}, 5)] = {};
   } catch (const gridmap::Error&) {
     client_.reset();
     asked_.clear();
