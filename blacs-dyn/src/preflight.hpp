@@ -17,8 +17,8 @@ std::string find_program(const std::string& command);
 /// it does not have. Local. @throws Error{not_found}
 void check_host(const std::string& host);
 
-/// Whether the launcher on this host may start processes on others than those of `known`: it was given a host file or a list with more, or it runs in an allocation of
-/// Slurm that has more nodes. Local.
+/// Whether the launcher on this host may start processes on others than those of `known`: it was given a host file or a list with more, it runs in an allocation of
+/// Slurm that has more nodes, or newcomers are started by DYNGRID_JOIN_START. Local.
 bool has_other_hosts(const std::vector<std::string>& known);
 
 /// Why an MPI that describes itself so (MPI_Get_library_version) starts no processes; empty when nothing is known against it. Pure.
