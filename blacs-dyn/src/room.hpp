@@ -25,11 +25,13 @@ struct Room {
   std::int64_t fresh_here = 0;
   std::vector<control::Limit> threads;
   int threads_each = 1;
-  std::int64_t free_bytes = -1;    ///< -1: not known
-  std::int64_t bytes_each = 0;     ///< of a new process, without its part of the matrices
-  std::int64_t matrix_bytes = 0;   ///< the matrices on the new grid, as far as they lie on this host: the old arrays stay until the new ones are filled
-  control::Limit descriptors;      ///< of what starts the processes; most 0: not known
-  int descriptors_each = 5;        ///< Open MPI's mpirun: 4 for good (terminal, standard input, error, its socket), and another while a process starts
+  std::int64_t free_bytes = -1;  ///< -1: not known
+  std::int64_t bytes_each = 0;   ///< of a new process, without its part of the matrices
+  std::int64_t matrix_bytes = 0; ///< the matrices on the new grid, as far as they lie on this host: the old arrays stay
+                                 ///< until the new ones are filled
+  control::Limit descriptors;    ///< of what starts the processes; most 0: not known
+  int descriptors_each = 5;      ///< Open MPI's mpirun: 4 for good (terminal, standard input, error, its socket), and
+                                 ///< another while a process starts
   int descriptors_spare = 16;
 };
 

@@ -33,7 +33,9 @@ std::pair<std::string, std::string> words_of(const std::string& file) {
   return words;
 }
 
-std::optional<std::int64_t> number_in(const std::string& file) { return number(words_of(file).first); }
+std::optional<std::int64_t> number_in(const std::string& file) {
+  return number(words_of(file).first);
+}
 
 /// The number after `name` in lines like "MemAvailable:   123 kB" or "inactive_file 123".
 std::int64_t entry_in(const std::string& file, const std::string& name) {
@@ -47,7 +49,8 @@ std::int64_t entry_in(const std::string& file, const std::string& name) {
   return -1;
 }
 
-/// Folders of the control groups that this process is in for `controller`, itself first, up to the topmost that can be seen.
+/// Folders of the control groups that this process is in for `controller`, itself first, up to the topmost that can be
+/// seen.
 std::vector<std::string> control_groups(const std::string& root, const std::string& controller) {
   std::vector<std::string> folders;
   const auto add = [&](const std::string& base, std::string path) {
@@ -55,7 +58,9 @@ std::vector<std::string> control_groups(const std::string& root, const std::stri
       while (!path.empty() && path.back() == '/') path.pop_back();
       const std::string folder = base + path;
       std::error_code ignored;
-      if (std::filesystem::is_directory(folder, ignored) && std::find(folders.begin(), folders.end(), folder) == folders.end()) folders.push_back(folder);
+      if (std::filesystem::is_directory(folder, ignored) &&
+          std::find(folders.begin(), folders.end(), folder) == folders.end())
+        folders.push_back(folder);
       if (path.empty()) return;
     }
   };
@@ -80,10 +85,12 @@ std::vector<std::string> control_groups(const std::string& root, const std::stri
 std::int64_t threads_of(const std::string& root, uid_t user) {
   std::int64_t count = 0;
   std::error_code failed;
-  for (auto entry = std::filesystem::directory_iterator(root + "/proc", failed); !failed && entry != std::filesystem::directory_iterator(); entry.increment(failed)) {
+  for (auto entry = std::filesystem::directory_iterator(root + "/proc", failed);
+       !failed && entry != std::filesystem::directory_iterator(); entry.increment(failed)) {
     if (!number(entry->path().filename().string())) continue;
     const std::string status = entry->path().string() + "/status";
-    if (entry_in(status, "Uid:") == static_cast<std::int64_t>(user)) count += std::max<std::int64_t>(0, entry_in(status, "Threads:"));
+    if (entry_in(status, "Uid:") == static_cast<std::int64_t>(user))
+      count += std::max<std::int64_t>(0, entry_in(status, "Threads:"));
   }
   return count;
 }
@@ -117,7 +124,8 @@ int usable_cores(const std::string& root) {
   for (const std::string& folder : control_groups(root, "cpu")) {
     const auto [quota, period] = words_of(folder + "/cpu.max");
     at_most(number(quota).value_or(-1), number(period).value_or(-1));
-    at_most(number_in(folder + "/cpu.cfs_quota_us").value_or(-1), number_in(folder + "/cpu.cfs_period_us").value_or(-1));
+    at_most(number_in(folder + "/cpu.cfs_quota_us").value_or(-1),
+            number_in(folder + "/cpu.cfs_period_us").value_or(-1));
   }
   return static_cast<int>(std::max<std::int64_t>(1, cores));
 }
@@ -126,11 +134,13 @@ std::vector<Limit> thread_limits(const std::string& root) {
   std::vector<Limit> limits;
   for (const std::string& folder : control_groups(root, "pids"))
     if (const auto most = number_in(folder + "/pids.max"))
-      limits.push_back({"pids.max of the control group " + folder.substr(root.size()), *most, number_in(folder + "/pids.current").value_or(0)});
+      limits.push_back({"pids.max of the control group " + folder.substr(root.size()), *most,
+                        number_in(folder + "/pids.current").value_or(0)});
   rlimit own{};
   if (geteuid() != 0 && getrlimit(RLIMIT_NPROC, &own) == 0 && own.rlim_cur != RLIM_INFINITY)
     limits.push_back({"RLIMIT_NPROC (ulimit -u)", static_cast<std::int64_t>(own.rlim_cur), threads_of(root, getuid())});
-  if (const auto most = number_in(root + "/proc/sys/kernel/pid_max")) limits.push_back({"kernel.pid_max", *most, all_threads(root)});
+  if (const auto most = number_in(root + "/proc/sys/kernel/pid_max"))
+    limits.push_back({"kernel.pid_max", *most, all_threads(root)});
   return limits;
 }
 
@@ -141,7 +151,8 @@ std::int64_t available_bytes(const std::string& root) {
     const auto most = number_in(folder + most_file), used = number_in(folder + used_file);
     if (!most || !used) return;
     std::int64_t cached = 0; // what the kernel gives up first
-    for (const char* kind : {"inactive_file", "active_file"}) cached += std::max<std::int64_t>(0, entry_in(folder + "/memory.stat", std::string(prefix) + kind));
+    for (const char* kind : {"inactive_file", "active_file"})
+      cached += std::max<std::int64_t>(0, entry_in(folder + "/memory.stat", std::string(prefix) + kind));
     const std::int64_t left = std::max<std::int64_t>(0, *most - (*used - cached));
     if (least < 0 || left < least) least = left;
   };
@@ -164,12 +175,16 @@ Limit open_files(int pid, const std::string& root) {
       limit.most = number(most).value_or(0);
     }
   std::error_code failed;
-  for (auto entry = std::filesystem::directory_iterator(folder + "/fd", failed); !failed && entry != std::filesystem::directory_iterator(); entry.increment(failed)) ++limit.used;
+  for (auto entry = std::filesystem::directory_iterator(folder + "/fd", failed);
+       !failed && entry != std::filesystem::directory_iterator(); entry.increment(failed))
+    ++limit.used;
   if (failed) limit.most = 0;
   return limit;
 }
 
-int own_threads(const std::string& root) { return static_cast<int>(std::max<std::int64_t>(1, entry_in(root + "/proc/self/status", "Threads:"))); }
+int own_threads(const std::string& root) {
+  return static_cast<int>(std::max<std::int64_t>(1, entry_in(root + "/proc/self/status", "Threads:")));
+}
 
 std::int64_t own_bytes(const std::string& root) {
   const std::int64_t anonymous = entry_in(root + "/proc/self/status", "RssAnon:");
