@@ -3,6 +3,8 @@
 // address others reach this host.
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -11,6 +13,8 @@
 #include <thread>
 
 #include <sys/resource.h>
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -393,6 +397,67 @@ TEST(Socket, AForkDoesNotTakeItAway) {
   }
   waitpid(child, nullptr, 0);
   EXPECT_EQ(access(server.path().c_str(), F_OK), 0);
+}
+
+TEST(Socket, AHeldLockHoldsNothingUp) {
+  const Directory directory;
+  const int lock = open((directory.path + "/.lock").c_str(), O_RDWR | O_CREAT, 0600);
+  ASSERT_GE(lock, 0);
+  auto echo = std::make_unique<Echo>(directory.path);
+  ASSERT_EQ(flock(lock, LOCK_EX), 0);
+  echo.reset(); // the end needs no lock
+  EXPECT_NE(access((directory.path + "/job-echo.sock").c_str(), F_OK), 0);
+  std::string text;
+  EXPECT_EQ(status_of([&] { const Echo again(directory.path); }, &text), Status::io_failure);
+  EXPECT_NE(text.find(".lock has been held by another process for 2 s"), std::string::npos) << text;
+  EXPECT_FALSE(control::remove_stale({"echo", directory.path + "/job-echo.sock", false}));
+  close(lock);
+  const Echo again(directory.path);
+  Client client = Client::to_job("echo");
+  EXPECT_EQ(say(client, "later"), "later");
+}
+
+TEST(Socket, TheNextOneTakesAwayWhatTheKilledLeft) {
+  const Directory directory;
+  const LineServer::Handler nothing{[](LineServer::Client, std::string_view) {}, {}};
+  const LineServer alive(directory.path, "job-alive.sock", nothing);
+  for (const char* name : {"job-17.sock", "sched.sock"}) {
+    const pid_t child = fork();
+    if (child == 0) {
+      const LineServer server(directory.path, name, nothing);
+      kill(getpid(), SIGKILL);
+    }
+    waitpid(child, nullptr, 0);
+  }
+  fclose(fopen((directory.path + "/job-notes.sock").c_str(), "w")); // no socket: none of ours
+  const auto is_there = [&](const char* name) { return access((directory.path + "/" + name).c_str(), F_OK) == 0; };
+  EXPECT_TRUE(is_there("sched.sock"));
+  {
+    const LineServer next(directory.path, "job-next.sock", nothing);
+    EXPECT_FALSE(is_there("job-17.sock") || is_there("sched.sock"));
+    EXPECT_TRUE(is_there("job-alive.sock") && is_there("job-notes.sock") && is_there("job-next.sock"));
+  }
+  unlink((directory.path + "/job-notes.sock").c_str());
+}
+
+TEST(Socket, WithoutADescriptorLeftItRests) {
+  const Directory directory;
+  LineServer server(directory.path, "job-poor.sock", {[](LineServer::Client, std::string_view) {}, {}});
+  const int fd = raw_connection(server.path());
+  ASSERT_GE(fd, 0);
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  rlimit low = before;
+  low.rlim_cur = 3;
+  setrlimit(RLIMIT_NOFILE, &low);
+  server.serve(1); // finds that it cannot
+  int worked = 0;
+  for (int i = 0; i < 1000; ++i) worked += server.serve(0) ? 1 : 0;
+  EXPECT_LT(worked, 900) << "a caller that waits for something to do would burn its core";
+  setrlimit(RLIMIT_NOFILE, &before);
+  for (int i = 0; i < 1000 && server.clients() == 0; ++i) server.serve(0.01);
+  EXPECT_EQ(server.clients(), 1);
+  close(fd);
 }
 
 TEST(Socket, PathsThatAreTooLong) {

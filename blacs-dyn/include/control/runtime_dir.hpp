@@ -30,14 +30,17 @@ struct FoundJob {
 
 /// The jobs of this user, by name. An absent directory has none. @throws gridmap::Error{io_failure} when the directory is not private.
 std::vector<FoundJob> find_jobs();
-/// Takes away what a dead job left behind; false when somebody listens again, or it is gone.
+/// Takes away what a dead job left behind; false when somebody listens again, it is gone, or the directory's lock is held.
 bool remove_stale(const FoundJob& job);
+/// Takes away the sockets in `directory` on which nobody listens: of jobs, of a scheduler, and half-made ones; `own` is passed over. With the directory's lock held.
+void remove_dead_sockets(const std::string& directory, const std::string& own);
 
 namespace detail {
-/// Held while sockets are put into or taken out of the directory, so that nobody removes what has just been put there.
+/// Held while sockets are put into the directory, or dead ones taken out, so that nobody removes what has just been put there.
 class DirectoryLock {
 public:
-  explicit DirectoryLock(const std::string& directory);
+  /// @throws gridmap::Error{io_failure} when somebody has held it for so long
+  explicit DirectoryLock(const std::string& directory, double patience_s = 2);
   DirectoryLock(const DirectoryLock&) = delete;
   DirectoryLock& operator=(const DirectoryLock&) = delete;
   ~DirectoryLock();

@@ -38,18 +38,29 @@ std::string text_of(const sockaddr* address) {
   return text.data();
 }
 
-/// All of this host's own name.
-std::vector<std::string> addresses_of_own_name() {
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
+std::vector<std::string> addresses_of(const std::string& host) {
   addrinfo hints{}, *found = nullptr;
   hints.ai_family = AF_INET;
   hints.ai_socktype = SOCK_STREAM;
   std::vector<std::string> all;
-  if (getaddrinfo(name.data(), nullptr, &hints, &found) != 0) return all;
+  if (getaddrinfo(host.c_str(), nullptr, &hints, &found) != 0) return all;
   for (const addrinfo* a = found; a; a = a->ai_next) all.push_back(text_of(a->ai_addr));
   freeaddrinfo(found);
   return all;
+}
+
+/// The end here of the way to that address; connecting a datagram socket sends nothing. Empty: there is no way.
+std::string address_towards(const std::string& address) {
+  sockaddr_in there{}, here{};
+  there.sin_family = here.sin_family = AF_INET;
+  there.sin_port = htons(9);
+  inet_pton(AF_INET, address.c_str(), &there.sin_addr);
+  socklen_t length = sizeof here;
+  const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return {};
+  const bool is_known = connect(fd, reinterpret_cast<const sockaddr*>(&there), sizeof there) == 0 && getsockname(fd, reinterpret_cast<sockaddr*>(&here), &length) == 0;
+  close(fd);
+  return is_known ? text_of(reinterpret_cast<const sockaddr*>(&here)) : "";
 }
 
 } // namespace
@@ -64,8 +75,13 @@ std::vector<std::pair<std::string, std::string>> interfaces() {
   return all;
 }
 
-std::string own_address() {
-  for (const std::string& address : addresses_of_own_name())
+std::string own_address(const std::string& host) {
+  if (!host.empty())
+    for (const std::string& address : addresses_of(host))
+      if (const std::string here = address_towards(address); !here.empty() && !is_loopback(here)) return here;
+  std::array<char, 256> own{};
+  gethostname(own.data(), own.size() - 1);
+  for (const std::string& address : addresses_of(own.data()))
     if (!is_loopback(address)) return address;
   for (const auto& [name, address] : interfaces())
     if (!is_loopback(address)) return address;

@@ -15,6 +15,7 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/timerfd.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -30,7 +31,8 @@ using gridmap::Error;
 using gridmap::Status;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint64_t key_listener = 0, key_interrupt = 1, first_client = 2;
+constexpr std::uint64_t key_listener = 0, key_interrupt = 1, key_resume = 2, first_client = 3;
+constexpr long pause_ns = 100'000'000; ///< without accepting, when this process has no descriptor left
 
 class Fd {
 public:
@@ -86,7 +88,7 @@ struct LineServer::State {
   std::string directory, path;
   Handler handler;
   ServerLimits limits;
-  Fd listener, epoll, interrupted;
+  Fd listener, epoll, interrupted, resume;
   ino_t inode = 0;
   pid_t owner = 0; ///< the process that put the socket there: a fork of it must not take it away
   std::map<Client, Peer> peers;
@@ -141,9 +143,12 @@ struct LineServer::State {
       if (!fd) {
         if (errno == EINTR || errno == ECONNABORTED) continue;
         if (errno != EMFILE && errno != ENFILE) return;
-        // no descriptor left in this process: let go of an idle client, or leave them waiting
-        if (!make_room()) return;
-        continue;
+        // no descriptor left in this process: let go of an idle client, or leave them waiting; asking again and again would only burn the core
+        if (make_room()) continue;
+        const itimerspec once{{0, 0}, {0, pause_ns}};
+        watch(listener.get(), key_listener, 0, EPOLL_CTL_MOD);
+        timerfd_settime(resume.get(), 0, &once, nullptr);
+        return;
       }
       uid_t uid = 0;
       const bool known = limits.peer ? limits.peer(fd.get(), &uid) : peer_by_socket(fd.get(), &uid);
@@ -258,6 +263,7 @@ LineServer::LineServer(const std::string& directory, const std::string& name, Ha
     if (!is_good) system_error(fmt::format("listen {}", passing));
     throw Error(Status::bad_state, fmt::format("control: {} is in use by another process", s.path));
   }
+  remove_dead_sockets(directory, passing);
   if (rename(passing.c_str(), s.path.c_str()) != 0) {
     const int why = errno;
     unlink(passing.c_str());
@@ -267,22 +273,21 @@ LineServer::LineServer(const std::string& directory, const std::string& name, Ha
   s.inode = made.st_ino;
   s.epoll = Fd(epoll_create1(EPOLL_CLOEXEC));
   s.interrupted = Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!s.epoll || !s.interrupted) {
+  s.resume = Fd(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  if (!s.epoll || !s.interrupted || !s.resume) {
     unlink(s.path.c_str());
-    system_error("epoll or eventfd");
+    system_error("epoll, eventfd or timerfd");
   }
   s.watch(s.listener.get(), key_listener, EPOLLIN, EPOLL_CTL_ADD);
   s.watch(s.interrupted.get(), key_interrupt, EPOLLIN, EPOLL_CTL_ADD);
+  s.watch(s.resume.get(), key_resume, EPOLLIN, EPOLL_CTL_ADD);
 }
 
 LineServer::~LineServer() {
   if (!state_ || state_->inode == 0 || getpid() != state_->owner) return;
-  try {
-    const detail::DirectoryLock lock(state_->directory);
-    struct stat found {};
-    if (lstat(state_->path.c_str(), &found) == 0 && found.st_ino == state_->inode) unlink(state_->path.c_str());
-  } catch (const std::exception&) { // the directory has gone, and the socket with it
-  }
+  // without the lock: nobody puts another socket there as long as this one listens
+  struct stat found {};
+  if (lstat(state_->path.c_str(), &found) == 0 && found.st_ino == state_->inode) unlink(state_->path.c_str());
 }
 
 int LineServer::fd() const { return state_->epoll.get(); }
@@ -302,6 +307,10 @@ bool LineServer::serve(double timeout_s) {
     } else if (event.data.u64 == key_interrupt) {
       std::uint64_t times = 0;
       (void)!read(s.interrupted.get(), &times, sizeof times);
+    } else if (event.data.u64 == key_resume) {
+      std::uint64_t times = 0;
+      (void)!read(s.resume.get(), &times, sizeof times);
+      s.watch(s.listener.get(), key_listener, EPOLLIN, EPOLL_CTL_MOD);
     } else {
       const Client client = event.data.u64;
       auto at = s.peers.find(client);

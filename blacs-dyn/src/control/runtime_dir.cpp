@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -62,15 +64,22 @@ std::string job_socket(const std::string& name) { return fmt::format("{}/job-{}.
 
 namespace detail {
 
-DirectoryLock::DirectoryLock(const std::string& directory) {
+DirectoryLock::DirectoryLock(const std::string& directory, double patience_s) {
   const std::string path = directory + "/.lock";
   fd_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd_ < 0) no_good(directory, fmt::format("cannot open its .lock: {}", std::strerror(errno)));
-  while (flock(fd_, LOCK_EX) != 0)
-    if (errno != EINTR) {
-      close(fd_);
-      no_good(directory, fmt::format("cannot lock it: {}", std::strerror(errno)));
+  const auto end_by = std::chrono::steady_clock::now() + std::chrono::milliseconds(static_cast<int>(1000 * patience_s));
+  while (flock(fd_, LOCK_EX | LOCK_NB) != 0) { // held for a millisecond by ours; who holds it for ever must not hold up an application
+    const int why = errno;
+    const bool is_held = why == EWOULDBLOCK || why == EINTR;
+    if (is_held && std::chrono::steady_clock::now() < end_by) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      continue;
     }
+    close(fd_);
+    no_good(directory, is_held ? fmt::format("its .lock has been held by another process for {:g} s (fuser {} says by which)", patience_s, path)
+                               : fmt::format("cannot lock it: {}", std::strerror(why)));
+  }
 }
 
 DirectoryLock::~DirectoryLock() { close(fd_); }
@@ -115,8 +124,30 @@ std::vector<FoundJob> find_jobs() {
 }
 
 bool remove_stale(const FoundJob& job) {
-  const detail::DirectoryLock lock(runtime_directory());
-  return !detail::somebody_listens(job.socket) && unlink(job.socket.c_str()) == 0;
+  try {
+    const detail::DirectoryLock lock(runtime_directory(), 0.2);
+    return !detail::somebody_listens(job.socket) && unlink(job.socket.c_str()) == 0;
+  } catch (const Error&) { // it does no harm, and goes another time
+    return false;
+  }
+}
+
+void remove_dead_sockets(const std::string& directory, const std::string& own) {
+  std::vector<std::string> names;
+  if (DIR* listing = opendir(directory.c_str())) {
+    while (const dirent* entry = readdir(listing)) {
+      std::string_view file = entry->d_name;
+      if (!file.empty() && file[0] == '.') file.remove_prefix(1); // a passing name
+      if (file.substr(0, 4) == "job-" || file.substr(0, 10) == "sched.sock") names.emplace_back(entry->d_name);
+    }
+    closedir(listing);
+  }
+  for (const std::string& name : names) {
+    const std::string path = fmt::format("{}/{}", directory, name);
+    struct stat found {};
+    const bool is_socket = path != own && lstat(path.c_str(), &found) == 0 && S_ISSOCK(found.st_mode) && found.st_uid == geteuid();
+    if (is_socket && !detail::somebody_listens(path)) unlink(path.c_str());
+  }
 }
 
 } // namespace control
