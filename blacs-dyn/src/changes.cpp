@@ -33,7 +33,8 @@ SpawnOptions Session::spawn_options() const {
   for (char** variable = environ; variable && *variable; ++variable) {
     const std::string_view text = *variable;
     const std::string_view name = text.substr(0, text.find('='));
-    const bool ours = name.substr(0, 8) == "DYNGRID_" && name != "DYNGRID_NEWCOMER" && name != "DYNGRID_ENTRY";
+    const bool is_for_one = name == "DYNGRID_NEWCOMER" || name == "DYNGRID_ENTRY" || name == "DYNGRID_JOIN";
+    const bool ours = name.substr(0, 8) == "DYNGRID_" && !is_for_one;
     if (ours || name == "LD_PRELOAD" || name == "LD_LIBRARY_PATH" || name == "OPENBLAS_NUM_THREADS" || name == "OMP_NUM_THREADS" ||
         name == "OPENBLAS_CORETYPE" || name == "OMPI_MCA_mpi_yield_when_idle")
       options.arguments.emplace_back(text);

@@ -12,10 +12,10 @@
 #include <sstream>
 #include <thread>
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -38,8 +38,21 @@ constexpr const char* way_out = "start it with `dyngrid run --processes join`, o
 
 bool begins_with(std::string_view text, std::string_view with) { return text.substr(0, with.size()) == with; }
 
-/// Starts a program with its standard input empty. @throws Error{spawn_failure}
-pid_t start_program(const std::vector<std::string>& words, const std::vector<std::string>& variables) {
+struct Descriptor {
+  int fd;
+  explicit Descriptor(int opened) : fd(opened) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (fd >= 0) close(fd);
+  }
+};
+
+/// Starts a program with that on its standard input. @throws Error{spawn_failure}
+pid_t start_program(const std::vector<std::string>& words, const std::vector<std::string>& variables, const std::string& input = "") {
+  const auto cannot = [&](int why) { return Error(Status::spawn_failure, fmt::format("blacs-dyn: cannot start {}: {}", words[0], std::strerror(why))); };
+  const Descriptor in(memfd_create("dyngrid-input", MFD_CLOEXEC)); // in memory: it need not be fed, and leaves nothing
+  if (in.fd < 0 || write(in.fd, input.data(), input.size()) != static_cast<ssize_t>(input.size()) || lseek(in.fd, 0, SEEK_SET) != 0) throw cannot(errno);
   std::vector<char*> arguments, environment_words;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   for (const std::string& word : variables) environment_words.push_back(const_cast<char*>(word.c_str()));
@@ -47,7 +60,7 @@ pid_t start_program(const std::vector<std::string>& words, const std::vector<std
   environment_words.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, in.fd, 0);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t none;
@@ -58,7 +71,7 @@ pid_t start_program(const std::vector<std::string>& words, const std::vector<std
   const int failed = posix_spawnp(&pid, arguments[0], &actions, &attributes, arguments.data(), environment_words.data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
-  if (failed) throw Error(Status::spawn_failure, fmt::format("blacs-dyn: cannot start {}: {}", words[0], std::strerror(failed)));
+  if (failed) throw cannot(failed);
   return pid;
 }
 
@@ -99,26 +112,32 @@ public:
 
   void send_for(const Change& change, const SpawnOptions& options) override {
     if (!answers_server()) replace_server();
-    open_meeting();
     const std::string mpirun = environment("DYNGRID_MPIRUN") ? environment("DYNGRID_MPIRUN") : find_program("mpirun");
     std::array<char, 256> own{};
     gethostname(own.data(), own.size() - 1);
+    const auto is_here = [&](const NewUnit& unit) { return unit.host.empty() || unit.host == own.data() || unit.host == "localhost"; };
+    const auto elsewhere = std::find_if_not(change.new_units.begin(), change.new_units.end(), is_here);
+    open_meeting(elsewhere == change.new_units.end() ? "" : elsewhere->host);
     std::vector<int> sent;
     try {
       for (const NewUnit& unit : change.new_units) {
         const int ticket = tickets_[unit.id] = ++last_ticket_;
-        const std::vector<std::string> words = unit_command(mpirun, server_uri(server_), unit, fmt::format("{}|{}", meeting_->place(), ticket), options);
+        const std::vector<std::string> words = unit_command(mpirun, server_uri(server_), unit, options);
+        const std::string invitation = meeting_->invite(ticket, static_cast<int>(unit.members.size()));
+        sent.push_back(ticket);
         std::vector<std::string> variables = passed_on();
         pid_t pid = 0;
         if (const char* start = environment("DYNGRID_JOIN_START")) {
           variables.push_back(fmt::format("DYNGRID_UNIT_NUMBER={}", ticket));
           variables.push_back(fmt::format("DYNGRID_UNIT_PROCESSES={}", unit.members.size()));
           variables.push_back("DYNGRID_UNIT_HOST=" + unit.host);
-          variables.push_back("DYNGRID_UNIT_COMMAND=" + shell_line(words));
-          pid = start_program({"/bin/sh", "-c", start}, variables);
+          variables.push_back("DYNGRID_UNIT_COMMAND=" + shell_line(with_join_from_input(words)));
+          variables.push_back("DYNGRID_JOIN=" + invitation);
+          pid = start_program({"/bin/sh", "-c", start}, variables, invitation + "\n");
           meeting_->await(ticket, 0); // what starts it may end when it has been asked for
           meeting_->reap(pid, ticket);
-        } else if (unit.host.empty() || unit.host == own.data() || unit.host == "localhost") {
+        } else if (is_here(unit)) {
+          variables.push_back("DYNGRID_JOIN=" + invitation);
           pid = start_program(words, variables);
           meeting_->await(ticket, pid);
         } else {
@@ -131,13 +150,13 @@ public:
           std::vector<std::string> there{"env"};
           for (const std::string& variable : variables)
             if (begins_with(variable, "OMPI_") || begins_with(variable, "PATH=") || begins_with(variable, "LD_LIBRARY_PATH=")) there.push_back(variable);
-          there.insert(there.end(), words.begin(), words.end());
+          const std::vector<std::string> command = with_join_from_input(words);
+          there.insert(there.end(), command.begin(), command.end());
           remote.push_back(unit.host);
           remote.push_back(fmt::format("cd {} && {}", shell_line({folder.data()}), shell_line(there)));
-          pid = start_program(remote, variables);
+          pid = start_program(remote, variables, invitation + "\n");
           meeting_->await(ticket, pid);
         }
-        sent.push_back(ticket);
       }
     } catch (const Error&) {
       for (const int ticket : sent) meeting_->dismiss(ticket);
@@ -287,11 +306,9 @@ public:
 
 private:
   void read_join(const std::string& join) {
-    const std::size_t bar = join.rfind('|');
-    if (bar == std::string::npos) throw Error(Status::bad_argument, fmt::format("blacs-dyn: DYNGRID_JOIN is \"{}\", wanted PLACE|UNIT", join));
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank); // of the unit that this process was started in
-    visitor_ = std::make_unique<Visitor>(MeetingPlace::parse(join.substr(0, bar)), std::atoi(join.c_str() + bar + 1), rank, 10);
+    visitor_ = std::make_unique<Visitor>(join, rank, 10);
   }
 
   bool answers_server() const { return answers(NameServer::parse(server_uri(server_))); }
@@ -336,11 +353,11 @@ private:
     std::fprintf(stderr, "dyngrid: %s; another one takes its place [pid %d]\n", what, static_cast<int>(successor_.pid()));
   }
 
-  void open_meeting() {
+  void open_meeting(const std::string& towards) {
     if (meeting_) return;
     const char* listen = environment("DYNGRID_JOIN_LISTEN");
     const bool is_far = environment("DYNGRID_JOIN_START") || environment("DYNGRID_HOSTS");
-    meeting_ = std::make_unique<Meeting>(listen ? listen : is_far ? "tcp" : "unix", [this](const std::string& what) { end_all(what, 1.0); });
+    meeting_ = std::make_unique<Meeting>(listen ? listen : is_far ? "tcp" : "unix", [this](const std::string& what) { end_all(what, 1.0); }, towards);
   }
 
   void bring_one(const NewUnit& unit, double limit_s, std::vector<Arrival>& arrivals) {
@@ -351,15 +368,10 @@ private:
       return Error(Status::spawn_failure, fmt::format("blacs-dyn: {} new process(es) could not be let in: {}", unit.members.size(), why));
     };
     std::string why = gone(unit.id);
+    const auto introduction = parse_introduction(meeting_->remark(ticket), unit.members.size());
+    if (why.empty() && !introduction) throw ended("what they said of themselves is not what new processes say");
     if (!why.empty() || !meeting_->tell(ticket, fmt::format("come {} {}", port.name(), second_ports_[unit.id].name()))) throw ended(why);
-    std::istringstream introduction(meeting_->remark(ticket));
-    std::string nspace, card;
-    introduction >> nspace;
-    while (std::getline(introduction, card, ';')) {
-      std::size_t used = 0;
-      const int rank = std::stoi(card, &used);
-      pmix::keep_card(nspace, rank, card.substr(used));
-    }
+    for (std::size_t rank = 0; rank < introduction->cards.size(); ++rank) pmix::keep_card(introduction->nspace, static_cast<int>(rank), introduction->cards[rank]);
     MPI_Comm bridge = MPI_COMM_NULL;
     int code = MPI_SUCCESS;
     meeting_->while_watched(ticket, limit_s, [this, name = port.name()] { rescue(name); }, [&] {
@@ -377,7 +389,7 @@ private:
       throw ended(why);
     }
     check_mpi(code, "MPI_Comm_accept");
-    remember(unit.id, nspace);
+    remember(unit.id, introduction->nspace);
     arrivals.push_back({unit, std::move(owner)});
   }
 
@@ -393,16 +405,17 @@ private:
   /// Everybody in the base learns where process 0 listens, so that the end of a unit reaches all. Collective over base.
   void tell_place(MPI_Comm base, int root, int my_unit) {
     if (my_unit >= 0) return;
-    int rank = 0;
+    int rank = 0, size = 0;
     MPI_Comm_rank(base, &rank);
+    MPI_Comm_size(base, &size);
     std::vector<char> text;
     if (rank == root) {
-      const std::string place = meeting_->place();
-      text.assign(place.begin(), place.end());
+      const std::string invitation = meeting_->invite_guests(size);
+      text.assign(invitation.begin(), invitation.end());
     }
     broadcast(text, root, base);
     if (rank == root || visitor_) return;
-    visitor_ = std::make_unique<Visitor>(MeetingPlace::parse(std::string(text.begin(), text.end())), 0, rank, 10);
+    visitor_ = std::make_unique<Visitor>(std::string(text.begin(), text.end()), rank, 10);
     watch();
   }
 
@@ -449,11 +462,43 @@ bool is_passed_on(std::string_view variable) {
   return false;
 }
 
-std::vector<std::string> unit_command(const std::string& mpirun, const std::string& server, const NewUnit& unit, const std::string& place, const SpawnOptions& options) {
-  std::vector<std::string> words{mpirun, "--ompi-server", server, "--oversubscribe", "--bind-to", "none", "-np", std::to_string(unit.members.size()), options.program};
-  words.push_back("DYNGRID_JOIN=" + place);
+std::vector<std::string> unit_command(const std::string& mpirun, const std::string& server, const NewUnit& unit, const SpawnOptions& options) {
+  std::vector<std::string> words{mpirun, "--ompi-server", server, "--oversubscribe", "--bind-to", "none", "-x", "DYNGRID_JOIN",
+                                 "-np", std::to_string(unit.members.size()), options.program};
   words.insert(words.end(), options.arguments.begin(), options.arguments.end());
   return words;
+}
+
+std::vector<std::string> with_join_from_input(const std::vector<std::string>& words) {
+  std::vector<std::string> all{"sh", "-c",
+                               "[ -n \"$DYNGRID_JOIN\" ] || IFS= read -r DYNGRID_JOIN || { echo 'dyngrid: DYNGRID_JOIN is not set, and standard input has not got it' >&2; exit 2; }; "
+                               "export DYNGRID_JOIN; exec \"$@\" </dev/null", "sh"};
+  all.insert(all.end(), words.begin(), words.end());
+  return all;
+}
+
+std::optional<Introduction> parse_introduction(const std::string& text, std::size_t processes) {
+  const auto is_word = [](std::string_view word, std::size_t longest) { return word.size() <= longest && std::all_of(word.begin(), word.end(), [](char c) { return c > ' ' && c < 127; }); };
+  Introduction all;
+  const std::size_t space = text.find(' ');
+  all.nspace = text.substr(0, space);
+  if (space == std::string::npos || !is_word(all.nspace, 255)) return std::nullopt;
+  std::size_t at = space;
+  for (std::size_t rank = 0; rank < processes; ++rank) {
+    const std::string begin = fmt::format(" {} ", rank);
+    const std::size_t end = text.find(';', at);
+    if (end == std::string::npos || text.compare(at, begin.size(), begin) != 0) return std::nullopt;
+    all.cards.push_back(text.substr(at + begin.size(), end - at - begin.size()));
+    std::istringstream words(all.cards.back());
+    for (std::string word; words >> word;) {
+      const std::size_t is = word.find('=');
+      if (is == 0 || is == std::string::npos || is > 511 || !is_word(word, word.size()) || (word.size() - is) % 2 == 0 ||
+          word.find_first_not_of("0123456789abcdef", is + 1) != std::string::npos)
+        return std::nullopt;
+    }
+    at = end + 1;
+  }
+  return at == text.size() ? std::optional(all) : std::nullopt;
 }
 
 std::string shell_line(const std::vector<std::string>& words) {

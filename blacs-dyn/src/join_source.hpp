@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,10 @@ namespace blacs_dyn {
 /// Which variables a newcomer's mpirun gets of process 0's environment: all but what mpirun, PMIx or Slurm told this process about itself.
 bool is_passed_on(std::string_view variable);
 
-/// The command that starts a unit's mpirun: words, no shell.
-std::vector<std::string> unit_command(const std::string& mpirun, const std::string& server, const NewUnit& unit, const std::string& place, const SpawnOptions& options);
+/// The command that starts a unit's mpirun: words, no shell. It wants DYNGRID_JOIN, which is a secret and has no place on a command line, in its environment.
+std::vector<std::string> unit_command(const std::string& mpirun, const std::string& server, const NewUnit& unit, const SpawnOptions& options);
+/// The same for where its environment is not ours to set: DYNGRID_JOIN, where it is not set, is the first line of its standard input.
+std::vector<std::string> with_join_from_input(const std::vector<std::string>& words);
 /// The same words for a shell.
 std::string shell_line(const std::vector<std::string>& words);
 
@@ -27,6 +30,14 @@ struct LossText {
 /// Each unit an mpirun of its own on one host. They meet by MPI_Comm_accept and MPI_Comm_connect over the ompi-server that mpirun was started with.
 /// @throws Error{bad_state} when mpirun knows of no ompi-server.
 std::unique_ptr<Source> make_join_source(LossText loss);
+
+/// What a new unit says of itself when it is ready.
+struct Introduction {
+  std::string nspace;             ///< what its mpirun calls it
+  std::vector<std::string> cards; ///< pmix::own_card() of each of its processes
+};
+/// Nothing when it is not in the form "NSPACE 0 KEY=HEX KEY=HEX; 1 KEY=HEX;" with a card for each process.
+std::optional<Introduction> parse_introduction(const std::string& text, std::size_t processes);
 
 /// True in a process that was started as DYNGRID_JOIN says.
 bool was_sent_for();

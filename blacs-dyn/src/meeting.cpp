@@ -20,7 +20,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,6 +27,7 @@
 #include <fmt/format.h>
 
 #include "control/host.hpp"
+#include "control/strangers.hpp"
 #include "gridmap/status.hpp"
 
 namespace blacs_dyn {
@@ -41,6 +41,8 @@ constexpr std::chrono::seconds longest_rescue{5};
 constexpr std::chrono::seconds grace_of_the_dismissed{3};
 constexpr const char* goodbye_line = "bye";
 constexpr const char* end_line = "end ";
+constexpr const char* welcome_line = "welcome";
+constexpr const char* not_wanted_line = "no ";
 
 [[noreturn]] void fail(const std::string& what) {
   throw Error(Status::io_failure, fmt::format("blacs-dyn: meeting: {}: {}", what, std::strerror(errno)));
@@ -96,30 +98,42 @@ struct Socket {
   }
 };
 
-sockaddr_un unix_address(const std::string& path) {
+/// An abstract one, "@NAME" for people: it lies in no folder, so a killed application leaves nothing.
+struct UnixAddress {
   sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path)
-    throw Error(Status::bad_argument, fmt::format("blacs-dyn: meeting: the socket's name {} is too long; set TMPDIR to a shorter folder", path));
-  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-  return address;
+  socklen_t length = 0;
+  explicit UnixAddress(const std::string& name) {
+    address.sun_family = AF_UNIX;
+    const std::size_t count = std::min(name.size(), sizeof address.sun_path);
+    std::memcpy(address.sun_path, name.data(), count);
+    address.sun_path[0] = '\0';
+    length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + count);
+  }
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
+};
+
+/// Anybody on this host can connect to an abstract socket.
+bool is_of_this_user(int fd) {
+  ucred who{};
+  socklen_t length = sizeof who;
+  return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length) == 0 && (who.uid == geteuid() || who.uid == 0);
 }
 
 } // namespace
 
 std::string MeetingPlace::text() const {
-  return (is_tcp ? fmt::format("tcp:{}:{}", host, port) : "unix:" + path) + "?" + token;
+  return (is_tcp ? fmt::format("tcp:{}:{}", host, port) : "unix:" + name) + "?" + token;
 }
 
 MeetingPlace MeetingPlace::parse(std::string_view text) {
   MeetingPlace place;
   const std::size_t question = text.rfind('?');
-  const auto bad = [&] { return Error(Status::bad_argument, fmt::format("blacs-dyn: meeting place is \"{}\", wanted unix:PATH?WORD or tcp:ADDRESS:PORT?WORD", text)); };
+  const auto bad = [&] { return Error(Status::bad_argument, fmt::format("blacs-dyn: meeting place is \"{}\", wanted unix:@NAME?WORD or tcp:ADDRESS:PORT?WORD", text.substr(0, question))); };
   if (question == std::string_view::npos || question + 1 == text.size()) throw bad();
   place.token = text.substr(question + 1);
   std::string_view where = text.substr(0, question);
-  if (where.substr(0, 5) == "unix:" && where.size() > 5) {
-    place.path = where.substr(5);
+  if (where.substr(0, 6) == "unix:@" && where.size() > 6 && where.size() < 100) {
+    place.name = where.substr(5);
     return place;
   }
   if (where.substr(0, 4) != "tcp:") throw bad();
@@ -139,13 +153,14 @@ struct Meeting::State {
   struct Connection {
     Socket socket;
     Input input;
-    bool is_known = false;
     bool said_goodbye = false;
-    int unit = 0;
+    int unit = 0; ///< below 0: only to hear of the end
     int rank = 0;
     std::string who; ///< for messages
   };
   struct UnitState {
+    std::string word;             ///< lets each of its processes in, once
+    std::vector<bool> has_come{}; ///< by rank
     Presence presence = Presence::awaited;
     std::string why;
     std::string remark;
@@ -159,8 +174,10 @@ struct Meeting::State {
   MeetingPlace place;
   Socket listener;
   std::array<int, 2> wake{-1, -1};
+  control::Strangers strangers;
   std::vector<std::unique_ptr<Connection>> connections;
-  std::map<int, UnitState> units;
+  std::map<int, UnitState> units; ///< those that were invited
+  int last_guests = 0;
   std::map<pid_t, int> launchers; ///< children not waited for yet, and the unit whose coming depends on their status; -1: none
   int watched = -1;
   std::function<void()> rescue;
@@ -171,26 +188,30 @@ struct Meeting::State {
   std::thread thread;
 
   void listen_unix() {
-    const char* tmp = std::getenv("TMPDIR");
-    std::string folder = fmt::format("{}/dyngrid-join-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    if (!mkdtemp(folder.data())) fail("no folder for a socket in " + folder); // of mode 0700
-    place.path = folder + "/s";
+    place.name = "@dyngrid-join-" + control::random_word();
     listener.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    const sockaddr_un address = unix_address(place.path);
-    if (listener.fd < 0 || bind(listener.fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) fail("cannot open the socket " + place.path);
+    const UnixAddress address(place.name);
+    if (listener.fd < 0 || bind(listener.fd, address.get(), address.length) != 0) fail("cannot open the socket " + place.name);
   }
-  void listen_tcp(const std::string& host) {
+  void listen_tcp(const std::string& host, bool is_asked_for) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_ANY);
-    if (!host.empty() && inet_pton(AF_INET, host.c_str(), &address.sin_addr) != 1)
+    if (inet_pton(AF_INET, host.c_str(), &address.sin_addr) != 1)
       throw Error(Status::bad_argument, fmt::format("blacs-dyn: DYNGRID_JOIN_LISTEN is \"tcp:{}\", wanted unix, tcp, or tcp: and a numeric address", host));
-    listener.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (listener.fd < 0 || bind(listener.fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) fail("cannot open a TCP socket on \"" + host + "\"");
+    const auto is_bound = [&] {
+      listener = Socket(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+      return listener.fd >= 0 && bind(listener.fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+    };
+    bool is_good = is_bound();
+    if (!is_good && !is_asked_for) { // no interface of this host has the address by which others reach it: a translated one
+      address.sin_addr.s_addr = htonl(INADDR_ANY);
+      is_good = is_bound();
+    }
+    if (!is_good) fail("cannot open a TCP socket on \"" + host + "\"");
     socklen_t length = sizeof address;
     getsockname(listener.fd, reinterpret_cast<sockaddr*>(&address), &length);
     place.is_tcp = true;
-    place.host = host.empty() ? control::own_address() : host;
+    place.host = host;
     place.port = ntohs(address.sin_port);
   }
 
@@ -200,7 +221,8 @@ struct Meeting::State {
       {
         const std::lock_guard lock(mutex);
         if (is_closing) return;
-        polled.assign({{listener.fd, POLLIN, 0}, {wake[0], POLLIN, 0}});
+        polled.assign({{wake[0], POLLIN, 0}});
+        strangers.add_to(polled, listener.fd);
         for (const auto& c : connections) polled.push_back({c->socket.fd, POLLIN, 0});
       }
       poll(polled.data(), polled.size(), 200); // launchers are looked at as often
@@ -211,10 +233,7 @@ struct Meeting::State {
         std::array<char, 64> drained;
         while (read(wake[0], drained.data(), drained.size()) > 0) {
         }
-        for (int fd; (fd = accept4(listener.fd, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0;) {
-          connections.push_back(std::make_unique<Connection>());
-          connections.back()->socket = Socket(fd);
-        }
+        strangers.serve(listener.fd, [this](int fd, const std::string& line, std::string rest) { let_in(Socket(fd), line, std::move(rest)); });
         for (const auto& c : connections) loss = hear(*c, loss);
         connections.erase(std::remove_if(connections.begin(), connections.end(), [](const auto& c) { return c->input.has_ended; }), connections.end());
         look_after_launchers();
@@ -233,8 +252,7 @@ struct Meeting::State {
           }
         }
         if (!loss.empty())
-          for (const auto& c : connections)
-            if (c->is_known) send_line(c->socket.fd, end_line + loss);
+          for (const auto& c : connections) send_line(c->socket.fd, end_line + loss);
       }
       if (to_rescue) to_rescue();
       if (!loss.empty()) {
@@ -244,30 +262,53 @@ struct Meeting::State {
     }
   }
 
+  /// The first line of a connection. Who has no word that is open, or comes a second time, is hung up on, which is nobody's loss.
+  void let_in(Socket socket, const std::string& line, std::string rest) {
+    std::array<char, 64> word{}, host{};
+    int id = 0, rank = 0;
+    long pid = 0;
+    if (std::sscanf(line.c_str(), "hello %63s %9d %9d %63s %9ld", word.data(), &id, &rank, host.data(), &pid) != 5) return;
+    const auto at = units.find(id);
+    if (at == units.end() || !control::is_same_secret(word.data(), at->second.word) || (!place.is_tcp && !is_of_this_user(socket.fd))) return;
+    UnitState& unit = at->second;
+    if (unit.may_go || unit.presence == Presence::gone) { // it was given up meanwhile
+      send_line(socket.fd, not_wanted_line + (unit.why.empty() ? "it is not wanted any more" : unit.why));
+      return;
+    }
+    if (rank < 0 || rank >= static_cast<int>(unit.has_come.size()) || unit.has_come[static_cast<std::size_t>(rank)]) return;
+    unit.has_come[static_cast<std::size_t>(rank)] = true;
+    auto c = std::make_unique<Connection>();
+    c->unit = id;
+    c->rank = rank;
+    c->who = fmt::format("process {} of unit {} on {} (pid {})", rank, id, host.data(), pid);
+    const int on = 1;
+    if (place.is_tcp) setsockopt(socket.fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    send_line(socket.fd, welcome_line);
+    c->socket = std::move(socket);
+    c->input.bytes = std::move(rest);
+    connections.push_back(std::move(c));
+  }
+
   std::string hear(Connection& c, std::string loss) {
     c.input.take(c.socket.fd);
     while (const auto line = c.input.line()) {
-      if (!c.is_known) {
-        std::array<char, 64> word{}, host{};
-        long pid = 0;
-        if (std::sscanf(line->c_str(), "hello %63s %d %d %63s %ld", word.data(), &c.unit, &c.rank, host.data(), &pid) != 5 || place.token != word.data()) {
-          c.input.has_ended = true;
-          return loss;
-        }
-        c.is_known = true;
-        c.who = fmt::format("process {} of unit {} on {} (pid {})", c.rank, c.unit, host.data(), pid);
-      } else if (line->compare(0, 5, "ready") == 0) {
-        units[c.unit].remark = line->substr(std::min<std::size_t>(line->size(), 6));
-        if (units[c.unit].presence == Presence::awaited) units[c.unit].presence = Presence::ready;
-      } else if (*line == goodbye_line) {
+      if (*line == goodbye_line) {
         c.said_goodbye = true;
+      } else if (c.unit < 0 || c.rank != 0) { // only a unit's first process speaks for it
+      } else if (line->compare(0, 5, "ready") == 0) {
+        UnitState& unit = units[c.unit];
+        const bool is_whole = std::find(unit.has_come.begin(), unit.has_come.end(), false) == unit.has_come.end();
+        if (unit.presence != Presence::awaited) continue;
+        unit.presence = is_whole ? Presence::ready : Presence::gone;
+        if (is_whole) unit.remark = line->substr(std::min<std::size_t>(line->size(), 6));
+        else unit.why = c.who + " said that all were ready before all had come";
       } else if (line->compare(0, 4, "not ") == 0) {
         units[c.unit].presence = Presence::gone;
         units[c.unit].why = line->substr(4);
         c.said_goodbye = true;
       }
     }
-    if (c.input.has_ended && c.is_known && !c.said_goodbye && c.unit != 0) {
+    if (c.input.has_ended && !c.said_goodbye && c.unit > 0) {
       UnitState& unit = units[c.unit];
       if (unit.is_held && !unit.may_go && loss.empty()) loss = c.who + " ended while it held part of the matrices, or was being given it";
       if (unit.presence != Presence::gone && !unit.is_held) {
@@ -308,15 +349,14 @@ struct Meeting::State {
   }
 };
 
-Meeting::Meeting(const std::string& listen_on, Loss on_loss) : state_(std::make_unique<State>()) {
+Meeting::Meeting(const std::string& listen_on, Loss on_loss, const std::string& towards) : state_(std::make_unique<State>()) {
   State& s = *state_;
   s.on_loss = std::move(on_loss);
-  s.place.token = control::random_word();
   if (listen_on == "unix") s.listen_unix();
-  else if (listen_on == "tcp") s.listen_tcp("");
-  else if (listen_on.compare(0, 4, "tcp:") == 0) s.listen_tcp(listen_on.substr(4));
+  else if (listen_on == "tcp") s.listen_tcp(control::own_address(towards), false);
+  else if (listen_on.compare(0, 4, "tcp:") == 0) s.listen_tcp(listen_on.substr(4), true);
   else throw Error(Status::bad_argument, fmt::format("blacs-dyn: DYNGRID_JOIN_LISTEN is \"{}\", wanted unix, tcp, or tcp: and a numeric address", listen_on));
-  if (listen(s.listener.fd, 64) != 0) fail("cannot listen");
+  if (listen(s.listener.fd, 128) != 0) fail("cannot listen");
   if (pipe2(s.wake.data(), O_CLOEXEC | O_NONBLOCK) != 0) fail("no pipe");
   // signals are the program's and MPI's matter
   sigset_t all, before;
@@ -330,7 +370,17 @@ Meeting::~Meeting() {
   close(0);
 }
 
-std::string Meeting::place() const { return state_->place.text(); }
+std::string Meeting::invite(int unit, int processes) {
+  const std::lock_guard lock(state_->mutex);
+  State::UnitState& u = state_->units[unit];
+  u.word = control::random_word();
+  u.has_come.assign(static_cast<std::size_t>(processes), false);
+  MeetingPlace place = state_->place;
+  place.token = u.word;
+  return fmt::format("{}|{}", place.text(), unit);
+}
+
+std::string Meeting::invite_guests(int processes) { return invite(-++state_->last_guests, processes); }
 
 void Meeting::await(int unit, pid_t launcher) {
   const std::lock_guard lock(state_->mutex);
@@ -361,7 +411,7 @@ bool Meeting::tell(int unit, const std::string& line) {
   const std::lock_guard lock(state_->mutex);
   if (state_->units[unit].presence == Presence::gone) return false;
   for (const auto& c : state_->connections)
-    if (c->is_known && c->unit == unit && c->rank == 0) {
+    if (c->unit == unit && c->rank == 0) {
       send_line(c->socket.fd, line);
       return true;
     }
@@ -389,7 +439,7 @@ void Meeting::dismiss(int unit) {
   u.may_go = true;
   bool is_told = false;
   for (const auto& c : state_->connections)
-    if (c->is_known && c->unit == unit && c->rank == 0) {
+    if (c->unit == unit && c->rank == 0) {
       send_line(c->socket.fd, "away");
       is_told = true;
     }
@@ -425,8 +475,7 @@ void Meeting::close(double seconds) {
   {
     const std::lock_guard lock(s.mutex);
     s.is_closing = true;
-    for (const auto& c : s.connections)
-      if (c->is_known) send_line(c->socket.fd, goodbye_line);
+    for (const auto& c : s.connections) send_line(c->socket.fd, goodbye_line);
   }
   s.poke();
   if (s.thread.get_id() == std::this_thread::get_id()) s.thread.detach();
@@ -435,10 +484,6 @@ void Meeting::close(double seconds) {
     s.look_after_launchers();
     if (!s.launchers.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  if (!s.place.is_tcp) {
-    unlink(s.place.path.c_str());
-    rmdir(s.place.path.substr(0, s.place.path.rfind('/')).c_str());
-  }
   for (const int fd : s.wake) ::close(fd);
   s.connections.clear();
 }
@@ -446,42 +491,73 @@ void Meeting::close(double seconds) {
 // ---- the others -----------------------------------------------------------------------------------------------------------
 
 struct Visitor::State {
+  using Clock = std::chrono::steady_clock;
   Socket socket;
   Input input;
   std::thread thread;
   std::array<int, 2> wake{-1, -1};
+
+  /// 0 or errno.
+  int connect_to(const MeetingPlace& place, Clock::time_point end_by) {
+    input = {};
+    if (!place.is_tcp) {
+      socket = Socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+      const UnixAddress address(place.name);
+      return connect(socket.fd, address.get(), address.length) == 0 ? 0 : errno;
+    }
+    socket = Socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(place.port));
+    inet_pton(AF_INET, place.host.c_str(), &address.sin_addr);
+    timeval limit{std::max<std::int64_t>(1, std::chrono::duration_cast<std::chrono::seconds>(end_by - Clock::now()).count()), 0};
+    setsockopt(socket.fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit); // of connect too
+    const int failed = connect(socket.fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? 0 : errno;
+    limit = {0, 0};
+    setsockopt(socket.fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    const int on = 1;
+    setsockopt(socket.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    setsockopt(socket.fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    return failed;
+  }
+  /// Empty: it was hung up on, or nothing came in time.
+  std::string first_line(Clock::time_point end_by) {
+    for (;;) {
+      input.take(socket.fd);
+      if (const auto line = input.line()) return *line;
+      if (input.has_ended || Clock::now() >= end_by) return {};
+      pollfd one{socket.fd, POLLIN, 0};
+      poll(&one, 1, 100);
+    }
+  }
 };
 
-Visitor::Visitor(const MeetingPlace& place, int unit, int rank, double limit_s) : state_(std::make_unique<State>()) {
-  const auto start = std::chrono::steady_clock::now();
-  for (;;) {
-    Socket& s = state_->socket;
-    int failed = 0;
-    if (place.is_tcp) {
-      s = Socket(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-      sockaddr_in address{};
-      address.sin_family = AF_INET;
-      address.sin_port = htons(static_cast<std::uint16_t>(place.port));
-      inet_pton(AF_INET, place.host.c_str(), &address.sin_addr);
-      failed = connect(s.fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
-      const int on = 1;
-      setsockopt(s.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-      setsockopt(s.fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-    } else {
-      s = Socket(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-      const sockaddr_un address = unix_address(place.path);
-      failed = connect(s.fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
-    }
-    if (!failed) break;
-    const int why = errno;
-    if (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() > limit_s || (why != EAGAIN && why != EINTR && why != ETIMEDOUT))
-      throw Error(Status::not_found, fmt::format("blacs-dyn: the application that wanted this process is not to be reached ({}): {}",
-                                                 place.is_tcp ? fmt::format("{}:{}", place.host, place.port) : place.path, std::strerror(why)));
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
+Visitor::Visitor(const std::string& invitation, int rank, double limit_s) : state_(std::make_unique<State>()) {
+  const std::size_t bar = invitation.rfind('|');
+  const int unit = bar == std::string::npos ? 0 : std::atoi(invitation.c_str() + bar + 1);
+  if (unit == 0) // what it is stays unsaid: there may be a word in it
+    throw Error(Status::bad_argument, "blacs-dyn: DYNGRID_JOIN is set and not of the form PLACE|UNIT, which dyngrid gives to the processes that it starts; unset it");
+  const MeetingPlace place = MeetingPlace::parse(invitation.substr(0, bar));
   std::array<char, 64> host{};
   gethostname(host.data(), host.size() - 1);
-  say(fmt::format("hello {} {} {} {} {}", place.token, unit, rank, host.data(), getpid()));
+  const auto end_by = State::Clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(1000 * limit_s));
+  std::string trouble;
+  do {
+    const int failed = state_->connect_to(place, end_by);
+    if (failed == 0) {
+      say(fmt::format("hello {} {} {} {} {}", place.token, unit, rank, host.data(), getpid()));
+      const std::string answer = state_->first_line(end_by);
+      if (answer == welcome_line) return;
+      trouble = answer.empty() ? "it hung up" : answer.substr(0, 200);
+      if (answer.compare(0, std::strlen(not_wanted_line), not_wanted_line) == 0) break;
+    } else {
+      trouble = std::strerror(failed);
+      if (failed != EAGAIN && failed != EINTR && failed != ETIMEDOUT && failed != EINPROGRESS) break;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  } while (State::Clock::now() < end_by);
+  throw Error(Status::not_found, fmt::format("blacs-dyn: the application that wanted this process is not to be reached ({}): {}",
+                                             place.is_tcp ? fmt::format("{}:{}", place.host, place.port) : place.name, trouble));
 }
 
 Visitor::~Visitor() { goodbye(); }

@@ -11,10 +11,10 @@
 
 namespace blacs_dyn {
 
-/// "unix:/tmp/x.sock?0123..." or "tcp:10.0.0.1:4711?0123...": where, and the word that lets in.
+/// "unix:@dyngrid-join-89ab...?0123..." or "tcp:10.0.0.1:4711?0123...": where, and the word that lets in.
 struct MeetingPlace {
   bool is_tcp = false;
-  std::string path; ///< of a Unix socket
+  std::string name; ///< of an abstract Unix socket, with an @
   std::string host; ///< numeric
   int port = 0;
   std::string token;
@@ -31,18 +31,22 @@ enum class Presence {
   gone     ///< it said so, its connection ended, or its launcher did
 };
 
-/// Process 0's side. A thread of its own listens and watches; it never calls MPI. From hold() on the end of a unit that did not say goodbye is the end of
+/// Process 0's side. Who connects is let in by the word of a unit that was sent for, each of its processes once; of all others it keeps control::Strangers' limits. A thread of its own listens and watches; it never calls MPI. From hold() on the end of a unit that did not say goodbye is the end of
 /// everything: `on_loss` is called from that thread, once, when everybody has been told.
 class Meeting {
 public:
   using Loss = std::function<void(const std::string& what)>;
-  /// listen: "unix", "tcp" (all addresses, tells that of this host's name) or "tcp:ADDRESS". @throws Error{io_failure, bad_argument}
-  Meeting(const std::string& listen, Loss on_loss);
+  /// listen: "unix", "tcp:ADDRESS", or "tcp" for the address by which the host `towards` (empty: others) reaches this one.
+  /// @throws Error{io_failure, bad_argument}
+  Meeting(const std::string& listen, Loss on_loss, const std::string& towards = "");
   ~Meeting();
   Meeting(const Meeting&) = delete;
   Meeting& operator=(const Meeting&) = delete;
 
-  std::string place() const; ///< what a newcomer is given
+  /// What a unit's processes are given to come in by, "PLACE|UNIT"; there is a secret in it. Before the unit is sent for; unit from 1.
+  std::string invite(int unit, int processes);
+  /// The same for processes that only want to hear of the end, of rank 0 .. processes - 1.
+  std::string invite_guests(int processes);
   /// A unit was sent for. launcher: the process that brings it, 0 when it is not ours; its end before the unit is ready is the unit's end.
   void await(int unit, pid_t launcher);
   /// A child of ours that is only to be waited for; when it ends with another status than 0, the unit (if it is one) does not come.
@@ -69,8 +73,8 @@ private:
 /// Everybody else's side. After watch() a thread waits for the end of process 0, or its word that all ends.
 class Visitor {
 public:
-  /// unit 0: only to hear of the end. @throws Error{not_found, timeout}
-  Visitor(const MeetingPlace& place, int unit, int rank, double limit_s);
+  /// Comes in as this rank of the invited. @throws Error{not_found} also when nobody lets it in; bad_argument
+  Visitor(const std::string& invitation, int rank, double limit_s);
   ~Visitor();
   Visitor(const Visitor&) = delete;
   Visitor& operator=(const Visitor&) = delete;

@@ -17,6 +17,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -252,6 +253,12 @@ std::string own_namespace() {
 
 // ---- a server in the place of another -------------------------------------------------------------------------------------
 
+static std::string text_in(int file) {
+  std::array<char, 4096> text;
+  const ssize_t got = pread(file, text.data(), text.size(), 0);
+  return {text.data(), static_cast<std::size_t>(got > 0 ? got : 0)};
+}
+
 void Successor::start(const NameServer& old) {
   end();
   bool is_ours = false;
@@ -261,9 +268,8 @@ void Successor::start(const NameServer& old) {
     throw Error(Status::spawn_failure, fmt::format("blacs-dyn: connections of the one that ended hold its port {}, for a minute at most: ask again then (an ompi-server "
                                                    "started with OMPI_MCA_oob_tcp_static_ipv4_ports, as dyngrid run does, is replaced at once)", old.port));
   const std::string program = find_program("ompi-server");
-  std::array<char, 32> folder{"/tmp/dyngrid-server-XXXXXX"};
-  if (!mkdtemp(folder.data())) throw Error(Status::spawn_failure, fmt::format("blacs-dyn: no folder {}: {}", folder.data(), std::strerror(errno)));
-  const std::string file = std::string(folder.data()) + "/uri";
+  const int said = memfd_create("dyngrid-server", MFD_CLOEXEC); // in memory: a kill leaves nothing
+  if (said < 0) throw Error(Status::spawn_failure, fmt::format("blacs-dyn: no file in memory: {}", std::strerror(errno)));
 
   // all before the fork: after it only calls that a process with threads may make
   std::vector<std::string> words;
@@ -275,7 +281,7 @@ void Successor::start(const NameServer& old) {
   std::vector<char*> variables;
   for (std::string& word : words) variables.push_back(word.data());
   variables.push_back(nullptr);
-  const std::array<const char*, 5> arguments{program.c_str(), "--no-daemonize", "-r", file.c_str(), nullptr};
+  const std::array<const char*, 5> arguments{program.c_str(), "--no-daemonize", "-r", "+", nullptr};
   const pid_t parent = getpid();
   sigset_t none;
   sigemptyset(&none);
@@ -286,7 +292,9 @@ void Successor::start(const NameServer& old) {
     if (getppid() != parent) _exit(1);
     setpgid(0, 0);
     const int nothing = open("/dev/null", O_RDWR);
-    for (int fd = 0; fd <= 2; ++fd) dup2(nothing, fd);
+    dup2(nothing, 0);
+    dup2(nothing, 1);
+    dup2(said, 2); // standard output it would keep in a buffer until its end
     execve(program.c_str(), const_cast<char* const*>(arguments.data()), variables.data());
     _exit(127);
   }
@@ -295,10 +303,9 @@ void Successor::start(const NameServer& old) {
   for (int waited = 0; waited < 500 && !is_there && !has_ended; ++waited) {
     usleep(10000);
     has_ended = waitpid(child, &status, WNOHANG) != 0;
-    is_there = !has_ended && access(file.c_str(), R_OK) == 0 && answers(old);
+    is_there = !has_ended && text_in(said).find("tcp://") != std::string::npos && answers(old);
   }
-  unlink(file.c_str());
-  rmdir(folder.data());
+  close(said);
   pid_ = has_ended ? 0 : child;
   if (is_there) return;
   end();

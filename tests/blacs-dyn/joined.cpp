@@ -4,14 +4,21 @@
 //   early ready connect hang never   what becomes of the newcomers of the first growth; the second growth is a good one
 //   sweep N           N growths whose newcomers are killed at as many moments between the call of MPI_Comm_connect and its return
 //   held              a joined process is killed while it holds part of a matrix
+//   forged TEXT       newcomers of the first growth say hello by themselves, and then that they are ready in words of their own
+//   neighbour         command lines do not tell the word; who got hold of it can do nothing with it; connections that say nothing are nobody's trouble
 //   server            the ompi-server is killed between two growths, and the one that took its place too
 #include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <set>
 #include <thread>
 
+#include <arpa/inet.h>
 #include <dirent.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "follow.hpp"
@@ -129,6 +136,129 @@ int sweep(dyngrid_matrix* a, int times) {
   return dyngrid_finalize();
 }
 
+/// The parts of DYNGRID_JOIN, "tcp:ADDRESS:PORT?WORD|UNIT" or "unix:NAME?WORD|UNIT".
+struct Invitation {
+  std::string where, word;
+  int unit = 0;
+  explicit Invitation(const std::string& text) {
+    const std::size_t question = text.rfind('?'), bar = text.rfind('|');
+    expect(question != std::string::npos && bar != std::string::npos, "an invitation");
+    where = text.substr(0, question);
+    word = text.substr(question + 1, bar - question - 1);
+    unit = std::atoi(text.c_str() + bar + 1);
+  }
+  int connection() const {
+    if (where.compare(0, 5, "unix:") == 0) {
+      sockaddr_un address{};
+      address.sun_family = AF_UNIX;
+      const std::string name = where.substr(5);
+      std::memcpy(address.sun_path, name.data(), name.size());
+      if (name[0] == '@') address.sun_path[0] = '\0';
+      const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+      const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size());
+      expect(connect(fd, reinterpret_cast<const sockaddr*>(&address), length) == 0, "connect to " + where);
+      return fd;
+    }
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    const std::size_t colon = where.rfind(':');
+    address.sin_port = htons(static_cast<std::uint16_t>(std::atoi(where.c_str() + colon + 1)));
+    inet_pton(AF_INET, where.substr(4, colon - 4).c_str(), &address.sin_addr);
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    expect(connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0, "connect to " + where);
+    return fd;
+  }
+  void say(int fd, const std::string& text) const { expect(send(fd, text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size()), "send"); }
+  std::string hello(int id, int rank) const { return "hello " + word + " " + std::to_string(id) + " " + std::to_string(rank) + " evil 1\n"; }
+};
+
+/// Instead of dyngrid_init.
+[[noreturn]] void forge(const std::string& text) {
+  const Invitation invitation(std::getenv("DYNGRID_JOIN"));
+  const int rank = std::atoi(std::getenv("OMPI_COMM_WORLD_RANK"));
+  const int fd = invitation.connection();
+  invitation.say(fd, invitation.hello(invitation.unit, rank));
+  std::this_thread::sleep_for(std::chrono::milliseconds(700)); // the other one has said it too
+  if (rank == 0) invitation.say(fd, "ready " + text + "\n");
+  sleep(1000);
+  std::exit(1);
+}
+
+std::string content_of(const std::string& path) {
+  std::string text;
+  char buffer[4096];
+  FILE* file = std::fopen(path.c_str(), "r");
+  for (std::size_t got = 0; file && (got = std::fread(buffer, 1, sizeof buffer, file)) > 0;) text.append(buffer, got);
+  if (file) std::fclose(file);
+  return text;
+}
+
+/// What is in DYNGRID_JOIN of the processes of this run, and whether a command line of anybody has such a word in it.
+void look_around(std::set<std::string>* invitations) {
+  std::string command_lines;
+  DIR* all = opendir("/proc");
+  while (const dirent* entry = all ? readdir(all) : nullptr) {
+    if (std::atoi(entry->d_name) <= 0) continue;
+    const std::string process = std::string("/proc/") + entry->d_name;
+    command_lines += content_of(process + "/cmdline");
+    const std::string variables = '\0' + content_of(process + "/environ");
+    const std::size_t at = variables.find(std::string("\0DYNGRID_JOIN=", 14));
+    const bool is_ours = variables.find(std::string("\0TEST_SERVER=", 13) + std::getenv("TEST_SERVER") + '\0') != std::string::npos;
+    if (is_ours && at != std::string::npos && variables[at + 14] != '\0') invitations->insert(variables.c_str() + at + 14);
+  }
+  if (all) closedir(all);
+  for (const std::string& text : *invitations) expect(command_lines.find(Invitation(text).word) == std::string::npos, "the word of a meeting stands on a command line");
+}
+
+/// 1x2 -> 2x2 -> 1x2 -> 2x2 -> 1x2
+int with_neighbours(dyngrid_matrix* a) {
+  std::set<std::string> invitations;
+  std::vector<int> silent;
+  const bool is_new = dyngrid_is_newcomer(); // until its first resize point
+  int rank = 0, outcome = is_new ? dyngrid_resize_point() : DYNGRID_SAME;
+  MPI_Comm_rank(dyngrid_comm(), &rank);
+  if (is_new && outcome == DYNGRID_RESIZED) {
+    MPI_Barrier(dyngrid_comm());
+    outcome = dyngrid_resize_point();
+    expect(outcome == DYNGRID_LEAVE, "a newcomer leaves");
+  }
+  if (outcome == DYNGRID_LEAVE) return dyngrid_finalize();
+  follow::fill(a, 'd', 5);
+  for (int k = 0; k < 2; ++k) {
+    expect(!dyngrid_request(2, 2), "request");
+    for (int steps = 0; (outcome = dyngrid_resize_point()) == DYNGRID_SAME; ++steps) {
+      expect(steps < 4000, "a growth in time");
+      if (rank == 0) look_around(&invitations);
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    expect(outcome == DYNGRID_RESIZED && follow::wrong(a, 'd', 5) == 0, "growth and data");
+    if (rank == 0) { // who has all words that were ever given out, and sockets enough
+      expect(static_cast<int>(invitations.size()) >= k + 1, "words in environments");
+      for (const std::string& text : invitations) {
+        const Invitation invitation(text);
+        for (const auto& [unit, member] : std::vector<std::pair<int, int>>{{invitation.unit, 0}, {invitation.unit, 1}, {invitation.unit, 9}, {invitation.unit, -1}, {0, 0}, {99, 0}}) {
+          const int fd = invitation.connection();
+          invitation.say(fd, invitation.hello(unit, member));
+          usleep(20000); // it is heard, and its end after it
+          close(fd);
+        }
+        for (int i = 0; i < 100; ++i) silent.push_back(invitation.connection());
+        const int endless = invitation.connection();
+        const std::string block(100000, 'x');
+        for (int i = 0; i < 100 && send(endless, block.data(), block.size(), MSG_NOSIGNAL) > 0; ++i) continue;
+        close(endless);
+      }
+      usleep(500000);
+    }
+    MPI_Barrier(dyngrid_comm());
+    int meanwhile = 0;
+    expect(change_to(1, 2, 2, &meanwhile) == DYNGRID_RESIZED && follow::wrong(a, 'd', 5) == 0, "back");
+  }
+  for (const int fd : silent) close(fd);
+  say("neighbour: right, with " + std::to_string(invitations.size()) + " units and " + std::to_string(silent.size()) + " that said nothing");
+  return dyngrid_finalize();
+}
+
 /// 1x2 -> 1x3, then the server is killed; -> 2x2 over another one, with those of the first growth; that one is killed too; -> 3x2 -> 1x2.
 /// `step` is shared, so that newcomers know how far it is.
 int after_the_server(dyngrid_matrix* a, int& step) {
@@ -166,6 +296,7 @@ int after_the_server(dyngrid_matrix* a, int& step) {
 
 int main(int argc, char** argv) {
   kind = argc > 1 ? argv[1] : "";
+  if (kind == "forged" && std::getenv("DYNGRID_JOIN") && !std::getenv("DYNGRID_TEST_SECOND")) forge(argc > 2 ? argv[2] : "");
   expect(dyngrid_init() == DYNGRID_SUCCESS, "dyngrid_init");
   must_fail = dyngrid_is_newcomer() && !std::getenv("DYNGRID_TEST_SECOND");
   if (must_fail && kind == "early") die();
@@ -202,6 +333,7 @@ int main(int argc, char** argv) {
     return dyngrid_finalize() == DYNGRID_SUCCESS ? 0 : 1;
   }
 
+  if (kind == "neighbour") return with_neighbours(a);
   if (kind == "sweep") return sweep(a, argc > 2 ? std::atoi(argv[2]) : 12);
 
   const auto check_grid = [&](int rows, int cols) {

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where newcomers meet the application, with neighbours that mean no good. No MPI.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <set>
+#include <thread>
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "control/strangers.hpp"
+#include "gridmap/status.hpp"
+#include "join_source.hpp"
+#include "meeting.hpp"
+
+using blacs_dyn::Meeting;
+using blacs_dyn::MeetingPlace;
+using blacs_dyn::parse_introduction;
+using blacs_dyn::Presence;
+using blacs_dyn::Visitor;
+
+namespace {
+
+constexpr int unit = 7, processes = 3;
+
+bool eventually(const std::function<bool()>& what) {
+  for (int i = 0; i < 3000; ++i) {
+    if (what()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+/// A meeting that unit 7 of three processes was invited to.
+struct Host {
+  std::atomic<int> losses{0};
+  Meeting meeting;
+  std::string invitation;
+  explicit Host(const std::string& listen = "tcp:127.0.0.1") : meeting(listen, [this](const std::string&) { ++losses; }), invitation(meeting.invite(unit, processes)) {}
+  MeetingPlace place() const { return MeetingPlace::parse(invitation.substr(0, invitation.rfind('|'))); }
+  Presence presence() const { return meeting.presence(unit, nullptr); }
+};
+
+int raw_connection(const MeetingPlace& place) {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(place.port));
+  inet_pton(AF_INET, place.host.c_str(), &address.sin_addr);
+  if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return fd;
+  close(fd);
+  return -1;
+}
+
+std::string all_that_comes(int fd) {
+  std::string text;
+  char buffer[256];
+  for (ssize_t got; (got = recv(fd, buffer, sizeof buffer, 0)) > 0;) text.append(buffer, static_cast<std::size_t>(got));
+  return text;
+}
+
+/// What a connection that says this line is answered before it is hung up on.
+std::string answer_to(const MeetingPlace& place, const std::string& line) {
+  const int fd = raw_connection(place);
+  EXPECT_GE(fd, 0);
+  send(fd, line.data(), line.size(), MSG_NOSIGNAL);
+  const std::string text = all_that_comes(fd);
+  close(fd);
+  return text;
+}
+
+} // namespace
+
+TEST(Meeting, LetsInWhoWasInvitedAndHearsThatTheyAreReady) {
+  for (const char* listen : {"unix", "tcp:127.0.0.1", "tcp"}) {
+    Host host(listen);
+    Visitor first(host.invitation, 0, 10), second(host.invitation, 1, 10), third(host.invitation, 2, 10);
+    EXPECT_EQ(host.presence(), Presence::awaited);
+    first.say("ready ns 0 ; 1 ; 2 ;");
+    EXPECT_TRUE(eventually([&] { return host.presence() == Presence::ready; })) << listen;
+    EXPECT_EQ(host.meeting.remark(unit), "ns 0 ; 1 ; 2 ;");
+    EXPECT_TRUE(host.meeting.tell(unit, "come here"));
+    EXPECT_TRUE(eventually([&] { return first.listen() == "come here"; }));
+    EXPECT_EQ(host.losses, 0);
+  }
+}
+
+TEST(Meeting, EachUnitHasAWordOfItsOwn) {
+  Host host;
+  std::set<std::string> words{host.place().token};
+  for (int other = 8; other < 20; ++other) {
+    const std::string invitation = host.meeting.invite(other, 1);
+    words.insert(MeetingPlace::parse(invitation.substr(0, invitation.rfind('|'))).token);
+  }
+  EXPECT_EQ(words.size(), 13u);
+  for (const std::string& word : words) EXPECT_EQ(word.size(), 32u); // 128 bits
+}
+
+TEST(Meeting, AWordIsGoodOnceForEachProcessAndForItsUnitOnly) {
+  Host host;
+  const std::string word = host.place().token;
+  host.meeting.invite(8, 2);
+  const Visitor first(host.invitation, 0, 10);
+  host.meeting.hold(unit); // from here on the end of one of its processes is the end of all
+  const auto hello = [&](const std::string& said, int id, int rank) { return "hello " + said + " " + std::to_string(id) + " " + std::to_string(rank) + " evil 1\n"; };
+  EXPECT_EQ(answer_to(host.place(), hello(word, unit, 0)), "") << "a second time";
+  EXPECT_EQ(answer_to(host.place(), hello(word, 8, 0)), "") << "another unit's";
+  EXPECT_EQ(answer_to(host.place(), hello(word, 99, 0)), "") << "never sent for";
+  EXPECT_EQ(answer_to(host.place(), hello(word, 0, 0)), "");
+  EXPECT_EQ(answer_to(host.place(), hello("", 0, 0)), "");
+  for (const int rank : {-1, processes, 77, 2147483647}) EXPECT_EQ(answer_to(host.place(), hello(word, unit, rank)), "") << rank;
+  EXPECT_EQ(answer_to(host.place(), hello(word.substr(1), unit, 1)), "");
+  EXPECT_EQ(answer_to(host.place(), hello(word + "0", unit, 1)), "");
+  EXPECT_EQ(answer_to(host.place(), "hello " + word + " 99999999999999999999 1 evil 1\n"), "");
+  EXPECT_EQ(answer_to(host.place(), "GET / HTTP/1.1\r\n\r\n"), "");
+  EXPECT_EQ(answer_to(host.place(), "ready\n"), "");
+  const Visitor second(host.invitation, 1, 10);
+  EXPECT_EQ(host.losses, 0) << "the end of who was not let in is nobody's loss";
+  host.meeting.let_go(unit);
+}
+
+TEST(Meeting, GuestsOnlyHearOfTheEnd) {
+  Host host;
+  const std::string guests = host.meeting.invite_guests(2);
+  Visitor guest(guests, 0, 10);
+  guest.say("ready x");
+  guest.say("not x");
+  const Visitor other(guests, 1, 10);
+  Visitor first(host.invitation, 0, 10);
+  host.meeting.hold(unit);
+  { const Visitor leaves(host.meeting.invite_guests(1), 0, 10); }
+  EXPECT_EQ(host.losses, 0);
+  host.meeting.let_go(unit);
+}
+
+TEST(Meeting, AUnitThatIsNotWantedAnyMoreIsTold) {
+  Host host;
+  host.meeting.dismiss(unit);
+  try {
+    const Visitor late(host.invitation, 0, 10);
+    ADD_FAILURE() << "it was let in";
+  } catch (const gridmap::Error& error) {
+    EXPECT_NE(std::string(error.what()).find("not wanted any more"), std::string::npos) << error.what();
+    EXPECT_EQ(std::string(error.what()).find(host.place().token), std::string::npos) << error.what();
+  }
+}
+
+TEST(Meeting, ReadyBeforeAllHaveComeIsTheEndOfThatUnitAlone) {
+  Host host;
+  Visitor first(host.invitation, 0, 10), second(host.invitation, 1, 10);
+  second.say("ready ns 0 ; 1 ; 2 ;"); // not its to say
+  first.say("ready ns 0 ; 1 ; 2 ;");
+  std::string why;
+  EXPECT_TRUE(eventually([&] { return host.meeting.presence(unit, &why) == Presence::gone; }));
+  EXPECT_NE(why.find("before all had come"), std::string::npos) << why;
+  EXPECT_EQ(host.losses, 0);
+}
+
+TEST(Meeting, WhatNewProcessesSayOfThemselves) {
+  const auto good = parse_introduction("job.1 0 a=00ff b=; 1 ;", 2);
+  ASSERT_TRUE(good);
+  EXPECT_EQ(good->nspace, "job.1");
+  EXPECT_EQ(good->cards, (std::vector<std::string>{"a=00ff b=", ""}));
+  for (const char* bad : {"", "abc", "abc ", "abc x;", "abc 0 a=00", "abc 0 a=00;", "abc 0 a=00; 0 a=00;", "abc 0 ; 99999999999999999999 ;", "abc -1 ; 1 ;", "abc 0 ; 1 ; 2 ;", "abc 0 a=0; 1 ;",
+                          "abc 0 a=zz; 1 ;", "abc 0 =00; 1 ;", "abc 0 a; 1 ;", "abc 1 ; 0 ;", "abc 0 ; 1 ; ", "a\tc 0 ; 1 ;", "abc 0 \x01=00; 1 ;"})
+    EXPECT_FALSE(parse_introduction(bad, 2)) << bad;
+  EXPECT_FALSE(parse_introduction(std::string(1000, 'n') + " 0 ;", 1));
+}
+
+TEST(Meeting, AThousandThatSayNothing) {
+  rlimit files{};
+  getrlimit(RLIMIT_NOFILE, &files);
+  files.rlim_cur = std::min<rlim_t>(files.rlim_max, 4096);
+  setrlimit(RLIMIT_NOFILE, &files);
+  Host host;
+  std::vector<int> silent;
+  for (int i = 0; i < 1000; ++i) {
+    silent.push_back(raw_connection(host.place()));
+    ASSERT_GE(silent.back(), 0) << i;
+    if (i % 300 == 150) { // in between, and afterwards, who was invited gets in
+      const Visitor newcomer(host.invitation, i / 300, 20);
+    }
+  }
+  const std::string guests = host.meeting.invite_guests(1);
+  const Visitor guest(guests, 0, 20);
+  int alive = 0;
+  for (const int fd : silent) {
+    pollfd one{fd, POLLIN, 0};
+    alive += poll(&one, 1, 0) == 0 ? 1 : 0;
+  }
+  EXPECT_LE(alive, 64);
+  for (const int fd : silent) close(fd);
+  EXPECT_EQ(host.losses, 0);
+}
+
+TEST(Meeting, ALineWithoutAnEnd) {
+  Host host;
+  const int fd = raw_connection(host.place());
+  const std::string block(4096, 'x');
+  bool is_hung_up = false;
+  for (int i = 0; i < 2560 && !is_hung_up; ++i) is_hung_up = send(fd, block.data(), block.size(), MSG_NOSIGNAL) < 0; // ten megabytes
+  EXPECT_TRUE(is_hung_up || all_that_comes(fd).empty());
+  close(fd);
+  const Visitor newcomer(host.invitation, 0, 10);
+  // one that was let in and then says as much is lost, and only its unit
+  const int known = raw_connection(host.place());
+  const std::string hello = "hello " + host.place().token + " 7 1 host 1\n";
+  send(known, hello.data(), hello.size(), MSG_NOSIGNAL);
+  for (int i = 0; i < 2560; ++i)
+    if (send(known, block.data(), block.size(), MSG_NOSIGNAL) < 0) break;
+  EXPECT_TRUE(eventually([&] { return host.presence() == Presence::gone; }));
+  close(known);
+  EXPECT_EQ(host.losses, 0);
+}
+
+TEST(Meeting, WithoutADescriptorLeftItWaitsUntilThereIsOne) {
+  std::array<int, 2> told{};
+  ASSERT_EQ(pipe(told.data()), 0);
+  const pid_t newcomer = fork();
+  if (newcomer == 0) {
+    std::array<char, 256> invitation{};
+    if (read(told[0], invitation.data(), invitation.size() - 1) <= 0) _exit(2);
+    try {
+      const Visitor visitor(invitation.data(), 0, 30);
+      _exit(0);
+    } catch (const std::exception&) {
+      _exit(1);
+    }
+  }
+  Host host;
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  rlimit low = before;
+  low.rlim_cur = 64;
+  setrlimit(RLIMIT_NOFILE, &low);
+  std::vector<int> taken;
+  for (int fd; (fd = open("/dev/null", O_RDONLY)) >= 0;) taken.push_back(fd);
+  EXPECT_EQ(errno, EMFILE);
+  ASSERT_GT(write(told[1], host.invitation.data(), host.invitation.size()), 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(400));
+  for (const int fd : taken) close(fd);
+  int status = -1;
+  waitpid(newcomer, &status, 0);
+  EXPECT_EQ(status, 0);
+  setrlimit(RLIMIT_NOFILE, &before);
+  for (const int fd : told) close(fd);
+}
+
+TEST(Strangers, PauseWithoutADescriptorLeft) {
+  const int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof address;
+  ASSERT_EQ(bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  ASSERT_EQ(listen(listener, 8), 0);
+  getsockname(listener, reinterpret_cast<sockaddr*>(&address), &length);
+  MeetingPlace place;
+  place.host = "127.0.0.1";
+  place.port = ntohs(address.sin_port);
+  control::StrangerLimits limits;
+  limits.pause_s = 0.3;
+  control::Strangers strangers(limits);
+  const auto nobody = [](int, const std::string&, std::string) { ADD_FAILURE(); };
+  const auto polled = [&] {
+    std::vector<pollfd> all;
+    strangers.add_to(all, listener);
+    return all;
+  };
+  const int fd = raw_connection(place);
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  rlimit low = before;
+  low.rlim_cur = 3;
+  setrlimit(RLIMIT_NOFILE, &low);
+  strangers.serve(listener, nobody);
+  setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_EQ(strangers.count(), 0u);
+  EXPECT_EQ(polled()[0].fd, -1) << "a poll that looks at the listener would return at once, again and again";
+  EXPECT_TRUE(eventually([&] { return polled()[0].fd == listener; }));
+  strangers.serve(listener, nobody);
+  EXPECT_EQ(strangers.count(), 1u);
+  close(fd);
+  strangers.serve(listener, nobody);
+  EXPECT_EQ(strangers.count(), 0u);
+  close(listener);
+}
+
+TEST(Strangers, SilenceAndSlownessAreGivenUp) {
+  Host host; // the limits are those of the meeting: 5 s
+  const int silent = raw_connection(host.place()), slow = raw_connection(host.place());
+  std::atomic<bool> is_over{false};
+  std::thread drips([&] {
+    for (; !is_over; std::this_thread::sleep_for(std::chrono::milliseconds(100))) send(slow, "h", 1, MSG_NOSIGNAL);
+  });
+  EXPECT_EQ(all_that_comes(silent), "");
+  EXPECT_EQ(all_that_comes(slow), "");
+  is_over = true;
+  drips.join();
+  close(silent);
+  close(slow);
+}
+
+TEST(Strangers, SecretsAreComparedAsAWhole) {
+  EXPECT_TRUE(control::is_same_secret("0123", "0123"));
+  for (const char* said : {"", "0", "0124", "1123", "012", "01234"}) EXPECT_FALSE(control::is_same_secret(said, "0123")) << said;
+  EXPECT_FALSE(control::is_same_secret("", "")) << "no word was given out";
+}
+
+TEST(Meeting, LeavesNothingInTheTemporaryFolder) {
+  char folder[] = "/tmp/dyngrid-test-XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  const char* was = std::getenv("TMPDIR");
+  const std::string before = was ? was : "";
+  setenv("TMPDIR", folder, 1);
+  const pid_t child = fork();
+  if (child == 0) {
+    Host host("unix");
+    const Visitor visitor(host.invitation, 0, 10);
+    kill(getpid(), SIGKILL);
+  }
+  waitpid(child, nullptr, 0);
+  if (was) setenv("TMPDIR", before.c_str(), 1);
+  else unsetenv("TMPDIR");
+  EXPECT_EQ(rmdir(folder), 0) << "something is in it";
+}
+
+TEST(Meeting, ListensOnTheAddressThatItTells) {
+  Host host("tcp");
+  char port[16];
+  std::snprintf(port, sizeof port, ":%04X", host.place().port);
+  std::ifstream sockets("/proc/net/tcp");
+  int found = 0;
+  for (std::string line; std::getline(sockets, line);) {
+    const std::size_t at = line.find(port);
+    if (at == std::string::npos || line.find(" 0A ") == std::string::npos || at > 20) continue;
+    ++found;
+    EXPECT_EQ(line.find("00000000" + std::string(port)), std::string::npos) << "it listens on all addresses: " << line;
+  }
+  EXPECT_EQ(found, 1);
+}
+
+TEST(Meeting, AnotherUserIsNotLetIn) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root to become somebody else";
+  Host host("unix");
+  const pid_t child = fork();
+  if (child == 0) {
+    if (setgid(65534) != 0 || setuid(65534) != 0) _exit(2);
+    try {
+      const Visitor visitor(host.invitation, 0, 0.2);
+      _exit(1);
+    } catch (const std::exception&) {
+      _exit(0);
+    }
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+TEST(Meeting, PlacesInText) {
+  for (const char* good : {"unix:@name?0a", "tcp:10.0.0.1:4711?0a"}) EXPECT_EQ(MeetingPlace::parse(good).text(), good);
+  for (const char* bad : {"", "unix:@n", "unix:/tmp/s?0a", "unix:@?0a", "tcp:4711?0a", "tcp:10.0.0.1:0?0a", "tcp:10.0.0.1:70000?0a", "tcp:10.0.0.1:1?"}) {
+    try {
+      MeetingPlace::parse(bad);
+      ADD_FAILURE() << bad;
+    } catch (const gridmap::Error& error) {
+      EXPECT_EQ(std::string(error.what()).find("0a"), std::string::npos) << "a word has no place in a message: " << error.what();
+    }
+  }
+  for (const char* bad : {"", "x", "tcp:10.0.0.1:4711?0a", "tcp:10.0.0.1:4711?0a|", "tcp:10.0.0.1:4711?0a|x"}) EXPECT_THROW(Visitor(bad, 0, 1), gridmap::Error) << bad;
+}
