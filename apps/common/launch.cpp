@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,23 +26,19 @@ std::string for_shell(const std::string& word) {
   return out + "'";
 }
 
-/// A file that goes when this goes.
+/// A file in memory, for programs on this host; it goes with this process, however that ends.
 class Scratch {
 public:
-  Scratch() {
-    std::string name = (std::filesystem::temp_directory_path() / "dyngrid-bench-XXXXXX").string();
-    const int file = mkstemp(name.data());
-    if (file < 0) throw std::runtime_error("cannot make a temporary file in " + std::filesystem::temp_directory_path().string());
-    close(file);
-    path_ = name;
+  Scratch() : file_(memfd_create("dyngrid-bench", MFD_CLOEXEC)) {
+    if (file_ < 0) throw std::runtime_error("cannot make a file in memory");
   }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
-  ~Scratch() { std::remove(path_.c_str()); }
-  const std::string& path() const { return path_; }
+  ~Scratch() { close(file_); }
+  std::string path() const { return fmt::format("/proc/{}/fd/{}", getpid(), file_); }
 
 private:
-  std::string path_;
+  int file_;
 };
 
 std::string content_of(const std::string& path) {

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/statvfs.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <climits>
 #include <chrono>
@@ -21,7 +23,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -255,7 +256,9 @@ int free_port() {
 }
 
 /// One that listens on that port, or (0) on one of its own choice. Its address; empty, and it has ended, when somebody else was quicker to have the port.
-std::string start_ompi_server_on(int port, const std::string& program, const std::string& file) {
+std::string start_ompi_server_on(int port, const std::string& program) {
+  const int said = memfd_create("dyngrid-server", MFD_CLOEXEC); // in memory: a kill leaves nothing, and the server never waits for a reader
+  if (said < 0) throw Failure(fmt::format("cannot keep a text in memory: {}", std::strerror(errno)), 1);
   // given a port it opens it so that another server can take its place at once, should it be killed (blacs-dyn/DESIGN.md "The join way")
   if (port > 0) setenv("OMPI_MCA_oob_tcp_static_ipv4_ports", std::to_string(port).c_str(), 1);
   const pid_t parent = getpid();
@@ -266,8 +269,10 @@ std::string start_ompi_server_on(int port, const std::string& program, const std
     if (getppid() != parent) _exit(1);
     setpgid(0, 0); // who interrupts the application from the keyboard interrupts mpirun, and that is enough
     const int nothing = open("/dev/null", O_RDWR);
-    for (int fd = 0; fd <= 2; ++fd) dup2(nothing, fd);
-    execl(program.c_str(), program.c_str(), "--no-daemonize", "-r", file.c_str(), static_cast<char*>(nullptr));
+    dup2(nothing, 0);
+    dup2(nothing, 1);
+    dup2(said, 2); // standard output it would keep in a buffer until its end
+    execl(program.c_str(), program.c_str(), "--no-daemonize", "-r", "+", static_cast<char*>(nullptr));
     _exit(127);
   }
   unsetenv("OMPI_MCA_oob_tcp_static_ipv4_ports"); // mpirun chooses its own
@@ -277,9 +282,14 @@ std::string start_ompi_server_on(int port, const std::string& program, const std
   for (int waited = 0; waited < 1000 && (uri.empty() || uri.back() != '\n') && !has_ended; ++waited) {
     usleep(10000);
     has_ended = waitpid(child, &status, WNOHANG) != 0;
-    std::ifstream in(file);
-    uri.assign(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+    std::array<char, 4096> text;
+    const ssize_t got = pread(said, text.data(), text.size(), 0);
+    uri.assign(text.data(), static_cast<std::size_t>(std::max<ssize_t>(0, got)));
+    const std::size_t line = uri.rfind('\n', uri.find("tcp://")); // it may have complained of something before
+    uri = uri.find("tcp://") == std::string::npos ? "" : line == std::string::npos ? uri : uri.substr(line + 1);
+    uri.resize(std::min(uri.size(), uri.find('\n') + 1)); // npos + 1: no whole line yet
   }
+  close(said);
   // without its port it goes on and listens nowhere
   if (!uri.empty() && (port == 0 || uri.find(fmt::format(":{};", port)) != std::string::npos || uri.find(fmt::format(":{}\n", port)) != std::string::npos)) return uri.substr(0, uri.find('\n'));
   if (!has_ended) {
@@ -294,12 +304,8 @@ std::string start_ompi_server_on(int port, const std::string& program, const std
 std::string start_ompi_server() {
   const std::string program = search_path("ompi-server");
   if (program.empty()) throw Failure("--processes join needs ompi-server, which is not in PATH; it comes with Open MPI 4 (openmpi-bin)", 1);
-  std::string folder = (fs::temp_directory_path() / "dyngrid-server-XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr) throw Failure(fmt::format("no folder {}: {}", folder, std::strerror(errno)), 1);
   std::string uri;
-  for (int attempt = 0; attempt < 4 && uri.empty(); ++attempt) uri = start_ompi_server_on(attempt < 3 ? free_port() : 0, program, fmt::format("{}/uri{}", folder, attempt));
-  std::error_code ignored;
-  fs::remove_all(folder, ignored);
+  for (int attempt = 0; attempt < 4 && uri.empty(); ++attempt) uri = start_ompi_server_on(attempt < 3 ? free_port() : 0, program);
   if (uri.empty()) throw Failure(fmt::format("{} did not say its address within 10 s", program), 1);
   return uri;
 }

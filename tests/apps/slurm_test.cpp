@@ -2,6 +2,7 @@
 // What dyngrid slurm reads and writes, what it decides and what it finds wrong; nothing is started but sh. Texts as Slurm 22.05 prints them.
 #include <gtest/gtest.h>
 
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -429,12 +430,66 @@ TEST(SlurmRunner, StatusOutputAndLimit) {
   EXPECT_EQ(order, "1\n2\n3\n");
 }
 
+/// Until somebody has said the first line.
+Link somebody(Listener& listener, std::string* line) {
+  Link found;
+  for (int round = 0; round < 2000 && !found; ++round) {
+    listener.hear([&](Link link, const std::string& said) {
+      found = std::move(link);
+      *line = said;
+    });
+    usleep(5000);
+  }
+  return found;
+}
+
+TEST(SlurmLink, EveryInvitationHasAWordOfItsOwn) {
+  const Listener listener("127.0.0.1");
+  const Place one = listener.invitation(), other = listener.invitation();
+  EXPECT_EQ(one.host, "127.0.0.1");
+  EXPECT_EQ(one.port, other.port);
+  EXPECT_EQ(one.word.size(), 32u);
+  EXPECT_NE(one.word, other.word);
+}
+
+TEST(SlurmLink, ThoseThatSayNothingOrTooMuchDoNotKeepOthersOut) {
+  Listener listener("127.0.0.1");
+  const Place place = listener.invitation();
+  std::vector<Link> silent;
+  for (int i = 0; i < 200; ++i) {
+    silent.push_back(connect_to(place, 5));
+    listener.hear([](Link, const std::string&) { ADD_FAILURE() << "nobody said anything"; });
+  }
+  std::vector<pollfd> polled;
+  listener.add_to(polled);
+  EXPECT_LE(polled.size(), 65u); // the listener and 64
+  const Link long_winded = connect_to(place, 5);
+  const std::string block(10000, 'x');
+  static_cast<void>(!send(long_winded.fd(), block.data(), block.size(), MSG_NOSIGNAL));
+  Link one = connect_to(place, 5);
+  one.say("hand word 1 2");
+  one.say("more");
+  std::string line;
+  Link heard = somebody(listener, &line);
+  ASSERT_TRUE(static_cast<bool>(heard));
+  EXPECT_EQ(line, "hand word 1 2");
+  std::optional<std::string> more;
+  for (int round = 0; round < 2000 && !more; ++round) {
+    heard.take();
+    more = heard.line();
+    usleep(1000);
+  }
+  EXPECT_EQ(more, "more");
+}
+
 TEST(SlurmLink, LinesBothWays) {
   Listener listener("127.0.0.1");
-  Link one = connect_to(listener.place(), 5);
-  Link other = listener.accept();
+  Link one = connect_to(listener.invitation(), 5);
+  ASSERT_TRUE(one.say("first"));
+  std::string first;
+  Link other = somebody(listener, &first);
   ASSERT_TRUE(static_cast<bool>(other));
-  EXPECT_FALSE(static_cast<bool>(listener.accept()));
+  EXPECT_EQ(first, "first");
   EXPECT_TRUE(other.take());
   EXPECT_FALSE(other.line());
   const std::string large(300000, 'x'); // a unit's command with its environment, as hexadecimal digits

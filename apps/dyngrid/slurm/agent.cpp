@@ -3,6 +3,7 @@
 // in decide.cpp; here it is done. One thread; nothing in the loop waits but its poll.
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -15,8 +16,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
-#include <filesystem>
-#include <fstream>
 #include <list>
 #include <map>
 #include <memory>
@@ -50,6 +49,7 @@ constexpr double failed_for_s = 5;
 constexpr double refused_for_s = 60;      ///< sbatch said no
 constexpr double stop_after_s = 5;        ///< a unit that is not wanted any more and does not end by itself
 constexpr double unheard_s = 60;          ///< a job that has begun should have said so
+constexpr double unit_text_s = 5;         ///< for what follows the first line of a hand
 constexpr double last_wait_s = 15;
 constexpr double patience_with_killed_s = 10;
 
@@ -73,6 +73,7 @@ struct Member {
   Node node;
   std::int64_t job = 0; ///< 0: sbatch has not answered yet
   std::string host;
+  Place place;          ///< how it comes in: its word is good once
   Link link;            ///< once it has said that it is there
   std::int64_t unit = 0;
   Link hand;            ///< who waits to hear whether the unit comes into the grid
@@ -80,22 +81,28 @@ struct Member {
   bool is_missed = false; ///< it was told that nothing is heard of it
 };
 
-/// A folder that only this user can look into, gone with this.
-class PrivateFolder {
+/// Who has a unit to hand over: known by its word, and what is to be run may still be on its way.
+struct Hand {
+  Link link;
+  std::int64_t unit = 0;
+  int processes = 0;
+  double end_by = 0;
+};
+
+/// A text that only this user can read, by path() on this host and as long as this process lives: in memory, so a kill leaves nothing.
+class PrivateText {
 public:
-  PrivateFolder() : path_((std::filesystem::temp_directory_path() / "dyngrid-slurm-XXXXXX").string()) {
-    if (!mkdtemp(path_.data())) throw Failure(fmt::format("cannot make a folder {}", path_), 1);
+  explicit PrivateText(const std::string& text) : fd_(memfd_create("dyngrid-agent", MFD_CLOEXEC)) {
+    if (fd_ < 0 || fchmod(fd_, S_IRUSR | S_IWUSR) != 0 || write(fd_, text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+      throw Failure("slurm agent: cannot keep a text in memory", 1);
   }
-  PrivateFolder(const PrivateFolder&) = delete;
-  PrivateFolder& operator=(const PrivateFolder&) = delete;
-  ~PrivateFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; }
+  PrivateText(const PrivateText&) = delete;
+  PrivateText& operator=(const PrivateText&) = delete;
+  ~PrivateText() { ::close(fd_); }
+  std::string path() const { return fmt::format("/proc/{}/fd/{}", getpid(), fd_); }
 
 private:
-  std::string path_;
+  int fd_;
 };
 
 class Agent {
@@ -115,6 +122,9 @@ private:
   void hear_nodes();
   void hear_from(Member& m, const std::string& line);
   void take_in(Link link, const std::string& line);
+  void hear_hands();
+  void hand_out(Hand& hand, const std::string& text);
+  void forget(const Member& m);
   void act();
   void submit_one();
   Situation situation() const;
@@ -128,10 +138,13 @@ private:
   Request request_;
   std::string dyngrid_, job_, node_name_;
   std::int64_t base_job_ = 0;
-  PrivateFolder folder_;
   std::unique_ptr<Listener> listener_;
+  Place for_hands_; ///< whose word is good for all hands, each unit once
+  std::unique_ptr<PrivateText> for_hands_text_;
   Runner runner_{command_limit_s};
-  std::vector<Link> strangers_; ///< connected, and have not said who they are
+  std::vector<Hand> hands_;
+  std::set<std::int64_t> handed_; ///< units
+  std::vector<std::string> given_up_; ///< words of jobs that are not wanted any more, but may still come
   std::list<Member> members_;
   std::vector<pid_t> steps_; ///< srun, for the base's further nodes
   std::int64_t last_id_ = 0;
@@ -174,12 +187,8 @@ Agent::Agent(Request request, std::string dyngrid) : request_(std::move(request)
   const std::string address = own_address(request_.interface);
   listener_ = std::make_unique<Listener>(address);
   setenv("DYNGRID_JOIN_LISTEN", ("tcp:" + address).c_str(), 0);
-  {
-    std::ofstream file(folder_.path() + "/agent");
-    file << listener_->place().text() << '\n';
-    if (!file.flush()) throw Failure(fmt::format("cannot write into {}", folder_.path()), 1);
-  }
-  chmod((folder_.path() + "/agent").c_str(), S_IRUSR | S_IWUSR);
+  for_hands_ = listener_->invitation();
+  for_hands_text_ = std::make_unique<PrivateText>(for_hands_.text() + "\n");
   start_application();
   start_base_nodes(nodelist);
 }
@@ -205,7 +214,7 @@ void Agent::start_application() {
   signals_ = signalfd(-1, &heard, SFD_CLOEXEC | SFD_NONBLOCK);
 
   std::vector<std::string> variables{"DYNGRID_JOB=" + job_, fmt::format("DYNGRID_UNIT={}", request_.tasks_per_node),
-                                     "DYNGRID_JOIN_START=" + hand_line(dyngrid_, folder_.path() + "/agent")};
+                                     "DYNGRID_JOIN_START=" + hand_line(dyngrid_, for_hands_text_->path())};
   if (!request_.allow.empty()) variables.push_back("DYNGRID_ALLOW=" + request_.allow);
   // nodes that are ready do not let others wait, and the application stands still while it lets somebody in: shorter than the grace time
   if (variable("DYNGRID_JOIN_TIMEOUT").empty()) variables.push_back(fmt::format("DYNGRID_JOIN_TIMEOUT={}", std::clamp(request_.lead_s / 2, 10, 60)));
@@ -236,8 +245,10 @@ void Agent::start_base_nodes(const std::string& nodelist) {
     m.node.since = now();
     m.job = base_job_;
     m.host = hosts[k];
+    m.place = listener_->invitation();
+    const std::string place = m.place.text();
     members_.push_back(std::move(m));
-    steps_.push_back(start_apart(start_on_base(dyngrid_, base_job_, hosts[k], listener_->place().text()), {}));
+    steps_.push_back(start_apart(start_on_base(dyngrid_, base_job_, hosts[k], place), {}));
   }
 }
 
@@ -274,7 +285,10 @@ void Agent::hear_queue(const std::vector<QueuedJob>& jobs, double asked_at) {
     const bool is_new = m->job == 0 || m->node.since > asked_at;
     if (job == jobs.end()) {
       const bool is_gone = !m->node.is_base && !m->link && !is_new;
-      if (is_gone) say(fmt::format("job {} has ended without coming into the application", m->job));
+      if (is_gone) {
+        say(fmt::format("job {} has ended without coming into the application", m->job));
+        forget(*m);
+      }
       m = is_gone ? members_.erase(m) : std::next(m);
       continue;
     }
@@ -284,7 +298,7 @@ void Agent::hear_queue(const std::vector<QueuedJob>& jobs, double asked_at) {
     }
     if (m->node.stage == Stage::awaited && !m->is_missed && now() - m->node.since > unheard_s) {
       m->is_missed = true;
-      say(fmt::format("job {} runs on {} and nothing was heard of it; can the nodes reach {} (--interface)?", m->job, job->where, listener_->place().host));
+      say(fmt::format("job {} runs on {} and nothing was heard of it; can the nodes reach {} (--interface)?", m->job, job->where, listener_->host()));
     }
     // Slurm without preempt_send_user_signal does not tell the job; that its end has come near says it too (squeue's time left does not)
     const std::int64_t left_s = job->end ? *job->end - static_cast<std::int64_t>(std::time(nullptr)) : 0;
@@ -301,9 +315,11 @@ void Agent::submit_one() {
   m.node.id = ++last_id_;
   m.node.since = now();
   m.host = "?";
+  m.place = listener_->invitation();
   const std::int64_t id = m.node.id;
+  const std::string place = m.place.text();
   members_.push_back(std::move(m));
-  runner_.add(submit_node(request_, dyngrid_, node_name_, listener_->place().text()), [this, id](const Outcome& outcome) {
+  runner_.add(submit_node(request_, dyngrid_, node_name_, place), [this, id](const Outcome& outcome) {
     Member* member = find(id);
     try {
       if (!outcome.is_good()) throw Failure(outcome.trouble());
@@ -392,62 +408,77 @@ void Agent::hear_application(const json& line) {
 
 // ---- nodes ----
 
+void Agent::forget(const Member& m) {
+  if (!m.link && !m.place.word.empty()) given_up_.push_back(m.place.word);
+}
+
 void Agent::hear_newcomers() {
-  while (Link link = listener_->accept()) strangers_.push_back(std::move(link));
-  for (auto s = strangers_.begin(); s != strangers_.end();) {
-    const bool is_there = s->take();
-    if (const auto line = s->line()) {
-      take_in(std::move(*s), *line);
-      s = strangers_.erase(s);
-    } else {
-      s = is_there ? std::next(s) : strangers_.erase(s);
-    }
-  }
+  listener_->hear([this](Link link, const std::string& line) { take_in(std::move(link), line); });
+  hear_hands();
 }
 
 void Agent::take_in(Link link, const std::string& line) {
   std::istringstream words(line);
   std::string kind, word;
   words >> kind >> word;
-  if (word != listener_->place().word) return;
   if (kind == "node") {
     std::int64_t job = 0;
     std::string host;
     words >> job >> host;
-    const bool is_base = job == base_job_;
-    auto m = std::find_if(members_.begin(), members_.end(), [&](const Member& other) { return other.job == job && !other.link && (!is_base || other.host == host); });
-    if (m == members_.end() && !is_base) // sbatch's own answer may come later than the job
-      m = std::find_if(members_.begin(), members_.end(), [](const Member& other) { return other.job == 0; });
-    if (is_ending_ || m == members_.end()) { // it was given up in the moment in which it began
+    const auto is_its = [&](const std::string& wanted) { return control::is_same_secret(word, wanted); };
+    const auto given_up = std::find_if(given_up_.begin(), given_up_.end(), is_its);
+    if (given_up != given_up_.end()) { // in the moment in which it began
+      given_up_.erase(given_up);
       link.say("go");
       return;
     }
-    m->job = job;
+    const auto m = std::find_if(members_.begin(), members_.end(), [&](const Member& other) { return is_its(other.place.word); });
+    if (m == members_.end() || job <= 0 || host.empty()) return; // its end is nobody's loss
+    if (is_ending_) {
+      link.say("go");
+      return;
+    }
+    m->place.word.clear(); // good once
+    m->job = job; // sbatch's own answer may come later than the job
     m->host = host;
     m->link = std::move(link);
     m->node.stage = Stage::idle;
     m->node.since = now();
     say(fmt::format("{} is ready", name_of(*m)));
     // what it said besides, a signal that came early, is heard with the others
-  } else if (kind == "hand") {
-    std::int64_t unit = 0;
-    int processes = 0;
-    std::string hex;
-    words >> unit >> processes >> hex;
-    const auto id = unit > 0 && !is_ending_ ? node_for_unit(situation(), processes) : std::nullopt;
-    Member* m = id ? find(*id) : nullptr;
-    if (!m) {
-      link.say(fmt::format("no node is ready for {} more process(es)", processes));
-      return;
-    }
-    m->unit = unit;
-    m->hand = std::move(link);
-    m->stop_at = 0;
-    m->node.stage = Stage::handed;
-    m->node.since = now();
-    if (request_.verbose) say(fmt::format("{} gets unit {} of {} processes", name_of(*m), unit, processes));
-    m->link.say(fmt::format("run {} {}", unit, hex));
+  } else if (kind == "hand" && control::is_same_secret(word, for_hands_.word)) {
+    Hand hand;
+    words >> hand.unit >> hand.processes;
+    if (hand.unit < 1 || hand.processes < 1 || !handed_.insert(hand.unit).second) return;
+    hand.link = std::move(link);
+    hand.end_by = now() + unit_text_s;
+    hands_.push_back(std::move(hand));
   }
+}
+
+void Agent::hear_hands() {
+  for (auto hand = hands_.begin(); hand != hands_.end();) {
+    const bool is_there = hand->link.take() && now() < hand->end_by;
+    const auto line = hand->link.line();
+    if (line) hand_out(*hand, *line);
+    hand = line || !is_there ? hands_.erase(hand) : std::next(hand);
+  }
+}
+
+void Agent::hand_out(Hand& hand, const std::string& text) {
+  const auto id = !is_ending_ ? node_for_unit(situation(), hand.processes) : std::nullopt;
+  Member* m = id ? find(*id) : nullptr;
+  if (!m) {
+    hand.link.say(fmt::format("no node is ready for {} more process(es)", hand.processes));
+    return;
+  }
+  m->unit = hand.unit;
+  m->hand = std::move(hand.link);
+  m->stop_at = 0;
+  m->node.stage = Stage::handed;
+  m->node.since = now();
+  if (request_.verbose) say(fmt::format("{} gets unit {} of {} processes", name_of(*m), hand.unit, hand.processes));
+  m->link.say(fmt::format("run {} {}", hand.unit, text));
 }
 
 void Agent::fail_unit(Member& m, const std::string& why) {
@@ -527,6 +558,7 @@ void Agent::act() {
   for (const std::int64_t id : plan.cancel)
     if (const Member* m = find(id)) {
       if (m->job > 0) cancelled.push_back(m->job);
+      forget(*m);
       members_.remove_if([id](const Member& other) { return other.node.id == id; });
     }
   if (!cancelled.empty()) runner_.add(cancel_waiting(cancelled), [](const Outcome&) {});
@@ -552,13 +584,14 @@ void Agent::act() {
 }
 
 void Agent::wait_for_something() {
-  std::vector<pollfd> polled{{listener_->fd(), POLLIN, 0}, {signals_, POLLIN, 0}};
+  std::vector<pollfd> polled{{signals_, POLLIN, 0}};
+  listener_->add_to(polled);
   if (application_watch_ >= 0) polled.push_back({application_watch_, POLLIN, 0});
   if (runner_.fd() >= 0) polled.push_back({runner_.fd(), POLLIN, 0});
   if (client_) polled.push_back({client_->fd(), POLLIN, 0});
   for (const Member& m : members_)
     if (m.link) polled.push_back({m.link.fd(), POLLIN, 0});
-  for (const Link& link : strangers_) polled.push_back({link.fd(), POLLIN, 0});
+  for (const Hand& hand : hands_) polled.push_back({hand.link.fd(), POLLIN, 0});
   poll(polled.data(), polled.size(), client_ ? 500 : 200);
 }
 
@@ -605,6 +638,7 @@ int Agent::end(int status) {
     runner_.add(cancel_waiting(waiting), [](const Outcome& outcome) {
       if (!outcome.is_good()) say(outcome.trouble());
     });
+  for (const Member& m : members_) forget(m);
   members_.remove_if([](const Member& m) { return !m.link; });
   const double end_by = now() + last_wait_s;
   while (now() < end_by && (!members_.empty() || !steps_.empty() || runner_.is_busy())) {

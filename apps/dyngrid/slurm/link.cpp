@@ -117,17 +117,19 @@ Listener::Listener(const std::string& address) {
     if (fd_ >= 0) ::close(fd_);
     throw Failure(fmt::format("cannot listen on {}: {}", address, std::strerror(why)), 1);
   }
-  place_ = {address, ntohs(at.sin_port), control::random_word()};
+  place_ = {address, ntohs(at.sin_port), ""};
 }
 
 Listener::~Listener() { ::close(fd_); }
 
-Link Listener::accept() {
-  const int fd = accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC);
-  if (fd < 0) return {};
-  const int on = 1;
-  setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-  return Link(fd);
+Place Listener::invitation() const { return {place_.host, place_.port, control::random_word()}; }
+
+void Listener::hear(const std::function<void(Link, const std::string& line)>& take_in) {
+  strangers_.serve(fd_, [&](int fd, const std::string& line, std::string rest) {
+    const int on = 1;
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    take_in(Link(fd, std::move(rest)), line);
+  });
 }
 
 Link connect_to(const Place& place, double limit_s) {

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lines over TCP between the application's own job and the nodes that come and go. A random word lets in.
+// Lines over TCP between the application's own job and the nodes that come and go. Random words let in, one for each node.
 #pragma once
 
+#include <poll.h>
+
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "control/strangers.hpp"
+
 namespace slurm {
 
-/// "10.0.0.1:4711?0123...": where the agent listens, and the word.
+/// "10.0.0.1:4711?0123...": where the agent listens, and a word.
 struct Place {
   std::string host; ///< numeric
   int port = 0;
@@ -22,7 +27,7 @@ struct Place {
 class Link {
 public:
   Link() = default;
-  explicit Link(int fd) : fd_(fd) {}
+  explicit Link(int fd, std::string heard = "") : fd_(fd), input_(std::move(heard)) {}
   Link(Link&& other) noexcept { *this = std::move(other); }
   Link& operator=(Link&& other) noexcept;
   ~Link();
@@ -48,13 +53,17 @@ public:
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
   ~Listener();
-  const Place& place() const { return place_; }
-  int fd() const { return fd_; }
-  Link accept(); ///< empty when nobody waits
+  const std::string& host() const { return place_.host; }
+  /// For somebody who is to come in: with a word that nobody else has.
+  Place invitation() const;
+  void add_to(std::vector<pollfd>& polled) const { strangers_.add_to(polled, fd_); }
+  /// Hears who has said the first line, which is cut off; within control::StrangerLimits.
+  void hear(const std::function<void(Link, const std::string& line)>& take_in);
 
 private:
-  Place place_;
+  Place place_; ///< without a word
   int fd_ = -1;
+  control::Strangers strangers_;
 };
 
 /// @throws command::Failure within `limit_s`

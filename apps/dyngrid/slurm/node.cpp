@@ -67,7 +67,7 @@ int run_node() {
     return 0;
   }
   const char* job = std::getenv("SLURM_JOB_ID");
-  link.say(fmt::format("node {} {} {}", place->word, job ? job : "0", host));
+  link.say(fmt::format("node {} {} {}", place->word, job ? job : "0", host.substr(0, 256)));
 
   Unit unit;
   bool may_go = false, is_lost = false;
@@ -91,12 +91,12 @@ int run_node() {
       const bool is_there = link.take();
       while (const auto line = link.line()) {
         std::istringstream words(*line);
-        std::string word, number, hex;
-        words >> word >> number >> hex;
+        std::string word, number, hex, join;
+        words >> word >> number >> hex >> join;
         if (word == "run" && unit.pid < 0) {
           const auto command = from_hex(hex);
           unit.number = number;
-          unit.pid = start_apart({{"/bin/sh", "-c", command.value_or("exit 2")}, ""}, {});
+          unit.pid = start_apart({{"/bin/sh", "-c", command.value_or("exit 2")}, ""}, {"DYNGRID_JOIN=" + from_hex(join).value_or("")});
         } else if (word == "stop" && unit.pid > 0 && unit.number == number) {
           kill(-unit.pid, SIGTERM);
           kill_by = Clock::now() + std::chrono::milliseconds(static_cast<int>(patience_s * 1000));
@@ -127,9 +127,12 @@ int hand_over(const std::string& file) {
   const char* number = std::getenv("DYNGRID_UNIT_NUMBER");
   const char* processes = std::getenv("DYNGRID_UNIT_PROCESSES");
   const char* command = std::getenv("DYNGRID_UNIT_COMMAND");
-  if (!number || !processes || !command) throw Failure("slurm hand: DYNGRID_UNIT_NUMBER, _PROCESSES and _COMMAND are not set; this command is for dyngrid's own jobs");
+  const char* join = std::getenv("DYNGRID_JOIN");
+  if (!number || !processes || !command || !join)
+    throw Failure("slurm hand: DYNGRID_UNIT_NUMBER, _PROCESSES, _COMMAND and DYNGRID_JOIN are not set; this command is for dyngrid's own jobs");
   Link link = connect_to(*place, 10);
-  link.say(fmt::format("hand {} {} {} {}", place->word, number, processes, to_hex(command)));
+  link.say(fmt::format("hand {} {} {}", place->word, number, processes)); // who it is first, then what may be long
+  link.say(fmt::format("{} {}", to_hex(command), to_hex(join)));
   for (;;) {
     pollfd one{link.fd(), POLLIN, 0};
     poll(&one, 1, -1);
