@@ -45,7 +45,8 @@ void run(bool as_json) {
       rows.push_back({s["job"], std::to_string(s["pid"].get<int>()), s["app"], s["size"], grid_text(s["grid"]),
                       std::to_string(s["step"].get<std::int64_t>()) + (steps > 0 ? "/" + std::to_string(steps) : ""), seconds_text(s["mean_step_s"]),
                       bytes_text(s["matrix_bytes"]),
-                      pending.is_object() ? (pending.value("late", false) ? "late for " : "asked for ") + grid_text(pending["grid"]) : "runs"});
+                      pending.is_object() ? (pending.value("late", false) ? "late for " : "asked for ") + grid_text(pending["grid"])
+                                           : s.value("resizable", true) ? "runs" : "cannot be resized"});
     }
     std::printf("%s", table(rows).c_str());
   }

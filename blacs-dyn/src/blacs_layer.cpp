@@ -107,11 +107,12 @@ void leave(int not_done) {
 
 /// A grid of processes of `base`. Grids are remembered by the communicator that they stand on only where a change can come.
 template <class Make>
-void make_grid(int* context, MPI_Comm (*base)(int), Make&& make) {
+void make_grid(int* context, blacs_dyn::Shape shape, MPI_Comm (*base)(int), Make&& make) {
   guarded("blacs_gridmap", [&] {
     const Session& session = Session::instance();
     if (!session.is_active()) {
       make();
+      blacs_dyn::show_stock_program(shape);
       return;
     }
     const MPI_Comm comm = base(*context);
@@ -122,11 +123,11 @@ void make_grid(int* context, MPI_Comm (*base)(int), Make&& make) {
 }
 
 void grid_map(int* context, int* map, int ld, int nprow, int npcol) {
-  make_grid(context, Cblacs2sys_handle, [&] { stock::gridmap(context, map, ld, nprow, npcol); });
+  make_grid(context, {nprow, npcol}, Cblacs2sys_handle, [&] { stock::gridmap(context, map, ld, nprow, npcol); });
 }
 
 void grid_map_fortran(int* context, int* map, const int* ld, const int* nprow, const int* npcol) {
-  make_grid(context, [](int handle) { return MPI_Comm_f2c(handle); }, [&] { stock::gridmap_fortran(context, map, ld, nprow, npcol); });
+  make_grid(context, {*nprow, *npcol}, [](int handle) { return MPI_Comm_f2c(handle); }, [&] { stock::gridmap_fortran(context, map, ld, nprow, npcol); });
 }
 
 /// One that is closed already, by a change or by its owner, is no error in a program that uses dyngrid; stock BLACS crashes.

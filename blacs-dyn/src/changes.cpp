@@ -157,7 +157,7 @@ int Session::resize_point(const Place& place) {
   if (!leave.empty()) check_mpi(MPI_Bcast(leave.data(), told[3], MPI_INT, root, grid), "MPI_Bcast");
   try {
     const int result = change_to({told[0], told[1]}, static_cast<gridmap::Placement>(told[2]), nullptr, false, leave,
-                                 first == 1 && outside && outside->is_forced);
+                                 !is_own && outside && outside->is_forced);
     if (job_ && result == DYNGRID_SAME && !pending_) job_->was_there_already();
     return result;
   } catch (const Error& error) {

@@ -42,7 +42,7 @@ std::string size_of(const Holdings& holdings) {
 
 double Job::now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-Job::Job(const Settings& settings, Shape first_grid, bool is_resizable) {
+Job::Job(const Settings& settings, Shape first_grid, const std::string& why_fixed) {
   control::JobInfo info;
   info.pid = getpid();
   info.job = settings.job.empty() ? std::to_string(info.pid) : settings.job;
@@ -53,7 +53,7 @@ Job::Job(const Settings& settings, Shape first_grid, bool is_resizable) {
   info.version = DYNGRID_VERSION;
   info.machine = control::machine_name();
   info.history_file = control::history_file();
-  info.is_resizable = is_resizable;
+  info.why_fixed = why_fixed;
   info.cores = settings.known_cores;
   info.per_core = settings.per_core;
   info.undoes = settings.undoes;
@@ -162,5 +162,28 @@ void Job::changed(const dyngrid_resize_report& report, int parked, std::vector<c
   if (!server_) state_->save_history(); // otherwise the other thread does it
   state_->step_begins(now());
 }
+
+namespace {
+std::unique_ptr<Job> stock_program;
+} // namespace
+
+void show_stock_program(Shape grid) {
+  static bool is_decided = false;
+  if (is_decided) return;
+  is_decided = true;
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank != 0 || !environment("DYNGRID_CHECKED") || environment("DYNGRID_NEWCOMER")) return;
+  try {
+    stock_program = std::make_unique<Job>(
+        Settings::from_environment(), grid,
+        "this program has no resize points: it never called dyngrid_init, so its grid cannot be changed (dyngrid(7))");
+    std::atexit(hide_stock_program);
+  } catch (const gridmap::Error& error) {
+    std::fprintf(stderr, "dyngrid: %s\n", error.what());
+  }
+}
+
+void hide_stock_program() { stock_program.reset(); }
 
 } // namespace blacs_dyn

@@ -14,7 +14,8 @@ namespace blacs_dyn {
 class Job {
 public:
   /// Without a usable runtime directory there is a line on stderr and no socket; the rest works.
-  Job(const Settings& settings, Shape first_grid, bool is_resizable);
+  /// why_fixed: why its grid cannot be changed from outside; empty: it can.
+  Job(const Settings& settings, Shape first_grid, const std::string& why_fixed);
   ~Job(); ///< says good-bye, writes the history
 
   static double now(); ///< seconds on the clock of everything here
@@ -47,5 +48,11 @@ private:
   std::int64_t asked_ = 0; ///< number of the request that is being carried out
   std::function<double(gridmap::GridShape, gridmap::GridShape)> planned_exchange_s_;
 };
+
+/// A program that makes BLACS grids and never calls dyngrid_init: `dyngrid ps` shows it with its first grid, as one that
+/// cannot be resized. Only of process 0, and only where `dyngrid run` started it. Local.
+void show_stock_program(Shape grid);
+/// The program calls dyngrid_init after all, or ends.
+void hide_stock_program();
 
 } // namespace blacs_dyn

@@ -60,6 +60,7 @@ Session& Session::instance() {
 
 /// Brings MPI up if need be and finds out what this process is: started by mpirun, or spawned by an application of ours.
 void Session::start(Mode mode_of_unit0) {
+  hide_stock_program();
   int initialized = 0, finalized = 0;
   MPI_Initialized(&initialized);
   MPI_Finalized(&finalized);
@@ -212,7 +213,7 @@ void Session::begin(std::optional<Shape> first_grid) {
 
 /// Process 0 is in every grid and lives as long as the application, so it is the one that answers for it.
 void Session::open_job(Shape first_grid) {
-  if (processes_.id() == 0) job_ = std::make_unique<Job>(settings_, first_grid, !is_classical());
+  if (processes_.id() == 0) job_ = std::make_unique<Job>(settings_, first_grid, is_classical() ? "this application changes its grid itself, by blacs_setup" : "");
 }
 
 void Session::finalize() {

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "gridmap/status.hpp"
-#include "shape.hpp"
+#include "processes/shape.hpp"
 
 namespace blacs_dyn {
 

@@ -816,7 +816,7 @@ TEST(Job, ExperimentsTryEachGridAndEndOnTheQuickest) {
 TEST(Job, AProgramThatGrowsByItselfDeclines) {
   control::JobInfo info;
   info.job = "classical";
-  info.is_resizable = false;
+  info.why_fixed = "this application changes its grid itself, by blacs_setup";
   control::JobState state(info, {1, 4}, 0);
   EXPECT_TRUE(says(ask(state, R"({"op":"grow","by":5})", 0)["reason"], "blacs_setup"));
   EXPECT_TRUE(says(ask(state, R"({"op":"offer","procs":5})", 0)["reason"], "blacs_setup"));

@@ -387,7 +387,7 @@ TEST(Room, ThreadsMemoryAndOpenFiles) {
 }
 
 TEST(Room, SharesOfTheHosts) {
-  Roster roster = started(2, {1, 2});
+  Roster roster = first_roster(2, {1, 2});
   UnitPolicy policy;
   const auto anywhere = share_among_hosts(roster, 1000000, policy);
   ASSERT_EQ(anywhere.size(), 1u);

@@ -445,7 +445,7 @@ Json JobState::status(double now) const {
   Json json{{"job", info_.job},       {"pid", info_.pid},       {"app", info_.app},           {"size", size_},
             {"host", info_.host},     {"protocol", protocol_version}, {"version", info_.version}, {"grid", to_json(grid_)},
             {"first_grid", to_json(first_grid_)}, {"parked", parked_}, {"step", step_}, {"steps", steps_}, {"steps_on_grid", on_grid_},
-            {"uptime_s", now - started_}, {"allowed", allowed_.text()}, {"resizable", info_.is_resizable}, {"matrix_bytes", matrix_bytes_}};
+            {"uptime_s", now - started_}, {"allowed", allowed_.text()}, {"resizable", info_.why_fixed.empty()}, {"matrix_bytes", matrix_bytes_}};
   json["step_s"] = step_ > 0 ? Json(last_step_s_) : Json(nullptr);
   json["mean_step_s"] = here_.count > 0 ? Json(here_.mean) : cold_s_ ? Json(*cold_s_) : Json(nullptr);
   json["last_resize"] = last_resize_ ? *last_resize_ : Json(nullptr);
@@ -497,7 +497,7 @@ Json JobState::submit(const Request& request, double now) {
   if (request.op == "resize") wish.to = grid(request, "grid");
   else if (request.op == "leave") wish.units = units_in(request);
   else wish.by = whole_number(request, "by", 1, most);
-  if (!info_.is_resizable) return {{"accepted", false}, {"reason", "this application changes its grid itself, by blacs_setup"}};
+  if (!info_.why_fixed.empty()) return {{"accepted", false}, {"reason", info_.why_fixed}};
   Situation here;
   {
     const Lock lock(mutex_);
@@ -530,7 +530,7 @@ Json JobState::submit(const Request& request, double now) {
 
 Json JobState::offer(const Request& request) const {
   const std::int64_t procs = whole_number(request, "procs", 1, 1 << 20);
-  if (!info_.is_resizable) return {{"accepted", false}, {"reason", "this application changes its grid itself, by blacs_setup"}};
+  if (!info_.why_fixed.empty()) return {{"accepted", false}, {"reason", info_.why_fixed}};
   Situation here;
   {
     const Lock lock(mutex_);

@@ -25,7 +25,7 @@ struct JobInfo {
   int cores = 0;            ///< as Situation's
   int per_core = 0;
   bool undoes = true;       ///< DYNGRID_UNDO
-  bool is_resizable = true; ///< false: the program changes its grid itself, by blacs_setup
+  std::string why_fixed;    ///< why nobody outside can change its grid; empty: they can
 };
 
 /// A change that took place, as the application reports it.
