@@ -28,7 +28,7 @@ module dyngrid_grids
     dyngrid_resize_point, dyngrid_resize_point_at, dyngrid_entry_point, dyngrid_pending, dyngrid_on_change, &
     dyngrid_change_routine, dyngrid_request, dyngrid_resize, dyngrid_pop, dyngrid_depth, dyngrid_set_placement, &
     dyngrid_set_schedule, dyngrid_set_processes, dyngrid_last_resize, &
-    dyngrid_matrix_create, dyngrid_matrix_create_by, dyngrid_distribution, &
+    dyngrid_matrix_create, dyngrid_matrix_create_by, dyngrid_distribution, dyngrid_block_rule, &
     dyngrid_matrix_find, dyngrid_matrix_free, dyngrid_copy, dyngrid_matrix_shape, dyngrid_local, dyngrid_desc, &
     dyngrid_allow, dyngrid_set_steps, dyngrid_experiment, dyngrid_job, &
     dyngrid_share, dyngrid_unshare, dyngrid_checkpoint, dyngrid_restore, dyngrid_is_restarted
@@ -165,6 +165,15 @@ module dyngrid_grids
       integer(c_signed_char), value :: type
       integer(c_int64_t), value :: m, n, mb, nb
       type(c_ptr) :: handle
+    end function
+    !> A ready-made dyngrid_distribution: one block for each process. See dyngrid.h.
+    integer(c_int64_t) function dyngrid_block_rule(context, axis, length, nprow, npcol, sizes) bind(C)
+      import
+      type(c_ptr), value :: context
+      integer(c_signed_char), value :: axis
+      integer(c_int64_t), value :: length
+      integer(c_int), value :: nprow, npcol
+      type(c_ptr), value :: sizes
     end function
     integer(c_int) function c_matrix_create_by(name, type, m, n, rule, context, handle) bind(C, name="dyngrid_matrix_create_by")
       import

@@ -168,6 +168,9 @@ typedef int64_t (*dyngrid_distribution)(void* context, char axis, int64_t length
  * everything here but not for ScaLAPACK. The rule may look at shared state, which newcomers have before it is called. Newcomers must declare such a
  * matrix before their first resize point. */
 DYNGRID_API int dyngrid_matrix_create_by(const char* name, char type, int64_t m, int64_t n, dyngrid_distribution rule, void* context, dyngrid_matrix** matrix);
+/* A ready-made rule: one block for each process, ceil(length / processes of the axis) long, so that the block size
+ * follows the grid; the last process has less, or none, where it does not divide. context is not used. Local. */
+DYNGRID_API int64_t dyngrid_block_rule(void* context, char axis, int64_t length, int nprow, int npcol, int64_t* sizes);
 /* Local array, column-major, leading dimension LLD_ of the descriptor; null on a process outside the grid. Changes with the grid. */
 DYNGRID_API void* dyngrid_matrix_local(const dyngrid_matrix* matrix);
 DYNGRID_API void* dyngrid_local(const dyngrid_matrix* matrix);

@@ -2,8 +2,8 @@
 #define DYNGRID_NO_MACROS
 #include "dyngrid.h"
 
+#include <algorithm>
 #include <map>
-
 
 #include "session.hpp"
 
@@ -174,6 +174,13 @@ int dyngrid_matrix_create_by(const char* name, char type, int64_t m, int64_t n, 
     dyngrid_matrix* made = session().create_matrix(name, type, {'R', m, 1, rule, context}, {'C', n, 1, rule, context}, matrix != nullptr);
     *matrix = made;
   });
+}
+
+int64_t dyngrid_block_rule(void*, char axis, int64_t length, int nprow, int npcol, int64_t* sizes) {
+  const int nprocs = axis == 'R' ? nprow : npcol;
+  if (length < 0 || nprocs < 1) return -1;
+  if (sizes) *sizes = std::max<std::int64_t>(1, length / nprocs + (length % nprocs != 0));
+  return 1;
 }
 
 void* dyngrid_matrix_local(const dyngrid_matrix* matrix) { return matrix ? matrix->local.data() : nullptr; }

@@ -4,12 +4,13 @@ program follow_fortran
   use dyngrid
   use need_module
   use, intrinsic :: iso_fortran_env, only: real64, int64
+  use, intrinsic :: iso_c_binding, only: c_null_ptr
   implicit none
   integer, parameter :: n = 29, nb = 3
   integer, target :: step = 0
   real(real64), target :: state(3) = 0
   integer :: info, outcome, nprow, npcol, myrow, mycol, desc(9)
-  type(dyngrid_matrix) :: a, b
+  type(dyngrid_matrix) :: a, b, c
   type(dyngrid_resize_report) :: report
   real(real64), pointer :: x(:, :), y(:, :)
   logical :: is_newcomer
@@ -19,6 +20,8 @@ program follow_fortran
   call dyngrid_matrix_create('a', 'd', n, n, nb, nb, a, info); call need(info == DYNGRID_SUCCESS, 'create')
   call dyngrid_matrix_create('b', 'd', int(n, int64), int(n, int64), int(nb, int64), int(nb, int64), b, info)
   call need(info == DYNGRID_SUCCESS, 'create of 64-bit sizes')
+  call dyngrid_matrix_create_by('c', 'd', int(n, int64), int(n, int64), dyngrid_block_rule, c_null_ptr, c, info)
+  call need(info == DYNGRID_SUCCESS, 'create by dyngrid_block_rule')
   call dyngrid_share('step', step, info); call need(info == DYNGRID_SUCCESS, 'share')
   call dyngrid_share('state', state, info); call need(info == DYNGRID_SUCCESS, 'share of a vector')
   is_newcomer = dyngrid_is_newcomer()
@@ -50,7 +53,7 @@ program follow_fortran
     call each(a, .false.)
     if (step > 0) then
       call dyngrid_last_resize(report, info)
-      call need(report%to_nprow == nprow .and. report%moved_bytes + report%kept_bytes == 2_int64 * n * n * 8, 'report')
+      call need(report%to_nprow == nprow .and. report%moved_bytes + report%kept_bytes == 3_int64 * n * n * 8, 'report')
     end if
     ! b := a with ScaLAPACK, through the descriptors
     call dyngrid_local(a, x); call dyngrid_local(b, y)
@@ -61,6 +64,14 @@ program follow_fortran
     y = -1
     call dyngrid_copy(a, b, info); call need(info == DYNGRID_SUCCESS, 'copy')
     call each(b, .false.)
+    ! and by way of one block for each process
+    if (step > 0) then
+      y = -1
+      call dyngrid_copy(c, b, info); call need(info == DYNGRID_SUCCESS, 'copy from blocks')
+      call each(b, .false.)
+    end if
+    call dyngrid_copy(a, c, info); call need(info == DYNGRID_SUCCESS, 'copy to blocks')
+    call need(size(dyngrid_desc(c)) == 11, 'one size for rows, one for columns')
     if (step == 2) exit
     step = step + 1
     if (step == 1) call dyngrid_request(3, 3, info)
