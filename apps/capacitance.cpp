@@ -127,7 +127,7 @@ int main(int argc, char** argv) {
     const auto n = static_cast<int>(panels.size());
     if (step % 2 == 0) {
       run.begin(step, 0);
-      apps::for_each_local<double>(a, [&](std::int64_t i, std::int64_t j, double& element) {
+      dyngrid::for_each<double>(a, [&](std::int64_t i, std::int64_t j, double& element) {
         if (i < n && j < n) element = potential(panels[i].centre, panels[j]);
       });
       apps::fill<double>(b, [](std::int64_t, std::int64_t) { return 1.0; });
@@ -145,7 +145,7 @@ int main(int argc, char** argv) {
         pdgetrs_("N", &n, &i1, local, &i1, &i1, dyngrid_desc(a), pivots.data(), static_cast<double*>(dyngrid_local(b)), &i1, &i1, dyngrid_desc(b), &info_solve);
       run.end();
       std::vector<double> charge(n);
-      apps::for_each_local<double>(b, [&](std::int64_t i, std::int64_t, double q) {
+      dyngrid::for_each<double>(b, [&](std::int64_t i, std::int64_t, double q) {
         if (i < n) charge[i] = q;
       });
       MPI_Allreduce(MPI_IN_PLACE, charge.data(), n, MPI_DOUBLE, MPI_SUM, dyngrid_comm());

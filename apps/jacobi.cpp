@@ -107,7 +107,9 @@ int main(int argc, char** argv) {
       const std::int64_t done = static_cast<std::int64_t>(step) * sweeps;
       const double grown = 1 - std::pow(problem.eigenvalue, static_cast<double>(done));
       double error = 0, wrong = 0;
-      apps::for_each_local<double>(u, [&](std::int64_t i, std::int64_t j, double e) { error = std::max(error, std::fabs(e - grown * problem.solution(i, j))); });
+      dyngrid::for_each<double>(u, [&](std::int64_t i, std::int64_t j, double e) {
+        error = std::max(error, std::fabs(e - grown * problem.solution(i, j)));
+      });
       error = apps::max_over_grid(error);
       if (step == options.steps) { // and once against one process alone
         std::vector<double> alone(n * n);
@@ -115,7 +117,8 @@ int main(int argc, char** argv) {
         MPI_Comm_rank(dyngrid_comm(), &rank);
         if (rank == 0) alone = serial(problem, done);
         MPI_Bcast(alone.data(), static_cast<int>(alone.size()), MPI_DOUBLE, 0, dyngrid_comm());
-        apps::for_each_local<double>(u, [&](std::int64_t i, std::int64_t j, double e) { wrong += e == alone[i + j * n] ? 0 : 1; });
+        dyngrid::for_each<double>(
+            u, [&](std::int64_t i, std::int64_t j, double e) { wrong += e == alone[i + j * n] ? 0 : 1; });
         wrong = apps::sum_over_grid(wrong);
       }
       run.verdict(error < 1e-12 && wrong == 0, error,

@@ -209,7 +209,7 @@ int main(int argc, char** argv) {
 
   while (run.resize_point(step) != DYNGRID_LEAVE) {
     population = 0;
-    apps::for_each_local<int>(cells, [&](std::int64_t, std::int64_t, int alive) { population += alive; });
+    dyngrid::for_each<int>(cells, [&](std::int64_t, std::int64_t, int alive) { population += alive; });
     population = apps::sum_over_grid(population);
     if (step >= options.steps) break; // beyond it: a restart with fewer
     auto* local = static_cast<int*>(dyngrid_local(cells));
@@ -251,7 +251,8 @@ int main(int argc, char** argv) {
       if (rank == 0) expected = alone.at_generation(static_cast<std::int64_t>(step) * generations);
       MPI_Bcast(expected.data(), static_cast<int>(expected.size()), MPI_INT, 0, dyngrid_comm());
       double wrong = 0;
-      apps::for_each_local<int>(cells, [&](std::int64_t i, std::int64_t j, int alive) { wrong += alive == expected[i + j * n] ? 0 : 1; });
+      dyngrid::for_each<int>(
+          cells, [&](std::int64_t i, std::int64_t j, int alive) { wrong += alive == expected[i + j * n] ? 0 : 1; });
       wrong = apps::sum_over_grid(wrong);
       run.verdict(wrong == 0, 0, wrong == 0 ? "" : fmt::format("{} cells", wrong));
     }

@@ -23,7 +23,9 @@ double probe(std::int64_t j) { return static_cast<double>(apps::mixed(j, 0, 3, 2
 // y = M x, or |M| x, over the current grid, every process gets all of y. Exact for whole numbers below 2^53. Collective.
 std::vector<double> times(const dyngrid_matrix* matrix, const std::vector<double>& x, bool absolute = false) {
   std::vector<double> y(x.size());
-  apps::for_each_local<double>(matrix, [&](std::int64_t i, std::int64_t j, double element) { y[i] += (absolute ? std::fabs(element) : element) * x[j]; });
+  dyngrid::for_each<double>(matrix, [&](std::int64_t i, std::int64_t j, double element) {
+    y[i] += (absolute ? std::fabs(element) : element) * x[j];
+  });
   MPI_Allreduce(MPI_IN_PLACE, y.data(), static_cast<int>(y.size()), MPI_DOUBLE, MPI_SUM, dyngrid_comm());
   return y;
 }

@@ -33,7 +33,9 @@ std::vector<double> expected_product(std::int64_t n) {
 // A x, or |A| |x|, from the elements as they lie. Collective.
 std::vector<double> product_of(const dyngrid_matrix* a, std::int64_t n, bool absolute) {
   std::vector<double> ax(n);
-  apps::for_each_local<double>(a, [&](std::int64_t i, std::int64_t j, double element) { ax[i] += absolute ? std::fabs(element * x_element(j)) : element * x_element(j); });
+  dyngrid::for_each<double>(a, [&](std::int64_t i, std::int64_t j, double element) {
+    ax[i] += absolute ? std::fabs(element * x_element(j)) : element * x_element(j);
+  });
   MPI_Allreduce(MPI_IN_PLACE, ax.data(), static_cast<int>(n), MPI_DOUBLE, MPI_SUM, dyngrid_comm());
   return ax;
 }
@@ -89,7 +91,7 @@ int main(int argc, char** argv) {
     ++step;
     if (options.check) {
       double wrong = 0, residual = 0; // of my elements of y
-      apps::for_each_local<double>(y, [&](std::int64_t i, std::int64_t, double element) {
+      dyngrid::for_each<double>(y, [&](std::int64_t i, std::int64_t, double element) {
         wrong += element == step * expected[i] ? 0 : 1;
         residual = std::max(residual, std::fabs(element - step * expected[i]));
       });

@@ -122,15 +122,17 @@ int main(int argc, char** argv) {
       if (options.check) {
         std::vector<double> row_sums(n), r(n);
         double largest_x = 0;
-        apps::for_each_local<double>(original, [&](std::int64_t i, std::int64_t, double e) { row_sums[i] += std::fabs(e); });
+        dyngrid::for_each<double>(original,
+                                  [&](std::int64_t i, std::int64_t, double e) { row_sums[i] += std::fabs(e); });
         MPI_Allreduce(MPI_IN_PLACE, row_sums.data(), order, MPI_DOUBLE, MPI_SUM, dyngrid_comm());
-        apps::for_each_local<double>(x, [&](std::int64_t, std::int64_t, double e) { largest_x = std::max(largest_x, std::fabs(e)); });
+        dyngrid::for_each<double>(
+            x, [&](std::int64_t, std::int64_t, double e) { largest_x = std::max(largest_x, std::fabs(e)); });
         pdgemv_("N", &order, &order, &minus_one, static_cast<double*>(dyngrid_local(original)), &i1, &i1, dyngrid_desc(original),
                 static_cast<double*>(dyngrid_local(x)), &i1, &i1, dyngrid_desc(x), &i1, &one, static_cast<double*>(dyngrid_local(b)), &i1, &i1,
                 dyngrid_desc(b), &i1);
         double largest_r = 0;
         bool is_number = true;
-        apps::for_each_local<double>(b, [&](std::int64_t, std::int64_t, double e) {
+        dyngrid::for_each<double>(b, [&](std::int64_t, std::int64_t, double e) {
           largest_r = std::max(largest_r, std::fabs(e));
           is_number = is_number && std::isfinite(e);
         });

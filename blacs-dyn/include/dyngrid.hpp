@@ -4,6 +4,7 @@
 #ifndef DYNGRID_HPP
 #define DYNGRID_HPP
 
+#include <algorithm>
 #include <complex>
 #include <cstdint>
 #include <exception>
@@ -30,9 +31,23 @@ private:
   int status_;
 };
 
+namespace detail {
+/// What a rule threw inside the C routine that asked it: an exception ends there, its words go into the Error that
+/// follows.
+inline std::string& rule_said() {
+  thread_local std::string text;
+  return text;
+}
+inline std::string last_message() {
+  const std::string said = std::exchange(rule_said(), {});
+  return said.empty() ? dyngrid_last_message() : dyngrid_last_message() + (": " + said);
+}
+} // namespace detail
+
 /// Throws what a C routine reported; otherwise returns its status or outcome.
 inline int check(int status) {
-  if (status < 0) throw Error(status, dyngrid_last_message());
+  if (status < 0) throw Error(status, detail::last_message());
+  detail::rule_said().clear();
   return status;
 }
 
@@ -159,7 +174,7 @@ private:
     std::function<void()> before, after;
   };
   static Outcome going_on(int outcome, std::string& refusal) {
-    refusal = outcome < 0 ? dyngrid_last_message() : "";
+    refusal = outcome < 0 ? detail::last_message() : "";
     return outcome < 0 ? Outcome::same : static_cast<Outcome>(outcome);
   }
   std::vector<std::unique_ptr<Notice>> notices_; ///< their addresses are known to dyngrid
@@ -167,7 +182,78 @@ private:
   int exceptions_ = std::uncaught_exceptions();
 };
 
+enum class Axis : char { rows = 'R', columns = 'C' };
+
+/// How one axis of a matrix lies on a grid: sizes of blocks that repeat, block j on grid row j mod nprow (column j mod
+/// npcol); nprow (npcol) sizes that add up to `length` are one block for each. Asked at the creation of the matrix and
+/// in every change of the grid; gives the same on all processes. It may throw: the creation, or the change, is refused
+/// then with its words in the Error.
+using Rule = std::function<std::vector<std::int64_t>(Axis axis, std::int64_t length, int nprow, int npcol)>;
+
+/// One block for each process; its size follows the grid (dyngrid_block_rule).
+inline Rule block() {
+  return [](Axis axis, std::int64_t length, int nprow, int npcol) {
+    std::vector<std::int64_t> size(1);
+    dyngrid_block_rule(nullptr, static_cast<char>(axis), length, nprow, npcol, size.data());
+    return size;
+  };
+}
+
+/// One block for each process, rows and columns such that the slowest product of rows and columns over speed is small
+/// (dyngrid_map_in_place). speeds(nprow, npcol): one number above 0 for each process of that grid, row by row, without
+/// a unit.
+template <class Speeds, std::enable_if_t<std::is_invocable_r_v<std::vector<double>, Speeds&, int, int>, int> = 0>
+Rule by_speed(Speeds speeds) {
+  return [speeds = std::move(speeds)](Axis axis, std::int64_t length, int nprow, int npcol) mutable {
+    const std::vector<double> given = speeds(nprow, npcol);
+    const std::size_t p = static_cast<std::size_t>(nprow), q = static_cast<std::size_t>(npcol);
+    if (given.size() != p * q)
+      throw Error(DYNGRID_ERR_SHAPE, "dyngrid::by_speed: got " + std::to_string(given.size()) + " speeds, expected " +
+                                         std::to_string(p * q) + ", one for each process of the " +
+                                         std::to_string(nprow) + " x " + std::to_string(npcol) + " grid");
+    std::vector<double> r(p), c(q);
+    check(dyngrid_map_in_place(nprow, npcol, given.data(), nprow, npcol, DYNGRID_MAP_BEST, r.data(), c.data(), nullptr,
+                               nullptr, nullptr, nullptr));
+    const std::vector<double>& shares = axis == Axis::rows ? r : c;
+    std::vector<std::int64_t> sizes(shares.size());
+    check(dyngrid_natural_blocks(length, static_cast<int>(shares.size()), shares.data(), sizes.data()));
+    return sizes;
+  };
+}
+/// The same for a program whose grids all have as many processes as there are speeds; any other is refused.
+inline Rule by_speed(std::vector<double> speeds) {
+  return by_speed([speeds = std::move(speeds)](int, int) { return speeds; });
+}
+
 namespace detail {
+/// A rule and its answer between the two questions of dyngrid_distribution: how many sizes, then which.
+struct RuleInUse {
+  Rule rule;
+  std::vector<std::int64_t> sizes;
+  static std::int64_t ask(void* context, char axis, std::int64_t length, int nprow, int npcol,
+                          std::int64_t* sizes) noexcept {
+    auto& self = *static_cast<RuleInUse*>(context);
+    try {
+      if (sizes)
+        std::copy(self.sizes.begin(), self.sizes.end(), sizes);
+      else
+        self.sizes = self.rule(static_cast<Axis>(axis), length, nprow, npcol);
+      return static_cast<std::int64_t>(self.sizes.size());
+    } catch (const std::exception& error) {
+      note(error.what());
+    } catch (...) {
+      note("something that is no std::exception");
+    }
+    return -1;
+  }
+  static void note(const char* what) noexcept {
+    try {
+      rule_said() = std::string("the rule threw: ") + what;
+    } catch (...) { // no memory for the text: the status says enough
+    }
+  }
+};
+
 template <class T> struct TypeLetter;
 template <> struct TypeLetter<float> { static constexpr char value = 's'; };
 template <> struct TypeLetter<double> { static constexpr char value = 'd'; };
@@ -183,19 +269,32 @@ public:
   Matrix(const std::string& name, std::int64_t m, std::int64_t n, std::int64_t mb, std::int64_t nb) {
     check(dyngrid_matrix_create(name.c_str(), detail::TypeLetter<T>::value, m, n, mb, nb, &matrix_));
   }
-  Matrix(Matrix&& other) noexcept : matrix_(std::exchange(other.matrix_, nullptr)) {}
+  /// Lying as the rule says on every grid it comes to; see dyngrid_matrix_create_by. For everything but ScaLAPACK,
+  /// which takes a copy() in blocks of one size. The rule, and what it refers to, lives as long as the matrix. @throws
+  /// Error
+  Matrix(const std::string& name, std::int64_t m, std::int64_t n, Rule rule) {
+    if (!rule)
+      throw Error(DYNGRID_ERR_NULL, "dyngrid::Matrix: the rule of \"" + name + "\" is empty, expected a function");
+    rule_ = std::make_unique<detail::RuleInUse>(detail::RuleInUse{std::move(rule), {}});
+    check(dyngrid_matrix_create_by(name.c_str(), detail::TypeLetter<T>::value, m, n, &detail::RuleInUse::ask,
+                                   rule_.get(), &matrix_));
+  }
+  Matrix(Matrix&& other) noexcept : matrix_(std::exchange(other.matrix_, nullptr)), rule_(std::move(other.rule_)) {}
   Matrix& operator=(Matrix&& other) noexcept {
     if (this != &other) {
-      dyngrid_matrix_free(&matrix_);
+      free();
       matrix_ = std::exchange(other.matrix_, nullptr);
+      rule_ = std::move(other.rule_);
     }
     return *this;
   }
-  ~Matrix() { dyngrid_matrix_free(&matrix_); } // sends nothing; refused, and harmless, after the end of the application
+  ~Matrix() { free(); } // sends nothing; refused, and harmless, after the end of the application
 
   T* local() const { return static_cast<T*>(dyngrid_local(matrix_)); } ///< column-major; null outside the grid; changes with it
-  const int* desc() const { return dyngrid_desc(matrix_); }            ///< ScaLAPACK's nine integers; the pointer stays the same
-  std::int64_t rows() const { return shape(0); }                       ///< of this process
+  const int* desc() const { return dyngrid_desc(matrix_); } ///< ScaLAPACK's nine integers, see dyngrid_matrix_desc
+  std::int64_t m() const { return desc()[2]; }              ///< of the whole matrix
+  std::int64_t n() const { return desc()[3]; }
+  std::int64_t rows() const { return shape(0); } ///< of this process
   std::int64_t columns() const { return shape(1); }
   std::int64_t lld() const { return shape(2); }
   /// Local element, from 0.
@@ -208,12 +307,51 @@ private:
     check(dyngrid_matrix_shape(matrix_, &sizes[0], &sizes[1], &sizes[2]));
     return sizes[which];
   }
+  /// A matrix that cannot be freed now, inside on_change, lives on and will ask its rule: that is left to it.
+  void free() noexcept {
+    if (dyngrid_matrix_free(&matrix_) < 0 && dyngrid_comm() != MPI_COMM_NULL) static_cast<void>(rule_.release());
+    rule_.reset();
+  }
   dyngrid_matrix* matrix_ = nullptr;
+  std::unique_ptr<detail::RuleInUse> rule_; ///< its address is known to dyngrid
 };
 
 /// All elements into a matrix of the same size that may lie in any other way; see dyngrid_copy. Collective.
 /// @throws Error
 template <class T> void copy(const Matrix<T>& from, Matrix<T>& to) { check(dyngrid_copy(from.handle(), to.handle())); }
+
+namespace detail {
+inline std::vector<std::int64_t> global_indices(const int* desc, char axis, std::int64_t count, int position,
+                                                int procs) {
+  std::vector<std::int64_t> indices(static_cast<std::size_t>(count));
+  for (std::size_t k = 0; k < indices.size(); ++k) // ScaLAPACK's maps count from 1
+    indices[k] = check(dyngrid_desc_indxl2g(desc, axis, static_cast<int>(k) + 1, position, procs)) - 1;
+  return indices;
+}
+} // namespace detail
+
+/// Calls f(i, j, element) for every element of this process, column by column: i and j are its row and column in the
+/// whole matrix, from 0, std::int64_t; element is a T&. For matrices in blocks of any sizes; nothing outside the grid.
+/// Local.
+template <class T, class F> void for_each(const dyngrid_matrix* matrix, F&& f) {
+  std::int64_t m_loc = 0, n_loc = 0, lld = 1;
+  int nprow = 0, npcol = 0, myrow = 0, mycol = 0;
+  check(dyngrid_matrix_shape(matrix, &m_loc, &n_loc, &lld));
+  check(dyngrid_grid(&nprow, &npcol, &myrow, &mycol));
+  T* const local = static_cast<T*>(dyngrid_local(matrix));
+  const std::vector<std::int64_t> i = detail::global_indices(dyngrid_desc(matrix), 'R', m_loc, myrow, nprow);
+  const std::vector<std::int64_t> j = detail::global_indices(dyngrid_desc(matrix), 'C', n_loc, mycol, npcol);
+  for (std::size_t j_loc = 0; j_loc < j.size(); ++j_loc) {
+    T* const column = local + static_cast<std::int64_t>(j_loc) * lld;
+    for (std::size_t i_loc = 0; i_loc < i.size(); ++i_loc) f(i[i_loc], j[j_loc], column[i_loc]);
+  }
+}
+template <class T, class F> void for_each(Matrix<T>& matrix, F&& f) {
+  for_each<T>(matrix.handle(), std::forward<F>(f));
+}
+template <class T, class F> void for_each(const Matrix<T>& matrix, F&& f) {
+  for_each<const T>(matrix.handle(), std::forward<F>(f));
+}
 
 /// A variable that every process has and newcomers get at their first resize point. It cannot be moved: newcomers' copies are written to
 /// its address.
