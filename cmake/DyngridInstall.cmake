@@ -20,7 +20,7 @@ install(EXPORT dyngridTargets NAMESPACE dyngrid:: DESTINATION "${DYNGRID_INSTALL
 install(FILES "${PROJECT_SOURCE_DIR}/blacs-dyn/include/dyngrid.h" "${PROJECT_SOURCE_DIR}/blacs-dyn/include/dyngrid.hpp"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT dev)
 file(GLOB public_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/gridmap/include/dyngrid/*.h" "${PROJECT_SOURCE_DIR}/redist/include/dyngrid/*.h"
-  "${PROJECT_SOURCE_DIR}/blacs-dyn/include/dyngrid/*.h")
+  "${PROJECT_SOURCE_DIR}/blacs-dyn/include/dyngrid/*.h" "${PROJECT_SOURCE_DIR}/blacs-dyn/include/dyngrid/*.hpp")
 install(FILES ${public_headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/dyngrid" COMPONENT dev)
 install(DIRECTORY "${PROJECT_BINARY_DIR}/mod/" DESTINATION "${DYNGRID_INSTALL_FORTRANDIR}" COMPONENT dev FILES_MATCHING PATTERN "dyngrid*.mod")
 install(FILES "${PROJECT_SOURCE_DIR}/blacs-dyn/fortran/dyngrid.fh" DESTINATION "${DYNGRID_INSTALL_FORTRANDIR}" COMPONENT dev)
