@@ -215,18 +215,18 @@ int with_neighbours(dyngrid_matrix* a) {
   std::set<std::string> invitations;
   std::vector<int> silent;
   const bool is_new = dyngrid_is_newcomer(); // until its first resize point
-  int rank = 0, outcome = is_new ? dyngrid_resize_point() : DYNGRID_SAME;
+  int rank = 0, outcome = is_new ? resize_point() : DYNGRID_SAME;
   MPI_Comm_rank(dyngrid_comm(), &rank);
   if (is_new && outcome == DYNGRID_RESIZED) {
     MPI_Barrier(dyngrid_comm());
-    outcome = dyngrid_resize_point();
+    outcome = resize_point();
     expect(outcome == DYNGRID_LEAVE, "a newcomer leaves");
   }
   if (outcome == DYNGRID_LEAVE) return dyngrid_finalize();
   follow::fill(a, 'd', 5);
   for (int k = 0; k < 2; ++k) {
     expect(!dyngrid_request(2, 2), "request");
-    for (int steps = 0; (outcome = dyngrid_resize_point()) == DYNGRID_SAME; ++steps) {
+    for (int steps = 0; (outcome = resize_point()) == DYNGRID_SAME; ++steps) {
       expect(steps < 4000, "a growth in time");
       if (rank == 0) look_around(&invitations);
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
