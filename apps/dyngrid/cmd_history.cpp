@@ -79,23 +79,22 @@ void print(const Entry& e, const std::vector<std::pair<int, int>>& wanted) {
   std::printf("%s\n", control::printable(fmt::format("{}, {}, on {}", e.key.app, e.key.size, e.key.machine)).c_str());
   std::vector<std::vector<std::string>> rows{{"GRID", "STEPS", "STEP TIME", "+-", "LEAST"}};
   for (const auto& [shape, t] : e.history.steps)
-    rows.push_back({fmt::format("{}x{}", shape.first, shape.second), std::to_string(t.count), fmt::format("{:.4g} s", t.mean), fmt::format("{:.2g}", t.error()),
-                    fmt::format("{:.4g} s", t.least)});
+    rows.push_back({fmt::format("{}x{}", shape.first, shape.second), std::to_string(t.count), duration_text(t.mean), duration_text(t.error()),
+                    duration_text(t.least)});
   if (rows.size() > 1) std::printf("%s", table(rows).c_str());
   else std::printf("no steps yet\n");
   if (const auto sweet = control::sweet_spot(e.history.steps)) std::printf("sweet spot: %dx%d\n", sweet->nprow, sweet->npcol);
   for (const auto& [p, q] : wanted)
     if (const auto found = control::predict_step(e.history.steps, {p, q}, e.cores))
-      std::printf("%dx%d: %.4g s +- %.2g, %s\n", p, q, found->seconds, found->error,
+      std::printf("%dx%d: %s +- %s, %s\n", p, q, duration_text(found->seconds).c_str(), duration_text(found->error).c_str(),
                   found->is_measured ? "measured" : fmt::format("fit through {} grid{}", found->grids, found->grids == 1 ? "" : "s").c_str());
   const auto& changes = e.history.changes;
   if (changes.empty()) return;
   rows = {{"FROM", "TO", "STARTED", "SPAWN", "MERGE", "PLAN", "EXCHANGE", "MOVED"}};
   for (std::size_t i = changes.size() > 10 ? changes.size() - 10 : 0; i < changes.size(); ++i) {
     const auto& c = changes[i];
-    const auto s = [](double x) { return fmt::format("{:.3g} s", x); };
-    rows.push_back({fmt::format("{}x{}", c.from.nprow, c.from.npcol), fmt::format("{}x{}", c.to.nprow, c.to.npcol), std::to_string(c.spawned), s(c.spawn_s),
-                    s(c.merge_s), s(c.plan_s), s(c.exchange_s), bytes_text(c.moved_bytes)});
+    rows.push_back({fmt::format("{}x{}", c.from.nprow, c.from.npcol), fmt::format("{}x{}", c.to.nprow, c.to.npcol), std::to_string(c.spawned), duration_text(c.spawn_s),
+                    duration_text(c.merge_s), duration_text(c.plan_s), duration_text(c.exchange_s), bytes_text(c.moved_bytes)});
   }
   std::printf("last changes of the grid\n%s", table(rows).c_str());
 }

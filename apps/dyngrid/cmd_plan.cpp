@@ -139,20 +139,20 @@ void run(const Arguments& arguments) {
   fmt::print("  {} move, {} stay; lower bound {} per process, schedule {}\n", bytes(result["volume_bytes"]),
              bytes(result["kept_bytes"]), bytes(result["lower_bound_bytes"]),
              bytes(result["schedule_bytes"]));
-  fmt::print("  predicted {:.3g} s at {}/s, {:.3g} s per message; planned in {:.3g} s\n",
-             result["predicted_seconds"].get<double>(),
+  fmt::print("  predicted {} at {}/s, {} per message; planned in {}\n",
+             command::duration_text(result["predicted_seconds"].get<double>()),
              bytes(static_cast<std::int64_t>(arguments.machine.bandwidth_bytes_per_s)),
-             arguments.machine.latency_s, made.seconds);
+             command::duration_text(arguments.machine.latency_s), command::duration_text(made.seconds));
   if (arguments.compare) {
     fmt::print("  {:<12} {:>9} {:>10} {:>12} {:>9} {:>12} {:>10}\n", "schedule", "steps", "partners", "bytes",
-               "of bound", "predicted s", "plan s");
+               "of bound", "predicted", "planned in");
     for (const auto& one : all) {
       const double bound = std::max(1.0, one["lower_bound_bytes"].get<double>());
-      fmt::print("  {:<12} {:>9} {:>10} {:>12} {:>9.3f} {:>12.4g} {:>10.3g}\n",
+      fmt::print("  {:<12} {:>9} {:>10} {:>12} {:>9.3f} {:>12} {:>10}\n",
                  one["schedule"].get<std::string>(), one["steps"].get<std::int64_t>(),
                  one["contention"].get<std::int64_t>(), bytes(one["schedule_bytes"]),
-                 one["schedule_bytes"].get<double>() / bound, one["predicted_seconds"].get<double>(),
-                 one["plan_seconds"].get<double>());
+                 one["schedule_bytes"].get<double>() / bound, command::duration_text(one["predicted_seconds"].get<double>()),
+                 command::duration_text(one["plan_seconds"].get<double>()));
     }
   }
 }

@@ -44,6 +44,7 @@ sched::Timeline timeline_of(const nlohmann::json& answer) {
 }
 
 std::string time_text(double s) {
+  if (s < 1) return duration_text(s);
   if (s < 120) return fmt::format("{:.1f} s", s);
   if (s < 7200) return fmt::format("{:.1f} min", s / 60);
   return fmt::format("{:.1f} h", s / 3600);

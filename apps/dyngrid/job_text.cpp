@@ -11,6 +11,7 @@
 #include "control/printable.hpp"
 #include "control/runtime_dir.hpp"
 #include "gridmap/status.hpp"
+#include "text.hpp"
 
 namespace command {
 
@@ -41,7 +42,7 @@ std::string grid_text(const json& grid) {
 }
 
 std::string seconds_text(const json& value) {
-  return value.is_number() ? fmt::format("{:.3g} s", value.get<double>()) : "-";
+  return value.is_number() ? duration_text(value.get<double>()) : "-";
 }
 
 std::string bytes_text(const json& value) {
@@ -52,10 +53,9 @@ std::string bytes_text(const json& value) {
 }
 
 std::string change_text(const json& r) {
-  const auto part = [&](const char* name) { return r.contains(name) ? r[name].get<double>() : 0.0; };
-  return fmt::format("{} -> {} in {:.3g} s: spawn {:.3g}, merge {:.3g}, plan {:.3g}, exchange {:.3g}; {} moved",
-                     grid_text(r.value("from", json())), grid_text(r.value("grid", json())), part("total_s"),
-                     part("spawn_s"), part("merge_s"), part("plan_s"), part("exchange_s"),
+  const auto part = [&](const char* name) { return r.contains(name) ? duration_text(r[name].get<double>()) : duration_text(0); };
+  return fmt::format("{} -> {} in {}: spawn {}, merge {}, plan {}, exchange {}; {} moved", grid_text(r.value("from", json())),
+                     grid_text(r.value("grid", json())), part("total_s"), part("spawn_s"), part("merge_s"), part("plan_s"), part("exchange_s"),
                      bytes_text(r.value("moved_bytes", json())));
 }
 

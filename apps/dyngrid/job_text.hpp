@@ -19,9 +19,9 @@ constexpr int declined_status = 3;
 control::Client connect_to(std::string& job);
 
 std::string grid_text(const nlohmann::json& grid);    ///< "2x3", "-" when it is none
-std::string seconds_text(const nlohmann::json& value); ///< "0.0213 s", "-" when it is none
+std::string seconds_text(const nlohmann::json& value); ///< "21.3 ms", "-" when it is none
 std::string bytes_text(const nlohmann::json& value);   ///< "15.4 MB"
-/// "2x2 -> 3x3 in 0.92 s: spawn 0.82, merge 0.04, plan 0.0001, exchange 0.038; 13.4 MB moved"
+/// "2x2 -> 3x3 in 920 ms: spawn 820 ms, merge 40 ms, plan 0.1 ms, exchange 38 ms; 13.4 MB moved"
 std::string change_text(const nlohmann::json& report);
 
 /// resize, grow and shrink: options and what is done with the answer.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <sstream>
@@ -106,6 +107,13 @@ std::string table(std::vector<std::vector<std::string>> rows) {
     text += '\n';
   }
   return text;
+}
+
+std::string duration_text(double seconds) {
+  const double size = std::abs(seconds);
+  if (!(size < 1000)) return fmt::format("{:.0f} s", seconds); // inf and nan too
+  if (size == 0) return "0 s";
+  return size < 0.9995 ? fmt::format("{:.3g} ms", 1000 * seconds) : fmt::format("{:.4g} s", seconds);
 }
 
 std::string grouped(std::int64_t value) {

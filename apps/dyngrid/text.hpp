@@ -41,6 +41,9 @@ template <class T> Json rows_of(const std::vector<T>& values, int npcol) {
 /// What is no printable character is escaped: cells may hold what others have sent.
 std::string table(std::vector<std::vector<std::string>> rows);
 
+/// How people read a time: 0.000124 -> "0.124 ms", 0.0123 -> "12.3 ms", 1.2341 -> "1.234 s", 12345 -> "12345 s".
+std::string duration_text(double seconds);
+
 /// 1234567 -> "1 234 567"
 std::string grouped(std::int64_t value);
 
