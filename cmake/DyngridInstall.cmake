@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What `cmake --install` puts where. Components: runtime (the library), dev (headers, modules, package files), bin (the command, man pages
-# of commands), doc. The tree can be moved as a whole: nothing in it holds the prefix.
+# What `cmake --install` puts where. Components: runtime (the library), dev (headers, modules, package files, pages to
+# read, examples), bin (the command, its man pages and completions). The tree can be moved as a whole: nothing in it holds the prefix.
 include(CMakePackageConfigHelpers)
 
 # A folder of its own for what Fortran's INCLUDE and USE look for: compilers other than C's do not search /usr/include, and pkg-config
@@ -51,8 +51,15 @@ install(FILES "${PROJECT_BINARY_DIR}/dyngrid.pc" DESTINATION "${CMAKE_INSTALL_LI
 
 set(docs README.md CHANGELOG.md REFERENCES.md LICENSE CITATION.cff)
 list(TRANSFORM docs PREPEND "${PROJECT_SOURCE_DIR}/")
-install(FILES ${docs} DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT doc)
+install(FILES ${docs} DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT dev)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/examples" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT dev)
+# the pages that these lead to, lying to each other as here
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT dev
+  FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "mainpage.md" EXCLUDE PATTERN "man" EXCLUDE)
+foreach(module apps blacs-dyn gridmap redist)
+  file(GLOB pages CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${module}/*.md")
+  install(FILES ${pages} DESTINATION "${CMAKE_INSTALL_DOCDIR}/${module}" COMPONENT dev)
+endforeach()
 if(PROJECT_IS_TOP_LEVEL)
   include(DyngridPackages)
 endif()
