@@ -265,7 +265,7 @@ Verdict show(const std::vector<Finding>& findings, bool as_json) {
 }
 
 void add_doctor(CLI::App& root) {
-  auto* app = root.add_subcommand("doctor", "Looks for what would keep a grid from growing on this machine, and says what helps");
+  auto* app = root.add_subcommand("doctor", "Looks for what would keep a grid from growing on this machine; says what helps");
   auto o = std::make_shared<Options>();
   app->add_option("--mpirun", o->mpirun, "the launcher")->type_name("PATH")->capture_default_str();
   app->add_option("--limit", o->limit_s, "seconds after which the growth that is tried is ended; it takes 1 to 5")->type_name("S")->check(apps::positive_number())->capture_default_str();

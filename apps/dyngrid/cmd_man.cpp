@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The manual pages, made from what there is already: commands and their options from the command line's own description (so that --help and
-// dyngrid-run(1) cannot differ), routines from the comments of the C headers, the environment from the list of `dyngrid env`.
+// dyngrid-run(1) cannot differ), routines from the comments of the C headers and, below each synopsis, the statements of the Fortran modules, the environment from the list of `dyngrid env`.
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <set>
 #include <sstream>
@@ -19,7 +20,7 @@ namespace {
 
 struct Options {
   std::string folder, overview;
-  std::vector<std::string> headers;
+  std::vector<std::string> headers, modules;
 };
 
 /// Text as troff wants it: every line begins with no control character, hyphens of options stay hyphens.
@@ -110,8 +111,10 @@ std::string root_page(const CLI::App& root) {
   std::string page = heading("dyngrid", 1);
   page += ".SH NAME\ndyngrid \\- " + roff(first_lower(root.get_description())) + "\n.SH SYNOPSIS\n.B dyngrid\n.I command\n.RI [ options ]\n.SH COMMANDS\n";
   std::vector<std::string> pages;
+  std::string group;
   for (const CLI::App* app : root.get_subcommands([](const CLI::App*) { return true; })) {
     if (app->get_group().empty()) continue;
+    if (app->get_group() != group) page += ".SS " + (group = app->get_group()) + "\n";
     page += fmt::format(".TP\n.BR dyngrid\\-{} (1)\n{}\n", roff(app->get_name()), roff(app->get_description()));
     pages.push_back(fmt::format("dyngrid-{}(1)", app->get_name()));
   }
@@ -212,16 +215,162 @@ std::vector<Group> read_header(const std::string& file_name) {
   return groups;
 }
 
+// ---- the same in Fortran ----
+
+/// One subroutine or function as its module declares it.
+struct Procedure {
+  std::string head;                      ///< "call f(a, b)", "integer function f(a)"
+  std::vector<std::string> declarations; ///< of its arguments and its result
+};
+using Procedures = std::map<std::string, std::vector<Procedure>>; ///< by name; a generic one has several
+
+std::string lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+std::string trimmed(const std::string& text) {
+  const auto begin = text.find_first_not_of(" \t"), end = text.find_last_not_of(" \t");
+  return begin == std::string::npos ? "" : text.substr(begin, end - begin + 1);
+}
+
+/// Split at the commas outside parentheses.
+std::vector<std::string> split_list(const std::string& text) {
+  std::vector<std::string> list;
+  std::string one;
+  int depth = 0;
+  for (const char c : text) {
+    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+    if (c == ',' && depth == 0) {
+      list.push_back(trimmed(one));
+      one.clear();
+    } else {
+      one += c;
+    }
+  }
+  if (!trimmed(one).empty()) list.push_back(trimmed(one));
+  return list;
+}
+
+std::string join_list(const std::vector<std::string>& list) {
+  std::string text;
+  for (const std::string& one : list) text += (text.empty() ? "" : ", ") + one;
+  return text;
+}
+
+/// Whole statements, comments and continuations gone. Our modules have no ! in a string.
+std::vector<std::string> fortran_statements(const std::string& file_name) {
+  std::ifstream file(file_name);
+  if (!file) throw Failure(fmt::format("man: {} cannot be read", file_name), 1);
+  std::vector<std::string> statements;
+  bool goes_on = false;
+  for (std::string line; std::getline(file, line);) {
+    line = trimmed(line.substr(0, line.find('!')));
+    if (line.empty()) continue;
+    const bool more = line.back() == '&';
+    if (more) line = trimmed(line.substr(0, line.size() - 1)) + " ";
+    if (goes_on && line[0] == '&') line = trimmed(line.substr(1));
+    if (goes_on) statements.back() += line;
+    else statements.push_back(line);
+    goes_on = more;
+  }
+  return statements;
+}
+
+/// What the modules make public. What C and Fortran call differently is under the name of Fortran.
+Procedures read_modules(const std::vector<std::string>& files) {
+  Procedures procedures;
+  std::map<std::string, std::vector<std::string>> generics;
+  std::set<std::string> is_public;
+  for (const std::string& file : files) {
+    std::string generic, name;
+    std::set<std::string> wanted; ///< names of arguments and of the result of the procedure that is read
+    for (const std::string& statement : fortran_statements(file)) {
+      const std::string low = lower(statement);
+      const auto begins = [&](const char* word) { return low.compare(0, std::string(word).size(), word) == 0; };
+      if (begins("public ::"))
+        for (const std::string& one : split_list(low.substr(9))) is_public.insert(one);
+      else if (begins("interface")) generic = trimmed(low.substr(9));
+      else if (begins("end interface")) generic.clear();
+      else if (begins("module procedure") && !generic.empty())
+        for (const std::string& one : split_list(low.substr(16))) generics[generic].push_back(one);
+      else if (begins("end")) wanted.clear(), name.clear();
+      else if (const auto at = low.find("function "), sub = low.find("subroutine "); name.empty() && low.find('(') != std::string::npos && low.find("::") == std::string::npos &&
+                                                                                  (sub == 0 || at == 0 || (at != std::string::npos && low[at - 1] == ' '))) {
+        const std::size_t begin = sub == 0 ? 11 : at + 9, open = statement.find('(', begin), close = statement.find(')', open);
+        name = trimmed(low.substr(begin, open - begin));
+        std::string arguments = statement.substr(open + 1, close - open - 1), result = name;
+        for (const std::string& one : split_list(lower(arguments))) wanted.insert(one);
+        if (const auto r = low.find("result(", close); r != std::string::npos) result = low.substr(r + 7, low.find(')', r) - r - 7);
+        if (sub != 0) wanted.insert(result);
+        const std::string list = join_list(split_list(arguments));
+        procedures[name].push_back({sub == 0 ? fmt::format("call {}({})", name, list)
+                                             : fmt::format("{}function {}({}){}", statement.substr(0, at), name, list, result == name ? "" : " result(" + result + ")"),
+                                    {}});
+      } else if (const auto colons = statement.find("::"); !name.empty() && (colons != std::string::npos)) {
+        std::vector<std::string> here;
+        for (const std::string& one : split_list(statement.substr(colons + 2)))
+          if (wanted.count(lower(trimmed(one.substr(0, one.find('('))))) > 0) here.push_back(one);
+        if (!here.empty()) procedures[name].back().declarations.push_back(fmt::format("{} :: {}", trimmed(statement.substr(0, colons)), join_list(here)));
+      }
+    }
+  }
+  for (const auto& [generic, specifics] : generics)
+    for (const std::string& one : specifics)
+      for (Procedure p : procedures[one]) {
+        p.head.replace(p.head.find(one + "("), one.size(), generic);
+        procedures[generic].push_back(p);
+      }
+  for (auto it = procedures.begin(); it != procedures.end();) it = is_public.count(it->first) == 0 ? procedures.erase(it) : std::next(it);
+  return procedures;
+}
+
+/// Broken after a comma where it is long, as Fortran goes on.
+std::string folded(const std::string& text, const std::string& margin) {
+  constexpr std::size_t most = 92;
+  std::string out, line = margin;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    if (line.size() + word.size() + 3 > most && line.size() > margin.size() && line[line.size() - 2] == ',') {
+      out += line + "&\n";
+      line = margin + "    ";
+    }
+    line += word + " ";
+  }
+  line.pop_back();
+  return out + line + "\n";
+}
+
+/// Alternatives with the same arguments in one: "integer, intent(in) :: m" and below it "or integer(int64), intent(in) :: m".
+std::string fortran_synopsis(const std::vector<Procedure>& procedures) {
+  std::string text;
+  std::set<std::string> done;
+  for (const Procedure& first : procedures) {
+    if (!done.insert(first.head).second) continue;
+    text += folded(first.head, "");
+    for (std::size_t k = 0; k < first.declarations.size(); ++k) {
+      std::set<std::string> told{first.declarations[k]};
+      text += folded(first.declarations[k], "    ");
+      for (const Procedure& other : procedures)
+        if (other.head == first.head && k < other.declarations.size() && told.insert(other.declarations[k]).second) text += folded("or " + other.declarations[k], "      ");
+    }
+  }
+  return text;
+}
+
 void write_routines(const Options& o) {
+  const Procedures modules = read_modules(o.modules);
   std::set<std::string> done;
   for (const std::string& header : o.headers)
     for (const Group& group : read_header(header)) {
-      std::string names, synopsis, description, page_name;
+      std::string names, synopsis, fortran, description, page_name;
       std::vector<std::string> others;
       const std::string* said = nullptr;
       for (const Declaration& d : group.declarations) {
         if (d.name.empty()) {
           synopsis += roff(d.text) + "\n\n";
+          if (const auto star = d.text.find("(*"); star != std::string::npos) // what a routine takes as an argument
+            if (const auto it = modules.find(d.text.substr(star + 2, d.text.find(')', star) - star - 2)); it != modules.end()) fortran += roff(fortran_synopsis(it->second));
           continue;
         }
         if (!done.insert(d.name).second) continue; // declared in two headers
@@ -229,14 +378,16 @@ void write_routines(const Options& o) {
         if (page_name.empty()) page_name = d.name;
         else others.push_back(d.name);
         synopsis += roff(d.text) + "\n";
+        if (const auto it = modules.find(d.name); it != modules.end()) fortran += roff(fortran_synopsis(it->second));
         const bool same = said != nullptr && *said == d.comment;
         description += fmt::format(".TP\n.BR {} ()\n{}\n", roff(d.name), same ? "As above." : roff(d.comment.empty() ? "See the synopsis." : d.comment));
         said = &d.comment;
       }
       if (page_name.empty()) continue;
       std::string page = heading(page_name, 3);
-      page += fmt::format(".SH NAME\n{} \\- {}\n.SH SYNOPSIS\n.nf\n.B #include <dyngrid.h>\n\n{}.fi\n.PP\nIn C++ by dyngrid.hpp, in Fortran by the module dyngrid or dyngrid.fh; see\n.BR dyngrid (7).\n",
-                          names, roff(group.title), synopsis);
+      page += fmt::format(".SH NAME\n{} \\- {}\n.SH SYNOPSIS\n.nf\n.B #include <dyngrid.h>\n\n{}.fi\n", names, roff(group.title), synopsis);
+      if (!fortran.empty()) page += ".SS Fortran\n.nf\n.B use dyngrid\n\n" + fortran + ".fi\n";
+      page += ".PP\nIn C++ by dyngrid.hpp, in Fortran by the module dyngrid or dyngrid.fh; see\n.BR dyngrid (7).\n";
       page += ".SH DESCRIPTION\n" + description;
       page += ".SH RETURN VALUE\nWhere nothing else is said: 0 or an outcome (DYNGRID_SAME, DYNGRID_RESIZED, DYNGRID_LEAVE, DYNGRID_REDIRECT), or a negative status of\n"
               ".IR dyngrid/status.h ,\nthe same on all processes of a collective call; dyngrid_last_message() then says what, got, wanted, where.\n";
@@ -250,11 +401,11 @@ void write_routines(const Options& o) {
 
 void add_man(CLI::App& root) {
   auto* app = root.add_subcommand("man", "Writes the manual pages; for the build");
-  app->group(""); // not for users
   auto o = std::make_shared<Options>();
   app->add_option("--folder", o->folder, "where man1, man3 and man7 go")->required();
   app->add_option("--overview", o->overview, "dyngrid(7) with a place for the environment")->required();
   app->add_option("--header", o->headers, "C headers")->required();
+  app->add_option("--fortran", o->modules, "sources of the Fortran modules");
   app->callback([o, &root, app] {
     write(o->folder, "dyngrid", 1, root_page(root));
     for (const CLI::App* command : root.get_subcommands([](const CLI::App*) { return true; }))

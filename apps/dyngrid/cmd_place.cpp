@@ -150,7 +150,7 @@ void run(const Options& o, const CLI::App& app) {
 
 void add_place(CLI::App& root) {
   auto* app = root.add_subcommand(
-      "place", "Where the processes go when a grid changes, who sleeps or leaves, and how much data moves");
+      "place", "Where processes go when a grid changes, who sleeps or leaves, and what moves");
   auto o = std::make_shared<Options>();
   app->add_option("--from", o->from, "the grid that mpirun starts; process k is its rank k")
       ->type_name("PxQ")

@@ -152,7 +152,7 @@ void add_request(CLI::App& app, slurm::Request& r) {
 } // namespace
 
 void add_slurm(CLI::App& root) {
-  auto* app = root.add_subcommand("slurm", "Applications under Slurm that grow onto nodes that are free and leave those that are wanted back");
+  auto* app = root.add_subcommand("slurm", "Applications under Slurm that grow onto free nodes and leave those wanted back");
   app->require_subcommand(1);
   app->footer("dyngrid slurm submit --help and dyngrid slurm check --help say more; docs/slurm.md shows it.");
 

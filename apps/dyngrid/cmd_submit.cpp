@@ -55,7 +55,7 @@ void run(const Options& o) {
 
 void add_submit(CLI::App& root) {
   auto* app = root.add_subcommand(
-      "submit", "Give a job to the scheduler (dyngrid-sched): submit [options] -- PROGRAM ARGUMENTS");
+      "submit", "Give a job to the scheduler, dyngrid-sched: submit -- PROGRAM ARGUMENTS");
   auto o = std::make_shared<Options>();
   app->add_option("command", o->command, "program and arguments, without mpirun and its options; after --")
       ->type_name("WORDS")

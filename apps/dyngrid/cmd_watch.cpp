@@ -3,18 +3,20 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <deque>
+#include <cstdlib>
 #include <memory>
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "command.hpp"
 #include "common/command_line.hpp"
 #include "control/printable.hpp"
+#include "control/runtime_dir.hpp"
 #include "job_text.hpp"
 #include "gridmap/status.hpp"
+#include "terminal.hpp"
 #include "text.hpp"
+#include "watch_view.hpp"
 
 namespace command {
 namespace {
@@ -26,88 +28,7 @@ struct Options {
   std::string job;
   double seconds = 0;
   std::int64_t events = 0;
-  bool json = false, lines = false;
-};
-
-/// The last step times as bars, the longest the highest.
-std::string bars(const std::deque<double>& times) {
-  static const char* const heights[] = {"\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586", "\u2587", "\u2588"};
-  const double most = times.empty() ? 0 : *std::max_element(times.begin(), times.end());
-  std::string text;
-  for (const double t : times) text += heights[most > 0 ? std::min(7, static_cast<int>(8 * t / most)) : 0];
-  return text;
-}
-
-class View {
-public:
-  void take(const json& line) {
-    const std::string event = line.value("event", "");
-    if (event == "step") {
-      status_["step"] = line["step"].get<std::int64_t>() + 1;
-      status_["grid"] = line["grid"];
-      status_["step_s"] = line["step_s"];
-      if (line.contains("rss_bytes")) status_["rss_bytes"] = line["rss_bytes"];
-      times_.push_back(line["step_s"]);
-      if (times_.size() > 60) times_.pop_front();
-    } else if (event == "resize") {
-      status_["grid"] = line["grid"];
-      status_["last_resize"] = line["report"];
-      status_["pending"] = nullptr;
-      times_.clear();
-    } else if (event == "request") {
-      status_["pending"] = line;
-    } else if (event == "outcome" && line.value("outcome", "") != "done") {
-      last_word_ = line.value("outcome", "") + ": " + line.value("reason", "");
-      status_["pending"] = nullptr;
-    } else if (event.empty() && line.contains("uptime_s")) {
-      status_ = line;
-    }
-  }
-
-  void draw(bool is_last) {
-    if (!status_.is_object()) return;
-    const json& s = status_;
-    winsize size{};
-    const std::size_t width = ioctl(1, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
-    const auto steps = s.value("steps", std::int64_t{0});
-    const auto& pending = s["pending"];
-    std::vector<std::string> lines;
-    lines.push_back(fmt::format("job {}  {}  {}  on {}  {:.0f} s", s.value("job", ""), s.value("app", ""), s.value("size", ""), s.value("host", ""),
-                                s.value("uptime_s", 0.0)));
-    const json& grid = s["grid"];
-    lines.push_back(fmt::format("grid     {}, {} processes{}", grid_text(grid), grid[0].get<int>() * grid[1].get<int>(),
-                                s.value("parked", 0) > 0 ? fmt::format(", {} parked", s.value("parked", 0)) : ""));
-    lines.push_back(fmt::format("step     {}{}, the last {}, {} on average on this grid", s.value("step", std::int64_t{0}),
-                                steps > 0 ? fmt::format(" of {}", steps) : "", seconds_text(s["step_s"]), seconds_text(s["mean_step_s"])));
-    lines.push_back("         " + bars(times_));
-    lines.push_back("change   " + (s["last_resize"].is_object() ? change_text(s["last_resize"]) : std::string("none yet")));
-    lines.push_back(fmt::format("memory   {} in matrices, {} in process 0", bytes_text(s["matrix_bytes"]), bytes_text(s["rss_bytes"])));
-    lines.push_back("asked    " + (pending.is_object() ? grid_text(pending["grid"]) + (pending.value("late", false) ? ", late" : "")
-                                   : last_word_.empty()  ? std::string("nothing")
-                                                         : last_word_));
-    std::string text = drawn_ > 0 ? fmt::format("\033[{}A", drawn_) : "";
-    for (const std::string& raw : lines) {
-      const std::string line = control::printable(raw);
-      // columns are counted by characters, and a line must not wrap
-      std::size_t columns = 0, bytes = 0;
-      while (bytes < line.size() && columns < width - 1) {
-        do ++bytes;
-        while (bytes < line.size() && (static_cast<unsigned char>(line[bytes]) & 0xc0) == 0x80);
-        ++columns;
-      }
-      text += "\r\033[K" + line.substr(0, bytes) + "\n";
-    }
-    drawn_ = lines.size();
-    if (is_last) text += "the job has ended\n";
-    std::fputs(text.c_str(), stdout);
-    std::fflush(stdout);
-  }
-
-private:
-  json status_;
-  std::deque<double> times_;
-  std::string last_word_;
-  std::size_t drawn_ = 0;
+  bool json = false, lines = false, no_color = false;
 };
 
 std::string line_of(const json& e) {
@@ -124,49 +45,175 @@ std::string line_of(const json& e) {
   return event + (e.contains("reason") ? ": " + e["reason"].get<std::string>() : "");
 }
 
-void run(Options o) {
-  control::Client client = connect_to(o.job);
-  const bool draws = !o.json && !o.lines && isatty(1) == 1;
-  View view;
-  if (draws) view.take(client.call("status", {}));
+/// The events as lines, for a pipe.
+void print_events(const Options& o) {
+  std::string job = o.job;
+  control::Client client = connect_to(job);
   client.call("watch", {});
   const auto begun = Clock::now();
-  auto drawn = begun - std::chrono::hours(1), asked = begun;
   std::int64_t seen = 0;
   for (;;) {
-    const auto now = Clock::now();
-    const double gone = std::chrono::duration<double>(now - begun).count();
+    const double gone = std::chrono::duration<double>(Clock::now() - begun).count();
     if (o.seconds > 0 && gone >= o.seconds) return;
-    if (draws && now - drawn > std::chrono::milliseconds(100)) {
-      view.draw(false);
-      drawn = now;
-    }
-    if (draws && now - asked > std::chrono::seconds(1)) { // what no event tells
-      client.send("status", {});
-      asked = now;
-    }
-    double wait = draws ? 0.1 : 3600;
-    if (o.seconds > 0) wait = std::min(wait, o.seconds - gone);
     std::optional<json> line;
     try {
-      line = client.next(wait);
+      line = client.next(o.seconds > 0 ? std::min(3600.0, o.seconds - gone) : 3600);
     } catch (const gridmap::Error& error) {
       throw Failure(error.what(), 1); // killed: it did not say good-bye
     }
-    if (!line) continue;
-    const bool is_end = line->value("event", "") == "end";
-    if (draws) {
-      view.take(*line);
-      if (is_end) view.draw(true);
-    } else if (line->contains("event")) {
-      const std::string text = o.json ? line->dump(-1, ' ', false, json::error_handler_t::replace)
-                                      : control::printable(line_of(*line));
-      std::printf("%s\n", text.c_str());
-      std::fflush(stdout);
-    }
-    if (is_end) return;
-    if (line->contains("event") && o.events > 0 && ++seen >= o.events) return;
+    if (!line || !line->contains("event")) continue;
+    const std::string text = o.json ? line->dump(-1, ' ', false, json::error_handler_t::replace)
+                                    : control::printable(line_of(*line));
+    std::printf("%s\n", text.c_str());
+    std::fflush(stdout);
+    if (line->value("event", "") == "end") return;
+    if (o.events > 0 && ++seen >= o.events) return;
   }
+}
+
+/// The running jobs, as `ps` asks them.
+std::vector<json> jobs_to_choose() {
+  std::vector<json> jobs;
+  for (const control::FoundJob& found : control::find_jobs()) {
+    if (!found.is_alive) continue;
+    try {
+      jobs.push_back(control::Client::to_job(found.name, 2).call("status", {}, 2));
+    } catch (const std::exception& error) {
+      jobs.push_back({{"job", found.name}, {"error", error.what()}});
+    }
+  }
+  return jobs;
+}
+
+/// Which of several; empty when none was wanted. The list is made anew every second.
+std::string choose(Terminal& terminal) {
+  std::vector<json> jobs = jobs_to_choose();
+  auto asked = Clock::now();
+  std::size_t chosen = 0;
+  for (;;) {
+    if (jobs.empty()) throw Failure("no job is running any more", 1);
+    chosen = std::min(chosen, jobs.size() - 1);
+    terminal.draw(chooser_lines(jobs, chosen, terminal.screen()));
+    const KeyPress press = terminal.wait(-1, 1);
+    if (press.key == Key::quit) return "";
+    if (press.key == Key::up && chosen > 0) --chosen;
+    if (press.key == Key::down && chosen + 1 < jobs.size()) ++chosen;
+    if (press.key == Key::enter) return jobs[chosen].value("job", "");
+    if (press.key == Key::digit && static_cast<std::size_t>(press.digit) <= jobs.size()) return jobs[static_cast<std::size_t>(press.digit) - 1].value("job", "");
+    if (Clock::now() - asked < std::chrono::seconds(1)) continue;
+    const std::string name = jobs[chosen].value("job", "");
+    jobs = jobs_to_choose();
+    asked = Clock::now();
+    for (std::size_t i = 0; i < jobs.size(); ++i)
+      if (jobs[i].value("job", "") == name) chosen = i;
+  }
+}
+
+enum class Left { ended, quit, for_another };
+
+/// One job on the terminal, until it or the user ends it.
+Left show(const Options& o, const std::string& job, Terminal& terminal) {
+  std::string name = job;
+  control::Client client = connect_to(name);
+  JobView view;
+  view.take(client.call("status", {}));
+  client.call("watch", {});
+  const auto begun = Clock::now();
+  auto drawn_at = begun - std::chrono::hours(1), asked = begun, looked = begun;
+  std::int64_t seen = 0, wish = 0; // wish: the id of what a key has asked for
+  std::string op;
+  bool is_paused = false, was_tried_again = false;
+  const auto ask = [&](const char* what, int by) {
+    op = what;
+    wish = client.send(op, {{"by", by}});
+    view.say(op == "grow" ? "a larger grid" : "a smaller grid");
+  };
+  const auto draw = [&](const std::string& keys) {
+    terminal.draw(view.lines(terminal.screen(), keys));
+    drawn_at = Clock::now();
+  };
+  for (;;) {
+    const auto now = Clock::now();
+    const double gone = std::chrono::duration<double>(now - begun).count();
+    if (o.seconds > 0 && gone >= o.seconds) return Left::quit;
+    const std::string keys = !terminal.has_keys() ? ""
+                             : is_paused          ? "p goes on, q quits; the job runs meanwhile"
+                                                  : "+ larger  - smaller  p holds the picture  J another job  q quits";
+    if (!is_paused && now - drawn_at > std::chrono::milliseconds(100)) draw(keys);
+    if (now - asked > std::chrono::seconds(1)) { // what no event tells
+      client.send("status", {});
+      asked = now;
+    }
+    std::optional<json> line;
+    try {
+      line = client.next(0);
+    } catch (const gridmap::Error& error) {
+      throw Failure(error.what(), 1); // killed: it did not say good-bye
+    }
+    if (!line || now - looked > std::chrono::milliseconds(100)) { // keys too, where events come without a pause
+      looked = now;
+      const KeyPress press = terminal.wait(line ? -1 : client.fd(), line ? 0 : o.seconds > 0 ? std::clamp(o.seconds - gone, 0.001, 0.1) : 0.1);
+      if (press.key == Key::quit) return Left::quit;
+      if (press.key == Key::jobs) return Left::for_another;
+      if (press.key == Key::grow || press.key == Key::shrink) {
+        was_tried_again = false;
+        if (press.key == Key::grow) ask("grow", view.least_step());
+        else ask("shrink", 1);
+      }
+      if (press.key == Key::pause) {
+        is_paused = !is_paused;
+        draw(is_paused ? "p goes on, q quits; the job runs meanwhile" : keys);
+      }
+    }
+    if (!line) continue;
+    view.take(*line);
+    if (wish > 0 && line->value("id", std::int64_t{0}) == wish) {
+      wish = 0;
+      if (!line->value("ok", false)) {
+        view.say(line->value("error", ""));
+      } else if (!line->value("accepted", false)) {
+        // the next of the sizes that it can use may be further: up to twice as many processes
+        if (op == "grow" && !was_tried_again && view.processes() > view.least_step()) {
+          was_tried_again = true;
+          ask("grow", view.processes());
+        } else {
+          view.say("declined: " + line->value("reason", ""));
+        }
+      } else {
+        view.say("");
+      }
+    }
+    if (line->value("event", "") == "end") {
+      draw("");
+      return Left::ended;
+    }
+    if (line->contains("event") && o.events > 0 && ++seen >= o.events) {
+      draw("");
+      return Left::quit;
+    }
+  }
+}
+
+void run(const Options& o) {
+  const char* term = std::getenv("TERM");
+  if (o.json || o.lines || isatty(1) != 1 || term == nullptr || std::string(term) == "dumb") {
+    print_events(o);
+    return;
+  }
+  std::string job = o.job, word;
+  {
+    Terminal terminal(!o.no_color);
+    if (job.empty() && terminal.has_keys() && jobs_to_choose().size() > 1 && (job = choose(terminal)).empty()) return;
+    for (;;) {
+      const Left left = show(o, job, terminal);
+      if (left == Left::ended) word = "the job has ended\n";
+      if (left != Left::for_another) break;
+      const std::string other = choose(terminal);
+      if (other.empty()) break;
+      job = other;
+    }
+  }
+  std::fputs(word.c_str(), stdout);
 }
 
 } // namespace
@@ -174,12 +221,15 @@ void run(Options o) {
 void add_watch(CLI::App& root) {
   auto* app = root.add_subcommand("watch", "A running job live: grid, step, step time, last change, memory");
   auto o = std::make_shared<Options>();
-  app->add_option("JOB", o->job, "name of the job; without it, the only one that runs");
+  app->add_option("JOB", o->job, "name of the job; without it, the only one that runs, or a choice on a terminal");
   app->add_option("--for", o->seconds, "stop after so long")->type_name("SECONDS")->check(apps::positive_number());
   app->add_option("--events", o->events, "stop after so many events")->check(apps::positive_number());
   app->add_flag("--lines", o->lines, "one line per event also on a terminal");
+  app->add_flag("--no-color", o->no_color, "no colours on a terminal; so does the environment's NO_COLOR");
   app->add_flag("--json", o->json, "the events as they come, one JSON object per line (docs/protocol.md)");
-  app->footer("Ends with the job: status 0, or 1 when the job was killed.");
+  app->footer("On a terminal the grid is drawn with the rank of each process, and keys are taken: + and - ask for the next larger or\n"
+              "smaller grid that the job can use, p holds the picture, J chooses another job, q quits. Ends with the job: status 0, or 1\n"
+              "when the job was killed.");
   app->callback([o] { run(*o); });
 }
 

@@ -32,6 +32,7 @@ void add_run(CLI::App& root);
 void add_slurm(CLI::App& root);
 void add_doctor(CLI::App& root);
 void add_env(CLI::App& root);
+void add_completion(CLI::App& root);
 void add_man(CLI::App& root);
 
 } // namespace command

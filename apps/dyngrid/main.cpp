@@ -2,6 +2,7 @@
 // dyngrid <command> ...: questions about grids, and running jobs.
 #include <algorithm>
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,29 +15,47 @@
 
 namespace {
 
-/// Every sub-command, in the order of the help text. One more file, one more line.
-constexpr void (*commands[])(CLI::App&) = {
-    command::add_topology,
-    command::add_place,
-    command::add_plan,
-    command::add_map,
-    command::add_select,
-    command::add_ps,
-    command::add_watch,
-    command::add_resize,
-    command::add_grow,
-    command::add_shrink,
-    command::add_history,
-    command::add_simulate,
-    command::add_submit,
-    command::add_queue,
-    command::add_cancel,
-    command::add_run,
-    command::add_restart,
-    command::add_slurm,
-    command::add_doctor,
-    command::add_env,
-    command::add_man,
+/// Every sub-command under the heading of the help text, in its order. One more file, one more line.
+constexpr struct {
+  const char* group;
+  void (*add)(CLI::App&);
+} commands[] = {
+    {"Run", command::add_run},
+    {"Look", command::add_ps},
+    {"Look", command::add_watch},
+    {"Look", command::add_history},
+    {"Change", command::add_resize},
+    {"Change", command::add_grow},
+    {"Change", command::add_shrink},
+    {"Change", command::add_restart},
+    {"Queue", command::add_submit},
+    {"Queue", command::add_queue},
+    {"Queue", command::add_cancel},
+    {"Queue", command::add_slurm},
+    {"Plan", command::add_topology},
+    {"Plan", command::add_place},
+    {"Plan", command::add_plan},
+    {"Plan", command::add_map},
+    {"Plan", command::add_select},
+    {"Plan", command::add_simulate},
+    {"Help", command::add_doctor},
+    {"Help", command::add_env},
+    {"Help", command::add_completion},
+    {"", command::add_man}, // for the build
+};
+
+/// The commands in one list that fits on a screen: the heading in front of the first one of each group.
+class RootFormatter : public CLI::Formatter {
+public:
+  std::string make_subcommands(const CLI::App* app, CLI::AppFormatMode) const override {
+    std::string text, group;
+    for (const CLI::App* sub : app->get_subcommands({})) {
+      if (sub->get_group().empty()) continue;
+      text += fmt::format("{}{:8}{:11}{}\n", text.empty() ? "\n" : "", sub->get_group() == group ? "" : sub->get_group() + ":", sub->get_name(), sub->get_description());
+      group = sub->get_group();
+    }
+    return text;
+  }
 };
 
 int fail(const CLI::App& root, const std::string& text, int status) {
@@ -51,14 +70,20 @@ int fail(const CLI::App& root, const std::string& text, int status) {
 } // namespace
 
 int main(int argc, char** argv) {
-  CLI::App root("Grids of processes that grow and shrink: shapes, placement, processors of different power, "
-               "running jobs.",
+  CLI::App root("Grids of processes that grow and shrink: running jobs, shapes, placement, unequal processors.",
                 "dyngrid");
   root.require_subcommand(1);
   root.set_version_flag("--version", DYNGRID_VERSION);
   root.get_formatter()->column_width(30);
-  for (const auto add : commands) add(root);
-  root.footer("Each command has its own --help; most print one JSON object with --json. Bad arguments: one "
+  for (const auto& [group, add] : commands) {
+    add(root);
+    root.get_subcommands({}).back()->group(group);
+  }
+  const auto formatter = std::make_shared<RootFormatter>(); // the root's own, the commands keep theirs
+  formatter->column_width(20);
+  formatter->label("SUBCOMMAND", "COMMAND");
+  root.formatter(formatter);
+  root.footer("Each command has its own --help; most print one JSON object with --json. Bad arguments: one\n"
               "line on stderr, status 2.");
   // mpirun's users write -np; with CLI11 a word after one dash is a bundle of letters
   std::vector<std::string> words(argv + 1, argv + argc);

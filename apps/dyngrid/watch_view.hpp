@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What `dyngrid watch` shows on a terminal, worked out as lines of text; no terminal, no connection.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <deque>
+#include <string>
+#include <vector>
+
+namespace command {
+
+/// The part of a terminal that may be used, in characters.
+struct Screen {
+  int width = 80, height = 24;
+  bool has_colour = false;
+};
+
+/// A line before it is clipped and coloured.
+struct ViewLine {
+  enum class Style { plain, title, label, good, warning, faint, chosen };
+  std::string text;
+  Style style = Style::plain; ///< label: its first nine characters are faint
+};
+
+/// Clips to the width, escapes what is no printable character, colours.
+std::string drawn(const ViewLine& line, const Screen& screen);
+
+/// The grid as boxes with the rank of each process (row-major, as in dyngrid_comm); as squares where boxes do not fit; cut with dots where these do not fit either.
+std::vector<std::string> grid_picture(int nprow, int npcol, int width, int height);
+
+/// What is known of one job.
+class JobView {
+public:
+  /// An answer to `status`, or an event.
+  void take(const nlohmann::json& line);
+  void say(const std::string& word) { last_word_ = word; }
+  bool is_known() const { return status_.is_object(); }
+  int processes() const;
+  /// Rows or columns, whichever are fewer: what a row or a column more takes at least.
+  int least_step() const;
+  /// Top to bottom, at most screen.height lines. `keys`: the last line, empty for none.
+  std::vector<ViewLine> lines(const Screen& screen, const std::string& keys) const;
+
+private:
+  nlohmann::json status_;
+  std::deque<double> times_; ///< of the last steps on this grid
+  std::string last_word_;    ///< how the last request ended that was not done
+};
+
+/// The jobs to choose from: `statuses` as `ps` has them.
+std::vector<ViewLine> chooser_lines(const std::vector<nlohmann::json>& statuses, std::size_t chosen, const Screen& screen);
+
+enum class Key { none, quit, up, down, enter, grow, shrink, pause, jobs, digit };
+struct KeyPress {
+  Key key = Key::none;
+  int digit = 0;
+};
+/// Takes the keys out of what a terminal has sent; what is none of ours is passed over, and a key of which only a part has come is left there.
+std::vector<KeyPress> keys_of(std::string& bytes);
+
+} // namespace command
