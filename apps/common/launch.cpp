@@ -56,12 +56,28 @@ Launcher::Launcher(std::string mpirun, int limit_s)
   setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
 }
 
+bool Launcher::preload(const std::string& library) {
+  const std::filesystem::path path = std::filesystem::path(folder_).parent_path() / "lib" / "dyngrid" / library;
+  if (!std::filesystem::exists(path)) return false;
+  preloaded_ += (preloaded_.empty() ? "" : ":") + path.string();
+  return true;
+}
+
+void Launcher::set(const std::string& name, const std::string& value) {
+  variables_ += fmt::format("{}={} ", name, for_shell(value));
+}
+
 std::string Launcher::output_of(const std::string& program, int processes, const std::vector<std::string>& arguments) const {
   const Scratch output;
-  std::string command = fmt::format("{} -np {} {}", mpirun_, processes, for_shell(folder_ + "/" + program));
+  // env(1), since each mpirun has an option of its own for a variable of the processes alone; what is preloaded is
+  // nothing for mpirun itself
+  std::string command = fmt::format("{} -np {} ", mpirun_, processes);
+  if (!preloaded_.empty()) command += "env " + for_shell("LD_PRELOAD=" + preloaded_) + " ";
+  command += for_shell(folder_ + "/" + program);
   for (const std::string& argument : arguments) command += " " + for_shell(argument);
-  const int status =
-    std::system(fmt::format("timeout --kill-after=5 {} {} >{} 2>&1 </dev/null", limit_s_, command, for_shell(output.path())).c_str());
+  const int status = std::system(fmt::format("{}timeout --kill-after=5 {} {} >{} 2>&1 </dev/null", variables_, limit_s_,
+                                             command, for_shell(output.path()))
+                                     .c_str());
   const std::string text = content_of(output.path());
   if (status == 0) return text;
   const std::string tail = text.size() > 2000 ? text.substr(text.size() - 2000) : text;

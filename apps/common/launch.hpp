@@ -32,6 +32,11 @@ public:
   /// @param mpirun  words in front of "-np P PROGRAM ...", e.g. "mpirun --oversubscribe"; for the shell.
   /// @param limit_s a run is ended after that many seconds.
   Launcher(std::string mpirun, int limit_s);
+  /// Every process and every newcomer gets this library besides: one of build/lib/dyngrid, "libdyngrid-yield.so". False
+  /// when it was not built (with sanitizers).
+  bool preload(const std::string& library);
+  /// A variable for mpirun, and so for every process and every newcomer.
+  void set(const std::string& name, const std::string& value);
   /// Runs `program`, which lies beside the running one, with `arguments` on `processes` processes.
   /// @throws std::runtime_error with the command and the last lines of its output when it fails.
   RunRecord run(const std::string& program, int processes, const std::vector<std::string>& arguments) const;
@@ -39,7 +44,7 @@ public:
   std::string output_of(const std::string& program, int processes, const std::vector<std::string>& arguments) const;
 
 private:
-  std::string mpirun_, folder_;
+  std::string mpirun_, folder_, preloaded_, variables_;
   int limit_s_;
 };
 
