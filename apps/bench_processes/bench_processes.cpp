@@ -47,7 +47,7 @@ public:
     std::sscanf(to_.c_str(), "%dx%d", &nprow, &npcol);
     came_later_ = dyngrid_is_newcomer() != 0;
     if (came_later_) { // lives for one phase
-      need(dyngrid_resize_point() == DYNGRID_RESIZED, "a newcomer");
+      need(dyngrid_resize_point_at("grow") == DYNGRID_RESIZED, "a newcomer");
       look_around();
       go_back();
       return dyngrid_finalize();
@@ -62,7 +62,7 @@ public:
         need(dyngrid_request(nprow, npcol) == DYNGRID_SUCCESS, "request");
         for (int outcome = DYNGRID_SAME, step = 0; outcome == DYNGRID_SAME; ++step) {
           const double called = now();
-          outcome = dyngrid_resize_point();
+          outcome = dyngrid_resize_point_at("grow"); // newcomers come to it from another line
           in_calls += now() - called;
           need(outcome >= 0 && step < 10000, "growth at a resize point");
           if (outcome == DYNGRID_SAME) std::this_thread::sleep_for(std::chrono::milliseconds(5)); // a step of work
@@ -217,20 +217,30 @@ Samples one_run(const Settings& s, const std::string& way) {
 /// Processes that only yield against processes that sleep after a while: one table, in turn.
 int compare_waiting(const Settings& s) {
   std::map<std::string, Samples> all;
+  const std::vector<int> counts = s.is_quick ? std::vector<int>{4} : std::vector<int>{4, 8, 16};
+  const std::vector<std::string> grids =
+      s.is_quick ? std::vector<std::string>{"2x2"} : std::vector<std::string>{"2x2", "3x3", "4x4"};
   for (int rep = 0; rep < s.reps; ++rep)
     for (const char* way : {"off", "on"}) {
       const apps::Launcher launcher = under_dyngrid_run(s, fmt::format("DYNGRID_YIELD={}", way), "");
-      for (const int processes : {4, 8, 16})
+      for (const int processes : counts)
         for (const auto& [what, values] : samples_in(launcher.output_of("bench_processes", processes, {"--waits"}))) all[way][fmt::format("{} {}", what, processes)].push_back(values.at(0));
-      for (const char* grid : {"2x2", "3x3", "4x4"})
+      for (const std::string& grid : grids)
         for (const apps::RunStep& step : launcher.run("pdgemm", apps::processes_of(grid), {"--grid", grid, "--n", std::to_string(s.n), "--nb", std::to_string(s.nb), "--steps", "4"}).steps)
-          if (step.step > 0) all[way][std::string("pdgemm ") + grid].push_back(step.seconds);
+          if (step.step > 0) all[way]["pdgemm " + grid].push_back(step.seconds);
     }
   std::vector<std::pair<std::string, std::string>> ids;
-  for (const char* processes : {"4", "8", "16"}) ids.emplace_back(std::string("message ") + processes, fmt::format("MPI_Allreduce of 8 bytes, {} processes", processes));
-  for (const char* processes : {"4", "8", "16"}) ids.emplace_back(std::string("work ") + processes, fmt::format("half a second of work by one process while {} more wait", std::stoi(processes) - 1));
-  for (const char* processes : {"4", "8", "16"}) ids.emplace_back(std::string("waiting ") + processes, fmt::format("... CPU time that those {} take meanwhile", std::stoi(processes) - 1));
-  for (const char* grid : {"2x2", "3x3", "4x4"}) ids.emplace_back(std::string("pdgemm ") + grid, fmt::format("PDGEMM, n = {}, on {}", s.n, grid));
+  for (const int processes : counts)
+    ids.emplace_back(fmt::format("message {}", processes),
+                     fmt::format("MPI_Allreduce of 8 bytes, {} processes", processes));
+  for (const int processes : counts)
+    ids.emplace_back(fmt::format("work {}", processes),
+                     fmt::format("half a second of work by one process while {} more wait", processes - 1));
+  for (const int processes : counts)
+    ids.emplace_back(fmt::format("waiting {}", processes),
+                     fmt::format("... CPU time that those {} take meanwhile", processes - 1));
+  for (const std::string& grid : grids)
+    ids.emplace_back("pdgemm " + grid, fmt::format("PDGEMM, n = {}, on {}", s.n, grid));
   const auto of = [&](const char* way, const std::string& id) { return 1000 * apps::median(all[way][id]); };
   if (s.is_markdown) {
     fmt::print("| milliseconds | yields | yields, then sleeps |\n|---|---|---|\n");
@@ -239,9 +249,39 @@ int compare_waiting(const Settings& s) {
   }
   apps::Report report("bench_waiting", "Processes that wait", s.folder);
   report.setting("runs of each way", std::to_string(s.reps));
-  apps::Table table{"waiting", "Milliseconds", {"", "yields", "yields, then sleeps"}, {}, "Medians, the two in turn; DYNGRID_YIELD=off and on."};
-  for (const auto& [id, text] : ids) table.rows.push_back({text, {of("off", id), 3}, {of("on", id), 3}});
+  apps::Table table{"waiting",
+                    "Milliseconds",
+                    {"", "what", "yields", "yields, then sleeps"},
+                    {},
+                    "Medians, the two in turn; DYNGRID_YIELD=off and on."};
+  for (const auto& [id, text] : ids) table.rows.push_back({id, text, {of("off", id), 3}, {of("on", id), 3}});
   report.add(table);
+  apps::Picture picture{"waiting",
+                        "Processes that outnumber the cores: yielding against sleeping after a while",
+                        fmt::format("{} runs of each way, in turn", s.reps),
+                        "what is measured, and processes or grid",
+                        "milliseconds",
+                        apps::Picture::Kind::bars};
+  picture.is_logarithmic = true;
+  for (const auto& [id, text] : ids) picture.categories.push_back(id);
+  for (const char* way : {"off", "on"}) {
+    std::vector<std::vector<double>> runs;
+    for (const std::string& id : picture.categories) {
+      runs.push_back(all[way][id]);
+      for (double& run : runs.back()) run *= 1000;
+    }
+    picture.series.push_back(
+        apps::series_of(way == std::string("off") ? "yields" : "yields, then sleeps", std::move(runs)));
+  }
+  const auto in_words = [&](const char* way, const char* what) {
+    return apps::in_words(of(way, fmt::format("{} {}", what, counts.back())) / 1000);
+  };
+  picture.note =
+      fmt::format("While one process works for half a second, {} that wait take {} of the cores when they yield and {} "
+                  "when they sleep after a while; a short message between all {} processes takes {} and {}.",
+                  counts.back() - 1, in_words("off", "waiting"), in_words("on", "waiting"), counts.back(),
+                  in_words("off", "message"), in_words("on", "message"));
+  report.add(picture);
   return report.finish() ? 0 : 1;
 }
 
@@ -283,9 +323,35 @@ int compare(const Settings& s) {
   report.setting("grids", s.from + " -> " + s.to + " -> " + s.from);
   report.setting("matrix", fmt::format("{} x {}, double, blocks of {}", s.n, s.n, s.nb));
   report.setting("runs of each way, growths in each", fmt::format("{}, {}", s.reps, 2 * s.cycles));
-  apps::Table table{"costs", "Milliseconds", {"", "spawn", "join"}, {}, "Medians. Spawned processes come while the application waits; joined ones come while it computes."};
-  for (const Row& row : rows) table.rows.push_back({row.text, {of("spawn", row.id), 3}, {of("join", row.id), 3}});
+  apps::Table table{"costs",
+                    "Milliseconds",
+                    {"", "what", "spawn", "join"},
+                    {},
+                    "Medians. Spawned processes come while the application waits; joined ones come while it computes."};
+  for (const Row& row : rows)
+    table.rows.push_back({row.id, row.text, {of("spawn", row.id), 3}, {of("join", row.id), 3}});
   report.add(table);
+  apps::Picture picture{"costs",
+                        "What new processes cost, spawned and joined",
+                        fmt::format("{} -> {}; medians and all single changes", s.from, s.to),
+                        "as in the table above",
+                        "milliseconds",
+                        apps::Picture::Kind::bars};
+  picture.is_logarithmic = true;
+  for (const Row& row : rows) picture.categories.emplace_back(row.id);
+  for (const char* way : {"spawn", "join"}) {
+    std::vector<std::vector<double>> runs;
+    for (const Row& row : rows) {
+      runs.push_back(all[way][row.id]);
+      for (double& run : runs.back()) run *= 1000;
+    }
+    picture.series.push_back(apps::series_of(way, std::move(runs)));
+  }
+  picture.note = fmt::format("The application stands still for {} while spawned processes come (stand) and for {} "
+                             "while joined ones do; from the request to the larger grid (come) it is {} and {}.",
+                             apps::in_words(of("spawn", "stand") / 1000), apps::in_words(of("join", "stand") / 1000),
+                             apps::in_words(of("spawn", "come") / 1000), apps::in_words(of("join", "come") / 1000));
+  report.add(picture);
   return report.finish() ? 0 : 1;
 }
 

@@ -32,8 +32,12 @@ struct Table {
 struct Series {
   std::string name;
   std::vector<double> values;
-  bool is_mark = false; ///< a black mark over the bars, e.g. a bound
+  bool is_mark = false; ///< a black mark over the bars, e.g. a bound; of lines: dashed, without points, e.g. the ideal
+  std::vector<std::vector<double>> runs{}; ///< by category: the single runs, drawn as points over the bars or lines
 };
+
+/// Medians of the runs, which are shown beside them. `runs` by category.
+Series series_of(std::string name, std::vector<std::vector<double>> runs);
 
 struct Picture {
   enum class Kind { bars, stacked, lines };
@@ -43,7 +47,8 @@ struct Picture {
   std::vector<Series> series{};
   std::vector<std::pair<std::string, int>> groups{}; ///< stacked: so many categories under one word
   bool is_logarithmic = false;
-  std::string note{};
+  std::string note{};           ///< the sentence under it: what is to be seen, with the figures
+  std::vector<double> places{}; ///< lines: where the categories stand on the x axis; without: one after the other
 };
 
 /// The results of one benchmark. Local: for one process.
@@ -56,7 +61,8 @@ public:
   void heading(const std::string& text);
   void text(const std::string& paragraph);
   void add(Table table);          ///< prints it, writes NAME-ID.csv
-  void add(const Picture& picture); ///< writes NAME-ID.svg and .png, and the .gp that gnuplot drew them from
+  /// Writes NAME-ID.svg and .png, the .gp that gnuplot drew them from, and NAME-ID-runs.csv when it has single runs.
+  void add(const Picture& picture);
   /// Writes NAME.json and NAME.html (pictures inside). False, with a line on stderr, when a file could not be written.
   bool finish();
 
@@ -76,6 +82,9 @@ private:
   std::vector<Part> parts_;
   bool is_complete_ = true, has_gnuplot_ = true;
 };
+
+/// A time as people say it: "0.35 s", "12 ms", "80 us"; "-" when it is not a number.
+std::string in_words(double seconds);
 
 /// Middle value; of an even count the mean of the two in the middle; not a number when there is none.
 double median(std::vector<double> values);
