@@ -20,7 +20,7 @@ namespace {
 
 struct Options {
   std::string folder, overview;
-  std::vector<std::string> headers, modules;
+  std::vector<std::string> headers, modules, guides;
 };
 
 /// Text as troff wants it: every line begins with no control character, hyphens of options stay hyphens.
@@ -140,6 +140,86 @@ std::string overview_page(const std::string& file_name) {
     text.replace(at, marks[k].size(), values[k]);
   }
   return text;
+}
+
+// ---- guides: pages of docs/ ----
+
+/// As it stands: where code is shown every character is itself.
+std::string verbatim(const std::string& text) {
+  std::string out = !text.empty() && text[0] == '.' ? "\\&" : "";
+  for (const char c : text) {
+    if (c == '\\') out += "\\e";
+    else if (c == '-') out += "\\-";
+    else if (c == '\'') out += "\\(aq";
+    else if (c == '^') out += "\\(ha";
+    else if (c == '~') out += "\\(ti";
+    else out += c;
+  }
+  return out;
+}
+
+/// A line of text: `code` and **this** in bold, *this* in italics, of [words](link) the words.
+std::string with_fonts(const std::string& text) {
+  std::string out;
+  bool is_code = false, is_bold = false, is_italic = false;
+  char font = 'R';
+  std::size_t end_of_words = std::string::npos;
+  for (std::size_t k = 0; k < text.size(); ++k) {
+    if (text[k] == '`') is_code = !is_code;
+    else if (!is_code && text.compare(k, 2, "**") == 0) is_bold = !is_bold, ++k;
+    else if (!is_code && text[k] == '*') is_italic = !is_italic;
+    else if (!is_code && text[k] == '[' && text.find("](", k) != std::string::npos) end_of_words = text.find("](", k);
+    else if (k == end_of_words) k = std::min(text.find(')', k), text.size() - 1);
+    else {
+      const char wanted = is_code || is_bold ? 'B' : is_italic ? 'I' : 'R';
+      if (wanted != font) out += fmt::format("\\f{}", wanted);
+      font = wanted;
+      out += k == 0 || is_code ? verbatim(text.substr(k, 1)) : text[k] == '-' ? "\\-" : text.substr(k, 1);
+    }
+  }
+  return out + (font == 'R' ? "" : "\\fR");
+}
+
+/// Section 7 of what of Markdown these pages use: headings, paragraphs, lists, tables of two columns, blocks of code.
+std::string guide_page(const std::string& file_name, const std::string& name) {
+  std::ifstream file(file_name);
+  if (!file) throw Failure(fmt::format("man: {} cannot be read", file_name), 1);
+  std::string page = heading(name, 7), line;
+  bool is_fenced = false, is_indented = false, is_new = true; // is_new: a paragraph begins with the next line
+  while (std::getline(file, line)) {
+    const bool is_fence = line.compare(0, 3, "```") == 0, is_code = line.compare(0, 4, "    ") == 0;
+    if (is_fenced && !is_fence) {
+      page += verbatim(line) + "\n";
+      continue;
+    }
+    if (is_indented != (is_code && (is_indented || is_new))) {
+      is_indented = !is_indented;
+      page += is_indented ? ".PP\n.RS 4\n.nf\n" : ".fi\n.RE\n";
+    }
+    if (is_indented) {
+      page += verbatim(line.substr(4)) + "\n";
+    } else if (is_fence) {
+      is_fenced = !is_fenced;
+      page += is_fenced ? ".PP\n.RS 4\n.nf\n" : ".fi\n.RE\n";
+    } else if (line.compare(0, 2, "# ") == 0) {
+      page += fmt::format(".SH NAME\n{} \\- {}\n.SH DESCRIPTION\n", roff(name), roff(first_lower(line.substr(2))));
+    } else if (line.compare(0, 3, "## ") == 0) {
+      page += fmt::format(".SH \"{}\"\n", with_fonts(line.substr(3)));
+    } else if (line.compare(0, 2, "|-") == 0) {
+      continue;
+    } else if (line.compare(0, 2, "| ") == 0) {
+      const std::size_t bar = line.find(" | ", 2), end = line.rfind(" |");
+      if (bar == std::string::npos || bar >= end) throw Failure(fmt::format("man: {}: not two columns: {}", file_name, line), 1);
+      page += fmt::format(".TP\n{}\n{}\n", with_fonts(line.substr(2, bar - 2)), with_fonts(line.substr(bar + 3, end - bar - 3)));
+    } else if (line.compare(0, 2, "- ") == 0) {
+      page += ".IP \\(bu 2\n" + with_fonts(line.substr(2)) + "\n";
+    } else if (!line.empty()) {
+      const std::size_t begin = line.find_first_not_of(' ');
+      page += (is_new ? ".PP\n" : "") + with_fonts(line.substr(begin)) + "\n";
+    }
+    is_new = line.empty();
+  }
+  return page + see_also({"dyngrid(7)", "dyngrid_resize_point(3)", "dyngrid_matrix_create(3)", "dyngrid_share(3)", "dyngrid_on_change(3)", "dyngrid-run(1)"});
 }
 
 // ---- routines ----
@@ -406,6 +486,7 @@ void add_man(CLI::App& root) {
   app->add_option("--overview", o->overview, "dyngrid(7) with a place for the environment")->required();
   app->add_option("--header", o->headers, "C headers")->required();
   app->add_option("--fortran", o->modules, "sources of the Fortran modules");
+  app->add_option("--guide", o->guides, "pages in Markdown: docs/porting.md becomes dyngrid-porting(7)");
   app->callback([o, &root, app] {
     write(o->folder, "dyngrid", 1, root_page(root));
     for (const CLI::App* command : root.get_subcommands([](const CLI::App*) { return true; }))
@@ -417,6 +498,10 @@ void add_man(CLI::App& root) {
                   command_page(root, *below, command->get_name() + " " + below->get_name()));
       }
     write(o->folder, "dyngrid", 7, overview_page(o->overview));
+    for (const std::string& guide : o->guides) {
+      const std::string name = "dyngrid-" + std::filesystem::path(guide).stem().string();
+      write(o->folder, name, 7, guide_page(guide, name));
+    }
     write_routines(*o);
   });
 }
