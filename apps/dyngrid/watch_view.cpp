@@ -7,6 +7,7 @@
 
 #include "control/printable.hpp"
 #include "job_text.hpp"
+#include "text.hpp"
 
 namespace command {
 namespace {
@@ -122,8 +123,13 @@ void JobView::take(const json& line) {
     status_["grid"] = line["grid"];
     status_["last_resize"] = line["report"];
     status_["pending"] = nullptr;
-    last_word_.clear();
+    if (!is_taken_back_) last_word_.clear(); // it is why the grid changes
+    is_taken_back_ = false;
     times_.clear();
+  } else if (event == "undo") {
+    is_taken_back_ = true;
+    last_word_ = fmt::format("{} is taken back: {} a step, {} on {}", grid_text(line["from"]), duration_text(line["step_s"]),
+                             duration_text(line["before_step_s"]), grid_text(line["grid"]));
   } else if (event == "request") {
     status_["pending"] = line;
     last_word_.clear();

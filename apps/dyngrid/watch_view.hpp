@@ -46,6 +46,7 @@ private:
   nlohmann::json status_;
   std::deque<double> times_; ///< of the last steps on this grid
   std::string last_word_;    ///< how the last request ended that was not done
+  bool is_taken_back_ = false; ///< the next change is the way back
 };
 
 /// The jobs to choose from: `statuses` as `ps` has them.

@@ -94,6 +94,10 @@ TEST(Watch, EventsChangeIt) {
   EXPECT_NE(text().find("asked    nothing\n"), std::string::npos) << text();
   EXPECT_EQ(view.processes(), 9);
   EXPECT_EQ(view.least_step(), 3);
+  // a growth that measured slower: why it goes back stays on the screen
+  view.take({{"event", "undo"}, {"request", 3}, {"from", {3, 3}}, {"grid", {2, 2}}, {"step_s", 0.269}, {"before_step_s", 0.114}});
+  view.take({{"event", "resize"}, {"grid", {2, 2}}, {"from", {3, 3}}, {"report", {{"from", {3, 3}}, {"grid", {2, 2}}, {"total_s", 0.5}}}});
+  EXPECT_NE(text().find("asked    3x3 is taken back: 269 ms a step, 114 ms on 2x2\n"), std::string::npos) << text();
 }
 
 TEST(Watch, NothingIsWiderOrLongerThanTheTerminal) {
