@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -329,11 +330,18 @@ TEST(Meeting, LeavesNothingInTheTemporaryFolder) {
   setenv("TMPDIR", folder, 1);
   const pid_t child = fork();
   if (child == 0) {
-    Host host("unix");
-    const Visitor visitor(host.invitation, 0, 10);
-    kill(getpid(), SIGKILL);
+    try {
+      Host host("unix");
+      const Visitor visitor(host.invitation, 0, 10);
+      kill(getpid(), SIGKILL);
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "%s\n", error.what());
+    }
+    _exit(1); // not on as a second run of all tests
   }
-  waitpid(child, nullptr, 0);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFSIGNALED(status)) << "the child was to be killed while a visitor was there";
   if (was) setenv("TMPDIR", before.c_str(), 1);
   else unsetenv("TMPDIR");
   EXPECT_EQ(rmdir(folder), 0) << "something is in it";
