@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "exec_brute.hpp"
+#include "resources.hpp"
 #include "gridmap/status.hpp"
 #include "redist/executor.hpp"
 #include "redist/measure.hpp"
@@ -22,6 +23,8 @@
 #include "redist/shared_array.hpp"
 
 namespace {
+
+using resources::open_files;
 
 /// A line of /proc/self/status in bytes.
 long status_bytes(const std::string& name) {
@@ -33,14 +36,6 @@ long status_bytes(const std::string& name) {
 
 void reset_peak() {
   std::ofstream("/proc/self/clear_refs") << 5;
-}
-
-int open_files() {
-  int count = 0;
-  DIR* dir = opendir("/proc/self/fd");
-  while (readdir(dir) != nullptr) ++count;
-  closedir(dir);
-  return count;
 }
 
 int entries_of_shm() {

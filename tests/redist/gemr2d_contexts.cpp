@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copies in contexts that are opened for them and closed again, as libraries do it: what is kept for a set of
 // processes, that overlapping sets do not disturb each other, and that nothing is left behind.
-#include <dirent.h>
 
 #include <algorithm>
-#include <fstream>
 #include <random>
 #include <vector>
 
@@ -12,6 +10,7 @@
 #include <mpi.h>
 
 #include "exec_brute.hpp"
+#include "resources.hpp"
 #include "redist/gemr2d.hpp"
 
 extern "C" {
@@ -24,28 +23,9 @@ void Cpdgemr2d(int, int, void*, int, int, int*, void*, int, int, int*, int);
 
 namespace {
 
-int open_files() {
-  int count = 0;
-  DIR* dir = opendir("/proc/self/fd");
-  while (readdir(dir) != nullptr) ++count;
-  closedir(dir);
-  return count;
-}
-
-long resident_pages() {
-  std::ifstream statm("/proc/self/statm");
-  long size = 0, resident = 0;
-  statm >> size >> resident;
-  return resident;
-}
-
-int next_communicator() { // grows with every communicator that is left
-  MPI_Comm fresh = MPI_COMM_NULL;
-  MPI_Comm_dup(MPI_COMM_WORLD, &fresh);
-  const int place = static_cast<int>(MPI_Comm_c2f(fresh));
-  MPI_Comm_free(&fresh);
-  return place;
-}
+using resources::open_files;
+using resources::resident_pages;
+using resources::next_communicator;
 
 int rank_of_world() {
   int rank = 0;

@@ -2,12 +2,10 @@
 // The drop-in against the stock routine: random sub-matrices of all types on random grids, compared byte by
 // byte. The stock routine is the one of the ScaLAPACK library that this program is linked with, reached past
 // ours as DYNGRID_GEMR2D=stock does.
-#include <dirent.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
-#include <fstream>
 #include <random>
 #include <string>
 #include <vector>
@@ -16,6 +14,7 @@
 #include <mpi.h>
 
 #include "exec_brute.hpp"
+#include "resources.hpp"
 #include "gemr2d/gemr2d.hpp"
 #include "redist/gemr2d.hpp"
 
@@ -31,6 +30,10 @@ void dyngrid_pdgemr2d_(int*, int*, void*, int*, int*, int*, void*, int*, int*, i
 }
 
 namespace {
+
+using resources::open_files;
+using resources::resident_pages;
+using resources::next_communicator;
 
 using GeFunction = void(int, int, void*, int, int, int*, void*, int, int, int*, int);
 using TrFunction = void(char*, char*, int, int, void*, int, int, int*, void*, int, int, int*, int);
@@ -115,30 +118,6 @@ Matrix random_matrix(Random& random, int world, int m, int n, int esize, bool ta
     byte =
         static_cast<unsigned char>(content() & 0x3f); // no NaN, which a copy through registers might change
   return x;
-}
-
-int open_files() {
-  int count = 0;
-  DIR* dir = opendir("/proc/self/fd");
-  while (readdir(dir) != nullptr) ++count;
-  closedir(dir);
-  return count;
-}
-
-long resident_pages() {
-  std::ifstream statm("/proc/self/statm");
-  long size = 0, resident = 0;
-  statm >> size >> resident;
-  return resident;
-}
-
-/// The place of a new communicator in MPI's table: the lowest free one, so it grows with every communicator that is left.
-int next_communicator() {
-  MPI_Comm fresh = MPI_COMM_NULL;
-  MPI_Comm_dup(MPI_COMM_WORLD, &fresh);
-  const int place = static_cast<int>(MPI_Comm_c2f(fresh));
-  MPI_Comm_free(&fresh);
-  return place;
 }
 
 void compare(Random& random, bool trapezoid) {
