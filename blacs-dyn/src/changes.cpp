@@ -283,7 +283,7 @@ void Session::check_room(int fresh, int after, const UnitPolicy& policy, std::in
   if (const std::string why = refusal(room); !why.empty()) throw Error(Status::no_slots, "blacs-dyn: no room: " + why); // before anything is looked up
   room.threads = control::thread_limits();
   room.threads_each = control::own_threads();
-  room.free_bytes = control::available_bytes();
+  room.free = control::free_memory_soon(bytes_needed(room));
   if (settings_.way == Way::spawn) room.descriptors = control::open_files(getppid());
   if (const std::string why = refusal(room); !why.empty()) throw Error(Status::no_slots, "blacs-dyn: no room: " + why);
   if (settings_.way == Way::spawn) check_slots(shares);

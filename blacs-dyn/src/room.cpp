@@ -27,6 +27,10 @@ std::string too_many_for_cores(const Room& room) {
 
 } // namespace
 
+std::int64_t bytes_needed(const Room& room) {
+  return room.fresh_here * room.bytes_each + room.matrix_bytes;
+}
+
 std::string refusal(const Room& room) {
   const std::string crowded = too_many_for_cores(room);
   if (!crowded.empty() || room.fresh_here == 0) return crowded;
@@ -45,12 +49,12 @@ std::string refusal(const Room& room) {
                          "ulimit -n before mpirun raises it",
                          room.fresh_here, room.descriptors_each, files.used, files.most, left / room.descriptors_each);
   }
-  const std::int64_t needed = room.fresh_here * room.bytes_each + room.matrix_bytes;
-  if (room.free_bytes >= 0 && needed > room.free_bytes)
+  const std::int64_t needed = bytes_needed(room);
+  if (room.free.bytes >= 0 && needed > room.free.bytes)
     return fmt::format("{} new processes need about {:.0f} MiB ({:.0f} each, and {:.0f} for the matrices in the new "
-                       "grid), {:.0f} MiB are free",
+                       "grid), {:.0f} MiB are free ({})",
                        room.fresh_here, mib(needed), mib(room.bytes_each), mib(room.matrix_bytes),
-                       mib(room.free_bytes));
+                       mib(room.free.bytes), room.free.of);
   return {};
 }
 

@@ -25,7 +25,7 @@ struct Room {
   std::int64_t fresh_here = 0;
   std::vector<control::Limit> threads;
   int threads_each = 1;
-  std::int64_t free_bytes = -1;  ///< -1: not known
+  control::FreeMemory free;
   std::int64_t bytes_each = 0;   ///< of a new process, without its part of the matrices
   std::int64_t matrix_bytes = 0; ///< the matrices on the new grid, as far as they lie on this host: the old arrays stay
                                  ///< until the new ones are filled
@@ -34,6 +34,9 @@ struct Room {
                                  ///< another while a process starts
   int descriptors_spare = 16;
 };
+
+/// Of memory, on the host of process 0.
+std::int64_t bytes_needed(const Room& room);
 
 /// Why the new processes would not find room; empty when they would. Pure.
 std::string refusal(const Room& room);

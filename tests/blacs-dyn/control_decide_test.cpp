@@ -407,7 +407,7 @@ TEST(Limits, OfControlGroupsOfTheSecondVersion) {
   f.put("/proc/meminfo", "MemTotal: 9000 kB\nMemAvailable:   8000 kB\n");
   f.put("/sys/fs/cgroup/slice/memory.max", "5000000\n");
   f.put("/sys/fs/cgroup/slice/memory.current", "4000000\n");
-  f.put("/sys/fs/cgroup/slice/memory.stat", "anon 1\ninactive_file 1000000\nactive_file 500000\n");
+  f.put("/sys/fs/cgroup/slice/memory.stat", "anon 2000000\nfile 1900000\nshmem 500000\n");
   EXPECT_EQ(control::usable_cores(f.root), 1);
   const auto limits = control::thread_limits(f.root);
   ASSERT_GE(limits.size(), 2u);
@@ -415,7 +415,10 @@ TEST(Limits, OfControlGroupsOfTheSecondVersion) {
   EXPECT_EQ(limits[0].most, 100);
   EXPECT_EQ(limits[0].used, 60);
   EXPECT_EQ(limits.back().used, 345);
-  EXPECT_EQ(control::available_bytes(f.root), 2500000); // what is cached can be had
+  EXPECT_EQ(control::free_memory(f.root).bytes, 2500000); // what is cached can be had
+  EXPECT_EQ(control::free_memory(f.root).of, "/sys/fs/cgroup/slice/memory.max");
+  f.put("/sys/fs/cgroup/slice/memory.stat", ""); // not to be read: nothing is known of the group
+  EXPECT_EQ(control::free_memory(f.root).bytes, 8000 * 1024);
 }
 
 TEST(Limits, OfControlGroupsOfTheFirstVersion) {
@@ -428,10 +431,34 @@ TEST(Limits, OfControlGroupsOfTheFirstVersion) {
   f.put("/sys/fs/cgroup/pids/pids.current", "7\n");
   f.put("/proc/meminfo", "MemAvailable: 8000 kB\n");
   f.put("/sys/fs/cgroup/memory/a/memory.limit_in_bytes", "9223372036854771712\n");
-  f.put("/sys/fs/cgroup/memory/a/memory.usage_in_bytes", "1\n");
+  f.put("/sys/fs/cgroup/memory/a/memory.stat", "rss 1\ntotal_rss 1000\ntotal_shmem 200\n");
   EXPECT_EQ(control::usable_cores(f.root), 1);
   EXPECT_EQ(control::thread_limits(f.root).at(0).most, 77);
-  EXPECT_EQ(control::available_bytes(f.root), 8000 * 1024);
+  EXPECT_EQ(control::free_memory(f.root).bytes, 8000 * 1024);
+  f.put("/sys/fs/cgroup/memory/a/memory.limit_in_bytes", "2000\n");
+  EXPECT_EQ(control::free_memory(f.root).bytes, 800);
+}
+
+TEST(Limits, MemoryThatAVirtualMachineHasLentComesBack) {
+  const FakeSystem f;
+  const std::string lent = "MemTotal: 1000 kB\nMemAvailable: 0 kB\nAnonPages: 100 kB\nShmem: 20 kB\nBalloon: 700 kB\n";
+  f.put("/proc/meminfo", lent);
+  EXPECT_EQ(control::free_memory(f.root).of, "MemAvailable");
+  EXPECT_EQ(control::free_memory(f.root).bytes, 700 * 1024);
+  f.put("/proc/meminfo", "MemTotal: 300 kB\nMemAvailable: 0 kB\nAnonPages: 100 kB\nBalloon: 700 kB\n"); // gone for good
+  EXPECT_EQ(control::free_memory(f.root).bytes, 200 * 1024);
+}
+
+TEST(Limits, MemoryIsLookedAtAgainBeforeItIsCalledTooLittle) {
+  const FakeSystem f;
+  f.put("/proc/meminfo", "MemAvailable: 0 kB\n");
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(150));
+    f.put("/proc/meminfo", "MemAvailable: 5000 kB\n");
+  });
+  const control::FreeMemory free = control::free_memory_soon(1 << 20, f.root);
+  later.join();
+  EXPECT_EQ(free.bytes, 5000 * 1024);
 }
 
 TEST(Limits, OfThisProcess) {
@@ -439,7 +466,7 @@ TEST(Limits, OfThisProcess) {
   setenv("DYNGRID_CORES", "37", 1);
   EXPECT_EQ(control::usable_cores(), 37);
   unsetenv("DYNGRID_CORES");
-  EXPECT_GT(control::available_bytes(), 0);
+  EXPECT_GT(control::free_memory().bytes, 0);
   EXPECT_GE(control::own_threads(), 1);
   EXPECT_GT(control::own_bytes(), 0);
   const control::Limit files = control::open_files(getpid());

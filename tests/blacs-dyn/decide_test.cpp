@@ -377,12 +377,12 @@ TEST(Room, ThreadsMemoryAndOpenFiles) {
   EXPECT_EQ(refusal(room), "");
   room.bytes_each = 16 << 20;
   room.matrix_bytes = std::int64_t{1} << 30;
-  room.free_bytes = std::int64_t{4} << 30;
-  EXPECT_TRUE(says(refusal(room), "196 new processes need about 4160 MiB (16 each, and 1024 for the matrices in the new grid), 4096 MiB are free")) << refusal(room);
+  room.free = {"MemAvailable", std::int64_t{4} << 30};
+  EXPECT_TRUE(says(refusal(room), "196 new processes need about 4160 MiB (16 each, and 1024 for the matrices in the new grid), 4096 MiB are free (MemAvailable)")) << refusal(room);
   room.fresh_here = 190;
   EXPECT_EQ(refusal(room), "");
   room.fresh_here = 0; // on other hosts, of which only the cores are known
-  room.free_bytes = 0;
+  room.free.bytes = 0;
   EXPECT_EQ(refusal(room), "");
 }
 

@@ -23,9 +23,18 @@ int usable_cores(const std::string& root = "");
 /// RLIMIT_NPROC (not of root, whom the kernel does not hold to it), kernel.pid_max. Those without a limit are left out.
 std::vector<Limit> thread_limits(const std::string& root = "");
 
-/// Bytes that may still be had: MemAvailable, or what the control groups leave of theirs where that is less; -1: not
-/// known.
-std::int64_t available_bytes(const std::string& root = "");
+/// Memory that may still be had, and whose figure that is.
+struct FreeMemory {
+  std::string of;          ///< "MemAvailable", or the file of a control group
+  std::int64_t bytes = -1; ///< -1: not known
+};
+
+/// The least of MemAvailable and of what each control group leaves beside anonymous and shared memory: the kernel gives
+/// up the rest first. What a virtual machine has lent to its host (Balloon) counts where it comes back on demand.
+FreeMemory free_memory(const std::string& root = "");
+
+/// The same, looked at again for a second while it is less than `needed`: memory of a virtual machine comes and goes.
+FreeMemory free_memory_soon(std::int64_t needed, const std::string& root = "");
 
 /// Open files of a process; `most` is 0 when it cannot be looked at.
 Limit open_files(int pid, const std::string& root = "");

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -144,23 +145,37 @@ std::vector<Limit> thread_limits(const std::string& root) {
   return limits;
 }
 
-std::int64_t available_bytes(const std::string& root) {
-  std::int64_t least = entry_in(root + "/proc/meminfo", "MemAvailable:");
-  if (least >= 0) least *= 1024;
-  const auto group = [&](const std::string& folder, const char* most_file, const char* used_file, const char* prefix) {
-    const auto most = number_in(folder + most_file), used = number_in(folder + used_file);
-    if (!most || !used) return;
-    std::int64_t cached = 0; // what the kernel gives up first
-    for (const char* kind : {"inactive_file", "active_file"})
-      cached += std::max<std::int64_t>(0, entry_in(folder + "/memory.stat", std::string(prefix) + kind));
-    const std::int64_t left = std::max<std::int64_t>(0, *most - (*used - cached));
-    if (least < 0 || left < least) least = left;
+FreeMemory free_memory(const std::string& root) {
+  const std::string meminfo = root + "/proc/meminfo";
+  const auto kib = [&](const char* name) { return std::max<std::int64_t>(0, entry_in(meminfo, name)) * 1024; };
+  FreeMemory least{"MemAvailable", entry_in(meminfo, "MemAvailable:")};
+  if (least.bytes >= 0) least.bytes *= 1024;
+  if (const std::int64_t lent = kib("Balloon:"); lent > 0 && least.bytes >= 0) {
+    const std::int64_t taken = kib("AnonPages:") + kib("Shmem:") + kib("SUnreclaim:") + kib("Hugetlb:");
+    least.bytes = std::max(least.bytes, std::min(least.bytes + lent, kib("MemTotal:") - taken));
+  }
+  const auto group = [&](const std::string& folder, const char* most_file, const char* anonymous, const char* shared) {
+    const auto most = number_in(folder + most_file);
+    const std::int64_t own = entry_in(folder + "/memory.stat", anonymous);
+    if (!most || own < 0) return;
+    const std::int64_t taken = own + std::max<std::int64_t>(0, entry_in(folder + "/memory.stat", shared));
+    const std::int64_t left = std::max<std::int64_t>(0, *most - taken);
+    if (least.bytes < 0 || left < least.bytes) least = {folder.substr(root.size()) + most_file, left};
   };
   for (const std::string& folder : control_groups(root, "memory")) {
-    group(folder, "/memory.max", "/memory.current", "");
-    group(folder, "/memory.limit_in_bytes", "/memory.usage_in_bytes", "total_");
+    group(folder, "/memory.max", "anon", "shmem");
+    group(folder, "/memory.limit_in_bytes", "total_rss", "total_shmem");
   }
   return least;
+}
+
+FreeMemory free_memory_soon(std::int64_t needed, const std::string& root) {
+  FreeMemory free = free_memory(root);
+  for (int look = 0; look < 10 && free.bytes >= 0 && free.bytes < needed; ++look) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    free = free_memory(root);
+  }
+  return free;
 }
 
 Limit open_files(int pid, const std::string& root) {
