@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The electric capacitance of a square plate or of a cube, side 1, in units of 4 pi eps0 times the side, by boundary elements: rectangles
-// with a constant charge each, whose potentials at all centres must be 1. A dense system per mesh, PDGETRF and PDGETRS.
+// The electric capacitance of a square plate or of a cube, side 1, in units of 4 pi eps0 times the side, by boundary
+// elements: rectangles with a constant charge each, whose potentials at all centres must be 1. A dense system per mesh,
+// PDGETRF and PDGETRS.
 //
-// A mesh takes two steps: set up the matrix, solve. The grid of processes may change between any two steps, also between setting up and
-// solving: the matrix follows. Charge crowds at edges, so meshes are graded: edges of the rectangles at (1 - cos(pi k / N)) / 2.
-// Published: plate 0.36678, cube 0.66068.
+// A mesh takes two steps: set up the matrix, solve. The grid of processes may change between any two steps, also
+// between setting up and solving: the matrix follows. Charge crowds at edges, so meshes are graded: edges of the
+// rectangles at (1 - cos(pi k / N)) / 2. Published: plate 0.36678, cube 0.66068.
 #include "common/app.hpp"
 #include "common/local.hpp"
 #include "common/scalapack.h"
@@ -50,21 +51,24 @@ std::vector<Panel> mesh(bool is_cube, int along_edge) {
   return panels;
 }
 
-// Twice differentiated by u and v this is 1 / sqrt(u^2 + v^2 + w^2), up to what cancels between the corners of a rectangle.
+// Twice differentiated by u and v this is 1 / sqrt(u^2 + v^2 + w^2), up to what cancels between the corners of a
+// rectangle.
 double corner(double u, double v, double w) {
   const double r = std::sqrt(u * u + v * v + w * w), to_v_axis = std::hypot(u, w), to_u_axis = std::hypot(v, w);
-  return (u != 0 ? u * std::asinh(v / to_v_axis) : 0) + (v != 0 ? v * std::asinh(u / to_u_axis) : 0) - (w != 0 ? w * std::atan(u * v / (w * r)) : 0);
+  return (u != 0 ? u * std::asinh(v / to_v_axis) : 0) + (v != 0 ? v * std::asinh(u / to_u_axis) : 0) -
+         (w != 0 ? w * std::atan(u * v / (w * r)) : 0);
 }
 
 // Potential at a point of charge 1 per area on a panel.
 double potential(const std::array<double, 3>& at, const Panel& of) {
-  const double u = at[(of.normal + 1) % 3] - of.centre[(of.normal + 1) % 3], v = at[(of.normal + 2) % 3] - of.centre[(of.normal + 2) % 3],
-               w = at[of.normal] - of.centre[of.normal];
-  return corner(u + of.half_u, v + of.half_v, w) - corner(u - of.half_u, v + of.half_v, w) - corner(u + of.half_u, v - of.half_v, w) +
-         corner(u - of.half_u, v - of.half_v, w);
+  const double u = at[(of.normal + 1) % 3] - of.centre[(of.normal + 1) % 3],
+               v = at[(of.normal + 2) % 3] - of.centre[(of.normal + 2) % 3], w = at[of.normal] - of.centre[of.normal];
+  return corner(u + of.half_u, v + of.half_v, w) - corner(u - of.half_u, v + of.half_v, w) -
+         corner(u + of.half_u, v - of.half_v, w) + corner(u - of.half_u, v - of.half_v, w);
 }
 
-// Largest |1 - potential| over the centres, in units of n * eps * the largest potential that a row of the matrix sums to. Collective.
+// Largest |1 - potential| over the centres, in units of n * eps * the largest potential that a row of the matrix sums
+// to. Collective.
 double scaled_residual(const std::vector<Panel>& panels, const std::vector<double>& charge) {
   int rank = 0, size = 1;
   MPI_Comm_rank(dyngrid_comm(), &rank);
@@ -81,8 +85,8 @@ double scaled_residual(const std::vector<Panel>& panels, const std::vector<doubl
     row_sum = std::max(row_sum, absolute);
   }
   for (const double q : charge) largest_charge = std::max(largest_charge, std::fabs(q));
-  return apps::max_over_grid(largest) /
-         (apps::max_over_grid(row_sum) * largest_charge * static_cast<double>(panels.size()) * std::numeric_limits<double>::epsilon());
+  return apps::max_over_grid(largest) / (apps::max_over_grid(row_sum) * largest_charge *
+                                         static_cast<double>(panels.size()) * std::numeric_limits<double>::epsilon());
 }
 
 } // namespace
@@ -93,14 +97,20 @@ int main(int argc, char** argv) {
   options.nb = 32;
   std::string shape = "plate";
   int meshes = 3;
-  CLI::App cli("Capacitance of a square plate or a cube by boundary elements while the grid of processes grows and shrinks. A mesh takes two steps: set "
+  CLI::App cli("Capacitance of a square plate or a cube by boundary elements while the grid of processes grows and "
+               "shrinks. A mesh takes two steps: set "
                "up, solve.",
                "capacitance");
   apps::add_options(cli, options);
   cli.get_option("--n")->description("rectangles along an edge of the finest mesh (plate: n^2 unknowns, cube: 6 n^2)");
   cli.get_option("--steps")->description("not used: there are two per mesh");
-  cli.add_option("--shape", shape, "plate or cube")->check(CLI::IsMember({"plate", "cube"}))->type_name("NAME")->capture_default_str();
-  cli.add_option("--meshes", meshes, "meshes, each with half the rectangles along an edge of the next")->check(CLI::Range(1, 8))->capture_default_str();
+  cli.add_option("--shape", shape, "plate or cube")
+      ->check(CLI::IsMember({"plate", "cube"}))
+      ->type_name("NAME")
+      ->capture_default_str();
+  cli.add_option("--meshes", meshes, "meshes, each with half the rectangles along an edge of the next")
+      ->check(CLI::Range(1, 8))
+      ->capture_default_str();
   apps::parse(cli, options, argc, argv);
   const bool is_cube = shape == "cube";
   const double published = is_cube ? published_cube : published_plate;
@@ -113,12 +123,14 @@ int main(int argc, char** argv) {
 
   // room for the finest mesh; a coarser one uses the upper left corner
   dyngrid_matrix *a = nullptr, *b = nullptr;
-  apps::require(dyngrid_matrix_create("A", 'd', unknowns, unknowns, options.nb, options.nb, &a), "dyngrid_matrix_create");
+  apps::require(dyngrid_matrix_create("A", 'd', unknowns, unknowns, options.nb, options.nb, &a),
+                "dyngrid_matrix_create");
   apps::require(dyngrid_matrix_create("b", 'd', unknowns, 1, options.nb, options.nb, &b), "dyngrid_matrix_create");
   int step = 0;
   std::vector<double> capacitances(meshes);
   apps::require(dyngrid_share("step", &step, sizeof step), "dyngrid_share");
-  apps::require(dyngrid_share("capacitances", capacitances.data(), capacitances.size() * sizeof(double)), "dyngrid_share");
+  apps::require(dyngrid_share("capacitances", capacitances.data(), capacitances.size() * sizeof(double)),
+                "dyngrid_share");
 
   while (run.resize_point(step) != DYNGRID_LEAVE) {
     if (step >= options.steps) break; // beyond it: a restart with fewer
@@ -142,7 +154,8 @@ int main(int argc, char** argv) {
       auto* local = static_cast<double*>(dyngrid_local(a));
       pdgetrf_(&n, &n, local, &i1, &i1, dyngrid_desc(a), pivots.data(), &info);
       if (info == 0)
-        pdgetrs_("N", &n, &i1, local, &i1, &i1, dyngrid_desc(a), pivots.data(), static_cast<double*>(dyngrid_local(b)), &i1, &i1, dyngrid_desc(b), &info_solve);
+        pdgetrs_("N", &n, &i1, local, &i1, &i1, dyngrid_desc(a), pivots.data(), static_cast<double*>(dyngrid_local(b)),
+                 &i1, &i1, dyngrid_desc(b), &info_solve);
       run.end();
       std::vector<double> charge(n);
       dyngrid::for_each<double>(b, [&](std::int64_t i, std::int64_t, double q) {
@@ -157,8 +170,8 @@ int main(int argc, char** argv) {
         // graded meshes: the error falls with the square of the number of rectangles along an edge
         const double allowed = 1.0 / (along_edge(k) * along_edge(k));
         run.verdict(info == 0 && info_solve == 0 && residual < 16 && error < allowed, residual,
-                    fmt::format("{} unknowns: C = {:.6f}, {:+.3f} % from {:.5f}; scaled residual {:.2g}", n, capacitances[k],
-                                100 * (capacitances[k] / published - 1), published, residual));
+                    fmt::format("{} unknowns: C = {:.6f}, {:+.3f} % from {:.5f}; scaled residual {:.2g}", n,
+                                capacitances[k], 100 * (capacitances[k] / published - 1), published, residual));
       }
     }
     ++step;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Poisson's equation on the unit square, -(u_xx + u_yy) = f with u = 0 on the border, by Jacobi's iteration on n x n inner points, on a
-// grid of processes that grows and shrinks between the steps.
+// Poisson's equation on the unit square, -(u_xx + u_yy) = f with u = 0 on the border, by Jacobi's iteration on n x n
+// inner points, on a grid of processes that grows and shrinks between the steps.
 //
-// f is chosen so that the discrete solution is s(i,j) = sin(pi x_i) sin(pi y_j). That is an eigenvector of the iteration, with eigenvalue
-// cos(pi h); begun at u = 0, after k sweeps u is exactly (1 - cos(pi h)^k) s. So every step can be checked, converged or not.
-// After the last step u is also compared, bit for bit, with the same sweeps done by one process alone.
+// f is chosen so that the discrete solution is s(i,j) = sin(pi x_i) sin(pi y_j). That is an eigenvector of the
+// iteration, with eigenvalue cos(pi h); begun at u = 0, after k sweeps u is exactly (1 - cos(pi h)^k) s. So every step
+// can be checked, converged or not. After the last step u is also compared, bit for bit, with the same sweeps done by
+// one process alone.
 #include "common/app.hpp"
 #include "common/command_line.hpp"
 #include "common/framed.hpp"
@@ -24,14 +25,17 @@ struct Problem {
   double h, eigenvalue;
   std::vector<double> sine; // sin(pi x_i)
 
-  explicit Problem(std::int64_t order) : n(order), h(1.0 / static_cast<double>(order + 1)), eigenvalue(std::cos(pi * h)), sine(order) {
+  explicit Problem(std::int64_t order)
+      : n(order), h(1.0 / static_cast<double>(order + 1)), eigenvalue(std::cos(pi * h)), sine(order) {
     for (std::int64_t i = 0; i < n; ++i) sine[i] = std::sin(pi * static_cast<double>(i + 1) * h);
   }
   double solution(std::int64_t i, std::int64_t j) const { return sine[i] * sine[j]; }
   double load(std::int64_t i, std::int64_t j) const { return 4 * (1 - eigenvalue) * solution(i, j); } // h^2 f
 };
 
-double updated(double north, double south, double west, double east, double load) { return (north + south + west + east + load) / 4; }
+double updated(double north, double south, double west, double east, double load) {
+  return (north + south + west + east + load) / 4;
+}
 
 // All of u after so many sweeps, by one process, column by column.
 std::vector<double> serial(const Problem& problem, std::int64_t sweeps) {
@@ -57,7 +61,9 @@ int main(int argc, char** argv) {
   apps::Options options;
   options.n = 400;
   int sweeps = 50;
-  CLI::App cli("Solves Poisson's equation by Jacobi's iteration while the grid of processes grows and shrinks. A step is some sweeps.", "jacobi");
+  CLI::App cli("Solves Poisson's equation by Jacobi's iteration while the grid of processes grows and shrinks. A step "
+               "is some sweeps.",
+               "jacobi");
   apps::add_options(cli, options);
   cli.add_option("--sweeps", sweeps, "sweeps in a step")->check(apps::positive_number())->capture_default_str();
   apps::parse(cli, options, argc, argv);
@@ -90,14 +96,15 @@ int main(int argc, char** argv) {
     for (int sweep = 0; sweep < sweeps; ++sweep) {
       framed.fetch(local);
       change = 0;
-      framed.for_each_piece([&](std::int64_t i_loc, std::int64_t j_loc, std::int64_t count, const double* centre, std::int64_t stride) {
-        const double* load_here = &my_load[i_loc + j_loc * lld];
-        double* target = &local[i_loc + j_loc * lld];
-        for (std::int64_t i = 0; i < count; ++i) {
-          target[i] = updated(centre[i - 1], centre[i + 1], centre[i - stride], centre[i + stride], load_here[i]);
-          change = std::max(change, std::fabs(target[i] - centre[i]));
-        }
-      });
+      framed.for_each_piece(
+          [&](std::int64_t i_loc, std::int64_t j_loc, std::int64_t count, const double* centre, std::int64_t stride) {
+            const double* load_here = &my_load[i_loc + j_loc * lld];
+            double* target = &local[i_loc + j_loc * lld];
+            for (std::int64_t i = 0; i < count; ++i) {
+              target[i] = updated(centre[i - 1], centre[i + 1], centre[i - stride], centre[i + stride], load_here[i]);
+              change = std::max(change, std::fabs(target[i] - centre[i]));
+            }
+          });
     }
     run.end();
     ++step;
@@ -123,10 +130,13 @@ int main(int argc, char** argv) {
       }
       run.verdict(error < 1e-12 && wrong == 0, error,
                   fmt::format("residual {:.2e}, {:.2e} from the expected iterate{}", residual, error,
-                              step < options.steps ? "" : wrong == 0 ? ", equal to the serial run" : fmt::format(", {} elements differ from the serial run", wrong)));
+                              step < options.steps ? ""
+                              : wrong == 0         ? ", equal to the serial run"
+                                                   : fmt::format(", {} elements differ from the serial run", wrong)));
     }
   }
-  const int status = run.finish(fmt::format("residual {:.2e} after {} sweeps", residual, static_cast<std::int64_t>(step) * sweeps));
+  const int status =
+      run.finish(fmt::format("residual {:.2e} after {} sweeps", residual, static_cast<std::int64_t>(step) * sweeps));
   apps::require(dyngrid_finalize(), "dyngrid_finalize");
   return status;
 }

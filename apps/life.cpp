@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Conway's Game of Life on n x n cells, dead outside, on a grid of processes that grows and shrinks between the steps. Every cell needs
-// its eight neighbours, so the borders of the blocks travel with their corners.
+// Conway's Game of Life on n x n cells, dead outside, on a grid of processes that grows and shrinks between the steps.
+// Every cell needs its eight neighbours, so the borders of the blocks travel with their corners.
 //
-// The cells may lie in blocks of one size, in one block per process, or in blocks as large as the processes are fast. Unequal processors are
-// simulated as in [Chinnusamy 2004, section 6.4]: a process of power P works out each of its cells 1000/P times.
+// The cells may lie in blocks of one size, in one block per process, or in blocks as large as the processes are fast.
+// Unequal processors are simulated as in [Chinnusamy 2004, section 6.4]: a process of power P works out each of its
+// cells 1000/P times.
 //
 // --check compares every cell after every step with a run by one process alone.
 #include "common/app.hpp"
@@ -25,9 +26,13 @@
 
 namespace {
 
-int first_generation(std::int64_t i, std::int64_t j) { return apps::mixed(i, j, 11, 100) < 35 ? 1 : 0; }
+int first_generation(std::int64_t i, std::int64_t j) {
+  return apps::mixed(i, j, 11, 100) < 35 ? 1 : 0;
+}
 
-int next_state(int alive, int neighbours) { return neighbours == 3 || (alive == 1 && neighbours == 2) ? 1 : 0; }
+int next_state(int alive, int neighbours) {
+  return neighbours == 3 || (alive == 1 && neighbours == 2) ? 1 : 0;
+}
 
 // The whole field, by one process.
 class Alone {
@@ -69,8 +74,8 @@ private:
 struct Distribution {
   enum class Kind { cyclic, block, weighted } kind = Kind::cyclic;
   std::int64_t n = 0;
-  std::vector<double> powers;             // one per process; used again from the start when there are more processes
-  int method = DYNGRID_MAP_BEST;          // of the mapping
+  std::vector<double> powers;              // one per process; used again from the start when there are more processes
+  int method = DYNGRID_MAP_BEST;           // of the mapping
   std::vector<std::int64_t> rows, columns; // weighted: given by the user instead of by the mapping
 
   struct OnGrid {
@@ -79,7 +84,8 @@ struct Distribution {
   };
   OnGrid on(int nprow, int npcol) const {
     OnGrid g;
-    for (int k = 0; k < nprow * npcol; ++k) g.powers.push_back(powers.empty() ? 1000 : powers[static_cast<std::size_t>(k) % powers.size()]);
+    for (int k = 0; k < nprow * npcol; ++k)
+      g.powers.push_back(powers.empty() ? 1000 : powers[static_cast<std::size_t>(k) % powers.size()]);
     if (kind != Kind::weighted || !rows.empty()) {
       const auto blocks = [&](int procs) {
         std::vector<std::int64_t> sizes;
@@ -97,7 +103,9 @@ struct Distribution {
     g.columns.resize(static_cast<std::size_t>(npcol));
     std::vector<double> r(g.rows.size()), c(g.columns.size());
     double t_continuous = 0, t_theory = 0;
-    apps::require(dyngrid_map(nprow, npcol, g.powers.data(), n, n, method, order.data(), r.data(), c.data(), g.rows.data(), g.columns.data(), &t_continuous, &t_theory), "dyngrid_map");
+    apps::require(dyngrid_map(nprow, npcol, g.powers.data(), n, n, method, order.data(), r.data(), c.data(),
+                              g.rows.data(), g.columns.data(), &t_continuous, &t_theory),
+                  "dyngrid_map");
     const std::vector<double> unordered = g.powers;
     for (std::size_t k = 0; k < order.size(); ++k) g.powers[k] = unordered[static_cast<std::size_t>(order[k])];
     return g;
@@ -122,7 +130,8 @@ double own_seconds() { // of this process on its core, whoever else uses it mean
 }
 
 // One line for every process to the file of --loads. Collective.
-void write_loads(const std::string& path, int step, const Distribution::OnGrid& g, double seconds, const dyngrid_matrix* cells) {
+void write_loads(const std::string& path, int step, const Distribution::OnGrid& g, double seconds,
+                 const dyngrid_matrix* cells) {
   int nprow = 0, npcol = 0, rank = 0;
   dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
   MPI_Comm_rank(dyngrid_comm(), &rank);
@@ -135,7 +144,8 @@ void write_loads(const std::string& path, int step, const Distribution::OnGrid& 
   std::ofstream out(path, step == 0 ? std::ios::trunc : std::ios::app);
   if (step == 0) out << "step,nprow,npcol,row,column,power,rows,columns,own_seconds\n";
   for (int k = 0; k < nprow * npcol; ++k)
-    out << fmt::format("{},{},{},{},{},{},{},{},{:.6f}\n", step, nprow, npcol, k / npcol, k % npcol, g.powers[static_cast<std::size_t>(k)], all[static_cast<std::size_t>(3 * k + 1)],
+    out << fmt::format("{},{},{},{},{},{},{},{},{:.6f}\n", step, nprow, npcol, k / npcol, k % npcol,
+                       g.powers[static_cast<std::size_t>(k)], all[static_cast<std::size_t>(3 * k + 1)],
                        all[static_cast<std::size_t>(3 * k + 2)], all[static_cast<std::size_t>(3 * k)]);
 }
 
@@ -148,41 +158,68 @@ int main(int argc, char** argv) {
   double repeats = 1000;
   std::string kind = "cyclic", mapping = "best", loads;
   Distribution distribution;
-  CLI::App cli("Plays the Game of Life while the grid of processes grows and shrinks. A step is some generations.", "life");
+  CLI::App cli("Plays the Game of Life while the grid of processes grows and shrinks. A step is some generations.",
+               "life");
   apps::add_options(cli, options);
-  cli.add_option("--generations", generations, "generations in a step")->check(apps::positive_number())->capture_default_str();
+  cli.add_option("--generations", generations, "generations in a step")
+      ->check(apps::positive_number())
+      ->capture_default_str();
   cli.add_option("--distribution", kind,
-                 "how the cells lie on each grid: cyclic (blocks of --nb), block (one block per process, all alike), weighted (one block per process, larger "
+                 "how the cells lie on each grid: cyclic (blocks of --nb), block (one block per process, all alike), "
+                 "weighted (one block per process, larger "
                  "for the faster, by --powers)")
       ->check(CLI::IsMember({"cyclic", "block", "weighted"}))
       ->type_name("NAME")
       ->capture_default_str();
   cli.add_option("--powers", distribution.powers,
-                 "simulates unequal processors: process k of the grid (row by row; with weighted, where the mapping puts it) works out each cell 1000/POWER "
+                 "simulates unequal processors: process k of the grid (row by row; with weighted, where the mapping "
+                 "puts it) works out each cell 1000/POWER "
                  "times; the list is used again from its start when there are more processes")
       ->delimiter(',')
       ->check(apps::positive_number())
       ->type_name("POWER,...");
-  cli.add_option("--mapping", mapping, "weighted: best, svd, natural")->check(CLI::IsMember({"best", "svd", "natural"}))->type_name("NAME")->capture_default_str();
-  auto* rows = cli.add_option("--rows", distribution.rows, "weighted: rows of each grid row, instead of the mapping's; processes then stay where --powers says")
-                   ->delimiter(',')
-                   ->check(apps::non_negative_number())
-                   ->type_name("ROWS,...");
-  auto* columns = cli.add_option("--columns", distribution.columns, "weighted: columns of each grid column")->delimiter(',')->check(apps::non_negative_number())->type_name("COLUMNS,...");
+  cli.add_option("--mapping", mapping, "weighted: best, svd, natural")
+      ->check(CLI::IsMember({"best", "svd", "natural"}))
+      ->type_name("NAME")
+      ->capture_default_str();
+  auto* rows =
+      cli.add_option(
+             "--rows", distribution.rows,
+             "weighted: rows of each grid row, instead of the mapping's; processes then stay where --powers says")
+          ->delimiter(',')
+          ->check(apps::non_negative_number())
+          ->type_name("ROWS,...");
+  auto* columns = cli.add_option("--columns", distribution.columns, "weighted: columns of each grid column")
+                      ->delimiter(',')
+                      ->check(apps::non_negative_number())
+                      ->type_name("COLUMNS,...");
   rows->needs(columns);
   columns->needs(rows);
-  cli.add_option("--repeats", repeats, "a cell is worked out REPEATS/POWER times, at least once; 1000 as in the description of --powers")->check(apps::positive_number())->capture_default_str();
-  cli.add_option("--loads", loads, "write to this file what each process had to do in each step: power, rows, columns, seconds of its own")->type_name("FILE");
+  cli.add_option("--repeats", repeats,
+                 "a cell is worked out REPEATS/POWER times, at least once; 1000 as in the description of --powers")
+      ->check(apps::positive_number())
+      ->capture_default_str();
+  cli.add_option(
+         "--loads", loads,
+         "write to this file what each process had to do in each step: power, rows, columns, seconds of its own")
+      ->type_name("FILE");
   apps::parse(cli, options, argc, argv);
   if (!distribution.rows.empty()) {
-    const auto sum = [](const std::vector<std::int64_t>& sizes) { return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}); };
+    const auto sum = [](const std::vector<std::int64_t>& sizes) {
+      return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
+    };
     std::string problem;
-    if (kind != "weighted") problem = "--rows and --columns need --distribution weighted";
-    else if (!options.resize_at.empty()) problem = "--rows and --columns are for one grid: without --resize-at";
-    else if (static_cast<int>(distribution.rows.size()) != options.nprow || static_cast<int>(distribution.columns.size()) != options.npcol)
-      problem = fmt::format("{} --rows and {} --columns, wanted as many as --grid has", distribution.rows.size(), distribution.columns.size());
+    if (kind != "weighted")
+      problem = "--rows and --columns need --distribution weighted";
+    else if (!options.resize_at.empty())
+      problem = "--rows and --columns are for one grid: without --resize-at";
+    else if (static_cast<int>(distribution.rows.size()) != options.nprow ||
+             static_cast<int>(distribution.columns.size()) != options.npcol)
+      problem = fmt::format("{} --rows and {} --columns, wanted as many as --grid has", distribution.rows.size(),
+                            distribution.columns.size());
     else if (sum(distribution.rows) != options.n || sum(distribution.columns) != options.n)
-      problem = fmt::format("--rows add up to {} and --columns to {}, wanted n = {}", sum(distribution.rows), sum(distribution.columns), options.n);
+      problem = fmt::format("--rows add up to {} and --columns to {}, wanted n = {}", sum(distribution.rows),
+                            sum(distribution.columns), options.n);
     if (!problem.empty()) {
       if (apps::is_first_of_mpirun()) std::fprintf(stderr, "life: %s (see --help)\n", problem.c_str());
       return 2;
@@ -198,8 +235,9 @@ int main(int argc, char** argv) {
   apps::Run run("life", options);
 
   dyngrid_matrix* cells = nullptr;
-  apps::require(distribution.kind == Kind::cyclic ? dyngrid_matrix_create("cells", 'i', n, n, nb, nb, &cells)
-                                                  : dyngrid_matrix_create_by("cells", 'i', n, n, sizes_on, &distribution, &cells),
+  apps::require(distribution.kind == Kind::cyclic
+                    ? dyngrid_matrix_create("cells", 'i', n, n, nb, nb, &cells)
+                    : dyngrid_matrix_create_by("cells", 'i', n, n, sizes_on, &distribution, &cells),
                 "dyngrid_matrix_create");
   int step = 0;
   apps::require(dyngrid_share("step", &step, sizeof step), "dyngrid_share");
@@ -220,9 +258,11 @@ int main(int argc, char** argv) {
     MPI_Comm_rank(dyngrid_comm(), &rank);
     const Distribution::OnGrid here = distribution.on(nprow, npcol);
     // so many passes over all my cells, and one over a part of my columns
-    const double passes = distribution.powers.empty() ? 1 : std::max(1.0, repeats / here.powers[static_cast<std::size_t>(rank)]);
+    const double passes =
+        distribution.powers.empty() ? 1 : std::max(1.0, repeats / here.powers[static_cast<std::size_t>(rank)]);
     const auto whole_passes = static_cast<std::int64_t>(passes);
-    const std::int64_t last_columns = std::llround((passes - static_cast<double>(whole_passes)) * static_cast<double>(n_loc));
+    const std::int64_t last_columns =
+        std::llround((passes - static_cast<double>(whole_passes)) * static_cast<double>(n_loc));
     apps::Framed<int> framed(cells, DYNGRID_NEIGHBOURS_EIGHT, 0);
     double own_s = 0;
 
@@ -235,7 +275,8 @@ int main(int argc, char** argv) {
             [&](std::int64_t i_loc, std::int64_t j_loc, std::int64_t count, const int* c, std::int64_t s) {
               int* target = &local[i_loc + j_loc * lld];
               for (std::int64_t i = 0; i < count; ++i)
-                target[i] = next_state(c[i], c[i - 1] + c[i + 1] + c[i - s - 1] + c[i - s] + c[i - s + 1] + c[i + s - 1] + c[i + s] + c[i + s + 1]);
+                target[i] = next_state(c[i], c[i - 1] + c[i + 1] + c[i - s - 1] + c[i - s] + c[i - s + 1] +
+                                                 c[i + s - 1] + c[i + s] + c[i + s + 1]);
             },
             pass < whole_passes ? n_loc : last_columns);
         asm volatile("" : : "r"(local) : "memory"); // every pass is to be done
@@ -257,7 +298,8 @@ int main(int argc, char** argv) {
       run.verdict(wrong == 0, 0, wrong == 0 ? "" : fmt::format("{} cells", wrong));
     }
   }
-  const int status = run.finish(fmt::format("{:.0f} cells alive after {} generations", population, static_cast<std::int64_t>(step) * generations));
+  const int status = run.finish(fmt::format("{:.0f} cells alive after {} generations", population,
+                                            static_cast<std::int64_t>(step) * generations));
   apps::require(dyngrid_finalize(), "dyngrid_finalize");
   return status;
 }

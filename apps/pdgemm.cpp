@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // C = C + A B, over and over, on a grid of processes that grows and shrinks between two products.
 //
-// All elements are small whole numbers, so every sum is exact in double precision whatever the order, and the check is exact too: with
-// a vector x of whole numbers, C x after s products must be s (A (B x)). That right-hand side is worked out from the formulae of A and
-// B, once, without ScaLAPACK. With A out of a file (--matrix) its elements are any numbers: A (B x) is then summed over the parts of A as they lie, and the
-// check is a scaled residual. C is never set back, so a wrong element of A, B or C after any change of the grid shows from then on.
+// All elements are small whole numbers, so every sum is exact in double precision whatever the order, and the check is
+// exact too: with a vector x of whole numbers, C x after s products must be s (A (B x)). That right-hand side is worked
+// out from the formulae of A and B, once, without ScaLAPACK. With A out of a file (--matrix) its elements are any
+// numbers: A (B x) is then summed over the parts of A as they lie, and the check is a scaled residual. C is never set
+// back, so a wrong element of A, B or C after any change of the grid shows from then on.
 #include "common/app.hpp"
 #include "common/from_file.hpp"
 #include "common/local.hpp"
@@ -16,11 +17,18 @@
 
 namespace {
 
-double a_element(std::int64_t i, std::int64_t j) { return static_cast<double>(apps::mixed(i, j, 1, 7) - 3); }
-double b_element(std::int64_t i, std::int64_t j) { return static_cast<double>(apps::mixed(i, j, 2, 7) - 3); }
-double probe(std::int64_t j) { return static_cast<double>(apps::mixed(j, 0, 3, 2001) - 1000); }
+double a_element(std::int64_t i, std::int64_t j) {
+  return static_cast<double>(apps::mixed(i, j, 1, 7) - 3);
+}
+double b_element(std::int64_t i, std::int64_t j) {
+  return static_cast<double>(apps::mixed(i, j, 2, 7) - 3);
+}
+double probe(std::int64_t j) {
+  return static_cast<double>(apps::mixed(j, 0, 3, 2001) - 1000);
+}
 
-// y = M x, or |M| x, over the current grid, every process gets all of y. Exact for whole numbers below 2^53. Collective.
+// y = M x, or |M| x, over the current grid, every process gets all of y. Exact for whole numbers below 2^53.
+// Collective.
 std::vector<double> times(const dyngrid_matrix* matrix, const std::vector<double>& x, bool absolute = false) {
   std::vector<double> y(x.size());
   dyngrid::for_each<double>(matrix, [&](std::int64_t i, std::int64_t j, double element) {
@@ -37,7 +45,8 @@ std::vector<double> b_times_probe(std::int64_t n, bool absolute) {
   MPI_Comm_size(dyngrid_comm(), &size);
   std::vector<double> bx(n);
   for (std::int64_t i = rank; i < n; i += size)
-    for (std::int64_t j = 0; j < n; ++j) bx[i] += absolute ? std::fabs(b_element(i, j) * probe(j)) : b_element(i, j) * probe(j);
+    for (std::int64_t j = 0; j < n; ++j)
+      bx[i] += absolute ? std::fabs(b_element(i, j) * probe(j)) : b_element(i, j) * probe(j);
   MPI_Allreduce(MPI_IN_PLACE, bx.data(), static_cast<int>(n), MPI_DOUBLE, MPI_SUM, dyngrid_comm());
   return bx;
 }
@@ -84,8 +93,10 @@ int main(int argc, char** argv) {
   apps::require(dyngrid_share("largest", &largest, sizeof largest), "dyngrid_share");
 
   if (dyngrid_is_newcomer() == 0 && dyngrid_comm() != MPI_COMM_NULL) {
-    if (file.empty()) apps::fill<double>(a, a_element);
-    else apps::fill_from_file("pdgemm", a, file);
+    if (file.empty())
+      apps::fill<double>(a, a_element);
+    else
+      apps::fill_from_file("pdgemm", a, file);
     apps::fill<double>(b, b_element);
     if (options.check) {
       const std::vector<double> product = file.empty() ? expected_product(n) : times(a, b_times_probe(n, false));
@@ -100,10 +111,11 @@ int main(int argc, char** argv) {
   const int order = static_cast<int>(n), i1 = 1;
   const double one = 1;
   while (run.resize_point(step) != DYNGRID_LEAVE) { // the only place where the grid can change
-    if (step >= options.steps) break; // beyond it: a restart with fewer
+    if (step >= options.steps) break;               // beyond it: a restart with fewer
     run.begin(step, 2.0 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n));
     pdgemm_("N", "N", &order, &order, &order, &one, static_cast<double*>(dyngrid_local(a)), &i1, &i1, dyngrid_desc(a),
-            static_cast<double*>(dyngrid_local(b)), &i1, &i1, dyngrid_desc(b), &one, static_cast<double*>(dyngrid_local(c)), &i1, &i1, dyngrid_desc(c));
+            static_cast<double*>(dyngrid_local(b)), &i1, &i1, dyngrid_desc(b), &one,
+            static_cast<double*>(dyngrid_local(c)), &i1, &i1, dyngrid_desc(c));
     run.end();
     ++step;
     if (options.check) {
@@ -115,8 +127,10 @@ int main(int argc, char** argv) {
         residual = std::max(residual, std::fabs(cx[i] - step * expected[i]));
       }
       if (largest > 0) residual /= step * largest * static_cast<double>(n) * std::numeric_limits<double>::epsilon();
-      if (file.empty()) run.verdict(right);
-      else run.verdict(residual < 16, residual, fmt::format("scaled residual {:.3g}", residual));
+      if (file.empty())
+        run.verdict(right);
+      else
+        run.verdict(residual < 16, residual, fmt::format("scaled residual {:.3g}", residual));
     }
   }
   const int status = run.finish();

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// y = y + A x, over and over, on a grid of processes that grows and shrinks between two products: little work per element that moves.
+// y = y + A x, over and over, on a grid of processes that grows and shrinks between two products: little work per
+// element that moves.
 //
-// All elements are small whole numbers, so every sum is exact whatever the order: after s products y must be s times A x, which is
-// worked out from the formulae of A and x, once, without ScaLAPACK. With A out of a file (--matrix) its elements are any numbers: A x is then summed over
-// the parts of A as they lie, and the check is a scaled residual.
+// All elements are small whole numbers, so every sum is exact whatever the order: after s products y must be s times A
+// x, which is worked out from the formulae of A and x, once, without ScaLAPACK. With A out of a file (--matrix) its
+// elements are any numbers: A x is then summed over the parts of A as they lie, and the check is a scaled residual.
 #include "common/app.hpp"
 #include "common/from_file.hpp"
 #include "common/local.hpp"
@@ -15,8 +16,12 @@
 
 namespace {
 
-double a_element(std::int64_t i, std::int64_t j) { return static_cast<double>(apps::mixed(i, j, 1, 7) - 3); }
-double x_element(std::int64_t i) { return static_cast<double>(apps::mixed(i, 0, 2, 2001) - 1000); }
+double a_element(std::int64_t i, std::int64_t j) {
+  return static_cast<double>(apps::mixed(i, j, 1, 7) - 3);
+}
+double x_element(std::int64_t i) {
+  return static_cast<double>(apps::mixed(i, 0, 2, 2001) - 1000);
+}
 
 // A x from the formulae: every process takes some of the rows. Collective.
 std::vector<double> expected_product(std::int64_t n) {
@@ -46,7 +51,8 @@ int main(int argc, char** argv) {
   apps::Options options;
   options.n = 4000;
   std::string file;
-  CLI::App cli("Multiplies a matrix and a vector, y = y + A x, while the grid of processes grows and shrinks.", "pdgemv");
+  CLI::App cli("Multiplies a matrix and a vector, y = y + A x, while the grid of processes grows and shrinks.",
+               "pdgemv");
   apps::add_options(cli, options);
   apps::add_matrix_option(cli, file);
   apps::parse(cli, options, argc, argv);
@@ -58,7 +64,8 @@ int main(int argc, char** argv) {
 
   dyngrid_matrix *a = nullptr, *x = nullptr, *y = nullptr;
   apps::require(dyngrid_matrix_create("A", 'd', n, n, nb, nb, &a), "dyngrid_matrix_create");
-  apps::require(dyngrid_matrix_create("x", 'd', n, 1, nb, nb, &x), "dyngrid_matrix_create"); // a vector is a matrix of one column
+  apps::require(dyngrid_matrix_create("x", 'd', n, 1, nb, nb, &x),
+                "dyngrid_matrix_create"); // a vector is a matrix of one column
   apps::require(dyngrid_matrix_create("y", 'd', n, 1, nb, nb, &y), "dyngrid_matrix_create");
   int step = 0;
   std::vector<double> expected(options.check ? n : 1);
@@ -69,8 +76,10 @@ int main(int argc, char** argv) {
   apps::require(dyngrid_share("largest", &largest, sizeof largest), "dyngrid_share");
 
   if (dyngrid_is_newcomer() == 0 && dyngrid_comm() != MPI_COMM_NULL) {
-    if (file.empty()) apps::fill<double>(a, a_element);
-    else apps::fill_from_file("pdgemv", a, file);
+    if (file.empty())
+      apps::fill<double>(a, a_element);
+    else
+      apps::fill_from_file("pdgemv", a, file);
     apps::fill<double>(x, [](std::int64_t i, std::int64_t) { return x_element(i); });
     if (options.check) {
       const std::vector<double> product = file.empty() ? expected_product(n) : product_of(a, n, false);
@@ -85,8 +94,9 @@ int main(int argc, char** argv) {
   while (run.resize_point(step) != DYNGRID_LEAVE) {
     if (step >= options.steps) break; // beyond it: a restart with fewer
     run.begin(step, 2.0 * static_cast<double>(n) * static_cast<double>(n));
-    pdgemv_("N", &order, &order, &one, static_cast<double*>(dyngrid_local(a)), &i1, &i1, dyngrid_desc(a), static_cast<double*>(dyngrid_local(x)),
-            &i1, &i1, dyngrid_desc(x), &i1, &one, static_cast<double*>(dyngrid_local(y)), &i1, &i1, dyngrid_desc(y), &i1);
+    pdgemv_("N", &order, &order, &one, static_cast<double*>(dyngrid_local(a)), &i1, &i1, dyngrid_desc(a),
+            static_cast<double*>(dyngrid_local(x)), &i1, &i1, dyngrid_desc(x), &i1, &one,
+            static_cast<double*>(dyngrid_local(y)), &i1, &i1, dyngrid_desc(y), &i1);
     run.end();
     ++step;
     if (options.check) {
@@ -97,8 +107,10 @@ int main(int argc, char** argv) {
       });
       residual = apps::max_over_grid(residual);
       if (largest > 0) residual /= step * largest * static_cast<double>(n) * std::numeric_limits<double>::epsilon();
-      if (file.empty()) run.verdict(apps::sum_over_grid(wrong) == 0);
-      else run.verdict(residual < 16, residual, fmt::format("scaled residual {:.3g}", residual));
+      if (file.empty())
+        run.verdict(apps::sum_over_grid(wrong) == 0);
+      else
+        run.verdict(residual < 16, residual, fmt::format("scaled residual {:.3g}", residual));
     }
   }
   const int status = run.finish();

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// P A = L U, panel by panel, on a grid of processes that may change between two panels of one factorization; then A x = b.
+// P A = L U, panel by panel, on a grid of processes that may change between two panels of one factorization; then A x =
+// b.
 //
-// The half-factored matrix follows the grid by itself. ScaLAPACK keeps the pivots of a row where the row is, which another grid makes
-// worthless; so they are kept as one list that every process has (shared state), and each panel takes out of it what its grid wants.
+// The half-factored matrix follows the grid by itself. ScaLAPACK keeps the pivots of a row where the row is, which
+// another grid makes worthless; so they are kept as one list that every process has (shared state), and each panel
+// takes out of it what its grid wants.
 #include "common/app.hpp"
 #include "common/from_file.hpp"
 #include "common/local.hpp"
@@ -15,8 +17,11 @@
 
 namespace {
 
-// Well conditioned enough for a small residual, far enough from diagonally dominant that rows are exchanged in nearly every panel.
-double a_element(std::int64_t i, std::int64_t j) { return static_cast<double>(apps::mixed(i, j, 5, 2000001) - 1000000) * 1e-6; }
+// Well conditioned enough for a small residual, far enough from diagonally dominant that rows are exchanged in nearly
+// every panel.
+double a_element(std::int64_t i, std::int64_t j) {
+  return static_cast<double>(apps::mixed(i, j, 5, 2000001) - 1000000) * 1e-6;
+}
 
 // The pivots as this grid wants them: for my rows, plus one block.
 std::vector<int> pivots_of_my_rows(const dyngrid_matrix* a, const std::vector<int>& pivots) {
@@ -32,7 +37,8 @@ std::vector<int> pivots_of_my_rows(const dyngrid_matrix* a, const std::vector<in
 }
 
 // Takes rows [first, last) from the processes that have them into the list that all have. Collective.
-void gather_pivots(const dyngrid_matrix* a, const std::vector<int>& mine, std::int64_t first, std::int64_t last, std::vector<int>& pivots) {
+void gather_pivots(const dyngrid_matrix* a, const std::vector<int>& mine, std::int64_t first, std::int64_t last,
+                   std::vector<int>& pivots) {
   const int* desc = dyngrid_desc(a);
   int nprow = 0, npcol = 0, myrow = 0, mycol = 0;
   dyngrid_grid(&nprow, &npcol, &myrow, &mycol);
@@ -52,8 +58,10 @@ int main(int argc, char** argv) {
   options.n = 1000;
   options.nb = 50;
   std::string file;
-  CLI::App cli("Factorizes a matrix panel by panel while the grid of processes grows and shrinks, then solves A x = b. A step is one panel; the "
-               "last step is the solution, whose scaled residual max|b - A x| / (max row sum of |A| * max|x| * n * eps) must be below 16.",
+  CLI::App cli("Factorizes a matrix panel by panel while the grid of processes grows and shrinks, then solves A x = b. "
+               "A step is one panel; the "
+               "last step is the solution, whose scaled residual max|b - A x| / (max row sum of |A| * max|x| * n * "
+               "eps) must be below 16.",
                "pdgetrf");
   apps::add_options(cli, options);
   cli.get_option("--steps")->description("not used: there are as many steps as panels, plus one");
@@ -81,8 +89,10 @@ int main(int argc, char** argv) {
   const int order = static_cast<int>(n), i1 = 1;
   const double one = 1, minus_one = -1, zero = 0;
   if (dyngrid_is_newcomer() == 0 && dyngrid_comm() != MPI_COMM_NULL) {
-    if (file.empty()) apps::fill<double>(original, a_element);
-    else apps::fill_from_file("pdgetrf", original, file);
+    if (file.empty())
+      apps::fill<double>(original, a_element);
+    else
+      apps::fill_from_file("pdgetrf", original, file);
     std::int64_t n_loc = 0, lld = 1;
     dyngrid_matrix_shape(original, nullptr, &n_loc, &lld);
     const auto* from = static_cast<const double*>(dyngrid_local(original));
@@ -99,25 +109,30 @@ int main(int argc, char** argv) {
 
     if (panel < panels) {
       const int k = static_cast<int>(panel * nb) + 1; // first row and column of the panel, from 1
-      const int jb = std::min(static_cast<int>(nb), order - k + 1), below = order - k + 1, right = order - k - jb + 1, next = k + jb, last = k + jb - 1;
+      const int jb = std::min(static_cast<int>(nb), order - k + 1), below = order - k + 1, right = order - k - jb + 1,
+                next = k + jb, last = k + jb - 1;
       const double m = below, w = jb, r = right;
       run.begin(panel, w * w * (m - w / 3) + w * w * r + 2 * (m - w) * r * w);
       int failed_at = 0;
       pdgetf2_(&below, &jb, local, &k, &k, desc, my_pivots.data(), &failed_at);
       if (info == 0 && failed_at > 0) info = k - 1 + failed_at;
       gather_pivots(a, my_pivots, k - 1, last, pivots);
-      // pdlaswp wants the panel's pivots on all grid rows, after the rows before the panel, which is how pdgetf2 left them
+      // pdlaswp wants the panel's pivots on all grid rows, after the rows before the panel, which is how pdgetf2 left
+      // them
       const int left = k - 1;
       if (left > 0) pdlaswp_("Forward", "Rows", &left, local, &i1, &i1, desc, &k, &last, my_pivots.data());
       if (right > 0) {
         pdlaswp_("Forward", "Rows", &right, local, &i1, &next, desc, &k, &last, my_pivots.data());
-        pdtrsm_("Left", "Lower", "No transpose", "Unit", &jb, &right, &one, local, &k, &k, desc, local, &k, &next, desc);
-        pdgemm_("No transpose", "No transpose", &right, &right, &jb, &minus_one, local, &next, &k, desc, local, &k, &next, desc, &one, local, &next, &next, desc);
+        pdtrsm_("Left", "Lower", "No transpose", "Unit", &jb, &right, &one, local, &k, &k, desc, local, &k, &next,
+                desc);
+        pdgemm_("No transpose", "No transpose", &right, &right, &jb, &minus_one, local, &next, &k, desc, local, &k,
+                &next, desc, &one, local, &next, &next, desc);
       }
       run.end(false);
     } else {
       run.begin(panel, 2.0 * static_cast<double>(n) * static_cast<double>(n));
-      pdgetrs_("N", &order, &i1, local, &i1, &i1, desc, my_pivots.data(), static_cast<double*>(dyngrid_local(x)), &i1, &i1, dyngrid_desc(x), &info);
+      pdgetrs_("N", &order, &i1, local, &i1, &i1, desc, my_pivots.data(), static_cast<double*>(dyngrid_local(x)), &i1,
+               &i1, dyngrid_desc(x), &info);
       run.end();
       if (options.check) {
         std::vector<double> row_sums(n), r(n);
@@ -127,9 +142,9 @@ int main(int argc, char** argv) {
         MPI_Allreduce(MPI_IN_PLACE, row_sums.data(), order, MPI_DOUBLE, MPI_SUM, dyngrid_comm());
         dyngrid::for_each<double>(
             x, [&](std::int64_t, std::int64_t, double e) { largest_x = std::max(largest_x, std::fabs(e)); });
-        pdgemv_("N", &order, &order, &minus_one, static_cast<double*>(dyngrid_local(original)), &i1, &i1, dyngrid_desc(original),
-                static_cast<double*>(dyngrid_local(x)), &i1, &i1, dyngrid_desc(x), &i1, &one, static_cast<double*>(dyngrid_local(b)), &i1, &i1,
-                dyngrid_desc(b), &i1);
+        pdgemv_("N", &order, &order, &minus_one, static_cast<double*>(dyngrid_local(original)), &i1, &i1,
+                dyngrid_desc(original), static_cast<double*>(dyngrid_local(x)), &i1, &i1, dyngrid_desc(x), &i1, &one,
+                static_cast<double*>(dyngrid_local(b)), &i1, &i1, dyngrid_desc(b), &i1);
         double largest_r = 0;
         bool is_number = true;
         dyngrid::for_each<double>(b, [&](std::int64_t, std::int64_t, double e) {
@@ -137,10 +152,11 @@ int main(int argc, char** argv) {
           is_number = is_number && std::isfinite(e);
         });
         largest_r = apps::max_over_grid(is_number ? largest_r : std::numeric_limits<double>::infinity());
-        const double scale = *std::max_element(row_sums.begin(), row_sums.end()) * apps::max_over_grid(largest_x) * static_cast<double>(n) *
-                             std::numeric_limits<double>::epsilon();
+        const double scale = *std::max_element(row_sums.begin(), row_sums.end()) * apps::max_over_grid(largest_x) *
+                             static_cast<double>(n) * std::numeric_limits<double>::epsilon();
         const double residual = scale > zero ? largest_r / scale : largest_r;
-        run.verdict(info == 0 && residual < 16, residual, fmt::format("scaled residual {:.3g}{}", residual, info != 0 ? fmt::format(", info {}", info) : ""));
+        run.verdict(info == 0 && residual < 16, residual,
+                    fmt::format("scaled residual {:.3g}{}", residual, info != 0 ? fmt::format(", info {}", info) : ""));
       }
     }
     ++panel;

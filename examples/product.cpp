@@ -13,7 +13,8 @@ extern "C" void Cdgsum2d(int context, const char* scope, const char* topology, i
 int main() try {
   const int n = 60, nb = 8, steps = 4;
   dyngrid::Application app; // a new process joins the others here
-  dyngrid::Matrix<double> a("A", n, n, nb, nb), b("B", n, n, nb, nb), c("C", n, n, nb, nb); // live on the grid and follow it
+  dyngrid::Matrix<double> a("A", n, n, nb, nb), b("B", n, n, nb, nb),
+      c("C", n, n, nb, nb);             // live on the grid and follow it
   dyngrid::Shared<int> step("step", 0); // all processes have it, new ones get it
   if (!app.is_newcomer()) {             // i and j count from 0 over the whole matrix
     dyngrid::for_each(a, [](auto i, auto j, double& x) { x = static_cast<double>((i + 1 + 2 * (j + 1)) % 7); });
@@ -29,8 +30,7 @@ int main() try {
     dyngrid::for_each(c, [&](auto, auto, double x) { sum += x; });
     Cdgsum2d(app.context(), "All", " ", 1, 1, &sum, 1, -1, -1); // the BLACS work as ever
     const dyngrid::Grid grid = app.grid();
-    if (app.is_first())
-      std::printf("step %d on %d x %d: sum of C = %.0f\n", step.get(), grid.nprow, grid.npcol, sum);
+    if (app.is_first()) std::printf("step %d on %d x %d: sum of C = %.0f\n", step.get(), grid.nprow, grid.npcol, sum);
   }
   return 0; // matrices, shared variables and the application end in this order
 } catch (const dyngrid::Error& error) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Processors of different power: uniform against weighted distribution, and which processors to take. The tables are those of
-// [Chinnusamy 2004, section 6.4].
+// Processors of different power: uniform against weighted distribution, and which processors to take. The tables are
+// those of [Chinnusamy 2004, section 6.4].
 //
-// The application is life, with processors simulated as there: a process of power P works out each of its cells 1000/P times. A machine with fewer
-// cores than processes cannot show such processors by the clock on the wall; but every process can say how long it computed on its core, and the
-// slowest of them is what an iteration would take. That is the measured time here. The theoretical time is the largest rows * columns / power; one
-// factor, measured first, turns it into milliseconds of this machine.
+// The application is life, with processors simulated as there: a process of power P works out each of its cells 1000/P
+// times. A machine with fewer cores than processes cannot show such processors by the clock on the wall; but every
+// process can say how long it computed on its core, and the slowest of them is what an iteration would take. That is
+// the measured time here. The theoretical time is the largest rows * columns / power; one factor, measured first, turns
+// it into milliseconds of this machine.
 #include "common/command_line.hpp"
 #include "common/launch.hpp"
 #include "common/report.hpp"
@@ -29,10 +30,12 @@
 
 namespace {
 
-// The processors of the published experiments. The first grid's powers are printed rounded; these values give its tables.
+// The processors of the published experiments. The first grid's powers are printed rounded; these values give its
+// tables.
 const std::vector<double> first_powers{313.2, 278.6, 33.89, 24.78};
 const std::vector<double> second_powers{326, 275, 227, 175};
-const std::vector<double> free_powers{298, 95, 35, 11, 30, 28, 39, 218, 39, 91, 290, 279, 249, 315, 210, 64, 209, 284, 131, 84, 176, 267, 66, 232, 114, 138, 157, 251, 250, 174};
+const std::vector<double> free_powers{298, 95,  35,  11,  30, 28,  39,  218, 39,  91,  290, 279, 249, 315, 210,
+                                      64,  209, 284, 131, 84, 176, 267, 66,  232, 114, 138, 157, 251, 250, 174};
 constexpr double published_factor = 0.0962; ///< of rows * columns / power
 
 struct Settings {
@@ -54,7 +57,10 @@ struct Layout { // which processor stands where, and what it gets
     for (int k = 0; k < nprow * npcol; ++k) t = std::max(t, of(k));
     return t;
   }
-  double of(int k) const { return static_cast<double>(rows[static_cast<std::size_t>(k / npcol)] * cols[static_cast<std::size_t>(k % npcol)]) / powers[static_cast<std::size_t>(k)]; }
+  double of(int k) const {
+    return static_cast<double>(rows[static_cast<std::size_t>(k / npcol)] * cols[static_cast<std::size_t>(k % npcol)]) /
+           powers[static_cast<std::size_t>(k)];
+  }
   std::string grid() const { return fmt::format("{}x{}", nprow, npcol); }
 };
 
@@ -64,7 +70,9 @@ std::vector<std::int64_t> equal_parts(std::int64_t n, int parts) {
   return sizes;
 }
 
-Layout layout_of(const gridmap::Mapping& m) { return {m.nprow, m.npcol, m.powers, m.rows, m.cols}; }
+Layout layout_of(const gridmap::Mapping& m) {
+  return {m.nprow, m.npcol, m.powers, m.rows, m.cols};
+}
 
 gridmap::Strategy strategy_of(const std::string& name) {
   if (name == "global") return gridmap::Strategy::global;
@@ -84,7 +92,8 @@ public:
     report.setting("cells", fmt::format("{} x {}", settings_.n, settings_.n));
     report.setting("generations in a measurement", std::to_string(settings_.generations));
     report.setting("measurements", fmt::format("{}, medians", settings_.steps));
-    report.text("The application is the Game of Life. A process of power P works out each of its cells 1000/P times and says how long it computed on its core; the slowest process is what an iteration takes on such "
+    report.text("The application is the Game of Life. A process of power P works out each of its cells 1000/P times "
+                "and says how long it computed on its core; the slowest process is what an iteration takes on such "
                 "processors. Theory is rows * columns / power, times one factor that is measured first.");
     calibrate();
     report.setting("factor", fmt::format("{:.3g} ms per 1000 cells of power 1", factor_ms_ * 1000));
@@ -95,8 +104,10 @@ public:
                                                        {1200, {243.8, 215.6, 215.5}}, {1000, {289.8, 272.6, 270.5}},
                                                        {800, {299.6, 277.0, 277}},    {600, {393.6, 330.7, 330}},
                                                        {400, {468.9, 384.2, 384.2}},  {200, {499.2, 491.4, 491.8}}};
-    const std::map<double, std::vector<double>> published{{1600, {188.2, 184.0, 183.3}}, {1400, {264.9, 215.9, 214.9}}, {1200, {250.5, 217.8, 215.9}}, {1000, {274.3, 273.5, 272.7}},
-                                                          {800, {309.6, 282.1, 282.1}},  {600, {357.4, 326.0, 326.2}},  {400, {488.2, 396.3, 396.3}},  {200, {508.5, 487.3, 487.3}}};
+    const std::map<double, std::vector<double>> published{{1600, {188.2, 184.0, 183.3}}, {1400, {264.9, 215.9, 214.9}},
+                                                          {1200, {250.5, 217.8, 215.9}}, {1000, {274.3, 273.5, 272.7}},
+                                                          {800, {309.6, 282.1, 282.1}},  {600, {357.4, 326.0, 326.2}},
+                                                          {400, {488.2, 396.3, 396.3}},  {200, {508.5, 487.3, 487.3}}};
     choice(report, "choice-first", "Choice of processors for a grid of 313, 279; 34, 25", first_powers, published,
            actual,
            "as Table 6.7; 'published' is its theoretical time, and the last column its measured time over that. Its "
@@ -114,14 +125,33 @@ private:
 
   /// Milliseconds of every process for one generation, row-major, in every measurement.
   const std::vector<std::vector<double>>& runs_of(const Layout& layout, std::int64_t n, double repeats = 1000) {
-    const std::string key = fmt::format("{} {} {} {} {} {}", layout.grid(), n, repeats, fmt::join(layout.powers, ","), fmt::join(layout.rows, ","), fmt::join(layout.cols, ","));
+    const std::string key = fmt::format("{} {} {} {} {} {}", layout.grid(), n, repeats, fmt::join(layout.powers, ","),
+                                        fmt::join(layout.rows, ","), fmt::join(layout.cols, ","));
     const auto known = measured_.find(key);
     if (known != measured_.end()) return known->second;
     say(fmt::format("bench_hetero: grid {} ...", layout.grid()));
-    const std::string file = (std::filesystem::temp_directory_path() / fmt::format("dyngrid-hetero-{}.csv", getpid())).string();
-    std::vector<std::string> arguments{"--n", std::to_string(n), "--grid", layout.grid(), "--steps", std::to_string(settings_.steps), "--generations", std::to_string(settings_.generations), "--distribution", "weighted",
-                                       "--powers", fmt::format("{}", fmt::join(layout.powers, ",")), "--rows", fmt::format("{}", fmt::join(layout.rows, ",")), "--columns", fmt::format("{}", fmt::join(layout.cols, ",")),
-                                       "--repeats", fmt::format("{}", repeats), "--loads", file};
+    const std::string file =
+        (std::filesystem::temp_directory_path() / fmt::format("dyngrid-hetero-{}.csv", getpid())).string();
+    std::vector<std::string> arguments{"--n",
+                                       std::to_string(n),
+                                       "--grid",
+                                       layout.grid(),
+                                       "--steps",
+                                       std::to_string(settings_.steps),
+                                       "--generations",
+                                       std::to_string(settings_.generations),
+                                       "--distribution",
+                                       "weighted",
+                                       "--powers",
+                                       fmt::format("{}", fmt::join(layout.powers, ",")),
+                                       "--rows",
+                                       fmt::format("{}", fmt::join(layout.rows, ",")),
+                                       "--columns",
+                                       fmt::format("{}", fmt::join(layout.cols, ",")),
+                                       "--repeats",
+                                       fmt::format("{}", repeats),
+                                       "--loads",
+                                       file};
     if (settings_.is_checked) arguments.emplace_back("--check");
     launcher_.output_of("life", layout.nprow * layout.npcol, arguments);
     const auto lines = apps::read_csv(file);
@@ -141,8 +171,8 @@ private:
     return out;
   }
 
-  /// Milliseconds for rows * columns / power = 1, on as many processes as the machine has cores, at most 2, with shares as large as most of those below:
-  /// cells that do not fit into the cache take longer.
+  /// Milliseconds for rows * columns / power = 1, on as many processes as the machine has cores, at most 2, with shares
+  /// as large as most of those below: cells that do not fit into the cache take longer.
   void calibrate() {
     const int procs = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 2 : 1;
     const std::int64_t n = settings_.n / 2;
@@ -173,7 +203,8 @@ private:
     const Layout equal{2, 2, weighted.powers, equal_parts(n, 2), equal_parts(n, 2)};
     const Layout alone{1, 1, {4}, {n}, {n}};
     const double repeats = settings_.is_quick ? 8 : 200; // the published 1000 only take longer
-    const std::vector<double> equal_ms = measure(equal, n, repeats), weighted_ms = measure(weighted, n, repeats), alone_ms = measure(alone, n, repeats);
+    const std::vector<double> equal_ms = measure(equal, n, repeats), weighted_ms = measure(weighted, n, repeats),
+                              alone_ms = measure(alone, n, repeats);
     const double factor = factor_ms_ * repeats / 1000;
     apps::Table table{"uniform",
                       fmt::format("Milliseconds of an iteration for each processor, {} x {} cells", n, n),
@@ -185,10 +216,18 @@ private:
                                         {"-", "46.48", "41.256"},
                                         {"-", "46.68", "41.556"},
                                         {"-", "92.30", "41.356"}}; // Table 6.3, in the order below
-    apps::Picture picture{"uniform", "Equal shares wait for the slowest processor, shares by power do not", fmt::format("{} x {} cells on a 2x2 grid, {} repeats; one iteration, each processor's own time", n, n, repeats), "power of the processor", "milliseconds", apps::Picture::Kind::bars};
+    apps::Picture picture{
+        "uniform",
+        "Equal shares wait for the slowest processor, shares by power do not",
+        fmt::format("{} x {} cells on a 2x2 grid, {} repeats; one iteration, each processor's own time", n, n, repeats),
+        "power of the processor",
+        "milliseconds",
+        apps::Picture::Kind::bars};
     std::vector<std::vector<double>> equal_runs, weighted_runs;
     std::vector<int> order{0, 1, 2, 3};
-    std::sort(order.begin(), order.end(), [&](int a, int b) { return weighted.powers[static_cast<std::size_t>(a)] > weighted.powers[static_cast<std::size_t>(b)]; });
+    std::sort(order.begin(), order.end(), [&](int a, int b) {
+      return weighted.powers[static_cast<std::size_t>(a)] > weighted.powers[static_cast<std::size_t>(b)];
+    });
     for (std::size_t i = 0; i < order.size(); ++i) {
       const auto k = static_cast<std::size_t>(order[i]);
       const auto cells = [&](const Layout& l) { return fmt::format("{} x {}", l.rows[k / 2], l.cols[k % 2]); };
@@ -257,11 +296,20 @@ private:
               const std::map<double, std::vector<double>>& published,
               const std::map<double, std::vector<double>>& actual, const std::string& note) {
     report.heading(title);
-    apps::Table table{id, fmt::format("{}, from the list of {} free ones", title, free_powers.size()), {"total power", "strategy", "grid", "power used", "theory (published unit)"}, {}};
+    apps::Table table{id,
+                      fmt::format("{}, from the list of {} free ones", title, free_powers.size()),
+                      {"total power", "strategy", "grid", "power used", "theory (published unit)"},
+                      {}};
     if (!published.empty()) table.columns.emplace_back("published");
     table.columns.insert(table.columns.end(), {"theory ms", "measured ms", "measured / theory"});
     if (!published.empty()) table.columns.emplace_back("published measured / theory");
-    apps::Picture picture{id, title + ": slowest processor by strategy", fmt::format("Game of Life, {} x {} cells; bars are measured, medians of {}", settings_.n, settings_.n, settings_.steps), "total power that may be added", "milliseconds of an iteration", apps::Picture::Kind::bars};
+    apps::Picture picture{id,
+                          title + ": slowest processor by strategy",
+                          fmt::format("Game of Life, {} x {} cells; bars are measured, medians of {}", settings_.n,
+                                      settings_.n, settings_.steps),
+                          "total power that may be added",
+                          "milliseconds of an iteration",
+                          apps::Picture::Kind::bars};
     std::vector<std::vector<std::vector<double>>> runs(settings_.strategies.size()); // by strategy and total power
     std::vector<double> ratios;
     for (const double tpp : settings_.tpp) {
@@ -278,7 +326,11 @@ private:
         const Layout layout = layout_of(selection.mapping);
         const std::vector<double> ms = measure(layout, settings_.n);
         const double slowest = *std::max_element(ms.begin(), ms.end()), theory = layout.theory();
-        std::vector<apps::Cell> row{fmt::format("{}", tpp), settings_.strategies[s], layout.grid(), fmt::format("{:.0f}", selection.tpp_used), {theory * published_factor, 4}};
+        std::vector<apps::Cell> row{fmt::format("{}", tpp),
+                                    settings_.strategies[s],
+                                    layout.grid(),
+                                    fmt::format("{:.0f}", selection.tpp_used),
+                                    {theory * published_factor, 4}};
         const std::size_t which = settings_.strategies[s] == "global"  ? 0
                                   : settings_.strategies[s] == "local" ? 1
                                   : settings_.strategies[s] == "mixed" ? 2
@@ -305,7 +357,9 @@ private:
     picture.note =
         fmt::format("Lower is better. Mean over the total powers: {}; measured over theory is {:.2f} in the median.",
                     fmt::join(words, ", "), apps::median(ratios));
-    table.note = note + fmt::format(". Measured over theory: median {:.3f}, {:.3f} to {:.3f}", apps::median(ratios), *std::min_element(ratios.begin(), ratios.end()), *std::max_element(ratios.begin(), ratios.end()));
+    table.note = note + fmt::format(". Measured over theory: median {:.3f}, {:.3f} to {:.3f}", apps::median(ratios),
+                                    *std::min_element(ratios.begin(), ratios.end()),
+                                    *std::max_element(ratios.begin(), ratios.end()));
     report.add(std::move(table));
     report.add(picture);
   }
@@ -320,20 +374,39 @@ private:
 
 int main(int argc, char** argv) {
   Settings settings;
-  CLI::App cli("Processors of different power: equal shares against shares by power, and the choice of processors by global, local, mixed and best; theoretical and measured "
+  CLI::App cli("Processors of different power: equal shares against shares by power, and the choice of processors by "
+               "global, local, mixed and best; theoretical and measured "
                "time. Runs the application life under mpirun.",
                "bench_hetero");
   cli.get_formatter()->column_width(34);
-  cli.add_option("--n", settings.n, "cells in each direction; the published tables have 2000")->check(CLI::Range(8, 100000))->capture_default_str();
-  cli.add_option("--n-uniform", settings.n_uniform, "the same for equal against weighted shares")->check(CLI::Range(8, 100000))->capture_default_str();
-  cli.add_option("--tpp", settings.tpp, "total powers that may be added")->delimiter(',')->check(apps::positive_number())->type_name("POWER,...");
-  cli.add_option("--strategies", settings.strategies, "global, local, mixed, best")->delimiter(',')->check(CLI::IsMember({"global", "local", "mixed", "best"}))->type_name("NAME,...");
-  cli.add_option("--generations", settings.generations, "iterations in a measurement")->check(apps::positive_number())->capture_default_str();
-  cli.add_option("--steps", settings.steps, "measurements; figures are medians")->check(apps::positive_number())->capture_default_str();
+  cli.add_option("--n", settings.n, "cells in each direction; the published tables have 2000")
+      ->check(CLI::Range(8, 100000))
+      ->capture_default_str();
+  cli.add_option("--n-uniform", settings.n_uniform, "the same for equal against weighted shares")
+      ->check(CLI::Range(8, 100000))
+      ->capture_default_str();
+  cli.add_option("--tpp", settings.tpp, "total powers that may be added")
+      ->delimiter(',')
+      ->check(apps::positive_number())
+      ->type_name("POWER,...");
+  cli.add_option("--strategies", settings.strategies, "global, local, mixed, best")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"global", "local", "mixed", "best"}))
+      ->type_name("NAME,...");
+  cli.add_option("--generations", settings.generations, "iterations in a measurement")
+      ->check(apps::positive_number())
+      ->capture_default_str();
+  cli.add_option("--steps", settings.steps, "measurements; figures are medians")
+      ->check(apps::positive_number())
+      ->capture_default_str();
   cli.add_flag("--check", settings.is_checked, "life checks every cell");
   cli.add_flag("--quick", settings.is_quick, "small and short, to see that it works: figures mean nothing");
-  cli.add_option("--mpirun", settings.mpirun, "words in front of -np, for the shell")->type_name("COMMAND")->capture_default_str();
-  cli.add_option("--out", settings.folder, "folder for CSV, JSON, HTML, PNG and SVG")->type_name("FOLDER")->capture_default_str();
+  cli.add_option("--mpirun", settings.mpirun, "words in front of -np, for the shell")
+      ->type_name("COMMAND")
+      ->capture_default_str();
+  cli.add_option("--out", settings.folder, "folder for CSV, JSON, HTML, PNG and SVG")
+      ->type_name("FOLDER")
+      ->capture_default_str();
   if (const auto status = apps::read_command_line(cli, argc, argv)) return *status;
   if (settings.is_quick) {
     if (cli.count("--n") == 0) settings.n = 120;

@@ -33,7 +33,8 @@ namespace {
 
 struct Settings {
   std::vector<std::string> apps{"life", "pdgemv", "pdgemm", "pdgetrf"};
-  std::map<std::string, std::vector<std::int64_t>> sizes{{"life", {1000, 2000}}, {"pdgemv", {2000, 4000}}, {"pdgemm", {800, 1600}}, {"pdgetrf", {800, 1600}}};
+  std::map<std::string, std::vector<std::int64_t>> sizes{
+      {"life", {1000, 2000}}, {"pdgemv", {2000, 4000}}, {"pdgemm", {800, 1600}}, {"pdgetrf", {800, 1600}}};
   std::vector<std::int64_t> all_sizes;
   std::vector<std::string> grids{"1x1", "1x2", "2x2", "3x3"};
   std::vector<std::string> topologies{"2x2", "1x4", "4x1", "2x3", "3x2"};
@@ -53,12 +54,14 @@ struct ChangeTimes {
   double moved_mb = 0;
 };
 
-struct Results { // of one application and size
-  Times step;    ///< seconds of a step by grid
+struct Results {                                                    // of one application and size
+  Times step;                                                       ///< seconds of a step by grid
   std::map<std::string, std::map<std::string, ChangeTimes>> change; ///< by "PxQ -> RxS", then by placement
 };
 
-std::string arrow(const std::string& from, const std::string& to) { return from + " -> " + to; }
+std::string arrow(const std::string& from, const std::string& to) {
+  return from + " -> " + to;
+}
 
 std::string step_word(const std::string& app) {
   if (app == "life") return "10 generations";
@@ -178,9 +181,11 @@ public:
     report.setting("steps on each grid", std::to_string(settings_.steps));
     report.setting("repetitions", std::to_string(settings_.reps));
     const auto cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
-    report.text("Life lies in one block per process, the others in blocks of the size above dealt out in turn (as ScaLAPACK wants them). Of blocks dealt out in turn nearly "
+    report.text("Life lies in one block per process, the others in blocks of the size above dealt out in turn (as "
+                "ScaLAPACK wants them). Of blocks dealt out in turn nearly "
                 "everything moves whatever the placement; with one block per process the placement decides how much.");
-    report.text(fmt::format("All times in seconds, medians; a step's time is that of the slowest process. This machine has {} cores: on grids of more than {} processes a "
+    report.text(fmt::format("All times in seconds, medians; a step's time is that of the slowest process. This machine "
+                            "has {} cores: on grids of more than {} processes a "
                             "step cannot get faster, and 'never' is the right answer there.",
                             cores, cores));
     topology(report);
@@ -195,7 +200,9 @@ public:
 
 private:
   std::int64_t nb_number() const { return settings_.nb == "block" ? 1 : std::stoll(settings_.nb); }
-  const std::vector<std::int64_t>& sizes_of(const std::string& app) const { return settings_.all_sizes.empty() ? settings_.sizes.at(app) : settings_.all_sizes; }
+  const std::vector<std::int64_t>& sizes_of(const std::string& app) const {
+    return settings_.all_sizes.empty() ? settings_.sizes.at(app) : settings_.all_sizes;
+  }
 
   void say(const std::string& what) const {
     if (isatty(2) != 0) std::fprintf(stderr, "\r\033[K%s", what.c_str());
@@ -205,7 +212,8 @@ private:
     Results& results = results_[{app, n}];
     for (int rep = 0; rep < settings_.reps; ++rep)
       for (const std::string& placement : settings_.placements) {
-        say(fmt::format("bench_payoff: {}, n {}, placement {}, repetition {} of {} ...", app, n, placement, rep + 1, settings_.reps));
+        say(fmt::format("bench_payoff: {}, n {}, placement {}, repetition {} of {} ...", app, n, placement, rep + 1,
+                        settings_.reps));
         chain(launcher_, settings_.grids, app, n, placement, results);
       }
     if (app == "pdgetrf")
@@ -227,9 +235,16 @@ private:
             still(app, n, grid, by_size[n]);
           }
       say("");
-      apps::Table table{std::string("topology-") + app, fmt::format("{}: seconds of {} by shape of the grid", app, step_word(app)), {"n"}, {}};
-      apps::Picture picture{table.id, fmt::format("{}: {} on grids of different shape", app, step_word(app)), fmt::format("blocks of {}, medians of {} runs", settings_.nb, settings_.reps),
-                            "grid, rows x columns of processes", "seconds", apps::Picture::Kind::bars};
+      apps::Table table{std::string("topology-") + app,
+                        fmt::format("{}: seconds of {} by shape of the grid", app, step_word(app)),
+                        {"n"},
+                        {}};
+      apps::Picture picture{table.id,
+                            fmt::format("{}: {} on grids of different shape", app, step_word(app)),
+                            fmt::format("blocks of {}, medians of {} runs", settings_.nb, settings_.reps),
+                            "grid, rows x columns of processes",
+                            "seconds",
+                            apps::Picture::Kind::bars};
       picture.categories = settings_.topologies;
       table.columns.insert(table.columns.end(), settings_.topologies.begin(), settings_.topologies.end());
       for (const std::int64_t n : sizes_of(app)) {
@@ -249,7 +264,8 @@ private:
       picture.note = fmt::format("With n = {} the shape {} is the fastest, {}; {} takes {}.", sizes_of(app).back(),
                                  picture.categories[at(fast)], apps::in_words(t[at(fast)]),
                                  picture.categories[at(slow)], times_as_long(t[at(slow)], t[at(fast)]));
-      table.note = app == std::string("pdgetrf") ? "as Table 5.1 of Chinnusamy 2004" : "as Table 5.2 of Chinnusamy 2004";
+      table.note =
+          app == std::string("pdgetrf") ? "as Table 5.1 of Chinnusamy 2004" : "as Table 5.2 of Chinnusamy 2004";
       report.add(std::move(table));
       report.add(picture);
       shapes(report, app, by_size);
@@ -285,22 +301,37 @@ private:
     if (!table.rows.empty()) report.add(std::move(table));
   }
 
-  double t_step(const std::string& app, std::int64_t n, const std::string& grid) { return apps::median(results_[{app, n}].step[grid]); }
+  double t_step(const std::string& app, std::int64_t n, const std::string& grid) {
+    return apps::median(results_[{app, n}].step[grid]);
+  }
 
   std::vector<std::string> moves() const {
     std::vector<std::string> out;
-    for (std::size_t g = 1; g < settings_.grids.size(); ++g) out.push_back(arrow(settings_.grids[g - 1], settings_.grids[g]));
+    for (std::size_t g = 1; g < settings_.grids.size(); ++g)
+      out.push_back(arrow(settings_.grids[g - 1], settings_.grids[g]));
     return out;
   }
 
   void changes(apps::Report& report) {
-    apps::Table table{"changes", "Seconds of a change of the grid, and what they went into", {"application", "n", "change", "placement", "moved MB", "exchange s", "new processes s", "communicators s", "whole s"}, {}};
+    apps::Table table{"changes",
+                      "Seconds of a change of the grid, and what they went into",
+                      {"application", "n", "change", "placement", "moved MB", "exchange s", "new processes s",
+                       "communicators s", "whole s"},
+                      {}};
     for (const std::string& app : settings_.apps)
       for (const std::int64_t n : sizes_of(app))
         for (const std::string& move : moves())
           for (const std::string& placement : settings_.placements) {
             const ChangeTimes& t = results_[{app, n}].change[move][placement];
-            table.rows.push_back({app, n, move, placement, {t.moved_mb, 3}, {apps::median(t.exchange), 3}, {apps::median(t.start), 3}, {apps::median(t.merge), 3}, {apps::median(t.total), 3}});
+            table.rows.push_back({app,
+                                  n,
+                                  move,
+                                  placement,
+                                  {t.moved_mb, 3},
+                                  {apps::median(t.exchange), 3},
+                                  {apps::median(t.start), 3},
+                                  {apps::median(t.merge), 3},
+                                  {apps::median(t.total), 3}});
           }
     table.note = "as Table 5.3, which has the exchange alone";
     report.add(std::move(table));
@@ -336,8 +367,14 @@ private:
     if (!beside.rows.empty()) report.add(std::move(beside));
     for (const std::string& app : settings_.apps) {
       const std::int64_t n = sizes_of(app).back();
-      apps::Picture picture{"exchange-" + app, fmt::format("{}: moving the data to another grid, by placement of the processes", app), fmt::format("n = {}, {}, medians of {} runs", n, app == "life" ? "one block per process" : "blocks of " + settings_.nb, settings_.reps),
-                            "change of the grid", "seconds of the exchange", apps::Picture::Kind::bars};
+      apps::Picture picture{"exchange-" + app,
+                            fmt::format("{}: moving the data to another grid, by placement of the processes", app),
+                            fmt::format("n = {}, {}, medians of {} runs", n,
+                                        app == "life" ? "one block per process" : "blocks of " + settings_.nb,
+                                        settings_.reps),
+                            "change of the grid",
+                            "seconds of the exchange",
+                            apps::Picture::Kind::bars};
       picture.categories = moves();
       for (const std::string& placement : settings_.placements) {
         std::vector<std::vector<double>> runs;
@@ -368,13 +405,22 @@ private:
     return steps < 0 ? "never" : std::to_string(steps);
   }
   static std::string cost(double t_change, double t_new) {
-    return std::isfinite(t_change) && std::isfinite(t_new) && t_new > 0 ? std::to_string(dyngrid_resize_cost(t_change, t_new)) : "-";
+    return std::isfinite(t_change) && std::isfinite(t_new) && t_new > 0
+               ? std::to_string(dyngrid_resize_cost(t_change, t_new))
+               : "-";
   }
 
   void payoff(apps::Report& report, const std::string& app) {
     report.heading(app);
-    apps::Table times{app + "-times", fmt::format("{}: seconds of a step ({}) by grid", app, step_word(app)), {"grid"}, {}};
-    apps::Picture picture{app + "-times", fmt::format("{}: one step ({}) on each grid", app, step_word(app)), fmt::format("{}, medians", app == "life" ? "one block per process" : "blocks of " + settings_.nb), "grid, rows x columns of processes", "seconds", apps::Picture::Kind::bars};
+    apps::Table times{
+        app + "-times", fmt::format("{}: seconds of a step ({}) by grid", app, step_word(app)), {"grid"}, {}};
+    apps::Picture picture{
+        app + "-times",
+        fmt::format("{}: one step ({}) on each grid", app, step_word(app)),
+        fmt::format("{}, medians", app == "life" ? "one block per process" : "blocks of " + settings_.nb),
+        "grid, rows x columns of processes",
+        "seconds",
+        apps::Picture::Kind::bars};
     picture.categories = settings_.grids;
     for (const std::int64_t n : sizes_of(app)) {
       times.columns.push_back(fmt::format("n = {}", n));
@@ -389,7 +435,10 @@ private:
       for (const std::int64_t n : sizes_of(app)) row.emplace_back(t_step(app, n, grid), 3);
       times.rows.push_back(std::move(row));
     }
-    times.note = app == "life" ? "as Table 5.4" : app == "pdgemv" ? "as Table 5.7" : app == "pdgemm" ? "as Table 5.10" : "the whole factorization and the solution";
+    times.note = app == "life"     ? "as Table 5.4"
+                 : app == "pdgemv" ? "as Table 5.7"
+                 : app == "pdgemm" ? "as Table 5.10"
+                                   : "the whole factorization and the solution";
     report.add(std::move(times));
     report.add(picture);
     std::vector<std::pair<std::string, const Times*>> curves;
@@ -398,16 +447,27 @@ private:
     speed_up(report, app, app, settings_.grids, curves,
              fmt::format("This machine has {} cores, and more processes than that share them", cores));
 
-    apps::Table table{app + "-payoff", fmt::format("{}: payoff point and resize cost, in steps ({})", app, step_word(app)), {"n", "change", "placement", "t_old s", "t_new s", "change s", "payoff point", "resize cost", "exchange s", "payoff of the exchange", "cost of the exchange"}, {}};
+    apps::Table table{app + "-payoff",
+                      fmt::format("{}: payoff point and resize cost, in steps ({})", app, step_word(app)),
+                      {"n", "change", "placement", "t_old s", "t_new s", "change s", "payoff point", "resize cost",
+                       "exchange s", "payoff of the exchange", "cost of the exchange"},
+                      {}};
     for (const std::int64_t n : sizes_of(app))
       payoff_rows(table, settings_.grids, settings_.placements, n, results_[{app, n}]);
-    table.note = "payoff point = ceil(t / (t_old - t_new)), 'never' when a step did not get shorter; resize cost = ceil(t / t_new). "
-                 "Once for the whole change, most of which is starting processes, and once for moving the data alone, as the published tables have it";
+    table.note = "payoff point = ceil(t / (t_old - t_new)), 'never' when a step did not get shorter; resize cost = "
+                 "ceil(t / t_new). "
+                 "Once for the whole change, most of which is starting processes, and once for moving the data alone, "
+                 "as the published tables have it";
     report.add(std::move(table));
     published(report, app);
 
     const std::int64_t n = sizes_of(app).back();
-    apps::Picture costs{app + "-cost", fmt::format("{}: how many steps a change of the grid costs", app), fmt::format("n = {}; a step is {}; medians", n, step_word(app)), "change of the grid", "steps of the new grid that the change took", apps::Picture::Kind::bars};
+    apps::Picture costs{app + "-cost",
+                        fmt::format("{}: how many steps a change of the grid costs", app),
+                        fmt::format("n = {}; a step is {}; medians", n, step_word(app)),
+                        "change of the grid",
+                        "steps of the new grid that the change took",
+                        apps::Picture::Kind::bars};
     costs.categories = moves();
     for (const bool is_whole : {true, false})
       for (const std::string& placement : settings_.placements) {
@@ -630,18 +690,39 @@ private:
 
 int main(int argc, char** argv) {
   Settings settings;
-  CLI::App cli("Is a change of the grid worth it? Runs life, pdgemv, pdgemm and pdgetrf through a chain of grids, under mpirun, and prints the time of a step on each "
+  CLI::App cli("Is a change of the grid worth it? Runs life, pdgemv, pdgemm and pdgetrf through a chain of grids, "
+               "under mpirun, and prints the time of a step on each "
                "grid, the time of each change by placement, payoff point and resize cost.",
                "bench_payoff");
   cli.get_formatter()->column_width(34);
-  cli.add_option("--apps", settings.apps, "which applications")->delimiter(',')->check(CLI::IsMember({"life", "pdgemv", "pdgemm", "pdgetrf"}))->type_name("NAME,...");
-  cli.add_option("--n", settings.all_sizes, "orders of the problem, for all applications; default: life 1000,2000, pdgemv 2000,4000, others 800,1600")->delimiter(',')->check(apps::positive_number())->type_name("N,...");
-  cli.add_option("--grids", settings.grids, "chain of grids; mpirun starts the processes of the first one")->delimiter(',')->type_name("PxQ,...");
-  cli.add_option("--topologies", settings.topologies, "shapes of the grid to compare for pdgetrf and pdgemm; 'none' for none")->delimiter(',')->type_name("PxQ,...");
-  cli.add_option("--placements", settings.placements, "global, local1, local2, optimal")->delimiter(',')->check(CLI::IsMember({"global", "local1", "local2", "optimal"}))->type_name("NAME,...");
+  cli.add_option("--apps", settings.apps, "which applications")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"life", "pdgemv", "pdgemm", "pdgetrf"}))
+      ->type_name("NAME,...");
+  cli.add_option(
+         "--n", settings.all_sizes,
+         "orders of the problem, for all applications; default: life 1000,2000, pdgemv 2000,4000, others 800,1600")
+      ->delimiter(',')
+      ->check(apps::positive_number())
+      ->type_name("N,...");
+  cli.add_option("--grids", settings.grids, "chain of grids; mpirun starts the processes of the first one")
+      ->delimiter(',')
+      ->type_name("PxQ,...");
+  cli.add_option("--topologies", settings.topologies,
+                 "shapes of the grid to compare for pdgetrf and pdgemm; 'none' for none")
+      ->delimiter(',')
+      ->type_name("PxQ,...");
+  cli.add_option("--placements", settings.placements, "global, local1, local2, optimal")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"global", "local1", "local2", "optimal"}))
+      ->type_name("NAME,...");
   cli.add_option("--nb", settings.nb, "block size")->type_name("NB")->capture_default_str();
-  cli.add_option("--steps", settings.steps, "steps on each grid; the first is left out")->check(apps::positive_number())->capture_default_str();
-  cli.add_option("--reps", settings.reps, "repetitions; figures are medians")->check(apps::positive_number())->capture_default_str();
+  cli.add_option("--steps", settings.steps, "steps on each grid; the first is left out")
+      ->check(apps::positive_number())
+      ->capture_default_str();
+  cli.add_option("--reps", settings.reps, "repetitions; figures are medians")
+      ->check(apps::positive_number())
+      ->capture_default_str();
   cli.add_option("--slow-grids", settings.slow_grids,
                  "chain of grids for pdgemm on emulated slow processors; 'none' for none")
       ->delimiter(',')
@@ -655,8 +736,12 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   cli.add_flag("--check", settings.is_checked, "the applications check their results");
   cli.add_flag("--quick", settings.is_quick, "small and short, to see that it works: figures mean nothing");
-  cli.add_option("--mpirun", settings.mpirun, "words in front of -np, for the shell")->type_name("COMMAND")->capture_default_str();
-  cli.add_option("--out", settings.folder, "folder for CSV, JSON, HTML, PNG and SVG")->type_name("FOLDER")->capture_default_str();
+  cli.add_option("--mpirun", settings.mpirun, "words in front of -np, for the shell")
+      ->type_name("COMMAND")
+      ->capture_default_str();
+  cli.add_option("--out", settings.folder, "folder for CSV, JSON, HTML, PNG and SVG")
+      ->type_name("FOLDER")
+      ->capture_default_str();
   if (const auto status = apps::read_command_line(cli, argc, argv)) return *status;
   if (settings.is_quick) {
     if (settings.all_sizes.empty()) settings.all_sizes = {128};

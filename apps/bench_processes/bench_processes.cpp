@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What new processes cost, spawned and joined, side by side. Runs itself (--member) as a user's program under `dyngrid run --processes spawn` and `--processes join`, the two
-// in turn, so that a machine that gets slower or faster meets both alike; every figure is a median, as process 0 sees it. With --waiting instead: what it costs that processes that
+// What new processes cost, spawned and joined, side by side. Runs itself (--member) as a user's program under `dyngrid
+// run --processes spawn` and `--processes join`, the two in turn, so that a machine that gets slower or faster meets
+// both alike; every figure is a median, as process 0 sees it. With --waiting instead: what it costs that processes that
 // wait sleep (libdyngrid-yield.so) where they outnumber the cores.
 #include "common/command_line.hpp"
 #include "common/launch.hpp"
@@ -24,9 +25,12 @@
 
 namespace {
 
-// ---- the program that grows -----------------------------------------------------------------------------------------------
+// ---- the program that grows
+// -----------------------------------------------------------------------------------------------
 
-double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); } // shared with the one that started us
+double now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+} // shared with the one that started us
 
 void need(bool is_true, const char* what) {
   if (is_true) return;
@@ -36,7 +40,8 @@ void need(bool is_true, const char* what) {
 
 class Member {
 public:
-  Member(std::string to, std::int64_t n, std::int64_t nb, int cycles) : to_(std::move(to)), n_(n), nb_(nb), cycles_(cycles) {}
+  Member(std::string to, std::int64_t n, std::int64_t nb, int cycles)
+      : to_(std::move(to)), n_(n), nb_(nb), cycles_(cycles) {}
 
   int run() {
     need(dyngrid_init() == DYNGRID_SUCCESS, "dyngrid_init");
@@ -144,12 +149,14 @@ private:
   std::vector<int> newcomers_;
 };
 
-// ---- the program that waits -----------------------------------------------------------------------------------------------
+// ---- the program that waits
+// -----------------------------------------------------------------------------------------------
 
 double cpu_s() {
   rusage used{};
   getrusage(RUSAGE_SELF, &used);
-  return static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + 1e-6 * static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+  return static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+         1e-6 * static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
 }
 
 /// Short messages to all; then process 0 works for half a second, and the others wait for it.
@@ -173,12 +180,14 @@ int wait_often() {
   used_s = rank == 0 ? 0 : cpu_s() - used_s;
   double waiting_s = 0;
   MPI_Reduce(&used_s, &waiting_s, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
-  if (rank == 0) std::printf("measured message %.9f\nmeasured work %.9f\nmeasured waiting %.9f\n", message_s, elapsed_s, waiting_s);
+  if (rank == 0)
+    std::printf("measured message %.9f\nmeasured work %.9f\nmeasured waiting %.9f\n", message_s, elapsed_s, waiting_s);
   MPI_Finalize();
   return 0;
 }
 
-// ---- the one that compares ------------------------------------------------------------------------------------------------
+// ---- the one that compares
+// ------------------------------------------------------------------------------------------------
 
 struct Settings {
   std::string from = "1x2", to = "2x2", folder = "bench_processes", command;
@@ -191,7 +200,9 @@ using Samples = std::map<std::string, std::vector<double>>; // by measure
 
 /// `dyngrid run` with these options. Launcher writes "-np P PROGRAM ARGUMENTS" behind the words.
 apps::Launcher under_dyngrid_run(const Settings& s, const std::string& setting, const std::string& options) {
-  return {fmt::format("sh -c 'np=$2; shift 2; {} exec \"{}\" run {} -n \"$np\" -- \"$@\"' sh", setting, s.command, options), 300};
+  return {
+      fmt::format("sh -c 'np=$2; shift 2; {} exec \"{}\" run {} -n \"$np\" -- \"$@\"' sh", setting, s.command, options),
+      300};
 }
 
 Samples samples_in(const std::string& text) {
@@ -209,7 +220,8 @@ Samples one_run(const Settings& s, const std::string& way) {
   const apps::Launcher launcher = under_dyngrid_run(s, "", fmt::format("--processes {} --grid {}", way, s.from));
   const double started = now();
   Samples samples = samples_in(launcher.output_of("bench_processes", apps::processes_of(s.from),
-                                                  {"--member", "--to", s.to, "--n", std::to_string(s.n), "--nb", std::to_string(s.nb), "--cycles", std::to_string(s.cycles)}));
+                                                  {"--member", "--to", s.to, "--n", std::to_string(s.n), "--nb",
+                                                   std::to_string(s.nb), "--cycles", std::to_string(s.cycles)}));
   for (double& at : samples["begun"]) at -= started;
   return samples;
 }
@@ -224,9 +236,14 @@ int compare_waiting(const Settings& s) {
     for (const char* way : {"off", "on"}) {
       const apps::Launcher launcher = under_dyngrid_run(s, fmt::format("DYNGRID_YIELD={}", way), "");
       for (const int processes : counts)
-        for (const auto& [what, values] : samples_in(launcher.output_of("bench_processes", processes, {"--waits"}))) all[way][fmt::format("{} {}", what, processes)].push_back(values.at(0));
+        for (const auto& [what, values] : samples_in(launcher.output_of("bench_processes", processes, {"--waits"})))
+          all[way][fmt::format("{} {}", what, processes)].push_back(values.at(0));
       for (const std::string& grid : grids)
-        for (const apps::RunStep& step : launcher.run("pdgemm", apps::processes_of(grid), {"--grid", grid, "--n", std::to_string(s.n), "--nb", std::to_string(s.nb), "--steps", "4"}).steps)
+        for (const apps::RunStep& step :
+             launcher
+                 .run("pdgemm", apps::processes_of(grid),
+                      {"--grid", grid, "--n", std::to_string(s.n), "--nb", std::to_string(s.nb), "--steps", "4"})
+                 .steps)
           if (step.step > 0) all[way]["pdgemm " + grid].push_back(step.seconds);
     }
   std::vector<std::pair<std::string, std::string>> ids;
@@ -244,7 +261,8 @@ int compare_waiting(const Settings& s) {
   const auto of = [&](const char* way, const std::string& id) { return 1000 * apps::median(all[way][id]); };
   if (s.is_markdown) {
     fmt::print("| milliseconds | yields | yields, then sleeps |\n|---|---|---|\n");
-    for (const auto& [id, text] : ids) fmt::print("| {} | {} | {} |\n", text, apps::Cell(of("off", id), 3).shown, apps::Cell(of("on", id), 3).shown);
+    for (const auto& [id, text] : ids)
+      fmt::print("| {} | {} | {} |\n", text, apps::Cell(of("off", id), 3).shown, apps::Cell(of("on", id), 3).shown);
     return 0;
   }
   apps::Report report("bench_waiting", "Processes that wait", s.folder);
@@ -290,16 +308,16 @@ struct Row {
   const char* text;
 };
 constexpr Row rows[] = {
-  {"begun", "from `dyngrid run` to the first line of the program"},
-  {"stand", "growth at resize points: the application stands still"},
-  {"come", "... from the request to the larger grid"},
-  {"now", "growth by dyngrid_resize, which waits"},
-  {"meet", "of a growth at resize points: starting (spawn), meeting, communicators"},
-  {"exchange", "of any growth: the matrix moves"},
-  {"shrink", "back to the smaller grid, the new processes leave for good"},
-  {"gone", "... until their processes are gone"},
-  {"point", "a resize point with nothing to do, on the larger grid"},
-  {"message", "MPI_Allreduce of 8 bytes, on the larger grid"},
+    {"begun", "from `dyngrid run` to the first line of the program"},
+    {"stand", "growth at resize points: the application stands still"},
+    {"come", "... from the request to the larger grid"},
+    {"now", "growth by dyngrid_resize, which waits"},
+    {"meet", "of a growth at resize points: starting (spawn), meeting, communicators"},
+    {"exchange", "of any growth: the matrix moves"},
+    {"shrink", "back to the smaller grid, the new processes leave for good"},
+    {"gone", "... until their processes are gone"},
+    {"point", "a resize point with nothing to do, on the larger grid"},
+    {"message", "MPI_Allreduce of 8 bytes, on the larger grid"},
 };
 
 int compare(const Settings& s) {
@@ -312,11 +330,15 @@ int compare(const Settings& s) {
       }
   const auto of = [&](const std::string& way, const char* what) { return 1000 * apps::median(all[way][what]); };
   for (const Row& row : rows)
-    if (all["spawn"][row.id].empty() || all["join"][row.id].empty()) throw std::runtime_error(fmt::format("a run said nothing of \"{}\"", row.text));
+    if (all["spawn"][row.id].empty() || all["join"][row.id].empty())
+      throw std::runtime_error(fmt::format("a run said nothing of \"{}\"", row.text));
 
   if (s.is_markdown) {
-    fmt::print("| milliseconds, {} -> {}, one {} x {} matrix | spawn | join |\n|---|---|---|\n", s.from, s.to, s.n, s.n);
-    for (const Row& row : rows) fmt::print("| {} | {} | {} |\n", row.text, apps::Cell(of("spawn", row.id), 2).shown, apps::Cell(of("join", row.id), 2).shown);
+    fmt::print("| milliseconds, {} -> {}, one {} x {} matrix | spawn | join |\n|---|---|---|\n", s.from, s.to, s.n,
+               s.n);
+    for (const Row& row : rows)
+      fmt::print("| {} | {} | {} |\n", row.text, apps::Cell(of("spawn", row.id), 2).shown,
+                 apps::Cell(of("join", row.id), 2).shown);
     return 0;
   }
   apps::Report report("bench_processes", "New processes, spawned and joined", s.folder);
@@ -359,24 +381,33 @@ int compare(const Settings& s) {
 
 int main(int argc, char** argv) {
   Settings s;
-  CLI::App cli("What new processes cost, spawned (MPI_Comm_spawn) and joined (an mpirun of their own), side by side; Open MPI 4 only. See docs/processes.md.", "bench_processes");
+  CLI::App cli("What new processes cost, spawned (MPI_Comm_spawn) and joined (an mpirun of their own), side by side; "
+               "Open MPI 4 only. See docs/processes.md.",
+               "bench_processes");
   cli.get_formatter()->column_width(30);
   cli.add_option("--from", s.from, "grid to start with")->type_name("PxQ")->capture_default_str();
   cli.add_option("--to", s.to, "grid to grow to, again and again")->type_name("PxQ")->capture_default_str();
-  cli.add_option("--n", s.n, "order of the matrix that follows the grid")->check(apps::positive_number())->capture_default_str();
+  cli.add_option("--n", s.n, "order of the matrix that follows the grid")
+      ->check(apps::positive_number())
+      ->capture_default_str();
   cli.add_option("--nb", s.nb, "its block size")->check(apps::positive_number())->capture_default_str();
-  cli.add_option("--cycles", s.cycles, "times that a run grows at resize points, and as often by dyngrid_resize")->check(apps::positive_number())->capture_default_str();
+  cli.add_option("--cycles", s.cycles, "times that a run grows at resize points, and as often by dyngrid_resize")
+      ->check(apps::positive_number())
+      ->capture_default_str();
   cli.add_option("--reps", s.reps, "runs of each way, in turn")->check(apps::positive_number())->capture_default_str();
   cli.add_flag("--quick", s.is_quick, "one short run of each: figures mean nothing");
   cli.add_flag("--markdown", s.is_markdown, "only the table, as docs/processes.md has it");
   cli.add_option("--command", s.command, "the dyngrid command; default: beside this program")->type_name("PATH");
   cli.add_option("--out", s.folder, "folder for CSV, JSON and HTML")->type_name("FOLDER")->capture_default_str();
-  cli.add_flag("--waiting", s.is_waiting, "instead: processes that outnumber the cores and wait by yielding, against ones that sleep after a while (DYNGRID_YIELD)");
+  cli.add_flag("--waiting", s.is_waiting,
+               "instead: processes that outnumber the cores and wait by yielding, against ones that sleep after a "
+               "while (DYNGRID_YIELD)");
   cli.add_flag("--member", s.is_member)->group("");
   cli.add_flag("--waits", s.waits)->group("");
   try {
     cli.parse(argc, argv);
-    if (apps::processes_of(s.to) <= apps::processes_of(s.from)) throw CLI::ValidationError("--to", fmt::format("is '{}', wanted more processes than {}", s.to, s.from));
+    if (apps::processes_of(s.to) <= apps::processes_of(s.from))
+      throw CLI::ValidationError("--to", fmt::format("is '{}', wanted more processes than {}", s.to, s.from));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {
       std::fputs(cli.help().c_str(), stdout);
@@ -395,7 +426,8 @@ int main(int argc, char** argv) {
   }
   if (s.waits) return wait_often();
   if (s.is_member) return Member(s.to, s.n, s.nb, s.cycles).run();
-  if (s.command.empty()) s.command = (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "dyngrid").string();
+  if (s.command.empty())
+    s.command = (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "dyngrid").string();
   try {
     return s.is_waiting ? compare_waiting(s) : compare(s);
   } catch (const std::exception& error) {

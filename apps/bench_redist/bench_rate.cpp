@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Do heterogeneous distributions move bytes as fast as uniform ones? Pairs of cases with the same grids, the
 // same order of the matrix and the same mean block, one uniform, one with unequal blocks; interleaved runs in
-// one mpirun, medians of the time from the first rank's start to the last one's end. Two rates: bytes moved per second, and bytes moved or kept,
-// which are the same number, all of the matrix, in both cases of a pair.
+// one mpirun, medians of the time from the first rank's start to the last one's end. Two rates: bytes moved per second,
+// and bytes moved or kept, which are the same number, all of the matrix, in both cases of a pair.
 //
 //   mpirun --oversubscribe -np 9 bench_rate --n 4000
 
@@ -41,8 +41,7 @@ std::int64_t align = 8; ///< unequal blocks are multiples of so many elements, a
 std::vector<std::int64_t> unequal(int count, std::int64_t mean, int turn) {
   std::vector<std::int64_t> sizes;
   for (int k = 0; k < count; ++k)
-    sizes.push_back(
-        std::max(align, (2 * mean * (2 + (k + turn) % count) / (3 + count) + align / 2) / align * align));
+    sizes.push_back(std::max(align, (2 * mean * (2 + (k + turn) % count) / (3 + count) + align / 2) / align * align));
   return sizes;
 }
 
@@ -80,8 +79,8 @@ struct Case {
     const redist::Plan whole(a, b, options);
     totals = whole.totals();
     plan = whole.for_rank(rank);
-    from = std::make_unique<redist::SharedArray>(
-        static_cast<std::size_t>(plan.m_loc_from * plan.n_loc_from * 8), redist::Sharing::no);
+    from = std::make_unique<redist::SharedArray>(static_cast<std::size_t>(plan.m_loc_from * plan.n_loc_from * 8),
+                                                 redist::Sharing::no);
     to = std::make_unique<redist::SharedArray>(static_cast<std::size_t>(plan.m_loc_to * plan.n_loc_to * 8),
                                                redist::Sharing::no);
     if (from->data() != nullptr) std::memset(from->data(), 1, from->bytes());
@@ -105,12 +104,12 @@ struct Case {
 int run(int argc, char** argv) {
   std::int64_t n = 4000;
   int reps = 9;
-  CLI::App app("Rate at which heterogeneous distributions move bytes, against uniform ones of the same volume", "bench_rate");
+  CLI::App app("Rate at which heterogeneous distributions move bytes, against uniform ones of the same volume",
+               "bench_rate");
   app.add_option("--n", n, "order of the matrix")->check(apps::positive_number())->capture_default_str();
   app.add_option("--reps", reps, "runs of each case")->check(apps::positive_number())->capture_default_str();
-  app.add_option(
-         "--align", align,
-         "unequal blocks are multiples of so many elements; 1 costs what blocks that share cache lines cost")
+  app.add_option("--align", align,
+                 "unequal blocks are multiples of so many elements; 1 costs what blocks that share cache lines cost")
       ->check(apps::positive_number())
       ->capture_default_str();
   int rank = 0, size = 1;
@@ -118,8 +117,8 @@ int run(int argc, char** argv) {
   if (const auto status = apps::read_command_line(app, argc, argv, rank == 0)) return *status;
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (rank == 0)
-    std::printf("%-10s %-8s %-20s %9s %9s %9s %9s %8s %8s\n", "grids", "blocks", "distributions", "MB unif.",
-                "MB het.", "unif. ms", "het. ms", "moved", "all");
+    std::printf("%-10s %-8s %-20s %9s %9s %9s %9s %8s %8s\n", "grids", "blocks", "distributions", "MB unif.", "MB het.",
+                "unif. ms", "het. ms", "moved", "all");
   struct Mean {
     double log_sum = 0, worst = 1e9;
     int count = 0;
@@ -130,7 +129,8 @@ int run(int argc, char** argv) {
     }
     void print(const char* what) const {
       if (count > 0)
-        std::printf("rate of heterogeneous over uniform, bytes %s: %.3f in the mean, %.3f at worst, %d cases\n", what, std::exp(log_sum / count), worst, count);
+        std::printf("rate of heterogeneous over uniform, bytes %s: %.3f in the mean, %.3f at worst, %d cases\n", what,
+                    std::exp(log_sum / count), worst, count);
     }
   };
   Mean of_moved, of_all;
@@ -150,13 +150,12 @@ int run(int argc, char** argv) {
           unequal.run(executor, rep >= 0);
         }
         if (rank != 0) continue;
-        const double moved = unequal.moved_rate() / uniform.moved_rate(),
-                     all = unequal.rate() / uniform.rate();
+        const double moved = unequal.moved_rate() / uniform.moved_rate(), all = unequal.rate() / uniform.rate();
         if (uniform.totals.moved_elements > 0 && unequal.totals.moved_elements > 0) of_moved.add(moved);
         // nothing to compare where only one of the two moves anything at all
         if ((uniform.totals.moved_elements > 0) == (unequal.totals.moved_elements > 0)) of_all.add(all);
-        const std::string pair = std::to_string(g[0]) + "x" + std::to_string(g[1]) + "-" +
-                                 std::to_string(g[2]) + "x" + std::to_string(g[3]);
+        const std::string pair =
+            std::to_string(g[0]) + "x" + std::to_string(g[1]) + "-" + std::to_string(g[2]) + "x" + std::to_string(g[3]);
         std::printf("%-10s %-8s %-20s %9.1f %9.1f %9.2f %9.2f %8.3f %8.3f\n", pair.c_str(),
                     nb > 0 ? (std::to_string(nb) + "-" + std::to_string(nb * 3 / 4)).c_str() : "one",
                     nb > 0 ? "cyclic/heterogeneous" : "block/variable",

@@ -54,13 +54,12 @@ using bench::median;
 using bench::now_ns;
 using bench::quiet_barrier;
 int union_rank = -1, union_size = 0; ///< after a growth
-}
+} // namespace
 
 /// Stock BLACS asks this at its first grid and sizes its tables by the answer; by itself it knows the first
 /// processes only.
 extern "C" void Cblacs_pinfo(int* mypnum, int* nprocs) {
-  static auto* const hidden =
-      reinterpret_cast<void (*)(int*, int*)>(redist::detail::stock_symbol("Cblacs_pinfo"));
+  static auto* const hidden = reinterpret_cast<void (*)(int*, int*)>(redist::detail::stock_symbol("Cblacs_pinfo"));
   hidden(mypnum, nprocs);
   if (union_rank >= 0) {
     *mypnum = union_rank;
@@ -129,8 +128,7 @@ int context_of(MPI_Comm comm, Shape shape) {
   const int handle = Csys2blacs_handle(comm);
   std::vector<int> map(static_cast<std::size_t>(shape.nprow * shape.npcol)); // column-major
   for (int p = 0; p < shape.nprow; ++p)
-    for (int q = 0; q < shape.npcol; ++q)
-      map[static_cast<std::size_t>(p + q * shape.nprow)] = p * shape.npcol + q;
+    for (int q = 0; q < shape.npcol; ++q) map[static_cast<std::size_t>(p + q * shape.nprow)] = p * shape.npcol + q;
   int ctxt = handle;
   Cblacs_gridmap(&ctxt, map.data(), shape.nprow, shape.nprow, shape.npcol);
   Cfree_blacs_system_handle(handle);
@@ -138,7 +136,9 @@ int context_of(MPI_Comm comm, Shape shape) {
 }
 
 redist::Layout layout(std::int64_t n, std::int64_t nb, Shape shape) {
-  const auto axis = [n, nb](int nprocs) { return nb == 0 ? gridmap::Axis::block(n, nprocs) : gridmap::Axis::block_cyclic(n, nb, nprocs); };
+  const auto axis = [n, nb](int nprocs) {
+    return nb == 0 ? gridmap::Axis::block(n, nprocs) : gridmap::Axis::block_cyclic(n, nb, nprocs);
+  };
   return {axis(shape.nprow), axis(shape.npcol), redist::Grid::row_major(shape.nprow, shape.npcol)};
 }
 
@@ -161,7 +161,7 @@ class CaseRun;
 struct Method {
   const char* name;
   void (CaseRun::*run)();
-  bool moves_it = true; ///< so that the target can be compared afterwards
+  bool moves_it = true;                            ///< so that the target can be compared afterwards
   std::optional<Pages> fresh_pages = std::nullopt; ///< the target is allocated anew each time
   redist::ExecuteOptions options = {};
 };
@@ -189,7 +189,9 @@ public:
   void dropin() { dyngrid_Cpdgemr2d(n_, n_, a_.data, 1, 1, desc_a_, b_.data, 1, 1, desc_b_, global_); }
   void dyngrid() { move(*executor_, mine_, a_.data, b_.data); }
   void planned() { move(*executor_, redist::Plan(from_, to_, plan_options()).for_rank(rank_), a_.data, b_.data); }
-  void direct() { move(*executor_, mine_, static_cast<double*>(shared_a_.data()), static_cast<double*>(shared_b_.data())); }
+  void direct() {
+    move(*executor_, mine_, static_cast<double*>(shared_a_.data()), static_cast<double*>(shared_b_.data()));
+  }
   void direct_cold() {
     shared_b_.clear();
     shared_b_ = redist::SharedArray(b_.bytes, redist::Sharing::yes);
@@ -226,7 +228,8 @@ private:
   int desc_a_[9] = {}, desc_b_[9] = {};
   GeFunction* stock_ = nullptr;
   redist::RankPlan mine_;
-  std::map<std::string, redist::Executor> executors_; ///< of the methods that the executor does with options of their own
+  std::map<std::string, redist::Executor>
+      executors_; ///< of the methods that the executor does with options of their own
   std::optional<redist::Executor> usual_;
   redist::Executor* executor_ = nullptr;
   const double* written_ = nullptr; ///< by the last method
@@ -235,7 +238,7 @@ private:
 const std::vector<Method>& methods() {
   static const std::vector<Method> all = [] {
     std::vector<Method> list;
-    const auto add_with_cold = [&list](const char* const (&names)[3], void (CaseRun::*run)(), bool moves_it) {
+    const auto add_with_cold = [&list](const char* const(&names)[3], void (CaseRun::*run)(), bool moves_it) {
       list.push_back({names[0], run, moves_it});
       list.push_back({names[1], run, moves_it, Pages::as_they_come});
       list.push_back({names[2], run, moves_it, Pages::huge});
@@ -314,13 +317,15 @@ CaseRun::CaseRun(MPI_Comm comm, const Case& c, const Settings& settings, Result&
   t0 = MPI_Wtime();
   static std::map<int, double> measure_s; // per number of ranks
   const bool anew = settings.fresh && measure_s.count(size) == 0;
-  result_.predicted_s = plan.predicted_seconds(redist::measure_machine(comm, redist::Transport::automatic, anew), sizeof(double));
+  result_.predicted_s =
+      plan.predicted_seconds(redist::measure_machine(comm, redist::Transport::automatic, anew), sizeof(double));
   result_.measure_s = measure_s[size] += MPI_Wtime() - t0;
 
   usual_.emplace(comm);
   for (const std::string& name : settings.methods) {
     const Method& method = method_of(name);
-    if (method.options.transport != redist::Transport::automatic || method.options.panel_writes != redist::PanelWrites::automatic)
+    if (method.options.transport != redist::Transport::automatic ||
+        method.options.panel_writes != redist::PanelWrites::automatic)
       executors_.emplace(name, redist::Executor(comm, method.options));
     if (shared_a_.data() == nullptr && (method.run == &CaseRun::direct || method.run == &CaseRun::direct_cold)) {
       shared_a_ = redist::SharedArray(a_.bytes, redist::Sharing::yes);
@@ -332,8 +337,8 @@ CaseRun::CaseRun(MPI_Comm comm, const Case& c, const Settings& settings, Result&
 }
 
 void CaseRun::move(redist::Executor& by, const redist::RankPlan& plan, const double* from, double* to) {
-  const redist::ExecuteReport report = by.execute(
-      {{&plan, from, std::max<std::int64_t>(1, m_from_), to, std::max<std::int64_t>(1, m_to_), 'd'}});
+  const redist::ExecuteReport report =
+      by.execute({{&plan, from, std::max<std::int64_t>(1, m_from_), to, std::max<std::int64_t>(1, m_to_), 'd'}});
   result_.peak = std::max(result_.peak, report.peak_bytes);
   result_.work_s = report.pack_s + report.copy_s;
   written_ = to;
@@ -384,7 +389,8 @@ double CaseRun::seconds_of(const Method& method) {
 
 void CaseRun::forget_targets() {
   std::memset(b_.data, 0, static_cast<std::size_t>(m_to_ * n_to_) * sizeof(double));
-  if (shared_b_.data() != nullptr) std::memset(shared_b_.data(), 0, static_cast<std::size_t>(m_to_ * n_to_) * sizeof(double));
+  if (shared_b_.data() != nullptr)
+    std::memset(shared_b_.data(), 0, static_cast<std::size_t>(m_to_ * n_to_) * sizeof(double));
 }
 
 bool CaseRun::is_right() const {
@@ -392,7 +398,8 @@ bool CaseRun::is_right() const {
   const double* target = written_ != nullptr ? written_ : b_.data;
   for (std::int64_t j = 0; j < n_to_; ++j)
     for (std::int64_t i = 0; i < m_to_; ++i)
-      if (target[i + j * m_to_] != static_cast<double>(to_.rows.to_global(i, p) * case_.n + to_.cols.to_global(j, q))) return false;
+      if (target[i + j * m_to_] != static_cast<double>(to_.rows.to_global(i, p) * case_.n + to_.cols.to_global(j, q)))
+        return false;
   return true;
 }
 
@@ -430,9 +437,7 @@ Case parse(const std::string& grids, const std::string& blocks, std::int64_t n) 
   c.n = n;
   if (std::sscanf(grids.c_str(), "%dx%d-%dx%d", &c.from.nprow, &c.from.npcol, &c.to.nprow, &c.to.npcol) != 4)
     throw std::runtime_error("bench_redist: grids are '" + grids + "', wanted the form 2x2-3x3");
-  const auto one = [](const std::string& text) -> std::int64_t {
-    return text == "block" ? 0 : std::stoll(text);
-  };
+  const auto one = [](const std::string& text) -> std::int64_t { return text == "block" ? 0 : std::stoll(text); };
   const auto dash = blocks.find('-');
   c.nb_from = one(blocks.substr(0, dash));
   c.nb_to = dash == std::string::npos ? c.nb_from : one(blocks.substr(dash + 1));
@@ -506,14 +511,15 @@ void Summary::print() const {
   for (const auto& [name, r] : ratios)
     std::printf("%-40s %10.2f %10.2f %10.2f %6d\n", name.c_str(), r.mean(), r.lowest, r.highest, r.count);
   if (predictions > 0)
-    std::printf("predicted within 15 %%: %d, within 30 %%: %d, of %d cases; figures of the machine in at most %.2f s for each number of ranks\n", within_15, within_30,
-                predictions, measure_s);
+    std::printf("predicted within 15 %%: %d, within 30 %%: %d, of %d cases; figures of the machine in at most %.2f s "
+                "for each number of ranks\n",
+                within_15, within_30, predictions, measure_s);
   std::printf("buffers per rank at most %.2f MB\n", static_cast<double>(peak) / 1e6);
 }
 
 void print(const Case& c, const Result& r, const Settings& settings) {
-  const std::string grids = std::to_string(c.from.nprow) + 'x' + std::to_string(c.from.npcol) + '-' + std::to_string(c.to.nprow) + 'x' +
-                            std::to_string(c.to.npcol);
+  const std::string grids = std::to_string(c.from.nprow) + 'x' + std::to_string(c.from.npcol) + '-' +
+                            std::to_string(c.to.nprow) + 'x' + std::to_string(c.to.npcol);
   std::printf("%-9s %6lld %11s %8.3f %8.2f", grids.c_str(), static_cast<long long>(c.n),
               (block_name(c.nb_from) + "-" + block_name(c.nb_to)).c_str(), r.plan_s * 1e3, r.predicted_s * 1e3);
   for (const std::string& name : settings.methods) std::printf(" %17.3f", r.seconds(name) * 1e3);
@@ -522,8 +528,9 @@ void print(const Case& c, const Result& r, const Settings& settings) {
 }
 
 void write_line(std::ofstream& csv, const Case& c, const Result& r, const Settings& settings) {
-  csv << c.from.nprow << 'x' << c.from.npcol << ',' << c.to.nprow << 'x' << c.to.npcol << ',' << c.n << ',' << block_name(c.nb_from) << ','
-      << block_name(c.nb_to) << ',' << c.ranks() << ',' << r.plan_s << ',' << r.peak << ',' << r.work_s << ',' << r.predicted_s;
+  csv << c.from.nprow << 'x' << c.from.npcol << ',' << c.to.nprow << 'x' << c.to.npcol << ',' << c.n << ','
+      << block_name(c.nb_from) << ',' << block_name(c.nb_to) << ',' << c.ranks() << ',' << r.plan_s << ',' << r.peak
+      << ',' << r.work_s << ',' << r.predicted_s;
   for (const std::string& name : settings.methods) csv << ',' << r.seconds(name);
   csv << ',' << (r.right ? 1 : 0) << '\n';
   csv.flush();
@@ -589,8 +596,10 @@ int run(int argc, char** argv) {
   std::vector<std::string> known;
   for (const Method& method : methods()) known.emplace_back(method.name);
   app.add_option("--methods", settings.methods,
-                 "stock, dyngrid, planned (dyngrid with its planning), dropin, mpi, cached and around (dyngrid writing its panels through "
-                 "and around the cache), direct, direct_cold, stock_context and dropin_context (in contexts made and closed for each "
+                 "stock, dyngrid, planned (dyngrid with its planning), dropin, mpi, cached and around (dyngrid writing "
+                 "its panels through "
+                 "and around the cache), direct, direct_cold, stock_context and dropin_context (in contexts made and "
+                 "closed for each "
                  "copy), dropin_first (the same, and nothing kept from earlier ones), "
                  "memcpy, costa where it was found; each of stock, dyngrid, memcpy also with _cold (fresh "
                  "pages as the kernel gives them; DYNGRID_HUGEPAGES=0 keeps dyngrid from asking for huge "
@@ -599,14 +608,16 @@ int run(int argc, char** argv) {
       ->check(CLI::IsMember(known));
   app.add_option("--reps", settings.reps, "runs per method and case")->check(apps::positive_number());
   app.add_option("--rounds", settings.rounds,
-                 "go through all cases so many times and take the medians of all runs of a case: on a machine whose speed changes in the meantime no case "
+                 "go through all cases so many times and take the medians of all runs of a case: on a machine whose "
+                 "speed changes in the meantime no case "
                  "meets only one of its speeds")
       ->check(apps::positive_number());
   app.add_option("--csv", settings.csv, "file for one line per case");
   app.add_option("--out", settings.out,
                  "folder for a page with table and picture, and the same as CSV, JSON, PNG and SVG");
   app.add_flag("--check", settings.check, "compare every element");
-  app.add_flag("--fresh", settings.fresh, "measure this machine's figures, which predictions need, anew instead of reading them");
+  app.add_flag("--fresh", settings.fresh,
+               "measure this machine's figures, which predictions need, anew instead of reading them");
   app.add_flag("--grow", settings.grow, "ranks beyond the first ones come from MPI_Comm_spawn");
   app.add_flag("--child", settings.child)->group("");
   int rank = 0, size = 0;

@@ -26,8 +26,8 @@ inline double median(std::vector<double> v) {
   return v.size() % 2 == 1 ? v[v.size() / 2] : (v[v.size() / 2 - 1] + v[v.size() / 2]) / 2;
 }
 
-/// Waits for all without burning a core: the ranks that have no part in a case must not disturb it. (Twelve that look every 2 ms made a case of four
-/// 5 to 15 % longer.)
+/// Waits for all without burning a core: the ranks that have no part in a case must not disturb it. (Twelve that look
+/// every 2 ms made a case of four 5 to 15 % longer.)
 inline void quiet_barrier(MPI_Comm comm) {
   MPI_Request request;
   MPI_Ibarrier(comm, &request);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One matrix from one grid to another under every placement of the processes and every schedule of the messages: seconds, and what each
-// process spent them on. The tables are those of [Chinnusamy 2004, section 4.6], which had the caterpillar schedule only.
+// One matrix from one grid to another under every placement of the processes and every schedule of the messages:
+// seconds, and what each process spent them on. The tables are those of [Chinnusamy 2004, section 4.6], which had the
+// caterpillar schedule only.
 //
-//   mpirun --oversubscribe -np 9 bench_schedule                              one host: memory has no ports, schedules hardly matter
-//   scripts/netlab --hosts 9 --rate 200mbit -- -np 9 bench_schedule          nine hosts: they do
+//   mpirun --oversubscribe -np 9 bench_schedule                              one host: memory has no ports, schedules
+//   hardly matter scripts/netlab --hosts 9 --rate 200mbit -- -np 9 bench_schedule          nine hosts: they do
 //
-// Between hosts every result is set against the one-port bound: the bytes into or out of the busiest process at the rate of a link, which is
-// measured first. Methods take turns within each repetition; figures are medians.
+// Between hosts every result is set against the one-port bound: the bytes into or out of the busiest process at the
+// rate of a link, which is measured first. Methods take turns within each repetition; figures are medians.
 #include "common/command_line.hpp"
 #include "common/report.hpp"
 
@@ -49,8 +50,10 @@ struct Shape {
 std::pair<Shape, Shape> shapes_of(const std::string& text) {
   std::pair<Shape, Shape> s;
   int used = 0;
-  if (std::sscanf(text.c_str(), "%dx%d-%dx%d%n", &s.first.nprow, &s.first.npcol, &s.second.nprow, &s.second.npcol, &used) != 4 ||
-      used != static_cast<int>(text.size()) || s.first.nprow < 1 || s.first.npcol < 1 || s.second.nprow < 1 || s.second.npcol < 1)
+  if (std::sscanf(text.c_str(), "%dx%d-%dx%d%n", &s.first.nprow, &s.first.npcol, &s.second.nprow, &s.second.npcol,
+                  &used) != 4 ||
+      used != static_cast<int>(text.size()) || s.first.nprow < 1 || s.first.npcol < 1 || s.second.nprow < 1 ||
+      s.second.npcol < 1)
     throw std::runtime_error(fmt::format("'{}' is not a change of the grid, wanted e.g. 2x2-3x3", text));
   return s;
 }
@@ -80,7 +83,7 @@ struct Method { // a placement and a schedule, on this process
   std::unique_ptr<redist::Plan> plan;
   redist::RankPlan mine;
   redist::SharedArray target;
-  std::vector<double> seconds;                                ///< on the first process, by repetition: the slowest process'
+  std::vector<double> seconds; ///< on the first process, by repetition: the slowest process'
   std::vector<std::vector<std::vector<double>>> of_processes; ///< on the first process: [process][part], by repetition
 };
 
@@ -148,15 +151,21 @@ public:
     std::unique_ptr<apps::Report> report;
     if (rank_ == 0) {
       const bool is_linked = hosts_ > 1;
-      report = std::make_unique<apps::Report>(is_linked ? "bench_schedule_hosts" : "bench_schedule", is_linked ? "Moving a matrix between grids, several hosts" : "Moving a matrix between grids, one host", settings_.folder);
-      report->setting("distribution", settings_.nb == "block" ? "one block per process" : "block-cyclic, blocks of " + settings_.nb);
+      report = std::make_unique<apps::Report>(is_linked ? "bench_schedule_hosts" : "bench_schedule",
+                                              is_linked ? "Moving a matrix between grids, several hosts"
+                                                        : "Moving a matrix between grids, one host",
+                                              settings_.folder);
+      report->setting("distribution",
+                      settings_.nb == "block" ? "one block per process" : "block-cyclic, blocks of " + settings_.nb);
       report->setting("repetitions", std::to_string(settings_.reps));
       report->setting("hosts", place != nullptr ? std::string("emulated: ") + place : std::to_string(hosts_));
       if (hosts_ > 1) {
         report->setting("measured rate of a link", fmt::format("{:.1f} MB/s", rate / 1e6));
-        report->text("The bound is the one-port bound: what the busiest process must send or receive, at the measured rate of a link. No schedule can be faster.");
+        report->text("The bound is the one-port bound: what the busiest process must send or receive, at the measured "
+                     "rate of a link. No schedule can be faster.");
       } else {
-        report->text("All processes are on one host and move the data through shared memory, which has no ports: what counts is how much is moved in all and how many cores there are to "
+        report->text("All processes are on one host and move the data through shared memory, which has no ports: what "
+                     "counts is how much is moved in all and how many cores there are to "
                      "move it. So there is no bound to compare with, and the library takes the schedule async here.");
       }
     }
@@ -184,7 +193,8 @@ private:
     return options;
   }
 
-  /// Bytes per second from one host to another: from the first process to the first on another host, 4 MB, the median of five. 0 on one host.
+  /// Bytes per second from one host to another: from the first process to the first on another host, 4 MB, the median
+  /// of five. 0 on one host.
   double link_rate() {
     char name[MPI_MAX_PROCESSOR_NAME] = {};
     int length = 0;
@@ -219,7 +229,8 @@ private:
   }
 
   gridmap::Axis axis(std::int64_t n, int procs) const {
-    return settings_.nb == "block" ? gridmap::Axis::block(n, procs) : gridmap::Axis::block_cyclic(n, std::stoll(settings_.nb), procs);
+    return settings_.nb == "block" ? gridmap::Axis::block(n, procs)
+                                   : gridmap::Axis::block_cyclic(n, std::stoll(settings_.nb), procs);
   }
 
   void measure(const std::string& grids, std::int64_t n, double rate) {
@@ -228,13 +239,15 @@ private:
     MPI_Comm part = MPI_COMM_NULL;
     MPI_Comm_split(comm_, rank_ < ranks ? 0 : MPI_UNDEFINED, rank_, &part);
     if (part == MPI_COMM_NULL) return;
-    const redist::Layout from{axis(n, from_shape.nprow), axis(n, from_shape.npcol), redist::Grid::row_major(from_shape.nprow, from_shape.npcol)};
+    const redist::Layout from{axis(n, from_shape.nprow), axis(n, from_shape.npcol),
+                              redist::Grid::row_major(from_shape.nprow, from_shape.npcol)};
     const auto [p, q] = from.grid.position_of(rank_);
     const std::int64_t m_loc = p < 0 ? 0 : from.rows.local_size(p), n_loc = p < 0 ? 0 : from.cols.local_size(q);
     redist::SharedArray source(static_cast<std::size_t>(std::max<std::int64_t>(1, m_loc * n_loc)) * sizeof(double));
     auto* a = static_cast<double*>(source.data());
     for (std::int64_t j = 0; j < n_loc; ++j)
-      for (std::int64_t i = 0; i < m_loc; ++i) a[i + j * m_loc] = static_cast<double>(from.rows.to_global(i, p) * n + from.cols.to_global(j, q));
+      for (std::int64_t i = 0; i < m_loc; ++i)
+        a[i + j * m_loc] = static_cast<double>(from.rows.to_global(i, p) * n + from.cols.to_global(j, q));
 
     redist::Executor executor(part, execute_options());
     std::vector<Method> methods;
@@ -252,9 +265,14 @@ private:
         method.schedule = schedule;
         redist::PlanOptions options;
         options.schedule = redist::schedule_from(schedule);
-        method.plan = std::make_unique<redist::Plan>(from, redist::Layout{request.rows_to, request.cols_to, redist::Grid{to_shape.nprow, to_shape.npcol, placed.grid}}, options);
+        method.plan = std::make_unique<redist::Plan>(
+            from,
+            redist::Layout{request.rows_to, request.cols_to, redist::Grid{to_shape.nprow, to_shape.npcol, placed.grid}},
+            options);
         method.mine = method.plan->for_rank(rank_);
-        method.target = redist::SharedArray(static_cast<std::size_t>(std::max<std::int64_t>(1, method.mine.m_loc_to * method.mine.n_loc_to)) * sizeof(double));
+        method.target = redist::SharedArray(
+            static_cast<std::size_t>(std::max<std::int64_t>(1, method.mine.m_loc_to * method.mine.n_loc_to)) *
+            sizeof(double));
         method.of_processes.assign(static_cast<std::size_t>(ranks), std::vector<std::vector<double>>(parts));
         methods.push_back(std::move(method));
       }
@@ -263,14 +281,18 @@ private:
       for (Method& method : methods) {
         MPI_Barrier(part);
         const double begin = now_s();
-        const redist::ExecuteReport r = executor.execute({{&method.mine, source.data(), std::max<std::int64_t>(1, m_loc), method.target.data(), std::max<std::int64_t>(1, method.mine.m_loc_to), 'd'}});
+        const redist::ExecuteReport r =
+            executor.execute({{&method.mine, source.data(), std::max<std::int64_t>(1, m_loc), method.target.data(),
+                               std::max<std::int64_t>(1, method.mine.m_loc_to), 'd'}});
         const double mine[parts] = {now_s() - begin, r.pack_s, r.copy_s, r.wire_s, r.wait_s - r.wire_s};
         std::vector<double> all(static_cast<std::size_t>(ranks) * parts);
         MPI_Gather(mine, parts, MPI_DOUBLE, all.data(), parts, MPI_DOUBLE, 0, part);
         if (rank_ != 0 || rep < 0) continue;
         double slowest = 0;
         for (int k = 0; k < ranks; ++k) {
-          for (int what = 0; what < parts; ++what) method.of_processes[static_cast<std::size_t>(k)][static_cast<std::size_t>(what)].push_back(all[static_cast<std::size_t>(k * parts + what)]);
+          for (int what = 0; what < parts; ++what)
+            method.of_processes[static_cast<std::size_t>(k)][static_cast<std::size_t>(what)].push_back(
+                all[static_cast<std::size_t>(k * parts + what)]);
           slowest = std::max(slowest, all[static_cast<std::size_t>(k * parts)]);
         }
         method.seconds.push_back(slowest);
@@ -309,14 +331,19 @@ private:
     const auto* b = static_cast<const double*>(method.target.data());
     for (std::int64_t j = 0; p >= 0 && j < method.mine.n_loc_to; ++j)
       for (std::int64_t i = 0; i < method.mine.m_loc_to; ++i)
-        if (b[i + j * method.mine.m_loc_to] != static_cast<double>(to.rows.to_global(i, p) * n + to.cols.to_global(j, q))) right = 0;
+        if (b[i + j * method.mine.m_loc_to] !=
+            static_cast<double>(to.rows.to_global(i, p) * n + to.cols.to_global(j, q)))
+          right = 0;
     MPI_Allreduce(MPI_IN_PLACE, &right, 1, MPI_INT, MPI_MIN, part);
     if (right == 1) return;
     is_right_ = false;
-    if (rank_ == 0) std::fprintf(stderr, "bench_schedule: placement %s, schedule %s: a WRONG element\n", method.placement.c_str(), method.schedule.c_str());
+    if (rank_ == 0)
+      std::fprintf(stderr, "bench_schedule: placement %s, schedule %s: a WRONG element\n", method.placement.c_str(),
+                   method.schedule.c_str());
   }
 
-  const Outcome* find(const std::string& grids, std::int64_t n, const std::string& placement, const std::string& schedule) const {
+  const Outcome* find(const std::string& grids, std::int64_t n, const std::string& placement,
+                      const std::string& schedule) const {
     for (const Outcome& o : outcomes_)
       if (o.grids == grids && o.n == n && o.placement == placement && o.schedule == schedule) return &o;
     return nullptr;
@@ -372,9 +399,19 @@ private:
     report.add(std::move(volumes));
 
     report.heading("Seconds by placement and by schedule");
-    apps::Table all{"seconds", "Seconds of an exchange (slowest process)", {"n", "change", "placement", "schedule", "steps", "seconds", "bound s", "over the bound"}, {}};
+    apps::Table all{"seconds",
+                    "Seconds of an exchange (slowest process)",
+                    {"n", "change", "placement", "schedule", "steps", "seconds", "bound s", "over the bound"},
+                    {}};
     for (const Outcome& o : outcomes_)
-      all.rows.push_back({o.n, arrow(o.grids), o.placement, o.schedule, o.steps, {o.seconds, 3}, {o.bound_s, 3}, {o.seconds / o.bound_s, 3}});
+      all.rows.push_back({o.n,
+                          arrow(o.grids),
+                          o.placement,
+                          o.schedule,
+                          o.steps,
+                          {o.seconds, 3},
+                          {o.bound_s, 3},
+                          {o.seconds / o.bound_s, 3}});
     report.add(std::move(all));
 
     // Tables 4.2 and 4.3: Local2 against the others
@@ -392,8 +429,19 @@ private:
           const auto get = [&](const char* placement) { return find(grids, n, placement, schedule); };
           const Outcome *g = get("global"), *l1 = get("local1"), *l2 = get("local2"), *best = get("optimal");
           if (g == nullptr || l1 == nullptr || l2 == nullptr || best == nullptr) continue;
-          const auto more = [](double slow, double fast) { return apps::Cell(fast > 0 ? 100 * (slow / fast - 1) : std::nan(""), 3); };
-          gain.rows.push_back({n, arrow(grids), {l2->seconds, 3}, more(g->seconds, l2->seconds), more(l1->seconds, l2->seconds), {best->seconds, 3}, more(g->seconds, best->seconds), more(l1->seconds, best->seconds), more(g->busiest_mb, l2->busiest_mb), more(l1->busiest_mb, l2->busiest_mb)});
+          const auto more = [](double slow, double fast) {
+            return apps::Cell(fast > 0 ? 100 * (slow / fast - 1) : std::nan(""), 3);
+          };
+          gain.rows.push_back({n,
+                               arrow(grids),
+                               {l2->seconds, 3},
+                               more(g->seconds, l2->seconds),
+                               more(l1->seconds, l2->seconds),
+                               {best->seconds, 3},
+                               more(g->seconds, best->seconds),
+                               more(l1->seconds, best->seconds),
+                               more(g->busiest_mb, l2->busiest_mb),
+                               more(l1->busiest_mb, l2->busiest_mb)});
           for (const char* placement : {"global", "local1"}) {
             const Published* theirs = published_of(grids, settings_.nb, placement);
             gain.rows.back().push_back(theirs != nullptr ? theirs->more_percent : "-");
@@ -404,8 +452,18 @@ private:
       if (!gain.rows.empty()) report.add(std::move(gain));
     }
 
-    const std::string best_schedule = std::count(settings_.schedules.begin(), settings_.schedules.end(), "matching") > 0 ? "matching" : settings_.schedules.back();
-    apps::Picture by_placement{"placement", "Moving a matrix to another grid, by placement of the processes", fmt::format("n = {}, {}, schedule {}, medians of {}", largest, settings_.nb == "block" ? "one block per process" : "blocks of " + settings_.nb, best_schedule, settings_.reps), "change of the grid", "seconds", apps::Picture::Kind::bars};
+    const std::string best_schedule = std::count(settings_.schedules.begin(), settings_.schedules.end(), "matching") > 0
+                                          ? "matching"
+                                          : settings_.schedules.back();
+    apps::Picture by_placement{
+        "placement",
+        "Moving a matrix to another grid, by placement of the processes",
+        fmt::format("n = {}, {}, schedule {}, medians of {}", largest,
+                    settings_.nb == "block" ? "one block per process" : "blocks of " + settings_.nb, best_schedule,
+                    settings_.reps),
+        "change of the grid",
+        "seconds",
+        apps::Picture::Kind::bars};
     for (const std::string& grids : settings_.grids) by_placement.categories.push_back(arrow(grids));
     const auto runs = [](const Outcome* o) { return o != nullptr ? o->runs : std::vector<double>{}; };
     for (const std::string& placement : settings_.placements) {
@@ -424,7 +482,14 @@ private:
                     is_linked ? "the busiest process has to move" : "they have to move", moved);
     report.add(by_placement);
 
-    apps::Picture by_schedule{"schedule", fmt::format("Moving a matrix {}, by schedule of the messages", arrow(settings_.split)), fmt::format("n = {}, {}, medians of {}", largest, settings_.nb == "block" ? "one block per process" : "blocks of " + settings_.nb, settings_.reps), "placement of the processes", "seconds", apps::Picture::Kind::bars};
+    apps::Picture by_schedule{
+        "schedule",
+        fmt::format("Moving a matrix {}, by schedule of the messages", arrow(settings_.split)),
+        fmt::format("n = {}, {}, medians of {}", largest,
+                    settings_.nb == "block" ? "one block per process" : "blocks of " + settings_.nb, settings_.reps),
+        "placement of the processes",
+        "seconds",
+        apps::Picture::Kind::bars};
     by_schedule.categories = settings_.placements;
     for (const std::string& schedule : settings_.schedules) {
       std::vector<std::vector<double>> all_runs;
@@ -455,8 +520,15 @@ private:
                          "waiting %", "published waiting %"},
                         {}};
       double waited = 0, all_time = 0;
-      apps::Picture picture{split.id, fmt::format("What each process spends its time on, {}, schedule {}", arrow(settings_.split), schedule), fmt::format("n = {}, medians of {}; processes 0, 1, ... of each placement", largest, settings_.reps), "process", "seconds", apps::Picture::Kind::stacked};
-      for (const char* what : {"waiting for others", "on the wire", "packing", "copying"}) picture.series.push_back({what, {}});
+      apps::Picture picture{
+          split.id,
+          fmt::format("What each process spends its time on, {}, schedule {}", arrow(settings_.split), schedule),
+          fmt::format("n = {}, medians of {}; processes 0, 1, ... of each placement", largest, settings_.reps),
+          "process",
+          "seconds",
+          apps::Picture::Kind::stacked};
+      for (const char* what : {"waiting for others", "on the wire", "packing", "copying"})
+        picture.series.push_back({what, {}});
       for (const std::string& placement : settings_.placements) {
         const Outcome* o = find(settings_.split, largest, placement, schedule);
         if (o == nullptr) continue;
@@ -503,21 +575,45 @@ private:
 
 // The command line; on the first process it speaks. Returns -1 to go on.
 int read(int argc, char** argv, int size, bool speaks, Settings& settings) {
-  CLI::App cli("Moves a matrix from one grid to another under every placement and schedule: seconds, the one-port bound between hosts, and what each process "
-               "spent its time on (waiting, on the wire, packing, copying). Start it with mpirun on as many processes as the largest grid has.",
+  CLI::App cli("Moves a matrix from one grid to another under every placement and schedule: seconds, the one-port "
+               "bound between hosts, and what each process "
+               "spent its time on (waiting, on the wire, packing, copying). Start it with mpirun on as many processes "
+               "as the largest grid has.",
                "bench_schedule");
   cli.get_formatter()->column_width(34);
-  cli.add_option("--n", settings.sizes, "orders of the matrix")->delimiter(',')->check(apps::positive_number())->type_name("N,...");
-  cli.add_option("--grids", settings.grids, "changes of the grid, e.g. 2x2-3x3,2x3-3x3")->delimiter(',')->type_name("PxQ-RxS,...");
-  cli.add_option("--nb", settings.nb, "block size, or 'block' for one block per process")->type_name("NB")->capture_default_str();
-  cli.add_option("--placements", settings.placements, "global, local1, local2, optimal")->delimiter(',')->check(CLI::IsMember({"global", "local1", "local2", "optimal"}))->type_name("NAME,...");
-  cli.add_option("--schedules", settings.schedules, "caterpillar, circulant, matching, async")->delimiter(',')->check(CLI::IsMember({"caterpillar", "circulant", "matching", "async"}))->type_name("NAME,...");
-  cli.add_option("--split", settings.split, "the change whose time is split by process; one of --grids, else the first")->type_name("PxQ-RxS")->capture_default_str();
-  cli.add_option("--transport", settings.transport, "auto, mpi (no shared memory), shared")->check(CLI::IsMember({"auto", "mpi", "shared"}))->type_name("NAME")->capture_default_str();
-  cli.add_option("--reps", settings.reps, "repetitions; figures are medians")->check(apps::positive_number())->capture_default_str();
+  cli.add_option("--n", settings.sizes, "orders of the matrix")
+      ->delimiter(',')
+      ->check(apps::positive_number())
+      ->type_name("N,...");
+  cli.add_option("--grids", settings.grids, "changes of the grid, e.g. 2x2-3x3,2x3-3x3")
+      ->delimiter(',')
+      ->type_name("PxQ-RxS,...");
+  cli.add_option("--nb", settings.nb, "block size, or 'block' for one block per process")
+      ->type_name("NB")
+      ->capture_default_str();
+  cli.add_option("--placements", settings.placements, "global, local1, local2, optimal")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"global", "local1", "local2", "optimal"}))
+      ->type_name("NAME,...");
+  cli.add_option("--schedules", settings.schedules, "caterpillar, circulant, matching, async")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"caterpillar", "circulant", "matching", "async"}))
+      ->type_name("NAME,...");
+  cli.add_option("--split", settings.split, "the change whose time is split by process; one of --grids, else the first")
+      ->type_name("PxQ-RxS")
+      ->capture_default_str();
+  cli.add_option("--transport", settings.transport, "auto, mpi (no shared memory), shared")
+      ->check(CLI::IsMember({"auto", "mpi", "shared"}))
+      ->type_name("NAME")
+      ->capture_default_str();
+  cli.add_option("--reps", settings.reps, "repetitions; figures are medians")
+      ->check(apps::positive_number())
+      ->capture_default_str();
   cli.add_flag("--check", settings.is_checked, "compare every element");
   cli.add_flag("--quick", settings.is_quick, "small and short, to see that it works");
-  cli.add_option("--out", settings.folder, "folder for CSV, JSON, HTML, PNG and SVG")->type_name("FOLDER")->capture_default_str();
+  cli.add_option("--out", settings.folder, "folder for CSV, JSON, HTML, PNG and SVG")
+      ->type_name("FOLDER")
+      ->capture_default_str();
   if (const auto status = apps::read_command_line(cli, argc, argv, speaks)) return *status;
   try {
     if (settings.is_quick) {
@@ -530,10 +626,13 @@ int read(int argc, char** argv, int size, bool speaks, Settings& settings) {
       const auto [from, to] = shapes_of(grids);
       needed = std::max({needed, from.size(), to.size()});
     }
-    if (settings.nb != "block" && (settings.nb.find_first_not_of("0123456789") != std::string::npos || std::atoll(settings.nb.c_str()) < 1))
+    if (settings.nb != "block" &&
+        (settings.nb.find_first_not_of("0123456789") != std::string::npos || std::atoll(settings.nb.c_str()) < 1))
       throw std::runtime_error(fmt::format("--nb is '{}', wanted a number from 1, or block", settings.nb));
-    if (needed > size) throw std::runtime_error(fmt::format("the grids need {} processes, mpirun started {}", needed, size));
-    if (std::count(settings.grids.begin(), settings.grids.end(), settings.split) == 0) settings.split = settings.grids[0];
+    if (needed > size)
+      throw std::runtime_error(fmt::format("the grids need {} processes, mpirun started {}", needed, size));
+    if (std::count(settings.grids.begin(), settings.grids.end(), settings.split) == 0)
+      settings.split = settings.grids[0];
     return -1;
   } catch (const std::exception& error) {
     if (speaks) std::fprintf(stderr, "bench_schedule: %s (see --help)\n", error.what());

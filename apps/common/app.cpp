@@ -22,14 +22,15 @@ namespace {
 
 constexpr std::size_t most_changes = 1024;
 
-/// The record of steps is shared state, whose size a checkpoint keeps: in large pieces, so that a restart may have more or fewer steps.
+/// The record of steps is shared state, whose size a checkpoint keeps: in large pieces, so that a restart may have more
+/// or fewer steps.
 std::size_t room_for(int steps) {
   constexpr std::size_t piece = 4096;
   return (static_cast<std::size_t>(steps) / piece + 1) * piece;
 }
 
-// mpirun gives its processes a terminal of their own even when its output goes to a file, so isatty(1) says nothing. What mpirun
-// itself writes to is seen through its own descriptor 1 (it is the parent of the processes on its host).
+// mpirun gives its processes a terminal of their own even when its output goes to a file, so isatty(1) says nothing.
+// What mpirun itself writes to is seen through its own descriptor 1 (it is the parent of the processes on its host).
 bool output_is_terminal() {
   if (isatty(1) == 0) return false;
   if (std::getenv("OMPI_COMM_WORLD_RANK") == nullptr) return true;
@@ -43,12 +44,15 @@ bool output_is_terminal() {
 
 std::pair<int, int> parse_grid(const std::string& text) {
   int nprow = 0, npcol = 0, used = 0;
-  if (std::sscanf(text.c_str(), "%dx%d%n", &nprow, &npcol, &used) != 2 || used != static_cast<int>(text.size()) || nprow < 1 || npcol < 1)
+  if (std::sscanf(text.c_str(), "%dx%d%n", &nprow, &npcol, &used) != 2 || used != static_cast<int>(text.size()) ||
+      nprow < 1 || npcol < 1)
     throw CLI::ValidationError(fmt::format("'{}' is not a grid, wanted e.g. 2x3", text));
   return {nprow, npcol};
 }
 
-std::string megabytes(std::int64_t bytes) { return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6); }
+std::string megabytes(std::int64_t bytes) {
+  return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
+}
 
 int placement_of(const std::string& name) {
   if (name == "global") return DYNGRID_GLOBAL;
@@ -84,7 +88,9 @@ void add_options(CLI::App& cli, Options& options) {
          "--grid", [&options](const std::string& text) { std::tie(options.nprow, options.npcol) = parse_grid(text); },
          "first grid, e.g. 2x3; default: all processes, as square as possible")
       ->type_name("PxQ");
-  cli.add_option("--steps", options.steps, "number of steps")->check(apps::non_negative_number())->capture_default_str();
+  cli.add_option("--steps", options.steps, "number of steps")
+      ->check(apps::non_negative_number())
+      ->capture_default_str();
   cli.add_option_function<std::string>(
          "--resize-at", [&options](const std::string& text) { options.resize_at = parse_changes(text); },
          "changes of the grid, e.g. 5:3x3,10:4x4: before step 5 (the first is 0) to 3x3, ...")
@@ -100,7 +106,9 @@ void add_options(CLI::App& cli, Options& options) {
   cli.add_flag("--check", options.check, "verify every step; a wrong one makes the exit status 1");
   cli.add_option("--csv", options.csv, "write steps and changes to this file, one line each")->type_name("FILE");
   cli.add_option("--json", options.json, "write the whole record to this file")->type_name("FILE");
-  cli.add_option("--pace", options.pace, "seconds to rest before each step, read from this file each time: for watching schedulers at work")->type_name("FILE");
+  cli.add_option("--pace", options.pace,
+                 "seconds to rest before each step, read from this file each time: for watching schedulers at work")
+      ->type_name("FILE");
 }
 
 void parse(CLI::App& cli, Options& options, int argc, char** argv) {
@@ -129,7 +137,8 @@ void require(int status, const char* what) {
 }
 
 void start(const Options& options) {
-  if ((options.nprow > 0 ? dyngrid_init_grid(options.nprow, options.npcol) : dyngrid_init()) < 0) { // process 0 has said why
+  if ((options.nprow > 0 ? dyngrid_init_grid(options.nprow, options.npcol) : dyngrid_init()) <
+      0) { // process 0 has said why
     if (!is_first_of_mpirun()) std::this_thread::sleep_for(std::chrono::seconds(1));
     end_all();
   }
@@ -151,16 +160,17 @@ double sum_over_grid(double value) {
 }
 
 Run::Run(std::string name, const Options& options, std::string what_is_a_step)
-    : name_(std::move(name)), word_(std::move(what_is_a_step)), options_(options),
-      steps_(room_for(options.steps)), changes_(most_changes), started_(MPI_Wtime()),
-      on_terminal_(output_is_terminal()) {
+    : name_(std::move(name)), word_(std::move(what_is_a_step)), options_(options), steps_(room_for(options.steps)),
+      changes_(most_changes), started_(MPI_Wtime()), on_terminal_(output_is_terminal()) {
   if (dyngrid_is_newcomer() == 0) dyngrid_grid(&counts_.first_nprow, &counts_.first_npcol, nullptr, nullptr);
   require(dyngrid_share("apps.counts", &counts_, sizeof counts_), "dyngrid_share");
   require(dyngrid_share("apps.steps", steps_.data(), steps_.size() * sizeof(Step)), "dyngrid_share");
   require(dyngrid_share("apps.changes", changes_.data(), changes_.size() * sizeof(Change)), "dyngrid_share");
 }
 
-bool Run::is_first() const { return dyngrid_is_first() != 0; }
+bool Run::is_first() const {
+  return dyngrid_is_first() != 0;
+}
 
 void Run::progress(const std::string& text) {
   if (!on_terminal_ || !is_first()) return;
@@ -188,7 +198,8 @@ int Run::resize_point(const int& step) {
       wanted_npcol = change.npcol;
     }
     if (wanted_nprow > 0) {
-      progress(fmt::format("{} {} of {}: {}x{} -> {}x{}", word_, step, options_.steps, nprow, npcol, wanted_nprow, wanted_npcol));
+      progress(fmt::format("{} {} of {}: {}x{} -> {}x{}", word_, step, options_.steps, nprow, npcol, wanted_nprow,
+                           wanted_npcol));
       dyngrid_request(wanted_nprow, wanted_npcol);
     }
   }
@@ -200,12 +211,16 @@ int Run::resize_point(const int& step) {
   const bool restarts = dyngrid_is_restarted() != 0;
   const int outcome = dyngrid_resize_point();
   if (restarts && outcome != DYNGRID_LEAVE)
-    print(step < options_.steps ? fmt::format("{}: goes on from the checkpoint before {} {} of {}", name_, word_, step, options_.steps)
-                                : fmt::format("{}: the checkpoint was written after {} {}s and this run has {}: nothing is left to do; ask for more to go on", name_, step, word_,
-                                              options_.steps));
+    print(step < options_.steps
+              ? fmt::format("{}: goes on from the checkpoint before {} {} of {}", name_, word_, step, options_.steps)
+              : fmt::format("{}: the checkpoint was written after {} {}s and this run has {}: nothing is left to do; "
+                            "ask for more to go on",
+                            name_, step, word_, options_.steps));
   if (outcome == DYNGRID_LEAVE || (outcome == DYNGRID_SAME && wanted_nprow == 0)) return outcome;
-  const std::string wanted = wanted_nprow > 0 ? fmt::format("{}x{}", wanted_nprow, wanted_npcol) : "change"; // or it was asked for from outside
-  if (outcome == DYNGRID_ERR_MPI || outcome == DYNGRID_ERR_INTERNAL || (outcome < 0 && is_newcomer)) require(outcome, "dyngrid_resize_point");
+  const std::string wanted = wanted_nprow > 0 ? fmt::format("{}x{}", wanted_nprow, wanted_npcol)
+                                              : "change"; // or it was asked for from outside
+  if (outcome == DYNGRID_ERR_MPI || outcome == DYNGRID_ERR_INTERNAL || (outcome < 0 && is_newcomer))
+    require(outcome, "dyngrid_resize_point");
 
   Change change;
   change.step = step; // a newcomer has just received it
@@ -213,25 +228,30 @@ int Run::resize_point(const int& step) {
   dyngrid_last_resize(&change.report);
   change.wanted_nprow = outcome == DYNGRID_RESIZED ? change.report.to_nprow : wanted_nprow;
   change.wanted_npcol = outcome == DYNGRID_RESIZED ? change.report.to_npcol : wanted_npcol;
-  if (static_cast<std::size_t>(counts_.changes) < most_changes) changes_[static_cast<std::size_t>(counts_.changes++)] = change;
+  if (static_cast<std::size_t>(counts_.changes) < most_changes)
+    changes_[static_cast<std::size_t>(counts_.changes++)] = change;
   if (outcome == DYNGRID_RESIZED) {
     const auto& r = change.report;
-    print(fmt::format("  {}x{} -> {}x{} before {} {}: spawn {:.3f} s, merge {:.3f} s, plan {:.4f} s, exchange {:.4f} s, total {:.3f} s; {} moved, {} "
+    print(fmt::format("  {}x{} -> {}x{} before {} {}: spawn {:.3f} s, merge {:.3f} s, plan {:.4f} s, exchange {:.4f} "
+                      "s, total {:.3f} s; {} moved, {} "
                       "kept; {} spawned, {} woken, {} released, {} parked",
-                      r.from_nprow, r.from_npcol, r.to_nprow, r.to_npcol, word_, step, r.spawn_s, r.merge_s, r.plan_s, r.exchange_s, r.total_s,
-                      megabytes(r.moved_bytes), megabytes(r.kept_bytes), r.spawned, r.woken, r.released, r.parked));
+                      r.from_nprow, r.from_npcol, r.to_nprow, r.to_npcol, word_, step, r.spawn_s, r.merge_s, r.plan_s,
+                      r.exchange_s, r.total_s, megabytes(r.moved_bytes), megabytes(r.kept_bytes), r.spawned, r.woken,
+                      r.released, r.parked));
     return outcome;
   }
   print(fmt::format("  no {} before {} {}, going on with {}x{}: {}: {}", wanted, word_, step, nprow, npcol,
-                    outcome < 0 ? dyngrid_status_string(outcome) : "nothing changed", outcome < 0 ? dyngrid_last_message() : ""));
+                    outcome < 0 ? dyngrid_status_string(outcome) : "nothing changed",
+                    outcome < 0 ? dyngrid_last_message() : ""));
   return DYNGRID_SAME;
 }
 
 void Run::begin(int step, double flops) {
   if (!head_printed_ && counts_.steps == 0) {
     const auto& o = options_;
-    print(fmt::format("{}: n {}, nb {}, {} {}s, grid {}x{}, placement {}, schedule {}, dyngrid {}", name_, o.n, o.nb, o.steps, word_,
-                      counts_.first_nprow, counts_.first_npcol, o.placement, o.schedule, dyngrid_version()));
+    print(fmt::format("{}: n {}, nb {}, {} {}s, grid {}x{}, placement {}, schedule {}, dyngrid {}", name_, o.n, o.nb,
+                      o.steps, word_, counts_.first_nprow, counts_.first_npcol, o.placement, o.schedule,
+                      dyngrid_version()));
     print(fmt::format("{:>6} {:>7} {:>10} {:>9}  {}", word_, "grid", "seconds", "GFLOP/s", "result"));
     head_printed_ = true;
   }
@@ -246,8 +266,10 @@ void Run::begin(int step, double flops) {
 
 void Run::end(bool has_verdict) {
   current_.seconds = max_over_grid(MPI_Wtime() - begun_);
-  if (!options_.check) close_step("not checked");
-  else if (!has_verdict) close_step("-");
+  if (!options_.check)
+    close_step("not checked");
+  else if (!has_verdict)
+    close_step("-");
 }
 
 void Run::verdict(bool right, double residual, const std::string& note) {
@@ -258,13 +280,16 @@ void Run::verdict(bool right, double residual, const std::string& note) {
 }
 
 void Run::close_step(const std::string& word) {
-  if (static_cast<std::size_t>(counts_.steps) < steps_.size()) steps_[static_cast<std::size_t>(counts_.steps++)] = current_;
-  const std::string rate = current_.flops > 0 && current_.seconds > 0 ? fmt::format("{:.2f}", current_.flops / current_.seconds / 1e9) : "-";
-  print(fmt::format("{:>6} {:>7} {:>10.4f} {:>9}  {}", current_.step, fmt::format("{}x{}", current_.nprow, current_.npcol), current_.seconds, rate, word));
+  if (static_cast<std::size_t>(counts_.steps) < steps_.size())
+    steps_[static_cast<std::size_t>(counts_.steps++)] = current_;
+  const std::string rate =
+      current_.flops > 0 && current_.seconds > 0 ? fmt::format("{:.2f}", current_.flops / current_.seconds / 1e9) : "-";
+  print(fmt::format("{:>6} {:>7} {:>10.4f} {:>9}  {}", current_.step,
+                    fmt::format("{}x{}", current_.nprow, current_.npcol), current_.seconds, rate, word));
 }
 
-// Mean seconds of a step on the grid before and after a change. The first step on a grid opens connections and touches its memory for the
-// first time; it is left out where there is another.
+// Mean seconds of a step on the grid before and after a change. The first step on a grid opens connections and touches
+// its memory for the first time; it is left out where there is another.
 void Run::mean_step_s(std::size_t change, double* before, double* after) const {
   const auto mean = [&](int first, int last) { // steps first <= step < last
     double sum = 0;
@@ -326,24 +351,31 @@ int Run::finish(const std::string& more) {
   }
   if (done > 0) {
     print("");
-    print(fmt::format("changes of the grid (in {}s: payoff point = ceil(t_resize / (t_old - t_new)), resize cost = ceil(t_resize / t_new))", word_));
-    print(fmt::format("{:>6} {:>7} {:>7} {:>8} {:>8} {:>8} {:>9} {:>10} {:>8} {:>8} {:>13} {:>12}", "before", "from", "to", "spawn s", "merge s", "plan s",
-                      "exchange s", "t_resize s", "t_old s", "t_new s", "payoff point", "resize cost"));
+    print(fmt::format("changes of the grid (in {}s: payoff point = ceil(t_resize / (t_old - t_new)), resize cost = "
+                      "ceil(t_resize / t_new))",
+                      word_));
+    print(fmt::format("{:>6} {:>7} {:>7} {:>8} {:>8} {:>8} {:>9} {:>10} {:>8} {:>8} {:>13} {:>12}", "before", "from",
+                      "to", "spawn s", "merge s", "plan s", "exchange s", "t_resize s", "t_old s", "t_new s",
+                      "payoff point", "resize cost"));
     for (std::size_t i = 0; i < static_cast<std::size_t>(counts_.changes); ++i) {
       if (changes_[i].status != DYNGRID_RESIZED) continue;
       const auto& r = changes_[i].report;
       double t_old = 0, t_new = 0;
       mean_step_s(i, &t_old, &t_new);
       const auto seconds = [](double t) { return std::isnan(t) ? std::string("-") : fmt::format("{:.4f}", t); };
-      print(fmt::format("{:>6} {:>7} {:>7} {:>8.3f} {:>8.3f} {:>8.4f} {:>10.4f} {:>10.3f} {:>8} {:>8} {:>13} {:>12}", changes_[i].step,
-                        fmt::format("{}x{}", r.from_nprow, r.from_npcol), fmt::format("{}x{}", r.to_nprow, r.to_npcol), r.spawn_s, r.merge_s, r.plan_s,
-                        r.exchange_s, r.total_s, seconds(t_old), seconds(t_new), payoff_text(r.total_s, t_old, t_new), cost_text(r.total_s, t_new)));
+      print(fmt::format("{:>6} {:>7} {:>7} {:>8.3f} {:>8.3f} {:>8.4f} {:>10.4f} {:>10.3f} {:>8} {:>8} {:>13} {:>12}",
+                        changes_[i].step, fmt::format("{}x{}", r.from_nprow, r.from_npcol),
+                        fmt::format("{}x{}", r.to_nprow, r.to_npcol), r.spawn_s, r.merge_s, r.plan_s, r.exchange_s,
+                        r.total_s, seconds(t_old), seconds(t_new), payoff_text(r.total_s, t_old, t_new),
+                        cost_text(r.total_s, t_new)));
     }
     print("");
   }
-  const std::string verdict = !options_.check ? "not checked" : wrong == 0 ? "all right" : fmt::format("{} WRONG", wrong);
-  std::string summary = fmt::format("{}: {} {}s {}, {}; {:.2f} s in {}s, {:.2f} s in {} changes of the grid", name_, counts_.steps, word_, verdict, path,
-                                    step_s, word_, resize_s, done);
+  const std::string verdict = !options_.check ? "not checked"
+                              : wrong == 0    ? "all right"
+                                              : fmt::format("{} WRONG", wrong);
+  std::string summary = fmt::format("{}: {} {}s {}, {}; {:.2f} s in {}s, {:.2f} s in {} changes of the grid", name_,
+                                    counts_.steps, word_, verdict, path, step_s, word_, resize_s, done);
   if (failed > 0) summary += fmt::format(", {} refused", failed);
   if (!more.empty()) summary += "; " + more;
 
@@ -351,7 +383,9 @@ int Run::finish(const std::string& more) {
   if (is_first()) {
     if (!options_.csv.empty() && !write_csv()) files_failed = 1;
     if (!options_.json.empty() && !write_json(summary)) files_failed = 1;
-    if (files_failed != 0) std::fprintf(stderr, "%s: cannot write %s\n", name_.c_str(), (options_.csv.empty() ? options_.json : options_.csv).c_str());
+    if (files_failed != 0)
+      std::fprintf(stderr, "%s: cannot write %s\n", name_.c_str(),
+                   (options_.csv.empty() ? options_.json : options_.csv).c_str());
   }
   files_failed = static_cast<int>(max_over_grid(files_failed));
   print(summary);
@@ -360,13 +394,15 @@ int Run::finish(const std::string& more) {
 
 bool Run::write_csv() const {
   std::ofstream out(options_.csv);
-  out << "app,what,step,from,to,n,nb,placement,schedule,seconds,gflops,right,residual,spawn_s,merge_s,plan_s,exchange_s,moved_bytes,kept_bytes,payoff_point,"
+  out << "app,what,step,from,to,n,nb,placement,schedule,seconds,gflops,right,residual,spawn_s,merge_s,plan_s,exchange_"
+         "s,moved_bytes,kept_bytes,payoff_point,"
          "resize_cost,version,commit\n";
   const std::string common = fmt::format("{},{},{},{}", options_.n, options_.nb, options_.placement, options_.schedule);
   for (int i = 0; i < counts_.steps; ++i) {
     const auto& s = steps_[static_cast<std::size_t>(i)];
-    out << fmt::format("{},step,{},{}x{},{}x{},{},{:.6f},{:.3f},{},{:.3e},,,,,,,,,{},{}\n", name_, s.step, s.nprow, s.npcol, s.nprow, s.npcol, common, s.seconds,
-                       s.seconds > 0 ? s.flops / s.seconds / 1e9 : 0.0, s.right < 0 ? "" : std::to_string(s.right), s.residual, dyngrid_version(), DYNGRID_COMMIT);
+    out << fmt::format("{},step,{},{}x{},{}x{},{},{:.6f},{:.3f},{},{:.3e},,,,,,,,,{},{}\n", name_, s.step, s.nprow,
+                       s.npcol, s.nprow, s.npcol, common, s.seconds, s.seconds > 0 ? s.flops / s.seconds / 1e9 : 0.0,
+                       s.right < 0 ? "" : std::to_string(s.right), s.residual, dyngrid_version(), DYNGRID_COMMIT);
   }
   for (std::size_t i = 0; i < static_cast<std::size_t>(counts_.changes); ++i) {
     const auto& c = changes_[i];
@@ -375,10 +411,12 @@ bool Run::write_csv() const {
     double t_old = 0, t_new = 0;
     mean_step_s(i, &t_old, &t_new);
     const bool known = !std::isnan(t_old) && !std::isnan(t_new);
-    out << fmt::format("{},resize,{},{}x{},{}x{},{},{:.6f},,,,{:.6f},{:.6f},{:.6f},{:.6f},{},{},{},{},{},{}\n", name_, c.step, r.from_nprow, r.from_npcol, r.to_nprow,
-                       r.to_npcol, common, r.total_s, r.spawn_s, r.merge_s, r.plan_s, r.exchange_s, r.moved_bytes, r.kept_bytes,
+    out << fmt::format("{},resize,{},{}x{},{}x{},{},{:.6f},,,,{:.6f},{:.6f},{:.6f},{:.6f},{},{},{},{},{},{}\n", name_,
+                       c.step, r.from_nprow, r.from_npcol, r.to_nprow, r.to_npcol, common, r.total_s, r.spawn_s,
+                       r.merge_s, r.plan_s, r.exchange_s, r.moved_bytes, r.kept_bytes,
                        known ? std::to_string(dyngrid_payoff_point(r.total_s, t_old, t_new)) : "",
-                       std::isnan(t_new) ? "" : std::to_string(dyngrid_resize_cost(r.total_s, t_new)), dyngrid_version(), DYNGRID_COMMIT);
+                       std::isnan(t_new) ? "" : std::to_string(dyngrid_resize_cost(r.total_s, t_new)),
+                       dyngrid_version(), DYNGRID_COMMIT);
   }
   return static_cast<bool>(out.flush());
 }
@@ -404,17 +442,29 @@ bool Run::write_json(const std::string& summary) const {
   doc["resizes"] = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < static_cast<std::size_t>(counts_.changes); ++i) {
     const auto& c = changes_[i];
-    nlohmann::ordered_json resize{{"before_step", c.step}, {"wanted", {c.wanted_nprow, c.wanted_npcol}}, {"done", c.status == DYNGRID_RESIZED}};
+    nlohmann::ordered_json resize{
+        {"before_step", c.step}, {"wanted", {c.wanted_nprow, c.wanted_npcol}}, {"done", c.status == DYNGRID_RESIZED}};
     if (c.status != DYNGRID_RESIZED) {
       resize["status"] = dyngrid_status_string(c.status);
     } else {
       const auto& r = c.report;
       double t_old = 0, t_new = 0;
       mean_step_s(i, &t_old, &t_new);
-      resize.update({{"from", {r.from_nprow, r.from_npcol}}, {"to", {r.to_nprow, r.to_npcol}}, {"spawned", r.spawned}, {"woken", r.woken}, {"released", r.released},
-                     {"parked", r.parked}, {"spawn_s", r.spawn_s}, {"merge_s", r.merge_s}, {"plan_s", r.plan_s}, {"exchange_s", r.exchange_s},
-                     {"total_s", r.total_s}, {"moved_bytes", r.moved_bytes}, {"kept_bytes", r.kept_bytes}});
-      if (!std::isnan(t_old) && !std::isnan(t_new)) resize["payoff_point"] = dyngrid_payoff_point(r.total_s, t_old, t_new);
+      resize.update({{"from", {r.from_nprow, r.from_npcol}},
+                     {"to", {r.to_nprow, r.to_npcol}},
+                     {"spawned", r.spawned},
+                     {"woken", r.woken},
+                     {"released", r.released},
+                     {"parked", r.parked},
+                     {"spawn_s", r.spawn_s},
+                     {"merge_s", r.merge_s},
+                     {"plan_s", r.plan_s},
+                     {"exchange_s", r.exchange_s},
+                     {"total_s", r.total_s},
+                     {"moved_bytes", r.moved_bytes},
+                     {"kept_bytes", r.kept_bytes}});
+      if (!std::isnan(t_old) && !std::isnan(t_new))
+        resize["payoff_point"] = dyngrid_payoff_point(r.total_s, t_old, t_new);
       if (!std::isnan(t_new)) resize["resize_cost"] = dyngrid_resize_cost(r.total_s, t_new);
     }
     doc["resizes"].push_back(resize);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the applications share: options, the record of steps and of changes of the grid, and how it is printed. Nothing of it is
-// needed to use dyngrid; an application is its main().
+// What the applications share: options, the record of steps and of changes of the grid, and how it is printed. Nothing
+// of it is needed to use dyngrid; an application is its main().
 #pragma once
 
 #include "command_line.hpp"
@@ -32,8 +32,8 @@ struct Options {
 /// Adds the options that all applications have to `cli`, with the defaults that stand in `options`.
 void add_options(CLI::App& cli, Options& options);
 
-/// Reads the command line. On --help or a mistake it prints (one process of mpirun's only) and ends the process, status 0 or 2.
-/// Sets DYNGRID_SCHEDULE for this process from --schedule. Call it before dyngrid_init.
+/// Reads the command line. On --help or a mistake it prints (one process of mpirun's only) and ends the process, status
+/// 0 or 2. Sets DYNGRID_SCHEDULE for this process from --schedule. Call it before dyngrid_init.
 void parse(CLI::App& cli, Options& options, int argc, char** argv);
 
 /// "5:3x3,10:4x4". Throws CLI::ValidationError with what is wrong.
@@ -42,7 +42,8 @@ std::vector<GridChange> parse_changes(const std::string& text);
 /// Starts dyngrid on the grid of the options. On an error prints the message and ends the process with status 1.
 void start(const Options& options);
 
-/// Ends the application with `what: message` on stderr when status is an error: for errors after which there is no going on.
+/// Ends the application with `what: message` on stderr when status is an error: for errors after which there is no
+/// going on.
 void require(int status, const char* what);
 
 struct Step {
@@ -56,8 +57,8 @@ struct Change {
   dyngrid_resize_report report{};
 };
 
-/// The record of a run. It is shared state (dyngrid_share), so that whoever is process (0,0) at the end can print all of it.
-/// All member functions are collective over the current grid unless said otherwise.
+/// The record of a run. It is shared state (dyngrid_share), so that whoever is process (0,0) at the end can print all
+/// of it. All member functions are collective over the current grid unless said otherwise.
 class Run {
 public:
   /// Call after start(), at the same place in old processes and newcomers.
@@ -66,13 +67,14 @@ public:
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
-  /// dyngrid_resize_point, with what --resize-at wants before `step` asked for first. Prints what a change took. A change that fails is
-  /// printed and recorded and the run goes on: DYNGRID_SAME.
+  /// dyngrid_resize_point, with what --resize-at wants before `step` asked for first. Prints what a change took. A
+  /// change that fails is printed and recorded and the run goes on: DYNGRID_SAME.
   int resize_point(const int& step);
 
   /// Starts the clock of a step: all processes of the grid start together. `flops` of the step, 0 for none.
   void begin(int step, double flops);
-  /// Stops it; the time of a step is that of the slowest process. With --check a verdict must follow, unless has_verdict is false.
+  /// Stops it; the time of a step is that of the slowest process. With --check a verdict must follow, unless
+  /// has_verdict is false.
   void end(bool has_verdict = true);
   /// The verdict on the step that ended last, the same on all processes. `residual` is recorded, `note` printed.
   void verdict(bool right, double residual = 0, const std::string& note = "");
@@ -81,8 +83,8 @@ public:
   void print(const std::string& line);
 
   /// Prints the table of changes with payoff point and resize cost, writes --csv and --json, prints one line of summary
-  /// (`more` is put at its end). Returns the exit status: 0, or 1 when a step was wrong or a file could not be written. A process
-  /// that left the application may call it too and gets 0.
+  /// (`more` is put at its end). Returns the exit status: 0, or 1 when a step was wrong or a file could not be written.
+  /// A process that left the application may call it too and gets 0.
   int finish(const std::string& more = "");
 
   int steps_done() const { return counts_.steps; }

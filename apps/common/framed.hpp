@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// My part of a distributed matrix with the neighbours' elements around its blocks: redist's halo exchange, and a loop over it.
+// My part of a distributed matrix with the neighbours' elements around its blocks: redist's halo exchange, and a loop
+// over it.
 #pragma once
 
 #include "app.hpp"
@@ -11,7 +12,8 @@
 
 namespace apps {
 
-/// Made for one grid and one matrix: make it anew after a change of the grid. Elements outside the matrix are `outside`.
+/// Made for one grid and one matrix: make it anew after a change of the grid. Elements outside the matrix are
+/// `outside`.
 template <class Element> class Framed {
 public:
   /// Collective over the current grid. neighbours: DYNGRID_NEIGHBOURS_FOUR or DYNGRID_NEIGHBOURS_EIGHT.
@@ -21,7 +23,8 @@ public:
     dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
     dyngrid_matrix_shape(matrix, nullptr, nullptr, &lld_local_);
     require(dyngrid_layout_create(dyngrid_desc(matrix), nprow, npcol, nullptr, &layout), "dyngrid_layout_create");
-    require(dyngrid_halo_create(dyngrid_comm(), layout, 1, neighbours, 0, 0, sizeof(Element), &halo_), "dyngrid_halo_create");
+    require(dyngrid_halo_create(dyngrid_comm(), layout, 1, neighbours, 0, 0, sizeof(Element), &halo_),
+            "dyngrid_halo_create");
     dyngrid_layout_destroy(&layout);
     std::int64_t rows = 0, columns = 0;
     int row_count = 0, column_count = 0;
@@ -44,20 +47,25 @@ public:
     require(dyngrid_halo_exchange(halo_, cells_.data(), stride_), "dyngrid_halo_exchange");
   }
 
-  /// Calls visit(i_loc, j_loc, count, centre, stride) for pieces of my columns: `count` elements from local (i_loc, j_loc) on. `centre` points to the
-  /// first in the framed array; the neighbours of centre[i] are centre[i-1], centre[i+1] (rows) and centre[i-stride], centre[i+stride] (columns).
-  /// Local. `columns`: only so many of my columns, from the first.
+  /// Calls visit(i_loc, j_loc, count, centre, stride) for pieces of my columns: `count` elements from local (i_loc,
+  /// j_loc) on. `centre` points to the first in the framed array; the neighbours of centre[i] are centre[i-1],
+  /// centre[i+1] (rows) and centre[i-stride], centre[i+stride] (columns). Local. `columns`: only so many of my columns,
+  /// from the first.
   template <class Visit> void for_each_piece(Visit visit, std::int64_t columns = INT64_MAX) const {
     for (const Stretch& c : columns_)
       for (std::int64_t j = 0; j < c.size && c.loc + j < columns; ++j)
-        for (const Stretch& r : rows_) visit(r.loc, c.loc + j, r.size, &cells_[static_cast<std::size_t>(r.framed + (c.framed + j) * stride_)], stride_);
+        for (const Stretch& r : rows_)
+          visit(r.loc, c.loc + j, r.size, &cells_[static_cast<std::size_t>(r.framed + (c.framed + j) * stride_)],
+                stride_);
   }
 
 private:
   struct Stretch {
     std::int64_t loc = 0, framed = 0, size = 0;
   };
-  void read(char axis, int k, Stretch& s) const { dyngrid_halo_stretch(halo_, axis, k, nullptr, &s.loc, &s.framed, &s.size); }
+  void read(char axis, int k, Stretch& s) const {
+    dyngrid_halo_stretch(halo_, axis, k, nullptr, &s.loc, &s.framed, &s.size);
+  }
 
   dyngrid_halo* halo_ = nullptr;
   std::int64_t lld_local_ = 1, stride_ = 1;

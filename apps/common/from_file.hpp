@@ -16,15 +16,20 @@ namespace apps {
 
 /// Adds --matrix to the command line.
 inline void add_matrix_option(CLI::App& cli, std::string& file) {
-  cli.add_option("--matrix", file, "Matrix Market file, real, square, dense or sparse, for A instead of a generated matrix; its order counts, not --n")->type_name("FILE");
+  cli.add_option("--matrix", file,
+                 "Matrix Market file, real, square, dense or sparse, for A instead of a generated matrix; its order "
+                 "counts, not --n")
+      ->type_name("FILE");
 }
 
-/// The order of the square matrix in `file` becomes options.n. Ends the process with status 2 and a line when the file cannot be used. Nothing without a file.
+/// The order of the square matrix in `file` becomes options.n. Ends the process with status 2 and a line when the file
+/// cannot be used. Nothing without a file.
 inline void take_order(const std::string& app, const std::string& file, Options& options) {
   if (file.empty()) return;
   try {
     const auto header = read_matrix_market_header(file);
-    if (header.m != header.n) throw std::runtime_error(fmt::format("{}: is {} x {}, wanted a square matrix", file, header.m, header.n));
+    if (header.m != header.n)
+      throw std::runtime_error(fmt::format("{}: is {} x {}, wanted a square matrix", file, header.m, header.n));
     options.n = header.n;
   } catch (const std::runtime_error& error) {
     if (is_first_of_mpirun()) std::fprintf(stderr, "%s: %s\n", app.c_str(), error.what());
@@ -45,7 +50,8 @@ inline void fill_from_file(const std::string& app, const dyngrid_matrix* a, cons
   std::string problem;
   try {
     read_matrix_market(file, [&](std::int64_t i, std::int64_t j, double value) {
-      if (i / mb % nprow == myrow && j / nb % npcol == mycol) local[i / mb / nprow * mb + i % mb + (j / nb / npcol * nb + j % nb) * lld] += value;
+      if (i / mb % nprow == myrow && j / nb % npcol == mycol)
+        local[i / mb / nprow * mb + i % mb + (j / nb / npcol * nb + j % nb) * lld] += value;
     });
   } catch (const std::runtime_error& error) {
     problem = error.what();

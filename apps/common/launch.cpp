@@ -49,7 +49,8 @@ std::string content_of(const std::string& path) {
 } // namespace
 
 Launcher::Launcher(std::string mpirun, int limit_s)
-    : mpirun_(std::move(mpirun)), folder_(std::filesystem::read_symlink("/proc/self/exe").parent_path().string()), limit_s_(limit_s) {
+    : mpirun_(std::move(mpirun)), folder_(std::filesystem::read_symlink("/proc/self/exe").parent_path().string()),
+      limit_s_(limit_s) {
   // as the scripts set them: one thread for each process, and waiting processes give way
   setenv("OPENBLAS_NUM_THREADS", "1", 0);
   setenv("OMP_NUM_THREADS", "1", 0);
@@ -67,7 +68,8 @@ void Launcher::set(const std::string& name, const std::string& value) {
   variables_ += fmt::format("{}={} ", name, for_shell(value));
 }
 
-std::string Launcher::output_of(const std::string& program, int processes, const std::vector<std::string>& arguments) const {
+std::string Launcher::output_of(const std::string& program, int processes,
+                                const std::vector<std::string>& arguments) const {
   const Scratch output;
   // env(1), since each mpirun has an option of its own for a variable of the processes alone; what is preloaded is
   // nothing for mpirun itself
@@ -82,7 +84,8 @@ std::string Launcher::output_of(const std::string& program, int processes, const
   if (status == 0) return text;
   const std::string tail = text.size() > 2000 ? text.substr(text.size() - 2000) : text;
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  throw std::runtime_error(fmt::format("{} (status {}): {}\n{}", code == 124 ? "a run took too long" : "a run failed", code, command, tail));
+  throw std::runtime_error(
+      fmt::format("{} (status {}): {}\n{}", code == 124 ? "a run took too long" : "a run failed", code, command, tail));
 }
 
 RunRecord Launcher::run(const std::string& program, int processes, const std::vector<std::string>& arguments) const {
@@ -105,8 +108,9 @@ RunRecord Launcher::run(const std::string& program, int processes, const std::ve
       record.steps.push_back({static_cast<int>(number("step")), fields.at(column("to")), number("seconds")});
       record.is_right = record.is_right && fields.at(column("right")) != "0";
     } else {
-      record.changes.push_back({static_cast<int>(number("step")), fields.at(column("from")), fields.at(column("to")), number("seconds"), number("spawn_s"),
-                                number("merge_s"), number("plan_s"), number("exchange_s"), static_cast<std::int64_t>(number("moved_bytes")),
+      record.changes.push_back({static_cast<int>(number("step")), fields.at(column("from")), fields.at(column("to")),
+                                number("seconds"), number("spawn_s"), number("merge_s"), number("plan_s"),
+                                number("exchange_s"), static_cast<std::int64_t>(number("moved_bytes")),
                                 static_cast<std::int64_t>(number("kept_bytes"))});
     }
   }
@@ -128,7 +132,8 @@ std::vector<std::vector<std::string>> read_csv(const std::string& path) {
 
 int processes_of(const std::string& grid) {
   int nprow = 0, npcol = 0, used = 0;
-  if (std::sscanf(grid.c_str(), "%dx%d%n", &nprow, &npcol, &used) != 2 || used != static_cast<int>(grid.size()) || nprow < 1 || npcol < 1)
+  if (std::sscanf(grid.c_str(), "%dx%d%n", &nprow, &npcol, &used) != 2 || used != static_cast<int>(grid.size()) ||
+      nprow < 1 || npcol < 1)
     throw std::runtime_error(fmt::format("'{}' is not a grid, wanted e.g. 2x3", grid));
   return nprow * npcol;
 }

@@ -14,7 +14,8 @@ namespace apps {
 namespace {
 
 std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return text;
 }
 
@@ -26,14 +27,19 @@ MatrixMarketHeader read_header(std::istream& in, const std::string& path) {
   std::string banner, object, layout, field, symmetry;
   words >> banner >> object >> layout >> field >> symmetry;
   if (banner != "%%matrixmarket" || object != "matrix") fail("does not begin with '%%MatrixMarket matrix'");
-  if (layout != "coordinate" && layout != "array") fail(fmt::format("layout is '{}', wanted coordinate or array", layout));
-  if (field != "real" && field != "integer" && field != "double") fail(fmt::format("field is '{}', wanted real or integer", field));
+  if (layout != "coordinate" && layout != "array")
+    fail(fmt::format("layout is '{}', wanted coordinate or array", layout));
+  if (field != "real" && field != "integer" && field != "double")
+    fail(fmt::format("field is '{}', wanted real or integer", field));
 
   MatrixMarketHeader header;
   header.is_sparse = layout == "coordinate";
-  if (symmetry == "symmetric") header.symmetry = 1;
-  else if (symmetry == "skew-symmetric") header.symmetry = -1;
-  else if (symmetry != "general") fail(fmt::format("symmetry is '{}', wanted general, symmetric or skew-symmetric", symmetry));
+  if (symmetry == "symmetric")
+    header.symmetry = 1;
+  else if (symmetry == "skew-symmetric")
+    header.symmetry = -1;
+  else if (symmetry != "general")
+    fail(fmt::format("symmetry is '{}', wanted general, symmetric or skew-symmetric", symmetry));
 
   while (std::getline(in, line))
     if (line.find_first_not_of(" \t\r") != std::string::npos && line[0] != '%') break;
@@ -70,9 +76,12 @@ void read_matrix_market(const std::string& path, const std::function<void(std::i
       --i;
       --j;
     }
-    if (!(in >> value)) throw std::runtime_error(fmt::format("{}: entry {} of {} is missing or not a number", path, k + 1, header.entries));
+    if (!(in >> value))
+      throw std::runtime_error(
+          fmt::format("{}: entry {} of {} is missing or not a number", path, k + 1, header.entries));
     if (i < 0 || i >= header.m || j < 0 || j >= header.n)
-      throw std::runtime_error(fmt::format("{}: entry {} is at ({}, {}), the matrix is {} x {}", path, k + 1, i + 1, j + 1, header.m, header.n));
+      throw std::runtime_error(fmt::format("{}: entry {} is at ({}, {}), the matrix is {} x {}", path, k + 1, i + 1,
+                                           j + 1, header.m, header.n));
     entry(i, j, value);
     if (header.symmetry != 0 && i != j) entry(j, i, header.symmetry * value);
     if (!header.is_sparse && ++i == header.m) {

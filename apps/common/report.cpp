@@ -30,11 +30,16 @@ const char* const colours[] = {"#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B
 std::string escaped(const std::string& text) { // for HTML
   std::string out;
   for (const char c : text) {
-    if (c == '&') out += "&amp;";
-    else if (c == '<') out += "&lt;";
-    else if (c == '>') out += "&gt;";
-    else if (c == '"') out += "&quot;";
-    else out += c;
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '"')
+      out += "&quot;";
+    else
+      out += c;
   }
   return out;
 }
@@ -53,7 +58,8 @@ std::string base64(const std::string& bytes) {
   std::string out;
   for (std::size_t i = 0; i < bytes.size(); i += 3) {
     unsigned three = 0;
-    for (std::size_t k = 0; k < 3; ++k) three = three << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0U);
+    for (std::size_t k = 0; k < 3; ++k)
+      three = three << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0U);
     for (std::size_t k = 0; k < 4; ++k) out += i + k > bytes.size() ? '=' : digits[three >> (18 - 6 * k) & 63];
   }
   return out;
@@ -110,7 +116,9 @@ std::string gnuplot_data(const Picture& p) {
   std::string s = "$data << EOD\n";
   for (std::size_t i = 0; i < p.categories.size(); ++i) {
     s += in_quotes(p.categories[i]);
-    for (const Series& series : p.series) s += i < series.values.size() && std::isfinite(series.values[i]) ? fmt::format(" {:.9g}", series.values[i]) : " NaN";
+    for (const Series& series : p.series)
+      s += i < series.values.size() && std::isfinite(series.values[i]) ? fmt::format(" {:.9g}", series.values[i])
+                                                                       : " NaN";
     s += p.places.empty() ? fmt::format(" {}\n", i) : fmt::format(" {:.9g}\n", p.places.at(i));
   }
   s += "EOD\n";
@@ -154,7 +162,8 @@ std::string gnuplot_plot(const Picture& p, Look look) {
     }
     for (std::size_t k = 0; k < p.series.size(); ++k)
       if (p.series[k].is_mark)
-        append(fmt::format("$data every ::{}::{} using ($0+{}):{} with points pt 18 ps 1.4 lc rgb \"black\" {}", first, last - 1, skip, k + 2,
+        append(fmt::format("$data every ::{}::{} using ($0+{}):{} with points pt 18 ps 1.4 lc rgb \"black\" {}", first,
+                           last - 1, skip, k + 2,
                            with_titles ? "title " + in_quotes(p.series[k].name) : std::string("notitle")));
   };
   if (p.kind == Picture::Kind::lines) {
@@ -216,7 +225,8 @@ std::string gnuplot_script(Picture p, const std::string& base) {
   s += p.is_logarithmic ? "set logscale y\nset format y \"%g\"\n" : "set yrange [0:*]\n";
   s += "set offsets 0.2, 0.2, graph 0.06, 0\nset datafile missing \"NaN\"\nset style fill solid 0.95 noborder\n";
   if (p.kind != Picture::Kind::lines) {
-    s += fmt::format("set style data histograms\nset style histogram {}\nset boxwidth 0.9\n", p.kind == Picture::Kind::stacked ? "rowstacked" : "clustered gap 1");
+    s += fmt::format("set style data histograms\nset style histogram {}\nset boxwidth 0.9\n",
+                     p.kind == Picture::Kind::stacked ? "rowstacked" : "clustered gap 1");
     if (p.groups.empty())
       s += fmt::format("set xrange [-0.65:{:.2f}]\n", static_cast<double>(count) - 0.35);
     else
@@ -279,7 +289,13 @@ Cell::Cell(double number, int digits) {
     shown = "-";
     return;
   }
-  shown = std::fabs(number) >= 1e-4 || number == 0 ? fmt::format("{:.{}f}", number, number == 0 ? 0 : std::clamp(digits - 1 - static_cast<int>(std::floor(std::log10(std::fabs(number)))), 0, 9)) : fmt::format("{:.{}e}", number, digits - 1);
+  shown = std::fabs(number) >= 1e-4 || number == 0
+              ? fmt::format(
+                    "{:.{}f}", number,
+                    number == 0
+                        ? 0
+                        : std::clamp(digits - 1 - static_cast<int>(std::floor(std::log10(std::fabs(number)))), 0, 9))
+              : fmt::format("{:.{}e}", number, digits - 1);
   raw = fmt::format("{:.9g}", number);
 }
 
@@ -304,7 +320,9 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
-const char* commit() { return DYNGRID_COMMIT; }
+const char* commit() {
+  return DYNGRID_COMMIT;
+}
 
 std::vector<std::pair<std::string, std::string>> machine() {
   std::vector<std::pair<std::string, std::string>> out;
@@ -316,9 +334,12 @@ std::vector<std::pair<std::string, std::string>> machine() {
     }
   out.emplace_back("cores", std::to_string(sysconf(_SC_NPROCESSORS_ONLN)));
   struct sysinfo memory {};
-  if (sysinfo(&memory) == 0) out.emplace_back("memory", fmt::format("{:.1f} GiB", static_cast<double>(memory.totalram) * memory.mem_unit / 1073741824.0));
+  if (sysinfo(&memory) == 0)
+    out.emplace_back("memory",
+                     fmt::format("{:.1f} GiB", static_cast<double>(memory.totalram) * memory.mem_unit / 1073741824.0));
   struct utsname system {};
-  if (uname(&system) == 0) out.emplace_back("system", fmt::format("{} {} {}", system.sysname, system.release, system.machine));
+  if (uname(&system) == 0)
+    out.emplace_back("system", fmt::format("{} {} {}", system.sysname, system.release, system.machine));
   char version[MPI_MAX_LIBRARY_VERSION_STRING] = {};
   int length = 0;
   if (MPI_Get_library_version(version, &length) == MPI_SUCCESS) {
@@ -328,17 +349,21 @@ std::vector<std::pair<std::string, std::string>> machine() {
   return out;
 }
 
-Report::Report(std::string name, std::string title, std::string folder) : name_(std::move(name)), title_(std::move(title)), folder_(std::move(folder)) {
+Report::Report(std::string name, std::string title, std::string folder)
+    : name_(std::move(name)), title_(std::move(title)), folder_(std::move(folder)) {
   std::error_code failed;
   if (!folder_.empty()) std::filesystem::create_directories(folder_, failed);
   if (failed) {
-    std::fprintf(stderr, "%s: cannot make the folder %s: %s\n", name_.c_str(), folder_.c_str(), failed.message().c_str());
+    std::fprintf(stderr, "%s: cannot make the folder %s: %s\n", name_.c_str(), folder_.c_str(),
+                 failed.message().c_str());
     is_complete_ = false;
     folder_.clear();
   }
 }
 
-std::string Report::path(const std::string& ending) const { return folder_ + "/" + name_ + ending; }
+std::string Report::path(const std::string& ending) const {
+  return folder_ + "/" + name_ + ending;
+}
 
 bool Report::put(const std::string& ending, const std::string& content) {
   if (folder_.empty()) return true;
@@ -350,7 +375,9 @@ bool Report::put(const std::string& ending, const std::string& content) {
   return false;
 }
 
-void Report::setting(const std::string& what, const std::string& value) { settings_.emplace_back(what, value); }
+void Report::setting(const std::string& what, const std::string& value) {
+  settings_.emplace_back(what, value);
+}
 
 void Report::heading(const std::string& text) {
   std::printf("\n== %s ==\n", text.c_str());
@@ -409,7 +436,9 @@ void Report::add(const Picture& picture) {
         csv += fmt::format("{},{},{},{:.9g}\n", csv_field(picture.categories.at(i)), csv_field(series.name), r + 1,
                            series.runs[i][r]);
   if (!csv.empty()) put("-" + picture.id + "-runs.csv", "category,series,run,value\n" + csv);
-  if (folder_.empty() || !put("-" + picture.id + ".gp", gnuplot_script(picture, path("-" + picture.id))) || !has_gnuplot_) return;
+  if (folder_.empty() || !put("-" + picture.id + ".gp", gnuplot_script(picture, path("-" + picture.id))) ||
+      !has_gnuplot_)
+    return;
   const std::string log = path("-gnuplot.log");
   const int status = std::system(fmt::format("gnuplot '{}' >'{}' 2>&1", path("-" + picture.id + ".gp"), log).c_str());
   if (status == 0) {
@@ -421,7 +450,8 @@ void Report::add(const Picture& picture) {
     std::fprintf(stderr, "%s: no pictures: gnuplot is not installed (Debian package gnuplot-nox)\n", name_.c_str());
     return;
   }
-  std::fprintf(stderr, "%s: gnuplot failed on %s:\n%s", name_.c_str(), path("-" + picture.id + ".gp").c_str(), content_of(log).c_str());
+  std::fprintf(stderr, "%s: gnuplot failed on %s:\n%s", name_.c_str(), path("-" + picture.id + ".gp").c_str(),
+               content_of(log).c_str());
   is_complete_ = false;
 }
 
@@ -443,7 +473,8 @@ std::string Report::html() const {
   if (!settings_.empty()) {
     out += "<p class=\"note\">";
     for (std::size_t i = 0; i < settings_.size(); ++i)
-      out += fmt::format("{}{}: <b>{}</b>", i > 0 ? " &middot; " : "", escaped(settings_[i].first), escaped(settings_[i].second));
+      out += fmt::format("{}{}: <b>{}</b>", i > 0 ? " &middot; " : "", escaped(settings_[i].first),
+                         escaped(settings_[i].second));
     out += "</p>\n";
   }
   for (const Part& part : parts_) {
@@ -451,14 +482,20 @@ std::string Report::html() const {
     case Part::Kind::heading:
       out += fmt::format("<h3 id=\"{}\">{}</h3>\n", anchor(++headings), escaped(part.text));
       break;
-    case Part::Kind::text: out += fmt::format("<p>{}</p>\n", escaped(part.text)); break;
+    case Part::Kind::text:
+      out += fmt::format("<p>{}</p>\n", escaped(part.text));
+      break;
     case Part::Kind::table: {
       const Table& t = part.table;
       std::vector<const char*> kind;
       for (std::size_t c = 0; c < t.columns.size(); ++c)
-        kind.push_back(std::any_of(t.rows.begin(), t.rows.end(), [&](const auto& row) { return is_number(row[c].shown); }) ? " class=\"n\"" : "");
+        kind.push_back(
+            std::any_of(t.rows.begin(), t.rows.end(), [&](const auto& row) { return is_number(row[c].shown); })
+                ? " class=\"n\""
+                : "");
       out += fmt::format("<p class=\"title\">{}</p>\n<div class=\"wide\"><table><thead><tr>", escaped(t.title));
-      for (std::size_t c = 0; c < t.columns.size(); ++c) out += fmt::format("<th{}>{}</th>", kind[c], escaped(t.columns[c]));
+      for (std::size_t c = 0; c < t.columns.size(); ++c)
+        out += fmt::format("<th{}>{}</th>", kind[c], escaped(t.columns[c]));
       out += "</tr></thead><tbody>\n";
       for (const auto& row : t.rows) {
         out += "<tr>";
@@ -512,9 +549,12 @@ bool Report::finish() {
     for (const auto& row : part.table.rows) {
       nlohmann::ordered_json cells = nlohmann::ordered_json::array();
       for (const Cell& cell : row) {
-        if (cell.raw.empty()) cells.push_back(nullptr);
-        else if (is_number(cell.raw)) cells.push_back(std::strtod(cell.raw.c_str(), nullptr));
-        else cells.push_back(cell.raw);
+        if (cell.raw.empty())
+          cells.push_back(nullptr);
+        else if (is_number(cell.raw))
+          cells.push_back(std::strtod(cell.raw.c_str(), nullptr));
+        else
+          cells.push_back(cell.raw);
       }
       table["rows"].push_back(std::move(cells));
     }

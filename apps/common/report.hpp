@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the benchmarks share: tables on the terminal and as CSV, pictures by gnuplot, everything once more as JSON and as one HTML page.
+// What the benchmarks share: tables on the terminal and as CSV, pictures by gnuplot, everything once more as JSON and
+// as one HTML page.
 #pragma once
 
 #include <cstdint>
@@ -60,7 +61,7 @@ public:
   void setting(const std::string& what, const std::string& value);
   void heading(const std::string& text);
   void text(const std::string& paragraph);
-  void add(Table table);          ///< prints it, writes NAME-ID.csv
+  void add(Table table); ///< prints it, writes NAME-ID.csv
   /// Writes NAME-ID.svg and .png, the .gp that gnuplot drew them from, and NAME-ID-runs.csv when it has single runs.
   void add(const Picture& picture);
   /// Writes NAME.json and NAME.html (pictures inside). False, with a line on stderr, when a file could not be written.

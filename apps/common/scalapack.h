@@ -5,23 +5,29 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-void pdgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k, const double* alpha, const double* a,
-             const int* ia, const int* ja, const int* desca, const double* b, const int* ib, const int* jb, const int* descb,
-             const double* beta, double* c, const int* ic, const int* jc, const int* descc);
-void pdgemv_(const char* trans, const int* m, const int* n, const double* alpha, const double* a, const int* ia, const int* ja,
-             const int* desca, const double* x, const int* ix, const int* jx, const int* descx, const int* incx, const double* beta,
-             double* y, const int* iy, const int* jy, const int* descy, const int* incy);
-void pdtrsm_(const char* side, const char* uplo, const char* transa, const char* diag, const int* m, const int* n, const double* alpha,
-             const double* a, const int* ia, const int* ja, const int* desca, double* b, const int* ib, const int* jb, const int* descb);
-void pdgetrf_(const int* m, const int* n, double* a, const int* ia, const int* ja, const int* desca, int* ipiv, int* info);
-void pdgetf2_(const int* m, const int* n, double* a, const int* ia, const int* ja, const int* desca, int* ipiv, int* info);
-void pdgetrs_(const char* trans, const int* n, const int* nrhs, const double* a, const int* ia, const int* ja, const int* desca,
-              const int* ipiv, double* b, const int* ib, const int* jb, const int* descb, int* info);
-void pdgesv_(const int* n, const int* nrhs, double* a, const int* ia, const int* ja, const int* desca, int* ipiv, double* b, const int* ib,
-             const int* jb, const int* descb, int* info);
-void pdlaswp_(const char* direc, const char* rowcol, const int* n, double* a, const int* ia, const int* ja, const int* desca, const int* k1,
-              const int* k2, const int* ipiv);
-double pdlange_(const char* norm, const int* m, const int* n, const double* a, const int* ia, const int* ja, const int* desca, double* work);
+void pdgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k, const double* alpha,
+             const double* a, const int* ia, const int* ja, const int* desca, const double* b, const int* ib,
+             const int* jb, const int* descb, const double* beta, double* c, const int* ic, const int* jc,
+             const int* descc);
+void pdgemv_(const char* trans, const int* m, const int* n, const double* alpha, const double* a, const int* ia,
+             const int* ja, const int* desca, const double* x, const int* ix, const int* jx, const int* descx,
+             const int* incx, const double* beta, double* y, const int* iy, const int* jy, const int* descy,
+             const int* incy);
+void pdtrsm_(const char* side, const char* uplo, const char* transa, const char* diag, const int* m, const int* n,
+             const double* alpha, const double* a, const int* ia, const int* ja, const int* desca, double* b,
+             const int* ib, const int* jb, const int* descb);
+void pdgetrf_(const int* m, const int* n, double* a, const int* ia, const int* ja, const int* desca, int* ipiv,
+              int* info);
+void pdgetf2_(const int* m, const int* n, double* a, const int* ia, const int* ja, const int* desca, int* ipiv,
+              int* info);
+void pdgetrs_(const char* trans, const int* n, const int* nrhs, const double* a, const int* ia, const int* ja,
+              const int* desca, const int* ipiv, double* b, const int* ib, const int* jb, const int* descb, int* info);
+void pdgesv_(const int* n, const int* nrhs, double* a, const int* ia, const int* ja, const int* desca, int* ipiv,
+             double* b, const int* ib, const int* jb, const int* descb, int* info);
+void pdlaswp_(const char* direc, const char* rowcol, const int* n, double* a, const int* ia, const int* ja,
+              const int* desca, const int* k1, const int* k2, const int* ipiv);
+double pdlange_(const char* norm, const int* m, const int* n, const double* a, const int* ia, const int* ja,
+                const int* desca, double* work);
 #ifdef __cplusplus
 }
 #endif

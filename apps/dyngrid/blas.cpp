@@ -36,8 +36,9 @@ enum Level { sse, avx, avx2, avx512 };
 
 /// What the kernels of a core need. One that is not listed is newer than this list, or not x86: left alone.
 int level_of(const std::string& core) {
-  static const std::set<std::string> of_sse = {"Katmai", "Coppermine", "Northwood", "Prescott", "Banias", "Core2", "Penryn", "Dunnington", "Nehalem", "Atom",
-                                               "Nano", "Athlon", "Opteron", "Opteron_SSE3", "Barcelona", "Bobcat"};
+  static const std::set<std::string> of_sse = {"Katmai",  "Coppermine",   "Northwood", "Prescott", "Banias", "Core2",
+                                               "Penryn",  "Dunnington",   "Nehalem",   "Atom",     "Nano",   "Athlon",
+                                               "Opteron", "Opteron_SSE3", "Barcelona", "Bobcat"};
   static const std::set<std::string> of_avx = {"Sandybridge", "Bulldozer", "Piledriver", "Steamroller"};
   if (of_sse.count(core) > 0) return sse;
   if (of_avx.count(core) > 0) return avx;
@@ -56,11 +57,15 @@ CoreAdvice better_core(const std::string& cpuinfo, const Blas& blas) {
     return {};
   }
   const std::set<std::string> flags = words_of(cpuinfo, "flags");
-  const auto has_all = [&](std::initializer_list<const char*> wanted) { return std::all_of(wanted.begin(), wanted.end(), [&](const char* f) { return flags.count(f) > 0; }); };
+  const auto has_all = [&](std::initializer_list<const char*> wanted) {
+    return std::all_of(wanted.begin(), wanted.end(), [&](const char* f) { return flags.count(f) > 0; });
+  };
   const int level = level_of(blas.core);
   // Cooperlake and later have SkylakeX' kernels for s, d, c and z
-  if (level < avx512 && has_all({"avx2", "fma", "avx512f", "avx512dq", "avx512bw", "avx512vl", "avx512cd"})) return {"SkylakeX", true};
-  if (level < avx2 && has_all({"avx2", "fma"})) return {words_of(cpuinfo, "vendor_id").count("AuthenticAMD") > 0 ? "Zen" : "Haswell", true};
+  if (level < avx512 && has_all({"avx2", "fma", "avx512f", "avx512dq", "avx512bw", "avx512vl", "avx512cd"}))
+    return {"SkylakeX", true};
+  if (level < avx2 && has_all({"avx2", "fma"}))
+    return {words_of(cpuinfo, "vendor_id").count("AuthenticAMD") > 0 ? "Zen" : "Haswell", true};
   if (level < avx && has_all({"avx"})) return {"Sandybridge", true};
   return {};
 }
@@ -73,10 +78,14 @@ Finding judge_blas(const Blas& blas, const CoreAdvice& advice, const DgemmRun& a
   const std::string good = fmt::format("{} with the kernels of {}{}", name, blas.core, speed);
   if (advice.core.empty() || as_advised.core.empty()) return {check, Verdict::ok, good, ""};
   if (as_advised.gflops_per_s < 1.2 * as_it_is.gflops_per_s)
-    return {check, Verdict::ok, fmt::format("{}; those of {} are no quicker ({:.1f})", good, advice.core, as_advised.gflops_per_s), ""};
-  return {check, Verdict::note, fmt::format("{} takes this processor for {}{}; {:.1f} as {}", name, blas.core, speed, as_advised.gflops_per_s, advice.core),
-          advice.is_safe ? fmt::format("export OPENBLAS_CORETYPE={}; dyngrid run sets it where it is not set", advice.core)
-                         : fmt::format("export OPENBLAS_CORETYPE={}, if your results stay right", advice.core)};
+    return {check, Verdict::ok,
+            fmt::format("{}; those of {} are no quicker ({:.1f})", good, advice.core, as_advised.gflops_per_s), ""};
+  return {check, Verdict::note,
+          fmt::format("{} takes this processor for {}{}; {:.1f} as {}", name, blas.core, speed, as_advised.gflops_per_s,
+                      advice.core),
+          advice.is_safe
+              ? fmt::format("export OPENBLAS_CORETYPE={}; dyngrid run sets it where it is not set", advice.core)
+              : fmt::format("export OPENBLAS_CORETYPE={}, if your results stay right", advice.core)};
 }
 
 // Asked for by name: a BLAS that is not OpenBLAS has no such functions.
@@ -101,13 +110,15 @@ std::string core_to_set(const Blas& blas) {
 }
 
 DgemmRun run_dgemm(const std::string& core, int n) {
-  // OpenBLAS chooses its kernels when it is loaded, so a process of its own asks; kernels that the processor lacks end it
+  // OpenBLAS chooses its kernels when it is loaded, so a process of its own asks; kernels that the processor lacks end
+  // it
   std::array<char, 4096> path{};
   if (readlink("/proc/self/exe", path.data(), path.size() - 1) < 0) return {};
   setenv("DYNGRID_SELF", path.data(), 1);
   const std::string with_core = core.empty() ? "" : "OPENBLAS_CORETYPE=" + core + " ";
   FILE* child = popen(
-      fmt::format("{}OPENBLAS_NUM_THREADS=1 exec timeout 10 \"$DYNGRID_SELF\" doctor --dgemm {} 2>&1", with_core, n).c_str(),
+      fmt::format("{}OPENBLAS_NUM_THREADS=1 exec timeout 10 \"$DYNGRID_SELF\" doctor --dgemm {} 2>&1", with_core, n)
+          .c_str(),
       "r");
   unsetenv("DYNGRID_SELF");
   if (child == nullptr) return {};
@@ -125,7 +136,8 @@ DgemmRun run_dgemm(const std::string& core, int n) {
 }
 
 void print_dgemm(int n) {
-  using Dgemm = void (*)(const char*, const char*, const int*, const int*, const int*, const double*, const double*, const int*, const double*, const int*, const double*, double*, const int*);
+  using Dgemm = void (*)(const char*, const char*, const int*, const int*, const int*, const double*, const double*,
+                         const int*, const double*, const int*, const double*, double*, const int*);
   auto* dgemm = reinterpret_cast<Dgemm>(dlsym(RTLD_DEFAULT, "dgemm_"));
   const Blas blas = look_at_blas();
   if (dgemm == nullptr || blas.core.empty()) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether OpenBLAS knows this processor. One that it does not know it takes for an old one, and runs kernels for that: five times slower with Debian 12's 0.3.21 on a
-// newer Xeon. OPENBLAS_CORETYPE tells it otherwise.
+// Whether OpenBLAS knows this processor. One that it does not know it takes for an old one, and runs kernels for that:
+// five times slower with Debian 12's 0.3.21 on a newer Xeon. OPENBLAS_CORETYPE tells it otherwise.
 #pragma once
 
 #include <string>
@@ -34,7 +34,8 @@ Finding judge_blas(const Blas& blas, const CoreAdvice& advice, const DgemmRun& a
 // ---- looking ----
 
 Blas look_at_blas();
-/// What OPENBLAS_CORETYPE is to be set to here for processes that are started; "": leave it. A core that this OpenBLAS was not built with is not advised.
+/// What OPENBLAS_CORETYPE is to be set to here for processes that are started; "": leave it. A core that this OpenBLAS
+/// was not built with is not advised.
 std::string core_to_set(const Blas& blas);
 CoreAdvice advice_here(const Blas& blas);
 /// Runs print_dgemm(n) in a child of this program, with OPENBLAS_CORETYPE (empty: as it is set).

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dyngrid completion SHELL: a script for the shell's tabulator key, made from the command line's own description, so that it knows every command and option there is.
+// dyngrid completion SHELL: a script for the shell's tabulator key, made from the command line's own description, so
+// that it knows every command and option there is.
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -30,7 +31,7 @@ struct Command {
   std::string words, help; ///< "", "run", "slurm submit"
   std::vector<Option> options;
   std::vector<const CLI::App*> below;
-  Value first;               ///< its first word that is no option
+  Value first;              ///< its first word that is no option
   bool has_program = false; ///< after --
 };
 
@@ -118,11 +119,16 @@ std::string quoted(const std::string& text) {
 
 std::string bash_words(const Value& v) {
   switch (v.kind) {
-  case Words::fixed: return "words=" + quoted(v.choices);
-  case Words::jobs: return "words=\"$(\"${COMP_WORDS[0]}\" ps --names 2>/dev/null)\"";
-  case Words::files: return "files=1";
-  case Words::program: return "words='--'";
-  case Words::none: break;
+  case Words::fixed:
+    return "words=" + quoted(v.choices);
+  case Words::jobs:
+    return "words=\"$(\"${COMP_WORDS[0]}\" ps --names 2>/dev/null)\"";
+  case Words::files:
+    return "files=1";
+  case Words::program:
+    return "words='--'";
+  case Words::none:
+    break;
   }
   return ":";
 }
@@ -145,7 +151,10 @@ _dyngrid() {
   for (const Command& c : all)
     if (!c.words.empty()) {
       const auto blank = c.words.rfind(' ');
-      text += fmt::format("      {}) command={}; continue ;;\n", quoted(blank == std::string::npos ? c.words : c.words.substr(0, blank) + c.words.substr(blank + 1)), quoted(c.words));
+      text += fmt::format(
+          "      {}) command={}; continue ;;\n",
+          quoted(blank == std::string::npos ? c.words : c.words.substr(0, blank) + c.words.substr(blank + 1)),
+          quoted(c.words));
     }
   text += R"sh(    esac
     case "$word" in -*) ;; *) case "${COMP_WORDS[i-1]}" in -*) ;; *) given=1 ;; esac ;; esac
@@ -157,11 +166,15 @@ _dyngrid() {
     std::string after;
     for (const Option& o : c.options) {
       options.insert(options.end(), o.names.begin(), o.names.end());
-      if (o.takes_value) after += fmt::format("        {}) takes_value=1; {} ;;\n", join(o.names, " | "), bash_words(o.value));
+      if (o.takes_value)
+        after += fmt::format("        {}) takes_value=1; {} ;;\n", join(o.names, " | "), bash_words(o.value));
     }
     text += fmt::format("    {})\n      case \"$previous\" in\n{}        *)\n", quoted(c.words), after);
-    text += fmt::format("          case \"$current\" in\n            -*) words={} ;;\n            *) {} ;;\n          esac\n          ;;\n      esac\n      ;;\n",
-                        quoted(join(options, " ")), !c.below.empty() ? "words=" + quoted(names_below(c)) : "[ $given = 1 ] || " + bash_words(c.first));
+    text +=
+        fmt::format("          case \"$current\" in\n            -*) words={} ;;\n            *) {} ;;\n          "
+                    "esac\n          ;;\n      esac\n      ;;\n",
+                    quoted(join(options, " ")),
+                    !c.below.empty() ? "words=" + quoted(names_below(c)) : "[ $given = 1 ] || " + bash_words(c.first));
   }
   text += R"sh(  esac
   [ -z "$takes_value" ] || [ -n "$words$files" ] || return # a number, a grid: nothing to offer
@@ -181,10 +194,14 @@ complete -F _dyngrid dyngrid
 
 std::string zsh_action(const Value& v) {
   switch (v.kind) {
-  case Words::fixed: return "(" + v.choices + ")";
-  case Words::jobs: return "_dyngrid_jobs";
-  case Words::files: return "_files";
-  default: return " ";
+  case Words::fixed:
+    return "(" + v.choices + ")";
+  case Words::jobs:
+    return "_dyngrid_jobs";
+  case Words::files:
+    return "_files";
+  default:
+    return " ";
   }
 }
 
@@ -207,15 +224,21 @@ std::string zsh(const std::vector<Command>& all) {
     for (const Option& o : c.options) {
       const std::string help = escaped(brief(o.help), "[]:\\", "\\");
       for (const std::string& option : o.names)
-        specs += " \\\n    " + quoted(fmt::format("({}){}[{}]{}", join(o.names, " "), option, help, o.takes_value ? ":value:" + zsh_action(o.value) : ""));
+        specs += " \\\n    " + quoted(fmt::format("({}){}[{}]{}", join(o.names, " "), option, help,
+                                                  o.takes_value ? ":value:" + zsh_action(o.value) : ""));
     }
     if (!c.below.empty()) {
       text += "  local curcontext=\"$curcontext\" state line\n  local -a commands\n  commands=(\n";
-      for (const CLI::App* sub : c.below) text += "    " + quoted(sub->get_name() + ":" + escaped(sub->get_description(), ":\\", "\\")) + "\n";
+      for (const CLI::App* sub : c.below)
+        text += "    " + quoted(sub->get_name() + ":" + escaped(sub->get_description(), ":\\", "\\")) + "\n";
       text += fmt::format("  )\n  _arguments -C{} \\\n    '1: :->command' '*:: :->rest'\n", specs);
-      text += fmt::format("  case $state in\n    command) _describe -t commands 'dyngrid command' commands ;;\n    rest) (( $+functions[{0}_$words[1]] )) && {0}_$words[1] ;;\n  esac\n", name);
+      text += fmt::format("  case $state in\n    command) _describe -t commands 'dyngrid command' commands ;;\n    "
+                          "rest) (( $+functions[{0}_$words[1]] )) && {0}_$words[1] ;;\n  esac\n",
+                          name);
     } else {
-      const std::string own = c.first.kind == Words::program ? "'*::: :_dyngrid_program'" : c.first.kind == Words::none ? "" : quoted("1: :" + zsh_action(c.first));
+      const std::string own = c.first.kind == Words::program ? "'*::: :_dyngrid_program'"
+                              : c.first.kind == Words::none  ? ""
+                                                             : quoted("1: :" + zsh_action(c.first));
       text += fmt::format("  _arguments{}{}\n", specs, own.empty() ? "" : " \\\n    " + own);
     }
     text += "}\n";
@@ -232,7 +255,9 @@ _dyngrid "$@"
 
 // ---- fish ----
 
-std::string fish_quoted(const std::string& text) { return "'" + escaped(text, "'\\", "\\") + "'"; }
+std::string fish_quoted(const std::string& text) {
+  return "'" + escaped(text, "'\\", "\\") + "'";
+}
 
 std::string fish(const std::vector<Command>& all) {
   std::string text = R"sh(# SPDX-License-Identifier: BSD-3-Clause
@@ -260,16 +285,21 @@ complete -c dyngrid -f
   for (const Command& c : all) {
     const std::string at = fish_quoted(c.words.empty() ? "__dyngrid_at only" : "__dyngrid_at " + c.words);
     const std::string alone = fish_quoted("__dyngrid_at only " + c.words);
-    for (const CLI::App* sub : c.below) text += fmt::format("complete -c dyngrid -n {} -a {} -d {}\n", alone, sub->get_name(), fish_quoted(sub->get_description()));
+    for (const CLI::App* sub : c.below)
+      text += fmt::format("complete -c dyngrid -n {} -a {} -d {}\n", alone, sub->get_name(),
+                          fish_quoted(sub->get_description()));
     for (const Option& o : c.options) {
       std::string line = "complete -c dyngrid -n " + at;
-      for (const std::string& name : o.names) line += name[1] == '-' ? " -l " + name.substr(2) : " -s " + name.substr(1);
+      for (const std::string& name : o.names)
+        line += name[1] == '-' ? " -l " + name.substr(2) : " -s " + name.substr(1);
       if (o.takes_value) line += o.value.kind == Words::files ? " -r -F" : " -x";
       if (o.value.kind == Words::fixed) line += " -a " + fish_quoted(o.value.choices);
       text += line + " -d " + fish_quoted(brief(o.help)) + "\n";
     }
-    if (c.first.kind == Words::jobs) text += fmt::format("complete -c dyngrid -n {} -a '(dyngrid ps --names)' -d job\n", alone);
-    if (c.first.kind == Words::fixed) text += fmt::format("complete -c dyngrid -n {} -a {}\n", alone, fish_quoted(c.first.choices));
+    if (c.first.kind == Words::jobs)
+      text += fmt::format("complete -c dyngrid -n {} -a '(dyngrid ps --names)' -d job\n", alone);
+    if (c.first.kind == Words::fixed)
+      text += fmt::format("complete -c dyngrid -n {} -a {}\n", alone, fish_quoted(c.first.choices));
     if (c.first.kind == Words::files) text += fmt::format("complete -c dyngrid -n {} -F\n", alone);
   }
   for (const Command& c : all)
@@ -280,10 +310,12 @@ complete -c dyngrid -f
 } // namespace
 
 void add_completion(CLI::App& root) {
-  auto* app = root.add_subcommand("completion", "Completion for bash, zsh and fish: commands, options and names of jobs");
+  auto* app =
+      root.add_subcommand("completion", "Completion for bash, zsh and fish: commands, options and names of jobs");
   auto shell = std::make_shared<std::string>();
   app->add_option("SHELL", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
-  app->footer("An installed dyngrid brings the three along, where the shells look for them under a prefix that they know. Elsewhere:\n"
+  app->footer("An installed dyngrid brings the three along, where the shells look for them under a prefix that they "
+              "know. Elsewhere:\n"
               "  bash, ~/.bashrc:                  source <(dyngrid completion bash)\n"
               "  zsh, a folder of $fpath:          dyngrid completion zsh >_dyngrid\n"
               "  fish, ~/.config/fish/config.fish: dyngrid completion fish | source");

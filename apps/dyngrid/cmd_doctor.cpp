@@ -44,7 +44,9 @@ double quota() {
   return std::atof(most.c_str()) / period;
 }
 
-std::string mebibytes(std::int64_t bytes) { return fmt::format("{} MiB", grouped(bytes >> 20)); }
+std::string mebibytes(std::int64_t bytes) {
+  return fmt::format("{} MiB", grouped(bytes >> 20));
+}
 
 void look_at_launcher(const Options& o, Findings& out, Site& site, bool& can_run) {
   try {
@@ -55,13 +57,15 @@ void look_at_launcher(const Options& o, Findings& out, Site& site, bool& can_run
   }
   const Version v = version_in(site.version);
   if (site.mpi == Mpi::unknown) {
-    out.push_back({"launcher", Verdict::error, site.mpirun + " is neither Open MPI's nor MPICH's", "give the right one by --mpirun"});
+    out.push_back({"launcher", Verdict::error, site.mpirun + " is neither Open MPI's nor MPICH's",
+                   "give the right one by --mpirun"});
     return;
   }
   const char* name = site.mpi == Mpi::mpich ? "MPICH" : "Open MPI";
   const bool is_ours = site.mpi == (std::string(DYNGRID_MPI) == "MPICH" ? Mpi::mpich : Mpi::open_mpi);
   if (!is_ours) {
-    out.push_back({"launcher", Verdict::error, fmt::format("{} is {}'s, but this dyngrid was built for {}", site.mpirun, name, DYNGRID_MPI),
+    out.push_back({"launcher", Verdict::error,
+                   fmt::format("{} is {}'s, but this dyngrid was built for {}", site.mpirun, name, DYNGRID_MPI),
                    "give the launcher of the MPI it was built for by --mpirun"});
     return;
   }
@@ -69,11 +73,17 @@ void look_at_launcher(const Options& o, Findings& out, Site& site, bool& can_run
   for (Finding& f : known_troubles(name, v)) out.push_back(std::move(f));
   if (!site.can_spawn) out.push_back(cannot_spawn(name, v));
   const bool is_there = !site.yield_library.empty();
-  out.push_back({"waiting", is_there ? Verdict::ok : Verdict::warning,
-                 is_there                      ? "this MPI waits by polling; where processes outnumber cores dyngrid run preloads " + site.yield_library
-                 : site.mpi == Mpi::open_mpi ? "this MPI waits by polling and never sleeps; with more processes than cores it can keep the kernel from its own work, and everything stands still"
-                                             : "this MPI waits by polling and holds its core meanwhile; with more processes than cores every message takes milliseconds",
-                 is_there ? "" : "install libdyngrid-yield.so beside the command (cmake --install), or start no more processes than there are cores"});
+  out.push_back(
+      {"waiting", is_there ? Verdict::ok : Verdict::warning,
+       is_there
+           ? "this MPI waits by polling; where processes outnumber cores dyngrid run preloads " + site.yield_library
+       : site.mpi == Mpi::open_mpi ? "this MPI waits by polling and never sleeps; with more processes than cores it "
+                                     "can keep the kernel from its own work, and everything stands still"
+                                   : "this MPI waits by polling and holds its core meanwhile; with more processes than "
+                                     "cores every message takes milliseconds",
+       is_there ? ""
+                : "install libdyngrid-yield.so beside the command (cmake --install), or start no more processes than "
+                  "there are cores"});
   if (site.mpi == Mpi::open_mpi)
     if (void* pmix = dlopen("libpmix.so.2", RTLD_LAZY | RTLD_LOCAL)) {
       if (auto* get = reinterpret_cast<const char* (*)()>(dlsym(pmix, "PMIx_Get_version"))) {
@@ -84,9 +94,12 @@ void look_at_launcher(const Options& o, Findings& out, Site& site, bool& can_run
       dlclose(pmix);
     }
   if (site.is_root && site.mpi == Mpi::open_mpi) {
-    const bool told = site.environment.count("OMPI_ALLOW_RUN_AS_ROOT") > 0 && site.environment.count("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM") > 0;
-    out.push_back({"root", told ? Verdict::ok : Verdict::note, told ? "mpirun may run as root" : "mpirun refuses to run as root",
-                   told ? "" : "dyngrid run sets OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; by hand export both"});
+    const bool told = site.environment.count("OMPI_ALLOW_RUN_AS_ROOT") > 0 &&
+                      site.environment.count("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM") > 0;
+    out.push_back(
+        {"root", told ? Verdict::ok : Verdict::note, told ? "mpirun may run as root" : "mpirun refuses to run as root",
+         told ? ""
+              : "dyngrid run sets OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; by hand export both"});
   }
   can_run = true;
 }
@@ -96,40 +109,55 @@ void look_at_library(Findings& out) {
     const std::string path = own_library();
     out.push_back({"library", Verdict::ok, path, ""});
   } catch (const Failure& error) {
-    out.push_back({"library", Verdict::error, error.what(), "install the library beside the command (cmake --install), or the package libdyngrid1"});
+    out.push_back({"library", Verdict::error, error.what(),
+                   "install the library beside the command (cmake --install), or the package libdyngrid1"});
   }
 }
 
 void look_at_slots(const Site& site, Findings& out) {
   const int here = site.cores;
   const double limit = quota();
-  const std::string text = fmt::format("{} core{} here{}", here, here == 1 ? "" : "s", limit > 0 ? fmt::format(", of which this container may use {:.1f}", limit) : "");
+  const std::string text = fmt::format("{} core{} here{}", here, here == 1 ? "" : "s",
+                                       limit > 0 ? fmt::format(", of which this container may use {:.1f}", limit) : "");
   if (site.mpi == Mpi::mpich) {
     out.push_back({"slots", Verdict::ok, text + "; mpiexec starts as many processes as it is told", ""});
     return;
   }
   const bool told = site.environment.count("OMPI_MCA_rmaps_base_oversubscribe") > 0;
-  out.push_back({"slots", told ? Verdict::ok : Verdict::note, text + (told ? "; OMPI_MCA_rmaps_base_oversubscribe allows more processes" : fmt::format("; a grid of more than {} processes is refused by mpirun as it stands", here)),
-                 told ? "" : "dyngrid run passes --oversubscribe; by hand pass it, or give more slots by -H or a host file"});
+  out.push_back(
+      {"slots", told ? Verdict::ok : Verdict::note,
+       text + (told ? "; OMPI_MCA_rmaps_base_oversubscribe allows more processes"
+                    : fmt::format("; a grid of more than {} processes is refused by mpirun as it stands", here)),
+       told ? "" : "dyngrid run passes --oversubscribe; by hand pass it, or give more slots by -H or a host file"});
 }
 
 void look_at_shared_memory(const Site& site, Findings& out) {
   if (site.shm_free_bytes < 0)
-    out.push_back({"shared memory", Verdict::error, "/dev/shm is not there, or may not be written to", "mount a tmpfs there; dyngrid run puts Open MPI's files into /tmp instead"});
+    out.push_back({"shared memory", Verdict::error, "/dev/shm is not there, or may not be written to",
+                   "mount a tmpfs there; dyngrid run puts Open MPI's files into /tmp instead"});
   else if (site.shm_free_bytes < (std::int64_t{256} << 20))
-    out.push_back({"shared memory", Verdict::warning, mebibytes(site.shm_free_bytes) + " free in /dev/shm; a process that gets no page there is killed",
-                   "start the container with --shm-size=1g; dyngrid run puts Open MPI's files into /tmp when there is too little"});
-  else out.push_back({"shared memory", Verdict::ok, mebibytes(site.shm_free_bytes) + " free in /dev/shm", ""});
+    out.push_back({"shared memory", Verdict::warning,
+                   mebibytes(site.shm_free_bytes) + " free in /dev/shm; a process that gets no page there is killed",
+                   "start the container with --shm-size=1g; dyngrid run puts Open MPI's files into /tmp when there is "
+                   "too little"});
+  else
+    out.push_back({"shared memory", Verdict::ok, mebibytes(site.shm_free_bytes) + " free in /dev/shm", ""});
 
   const int fd = memfd_create("dyngrid-doctor", MFD_CLOEXEC);
   const bool works = fd >= 0 && ftruncate(fd, 4096) == 0;
   if (fd >= 0) close(fd);
-  out.push_back({"direct copies", works ? Verdict::ok : Verdict::warning, works ? "matrices can lie in shared memory (memfd)" : "memfd_create is refused here: matrices are sent instead of copied in place",
+  out.push_back({"direct copies", works ? Verdict::ok : Verdict::warning,
+                 works ? "matrices can lie in shared memory (memfd)"
+                       : "memfd_create is refused here: matrices are sent instead of copied in place",
                  works ? "" : "allow memfd_create in the container's seccomp profile"});
   if (site.mpi == Mpi::open_mpi)
     out.push_back({"process_vm_readv", site.can_read_other_processes ? Verdict::ok : Verdict::note,
-                   site.can_read_other_processes ? "processes may read each other's memory" : "processes may not read each other's memory, and Open MPI's shared-memory transport complains",
-                   site.can_read_other_processes ? "" : "dyngrid run sets OMPI_MCA_btl_vader_single_copy_mechanism=none; or start the container with --cap-add=SYS_PTRACE"});
+                   site.can_read_other_processes
+                       ? "processes may read each other's memory"
+                       : "processes may not read each other's memory, and Open MPI's shared-memory transport complains",
+                   site.can_read_other_processes ? ""
+                                                 : "dyngrid run sets OMPI_MCA_btl_vader_single_copy_mechanism=none; or "
+                                                   "start the container with --cap-add=SYS_PTRACE"});
 }
 
 void look_at_processor(Findings& out) {
@@ -157,20 +185,26 @@ void look_at_kernel_log(Findings& out) {
 
 void look_at_checkpoints_and_joining(const Site& site, Findings& out) {
   const std::string library = blacs_dyn::checkpoint_library();
-  if (!library.empty()) out.push_back({"checkpoints", Verdict::ok, library, ""});
+  if (!library.empty())
+    out.push_back({"checkpoints", Verdict::ok, library, ""});
   else
-    out.push_back({"checkpoints", Verdict::note, "none: this dyngrid was built without HDF5; dyngrid_checkpoint, dyngrid_restore and dyngrid restart say so",
-                   "install libhdf5-openmpi-dev (libhdf5-mpich-dev) and build it again"});
+    out.push_back(
+        {"checkpoints", Verdict::note,
+         "none: this dyngrid was built without HDF5; dyngrid_checkpoint, dyngrid_restore and dyngrid restart say so",
+         "install libhdf5-openmpi-dev (libhdf5-mpich-dev) and build it again"});
   if (site.mpi != Mpi::open_mpi) return;
   out.push_back({"joining", site.has_ompi_server ? Verdict::ok : Verdict::note,
-                 site.has_ompi_server ? "ompi-server is there: dyngrid run --processes join" : "no ompi-server in PATH: new processes can be spawned, but not join", site.has_ompi_server ? "" : "it comes with Open MPI 4 (openmpi-bin)"});
+                 site.has_ompi_server ? "ompi-server is there: dyngrid run --processes join"
+                                      : "no ompi-server in PATH: new processes can be spawned, but not join",
+                 site.has_ompi_server ? "" : "it comes with Open MPI 4 (openmpi-bin)"});
 }
 
 void look_at_network(Findings& out) {
   bool has_loopback = false;
   ifaddrs* all = nullptr;
   if (getifaddrs(&all) == 0) {
-    for (const ifaddrs* a = all; a != nullptr; a = a->ifa_next) has_loopback = has_loopback || ((a->ifa_flags & IFF_LOOPBACK) != 0 && (a->ifa_flags & IFF_UP) != 0);
+    for (const ifaddrs* a = all; a != nullptr; a = a->ifa_next)
+      has_loopback = has_loopback || ((a->ifa_flags & IFF_LOOPBACK) != 0 && (a->ifa_flags & IFF_UP) != 0);
     freeifaddrs(all);
   }
   char name[256] = "";
@@ -178,33 +212,45 @@ void look_at_network(Findings& out) {
   addrinfo* found = nullptr;
   const int code = getaddrinfo(name, nullptr, nullptr, &found);
   if (code == 0) freeaddrinfo(found);
-  if (!has_loopback) out.push_back({"network", Verdict::error, "the loopback interface is down; old and new processes talk over it", "ip link set lo up"});
-  else if (code != 0) out.push_back({"network", Verdict::warning, fmt::format("the name of this host, {}, is not known to it: {}", name, gai_strerror(code)), fmt::format("add a line '127.0.1.1 {}' to /etc/hosts", name)});
-  else out.push_back({"network", Verdict::ok, fmt::format("loopback is up, host name {} resolves", name), ""});
+  if (!has_loopback)
+    out.push_back({"network", Verdict::error, "the loopback interface is down; old and new processes talk over it",
+                   "ip link set lo up"});
+  else if (code != 0)
+    out.push_back({"network", Verdict::warning,
+                   fmt::format("the name of this host, {}, is not known to it: {}", name, gai_strerror(code)),
+                   fmt::format("add a line '127.0.1.1 {}' to /etc/hosts", name)});
+  else
+    out.push_back({"network", Verdict::ok, fmt::format("loopback is up, host name {} resolves", name), ""});
 
   const char* folder = std::getenv("TMPDIR");
   if (folder == nullptr || *folder == '\0') folder = "/tmp";
   struct statvfs info {};
   if (access(folder, W_OK) != 0 || statvfs(folder, &info) != 0)
-    out.push_back({"temporary folder", Verdict::error, fmt::format("{} may not be written to; the launcher keeps its files there", folder), "set TMPDIR to a folder of your own, on a local disk"});
+    out.push_back({"temporary folder", Verdict::error,
+                   fmt::format("{} may not be written to; the launcher keeps its files there", folder),
+                   "set TMPDIR to a folder of your own, on a local disk"});
   else {
     const std::int64_t free_bytes = static_cast<std::int64_t>(info.f_bavail) * static_cast<std::int64_t>(info.f_frsize);
     const bool enough = free_bytes >= (std::int64_t{64} << 20);
-    out.push_back({"temporary folder", enough ? Verdict::ok : Verdict::warning, fmt::format("{} free in {}", mebibytes(free_bytes), folder), enough ? "" : "make room, or set TMPDIR"});
+    out.push_back({"temporary folder", enough ? Verdict::ok : Verdict::warning,
+                   fmt::format("{} free in {}", mebibytes(free_bytes), folder),
+                   enough ? "" : "make room, or set TMPDIR"});
   }
 }
 
 void look_at_variables(Findings& out) {
   const auto unknown = control::unknown_variables(control::whole_environment());
   for (const control::UnknownVariable& u : unknown)
-    out.push_back({"environment", Verdict::warning, u.name + " is none of dyngrid's variables and has no effect", u.closest.empty() ? "dyngrid env lists them" : "is it " + u.closest + "?"});
+    out.push_back({"environment", Verdict::warning, u.name + " is none of dyngrid's variables and has no effect",
+                   u.closest.empty() ? "dyngrid env lists them" : "is it " + u.closest + "?"});
   if (unknown.empty()) out.push_back({"environment", Verdict::ok, "no unknown DYNGRID_* variable", ""});
 }
 
 void grow_and_shrink(const Options& o, const Site& site, Findings& out) {
   const std::string probe = find_beside({"dyngrid-probe", "../" DYNGRID_LIBEXECDIR "/dyngrid/dyngrid-probe"});
   if (probe.empty()) {
-    out.push_back({"grow and shrink", Verdict::error, "there is no dyngrid-probe beside this command", "install dyngrid as a whole"});
+    out.push_back({"grow and shrink", Verdict::error, "there is no dyngrid-probe beside this command",
+                   "install dyngrid as a whole"});
     return;
   }
   RunRequest request;
@@ -214,13 +260,15 @@ void grow_and_shrink(const Options& o, const Site& site, Findings& out) {
   Site clean = site; // the user's own grids and changes are not those of the probe
   for (const control::Variable& v : control::variables()) clean.environment.erase(v.name);
   Launch launch = plan_launch(request, clean);
-  for (const char* name : {"DYNGRID_GRID", "DYNGRID_RESIZE_AT", "DYNGRID_SPAWN_PROGRAM", "DYNGRID_SETUP_FILE"}) launch.environment.push_back({name, "", "not of the user's"});
+  for (const char* name : {"DYNGRID_GRID", "DYNGRID_RESIZE_AT", "DYNGRID_SPAWN_PROGRAM", "DYNGRID_SETUP_FILE"})
+    launch.environment.push_back({name, "", "not of the user's"});
   if (o.verbose) fmt::print(stderr, "dyngrid doctor: {}\n", shell_line(launch));
   const auto started = std::chrono::steady_clock::now();
   const Result result = run_for(launch, o.limit_s);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
   if (o.verbose) fmt::print(stderr, "{}", result.output);
-  for (Finding& f : judge_probe({result.output, result.status, result.timed_out, seconds, o.limit_s})) out.push_back(std::move(f));
+  for (Finding& f : judge_probe({result.output, result.status, result.timed_out, seconds, o.limit_s}))
+    out.push_back(std::move(f));
 }
 
 void run(const Options& o) {
@@ -228,7 +276,8 @@ void run(const Options& o) {
   Findings findings;
   Site site;
   bool can_run = false;
-  findings.push_back({"dyngrid", Verdict::ok, fmt::format("{}, for {} and {}", DYNGRID_VERSION, DYNGRID_MPI, DYNGRID_SCALAPACK), ""});
+  findings.push_back(
+      {"dyngrid", Verdict::ok, fmt::format("{}, for {} and {}", DYNGRID_VERSION, DYNGRID_MPI, DYNGRID_SCALAPACK), ""});
   look_at_library(findings);
   look_at_launcher(o, findings, site, can_run);
   look_at_slots(site, findings);
@@ -250,7 +299,10 @@ Verdict show(const std::vector<Finding>& findings, bool as_json) {
   Json list = Json::array();
   for (const Finding& f : findings) {
     worst = std::max(worst, f.verdict);
-    list.push_back({{"check", f.check}, {"verdict", to_string(f.verdict)}, {"finding", f.text}, {"cure", f.cure.empty() ? Json(nullptr) : Json(f.cure)}});
+    list.push_back({{"check", f.check},
+                    {"verdict", to_string(f.verdict)},
+                    {"finding", f.text},
+                    {"cure", f.cure.empty() ? Json(nullptr) : Json(f.cure)}});
   }
   if (!print_json(as_json, {{"verdict", to_string(worst)}, {"findings", list}})) {
     std::size_t width = 0;
@@ -265,10 +317,14 @@ Verdict show(const std::vector<Finding>& findings, bool as_json) {
 }
 
 void add_doctor(CLI::App& root) {
-  auto* app = root.add_subcommand("doctor", "Looks for what would keep a grid from growing on this machine; says what helps");
+  auto* app =
+      root.add_subcommand("doctor", "Looks for what would keep a grid from growing on this machine; says what helps");
   auto o = std::make_shared<Options>();
   app->add_option("--mpirun", o->mpirun, "the launcher")->type_name("PATH")->capture_default_str();
-  app->add_option("--limit", o->limit_s, "seconds after which the growth that is tried is ended; it takes 1 to 5")->type_name("S")->check(apps::positive_number())->capture_default_str();
+  app->add_option("--limit", o->limit_s, "seconds after which the growth that is tried is ended; it takes 1 to 5")
+      ->type_name("S")
+      ->check(apps::positive_number())
+      ->capture_default_str();
   app->add_option("--dgemm", o->dgemm)->group(""); // a child that measures
   app->add_flag("--no-run", o->no_run, "start no processes");
   app->add_flag("--verbose", o->verbose, "print the command that is run, and what it prints");

@@ -58,7 +58,8 @@ void add_env(CLI::App& root) {
   auto o = std::make_shared<Options>();
   app->add_flag("--all", o->all, "also those that dyngrid sets itself");
   app->add_flag("--export", o->exports,
-                "print instead, as lines for sh, what dyngrid run sets besides on this machine and programs started by mpirun alone want too: OPENBLAS_CORETYPE where OpenBLAS does not "
+                "print instead, as lines for sh, what dyngrid run sets besides on this machine and programs started by "
+                "mpirun alone want too: OPENBLAS_CORETYPE where OpenBLAS does not "
                 "know the processor; eval \"$(dyngrid env --export)\"");
   app->add_flag("--json", o->json, "print one JSON object");
   app->footer("There is no settings file: a variable is set in the environment, or its default holds.");

@@ -62,16 +62,33 @@ Entry asked(const std::string& name) {
 json as_json(const Entry& e, const std::vector<std::pair<int, int>>& wanted) {
   json grids = json::array(), resizes = json::array(), predictions = json::array();
   for (const auto& [shape, t] : e.history.steps)
-    grids.push_back({{"grid", {shape.first, shape.second}}, {"steps", t.count}, {"mean_s", t.mean}, {"error_s", t.error()}, {"least_s", t.least}});
+    grids.push_back({{"grid", {shape.first, shape.second}},
+                     {"steps", t.count},
+                     {"mean_s", t.mean},
+                     {"error_s", t.error()},
+                     {"least_s", t.least}});
   for (const auto& c : e.history.changes)
-    resizes.push_back({{"from", {c.from.nprow, c.from.npcol}}, {"grid", {c.to.nprow, c.to.npcol}}, {"spawned", c.spawned}, {"spawn_s", c.spawn_s},
-                       {"merge_s", c.merge_s}, {"plan_s", c.plan_s}, {"exchange_s", c.exchange_s}, {"moved_bytes", c.moved_bytes}});
+    resizes.push_back({{"from", {c.from.nprow, c.from.npcol}},
+                       {"grid", {c.to.nprow, c.to.npcol}},
+                       {"spawned", c.spawned},
+                       {"spawn_s", c.spawn_s},
+                       {"merge_s", c.merge_s},
+                       {"plan_s", c.plan_s},
+                       {"exchange_s", c.exchange_s},
+                       {"moved_bytes", c.moved_bytes}});
   for (const auto& [p, q] : wanted) {
     const auto found = control::predict_step(e.history.steps, {p, q}, e.cores);
-    if (found) predictions.push_back({{"grid", {p, q}}, {"seconds", found->seconds}, {"error", found->error}, {"measured", found->is_measured}});
+    if (found)
+      predictions.push_back(
+          {{"grid", {p, q}}, {"seconds", found->seconds}, {"error", found->error}, {"measured", found->is_measured}});
   }
   const auto sweet = control::sweet_spot(e.history.steps);
-  return {{"app", e.key.app}, {"size", e.key.size}, {"machine", e.key.machine}, {"grids", grids}, {"resizes", resizes}, {"predictions", predictions},
+  return {{"app", e.key.app},
+          {"size", e.key.size},
+          {"machine", e.key.machine},
+          {"grids", grids},
+          {"resizes", resizes},
+          {"predictions", predictions},
           {"sweet_spot", sweet ? json{sweet->nprow, sweet->npcol} : json(nullptr)}};
 }
 
@@ -79,22 +96,29 @@ void print(const Entry& e, const std::vector<std::pair<int, int>>& wanted) {
   std::printf("%s\n", control::printable(fmt::format("{}, {}, on {}", e.key.app, e.key.size, e.key.machine)).c_str());
   std::vector<std::vector<std::string>> rows{{"GRID", "STEPS", "STEP TIME", "+-", "LEAST"}};
   for (const auto& [shape, t] : e.history.steps)
-    rows.push_back({fmt::format("{}x{}", shape.first, shape.second), std::to_string(t.count), duration_text(t.mean), duration_text(t.error()),
-                    duration_text(t.least)});
-  if (rows.size() > 1) std::printf("%s", table(rows).c_str());
-  else std::printf("no steps yet\n");
-  if (const auto sweet = control::sweet_spot(e.history.steps)) std::printf("sweet spot: %dx%d\n", sweet->nprow, sweet->npcol);
+    rows.push_back({fmt::format("{}x{}", shape.first, shape.second), std::to_string(t.count), duration_text(t.mean),
+                    duration_text(t.error()), duration_text(t.least)});
+  if (rows.size() > 1)
+    std::printf("%s", table(rows).c_str());
+  else
+    std::printf("no steps yet\n");
+  if (const auto sweet = control::sweet_spot(e.history.steps))
+    std::printf("sweet spot: %dx%d\n", sweet->nprow, sweet->npcol);
   for (const auto& [p, q] : wanted)
     if (const auto found = control::predict_step(e.history.steps, {p, q}, e.cores))
-      std::printf("%dx%d: %s +- %s, %s\n", p, q, duration_text(found->seconds).c_str(), duration_text(found->error).c_str(),
-                  found->is_measured ? "measured" : fmt::format("fit through {} grid{}", found->grids, found->grids == 1 ? "" : "s").c_str());
+      std::printf("%dx%d: %s +- %s, %s\n", p, q, duration_text(found->seconds).c_str(),
+                  duration_text(found->error).c_str(),
+                  found->is_measured
+                      ? "measured"
+                      : fmt::format("fit through {} grid{}", found->grids, found->grids == 1 ? "" : "s").c_str());
   const auto& changes = e.history.changes;
   if (changes.empty()) return;
   rows = {{"FROM", "TO", "STARTED", "SPAWN", "MERGE", "PLAN", "EXCHANGE", "MOVED"}};
   for (std::size_t i = changes.size() > 10 ? changes.size() - 10 : 0; i < changes.size(); ++i) {
     const auto& c = changes[i];
-    rows.push_back({fmt::format("{}x{}", c.from.nprow, c.from.npcol), fmt::format("{}x{}", c.to.nprow, c.to.npcol), std::to_string(c.spawned), duration_text(c.spawn_s),
-                    duration_text(c.merge_s), duration_text(c.plan_s), duration_text(c.exchange_s), bytes_text(c.moved_bytes)});
+    rows.push_back({fmt::format("{}x{}", c.from.nprow, c.from.npcol), fmt::format("{}x{}", c.to.nprow, c.to.npcol),
+                    std::to_string(c.spawned), duration_text(c.spawn_s), duration_text(c.merge_s),
+                    duration_text(c.plan_s), duration_text(c.exchange_s), bytes_text(c.moved_bytes)});
   }
   std::printf("last changes of the grid\n%s", table(rows).c_str());
 }
@@ -104,7 +128,8 @@ void run(const Options& o) {
   for (const std::string& text : o.predict) wanted.push_back(parse_grid("--predict", text));
   std::vector<Entry> entries;
   bool is_running = false;
-  for (const control::FoundJob& found : control::find_jobs()) is_running = is_running || (found.is_alive && found.name == o.job);
+  for (const control::FoundJob& found : control::find_jobs())
+    is_running = is_running || (found.is_alive && found.name == o.job);
   if (is_running) {
     entries.push_back(asked(o.job));
   } else {
@@ -129,10 +154,12 @@ void run(const Options& o) {
 } // namespace
 
 void add_history(CLI::App& root) {
-  auto* app = root.add_subcommand("history", "Step times and changes of a running job, or of a program in earlier runs");
+  auto* app =
+      root.add_subcommand("history", "Step times and changes of a running job, or of a program in earlier runs");
   auto o = std::make_shared<Options>();
   app->add_option("JOB", o->job, "a running job, or the name of a program; without it, everything");
-  app->add_option("--predict", o->predict, "also the step time on these grids, e.g. 4x4, with its error")->type_name("PxQ");
+  app->add_option("--predict", o->predict, "also the step time on these grids, e.g. 4x4, with its error")
+      ->type_name("PxQ");
   app->add_flag("--json", o->json, "print one JSON object");
   app->callback([o] { run(*o); });
 }

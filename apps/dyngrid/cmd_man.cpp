@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The manual pages, made from what there is already: commands and their options from the command line's own description (so that --help and
-// dyngrid-run(1) cannot differ), routines from the comments of the C headers and, below each synopsis, the statements of the Fortran modules, the environment from the list of `dyngrid env`.
+// The manual pages, made from what there is already: commands and their options from the command line's own description
+// (so that --help and dyngrid-run(1) cannot differ), routines from the comments of the C headers and, below each
+// synopsis, the statements of the Fortran modules, the environment from the list of `dyngrid env`.
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
@@ -27,17 +28,22 @@ struct Options {
 std::string roff(const std::string& text) {
   std::string out;
   for (const char c : text) {
-    if (c == '\\') out += "\\e";
-    else if (c == '-') out += "\\-";
-    else if ((c == '.' || c == '\'') && (out.empty() || out.back() == '\n')) out += std::string("\\&") + c;
-    else out += c;
+    if (c == '\\')
+      out += "\\e";
+    else if (c == '-')
+      out += "\\-";
+    else if ((c == '.' || c == '\'') && (out.empty() || out.back() == '\n'))
+      out += std::string("\\&") + c;
+    else
+      out += c;
   }
   return out;
 }
 
 std::string first_lower(std::string text) {
   // "The processes" -> "the processes", but "DYNGRID_..." and "BLACS" stay
-  if (text.size() > 1 && std::islower(static_cast<unsigned char>(text[1]))) text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
+  if (text.size() > 1 && std::islower(static_cast<unsigned char>(text[1])))
+    text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
   return text;
 }
 
@@ -47,14 +53,16 @@ std::string upper(std::string text) {
 }
 
 std::string heading(const std::string& name, int section) {
-  return fmt::format(".\\\" SPDX-License-Identifier: BSD-3-Clause\n.TH \"{}\" {} \"\" \"dyngrid {}\" \"dyngrid\"\n", upper(name), section, DYNGRID_VERSION);
+  return fmt::format(".\\\" SPDX-License-Identifier: BSD-3-Clause\n.TH \"{}\" {} \"\" \"dyngrid {}\" \"dyngrid\"\n",
+                     upper(name), section, DYNGRID_VERSION);
 }
 
 std::string see_also(const std::vector<std::string>& pages) {
   std::string text = ".SH SEE ALSO\n";
   for (std::size_t k = 0; k < pages.size(); ++k) {
     const std::size_t open = pages[k].find('(');
-    text += fmt::format(".BR {} {}{}\n", roff(pages[k].substr(0, open)), pages[k].substr(open), k + 1 < pages.size() ? "," : "");
+    text += fmt::format(".BR {} {}{}\n", roff(pages[k].substr(0, open)), pages[k].substr(open),
+                        k + 1 < pages.size() ? "," : "");
   }
   return text;
 }
@@ -73,30 +81,39 @@ std::string command_page(const CLI::App& root, const CLI::App& app, const std::s
   std::string name = "dyngrid-" + words;
   std::replace(name.begin(), name.end(), ' ', '-');
   std::string page = heading(name, 1);
-  page += fmt::format(".SH NAME\n{} \\- {}\n.SH SYNOPSIS\n.B dyngrid {}\n", roff(name), roff(first_lower(app.get_description())), roff(words));
+  page += fmt::format(".SH NAME\n{} \\- {}\n.SH SYNOPSIS\n.B dyngrid {}\n", roff(name),
+                      roff(first_lower(app.get_description())), roff(words));
   std::string options, required;
   for (const CLI::Option* o : app.get_options()) {
-    const std::string names = o->get_positional() && o->get_lnames().empty() ? o->get_name(true) : o->get_name(false, true);
+    const std::string names =
+        o->get_positional() && o->get_lnames().empty() ? o->get_name(true) : o->get_name(false, true);
     const std::string type = o->get_type_size() == 0 ? "" : o->get_type_name();
     const bool is_positional = o->get_lnames().empty() && o->get_snames().empty();
     const std::string shown = is_positional ? (type.empty() ? names : type) : names;
-    if (is_positional) required += fmt::format(".I {}\n", roff(shown));
-    else if (o->get_required()) required += fmt::format(".B {}\n.I {}\n", roff(o->get_name()), roff(type));
-    options += fmt::format(".TP\n.B {}{}\n{}{}\n", roff(shown), is_positional || type.empty() ? "" : " " + roff(type),
-                           roff(o->get_description().empty() ? "see the description" : o->get_description()),
-                           o->get_default_str().empty() ? "" : roff(fmt::format(" (default: {})", o->get_default_str())));
+    if (is_positional)
+      required += fmt::format(".I {}\n", roff(shown));
+    else if (o->get_required())
+      required += fmt::format(".B {}\n.I {}\n", roff(o->get_name()), roff(type));
+    options +=
+        fmt::format(".TP\n.B {}{}\n{}{}\n", roff(shown), is_positional || type.empty() ? "" : " " + roff(type),
+                    roff(o->get_description().empty() ? "see the description" : o->get_description()),
+                    o->get_default_str().empty() ? "" : roff(fmt::format(" (default: {})", o->get_default_str())));
   }
   std::vector<std::string> inner;
   std::string commands;
   for (const CLI::App* below : app.get_subcommands([](const CLI::App*) { return true; })) {
     if (below->get_group().empty()) continue;
     inner.push_back(fmt::format("{}-{}(1)", name, below->get_name()));
-    commands += fmt::format(".TP\n.BR {} (1)\n{}\n", roff(fmt::format("{}-{}", name, below->get_name())), roff(below->get_description()));
+    commands += fmt::format(".TP\n.BR {} (1)\n{}\n", roff(fmt::format("{}-{}", name, below->get_name())),
+                            roff(below->get_description()));
   }
   if (!commands.empty()) page += ".I command\n";
-  page += ".RI [ options ]\n" + required + (commands.empty() ? "" : ".SH COMMANDS\n" + commands) + ".SH OPTIONS\n" + options;
-  if (const std::string footer = app.get_footer(); !footer.empty()) page += ".SH NOTES\n.nf\n" + roff(footer) + "\n.fi\n";
-  page += ".SH EXIT STATUS\n0 when all went well, 2 for arguments that cannot be, 1 for everything else; one line on standard error then.\n";
+  page += ".RI [ options ]\n" + required + (commands.empty() ? "" : ".SH COMMANDS\n" + commands) + ".SH OPTIONS\n" +
+          options;
+  if (const std::string footer = app.get_footer(); !footer.empty())
+    page += ".SH NOTES\n.nf\n" + roff(footer) + "\n.fi\n";
+  page += ".SH EXIT STATUS\n0 when all went well, 2 for arguments that cannot be, 1 for everything else; one line on "
+          "standard error then.\n";
   std::vector<std::string> others;
   for (const CLI::App* other : root.get_subcommands([](const CLI::App*) { return true; }))
     if (other != &app && !other->get_group().empty()) others.push_back(fmt::format("dyngrid-{}(1)", other->get_name()));
@@ -109,7 +126,8 @@ std::string command_page(const CLI::App& root, const CLI::App& app, const std::s
 
 std::string root_page(const CLI::App& root) {
   std::string page = heading("dyngrid", 1);
-  page += ".SH NAME\ndyngrid \\- " + roff(first_lower(root.get_description())) + "\n.SH SYNOPSIS\n.B dyngrid\n.I command\n.RI [ options ]\n.SH COMMANDS\n";
+  page += ".SH NAME\ndyngrid \\- " + roff(first_lower(root.get_description())) +
+          "\n.SH SYNOPSIS\n.B dyngrid\n.I command\n.RI [ options ]\n.SH COMMANDS\n";
   std::vector<std::string> pages;
   std::string group;
   for (const CLI::App* app : root.get_subcommands([](const CLI::App*) { return true; })) {
@@ -131,7 +149,8 @@ std::string overview_page(const std::string& file_name) {
   std::string text((std::istreambuf_iterator<char>(file)), {}), environment;
   for (const control::Variable& v : control::variables())
     if (!v.is_internal)
-      environment += fmt::format(".TP\n.BR {} = \\fI{}\\fP\n{}. Default: {}.\n", roff(v.name), roff(v.value), roff(v.meaning), roff(v.fallback));
+      environment += fmt::format(".TP\n.BR {} = \\fI{}\\fP\n{}. Default: {}.\n", roff(v.name), roff(v.value),
+                                 roff(v.meaning), roff(v.fallback));
   const std::string marks[2] = {"@ENVIRONMENT@\n", "@VERSION@"};
   const std::string values[2] = {environment, DYNGRID_VERSION};
   for (int k = 0; k < 2; ++k) {
@@ -148,12 +167,18 @@ std::string overview_page(const std::string& file_name) {
 std::string verbatim(const std::string& text) {
   std::string out = !text.empty() && text[0] == '.' ? "\\&" : "";
   for (const char c : text) {
-    if (c == '\\') out += "\\e";
-    else if (c == '-') out += "\\-";
-    else if (c == '\'') out += "\\(aq";
-    else if (c == '^') out += "\\(ha";
-    else if (c == '~') out += "\\(ti";
-    else out += c;
+    if (c == '\\')
+      out += "\\e";
+    else if (c == '-')
+      out += "\\-";
+    else if (c == '\'')
+      out += "\\(aq";
+    else if (c == '^')
+      out += "\\(ha";
+    else if (c == '~')
+      out += "\\(ti";
+    else
+      out += c;
   }
   return out;
 }
@@ -165,11 +190,16 @@ std::string with_fonts(const std::string& text) {
   char font = 'R';
   std::size_t end_of_words = std::string::npos;
   for (std::size_t k = 0; k < text.size(); ++k) {
-    if (text[k] == '`') is_code = !is_code;
-    else if (!is_code && text.compare(k, 2, "**") == 0) is_bold = !is_bold, ++k;
-    else if (!is_code && text[k] == '*') is_italic = !is_italic;
-    else if (!is_code && text[k] == '[' && text.find("](", k) != std::string::npos) end_of_words = text.find("](", k);
-    else if (k == end_of_words) k = std::min(text.find(')', k), text.size() - 1);
+    if (text[k] == '`')
+      is_code = !is_code;
+    else if (!is_code && text.compare(k, 2, "**") == 0)
+      is_bold = !is_bold, ++k;
+    else if (!is_code && text[k] == '*')
+      is_italic = !is_italic;
+    else if (!is_code && text[k] == '[' && text.find("](", k) != std::string::npos)
+      end_of_words = text.find("](", k);
+    else if (k == end_of_words)
+      k = std::min(text.find(')', k), text.size() - 1);
     else {
       const char wanted = is_code || is_bold ? 'B' : is_italic ? 'I' : 'R';
       if (wanted != font) out += fmt::format("\\f{}", wanted);
@@ -209,8 +239,10 @@ std::string guide_page(const std::string& file_name, const std::string& name) {
       continue;
     } else if (line.compare(0, 2, "| ") == 0) {
       const std::size_t bar = line.find(" | ", 2), end = line.rfind(" |");
-      if (bar == std::string::npos || bar >= end) throw Failure(fmt::format("man: {}: not two columns: {}", file_name, line), 1);
-      page += fmt::format(".TP\n{}\n{}\n", with_fonts(line.substr(2, bar - 2)), with_fonts(line.substr(bar + 3, end - bar - 3)));
+      if (bar == std::string::npos || bar >= end)
+        throw Failure(fmt::format("man: {}: not two columns: {}", file_name, line), 1);
+      page += fmt::format(".TP\n{}\n{}\n", with_fonts(line.substr(2, bar - 2)),
+                          with_fonts(line.substr(bar + 3, end - bar - 3)));
     } else if (line.compare(0, 2, "- ") == 0) {
       page += ".IP \\(bu 2\n" + with_fonts(line.substr(2)) + "\n";
     } else if (!line.empty()) {
@@ -219,7 +251,8 @@ std::string guide_page(const std::string& file_name, const std::string& name) {
     }
     is_new = line.empty();
   }
-  return page + see_also({"dyngrid(7)", "dyngrid_resize_point(3)", "dyngrid_matrix_create(3)", "dyngrid_share(3)", "dyngrid_on_change(3)", "dyngrid-run(1)"});
+  return page + see_also({"dyngrid(7)", "dyngrid_resize_point(3)", "dyngrid_matrix_create(3)", "dyngrid_share(3)",
+                          "dyngrid_on_change(3)", "dyngrid-run(1)"});
 }
 
 // ---- routines ----
@@ -240,8 +273,10 @@ std::string without_margin(const std::string& comment) { // the text between /* 
   for (std::string line; std::getline(lines, line);) {
     std::size_t at = line.find_first_not_of(" \t");
     if (at == std::string::npos) continue;
-    if (line.compare(at, 2, "/*") == 0) at += 2;
-    else if (line[at] == '*' && line.compare(at, 2, "*/") != 0) at += 1;
+    if (line.compare(at, 2, "/*") == 0)
+      at += 2;
+    else if (line[at] == '*' && line.compare(at, 2, "*/") != 0)
+      at += 1;
     std::string words = line.substr(at);
     if (const std::size_t end = words.find("*/"); end != std::string::npos) words.resize(end);
     const std::size_t begin = words.find_first_not_of(" \t"), last = words.find_last_not_of(" \t");
@@ -264,7 +299,8 @@ std::vector<Group> read_header(const std::string& file_name) {
     } else if (line.compare(0, 2, "/*") == 0) {
       comment = line;
       while (comment.find("*/") == std::string::npos && std::getline(file, line)) comment += "\n" + line;
-    } else if (!groups.empty() && (line.compare(0, 11, "DYNGRID_API") == 0 || line.compare(0, 7, "typedef") == 0 || line.compare(0, 4, "enum") == 0)) {
+    } else if (!groups.empty() && (line.compare(0, 11, "DYNGRID_API") == 0 || line.compare(0, 7, "typedef") == 0 ||
+                                   line.compare(0, 4, "enum") == 0)) {
       const bool is_routine = line[0] == 'D';
       std::string text = line;
       const auto is_over = [&] { // at a ; outside braces
@@ -281,7 +317,8 @@ std::vector<Group> read_header(const std::string& file_name) {
         d.text = text.substr(12, text.find(';') - 11);
         const std::size_t open = d.text.find('(');
         std::size_t begin = open;
-        while (begin > 0 && (std::isalnum(static_cast<unsigned char>(d.text[begin - 1])) || d.text[begin - 1] == '_')) --begin;
+        while (begin > 0 && (std::isalnum(static_cast<unsigned char>(d.text[begin - 1])) || d.text[begin - 1] == '_'))
+          --begin;
         d.name = d.text.substr(begin, open - begin);
         if (const std::size_t remark = text.find("/*"); remark != std::string::npos) {
           const std::string said = without_margin(text.substr(remark));
@@ -350,8 +387,10 @@ std::vector<std::string> fortran_statements(const std::string& file_name) {
     const bool more = line.back() == '&';
     if (more) line = trimmed(line.substr(0, line.size() - 1)) + " ";
     if (goes_on && line[0] == '&') line = trimmed(line.substr(1));
-    if (goes_on) statements.back() += line;
-    else statements.push_back(line);
+    if (goes_on)
+      statements.back() += line;
+    else
+      statements.push_back(line);
     goes_on = more;
   }
   return statements;
@@ -370,28 +409,37 @@ Procedures read_modules(const std::vector<std::string>& files) {
       const auto begins = [&](const char* word) { return low.compare(0, std::string(word).size(), word) == 0; };
       if (begins("public ::"))
         for (const std::string& one : split_list(low.substr(9))) is_public.insert(one);
-      else if (begins("interface")) generic = trimmed(low.substr(9));
-      else if (begins("end interface")) generic.clear();
+      else if (begins("interface"))
+        generic = trimmed(low.substr(9));
+      else if (begins("end interface"))
+        generic.clear();
       else if (begins("module procedure") && !generic.empty())
         for (const std::string& one : split_list(low.substr(16))) generics[generic].push_back(one);
-      else if (begins("end")) wanted.clear(), name.clear();
-      else if (const auto at = low.find("function "), sub = low.find("subroutine "); name.empty() && low.find('(') != std::string::npos && low.find("::") == std::string::npos &&
-                                                                                  (sub == 0 || at == 0 || (at != std::string::npos && low[at - 1] == ' '))) {
-        const std::size_t begin = sub == 0 ? 11 : at + 9, open = statement.find('(', begin), close = statement.find(')', open);
+      else if (begins("end"))
+        wanted.clear(), name.clear();
+      else if (const auto at = low.find("function "), sub = low.find("subroutine ");
+               name.empty() && low.find('(') != std::string::npos && low.find("::") == std::string::npos &&
+               (sub == 0 || at == 0 || (at != std::string::npos && low[at - 1] == ' '))) {
+        const std::size_t begin = sub == 0 ? 11 : at + 9, open = statement.find('(', begin),
+                          close = statement.find(')', open);
         name = trimmed(low.substr(begin, open - begin));
         std::string arguments = statement.substr(open + 1, close - open - 1), result = name;
         for (const std::string& one : split_list(lower(arguments))) wanted.insert(one);
-        if (const auto r = low.find("result(", close); r != std::string::npos) result = low.substr(r + 7, low.find(')', r) - r - 7);
+        if (const auto r = low.find("result(", close); r != std::string::npos)
+          result = low.substr(r + 7, low.find(')', r) - r - 7);
         if (sub != 0) wanted.insert(result);
         const std::string list = join_list(split_list(arguments));
         procedures[name].push_back({sub == 0 ? fmt::format("call {}({})", name, list)
-                                             : fmt::format("{}function {}({}){}", statement.substr(0, at), name, list, result == name ? "" : " result(" + result + ")"),
+                                             : fmt::format("{}function {}({}){}", statement.substr(0, at), name, list,
+                                                           result == name ? "" : " result(" + result + ")"),
                                     {}});
       } else if (const auto colons = statement.find("::"); !name.empty() && (colons != std::string::npos)) {
         std::vector<std::string> here;
         for (const std::string& one : split_list(statement.substr(colons + 2)))
           if (wanted.count(lower(trimmed(one.substr(0, one.find('('))))) > 0) here.push_back(one);
-        if (!here.empty()) procedures[name].back().declarations.push_back(fmt::format("{} :: {}", trimmed(statement.substr(0, colons)), join_list(here)));
+        if (!here.empty())
+          procedures[name].back().declarations.push_back(
+              fmt::format("{} :: {}", trimmed(statement.substr(0, colons)), join_list(here)));
       }
     }
   }
@@ -401,7 +449,8 @@ Procedures read_modules(const std::vector<std::string>& files) {
         p.head.replace(p.head.find(one + "("), one.size(), generic);
         procedures[generic].push_back(p);
       }
-  for (auto it = procedures.begin(); it != procedures.end();) it = is_public.count(it->first) == 0 ? procedures.erase(it) : std::next(it);
+  for (auto it = procedures.begin(); it != procedures.end();)
+    it = is_public.count(it->first) == 0 ? procedures.erase(it) : std::next(it);
   return procedures;
 }
 
@@ -421,7 +470,8 @@ std::string folded(const std::string& text, const std::string& margin) {
   return out + line + "\n";
 }
 
-/// Alternatives with the same arguments in one: "integer, intent(in) :: m" and below it "or integer(int64), intent(in) :: m".
+/// Alternatives with the same arguments in one: "integer, intent(in) :: m" and below it "or integer(int64), intent(in)
+/// :: m".
 std::string fortran_synopsis(const std::vector<Procedure>& procedures) {
   std::string text;
   std::set<std::string> done;
@@ -432,7 +482,8 @@ std::string fortran_synopsis(const std::vector<Procedure>& procedures) {
       std::set<std::string> told{first.declarations[k]};
       text += folded(first.declarations[k], "    ");
       for (const Procedure& other : procedures)
-        if (other.head == first.head && k < other.declarations.size() && told.insert(other.declarations[k]).second) text += folded("or " + other.declarations[k], "      ");
+        if (other.head == first.head && k < other.declarations.size() && told.insert(other.declarations[k]).second)
+          text += folded("or " + other.declarations[k], "      ");
     }
   }
   return text;
@@ -450,27 +501,35 @@ void write_routines(const Options& o) {
         if (d.name.empty()) {
           synopsis += roff(d.text) + "\n\n";
           if (const auto star = d.text.find("(*"); star != std::string::npos) // what a routine takes as an argument
-            if (const auto it = modules.find(d.text.substr(star + 2, d.text.find(')', star) - star - 2)); it != modules.end()) fortran += roff(fortran_synopsis(it->second));
+            if (const auto it = modules.find(d.text.substr(star + 2, d.text.find(')', star) - star - 2));
+                it != modules.end())
+              fortran += roff(fortran_synopsis(it->second));
           continue;
         }
         if (!done.insert(d.name).second) continue; // declared in two headers
         names += (names.empty() ? "" : ", ") + roff(d.name);
-        if (page_name.empty()) page_name = d.name;
-        else others.push_back(d.name);
+        if (page_name.empty())
+          page_name = d.name;
+        else
+          others.push_back(d.name);
         synopsis += roff(d.text) + "\n";
         if (const auto it = modules.find(d.name); it != modules.end()) fortran += roff(fortran_synopsis(it->second));
         const bool same = said != nullptr && *said == d.comment;
-        description += fmt::format(".TP\n.BR {} ()\n{}\n", roff(d.name), same ? "As above." : roff(d.comment.empty() ? "See the synopsis." : d.comment));
+        description += fmt::format(".TP\n.BR {} ()\n{}\n", roff(d.name),
+                                   same ? "As above." : roff(d.comment.empty() ? "See the synopsis." : d.comment));
         said = &d.comment;
       }
       if (page_name.empty()) continue;
       std::string page = heading(page_name, 3);
-      page += fmt::format(".SH NAME\n{} \\- {}\n.SH SYNOPSIS\n.nf\n.B #include <dyngrid.h>\n\n{}.fi\n", names, roff(group.title), synopsis);
+      page += fmt::format(".SH NAME\n{} \\- {}\n.SH SYNOPSIS\n.nf\n.B #include <dyngrid.h>\n\n{}.fi\n", names,
+                          roff(group.title), synopsis);
       if (!fortran.empty()) page += ".SS Fortran\n.nf\n.B use dyngrid\n\n" + fortran + ".fi\n";
       page += ".PP\nIn C++ by dyngrid.hpp, in Fortran by the module dyngrid or dyngrid.fh; see\n.BR dyngrid (7).\n";
       page += ".SH DESCRIPTION\n" + description;
-      page += ".SH RETURN VALUE\nWhere nothing else is said: 0 or an outcome (DYNGRID_SAME, DYNGRID_RESIZED, DYNGRID_LEAVE, DYNGRID_REDIRECT), or a negative status of\n"
-              ".IR dyngrid/status.h ,\nthe same on all processes of a collective call; dyngrid_last_message() then says what, got, wanted, where.\n";
+      page += ".SH RETURN VALUE\nWhere nothing else is said: 0 or an outcome (DYNGRID_SAME, DYNGRID_RESIZED, "
+              "DYNGRID_LEAVE, DYNGRID_REDIRECT), or a negative status of\n"
+              ".IR dyngrid/status.h ,\nthe same on all processes of a collective call; dyngrid_last_message() then "
+              "says what, got, wanted, where.\n";
       page += see_also({"dyngrid(7)", "dyngrid(1)"});
       write(o.folder, page_name, 3, page);
       for (const std::string& other : others) write(o.folder, other, 3, fmt::format(".so man3/{}.3\n", page_name));

@@ -36,8 +36,8 @@ void run(const Options& o) {
                           {"proved", map.proved}}))
     return;
   std::printf("powers (in brackets: the power that the place asks for)\n%s", mapping_table(map).c_str());
-  std::printf("time         %.6g (largest rows*cols/power; %.6g with shares that need not be whole)\n",
-              map.t_theory, map.t_continuous);
+  std::printf("time         %.6g (largest rows*cols/power; %.6g with shares that need not be whole)\n", map.t_theory,
+              map.t_continuous);
   std::printf("utilization  %.2f %% of all power%s\n", 100 * map.mean_utilization(),
               map.proved ? ", proved to be the best possible" : "");
 }
@@ -45,12 +45,10 @@ void run(const Options& o) {
 } // namespace
 
 void add_map(CLI::App& root) {
-  auto* app = root.add_subcommand(
-      "map", "Processors of different power onto a grid, with the rows and columns each gets");
+  auto* app =
+      root.add_subcommand("map", "Processors of different power onto a grid, with the rows and columns each gets");
   auto o = std::make_shared<Options>();
-  app->add_option("--powers", o->powers, "one per processor: 313,279,34,25, or @file")
-      ->type_name("LIST")
-      ->required();
+  app->add_option("--powers", o->powers, "one per processor: 313,279,34,25, or @file")->type_name("LIST")->required();
   app->add_option("--grid", o->grid, "shape of the grid")->type_name("PxQ")->required();
   app->add_option("--m", o->m, "rows of the matrix")->required();
   app->add_option("--n", o->n, "columns of the matrix")->required();

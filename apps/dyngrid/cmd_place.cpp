@@ -33,8 +33,7 @@ Axis axis(std::int64_t n, std::int64_t block, int procs, int source) {
 Shape shape_of(const std::string& option, const std::string& text) {
   const auto [p, q] = parse_grid(option, text);
   if (std::int64_t{p} * q > blacs_dyn::max_processes)
-    throw Failure(
-        fmt::format("{}: got {}, wanted at most {} processes", option, text, blacs_dyn::max_processes));
+    throw Failure(fmt::format("{}: got {}, wanted at most {} processes", option, text, blacs_dyn::max_processes));
   return {p, q};
 }
 
@@ -50,13 +49,11 @@ struct Step {
 Step make_step(const Roster& roster, Shape to, const Options& o) {
   Step step;
   step.from = roster.grid.shape;
-  for (const auto& [option, source, length, other] :
-       {std::tuple{"--rsrc", o.rsrc, step.from.nprow, to.nprow},
-        std::tuple{"--csrc", o.csrc, step.from.npcol, to.npcol}})
+  for (const auto& [option, source, length, other] : {std::tuple{"--rsrc", o.rsrc, step.from.nprow, to.nprow},
+                                                      std::tuple{"--csrc", o.csrc, step.from.npcol, to.npcol}})
     if (source < 0 || source >= std::min(length, other))
       throw Failure(fmt::format("{}: got {}, wanted 0 .. {}", option, source, std::min(length, other) - 1));
-  gridmap::PlacementRequest request{axis(o.m, o.mb, step.from.nprow, o.rsrc),
-                                    axis(o.n, o.nb, step.from.npcol, o.csrc),
+  gridmap::PlacementRequest request{axis(o.m, o.mb, step.from.nprow, o.rsrc), axis(o.n, o.nb, step.from.npcol, o.csrc),
                                     axis(o.m, o.mb, to.nprow, o.rsrc), axis(o.n, o.nb, to.npcol, o.csrc),
                                     blacs_dyn::parse_placement(o.placement, "--placement")};
   request.keep_first = o.keep_first == "on";
@@ -117,18 +114,15 @@ void print(const Step& step, const Options& o) {
                fmt::join(change.park, " "));
   if (!step.leave.empty()) fmt::print("leave     {}\n", fmt::join(step.leave, " "));
   fmt::print("moved     {} elements ({:.2f} %)\nretained  {} elements\n", grouped(f.moved_elements),
-             elements > 0 ? 100 * static_cast<double>(f.moved_elements) / elements : 0,
-             grouped(f.retained_elements));
+             elements > 0 ? 100 * static_cast<double>(f.moved_elements) / elements : 0, grouped(f.retained_elements));
   fmt::print("largest   {} received, {} sent by one process\n", grouped(f.max_in), grouped(f.max_out));
 }
 
 void run(const Options& o, const CLI::App& app) {
   for (const char* name : {"--mb", "--nb"})
     if (app.count(name) > 0 && (name == std::string("--mb") ? o.mb : o.nb) < 1)
-      throw Failure(
-          fmt::format("{}: got {}, wanted at least 1", name, name == std::string("--mb") ? o.mb : o.nb));
-  if (o.m < 0 || o.n < 0)
-    throw Failure(fmt::format("the matrix is {} x {}, wanted at least 0 x 0", o.m, o.n));
+      throw Failure(fmt::format("{}: got {}, wanted at least 1", name, name == std::string("--mb") ? o.mb : o.nb));
+  if (o.m < 0 || o.n < 0) throw Failure(fmt::format("the matrix is {} x {}, wanted at least 0 x 0", o.m, o.n));
   const Shape first = shape_of("--from", o.from);
   Roster roster = blacs_dyn::first_roster(first.size(), first);
   std::vector<Step> steps; // all of them before a word is printed: one may be refused
@@ -149,8 +143,8 @@ void run(const Options& o, const CLI::App& app) {
 } // namespace
 
 void add_place(CLI::App& root) {
-  auto* app = root.add_subcommand(
-      "place", "Where processes go when a grid changes, who sleeps or leaves, and what moves");
+  auto* app =
+      root.add_subcommand("place", "Where processes go when a grid changes, who sleeps or leaves, and what moves");
   auto o = std::make_shared<Options>();
   app->add_option("--from", o->from, "the grid that mpirun starts; process k is its rank k")
       ->type_name("PxQ")
@@ -168,8 +162,7 @@ void add_place(CLI::App& root) {
   app->add_option("--placement", o->placement, "optimal, global, local1 or local2")
       ->check(CLI::IsMember({"optimal", "global", "local1", "local2"}))
       ->capture_default_str();
-  app->add_option("--keep-first", o->keep_first,
-                  "on: process 0 stays at (0,0); off: where the placement puts it")
+  app->add_option("--keep-first", o->keep_first, "on: process 0 stays at (0,0); off: where the placement puts it")
       ->check(CLI::IsMember({"on", "off"}))
       ->capture_default_str();
   app->add_flag("--json", o->json, "print one JSON object");

@@ -61,8 +61,7 @@ struct Made {
   double seconds; ///< plan, schedule and one process's own part
 };
 
-Made make(const redist::Layout& from, const redist::Layout& to, redist::PlanOptions options,
-          Schedule schedule) {
+Made make(const redist::Layout& from, const redist::Layout& to, redist::PlanOptions options, Schedule schedule) {
   options.schedule = schedule;
   const double begin = now();
   Plan plan(from, to, options);
@@ -106,10 +105,8 @@ void run(const Arguments& arguments) {
   options.op = arguments.op == "N"   ? redist::Op::none
                : arguments.op == "T" ? redist::Op::transpose
                                      : redist::Op::conjugate_transpose;
-  const std::int64_t m_to = transposed ? arguments.n : arguments.m,
-                     n_to = transposed ? arguments.m : arguments.n;
-  const redist::Layout from{axis_of(arguments.m, arguments.mb, f.nprow),
-                            axis_of(arguments.n, arguments.nb, f.npcol),
+  const std::int64_t m_to = transposed ? arguments.n : arguments.m, n_to = transposed ? arguments.m : arguments.n;
+  const redist::Layout from{axis_of(arguments.m, arguments.mb, f.nprow), axis_of(arguments.n, arguments.nb, f.npcol),
                             redist::Grid::row_major(f.nprow, f.npcol)};
   redist::Layout to{axis_of(m_to, arguments.to_mb > 0 ? arguments.to_mb : arguments.mb, t.nprow),
                     axis_of(n_to, arguments.to_nb > 0 ? arguments.to_nb : arguments.nb, t.npcol),
@@ -128,8 +125,7 @@ void run(const Arguments& arguments) {
   command::Json result = figures_of(made, arguments);
   command::Json all = command::Json::array();
   if (arguments.compare)
-    for (const Schedule one :
-         {Schedule::caterpillar, Schedule::circulant, Schedule::matching, Schedule::async})
+    for (const Schedule one : {Schedule::caterpillar, Schedule::circulant, Schedule::matching, Schedule::async})
       all.push_back(figures_of(make(from, to, options, one), arguments));
 
   result["grid"] = command::rows_of(to.grid.ranks, t.npcol);
@@ -137,8 +133,7 @@ void run(const Arguments& arguments) {
   if (command::print_json(arguments.json, result)) return;
   fmt::print("{}", made.plan.describe());
   fmt::print("  {} move, {} stay; lower bound {} per process, schedule {}\n", bytes(result["volume_bytes"]),
-             bytes(result["kept_bytes"]), bytes(result["lower_bound_bytes"]),
-             bytes(result["schedule_bytes"]));
+             bytes(result["kept_bytes"]), bytes(result["lower_bound_bytes"]), bytes(result["schedule_bytes"]));
   fmt::print("  predicted {} at {}/s, {} per message; planned in {}\n",
              command::duration_text(result["predicted_seconds"].get<double>()),
              bytes(static_cast<std::int64_t>(arguments.machine.bandwidth_bytes_per_s)),
@@ -148,10 +143,10 @@ void run(const Arguments& arguments) {
                "of bound", "predicted", "planned in");
     for (const auto& one : all) {
       const double bound = std::max(1.0, one["lower_bound_bytes"].get<double>());
-      fmt::print("  {:<12} {:>9} {:>10} {:>12} {:>9.3f} {:>12} {:>10}\n",
-                 one["schedule"].get<std::string>(), one["steps"].get<std::int64_t>(),
-                 one["contention"].get<std::int64_t>(), bytes(one["schedule_bytes"]),
-                 one["schedule_bytes"].get<double>() / bound, command::duration_text(one["predicted_seconds"].get<double>()),
+      fmt::print("  {:<12} {:>9} {:>10} {:>12} {:>9.3f} {:>12} {:>10}\n", one["schedule"].get<std::string>(),
+                 one["steps"].get<std::int64_t>(), one["contention"].get<std::int64_t>(), bytes(one["schedule_bytes"]),
+                 one["schedule_bytes"].get<double>() / bound,
+                 command::duration_text(one["predicted_seconds"].get<double>()),
                  command::duration_text(one["plan_seconds"].get<double>()));
     }
   }
@@ -161,8 +156,7 @@ void run(const Arguments& arguments) {
 
 void command::add_plan(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* plan =
-      app.add_subcommand("plan", "Messages, steps, volume and predicted seconds of a redistribution");
+  CLI::App* plan = app.add_subcommand("plan", "Messages, steps, volume and predicted seconds of a redistribution");
   plan->add_option("--from", arguments->from, "Old grid, rows x columns, e.g. 2x2")->required();
   plan->add_option("--to", arguments->to, "New grid")->required();
   plan->add_option("--m", arguments->m, "Rows of the matrix")->required()->check(apps::non_negative_number());
@@ -175,9 +169,9 @@ void command::add_plan(CLI::App& app) {
       ->check(apps::positive_number());
   plan->add_option("--to-nb", arguments->to_nb, "Columns of a block on the new grid (default: --nb)")
       ->check(apps::positive_number());
-  plan->add_option("--placement", arguments->placement, "optimal, global, local1 or local2")
-      ->capture_default_str();
-  plan->add_option("--keep-first", arguments->keep_first, "on: process 0 stays at (0,0); off: where the placement puts it")
+  plan->add_option("--placement", arguments->placement, "optimal, global, local1 or local2")->capture_default_str();
+  plan->add_option("--keep-first", arguments->keep_first,
+                   "on: process 0 stays at (0,0); off: where the placement puts it")
       ->check(CLI::IsMember({"on", "off"}))
       ->capture_default_str();
   plan->add_option("--schedule", arguments->schedule, "auto, caterpillar, circulant, matching or async")
@@ -191,16 +185,14 @@ void command::add_plan(CLI::App& app) {
   plan->add_option("--latency", arguments->machine.latency_s, "Seconds per message")
       ->check(apps::non_negative_number())
       ->capture_default_str();
-  plan->add_option("--bandwidth", arguments->machine.bandwidth_bytes_per_s,
-                   "Bytes per second into or out of a process")
+  plan->add_option("--bandwidth", arguments->machine.bandwidth_bytes_per_s, "Bytes per second into or out of a process")
       ->check(apps::positive_number())
       ->capture_default_str();
   plan->add_option("--pack-rate", arguments->machine.pack_bytes_per_s,
                    "Bytes per second of a process packing or copying")
       ->check(apps::positive_number())
       ->capture_default_str();
-  plan->add_option("--contention", arguments->machine.contention,
-                   "Part of the bandwidth lost when several send to one")
+  plan->add_option("--contention", arguments->machine.contention, "Part of the bandwidth lost when several send to one")
       ->check(apps::non_negative_number())
       ->capture_default_str();
   plan->add_option("--cores", arguments->machine.cores, "Cores of all processes together (0: one each)")

@@ -28,13 +28,16 @@ void run(bool as_json) {
     jobs.back().erase("ok");
   }
   if (as_json) {
-    std::printf("%s\n", nlohmann::json({{"jobs", jobs}, {"removed", removed}}).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+    std::printf("%s\n", nlohmann::json({{"jobs", jobs}, {"removed", removed}})
+                            .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
+                            .c_str());
     return;
   }
   if (jobs.empty()) {
     std::printf("no jobs\n");
   } else {
-    std::vector<std::vector<std::string>> rows{{"JOB", "PID", "APP", "SIZE", "GRID", "STEP", "STEP TIME", "MEMORY", "STATE"}};
+    std::vector<std::vector<std::string>> rows{
+        {"JOB", "PID", "APP", "SIZE", "GRID", "STEP", "STEP TIME", "MEMORY", "STATE"}};
     for (const auto& s : jobs) {
       if (s.contains("error")) {
         rows.push_back({s["job"], "", "", "", "", "", "", "", "no answer"});
@@ -43,10 +46,12 @@ void run(bool as_json) {
       const auto steps = s.value("steps", std::int64_t{0});
       const auto& pending = s["pending"];
       rows.push_back({s["job"], std::to_string(s["pid"].get<int>()), s["app"], s["size"], grid_text(s["grid"]),
-                      std::to_string(s["step"].get<std::int64_t>()) + (steps > 0 ? "/" + std::to_string(steps) : ""), seconds_text(s["mean_step_s"]),
-                      bytes_text(s["matrix_bytes"]),
-                      pending.is_object() ? (pending.value("late", false) ? "late for " : "asked for ") + grid_text(pending["grid"])
-                                           : s.value("resizable", true) ? "runs" : "cannot be resized"});
+                      std::to_string(s["step"].get<std::int64_t>()) + (steps > 0 ? "/" + std::to_string(steps) : ""),
+                      seconds_text(s["mean_step_s"]), bytes_text(s["matrix_bytes"]),
+                      pending.is_object()
+                          ? (pending.value("late", false) ? "late for " : "asked for ") + grid_text(pending["grid"])
+                      : s.value("resizable", true) ? "runs"
+                                                   : "cannot be resized"});
     }
     std::printf("%s", table(rows).c_str());
   }

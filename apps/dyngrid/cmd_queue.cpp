@@ -77,10 +77,9 @@ void run(const Options& o) {
     if (o.last_s > 0 && timeline.end_s - timeline.begin_s > o.last_s) {
       timeline.begin_s = timeline.end_s - o.last_s;
       auto& list = timeline.segments;
-      list.erase(
-          std::remove_if(list.begin(), list.end(),
-                         [&](const sched::Segment& s) { return s.end_s > 0 && s.end_s <= timeline.begin_s; }),
-          list.end());
+      list.erase(std::remove_if(list.begin(), list.end(),
+                                [&](const sched::Segment& s) { return s.end_s > 0 && s.end_s <= timeline.begin_s; }),
+                 list.end());
       for (auto& segment : list) segment.begin_s = std::max(segment.begin_s, timeline.begin_s);
     }
     if (!o.svg.empty()) {
@@ -108,14 +107,12 @@ void run(const Options& o) {
       state = job.value("why", "").empty() ? "done" : job.value("why", "");
       const std::string status = job.value("status", "-");
       if (status != "0" && status != "-") state += " (" + status + ")";
-      time = job["started_s"].is_null() ? "-"
-                                        : time_text(job.value("ended_s", 0.0) - job.value("started_s", 0.0));
+      time = job["started_s"].is_null() ? "-" : time_text(job.value("ended_s", 0.0) - job.value("started_s", 0.0));
     } else if (phase == "running") {
       if (job.value("cancelled", false)) state = "ending";
       procs = std::to_string(job.value("procs", 0));
       if (!job["asked"].is_null()) procs += fmt::format(" -> {}", job["asked"].get<int>());
-      if (job.contains("grid"))
-        grid = fmt::format("{}x{}", job["grid"][0].get<int>(), job["grid"][1].get<int>());
+      if (job.contains("grid")) grid = fmt::format("{}x{}", job["grid"][0].get<int>(), job["grid"][1].get<int>());
       if (job.contains("step")) {
         step = std::to_string(job["step"].get<std::int64_t>());
         if (job.contains("steps") && job["steps"].get<std::int64_t>() > 0)
@@ -143,8 +140,7 @@ void add_queue(CLI::App& root) {
   app->add_flag("--all", o->all, "all that have ended, not the last 30 only");
   app->add_flag("--timeline", o->timeline, "who had which processors when");
   app->add_option("--svg", o->svg, "the same as a picture")->type_name("FILE");
-  app->add_option("--last", o->last_s, "of the timeline the last so many seconds only")
-      ->check(apps::positive_number());
+  app->add_option("--last", o->last_s, "of the timeline the last so many seconds only")->check(apps::positive_number());
   app->add_flag("--json", o->json, "print one JSON object");
   app->callback([o] { run(*o); });
 }

@@ -4,8 +4,8 @@
 #include <sstream>
 
 #include "command.hpp"
-#include "control/variables.hpp"
 #include "common/command_line.hpp"
+#include "control/variables.hpp"
 #include "launch.hpp"
 #include "text.hpp"
 
@@ -39,9 +39,16 @@ void run_application(const RunOptions& o) {
   if (o.preload) request.preload = own_library();
   const Site site = look_around(o.mpirun);
   if (site.mpi == Mpi::unknown)
-    throw Failure(fmt::format("{} is neither Open MPI's nor MPICH's; run it by hand, with libdyngrid.so before ScaLAPACK", site.mpirun), 1);
+    throw Failure(
+        fmt::format("{} is neither Open MPI's nor MPICH's; run it by hand, with libdyngrid.so before ScaLAPACK",
+                    site.mpirun),
+        1);
   if (site.mpi != (std::string(DYNGRID_MPI) == "MPICH" ? Mpi::mpich : Mpi::open_mpi))
-    throw Failure(fmt::format("{} is not of {}, which this dyngrid and its applications are built for; give the right one by --mpirun", site.mpirun, DYNGRID_MPI), 1);
+    throw Failure(
+        fmt::format(
+            "{} is not of {}, which this dyngrid and its applications are built for; give the right one by --mpirun",
+            site.mpirun, DYNGRID_MPI),
+        1);
   if (request.processes_come == "join" && site.mpi == Mpi::open_mpi) {
     request.ompi_server = "URI"; // first everything that may be wrong
     plan_launch(request, site);
@@ -55,7 +62,8 @@ void run_application(const RunOptions& o) {
   if (!o.dry_run && !o.explain)
     for (const std::string& notice : launch.notices) fmt::print(stderr, "dyngrid run: {}\n", notice);
   if (o.dry_run) {
-    if (!request.ompi_server.empty()) fmt::print("OMPI_MCA_oob_tcp_static_ipv4_ports=PORT ompi-server --no-daemonize -r FILE &\n");
+    if (!request.ompi_server.empty())
+      fmt::print("OMPI_MCA_oob_tcp_static_ipv4_ports=PORT ompi-server --no-daemonize -r FILE &\n");
     fmt::print("{}\n", shell_line(launch));
     return;
   }
@@ -65,26 +73,36 @@ void run_application(const RunOptions& o) {
 
 void add_run_options(CLI::App& app, RunOptions& o) {
   RunRequest& r = o.request;
-  app.add_option("-n,--np", r.processes, "processes to start with; default: as many as --grid has. Also -np")->type_name("N")->check(apps::positive_number());
-  app.add_option("--spare", r.spare, "so many more that sleep until a grid needs them (DYNGRID_SPARE), where they cannot be started later or only slowly; default: 0, or, with an MPI "
-                                     "that cannot start processes, what --resize-at needs")
+  app.add_option("-n,--np", r.processes, "processes to start with; default: as many as --grid has. Also -np")
+      ->type_name("N")
+      ->check(apps::positive_number());
+  app.add_option("--spare", r.spare,
+                 "so many more that sleep until a grid needs them (DYNGRID_SPARE), where they cannot be started later "
+                 "or only slowly; default: 0, or, with an MPI "
+                 "that cannot start processes, what --resize-at needs")
       ->type_name("N")
       ->check(CLI::Range(0, 1 << 20));
   app.add_option("--grid", r.grid, "first grid (DYNGRID_GRID)")->type_name("PxQ");
-  app.add_option("--resize-at", r.resize_at, "changes before these resize points (DYNGRID_RESIZE_AT)")->type_name("STEP:PxQ,...");
+  app.add_option("--resize-at", r.resize_at, "changes before these resize points (DYNGRID_RESIZE_AT)")
+      ->type_name("STEP:PxQ,...");
   app.add_option("--placement", r.placement, "where processes stand in a new grid (DYNGRID_PLACEMENT)")
       ->check(CLI::IsMember({"optimal", "global", "local1", "local2"}));
   app.add_option("--schedule", r.schedule, "order of the messages (DYNGRID_SCHEDULE)")
       ->check(CLI::IsMember({"auto", "caterpillar", "circulant", "matching", "async"}));
-  app.add_option("--processes", r.processes_come, "how new ones come (DYNGRID_PROCESSES): spawn, or join, each unit an mpirun of its own that "
-                                                  "meets the application over an ompi-server started here and ended with it")
+  app.add_option("--processes", r.processes_come,
+                 "how new ones come (DYNGRID_PROCESSES): spawn, or join, each unit an mpirun of its own that "
+                 "meets the application over an ompi-server started here and ended with it")
       ->check(CLI::IsMember({"spawn", "join"}));
   app.add_option("--unit", r.unit, "processes per spawned world: auto, all or a number (DYNGRID_UNIT)");
-  app.add_option("--hosts", r.hosts, "where to start, and with how many slots; as mpirun's -H")->type_name("HOST:SLOTS,...");
+  app.add_option("--hosts", r.hosts, "where to start, and with how many slots; as mpirun's -H")
+      ->type_name("HOST:SLOTS,...");
   app.add_flag("--preload", o.preload, "preload libdyngrid.so, for a program that was linked with ScaLAPACK alone");
   app.add_flag("--verbose", r.is_verbose, "a line on standard error for every change of the grid (DYNGRID_VERBOSE)");
   app.add_option("--mpirun", o.mpirun, "the launcher")->type_name("PATH")->capture_default_str();
-  app.add_option("--mpirun-option", r.mpirun_options, "a further word for it; may be given several times")->type_name("WORD")->expected(1)->take_all();
+  app.add_option("--mpirun-option", r.mpirun_options, "a further word for it; may be given several times")
+      ->type_name("WORD")
+      ->expected(1)
+      ->take_all();
   app.add_flag("--dry-run", o.dry_run, "print the command line and start nothing");
   app.add_flag("--explain", o.explain, "say on standard error why variables are set and processes added");
 }
@@ -93,10 +111,13 @@ void add_run(CLI::App& root) {
   auto* app = root.add_subcommand("run", "Starts an application under mpirun, with what a growing grid needs");
   auto o = std::make_shared<RunOptions>();
   add_run_options(*app, *o);
-  app->add_option("program", o->request.program, "the application and its arguments, after --")->required()->type_name("-- PROGRAM ARGUMENTS");
-  app->footer("Becomes mpirun: signals, standard streams and the exit status are those of the application. What is set in the\n"
-              "environment already stays as it is. Example:\n"
-              "  dyngrid run -np 4 --grid 2x2 --resize-at 5:3x3,10:2x2 -- ./app --n 2000");
+  app->add_option("program", o->request.program, "the application and its arguments, after --")
+      ->required()
+      ->type_name("-- PROGRAM ARGUMENTS");
+  app->footer(
+      "Becomes mpirun: signals, standard streams and the exit status are those of the application. What is set in the\n"
+      "environment already stays as it is. Example:\n"
+      "  dyngrid run -np 4 --grid 2x2 --resize-at 5:3x3,10:2x2 -- ./app --n 2000");
   app->callback([o] { run_application(*o); });
 }
 

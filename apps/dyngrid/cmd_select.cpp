@@ -41,8 +41,8 @@ void run(const Options& o) {
   request.m = o.m;
   request.n = o.n;
   request.max_aspect = o.max_aspect;
-  for (const auto strategy : {gridmap::Strategy::best, gridmap::Strategy::global, gridmap::Strategy::local,
-                              gridmap::Strategy::mixed})
+  for (const auto strategy :
+       {gridmap::Strategy::best, gridmap::Strategy::global, gridmap::Strategy::local, gridmap::Strategy::mixed})
     if (o.strategy == name_of(strategy)) request.strategy = strategy;
   const gridmap::Selection s = gridmap::select_processors(request);
   std::vector<double> chosen;
@@ -67,11 +67,11 @@ void run(const Options& o) {
   std::string list;
   for (const double power : chosen) list += fmt::format("{}{:g}", list.empty() ? "" : ", ", power);
   std::printf("chosen       %s\n", list.empty() ? "none" : list.c_str());
-  std::printf("powers of the %dx%d grid (in brackets: the power that the place asks for)\n%s", map.nprow,
-              map.npcol, mapping_table(map).c_str());
+  std::printf("powers of the %dx%d grid (in brackets: the power that the place asks for)\n%s", map.nprow, map.npcol,
+              mapping_table(map).c_str());
   std::printf("power used   %.6g of %.6g: %s\n", s.tpp_used, o.tpp, s.unused_because.c_str());
-  std::printf("time         %.6g (%.6g with whole rows and columns), found by %s\n", map.t_continuous,
-              map.t_theory, name_of(s.found_by));
+  std::printf("time         %.6g (%.6g with whole rows and columns), found by %s\n", map.t_continuous, map.t_theory,
+              name_of(s.found_by));
 }
 
 } // namespace

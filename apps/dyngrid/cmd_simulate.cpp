@@ -113,8 +113,8 @@ void write_csv(const Options& o, const std::vector<Point>& points) {
   for (const Point& p : points) {
     const auto& r = p.result;
     file << fmt::format("{},{:g},{},{:.6g},{:.4g},{:.6g},{:.6g},{},{:d},{:d},{:.4f},{:.4f}", to_string(p.mix),
-                        p.utilization, p.policy, r.response_s, r.error_s, r.wait_s, r.service_s, r.jobs,
-                        r.converged, r.overloaded, r.used, r.resizes_per_job);
+                        p.utilization, p.policy, r.response_s, r.error_s, r.wait_s, r.service_s, r.jobs, r.converged,
+                        r.overloaded, r.used, r.resizes_per_job);
     for (std::size_t c = 0; c < 3; ++c)
       file << fmt::format(",{:.6g}", c < r.categories.size() ? r.categories[c].response_s : 0.0);
     file << '\n';
@@ -131,9 +131,8 @@ void draw(const Options& o, const std::vector<Point>& points, const std::vector<
   std::string quoted = "'";
   for (const char c : o.plot) quoted += c == '\'' ? std::string("''") : std::string(1, c);
   quoted += "'";
-  std::string script =
-      fmt::format("set terminal {} size {},{} {}\nset output {}\n", svg ? "svg" : "pngcairo",
-                  120 + 360 * columns, 60 + 300 * rows, svg ? "background 'white'" : "", quoted);
+  std::string script = fmt::format("set terminal {} size {},{} {}\nset output {}\n", svg ? "svg" : "pngcairo",
+                                   120 + 360 * columns, 60 + 300 * rows, svg ? "background 'white'" : "", quoted);
   for (std::size_t m = 0; m < mixes.size(); ++m)
     for (const auto& policy : policies) {
       script += fmt::format("$m{}_{} << EOD\n", m, policy);
@@ -142,16 +141,16 @@ void draw(const Options& o, const std::vector<Point>& points, const std::vector<
           script += fmt::format("{} {} {}\n", p.utilization, p.result.response_s, p.result.error_s);
       script += "EOD\n";
     }
-  script += fmt::format("set multiplot layout {},{} title 'Mean response time, {} processors'\n", rows,
-                        columns, o.simulation.procs);
+  script += fmt::format("set multiplot layout {},{} title 'Mean response time, {} processors'\n", rows, columns,
+                        o.simulation.procs);
   script += "set key top left\nset grid\nset xlabel 'utilization'\nset ylabel 'seconds'\nset yrange [0:*]\n";
   for (std::size_t m = 0; m < mixes.size(); ++m) {
     script += fmt::format("set title 'mix {}'\nplot ", to_string(mixes[m]));
     for (std::size_t k = 0; k < policies.size(); ++k) {
       std::string title = policies[k];
       for (char& c : title) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-      script += fmt::format("{}$m{}_{} using 1:2 with linespoints lw 2 pt {} lc {} title '{}'",
-                            k == 0 ? "" : ", ", m, policies[k], 5 + 2 * k, k + 1, title);
+      script += fmt::format("{}$m{}_{} using 1:2 with linespoints lw 2 pt {} lc {} title '{}'", k == 0 ? "" : ", ", m,
+                            policies[k], 5 + 2 * k, k + 1, title);
     }
     script += "\n";
   }
@@ -182,11 +181,9 @@ void run_recorded(const Options& o, const std::vector<std::string>& policies) {
     Json events = Json::array();
     std::string lines;
     const auto watch = [&](const sched::SimulationEvent& e) {
-      constexpr const char* words_of[] = {"arrives", "starts",  "is asked", "has",
-                                          "ignored", "crashes", "ends"};
+      constexpr const char* words_of[] = {"arrives", "starts", "is asked", "has", "ignored", "crashes", "ends"};
       const char* word = words_of[static_cast<int>(e.kind)];
-      events.push_back(
-          {{"at_s", e.at_s}, {"job", e.job}, {"name", e.app->name}, {"event", word}, {"procs", e.procs}});
+      events.push_back({{"at_s", e.at_s}, {"job", e.job}, {"name", e.app->name}, {"event", word}, {"procs", e.procs}});
       lines += fmt::format("{:12.3f}  {:4} {:16} {} {}\n", e.at_s, e.job, e.app->name, word,
                            e.procs > 0 ? std::to_string(e.procs) : "");
     };
@@ -200,11 +197,11 @@ void run_recorded(const Options& o, const std::vector<std::string>& policies) {
     list.push_back(one);
     if (o.events && !o.json) std::printf("%s:\n%s", name.c_str(), lines.c_str());
     if (left > 0 && !o.json)
-      std::printf("%s: %lld jobs never started: their smallest size is more than %d processors\n",
-                  name.c_str(), static_cast<long long>(left), o.simulation.procs);
+      std::printf("%s: %lld jobs never started: their smallest size is more than %d processors\n", name.c_str(),
+                  static_cast<long long>(left), o.simulation.procs);
     rows.push_back({name, fmt::format("{:.1f}", r.response_s), fmt::format("{:.1f}", r.wait_s),
-                    fmt::format("{:.1f}", r.service_s), fmt::format("{:.1f}", r.simulated_s),
-                    std::to_string(r.jobs), std::to_string(r.crashed), fmt::format("{:.3f}", r.used),
+                    fmt::format("{:.1f}", r.service_s), fmt::format("{:.1f}", r.simulated_s), std::to_string(r.jobs),
+                    std::to_string(r.crashed), fmt::format("{:.3f}", r.used),
                     fmt::format("{:.0f}", r.resizes_per_job * static_cast<double>(r.jobs))});
   }
   if (print_json(o.json, {{"procs", o.simulation.procs}, {"policies", list}})) return;
@@ -295,8 +292,7 @@ void run(Options o) {
         if (p.policy == "rs") rs = &p;
         worst = std::max(worst, 100 * p.result.error_s / p.result.response_s);
       }
-      row.insert(row.end(),
-                 {ratio_of(ls, as), ratio_of(ls, rs), ratio_of(as, rs), fmt::format("{:.2f}", worst)});
+      row.insert(row.end(), {ratio_of(ls, as), ratio_of(ls, rs), ratio_of(as, rs), fmt::format("{:.2f}", worst)});
       rows.push_back(row);
     }
     std::printf("%s\n", table(rows).c_str());
@@ -308,8 +304,7 @@ void run(Options o) {
 } // namespace
 
 void add_simulate(CLI::App& root) {
-  auto* app =
-      root.add_subcommand("simulate", "Scheduling policies on simulated time: how long jobs take under each");
+  auto* app = root.add_subcommand("simulate", "Scheduling policies on simulated time: how long jobs take under each");
   auto o = std::make_shared<Options>();
   app->add_option("--policy", o->policies, "ls lazy, as adaptive, rs reconfigurable, tp throughput")
       ->type_name("LIST")
@@ -322,30 +317,24 @@ void add_simulate(CLI::App& root) {
   app->add_option("--utilization", o->utilizations, "arriving work over what the machine can do")
       ->type_name("LIST")
       ->capture_default_str();
-  app->add_option("--procs", o->simulation.procs, "processors")
-      ->check(CLI::Range(1, 1 << 20))
-      ->capture_default_str();
+  app->add_option("--procs", o->simulation.procs, "processors")->check(CLI::Range(1, 1 << 20))->capture_default_str();
   app->add_option("--error", o->error_percent, "stop at this standard error of the mean, in percent")
       ->check(CLI::Range(0.01, 100.0))
       ->capture_default_str();
   app->add_option("--warm-up", o->simulation.warm_up, "jobs left out at the start")
       ->check(apps::non_negative_number())
       ->capture_default_str();
-  app->add_option("--max-jobs", o->simulation.most_jobs,
-                  "jobs after which a point is given up (shown with a '?')")
+  app->add_option("--max-jobs", o->simulation.most_jobs, "jobs after which a point is given up (shown with a '?')")
       ->check(apps::positive_number())
       ->capture_default_str();
-  app->add_option("--seed", o->seed, "of the random numbers; all policies get the same jobs")
-      ->capture_default_str();
+  app->add_option("--seed", o->seed, "of the random numbers; all policies get the same jobs")->capture_default_str();
   app->add_option("--share", o->share, "who gets processors left over: even, or the first of the queue")
       ->check(CLI::IsMember({"even", "first"}))
       ->capture_default_str();
   app->add_flag("--payoff", o->payoff, "rs: grow only where the time left saves more than the change costs");
-  app->add_option("--serial", o->serial,
-                  "factors on the serial fraction of the three categories (default 8,4,1)")
+  app->add_option("--serial", o->serial, "factors on the serial fraction of the three categories (default 8,4,1)")
       ->type_name("LIST");
-  app->add_option("--small", o->small,
-                  "shortest and longest small job, seconds on one processor (default 100,1480)")
+  app->add_option("--small", o->small, "shortest and longest small job, seconds on one processor (default 100,1480)")
       ->type_name("LIST");
   app->add_flag("--resize-small", o->resize_small, "small jobs may change their size too");
   app->add_option("--resize-scale", o->resize_scale, "factor on what a change costs")
@@ -365,8 +354,7 @@ void add_simulate(CLI::App& root) {
                   "step times (see docs/scheduler.md)")
       ->type_name("FILE");
   app->add_flag("--events", o->events, "with --jobs: everything that happens");
-  app->add_option("--threads", o->threads, "points simulated at a time; 0: one for each core")
-      ->capture_default_str();
+  app->add_option("--threads", o->threads, "points simulated at a time; 0: one for each core")->capture_default_str();
   app->add_option("--csv", o->csv, "write the points")->type_name("FILE");
   app->add_option("--plot", o->plot, "draw them with gnuplot: FILE.svg or FILE.png")->type_name("FILE");
   app->add_flag("--json", o->json, "print one JSON object");

@@ -42,7 +42,8 @@ slurm::Site look_at_site(const std::string& mpirun) {
   if (site.missing.empty()) {
     const slurm::Outcome config = slurm::run(slurm::show_config(), ask_limit_s);
     const slurm::Outcome partitions = config.is_good() ? slurm::run(slurm::show_partitions(), ask_limit_s) : config;
-    if (!partitions.is_good()) site.trouble = partitions.trouble();
+    if (!partitions.is_good())
+      site.trouble = partitions.trouble();
     else
       try {
         site.config = slurm::parse_config(config.out);
@@ -65,7 +66,8 @@ slurm::Site look_at_site(const std::string& mpirun) {
 
 void check(const Options& o) {
   const auto findings = slurm::judge(look_at_site(o.request.mpirun), o.request);
-  if (show(findings, o.json) == Verdict::error) throw Failure("applications cannot grow and shrink with this Slurm as it is; see above", 1);
+  if (show(findings, o.json) == Verdict::error)
+    throw Failure("applications cannot grow and shrink with this Slurm as it is; see above", 1);
 }
 
 /// What was left open is filled in by what Slurm says. @throws Failure
@@ -76,8 +78,10 @@ void complete(Options& o) {
   if (const std::string trouble = apps::trouble_with_program(r.program); !trouble.empty()) throw Failure(trouble);
   if (!r.grid.empty()) parse_grid("--grid", r.grid);
   if (r.name.empty()) r.name = "dyngrid";
-  if (r.name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") != std::string::npos)
-    throw Failure(fmt::format("--name: '{}' has other characters than letters, digits, _ . -", r.name)); // squeue takes a comma for a list
+  if (r.name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") !=
+      std::string::npos)
+    throw Failure(fmt::format("--name: '{}' has other characters than letters, digits, _ . -",
+                              r.name)); // squeue takes a comma for a list
 }
 
 void submit(Options& o) {
@@ -87,8 +91,12 @@ void submit(Options& o) {
   const auto findings = slurm::judge(site, r);
   if (!o.no_check)
     for (const Finding& f : findings)
-      if (f.verdict == Verdict::error) throw Failure(fmt::format("{}: {} -> {} (dyngrid slurm check says more; --no-check submits all the same)", f.check, f.text, f.cure), 1);
-  if (!site.missing.empty() || !site.trouble.empty()) throw Failure(site.missing.empty() ? site.trouble : "Slurm's commands are not in PATH", 1);
+      if (f.verdict == Verdict::error)
+        throw Failure(fmt::format("{}: {} -> {} (dyngrid slurm check says more; --no-check submits all the same)",
+                                  f.check, f.text, f.cure),
+                      1);
+  if (!site.missing.empty() || !site.trouble.empty())
+    throw Failure(site.missing.empty() ? site.trouble : "Slurm's commands are not in PATH", 1);
   const slurm::Partition& spare = slurm::choose_spare(site.partitions, r.spare);
   r.spare = spare.name;
   if (r.lead_s == 0) r.lead_s = spare.grace_s > 0 ? static_cast<int>(std::min<std::int64_t>(spare.grace_s, 3600)) : 60;
@@ -104,7 +112,8 @@ void submit(Options& o) {
   if (o.wait) { // as long as it takes
     const pid_t pid = slurm::start_apart(command, {});
     int status = 0;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
     status = status_in_words(status);
     if (status != 0) throw Failure(fmt::format("the application's job ended with status {}", status), status);
     return;
@@ -112,67 +121,105 @@ void submit(Options& o) {
   const slurm::Outcome outcome = slurm::run(command, ask_limit_s);
   if (!outcome.is_good()) throw Failure(outcome.trouble(), 1);
   const std::int64_t job = slurm::parse_submitted(outcome.out);
-  if (!print_json(o.json, {{"job", job}, {"spare", r.spare}, {"name", fmt::format("slurm-{}", job)}})) fmt::print("{}\n", job);
+  if (!print_json(o.json, {{"job", job}, {"spare", r.spare}, {"name", fmt::format("slurm-{}", job)}}))
+    fmt::print("{}\n", job);
 }
 
 /// What is asked about the place, whether to look at it or to use it.
 void add_place(CLI::App& app, slurm::Request& r) {
-  app.add_option("--spare", r.spare, "partition of the nodes that come and go (default: the one of lowest priority from which Slurm takes nodes back)")->type_name("NAME");
+  app.add_option("--spare", r.spare,
+                 "partition of the nodes that come and go (default: the one of lowest priority from which Slurm takes "
+                 "nodes back)")
+      ->type_name("NAME");
   app.add_option("--interface", r.interface, "network interface between the nodes, for example ib0")->type_name("NAME");
   app.add_option("--mpirun", r.mpirun, "the launcher")->type_name("PATH")->capture_default_str();
 }
 
 void add_partition(CLI::App& app, slurm::Request& r) {
-  app.add_option("--partition", r.partition, "partition of the nodes that stay (default: Slurm's default)")->type_name("NAME");
+  app.add_option("--partition", r.partition, "partition of the nodes that stay (default: Slurm's default)")
+      ->type_name("NAME");
 }
 
 /// What the agent is told too.
 void add_request(CLI::App& app, slurm::Request& r) {
   add_place(app, r);
-  app.add_option("--min", r.min_nodes, "nodes that it begins with and keeps")->check(CLI::Range(1, 100000))->capture_default_str();
-  app.add_option("--max", r.max_nodes, "nodes that it grows to when there are some (default: --min)")->check(CLI::Range(1, 100000));
-  app.add_option("--tasks-per-node", r.tasks_per_node, "processes on each node (default: one for each processor)")->check(CLI::Range(1, 100000));
+  app.add_option("--min", r.min_nodes, "nodes that it begins with and keeps")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  app.add_option("--max", r.max_nodes, "nodes that it grows to when there are some (default: --min)")
+      ->check(CLI::Range(1, 100000));
+  app.add_option("--tasks-per-node", r.tasks_per_node, "processes on each node (default: one for each processor)")
+      ->check(CLI::Range(1, 100000));
   app.add_option("--name", r.name, "of the job (default: dyngrid)");
-  app.add_option("--node-time", r.node_time, "time limit of a node that comes and goes; it leaves in time and another one is asked for")->type_name("TIME");
-  app.add_option("--node-output", r.node_output, "where the output of processes on nodes that come and go is written (default: slurm-JOB-node-%j.out)")->type_name("FILE");
+  app.add_option("--node-time", r.node_time,
+                 "time limit of a node that comes and goes; it leaves in time and another one is asked for")
+      ->type_name("TIME");
+  app.add_option("--node-output", r.node_output,
+                 "where the output of processes on nodes that come and go is written (default: slurm-JOB-node-%j.out)")
+      ->type_name("FILE");
   app.add_option("--account", r.account, "as sbatch has it")->type_name("NAME");
   app.add_option("--grid", r.grid, "first grid (DYNGRID_GRID)")->type_name("PxQ");
   app.add_option("--allow", r.allow, "grids that the application can use (DYNGRID_ALLOW)")->type_name("SIZES");
-  app.add_option("--queued", r.queued, "jobs for more nodes that wait in the queue at a time, at most")->check(CLI::Range(1, 1000))->capture_default_str();
-  app.add_option("--lead", r.lead_s, "seconds before the end of a node's time at which it leaves (default: the grace time of its partition)")->check(CLI::Range(0, 86400));
-  app.add_option("--poll", r.poll_s, "seconds between two looks at the queue")->check(CLI::Range(0.2, 3600.0))->capture_default_str();
-  app.add_option("--settle", r.settle_s, "seconds that a node waits for others that come with it")->check(CLI::Range(0.0, 3600.0))->capture_default_str();
-  app.add_option("--patience", r.patience_s, "seconds that a node is kept with which the application can do nothing")->check(CLI::Range(0.0, 86400.0))->capture_default_str();
-  app.add_option("--sbatch-option", r.sbatch_options, "a further word for sbatch, for all jobs; may be given several times")->type_name("WORD")->expected(1)->take_all();
+  app.add_option("--queued", r.queued, "jobs for more nodes that wait in the queue at a time, at most")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option(
+         "--lead", r.lead_s,
+         "seconds before the end of a node's time at which it leaves (default: the grace time of its partition)")
+      ->check(CLI::Range(0, 86400));
+  app.add_option("--poll", r.poll_s, "seconds between two looks at the queue")
+      ->check(CLI::Range(0.2, 3600.0))
+      ->capture_default_str();
+  app.add_option("--settle", r.settle_s, "seconds that a node waits for others that come with it")
+      ->check(CLI::Range(0.0, 3600.0))
+      ->capture_default_str();
+  app.add_option("--patience", r.patience_s, "seconds that a node is kept with which the application can do nothing")
+      ->check(CLI::Range(0.0, 86400.0))
+      ->capture_default_str();
+  app.add_option("--sbatch-option", r.sbatch_options,
+                 "a further word for sbatch, for all jobs; may be given several times")
+      ->type_name("WORD")
+      ->expected(1)
+      ->take_all();
   app.add_flag("--preload", r.preload, "preload libdyngrid.so, for a program that was linked with ScaLAPACK alone");
   app.add_flag("--verbose", r.verbose, "a line in the output for every change of the grid, and for every unit");
-  app.add_option("program", r.program, "the application and its arguments, after --")->required()->type_name("-- PROGRAM ARGUMENTS");
+  app.add_option("program", r.program, "the application and its arguments, after --")
+      ->required()
+      ->type_name("-- PROGRAM ARGUMENTS");
 }
 
 } // namespace
 
 void add_slurm(CLI::App& root) {
-  auto* app = root.add_subcommand("slurm", "Applications under Slurm that grow onto free nodes and leave those wanted back");
+  auto* app =
+      root.add_subcommand("slurm", "Applications under Slurm that grow onto free nodes and leave those wanted back");
   app->require_subcommand(1);
   app->footer("dyngrid slurm submit --help and dyngrid slurm check --help say more; docs/slurm.md shows it.");
 
   auto o = std::make_shared<Options>();
-  auto* submitted = app->add_subcommand("submit", "Submits an application that begins on some nodes and grows while others are free");
+  auto* submitted =
+      app->add_subcommand("submit", "Submits an application that begins on some nodes and grows while others are free");
   add_partition(*submitted, o->request);
   submitted->add_option("--time", o->request.time, "time limit of the application")->type_name("TIME");
-  submitted->add_option("--output", o->request.output, "where the application's output goes (default: slurm-JOB.out); as sbatch has it")->type_name("FILE");
+  submitted
+      ->add_option("--output", o->request.output,
+                   "where the application's output goes (default: slurm-JOB.out); as sbatch has it")
+      ->type_name("FILE");
   add_request(*submitted, o->request);
   submitted->add_flag("--wait", o->wait, "until it has ended; its exit status");
   submitted->add_flag("--no-check", o->no_check, "submit whatever dyngrid slurm check would say");
   submitted->add_flag("--dry-run", o->dry_run, "print what would be submitted");
   submitted->add_flag("--json", o->json, "print one JSON object");
-  submitted->footer("Prints the number of the job. The application runs in the join way: each node more is a job of its own, which ends with status 0\n"
-                    "when the application has left the node. On the first node it answers as slurm-JOB (dyngrid ps, resize, ...). Example:\n"
+  submitted->footer("Prints the number of the job. The application runs in the join way: each node more is a job of "
+                    "its own, which ends with status 0\n"
+                    "when the application has left the node. On the first node it answers as slurm-JOB (dyngrid ps, "
+                    "resize, ...). Example:\n"
                     "  dyngrid slurm submit --min 4 --max 32 --time 8:00:00 -- ./app --n 50000");
   submitted->callback([o] { submit(*o); });
 
   auto c = std::make_shared<Options>();
-  auto* checked = app->add_subcommand("check", "Says what in this Slurm would keep applications from growing and shrinking, and what helps");
+  auto* checked = app->add_subcommand(
+      "check", "Says what in this Slurm would keep applications from growing and shrinking, and what helps");
   add_partition(*checked, c->request);
   add_place(*checked, c->request);
   checked->add_flag("--json", c->json, "print one JSON object");

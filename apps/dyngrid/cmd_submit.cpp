@@ -46,16 +46,15 @@ void run(const Options& o) {
   print_json(o.json, job);
   const std::string status = job.value("status", "-");
   if (status == "0") return;
-  throw Failure(fmt::format("job {} ended with status {}{}{}", id, status,
-                            job.value("why", "").empty() ? "" : ", ", job.value("why", "")),
+  throw Failure(fmt::format("job {} ended with status {}{}{}", id, status, job.value("why", "").empty() ? "" : ", ",
+                            job.value("why", "")),
                 1);
 }
 
 } // namespace
 
 void add_submit(CLI::App& root) {
-  auto* app = root.add_subcommand(
-      "submit", "Give a job to the scheduler, dyngrid-sched: submit -- PROGRAM ARGUMENTS");
+  auto* app = root.add_subcommand("submit", "Give a job to the scheduler, dyngrid-sched: submit -- PROGRAM ARGUMENTS");
   auto o = std::make_shared<Options>();
   app->add_option("command", o->command, "program and arguments, without mpirun and its options; after --")
       ->type_name("WORDS")
@@ -73,8 +72,7 @@ void add_submit(CLI::App& root) {
   app->add_flag("--rigid", o->rigid, "never ask it to change its size");
   app->add_flag("--wait", o->wait, "until it has ended; status 1 when it failed");
   app->add_flag("--json", o->json, "print one JSON object");
-  app->footer(
-      "Prints the number of the job. Its output is in the scheduler's folder, jobs/NUMBER.out and .err.");
+  app->footer("Prints the number of the job. Its output is in the scheduler's folder, jobs/NUMBER.out and .err.");
   app->callback([o] { run(*o); });
 }
 

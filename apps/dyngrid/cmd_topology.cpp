@@ -23,12 +23,10 @@ std::vector<gridmap::ShapeTime> parse_times(const std::string& text) {
     const auto comma = std::min(text.find(',', at), text.size());
     const std::string item = text.substr(at, comma - at);
     const auto equals = item.find('=');
-    if (equals == std::string::npos)
-      throw Failure(fmt::format("--times: got '{}', wanted e.g. 3x3=916,4x3=890", item));
+    if (equals == std::string::npos) throw Failure(fmt::format("--times: got '{}', wanted e.g. 3x3=916,4x3=890", item));
     const auto [p, q] = parse_grid("--times", item.substr(0, equals));
     const std::vector<double> seconds = parse_numbers("--times", item.substr(equals + 1));
-    if (seconds.size() != 1)
-      throw Failure(fmt::format("--times: got '{}', wanted e.g. 3x3=916,4x3=890", item));
+    if (seconds.size() != 1) throw Failure(fmt::format("--times: got '{}', wanted e.g. 3x3=916,4x3=890", item));
     times.push_back({p, q, seconds[0]});
     at = comma + 1;
   }
@@ -47,8 +45,7 @@ void run(const Options& o, const CLI::App& app) {
   } else {
     throw Failure("--procs is required (or --add together with --from)");
   }
-  for (const char* name :
-       {"--aspect-p", "--aspect-q"}) // 0 means 'no limit' in the library, here it is a mistake
+  for (const char* name : {"--aspect-p", "--aspect-q"}) // 0 means 'no limit' in the library, here it is a mistake
     if (app.count(name) > 0 && !((name == std::string("--aspect-p") ? o.aspect_p : o.aspect_q) > 0))
       throw Failure(fmt::format("{}: got {}, wanted a number above 0", name,
                                 name == std::string("--aspect-p") ? o.aspect_p : o.aspect_q));
@@ -72,8 +69,8 @@ void run(const Options& o, const CLI::App& app) {
     json["interpolated"] = t.interpolated;
   }
   if (print_json(o.json, json)) return;
-  std::printf("%dx%d: %d of %d processes used, %d idle\n%s\n", t.nprow, t.npcol, t.used, request.procs,
-              t.idle, t.why.c_str());
+  std::printf("%dx%d: %d of %d processes used, %d idle\n%s\n", t.nprow, t.npcol, t.used, request.procs, t.idle,
+              t.why.c_str());
 }
 
 } // namespace
@@ -81,8 +78,7 @@ void run(const Options& o, const CLI::App& app) {
 void add_topology(CLI::App& root) {
   auto* app = root.add_subcommand("topology", "The grid shape for a number of processes");
   auto o = std::make_shared<Options>();
-  app->add_option("--procs", o->procs, "processes available in all, those of --from included")
-      ->type_name("N");
+  app->add_option("--procs", o->procs, "processes available in all, those of --from included")->type_name("N");
   app->add_option("--aspect-p", o->aspect_p, "limit: columns <= P * rows")->type_name("P");
   app->add_option("--aspect-q", o->aspect_q, "limit: rows <= Q * columns")->type_name("Q");
   app->add_option("--from", o->from, "only add rows and columns to this grid")->type_name("RxC");
@@ -90,16 +86,13 @@ void add_topology(CLI::App& root) {
   app->add_option("--prefer", o->prefer, "of equally good shapes, the one with more: columns or rows")
       ->check(CLI::IsMember({"columns", "rows"}))
       ->capture_default_str();
-  app->add_option("--data", o->data, "a matrix of this size: local pieces should be square")
-      ->type_name("MxN");
+  app->add_option("--data", o->data, "a matrix of this size: local pieces should be square")->type_name("MxN");
   app->add_option("--data-aspect", o->data_aspect, "with --data: longest side of a piece over its shortest")
       ->capture_default_str();
-  app->add_option("--valid", o->valid, "allowed numbers of processes, e.g. 4:32:*2 or 1,2,4,9")
-      ->type_name("SET");
+  app->add_option("--valid", o->valid, "allowed numbers of processes, e.g. 4:32:*2 or 1,2,4,9")->type_name("SET");
   app->add_option("--valid-rows", o->valid_rows, "allowed numbers of rows")->type_name("SET");
   app->add_option("--valid-cols", o->valid_cols, "allowed numbers of columns")->type_name("SET");
-  app->add_option("--times", o->times,
-                  "measured seconds: the fastest shape wins, measured or between measured ones")
+  app->add_option("--times", o->times, "measured seconds: the fastest shape wins, measured or between measured ones")
       ->type_name("RxC=S,...");
   app->add_flag("--json", o->json, "print one JSON object");
   app->callback([o, app] { run(*o, *app); });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A job live: a few lines that are drawn again and again on a terminal, one line per event in a pipe, the events themselves with --json.
+// A job live: a few lines that are drawn again and again on a terminal, one line per event in a pipe, the events
+// themselves with --json.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -12,8 +13,8 @@
 #include "common/command_line.hpp"
 #include "control/printable.hpp"
 #include "control/runtime_dir.hpp"
-#include "job_text.hpp"
 #include "gridmap/status.hpp"
+#include "job_text.hpp"
 #include "terminal.hpp"
 #include "text.hpp"
 #include "watch_view.hpp"
@@ -33,12 +34,17 @@ struct Options {
 
 std::string line_of(const json& e) {
   const std::string event = e.value("event", "");
-  if (event == "step") return fmt::format("step {} {} {} {}", e["step"].get<std::int64_t>(), grid_text(e["grid"]), seconds_text(e["step_s"]), bytes_text(e.value("rss_bytes", json())));
+  if (event == "step")
+    return fmt::format("step {} {} {} {}", e["step"].get<std::int64_t>(), grid_text(e["grid"]),
+                       seconds_text(e["step_s"]), bytes_text(e.value("rss_bytes", json())));
   if (event == "resize") return "resize " + change_text(e["report"]);
-  if (event == "request") return fmt::format("request {} {} -> {}", e["request"].get<std::int64_t>(), grid_text(e["from"]), grid_text(e["grid"]));
+  if (event == "request")
+    return fmt::format("request {} {} -> {}", e["request"].get<std::int64_t>(), grid_text(e["from"]),
+                       grid_text(e["grid"]));
   if (event == "outcome") {
     const std::string reason = e.value("reason", "");
-    return fmt::format("outcome {} {}{}", e["request"].get<std::int64_t>(), e.value("outcome", ""), reason.empty() ? "" : ": " + reason);
+    return fmt::format("outcome {} {}{}", e["request"].get<std::int64_t>(), e.value("outcome", ""),
+                       reason.empty() ? "" : ": " + reason);
   }
   if (event == "late") return fmt::format("late {}", e["request"].get<std::int64_t>());
   if (event == "skipped") return fmt::format("skipped {} steps", e["events"].get<std::int64_t>());
@@ -62,8 +68,8 @@ void print_events(const Options& o) {
       throw Failure(error.what(), 1); // killed: it did not say good-bye
     }
     if (!line || !line->contains("event")) continue;
-    const std::string text = o.json ? line->dump(-1, ' ', false, json::error_handler_t::replace)
-                                    : control::printable(line_of(*line));
+    const std::string text =
+        o.json ? line->dump(-1, ' ', false, json::error_handler_t::replace) : control::printable(line_of(*line));
     std::printf("%s\n", text.c_str());
     std::fflush(stdout);
     if (line->value("event", "") == "end") return;
@@ -99,7 +105,8 @@ std::string choose(Terminal& terminal) {
     if (press.key == Key::up && chosen > 0) --chosen;
     if (press.key == Key::down && chosen + 1 < jobs.size()) ++chosen;
     if (press.key == Key::enter) return jobs[chosen].value("job", "");
-    if (press.key == Key::digit && static_cast<std::size_t>(press.digit) <= jobs.size()) return jobs[static_cast<std::size_t>(press.digit) - 1].value("job", "");
+    if (press.key == Key::digit && static_cast<std::size_t>(press.digit) <= jobs.size())
+      return jobs[static_cast<std::size_t>(press.digit) - 1].value("job", "");
     if (Clock::now() - asked < std::chrono::seconds(1)) continue;
     const std::string name = jobs[chosen].value("job", "");
     jobs = jobs_to_choose();
@@ -152,13 +159,18 @@ Left show(const Options& o, const std::string& job, Terminal& terminal) {
     }
     if (!line || now - looked > std::chrono::milliseconds(100)) { // keys too, where events come without a pause
       looked = now;
-      const KeyPress press = terminal.wait(line ? -1 : client.fd(), line ? 0 : o.seconds > 0 ? std::clamp(o.seconds - gone, 0.001, 0.1) : 0.1);
+      const KeyPress press =
+          terminal.wait(line ? -1 : client.fd(), line            ? 0
+                                                 : o.seconds > 0 ? std::clamp(o.seconds - gone, 0.001, 0.1)
+                                                                 : 0.1);
       if (press.key == Key::quit) return Left::quit;
       if (press.key == Key::jobs) return Left::for_another;
       if (press.key == Key::grow || press.key == Key::shrink) {
         was_tried_again = false;
-        if (press.key == Key::grow) ask("grow", view.least_step());
-        else ask("shrink", 1);
+        if (press.key == Key::grow)
+          ask("grow", view.least_step());
+        else
+          ask("shrink", 1);
       }
       if (press.key == Key::pause) {
         is_paused = !is_paused;
@@ -227,8 +239,10 @@ void add_watch(CLI::App& root) {
   app->add_flag("--lines", o->lines, "one line per event also on a terminal");
   app->add_flag("--no-color", o->no_color, "no colours on a terminal; so does the environment's NO_COLOR");
   app->add_flag("--json", o->json, "the events as they come, one JSON object per line (docs/protocol.md)");
-  app->footer("On a terminal the grid is drawn with the rank of each process, and keys are taken: + and - ask for the next larger or\n"
-              "smaller grid that the job can use, p holds the picture, J chooses another job, q quits. Ends with the job: status 0, or 1\n"
+  app->footer("On a terminal the grid is drawn with the rank of each process, and keys are taken: + and - ask for the "
+              "next larger or\n"
+              "smaller grid that the job can use, p holds the picture, J chooses another job, q quits. Ends with the "
+              "job: status 0, or 1\n"
               "when the job was killed.");
   app->callback([o] { run(*o); });
 }

@@ -11,10 +11,14 @@ namespace command {
 
 const char* to_string(Verdict verdict) noexcept {
   switch (verdict) {
-  case Verdict::ok: return "ok";
-  case Verdict::note: return "note";
-  case Verdict::warning: return "warning";
-  case Verdict::error: return "error";
+  case Verdict::ok:
+    return "ok";
+  case Verdict::note:
+    return "note";
+  case Verdict::warning:
+    return "warning";
+  case Verdict::error:
+    return "error";
   }
   return "?";
 }
@@ -40,7 +44,9 @@ Version version_in(const std::string& text) {
   return {0, 0, 0};
 }
 
-std::string to_string(const Version& v) { return fmt::format("{}.{}.{}", v[0], v[1], v[2]); }
+std::string to_string(const Version& v) {
+  return fmt::format("{}.{}.{}", v[0], v[1], v[2]);
+}
 
 namespace {
 struct Trouble {
@@ -53,19 +59,51 @@ struct Trouble {
 
 constexpr Version newest{999, 0, 0};
 
-// What was seen with these versions, or is written in their bug trackers; see blacs-dyn/DESIGN.md for the ones that dyngrid works around.
+// What was seen with these versions, or is written in their bug trackers; see blacs-dyn/DESIGN.md for the ones that
+// dyngrid works around.
 const Trouble troubles[] = {
-    {"Open MPI", {0, 0, 1}, {4, 0, 0}, Verdict::warning, "dyngrid was never tried with versions before 4", "take Open MPI 4.1"},
-    {"Open MPI", {4, 0, 0}, {4, 1, 0}, Verdict::warning, "spawned processes are known to hang in MPI_Init with 4.0", "take Open MPI 4.1"},
-    {"Open MPI", {4, 1, 0}, {5, 0, 0}, Verdict::note, "a process that dies ends the whole application, spawned ones before their MPI_Init included",
+    {"Open MPI",
+     {0, 0, 1},
+     {4, 0, 0},
+     Verdict::warning,
+     "dyngrid was never tried with versions before 4",
+     "take Open MPI 4.1"},
+    {"Open MPI",
+     {4, 0, 0},
+     {4, 1, 0},
+     Verdict::warning,
+     "spawned processes are known to hang in MPI_Init with 4.0",
+     "take Open MPI 4.1"},
+    {"Open MPI",
+     {4, 1, 0},
+     {5, 0, 0},
+     Verdict::note,
+     "a process that dies ends the whole application, spawned ones before their MPI_Init included",
      "nothing: dyngrid looks at program, libraries, slots and hosts before it starts anything"},
-    {"Open MPI", {4, 1, 0}, {5, 0, 0}, Verdict::note, "old and new processes talk by TCP, also on one host: the shared-memory transport does not cross spawned worlds",
+    {"Open MPI",
+     {4, 1, 0},
+     {5, 0, 0},
+     Verdict::note,
+     "old and new processes talk by TCP, also on one host: the shared-memory transport does not cross spawned worlds",
      "nothing: dyngrid moves matrices through shared memory of its own"},
-    {"Open MPI", {5, 0, 0}, newest, Verdict::warning, "spawn is known not to work in several 5.0 versions; the collectives han and hcoll hang in merged communicators",
+    {"Open MPI",
+     {5, 0, 0},
+     newest,
+     Verdict::warning,
+     "spawn is known not to work in several 5.0 versions; the collectives han and hcoll hang in merged communicators",
      "take Open MPI 4.1, or run with OMPI_MCA_coll=^han,hcoll, as dyngrid run does"},
-    {"PMIx", {4, 2, 0}, {4, 2, 3}, Verdict::note, "a launcher of this version can forget a new process when one that has ended had its socket before",
+    {"PMIx",
+     {4, 2, 0},
+     {4, 2, 3},
+     Verdict::note,
+     "a launcher of this version can forget a new process when one that has ended had its socket before",
      "nothing: a released process waits until the launcher has let go of it"},
-    {"MPICH", {0, 0, 1}, {4, 0, 0}, Verdict::warning, "dyngrid was never tried with MPICH before 4", "take MPICH 4.0, or Open MPI 4.1"},
+    {"MPICH",
+     {0, 0, 1},
+     {4, 0, 0},
+     Verdict::warning,
+     "dyngrid was never tried with MPICH before 4",
+     "take MPICH 4.0, or Open MPI 4.1"},
 };
 } // namespace
 
@@ -80,8 +118,10 @@ std::vector<Finding> known_troubles(const std::string& software, const Version& 
 
 Finding cannot_spawn(const std::string& software, const Version& version) {
   return {fmt::format("{} {}", software, to_string(version)), Verdict::warning,
-          "built for UCX (ch4:ucx), it cannot start processes or connect to others: a grid has at most the processes that mpiexec started, and the join way is not possible",
-          "start more at once, which sleep until a grid needs them: dyngrid run --spare N (with --resize-at it does so by itself); or take Open MPI 4.1, MPICH from 4.2, or one built with ch4:ofi"};
+          "built for UCX (ch4:ucx), it cannot start processes or connect to others: a grid has at most the processes "
+          "that mpiexec started, and the join way is not possible",
+          "start more at once, which sleep until a grid needs them: dyngrid run --spare N (with --resize-at it does so "
+          "by itself); or take Open MPI 4.1, MPICH from 4.2, or one built with ch4:ofi"};
 }
 
 Finding judge_kernel_log(const std::string& log) {
@@ -96,8 +136,11 @@ Finding judge_kernel_log(const std::string& log) {
         break;
       }
   if (times == 0) return {"kernel log", Verdict::ok, "no lockup", ""};
-  return {"kernel log", Verdict::warning, fmt::format("the kernel could not do work of its own for want of a core, {} time{}; the last: {}", times, times == 1 ? "" : "s", last),
-          "a job that stood still since, mpirun included, has to be started again; dyngrid run lets processes that wait sleep, by hand preload libdyngrid-yield.so, or start no "
+  return {"kernel log", Verdict::warning,
+          fmt::format("the kernel could not do work of its own for want of a core, {} time{}; the last: {}", times,
+                      times == 1 ? "" : "s", last),
+          "a job that stood still since, mpirun included, has to be started again; dyngrid run lets processes that "
+          "wait sleep, by hand preload libdyngrid-yield.so, or start no "
           "more processes than there are cores"};
 }
 
@@ -122,17 +165,24 @@ std::vector<Finding> judge_probe(const ProbeReport& report) {
   }
   constexpr const char* check = "grow and shrink";
   if (report.timed_out)
-    findings.push_back({check, Verdict::error, fmt::format("not done after {:g} s ({}); it was ended", report.limit_s,
-                                                           grown ? "it had grown" : "it had not grown"),
-                        "look at the launcher and the network findings above; run again with --limit 60 on a slow machine"});
-  else if (!refusal.empty()) findings.push_back({check, Verdict::error, refusal, "the text says what to change"});
+    findings.push_back(
+        {check, Verdict::error,
+         fmt::format("not done after {:g} s ({}); it was ended", report.limit_s,
+                     grown ? "it had grown" : "it had not grown"),
+         "look at the launcher and the network findings above; run again with --limit 60 on a slow machine"});
+  else if (!refusal.empty())
+    findings.push_back({check, Verdict::error, refusal, "the text says what to change"});
   else if (!grown || !shrunk || report.status != 0)
     findings.push_back({check, Verdict::error,
-                        fmt::format("the launcher ended with status {}: {}", report.status, last_line.empty() ? "it printed nothing" : last_line),
+                        fmt::format("the launcher ended with status {}: {}", report.status,
+                                    last_line.empty() ? "it printed nothing" : last_line),
                         "run the command that `dyngrid doctor --verbose` prints, by hand"});
-  else if (wrong > 0) findings.push_back({check, Verdict::error, times + ": the matrix was wrong afterwards", "please report this, with the output of dyngrid doctor --json"});
+  else if (wrong > 0)
+    findings.push_back({check, Verdict::error, times + ": the matrix was wrong afterwards",
+                        "please report this, with the output of dyngrid doctor --json"});
   else
-    findings.push_back({check, report.seconds > 5 ? Verdict::warning : Verdict::ok, fmt::format("{}, {:.1f} s in all, the matrix right both times", times, report.seconds),
+    findings.push_back({check, report.seconds > 5 ? Verdict::warning : Verdict::ok,
+                        fmt::format("{}, {:.1f} s in all, the matrix right both times", times, report.seconds),
                         report.seconds > 5 ? "the machine is busy, or starts programs from a slow disk" : ""});
   return findings;
 }

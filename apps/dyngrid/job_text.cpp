@@ -53,9 +53,12 @@ std::string bytes_text(const json& value) {
 }
 
 std::string change_text(const json& r) {
-  const auto part = [&](const char* name) { return r.contains(name) ? duration_text(r[name].get<double>()) : duration_text(0); };
-  return fmt::format("{} -> {} in {}: spawn {}, merge {}, plan {}, exchange {}; {} moved", grid_text(r.value("from", json())),
-                     grid_text(r.value("grid", json())), part("total_s"), part("spawn_s"), part("merge_s"), part("plan_s"), part("exchange_s"),
+  const auto part = [&](const char* name) {
+    return r.contains(name) ? duration_text(r[name].get<double>()) : duration_text(0);
+  };
+  return fmt::format("{} -> {} in {}: spawn {}, merge {}, plan {}, exchange {}; {} moved",
+                     grid_text(r.value("from", json())), grid_text(r.value("grid", json())), part("total_s"),
+                     part("spawn_s"), part("merge_s"), part("plan_s"), part("exchange_s"),
                      bytes_text(r.value("moved_bytes", json())));
 }
 
@@ -111,7 +114,7 @@ void send_wish(const Wish& wish, const std::string& op, json fields) {
     return;
   }
   std::printf("%s -> %s%s: %s\n", grid_text(answer["from"]).c_str(), grid_text(answer["grid"]).c_str(),
-              outcome == "done"          ? ""
+              outcome == "done"            ? ""
               : answer.contains("request") ? " at the next resize point"
                                            : "",
               control::printable(answer.value("why", reason)).c_str());

@@ -18,7 +18,7 @@ constexpr int declined_status = 3;
 /// The job's connection. With an empty name: the only running job, if there is exactly one. Throws Failure, status 1.
 control::Client connect_to(std::string& job);
 
-std::string grid_text(const nlohmann::json& grid);    ///< "2x3", "-" when it is none
+std::string grid_text(const nlohmann::json& grid);     ///< "2x3", "-" when it is none
 std::string seconds_text(const nlohmann::json& value); ///< "21.3 ms", "-" when it is none
 std::string bytes_text(const nlohmann::json& value);   ///< "15.4 MB"
 /// "2x2 -> 3x3 in 920 ms: spawn 820 ms, merge 40 ms, plan 0.1 ms, exchange 38 ms; 13.4 MB moved"

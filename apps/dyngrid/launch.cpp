@@ -17,8 +17,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <climits>
 #include <chrono>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -40,7 +40,9 @@ namespace {
 // Open MPI keeps some 4 MiB per process in shared memory, more with many neighbours
 constexpr std::int64_t shm_bytes_per_process = std::int64_t{16} << 20;
 
-bool has(const Site& site, const std::string& name) { return site.environment.count(name) > 0; }
+bool has(const Site& site, const std::string& name) {
+  return site.environment.count(name) > 0;
+}
 
 /// Settings of Open MPI, each with its reason, unless the user has made them.
 void add_open_mpi_settings(const Site& site, int processes, Launch& launch) {
@@ -51,21 +53,27 @@ void add_open_mpi_settings(const Site& site, int processes, Launch& launch) {
     set("OMPI_ALLOW_RUN_AS_ROOT", "1", "mpirun refuses to run as root otherwise");
     set("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", "mpirun refuses to run as root otherwise");
   }
-  set("OMPI_MCA_mpi_yield_when_idle", "1", "a grid that grows may have more processes than cores: who waits gives its core away");
-  set("OMPI_MCA_coll", "^han,adapt,hcoll", "these collectives have hung in communicators that were merged after a spawn");
+  set("OMPI_MCA_mpi_yield_when_idle", "1",
+      "a grid that grows may have more processes than cores: who waits gives its core away");
+  set("OMPI_MCA_coll", "^han,adapt,hcoll",
+      "these collectives have hung in communicators that were merged after a spawn");
   if (!site.can_read_other_processes)
-    set("OMPI_MCA_btl_vader_single_copy_mechanism", "none", "this machine does not let processes read each other's memory");
+    set("OMPI_MCA_btl_vader_single_copy_mechanism", "none",
+        "this machine does not let processes read each other's memory");
   if (site.shm_free_bytes < shm_bytes_per_process * std::max(processes, 4))
-    set("OMPI_MCA_btl_vader_backing_directory", "/tmp", "/dev/shm is too small, and a process that cannot get a page there is killed");
+    set("OMPI_MCA_btl_vader_backing_directory", "/tmp",
+        "/dev/shm is too small, and a process that cannot get a page there is killed");
 }
 
-/// Processes of the largest grid in "5:3x3,10:4x4@local2"; 0 for an empty text. What is no grid counts nothing: dyngrid itself will complain.
+/// Processes of the largest grid in "5:3x3,10:4x4@local2"; 0 for an empty text. What is no grid counts nothing: dyngrid
+/// itself will complain.
 int most_processes(const std::string& resize_at) {
   int most = 0;
   std::istringstream entries(resize_at);
   for (std::string entry; std::getline(entries, entry, ',');) {
     int step = 0, p = 0, q = 0;
-    if (std::sscanf(entry.c_str(), "%d:%dx%d", &step, &p, &q) == 3 && p > 0 && q > 0 && p <= INT_MAX / q) most = std::max(most, p * q);
+    if (std::sscanf(entry.c_str(), "%d:%dx%d", &step, &p, &q) == 3 && p > 0 && q > 0 && p <= INT_MAX / q)
+      most = std::max(most, p * q);
   }
   return most;
 }
@@ -73,10 +81,13 @@ int most_processes(const std::string& resize_at) {
 /// Processes of the largest grid that --resize-at or DYNGRID_RESIZE_AT names.
 int processes_to_come(const RunRequest& request, const Site& site) {
   const auto set = site.environment.find("DYNGRID_RESIZE_AT");
-  return most_processes(!request.resize_at.empty() ? request.resize_at : set != site.environment.end() ? set->second : "");
+  return most_processes(!request.resize_at.empty()      ? request.resize_at
+                        : set != site.environment.end() ? set->second
+                                                        : "");
 }
 
-/// How many more are started than the first grid has. Asked for, or set in the environment; otherwise none where they can be started later.
+/// How many more are started than the first grid has. Asked for, or set in the environment; otherwise none where they
+/// can be started later.
 int spare_processes(const RunRequest& request, const Site& site, int processes) {
   if (request.spare >= 0) return request.spare;
   if (has(site, "DYNGRID_SPARE")) {
@@ -91,7 +102,8 @@ int spare_processes(const RunRequest& request, const Site& site, int processes) 
 /// Nobody knows the processors and folders of other hosts.
 bool is_one_host(const RunRequest& request, const Site& site) {
   const auto nodes = site.environment.find("SLURM_JOB_NUM_NODES");
-  return request.hosts.empty() && !has(site, "DYNGRID_HOSTS") && (nodes == site.environment.end() || nodes->second == "1");
+  return request.hosts.empty() && !has(site, "DYNGRID_HOSTS") &&
+         (nodes == site.environment.end() || nodes->second == "1");
 }
 
 /// Whether processes that wait are to sleep. What outnumbers the cores now or after a change that is known of already.
@@ -100,7 +112,8 @@ bool must_yield(const RunRequest& request, const Site& site, int started) {
   if (said != site.environment.end() && said->second != "on" && said->second != "off" && !said->second.empty())
     throw Failure(fmt::format("DYNGRID_YIELD is \"{}\", wanted on or off", said->second));
   if (said != site.environment.end() && said->second == "off") return false;
-  return !site.yield_library.empty() && is_one_host(request, site) && std::max(started, processes_to_come(request, site)) > site.cores;
+  return !site.yield_library.empty() && is_one_host(request, site) &&
+         std::max(started, processes_to_come(request, site)) > site.cores;
 }
 
 std::map<std::string, std::string> settings_of_dyngrid(const RunRequest& request) {
@@ -127,8 +140,9 @@ Launch plan_launch(const RunRequest& request, const Site& site) {
     const auto [p, q] = parse_grid("--grid", request.grid);
     if (processes == 0) processes = p * q;
     if (p * q > processes)
-      throw Failure(fmt::format("--grid {} needs {} processes, but -np is {}; start at least {}, or let it grow by --resize-at 0:{}",
-                                request.grid, p * q, processes, p * q, request.grid));
+      throw Failure(fmt::format(
+          "--grid {} needs {} processes, but -np is {}; start at least {}, or let it grow by --resize-at 0:{}",
+          request.grid, p * q, processes, p * q, request.grid));
   }
   if (processes < 1) throw Failure("neither -np nor --grid says how many processes to start");
 
@@ -141,8 +155,12 @@ Launch plan_launch(const RunRequest& request, const Site& site) {
     if (!has(site, threads)) launch.environment.push_back({threads, "1", "the processes share the cores already"});
 
   if (!site.better_core.empty() && !has(site, "OPENBLAS_CORETYPE") && is_one_host(request, site)) {
-    launch.environment.push_back({"OPENBLAS_CORETYPE", site.better_core, fmt::format("OpenBLAS takes this processor for {}, which is slower", site.blas_core)});
-    launch.notices.push_back(fmt::format("OpenBLAS takes this processor for {}; OPENBLAS_CORETYPE={} set (dyngrid doctor measures both; export one to choose)", site.blas_core, site.better_core));
+    launch.environment.push_back(
+        {"OPENBLAS_CORETYPE", site.better_core,
+         fmt::format("OpenBLAS takes this processor for {}, which is slower", site.blas_core)});
+    launch.notices.push_back(fmt::format("OpenBLAS takes this processor for {}; OPENBLAS_CORETYPE={} set (dyngrid "
+                                         "doctor measures both; export one to choose)",
+                                         site.blas_core, site.better_core));
   }
 
   launch.words = {site.mpirun};
@@ -174,13 +192,18 @@ Launch plan_launch(const RunRequest& request, const Site& site) {
   const std::string of_user = preload;
   const bool waiting_sleeps = must_yield(request, site, started);
   for (const std::string& library : {request.preload, waiting_sleeps ? site.yield_library : std::string()})
-    if (!library.empty() && preload.find(library) == std::string::npos) preload += (preload.empty() ? "" : ":") + library;
+    if (!library.empty() && preload.find(library) == std::string::npos)
+      preload += (preload.empty() ? "" : ":") + library;
   if (preload != of_user) handed["LD_PRELOAD"] = preload;
-  if (waiting_sleeps) launch.remarks.push_back(fmt::format("{}: with more processes than the {} cores those that wait have to give theirs away, which this MPI does not do by itself",
-                                                           site.yield_library, site.cores));
+  if (waiting_sleeps)
+    launch.remarks.push_back(fmt::format("{}: with more processes than the {} cores those that wait have to give "
+                                         "theirs away, which this MPI does not do by itself",
+                                         site.yield_library, site.cores));
   for (const auto& [name, value] : handed) {
-    if (is_mpich) launch.words.insert(launch.words.end(), {"-genv", name, value});
-    else launch.words.insert(launch.words.end(), {"-x", name + "=" + value});
+    if (is_mpich)
+      launch.words.insert(launch.words.end(), {"-genv", name, value});
+    else
+      launch.words.insert(launch.words.end(), {"-x", name + "=" + value});
   }
   launch.words.insert(launch.words.end(), request.mpirun_options.begin(), request.mpirun_options.end());
   launch.words.insert(launch.words.end(), request.program.begin(), request.program.end());
@@ -201,7 +224,8 @@ std::string own_folder() {
   return fs::read_symlink("/proc/self/exe", ignored).parent_path().string();
 }
 
-/// Whether a process may read the memory of another one of the same user, as Open MPI's shared-memory transport does; containers forbid it.
+/// Whether a process may read the memory of another one of the same user, as Open MPI's shared-memory transport does;
+/// containers forbid it.
 bool may_read_other_processes() {
   int word = 1, copy = 0;
   const pid_t child = fork();
@@ -213,7 +237,8 @@ bool may_read_other_processes() {
   iovec local{&copy, sizeof copy}, remote{&word, sizeof word};
   const bool may = process_vm_readv(child, &local, 1, &remote, 1, 0) == static_cast<ssize_t>(sizeof word);
   kill(child, SIGKILL);
-  while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {}
+  while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+  }
   return may;
 }
 
@@ -250,16 +275,20 @@ int free_port() {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   socklen_t length = sizeof address;
-  const bool is_bound = bind(fd, reinterpret_cast<const sockaddr*>(&address), length) == 0 && getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) == 0;
+  const bool is_bound = bind(fd, reinterpret_cast<const sockaddr*>(&address), length) == 0 &&
+                        getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) == 0;
   close(fd);
   return is_bound ? ntohs(address.sin_port) : 0;
 }
 
-/// One that listens on that port, or (0) on one of its own choice. Its address; empty, and it has ended, when somebody else was quicker to have the port.
+/// One that listens on that port, or (0) on one of its own choice. Its address; empty, and it has ended, when somebody
+/// else was quicker to have the port.
 std::string start_ompi_server_on(int port, const std::string& program) {
-  const int said = memfd_create("dyngrid-server", MFD_CLOEXEC); // in memory: a kill leaves nothing, and the server never waits for a reader
+  const int said = memfd_create(
+      "dyngrid-server", MFD_CLOEXEC); // in memory: a kill leaves nothing, and the server never waits for a reader
   if (said < 0) throw Failure(fmt::format("cannot keep a text in memory: {}", std::strerror(errno)), 1);
-  // given a port it opens it so that another server can take its place at once, should it be killed (blacs-dyn/DESIGN.md "The join way")
+  // given a port it opens it so that another server can take its place at once, should it be killed
+  // (blacs-dyn/DESIGN.md "The join way")
   if (port > 0) setenv("OMPI_MCA_oob_tcp_static_ipv4_ports", std::to_string(port).c_str(), 1);
   const pid_t parent = getpid();
   const pid_t child = fork();
@@ -291,7 +320,9 @@ std::string start_ompi_server_on(int port, const std::string& program) {
   }
   close(said);
   // without its port it goes on and listens nowhere
-  if (!uri.empty() && (port == 0 || uri.find(fmt::format(":{};", port)) != std::string::npos || uri.find(fmt::format(":{}\n", port)) != std::string::npos)) return uri.substr(0, uri.find('\n'));
+  if (!uri.empty() && (port == 0 || uri.find(fmt::format(":{};", port)) != std::string::npos ||
+                       uri.find(fmt::format(":{}\n", port)) != std::string::npos))
+    return uri.substr(0, uri.find('\n'));
   if (!has_ended) {
     kill(child, SIGKILL);
     waitpid(child, &status, 0);
@@ -303,16 +334,20 @@ std::string start_ompi_server_on(int port, const std::string& program) {
 
 std::string start_ompi_server() {
   const std::string program = search_path("ompi-server");
-  if (program.empty()) throw Failure("--processes join needs ompi-server, which is not in PATH; it comes with Open MPI 4 (openmpi-bin)", 1);
+  if (program.empty())
+    throw Failure("--processes join needs ompi-server, which is not in PATH; it comes with Open MPI 4 (openmpi-bin)",
+                  1);
   std::string uri;
-  for (int attempt = 0; attempt < 4 && uri.empty(); ++attempt) uri = start_ompi_server_on(attempt < 3 ? free_port() : 0, program);
+  for (int attempt = 0; attempt < 4 && uri.empty(); ++attempt)
+    uri = start_ompi_server_on(attempt < 3 ? free_port() : 0, program);
   if (uri.empty()) throw Failure(fmt::format("{} did not say its address within 10 s", program), 1);
   return uri;
 }
 
 std::string own_library() {
   const std::string path = find_beside({"../" DYNGRID_LIBDIR "/libdyngrid.so.1", "../lib/libdyngrid.so.1"});
-  if (path.empty()) throw Failure("there is no libdyngrid.so.1 beside this command; is dyngrid installed as a whole?", 1);
+  if (path.empty())
+    throw Failure("there is no libdyngrid.so.1 beside this command; is dyngrid installed as a whole?", 1);
   return path;
 }
 
@@ -320,13 +355,15 @@ Site look_around(const std::string& mpirun) {
   Site site;
   site.mpirun = search_path(mpirun);
   if (site.mpirun.empty())
-    throw Failure(mpirun == DYNGRID_MPIRUN ? fmt::format("no {} in PATH; install {} or give its path by --mpirun", mpirun, DYNGRID_MPI_PACKAGE)
+    throw Failure(mpirun == DYNGRID_MPIRUN ? fmt::format("no {} in PATH; install {} or give its path by --mpirun",
+                                                         mpirun, DYNGRID_MPI_PACKAGE)
                                            : fmt::format("--mpirun: {} is no program", mpirun),
                   1);
   Launch version;
   version.words = {site.mpirun, "--version"};
   site.is_root = geteuid() == 0;
-  if (site.is_root) version.environment = {{"OMPI_ALLOW_RUN_AS_ROOT", "1", ""}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", ""}};
+  if (site.is_root)
+    version.environment = {{"OMPI_ALLOW_RUN_AS_ROOT", "1", ""}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", ""}};
   site.version = run_for(version, 10).output;
   site.mpi = mpi_of_version(site.version);
   site.has_ompi_server = !search_path("ompi-server").empty();
@@ -334,7 +371,8 @@ Site look_around(const std::string& mpirun) {
   const Blas blas = look_at_blas();
   site.blas_core = blas.core;
   site.better_core = core_to_set(blas);
-  site.yield_library = find_beside({"../" DYNGRID_LIBDIR "/dyngrid/libdyngrid-yield.so", "../lib/dyngrid/libdyngrid-yield.so"});
+  site.yield_library =
+      find_beside({"../" DYNGRID_LIBDIR "/dyngrid/libdyngrid-yield.so", "../lib/dyngrid/libdyngrid-yield.so"});
   cpu_set_t set;
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof set, &set) == 0) site.cores = CPU_COUNT(&set);
@@ -344,7 +382,8 @@ Site look_around(const std::string& mpirun) {
     site.shm_free_bytes = static_cast<std::int64_t>(shm.f_bavail) * static_cast<std::int64_t>(shm.f_frsize);
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string text = *entry;
-    if (text.find('=') != std::string::npos) site.environment[text.substr(0, text.find('='))] = text.substr(text.find('=') + 1);
+    if (text.find('=') != std::string::npos)
+      site.environment[text.substr(0, text.find('='))] = text.substr(text.find('=') + 1);
   }
   return site;
 }
@@ -362,7 +401,9 @@ namespace {
 }
 } // namespace
 
-void become(const Launch& launch) { exec(launch, false); }
+void become(const Launch& launch) {
+  exec(launch, false);
+}
 
 Result run_for(const Launch& launch, double seconds) {
   using Clock = std::chrono::steady_clock;
@@ -406,7 +447,8 @@ Result run_for(const Launch& launch, double seconds) {
     for (int wait = 0; wait < 30 && waitpid(child, &status, WNOHANG) == 0; ++wait) usleep(100000);
     kill(-child, SIGKILL);
   }
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
   result.status = status_in_words(status);
   return result;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How an application is started: the decision (plan_launch) is a function of the request and of what was found on this machine; looking and
-// starting are apart.
+// How an application is started: the decision (plan_launch) is a function of the request and of what was found on this
+// machine; looking and starting are apart.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,13 @@ enum class Mpi { open_mpi, mpich, unknown };
 /// What the user asks for.
 struct RunRequest {
   int processes = 0; ///< 0: as many as the grid has
-  int spare = -1;    ///< more that are started and sleep; -1: as many as resize_at needs where the MPI cannot start them later
-  std::string grid;  ///< "2x2" or empty; checked
+  int spare =
+      -1; ///< more that are started and sleep; -1: as many as resize_at needs where the MPI cannot start them later
+  std::string grid; ///< "2x2" or empty; checked
   std::string resize_at, placement, schedule, unit, hosts;
   std::string processes_come; ///< spawn, join or empty
   std::string ompi_server;    ///< for join: its address
-  std::string preload; ///< full path of the library, or empty
+  std::string preload;        ///< full path of the library, or empty
   bool is_verbose = false;
   std::vector<std::string> mpirun_options;
   std::vector<std::string> program; ///< and its arguments
@@ -33,15 +34,16 @@ struct RunRequest {
 
 /// What there is on this machine.
 struct Site {
-  std::string mpirun; ///< full path
+  std::string mpirun;  ///< full path
   std::string version; ///< what it printed when asked for its version
   Mpi mpi = Mpi::open_mpi;
-  bool can_spawn = true; ///< MPI_Comm_spawn works
-  int cores = 1;         ///< that this process may use
+  bool can_spawn = true;     ///< MPI_Comm_spawn works
+  int cores = 1;             ///< that this process may use
   std::string yield_library; ///< makes waiting processes give their cores away; empty: there is none
-  std::string blas_core, better_core; ///< which processor OpenBLAS takes this one for; what OPENBLAS_CORETYPE should say, empty: nothing
+  std::string blas_core,
+      better_core; ///< which processor OpenBLAS takes this one for; what OPENBLAS_CORETYPE should say, empty: nothing
   bool is_root = false;
-  bool has_ompi_server = false; ///< in PATH
+  bool has_ompi_server = false;         ///< in PATH
   bool can_read_other_processes = true; ///< process_vm_readv is allowed between processes of one user
   std::int64_t shm_free_bytes = -1;     ///< of /dev/shm; -1: there is none
   std::map<std::string, std::string> environment;
@@ -84,7 +86,8 @@ std::string own_library();
 
 // ---- starting ----
 
-/// Starts the ompi-server over which mpiruns find each other; it ends when this process, or what it becomes, ends. Its address. @throws Failure
+/// Starts the ompi-server over which mpiruns find each other; it ends when this process, or what it becomes, ends. Its
+/// address. @throws Failure
 std::string start_ompi_server();
 
 /// Becomes the launch. Signals, standard streams and the exit status are then mpirun's own. Returns only by Failure.

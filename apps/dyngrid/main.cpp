@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
-#include "control/variables.hpp"
 #include "control/printable.hpp"
+#include "control/variables.hpp"
 #include "gridmap/status.hpp"
 
 namespace {
@@ -20,27 +20,13 @@ constexpr struct {
   const char* group;
   void (*add)(CLI::App&);
 } commands[] = {
-    {"Run", command::add_run},
-    {"Look", command::add_ps},
-    {"Look", command::add_watch},
-    {"Look", command::add_history},
-    {"Change", command::add_resize},
-    {"Change", command::add_grow},
-    {"Change", command::add_shrink},
-    {"Change", command::add_restart},
-    {"Queue", command::add_submit},
-    {"Queue", command::add_queue},
-    {"Queue", command::add_cancel},
-    {"Queue", command::add_slurm},
-    {"Plan", command::add_topology},
-    {"Plan", command::add_place},
-    {"Plan", command::add_plan},
-    {"Plan", command::add_map},
-    {"Plan", command::add_select},
-    {"Plan", command::add_simulate},
-    {"Help", command::add_doctor},
-    {"Help", command::add_env},
-    {"Help", command::add_completion},
+    {"Run", command::add_run},       {"Look", command::add_ps},        {"Look", command::add_watch},
+    {"Look", command::add_history},  {"Change", command::add_resize},  {"Change", command::add_grow},
+    {"Change", command::add_shrink}, {"Change", command::add_restart}, {"Queue", command::add_submit},
+    {"Queue", command::add_queue},   {"Queue", command::add_cancel},   {"Queue", command::add_slurm},
+    {"Plan", command::add_topology}, {"Plan", command::add_place},     {"Plan", command::add_plan},
+    {"Plan", command::add_map},      {"Plan", command::add_select},    {"Plan", command::add_simulate},
+    {"Help", command::add_doctor},   {"Help", command::add_env},       {"Help", command::add_completion},
     {"", command::add_man}, // for the build
 };
 
@@ -51,7 +37,9 @@ public:
     std::string text, group;
     for (const CLI::App* sub : app->get_subcommands({})) {
       if (sub->get_group().empty()) continue;
-      text += fmt::format("{}{:8}{:11}{}\n", text.empty() ? "\n" : "", sub->get_group() == group ? "" : sub->get_group() + ":", sub->get_name(), sub->get_description());
+      text +=
+          fmt::format("{}{:8}{:11}{}\n", text.empty() ? "\n" : "",
+                      sub->get_group() == group ? "" : sub->get_group() + ":", sub->get_name(), sub->get_description());
       group = sub->get_group();
     }
     return text;
@@ -62,8 +50,8 @@ int fail(const CLI::App& root, const std::string& text, int status) {
   std::string line = text;
   std::replace(line.begin(), line.end(), '\n', ' ');
   const auto used = root.get_subcommands();
-  std::fprintf(stderr, "dyngrid%s%s: %s\n", used.empty() ? "" : " ",
-               used.empty() ? "" : used[0]->get_name().c_str(), control::printable(line).c_str());
+  std::fprintf(stderr, "dyngrid%s%s: %s\n", used.empty() ? "" : " ", used.empty() ? "" : used[0]->get_name().c_str(),
+               control::printable(line).c_str());
   return status;
 }
 
@@ -97,9 +85,13 @@ int main(int argc, char** argv) {
   }
   std::vector<std::string> names;
   for (const CLI::App* command : root.get_subcommands({})) names.push_back(command->get_name());
-  if (const std::string& first = words[0]; first.compare(0, 1, "-") != 0 && std::find(names.begin(), names.end(), first) == names.end()) {
+  if (const std::string& first = words[0];
+      first.compare(0, 1, "-") != 0 && std::find(names.begin(), names.end(), first) == names.end()) {
     const std::string closest = control::closest_word(first, names);
-    return fail(root, fmt::format("there is no command {}; {}dyngrid --help lists them", first, closest.empty() ? "" : "did you mean " + closest + "? "), 2);
+    return fail(root,
+                fmt::format("there is no command {}; {}dyngrid --help lists them", first,
+                            closest.empty() ? "" : "did you mean " + closest + "? "),
+                2);
   }
   std::reverse(words.begin(), words.end()); // as CLI11 wants them
   try {

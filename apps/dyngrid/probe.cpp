@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `dyngrid doctor` starts under mpirun: a matrix on a 1 x n grid, one process more, one process less. Prints lines of "word value".
+// What `dyngrid doctor` starts under mpirun: a matrix on a 1 x n grid, one process more, one process less. Prints lines
+// of "word value".
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -11,16 +12,20 @@ namespace {
 
 constexpr std::int64_t n = 256, nb = 16;
 
-double element(std::int64_t i, std::int64_t j) { return static_cast<double>(i * n + j); }
+double element(std::int64_t i, std::int64_t j) {
+  return static_cast<double>(i * n + j);
+}
 
 /// Goes through the local elements of a block-cyclic matrix on the current grid.
-template <class Visit> void visit(const dyngrid::Application& app, const dyngrid::Matrix<double>& a, Visit visit_element) {
+template <class Visit>
+void visit(const dyngrid::Application& app, const dyngrid::Matrix<double>& a, Visit visit_element) {
   const dyngrid::Grid grid = app.grid();
   if (!grid.is_mine()) return;
   const std::int64_t rows = a.rows(), columns = a.columns();
   const auto global = [](std::int64_t k, int me, int procs) { return (k / nb * procs + me) * nb + k % nb; };
   for (std::int64_t j = 0; j < columns; ++j)
-    for (std::int64_t i = 0; i < rows; ++i) visit_element(a(i, j), element(global(i, grid.myrow, grid.nprow), global(j, grid.mycol, grid.npcol)));
+    for (std::int64_t i = 0; i < rows; ++i)
+      visit_element(a(i, j), element(global(i, grid.myrow, grid.nprow), global(j, grid.mycol, grid.npcol)));
 }
 
 bool is_right(const dyngrid::Application& app, const dyngrid::Matrix<double>& a) {
@@ -48,7 +53,8 @@ int main(int argc, char** argv) try {
       int length = 0, is_known = 0, *universe = nullptr;
       MPI_Get_library_version(version, &length);
       MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &universe, &is_known);
-      std::printf("mpi %s\ndyngrid %s\n", std::string(version).substr(0, std::strcspn(version, "\n")).c_str(), dyngrid_version());
+      std::printf("mpi %s\ndyngrid %s\n", std::string(version).substr(0, std::strcspn(version, "\n")).c_str(),
+                  dyngrid_version());
       if (is_known && universe != nullptr) std::printf("universe %d\n", *universe);
       std::fflush(stdout);
     }
@@ -62,8 +68,10 @@ int main(int argc, char** argv) try {
       return outcome;
     };
     dyngrid::Outcome outcome = dyngrid::Outcome::same;
-    if (app.is_newcomer() || !app.grid().is_mine()) outcome = step("joined", app.resize_point());
-    else outcome = step("grown", app.resize(1, size + 1));
+    if (app.is_newcomer() || !app.grid().is_mine())
+      outcome = step("joined", app.resize_point());
+    else
+      outcome = step("grown", app.resize(1, size + 1));
     // not size: a newcomer's own world is another one. Who leaves comes back to sleep.
     if (outcome != dyngrid::Outcome::leave) step("shrunk", app.resize(1, app.grid().npcol - 1));
   }

@@ -20,7 +20,8 @@ std::string shell_word(const std::string& word) {
 }
 
 std::string search_path(const std::string& name) {
-  if (name.find('/') != std::string::npos) return access(name.c_str(), X_OK) == 0 ? std::filesystem::absolute(name).string() : "";
+  if (name.find('/') != std::string::npos)
+    return access(name.c_str(), X_OK) == 0 ? std::filesystem::absolute(name).string() : "";
   const char* path = std::getenv("PATH");
   std::istringstream folders(path != nullptr ? path : "");
   for (std::string folder; std::getline(folders, folder, ':');) {
@@ -30,6 +31,8 @@ std::string search_path(const std::string& name) {
   return "";
 }
 
-int status_in_words(int wait_status) { return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status); }
+int status_in_words(int wait_status) {
+  return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
+}
 
 } // namespace command

@@ -70,7 +70,8 @@ void set_handler(int number) {
 
 Terminal::Terminal(bool wants_colour) {
   const char *no_colour = std::getenv("NO_COLOR"), *term = std::getenv("TERM");
-  has_colour_ = wants_colour && (no_colour == nullptr || *no_colour == '\0') && term != nullptr && std::string(term) != "dumb";
+  has_colour_ =
+      wants_colour && (no_colour == nullptr || *no_colour == '\0') && term != nullptr && std::string(term) != "dumb";
   has_keys_ = isatty(0) == 1 && tcgetpgrp(0) == getpgrp() && tcgetattr(0, &before) == 0;
   changes_keys = has_keys_;
   raw = before;
@@ -118,8 +119,10 @@ KeyPress Terminal::wait(int fd, double seconds) {
     if (poll(of, 2, static_cast<int>(1000 * seconds)) > 0 && of[0].revents != 0) {
       char bytes[64];
       const ssize_t got = read(0, bytes, sizeof bytes);
-      if (got > 0) typed_.append(bytes, static_cast<std::size_t>(got));
-      else if ((of[0].revents & (POLLHUP | POLLERR)) != 0) return {Key::quit, 0}; // nobody looks any more
+      if (got > 0)
+        typed_.append(bytes, static_cast<std::size_t>(got));
+      else if ((of[0].revents & (POLLHUP | POLLERR)) != 0)
+        return {Key::quit, 0}; // nobody looks any more
       for (const KeyPress& press : keys_of(typed_)) ahead_.push_back(press);
     }
   }

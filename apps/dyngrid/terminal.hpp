@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The terminal while `dyngrid watch` draws on it: keys as they are struck, no cursor, a block of lines drawn over the one before.
+// The terminal while `dyngrid watch` draws on it: keys as they are struck, no cursor, a block of lines drawn over the
+// one before.
 #pragma once
 
 #include <deque>
@@ -25,7 +26,8 @@ public:
   Screen screen() const;
   /// Draws in the place of the lines before. In one write, so that nothing flickers.
   void draw(const std::vector<ViewLine>& lines);
-  /// Waits for a key or for something at fd (-1: none), at most so long. One key: those typed ahead are for whoever comes next.
+  /// Waits for a key or for something at fd (-1: none), at most so long. One key: those typed ahead are for whoever
+  /// comes next.
   KeyPress wait(int fd, double seconds);
 
 private:

@@ -20,8 +20,7 @@ template <class Integer> bool to_integer(const std::string& text, Integer& value
 }
 
 template <class Integer>
-std::pair<Integer, Integer> parse_pair(const std::string& option, const std::string& text,
-                                       const char* example) {
+std::pair<Integer, Integer> parse_pair(const std::string& option, const std::string& text, const char* example) {
   const auto x = text.find_first_of("xX");
   std::pair<Integer, Integer> pair{0, 0};
   if (x == std::string::npos || !to_integer(text.substr(0, x), pair.first) ||
@@ -82,8 +81,8 @@ std::vector<std::vector<double>> parse_matrix(const std::string& option, const s
     throw Failure(fmt::format("{}: the grid is empty, wanted e.g. '313,279;34,25'", option));
   for (const auto& row : rows)
     if (row.size() != rows[0].size())
-      throw Failure(fmt::format("{}: rows of {} and {} powers, wanted rows of the same length", option,
-                                rows[0].size(), row.size()));
+      throw Failure(fmt::format("{}: rows of {} and {} powers, wanted rows of the same length", option, rows[0].size(),
+                                row.size()));
   return rows;
 }
 

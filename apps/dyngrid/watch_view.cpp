@@ -21,7 +21,8 @@ std::string bars(const std::deque<double>& times, std::size_t most_bars) {
   double most = 0;
   for (std::size_t i = first; i < times.size(); ++i) most = std::max(most, times[i]);
   std::string text;
-  for (std::size_t i = first; i < times.size(); ++i) text += heights[most > 0 ? std::min(7, static_cast<int>(8 * times[i] / most)) : 0];
+  for (std::size_t i = first; i < times.size(); ++i)
+    text += heights[most > 0 ? std::min(7, static_cast<int>(8 * times[i] / most)) : 0];
   return text;
 }
 
@@ -72,17 +73,26 @@ std::string drawn(const ViewLine& line, const Screen& screen) {
   const std::string text = control::printable(line.text);
   const std::string clipped = text.substr(0, bytes_of(text, screen.width - 1)); // a line that is full may wrap
   if (!screen.has_colour || clipped.empty()) return clipped;
-  const auto in = [](const char* code, const std::string& what) { return what.empty() ? what : fmt::format("\033[{}m{}\033[0m", code, what); };
+  const auto in = [](const char* code, const std::string& what) {
+    return what.empty() ? what : fmt::format("\033[{}m{}\033[0m", code, what);
+  };
   const std::size_t label = bytes_of(clipped, label_width);
   using Style = ViewLine::Style;
   switch (line.style) {
-  case Style::plain: return clipped;
-  case Style::title: return in("1", clipped);
-  case Style::label: return in("2", clipped.substr(0, label)) + clipped.substr(label);
-  case Style::good: return in("2", clipped.substr(0, label)) + in("36", clipped.substr(label));
-  case Style::warning: return in("2", clipped.substr(0, label)) + in("33", clipped.substr(label));
-  case Style::faint: return in("2", clipped);
-  case Style::chosen: return in("7", clipped);
+  case Style::plain:
+    return clipped;
+  case Style::title:
+    return in("1", clipped);
+  case Style::label:
+    return in("2", clipped.substr(0, label)) + clipped.substr(label);
+  case Style::good:
+    return in("2", clipped.substr(0, label)) + in("36", clipped.substr(label));
+  case Style::warning:
+    return in("2", clipped.substr(0, label)) + in("33", clipped.substr(label));
+  case Style::faint:
+    return in("2", clipped);
+  case Style::chosen:
+    return in("7", clipped);
   }
   return clipped;
 }
@@ -97,7 +107,8 @@ std::vector<std::string> grid_picture(int nprow, int npcol, int width, int heigh
       std::string line = "\u2502";
       for (int j = 0; j < npcol; ++j) line += fmt::format(" {:>{}} \u2502", i * npcol + j, inside - 2);
       lines.push_back(line);
-      lines.push_back(i + 1 < nprow ? border("\u251c", "\u253c", "\u2524", npcol, inside) : border("\u2514", "\u2534", "\u2518", npcol, inside));
+      lines.push_back(i + 1 < nprow ? border("\u251c", "\u253c", "\u2524", npcol, inside)
+                                    : border("\u2514", "\u2534", "\u2518", npcol, inside));
     }
     return lines;
   }
@@ -128,8 +139,9 @@ void JobView::take(const json& line) {
     times_.clear();
   } else if (event == "undo") {
     is_taken_back_ = true;
-    last_word_ = fmt::format("{} is taken back: {} a step, {} on {}", grid_text(line["from"]), duration_text(line["step_s"]),
-                             duration_text(line["before_step_s"]), grid_text(line["grid"]));
+    last_word_ =
+        fmt::format("{} is taken back: {} a step, {} on {}", grid_text(line["from"]), duration_text(line["step_s"]),
+                    duration_text(line["before_step_s"]), grid_text(line["grid"]));
   } else if (event == "request") {
     status_["pending"] = line;
     last_word_.clear();
@@ -160,30 +172,45 @@ std::vector<ViewLine> JobView::lines(const Screen& screen, const std::string& ke
   const auto [nprow, npcol] = shape_of(value("grid"));
   const json pending = value("pending"), change = value("last_resize");
   std::vector<ViewLine> above, below;
-  above.push_back({fmt::format("job {}  {}  {}  on {}  {:.0f} s", s.value("job", ""), s.value("app", ""), s.value("size", ""), s.value("host", ""), s.value("uptime_s", 0.0)), Style::title});
+  above.push_back({fmt::format("job {}  {}  {}  on {}  {:.0f} s", s.value("job", ""), s.value("app", ""),
+                               s.value("size", ""), s.value("host", ""), s.value("uptime_s", 0.0)),
+                   Style::title});
   const int parked = s.value("parked", 0), released = change.is_object() ? change.value("released", 0) : 0;
-  above.push_back({fmt::format("grid     {}, {} process{}{}{}", grid_text(value("grid")), processes(), processes() == 1 ? "" : "es", parked > 0 ? fmt::format(", {} parked", parked) : "",
+  above.push_back({fmt::format("grid     {}, {} process{}{}{}", grid_text(value("grid")), processes(),
+                               processes() == 1 ? "" : "es", parked > 0 ? fmt::format(", {} parked", parked) : "",
                                released > 0 ? fmt::format(", {} released at the last change", released) : ""),
                    Style::good});
-  below.push_back({fmt::format("step     {}{}, the last {}, {} on average on this grid", step, steps > 0 ? fmt::format(" of {} ({} %)", steps, 100 * step / steps) : "",
+  below.push_back({fmt::format("step     {}{}, the last {}, {} on average on this grid", step,
+                               steps > 0 ? fmt::format(" of {} ({} %)", steps, 100 * step / steps) : "",
                                seconds_text(value("step_s")), seconds_text(value("mean_step_s"))),
                    Style::label});
-  below.push_back({"         " + bars(times_, static_cast<std::size_t>(std::clamp(screen.width - 10, 10, 120))), Style::good});
+  below.push_back(
+      {"         " + bars(times_, static_cast<std::size_t>(std::clamp(screen.width - 10, 10, 120))), Style::good});
   std::string changed = "change   " + (change.is_object() ? change_text(change) : std::string("none yet"));
-  if (const auto parts = changed.find(": "); parts != std::string::npos && changed.size() >= static_cast<std::size_t>(std::max(screen.width, 1))) {
+  if (const auto parts = changed.find(": ");
+      parts != std::string::npos && changed.size() >= static_cast<std::size_t>(std::max(screen.width, 1))) {
     below.push_back({changed.substr(0, parts), Style::label});
     changed = "         " + changed.substr(parts + 2);
   }
   below.push_back({changed, Style::label});
-  below.push_back({fmt::format("memory   {} in matrices, {} in process 0", bytes_text(value("matrix_bytes")), bytes_text(value("rss_bytes"))), Style::label});
-  if (pending.is_object()) below.push_back({fmt::format("asked    {}{}", grid_text(pending.value("grid", json())), pending.value("late", false) ? ", late" : ""), Style::warning});
-  else if (!last_word_.empty()) below.push_back({"asked    " + last_word_, Style::warning});
-  else below.push_back({"asked    nothing", Style::label});
+  below.push_back({fmt::format("memory   {} in matrices, {} in process 0", bytes_text(value("matrix_bytes")),
+                               bytes_text(value("rss_bytes"))),
+                   Style::label});
+  if (pending.is_object())
+    below.push_back({fmt::format("asked    {}{}", grid_text(pending.value("grid", json())),
+                                 pending.value("late", false) ? ", late" : ""),
+                     Style::warning});
+  else if (!last_word_.empty())
+    below.push_back({"asked    " + last_word_, Style::warning});
+  else
+    below.push_back({"asked    nothing", Style::label});
   if (!keys.empty()) below.push_back({keys, Style::faint});
   const int room = screen.height - static_cast<int>(above.size() + below.size()) - 1; // the cursor has a line too
-  for (const std::string& row : grid_picture(nprow, npcol, screen.width - label_width - 1, std::min(room, 17))) above.push_back({"         " + row, Style::good});
+  for (const std::string& row : grid_picture(nprow, npcol, screen.width - label_width - 1, std::min(room, 17)))
+    above.push_back({"         " + row, Style::good});
   above.insert(above.end(), below.begin(), below.end());
-  if (screen.height > 1 && above.size() > static_cast<std::size_t>(screen.height) - 1) above.resize(static_cast<std::size_t>(screen.height) - 1);
+  if (screen.height > 1 && above.size() > static_cast<std::size_t>(screen.height) - 1)
+    above.resize(static_cast<std::size_t>(screen.height) - 1);
   return above;
 }
 
@@ -195,8 +222,13 @@ std::vector<ViewLine> chooser_lines(const std::vector<json>& statuses, std::size
   const std::size_t first = count <= room ? 0 : std::min(chosen >= room / 2 ? chosen - room / 2 : 0, count - room);
   for (std::size_t i = first; i < count && i < first + room; ++i) {
     const json& s = statuses[i];
-    const std::string about = s.contains("error") ? "no answer" : fmt::format("{}  {}  {}  step {}", s.value("app", ""), s.value("size", ""), grid_text(s.value("grid", json())), s.value("step", std::int64_t{0}));
-    lines.push_back({fmt::format("{} {}  {}  {}", i == chosen ? ">" : " ", i + 1 < 10 ? std::to_string(i + 1) : " ", s.value("job", ""), about), i == chosen ? Style::chosen : Style::plain});
+    const std::string about = s.contains("error")
+                                  ? "no answer"
+                                  : fmt::format("{}  {}  {}  step {}", s.value("app", ""), s.value("size", ""),
+                                                grid_text(s.value("grid", json())), s.value("step", std::int64_t{0}));
+    lines.push_back({fmt::format("{} {}  {}  {}", i == chosen ? ">" : " ", i + 1 < 10 ? std::to_string(i + 1) : " ",
+                                 s.value("job", ""), about),
+                     i == chosen ? Style::chosen : Style::plain});
   }
   lines.push_back({"up, down or a number; enter takes it, q quits", Style::faint});
   return lines;
@@ -216,15 +248,24 @@ std::vector<KeyPress> keys_of(std::string& bytes) {
       if (last == i + 2 && bytes[last] == 'A') keys.push_back({Key::up, 0});
       if (last == i + 2 && bytes[last] == 'B') keys.push_back({Key::down, 0});
       i = last;
-    } else if (c >= '1' && c <= '9') keys.push_back({Key::digit, c - '0'});
-    else if (c == 'q' || c == 'Q' || c == '\004') keys.push_back({Key::quit, 0});
-    else if (c == '\r' || c == '\n') keys.push_back({Key::enter, 0});
-    else if (c == '+' || c == '=') keys.push_back({Key::grow, 0});
-    else if (c == '-') keys.push_back({Key::shrink, 0});
-    else if (c == 'p' || c == ' ') keys.push_back({Key::pause, 0});
-    else if (c == 'k') keys.push_back({Key::up, 0});
-    else if (c == 'j') keys.push_back({Key::down, 0});
-    else if (c == 'J') keys.push_back({Key::jobs, 0});
+    } else if (c >= '1' && c <= '9')
+      keys.push_back({Key::digit, c - '0'});
+    else if (c == 'q' || c == 'Q' || c == '\004')
+      keys.push_back({Key::quit, 0});
+    else if (c == '\r' || c == '\n')
+      keys.push_back({Key::enter, 0});
+    else if (c == '+' || c == '=')
+      keys.push_back({Key::grow, 0});
+    else if (c == '-')
+      keys.push_back({Key::shrink, 0});
+    else if (c == 'p' || c == ' ')
+      keys.push_back({Key::pause, 0});
+    else if (c == 'k')
+      keys.push_back({Key::up, 0});
+    else if (c == 'j')
+      keys.push_back({Key::down, 0});
+    else if (c == 'J')
+      keys.push_back({Key::jobs, 0});
   }
   bytes.erase(0, i);
   return keys;

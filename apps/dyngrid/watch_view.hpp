@@ -26,7 +26,8 @@ struct ViewLine {
 /// Clips to the width, escapes what is no printable character, colours.
 std::string drawn(const ViewLine& line, const Screen& screen);
 
-/// The grid as boxes with the rank of each process (row-major, as in dyngrid_comm); as squares where boxes do not fit; cut with dots where these do not fit either.
+/// The grid as boxes with the rank of each process (row-major, as in dyngrid_comm); as squares where boxes do not fit;
+/// cut with dots where these do not fit either.
 std::vector<std::string> grid_picture(int nprow, int npcol, int width, int height);
 
 /// What is known of one job.
@@ -44,20 +45,22 @@ public:
 
 private:
   nlohmann::json status_;
-  std::deque<double> times_; ///< of the last steps on this grid
-  std::string last_word_;    ///< how the last request ended that was not done
+  std::deque<double> times_;   ///< of the last steps on this grid
+  std::string last_word_;      ///< how the last request ended that was not done
   bool is_taken_back_ = false; ///< the next change is the way back
 };
 
 /// The jobs to choose from: `statuses` as `ps` has them.
-std::vector<ViewLine> chooser_lines(const std::vector<nlohmann::json>& statuses, std::size_t chosen, const Screen& screen);
+std::vector<ViewLine> chooser_lines(const std::vector<nlohmann::json>& statuses, std::size_t chosen,
+                                    const Screen& screen);
 
 enum class Key { none, quit, up, down, enter, grow, shrink, pause, jobs, digit };
 struct KeyPress {
   Key key = Key::none;
   int digit = 0;
 };
-/// Takes the keys out of what a terminal has sent; what is none of ours is passed over, and a key of which only a part has come is left there.
+/// Takes the keys out of what a terminal has sent; what is none of ours is passed over, and a key of which only a part
+/// has come is left there.
 std::vector<KeyPress> keys_of(std::string& bytes);
 
 } // namespace command

@@ -13,8 +13,8 @@ namespace {
 
 [[noreturn]] void damaged(const Entry& entry, const char* what) {
   throw gridmap::Error(gridmap::Status::io_failure,
-                       fmt::format("scheduler: the journal does not add up: {} (job {}, entry {})", what,
-                                   entry.job, encode(entry).substr(9, 60)));
+                       fmt::format("scheduler: the journal does not add up: {} (job {}, entry {})", what, entry.job,
+                                   encode(entry).substr(9, 60)));
 }
 
 std::int64_t whole(const std::string& text) {
@@ -225,12 +225,8 @@ Entry Book::submit(double at_s, const JobSpec& spec) const {
   return e;
 }
 
-Entry Book::start(double at_s, std::int64_t job, int procs, std::int64_t pid,
-                  std::int64_t pid_started) const {
-  return {Entry::Kind::start,
-          at_s,
-          job,
-          {join_ids(choose(procs)), std::to_string(pid), std::to_string(pid_started)}};
+Entry Book::start(double at_s, std::int64_t job, int procs, std::int64_t pid, std::int64_t pid_started) const {
+  return {Entry::Kind::start, at_s, job, {join_ids(choose(procs)), std::to_string(pid), std::to_string(pid_started)}};
 }
 
 Entry Book::ask(double at_s, std::int64_t job, int target) const {

@@ -91,9 +91,8 @@ std::string shape_text(gridmap::GridShape shape) {
 std::string default_folder() {
   const std::string folder = control::state_directory();
   if (folder.empty())
-    throw Error(
-        Status::not_found,
-        "scheduler: no folder for the journal: neither XDG_STATE_HOME nor HOME is set, wanted --folder");
+    throw Error(Status::not_found,
+                "scheduler: no folder for the journal: neither XDG_STATE_HOME nor HOME is set, wanted --folder");
   return folder + "/sched";
 }
 
@@ -118,9 +117,9 @@ Daemon::Daemon(DaemonOptions options) : options_(std::move(options)), boot_(boot
       control::LineServer::Handler{
           [this](control::LineServer::Client client, std::string_view line) { answer(client, line); },
           [this](control::LineServer::Client client) {
-            waiters_.erase(std::remove_if(waiters_.begin(), waiters_.end(),
-                                          [&](const Waiter& w) { return w.client == client; }),
-                           waiters_.end());
+            waiters_.erase(
+                std::remove_if(waiters_.begin(), waiters_.end(), [&](const Waiter& w) { return w.client == client; }),
+                waiters_.end());
           }});
   recover();
 }
@@ -215,8 +214,8 @@ void Daemon::start(std::int64_t id, int procs) {
   const BookJob& job = *book_.find(id);
   Live& live = live_.at(id);
   const auto shape = live.allowed.largest(procs, procs);
-  const Launch launch = make_launch(job.spec, socket_name_of(id), shape ? shape_text(*shape) : "",
-                                    book_.choose(procs), options_.launch);
+  const Launch launch =
+      make_launch(job.spec, socket_name_of(id), shape ? shape_text(*shape) : "", book_.choose(procs), options_.launch);
   try {
     Leader leader(file_of(id), job.spec.folder, launch.command, launch.variables);
     commit(book_.start(now_s(), id, procs, leader.pid(), leader.started()));
@@ -238,8 +237,8 @@ void Daemon::end_unbegun(std::int64_t id, const std::string& why) {
 void Daemon::connect(const BookJob& job, Live& live) {
   live.next_try_s = now_s() + try_every_s;
   try {
-    live.client = control::Client::to_socket(
-        fmt::format("{}/job-{}.sock", options_.runtime_folder, socket_name_of(job.id)), 0.5);
+    live.client =
+        control::Client::to_socket(fmt::format("{}/job-{}.sock", options_.runtime_folder, socket_name_of(job.id)), 0.5);
     tell(job.id, live, "watch", {{"steps", false}});
     tell(job.id, live, "status", Json::object());
     tell(job.id, live, "history", Json::object());
@@ -288,8 +287,7 @@ void Daemon::heard(std::int64_t id, Live& live, const Json& line) {
       const auto grid = control::shape_from(line["grid"]);
       if (grid.nprow > 0) has_size(id, grid.nprow * grid.npcol);
       tell(id, live, "history", Json::object());
-    } else if (event == "outcome" && live.request != 0 &&
-               line.value("request", std::int64_t{0}) == live.request) {
+    } else if (event == "outcome" && live.request != 0 && line.value("request", std::int64_t{0}) == live.request) {
       const std::string outcome = line.value("outcome", "");
       live.request = 0;
       if (book_.find(id)->target == 0) return;
@@ -413,8 +411,7 @@ void Daemon::look_at_jobs() {
       gone.push_back(id);
       continue;
     }
-    if (job.is_cancelled &&
-        (live.killed_s == 0 || (!live.is_killed_hard && now_s() > live.killed_s + patience_s)))
+    if (job.is_cancelled && (live.killed_s == 0 || (!live.is_killed_hard && now_s() > live.killed_s + patience_s)))
       kill_job(id);
     if (live.client) {
       listen_to(id, live);
@@ -437,8 +434,7 @@ void Daemon::look_at_deadlines() {
     if (job.phase == Phase::running && job.deaf_until_s > 0 && job.deaf_until_s <= now_s() &&
         job.deaf_until_s > now_s() - 1)
       is_changed_ = true;
-    if (job.phase != Phase::running || job.target == 0 || now_s() < job.asked_s + options_.deadline_s)
-      continue;
+    if (job.phase != Phase::running || job.target == 0 || now_s() < job.asked_s + options_.deadline_s) continue;
     // a growth is withdrawn, its processors go to others; a shrink stays asked for: whoever wanted them still
     // does
     if (job.target > job.procs) tell(id, live, "cancel", Json::object());
@@ -497,7 +493,8 @@ void Daemon::ask(std::int64_t id, int procs) {
   if (!shape) return;
   commit(book_.ask(now_s(), id, procs));
   live.request = 0;
-  // whether it pays is this scheduler's matter, which knows who else wants the processors; but one that measures slower has no use for them
+  // whether it pays is this scheduler's matter, which knows who else wants the processors; but one that measures slower
+  // has no use for them
   tell(id, live, "resize",
        {{"grid", control::to_json(*shape)}, {"force", true}, {"undo", true}, {"deadline_s", options_.deadline_s}});
 }
@@ -613,8 +610,7 @@ void Daemon::serve_request(control::LineServer::Client client, const control::Re
 
 std::int64_t Daemon::job_of(const control::Request& request) const {
   const auto id = control::whole_number(request, "job", 1, INT64_MAX);
-  if (book_.find(id) == nullptr)
-    throw Error(Status::not_found, fmt::format("scheduler: there is no job {}", id));
+  if (book_.find(id) == nullptr) throw Error(Status::not_found, fmt::format("scheduler: there is no job {}", id));
   return id;
 }
 
@@ -625,12 +621,12 @@ Daemon::Json Daemon::submit(const control::Request& request) {
     const auto at = request.body.find(member);
     if (at == request.body.end()) return list;
     if (!at->is_array())
-      throw Error(Status::bad_argument, fmt::format("scheduler: submit: \"{}\" is {}, wanted a list of words",
-                                                    member, at->dump().substr(0, 60)));
+      throw Error(Status::bad_argument, fmt::format("scheduler: submit: \"{}\" is {}, wanted a list of words", member,
+                                                    at->dump().substr(0, 60)));
     for (const Json& word : *at) {
       if (!word.is_string() || word.get_ref<const std::string&>().find('\0') != std::string::npos)
-        throw Error(Status::bad_argument, fmt::format("scheduler: submit: \"{}\" has {}, wanted words",
-                                                      member, word.dump().substr(0, 60)));
+        throw Error(Status::bad_argument,
+                    fmt::format("scheduler: submit: \"{}\" has {}, wanted words", member, word.dump().substr(0, 60)));
       list.push_back(word.get<std::string>());
     }
     return list;
@@ -666,11 +662,9 @@ Daemon::Json Daemon::submit(const control::Request& request) {
   Live live;
   set_allowed(live, spec.allow);
   if (!live.has_fitting_size)
-    throw Error(
-        Status::bad_argument,
-        fmt::format(
-            "scheduler: submit: \"{}\" allows no grid of at most {} processes, which is all there are",
-            spec.allow, options_.procs));
+    throw Error(Status::bad_argument,
+                fmt::format("scheduler: submit: \"{}\" allows no grid of at most {} processes, which is all there are",
+                            spec.allow, options_.procs));
   const Entry entry = book_.submit(now_s(), spec);
   if (encode(entry).size() > 60000)
     throw Error(Status::bad_argument, "scheduler: submit: command and variables are longer than 60000 bytes");
@@ -745,8 +739,11 @@ Daemon::Json Daemon::timeline(const control::Request& request) const {
     if (!page.add({{"job", s.job}, {"begin_s", s.begin_s}, {"end_s", s.end_s}, {"processors", s.processors}})) break;
     names[std::to_string(s.job)] = book_.find(s.job)->spec.name;
   }
-  return {{"procs", options_.procs}, {"now_s", now_s()},     {"segments", std::move(page.list)},
-          {"names", names},          {"next", page.is_full ? Json(at) : Json(nullptr)}};
+  return {{"procs", options_.procs},
+          {"now_s", now_s()},
+          {"segments", std::move(page.list)},
+          {"names", names},
+          {"next", page.is_full ? Json(at) : Json(nullptr)}};
 }
 
 void Daemon::tell_waiters(const BookJob& job) {
@@ -764,8 +761,8 @@ void Daemon::tell_waiters(const BookJob& job) {
   }
   for (const Waiter& w : told) {
     server_->send(w.client, control::to_line(control::reply(w.id, fields)));
-    const bool owed = std::any_of(waiters_.begin(), waiters_.end(),
-                                  [&](const Waiter& other) { return other.client == w.client; });
+    const bool owed =
+        std::any_of(waiters_.begin(), waiters_.end(), [&](const Waiter& other) { return other.client == w.client; });
     if (!owed) server_->hold(w.client, false);
   }
 }

@@ -105,8 +105,7 @@ std::string journal_head(int version) {
 }
 
 std::string encode(const Entry& entry) {
-  std::string body =
-      fmt::format("{}\t{:.6f}\t{}", kinds[static_cast<std::size_t>(entry.kind)], entry.at_s, entry.job);
+  std::string body = fmt::format("{}\t{:.6f}\t{}", kinds[static_cast<std::size_t>(entry.kind)], entry.at_s, entry.job);
   for (const auto& field : entry.fields) {
     body += '\t';
     append_escaped(body, field);

@@ -33,7 +33,7 @@ public:
   /// certain: the journal is broken from then on, and takes nothing more.
   void append(std::string_view line);
   const std::string& why_broken() const { return why_broken_; } ///< empty: it is not
-  std::size_t cut_bytes() const { return cut_bytes_; } ///< of half a line, when it was opened
+  std::size_t cut_bytes() const { return cut_bytes_; }          ///< of half a line, when it was opened
 
 private:
   [[noreturn]] void broken(const char* what);

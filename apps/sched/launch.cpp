@@ -29,11 +29,10 @@ Hosts Hosts::parse(const std::string& text) {
     }
     const std::string name = part.substr(0, colon);
     if (name.empty() || name[0] == '-' || slots < 1 || slots > 1 << 16)
-      throw gridmap::Error(
-          gridmap::Status::bad_argument,
-          fmt::format("scheduler: '{}' in the list of hosts is not a name and a number of processors "
-                      "like node1:8",
-                      part));
+      throw gridmap::Error(gridmap::Status::bad_argument,
+                           fmt::format("scheduler: '{}' in the list of hosts is not a name and a number of processors "
+                                       "like node1:8",
+                                       part));
     hosts.list.emplace_back(name, slots);
     at = comma + 1;
   }

@@ -149,14 +149,12 @@ protected:
   virtual bool should_grow(const Job&, int) const { return true; }
 
 private:
-  void shrink(const State& state, int free, const std::vector<const Job*>& waiting,
-              std::vector<Decision>& out) const {
+  void shrink(const State& state, int free, const std::vector<const Job*>& waiting, std::vector<Decision>& out) const {
     std::vector<Plan> victims;
     int coming = free;
     for (const Job* job : state.running) {
       if (job->target != 0 && job->target < job->procs) coming += job->procs - job->target;
-      if (may_be_asked(*job, state.now_s) && job->procs > job->sizes->smallest())
-        victims.push_back({job, job->procs});
+      if (may_be_asked(*job, state.now_s) && job->procs > job->sizes->smallest()) victims.push_back({job, job->procs});
     }
     for (const Job* job : waiting) {
       int need = job->sizes->smallest() - coming;
@@ -193,13 +191,11 @@ private:
   void grow(const State& state, int free, std::vector<Decision>& out) const {
     std::vector<Plan> plans;
     for (const Job* job : state.running)
-      if (may_be_asked(*job, state.now_s) && job->procs < job->sizes->largest())
-        plans.push_back({job, job->procs});
+      if (may_be_asked(*job, state.now_s) && job->procs < job->sizes->largest()) plans.push_back({job, job->procs});
     if (plans.empty()) return;
     raise_all(plans, free, grow_raise());
     for (const Plan& plan : plans)
-      if (plan.procs != plan.job->procs && should_grow(*plan.job, plan.procs))
-        out.push_back({plan.job, plan.procs});
+      if (plan.procs != plan.job->procs && should_grow(*plan.job, plan.procs)) out.push_back({plan.job, plan.procs});
   }
 };
 
@@ -216,9 +212,7 @@ protected:
     if (a.job->priority != b.job->priority) return a.job->priority < b.job->priority;
     return a.procs > b.procs;
   }
-  bool should_grow(const Job& job, int to) const override {
-    return !payoff_ || growth_pays(job, job.procs, to);
-  }
+  bool should_grow(const Job& job, int to) const override { return !payoff_ || growth_pays(job, job.procs, to); }
 
 private:
   Raise raise_;
@@ -247,8 +241,7 @@ protected:
       for (int next = plan.job->sizes->above(plan.procs); next != 0 && next - plan.procs <= left;
            next = plan.job->sizes->above(next)) {
         const double gain = (rate(*plan.job, next) - rate(*plan.job, plan.procs)) / (next - plan.procs);
-        const bool more_urgent =
-            best >= 0 && plan.job->priority > plans[static_cast<std::size_t>(best)].job->priority;
+        const bool more_urgent = best >= 0 && plan.job->priority > plans[static_cast<std::size_t>(best)].job->priority;
         if (gain > 0 && (best < 0 || more_urgent ||
                          (gain > best_gain * (1 + 1e-12) &&
                           plan.job->priority == plans[static_cast<std::size_t>(best)].job->priority))) {

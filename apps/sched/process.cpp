@@ -162,8 +162,7 @@ void Leader::go() {
 
 Fd watch_process(std::int64_t pid, std::int64_t started) {
   if (start_time_of(pid) != started || started == 0) return {};
-  Fd fd(static_cast<int>(
-      ::syscall(SYS_pidfd_open, static_cast<pid_t>(pid), 0))); // glibc 2.36 declares it as C++
+  Fd fd(static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(pid), 0))); // glibc 2.36 declares it as C++
   // the number may have been given to another process in between
   if (!fd || start_time_of(pid) != started) return {};
   return fd;

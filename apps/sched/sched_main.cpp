@@ -33,8 +33,7 @@ std::string absolute(const std::string& path) {
 int stop(bool cancel) {
   auto client = control::Client::to_socket(sched::scheduler_socket());
   const auto answer = client.call("shutdown", {{"cancel", cancel}});
-  std::printf("stopped; %d jobs %s\n", answer.value("left_running", 0),
-              cancel ? "are told to end" : "go on running");
+  std::printf("stopped; %d jobs %s\n", answer.value("left_running", 0), cancel ? "are told to end" : "go on running");
   return 0;
 }
 
@@ -64,8 +63,7 @@ int main(int argc, char** argv) {
   cli.add_option("--procs", o.procs, "processors to give to jobs")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
-  cli.add_option("--hosts", hosts,
-                 "their hosts instead: node1:8,node2:8 (the allocation; DYNGRID_HOSTS of the jobs)")
+  cli.add_option("--hosts", hosts, "their hosts instead: node1:8,node2:8 (the allocation; DYNGRID_HOSTS of the jobs)")
       ->type_name("LIST");
   cli.add_option("--policy", o.policy, "ls lazy, as adaptive, rs reconfigurable, tp throughput")
       ->check(CLI::IsMember({"ls", "as", "rs", "tp"}))
@@ -74,8 +72,7 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"even", "first"}))
       ->capture_default_str();
   cli.add_flag("--payoff", o.policy_options.payoff, "rs: ask to grow only where history says that it pays");
-  cli.add_option("--folder", o.folder,
-                 "journal and output of jobs (default: dyngrid/sched in the user's state folder)")
+  cli.add_option("--folder", o.folder, "journal and output of jobs (default: dyngrid/sched in the user's state folder)")
       ->type_name("PATH");
   cli.add_option("--deadline", o.deadline_s, "seconds a job has to answer a request")
       ->check(apps::positive_number())
@@ -84,12 +81,12 @@ int main(int argc, char** argv) {
       ->check(apps::non_negative_number())
       ->capture_default_str();
   cli.add_option("--mpirun", o.launch.mpirun, "what starts jobs")->capture_default_str();
-  cli.add_option("--mpirun-options", options, "its options, separated by blanks (default: --oversubscribe; none with MPICH)")
+  cli.add_option("--mpirun-options", options,
+                 "its options, separated by blanks (default: --oversubscribe; none with MPICH)")
       ->type_name("TEXT");
   cli.add_flag("--until-empty", o.until_empty, "end when no job is left, after the first has come");
   cli.add_flag("--verbose", o.is_verbose, "what happens, on stderr");
-  cli.add_flag("--stop", stop_one,
-               "stop the scheduler that runs; its jobs go on, and the next scheduler finds them");
+  cli.add_flag("--stop", stop_one, "stop the scheduler that runs; its jobs go on, and the next scheduler finds them");
   cli.add_flag("--cancel-jobs", cancel_jobs, "with --stop: end its jobs too");
   cli.footer("One scheduler per user and runtime directory (DYNGRID_RUNTIME_DIR). SIGTERM is as --stop. "
              "After a crash, start it again with the same "
@@ -112,8 +109,7 @@ int main(int argc, char** argv) {
       std::istringstream words(options);
       for (std::string word; words >> word;) o.launch.mpirun_options.push_back(word);
     }
-    o.policy_options.share =
-        share == "first" ? sched::PolicyOptions::Share::first : sched::PolicyOptions::Share::even;
+    o.policy_options.share = share == "first" ? sched::PolicyOptions::Share::first : sched::PolicyOptions::Share::even;
     o.folder = o.folder.empty() ? sched::default_folder() : absolute(o.folder);
     o.runtime_folder = control::runtime_directory();
     for (const int number : {SIGPIPE, SIGXFSZ}) signal(number, SIG_IGN); // the write says what is wrong
@@ -123,8 +119,8 @@ int main(int argc, char** argv) {
       sigaction(number, &action, nullptr);
     }
     sched::Daemon daemon(o);
-    std::printf("dyngrid-sched: %d processors, policy %s, journal in %s, socket %s\n", o.procs,
-                o.policy.c_str(), o.folder.c_str(), sched::scheduler_socket().c_str());
+    std::printf("dyngrid-sched: %d processors, policy %s, journal in %s, socket %s\n", o.procs, o.policy.c_str(),
+                o.folder.c_str(), sched::scheduler_socket().c_str());
     std::fflush(stdout);
     daemon.run([] { return stopped.load(); });
     return 0;

@@ -134,8 +134,7 @@ private:
       job.done += (state_.now_s - job.since_s) / step_s(job);
       job.since_s = state_.now_s;
       job.changing = true;
-      job.next_s = state_.now_s + job.app->resize_base_s +
-                   job.app->resize_per_proc_s * std::max(job.procs, job.target);
+      job.next_s = state_.now_s + job.app->resize_base_s + job.app->resize_per_proc_s * std::max(job.procs, job.target);
       job.next = SimJob::Next::changed;
       if (job.target > job.procs) held_ += job.target - job.procs;
       break;
@@ -228,9 +227,9 @@ private:
       plan(job);
     }
     if (started)
-      state_.waiting.erase(std::remove_if(state_.waiting.begin(), state_.waiting.end(),
-                                          [](const Job* job) { return job->procs != 0; }),
-                           state_.waiting.end());
+      state_.waiting.erase(
+          std::remove_if(state_.waiting.begin(), state_.waiting.end(), [](const Job* job) { return job->procs != 0; }),
+          state_.waiting.end());
   }
 
   SimulationResult result() {

@@ -13,11 +13,10 @@ namespace sched {
 namespace {
 
 [[noreturn]] void fail(std::string_view text, std::string_view where, std::string_view why) {
-  throw gridmap::Error(
-      gridmap::Status::bad_argument,
-      fmt::format("scheduler: the sizes '{}' in {} are not numbers of processors like 4,9,16 or "
-                  "4:32:*2 or 'any': {}",
-                  text, where, why));
+  throw gridmap::Error(gridmap::Status::bad_argument,
+                       fmt::format("scheduler: the sizes '{}' in {} are not numbers of processors like 4,9,16 or "
+                                   "4:32:*2 or 'any': {}",
+                                   text, where, why));
 }
 
 } // namespace

@@ -74,11 +74,9 @@ std::string ids_text(const std::vector<int>& ids) { // 0-3,6
 
 std::string timeline_text(const Timeline& t, int columns) {
   const double span = std::max(t.end_s - t.begin_s, 1e-6);
-  std::vector<std::string> rows(static_cast<std::size_t>(t.procs),
-                                std::string(static_cast<std::size_t>(columns), '.'));
+  std::vector<std::string> rows(static_cast<std::size_t>(t.procs), std::string(static_cast<std::size_t>(columns), '.'));
   // what held a processor longest within a column's time is shown in it
-  std::vector<std::vector<double>> held(rows.size(),
-                                        std::vector<double>(static_cast<std::size_t>(columns), 0));
+  std::vector<std::vector<double>> held(rows.size(), std::vector<double>(static_cast<std::size_t>(columns), 0));
   const double width = span / columns;
   for (const Segment& s : t.segments)
     for (const int id : s.processors) {
@@ -97,9 +95,8 @@ std::string timeline_text(const Timeline& t, int columns) {
   for (std::size_t id = rows.size(); id-- > 0;) out += fmt::format("{:4} |{}|\n", id, rows[id]);
   out += fmt::format("      0{:>{}}\n", fmt::format("{:.1f} s", span), columns - 1);
   for (const Segment& s : t.segments)
-    out += fmt::format("{} job {:<20} {:9.2f} - {:9.2f} s  {:3} processors: {}\n", letter_of(s.job),
-                       name_of(t, s.job), s.begin_s - t.begin_s, end_of(t, s) - t.begin_s,
-                       s.processors.size(), ids_text(s.processors));
+    out += fmt::format("{} job {:<20} {:9.2f} - {:9.2f} s  {:3} processors: {}\n", letter_of(s.job), name_of(t, s.job),
+                       s.begin_s - t.begin_s, end_of(t, s) - t.begin_s, s.processors.size(), ids_text(s.processors));
   return out;
 }
 
@@ -109,13 +106,12 @@ std::string timeline_svg(const Timeline& t) {
   const double row = std::max(4.0, std::min(22.0, 480.0 / std::max(t.procs, 1)));
   const double height = row * t.procs;
   const auto x = [&](double at_s) { return left + width * std::clamp((at_s - t.begin_s) / span, 0.0, 1.0); };
-  std::string out =
-      fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{:.0f}\" height=\"{:.0f}\" "
-                  "font-family=\"sans-serif\" font-size=\"11\">\n"
-                  "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
-                  "<text x=\"{}\" y=\"16\">Who had which of {} processors</text>\n"
-                  "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{:.1f}\" fill=\"#f2f2f2\"/>\n",
-                  left + width + 20, top + height + 40, left, t.procs, left, top, width, height);
+  std::string out = fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{:.0f}\" height=\"{:.0f}\" "
+                                "font-family=\"sans-serif\" font-size=\"11\">\n"
+                                "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
+                                "<text x=\"{}\" y=\"16\">Who had which of {} processors</text>\n"
+                                "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{:.1f}\" fill=\"#f2f2f2\"/>\n",
+                                left + width + 20, top + height + 40, left, t.procs, left, top, width, height);
   for (const Segment& s : t.segments) {
     const double from = x(s.begin_s), to = x(end_of(t, s));
     bool first = true;

@@ -66,8 +66,7 @@ bool RandomArrivals::next(Arrival& arrival) {
 }
 
 RecordedArrivals::RecordedArrivals(std::vector<Arrival> list) : list_(std::move(list)) {
-  std::stable_sort(list_.begin(), list_.end(),
-                   [](const Arrival& a, const Arrival& b) { return a.at_s < b.at_s; });
+  std::stable_sort(list_.begin(), list_.end(), [](const Arrival& a, const Arrival& b) { return a.at_s < b.at_s; });
 }
 
 bool RecordedArrivals::next(Arrival& arrival) {
@@ -92,10 +91,9 @@ std::vector<App> drms_apps(const DrmsChoices& choices) {
     double shortest_s, longest_s;
     double step_s; // on the reference; 0: the published one
   };
-  const std::array<Category, 3> categories{
-      {{"I", "1,2,4", 1, choices.small_shortest_s, choices.small_longest_s, 2},
-       {"II", "4:16:4", 4, 3000, 4000, 2},
-       {"III", "8:32:4", 8, 13000, 20000, 0}}};
+  const std::array<Category, 3> categories{{{"I", "1,2,4", 1, choices.small_shortest_s, choices.small_longest_s, 2},
+                                            {"II", "4:16:4", 4, 3000, 4000, 2},
+                                            {"III", "8:32:4", 8, 13000, 20000, 0}}};
   constexpr int variants = 7;
   std::vector<App> apps;
   for (std::size_t c = 0; c < categories.size(); ++c) {
@@ -138,8 +136,7 @@ Mix parse_mix(std::string_view text) {
   int sum = 0;
   bool good = parts.size() == 3;
   for (std::size_t i = 0; good && i < 3; ++i) {
-    const auto [end, error] =
-        std::from_chars(parts[i].data(), parts[i].data() + parts[i].size(), mix.percent[i]);
+    const auto [end, error] = std::from_chars(parts[i].data(), parts[i].data() + parts[i].size(), mix.percent[i]);
     good = error == std::errc{} && end == parts[i].data() + parts[i].size() && mix.percent[i] >= 0 &&
            mix.percent[i] <= 100;
     sum += mix.percent[i];

@@ -25,9 +25,7 @@ struct App {
   /// Cost of a change between sizes p and q: resize_base_s + resize_per_proc_s * max(p, q).
   double resize_base_s = 0, resize_per_proc_s = 0;
 
-  double seconds_on(int procs) const {
-    return steps * step_s[static_cast<std::size_t>(sizes.index_of(procs))];
-  }
+  double seconds_on(int procs) const { return steps * step_s[static_cast<std::size_t>(sizes.index_of(procs))]; }
 };
 
 struct Arrival {
@@ -50,8 +48,8 @@ public:
 class RandomArrivals : public Arrivals {
 public:
   /// @param per_s mean arrivals per second of each of `apps` (borrowed).
-  RandomArrivals(const std::vector<App>& apps, std::vector<double> per_s, std::uint64_t seed,
-                 double ignoring = 0, double crashing = 0);
+  RandomArrivals(const std::vector<App>& apps, std::vector<double> per_s, std::uint64_t seed, double ignoring = 0,
+                 double crashing = 0);
   bool next(Arrival& arrival) override;
 
 private:

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* dyngrid: ScaLAPACK process grids that grow and shrink while the program runs, and their matrices follow.
  *
- * Every routine returns a status (dyngrid/status.h: 0 is success, errors are negative); those that may change the grid return an
- * outcome (DYNGRID_SAME, DYNGRID_RESIZED, DYNGRID_LEAVE, DYNGRID_REDIRECT) or a status. A failed change leaves every
- * process on the old grid with all its data. "Collective" means: all processes of the current grid call it, with the
- * same arguments unless said otherwise. */
+ * Every routine returns a status (dyngrid/status.h: 0 is success, errors are negative); those that may change the grid
+ * return an outcome (DYNGRID_SAME, DYNGRID_RESIZED, DYNGRID_LEAVE, DYNGRID_REDIRECT) or a status. A failed change
+ * leaves every process on the old grid with all its data. "Collective" means: all processes of the current grid call
+ * it, with the same arguments unless said otherwise. */
 #ifndef DYNGRID_H
 #define DYNGRID_H
 
@@ -22,49 +22,53 @@ extern "C" {
 
 /* Outcomes of a routine that may change the grid. */
 enum {
-  DYNGRID_SAME = 0,    /* nothing changed */
-  DYNGRID_RESIZED = 1, /* this process is on a new grid: context, descriptors, local arrays and shared state are the new ones */
+  DYNGRID_SAME = 0, /* nothing changed */
+  DYNGRID_RESIZED =
+      1, /* this process is on a new grid: context, descriptors, local arrays and shared state are the new ones */
   DYNGRID_LEAVE = 2,   /* this process is no longer part of the application: go to dyngrid_finalize */
   DYNGRID_REDIRECT = 3 /* only after dyngrid_entry_point: the others wait at the resize point it names now; go there */
 };
 
 typedef struct dyngrid_matrix dyngrid_matrix;
 
-/* What the last change of the grid took. Seconds are the largest over the processes of the new grid, bytes their sum. */
+/* What the last change of the grid took. Seconds are the largest over the processes of the new grid, bytes their sum.
+ */
 typedef struct dyngrid_resize_report {
   int from_nprow, from_npcol, to_nprow, to_npcol;
-  int spawned;        /* processes started */
-  int woken;          /* parked processes used again */
-  int released;       /* processes that left for good */
-  int parked;         /* processes put to sleep */
-  double spawn_s;     /* starting new processes */
-  double merge_s;     /* communicators and BLACS contexts */
-  double plan_s;      /* plans and schedules */
-  double exchange_s;  /* moving the matrices */
-  double total_s;     /* the whole call */
-  int64_t moved_bytes;    /* that changed their process */
-  int64_t kept_bytes;     /* that stayed where they were */
+  int spawned;         /* processes started */
+  int woken;           /* parked processes used again */
+  int released;        /* processes that left for good */
+  int parked;          /* processes put to sleep */
+  double spawn_s;      /* starting new processes */
+  double merge_s;      /* communicators and BLACS contexts */
+  double plan_s;       /* plans and schedules */
+  double exchange_s;   /* moving the matrices */
+  double total_s;      /* the whole call */
+  int64_t moved_bytes; /* that changed their process */
+  int64_t kept_bytes;  /* that stayed where they were */
 } dyngrid_resize_report;
 
 /* ---- beginning and end ---- */
 
-/* Joins this process to the application. Collective over MPI_COMM_WORLD (of each mpirun or spawned world). Calls MPI_Init when that has not
- * been done. The first grid is the one of DYNGRID_GRID ("2x3"), otherwise the most square one of all processes with nprow <= npcol; processes
- * beyond it are parked at the first resize point. A spawned process joins its parents at its first resize point. */
+/* Joins this process to the application. Collective over MPI_COMM_WORLD (of each mpirun or spawned world). Calls
+ * MPI_Init when that has not been done. The first grid is the one of DYNGRID_GRID ("2x3"), otherwise the most square
+ * one of all processes with nprow <= npcol; processes beyond it are parked at the first resize point. A spawned process
+ * joins its parents at its first resize point. */
 DYNGRID_API int dyngrid_init(void);
 /* As dyngrid_init, with the first grid given: nprow x npcol <= processes. Ignored by newcomers. */
 DYNGRID_API int dyngrid_init_grid(int nprow, int npcol);
-/* Ends the application's use of dyngrid; local arrays are freed. Collective over the current grid; processes that left call it alone. Calls MPI_Finalize
- * when dyngrid_init called MPI_Init; otherwise that remains to the caller, who may also call MPI_Finalize alone: it ends dyngrid first. */
+/* Ends the application's use of dyngrid; local arrays are freed. Collective over the current grid; processes that left
+ * call it alone. Calls MPI_Finalize when dyngrid_init called MPI_Init; otherwise that remains to the caller, who may
+ * also call MPI_Finalize alone: it ends dyngrid first. */
 DYNGRID_API int dyngrid_finalize(void);
 /* 1 from dyngrid_init to the first resize point of a process that was spawned, otherwise 0. Local. */
 DYNGRID_API int dyngrid_is_newcomer(void);
 
 /* ---- the current grid (local calls) ---- */
 
-/* 1 on the process at (0,0) of the current grid, 0 on all others and on those outside the grid, a newcomer before its first resize point included. It
- * is the same process on every grid, rank 0 of mpirun, unless the environment's DYNGRID_KEEP_FIRST=off leaves (0,0) to the placement: who is
- * first prints and has the files open. */
+/* 1 on the process at (0,0) of the current grid, 0 on all others and on those outside the grid, a newcomer before its
+ * first resize point included. It is the same process on every grid, rank 0 of mpirun, unless the environment's
+ * DYNGRID_KEEP_FIRST=off leaves (0,0) to the placement: who is first prints and has the files open. */
 DYNGRID_API int dyngrid_is_first(void);
 /* BLACS context of the current grid, -1 outside it. New after every change; older contexts are closed. */
 DYNGRID_API int dyngrid_context(void);
@@ -119,63 +123,71 @@ DYNGRID_API int dyngrid_on_change(dyngrid_change_routine before, dyngrid_change_
 DYNGRID_API int dyngrid_request(int nprow, int npcol);
 /* Changes the grid now. Collective. placement: DYNGRID_GLOBAL, _LOCAL1, _LOCAL2, _OPTIMAL. */
 DYNGRID_API int dyngrid_resize(int nprow, int npcol, int placement);
-/* Goes back to the grid before the last growth: one level down the stack. DYNGRID_ERR_STATE on the first level. Collective. */
+/* Goes back to the grid before the last growth: one level down the stack. DYNGRID_ERR_STATE on the first level.
+ * Collective. */
 DYNGRID_API int dyngrid_pop(void);
 /* Levels on the stack, 1 for the first grid. Local. */
 DYNGRID_API int dyngrid_depth(void);
 /* Placement used by requests; default DYNGRID_OPTIMAL or DYNGRID_PLACEMENT. Collective. */
 DYNGRID_API int dyngrid_set_placement(int placement);
-/* Order of the messages of an exchange: one of DYNGRID_SCHEDULE_AUTO (default), _CATERPILLAR, _CIRCULANT, _MATCHING, _ASYNC; the environment's
- * DYNGRID_SCHEDULE=auto|caterpillar|circulant|matching|async sets it at the start. Collective. */
+/* Order of the messages of an exchange: one of DYNGRID_SCHEDULE_AUTO (default), _CATERPILLAR, _CIRCULANT, _MATCHING,
+ * _ASYNC; the environment's DYNGRID_SCHEDULE=auto|caterpillar|circulant|matching|async sets it at the start.
+ * Collective. */
 DYNGRID_API int dyngrid_set_schedule(int schedule);
-/* How new processes come: DYNGRID_SPAWN (default), by MPI_Comm_spawn; DYNGRID_JOIN, each unit an mpirun of its own on one host that meets the application over an
- * ompi-server: mpirun has to be started with --ompi-server, as `dyngrid run --processes join` does. With DYNGRID_JOIN a growth at a resize point only sends for
- * the new processes: DYNGRID_SAME, until a later resize point finds them ready and lets them in; dyngrid_resize waits for them. The environment's
+/* How new processes come: DYNGRID_SPAWN (default), by MPI_Comm_spawn; DYNGRID_JOIN, each unit an mpirun of its own on
+ * one host that meets the application over an ompi-server: mpirun has to be started with --ompi-server, as `dyngrid run
+ * --processes join` does. With DYNGRID_JOIN a growth at a resize point only sends for the new processes: DYNGRID_SAME,
+ * until a later resize point finds them ready and lets them in; dyngrid_resize waits for them. The environment's
  * DYNGRID_PROCESSES=spawn|join sets it at the start. Collective; not after a growth (DYNGRID_ERR_STATE). */
-enum {
-  DYNGRID_SPAWN = 0,
-  DYNGRID_JOIN = 1
-};
+enum { DYNGRID_SPAWN = 0, DYNGRID_JOIN = 1 };
 DYNGRID_API int dyngrid_set_processes(int way);
 /* Report of the last change of the grid; all zero before the first. Local; the same on all processes of the grid. */
 DYNGRID_API int dyngrid_last_resize(dyngrid_resize_report* report);
 
 /* ---- what others may ask for while it runs (docs/protocol.md; local calls, what process 0 says counts) ---- */
 
-/* The grids that this application can use, for requests from outside: numbers of processes "4:32:*2", "4,9,16", grids "2x2,2x3,3x3", "aspect 2", "rows 1:4",
- * "cols 2:8", several joined by ";" ("4:32:*2; aspect 2"), or "any". Without it: any grid that is named, and where dyngrid chooses, none longer than three times
- * its width. The environment's DYNGRID_ALLOW goes first. The program's own changes are not held to it. */
+/* The grids that this application can use, for requests from outside: numbers of processes "4:32:*2", "4,9,16", grids
+ * "2x2,2x3,3x3", "aspect 2", "rows 1:4", "cols 2:8", several joined by ";" ("4:32:*2; aspect 2"), or "any". Without it:
+ * any grid that is named, and where dyngrid chooses, none longer than three times its width. The environment's
+ * DYNGRID_ALLOW goes first. The program's own changes are not held to it. */
 DYNGRID_API int dyngrid_allow(const char* grids);
-/* Steps of the whole run, one between two resize points; 0: not known. With it, a growth from outside that cannot pay off in the steps that are left is
- * declined. The environment's DYNGRID_STEPS goes first. */
+/* Steps of the whole run, one between two resize points; 0: not known. With it, a growth from outside that cannot pay
+ * off in the steps that are left is declined. The environment's DYNGRID_STEPS goes first. */
 DYNGRID_API int dyngrid_set_steps(int64_t steps);
-/* Tries these grids in the first steps, "2x2,2x3,3x3@3": three steps on each besides the first one there, and then goes to the quickest. The environment's
- * DYNGRID_EXPERIMENT goes first. */
+/* Tries these grids in the first steps, "2x2,2x3,3x3@3": three steps on each besides the first one there, and then goes
+ * to the quickest. The environment's DYNGRID_EXPERIMENT goes first. */
 DYNGRID_API int dyngrid_experiment(const char* grids);
-/* Name by which `dyngrid resize JOB 3x3` finds this application: DYNGRID_JOB or the number of process 0. "" on other processes. Valid until dyngrid_finalize. */
+/* Name by which `dyngrid resize JOB 3x3` finds this application: DYNGRID_JOB or the number of process 0. "" on other
+ * processes. Valid until dyngrid_finalize. */
 DYNGRID_API const char* dyngrid_job(void);
 
 /* ---- matrices that follow ---- */
 
-/* An m x n matrix in mb x nb blocks on the current grid from process (0,0), type s d c z i, all elements zero. Collective. On a newcomer, before its
- * first resize point, it declares the matrix, which gets its local array and content there. Names are at most 63 characters, each used once. */
-DYNGRID_API int dyngrid_matrix_create(const char* name, char type, int64_t m, int64_t n, int64_t mb, int64_t nb, dyngrid_matrix** matrix);
-/* How one axis of a matrix lies on a grid: called with sizes null, gives how many block sizes there are for the rows (axis 'R') or columns ('C') of length
- * `length` on an nprow x npcol grid; called again, fills them in and gives the same number. The sizes repeat, block j lies on grid row j mod nprow (grid
- * column j mod npcol), sizes may be 0: nprow (npcol) sizes that add up to length are one block for each. Negative: it cannot be. The same on all processes. */
+/* An m x n matrix in mb x nb blocks on the current grid from process (0,0), type s d c z i, all elements zero.
+ * Collective. On a newcomer, before its first resize point, it declares the matrix, which gets its local array and
+ * content there. Names are at most 63 characters, each used once. */
+DYNGRID_API int dyngrid_matrix_create(const char* name, char type, int64_t m, int64_t n, int64_t mb, int64_t nb,
+                                      dyngrid_matrix** matrix);
+/* How one axis of a matrix lies on a grid: called with sizes null, gives how many block sizes there are for the rows
+ * (axis 'R') or columns ('C') of length `length` on an nprow x npcol grid; called again, fills them in and gives the
+ * same number. The sizes repeat, block j lies on grid row j mod nprow (grid column j mod npcol), sizes may be 0: nprow
+ * (npcol) sizes that add up to length are one block for each. Negative: it cannot be. The same on all processes. */
 typedef int64_t (*dyngrid_distribution)(void* context, char axis, int64_t length, int nprow, int npcol, int64_t* sizes);
-/* As dyngrid_matrix_create, lying as `rule` says on every grid it comes to; its descriptor is of DTYPE_ DYNGRID_DTYPE (dyngrid/redist.h), for
- * everything here but not for ScaLAPACK. The rule may look at shared state, which newcomers have before it is called. Newcomers must declare such a
- * matrix before their first resize point. */
-DYNGRID_API int dyngrid_matrix_create_by(const char* name, char type, int64_t m, int64_t n, dyngrid_distribution rule, void* context, dyngrid_matrix** matrix);
+/* As dyngrid_matrix_create, lying as `rule` says on every grid it comes to; its descriptor is of DTYPE_ DYNGRID_DTYPE
+ * (dyngrid/redist.h), for everything here but not for ScaLAPACK. The rule may look at shared state, which newcomers
+ * have before it is called. Newcomers must declare such a matrix before their first resize point. */
+DYNGRID_API int dyngrid_matrix_create_by(const char* name, char type, int64_t m, int64_t n, dyngrid_distribution rule,
+                                         void* context, dyngrid_matrix** matrix);
 /* A ready-made rule: one block for each process, ceil(length / processes of the axis) long, so that the block size
  * follows the grid; the last process has less, or none, where it does not divide. context is not used. Local. */
 DYNGRID_API int64_t dyngrid_block_rule(void* context, char axis, int64_t length, int nprow, int npcol, int64_t* sizes);
-/* Local array, column-major, leading dimension LLD_ of the descriptor; null on a process outside the grid. Changes with the grid. */
+/* Local array, column-major, leading dimension LLD_ of the descriptor; null on a process outside the grid. Changes with
+ * the grid. */
 DYNGRID_API void* dyngrid_matrix_local(const dyngrid_matrix* matrix);
 DYNGRID_API void* dyngrid_local(const dyngrid_matrix* matrix);
-/* ScaLAPACK descriptor, nine integers (ten are readable). The pointer stays the same while the matrix lives, the content follows the grid. Of a matrix
- * with a rule: as many integers as it says, and to be asked for again after each change. */
+/* ScaLAPACK descriptor, nine integers (ten are readable). The pointer stays the same while the matrix lives, the
+ * content follows the grid. Of a matrix with a rule: as many integers as it says, and to be asked for again after each
+ * change. */
 DYNGRID_API const int* dyngrid_matrix_desc(const dyngrid_matrix* matrix);
 DYNGRID_API const int* dyngrid_desc(const dyngrid_matrix* matrix);
 /* My rows and columns. Any pointer may be null. Local. */
@@ -193,31 +205,35 @@ DYNGRID_API int dyngrid_copy(const dyngrid_matrix* from, dyngrid_matrix* to);
 
 /* ---- state that every process has ---- */
 
-/* bytes at data are the same on all processes; newcomers get them at their first resize point. Collective. The memory stays the caller's and must
- * live until dyngrid_finalize or dyngrid_unshare. */
+/* bytes at data are the same on all processes; newcomers get them at their first resize point. Collective. The memory
+ * stays the caller's and must live until dyngrid_finalize or dyngrid_unshare. */
 DYNGRID_API int dyngrid_share(const char* name, void* data, size_t bytes);
 DYNGRID_API int dyngrid_unshare(const char* name);
 
 /* ---- checkpoints ---- */
 
-/* Writes all matrices and all shared state to one HDF5 file, which replaces an older one of that name only when it is whole and on the disk: interrupted at any
- * moment, the older one remains. Collective. The path of process 0 counts, seen from its working folder; null is the environment's DYNGRID_CHECKPOINT.
- * DYNGRID_ERR_IO when it cannot be written, DYNGRID_ERR_UNSUPPORTED when dyngrid was built without HDF5; the application is as it was. */
+/* Writes all matrices and all shared state to one HDF5 file, which replaces an older one of that name only when it is
+ * whole and on the disk: interrupted at any moment, the older one remains. Collective. The path of process 0 counts,
+ * seen from its working folder; null is the environment's DYNGRID_CHECKPOINT. DYNGRID_ERR_IO when it cannot be written,
+ * DYNGRID_ERR_UNSUPPORTED when dyngrid was built without HDF5; the application is as it was. */
 DYNGRID_API int dyngrid_checkpoint(const char* path);
-/* Reads them back on the grid there is now, of whatever shape and distribution: every matrix that was made and everything that was shared must be in the file,
- * by name, with the same type and size (block sizes may differ). What the file has and the program has not made yet comes along: dyngrid_matrix_find finds
- * it, dyngrid_share gets its content. Resize points are counted on from where the file was written. Collective. Null is the environment's DYNGRID_RESTORE.
- * DYNGRID_ERR_NOT_FOUND, _IO (truncated, damaged, no checkpoint), _MISMATCH, _UNSUPPORTED: nothing was changed. The environment's checkpoint is taken here or at
- * the first resize point; when it cannot be, the run ends with status 1 and the reason, so that no program goes on without it. */
+/* Reads them back on the grid there is now, of whatever shape and distribution: every matrix that was made and
+ * everything that was shared must be in the file, by name, with the same type and size (block sizes may differ). What
+ * the file has and the program has not made yet comes along: dyngrid_matrix_find finds it, dyngrid_share gets its
+ * content. Resize points are counted on from where the file was written. Collective. Null is the environment's
+ * DYNGRID_RESTORE. DYNGRID_ERR_NOT_FOUND, _IO (truncated, damaged, no checkpoint), _MISMATCH, _UNSUPPORTED: nothing was
+ * changed. The environment's checkpoint is taken here or at the first resize point; when it cannot be, the run ends
+ * with status 1 and the reason, so that no program goes on without it. */
 DYNGRID_API int dyngrid_restore(const char* path);
-/* 1 from dyngrid_init to the first resize point, or to dyngrid_restore, when the environment's DYNGRID_RESTORE says what this run goes on from: matrices and
- * shared state get their content there, and need no first values. Otherwise 0. Local. */
+/* 1 from dyngrid_init to the first resize point, or to dyngrid_restore, when the environment's DYNGRID_RESTORE says
+ * what this run goes on from: matrices and shared state get their content there, and need no first values. Otherwise 0.
+ * Local. */
 DYNGRID_API int dyngrid_is_restarted(void);
 
 /* ---- figures of merit (pure, local) ---- */
 
-/* Steps after which a resize of t_resize seconds has paid for itself: ceil(t_resize / (t_old - t_new)), steps of t_old and t_new seconds before and
- * after; -1 for never. Chinnusamy 2004, section 5.3.1. */
+/* Steps after which a resize of t_resize seconds has paid for itself: ceil(t_resize / (t_old - t_new)), steps of t_old
+ * and t_new seconds before and after; -1 for never. Chinnusamy 2004, section 5.3.1. */
 DYNGRID_API int64_t dyngrid_payoff_point(double t_resize, double t_old, double t_new);
 /* Steps of the new grid that the resize took: ceil(t_resize / t_new). Chinnusamy 2004, section 5.3.2. */
 DYNGRID_API int64_t dyngrid_resize_cost(double t_resize, double t_new);

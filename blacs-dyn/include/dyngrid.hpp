@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dyngrid for C++17: objects that own what dyngrid.h hands out. Header only; the library itself exports C, so that a program and the library
-// may come from different compilers. Statuses become dyngrid::Error. "Collective" means what it means in dyngrid.h.
+// dyngrid for C++17: objects that own what dyngrid.h hands out. Header only; the library itself exports C, so that a
+// program and the library may come from different compilers. Statuses become dyngrid::Error. "Collective" means what it
+// means in dyngrid.h.
 #ifndef DYNGRID_HPP
 #define DYNGRID_HPP
 
@@ -57,7 +58,12 @@ enum class Outcome {
   leave = DYNGRID_LEAVE,
   redirect = DYNGRID_REDIRECT
 };
-enum class Placement { optimal = DYNGRID_OPTIMAL, global = DYNGRID_GLOBAL, local1 = DYNGRID_LOCAL1, local2 = DYNGRID_LOCAL2 };
+enum class Placement {
+  optimal = DYNGRID_OPTIMAL,
+  global = DYNGRID_GLOBAL,
+  local1 = DYNGRID_LOCAL1,
+  local2 = DYNGRID_LOCAL2
+};
 enum class Schedule {
   automatic = DYNGRID_SCHEDULE_AUTO,
   caterpillar = DYNGRID_SCHEDULE_CATERPILLAR,
@@ -72,8 +78,8 @@ struct Grid {
   bool is_mine() const noexcept { return myrow >= 0; }
 };
 
-/// The application that this process belongs to, from dyngrid_init to dyngrid_finalize. One at a time, declared before matrices and shared
-/// variables, so that it ends after them.
+/// The application that this process belongs to, from dyngrid_init to dyngrid_finalize. One at a time, declared before
+/// matrices and shared variables, so that it ends after them.
 class Application {
 public:
   /// Collective over MPI_COMM_WORLD. @throws Error
@@ -81,8 +87,8 @@ public:
   Application(int nprow, int npcol) { check(dyngrid_init_grid(nprow, npcol)); }
   Application(const Application&) = delete;
   Application& operator=(const Application&) = delete;
-  /// Ends dyngrid when finalize() was not called; not while an exception unwinds, since the other processes may not come: a leak can be
-  /// counted, a hang cannot.
+  /// Ends dyngrid when finalize() was not called; not while an exception unwinds, since the other processes may not
+  /// come: a leak can be counted, a hang cannot.
   ~Application() {
     if (is_open_ && std::uncaught_exceptions() == exceptions_) dyngrid_finalize();
   }
@@ -108,7 +114,8 @@ public:
   Outcome resize_point(int line = __builtin_LINE(), const char* file = __builtin_FILE()) {
     return static_cast<Outcome>(check(dyngrid_resize_point_in(file, line)));
   }
-  /// The same for programs that go on when a change is refused: Outcome::same then, and the reason in `refusal`, otherwise empty.
+  /// The same for programs that go on when a change is refused: Outcome::same then, and the reason in `refusal`,
+  /// otherwise empty.
   Outcome resize_point(std::string& refusal, int line = __builtin_LINE(), const char* file = __builtin_FILE()) {
     return going_on(dyngrid_resize_point_in(file, line), refusal);
   }
@@ -149,9 +156,11 @@ public:
   void set_placement(Placement placement) { check(dyngrid_set_placement(static_cast<int>(placement))); }
   /// How new processes come: DYNGRID_SPAWN or DYNGRID_JOIN. Collective, before any growth.
   void set_processes(int way) { check(dyngrid_set_processes(way)); }
-  /// All matrices and shared variables into one file, whole or not at all; an empty path: DYNGRID_CHECKPOINT's. Collective.
+  /// All matrices and shared variables into one file, whole or not at all; an empty path: DYNGRID_CHECKPOINT's.
+  /// Collective.
   void checkpoint(const std::string& path = {}) { check(dyngrid_checkpoint(path.empty() ? nullptr : path.c_str())); }
-  /// And back, on whatever grid there is; an empty path: DYNGRID_RESTORE's. Collective. @throws Error, with nothing changed.
+  /// And back, on whatever grid there is; an empty path: DYNGRID_RESTORE's. Collective. @throws Error, with nothing
+  /// changed.
   void restore(const std::string& path = {}) { check(dyngrid_restore(path.empty() ? nullptr : path.c_str())); }
   bool is_restarted() const { return dyngrid_is_restarted() != 0; }
   /// The grids that this application can use, for requests from outside: "4:32:*2; aspect 2". Local.
@@ -290,7 +299,9 @@ public:
   }
   ~Matrix() { free(); } // sends nothing; refused, and harmless, after the end of the application
 
-  T* local() const { return static_cast<T*>(dyngrid_local(matrix_)); } ///< column-major; null outside the grid; changes with it
+  T* local() const {
+    return static_cast<T*>(dyngrid_local(matrix_));
+  }                                                         ///< column-major; null outside the grid; changes with it
   const int* desc() const { return dyngrid_desc(matrix_); } ///< ScaLAPACK's nine integers, see dyngrid_matrix_desc
   std::int64_t m() const { return desc()[2]; }              ///< of the whole matrix
   std::int64_t n() const { return desc()[3]; }
@@ -318,7 +329,9 @@ private:
 
 /// All elements into a matrix of the same size that may lie in any other way; see dyngrid_copy. Collective.
 /// @throws Error
-template <class T> void copy(const Matrix<T>& from, Matrix<T>& to) { check(dyngrid_copy(from.handle(), to.handle())); }
+template <class T> void copy(const Matrix<T>& from, Matrix<T>& to) {
+  check(dyngrid_copy(from.handle(), to.handle()));
+}
 
 namespace detail {
 inline std::vector<std::int64_t> global_indices(const int* desc, char axis, std::int64_t count, int position,
@@ -353,14 +366,16 @@ template <class T, class F> void for_each(const Matrix<T>& matrix, F&& f) {
   for_each<const T>(matrix.handle(), std::forward<F>(f));
 }
 
-/// A variable that every process has and newcomers get at their first resize point. It cannot be moved: newcomers' copies are written to
-/// its address.
+/// A variable that every process has and newcomers get at their first resize point. It cannot be moved: newcomers'
+/// copies are written to its address.
 template <class T> class Shared {
   static_assert(std::is_trivially_copyable_v<T>, "a shared variable is sent as bytes: no pointers, strings or vectors");
 
 public:
   /// Collective. @throws Error
-  explicit Shared(const std::string& name, T value = T{}) : name_(name), value_(value) { check(dyngrid_share(name.c_str(), &value_, sizeof value_)); }
+  explicit Shared(const std::string& name, T value = T{}) : name_(name), value_(value) {
+    check(dyngrid_share(name.c_str(), &value_, sizeof value_));
+  }
   Shared(const Shared&) = delete;
   Shared& operator=(const Shared&) = delete;
   ~Shared() { dyngrid_unshare(name_.c_str()); }
@@ -406,7 +421,8 @@ private:
 /// Who sends what from one layout to another; local, pure.
 class Plan {
 public:
-  Plan(const Layout& from, const Layout& to, char transpose = 'N', Schedule schedule = Schedule::automatic, int element_bytes = 8) {
+  Plan(const Layout& from, const Layout& to, char transpose = 'N', Schedule schedule = Schedule::automatic,
+       int element_bytes = 8) {
     dyngrid_plan* made = nullptr;
     check(dyngrid_plan_create(from.get(), to.get(), transpose, static_cast<int>(schedule), element_bytes, &made));
     plan_.reset(made);

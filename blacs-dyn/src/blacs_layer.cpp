@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The set-up entry points of the BLACS that we replace, for the program and for the calls inside ScaLAPACK. Where the application never grows they do
-// what the stock ones do, by calling them.
+// The set-up entry points of the BLACS that we replace, for the program and for the calls inside ScaLAPACK. Where the
+// application never grows they do what the stock ones do, by calling them.
 #include <cstdio>
 #include <cstdlib>
 #include <unistd.h>
@@ -27,8 +27,7 @@ bool is_waiting_newcomer(const char* mode) {
 }
 
 /// The BLACS has no status to return: what cannot be is said, and ends the program as the BLACS's own errors do.
-template <class Call>
-void guarded(const char* name, Call&& call) {
+template <class Call> void guarded(const char* name, Call&& call) {
   const int status = gridmap::detail::guard(call);
   if (status == DYNGRID_SUCCESS) return;
   std::fprintf(stderr, "dyngrid: %s: %s\n", name, dyngrid_last_message());
@@ -41,12 +40,15 @@ void guarded(const char* name, Call&& call) {
 void pinfo(int* iam, int* nprocs) {
   guarded("blacs_pinfo", [&] {
     Session& session = Session::instance();
-    if (is_waiting_newcomer("classical") || (session.is_active() && session.is_classical() && session.is_newcomer())) session.classical_join();
+    if (is_waiting_newcomer("classical") || (session.is_active() && session.is_classical() && session.is_newcomer()))
+      session.classical_join();
     if (const int size = contexts::processes_in_making()) { // stock BLACS asks how large its tables are to be
       *iam = 0;
       *nprocs = size;
-    } else if (session.is_active() && !session.is_newcomer()) session.rank_and_size(iam, nprocs);
-    else stock::pinfo(iam, nprocs);
+    } else if (session.is_active() && !session.is_newcomer())
+      session.rank_and_size(iam, nprocs);
+    else
+      stock::pinfo(iam, nprocs);
   });
 }
 
@@ -56,15 +58,19 @@ void setup(int* iam, int* nprocs) {
     if (is_waiting_newcomer("classical") || session.is_active()) {
       const bool grows = session.is_active() && session.is_classical() && !session.is_newcomer() && context_was_closed;
       context_was_closed = false;
-      if (grows) session.classical_setup(iam, nprocs);
-      else pinfo(iam, nprocs);
+      if (grows)
+        session.classical_setup(iam, nprocs);
+      else
+        pinfo(iam, nprocs);
       return;
     }
     const char* file = std::getenv("DYNGRID_SETUP_FILE");
     const bool may_grow = context_was_closed && access(file && *file ? file : "blacs_setup.dat", R_OK) == 0;
     context_was_closed = false;
-    if (may_grow) session.classical_setup(iam, nprocs);
-    else stock::setup(iam, nprocs);
+    if (may_grow)
+      session.classical_setup(iam, nprocs);
+    else
+      stock::setup(iam, nprocs);
   });
 }
 
@@ -76,15 +82,19 @@ bool is_ours(int what) {
 
 void get(int context, int what, int* value) {
   guarded("blacs_get", [&] {
-    if (is_ours(what)) *value = Session::instance().system_handle();
-    else stock::get(context, what, value);
+    if (is_ours(what))
+      *value = Session::instance().system_handle();
+    else
+      stock::get(context, what, value);
   });
 }
 
 void get_fortran(int context, int what, int* value) {
   guarded("blacs_get", [&] {
-    if (is_ours(what)) *value = Session::instance().fortran_handle();
-    else stock::get_fortran(context, what, value);
+    if (is_ours(what))
+      *value = Session::instance().fortran_handle();
+    else
+      stock::get_fortran(context, what, value);
   });
 }
 
@@ -105,9 +115,9 @@ void leave(int not_done) {
   });
 }
 
-/// A grid of processes of `base`. Grids are remembered by the communicator that they stand on only where a change can come.
-template <class Make>
-void make_grid(int* context, blacs_dyn::Shape shape, MPI_Comm (*base)(int), Make&& make) {
+/// A grid of processes of `base`. Grids are remembered by the communicator that they stand on only where a change can
+/// come.
+template <class Make> void make_grid(int* context, blacs_dyn::Shape shape, MPI_Comm (*base)(int), Make&& make) {
   guarded("blacs_gridmap", [&] {
     const Session& session = Session::instance();
     if (!session.is_active()) {
@@ -127,10 +137,13 @@ void grid_map(int* context, int* map, int ld, int nprow, int npcol) {
 }
 
 void grid_map_fortran(int* context, int* map, const int* ld, const int* nprow, const int* npcol) {
-  make_grid(context, {*nprow, *npcol}, [](int handle) { return MPI_Comm_f2c(handle); }, [&] { stock::gridmap_fortran(context, map, ld, nprow, npcol); });
+  make_grid(
+      context, {*nprow, *npcol}, [](int handle) { return MPI_Comm_f2c(handle); },
+      [&] { stock::gridmap_fortran(context, map, ld, nprow, npcol); });
 }
 
-/// One that is closed already, by a change or by its owner, is no error in a program that uses dyngrid; stock BLACS crashes.
+/// One that is closed already, by a change or by its owner, is no error in a program that uses dyngrid; stock BLACS
+/// crashes.
 void grid_exit(int context) {
   guarded("blacs_gridexit", [&] {
     const Session& session = Session::instance();
@@ -140,7 +153,10 @@ void grid_exit(int context) {
     }
     static bool was_said = false;
     if (!was_said && session.processes().id() == 0)
-      std::fprintf(stderr, "dyngrid: blacs_gridexit: context %d is closed already; a change of the grid closes the contexts that stand on dyngrid's communicators\n", context);
+      std::fprintf(stderr,
+                   "dyngrid: blacs_gridexit: context %d is closed already; a change of the grid closes the contexts "
+                   "that stand on dyngrid's communicators\n",
+                   context);
     was_said = true;
   });
 }
@@ -150,33 +166,79 @@ void grid_exit(int context) {
 // Each entry point as C and as Fortran call it, and a twin of both that no other library can have.
 extern "C" {
 
-DYNGRID_API void Cblacs_pinfo(int* iam, int* nprocs) { pinfo(iam, nprocs); }
-DYNGRID_API void Cblacs_setup(int* iam, int* nprocs) { setup(iam, nprocs); }
-DYNGRID_API void Cblacs_get(int context, int what, int* value) { get(context, what, value); }
-DYNGRID_API void Cblacs_exit(int not_done) { leave(not_done); }
-DYNGRID_API void Cblacs_gridmap(int* context, int* map, int ld, int nprow, int npcol) { grid_map(context, map, ld, nprow, npcol); }
-DYNGRID_API void Cblacs_gridexit(int context) { grid_exit(context); }
-DYNGRID_API void dyngrid_Cblacs_gridmap(int* context, int* map, int ld, int nprow, int npcol) { grid_map(context, map, ld, nprow, npcol); }
-DYNGRID_API void dyngrid_Cblacs_gridexit(int context) { grid_exit(context); }
-DYNGRID_API void dyngrid_Cblacs_pinfo(int* iam, int* nprocs) { pinfo(iam, nprocs); }
-DYNGRID_API void dyngrid_Cblacs_setup(int* iam, int* nprocs) { setup(iam, nprocs); }
-DYNGRID_API void dyngrid_Cblacs_get(int context, int what, int* value) { get(context, what, value); }
-DYNGRID_API void dyngrid_Cblacs_exit(int not_done) { leave(not_done); }
+DYNGRID_API void Cblacs_pinfo(int* iam, int* nprocs) {
+  pinfo(iam, nprocs);
+}
+DYNGRID_API void Cblacs_setup(int* iam, int* nprocs) {
+  setup(iam, nprocs);
+}
+DYNGRID_API void Cblacs_get(int context, int what, int* value) {
+  get(context, what, value);
+}
+DYNGRID_API void Cblacs_exit(int not_done) {
+  leave(not_done);
+}
+DYNGRID_API void Cblacs_gridmap(int* context, int* map, int ld, int nprow, int npcol) {
+  grid_map(context, map, ld, nprow, npcol);
+}
+DYNGRID_API void Cblacs_gridexit(int context) {
+  grid_exit(context);
+}
+DYNGRID_API void dyngrid_Cblacs_gridmap(int* context, int* map, int ld, int nprow, int npcol) {
+  grid_map(context, map, ld, nprow, npcol);
+}
+DYNGRID_API void dyngrid_Cblacs_gridexit(int context) {
+  grid_exit(context);
+}
+DYNGRID_API void dyngrid_Cblacs_pinfo(int* iam, int* nprocs) {
+  pinfo(iam, nprocs);
+}
+DYNGRID_API void dyngrid_Cblacs_setup(int* iam, int* nprocs) {
+  setup(iam, nprocs);
+}
+DYNGRID_API void dyngrid_Cblacs_get(int context, int what, int* value) {
+  get(context, what, value);
+}
+DYNGRID_API void dyngrid_Cblacs_exit(int not_done) {
+  leave(not_done);
+}
 
-DYNGRID_API void blacs_pinfo_(int* iam, int* nprocs) { pinfo(iam, nprocs); }
-DYNGRID_API void blacs_setup_(int* iam, int* nprocs) { setup(iam, nprocs); }
-DYNGRID_API void blacs_get_(const int* context, const int* what, int* value) { get_fortran(*context, *what, value); }
-DYNGRID_API void blacs_exit_(const int* not_done) { leave(*not_done); }
-DYNGRID_API void blacs_gridmap_(int* context, int* map, const int* ld, const int* nprow, const int* npcol) { grid_map_fortran(context, map, ld, nprow, npcol); }
-DYNGRID_API void blacs_gridexit_(const int* context) { grid_exit(*context); }
+DYNGRID_API void blacs_pinfo_(int* iam, int* nprocs) {
+  pinfo(iam, nprocs);
+}
+DYNGRID_API void blacs_setup_(int* iam, int* nprocs) {
+  setup(iam, nprocs);
+}
+DYNGRID_API void blacs_get_(const int* context, const int* what, int* value) {
+  get_fortran(*context, *what, value);
+}
+DYNGRID_API void blacs_exit_(const int* not_done) {
+  leave(*not_done);
+}
+DYNGRID_API void blacs_gridmap_(int* context, int* map, const int* ld, const int* nprow, const int* npcol) {
+  grid_map_fortran(context, map, ld, nprow, npcol);
+}
+DYNGRID_API void blacs_gridexit_(const int* context) {
+  grid_exit(*context);
+}
 DYNGRID_API void dyngrid_blacs_gridmap_(int* context, int* map, const int* ld, const int* nprow, const int* npcol) {
   grid_map_fortran(context, map, ld, nprow, npcol);
 }
-DYNGRID_API void dyngrid_blacs_gridexit_(const int* context) { grid_exit(*context); }
-DYNGRID_API void dyngrid_blacs_pinfo_(int* iam, int* nprocs) { pinfo(iam, nprocs); }
-DYNGRID_API void dyngrid_blacs_setup_(int* iam, int* nprocs) { setup(iam, nprocs); }
-DYNGRID_API void dyngrid_blacs_get_(const int* context, const int* what, int* value) { get_fortran(*context, *what, value); }
-DYNGRID_API void dyngrid_blacs_exit_(const int* not_done) { leave(*not_done); }
+DYNGRID_API void dyngrid_blacs_gridexit_(const int* context) {
+  grid_exit(*context);
+}
+DYNGRID_API void dyngrid_blacs_pinfo_(int* iam, int* nprocs) {
+  pinfo(iam, nprocs);
+}
+DYNGRID_API void dyngrid_blacs_setup_(int* iam, int* nprocs) {
+  setup(iam, nprocs);
+}
+DYNGRID_API void dyngrid_blacs_get_(const int* context, const int* what, int* value) {
+  get_fortran(*context, *what, value);
+}
+DYNGRID_API void dyngrid_blacs_exit_(const int* not_done) {
+  leave(*not_done);
+}
 
 } // extern "C"
 

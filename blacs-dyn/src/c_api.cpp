@@ -14,7 +14,9 @@ using blacs_dyn::Session;
 using blacs_dyn::Shape;
 using gridmap::detail::guard;
 
-Session& session() { return Session::instance(); }
+Session& session() {
+  return Session::instance();
+}
 
 int index_in_grid() {
   int rank = -1;
@@ -50,11 +52,17 @@ int dyngrid_finalize(void) {
   return guard([] { session().finalize(); });
 }
 
-int dyngrid_is_newcomer(void) { return session().is_active() && session().is_newcomer() ? 1 : 0; }
+int dyngrid_is_newcomer(void) {
+  return session().is_active() && session().is_newcomer() ? 1 : 0;
+}
 
-int dyngrid_is_first(void) { return index_in_grid() == 0 ? 1 : 0; }
+int dyngrid_is_first(void) {
+  return index_in_grid() == 0 ? 1 : 0;
+}
 
-int dyngrid_context(void) { return session().is_active() ? session().context() : -1; }
+int dyngrid_context(void) {
+  return session().is_active() ? session().context() : -1;
+}
 
 int dyngrid_grid(int* nprow, int* npcol, int* myrow, int* mycol) {
   const int rank = index_in_grid();
@@ -66,7 +74,9 @@ int dyngrid_grid(int* nprow, int* npcol, int* myrow, int* mycol) {
   return DYNGRID_SUCCESS;
 }
 
-MPI_Comm dyngrid_comm(void) { return session().is_active() ? session().grid_comm() : MPI_COMM_NULL; }
+MPI_Comm dyngrid_comm(void) {
+  return session().is_active() ? session().grid_comm() : MPI_COMM_NULL;
+}
 
 MPI_Fint dyngrid_comm_f(void) {
   int initialized = 0, finalized = 0;
@@ -95,7 +105,9 @@ int dyngrid_resize_point_at(const char* name) {
   return guard([&] { return session().resize_point_at(name); });
 }
 
-const char* dyngrid_entry_point(void) { return session().entry_point(); }
+const char* dyngrid_entry_point(void) {
+  return session().entry_point();
+}
 
 int dyngrid_pending(void) {
   return guard([] { return session().pending(); });
@@ -128,7 +140,9 @@ int dyngrid_experiment(const char* grids) {
   return guard([&] { session().experiment(grids); });
 }
 
-const char* dyngrid_job(void) { return session().is_active() ? session().job_name() : ""; }
+const char* dyngrid_job(void) {
+  return session().is_active() ? session().job_name() : "";
+}
 
 int dyngrid_resize(int nprow, int npcol, int placement) {
   return guard([&] { return session().resize({nprow, npcol}, static_cast<gridmap::Placement>(placement)); });
@@ -161,17 +175,20 @@ int dyngrid_last_resize(dyngrid_resize_report* report) {
   });
 }
 
-int dyngrid_matrix_create(const char* name, char type, int64_t m, int64_t n, int64_t mb, int64_t nb, dyngrid_matrix** matrix) {
+int dyngrid_matrix_create(const char* name, char type, int64_t m, int64_t n, int64_t mb, int64_t nb,
+                          dyngrid_matrix** matrix) {
   return guard([&] {
     dyngrid_matrix* made = session().create_matrix(name, type, {'R', m, mb}, {'C', n, nb}, matrix != nullptr);
     *matrix = made;
   });
 }
 
-int dyngrid_matrix_create_by(const char* name, char type, int64_t m, int64_t n, dyngrid_distribution rule, void* context, dyngrid_matrix** matrix) {
+int dyngrid_matrix_create_by(const char* name, char type, int64_t m, int64_t n, dyngrid_distribution rule,
+                             void* context, dyngrid_matrix** matrix) {
   return guard([&] {
     if (!rule) throw gridmap::Error(gridmap::Status::null_pointer, "blacs-dyn: dyngrid_matrix_create_by: rule is null");
-    dyngrid_matrix* made = session().create_matrix(name, type, {'R', m, 1, rule, context}, {'C', n, 1, rule, context}, matrix != nullptr);
+    dyngrid_matrix* made =
+        session().create_matrix(name, type, {'R', m, 1, rule, context}, {'C', n, 1, rule, context}, matrix != nullptr);
     *matrix = made;
   });
 }
@@ -183,10 +200,18 @@ int64_t dyngrid_block_rule(void*, char axis, int64_t length, int nprow, int npco
   return 1;
 }
 
-void* dyngrid_matrix_local(const dyngrid_matrix* matrix) { return matrix ? matrix->local.data() : nullptr; }
-void* dyngrid_local(const dyngrid_matrix* matrix) { return dyngrid_matrix_local(matrix); }
-const int* dyngrid_matrix_desc(const dyngrid_matrix* matrix) { return matrix ? matrix->desc.data() : nullptr; }
-const int* dyngrid_desc(const dyngrid_matrix* matrix) { return dyngrid_matrix_desc(matrix); }
+void* dyngrid_matrix_local(const dyngrid_matrix* matrix) {
+  return matrix ? matrix->local.data() : nullptr;
+}
+void* dyngrid_local(const dyngrid_matrix* matrix) {
+  return dyngrid_matrix_local(matrix);
+}
+const int* dyngrid_matrix_desc(const dyngrid_matrix* matrix) {
+  return matrix ? matrix->desc.data() : nullptr;
+}
+const int* dyngrid_desc(const dyngrid_matrix* matrix) {
+  return dyngrid_matrix_desc(matrix);
+}
 
 int dyngrid_matrix_shape(const dyngrid_matrix* matrix, int64_t* m_loc, int64_t* n_loc, int64_t* lld) {
   return guard([&] {
@@ -197,7 +222,9 @@ int dyngrid_matrix_shape(const dyngrid_matrix* matrix, int64_t* m_loc, int64_t* 
   });
 }
 
-dyngrid_matrix* dyngrid_matrix_find(const char* name) { return name ? session().find_matrix(name) : nullptr; }
+dyngrid_matrix* dyngrid_matrix_find(const char* name) {
+  return name ? session().find_matrix(name) : nullptr;
+}
 
 int dyngrid_matrix_free(dyngrid_matrix** matrix) {
   return guard([&] {
@@ -227,8 +254,12 @@ int dyngrid_restore(const char* path) {
   return guard([&] { session().restore(path); });
 }
 
-int dyngrid_is_restarted(void) { return session().is_active() && session().is_restarted() ? 1 : 0; }
+int dyngrid_is_restarted(void) {
+  return session().is_active() && session().is_restarted() ? 1 : 0;
+}
 
-const char* dyngrid_version(void) { return DYNGRID_VERSION; }
+const char* dyngrid_version(void) {
+  return DYNGRID_VERSION;
+}
 
 } // extern "C"

@@ -35,8 +35,8 @@ SpawnOptions Session::spawn_options() const {
     const std::string_view name = text.substr(0, text.find('='));
     const bool is_for_one = name == "DYNGRID_NEWCOMER" || name == "DYNGRID_ENTRY" || name == "DYNGRID_JOIN";
     const bool ours = name.substr(0, 8) == "DYNGRID_" && !is_for_one;
-    if (ours || name == "LD_PRELOAD" || name == "LD_LIBRARY_PATH" || name == "OPENBLAS_NUM_THREADS" || name == "OMP_NUM_THREADS" ||
-        name == "OPENBLAS_CORETYPE" || name == "OMPI_MCA_mpi_yield_when_idle")
+    if (ours || name == "LD_PRELOAD" || name == "LD_LIBRARY_PATH" || name == "OPENBLAS_NUM_THREADS" ||
+        name == "OMP_NUM_THREADS" || name == "OPENBLAS_CORETYPE" || name == "OMPI_MCA_mpi_yield_when_idle")
       options.arguments.emplace_back(text);
   }
   const char* program = environment("DYNGRID_SPAWN_PROGRAM");
@@ -44,7 +44,8 @@ SpawnOptions Session::spawn_options() const {
   if (options.shown.find('=') != std::string::npos) // which env(1) would take for a variable
     for (const char* word : {"sh", "-c", "exec \"$0\" \"$@\""}) options.arguments.emplace_back(word);
   options.arguments.push_back(options.shown);
-  for (const std::string& word : setup_arguments_ ? *setup_arguments_ : own_arguments()) options.arguments.push_back(word);
+  for (const std::string& word : setup_arguments_ ? *setup_arguments_ : own_arguments())
+    options.arguments.push_back(word);
   return options;
 }
 
@@ -121,8 +122,10 @@ int Session::resize_point(const Place& place) {
   std::optional<control::Wanted> outside;
   if (job_) outside = job_->resize_point(holdings_, wanted.size() > 0);
   std::uint64_t all = 0;
-  if (wanted.size() > 0) all = PlaceWord::own_request;
-  else if (outside) all = PlaceWord::outside_request;
+  if (wanted.size() > 0)
+    all = PlaceWord::own_request;
+  else if (outside)
+    all = PlaceWord::outside_request;
   try {
     all = compare_places(place_, all);
   } catch (const Error&) { // what was asked for waits for a resize point where all are
@@ -192,13 +195,15 @@ int Session::resize(Shape to, gridmap::Placement placement) {
     const auto number = static_cast<int>(placement);
     check_shape(to, "dyngrid_resize");
     if (number < DYNGRID_OPTIMAL || number > DYNGRID_LOCAL2)
-      throw Error(Status::bad_argument, fmt::format("blacs-dyn: dyngrid_resize: placement is {}, wanted {} .. {}", number, DYNGRID_OPTIMAL, DYNGRID_LOCAL2));
+      throw Error(Status::bad_argument, fmt::format("blacs-dyn: dyngrid_resize: placement is {}, wanted {} .. {}",
+                                                    number, DYNGRID_OPTIMAL, DYNGRID_LOCAL2));
   });
   const std::array<std::int64_t, 3> mine{to.nprow, to.npcol, static_cast<int>(placement)};
   std::array<std::int64_t, 6> range{mine[0], -mine[0], mine[1], -mine[1], mine[2], -mine[2]}, most{};
   check_mpi(MPI_Allreduce(range.data(), most.data(), 6, MPI_INT64_T, MPI_MAX, processes_.grid()), "MPI_Allreduce");
   if (most[0] != -most[1] || most[2] != -most[3] || most[4] != -most[5])
-    throw Error(Status::rank_mismatch, fmt::format("blacs-dyn: dyngrid_resize: arguments differ between the processes: rows {} .. {}, columns {} .. {}, placement {} .. {}",
+    throw Error(Status::rank_mismatch, fmt::format("blacs-dyn: dyngrid_resize: arguments differ between the processes: "
+                                                   "rows {} .. {}, columns {} .. {}, placement {} .. {}",
                                                    -most[1], most[0], -most[3], most[2], -most[5], most[4]));
   return change_to(to, placement, nullptr);
 }
@@ -212,13 +217,15 @@ int Session::pop() {
   if (processes_.grid() == MPI_COMM_NULL || roster.levels.size() < 2)
     throw Error(Status::bad_state, "blacs-dyn: dyngrid_pop: this is the first grid, there is none below it");
   const GridMap level = roster.levels[roster.levels.size() - 2];
-  const auto is_here = [&](int id) { return std::find(roster.grid.ids.begin(), roster.grid.ids.end(), id) != roster.grid.ids.end(); };
+  const auto is_here = [&](int id) {
+    return std::find(roster.grid.ids.begin(), roster.grid.ids.end(), id) != roster.grid.ids.end();
+  };
   const bool all_here = std::all_of(level.ids.begin(), level.ids.end(), is_here);
   return change_to(level.shape, settings_.placement, all_here ? &level : nullptr);
 }
 
-/// Slots and hosts, as far as they can be known before a spawn. After a spawn that fails for want of them the application goes on, but Open MPI's mpirun
-/// never ends by itself.
+/// Slots and hosts, as far as they can be known before a spawn. After a spawn that fails for want of them the
+/// application goes on, but Open MPI's mpirun never ends by itself.
 void Session::check_slots(const std::vector<HostShare>& shares) const {
   check_mpi_can_spawn();
   std::set<std::string> hosts;
@@ -234,8 +241,9 @@ void Session::check_slots(const std::vector<HostShare>& shares) const {
 
   const char* oversubscribe = environment("OMPI_MCA_rmaps_base_oversubscribe");
   const char* mapping = environment("OMPI_MCA_rmaps_base_mapping_policy");
-  if ((oversubscribe && *oversubscribe != '0') || (mapping && std::string_view(mapping).find("OVERSUBSCRIBE") != std::string_view::npos &&
-                                                   std::string_view(mapping).find("NOOVERSUBSCRIBE") == std::string_view::npos))
+  if ((oversubscribe && *oversubscribe != '0') ||
+      (mapping && std::string_view(mapping).find("OVERSUBSCRIBE") != std::string_view::npos &&
+       std::string_view(mapping).find("NOOVERSUBSCRIBE") == std::string_view::npos))
     return;
   int* universe = nullptr;
   int is_known = 0;
@@ -244,19 +252,23 @@ void Session::check_slots(const std::vector<HostShare>& shares) const {
   std::size_t living = 0;
   for (const Unit& unit : processes_.roster().units) living += unit.members.size();
   if (living + static_cast<std::size_t>(wanted) > static_cast<std::size_t>(*universe))
-    throw Error(Status::no_slots, fmt::format("blacs-dyn: {} new processes wanted, but {} of mpirun's {} slots are taken; start with mpirun --oversubscribe or "
-                                              "with more slots (-H, hostfile)", wanted, living, *universe));
+    throw Error(Status::no_slots, fmt::format("blacs-dyn: {} new processes wanted, but {} of mpirun's {} slots are "
+                                              "taken; start with mpirun --oversubscribe or "
+                                              "with more slots (-H, hostfile)",
+                                              wanted, living, *universe));
 }
 
 /// What this process has for itself, without its matrices: what a new one will want, too.
 std::int64_t Session::bytes_of_a_process() const {
-  constexpr std::int64_t least = 16 << 20; // of a process of Open MPI that does nothing: 6 MiB and what it shares with the others
+  constexpr std::int64_t least =
+      16 << 20; // of a process of Open MPI that does nothing: 6 MiB and what it shares with the others
   std::int64_t matrices = 0;
   for (const auto& a : holdings_.matrices()) matrices += static_cast<std::int64_t>(a->bytes(a->lay));
   return std::max(least, control::own_bytes() - matrices);
 }
 
-void Session::check_room(int fresh, int after, const UnitPolicy& policy, std::int64_t bytes_each, bool is_forced) const {
+void Session::check_room(int fresh, int after, const UnitPolicy& policy, std::int64_t bytes_each,
+                         bool is_forced) const {
   const std::vector<HostShare> shares = share_among_hosts(processes_.roster(), fresh, policy);
   char own[256] = "";
   gethostname(own, sizeof own - 1);
@@ -269,18 +281,22 @@ void Session::check_room(int fresh, int after, const UnitPolicy& policy, std::in
   Room room;
   room.per_core = is_forced ? 0 : settings_.per_core;
   for (const HostShare& share : shares) {
-    const bool is_anywhere = share.host.empty() && settings_.known_cores == 0; // mpirun decides, among hosts that are not known
+    const bool is_anywhere =
+        share.host.empty() && settings_.known_cores == 0; // mpirun decides, among hosts that are not known
     auto cores = cores_.find(share.host.empty() ? own : share.host);
     if (cores == cores_.end()) cores = cores_.find(own); // a host not seen yet is taken for one like this
-    Room::Host host{share.host, cores == cores_.end() ? 0 : cores->second, share.host.empty() ? living : share.load - share.count, share.count};
+    Room::Host host{share.host, cores == cores_.end() ? 0 : cores->second,
+                    share.host.empty() ? living : share.load - share.count, share.count};
     if (is_anywhere && is_known && universe) host.cores = std::max(host.cores, *universe);
     room.hosts.push_back(host);
     if (is_anywhere || (!share.host.empty() && share.host != own)) continue;
     room.fresh_here += share.count;
-    room.matrix_bytes = static_cast<std::int64_t>(std::min(1e18, holdings_.bytes() * static_cast<double>(host.living + host.fresh) / std::max(1, after)));
+    room.matrix_bytes = static_cast<std::int64_t>(
+        std::min(1e18, holdings_.bytes() * static_cast<double>(host.living + host.fresh) / std::max(1, after)));
   }
   room.bytes_each = bytes_each;
-  if (const std::string why = refusal(room); !why.empty()) throw Error(Status::no_slots, "blacs-dyn: no room: " + why); // before anything is looked up
+  if (const std::string why = refusal(room); !why.empty())
+    throw Error(Status::no_slots, "blacs-dyn: no room: " + why); // before anything is looked up
   room.threads = control::thread_limits();
   room.threads_each = control::own_threads();
   room.free = control::free_memory_soon(bytes_needed(room));
@@ -316,7 +332,9 @@ gridmap::PlacementRequest Session::placement_request(Shape to, gridmap::Placemen
 std::vector<int> Session::units_of(const std::vector<std::int64_t>& numbers) const {
   std::vector<int> ids;
   for (const Unit& unit : processes_.roster().units)
-    if (unit.id != 0 && std::find(numbers.begin(), numbers.end(), processes_.source().number_of(unit.id)) != numbers.end()) ids.push_back(unit.id);
+    if (unit.id != 0 &&
+        std::find(numbers.begin(), numbers.end(), processes_.source().number_of(unit.id)) != numbers.end())
+      ids.push_back(unit.id);
   return ids;
 }
 
@@ -328,7 +346,8 @@ std::vector<control::UnitInfo> Session::units() const {
   return all;
 }
 
-int Session::change_to(Shape to, gridmap::Placement placement, const GridMap* exact, bool may_wait, const std::vector<int>& leave, bool is_forced) {
+int Session::change_to(Shape to, gridmap::Placement placement, const GridMap* exact, bool may_wait,
+                       const std::vector<int>& leave, bool is_forced) {
   const double started = MPI_Wtime();
   const Roster& roster = processes_.roster();
   const int fresh = exact ? 0 : to.size() - roster.grid.shape.size() - static_cast<int>(roster.all_parked().size());
@@ -356,8 +375,9 @@ int Session::change_to(Shape to, gridmap::Placement placement, const GridMap* ex
     if (!may_wait) {
       pending_ = Pending{change, started, job_ ? job_->asked() : 0};
       if (settings_.is_verbose && processes_.id() == 0)
-        std::fputs(fmt::format("dyngrid: {} -> {}: {} new process(es) sent for in {:.3f} s, computing on\n", to_string(roster.grid.shape), to_string(to),
-                               change.new_ids().size(), MPI_Wtime() - started)
+        std::fputs(fmt::format("dyngrid: {} -> {}: {} new process(es) sent for in {:.3f} s, computing on\n",
+                               to_string(roster.grid.shape), to_string(to), change.new_ids().size(),
+                               MPI_Wtime() - started)
                        .c_str(),
                    stderr);
       return DYNGRID_SAME;
@@ -379,8 +399,10 @@ void Session::await_newcomers(const Change& change) {
       const bool is_late = MPI_Wtime() - since > settings_.join_limit_s;
       if (is_late || !progress.failure.empty()) {
         source.call_off(change);
-        if (!progress.failure.empty()) throw Error(Status::spawn_failure, "blacs-dyn: new processes do not come: " + progress.failure);
-        throw Error(Status::timeout, fmt::format("blacs-dyn: the new processes were not there within {} s and are called off; raise DYNGRID_JOIN_TIMEOUT if they only need longer",
+        if (!progress.failure.empty())
+          throw Error(Status::spawn_failure, "blacs-dyn: new processes do not come: " + progress.failure);
+        throw Error(Status::timeout, fmt::format("blacs-dyn: the new processes were not there within {} s and are "
+                                                 "called off; raise DYNGRID_JOIN_TIMEOUT if they only need longer",
                                                  settings_.join_limit_s));
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -388,7 +410,8 @@ void Session::await_newcomers(const Change& change) {
   });
 }
 
-/// At a resize point while new processes are on their way: lets them in when all of them are ready. Collective over the grid.
+/// At a resize point while new processes are on their way: lets them in when all of them are ready. Collective over the
+/// grid.
 int Session::settle_pending() {
   const double started = MPI_Wtime();
   const Change change = pending_->change;
@@ -402,7 +425,8 @@ int Session::settle_pending() {
     const Source::Progress progress = processes_.source().progress(change);
     why = progress.failure;
     if (why.empty() && !progress.is_complete && MPI_Wtime() - pending_->since > settings_.join_limit_s) {
-      why = fmt::format("they were not there within {} s; raise DYNGRID_JOIN_TIMEOUT if they only need longer", settings_.join_limit_s);
+      why = fmt::format("they were not there within {} s; raise DYNGRID_JOIN_TIMEOUT if they only need longer",
+                        settings_.join_limit_s);
       status = Status::timeout;
     }
     state = !why.empty() ? failed : progress.is_complete ? ready : coming;
@@ -418,12 +442,14 @@ int Session::settle_pending() {
       if (processes_.id() == 0) processes_.source().call_off(change);
       std::vector<char> text(why.begin(), why.end());
       broadcast(text, process0, processes_.grid());
-      throw Error(static_cast<Status>(told[1]), "blacs-dyn: new processes do not come: " + std::string(text.begin(), text.end()));
+      throw Error(static_cast<Status>(told[1]),
+                  "blacs-dyn: new processes do not come: " + std::string(text.begin(), text.end()));
     }
     return carry_through(processes_.gather(change, spawn_options()), started);
   } catch (const Error& error) {
     if (processes_.id() == 0)
-      std::fprintf(stderr, "dyngrid: no change to %s: %s; going on with %s\n", to_string(to).c_str(), error.what(), to_string(processes_.roster().grid.shape).c_str());
+      std::fprintf(stderr, "dyngrid: no change to %s: %s; going on with %s\n", to_string(to).c_str(), error.what(),
+                   to_string(processes_.roster().grid.shape).c_str());
     if (job_) job_->failed({to.nprow, to.npcol}, error.status(), error.what());
     throw;
   }
@@ -557,7 +583,8 @@ void Session::call_routines(Inside when) {
   inside_ = Inside::nothing;
 }
 
-/// All matrices from the old grid into new arrays of the new one; the old arrays stay as they are. Collective over the union. @throws agreed Error.
+/// All matrices from the old grid into new arrays of the new one; the old arrays stay as they are. Collective over the
+/// union. @throws agreed Error.
 Session::Moved Session::move_matrices(const Processes::Union& gathered, bool is_joining) {
   const MPI_Comm comm = gathered.comm.get();
   const GridMap& from = gathered.before.grid;
@@ -572,7 +599,8 @@ Session::Moved Session::move_matrices(const Processes::Union& gathered, bool is_
     for (const int id : grid.ids) ranks.push_back(rank_of.at(id));
     return ranks;
   };
-  const redist::Grid from_grid{from.shape.nprow, from.shape.npcol, ranks_of(from)}, to_grid{to.shape.nprow, to.shape.npcol, ranks_of(to)};
+  const redist::Grid from_grid{from.shape.nprow, from.shape.npcol, ranks_of(from)},
+      to_grid{to.shape.nprow, to.shape.npcol, ranks_of(to)};
 
   Moved moved;
   const double set_up = MPI_Wtime();
@@ -640,8 +668,10 @@ int Session::carry_through(Processes::Union gathered, double started, const Pack
     case Processes::Fate::stays:
       if (is_noticed_) call_routines(Inside::after); // the buffers of the exchange: what was taken down is built again
       throw;
-    case Processes::Fate::sleeps: return sleep_until_needed();
-    case Processes::Fate::leaves: return leave();
+    case Processes::Fate::sleeps:
+      return sleep_until_needed();
+    case Processes::Fate::leaves:
+      return leave();
     }
   }
 
@@ -658,7 +688,9 @@ int Session::carry_through(Processes::Union gathered, double started, const Pack
   if (fate == Processes::Fate::leaves) return leave();
   if (fate == Processes::Fate::sleeps) return sleep_until_needed();
   if (!is_classical()) open_context();
-  report(from.shape, change, moved, {spawn_s, merge_s + (MPI_Wtime() - t0), moved.plan_s, moved.exchange_s, is_joining ? 0 : MPI_Wtime() - started});
+  report(
+      from.shape, change, moved,
+      {spawn_s, merge_s + (MPI_Wtime() - t0), moved.plan_s, moved.exchange_s, is_joining ? 0 : MPI_Wtime() - started});
   entry_point_.clear();
   call_routines(Inside::after);
   return DYNGRID_RESIZED;
@@ -686,10 +718,12 @@ void Session::report(Shape from, const Change& change, const Moved& moved, std::
   report_.kept_bytes = moved.kept_bytes;
   if (job_) job_->changed(report_, static_cast<int>(processes_.roster().all_parked().size()), units());
   if (settings_.is_verbose && processes_.id() == 0)
-    std::fputs(fmt::format("dyngrid: {} -> {}: {} spawned, {} woken, {} released, {} parked; spawn {:.3f} s, merge {:.3f} s, plan {:.4f} s, exchange {:.3f} s, all {:.3f} s; "
+    std::fputs(fmt::format("dyngrid: {} -> {}: {} spawned, {} woken, {} released, {} parked; spawn {:.3f} s, merge "
+                           "{:.3f} s, plan {:.4f} s, exchange {:.3f} s, all {:.3f} s; "
                            "{} bytes moved, {} kept\n",
-                           to_string(from), to_string(change.to.shape), report_.spawned, report_.woken, report_.released, report_.parked, report_.spawn_s, report_.merge_s,
-                           report_.plan_s, report_.exchange_s, report_.total_s, moved.moved_bytes, moved.kept_bytes)
+                           to_string(from), to_string(change.to.shape), report_.spawned, report_.woken,
+                           report_.released, report_.parked, report_.spawn_s, report_.merge_s, report_.plan_s,
+                           report_.exchange_s, report_.total_s, moved.moved_bytes, moved.kept_bytes)
                    .c_str(),
                stderr);
 }

@@ -37,8 +37,10 @@ Part part_of(const SpreadMatrix& a, const Slab& slab, int rank) {
   return part;
 }
 
-/// Copies between the packed part of one process (column-major, no gaps) and the slab: runs of neighbouring rows in one piece each.
-void scatter_or_gather(const SpreadMatrix& a, const Slab& slab, int rank, const Part& part, char* packed, char* whole, bool into_slab) {
+/// Copies between the packed part of one process (column-major, no gaps) and the slab: runs of neighbouring rows in one
+/// piece each.
+void scatter_or_gather(const SpreadMatrix& a, const Slab& slab, int rank, const Part& part, char* packed, char* whole,
+                       bool into_slab) {
   const std::size_t bytes = element_bytes(a.saved.type);
   const int p = rank / a.cols.nprocs, q = rank % a.cols.nprocs;
   struct Run {
@@ -47,8 +49,10 @@ void scatter_or_gather(const SpreadMatrix& a, const Slab& slab, int rank, const 
   std::vector<Run> runs;
   for (std::int64_t k = 0; k < part.rows; ++k) {
     const std::int64_t row = a.rows.to_global(part.i + k, p) - slab.i;
-    if (!runs.empty() && runs.back().to + runs.back().length == row) ++runs.back().length;
-    else runs.push_back({k, row, 1});
+    if (!runs.empty() && runs.back().to + runs.back().length == row)
+      ++runs.back().length;
+    else
+      runs.push_back({k, row, 1});
   }
   for (std::int64_t k = 0; k < part.cols; ++k) {
     const std::int64_t column = a.cols.to_global(part.j + k, q) - slab.j;
@@ -57,8 +61,10 @@ void scatter_or_gather(const SpreadMatrix& a, const Slab& slab, int rank, const 
     for (const Run& run : runs) {
       char* in_part = x + static_cast<std::size_t>(run.from) * bytes;
       char* in_slab = y + static_cast<std::size_t>(run.to) * bytes;
-      if (into_slab) std::memcpy(in_slab, in_part, static_cast<std::size_t>(run.length) * bytes);
-      else std::memcpy(in_part, in_slab, static_cast<std::size_t>(run.length) * bytes);
+      if (into_slab)
+        std::memcpy(in_slab, in_part, static_cast<std::size_t>(run.length) * bytes);
+      else
+        std::memcpy(in_part, in_slab, static_cast<std::size_t>(run.length) * bytes);
     }
   }
 }
@@ -69,8 +75,10 @@ void pack_or_unpack(const SpreadMatrix& a, const Part& part, char* packed, bool 
   for (std::int64_t k = 0; k < part.cols && part.rows > 0; ++k) {
     char* x = static_cast<char*>(a.local) + static_cast<std::size_t>(part.i + (part.j + k) * a.lld) * bytes;
     char* y = packed + static_cast<std::size_t>(k) * column;
-    if (into_packed) std::memcpy(y, x, column);
-    else std::memcpy(x, y, column);
+    if (into_packed)
+      std::memcpy(y, x, column);
+    else
+      std::memcpy(x, y, column);
   }
 }
 
@@ -84,22 +92,26 @@ struct Lane {
   void lay_out(const SpreadMatrix& a, const Slab& slab, int size) {
     offsets.assign(static_cast<std::size_t>(size) + 1, 0);
     for (int r = 0; r < size; ++r)
-      offsets[static_cast<std::size_t>(r) + 1] = offsets[static_cast<std::size_t>(r)] + static_cast<std::size_t>(part_of(a, slab, r).count()) * element_bytes(a.saved.type);
+      offsets[static_cast<std::size_t>(r) + 1] =
+          offsets[static_cast<std::size_t>(r)] +
+          static_cast<std::size_t>(part_of(a, slab, r).count()) * element_bytes(a.saved.type);
     packed.resize(offsets.back());
   }
   char* of(int rank) { return packed.data() + offsets[static_cast<std::size_t>(rank)]; }
-  int bytes_of(int rank) const { return static_cast<int>(offsets[static_cast<std::size_t>(rank) + 1] - offsets[static_cast<std::size_t>(rank)]); }
+  int bytes_of(int rank) const {
+    return static_cast<int>(offsets[static_cast<std::size_t>(rank) + 1] - offsets[static_cast<std::size_t>(rank)]);
+  }
   void wait() {
     check_mpi(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
     requests.clear();
   }
 };
 
-/// First error of one rank in a run of steps that all must go through, whatever happened, because others wait for its messages.
+/// First error of one rank in a run of steps that all must go through, whatever happened, because others wait for its
+/// messages.
 class FirstError {
 public:
-  template <class Step>
-  void run(Step&& step) {
+  template <class Step> void run(Step&& step) {
     if (error_) return;
     try {
       step();
@@ -119,7 +131,8 @@ private:
 
 /// Slabs of `a` from everybody to root, which hands each to `take(slab, bytes)`. Collective.
 template <class Take>
-void gather_slabs(MPI_Comm comm, int root, const SpreadMatrix& a, const std::vector<Slab>& slabs, FirstError& error, Take&& take) {
+void gather_slabs(MPI_Comm comm, int root, const SpreadMatrix& a, const std::vector<Slab>& slabs, FirstError& error,
+                  Take&& take) {
   int rank = 0, size = 0;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
@@ -134,14 +147,17 @@ void gather_slabs(MPI_Comm comm, int root, const SpreadMatrix& a, const std::vec
       lane.packed.resize(static_cast<std::size_t>(mine.count()) * element_bytes(a.saved.type));
       pack_or_unpack(a, mine, lane.packed.data(), true);
       lane.requests.resize(1);
-      check_mpi(MPI_Isend(lane.packed.data(), static_cast<int>(lane.packed.size()), MPI_BYTE, root, tag_slab, comm, &lane.requests[0]), "MPI_Isend");
+      check_mpi(MPI_Isend(lane.packed.data(), static_cast<int>(lane.packed.size()), MPI_BYTE, root, tag_slab, comm,
+                          &lane.requests[0]),
+                "MPI_Isend");
       return;
     }
     lane.lay_out(a, slabs[k], size);
     for (int r = 0; r < size; ++r) {
       if (r == root || lane.bytes_of(r) == 0) continue;
       lane.requests.emplace_back();
-      check_mpi(MPI_Irecv(lane.of(r), lane.bytes_of(r), MPI_BYTE, r, tag_slab, comm, &lane.requests.back()), "MPI_Irecv");
+      check_mpi(MPI_Irecv(lane.of(r), lane.bytes_of(r), MPI_BYTE, r, tag_slab, comm, &lane.requests.back()),
+                "MPI_Irecv");
     }
   };
   if (!slabs.empty()) begin(0);
@@ -161,7 +177,8 @@ void gather_slabs(MPI_Comm comm, int root, const SpreadMatrix& a, const std::vec
 
 /// Slabs of `a` from root, which gets each by `give(slab, bytes)`, to everybody. Collective.
 template <class Give>
-void scatter_slabs(MPI_Comm comm, int root, const SpreadMatrix& a, const std::vector<Slab>& slabs, FirstError& error, Give&& give) {
+void scatter_slabs(MPI_Comm comm, int root, const SpreadMatrix& a, const std::vector<Slab>& slabs, FirstError& error,
+                   Give&& give) {
   int rank = 0, size = 0;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
@@ -173,7 +190,9 @@ void scatter_slabs(MPI_Comm comm, int root, const SpreadMatrix& a, const std::ve
     if (mine.count() == 0) return;
     lane.packed.resize(static_cast<std::size_t>(mine.count()) * element_bytes(a.saved.type));
     lane.requests.resize(1);
-    check_mpi(MPI_Irecv(lane.packed.data(), static_cast<int>(lane.packed.size()), MPI_BYTE, root, tag_slab, comm, &lane.requests[0]), "MPI_Irecv");
+    check_mpi(MPI_Irecv(lane.packed.data(), static_cast<int>(lane.packed.size()), MPI_BYTE, root, tag_slab, comm,
+                        &lane.requests[0]),
+              "MPI_Irecv");
   };
   if (rank != root && !slabs.empty()) begin(0);
   for (std::size_t k = 0; k < slabs.size(); ++k) {
@@ -194,14 +213,17 @@ void scatter_slabs(MPI_Comm comm, int root, const SpreadMatrix& a, const std::ve
       scatter_or_gather(a, slab, r, part_of(a, slab, r), lane.of(r), whole.data(), false);
       if (r == root || lane.bytes_of(r) == 0) continue;
       lane.requests.emplace_back();
-      check_mpi(MPI_Isend(lane.of(r), lane.bytes_of(r), MPI_BYTE, r, tag_slab, comm, &lane.requests.back()), "MPI_Isend");
+      check_mpi(MPI_Isend(lane.of(r), lane.bytes_of(r), MPI_BYTE, r, tag_slab, comm, &lane.requests.back()),
+                "MPI_Isend");
     }
     pack_or_unpack(a, part_of(a, slab, root), lane.of(root), false);
   }
   for (Lane& lane : lanes) lane.wait();
 }
 
-std::vector<Slab> slabs_for(const SavedMatrix& a) { return slabs_of(a.m, a.n, static_cast<std::int64_t>(element_bytes(a.type)), slab_bytes); }
+std::vector<Slab> slabs_for(const SavedMatrix& a) {
+  return slabs_of(a.m, a.n, static_cast<std::int64_t>(element_bytes(a.type)), slab_bytes);
+}
 
 } // namespace
 
@@ -220,7 +242,8 @@ std::vector<Slab> slabs_of(std::int64_t m, std::int64_t n, std::int64_t element_
   return slabs;
 }
 
-void write_checkpoint(MPI_Comm grid, int root, const std::string& path, SavedState state, const std::vector<SpreadMatrix>& matrices) {
+void write_checkpoint(MPI_Comm grid, int root, const std::string& path, SavedState state,
+                      const std::vector<SpreadMatrix>& matrices) {
   Comm comm = Comm::duplicate(grid);
   const bool writes = comm.rank() == root;
   std::optional<CheckpointWriter> writer;
@@ -236,7 +259,8 @@ void write_checkpoint(MPI_Comm grid, int root, const std::string& path, SavedSta
     for (const SpreadMatrix& a : matrices) {
       const std::vector<Slab> slabs = slabs_for(a.saved);
       if (writes) error.run([&] { writer->begin_matrix(a.saved, slabs.empty() ? Slab{} : slabs[0]); });
-      gather_slabs(comm.get(), root, a, slabs, error, [&](const Slab& slab, const void* bytes) { writer->write(slab, bytes); });
+      gather_slabs(comm.get(), root, a, slabs, error,
+                   [&](const Slab& slab, const void* bytes) { writer->write(slab, bytes); });
     }
     together(comm.get(), [&] {
       error.rethrow();
@@ -257,7 +281,13 @@ SavedState look_into_checkpoint(MPI_Comm grid, int root, const std::string& path
     if (rank != root) return;
     const CheckpointReader reader(path);
     const SavedState& s = reader.state();
-    packet.put(s.dyngrid_version).put(s.written).put(s.resize_points).put(s.nprow).put(s.npcol).put(s.started).put(s.folder);
+    packet.put(s.dyngrid_version)
+        .put(s.written)
+        .put(s.resize_points)
+        .put(s.nprow)
+        .put(s.npcol)
+        .put(s.started)
+        .put(s.folder);
     packet.put(static_cast<int>(s.command.size()));
     for (const std::string& word : s.command) packet.put(word);
     packet.put(static_cast<int>(s.matrices.size()));
@@ -306,18 +336,23 @@ void read_checkpoint(MPI_Comm grid, int root, const std::string& path, const std
       const std::vector<SavedMatrix>& known = reader->state().matrices;
       for (std::size_t k = 0; k < matrices.size(); ++k) {
         const SavedMatrix& a = matrices[k].saved;
-        const auto found = std::find_if(known.begin(), known.end(), [&](const SavedMatrix& s) { return s.name == a.name; });
+        const auto found =
+            std::find_if(known.begin(), known.end(), [&](const SavedMatrix& s) { return s.name == a.name; });
         if (found == known.end())
           throw Error(Status::not_found, fmt::format("blacs-dyn: checkpoint {} has no matrix \"{}\"", path, a.name));
         if (found->type != a.type || found->m != a.m || found->n != a.n)
-          throw Error(Status::rank_mismatch, fmt::format("blacs-dyn: checkpoint {}: matrix \"{}\" is '{}' {} x {} there and '{}' {} x {} in the program", path, a.name,
-                                                         found->type, found->m, found->n, a.type, a.m, a.n));
+          throw Error(
+              Status::rank_mismatch,
+              fmt::format(
+                  "blacs-dyn: checkpoint {}: matrix \"{}\" is '{}' {} x {} there and '{}' {} x {} in the program", path,
+                  a.name, found->type, found->m, found->n, a.type, a.m, a.n));
         at[k] = static_cast<std::size_t>(found - known.begin());
       }
     });
     FirstError error;
     for (std::size_t k = 0; k < matrices.size(); ++k)
-      scatter_slabs(comm.get(), root, matrices[k], slabs_for(matrices[k].saved), error, [&](const Slab& slab, void* bytes) { reader->read(at[k], slab, bytes); });
+      scatter_slabs(comm.get(), root, matrices[k], slabs_for(matrices[k].saved), error,
+                    [&](const Slab& slab, void* bytes) { reader->read(at[k], slab, bytes); });
     together(comm.get(), [&] { error.rethrow(); });
   } catch (const Error& error) {
     if (error.status() != Status::mpi_failure) comm.close();

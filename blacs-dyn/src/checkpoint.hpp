@@ -11,8 +11,9 @@
 
 namespace blacs_dyn {
 
-/// The pieces in which a matrix goes to and from the file, at most `limit_bytes` each and in column-major order: whole columns, as many as fit, or parts of
-/// one column where not even one does. All have the size of the first, but for the last of their row or column. Pure; empty for an empty matrix.
+/// The pieces in which a matrix goes to and from the file, at most `limit_bytes` each and in column-major order: whole
+/// columns, as many as fit, or parts of one column where not even one does. All have the size of the first, but for the
+/// last of their row or column. Pure; empty for an empty matrix.
 std::vector<Slab> slabs_of(std::int64_t m, std::int64_t n, std::int64_t element_bytes, std::int64_t limit_bytes);
 
 /// A matrix as it lies on the grid: any distribution that is a product of two axes.
@@ -23,16 +24,20 @@ struct SpreadMatrix {
   std::int64_t lld = 1;
 };
 
-/// Writes one file with the state and all matrices. Collective over `grid`, whose ranks are row-major in the grid of the matrices' axes; `root` writes. What is
-/// on the other ranks comes to it in slabs, so that it needs some 32 MB more, and every other rank 16 MB, whatever the matrices' size.
-/// `state`: of root counts; its matrices are taken from `matrices`.
+/// Writes one file with the state and all matrices. Collective over `grid`, whose ranks are row-major in the grid of
+/// the matrices' axes; `root` writes. What is on the other ranks comes to it in slabs, so that it needs some 32 MB
+/// more, and every other rank 16 MB, whatever the matrices' size. `state`: of root counts; its matrices are taken from
+/// `matrices`.
 /// @throws agreed Error{io_failure, unsupported}; an older file of that name is whole then.
-void write_checkpoint(MPI_Comm grid, int root, const std::string& path, SavedState state, const std::vector<SpreadMatrix>& matrices);
+void write_checkpoint(MPI_Comm grid, int root, const std::string& path, SavedState state,
+                      const std::vector<SpreadMatrix>& matrices);
 
-/// What is in a file, the same on every rank: root looks. Collective. @throws agreed Error{not_found, io_failure, unsupported}
+/// What is in a file, the same on every rank: root looks. Collective. @throws agreed Error{not_found, io_failure,
+/// unsupported}
 SavedState look_into_checkpoint(MPI_Comm grid, int root, const std::string& path);
 
-/// Fills the local arrays from a file; matrices are found by their names. Collective as above. A failure leaves the arrays half filled.
+/// Fills the local arrays from a file; matrices are found by their names. Collective as above. A failure leaves the
+/// arrays half filled.
 /// @throws agreed Error{not_found, io_failure, rank_mismatch}
 void read_checkpoint(MPI_Comm grid, int root, const std::string& path, const std::vector<SpreadMatrix>& matrices);
 

@@ -6,22 +6,29 @@
 namespace blacs_dyn {
 namespace {
 [[noreturn]] void refuse(const std::string& path) {
-  throw gridmap::Error(gridmap::Status::unsupported, "blacs-dyn: checkpoint " + path + ": this dyngrid was built without HDF5; configure it where "
-                                                     "libhdf5-openmpi-dev is installed");
+  throw gridmap::Error(gridmap::Status::unsupported, "blacs-dyn: checkpoint " + path +
+                                                         ": this dyngrid was built without HDF5; configure it where "
+                                                         "libhdf5-openmpi-dev is installed");
 }
 } // namespace
 
-std::string checkpoint_library() { return ""; }
+std::string checkpoint_library() {
+  return "";
+}
 
 struct CheckpointWriter::File {};
 struct CheckpointReader::File {};
-CheckpointWriter::CheckpointWriter(std::string path) { refuse(path); }
+CheckpointWriter::CheckpointWriter(std::string path) {
+  refuse(path);
+}
 CheckpointWriter::~CheckpointWriter() = default;
 void CheckpointWriter::describe(const SavedState&) {}
 void CheckpointWriter::begin_matrix(const SavedMatrix&, const Slab&) {}
 void CheckpointWriter::write(const Slab&, const void*) {}
 void CheckpointWriter::commit() {}
-CheckpointReader::CheckpointReader(const std::string& path) { refuse(path); }
+CheckpointReader::CheckpointReader(const std::string& path) {
+  refuse(path);
+}
 CheckpointReader::~CheckpointReader() = default;
 void CheckpointReader::read(std::size_t, const Slab&, void*) {}
 

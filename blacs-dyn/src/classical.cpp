@@ -51,7 +51,8 @@ void Session::classical_setup(int* iam, int* nprocs) {
     std::int64_t mine = bytes_of_a_process(), least = 0;
     check_mpi(MPI_Allreduce(&mine, &least, 1, MPI_INT64_T, MPI_MIN, grid), "MPI_Allreduce");
     together(grid, [&] {
-      if (processes_.id() == 0) check_room(setup.processes, processes_.roster().grid.shape.size() + setup.processes, policy, least, false);
+      if (processes_.id() == 0)
+        check_room(setup.processes, processes_.roster().grid.shape.size() + setup.processes, policy, least, false);
     });
     Change change;
     together(grid, [&] {
@@ -71,7 +72,9 @@ void Session::classical_setup(int* iam, int* nprocs) {
     int rank = 0;
     MPI_Comm_rank(grid, &rank);
     gridmap::detail::set_last_message(error.what());
-    if (rank == 0) std::fprintf(stderr, "dyngrid: blacs_setup starts nothing: %s; going on with the processes there are\n", error.what());
+    if (rank == 0)
+      std::fprintf(stderr, "dyngrid: blacs_setup starts nothing: %s; going on with the processes there are\n",
+                   error.what());
   }
   rank_and_size(iam, nprocs);
 }

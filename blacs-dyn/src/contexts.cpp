@@ -14,7 +14,8 @@ extern "C" void Cblacs_gridinfo(int context, int* nprow, int* npcol, int* myrow,
 namespace blacs_dyn::contexts {
 namespace {
 
-/// A buffer of messages, as stock BLACS lays it out: the array of its requests has as many as there were processes when it was made.
+/// A buffer of messages, as stock BLACS lays it out: the array of its requests has as many as there were processes when
+/// it was made.
 struct Buffer {
   char* bytes;
   int length, pending;
@@ -24,14 +25,15 @@ struct Buffer {
   Buffer *previous, *next;
 };
 
-/// What stock BLACS keeps for the whole process. It sizes these by blacs_pinfo when the first grid is made and never again, but for blacs_exit.
+/// What stock BLACS keeps for the whole process. It sizes these by blacs_pinfo when the first grid is made and never
+/// again, but for blacs_exit.
 struct Tables {
-  int* capacity;     ///< of `contexts`; 0 before the first grid
-  void*** contexts;  ///< by number, null when closed
-  int* nprocs;       ///< how many requests and statuses there is room for
+  int* capacity;    ///< of `contexts`; 0 before the first grid
+  void*** contexts; ///< by number, null when closed
+  int* nprocs;      ///< how many requests and statuses there is room for
   Buffer* aux;
-  Buffer** ready;    ///< the one buffer that is kept for the next message, or null
-  Buffer** active;   ///< list of those whose messages are on their way
+  Buffer** ready;  ///< the one buffer that is kept for the next message, or null
+  Buffer** active; ///< list of those whose messages are on their way
   MPI_Status** statuses;
 };
 
@@ -39,9 +41,11 @@ struct Tables {
 const std::optional<Tables>& tables() {
   static const std::optional<Tables> found = []() -> std::optional<Tables> {
     try {
-      return Tables{static_cast<int*>(next_symbol("BI_MaxNCtxt")),  static_cast<void***>(next_symbol("BI_MyContxts")), static_cast<int*>(next_symbol("BI_Np")),
-                    static_cast<Buffer*>(next_symbol("BI_AuxBuff")), static_cast<Buffer**>(next_symbol("BI_ReadyB")),  static_cast<Buffer**>(next_symbol("BI_ActiveQ")),
-                    static_cast<MPI_Status**>(next_symbol("BI_Stats"))};
+      return Tables{
+          static_cast<int*>(next_symbol("BI_MaxNCtxt")),     static_cast<void***>(next_symbol("BI_MyContxts")),
+          static_cast<int*>(next_symbol("BI_Np")),           static_cast<Buffer*>(next_symbol("BI_AuxBuff")),
+          static_cast<Buffer**>(next_symbol("BI_ReadyB")),   static_cast<Buffer**>(next_symbol("BI_ActiveQ")),
+          static_cast<MPI_Status**>(next_symbol("BI_Stats"))};
     } catch (const gridmap::Error&) {
       return std::nullopt;
     }
@@ -49,7 +53,8 @@ const std::optional<Tables>& tables() {
   return found;
 }
 
-/// Stands where a context was that a change closed. All integers in it are -1, which is what blacs_gridinfo says of it, as of every context that is not there.
+/// Stands where a context was that a change closed. All integers in it are -1, which is what blacs_gridinfo says of it,
+/// as of every context that is not there.
 void* closed_mark() {
   static const auto mark = [] {
     std::array<unsigned char, 1024> bytes{};
@@ -69,8 +74,7 @@ bool is_claimed(MPI_Comm comm) {
   return found != 0;
 }
 
-template <class T>
-T* longer(T* old, int count) {
+template <class T> T* longer(T* old, int count) {
   auto* array = static_cast<T*>(std::realloc(old, static_cast<std::size_t>(count) * sizeof(T)));
   if (!array) throw std::bad_alloc();
   return array;
@@ -83,7 +87,8 @@ void make_room(const Tables& t, int nprocs) {
   *t.statuses = longer(*t.statuses, nprocs);
   std::free(*t.ready);
   *t.ready = nullptr;
-  for (Buffer* b = *t.active; b; b = b->next) { // becomes the ready one later; its short array is a part of it, so the long one is never freed: some bytes
+  for (Buffer* b = *t.active; b; b = b->next) { // becomes the ready one later; its short array is a part of it, so the
+                                                // long one is never freed: some bytes
     auto* requests = longer<MPI_Request>(nullptr, nprocs);
     std::memcpy(requests, b->requests, static_cast<std::size_t>(b->pending) * sizeof(MPI_Request));
     b->requests = requests;
@@ -113,7 +118,8 @@ bool may_stay(MPI_Comm comm, MPI_Group staying, MPI_Group world) {
 } // namespace
 
 MPI_Comm comm_of(int context) {
-  constexpr int own_communicator = 10; // the Fortran call gives the communicator itself, the C one a place in a table that grows
+  constexpr int own_communicator =
+      10; // the Fortran call gives the communicator itself, the C one a place in a table that grows
   int handle = 0;
   stock::get_fortran(context, own_communicator, &handle);
   return MPI_Comm_f2c(handle);
@@ -141,11 +147,14 @@ Making::~Making() {
 void Making::made(int context) {
   if (context < 0 || !is_ours_) return;
   if (keyval == MPI_KEYVAL_INVALID)
-    check_mpi(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &keyval, nullptr), "MPI_Comm_create_keyval");
+    check_mpi(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &keyval, nullptr),
+              "MPI_Comm_create_keyval");
   check_mpi(MPI_Comm_set_attr(comm_of(context), keyval, nullptr), "MPI_Comm_set_attr");
 }
 
-int processes_in_making() { return in_making; }
+int processes_in_making() {
+  return in_making;
+}
 
 void close_ours(MPI_Group staying, MPI_Group world) {
   if (!tables()) {

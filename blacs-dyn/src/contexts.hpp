@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The BLACS contexts of this process: which of them a change of the grid closes, and tables of stock BLACS that are large enough while others stay open.
+// The BLACS contexts of this process: which of them a change of the grid closes, and tables of stock BLACS that are
+// large enough while others stay open.
 #pragma once
 #include <mpi.h>
 
@@ -9,8 +10,9 @@ namespace blacs_dyn::contexts {
 MPI_Comm comm_of(int context);
 bool is_open(int context);
 
-/// While stock BLACS makes a grid in a session: its tables have room for all processes of `base`, which the grid is made of, and it checks the grid against their
-/// number. base_is_ours: the context is closed at the next change of the grid, as are those that are made of it. Local.
+/// While stock BLACS makes a grid in a session: its tables have room for all processes of `base`, which the grid is
+/// made of, and it checks the grid against their number. base_is_ours: the context is closed at the next change of the
+/// grid, as are those that are made of it. Local.
 class Making {
 public:
   Making(MPI_Comm base, bool base_is_ours);
@@ -24,9 +26,10 @@ private:
 /// Processes of the communicator that stock BLACS makes a grid of in this moment; 0 when it makes none.
 int processes_in_making();
 
-/// Closes the contexts that stand on dyngrid's communicators, and those with processes of several MPI worlds (mpirun's, each spawn's) of which one is not in `staying`:
-/// worlds leave and sleep without each other. The others stay as they are. Numbers of closed contexts are not used again, so that who closes one once more
-/// harms no other. Collective over the processes of each; local to the BLACS.
+/// Closes the contexts that stand on dyngrid's communicators, and those with processes of several MPI worlds (mpirun's,
+/// each spawn's) of which one is not in `staying`: worlds leave and sleep without each other. The others stay as they
+/// are. Numbers of closed contexts are not used again, so that who closes one once more harms no other. Collective over
+/// the processes of each; local to the BLACS.
 /// @param staying, world  the new grid's processes, and those that were started with this one; both outlive the call.
 void close_ours(MPI_Group staying, MPI_Group world);
 /// All contexts, as blacs_exit does.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dyngrid for programs without modules (blacs-dyn/fortran/dyngrid.fh): external routines whose arguments are addresses, INFO last. A
-// CHARACTER argument also passes its length, by value after the others, as all compilers do that write name_ or name__.
+// dyngrid for programs without modules (blacs-dyn/fortran/dyngrid.fh): external routines whose arguments are addresses,
+// INFO last. A CHARACTER argument also passes its length, by value after the others, as all compilers do that write
+// name_ or name__.
 #include <algorithm>
 #include <climits>
 #include <cstring>
@@ -21,26 +22,48 @@ std::string text_of(const char* text, std::size_t length) {
   return {text, length};
 }
 
-dyngrid_matrix* matrix_of(const std::int64_t* handle) { return reinterpret_cast<dyngrid_matrix*>(static_cast<std::intptr_t>(*handle)); }
-std::int64_t handle_of(const dyngrid_matrix* matrix) { return static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(matrix)); }
+dyngrid_matrix* matrix_of(const std::int64_t* handle) {
+  return reinterpret_cast<dyngrid_matrix*>(static_cast<std::intptr_t>(*handle));
+}
+std::int64_t handle_of(const dyngrid_matrix* matrix) {
+  return static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(matrix));
+}
 
 } // namespace
 
 // defines the external routine, and the spelling of compilers that add a second underscore to a name that has one
-#define FORTRAN77(result, name, arguments)                                                                   \
-  extern "C" DYNGRID_API result name##_ arguments;                                                           \
-  extern "C" decltype(name##_) name##__ __attribute__((alias(#name "_"), visibility("default")));            \
+#define FORTRAN77(result, name, arguments)                                                                             \
+  extern "C" DYNGRID_API result name##_ arguments;                                                                     \
+  extern "C" decltype(name##_) name##__ __attribute__((alias(#name "_"), visibility("default")));                      \
   extern "C" result name##_ arguments
 
-FORTRAN77(void, dyngrid_init, (int* info)) { *info = dyngrid_init(); }
-FORTRAN77(void, dyngrid_init_grid, (const int* nprow, const int* npcol, int* info)) { *info = dyngrid_init_grid(*nprow, *npcol); }
-FORTRAN77(void, dyngrid_finalize, (int* info)) { *info = dyngrid_finalize(); }
-FORTRAN77(int, dyngrid_is_newcomer, ()) { return dyngrid_is_newcomer(); }
-FORTRAN77(int, dyngrid_is_first, ()) { return dyngrid_is_first(); }
-FORTRAN77(int, dyngrid_context, ()) { return dyngrid_context(); }
-FORTRAN77(int, dyngrid_comm, ()) { return dyngrid_comm_f(); }
-FORTRAN77(int, dyngrid_depth, ()) { return dyngrid_depth(); }
-FORTRAN77(void, dyngrid_grid, (int* nprow, int* npcol, int* myrow, int* mycol)) { dyngrid_grid(nprow, npcol, myrow, mycol); }
+FORTRAN77(void, dyngrid_init, (int* info)) {
+  *info = dyngrid_init();
+}
+FORTRAN77(void, dyngrid_init_grid, (const int* nprow, const int* npcol, int* info)) {
+  *info = dyngrid_init_grid(*nprow, *npcol);
+}
+FORTRAN77(void, dyngrid_finalize, (int* info)) {
+  *info = dyngrid_finalize();
+}
+FORTRAN77(int, dyngrid_is_newcomer, ()) {
+  return dyngrid_is_newcomer();
+}
+FORTRAN77(int, dyngrid_is_first, ()) {
+  return dyngrid_is_first();
+}
+FORTRAN77(int, dyngrid_context, ()) {
+  return dyngrid_context();
+}
+FORTRAN77(int, dyngrid_comm, ()) {
+  return dyngrid_comm_f();
+}
+FORTRAN77(int, dyngrid_depth, ()) {
+  return dyngrid_depth();
+}
+FORTRAN77(void, dyngrid_grid, (int* nprow, int* npcol, int* myrow, int* mycol)) {
+  dyngrid_grid(nprow, npcol, myrow, mycol);
+}
 // DYNGRID_RESIZE_POINT: c_api.cpp
 FORTRAN77(void, dyngrid_resize_point_at, (const char* name, int* outcome, std::size_t length)) {
   *outcome = dyngrid_resize_point_at(text_of(name, length).c_str());
@@ -51,23 +74,37 @@ FORTRAN77(void, dyngrid_entry_point, (char* name, std::size_t length)) {
   std::memcpy(name, text, used);
   std::memset(name + used, ' ', length - used);
 }
-FORTRAN77(void, dyngrid_pending, (int* is_pending)) { *is_pending = dyngrid_pending(); }
+FORTRAN77(void, dyngrid_pending, (int* is_pending)) {
+  *is_pending = dyngrid_pending();
+}
 FORTRAN77(void, dyngrid_on_change,
           (dyngrid_change_routine before, dyngrid_change_routine after, void* data, int* info)) {
   *info = dyngrid_on_change(before, after, data);
 }
-FORTRAN77(void, dyngrid_request, (const int* nprow, const int* npcol, int* info)) { *info = dyngrid_request(*nprow, *npcol); }
+FORTRAN77(void, dyngrid_request, (const int* nprow, const int* npcol, int* info)) {
+  *info = dyngrid_request(*nprow, *npcol);
+}
 FORTRAN77(void, dyngrid_resize, (const int* nprow, const int* npcol, const int* placement, int* outcome)) {
   *outcome = dyngrid_resize(*nprow, *npcol, *placement);
 }
-FORTRAN77(void, dyngrid_pop, (int* outcome)) { *outcome = dyngrid_pop(); }
-FORTRAN77(void, dyngrid_set_placement, (const int* placement, int* info)) { *info = dyngrid_set_placement(*placement); }
-FORTRAN77(void, dyngrid_allow, (const char* grids, int* info, std::size_t length)) { *info = dyngrid_allow(text_of(grids, length).c_str()); }
-FORTRAN77(void, dyngrid_set_steps, (const int* steps, int* info)) { *info = dyngrid_set_steps(*steps); }
+FORTRAN77(void, dyngrid_pop, (int* outcome)) {
+  *outcome = dyngrid_pop();
+}
+FORTRAN77(void, dyngrid_set_placement, (const int* placement, int* info)) {
+  *info = dyngrid_set_placement(*placement);
+}
+FORTRAN77(void, dyngrid_allow, (const char* grids, int* info, std::size_t length)) {
+  *info = dyngrid_allow(text_of(grids, length).c_str());
+}
+FORTRAN77(void, dyngrid_set_steps, (const int* steps, int* info)) {
+  *info = dyngrid_set_steps(*steps);
+}
 FORTRAN77(void, dyngrid_experiment, (const char* grids, int* info, std::size_t length)) {
   *info = dyngrid_experiment(text_of(grids, length).c_str());
 }
-FORTRAN77(void, dyngrid_set_processes, (const int* way, int* info)) { *info = dyngrid_set_processes(*way); }
+FORTRAN77(void, dyngrid_set_processes, (const int* way, int* info)) {
+  *info = dyngrid_set_processes(*way);
+}
 FORTRAN77(void, dyngrid_checkpoint, (const char* path, int* info, std::size_t length)) {
   const std::string file = text_of(path, length); // blank: the environment's
   *info = dyngrid_checkpoint(file.empty() ? nullptr : file.c_str());
@@ -76,8 +113,12 @@ FORTRAN77(void, dyngrid_restore, (const char* path, int* info, std::size_t lengt
   const std::string file = text_of(path, length); // blank: the environment's
   *info = dyngrid_restore(file.empty() ? nullptr : file.c_str());
 }
-FORTRAN77(int, dyngrid_is_restarted, ()) { return dyngrid_is_restarted(); }
-FORTRAN77(void, dyngrid_set_schedule, (const int* schedule, int* info)) { *info = dyngrid_set_schedule(*schedule); }
+FORTRAN77(int, dyngrid_is_restarted, ()) {
+  return dyngrid_is_restarted();
+}
+FORTRAN77(void, dyngrid_set_schedule, (const int* schedule, int* info)) {
+  *info = dyngrid_set_schedule(*schedule);
+}
 
 FORTRAN77(void, dyngrid_last_resize, (int* counts, double* seconds, double* bytes, int* info)) {
   dyngrid_resize_report r{};
@@ -91,10 +132,12 @@ FORTRAN77(void, dyngrid_last_resize, (int* counts, double* seconds, double* byte
   bytes[1] = static_cast<double>(r.kept_bytes);
 }
 
-FORTRAN77(void, dyngrid_matrix_create, (const char* name, const char* type, const int* m, const int* n, const int* mb, const int* nb,
-                                        std::int64_t* matrix, int* info, std::size_t name_length, std::size_t)) {
+FORTRAN77(void, dyngrid_matrix_create,
+          (const char* name, const char* type, const int* m, const int* n, const int* mb, const int* nb,
+           std::int64_t* matrix, int* info, std::size_t name_length, std::size_t)) {
   dyngrid_matrix* made = nullptr;
-  *info = guard([&] { return dyngrid_matrix_create(text_of(name, name_length).c_str(), *type, *m, *n, *mb, *nb, &made); });
+  *info =
+      guard([&] { return dyngrid_matrix_create(text_of(name, name_length).c_str(), *type, *m, *n, *mb, *nb, &made); });
   if (*info == DYNGRID_SUCCESS) *matrix = handle_of(made);
 }
 FORTRAN77(std::int64_t, dyngrid_local, (const std::int64_t* matrix)) {
@@ -108,7 +151,8 @@ FORTRAN77(void, dyngrid_matrix_shape, (const std::int64_t* matrix, int* m_loc, i
   *info = guard([&] {
     const int status = dyngrid_matrix_shape(matrix_of(matrix), &rows, &cols, &leading);
     // they are parts of sizes that are ints themselves
-    if (std::max({rows, cols, leading}) > INT_MAX) throw gridmap::Error(gridmap::Status::internal, "blacs-dyn: DYNGRID_MATRIX_SHAPE: a size is no INTEGER");
+    if (std::max({rows, cols, leading}) > INT_MAX)
+      throw gridmap::Error(gridmap::Status::internal, "blacs-dyn: DYNGRID_MATRIX_SHAPE: a size is no INTEGER");
     return status;
   });
   if (*info != DYNGRID_SUCCESS) return;
@@ -120,10 +164,12 @@ FORTRAN77(void, dyngrid_matrix_find, (const char* name, std::int64_t* matrix, in
   *info = guard([&] {
     const std::string wanted = text_of(name, name_length);
     *matrix = handle_of(dyngrid_matrix_find(wanted.c_str()));
-    if (*matrix == 0) throw gridmap::Error(gridmap::Status::not_found, fmt::format("blacs-dyn: DYNGRID_MATRIX_FIND: there is no matrix \"{}\"", wanted));
+    if (*matrix == 0)
+      throw gridmap::Error(gridmap::Status::not_found,
+                           fmt::format("blacs-dyn: DYNGRID_MATRIX_FIND: there is no matrix \"{}\"", wanted));
   });
 }
-FORTRAN77(void, dyngrid_matrix_free, (std::int64_t* matrix, int* info)) {
+FORTRAN77(void, dyngrid_matrix_free, (std::int64_t * matrix, int* info)) {
   dyngrid_matrix* freed = matrix_of(matrix);
   *info = dyngrid_matrix_free(&freed);
   if (*info == DYNGRID_SUCCESS) *matrix = 0;
@@ -133,9 +179,12 @@ FORTRAN77(void, dyngrid_copy, (const std::int64_t* from, const std::int64_t* to,
   *info = dyngrid_copy(matrix_of(from), matrix_of(to));
 }
 
-FORTRAN77(void, dyngrid_share, (const char* name, void* variable, const int* bytes, int* info, std::size_t name_length)) {
+FORTRAN77(void, dyngrid_share,
+          (const char* name, void* variable, const int* bytes, int* info, std::size_t name_length)) {
   *info = guard([&] {
-    if (*bytes < 0) throw gridmap::Error(gridmap::Status::bad_argument, fmt::format("blacs-dyn: DYNGRID_SHARE: bytes is {}, wanted at least 0", *bytes));
+    if (*bytes < 0)
+      throw gridmap::Error(gridmap::Status::bad_argument,
+                           fmt::format("blacs-dyn: DYNGRID_SHARE: bytes is {}, wanted at least 0", *bytes));
     return dyngrid_share(text_of(name, name_length).c_str(), variable, static_cast<std::size_t>(*bytes));
   });
 }

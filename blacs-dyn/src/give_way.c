@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libdyngrid-yield.so: MPICH over UCX (ch4:ucx) waits by polling and never gives its core away, whatever MPIR_CVAR_POLLS_BEFORE_YIELD says. With more processes
-// than cores a process then waits for the end of its partner's time slice, at every message: an MPI_Allreduce of 16 processes on 2 cores takes 81 ms. This
-// library, preloaded (`dyngrid run` does it where it helps), stands between MPICH and UCX's progress call and gives the core away: 0.1 ms.
+// libdyngrid-yield.so: MPICH over UCX (ch4:ucx) waits by polling and never gives its core away, whatever
+// MPIR_CVAR_POLLS_BEFORE_YIELD says. With more processes than cores a process then waits for the end of its partner's
+// time slice, at every message: an MPI_Allreduce of 16 processes on 2 cores takes 81 ms. This library, preloaded
+// (`dyngrid run` does it where it helps), stands between MPICH and UCX's progress call and gives the core away: 0.1 ms.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <sched.h>
@@ -9,8 +10,9 @@
 #include <time.h>
 
 enum {
-  polls_before_yield = 20,  // on a free core what comes comes within a few polls
-  polls_before_sleep = 2000 // sched_yield alone keeps every waiting process runnable, and lets two of them pass the core to each other
+  polls_before_yield = 20, // on a free core what comes comes within a few polls
+  polls_before_sleep =
+      2000 // sched_yield alone keeps every waiting process runnable, and lets two of them pass the core to each other
 };
 
 typedef unsigned progress(void* worker);

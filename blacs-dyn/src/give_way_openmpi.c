@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libdyngrid-yield.so of Open MPI: with mpi_yield_when_idle a process that waits calls sched_yield after every vain look for messages. Where processes outnumber cores that
-// keeps all of them runnable for ever; they pass the cores to each other and can starve what the kernel itself has to run (Linux 6.18: "workqueue lockup", the worker
-// of the terminal that mpirun reads its processes through never runs, and the job stands still). Preloaded (`dyngrid run` does it where it helps), this one lets a process
-// sleep once it has waited for a while. Measured: DESIGN.md "A process that waits".
+// libdyngrid-yield.so of Open MPI: with mpi_yield_when_idle a process that waits calls sched_yield after every vain
+// look for messages. Where processes outnumber cores that keeps all of them runnable for ever; they pass the cores to
+// each other and can starve what the kernel itself has to run (Linux 6.18: "workqueue lockup", the worker of the
+// terminal that mpirun reads its processes through never runs, and the job stands still). Preloaded (`dyngrid run` does
+// it where it helps), this one lets a process sleep once it has waited for a while. Measured: DESIGN.md "A process that
+// waits".
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sched.h>
@@ -17,9 +19,9 @@
 enum {
   yields_before_sleep = 1000, // 100 is slower: a message often comes within some rounds of all processes
   yields_of_message = 100,    // what came takes so many of them back,
-  yields_after_sleep = 20,    // after a sleep fewer: then a look takes longer anyway, memory has to come into the caches
-  work_ns = 20000,            // a gap of that length takes all
-  share_slept = 16,           // a sleep is that part of the time waited for already, so it makes no wait longer by more
+  yields_after_sleep = 20, // after a sleep fewer: then a look takes longer anyway, memory has to come into the caches
+  work_ns = 20000,         // a gap of that length takes all
+  share_slept = 16,        // a sleep is that part of the time waited for already, so it makes no wait longer by more
   shortest_sleep_ns = 1000,
   longest_sleep_ns = 100000
 };
@@ -45,16 +47,20 @@ static int is_off(void) {
 
 int sched_yield(void) {
   static __thread struct {
-    int64_t left_ns, since_ns, look_ns; // of the last call; of the first one in vain; a look for messages that finds none, about
+    int64_t left_ns, since_ns,
+        look_ns; // of the last call; of the first one in vain; a look for messages that finds none, about
     unsigned vain;
     int has_slept;
   } me;
   if (is_off()) return (int)syscall(SYS_sched_yield);
-  // A look that finds nothing takes always the same short time, some 50 ns. After a longer one something came, or the program has worked; but about every 160th of Open MPI's
-  // own is longer too, so that one alone must not mean that nobody waits.
+  // A look that finds nothing takes always the same short time, some 50 ns. After a longer one something came, or the
+  // program has worked; but about every 160th of Open MPI's own is longer too, so that one alone must not mean that
+  // nobody waits.
   const int64_t entered_ns = now_ns(), gap_ns = entered_ns - me.left_ns;
   if (gap_ns > 4 * me.look_ns + 100) {
-    const unsigned back = gap_ns > work_ns ? me.vain : me.vain < yields_before_sleep ? yields_of_message : yields_after_sleep;
+    const unsigned back = gap_ns > work_ns                ? me.vain
+                          : me.vain < yields_before_sleep ? yields_of_message
+                                                          : yields_after_sleep;
     me.vain = me.vain > back ? me.vain - back : 0;
     me.since_ns = entered_ns;
   }

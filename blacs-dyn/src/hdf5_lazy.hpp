@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HDF5, loaded when the first checkpoint is written or read. Linked, it brings some thirty libraries (curl, Kerberos, LDAP, ...) into every process that loads dyngrid,
-// which took half of the time that this took, also in the children of a program that preloads it.
+// HDF5, loaded when the first checkpoint is written or read. Linked, it brings some thirty libraries (curl, Kerberos,
+// LDAP, ...) into every process that loads dyngrid, which took half of the time that this took, also in the children of
+// a program that preloads it.
 #pragma once
 
 #include <dlfcn.h>
@@ -13,14 +14,17 @@
 namespace blacs_dyn {
 
 /// A function or a variable of HDF5. @throws Error{unsupported} when the library is not there.
-template <class Symbol>
-Symbol* in_hdf5(const char* name) {
+template <class Symbol> Symbol* in_hdf5(const char* name) {
   static void* const library = [] {
     void* handle = dlopen(DYNGRID_HDF5_SONAME, RTLD_NOW | RTLD_LOCAL);
     return handle ? handle : dlopen(DYNGRID_HDF5_FILE, RTLD_NOW | RTLD_LOCAL);
   }();
   void* address = library ? dlsym(library, name) : nullptr;
-  if (!address) throw gridmap::Error(gridmap::Status::unsupported, std::string("blacs-dyn: checkpoints need HDF5's library " DYNGRID_HDF5_SONAME ", which cannot be loaded, or has no ") + name);
+  if (!address)
+    throw gridmap::Error(gridmap::Status::unsupported,
+                         std::string("blacs-dyn: checkpoints need HDF5's library " DYNGRID_HDF5_SONAME
+                                     ", which cannot be loaded, or has no ") +
+                             name);
   return reinterpret_cast<Symbol*>(address);
 }
 
@@ -53,7 +57,8 @@ Symbol* in_hdf5(const char* name) {
 #define H5Gopen2 (*blacs_dyn::in_hdf5<decltype(::H5Gopen2)>("H5Gopen2"))
 #define H5Oclose (*blacs_dyn::in_hdf5<decltype(::H5Oclose)>("H5Oclose"))
 #define H5Oopen_by_idx (*blacs_dyn::in_hdf5<decltype(::H5Oopen_by_idx)>("H5Oopen_by_idx"))
-#define H5P_CLS_DATASET_CREATE_ID_g (*blacs_dyn::in_hdf5<decltype(::H5P_CLS_DATASET_CREATE_ID_g)>("H5P_CLS_DATASET_CREATE_ID_g"))
+#define H5P_CLS_DATASET_CREATE_ID_g                                                                                    \
+  (*blacs_dyn::in_hdf5<decltype(::H5P_CLS_DATASET_CREATE_ID_g)>("H5P_CLS_DATASET_CREATE_ID_g"))
 #define H5P_CLS_FILE_ACCESS_ID_g (*blacs_dyn::in_hdf5<decltype(::H5P_CLS_FILE_ACCESS_ID_g)>("H5P_CLS_FILE_ACCESS_ID_g"))
 #define H5Pclose (*blacs_dyn::in_hdf5<decltype(::H5Pclose)>("H5Pclose"))
 #define H5Pcreate (*blacs_dyn::in_hdf5<decltype(::H5Pcreate)>("H5Pcreate"))
@@ -65,10 +70,14 @@ Symbol* in_hdf5(const char* name) {
 #define H5Sclose (*blacs_dyn::in_hdf5<decltype(::H5Sclose)>("H5Sclose"))
 #define H5Screate (*blacs_dyn::in_hdf5<decltype(::H5Screate)>("H5Screate"))
 #define H5Screate_simple (*blacs_dyn::in_hdf5<decltype(::H5Screate_simple)>("H5Screate_simple"))
-#define H5Sget_simple_extent_dims (*blacs_dyn::in_hdf5<decltype(::H5Sget_simple_extent_dims)>("H5Sget_simple_extent_dims"))
-#define H5Sget_simple_extent_ndims (*blacs_dyn::in_hdf5<decltype(::H5Sget_simple_extent_ndims)>("H5Sget_simple_extent_ndims"))
-#define H5Sget_simple_extent_npoints (*blacs_dyn::in_hdf5<decltype(::H5Sget_simple_extent_npoints)>("H5Sget_simple_extent_npoints"))
-#define H5Sget_simple_extent_type (*blacs_dyn::in_hdf5<decltype(::H5Sget_simple_extent_type)>("H5Sget_simple_extent_type"))
+#define H5Sget_simple_extent_dims                                                                                      \
+  (*blacs_dyn::in_hdf5<decltype(::H5Sget_simple_extent_dims)>("H5Sget_simple_extent_dims"))
+#define H5Sget_simple_extent_ndims                                                                                     \
+  (*blacs_dyn::in_hdf5<decltype(::H5Sget_simple_extent_ndims)>("H5Sget_simple_extent_ndims"))
+#define H5Sget_simple_extent_npoints                                                                                   \
+  (*blacs_dyn::in_hdf5<decltype(::H5Sget_simple_extent_npoints)>("H5Sget_simple_extent_npoints"))
+#define H5Sget_simple_extent_type                                                                                      \
+  (*blacs_dyn::in_hdf5<decltype(::H5Sget_simple_extent_type)>("H5Sget_simple_extent_type"))
 #define H5Sselect_hyperslab (*blacs_dyn::in_hdf5<decltype(::H5Sselect_hyperslab)>("H5Sselect_hyperslab"))
 #define H5T_C_S1_g (*blacs_dyn::in_hdf5<decltype(::H5T_C_S1_g)>("H5T_C_S1_g"))
 #define H5T_NATIVE_DOUBLE_g (*blacs_dyn::in_hdf5<decltype(::H5T_NATIVE_DOUBLE_g)>("H5T_NATIVE_DOUBLE_g"))

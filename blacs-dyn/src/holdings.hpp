@@ -11,8 +11,8 @@
 #include "dyngrid.h"
 #include "gridmap/axis.hpp"
 #include "packet.hpp"
-#include "redist/shared_array.hpp"
 #include "processes/shape.hpp"
+#include "redist/shared_array.hpp"
 
 namespace blacs_dyn {
 
@@ -73,8 +73,8 @@ struct Shared {
   std::size_t bytes = 0;
 };
 
-/// What follows the grid: matrices and shared state. Collective calls are collective over `grid`; MPI_COMM_NULL on a process that waits to join,
-/// which declares alone.
+/// What follows the grid: matrices and shared state. Collective calls are collective over `grid`; MPI_COMM_NULL on a
+/// process that waits to join, which declares alone.
 class Holdings {
 public:
   /// Where a process stands when it makes a matrix.
@@ -103,7 +103,8 @@ public:
   /// Local. What a new process declared must be what the others have. @throws Error{rank_mismatch}
   void read(Packet& packet, bool is_new);
 
-  /// From a checkpoint. check first: what the program shares must be there, in the same size. @throws Error{not_found, rank_mismatch}
+  /// From a checkpoint. check first: what the program shares must be there, in the same size. @throws Error{not_found,
+  /// rank_mismatch}
   void check_shared(const std::vector<SavedShared>& saved) const;
   void take_shared(const std::vector<SavedShared>& saved);
   void add(std::unique_ptr<Matrix> matrix) { matrices_.push_back(std::move(matrix)); }
@@ -117,7 +118,8 @@ private:
   void read_shared(Packet& packet);
 
   std::vector<std::unique_ptr<Matrix>> matrices_;
-  std::vector<std::unique_ptr<Matrix>> retired_; ///< freed by the others while this process slept: the handle stays readable
+  std::vector<std::unique_ptr<Matrix>>
+      retired_; ///< freed by the others while this process slept: the handle stays readable
   std::vector<Shared> shared_;
   std::int64_t revision_ = 0;
 };

@@ -18,29 +18,39 @@
 namespace blacs_dyn {
 namespace {
 
-gridmap::GridShape to_grid(Shape s) { return {s.nprow, s.npcol}; }
+gridmap::GridShape to_grid(Shape s) {
+  return {s.nprow, s.npcol};
+}
 
-std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+std::string file_name(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
 
 /// "3*d2000x2000/64x64+i2000x1/64x1": what decides the time of a step, as far as it can be seen.
 std::string size_of(const Holdings& holdings) {
   std::vector<std::pair<std::string, int>> kinds;
   for (const auto& a : holdings.matrices()) {
-    const std::string kind = a->has_rule() ? fmt::format("{}{}x{}", a->type, a->rows.n, a->cols.n)
-                                           : fmt::format("{}{}x{}/{}x{}", a->type, a->rows.n, a->cols.n, a->rows.nb, a->cols.nb);
+    const std::string kind = a->has_rule()
+                                 ? fmt::format("{}{}x{}", a->type, a->rows.n, a->cols.n)
+                                 : fmt::format("{}{}x{}/{}x{}", a->type, a->rows.n, a->cols.n, a->rows.nb, a->cols.nb);
     const auto known = std::find_if(kinds.begin(), kinds.end(), [&](const auto& k) { return k.first == kind; });
-    if (known == kinds.end()) kinds.emplace_back(kind, 1);
-    else ++known->second;
+    if (known == kinds.end())
+      kinds.emplace_back(kind, 1);
+    else
+      ++known->second;
   }
   std::string text;
-  for (const auto& [kind, count] : kinds) text += (text.empty() ? "" : "+") + (count > 1 ? std::to_string(count) + "*" : "") + kind;
+  for (const auto& [kind, count] : kinds)
+    text += (text.empty() ? "" : "+") + (count > 1 ? std::to_string(count) + "*" : "") + kind;
   if (text.size() > 200) text = fmt::format("{} matrices of {} kinds", holdings.matrices().size(), kinds.size());
   return text.empty() ? "-" : text;
 }
 
 } // namespace
 
-double Job::now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double Job::now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 Job::Job(const Settings& settings, Shape first_grid, const std::string& why_fixed) {
   control::JobInfo info;
@@ -81,7 +91,8 @@ Job::~Job() {
 void Job::look_at(const Holdings& holdings) {
   if (holdings.revision() == seen_) return;
   seen_ = holdings.revision();
-  // matrices whose blocks follow the program's own rule are taken as one block per process: the rule is not asked on another thread
+  // matrices whose blocks follow the program's own rule are taken as one block per process: the rule is not asked on
+  // another thread
   struct Kind {
     std::int64_t m, n, mb, nb;
     int element_bytes;
@@ -103,8 +114,9 @@ void Job::look_at(const Holdings& holdings) {
       redist::PlanOptions options;
       options.schedule = redist::Schedule::async;
       options.element_bytes = k.element_bytes;
-      const redist::Plan plan({axis(k.m, k.mb, from.nprow), axis(k.n, k.nb, from.npcol), redist::Grid::row_major(from.nprow, from.npcol)},
-                              {axis(k.m, k.mb, to.nprow), axis(k.n, k.nb, to.npcol), redist::Grid::row_major(to.nprow, to.npcol)}, options);
+      const redist::Plan plan(
+          {axis(k.m, k.mb, from.nprow), axis(k.n, k.nb, from.npcol), redist::Grid::row_major(from.nprow, from.npcol)},
+          {axis(k.m, k.mb, to.nprow), axis(k.n, k.nb, to.npcol), redist::Grid::row_major(to.nprow, to.npcol)}, options);
       total += plan.predicted_seconds(machine, k.element_bytes);
     }
     return total;
@@ -122,14 +134,18 @@ std::optional<control::Wanted> Job::resize_point(const Holdings& holdings, bool 
   return state_->want(t);
 }
 
-void Job::defer(const control::Wanted& wanted) { state_->defer(wanted.number); }
+void Job::defer(const control::Wanted& wanted) {
+  state_->defer(wanted.number);
+}
 
 void Job::carries_out(const control::Wanted& wanted) {
   asked_ = wanted.number;
   if (!wanted.undo.empty()) std::fprintf(stderr, "dyngrid: %s\n", wanted.undo.c_str());
 }
 
-void Job::was_there_already() { state_->unchanged(asked_); }
+void Job::was_there_already() {
+  state_->unchanged(asked_);
+}
 
 void Job::failed(Shape to, gridmap::Status status, const std::string& why) {
   state_->failed(asked_, to_grid(to), status, why, now());
@@ -184,6 +200,8 @@ void show_stock_program(Shape grid) {
   }
 }
 
-void hide_stock_program() { stock_program.reset(); }
+void hide_stock_program() {
+  stock_program.reset();
+}
 
 } // namespace blacs_dyn

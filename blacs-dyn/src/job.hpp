@@ -10,7 +10,8 @@
 
 namespace blacs_dyn {
 
-/// What process 0 of an application shows to the outside, and what it learns of its own steps. Lives from the first grid to the end.
+/// What process 0 of an application shows to the outside, and what it learns of its own steps. Lives from the first
+/// grid to the end.
 class Job {
 public:
   /// Without a usable runtime directory there is a line on stderr and no socket; the rest works.
@@ -31,7 +32,8 @@ public:
   void failed(Shape to, gridmap::Status status, const std::string& why);
   /// Called for every change, whoever wanted it. parked: processes that sleep now.
   void changed(const dyngrid_resize_report& report, int parked, std::vector<control::UnitInfo> units);
-  /// The request that is being carried out, 0 for none: new processes may come many resize points after they were sent for.
+  /// The request that is being carried out, 0 for none: new processes may come many resize points after they were sent
+  /// for.
   std::int64_t asked() const { return asked_; }
   void goes_on_with(std::int64_t asked) { asked_ = asked; }
   void called_off(std::int64_t asked, Shape to, const std::string& why);
@@ -49,8 +51,8 @@ private:
   std::function<double(gridmap::GridShape, gridmap::GridShape)> planned_exchange_s_;
 };
 
-/// A program that makes BLACS grids and never calls dyngrid_init: `dyngrid ps` shows it with its first grid, as one that
-/// cannot be resized. Only of process 0, and only where `dyngrid run` started it. Local.
+/// A program that makes BLACS grids and never calls dyngrid_init: `dyngrid ps` shows it with its first grid, as one
+/// that cannot be resized. Only of process 0, and only where `dyngrid run` started it. Local.
 void show_stock_program(Shape grid);
 /// The program calls dyngrid_init after all, or ends.
 void hide_stock_program();

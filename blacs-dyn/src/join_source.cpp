@@ -33,10 +33,12 @@ using gridmap::Error;
 using gridmap::Status;
 
 constexpr const char* server_variable = "OMPI_MCA_pmix_server_uri"; ///< what mpirun makes of --ompi-server
-constexpr double longest_accept_s = 10; ///< it takes some 30 ms
+constexpr double longest_accept_s = 10;                             ///< it takes some 30 ms
 constexpr const char* way_out = "start it with `dyngrid run --processes join`, or with mpirun --ompi-server";
 
-bool begins_with(std::string_view text, std::string_view with) { return text.substr(0, with.size()) == with; }
+bool begins_with(std::string_view text, std::string_view with) {
+  return text.substr(0, with.size()) == with;
+}
 
 struct Descriptor {
   int fd;
@@ -49,10 +51,15 @@ struct Descriptor {
 };
 
 /// Starts a program with that on its standard input. @throws Error{spawn_failure}
-pid_t start_program(const std::vector<std::string>& words, const std::vector<std::string>& variables, const std::string& input = "") {
-  const auto cannot = [&](int why) { return Error(Status::spawn_failure, fmt::format("blacs-dyn: cannot start {}: {}", words[0], std::strerror(why))); };
+pid_t start_program(const std::vector<std::string>& words, const std::vector<std::string>& variables,
+                    const std::string& input = "") {
+  const auto cannot = [&](int why) {
+    return Error(Status::spawn_failure, fmt::format("blacs-dyn: cannot start {}: {}", words[0], std::strerror(why)));
+  };
   const Descriptor in(memfd_create("dyngrid-input", MFD_CLOEXEC)); // in memory: it need not be fed, and leaves nothing
-  if (in.fd < 0 || write(in.fd, input.data(), input.size()) != static_cast<ssize_t>(input.size()) || lseek(in.fd, 0, SEEK_SET) != 0) throw cannot(errno);
+  if (in.fd < 0 || write(in.fd, input.data(), input.size()) != static_cast<ssize_t>(input.size()) ||
+      lseek(in.fd, 0, SEEK_SET) != 0)
+    throw cannot(errno);
   std::vector<char*> arguments, environment_words;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   for (const std::string& word : variables) environment_words.push_back(const_cast<char*>(word.c_str()));
@@ -68,7 +75,8 @@ pid_t start_program(const std::vector<std::string>& words, const std::vector<std
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   pid_t pid = 0;
-  const int failed = posix_spawnp(&pid, arguments[0], &actions, &attributes, arguments.data(), environment_words.data());
+  const int failed =
+      posix_spawnp(&pid, arguments[0], &actions, &attributes, arguments.data(), environment_words.data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (failed) throw cannot(failed);
@@ -106,8 +114,10 @@ private:
 class JoinSource final : public Source {
 public:
   JoinSource(std::string server, LossText loss) : server_(std::move(server)), loss_(std::move(loss)) {
-    if (const char* join = environment("DYNGRID_JOIN")) read_join(join);
-    else if (int rank = 0; MPI_Comm_rank(MPI_COMM_WORLD, &rank) == MPI_SUCCESS && rank == 0 && answers_server()) remember(0, pmix::own_namespace());
+    if (const char* join = environment("DYNGRID_JOIN"))
+      read_join(join);
+    else if (int rank = 0; MPI_Comm_rank(MPI_COMM_WORLD, &rank) == MPI_SUCCESS && rank == 0 && answers_server())
+      remember(0, pmix::own_namespace());
   }
 
   void send_for(const Change& change, const SpawnOptions& options) override {
@@ -115,7 +125,9 @@ public:
     const std::string mpirun = environment("DYNGRID_MPIRUN") ? environment("DYNGRID_MPIRUN") : find_program("mpirun");
     std::array<char, 256> own{};
     gethostname(own.data(), own.size() - 1);
-    const auto is_here = [&](const NewUnit& unit) { return unit.host.empty() || unit.host == own.data() || unit.host == "localhost"; };
+    const auto is_here = [&](const NewUnit& unit) {
+      return unit.host.empty() || unit.host == own.data() || unit.host == "localhost";
+    };
     const auto elsewhere = std::find_if_not(change.new_units.begin(), change.new_units.end(), is_here);
     open_meeting(elsewhere == change.new_units.end() ? "" : elsewhere->host);
     std::vector<int> sent;
@@ -149,7 +161,9 @@ public:
           if (!getcwd(folder.data(), folder.size())) folder[0] = '\0';
           std::vector<std::string> there{"env"};
           for (const std::string& variable : variables)
-            if (begins_with(variable, "OMPI_") || begins_with(variable, "PATH=") || begins_with(variable, "LD_LIBRARY_PATH=")) there.push_back(variable);
+            if (begins_with(variable, "OMPI_") || begins_with(variable, "PATH=") ||
+                begins_with(variable, "LD_LIBRARY_PATH="))
+              there.push_back(variable);
           const std::vector<std::string> command = with_join_from_input(words);
           there.insert(there.end(), command.begin(), command.end());
           remote.push_back(unit.host);
@@ -183,12 +197,15 @@ public:
     if (me != 0) return;
     for (const NewUnit& unit : change.new_units) {
       try {
-        if (!answers_server()) throw Error(Status::spawn_failure, "blacs-dyn: the ompi-server has ended since the new processes were sent for");
+        if (!answers_server())
+          throw Error(Status::spawn_failure,
+                      "blacs-dyn: the ompi-server has ended since the new processes were sent for");
         bring_one(unit, std::min(options.join_limit_s, longest_accept_s), arrivals);
       } catch (const Error&) {
         second_ports_.clear();
         for (const NewUnit& other : change.new_units)
-          if (std::none_of(arrivals.begin(), arrivals.end(), [&](const Arrival& a) { return a.unit.id == other.id; })) meeting_->dismiss(tickets_[other.id]);
+          if (std::none_of(arrivals.begin(), arrivals.end(), [&](const Arrival& a) { return a.unit.id == other.id; }))
+            meeting_->dismiss(tickets_[other.id]);
         throw;
       }
     }
@@ -216,7 +233,9 @@ public:
         check_mpi(MPI_Comm_connect(second_port_.c_str(), MPI_INFO_NULL, 0, base_or_world, &bridge), "MPI_Comm_connect");
       } else {
         const auto known = second_ports_.find(units[k].id); // on process 0; what others say does not count
-        check_mpi(MPI_Comm_accept(known == second_ports_.end() ? "" : known->second.name().c_str(), MPI_INFO_NULL, 0, current, &bridge), "MPI_Comm_accept");
+        check_mpi(MPI_Comm_accept(known == second_ports_.end() ? "" : known->second.name().c_str(), MPI_INFO_NULL, 0,
+                                  current, &bridge),
+                  "MPI_Comm_accept");
       }
       Comm owner = Comm::adopt(bridge);
       if (k + 1 < units.size()) {
@@ -291,7 +310,9 @@ public:
   void decline(MPI_Comm world) override {
     int rank = 0;
     MPI_Comm_rank(world, &rank);
-    if (rank == 0) visitor_->say("not a new process ended before its first resize point; does the program reach dyngrid_resize_point on every path?");
+    if (rank == 0)
+      visitor_->say("not a new process ended before its first resize point; does the program reach "
+                    "dyngrid_resize_point on every path?");
     visitor_->goodbye();
   }
 
@@ -300,7 +321,8 @@ public:
     visitor_.reset();
     if (meeting_) meeting_->close(5);
     meeting_.reset();
-    for (int waited = 0; waited < 500 && rescues_ > 0; ++waited) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    for (int waited = 0; waited < 500 && rescues_ > 0; ++waited)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
     successor_.end();
   }
 
@@ -324,7 +346,8 @@ private:
     check_mpi(MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, world), "MPI_Gather");
     std::partial_sum(lengths.begin(), lengths.end() - 1, at.begin() + 1);
     std::string all(static_cast<std::size_t>(at.back() + lengths.back()), '\0');
-    check_mpi(MPI_Gatherv(mine.data(), length, MPI_CHAR, all.data(), lengths.data(), at.data(), MPI_CHAR, 0, world), "MPI_Gatherv");
+    check_mpi(MPI_Gatherv(mine.data(), length, MPI_CHAR, all.data(), lengths.data(), at.data(), MPI_CHAR, 0, world),
+              "MPI_Gatherv");
     return all;
   }
 
@@ -337,7 +360,9 @@ private:
   /// The ompi-server has ended: another one in its place. @throws Error{spawn_failure}
   void replace_server() {
     constexpr const char* what = "the ompi-server over which new processes meet the application has ended";
-    const auto cannot = [&](const std::string& why) { return Error(Status::spawn_failure, fmt::format("blacs-dyn: {}; {}", what, why)); };
+    const auto cannot = [&](const std::string& why) {
+      return Error(Status::spawn_failure, fmt::format("blacs-dyn: {}; {}", what, why));
+    };
     if (published_.count(0) == 0) throw cannot("this MPI gives no way to start another");
     try {
       successor_.start(NameServer::parse(server_uri(server_)));
@@ -350,14 +375,19 @@ private:
         successor_.end();
         throw cannot("another was started, but mpirun does not talk to it");
       }
-    std::fprintf(stderr, "dyngrid: %s; another one takes its place [pid %d]\n", what, static_cast<int>(successor_.pid()));
+    std::fprintf(stderr, "dyngrid: %s; another one takes its place [pid %d]\n", what,
+                 static_cast<int>(successor_.pid()));
   }
 
   void open_meeting(const std::string& towards) {
     if (meeting_) return;
     const char* listen = environment("DYNGRID_JOIN_LISTEN");
     const bool is_far = environment("DYNGRID_JOIN_START") || environment("DYNGRID_HOSTS");
-    meeting_ = std::make_unique<Meeting>(listen ? listen : is_far ? "tcp" : "unix", [this](const std::string& what) { end_all(what, 1.0); }, towards);
+    meeting_ = std::make_unique<Meeting>(
+        listen   ? listen
+        : is_far ? "tcp"
+                 : "unix",
+        [this](const std::string& what) { end_all(what, 1.0); }, towards);
   }
 
   void bring_one(const NewUnit& unit, double limit_s, std::vector<Arrival>& arrivals) {
@@ -365,23 +395,28 @@ private:
     Port port; // of this unit alone: two that connect to one port at the same time would be taken for each other
     second_ports_[unit.id] = Port();
     const auto ended = [&](const std::string& why) {
-      return Error(Status::spawn_failure, fmt::format("blacs-dyn: {} new process(es) could not be let in: {}", unit.members.size(), why));
+      return Error(Status::spawn_failure,
+                   fmt::format("blacs-dyn: {} new process(es) could not be let in: {}", unit.members.size(), why));
     };
     std::string why = gone(unit.id);
     const auto introduction = parse_introduction(meeting_->remark(ticket), unit.members.size());
     if (why.empty() && !introduction) throw ended("what they said of themselves is not what new processes say");
-    if (!why.empty() || !meeting_->tell(ticket, fmt::format("come {} {}", port.name(), second_ports_[unit.id].name()))) throw ended(why);
-    for (std::size_t rank = 0; rank < introduction->cards.size(); ++rank) pmix::keep_card(introduction->nspace, static_cast<int>(rank), introduction->cards[rank]);
+    if (!why.empty() || !meeting_->tell(ticket, fmt::format("come {} {}", port.name(), second_ports_[unit.id].name())))
+      throw ended(why);
+    for (std::size_t rank = 0; rank < introduction->cards.size(); ++rank)
+      pmix::keep_card(introduction->nspace, static_cast<int>(rank), introduction->cards[rank]);
     MPI_Comm bridge = MPI_COMM_NULL;
     int code = MPI_SUCCESS;
-    meeting_->while_watched(ticket, limit_s, [this, name = port.name()] { rescue(name); }, [&] {
-      MPI_Errhandler before = MPI_ERRHANDLER_NULL;
-      MPI_Comm_get_errhandler(MPI_COMM_SELF, &before);
-      MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-      code = MPI_Comm_accept(port.name().c_str(), MPI_INFO_NULL, 0, MPI_COMM_SELF, &bridge);
-      MPI_Comm_set_errhandler(MPI_COMM_SELF, before);
-      MPI_Errhandler_free(&before);
-    });
+    meeting_->while_watched(
+        ticket, limit_s, [this, name = port.name()] { rescue(name); },
+        [&] {
+          MPI_Errhandler before = MPI_ERRHANDLER_NULL;
+          MPI_Comm_get_errhandler(MPI_COMM_SELF, &before);
+          MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+          code = MPI_Comm_accept(port.name().c_str(), MPI_INFO_NULL, 0, MPI_COMM_SELF, &bridge);
+          MPI_Comm_set_errhandler(MPI_COMM_SELF, before);
+          MPI_Errhandler_free(&before);
+        });
     Comm owner = Comm::adopt(code == MPI_SUCCESS ? bridge : MPI_COMM_NULL);
     why = gone(unit.id);
     if (!why.empty()) {
@@ -426,7 +461,8 @@ private:
   /// Not MPI_Abort: this thread must not call MPI, and mpirun ends a job one of whose processes has exited.
   [[noreturn]] void end_all(const std::string& what, double grace_s) const {
     const std::string go_on = loss_.where_to_go_on ? loss_.where_to_go_on() : "";
-    std::fprintf(stderr, "dyngrid: %s; the application cannot go on and ends [pid %d]%s\n", what.c_str(), static_cast<int>(getpid()), go_on.c_str());
+    std::fprintf(stderr, "dyngrid: %s; the application cannot go on and ends [pid %d]%s\n", what.c_str(),
+                 static_cast<int>(getpid()), go_on.c_str());
     std::fflush(stderr);
     std::this_thread::sleep_for(std::chrono::duration<double>(grace_s)); // until the others have said it too
     _exit(1);
@@ -434,15 +470,17 @@ private:
 
   std::string server_;
   LossText loss_;
-  std::unique_ptr<Meeting> meeting_;  ///< process 0
-  std::map<int, int> tickets_;        ///< by unit: what the meeting calls it, since a unit that failed leaves its number to the next
+  std::unique_ptr<Meeting> meeting_; ///< process 0
+  std::map<int, int>
+      tickets_; ///< by unit: what the meeting calls it, since a unit that failed leaves its number to the next
   int last_ticket_ = 0;
-  std::unique_ptr<Visitor> visitor_;  ///< everybody else
-  std::string second_port_;           ///< a newcomer's, to be introduced over
-  std::map<int, Port> second_ports_;  ///< the same on process 0, by unit
-  std::map<int, std::pair<std::string, std::string>> published_; ///< process 0, by unit: its mpirun's name and what it has told the ompi-server of itself
-  std::atomic<int> rescues_{0};       ///< under way
-  Successor successor_;               ///< process 0: the ompi-server that it started
+  std::unique_ptr<Visitor> visitor_; ///< everybody else
+  std::string second_port_;          ///< a newcomer's, to be introduced over
+  std::map<int, Port> second_ports_; ///< the same on process 0, by unit
+  std::map<int, std::pair<std::string, std::string>>
+      published_; ///< process 0, by unit: its mpirun's name and what it has told the ompi-server of itself
+  std::atomic<int> rescues_{0}; ///< under way
+  Successor successor_;         ///< process 0: the ompi-server that it started
 };
 
 } // namespace
@@ -452,33 +490,45 @@ bool is_passed_on(std::string_view variable) {
   if (name == "DYNGRID_NEWCOMER" || name == "DYNGRID_JOIN" || name == "DYNGRID_RESTORE") return false;
   for (const std::string_view prefix : {"PMIX_", "ORTE_", "PRTE_"})
     if (begins_with(name, prefix)) return false;
-  if (begins_with(name, "SLURM_")) return name == "SLURM_CONF"; // the unit's mpirun must not take itself for a step of this job
+  if (begins_with(name, "SLURM_"))
+    return name == "SLURM_CONF"; // the unit's mpirun must not take itself for a step of this job
   if (!begins_with(name, "OMPI_")) return true;
   if (begins_with(name, "OMPI_ALLOW_RUN_AS_ROOT")) return true;
   // of mpirun's own, what a user sets: transports, collectives, addresses, agents
-  for (const std::string_view prefix : {"OMPI_MCA_btl", "OMPI_MCA_pml", "OMPI_MCA_mtl", "OMPI_MCA_coll", "OMPI_MCA_oob_tcp_if", "OMPI_MCA_plm_rsh", "OMPI_MCA_mpi_yield",
-                                        "OMPI_MCA_osc", "OMPI_MCA_topo", "OMPI_MCA_rmaps_base_oversubscribe", "OMPI_MCA_hwloc_base_binding_policy"})
+  for (const std::string_view prefix :
+       {"OMPI_MCA_btl", "OMPI_MCA_pml", "OMPI_MCA_mtl", "OMPI_MCA_coll", "OMPI_MCA_oob_tcp_if", "OMPI_MCA_plm_rsh",
+        "OMPI_MCA_mpi_yield", "OMPI_MCA_osc", "OMPI_MCA_topo", "OMPI_MCA_rmaps_base_oversubscribe",
+        "OMPI_MCA_hwloc_base_binding_policy"})
     if (begins_with(name, prefix)) return true;
   return false;
 }
 
-std::vector<std::string> unit_command(const std::string& mpirun, const std::string& server, const NewUnit& unit, const SpawnOptions& options) {
-  std::vector<std::string> words{mpirun, "--ompi-server", server, "--oversubscribe", "--bind-to", "none", "-x", "DYNGRID_JOIN",
-                                 "-np", std::to_string(unit.members.size()), options.program};
+std::vector<std::string> unit_command(const std::string& mpirun, const std::string& server, const NewUnit& unit,
+                                      const SpawnOptions& options) {
+  std::vector<std::string> words{mpirun,         "--ompi-server",
+                                 server,         "--oversubscribe",
+                                 "--bind-to",    "none",
+                                 "-x",           "DYNGRID_JOIN",
+                                 "-np",          std::to_string(unit.members.size()),
+                                 options.program};
   words.insert(words.end(), options.arguments.begin(), options.arguments.end());
   return words;
 }
 
 std::vector<std::string> with_join_from_input(const std::vector<std::string>& words) {
   std::vector<std::string> all{"sh", "-c",
-                               "[ -n \"$DYNGRID_JOIN\" ] || IFS= read -r DYNGRID_JOIN || { echo 'dyngrid: DYNGRID_JOIN is not set, and standard input has not got it' >&2; exit 2; }; "
-                               "export DYNGRID_JOIN; exec \"$@\" </dev/null", "sh"};
+                               "[ -n \"$DYNGRID_JOIN\" ] || IFS= read -r DYNGRID_JOIN || { echo 'dyngrid: DYNGRID_JOIN "
+                               "is not set, and standard input has not got it' >&2; exit 2; }; "
+                               "export DYNGRID_JOIN; exec \"$@\" </dev/null",
+                               "sh"};
   all.insert(all.end(), words.begin(), words.end());
   return all;
 }
 
 std::optional<Introduction> parse_introduction(const std::string& text, std::size_t processes) {
-  const auto is_word = [](std::string_view word, std::size_t longest) { return word.size() <= longest && std::all_of(word.begin(), word.end(), [](char c) { return c > ' ' && c < 127; }); };
+  const auto is_word = [](std::string_view word, std::size_t longest) {
+    return word.size() <= longest && std::all_of(word.begin(), word.end(), [](char c) { return c > ' ' && c < 127; });
+  };
   Introduction all;
   const std::size_t space = text.find(' ');
   all.nspace = text.substr(0, space);
@@ -492,8 +542,8 @@ std::optional<Introduction> parse_introduction(const std::string& text, std::siz
     std::istringstream words(all.cards.back());
     for (std::string word; words >> word;) {
       const std::size_t is = word.find('=');
-      if (is == 0 || is == std::string::npos || is > 511 || !is_word(word, word.size()) || (word.size() - is) % 2 == 0 ||
-          word.find_first_not_of("0123456789abcdef", is + 1) != std::string::npos)
+      if (is == 0 || is == std::string::npos || is > 511 || !is_word(word, word.size()) ||
+          (word.size() - is) % 2 == 0 || word.find_first_not_of("0123456789abcdef", is + 1) != std::string::npos)
         return std::nullopt;
     }
     at = end + 1;
@@ -514,10 +564,17 @@ std::string shell_line(const std::vector<std::string>& words) {
 
 std::unique_ptr<Source> make_join_source(LossText loss) {
   const char* server = environment(server_variable);
-  if (!server) throw Error(Status::bad_state, fmt::format("blacs-dyn: new processes are to join (DYNGRID_PROCESSES=join), but mpirun knows of no ompi-server; {}", way_out));
+  if (!server)
+    throw Error(
+        Status::bad_state,
+        fmt::format(
+            "blacs-dyn: new processes are to join (DYNGRID_PROCESSES=join), but mpirun knows of no ompi-server; {}",
+            way_out));
   return std::make_unique<JoinSource>(server, std::move(loss));
 }
 
-bool was_sent_for() { return environment("DYNGRID_JOIN") != nullptr; }
+bool was_sent_for() {
+  return environment("DYNGRID_JOIN") != nullptr;
+}
 
 } // namespace blacs_dyn

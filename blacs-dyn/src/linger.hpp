@@ -3,11 +3,13 @@
 
 namespace blacs_dyn {
 
-/// A released process must not exit before the launcher has closed its end of the PMIx connection (DESIGN.md "Lingering").
+/// A released process must not exit before the launcher has closed its end of the PMIx connection (DESIGN.md
+/// "Lingering").
 ///
 ///     linger_prepare();   // before MPI_Finalize: keeps a duplicate of the socket
 ///     MPI_Finalize();
-///     linger_wait();      // sleeps until the launcher has closed its end, 5 s at most; does nothing when nothing was prepared
+///     linger_wait();      // sleeps until the launcher has closed its end, 5 s at most; does nothing when nothing was
+///     prepared
 ///
 /// Local. linger_prepare also arranges for linger_wait at exit, in case nobody calls it.
 void linger_prepare();

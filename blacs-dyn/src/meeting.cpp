@@ -36,7 +36,8 @@ namespace {
 using gridmap::Error;
 using gridmap::Status;
 
-constexpr std::size_t longest_input = 1 << 20; ///< a unit's introduction is some hundred bytes for each of its processes
+constexpr std::size_t longest_input =
+    1 << 20; ///< a unit's introduction is some hundred bytes for each of its processes
 constexpr std::chrono::seconds longest_rescue{5};
 constexpr std::chrono::seconds grace_of_the_dismissed{3};
 constexpr const char* goodbye_line = "bye";
@@ -128,7 +129,11 @@ std::string MeetingPlace::text() const {
 MeetingPlace MeetingPlace::parse(std::string_view text) {
   MeetingPlace place;
   const std::size_t question = text.rfind('?');
-  const auto bad = [&] { return Error(Status::bad_argument, fmt::format("blacs-dyn: meeting place is \"{}\", wanted unix:@NAME?WORD or tcp:ADDRESS:PORT?WORD", text.substr(0, question))); };
+  const auto bad = [&] {
+    return Error(Status::bad_argument,
+                 fmt::format("blacs-dyn: meeting place is \"{}\", wanted unix:@NAME?WORD or tcp:ADDRESS:PORT?WORD",
+                             text.substr(0, question)));
+  };
   if (question == std::string_view::npos || question + 1 == text.size()) throw bad();
   place.token = text.substr(question + 1);
   std::string_view where = text.substr(0, question);
@@ -147,7 +152,8 @@ MeetingPlace MeetingPlace::parse(std::string_view text) {
   return place;
 }
 
-// ---- process 0 ------------------------------------------------------------------------------------------------------------
+// ---- process 0
+// ------------------------------------------------------------------------------------------------------------
 
 struct Meeting::State {
   struct Connection {
@@ -178,7 +184,8 @@ struct Meeting::State {
   std::vector<std::unique_ptr<Connection>> connections;
   std::map<int, UnitState> units; ///< those that were invited
   int last_guests = 0;
-  std::map<pid_t, int> launchers; ///< children not waited for yet, and the unit whose coming depends on their status; -1: none
+  std::map<pid_t, int>
+      launchers; ///< children not waited for yet, and the unit whose coming depends on their status; -1: none
   int watched = -1;
   std::function<void()> rescue;
   std::chrono::steady_clock::time_point rescued_at{}, give_up_at{};
@@ -191,19 +198,24 @@ struct Meeting::State {
     place.name = "@dyngrid-join-" + control::random_word();
     listener.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     const UnixAddress address(place.name);
-    if (listener.fd < 0 || bind(listener.fd, address.get(), address.length) != 0) fail("cannot open the socket " + place.name);
+    if (listener.fd < 0 || bind(listener.fd, address.get(), address.length) != 0)
+      fail("cannot open the socket " + place.name);
   }
   void listen_tcp(const std::string& host, bool is_asked_for) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     if (inet_pton(AF_INET, host.c_str(), &address.sin_addr) != 1)
-      throw Error(Status::bad_argument, fmt::format("blacs-dyn: DYNGRID_JOIN_LISTEN is \"tcp:{}\", wanted unix, tcp, or tcp: and a numeric address", host));
+      throw Error(
+          Status::bad_argument,
+          fmt::format("blacs-dyn: DYNGRID_JOIN_LISTEN is \"tcp:{}\", wanted unix, tcp, or tcp: and a numeric address",
+                      host));
     const auto is_bound = [&] {
       listener = Socket(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
       return listener.fd >= 0 && bind(listener.fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
     };
     bool is_good = is_bound();
-    if (!is_good && !is_asked_for) { // no interface of this host has the address by which others reach it: a translated one
+    if (!is_good &&
+        !is_asked_for) { // no interface of this host has the address by which others reach it: a translated one
       address.sin_addr.s_addr = htonl(INADDR_ANY);
       is_good = is_bound();
     }
@@ -233,12 +245,17 @@ struct Meeting::State {
         std::array<char, 64> drained;
         while (read(wake[0], drained.data(), drained.size()) > 0) {
         }
-        strangers.serve(listener.fd, [this](int fd, const std::string& line, std::string rest) { let_in(Socket(fd), line, std::move(rest)); });
+        strangers.serve(listener.fd, [this](int fd, const std::string& line, std::string rest) {
+          let_in(Socket(fd), line, std::move(rest));
+        });
         for (const auto& c : connections) loss = hear(*c, loss);
-        connections.erase(std::remove_if(connections.begin(), connections.end(), [](const auto& c) { return c->input.has_ended; }), connections.end());
+        connections.erase(
+            std::remove_if(connections.begin(), connections.end(), [](const auto& c) { return c->input.has_ended; }),
+            connections.end());
         look_after_launchers();
         if (loss.empty()) loss = lost_before;
-        if (watched >= 0 && units[watched].presence != Presence::gone && std::chrono::steady_clock::now() > give_up_at) {
+        if (watched >= 0 && units[watched].presence != Presence::gone &&
+            std::chrono::steady_clock::now() > give_up_at) {
           units[watched].presence = Presence::gone;
           units[watched].why = "they were ready, but did not connect in time";
           units[watched].end_by = std::chrono::steady_clock::now();
@@ -262,20 +279,25 @@ struct Meeting::State {
     }
   }
 
-  /// The first line of a connection. Who has no word that is open, or comes a second time, is hung up on, which is nobody's loss.
+  /// The first line of a connection. Who has no word that is open, or comes a second time, is hung up on, which is
+  /// nobody's loss.
   void let_in(Socket socket, const std::string& line, std::string rest) {
     std::array<char, 64> word{}, host{};
     int id = 0, rank = 0;
     long pid = 0;
-    if (std::sscanf(line.c_str(), "hello %63s %9d %9d %63s %9ld", word.data(), &id, &rank, host.data(), &pid) != 5) return;
+    if (std::sscanf(line.c_str(), "hello %63s %9d %9d %63s %9ld", word.data(), &id, &rank, host.data(), &pid) != 5)
+      return;
     const auto at = units.find(id);
-    if (at == units.end() || !control::is_same_secret(word.data(), at->second.word) || (!place.is_tcp && !is_of_this_user(socket.fd))) return;
+    if (at == units.end() || !control::is_same_secret(word.data(), at->second.word) ||
+        (!place.is_tcp && !is_of_this_user(socket.fd)))
+      return;
     UnitState& unit = at->second;
     if (unit.may_go || unit.presence == Presence::gone) { // it was given up meanwhile
       send_line(socket.fd, not_wanted_line + (unit.why.empty() ? "it is not wanted any more" : unit.why));
       return;
     }
-    if (rank < 0 || rank >= static_cast<int>(unit.has_come.size()) || unit.has_come[static_cast<std::size_t>(rank)]) return;
+    if (rank < 0 || rank >= static_cast<int>(unit.has_come.size()) || unit.has_come[static_cast<std::size_t>(rank)])
+      return;
     unit.has_come[static_cast<std::size_t>(rank)] = true;
     auto c = std::make_unique<Connection>();
     c->unit = id;
@@ -300,8 +322,10 @@ struct Meeting::State {
         const bool is_whole = std::find(unit.has_come.begin(), unit.has_come.end(), false) == unit.has_come.end();
         if (unit.presence != Presence::awaited) continue;
         unit.presence = is_whole ? Presence::ready : Presence::gone;
-        if (is_whole) unit.remark = line->substr(std::min<std::size_t>(line->size(), 6));
-        else unit.why = c.who + " said that all were ready before all had come";
+        if (is_whole)
+          unit.remark = line->substr(std::min<std::size_t>(line->size(), 6));
+        else
+          unit.why = c.who + " said that all were ready before all had come";
       } else if (line->compare(0, 4, "not ") == 0) {
         units[c.unit].presence = Presence::gone;
         units[c.unit].why = line->substr(4);
@@ -310,7 +334,8 @@ struct Meeting::State {
     }
     if (c.input.has_ended && !c.said_goodbye && c.unit > 0) {
       UnitState& unit = units[c.unit];
-      if (unit.is_held && !unit.may_go && loss.empty()) loss = c.who + " ended while it held part of the matrices, or was being given it";
+      if (unit.is_held && !unit.may_go && loss.empty())
+        loss = c.who + " ended while it held part of the matrices, or was being given it";
       if (unit.presence != Presence::gone && !unit.is_held) {
         unit.presence = Presence::gone;
         unit.why = c.who + " ended";
@@ -325,7 +350,8 @@ struct Meeting::State {
       int status = 0;
       if (waitpid(at->first, &status, WNOHANG) == 0) {
         const auto unit = units.find(at->second);
-        if (unit != units.end() && unit->second.end_by != std::chrono::steady_clock::time_point{} && std::chrono::steady_clock::now() > unit->second.end_by) {
+        if (unit != units.end() && unit->second.end_by != std::chrono::steady_clock::time_point{} &&
+            std::chrono::steady_clock::now() > unit->second.end_by) {
           unit->second.end_by = {};
           kill(at->first, SIGTERM); // mpirun takes its processes with it
         }
@@ -344,18 +370,23 @@ struct Meeting::State {
                                      : fmt::format("what started it ended with status {}", WEXITSTATUS(status));
     }
   }
-  void poke() {
-    [[maybe_unused]] const ssize_t put = write(wake[1], "x", 1);
-  }
+  void poke() { [[maybe_unused]] const ssize_t put = write(wake[1], "x", 1); }
 };
 
-Meeting::Meeting(const std::string& listen_on, Loss on_loss, const std::string& towards) : state_(std::make_unique<State>()) {
+Meeting::Meeting(const std::string& listen_on, Loss on_loss, const std::string& towards)
+    : state_(std::make_unique<State>()) {
   State& s = *state_;
   s.on_loss = std::move(on_loss);
-  if (listen_on == "unix") s.listen_unix();
-  else if (listen_on == "tcp") s.listen_tcp(control::own_address(towards), false);
-  else if (listen_on.compare(0, 4, "tcp:") == 0) s.listen_tcp(listen_on.substr(4), true);
-  else throw Error(Status::bad_argument, fmt::format("blacs-dyn: DYNGRID_JOIN_LISTEN is \"{}\", wanted unix, tcp, or tcp: and a numeric address", listen_on));
+  if (listen_on == "unix")
+    s.listen_unix();
+  else if (listen_on == "tcp")
+    s.listen_tcp(control::own_address(towards), false);
+  else if (listen_on.compare(0, 4, "tcp:") == 0)
+    s.listen_tcp(listen_on.substr(4), true);
+  else
+    throw Error(Status::bad_argument,
+                fmt::format("blacs-dyn: DYNGRID_JOIN_LISTEN is \"{}\", wanted unix, tcp, or tcp: and a numeric address",
+                            listen_on));
   if (listen(s.listener.fd, 128) != 0) fail("cannot listen");
   if (pipe2(s.wake.data(), O_CLOEXEC | O_NONBLOCK) != 0) fail("no pipe");
   // signals are the program's and MPI's matter
@@ -380,7 +411,9 @@ std::string Meeting::invite(int unit, int processes) {
   return fmt::format("{}|{}", place.text(), unit);
 }
 
-std::string Meeting::invite_guests(int processes) { return invite(-++state_->last_guests, processes); }
+std::string Meeting::invite_guests(int processes) {
+  return invite(-++state_->last_guests, processes);
+}
 
 void Meeting::await(int unit, pid_t launcher) {
   const std::lock_guard lock(state_->mutex);
@@ -423,7 +456,8 @@ void Meeting::hold(int unit) {
     const std::lock_guard lock(state_->mutex);
     State::UnitState& u = state_->units[unit];
     u.is_held = true;
-    if (u.presence == Presence::gone) state_->lost_before = u.why + " while it was being let in, where MPI cannot turn back";
+    if (u.presence == Presence::gone)
+      state_->lost_before = u.why + " while it was being let in, where MPI cannot turn back";
   }
   state_->poke();
 }
@@ -444,15 +478,19 @@ void Meeting::dismiss(int unit) {
       is_told = true;
     }
   // mpirun must not be told to end while it is at it because one of its processes died
-  if (u.launcher > 0) u.end_by = std::chrono::steady_clock::now() + (is_told || u.presence == Presence::gone ? grace_of_the_dismissed : std::chrono::seconds{0});
+  if (u.launcher > 0)
+    u.end_by = std::chrono::steady_clock::now() +
+               (is_told || u.presence == Presence::gone ? grace_of_the_dismissed : std::chrono::seconds{0});
 }
 
-void Meeting::while_watched(int unit, double limit_s, const std::function<void()>& rescue, const std::function<void()>& step) {
+void Meeting::while_watched(int unit, double limit_s, const std::function<void()>& rescue,
+                            const std::function<void()>& step) {
   {
     const std::lock_guard lock(state_->mutex);
     state_->watched = unit;
     state_->rescue = rescue;
-    state_->give_up_at = std::chrono::steady_clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(1000 * limit_s));
+    state_->give_up_at =
+        std::chrono::steady_clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(1000 * limit_s));
   }
   state_->poke();
   const auto stop = [&] {
@@ -478,8 +516,10 @@ void Meeting::close(double seconds) {
     for (const auto& c : s.connections) send_line(c->socket.fd, goodbye_line);
   }
   s.poke();
-  if (s.thread.get_id() == std::this_thread::get_id()) s.thread.detach();
-  else s.thread.join();
+  if (s.thread.get_id() == std::this_thread::get_id())
+    s.thread.detach();
+  else
+    s.thread.join();
   for (double waited = 0; waited < seconds && !s.launchers.empty(); waited += 0.01) {
     s.look_after_launchers();
     if (!s.launchers.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -488,7 +528,8 @@ void Meeting::close(double seconds) {
   s.connections.clear();
 }
 
-// ---- the others -----------------------------------------------------------------------------------------------------------
+// ---- the others
+// -----------------------------------------------------------------------------------------------------------
 
 struct Visitor::State {
   using Clock = std::chrono::steady_clock;
@@ -510,7 +551,8 @@ struct Visitor::State {
     address.sin_family = AF_INET;
     address.sin_port = htons(static_cast<std::uint16_t>(place.port));
     inet_pton(AF_INET, place.host.c_str(), &address.sin_addr);
-    timeval limit{std::max<std::int64_t>(1, std::chrono::duration_cast<std::chrono::seconds>(end_by - Clock::now()).count()), 0};
+    timeval limit{
+        std::max<std::int64_t>(1, std::chrono::duration_cast<std::chrono::seconds>(end_by - Clock::now()).count()), 0};
     setsockopt(socket.fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit); // of connect too
     const int failed = connect(socket.fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? 0 : errno;
     limit = {0, 0};
@@ -536,7 +578,8 @@ Visitor::Visitor(const std::string& invitation, int rank, double limit_s) : stat
   const std::size_t bar = invitation.rfind('|');
   const int unit = bar == std::string::npos ? 0 : std::atoi(invitation.c_str() + bar + 1);
   if (unit == 0) // what it is stays unsaid: there may be a word in it
-    throw Error(Status::bad_argument, "blacs-dyn: DYNGRID_JOIN is set and not of the form PLACE|UNIT, which dyngrid gives to the processes that it starts; unset it");
+    throw Error(Status::bad_argument, "blacs-dyn: DYNGRID_JOIN is set and not of the form PLACE|UNIT, which dyngrid "
+                                      "gives to the processes that it starts; unset it");
   const MeetingPlace place = MeetingPlace::parse(invitation.substr(0, bar));
   std::array<char, 64> host{};
   gethostname(host.data(), host.size() - 1);
@@ -556,11 +599,14 @@ Visitor::Visitor(const std::string& invitation, int rank, double limit_s) : stat
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   } while (State::Clock::now() < end_by);
-  throw Error(Status::not_found, fmt::format("blacs-dyn: the application that wanted this process is not to be reached ({}): {}",
-                                             place.is_tcp ? fmt::format("{}:{}", place.host, place.port) : place.name, trouble));
+  throw Error(Status::not_found,
+              fmt::format("blacs-dyn: the application that wanted this process is not to be reached ({}): {}",
+                          place.is_tcp ? fmt::format("{}:{}", place.host, place.port) : place.name, trouble));
 }
 
-Visitor::~Visitor() { goodbye(); }
+Visitor::~Visitor() {
+  goodbye();
+}
 
 void Visitor::say(const std::string& line) { // a large unit's introduction may be more than the socket takes at once
   const std::string text = line + "\n";
@@ -612,14 +658,18 @@ void Visitor::goodbye() {
   if (state_->socket.fd < 0) return;
   if (state_->thread.joinable()) {
     [[maybe_unused]] const ssize_t put = write(state_->wake[1], "x", 1);
-    if (state_->thread.get_id() == std::this_thread::get_id()) state_->thread.detach();
-    else state_->thread.join();
+    if (state_->thread.get_id() == std::this_thread::get_id())
+      state_->thread.detach();
+    else
+      state_->thread.join();
   }
   send_line(state_->socket.fd, goodbye_line);
   close(state_->socket.fd);
   state_->socket.fd = -1;
 }
 
-int Visitor::fd() const { return state_->socket.fd; }
+int Visitor::fd() const {
+  return state_->socket.fd;
+}
 
 } // namespace blacs_dyn

@@ -31,25 +31,31 @@ enum class Presence {
   gone     ///< it said so, its connection ended, or its launcher did
 };
 
-/// Process 0's side. Who connects is let in by the word of a unit that was sent for, each of its processes once; of all others it keeps control::Strangers' limits. A thread of its own listens and watches; it never calls MPI. From hold() on the end of a unit that did not say goodbye is the end of
-/// everything: `on_loss` is called from that thread, once, when everybody has been told.
+/// Process 0's side. Who connects is let in by the word of a unit that was sent for, each of its processes once; of all
+/// others it keeps control::Strangers' limits. A thread of its own listens and watches; it never calls MPI. From hold()
+/// on the end of a unit that did not say goodbye is the end of everything: `on_loss` is called from that thread, once,
+/// when everybody has been told.
 class Meeting {
 public:
   using Loss = std::function<void(const std::string& what)>;
-  /// listen: "unix", "tcp:ADDRESS", or "tcp" for the address by which the host `towards` (empty: others) reaches this one.
+  /// listen: "unix", "tcp:ADDRESS", or "tcp" for the address by which the host `towards` (empty: others) reaches this
+  /// one.
   /// @throws Error{io_failure, bad_argument}
   Meeting(const std::string& listen, Loss on_loss, const std::string& towards = "");
   ~Meeting();
   Meeting(const Meeting&) = delete;
   Meeting& operator=(const Meeting&) = delete;
 
-  /// What a unit's processes are given to come in by, "PLACE|UNIT"; there is a secret in it. Before the unit is sent for; unit from 1.
+  /// What a unit's processes are given to come in by, "PLACE|UNIT"; there is a secret in it. Before the unit is sent
+  /// for; unit from 1.
   std::string invite(int unit, int processes);
   /// The same for processes that only want to hear of the end, of rank 0 .. processes - 1.
   std::string invite_guests(int processes);
-  /// A unit was sent for. launcher: the process that brings it, 0 when it is not ours; its end before the unit is ready is the unit's end.
+  /// A unit was sent for. launcher: the process that brings it, 0 when it is not ours; its end before the unit is ready
+  /// is the unit's end.
   void await(int unit, pid_t launcher);
-  /// A child of ours that is only to be waited for; when it ends with another status than 0, the unit (if it is one) does not come.
+  /// A child of ours that is only to be waited for; when it ends with another status than 0, the unit (if it is one)
+  /// does not come.
   void reap(pid_t child, int unit);
   Presence presence(int unit, std::string* why) const;
   std::string remark(int unit) const; ///< what it said behind "ready"
@@ -59,8 +65,9 @@ public:
   void let_go(int unit); ///< it may end as it likes
   /// Tells a unit that never came, or is not wanted any more, to go; its launcher is ended too.
   void dismiss(int unit);
-  /// Runs `step`, which waits for a unit in a way that cannot be given up. When the unit ends meanwhile, or the step takes longer than limit_s (the unit counts as
-  /// gone then), `rescue` is called from the watching thread; when that does not help within 5 s, it is a loss.
+  /// Runs `step`, which waits for a unit in a way that cannot be given up. When the unit ends meanwhile, or the step
+  /// takes longer than limit_s (the unit counts as gone then), `rescue` is called from the watching thread; when that
+  /// does not help within 5 s, it is a loss.
   void while_watched(int unit, double limit_s, const std::function<void()>& rescue, const std::function<void()>& step);
   /// Ends the watch: everybody is told goodbye, launchers are waited for as long as `seconds`.
   void close(double seconds);

@@ -18,7 +18,8 @@ void check_mpi(int code, const char* what) {
   char text[MPI_MAX_ERROR_STRING] = "";
   int length = 0;
   MPI_Error_string(code, text, &length);
-  throw Error(Status::mpi_failure, fmt::format("blacs-dyn: {} failed: {}", what, std::string(text, static_cast<std::size_t>(length))));
+  throw Error(Status::mpi_failure,
+              fmt::format("blacs-dyn: {} failed: {}", what, std::string(text, static_cast<std::size_t>(length))));
 }
 
 Comm Comm::adopt(MPI_Comm comm) {

@@ -13,8 +13,9 @@ namespace blacs_dyn {
 /// @throws Error{mpi_failure} with MPI's own text.
 void check_mpi(int code, const char* what);
 
-/// Owner of one communicator. Freeing is collective, so `close()` is the normal way out; the destructor is the net under it, and leaks on
-/// purpose after MPI_Finalize or while an exception unwinds, because a leak can be counted and a hang cannot.
+/// Owner of one communicator. Freeing is collective, so `close()` is the normal way out; the destructor is the net
+/// under it, and leaks on purpose after MPI_Finalize or while an exception unwinds, because a leak can be counted and a
+/// hang cannot.
 class Comm {
 public:
   Comm() = default;
@@ -52,8 +53,7 @@ Verdict agree(MPI_Comm comm, gridmap::Status mine);
 void agree_or_throw(MPI_Comm comm, gridmap::Status mine, const std::string& message);
 
 /// Runs `step` and agrees over comm how it went. Whatever step throws on one rank, all ranks throw.
-template <class Step>
-void together(MPI_Comm comm, Step&& step) {
+template <class Step> void together(MPI_Comm comm, Step&& step) {
   gridmap::Status status = gridmap::Status::success;
   std::string message;
   try {
@@ -71,7 +71,8 @@ void together(MPI_Comm comm, Step&& step) {
   agree_or_throw(comm, status, message);
 }
 
-/// Collective over comm. @throws Error{rank_mismatch} with `message` on all ranks when `mine` is not the same number everywhere.
+/// Collective over comm. @throws Error{rank_mismatch} with `message` on all ranks when `mine` is not the same number
+/// everywhere.
 void check_same(MPI_Comm comm, std::int64_t mine, const char* message);
 
 /// Broadcast of any length below 2^31 from rank root. Collective.

@@ -40,7 +40,9 @@ using gridmap::Status;
 
 namespace {
 
-bool begins_with(std::string_view text, std::string_view with) { return text.substr(0, with.size()) == with; }
+bool begins_with(std::string_view text, std::string_view with) {
+  return text.substr(0, with.size()) == with;
+}
 
 sockaddr_in ipv4(const std::string& host, int port, bool* is_good) {
   sockaddr_in address{};
@@ -81,12 +83,16 @@ bool can_bind(const std::string& host, int port) {
 } // namespace
 
 NameServer NameServer::parse(const std::string& uri) {
-  const auto bad = [&] { return Error(Status::bad_argument, fmt::format("blacs-dyn: address of an ompi-server is \"{}\", wanted NUMBER.0;tcp://HOST:PORT", uri)); };
+  const auto bad = [&] {
+    return Error(Status::bad_argument,
+                 fmt::format("blacs-dyn: address of an ompi-server is \"{}\", wanted NUMBER.0;tcp://HOST:PORT", uri));
+  };
   NameServer server;
   const std::size_t dot = uri.find('.'), tcp = uri.find("tcp://");
   if (dot == std::string::npos || dot == 0 || tcp == std::string::npos) throw bad();
   server.jobid = uri.substr(0, dot);
-  const std::string where = uri.substr(tcp + 6, uri.find(';', tcp) == std::string::npos ? std::string::npos : uri.find(';', tcp) - tcp - 6);
+  const std::string where =
+      uri.substr(tcp + 6, uri.find(';', tcp) == std::string::npos ? std::string::npos : uri.find(';', tcp) - tcp - 6);
   const std::size_t colon = where.rfind(':');
   if (colon == std::string::npos) throw bad();
   server.hosts = comma_separated(where.substr(0, colon));
@@ -99,7 +105,10 @@ std::string server_uri(const std::string& setting) {
   if (!begins_with(setting, "file:") && !begins_with(setting, "FILE:")) return setting;
   std::ifstream file(setting.substr(5));
   std::string uri;
-  if (!std::getline(file, uri)) throw Error(Status::not_found, fmt::format("blacs-dyn: the ompi-server's address is to be in {}, which cannot be read", setting.substr(5)));
+  if (!std::getline(file, uri))
+    throw Error(
+        Status::not_found,
+        fmt::format("blacs-dyn: the ompi-server's address is to be in {}, which cannot be read", setting.substr(5)));
   return uri;
 }
 
@@ -109,7 +118,8 @@ bool answers(const NameServer& server) {
   return false;
 }
 
-// ---- PMIx -----------------------------------------------------------------------------------------------------------------
+// ---- PMIx
+// -----------------------------------------------------------------------------------------------------------------
 
 namespace pmix {
 
@@ -124,7 +134,8 @@ struct Calls {
   decltype(&PMIx_Store_internal) store = nullptr;
 };
 
-/// Of the library that MPI has loaded already. Where there is none (another MPI, or an Open MPI with a PMIx of its own inside) there are no calls.
+/// Of the library that MPI has loaded already. Where there is none (another MPI, or an Open MPI with a PMIx of its own
+/// inside) there are no calls.
 const Calls& calls() {
   static const Calls all = [] {
     Calls found;
@@ -141,8 +152,7 @@ const Calls& calls() {
 
 constexpr int limit_s = 5;
 
-template <std::size_t n>
-void name(char (&to)[n], const std::string& key) {
+template <std::size_t n> void name(char (&to)[n], const std::string& key) {
   std::memset(to, 0, n);
   std::memcpy(to, key.data(), std::min(key.size(), n - 1));
 }
@@ -169,7 +179,9 @@ pmix_info_t within_limit() {
 
 } // namespace
 
-bool is_there() { return calls().lookup && calls().publish && !own_namespace().empty(); }
+bool is_there() {
+  return calls().lookup && calls().publish && !own_namespace().empty();
+}
 
 bool lookup(const std::string& key, std::string* bytes) {
   if (!is_there()) return false;
@@ -177,7 +189,8 @@ bool lookup(const std::string& key, std::string* bytes) {
   std::memset(&wanted, 0, sizeof wanted);
   name(wanted.key, key);
   std::array<pmix_info_t, 2> how{all_mpiruns(), within_limit()};
-  if (calls().lookup(&wanted, 1, how.data(), how.size()) != PMIX_SUCCESS || wanted.value.type != PMIX_BYTE_OBJECT) return false;
+  if (calls().lookup(&wanted, 1, how.data(), how.size()) != PMIX_SUCCESS || wanted.value.type != PMIX_BYTE_OBJECT)
+    return false;
   bytes->assign(wanted.value.data.bo.bytes, wanted.value.data.bo.size);
   std::free(wanted.value.data.bo.bytes);
   return true;
@@ -186,9 +199,12 @@ bool lookup(const std::string& key, std::string* bytes) {
 bool publish(const std::string& key, const std::string& value, Kind kind, bool once) {
   if (!is_there()) return false;
   std::string copy = value;
-  std::array<pmix_info_t, 3> what{info(key.c_str(), kind == Kind::text ? PMIX_STRING : PMIX_BYTE_OBJECT), all_mpiruns(), info(PMIX_PERSISTENCE, PMIX_PERSIST)};
-  if (kind == Kind::text) what[0].value.data.string = copy.data();
-  else what[0].value.data.bo = {copy.data(), copy.size()};
+  std::array<pmix_info_t, 3> what{info(key.c_str(), kind == Kind::text ? PMIX_STRING : PMIX_BYTE_OBJECT), all_mpiruns(),
+                                  info(PMIX_PERSISTENCE, PMIX_PERSIST)};
+  if (kind == Kind::text)
+    what[0].value.data.string = copy.data();
+  else
+    what[0].value.data.bo = {copy.data(), copy.size()};
   what[2].value.data.persist = once ? PMIX_PERSIST_FIRST_READ : PMIX_PERSIST_SESSION;
   return calls().publish(what.data(), what.size()) == PMIX_SUCCESS;
 }
@@ -202,14 +218,18 @@ std::string own_card() {
   name(me.nspace, own_namespace());
   me.rank = static_cast<pmix_rank_t>(std::atoi(rank));
   pmix_value_t* all = nullptr;
-  if (calls().get(&me, nullptr, nullptr, 0, &all) != PMIX_SUCCESS || all->type != PMIX_DATA_ARRAY || all->data.darray->type != PMIX_INFO) return card;
-  const auto* entries = static_cast<const pmix_info_t*>(all->data.darray->array); // small, once in a process's life, and not ours to free in parts
+  if (calls().get(&me, nullptr, nullptr, 0, &all) != PMIX_SUCCESS || all->type != PMIX_DATA_ARRAY ||
+      all->data.darray->type != PMIX_INFO)
+    return card;
+  const auto* entries = static_cast<const pmix_info_t*>(
+      all->data.darray->array); // small, once in a process's life, and not ours to free in parts
   for (std::size_t i = 0; i < all->data.darray->size; ++i) {
     const pmix_info_t& entry = entries[i];
     if (entry.value.type != PMIX_BYTE_OBJECT || begins_with(entry.key, "pmix.")) continue;
     card += card.empty() ? "" : " ";
     card += fmt::format("{}=", entry.key);
-    for (std::size_t k = 0; k < entry.value.data.bo.size; ++k) card += fmt::format("{:02x}", static_cast<unsigned char>(entry.value.data.bo.bytes[k]));
+    for (std::size_t k = 0; k < entry.value.data.bo.size; ++k)
+      card += fmt::format("{:02x}", static_cast<unsigned char>(entry.value.data.bo.bytes[k]));
   }
   return card;
 }
@@ -225,7 +245,8 @@ void keep_card(const std::string& nspace, int rank, const std::string& card) {
     const std::size_t is = word.find('=');
     if (is == std::string::npos) continue;
     std::string bytes;
-    for (std::size_t at = is + 1; at + 1 < word.size(); at += 2) bytes += static_cast<char>(std::stoi(word.substr(at, 2), nullptr, 16));
+    for (std::size_t at = is + 1; at + 1 < word.size(); at += 2)
+      bytes += static_cast<char>(std::stoi(word.substr(at, 2), nullptr, 16));
     pmix_value_t value;
     std::memset(&value, 0, sizeof value);
     value.type = PMIX_BYTE_OBJECT;
@@ -236,11 +257,19 @@ void keep_card(const std::string& nspace, int rank, const std::string& card) {
 
 #else
 
-std::string own_card() { return ""; }
+std::string own_card() {
+  return "";
+}
 void keep_card(const std::string&, int, const std::string&) {}
-bool is_there() { return false; }
-bool lookup(const std::string&, std::string*) { return false; }
-bool publish(const std::string&, const std::string&, Kind, bool) { return false; }
+bool is_there() {
+  return false;
+}
+bool lookup(const std::string&, std::string*) {
+  return false;
+}
+bool publish(const std::string&, const std::string&, Kind, bool) {
+  return false;
+}
 
 #endif
 
@@ -251,7 +280,8 @@ std::string own_namespace() {
 
 } // namespace pmix
 
-// ---- a server in the place of another -------------------------------------------------------------------------------------
+// ---- a server in the place of another
+// -------------------------------------------------------------------------------------
 
 static std::string text_in(int file) {
   std::array<char, 4096> text;
@@ -263,18 +293,28 @@ void Successor::start(const NameServer& old) {
   end();
   bool is_ours = false;
   for (const std::string& host : old.hosts) is_ours = is_ours || can_bind(host, 0);
-  if (!is_ours) throw Error(Status::spawn_failure, fmt::format("blacs-dyn: another can only be started on {}, which is not the host of process 0", old.hosts[0]));
+  if (!is_ours)
+    throw Error(
+        Status::spawn_failure,
+        fmt::format("blacs-dyn: another can only be started on {}, which is not the host of process 0", old.hosts[0]));
   if (!can_bind("0.0.0.0", old.port))
-    throw Error(Status::spawn_failure, fmt::format("blacs-dyn: connections of the one that ended hold its port {}, for a minute at most: ask again then (an ompi-server "
-                                                   "started with OMPI_MCA_oob_tcp_static_ipv4_ports, as dyngrid run does, is replaced at once)", old.port));
+    throw Error(
+        Status::spawn_failure,
+        fmt::format("blacs-dyn: connections of the one that ended hold its port {}, for a minute at most: ask again "
+                    "then (an ompi-server "
+                    "started with OMPI_MCA_oob_tcp_static_ipv4_ports, as dyngrid run does, is replaced at once)",
+                    old.port));
   const std::string program = find_program("ompi-server");
   const int said = memfd_create("dyngrid-server", MFD_CLOEXEC); // in memory: a kill leaves nothing
-  if (said < 0) throw Error(Status::spawn_failure, fmt::format("blacs-dyn: no file in memory: {}", std::strerror(errno)));
+  if (said < 0)
+    throw Error(Status::spawn_failure, fmt::format("blacs-dyn: no file in memory: {}", std::strerror(errno)));
 
   // all before the fork: after it only calls that a process with threads may make
   std::vector<std::string> words;
   for (char** variable = environ; variable && *variable; ++variable)
-    if (!begins_with(*variable, "PMIX_") && !begins_with(*variable, "ORTE_") && (!begins_with(*variable, "OMPI_") || begins_with(*variable, "OMPI_ALLOW_RUN_AS_ROOT") || begins_with(*variable, "OMPI_MCA_oob_tcp_if")))
+    if (!begins_with(*variable, "PMIX_") && !begins_with(*variable, "ORTE_") &&
+        (!begins_with(*variable, "OMPI_") || begins_with(*variable, "OMPI_ALLOW_RUN_AS_ROOT") ||
+         begins_with(*variable, "OMPI_MCA_oob_tcp_if")))
       words.emplace_back(*variable);
   words.push_back("OMPI_MCA_ess_base_jobid=" + old.jobid);
   words.push_back(fmt::format("OMPI_MCA_oob_tcp_static_ipv4_ports={}", old.port));
@@ -309,8 +349,7 @@ void Successor::start(const NameServer& old) {
   pid_ = has_ended ? 0 : child;
   if (is_there) return;
   end();
-  throw Error(Status::spawn_failure,
-              fmt::format("blacs-dyn: another could not be started on port {}", old.port));
+  throw Error(Status::spawn_failure, fmt::format("blacs-dyn: another could not be started on port {}", old.port));
 }
 
 void Successor::end() {
@@ -323,15 +362,19 @@ void Successor::end() {
   pid_ = 0;
 }
 
-// ---- the accept -----------------------------------------------------------------------------------------------------------
+// ---- the accept
+// -----------------------------------------------------------------------------------------------------------
 
 void publish_for_the_dead(const std::string& port) {
   // One number as Open MPI packs it: how many, the type of an int, the value, in network order.
   const auto number = [](char value) { return std::string{0, 0, 0, 1, 9, 0, 0, 0, value}; };
-  // An accept asks for these in this order (ompi/dpm/dpm.c and ompi/communicator/comm_cid.c of 4.1): who connects; rounds of "the next free number" and "everybody agrees"; ready.
-  // A name that cannot be one ends it at once; numbers lead it through to a communicator with the dead, that is freed.
+  // An accept asks for these in this order (ompi/dpm/dpm.c and ompi/communicator/comm_cid.c of 4.1): who connects;
+  // rounds of "the next free number" and "everybody agrees"; ready. A name that cannot be one ends it at once; numbers
+  // lead it through to a communicator with the dead, that is freed.
   pmix::publish(port + ":connect", "nobody", pmix::Kind::text, true);
-  for (int round = 0; round < 8; ++round) pmix::publish(fmt::format("{}:nextcid:send:{}", port, round), number(static_cast<char>(round % 2)), pmix::Kind::bytes, true);
+  for (int round = 0; round < 8; ++round)
+    pmix::publish(fmt::format("{}:nextcid:send:{}", port, round), number(static_cast<char>(round % 2)),
+                  pmix::Kind::bytes, true);
   pmix::publish(port + ":activate:send:0", number(1), pmix::Kind::bytes, true);
 }
 

@@ -23,7 +23,8 @@ std::string server_uri(const std::string& setting);
 /// Somebody listens there. At most 2 s for each address.
 bool answers(const NameServer& server);
 
-/// The PMIx client that is inside Open MPI, for what MPI has no call for. Every call but is_there() asks mpirun, and so the ompi-server, and waits; any thread may make them.
+/// The PMIx client that is inside Open MPI, for what MPI has no call for. Every call but is_there() asks mpirun, and so
+/// the ompi-server, and waits; any thread may make them.
 namespace pmix {
 bool is_there();
 /// The name under which mpirun publishes what other mpiruns must know of this one.
@@ -34,11 +35,13 @@ enum class Kind { bytes, text };
 bool publish(const std::string& key, const std::string& value, Kind kind, bool once);
 /// What this process's transports tell others of themselves (addresses): words KEY=HEX, separated by blanks.
 std::string own_card();
-/// Keeps the card of another process, so that MPI finds it here and need not ask that process's mpirun, which may have ended and never answer.
+/// Keeps the card of another process, so that MPI finds it here and need not ask that process's mpirun, which may have
+/// ended and never answer.
 void keep_card(const std::string& name, int rank, const std::string& card);
 } // namespace pmix
 
-/// An ompi-server of our own in the place of one that has ended: mpiruns cannot be told another address, but they talk to whoever has the old name and port. It ends with this process.
+/// An ompi-server of our own in the place of one that has ended: mpiruns cannot be told another address, but they talk
+/// to whoever has the old name and port. It ends with this process.
 class Successor {
 public:
   Successor() = default;
@@ -54,8 +57,8 @@ private:
   pid_t pid_ = 0;
 };
 
-/// What ends an MPI_Comm_accept over MPI_COMM_SELF whose partner has died, whatever it waits for: each thing that the partner would still have published, in its place.
-/// From another thread than that of the accept.
+/// What ends an MPI_Comm_accept over MPI_COMM_SELF whose partner has died, whatever it waits for: each thing that the
+/// partner would still have published, in its place. From another thread than that of the accept.
 void publish_for_the_dead(const std::string& port);
 
 } // namespace blacs_dyn

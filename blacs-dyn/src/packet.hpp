@@ -16,14 +16,12 @@ public:
   Packet() = default;
   explicit Packet(std::vector<char> bytes) : bytes_(std::move(bytes)) {}
 
-  template <class T>
-  Packet& put(const T& value) {
+  template <class T> Packet& put(const T& value) {
     static_assert(std::is_trivially_copyable_v<T>);
     append(&value, sizeof value);
     return *this;
   }
-  template <class T>
-  Packet& put(const std::vector<T>& values) {
+  template <class T> Packet& put(const std::vector<T>& values) {
     static_assert(std::is_trivially_copyable_v<T>);
     put(static_cast<std::int64_t>(values.size()));
     append(values.data(), values.size() * sizeof(T));
@@ -31,8 +29,7 @@ public:
   }
   Packet& put(const std::string& text) { return put(std::vector<char>(text.begin(), text.end())); }
 
-  template <class T>
-  T get() {
+  template <class T> T get() {
     static_assert(std::is_trivially_copyable_v<T>);
     if (at_ + sizeof(T) > bytes_.size())
       throw gridmap::Error(gridmap::Status::internal, "blacs-dyn: a state packet is shorter than its content");
@@ -41,8 +38,7 @@ public:
     at_ += sizeof value;
     return value;
   }
-  template <class T>
-  std::vector<T> get_vector() {
+  template <class T> std::vector<T> get_vector() {
     const auto count = static_cast<std::size_t>(get<std::int64_t>());
     if (count > (bytes_.size() - at_) / sizeof(T))
       throw gridmap::Error(gridmap::Status::internal, "blacs-dyn: a state packet is shorter than its content");

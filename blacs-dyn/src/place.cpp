@@ -17,7 +17,9 @@ namespace {
 
 constexpr std::size_t longest_name = 63;
 
-std::string file_name(std::string_view path) { return std::string(path.substr(path.rfind('/') + 1)); }
+std::string file_name(std::string_view path) {
+  return std::string(path.substr(path.rfind('/') + 1));
+}
 
 const std::string& program_name() {
   static const std::string name = file_name(own_program());
@@ -71,18 +73,26 @@ bool Place::meets(const Place& other) const {
 
 std::string Place::shown() const {
   switch (kind) {
-  case Kind::any: return "a routine that changes the grid";
-  case Kind::plain: return fmt::format("the resize point of {}", text);
-  case Kind::named: return fmt::format("the resize point \"{}\"", text);
-  case Kind::query: return "dyngrid_pending";
-  case Kind::end: return "dyngrid_finalize";
+  case Kind::any:
+    return "a routine that changes the grid";
+  case Kind::plain:
+    return fmt::format("the resize point of {}", text);
+  case Kind::named:
+    return fmt::format("the resize point \"{}\"", text);
+  case Kind::query:
+    return "dyngrid_pending";
+  case Kind::end:
+    return "dyngrid_finalize";
   case Kind::null_name:
-  case Kind::bad_name: return "a resize point of no name";
+  case Kind::bad_name:
+    return "a resize point of no name";
   }
   return {};
 }
 
-void Place::write(Packet& packet) const { packet.put(kind).put(text).put(program); }
+void Place::write(Packet& packet) const {
+  packet.put(kind).put(text).put(program);
+}
 
 Place Place::read(Packet& packet) {
   Place place;

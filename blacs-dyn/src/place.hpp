@@ -21,8 +21,8 @@ struct Place {
     bad_name
   };
   Kind kind = Kind::any;
-  std::string text;    ///< the name; "scf.c:42"; "program+0x1a2b" for addr2line
-  std::string program; ///< of a plain one: places of two programs cannot be compared
+  std::string text;       ///< the name; "scf.c:42"; "program+0x1a2b" for addr2line
+  std::string program;    ///< of a plain one: places of two programs cannot be compared
   std::uint64_t hash = 0; ///< of kind and text
 
   Place() = default;

@@ -100,19 +100,26 @@ std::string find_program(const std::string& command) {
     const std::string candidate = (folder.empty() ? "." : folder) + "/" + command;
     if (access(candidate.c_str(), X_OK) == 0) return candidate;
   }
-  throw Error(Status::not_found, fmt::format("blacs-dyn: program to spawn is \"{}\", which is not in PATH; give its full path", command));
+  throw Error(Status::not_found,
+              fmt::format("blacs-dyn: program to spawn is \"{}\", which is not in PATH; give its full path", command));
 }
 
 void check_program(const std::string& path) {
   constexpr const char* deleted = " (deleted)";
-  if (path.size() > std::strlen(deleted) && path.compare(path.size() - std::strlen(deleted), std::string::npos, deleted) == 0)
-    throw Error(Status::spawn_failure, fmt::format("blacs-dyn: program {} was removed or replaced since it was started; new processes would "
-                                                   "run another one. Start the application anew to grow again", path.substr(0, path.size() - std::strlen(deleted))));
+  if (path.size() > std::strlen(deleted) &&
+      path.compare(path.size() - std::strlen(deleted), std::string::npos, deleted) == 0)
+    throw Error(Status::spawn_failure,
+                fmt::format("blacs-dyn: program {} was removed or replaced since it was started; new processes would "
+                            "run another one. Start the application anew to grow again",
+                            path.substr(0, path.size() - std::strlen(deleted))));
   struct stat info {};
   if (stat(path.c_str(), &info) != 0)
-    throw Error(Status::not_found, fmt::format("blacs-dyn: program to spawn {}: {}; check the path, also on the other hosts", path, std::strerror(errno)));
+    throw Error(Status::not_found,
+                fmt::format("blacs-dyn: program to spawn {}: {}; check the path, also on the other hosts", path,
+                            std::strerror(errno)));
   if (!S_ISREG(info.st_mode) || access(path.c_str(), X_OK) != 0)
-    throw Error(Status::spawn_failure, fmt::format("blacs-dyn: program to spawn {} is not an executable file (chmod +x?)", path));
+    throw Error(Status::spawn_failure,
+                fmt::format("blacs-dyn: program to spawn {} is not an executable file (chmod +x?)", path));
 
   const std::string loader = loader_of(path);
   if (loader.empty()) return; // static, a script, another architecture: nothing more that can be looked at
@@ -122,30 +129,41 @@ void check_program(const std::string& path) {
     has_mpi = has_mpi || line.find("libmpi") != std::string::npos;
     if (line.find("not found") == std::string::npos && line.find("error while loading") == std::string::npos) continue;
     const std::size_t first = line.find_first_not_of(" \t");
-    throw Error(Status::spawn_failure, fmt::format("blacs-dyn: program to spawn {} does not link: {}; set LD_LIBRARY_PATH or its rpath", path,
-                                                   line.substr(first == std::string::npos ? 0 : first)));
+    throw Error(Status::spawn_failure,
+                fmt::format("blacs-dyn: program to spawn {} does not link: {}; set LD_LIBRARY_PATH or its rpath", path,
+                            line.substr(first == std::string::npos ? 0 : first)));
   }
-  // our own program has MPI, if only by dlopen (Python); another one that never calls MPI_Init would end the application
+  // our own program has MPI, if only by dlopen (Python); another one that never calls MPI_Init would end the
+  // application
   if (!has_mpi && path != own_program())
-    throw Error(Status::spawn_failure, fmt::format("blacs-dyn: program to spawn {} is not linked with MPI; a process that does not call MPI_Init would end "
-                                                   "the whole application", path));
+    throw Error(
+        Status::spawn_failure,
+        fmt::format(
+            "blacs-dyn: program to spawn {} is not linked with MPI; a process that does not call MPI_Init would end "
+            "the whole application",
+            path));
 }
 
 namespace {
 /// As Open MPI compares them.
-std::string short_name(const std::string& host) { return host.substr(0, host.find('.')); }
-
-bool holds(const std::vector<std::string>& hosts, const std::string& host) {
-  return std::any_of(hosts.begin(), hosts.end(), [&](const std::string& known) { return short_name(known) == short_name(host); });
+std::string short_name(const std::string& host) {
+  return host.substr(0, host.find('.'));
 }
 
-/// The names after -H, -host or --host on the command line of the process that started us; empty when there are none, or a host file is given (`has_file`).
+bool holds(const std::vector<std::string>& hosts, const std::string& host) {
+  return std::any_of(hosts.begin(), hosts.end(),
+                     [&](const std::string& known) { return short_name(known) == short_name(host); });
+}
+
+/// The names after -H, -host or --host on the command line of the process that started us; empty when there are none,
+/// or a host file is given (`has_file`).
 std::vector<std::string> launchers_hosts(bool* has_file = nullptr) {
   std::ifstream file("/proc/" + std::to_string(getppid()) + "/cmdline", std::ios::binary);
   std::vector<std::string> words, hosts;
   for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
   for (std::size_t i = 1; i + 1 < words.size(); ++i) {
-    if (words[i] == "-hostfile" || words[i] == "--hostfile" || words[i] == "-machinefile" || words[i] == "--machinefile") {
+    if (words[i] == "-hostfile" || words[i] == "--hostfile" || words[i] == "-machinefile" ||
+        words[i] == "--machinefile") {
       if (has_file) *has_file = true;
       return {};
     }
@@ -160,19 +178,30 @@ std::vector<std::string> launchers_hosts(bool* has_file = nullptr) {
 void check_host(const std::string& host) {
   addrinfo* found = nullptr;
   const int code = getaddrinfo(host.c_str(), nullptr, nullptr, &found);
-  if (code == 0) freeaddrinfo(found);
-  else throw Error(Status::not_found, fmt::format("blacs-dyn: host to spawn on is \"{}\": {}; check DYNGRID_HOSTS or blacs_setup.dat", host, gai_strerror(code)));
+  if (code == 0)
+    freeaddrinfo(found);
+  else
+    throw Error(Status::not_found,
+                fmt::format("blacs-dyn: host to spawn on is \"{}\": {}; check DYNGRID_HOSTS or blacs_setup.dat", host,
+                            gai_strerror(code)));
   const std::vector<std::string> known = launchers_hosts();
   if (!known.empty() && !holds(known, host))
-    throw Error(Status::not_found, fmt::format("blacs-dyn: host to spawn on is \"{}\", which is not in mpirun's -H list; start mpirun with it", host));
+    throw Error(
+        Status::not_found,
+        fmt::format("blacs-dyn: host to spawn on is \"{}\", which is not in mpirun's -H list; start mpirun with it",
+                    host));
 }
 
 bool has_other_hosts(const std::vector<std::string>& known) {
-  if (const char* nodes = std::getenv("SLURM_JOB_NUM_NODES"); nodes && std::strtol(nodes, nullptr, 10) > static_cast<long>(known.size())) return true;
+  if (const char* nodes = std::getenv("SLURM_JOB_NUM_NODES");
+      nodes && std::strtol(nodes, nullptr, 10) > static_cast<long>(known.size()))
+    return true;
   if (const char* start = std::getenv("DYNGRID_JOIN_START"); start && *start) return true; // it knows where
   bool has_file = false;
   const std::vector<std::string> hosts = launchers_hosts(&has_file);
-  return has_file || std::any_of(hosts.begin(), hosts.end(), [&](const std::string& host) { return host != "localhost" && host != "127.0.0.1" && !holds(known, host); });
+  return has_file || std::any_of(hosts.begin(), hosts.end(), [&](const std::string& host) {
+           return host != "localhost" && host != "127.0.0.1" && !holds(known, host);
+         });
 }
 
 std::string spawn_trouble(const std::string& library_version) {
@@ -184,9 +213,12 @@ std::string spawn_trouble(const std::string& library_version) {
   number >> major >> dot >> minor;
   const bool is_old = major < 4 || (major == 4 && minor < 2);
   if (!is_old || library_version.find("ch4:ucx") == std::string::npos) return {};
-  return fmt::format("this MPI, MPICH {}.{} over UCX (device ch4:ucx), cannot start processes or connect to others, so a grid has at most the processes that "
-                     "mpiexec started: start as many as the largest grid needs, by dyngrid run --spare N, and they sleep until then. Or take Open MPI 4.1, "
-                     "MPICH from 4.2, or one built with ch4:ofi", major, minor);
+  return fmt::format("this MPI, MPICH {}.{} over UCX (device ch4:ucx), cannot start processes or connect to others, so "
+                     "a grid has at most the processes that "
+                     "mpiexec started: start as many as the largest grid needs, by dyngrid run --spare N, and they "
+                     "sleep until then. Or take Open MPI 4.1, "
+                     "MPICH from 4.2, or one built with ch4:ofi",
+                     major, minor);
 }
 
 void check_mpi_can_spawn() {

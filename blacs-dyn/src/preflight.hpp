@@ -5,25 +5,29 @@
 
 namespace blacs_dyn {
 
-/// Looks at a program before it is spawned, because Open MPI ends the whole application when it cannot start: it must exist, be executable, be
-/// complete (not replaced since this process started, when it is this process's own) and find all its shared libraries on this host.
-/// Local. @throws Error{not_found, spawn_failure} saying what to do.
+/// Looks at a program before it is spawned, because Open MPI ends the whole application when it cannot start: it must
+/// exist, be executable, be complete (not replaced since this process started, when it is this process's own) and find
+/// all its shared libraries on this host. Local. @throws Error{not_found, spawn_failure} saying what to do.
 void check_program(const std::string& path);
 
-/// The path by which `command` would be started: itself when it has a slash, otherwise found in PATH. @throws Error{not_found}
+/// The path by which `command` would be started: itself when it has a slash, otherwise found in PATH. @throws
+/// Error{not_found}
 std::string find_program(const std::string& command);
 
-/// A host must be known by name, and be in the -H list when the launcher on this host was given one: mpirun never ends after a spawn onto a host that
-/// it does not have. Local. @throws Error{not_found}
+/// A host must be known by name, and be in the -H list when the launcher on this host was given one: mpirun never ends
+/// after a spawn onto a host that it does not have. Local. @throws Error{not_found}
 void check_host(const std::string& host);
 
-/// Whether the launcher on this host may start processes on others than those of `known`: it was given a host file or a list with more, it runs in an allocation of
-/// Slurm that has more nodes, or newcomers are started by DYNGRID_JOIN_START. Local.
+/// Whether the launcher on this host may start processes on others than those of `known`: it was given a host file or a
+/// list with more, it runs in an allocation of Slurm that has more nodes, or newcomers are started by
+/// DYNGRID_JOIN_START. Local.
 bool has_other_hosts(const std::vector<std::string>& known);
 
-/// Why an MPI that describes itself so (MPI_Get_library_version) starts no processes; empty when nothing is known against it. Pure.
+/// Why an MPI that describes itself so (MPI_Get_library_version) starts no processes; empty when nothing is known
+/// against it. Pure.
 std::string spawn_trouble(const std::string& library_version);
-/// @throws Error{unsupported} when this MPI starts no processes: known beforehand, since some hang instead of saying so. Local.
+/// @throws Error{unsupported} when this MPI starts no processes: known beforehand, since some hang instead of saying
+/// so. Local.
 void check_mpi_can_spawn();
 
 /// The running program's own arguments, without its name.

@@ -24,19 +24,21 @@ constexpr int hello_and_goodbye = 0; ///< instead of a pid: the newcomer will no
 
 /// What a sleeper is told.
 enum class Order : int {
-  wake = 1,     ///< roster and change follow: take part
-  release,      ///< as owner: let a unit of mine go, whose members leave in this moment
-  leave,        ///< as member of a unit: it leaves as a whole
-  finish        ///< unit 0: the application ends; let all my units go
+  wake = 1, ///< roster and change follow: take part
+  release,  ///< as owner: let a unit of mine go, whose members leave in this moment
+  leave,    ///< as member of a unit: it leaves as a whole
+  finish    ///< unit 0: the application ends; let all my units go
 };
 
 std::size_t position(const std::vector<int>& ids, int id) {
   return static_cast<std::size_t>(std::find(ids.begin(), ids.end(), id) - ids.begin());
 }
-bool has(const std::vector<int>& ids, int id) { return position(ids, id) < ids.size(); }
+bool has(const std::vector<int>& ids, int id) {
+  return position(ids, id) < ids.size();
+}
 
-/// One intracommunicator of two, over an intercommunicator between rank `leader` of `part` and rank `remote` of `peer`. Collective over both
-/// parts; peer counts on the leader only. The lower part comes first. `part` is freed.
+/// One intracommunicator of two, over an intercommunicator between rank `leader` of `part` and rank `remote` of `peer`.
+/// Collective over both parts; peer counts on the leader only. The lower part comes first. `part` is freed.
 Comm merge_with(Comm part, MPI_Comm peer, int remote, bool is_upper, int leader = 0) {
   MPI_Comm bridge = MPI_COMM_NULL, merged = MPI_COMM_NULL;
   check_mpi(MPI_Intercomm_create(part.get(), leader, peer, remote, tag_join, &bridge), "MPI_Intercomm_create");
@@ -86,7 +88,8 @@ Change read_change(Packet& packet) {
 }
 
 void send(MPI_Comm comm, int rank, Tag tag, Packet packet) {
-  check_mpi(MPI_Send(packet.bytes().data(), static_cast<int>(packet.bytes().size()), MPI_BYTE, rank, tag, comm), "MPI_Send");
+  check_mpi(MPI_Send(packet.bytes().data(), static_cast<int>(packet.bytes().size()), MPI_BYTE, rank, tag, comm),
+            "MPI_Send");
 }
 
 /// Waits asleep for a message from `rank`; the back-off grows to `longest_ms`.
@@ -134,7 +137,8 @@ std::vector<Guests> guests_of(const Roster& before, const Change& change) {
   for (const Unit& unit : before.units) {
     if (unit.id == 0) continue;
     const std::vector<int> woken = woken_of(change, unit);
-    if (!woken.empty()) all.push_back({unit.owner, unit.id, woken, static_cast<int>(position(unit.members, woken[0])) + 1, false});
+    if (!woken.empty())
+      all.push_back({unit.owner, unit.id, woken, static_cast<int>(position(unit.members, woken[0])) + 1, false});
   }
   for (const NewUnit& unit : change.new_units) all.push_back({unit.owner, unit.id, unit.members, 1, true});
   return all;
@@ -183,7 +187,8 @@ Processes::Fate Processes::form_first_grid(Shape shape) {
   return inside ? Fate::stays : Fate::sleeps;
 }
 
-// ---- gathering ------------------------------------------------------------------------------------------------------------
+// ---- gathering
+// ------------------------------------------------------------------------------------------------------------
 
 Comm Processes::wake_unit0(const Roster& before, const Change& change, MPI_Comm sleepers) {
   const std::vector<int> woken = woken_of(change, before.units[0]);
@@ -206,10 +211,12 @@ void Processes::await_hellos(std::vector<Arrival>& spawned, double limit_s) {
     std::vector<int> words(s.unit.members.size());
     std::vector<MPI_Request> requests(words.size());
     for (std::size_t i = 0; i < words.size(); ++i)
-      check_mpi(MPI_Irecv(&words[i], 1, MPI_INT, static_cast<int>(i), tag_hello, s.bridge.get(), &requests[i]), "MPI_Irecv");
+      check_mpi(MPI_Irecv(&words[i], 1, MPI_INT, static_cast<int>(i), tag_hello, s.bridge.get(), &requests[i]),
+                "MPI_Irecv");
     std::string why;
     do {
-      s.arrived = wait_asleep_for(static_cast<int>(requests.size()), requests.data(), std::clamp(start + limit_s - MPI_Wtime(), 0.0, 0.02));
+      s.arrived = wait_asleep_for(static_cast<int>(requests.size()), requests.data(),
+                                  std::clamp(start + limit_s - MPI_Wtime(), 0.0, 0.02));
       why = source_->gone(s.unit.id);
     } while (!s.arrived && why.empty() && MPI_Wtime() - start < limit_s);
     if (!why.empty()) {
@@ -218,12 +225,14 @@ void Processes::await_hellos(std::vector<Arrival>& spawned, double limit_s) {
           MPI_Cancel(&request);
           MPI_Wait(&request, MPI_STATUS_IGNORE);
         }
-      throw Error(Status::spawn_failure, fmt::format("blacs-dyn: {} new process(es) could not be let in: {}", words.size(), why));
+      throw Error(Status::spawn_failure,
+                  fmt::format("blacs-dyn: {} new process(es) could not be let in: {}", words.size(), why));
     }
     if (s.arrived) {
       if (std::count(words.begin(), words.end(), hello_and_goodbye) > 0)
-        throw Error(Status::spawn_failure, "blacs-dyn: a new process ended before its first resize point; does the program reach "
-                                           "dyngrid_resize_point on every path?");
+        throw Error(Status::spawn_failure,
+                    "blacs-dyn: a new process ended before its first resize point; does the program reach "
+                    "dyngrid_resize_point on every path?");
       continue;
     }
     int missing = 0;
@@ -240,8 +249,12 @@ void Processes::await_hellos(std::vector<Arrival>& spawned, double limit_s) {
       s.arrived = true;
       continue;
     }
-    throw Error(Status::timeout, fmt::format("blacs-dyn: {} of {} new process(es) did not reach their first resize point within {} s and are given up; "
-                                             "raise DYNGRID_JOIN_TIMEOUT if they only need longer", missing, words.size(), limit_s));
+    throw Error(
+        Status::timeout,
+        fmt::format(
+            "blacs-dyn: {} of {} new process(es) did not reach their first resize point within {} s and are given up; "
+            "raise DYNGRID_JOIN_TIMEOUT if they only need longer",
+            missing, words.size(), limit_s));
   }
 }
 
@@ -257,8 +270,10 @@ void Processes::send_away(std::vector<Arrival>& spawned) {
     // those that are not there yet find the message later; it is small enough to be sent without a receiver
     for (std::size_t i = 0; i < s.unit.members.size(); ++i) send(s.bridge.get(), static_cast<int>(i), tag_go, packet);
     source_->let_go(s.unit.id);
-    if (s.arrived) s.bridge.disconnect();
-    else given_up_.push_back(std::move(s));
+    if (s.arrived)
+      s.bridge.disconnect();
+    else
+      given_up_.push_back(std::move(s));
   }
   spawned.clear();
 }
@@ -284,7 +299,8 @@ void Processes::reap_given_up(double limit_s) {
       check_mpi(MPI_Recv(&word, 1, MPI_INT, i, tag_hello, s.bridge.get(), MPI_STATUS_IGNORE), "MPI_Recv");
     s.bridge.disconnect();
   }
-  given_up_.erase(std::remove_if(given_up_.begin(), given_up_.end(), [](const Arrival& s) { return !s.bridge; }), given_up_.end());
+  given_up_.erase(std::remove_if(given_up_.begin(), given_up_.end(), [](const Arrival& s) { return !s.bridge; }),
+                  given_up_.end());
 }
 
 Processes::Union Processes::complete(const Roster& before, const Change& change, Comm comm) {
@@ -305,7 +321,8 @@ void Processes::let_in(Arrival& arrival, const Roster& before, const Change& cha
   go.put(1).put(arrival.unit.id).put(Order::wake).put(mode_);
   before.write(go);
   write_change(go, change);
-  for (std::size_t i = 0; i < arrival.unit.members.size(); ++i) send(arrival.bridge.get(), static_cast<int>(i), tag_go, go);
+  for (std::size_t i = 0; i < arrival.unit.members.size(); ++i)
+    send(arrival.bridge.get(), static_cast<int>(i), tag_go, go);
   MPI_Comm home = MPI_COMM_NULL;
   check_mpi(MPI_Intercomm_merge(arrival.bridge.get(), 0, &home), "MPI_Intercomm_merge");
   owned_[arrival.unit.id] = Hold{std::move(arrival.bridge), Comm::adopt(home)};
@@ -322,14 +339,16 @@ Comm Processes::attach_guests(const Roster& before, const Change& change) {
     if (g.owner != id_) continue;
     if (!g.are_new) {
       const Unit& unit = before.unit_of(g.members[0]);
-      for (const int id : g.members) send(owned_[g.unit].home.get(), static_cast<int>(position(unit.members, id)) + 1, tag_wake, packet);
+      for (const int id : g.members)
+        send(owned_[g.unit].home.get(), static_cast<int>(position(unit.members, id)) + 1, tag_wake, packet);
     }
     part = merge_with(std::move(part), owned_[g.unit].home.get(), g.leader_in_home, false);
   }
   return part;
 }
 
-/// From the base (old grid and woken of unit 0; empty on guests) to everybody. Guests call it with the communicator of their own party.
+/// From the base (old grid and woken of unit 0; empty on guests) to everybody. Guests call it with the communicator of
+/// their own party.
 Comm Processes::assemble(const Roster& before, const Change& change, Comm base) {
   const std::vector<Guests> guests = guests_of(before, change);
   if (guests.empty()) return base;
@@ -372,13 +391,16 @@ Comm Processes::assemble(const Roster& before, const Change& change, Comm base) 
   for (const int id : in_order)
     if (!has(owners, id)) rest.push_back(id);
   if (!rest.empty()) {
-    if (in_base && !part) part = merge_with(subset(base.get(), [&] {
-                                              std::vector<int> ranks;
-                                              for (const int id : rest) ranks.push_back(rank_in_base(id));
-                                              return ranks;
-                                            }()),
-                                            base.get(), rank_in_base(owners[0]), true);
-    else part = merge_with(std::move(part), in_base ? base.get() : MPI_COMM_NULL, rank_in_base(rest[0]), false);
+    if (in_base && !part)
+      part = merge_with(subset(base.get(),
+                               [&] {
+                                 std::vector<int> ranks;
+                                 for (const int id : rest) ranks.push_back(rank_in_base(id));
+                                 return ranks;
+                               }()),
+                        base.get(), rank_in_base(owners[0]), true);
+    else
+      part = merge_with(std::move(part), in_base ? base.get() : MPI_COMM_NULL, rank_in_base(rest[0]), false);
   }
   base.close();
   return part;
@@ -395,7 +417,8 @@ Processes::Union Processes::gather(const Change& change, const SpawnOptions& opt
 }
 
 /// The part of gather that the base does together, the woken of unit 0 included.
-Processes::Union Processes::gather_from(const Roster& before, const Change& change, Comm base, const SpawnOptions& options) {
+Processes::Union Processes::gather_from(const Roster& before, const Change& change, Comm base,
+                                        const SpawnOptions& options) {
   const double t0 = MPI_Wtime();
   std::vector<Arrival> spawned;
   try {
@@ -468,7 +491,8 @@ std::optional<Processes::Union> Processes::join() {
 std::optional<Processes::Union> Processes::sleep(const SpawnOptions& options) {
   state_ = State::parked;
   for (;;) {
-    Packet packet = unit_ == 0 ? receive_asleep(world_.get(), 0, tag_wake, 50) : receive_asleep(home_.get(), 0, tag_wake, 50);
+    Packet packet =
+        unit_ == 0 ? receive_asleep(world_.get(), 0, tag_wake, 50) : receive_asleep(home_.get(), 0, tag_wake, 50);
     switch (packet.get<Order>()) {
     case Order::wake: {
       mode_ = packet.get<Mode>();
@@ -507,7 +531,8 @@ std::optional<Processes::Union> Processes::sleep(const SpawnOptions& options) {
   }
 }
 
-// ---- parting --------------------------------------------------------------------------------------------------------------
+// ---- parting
+// --------------------------------------------------------------------------------------------------------------
 
 std::vector<int> Processes::parked_ranks_in_home(const Roster& roster, int unit) const {
   std::vector<int> ranks;
@@ -519,7 +544,8 @@ std::vector<int> Processes::parked_ranks_in_home(const Roster& roster, int unit)
 
 void Processes::release_unit(int unit, const std::vector<int>& parked_ranks) {
   const auto held = owned_.find(unit);
-  if (held == owned_.end()) throw Error(Status::internal, fmt::format("blacs-dyn: process {} does not own unit {}", id_, unit));
+  if (held == owned_.end())
+    throw Error(Status::internal, fmt::format("blacs-dyn: process {} does not own unit {}", id_, unit));
   Packet packet;
   packet.put(Order::leave);
   for (const int rank : parked_ranks) send(held->second.home.get(), rank, tag_wake, packet);
@@ -541,7 +567,8 @@ Processes::Fate Processes::commit(Union& gathered) {
   const Roster after = apply(gathered.before, change);
   const bool stays = has(change.to.ids, id_);
   MPI_Comm next = MPI_COMM_NULL;
-  check_mpi(MPI_Comm_split(gathered.comm.get(), stays ? 0 : MPI_UNDEFINED, static_cast<int>(position(change.to.ids, id_)), &next),
+  check_mpi(MPI_Comm_split(gathered.comm.get(), stays ? 0 : MPI_UNDEFINED,
+                           static_cast<int>(position(change.to.ids, id_)), &next),
             "MPI_Comm_split");
   gathered.comm.close();
   grid_.close();
@@ -610,7 +637,8 @@ void Processes::finish() {
   }
   reap_given_up(10);
   for (Arrival& s : given_up_) {
-    std::fprintf(stderr, "dyngrid: %zu process(es) that were given up never came; mpirun waits for them\n", s.unit.members.size());
+    std::fprintf(stderr, "dyngrid: %zu process(es) that were given up never came; mpirun waits for them\n",
+                 s.unit.members.size());
     s.bridge.close();
   }
   given_up_.clear();

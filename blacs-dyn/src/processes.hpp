@@ -12,13 +12,15 @@
 
 namespace blacs_dyn {
 
-/// What kind of program the processes run: dyngrid_init and resize points, or the classical blacs_setup. A newcomer finds it in its environment.
+/// What kind of program the processes run: dyngrid_init and resize points, or the classical blacs_setup. A newcomer
+/// finds it in its environment.
 enum class Mode : int { managed = 1, classical = 2 };
 
 /// The processes of one application: who they are, the communicators among them, and how they come, sleep, wake and go.
 ///
-/// Every unit hangs on one process of unit 0, its owner, by a bridge (the intercommunicator of its spawn) and the merged `home` communicator.
-/// All other communicators are made for one grid and freed with it, so that any unit can leave at any time (DESIGN.md "Bridges").
+/// Every unit hangs on one process of unit 0, its owner, by a bridge (the intercommunicator of its spawn) and the
+/// merged `home` communicator. All other communicators are made for one grid and freed with it, so that any unit can
+/// leave at any time (DESIGN.md "Bridges").
 class Processes {
 public:
   /// Everybody who takes part in one change: old grid, woken, new. Ranks as union_order.
@@ -31,10 +33,11 @@ public:
   };
   enum class Fate { stays, sleeps, leaves };
 
-  /// Collective over world (MPI_COMM_WORLD of this mpirun or spawn). is_ours: started by an application of dyngrid, which it is to join; a
-  /// process that the user's own MPI_Comm_spawn started begins an application of its own.
+  /// Collective over world (MPI_COMM_WORLD of this mpirun or spawn). is_ours: started by an application of dyngrid,
+  /// which it is to join; a process that the user's own MPI_Comm_spawn started begins an application of its own.
   void start(MPI_Comm world, bool is_ours, std::unique_ptr<Source> source);
-  /// Another way from here on. Only before anybody came the way there is: processes that came one way do not know those that come the other way.
+  /// Another way from here on. Only before anybody came the way there is: processes that came one way do not know those
+  /// that come the other way.
   void set_source(std::unique_ptr<Source> source);
   bool has_grown() const { return roster_.units.size() > 1; }
   Source& source() { return *source_; }
@@ -52,7 +55,8 @@ public:
   MPI_Comm grid() const { return grid_.get(); } ///< ranks row-major in the grid
   MPI_Comm world() const { return world_.get(); }
 
-  /// Unit 0 only, collective over world: the first grid, of the first shape.size() processes. The others are parked, without sleeping yet.
+  /// Unit 0 only, collective over world: the first grid, of the first shape.size() processes. The others are parked,
+  /// without sleeping yet.
   Fate form_first_grid(Shape shape);
 
   /// Brings everybody together that `change` needs. Collective over the grid. @throws agreed Error, all as before.
@@ -61,12 +65,14 @@ public:
   std::optional<Union> join();
   /// A newcomer that ends without having joined. Collective over its unit.
   void decline();
-  /// The side of a process that is parked: asleep until it is woken. Empty: the application or this process's unit ends.
+  /// The side of a process that is parked: asleep until it is woken. Empty: the application or this process's unit
+  /// ends.
   std::optional<Union> sleep(const SpawnOptions& options);
 
   /// Makes the new grid and lets go who is not in it. Collective over the union, which is freed.
   Fate commit(Union& gathered);
-  /// Undoes a gather that led to nothing: newcomers go, the woken sleep again. Collective over the union, which is freed.
+  /// Undoes a gather that led to nothing: newcomers go, the woken sleep again. Collective over the union, which is
+  /// freed.
   Fate dismiss(Union& gathered);
 
   /// The end of the application. Collective over the grid; wakes the sleepers to leave.
@@ -103,7 +109,7 @@ private:
   Comm home_;   ///< my owner (rank 0) and my unit, outside unit 0
   Comm grid_;
   Roster roster_;
-  std::map<int, Hold> owned_;    ///< unit id -> what I hold of it; unit 0 only
+  std::map<int, Hold> owned_;     ///< unit id -> what I hold of it; unit 0 only
   std::vector<Arrival> given_up_; ///< came too late or not at all
 };
 

@@ -16,7 +16,9 @@ namespace {
 using gridmap::Error;
 using gridmap::Status;
 
-bool has(const std::vector<int>& ids, int id) { return std::find(ids.begin(), ids.end(), id) != ids.end(); }
+bool has(const std::vector<int>& ids, int id) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
 
 /// By number, below `count`: whether it is in the list. For questions about every process of a large grid.
 std::vector<char> marks(const std::vector<int>& numbers, int count) {
@@ -25,7 +27,9 @@ std::vector<char> marks(const std::vector<int>& numbers, int count) {
   return is_there;
 }
 
-void write_grid(Packet& packet, const GridMap& grid) { packet.put(grid.shape.nprow).put(grid.shape.npcol).put(grid.ids); }
+void write_grid(Packet& packet, const GridMap& grid) {
+  packet.put(grid.shape.nprow).put(grid.shape.npcol).put(grid.ids);
+}
 
 GridMap read_grid(Packet& packet) {
   GridMap grid;
@@ -35,14 +39,17 @@ GridMap read_grid(Packet& packet) {
   return grid;
 }
 
-/// How many elements it is worth to keep each process of the old grid when it shrinks. Process 0 must stay: it holds the terminal and wakes
-/// the sleepers. What mpirun started can only sleep, so it goes last. Of spawned processes every choice is as good when each is a unit of its
-/// own; bigger units leave whole where they fit into what must go, newest first, and the rest is kept. `leave` goes before all of them.
+/// How many elements it is worth to keep each process of the old grid when it shrinks. Process 0 must stay: it holds
+/// the terminal and wakes the sleepers. What mpirun started can only sleep, so it goes last. Of spawned processes every
+/// choice is as good when each is a unit of its own; bigger units leave whole where they fit into what must go, newest
+/// first, and the rest is kept. `leave` goes before all of them.
 std::vector<std::int64_t> worth_keeping(const Roster& roster, int to_leave, const std::vector<int>& leave) {
-  constexpr std::int64_t must = std::int64_t{1} << 56, original = std::int64_t{1} << 54, whole_unit = std::int64_t{1} << 52;
+  constexpr std::int64_t must = std::int64_t{1} << 56, original = std::int64_t{1} << 54,
+                         whole_unit = std::int64_t{1} << 52;
   const std::vector<int>& ids = roster.grid.ids;
   bool only_singles = leave.empty();
-  for (std::size_t u = 1; u < roster.units.size(); ++u) only_singles = only_singles && roster.units[u].members.size() == 1;
+  for (std::size_t u = 1; u < roster.units.size(); ++u)
+    only_singles = only_singles && roster.units[u].members.size() == 1;
   std::vector<int> leaving_units = leave;
   for (const Unit& unit : roster.units)
     if (has(leave, unit.id)) to_leave -= unit.active();
@@ -56,7 +63,8 @@ std::vector<std::int64_t> worth_keeping(const Roster& roster, int to_leave, cons
   std::vector<std::int64_t> worth_of(static_cast<std::size_t>(roster.next_id), 0), worth;
   for (const Unit& unit : roster.units) {
     if (unit.id != 0 && (only_singles || has(leaving_units, unit.id))) continue;
-    for (const int id : unit.members) worth_of[static_cast<std::size_t>(id)] = id == 0 ? must : unit.id == 0 ? original : whole_unit;
+    for (const int id : unit.members)
+      worth_of[static_cast<std::size_t>(id)] = id == 0 ? must : unit.id == 0 ? original : whole_unit;
   }
   for (const int id : ids) worth.push_back(worth_of[static_cast<std::size_t>(id)]);
   return worth;
@@ -70,7 +78,9 @@ const Unit& Roster::unit_of(int id) const {
   throw Error(Status::internal, fmt::format("blacs-dyn: process {} is in no unit", id));
 }
 
-bool Roster::is_parked(int id) const { return has(unit_of(id).parked, id); }
+bool Roster::is_parked(int id) const {
+  return has(unit_of(id).parked, id);
+}
 
 std::vector<int> Roster::all_parked() const {
   std::vector<int> ids;
@@ -125,7 +135,9 @@ std::vector<int> Change::new_ids() const {
   return ids;
 }
 
-double seconds_as_one_unit(int n) { return 0.20 + 0.06 * n; }
+double seconds_as_one_unit(int n) {
+  return 0.20 + 0.06 * n;
+}
 
 double seconds_as_single_units(int n, int spawners) {
   const int rounds = (n + spawners - 1) / spawners;
@@ -149,7 +161,8 @@ std::vector<HostShare> share_among_hosts(const Roster& roster, int n, const Unit
       if (!best || shares[h].load < best->load) best = &shares[h];
     }
     if (!best)
-      throw Error(Status::no_slots, fmt::format("blacs-dyn: {} new processes asked for, the hosts given have slots for {}", n, n - left));
+      throw Error(Status::no_slots,
+                  fmt::format("blacs-dyn: {} new processes asked for, the hosts given have slots for {}", n, n - left));
     ++best->count;
     ++best->spawned;
     ++best->load;
@@ -181,8 +194,8 @@ std::vector<NewUnit> group_into_units(const Roster& roster, int n, const UnitPol
   return units;
 }
 
-Change decide_change(const Roster& roster, Shape to, gridmap::PlacementRequest placement, const UnitPolicy& policy, const GridMap* exact,
-                     const std::vector<int>& leave) {
+Change decide_change(const Roster& roster, Shape to, gridmap::PlacementRequest placement, const UnitPolicy& policy,
+                     const GridMap* exact, const std::vector<int>& leave) {
   const int before = roster.grid.shape.size();
   const int after = to.size();
   Change change;
@@ -202,7 +215,8 @@ Change decide_change(const Roster& roster, Shape to, gridmap::PlacementRequest p
     for (const int id : change.new_ids()) joining.push_back(id);
 
     if (after < before) placement.stay_bonus = worth_keeping(roster, before - after, leave);
-    if (!leave.empty()) placement.method = gridmap::Placement::optimal; // the others do not look at who is worth keeping
+    if (!leave.empty())
+      placement.method = gridmap::Placement::optimal; // the others do not look at who is worth keeping
     const gridmap::PlacementResult placed = gridmap::place(placement);
     for (const int number : placed.grid)
       change.to.ids.push_back(number < before ? roster.grid.ids[static_cast<std::size_t>(number)]
@@ -210,21 +224,27 @@ Change decide_change(const Roster& roster, Shape to, gridmap::PlacementRequest p
     if (!has(change.to.ids, 0)) change.to.ids[0] = 0; // without keep_first: process 0 stays whatever the placement says
   }
 
-  const std::vector<char> stays = marks(change.to.ids, roster.next_id + after), sleeps = marks(roster.all_parked(), roster.next_id);
+  const std::vector<char> stays = marks(change.to.ids, roster.next_id + after),
+                          sleeps = marks(roster.all_parked(), roster.next_id);
   for (const Unit& unit : roster.units) {
     std::vector<int> out;
     bool any_stays = false;
     for (const int id : unit.members) {
-      if (stays[static_cast<std::size_t>(id)]) any_stays = true;
-      else if (!sleeps[static_cast<std::size_t>(id)]) out.push_back(id);
+      if (stays[static_cast<std::size_t>(id)])
+        any_stays = true;
+      else if (!sleeps[static_cast<std::size_t>(id)])
+        out.push_back(id);
     }
     if (out.empty()) continue;
-    if (unit.id != 0 && !any_stays) change.release_units.push_back(unit.id);
-    else change.park.insert(change.park.end(), out.begin(), out.end());
+    if (unit.id != 0 && !any_stays)
+      change.release_units.push_back(unit.id);
+    else
+      change.park.insert(change.park.end(), out.begin(), out.end());
   }
   for (const int unit : leave)
     if (!has(change.release_units, unit))
-      throw Error(Status::bad_argument, fmt::format("blacs-dyn: unit {} cannot leave: the new grid of {} processes needs it", unit, after));
+      throw Error(Status::bad_argument,
+                  fmt::format("blacs-dyn: unit {} cannot leave: the new grid of {} processes needs it", unit, after));
   return change;
 }
 
@@ -239,8 +259,9 @@ Roster apply(const Roster& roster, const Change& change) {
                           goes = marks(change.release_units, next.next_unit);
   for (Unit& unit : next.units) {
     auto& parked = unit.parked;
-    parked.erase(std::remove_if(parked.begin(), parked.end(), [&](int id) { return wakes[static_cast<std::size_t>(id)] != 0; }),
-                 parked.end());
+    parked.erase(
+        std::remove_if(parked.begin(), parked.end(), [&](int id) { return wakes[static_cast<std::size_t>(id)] != 0; }),
+        parked.end());
     for (const int id : unit.members)
       if (parks[static_cast<std::size_t>(id)]) parked.push_back(id);
   }

@@ -60,7 +60,8 @@ std::string path_of(const char* what, const char* given, const char* variable, c
 
 void Session::checkpoint(const char* path) {
   require_grid("dyngrid_checkpoint");
-  if (processes_.grid() == MPI_COMM_NULL) throw Error(Status::bad_state, "blacs-dyn: dyngrid_checkpoint before this process's first resize point");
+  if (processes_.grid() == MPI_COMM_NULL)
+    throw Error(Status::bad_state, "blacs-dyn: dyngrid_checkpoint before this process's first resize point");
   const MPI_Comm grid = processes_.grid();
   std::string name;
   SavedState state;
@@ -68,7 +69,8 @@ void Session::checkpoint(const char* path) {
     if (processes_.id() == 0) name = path_of("dyngrid_checkpoint", path, "DYNGRID_CHECKPOINT", settings_.checkpoint);
   });
   const std::vector<int>& ids = processes_.roster().grid.ids;
-  const auto writer = static_cast<int>(std::find(ids.begin(), ids.end(), 0) - ids.begin()); // where the user started the application
+  const auto writer =
+      static_cast<int>(std::find(ids.begin(), ids.end(), 0) - ids.begin()); // where the user started the application
   char folder[4096];
   state.folder = getcwd(folder, sizeof folder) ? folder : "";
   state.started = static_cast<int>(processes_.roster().units[0].members.size());
@@ -89,13 +91,15 @@ void Session::checkpoint(const char* path) {
   write_checkpoint(grid, writer, name, std::move(state), matrices);
 }
 
-/// The program's own path: a status. The environment's: taken, or the end of the run, since who set it wants to go on from there, and a program that does
-/// not look at statuses would compute on from zeros.
+/// The program's own path: a status. The environment's: taken, or the end of the run, since who set it wants to go on
+/// from there, and a program that does not look at statuses would compute on from zeros.
 void Session::restore(const char* path) {
   require_grid("dyngrid_restore");
   refuse_inside("dyngrid_restore");
-  if (sleeps_at_first_point_) return; // outside the first grid: what was read comes with the first change that wakes this process
-  if (processes_.grid() == MPI_COMM_NULL) throw Error(Status::bad_state, "blacs-dyn: dyngrid_restore before this process's first resize point");
+  if (sleeps_at_first_point_)
+    return; // outside the first grid: what was read comes with the first change that wakes this process
+  if (processes_.grid() == MPI_COMM_NULL)
+    throw Error(Status::bad_state, "blacs-dyn: dyngrid_restore before this process's first resize point");
   const MPI_Comm grid = processes_.grid();
   const std::vector<int>& ids = processes_.roster().grid.ids;
   const auto reader = static_cast<int>(std::find(ids.begin(), ids.end(), 0) - ids.begin());
@@ -116,11 +120,15 @@ void Session::restore(const char* path) {
 /// What DYNGRID_RESTORE asks for was not done: the run ends, status 1.
 void Session::end_without_restore(const std::string& why) {
   if (processes_.id() == 0) {
-    std::fprintf(stderr, "dyngrid: DYNGRID_RESTORE is %s, which is not taken: %s. The run ends here, status 1. Start it with the program and arguments that wrote the "
-                         "checkpoint, or without DYNGRID_RESTORE to begin anew\n", settings_.restore.c_str(), why.c_str());
+    std::fprintf(stderr,
+                 "dyngrid: DYNGRID_RESTORE is %s, which is not taken: %s. The run ends here, status 1. Start it with "
+                 "the program and arguments that wrote the "
+                 "checkpoint, or without DYNGRID_RESTORE to begin anew\n",
+                 settings_.restore.c_str(), why.c_str());
   }
   std::fflush(nullptr);
-  std::this_thread::sleep_for(std::chrono::milliseconds(processes_.id() == 0 ? 100 : 2000)); // mpirun reads the line before it hears of the end
+  std::this_thread::sleep_for(
+      std::chrono::milliseconds(processes_.id() == 0 ? 100 : 2000)); // mpirun reads the line before it hears of the end
   MPI_Abort(MPI_COMM_WORLD, 1);
   std::abort();
 }
@@ -174,14 +182,15 @@ void Session::restore_from(const std::string& name, int reader) {
   settings_.points = state.resize_points;
   must_restore_ = false;
   if (settings_.is_verbose && processes_.id() == 0)
-    std::fputs(fmt::format("dyngrid: restored {} on {}: {} matrices, resize point {}, written {} on {}x{}\n", name, to_string(processes_.roster().grid.shape),
-                           state.matrices.size(), state.resize_points, state.written, state.nprow, state.npcol)
+    std::fputs(fmt::format("dyngrid: restored {} on {}: {} matrices, resize point {}, written {} on {}x{}\n", name,
+                           to_string(processes_.roster().grid.shape), state.matrices.size(), state.resize_points,
+                           state.written, state.nprow, state.npcol)
                    .c_str(),
                stderr);
 }
 
-/// At a resize point: what the environment asks for. Collective over the grid. A checkpoint that cannot be written is said and does not stop the application;
-/// a restart that cannot be done ends the run.
+/// At a resize point: what the environment asks for. Collective over the grid. A checkpoint that cannot be written is
+/// said and does not stop the application; a restart that cannot be done ends the run.
 void Session::save_if_due() {
   if (must_restore_) {
     restore(nullptr);
@@ -189,7 +198,8 @@ void Session::save_if_due() {
     return;
   }
   if (settings_.checkpoint.empty()) return;
-  int is_due = settings_.checkpoint_points > 0 && settings_.points > 0 && settings_.points % settings_.checkpoint_points == 0;
+  int is_due =
+      settings_.checkpoint_points > 0 && settings_.points > 0 && settings_.points % settings_.checkpoint_points == 0;
   if (settings_.checkpoint_seconds > 0) { // clocks differ: process 0's counts
     const std::vector<int>& ids = processes_.roster().grid.ids;
     is_due = MPI_Wtime() - last_checkpoint_s_ >= settings_.checkpoint_seconds;
@@ -201,7 +211,10 @@ void Session::save_if_due() {
   try {
     checkpoint(nullptr);
     if (settings_.is_verbose && processes_.id() == 0)
-      std::fputs(fmt::format("dyngrid: checkpoint {} at resize point {}, {:.3f} s\n", settings_.checkpoint, settings_.points, MPI_Wtime() - last_checkpoint_s_).c_str(), stderr);
+      std::fputs(fmt::format("dyngrid: checkpoint {} at resize point {}, {:.3f} s\n", settings_.checkpoint,
+                             settings_.points, MPI_Wtime() - last_checkpoint_s_)
+                     .c_str(),
+                 stderr);
   } catch (const Error& error) {
     if (error.status() == Status::mpi_failure) throw;
     if (processes_.id() == 0) std::fprintf(stderr, "dyngrid: no checkpoint: %s; going on\n", error.what());

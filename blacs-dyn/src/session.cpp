@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The beginning and the end of an application's use of dyngrid, and what it holds in between. Changes of the grid: changes.cpp; the classical way: classical.cpp.
+// The beginning and the end of an application's use of dyngrid, and what it holds in between. Changes of the grid:
+// changes.cpp; the classical way: classical.cpp.
 #include "session.hpp"
 
 #include <algorithm>
@@ -36,17 +37,22 @@ int finalize_hook(MPI_Comm, int, void*, void*) {
 
 } // namespace
 
-/// At the end of a process that loaded this library, by preload or by its link line, and that never began to use it: what the user asked for did not happen.
+/// At the end of a process that loaded this library, by preload or by its link line, and that never began to use it:
+/// what the user asked for did not happen.
 [[gnu::destructor]] void tell_what_was_vain() {
   const Processes& processes = Session::instance().processes();
-  const char* rank = environment("OMPI_COMM_WORLD_RANK") ? environment("OMPI_COMM_WORLD_RANK") : environment("PMI_RANK");
+  const char* rank =
+      environment("OMPI_COMM_WORLD_RANK") ? environment("OMPI_COMM_WORLD_RANK") : environment("PMI_RANK");
   int was_mpi_used = 0;
   if (processes.is_known() || !rank || std::string_view(rank) != "0") return;
   MPI_Initialized(&was_mpi_used);
   if (!was_mpi_used) return;
   for (const char* name : {"DYNGRID_RESIZE_AT", "DYNGRID_GRID", "DYNGRID_RESTORE"}) {
     if (!std::getenv(name) || !*std::getenv(name)) continue;
-    std::fprintf(stderr, "dyngrid: %s is set, but the program never called dyngrid_init, so that its grid cannot be changed: it needs resize points (dyngrid(7))\n", name);
+    std::fprintf(stderr,
+                 "dyngrid: %s is set, but the program never called dyngrid_init, so that its grid cannot be changed: "
+                 "it needs resize points (dyngrid(7))\n",
+                 name);
     return;
   }
 }
@@ -56,17 +62,21 @@ Session& Session::instance() {
   return session;
 }
 
-// ---- beginning and end ----------------------------------------------------------------------------------------------------
+// ---- beginning and end
+// ----------------------------------------------------------------------------------------------------
 
-/// Brings MPI up if need be and finds out what this process is: started by mpirun, or spawned by an application of ours.
+/// Brings MPI up if need be and finds out what this process is: started by mpirun, or spawned by an application of
+/// ours.
 void Session::start(Mode mode_of_unit0) {
   hide_stock_program();
   int initialized = 0, finalized = 0;
   MPI_Initialized(&initialized);
   MPI_Finalized(&finalized);
-  if (finalized || is_finished_) throw Error(Status::bad_state, "blacs-dyn: dyngrid cannot be started again after it, or MPI, was finalized");
+  if (finalized || is_finished_)
+    throw Error(Status::bad_state, "blacs-dyn: dyngrid cannot be started again after it, or MPI, was finalized");
   if (!initialized) {
-    // a grid that grows may soon have more processes than cores, and Open MPI decides at MPI_Init whether a waiting process gives its core away
+    // a grid that grows may soon have more processes than cores, and Open MPI decides at MPI_Init whether a waiting
+    // process gives its core away
     setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
     check_mpi(MPI_Init(nullptr, nullptr), "MPI_Init");
     we_started_mpi_ = true;
@@ -76,8 +86,11 @@ void Session::start(Mode mode_of_unit0) {
   MPI_Comm parent = MPI_COMM_NULL;
   MPI_Comm_get_parent(&parent);
   const bool is_ours = newcomer && (was_sent_for() || parent != MPI_COMM_NULL);
-  processes_.start(MPI_COMM_WORLD, is_ours, is_ours && was_sent_for() ? make_join_source(loss_text()) : make_spawn_source());
-  processes_.set_mode(processes_.is_newcomer() ? (std::string_view(newcomer) == "classical" ? Mode::classical : Mode::managed) : mode_of_unit0);
+  processes_.start(MPI_COMM_WORLD, is_ours,
+                   is_ours && was_sent_for() ? make_join_source(loss_text()) : make_spawn_source());
+  processes_.set_mode(processes_.is_newcomer()
+                          ? (std::string_view(newcomer) == "classical" ? Mode::classical : Mode::managed)
+                          : mode_of_unit0);
   if (const char* entry = environment("DYNGRID_ENTRY"); entry && processes_.is_newcomer()) entry_point_ = entry;
   unsetenv("DYNGRID_ENTRY");
   unsetenv("DYNGRID_NEWCOMER");
@@ -88,7 +101,8 @@ void Session::start(Mode mode_of_unit0) {
   MPI_Comm_free_keyval(&key);
   if (!processes_.is_newcomer()) {
     if (processes_.id() == 0 && !environment("DYNGRID_CHECKED"))
-      for (const std::string& remark : control::remarks_on_environment()) std::fprintf(stderr, "dyngrid: %s\n", remark.c_str());
+      for (const std::string& remark : control::remarks_on_environment())
+        std::fprintf(stderr, "dyngrid: %s\n", remark.c_str());
     Packet packet;
     together(processes_.world(), [&] { settings_ = Settings::from_environment(); });
     settings_.write(packet); // rank 0's word counts, so that all decide alike
@@ -106,21 +120,28 @@ LossText Session::loss_text() const {
   LossText text;
   text.where_to_go_on = [this] {
     if (settings_.checkpoint.empty()) return std::string("; there is no checkpoint");
-    return access(settings_.checkpoint.c_str(), R_OK) == 0 ? fmt::format("; to go on from the last checkpoint: dyngrid restart {}", settings_.checkpoint)
-                                                            : std::string("; no checkpoint was written yet");
+    return access(settings_.checkpoint.c_str(), R_OK) == 0
+               ? fmt::format("; to go on from the last checkpoint: dyngrid restart {}", settings_.checkpoint)
+               : std::string("; no checkpoint was written yet");
   };
   return text;
 }
 
-/// From here on new processes come that way. Collective over unit 0 or the grid. @throws agreed Error{bad_state, unsupported}
+/// From here on new processes come that way. Collective over unit 0 or the grid. @throws agreed Error{bad_state,
+/// unsupported}
 void Session::use(Way way) {
   const MPI_Comm comm = processes_.grid() != MPI_COMM_NULL ? processes_.grid() : processes_.world();
   together(comm, [&] {
     if (processes_.has_grown() || pending_)
-      throw Error(Status::bad_state, fmt::format("blacs-dyn: new processes came by {} already, and those of two ways do not know each other", to_string(settings_.way)));
+      throw Error(
+          Status::bad_state,
+          fmt::format("blacs-dyn: new processes came by {} already, and those of two ways do not know each other",
+                      to_string(settings_.way)));
     if (way == Way::join && hosts_of_unit0_ > 1)
-      throw Error(Status::unsupported, fmt::format("blacs-dyn: new processes are to join, but mpirun started the application on {} hosts; the join way wants every mpirun "
-                                                   "on one host: start on one and let the others join", hosts_of_unit0_));
+      throw Error(Status::unsupported, fmt::format("blacs-dyn: new processes are to join, but mpirun started the "
+                                                   "application on {} hosts; the join way wants every mpirun "
+                                                   "on one host: start on one and let the others join",
+                                                   hosts_of_unit0_));
     processes_.set_source(way == Way::join ? make_join_source(loss_text()) : make_spawn_source());
   });
   settings_.way = way;
@@ -129,23 +150,27 @@ void Session::use(Way way) {
 
 void Session::set_processes(int way) {
   require_grid("dyngrid_set_processes");
-  if (processes_.grid() == MPI_COMM_NULL) throw Error(Status::bad_state, "blacs-dyn: dyngrid_set_processes before this process's first resize point");
+  if (processes_.grid() == MPI_COMM_NULL)
+    throw Error(Status::bad_state, "blacs-dyn: dyngrid_set_processes before this process's first resize point");
   together(processes_.grid(), [&] {
     if (way != DYNGRID_SPAWN && way != DYNGRID_JOIN)
-      throw Error(Status::bad_argument, fmt::format("blacs-dyn: dyngrid_set_processes: way is {}, wanted {} or {}", way, DYNGRID_SPAWN, DYNGRID_JOIN));
+      throw Error(Status::bad_argument, fmt::format("blacs-dyn: dyngrid_set_processes: way is {}, wanted {} or {}", way,
+                                                    DYNGRID_SPAWN, DYNGRID_JOIN));
   });
   check_same(processes_.grid(), way, "blacs-dyn: dyngrid_set_processes: way differs between the processes");
   if (static_cast<Way>(way) != settings_.way) use(static_cast<Way>(way));
 }
 
-/// Where mpirun started what. On several hosts every unit gets one of them, since children of one spawn must not span hosts. Collective over unit 0.
+/// Where mpirun started what. On several hosts every unit gets one of them, since children of one spawn must not span
+/// hosts. Collective over unit 0.
 void Session::find_hosts() {
   char mine[256] = "";
   gethostname(mine, sizeof mine - 1);
   int size = 0;
   MPI_Comm_size(processes_.world(), &size);
   std::vector<char> all(sizeof mine * static_cast<std::size_t>(size));
-  check_mpi(MPI_Allgather(mine, sizeof mine, MPI_CHAR, all.data(), sizeof mine, MPI_CHAR, processes_.world()), "MPI_Allgather");
+  check_mpi(MPI_Allgather(mine, sizeof mine, MPI_CHAR, all.data(), sizeof mine, MPI_CHAR, processes_.world()),
+            "MPI_Allgather");
   const int my_cores = control::usable_cores();
   std::vector<int> cores(static_cast<std::size_t>(size));
   check_mpi(MPI_Allgather(&my_cores, 1, MPI_INT, cores.data(), 1, MPI_INT, processes_.world()), "MPI_Allgather");
@@ -161,9 +186,12 @@ void Session::find_hosts() {
     settings_.unit_policy.hosts = hosts;
     settings_.unit_policy.slots.assign(hosts.size(), 0);
   }
-  for (const std::string& host : settings_.unit_policy.hosts) settings_.unit_policy.started.push_back(started.count(host) ? started[host] : 0);
+  for (const std::string& host : settings_.unit_policy.hosts)
+    settings_.unit_policy.started.push_back(started.count(host) ? started[host] : 0);
   const std::vector<std::string>& may_come = settings_.unit_policy.hosts;
-  const bool all_known = may_come.empty() ? !has_other_hosts(hosts) : std::all_of(may_come.begin(), may_come.end(), [&](const auto& host) { return cores_.count(host) > 0; });
+  const bool all_known = may_come.empty() ? !has_other_hosts(hosts)
+                                          : std::all_of(may_come.begin(), may_come.end(),
+                                                        [&](const auto& host) { return cores_.count(host) > 0; });
   settings_.known_cores = 0;
   for (const auto& [host, count] : cores_) settings_.known_cores += all_known ? count : 0;
 }
@@ -182,19 +210,24 @@ void Session::begin(std::optional<Shape> first_grid) {
   if (processes_.is_started()) throw Error(Status::bad_state, "blacs-dyn: dyngrid_init was called before");
   start(Mode::managed);
   if (processes_.is_newcomer()) return;
-  if (processes_.mode() != Mode::managed) throw Error(Status::bad_state, "blacs-dyn: dyngrid_init in an application that grew by blacs_setup");
+  if (processes_.mode() != Mode::managed)
+    throw Error(Status::bad_state, "blacs-dyn: dyngrid_init in an application that grew by blacs_setup");
   Shape shape;
   together(processes_.world(), [&] {
     int nprocs = 0;
     MPI_Comm_size(processes_.world(), &nprocs);
     const char* text = environment("DYNGRID_GRID");
     if (settings_.spare >= nprocs)
-      throw Error(Status::bad_argument, fmt::format("blacs-dyn: DYNGRID_SPARE is {}, but {} process(es) were started; wanted one more at least", settings_.spare, nprocs));
+      throw Error(
+          Status::bad_argument,
+          fmt::format("blacs-dyn: DYNGRID_SPARE is {}, but {} process(es) were started; wanted one more at least",
+                      settings_.spare, nprocs));
     shape = text ? parse_shape(text, "DYNGRID_GRID") : first_grid ? *first_grid : squarest(nprocs - settings_.spare);
     check_shape(shape, "dyngrid_init_grid");
     if (std::int64_t{shape.nprow} * shape.npcol > nprocs)
-      throw Error(Status::no_slots, fmt::format("blacs-dyn: first grid is {}, which needs {} processes, but {} were started", to_string(shape),
-                                                std::int64_t{shape.nprow} * shape.npcol, nprocs));
+      throw Error(Status::no_slots,
+                  fmt::format("blacs-dyn: first grid is {}, which needs {} processes, but {} were started",
+                              to_string(shape), std::int64_t{shape.nprow} * shape.npcol, nprocs));
   });
   Packet packet;
   packet.put(shape);
@@ -213,11 +246,14 @@ void Session::begin(std::optional<Shape> first_grid) {
 
 /// Process 0 is in every grid and lives as long as the application, so it is the one that answers for it.
 void Session::open_job(Shape first_grid) {
-  if (processes_.id() == 0) job_ = std::make_unique<Job>(settings_, first_grid, is_classical() ? "this application changes its grid itself, by blacs_setup" : "");
+  if (processes_.id() == 0)
+    job_ = std::make_unique<Job>(settings_, first_grid,
+                                 is_classical() ? "this application changes its grid itself, by blacs_setup" : "");
 }
 
 void Session::finalize() {
-  if (!is_active()) throw Error(Status::bad_state, "blacs-dyn: dyngrid_finalize without dyngrid_init before it, or called twice");
+  if (!is_active())
+    throw Error(Status::bad_state, "blacs-dyn: dyngrid_finalize without dyngrid_init before it, or called twice");
   refuse_inside("dyngrid_finalize");
   drop_everything();
   if (processes_.was_spawned()) linger_prepare();
@@ -231,14 +267,18 @@ void Session::finalize() {
 /// Ends processes, contexts and communicators, so that MPI_Finalize finds nothing of ours.
 void Session::drop_everything() {
   if (processes_.id() == 0 && !is_classical() && settings_.points == 0 && !settings_.requests.empty())
-    std::fputs("dyngrid: DYNGRID_RESIZE_AT is set, but the program never came to a resize point: its grid was not changed\n", stderr);
+    std::fputs(
+        "dyngrid: DYNGRID_RESIZE_AT is set, but the program never came to a resize point: its grid was not changed\n",
+        stderr);
   if (must_restore_) end_without_restore("the program ends without a resize point or dyngrid_restore");
   job_.reset();
   if (pending_) call_off_pending("the application ends");
   place_ = Place(Place::Kind::end);
   if (led_) go_on_where_led(); // which ends the others' waiting: they do not meet this process here
-  if (processes_.is_newcomer()) processes_.decline();
-  else if (sleeps_at_first_point_) sleep_until_needed();
+  if (processes_.is_newcomer())
+    processes_.decline();
+  else if (sleeps_at_first_point_)
+    sleep_until_needed();
   copier_.close();
   close_contexts(nullptr);
   if (processes_.is_member()) processes_.finish();
@@ -259,7 +299,8 @@ void Session::at_mpi_finalize() {
   if (processes_.was_spawned()) linger_prepare();
 }
 
-// ---- contexts -------------------------------------------------------------------------------------------------------------
+// ---- contexts
+// -------------------------------------------------------------------------------------------------------------
 
 int Session::system_handle() {
   if (system_handle_ < 0) {
@@ -297,7 +338,8 @@ void Session::close_contexts(const Processes::Union* change) {
   if (change) {
     const std::vector<int> order = union_order(change->before, change->change);
     std::vector<int> ranks;
-    for (const int id : change->change.to.ids) ranks.push_back(static_cast<int>(std::find(order.begin(), order.end(), id) - order.begin()));
+    for (const int id : change->change.to.ids)
+      ranks.push_back(static_cast<int>(std::find(order.begin(), order.end(), id) - order.begin()));
     check_mpi(MPI_Comm_group(change->comm.get(), &gathered), "MPI_Comm_group");
     check_mpi(MPI_Group_incl(gathered, static_cast<int>(ranks.size()), ranks.data(), &staying), "MPI_Group_incl");
   }
@@ -320,12 +362,15 @@ void Session::open_context() {
   holdings_.set_context(context_);
 }
 
-// ---- matrices and shared state ----------------------------------------------------------------------------------------------
+// ---- matrices and shared state
+// ----------------------------------------------------------------------------------------------
 
 void Session::require_grid(const char* what) const {
   if (!is_active() || is_classical())
-    throw Error(Status::bad_state, fmt::format("blacs-dyn: {} without dyngrid_init before it, or after dyngrid_finalize", what));
-  if (processes_.has_left()) throw Error(Status::bad_state, fmt::format("blacs-dyn: {} on a process that has left the application", what));
+    throw Error(Status::bad_state,
+                fmt::format("blacs-dyn: {} without dyngrid_init before it, or after dyngrid_finalize", what));
+  if (processes_.has_left())
+    throw Error(Status::bad_state, fmt::format("blacs-dyn: {} on a process that has left the application", what));
 }
 
 /// What cannot be done inside a routine of dyngrid_on_change, or only not before the change.
@@ -339,7 +384,8 @@ void Session::refuse_inside(const char* what, bool only_before) const {
 Matrix* Session::create_matrix(const char* name, char type, AxisRule rows, AxisRule cols, bool has_handle) {
   require_grid("dyngrid_matrix_create");
   refuse_inside("dyngrid_matrix_create", true);
-  return holdings_.create(name, type, rows, cols, has_handle, {processes_.grid(), processes_.roster().grid.shape, context_});
+  return holdings_.create(name, type, rows, cols, has_handle,
+                          {processes_.grid(), processes_.roster().grid.shape, context_});
 }
 
 void Session::free_matrix(Matrix* matrix) {
@@ -383,12 +429,15 @@ void Session::allow(const char* text) {
   require_grid("dyngrid_allow");
   if (!text) throw Error(Status::null_pointer, "blacs-dyn: dyngrid_allow: the text is null");
   const control::Allowed allowed = control::Allowed::parse(text);
-  if (job_ && settings_.allowed.text().empty()) job_->state().set_allowed(allowed); // the environment goes before what the program says
+  if (job_ && settings_.allowed.text().empty())
+    job_->state().set_allowed(allowed); // the environment goes before what the program says
 }
 
 void Session::set_steps(std::int64_t steps) {
   require_grid("dyngrid_set_steps");
-  if (steps < 0) throw Error(Status::bad_argument, fmt::format("blacs-dyn: dyngrid_set_steps: steps is {}, wanted 0 (not known) or more", steps));
+  if (steps < 0)
+    throw Error(Status::bad_argument,
+                fmt::format("blacs-dyn: dyngrid_set_steps: steps is {}, wanted 0 (not known) or more", steps));
   if (job_ && settings_.steps == 0) job_->state().set_steps(steps);
 }
 
@@ -404,9 +453,12 @@ void Session::set_placement(gridmap::Placement placement) {
   const auto check = [&] {
     const auto number = static_cast<int>(placement);
     if (number < DYNGRID_OPTIMAL || number > DYNGRID_LOCAL2)
-      throw Error(Status::bad_argument, fmt::format("blacs-dyn: dyngrid_set_placement: placement is {}, wanted {} .. {}", number, DYNGRID_OPTIMAL, DYNGRID_LOCAL2));
+      throw Error(Status::bad_argument,
+                  fmt::format("blacs-dyn: dyngrid_set_placement: placement is {}, wanted {} .. {}", number,
+                              DYNGRID_OPTIMAL, DYNGRID_LOCAL2));
   };
-  if (processes_.grid() == MPI_COMM_NULL) check();
+  if (processes_.grid() == MPI_COMM_NULL)
+    check();
   else {
     together(processes_.grid(), check);
     check_same(processes_.grid(), static_cast<int>(placement),
@@ -418,11 +470,14 @@ void Session::set_placement(gridmap::Placement placement) {
 void Session::set_schedule(int schedule) {
   require_grid("dyngrid_set_schedule");
   const auto check = [&] {
-    if (schedule < static_cast<int>(redist::Schedule::automatic) || schedule > static_cast<int>(redist::Schedule::async))
-      throw Error(Status::bad_argument, fmt::format("blacs-dyn: dyngrid_set_schedule: schedule is {}, wanted {} .. {}", schedule,
-                                                    static_cast<int>(redist::Schedule::automatic), static_cast<int>(redist::Schedule::async)));
+    if (schedule < static_cast<int>(redist::Schedule::automatic) ||
+        schedule > static_cast<int>(redist::Schedule::async))
+      throw Error(Status::bad_argument, fmt::format("blacs-dyn: dyngrid_set_schedule: schedule is {}, wanted {} .. {}",
+                                                    schedule, static_cast<int>(redist::Schedule::automatic),
+                                                    static_cast<int>(redist::Schedule::async)));
   };
-  if (processes_.grid() == MPI_COMM_NULL) check();
+  if (processes_.grid() == MPI_COMM_NULL)
+    check();
   else {
     together(processes_.grid(), check);
     check_same(processes_.grid(), schedule, "blacs-dyn: dyngrid_set_schedule: schedule differs between the processes");

@@ -21,12 +21,14 @@
 
 namespace blacs_dyn {
 
-/// The one application that this process belongs to: its processes, matrices and shared state, and the changes of its grid.
+/// The one application that this process belongs to: its processes, matrices and shared state, and the changes of its
+/// grid.
 class Session {
 public:
   static Session& instance();
 
-  /// True from dyngrid_init, a classical growth, or the start of a spawned process on: the BLACS set-up layer is ours then.
+  /// True from dyngrid_init, a classical growth, or the start of a spawned process on: the BLACS set-up layer is ours
+  /// then.
   bool is_active() const { return processes_.is_started() && !is_finished_; }
   bool is_classical() const { return processes_.mode() == Mode::classical; }
   const Processes& processes() const { return processes_; }
@@ -51,7 +53,8 @@ public:
   Matrix* find_matrix(const std::string& name) { return holdings_.find(name); }
   void share(const char* name, void* data, std::size_t bytes);
   void unshare(const char* name);
-  /// What the application can use, how many steps it has, what it tries first: process 0 keeps it, the others only look whether it can be read.
+  /// What the application can use, how many steps it has, what it tries first: process 0 keeps it, the others only look
+  /// whether it can be read.
   void allow(const char* text);
   void set_steps(std::int64_t steps);
   void experiment(const char* text);
@@ -71,8 +74,8 @@ public:
   int system_handle();
   int fortran_handle(); ///< as blacs_get gives it to Fortran: the communicator itself
   void rank_and_size(int* iam, int* nprocs) const;
-  /// The contexts that do not outlive a change, and what hangs on them. Local to the BLACS, collective over their grids.
-  /// change: null at the end of the application.
+  /// The contexts that do not outlive a change, and what hangs on them. Local to the BLACS, collective over their
+  /// grids. change: null at the end of the application.
   void close_contexts(const Processes::Union* change);
   void close_all_contexts(); ///< as blacs_exit does
 
@@ -96,9 +99,11 @@ private:
   /// On process 0. bytes_each: of a new process. @throws Error{no_slots, ...} before anything is started.
   void check_room(int fresh, int after, const UnitPolicy& policy, std::int64_t bytes_each, bool is_forced) const;
   std::int64_t bytes_of_a_process() const;
-  /// may_wait: when new processes have to be sent for, wait here until they are there; otherwise they are let in at a later resize point.
-  /// leave: ids of units that are not in the new grid. is_forced, on process 0: however many processes a core gets.
-  int change_to(Shape to, gridmap::Placement placement, const GridMap* exact, bool may_wait = true, const std::vector<int>& leave = {}, bool is_forced = false);
+  /// may_wait: when new processes have to be sent for, wait here until they are there; otherwise they are let in at a
+  /// later resize point. leave: ids of units that are not in the new grid. is_forced, on process 0: however many
+  /// processes a core gets.
+  int change_to(Shape to, gridmap::Placement placement, const GridMap* exact, bool may_wait = true,
+                const std::vector<int>& leave = {}, bool is_forced = false);
   void use(Way way);
   void await_newcomers(const Change& change);
   int settle_pending();
@@ -170,7 +175,7 @@ private:
   std::vector<TiedGrid> tied_grids_;
   Inside inside_ = Inside::nothing; ///< which of them is running
   bool is_noticed_ = false;         ///< `before` was called, and `after` not yet
-  std::unique_ptr<Job> job_; ///< on process 0
+  std::unique_ptr<Job> job_;        ///< on process 0
   dyngrid_resize_report report_{};
   std::string setup_program_; ///< classical: what blacs_setup.dat says
   std::optional<std::vector<std::string>> setup_arguments_;

@@ -34,8 +34,7 @@ bool is_switched_on(const char* name, bool fallback) {
 namespace {
 
 /// What `read` throws, with the name of the variable before it.
-template <class Read>
-auto naming(const char* name, Read&& read) {
+template <class Read> auto naming(const char* name, Read&& read) {
   try {
     return read();
   } catch (const Error& error) {
@@ -56,7 +55,9 @@ void read_unit(const char* text, UnitPolicy& policy) {
     policy.kind = size == 1 ? Kind::one_each : Kind::fixed;
     policy.size = static_cast<int>(size);
   } else {
-    throw Error(Status::bad_argument, fmt::format("blacs-dyn: DYNGRID_UNIT is \"{}\", wanted auto, all or a number of processes from 1", text));
+    throw Error(
+        Status::bad_argument,
+        fmt::format("blacs-dyn: DYNGRID_UNIT is \"{}\", wanted auto, all or a number of processes from 1", text));
   }
 }
 
@@ -66,7 +67,8 @@ int read_number(const char* name, const char* text, int least, int otherwise) {
   char* end = nullptr;
   const long value = std::strtol(text, &end, 10);
   if (*end != '\0' || value < least || value > max_processes)
-    throw Error(Status::bad_argument, fmt::format("blacs-dyn: {} is \"{}\", wanted a whole number {} .. {}", name, text, least, max_processes));
+    throw Error(Status::bad_argument, fmt::format("blacs-dyn: {} is \"{}\", wanted a whole number {} .. {}", name, text,
+                                                  least, max_processes));
   return static_cast<int>(value);
 }
 
@@ -77,13 +79,17 @@ void read_control(Settings& settings) {
     control::check_job_name(text, "DYNGRID_JOB");
     settings.job = text;
   }
-  if (const char* text = environment("DYNGRID_ALLOW")) settings.allowed = naming("DYNGRID_ALLOW", [&] { return control::Allowed::parse(text); });
+  if (const char* text = environment("DYNGRID_ALLOW"))
+    settings.allowed = naming("DYNGRID_ALLOW", [&] { return control::Allowed::parse(text); });
   if (const char* text = environment("DYNGRID_STEPS")) {
     char* end = nullptr;
     settings.steps = std::strtoll(text, &end, 10);
-    if (*end != '\0' || settings.steps < 1) throw Error(Status::bad_argument, fmt::format("blacs-dyn: DYNGRID_STEPS is \"{}\", wanted a number of steps from 1", text));
+    if (*end != '\0' || settings.steps < 1)
+      throw Error(Status::bad_argument,
+                  fmt::format("blacs-dyn: DYNGRID_STEPS is \"{}\", wanted a number of steps from 1", text));
   }
-  if (const char* text = environment("DYNGRID_EXPERIMENT")) settings.experiment = control::Experiment::parse(text, "DYNGRID_EXPERIMENT");
+  if (const char* text = environment("DYNGRID_EXPERIMENT"))
+    settings.experiment = control::Experiment::parse(text, "DYNGRID_EXPERIMENT");
 }
 
 } // namespace
@@ -95,19 +101,29 @@ void read_interval(const std::string& text, Settings& settings) {
   const double value = std::strtod(text.c_str(), &end);
   const bool in_seconds = std::string_view(end) == "s";
   const bool is_whole = value == static_cast<double>(static_cast<std::int64_t>(value));
-  if (end == text.c_str() || !(value > 0) || value > 1e12 || (*end != '\0' && !in_seconds) || (!in_seconds && !is_whole))
-    throw Error(Status::bad_argument, fmt::format("blacs-dyn: DYNGRID_CHECKPOINT_EVERY is \"{}\", wanted a number of resize points (20) or of seconds (90s)", text));
-  if (in_seconds) settings.checkpoint_seconds = value;
-  else settings.checkpoint_points = static_cast<std::int64_t>(value);
+  if (end == text.c_str() || !(value > 0) || value > 1e12 || (*end != '\0' && !in_seconds) ||
+      (!in_seconds && !is_whole))
+    throw Error(
+        Status::bad_argument,
+        fmt::format(
+            "blacs-dyn: DYNGRID_CHECKPOINT_EVERY is \"{}\", wanted a number of resize points (20) or of seconds (90s)",
+            text));
+  if (in_seconds)
+    settings.checkpoint_seconds = value;
+  else
+    settings.checkpoint_points = static_cast<std::int64_t>(value);
 }
 } // namespace
 
 Settings Settings::from_environment() {
   Settings settings;
-  if (const char* text = environment("DYNGRID_RESIZE_AT")) settings.requests = parse_schedule(text, "DYNGRID_RESIZE_AT");
-  if (const char* text = environment("DYNGRID_PLACEMENT")) settings.placement = parse_placement(text, "DYNGRID_PLACEMENT");
+  if (const char* text = environment("DYNGRID_RESIZE_AT"))
+    settings.requests = parse_schedule(text, "DYNGRID_RESIZE_AT");
+  if (const char* text = environment("DYNGRID_PLACEMENT"))
+    settings.placement = parse_placement(text, "DYNGRID_PLACEMENT");
   settings.keep_first = is_switched_on("DYNGRID_KEEP_FIRST", true);
-  if (const char* text = environment("DYNGRID_SCHEDULE")) settings.exchange_order = naming("DYNGRID_SCHEDULE", [&] { return redist::schedule_from(text); });
+  if (const char* text = environment("DYNGRID_SCHEDULE"))
+    settings.exchange_order = naming("DYNGRID_SCHEDULE", [&] { return redist::schedule_from(text); });
   if (const char* text = environment("DYNGRID_HOSTS"))
     for (const std::string& host : comma_separated(text))
       parse_host(host, "DYNGRID_HOSTS", settings.unit_policy.hosts, settings.unit_policy.slots);
@@ -116,30 +132,38 @@ Settings Settings::from_environment() {
     char* end = nullptr;
     settings.join_limit_s = std::strtod(text, &end);
     if (*end != '\0' || !(settings.join_limit_s > 0))
-      throw Error(Status::bad_argument, fmt::format("blacs-dyn: DYNGRID_JOIN_TIMEOUT is \"{}\", wanted seconds above 0", text));
+      throw Error(Status::bad_argument,
+                  fmt::format("blacs-dyn: DYNGRID_JOIN_TIMEOUT is \"{}\", wanted seconds above 0", text));
   }
   if (const char* text = environment("DYNGRID_PROCESSES")) {
     const std::string_view word = text;
-    if (word != "spawn" && word != "join") throw Error(Status::bad_argument, fmt::format("blacs-dyn: DYNGRID_PROCESSES is \"{}\", wanted spawn or join", text));
+    if (word != "spawn" && word != "join")
+      throw Error(Status::bad_argument,
+                  fmt::format("blacs-dyn: DYNGRID_PROCESSES is \"{}\", wanted spawn or join", text));
     settings.way = word == "join" ? Way::join : Way::spawn;
   }
   if (const char* text = environment("DYNGRID_SPARE")) {
     char* end = nullptr;
     const long spare = std::strtol(text, &end, 10);
     if (*end != '\0' || spare < 0 || spare > INT_MAX)
-      throw Error(Status::bad_argument, fmt::format("blacs-dyn: DYNGRID_SPARE is \"{}\", wanted a number of processes from 0", text));
+      throw Error(Status::bad_argument,
+                  fmt::format("blacs-dyn: DYNGRID_SPARE is \"{}\", wanted a number of processes from 0", text));
     settings.spare = static_cast<int>(spare);
   }
   if (const char* text = environment("DYNGRID_CHECKPOINT")) settings.checkpoint = text;
   if (const char* text = environment("DYNGRID_RESTORE")) settings.restore = text;
   if (const char* text = environment("DYNGRID_CHECKPOINT_EVERY")) {
-    if (settings.checkpoint.empty()) throw Error(Status::bad_argument, "blacs-dyn: DYNGRID_CHECKPOINT_EVERY is set and DYNGRID_CHECKPOINT, where to, is not");
+    if (settings.checkpoint.empty())
+      throw Error(Status::bad_argument,
+                  "blacs-dyn: DYNGRID_CHECKPOINT_EVERY is set and DYNGRID_CHECKPOINT, where to, is not");
     read_interval(text, settings);
   }
   settings.is_verbose = is_switched_on("DYNGRID_VERBOSE", false);
   is_switched_on("DYNGRID_HUGEPAGES", true); // redist reads these two when it first needs them, and says nothing
-  if (const char* text = environment("DYNGRID_GEMR2D"); text && std::string_view(text) != "stock" && std::string_view(text) != "dyngrid")
-    throw Error(Status::bad_argument, fmt::format("blacs-dyn: DYNGRID_GEMR2D is \"{}\", wanted stock or dyngrid", text));
+  if (const char* text = environment("DYNGRID_GEMR2D");
+      text && std::string_view(text) != "stock" && std::string_view(text) != "dyngrid")
+    throw Error(Status::bad_argument,
+                fmt::format("blacs-dyn: DYNGRID_GEMR2D is \"{}\", wanted stock or dyngrid", text));
   settings.per_core = read_number("DYNGRID_PER_CORE", environment("DYNGRID_PER_CORE"), 0, usual_per_core);
   static_cast<void>(read_number("DYNGRID_CORES", environment("DYNGRID_CORES"), 1, 1)); // control::usable_cores reads it
   read_control(settings);

@@ -8,8 +8,8 @@
 #include "control/environment.hpp"
 #include "control/job_state.hpp"
 #include "packet.hpp"
-#include "redist/plan.hpp"
 #include "processes/roster.hpp"
+#include "redist/plan.hpp"
 #include "room.hpp"
 #include "source.hpp"
 
@@ -23,7 +23,8 @@ std::vector<std::string> comma_separated(std::string_view text);
 /// on, off (or 1, 0). @throws Error{bad_argument} that names the variable.
 bool is_switched_on(const char* name, bool fallback);
 
-/// What the processes of an application decide by, the same on all of them. Read from the environment of the first ones; newcomers are told.
+/// What the processes of an application decide by, the same on all of them. Read from the environment of the first
+/// ones; newcomers are told.
 struct Settings {
   gridmap::Placement placement = gridmap::Placement::optimal;
   bool keep_first = true; ///< DYNGRID_KEEP_FIRST: process 0 stays at (0,0)
@@ -31,11 +32,11 @@ struct Settings {
   UnitPolicy unit_policy;
   Way way = Way::spawn; ///< how new processes come
   double join_limit_s = 60;
-  std::int64_t points = 0; ///< resize points passed
-  std::string checkpoint;               ///< where to; empty: only where the program says
-  std::int64_t checkpoint_points = 0;   ///< one every so many resize points; 0: not by points
-  double checkpoint_seconds = 0;        ///< one at the first resize point after so many seconds; 0: not by time
-  std::string restore;                  ///< what the application goes on from; empty: it begins anew
+  std::int64_t points = 0;            ///< resize points passed
+  std::string checkpoint;             ///< where to; empty: only where the program says
+  std::int64_t checkpoint_points = 0; ///< one every so many resize points; 0: not by points
+  double checkpoint_seconds = 0;      ///< one at the first resize point after so many seconds; 0: not by time
+  std::string restore;                ///< what the application goes on from; empty: it begins anew
 
   // of this process alone
   std::vector<TimedRequest> requests; ///< DYNGRID_RESIZE_AT; process 0 looks at them
@@ -44,11 +45,11 @@ struct Settings {
   int per_core = usual_per_core; ///< DYNGRID_PER_CORE; 0: any number
   int known_cores = 0;           ///< of the hosts where processes are or may come; 0: of one of them it is not known
   // what process 0 tells and hears from outside
-  bool is_controlled = true;             ///< DYNGRID_CONTROL
-  std::string job;                       ///< DYNGRID_JOB; empty: its process number
-  control::Allowed allowed;              ///< DYNGRID_ALLOW
-  std::int64_t steps = 0;                ///< DYNGRID_STEPS; 0: the program says, or nobody
-  bool undoes = true;                    ///< DYNGRID_UNDO
+  bool is_controlled = true;                     ///< DYNGRID_CONTROL
+  std::string job;                               ///< DYNGRID_JOB; empty: its process number
+  control::Allowed allowed;                      ///< DYNGRID_ALLOW
+  std::int64_t steps = 0;                        ///< DYNGRID_STEPS; 0: the program says, or nobody
+  bool undoes = true;                            ///< DYNGRID_UNDO
   std::optional<control::Experiment> experiment; ///< DYNGRID_EXPERIMENT
 
   /// @throws Error{bad_argument} that names the variable, what it says and what was wanted.

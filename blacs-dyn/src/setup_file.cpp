@@ -14,16 +14,19 @@ namespace blacs_dyn {
 using gridmap::Error;
 using gridmap::Status;
 
-void parse_host(std::string_view text, std::string_view where, std::vector<std::string>& hosts, std::vector<int>& slots) {
+void parse_host(std::string_view text, std::string_view where, std::vector<std::string>& hosts,
+                std::vector<int>& slots) {
   const std::size_t colon = text.rfind(':');
   int count = 0;
   if (colon != std::string_view::npos) {
     const auto [end, failed] = std::from_chars(text.data() + colon + 1, text.data() + text.size(), count);
     if (failed != std::errc() || end != text.data() + text.size() || count < 1)
-      throw Error(Status::bad_argument, fmt::format("blacs-dyn: {}: host is \"{}\", wanted NAME or NAME:SLOTS", where, text));
+      throw Error(Status::bad_argument,
+                  fmt::format("blacs-dyn: {}: host is \"{}\", wanted NAME or NAME:SLOTS", where, text));
   }
   if (text.substr(0, colon).empty())
-    throw Error(Status::bad_argument, fmt::format("blacs-dyn: {}: host is \"{}\", wanted NAME or NAME:SLOTS", where, text));
+    throw Error(Status::bad_argument,
+                fmt::format("blacs-dyn: {}: host is \"{}\", wanted NAME or NAME:SLOTS", where, text));
   hosts.emplace_back(text.substr(0, colon));
   slots.push_back(count);
 }
@@ -40,27 +43,37 @@ SetupFile parse_setup_file(std::string_view text, std::string_view name) {
     if (parts.empty()) continue;
     const std::string where = fmt::format("{} line {}", name, number);
     std::string key = parts[0];
-    if (key == "executable" || key == "processes" || key == "arguments" || key == "host") parts.erase(parts.begin());
-    else key = setup.executable.empty() ? "executable" : setup.processes == 0 ? "processes" : "";
+    if (key == "executable" || key == "processes" || key == "arguments" || key == "host")
+      parts.erase(parts.begin());
+    else
+      key = setup.executable.empty() ? "executable" : setup.processes == 0 ? "processes" : "";
     if (key.empty())
-      throw Error(Status::bad_argument, fmt::format("blacs-dyn: {}: \"{}\" is not executable, processes, arguments or host", where, parts[0]));
+      throw Error(
+          Status::bad_argument,
+          fmt::format("blacs-dyn: {}: \"{}\" is not executable, processes, arguments or host", where, parts[0]));
     if (key == "arguments") {
       setup.has_arguments = true;
       setup.arguments = parts;
       continue;
     }
     if (parts.size() != 1)
-      throw Error(Status::bad_argument, fmt::format("blacs-dyn: {}: {} has {} values, wanted one", where, key, parts.size()));
+      throw Error(Status::bad_argument,
+                  fmt::format("blacs-dyn: {}: {} has {} values, wanted one", where, key, parts.size()));
     if (key == "executable") setup.executable = parts[0];
     if (key == "host") parse_host(parts[0], where, setup.hosts, setup.slots);
     if (key == "processes") {
       const auto [end, failed] = std::from_chars(parts[0].data(), parts[0].data() + parts[0].size(), setup.processes);
-      if (failed != std::errc() || end != parts[0].data() + parts[0].size() || setup.processes < 1 || setup.processes > max_processes)
-        throw Error(Status::bad_argument, fmt::format("blacs-dyn: {}: processes is \"{}\", wanted a number from 1, at most {}", where, parts[0], max_processes));
+      if (failed != std::errc() || end != parts[0].data() + parts[0].size() || setup.processes < 1 ||
+          setup.processes > max_processes)
+        throw Error(Status::bad_argument,
+                    fmt::format("blacs-dyn: {}: processes is \"{}\", wanted a number from 1, at most {}", where,
+                                parts[0], max_processes));
     }
   }
-  if (setup.executable.empty()) throw Error(Status::bad_argument, fmt::format("blacs-dyn: {} names no executable", name));
-  if (setup.processes == 0) throw Error(Status::bad_argument, fmt::format("blacs-dyn: {} does not say how many processes", name));
+  if (setup.executable.empty())
+    throw Error(Status::bad_argument, fmt::format("blacs-dyn: {} names no executable", name));
+  if (setup.processes == 0)
+    throw Error(Status::bad_argument, fmt::format("blacs-dyn: {} does not say how many processes", name));
   return setup;
 }
 

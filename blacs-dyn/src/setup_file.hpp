@@ -11,10 +11,11 @@ namespace blacs_dyn {
 ///     # one thing a line, '#' begins a comment
 ///     executable  ./solver        "self": the running program
 ///     processes   5
-///     arguments   -n 2000         optional; "self" takes the running program's own arguments when there is no such line
-///     host        node7:4         optional, any number: where, and how many at most
+///     arguments   -n 2000         optional; "self" takes the running program's own arguments when there is no such
+///     line host        node7:4         optional, any number: where, and how many at most
 ///
-/// The words "executable" and "processes" may be left out, in this order: a file of two lines "./solver" and "5" will do.
+/// The words "executable" and "processes" may be left out, in this order: a file of two lines "./solver" and "5" will
+/// do.
 struct SetupFile {
   std::string executable;
   int processes = 0;
@@ -28,6 +29,7 @@ struct SetupFile {
 SetupFile parse_setup_file(std::string_view text, std::string_view name);
 
 /// "node1:4,node2" or one "node1:4". @throws Error{bad_argument}
-void parse_host(std::string_view text, std::string_view where, std::vector<std::string>& hosts, std::vector<int>& slots);
+void parse_host(std::string_view text, std::string_view where, std::vector<std::string>& hosts,
+                std::vector<int>& slots);
 
 } // namespace blacs_dyn

@@ -42,16 +42,20 @@ std::string_view trimmed(std::string_view text) {
 void check_shape(Shape shape, std::string_view where) {
   if (shape.nprow < 1 || shape.npcol < 1 || shape.nprow > max_grid_axis || shape.npcol > max_grid_axis ||
       std::int64_t{shape.nprow} * shape.npcol > max_processes)
-    throw Error(Status::bad_argument, fmt::format("blacs-dyn: {}: grid is {}, wanted rows and columns from 1 and at most {} processes", where,
-                                                  to_string(shape), max_processes));
+    throw Error(Status::bad_argument,
+                fmt::format("blacs-dyn: {}: grid is {}, wanted rows and columns from 1 and at most {} processes", where,
+                            to_string(shape), max_processes));
 }
 
 Shape parse_shape(std::string_view text, std::string_view where) {
   if (const auto shape = shape_of(trimmed(text))) return *shape;
-  throw Error(Status::bad_argument, fmt::format("blacs-dyn: {} is \"{}\", wanted rows x columns as in 3x4", where, text));
+  throw Error(Status::bad_argument,
+              fmt::format("blacs-dyn: {} is \"{}\", wanted rows x columns as in 3x4", where, text));
 }
 
-std::string to_string(Shape shape) { return fmt::format("{}x{}", shape.nprow, shape.npcol); }
+std::string to_string(Shape shape) {
+  return fmt::format("{}x{}", shape.nprow, shape.npcol);
+}
 
 gridmap::Placement parse_placement(std::string_view text, std::string_view where) {
   using gridmap::Placement;
@@ -63,10 +67,14 @@ gridmap::Placement parse_placement(std::string_view text, std::string_view where
 
 const char* to_string(gridmap::Placement placement) {
   switch (placement) {
-  case gridmap::Placement::optimal: return "optimal";
-  case gridmap::Placement::global: return "global";
-  case gridmap::Placement::local1: return "local1";
-  case gridmap::Placement::local2: return "local2";
+  case gridmap::Placement::optimal:
+    return "optimal";
+  case gridmap::Placement::global:
+    return "global";
+  case gridmap::Placement::local1:
+    return "local1";
+  case gridmap::Placement::local2:
+    return "local2";
   }
   return "?";
 }
@@ -81,13 +89,15 @@ std::vector<TimedRequest> parse_schedule(std::string_view text, std::string_view
     const std::size_t colon = entry.find(':');
     const std::size_t at = entry.find('@');
     const auto step = whole_number(entry.substr(0, colon));
-    const auto shape = colon == std::string_view::npos ? std::nullopt : shape_of(entry.substr(colon + 1, at - colon - 1));
+    const auto shape =
+        colon == std::string_view::npos ? std::nullopt : shape_of(entry.substr(colon + 1, at - colon - 1));
     if (!step || *step < 0 || !shape)
       throw Error(Status::bad_argument,
-                  fmt::format("blacs-dyn: entry \"{}\" of {} is not STEP:ROWSxCOLUMNS, as in 5:3x3,10:4x4@local2", entry, where));
+                  fmt::format("blacs-dyn: entry \"{}\" of {} is not STEP:ROWSxCOLUMNS, as in 5:3x3,10:4x4@local2",
+                              entry, where));
     if (!requests.empty() && *step <= requests.back().step)
-      throw Error(Status::bad_argument, fmt::format("blacs-dyn: {} names step {} after step {}, wanted ascending steps", where,
-                                                    *step, requests.back().step));
+      throw Error(Status::bad_argument, fmt::format("blacs-dyn: {} names step {} after step {}, wanted ascending steps",
+                                                    where, *step, requests.back().step));
     TimedRequest request{*step, *shape, std::nullopt};
     if (at != std::string_view::npos) request.placement = parse_placement(entry.substr(at + 1), where);
     requests.push_back(request);

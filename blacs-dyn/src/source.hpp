@@ -11,10 +11,10 @@
 namespace blacs_dyn {
 
 struct SpawnOptions {
-  std::string program;                 ///< as given to MPI_Comm_spawn
+  std::string program; ///< as given to MPI_Comm_spawn
   std::vector<std::string> arguments;
-  std::string shown;                   ///< what error texts call it
-  double join_limit_s = 60;            ///< newcomers that are not there by then are given up
+  std::string shown;        ///< what error texts call it
+  double join_limit_s = 60; ///< newcomers that are not there by then are given up
 };
 
 /// A new unit and the bridge to it, on its owner.
@@ -28,8 +28,9 @@ struct Arrival {
 enum class Way : int { spawn = 0, join = 1 };
 const char* to_string(Way way);
 
-/// What differs between the ways: how new processes are started, get a bridge to their owner and come to know the others; and what is heard of their end.
-/// Everything after that (hello, home, union, sleep, release) is the same and the matter of Processes.
+/// What differs between the ways: how new processes are started, get a bridge to their owner and come to know the
+/// others; and what is heard of their end. Everything after that (hello, home, union, sleep, release) is the same and
+/// the matter of Processes.
 class Source {
 public:
   struct Progress {
@@ -49,8 +50,8 @@ public:
   // ---- a growth
   /// Of the process `me`: bridges to the new units that it owns. Blocks; what came before an Error is in `arrivals`.
   virtual void bring(const Change& change, int me, const SpawnOptions& options, std::vector<Arrival>& arrivals) = 0;
-  /// Makes all of `base` and the new units able to talk to each other. Collective over base and the new units; `root`: process 0's rank in base.
-  /// A new unit gives its world instead of base, and its own number.
+  /// Makes all of `base` and the new units able to talk to each other. Collective over base and the new units; `root`:
+  /// process 0's rank in base. A new unit gives its world instead of base, and its own number.
   virtual void introduce(const Change& change, MPI_Comm base_or_world, int root, int my_unit) = 0;
   virtual void let_go(int unit) = 0; ///< owner: it leaves now
   /// Owner, between bring and hold: not empty when a new unit has ended, and why; nothing of MPI may wait for it then.

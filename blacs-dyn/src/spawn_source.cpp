@@ -36,7 +36,8 @@ public:
       MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
       MPI_Comm bridge = MPI_COMM_NULL;
       std::vector<int> codes(unit.members.size(), MPI_SUCCESS);
-      const int code = MPI_Comm_spawn(options.program.c_str(), arguments.data(), count, info, 0, MPI_COMM_SELF, &bridge, codes.data());
+      const int code = MPI_Comm_spawn(options.program.c_str(), arguments.data(), count, info, 0, MPI_COMM_SELF, &bridge,
+                                      codes.data());
       MPI_Comm_set_errhandler(MPI_COMM_SELF, before);
       MPI_Errhandler_free(&before);
       MPI_Info_free(&info);
@@ -44,11 +45,13 @@ public:
         char text[MPI_MAX_ERROR_STRING] = "";
         int length = 0;
         MPI_Error_string(code, text, &length);
-        throw Error(Status::spawn_failure,
-                    fmt::format("blacs-dyn: MPI_Comm_spawn of {} process(es) of {}{} failed: {}; {}", count, options.shown,
-                                unit.host.empty() ? "" : " on " + unit.host, text,
-                                unit.host.empty() ? "are there slots enough? mpirun --oversubscribe, or a larger -H or hostfile, makes room"
-                                                  : "is that host in mpirun's allocation (-H, hostfile), with slots enough?"));
+        throw Error(
+            Status::spawn_failure,
+            fmt::format("blacs-dyn: MPI_Comm_spawn of {} process(es) of {}{} failed: {}; {}", count, options.shown,
+                        unit.host.empty() ? "" : " on " + unit.host, text,
+                        unit.host.empty()
+                            ? "are there slots enough? mpirun --oversubscribe, or a larger -H or hostfile, makes room"
+                            : "is that host in mpirun's allocation (-H, hostfile), with slots enough?"));
       }
       arrivals.push_back({unit, Comm::adopt(bridge)});
     }
@@ -71,8 +74,12 @@ public:
 
 } // namespace
 
-const char* to_string(Way way) { return way == Way::join ? "join" : "spawn"; }
+const char* to_string(Way way) {
+  return way == Way::join ? "join" : "spawn";
+}
 
-std::unique_ptr<Source> make_spawn_source() { return std::make_unique<SpawnSource>(); }
+std::unique_ptr<Source> make_spawn_source() {
+  return std::make_unique<SpawnSource>();
+}
 
 } // namespace blacs_dyn

@@ -12,17 +12,18 @@ namespace blacs_dyn {
 void* next_symbol(const char* name) {
   if (void* address = dlsym(RTLD_NEXT, name)) return address;
   // linked in the wrong order, or loaded with RTLD_LOCAL: our own dependency has it all the same
-  for (const char* library : {"libscalapack-openmpi.so.2.2", "libscalapack-openmpi.so", "libscalapack-mpich.so.2.2", "libscalapack-mpich.so", "libscalapack.so"})
+  for (const char* library : {"libscalapack-openmpi.so.2.2", "libscalapack-openmpi.so", "libscalapack-mpich.so.2.2",
+                              "libscalapack-mpich.so", "libscalapack.so"})
     if (void* handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD))
       if (void* address = dlsym(handle, name)) return address;
-  throw gridmap::Error(gridmap::Status::unsupported,
-                       fmt::format("blacs-dyn: this program has no {}; link -ldyngrid before -lscalapack-openmpi", name));
+  throw gridmap::Error(
+      gridmap::Status::unsupported,
+      fmt::format("blacs-dyn: this program has no {}; link -ldyngrid before -lscalapack-openmpi", name));
 }
 
 namespace stock {
 namespace {
-template <class Function>
-Function* find(const char* name) {
+template <class Function> Function* find(const char* name) {
   return reinterpret_cast<Function*>(next_symbol(name));
 }
 } // namespace

@@ -35,13 +35,11 @@ std::vector<int> rearranged(const std::vector<int>& rank, const Shares& shares, 
 
 /// Largest time of a processor with whole rows and columns.
 double whole_time(const Powers& powers, const Shares& shares, std::int64_t m, std::int64_t n) {
-  const std::vector<std::int64_t> rows = largest_remainder(m, shares.r),
-                                  cols = largest_remainder(n, shares.c);
+  const std::vector<std::int64_t> rows = largest_remainder(m, shares.r), cols = largest_remainder(n, shares.c);
   double time = 0;
   for (int i = 0; i < powers.p; ++i)
     for (int j = 0; j < powers.q; ++j)
-      time =
-          std::max(time, static_cast<double>(rows[at(i)]) * static_cast<double>(cols[at(j)]) / powers(i, j));
+      time = std::max(time, static_cast<double>(rows[at(i)]) * static_cast<double>(cols[at(j)]) / powers(i, j));
   return time;
 }
 
@@ -154,8 +152,7 @@ Arrangement svd_arrangement_from(const std::vector<double>& descending, std::vec
   return best;
 }
 
-Arrangement svd_arrangement(const std::vector<double>& descending, int p, int q, std::int64_t m,
-                            std::int64_t n) {
+Arrangement svd_arrangement(const std::vector<double>& descending, int p, int q, std::int64_t m, std::int64_t n) {
   std::vector<int> start(descending.size());
   std::iota(start.begin(), start.end(), 0);
   return svd_arrangement_from(descending, std::move(start), p, q, {}, m, n);
@@ -201,15 +198,12 @@ void tidy(Arrangement& a, int p, int q) {
   std::vector<int> rows(at(p)), cols(at(q));
   std::iota(rows.begin(), rows.end(), 0);
   std::iota(cols.begin(), cols.end(), 0);
-  std::stable_sort(rows.begin(), rows.end(),
-                   [&](int x, int y) { return a.shares.r[at(x)] > a.shares.r[at(y)]; });
-  std::stable_sort(cols.begin(), cols.end(),
-                   [&](int x, int y) { return a.shares.c[at(x)] > a.shares.c[at(y)]; });
+  std::stable_sort(rows.begin(), rows.end(), [&](int x, int y) { return a.shares.r[at(x)] > a.shares.r[at(y)]; });
+  std::stable_sort(cols.begin(), cols.end(), [&](int x, int y) { return a.shares.c[at(x)] > a.shares.c[at(y)]; });
   const Arrangement old = a;
   for (int i = 0; i < p; ++i) {
     a.shares.r[at(i)] = old.shares.r[at(rows[at(i)])];
-    for (int j = 0; j < q; ++j)
-      a.rank[at(i) * at(q) + at(j)] = old.rank[at(rows[at(i)]) * at(q) + at(cols[at(j)])];
+    for (int j = 0; j < q; ++j) a.rank[at(i) * at(q) + at(j)] = old.rank[at(rows[at(i)]) * at(q) + at(cols[at(j)])];
   }
   for (int j = 0; j < q; ++j) a.shares.c[at(j)] = old.shares.c[at(cols[at(j)])];
 }
@@ -227,8 +221,7 @@ Arrangement best_arrangement(const std::vector<double>& descending, int p, int q
   for (int i = 0; i < p; ++i)
     for (int j = 0; j < q; ++j) columns[at(i) * at(q) + at(j)] = j * p + i;
   const double size = static_cast<double>(descending.size());
-  const bool large =
-      size > 600; // a decomposition per round costs more than what the further starts have ever gained
+  const bool large = size > 600; // a decomposition per round costs more than what the further starts have ever gained
   if (large) {
     keep(quick_arrangement(descending, p, q));
   } else {

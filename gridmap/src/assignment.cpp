@@ -14,8 +14,7 @@ namespace gridmap::detail {
 // A minimum-cost flow rather than lemon's matching routine: 4-5x faster. Pairs of weight 0 are not arcs:
 // whoever is left over goes through one hub, so the graph stays sparse. `rest` takes the lefts that stay
 // unused, or supplies the rights that stay free.
-std::vector<int> assign(int lefts, int rights, const std::vector<Pair>& pairs,
-                        const std::vector<std::int64_t>& bonus) {
+std::vector<int> assign(int lefts, int rights, const std::vector<Pair>& pairs, const std::vector<std::int64_t>& bonus) {
   if (lefts == 0 || rights == 0) return std::vector<int>(static_cast<std::size_t>(lefts), -1);
   using Graph = lemon::SmartDigraph;
   using Simplex = lemon::NetworkSimplex<Graph, std::int64_t, std::int64_t>;
@@ -33,8 +32,7 @@ std::vector<int> assign(int lefts, int rights, const std::vector<Pair>& pairs,
   std::int64_t largest_bonus = 0;
   for (const std::int64_t b : bonus) largest_bonus = std::max(largest_bonus, std::abs(b));
   int shift = 0; // potentials may reach (nodes x largest cost)
-  while (static_cast<long double>(largest + largest_bonus) /
-             static_cast<long double>(std::int64_t{1} << shift) *
+  while (static_cast<long double>(largest + largest_bonus) / static_cast<long double>(std::int64_t{1} << shift) *
              static_cast<long double>(lefts + rights + 2) >=
          0x1p60L)
     ++shift;
@@ -51,8 +49,7 @@ std::vector<int> assign(int lefts, int rights, const std::vector<Pair>& pairs,
     infos.push_back(info);
   };
   for (const Pair& pair : pairs)
-    add(left(pair.left), right(pair.right),
-        {pair.left, pair.right, (pair.weight + bonus_of(pair.left)) >> shift});
+    add(left(pair.left), right(pair.right), {pair.left, pair.right, (pair.weight + bonus_of(pair.left)) >> shift});
   for (int i = 0; i < lefts; ++i) {
     add(left(i), hub, {i, -1, bonus_of(i) >> shift});
     if (lefts > rights) add(left(i), rest, {i, -2, 0});

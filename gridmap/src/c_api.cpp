@@ -27,8 +27,7 @@ void want(const void* pointer, const char* name) {
 
 template <class T> std::vector<T> list(const T* values, std::int64_t count, const char* name) {
   if (count < 0)
-    throw Error(Status::bad_argument,
-                fmt::format("gridmap: {} has {} values, wanted at least 0", name, count));
+    throw Error(Status::bad_argument, fmt::format("gridmap: {} has {} values, wanted at least 0", name, count));
   if (count > 0) want(values, name);
   return count > 0 ? std::vector<T>(values, values + count) : std::vector<T>();
 }
@@ -48,8 +47,7 @@ Axis axis_of(const dyngrid_axis* axis, const char* name) {
 /// Number of places of a grid, checked before an array of that length is read.
 std::int64_t places(int nprow, int npcol) {
   if (nprow < 1 || npcol < 1)
-    throw Error(Status::bad_argument,
-                fmt::format("gridmap: grid is {}x{}, wanted at least 1x1", nprow, npcol));
+    throw Error(Status::bad_argument, fmt::format("gridmap: grid is {}x{}, wanted at least 1x1", nprow, npcol));
   return std::int64_t{nprow} * npcol;
 }
 
@@ -70,10 +68,8 @@ void set_placement(gridmap::PlacementRequest& request, int placement) {
   request.keep_first = (placement & DYNGRID_FREE_FIRST) == 0;
 }
 
-gridmap::MappingRequest mapping_request(int nprow, int npcol, const double* powers, int64_t m, int64_t n,
-                                        int method) {
-  return {list(powers, places(nprow, npcol), "powers"), nprow, npcol, m, n,
-          static_cast<gridmap::MapMethod>(method)};
+gridmap::MappingRequest mapping_request(int nprow, int npcol, const double* powers, int64_t m, int64_t n, int method) {
+  return {list(powers, places(nprow, npcol), "powers"), nprow, npcol, m, n, static_cast<gridmap::MapMethod>(method)};
 }
 
 void put_placement(const gridmap::PlacementRequest& request, int* grid, int64_t* moved, int64_t* retained,
@@ -108,8 +104,8 @@ int dyngrid_topology(int procs, double aspect_p, double aspect_q, int from_nprow
   });
 }
 
-int dyngrid_topology_choose(const dyngrid_topology_request* request, int* nprow, int* npcol, double* seconds,
-                            char* why, size_t why_size) {
+int dyngrid_topology_choose(const dyngrid_topology_request* request, int* nprow, int* npcol, double* seconds, char* why,
+                            size_t why_size) {
   return guard([&] {
     want(request, "request");
     gridmap::TopologyRequest r;
@@ -147,18 +143,17 @@ int dyngrid_parse_set(const char* text, int capacity, int* values, int* count) {
     const std::vector<int> set = gridmap::parse_set(text);
     if (values && static_cast<std::int64_t>(set.size()) > capacity) {
       put(count, set.size());
-      throw Error(
-          Status::shape_mismatch,
-          fmt::format("gridmap: the set '{}' has {} numbers, wanted at most {}", text, set.size(), capacity));
+      throw Error(Status::shape_mismatch,
+                  fmt::format("gridmap: the set '{}' has {} numbers, wanted at most {}", text, set.size(), capacity));
     }
     put_all(values, set);
     put(count, set.size());
   });
 }
 
-int dyngrid_place(int nprow_from, int npcol_from, int nprow_to, int npcol_to, int64_t m, int64_t n,
-                  int64_t mb, int64_t nb, int placement, int* grid, int64_t* moved, int64_t* retained,
-                  int64_t* max_in, int64_t* max_out) {
+int dyngrid_place(int nprow_from, int npcol_from, int nprow_to, int npcol_to, int64_t m, int64_t n, int64_t mb,
+                  int64_t nb, int placement, int* grid, int64_t* moved, int64_t* retained, int64_t* max_in,
+                  int64_t* max_out) {
   return guard([&] {
     places(nprow_from, npcol_from);
     places(nprow_to, npcol_to);
@@ -172,35 +167,32 @@ int dyngrid_place(int nprow_from, int npcol_from, int nprow_to, int npcol_to, in
   });
 }
 
-int dyngrid_place_axes(const dyngrid_axis* rows_from, const dyngrid_axis* cols_from,
-                       const dyngrid_axis* rows_to, const dyngrid_axis* cols_to, int placement,
-                       const int64_t* stay_bonus, int* grid, int64_t* moved, int64_t* retained,
-                       int64_t* max_in, int64_t* max_out, int64_t* kept, int64_t* in, int64_t* out) {
+int dyngrid_place_axes(const dyngrid_axis* rows_from, const dyngrid_axis* cols_from, const dyngrid_axis* rows_to,
+                       const dyngrid_axis* cols_to, int placement, const int64_t* stay_bonus, int* grid, int64_t* moved,
+                       int64_t* retained, int64_t* max_in, int64_t* max_out, int64_t* kept, int64_t* in, int64_t* out) {
   return guard([&] {
     gridmap::PlacementRequest request{axis_of(rows_from, "rows_from"), axis_of(cols_from, "cols_from"),
                                       axis_of(rows_to, "rows_to"), axis_of(cols_to, "cols_to")};
     set_placement(request, placement);
     if (stay_bonus)
-      request.stay_bonus =
-          list(stay_bonus, places(request.rows_from.nprocs, request.cols_from.nprocs), "stay_bonus");
+      request.stay_bonus = list(stay_bonus, places(request.rows_from.nprocs, request.cols_from.nprocs), "stay_bonus");
     put_placement(request, grid, moved, retained, max_in, max_out, kept, in, out);
   });
 }
 
-int dyngrid_map(int nprow, int npcol, const double* powers, int64_t m, int64_t n, int method, int* order,
-                double* r, double* c, int64_t* rows, int64_t* cols, double* t_continuous, double* t_theory) {
+int dyngrid_map(int nprow, int npcol, const double* powers, int64_t m, int64_t n, int method, int* order, double* r,
+                double* c, int64_t* rows, int64_t* cols, double* t_continuous, double* t_theory) {
   return guard([&] {
-    put_mapping(gridmap::map_processors(mapping_request(nprow, npcol, powers, m, n, method)), order, r, c,
-                rows, cols, t_continuous, t_theory);
+    put_mapping(gridmap::map_processors(mapping_request(nprow, npcol, powers, m, n, method)), order, r, c, rows, cols,
+                t_continuous, t_theory);
   });
 }
 
-int dyngrid_map_in_place(int nprow, int npcol, const double* powers, int64_t m, int64_t n, int method,
-                         double* r, double* c, int64_t* rows, int64_t* cols, double* t_continuous,
-                         double* t_theory) {
+int dyngrid_map_in_place(int nprow, int npcol, const double* powers, int64_t m, int64_t n, int method, double* r,
+                         double* c, int64_t* rows, int64_t* cols, double* t_continuous, double* t_theory) {
   return guard([&] {
-    put_mapping(gridmap::map_in_place(mapping_request(nprow, npcol, powers, m, n, method)), nullptr, r, c,
-                rows, cols, t_continuous, t_theory);
+    put_mapping(gridmap::map_in_place(mapping_request(nprow, npcol, powers, m, n, method)), nullptr, r, c, rows, cols,
+                t_continuous, t_theory);
   });
 }
 
@@ -208,14 +200,14 @@ int dyngrid_natural_blocks(int64_t n, int count, const double* powers, int64_t* 
   return guard([&] { put_all(sizes, gridmap::natural_blocks(n, list(powers, count, "powers"))); });
 }
 
-int dyngrid_order_grid(const dyngrid_axis* rows_from, const dyngrid_axis* cols_from, int nprow,
-                       const int64_t* rows, int npcol, const int64_t* cols, const int* grid, int* row_order,
-                       int* col_order, int64_t* retained) {
+int dyngrid_order_grid(const dyngrid_axis* rows_from, const dyngrid_axis* cols_from, int nprow, const int64_t* rows,
+                       int npcol, const int64_t* cols, const int* grid, int* row_order, int* col_order,
+                       int64_t* retained) {
   return guard([&] {
     const std::int64_t count = places(nprow, npcol);
-    const gridmap::GridOrder order = gridmap::order_grid(
-        {axis_of(rows_from, "rows_from"), axis_of(cols_from, "cols_from"), list(rows, nprow, "rows"),
-         list(cols, npcol, "cols"), list(grid, count, "grid")});
+    const gridmap::GridOrder order =
+        gridmap::order_grid({axis_of(rows_from, "rows_from"), axis_of(cols_from, "cols_from"),
+                             list(rows, nprow, "rows"), list(cols, npcol, "cols"), list(grid, count, "grid")});
     put_all(row_order, order.row_order);
     put_all(col_order, order.col_order);
     put(retained, order.retained_elements);
@@ -223,8 +215,8 @@ int dyngrid_order_grid(const dyngrid_axis* rows_from, const dyngrid_axis* cols_f
 }
 
 int dyngrid_select(int nprow, int npcol, const double* grid, int count, const double* available, double tpp,
-                   int strategy, int64_t m, int64_t n, int* n_chosen, int* chosen, int* new_nprow,
-                   int* new_npcol, int* order, int64_t* rows, int64_t* cols, double* tpp_used, double* t) {
+                   int strategy, int64_t m, int64_t n, int* n_chosen, int* chosen, int* new_nprow, int* new_npcol,
+                   int* order, int64_t* rows, int64_t* cols, double* tpp_used, double* t) {
   return guard([&] {
     gridmap::SelectionRequest request;
     request.nprow = nprow;

@@ -30,8 +30,8 @@ void check(const MappingRequest& request) {
   const auto count = static_cast<std::int64_t>(request.powers.size());
   if (std::int64_t{request.nprow} * request.npcol != count)
     throw Error(Status::shape_mismatch,
-                fmt::format("gridmap: map: {} powers for a {}x{} grid, wanted {}", count, request.nprow,
-                            request.npcol, std::int64_t{request.nprow} * request.npcol));
+                fmt::format("gridmap: map: {} powers for a {}x{} grid, wanted {}", count, request.nprow, request.npcol,
+                            std::int64_t{request.nprow} * request.npcol));
   for (std::size_t k = 0; k < request.powers.size(); ++k)
     if (!std::isfinite(request.powers[k]) || request.powers[k] <= 0)
       bad(fmt::format("power {} is {}, wanted a finite number above 0", k, request.powers[k]));
@@ -40,8 +40,7 @@ void check(const MappingRequest& request) {
     bad(fmt::format("powers differ from {} to {}, wanted at most a factor of 1e12", *least, *most));
   if (request.m < 0 || request.n < 0)
     bad(fmt::format("matrix is {} x {}, wanted at least 0 x 0", request.m, request.n));
-  if (request.method != MapMethod::best && request.method != MapMethod::svd &&
-      request.method != MapMethod::natural)
+  if (request.method != MapMethod::best && request.method != MapMethod::svd && request.method != MapMethod::natural)
     bad(fmt::format("method is {}, wanted 0 .. 2", static_cast<int>(request.method)));
 }
 
@@ -49,8 +48,7 @@ double largest_time(const Mapping& map) {
   double t = 0;
   for (int i = 0; i < map.nprow; ++i)
     for (int j = 0; j < map.npcol; ++j)
-      t = std::max(t, static_cast<double>(map.rows[at(i)]) * static_cast<double>(map.cols[at(j)]) /
-                          map.power(i, j));
+      t = std::max(t, static_cast<double>(map.rows[at(i)]) * static_cast<double>(map.cols[at(j)]) / map.power(i, j));
   return t;
 }
 
@@ -63,9 +61,9 @@ std::vector<std::int64_t> fair(std::int64_t n, const std::vector<double>& speeds
   std::int64_t left = n;
   for (const double speed : speeds) {
     // the floor of 1 can push others below their share, so start a little lower
-    x.push_back(std::max(
-        least, static_cast<std::int64_t>(std::floor(static_cast<double>(n) * (speed / all) * (1 - 1e-12))) -
-                   2 * least * static_cast<std::int64_t>(speeds.size())));
+    x.push_back(
+        std::max(least, static_cast<std::int64_t>(std::floor(static_cast<double>(n) * (speed / all) * (1 - 1e-12))) -
+                            2 * least * static_cast<std::int64_t>(speeds.size())));
     left -= x.back();
   }
   if (left < 0) return {};
@@ -91,8 +89,7 @@ bool refit(Mapping& map, bool rows, std::int64_t total) {
   for (int i = 0; i < map.nprow; ++i)
     for (int j = 0; j < map.npcol; ++j) {
       double& speed = speeds[at(rows ? i : j)];
-      speed =
-          std::min(speed, map.power(i, j) / static_cast<double>(rows ? map.cols[at(j)] : map.rows[at(i)]));
+      speed = std::min(speed, map.power(i, j) / static_cast<double>(rows ? map.cols[at(j)] : map.rows[at(i)]));
     }
   std::vector<std::int64_t> parts = fair(total, speeds);
   if (parts.empty()) return false;
@@ -216,8 +213,8 @@ Mapping map_processors(const MappingRequest& request) {
   detail::finish_mapping(request, std::move(arrangement.shares), map);
   if (request.method != MapMethod::best || map.proved) return map;
 
-  // Rounding to whole rows may cost what the better shares gain: then the published arrangement, its rows improved as well, is the faster one.
-  // A proved optimum of the shares stays what it is.
+  // Rounding to whole rows may cost what the better shares gain: then the published arrangement, its rows improved as
+  // well, is the faster one. A proved optimum of the shares stays what it is.
   Mapping published;
   arrangement = detail::svd_arrangement(descending, request.nprow, request.npcol);
   for (const int rank : arrangement.rank) published.order.push_back(by_power[at(rank)]);

@@ -71,8 +71,7 @@ std::int64_t value_of(const Side& side, const std::vector<int>& order, const Cou
 }
 
 /// Exact: which rows come first decides where the next one starts, not their order. `before[p][subset]`.
-std::int64_t best_order_exact(const Side& side, const Counts& weight, const Counts& before,
-                              std::vector<int>& order) {
+std::int64_t best_order_exact(const Side& side, const Counts& weight, const Counts& before, std::vector<int>& order) {
   const int rows = side.count();
   std::vector<std::int64_t> best(at(1) << rows, -1);
   std::vector<signed char> last(best.size(), -1);
@@ -162,13 +161,11 @@ double factorial(int n) {
 
 void check_side(const char* name, const Axis& from, const std::vector<std::int64_t>& sizes) {
   from.validate();
-  if (sizes.empty())
-    throw Error(Status::bad_argument, fmt::format("gridmap: order: no {}, wanted at least one", name));
+  if (sizes.empty()) throw Error(Status::bad_argument, fmt::format("gridmap: order: no {}, wanted at least one", name));
   std::int64_t sum = 0;
   for (const std::int64_t size : sizes) {
     if (size < 0)
-      throw Error(Status::bad_argument,
-                  fmt::format("gridmap: order: {} has {}, wanted at least 0", name, size));
+      throw Error(Status::bad_argument, fmt::format("gridmap: order: {} has {}, wanted at least 0", name, size));
     sum += size;
   }
   if (sum != from.n)
@@ -192,13 +189,11 @@ GridOrder order_grid(const GridOrderRequest& request) {
   for (std::size_t k = 0; k < request.grid.size(); ++k) {
     const int process = request.grid[k];
     if (process < 0)
-      throw Error(Status::bad_argument,
-                  fmt::format("gridmap: order: process {}, wanted at least 0", process));
+      throw Error(Status::bad_argument, fmt::format("gridmap: order: process {}, wanted at least 0", process));
     if (process >= old_count) continue;
     if (seen[at(process)]++)
       throw Error(Status::bad_argument, fmt::format("gridmap: order: process {} is named twice", process));
-    cells[k / request.cols.size()][k % request.cols.size()] = {process / cols.from.nprocs,
-                                                               process % cols.from.nprocs};
+    cells[k / request.cols.size()][k % request.cols.size()] = {process / cols.from.nprocs, process % cols.from.nprocs};
   }
   const Cells cells_turned = turned(cells);
 
@@ -229,8 +224,7 @@ GridOrder order_grid(const GridOrderRequest& request) {
     return factorial(few.count()) * static_cast<double>(at(1) << many.count()) * many.count() *
            std::min(many.from.nprocs, few.count());
   };
-  if (rows_exact && (cols_exact ? work(cols, rows) <= work(rows, cols) : true) &&
-      work(cols, rows) <= exhaustive_work) {
+  if (rows_exact && (cols_exact ? work(cols, rows) <= work(rows, cols) : true) && work(cols, rows) <= exhaustive_work) {
     exhaust(cols, rows, cells, rows_before, best.col_order, best.row_order);
     return best;
   }

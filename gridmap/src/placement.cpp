@@ -106,9 +106,8 @@ public:
         new_count_(rows_.to * cols_.to) {
     if (old_count_ > new_count_ && request.method == Placement::optimal) {
       // more than all elements, and otherwise as large as the assignment can take without rounding
-      const std::int64_t most =
-          std::max(request.rows_from.n * request.cols_from.n + 1,
-                   (std::int64_t{1} << 58) / (std::int64_t{old_count_} + new_count_ + 2));
+      const std::int64_t most = std::max(request.rows_from.n * request.cols_from.n + 1,
+                                         (std::int64_t{1} << 58) / (std::int64_t{old_count_} + new_count_ + 2));
       for (const std::int64_t bonus : request.stay_bonus) bonus_.push_back(std::clamp(bonus, -most, most));
     }
   }
@@ -126,8 +125,8 @@ public:
     case Placement::optimal:
       return finish(optimal());
     }
-    throw Error(Status::bad_argument, fmt::format("gridmap: place: method is {}, wanted 0 .. 3",
-                                                  static_cast<int>(request_.method)));
+    throw Error(Status::bad_argument,
+                fmt::format("gridmap: place: method is {}, wanted 0 .. 3", static_cast<int>(request_.method)));
   }
 
   PlacementResult figures_of(const std::vector<int>& grid) const {
@@ -147,8 +146,7 @@ private:
   using Grid = std::vector<int>;
 
   /// Where a rule puts each row; keep_first: row 0 changes places with whatever it puts at 0.
-  template <class Rule>
-  std::vector<int> axis(Rule rule, const Overlap& table, const Axis& from, const Axis& to) const {
+  template <class Rule> std::vector<int> axis(Rule rule, const Overlap& table, const Axis& from, const Axis& to) const {
     std::vector<int> moved = with_sources(rule(table.from, table.to), from.src, table.from, to.src, table.to);
     if (request_.keep_first) {
       const auto at_0 = std::find(moved.begin(), moved.end(), 0);
@@ -182,8 +180,7 @@ private:
   __int128 score(const Grid& grid) const {
     __int128 sum = 0;
     for (std::size_t k = 0; k < grid.size(); ++k)
-      if (grid[k] >= 0 && grid[k] < old_count_)
-        sum += weight(grid[k], static_cast<std::int64_t>(k)) + bonus(grid[k]);
+      if (grid[k] >= 0 && grid[k] < old_count_) sum += weight(grid[k], static_cast<std::int64_t>(k)) + bonus(grid[k]);
     return sum;
   }
 
@@ -255,8 +252,8 @@ private:
           if (rows_.count(p, p_new) == 0) continue;
           for (int q_new = 0; q_new < cols_.to; ++q_new)
             if (cols_.count(q, q_new) > 0)
-              pairs.push_back({p * cols_.from + q, p_new * cols_.to + q_new,
-                               rows_.count(p, p_new) * cols_.count(q, q_new)});
+              pairs.push_back(
+                  {p * cols_.from + q, p_new * cols_.to + q_new, rows_.count(p, p_new) * cols_.count(q, q_new)});
         }
     const std::vector<int> position = assign(old_count_, new_count_, pairs, bonus_);
     Grid grid(at(new_count_), -1);
@@ -280,8 +277,8 @@ private:
       std::size_t best_k = grid.size();
       for (std::size_t k = request_.keep_first ? 1 : 0; k < grid.size(); ++k) {
         const auto position = static_cast<std::int64_t>(k);
-        const __int128 gain = static_cast<__int128>(bonus(i)) - bonus(grid[k]) + weight(i, position) -
-                              weight(grid[k], position);
+        const __int128 gain =
+            static_cast<__int128>(bonus(i)) - bonus(grid[k]) + weight(i, position) - weight(grid[k], position);
         if (gain > best_gain) {
           best_gain = gain;
           best_k = k;
@@ -333,9 +330,8 @@ private:
 
 void check_grid(const Axis& rows, const Axis& cols, const char* which) {
   if (std::int64_t{rows.nprocs} * cols.nprocs > std::numeric_limits<int>::max())
-    throw Error(Status::bad_argument,
-                fmt::format("gridmap: place: {} grid is {}x{}, wanted at most {} processes", which,
-                            rows.nprocs, cols.nprocs, std::numeric_limits<int>::max()));
+    throw Error(Status::bad_argument, fmt::format("gridmap: place: {} grid is {}x{}, wanted at most {} processes",
+                                                  which, rows.nprocs, cols.nprocs, std::numeric_limits<int>::max()));
 }
 
 void check(const PlacementRequest& request) {

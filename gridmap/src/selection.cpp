@@ -51,14 +51,12 @@ bool is_prime(int count) {
 
 class Selector {
 public:
-  explicit Selector(const SelectionRequest& request)
-      : request_(request), old_(static_cast<int>(request.grid.size())) {
+  explicit Selector(const SelectionRequest& request) : request_(request), old_(static_cast<int>(request.grid.size())) {
     powers_ = request.grid;
     powers_.insert(powers_.end(), request.available.begin(), request.available.end());
     all_ = static_cast<int>(powers_.size());
     for (int k = old_; k < all_; ++k) free_.push_back(k);
-    std::stable_sort(free_.begin(), free_.end(),
-                     [&](int a, int b) { return powers_[at(a)] > powers_[at(b)]; });
+    std::stable_sort(free_.begin(), free_.end(), [&](int a, int b) { return powers_[at(a)] > powers_[at(b)]; });
     limit_ = request.tpp * (1 + 1e-12); // sums of decimal fractions
   }
 
@@ -145,8 +143,7 @@ private:
   void fill(std::vector<int>& chosen, int banned = -1) const {
     const std::size_t before = chosen.size();
     for (int k; (k = largest(limit_ - total(chosen), chosen, banned)) >= 0;) chosen.push_back(k);
-    if (chosen.size() == before || !is_prime(old_ + static_cast<int>(chosen.size())) ||
-        old_ + chosen.size() <= 3)
+    if (chosen.size() == before || !is_prime(old_ + static_cast<int>(chosen.size())) || old_ + chosen.size() <= 3)
       return;
     chosen.pop_back();
     const std::vector<int> without = chosen;
@@ -182,8 +179,7 @@ private:
       if (worst < 0) break;
       int substitute = -1; // smallest that does
       for (const int k : free_)
-        if (power(k) >= needed && power(k) < power(worst) &&
-            std::find(chosen.begin(), chosen.end(), k) == chosen.end())
+        if (power(k) >= needed && power(k) < power(worst) && std::find(chosen.begin(), chosen.end(), k) == chosen.end())
           substitute = k;
       if (substitute < 0) break;
       std::vector<int> next = chosen;
@@ -199,8 +195,7 @@ private:
   }
 
   Plan local(bool mix) const {
-    Plan plan{
-        request_.nprow, request_.npcol, with_old({}), {}, 0, false, mix ? Strategy::mixed : Strategy::local};
+    Plan plan{request_.nprow, request_.npcol, with_old({}), {}, 0, false, mix ? Strategy::mixed : Strategy::local};
     const auto shares_of = [&](int p, int q, const std::vector<int>& places) {
       detail::Powers grid{p, q, {}};
       for (const int k : places) grid.v.push_back(power(k));
@@ -248,8 +243,7 @@ private:
         places.insert(places.end(), line.begin(), line.end());
       } else {
         for (int i = 0; i < plan.p; ++i) {
-          places.insert(places.end(), plan.places.begin() + i * plan.q,
-                        plan.places.begin() + (i + 1) * plan.q);
+          places.insert(places.end(), plan.places.begin() + i * plan.q, plan.places.begin() + (i + 1) * plan.q);
           places.push_back(line[at(i)]);
         }
       }
@@ -272,9 +266,8 @@ private:
       start.push_back(rank_of[at(k)]);
       movable.push_back(mix || k >= old_);
     }
-    Plan refined =
-        to_plan(detail::svd_arrangement_from(list, start, plan.p, plan.q, movable, request_.m, request_.n),
-                set, plan.p, plan.q);
+    Plan refined = to_plan(detail::svd_arrangement_from(list, start, plan.p, plan.q, movable, request_.m, request_.n),
+                           set, plan.p, plan.q);
     refined.by = plan.by;
     return refined;
   }
@@ -342,8 +335,7 @@ private:
       out = k;
       int removed2 = -1, added2 = -1;
       double slack = limit_ - total(next.chosen);
-      if (count > 1 &&
-          (slack < 0 || sequence.uniform() < 0.5)) { // another one makes room, or takes what is left
+      if (count > 1 && (slack < 0 || sequence.uniform() < 0.5)) { // another one makes room, or takes what is left
         int& other = next.chosen[at(sequence.below(count))];
         if (other != k) {
           removed2 = other;
@@ -410,8 +402,8 @@ private:
       State state;
     };
     std::vector<Shape> shapes;
-    const double own_aspect = static_cast<double>(std::max(request_.nprow, request_.npcol)) /
-                              std::min(request_.nprow, request_.npcol);
+    const double own_aspect =
+        static_cast<double>(std::max(request_.nprow, request_.npcol)) / std::min(request_.nprow, request_.npcol);
     const double aspect = std::max(request_.max_aspect, own_aspect);
     const auto allowed = [&](int p, int q) { return std::max(p, q) <= aspect * std::min(p, q); };
     for (const Plan& plan : {global(), local(false), local(true)}) {
@@ -420,8 +412,7 @@ private:
       keep(mapped);
       shapes.push_back({plan.p, plan.q, {chosen_of(mapped), 0, mapped.shares}});
     }
-    const bool tall =
-        request_.nprow > request_.npcol; // keeps the old grid's orientation; the measure is the same
+    const bool tall = request_.nprow > request_.npcol; // keeps the old grid's orientation; the measure is the same
     detail::Sequence sequence(20041);
     std::vector<int> set;
     struct Candidate {
@@ -452,9 +443,7 @@ private:
       shapes.push_back({c.p, c.q, std::move(state)});
     }
     // rounds: all shapes a little, the better ones more and more
-    const auto better = [](const Shape& a, const Shape& b) {
-      return a.state.shares.value > b.state.shares.value;
-    };
+    const auto better = [](const Shape& a, const Shape& b) { return a.state.shares.value > b.state.shares.value; };
     double work = 6e7; // per round, in units of size^2
     for (const std::size_t survivors : {shapes.size(), std::size_t{10}, std::size_t{4}}) {
       std::stable_sort(shapes.begin(), shapes.end(), better);
@@ -495,18 +484,15 @@ private:
       smallest = std::min(smallest, power(k));
       if (power(k) <= left) ++fitting;
     }
-    if (fitting == 0)
-      return fmt::format("the smallest free processor, {:g}, does not fit into {:g}", smallest, left);
+    if (fitting == 0) return fmt::format("the smallest free processor, {:g}, does not fit into {:g}", smallest, left);
     if (strategy == Strategy::local || strategy == Strategy::mixed)
-      return fmt::format(
-          "no whole row or column in proportion to the grid can be made of what fits into {:g}", left);
+      return fmt::format("no whole row or column in proportion to the grid can be made of what fits into {:g}", left);
     if (strategy == Strategy::global)
-      return fmt::format(
-          "{} free processors fit into {:g}, but one more makes {} processors, a grid of one row", fitting,
-          left, old_ + static_cast<int>(chosen.size()) + 1);
+      return fmt::format("{} free processors fit into {:g}, but one more makes {} processors, a grid of one row",
+                         fitting, left, old_ + static_cast<int>(chosen.size()) + 1);
     return fmt::format(
-        "{} free processors fit into {:g}, but no grid with more of them was found faster than this {}x{}",
-        fitting, left, p, q);
+        "{} free processors fit into {:g}, but no grid with more of them was found faster than this {}x{}", fitting,
+        left, p, q);
   }
 
   Selection finish(Plan plan, MapMethod method) const {

@@ -112,8 +112,7 @@ std::vector<std::vector<Edge>> labelled_trees(int p) {
   for (unsigned subset = 0; subset < (1U << all.size()); ++subset) {
     if (__builtin_popcount(subset) != p - 1) continue;
     std::vector<Edge> tree;
-    std::vector<char> reached(
-        at(p), 0); // not a bit mask: gcc 12.2 -O2 folds the comparison of two of its bits wrongly
+    std::vector<char> reached(at(p), 0); // not a bit mask: gcc 12.2 -O2 folds the comparison of two of its bits wrongly
     reached[0] = 1;
     for (bool grown = true; grown;) {
       grown = false;
@@ -177,10 +176,9 @@ Shares svd_shares(const Powers& powers) {
   for (double& x : a) x /= largest;
   const int least = std::min(powers.p, powers.q);
   std::vector<double> s(at(least)), u(at(powers.p) * at(least)), vt(at(least) * at(powers.q));
-  const auto info = LAPACKE_dgesdd(LAPACK_ROW_MAJOR, 'S', powers.p, powers.q, a.data(), powers.q, s.data(),
-                                   u.data(), least, vt.data(), powers.q);
-  if (info != 0)
-    throw Error(Status::internal, "gridmap: svd: dgesdd answers " + std::to_string(info) + ", wanted 0");
+  const auto info = LAPACKE_dgesdd(LAPACK_ROW_MAJOR, 'S', powers.p, powers.q, a.data(), powers.q, s.data(), u.data(),
+                                   least, vt.data(), powers.q);
+  if (info != 0) throw Error(Status::internal, "gridmap: svd: dgesdd answers " + std::to_string(info) + ", wanted 0");
   std::vector<double> r(at(powers.p));
   // a matrix of positive entries has a leading vector of one sign; rounding may leave a 0 when the powers
   // differ by 1e16
@@ -217,8 +215,8 @@ Shares exact_shares(const Powers& powers) {
     Shares turned = exact_shares(powers.transposed());
     return {std::move(turned.c), std::move(turned.r), turned.value};
   }
-  static const std::vector<std::vector<Edge>> trees[] = {labelled_trees(1), labelled_trees(2),
-                                                         labelled_trees(3), labelled_trees(4)};
+  static const std::vector<std::vector<Edge>> trees[] = {labelled_trees(1), labelled_trees(2), labelled_trees(3),
+                                                         labelled_trees(4)};
   Shares best;
   std::vector<double> r(at(powers.p), 1.0);
   for (const auto& tree : trees[powers.p - 1]) try_trees(powers, tree, 0, r, best);
@@ -244,8 +242,7 @@ std::vector<std::int64_t> largest_remainder(std::int64_t n, const std::vector<do
     std::size_t pick = weights.size();
     for (std::size_t i = 0; i < weights.size(); ++i) {
       if (left < 0 && result[i] <= least) continue;
-      if (pick == weights.size() ||
-          (left > 0 ? remainder[i] > remainder[pick] : remainder[i] < remainder[pick]))
+      if (pick == weights.size() || (left > 0 ? remainder[i] > remainder[pick] : remainder[i] < remainder[pick]))
         pick = i;
     }
     const std::int64_t unit = left > 0 ? 1 : -1;

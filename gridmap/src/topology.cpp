@@ -14,31 +14,26 @@
 namespace gridmap {
 namespace {
 
-constexpr int most_procs =
-    10'000'000; // the list of shapes grows as procs * log(procs) where all counts are looked at
+constexpr int most_procs = 10'000'000; // the list of shapes grows as procs * log(procs) where all counts are looked at
 
 [[noreturn]] void bad(const std::string& message) {
   throw Error(Status::bad_argument, "gridmap: topology: " + message);
 }
 
 void check(const TopologyRequest& r) {
-  if (r.procs < 1 || r.procs > most_procs)
-    bad(fmt::format("procs is {}, wanted 1 .. {}", r.procs, most_procs));
+  if (r.procs < 1 || r.procs > most_procs) bad(fmt::format("procs is {}, wanted 1 .. {}", r.procs, most_procs));
   for (const auto& [name, value] : {std::pair{"aspect_p", r.aspect_p}, std::pair{"aspect_q", r.aspect_q}})
     if (!std::isfinite(value) || value < 0)
       bad(fmt::format("{} is {}, wanted a finite number above 0 (0: no limit)", name, value));
   if (r.aspect_p > 0 && r.aspect_q > 0 && r.aspect_p * r.aspect_q < 1)
-    bad(fmt::format(
-        "npcol <= {} nprow and nprow <= {} npcol exclude each other, wanted a product of at least 1",
-        r.aspect_p, r.aspect_q));
+    bad(fmt::format("npcol <= {} nprow and nprow <= {} npcol exclude each other, wanted a product of at least 1",
+                    r.aspect_p, r.aspect_q));
   if ((r.from_nprow > 0) != (r.from_npcol > 0) || r.from_nprow < 0 || r.from_npcol < 0)
     bad(fmt::format("grid to start from is {}x{}, wanted at least 1x1", r.from_nprow, r.from_npcol));
   if (r.from_nprow > 0 && std::int64_t{r.from_nprow} * r.from_npcol > r.procs)
-    throw Error(
-        Status::shape_mismatch,
-        fmt::format(
-            "gridmap: topology: grid to start from is {}x{}, wanted at most the {} processes available",
-            r.from_nprow, r.from_npcol, r.procs));
+    throw Error(Status::shape_mismatch,
+                fmt::format("gridmap: topology: grid to start from is {}x{}, wanted at most the {} processes available",
+                            r.from_nprow, r.from_npcol, r.procs));
   if (r.data_m < 0 || r.data_n < 0 || (r.data_m > 0) != (r.data_n > 0))
     bad(fmt::format("data is {} x {}, wanted at least 1 x 1", r.data_m, r.data_n));
   if (!(r.data_aspect >= 1)) bad(fmt::format("data_aspect is {}, wanted at least 1", r.data_aspect));
@@ -48,11 +43,9 @@ void check(const TopologyRequest& r) {
     for (const int value : *set)
       if (value < 1) bad(fmt::format("a valid set holds {}, wanted at least 1", value));
   for (const ShapeTime& t : r.times) {
-    if (t.nprow < 1 || t.npcol < 1)
-      bad(fmt::format("measured grid is {}x{}, wanted at least 1x1", t.nprow, t.npcol));
+    if (t.nprow < 1 || t.npcol < 1) bad(fmt::format("measured grid is {}x{}, wanted at least 1x1", t.nprow, t.npcol));
     if (!std::isfinite(t.seconds) || t.seconds <= 0)
-      bad(fmt::format("measured time of {}x{} is {}, wanted a finite number above 0", t.nprow, t.npcol,
-                      t.seconds));
+      bad(fmt::format("measured time of {}x{} is {}, wanted a finite number above 0", t.nprow, t.npcol, t.seconds));
   }
 }
 
@@ -77,8 +70,7 @@ private:
   bool is_from(int p, int q) const { return p == r_.from_nprow && q == r_.from_npcol; }
 
   bool in_aspect(int p, int q) const {
-    return (r_.aspect_p <= 0 || within(q, r_.aspect_p * p)) &&
-           (r_.aspect_q <= 0 || within(p, r_.aspect_q * q));
+    return (r_.aspect_p <= 0 || within(q, r_.aspect_p * p)) && (r_.aspect_q <= 0 || within(p, r_.aspect_q * q));
   }
   /// Longest side of a local piece over its shortest.
   double distortion(int p, int q) const {
@@ -108,16 +100,14 @@ private:
       for (int side = 1; std::int64_t{side} * side <= count; ++side) {
         if (count % side != 0) continue;
         for (const GridShape s : {GridShape{side, count / side}, GridShape{count / side, side}})
-          if (allowed(s.nprow, s.npcol) &&
-              (best.nprow == 0 || rank(s.nprow, s.npcol) < rank(best.nprow, best.npcol)))
+          if (allowed(s.nprow, s.npcol) && (best.nprow == 0 || rank(s.nprow, s.npcol) < rank(best.nprow, best.npcol)))
             best = s;
       }
       if (best.nprow > 0) return finish(best, why_idle(best));
     }
-    throw Error(
-        Status::not_found,
-        fmt::format("gridmap: topology: no grid of at most {} processes is within the limits and valid sets",
-                    r_.procs));
+    throw Error(Status::not_found,
+                fmt::format("gridmap: topology: no grid of at most {} processes is within the limits and valid sets",
+                            r_.procs));
   }
 
   std::string why_idle(const GridShape& s) const {
@@ -128,8 +118,7 @@ private:
       if (added == 0) {
         text = fmt::format("nothing can be added to {}x{}", s.nprow, s.npcol);
         if (idle > 0)
-          text +=
-              fmt::format(": a row needs {} processes, a column {}, and {} are free", s.npcol, s.nprow, idle);
+          text += fmt::format(": a row needs {} processes, a column {}, and {} are free", s.npcol, s.nprow, idle);
       } else {
         text = fmt::format("{} rows and {} columns added", s.nprow - r_.from_nprow, s.npcol - r_.from_npcol);
       }
@@ -179,10 +168,9 @@ private:
     if (best.nprow == 0)
       throw Error(
           Status::not_found,
-          fmt::format(
-              "gridmap: topology: no measured grid, and none between them, has at most {} processes and is "
-              "within the limits and valid sets",
-              r_.procs));
+          fmt::format("gridmap: topology: no measured grid, and none between them, has at most {} processes and is "
+                      "within the limits and valid sets",
+                      r_.procs));
     const Topology chosen = finish({best.nprow, best.npcol}, "");
     best.used = chosen.used;
     best.idle = chosen.idle;
@@ -281,8 +269,7 @@ std::vector<int> parse_set(const std::string& text) {
     if (last < first) bad(fmt::format("'{}' in the set '{}' runs backwards", item, text));
     const bool multiply = parts.size() == 3 && !parts[2].empty() && parts[2][0] == '*';
     const int step = parts.size() == 3 ? number(multiply ? parts[2].substr(1) : parts[2], text) : 1;
-    if (multiply && step < 2)
-      bad(fmt::format("'{}' in the set '{}', wanted a factor of at least 2", item, text));
+    if (multiply && step < 2) bad(fmt::format("'{}' in the set '{}', wanted a factor of at least 2", item, text));
     if (!multiply && (last - first) / step > most_procs)
       bad(fmt::format("'{}' in the set '{}' has more than {} numbers", item, text, most_procs));
     for (std::int64_t value = first; value <= last; value = multiply ? value * step : value + step)

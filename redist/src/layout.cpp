@@ -13,8 +13,7 @@
 namespace redist {
 
 Grid Grid::row_major(int nprow, int npcol, int first_rank) {
-  Grid grid{nprow, npcol,
-            std::vector<int>(static_cast<std::size_t>(nprow) * static_cast<std::size_t>(npcol))};
+  Grid grid{nprow, npcol, std::vector<int>(static_cast<std::size_t>(nprow) * static_cast<std::size_t>(npcol))};
   std::iota(grid.ranks.begin(), grid.ranks.end(), first_rank);
   return grid;
 }
@@ -67,8 +66,7 @@ void Layout::validate(const char* which) const {
   if (rows.nprocs != p || cols.nprocs != q)
     throw Error(Status::shape_mismatch,
                 fmt::format("redist: {} axes lie over {}x{} processes, wanted {}x{} on a {}x{} grid{}", which,
-                            rows.nprocs, cols.nprocs, p, q, grid.nprow, grid.npcol,
-                            replicated ? ", replicated" : ""));
+                            rows.nprocs, cols.nprocs, p, q, grid.nprow, grid.npcol, replicated ? ", replicated" : ""));
   if (replicated && !(row_owners.empty() && col_owners.empty()))
     throw Error(Status::bad_argument,
                 fmt::format("redist: {} is replicated and has owners of blocks, wanted one of them", which));

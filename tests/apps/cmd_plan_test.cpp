@@ -44,9 +44,8 @@ TEST(CommandPlan, BlockTwoToThreeByHand) {
 
 TEST(CommandPlan, OptimalMovesLess) {
   const auto moved = [](const char* placement) {
-    return nlohmann::json::parse(
-               output(std::string("plan --from 2x2 --to 3x3 --m 600 --n 600 --json --placement ") +
-                      placement))["volume_bytes"]
+    return nlohmann::json::parse(output(std::string("plan --from 2x2 --to 3x3 --m 600 --n 600 --json --placement ") +
+                                        placement))["volume_bytes"]
         .get<std::int64_t>();
   };
   EXPECT_EQ(moved("local1"), 8 * 600 * 600 * 3 / 4);
@@ -59,13 +58,11 @@ TEST(CommandPlan, WholeMachine) {
       nlohmann::json::parse(output("plan --from 64x64 --to 96x96 --m 1000000 --n 1000000 --mb 64 --nb 64 "
                                    "--placement global --schedule circulant --json"));
   EXPECT_EQ(result["steps"], 9);
-  EXPECT_EQ(result["volume_bytes"].get<std::int64_t>() + result["kept_bytes"].get<std::int64_t>(),
-            8000000000000);
+  EXPECT_EQ(result["volume_bytes"].get<std::int64_t>() + result["kept_bytes"].get<std::int64_t>(), 8000000000000);
 }
 
 TEST(CommandPlan, TextAndComparison) {
-  const std::string text =
-      output("plan --from 2x2 --to 3x3 --m 400 --n 300 --mb 32 --nb 16 --to-nb 8 --compare");
+  const std::string text = output("plan --from 2x2 --to 3x3 --m 400 --n 300 --mb 32 --nb 16 --to-nb 8 --compare");
   for (const char* word : {"2x2", "3x3", "caterpillar", "circulant", "matching", "async", "predicted"})
     EXPECT_NE(text.find(word), std::string::npos) << text;
 }
@@ -74,8 +71,8 @@ TEST(CommandPlan, WrongArguments) {
   for (const char* line :
        {"plan --from 2x2 --to 3x3 --m 6", "plan --from 2by2 --to 3x3 --m 6 --n 6",
         "plan --from 0x2 --to 3x3 --m 6 --n 6", "plan --from 2x2 --to 3x3 --m -6 --n 6",
-        "plan --from 2x2 --to 3x3 --m 6 --n 6 --mb 0",
-        "plan --from 2x2 --to 3x3 --m 6 --n 6 --placement nowhere", "plan --from 2x2x2 --to 3x3 --m 6 --n 6"})
+        "plan --from 2x2 --to 3x3 --m 6 --n 6 --mb 0", "plan --from 2x2 --to 3x3 --m 6 --n 6 --placement nowhere",
+        "plan --from 2x2x2 --to 3x3 --m 6 --n 6"})
     EXPECT_ANY_THROW(output(line)) << line;
   EXPECT_THROW(output("plan --from 2x2 --to 3x3 --m 6 --n 6 --schedule slow"), gridmap::Error);
 }

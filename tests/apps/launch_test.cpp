@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How `dyngrid run` builds a command line and what `dyngrid doctor` makes of versions and of the probe's lines; nothing is started.
+// How `dyngrid run` builds a command line and what `dyngrid doctor` makes of versions and of the probe's lines; nothing
+// is started.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "control/variables.hpp"
 #include "dyngrid/blas.hpp"
 #include "dyngrid/command.hpp"
 #include "dyngrid/findings.hpp"
 #include "dyngrid/launch.hpp"
-#include "control/variables.hpp"
 
 namespace {
 using namespace command;
@@ -82,7 +83,12 @@ TEST(Launch, ProcessesFromTheGrid) {
 }
 
 TEST(Launch, NoOptionsOfMpirunInThePlaceOfTheProgram) {
-  for (const std::vector<std::string>& words : {std::vector<std::string>{"-np", "100", "./app"}, {"--host", "elsewhere", "./app"}, {"-"}, {""}, {"./app", "a", ":", "./other"}, {":"}}) {
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"-np", "100", "./app"},
+                                                {"--host", "elsewhere", "./app"},
+                                                {"-"},
+                                                {""},
+                                                {"./app", "a", ":", "./other"},
+                                                {":"}}) {
     RunRequest r = request(2);
     r.program = words;
     EXPECT_THROW(plan_launch(r, quiet_site()), Failure) << words[0];
@@ -97,7 +103,8 @@ TEST(Launch, OtherHostsGetTheEnvironment) {
   site.environment["DYNGRID_UNIT"] = "1";
   site.environment["DYNGRID_NEWCOMER"] = "managed";
   RunRequest r = request(2);
-  EXPECT_EQ(shell_line(plan_launch(r, site)).find("DYNGRID_UNIT"), std::string::npos); // this host's processes have it anyway
+  EXPECT_EQ(shell_line(plan_launch(r, site)).find("DYNGRID_UNIT"),
+            std::string::npos); // this host's processes have it anyway
   r.hosts = "n1:4,n2:4";
   const std::string line = shell_line(plan_launch(r, site));
   EXPECT_NE(line.find("-H n1:4,n2:4"), std::string::npos) << line;
@@ -113,7 +120,8 @@ TEST(Launch, PreloadComesAfterTheUsersAndNotIntoMpirun) {
   EXPECT_EQ(value_of(launch, "LD_PRELOAD"), "(not set)");
   EXPECT_NE(shell_line(launch).find("-x LD_PRELOAD=/opt/lib/libdyngrid.so.1 ./app"), std::string::npos);
   site.environment["LD_PRELOAD"] = "libtrace.so";
-  EXPECT_NE(shell_line(plan_launch(r, site)).find("LD_PRELOAD=libtrace.so:/opt/lib/libdyngrid.so.1"), std::string::npos);
+  EXPECT_NE(shell_line(plan_launch(r, site)).find("LD_PRELOAD=libtrace.so:/opt/lib/libdyngrid.so.1"),
+            std::string::npos);
 }
 
 TEST(Launch, Mpich) {
@@ -131,9 +139,12 @@ TEST(Launch, SpareProcesses) {
   site.cores = 2;
   RunRequest r = request(4);
   r.resize_at = "1:2x3,5:3x3@local2,7:1x2";
-  EXPECT_EQ(shell_line(plan_launch(r, site)).find("SPARE"), std::string::npos); // the others are started when they are needed
+  EXPECT_EQ(shell_line(plan_launch(r, site)).find("SPARE"),
+            std::string::npos); // the others are started when they are needed
   r.spare = 2;
-  EXPECT_NE(shell_line(plan_launch(r, site)).find("-np 6 -x DYNGRID_RESIZE_AT=1:2x3,5:3x3@local2,7:1x2 -x DYNGRID_SPARE=2 ./app"), std::string::npos);
+  EXPECT_NE(shell_line(plan_launch(r, site))
+                .find("-np 6 -x DYNGRID_RESIZE_AT=1:2x3,5:3x3@local2,7:1x2 -x DYNGRID_SPARE=2 ./app"),
+            std::string::npos);
   r.spare = -1;
   site.environment["DYNGRID_SPARE"] = "1";
   EXPECT_NE(shell_line(plan_launch(r, site)).find("-np 5 "), std::string::npos);
@@ -143,7 +154,9 @@ TEST(Launch, SpareProcesses) {
 
   site.mpi = Mpi::mpich;
   site.can_spawn = false;
-  EXPECT_NE(shell_line(plan_launch(r, site)).find("-n 9 -genv DYNGRID_RESIZE_AT 1:2x3,5:3x3@local2,7:1x2 -genv DYNGRID_SPARE 5 ./app"), std::string::npos);
+  EXPECT_NE(shell_line(plan_launch(r, site))
+                .find("-n 9 -genv DYNGRID_RESIZE_AT 1:2x3,5:3x3@local2,7:1x2 -genv DYNGRID_SPARE 5 ./app"),
+            std::string::npos);
   r.processes = 12; // enough
   EXPECT_EQ(shell_line(plan_launch(r, site)).find("SPARE"), std::string::npos);
   r = request(1);
@@ -152,17 +165,23 @@ TEST(Launch, SpareProcesses) {
   site.environment["DYNGRID_RESIZE_AT"] = "3:2x2,nonsense";
   site.yield_library = "/opt/lib/dyngrid/libdyngrid-yield.so"; // four processes on two cores
   r.preload = "/opt/lib/libdyngrid.so.1";
-  EXPECT_NE(shell_line(plan_launch(r, site)).find("-genv LD_PRELOAD /opt/lib/libdyngrid.so.1:/opt/lib/dyngrid/libdyngrid-yield.so ./app"), std::string::npos);
+  EXPECT_NE(shell_line(plan_launch(r, site))
+                .find("-genv LD_PRELOAD /opt/lib/libdyngrid.so.1:/opt/lib/dyngrid/libdyngrid-yield.so ./app"),
+            std::string::npos);
   EXPECT_EQ(plan_launch(r, site).remarks.size(), 2u);
   site.cores = 4;
-  EXPECT_NE(shell_line(plan_launch(r, site)).find("-genv LD_PRELOAD /opt/lib/libdyngrid.so.1 ./app"), std::string::npos);
+  EXPECT_NE(shell_line(plan_launch(r, site)).find("-genv LD_PRELOAD /opt/lib/libdyngrid.so.1 ./app"),
+            std::string::npos);
 }
 
 TEST(Launch, WhoWaitsSleepsWhereProcessesOutnumberCores) {
   Site site = quiet_site();
   site.cores = 4;
   site.yield_library = "/opt/lib/dyngrid/libdyngrid-yield.so";
-  const auto preloads = [&](const RunRequest& r) { return shell_line(plan_launch(r, site)).find("-x LD_PRELOAD=/opt/lib/dyngrid/libdyngrid-yield.so ./app") != std::string::npos; };
+  const auto preloads = [&](const RunRequest& r) {
+    return shell_line(plan_launch(r, site)).find("-x LD_PRELOAD=/opt/lib/dyngrid/libdyngrid-yield.so ./app") !=
+           std::string::npos;
+  };
   EXPECT_FALSE(preloads(request(4)));
   EXPECT_TRUE(preloads(request(5)));
   RunRequest grows = request(4);
@@ -192,7 +211,9 @@ TEST(Launch, CoreOfOpenBlas) {
   const Launch launch = plan_launch(request(2), site);
   EXPECT_EQ(value_of(launch, "OPENBLAS_CORETYPE"), "SkylakeX");
   ASSERT_EQ(launch.notices.size(), 1u);
-  EXPECT_NE(launch.notices[0].find("takes this processor for Prescott; OPENBLAS_CORETYPE=SkylakeX set"), std::string::npos) << launch.notices[0];
+  EXPECT_NE(launch.notices[0].find("takes this processor for Prescott; OPENBLAS_CORETYPE=SkylakeX set"),
+            std::string::npos)
+      << launch.notices[0];
   RunRequest far = request(2);
   far.hosts = "n1:1,n2:1"; // whose processors may be others
   EXPECT_EQ(value_of(plan_launch(far, site), "OPENBLAS_CORETYPE"), "(not set)");
@@ -205,13 +226,16 @@ TEST(Launch, CoreOfOpenBlas) {
 }
 
 std::string cpuinfo(const std::string& vendor, const std::string& flags) {
-  return "processor\t: 0\nvendor_id\t: " + vendor + "\nmodel name\t: one avx512f of theirs\nflags\t\t: fpu sse2 " + flags + "\nbugs\t\t: spectre_v1\n";
+  return "processor\t: 0\nvendor_id\t: " + vendor + "\nmodel name\t: one avx512f of theirs\nflags\t\t: fpu sse2 " +
+         flags + "\nbugs\t\t: spectre_v1\n";
 }
 const std::string avx512_flags = "avx fma avx2 avx512f avx512dq avx512cd avx512bw avx512vl avx512_vnni";
 
 TEST(Blas, BetterCore) {
   const std::string config = "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH NO_AFFINITY Prescott MAX_THREADS=64";
-  const auto better = [&](const std::string& info, const std::string& core) { return better_core(info, {config, core}).core; };
+  const auto better = [&](const std::string& info, const std::string& core) {
+    return better_core(info, {config, core}).core;
+  };
   EXPECT_EQ(better(cpuinfo("GenuineIntel", avx512_flags), "Prescott"), "SkylakeX");
   EXPECT_TRUE(better_core(cpuinfo("GenuineIntel", avx512_flags), {config, "Prescott"}).is_safe);
   EXPECT_EQ(better(cpuinfo("GenuineIntel", avx512_flags), "Haswell"), "SkylakeX");
@@ -220,7 +244,8 @@ TEST(Blas, BetterCore) {
   EXPECT_EQ(better(cpuinfo("AuthenticAMD", avx512_flags), "Zen"), ""); // recognized
   EXPECT_EQ(better(cpuinfo("GenuineIntel", avx512_flags), "SkylakeX"), "");
   EXPECT_EQ(better(cpuinfo("GenuineIntel", avx512_flags), "SapphireRapids"), ""); // newer than the list
-  EXPECT_EQ(better(cpuinfo("GenuineIntel", "avx fma avx2 avx512f avx512cd avx512er avx512pf"), "Prescott"), "Haswell"); // Knights Landing
+  EXPECT_EQ(better(cpuinfo("GenuineIntel", "avx fma avx2 avx512f avx512cd avx512er avx512pf"), "Prescott"),
+            "Haswell"); // Knights Landing
   EXPECT_EQ(better(cpuinfo("GenuineIntel", "avx fma avx2"), "Nehalem"), "Haswell");
   EXPECT_EQ(better(cpuinfo("AuthenticAMD", "avx fma avx2"), "Prescott"), "Zen");
   EXPECT_EQ(better(cpuinfo("AuthenticAMD", "avx fma avx2"), "Zen"), "");
@@ -228,9 +253,11 @@ TEST(Blas, BetterCore) {
   EXPECT_EQ(better(cpuinfo("GenuineIntel", "avx"), "Sandybridge"), "");
   EXPECT_EQ(better(cpuinfo("GenuineIntel", "ssse3"), "Prescott"), "");
   EXPECT_EQ(better("", "Prescott"), "");
-  EXPECT_EQ(better_core(cpuinfo("GenuineIntel", avx512_flags), {"OpenBLAS 0.3.21 Prescott", "Prescott"}).core, ""); // built for one core
-  EXPECT_EQ(better_core(cpuinfo("GenuineIntel", avx512_flags), {}).core, "");                                       // another BLAS
-  const CoreAdvice arm = better_core("processor\t: 0\nFeatures\t: fp asimd sve\nCPU part\t: 0xd40\n", {config, "ARMV8"});
+  EXPECT_EQ(better_core(cpuinfo("GenuineIntel", avx512_flags), {"OpenBLAS 0.3.21 Prescott", "Prescott"}).core,
+            "");                                                              // built for one core
+  EXPECT_EQ(better_core(cpuinfo("GenuineIntel", avx512_flags), {}).core, ""); // another BLAS
+  const CoreAdvice arm =
+      better_core("processor\t: 0\nFeatures\t: fp asimd sve\nCPU part\t: 0xd40\n", {config, "ARMV8"});
   EXPECT_EQ(arm.core, "NEOVERSEN1");
   EXPECT_FALSE(arm.is_safe); // said, not set
   EXPECT_EQ(better("CPU part\t: 0xd03\n", "ARMV8"), "");
@@ -243,30 +270,42 @@ TEST(Blas, WhatTheDoctorSays) {
   EXPECT_EQ(f.verdict, Verdict::note);
   EXPECT_EQ(f.text, "OpenBLAS 0.3.21 takes this processor for Prescott, 16.0 GFLOP/s a core; 78.0 as SkylakeX");
   EXPECT_EQ(f.cure, "export OPENBLAS_CORETYPE=SkylakeX; dyngrid run sets it where it is not set");
-  EXPECT_EQ(judge_blas(blas, {"NEOVERSEN1", false}, {"Prescott", 16}, {"NEOVERSEN1", 20}).cure, "export OPENBLAS_CORETYPE=NEOVERSEN1, if your results stay right");
+  EXPECT_EQ(judge_blas(blas, {"NEOVERSEN1", false}, {"Prescott", 16}, {"NEOVERSEN1", 20}).cure,
+            "export OPENBLAS_CORETYPE=NEOVERSEN1, if your results stay right");
   EXPECT_EQ(judge_blas(blas, advice, {"Prescott", 16}, {"SkylakeX", 16}).verdict, Verdict::ok); // no quicker
-  EXPECT_EQ(judge_blas(blas, advice, {"Prescott", 16}, {}).verdict, Verdict::ok);               // this OpenBLAS has no such kernels
-  EXPECT_EQ(judge_blas(blas, {}, {"Prescott", 16}, {}).text, "OpenBLAS 0.3.21 with the kernels of Prescott, 16.0 GFLOP/s a core");
+  EXPECT_EQ(judge_blas(blas, advice, {"Prescott", 16}, {}).verdict, Verdict::ok); // this OpenBLAS has no such kernels
+  EXPECT_EQ(judge_blas(blas, {}, {"Prescott", 16}, {}).text,
+            "OpenBLAS 0.3.21 with the kernels of Prescott, 16.0 GFLOP/s a core");
   EXPECT_EQ(judge_blas({}, {}, {}, {}).verdict, Verdict::ok);
 }
 
 TEST(Findings, KernelLog) {
   EXPECT_EQ(judge_kernel_log("").verdict, Verdict::ok);
-  EXPECT_EQ(judge_kernel_log("<6>[    0.1] NMI watchdog: enabled\n<6>[    1.3] EXT4-fs (vda): mounted\n").verdict, Verdict::ok);
-  const Finding f = judge_kernel_log("<3>[  812.1] BUG: workqueue lockup - pool cpus=1 node=0 flags=0x0 nice=0 stuck for 129s!\n<6>[  812.2] Showing busy workqueues and worker pools:\n"
-                                     "<6>[  812.3]     pending: 3*flush_to_ldisc\n<3>[  912.1] BUG: workqueue lockup - pool cpus=0 stuck for 31s!\n");
+  EXPECT_EQ(judge_kernel_log("<6>[    0.1] NMI watchdog: enabled\n<6>[    1.3] EXT4-fs (vda): mounted\n").verdict,
+            Verdict::ok);
+  const Finding f = judge_kernel_log(
+      "<3>[  812.1] BUG: workqueue lockup - pool cpus=1 node=0 flags=0x0 nice=0 stuck for 129s!\n<6>[  812.2] Showing "
+      "busy workqueues and worker pools:\n"
+      "<6>[  812.3]     pending: 3*flush_to_ldisc\n<3>[  912.1] BUG: workqueue lockup - pool cpus=0 stuck for 31s!\n");
   EXPECT_EQ(f.verdict, Verdict::warning);
-  EXPECT_NE(f.text.find("2 times; the last: [  912.1] BUG: workqueue lockup - pool cpus=0 stuck for 31s!"), std::string::npos) << f.text;
-  EXPECT_EQ(judge_kernel_log("<0>[9.0] watchdog: BUG: soft lockup - CPU#1 stuck for 23s! [pdgemm:77]\n").verdict, Verdict::warning);
-  EXPECT_EQ(judge_kernel_log("<3>[9.0] rcu: INFO: rcu_sched detected stalls on CPUs/tasks:\n").verdict, Verdict::warning);
+  EXPECT_NE(f.text.find("2 times; the last: [  912.1] BUG: workqueue lockup - pool cpus=0 stuck for 31s!"),
+            std::string::npos)
+      << f.text;
+  EXPECT_EQ(judge_kernel_log("<0>[9.0] watchdog: BUG: soft lockup - CPU#1 stuck for 23s! [pdgemm:77]\n").verdict,
+            Verdict::warning);
+  EXPECT_EQ(judge_kernel_log("<3>[9.0] rcu: INFO: rcu_sched detected stalls on CPUs/tasks:\n").verdict,
+            Verdict::warning);
   EXPECT_EQ(judge_kernel_log("<3>[9.0] rcu: INFO: rcu_preempt self-detected stall on CPU\n").verdict, Verdict::warning);
 }
 
 TEST(Launch, WhatCanSpawn) {
-  const std::string debian = "HYDRA build details:\n    Version:                                 4.0.2\n    Configure options: '--with-device=ch4:ucx'\n";
+  const std::string debian = "HYDRA build details:\n    Version:                                 4.0.2\n    Configure "
+                             "options: '--with-device=ch4:ucx'\n";
   EXPECT_FALSE(can_spawn(debian));
-  EXPECT_TRUE(can_spawn("HYDRA build details:\n    Version:      4.0.2\n    Configure options: '--with-device=ch4:ofi'\n"));
-  EXPECT_TRUE(can_spawn("HYDRA build details:\n    Version:      4.2.1\n    Configure options: '--with-device=ch4:ucx'\n"));
+  EXPECT_TRUE(
+      can_spawn("HYDRA build details:\n    Version:      4.0.2\n    Configure options: '--with-device=ch4:ofi'\n"));
+  EXPECT_TRUE(
+      can_spawn("HYDRA build details:\n    Version:      4.2.1\n    Configure options: '--with-device=ch4:ucx'\n"));
   EXPECT_TRUE(can_spawn("mpirun (Open MPI) 4.1.4\n"));
   EXPECT_EQ(cannot_spawn("MPICH", {4, 0, 2}).check, "MPICH 4.0.2");
 }
@@ -327,7 +366,8 @@ TEST(Findings, Probe) {
 }
 
 TEST(Variables, Unknown) {
-  const auto unknown = control::unknown_variables({"PATH=/bin", "DYNGRID_GRID=2x2", "DYNGRID_RESIZEAT=1:2x2", "DYNGRID_COLOUR=red"});
+  const auto unknown =
+      control::unknown_variables({"PATH=/bin", "DYNGRID_GRID=2x2", "DYNGRID_RESIZEAT=1:2x2", "DYNGRID_COLOUR=red"});
   ASSERT_EQ(unknown.size(), 2u);
   EXPECT_EQ(unknown[0].name, "DYNGRID_RESIZEAT");
   EXPECT_EQ(unknown[0].closest, "DYNGRID_RESIZE_AT");

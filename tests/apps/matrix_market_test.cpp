@@ -48,7 +48,15 @@ TEST_F(MatrixMarket, fills_in_the_other_half_of_symmetric_matrices) {
   write("%%MatrixMarket matrix coordinate integer symmetric\n2 2 2\n1 1 7\n2 1 3\n");
   EXPECT_EQ(read(), (Entries{{{0, 0}, 7}, {{1, 0}, 3}, {{0, 1}, 3}}));
   write("%%MatrixMarket matrix array real symmetric\n3 3\n1\n2\n3\n4\n5\n6\n");
-  EXPECT_EQ(read(), (Entries{{{0, 0}, 1}, {{1, 0}, 2}, {{0, 1}, 2}, {{2, 0}, 3}, {{0, 2}, 3}, {{1, 1}, 4}, {{2, 1}, 5}, {{1, 2}, 5}, {{2, 2}, 6}}));
+  EXPECT_EQ(read(), (Entries{{{0, 0}, 1},
+                             {{1, 0}, 2},
+                             {{0, 1}, 2},
+                             {{2, 0}, 3},
+                             {{0, 2}, 3},
+                             {{1, 1}, 4},
+                             {{2, 1}, 5},
+                             {{1, 2}, 5},
+                             {{2, 2}, 6}}));
   write("%%MatrixMarket matrix array real skew-symmetric\n3 3\n1\n2\n3\n");
   EXPECT_EQ(read(), (Entries{{{1, 0}, 1}, {{0, 1}, -1}, {{2, 0}, 2}, {{0, 2}, -2}, {{2, 1}, 3}, {{1, 2}, -3}}));
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What dyngrid slurm reads and writes, what it decides and what it finds wrong; nothing is started but sh. Texts as Slurm 22.05 prints them.
+// What dyngrid slurm reads and writes, what it decides and what it finds wrong; nothing is started but sh. Texts as
+// Slurm 22.05 prints them.
 #include <gtest/gtest.h>
 
 #include <sys/socket.h>
@@ -26,9 +27,11 @@ using command::Finding;
 using command::Verdict;
 
 constexpr const char* two_partitions =
-    "PartitionName=main AllowGroups=ALL AllowAccounts=ALL Default=YES QoS=N/A DefaultTime=00:10:00 GraceTime=0 Hidden=NO MaxTime=01:00:00 Nodes=n[1-4] PriorityTier=10 "
+    "PartitionName=main AllowGroups=ALL AllowAccounts=ALL Default=YES QoS=N/A DefaultTime=00:10:00 GraceTime=0 "
+    "Hidden=NO MaxTime=01:00:00 Nodes=n[1-4] PriorityTier=10 "
     "OverSubscribe=EXCLUSIVE PreemptMode=OFF State=UP TotalCPUs=8 TotalNodes=4 JobDefaults=(null)\n"
-    "PartitionName=spare AllowGroups=ALL AllowAccounts=ALL Default=NO QoS=N/A DefaultTime=00:10:00 GraceTime=120 Hidden=NO MaxTime=01:00:00 Nodes=n[1-4] PriorityTier=1 "
+    "PartitionName=spare AllowGroups=ALL AllowAccounts=ALL Default=NO QoS=N/A DefaultTime=00:10:00 GraceTime=120 "
+    "Hidden=NO MaxTime=01:00:00 Nodes=n[1-4] PriorityTier=1 "
     "OverSubscribe=EXCLUSIVE PreemptMode=CANCEL State=UP TotalCPUs=8 TotalNodes=4 JobDefaults=(null)\n";
 constexpr const char* config_text = "Configuration data as of 2026-11-21T11:42:24\n"
                                     "AccountingStorageUser   = N/A\n"
@@ -72,8 +75,13 @@ TEST(SlurmWords, Partitions) {
   EXPECT_EQ(all[1].grace_s, 120);
   EXPECT_EQ(all[1].nodes, 4);
   EXPECT_TRUE(parse_partitions("").empty());
-  EXPECT_NE(text_of([] { parse_partitions("No partitions in the system\n"); }).find("is no partition"), std::string::npos);
-  EXPECT_NE(text_of([] { parse_partitions("PartitionName=a Default=NO PreemptMode=OFF State=UP GraceTime=soon PriorityTier=1 TotalNodes=1\n"); }).find("soon"), std::string::npos);
+  EXPECT_NE(text_of([] { parse_partitions("No partitions in the system\n"); }).find("is no partition"),
+            std::string::npos);
+  EXPECT_NE(text_of([] {
+              parse_partitions(
+                  "PartitionName=a Default=NO PreemptMode=OFF State=UP GraceTime=soon PriorityTier=1 TotalNodes=1\n");
+            }).find("soon"),
+            std::string::npos);
   EXPECT_EQ(choose_spare(all, "").name, "spare");
   EXPECT_EQ(choose_spare(all, "main").name, "main");
   EXPECT_EQ(choose_main(all, "").name, "main");
@@ -82,7 +90,8 @@ TEST(SlurmWords, Partitions) {
 }
 
 TEST(SlurmWords, Queue) {
-  const auto jobs = parse_queue("12|PENDING|N/A|(Resources)\n13|RUNNING|2026-11-21T12:43:25|n7\n14|PENDING|N/A|(Nodes required for job are DOWN, DRAINED | reserved)\n");
+  const auto jobs = parse_queue("12|PENDING|N/A|(Resources)\n13|RUNNING|2026-11-21T12:43:25|n7\n14|PENDING|N/A|(Nodes "
+                                "required for job are DOWN, DRAINED | reserved)\n");
   ASSERT_EQ(jobs.size(), 3u);
   EXPECT_EQ(jobs[0].id, 12);
   EXPECT_EQ(jobs[0].state, "PENDING");
@@ -91,7 +100,8 @@ TEST(SlurmWords, Queue) {
   EXPECT_TRUE(jobs[1].end);
   EXPECT_EQ(jobs[2].where, "(Nodes required for job are DOWN, DRAINED | reserved)");
   EXPECT_TRUE(parse_queue("\n").empty());
-  for (const char* bad : {"12|PENDING|N/A", "12_3|RUNNING|N/A|n1", "x|RUNNING|N/A|n1", "12|running|N/A|n1", "12|RUNNING|soon|n1", "-1|RUNNING|N/A|n1", "squeue: error: x"})
+  for (const char* bad : {"12|PENDING|N/A", "12_3|RUNNING|N/A|n1", "x|RUNNING|N/A|n1", "12|running|N/A|n1",
+                          "12|RUNNING|soon|n1", "-1|RUNNING|N/A|n1", "squeue: error: x"})
     EXPECT_NE(text_of([&] { parse_queue(bad); }), "(no failure)") << bad;
 }
 
@@ -105,18 +115,22 @@ TEST(SlurmWords, Times) {
   setenv("TZ", "XXX-2", 1); // two hours before Greenwich
   tzset();
   EXPECT_EQ(parse_time("2001-09-09T03:46:40"), 1000000000);
-  if (zone) setenv("TZ", before.c_str(), 1);
-  else unsetenv("TZ");
+  if (zone)
+    setenv("TZ", before.c_str(), 1);
+  else
+    unsetenv("TZ");
   tzset();
   for (const char* none : {"N/A", "NONE", "Unknown"}) EXPECT_FALSE(parse_time(none));
-  for (const char* bad : {"", "7", "12:43:25", "2026-11-21", "2026-11-21 12:43:25", "2026-11-21T12:43", "2026-11-31T12:43:25", "2026-13-01T12:43:25", "2026-11-21T12:43:25Z", "Sat Nov 21"})
+  for (const char* bad : {"", "7", "12:43:25", "2026-11-21", "2026-11-21 12:43:25", "2026-11-21T12:43",
+                          "2026-11-31T12:43:25", "2026-13-01T12:43:25", "2026-11-21T12:43:25Z", "Sat Nov 21"})
     EXPECT_NE(text_of([&] { parse_time(bad); }), "(no failure)") << bad;
 }
 
 TEST(SlurmWords, Submitted) {
   EXPECT_EQ(parse_submitted("4711\n"), 4711);
   EXPECT_EQ(parse_submitted("4711;cluster\n"), 4711);
-  for (const char* bad : {"", "Submitted batch job 4711\n", "0\n", "47\n11\n", "-3\n"}) EXPECT_NE(text_of([&] { parse_submitted(bad); }), "(no failure)") << bad;
+  for (const char* bad : {"", "Submitted batch job 4711\n", "0\n", "47\n11\n", "-3\n"})
+    EXPECT_NE(text_of([&] { parse_submitted(bad); }), "(no failure)") << bad;
 }
 
 // ---- writing ----
@@ -149,11 +163,17 @@ TEST(SlurmWords, TheApplicationsJob) {
   r.time = "8:00:00";
   r.sbatch_options = {"--comment=two words", "--qos=x"};
   const Command c = submit_base(r, "/opt/my bin/dyngrid");
-  EXPECT_EQ(c.words, (std::vector<std::string>{"sbatch", "--parsable", "--no-requeue", "--job-name=dyngrid", "--partition=main", "--time=8:00:00", "--nodes=2", "--ntasks-per-node=4",
+  EXPECT_EQ(c.words, (std::vector<std::string>{"sbatch", "--parsable", "--no-requeue", "--job-name=dyngrid",
+                                               "--partition=main", "--time=8:00:00", "--nodes=2", "--ntasks-per-node=4",
                                                "--comment=two words", "--qos=x"}));
   EXPECT_EQ(c.input.substr(0, 10), "#!/bin/sh\n");
   const std::string seen = words_as_sh_sees_them(c.input);
-  EXPECT_EQ(seen.find("[/opt/my bin/dyngrid]\n[slurm]\n[agent]\n[--max]\n[8]\n[--min]\n[2]\n[--tasks-per-node]\n[4]\n[--spare]\n[spare]\n"), 0u) << seen;
+  EXPECT_EQ(
+      seen.find(
+          "[/opt/my "
+          "bin/dyngrid]\n[slurm]\n[agent]\n[--max]\n[8]\n[--min]\n[2]\n[--tasks-per-node]\n[4]\n[--spare]\n[spare]\n"),
+      0u)
+      << seen;
   EXPECT_NE(seen.find("[--sbatch-option=--comment=two words]\n"), std::string::npos) << seen;
   const std::string last = "[--]\n[./app]\n[--title]\n[it's \"two\" $words]\n[]\n[a\nb]\n";
   ASSERT_GE(seen.size(), last.size());
@@ -167,9 +187,11 @@ TEST(SlurmWords, ANodesJob) {
   Request r = request();
   r.node_time = "1:00:00";
   const Command c = submit_node(r, "/opt/my bin/dyngrid", "dyngrid-7-node", "10.0.0.1:4711?0123456789abcdef");
-  EXPECT_EQ(c.words, (std::vector<std::string>{"sbatch", "--parsable", "--no-requeue", "--job-name=dyngrid-7-node", "--partition=spare", "--signal=B:USR1@120", "--time=1:00:00", "--nodes=1",
-                                               "--exclusive", "--ntasks-per-node=4"}));
-  for (const std::string& word : c.words) EXPECT_EQ(word.find("0123456789abcdef"), std::string::npos) << "everybody can see command lines";
+  EXPECT_EQ(c.words, (std::vector<std::string>{"sbatch", "--parsable", "--no-requeue", "--job-name=dyngrid-7-node",
+                                               "--partition=spare", "--signal=B:USR1@120", "--time=1:00:00",
+                                               "--nodes=1", "--exclusive", "--ntasks-per-node=4"}));
+  for (const std::string& word : c.words)
+    EXPECT_EQ(word.find("0123456789abcdef"), std::string::npos) << "everybody can see command lines";
   EXPECT_NE(c.input.find("\ntrap '' USR1\nexec "), std::string::npos);
   EXPECT_EQ(words_as_sh_sees_them(c.input), "[/opt/my bin/dyngrid]\n[slurm]\n[node]\n10.0.0.1:4711?0123456789abcdef\n");
   const Command base = start_on_base("/bin/dyngrid", 7, "n2", "10.0.0.1:4711?01");
@@ -191,12 +213,15 @@ TEST(SlurmWords, SmallThings) {
   const auto place = Place::parse("10.0.0.1:4711?0a");
   ASSERT_TRUE(place);
   EXPECT_EQ(place->text(), "10.0.0.1:4711?0a");
-  for (const char* bad : {"", "10.0.0.1:4711", "10.0.0.1?0a", "host:4711?0a", "10.0.0.1:0?0a", "10.0.0.1:70000?0a", "10.0.0.1:4711?", "10.0.0.1:4711?0A z"}) EXPECT_FALSE(Place::parse(bad)) << bad;
+  for (const char* bad : {"", "10.0.0.1:4711", "10.0.0.1?0a", "host:4711?0a", "10.0.0.1:0?0a", "10.0.0.1:70000?0a",
+                          "10.0.0.1:4711?", "10.0.0.1:4711?0A z"})
+    EXPECT_FALSE(Place::parse(bad)) << bad;
 }
 
 // ---- deciding ----
 
-/// "qaihwl" in order: queued, awaited, idle, handed, working, leaving; capitals must leave; numbers are 1, 2, ... and since is the number.
+/// "qaihwl" in order: queued, awaited, idle, handed, working, leaving; capitals must leave; numbers are 1, 2, ... and
+/// since is the number.
 Situation at(double now, int max_nodes, const std::string& nodes) {
   Situation s;
   s.now = now;
@@ -236,8 +261,8 @@ TEST(SlurmDecide, AsksForNodes) {
   EXPECT_EQ(shown(at(10, 1, "")), "");
   EXPECT_EQ(shown(at(10, 3, "")), "submit 2");
   EXPECT_EQ(shown(at(10, 3, "qq")), "");
-  EXPECT_EQ(shown(at(10, 33, "q")), "submit 3"); // four wait at a time
-  EXPECT_EQ(shown(at(10, 3, "wwq")), "cancel 3"); // one came back that was thought lost
+  EXPECT_EQ(shown(at(10, 33, "q")), "submit 3");      // four wait at a time
+  EXPECT_EQ(shown(at(10, 3, "wwq")), "cancel 3");     // one came back that was thought lost
   EXPECT_EQ(shown(at(10, 4, "wwqqq")), "cancel 5 4"); // the newest first
   Situation refused = at(10, 3, "");
   refused.no_submission_before = 11;
@@ -245,8 +270,8 @@ TEST(SlurmDecide, AsksForNodes) {
 }
 
 TEST(SlurmDecide, GrowsWithAllThatCame) {
-  EXPECT_EQ(shown(at(10, 2, "i")), "grow 4"); // nobody else is to come
-  EXPECT_EQ(shown(at(3.9, 4, "wiq")), ""); // one more may come any moment
+  EXPECT_EQ(shown(at(10, 2, "i")), "grow 4");  // nobody else is to come
+  EXPECT_EQ(shown(at(3.9, 4, "wiq")), "");     // one more may come any moment
   EXPECT_EQ(shown(at(4, 4, "wiq")), "grow 4"); // it has waited for two seconds
   EXPECT_EQ(shown(at(4, 4, "iia")), "grow 8");
   EXPECT_EQ(shown(at(3.5, 4, "iia")), "");
@@ -262,7 +287,7 @@ TEST(SlurmDecide, WhoIsWantedBackLeaves) {
   EXPECT_EQ(shown(at(10, 3, "Ww")), "submit 1 leave 1"); // and is to come back
   EXPECT_EQ(shown(at(10, 3, "WW")), "submit 2 leave 1 2");
   EXPECT_EQ(shown(at(10, 3, "Iw")), "submit 1 dismiss 1"); // it was in no grid
-  EXPECT_EQ(shown(at(10, 3, "Hw")), "submit 1"); // on its way: it comes in first, or is given up
+  EXPECT_EQ(shown(at(10, 3, "Hw")), "submit 1");           // on its way: it comes in first, or is given up
   EXPECT_EQ(shown(at(10, 3, "Lw")), "submit 1");
   Situation s = at(10, 3, "WW");
   s.asked_to_leave = {1};
@@ -321,7 +346,9 @@ TEST(SlurmDecide, SettlesDown) {
     for (const std::int64_t id : p.leave)
       for (Node& n : s.nodes)
         if (n.id == id) n.stage = Stage::leaving;
-    s.nodes.erase(std::remove_if(s.nodes.begin(), s.nodes.end(), [](const Node& n) { return n.stage == Stage::leaving; }), s.nodes.end());
+    s.nodes.erase(
+        std::remove_if(s.nodes.begin(), s.nodes.end(), [](const Node& n) { return n.stage == Stage::leaving; }),
+        s.nodes.end());
     EXPECT_LE(s.nodes.size(), 3u + p.leave.size());
     if (round % 5 == 0) // one of those that wait gets its node
       for (Node& n : s.nodes)
@@ -378,7 +405,8 @@ TEST(SlurmCheck, EveryFindingHasACure) {
   with("priorities", [](Site& s) { s.partitions[0].priority_tier = 1; });
   with("grace time", [](Site& s) { s.partitions[1].grace_s = 0; });
   with("grace time", [](Site& s) { s.partitions[1].grace_s = 5; });
-  with("signal", [](Site& s) { s.config["SlurmctldParameters"] = "preempt_send_user_signals"; }); // a word like it is not it
+  with("signal",
+       [](Site& s) { s.config["SlurmctldParameters"] = "preempt_send_user_signals"; }); // a word like it is not it
   with("launcher", [](Site& s) { s.mpi_version = {5, 0, 3}; });
   with("launcher", [](Site& s) { s.mpi = command::Mpi::mpich; });
   with("launcher", [](Site& s) { s.has_ompi_server = false; });

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stock_program FILE: a program that knows nothing of dyngrid makes a BLACS grid and goes on until FILE is there, 60 s at most. */
+/* stock_program FILE: a program that knows nothing of dyngrid makes a BLACS grid and goes on until FILE is there, 60 s
+ * at most. */
 #include <stdio.h>
 #include <unistd.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `dyngrid watch` draws, as text: the picture of the grid, the lines of a job, the list of jobs, keys; and how times are written.
+// What `dyngrid watch` draws, as text: the picture of the grid, the lines of a job, the list of jobs, keys; and how
+// times are written.
 #include <cmath>
 #include <string>
 #include <vector>
@@ -24,9 +25,30 @@ std::string joined(const std::vector<ViewLine>& lines, const Screen& screen) {
 }
 
 json status(int nprow, int npcol) {
-  return {{"job", "lake"}, {"app", "pdgemm"}, {"size", "3*d96x96/8x8"}, {"host", "here"}, {"uptime_s", 12.3}, {"grid", {nprow, npcol}}, {"step", 17}, {"steps", 68},
-          {"parked", 2}, {"step_s", 0.000124}, {"mean_step_s", 0.0123}, {"matrix_bytes", 15400000}, {"rss_bytes", 20000000}, {"pending", nullptr},
-          {"last_resize", {{"from", {1, 2}}, {"grid", {nprow, npcol}}, {"spawn_s", 0.4}, {"merge_s", 0.01}, {"plan_s", 0.0001}, {"exchange_s", 0.02}, {"total_s", 1.43}, {"moved_bytes", 1000000}, {"released", 3}}}};
+  return {{"job", "lake"},
+          {"app", "pdgemm"},
+          {"size", "3*d96x96/8x8"},
+          {"host", "here"},
+          {"uptime_s", 12.3},
+          {"grid", {nprow, npcol}},
+          {"step", 17},
+          {"steps", 68},
+          {"parked", 2},
+          {"step_s", 0.000124},
+          {"mean_step_s", 0.0123},
+          {"matrix_bytes", 15400000},
+          {"rss_bytes", 20000000},
+          {"pending", nullptr},
+          {"last_resize",
+           {{"from", {1, 2}},
+            {"grid", {nprow, npcol}},
+            {"spawn_s", 0.4},
+            {"merge_s", 0.01},
+            {"plan_s", 0.0001},
+            {"exchange_s", 0.02},
+            {"total_s", 1.43},
+            {"moved_bytes", 1000000},
+            {"released", 3}}}};
 }
 
 TEST(Watch, TimesAreReadable) {
@@ -42,7 +64,8 @@ TEST(Watch, TimesAreReadable) {
 }
 
 TEST(Watch, TheGridIsDrawnWithRanks) {
-  const std::vector<std::string> expected{"┌───┬───┬───┐", "│ 0 │ 1 │ 2 │", "├───┼───┼───┤", "│ 3 │ 4 │ 5 │", "└───┴───┴───┘"};
+  const std::vector<std::string> expected{"┌───┬───┬───┐", "│ 0 │ 1 │ 2 │", "├───┼───┼───┤", "│ 3 │ 4 │ 5 │",
+                                          "└───┴───┴───┘"};
   EXPECT_EQ(command::grid_picture(2, 3, 13, 5), expected);
   const std::vector<std::string> wide{"┌────┬────┐", "│  0 │  1 │"}; // as wide as the largest rank
   const auto tall = command::grid_picture(6, 2, 80, 17);
@@ -66,14 +89,19 @@ TEST(Watch, AJobIsShown) {
   EXPECT_TRUE(view.lines({}, "keys").empty());
   view.take(status(2, 3));
   const std::string text = joined(view.lines({100, 30, false}, "q quits"), {100, 30, false});
-  for (const char* word : {"job lake  pdgemm  3*d96x96/8x8  on here  12 s\n", "grid     2x3, 6 processes, 2 parked, 3 released at the last change\n", "         │ 3 │ 4 │ 5 │\n",
-                           "step     17 of 68 (25 %), the last 0.124 ms, 12.3 ms on average on this grid\n",
-                           "change   1x2 -> 2x3 in 1.43 s: spawn 400 ms, merge 10 ms, plan 0.1 ms, exchange 20 ms; 1.0 MB moved\n", "memory   15.4 MB in matrices, 20.0 MB in process 0\n",
-                           "asked    nothing\nq quits\n"})
+  for (const char* word :
+       {"job lake  pdgemm  3*d96x96/8x8  on here  12 s\n",
+        "grid     2x3, 6 processes, 2 parked, 3 released at the last change\n", "         │ 3 │ 4 │ 5 │\n",
+        "step     17 of 68 (25 %), the last 0.124 ms, 12.3 ms on average on this grid\n",
+        "change   1x2 -> 2x3 in 1.43 s: spawn 400 ms, merge 10 ms, plan 0.1 ms, exchange 20 ms; 1.0 MB moved\n",
+        "memory   15.4 MB in matrices, 20.0 MB in process 0\n", "asked    nothing\nq quits\n"})
     EXPECT_NE(text.find(word), std::string::npos) << word << "is not in\n" << text;
   EXPECT_EQ(text.find('\033'), std::string::npos);
   const std::string narrow = joined(view.lines({80, 30, false}, ""), {80, 30, false});
-  EXPECT_NE(narrow.find("change   1x2 -> 2x3 in 1.43 s\n         spawn 400 ms, merge 10 ms, plan 0.1 ms, exchange 20 ms; 1.0 MB moved\n"), std::string::npos) << narrow;
+  EXPECT_NE(narrow.find("change   1x2 -> 2x3 in 1.43 s\n         spawn 400 ms, merge 10 ms, plan 0.1 ms, exchange 20 "
+                        "ms; 1.0 MB moved\n"),
+            std::string::npos)
+      << narrow;
 }
 
 TEST(Watch, EventsChangeIt) {
@@ -89,14 +117,25 @@ TEST(Watch, EventsChangeIt) {
   EXPECT_NE(text().find("asked    3x3\n"), std::string::npos) << text();
   view.take({{"event", "outcome"}, {"request", 3}, {"outcome", "failed"}, {"reason", "no slots"}});
   EXPECT_NE(text().find("asked    failed: no slots\n"), std::string::npos) << text();
-  view.take({{"event", "resize"}, {"grid", {3, 3}}, {"from", {2, 2}}, {"report", {{"from", {2, 2}}, {"grid", {3, 3}}, {"total_s", 0.5}}}});
+  view.take({{"event", "resize"},
+             {"grid", {3, 3}},
+             {"from", {2, 2}},
+             {"report", {{"from", {2, 2}}, {"grid", {3, 3}}, {"total_s", 0.5}}}});
   EXPECT_NE(text().find("│ 6 │ 7 │ 8 │"), std::string::npos) << text();
   EXPECT_NE(text().find("asked    nothing\n"), std::string::npos) << text();
   EXPECT_EQ(view.processes(), 9);
   EXPECT_EQ(view.least_step(), 3);
   // a growth that measured slower: why it goes back stays on the screen
-  view.take({{"event", "undo"}, {"request", 3}, {"from", {3, 3}}, {"grid", {2, 2}}, {"step_s", 0.269}, {"before_step_s", 0.114}});
-  view.take({{"event", "resize"}, {"grid", {2, 2}}, {"from", {3, 3}}, {"report", {{"from", {3, 3}}, {"grid", {2, 2}}, {"total_s", 0.5}}}});
+  view.take({{"event", "undo"},
+             {"request", 3},
+             {"from", {3, 3}},
+             {"grid", {2, 2}},
+             {"step_s", 0.269},
+             {"before_step_s", 0.114}});
+  view.take({{"event", "resize"},
+             {"grid", {2, 2}},
+             {"from", {3, 3}},
+             {"report", {{"from", {3, 3}}, {"grid", {2, 2}}, {"total_s", 0.5}}}});
   EXPECT_NE(text().find("asked    3x3 is taken back: 269 ms a step, 114 ms on 2x2\n"), std::string::npos) << text();
 }
 
@@ -106,13 +145,15 @@ TEST(Watch, NothingIsWiderOrLongerThanTheTerminal) {
       for (const auto& [p, q] : {std::pair<int, int>{1, 1}, {2, 3}, {1, 40}, {40, 1}, {300, 300}}) {
         command::JobView view;
         view.take(status(p, q));
-        for (int k = 0; k < 300; ++k) view.take({{"event", "step"}, {"step", k}, {"grid", {p, q}}, {"step_s", 0.1 * k}});
+        for (int k = 0; k < 300; ++k)
+          view.take({{"event", "step"}, {"step", k}, {"grid", {p, q}}, {"step_s", 0.1 * k}});
         const Screen screen{width, height, false};
         const auto lines = view.lines(screen, "+ larger  - smaller  p holds the picture  J another job  q quits");
         EXPECT_LT(static_cast<int>(lines.size()), height);
         for (const ViewLine& line : lines) {
           int columns = 0;
-          for (const char c : command::drawn(line, screen)) columns += (static_cast<unsigned char>(c) & 0xc0) != 0x80 ? 1 : 0;
+          for (const char c : command::drawn(line, screen))
+            columns += (static_cast<unsigned char>(c) & 0xc0) != 0x80 ? 1 : 0;
           EXPECT_LT(columns, std::max(width, 2)) << line.text;
         }
       }
@@ -131,7 +172,8 @@ TEST(Watch, JobsToChooseFrom) {
   std::vector<json> jobs{status(2, 2), {{"job", "gone"}, {"error", "no answer"}}};
   const Screen screen{100, 24, false};
   EXPECT_EQ(joined(command::chooser_lines(jobs, 1, screen), screen),
-            "Which job?\n  1  lake  pdgemm  3*d96x96/8x8  2x2  step 17\n> 2  gone  no answer\nup, down or a number; enter takes it, q quits\n");
+            "Which job?\n  1  lake  pdgemm  3*d96x96/8x8  2x2  step 17\n> 2  gone  no answer\nup, down or a number; "
+            "enter takes it, q quits\n");
   for (int k = 0; k < 50; ++k) jobs.push_back({{"job", "job" + std::to_string(k)}, {"error", ""}});
   for (const std::size_t chosen : {0UL, 20UL, 51UL}) { // the chosen one can be seen
     const auto lines = command::chooser_lines(jobs, chosen, {80, 10, false});
@@ -148,7 +190,8 @@ TEST(Watch, Keys) {
     for (const auto& press : command::keys_of(bytes)) list.push_back(press.key);
     return list;
   };
-  EXPECT_EQ(kinds("q+-p J\r"), (std::vector<Key>{Key::quit, Key::grow, Key::shrink, Key::pause, Key::pause, Key::jobs, Key::enter}));
+  EXPECT_EQ(kinds("q+-p J\r"),
+            (std::vector<Key>{Key::quit, Key::grow, Key::shrink, Key::pause, Key::pause, Key::jobs, Key::enter}));
   EXPECT_EQ(kinds("\033[A\033OB"), (std::vector<Key>{Key::up, Key::down}));
   EXPECT_TRUE(kinds("\033[15~\033[1;5C\033xyz").empty()); // F5 and others are none of ours
   EXPECT_TRUE(kinds("\033").empty());

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // checkpoint CASE FILE: what a checkpoint keeps, and what becomes of it when something goes wrong.
 //   write GRID          five types and an uneven matrix on GRID, grown to it, written
-//   read GRID           the same read on GRID: every element, the shared state; two of the matrices not made by the program
-//   again               written over and over with the step in every element, until somebody kills it
-//   whole               the file of `again` is one step throughout (or not there at all: the answer is on stdout)
-//   refuse              the file is damaged, cut short, or of another program: same status on all ranks, nothing changed
-//   nowhere             a folder that is not there, a file that cannot be written
+//   read GRID           the same read on GRID: every element, the shared state; two of the matrices not made by the
+//   program again               written over and over with the step in every element, until somebody kills it whole the
+//   file of `again` is one step throughout (or not there at all: the answer is on stdout) refuse              the file
+//   is damaged, cut short, or of another program: same status on all ranks, nothing changed nowhere             a
+//   folder that is not there, a file that cannot be written
 #include <cstring>
 #include <fstream>
 
@@ -22,9 +22,12 @@ struct Case {
   char type;
   int m, n, mb, nb;
 };
-const std::vector<Case> cases{{'s', 23, 17, 3, 2}, {'d', 1037, 1541, 4, 5}, {'c', 1, 29, 2, 3}, {'z', 19, 19, 19, 1}, {'i', 64, 2, 8, 1}, {'d', 0, 7, 2, 2}};
+const std::vector<Case> cases{{'s', 23, 17, 3, 2},  {'d', 1037, 1541, 4, 5}, {'c', 1, 29, 2, 3},
+                              {'z', 19, 19, 19, 1}, {'i', 64, 2, 8, 1},      {'d', 0, 7, 2, 2}};
 
-std::string name_of(std::size_t k) { return k == 2 ? "a/strange.name %" : std::string("matrix ") + std::to_string(k); }
+std::string name_of(std::size_t k) {
+  return k == 2 ? "a/strange.name %" : std::string("matrix ") + std::to_string(k);
+}
 
 /// Rows or columns shared out as 1 : 2 : 3 ...
 std::int64_t by_number(void*, char axis, std::int64_t length, int nprow, int npcol, std::int64_t* sizes) {
@@ -37,11 +40,12 @@ std::int64_t by_number(void*, char axis, std::int64_t length, int nprow, int npc
   return nprocs;
 }
 
-double uneven_value(std::int64_t i, std::int64_t j) { return static_cast<double>(1000 * i + j); }
+double uneven_value(std::int64_t i, std::int64_t j) {
+  return static_cast<double>(1000 * i + j);
+}
 
 /// Of a matrix by the rule above: local index, global row and column of every element of mine.
-template <class F>
-void for_uneven(const dyngrid_matrix* u, F&& f) {
+template <class F> void for_uneven(const dyngrid_matrix* u, F&& f) {
   int nprow = 0, npcol = 0, myrow = 0, mycol = 0;
   dyngrid_grid(&nprow, &npcol, &myrow, &mycol);
   if (myrow < 0) return;
@@ -52,7 +56,8 @@ void for_uneven(const dyngrid_matrix* u, F&& f) {
   by_number(nullptr, 'C', 47, nprow, npcol, cols.data());
   for (int p = 0; p < myrow; ++p) first_row += rows[static_cast<std::size_t>(p)];
   for (int q = 0; q < mycol; ++q) first_col += cols[static_cast<std::size_t>(q)];
-  expect(m_loc == rows[static_cast<std::size_t>(myrow)] && n_loc == cols[static_cast<std::size_t>(mycol)], "local size of the uneven matrix");
+  expect(m_loc == rows[static_cast<std::size_t>(myrow)] && n_loc == cols[static_cast<std::size_t>(mycol)],
+         "local size of the uneven matrix");
   for (std::int64_t j = 0; j < n_loc; ++j)
     for (std::int64_t i = 0; i < m_loc; ++i) f(i + j * lld, first_row + i, first_col + j);
 }
@@ -60,15 +65,22 @@ void for_uneven(const dyngrid_matrix* u, F&& f) {
 int write(const char* file, int nprow, int npcol) {
   std::vector<dyngrid_matrix*> a(cases.size());
   for (std::size_t k = 0; k < cases.size(); ++k)
-    expect(!dyngrid_matrix_create(name_of(k).c_str(), cases[k].type, cases[k].m, cases[k].n, cases[k].mb, cases[k].nb, &a[k]), "create");
+    expect(!dyngrid_matrix_create(name_of(k).c_str(), cases[k].type, cases[k].m, cases[k].n, cases[k].mb, cases[k].nb,
+                                  &a[k]),
+           "create");
   dyngrid_matrix* u = nullptr;
   expect(!dyngrid_matrix_create_by("uneven", 'd', 61, 47, by_number, nullptr, &u), "create uneven");
   int step = 0, nothing = 0;
   std::vector<double> history(300000);
-  expect(!dyngrid_share("step", &step, sizeof step) && !dyngrid_share("history", history.data(), history.size() * sizeof(double)) && !dyngrid_share("nothing", &nothing, 0), "share");
+  expect(!dyngrid_share("step", &step, sizeof step) &&
+             !dyngrid_share("history", history.data(), history.size() * sizeof(double)) &&
+             !dyngrid_share("nothing", &nothing, 0),
+         "share");
   if (!dyngrid_is_newcomer()) {
     for (std::size_t k = 0; k < cases.size(); ++k) follow::fill(a[k], cases[k].type, static_cast<int>(k));
-    for_uneven(u, [&](std::int64_t at, std::int64_t i, std::int64_t j) { static_cast<double*>(dyngrid_local(u))[at] = uneven_value(i, j); });
+    for_uneven(u, [&](std::int64_t at, std::int64_t i, std::int64_t j) {
+      static_cast<double*>(dyngrid_local(u))[at] = uneven_value(i, j);
+    });
     step = 41;
     for (std::size_t i = 0; i < history.size(); ++i) history[i] = 0.5 * static_cast<double>(i);
     expect(!dyngrid_request(nprow, npcol), "request");
@@ -86,14 +98,17 @@ int read(const char* file, int nprow, int npcol, bool with_rule) {
   int step = 0;
   dyngrid_matrix *a = nullptr, *u = nullptr;
   // other block sizes than in the file
-  expect(!dyngrid_matrix_create(name_of(1).c_str(), 'd', cases[1].m, cases[1].n, 7, 3, &a) && !dyngrid_share("step", &step, sizeof step), "create");
+  expect(!dyngrid_matrix_create(name_of(1).c_str(), 'd', cases[1].m, cases[1].n, 7, 3, &a) &&
+             !dyngrid_share("step", &step, sizeof step),
+         "create");
   if (with_rule) expect(!dyngrid_matrix_create_by("uneven", 'd', 61, 47, by_number, nullptr, &u), "create uneven");
   const int* desc = dyngrid_desc(a);
   if (!dyngrid_is_newcomer()) {
     expect(dyngrid_restore(file) == DYNGRID_SUCCESS, "dyngrid_restore");
     int myrow = 0;
     dyngrid_grid(nullptr, nullptr, &myrow, nullptr);
-    expect((myrow < 0 || step == 41) && follow::wrong(a, 'd', 1) == 0 && dyngrid_desc(a) == desc && desc[4] == 7, "what the program made");
+    expect((myrow < 0 || step == 41) && follow::wrong(a, 'd', 1) == 0 && dyngrid_desc(a) == desc && desc[4] == 7,
+           "what the program made");
     expect(!dyngrid_request(nprow, npcol), "request");
   }
   // and once more after a change of the grid, over what is there
@@ -107,11 +122,14 @@ int read(const char* file, int nprow, int npcol, bool with_rule) {
   for (std::size_t k = 0; k < cases.size(); ++k) {
     if (k == 1) continue;
     dyngrid_matrix* other = dyngrid_matrix_find(name_of(k).c_str());
-    expect(other && dyngrid_desc(other)[1] == dyngrid_context() && dyngrid_desc(other)[4] == cases[k].mb, "what the program did not make is there");
+    expect(other && dyngrid_desc(other)[1] == dyngrid_context() && dyngrid_desc(other)[4] == cases[k].mb,
+           "what the program did not make is there");
     expect(follow::wrong(other, cases[k].type, static_cast<int>(k)) == 0, "elements of what the program did not make");
   }
   if (with_rule) {
-    for_uneven(u, [&](std::int64_t at, std::int64_t i, std::int64_t j) { expect(static_cast<double*>(dyngrid_local(u))[at] == uneven_value(i, j), "uneven"); });
+    for_uneven(u, [&](std::int64_t at, std::int64_t i, std::int64_t j) {
+      expect(static_cast<double*>(dyngrid_local(u))[at] == uneven_value(i, j), "uneven");
+    });
   } else {
     const dyngrid_matrix* even = dyngrid_matrix_find("uneven");
     expect(even && dyngrid_desc(even)[0] == 1, "the uneven one in even blocks");
@@ -120,7 +138,8 @@ int read(const char* file, int nprow, int npcol, bool with_rule) {
     });
   }
   std::vector<double> history(300000);
-  expect(!dyngrid_share("history", history.data(), history.size() * sizeof(double)) && history[299999] == 0.5 * 299999, "what the program did not share");
+  expect(!dyngrid_share("history", history.data(), history.size() * sizeof(double)) && history[299999] == 0.5 * 299999,
+         "what the program did not share");
   return dyngrid_finalize();
 }
 
@@ -188,7 +207,8 @@ int nowhere(const std::string& file) {
   int rank = 0;
   MPI_Comm_rank(dyngrid_comm(), &rank);
   expect(!dyngrid_matrix_create("a", 'd', 30, 20, 8, 8, &a), "create");
-  for (const std::string& where : {std::string("/no/such/folder/file"), std::string("/dev/full/x"), std::string("/tmp")}) {
+  for (const std::string& where :
+       {std::string("/no/such/folder/file"), std::string("/dev/full/x"), std::string("/tmp")}) {
     expect(dyngrid_checkpoint(where.c_str()) == DYNGRID_ERR_IO, "status for " + where);
     if (rank == 1) std::printf("%s\n", dyngrid_last_message());
     expect(std::strlen(dyngrid_last_message()) > 20, "a message");
@@ -204,7 +224,8 @@ int nowhere(const std::string& file) {
 int again(const char* file, int steps) {
   dyngrid_matrix* a = nullptr;
   int step = 0;
-  expect(!dyngrid_matrix_create("a", 'd', 700, 300, 16, 16, &a) && !dyngrid_share("step", &step, sizeof step), "create");
+  expect(!dyngrid_matrix_create("a", 'd', 700, 300, 16, 16, &a) && !dyngrid_share("step", &step, sizeof step),
+         "create");
   for (; step < steps; ++step) {
     follow::fill(a, 'd', step);
     expect(dyngrid_checkpoint(file) == DYNGRID_SUCCESS, "dyngrid_checkpoint");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// The classical way: a program of BLACS and PBLAS calls only, that grows by blacs_exit(1), blacs_setup and blacs_setup.dat, moves its matrix with
-// pdgemr2d, and shrinks by dyngrid_pop. The spawned processes are the same program, and reach the same place by blacs_pinfo.
+// The classical way: a program of BLACS and PBLAS calls only, that grows by blacs_exit(1), blacs_setup and
+// blacs_setup.dat, moves its matrix with pdgemr2d, and shrinks by dyngrid_pop. The spawned processes are the same
+// program, and reach the same place by blacs_pinfo.
 //   classical FOLDER    FOLDER is where it writes and reads blacs_setup.dat (each process goes there first)
 #include <cmath>
 #include <cstring>
@@ -20,8 +21,10 @@ void blacs_exit_(const int*);
 void igebs2d_(const int*, const char*, const char*, const int*, const int*, const int*, const int*);
 void igebr2d_(const int*, const char*, const char*, const int*, const int*, int*, const int*, const int*, const int*);
 int numroc_(const int*, const int*, const int*, const int*, const int*);
-void descinit_(int*, const int*, const int*, const int*, const int*, const int*, const int*, const int*, const int*, int*);
-void pdgemr2d_(const int*, const int*, const double*, const int*, const int*, const int*, double*, const int*, const int*, const int*, const int*);
+void descinit_(int*, const int*, const int*, const int*, const int*, const int*, const int*, const int*, const int*,
+               int*);
+void pdgemr2d_(const int*, const int*, const double*, const int*, const int*, const int*, double*, const int*,
+               const int*, const int*, const int*);
 }
 
 namespace {
@@ -51,13 +54,13 @@ Grid open_grid(int nprow, int npcol) {
   return g;
 }
 
-template <class F>
-void each(Grid& g, F&& f) {
+template <class F> void each(Grid& g, F&& f) {
   if (g.myrow < 0) return;
   const auto rows = gridmap::Axis::block_cyclic(n, nb, g.nprow), cols = gridmap::Axis::block_cyclic(n, nb, g.npcol);
   for (std::int64_t j = 0; j < cols.local_size(g.mycol); ++j)
     for (std::int64_t i = 0; i < rows.local_size(g.myrow); ++i)
-      f(g.a[static_cast<std::size_t>(i + j * g.desc[8])], static_cast<double>(rows.to_global(i, g.myrow) * n + cols.to_global(j, g.mycol)));
+      f(g.a[static_cast<std::size_t>(i + j * g.desc[8])],
+        static_cast<double>(rows.to_global(i, g.myrow) * n + cols.to_global(j, g.mycol)));
 }
 
 void check(Grid& g, const std::string& where) {
@@ -82,8 +85,10 @@ int main(int argc, char** argv) {
       if (iam == 0) std::ofstream("blacs_setup.dat") << "# four more of the same\nexecutable self\nprocesses 4\n";
       if (iam == 0) std::ofstream("absurd_setup.dat") << "executable self\nprocesses 100000\n";
       Grid small = open_grid(1, 2); // collective: the file is there for everybody after it
-      if (round == 0) each(small, [](double& x, double want) { x = want; });
-      else small.a = kept;
+      if (round == 0)
+        each(small, [](double& x, double want) { x = want; });
+      else
+        small.a = kept;
       check(small, "on 1x2");
       kept = small.a;
       // grow: the old contexts go, blacs_setup spawns what blacs_setup.dat says
@@ -91,7 +96,8 @@ int main(int argc, char** argv) {
       if (round == 0) { // more than any core takes: nothing is started, and the application goes on
         setenv("DYNGRID_SETUP_FILE", "absurd_setup.dat", 1);
         blacs_setup_(&iam, &nprocs);
-        follow::expect(nprocs == first && std::strstr(dyngrid_last_message(), "100002 processes on"), "100000 processes are refused");
+        follow::expect(nprocs == first && std::strstr(dyngrid_last_message(), "100002 processes on"),
+                       "100000 processes are refused");
         unsetenv("DYNGRID_SETUP_FILE");
         blacs_exit_(&one);
       }

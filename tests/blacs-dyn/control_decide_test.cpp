@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Allowed grids, history, prediction, pay-off and the one place for a request: decisions that need neither sockets nor processes. All expected values
-// are worked out by hand.
+// Allowed grids, history, prediction, pay-off and the one place for a request: decisions that need neither sockets nor
+// processes. All expected values are worked out by hand.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,11 +30,17 @@ using control::StepTimes;
 using gridmap::Error;
 using gridmap::GridShape;
 
-std::string name(GridShape s) { return std::to_string(s.nprow) + "x" + std::to_string(s.npcol); }
-std::string name(const std::optional<GridShape>& s) { return s ? name(*s) : "none"; }
+std::string name(GridShape s) {
+  return std::to_string(s.nprow) + "x" + std::to_string(s.npcol);
+}
+std::string name(const std::optional<GridShape>& s) {
+  return s ? name(*s) : "none";
+}
 
 /// `count` steps of exactly `mean` seconds each.
-StepTimes steps(std::int64_t count, double mean) { return {count, mean, 0, mean}; }
+StepTimes steps(std::int64_t count, double mean) {
+  return {count, mean, 0, mean};
+}
 
 std::string error_of(const std::function<void()>& call) {
   try {
@@ -45,11 +51,14 @@ std::string error_of(const std::function<void()>& call) {
   return "no error";
 }
 
-bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool says(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 } // namespace
 
-// ---- allowed grids -----------------------------------------------------------------------------------------------------------
+// ---- allowed grids
+// -----------------------------------------------------------------------------------------------------------
 
 TEST(Allowed, NumbersOfProcesses) {
   const Allowed a = Allowed::parse("4:32:*2"); // 4, 8, 16, 32
@@ -99,13 +108,17 @@ TEST(Allowed, NothingSaidAndAny) {
 }
 
 TEST(Allowed, WhatIsWrongIsQuoted) {
-  for (const char* text : {"4:2", "0", "2x", "x3", "2x0", "aspect", "aspect 0.5", "aspect two", "rows", "rows x", "four", "4;;8", "4; 8", "any; 4", "2x2,9",
-                           "aspect_p 0.5; aspect_q 1", "4:32:*1", "1048577x1", "2x2x2", "-4"})
-    EXPECT_TRUE(says(error_of([&] { Allowed::parse(text); }), "control: allowed grids")) << text << ": " << error_of([&] { Allowed::parse(text); });
+  for (const char* text :
+       {"4:2",     "0",         "2x",    "x3",   "2x0",  "aspect", "aspect 0.5", "aspect two",
+        "rows",    "rows x",    "four",  "4;;8", "4; 8", "any; 4", "2x2,9",      "aspect_p 0.5; aspect_q 1",
+        "4:32:*1", "1048577x1", "2x2x2", "-4"})
+    EXPECT_TRUE(says(error_of([&] { Allowed::parse(text); }), "control: allowed grids"))
+        << text << ": " << error_of([&] { Allowed::parse(text); });
   EXPECT_TRUE(says(error_of([] { Allowed::parse(std::string(5000, '4')); }), "at most 4096"));
 }
 
-// ---- step times ----------------------------------------------------------------------------------------------------------------
+// ---- step times
+// ----------------------------------------------------------------------------------------------------------------
 
 TEST(StepTimes, MeanAndError) {
   StepTimes t;
@@ -139,8 +152,8 @@ TEST(Prediction, MeasuredGridsAreTheirMean) {
 }
 
 TEST(Prediction, OneGridLeavesEverythingOpen) {
-  // 1 s on 2x2, wanted 4x4: no speed-up 1 s, all work 1/4, all messages of blocks 1/2; equally good. Mean 7/12; the spread between them is
-  // sqrt(((5/12)^2 + (4/12)^2 + (1/12)^2) / 3), and 5 % of each for the model.
+  // 1 s on 2x2, wanted 4x4: no speed-up 1 s, all work 1/4, all messages of blocks 1/2; equally good. Mean 7/12; the
+  // spread between them is sqrt(((5/12)^2 + (4/12)^2 + (1/12)^2) / 3), and 5 % of each for the model.
   const auto p = control::predict_step({{{2, 2}, steps(5, 1.0)}}, {4, 4});
   ASSERT_TRUE(p);
   EXPECT_FALSE(p->is_measured);
@@ -173,7 +186,8 @@ TEST(Prediction, StepsThatGetLongerOnLargerGrids) {
 
 TEST(Prediction, SweetSpot) {
   using Measured = std::map<std::pair<int, int>, StepTimes>;
-  const Measured measured{{{2, 2}, steps(5, 1.00)}, {{3, 3}, steps(5, 0.52)}, {{4, 4}, steps(5, 0.50)}, {{5, 5}, steps(5, 0.55)}};
+  const Measured measured{
+      {{2, 2}, steps(5, 1.00)}, {{3, 3}, steps(5, 0.52)}, {{4, 4}, steps(5, 0.50)}, {{5, 5}, steps(5, 0.55)}};
   EXPECT_EQ(name(control::sweet_spot(measured, 0.05)), "3x3"); // 0.52 is within 5 % of 0.50
   EXPECT_EQ(name(control::sweet_spot(measured, 0.03)), "4x4");
   EXPECT_EQ(name(control::sweet_spot({}, 0.05)), "none");
@@ -187,13 +201,15 @@ TEST(Prediction, SpawnAndExchange) {
   EXPECT_DOUBLE_EQ(control::predict_spawn(changes, 10, 9), 1.0); // the line through (5, 0.5) and (7, 0.7)
   EXPECT_DOUBLE_EQ(control::predict_spawn(changes, 0, 9), 0);
   EXPECT_DOUBLE_EQ(control::predict_spawn({changes[2]}, 3, 9), 9);
-  EXPECT_DOUBLE_EQ(control::predict_spawn({changes[0]}, 3, 9), 0.5); // of one size only
+  EXPECT_DOUBLE_EQ(control::predict_spawn({changes[0]}, 3, 9), 0.5);            // of one size only
   EXPECT_DOUBLE_EQ(control::predict_exchange(changes, {3, 3}, {4, 4}, 7), 0.3); // measured
-  EXPECT_DOUBLE_EQ(control::predict_exchange(changes, {2, 2}, {5, 5}, 7), 21);  // the plan's, times the median of 2, 3, 4
+  EXPECT_DOUBLE_EQ(control::predict_exchange(changes, {2, 2}, {5, 5}, 7),
+                   21); // the plan's, times the median of 2, 3, 4
   EXPECT_DOUBLE_EQ(control::predict_exchange({}, {2, 2}, {5, 5}, 7), 7);
 }
 
-// ---- decisions -----------------------------------------------------------------------------------------------------------------
+// ---- decisions
+// -----------------------------------------------------------------------------------------------------------------
 
 namespace {
 /// On 2x2, 1 s a step; 3x3 measured too: 0.6 s. A growth costs 0.5 s of spawning and 0.5 s of exchange.
@@ -214,7 +230,7 @@ TEST(Decide, PayoffPoint) {
   EXPECT_DOUBLE_EQ(f->spawn_s, 0.5);
   EXPECT_DOUBLE_EQ(f->resize_s(), 1.0);
   EXPECT_EQ(f->payoff_steps, 3); // ceil(1.0 / 0.4)
-  s.parked = 3; // two to start instead of five
+  s.parked = 3;                  // two to start instead of five
   EXPECT_DOUBLE_EQ(control::forecast(s, {3, 3})->resize_s(), 0.7);
   s.parked = 0;
   s.steps_left = 3;
@@ -249,8 +265,8 @@ TEST(Decide, UnitsLeaveWhateverIsAllowed) {
   s.grid = {3, 4};
   s.units = {{7, 4, 4}, {8, 4, 3}};
   EXPECT_EQ(name(control::decide_leave(s, {7}).to), "2x4");
-  EXPECT_EQ(name(control::decide_leave(s, {8}).to), "3x3"); // three of its four are in the grid
-  EXPECT_EQ(name(control::decide_leave(s, {8, 7}).to), "2x2"); // 5 stay, and 1x5 is too long to be chosen
+  EXPECT_EQ(name(control::decide_leave(s, {8}).to), "3x3");     // three of its four are in the grid
+  EXPECT_EQ(name(control::decide_leave(s, {8, 7}).to), "2x2");  // 5 stay, and 1x5 is too long to be chosen
   EXPECT_EQ(name(control::decide_leave(s, {7, 99}).to), "2x4"); // 99 has left
   EXPECT_FALSE(control::decide_leave(s, {99}).is_accepted);
   s.steps = at_2x2().steps; // larger grids were tried and are slower, but nobody asked for speed
@@ -298,7 +314,8 @@ TEST(Decide, NothingMeasuredMeansTry) {
 }
 
 TEST(Decide, APredictionThatMayErrIsGivenTheBenefit) {
-  // only 1 s on 2x2 is known: 3x3 takes (1 + 4/9 + 2/3) / 3 = 0.704 s, error 0.23 and more; at best some 0.47 s against 1 s. The change takes 1 s.
+  // only 1 s on 2x2 is known: 3x3 takes (1 + 4/9 + 2/3) / 3 = 0.704 s, error 0.23 and more; at best some 0.47 s against
+  // 1 s. The change takes 1 s.
   control::Situation s = at_2x2();
   s.steps.erase({3, 3});
   s.steps_left = 3;
@@ -333,7 +350,8 @@ TEST(Prediction, NoGainBeyondTheCores) {
   EXPECT_GT(control::predict_step(single, {4, 4}, 2)->seconds, 0.6);
   EXPECT_LT(control::predict_step(single, {4, 4}, 2)->seconds, 1.0);
   // what was measured is known
-  EXPECT_DOUBLE_EQ(control::predict_step({{{1, 2}, steps(5, 0.114)}, {{4, 4}, steps(5, 0.05)}}, {4, 4}, 2)->seconds, 0.05);
+  EXPECT_DOUBLE_EQ(control::predict_step({{{1, 2}, steps(5, 0.114)}, {{4, 4}, steps(5, 0.05)}}, {4, 4}, 2)->seconds,
+                   0.05);
 }
 
 TEST(Decide, NoGrowthBeyondTheCores) {
@@ -361,7 +379,8 @@ TEST(Decide, WhatMeasuredQuickerBeyondTheCoresIsTaken) {
   EXPECT_TRUE(control::decide_resize(s, {2, 2}, false).is_accepted);
   EXPECT_EQ(name(control::decide_grow(s, 14, false).to), "2x2");
   s.steps[{2, 2}] = steps(5, 0.2);
-  EXPECT_TRUE(says(control::decide_resize(s, {2, 2}, false).why, "would not be quicker")); // though nobody knows how many steps are left
+  EXPECT_TRUE(says(control::decide_resize(s, {2, 2}, false).why,
+                   "would not be quicker")); // though nobody knows how many steps are left
   EXPECT_FALSE(control::decide_grow(s, 14, false).is_accepted);
   EXPECT_TRUE(control::decide_resize(s, {2, 2}, true).is_accepted);
 }
@@ -376,7 +395,8 @@ TEST(Decide, TooManyProcessesForTheCores) {
   EXPECT_TRUE(control::decide_resize(s, {300, 300}, false).is_accepted);
 }
 
-// ---- what the system allows -------------------------------------------------------------------------------------------------------
+// ---- what the system allows
+// -------------------------------------------------------------------------------------------------------
 
 namespace {
 /// A made-up /proc and /sys.
@@ -475,7 +495,8 @@ TEST(Limits, OfThisProcess) {
   EXPECT_EQ(control::open_files(0).most, 0); // nobody
 }
 
-// ---- one place for a wish -------------------------------------------------------------------------------------------------------
+// ---- one place for a wish
+// -------------------------------------------------------------------------------------------------------
 
 namespace {
 control::Pending wish(GridShape from, GridShape to, std::optional<double> deadline = std::nullopt) {
@@ -520,7 +541,8 @@ TEST(Queue, DeadlinesOfGrowthAndShrinkage) {
   EXPECT_EQ(q.take()->number, 2);
 }
 
-// ---- the whole of a job, with a clock of our own --------------------------------------------------------------------------------
+// ---- the whole of a job, with a clock of our own
+// --------------------------------------------------------------------------------
 
 namespace {
 
@@ -533,7 +555,9 @@ control::JobState job(GridShape first = {2, 2}) {
 
 Json ask(control::JobState& state, const std::string& line, double now) {
   const control::Request request = control::parse_request(line);
-  return request.op == "offer" ? state.offer(request) : request.op == "cancel" ? state.cancel(request) : state.submit(request, now);
+  return request.op == "offer"    ? state.offer(request)
+         : request.op == "cancel" ? state.cancel(request)
+                                  : state.submit(request, now);
 }
 
 control::ChangeReport change(GridShape from, GridShape to) {
@@ -597,7 +621,9 @@ namespace {
 struct Tried {
   control::JobState state;
   double now = 0;
-  Tried(const std::string& request, const std::vector<double>& before, const std::vector<double>& after, bool undoes = true) : state(info(undoes), {1, 2}, 0) {
+  Tried(const std::string& request, const std::vector<double>& before, const std::vector<double>& after,
+        bool undoes = true)
+      : state(info(undoes), {1, 2}, 0) {
     run(before);
     state.take_events();
     EXPECT_EQ(ask(state, request, now)["accepted"], true);
@@ -632,7 +658,8 @@ TEST(Job, AGrowthThatMeasuresSlowerIsTakenBack) {
   ASSERT_TRUE(back);
   EXPECT_EQ(back->number, 0);
   EXPECT_EQ(name(back->to), "1x2");
-  EXPECT_TRUE(says(back->undo, "2x2 takes 0.27 s a step, 1x2 took 0.113: back to 1x2 (DYNGRID_UNDO=off leaves it)")) << back->undo;
+  EXPECT_TRUE(says(back->undo, "2x2 takes 0.27 s a step, 1x2 took 0.113: back to 1x2 (DYNGRID_UNDO=off leaves it)"))
+      << back->undo;
   t.state.changed(0, change({2, 2}, {1, 2}), 0, t.now);
   EXPECT_FALSE(t.state.is_pending());
   const auto events = t.state.take_events();
@@ -651,11 +678,11 @@ TEST(Job, AGrowthThatMeasuresSlowerIsTakenBack) {
 TEST(Job, WhatStaysAsItIs) {
   EXPECT_FALSE(Tried(R"({"op":"resize","grid":[2,2],"force":true})", quick, slow).state.is_pending());
   EXPECT_FALSE(Tried(R"({"op":"resize","grid":[2,2],"undo":false})", quick, slow).state.is_pending());
-  EXPECT_FALSE(Tried(to_2x2, quick, slow, false).state.is_pending());                        // DYNGRID_UNDO=off
-  EXPECT_FALSE(Tried(R"({"op":"resize","grid":[1,1]})", quick, slow).state.is_pending());    // a shrink
-  EXPECT_FALSE(Tried(to_2x2, {9, 0.11}, slow).state.is_pending());                           // nothing to compare with
-  EXPECT_FALSE(Tried(to_2x2, quick, {9, 0.27, 0.27}).state.is_pending());                    // not yet
-  EXPECT_FALSE(Tried(to_2x2, quick, {9, 0.116, 0.117, 0.116, 0.115}).state.is_pending());    // 2 % are noise
+  EXPECT_FALSE(Tried(to_2x2, quick, slow, false).state.is_pending());                     // DYNGRID_UNDO=off
+  EXPECT_FALSE(Tried(R"({"op":"resize","grid":[1,1]})", quick, slow).state.is_pending()); // a shrink
+  EXPECT_FALSE(Tried(to_2x2, {9, 0.11}, slow).state.is_pending());                        // nothing to compare with
+  EXPECT_FALSE(Tried(to_2x2, quick, {9, 0.27, 0.27}).state.is_pending());                 // not yet
+  EXPECT_FALSE(Tried(to_2x2, quick, {9, 0.116, 0.117, 0.116, 0.115}).state.is_pending()); // 2 % are noise
   EXPECT_FALSE(Tried(to_2x2, {9, 0.1, 0.3, 0.15, 0.2}, {9, 0.22, 0.25, 0.2}).state.is_pending()); // so are 25 % here
   EXPECT_TRUE(Tried(R"({"op":"grow","by":2,"force":true,"undo":true})", quick, slow).state.is_pending());
 }
@@ -837,7 +864,8 @@ TEST(Job, ExperimentsTryEachGridAndEndOnTheQuickest) {
   EXPECT_EQ(path, "2x2 2x2 2x2 2x3 2x3 2x3(4x4) 2x3 3x3 3x3 3x3 2x3 2x3 2x3 2x3");
   EXPECT_FALSE(state.is_pending());
   for (const char* text : {"", "2x2@", "2x2@0", "2x2,,3x3", "2x2;3x3", "2x0", "@3", "2x2@3x"})
-    EXPECT_TRUE(says(error_of([&] { control::Experiment::parse(text, "DYNGRID_EXPERIMENT"); }), "DYNGRID_EXPERIMENT")) << text;
+    EXPECT_TRUE(says(error_of([&] { control::Experiment::parse(text, "DYNGRID_EXPERIMENT"); }), "DYNGRID_EXPERIMENT"))
+        << text;
 }
 
 TEST(Job, AProgramThatGrowsByItselfDeclines) {
@@ -849,7 +877,8 @@ TEST(Job, AProgramThatGrowsByItselfDeclines) {
   EXPECT_TRUE(says(ask(state, R"({"op":"offer","procs":5})", 0)["reason"], "blacs_setup"));
 }
 
-// ---- the file --------------------------------------------------------------------------------------------------------------------
+// ---- the file
+// --------------------------------------------------------------------------------------------------------------------
 
 namespace {
 class Folder {
@@ -860,7 +889,8 @@ public:
     file = path + "/state/dyngrid/history.jsonl";
   }
   ~Folder() {
-    for (const char* name : {"/state/dyngrid/history.jsonl", "/state/dyngrid/history.jsonl.lock"}) unlink((path + name).c_str());
+    for (const char* name : {"/state/dyngrid/history.jsonl", "/state/dyngrid/history.jsonl.lock"})
+      unlink((path + name).c_str());
     for (const char* name : {"/state/dyngrid", "/state", ""}) rmdir((path + name).c_str());
   }
   std::string path, file;
@@ -871,7 +901,8 @@ const control::HistoryKey app{"app", "d8x8", "machine"};
 TEST(History, IsKeptByProgramSizeAndMachine) {
   const Folder folder;
   const control::HistoryKey other{"app", "d9x9", "machine"}, elsewhere{"app", "d8x8", "faster"};
-  ASSERT_TRUE(control::append_history(folder.file, app, {{{2, 2}, steps(2, 1.0)}}, {{{2, 2}, {3, 3}, 5, 0.5, 0.1, 0.01, 0.2, 800, 0.15}}));
+  ASSERT_TRUE(control::append_history(folder.file, app, {{{2, 2}, steps(2, 1.0)}},
+                                      {{{2, 2}, {3, 3}, 5, 0.5, 0.1, 0.01, 0.2, 800, 0.15}}));
   ASSERT_TRUE(control::append_history(folder.file, app, {{{2, 2}, steps(2, 3.0)}, {{3, 3}, steps(1, 0.5)}}, {}));
   ASSERT_TRUE(control::append_history(folder.file, other, {{{2, 2}, steps(1, 7.0)}}, {}));
   const control::History h = control::read_history(folder.file, app);
@@ -884,7 +915,8 @@ TEST(History, IsKeptByProgramSizeAndMachine) {
   EXPECT_DOUBLE_EQ(h.changes[0].exchange_s, 0.2);
   EXPECT_EQ(h.changes[0].moved_bytes, 800);
   EXPECT_DOUBLE_EQ(h.changes[0].predicted_exchange_s, 0.15);
-  EXPECT_EQ(control::read_history(folder.file, other).spawns.size(), 1u); // what starting processes takes is known to every program
+  EXPECT_EQ(control::read_history(folder.file, other).spawns.size(),
+            1u); // what starting processes takes is known to every program
   EXPECT_TRUE(control::read_history(folder.file, elsewhere).steps.empty());
   EXPECT_TRUE(control::read_history(folder.file, elsewhere).spawns.empty());
   EXPECT_EQ(control::read_all_history(folder.file).size(), 2u);
@@ -897,14 +929,17 @@ TEST(History, WhatIsNewWeighsMoreThanWhatIsOld) {
   const Folder folder;
   ASSERT_TRUE(control::append_history(folder.file, app, {{{2, 2}, steps(100000, 1.0)}}, {}));
   ASSERT_TRUE(control::append_history(folder.file, app, {{{2, 2}, steps(200, 3.0)}}, {}));
-  EXPECT_DOUBLE_EQ(control::read_history(folder.file, app).steps.at({2, 2}).mean, 2); // 200 of the old ones are remembered
+  EXPECT_DOUBLE_EQ(control::read_history(folder.file, app).steps.at({2, 2}).mean,
+                   2); // 200 of the old ones are remembered
 }
 
 TEST(History, HalfLinesAndNonsenseAreNothing) {
   const Folder folder;
   ASSERT_TRUE(control::append_history(folder.file, app, {{{2, 2}, steps(3, 1.0)}}, {}));
-  std::ofstream(folder.file, std::ios::app) << "nonsense\n{}\n{\"kind\":\"steps\",\"app\":\"app\",\"size\":\"d8x8\",\"machine\":\"machine\",\"when\":1,\"grid\":[0,2],"
-                                               "\"count\":1,\"mean_s\":1,\"squares\":0,\"least_s\":1}\n{\"kind\":\"steps\",\"app\":\"ap"; // killed here
+  std::ofstream(folder.file, std::ios::app)
+      << "nonsense\n{}\n{\"kind\":\"steps\",\"app\":\"app\",\"size\":\"d8x8\",\"machine\":\"machine\",\"when\":1,"
+         "\"grid\":[0,2],"
+         "\"count\":1,\"mean_s\":1,\"squares\":0,\"least_s\":1}\n{\"kind\":\"steps\",\"app\":\"ap"; // killed here
   ASSERT_TRUE(control::append_history(folder.file, app, {{{2, 2}, steps(3, 1.0)}}, {}));
   const control::History h = control::read_history(folder.file, app);
   ASSERT_EQ(h.steps.size(), 1u);
@@ -917,7 +952,8 @@ TEST(History, ManyProcessesAtOnce) {
   for (int p = 0; p < processes; ++p)
     if (fork() == 0) {
       bool good = true;
-      for (int i = 0; i < times; ++i) good = good && control::append_history(folder.file, app, {{{1, p + 1}, steps(1, 1.0)}}, {}, 10);
+      for (int i = 0; i < times; ++i)
+        good = good && control::append_history(folder.file, app, {{{1, p + 1}, steps(1, 1.0)}}, {}, 10);
       _exit(good ? 0 : 1);
     }
   for (int p = 0; p < processes; ++p) {
@@ -934,7 +970,8 @@ TEST(History, StaysSmall) {
   const Folder folder;
   std::vector<control::ChangeCost> changes(100);
   for (auto& c : changes) c = {{2, 2}, {3, 3}, 5, 0.5, 0.1, 0.01, 0.2, 800, 0.15};
-  for (int i = 0; i < 40; ++i) ASSERT_TRUE(control::append_history(folder.file, app, {{{2, 2}, steps(1, 1.0)}}, changes)); // some 25 kB each
+  for (int i = 0; i < 40; ++i)
+    ASSERT_TRUE(control::append_history(folder.file, app, {{{2, 2}, steps(1, 1.0)}}, changes)); // some 25 kB each
   struct stat found {};
   ASSERT_EQ(stat(folder.file.c_str(), &found), 0);
   EXPECT_LT(found.st_size, 600 << 10);
@@ -955,9 +992,11 @@ TEST(History, OnlyARegularFileAndThatIsSaidOnce) {
     EXPECT_TRUE(control::read_all_history(file).empty()) << file;
   }
   const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_NE(said.find("no history is kept: '" + fifo + "' (DYNGRID_HISTORY) is no regular file"), std::string::npos) << said;
+  EXPECT_NE(said.find("no history is kept: '" + fifo + "' (DYNGRID_HISTORY) is no regular file"), std::string::npos)
+      << said;
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
-  for (const std::string& file : {fifo, device, fifo + ".lock", device + ".lock", folder.path + ".lock"}) unlink(file.c_str());
+  for (const std::string& file : {fifo, device, fifo + ".lock", device + ".lock", folder.path + ".lock"})
+    unlink(file.c_str());
 }
 
 TEST(History, ALockThatIsHeldIsNotWaitedForLong) {

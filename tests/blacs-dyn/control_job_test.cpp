@@ -22,7 +22,9 @@ using control::Json;
 using gridmap::Error;
 using gridmap::Status;
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 control::JobInfo info() {
   control::JobInfo i;
@@ -39,7 +41,9 @@ protected:
     directory_ = mkdtemp(text);
     setenv("DYNGRID_RUNTIME_DIR", directory_.c_str(), 1);
     state_.emplace(info(), gridmap::GridShape{2, 2}, now());
-    server_ = std::make_unique<control::JobServer>(*state_, directory_, now, [](const Json& payload) -> Json { return {{"port", payload.at("port")}, {"place", 7}}; });
+    server_ = std::make_unique<control::JobServer>(*state_, directory_, now, [](const Json& payload) -> Json {
+      return {{"port", payload.at("port")}, {"place", 7}};
+    });
   }
   ~Job() override {
     server_.reset();
@@ -58,8 +62,10 @@ protected:
         r.cost.from = grid_;
         r.cost.to = wanted->to;
         r.total_s = 0.25;
-        if (works) state_->changed(wanted->number, r, 0, now());
-        else state_->failed(wanted->number, wanted->to, Status::no_slots, "no slots left", now());
+        if (works)
+          state_->changed(wanted->number, r, 0, now());
+        else
+          state_->failed(wanted->number, wanted->to, Status::no_slots, "no slots left", now());
         if (works) grid_ = wanted->to;
         changed = works;
       }
@@ -86,8 +92,7 @@ Json next_event(Client& client) {
   }
 }
 
-template <class Call>
-Status status_of(Call&& call) {
+template <class Call> Status status_of(Call&& call) {
   try {
     call();
   } catch (const Error& error) {
@@ -114,7 +119,10 @@ TEST_F(Job, MistakesAreToldAndHarmless) {
   Client client = Client::to_job("played");
   EXPECT_EQ(status_of([&] { client.call("dance", {}); }), Status::bad_argument);
   EXPECT_EQ(status_of([&] { client.call("resize", {{"grid", {0, 3}}}); }), Status::bad_argument);
-  EXPECT_EQ(status_of([&] { client.call("resize", {{"grid", {3, 3}}, {"placement", "nowhere"}}); }), Status::bad_argument);
+  EXPECT_EQ(status_of([&] {
+              client.call("resize", {{"grid", {3, 3}}, {"placement", "nowhere"}});
+            }),
+            Status::bad_argument);
   EXPECT_EQ(status_of([&] { client.call("grow", {}); }), Status::bad_argument);
   EXPECT_EQ(status_of([&] { client.call("grow", {{"by", -1}}); }), Status::bad_argument);
   EXPECT_EQ(status_of([&] { client.call("shrink", {{"by", 1}, {"deadline_s", 0}}); }), Status::bad_argument);
@@ -212,7 +220,10 @@ TEST_F(Job, ReadyGoesToTheApplication) {
   const Json answer = client.call("ready", {{"payload", {{"port", "a:1"}}}});
   EXPECT_EQ(answer["port"], "a:1");
   EXPECT_EQ(answer["place"], 7);
-  EXPECT_EQ(status_of([&] { client.call("ready", {{"payload", Json::object()}}); }), Status::internal); // what the callback throws is told
+  EXPECT_EQ(status_of([&] {
+              client.call("ready", {{"payload", Json::object()}});
+            }),
+            Status::internal); // what the callback throws is told
 }
 
 TEST_F(Job, OffersBindNobody) {

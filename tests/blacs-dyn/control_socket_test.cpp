@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The socket of a job: who gets in, what a bad client can do (nothing), and the client's side. The server runs in a thread of this process. Last, by which
-// address others reach this host.
+// The socket of a job: who gets in, what a bad client can do (nothing), and the client's side. The server runs in a
+// thread of this process. Last, by which address others reach this host.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -12,9 +12,9 @@
 #include <functional>
 #include <thread>
 
-#include <sys/resource.h>
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -52,11 +52,15 @@ public:
   std::string path;
 };
 
-/// Answers {"op":"echo"} with the request's "say", "flood" with as many bytes as asked, anything else with the error of the parser.
+/// Answers {"op":"echo"} with the request's "say", "flood" with as many bytes as asked, anything else with the error of
+/// the parser.
 class Echo {
 public:
-  explicit Echo(const std::string& directory, control::ServerLimits limits = {}, const std::string& name = "job-echo.sock")
-      : server_(directory, name, {[this](LineServer::Client c, std::string_view line) { answer(c, line); }, [this](LineServer::Client) { ++gone; }},
+  explicit Echo(const std::string& directory, control::ServerLimits limits = {},
+                const std::string& name = "job-echo.sock")
+      : server_(directory, name,
+                {[this](LineServer::Client c, std::string_view line) { answer(c, line); },
+                 [this](LineServer::Client) { ++gone; }},
                 std::move(limits)),
         thread_([this] {
           while (!stop_) server_.serve(-1);
@@ -112,8 +116,7 @@ bool eventually(const std::function<bool()>& what) {
   return false;
 }
 
-template <class Call>
-Status status_of(Call&& call, std::string* text = nullptr) {
+template <class Call> Status status_of(Call&& call, std::string* text = nullptr) {
   try {
     call();
   } catch (const Error& error) {
@@ -123,7 +126,9 @@ Status status_of(Call&& call, std::string* text = nullptr) {
   return Status::success;
 }
 
-std::string say(Client& client, const std::string& text) { return client.call("echo", {{"say", text}})["said"]; }
+std::string say(Client& client, const std::string& text) {
+  return client.call("echo", {{"say", text}})["said"];
+}
 
 } // namespace
 
@@ -224,8 +229,16 @@ TEST(Socket, NonsenseIsAnsweredAndTheConnectionLives) {
   const Echo echo(directory.path);
   const int fd = raw_connection(directory.path + "/job-echo.sock");
   ASSERT_GE(fd, 0);
-  const std::string lines[] = {"hello", "[1,2]", "{\"op\":", "{\"op\":7}", "{}", "{\"op\":\"echo\",\"id\":1.5}", "\xff\xfe{", std::string("{\"op\":\"a\0b\"}", 12),
-                               "{\"op\":\"echo\",\"say\":" + std::string(100, '[') + std::string(100, ']') + "}", std::string(60000, '[')};
+  const std::string lines[] = {"hello",
+                               "[1,2]",
+                               "{\"op\":",
+                               "{\"op\":7}",
+                               "{}",
+                               "{\"op\":\"echo\",\"id\":1.5}",
+                               "\xff\xfe{",
+                               std::string("{\"op\":\"a\0b\"}", 12),
+                               "{\"op\":\"echo\",\"say\":" + std::string(100, '[') + std::string(100, ']') + "}",
+                               std::string(60000, '[')};
   std::string sent;
   for (const std::string& line : lines) sent += line + "\n";
   sent += "\n\n{\"op\":\"echo\",\"id\":9,\"say\":\"still here\"}\n";
@@ -463,36 +476,52 @@ TEST(Socket, WithoutADescriptorLeftItRests) {
 TEST(Socket, PathsThatAreTooLong) {
   const Directory directory;
   std::string text;
-  EXPECT_EQ(status_of([&] { LineServer(directory.path, std::string(100, 'x'), {[](LineServer::Client, std::string_view) {}, {}}); }, &text), Status::bad_argument);
+  EXPECT_EQ(status_of(
+                [&] {
+                  LineServer(directory.path, std::string(100, 'x'), {[](LineServer::Client, std::string_view) {}, {}});
+                },
+                &text),
+            Status::bad_argument);
   EXPECT_NE(text.find("DYNGRID_RUNTIME_DIR"), std::string::npos) << text;
 }
 
 TEST(Socket, Names) {
   for (const char* name : {"4711", "a", "my-job_2.x"}) control::check_job_name(name, "DYNGRID_JOB");
-  for (const char* name : {"", ".hidden", "-x", "../x", "a/b", "a b", "a\nb", "0123456789012345678901234567890123456789x"})
+  for (const char* name :
+       {"", ".hidden", "-x", "../x", "a/b", "a b", "a\nb", "0123456789012345678901234567890123456789x"})
     EXPECT_EQ(status_of([&] { control::check_job_name(name, "DYNGRID_JOB"); }), Status::bad_argument) << name;
   EXPECT_EQ(status_of([] { Client::to_job("../../etc/passwd"); }), Status::bad_argument);
 }
 
 TEST(Protocol, NumbersOf64BitsComeBackAsTheyAre) {
-  for (const char* number : {"0", "4294967296", "9223372036854775807", "9223372036854775808", "18446744073709551615", "-9223372036854775808"}) {
+  for (const char* number : {"0", "4294967296", "9223372036854775807", "9223372036854775808", "18446744073709551615",
+                             "-9223372036854775808"}) {
     const std::string id = number;
     const control::Request request = control::parse_request("{\"op\":\"x\",\"id\":" + id + "}");
     EXPECT_EQ(control::to_line(control::reply(request.id)), "{\"id\":" + id + ",\"ok\":true}\n");
     EXPECT_EQ(control::failure(request.id, Status::timeout, "late")["id"].dump(), id);
   }
   for (const char* id : {"18446744073709551616", "1.5", "1e3", "\"1\"", "[]"})
-    EXPECT_EQ(status_of([&] { control::parse_request(std::string("{\"op\":\"x\",\"id\":") + id + "}"); }), Status::bad_argument) << id;
+    EXPECT_EQ(status_of([&] { control::parse_request(std::string("{\"op\":\"x\",\"id\":") + id + "}"); }),
+              Status::bad_argument)
+        << id;
   EXPECT_EQ(control::to_line(control::reply(std::nullopt)), "{\"id\":null,\"ok\":true}\n");
 }
 
 TEST(Printable, WhatATerminalMayHave) {
-  for (const char* text : {"", "plain text 1.5 \\x", "Größe", "漢字", "\xf0\x9f\x98\x80", "\xc2\xa0"}) EXPECT_EQ(control::printable(text), text);
+  for (const char* text : {"", "plain text 1.5 \\x", "Größe", "漢字", "\xf0\x9f\x98\x80", "\xc2\xa0"})
+    EXPECT_EQ(control::printable(text), text);
   EXPECT_EQ(control::printable("\x1b[2J"), "\\x1b[2J");
   EXPECT_EQ(control::printable("a\nb\tc\r\x7f\a"), "a\\x0ab\\x09c\\x0d\\x7f\\x07");
   EXPECT_EQ(control::printable(std::string_view("a\0b", 3)), "a\\x00b");
-  EXPECT_EQ(control::printable("\xc2\x9b" "31m"), "\\xc2\\x9b31m") << "CSI in one character";
-  EXPECT_EQ(control::printable("\x9b" "31m"), "\\x9b31m") << "and in one byte";
+  EXPECT_EQ(control::printable("\xc2\x9b"
+                               "31m"),
+            "\\xc2\\x9b31m")
+      << "CSI in one character";
+  EXPECT_EQ(control::printable("\x9b"
+                               "31m"),
+            "\\x9b31m")
+      << "and in one byte";
   EXPECT_EQ(control::printable("\xe0\x82\x9b"), "\\xe0\\x82\\x9b") << "longer than it need be";
   EXPECT_EQ(control::printable("\xe2\x80\xae"), "\\xe2\\x80\\xae") << "right to left";
   EXPECT_EQ(control::printable("\xc3"), "\\xc3");
@@ -509,7 +538,8 @@ TEST(Printable, NamesOfJobsInMessages) {
 
 TEST(Protocol, RequestsAndTheirMembers) {
   const control::Request request =
-      control::parse_request("{\"id\":3,\"op\":\"resize\",\"grid\":[2,3],\"by\":4,\"deadline_s\":2.5,\"force\":true,\"placement\":\"local1\",\"new\":{}}");
+      control::parse_request("{\"id\":3,\"op\":\"resize\",\"grid\":[2,3],\"by\":4,\"deadline_s\":2.5,\"force\":true,"
+                             "\"placement\":\"local1\",\"new\":{}}");
   EXPECT_EQ(request.id, 3);
   EXPECT_EQ(request.op, "resize");
   EXPECT_EQ(control::grid(request, "grid").nprow, 2);
@@ -524,21 +554,29 @@ TEST(Protocol, RequestsAndTheirMembers) {
 }
 
 TEST(Protocol, BadMembersAreNamed) {
-  const auto refused = [](const char* body, const std::function<void(const control::Request&)>& look, const char* word) {
+  const auto refused = [](const char* body, const std::function<void(const control::Request&)>& look,
+                          const char* word) {
     const control::Request request = control::parse_request(std::string("{\"op\":\"grow\",") + body + "}");
     std::string text;
     EXPECT_EQ(status_of([&] { look(request); }, &text), Status::bad_argument) << body;
     EXPECT_NE(text.find(word), std::string::npos) << text;
   };
-  for (const char* body : {"\"by\":0", "\"by\":11", "\"by\":1.5", "\"by\":\"3\"", "\"by\":null", "\"to\":3", "\"by\":18446744073709551615", "\"by\":[1]"})
-    refused(body, [](const auto& r) { control::whole_number(r, "by", 1, 10); }, "1 .. 10");
-  for (const char* body : {"\"grid\":[2]", "\"grid\":[2,3,4]", "\"grid\":[0,3]", "\"grid\":[2,-1]", "\"grid\":\"2x3\"", "\"grid\":[2,1e3]", "\"grid\":[1048577,1]",
-                           "\"grid\":[1048576,2]", "\"grid\":[4294967297,1]"})
-    refused(body, [](const auto& r) { control::grid(r, "grid"); }, "[rows, columns]");
+  for (const char* body : {"\"by\":0", "\"by\":11", "\"by\":1.5", "\"by\":\"3\"", "\"by\":null", "\"to\":3",
+                           "\"by\":18446744073709551615", "\"by\":[1]"})
+    refused(
+        body, [](const auto& r) { control::whole_number(r, "by", 1, 10); }, "1 .. 10");
+  for (const char* body :
+       {"\"grid\":[2]", "\"grid\":[2,3,4]", "\"grid\":[0,3]", "\"grid\":[2,-1]", "\"grid\":\"2x3\"", "\"grid\":[2,1e3]",
+        "\"grid\":[1048577,1]", "\"grid\":[1048576,2]", "\"grid\":[4294967297,1]"})
+    refused(
+        body, [](const auto& r) { control::grid(r, "grid"); }, "[rows, columns]");
   for (const char* body : {"\"deadline_s\":0", "\"deadline_s\":-1", "\"deadline_s\":\"soon\"", "\"deadline_s\":true"})
-    refused(body, [](const auto& r) { control::seconds(r, "deadline_s", 1); }, "above 0");
-  refused("\"wait\":1", [](const auto& r) { control::flag(r, "wait"); }, "true or false");
-  refused("\"placement\":1", [](const auto& r) { control::text(r, "placement", ""); }, "text");
+    refused(
+        body, [](const auto& r) { control::seconds(r, "deadline_s", 1); }, "above 0");
+  refused(
+      "\"wait\":1", [](const auto& r) { control::flag(r, "wait"); }, "true or false");
+  refused(
+      "\"placement\":1", [](const auto& r) { control::text(r, "placement", ""); }, "text");
 }
 
 TEST(Host, IsReachedByAnAddressThatIsNotALoopbackOneIfItHasAny) {

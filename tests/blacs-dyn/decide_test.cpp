@@ -41,7 +41,8 @@ gridmap::PlacementRequest square_matrix(std::int64_t n, std::int64_t nb, Shape f
   return request;
 }
 
-Change change_to(const Roster& roster, Shape to, UnitPolicy policy = units_of(UnitPolicy::Kind::one_each), Placement placement = Placement::optimal) {
+Change change_to(const Roster& roster, Shape to, UnitPolicy policy = units_of(UnitPolicy::Kind::one_each),
+                 Placement placement = Placement::optimal) {
   return decide_change(roster, to, square_matrix(1000, 10, roster.grid.shape, to, placement), policy);
 }
 
@@ -66,7 +67,8 @@ void check_sound(const Roster& before, const Change& change) {
   }
   for (const int id : ids) EXPECT_TRUE(alive.count(id));
   const std::vector<int> order = union_order(before, change);
-  for (const int id : ids) EXPECT_TRUE(std::count(order.begin(), order.end(), id)) << "everybody of the new grid is gathered";
+  for (const int id : ids)
+    EXPECT_TRUE(std::count(order.begin(), order.end(), id)) << "everybody of the new grid is gathered";
   EXPECT_EQ(after.levels.back().ids, change.to.ids);
 }
 
@@ -85,7 +87,8 @@ Status status_of(const std::function<void()>& call) {
 TEST(Shape, Texts) {
   EXPECT_EQ(parse_shape("2x3", "X"), (Shape{2, 3}));
   EXPECT_EQ(parse_shape(" 10X1 ", "X"), (Shape{10, 1}));
-  for (const char* bad : {"", "x", "2", "2x", "x3", "0x3", "2x-1", "2x3x4", "2 x 3", "2147483648x1", "65536x65536", "ax3"})
+  for (const char* bad :
+       {"", "x", "2", "2x", "x3", "0x3", "2x-1", "2x3x4", "2 x 3", "2147483648x1", "65536x65536", "ax3"})
     EXPECT_EQ(status_of([&] { parse_shape(bad, "DYNGRID_GRID"); }), Status::bad_argument) << bad;
   EXPECT_EQ(squarest(12), (Shape{3, 4}));
   EXPECT_EQ(squarest(7), (Shape{1, 7}));
@@ -100,12 +103,14 @@ TEST(Shape, Schedules) {
   EXPECT_EQ(entries[1].to, (Shape{4, 4}));
   EXPECT_EQ(entries[1].placement, Placement::local2);
   EXPECT_TRUE(parse_schedule("", "X").empty());
-  for (const char* bad : {"5", "5:3", "x:3x3", "-1:2x2", "5:3x3,5:4x4", "5:3x3,4:4x4", "5:3x3@nowhere", "5:3x3;6:2x2", ":2x2"})
+  for (const char* bad :
+       {"5", "5:3", "x:3x3", "-1:2x2", "5:3x3,5:4x4", "5:3x3,4:4x4", "5:3x3@nowhere", "5:3x3;6:2x2", ":2x2"})
     EXPECT_EQ(status_of([&] { parse_schedule(bad, "DYNGRID_RESIZE_AT"); }), Status::bad_argument) << bad;
 }
 
 TEST(SetupFile, BothForms) {
-  const SetupFile keyed = parse_setup_file("# a comment\nexecutable ./solver\nprocesses 5 # five\narguments -n 20 --x\nhost node7:4\nhost node8\n", "f");
+  const SetupFile keyed = parse_setup_file(
+      "# a comment\nexecutable ./solver\nprocesses 5 # five\narguments -n 20 --x\nhost node7:4\nhost node8\n", "f");
   EXPECT_EQ(keyed.executable, "./solver");
   EXPECT_EQ(keyed.processes, 5);
   EXPECT_EQ(keyed.arguments, (std::vector<std::string>{"-n", "20", "--x"}));
@@ -115,8 +120,8 @@ TEST(SetupFile, BothForms) {
   EXPECT_EQ(plain.executable, "./solver");
   EXPECT_EQ(plain.processes, 3);
   EXPECT_FALSE(plain.has_arguments);
-  for (const char* bad : {"", "executable a", "executable a\nprocesses 0", "executable a\nprocesses x", "a\n3\nwhat", "executable a b\nprocesses 1",
-                          "a\n3\nhost n:0", "a\n3\nhost :4", "a\n99999999999"})
+  for (const char* bad : {"", "executable a", "executable a\nprocesses 0", "executable a\nprocesses x", "a\n3\nwhat",
+                          "executable a b\nprocesses 1", "a\n3\nhost n:0", "a\n3\nhost :4", "a\n99999999999"})
     EXPECT_EQ(status_of([&] { parse_setup_file(bad, "f"); }), Status::bad_argument) << bad;
 }
 
@@ -130,10 +135,12 @@ TEST(Units, Policies) {
   EXPECT_EQ(pairs[2].members, (std::vector<int>{8}));
   EXPECT_EQ(pairs[0].owner, 0);
   EXPECT_EQ(pairs[1].owner, 1);
-  // one process each as long as that costs at most 1.5 times one unit: what the price says, not what the code happens to do
+  // one process each as long as that costs at most 1.5 times one unit: what the price says, not what the code happens
+  // to do
   for (int n = 1; n < 40; ++n)
     for (const int spawners : {1, 4, 16}) {
-      const auto units = group_into_units(first_roster(spawners, {1, spawners}), n, units_of(UnitPolicy::Kind::automatic));
+      const auto units =
+          group_into_units(first_roster(spawners, {1, spawners}), n, units_of(UnitPolicy::Kind::automatic));
       const bool cheap = seconds_as_single_units(n, spawners) <= 1.5 * seconds_as_one_unit(n);
       EXPECT_EQ(units.size(), cheap ? static_cast<std::size_t>(n) : 1u) << n << " by " << spawners;
     }
@@ -180,7 +187,8 @@ TEST(Change, GrowShrinkAndSleep) {
 
   Change shrink = change_to(roster, {2, 2});
   check_sound(roster, shrink);
-  EXPECT_EQ(shrink.release_units.size(), 5u) << "all that was spawned leaves, before anything that mpirun started sleeps";
+  EXPECT_EQ(shrink.release_units.size(), 5u)
+      << "all that was spawned leaves, before anything that mpirun started sleeps";
   EXPECT_TRUE(shrink.park.empty());
   roster = apply(roster, shrink);
   EXPECT_EQ(roster.levels.size(), 1u);
@@ -198,9 +206,11 @@ TEST(Change, GrowShrinkAndSleep) {
 // Units that must leave do, whichever they are and whatever placement is asked for; what else must go goes as ever.
 TEST(Change, UnitsThatMustLeave) {
   Roster roster = first_roster(2, {1, 2});
-  for (const Shape next : {Shape{2, 2}, Shape{2, 3}, Shape{2, 4}}) roster = apply(roster, change_to(roster, next, units_of(UnitPolicy::Kind::whole))); // 1, 2, 3, two each
+  for (const Shape next : {Shape{2, 2}, Shape{2, 3}, Shape{2, 4}})
+    roster = apply(roster, change_to(roster, next, units_of(UnitPolicy::Kind::whole))); // 1, 2, 3, two each
   const auto shrink = [&](Shape to, const std::vector<int>& leave, Placement placement = Placement::optimal) {
-    return decide_change(roster, to, square_matrix(1000, 10, roster.grid.shape, to, placement), units_of(UnitPolicy::Kind::whole), nullptr, leave);
+    return decide_change(roster, to, square_matrix(1000, 10, roster.grid.shape, to, placement),
+                         units_of(UnitPolicy::Kind::whole), nullptr, leave);
   };
   for (const Placement placement : {Placement::optimal, Placement::global, Placement::local1, Placement::local2})
     for (const int unit : {1, 2, 3}) {
@@ -240,7 +250,9 @@ TEST(Change, WholeUnitsLeaveFirst) {
 
 TEST(Change, RandomHistoriesAreSound) {
   unsigned seed = 1;
-  const auto next = [&](unsigned bound) { return static_cast<int>((seed = seed * 1664525u + 1013904223u) >> 8) % static_cast<int>(bound); };
+  const auto next = [&](unsigned bound) {
+    return static_cast<int>((seed = seed * 1664525u + 1013904223u) >> 8) % static_cast<int>(bound);
+  };
   for (int history = 0; history < 60; ++history) {
     const int nprocs = 1 + next(6);
     Roster roster = first_roster(nprocs, squarest(1 + next(static_cast<unsigned>(nprocs))));
@@ -262,10 +274,14 @@ TEST(Change, RandomHistoriesAreSound) {
   }
 }
 
-// Growths after which (0,0) was another process, and from there through sleep, pop and the units that must leave; also local2 where the published
-// positions have a new column before the old ones.
+// Growths after which (0,0) was another process, and from there through sleep, pop and the units that must leave; also
+// local2 where the published positions have a new column before the old ones.
 TEST(Change, ProcessZeroStaysAtTheFirstPlace) {
-  for (const auto& [nprocs, from, to] : {std::tuple{2, Shape{1, 2}, Shape{2, 4}}, {4, {2, 2}, {2, 4}}, {4, {2, 2}, {3, 4}}, {4, {4, 1}, {1, 4}}, {1, {1, 1}, {1, 3}}})
+  for (const auto& [nprocs, from, to] : {std::tuple{2, Shape{1, 2}, Shape{2, 4}},
+                                         {4, {2, 2}, {2, 4}},
+                                         {4, {2, 2}, {3, 4}},
+                                         {4, {4, 1}, {1, 4}},
+                                         {1, {1, 1}, {1, 3}}})
     for (const Placement placement : {Placement::optimal, Placement::global, Placement::local1, Placement::local2}) {
       Roster roster = first_roster(nprocs, from);
       for (const Shape next : {to, Shape{1, 1}, Shape{3, 4}, from}) {
@@ -283,12 +299,15 @@ TEST(Change, ProcessZeroStaysAtTheFirstPlace) {
   roster = apply(roster, grow);
   request = square_matrix(999, 333, {1, 3}, {1, 2}, Placement::global);
   request.keep_first = false;
-  EXPECT_EQ(decide_change(roster, {1, 2}, request, units_of(UnitPolicy::Kind::one_each)).to.ids, (std::vector<int>{1, 0}));
+  EXPECT_EQ(decide_change(roster, {1, 2}, request, units_of(UnitPolicy::Kind::one_each)).to.ids,
+            (std::vector<int>{1, 0}));
 }
 
 TEST(Change, TenThousandProcesses) {
   Roster roster = first_roster(64 * 64, {64, 64});
-  const Change change = decide_change(roster, {100, 100}, square_matrix(1000000, 64, {64, 64}, {100, 100}, Placement::local2), units_of(UnitPolicy::Kind::whole));
+  const Change change =
+      decide_change(roster, {100, 100}, square_matrix(1000000, 64, {64, 64}, {100, 100}, Placement::local2),
+                    units_of(UnitPolicy::Kind::whole));
   check_sound(roster, change);
   EXPECT_EQ(change.new_ids().size(), 10000u - 4096u);
 }
@@ -307,7 +326,13 @@ TEST(Checkpoint, SlabsCoverTheMatrixOnceInWholeColumnsOrPartsOfOne) {
   struct Shape2 {
     std::int64_t m, n, bytes, limit;
   };
-  for (const Shape2 c : {Shape2{7, 5, 8, 8 * 14}, {7, 5, 8, 8 * 7}, {7, 5, 8, 8 * 3}, {7, 5, 8, 1}, {1, 100, 4, 40}, {100, 1, 16, 160}, {7, 5, 8, 1 << 20}}) {
+  for (const Shape2 c : {Shape2{7, 5, 8, 8 * 14},
+                         {7, 5, 8, 8 * 7},
+                         {7, 5, 8, 8 * 3},
+                         {7, 5, 8, 1},
+                         {1, 100, 4, 40},
+                         {100, 1, 16, 160},
+                         {7, 5, 8, 1 << 20}}) {
     std::vector<int> seen(static_cast<std::size_t>(c.m * c.n), 0);
     const std::vector<Slab> slabs = slabs_of(c.m, c.n, c.bytes, c.limit);
     ASSERT_FALSE(slabs.empty());
@@ -327,7 +352,8 @@ TEST(Checkpoint, SlabsCoverTheMatrixOnceInWholeColumnsOrPartsOfOne) {
 }
 
 TEST(Preflight, WhichMpiCannotSpawn) {
-  const std::string debian = "MPICH Version:\t4.0.2\nMPICH Release date:\tThu Apr  7\nMPICH ABI:\t14:2:2\nMPICH Device:\tch4:ucx\n";
+  const std::string debian =
+      "MPICH Version:\t4.0.2\nMPICH Release date:\tThu Apr  7\nMPICH ABI:\t14:2:2\nMPICH Device:\tch4:ucx\n";
   EXPECT_NE(spawn_trouble(debian).find("MPICH 4.0 over UCX"), std::string::npos) << spawn_trouble(debian);
   EXPECT_EQ(spawn_trouble("MPICH Version:\t4.0.2\nMPICH Device:\tch4:ofi\n"), "");
   EXPECT_EQ(spawn_trouble("MPICH Version:      4.2.1\nMPICH Device:       ch4:ucx\n"), "");
@@ -336,7 +362,8 @@ TEST(Preflight, WhichMpiCannotSpawn) {
   EXPECT_EQ(spawn_trouble(""), "");
 }
 
-// ---- room for new processes ---------------------------------------------------------------------------------------------------
+// ---- room for new processes
+// ---------------------------------------------------------------------------------------------------
 
 namespace {
 /// Two cores, two processes, plenty of everything else.
@@ -346,12 +373,15 @@ Room room_for(std::int64_t fresh) {
   room.fresh_here = fresh;
   return room;
 }
-bool says(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+bool says(const std::string& text, const char* part) {
+  return text.find(part) != std::string::npos;
+}
 } // namespace
 
 TEST(Room, ProcessesACore) {
   EXPECT_EQ(refusal(room_for(30)), ""); // 32 on two cores
-  EXPECT_TRUE(says(refusal(room_for(31)), "33 processes on the 2 core(s), wanted at most 32 (16 a core)")) << refusal(room_for(31));
+  EXPECT_TRUE(says(refusal(room_for(31)), "33 processes on the 2 core(s), wanted at most 32 (16 a core)"))
+      << refusal(room_for(31));
   EXPECT_TRUE(says(refusal(room_for(100000)), "100002 processes"));
   Room room = room_for(100000);
   room.per_core = 0; // forced
@@ -368,17 +398,23 @@ TEST(Room, ThreadsMemoryAndOpenFiles) {
   room.per_core = 0;
   room.threads = {{"kernel.pid_max", 4194304, 500}, {"pids.max", 1000, 400}};
   room.threads_each = 3;
-  EXPECT_TRUE(says(refusal(room), "100000 new processes of 3 thread(s) each, but pids.max is 1000 and 400 are taken: room for 200")) << refusal(room);
+  EXPECT_TRUE(says(refusal(room),
+                   "100000 new processes of 3 thread(s) each, but pids.max is 1000 and 400 are taken: room for 200"))
+      << refusal(room);
   room.fresh_here = 200;
   EXPECT_EQ(refusal(room), "");
   room.descriptors = {"", 1024, 26};
-  EXPECT_TRUE(says(refusal(room), "200 new processes need 5 open files each in mpirun, which has 26 of at most 1024: room for 196")) << refusal(room);
+  EXPECT_TRUE(says(refusal(room),
+                   "200 new processes need 5 open files each in mpirun, which has 26 of at most 1024: room for 196"))
+      << refusal(room);
   room.fresh_here = 196;
   EXPECT_EQ(refusal(room), "");
   room.bytes_each = 16 << 20;
   room.matrix_bytes = std::int64_t{1} << 30;
   room.free = {"MemAvailable", std::int64_t{4} << 30};
-  EXPECT_TRUE(says(refusal(room), "196 new processes need about 4160 MiB (16 each, and 1024 for the matrices in the new grid), 4096 MiB are free (MemAvailable)")) << refusal(room);
+  EXPECT_TRUE(says(refusal(room), "196 new processes need about 4160 MiB (16 each, and 1024 for the matrices in the "
+                                  "new grid), 4096 MiB are free (MemAvailable)"))
+      << refusal(room);
   room.fresh_here = 190;
   EXPECT_EQ(refusal(room), "");
   room.fresh_here = 0; // on other hosts, of which only the cores are known

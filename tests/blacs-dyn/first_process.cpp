@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// first_process FILE PLACEMENT kept|any PxQ PxQ ...: prints one line a step at (0,0), into a file that it opened at the start as well, on one grid after
-// the other; then back by dyngrid_pop. kept: the process is rank 0 of mpirun at every step, and every line is there.
+// first_process FILE PLACEMENT kept|any PxQ PxQ ...: prints one line a step at (0,0), into a file that it opened at the
+// start as well, on one grid after the other; then back by dyngrid_pop. kept: the process is rank 0 of mpirun at every
+// step, and every line is there.
 #include <array>
 #include <cstring>
 #include <fstream>
@@ -14,7 +15,8 @@ int main(int argc, char** argv) {
   const bool is_kept = std::strcmp(argv[3], "kept") == 0;
   const auto shape = [&](int step) {
     std::array<int, 2> s{};
-    if (std::sscanf(argv[4 + step], "%dx%d", &s[0], &s[1]) != 2) follow::fail("no grid: " + std::string(argv[4 + step]));
+    if (std::sscanf(argv[4 + step], "%dx%d", &s[0], &s[1]) != 2)
+      follow::fail("no grid: " + std::string(argv[4 + step]));
     return s;
   };
   expect(dyngrid_is_first() == 0, "nobody is first before dyngrid_init");
@@ -55,7 +57,9 @@ int main(int argc, char** argv) {
   std::ifstream written(name);
   int found = 0;
   for (std::string line; std::getline(written, line); ++found)
-    if (is_kept) expect(line.rfind("line " + std::to_string(found) + " on ", 0) == 0, "line " + std::to_string(found) + " is \"" + line + '"');
+    if (is_kept)
+      expect(line.rfind("line " + std::to_string(found) + " on ", 0) == 0,
+             "line " + std::to_string(found) + " is \"" + line + '"');
   if (is_kept && found != lines) {
     std::fprintf(stderr, "FAILED: %d of %d lines are there\n", found, lines);
     return 1;

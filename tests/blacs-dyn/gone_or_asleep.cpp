@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// After 2x2 -> 3x3 -> 1x1 the five spawned processes have exited and the three others of mpirun sleep; then they are used again. With an MPI that cannot
-// start processes mpirun has started all nine, and eight sleep.
+// After 2x2 -> 3x3 -> 1x1 the five spawned processes have exited and the three others of mpirun sleep; then they are
+// used again. With an MPI that cannot start processes mpirun has started all nine, and eight sleep.
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -30,7 +30,9 @@ long ticks_of(int pid) {
   std::getline(file, text);
   const std::size_t end = text.rfind(')');
   long user = 0, system = 0;
-  if (end == std::string::npos || std::sscanf(text.c_str() + end + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %ld %ld", &user, &system) != 2) return -1;
+  if (end == std::string::npos ||
+      std::sscanf(text.c_str() + end + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %ld %ld", &user, &system) != 2)
+    return -1;
   return user + system;
 }
 
@@ -58,7 +60,8 @@ int main() {
       int gone = 0, asleep = 0;
       for (const int pid : pids)
         if (pid < 0) {
-          for (int ms = 0; ms < 10000 && state_of(-pid) != 'X' && state_of(-pid) != 'Z'; ms += 5) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+          for (int ms = 0; ms < 10000 && state_of(-pid) != 'X' && state_of(-pid) != 'Z'; ms += 5)
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
           gone += state_of(-pid) == 'X' || state_of(-pid) == 'Z';
         }
       expect(gone == spawned, "all that were spawned have exited");

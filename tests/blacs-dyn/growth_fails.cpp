@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// growth_fails CASE: a growth that cannot work leaves every process on the old grid with its data and the expected status, and a good growth
-// afterwards works (where the case allows one).
-//   missing    no such program              unlinked  argument 2: a program that does not link       not_executable    no_mpi
-//   slots      run without --oversubscribe: MPI has no slots for more        host   a host that is not there (DYNGRID_HOSTS)
-//   absurd, requested, scheduled   1000x1000 by dyngrid_resize, by dyngrid_request; DYNGRID_RESIZE_AT=0:300x300
-//   descriptors   run where mpirun may not open as many files as it would need
-//   late       newcomers sleep longer than DYNGRID_JOIN_TIMEOUT and then leave cleanly
-//   mismatch   newcomers declare another matrix        deserter  newcomers finalize without a resize point
-//   rule_differs  newcomers' rule gives other block sizes   rule_fails  the rule has no answer for the new grid   no_rule  newcomers give none
+// growth_fails CASE: a growth that cannot work leaves every process on the old grid with its data and the expected
+// status, and a good growth afterwards works (where the case allows one).
+//   missing    no such program              unlinked  argument 2: a program that does not link       not_executable
+//   no_mpi slots      run without --oversubscribe: MPI has no slots for more        host   a host that is not there
+//   (DYNGRID_HOSTS) absurd, requested, scheduled   1000x1000 by dyngrid_resize, by dyngrid_request;
+//   DYNGRID_RESIZE_AT=0:300x300 descriptors   run where mpirun may not open as many files as it would need late
+//   newcomers sleep longer than DYNGRID_JOIN_TIMEOUT and then leave cleanly mismatch   newcomers declare another matrix
+//   deserter  newcomers finalize without a resize point rule_differs  newcomers' rule gives other block sizes
+//   rule_fails  the rule has no answer for the new grid   no_rule  newcomers give none
 #include <cstring>
 
 #include <unistd.h>
@@ -23,7 +23,8 @@ std::int64_t rule(void*, char axis, std::int64_t length, int nprow, int npcol, s
   const int nprocs = axis == 'R' ? nprow : npcol;
   if (!std::strcmp(rule_that, "fails") && nprocs == 3) return -1;
   const bool differs = !std::strcmp(rule_that, "differs") && nprocs == 3;
-  for (int p = 0; p < nprocs && sizes; ++p) sizes[p] = p > 0 ? (differs ? 2 : 1) : length - (nprocs - 1) * (differs ? 2 : 1);
+  for (int p = 0; p < nprocs && sizes; ++p)
+    sizes[p] = p > 0 ? (differs ? 2 : 1) : length - (nprocs - 1) * (differs ? 2 : 1);
   return nprocs;
 }
 
@@ -39,15 +40,18 @@ int main(int argc, char** argv) {
   const int n = kind == "mismatch" && spoil ? 14 : 13;
   expect(!dyngrid_matrix_create("a", 'd', n, 13, 2, 2, &a), "create");
   dyngrid_matrix* ruled = nullptr;
-  if (kind.substr(0, 4) == "rule" && (kind == "rule_fails" ? first_try : spoil)) rule_that = kind == "rule_fails" ? "fails" : "differs";
-  if (kind.substr(0, 4) == "rule" || (kind == "no_rule" && !spoil)) expect(!dyngrid_matrix_create_by("ruled", 'd', 9, 9, rule, nullptr, &ruled), "create by a rule");
+  if (kind.substr(0, 4) == "rule" && (kind == "rule_fails" ? first_try : spoil))
+    rule_that = kind == "rule_fails" ? "fails" : "differs";
+  if (kind.substr(0, 4) == "rule" || (kind == "no_rule" && !spoil))
+    expect(!dyngrid_matrix_create_by("ruled", 'd', 9, 9, rule, nullptr, &ruled), "create by a rule");
   int tries = 0;
   dyngrid_share("tries", &tries, sizeof tries);
   if (spoil && kind == "late") sleep(4);
   if (spoil && kind == "deserter") return dyngrid_finalize();
   if (dyngrid_is_newcomer()) {
     const int outcome = dyngrid_resize_point();
-    expect(first_try ? outcome == DYNGRID_LEAVE : outcome == DYNGRID_RESIZED, "newcomer's outcome " + std::to_string(outcome));
+    expect(first_try ? outcome == DYNGRID_LEAVE : outcome == DYNGRID_RESIZED,
+           "newcomer's outcome " + std::to_string(outcome));
   } else {
     follow::fill(a, 'd', 3);
     if (ruled) follow::fill(ruled, 'd', 4);
@@ -55,12 +59,14 @@ int main(int argc, char** argv) {
     if (kind == "unlinked") setenv("DYNGRID_SPAWN_PROGRAM", argv[2], 1);
     if (kind == "not_executable") setenv("DYNGRID_SPAWN_PROGRAM", "/etc/passwd", 1);
     if (kind == "no_mpi") setenv("DYNGRID_SPAWN_PROGRAM", "/bin/true", 1);
-    const int wanted = kind == "missing" || kind == "host"        ? DYNGRID_ERR_NOT_FOUND
-                       : kind == "slots" || kind == "absurd" || kind == "requested" || kind == "scheduled" || kind == "descriptors" ? DYNGRID_ERR_SLOTS
-                       : kind == "late"                           ? DYNGRID_ERR_TIMEOUT
-                       : kind == "rule_fails"                     ? DYNGRID_ERR_ARGUMENT
-                       : kind == "mismatch" || kind == "rule_differs" || kind == "no_rule" ? DYNGRID_ERR_MISMATCH
-                                                                  : DYNGRID_ERR_SPAWN;
+    const int wanted =
+        kind == "missing" || kind == "host" ? DYNGRID_ERR_NOT_FOUND
+        : kind == "slots" || kind == "absurd" || kind == "requested" || kind == "scheduled" || kind == "descriptors"
+            ? DYNGRID_ERR_SLOTS
+        : kind == "late"                                                    ? DYNGRID_ERR_TIMEOUT
+        : kind == "rule_fails"                                              ? DYNGRID_ERR_ARGUMENT
+        : kind == "mismatch" || kind == "rule_differs" || kind == "no_rule" ? DYNGRID_ERR_MISMATCH
+                                                                            : DYNGRID_ERR_SPAWN;
     const int context = dyngrid_context();
     if (kind == "requested") expect(dyngrid_request(1000, 1000) == DYNGRID_SUCCESS, "dyngrid_request");
     const int status = kind == "requested" || kind == "scheduled" ? dyngrid_resize_point()
@@ -71,7 +77,9 @@ int main(int argc, char** argv) {
     dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
     int rank = 0;
     MPI_Comm_rank(dyngrid_comm(), &rank);
-    if (rank == 1) std::printf("%s: status %d (%s): %s\n", kind.c_str(), status, dyngrid_status_string(status), dyngrid_last_message());
+    if (rank == 1)
+      std::printf("%s: status %d (%s): %s\n", kind.c_str(), status, dyngrid_status_string(status),
+                  dyngrid_last_message());
     std::fflush(stdout);
     expect(status == wanted, "status " + std::to_string(status));
     expect(std::strlen(dyngrid_last_message()) > 20, "a message that says what to do");

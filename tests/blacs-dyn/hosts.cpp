@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// hosts PxQ...: goes through these grids, compares every element of a matrix after each change, and prints how many processes of the grid are
-// on which host: "2x3: lab1 3, lab2 3".
+// hosts PxQ...: goes through these grids, compares every element of a matrix after each change, and prints how many
+// processes of the grid are on which host: "2x3: lab1 3, lab2 3".
 #include <map>
 
 #include <unistd.h>
@@ -22,7 +22,8 @@ int main(int argc, char** argv) {
       dyngrid_request(wanted_nprow, wanted_npcol);
     }
     int outcome = dyngrid_resize_point_at("hosts");
-    for (int waited = 0; wanted_nprow > 0 && outcome == DYNGRID_SAME && waited < 4000; ++waited) { // new processes that join are on their way
+    for (int waited = 0; wanted_nprow > 0 && outcome == DYNGRID_SAME && waited < 4000;
+         ++waited) { // new processes that join are on their way
       usleep(5000);
       outcome = dyngrid_resize_point_at("hosts");
     }

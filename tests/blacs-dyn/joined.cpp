@@ -2,11 +2,11 @@
 // joined CASE: the join way, run under with_server. The application computes on while new processes come.
 //   follow SHAPE...   through all shapes by requests at resize points
 //   early ready connect hang never   what becomes of the newcomers of the first growth; the second growth is a good one
-//   sweep N           N growths whose newcomers are killed at as many moments between the call of MPI_Comm_connect and its return
-//   held              a joined process is killed while it holds part of a matrix
-//   forged TEXT       newcomers of the first growth say hello by themselves, and then that they are ready in words of their own
-//   neighbour         command lines do not tell the word; who got hold of it can do nothing with it; connections that say nothing are nobody's trouble
-//   server            the ompi-server is killed between two growths, and the one that took its place too
+//   sweep N           N growths whose newcomers are killed at as many moments between the call of MPI_Comm_connect and
+//   its return held              a joined process is killed while it holds part of a matrix forged TEXT       newcomers
+//   of the first growth say hello by themselves, and then that they are ready in words of their own neighbour command
+//   lines do not tell the word; who got hold of it can do nothing with it; connections that say nothing are nobody's
+//   trouble server            the ompi-server is killed between two growths, and the one that took its place too
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -51,7 +51,8 @@ extern "C" int MPI_Comm_connect(const char* port, MPI_Info info, int root, MPI_C
   const char* when = must_fail && kind == "sweep" ? std::getenv("DYNGRID_TEST_US") : nullptr;
   enum : int { connecting, dying, connected };
   static std::atomic<int> state{connecting};
-  if (!when || state == connected) return PMPI_Comm_connect(port, info, root, comm, bridge); // the second time it is to be introduced
+  if (!when || state == connected)
+    return PMPI_Comm_connect(port, info, root, comm, bridge); // the second time it is to be introduced
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
   if (std::atoi(std::getenv("DYNGRID_TEST_WHO")) & (1 << rank))
@@ -70,9 +71,12 @@ extern "C" int MPI_Comm_connect(const char* port, MPI_Info info, int root, MPI_C
 namespace {
 
 /// Newcomers come to it on a line of their own.
-int resize_point() { return dyngrid_resize_point_at("joined"); }
+int resize_point() {
+  return dyngrid_resize_point_at("joined");
+}
 
-/// Asks for a grid, then computes on until it is there. The status of the change; `steps` counts what was done meanwhile.
+/// Asks for a grid, then computes on until it is there. The status of the change; `steps` counts what was done
+/// meanwhile.
 int change_to(int nprow, int npcol, int ms_between, int* steps) {
   expect(!dyngrid_request(nprow, npcol), "request");
   for (*steps = 0; *steps < 4000; ++*steps) {
@@ -96,7 +100,9 @@ pid_t child_of_ours(const std::string& name) {
   while (const dirent* entry = all ? readdir(all) : nullptr) {
     char word[64] = "";
     int parent = 0;
-    FILE* stat = std::atoi(entry->d_name) > 0 ? std::fopen((std::string("/proc/") + entry->d_name + "/stat").c_str(), "r") : nullptr;
+    FILE* stat = std::atoi(entry->d_name) > 0
+                     ? std::fopen((std::string("/proc/") + entry->d_name + "/stat").c_str(), "r")
+                     : nullptr;
     if (!stat) continue;
     const bool is_read = std::fscanf(stat, "%*d (%63[^)]) %*c %d", word, &parent) == 2;
     std::fclose(stat);
@@ -106,8 +112,8 @@ pid_t child_of_ours(const std::string& name) {
   return found;
 }
 
-/// 1x2, and `times` growths to 2x2 whose newcomers are killed while they connect: earlier than any of it is done, then later and later, one, the other or both.
-/// One that is through before its moment comes is let in and released.
+/// 1x2, and `times` growths to 2x2 whose newcomers are killed while they connect: earlier than any of it is done, then
+/// later and later, one, the other or both. One that is through before its moment comes is let in and released.
 int sweep(dyngrid_matrix* a, int times) {
   if (dyngrid_is_newcomer()) {
     int outcome = resize_point();
@@ -168,8 +174,12 @@ struct Invitation {
     expect(connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0, "connect to " + where);
     return fd;
   }
-  void say(int fd, const std::string& text) const { expect(send(fd, text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size()), "send"); }
-  std::string hello(int id, int rank) const { return "hello " + word + " " + std::to_string(id) + " " + std::to_string(rank) + " evil 1\n"; }
+  void say(int fd, const std::string& text) const {
+    expect(send(fd, text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size()), "send");
+  }
+  std::string hello(int id, int rank) const {
+    return "hello " + word + " " + std::to_string(id) + " " + std::to_string(rank) + " evil 1\n";
+  }
 };
 
 /// Instead of dyngrid_init.
@@ -203,11 +213,15 @@ void look_around(std::set<std::string>* invitations) {
     command_lines += content_of(process + "/cmdline");
     const std::string variables = '\0' + content_of(process + "/environ");
     const std::size_t at = variables.find(std::string("\0DYNGRID_JOIN=", 14));
-    const bool is_ours = variables.find(std::string("\0TEST_SERVER=", 13) + std::getenv("TEST_SERVER") + '\0') != std::string::npos;
-    if (is_ours && at != std::string::npos && variables[at + 14] != '\0') invitations->insert(variables.c_str() + at + 14);
+    const bool is_ours =
+        variables.find(std::string("\0TEST_SERVER=", 13) + std::getenv("TEST_SERVER") + '\0') != std::string::npos;
+    if (is_ours && at != std::string::npos && variables[at + 14] != '\0')
+      invitations->insert(variables.c_str() + at + 14);
   }
   if (all) closedir(all);
-  for (const std::string& text : *invitations) expect(command_lines.find(Invitation(text).word) == std::string::npos, "the word of a meeting stands on a command line");
+  for (const std::string& text : *invitations)
+    expect(command_lines.find(Invitation(text).word) == std::string::npos,
+           "the word of a meeting stands on a command line");
 }
 
 /// 1x2 -> 2x2 -> 1x2 -> 2x2 -> 1x2
@@ -236,7 +250,12 @@ int with_neighbours(dyngrid_matrix* a) {
       expect(static_cast<int>(invitations.size()) >= k + 1, "words in environments");
       for (const std::string& text : invitations) {
         const Invitation invitation(text);
-        for (const auto& [unit, member] : std::vector<std::pair<int, int>>{{invitation.unit, 0}, {invitation.unit, 1}, {invitation.unit, 9}, {invitation.unit, -1}, {0, 0}, {99, 0}}) {
+        for (const auto& [unit, member] : std::vector<std::pair<int, int>>{{invitation.unit, 0},
+                                                                           {invitation.unit, 1},
+                                                                           {invitation.unit, 9},
+                                                                           {invitation.unit, -1},
+                                                                           {0, 0},
+                                                                           {99, 0}}) {
           const int fd = invitation.connection();
           invitation.say(fd, invitation.hello(unit, member));
           usleep(20000); // it is heard, and its end after it
@@ -255,12 +274,13 @@ int with_neighbours(dyngrid_matrix* a) {
     expect(change_to(1, 2, 2, &meanwhile) == DYNGRID_RESIZED && follow::wrong(a, 'd', 5) == 0, "back");
   }
   for (const int fd : silent) close(fd);
-  say("neighbour: right, with " + std::to_string(invitations.size()) + " units and " + std::to_string(silent.size()) + " that said nothing");
+  say("neighbour: right, with " + std::to_string(invitations.size()) + " units and " + std::to_string(silent.size()) +
+      " that said nothing");
   return dyngrid_finalize();
 }
 
-/// 1x2 -> 1x3, then the server is killed; -> 2x2 over another one, with those of the first growth; that one is killed too; -> 3x2 -> 1x2.
-/// `step` is shared, so that newcomers know how far it is.
+/// 1x2 -> 1x3, then the server is killed; -> 2x2 over another one, with those of the first growth; that one is killed
+/// too; -> 3x2 -> 1x2. `step` is shared, so that newcomers know how far it is.
 int after_the_server(dyngrid_matrix* a, int& step) {
   const bool must_be_refused = std::getenv("TEST_REFUSED") != nullptr; // nobody can have the server's port yet
   const std::vector<std::pair<int, int>> shapes{{1, 2}, {1, 3}, {2, 2}, {3, 2}, {1, 2}};
@@ -268,7 +288,8 @@ int after_the_server(dyngrid_matrix* a, int& step) {
     const auto [rows, cols] = shapes[static_cast<std::size_t>(step)];
     int nprow = 0, npcol = 0, rank = 0;
     dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
-    expect(nprow == rows && npcol == cols && follow::wrong(a, 'd', 5) == 0, "grid and data of step " + std::to_string(step));
+    expect(nprow == rows && npcol == cols && follow::wrong(a, 'd', 5) == 0,
+           "grid and data of step " + std::to_string(step));
     say("server: " + std::to_string(nprow) + "x" + std::to_string(npcol) + " right");
     if (step == 4) return dyngrid_finalize();
     MPI_Comm_rank(dyngrid_comm(), &rank);
@@ -281,7 +302,8 @@ int after_the_server(dyngrid_matrix* a, int& step) {
     const auto [to_rows, to_cols] = shapes[static_cast<std::size_t>(++step)];
     int status = dyngrid_resize(to_rows, to_cols, DYNGRID_OPTIMAL);
     if (must_be_refused && step == 2) {
-      expect(status == DYNGRID_ERR_SPAWN && std::strstr(dyngrid_last_message(), "ask again"), "a growth that is refused with a word");
+      expect(status == DYNGRID_ERR_SPAWN && std::strstr(dyngrid_last_message(), "ask again"),
+             "a growth that is refused with a word");
       dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
       expect(nprow == 1 && npcol == 3 && follow::wrong(a, 'd', 5) == 0, "going on as it was");
       step = 4;
@@ -296,7 +318,8 @@ int after_the_server(dyngrid_matrix* a, int& step) {
 
 int main(int argc, char** argv) {
   kind = argc > 1 ? argv[1] : "";
-  if (kind == "forged" && std::getenv("DYNGRID_JOIN") && !std::getenv("DYNGRID_TEST_SECOND")) forge(argc > 2 ? argv[2] : "");
+  if (kind == "forged" && std::getenv("DYNGRID_JOIN") && !std::getenv("DYNGRID_TEST_SECOND"))
+    forge(argc > 2 ? argv[2] : "");
   expect(dyngrid_init() == DYNGRID_SUCCESS, "dyngrid_init");
   must_fail = dyngrid_is_newcomer() && !std::getenv("DYNGRID_TEST_SECOND");
   if (must_fail && kind == "early") die();
@@ -314,21 +337,28 @@ int main(int argc, char** argv) {
       shapes.emplace_back(r, c);
     }
     int outcome = DYNGRID_SAME, meanwhile = 0;
-    if (dyngrid_is_newcomer()) outcome = resize_point();
-    else follow::fill(a, 'd', 0);
+    if (dyngrid_is_newcomer())
+      outcome = resize_point();
+    else
+      follow::fill(a, 'd', 0);
     while (outcome != DYNGRID_LEAVE) {
       expect(outcome >= 0, "change of the grid");
       int nprow = 0, npcol = 0, myrow = 0, mycol = 0;
       dyngrid_grid(&nprow, &npcol, &myrow, &mycol);
-      if (step > 0) expect(nprow == shapes[static_cast<std::size_t>(step - 1)].first && npcol == shapes[static_cast<std::size_t>(step - 1)].second, "shape");
+      if (step > 0)
+        expect(nprow == shapes[static_cast<std::size_t>(step - 1)].first &&
+                   npcol == shapes[static_cast<std::size_t>(step - 1)].second,
+               "shape");
       expect(follow::wrong(a, 'd', step) == 0, "elements on grid " + std::to_string(step));
-      say("grid " + std::to_string(nprow) + "x" + std::to_string(npcol) + " right, " + std::to_string(meanwhile) + " steps meanwhile");
+      say("grid " + std::to_string(nprow) + "x" + std::to_string(npcol) + " right, " + std::to_string(meanwhile) +
+          " steps meanwhile");
       if (step == static_cast<int>(shapes.size())) break;
       follow::fill(a, 'd', ++step);
       const auto to = shapes[static_cast<std::size_t>(step - 1)];
       const bool grows = to.first * to.second > nprow * npcol;
       outcome = change_to(to.first, to.second, 2, &meanwhile);
-      if (grows && !std::getenv("TEST_MAY_BE_AWAKE") && outcome == DYNGRID_RESIZED) expect(meanwhile > 3, "the application computed on while new processes came");
+      if (grows && !std::getenv("TEST_MAY_BE_AWAKE") && outcome == DYNGRID_RESIZED)
+        expect(meanwhile > 3, "the application computed on while new processes came");
     }
     return dyngrid_finalize() == DYNGRID_SUCCESS ? 0 : 1;
   }
@@ -362,7 +392,9 @@ int main(int argc, char** argv) {
       } else {
         status = change_to(2, 2, 2, &meanwhile);
       }
-      if (rank == 1) std::printf("%s: status %d (%s) after %d steps: %s\n", kind.c_str(), status, dyngrid_status_string(status), meanwhile, dyngrid_last_message());
+      if (rank == 1)
+        std::printf("%s: status %d (%s) after %d steps: %s\n", kind.c_str(), status, dyngrid_status_string(status),
+                    meanwhile, dyngrid_last_message());
       std::fflush(stdout);
       expect(status == (kind == "never" ? DYNGRID_ERR_TIMEOUT : DYNGRID_ERR_SPAWN), "status of a growth that fails");
       check_grid(1, 2);
@@ -377,7 +409,8 @@ int main(int argc, char** argv) {
     MPI_Comm_rank(dyngrid_comm(), &rank);
     MPI_Barrier(dyngrid_comm());
     if (must_fail && rank == 3) die();
-    for (double sum = 1, all = 0;;) MPI_Allreduce(&sum, &all, 1, MPI_DOUBLE, MPI_SUM, dyngrid_comm()); // which one of them never enters
+    for (double sum = 1, all = 0;;)
+      MPI_Allreduce(&sum, &all, 1, MPI_DOUBLE, MPI_SUM, dyngrid_comm()); // which one of them never enters
   }
   if (kind == "server") return after_the_server(a, step);
   check_grid(2, 2);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Preloaded into a test: ends the process by SIGKILL in the middle of writing a checkpoint, a file whose name ends in ".writing".
- * KILL_AT=N: when N bytes have been written to such files (the last write is cut short); fsync:N, rename:N, renamed:N: before the Nth sync of one, before
- * and after its rename. KILL_NOTE: a file that gets the number of finished renames. */
+/* Preloaded into a test: ends the process by SIGKILL in the middle of writing a checkpoint, a file whose name ends in
+ * ".writing". KILL_AT=N: when N bytes have been written to such files (the last write is cut short); fsync:N, rename:N,
+ * renamed:N: before the Nth sync of one, before and after its rename. KILL_NOTE: a file that gets the number of
+ * finished renames. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -53,7 +54,9 @@ static size_t allowed(int fd, size_t count) {
 }
 
 /* The function of that name that this one stands before. */
-#define REAL(function) static __typeof__(function)* real; if (!real) real = (__typeof__(function)*)dlsym(RTLD_NEXT, #function)
+#define REAL(function)                                                                                                 \
+  static __typeof__(function)* real;                                                                                   \
+  if (!real) real = (__typeof__(function)*)dlsym(RTLD_NEXT, #function)
 
 ssize_t pwrite64(int fd, const void* data, size_t count, off64_t offset) {
   REAL(pwrite64);
@@ -62,7 +65,9 @@ ssize_t pwrite64(int fd, const void* data, size_t count, off64_t offset) {
   if (may < count) end();
   return result;
 }
-ssize_t pwrite(int fd, const void* data, size_t count, off_t offset) { return pwrite64(fd, data, count, offset); }
+ssize_t pwrite(int fd, const void* data, size_t count, off_t offset) {
+  return pwrite64(fd, data, count, offset);
+}
 ssize_t write(int fd, const void* data, size_t count) {
   REAL(write);
   const size_t may = allowed(fd, count);

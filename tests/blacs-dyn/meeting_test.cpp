@@ -51,7 +51,8 @@ struct Host {
   std::atomic<int> losses{0};
   Meeting meeting;
   std::string invitation;
-  explicit Host(const std::string& listen = "tcp:127.0.0.1") : meeting(listen, [this](const std::string&) { ++losses; }), invitation(meeting.invite(unit, processes)) {}
+  explicit Host(const std::string& listen = "tcp:127.0.0.1")
+      : meeting(listen, [this](const std::string&) { ++losses; }), invitation(meeting.invite(unit, processes)) {}
   MeetingPlace place() const { return MeetingPlace::parse(invitation.substr(0, invitation.rfind('|'))); }
   Presence presence() const { return meeting.presence(unit, nullptr); }
 };
@@ -117,13 +118,16 @@ TEST(Meeting, AWordIsGoodOnceForEachProcessAndForItsUnitOnly) {
   host.meeting.invite(8, 2);
   const Visitor first(host.invitation, 0, 10);
   host.meeting.hold(unit); // from here on the end of one of its processes is the end of all
-  const auto hello = [&](const std::string& said, int id, int rank) { return "hello " + said + " " + std::to_string(id) + " " + std::to_string(rank) + " evil 1\n"; };
+  const auto hello = [&](const std::string& said, int id, int rank) {
+    return "hello " + said + " " + std::to_string(id) + " " + std::to_string(rank) + " evil 1\n";
+  };
   EXPECT_EQ(answer_to(host.place(), hello(word, unit, 0)), "") << "a second time";
   EXPECT_EQ(answer_to(host.place(), hello(word, 8, 0)), "") << "another unit's";
   EXPECT_EQ(answer_to(host.place(), hello(word, 99, 0)), "") << "never sent for";
   EXPECT_EQ(answer_to(host.place(), hello(word, 0, 0)), "");
   EXPECT_EQ(answer_to(host.place(), hello("", 0, 0)), "");
-  for (const int rank : {-1, processes, 77, 2147483647}) EXPECT_EQ(answer_to(host.place(), hello(word, unit, rank)), "") << rank;
+  for (const int rank : {-1, processes, 77, 2147483647})
+    EXPECT_EQ(answer_to(host.place(), hello(word, unit, rank)), "") << rank;
   EXPECT_EQ(answer_to(host.place(), hello(word.substr(1), unit, 1)), "");
   EXPECT_EQ(answer_to(host.place(), hello(word + "0", unit, 1)), "");
   EXPECT_EQ(answer_to(host.place(), "hello " + word + " 99999999999999999999 1 evil 1\n"), "");
@@ -176,8 +180,10 @@ TEST(Meeting, WhatNewProcessesSayOfThemselves) {
   ASSERT_TRUE(good);
   EXPECT_EQ(good->nspace, "job.1");
   EXPECT_EQ(good->cards, (std::vector<std::string>{"a=00ff b=", ""}));
-  for (const char* bad : {"", "abc", "abc ", "abc x;", "abc 0 a=00", "abc 0 a=00;", "abc 0 a=00; 0 a=00;", "abc 0 ; 99999999999999999999 ;", "abc -1 ; 1 ;", "abc 0 ; 1 ; 2 ;", "abc 0 a=0; 1 ;",
-                          "abc 0 a=zz; 1 ;", "abc 0 =00; 1 ;", "abc 0 a; 1 ;", "abc 1 ; 0 ;", "abc 0 ; 1 ; ", "a\tc 0 ; 1 ;", "abc 0 \x01=00; 1 ;"})
+  for (const char* bad :
+       {"", "abc", "abc ", "abc x;", "abc 0 a=00", "abc 0 a=00;", "abc 0 a=00; 0 a=00;",
+        "abc 0 ; 99999999999999999999 ;", "abc -1 ; 1 ;", "abc 0 ; 1 ; 2 ;", "abc 0 a=0; 1 ;", "abc 0 a=zz; 1 ;",
+        "abc 0 =00; 1 ;", "abc 0 a; 1 ;", "abc 1 ; 0 ;", "abc 0 ; 1 ; ", "a\tc 0 ; 1 ;", "abc 0 \x01=00; 1 ;"})
     EXPECT_FALSE(parse_introduction(bad, 2)) << bad;
   EXPECT_FALSE(parse_introduction(std::string(1000, 'n') + " 0 ;", 1));
 }
@@ -213,7 +219,8 @@ TEST(Meeting, ALineWithoutAnEnd) {
   const int fd = raw_connection(host.place());
   const std::string block(4096, 'x');
   bool is_hung_up = false;
-  for (int i = 0; i < 2560 && !is_hung_up; ++i) is_hung_up = send(fd, block.data(), block.size(), MSG_NOSIGNAL) < 0; // ten megabytes
+  for (int i = 0; i < 2560 && !is_hung_up; ++i)
+    is_hung_up = send(fd, block.data(), block.size(), MSG_NOSIGNAL) < 0; // ten megabytes
   EXPECT_TRUE(is_hung_up || all_that_comes(fd).empty());
   close(fd);
   const Visitor newcomer(host.invitation, 0, 10);
@@ -318,7 +325,8 @@ TEST(Strangers, SilenceAndSlownessAreGivenUp) {
 
 TEST(Strangers, SecretsAreComparedAsAWhole) {
   EXPECT_TRUE(control::is_same_secret("0123", "0123"));
-  for (const char* said : {"", "0", "0124", "1123", "012", "01234"}) EXPECT_FALSE(control::is_same_secret(said, "0123")) << said;
+  for (const char* said : {"", "0", "0124", "1123", "012", "01234"})
+    EXPECT_FALSE(control::is_same_secret(said, "0123")) << said;
   EXPECT_FALSE(control::is_same_secret("", "")) << "no word was given out";
 }
 
@@ -342,8 +350,10 @@ TEST(Meeting, LeavesNothingInTheTemporaryFolder) {
   int status = 0;
   waitpid(child, &status, 0);
   EXPECT_TRUE(WIFSIGNALED(status)) << "the child was to be killed while a visitor was there";
-  if (was) setenv("TMPDIR", before.c_str(), 1);
-  else unsetenv("TMPDIR");
+  if (was)
+    setenv("TMPDIR", before.c_str(), 1);
+  else
+    unsetenv("TMPDIR");
   EXPECT_EQ(rmdir(folder), 0) << "something is in it";
 }
 
@@ -382,13 +392,16 @@ TEST(Meeting, AnotherUserIsNotLetIn) {
 
 TEST(Meeting, PlacesInText) {
   for (const char* good : {"unix:@name?0a", "tcp:10.0.0.1:4711?0a"}) EXPECT_EQ(MeetingPlace::parse(good).text(), good);
-  for (const char* bad : {"", "unix:@n", "unix:/tmp/s?0a", "unix:@?0a", "tcp:4711?0a", "tcp:10.0.0.1:0?0a", "tcp:10.0.0.1:70000?0a", "tcp:10.0.0.1:1?"}) {
+  for (const char* bad : {"", "unix:@n", "unix:/tmp/s?0a", "unix:@?0a", "tcp:4711?0a", "tcp:10.0.0.1:0?0a",
+                          "tcp:10.0.0.1:70000?0a", "tcp:10.0.0.1:1?"}) {
     try {
       MeetingPlace::parse(bad);
       ADD_FAILURE() << bad;
     } catch (const gridmap::Error& error) {
-      EXPECT_EQ(std::string(error.what()).find("0a"), std::string::npos) << "a word has no place in a message: " << error.what();
+      EXPECT_EQ(std::string(error.what()).find("0a"), std::string::npos)
+          << "a word has no place in a message: " << error.what();
     }
   }
-  for (const char* bad : {"", "x", "tcp:10.0.0.1:4711?0a", "tcp:10.0.0.1:4711?0a|", "tcp:10.0.0.1:4711?0a|x"}) EXPECT_THROW(Visitor(bad, 0, 1), gridmap::Error) << bad;
+  for (const char* bad : {"", "x", "tcp:10.0.0.1:4711?0a", "tcp:10.0.0.1:4711?0a|", "tcp:10.0.0.1:4711?0a|x"})
+    EXPECT_THROW(Visitor(bad, 0, 1), gridmap::Error) << bad;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// own_contexts: a library with BLACS contexts over communicators of its own, in a program whose grid changes. They are used before and after every change and closed by
-// the library at the end; those with a process that leaves are closed by the change, and closing them once more harms nobody.
+// own_contexts: a library with BLACS contexts over communicators of its own, in a program whose grid changes. They are
+// used before and after every change and closed by the library at the end; those with a process that leaves are closed
+// by the change, and closing them once more harms nobody.
 #include <cstring>
 
 #include "follow.hpp"
@@ -18,8 +19,9 @@ void Cdgesd2d(int context, int m, int n, const double* a, int lda, int rdest, in
 void Cdgerv2d(int context, int m, int n, double* a, int lda, int rsrc, int csrc);
 void blacs_gridinit_(int* context, const char* order, const int* nprow, const int* npcol);
 void blacs_gridexit_(const int* context);
-void pdgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*, const int*, const int*, const int*, const double*,
-             const int*, const int*, const int*, const double*, double*, const int*, const int*, const int*);
+void pdgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*, const int*,
+             const int*, const int*, const double*, const int*, const int*, const int*, const double*, double*,
+             const int*, const int*, const int*);
 }
 
 namespace {
@@ -69,9 +71,12 @@ struct Own {
     const double one = 1, zero = 0;
     std::vector<double> a(static_cast<std::size_t>(4 * n)), c(a.size());
     for (int j = 0; j < 4; ++j) a[static_cast<std::size_t>((4 * me + j + 1) % n + j * n)] = 1; // a cyclic shift
-    pdgemm_("N", "N", &n, &n, &n, &one, a.data(), &one_i, &one_i, desc, a.data(), &one_i, &one_i, desc, &zero, c.data(), &one_i, &one_i, desc);
+    pdgemm_("N", "N", &n, &n, &n, &one, a.data(), &one_i, &one_i, desc, a.data(), &one_i, &one_i, desc, &zero, c.data(),
+            &one_i, &one_i, desc);
     for (int j = 0; j < 4; ++j)
-      for (int i = 0; i < n; ++i) expect(c[static_cast<std::size_t>(i + j * n)] == ((4 * me + j + 2) % n == i ? 1 : 0), std::string(name) + ": product");
+      for (int i = 0; i < n; ++i)
+        expect(c[static_cast<std::size_t>(i + j * n)] == ((4 * me + j + 2) % n == i ? 1 : 0),
+               std::string(name) + ": product");
   }
   void close() const {
     Cblacs_gridexit(context);
@@ -86,7 +91,9 @@ int main() {
   constexpr int n = 24, nb = 5, one_i = 1;
   dyngrid_matrix *b = nullptr, *c = nullptr;
   int step = 0;
-  expect(!dyngrid_matrix_create("b", 'd', n, n, nb, nb, &b) && !dyngrid_matrix_create("c", 'd', n, n, nb, nb, &c) && !dyngrid_share("step", &step, sizeof step), "create");
+  expect(!dyngrid_matrix_create("b", 'd', n, n, nb, nb, &b) && !dyngrid_matrix_create("c", 'd', n, n, nb, nb, &c) &&
+             !dyngrid_share("step", &step, sizeof step),
+         "create");
   const bool is_newcomer = dyngrid_is_newcomer() != 0;
   Own self, pair, first, of_grid; // a newcomer has the first only
   self.open(MPI_COMM_SELF, "over one process");
@@ -110,7 +117,8 @@ int main() {
     if (outcome == DYNGRID_LEAVE) break;
     int nprow = 0, npcol = 0, myrow = 0, mycol = 0, iam = 0, nprocs = 0;
     dyngrid_grid(&nprow, &npcol, &myrow, &mycol);
-    expect(std::make_pair(nprow, npcol) == shapes[static_cast<std::size_t>(step)], "shape of step " + std::to_string(step));
+    expect(std::make_pair(nprow, npcol) == shapes[static_cast<std::size_t>(step)],
+           "shape of step " + std::to_string(step));
     Cblacs_pinfo(&iam, &nprocs);
     expect(nprocs == nprow * npcol && iam == myrow * npcol + mycol, "blacs_pinfo");
     self.use();
@@ -140,10 +148,13 @@ int main() {
       of_grid.open(comm, "over a duplicate of the large grid");
     }
     const double one = 1, zero = 0;
-    pdgemm_("N", "N", &n, &n, &n, &one, static_cast<double*>(dyngrid_local(b)), &one_i, &one_i, dyngrid_desc(b), static_cast<double*>(dyngrid_local(b)), &one_i, &one_i,
-            dyngrid_desc(b), &zero, static_cast<double*>(dyngrid_local(c)), &one_i, &one_i, dyngrid_desc(c));
+    pdgemm_("N", "N", &n, &n, &n, &one, static_cast<double*>(dyngrid_local(b)), &one_i, &one_i, dyngrid_desc(b),
+            static_cast<double*>(dyngrid_local(b)), &one_i, &one_i, dyngrid_desc(b), &zero,
+            static_cast<double*>(dyngrid_local(c)), &one_i, &one_i, dyngrid_desc(c));
     const auto* y = static_cast<const double*>(dyngrid_local(c));
-    follow::for_mine(c, [&](std::int64_t at, std::int64_t i, std::int64_t j) { expect(y[at] == (j == (i + 2) % n ? 1.0 : 0.0), "product on the grid"); });
+    follow::for_mine(c, [&](std::int64_t at, std::int64_t i, std::int64_t j) {
+      expect(y[at] == (j == (i + 2) % n ? 1.0 : 0.0), "product on the grid");
+    });
     if (myrow == 0 && mycol == 0) {
       std::printf("step %d on %dx%d: the library's contexts are right\n", step, nprow, npcol);
       std::fflush(stdout);

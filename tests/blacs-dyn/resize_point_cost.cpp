@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a resize point costs when nobody wants anything, against MPI_Allreduce of 8 bytes over the same processes:
 //     mpirun --oversubscribe -np 16 resize_point_cost [batches] [calls per batch]
-// The two take turns, so that what else the machine does hits both. The median over the batches counts; only rank 0 prints. No time is judged.
+// The two take turns, so that what else the machine does hits both. The median over the batches counts; only rank 0
+// prints. No time is judged.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -51,8 +52,9 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(dyngrid_comm(), &rank);
   MPI_Comm_size(dyngrid_comm(), &size);
   if (rank == 0 && right)
-    std::printf("%d processes, %d batches of %d: MPI_Allreduce of 8 bytes %.2f us, resize point %.2f us, ratio %.2f (medians; ratio %.2f .. %.2f)\n", size, batches,
-                calls, median(reduce_s) * 1e6, median(point_s) * 1e6, median(ratio), *std::min_element(ratio.begin(), ratio.end()),
-                *std::max_element(ratio.begin(), ratio.end()));
+    std::printf("%d processes, %d batches of %d: MPI_Allreduce of 8 bytes %.2f us, resize point %.2f us, ratio %.2f "
+                "(medians; ratio %.2f .. %.2f)\n",
+                size, batches, calls, median(reduce_s) * 1e6, median(point_s) * 1e6, median(ratio),
+                *std::min_element(ratio.begin(), ratio.end()), *std::max_element(ratio.begin(), ratio.end()));
   return dyngrid_finalize() == DYNGRID_SUCCESS && right ? 0 : 1;
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// resize_sequence [--now] GRID PLACEMENT SHAPE...: from the first grid through all shapes, five matrices of five types compared element by
-// element on every grid, a PDGEMM on each; a sixth matrix lies in unequal blocks. The changes come at resize points by dyngrid_request, or with --now by dyngrid_resize.
+// resize_sequence [--now] GRID PLACEMENT SHAPE...: from the first grid through all shapes, five matrices of five types
+// compared element by element on every grid, a PDGEMM on each; a sixth matrix lies in unequal blocks. The changes come
+// at resize points by dyngrid_request, or with --now by dyngrid_resize.
 #include <cstring>
 
 #include "follow.hpp"
 
-extern "C" void pdgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*, const int*, const int*,
-                        const int*, const double*, const int*, const int*, const int*, const double*, double*, const int*, const int*, const int*);
+extern "C" void pdgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*,
+                        const int*, const int*, const int*, const double*, const int*, const int*, const int*,
+                        const double*, double*, const int*, const int*, const int*);
 
 int main(int argc, char** argv) {
   using follow::expect;
@@ -28,22 +30,27 @@ int main(int argc, char** argv) {
     char type;
     int m, n, mb, nb;
   };
-  const std::vector<Case> cases{{'s', 23, 17, 3, 2}, {'d', 37, 41, 4, 5}, {'c', 1, 29, 2, 3}, {'z', 19, 19, 19, 1}, {'i', 64, 2, 8, 1}};
+  const std::vector<Case> cases{
+      {'s', 23, 17, 3, 2}, {'d', 37, 41, 4, 5}, {'c', 1, 29, 2, 3}, {'z', 19, 19, 19, 1}, {'i', 64, 2, 8, 1}};
   std::vector<dyngrid_matrix*> a(cases.size());
   for (std::size_t k = 0; k < cases.size(); ++k) {
     const Case& c = cases[k];
     const std::string name = std::string("matrix ") + c.type;
-    expect(dyngrid_matrix_create(name.c_str(), c.type, c.m, c.n, c.mb, c.nb, &a[k]) == DYNGRID_SUCCESS, "dyngrid_matrix_create");
+    expect(dyngrid_matrix_create(name.c_str(), c.type, c.m, c.n, c.mb, c.nb, &a[k]) == DYNGRID_SUCCESS,
+           "dyngrid_matrix_create");
   }
   const int n = 24, nb = 5, one_i = 1;
   dyngrid_matrix *b = nullptr, *c = nullptr;
-  expect(!dyngrid_matrix_create("b", 'd', n, n, nb, nb, &b) && !dyngrid_matrix_create("c", 'd', n, n, nb, nb, &c), "create b, c");
+  expect(!dyngrid_matrix_create("b", 'd', n, n, nb, nb, &b) && !dyngrid_matrix_create("c", 'd', n, n, nb, nb, &c),
+         "create b, c");
   int context_of_rule = 42;
   dyngrid_matrix* unequal = nullptr;
-  expect(!dyngrid_matrix_create_by("unequal", 'd', 31, 26, follow::unequal, &context_of_rule, &unequal), "dyngrid_matrix_create_by");
+  expect(!dyngrid_matrix_create_by("unequal", 'd', 31, 26, follow::unequal, &context_of_rule, &unequal),
+         "dyngrid_matrix_create_by");
   int step = 0;
   double history[8] = {0};
-  expect(!dyngrid_share("step", &step, sizeof step) && !dyngrid_share("history", history, sizeof history), "dyngrid_share");
+  expect(!dyngrid_share("step", &step, sizeof step) && !dyngrid_share("history", history, sizeof history),
+         "dyngrid_share");
   if (!dyngrid_is_newcomer()) {
     for (std::size_t k = 0; k < cases.size(); ++k) follow::fill(a[k], cases[k].type, static_cast<int>(k));
     follow::fill(unequal, 'd', 99);
@@ -62,21 +69,28 @@ int main(int argc, char** argv) {
     int nprow = 0, npcol = 0, myrow = 0, mycol = 0;
     dyngrid_grid(&nprow, &npcol, &myrow, &mycol);
     const auto want = shapes[static_cast<std::size_t>(step - 1)];
-    expect(nprow == want.first && npcol == want.second && myrow >= 0 && mycol >= 0, "shape after step " + std::to_string(step));
+    expect(nprow == want.first && npcol == want.second && myrow >= 0 && mycol >= 0,
+           "shape after step " + std::to_string(step));
     expect(history[0] == 0.5, "shared state");
     int size = 0;
     MPI_Comm_size(dyngrid_comm(), &size);
     expect(size == nprow * npcol, "communicator of the grid");
     for (std::size_t k = 0; k < cases.size(); ++k)
-      expect(follow::wrong(a[k], cases[k].type, static_cast<int>(k)) == 0, std::string("elements of type ") + cases[k].type);
+      expect(follow::wrong(a[k], cases[k].type, static_cast<int>(k)) == 0,
+             std::string("elements of type ") + cases[k].type);
     expect(follow::wrong(unequal, 'd', 99) == 0, "elements in unequal blocks");
-    expect(dyngrid_desc(unequal)[0] == DYNGRID_DTYPE && dyngrid_desc(unequal)[4] == nprow && dyngrid_desc(unequal)[5] == npcol, "descriptor with lists");
+    expect(dyngrid_desc(unequal)[0] == DYNGRID_DTYPE && dyngrid_desc(unequal)[4] == nprow &&
+               dyngrid_desc(unequal)[5] == npcol,
+           "descriptor with lists");
 
     const double one = 1, zero = 0;
-    pdgemm_("N", "N", &n, &n, &n, &one, static_cast<double*>(dyngrid_local(b)), &one_i, &one_i, dyngrid_desc(b), static_cast<double*>(dyngrid_local(b)),
-            &one_i, &one_i, dyngrid_desc(b), &zero, static_cast<double*>(dyngrid_local(c)), &one_i, &one_i, dyngrid_desc(c));
+    pdgemm_("N", "N", &n, &n, &n, &one, static_cast<double*>(dyngrid_local(b)), &one_i, &one_i, dyngrid_desc(b),
+            static_cast<double*>(dyngrid_local(b)), &one_i, &one_i, dyngrid_desc(b), &zero,
+            static_cast<double*>(dyngrid_local(c)), &one_i, &one_i, dyngrid_desc(c));
     const auto* y = static_cast<const double*>(dyngrid_local(c));
-    follow::for_mine(c, [&](std::int64_t l, std::int64_t i, std::int64_t j) { expect(y[l] == (j == (i + 2) % n ? 1.0 : 0.0), "product"); });
+    follow::for_mine(c, [&](std::int64_t l, std::int64_t i, std::int64_t j) {
+      expect(y[l] == (j == (i + 2) % n ? 1.0 : 0.0), "product");
+    });
 
     if (myrow == 0 && mycol == 0) {
       std::printf("step %d on %dx%d right, depth %d\n", step, nprow, npcol, dyngrid_depth());

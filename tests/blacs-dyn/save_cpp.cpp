@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// save_cpp FILE hdf5|none|join: save_fortran.f90 through dyngrid.hpp, where every refusal is an exception that all processes throw.
+// save_cpp FILE hdf5|none|join: save_fortran.f90 through dyngrid.hpp, where every refusal is an exception that all
+// processes throw.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -16,12 +17,12 @@ void need(bool is_true, const std::string& what) {
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-template <class Call>
-void refused(int status, const std::string& word, Call&& call) {
+template <class Call> void refused(int status, const std::string& word, Call&& call) {
   try {
     call();
   } catch (const dyngrid::Error& error) {
-    need(error.status() == status && std::string(error.what()).find(word) != std::string::npos, "refused with another word: " + std::string(error.what()));
+    need(error.status() == status && std::string(error.what()).find(word) != std::string::npos,
+         "refused with another word: " + std::string(error.what()));
     return;
   }
   need(false, "was not refused: " + word);
@@ -40,8 +41,10 @@ void each(const dyngrid::Application& app, dyngrid::Matrix<double>& a, int which
       if (i / nb % g.nprow != g.myrow) continue;
       double& x = a.local()[at_row++ + at_col * d[8]];
       const double wanted = std::abs(which) * (1000.0 * i + j);
-      if (which > 0) x = wanted;
-      else need(x == wanted, "element");
+      if (which > 0)
+        x = wanted;
+      else
+        need(x == wanted, "element");
     }
     ++at_col;
   }
@@ -61,8 +64,10 @@ int main(int, char** argv) {
     need(app.is_first() == (app.grid().myrow == 0 && app.grid().mycol == 0), "who is first");
     refused(DYNGRID_ERR_ARGUMENT, "wanted", [&] { app.set_processes(7); });
     app.set_processes(DYNGRID_SPAWN);
-    if (kind == "join") app.set_processes(DYNGRID_JOIN);
-    else refused(DYNGRID_ERR_STATE, "ompi-server", [&] { app.set_processes(DYNGRID_JOIN); });
+    if (kind == "join")
+      app.set_processes(DYNGRID_JOIN);
+    else
+      refused(DYNGRID_ERR_STATE, "ompi-server", [&] { app.set_processes(DYNGRID_JOIN); });
     each(app, a, 1);
     step = 5;
     if (kind == "hdf5") {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// soak [CYCLES [SEED [--strict N]]]: CYCLES times a 2x2 grid changes to a random shape of 1 .. 9 processes and back, a matrix following, every
-// element compared every time. Prints what the first process costs at the beginning and at the end; --strict ends with an error if communicators
-// or open files grew, or its own memory by more than N kB per cycle (Open MPI and PMIx keep some 40 kB for every world ever spawned).
+// soak [CYCLES [SEED [--strict N]]]: CYCLES times a 2x2 grid changes to a random shape of 1 .. 9 processes and back, a
+// matrix following, every element compared every time. Prints what the first process costs at the beginning and at the
+// end; --strict ends with an error if communicators or open files grew, or its own memory by more than N kB per cycle
+// (Open MPI and PMIx keep some 40 kB for every world ever spawned).
 #include <algorithm>
 #include <cstring>
 #include <fstream>
@@ -29,7 +30,8 @@ Figures figures() {
     while (readdir(folder)) ++f.files;
     closedir(folder);
   }
-  // Open MPI hands out the lowest free number, so that of a new communicator counts those that live; MPICH one of those that were free last
+  // Open MPI hands out the lowest free number, so that of a new communicator counts those that live; MPICH one of those
+  // that were free last
   MPI_Comm probe = MPI_COMM_NULL;
   MPI_Comm_dup(MPI_COMM_SELF, &probe);
   f.communicator = MPI_Comm_c2f(probe);
@@ -72,8 +74,9 @@ int main(int argc, char** argv) {
       if (cycle > changes - 10) higher(last_communicators, figures().communicator);
       if (cycle % 40 == 0) {
         const Figures f = figures();
-        std::printf("change %4d, on %dx%d, %6.1f s: resident %ld kB (own %ld), open files %ld, communicator number %ld\n", cycle, nprow, npcol,
-                    MPI_Wtime() - start, f.rss_kb, f.anon_kb, f.files, f.communicator);
+        std::printf(
+            "change %4d, on %dx%d, %6.1f s: resident %ld kB (own %ld), open files %ld, communicator number %ld\n",
+            cycle, nprow, npcol, MPI_Wtime() - start, f.rss_kb, f.anon_kb, f.files, f.communicator);
         std::fflush(stdout);
       }
     }
@@ -81,8 +84,7 @@ int main(int argc, char** argv) {
     // the same shape on every process: from the cycle's number alone; every second one back to 2x2
     std::mt19937 random(seed * 1000003u + static_cast<unsigned>(cycle));
     int r = 2, c = 2;
-    if (cycle % 2 == 0)
-      do {
+    if (cycle % 2 == 0) do {
         r = 1 + static_cast<int>(random() % 4);
         c = 1 + static_cast<int>(random() % 4);
       } while (r * c > 9 || (r == 2 && c == 2));
@@ -92,8 +94,10 @@ int main(int argc, char** argv) {
   if (is_root) {
     const Figures last = figures();
     std::printf("%d changes in %.1f s, the longest %.2f s\n", cycle, MPI_Wtime() - start, worst);
-    std::printf("first process after 20 changes and at the end: resident %ld -> %ld kB (own %ld -> %ld), open files %ld -> %ld, highest communicator number %ld -> %ld\n",
-                first.rss_kb, last.rss_kb, first.anon_kb, last.anon_kb, first.files, last.files, first_communicators, last_communicators);
+    std::printf("first process after 20 changes and at the end: resident %ld -> %ld kB (own %ld -> %ld), open files "
+                "%ld -> %ld, highest communicator number %ld -> %ld\n",
+                first.rss_kb, last.rss_kb, first.anon_kb, last.anon_kb, first.files, last.files, first_communicators,
+                last_communicators);
     std::fflush(stdout);
     if (argc > 4 && !std::strcmp(argv[3], "--strict")) {
       expect(last_communicators <= first_communicators + 4, "communicators are flat");

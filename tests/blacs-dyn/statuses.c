@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bad arguments, given on one process only, are the same status on every process, with a text everywhere; and the application goes on.
- * Compiled as C99. mpirun -np 4. */
+/* Bad arguments, given on one process only, are the same status on every process, with a text everywhere; and the
+ * application goes on. Compiled as C99. mpirun -np 4. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,9 @@ static void agreed(int status, int wanted, const char* what) {
   need(strlen(dyngrid_last_message()) > 15, "a message");
 }
 
-static void count(void* counter) { ++*(int*)counter; }
+static void count(void* counter) {
+  ++*(int*)counter;
+}
 
 /* of the Fortran binding, whose values are fixed; 2 in Open MPI's mpif.h */
 static MPI_Fint null_f(void) {
@@ -43,7 +45,9 @@ int main(int argc, char** argv) {
   dyngrid_resize_report report;
   need(dyngrid_resize_point() == DYNGRID_ERR_STATE, "before dyngrid_init");
   need(dyngrid_matrix_create("a", 'd', 1, 1, 1, 1, &a) == DYNGRID_ERR_STATE, "create before dyngrid_init");
-  need(dyngrid_context() == -1 && dyngrid_comm() == MPI_COMM_NULL && dyngrid_is_newcomer() == 0 && dyngrid_is_first() == 0, "queries before dyngrid_init");
+  need(dyngrid_context() == -1 && dyngrid_comm() == MPI_COMM_NULL && dyngrid_is_newcomer() == 0 &&
+           dyngrid_is_first() == 0,
+       "queries before dyngrid_init");
   need(dyngrid_finalize() == DYNGRID_ERR_STATE, "finalize before dyngrid_init");
   need(dyngrid_comm_f() == null_f(), "the null communicator in Fortran, before MPI_Init");
   need(dyngrid_pending() == DYNGRID_ERR_STATE && dyngrid_resize_point_at("x") == DYNGRID_ERR_STATE,
@@ -60,7 +64,8 @@ int main(int argc, char** argv) {
 
   agreed(dyngrid_matrix_create("a", 'd', 5, 5, bad ? 0 : 2, 2, &a), DYNGRID_ERR_ARGUMENT, "block size 0 on one rank");
   agreed(dyngrid_matrix_create("a", 'd', bad ? -1 : 5, 5, 2, 2, &a), DYNGRID_ERR_ARGUMENT, "m = -1 on one rank");
-  agreed(dyngrid_matrix_create("a", 'd', bad ? (int64_t)INT_MAX + 1 : 5, 5, 2, 2, &a), DYNGRID_ERR_ARGUMENT, "m = 2^31 on one rank");
+  agreed(dyngrid_matrix_create("a", 'd', bad ? (int64_t)INT_MAX + 1 : 5, 5, 2, 2, &a), DYNGRID_ERR_ARGUMENT,
+         "m = 2^31 on one rank");
   agreed(dyngrid_matrix_create("a", bad ? 'q' : 'd', 5, 5, 2, 2, &a), DYNGRID_ERR_TYPE, "unknown type on one rank");
   agreed(dyngrid_matrix_create(bad ? NULL : "a", 'd', 5, 5, 2, 2, &a), DYNGRID_ERR_NULL, "null name on one rank");
   agreed(dyngrid_matrix_create("a", 'd', 5, 5, 2, 2, bad ? NULL : &a), DYNGRID_ERR_NULL, "null handle on one rank");
@@ -85,7 +90,8 @@ int main(int argc, char** argv) {
   agreed(dyngrid_resize(bad ? 0 : 1, 2, DYNGRID_OPTIMAL), DYNGRID_ERR_ARGUMENT, "grid of 0 rows on one rank");
   agreed(dyngrid_resize(1, 2, bad ? 17 : DYNGRID_OPTIMAL), DYNGRID_ERR_ARGUMENT, "unknown placement on one rank");
   agreed(dyngrid_resize(bad ? 2 : 1, bad ? 1 : 2, DYNGRID_OPTIMAL), DYNGRID_ERR_MISMATCH, "another grid on one rank");
-  agreed(dyngrid_resize(bad ? 1 << 16 : 1, bad ? 1 << 16 : 2, DYNGRID_OPTIMAL), DYNGRID_ERR_ARGUMENT, "grid of 2^32 processes on one rank");
+  agreed(dyngrid_resize(bad ? 1 << 16 : 1, bad ? 1 << 16 : 2, DYNGRID_OPTIMAL), DYNGRID_ERR_ARGUMENT,
+         "grid of 2^32 processes on one rank");
   agreed(dyngrid_request(1 << 16, 1 << 16), DYNGRID_ERR_ARGUMENT, "request of 2^32 processes");
   agreed(dyngrid_request(0, 3), DYNGRID_ERR_ARGUMENT, "request of 0 rows");
   agreed(dyngrid_set_placement(bad ? -1 : 0), DYNGRID_ERR_ARGUMENT, "placement -1 on one rank");
@@ -99,12 +105,16 @@ int main(int argc, char** argv) {
   need(strstr(dyngrid_last_message(), "\"x\"") && strstr(dyngrid_last_message(), "\"y\""), "both are named");
   agreed(bad ? dyngrid_resize_point() : dyngrid_resize_point_at("x"), DYNGRID_ERR_STATE,
          "one with a name and one without");
-  if (bad) agreed(dyngrid_resize_point(), DYNGRID_ERR_STATE, "another line on one rank");
-  else agreed(dyngrid_resize_point(), DYNGRID_ERR_STATE, "another line on one rank");
+  if (bad)
+    agreed(dyngrid_resize_point(), DYNGRID_ERR_STATE, "another line on one rank");
+  else
+    agreed(dyngrid_resize_point(), DYNGRID_ERR_STATE, "another line on one rank");
   agreed(bad ? dyngrid_pending() : dyngrid_resize_point_at("x"), DYNGRID_ERR_STATE,
          "one asks, the others are at a resize point");
-  if (bad) need(dyngrid_resize_point_at("x") == DYNGRID_SAME, "one place on two lines");
-  else need(dyngrid_resize_point_at("x") == DYNGRID_SAME, "one place on two lines");
+  if (bad)
+    need(dyngrid_resize_point_at("x") == DYNGRID_SAME, "one place on two lines");
+  else
+    need(dyngrid_resize_point_at("x") == DYNGRID_SAME, "one place on two lines");
   need((dyngrid_resize_point)() == DYNGRID_SAME, "the routine itself");
   {
     int i, outcome = 0;
@@ -119,7 +129,9 @@ int main(int argc, char** argv) {
   agreed(dyngrid_set_steps(-1), DYNGRID_ERR_ARGUMENT, "steps -1");
   agreed(dyngrid_experiment("2x2,x"), DYNGRID_ERR_ARGUMENT, "an experiment that is none");
   agreed(dyngrid_experiment(NULL), DYNGRID_ERR_NULL, "null for an experiment");
-  need(dyngrid_allow("4:32:*2; aspect 2") == DYNGRID_SUCCESS && dyngrid_allow("any") == DYNGRID_SUCCESS && dyngrid_set_steps(10) == DYNGRID_SUCCESS, "allow, steps");
+  need(dyngrid_allow("4:32:*2; aspect 2") == DYNGRID_SUCCESS && dyngrid_allow("any") == DYNGRID_SUCCESS &&
+           dyngrid_set_steps(10) == DYNGRID_SUCCESS,
+       "allow, steps");
   need((dyngrid_job()[0] != '\0') == (rank == 0), "process 0 has the job's name");
   agreed(dyngrid_pop(), DYNGRID_ERR_STATE, "pop on the first grid");
   agreed(dyngrid_last_resize(NULL), DYNGRID_ERR_NULL, "null report");
@@ -149,8 +161,12 @@ int main(int argc, char** argv) {
   need(dyngrid_matrix_free(&a) == DYNGRID_SUCCESS && a == NULL && dyngrid_matrix_free(&a) == DYNGRID_SUCCESS, "free");
   need(dyngrid_matrix_free(NULL) == DYNGRID_SUCCESS, "free of nothing");
   need(dyngrid_local(NULL) == NULL && dyngrid_desc(NULL) == NULL, "null matrix");
-  need(!strcmp(dyngrid_status_string(DYNGRID_ERR_MEMORY), "out of memory") && !strcmp(dyngrid_status_string(99), "unknown status"), "names");
-  need(dyngrid_payoff_point(2.0, 1.0, 0.5) == 4 && dyngrid_payoff_point(2.0, 0.5, 0.5) == -1 && dyngrid_resize_cost(2.1, 0.5) == 5, "figures of merit");
+  need(!strcmp(dyngrid_status_string(DYNGRID_ERR_MEMORY), "out of memory") &&
+           !strcmp(dyngrid_status_string(99), "unknown status"),
+       "names");
+  need(dyngrid_payoff_point(2.0, 1.0, 0.5) == 4 && dyngrid_payoff_point(2.0, 0.5, 0.5) == -1 &&
+           dyngrid_resize_cost(2.1, 0.5) == 5,
+       "figures of merit");
   need(dyngrid_finalize() == DYNGRID_SUCCESS, "dyngrid_finalize");
   need(dyngrid_finalize() == DYNGRID_ERR_STATE, "dyngrid_finalize twice");
   need(dyngrid_init() == DYNGRID_ERR_STATE, "dyngrid_init after dyngrid_finalize");

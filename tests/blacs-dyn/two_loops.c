@@ -45,8 +45,10 @@ int main(int argc, char** argv) {
 
   if (!is_led || strcmp(entry, "propagation")) {
     for (; scf < scf_steps; ++scf) {
-      if (!is_plain) outcome = dyngrid_resize_point_at("scf");
-      else first = __LINE__, outcome = dyngrid_resize_point();
+      if (!is_plain)
+        outcome = dyngrid_resize_point_at("scf");
+      else
+        first = __LINE__, outcome = dyngrid_resize_point();
       if (outcome == DYNGRID_REDIRECT && goes_astray)
         outcome = dyngrid_resize_point_at("scf"); /* and not where it was led */
       if (outcome == DYNGRID_LEAVE || outcome == DYNGRID_REDIRECT) break;
@@ -59,8 +61,10 @@ int main(int argc, char** argv) {
   }
   for (; outcome != DYNGRID_LEAVE && step < all_steps; ++step) {
     if (step == step_of_growth && dyngrid_comm() != MPI_COMM_NULL) need(!dyngrid_request(2, 2), "request");
-    if (!is_plain) outcome = dyngrid_resize_point_at("propagation");
-    else second = __LINE__, outcome = dyngrid_resize_point();
+    if (!is_plain)
+      outcome = dyngrid_resize_point_at("propagation");
+    else
+      second = __LINE__, outcome = dyngrid_resize_point();
     if (outcome == DYNGRID_LEAVE) break;
     if (is_plain) sprintf(one, "two_loops.c:%d", first), sprintf(other, "two_loops.c:%d", second);
     if (goes_away) strcpy(one, "dyngrid_finalize");

@@ -29,8 +29,10 @@ static void fill_or_check(const dyngrid_matrix* a, int fills) {
       const int64_t row = (i / desc[4] * nprow + myrow) * desc[4] + i % desc[4];
       const int64_t column = (j / desc[5] * npcol + mycol) * desc[5] + j % desc[5];
       const double wanted = (double)(row * 1000 + column);
-      if (fills) x[i + j * lld] = wanted;
-      else need(x[i + j * lld] == wanted, "an element");
+      if (fills)
+        x[i + j * lld] = wanted;
+      else
+        need(x[i + j * lld] == wanted, "an element");
     }
 }
 

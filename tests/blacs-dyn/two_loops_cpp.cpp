@@ -17,8 +17,10 @@ int main(int argc, char** argv) {
   Outcome outcome = Outcome::same;
   std::string refusal, one = "\"scf\"", other = "\"propagation\"";
   for (; entry.empty() && scf < scf_steps; scf = scf + 1) {
-    if (is_plain) one = "two_loops_cpp.cpp:" + std::to_string(__LINE__), outcome = app.resize_point();
-    else outcome = app.resize_point_at("scf");
+    if (is_plain)
+      one = "two_loops_cpp.cpp:" + std::to_string(__LINE__), outcome = app.resize_point();
+    else
+      outcome = app.resize_point_at("scf");
     if (outcome == Outcome::leave || outcome == Outcome::redirect) break;
     need(outcome == Outcome::same, "the first loop");
     fill_or_check(a.handle(), 0);
@@ -26,8 +28,10 @@ int main(int argc, char** argv) {
   if (outcome == Outcome::redirect) need(is_led && app.entry_point() == "propagation", "where one goes who woke");
   for (; outcome != Outcome::leave && step < all_steps; step = step + 1) {
     if (step == step_of_growth && app.grid().is_mine()) app.request(2, 2);
-    if (is_plain) other = "two_loops_cpp.cpp:" + std::to_string(__LINE__), outcome = app.resize_point(refusal);
-    else outcome = app.resize_point_at("propagation", refusal);
+    if (is_plain)
+      other = "two_loops_cpp.cpp:" + std::to_string(__LINE__), outcome = app.resize_point(refusal);
+    else
+      outcome = app.resize_point_at("propagation", refusal);
     if (outcome == Outcome::leave) break;
     look_at(refusal.empty() ? 0 : DYNGRID_ERR_STATE, step, is_led, one.c_str(), other.c_str());
     fill_or_check(a.handle(), 0);

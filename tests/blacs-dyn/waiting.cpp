@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// waiting on|off: whether processes that wait sleep (libdyngrid-yield.so preloaded) or only give their cores away. Rank 0 keeps the others waiting until each has slept
-// often, which the kernel counts as voluntary switches, and its looks at them are all it does; then everybody checks a sum.
+// waiting on|off: whether processes that wait sleep (libdyngrid-yield.so preloaded) or only give their cores away. Rank
+// 0 keeps the others waiting until each has slept often, which the kernel counts as voluntary switches, and its looks
+// at them are all it does; then everybody checks a sum.
 #include <mpi.h>
 #include <unistd.h>
 
@@ -41,7 +42,8 @@ int main(int argc, char** argv) {
     for (int k = 0; k < 30; ++k) pause(); // they stand in MPI_Bcast by now; if not, they sleep a little less
     std::vector<long> before;
     for (const long p : pids) before.push_back(times_slept(p));
-    constexpr long often = 100; // one that does not sleep is switched voluntarily a few times at most: by a page of the kernel's, a lock
+    constexpr long often =
+        100; // one that does not sleep is switched voluntarily a few times at most: by a page of the kernel's, a lock
     const int looks = should_sleep ? 5000 : 100;
     bool have_all = false;
     for (int look = 0; look < looks && !have_all; ++look) {
@@ -52,7 +54,8 @@ int main(int argc, char** argv) {
     if (have_all != should_sleep) {
       failed = 1;
       for (std::size_t r = 1; r < pids.size(); ++r)
-        std::fprintf(stderr, "waiting: rank %zu slept %ld times while it waited, wanted %s %ld\n", r, times_slept(pids[r]) - before[r], should_sleep ? "at least" : "fewer than", often);
+        std::fprintf(stderr, "waiting: rank %zu slept %ld times while it waited, wanted %s %ld\n", r,
+                     times_slept(pids[r]) - before[r], should_sleep ? "at least" : "fewer than", often);
     }
   }
   MPI_Bcast(&failed, 1, MPI_INT, 0, MPI_COMM_WORLD);

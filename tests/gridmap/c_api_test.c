@@ -7,12 +7,12 @@
 #include <string.h>
 
 static int failures = 0;
-#define CHECK(condition)                                                                              \
-  do {                                                                                                \
-    if (!(condition)) {                                                                               \
-      printf("%s:%d: %s does not hold (last message: %s)\n", __FILE__, __LINE__, #condition, dyngrid_last_message()); \
-      ++failures;                                                                                     \
-    }                                                                                                 \
+#define CHECK(condition)                                                                                               \
+  do {                                                                                                                 \
+    if (!(condition)) {                                                                                                \
+      printf("%s:%d: %s does not hold (last message: %s)\n", __FILE__, __LINE__, #condition, dyngrid_last_message());  \
+      ++failures;                                                                                                      \
+    }                                                                                                                  \
   } while (0)
 
 static void topology(void) {
@@ -59,33 +59,41 @@ static void placement(void) {
   int i;
   CHECK(dyngrid_place(1, 4, 1, 6, 12, 12, 0, 0, DYNGRID_LOCAL2, grid, NULL, NULL, NULL, NULL) == DYNGRID_SUCCESS);
   CHECK(memcmp(grid, wanted, sizeof wanted) == 0);
-  CHECK(dyngrid_place(2, 2, 3, 3, 36, 36, 0, 0, DYNGRID_OPTIMAL, grid, &moved, &retained, &max_in, &max_out) == DYNGRID_SUCCESS);
+  CHECK(dyngrid_place(2, 2, 3, 3, 36, 36, 0, 0, DYNGRID_OPTIMAL, grid, &moved, &retained, &max_in, &max_out) ==
+        DYNGRID_SUCCESS);
   CHECK(moved == 720 && retained == 576);
-  CHECK(dyngrid_place(2, 2, 3, 3, 36, 36, 1, 1, 17, grid, &moved, NULL, NULL, NULL) == DYNGRID_ERR_ARGUMENT && moved == 720);
+  CHECK(dyngrid_place(2, 2, 3, 3, 36, 36, 1, 1, 17, grid, &moved, NULL, NULL, NULL) == DYNGRID_ERR_ARGUMENT &&
+        moved == 720);
   CHECK(dyngrid_place(0, 2, 3, 3, 36, 36, 1, 1, DYNGRID_GLOBAL, grid, NULL, NULL, NULL, NULL) == DYNGRID_ERR_ARGUMENT);
-  CHECK(dyngrid_place_axes(&from, &from, &to, &to, DYNGRID_OPTIMAL, NULL, grid, &moved, &retained, &max_in, &max_out, kept, in, out) == DYNGRID_SUCCESS);
+  CHECK(dyngrid_place_axes(&from, &from, &to, &to, DYNGRID_OPTIMAL, NULL, grid, &moved, &retained, &max_in, &max_out,
+                           kept, in, out) == DYNGRID_SUCCESS);
   CHECK(moved == 80 && retained == 64);
   for (i = 0; i < 9; ++i) sum += kept[i];
   CHECK(sum == 64);
-  CHECK(dyngrid_place_axes(&to, &to, &from, &from, DYNGRID_OPTIMAL, NULL, grid, &moved, NULL, NULL, NULL, NULL, NULL, NULL) == DYNGRID_SUCCESS);
+  CHECK(dyngrid_place_axes(&to, &to, &from, &from, DYNGRID_OPTIMAL, NULL, grid, &moved, NULL, NULL, NULL, NULL, NULL,
+                           NULL) == DYNGRID_SUCCESS);
   CHECK(moved == 80);
-  CHECK(dyngrid_place_axes(&from, &from, &from, &from, DYNGRID_OPTIMAL, bonus, grid, &moved, NULL, NULL, NULL, NULL, NULL, NULL) == DYNGRID_SUCCESS);
+  CHECK(dyngrid_place_axes(&from, &from, &from, &from, DYNGRID_OPTIMAL, bonus, grid, &moved, NULL, NULL, NULL, NULL,
+                           NULL, NULL) == DYNGRID_SUCCESS);
   CHECK(moved == 0);
   /* 1x2 -> 2x4: process 0 stays at (0,0), unless asked otherwise */
   CHECK(dyngrid_place(1, 2, 2, 4, 8, 8, 1, 1, DYNGRID_OPTIMAL, grid, &moved, NULL, NULL, NULL) == DYNGRID_SUCCESS);
   CHECK(grid[0] == 0 && moved == 48);
   CHECK(dyngrid_place(1, 1, 1, 3, 6, 6, 0, 0, DYNGRID_LOCAL2, grid, NULL, NULL, NULL, NULL) == DYNGRID_SUCCESS);
   CHECK(grid[0] == 0);
-  CHECK(dyngrid_place(1, 1, 1, 3, 6, 6, 0, 0, DYNGRID_LOCAL2 | DYNGRID_FREE_FIRST, grid, NULL, NULL, NULL, NULL) == DYNGRID_SUCCESS);
+  CHECK(dyngrid_place(1, 1, 1, 3, 6, 6, 0, 0, DYNGRID_LOCAL2 | DYNGRID_FREE_FIRST, grid, NULL, NULL, NULL, NULL) ==
+        DYNGRID_SUCCESS);
   CHECK(grid[0] == 1 && grid[1] == 0);
-  CHECK(dyngrid_place_axes(&from, &from, &to, &to, DYNGRID_OPTIMAL | DYNGRID_FREE_FIRST, NULL, grid, &moved, NULL, NULL, NULL, NULL, NULL, NULL)
-        == DYNGRID_SUCCESS);
+  CHECK(dyngrid_place_axes(&from, &from, &to, &to, DYNGRID_OPTIMAL | DYNGRID_FREE_FIRST, NULL, grid, &moved, NULL, NULL,
+                           NULL, NULL, NULL, NULL) == DYNGRID_SUCCESS);
   CHECK(moved == 80);
   bad.sizes = NULL;
-  CHECK(dyngrid_place_axes(&bad, &from, &to, &to, DYNGRID_OPTIMAL, NULL, grid, NULL, NULL, NULL, NULL, NULL, NULL, NULL) == DYNGRID_ERR_NULL);
+  CHECK(dyngrid_place_axes(&bad, &from, &to, &to, DYNGRID_OPTIMAL, NULL, grid, NULL, NULL, NULL, NULL, NULL, NULL,
+                           NULL) == DYNGRID_ERR_NULL);
   bad = from;
   bad.n = 13;
-  CHECK(dyngrid_place_axes(&bad, &from, &to, &to, DYNGRID_OPTIMAL, NULL, grid, NULL, NULL, NULL, NULL, NULL, NULL, NULL) == DYNGRID_ERR_SHAPE);
+  CHECK(dyngrid_place_axes(&bad, &from, &to, &to, DYNGRID_OPTIMAL, NULL, grid, NULL, NULL, NULL, NULL, NULL, NULL,
+                           NULL) == DYNGRID_ERR_SHAPE);
 }
 
 static void mapping(void) {
@@ -99,24 +107,27 @@ static void mapping(void) {
   CHECK(dyngrid_map(2, 2, powers, 300, 600, DYNGRID_MAP_SVD, order, r, c, rows, cols, &t, &whole) == DYNGRID_SUCCESS);
   CHECK(order[0] == 1 && order[3] == 2 && rows[0] == 200 && rows[1] == 100 && cols[0] == 400 && cols[1] == 200);
   CHECK(fabs(t - 20000) < 1e-6 && fabs(whole - 20000) < 1e-6 && fabs(r[0] * c[0] - 4) < 1e-9);
-  CHECK(dyngrid_map(2, 2, powers, 300, 600, DYNGRID_MAP_BEST, NULL, NULL, NULL, NULL, NULL, &t, NULL) == DYNGRID_SUCCESS && fabs(t - 20000) < 1e-6);
+  CHECK(dyngrid_map(2, 2, powers, 300, 600, DYNGRID_MAP_BEST, NULL, NULL, NULL, NULL, NULL, &t, NULL) ==
+            DYNGRID_SUCCESS &&
+        fabs(t - 20000) < 1e-6);
   CHECK(dyngrid_map_in_place(2, 2, powers, 300, 600, DYNGRID_MAP_BEST, r, c, rows, cols, &t, NULL) == DYNGRID_SUCCESS);
   CHECK(rows[0] == 200 && cols[0] == 200);
-  CHECK(dyngrid_map(1, 2, slow, 3, 6, DYNGRID_MAP_BEST, NULL, NULL, NULL, NULL, NULL, &t, NULL) == DYNGRID_ERR_ARGUMENT);
+  CHECK(dyngrid_map(1, 2, slow, 3, 6, DYNGRID_MAP_BEST, NULL, NULL, NULL, NULL, NULL, &t, NULL) ==
+        DYNGRID_ERR_ARGUMENT);
   CHECK(dyngrid_map(1, 2, NULL, 3, 6, DYNGRID_MAP_BEST, NULL, NULL, NULL, NULL, NULL, &t, NULL) == DYNGRID_ERR_NULL);
   CHECK(dyngrid_map(1, 2, powers, 3, 6, 5, NULL, NULL, NULL, NULL, NULL, &t, NULL) == DYNGRID_ERR_ARGUMENT);
   CHECK(dyngrid_natural_blocks(9, 4, powers, rows) == DYNGRID_SUCCESS && rows[0] == 2 && rows[1] == 4 && rows[2] == 1);
   CHECK(dyngrid_natural_blocks(9, 0, powers, rows) == DYNGRID_ERR_ARGUMENT);
   CHECK(dyngrid_order_grid(&axis, &axis, 2, fives, 2, fives, same, row_order, col_order, &retained) == DYNGRID_SUCCESS);
   CHECK(retained == 100 && row_order[0] == 1 && col_order[0] == 0);
-  CHECK(dyngrid_select(2, 2, powers, 4, available, 7, DYNGRID_SELECT_BEST, 300, 300, &n_chosen, chosen, &p, &q, new_order, rows, cols, &used, &t) ==
-        DYNGRID_SUCCESS);
+  CHECK(dyngrid_select(2, 2, powers, 4, available, 7, DYNGRID_SELECT_BEST, 300, 300, &n_chosen, chosen, &p, &q,
+                       new_order, rows, cols, &used, &t) == DYNGRID_SUCCESS);
   CHECK(n_chosen >= 0 && n_chosen <= 4 && used <= 7 && p * q == 4 + n_chosen && t > 0);
-  CHECK(dyngrid_select(2, 2, powers, 0, NULL, 7, DYNGRID_SELECT_LOCAL, 300, 300, &n_chosen, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL) ==
-        DYNGRID_SUCCESS);
+  CHECK(dyngrid_select(2, 2, powers, 0, NULL, 7, DYNGRID_SELECT_LOCAL, 300, 300, &n_chosen, NULL, NULL, NULL, NULL,
+                       NULL, NULL, NULL, NULL) == DYNGRID_SUCCESS);
   CHECK(n_chosen == 0);
-  CHECK(dyngrid_select(2, 2, powers, 4, NULL, 7, DYNGRID_SELECT_LOCAL, 300, 300, &n_chosen, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL) ==
-        DYNGRID_ERR_NULL);
+  CHECK(dyngrid_select(2, 2, powers, 4, NULL, 7, DYNGRID_SELECT_LOCAL, 300, 300, &n_chosen, NULL, NULL, NULL, NULL,
+                       NULL, NULL, NULL, NULL) == DYNGRID_ERR_NULL);
 }
 
 int main(void) {

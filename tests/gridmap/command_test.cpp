@@ -28,10 +28,9 @@ std::string read_all(const std::string& path) {
 
 Answer run(const std::string& arguments) {
   const std::string base = testing::TempDir() + "dyngrid_command_" + std::to_string(getpid());
-  const int status = std::system(
-      (std::string(DYNGRID_COMMAND) + " " + arguments + " >" + base + ".out 2>" + base + ".err").c_str());
-  Answer answer{WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_all(base + ".out"),
-                read_all(base + ".err")};
+  const int status =
+      std::system((std::string(DYNGRID_COMMAND) + " " + arguments + " >" + base + ".out 2>" + base + ".err").c_str());
+  Answer answer{WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_all(base + ".out"), read_all(base + ".err")};
   std::remove((base + ".out").c_str());
   std::remove((base + ".err").c_str());
   return answer;
@@ -77,7 +76,8 @@ TEST(Command, Place) {
   EXPECT_EQ(ask("place --from 2x2 --to 2x2 --m 9 --n 9 --mb 2 --nb 2 --rsrc 1")["moved_elements"], 0);
 }
 
-// What a run does: who was started by mpirun sleeps and is woken again, the others end; process 0 stays at (0,0) unless asked otherwise.
+// What a run does: who was started by mpirun sleeps and is woken again, the others end; process 0 stays at (0,0) unless
+// asked otherwise.
 TEST(Command, PlaceOneChangeAfterTheOther) {
   const json steps = ask("place --from 2x2 --to 3x3 --to 1x2 --to 2x3 --m 12 --n 12 --mb 1 --nb 1")["steps"];
   ASSERT_EQ(steps.size(), 3u);
@@ -96,9 +96,11 @@ TEST(Command, PlaceOneChangeAfterTheOther) {
   EXPECT_NE(text.find("leave     4 5 6 7 8\n"), std::string::npos) << text;
   EXPECT_NE(text.find("asleep    "), std::string::npos) << text;
   EXPECT_EQ(ask("place --from 1x1 --to 1x3 --placement local2 --m 12 --n 12")["grid"], json({{0, 1, 2}}));
-  EXPECT_EQ(ask("place --from 1x1 --to 1x3 --placement local2 --keep-first off --m 12 --n 12")["grid"], json({{1, 0, 2}}));
+  EXPECT_EQ(ask("place --from 1x1 --to 1x3 --placement local2 --keep-first off --m 12 --n 12")["grid"],
+            json({{1, 0, 2}}));
   EXPECT_EQ(ask("plan --from 1x1 --to 1x3 --placement local2 --m 12 --n 12")["grid"], json({{0, 1, 2}}));
-  EXPECT_EQ(ask("plan --from 1x1 --to 1x3 --placement local2 --keep-first off --m 12 --n 12")["grid"], json({{1, 0, 2}}));
+  EXPECT_EQ(ask("plan --from 1x1 --to 1x3 --placement local2 --keep-first off --m 12 --n 12")["grid"],
+            json({{1, 0, 2}}));
 }
 
 TEST(Command, Map) {
@@ -109,9 +111,8 @@ TEST(Command, Map) {
   EXPECT_NEAR(a["t_opt"][0][0], 4, 1e-9);
   EXPECT_NEAR(a["utilization"][1][1], 1, 1e-9);
   EXPECT_EQ(a["t_theory"], 667 * 667); // of the power 1
-  EXPECT_EQ(
-      ask("map --powers 313.215,278.643,33.897,24.777 --grid 2x2 --m 2000 --n 2000 --method svd")["rows"],
-      json({1819, 181}));
+  EXPECT_EQ(ask("map --powers 313.215,278.643,33.897,24.777 --grid 2x2 --m 2000 --n 2000 --method svd")["rows"],
+            json({1819, 181}));
   EXPECT_EQ(ask("map --powers '1 2 2 4' --grid 2x2 --m 30 --n 30 --in-place")["rows"], json({10, 20}));
 }
 
@@ -144,9 +145,8 @@ TEST(Command, HelpAndText) {
     EXPECT_NE(answer.out, "") << arguments;
     EXPECT_EQ(answer.err, "") << arguments;
   }
-  EXPECT_NE(
-      run("topology --procs 13 --aspect-p 2 --aspect-q 2").out.find("3x4: 12 of 13 processes used, 1 idle"),
-      std::string::npos);
+  EXPECT_NE(run("topology --procs 13 --aspect-p 2 --aspect-q 2").out.find("3x4: 12 of 13 processes used, 1 idle"),
+            std::string::npos);
   EXPECT_NE(run("place --from 2x2 --to 3x3 --m 36 --n 36").out.find("55.56 %"), std::string::npos);
   EXPECT_NE(run("map --powers 4,2,2,1 --grid 2x2 --m 30 --n 30").out.find("proved"), std::string::npos);
   EXPECT_NE(run("select --grid '4,2;2,1' --available 4,2,8 --tpp 6 --m 30 --n 30").out.find("chosen"),

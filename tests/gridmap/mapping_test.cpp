@@ -59,14 +59,12 @@ void expect_sound(const MappingRequest& request, const Mapping& map) {
   for (int i = 0; i < map.nprow; ++i)
     for (int j = 0; j < map.npcol; ++j) {
       EXPECT_TRUE(request.method == MapMethod::natural || map.utilization(i, j) <= 1 + 1e-9);
-      t = std::max(t, static_cast<double>(map.rows[at(i)]) * static_cast<double>(map.cols[at(j)]) /
-                          map.power(i, j));
+      t = std::max(t, static_cast<double>(map.rows[at(i)]) * static_cast<double>(map.cols[at(j)]) / map.power(i, j));
     }
   EXPECT_DOUBLE_EQ(map.t_theory, t);
   EXPECT_LE(map.mean_utilization(), 1 + 1e-9);
-  EXPECT_GE(map.t_theory, map.t_continuous *
-                              (request.method == MapMethod::natural ? 0 : map.mean_utilization()) *
-                              (1 - 1e-9));
+  EXPECT_GE(map.t_theory,
+            map.t_continuous * (request.method == MapMethod::natural ? 0 : map.mean_utilization()) * (1 - 1e-9));
 }
 
 // Chinnusamy 2004. The initial powers are printed rounded; these reproduce all its tables (see
@@ -95,8 +93,8 @@ TEST(Mapping, TablesOfTheThesis) {
   const double ms[] = {622.9, 555.8, 572.9, 621.9};
   for (int i = 0; i < 2; ++i)
     for (int j = 0; j < 2; ++j)
-      EXPECT_NEAR(0.0962 * static_cast<double>(map.rows[at(i)] * map.cols[at(j)]) / map.power(i, j),
-                  ms[2 * i + j], 0.5);
+      EXPECT_NEAR(0.0962 * static_cast<double>(map.rows[at(i)] * map.cols[at(j)]) / map.power(i, j), ms[2 * i + j],
+                  0.5);
   // 6.8, 6.9
   std::vector<double> six = initial;
   six.insert(six.end(), {314.99, 284.27});
@@ -133,8 +131,8 @@ double best_shares(const std::vector<double>& powers, int p, int q) {
     for (int k = 0; k < cells && possible; ++k)
       possible = x[at(k / q)] * x[at(p + k % q)] <= powers[at(k)] * (1 + 1e-9);
     if (!possible) continue;
-    best = std::max(best, std::accumulate(x.begin(), x.begin() + p, 0.0) *
-                              std::accumulate(x.begin() + p, x.end(), 0.0));
+    best =
+        std::max(best, std::accumulate(x.begin(), x.begin() + p, 0.0) * std::accumulate(x.begin() + p, x.end(), 0.0));
   } while (std::next_permutation(pick.begin(), pick.end()));
   return best;
 }
@@ -213,14 +211,14 @@ TEST(Mapping, NeverSlowerThanThePublishedHeuristic) {
         expect_sound(request, svd);
         EXPECT_LE(best.t_continuous, svd.t_continuous * (1 + 1e-12)) << p << 'x' << q << " kind " << kind;
         // in whole rows too; a proved optimum of the shares may lose in the rounding what it gains in the shares
-        EXPECT_LE(best.t_theory, svd.t_theory * (1 + (best.proved ? 2e-4 : 1e-12))) << p << 'x' << q << " kind " << kind;
+        EXPECT_LE(best.t_theory, svd.t_theory * (1 + (best.proved ? 2e-4 : 1e-12)))
+            << p << 'x' << q << " kind " << kind;
         if (p > 1 && q > 1) {
           gained += svd.t_continuous / best.t_continuous - 1;
           ++count;
         }
       }
-  std::printf("the published heuristic takes %.2f %% longer on average over %d grids\n", 100 * gained / count,
-              count);
+  std::printf("the published heuristic takes %.2f %% longer on average over %d grids\n", 100 * gained / count, count);
 }
 
 TEST(Mapping, OneRowUsesEverybodyInFull) {
@@ -255,8 +253,7 @@ TEST(Mapping, PermutingOrScalingChangesNothing) {
       EXPECT_EQ(scaled.cols, map.cols);
       EXPECT_NEAR(scaled.t_continuous * 1024, map.t_continuous, 1e-9 * map.t_continuous);
       for (double& power : changed.powers) power *= 0.3;
-      EXPECT_NEAR(map_processors(changed).t_continuous * 1024 * 0.3, map.t_continuous,
-                  1e-6 * map.t_continuous);
+      EXPECT_NEAR(map_processors(changed).t_continuous * 1024 * 0.3, map.t_continuous, 1e-6 * map.t_continuous);
     }
 }
 
@@ -287,9 +284,8 @@ TEST(Mapping, SmallAndEmptyMatrices) {
 
 TEST(Mapping, NaturalBlocks) {
   EXPECT_EQ(gridmap::natural_blocks(100, {1, 2, 2}), (Sizes{20, 40, 40}));
-  EXPECT_EQ(gridmap::natural_blocks(10, {1, 1, 1}),
-            (Sizes{4, 3, 3}));                                     // one left over, to the first of equals
-  EXPECT_EQ(gridmap::natural_blocks(10, {100, 1}), (Sizes{9, 1})); // floor of 1
+  EXPECT_EQ(gridmap::natural_blocks(10, {1, 1, 1}), (Sizes{4, 3, 3})); // one left over, to the first of equals
+  EXPECT_EQ(gridmap::natural_blocks(10, {100, 1}), (Sizes{9, 1}));     // floor of 1
   EXPECT_EQ(gridmap::natural_blocks(2, {5, 1, 5}), (Sizes{1, 0, 1}));
   EXPECT_EQ(gridmap::natural_blocks(0, {5, 1}), (Sizes{0, 0}));
   // two dimensions: sums of rows (12, 6) and columns (9, 6, 3) of 6 4 2 / 3 2 1
@@ -302,8 +298,7 @@ TEST(Mapping, NaturalBlocks) {
 }
 
 TEST(Mapping, BadArguments) {
-  const double nan = std::numeric_limits<double>::quiet_NaN(),
-               infinity = std::numeric_limits<double>::infinity();
+  const double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
   const auto message = [](const MappingRequest& request) -> std::string {
     try {
       map_processors(request);
@@ -324,8 +319,7 @@ TEST(Mapping, BadArguments) {
             "gridmap: map: the list of powers is empty, wanted one per grid position");
   EXPECT_EQ(message(of({1, 2, 3}, 2, 2, MapMethod::best)), "gridmap: map: 3 powers for a 2x2 grid, wanted 4");
   EXPECT_EQ(message(of({1}, 0, 1, MapMethod::best)), "gridmap: map: grid is 0x1, wanted at least 1x1");
-  EXPECT_EQ(message(of({1}, 1, 1, MapMethod::best, -1, 1)),
-            "gridmap: map: matrix is -1 x 1, wanted at least 0 x 0");
+  EXPECT_EQ(message(of({1}, 1, 1, MapMethod::best, -1, 1)), "gridmap: map: matrix is -1 x 1, wanted at least 0 x 0");
   EXPECT_EQ(message(of({1}, 1, 1, static_cast<MapMethod>(7))), "gridmap: map: method is 7, wanted 0 .. 2");
   EXPECT_NE(message(of({1e-300, 1e300}, 1, 2, MapMethod::best)), "no error");
   EXPECT_EQ(message(of({1}, 1, 1, MapMethod::best)), "no error");
@@ -343,8 +337,8 @@ TEST(Mapping, ManyProcessors) {
     request.method = MapMethod::svd;
     const Mapping svd = map_processors(request);
     EXPECT_LE(best.t_continuous, svd.t_continuous);
-    std::printf("64x64, kind %d: %.3f s of processor time, utilization %.4f (published heuristic %.4f)\n",
-                kind, seconds, best.mean_utilization(), svd.mean_utilization());
+    std::printf("64x64, kind %d: %.3f s of processor time, utilization %.4f (published heuristic %.4f)\n", kind,
+                seconds, best.mean_utilization(), svd.mean_utilization());
   }
 }
 
@@ -358,8 +352,8 @@ std::int64_t retained(const gridmap::GridOrderRequest& r, const std::vector<int>
   std::int64_t sum = 0;
   for (std::size_t i = 0; i < old_rows.size(); ++i)
     for (std::size_t j = 0; j < old_cols.size(); ++j)
-      sum += old_rows[i] * r.cols_from.nprocs + old_cols[j] ==
-             r.grid[at(new_rows[i]) * r.cols.size() + at(new_cols[j])];
+      sum +=
+          old_rows[i] * r.cols_from.nprocs + old_cols[j] == r.grid[at(new_rows[i]) * r.cols.size() + at(new_cols[j])];
   return sum;
 }
 
@@ -401,11 +395,8 @@ TEST(GridOrder, BestOrderAgainstBruteForce) {
 
 TEST(GridOrder, NewRowGoesWhereItDisturbsLeast) {
   // Table 6.11: rows of 1819 and 181 become 950, 95 and 955; the new one goes between or before, not behind
-  const gridmap::GridOrderRequest r{Axis::variable({1819, 181}),
-                                    Axis::variable({1115, 885}),
-                                    {950, 95, 955},
-                                    {1116, 884},
-                                    {0, 1, 2, 3, 4, 5}};
+  const gridmap::GridOrderRequest r{
+      Axis::variable({1819, 181}), Axis::variable({1115, 885}), {950, 95, 955}, {1116, 884}, {0, 1, 2, 3, 4, 5}};
   const gridmap::GridOrder result = gridmap::order_grid(r);
   EXPECT_TRUE(result.proved);
   EXPECT_EQ(result.row_order.back(), 1);

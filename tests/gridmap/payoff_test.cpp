@@ -18,9 +18,8 @@ using gridmap::resize_cost;
 constexpr int none = -1000; // not printed, or printed from a time that is not printed
 
 // resize seconds, table 5.3: [5->6, 6->7, 7->8][size][global, local]
-constexpr double resize_s[3][2][2] = {{{48.94, 41.271}, {190.90, 152.696}},
-                                      {{53.25, 36.652}, {213.45, 142.351}},
-                                      {{49.98, 42.410}, {199.93, 163.122}}};
+constexpr double resize_s[3][2][2] = {
+    {{48.94, 41.271}, {190.90, 152.696}}, {{53.25, 36.652}, {213.45, 142.351}}, {{49.98, 42.410}, {199.93, 163.122}}};
 
 struct Application {
   const char* name;
@@ -52,8 +51,8 @@ const Application applications[] = {
 
 /// The printed value for some step times that round to the printed ones. A printed negative payoff is 'never'
 /// here.
-void expect_within_rounding(const char* what, int printed, double t_old, double t_new, double rounding,
-                            bool payoff, double t_resize) {
+void expect_within_rounding(const char* what, int printed, double t_old, double t_new, double rounding, bool payoff,
+                            double t_resize) {
   if (printed == none) return;
   if (payoff && printed < 0) {
     EXPECT_EQ(payoff_point(t_resize, t_old, t_new), -1) << what;
@@ -61,10 +60,10 @@ void expect_within_rounding(const char* what, int printed, double t_old, double 
   }
   // the value falls with t_old - t_new (payoff) or t_new (cost): the ends of the interval of rounding bound
   // it
-  const std::int64_t low = payoff ? payoff_point(t_resize, t_old + rounding, t_new - rounding)
-                                  : resize_cost(t_resize, t_new + rounding);
-  const std::int64_t high = payoff ? payoff_point(t_resize, t_old - rounding, t_new + rounding)
-                                   : resize_cost(t_resize, t_new - rounding);
+  const std::int64_t low =
+      payoff ? payoff_point(t_resize, t_old + rounding, t_new - rounding) : resize_cost(t_resize, t_new + rounding);
+  const std::int64_t high =
+      payoff ? payoff_point(t_resize, t_old - rounding, t_new + rounding) : resize_cost(t_resize, t_new - rounding);
   EXPECT_LE(low, printed) << what;
   EXPECT_GE(high, printed) << what;
 }
@@ -78,8 +77,7 @@ TEST(Payoff, TablesOfTheThesis) {
           const double t = resize_s[resize][size][way], t_old = app.step_s[resize][size],
                        t_new = app.step_s[resize + 1][size];
           if (t_new == none) continue;
-          SCOPED_TRACE(testing::Message()
-                       << app.name << " resize " << resize << " size " << size << " way " << way);
+          SCOPED_TRACE(testing::Message() << app.name << " resize " << resize << " size " << size << " way " << way);
           const int p = app.payoff[resize][size][way], c = app.cost[resize][size][way];
           expect_within_rounding("payoff point", p, t_old, t_new, app.rounding, true, t);
           expect_within_rounding("resize cost", c, t_old, t_new, app.rounding, false, t);
@@ -114,8 +112,7 @@ TEST(Payoff, Never) {
 }
 
 TEST(Payoff, BadArguments) {
-  const double nan = std::numeric_limits<double>::quiet_NaN(),
-               infinity = std::numeric_limits<double>::infinity();
+  const double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
   for (const double bad : {-1.0, nan, infinity}) {
     EXPECT_THROW(payoff_point(bad, 2, 1), gridmap::Error);
     EXPECT_THROW(payoff_point(1, bad, 1), gridmap::Error);

@@ -39,9 +39,8 @@ double moved(std::int64_t m, std::int64_t n, int p, int q, int p_new, int q_new,
 std::vector<std::vector<std::int64_t>> common(const PlacementRequest& r) {
   const auto a = naive::owners(r.rows_from), b = naive::owners(r.cols_from), c = naive::owners(r.rows_to),
              d = naive::owners(r.cols_to);
-  std::vector<std::vector<std::int64_t>> table(
-      at(r.rows_from.nprocs * r.cols_from.nprocs),
-      std::vector<std::int64_t>(at(r.rows_to.nprocs * r.cols_to.nprocs), 0));
+  std::vector<std::vector<std::int64_t>> table(at(r.rows_from.nprocs * r.cols_from.nprocs),
+                                               std::vector<std::int64_t>(at(r.rows_to.nprocs * r.cols_to.nprocs), 0));
   for (std::size_t i = 0; i < a.size(); ++i)
     for (std::size_t j = 0; j < b.size(); ++j)
       ++table[at(a[i] * r.cols_from.nprocs + b[j])][at(c[i] * r.cols_to.nprocs + d[j])];
@@ -88,7 +87,9 @@ void expect_exact(const PlacementRequest& r, const PlacementResult& result) {
   ASSERT_EQ(result.moved_elements, all - retained);
   ASSERT_EQ(result.max_in, max_in);
   ASSERT_EQ(result.max_out, max_out);
-  if (r.keep_first) { ASSERT_EQ(result.grid[0], 0) << "process 0 stays at (0,0)"; }
+  if (r.keep_first) {
+    ASSERT_EQ(result.grid[0], 0) << "process 0 stays at (0,0)";
+  }
   const PlacementResult again = figures_of(r, result.grid);
   ASSERT_EQ(again.kept, result.kept);
   ASSERT_EQ(again.in, result.in);
@@ -97,8 +98,8 @@ void expect_exact(const PlacementRequest& r, const PlacementResult& result) {
 
 /// Most elements (plus bonus) that any placement keeps: all injections of processes into positions, or the
 /// other way round; keep_first: of those that have process 0 at position 0.
-std::int64_t brute_force(const std::vector<std::vector<std::int64_t>>& table,
-                         const std::vector<std::int64_t>& bonus, bool keep_first) {
+std::int64_t brute_force(const std::vector<std::vector<std::int64_t>>& table, const std::vector<std::int64_t>& bonus,
+                         bool keep_first) {
   const std::size_t old_count = table.size(), new_count = table[0].size();
   std::vector<std::size_t> longer(std::max(old_count, new_count));
   std::iota(longer.begin(), longer.end(), 0);
@@ -108,8 +109,7 @@ std::int64_t brute_force(const std::vector<std::vector<std::int64_t>>& table,
     if (keep_first && longer[0] != 0) break; // ascending from here on
     std::int64_t sum = 0;
     for (std::size_t s = 0; s < pairs; ++s) {
-      const std::size_t i = old_count >= new_count ? longer[s] : s,
-                        k = old_count >= new_count ? s : longer[s];
+      const std::size_t i = old_count >= new_count ? longer[s] : s, k = old_count >= new_count ? s : longer[s];
       sum += table[i][k] + (bonus.empty() || old_count <= new_count ? 0 : bonus[i]);
     }
     best = std::max(best, sum);
@@ -126,8 +126,7 @@ std::int64_t score(const PlacementResult& result, const PlacementRequest& r) {
   return sum;
 }
 
-constexpr Placement all_methods[] = {Placement::optimal, Placement::global, Placement::local1,
-                                     Placement::local2};
+constexpr Placement all_methods[] = {Placement::optimal, Placement::global, Placement::local1, Placement::local2};
 
 // Chinnusamy 2004, figures 4.1, 4.2, 4.3
 TEST(Placement, FiguresOfTheThesis) {
@@ -166,11 +165,9 @@ TEST(Placement, Local2RoundsHalfUpAndIsOptimalForEqualBlocks) {
   for (int p = 1; p <= 16; ++p)
     for (int r = 0; r <= 20; ++r) {
       const std::int64_t n = std::int64_t{p} * (p + r);
-      EXPECT_DOUBLE_EQ(moved(1, n, 1, p, 1, p + r, Placement::local2),
-                       moved(1, n, 1, p, 1, p + r, Placement::optimal))
+      EXPECT_DOUBLE_EQ(moved(1, n, 1, p, 1, p + r, Placement::local2), moved(1, n, 1, p, 1, p + r, Placement::optimal))
           << p << '+' << r;
-      EXPECT_DOUBLE_EQ(moved(1, n, 1, p + r, 1, p, Placement::local2),
-                       moved(1, n, 1, p + r, 1, p, Placement::optimal))
+      EXPECT_DOUBLE_EQ(moved(1, n, 1, p + r, 1, p, Placement::local2), moved(1, n, 1, p + r, 1, p, Placement::optimal))
           << p << '+' << r;
     }
 }
@@ -192,8 +189,7 @@ TEST(Placement, ShrinkingIsTheInverseOfGrowth) {
     for (int p = 1; p <= 5; ++p)
       for (int q = 1; q <= 5; ++q) {
         const std::int64_t n = 60;
-        EXPECT_EQ(moved(n, n, p, q, p + 2, q + 1, method), moved(n, n, p + 2, q + 1, p, q, method))
-            << p << 'x' << q;
+        EXPECT_EQ(moved(n, n, p, q, p + 2, q + 1, method), moved(n, n, p + 2, q + 1, p, q, method)) << p << 'x' << q;
       }
 }
 
@@ -284,9 +280,7 @@ TEST(Placement, CostOfKeepingProcessZero) {
         for (const auto& [p_new, q_new] : shapes) {
           if (p > p_new || q > q_new || p * q == p_new * q_new) continue;
           const auto axis = [&](int nprocs) {
-            return nb < 0    ? uneven(n, nprocs)
-                   : nb == 0 ? Axis::block(n, nprocs)
-                             : Axis::block_cyclic(n, nb, nprocs);
+            return nb < 0 ? uneven(n, nprocs) : nb == 0 ? Axis::block(n, nprocs) : Axis::block_cyclic(n, nb, nprocs);
           };
           PlacementRequest r{axis(p), axis(q), axis(p_new), axis(q_new)};
           const PlacementResult kept = place(r);
@@ -309,10 +303,12 @@ TEST(Placement, CostOfKeepingProcessZero) {
         }
       std::printf("n = %4d, %-21s: %d growths, (0,0) would change hands in %3d, keeping it costs in %2d; "
                   "moved %.2f %% instead of %.2f %% (mean); dearest %s, %.2f %% more\n",
-                  static_cast<int>(n), name(nb).c_str(), count, would_move, dearer, moved / count,
-                  moved_free / count, worst.c_str(), most);
+                  static_cast<int>(n), name(nb).c_str(), count, would_move, dearer, moved / count, moved_free / count,
+                  worst.c_str(), most);
       EXPECT_EQ(count, 270);
-      if (nb >= 0) { EXPECT_EQ(dearer, 0) << "with equal blocks one of the best placements keeps it"; }
+      if (nb >= 0) {
+        EXPECT_EQ(dearer, 0) << "with equal blocks one of the best placements keeps it";
+      }
     }
 }
 
@@ -335,8 +331,8 @@ TEST(Placement, CountsAndOptimumAgainstBruteForce) {
           for (int i = 0; i < p * q; ++i) r.stay_bonus.push_back(pick(-20, 20));
         for (const bool keep_first : {true, false}) {
           r.keep_first = keep_first;
-          SCOPED_TRACE(testing::Message() << p << 'x' << q << " -> " << p_new << 'x' << q_new << " m " << m
-                                          << " n " << n << (keep_first ? "" : ", free first"));
+          SCOPED_TRACE(testing::Message() << p << 'x' << q << " -> " << p_new << 'x' << q_new << " m " << m << " n "
+                                          << n << (keep_first ? "" : ", free first"));
           std::int64_t best = 0;
           for (const Placement method : all_methods) {
             r.method = method;
@@ -411,8 +407,7 @@ std::int64_t order_preserving(const Axis& from, const Axis& to, bool keep_first)
   const auto a = naive::owners(from), b = naive::owners(to);
   std::vector<std::vector<std::int64_t>> table(at(from.nprocs), std::vector<std::int64_t>(at(to.nprocs), 0));
   for (std::size_t i = 0; i < a.size(); ++i) ++table[at(a[i])][at(b[i])];
-  std::vector<std::vector<std::int64_t>> best(at(from.nprocs + 1),
-                                              std::vector<std::int64_t>(at(to.nprocs + 1), 0));
+  std::vector<std::vector<std::int64_t>> best(at(from.nprocs + 1), std::vector<std::int64_t>(at(to.nprocs + 1), 0));
   const std::size_t first = keep_first ? 2 : 1;
   for (std::size_t p = first; p <= at(from.nprocs); ++p)
     for (std::size_t k = first; k <= at(to.nprocs); ++k)
@@ -454,15 +449,13 @@ TEST(Placement, OptimalIsNeverWorse) {
       for (int p_new = 1; p_new <= 10; ++p_new)
         for (int q_new = 2; q_new <= 9; q_new += 3) {
           const double optimal = moved(97, 101, p, q, p_new, q_new, Placement::optimal);
-          for (const Placement method : all_methods)
-            EXPECT_LE(optimal, moved(97, 101, p, q, p_new, q_new, method));
+          for (const Placement method : all_methods) EXPECT_LE(optimal, moved(97, 101, p, q, p_new, q_new, method));
         }
 }
 
 // For block-cyclic data with gcd(p, p') = g no placement keeps more than g/p' along an axis (REFERENCES.md)
 TEST(Placement, BlockCyclicBound) {
-  for (const auto& [p, p_new] :
-       {std::pair{4, 6}, std::pair{2, 3}, std::pair{6, 9}, std::pair{4, 8}, std::pair{5, 7}}) {
+  for (const auto& [p, p_new] : {std::pair{4, 6}, std::pair{2, 3}, std::pair{6, 9}, std::pair{4, 8}, std::pair{5, 7}}) {
     const PlacementRequest r{Axis::block_cyclic(2520, 1, p),
                              Axis::block(1, 1),
                              Axis::block_cyclic(2520, 1, p_new),

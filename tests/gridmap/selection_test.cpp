@@ -24,15 +24,13 @@ std::size_t at(std::int64_t i) {
 
 // Chinnusamy 2004, section 6.4.2: 30 free processors, printed in whole numbers, and an initial grid of 313
 // 279 / 34 25
-const std::vector<double> printed_list{298, 95,  35,  11,  30,  28,  39,  218, 39,  91,
-                                       290, 279, 249, 315, 210, 64,  209, 284, 131, 84,
-                                       176, 267, 66,  232, 114, 138, 157, 251, 250, 174};
+const std::vector<double> printed_list{298, 95,  35,  11,  30, 28,  39,  218, 39,  91,  290, 279, 249, 315, 210,
+                                       64,  209, 284, 131, 84, 176, 267, 66,  232, 114, 138, 157, 251, 250, 174};
 // Powers that round to the printed ones and give the printed sums, whole rows and columns, T_opt and times of
 // tables 6.4 to 6.14
-const std::vector<double> fitted_list{298.35, 95.44,  35.24,  10.75,  29.99,  28.10,  39.38,  217.61,
-                                      39.05,  90.60,  290.40, 278.57, 248.96, 314.99, 210.34, 63.61,
-                                      209.16, 284.27, 130.93, 83.63,  175.79, 267.49, 66.41,  231.86,
-                                      113.73, 138.20, 156.85, 250.58, 250.00, 174.35};
+const std::vector<double> fitted_list{298.35, 95.44,  35.24,  10.75,  29.99,  28.10,  39.38,  217.61, 39.05,  90.60,
+                                      290.40, 278.57, 248.96, 314.99, 210.34, 63.61,  209.16, 284.27, 130.93, 83.63,
+                                      175.79, 267.49, 66.41,  231.86, 113.73, 138.20, 156.85, 250.58, 250.00, 174.35};
 const std::vector<double> fitted_grid{313.215, 278.643, 33.897, 24.777};
 constexpr double ms = 0.0962; // of rows * columns / power
 
@@ -67,8 +65,7 @@ void expect_sound(const SelectionRequest& r, const Selection& s) {
   double r_sum = 0, c_sum = 0;
   for (const double x : s.mapping.r) r_sum += x;
   for (const double x : s.mapping.c) c_sum += x;
-  EXPECT_NEAR(s.mapping.t_continuous, static_cast<double>(r.m * r.n) / (r_sum * c_sum),
-              1e-9 * s.mapping.t_continuous);
+  EXPECT_NEAR(s.mapping.t_continuous, static_cast<double>(r.m * r.n) / (r_sum * c_sum), 1e-9 * s.mapping.t_continuous);
   for (int i = 0; i < s.mapping.nprow; ++i)
     for (int j = 0; j < s.mapping.npcol; ++j) {
       const int k = s.mapping.order[at(i * s.mapping.npcol + j)], old = static_cast<int>(r.grid.size());
@@ -154,9 +151,8 @@ TEST(Selection, BestBeatsTheTable) {
       EXPECT_LE(ms * s.mapping.t_continuous, bar[k]) << "TPP " << tpp[k];
       EXPECT_LE(std::max(s.mapping.nprow, s.mapping.npcol), 3 * std::min(s.mapping.nprow, s.mapping.npcol));
       if (!fitted)
-        std::printf("TPP %4g: T %.1f on %dx%d (bar %.1f), %.1f unused: %s\n", tpp[k],
-                    ms * s.mapping.t_continuous, s.mapping.nprow, s.mapping.npcol, bar[k], s.tpp_left,
-                    s.unused_because.c_str());
+        std::printf("TPP %4g: T %.1f on %dx%d (bar %.1f), %.1f unused: %s\n", tpp[k], ms * s.mapping.t_continuous,
+                    s.mapping.nprow, s.mapping.npcol, bar[k], s.tpp_left, s.unused_because.c_str());
     }
 }
 
@@ -218,12 +214,10 @@ TEST(Selection, BestAgainstAllSetsOnASquareGrid) {
         }
       if (sum > r.tpp) continue;
       const auto count = static_cast<int>(powers.size());
-      for (const auto& [p, q] :
-           {std::pair{1, 2}, std::pair{2, 2}, std::pair{2, 3}, std::pair{2, 4}, std::pair{3, 3}})
+      for (const auto& [p, q] : {std::pair{1, 2}, std::pair{2, 2}, std::pair{2, 3}, std::pair{2, 4}, std::pair{3, 3}})
         if (p * q == count)
-          wanted = std::min(
-              wanted,
-              gridmap::map_processors({powers, p, q, r.m, r.n, gridmap::MapMethod::best}).t_continuous);
+          wanted = std::min(wanted,
+                            gridmap::map_processors({powers, p, q, r.m, r.n, gridmap::MapMethod::best}).t_continuous);
     }
     EXPECT_LE(best.mapping.t_continuous, wanted * (1 + 1e-9));
   }
@@ -290,10 +284,8 @@ TEST(Selection, BadArguments) {
   r = of(600, Strategy::best);
   r.npcol = 3;
   EXPECT_EQ(message(r), "gridmap: select: 4 powers for a 2x3 grid, wanted 6");
-  EXPECT_EQ(message(of(-1, Strategy::local)),
-            "gridmap: select: tpp is -1, wanted a finite number, at least 0");
-  EXPECT_EQ(message(of(nan, Strategy::local)),
-            "gridmap: select: tpp is nan, wanted a finite number, at least 0");
+  EXPECT_EQ(message(of(-1, Strategy::local)), "gridmap: select: tpp is -1, wanted a finite number, at least 0");
+  EXPECT_EQ(message(of(nan, Strategy::local)), "gridmap: select: tpp is nan, wanted a finite number, at least 0");
   EXPECT_EQ(message(of(600, static_cast<Strategy>(9))), "gridmap: select: strategy is 9, wanted 0 .. 3");
 }
 } // namespace

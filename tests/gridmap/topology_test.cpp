@@ -182,8 +182,8 @@ TEST(Topology, InterpolatesBetweenMeasuredShapes) {
 
 TEST(Topology, BadArguments) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  for (const TopologyRequest& r : {of(0), of(-3), of(4, -1, 0), of(4, nan, 0), of(4, 0.5, 0.5), from(3, 3, 8),
-                                   from(0, 3, 8), from(3, -1, 8)})
+  for (const TopologyRequest& r :
+       {of(0), of(-3), of(4, -1, 0), of(4, nan, 0), of(4, 0.5, 0.5), from(3, 3, 8), from(0, 3, 8), from(3, -1, 8)})
     EXPECT_THROW(choose_topology(r), gridmap::Error);
   TopologyRequest r = of(4);
   r.times = {{2, 2, -1}};

@@ -38,20 +38,19 @@ bool same_runs(const RunList& l, const RunList& r) {
   if (l.total != r.total || l.runs.size() != r.runs.size()) return false;
   for (std::size_t i = 0; i < l.runs.size(); ++i) {
     const redist::Run &a = l.runs[i], &b = r.runs[i];
-    if (a.from != b.from || a.to != b.to || a.len != b.len || a.count != b.count ||
-        a.from_step != b.from_step || a.to_step != b.to_step)
+    if (a.from != b.from || a.to != b.to || a.len != b.len || a.count != b.count || a.from_step != b.from_step ||
+        a.to_step != b.to_step)
       return false;
   }
   return true;
 }
 
 /// Fails with `what` when runs or the table of the pair of axes are not what dealing out by hand gives.
-void check(const Axis& from, std::int64_t begin_from, const Axis& to, std::int64_t begin_to,
-           std::int64_t length, const std::vector<int>& owners_from = {},
-           const std::vector<int>& owners_to = {}) {
+void check(const Axis& from, std::int64_t begin_from, const Axis& to, std::int64_t begin_to, std::int64_t length,
+           const std::vector<int>& owners_from = {}, const std::vector<int>& owners_to = {}) {
   const auto what = [&] {
-    return from.describe() + " from " + std::to_string(begin_from) + " -> " + to.describe() + " from " + std::to_string(begin_to) + ", " +
-           std::to_string(length);
+    return from.describe() + " from " + std::to_string(begin_from) + " -> " + to.describe() + " from " +
+           std::to_string(begin_to) + ", " + std::to_string(length);
   };
   const auto deal_from = brute::deal(from, owners_from);
   const auto deal_to = brute::deal(to, owners_to);
@@ -210,8 +209,7 @@ TEST(AxisRuns, BlockListsOfUnequalBlocks) {
         for (int a = 1; a <= 4; ++a)
           for (int b = 1; b <= 4; ++b)
             for (const int n : {5, 13}) {
-              const Axis two = Axis::heterogeneous(n, {a, b}, P),
-                         three = Axis::heterogeneous(n, {a, b, 2}, P);
+              const Axis two = Axis::heterogeneous(n, {a, b}, P), three = Axis::heterogeneous(n, {a, b, 2}, P);
               const int Q = 1 + (a + owner) % 6;
               check(two, 0, Axis::block_cyclic(n, b, Q), 0, n, {owner, other});
               check(Axis::block_cyclic(n, a, Q), 0, three, 0, n, {}, {owner, other, 0});
@@ -236,9 +234,7 @@ TEST(AxisRuns, Windows) {
 
 TEST(AxisRuns, RandomHeterogeneous) {
   std::mt19937 random(20261121);
-  const auto pick = [&random](int low, int high) {
-    return std::uniform_int_distribution<int>(low, high)(random);
-  };
+  const auto pick = [&random](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
   for (int round = 0; round < 6000; ++round) {
     const auto axis = [&](std::int64_t n) {
       const int nprocs = pick(1, 7);
@@ -256,9 +252,7 @@ TEST(AxisRuns, RandomHeterogeneous) {
 TEST(AxisRuns, LongPeriodicPatterns) {
   // long enough for lists that are kept as one strided run per piece of a period
   std::mt19937 random(17);
-  const auto pick = [&random](int low, int high) {
-    return std::uniform_int_distribution<int>(low, high)(random);
-  };
+  const auto pick = [&random](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
   std::size_t interleaved = 0;
   for (int round = 0; round < 60; ++round) {
     const auto axis = [&](std::int64_t n) {
@@ -275,8 +269,7 @@ TEST(AxisRuns, LongPeriodicPatterns) {
     for (const Neighbour& neighbour : runs_from({&table_from, i}, {&table_to, j}, length, 0)) {
       const auto& runs = neighbour.list.runs;
       EXPECT_LE(runs.size(), 1100u);
-      if (runs.size() > 1 && runs[1].from < runs[0].from + (runs[0].count - 1) * runs[0].from_step)
-        ++interleaved;
+      if (runs.size() > 1 && runs[1].from < runs[0].from + (runs[0].count - 1) * runs[0].from_step) ++interleaved;
     }
   }
   EXPECT_GT(interleaved, 5u); // the test reaches what it is for

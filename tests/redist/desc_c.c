@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Descriptors in C on a real grid: a 2 x 2 BLACS grid of 4 processes. The exit code is the number of what went wrong. */
+/* Descriptors in C on a real grid: a 2 x 2 BLACS grid of 4 processes. The exit code is the number of what went wrong.
+ */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,12 +13,12 @@ extern void Cblacs_gridinfo(int ctxt, int* nprow, int* npcol, int* myrow, int* m
 extern void Cblacs_gridexit(int ctxt);
 
 static int failures = 0;
-#define EXPECT(condition)                                                        \
-  do {                                                                           \
-    if (!(condition)) {                                                          \
-      fprintf(stderr, "%s:%d: %s is false\n", __FILE__, __LINE__, #condition); \
-      ++failures;                                                                \
-    }                                                                            \
+#define EXPECT(condition)                                                                                              \
+  do {                                                                                                                 \
+    if (!(condition)) {                                                                                                \
+      fprintf(stderr, "%s:%d: %s is false\n", __FILE__, __LINE__, #condition);                                         \
+      ++failures;                                                                                                      \
+    }                                                                                                                  \
   } while (0)
 
 int main(int argc, char** argv) {
@@ -29,12 +30,14 @@ int main(int argc, char** argv) {
   Cblacs_gridinit(&ctxt, "Row", 2, 2);
   Cblacs_gridinfo(ctxt, &nprow, &npcol, &myrow, &mycol);
   /* 10 rows in 3 1 3 1 2: row 0 holds 3 + 3 + 2, row 1 holds 1 + 1 */
-  EXPECT(dyngrid_desc_init(desc, 10, 8, 2, row_sizes, 1, col_sizes, 0, 1, ctxt, myrow == 0 ? 8 : 2, &info) == DYNGRID_SUCCESS);
+  EXPECT(dyngrid_desc_init(desc, 10, 8, 2, row_sizes, 1, col_sizes, 0, 1, ctxt, myrow == 0 ? 8 : 2, &info) ==
+         DYNGRID_SUCCESS);
   EXPECT(info == 0 && desc[0] == DYNGRID_DTYPE && desc[1] == ctxt && desc[4] == 2 && desc[10] == 1);
   EXPECT(dyngrid_desc_numroc(desc, 'R', myrow, nprow) == (myrow == 0 ? 8 : 2));
   EXPECT(dyngrid_desc_numroc(desc, 'C', mycol, npcol) == 4);
   EXPECT(dyngrid_desc_indxg2p(desc, 'C', 1, npcol) == 1);
-  EXPECT(dyngrid_desc_init(desc, 10, 8, 2, row_sizes, 1, col_sizes, 0, 1, ctxt, myrow == 0 ? 7 : 1, &info) == DYNGRID_ERR_DESCRIPTOR);
+  EXPECT(dyngrid_desc_init(desc, 10, 8, 2, row_sizes, 1, col_sizes, 0, 1, ctxt, myrow == 0 ? 7 : 1, &info) ==
+         DYNGRID_ERR_DESCRIPTOR);
   EXPECT(info == -11);
   EXPECT(dyngrid_desc_init(desc, 10, 8, 2, row_sizes, 1, col_sizes, 2, 1, ctxt, 10, &info) == DYNGRID_ERR_DESCRIPTOR);
   EXPECT(info == -8);

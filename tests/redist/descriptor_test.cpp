@@ -13,12 +13,9 @@
 using namespace redist;
 
 extern "C" int numroc_(const int* n, const int* nb, const int* iproc, const int* isrcproc, const int* nprocs);
-extern "C" int indxg2p_(const int* i, const int* nb, const int* iproc, const int* isrcproc,
-                        const int* nprocs);
-extern "C" int indxg2l_(const int* i, const int* nb, const int* iproc, const int* isrcproc,
-                        const int* nprocs);
-extern "C" int indxl2g_(const int* i, const int* nb, const int* iproc, const int* isrcproc,
-                        const int* nprocs);
+extern "C" int indxg2p_(const int* i, const int* nb, const int* iproc, const int* isrcproc, const int* nprocs);
+extern "C" int indxg2l_(const int* i, const int* nb, const int* iproc, const int* isrcproc, const int* nprocs);
+extern "C" int indxl2g_(const int* i, const int* nb, const int* iproc, const int* isrcproc, const int* nprocs);
 
 namespace {
 
@@ -93,9 +90,7 @@ TEST(Descriptor, ThereAndBack) {
 
 TEST(Descriptor, MapsOfScaLapack) {
   std::mt19937 random(7);
-  const auto pick = [&random](int low, int high) {
-    return std::uniform_int_distribution<int>(low, high)(random);
-  };
+  const auto pick = [&random](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
   for (int round = 0; round < 300; ++round) {
     const int n = pick(1, 60), nb = pick(1, 9), nprocs = pick(1, 6), src = pick(0, nprocs - 1), zero = 0;
     const int one[] = {1, 0, n, 7, nb, 2, src, 0, 60};
@@ -118,9 +113,7 @@ TEST(Descriptor, MapsOfScaLapack) {
 
 TEST(Descriptor, MapsOfListedSizesByDealing) {
   std::mt19937 random(8);
-  const auto pick = [&random](int low, int high) {
-    return std::uniform_int_distribution<int>(low, high)(random);
-  };
+  const auto pick = [&random](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
   for (int round = 0; round < 300; ++round) {
     const int nprocs = pick(1, 5), n = pick(1, 60);
     std::vector<int> desc{601, 0, n, 1, pick(1, 6), 1, pick(0, nprocs - 1), 0, 60};
@@ -135,8 +128,7 @@ TEST(Descriptor, MapsOfListedSizesByDealing) {
       ++mine[static_cast<std::size_t>(one.position)];
       EXPECT_EQ(dyngrid_desc_indxg2p(desc.data(), 'R', i, nprocs), one.position);
       EXPECT_EQ(dyngrid_desc_indxg2l(desc.data(), 'R', i, nprocs), one.local + 1);
-      EXPECT_EQ(dyngrid_desc_indxl2g(desc.data(), 'R', static_cast<int>(one.local) + 1, one.position, nprocs),
-                i);
+      EXPECT_EQ(dyngrid_desc_indxl2g(desc.data(), 'R', static_cast<int>(one.local) + 1, one.position, nprocs), i);
     }
     for (int p = 0; p < nprocs; ++p)
       EXPECT_EQ(dyngrid_desc_numroc(desc.data(), 'R', p, nprocs), mine[static_cast<std::size_t>(p)]);
@@ -199,9 +191,9 @@ TEST(Layouts, PlansInC) {
   const int row_owners[] = {1, 0, 1}, col_owners[] = {0}, ranks[] = {5, 3};
   dyngrid_layout *listed = nullptr, *blocks = nullptr, *everywhere = nullptr;
   ASSERT_EQ(dyngrid_layout_create(desc, 2, 1, nullptr, &listed), DYNGRID_SUCCESS) << dyngrid_last_message();
-  ASSERT_EQ(dyngrid_layout_create_block_list(6, 4, 3, row_sizes, row_owners, 1, col_sizes, col_owners, 2, 1,
-                                             ranks, &blocks),
-            DYNGRID_SUCCESS);
+  ASSERT_EQ(
+      dyngrid_layout_create_block_list(6, 4, 3, row_sizes, row_owners, 1, col_sizes, col_owners, 2, 1, ranks, &blocks),
+      DYNGRID_SUCCESS);
   ASSERT_EQ(dyngrid_layout_create_replicated(6, 4, 1, 2, ranks, &everywhere), DYNGRID_SUCCESS);
   std::int64_t rows = -1, cols = -1;
   EXPECT_EQ(dyngrid_layout_local_size(blocks, 3, &rows, &cols), DYNGRID_SUCCESS); // grid row 1: 1 + 3 rows
@@ -210,8 +202,7 @@ TEST(Layouts, PlansInC) {
   EXPECT_EQ(dyngrid_layout_local_size(blocks, 0, &rows, &cols), DYNGRID_SUCCESS);
   EXPECT_EQ(rows + cols, 0);
   dyngrid_plan* plan = nullptr;
-  ASSERT_EQ(dyngrid_plan_create(blocks, everywhere, 'N', DYNGRID_SCHEDULE_MATCHING, 8, &plan),
-            DYNGRID_SUCCESS)
+  ASSERT_EQ(dyngrid_plan_create(blocks, everywhere, 'N', DYNGRID_SCHEDULE_MATCHING, 8, &plan), DYNGRID_SUCCESS)
       << dyngrid_last_message();
   dyngrid_plan_figures figures;
   EXPECT_EQ(dyngrid_plan_get_figures(plan, &figures), DYNGRID_SUCCESS);
@@ -243,9 +234,9 @@ TEST(Layouts, PlansInC) {
   EXPECT_EQ(dyngrid_layout_create_replicated(6, -4, 1, 2, ranks, &everywhere), DYNGRID_ERR_ARGUMENT);
   EXPECT_EQ(dyngrid_layout_create_replicated(6, 4, 0, 2, ranks, &everywhere), DYNGRID_ERR_ARGUMENT);
   const int far_owners[] = {1, 0, 2};
-  EXPECT_EQ(dyngrid_layout_create_block_list(6, 4, 3, row_sizes, far_owners, 1, col_sizes, col_owners, 2, 1,
-                                             ranks, &blocks),
-            DYNGRID_ERR_ARGUMENT);
+  EXPECT_EQ(
+      dyngrid_layout_create_block_list(6, 4, 3, row_sizes, far_owners, 1, col_sizes, col_owners, 2, 1, ranks, &blocks),
+      DYNGRID_ERR_ARGUMENT);
   EXPECT_EQ(dyngrid_layout_create(nullptr, 2, 1, nullptr, &listed), DYNGRID_ERR_NULL);
 }
 

@@ -44,8 +44,8 @@ inline Dealt deal(const gridmap::Axis& axis) {
 
 /// What goes from position p of `from` to position q of `to`: one run per stretch of indices that are
 /// neighbours on both sides.
-inline redist::RunList intersect(const Dealt& from, int p, std::int64_t i0, const Dealt& to, int q,
-                                 std::int64_t j0, std::int64_t n) {
+inline redist::RunList intersect(const Dealt& from, int p, std::int64_t i0, const Dealt& to, int q, std::int64_t j0,
+                                 std::int64_t n) {
   redist::RunList list;
   for (std::int64_t k = 0; k < n; ++k) {
     const auto i = static_cast<std::size_t>(i0 + k);
@@ -101,8 +101,7 @@ enum class Order { none, by_rank, shuffled, split };
 inline redist::RankPlan plan_of(const Problem& x, int rank, Order order = Order::none) {
   using namespace redist;
   const bool turned = x.op != Op::none;
-  const Dealt fr =
-      deal(turned ? x.from.cols : x.from.rows); // the source's axis that runs down the target's columns
+  const Dealt fr = deal(turned ? x.from.cols : x.from.rows); // the source's axis that runs down the target's columns
   const Dealt fc = deal(turned ? x.from.rows : x.from.cols);
   const Dealt tr = deal(x.to.rows), tc = deal(x.to.cols);
   const std::int64_t i0 = turned ? x.j_from : x.i_from, j0 = turned ? x.i_from : x.j_from;
@@ -110,9 +109,7 @@ inline redist::RankPlan plan_of(const Problem& x, int rank, Order order = Order:
   plan.rank = rank;
   plan.transposed = turned;
   plan.conjugated = x.op == Op::conjugate_transpose;
-  const auto source_rank = [&](int r, int c) {
-    return turned ? x.from.grid.rank_at(c, r) : x.from.grid.rank_at(r, c);
-  };
+  const auto source_rank = [&](int r, int c) { return turned ? x.from.grid.rank_at(c, r) : x.from.grid.rank_at(r, c); };
   const int fr_n = turned ? x.from.grid.npcol : x.from.grid.nprow,
             fc_n = turned ? x.from.grid.nprow : x.from.grid.npcol;
   const auto [p, q] = x.from.grid.position_of(rank);
@@ -232,8 +229,7 @@ inline Share share_of(const redist::Layout& layout, int rank, char type, std::in
   for (std::int64_t j = 0; j < layout.cols.n; ++j)
     for (std::int64_t i = 0; i < layout.rows.n; ++i)
       if (rows.owner[static_cast<std::size_t>(i)] == p && cols.owner[static_cast<std::size_t>(j)] == q)
-        element(type, i, j,
-                s.at(rows.local[static_cast<std::size_t>(i)], cols.local[static_cast<std::size_t>(j)]));
+        element(type, i, j, s.at(rows.local[static_cast<std::size_t>(i)], cols.local[static_cast<std::size_t>(j)]));
   return s;
 }
 
@@ -271,10 +267,10 @@ inline Problem whole(redist::Layout from, redist::Layout to) {
   return x;
 }
 
-inline redist::Layout uniform(std::int64_t m, std::int64_t n, std::int64_t mb, std::int64_t nb,
-                              redist::Grid grid, int rsrc = 0, int csrc = 0) {
-  return {gridmap::Axis::block_cyclic(m, mb, grid.nprow, rsrc),
-          gridmap::Axis::block_cyclic(n, nb, grid.npcol, csrc), std::move(grid)};
+inline redist::Layout uniform(std::int64_t m, std::int64_t n, std::int64_t mb, std::int64_t nb, redist::Grid grid,
+                              int rsrc = 0, int csrc = 0) {
+  return {gridmap::Axis::block_cyclic(m, mb, grid.nprow, rsrc), gridmap::Axis::block_cyclic(n, nb, grid.npcol, csrc),
+          std::move(grid)};
 }
 
 /// Any grid of the first `size` ranks in any order, any blocks, windows and operation.
@@ -308,8 +304,7 @@ inline Problem random_problem(std::mt19937& random, int size) {
   x.n = pick(0, 60);
   x.from.grid = grid();
   x.to.grid = grid();
-  const std::int64_t m_from = x.op == redist::Op::none ? x.m : x.n,
-                     n_from = x.op == redist::Op::none ? x.n : x.m;
+  const std::int64_t m_from = x.op == redist::Op::none ? x.m : x.n, n_from = x.op == redist::Op::none ? x.n : x.m;
   const int above = pick(0, 9), below = pick(0, 9), left = pick(0, 9), right = pick(0, 9);
   x.i_from = above;
   x.j_from = left;

@@ -15,12 +15,12 @@
 #include <gtest/gtest.h>
 
 #include "exec_brute.hpp"
-#include "resources.hpp"
 #include "gridmap/status.hpp"
 #include "redist/executor.hpp"
 #include "redist/measure.hpp"
 #include "redist/plan.hpp"
 #include "redist/shared_array.hpp"
+#include "resources.hpp"
 
 namespace {
 
@@ -57,10 +57,9 @@ TEST_P(InPlace, HoldsLittleMoreThanOneCopy) {
   const std::int64_t n = 4096; // 128 MB over 4 ranks
   for (const auto& [nb_from, nb_to] : {std::pair<std::int64_t, std::int64_t>{64, 32}, {2048, 64}}) {
     const redist::Grid square = redist::Grid::row_major(2, 2), line = redist::Grid::row_major(1, 4);
-    const redist::Layout from{gridmap::Axis::block_cyclic(n, nb_from, 2),
-                              gridmap::Axis::block_cyclic(n, nb_from, 2), square};
-    const redist::Layout to{gridmap::Axis::block_cyclic(n, nb_to, 1),
-                            gridmap::Axis::block_cyclic(n, nb_to, 4), line};
+    const redist::Layout from{gridmap::Axis::block_cyclic(n, nb_from, 2), gridmap::Axis::block_cyclic(n, nb_from, 2),
+                              square};
+    const redist::Layout to{gridmap::Axis::block_cyclic(n, nb_to, 1), gridmap::Axis::block_cyclic(n, nb_to, 4), line};
     redist::PlanOptions async;
     async.schedule = redist::Schedule::async;
     const redist::RankPlan plan = redist::Plan(from, to, async).for_rank(rank);
@@ -71,8 +70,7 @@ TEST_P(InPlace, HoldsLittleMoreThanOneCopy) {
     auto* x = static_cast<double*>(a.data());
     for (std::int64_t j = 0; j < plan.n_loc_from; ++j)
       for (std::int64_t i = 0; i < plan.m_loc_from; ++i)
-        x[i + j * plan.m_loc_from] =
-            static_cast<double>(from.rows.to_global(i, p) * n + from.cols.to_global(j, q));
+        x[i + j * plan.m_loc_from] = static_cast<double>(from.rows.to_global(i, p) * n + from.cols.to_global(j, q));
     redist::Executor executor(MPI_COMM_WORLD);
     executor.execute({}); // its buffers are there now
     MPI_Barrier(MPI_COMM_WORLD);

@@ -27,8 +27,8 @@ enum class Home { ordinary, shared, mixed };
 
 Home home = Home::ordinary;
 
-void move_and_compare(Executor& executor, const std::vector<Problem>& problems,
-                      const std::string& type_letters, Order order, const std::string& what) {
+void move_and_compare(Executor& executor, const std::vector<Problem>& problems, const std::string& type_letters,
+                      Order order, const std::string& what) {
   const int rank = world_rank();
   std::vector<redist::RankPlan> plans;
   std::vector<Share> from, to, want;
@@ -65,7 +65,8 @@ void move_and_compare(Executor& executor, const std::vector<Problem>& problems,
 /// A whole matrix in block columns over all ranks, to block rows.
 Problem columns_to_rows(std::int64_t n, std::int64_t nb_from, std::int64_t nb_to) {
   const int p = world_size();
-  return whole(uniform(n, n, nb_from, nb_from, redist::Grid::row_major(1, p)), uniform(n, n, nb_to, nb_to, redist::Grid::row_major(p, 1)));
+  return whole(uniform(n, n, nb_from, nb_from, redist::Grid::row_major(1, p)),
+               uniform(n, n, nb_to, nb_to, redist::Grid::row_major(p, 1)));
 }
 
 struct Case {
@@ -92,16 +93,18 @@ protected:
 
 INSTANTIATE_TEST_SUITE_P(
     Executors, EveryTransport,
-    ::testing::Values(
-        Case{Transport::mpi, std::size_t{64} << 20, "mpi"}, Case{Transport::mpi, 16384, "mpi_small_buffers"},
-        Case{Transport::shared, std::size_t{64} << 20, "shared"},
-        Case{Transport::shared, 65536, "shared_small_buffers"},
-        Case{Transport::shared, std::size_t{64} << 20, "around_the_cache", 1, Home::ordinary, redist::PanelWrites::around},
-        Case{Transport::shared, 65536, "around_the_cache_small_buffers", 1, Home::ordinary, redist::PanelWrites::around},
-        Case{Transport::automatic, std::size_t{64} << 20, "both_on_two_hosts", 2},
-        Case{Transport::automatic, std::size_t{64} << 20, "in_place_reads", 1, Home::shared},
-        Case{Transport::automatic, std::size_t{64} << 20, "some_in_place_reads", 1, Home::mixed},
-        Case{Transport::automatic, std::size_t{64} << 20, "shared_arrays_on_two_hosts", 2, Home::shared}),
+    ::testing::Values(Case{Transport::mpi, std::size_t{64} << 20, "mpi"},
+                      Case{Transport::mpi, 16384, "mpi_small_buffers"},
+                      Case{Transport::shared, std::size_t{64} << 20, "shared"},
+                      Case{Transport::shared, 65536, "shared_small_buffers"},
+                      Case{Transport::shared, std::size_t{64} << 20, "around_the_cache", 1, Home::ordinary,
+                           redist::PanelWrites::around},
+                      Case{Transport::shared, 65536, "around_the_cache_small_buffers", 1, Home::ordinary,
+                           redist::PanelWrites::around},
+                      Case{Transport::automatic, std::size_t{64} << 20, "both_on_two_hosts", 2},
+                      Case{Transport::automatic, std::size_t{64} << 20, "in_place_reads", 1, Home::shared},
+                      Case{Transport::automatic, std::size_t{64} << 20, "some_in_place_reads", 1, Home::mixed},
+                      Case{Transport::automatic, std::size_t{64} << 20, "shared_arrays_on_two_hosts", 2, Home::shared}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST_P(EveryTransport, RandomProblemsInEveryOrder) {
@@ -110,8 +113,7 @@ TEST_P(EveryTransport, RandomProblemsInEveryOrder) {
   for (int round = 0; round < 120; ++round) {
     const Problem x = random_problem(random, world_size());
     const auto order = static_cast<Order>(round % 4);
-    move_and_compare(executor, {x}, std::string(1, types[round % 5]), order,
-                     "round " + std::to_string(round));
+    move_and_compare(executor, {x}, std::string(1, types[round % 5]), order, "round " + std::to_string(round));
     if (HasFailure()) break;
   }
   executor.close();
@@ -123,8 +125,7 @@ TEST_P(EveryTransport, SeveralMatricesOfSeveralTypesInOneRound) {
   for (int round = 0; round < 25; ++round) {
     std::vector<Problem> problems;
     for (int k = 0; k < 5; ++k) problems.push_back(random_problem(random, world_size()));
-    move_and_compare(executor, problems, types, static_cast<Order>(round % 4),
-                     "round " + std::to_string(round));
+    move_and_compare(executor, problems, types, static_cast<Order>(round % 4), "round " + std::to_string(round));
   }
   executor.close();
 }
@@ -134,7 +135,8 @@ TEST_P(EveryTransport, OnePlanForMatricesOfSeveralTypes) {
   const int p = world_size(), rank = world_rank();
   Executor executor(MPI_COMM_WORLD, options());
   const redist::Grid row = redist::Grid::row_major(1, p), column = redist::Grid::row_major(p, 1);
-  for (const Problem& x : {whole(uniform(700, 90, 64, 64, row), uniform(700, 90, 64, 64, column)), whole(uniform(700, 90, 7, 20, row), uniform(700, 90, 70, 9, column)),
+  for (const Problem& x : {whole(uniform(700, 90, 64, 64, row), uniform(700, 90, 64, 64, column)),
+                           whole(uniform(700, 90, 7, 20, row), uniform(700, 90, 70, 9, column)),
                            whole(uniform(700, 90, 100, 30, column), uniform(700, 90, 33, 30, row))}) {
     const redist::RankPlan plan = redist::Plan(x.from, x.to).for_rank(rank);
     for (const std::string letters : {"d", "ds", "sd", "zsdci", "iz"}) {
@@ -144,10 +146,12 @@ TEST_P(EveryTransport, OnePlanForMatricesOfSeveralTypes) {
         from.push_back(share_of(x.from, rank, type, 3, true));
         to.push_back(share_of(x.to, rank, type, 2, false));
       }
-      for (std::size_t k = 0; k < letters.size(); ++k) transfers.push_back({&plan, from[k].data(), from[k].lld, to[k].data(), to[k].lld, letters[k]});
+      for (std::size_t k = 0; k < letters.size(); ++k)
+        transfers.push_back({&plan, from[k].data(), from[k].lld, to[k].data(), to[k].lld, letters[k]});
       executor.execute(transfers);
       for (std::size_t k = 0; k < letters.size(); ++k)
-        EXPECT_TRUE(to[k].bytes == expected(x, rank, letters[k], 2).bytes) << "transfer " << k << " of types " << letters;
+        EXPECT_TRUE(to[k].bytes == expected(x, rank, letters[k], 2).bytes)
+            << "transfer " << k << " of types " << letters;
     }
   }
   executor.close();
@@ -158,16 +162,16 @@ TEST_P(EveryTransport, LargePanelsOverDisjointNestedAndOverlappingGrids) {
   Executor executor(MPI_COMM_WORLD, options());
   std::vector<Problem> problems;
   const auto line = [](int first, int count) { return redist::Grid::row_major(1, count, first); };
-  problems.push_back(whole(uniform(700, 500, 64, 64, line(0, p / 2)),
-                           uniform(700, 500, 32, 48, line(p / 2, p - p / 2)))); // disjoint
+  problems.push_back(
+      whole(uniform(700, 500, 64, 64, line(0, p / 2)), uniform(700, 500, 32, 48, line(p / 2, p - p / 2)))); // disjoint
   problems.push_back(whole(uniform(700, 500, 64, 64, line(0, 1)),
                            uniform(700, 500, 50, 3, redist::Grid::row_major(p, 1), p - 1, 0))); // nested
   problems.push_back(whole(uniform(900, 300, 450, 1, redist::Grid::row_major(2, 1)),
                            uniform(900, 300, 1, 300, redist::Grid::row_major(2, 1, p - 2), 1, 0)));
   problems.push_back(whole(uniform(700, 500, 64, 64, redist::Grid::row_major(p, 1)),
                            uniform(700, 500, 64, 64, redist::Grid::row_major(p, 1))));
-  problems.push_back(whole(uniform(1000, 800, 1000, 200, line(0, p)),
-                           uniform(1000, 800, 1000, 400, line(0, p)))); // contiguous pieces
+  problems.push_back(
+      whole(uniform(1000, 800, 1000, 200, line(0, p)), uniform(1000, 800, 1000, 400, line(0, p)))); // contiguous pieces
   for (std::size_t k = 0; k < problems.size(); ++k)
     for (Order order : {Order::none, Order::by_rank, Order::split})
       move_and_compare(executor, {problems[k]}, "d", order, "grids " + std::to_string(k));
@@ -178,10 +182,10 @@ TEST_P(EveryTransport, MoreThanOneExchangeMayBeOutstandingElsewhere) {
   // fast ranks begin the next exchange while slow ones are still in this one
   Executor executor(MPI_COMM_WORLD, options());
   const int p = world_size();
-  const Problem x = whole(uniform(40, 40, 3, 5, redist::Grid::row_major(1, p)),
-                          uniform(40, 40, 4, 2, redist::Grid::row_major(p, 1)));
-  const Problem y = whole(uniform(30, 50, 7, 5, redist::Grid::row_major(p, 1)),
-                          uniform(30, 50, 4, 9, redist::Grid::row_major(1, p)));
+  const Problem x =
+      whole(uniform(40, 40, 3, 5, redist::Grid::row_major(1, p)), uniform(40, 40, 4, 2, redist::Grid::row_major(p, 1)));
+  const Problem y =
+      whole(uniform(30, 50, 7, 5, redist::Grid::row_major(p, 1)), uniform(30, 50, 4, 9, redist::Grid::row_major(1, p)));
   for (int round = 0; round < 200; ++round)
     move_and_compare(executor, {round % 2 == 0 ? x : y}, "z", Order::none, "round");
   executor.close();
@@ -235,8 +239,7 @@ TEST_P(EveryTransport, InPlaceInAnyNumberOfSlabs) {
     const redist::RankPlan plan = plan_of(x, rank, static_cast<Order>(round % 4));
     const Share from = share_of(x.from, rank, type, 3, true);
     Share to = share_of(x.to, rank, type, 2, false);
-    redist::SharedArray array(from.bytes.size(),
-                              home == Home::ordinary ? redist::Sharing::no : redist::Sharing::yes);
+    redist::SharedArray array(from.bytes.size(), home == Home::ordinary ? redist::Sharing::no : redist::Sharing::yes);
     if (array.data() != nullptr) std::memcpy(array.data(), from.bytes.data(), from.bytes.size());
     executor.execute_in_place({{&plan, array.data(), from.lld, to.data(), to.lld, type}}, 1 + round % 7);
     EXPECT_TRUE(to.bytes == expected(x, rank, type, 2).bytes) << "round " << round;

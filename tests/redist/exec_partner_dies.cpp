@@ -26,8 +26,7 @@ int main(int argc, char** argv) {
   const brute::Problem x = brute::whole(brute::uniform(2000, 2000, 64, 64, redist::Grid::row_major(1, size)),
                                         brute::uniform(2000, 2000, 64, 64, redist::Grid::row_major(size, 1)));
   const redist::RankPlan plan = brute::plan_of(x, rank);
-  brute::Share from = brute::share_of(x.from, rank, 'd', 0, true),
-               to = brute::share_of(x.to, rank, 'd', 0, false);
+  brute::Share from = brute::share_of(x.from, rank, 'd', 0, true), to = brute::share_of(x.to, rank, 'd', 0, false);
   const std::vector<redist::Transfer> transfers{{&plan, from.data(), from.lld, to.data(), to.lld, 'd'}};
   executor.execute(transfers);
   const bool good = to.bytes == brute::expected(x, rank, 'd', 0).bytes;
@@ -49,8 +48,7 @@ int main(int argc, char** argv) {
     executor.execute(transfers); // should the victim have got further than thought
   } catch (const gridmap::Error& error) {
     const std::string dead = "rank " + std::to_string(victim) + " (process";
-    if (error.status() == gridmap::Status::timeout && std::strstr(error.what(), dead.c_str()) != nullptr)
-      told = 1;
+    if (error.status() == gridmap::Status::timeout && std::strstr(error.what(), dead.c_str()) != nullptr) told = 1;
     std::fprintf(stderr, "%s\n", error.what());
   }
   try {

@@ -90,14 +90,12 @@ struct Problem {
     const Places rows = places(layout.rows, layout.row_owners, layout.replicated),
                  cols = places(layout.cols, layout.col_owners, layout.replicated);
     s.lld = std::max<std::int64_t>(1, rows.mine(p)) + pad;
-    s.bytes.assign(static_cast<std::size_t>(s.lld * std::max<std::int64_t>(1, cols.mine(q)) * size_of(type)),
-                   '\x5a');
+    s.bytes.assign(static_cast<std::size_t>(s.lld * std::max<std::int64_t>(1, cols.mine(q)) * size_of(type)), '\x5a');
     if (!of_source) return s;
     for (std::int64_t j = 0; j < layout.cols.n; ++j)
       for (std::int64_t i = 0; i < layout.rows.n; ++i)
         if (rows.has(i, p) && cols.has(j, q))
-          write_element(type, i, j, false,
-                        s.bytes.data() + (rows.local(i) + cols.local(j) * s.lld) * size_of(type));
+          write_element(type, i, j, false, s.bytes.data() + (rows.local(i) + cols.local(j) * s.lld) * size_of(type));
     return s;
   }
 
@@ -189,7 +187,7 @@ struct Case {
   std::size_t extra_bytes;
   const char* name;
   std::vector<int> hosts{1, 1, 1, 1, 1, 1, 1}; ///< by rank: as if on these
-  bool arrays = false; ///< sources of even ranks, or with all_arrays of all, in SharedArrays
+  bool arrays = false;                         ///< sources of even ranks, or with all_arrays of all, in SharedArrays
   bool all_arrays = false;
   PanelWrites panel_writes = PanelWrites::automatic;
 };
@@ -202,8 +200,20 @@ INSTANTIATE_TEST_SUITE_P(
         Case{Transport::mpi, std::size_t{64} << 20, "mpi"}, Case{Transport::mpi, 16384, "mpi_small_buffers"},
         Case{Transport::shared, std::size_t{64} << 20, "shared"},
         Case{Transport::shared, 65536, "shared_small_buffers"},
-        Case{Transport::shared, std::size_t{64} << 20, "around_the_cache", {1, 1, 1, 1, 1, 1, 1}, false, false, PanelWrites::around},
-        Case{Transport::shared, 65536, "around_the_cache_small_buffers", {1, 1, 1, 1, 1, 1, 1}, false, false, PanelWrites::around},
+        Case{Transport::shared,
+             std::size_t{64} << 20,
+             "around_the_cache",
+             {1, 1, 1, 1, 1, 1, 1},
+             false,
+             false,
+             PanelWrites::around},
+        Case{Transport::shared,
+             65536,
+             "around_the_cache_small_buffers",
+             {1, 1, 1, 1, 1, 1, 1},
+             false,
+             false,
+             PanelWrites::around},
         Case{Transport::automatic, std::size_t{64} << 20, "two_hosts", {1, 2, 1, 2, 1, 2, 1}},
         Case{Transport::automatic, 100000, "one_rank_alone", {1, 1, 2, 1, 1, 1, 1}},
         Case{Transport::automatic, std::size_t{64} << 20, "direct_copies", {1, 1, 1, 1, 1, 1, 1}, true, true},
@@ -220,9 +230,8 @@ TEST_P(EverySchedule, MovesEveryElement) {
   Executor executor(MPI_COMM_WORLD, options);
   int wanted_on_host = 0;
   for (int r = 0; r < world_size(); ++r)
-    wanted_on_host += how.transport == Transport::mpi
-                          ? r == world_rank()
-                          : how.hosts[static_cast<std::size_t>(r)] == options.host_key;
+    wanted_on_host += how.transport == Transport::mpi ? r == world_rank()
+                                                      : how.hosts[static_cast<std::size_t>(r)] == options.host_key;
   ASSERT_EQ(executor.ranks_on_host(), wanted_on_host);
   std::mt19937 random(20261121);
   std::int64_t split = 0, messages = 0;
@@ -230,8 +239,8 @@ TEST_P(EverySchedule, MovesEveryElement) {
        {Schedule::caterpillar, Schedule::circulant, Schedule::matching, Schedule::async, Schedule::automatic})
     for (const Way way : {Way::execute, Way::start_finish, Way::in_place, Way::several})
       for (int round = 0; round < 12; ++round) {
-        const std::string what = std::string(to_string(schedule)) + ", way " +
-                                 std::to_string(static_cast<int>(way)) + ", round " + std::to_string(round);
+        const std::string what = std::string(to_string(schedule)) + ", way " + std::to_string(static_cast<int>(way)) +
+                                 ", round " + std::to_string(round);
         std::vector<Problem> problems;
         for (int k = way == Way::several ? 3 : 1; k > 0; --k)
           problems.push_back(random_problem(random, schedule, round == 0 ? 150 : 40));
@@ -257,8 +266,8 @@ TEST_P(EverySchedule, MovesEveryElement) {
         }
         std::vector<Transfer> transfers;
         for (std::size_t k = 0; k < problems.size(); ++k)
-          transfers.push_back({&plans[k], arrays[k].data() != nullptr ? arrays[k].data() : from[k].data(),
-                               from[k].lld, to[k].data(), to[k].lld, problems[k].type});
+          transfers.push_back({&plans[k], arrays[k].data() != nullptr ? arrays[k].data() : from[k].data(), from[k].lld,
+                               to[k].data(), to[k].lld, problems[k].type});
         switch (way) {
         case Way::execute:
         case Way::several:
@@ -275,9 +284,9 @@ TEST_P(EverySchedule, MovesEveryElement) {
         }
         for (std::size_t k = 0; k < problems.size(); ++k)
           EXPECT_TRUE(to[k].bytes == wanted[k].bytes)
-              << what << ", matrix " << k << " of type " << problems[k].type << ": "
-              << problems[k].from.rows.describe() << " x " << problems[k].from.cols.describe() << " -> "
-              << problems[k].to.rows.describe() << " x " << problems[k].to.cols.describe();
+              << what << ", matrix " << k << " of type " << problems[k].type << ": " << problems[k].from.rows.describe()
+              << " x " << problems[k].from.cols.describe() << " -> " << problems[k].to.rows.describe() << " x "
+              << problems[k].to.cols.describe();
       }
   // the test reaches what it is for
   MPI_Allreduce(MPI_IN_PLACE, &split, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);

@@ -32,8 +32,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const redist::Descriptor read = redist::read_descriptor(desc.data(), desc.size(), grid);
     if (info != 0) fail("read what the check refuses");
     if (write_descriptor(read) !=
-        std::vector<int>(desc.begin(),
-                         desc.begin() + static_cast<std::ptrdiff_t>(write_descriptor(read).size())))
+        std::vector<int>(desc.begin(), desc.begin() + static_cast<std::ptrdiff_t>(write_descriptor(read).size())))
       fail("does not come back as it was");
     read.rows.validate();
     read.cols.validate();
@@ -41,8 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       fail("LLD_ too small for the local rows");
     if (read.rows.n > 0) {
       const std::int64_t last = read.rows.n - 1;
-      if (read.rows.to_global(read.rows.to_local(last), read.rows.owner(last)) != last)
-        fail("the last row is lost");
+      if (read.rows.to_global(read.rows.to_local(last), read.rows.owner(last)) != last) fail("the last row is lost");
     }
   } catch (const gridmap::Error& error) {
     if (info == 0) {
@@ -62,11 +60,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 int main(int argc, char** argv) {
   const long rounds = argc > 1 ? std::atol(argv[1]) : 300000;
   std::mt19937 random(argc > 2 ? static_cast<unsigned>(std::atol(argv[2])) : 1);
-  const auto pick = [&random](int low, int high) {
-    return std::uniform_int_distribution<int>(low, high)(random);
-  };
-  const int odd[] = {INT_MIN, INT_MIN + 1, -601, -1,    0,           1,           2,
-                     9,       10,          601,  65536, INT_MAX - 9, INT_MAX - 1, INT_MAX};
+  const auto pick = [&random](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
+  const int odd[] = {INT_MIN, INT_MIN + 1, -601, -1, 0, 1, 2, 9, 10, 601, 65536, INT_MAX - 9, INT_MAX - 1, INT_MAX};
   long taken = 0;
   for (long round = 0; round < rounds; ++round) {
     const int nprow = pick(1, 5), npcol = pick(1, 5), rows = pick(1, 6), cols = pick(1, 6);
@@ -88,8 +83,8 @@ int main(int argc, char** argv) {
       all[static_cast<std::size_t>(pick(0, static_cast<int>(all.size()) - 1))] =
           pick(0, 1) ? odd[pick(0, 13)] : static_cast<int>(random());
     if (pick(0, 9) == 0) all.resize(static_cast<std::size_t>(pick(0, static_cast<int>(all.size()))));
-    taken += all.size() > 4 && redist::check_descriptor(all.data() + 4, all.size() - 4,
-                                                        {all[0], all[1], all[2], all[3]}, 1) == 0;
+    taken += all.size() > 4 &&
+             redist::check_descriptor(all.data() + 4, all.size() - 4, {all[0], all[1], all[2], all[3]}, 1) == 0;
     LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(all.data()), all.size() * sizeof(int));
   }
   std::printf("%ld descriptors, %ld of them valid\n", rounds, taken);

@@ -94,13 +94,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
           const std::int64_t m_loc = is_source ? mine.m_loc_from : mine.m_loc_to,
                              n_loc = is_source ? mine.n_loc_from : mine.n_loc_to;
           const bool turned = is_source && mine.transposed;
-          for (const auto& [list, bound] : {std::pair{message.rows, turned ? n_loc : m_loc},
-                                            std::pair{message.cols, turned ? m_loc : n_loc}})
+          for (const auto& [list, bound] :
+               {std::pair{message.rows, turned ? n_loc : m_loc}, std::pair{message.cols, turned ? m_loc : n_loc}})
             for (const Run& run : list->runs) {
-              const std::int64_t first = is_source ? run.from : run.to,
-                                 step = is_source ? run.from_step : run.to_step;
-              if (first < 0 || first + (run.count - 1) * step + run.len > bound)
-                fail("a run leaves the local array");
+              const std::int64_t first = is_source ? run.from : run.to, step = is_source ? run.from_step : run.to_step;
+              if (first < 0 || first + (run.count - 1) * step + run.len > bound) fail("a run leaves the local array");
             }
         }
       for (const auto& [order, messages] :

@@ -10,8 +10,8 @@
 #include <mpi.h>
 
 #include "exec_brute.hpp"
-#include "resources.hpp"
 #include "redist/gemr2d.hpp"
+#include "resources.hpp"
 
 extern "C" {
 void Cblacs_get(int, int, int*);
@@ -23,9 +23,9 @@ void Cpdgemr2d(int, int, void*, int, int, int*, void*, int, int, int*, int);
 
 namespace {
 
+using resources::next_communicator;
 using resources::open_files;
 using resources::resident_pages;
-using resources::next_communicator;
 
 int rank_of_world() {
   int rank = 0;
@@ -53,14 +53,12 @@ void copy_over(std::vector<int> ranks, int n) {
   std::vector<double> a(mine.size() * static_cast<std::size_t>(n) + 1),
       b(wanted.size() * static_cast<std::size_t>(n) + 1, -1);
   for (std::size_t j = 0; j < mine.size(); ++j)
-    for (int i = 0; i < n; ++i)
-      a[static_cast<std::size_t>(i) + j * static_cast<std::size_t>(n)] = i * 4096.0 + mine[j];
+    for (int i = 0; i < n; ++i) a[static_cast<std::size_t>(i) + j * static_cast<std::size_t>(n)] = i * 4096.0 + mine[j];
   Cpdgemr2d(n, n, a.data(), 1, 1, from, b.data(), 1, 1, to, ctxt);
   int wrong = 0;
   for (std::size_t j = 0; j < wanted.size(); ++j)
     for (int i = 0; i < n; ++i)
-      wrong +=
-          b[static_cast<std::size_t>(i) + j * static_cast<std::size_t>(n)] == i * 4096.0 + wanted[j] ? 0 : 1;
+      wrong += b[static_cast<std::size_t>(i) + j * static_cast<std::size_t>(n)] == i * 4096.0 + wanted[j] ? 0 : 1;
   EXPECT_EQ(wrong, 0) << "n = " << n << " over " << size << " processes";
   Cblacs_gridexit(ctxt);
 }
@@ -127,8 +125,7 @@ TEST(Gemr2dContexts, ManyContextsLeaveNothingBehind) {
   if (!brute::memory_is_watched) {
     EXPECT_LE(pages_after, pages + 128) << "pages of 4 KiB after 2000 contexts";
   }
-  if (rank_of_world() == 0)
-    std::printf("2000 contexts: resident %ld -> %ld KiB\n", pages * 4, pages_after * 4);
+  if (rank_of_world() == 0) std::printf("2000 contexts: resident %ld -> %ld KiB\n", pages * 4, pages_after * 4);
   EXPECT_EQ(redist::remembered_executors(), 2u);
   redist::forget_process_sets();
 }

@@ -22,19 +22,19 @@ void Cblacs_gridexit(int);
 
 namespace {
 
-#define DECLARE(x)                                                                                                   \
-  extern "C" void Cp##x##gemr2d(int, int, void*, int, int, int*, void*, int, int, int*, int);                        \
-  extern "C" void dyngrid_Cp##x##gemr2d(int, int, void*, int, int, int*, void*, int, int, int*, int);                \
-  extern "C" void Cp##x##gemr2do(int, int, void*, int, int, int*, void*, int, int, int*);                            \
-  extern "C" void p##x##gemr2d_(int*, int*, void*, int*, int*, int*, void*, int*, int*, int*, int*);                 \
-  extern "C" void dyngrid_p##x##gemr2d_(int*, int*, void*, int*, int*, int*, void*, int*, int*, int*, int*);         \
-  extern "C" void p##x##gemr2do_(int*, int*, void*, int*, int*, int*, void*, int*, int*, int*);                      \
-  extern "C" void Cp##x##trmr2d(char*, char*, int, int, void*, int, int, int*, void*, int, int, int*, int);          \
-  extern "C" void dyngrid_Cp##x##trmr2d(char*, char*, int, int, void*, int, int, int*, void*, int, int, int*, int);  \
-  extern "C" void Cp##x##trmr2do(char*, char*, int, int, void*, int, int, int*, void*, int, int, int*);              \
-  extern "C" void p##x##trmr2d_(char*, char*, int*, int*, void*, int*, int*, int*, void*, int*, int*, int*, int*);   \
-  extern "C" void dyngrid_p##x##trmr2d_(char*, char*, int*, int*, void*, int*, int*, int*, void*, int*, int*, int*,  \
-                                        int*);                                                                       \
+#define DECLARE(x)                                                                                                     \
+  extern "C" void Cp##x##gemr2d(int, int, void*, int, int, int*, void*, int, int, int*, int);                          \
+  extern "C" void dyngrid_Cp##x##gemr2d(int, int, void*, int, int, int*, void*, int, int, int*, int);                  \
+  extern "C" void Cp##x##gemr2do(int, int, void*, int, int, int*, void*, int, int, int*);                              \
+  extern "C" void p##x##gemr2d_(int*, int*, void*, int*, int*, int*, void*, int*, int*, int*, int*);                   \
+  extern "C" void dyngrid_p##x##gemr2d_(int*, int*, void*, int*, int*, int*, void*, int*, int*, int*, int*);           \
+  extern "C" void p##x##gemr2do_(int*, int*, void*, int*, int*, int*, void*, int*, int*, int*);                        \
+  extern "C" void Cp##x##trmr2d(char*, char*, int, int, void*, int, int, int*, void*, int, int, int*, int);            \
+  extern "C" void dyngrid_Cp##x##trmr2d(char*, char*, int, int, void*, int, int, int*, void*, int, int, int*, int);    \
+  extern "C" void Cp##x##trmr2do(char*, char*, int, int, void*, int, int, int*, void*, int, int, int*);                \
+  extern "C" void p##x##trmr2d_(char*, char*, int*, int*, void*, int*, int*, int*, void*, int*, int*, int*, int*);     \
+  extern "C" void dyngrid_p##x##trmr2d_(char*, char*, int*, int*, void*, int*, int*, int*, void*, int*, int*, int*,    \
+                                        int*);                                                                         \
   extern "C" void p##x##trmr2do_(char*, char*, int*, int*, void*, int*, int*, int*, void*, int*, int*, int*);
 DECLARE(s)
 DECLARE(d)
@@ -53,37 +53,37 @@ struct Call {
   int ctxt;
 };
 
-#define CALL(x)                                                                                                      \
-  void call_##x(Form form, Call k) {                                                                                 \
-    switch (form) {                                                                                                  \
-    case c_name:                                                                                                     \
-      return k.is_trapezoid ? Cp##x##trmr2d(&k.uplo, &k.diag, k.m, k.n, k.a, k.ia, k.ja, k.desc_a, k.b, k.ib, k.jb,  \
-                                            k.desc_b, k.ctxt)                                                        \
-                            : Cp##x##gemr2d(k.m, k.n, k.a, k.ia, k.ja, k.desc_a, k.b, k.ib, k.jb, k.desc_b, k.ctxt); \
-    case c_twin:                                                                                                     \
-      return k.is_trapezoid                                                                                          \
-                 ? dyngrid_Cp##x##trmr2d(&k.uplo, &k.diag, k.m, k.n, k.a, k.ia, k.ja, k.desc_a, k.b, k.ib, k.jb,     \
-                                         k.desc_b, k.ctxt)                                                           \
-                 : dyngrid_Cp##x##gemr2d(k.m, k.n, k.a, k.ia, k.ja, k.desc_a, k.b, k.ib, k.jb, k.desc_b, k.ctxt);    \
-    case c_everybody:                                                                                                \
-      return k.is_trapezoid                                                                                          \
-                 ? Cp##x##trmr2do(&k.uplo, &k.diag, k.m, k.n, k.a, k.ia, k.ja, k.desc_a, k.b, k.ib, k.jb, k.desc_b)  \
-                 : Cp##x##gemr2do(k.m, k.n, k.a, k.ia, k.ja, k.desc_a, k.b, k.ib, k.jb, k.desc_b);                   \
-    case fortran:                                                                                                    \
-      return k.is_trapezoid                                                                                          \
-                 ? p##x##trmr2d_(&k.uplo, &k.diag, &k.m, &k.n, k.a, &k.ia, &k.ja, k.desc_a, k.b, &k.ib, &k.jb,       \
-                                 k.desc_b, &k.ctxt)                                                                  \
-                 : p##x##gemr2d_(&k.m, &k.n, k.a, &k.ia, &k.ja, k.desc_a, k.b, &k.ib, &k.jb, k.desc_b, &k.ctxt);     \
-    case fortran_twin:                                                                                               \
-      return k.is_trapezoid ? dyngrid_p##x##trmr2d_(&k.uplo, &k.diag, &k.m, &k.n, k.a, &k.ia, &k.ja, k.desc_a, k.b,  \
-                                                    &k.ib, &k.jb, k.desc_b, &k.ctxt)                                 \
-                            : dyngrid_p##x##gemr2d_(&k.m, &k.n, k.a, &k.ia, &k.ja, k.desc_a, k.b, &k.ib, &k.jb,      \
-                                                    k.desc_b, &k.ctxt);                                              \
-    default:                                                                                                         \
-      return k.is_trapezoid ? p##x##trmr2do_(&k.uplo, &k.diag, &k.m, &k.n, k.a, &k.ia, &k.ja, k.desc_a, k.b, &k.ib,  \
-                                             &k.jb, k.desc_b)                                                        \
-                            : p##x##gemr2do_(&k.m, &k.n, k.a, &k.ia, &k.ja, k.desc_a, k.b, &k.ib, &k.jb, k.desc_b);  \
-    }                                                                                                                \
+#define CALL(x)                                                                                                        \
+  void call_##x(Form form, Call k) {                                                                                   \
+    switch (form) {                                                                                                    \
+    case c_name:                                                                                                       \
+      return k.is_trapezoid ? Cp##x##trmr2d(&k.uplo, &k.diag, k.m, k.n, k.a, k.ia, k.ja, k.desc_a, k.b, k.ib, k.jb,    \
+                                            k.desc_b, k.ctxt)                                                          \
+                            : Cp##x##gemr2d(k.m, k.n, k.a, k.ia, k.ja, k.desc_a, k.b, k.ib, k.jb, k.desc_b, k.ctxt);   \
+    case c_twin:                                                                                                       \
+      return k.is_trapezoid                                                                                            \
+                 ? dyngrid_Cp##x##trmr2d(&k.uplo, &k.diag, k.m, k.n, k.a, k.ia, k.ja, k.desc_a, k.b, k.ib, k.jb,       \
+                                         k.desc_b, k.ctxt)                                                             \
+                 : dyngrid_Cp##x##gemr2d(k.m, k.n, k.a, k.ia, k.ja, k.desc_a, k.b, k.ib, k.jb, k.desc_b, k.ctxt);      \
+    case c_everybody:                                                                                                  \
+      return k.is_trapezoid                                                                                            \
+                 ? Cp##x##trmr2do(&k.uplo, &k.diag, k.m, k.n, k.a, k.ia, k.ja, k.desc_a, k.b, k.ib, k.jb, k.desc_b)    \
+                 : Cp##x##gemr2do(k.m, k.n, k.a, k.ia, k.ja, k.desc_a, k.b, k.ib, k.jb, k.desc_b);                     \
+    case fortran:                                                                                                      \
+      return k.is_trapezoid                                                                                            \
+                 ? p##x##trmr2d_(&k.uplo, &k.diag, &k.m, &k.n, k.a, &k.ia, &k.ja, k.desc_a, k.b, &k.ib, &k.jb,         \
+                                 k.desc_b, &k.ctxt)                                                                    \
+                 : p##x##gemr2d_(&k.m, &k.n, k.a, &k.ia, &k.ja, k.desc_a, k.b, &k.ib, &k.jb, k.desc_b, &k.ctxt);       \
+    case fortran_twin:                                                                                                 \
+      return k.is_trapezoid ? dyngrid_p##x##trmr2d_(&k.uplo, &k.diag, &k.m, &k.n, k.a, &k.ia, &k.ja, k.desc_a, k.b,    \
+                                                    &k.ib, &k.jb, k.desc_b, &k.ctxt)                                   \
+                            : dyngrid_p##x##gemr2d_(&k.m, &k.n, k.a, &k.ia, &k.ja, k.desc_a, k.b, &k.ib, &k.jb,        \
+                                                    k.desc_b, &k.ctxt);                                                \
+    default:                                                                                                           \
+      return k.is_trapezoid ? p##x##trmr2do_(&k.uplo, &k.diag, &k.m, &k.n, k.a, &k.ia, &k.ja, k.desc_a, k.b, &k.ib,    \
+                                             &k.jb, k.desc_b)                                                          \
+                            : p##x##gemr2do_(&k.m, &k.n, k.a, &k.ia, &k.ja, k.desc_a, k.b, &k.ib, &k.jb, k.desc_b);    \
+    }                                                                                                                  \
   }
 CALL(s)
 CALL(d)

@@ -14,9 +14,9 @@
 #include <mpi.h>
 
 #include "exec_brute.hpp"
-#include "resources.hpp"
 #include "gemr2d/gemr2d.hpp"
 #include "redist/gemr2d.hpp"
+#include "resources.hpp"
 
 extern "C" {
 void Cblacs_get(int, int, int*);
@@ -31,15 +31,15 @@ void dyngrid_pdgemr2d_(int*, int*, void*, int*, int*, int*, void*, int*, int*, i
 
 namespace {
 
+using resources::next_communicator;
 using resources::open_files;
 using resources::resident_pages;
-using resources::next_communicator;
 
 using GeFunction = void(int, int, void*, int, int, int*, void*, int, int, int*, int);
 using TrFunction = void(char*, char*, int, int, void*, int, int, int*, void*, int, int, int*, int);
 
-#define DECLARE(x)                                                                                           \
-  extern "C" GeFunction Cp##x##gemr2d;                                                                       \
+#define DECLARE(x)                                                                                                     \
+  extern "C" GeFunction Cp##x##gemr2d;                                                                                 \
   extern "C" TrFunction Cp##x##trmr2d;
 DECLARE(s)
 DECLARE(d)
@@ -71,9 +71,7 @@ int rank_of_world() {
 
 struct Random { // the same on all ranks
   std::mt19937 engine;
-  int pick(int low, int high) {
-    return low + static_cast<int>(engine() % static_cast<unsigned>(high - low + 1));
-  }
+  int pick(int low, int high) { return low + static_cast<int>(engine() % static_cast<unsigned>(high - low + 1)); }
 };
 
 struct Matrix {
@@ -115,8 +113,7 @@ Matrix random_matrix(Random& random, int world, int m, int n, int esize, bool ta
   if (target) return x;
   std::mt19937 content(static_cast<unsigned>(rank_of_world() * 7919 + m));
   for (auto& byte : x.bytes)
-    byte =
-        static_cast<unsigned char>(content() & 0x3f); // no NaN, which a copy through registers might change
+    byte = static_cast<unsigned char>(content() & 0x3f); // no NaN, which a copy through registers might change
   return x;
 }
 
@@ -132,12 +129,11 @@ void compare(Random& random, bool trapezoid) {
     Cblacs_gridinit(&global, "R", 1, world);
   const Type& type = types[random.pick(0, 4)];
   const int m = random.pick(1, 50), n = random.pick(1, 50);
-  const int ia = random.pick(1, 12), ja = random.pick(1, 12), ib = random.pick(1, 12),
-            jb = random.pick(1, 12);
-  Matrix a = random_matrix(random, world, ia - 1 + m + random.pick(0, 9), ja - 1 + n + random.pick(0, 9),
-                           type.bytes, false);
-  Matrix b = random_matrix(random, world, ib - 1 + m + random.pick(0, 9), jb - 1 + n + random.pick(0, 9),
-                           type.bytes, true);
+  const int ia = random.pick(1, 12), ja = random.pick(1, 12), ib = random.pick(1, 12), jb = random.pick(1, 12);
+  Matrix a =
+      random_matrix(random, world, ia - 1 + m + random.pick(0, 9), ja - 1 + n + random.pick(0, 9), type.bytes, false);
+  Matrix b =
+      random_matrix(random, world, ib - 1 + m + random.pick(0, 9), jb - 1 + n + random.pick(0, 9), type.bytes, true);
   Matrix want = b;
   char uplo = "ULul"[random.pick(0, 3)], diag = "UNun"[random.pick(0, 3)];
   for (int repeat = 0; repeat < 2; ++repeat) { // the second time the plan is there already
@@ -148,11 +144,11 @@ void compare(Random& random, bool trapezoid) {
       type.ge(m, n, a.bytes.data(), ia, ja, a.desc, b.bytes.data(), ib, jb, b.desc, global);
     if (repeat == 0) {
       if (trapezoid)
-        stock<TrFunction>("trmr2d", type.letter)(&uplo, &diag, m, n, a.bytes.data(), ia, ja, a.desc,
-                                                 want.bytes.data(), ib, jb, want.desc, global);
+        stock<TrFunction>("trmr2d", type.letter)(&uplo, &diag, m, n, a.bytes.data(), ia, ja, a.desc, want.bytes.data(),
+                                                 ib, jb, want.desc, global);
       else
-        stock<GeFunction>("gemr2d", type.letter)(m, n, a.bytes.data(), ia, ja, a.desc, want.bytes.data(), ib,
-                                                 jb, want.desc, global);
+        stock<GeFunction>("gemr2d", type.letter)(m, n, a.bytes.data(), ia, ja, a.desc, want.bytes.data(), ib, jb,
+                                                 want.desc, global);
     }
     EXPECT_TRUE(b.bytes == want.bytes) << type.letter << " " << m << "x" << n << " " << uplo << diag;
   }
@@ -246,8 +242,8 @@ TEST(Gemr2d, ManyCallsLeaveNothingBehind) {
     EXPECT_LE(pages_after, pages + 64) << "pages of 4 KiB after " << count << " calls";
   }
   if (rank_of_world() == 0)
-    std::printf("%d calls: files %d -> %d, communicator %d -> %d, resident %ld -> %ld KiB\n", count, files,
-                files_after, communicators, next_communicator_after, pages * 4, pages_after * 4);
+    std::printf("%d calls: files %d -> %d, communicator %d -> %d, resident %ld -> %ld KiB\n", count, files, files_after,
+                communicators, next_communicator_after, pages * 4, pages_after * 4);
   // contexts that come and go
   for (int k = 0; k < 60; ++k) {
     int other = 0;

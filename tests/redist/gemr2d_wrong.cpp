@@ -27,14 +27,22 @@ int main(int argc, char** argv) {
   // DTYPE_ 601: one row size, two column sizes
   int listed[12] = {601, ctxt, n, n, 1, 2, 0, 0, n, n, 2, 3};
   bool is_listed = true;
-  if (std::strcmp(what, "listed_lld") == 0) listed[8] = n - 1;
-  else if (std::strcmp(what, "listed_none") == 0) listed[4] = 0;
-  else if (std::strcmp(what, "listed_many") == 0) listed[5] = 1 << 30;
-  else if (std::strcmp(what, "listed_negative") == 0) listed[10] = -2;
-  else if (std::strcmp(what, "listed_zeros") == 0) listed[10] = listed[11] = 0;
-  else if (std::strcmp(what, "listed_differ") == 0) listed[11] += rank;
-  else if (std::strcmp(what, "listed_source") == 0) listed[7] = world;
-  else is_listed = std::strcmp(what, "listed_good") == 0;
+  if (std::strcmp(what, "listed_lld") == 0)
+    listed[8] = n - 1;
+  else if (std::strcmp(what, "listed_none") == 0)
+    listed[4] = 0;
+  else if (std::strcmp(what, "listed_many") == 0)
+    listed[5] = 1 << 30;
+  else if (std::strcmp(what, "listed_negative") == 0)
+    listed[10] = -2;
+  else if (std::strcmp(what, "listed_zeros") == 0)
+    listed[10] = listed[11] = 0;
+  else if (std::strcmp(what, "listed_differ") == 0)
+    listed[11] += rank;
+  else if (std::strcmp(what, "listed_source") == 0)
+    listed[7] = world;
+  else
+    is_listed = std::strcmp(what, "listed_good") == 0;
   if (std::strcmp(what, "lld") == 0) a[8] = n - 1;
   if (std::strcmp(what, "corner") == 0) ia = 2;
   if (std::strcmp(what, "source") == 0) b[7] = world;

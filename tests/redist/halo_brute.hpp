@@ -16,8 +16,8 @@ struct FramedPlace {
   bool border = true;
 };
 
-inline std::vector<FramedPlace> framed(const gridmap::Axis& axis, const std::vector<int>& owners,
-                                       int position, int width, bool periodic) {
+inline std::vector<FramedPlace> framed(const gridmap::Axis& axis, const std::vector<int>& owners, int position,
+                                       int width, bool periodic) {
   const std::vector<Dealt> dealt = deal(axis, owners);
   const auto owner = [&](std::int64_t i) {
     return i < 0 || i >= axis.n ? -1 : dealt[static_cast<std::size_t>(i)].position;
@@ -38,11 +38,8 @@ inline std::vector<FramedPlace> framed(const gridmap::Axis& axis, const std::vec
   return places;
 }
 
-inline redist::Layout random_layout(std::mt19937& random, int nprow, int npcol, int first_rank,
-                                    int largest_n) {
-  const auto pick = [&random](int low, int high) {
-    return std::uniform_int_distribution<int>(low, high)(random);
-  };
+inline redist::Layout random_layout(std::mt19937& random, int nprow, int npcol, int first_rank, int largest_n) {
+  const auto pick = [&random](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
   redist::Layout layout;
   layout.grid = redist::Grid::row_major(nprow, npcol, first_rank);
   std::shuffle(layout.grid.ranks.begin(), layout.grid.ranks.end(), random);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Borders in C: Laplace's equation by 60 sweeps on 2 x 2 processes with uneven blocks, against the same sweeps on one array. */
+/* Borders in C: Laplace's equation by 60 sweeps on 2 x 2 processes with uneven blocks, against the same sweeps on one
+ * array. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,15 +10,17 @@
 enum { M = 13, N = 11, SWEEPS = 60 };
 
 static int failures = 0;
-#define EXPECT(condition)                                                      \
-  do {                                                                         \
-    if (!(condition)) {                                                        \
-      fprintf(stderr, "%s:%d: %s is false (%s)\n", __FILE__, __LINE__, #condition, dyngrid_last_message()); \
-      ++failures;                                                              \
-    }                                                                          \
+#define EXPECT(condition)                                                                                              \
+  do {                                                                                                                 \
+    if (!(condition)) {                                                                                                \
+      fprintf(stderr, "%s:%d: %s is false (%s)\n", __FILE__, __LINE__, #condition, dyngrid_last_message());            \
+      ++failures;                                                                                                      \
+    }                                                                                                                  \
   } while (0)
 
-static double first(int i, int j) { return (i * 17 + j * 5) % 7; }
+static double first(int i, int j) {
+  return (i * 17 + j * 5) % 7;
+}
 
 int main(int argc, char** argv) {
   const int desc[DYNGRID_DESC_LENGTH(2, 2)] = {DYNGRID_DTYPE, -1, M, N, 2, 2, 0, 0, M, 9, 4, 3, 8};
@@ -32,12 +35,15 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   EXPECT(dyngrid_layout_create(desc, 2, 2, NULL, &layout) == DYNGRID_SUCCESS);
   EXPECT(dyngrid_halo_create(MPI_COMM_WORLD, layout, 1, 5, 0, 0, sizeof(double), &halo) == DYNGRID_ERR_ARGUMENT);
-  EXPECT(dyngrid_halo_create(MPI_COMM_WORLD, rank == 2 ? NULL : layout, 1, 4, 0, 0, sizeof(double), &halo) == DYNGRID_ERR_NULL);
+  EXPECT(dyngrid_halo_create(MPI_COMM_WORLD, rank == 2 ? NULL : layout, 1, 4, 0, 0, sizeof(double), &halo) ==
+         DYNGRID_ERR_NULL);
   EXPECT(halo == NULL);
-  EXPECT(dyngrid_halo_create(MPI_COMM_WORLD, layout, 1, DYNGRID_NEIGHBOURS_FOUR, 0, 0, sizeof(double), &halo) == DYNGRID_SUCCESS);
+  EXPECT(dyngrid_halo_create(MPI_COMM_WORLD, layout, 1, DYNGRID_NEIGHBOURS_FOUR, 0, 0, sizeof(double), &halo) ==
+         DYNGRID_SUCCESS);
   EXPECT(dyngrid_layout_destroy(&layout) == DYNGRID_SUCCESS);
   EXPECT(dyngrid_halo_shape(halo, &rows, &cols, &row_stretches, &col_stretches) == DYNGRID_SUCCESS);
-  EXPECT(row_stretches == 1 && col_stretches == 1 && rows == (rank / 2 == 0 ? 9 : 4) + 2 && cols == (rank % 2 == 0 ? 3 : 8) + 2);
+  EXPECT(row_stretches == 1 && col_stretches == 1 && rows == (rank / 2 == 0 ? 9 : 4) + 2 &&
+         cols == (rank % 2 == 0 ? 3 : 8) + 2);
   EXPECT(dyngrid_halo_stretch(halo, 'R', 0, &i_glo, NULL, &i_framed, &size) == DYNGRID_SUCCESS);
   EXPECT(dyngrid_halo_stretch(halo, 'C', 0, &j_glo, NULL, &j_framed, &width) == DYNGRID_SUCCESS);
   EXPECT(dyngrid_halo_stretch(halo, 'C', 1, &j_glo, NULL, NULL, NULL) == DYNGRID_ERR_ARGUMENT);
@@ -63,7 +69,8 @@ int main(int argc, char** argv) {
     }
     for (j = 1; j <= width; ++j)
       for (i = 1; i <= size; ++i)
-        w[i + j * rows] = (v[i - 1 + j * rows] + v[i + 1 + j * rows] + v[i + (j - 1) * rows] + v[i + (j + 1) * rows]) / 4;
+        w[i + j * rows] =
+            (v[i - 1 + j * rows] + v[i + 1 + j * rows] + v[i + (j - 1) * rows] + v[i + (j + 1) * rows]) / 4;
     for (j = 1; j <= width; ++j)
       for (i = 1; i <= size; ++i) v[i + j * rows] = w[i + j * rows];
   }

@@ -52,8 +52,8 @@ TEST(HaloMoves, RandomLayoutsElementForElement) {
   for (int round = 0; round < 150; ++round) {
     int P = 1 + static_cast<int>(random() % static_cast<unsigned>(size));
     const int Q = size / P;
-    const Layout layout = brute::random_layout(
-        random, P, Q, static_cast<int>(random() % static_cast<unsigned>(size - P * Q + 1)), 40);
+    const Layout layout =
+        brute::random_layout(random, P, Q, static_cast<int>(random() % static_cast<unsigned>(size - P * Q + 1)), 40);
     const HaloOptions options = brute::random_options(random);
     const int bytes_of[] = {1, 4, 8, 16, 24};
     const int bytes = bytes_of[round % 5];
@@ -79,8 +79,8 @@ TEST(HaloMoves, RandomLayoutsElementForElement) {
         halo.start(array.data(), lld);
         halo.finish();
       }
-      ASSERT_TRUE(array == mine.expected(time)) << "round " << round << " time " << time << ": "
-                                                << layout.rows.describe() << " x " << layout.cols.describe();
+      ASSERT_TRUE(array == mine.expected(time))
+          << "round " << round << " time " << time << ": " << layout.rows.describe() << " x " << layout.cols.describe();
     }
     halo.close();
   }
@@ -88,8 +88,7 @@ TEST(HaloMoves, RandomLayoutsElementForElement) {
 
 TEST(HaloMoves, LocalArraysThereAndBack) {
   const int size = world_size(), rank = world_rank();
-  const Layout layout{Axis::block_cyclic(50, 3, size), Axis::block_cyclic(20, 4, 1),
-                      Grid::row_major(size, 1)};
+  const Layout layout{Axis::block_cyclic(50, 3, size), Axis::block_cyclic(20, 4, 1), Grid::row_major(size, 1)};
   Halo halo(MPI_COMM_WORLD, HaloPlan(layout), 8);
   const std::int64_t m = layout.local_rows(rank), lld = m + 2;
   std::vector<double> local(static_cast<std::size_t>(lld * 20)), back(local.size(), -1),
@@ -112,18 +111,16 @@ TEST(HaloMoves, LocalArraysThereAndBack) {
 TEST(HaloMoves, ThousandsOfExchanges) {
   // fast ranks are one exchange ahead of slow ones
   const int size = world_size(), rank = world_rank();
-  const Layout layout{Axis::variable(std::vector<std::int64_t>(static_cast<std::size_t>(size), 3)),
-                      Axis::block(5, 1), Grid::row_major(size, 1)};
+  const Layout layout{Axis::variable(std::vector<std::int64_t>(static_cast<std::size_t>(size), 3)), Axis::block(5, 1),
+                      Grid::row_major(size, 1)};
   Halo halo(MPI_COMM_WORLD, HaloPlan(layout, {1, Neighbours::eight, true, false}), 4);
   std::vector<int> u(static_cast<std::size_t>(halo.rows() * halo.cols()), -1);
   for (int time = 0; time < 3000; ++time) {
     for (int j = 1; j <= 5; ++j)
-      for (int i = 1; i <= 3; ++i)
-        u[static_cast<std::size_t>(i + j * halo.rows())] = time * 1000 + rank * 10 + i;
+      for (int i = 1; i <= 3; ++i) u[static_cast<std::size_t>(i + j * halo.rows())] = time * 1000 + rank * 10 + i;
     halo.exchange(u.data());
     for (int j = 1; j <= 5; ++j) {
-      ASSERT_EQ(u[static_cast<std::size_t>(j * halo.rows())],
-                time * 1000 + (rank + size - 1) % size * 10 + 3);
+      ASSERT_EQ(u[static_cast<std::size_t>(j * halo.rows())], time * 1000 + (rank + size - 1) % size * 10 + 3);
       ASSERT_EQ(u[static_cast<std::size_t>(4 + j * halo.rows())], time * 1000 + (rank + 1) % size * 10 + 1);
     }
   }

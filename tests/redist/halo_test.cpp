@@ -33,8 +33,7 @@ std::vector<std::size_t> places(const HaloMessage& message, bool source, std::in
   for (const Message& part : message.parts) {
     EXPECT_EQ(part.peer, message.peer);
     for (const std::int64_t j : pieces(*part.cols, source))
-      for (const std::int64_t i : pieces(*part.rows, source))
-        offsets.push_back(static_cast<std::size_t>(i + j * lld));
+      for (const std::int64_t i : pieces(*part.rows, source)) offsets.push_back(static_cast<std::size_t>(i + j * lld));
   }
   EXPECT_EQ(static_cast<std::int64_t>(offsets.size()), message.elements());
   return offsets;
@@ -66,10 +65,8 @@ void check(const Layout& layout, const HaloOptions& options, const std::string& 
     array.assign(static_cast<std::size_t>(mine.rows * mine.cols), untouched);
     for (std::int64_t j = 0; j < mine.cols; ++j)
       for (std::int64_t i = 0; i < mine.rows; ++i) {
-        const auto r = row_places[rank][static_cast<std::size_t>(i)],
-                   c = col_places[rank][static_cast<std::size_t>(j)];
-        if (!r.border && !c.border)
-          array[static_cast<std::size_t>(i + j * mine.rows)] = r.glo * layout.cols.n + c.glo;
+        const auto r = row_places[rank][static_cast<std::size_t>(i)], c = col_places[rank][static_cast<std::size_t>(j)];
+        if (!r.border && !c.border) array[static_cast<std::size_t>(i + j * mine.rows)] = r.glo * layout.cols.n + c.glo;
       }
     after[rank] = array;
     of.emplace(rank, std::move(mine));
@@ -80,8 +77,7 @@ void check(const Layout& layout, const HaloOptions& options, const std::string& 
     ASSERT_EQ(from.size(), to.size()) << what;
     for (std::size_t k = 0; k < from.size(); ++k) {
       ASSERT_EQ(after[target][to[k]], untouched) << what << ": written twice";
-      after[target][to[k]] =
-          before[source][from[k]]; // elements of the interior only, or what is compared will differ
+      after[target][to[k]] = before[source][from[k]]; // elements of the interior only, or what is compared will differ
     }
   };
   for (const auto& [rank, mine] : of) {
@@ -93,8 +89,7 @@ void check(const Layout& layout, const HaloOptions& options, const std::string& 
       ASSERT_NE(in.peer, rank) << what;
       const auto& sends = of[in.peer].sends;
       const int target = rank;
-      const auto out =
-          std::find_if(sends.begin(), sends.end(), [&](const HaloMessage& m) { return m.peer == target; });
+      const auto out = std::find_if(sends.begin(), sends.end(), [&](const HaloMessage& m) { return m.peer == target; });
       ASSERT_TRUE(out != sends.end()) << what;
       carry(in.peer, *out, rank, in);
     }
@@ -159,8 +154,7 @@ TEST(Halo, EightNeighboursOfABlockByHand) {
 }
 
 TEST(Halo, RunListsOfBlockCyclicLayoutsStayShort) {
-  const Layout layout{Axis::block_cyclic(120000, 10, 4), Axis::block_cyclic(120000, 10, 3),
-                      Grid::row_major(4, 3)};
+  const Layout layout{Axis::block_cyclic(120000, 10, 4), Axis::block_cyclic(120000, 10, 3), Grid::row_major(4, 3)};
   const RankHalo mine = HaloPlan(layout, {2, Neighbours::eight, true, true}).for_rank(5);
   for (const RunList& list : mine.lists) EXPECT_LE(list.runs.size(), 3u);
   EXPECT_EQ(mine.recvs.size(), 8u);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Executors in C on 4 processes: windows, transposition, several matrices in one round, start/finish, in place, every transport. Where each
- * element belongs is dealt out one index at a time. */
+/* Executors in C on 4 processes: windows, transposition, several matrices in one round, start/finish, in place, every
+ * transport. Where each element belongs is dealt out one index at a time. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,8 +61,12 @@ static void set_up(matrix* a) {
   a->lld = a->rows.share[a->p] + 3;
 }
 
-static size_t bytes_of(const matrix* a) { return sizeof(double) * (size_t)(a->lld * a->cols.share[a->q] + 1); }
-static double value(int i, int j) { return i * 1000 + j + 1; }
+static size_t bytes_of(const matrix* a) {
+  return sizeof(double) * (size_t)(a->lld * a->cols.share[a->q] + 1);
+}
+static double value(int i, int j) {
+  return i * 1000 + j + 1;
+}
 
 static void fill(matrix* a, int with_values) {
   int i, j;
@@ -70,10 +74,12 @@ static void fill(matrix* a, int with_values) {
   if (!with_values) return;
   for (j = 0; j < a->cols.n; ++j)
     for (i = 0; i < a->rows.n; ++i)
-      if (a->rows.owner[i] == a->p && a->cols.owner[j] == a->q) a->at[a->rows.local[i] + a->cols.local[j] * a->lld] = value(i, j);
+      if (a->rows.owner[i] == a->p && a->cols.owner[j] == a->q)
+        a->at[a->rows.local[i] + a->cols.local[j] * a->lld] = value(i, j);
 }
 
-/* Element (i, j) of the target's window, m x n from (it, jt) on, is that of the source's from (is, js) on; all others are as before. */
+/* Element (i, j) of the target's window, m x n from (it, jt) on, is that of the source's from (is, js) on; all others
+ * are as before. */
 static int wrong_places(const matrix* b, int it, int jt, int m, int n, int is, int js, int turned) {
   const size_t count = bytes_of(b) / sizeof(double);
   double* wanted = malloc(count * sizeof *wanted);
@@ -83,7 +89,8 @@ static int wrong_places(const matrix* b, int it, int jt, int m, int n, int is, i
   for (j = 0; j < n; ++j)
     for (i = 0; i < m; ++i)
       if (b->rows.owner[it + i] == b->p && b->cols.owner[jt + j] == b->q)
-        wanted[b->rows.local[it + i] + b->cols.local[jt + j] * b->lld] = turned ? value(is + j, js + i) : value(is + i, js + j);
+        wanted[b->rows.local[it + i] + b->cols.local[jt + j] * b->lld] =
+            turned ? value(is + j, js + i) : value(is + i, js + j);
   for (k = 0; k < count; ++k) wrong += wanted[k] != b->at[k];
   free(wanted);
   return wrong;
@@ -116,8 +123,10 @@ int main(int argc, char** argv) {
       dyngrid_array *from = NULL, *to = NULL, *to_turned = NULL;
       int64_t kept = 0, out = 0;
       EXPECT(dyngrid_plan_create(a.layout, b.layout, 'N', schedule, 8, &whole) == DYNGRID_SUCCESS);
-      EXPECT(dyngrid_plan_create_window(a.layout, 2, 3, b.layout, 5, 1, 11, 9, 'N', schedule, 8, &window) == DYNGRID_SUCCESS);
-      EXPECT(dyngrid_plan_create_window(a.layout, 4, 1, t.layout, 0, 2, 16, 19, 'T', schedule, 8, &turned) == DYNGRID_SUCCESS);
+      EXPECT(dyngrid_plan_create_window(a.layout, 2, 3, b.layout, 5, 1, 11, 9, 'N', schedule, 8, &window) ==
+             DYNGRID_SUCCESS);
+      EXPECT(dyngrid_plan_create_window(a.layout, 4, 1, t.layout, 0, 2, 16, 19, 'T', schedule, 8, &turned) ==
+             DYNGRID_SUCCESS);
       EXPECT(dyngrid_array_create((int64_t)bytes_of(&a), schedule % 3, &from) == DYNGRID_SUCCESS);
       EXPECT(dyngrid_array_create((int64_t)bytes_of(&b), DYNGRID_SHARING_NO, &to) == DYNGRID_SUCCESS);
       EXPECT(dyngrid_array_create((int64_t)bytes_of(&t), DYNGRID_SHARING_YES, &to_turned) == DYNGRID_SUCCESS);
@@ -176,9 +185,12 @@ int main(int argc, char** argv) {
     dyngrid_plan* plan = NULL;
     dyngrid_executor* executor = NULL;
     dyngrid_executor_options wrong = {7, 0, 0};
-    EXPECT(dyngrid_plan_create_window(a.layout, 20, 0, b.layout, 0, 0, 4, 1, 'N', 0, 8, &plan) == DYNGRID_ERR_ARGUMENT && plan == NULL);
+    EXPECT(dyngrid_plan_create_window(a.layout, 20, 0, b.layout, 0, 0, 4, 1, 'N', 0, 8, &plan) ==
+               DYNGRID_ERR_ARGUMENT &&
+           plan == NULL);
     EXPECT(dyngrid_plan_create_window(a.layout, 0, 0, b.layout, 0, 0, -1, 1, 'N', 0, 8, &plan) == DYNGRID_ERR_ARGUMENT);
-    EXPECT(dyngrid_executor_create(MPI_COMM_WORLD, rank == 3 ? &wrong : NULL, &executor) == DYNGRID_ERR_ARGUMENT && executor == NULL);
+    EXPECT(dyngrid_executor_create(MPI_COMM_WORLD, rank == 3 ? &wrong : NULL, &executor) == DYNGRID_ERR_ARGUMENT &&
+           executor == NULL);
     EXPECT(dyngrid_array_data(NULL) == NULL);
   }
   dyngrid_layout_destroy(&a.layout);

@@ -28,12 +28,13 @@ std::vector<std::pair<std::int64_t, std::int64_t>> places(const RunList& list) {
   std::vector<std::pair<std::int64_t, std::int64_t>> all;
   for (const Run& run : list.runs)
     for (std::int64_t t = 0; t < run.count; ++t)
-      for (std::int64_t i = 0; i < run.len; ++i) all.emplace_back(run.from + t * run.from_step + i, run.to + t * run.to_step + i);
+      for (std::int64_t i = 0; i < run.len; ++i)
+        all.emplace_back(run.from + t * run.from_step + i, run.to + t * run.to_step + i);
   return all;
 }
 
-/// Deals rows 0 .. height-1 out to `members` lists in blocks of `nb`, in turn, with a last block that may be shorter; the targets' rows are dense.
-/// A list that is not `in_order` is packed last run first.
+/// Deals rows 0 .. height-1 out to `members` lists in blocks of `nb`, in turn, with a last block that may be shorter;
+/// the targets' rows are dense. A list that is not `in_order` is packed last run first.
 std::vector<RunList> deal(std::int64_t height, std::int64_t nb, int members, bool in_order) {
   std::vector<RunList> lists(static_cast<std::size_t>(members));
   for (int k = 0; k < members; ++k) {
@@ -41,7 +42,8 @@ std::vector<RunList> deal(std::int64_t height, std::int64_t nb, int members, boo
     const std::int64_t whole = height / nb, begin = k * nb;
     const std::int64_t count = whole > k ? (whole - k + members - 1) / members : 0;
     if (count > 0) list.runs.push_back({begin, 0, nb, count, members * nb, nb});
-    if (height % nb > 0 && whole % members == k) list.runs.push_back({whole * nb, count * nb, height % nb, 1, height % nb, height % nb});
+    if (height % nb > 0 && whole % members == k)
+      list.runs.push_back({whole * nb, count * nb, height % nb, 1, height % nb, height % nb});
     if (!in_order) std::reverse(list.runs.begin(), list.runs.end());
     list.total = 0;
     for (const Run& run : list.runs) list.total += run.len * run.count;
@@ -58,8 +60,9 @@ struct Case {
 };
 
 void check(const Case& c) {
-  SCOPED_TRACE(testing::Message() << c.height << " x " << c.width << ", blocks of " << c.nb << ", " << c.members << " members, kept " << c.kept
-                                  << ", elements of " << c.esize << (c.in_order ? "" : ", out of order") << (c.around ? ", around" : ""));
+  SCOPED_TRACE(testing::Message() << c.height << " x " << c.width << ", blocks of " << c.nb << ", " << c.members
+                                  << " members, kept " << c.kept << ", elements of " << c.esize
+                                  << (c.in_order ? "" : ", out of order") << (c.around ? ", around" : ""));
   const auto esize = static_cast<std::size_t>(c.esize);
   const std::int64_t lld = c.height + any(0, 3);
   std::vector<char> array(static_cast<std::size_t>(lld * c.width) * esize);
@@ -111,9 +114,10 @@ void check(const Case& c) {
       for (std::size_t i = 0; i < row_places.size(); ++i) {
         const auto [from_col, to_col] = col_places[static_cast<std::size_t>(j)];
         const char* wanted = array.data() + static_cast<std::size_t>(from_col * lld + row_places[i].first) * esize;
-        const char* got = static_cast<int>(k) == c.kept
-                              ? kept.data() + static_cast<std::size_t>(to_col * target.lld + row_places[i].second) * esize
-                              : packed[k].data() + margin + (static_cast<std::size_t>(j * rows[k].total) + i) * esize;
+        const char* got =
+            static_cast<int>(k) == c.kept
+                ? kept.data() + static_cast<std::size_t>(to_col * target.lld + row_places[i].second) * esize
+                : packed[k].data() + margin + (static_cast<std::size_t>(j * rows[k].total) + i) * esize;
         ASSERT_EQ(0, std::memcmp(wanted, got, esize)) << "member " << k << ", row " << i << ", column " << j;
       }
     for (std::size_t b = 0; b < margin; ++b) { // nothing beside it
@@ -126,8 +130,8 @@ void check(const Case& c) {
 TEST(Packer, MessagesThatLeaveTogetherAreWhole) {
   for (int rep = 0; rep < 3000; ++rep) {
     const int members = static_cast<int>(any(1, 5)), esizes[] = {4, 8, 16};
-    check({any(1, 300), any(1, 7), any(1, rep % 2 == 0 ? 8 : 100), members, static_cast<int>(any(-1, members - 1)), esizes[any(0, 2)],
-           any(0, 3) > 0, any(0, 1) == 1});
+    check({any(1, 300), any(1, 7), any(1, rep % 2 == 0 ? 8 : 100), members, static_cast<int>(any(-1, members - 1)),
+           esizes[any(0, 2)], any(0, 3) > 0, any(0, 1) == 1});
   }
 }
 

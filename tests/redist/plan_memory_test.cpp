@@ -98,10 +98,9 @@ Taken taken(std::int64_t n, int from_side, int to_side) {
   sum.rank = live_bytes - middle;
   sum.blocks = live_blocks - blocks;
   sum.neighbours = mine.sends.size() + mine.recvs.size() + mine.keeps.size();
-  std::printf(
-      "%d x %d -> %d x %d: plan %lld bytes, rank %lld bytes in %lld blocks, %zu neighbours, %.2f ms\n",
-      from_side, from_side, to_side, to_side, static_cast<long long>(sum.whole),
-      static_cast<long long>(sum.rank), static_cast<long long>(sum.blocks), sum.neighbours, 1e3 * (t1 - t0));
+  std::printf("%d x %d -> %d x %d: plan %lld bytes, rank %lld bytes in %lld blocks, %zu neighbours, %.2f ms\n",
+              from_side, from_side, to_side, to_side, static_cast<long long>(sum.whole),
+              static_cast<long long>(sum.rank), static_cast<long long>(sum.blocks), sum.neighbours, 1e3 * (t1 - t0));
   return sum;
 }
 

@@ -59,8 +59,7 @@ void check(const Layout& from, const Layout& to, const PlanOptions& options) {
   const Plan plan(from, to, options);
   const Window wf = plan.options().from, wt = plan.options().to;
   const bool transposed = options.op != Op::none;
-  const auto source =
-      deal(from, [](std::int64_t i, std::int64_t j) { return static_cast<double>(1 + i * 1000 + j); });
+  const auto source = deal(from, [](std::int64_t i, std::int64_t j) { return static_cast<double>(1 + i * 1000 + j); });
   auto target = deal(to, [](std::int64_t, std::int64_t) { return -1.0; });
   const auto wanted = deal(to, [&](std::int64_t i, std::int64_t j) {
     const std::int64_t r = i - wt.i, c = j - wt.j;
@@ -81,8 +80,8 @@ void check(const Layout& from, const Layout& to, const PlanOptions& options) {
     const Share& share = source.at(mine.rank);
     for (const std::int64_t c : indices(*message.cols, false))
       for (const std::int64_t r : indices(*message.rows, false))
-        wire.push_back(share.at(
-            static_cast<std::size_t>(transposed ? c + r * mine.m_loc_from : r + c * mine.m_loc_from)));
+        wire.push_back(
+            share.at(static_cast<std::size_t>(transposed ? c + r * mine.m_loc_from : r + c * mine.m_loc_from)));
     return wire;
   };
   const auto unpack = [&](const RankPlan& mine, const Message& message, const std::vector<double>& wire) {
@@ -125,8 +124,8 @@ void check(const Layout& from, const Layout& to, const PlanOptions& options) {
       ASSERT_NE(message.peer, rank);
       in += message.elements();
       const auto& theirs = plans.at(message.peer);
-      const auto found = std::find_if(theirs.sends.begin(), theirs.sends.end(),
-                                      [&](const Message& m) { return m.peer == rank; });
+      const auto found =
+          std::find_if(theirs.sends.begin(), theirs.sends.end(), [&](const Message& m) { return m.peer == rank; });
       ASSERT_NE(found, theirs.sends.end());
       const std::vector<double> wire = pack(theirs, *found);
       ASSERT_EQ(static_cast<std::int64_t>(wire.size()), message.elements());
@@ -135,8 +134,7 @@ void check(const Layout& from, const Layout& to, const PlanOptions& options) {
     counted.max_out = std::max(counted.max_out, out);
     counted.max_in = std::max(counted.max_in, in);
     counted.moved_elements += in;
-    const auto order = [&](const std::vector<Piece>& pieces, const std::vector<Message>& messages,
-                           bool sends) {
+    const auto order = [&](const std::vector<Piece>& pieces, const std::vector<Message>& messages, bool sends) {
       std::vector<std::int64_t> covered(messages.size(), 0);
       int step = 0;
       std::int64_t busy_until = 0;
@@ -241,10 +239,9 @@ TEST(Plan, RandomLayoutsWindowsAndOperations) {
     const int m = random.pick(0, 25), n = random.pick(0, 25);
     options.from = {random.pick(0, 6), random.pick(0, 6), m, n};
     options.to = {random.pick(0, 6), random.pick(0, 6), transposed ? n : m, transposed ? m : n};
-    const Layout from =
-        random.layout(options.from.i + m + random.pick(0, 4), options.from.j + n + random.pick(0, 4));
-    const Layout to = random.layout(options.to.i + options.to.m + random.pick(0, 4),
-                                    options.to.j + options.to.n + random.pick(0, 4));
+    const Layout from = random.layout(options.from.i + m + random.pick(0, 4), options.from.j + n + random.pick(0, 4));
+    const Layout to =
+        random.layout(options.to.i + options.to.m + random.pick(0, 4), options.to.j + options.to.n + random.pick(0, 4));
     SCOPED_TRACE(Plan(from, to, options).describe());
     check(from, to, options);
     if (HasFailure()) return;
@@ -261,8 +258,8 @@ TEST(Plan, GridsOfTheBenchmarks) {
                           Grid::row_major(g[0], g[1])};
         const Layout to{Axis::block_cyclic(50, to_nb, g[2]), Axis::block_cyclic(50, to_nb, g[3]),
                         Grid::row_major(g[2], g[3])};
-        for (const Schedule schedule : {Schedule::automatic, Schedule::caterpillar, Schedule::circulant,
-                                        Schedule::matching, Schedule::async}) {
+        for (const Schedule schedule :
+             {Schedule::automatic, Schedule::caterpillar, Schedule::circulant, Schedule::matching, Schedule::async}) {
           PlanOptions options;
           options.schedule = schedule;
           check(from, to, options);

@@ -24,7 +24,8 @@ inline long resident_pages() {
   return resident;
 }
 
-/// The place of a new communicator in MPI's table: the lowest free one, so it grows with every communicator that is left.
+/// The place of a new communicator in MPI's table: the lowest free one, so it grows with every communicator that is
+/// left.
 inline int next_communicator() {
   MPI_Comm fresh = MPI_COMM_NULL;
   MPI_Comm_dup(MPI_COMM_WORLD, &fresh);

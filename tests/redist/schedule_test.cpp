@@ -36,9 +36,7 @@ Plan plan(const Layout& from, const Layout& to, Schedule schedule) {
 
 TEST(OpenShop, RandomGraphsReachTheBound) {
   std::mt19937 random(99);
-  const auto pick = [&random](int low, int high) {
-    return std::uniform_int_distribution<int>(low, high)(random);
-  };
+  const auto pick = [&random](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
   for (int round = 0; round < 2000; ++round) {
     const int sources = pick(1, 12), targets = pick(1, 12);
     std::vector<Edge> edges;
@@ -58,8 +56,8 @@ TEST(OpenShop, RandomGraphsReachTheBound) {
     ASSERT_TRUE(open_shop(sources, targets, edges, 0, result));
     ASSERT_EQ(result.total(), bound);
     ASSERT_LE(result.steps(),
-              edges.size() + static_cast<std::size_t>(
-                                 sources + targets)); // each step ends an edge or makes a node critical
+              edges.size() +
+                  static_cast<std::size_t>(sources + targets)); // each step ends an edge or makes a node critical
     for (std::size_t k = 0; k < result.steps(); ++k) {
       std::set<int> used;
       for (int s = 0; s < sources; ++s) {
@@ -136,8 +134,8 @@ TEST(Schedule, MatchingIsExactOnAllCasesOfTheBenchmarks) {
         const auto block = [n](int nb_or_block, int nprocs) {
           return nb_or_block > 0 ? nb_or_block : (n + nprocs - 1) / nprocs;
         };
-        const Layout from{Axis::block_cyclic(n, block(nb, g[0]), g[0]),
-                          Axis::block_cyclic(n, block(nb, g[1]), g[1]), Grid::row_major(g[0], g[1])};
+        const Layout from{Axis::block_cyclic(n, block(nb, g[0]), g[0]), Axis::block_cyclic(n, block(nb, g[1]), g[1]),
+                          Grid::row_major(g[0], g[1])};
         const int to_nb = nb == 64 ? 128 : nb;
         const Layout to{Axis::block_cyclic(n, block(to_nb, g[2]), g[2]),
                         Axis::block_cyclic(n, block(to_nb, g[3]), g[3]), Grid::row_major(g[2], g[3])};
@@ -165,9 +163,7 @@ TEST(Schedule, MatchingWithEverybodyKeepingSomething) {
 
 /// Any two layouts of an n x n matrix: uniform, block, variable, heterogeneous, replicated; any placement.
 Layout random_layout(std::mt19937& random, std::int64_t n, int most) {
-  const auto pick = [&random](int low, int high) {
-    return std::uniform_int_distribution<int>(low, high)(random);
-  };
+  const auto pick = [&random](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
   const auto axis = [&](int nprocs) {
     if (pick(0, 3) == 0) return Axis::block(n, nprocs);
     std::vector<std::int64_t> sizes;
@@ -191,8 +187,7 @@ TEST(Schedule, MatchingIsExactForAnyTwoLayouts) {
     const Layout from = random_layout(random, n, 7), to = random_layout(random, n, 7);
     const Plan matching = plan(from, to, Schedule::matching);
     const ScheduleFigures figures = matching.figures();
-    ASSERT_EQ(figures.sum_of_largest, figures.lower_bound) << "round " << round << "\n"
-                                                           << matching.describe();
+    ASSERT_EQ(figures.sum_of_largest, figures.lower_bound) << "round " << round << "\n" << matching.describe();
     if (figures.steps > 0) {
       ASSERT_EQ(*std::max_element(figures.contention.begin(), figures.contention.end()), 1);
     }
@@ -221,10 +216,8 @@ TEST(Schedule, MatchingIsExactWhereOneDimensionShrinks) {
   for (const Case& c : {Case{2, 8, 4, 4, 64, 48}, Case{8, 16, 16, 8, 64, 48}, Case{9, 16, 12, 12, 64, 64},
                         Case{16, 16, 17, 15, 64, 64}, Case{3, 20, 20, 3, 100, 7}}) {
     const ScheduleFigures figures =
-        plan(cyclic(20000, c.nb, c.p, c.q), cyclic(20000, c.to_nb, c.to_p, c.to_q), Schedule::matching)
-            .figures();
-    EXPECT_EQ(figures.sum_of_largest, figures.lower_bound)
-        << c.p << "x" << c.q << " -> " << c.to_p << "x" << c.to_q;
+        plan(cyclic(20000, c.nb, c.p, c.q), cyclic(20000, c.to_nb, c.to_p, c.to_q), Schedule::matching).figures();
+    EXPECT_EQ(figures.sum_of_largest, figures.lower_bound) << c.p << "x" << c.q << " -> " << c.to_p << "x" << c.to_q;
   }
 }
 
@@ -235,8 +228,7 @@ TEST(Schedule, AutomaticFollowsThePrediction) {
   const Plan by_steps(from, to, options);
   EXPECT_NE(by_steps.schedule(), Schedule::async);
   EXPECT_NE(by_steps.schedule(), Schedule::caterpillar);
-  for (const Schedule schedule :
-       {Schedule::caterpillar, Schedule::circulant, Schedule::matching, Schedule::async})
+  for (const Schedule schedule : {Schedule::caterpillar, Schedule::circulant, Schedule::matching, Schedule::async})
     EXPECT_LE(by_steps.predicted_seconds(options.machine, 8),
               plan(from, to, schedule).predicted_seconds(options.machine, 8))
         << to_string(schedule);
@@ -262,8 +254,7 @@ TEST(Schedule, LargeGridsFromTheTables) {
   // 96, so each grid row meets 3 of the new and each new one 2 of the old: 4096 * 9 pairs. A source holds at
   // most 245 blocks = 15680 rows and columns.
   const Layout from = cyclic(1000000, 64, 64, 64), to = cyclic(1000000, 64, 96, 96);
-  for (const Schedule schedule :
-       {Schedule::automatic, Schedule::circulant, Schedule::matching, Schedule::async}) {
+  for (const Schedule schedule : {Schedule::automatic, Schedule::circulant, Schedule::matching, Schedule::async}) {
     double best = 1, best_rank = 1;
     for (int attempt = 0; attempt < 5; ++attempt) {
       const double t0 = now();
@@ -308,8 +299,8 @@ TEST(Schedule, CostsLessThanOnePercentOfTheTransfer) {
                         Case{1000000, 64, 64, 96, 96, 64, 64}, Case{1000000, 64, 64, 64, 128, 128, 64},
                         Case{100000, 64, 48, 8, 8, 12, 12}, Case{8000, 64, 64, 4, 4, 3, 3}}) {
     const Layout from = cyclic(c.n, c.nb, c.p, c.q), to = cyclic(c.n, c.to_nb, c.to_p, c.to_q);
-    for (const Schedule schedule : {Schedule::automatic, Schedule::caterpillar, Schedule::circulant,
-                                    Schedule::matching, Schedule::async}) {
+    for (const Schedule schedule :
+         {Schedule::automatic, Schedule::caterpillar, Schedule::circulant, Schedule::matching, Schedule::async}) {
       double best = 1;
       std::int64_t bound = 0;
       for (int attempt = 0; attempt < 3; ++attempt) {
@@ -327,8 +318,7 @@ TEST(Schedule, MoreThan2To31Elements) {
   const std::int64_t n = 3'000'000'000;
   Layout from{Axis::block_cyclic(n, 1000, 2), Axis::block_cyclic(4, 1, 2), Grid::row_major(2, 2)};
   Layout to{Axis::block_cyclic(n, 1000, 3), Axis::block_cyclic(4, 1, 2), Grid::row_major(3, 2)};
-  for (const Schedule schedule :
-       {Schedule::caterpillar, Schedule::circulant, Schedule::matching, Schedule::async}) {
+  for (const Schedule schedule : {Schedule::caterpillar, Schedule::circulant, Schedule::matching, Schedule::async}) {
     const Plan whole = plan(from, to, schedule);
     std::int64_t in = 0, out = 0, kept = 0;
     for (int rank = 0; rank < 6; ++rank) {

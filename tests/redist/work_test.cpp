@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whole exchanges of many ranks in one process, without MPI: what each rank has to do, its groups of streams, panels filled and emptied by hand. Every element of
-// every target is compared with the owner found index by index.
+// Whole exchanges of many ranks in one process, without MPI: what each rank has to do, its groups of streams, panels
+// filled and emptied by hand. Every element of every target is compared with the owner found index by index.
 #include <algorithm>
 #include <cstdint>
 #include <random>
@@ -59,11 +59,18 @@ struct Matrix {
             source.back()[static_cast<std::size_t>(rows[i].local + cols[j].local * mine.m_loc_from)] = value(i, j);
     }
   }
-  double value(std::size_t i, std::size_t j) const { return base + static_cast<double>(i) * static_cast<double>(from.cols.n) + static_cast<double>(j); }
+  double value(std::size_t i, std::size_t j) const {
+    return base + static_cast<double>(i) * static_cast<double>(from.cols.n) + static_cast<double>(j);
+  }
 
   Transfer transfer(int r) {
     const auto k = static_cast<std::size_t>(r);
-    return {&plans[k], source[k].data(), std::max<std::int64_t>(1, plans[k].m_loc_from), target[k].data(), std::max<std::int64_t>(1, plans[k].m_loc_to), 'd'};
+    return {&plans[k],
+            source[k].data(),
+            std::max<std::int64_t>(1, plans[k].m_loc_from),
+            target[k].data(),
+            std::max<std::int64_t>(1, plans[k].m_loc_to),
+            'd'};
   }
 
   std::int64_t wrong_elements() const {
@@ -74,7 +81,10 @@ struct Matrix {
       for (std::size_t j = 0; j < cols.size(); ++j)
         for (std::size_t i = 0; i < rows.size(); ++i)
           if (rows[i].position == p && cols[j].position == q)
-            wrong += target[r][static_cast<std::size_t>(rows[i].local + cols[j].local * plans[r].m_loc_to)] == value(i, j) ? 0 : 1;
+            wrong +=
+                target[r][static_cast<std::size_t>(rows[i].local + cols[j].local * plans[r].m_loc_to)] == value(i, j)
+                    ? 0
+                    : 1;
     }
     return wrong;
   }
@@ -145,7 +155,8 @@ Layout layout(std::int64_t m, std::int64_t n, std::int64_t mb, std::int64_t nb, 
   return {Axis::block_cyclic(m, mb, nprow), Axis::block_cyclic(n, nb, npcol), Grid::row_major(nprow, npcol)};
 }
 
-/// 1x2 -> 2x2, rows in blocks of 2: rank 0 has all rows of columns 0, 1, 4, 5, keeps rows 0, 1, 4, 5 of them and sends rows 2, 3, 6, 7 to rank 2.
+/// 1x2 -> 2x2, rows in blocks of 2: rank 0 has all rows of columns 0, 1, 4, 5, keeps rows 0, 1, 4, 5 of them and sends
+/// rows 2, 3, 6, 7 to rank 2.
 Matrix rows_split() {
   return {layout(8, 8, 2, 2, 1, 2), layout(8, 8, 2, 2, 2, 2), redist::Schedule::async, 4, 0};
 }
@@ -159,20 +170,23 @@ Work work_on_rank(Matrix& matrix, int rank, int size, Slab slab = {}) {
 TEST(Work, EveryElementArrives) {
   std::mt19937 random(20261121);
   const auto any = [&random](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
-  const std::vector<redist::Schedule> schedules{redist::Schedule::async, redist::Schedule::caterpillar, redist::Schedule::circulant,
-                                                redist::Schedule::matching};
+  const std::vector<redist::Schedule> schedules{redist::Schedule::async, redist::Schedule::caterpillar,
+                                                redist::Schedule::circulant, redist::Schedule::matching};
   std::size_t largest_group = 0, joined_keeps = 0;
   for (int round = 0; round < 300; ++round) {
     const int nprow = any(1, 4), npcol = any(1, 4), nprow_to = any(1, 4), npcol_to = any(1, 4);
-    Host host{std::max(nprow * npcol, nprow_to * npcol_to), static_cast<std::size_t>(8 * any(1, 200)), static_cast<std::size_t>(any(1, 6))};
+    Host host{std::max(nprow * npcol, nprow_to * npcol_to), static_cast<std::size_t>(8 * any(1, 200)),
+              static_cast<std::size_t>(any(1, 6))};
     std::vector<Matrix> matrices;
     const redist::Schedule schedule = schedules[static_cast<std::size_t>(any(0, 3))];
     const int mb = any(1, 9), nb = any(1, 9);
     for (int k = 0; k < any(1, 3); ++k) {
       const int m = any(1, 60), n = any(1, 60);
       const bool same_blocks = any(0, 1) == 1;
-      matrices.emplace_back(layout(m, n, mb, nb, nprow, npcol), layout(m, n, same_blocks ? mb : any(1, 9), same_blocks ? nb : any(1, 9), nprow_to, npcol_to),
-                            schedule, host.size, k);
+      matrices.emplace_back(
+          layout(m, n, mb, nb, nprow, npcol),
+          layout(m, n, same_blocks ? mb : any(1, 9), same_blocks ? nb : any(1, 9), nprow_to, npcol_to), schedule,
+          host.size, k);
     }
     const int slabs = any(0, 3) == 0 ? any(2, 5) : 1;
     for (int s = 0; s < slabs; ++s) host.exchange(matrices, {s, slabs});

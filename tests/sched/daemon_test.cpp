@@ -75,7 +75,8 @@ protected:
 
   void start(std::vector<std::string> options, bool with_mpi = false) {
     std::vector<std::string> words{SCHEDULER, "--folder", folder_ + "/s"};
-    words.insert(words.end(), {"--mpirun", with_mpi ? std::string(MPIRUN) : folder_ + "/mpirun", "--mpirun-options=--oversubscribe"});
+    words.insert(words.end(), {"--mpirun", with_mpi ? std::string(MPIRUN) : folder_ + "/mpirun",
+                               "--mpirun-options=--oversubscribe"});
     words.insert(words.end(), options.begin(), options.end());
     pid_ = fork();
     if (pid_ == 0) {
@@ -123,9 +124,7 @@ protected:
     ADD_FAILURE() << "no job " << id;
     return {};
   }
-  Json wait(std::int64_t id, double timeout_s = 40) {
-    return call("wait", {{"job", id}}, timeout_s).at("job");
-  }
+  Json wait(std::int64_t id, double timeout_s = 40) { return call("wait", {{"job", id}}, timeout_s).at("job"); }
   std::string out(std::int64_t id) { return read_file(folder_ + "/s/jobs/" + std::to_string(id) + ".out"); }
   /// What the command prints, on both streams.
   std::string output_of(const std::string& words, int status = 0) {
@@ -227,8 +226,7 @@ TEST_F(SchedulerTest, FindsItsJobsAfterACrash) {
   start({"--procs", "3", "--policy", "ls"});
   const auto ends_meanwhile = submit({"/bin/sh", "-c", "sleep 0.5; exit 5"}, {{"allow", "1"}});
   const auto killed_meanwhile = submit({"sleep", "100"}, {{"allow", "1"}});
-  const auto runs_on =
-      submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done; echo went"}, {{"allow", "1"}});
+  const auto runs_on = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done; echo went"}, {{"allow", "1"}});
   const auto waits = submit({"echo", "waited"}, {{"allow", "3"}});
   until("three run", [&] { return call("status")["running"] == 3; });
   const std::int64_t pid = job(runs_on)["pid"], victim = job(killed_meanwhile)["pid"];
@@ -361,7 +359,11 @@ TEST_F(SchedulerTest, ADamagedJournalIsRefusedAndKept) {
   std::string flipped = good, crlf;
   flipped[good.size() - 8] ^= 1; // in its last line, the end of the job
   for (const char c : good) crlf += c == '\n' ? std::string("\r\n") : std::string(1, c);
-  for (const std::string& wrong : {flipped, crlf, std::string("\x7f" "ELF\0\1", 6), "dyngrid-sched journal 99\n" + good}) {
+  for (const std::string& wrong : {flipped, crlf,
+                                   std::string("\x7f"
+                                               "ELF\0\1",
+                                               6),
+                                   "dyngrid-sched journal 99\n" + good}) {
     std::ofstream(path, std::ios::binary | std::ios::trunc) << wrong;
     std::ofstream(folder_ + "/err", std::ios::trunc) << "";
     const auto line = fmt::format("timeout 20 {0} --until-empty --folder {1}/s --mpirun {1}/mpirun > {1}/err 2>&1",
@@ -463,7 +465,8 @@ TEST_F(SchedulerTest, NoOptionsOfMpirunAndNoControlCharacters) {
   { // what an older scheduler took
     std::ofstream journal(folder_ + "/s/journal", std::ios::app);
     for (const std::string& name : {std::string("\x1b[2Jclear"), std::string("two\nlines")})
-      journal << sched::encode({sched::Entry::Kind::submit, 1, name[0] == 't' ? 8 : 7, {name, "8", "0", "0", "/", "0", "0", "true"}});
+      journal << sched::encode(
+          {sched::Entry::Kind::submit, 1, name[0] == 't' ? 8 : 7, {name, "8", "0", "0", "/", "0", "0", "true"}});
   }
   start({"--procs", "1", "--verbose"});
   const std::string text = output_of("queue");
@@ -477,8 +480,7 @@ class FakeApplication {
 public:
   FakeApplication(const std::string& folder, const std::string& name, int procs, bool obeys)
       : server_(folder, "job-" + name + ".sock",
-                {[this](control::LineServer::Client client, std::string_view line) { answer(client, line); },
-                 {}}),
+                {[this](control::LineServer::Client client, std::string_view line) { answer(client, line); }, {}}),
         procs_(procs), obeys_(obeys), thread_([this] {
           while (!stop_) server_.serve(0.05);
         }) {}
@@ -495,8 +497,7 @@ private:
     const Json grid = Json::array({1, procs_});
     Json fields = Json::object();
     if (request.op == "status")
-      fields = {{"grid", grid}, {"resizable", true}, {"step", 3},
-                {"steps", 0},   {"allowed", ""},     {"pending", nullptr}};
+      fields = {{"grid", grid}, {"resizable", true}, {"step", 3}, {"steps", 0}, {"allowed", ""}, {"pending", nullptr}};
     else if (request.op == "resize" && has_regretted_)
       fields = {{"accepted", false}, {"reason", "it was tried"}};
     else if (request.op == "resize")
@@ -510,17 +511,18 @@ private:
       const int before = procs_;
       const Json to = request.body["grid"];
       procs_ = to[0].get<int>() * to[1].get<int>();
-      server_.send(
-          watcher_,
-          control::to_line({{"event", "resize"}, {"request", resizes.load()}, {"from", grid}, {"grid", to}}));
-      server_.send(watcher_, control::to_line(
-                                 {{"event", "outcome"}, {"request", resizes.load()}, {"outcome", "done"}}));
+      server_.send(watcher_,
+                   control::to_line({{"event", "resize"}, {"request", resizes.load()}, {"from", grid}, {"grid", to}}));
+      server_.send(watcher_,
+                   control::to_line({{"event", "outcome"}, {"request", resizes.load()}, {"outcome", "done"}}));
       if (!regrets || procs_ <= before) return;
       EXPECT_EQ(request.body.value("undo", false), true) << "the scheduler leaves it to the application to go back";
       has_regretted_ = true;
       procs_ = before;
-      server_.send(watcher_, control::to_line({{"event", "undo"}, {"request", resizes.load()}, {"from", to}, {"grid", grid}}));
-      server_.send(watcher_, control::to_line({{"event", "resize"}, {"request", nullptr}, {"from", to}, {"grid", grid}}));
+      server_.send(watcher_,
+                   control::to_line({{"event", "undo"}, {"request", resizes.load()}, {"from", to}, {"grid", grid}}));
+      server_.send(watcher_,
+                   control::to_line({{"event", "resize"}, {"request", nullptr}, {"from", to}, {"grid", grid}}));
     }
   }
   control::LineServer server_;
@@ -595,14 +597,12 @@ TEST_F(SchedulerTest, TwoPdgemmShrinkForAThirdAndGrowBack) {
     return submit({PDGEMM, "--n", n, "--nb", "32", "--steps", steps, "--check"}, {{"allow", allow}});
   };
   const auto a = pdgemm("512", STEPS, "1:2"), b = pdgemm("512", STEPS, "1:2");
-  until("both can be resized",
-        [&] { return job(a).value("resizable", false) && job(b).value("resizable", false); });
+  until("both can be resized", [&] { return job(a).value("resizable", false) && job(b).value("resizable", false); });
   const Json pids{job(a)["pid"], job(b)["pid"]};
   crash();
   start({"--procs", "4", "--policy", "rs"}, true);
   EXPECT_EQ(Json({job(a)["pid"], job(b)["pid"]}), pids);
-  until("both are found again",
-        [&] { return job(a).value("resizable", false) && job(b).value("resizable", false); });
+  until("both are found again", [&] { return job(a).value("resizable", false) && job(b).value("resizable", false); });
   const auto c = pdgemm("64", "3", "2");
   const Json third = wait(c);
   EXPECT_EQ(third["status"], "0");
@@ -613,8 +613,7 @@ TEST_F(SchedulerTest, TwoPdgemmShrinkForAThirdAndGrowBack) {
   for (const Json& one : {first, second}) {
     EXPECT_EQ(one["status"], "0");
     EXPECT_EQ(one["changes"], 2);
-    EXPECT_NE(out(one["job"]).find(STEPS " steps all right, 1x2 -> 1x1 -> 1x2;"), std::string::npos)
-        << out(one["job"]);
+    EXPECT_NE(out(one["job"]).find(STEPS " steps all right, 1x2 -> 1x1 -> 1x2;"), std::string::npos) << out(one["job"]);
   }
   EXPECT_NE(out(c).find("3 steps all right"), std::string::npos);
   // who had what: never more than there are, the third between the shrinks and the growths

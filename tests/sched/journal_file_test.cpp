@@ -161,8 +161,12 @@ TEST_F(JournalOnDisk, HalfALineThatStaysIsTheEndToo) {
 TEST_F(JournalOnDisk, WhatIsRefusedIsKept) {
   std::string flipped = journal_head(journal_version) + line("a") + line("b");
   flipped[flipped.size() - 2] ^= 1;
-  for (const std::string& wrong : {flipped, std::string("\x7f" "ELF\0\xff", 6), std::string("hello\n"), journal_head(9),
-                                   journal_head(journal_version) + line("a") + "\r\n"}) {
+  for (const std::string& wrong :
+       {flipped,
+        std::string("\x7f"
+                    "ELF\0\xff",
+                    6),
+        std::string("hello\n"), journal_head(9), journal_head(journal_version) + line("a") + "\r\n"}) {
     std::ofstream(path_, std::ios::binary | std::ios::trunc) << wrong;
     EXPECT_NE(opened().find(path_), std::string::npos) << opened();
     EXPECT_EQ(content_of(path_), wrong);

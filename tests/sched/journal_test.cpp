@@ -33,11 +33,10 @@ struct Day {
   static std::string shown(const Book& book) {
     std::string text = std::to_string(book.next_id()) + " " + book.policy() + "\n";
     for (const auto& [id, job] : book.jobs())
-      text += std::to_string(id) + " " + job.spec.name + " " + to_string(job.phase) + " [" +
-              join_ids(job.processors) + "] [" + join_ids(job.reserved) + "] " + std::to_string(job.target) +
-              " " + std::to_string(job.pid) + " " + job.status + " " + job.why +
-              (job.is_cancelled ? " cancelled " : " ") + std::to_string(job.resizes) + " " +
-              job.spec.command.back() + "\n";
+      text += std::to_string(id) + " " + job.spec.name + " " + to_string(job.phase) + " [" + join_ids(job.processors) +
+              "] [" + join_ids(job.reserved) + "] " + std::to_string(job.target) + " " + std::to_string(job.pid) + " " +
+              job.status + " " + job.why + (job.is_cancelled ? " cancelled " : " ") + std::to_string(job.resizes) +
+              " " + job.spec.command.back() + "\n";
     for (const Segment& s : book.segments())
       text += std::to_string(s.job) + " " + std::to_string(s.begin_s) + " " + std::to_string(s.end_s) + " " +
               join_ids(s.processors) + "\n";
@@ -80,8 +79,7 @@ TEST(Journal, CutAtEveryByte) {
   const std::string all = day.text();
   std::size_t whole = 0, good = 0; // lines that end at or before the cut, and where the last of them ends
   for (std::size_t cut = 0; cut <= all.size(); ++cut) {
-    while (whole + 1 < day.lines.size() && good + day.lines[whole + 1].size() <= cut)
-      good += day.lines[++whole].size();
+    while (whole + 1 < day.lines.size() && good + day.lines[whole + 1].size() <= cut) good += day.lines[++whole].size();
     const ReadJournal read = read_journal(std::string_view(all).substr(0, cut));
     ASSERT_EQ(read.good_bytes, good) << "cut at " << cut;
     Book book;
@@ -150,9 +148,12 @@ TEST(Journal, OtherBytesAreRefused) {
     for (const char c : all) crlf += c == '\n' ? std::string("\r\n") : std::string(1, c);
     EXPECT_NE(refusal(crlf).find("CR LF"), std::string::npos) << refusal(crlf);
   }
-  for (const std::string& junk : {std::string("\x7f" "ELF\x02\x01\0\0\xff\xfe", 10), std::string(100, '\0'),
-                                  std::string("hello"), std::string("hello\nworld\n"), std::string("\n"),
-                                  std::string("{}"), std::string("zzzzzzzz open\t1"), std::string("01234567 submit\t")})
+  for (const std::string& junk :
+       {std::string("\x7f"
+                    "ELF\x02\x01\0\0\xff\xfe",
+                    10),
+        std::string(100, '\0'), std::string("hello"), std::string("hello\nworld\n"), std::string("\n"),
+        std::string("{}"), std::string("zzzzzzzz open\t1"), std::string("01234567 submit\t")})
     EXPECT_NE(refusal(junk).find("no journal of dyngrid-sched"), std::string::npos) << junk << ": " << refusal(junk);
   for (const int version : {3, 0, 1, 20})
     EXPECT_NE(refusal(journal_head(version)).find("of version"), std::string::npos) << version;
@@ -216,11 +217,9 @@ TEST(Launch, OneMachine) {
   JobSpec spec = spec_of("x", {"./prog", "--n", "5"});
   spec.steps = 7;
   const Launch launch = make_launch(spec, "s3", "2x2", {0, 1, 2, 3}, {});
-  EXPECT_EQ(launch.command,
-            (std::vector<std::string>{"mpirun", "--oversubscribe", "-np", "4", "./prog", "--n", "5"}));
-  EXPECT_EQ(launch.variables,
-            (std::vector<std::string>{"A=1", "B=two words", "DYNGRID_JOB=s3", "DYNGRID_ALLOW=1:4",
-                                      "DYNGRID_STEPS=7", "DYNGRID_GRID=2x2"}));
+  EXPECT_EQ(launch.command, (std::vector<std::string>{"mpirun", "--oversubscribe", "-np", "4", "./prog", "--n", "5"}));
+  EXPECT_EQ(launch.variables, (std::vector<std::string>{"A=1", "B=two words", "DYNGRID_JOB=s3", "DYNGRID_ALLOW=1:4",
+                                                        "DYNGRID_STEPS=7", "DYNGRID_GRID=2x2"}));
 }
 
 TEST(Launch, Hosts) {
@@ -232,11 +231,9 @@ TEST(Launch, Hosts) {
   JobSpec spec;
   spec.command = {"prog"};
   const Launch launch = make_launch(spec, "s1", "", {2, 3, 4, 6}, options);
-  EXPECT_EQ(launch.command,
-            (std::vector<std::string>{"/opt/mpirun", "--host", "node1:2,node2:1,node3:1", "-x", "DYNGRID_JOB",
-                                      "-x", "DYNGRID_HOSTS", "-np", "4", "prog"}));
-  EXPECT_EQ(launch.variables,
-            (std::vector<std::string>{"DYNGRID_JOB=s1", "DYNGRID_HOSTS=node1:4,node2:2,node3:1"}));
+  EXPECT_EQ(launch.command, (std::vector<std::string>{"/opt/mpirun", "--host", "node1:2,node2:1,node3:1", "-x",
+                                                      "DYNGRID_JOB", "-x", "DYNGRID_HOSTS", "-np", "4", "prog"}));
+  EXPECT_EQ(launch.variables, (std::vector<std::string>{"DYNGRID_JOB=s1", "DYNGRID_HOSTS=node1:4,node2:2,node3:1"}));
   for (const char* wrong : {"", "a:0", "a:x", ":4", "a,,b", "-x:2", "a:-1"})
     EXPECT_THROW(Hosts::parse(wrong), gridmap::Error) << wrong;
 }

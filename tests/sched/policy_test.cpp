@@ -254,8 +254,7 @@ struct Line {
   }
 };
 std::ostream& operator<<(std::ostream& out, const Line& line) {
-  return out << line.at_s << " s: job " << line.job << " event " << static_cast<int>(line.kind) << " on "
-             << line.procs;
+  return out << line.at_s << " s: job " << line.job << " event " << static_cast<int>(line.kind) << " on " << line.procs;
 }
 using Kind = SimulationEvent::Kind;
 
@@ -279,10 +278,9 @@ constexpr const char* two_jobs = "a,0,1 2 4,10,4 2 1,resize=0.5\n"
                                  "b,2.5,1 2 4,10,4 2 1,resize=0.5\n";
 
 TEST(Timeline, Lazy) {
-  EXPECT_EQ(
-      timeline(two_jobs, "ls", 4),
-      (std::vector<Line>{
-          {0, Kind::start, 1, 4}, {10, Kind::end, 1, 0}, {10, Kind::start, 2, 4}, {20, Kind::end, 2, 0}}));
+  EXPECT_EQ(timeline(two_jobs, "ls", 4),
+            (std::vector<Line>{
+                {0, Kind::start, 1, 4}, {10, Kind::end, 1, 0}, {10, Kind::start, 2, 4}, {20, Kind::end, 2, 0}}));
 }
 
 TEST(Timeline, Reconfigurable) {
@@ -311,10 +309,9 @@ TEST(Timeline, AJobThatIgnoresRequests) {
 
 TEST(Timeline, AJobThatCrashes) {
   // half of ten steps of 1 s
-  EXPECT_EQ(
-      timeline("a,0,4,10,1,crashes=0.5\nb,1,4,1,1\n", "ls", 4),
-      (std::vector<Line>{
-          {0, Kind::start, 1, 4}, {5, Kind::crash, 1, 0}, {5, Kind::start, 2, 4}, {6, Kind::end, 2, 0}}));
+  EXPECT_EQ(timeline("a,0,4,10,1,crashes=0.5\nb,1,4,1,1\n", "ls", 4),
+            (std::vector<Line>{
+                {0, Kind::start, 1, 4}, {5, Kind::crash, 1, 0}, {5, Kind::start, 2, 4}, {6, Kind::end, 2, 0}}));
 }
 
 TEST(Timeline, PrioritiesAndRigidJobs) {
@@ -327,15 +324,14 @@ TEST(Timeline, PrioritiesAndRigidJobs) {
                                {4, Kind::start, 2, 2},
                                {5, Kind::end, 2, 0}}));
   EXPECT_TRUE(timeline("a,0,8,1,1\n", "rs", 4).empty()) << "never fits";
-  EXPECT_EQ(timeline("a,0,1:2 4,1,1 1 1,rigid\nb,0.5,1,1,1\n", "rs", 4),
-            (std::vector<Line>{
-                {0, Kind::start, 1, 4}, {1, Kind::end, 1, 0}, {1, Kind::start, 2, 1}, {2, Kind::end, 2, 0}}));
+  EXPECT_EQ(
+      timeline("a,0,1:2 4,1,1 1 1,rigid\nb,0.5,1,1,1\n", "rs", 4),
+      (std::vector<Line>{{0, Kind::start, 1, 4}, {1, Kind::end, 1, 0}, {1, Kind::start, 2, 1}, {2, Kind::end, 2, 0}}));
 }
 
 TEST(RecordedJobs, Errors) {
-  for (const char* wrong :
-       {"a", "a,0,1,1", "a,x,1,1,1", "a,0,1 2,1,1", "a,0,2 1,1,1 1", "a,0,1,0,1", "a,0,1,1,0",
-        "a,0,1,1,1,what=1", "a,0,1,1,1,priority=x", "a,0,1.5,1,1", "a,0,1:3,1,1", "a,-1,1,1,1"})
+  for (const char* wrong : {"a", "a,0,1,1", "a,x,1,1,1", "a,0,1 2,1,1", "a,0,2 1,1,1 1", "a,0,1,0,1", "a,0,1,1,0",
+                            "a,0,1,1,1,what=1", "a,0,1,1,1,priority=x", "a,0,1.5,1,1", "a,0,1:3,1,1", "a,-1,1,1,1"})
     EXPECT_THROW(parse_jobs(wrong, "a test"), gridmap::Error) << wrong;
   EXPECT_EQ(parse_jobs("# nothing\n\n", "x").arrivals.size(), 0u);
   try {

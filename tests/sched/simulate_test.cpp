@@ -27,8 +27,7 @@ App unit_job(const char* sizes, bool random, int most = 8) {
   return app;
 }
 
-SimulationResult run(const std::vector<App>& apps, const char* policy, int procs, double per_s,
-                     double error) {
+SimulationResult run(const std::vector<App>& apps, const char* policy, int procs, double per_s, double error) {
   RandomArrivals arrivals(apps, std::vector<double>(apps.size(), per_s), 7);
   SimulationOptions options;
   options.procs = procs;

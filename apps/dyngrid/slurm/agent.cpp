@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// In the application's own job: it starts the application, asks Slurm for nodes, hands units to those that come, and asks the application to leave those that go. What to do is decided
-// in decide.cpp; here it is done. One thread; nothing in the loop waits but its poll.
+// In the application's own job: it starts the application, asks Slurm for nodes, hands units to those that come, and
+// asks the application to leave those that go. What to do is decided in decide.cpp; here it is done. One thread;
+// nothing in the loop waits but its poll.
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -42,18 +43,20 @@ using nlohmann::json;
 
 namespace {
 
-constexpr double command_limit_s = 20;    ///< for each of Slurm's commands
+constexpr double command_limit_s = 20; ///< for each of Slurm's commands
 constexpr double connect_every_s = 0.2;
-constexpr double declined_for_s = 300;    ///< the application can do nothing with what it was offered
+constexpr double declined_for_s = 300; ///< the application can do nothing with what it was offered
 constexpr double failed_for_s = 5;
-constexpr double refused_for_s = 60;      ///< sbatch said no
-constexpr double stop_after_s = 5;        ///< a unit that is not wanted any more and does not end by itself
-constexpr double unheard_s = 60;          ///< a job that has begun should have said so
-constexpr double unit_text_s = 5;         ///< for what follows the first line of a hand
+constexpr double refused_for_s = 60; ///< sbatch said no
+constexpr double stop_after_s = 5;   ///< a unit that is not wanted any more and does not end by itself
+constexpr double unheard_s = 60;     ///< a job that has begun should have said so
+constexpr double unit_text_s = 5;    ///< for what follows the first line of a hand
 constexpr double last_wait_s = 15;
 constexpr double patience_with_killed_s = 10;
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 void say(const std::string& text) {
   std::array<char, 16> clock{};
@@ -73,11 +76,11 @@ struct Member {
   Node node;
   std::int64_t job = 0; ///< 0: sbatch has not answered yet
   std::string host;
-  Place place;          ///< how it comes in: its word is good once
-  Link link;            ///< once it has said that it is there
+  Place place; ///< how it comes in: its word is good once
+  Link link;   ///< once it has said that it is there
   std::int64_t unit = 0;
-  Link hand;            ///< who waits to hear whether the unit comes into the grid
-  double stop_at = 0;   ///< 0: not
+  Link hand;              ///< who waits to hear whether the unit comes into the grid
+  double stop_at = 0;     ///< 0: not
   bool is_missed = false; ///< it was told that nothing is heard of it
 };
 
@@ -89,11 +92,13 @@ struct Hand {
   double end_by = 0;
 };
 
-/// A text that only this user can read, by path() on this host and as long as this process lives: in memory, so a kill leaves nothing.
+/// A text that only this user can read, by path() on this host and as long as this process lives: in memory, so a kill
+/// leaves nothing.
 class PrivateText {
 public:
   explicit PrivateText(const std::string& text) : fd_(memfd_create("dyngrid-agent", MFD_CLOEXEC)) {
-    if (fd_ < 0 || fchmod(fd_, S_IRUSR | S_IWUSR) != 0 || write(fd_, text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+    if (fd_ < 0 || fchmod(fd_, S_IRUSR | S_IWUSR) != 0 ||
+        write(fd_, text.data(), text.size()) != static_cast<ssize_t>(text.size()))
       throw Failure("slurm agent: cannot keep a text in memory", 1);
   }
   PrivateText(const PrivateText&) = delete;
@@ -133,7 +138,9 @@ private:
   int end(int status);
   void fail_unit(Member& m, const std::string& why);
   Member* find(std::int64_t id);
-  static std::string name_of(const Member& m) { return m.job > 0 && !m.node.is_base ? fmt::format("{} (job {})", m.host, m.job) : m.host; }
+  static std::string name_of(const Member& m) {
+    return m.job > 0 && !m.node.is_base ? fmt::format("{} (job {})", m.host, m.job) : m.host;
+  }
 
   Request request_;
   std::string dyngrid_, job_, node_name_;
@@ -143,7 +150,7 @@ private:
   std::unique_ptr<PrivateText> for_hands_text_;
   Runner runner_{command_limit_s};
   std::vector<Hand> hands_;
-  std::set<std::int64_t> handed_; ///< units
+  std::set<std::int64_t> handed_;     ///< units
   std::vector<std::string> given_up_; ///< words of jobs that are not wanted any more, but may still come
   std::list<Member> members_;
   std::vector<pid_t> steps_; ///< srun, for the base's further nodes
@@ -167,21 +174,27 @@ private:
 };
 
 Agent::Agent(Request request, std::string dyngrid) : request_(std::move(request)), dyngrid_(std::move(dyngrid)) {
-  const std::string id = variable("SLURM_JOB_ID"), nodelist = variable("SLURM_JOB_NODELIST"), cpus = variable("SLURM_CPUS_ON_NODE");
-  if (id.empty() || id.find_first_not_of("0123456789") != std::string::npos) throw Failure("slurm agent: not inside a job of Slurm; use dyngrid slurm submit");
+  const std::string id = variable("SLURM_JOB_ID"), nodelist = variable("SLURM_JOB_NODELIST"),
+                    cpus = variable("SLURM_CPUS_ON_NODE");
+  if (id.empty() || id.find_first_not_of("0123456789") != std::string::npos)
+    throw Failure("slurm agent: not inside a job of Slurm; use dyngrid slurm submit");
   base_job_ = std::atoll(id.c_str());
   if (request_.tasks_per_node == 0) request_.tasks_per_node = std::max(1, std::atoi(cpus.c_str()));
   job_ = "slurm-" + id;
   node_name_ = fmt::format("{}-{}-node", request_.name, id);
-  if (request_.node_output.empty()) request_.node_output = fmt::format("slurm-{}-node-%j.out", id); // %j: the node's own job
+  if (request_.node_output.empty())
+    request_.node_output = fmt::format("slurm-{}-node-%j.out", id); // %j: the node's own job
   // from here on nothing takes itself for a step of this job
   std::vector<std::string> names;
-  for (char** entry = environ; entry && *entry; ++entry) names.push_back(std::string(*entry).substr(0, std::string(*entry).find('=')));
+  for (char** entry = environ; entry && *entry; ++entry)
+    names.push_back(std::string(*entry).substr(0, std::string(*entry).find('=')));
   for (const std::string& name : names)
     if (is_of_a_job(name)) unsetenv(name.c_str());
   if (!request_.interface.empty())
-    for (const char* setting : {"OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_oob_tcp_if_include"}) setenv(setting, request_.interface.c_str(), 0);
-  const std::string runtime = variable("XDG_RUNTIME_DIR"); // that of the session that submitted, most likely on another host
+    for (const char* setting : {"OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_oob_tcp_if_include"})
+      setenv(setting, request_.interface.c_str(), 0);
+  const std::string runtime =
+      variable("XDG_RUNTIME_DIR"); // that of the session that submitted, most likely on another host
   if (!runtime.empty() && access(runtime.c_str(), W_OK) != 0) unsetenv("XDG_RUNTIME_DIR");
 
   const std::string address = own_address(request_.interface);
@@ -202,10 +215,12 @@ void Agent::start_application() {
   run.program = request_.program;
   if (request_.preload) run.preload = command::own_library();
   const command::Site site = command::look_around(request_.mpirun);
-  if (site.mpi != command::Mpi::open_mpi) throw Failure(fmt::format("{} is not Open MPI's; nodes can join only with Open MPI 4.1", site.mpirun), 1);
+  if (site.mpi != command::Mpi::open_mpi)
+    throw Failure(fmt::format("{} is not Open MPI's; nodes can join only with Open MPI 4.1", site.mpirun), 1);
   run.ompi_server = command::start_ompi_server();
   const command::Launch launch = command::plan_launch(run, site);
-  for (const command::Setting& s : launch.environment) setenv(s.name.c_str(), s.value.c_str(), 1); // sbatch hands them to the nodes
+  for (const command::Setting& s : launch.environment)
+    setenv(s.name.c_str(), s.value.c_str(), 1); // sbatch hands them to the nodes
 
   sigset_t heard;
   sigemptyset(&heard);
@@ -216,8 +231,10 @@ void Agent::start_application() {
   std::vector<std::string> variables{"DYNGRID_JOB=" + job_, fmt::format("DYNGRID_UNIT={}", request_.tasks_per_node),
                                      "DYNGRID_JOIN_START=" + hand_line(dyngrid_, for_hands_text_->path())};
   if (!request_.allow.empty()) variables.push_back("DYNGRID_ALLOW=" + request_.allow);
-  // nodes that are ready do not let others wait, and the application stands still while it lets somebody in: shorter than the grace time
-  if (variable("DYNGRID_JOIN_TIMEOUT").empty()) variables.push_back(fmt::format("DYNGRID_JOIN_TIMEOUT={}", std::clamp(request_.lead_s / 2, 10, 60)));
+  // nodes that are ready do not let others wait, and the application stands still while it lets somebody in: shorter
+  // than the grace time
+  if (variable("DYNGRID_JOIN_TIMEOUT").empty())
+    variables.push_back(fmt::format("DYNGRID_JOIN_TIMEOUT={}", std::clamp(request_.lead_s / 2, 10, 60)));
   if (request_.verbose) say(command::shell_line(launch));
   application_ = start_apart({launch.words, ""}, variables);
   application_watch_ = static_cast<int>(syscall(SYS_pidfd_open, application_, 0));
@@ -298,9 +315,11 @@ void Agent::hear_queue(const std::vector<QueuedJob>& jobs, double asked_at) {
     }
     if (m->node.stage == Stage::awaited && !m->is_missed && now() - m->node.since > unheard_s) {
       m->is_missed = true;
-      say(fmt::format("job {} runs on {} and nothing was heard of it; can the nodes reach {} (--interface)?", m->job, job->where, listener_->host()));
+      say(fmt::format("job {} runs on {} and nothing was heard of it; can the nodes reach {} (--interface)?", m->job,
+                      job->where, listener_->host()));
     }
-    // Slurm without preempt_send_user_signal does not tell the job; that its end has come near says it too (squeue's time left does not)
+    // Slurm without preempt_send_user_signal does not tell the job; that its end has come near says it too (squeue's
+    // time left does not)
     const std::int64_t left_s = job->end ? *job->end - static_cast<std::int64_t>(std::time(nullptr)) : 0;
     if (m->link && !m->node.must_leave && job->state == "RUNNING" && job->end && left_s <= request_.lead_s) {
       m->node.must_leave = true;
@@ -383,8 +402,11 @@ void Agent::hear_application(const json& line) {
   if (line.contains("units")) hear_units(line["units"]);
   const std::string event = line.value("event", "");
   if (event == "resize") {
-    const auto grid = [&](const char* name) { return fmt::format("{}x{}", line[name][0].get<int>(), line[name][1].get<int>()); };
-    const auto in_grid = std::count_if(members_.begin(), members_.end(), [](const Member& m) { return m.node.stage == Stage::working; });
+    const auto grid = [&](const char* name) {
+      return fmt::format("{}x{}", line[name][0].get<int>(), line[name][1].get<int>());
+    };
+    const auto in_grid =
+        std::count_if(members_.begin(), members_.end(), [](const Member& m) { return m.node.stage == Stage::working; });
     say(fmt::format("grid {} -> {}, on {} node{}", grid("from"), grid("grid"), in_grid + 1, in_grid == 0 ? "" : "s"));
     const bool is_ours = line.contains("request") && !line["request"].is_null();
     if (!is_ours) no_growth_before_ = now() + declined_for_s; // the program, or somebody, wants it so
@@ -395,7 +417,8 @@ void Agent::hear_application(const json& line) {
   if (asked == asked_.end()) return;
   const Asked what = asked->second;
   asked_.erase(asked);
-  const std::string outcome = !line.value("ok", false) ? "failed" : line.value("outcome", line.value("accepted", false) ? "done" : "declined");
+  const std::string outcome =
+      !line.value("ok", false) ? "failed" : line.value("outcome", line.value("accepted", false) ? "done" : "declined");
   if (what.is_leave) leave_again_at_ = now() + 1;
   if (outcome == "done" || (what.is_leave && outcome == "superseded")) return; // by one that has more nodes to leave
   const std::string why = line.value("reason", line.value("error", std::string()));
@@ -432,14 +455,15 @@ void Agent::take_in(Link link, const std::string& line) {
       link.say("go");
       return;
     }
-    const auto m = std::find_if(members_.begin(), members_.end(), [&](const Member& other) { return is_its(other.place.word); });
+    const auto m =
+        std::find_if(members_.begin(), members_.end(), [&](const Member& other) { return is_its(other.place.word); });
     if (m == members_.end() || job <= 0 || host.empty()) return; // its end is nobody's loss
     if (is_ending_) {
       link.say("go");
       return;
     }
     m->place.word.clear(); // good once
-    m->job = job; // sbatch's own answer may come later than the job
+    m->job = job;          // sbatch's own answer may come later than the job
     m->host = host;
     m->link = std::move(link);
     m->node.stage = Stage::idle;
@@ -498,8 +522,10 @@ void Agent::hear_from(Member& m, const std::string& line) {
     m.node.must_leave = true;
     say(fmt::format("{} is wanted back", name_of(m)));
   } else if (word == "ended" && unit == m.unit) {
-    if (m.node.stage == Stage::handed) fail_unit(m, fmt::format("it ended with status {}", status));
-    else if (request_.verbose || status != 0) say(fmt::format("{}: unit {} ended with status {}", name_of(m), unit, status));
+    if (m.node.stage == Stage::handed)
+      fail_unit(m, fmt::format("it ended with status {}", status));
+    else if (request_.verbose || status != 0)
+      say(fmt::format("{}: unit {} ended with status {}", name_of(m), unit, status));
     m.unit = 0;
     m.stop_at = 0;
     m.node.stage = Stage::idle;
@@ -523,9 +549,12 @@ void Agent::hear_nodes() {
       ++m;
       continue;
     }
-    if (m->node.stage == Stage::handed) fail_unit(*m, "the node has gone");
-    else if (m->node.stage == Stage::working && !is_ending_) say(fmt::format("{} has gone while it was part of the grid", name_of(*m)));
-    else if (request_.verbose) say(fmt::format("{} has gone", name_of(*m)));
+    if (m->node.stage == Stage::handed)
+      fail_unit(*m, "the node has gone");
+    else if (m->node.stage == Stage::working && !is_ending_)
+      say(fmt::format("{} has gone while it was part of the grid", name_of(*m)));
+    else if (request_.verbose)
+      say(fmt::format("{} has gone", name_of(*m)));
     m = members_.erase(m);
   }
 }
@@ -576,7 +605,8 @@ void Agent::act() {
         if (const Member* m = find(id)) units.push_back(m->unit);
       asked_[client_->send("leave", {{"units", units}, {"wait", true}}, 5)] = {true, plan.leave};
     }
-    if (plan.grow_by > 0) asked_[client_->send("grow", {{"by", plan.grow_by}, {"force", true}, {"undo", true}, {"wait", true}}, 5)] = {};
+    if (plan.grow_by > 0)
+      asked_[client_->send("grow", {{"by", plan.grow_by}, {"force", true}, {"undo", true}, {"wait", true}}, 5)] = {};
   } catch (const gridmap::Error&) {
     client_.reset();
     asked_.clear();
@@ -601,7 +631,8 @@ void Agent::hear_signals() {
     if (info.ssi_signo == SIGCHLD) continue;
     say(fmt::format("signal {}: the application ends", info.ssi_signo));
     if (application_ > 0) kill(-application_, SIGTERM);
-    static_cast<void>(alarm(static_cast<unsigned>(patience_with_killed_s) + 2 * static_cast<unsigned>(last_wait_s))); // whatever happens, this ends
+    static_cast<void>(alarm(static_cast<unsigned>(patience_with_killed_s) +
+                            2 * static_cast<unsigned>(last_wait_s))); // whatever happens, this ends
   }
 }
 
@@ -631,8 +662,10 @@ int Agent::end(int status) {
   application_watch_ = -1;
   std::vector<std::int64_t> waiting;
   for (Member& m : members_) {
-    if (m.link) m.link.say("go");
-    else if (m.job > 0 && !m.node.is_base) waiting.push_back(m.job);
+    if (m.link)
+      m.link.say("go");
+    else if (m.job > 0 && !m.node.is_base)
+      waiting.push_back(m.job);
   }
   if (!waiting.empty())
     runner_.add(cancel_waiting(waiting), [](const Outcome& outcome) {
@@ -646,7 +679,8 @@ int Agent::end(int status) {
     runner_.step();
     hear_newcomers();
     hear_nodes();
-    for (auto pid = steps_.begin(); pid != steps_.end();) pid = waitpid(*pid, nullptr, WNOHANG) == *pid ? steps_.erase(pid) : std::next(pid);
+    for (auto pid = steps_.begin(); pid != steps_.end();)
+      pid = waitpid(*pid, nullptr, WNOHANG) == *pid ? steps_.erase(pid) : std::next(pid);
   }
   for (const pid_t pid : steps_) end_group(pid, 1);
   for (const Member& m : members_) say(fmt::format("{} did not end within {:g} s", name_of(m), last_wait_s));
@@ -655,6 +689,8 @@ int Agent::end(int status) {
 
 } // namespace
 
-int run_agent(const Request& request, const std::string& dyngrid) { return Agent(request, dyngrid).run(); }
+int run_agent(const Request& request, const std::string& dyngrid) {
+  return Agent(request, dyngrid).run();
+}
 
 } // namespace slurm

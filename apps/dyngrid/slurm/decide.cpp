@@ -8,20 +8,24 @@ namespace {
 
 constexpr int most_failures = 3; ///< then it is the node
 
-bool has(const std::vector<std::int64_t>& ids, std::int64_t id) { return std::find(ids.begin(), ids.end(), id) != ids.end(); }
+bool has(const std::vector<std::int64_t>& ids, std::int64_t id) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
 
 } // namespace
 
 Plan decide(const Situation& s) {
   Plan plan;
 
-  // who must go: at once when nothing of the application is there, otherwise by a change of the grid. A unit on its way is waited for: it comes in, or is given up.
+  // who must go: at once when nothing of the application is there, otherwise by a change of the grid. A unit on its way
+  // is waited for: it comes in, or is given up.
   for (const Node& n : s.nodes) {
     if (!n.must_leave) continue;
     if (n.stage == Stage::idle) plan.dismiss.push_back(n.id);
     if (n.stage == Stage::working) plan.leave.push_back(n.id);
   }
-  const bool all_asked = std::all_of(plan.leave.begin(), plan.leave.end(), [&](std::int64_t id) { return has(s.asked_to_leave, id); });
+  const bool all_asked =
+      std::all_of(plan.leave.begin(), plan.leave.end(), [&](std::int64_t id) { return has(s.asked_to_leave, id); });
   if (all_asked || !s.can_ask) plan.leave.clear();
 
   // nodes that are of no use
@@ -46,8 +50,11 @@ Plan decide(const Situation& s) {
   }
   const int room = s.max_nodes - there;
   if (queued > std::max(0, room)) {
-    std::sort(waiting.begin(), waiting.end(), [](const Node* a, const Node* b) { return a->since > b->since || (a->since == b->since && a->id > b->id); });
-    for (int k = 0; k < queued - std::max(0, room); ++k) plan.cancel.push_back(waiting[static_cast<std::size_t>(k)]->id);
+    std::sort(waiting.begin(), waiting.end(), [](const Node* a, const Node* b) {
+      return a->since > b->since || (a->since == b->since && a->id > b->id);
+    });
+    for (int k = 0; k < queued - std::max(0, room); ++k)
+      plan.cancel.push_back(waiting[static_cast<std::size_t>(k)]->id);
   } else if (may_grow && s.now >= s.no_submission_before) {
     plan.submit = std::max(0, std::min(room, s.queued_at_most) - queued);
   }
@@ -63,7 +70,8 @@ Plan decide(const Situation& s) {
     ++idle;
     newest = std::max(newest, n.since);
   }
-  if (idle > 0 && ((are_all_there && plan.submit == 0) || s.now - newest >= s.settle_s)) plan.grow_by = idle * s.processes_per_node;
+  if (idle > 0 && ((are_all_there && plan.submit == 0) || s.now - newest >= s.settle_s))
+    plan.grow_by = idle * s.processes_per_node;
   return plan;
 }
 
@@ -72,7 +80,8 @@ std::optional<std::int64_t> node_for_unit(const Situation& s, int processes) {
   if (processes > s.processes_per_node) return std::nullopt;
   for (const Node& n : s.nodes) {
     if (n.stage != Stage::idle || n.must_leave) continue;
-    const bool is_better = !best || (n.is_base && !best->is_base) || (n.is_base == best->is_base && n.since < best->since);
+    const bool is_better =
+        !best || (n.is_base && !best->is_base) || (n.is_base == best->is_base && n.since < best->since);
     if (is_better) best = &n;
   }
   return best ? std::optional(best->id) : std::nullopt;

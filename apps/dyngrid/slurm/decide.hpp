@@ -34,25 +34,26 @@ struct Situation {
   int processes_per_node = 1;
   double settle_s = 2, patience_s = 120;
   std::vector<Node> nodes;
-  bool can_ask = false;             ///< the application answers
-  bool is_growing = false;          ///< a growth was asked for and is not over
+  bool can_ask = false;                     ///< the application answers
+  bool is_growing = false;                  ///< a growth was asked for and is not over
   std::vector<std::int64_t> asked_to_leave; ///< nodes whose leaving was asked for and is not over
-  double no_growth_before = 0;      ///< after one that was declined or failed
-  double no_submission_before = 0;  ///< after one that Slurm refused
+  double no_growth_before = 0;              ///< after one that was declined or failed
+  double no_submission_before = 0;          ///< after one that Slurm refused
 };
 
 struct Plan {
-  int submit = 0;                   ///< so many jobs for a node
-  std::vector<std::int64_t> cancel; ///< of those that wait
+  int submit = 0;                    ///< so many jobs for a node
+  std::vector<std::int64_t> cancel;  ///< of those that wait
   std::vector<std::int64_t> dismiss; ///< nodes that are of no use, or wanted back and not in the grid
-  int grow_by = 0;                  ///< processes
-  std::vector<std::int64_t> leave;  ///< nodes whose units are to leave the grid; all of them, newly and before
+  int grow_by = 0;                   ///< processes
+  std::vector<std::int64_t> leave;   ///< nodes whose units are to leave the grid; all of them, newly and before
 };
 
 /// What there is to be done now. A second call with what came of it has nothing more to say.
 Plan decide(const Situation& s);
 
-/// The node for a unit of so many processes: an idle one, those of the base first, then the one that has waited longest.
+/// The node for a unit of so many processes: an idle one, those of the base first, then the one that has waited
+/// longest.
 std::optional<std::int64_t> node_for_unit(const Situation& s, int processes);
 
 } // namespace slurm

@@ -28,7 +28,9 @@ namespace {
 constexpr std::size_t longest_line = std::size_t{4} << 20; // a unit's command has a good part of the environment in it
 }
 
-std::string Place::text() const { return fmt::format("{}:{}?{}", host, port, word); }
+std::string Place::text() const {
+  return fmt::format("{}:{}?{}", host, port, word);
+}
 
 std::optional<Place> Place::parse(const std::string& text) {
   Place place;
@@ -40,7 +42,8 @@ std::optional<Place> Place::parse(const std::string& text) {
   if (port.empty() || port.size() > 5 || port.find_first_not_of("0123456789") != std::string::npos) return std::nullopt;
   place.port = std::atoi(port.c_str());
   in_addr ignored{};
-  const bool is_good = place.port > 0 && place.port < 65536 && !place.word.empty() && place.word.find_first_not_of("0123456789abcdef") == std::string::npos &&
+  const bool is_good = place.port > 0 && place.port < 65536 && !place.word.empty() &&
+                       place.word.find_first_not_of("0123456789abcdef") == std::string::npos &&
                        inet_pton(AF_INET, place.host.c_str(), &ignored) == 1;
   return is_good ? std::optional(place) : std::nullopt;
 }
@@ -54,7 +57,9 @@ Link& Link::operator=(Link&& other) noexcept {
   return *this;
 }
 
-Link::~Link() { close(); }
+Link::~Link() {
+  close();
+}
 
 void Link::close() {
   if (fd_ >= 0) ::close(fd_);
@@ -111,7 +116,8 @@ Listener::Listener(const std::string& address) {
   sockaddr_in at{};
   at.sin_family = AF_INET;
   socklen_t length = sizeof at;
-  if (fd_ < 0 || inet_pton(AF_INET, address.c_str(), &at.sin_addr) != 1 || bind(fd_, reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0 || listen(fd_, 64) != 0 ||
+  if (fd_ < 0 || inet_pton(AF_INET, address.c_str(), &at.sin_addr) != 1 ||
+      bind(fd_, reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0 || listen(fd_, 64) != 0 ||
       getsockname(fd_, reinterpret_cast<sockaddr*>(&at), &length) != 0) {
     const int why = errno;
     if (fd_ >= 0) ::close(fd_);
@@ -120,9 +126,13 @@ Listener::Listener(const std::string& address) {
   place_ = {address, ntohs(at.sin_port), ""};
 }
 
-Listener::~Listener() { ::close(fd_); }
+Listener::~Listener() {
+  ::close(fd_);
+}
 
-Place Listener::invitation() const { return {place_.host, place_.port, control::random_word()}; }
+Place Listener::invitation() const {
+  return {place_.host, place_.port, control::random_word()};
+}
 
 void Listener::hear(const std::function<void(Link, const std::string& line)>& take_in) {
   strangers_.serve(fd_, [&](int fd, const std::string& line, std::string rest) {
@@ -144,9 +154,12 @@ Link connect_to(const Place& place, double limit_s) {
     if (failed == EINPROGRESS) {
       pollfd one{link.fd(), POLLOUT, 0};
       socklen_t length = sizeof failed;
-      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end_by - std::chrono::steady_clock::now()).count();
-      if (poll(&one, 1, static_cast<int>(std::max<std::int64_t>(0, left))) == 1) getsockopt(link.fd(), SOL_SOCKET, SO_ERROR, &failed, &length);
-      else failed = ETIMEDOUT;
+      const auto left =
+          std::chrono::duration_cast<std::chrono::milliseconds>(end_by - std::chrono::steady_clock::now()).count();
+      if (poll(&one, 1, static_cast<int>(std::max<std::int64_t>(0, left))) == 1)
+        getsockopt(link.fd(), SOL_SOCKET, SO_ERROR, &failed, &length);
+      else
+        failed = ETIMEDOUT;
     }
     if (failed == 0) {
       const int on = 1;
@@ -154,7 +167,8 @@ Link connect_to(const Place& place, double limit_s) {
       fcntl(link.fd(), F_SETFL, 0);
       return link;
     }
-    const bool may_get_better = failed == ETIMEDOUT || failed == EHOSTUNREACH || failed == ENETUNREACH || failed == EAGAIN;
+    const bool may_get_better =
+        failed == ETIMEDOUT || failed == EHOSTUNREACH || failed == ENETUNREACH || failed == EAGAIN;
     if (!may_get_better || std::chrono::steady_clock::now() >= end_by)
       throw Failure(fmt::format("nobody answers at {}:{}: {}", place.host, place.port, std::strerror(failed)), 1);
     std::this_thread::sleep_for(std::chrono::milliseconds(200));

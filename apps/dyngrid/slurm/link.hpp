@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lines over TCP between the application's own job and the nodes that come and go. Random words let in, one for each node.
+// Lines over TCP between the application's own job and the nodes that come and go. Random words let in, one for each
+// node.
 #pragma once
 
 #include <poll.h>

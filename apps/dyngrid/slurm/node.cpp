@@ -30,9 +30,12 @@ using command::status_in_words;
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr double patience_s = 10; ///< for a unit that ends by itself; an application that ends badly takes its time to say so
+constexpr double patience_s =
+    10; ///< for a unit that ends by itself; an application that ends badly takes its time to say so
 
-void say(const std::string& text) { std::fputs(("dyngrid slurm: " + text + "\n").c_str(), stderr); }
+void say(const std::string& text) {
+  std::fputs(("dyngrid slurm: " + text + "\n").c_str(), stderr);
+}
 
 /// The unit that runs here.
 struct Unit {
@@ -46,7 +49,9 @@ int run_node() {
   std::string text;
   std::getline(std::cin, text);
   const auto place = Place::parse(text);
-  if (!place) throw Failure("slurm node: standard input does not say where the application is; this command is for dyngrid's own jobs");
+  if (!place)
+    throw Failure(
+        "slurm node: standard input does not say where the application is; this command is for dyngrid's own jobs");
   sigset_t heard;
   sigemptyset(&heard);
   for (const int number : {SIGUSR1, SIGTERM, SIGINT, SIGCHLD}) sigaddset(&heard, number);
@@ -96,7 +101,8 @@ int run_node() {
         if (word == "run" && unit.pid < 0) {
           const auto command = from_hex(hex);
           unit.number = number;
-          unit.pid = start_apart({{"/bin/sh", "-c", command.value_or("exit 2")}, ""}, {"DYNGRID_JOIN=" + from_hex(join).value_or("")});
+          unit.pid = start_apart({{"/bin/sh", "-c", command.value_or("exit 2")}, ""},
+                                 {"DYNGRID_JOIN=" + from_hex(join).value_or("")});
         } else if (word == "stop" && unit.pid > 0 && unit.number == number) {
           kill(-unit.pid, SIGTERM);
           kill_by = Clock::now() + std::chrono::milliseconds(static_cast<int>(patience_s * 1000));
@@ -123,13 +129,16 @@ int hand_over(const std::string& file) {
   std::string text;
   std::getline(in, text);
   const auto place = Place::parse(text);
-  if (!place) throw Failure(fmt::format("slurm hand: {} does not say where the agent is; this command is for dyngrid's own jobs", file));
+  if (!place)
+    throw Failure(
+        fmt::format("slurm hand: {} does not say where the agent is; this command is for dyngrid's own jobs", file));
   const char* number = std::getenv("DYNGRID_UNIT_NUMBER");
   const char* processes = std::getenv("DYNGRID_UNIT_PROCESSES");
   const char* command = std::getenv("DYNGRID_UNIT_COMMAND");
   const char* join = std::getenv("DYNGRID_JOIN");
   if (!number || !processes || !command || !join)
-    throw Failure("slurm hand: DYNGRID_UNIT_NUMBER, _PROCESSES, _COMMAND and DYNGRID_JOIN are not set; this command is for dyngrid's own jobs");
+    throw Failure("slurm hand: DYNGRID_UNIT_NUMBER, _PROCESSES, _COMMAND and DYNGRID_JOIN are not set; this command is "
+                  "for dyngrid's own jobs");
   Link link = connect_to(*place, 10);
   link.say(fmt::format("hand {} {} {}", place->word, number, processes)); // who it is first, then what may be long
   link.say(fmt::format("{} {}", to_hex(command), to_hex(join)));

@@ -32,7 +32,8 @@ namespace {
 int memory_file(const char* name, const std::string& content = "") {
   const int fd = memfd_create(name, MFD_CLOEXEC);
   if (fd < 0) throw Failure(fmt::format("memfd_create: {}", std::strerror(errno)), 1);
-  if (write(fd, content.data(), content.size()) != static_cast<ssize_t>(content.size()) || lseek(fd, 0, SEEK_SET) != 0) {
+  if (write(fd, content.data(), content.size()) != static_cast<ssize_t>(content.size()) ||
+      lseek(fd, 0, SEEK_SET) != 0) {
     close(fd);
     throw Failure(fmt::format("cannot write to memory: {}", std::strerror(errno)), 1);
   }
@@ -55,7 +56,8 @@ std::string what_of(const Command& command) {
 
 } // namespace
 
-pid_t start_apart(const Command& command, const std::vector<std::string>& variables, int out, int err, bool keeps_job_variables) {
+pid_t start_apart(const Command& command, const std::vector<std::string>& variables, int out, int err,
+                  bool keeps_job_variables) {
   // everything that allocates before the fork
   const std::string program = search_path(command.words.at(0));
   std::vector<std::string> words = command.words, environment = variables;
@@ -105,7 +107,8 @@ int end_group(pid_t pid, double patience_s) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   kill(-pid, SIGKILL);
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
   return status_in_words(status);
 }
 
@@ -130,16 +133,20 @@ void Runner::add(Command command, Done done) {
   step();
 }
 
-int Runner::fd() const { return running_ ? running_->watch : -1; }
+int Runner::fd() const {
+  return running_ ? running_->watch : -1;
+}
 
 void Runner::finish(bool timed_out) {
   Outcome outcome;
   outcome.what = running_->what;
   outcome.timed_out = timed_out;
   int status = 0;
-  if (timed_out) outcome.status = end_group(running_->pid, 0.2);
+  if (timed_out)
+    outcome.status = end_group(running_->pid, 0.2);
   else {
-    while (waitpid(running_->pid, &status, 0) < 0 && errno == EINTR) {}
+    while (waitpid(running_->pid, &status, 0) < 0 && errno == EINTR) {
+    }
     outcome.status = status_in_words(status);
   }
   outcome.out = content_of(running_->out);
@@ -153,8 +160,10 @@ void Runner::finish(bool timed_out) {
 void Runner::step() {
   if (running_) {
     pollfd one{running_->watch, POLLIN, 0};
-    if (poll(&one, 1, 0) == 1) finish(false);
-    else if (std::chrono::steady_clock::now() >= running_->end_by) finish(true);
+    if (poll(&one, 1, 0) == 1)
+      finish(false);
+    else if (std::chrono::steady_clock::now() >= running_->end_by)
+      finish(true);
   }
   if (running_ || waiting_.empty()) return;
   auto [command, done] = std::move(waiting_.front());
@@ -171,7 +180,8 @@ void Runner::step() {
     throw Failure(fmt::format("pidfd_open: {}", std::strerror(errno)), 1);
   }
   fcntl(next.watch, F_SETFD, FD_CLOEXEC);
-  next.end_by = std::chrono::steady_clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(limit_s_ * 1000));
+  next.end_by =
+      std::chrono::steady_clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(limit_s_ * 1000));
   running_ = std::move(next);
 }
 

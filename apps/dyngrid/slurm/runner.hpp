@@ -24,9 +24,11 @@ struct Outcome {
   std::string trouble() const; ///< one line: how it failed
 };
 
-/// Starts it in a process group of its own, without what tells a program that it runs inside a Slurm job; standard input has `input`, output and error go where
-/// the caller's do, or to the files given (-1: as the caller's). It gets SIGTERM when this process ends. @throws command::Failure
-pid_t start_apart(const Command& command, const std::vector<std::string>& variables, int out = -1, int err = -1, bool keeps_job_variables = false);
+/// Starts it in a process group of its own, without what tells a program that it runs inside a Slurm job; standard
+/// input has `input`, output and error go where the caller's do, or to the files given (-1: as the caller's). It gets
+/// SIGTERM when this process ends. @throws command::Failure
+pid_t start_apart(const Command& command, const std::vector<std::string>& variables, int out = -1, int err = -1,
+                  bool keeps_job_variables = false);
 /// Ends the group: SIGTERM, and after `patience_s` SIGKILL. Waits for the process itself. Its status as in Outcome.
 int end_group(pid_t pid, double patience_s);
 

@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
-#include "../launch.hpp"
 #include "../failure.hpp"
+#include "../launch.hpp"
 
 namespace slurm {
 
@@ -53,10 +53,18 @@ void add_size(std::vector<std::string>& words, int nodes, int tasks_per_node, bo
 
 // ---- asking ----
 
-Command show_config() { return {{"scontrol", "show", "config"}, ""}; }
-Command show_partitions() { return {{"scontrol", "--oneliner", "show", "partition"}, ""}; }
-Command show_queue(const std::string& name) { return {{"squeue", "--noheader", "--me", "--name=" + name, "--format=%i|%T|%e|%R"}, ""}; }
-Command show_hostnames(const std::string& list) { return {{"scontrol", "show", "hostnames", list}, ""}; }
+Command show_config() {
+  return {{"scontrol", "show", "config"}, ""};
+}
+Command show_partitions() {
+  return {{"scontrol", "--oneliner", "show", "partition"}, ""};
+}
+Command show_queue(const std::string& name) {
+  return {{"squeue", "--noheader", "--me", "--name=" + name, "--format=%i|%T|%e|%R"}, ""};
+}
+Command show_hostnames(const std::string& list) {
+  return {{"scontrol", "show", "hostnames", list}, ""};
+}
 
 std::vector<std::string> parse_lines(const std::string& text) {
   std::vector<std::string> lines;
@@ -72,9 +80,12 @@ std::map<std::string, std::string> parse_config(const std::string& text) {
     const std::size_t equals = line.find('=');
     if (equals == std::string::npos || equals == 0) continue;
     const std::string key = line.substr(0, line.find_last_not_of(' ', equals - 1) + 1);
-    if (key.empty() || key.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != std::string::npos) continue;
+    if (key.empty() ||
+        key.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != std::string::npos)
+      continue;
     const std::size_t begin = line.find_first_not_of(' ', equals + 1);
-    const std::string value = begin == std::string::npos ? "" : line.substr(begin, line.find_last_not_of(" \r") - begin + 1);
+    const std::string value =
+        begin == std::string::npos ? "" : line.substr(begin, line.find_last_not_of(" \r") - begin + 1);
     config.emplace(key, value == "(null)" ? "" : value);
   }
   if (config.empty()) throw Failure("scontrol show config printed no line KEY = VALUE", 1);
@@ -97,10 +108,12 @@ std::vector<Partition> parse_partitions(const std::string& text) {
     };
     const auto number = [&](const char* name) {
       const auto value = whole(field(name));
-      if (!value) throw Failure(fmt::format("scontrol show partition: {} is {}, wanted a number", name, quoted(field(name))), 1);
+      if (!value)
+        throw Failure(fmt::format("scontrol show partition: {} is {}, wanted a number", name, quoted(field(name))), 1);
       return *value;
     };
-    if (line.compare(0, 14, "PartitionName=") != 0) throw Failure(fmt::format("scontrol show partition: {} is no partition", quoted(line)), 1);
+    if (line.compare(0, 14, "PartitionName=") != 0)
+      throw Failure(fmt::format("scontrol show partition: {} is no partition", quoted(line)), 1);
     Partition p;
     p.name = field("PartitionName");
     p.preempt_mode = field("PreemptMode");
@@ -119,14 +132,16 @@ std::optional<std::int64_t> parse_time(const std::string& text) {
     if (text == none) return std::nullopt;
   std::tm t{};
   int used = 0;
-  const bool has_form = std::sscanf(text.c_str(), "%4d-%2d-%2dT%2d:%2d:%2d%n", &t.tm_year, &t.tm_mon, &t.tm_mday, &t.tm_hour, &t.tm_min, &t.tm_sec, &used) == 6 &&
+  const bool has_form = std::sscanf(text.c_str(), "%4d-%2d-%2dT%2d:%2d:%2d%n", &t.tm_year, &t.tm_mon, &t.tm_mday,
+                                    &t.tm_hour, &t.tm_min, &t.tm_sec, &used) == 6 &&
                         used == static_cast<int>(text.size()) && used == 19;
   t.tm_year -= 1900;
   t.tm_mon -= 1;
   t.tm_isdst = -1;
   const std::tm given = t;
   const std::time_t seconds = has_form ? std::mktime(&t) : -1;
-  if (seconds < 0 || t.tm_mday != given.tm_mday || t.tm_mon != given.tm_mon) // mktime turns the 31st of November into the 1st of December
+  if (seconds < 0 || t.tm_mday != given.tm_mday ||
+      t.tm_mon != given.tm_mon) // mktime turns the 31st of November into the 1st of December
     throw Failure(fmt::format("squeue: time is {}, wanted YYYY-MM-DDTHH:MM:SS", quoted(text)), 1);
   return seconds;
 }
@@ -143,7 +158,8 @@ std::vector<QueuedJob> parse_queue(const std::string& text) {
       at = bar + 1;
     }
     const auto id = fields.empty() ? std::nullopt : whole(fields[0]);
-    if (fields.size() != 3 || !id || *id == 0 || fields[1].empty() || fields[1].find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_") != std::string::npos)
+    if (fields.size() != 3 || !id || *id == 0 || fields[1].empty() ||
+        fields[1].find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_") != std::string::npos)
       throw Failure(fmt::format("squeue: {} is no job in the form ID|STATE|END|WHERE", quoted(line)), 1);
     jobs.push_back({*id, fields[1], parse_time(fields[2]), line.substr(at)});
   }
@@ -196,24 +212,33 @@ Command submit_base(const Request& r, const std::string& dyngrid) {
   if (!r.output.empty()) c.words.push_back("--output=" + r.output);
   add_size(c.words, r.min_nodes, r.tasks_per_node, r.tasks_per_node == 0);
   add_common(c.words, r);
-  c.input = "#!/bin/sh\n# dyngrid slurm submit: the application, and what looks for nodes for it\nexec " + line_of(agent_words(r, dyngrid)) + "\n";
+  c.input = "#!/bin/sh\n# dyngrid slurm submit: the application, and what looks for nodes for it\nexec " +
+            line_of(agent_words(r, dyngrid)) + "\n";
   return c;
 }
 
 Command submit_node(const Request& r, const std::string& dyngrid, const std::string& name, const std::string& place) {
   Command c;
-  c.words = {"sbatch", "--parsable", "--no-requeue", "--job-name=" + name, "--partition=" + r.spare, fmt::format("--signal=B:USR1@{}", r.lead_s)};
+  c.words = {"sbatch",
+             "--parsable",
+             "--no-requeue",
+             "--job-name=" + name,
+             "--partition=" + r.spare,
+             fmt::format("--signal=B:USR1@{}", r.lead_s)};
   if (!r.node_time.empty()) c.words.push_back("--time=" + r.node_time);
   if (!r.node_output.empty()) c.words.push_back("--output=" + r.node_output);
   add_size(c.words, 1, r.tasks_per_node, true);
   add_common(c.words, r);
-  // exec: the signal goes to the process of the script; one that comes before that process can hear it must not end it (the queue tells the same a little later)
-  c.input = "#!/bin/sh\n# dyngrid: a node more for a running application\ntrap '' USR1\nexec " + line_of({dyngrid, "slurm", "node"}) + " <<'PLACE'\n" + place + "\nPLACE\n";
+  // exec: the signal goes to the process of the script; one that comes before that process can hear it must not end it
+  // (the queue tells the same a little later)
+  c.input = "#!/bin/sh\n# dyngrid: a node more for a running application\ntrap '' USR1\nexec " +
+            line_of({dyngrid, "slurm", "node"}) + " <<'PLACE'\n" + place + "\nPLACE\n";
   return c;
 }
 
 Command start_on_base(const std::string& dyngrid, std::int64_t job, const std::string& host, const std::string& place) {
-  return {{"srun", fmt::format("--jobid={}", job), "--overlap", "--nodes=1", "--ntasks=1", "--nodelist=" + host, "--mpi=none", "--quiet", dyngrid, "slurm", "node"},
+  return {{"srun", fmt::format("--jobid={}", job), "--overlap", "--nodes=1", "--ntasks=1", "--nodelist=" + host,
+           "--mpi=none", "--quiet", dyngrid, "slurm", "node"},
           place + "\n"};
 }
 
@@ -223,7 +248,9 @@ Command cancel_waiting(const std::vector<std::int64_t>& jobs) {
   return c;
 }
 
-std::string hand_line(const std::string& dyngrid, const std::string& file) { return "exec " + line_of({dyngrid, "slurm", "hand", "--agent", file}); }
+std::string hand_line(const std::string& dyngrid, const std::string& file) {
+  return "exec " + line_of({dyngrid, "slurm", "hand", "--agent", file});
+}
 
 std::string to_hex(const std::string& bytes) {
   constexpr const char* digits = "0123456789abcdef";
@@ -271,10 +298,16 @@ const Partition& choose_spare(const std::vector<Partition>& all, const std::stri
   }
   const Partition* best = nullptr;
   for (const Partition& p : all) {
-    const bool can_be_taken_back = p.preempt_mode.find("CANCEL") != std::string::npos || p.preempt_mode.find("REQUEUE") != std::string::npos;
+    const bool can_be_taken_back =
+        p.preempt_mode.find("CANCEL") != std::string::npos || p.preempt_mode.find("REQUEUE") != std::string::npos;
     if (can_be_taken_back && (!best || p.priority_tier < best->priority_tier)) best = &p;
   }
-  if (!best) throw Failure(fmt::format("no partition from which Slurm takes nodes back (PreemptMode CANCEL); there are: {}. Name one by --spare", names_of(all)), 1);
+  if (!best)
+    throw Failure(
+        fmt::format(
+            "no partition from which Slurm takes nodes back (PreemptMode CANCEL); there are: {}. Name one by --spare",
+            names_of(all)),
+        1);
   return *best;
 }
 

@@ -14,12 +14,13 @@ namespace slurm {
 struct Request {
   int min_nodes = 1, max_nodes = 0;
   int tasks_per_node = 0;       ///< 0: as many as a node has processors, and whole nodes
-  std::string partition, spare; ///< of the nodes that stay, and of those that come and go; empty: Slurm's default, the one that is preemptable
+  std::string partition, spare; ///< of the nodes that stay, and of those that come and go; empty: Slurm's default, the
+                                ///< one that is preemptable
   std::string name, time, node_time, account, output, node_output, interface, grid, allow;
-  int queued = 4;         ///< jobs for more nodes that wait at a time, at most
-  int lead_s = 0;         ///< seconds before a node's end at which it is told; 0: the grace time of the partition
-  double poll_s = 10;     ///< between two looks at the queue
-  double settle_s = 2;    ///< so long a node that is ready waits for others
+  int queued = 4;          ///< jobs for more nodes that wait at a time, at most
+  int lead_s = 0;          ///< seconds before a node's end at which it is told; 0: the grace time of the partition
+  double poll_s = 10;      ///< between two looks at the queue
+  double settle_s = 2;     ///< so long a node that is ready waits for others
   double patience_s = 120; ///< so long a node that is of no use is kept
   std::vector<std::string> sbatch_options; ///< for all jobs, as they are
   std::string mpirun;
@@ -41,7 +42,8 @@ Command show_partitions();
 Command show_queue(const std::string& name);
 Command show_hostnames(const std::string& list); ///< "n[1-3]"
 
-/// "Key = value" of `scontrol show config`; lines of another form are passed over, since there are headings. @throws Failure when there is none at all.
+/// "Key = value" of `scontrol show config`; lines of another form are passed over, since there are headings. @throws
+/// Failure when there is none at all.
 std::map<std::string, std::string> parse_config(const std::string& text);
 
 struct Partition {
@@ -70,8 +72,10 @@ std::vector<std::string> parse_lines(const std::string& text);
 
 /// The job that the application lives in: `min` nodes for as long as it runs.
 Command submit_base(const Request& request, const std::string& dyngrid);
-/// A job that brings one node more. `place` is where it is to say so, with the word that lets it in: in the script, which nobody else can read, not on a command line.
-Command submit_node(const Request& request, const std::string& dyngrid, const std::string& name, const std::string& place);
+/// A job that brings one node more. `place` is where it is to say so, with the word that lets it in: in the script,
+/// which nobody else can read, not on a command line.
+Command submit_node(const Request& request, const std::string& dyngrid, const std::string& name,
+                    const std::string& place);
 /// The same on a further node of the application's own job.
 Command start_on_base(const std::string& dyngrid, std::int64_t job, const std::string& host, const std::string& place);
 /// Only what still waits: a job that has just begun ends by itself.
@@ -85,12 +89,14 @@ std::string hand_line(const std::string& dyngrid, const std::string& file);
 std::string to_hex(const std::string& bytes);
 std::optional<std::string> from_hex(const std::string& digits);
 
-/// Whether a variable of the environment tells a program that it runs inside a job: mpirun must not know, and sbatch would take it for an option.
+/// Whether a variable of the environment tells a program that it runs inside a job: mpirun must not know, and sbatch
+/// would take it for an option.
 bool is_of_a_job(const std::string& name);
 
 // ---- choosing ----
 
-/// The partition for nodes that come and go: `wanted`, or else the one of lowest priority from which nodes can be taken back. @throws Failure that says what there is.
+/// The partition for nodes that come and go: `wanted`, or else the one of lowest priority from which nodes can be taken
+/// back. @throws Failure that says what there is.
 const Partition& choose_spare(const std::vector<Partition>& all, const std::string& wanted);
 const Partition& choose_main(const std::vector<Partition>& all, const std::string& wanted);
 

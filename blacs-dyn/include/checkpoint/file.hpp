@@ -40,9 +40,10 @@ struct Slab {
   std::int64_t i = 0, j = 0, rows = 0, cols = 0;
 };
 
-/// One HDF5 file that is being written, by one process. It grows beside the file that it is to replace, under the name path + ".writing"; commit() makes it
-/// last on the disk and gives it the name, in that order, so that whoever looks under `path` finds the old file whole or the new file whole.
-/// Every method @throws Error{io_failure} with HDF5's own text; without commit() nothing is left.
+/// One HDF5 file that is being written, by one process. It grows beside the file that it is to replace, under the name
+/// path + ".writing"; commit() makes it last on the disk and gives it the name, in that order, so that whoever looks
+/// under `path` finds the old file whole or the new file whole. Every method @throws Error{io_failure} with HDF5's own
+/// text; without commit() nothing is left.
 class CheckpointWriter {
 public:
   /// @throws also Error{unsupported} when dyngrid was built without HDF5.
@@ -62,7 +63,8 @@ private:
 /// One checkpoint that is read, by one process. What is read has been checked against the checksums in the file.
 class CheckpointReader {
 public:
-  /// @throws Error{not_found} when there is no such file, Error{io_failure} when it is no whole checkpoint, Error{unsupported} as above.
+  /// @throws Error{not_found} when there is no such file, Error{io_failure} when it is no whole checkpoint,
+  /// Error{unsupported} as above.
   explicit CheckpointReader(const std::string& path);
   ~CheckpointReader();
   const SavedState& state() const { return state_; }

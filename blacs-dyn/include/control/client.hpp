@@ -24,17 +24,20 @@ public:
 
   /// Sends {"op": op, fields...} and waits for its reply; events that come first are kept for next().
   /// @return the reply. Declining is no error: look at "accepted".
-  /// @throws gridmap::Error with the status and text of a reply with "ok": false; timeout; io_failure when the job has gone.
+  /// @throws gridmap::Error with the status and text of a reply with "ok": false; timeout; io_failure when the job has
+  /// gone.
   nlohmann::json call(const std::string& op, const nlohmann::json& fields, double timeout_s = 10);
 
-  /// The same in two steps, for a caller with a poll of its own: send() returns the request's id; fd() is readable when there may be something
-  /// for next().
+  /// The same in two steps, for a caller with a poll of its own: send() returns the request's id; fd() is readable when
+  /// there may be something for next().
   std::int64_t send(const std::string& op, const nlohmann::json& fields, double timeout_s = 10);
   int fd() const { return fd_; }
-  /// The next line, a reply or an event, whatever comes first. Empty when none came within `timeout_s` (0: only what is there; below 0: for ever).
+  /// The next line, a reply or an event, whatever comes first. Empty when none came within `timeout_s` (0: only what is
+  /// there; below 0: for ever).
   /// @throws gridmap::Error{io_failure} when the job has gone and everything it said has been given.
   std::optional<nlohmann::json> next(double timeout_s);
-  /// A line of next() that is a reply with "ok": false, thrown as the Error that it tells of; anything else is left alone.
+  /// A line of next() that is a reply with "ok": false, thrown as the Error that it tells of; anything else is left
+  /// alone.
   static void throw_if_failure(const nlohmann::json& line);
 
 private:

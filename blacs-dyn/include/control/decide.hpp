@@ -44,7 +44,7 @@ struct Forecast {
   Prediction now, then; ///< seconds of a step before and after
   double spawn_s = 0, exchange_s = 0, other_s = 0;
   double resize_s() const { return spawn_s + exchange_s + other_s; }
-  std::int64_t payoff_steps = -1;  ///< gridmap::payoff_point; -1 never
+  std::int64_t payoff_steps = -1;   ///< gridmap::payoff_point; -1 never
   std::int64_t payoff_at_best = -1; ///< the same when the new step is shorter, the old one longer, by one error each
 };
 
@@ -58,20 +58,23 @@ struct Decision {
 /// What going to `to` would cost and bring; empty when no step was measured.
 std::optional<Forecast> forecast(const Situation& s, gridmap::GridShape to);
 
-/// A grid given by its shape. Declined: it is the grid there is, it is not allowed, it has more processes than the cores may get, or it is larger and no gain is to be had: the
-/// cores are filled already and nothing else was measured, or it cannot pay off (in the steps that are left, where their number is known), not even when the prediction errs in its
-/// favour. `force` leaves out all but the first.
+/// A grid given by its shape. Declined: it is the grid there is, it is not allowed, it has more processes than the
+/// cores may get, or it is larger and no gain is to be had: the cores are filled already and nothing else was measured,
+/// or it cannot pay off (in the steps that are left, where their number is known), not even when the prediction errs in
+/// its favour. `force` leaves out all but the first.
 Decision decide_resize(const Situation& s, gridmap::GridShape to, bool force);
 
-/// Up to `by` processes more, and without force no more than there are cores, unless more were measured to be quicker. With measurements that reach that far: the quickest grid among and between the measured ones, declined when none larger is
-/// quicker. Otherwise the largest allowed. Then as decide_resize.
+/// Up to `by` processes more, and without force no more than there are cores, unless more were measured to be quicker.
+/// With measurements that reach that far: the quickest grid among and between the measured ones, declined when none
+/// larger is quicker. Otherwise the largest allowed. Then as decide_resize.
 Decision decide_grow(const Situation& s, std::int64_t by, bool force);
 
-/// At least `by` processes fewer: the largest allowed grid of the rest, or, if measured, the quickest. One process stays. Never declined for its price.
+/// At least `by` processes fewer: the largest allowed grid of the rest, or, if measured, the quickest. One process
+/// stays. Never declined for its price.
 Decision decide_shrink(const Situation& s, std::int64_t by);
 
-/// So that these units leave and as few others as can be, whatever is lost by that: the largest allowed grid, be it the slower one; when none is small enough, the largest that
-/// is. Declined when none of them is there.
+/// So that these units leave and as few others as can be, whatever is lost by that: the largest allowed grid, be it the
+/// slower one; when none is small enough, the largest that is. Declined when none of them is there.
 Decision decide_leave(const Situation& s, const std::vector<std::int64_t>& units);
 
 } // namespace control

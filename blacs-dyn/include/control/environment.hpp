@@ -14,8 +14,10 @@ inline const char* environment(const char* name) {
 
 /// $XDG_STATE_HOME/dyngrid, else ~/.local/state/dyngrid; empty when neither is an absolute path. Not made.
 inline std::string state_directory() {
-  if (const char* state = environment("XDG_STATE_HOME"); state && state[0] == '/') return std::string(state) + "/dyngrid";
-  if (const char* home = environment("HOME"); home && home[0] == '/') return std::string(home) + "/.local/state/dyngrid";
+  if (const char* state = environment("XDG_STATE_HOME"); state && state[0] == '/')
+    return std::string(state) + "/dyngrid";
+  if (const char* home = environment("HOME"); home && home[0] == '/')
+    return std::string(home) + "/.local/state/dyngrid";
   return {};
 }
 

@@ -30,7 +30,8 @@ struct Request {
   Json body; ///< the whole object
 };
 
-/// @throws gridmap::Error{bad_argument} that says what is wrong: no JSON, no object, no "op", "id" is no whole number, nested too deep.
+/// @throws gridmap::Error{bad_argument} that says what is wrong: no JSON, no object, no "op", "id" is no whole number,
+/// nested too deep.
 Request parse_request(std::string_view line);
 
 /// One line, its end included. Text that is no UTF-8 is repaired.
@@ -41,7 +42,8 @@ Json reply(const RequestId& id, Json fields = Json::object());
 Json failure(const RequestId& id, gridmap::Status status, const std::string& text);
 Json failure(const RequestId& id, const std::exception& error);
 
-/// Members of a request, checked. @throws gridmap::Error{bad_argument} naming op, member, what it is and what is wanted.
+/// Members of a request, checked. @throws gridmap::Error{bad_argument} naming op, member, what it is and what is
+/// wanted.
 std::int64_t whole_number(const Request& request, const char* member, std::int64_t least, std::int64_t most);
 double seconds(const Request& request, const char* member, double otherwise); ///< above 0; absent or null: `otherwise`
 bool flag(const Request& request, const char* member);                        ///< absent: false

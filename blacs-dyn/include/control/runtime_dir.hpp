@@ -11,11 +11,13 @@ namespace control {
 /// DYNGRID_RUNTIME_DIR, else $XDG_RUNTIME_DIR/dyngrid, else /tmp/dyngrid-<uid>. Makes nothing, checks nothing.
 std::string runtime_directory();
 
-/// Checks that `path` is a directory, no link, of this user, closed to all others; makes it (mode 0700) when it is not there.
+/// Checks that `path` is a directory, no link, of this user, closed to all others; makes it (mode 0700) when it is not
+/// there.
 /// @throws gridmap::Error{io_failure} that says what is wrong with it.
 void require_private_directory(const std::string& path);
 
-/// Names are 1 to 40 characters of A-Z a-z 0-9 . _ - and begin with a letter or a digit. @throws gridmap::Error{bad_argument} naming `where`.
+/// Names are 1 to 40 characters of A-Z a-z 0-9 . _ - and begin with a letter or a digit. @throws
+/// gridmap::Error{bad_argument} naming `where`.
 void check_job_name(std::string_view name, std::string_view where);
 
 /// <runtime directory>/job-<name>.sock
@@ -28,15 +30,19 @@ struct FoundJob {
   bool is_alive = false; ///< somebody listens; otherwise what a dead job left behind
 };
 
-/// The jobs of this user, by name. An absent directory has none. @throws gridmap::Error{io_failure} when the directory is not private.
+/// The jobs of this user, by name. An absent directory has none. @throws gridmap::Error{io_failure} when the directory
+/// is not private.
 std::vector<FoundJob> find_jobs();
-/// Takes away what a dead job left behind; false when somebody listens again, it is gone, or the directory's lock is held.
+/// Takes away what a dead job left behind; false when somebody listens again, it is gone, or the directory's lock is
+/// held.
 bool remove_stale(const FoundJob& job);
-/// Takes away the sockets in `directory` on which nobody listens: of jobs, of a scheduler, and half-made ones; `own` is passed over. With the directory's lock held.
+/// Takes away the sockets in `directory` on which nobody listens: of jobs, of a scheduler, and half-made ones; `own` is
+/// passed over. With the directory's lock held.
 void remove_dead_sockets(const std::string& directory, const std::string& own);
 
 namespace detail {
-/// Held while sockets are put into the directory, or dead ones taken out, so that nobody removes what has just been put there.
+/// Held while sockets are put into the directory, or dead ones taken out, so that nobody removes what has just been put
+/// there.
 class DirectoryLock {
 public:
   /// @throws gridmap::Error{io_failure} when somebody has held it for so long

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The one list of the DYNGRID_* variables of the environment. `dyngrid env` prints it; a test compares it with the sources, the README and
-// dyngrid(7).
+// The one list of the DYNGRID_* variables of the environment. `dyngrid env` prints it; a test compares it with the
+// sources, the README and dyngrid(7).
 #pragma once
 
 #include <string>
@@ -19,7 +19,8 @@ struct Variable {
 /// In the order in which a user meets them.
 const std::vector<Variable>& variables();
 
-/// Names in `environment` ("NAME=value" each) that begin with DYNGRID_ and are not in the list, with the closest listed name or "".
+/// Names in `environment` ("NAME=value" each) that begin with DYNGRID_ and are not in the list, with the closest listed
+/// name or "".
 struct UnknownVariable {
   std::string name, closest;
 };
@@ -29,7 +30,8 @@ std::vector<std::string> whole_environment();
 /// One line for each unknown variable of this process, without the end of the line.
 std::vector<std::string> remarks_on_environment();
 
-/// Of `words`, the one that `word` may have been meant to be: at most three slips of the fingers away, and fewer than half its letters; "" when none is.
+/// Of `words`, the one that `word` may have been meant to be: at most three slips of the fingers away, and fewer than
+/// half its letters; "" when none is.
 std::string closest_word(const std::string& word, const std::vector<std::string>& words);
 
 } // namespace control

@@ -10,13 +10,15 @@ namespace blacs_dyn {
 
 class Packet;
 
-/// Ids of processes in the order of a grid, row-major. An id is given once and names one process while the application runs.
+/// Ids of processes in the order of a grid, row-major. An id is given once and names one process while the application
+/// runs.
 struct GridMap {
   Shape shape;
   std::vector<int> ids;
 };
 
-/// One MPI world of the application: what mpirun started (unit 0) or what one spawn started. It leaves as a whole or not at all.
+/// One MPI world of the application: what mpirun started (unit 0) or what one spawn started. It leaves as a whole or
+/// not at all.
 struct Unit {
   int id = 0;
   int owner = -1;           ///< id of the process of unit 0 that spawned it and holds its bridge; -1 for unit 0
@@ -26,7 +28,8 @@ struct Unit {
   int active() const { return static_cast<int>(members.size() - parked.size()); } ///< in the grid
 };
 
-/// Who lives, who sleeps, who is where. The same on every process of the grid; sleepers get it anew when they are woken.
+/// Who lives, who sleeps, who is where. The same on every process of the grid; sleepers get it anew when they are
+/// woken.
 struct Roster {
   std::vector<Unit> units; ///< ascending id; units[0] is what mpirun started
   GridMap grid;
@@ -51,7 +54,8 @@ struct UnitPolicy {
   std::vector<std::string> hosts; ///< where units may go, one host each; empty: wherever mpirun puts them
   std::vector<int> slots;         ///< per host: most spawned processes at a time, 0 for no limit
   std::vector<int> started;       ///< per host: processes that mpirun started there
-  bool one_owner = false;         ///< the join way: process 0 lets all in, and a unit is an mpirun, so that automatic means one for each host
+  bool one_owner = false; ///< the join way: process 0 lets all in, and a unit is an mpirun, so that automatic means one
+                          ///< for each host
 };
 
 /// Seconds to start n processes as one unit, and as n units of one by `spawners` processes side by side.
@@ -69,7 +73,7 @@ struct NewUnit {
 /// What it takes to come from one grid to another. Decided the same on every process, without MPI.
 struct Change {
   GridMap to;
-  std::vector<int> wake;          ///< parked ids, unit 0 first
+  std::vector<int> wake; ///< parked ids, unit 0 first
   std::vector<NewUnit> new_units;
   std::vector<int> park;          ///< ids that fall asleep
   std::vector<int> release_units; ///< unit ids, all of whose members leave for good
@@ -85,21 +89,22 @@ struct HostShare {
   int load = 0;     ///< the same with those that mpirun started
 };
 
-/// `n` new processes to the hosts, one by one to the one with the fewest living processes that has a slot. @throws Error{no_slots}
+/// `n` new processes to the hosts, one by one to the one with the fewest living processes that has a slot. @throws
+/// Error{no_slots}
 std::vector<HostShare> share_among_hosts(const Roster& roster, int n, const UnitPolicy& policy);
 
 /// Groups `n` new processes into units. @throws Error{no_slots} when the hosts' slots do not suffice.
 std::vector<NewUnit> group_into_units(const Roster& roster, int n, const UnitPolicy& policy);
 
-/// `placement`: method, and the matrix that decides who goes where, on the old grid and on the new one. With its keep_first the process at (0,0) stays
-/// there; in the first grid that is process 0.
-/// A target grid of known ids (a pop) is taken as it is when `exact` is given. `leave`: ids of units that are not in the new grid; none or more.
+/// `placement`: method, and the matrix that decides who goes where, on the old grid and on the new one. With its
+/// keep_first the process at (0,0) stays there; in the first grid that is process 0. A target grid of known ids (a pop)
+/// is taken as it is when `exact` is given. `leave`: ids of units that are not in the new grid; none or more.
 /// @throws Error{bad_argument} when the new grid is too large to do without them.
-Change decide_change(const Roster& roster, Shape to, gridmap::PlacementRequest placement, const UnitPolicy& policy, const GridMap* exact = nullptr,
-                     const std::vector<int>& leave = {});
+Change decide_change(const Roster& roster, Shape to, gridmap::PlacementRequest placement, const UnitPolicy& policy,
+                     const GridMap* exact = nullptr, const std::vector<int>& leave = {});
 
-/// The roster after the change. A growth pushes a level, everything else cuts the stack down to the levels smaller than the new grid
-/// and puts the new grid on top of them.
+/// The roster after the change. A growth pushes a level, everything else cuts the stack down to the levels smaller than
+/// the new grid and puts the new grid on top of them.
 Roster apply(const Roster& roster, const Change& change);
 
 /// Ids in the order of the union communicator: the old grid, those that are woken, those that are new.

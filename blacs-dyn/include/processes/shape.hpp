@@ -22,7 +22,8 @@ constexpr int max_grid_axis = (1 << 20) - 1; ///< a request travels as one 64-bi
 
 constexpr std::int64_t max_processes = 1 << 20;
 
-/// Rows and columns from 1, at most max_grid_axis each and max_processes together. @throws Error{bad_argument} naming `where`.
+/// Rows and columns from 1, at most max_grid_axis each and max_processes together. @throws Error{bad_argument} naming
+/// `where`.
 void check_shape(Shape shape, std::string_view where);
 
 /// "3x4". @throws Error{bad_argument} naming `where` ("DYNGRID_GRID").

@@ -63,20 +63,26 @@ GridShape grid_of(const std::string& clause, const std::string& text) {
   if (rows.ec == std::errc{} && rows.ptr != end && *rows.ptr == 'x') {
     const auto cols = std::from_chars(rows.ptr + 1, end, shape.npcol);
     constexpr int most = 1 << 20;
-    if (cols.ec == std::errc{} && cols.ptr == end && shape.nprow >= 1 && shape.npcol >= 1 && shape.nprow <= most && shape.npcol <= most / shape.nprow)
+    if (cols.ec == std::errc{} && cols.ptr == end && shape.nprow >= 1 && shape.npcol >= 1 && shape.nprow <= most &&
+        shape.npcol <= most / shape.nprow)
       return shape;
   }
   bad(clause, fmt::format("'{}' is no grid, wanted e.g. 2x3", text));
 }
 
-bool holds(const std::vector<int>& set, int value) { return set.empty() || std::find(set.begin(), set.end(), value) != set.end(); }
+bool holds(const std::vector<int>& set, int value) {
+  return set.empty() || std::find(set.begin(), set.end(), value) != set.end();
+}
 
-double aspect(GridShape s) { return static_cast<double>(std::max(s.nprow, s.npcol)) / std::min(s.nprow, s.npcol); }
+double aspect(GridShape s) {
+  return static_cast<double>(std::max(s.nprow, s.npcol)) / std::min(s.nprow, s.npcol);
+}
 
 } // namespace
 
 Allowed Allowed::parse(const std::string& text) {
-  if (text.size() > longest_text) bad(text.substr(0, 40) + "...", fmt::format("{} characters, wanted at most {}", text.size(), longest_text));
+  if (text.size() > longest_text)
+    bad(text.substr(0, 40) + "...", fmt::format("{} characters, wanted at most {}", text.size(), longest_text));
   Allowed allowed;
   allowed.text_ = trimmed(text);
   if (allowed.text_.empty()) return allowed;
@@ -86,7 +92,8 @@ Allowed Allowed::parse(const std::string& text) {
   };
   for (const std::string& clause : clauses) {
     const auto blank = clause.find_first_of(" \t");
-    const std::string word = clause.substr(0, blank), rest = blank == std::string::npos ? "" : trimmed(clause.substr(blank));
+    const std::string word = clause.substr(0, blank),
+                      rest = blank == std::string::npos ? "" : trimmed(clause.substr(blank));
     if (clause.empty()) {
       bad(allowed.text_, "an empty clause");
     } else if (clause == "any") {
@@ -115,17 +122,21 @@ Allowed Allowed::parse(const std::string& text) {
       bad(clause, "wanted any, numbers like 4:32:*2, grids like 2x2,2x3, aspect, rows or cols");
     }
   }
-  if (allowed.aspect_p_ > 0 && allowed.aspect_q_ > 0 && allowed.aspect_p_ * allowed.aspect_q_ < 1) bad(allowed.text_, "the two aspects exclude each other");
+  if (allowed.aspect_p_ > 0 && allowed.aspect_q_ > 0 && allowed.aspect_p_ * allowed.aspect_q_ < 1)
+    bad(allowed.text_, "the two aspects exclude each other");
   return allowed;
 }
 
 bool Allowed::permits(GridShape s) const {
   if (s.nprow < 1 || s.npcol < 1) return false;
   if (text_.empty() || is_any_) return true;
-  if (!grids_.empty() && std::none_of(grids_.begin(), grids_.end(), [&](GridShape g) { return g.nprow == s.nprow && g.npcol == s.npcol; })) return false;
+  if (!grids_.empty() &&
+      std::none_of(grids_.begin(), grids_.end(), [&](GridShape g) { return g.nprow == s.nprow && g.npcol == s.npcol; }))
+    return false;
   const auto within = [](double value, double limit) { return limit <= 0 || value <= limit * (1 + 1e-9); };
-  return within(static_cast<double>(s.npcol) / s.nprow, aspect_p_) && within(static_cast<double>(s.nprow) / s.npcol, aspect_q_) &&
-         holds(procs_, s.size()) && holds(rows_, s.nprow) && holds(cols_, s.npcol);
+  return within(static_cast<double>(s.npcol) / s.nprow, aspect_p_) &&
+         within(static_cast<double>(s.nprow) / s.npcol, aspect_q_) && holds(procs_, s.size()) &&
+         holds(rows_, s.nprow) && holds(cols_, s.npcol);
 }
 
 gridmap::TopologyRequest Allowed::request(int at_most) const {

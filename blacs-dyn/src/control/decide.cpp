@@ -12,13 +12,20 @@ namespace {
 
 using gridmap::GridShape;
 
-std::string name(GridShape s) { return fmt::format("{}x{}", s.nprow, s.npcol); }
-bool same(GridShape a, GridShape b) { return a.nprow == b.nprow && a.npcol == b.npcol; }
+std::string name(GridShape s) {
+  return fmt::format("{}x{}", s.nprow, s.npcol);
+}
+bool same(GridShape a, GridShape b) {
+  return a.nprow == b.nprow && a.npcol == b.npcol;
+}
 
-Decision declined(std::string why) { return {false, {}, std::move(why), std::nullopt}; }
+Decision declined(std::string why) {
+  return {false, {}, std::move(why), std::nullopt};
+}
 
 std::string shown(const Prediction& p) {
-  return p.is_measured ? fmt::format("{:.3g} s", p.seconds) : fmt::format("{:.3g} s (predicted, +-{:.2g})", p.seconds, p.error);
+  return p.is_measured ? fmt::format("{:.3g} s", p.seconds)
+                       : fmt::format("{:.3g} s (predicted, +-{:.2g})", p.seconds, p.error);
 }
 
 /// The price: empty when the change may be made, otherwise why not.
@@ -27,10 +34,14 @@ std::string cannot_pay_off(const Situation& s, GridShape to, const Forecast& f) 
   const bool is_hopeless = f.then.is_measured && f.payoff_at_best < 0; // for any number of steps
   if (s.steps_left < 0 && !is_hopeless) return {};
   if (f.payoff_at_best >= 0 && f.payoff_at_best <= s.steps_left) return {};
-  const std::string steps = fmt::format("a step takes {} on {} and {} on {}", shown(f.now), name(s.grid), shown(f.then), name(to));
+  const std::string steps =
+      fmt::format("a step takes {} on {} and {} on {}", shown(f.now), name(s.grid), shown(f.then), name(to));
   if (f.payoff_at_best < 0) return fmt::format("{} would not be quicker: {}", name(to), steps);
-  return fmt::format("{} cannot pay off: the change takes {:.3g} s and needs {} steps to win that back, {} are left; {}", name(to), f.resize_s(),
-                     f.payoff_steps >= 0 ? std::to_string(f.payoff_steps) : fmt::format("{} (at best)", f.payoff_at_best), s.steps_left, steps);
+  return fmt::format(
+      "{} cannot pay off: the change takes {:.3g} s and needs {} steps to win that back, {} are left; {}", name(to),
+      f.resize_s(),
+      f.payoff_steps >= 0 ? std::to_string(f.payoff_steps) : fmt::format("{} (at best)", f.payoff_at_best),
+      s.steps_left, steps);
 }
 
 bool is_measured(const Situation& s, GridShape shape) {
@@ -44,25 +55,29 @@ bool is_beyond_cores(const Situation& s, GridShape to) {
 }
 
 std::string too_many(const Situation& s, int procs) {
-  return fmt::format("{} processes on {} core(s), wanted at most {} ({} a core); --force does it all the same", procs, s.cores, s.most(), s.per_core);
+  return fmt::format("{} processes on {} core(s), wanted at most {} ({} a core); --force does it all the same", procs,
+                     s.cores, s.most(), s.per_core);
 }
 
 std::string no_gain(const Situation& s, int procs) {
-  return fmt::format("{} processes on {} core(s): no gain is predicted beyond the cores; --force does it all the same", procs, s.cores);
+  return fmt::format("{} processes on {} core(s): no gain is predicted beyond the cores; --force does it all the same",
+                     procs, s.cores);
 }
 
 Decision accepted(const Situation& s, GridShape to, std::string why, bool force) {
-  if (!force && s.steps_left == 0 && to.size() > s.grid.size()) return declined(fmt::format("{} cannot pay off: no steps are left", name(to)));
+  if (!force && s.steps_left == 0 && to.size() > s.grid.size())
+    return declined(fmt::format("{} cannot pay off: no steps are left", name(to)));
   Decision d{true, to, std::move(why), forecast(s, to)};
   if (force) return d;
   const bool is_larger = to.size() > s.grid.size();
   const std::string against = is_larger && s.most() > 0 && to.size() > s.most() ? too_many(s, to.size())
-                              : is_beyond_cores(s, to)                            ? no_gain(s, to.size())
-                              : d.forecast                                        ? cannot_pay_off(s, to, *d.forecast)
-                                                                                  : "";
+                              : is_beyond_cores(s, to)                          ? no_gain(s, to.size())
+                              : d.forecast                                      ? cannot_pay_off(s, to, *d.forecast)
+                                                                                : "";
   if (against.empty()) {
     if (is_larger && d.forecast && d.forecast->payoff_steps >= 0)
-      d.why += fmt::format("; pays off after {} steps ({})", d.forecast->payoff_steps, d.forecast->then.is_measured ? "measured" : "predicted");
+      d.why += fmt::format("; pays off after {} steps ({})", d.forecast->payoff_steps,
+                           d.forecast->then.is_measured ? "measured" : "predicted");
     return d;
   }
   d.is_accepted = false;
@@ -71,7 +86,8 @@ Decision accepted(const Situation& s, GridShape to, std::string why, bool force)
   return d;
 }
 
-/// Whether a grid of `procs` processes lies among those measured: beyond them nothing is known, and the largest is tried.
+/// Whether a grid of `procs` processes lies among those measured: beyond them nothing is known, and the largest is
+/// tried.
 bool reaches(const Situation& s, GridShape to) {
   int p = 0, q = 0;
   for (const auto& [shape, times] : s.steps) {
@@ -102,13 +118,16 @@ std::optional<Forecast> forecast(const Situation& s, GridShape to) {
   for (const ChangeCost& c : s.changes) sum += c.merge_s + c.plan_s;
   f.other_s = s.changes.empty() ? 0 : sum / static_cast<double>(s.changes.size());
   f.payoff_steps = gridmap::payoff_point(f.resize_s(), now->seconds, then->seconds);
-  f.payoff_at_best = gridmap::payoff_point(f.resize_s(), now->seconds + now->error, std::max(0.0, then->seconds - then->error));
+  f.payoff_at_best =
+      gridmap::payoff_point(f.resize_s(), now->seconds + now->error, std::max(0.0, then->seconds - then->error));
   return f;
 }
 
 Decision decide_resize(const Situation& s, GridShape to, bool force) {
   if (same(to, s.grid)) return declined(fmt::format("the grid is {} already", name(to)));
-  if (!force && !s.allowed.permits(to)) return declined(fmt::format("{} is not among the grids that the application allows ({})", name(to), s.allowed.text()));
+  if (!force && !s.allowed.permits(to))
+    return declined(
+        fmt::format("{} is not among the grids that the application allows ({})", name(to), s.allowed.text()));
   return accepted(s, to, "as asked", force);
 }
 
@@ -124,26 +143,35 @@ Decision decide_grow(const Situation& s, std::int64_t by, bool force) {
   const auto room = static_cast<int>(most);
   const std::optional<GridShape> largest = s.allowed.largest(room, s.grid.size() + 1);
   if (!largest)
-    return declined(fmt::format("no allowed grid has {} to {} processes{}", s.grid.size() + 1, room, s.allowed.text().empty() ? "" : " (" + s.allowed.text() + ")"));
+    return declined(fmt::format("no allowed grid has {} to {} processes{}", s.grid.size() + 1, room,
+                                s.allowed.text().empty() ? "" : " (" + s.allowed.text() + ")"));
   if (force || !reaches(s, *largest))
-    return accepted(s, *largest, fmt::format("{} of the {} processes offered make {}, the largest allowed grid", largest->size() - s.grid.size(), by, name(*largest)),
+    return accepted(s, *largest,
+                    fmt::format("{} of the {} processes offered make {}, the largest allowed grid",
+                                largest->size() - s.grid.size(), by, name(*largest)),
                     force);
   const auto quickest = s.allowed.quickest(room, times_of(s));
   const GridShape best = quickest ? GridShape{quickest->nprow, quickest->npcol} : s.grid;
   if (best.size() <= s.grid.size()) {
     const auto now = predict_step(s.steps, s.grid, s.cores), then = predict_step(s.steps, *largest, s.cores);
-    return declined(fmt::format("no larger grid is quicker: a step takes {} on {} and {} on {}", now ? shown(*now) : "?", name(s.grid), then ? shown(*then) : "?",
-                                name(*largest)));
+    return declined(fmt::format("no larger grid is quicker: a step takes {} on {} and {} on {}",
+                                now ? shown(*now) : "?", name(s.grid), then ? shown(*then) : "?", name(*largest)));
   }
-  return accepted(s, best, fmt::format("{} of the {} processes offered make {}: {}", best.size() - s.grid.size(), by, name(best), quickest->why), force);
+  return accepted(s, best,
+                  fmt::format("{} of the {} processes offered make {}: {}", best.size() - s.grid.size(), by, name(best),
+                              quickest->why),
+                  force);
 }
 
 Decision decide_shrink(const Situation& s, std::int64_t by) {
   const std::int64_t rest = s.grid.size() - by;
-  if (rest < 1) return declined(fmt::format("{} has {} processes, {} cannot be given back", name(s.grid), s.grid.size(), by));
+  if (rest < 1)
+    return declined(fmt::format("{} has {} processes, {} cannot be given back", name(s.grid), s.grid.size(), by));
   const auto most = static_cast<int>(rest);
   std::optional<GridShape> to = s.allowed.largest(most);
-  if (!to) return declined(fmt::format("no allowed grid has {} processes or fewer{}", most, s.allowed.text().empty() ? "" : " (" + s.allowed.text() + ")"));
+  if (!to)
+    return declined(fmt::format("no allowed grid has {} processes or fewer{}", most,
+                                s.allowed.text().empty() ? "" : " (" + s.allowed.text() + ")"));
   std::string why = fmt::format("the largest allowed grid of at most {} processes", most);
   if (reaches(s, *to))
     if (const auto quickest = s.allowed.quickest(most, times_of(s))) {
@@ -162,7 +190,8 @@ Decision decide_leave(const Situation& s, const std::vector<std::int64_t>& units
   const std::string why = fmt::format("{} processes leave", by);
   if (const auto to = s.allowed.largest(most)) return accepted(s, *to, why, true);
   const std::optional<GridShape> to = Allowed().largest(most);
-  return to ? accepted(s, *to, why + "; no allowed grid is that small", true) : declined(why + ", and nobody would stay");
+  return to ? accepted(s, *to, why + "; no allowed grid is that small", true)
+            : declined(why + ", and nobody would stay");
 }
 
 } // namespace control

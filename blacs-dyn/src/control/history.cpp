@@ -16,7 +16,8 @@ using Measured = std::map<std::pair<int, int>, StepTimes>;
 constexpr std::size_t terms = 4;
 constexpr double model_error = 0.05; ///< of a step time: no formula is better than that
 
-/// With more processes than cores, work and messages are shared by so many as there are cores: those of a grid of the same proportions.
+/// With more processes than cores, work and messages are shared by so many as there are cores: those of a grid of the
+/// same proportions.
 std::array<double, terms> basis(GridShape s, int cores) {
   const double useful = cores > 0 ? std::min(s.size(), cores) : s.size();
   const double smaller = std::sqrt(useful / s.size());
@@ -27,7 +28,8 @@ struct Fit {
   double value = 0, variance = 0, badness = 0;
 };
 
-/// Weighted least squares with the terms of `mask`, read off at `at`. Empty when the grids do not determine them, or one came out negative.
+/// Weighted least squares with the terms of `mask`, read off at `at`. Empty when the grids do not determine them, or
+/// one came out negative.
 std::optional<Fit> fit_with(unsigned mask, const Measured& measured, GridShape at, int cores) {
   std::vector<std::size_t> used;
   for (std::size_t t = 0; t < terms; ++t)
@@ -101,7 +103,9 @@ double median(std::vector<double> values) {
 
 } // namespace
 
-void StepTimes::add(double step_s) { add(StepTimes{1, step_s, 0, step_s}); }
+void StepTimes::add(double step_s) {
+  add(StepTimes{1, step_s, 0, step_s});
+}
 
 void StepTimes::add(const StepTimes& more) {
   if (more.count <= 0) return;
@@ -172,7 +176,9 @@ std::optional<Prediction> predict_step(const Measured& all, GridShape shape, int
   prediction.error = std::sqrt(variance / sum);
   const StepTimes* quickest = nullptr; // of those that fill the cores
   for (const auto& [grid, times] : measured)
-    if (cores > 0 && shape.size() > cores && grid.first * grid.second >= cores && (!quickest || times.mean < quickest->mean)) quickest = &times;
+    if (cores > 0 && shape.size() > cores && grid.first * grid.second >= cores &&
+        (!quickest || times.mean < quickest->mean))
+      quickest = &times;
   if (quickest && quickest->mean > prediction.seconds) {
     prediction.seconds = quickest->mean;
     prediction.error = std::max(prediction.error, quickest->error());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The history on disk: JSON lines that are only ever appended, so that jobs that end at the same time, or are killed while they write, do no harm.
+// The history on disk: JSON lines that are only ever appended, so that jobs that end at the same time, or are killed
+// while they write, do no harm.
 #include "control/history.hpp"
 
 #include <algorithm>
@@ -35,7 +36,9 @@ constexpr off_t largest_file = 512 << 10;
 constexpr std::size_t most_keys = 1000;
 constexpr std::size_t most_changes = 200;
 
-std::int64_t now_s() { return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count(); }
+std::int64_t now_s() {
+  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
 
 Json named(const HistoryKey& key, const char* kind, std::int64_t when) {
   return {{"kind", kind}, {"app", key.app}, {"size", key.size}, {"machine", key.machine}, {"when", when}};
@@ -43,14 +46,25 @@ Json named(const HistoryKey& key, const char* kind, std::int64_t when) {
 
 std::string line_of(const HistoryKey& key, std::pair<int, int> shape, const StepTimes& t, std::int64_t when) {
   Json line = named(key, "steps", when);
-  line.update({{"grid", to_json({shape.first, shape.second})}, {"count", t.count}, {"mean_s", t.mean}, {"squares", t.squares}, {"least_s", t.least}});
+  line.update({{"grid", to_json({shape.first, shape.second})},
+               {"count", t.count},
+               {"mean_s", t.mean},
+               {"squares", t.squares},
+               {"least_s", t.least}});
   return to_line(line);
 }
 
 std::string line_of(const HistoryKey& key, const ChangeCost& c, std::int64_t when) {
   Json line = named(key, "resize", when);
-  line.update({{"from", to_json(c.from)}, {"to", to_json(c.to)}, {"spawned", c.spawned}, {"spawn_s", c.spawn_s}, {"merge_s", c.merge_s}, {"plan_s", c.plan_s},
-               {"exchange_s", c.exchange_s}, {"moved_bytes", c.moved_bytes}, {"planned_exchange_s", c.predicted_exchange_s}});
+  line.update({{"from", to_json(c.from)},
+               {"to", to_json(c.to)},
+               {"spawned", c.spawned},
+               {"spawn_s", c.spawn_s},
+               {"merge_s", c.merge_s},
+               {"plan_s", c.plan_s},
+               {"exchange_s", c.exchange_s},
+               {"moved_bytes", c.moved_bytes},
+               {"planned_exchange_s", c.predicted_exchange_s}});
   return to_line(line);
 }
 
@@ -127,14 +141,15 @@ private:
 Fd open_regular(const std::string& path, int flags) {
   Fd fd(open(path.c_str(), flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600));
   struct stat found {};
-  const bool is_other = fd.get() < 0 ? errno == ENXIO || errno == EISDIR
-                                     : fstat(fd.get(), &found) == 0 && !S_ISREG(found.st_mode);
+  const bool is_other =
+      fd.get() < 0 ? errno == ENXIO || errno == EISDIR : fstat(fd.get(), &found) == 0 && !S_ISREG(found.st_mode);
   if (!is_other) return fd;
   static std::atomic<bool> is_said{false};
   if (!is_said.exchange(true))
-    std::fprintf(stderr,
-                 "dyngrid: no history is kept: '%s' (DYNGRID_HISTORY) is no regular file, wanted the path of one, or off\n",
-                 printable(path).c_str());
+    std::fprintf(
+        stderr,
+        "dyngrid: no history is kept: '%s' (DYNGRID_HISTORY) is no regular file, wanted the path of one, or off\n",
+        printable(path).c_str());
   return Fd(-1);
 }
 
@@ -144,14 +159,15 @@ std::string content_of(const std::string& path) {
   std::array<char, 65536> buffer;
   while (in.get() >= 0) {
     const ssize_t n = read(in.get(), buffer.data(), buffer.size());
-    if (n > 0) text.append(buffer.data(), static_cast<std::size_t>(n));
-    else if (n == 0 || errno != EINTR) break;
+    if (n > 0)
+      text.append(buffer.data(), static_cast<std::size_t>(n));
+    else if (n == 0 || errno != EINTR)
+      break;
   }
   return text;
 }
 
-template <class Each>
-void each_record(const std::string& file, Each&& each) {
+template <class Each> void each_record(const std::string& file, Each&& each) {
   std::istringstream in(content_of(file));
   for (std::string line; std::getline(in, line);)
     if (const auto record = record_of(line)) each(*record);
@@ -197,8 +213,10 @@ bool make_folders(const std::string& path) {
 bool write_all(int fd, const std::string& text) {
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t n = write(fd, text.data() + done, text.size() - done);
-    if (n > 0) done += static_cast<std::size_t>(n);
-    else if (errno != EINTR) return false;
+    if (n > 0)
+      done += static_cast<std::size_t>(n);
+    else if (errno != EINTR)
+      return false;
   }
   return true;
 }
@@ -212,10 +230,12 @@ void put_together(const std::string& file) {
   if (order.size() > most_keys) order.erase(order.begin(), order.end() - static_cast<std::ptrdiff_t>(most_keys));
   std::string text;
   for (const auto* entry : order) {
-    for (const auto& [shape, times] : entry->second.history.steps) text += line_of(entry->first, shape, times, entry->second.last);
+    for (const auto& [shape, times] : entry->second.history.steps)
+      text += line_of(entry->first, shape, times, entry->second.last);
     // so that a file put together is well below the size at which it is done again
     const auto& changes = entry->second.history.changes;
-    for (std::size_t i = changes.size() > 20 ? changes.size() - 20 : 0; i < changes.size(); ++i) text += line_of(entry->first, changes[i], entry->second.last);
+    for (std::size_t i = changes.size() > 20 ? changes.size() - 20 : 0; i < changes.size(); ++i)
+      text += line_of(entry->first, changes[i], entry->second.last);
   }
   while (text.size() > static_cast<std::size_t>(largest_file) / 2) text.erase(0, text.find('\n') + 1); // oldest first
   const std::string part = file + ".new";
@@ -262,7 +282,8 @@ std::vector<std::pair<HistoryKey, History>> read_all_history(const std::string& 
   return all;
 }
 
-bool append_history(const std::string& file, const HistoryKey& key, const std::map<std::pair<int, int>, StepTimes>& steps, const std::vector<ChangeCost>& changes,
+bool append_history(const std::string& file, const HistoryKey& key,
+                    const std::map<std::pair<int, int>, StepTimes>& steps, const std::vector<ChangeCost>& changes,
                     double wait_s) {
   std::string text;
   const std::int64_t when = now_s();
@@ -286,7 +307,8 @@ bool append_history(const std::string& file, const HistoryKey& key, const std::m
     if (out.get() < 0) return false;
     size = lseek(out.get(), 0, SEEK_END);
     char last = '\n';
-    if (size > 0 && pread(out.get(), &last, 1, size - 1) == 1 && last != '\n') text.insert(0, "\n"); // somebody was killed in the middle of a line
+    if (size > 0 && pread(out.get(), &last, 1, size - 1) == 1 && last != '\n')
+      text.insert(0, "\n"); // somebody was killed in the middle of a line
     if (!write_all(out.get(), text)) return false;
   }
   if (size > largest_file) put_together(file);

@@ -20,7 +20,8 @@ namespace control {
 
 std::string random_word() {
   std::array<unsigned char, 16> bytes{};
-  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) throw gridmap::Error(gridmap::Status::io_failure, "control: no random numbers");
+  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
+    throw gridmap::Error(gridmap::Status::io_failure, "control: no random numbers");
   std::string word;
   for (const unsigned char b : bytes) word += fmt::format("{:02x}", b);
   return word;
@@ -58,7 +59,8 @@ std::string address_towards(const std::string& address) {
   socklen_t length = sizeof here;
   const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return {};
-  const bool is_known = connect(fd, reinterpret_cast<const sockaddr*>(&there), sizeof there) == 0 && getsockname(fd, reinterpret_cast<sockaddr*>(&here), &length) == 0;
+  const bool is_known = connect(fd, reinterpret_cast<const sockaddr*>(&there), sizeof there) == 0 &&
+                        getsockname(fd, reinterpret_cast<sockaddr*>(&here), &length) == 0;
   close(fd);
   return is_known ? text_of(reinterpret_cast<const sockaddr*>(&here)) : "";
 }
@@ -70,7 +72,8 @@ std::vector<std::pair<std::string, std::string>> interfaces() {
   ifaddrs* list = nullptr;
   if (getifaddrs(&list) != 0) return all;
   for (const ifaddrs* a = list; a; a = a->ifa_next)
-    if (a->ifa_addr && a->ifa_addr->sa_family == AF_INET && (a->ifa_flags & IFF_UP) != 0) all.emplace_back(a->ifa_name, text_of(a->ifa_addr));
+    if (a->ifa_addr && a->ifa_addr->sa_family == AF_INET && (a->ifa_flags & IFF_UP) != 0)
+      all.emplace_back(a->ifa_name, text_of(a->ifa_addr));
   freeifaddrs(list);
   return all;
 }

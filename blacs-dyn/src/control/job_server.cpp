@@ -16,8 +16,8 @@ namespace {
 using gridmap::Error;
 using gridmap::Status;
 
-constexpr double step_delay_s = 0.05;  ///< so much later at most are steps told
-constexpr double save_every_s = 30;    ///< what a killed job loses of its history
+constexpr double step_delay_s = 0.05; ///< so much later at most are steps told
+constexpr double save_every_s = 30;   ///< what a killed job loses of its history
 constexpr double last_words_s = 0.5;
 
 std::int64_t resident_bytes() {
@@ -31,13 +31,15 @@ std::int64_t resident_bytes() {
 
 } // namespace
 
-JobServer::JobServer(JobState& state, const std::string& directory, std::function<double()> clock, Ready ready, ServerLimits limits)
+JobServer::JobServer(JobState& state, const std::string& directory, std::function<double()> clock, Ready ready,
+                     ServerLimits limits)
     : state_(state), clock_(std::move(clock)), ready_(std::move(ready)),
       server_(directory, "job-" + state.info().job + ".sock",
               {[this](LineServer::Client client, std::string_view line) { answer(client, line); },
                [this](LineServer::Client client) {
                  watchers_.erase(client);
-                 for (auto at = waiters_.begin(); at != waiters_.end();) at = at->second.client == client ? waiters_.erase(at) : std::next(at);
+                 for (auto at = waiters_.begin(); at != waiters_.end();)
+                   at = at->second.client == client ? waiters_.erase(at) : std::next(at);
                  update_interest();
                }},
               std::move(limits)),
@@ -58,7 +60,7 @@ JobServer::JobServer(JobState& state, const std::string& directory, std::functio
 }
 
 JobServer::~JobServer() {
-  if (getpid() != owner_) { // a fork of the application: the thread is not in it
+  if (getpid() != owner_) {              // a fork of the application: the thread is not in it
     new std::thread(std::move(thread_)); // lost on purpose
     return;
   }
@@ -74,7 +76,8 @@ void JobServer::run() {
     try {
       double wait = save_every_s;
       if (const auto deadline = state_.next_deadline()) wait = std::min(wait, *deadline - clock_());
-      if (std::any_of(watchers_.begin(), watchers_.end(), [](const auto& w) { return w.second.steps; })) wait = std::min(wait, step_delay_s);
+      if (std::any_of(watchers_.begin(), watchers_.end(), [](const auto& w) { return w.second.steps; }))
+        wait = std::min(wait, step_delay_s);
       server_.serve(std::max(0.0, wait));
       state_.look_at_deadlines(clock_());
       const bool has_changed = tell_events();
@@ -144,10 +147,12 @@ void JobServer::serve_request(LineServer::Client client, const Request& request)
   } else if (request.op == "ready") {
     if (!ready_) throw Error(Status::unsupported, "control: ready: this application awaits no newcomers");
     const auto payload = request.body.find("payload");
-    if (payload == request.body.end() || !payload->is_object()) throw Error(Status::bad_argument, "control: ready: \"payload\" is missing, wanted an object");
+    if (payload == request.body.end() || !payload->is_object())
+      throw Error(Status::bad_argument, "control: ready: \"payload\" is missing, wanted an object");
     say(ready_(*payload));
   } else {
-    throw Error(Status::bad_argument, fmt::format("control: op \"{}\" is not known, wanted status, resize, grow, shrink, leave, offer, cancel, history, watch or ready",
+    throw Error(Status::bad_argument, fmt::format("control: op \"{}\" is not known, wanted status, resize, grow, "
+                                                  "shrink, leave, offer, cancel, history, watch or ready",
                                                   request.op.substr(0, 40)));
   }
 }
@@ -178,7 +183,9 @@ bool JobServer::tell_events() {
     const RequestId id = waiter->second.id;
     waiters_.erase(waiter);
     server_.send(client, to_line(reply(id, std::move(answer))));
-    const bool owed = watchers_.count(client) > 0 || std::any_of(waiters_.begin(), waiters_.end(), [&](const auto& w) { return w.second.client == client; });
+    const bool owed = watchers_.count(client) > 0 || std::any_of(waiters_.begin(), waiters_.end(), [&](const auto& w) {
+                        return w.second.client == client;
+                      });
     if (!owed) server_.hold(client, false);
   }
   return has_changed;

@@ -14,7 +14,8 @@
 
 namespace control {
 
-/// The thread of process 0 that answers at the job's socket. It makes no MPI call and touches nothing of the application but its JobState.
+/// The thread of process 0 that answers at the job's socket. It makes no MPI call and touches nothing of the
+/// application but its JobState.
 class JobServer {
 public:
   /// What a newcomer of the join way says; the reply's fields. Called on the listener's thread.
@@ -22,7 +23,8 @@ public:
 
   /// @param clock  the one of `state`.
   /// @throws gridmap::Error: see LineServer.
-  JobServer(JobState& state, const std::string& directory, std::function<double()> clock, Ready ready = {}, ServerLimits limits = {});
+  JobServer(JobState& state, const std::string& directory, std::function<double()> clock, Ready ready = {},
+            ServerLimits limits = {});
   JobServer(const JobServer&) = delete;
   JobServer& operator=(const JobServer&) = delete;
   ~JobServer(); ///< tells everybody that the job ends, and takes the socket away

@@ -15,24 +15,37 @@ using gridmap::GridShape;
 using gridmap::Status;
 using Lock = std::lock_guard<std::mutex>;
 
-bool same(GridShape a, GridShape b) { return a.nprow == b.nprow && a.npcol == b.npcol; }
-std::pair<int, int> key_of(GridShape s) { return {s.nprow, s.npcol}; }
-std::string shape_text(GridShape s) { return fmt::format("{}x{}", s.nprow, s.npcol); }
+bool same(GridShape a, GridShape b) {
+  return a.nprow == b.nprow && a.npcol == b.npcol;
+}
+std::pair<int, int> key_of(GridShape s) {
+  return {s.nprow, s.npcol};
+}
+std::string shape_text(GridShape s) {
+  return fmt::format("{}x{}", s.nprow, s.npcol);
+}
 
 gridmap::Placement placement_from(const Request& request, const std::string& name) {
   using gridmap::Placement;
-  for (const auto& [word, placement] : {std::pair{"optimal", Placement::optimal}, std::pair{"global", Placement::global}, std::pair{"local1", Placement::local1},
-                                        std::pair{"local2", Placement::local2}})
+  for (const auto& [word, placement] :
+       {std::pair{"optimal", Placement::optimal}, std::pair{"global", Placement::global},
+        std::pair{"local1", Placement::local1}, std::pair{"local2", Placement::local2}})
     if (name == word) return placement;
-  throw Error(Status::bad_argument, fmt::format("control: {}: \"placement\" is \"{}\", wanted optimal, global, local1 or local2", request.op, name.substr(0, 40)));
+  throw Error(Status::bad_argument,
+              fmt::format("control: {}: \"placement\" is \"{}\", wanted optimal, global, local1 or local2", request.op,
+                          name.substr(0, 40)));
 }
 
 std::vector<std::int64_t> units_in(const Request& request) {
   const auto given = request.body.find("units");
   const auto is_number = [](const Json& value) { return value.is_number_integer() && value.get<std::int64_t>() > 0; };
-  if (given == request.body.end() || !given->is_array() || given->empty() || given->size() > 1024 || !std::all_of(given->begin(), given->end(), is_number))
-    throw Error(Status::bad_argument, fmt::format("control: {}: \"units\" is {}, wanted a list of numbers from 1", request.op,
-                                                  given == request.body.end() ? "missing" : given->dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 80)));
+  if (given == request.body.end() || !given->is_array() || given->empty() || given->size() > 1024 ||
+      !std::all_of(given->begin(), given->end(), is_number))
+    throw Error(Status::bad_argument,
+                fmt::format("control: {}: \"units\" is {}, wanted a list of numbers from 1", request.op,
+                            given == request.body.end()
+                                ? "missing"
+                                : given->dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 80)));
   return given->get<std::vector<std::int64_t>>();
 }
 
@@ -45,30 +58,37 @@ Decision decide(const Situation& here, const Pending& wish) {
 
 Json json_of(const std::vector<UnitInfo>& units) {
   Json list = Json::array();
-  for (const UnitInfo& unit : units) list.push_back({{"unit", unit.number}, {"processes", unit.processes}, {"active", unit.active}});
+  for (const UnitInfo& unit : units)
+    list.push_back({{"unit", unit.number}, {"processes", unit.processes}, {"active", unit.active}});
   return list;
 }
 
-Json json_of(const Prediction& p) { return {{"seconds", p.seconds}, {"error", p.error}, {"measured", p.is_measured}, {"grids", p.grids}}; }
+Json json_of(const Prediction& p) {
+  return {{"seconds", p.seconds}, {"error", p.error}, {"measured", p.is_measured}, {"grids", p.grids}};
+}
 
 Json json_of(const Forecast& f) {
-  return {{"step_now", json_of(f.now)},     {"step_then", json_of(f.then)},         {"spawn_s", f.spawn_s},
-          {"exchange_s", f.exchange_s},     {"other_s", f.other_s},                 {"resize_s", f.resize_s()},
+  return {{"step_now", json_of(f.now)},     {"step_then", json_of(f.then)},
+          {"spawn_s", f.spawn_s},           {"exchange_s", f.exchange_s},
+          {"other_s", f.other_s},           {"resize_s", f.resize_s()},
           {"payoff_steps", f.payoff_steps}, {"payoff_steps_at_best", f.payoff_at_best}};
 }
 
 Json json_of(const Pending& p, double now) {
-  Json json{{"request", p.number}, {"op", p.op}, {"from", to_json(p.from)}, {"grid", to_json(p.to)}, {"late", p.is_late}};
+  Json json{
+      {"request", p.number}, {"op", p.op}, {"from", to_json(p.from)}, {"grid", to_json(p.to)}, {"late", p.is_late}};
   json["deadline_s"] = p.deadline ? Json(*p.deadline - now) : Json(nullptr);
   return json;
 }
 
 Json json_of(const ChangeCost& c) {
-  return {{"from", to_json(c.from)}, {"grid", to_json(c.to)}, {"spawned", c.spawned}, {"spawn_s", c.spawn_s}, {"merge_s", c.merge_s},
-          {"plan_s", c.plan_s}, {"exchange_s", c.exchange_s}, {"moved_bytes", c.moved_bytes}, {"planned_exchange_s", c.predicted_exchange_s}};
+  return {{"from", to_json(c.from)},    {"grid", to_json(c.to)},        {"spawned", c.spawned},
+          {"spawn_s", c.spawn_s},       {"merge_s", c.merge_s},         {"plan_s", c.plan_s},
+          {"exchange_s", c.exchange_s}, {"moved_bytes", c.moved_bytes}, {"planned_exchange_s", c.predicted_exchange_s}};
 }
 
-/// Standard error of the mean by the median distance from the median, so that one step that was disturbed does not count.
+/// Standard error of the mean by the median distance from the median, so that one step that was disturbed does not
+/// count.
 double scatter(const std::vector<double>& values) {
   const double middle = median(values);
   std::vector<double> apart;
@@ -93,13 +113,19 @@ Trial::Verdict Trial::verdict() const {
 
 Json to_json(const ChangeReport& r) {
   Json json = json_of(r.cost);
-  json.update({{"woken", r.woken}, {"released", r.released}, {"parked", r.parked}, {"total_s", r.total_s}, {"kept_bytes", r.kept_bytes}});
+  json.update({{"woken", r.woken},
+               {"released", r.released},
+               {"parked", r.parked},
+               {"total_s", r.total_s},
+               {"kept_bytes", r.kept_bytes}});
   return json;
 }
 
 Experiment Experiment::parse(const std::string& text, const std::string& where) {
   const auto bad = [&] {
-    return Error(Status::bad_argument, fmt::format("control: {} is \"{}\", wanted grids and, after @, steps on each: \"2x2,2x3,3x3@3\"", where, text.substr(0, 80)));
+    return Error(Status::bad_argument,
+                 fmt::format("control: {} is \"{}\", wanted grids and, after @, steps on each: \"2x2,2x3,3x3@3\"",
+                             where, text.substr(0, 80)));
   };
   Experiment experiment;
   const std::size_t at = text.find('@');
@@ -116,7 +142,9 @@ Experiment Experiment::parse(const std::string& text, const std::string& where) 
     if (rows.ec != std::errc{} || rows.ptr == end || *rows.ptr != 'x') throw bad();
     const auto cols = std::from_chars(rows.ptr + 1, end, shape.npcol);
     constexpr int most = 1 << 20;
-    if (cols.ec != std::errc{} || shape.nprow < 1 || shape.npcol < 1 || shape.nprow > most || shape.npcol > most / shape.nprow) throw bad();
+    if (cols.ec != std::errc{} || shape.nprow < 1 || shape.npcol < 1 || shape.nprow > most ||
+        shape.npcol > most / shape.nprow)
+      throw bad();
     experiment.grids.push_back(shape);
     if (cols.ptr == end) return experiment;
     if (*cols.ptr != ',') throw bad();
@@ -124,9 +152,11 @@ Experiment Experiment::parse(const std::string& text, const std::string& where) 
   }
 }
 
-JobState::JobState(JobInfo info, GridShape first_grid, double now) : info_(std::move(info)), first_grid_(first_grid), started_(now), grid_(first_grid), book_(&books_[size_]) {}
+JobState::JobState(JobInfo info, GridShape first_grid, double now)
+    : info_(std::move(info)), first_grid_(first_grid), started_(now), grid_(first_grid), book_(&books_[size_]) {}
 
-// ---- the application's thread ------------------------------------------------------------------------------------------------
+// ---- the application's thread
+// ------------------------------------------------------------------------------------------------
 
 void JobState::step_ended(double now) {
   if (!is_in_step_) return;
@@ -172,10 +202,16 @@ void JobState::judge_trial() {
   if (verdict == Trial::Verdict::slower) {
     const double was = median(trial_->before), is = median(trial_->after);
     Wanted back{0, trial_->from, std::nullopt, {}, false, {}};
-    back.undo = fmt::format("{} takes {:.3g} s a step, {} took {:.3g}: back to {} (DYNGRID_UNDO=off leaves it)", shape_text(trial_->to), is, shape_text(trial_->from), was,
-                            shape_text(trial_->from));
-    undone_[key_of(trial_->to)] = {is, fmt::format("{} was tried and takes {:.3g} s a step, {} takes {:.3g}", shape_text(trial_->to), is, shape_text(trial_->from), was)};
-    tell({{"event", "undo"}, {"request", trial_->number}, {"from", to_json(trial_->to)}, {"grid", to_json(trial_->from)}, {"step_s", is}, {"before_step_s", was}});
+    back.undo = fmt::format("{} takes {:.3g} s a step, {} took {:.3g}: back to {} (DYNGRID_UNDO=off leaves it)",
+                            shape_text(trial_->to), is, shape_text(trial_->from), was, shape_text(trial_->from));
+    undone_[key_of(trial_->to)] = {is, fmt::format("{} was tried and takes {:.3g} s a step, {} takes {:.3g}",
+                                                   shape_text(trial_->to), is, shape_text(trial_->from), was)};
+    tell({{"event", "undo"},
+          {"request", trial_->number},
+          {"from", to_json(trial_->to)},
+          {"grid", to_json(trial_->from)},
+          {"step_s", is},
+          {"before_step_s", was}});
     back_ = std::move(back);
     settle();
   }
@@ -191,7 +227,10 @@ void JobState::end_trial() {
   settle();
 }
 
-void JobState::settle() { pending_.store(queue_.pending().has_value() || experiment_.has_value() || back_.has_value(), std::memory_order_release); }
+void JobState::settle() {
+  pending_.store(queue_.pending().has_value() || experiment_.has_value() || back_.has_value(),
+                 std::memory_order_release);
+}
 
 std::optional<Wanted> JobState::want(double now) {
   look_at_deadlines(now);
@@ -212,7 +251,8 @@ std::optional<Wanted> JobState::want(double now) {
     settle();
     here = situation();
   }
-  if ((!same(wish->from, here.grid) && wish->op != "resize") || wish->op == "leave") { // units may have come and gone on the same grid
+  if ((!same(wish->from, here.grid) && wish->op != "resize") ||
+      wish->op == "leave") { // units may have come and gone on the same grid
     const Decision again = decide(here, *wish);
     if (!again.is_accepted) {
       const Lock lock(mutex_);
@@ -234,8 +274,10 @@ void JobState::defer(std::int64_t number) {
   } else if (number == 0) {
     has_asked_ = false;
   } else if (taken_ && taken_->number == number) {
-    if (queue_.pending()) outcome(number, "superseded", {{"by", queue_.pending()->number}});
-    else queue_.put_back(std::move(*taken_));
+    if (queue_.pending())
+      outcome(number, "superseded", {{"by", queue_.pending()->number}});
+    else
+      queue_.put_back(std::move(*taken_));
     taken_.reset();
   }
   settle();
@@ -254,7 +296,8 @@ void JobState::changed(std::int64_t number, const ChangeReport& report, int park
     if (before.count == 0) book_->known.steps.erase(key_of(grid_));
     std::optional<Trial> trial;
     const bool is_larger = report.cost.to.size() >= report.cost.from.size();
-    if (number > 0 && taken_ && taken_->number == number && taken_->undo && is_larger && info_.undoes && recent_.size() >= 2)
+    if (number > 0 && taken_ && taken_->number == number && taken_->undo && is_larger && info_.undoes &&
+        recent_.size() >= 2)
       trial = Trial{report.cost.from, report.cost.to, number, recent_, {}};
     end_trial();
     trial_ = std::move(trial);
@@ -269,7 +312,8 @@ void JobState::changed(std::int64_t number, const ChangeReport& report, int park
     book_->unsaved_changes.push_back(report.cost);
     last_resize_ = to_json(report);
     (*last_resize_)["t"] = now - started_;
-    Json event{{"event", "resize"}, {"from", to_json(report.cost.from)}, {"grid", to_json(grid_)}, {"step", step_}, {"report", to_json(report)}, {"units", json_of(units_)}};
+    Json event{{"event", "resize"}, {"from", to_json(report.cost.from)}, {"grid", to_json(grid_)},
+               {"step", step_},     {"report", to_json(report)},         {"units", json_of(units_)}};
     event["request"] = number > 0 ? Json(number) : Json(nullptr);
     tell(std::move(event));
     if (number > 0) outcome(number, "done", {{"grid", to_json(grid_)}, {"report", to_json(report)}});
@@ -397,7 +441,9 @@ void JobState::save_history(double wait_s) {
     }
   }
   for (const Part& part : parts) {
-    if (info_.history_file.empty() || append_history(info_.history_file, {info_.app, part.size, info_.machine}, part.steps, part.changes, wait_s)) continue;
+    if (info_.history_file.empty() ||
+        append_history(info_.history_file, {info_.app, part.size, info_.machine}, part.steps, part.changes, wait_s))
+      continue;
     const Lock lock(mutex_);
     Book& book = books_[part.size];
     for (const auto& [shape, times] : part.steps) book.unsaved_steps[shape].add(times);
@@ -407,7 +453,8 @@ void JobState::save_history(double wait_s) {
   }
 }
 
-// ---- the listener's thread ---------------------------------------------------------------------------------------------------
+// ---- the listener's thread
+// ---------------------------------------------------------------------------------------------------
 
 Situation JobState::situation() const {
   Situation s;
@@ -442,10 +489,23 @@ void JobState::outcome(std::int64_t number, const char* what, Json more) {
 
 Json JobState::status(double now) const {
   const Lock lock(mutex_);
-  Json json{{"job", info_.job},       {"pid", info_.pid},       {"app", info_.app},           {"size", size_},
-            {"host", info_.host},     {"protocol", protocol_version}, {"version", info_.version}, {"grid", to_json(grid_)},
-            {"first_grid", to_json(first_grid_)}, {"parked", parked_}, {"step", step_}, {"steps", steps_}, {"steps_on_grid", on_grid_},
-            {"uptime_s", now - started_}, {"allowed", allowed_.text()}, {"resizable", info_.why_fixed.empty()}, {"matrix_bytes", matrix_bytes_}};
+  Json json{{"job", info_.job},
+            {"pid", info_.pid},
+            {"app", info_.app},
+            {"size", size_},
+            {"host", info_.host},
+            {"protocol", protocol_version},
+            {"version", info_.version},
+            {"grid", to_json(grid_)},
+            {"first_grid", to_json(first_grid_)},
+            {"parked", parked_},
+            {"step", step_},
+            {"steps", steps_},
+            {"steps_on_grid", on_grid_},
+            {"uptime_s", now - started_},
+            {"allowed", allowed_.text()},
+            {"resizable", info_.why_fixed.empty()},
+            {"matrix_bytes", matrix_bytes_}};
   json["step_s"] = step_ > 0 ? Json(last_step_s_) : Json(nullptr);
   json["mean_step_s"] = here_.count > 0 ? Json(here_.mean) : cold_s_ ? Json(*cold_s_) : Json(nullptr);
   json["last_resize"] = last_resize_ ? *last_resize_ : Json(nullptr);
@@ -466,12 +526,18 @@ Json JobState::history() const {
   }
   Json grids = Json::array(), resizes = Json::array();
   for (const auto& [shape, times] : here.steps)
-    grids.push_back({{"grid", to_json(GridShape{shape.first, shape.second})}, {"steps", times.count}, {"mean_s", times.mean}, {"error_s", times.error()}, {"squares", times.squares},
+    grids.push_back({{"grid", to_json(GridShape{shape.first, shape.second})},
+                     {"steps", times.count},
+                     {"mean_s", times.mean},
+                     {"error_s", times.error()},
+                     {"squares", times.squares},
                      {"least_s", times.least}});
   for (const ChangeCost& change : here.changes) resizes.push_back(json_of(change));
   const auto sweet = sweet_spot(here.steps);
-  return {{"app", info_.app}, {"size", size}, {"machine", info_.machine}, {"file", info_.history_file}, {"grids", grids}, {"resizes", resizes},
-          {"cores", info_.cores}, {"sweet_spot", sweet ? to_json(*sweet) : Json(nullptr)}};
+  return {{"app", info_.app},         {"size", size},
+          {"machine", info_.machine}, {"file", info_.history_file},
+          {"grids", grids},           {"resizes", resizes},
+          {"cores", info_.cores},     {"sweet_spot", sweet ? to_json(*sweet) : Json(nullptr)}};
 }
 
 /// What was given up as slower than the grid there is would be given up again.
@@ -479,7 +545,9 @@ void JobState::refuse_undone(const Situation& here, Decision& decision) const {
   const Lock lock(mutex_);
   const auto tried = undone_.find(key_of(decision.to));
   const auto now = here.steps.find(key_of(here.grid));
-  if (decision.to.size() < here.grid.size() || tried == undone_.end() || now == here.steps.end() || now->second.mean >= tried->second.step_s) return;
+  if (decision.to.size() < here.grid.size() || tried == undone_.end() || now == here.steps.end() ||
+      now->second.mean >= tried->second.step_s)
+    return;
   decision.is_accepted = false;
   decision.why = tried->second.why;
 }
@@ -494,9 +562,12 @@ Json JobState::submit(const Request& request, double now) {
   if (!name.empty()) wish.placement = placement_from(request, name);
   const double limit = seconds(request, "deadline_s", 0);
   if (limit > 0) wish.deadline = now + limit;
-  if (request.op == "resize") wish.to = grid(request, "grid");
-  else if (request.op == "leave") wish.units = units_in(request);
-  else wish.by = whole_number(request, "by", 1, most);
+  if (request.op == "resize")
+    wish.to = grid(request, "grid");
+  else if (request.op == "leave")
+    wish.units = units_in(request);
+  else
+    wish.by = whole_number(request, "by", 1, most);
   if (!info_.why_fixed.empty()) return {{"accepted", false}, {"reason", info_.why_fixed}};
   Situation here;
   {
@@ -551,7 +622,8 @@ Json JobState::offer(const Request& request) const {
 
 Json JobState::cancel(const Request& request) {
   std::optional<std::int64_t> number;
-  if (request.body.contains("request") && !request.body["request"].is_null()) number = whole_number(request, "request", 1, INT64_MAX);
+  if (request.body.contains("request") && !request.body["request"].is_null())
+    number = whole_number(request, "request", 1, INT64_MAX);
   const Lock lock(mutex_);
   const auto cancelled = queue_.cancel(number);
   if (cancelled) outcome(cancelled->number, "cancelled");
@@ -562,8 +634,10 @@ Json JobState::cancel(const Request& request) {
 void JobState::look_at_deadlines(double now) {
   const Lock lock(mutex_);
   while (const auto overdue = queue_.overdue(now)) {
-    if (overdue->is_withdrawn) outcome(overdue->wish.number, "expired", {{"reason", "no resize point came before the deadline"}});
-    else tell({{"event", "late"}, {"request", overdue->wish.number}});
+    if (overdue->is_withdrawn)
+      outcome(overdue->wish.number, "expired", {{"reason", "no resize point came before the deadline"}});
+    else
+      tell({{"event", "late"}, {"request", overdue->wish.number}});
   }
   settle();
 }
@@ -581,14 +655,21 @@ std::vector<Json> JobState::take_events() {
   std::uint64_t at = read_.load(std::memory_order_relaxed);
   for (; at != until; ++at) {
     const Step& step = ring_[at % ring_size];
-    told.push_back({{"event", "step"}, {"step", step.step}, {"grid", to_json(step.grid)}, {"step_s", step.step_s}, {"t", step.now - started_}});
+    told.push_back({{"event", "step"},
+                    {"step", step.step},
+                    {"grid", to_json(step.grid)},
+                    {"step_s", step.step_s},
+                    {"t", step.now - started_}});
   }
   read_.store(at, std::memory_order_release);
-  if (const std::uint64_t skipped = skipped_.exchange(0, std::memory_order_relaxed)) told.push_back({{"event", "skipped"}, {"events", skipped}});
+  if (const std::uint64_t skipped = skipped_.exchange(0, std::memory_order_relaxed))
+    told.push_back({{"event", "skipped"}, {"events", skipped}});
   const Lock lock(mutex_);
   for (auto& [step, event] : events_) { // among the steps where it belongs: before those that had not ended yet
     const std::int64_t first = step;
-    const auto place = std::find_if(told.begin(), told.end(), [&](const Json& other) { return other["event"] == "step" && other["step"] >= first; });
+    const auto place = std::find_if(told.begin(), told.end(), [&](const Json& other) {
+      return other["event"] == "step" && other["step"] >= first;
+    });
     told.insert(place, std::move(event));
   }
   events_.clear();

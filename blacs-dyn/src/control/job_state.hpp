@@ -24,8 +24,8 @@ struct JobInfo {
   std::string history_file; ///< empty: none is kept
   int cores = 0;            ///< as Situation's
   int per_core = 0;
-  bool undoes = true;       ///< DYNGRID_UNDO
-  std::string why_fixed;    ///< why nobody outside can change its grid; empty: they can
+  bool undoes = true;    ///< DYNGRID_UNDO
+  std::string why_fixed; ///< why nobody outside can change its grid; empty: they can
 };
 
 /// A change that took place, as the application reports it.
@@ -57,17 +57,19 @@ struct Wanted {
 /// Judges a change by the steps before it and after it. Pure.
 struct Trial {
   gridmap::GridShape from, to;
-  std::int64_t number = 0;             ///< of the request
-  std::vector<double> before, after;   ///< steps, without the first one on the grid
+  std::int64_t number = 0;                          ///< of the request
+  std::vector<double> before, after;                ///< steps, without the first one on the grid
   static constexpr std::size_t least = 3, most = 9; ///< of them: judged from so many on, and by so many at most
 
   enum class Verdict { open, stays, slower };
-  /// Slower: the median by more than 5 % and by more than both scatter (three standard errors). Judged anew with every step until it is slower, or there are `most`.
+  /// Slower: the median by more than 5 % and by more than both scatter (three standard errors). Judged anew with every
+  /// step until it is slower, or there are `most`.
   Verdict verdict() const;
 };
 double median(std::vector<double> values);
 
-/// Grids to be tried in the first steps, e.g. "2x2,2x3,3x3@3": three steps on each (a first one on a new grid does not count), then to the quickest.
+/// Grids to be tried in the first steps, e.g. "2x2,2x3,3x3@3": three steps on each (a first one on a new grid does not
+/// count), then to the quickest.
 struct Experiment {
   std::vector<gridmap::GridShape> grids;
   int steps = 2;
@@ -75,8 +77,9 @@ struct Experiment {
   static Experiment parse(const std::string& text, const std::string& where);
 };
 
-/// All that is known of this application on its process 0, shared by the application's thread and the one that listens. The first never waits for more
-/// than a few copies of the second. No MPI, no sockets: times are handed in, in seconds on one clock.
+/// All that is known of this application on its process 0, shared by the application's thread and the one that listens.
+/// The first never waits for more than a few copies of the second. No MPI, no sockets: times are handed in, in seconds
+/// on one clock.
 class JobState {
 public:
   JobState(JobInfo info, gridmap::GridShape first_grid, double now);
@@ -91,13 +94,15 @@ public:
   }
   /// Whether want() has something to say. One atomic load.
   bool is_pending() const noexcept { return pending_.load(std::memory_order_acquire); }
-  /// What the application is to do at this resize point, if anything. One of changed, failed, unchanged, defer must follow.
+  /// What the application is to do at this resize point, if anything. One of changed, failed, unchanged, defer must
+  /// follow.
   std::optional<Wanted> want(double now);
   /// The program itself wanted something else first: the wish waits for the next resize point.
   void defer(std::int64_t number);
   /// How it went. number 0: not asked for from outside.
   void changed(std::int64_t number, const ChangeReport& report, int parked, double now);
-  void failed(std::int64_t number, gridmap::GridShape wanted, gridmap::Status status, const std::string& why, double now);
+  void failed(std::int64_t number, gridmap::GridShape wanted, gridmap::Status status, const std::string& why,
+              double now);
   /// The grid that was asked for is the one there is.
   void unchanged(std::int64_t number);
   void set_matrices(Matrices matrices);
@@ -133,7 +138,7 @@ private:
   };
   Situation situation() const; ///< the caller has the lock
   void refuse_undone(const Situation& here, Decision& decision) const;
-  void tell(Json event);       ///< the same
+  void tell(Json event); ///< the same
   void outcome(std::int64_t number, const char* what, Json more = Json::object());
   std::optional<Wanted> experiment_wants();
   void judge_trial();
@@ -157,21 +162,22 @@ private:
   mutable std::mutex mutex_;
   gridmap::GridShape grid_;
   int parked_ = 0;
-  std::int64_t step_ = 0;     ///< steps ended
-  std::int64_t on_grid_ = 0;  ///< of them on this grid, since the last change
+  std::int64_t step_ = 0;    ///< steps ended
+  std::int64_t on_grid_ = 0; ///< of them on this grid, since the last change
   double last_step_s_ = 0;
   std::optional<double> cold_s_; ///< the first step on this grid: counts only where there is no other
-  StepTimes here_;            ///< this stay on this grid, without its first step
-  std::vector<double> recent_; ///< the last of them
-  std::optional<Trial> trial_; ///< a growth that may be taken back
-  std::optional<Wanted> back_; ///< it is to be
-  bool goes_back_ = false;     ///< want() gave that out
+  StepTimes here_;               ///< this stay on this grid, without its first step
+  std::vector<double> recent_;   ///< the last of them
+  std::optional<Trial> trial_;   ///< a growth that may be taken back
+  std::optional<Wanted> back_;   ///< it is to be
+  bool goes_back_ = false;       ///< want() gave that out
   struct Undone {
     double step_s = 0; ///< on that grid
     std::string why;
   };
   std::map<std::pair<int, int>, Undone> undone_; ///< grids that were given up as slower in this run
-  std::vector<double> owed_;  ///< steps that could not be added because the other thread had the lock; the application's thread only
+  std::vector<double>
+      owed_; ///< steps that could not be added because the other thread had the lock; the application's thread only
   std::int64_t steps_ = 0;
   Allowed allowed_;
   std::vector<UnitInfo> units_;
@@ -190,7 +196,7 @@ private:
   std::optional<Json> last_resize_;
   std::optional<Experiment> experiment_;
   std::size_t tried_ = 0;
-  bool has_asked_ = false; ///< for the grid of the experiment whose turn it is
+  bool has_asked_ = false;                            ///< for the grid of the experiment whose turn it is
   std::vector<std::pair<std::int64_t, Json>> events_; ///< with the steps that had ended by then
 };
 

@@ -61,15 +61,19 @@ bool peer_by_socket(int fd, uid_t* uid) {
   return true;
 }
 
-double seconds_since(Clock::time_point then) { return std::chrono::duration<double>(Clock::now() - then).count(); }
+double seconds_since(Clock::time_point then) {
+  return std::chrono::duration<double>(Clock::now() - then).count();
+}
 
 [[noreturn]] void system_error(const std::string& what) {
   throw Error(Status::io_failure, fmt::format("control: {}: {}", what, std::strerror(errno)));
 }
 
 // said to those that are not let in, without the JSON library: this file knows nothing of it
-constexpr std::string_view stranger = "{\"error\":\"control: this job belongs to another user\",\"id\":null,\"ok\":false,\"status\":-9}\n";
-constexpr std::string_view busy = "{\"error\":\"control: busy, too many connections\",\"id\":null,\"ok\":false,\"status\":-12}\n";
+constexpr std::string_view stranger =
+    "{\"error\":\"control: this job belongs to another user\",\"id\":null,\"ok\":false,\"status\":-9}\n";
+constexpr std::string_view busy =
+    "{\"error\":\"control: busy, too many connections\",\"id\":null,\"ok\":false,\"status\":-12}\n";
 constexpr std::string_view too_long = "{\"error\":\"control: line too long\",\"id\":null,\"ok\":false,\"status\":-1}\n";
 
 } // namespace
@@ -78,7 +82,7 @@ struct LineServer::State {
   struct Peer {
     Fd fd;
     std::string input, output;
-    std::size_t searched = 0; ///< of input, without an end of line
+    std::size_t searched = 0;        ///< of input, without an end of line
     Clock::time_point active, begun; ///< last heard of; when the half line in input was begun
     bool closing = false, wants_write = false;
     bool held = false; ///< something is still owed to it
@@ -116,11 +120,16 @@ struct LineServer::State {
   void write_some(Client client, Peer& peer) {
     std::size_t done = 0;
     while (done < peer.output.size()) {
-      const ssize_t n = ::send(peer.fd.get(), peer.output.data() + done, peer.output.size() - done, MSG_NOSIGNAL | MSG_DONTWAIT);
-      if (n > 0) done += static_cast<std::size_t>(n);
-      else if (n < 0 && errno == EINTR) continue;
-      else if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
-      else return doom(client, peer);
+      const ssize_t n =
+          ::send(peer.fd.get(), peer.output.data() + done, peer.output.size() - done, MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (n > 0)
+        done += static_cast<std::size_t>(n);
+      else if (n < 0 && errno == EINTR)
+        continue;
+      else if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+        break;
+      else
+        return doom(client, peer);
     }
     peer.output.erase(0, done);
     const bool wants = !peer.output.empty();
@@ -132,10 +141,13 @@ struct LineServer::State {
   }
 
   void watch_peer(Client client, const Peer& peer) const {
-    watch(peer.fd.get(), client, (peer.deaf ? 0u : std::uint32_t{EPOLLIN}) | (peer.wants_write ? std::uint32_t{EPOLLOUT} : 0u), EPOLL_CTL_MOD);
+    watch(peer.fd.get(), client,
+          (peer.deaf ? 0u : std::uint32_t{EPOLLIN}) | (peer.wants_write ? std::uint32_t{EPOLLOUT} : 0u), EPOLL_CTL_MOD);
   }
 
-  void refuse(int fd, std::string_view text) const { (void)!::send(fd, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT); }
+  void refuse(int fd, std::string_view text) const {
+    (void)!::send(fd, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  }
 
   void accept_all() {
     for (int count = 0; count < 64; ++count) { // then the others have their turn
@@ -143,7 +155,8 @@ struct LineServer::State {
       if (!fd) {
         if (errno == EINTR || errno == ECONNABORTED) continue;
         if (errno != EMFILE && errno != ENFILE) return;
-        // no descriptor left in this process: let go of an idle client, or leave them waiting; asking again and again would only burn the core
+        // no descriptor left in this process: let go of an idle client, or leave them waiting; asking again and again
+        // would only burn the core
         if (make_room()) continue;
         const itimerspec once{{0, 0}, {0, pause_ns}};
         watch(listener.get(), key_listener, 0, EPOLL_CTL_MOD);
@@ -231,7 +244,8 @@ struct LineServer::State {
   }
 };
 
-LineServer::LineServer(const std::string& directory, const std::string& name, Handler handler, ServerLimits limits) : state_(std::make_unique<State>()) {
+LineServer::LineServer(const std::string& directory, const std::string& name, Handler handler, ServerLimits limits)
+    : state_(std::make_unique<State>()) {
   State& s = *state_;
   s.directory = directory;
   s.path = directory + "/" + name;
@@ -245,7 +259,8 @@ LineServer::LineServer(const std::string& directory, const std::string& name, Ha
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (passing.size() >= sizeof address.sun_path)
-    throw Error(Status::bad_argument, fmt::format("control: path {} is {} characters long, a socket's has at most {}; set DYNGRID_RUNTIME_DIR to a shorter one",
+    throw Error(Status::bad_argument, fmt::format("control: path {} is {} characters long, a socket's has at most {}; "
+                                                  "set DYNGRID_RUNTIME_DIR to a shorter one",
                                                   s.path, passing.size(), sizeof address.sun_path - 1));
   std::memcpy(address.sun_path, passing.c_str(), passing.size() + 1);
   s.listener = Fd(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
@@ -253,9 +268,11 @@ LineServer::LineServer(const std::string& directory, const std::string& name, Ha
   fchmod(s.listener.get(), 0600); // the socket file takes this mode over
   const detail::DirectoryLock lock(directory);
   unlink(passing.c_str());
-  if (bind(s.listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) system_error(fmt::format("bind {}", passing));
+  if (bind(s.listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+    system_error(fmt::format("bind {}", passing));
   struct stat made {};
-  const bool is_good = chmod(passing.c_str(), 0600) == 0 && lstat(passing.c_str(), &made) == 0 && listen(s.listener.get(), 128) == 0;
+  const bool is_good =
+      chmod(passing.c_str(), 0600) == 0 && lstat(passing.c_str(), &made) == 0 && listen(s.listener.get(), 128) == 0;
   if (!is_good || detail::somebody_listens(s.path)) {
     const int why = errno;
     unlink(passing.c_str());
@@ -290,13 +307,16 @@ LineServer::~LineServer() {
   if (lstat(state_->path.c_str(), &found) == 0 && found.st_ino == state_->inode) unlink(state_->path.c_str());
 }
 
-int LineServer::fd() const { return state_->epoll.get(); }
+int LineServer::fd() const {
+  return state_->epoll.get();
+}
 
 bool LineServer::serve(double timeout_s) {
   State& s = *state_;
   std::array<epoll_event, 64> events;
   // half lines are looked at every second while there are any
-  const bool has_half = std::any_of(s.peers.begin(), s.peers.end(), [](const auto& p) { return !p.second.input.empty(); });
+  const bool has_half =
+      std::any_of(s.peers.begin(), s.peers.end(), [](const auto& p) { return !p.second.input.empty(); });
   const double limit = has_half && (timeout_s < 0 || timeout_s > 1) ? std::min(1.0, s.limits.half_line_s) : timeout_s;
   const int ms = limit < 0 ? -1 : static_cast<int>(std::min(std::ceil(limit * 1000), 1e9));
   const int count = epoll_wait(s.epoll.get(), events.data(), static_cast<int>(events.size()), ms);
@@ -316,8 +336,10 @@ bool LineServer::serve(double timeout_s) {
       auto at = s.peers.find(client);
       if (at == s.peers.end()) continue;
       if (event.events & EPOLLOUT) s.write_some(client, at->second);
-      if (event.events & EPOLLIN) s.read_some(client, at->second);
-      else if (event.events & (EPOLLHUP | EPOLLERR)) s.doom(client, at->second);
+      if (event.events & EPOLLIN)
+        s.read_some(client, at->second);
+      else if (event.events & (EPOLLHUP | EPOLLERR))
+        s.doom(client, at->second);
     }
   }
   s.bury();
@@ -368,10 +390,15 @@ void LineServer::hang_up(Client client) {
 void LineServer::flush(double timeout_s) {
   const auto begun = Clock::now();
   const auto is_waiting = [](const auto& p) { return !p.second.output.empty(); };
-  while (std::any_of(state_->peers.begin(), state_->peers.end(), is_waiting) && seconds_since(begun) < timeout_s) serve(0.01);
+  while (std::any_of(state_->peers.begin(), state_->peers.end(), is_waiting) && seconds_since(begun) < timeout_s)
+    serve(0.01);
 }
 
-int LineServer::clients() const { return static_cast<int>(state_->peers.size()); }
-const std::string& LineServer::path() const { return state_->path; }
+int LineServer::clients() const {
+  return static_cast<int>(state_->peers.size());
+}
+const std::string& LineServer::path() const {
+  return state_->path;
+}
 
 } // namespace control

@@ -11,7 +11,9 @@ namespace {
 using gridmap::Error;
 using gridmap::Status;
 
-[[noreturn]] void bad(const std::string& text) { throw Error(Status::bad_argument, "control: " + text); }
+[[noreturn]] void bad(const std::string& text) {
+  throw Error(Status::bad_argument, "control: " + text);
+}
 
 std::string shown(const Json& value) {
   std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -51,7 +53,9 @@ Request parse_request(std::string_view line) {
   return request;
 }
 
-std::string to_line(const Json& object) { return object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+std::string to_line(const Json& object) {
+  return object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
 
 Json reply(const RequestId& id, Json fields) {
   fields["id"] = id.value_or(nullptr);
@@ -70,7 +74,8 @@ Json failure(const RequestId& id, const std::exception& error) {
 
 std::int64_t whole_number(const Request& request, const char* member, std::int64_t least, std::int64_t most) {
   const Json& value = member_of(request, member);
-  const bool fits = value.is_number_integer() && !(value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{INT64_MAX});
+  const bool fits = value.is_number_integer() &&
+                    !(value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{INT64_MAX});
   if (!fits || value.get<std::int64_t>() < least || value.get<std::int64_t>() > most)
     bad(fmt::format("{}: \"{}\" is {}, wanted a whole number {} .. {}", request.op, member, shown(value), least, most));
   return value.get<std::int64_t>();
@@ -106,14 +111,18 @@ gridmap::GridShape grid(const Request& request, const char* member) {
   };
   if (!value.is_array() || value.size() != 2 || !is_side(value[0]) || !is_side(value[1]) ||
       value[0].get<std::int64_t>() * value[1].get<std::int64_t>() > most)
-    bad(fmt::format("{}: \"{}\" is {}, wanted [rows, columns] from 1, at most {} processes", request.op, member, shown(value), most));
+    bad(fmt::format("{}: \"{}\" is {}, wanted [rows, columns] from 1, at most {} processes", request.op, member,
+                    shown(value), most));
   return {value[0].get<int>(), value[1].get<int>()};
 }
 
-Json to_json(gridmap::GridShape shape) { return Json::array({shape.nprow, shape.npcol}); }
+Json to_json(gridmap::GridShape shape) {
+  return Json::array({shape.nprow, shape.npcol});
+}
 
 gridmap::GridShape shape_from(const Json& value) {
-  if (!value.is_array() || value.size() != 2 || !value[0].is_number_integer() || !value[1].is_number_integer()) return {};
+  if (!value.is_array() || value.size() != 2 || !value[0].is_number_integer() || !value[1].is_number_integer())
+    return {};
   return {value[0].get<int>(), value[1].get<int>()};
 }
 

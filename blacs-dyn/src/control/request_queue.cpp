@@ -24,7 +24,9 @@ std::optional<RequestQueue::Overdue> RequestQueue::overdue(double now) {
   return Overdue{*pending_, false};
 }
 
-std::optional<Pending> RequestQueue::take() { return std::exchange(pending_, std::nullopt); }
+std::optional<Pending> RequestQueue::take() {
+  return std::exchange(pending_, std::nullopt);
+}
 
 void RequestQueue::put_back(Pending wish) {
   if (!pending_) pending_ = std::move(wish);

@@ -16,7 +16,7 @@ struct Pending {
   std::int64_t number = 0;
   std::string op; ///< resize, grow, shrink, leave
   gridmap::GridShape from, to;
-  std::int64_t by = 0; ///< grow, shrink
+  std::int64_t by = 0;             ///< grow, shrink
   std::vector<std::int64_t> units; ///< leave
   bool force = false;
   bool undo = true; ///< a growth that measures slower is taken back

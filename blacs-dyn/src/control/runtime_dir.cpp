@@ -41,7 +41,8 @@ std::string runtime_directory() {
 }
 
 void require_private_directory(const std::string& path) {
-  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) no_good(path, fmt::format("cannot be made: {}", std::strerror(errno)));
+  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
+    no_good(path, fmt::format("cannot be made: {}", std::strerror(errno)));
   const int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) no_good(path, errno == ELOOP || errno == ENOTDIR ? "is a link or no directory" : std::strerror(errno));
   struct stat found {};
@@ -49,18 +50,24 @@ void require_private_directory(const std::string& path) {
   close(fd);
   if (failed != 0) no_good(path, std::strerror(errno));
   if (found.st_uid != geteuid()) no_good(path, fmt::format("belongs to user {}, wanted {}", found.st_uid, geteuid()));
-  if ((found.st_mode & 077) != 0) no_good(path, fmt::format("has mode {:o}, wanted 700: others could reach the jobs in it", found.st_mode & 0777));
+  if ((found.st_mode & 077) != 0)
+    no_good(path, fmt::format("has mode {:o}, wanted 700: others could reach the jobs in it", found.st_mode & 0777));
 }
 
 void check_job_name(std::string_view name, std::string_view where) {
-  const auto is_first = [](char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  const auto is_first = [](char c) {
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+  };
   const auto is_good = [&](char c) { return is_first(c) || c == '.' || c == '_' || c == '-'; };
   if (name.empty() || name.size() > 40 || !is_first(name[0]) || !std::all_of(name.begin(), name.end(), is_good))
-    throw Error(Status::bad_argument, fmt::format("control: {} is \"{}\", wanted 1 to 40 of A-Z a-z 0-9 . _ -, the first a letter or a digit", where,
-                                                  printable(name.substr(0, 60))));
+    throw Error(Status::bad_argument,
+                fmt::format("control: {} is \"{}\", wanted 1 to 40 of A-Z a-z 0-9 . _ -, the first a letter or a digit",
+                            where, printable(name.substr(0, 60))));
 }
 
-std::string job_socket(const std::string& name) { return fmt::format("{}/job-{}.sock", runtime_directory(), name); }
+std::string job_socket(const std::string& name) {
+  return fmt::format("{}/job-{}.sock", runtime_directory(), name);
+}
 
 namespace detail {
 
@@ -69,7 +76,8 @@ DirectoryLock::DirectoryLock(const std::string& directory, double patience_s) {
   fd_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd_ < 0) no_good(directory, fmt::format("cannot open its .lock: {}", std::strerror(errno)));
   const auto end_by = std::chrono::steady_clock::now() + std::chrono::milliseconds(static_cast<int>(1000 * patience_s));
-  while (flock(fd_, LOCK_EX | LOCK_NB) != 0) { // held for a millisecond by ours; who holds it for ever must not hold up an application
+  while (flock(fd_, LOCK_EX | LOCK_NB) !=
+         0) { // held for a millisecond by ours; who holds it for ever must not hold up an application
     const int why = errno;
     const bool is_held = why == EWOULDBLOCK || why == EINTR;
     if (is_held && std::chrono::steady_clock::now() < end_by) {
@@ -77,12 +85,16 @@ DirectoryLock::DirectoryLock(const std::string& directory, double patience_s) {
       continue;
     }
     close(fd_);
-    no_good(directory, is_held ? fmt::format("its .lock has been held by another process for {:g} s (fuser {} says by which)", patience_s, path)
-                               : fmt::format("cannot lock it: {}", std::strerror(why)));
+    no_good(directory,
+            is_held ? fmt::format("its .lock has been held by another process for {:g} s (fuser {} says by which)",
+                                  patience_s, path)
+                    : fmt::format("cannot lock it: {}", std::strerror(why)));
   }
 }
 
-DirectoryLock::~DirectoryLock() { close(fd_); }
+DirectoryLock::~DirectoryLock() {
+  close(fd_);
+}
 
 bool somebody_listens(const std::string& socket_path) {
   sockaddr_un address{};
@@ -145,7 +157,8 @@ void remove_dead_sockets(const std::string& directory, const std::string& own) {
   for (const std::string& name : names) {
     const std::string path = fmt::format("{}/{}", directory, name);
     struct stat found {};
-    const bool is_socket = path != own && lstat(path.c_str(), &found) == 0 && S_ISSOCK(found.st_mode) && found.st_uid == geteuid();
+    const bool is_socket =
+        path != own && lstat(path.c_str(), &found) == 0 && S_ISSOCK(found.st_mode) && found.st_uid == geteuid();
     if (is_socket && !detail::somebody_listens(path)) unlink(path.c_str());
   }
 }

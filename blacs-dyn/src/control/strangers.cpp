@@ -42,7 +42,8 @@ void Strangers::add_to(std::vector<pollfd>& polled, int listener) const {
 bool Strangers::has_gone(Stranger& s, const Hello& hello) const {
   std::array<char, 4096> buffer;
   while (s.said.size() < limits_.line_bytes) {
-    const ssize_t got = recv(s.fd, buffer.data(), std::min(buffer.size(), limits_.line_bytes - s.said.size()), MSG_DONTWAIT);
+    const ssize_t got =
+        recv(s.fd, buffer.data(), std::min(buffer.size(), limits_.line_bytes - s.said.size()), MSG_DONTWAIT);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
       if (Clock::now() - s.since < seconds(limits_.line_s)) return false;
@@ -74,7 +75,8 @@ void Strangers::accept_all(int listener, const Hello& hello) {
     if (fd < 0) {
       if (errno == EINTR || errno == ECONNABORTED) continue;
       if (errno == EAGAIN || errno == EWOULDBLOCK) return;
-      // no descriptor or no memory left: room is made by who is not known, or they wait in the queue; asking again and again would only burn the core
+      // no descriptor or no memory left: room is made by who is not known, or they wait in the queue; asking again and
+      // again would only burn the core
       if (all_.empty() || (errno != EMFILE && errno != ENFILE)) {
         accept_again_ = Clock::now() + seconds(limits_.pause_s);
         return;

@@ -11,46 +11,74 @@ namespace control {
 
 const std::vector<Variable>& variables() {
   static const std::vector<Variable> all = {
-      {"DYNGRID_GRID", "PxQ", "the program's, or all processes, as square as possible", "the first grid, before what the program says"},
-      {"DYNGRID_SPARE", "N", "0", "so many of the processes that mpirun started sleep until a grid needs them: where processes cannot be started later, or only slowly"},
-      {"DYNGRID_RESIZE_AT", "STEP:PxQ[@PLACEMENT],...", "no changes", "changes of the grid before these resize points, counted from 0"},
+      {"DYNGRID_GRID", "PxQ", "the program's, or all processes, as square as possible",
+       "the first grid, before what the program says"},
+      {"DYNGRID_SPARE", "N", "0",
+       "so many of the processes that mpirun started sleep until a grid needs them: where processes cannot be started "
+       "later, or only slowly"},
+      {"DYNGRID_RESIZE_AT", "STEP:PxQ[@PLACEMENT],...", "no changes",
+       "changes of the grid before these resize points, counted from 0"},
       {"DYNGRID_PLACEMENT", "optimal|global|local1|local2", "optimal", "where processes stand in a new grid"},
-      {"DYNGRID_KEEP_FIRST", "on|off", "on", "process 0 stays at (0,0) of every grid, where programs print; off: whom the placement puts there"},
-      {"DYNGRID_SCHEDULE", "auto|caterpillar|circulant|matching|async", "auto", "in which order processes exchange data"},
+      {"DYNGRID_KEEP_FIRST", "on|off", "on",
+       "process 0 stays at (0,0) of every grid, where programs print; off: whom the placement puts there"},
+      {"DYNGRID_SCHEDULE", "auto|caterpillar|circulant|matching|async", "auto",
+       "in which order processes exchange data"},
       {"DYNGRID_UNIT", "auto|all|N", "auto", "processes per spawned world: what leaves, leaves as a whole"},
-      {"DYNGRID_HOSTS", "HOST[:MAX],...", "the hosts where mpirun started processes", "where new processes go, and at most how many on each"},
+      {"DYNGRID_HOSTS", "HOST[:MAX],...", "the hosts where mpirun started processes",
+       "where new processes go, and at most how many on each"},
       {"DYNGRID_JOIN_TIMEOUT", "SECONDS", "60", "after which newcomers are given up"},
-      {"DYNGRID_PROCESSES", "spawn|join", "spawn", "how new processes come: join wants mpirun --ompi-server, as dyngrid run --processes join starts it"},
-      {"DYNGRID_JOIN_LISTEN", "unix|tcp|tcp:ADDRESS", "unix; tcp with DYNGRID_HOSTS or DYNGRID_JOIN_START", "where process 0 hears of joining processes; a random word lets them in"},
-      {"DYNGRID_JOIN_AGENT", "COMMAND", "ssh -x", "what starts the mpirun of a joining unit on another host: COMMAND HOST LINE"},
-      {"DYNGRID_JOIN_START", "COMMAND", "not set", "a shell line that starts joining units in another way: it gets DYNGRID_UNIT_COMMAND, _HOST, _PROCESSES and _NUMBER"},
+      {"DYNGRID_PROCESSES", "spawn|join", "spawn",
+       "how new processes come: join wants mpirun --ompi-server, as dyngrid run --processes join starts it"},
+      {"DYNGRID_JOIN_LISTEN", "unix|tcp|tcp:ADDRESS", "unix; tcp with DYNGRID_HOSTS or DYNGRID_JOIN_START",
+       "where process 0 hears of joining processes; a random word lets them in"},
+      {"DYNGRID_JOIN_AGENT", "COMMAND", "ssh -x",
+       "what starts the mpirun of a joining unit on another host: COMMAND HOST LINE"},
+      {"DYNGRID_JOIN_START", "COMMAND", "not set",
+       "a shell line that starts joining units in another way: it gets DYNGRID_UNIT_COMMAND, _HOST, _PROCESSES and "
+       "_NUMBER"},
       {"DYNGRID_MPIRUN", "PATH", "mpirun", "the launcher of joining units"},
       {"DYNGRID_CHECKPOINT", "PATH", "not set", "where dyngrid_checkpoint writes when the program gives no path"},
-      {"DYNGRID_CHECKPOINT_EVERY", "N|SECONDSs", "never", "a checkpoint every so many resize points, or every so many seconds"},
-      {"DYNGRID_RESTORE", "PATH", "not set", "the checkpoint that the application goes on from, or the run ends with status 1; dyngrid restart sets it"},
+      {"DYNGRID_CHECKPOINT_EVERY", "N|SECONDSs", "never",
+       "a checkpoint every so many resize points, or every so many seconds"},
+      {"DYNGRID_RESTORE", "PATH", "not set",
+       "the checkpoint that the application goes on from, or the run ends with status 1; dyngrid restart sets it"},
       {"DYNGRID_SPAWN_PROGRAM", "PATH", "the running program", "what is started as a new process"},
       {"DYNGRID_SETUP_FILE", "PATH", "blacs_setup.dat", "what blacs_setup reads"},
       {"DYNGRID_GEMR2D", "dyngrid|stock", "dyngrid", "which p?gemr2d and p?trmr2d run: stock takes ScaLAPACK's"},
-      {"DYNGRID_ALLOW", "any|4:32:*2|2x2,2x3|aspect 2; ...", "the program's, or any grid", "grids that a change asked for from outside may lead to"},
-      {"DYNGRID_EXPERIMENT", "PxQ,...[@STEPS]", "none", "grids tried in the first steps, so many steps on each; then the quickest is taken"},
+      {"DYNGRID_ALLOW", "any|4:32:*2|2x2,2x3|aspect 2; ...", "the program's, or any grid",
+       "grids that a change asked for from outside may lead to"},
+      {"DYNGRID_EXPERIMENT", "PxQ,...[@STEPS]", "none",
+       "grids tried in the first steps, so many steps on each; then the quickest is taken"},
       {"DYNGRID_STEPS", "N", "not known", "steps that the program will make, for judging whether a change pays off"},
-      {"DYNGRID_CORES", "N", "those that the launcher may use, at most the control group's quota", "cores of each host: beyond them no gain of a larger grid is predicted"},
+      {"DYNGRID_CORES", "N", "those that the launcher may use, at most the control group's quota",
+       "cores of each host: beyond them no gain of a larger grid is predicted"},
       {"DYNGRID_PER_CORE", "N", "16", "a growth to more processes a core is refused; 0: any number"},
-      {"DYNGRID_UNDO", "on|off", "on", "whether a growth asked for from outside whose steps measure slower is taken back"},
-      {"DYNGRID_CONTROL", "on|off", "on", "whether the application can be asked from outside (dyngrid ps, resize, ...)"},
+      {"DYNGRID_UNDO", "on|off", "on",
+       "whether a growth asked for from outside whose steps measure slower is taken back"},
+      {"DYNGRID_CONTROL", "on|off", "on",
+       "whether the application can be asked from outside (dyngrid ps, resize, ...)"},
       {"DYNGRID_JOB", "NAME", "the process number of process 0", "the name by which it is asked"},
-      {"DYNGRID_RUNTIME_DIR", "PATH", "$XDG_RUNTIME_DIR/dyngrid, else /tmp/dyngrid-<uid>", "where running applications can be found and asked"},
-      {"DYNGRID_HISTORY", "PATH|off", "$XDG_STATE_HOME/dyngrid/history.jsonl, else ~/.local/state/dyngrid/history.jsonl", "where step times of earlier runs are kept: a regular file"},
+      {"DYNGRID_RUNTIME_DIR", "PATH", "$XDG_RUNTIME_DIR/dyngrid, else /tmp/dyngrid-<uid>",
+       "where running applications can be found and asked"},
+      {"DYNGRID_HISTORY", "PATH|off",
+       "$XDG_STATE_HOME/dyngrid/history.jsonl, else ~/.local/state/dyngrid/history.jsonl",
+       "where step times of earlier runs are kept: a regular file"},
       {"DYNGRID_HUGEPAGES", "on|off", "on", "whether local arrays ask for huge pages"},
-      {"DYNGRID_YIELD", "on|off", "on", "off: processes that wait where processes outnumber cores never sleep; dyngrid run then preloads no libdyngrid-yield.so"},
+      {"DYNGRID_YIELD", "on|off", "on",
+       "off: processes that wait where processes outnumber cores never sleep; dyngrid run then preloads no "
+       "libdyngrid-yield.so"},
       {"DYNGRID_VERBOSE", "on|off", "off", "a line on standard error for every change"},
       {"DYNGRID_CHECKED", "1", "not set", "set by dyngrid run, which has told of unknown variables already", true},
-      {"DYNGRID_ENTRY", "NAME", "not set", "set by dyngrid for the processes that it starts: at which resize point they are wanted; not for users", true},
+      {"DYNGRID_ENTRY", "NAME", "not set",
+       "set by dyngrid for the processes that it starts: at which resize point they are wanted; not for users", true},
       {"DYNGRID_JOIN", "PLACE|NUMBER", "not set", "set by dyngrid for joining processes; not for users", true},
-      {"DYNGRID_UNIT_COMMAND", "LINE", "not set", "set by dyngrid for DYNGRID_JOIN_START: what to run on the host", true},
+      {"DYNGRID_UNIT_COMMAND", "LINE", "not set", "set by dyngrid for DYNGRID_JOIN_START: what to run on the host",
+       true},
       {"DYNGRID_UNIT_NUMBER", "N", "not set", "set by dyngrid for DYNGRID_JOIN_START: what the unit is called", true},
-      {"DYNGRID_UNIT_PROCESSES", "N", "not set", "set by dyngrid for DYNGRID_JOIN_START: how many processes it has", true},
-      {"DYNGRID_NEWCOMER", "managed|classical", "not set", "set by dyngrid for the processes that it starts; not for users", true},
+      {"DYNGRID_UNIT_PROCESSES", "N", "not set", "set by dyngrid for DYNGRID_JOIN_START: how many processes it has",
+       true},
+      {"DYNGRID_NEWCOMER", "managed|classical", "not set",
+       "set by dyngrid for the processes that it starts; not for users", true},
   };
   return all;
 }
@@ -99,7 +127,8 @@ std::vector<UnknownVariable> unknown_variables(const std::vector<std::string>& e
   std::vector<UnknownVariable> unknown;
   for (const std::string& entry : environment) {
     const std::string name = entry.substr(0, entry.find('='));
-    if (name.compare(0, 8, "DYNGRID_") == 0 && std::find(all.begin(), all.end(), name) == all.end()) unknown.push_back({name, closest_word(name, of_users)});
+    if (name.compare(0, 8, "DYNGRID_") == 0 && std::find(all.begin(), all.end(), name) == all.end())
+      unknown.push_back({name, closest_word(name, of_users)});
   }
   return unknown;
 }
@@ -107,7 +136,8 @@ std::vector<UnknownVariable> unknown_variables(const std::vector<std::string>& e
 std::vector<std::string> remarks_on_environment() {
   std::vector<std::string> remarks;
   for (const UnknownVariable& u : unknown_variables(whole_environment()))
-    remarks.push_back(u.name + " is none of dyngrid's variables and has no effect; " + (u.closest.empty() ? "dyngrid env lists them" : "is it " + u.closest + "?"));
+    remarks.push_back(u.name + " is none of dyngrid's variables and has no effect; " +
+                      (u.closest.empty() ? "dyngrid env lists them" : "is it " + u.closest + "?"));
   return remarks;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Grid shapes, placement of processes, mapping onto processors of different power, choice of processors. Pure mathematics: no MPI, no
- * state, the same answer on every process. Every function but the two payoff functions returns a status (dyngrid/status.h). Outputs are
- * written on success only; a null pointer for an output means that it is not wanted. Grids and matrices are row-major. */
+/* Grid shapes, placement of processes, mapping onto processors of different power, choice of processors. Pure
+ * mathematics: no MPI, no state, the same answer on every process. Every function but the two payoff functions returns
+ * a status (dyngrid/status.h). Outputs are written on success only; a null pointer for an output means that it is not
+ * wanted. Grids and matrices are row-major. */
 #ifndef DYNGRID_GRIDMAP_H
 #define DYNGRID_GRIDMAP_H
 
@@ -45,8 +46,8 @@ enum {
   DYNGRID_SELECT_MIXED = 3   /* the processors of local, mapped anew */
 };
 
-/* One axis of a matrix on one axis of a grid: blocks of sizes[0..n_sizes-1], repeated, cover 0 .. n-1; block j lies on position
- * (src + j) mod nprocs. n_sizes = 1 is block-cyclic. Zero sizes are allowed. */
+/* One axis of a matrix on one axis of a grid: blocks of sizes[0..n_sizes-1], repeated, cover 0 .. n-1; block j lies on
+ * position (src + j) mod nprocs. n_sizes = 1 is block-cyclic. Zero sizes are allowed. */
 typedef struct dyngrid_axis {
   int64_t n;
   const int64_t* sizes;
@@ -69,67 +70,76 @@ typedef struct dyngrid_topology_request {
   const int* valid_rows;      /* allowed nprow; null: all */
   const int* valid_cols;      /* allowed npcol; null: all */
   int n_valid_procs, n_valid_rows, n_valid_cols;
-  int n_times;                /* > 0: the shape with the best measured or interpolated time wins */
+  int n_times; /* > 0: the shape with the best measured or interpolated time wins */
   const int* time_nprow;
   const int* time_npcol;
   const double* time_seconds;
 } dyngrid_topology_request;
 
-/* The shape with the most processes, nprow * npcol <= procs, npcol <= aspect_p * nprow, nprow <= aspect_q * npcol (0: no limit).
- * from_nprow x from_npcol > 0: only by adding rows and columns to this grid. */
-DYNGRID_API int dyngrid_topology(int procs, double aspect_p, double aspect_q, int from_nprow, int from_npcol, int* nprow, int* npcol);
-/* The full question. seconds: measured or interpolated, -1 without times. why: at most why_size characters with the closing 0: why this
- * shape and why processes stay idle. DYNGRID_ERR_NOT_FOUND when no shape is allowed. */
-DYNGRID_API int dyngrid_topology_choose(const dyngrid_topology_request* request, int* nprow, int* npcol, double* seconds, char* why,
-                                        size_t why_size);
-/* Reads "4:32:*2", "1,2,4,9", "2:10:2" into values, ascending. count: how many there are, also when they are more than capacity, which is
- * DYNGRID_ERR_SHAPE. */
+/* The shape with the most processes, nprow * npcol <= procs, npcol <= aspect_p * nprow, nprow <= aspect_q * npcol (0:
+ * no limit). from_nprow x from_npcol > 0: only by adding rows and columns to this grid. */
+DYNGRID_API int dyngrid_topology(int procs, double aspect_p, double aspect_q, int from_nprow, int from_npcol,
+                                 int* nprow, int* npcol);
+/* The full question. seconds: measured or interpolated, -1 without times. why: at most why_size characters with the
+ * closing 0: why this shape and why processes stay idle. DYNGRID_ERR_NOT_FOUND when no shape is allowed. */
+DYNGRID_API int dyngrid_topology_choose(const dyngrid_topology_request* request, int* nprow, int* npcol,
+                                        double* seconds, char* why, size_t why_size);
+/* Reads "4:32:*2", "1,2,4,9", "2:10:2" into values, ascending. count: how many there are, also when they are more than
+ * capacity, which is DYNGRID_ERR_SHAPE. */
 DYNGRID_API int dyngrid_parse_set(const char* text, int capacity, int* values, int* count);
 
 /* ---- placement ---- */
 
-/* The process at each position of the new nprow_to x npcol_to grid (grid: that many ints). Old processes are numbered 0 .. P-1 row-major, new
- * ones P, P+1, ... The data is an m x n matrix in mb x nb blocks from process (0,0); mb or nb 0: one block each, ceil(m/nprow) rows. The
- * counts are elements: whose owner changes, whose owner stays, largest received and sent over processes. Process 0 stays at (0,0), unless
- * DYNGRID_FREE_FIRST is added to the placement. */
-DYNGRID_API int dyngrid_place(int nprow_from, int npcol_from, int nprow_to, int npcol_to, int64_t m, int64_t n, int64_t mb, int64_t nb,
-                              int placement, int* grid, int64_t* moved, int64_t* retained, int64_t* max_in, int64_t* max_out);
-/* The same for any distribution before and after. stay_bonus: null or one value per old process, elements that it is worth to keep it
- * when the grid shrinks. kept, in, out: elements per process, as many as the larger grid has processes. */
-DYNGRID_API int dyngrid_place_axes(const dyngrid_axis* rows_from, const dyngrid_axis* cols_from, const dyngrid_axis* rows_to,
-                                   const dyngrid_axis* cols_to, int placement, const int64_t* stay_bonus, int* grid, int64_t* moved,
-                                   int64_t* retained, int64_t* max_in, int64_t* max_out, int64_t* kept, int64_t* in, int64_t* out);
+/* The process at each position of the new nprow_to x npcol_to grid (grid: that many ints). Old processes are numbered 0
+ * .. P-1 row-major, new ones P, P+1, ... The data is an m x n matrix in mb x nb blocks from process (0,0); mb or nb 0:
+ * one block each, ceil(m/nprow) rows. The counts are elements: whose owner changes, whose owner stays, largest received
+ * and sent over processes. Process 0 stays at (0,0), unless DYNGRID_FREE_FIRST is added to the placement. */
+DYNGRID_API int dyngrid_place(int nprow_from, int npcol_from, int nprow_to, int npcol_to, int64_t m, int64_t n,
+                              int64_t mb, int64_t nb, int placement, int* grid, int64_t* moved, int64_t* retained,
+                              int64_t* max_in, int64_t* max_out);
+/* The same for any distribution before and after. stay_bonus: null or one value per old process, elements that it is
+ * worth to keep it when the grid shrinks. kept, in, out: elements per process, as many as the larger grid has
+ * processes. */
+DYNGRID_API int dyngrid_place_axes(const dyngrid_axis* rows_from, const dyngrid_axis* cols_from,
+                                   const dyngrid_axis* rows_to, const dyngrid_axis* cols_to, int placement,
+                                   const int64_t* stay_bonus, int* grid, int64_t* moved, int64_t* retained,
+                                   int64_t* max_in, int64_t* max_out, int64_t* kept, int64_t* in, int64_t* out);
 
 /* ---- mapping onto processors of different power ---- */
 
 /* Arranges nprow * npcol processors and gives every grid row and column its share of an m x n matrix.
- * order: nprow * npcol, index of the processor at each position. r, c: continuous shares, r[i] * c[j] <= power at (i,j). rows, cols:
- * whole numbers that add up to m and n. t_continuous: m*n / (sum r * sum c). t_theory: largest rows*cols/power. */
-DYNGRID_API int dyngrid_map(int nprow, int npcol, const double* powers, int64_t m, int64_t n, int method, int* order, double* r, double* c,
-                            int64_t* rows, int64_t* cols, double* t_continuous, double* t_theory);
+ * order: nprow * npcol, index of the processor at each position. r, c: continuous shares, r[i] * c[j] <= power at
+ * (i,j). rows, cols: whole numbers that add up to m and n. t_continuous: m*n / (sum r * sum c). t_theory: largest
+ * rows*cols/power. */
+DYNGRID_API int dyngrid_map(int nprow, int npcol, const double* powers, int64_t m, int64_t n, int method, int* order,
+                            double* r, double* c, int64_t* rows, int64_t* cols, double* t_continuous, double* t_theory);
 /* The same with every processor staying where it is: powers are those of the grid, row-major. */
-DYNGRID_API int dyngrid_map_in_place(int nprow, int npcol, const double* powers, int64_t m, int64_t n, int method, double* r, double* c,
-                                     int64_t* rows, int64_t* cols, double* t_continuous, double* t_theory);
+DYNGRID_API int dyngrid_map_in_place(int nprow, int npcol, const double* powers, int64_t m, int64_t n, int method,
+                                     double* r, double* c, int64_t* rows, int64_t* cols, double* t_continuous,
+                                     double* t_theory);
 /* n in parts proportional to the powers, largest remainder, at least 1 each when n >= count. */
 DYNGRID_API int dyngrid_natural_blocks(int64_t n, int count, const double* powers, int64_t* sizes);
-/* The order of the rows and columns of a new grid (sizes rows[nprow], cols[npcol], process at each place in grid) in which most elements
- * stay. row_order[0] is the row that comes first. */
-DYNGRID_API int dyngrid_order_grid(const dyngrid_axis* rows_from, const dyngrid_axis* cols_from, int nprow, const int64_t* rows, int npcol,
-                                   const int64_t* cols, const int* grid, int* row_order, int* col_order, int64_t* retained);
+/* The order of the rows and columns of a new grid (sizes rows[nprow], cols[npcol], process at each place in grid) in
+ * which most elements stay. row_order[0] is the row that comes first. */
+DYNGRID_API int dyngrid_order_grid(const dyngrid_axis* rows_from, const dyngrid_axis* cols_from, int nprow,
+                                   const int64_t* rows, int npcol, const int64_t* cols, const int* grid, int* row_order,
+                                   int* col_order, int64_t* retained);
 
 /* ---- choice of processors ---- */
 
-/* Chooses from `count` free processors, their powers together at most tpp, and maps them and the nprow x npcol grid in use onto a new grid.
- * chosen: up to count indices into available, n_chosen of them. order: up to nprow*npcol + count; old processor k is k, free processor i
- * is nprow*npcol + i. rows, cols: up to nprow*npcol + count each. t: m*n / (sum r * sum c). */
-DYNGRID_API int dyngrid_select(int nprow, int npcol, const double* grid, int count, const double* available, double tpp, int strategy,
-                               int64_t m, int64_t n, int* n_chosen, int* chosen, int* new_nprow, int* new_npcol, int* order, int64_t* rows,
-                               int64_t* cols, double* tpp_used, double* t);
+/* Chooses from `count` free processors, their powers together at most tpp, and maps them and the nprow x npcol grid in
+ * use onto a new grid. chosen: up to count indices into available, n_chosen of them. order: up to nprow*npcol + count;
+ * old processor k is k, free processor i is nprow*npcol + i. rows, cols: up to nprow*npcol + count each. t: m*n / (sum
+ * r * sum c). */
+DYNGRID_API int dyngrid_select(int nprow, int npcol, const double* grid, int count, const double* available, double tpp,
+                               int strategy, int64_t m, int64_t n, int* n_chosen, int* chosen, int* new_nprow,
+                               int* new_npcol, int* order, int64_t* rows, int64_t* cols, double* tpp_used, double* t);
 
 /* ---- figures of merit ---- */
 
-/* Steps after which a resize of t_resize seconds has paid for itself: ceil(t_resize / (t_old - t_new)), steps of t_old and t_new seconds before and
- * after; -1 for never, and for times that are negative or not finite. Chinnusamy 2004, section 5.3.1. */
+/* Steps after which a resize of t_resize seconds has paid for itself: ceil(t_resize / (t_old - t_new)), steps of t_old
+ * and t_new seconds before and after; -1 for never, and for times that are negative or not finite. Chinnusamy 2004,
+ * section 5.3.1. */
 DYNGRID_API int64_t dyngrid_payoff_point(double t_resize, double t_old, double t_new);
 /* Steps of the new grid that the resize took: ceil(t_resize / t_new); -1 as above. Chinnusamy 2004, section 5.3.2. */
 DYNGRID_API int64_t dyngrid_resize_cost(double t_resize, double t_new);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Statuses of every dyngrid routine, the same numbers in C, C++ and Fortran. 0 is success, errors are negative, so that the
- * routines that answer with an outcome (DYNGRID_SAME, DYNGRID_RESIZED, DYNGRID_LEAVE) can use 0 and up. Of several errors the
- * smallest number is the worst and wins the agreement of a collective call. */
+/* Statuses of every dyngrid routine, the same numbers in C, C++ and Fortran. 0 is success, errors are negative, so that
+ * the routines that answer with an outcome (DYNGRID_SAME, DYNGRID_RESIZED, DYNGRID_LEAVE) can use 0 and up. Of several
+ * errors the smallest number is the worst and wins the agreement of a collective call. */
 #ifndef DYNGRID_STATUS_H
 #define DYNGRID_STATUS_H
 
@@ -38,7 +38,8 @@ extern "C" {
 
 /* A short name of a status ("out of memory"), never null; "unknown status" for other numbers. */
 DYNGRID_API const char* dyngrid_status_string(int status);
-/* What, got, wanted, where of the last error on this thread; "" when there was none. Valid until the next call of this thread. */
+/* What, got, wanted, where of the last error on this thread; "" when there was none. Valid until the next call of this
+ * thread. */
 DYNGRID_API const char* dyngrid_last_message(void);
 #ifdef __cplusplus
 }

@@ -30,21 +30,17 @@ struct Mapping {
   std::vector<double> r,
       c; ///< continuous shares of rows and columns, in square roots of powers; only their product counts
   std::vector<std::int64_t> rows,
-      cols; ///< integers that add up to m and n; at least 1 each where m, n are large enough
-  double t_continuous =
-      0; ///< m*n / (sum r * sum c), largest time of a processor with shares that need not be integers
-  double t_theory = 0; ///< largest rows*cols/power over the grid
-  int iterations = 0;  ///< of the refinement (svd)
-  bool proved = false; ///< the arrangement and the shares are the true optimum of t_continuous
+      cols;                ///< integers that add up to m and n; at least 1 each where m, n are large enough
+  double t_continuous = 0; ///< m*n / (sum r * sum c), largest time of a processor with shares that need not be integers
+  double t_theory = 0;     ///< largest rows*cols/power over the grid
+  int iterations = 0;      ///< of the refinement (svd)
+  bool proved = false;     ///< the arrangement and the shares are the true optimum of t_continuous
 
   double t_opt(int i, int j) const { return r[static_cast<std::size_t>(i)] * c[static_cast<std::size_t>(j)]; }
   double power(int i, int j) const {
-    return powers[static_cast<std::size_t>(i) * static_cast<std::size_t>(npcol) +
-                  static_cast<std::size_t>(j)];
+    return powers[static_cast<std::size_t>(i) * static_cast<std::size_t>(npcol) + static_cast<std::size_t>(j)];
   }
-  double utilization(int i, int j) const {
-    return t_opt(i, j) / power(i, j);
-  }                                ///< busy part of the time, 0 .. 1
+  double utilization(int i, int j) const { return t_opt(i, j) / power(i, j); } ///< busy part of the time, 0 .. 1
   double mean_utilization() const; ///< sum r * sum c / sum of powers: the used part of all power
   Axis row_axis() const { return Axis::variable(rows); }
   Axis col_axis() const { return Axis::variable(cols); }
@@ -92,7 +88,7 @@ struct GridOrderRequest {
 
 struct GridOrder {
   std::vector<int> row_order,
-      col_order; ///< index of the row (column) of the request that comes first, second, ...
+      col_order;                      ///< index of the row (column) of the request that comes first, second, ...
   std::int64_t retained_elements = 0; ///< whose owner stays
   bool proved = false;                ///< no other order of rows and columns keeps more
 };

@@ -16,8 +16,7 @@ struct Overlap {
   std::vector<std::int64_t> counts; ///< row-major, from x to
 
   std::int64_t count(int p, int p_new) const {
-    return counts[static_cast<std::size_t>(p) * static_cast<std::size_t>(to) +
-                  static_cast<std::size_t>(p_new)];
+    return counts[static_cast<std::size_t>(p) * static_cast<std::size_t>(to) + static_cast<std::size_t>(p_new)];
   }
 };
 

@@ -26,12 +26,11 @@ struct TopologyRequest {
   double aspect_q = 0;                ///< nprow <= aspect_q * npcol; 0: no limit
   int from_nprow = 0, from_npcol = 0; ///< > 0: the local form, rows and columns are only added to this grid
   Dominance prefer = Dominance::columns;
-  std::int64_t data_m = 0, data_n = 0; ///< > 0: the matrix; local pieces should be square, m/nprow ~ n/npcol
-  double data_aspect = 2;              ///< longest side of a local piece over its shortest
-  std::vector<int> valid_procs;        ///< allowed nprow * npcol; empty: all
+  std::int64_t data_m = 0, data_n = 0;     ///< > 0: the matrix; local pieces should be square, m/nprow ~ n/npcol
+  double data_aspect = 2;                  ///< longest side of a local piece over its shortest
+  std::vector<int> valid_procs;            ///< allowed nprow * npcol; empty: all
   std::vector<int> valid_rows, valid_cols; ///< allowed nprow, npcol; empty: all
-  std::vector<ShapeTime>
-      times; ///< not empty: the shape with the best time wins, not the one with the most processes
+  std::vector<ShapeTime> times; ///< not empty: the shape with the best time wins, not the one with the most processes
 };
 
 struct Topology {

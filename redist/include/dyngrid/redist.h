@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Array descriptors, layouts, plans and what carries them out, in C. Calls are local, nothing communicates, unless it says
- * "collective". Statuses are those of dyngrid/status.h; outputs are written on success only. Descriptors and the index maps count
- * from 1, as ScaLAPACK does; layouts, plans and borders count from 0. */
+/* Array descriptors, layouts, plans and what carries them out, in C. Calls are local, nothing communicates, unless it
+ * says "collective". Statuses are those of dyngrid/status.h; outputs are written on success only. Descriptors and the
+ * index maps count from 1, as ScaLAPACK does; layouts, plans and borders count from 0. */
 #ifndef DYNGRID_REDIST_H
 #define DYNGRID_REDIST_H
 #include <mpi.h>
@@ -15,45 +15,52 @@ extern "C" {
 
 /* ---- descriptors ---- */
 
-/* A descriptor with lists of block sizes: DTYPE_ = DYNGRID_DTYPE, CTXT_, M_, N_, number of row sizes, number of column sizes, RSRC_,
- * CSRC_, LLD_, then the row sizes, then the column sizes. The sizes repeat; block j lies on process row (RSRC_ + j) mod nprow. Sizes
- * may be 0. Everything here also takes DTYPE_ = 1, ScaLAPACK's nine integers; ScaLAPACK and the PBLAS take only that. */
+/* A descriptor with lists of block sizes: DTYPE_ = DYNGRID_DTYPE, CTXT_, M_, N_, number of row sizes, number of column
+ * sizes, RSRC_, CSRC_, LLD_, then the row sizes, then the column sizes. The sizes repeat; block j lies on process row
+ * (RSRC_ + j) mod nprow. Sizes may be 0. Everything here also takes DTYPE_ = 1, ScaLAPACK's nine integers; ScaLAPACK
+ * and the PBLAS take only that. */
 enum { DYNGRID_DTYPE = 601, DYNGRID_DESC_FIXED = 9 };
 
 /* Integers that a descriptor with so many sizes takes. */
 #define DYNGRID_DESC_LENGTH(row_sizes, col_sizes) (DYNGRID_DESC_FIXED + (row_sizes) + (col_sizes))
 
-/* Fills in `desc`, DYNGRID_DESC_LENGTH(n_row_sizes, n_col_sizes) integers, for an m x n matrix on the BLACS grid `ctxt`. The DESCINIT of
- * these matrices. lld is at least max(1, local rows). On a process outside the grid (ctxt = -1) what needs the grid is not checked.
- * info (may be null) is 0 or -i when argument i is wrong, counted from 1 with desc; desc is then left alone.
- * Returns DYNGRID_SUCCESS, DYNGRID_ERR_NULL or DYNGRID_ERR_DESCRIPTOR. */
-DYNGRID_API int dyngrid_desc_init(int* desc, int m, int n, int n_row_sizes, const int* row_sizes, int n_col_sizes, const int* col_sizes,
-                                  int rsrc, int csrc, int ctxt, int lld, int* info);
-/* Checks a descriptor that is argument number `argument` of the caller, for the process (myrow, mycol) of an nprow x npcol grid; nprow = -1
- * outside it. `length`: integers in desc, 0 when not known. info (may be null) is 0 or -(100 * argument + entry), entries counted from 1.
- * Returns DYNGRID_SUCCESS, DYNGRID_ERR_NULL or DYNGRID_ERR_DESCRIPTOR. */
-DYNGRID_API int dyngrid_desc_check(const int* desc, int length, int argument, int nprow, int npcol, int myrow, int mycol, int* info);
+/* Fills in `desc`, DYNGRID_DESC_LENGTH(n_row_sizes, n_col_sizes) integers, for an m x n matrix on the BLACS grid
+ * `ctxt`. The DESCINIT of these matrices. lld is at least max(1, local rows). On a process outside the grid (ctxt = -1)
+ * what needs the grid is not checked. info (may be null) is 0 or -i when argument i is wrong, counted from 1 with desc;
+ * desc is then left alone. Returns DYNGRID_SUCCESS, DYNGRID_ERR_NULL or DYNGRID_ERR_DESCRIPTOR. */
+DYNGRID_API int dyngrid_desc_init(int* desc, int m, int n, int n_row_sizes, const int* row_sizes, int n_col_sizes,
+                                  const int* col_sizes, int rsrc, int csrc, int ctxt, int lld, int* info);
+/* Checks a descriptor that is argument number `argument` of the caller, for the process (myrow, mycol) of an nprow x
+ * npcol grid; nprow = -1 outside it. `length`: integers in desc, 0 when not known. info (may be null) is 0 or -(100 *
+ * argument + entry), entries counted from 1. Returns DYNGRID_SUCCESS, DYNGRID_ERR_NULL or DYNGRID_ERR_DESCRIPTOR. */
+DYNGRID_API int dyngrid_desc_check(const int* desc, int length, int argument, int nprow, int npcol, int myrow,
+                                   int mycol, int* info);
 
-/* The maps of one axis: 'R' (rows, nprocs = nprow) or 'C' (columns, nprocs = npcol) of a valid descriptor. Each returns the number asked for,
- * or a negative status (dyngrid/status.h). Indices count from 1, positions from 0. Cost: O(sizes). */
-DYNGRID_API int dyngrid_desc_numroc(const int* desc, char axis, int position, int nprocs);               /* elements on a position */
-DYNGRID_API int dyngrid_desc_indxg2p(const int* desc, char axis, int i_glo, int nprocs);                 /* its position */
-DYNGRID_API int dyngrid_desc_indxg2l(const int* desc, char axis, int i_glo, int nprocs);                 /* its local index there */
-DYNGRID_API int dyngrid_desc_indxl2g(const int* desc, char axis, int i_loc, int position, int nprocs);   /* and back */
+/* The maps of one axis: 'R' (rows, nprocs = nprow) or 'C' (columns, nprocs = npcol) of a valid descriptor. Each returns
+ * the number asked for, or a negative status (dyngrid/status.h). Indices count from 1, positions from 0. Cost:
+ * O(sizes). */
+DYNGRID_API int dyngrid_desc_numroc(const int* desc, char axis, int position, int nprocs); /* elements on a position */
+DYNGRID_API int dyngrid_desc_indxg2p(const int* desc, char axis, int i_glo, int nprocs);   /* its position */
+DYNGRID_API int dyngrid_desc_indxg2l(const int* desc, char axis, int i_glo, int nprocs);   /* its local index there */
+DYNGRID_API int dyngrid_desc_indxl2g(const int* desc, char axis, int i_loc, int position, int nprocs); /* and back */
 
 /* ---- layouts: any distribution on any processes ---- */
 
 typedef struct dyngrid_layout dyngrid_layout;
 
-/* `ranks`: row-major, which process (by its rank in the communicator of the exchange) is at each position of the nprow x npcol grid; null:
- * 0, 1, ... Each process appears at most once. Destroy what was created with dyngrid_layout_destroy. */
+/* `ranks`: row-major, which process (by its rank in the communicator of the exchange) is at each position of the nprow
+ * x npcol grid; null: 0, 1, ... Each process appears at most once. Destroy what was created with
+ * dyngrid_layout_destroy. */
 DYNGRID_API int dyngrid_layout_create(const int* desc, int nprow, int npcol, const int* ranks, dyngrid_layout** layout);
-/* Lists of blocks, each with its size and the grid row (column) it lies on; the lists repeat until m rows (n columns) are covered. */
-DYNGRID_API int dyngrid_layout_create_block_list(int64_t m, int64_t n, int n_row_blocks, const int64_t* row_sizes, const int* row_owners,
-                                                 int n_col_blocks, const int64_t* col_sizes, const int* col_owners, int nprow, int npcol,
-                                                 const int* ranks, dyngrid_layout** layout);
+/* Lists of blocks, each with its size and the grid row (column) it lies on; the lists repeat until m rows (n columns)
+ * are covered. */
+DYNGRID_API int dyngrid_layout_create_block_list(int64_t m, int64_t n, int n_row_blocks, const int64_t* row_sizes,
+                                                 const int* row_owners, int n_col_blocks, const int64_t* col_sizes,
+                                                 const int* col_owners, int nprow, int npcol, const int* ranks,
+                                                 dyngrid_layout** layout);
 /* Every process holds the whole matrix. */
-DYNGRID_API int dyngrid_layout_create_replicated(int64_t m, int64_t n, int nprow, int npcol, const int* ranks, dyngrid_layout** layout);
+DYNGRID_API int dyngrid_layout_create_replicated(int64_t m, int64_t n, int nprow, int npcol, const int* ranks,
+                                                 dyngrid_layout** layout);
 /* Rows and columns that `rank` holds, 0 and 0 outside the grid. */
 DYNGRID_API int dyngrid_layout_local_size(const dyngrid_layout* layout, int rank, int64_t* rows, int64_t* cols);
 DYNGRID_API int dyngrid_layout_destroy(dyngrid_layout** layout);
@@ -72,37 +79,40 @@ typedef struct dyngrid_plan dyngrid_plan;
 
 /* Figures of a plan, for the whole machine; counts of elements. */
 typedef struct dyngrid_plan_figures {
-  int schedule;           /* the one in use, never DYNGRID_SCHEDULE_AUTO */
-  int64_t messages;       /* between different processes */
+  int schedule;     /* the one in use, never DYNGRID_SCHEDULE_AUTO */
+  int64_t messages; /* between different processes */
   int64_t steps;
-  int64_t moved;          /* elements that change their process */
-  int64_t kept;           /* that stay */
-  int64_t max_out;        /* out of one process, the most */
+  int64_t moved;   /* elements that change their process */
+  int64_t kept;    /* that stay */
+  int64_t max_out; /* out of one process, the most */
   int64_t max_in;
-  int64_t lower_bound;    /* one-port: the larger of the two */
-  int64_t sum_of_largest; /* over the steps, the largest message */
+  int64_t lower_bound;      /* one-port: the larger of the two */
+  int64_t sum_of_largest;   /* over the steps, the largest message */
   double predicted_seconds; /* on a machine with the default figures */
 } dyngrid_plan_figures;
 
-/* The whole of a matrix with elements of element_bytes from one layout to another of the same shape. transpose: 'N', 'T' or 'C'. */
-DYNGRID_API int dyngrid_plan_create(const dyngrid_layout* from, const dyngrid_layout* to, char transpose, int schedule, int element_bytes,
-                                    dyngrid_plan** plan);
-/* A rectangle of m rows and n columns (of the target, should the two be turned) of matrices that may differ in shape: its first row and
- * column, from 0, in the source and in the target. */
-DYNGRID_API int dyngrid_plan_create_window(const dyngrid_layout* from, int64_t i_from, int64_t j_from, const dyngrid_layout* to,
-                                           int64_t i_to, int64_t j_to, int64_t m, int64_t n, char transpose, int schedule,
-                                           int element_bytes, dyngrid_plan** plan);
+/* The whole of a matrix with elements of element_bytes from one layout to another of the same shape. transpose: 'N',
+ * 'T' or 'C'. */
+DYNGRID_API int dyngrid_plan_create(const dyngrid_layout* from, const dyngrid_layout* to, char transpose, int schedule,
+                                    int element_bytes, dyngrid_plan** plan);
+/* A rectangle of m rows and n columns (of the target, should the two be turned) of matrices that may differ in shape:
+ * its first row and column, from 0, in the source and in the target. */
+DYNGRID_API int dyngrid_plan_create_window(const dyngrid_layout* from, int64_t i_from, int64_t j_from,
+                                           const dyngrid_layout* to, int64_t i_to, int64_t j_to, int64_t m, int64_t n,
+                                           char transpose, int schedule, int element_bytes, dyngrid_plan** plan);
 DYNGRID_API int dyngrid_plan_get_figures(const dyngrid_plan* plan, dyngrid_plan_figures* figures);
-/* What one process has to do: messages and elements it sends and receives, elements it keeps. Any pointer may be null. */
-DYNGRID_API int dyngrid_plan_of_rank(const dyngrid_plan* plan, int rank, int64_t* sends, int64_t* recvs, int64_t* out, int64_t* in, int64_t* kept);
+/* What one process has to do: messages and elements it sends and receives, elements it keeps. Any pointer may be null.
+ */
+DYNGRID_API int dyngrid_plan_of_rank(const dyngrid_plan* plan, int rank, int64_t* sends, int64_t* recvs, int64_t* out,
+                                     int64_t* in, int64_t* kept);
 /* A few lines of text for people; valid while the plan lives. */
 DYNGRID_API int dyngrid_plan_describe(const dyngrid_plan* plan, const char** text);
 DYNGRID_API int dyngrid_plan_destroy(dyngrid_plan** plan);
 
 /* ---- moving the data ---- */
 
-/* An array that other processes on the host can read in place (one copy instead of two), on huge pages where the kernel gives them, zeroed.
- * sharing: DYNGRID_SHARING_AUTO only where shared memory gets huge pages. Local. */
+/* An array that other processes on the host can read in place (one copy instead of two), on huge pages where the kernel
+ * gives them, zeroed. sharing: DYNGRID_SHARING_AUTO only where shared memory gets huge pages. Local. */
 typedef struct dyngrid_array dyngrid_array;
 enum { DYNGRID_SHARING_AUTO = 0, DYNGRID_SHARING_YES = 1, DYNGRID_SHARING_NO = 2 };
 DYNGRID_API int dyngrid_array_create(int64_t bytes, int sharing, dyngrid_array** array);
@@ -117,8 +127,9 @@ typedef struct dyngrid_executor_options {
   int64_t extra_bytes; /* cap on buffers per process; 0: 64 MiB. In use are about 6 MB at most */
 } dyngrid_executor_options;
 
-/* One matrix on its way. from: this process's share of the source, column-major with leading dimension lld_from, null when it has none; to:
- * its share of the target. type: one of s d c z i. The plan is not destroyed before the exchange has ended. */
+/* One matrix on its way. from: this process's share of the source, column-major with leading dimension lld_from, null
+ * when it has none; to: its share of the target. type: one of s d c z i. The plan is not destroyed before the exchange
+ * has ended. */
 typedef struct dyngrid_transfer {
   const dyngrid_plan* plan;
   const void* from;
@@ -134,22 +145,26 @@ typedef struct dyngrid_execute_report {
   int64_t bytes_out, bytes_in, bytes_kept, peak_bytes;
 } dyngrid_execute_report;
 
-/* Collective over comm, which is duplicated and covers the ranks of the plans to come; made once for any number of exchanges.
- * options: null for the defaults; may differ between ranks in host_key only. Errors of all calls here are agreed among the ranks. */
-DYNGRID_API int dyngrid_executor_create(MPI_Comm comm, const dyngrid_executor_options* options, dyngrid_executor** executor);
-DYNGRID_API int dyngrid_executor_create_f(MPI_Fint comm, const dyngrid_executor_options* options, dyngrid_executor** executor);
+/* Collective over comm, which is duplicated and covers the ranks of the plans to come; made once for any number of
+ * exchanges. options: null for the defaults; may differ between ranks in host_key only. Errors of all calls here are
+ * agreed among the ranks. */
+DYNGRID_API int dyngrid_executor_create(MPI_Comm comm, const dyngrid_executor_options* options,
+                                        dyngrid_executor** executor);
+DYNGRID_API int dyngrid_executor_create_f(MPI_Fint comm, const dyngrid_executor_options* options,
+                                          dyngrid_executor** executor);
 /* Collective: moves `count` matrices in one round. report may be null. */
-DYNGRID_API int dyngrid_execute(dyngrid_executor* executor, int count, const dyngrid_transfer* transfers, dyngrid_execute_report* report);
+DYNGRID_API int dyngrid_execute(dyngrid_executor* executor, int count, const dyngrid_transfer* transfers,
+                                dyngrid_execute_report* report);
 /* The same in two halves, to compute in between; neither side's memory may be touched until finish. */
 DYNGRID_API int dyngrid_execute_start(dyngrid_executor* executor, int count, const dyngrid_transfer* transfers);
 /* Moves what can be moved without waiting; *done is 1 when finish will not wait. Local. */
 DYNGRID_API int dyngrid_execute_advance(dyngrid_executor* executor, int* done);
 DYNGRID_API int dyngrid_execute_finish(dyngrid_executor* executor, dyngrid_execute_report* report);
-/* The same as dyngrid_execute, but the content of the sources is lost: in `slabs` rounds (16 is a good number) their pages go back to the
- * system as the targets fill, so that never much more than the larger share is held. For arrays straight from the system:
- * dyngrid_array, mmap, a large malloc. */
-DYNGRID_API int dyngrid_execute_in_place(dyngrid_executor* executor, int count, const dyngrid_transfer* transfers, int slabs,
-                                         dyngrid_execute_report* report);
+/* The same as dyngrid_execute, but the content of the sources is lost: in `slabs` rounds (16 is a good number) their
+ * pages go back to the system as the targets fill, so that never much more than the larger share is held. For arrays
+ * straight from the system: dyngrid_array, mmap, a large malloc. */
+DYNGRID_API int dyngrid_execute_in_place(dyngrid_executor* executor, int count, const dyngrid_transfer* transfers,
+                                         int slabs, dyngrid_execute_report* report);
 /* Ranks that share memory with this one, itself included; a negative status for null. */
 DYNGRID_API int dyngrid_executor_ranks_on_host(const dyngrid_executor* executor);
 /* Collective. Waits for an exchange under way. */
@@ -157,33 +172,38 @@ DYNGRID_API int dyngrid_executor_destroy(dyngrid_executor** executor);
 
 /* ---- borders (halo exchange) ---- */
 
-/* The elements around the blocks of a distributed matrix, fetched from the processes that own them. Along each axis what a process holds
- * is some stretches of consecutive indices; in its *framed* array, column-major, each of them has `width` more places before and after
- * it. An exchange writes those; places outside a matrix that is not periodic stay as they are. See redist/halo.hpp. */
+/* The elements around the blocks of a distributed matrix, fetched from the processes that own them. Along each axis
+ * what a process holds is some stretches of consecutive indices; in its *framed* array, column-major, each of them has
+ * `width` more places before and after it. An exchange writes those; places outside a matrix that is not periodic stay
+ * as they are. See redist/halo.hpp. */
 typedef struct dyngrid_halo dyngrid_halo;
 
 enum { DYNGRID_NEIGHBOURS_FOUR = 4, DYNGRID_NEIGHBOURS_EIGHT = 8 }; /* eight: corners too */
 
-/* Collective over comm, which covers the layout's ranks and is duplicated; all arguments are global. element_bytes: any size. The layout
- * may be destroyed afterwards. Errors are agreed. */
-DYNGRID_API int dyngrid_halo_create(MPI_Comm comm, const dyngrid_layout* layout, int width, int neighbours, int periodic_rows,
-                                    int periodic_cols, int element_bytes, dyngrid_halo** halo);
-DYNGRID_API int dyngrid_halo_create_f(MPI_Fint comm, const dyngrid_layout* layout, int width, int neighbours, int periodic_rows,
-                                      int periodic_cols, int element_bytes, dyngrid_halo** halo);
+/* Collective over comm, which covers the layout's ranks and is duplicated; all arguments are global. element_bytes: any
+ * size. The layout may be destroyed afterwards. Errors are agreed. */
+DYNGRID_API int dyngrid_halo_create(MPI_Comm comm, const dyngrid_layout* layout, int width, int neighbours,
+                                    int periodic_rows, int periodic_cols, int element_bytes, dyngrid_halo** halo);
+DYNGRID_API int dyngrid_halo_create_f(MPI_Fint comm, const dyngrid_layout* layout, int width, int neighbours,
+                                      int periodic_rows, int periodic_cols, int element_bytes, dyngrid_halo** halo);
 /* Of my framed array: rows, columns and stretches of each axis. Any pointer may be null. */
-DYNGRID_API int dyngrid_halo_shape(const dyngrid_halo* halo, int64_t* rows, int64_t* cols, int* row_stretches, int* col_stretches);
-/* Stretch k, from 0, of axis 'R' or 'C': its first global index, where that is in the local and in the framed array, and its length. Any
- * pointer may be null. */
-DYNGRID_API int dyngrid_halo_stretch(const dyngrid_halo* halo, char axis, int k, int64_t* i_glo, int64_t* i_loc, int64_t* i_framed,
-                                     int64_t* size);
-/* Fetches the borders. Every process of the grid calls it and waits for its neighbours only. lld of the framed array, 0: its rows. */
+DYNGRID_API int dyngrid_halo_shape(const dyngrid_halo* halo, int64_t* rows, int64_t* cols, int* row_stretches,
+                                   int* col_stretches);
+/* Stretch k, from 0, of axis 'R' or 'C': its first global index, where that is in the local and in the framed array,
+ * and its length. Any pointer may be null. */
+DYNGRID_API int dyngrid_halo_stretch(const dyngrid_halo* halo, char axis, int k, int64_t* i_glo, int64_t* i_loc,
+                                     int64_t* i_framed, int64_t* size);
+/* Fetches the borders. Every process of the grid calls it and waits for its neighbours only. lld of the framed array,
+ * 0: its rows. */
 DYNGRID_API int dyngrid_halo_exchange(dyngrid_halo* halo, void* framed, int64_t lld);
 /* The same in two halves; between them read what lies inside the blocks, leave the borders alone. */
 DYNGRID_API int dyngrid_halo_start(dyngrid_halo* halo, void* framed, int64_t lld);
 DYNGRID_API int dyngrid_halo_finish(dyngrid_halo* halo);
 /* The local array into the framed one and back. */
-DYNGRID_API int dyngrid_halo_to_framed(const dyngrid_halo* halo, const void* local, int64_t lld_local, void* framed, int64_t lld);
-DYNGRID_API int dyngrid_halo_from_framed(const dyngrid_halo* halo, const void* framed, int64_t lld, void* local, int64_t lld_local);
+DYNGRID_API int dyngrid_halo_to_framed(const dyngrid_halo* halo, const void* local, int64_t lld_local, void* framed,
+                                       int64_t lld);
+DYNGRID_API int dyngrid_halo_from_framed(const dyngrid_halo* halo, const void* framed, int64_t lld, void* local,
+                                         int64_t lld_local);
 /* Every place of the framed array, borders included, becomes *value, one element. */
 DYNGRID_API int dyngrid_halo_fill(const dyngrid_halo* halo, void* framed, int64_t lld, const void* value);
 /* Collective. Waits for an exchange under way. */

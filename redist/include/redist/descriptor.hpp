@@ -41,9 +41,9 @@ struct Descriptor {
 /// from 1.
 ///
 /// Checked in this order: DTYPE_, CTXT_ (the grid exists, or this process is outside it), M_, N_, block or
-/// list sizes (at most gridmap::Axis::most_sizes in a list), RSRC_, CSRC_, the listed sizes (none negative, not all zero when the axis has elements, in all
-/// positions together below 2^63), and LLD_ against the local rows. Outside the grid RSRC_, CSRC_ are checked for their sign only and LLD_ for
-/// being positive.
+/// list sizes (at most gridmap::Axis::most_sizes in a list), RSRC_, CSRC_, the listed sizes (none negative, not all
+/// zero when the axis has elements, in all positions together below 2^63), and LLD_ against the local rows. Outside the
+/// grid RSRC_, CSRC_ are checked for their sign only and LLD_ for being positive.
 /// @param length  integers that `desc` may be read to; fewer than the descriptor needs is an error of the
 /// entry that says how
 ///                many there are. 0: as many as it says.

@@ -14,16 +14,17 @@ namespace redist {
 
 enum class Transport { automatic, mpi, shared };
 
-/// How a rank writes what another rank of the host will read. Around the cache costs a trip to memory; through it, the reader's core has to fetch
-/// lines that belong to the writer's, which is slower still where the two cores share no cache.
+/// How a rank writes what another rank of the host will read. Around the cache costs a trip to memory; through it, the
+/// reader's core has to fetch lines that belong to the writer's, which is slower still where the two cores share no
+/// cache.
 enum class PanelWrites { automatic, cached, around };
 
 struct ExecuteOptions {
-  Transport transport = Transport::automatic; ///< automatic: shared memory between ranks found to be on one
-                                              ///< host, MPI between hosts
-  std::size_t extra_bytes = std::size_t{64} << 20; ///< cap on buffers per process; in use are at most 6 MB
+  Transport transport = Transport::automatic;        ///< automatic: shared memory between ranks found to be on one
+                                                     ///< host, MPI between hosts
+  std::size_t extra_bytes = std::size_t{64} << 20;   ///< cap on buffers per process; in use are at most 6 MB
   PanelWrites panel_writes = PanelWrites::automatic; ///< automatic: around the cache from 1 MB on
-  int host_key = 0; ///< ranks with different keys are taken to be on different hosts
+  int host_key = 0;                                  ///< ranks with different keys are taken to be on different hosts
 };
 
 struct ExecuteReport {
@@ -32,9 +33,10 @@ struct ExecuteReport {
   double pack_s = 0;     ///< packing and unpacking
   double copy_s = 0;     ///< what it keeps, and what it fetches from others' memory by itself
   double wait_s = 0;     ///< nothing to do
-  double wire_s = 0;     ///< the part of wait_s in which messages of its own were under way; the rest waits for others to begin
-  std::int64_t bytes_out = 0, bytes_in = 0, bytes_kept = 0;  ///< this rank
-  std::size_t peak_bytes = 0;                                ///< buffers this rank had at most
+  double wire_s =
+      0; ///< the part of wait_s in which messages of its own were under way; the rest waits for others to begin
+  std::int64_t bytes_out = 0, bytes_in = 0, bytes_kept = 0; ///< this rank
+  std::size_t peak_bytes = 0;                               ///< buffers this rank had at most
 };
 
 /// Moves matrices over one communicator. Made once, used for any number of exchanges.
@@ -51,9 +53,9 @@ public:
   /// Collective: all matrices in one round. Each element is moved once; nothing is sent when source and
   /// target rank agree.
   ExecuteReport execute(const std::vector<Transfer>& transfers);
-  /// The same when all ranks bring one and the same number, which is not negative; otherwise nothing is moved, and false
-  /// on all ranks. For who keeps plans by number and wants to hear whether all still have this one. Costs no
-  /// more than execute(). Transfers of a rank whose number is negative are not looked at.
+  /// The same when all ranks bring one and the same number, which is not negative; otherwise nothing is moved, and
+  /// false on all ranks. For who keeps plans by number and wants to hear whether all still have this one. Costs no more
+  /// than execute(). Transfers of a rank whose number is negative are not looked at.
   bool execute_if_same(std::int64_t number, const std::vector<Transfer>& transfers);
   /// The same in two halves; between them neither side's memory may be touched. What goes through shared
   /// memory moves on by itself, in a thread of its own that ends with finish(); what goes over MPI moves in

@@ -12,8 +12,7 @@ namespace redist {
 struct Grid {
   int nprow = 0;
   int npcol = 0;
-  std::vector<int>
-      ranks; ///< ranks[p * npcol + q] is the rank at grid position (p, q); every rank at most once
+  std::vector<int> ranks; ///< ranks[p * npcol + q] is the rank at grid position (p, q); every rank at most once
 
   static Grid row_major(int nprow, int npcol, int first_rank = 0);
   int rank_at(int p, int q) const {

@@ -32,8 +32,8 @@ struct Machine {
   double latency_s = 1e-5;            ///< per message or step
   double bandwidth_bytes_per_s = 1e9; ///< out of, and at the same time into, one process
   double pack_bytes_per_s = 4e9;      ///< one process packing, unpacking or copying
-  double contention = 0.1; ///< part of its bandwidth that a process loses when several send to it at once
-  int cores = 0;           ///< on which all processes together pack; 0: one for each
+  double contention = 0.1;            ///< part of its bandwidth that a process loses when several send to it at once
+  int cores = 0;                      ///< on which all processes together pack; 0: one for each
 };
 
 /// A rectangle of a matrix, 0-based: rows i .. i+m-1, columns j .. j+n-1.
@@ -72,8 +72,8 @@ struct ScheduleFigures {
   Schedule schedule = Schedule::async;
   std::int64_t steps = 0; ///< in which anything is sent
   std::int64_t sum_of_largest =
-      0; ///< elements: over the steps, the largest message; for async the largest load of a rank
-  std::int64_t lower_bound = 0;         ///< elements, PlanTotals::lower_bound()
+      0;                        ///< elements: over the steps, the largest message; for async the largest load of a rank
+  std::int64_t lower_bound = 0; ///< elements, PlanTotals::lower_bound()
   std::vector<std::int64_t> largest;    ///< elements by step
   std::vector<std::int64_t> contention; ///< messages out of or into one rank by step, largest over ranks
 };

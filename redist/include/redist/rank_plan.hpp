@@ -62,12 +62,11 @@ struct RankPlan {
   RankPlan& operator=(RankPlan&&) = default;
 
   int rank = -1;
-  std::deque<RunList> lists;  ///< one per neighbour row and column; a deque, so that the pointers stay good
-  std::vector<Message> sends; ///< to others only, peer ascending
-  std::vector<Message> recvs; ///< from others only, peer ascending
-  std::vector<Message> keeps; ///< from me to me: none or one
-  std::vector<Piece>
-      send_order; ///< what to send when, by ascending step; each message is covered exactly once
+  std::deque<RunList> lists;     ///< one per neighbour row and column; a deque, so that the pointers stay good
+  std::vector<Message> sends;    ///< to others only, peer ascending
+  std::vector<Message> recvs;    ///< from others only, peer ascending
+  std::vector<Message> keeps;    ///< from me to me: none or one
+  std::vector<Piece> send_order; ///< what to send when, by ascending step; each message is covered exactly once
   std::vector<Piece> recv_order;
   int steps = 0;           ///< of the whole machine
   bool transposed = false; ///< rows of the source are columns of the target

@@ -36,8 +36,7 @@ Axis axis_of(const int* desc, char which, int nprocs) {
   wanted(desc, "descriptor");
   if (which != 'R' && which != 'C' && which != 'r' && which != 'c')
     throw Error(Status::bad_argument, fmt::format("redist: axis is '{}', wanted R or C", which));
-  if (nprocs < 1)
-    throw Error(Status::bad_argument, fmt::format("redist: nprocs is {}, wanted at least 1", nprocs));
+  if (nprocs < 1) throw Error(Status::bad_argument, fmt::format("redist: nprocs is {}, wanted at least 1", nprocs));
   const bool rows = which == 'R' || which == 'r';
   // The other axis may lie over any number of processes, so the grid is unknown to the check.
   const Descriptor descriptor = redist::read_descriptor(desc, 0, {});
@@ -48,15 +47,13 @@ Axis axis_of(const int* desc, char which, int nprocs) {
 }
 
 int in_range(int i, std::int64_t n, const char* what) {
-  if (i < 1 || i > n)
-    throw Error(Status::bad_argument, fmt::format("redist: {} is {}, wanted 1 .. {}", what, i, n));
+  if (i < 1 || i > n) throw Error(Status::bad_argument, fmt::format("redist: {} is {}, wanted 1 .. {}", what, i, n));
   return i;
 }
 
 Grid grid_of(int nprow, int npcol, const int* ranks) {
   if (nprow < 1 || npcol < 1)
-    throw Error(Status::bad_argument,
-                fmt::format("redist: grid is {}x{}, wanted at least 1x1", nprow, npcol));
+    throw Error(Status::bad_argument, fmt::format("redist: grid is {}x{}, wanted at least 1x1", nprow, npcol));
   Grid grid = Grid::row_major(nprow, npcol);
   if (ranks != nullptr) std::copy(ranks, ranks + grid.ranks.size(), grid.ranks.begin());
   return grid;
@@ -98,8 +95,7 @@ redist::Op op_of(char transpose) {
 }
 
 void make_plan(const dyngrid_layout* from, const dyngrid_layout* to, const redist::Window& from_window,
-               const redist::Window& to_window, char transpose, int schedule, int element_bytes,
-               dyngrid_plan** plan) {
+               const redist::Window& to_window, char transpose, int schedule, int element_bytes, dyngrid_plan** plan) {
   wanted(from, "source layout");
   wanted(to, "target layout");
   wanted(plan, "place for the plan");
@@ -108,8 +104,7 @@ void make_plan(const dyngrid_layout* from, const dyngrid_layout* to, const redis
   if (schedule < DYNGRID_SCHEDULE_AUTO || schedule > DYNGRID_SCHEDULE_ASYNC)
     throw Error(Status::bad_argument, fmt::format("redist: schedule is {}, wanted 0 .. 4", schedule));
   if (element_bytes < 1)
-    throw Error(Status::bad_argument,
-                fmt::format("redist: elements have {} bytes, wanted at least 1", element_bytes));
+    throw Error(Status::bad_argument, fmt::format("redist: elements have {} bytes, wanted at least 1", element_bytes));
   options.schedule = static_cast<redist::Schedule>(schedule);
   options.element_bytes = element_bytes;
   options.from = from_window;
@@ -142,12 +137,7 @@ int dyngrid_desc_init(int* desc, int m, int n, int n_row_sizes, const int* row_s
     const int entry = -redist::check_descriptor(made.data(), made.size(), grid, 0);
     if (entry != 0) {
       const int row_end = DYNGRID_DESC_FIXED + n_row_sizes;
-      refuse(entry == 7         ? 8
-             : entry == 8       ? 9
-             : entry == 9       ? 11
-             : entry <= row_end ? 5
-                                : 7,
-             Status::bad_descriptor);
+      refuse(entry == 7 ? 8 : entry == 8 ? 9 : entry == 9 ? 11 : entry <= row_end ? 5 : 7, Status::bad_descriptor);
     }
     std::copy(made.begin(), made.end(), desc);
     set(info, 0);
@@ -172,8 +162,7 @@ int dyngrid_desc_numroc(const int* desc, char axis, int position, int nprocs) {
   return guard([&]() -> int {
     const Axis one = axis_of(desc, axis, nprocs);
     if (position < 0 || position >= nprocs)
-      throw Error(Status::bad_argument,
-                  fmt::format("redist: position is {}, wanted 0 .. {}", position, nprocs - 1));
+      throw Error(Status::bad_argument, fmt::format("redist: position is {}, wanted 0 .. {}", position, nprocs - 1));
     return static_cast<int>(one.local_size(position));
   });
 }
@@ -196,11 +185,8 @@ int dyngrid_desc_indxl2g(const int* desc, char axis, int i_loc, int position, in
   return guard([&]() -> int {
     const Axis one = axis_of(desc, axis, nprocs);
     if (position < 0 || position >= nprocs)
-      throw Error(Status::bad_argument,
-                  fmt::format("redist: position is {}, wanted 0 .. {}", position, nprocs - 1));
-    return static_cast<int>(
-               one.to_global(in_range(i_loc, one.local_size(position), "local index") - 1, position)) +
-           1;
+      throw Error(Status::bad_argument, fmt::format("redist: position is {}, wanted 0 .. {}", position, nprocs - 1));
+    return static_cast<int>(one.to_global(in_range(i_loc, one.local_size(position), "local index") - 1, position)) + 1;
   });
 }
 
@@ -260,16 +246,15 @@ int dyngrid_plan_create(const dyngrid_layout* from, const dyngrid_layout* to, ch
   return guard([&] { make_plan(from, to, {}, {}, transpose, schedule, element_bytes, plan); });
 }
 
-int dyngrid_plan_create_window(const dyngrid_layout* from, int64_t i_from, int64_t j_from,
-                               const dyngrid_layout* to, int64_t i_to, int64_t j_to, int64_t m, int64_t n,
-                               char transpose, int schedule, int element_bytes, dyngrid_plan** plan) {
+int dyngrid_plan_create_window(const dyngrid_layout* from, int64_t i_from, int64_t j_from, const dyngrid_layout* to,
+                               int64_t i_to, int64_t j_to, int64_t m, int64_t n, char transpose, int schedule,
+                               int element_bytes, dyngrid_plan** plan) {
   return guard([&] {
     if (m < 0 || n < 0)
-      throw Error(Status::bad_argument,
-                  fmt::format("redist: window is {} x {}, wanted at least 0 x 0", m, n));
+      throw Error(Status::bad_argument, fmt::format("redist: window is {} x {}, wanted at least 0 x 0", m, n));
     const bool turned = op_of(transpose) != redist::Op::none;
-    make_plan(from, to, {i_from, j_from, turned ? n : m, turned ? m : n}, {i_to, j_to, m, n}, transpose,
-              schedule, element_bytes, plan);
+    make_plan(from, to, {i_from, j_from, turned ? n : m, turned ? m : n}, {i_to, j_to, m, n}, transpose, schedule,
+              element_bytes, plan);
   });
 }
 
@@ -292,8 +277,8 @@ int dyngrid_plan_get_figures(const dyngrid_plan* plan, dyngrid_plan_figures* fig
   });
 }
 
-int dyngrid_plan_of_rank(const dyngrid_plan* plan, int rank, int64_t* sends, int64_t* recvs, int64_t* out,
-                         int64_t* in, int64_t* kept) {
+int dyngrid_plan_of_rank(const dyngrid_plan* plan, int rank, int64_t* sends, int64_t* recvs, int64_t* out, int64_t* in,
+                         int64_t* kept) {
   return guard([&] {
     const redist::RankPlan& mine = wanted(plan, "plan").of_rank(rank);
     const auto elements = [](const std::vector<redist::Message>& messages) {

@@ -44,8 +44,8 @@ struct Arguments {
     if (unreadable) return;
     for (int t = 0; t < count; ++t) {
       const dyngrid_transfer& x = list[t];
-      transfers.push_back({x.plan == nullptr ? nullptr : &x.plan->of_rank(executor.rank), x.from, x.lld_from,
-                           x.to, x.lld_to, x.type});
+      transfers.push_back(
+          {x.plan == nullptr ? nullptr : &x.plan->of_rank(executor.rank), x.from, x.lld_from, x.to, x.lld_to, x.type});
     }
   }
   void complain(int count) const {
@@ -97,8 +97,7 @@ int dyngrid_array_destroy(dyngrid_array** array) {
   });
 }
 
-int dyngrid_executor_create(MPI_Comm comm, const dyngrid_executor_options* options,
-                            dyngrid_executor** executor) {
+int dyngrid_executor_create(MPI_Comm comm, const dyngrid_executor_options* options, dyngrid_executor** executor) {
   return guard([&] {
     redist::ExecuteOptions how;
     redist::detail::agreed(comm, "executor", [&] {
@@ -108,9 +107,8 @@ int dyngrid_executor_create(MPI_Comm comm, const dyngrid_executor_options* optio
         throw Error(Status::bad_argument,
                     fmt::format("redist: executor: transport is {}, wanted 0 .. 2", options->transport));
       if (options->extra_bytes < 0)
-        throw Error(
-            Status::bad_argument,
-            fmt::format("redist: executor: extra_bytes is {}, wanted at least 0", options->extra_bytes));
+        throw Error(Status::bad_argument,
+                    fmt::format("redist: executor: extra_bytes is {}, wanted at least 0", options->extra_bytes));
       how.transport = static_cast<redist::Transport>(options->transport);
       how.host_key = options->host_key;
       if (options->extra_bytes > 0) how.extra_bytes = static_cast<std::size_t>(options->extra_bytes);
@@ -121,8 +119,7 @@ int dyngrid_executor_create(MPI_Comm comm, const dyngrid_executor_options* optio
   });
 }
 
-int dyngrid_executor_create_f(MPI_Fint comm, const dyngrid_executor_options* options,
-                              dyngrid_executor** executor) {
+int dyngrid_executor_create_f(MPI_Fint comm, const dyngrid_executor_options* options, dyngrid_executor** executor) {
   return dyngrid_executor_create(MPI_Comm_f2c(comm), options, executor);
 }
 
@@ -159,8 +156,8 @@ int dyngrid_execute_finish(dyngrid_executor* executor, dyngrid_execute_report* r
   return guard([&] { write(report, wanted(executor, "executor").executor.finish()); });
 }
 
-int dyngrid_execute_in_place(dyngrid_executor* executor, int count, const dyngrid_transfer* transfers,
-                             int slabs, dyngrid_execute_report* report) {
+int dyngrid_execute_in_place(dyngrid_executor* executor, int count, const dyngrid_transfer* transfers, int slabs,
+                             dyngrid_execute_report* report) {
   return guard([&] {
     dyngrid_executor& with = wanted(executor, "executor");
     const Arguments all(with, count, transfers);

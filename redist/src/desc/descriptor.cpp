@@ -20,8 +20,7 @@ using gridmap::Status;
 // 0-based places of the entries
 enum Entry { dtype_ = 0, ctxt_, m_, n_, mb_, nb_, rsrc_, csrc_, lld_, sizes_ };
 
-constexpr int most_positions =
-    1 << 30; ///< of a grid along an axis, so that sums of two positions fit into an int
+constexpr int most_positions = 1 << 30; ///< of a grid along an axis, so that sums of two positions fit into an int
 constexpr std::size_t as_many_as_it_says = std::numeric_limits<std::size_t>::max();
 
 Axis axis_of(const int* desc, int n, int count_or_size, const int* sizes, int src, int nprocs) {
@@ -43,12 +42,11 @@ Axis cols_of(const int* desc, int npcol) {
 int first_bad(const int* desc, std::size_t length, const GridPosition& grid) {
   if (length == 0) length = as_many_as_it_says;
   if (length < sizes_) return dtype_ + 1;
-  if (desc[dtype_] != Descriptor::block_cyclic && desc[dtype_] != Descriptor::heterogeneous)
-    return dtype_ + 1;
+  if (desc[dtype_] != Descriptor::block_cyclic && desc[dtype_] != Descriptor::heterogeneous) return dtype_ + 1;
   const bool outside = grid.nprow == -1;
   const int nprow = outside ? most_positions : grid.nprow, npcol = outside ? most_positions : grid.npcol;
-  if (!outside && (nprow < 1 || npcol < 1 || nprow > most_positions || npcol > most_positions ||
-                   grid.myrow >= nprow || grid.mycol >= npcol))
+  if (!outside && (nprow < 1 || npcol < 1 || nprow > most_positions || npcol > most_positions || grid.myrow >= nprow ||
+                   grid.mycol >= npcol))
     return ctxt_ + 1;
   if (desc[m_] < 0) return m_ + 1;
   if (desc[n_] < 0) return n_ + 1;
@@ -59,17 +57,15 @@ int first_bad(const int* desc, std::size_t length, const GridPosition& grid) {
   if (listed && desc[nb_] > Axis::most_sizes) return nb_ + 1;
   if (listed && length != as_many_as_it_says) {
     if (static_cast<std::size_t>(desc[mb_]) > length - sizes_) return mb_ + 1;
-    if (static_cast<std::size_t>(desc[nb_]) > length - sizes_ - static_cast<std::size_t>(desc[mb_]))
-      return nb_ + 1;
+    if (static_cast<std::size_t>(desc[nb_]) > length - sizes_ - static_cast<std::size_t>(desc[mb_])) return nb_ + 1;
   }
   if (desc[rsrc_] < 0 || desc[rsrc_] >= nprow) return rsrc_ + 1;
   if (desc[csrc_] < 0 || desc[csrc_] >= npcol) return csrc_ + 1;
   if (listed) {
     const int* list = desc + sizes_;
     int entry = sizes_ + 1;
-    for (const auto& [count, n, positions] :
-         {std::tuple{desc[mb_], desc[m_], outside ? desc[rsrc_] + 1 : nprow},
-          std::tuple{desc[nb_], desc[n_], outside ? desc[csrc_] + 1 : npcol}}) {
+    for (const auto& [count, n, positions] : {std::tuple{desc[mb_], desc[m_], outside ? desc[rsrc_] + 1 : nprow},
+                                              std::tuple{desc[nb_], desc[n_], outside ? desc[csrc_] + 1 : npcol}}) {
       std::int64_t sum = 0, whole = 0;
       for (int k = 0; k < count; ++k) {
         if (list[k] < 0) return entry + k;
@@ -94,9 +90,8 @@ const char* name_of(int entry) {
 
 int to_int(std::int64_t value, const char* what) {
   if (value > std::numeric_limits<int>::max())
-    throw Error(
-        Status::shape_mismatch,
-        fmt::format("redist: {} is {}, wanted one that fits into the integers of a descriptor", what, value));
+    throw Error(Status::shape_mismatch,
+                fmt::format("redist: {} is {}, wanted one that fits into the integers of a descriptor", what, value));
   return static_cast<int>(value);
 }
 
@@ -108,16 +103,14 @@ int check_descriptor(const int* desc, std::size_t length, const GridPosition& gr
 }
 
 Descriptor read_descriptor(const int* desc, std::size_t length, const GridPosition& grid) {
-  if (desc == nullptr)
-    throw Error(Status::null_pointer, "redist: descriptor is null, wanted an array of integers");
+  if (desc == nullptr) throw Error(Status::null_pointer, "redist: descriptor is null, wanted an array of integers");
   const int entry = first_bad(desc, length, grid);
   if (entry != 0) {
     if (length > 0 && length < sizes_)
-      throw Error(Status::bad_descriptor,
-                  fmt::format("redist: descriptor has {} entries, wanted at least 9", length));
+      throw Error(Status::bad_descriptor, fmt::format("redist: descriptor has {} entries, wanted at least 9", length));
     throw Error(Status::bad_descriptor,
-                fmt::format("redist: descriptor entry {} ({}) is {}, which is not valid on a {}x{} grid",
-                            entry, name_of(entry), desc[entry - 1], grid.nprow, grid.npcol));
+                fmt::format("redist: descriptor entry {} ({}) is {}, which is not valid on a {}x{} grid", entry,
+                            name_of(entry), desc[entry - 1], grid.nprow, grid.npcol));
   }
   // Outside the grid nobody asks for positions; the axes are there for their sizes.
   return {desc[dtype_], desc[ctxt_], rows_of(desc, std::max(grid.nprow, desc[rsrc_] + 1)),
@@ -128,22 +121,20 @@ std::vector<int> write_descriptor(const Descriptor& descriptor) {
   const Axis &rows = descriptor.rows, &cols = descriptor.cols;
   const bool listed = descriptor.dtype == Descriptor::heterogeneous;
   if (!listed && !(rows.is_uniform() && cols.is_uniform()))
-    throw Error(
-        Status::shape_mismatch,
-        fmt::format("redist: descriptor of type {} with {} row and {} column sizes, wanted one of each",
-                    descriptor.dtype, rows.sizes.size(), cols.sizes.size()));
-  std::vector<int> desc{
-      listed ? Descriptor::heterogeneous : Descriptor::block_cyclic,
-      descriptor.ctxt,
-      to_int(rows.n, "M_"),
-      to_int(cols.n, "N_"),
-      listed ? to_int(static_cast<std::int64_t>(rows.sizes.size()), "the number of row sizes")
-             : to_int(rows.sizes[0], "MB_"),
-      listed ? to_int(static_cast<std::int64_t>(cols.sizes.size()), "the number of column sizes")
-             : to_int(cols.sizes[0], "NB_"),
-      rows.src,
-      cols.src,
-      descriptor.lld};
+    throw Error(Status::shape_mismatch,
+                fmt::format("redist: descriptor of type {} with {} row and {} column sizes, wanted one of each",
+                            descriptor.dtype, rows.sizes.size(), cols.sizes.size()));
+  std::vector<int> desc{listed ? Descriptor::heterogeneous : Descriptor::block_cyclic,
+                        descriptor.ctxt,
+                        to_int(rows.n, "M_"),
+                        to_int(cols.n, "N_"),
+                        listed ? to_int(static_cast<std::int64_t>(rows.sizes.size()), "the number of row sizes")
+                               : to_int(rows.sizes[0], "MB_"),
+                        listed ? to_int(static_cast<std::int64_t>(cols.sizes.size()), "the number of column sizes")
+                               : to_int(cols.sizes[0], "NB_"),
+                        rows.src,
+                        cols.src,
+                        descriptor.lld};
   if (listed) {
     for (const std::int64_t size : rows.sizes) desc.push_back(to_int(size, "a row size"));
     for (const std::int64_t size : cols.sizes) desc.push_back(to_int(size, "a column size"));

@@ -20,8 +20,7 @@ struct dyngrid_plan {
   int element_bytes;
   std::string text;
 
-  dyngrid_plan(redist::Plan made, int bytes)
-      : plan(std::move(made)), element_bytes(bytes), text(plan.describe()) {}
+  dyngrid_plan(redist::Plan made, int bytes) : plan(std::move(made)), element_bytes(bytes), text(plan.describe()) {}
   /// A rank's own part, worked out the first time it is asked for; lives as long as the plan.
   const redist::RankPlan& of_rank(int rank) const {
     const std::lock_guard<std::mutex> lock(mutex_);

@@ -75,7 +75,8 @@ struct Executor::Impl {
   std::exception_ptr helper_failed;
   std::atomic<bool> helper_done{false};
   bool around = false; ///< this exchange writes panels around the cache
-  bool broken = false; ///< MPI failed or a partner died: the communicator is in an unknown state and is not touched again
+  bool broken =
+      false; ///< MPI failed or a partner died: the communicator is in an unknown state and is not touched again
   detail::Work work;
   std::vector<Group> groups;                                  ///< of the streams through shared memory
   std::unordered_map<std::size_t, std::size_t> group_of_lead; ///< first stream of each, to its group
@@ -90,8 +91,7 @@ struct Executor::Impl {
       if (host && host->everybody())
         host->minimum(numbers, *processes);
       else
-        check(MPI_Allreduce(MPI_IN_PLACE, numbers, detail::SharedHost::numbers_at_once, MPI_INT64_T, MPI_MIN,
-                            comm),
+        check(MPI_Allreduce(MPI_IN_PLACE, numbers, detail::SharedHost::numbers_at_once, MPI_INT64_T, MPI_MIN, comm),
               "MPI_Allreduce");
     } catch (...) {
       broken = true;
@@ -103,8 +103,8 @@ struct Executor::Impl {
     if (helper.joinable()) helper.join(); // its partners are in the same exchange: it ends
   }
 
-  /// One outcome for all ranks: the worst status wins and the lowest rank that has it is named. Returns whether some rank offers an array to be read
-  /// in place; nothing when the signatures differ or are negative and `may_differ`.
+  /// One outcome for all ranks: the worst status wins and the lowest rank that has it is named. Returns whether some
+  /// rank offers an array to be read in place; nothing when the signatures differ or are negative and `may_differ`.
   std::optional<bool> agree(Status mine, const std::string& message, std::int64_t signature, bool offers,
                             bool may_differ) {
     const std::int64_t verdict = static_cast<std::int64_t>(mine) * (std::int64_t{1} << 32) + rank;
@@ -114,14 +114,12 @@ struct Executor::Impl {
     const auto worst = static_cast<Status>(static_cast<int>((all[0] - who) / (std::int64_t{1} << 32)));
     if (worst != Status::success) {
       if (mine == worst) throw Error(worst, message);
-      throw Error(worst,
-                  fmt::format("redist: rank {} of {} reports: {}", who, size, gridmap::to_string(worst)));
+      throw Error(worst, fmt::format("redist: rank {} of {} reports: {}", who, size, gridmap::to_string(worst)));
     }
     if (may_differ && (all[1] != -all[2] || all[1] < 0)) return std::nullopt;
     if (all[1] != -all[2])
-      throw Error(
-          Status::rank_mismatch,
-          "redist: transfers: their number, types or slabs differ between ranks, wanted the same everywhere");
+      throw Error(Status::rank_mismatch,
+                  "redist: transfers: their number, types or slabs differ between ranks, wanted the same everywhere");
     return all[3] < 0;
   }
 
@@ -151,13 +149,16 @@ struct Executor::Impl {
 /// What this rank has to do, and the buffers for it.
 void Executor::Impl::prepare(const std::vector<Transfer>& transfers, Slab slab) {
   if (slab.of < 1)
-    throw Error(Status::bad_argument, fmt::format("redist: in-place exchange: slabs is {}, wanted at least 1 [rank {} of {}]", slab.of, rank, size));
+    throw Error(
+        Status::bad_argument,
+        fmt::format("redist: in-place exchange: slabs is {}, wanted at least 1 [rank {} of {}]", slab.of, rank, size));
   detail::validate(transfers, rank, size);
   work = detail::work_of(transfers, slab, rank, size, [this](int peer) { return host && host->reaches(peer); });
   report.bytes_out = work.bytes_out();
   report.bytes_in = work.bytes_in();
   report.bytes_kept = work.bytes_kept;
-  if (slab.of == 1) detail::prepare_targets(transfers); // in slabs the target's pages shall come no sooner than the source's go
+  if (slab.of == 1)
+    detail::prepare_targets(transfers); // in slabs the target's pages shall come no sooner than the source's go
   std::int64_t to_panels = 0;
   for (const Stream& stream : work.out)
     if (stream.shared) to_panels += stream.bytes_left;
@@ -165,7 +166,9 @@ void Executor::Impl::prepare(const std::vector<Transfer>& transfers, Slab slab) 
            (options.panel_writes == PanelWrites::around ||
             (options.panel_writes == PanelWrites::automatic && to_panels >= detail::past_cache_bytes));
   const auto goes_by_wire = [](const Stream& stream) { return !stream.shared; };
-  if (std::any_of(work.out.begin(), work.out.end(), goes_by_wire) || std::any_of(work.in.begin(), work.in.end(), goes_by_wire)) wire->reserve();
+  if (std::any_of(work.out.begin(), work.out.end(), goes_by_wire) ||
+      std::any_of(work.in.begin(), work.in.end(), goes_by_wire))
+    wire->reserve();
 }
 
 /// @param number  when given: only if it is the same on all ranks and not negative. False: nothing was begun.
@@ -203,7 +206,9 @@ bool Executor::Impl::begin(const std::vector<Transfer>& transfers, Slab slab, co
   host_turn = std::make_unique<Turn>(&work.out);
   for (std::size_t s = 0; s < work.out.size(); ++s)
     if (!work.out[s].shared) wire_turn->add(s);
-  if (host) groups = detail::form_groups(work, host->panel_bytes(), static_cast<std::size_t>(std::max(1, host->panel_count() * 3 / 4)));
+  if (host)
+    groups = detail::form_groups(work, host->panel_bytes(),
+                                 static_cast<std::size_t>(std::max(1, host->panel_count() * 3 / 4)));
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const std::size_t lead = groups[g].streams.front();
     group_of_lead[lead] = g;
@@ -255,8 +260,8 @@ bool Executor::Impl::wire_done() const {
   return wire_turn->done() && wire->idle();
 }
 bool Executor::Impl::done() const {
-  return work.keeps.empty() && (!host || host->told() == readers_expected) && host_in.empty() &&
-         host_turn->done() && wire_done();
+  return work.keeps.empty() && (!host || host->told() == readers_expected) && host_in.empty() && host_turn->done() &&
+         wire_done();
 }
 
 /// Fills one panel for each stream of the group. False when too few panels are free.
@@ -275,8 +280,8 @@ bool Executor::Impl::send_group(Group& group) {
   return true;
 }
 
-/// Takes all panels that have come and fills those of one group. Not more at once: who fills all of its panels before it looks leaves its
-/// partner without free ones meanwhile, and then waits for it in turn.
+/// Takes all panels that have come and fills those of one group. Not more at once: who fills all of its panels before
+/// it looks leaves its partner without free ones meanwhile, and then waits for it in turn.
 bool Executor::Impl::host_progress() {
   bool moved = false;
   for (std::size_t k = 0; k < host_in.size();) {
@@ -465,8 +470,7 @@ void Executor::ready() const {
     throw Error(Status::bad_state, "redist: executor: is closed, wanted an open one");
   require_whole_grid(impl_->comm, "executor");
   if (impl_->broken)
-    throw Error(Status::bad_state,
-                "redist: executor: an earlier exchange failed half way, wanted a new executor");
+    throw Error(Status::bad_state, "redist: executor: an earlier exchange failed half way, wanted a new executor");
   if (impl_->active)
     throw Error(Status::bad_state, "redist: executor: an exchange is under way, wanted finish() first");
 }

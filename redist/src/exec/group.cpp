@@ -34,8 +34,7 @@ std::vector<Group> form_groups(Work& work, std::size_t panel_bytes, std::size_t 
       if (group.streams.size() >= most_members || lead.items.size() != stream.items.size()) return false;
       for (std::size_t i = 0; i < lead.items.size(); ++i) {
         const Item &a = lead.items[i], &b = stream.items[i];
-        if (a.step != b.step || a.transfer != b.transfer ||
-            !alike(a.view, a.first, a.count, b.view, b.first, b.count))
+        if (a.step != b.step || a.transfer != b.transfer || !alike(a.view, a.first, a.count, b.view, b.first, b.count))
           return false;
       }
       return true;
@@ -55,8 +54,7 @@ std::vector<Group> form_groups(Work& work, std::size_t panel_bytes, std::size_t 
     for (const Item& item : lead.items)
       for (std::size_t k = 0; k < keeps.size(); ++k)
         if (keeps[k].peer < 0 && can_leave_together(keeps[k].source, &keeps[k].target) &&
-            keeps[k].first % keeps[k].source.rows->total == 0 &&
-            keeps[k].count % keeps[k].source.rows->total == 0 &&
+            keeps[k].first % keeps[k].source.rows->total == 0 && keeps[k].count % keeps[k].source.rows->total == 0 &&
             alike(item.view, item.first, item.count, keeps[k].source, keeps[k].first, keeps[k].count)) {
           found.push_back(k);
           break;
@@ -65,14 +63,13 @@ std::vector<Group> form_groups(Work& work, std::size_t panel_bytes, std::size_t 
     for (std::size_t k : found) groups[g].keeps.push_back(keeps[k]);
     std::sort(found.begin(), found.end());
     found.erase(std::unique(found.begin(), found.end()), found.end());
-    for (auto k = found.rbegin(); k != found.rend(); ++k)
-      keeps.erase(keeps.begin() + static_cast<std::ptrdiff_t>(*k));
+    for (auto k = found.rbegin(); k != found.rend(); ++k) keeps.erase(keeps.begin() + static_cast<std::ptrdiff_t>(*k));
   }
   return groups;
 }
 
-std::vector<std::size_t> fill_panels(Group& group, std::vector<Stream>& out, const std::vector<char*>& panels, std::size_t panel_bytes,
-                                     bool around) {
+std::vector<std::size_t> fill_panels(Group& group, std::vector<Stream>& out, const std::vector<char*>& panels,
+                                     std::size_t panel_bytes, bool around) {
   Stream& lead = out[group.streams.front()];
   if (group.streams.size() == 1 && group.keeps.empty()) return {lead.pack(panels.front(), panel_bytes, around)};
   const int step = lead.step();
@@ -86,8 +83,7 @@ std::vector<std::size_t> fill_panels(Group& group, std::vector<Stream>& out, con
       const Item& item = stream.items[stream.place.item];
       const std::int64_t column_bytes = item.view.rows->total * item.view.esize;
       const auto room = static_cast<std::int64_t>(panel_bytes - used[k]);
-      columns =
-          std::min({columns, room / column_bytes, (item.count - stream.place.done) / item.view.rows->total});
+      columns = std::min({columns, room / column_bytes, (item.count - stream.place.done) / item.view.rows->total});
       leaving[k] = {&item.view, nullptr, panels[k] + used[k], around};
     }
     if (columns == 0) break;

@@ -61,8 +61,7 @@ Liveness::Liveness(MPI_Comm comm) {
   for (std::size_t r = 0; r < cards.size(); ++r) {
     const Card& other = cards[r];
     // in another container the number means somebody else: then it began at another time
-    if (mine.kernel != 0 && other.kernel == mine.kernel && other.start >= 0 &&
-        start_of(other.pid) == other.start)
+    if (mine.kernel != 0 && other.kernel == mine.kernel && other.start >= 0 && start_of(other.pid) == other.start)
       processes_[r] = {other.pid, other.start};
   }
 }
@@ -70,11 +69,10 @@ Liveness::Liveness(MPI_Comm comm) {
 void Liveness::check(int rank) const {
   const Process& process = processes_[static_cast<std::size_t>(rank)];
   if (process.pid == 0 || rank == rank_ || start_of(process.pid) == process.start) return;
-  throw gridmap::Error(
-      gridmap::Status::timeout,
-      fmt::format("redist: executor: rank {} (process {}) has ended in the middle of an exchange, "
-                  "wanted it to take part [rank {} of {}]",
-                  rank, process.pid, rank_, processes_.size()));
+  throw gridmap::Error(gridmap::Status::timeout,
+                       fmt::format("redist: executor: rank {} (process {}) has ended in the middle of an exchange, "
+                                   "wanted it to take part [rank {} of {}]",
+                                   rank, process.pid, rank_, processes_.size()));
 }
 
 void Liveness::check_all() const {

@@ -74,7 +74,8 @@ std::int64_t now_ns() { // of the host; MPI_Wtime may begin with each process
   return static_cast<std::int64_t>(t.tv_sec) * 1000000000 + t.tv_nsec;
 }
 
-/// A machine that others use too is quicker in one minute and slower in the next: several looks with time in between find the middle.
+/// A machine that others use too is quicker in one minute and slower in the next: several looks with time in between
+/// find the middle.
 enum class Instalment { first, later };
 constexpr int instalments_at_most = 5;
 constexpr double instalments_apart_s = 5;
@@ -101,9 +102,10 @@ struct Rates {
   double latency_s = 0;   ///< per partner; 0: not measured
 };
 
-/// The same for ranks that all share one host's memory: they exchange a matrix that goes to all of their rows and columns from half of either, and from
-/// one fewer of both: growths, which is what the figures are used for. A large and a small matrix tell what a byte costs and what a partner costs. (A
-/// partner that gets a single element, again and again, costs a tenth of that.)
+/// The same for ranks that all share one host's memory: they exchange a matrix that goes to all of their rows and
+/// columns from half of either, and from one fewer of both: growths, which is what the figures are used for. A large
+/// and a small matrix tell what a byte costs and what a partner costs. (A partner that gets a single element, again and
+/// again, costs a tenth of that.)
 Rates exchange_rates(Executor& executor, int rank, int size, int cores, Instalment instalment) {
   int nprow = 1;
   for (int p = 1; p * p <= size; ++p)
@@ -113,7 +115,8 @@ Rates exchange_rates(Executor& executor, int rank, int size, int cores, Instalme
   const std::int64_t n_small = 1000;
   const auto growths_of = [&](std::int64_t n) {
     const auto layout = [n](int rows, int cols) {
-      return Layout{gridmap::Axis::block_cyclic(n, 64, rows), gridmap::Axis::block_cyclic(n, 64, cols), Grid::row_major(rows, cols)};
+      return Layout{gridmap::Axis::block_cyclic(n, 64, rows), gridmap::Axis::block_cyclic(n, 64, cols),
+                    Grid::row_major(rows, cols)};
     };
     std::vector<Growth> growths;
     growths.emplace_back(layout(nprow, (npcol + 1) / 2), layout(nprow, npcol), rank);
@@ -142,11 +145,14 @@ Rates exchange_rates(Executor& executor, int rank, int size, int cores, Instalme
   };
   constexpr int rounds_at_most = 30;
   const int rounds_at_least = instalment == Instalment::first ? 2 : 1;
-  const std::int64_t begin_ns = executor.range(now_ns()).second, longest_ns = instalment == Instalment::first ? 400000000 : 120000000;
+  const std::int64_t begin_ns = executor.range(now_ns()).second,
+                     longest_ns = instalment == Instalment::first ? 400000000 : 120000000;
   bool is_late = false;
-  for (int round = -1; round < rounds_at_most && (!is_late || round < rounds_at_least); ++round) { // the first one warms up
+  for (int round = -1; round < rounds_at_most && (!is_late || round < rounds_at_least);
+       ++round) { // the first one warms up
     for (std::size_t k = 0; k < large.size(); ++k) {
-      std::fill(target.begin(), target.end(), 0.0); // as an application that has computed in between: nothing of the last one is in a cache
+      std::fill(target.begin(), target.end(),
+                0.0); // as an application that has computed in between: nothing of the last one is in a cache
       const double small_s = seconds_of(small[k]), large_s = seconds_of(large[k]);
       if (round < 0) continue;
       small[k].seconds.push_back(small_s);
@@ -188,8 +194,8 @@ struct Figures {
   double latency_s = 0; ///< of a single element to each of all; 0: nothing has been measured
   double bandwidth_bytes_per_s = 0;
   int cores = 0;
-  double last_at_s = 0; ///< when the last instalment was measured, since 1970
-  int count = 0;        ///< of instalments
+  double last_at_s = 0;                           ///< when the last instalment was measured, since 1970
+  int count = 0;                                  ///< of instalments
   std::array<Rates, instalments_at_most> rates{}; ///< of each
 
   bool is_empty() const { return latency_s <= 0 || count < 1; }
@@ -245,8 +251,10 @@ double bandwidth_of(MPI_Comm comm, Executor& executor, int rank, int size) {
   large.rank = rank;
   large.lists.push_back(stretch(n, n, n, n));
   large.lists.push_back(stretch(1, 1, 1, 1));
-  if (rank == 0) large.sends.push_back({size - 1, &large.lists[0], &large.lists[1]}), large.m_loc_from = n, large.n_loc_from = 1;
-  if (rank == size - 1) large.recvs.push_back({0, &large.lists[0], &large.lists[1]}), large.m_loc_to = n, large.n_loc_to = 1;
+  if (rank == 0)
+    large.sends.push_back({size - 1, &large.lists[0], &large.lists[1]}), large.m_loc_from = n, large.n_loc_from = 1;
+  if (rank == size - 1)
+    large.recvs.push_back({0, &large.lists[0], &large.lists[1]}), large.m_loc_to = n, large.n_loc_to = 1;
   std::vector<double> times;
   for (int rep = 0; rep < 7; ++rep) {
     executor.range(0);
@@ -281,7 +289,8 @@ void measure(MPI_Comm comm, Transport transport, Figures& figures) {
   if (!is_blind && executor.range(executor.ranks_on_host()).first == size) {
     rates = exchange_rates(executor, rank, size, cores, is_first ? Instalment::first : Instalment::later);
   } else { // as many at a time as there are cores, the others asleep in the executor's agreement
-    const int packing = std::min(size, std::max(1, cores == 0 ? static_cast<int>(std::thread::hardware_concurrency()) : cores));
+    const int packing =
+        std::min(size, std::max(1, cores == 0 ? static_cast<int>(std::thread::hardware_concurrency()) : cores));
     executor.range(0);
     rates.bytes_per_s = rank < packing ? pack_rate() : 1e300;
     executor.range(0);
@@ -302,7 +311,9 @@ Figures read_figures(const std::string& file) {
   if (file.empty()) return figures;
   std::ifstream in(file);
   in >> figures.latency_s >> figures.bandwidth_bytes_per_s >> figures.cores >> figures.last_at_s >> figures.count;
-  if (!in || figures.count < 1 || figures.count > instalments_at_most || figures.latency_s <= 0 || figures.bandwidth_bytes_per_s <= 0) return {};
+  if (!in || figures.count < 1 || figures.count > instalments_at_most || figures.latency_s <= 0 ||
+      figures.bandwidth_bytes_per_s <= 0)
+    return {};
   for (int k = 0; k < figures.count; ++k) {
     Rates& rates = figures.rates[static_cast<std::size_t>(k)];
     in >> rates.bytes_per_s >> rates.latency_s;
@@ -322,9 +333,14 @@ void write_figures(const std::string& file, const Figures& figures) {
   if (!make_folder(folder.substr(0, folder.rfind('/'))) || !make_folder(folder)) return;
   std::ofstream out(part);
   out.precision(17);
-  out << figures.latency_s << '\n' << figures.bandwidth_bytes_per_s << '\n' << figures.cores << '\n' << figures.last_at_s << '\n' << figures.count << '\n';
+  out << figures.latency_s << '\n'
+      << figures.bandwidth_bytes_per_s << '\n'
+      << figures.cores << '\n'
+      << figures.last_at_s << '\n'
+      << figures.count << '\n';
   for (int k = 0; k < figures.count; ++k)
-    out << figures.rates[static_cast<std::size_t>(k)].bytes_per_s << ' ' << figures.rates[static_cast<std::size_t>(k)].latency_s << '\n';
+    out << figures.rates[static_cast<std::size_t>(k)].bytes_per_s << ' '
+        << figures.rates[static_cast<std::size_t>(k)].latency_s << '\n';
   out.close();
   if (!out || std::rename(part.c_str(), file.c_str()) != 0) std::remove(part.c_str()); // measured again next time
 }
@@ -341,10 +357,9 @@ std::string machine_file(int ranks, Transport transport) {
     return {};
   char host[256] = {};
   if (gethostname(host, sizeof host - 1) != 0) return {};
-  const char* how = transport == Transport::mpi      ? "mpi"
-                    : transport == Transport::shared ? "shared"
-                                                     : "automatic";
-  return folder + "/dyngrid/machine" + std::to_string(file_version) + "-" + host + "-" + how + "-" + std::to_string(ranks);
+  const char* how = transport == Transport::mpi ? "mpi" : transport == Transport::shared ? "shared" : "automatic";
+  return folder + "/dyngrid/machine" + std::to_string(file_version) + "-" + host + "-" + how + "-" +
+         std::to_string(ranks);
 }
 
 Machine measure_machine(MPI_Comm comm, Transport transport, bool measure_again) {

@@ -24,8 +24,8 @@ bool make_offers(SharedHost& host, const std::vector<Transfer>& transfers) {
     const Transfer& x = transfers[t];
     const SharedPlace place = x.plan == nullptr || x.plan->sends.empty() ? SharedPlace{} : find_shared(x.from);
     if (place.fd >= 0)
-      offer = {place.fd, static_cast<std::int64_t>(place.bytes), static_cast<std::int64_t>(place.offset),
-               x.lld_from, place.inode};
+      offer = {place.fd, static_cast<std::int64_t>(place.bytes), static_cast<std::int64_t>(place.offset), x.lld_from,
+               place.inode};
     host.offer(static_cast<int>(t), offer);
     any |= place.fd >= 0;
   }

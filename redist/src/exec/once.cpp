@@ -26,8 +26,7 @@ void exchange_once(const std::vector<Transfer>& transfers, MPI_Comm comm, int ta
             fmt::format("redist: {} bytes between rank {} and rank {} in one message, expected at most {}",
                         stream.bytes_left, rank, stream.peer, std::numeric_limits<int>::max()));
   // not a vector: nobody needs the zeros
-  const std::unique_ptr<char[]> buffer(
-      new char[static_cast<std::size_t>(work.bytes_in() + work.bytes_out()) + 1]);
+  const std::unique_ptr<char[]> buffer(new char[static_cast<std::size_t>(work.bytes_in() + work.bytes_out()) + 1]);
   char* free = buffer.get();
   std::vector<MPI_Request> requests(work.in.size() + work.out.size(), MPI_REQUEST_NULL);
   std::vector<const char*> packed(work.in.size(), nullptr); // null: it lands where it belongs
@@ -51,18 +50,15 @@ void exchange_once(const std::vector<Transfer>& transfers, MPI_Comm comm, int ta
       from = free;
       while (stream.bytes_left > 0) free += stream.pack(free, static_cast<std::size_t>(stream.bytes_left));
     }
-    check(MPI_Isend(from, static_cast<int>(bytes), MPI_BYTE, stream.peer, tag, comm,
-                    &requests[work.in.size() + s]),
+    check(MPI_Isend(from, static_cast<int>(bytes), MPI_BYTE, stream.peer, tag, comm, &requests[work.in.size() + s]),
           "MPI_Isend");
   }
   for (const Keep& keep : work.keeps) copy_direct(keep.source, keep.target, keep.first, keep.count);
   for (std::size_t k = 0; k < work.in.size(); ++k) {
     int s = 0;
-    check(MPI_Waitany(static_cast<int>(work.in.size()), requests.data(), &s, MPI_STATUS_IGNORE),
-          "MPI_Waitany");
+    check(MPI_Waitany(static_cast<int>(work.in.size()), requests.data(), &s, MPI_STATUS_IGNORE), "MPI_Waitany");
     const auto at = static_cast<std::size_t>(s);
-    if (packed[at] != nullptr)
-      work.in[at].unpack({}, packed[at], static_cast<std::size_t>(work.in[at].bytes_left));
+    if (packed[at] != nullptr) work.in[at].unpack({}, packed[at], static_cast<std::size_t>(work.in[at].bytes_left));
   }
   check(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
 }

@@ -52,7 +52,8 @@ void copy_past_cache(char* dst, const char* src, std::size_t bytes) {
   if (whole < bytes) std::memcpy(dst + whole, src + whole, bytes - whole);
 }
 
-/// Into the second-level cache: what is asked for lies one or two columns ahead, and the first level is no larger than a column.
+/// Into the second-level cache: what is asked for lies one or two columns ahead, and the first level is no larger than
+/// a column.
 void prefetch(const char* at, std::size_t bytes) {
   for (std::size_t k = 0; k < bytes; k += 64) __builtin_prefetch(at + k, 0, 2);
 }
@@ -97,8 +98,7 @@ struct Cursor {
 /// `count` pieces of Bytes bytes; steps in bytes. The size being known to the compiler, no call is made per
 /// piece.
 template <std::size_t Bytes>
-void copy_fixed(char* dst, std::int64_t dst_step, const char* src, std::int64_t src_step,
-                std::int64_t count) {
+void copy_fixed(char* dst, std::int64_t dst_step, const char* src, std::int64_t src_step, std::int64_t count) {
   for (std::int64_t t = 0; t < count; ++t) {
     std::memcpy(dst, src, Bytes);
     dst += dst_step;
@@ -139,8 +139,8 @@ void copy_pieces(char* dst, std::int64_t dst_step, const char* src, std::int64_t
   }
 }
 
-/// Fills packed memory from its beginning to its end. Around the cache, line by line: what does not make up whole lines waits in `stage_` for
-/// what comes after it.
+/// Fills packed memory from its beginning to its end. Around the cache, line by line: what does not make up whole lines
+/// waits in `stage_` for what comes after it.
 class PackedWriter {
 public:
   PackedWriter(char* at, bool past_cache) : at_(at), past_cache_(past_cache) {}
@@ -151,7 +151,8 @@ public:
       at_ += bytes;
       return;
     }
-    if (used_ == 0 && (bytes | reinterpret_cast<std::uintptr_t>(at_)) % 64 == 0) { // as with blocks of a multiple of eight doubles
+    if (used_ == 0 &&
+        (bytes | reinterpret_cast<std::uintptr_t>(at_)) % 64 == 0) { // as with blocks of a multiple of eight doubles
       copy_lines_avx2(at_, from, bytes / 64);
       at_ += bytes;
       return;
@@ -243,8 +244,8 @@ void unpack_column(const PackedView& view, char* column, const char* packed) {
   }
 }
 
-/// What will be read soon: asked for at `pace` sixteenths of the bytes copied. Or, when only one message leaves a column, the same piece of a
-/// column `far` bytes on: the processor's own prefetching starts anew at every piece.
+/// What will be read soon: asked for at `pace` sixteenths of the bytes copied. Or, when only one message leaves a
+/// column, the same piece of a column `far` bytes on: the processor's own prefetching starts anew at every piece.
 struct Ahead {
   const char* at = nullptr;
   std::int64_t left = 0;
@@ -302,8 +303,7 @@ void pack_column(const PackedView& view, const char* column, PackedWriter& packe
 }
 
 /// All rows of one column that stay on this rank.
-void keep_column(const PackedView& source, const PackedView& target, const char* from, char* to,
-                 Ahead& ahead) {
+void keep_column(const PackedView& source, const PackedView& target, const char* from, char* to, Ahead& ahead) {
   const int esize = source.esize;
   for (const Run& r : source.rows->runs) {
     std::int64_t bytes = r.len * esize, pieces = r.count;
@@ -322,8 +322,7 @@ void keep_column(const PackedView& source, const PackedView& target, const char*
           const std::int64_t now = std::min(stretch_bytes, bytes - done);
           ahead.move(now);
           if (past_cache)
-            copy_past_cache(dst + t * dst_step + done, src + t * src_step + done,
-                            static_cast<std::size_t>(now));
+            copy_past_cache(dst + t * dst_step + done, src + t * src_step + done, static_cast<std::size_t>(now));
           else
             std::memcpy(dst + t * dst_step + done, src + t * src_step + done, static_cast<std::size_t>(now));
         }
@@ -332,14 +331,14 @@ void keep_column(const PackedView& source, const PackedView& target, const char*
       for (std::int64_t t = 0; t < pieces; t += at_once) {
         const std::int64_t now = std::min(at_once, pieces - t);
         ahead.move(now * bytes);
-        copy_pieces(dst + t * dst_step, dst_step, src + t * src_step, src_step, now,
-                    static_cast<std::size_t>(bytes));
+        copy_pieces(dst + t * dst_step, dst_step, src + t * src_step, src_step, now, static_cast<std::size_t>(bytes));
       }
     }
   }
 }
 
-/// Calls take(column, row, rows) for packed elements first .. first+count-1, column by column: packed rows row .. row+rows-1 of that column.
+/// Calls take(column, row, rows) for packed elements first .. first+count-1, column by column: packed rows row ..
+/// row+rows-1 of that column.
 template <class Take> void walk(const PackedView& view, std::int64_t first, std::int64_t count, Take&& take) {
   if (count <= 0) return;
   const std::int64_t height = view.rows->total;
@@ -355,7 +354,8 @@ template <class Take> void walk(const PackedView& view, std::int64_t first, std:
 }
 
 /// Calls take(where in the column, bytes) for each piece of packed rows row .. row+count-1 of a column.
-template <class Take> void walk_part_of_column(const PackedView& view, char* column, std::int64_t row, std::int64_t count, Take&& take) {
+template <class Take>
+void walk_part_of_column(const PackedView& view, char* column, std::int64_t row, std::int64_t count, Take&& take) {
   for (Cursor at(*view.rows, row); count > 0;) {
     const std::int64_t now = std::min(count, at.left_in_piece());
     take(column + at.index(view.is_source) * view.esize, static_cast<std::size_t>(now * view.esize));
@@ -394,8 +394,8 @@ void unpack_columns(const PackedView& view, std::int64_t first, std::int64_t cou
 /// Packs rows row_first .. row_first+count-1 of `width` packed columns whose rows in the array are known:
 /// neighbours in the array are taken together, since they share a cache line.
 template <std::size_t Bytes>
-void transpose_strip(const PackedView& view, const std::int64_t* row_of_column, int width,
-                     std::int64_t row_first, std::int64_t count, std::int64_t packed_step, char* packed) {
+void transpose_strip(const PackedView& view, const std::int64_t* row_of_column, int width, std::int64_t row_first,
+                     std::int64_t count, std::int64_t packed_step, char* packed) {
   Cursor row(*view.rows, row_first);
   for (std::int64_t i = 0; i < count; ++i) {
     const char* line = view.base + row.from() * view.lld * static_cast<std::int64_t>(Bytes);
@@ -406,8 +406,8 @@ void transpose_strip(const PackedView& view, const std::int64_t* row_of_column, 
   }
 }
 
-void transpose_any(const PackedView& view, const std::int64_t* row_of_column, int width,
-                   std::int64_t row_first, std::int64_t count, std::int64_t packed_step, char* packed) {
+void transpose_any(const PackedView& view, const std::int64_t* row_of_column, int width, std::int64_t row_first,
+                   std::int64_t count, std::int64_t packed_step, char* packed) {
   switch (view.esize) {
   case 4:
     return transpose_strip<4>(view, row_of_column, width, row_first, count, packed_step, packed);
@@ -543,8 +543,7 @@ char* PackedView::contiguous(std::int64_t first, std::int64_t& count) const {
   while (!row.at_end() && row.index(is_source) == next) {
     const Run& r = row.here();
     const std::int64_t step = is_source ? r.from_step : r.to_step;
-    const std::int64_t now =
-        r.count > 1 && step == r.len ? r.len * (r.count - row.t) - row.k : row.left_in_piece();
+    const std::int64_t now = r.count > 1 && step == r.len ? r.len * (r.count - row.t) - row.k : row.left_in_piece();
     down += now;
     next += now;
     if (now > row.left_in_piece()) {
@@ -572,8 +571,7 @@ char* PackedView::contiguous(std::int64_t first, std::int64_t& count) const {
 }
 
 bool can_leave_together(const PackedView& source, const PackedView* target) noexcept {
-  return !source.transposed &&
-         (target == nullptr || (source.conj_size == 0 && target->row_limits == nullptr));
+  return !source.transposed && (target == nullptr || (source.conj_size == 0 && target->row_limits == nullptr));
 }
 
 namespace {
@@ -599,7 +597,8 @@ std::vector<ColumnOrder::Stroke> strokes_of(const std::vector<Leaving>& all) {
       bytes += r.len * r.count * esize;
       if (pieces > bytes / shortest_mean_bytes + 16) return {};
       for (std::int64_t t = 0; t < count; ++t)
-        strokes.push_back({k, (r.from + t * r.from_step) * esize, (r.to + t * r.to_step) * esize, static_cast<std::size_t>(len * esize)});
+        strokes.push_back({k, (r.from + t * r.from_step) * esize, (r.to + t * r.to_step) * esize,
+                           static_cast<std::size_t>(len * esize)});
     }
   }
   std::sort(strokes.begin(), strokes.end(), [](const auto& a, const auto& b) { return a.from < b.from; });
@@ -613,7 +612,8 @@ ColumnOrder::ColumnOrder(const std::vector<Leaving>& all) : strokes_(strokes_of(
 namespace {
 
 /// One column, as `order` says. @param to its index in the target of what stays here
-void leave_in_order(const std::vector<Leaving>& all, const ColumnOrder& order, const char* column, std::int64_t to, std::vector<PackedWriter>& packed) {
+void leave_in_order(const std::vector<Leaving>& all, const ColumnOrder& order, const char* column, std::int64_t to,
+                    std::vector<PackedWriter>& packed) {
   for (const ColumnOrder::Stroke& stroke : order.strokes()) {
     const PackedView* target = all[stroke.who].target;
     if (target == nullptr) {
@@ -629,7 +629,8 @@ void leave_in_order(const std::vector<Leaving>& all, const ColumnOrder& order, c
 }
 
 /// One column, one message after the other.
-void leave_in_turn(const std::vector<Leaving>& all, const char* column, std::int64_t to, std::vector<PackedWriter>& packed, Ahead ahead) {
+void leave_in_turn(const std::vector<Leaving>& all, const char* column, std::int64_t to,
+                   std::vector<PackedWriter>& packed, Ahead ahead) {
   for (std::size_t k = 0; k < all.size(); ++k) {
     const PackedView* target = all[k].target;
     if (target == nullptr)
@@ -639,8 +640,8 @@ void leave_in_turn(const std::vector<Leaving>& all, const char* column, std::int
   }
 }
 
-/// The rows from the first to the last that any of the messages takes, in bytes of a column, to be asked for while the column before is copied: at
-/// a pace that is their share of what is copied. Nothing when too few of them are taken.
+/// The rows from the first to the last that any of the messages takes, in bytes of a column, to be asked for while the
+/// column before is copied: at a pace that is their share of what is copied. Nothing when too few of them are taken.
 Ahead next_column(const std::vector<Leaving>& all, std::int64_t esize) {
   std::int64_t begin = INT64_MAX, end = 0, taken = 0;
   for (const Leaving& one : all) {
@@ -724,12 +725,10 @@ void copy_direct(const PackedView& source, const PackedView& target, std::int64_
           pieces = 1;
         }
         if (target.past_cache && bytes >= past_cache_from)
-          copy_pieces_past_cache(dst + r.to * esize, r.to_step * esize, src + r.from * esize,
-                                 r.from_step * esize, pieces, bytes,
-                                 bytes <= 4096 ? 2 * source.lld * esize : 0);
+          copy_pieces_past_cache(dst + r.to * esize, r.to_step * esize, src + r.from * esize, r.from_step * esize,
+                                 pieces, bytes, bytes <= 4096 ? 2 * source.lld * esize : 0);
         else
-          copy_pieces(dst + r.to * esize, r.to_step * esize, src + r.from * esize, r.from_step * esize,
-                      pieces, bytes);
+          copy_pieces(dst + r.to * esize, r.to_step * esize, src + r.from * esize, r.from_step * esize, pieces, bytes);
       }
     } else {
       Cursor at(*source.rows, row);

@@ -25,12 +25,12 @@ struct PackedView {
   bool transposed = false; ///< of the source only: packed column j is row j of the array
   const std::int64_t* row_limits =
       nullptr; ///< of the target only: begin and end of the local rows that may be written, per local column
-  bool past_cache =
-      false;         ///< of the target only: write around the cache, because the array is larger than it
-  int conj_size = 0; ///< bytes of a real component whose odd ones change sign while packing, 0: none
+  bool past_cache = false; ///< of the target only: write around the cache, because the array is larger than it
+  int conj_size = 0;       ///< bytes of a real component whose odd ones change sign while packing, 0: none
 
   std::int64_t elements() const { return rows->total * cols->total; }
-  /// Packed elements first .. first+count-1 from the array into `packed`; around the cache when another core will read them there.
+  /// Packed elements first .. first+count-1 from the array into `packed`; around the cache when another core will read
+  /// them there.
   void pack(std::int64_t first, std::int64_t count, char* packed, bool around = false) const;
   /// The same, the other way.
   void unpack(std::int64_t first, std::int64_t count, const char* packed) const;
@@ -55,9 +55,10 @@ struct Leaving {
 /// Whether columns of this source can leave in pack_together().
 bool can_leave_together(const PackedView& source, const PackedView* target) noexcept;
 
-/// In which order pack_together() takes the pieces of a column: as they lie in the array, whoever gets them, so that the processor's own prefetching
-/// sees one stream. Empty where that cannot be (a message whose packed order is another one) or does not pay (very small pieces): then message by
-/// message. Of the messages it looks at rows and element size only, so one serves all columns of an exchange.
+/// In which order pack_together() takes the pieces of a column: as they lie in the array, whoever gets them, so that
+/// the processor's own prefetching sees one stream. Empty where that cannot be (a message whose packed order is another
+/// one) or does not pay (very small pieces): then message by message. Of the messages it looks at rows and element size
+/// only, so one serves all columns of an exchange.
 class ColumnOrder {
 public:
   struct Stroke {

@@ -79,8 +79,7 @@ SharedArray::SharedArray(std::size_t bytes, Sharing sharing) {
   if (fstat(segment.fd(), &what) != 0) throw std::bad_alloc();
   {
     const std::lock_guard<std::mutex> guard(lock);
-    registry()[reinterpret_cast<std::uintptr_t>(segment.data())] = {segment.bytes(), segment.fd(),
-                                                                    what.st_ino};
+    registry()[reinterpret_cast<std::uintptr_t>(segment.data())] = {segment.bytes(), segment.fd(), what.st_ino};
   }
   data_ = segment.data();
   bytes_ = segment.bytes();
@@ -122,8 +121,7 @@ void SharedArray::clear() noexcept {
 }
 
 void SharedArray::release(std::size_t begin, std::size_t end) noexcept {
-  detail::release_pages(static_cast<char*>(data_) + begin,
-                        static_cast<char*>(data_) + (end < bytes_ ? end : bytes_));
+  detail::release_pages(static_cast<char*>(data_) + begin, static_cast<char*>(data_) + (end < bytes_ ? end : bytes_));
 }
 
 namespace detail {
@@ -172,8 +170,8 @@ void bring_in(void* begin, void* end) noexcept {
   if (first >= last) return;
   const char* wanted = std::getenv("DYNGRID_HUGEPAGES");
   const std::uintptr_t first_huge = (first + huge - 1) / huge * huge, last_huge = last / huge * huge;
-  if ((wanted == nullptr || (std::strcmp(wanted, "0") != 0 && std::strcmp(wanted, "off") != 0)) && first_huge < last_huge &&
-      huge_pages_on_demand() &&
+  if ((wanted == nullptr || (std::strcmp(wanted, "0") != 0 && std::strcmp(wanted, "off") != 0)) &&
+      first_huge < last_huge && huge_pages_on_demand() &&
       madvise(reinterpret_cast<void*>(first_huge), last_huge - first_huge, MADV_HUGEPAGE) == 0)
     return;
 #ifdef MADV_POPULATE_WRITE

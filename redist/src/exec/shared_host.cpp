@@ -201,8 +201,7 @@ SharedHost::SharedHost(MPI_Comm comm, std::size_t panels_bytes, int key) : comm_
   check(MPI_Comm_rank(comm, &rank_), "MPI_Comm_rank");
   check(MPI_Comm_size(comm, &size_), "MPI_Comm_size");
   panel_bytes_ = std::max(panels_bytes / usual_panels / small_page * small_page, small_page);
-  panel_count_ =
-      static_cast<int>(std::clamp(panels_bytes / panel_bytes_, std::size_t{2}, std::size_t{Queue::depth}));
+  panel_count_ = static_cast<int>(std::clamp(panels_bytes / panel_bytes_, std::size_t{2}, std::size_t{Queue::depth}));
   const auto size = static_cast<std::size_t>(size_);
   states_at_ = sizeof(Control);
   seen_at_ = states_at_ + static_cast<std::size_t>(panel_count_) * sizeof(PanelState);
@@ -243,8 +242,7 @@ SharedHost::SharedHost(MPI_Comm comm, std::size_t panels_bytes, int key) : comm_
   if (failed != 0)
     throw gridmap::Error(gridmap::Status::out_of_memory,
                          "redist: executor: no memory for its shared panels on some rank");
-  check(MPI_Allgather(&card, sizeof card, MPI_BYTE, cards.data(), sizeof card, MPI_BYTE, comm),
-        "MPI_Allgather");
+  check(MPI_Allgather(&card, sizeof card, MPI_BYTE, cards.data(), sizeof card, MPI_BYTE, comm), "MPI_Allgather");
   for (const Card& other : cards) pids_.push_back(other.pid);
   for (int r = 0; r < size_; ++r) {
     const Card& other = cards[static_cast<std::size_t>(r)];
@@ -254,8 +252,7 @@ SharedHost::SharedHost(MPI_Comm comm, std::size_t panels_bytes, int key) : comm_
     if (!peer.segment) continue;
     auto* control = reinterpret_cast<Control*>(peer.segment.data());
     if (control->cookie[0] != other.cookie[0] || control->cookie[1] != other.cookie[1] ||
-        control->panels_bytes !=
-            static_cast<std::int64_t>(bytes)) { // another process that has this number here
+        control->panels_bytes != static_cast<std::int64_t>(bytes)) { // another process that has this number here
       peer.segment = Segment();
       continue;
     }
@@ -322,8 +319,7 @@ void SharedHost::ring(int rank) {
 void SharedHost::post(int peer, int index, std::size_t bytes) {
   Queue* queue = queue_of(peer, rank_);
   const std::uint32_t head = queue->head.load(std::memory_order_relaxed);
-  queue->entries[head % Queue::depth] = {static_cast<std::uint32_t>(index),
-                                         static_cast<std::uint32_t>(bytes)};
+  queue->entries[head % Queue::depth] = {static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(bytes)};
   queue->head.store(head + 1, std::memory_order_release);
   if (!ring_pending_[static_cast<std::size_t>(peer)]) {
     ring_pending_[static_cast<std::size_t>(peer)] = true;
@@ -406,8 +402,9 @@ void SharedHost::minimum(std::int64_t (&numbers)[numbers_at_once], const Livenes
       else
         __builtin_ia32_pause();
     }
-    // Who is late may be waiting for a message of mine: stock PDGEMR2D, for one, returns with its sends under way, and a large message gets on
-    // only while its sender is inside MPI. So a long wait looks into MPI from time to time (seen as a deadlock with MPICH).
+    // Who is late may be waiting for a message of mine: stock PDGEMR2D, for one, returns with its sends under way, and
+    // a large message gets on only while its sender is inside MPI. So a long wait looks into MPI from time to time
+    // (seen as a deadlock with MPICH).
     double slice_s = 1e-3, since_check_s = 0;
     while (place->generation.load(std::memory_order_acquire) == now) {
       futex_wait(&place->generation, now, slice_s);
@@ -444,12 +441,11 @@ const char* SharedHost::map_offer(int rank, const Offer& offer) {
 }
 
 void SharedHost::drop_unused() {
-  constexpr std::uint64_t kept_for =
-      32; // an array that its owner has freed holds no memory, so there is no hurry
+  constexpr std::uint64_t kept_for = 32; // an array that its owner has freed holds no memory, so there is no hurry
   ++exchange_;
-  mapped_.erase(std::remove_if(mapped_.begin(), mapped_.end(),
-                               [this](const Mapped& m) { return m.used + kept_for < exchange_; }),
-                mapped_.end());
+  mapped_.erase(
+      std::remove_if(mapped_.begin(), mapped_.end(), [this](const Mapped& m) { return m.used + kept_for < exchange_; }),
+      mapped_.end());
 }
 
 void SharedHost::tell_read(int rank) {

@@ -57,8 +57,9 @@ private:
 class SharedHost {
 public:
   static constexpr std::size_t usual_panels = 8;
-  /// Collective. @param comm borrowed, outlives this. @param panels_bytes all panels of this rank together: usual_panels of them, or, where that would
-  /// make them smaller than a page, fewer of one page, at least two. @param key ranks with different keys do not share.
+  /// Collective. @param comm borrowed, outlives this. @param panels_bytes all panels of this rank together:
+  /// usual_panels of them, or, where that would make them smaller than a page, fewer of one page, at least two. @param
+  /// key ranks with different keys do not share.
   /// @throws Error{mpi_failure, out_of_memory}, agreed.
   SharedHost(MPI_Comm comm, std::size_t panels_bytes, int key);
 
@@ -71,8 +72,8 @@ public:
 
   /// How many of my panels are free.
   int free_panels() const;
-  /// A free panel of mine, taken for `peer`; -1: none. If possible one that `peer` has had before: each page of a panel that it has never looked at
-  /// costs it a part of a page fault.
+  /// A free panel of mine, taken for `peer`; -1: none. If possible one that `peer` has had before: each page of a panel
+  /// that it has never looked at costs it a part of a page fault.
   int take_panel(int peer);
   int panel_count() const { return panel_count_; }
   char* panel(int index) const { return panel_of(rank_, index); }

@@ -11,8 +11,7 @@ std::size_t Stream::pack(char* panel, std::size_t capacity, bool around) {
   const int step_now = step();
   while (!at_end() && step() == step_now) {
     const Item& item = items[place.item];
-    const auto fits =
-        static_cast<std::int64_t>((capacity - used) / static_cast<std::size_t>(item.view.esize));
+    const auto fits = static_cast<std::int64_t>((capacity - used) / static_cast<std::size_t>(item.view.esize));
     const std::int64_t now = std::min(fits, item.count - place.done);
     if (now == 0) break;
     item.view.pack(item.first + place.done, now, panel + used, around);
@@ -27,8 +26,7 @@ std::size_t Stream::pack(char* panel, std::size_t capacity, bool around) {
 void Stream::unpack(Place at, const char* panel, std::size_t bytes) const {
   while (bytes > 0) {
     const Item& item = items[at.item];
-    const std::int64_t now =
-        std::min(static_cast<std::int64_t>(bytes) / item.view.esize, item.count - at.done);
+    const std::int64_t now = std::min(static_cast<std::int64_t>(bytes) / item.view.esize, item.count - at.done);
     item.view.unpack(item.first + at.done, now, panel);
     panel += now * item.view.esize;
     bytes -= static_cast<std::size_t>(now * item.view.esize);
@@ -41,8 +39,7 @@ void Stream::skip(std::size_t bytes) {
   bytes_left -= static_cast<std::int64_t>(bytes);
   while (bytes > 0) {
     const Item& item = items[place.item];
-    const std::int64_t now =
-        std::min(static_cast<std::int64_t>(bytes) / item.view.esize, item.count - place.done);
+    const std::int64_t now = std::min(static_cast<std::int64_t>(bytes) / item.view.esize, item.count - place.done);
     bytes -= static_cast<std::size_t>(now * item.view.esize);
     place.done += now;
     if (place.done == item.count) place = {place.item + 1, 0};

@@ -35,8 +35,9 @@ void Wire::begin(std::uint64_t round, std::int64_t bytes_in) {
   pack_s = unpack_s = 0;
 }
 
-/// A sender that serves two receivers at once serves each of them at half the speed of its link, and the one whose turn it is begins its own next
-/// step late. So a step begins when little of the earlier ones is still under way: enough to keep the link busy over the change.
+/// A sender that serves two receivers at once serves each of them at half the speed of its link, and the one whose turn
+/// it is begins its own next step late. So a step begins when little of the earlier ones is still under way: enough to
+/// keep the link busy over the change.
 bool Wire::is_turn_of(int step) const {
   std::size_t before = 0;
   for (std::size_t s = 0; s < slots_each_way; ++s)
@@ -53,8 +54,8 @@ bool Wire::try_send(Stream& out) {
   char* data = out.contiguous(bytes);
   const int peer = out.peer;
   if (data != nullptr && bytes >= panel_bytes_ / 2) {
-    bytes = std::min(
-        bytes, panel_bytes_); // never more than the receiver has room for, should its end not be contiguous
+    bytes =
+        std::min(bytes, panel_bytes_); // never more than the receiver has room for, should its end not be contiguous
     out.skip(bytes);
   } else {
     const double t = MPI_Wtime();
@@ -90,8 +91,7 @@ void Wire::post(Slot& slot, MPI_Request& request, MPI_Message& message, Stream& 
 bool Wire::poll() {
   if (busy_sends_ + busy_receives_ == 0) return false;
   int count = 0;
-  check(MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count, done_.data(),
-                     MPI_STATUSES_IGNORE),
+  check(MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count, done_.data(), MPI_STATUSES_IGNORE),
         "MPI_Testsome");
   if (count == MPI_UNDEFINED) count = 0;
   for (int d = 0; d < count; ++d) {

@@ -81,8 +81,7 @@ template <class StreamOfRank> bool Wire::try_receive(StreamOfRank&& stream_of_ra
     MPI_Get_count(&status, MPI_BYTE, &bytes);
     std::size_t s = slots_each_way;
     while (slots_[s].busy) ++s;
-    post(slots_[s], requests_[s], message, stream_of_rank(status.MPI_SOURCE),
-         static_cast<std::size_t>(bytes));
+    post(slots_[s], requests_[s], message, stream_of_rank(status.MPI_SOURCE), static_cast<std::size_t>(bytes));
     moved = true;
   }
   return moved;

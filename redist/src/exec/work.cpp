@@ -31,20 +31,23 @@ std::int64_t bytes_of(const std::vector<Stream>& streams) {
 
 } // namespace
 
-std::int64_t Work::bytes_out() const { return bytes_of(out); }
-std::int64_t Work::bytes_in() const { return bytes_of(in); }
+std::int64_t Work::bytes_out() const {
+  return bytes_of(out);
+}
+std::int64_t Work::bytes_in() const {
+  return bytes_of(in);
+}
 
 void validate(const std::vector<Transfer>& transfers, int rank, int size) {
   const auto bad = [rank, size](std::size_t t, const std::string& text) {
-    return Error(Status::bad_argument,
-                 fmt::format("redist: transfer {}: {} [rank {} of {}]", t, text, rank, size));
+    return Error(Status::bad_argument, fmt::format("redist: transfer {}: {} [rank {} of {}]", t, text, rank, size));
   };
   for (std::size_t t = 0; t < transfers.size(); ++t) {
     const Transfer& x = transfers[t];
     if (element_size(x.type) == 0)
       throw Error(Status::bad_type,
-                  fmt::format("redist: transfer {}: type is '{}', wanted one of s d c z i [rank {} of {}]", t,
-                              x.type, rank, size));
+                  fmt::format("redist: transfer {}: type is '{}', wanted one of s d c z i [rank {} of {}]", t, x.type,
+                              rank, size));
     if (x.plan == nullptr) continue; // nothing to do on this rank
     const RankPlan& plan = *x.plan;
     const bool reads = !plan.sends.empty() || !plan.keeps.empty();
@@ -60,39 +63,36 @@ void validate(const std::vector<Transfer>& transfers, int rank, int size) {
                                                     "{} elements of the target [rank {} of {}]",
                                                     t, plan.m_loc_to, plan.n_loc_to, rank, size));
     if (reads && x.lld_from < std::max<std::int64_t>(1, plan.m_loc_from))
-      throw bad(t, fmt::format("lld_from is {}, wanted at least {}", x.lld_from,
-                               std::max<std::int64_t>(1, plan.m_loc_from)));
+      throw bad(
+          t, fmt::format("lld_from is {}, wanted at least {}", x.lld_from, std::max<std::int64_t>(1, plan.m_loc_from)));
     if (writes && x.lld_to < std::max<std::int64_t>(1, plan.m_loc_to))
-      throw bad(t, fmt::format("lld_to is {}, wanted at least {}", x.lld_to,
-                               std::max<std::int64_t>(1, plan.m_loc_to)));
+      throw bad(t, fmt::format("lld_to is {}, wanted at least {}", x.lld_to, std::max<std::int64_t>(1, plan.m_loc_to)));
     for (const auto* messages : {&plan.sends, &plan.recvs})
       for (const Message& message : *messages)
         if (message.peer < 0 || message.peer >= size || message.peer == rank)
-          throw bad(t, fmt::format("a message's peer is {}, wanted another rank of 0 .. {}", message.peer,
-                                   size - 1));
+          throw bad(t, fmt::format("a message's peer is {}, wanted another rank of 0 .. {}", message.peer, size - 1));
     const auto covered = [&](const std::vector<Message>& messages, const std::vector<Piece>& order) {
       if (order.empty()) return;
       std::vector<std::int64_t> left;
       for (const Message& message : messages) left.push_back(message.elements());
       for (const Piece& piece : order) {
         if (piece.message < 0 || piece.message >= static_cast<int>(messages.size()) || piece.first < 0 ||
-            piece.count < 0 ||
-            piece.first + piece.count > messages[static_cast<std::size_t>(piece.message)].elements())
+            piece.count < 0 || piece.first + piece.count > messages[static_cast<std::size_t>(piece.message)].elements())
           throw bad(t, fmt::format("a piece of step {} lies outside its message", piece.step));
         left[static_cast<std::size_t>(piece.message)] -= piece.count;
       }
       for (std::int64_t rest : left)
         if (rest != 0)
           throw bad(t,
-                    fmt::format("the order of its pieces leaves {} elements of a message uncovered, wanted 0",
-                                rest));
+                    fmt::format("the order of its pieces leaves {} elements of a message uncovered, wanted 0", rest));
     };
     covered(plan.sends, plan.send_order);
     covered(plan.recvs, plan.recv_order);
   }
 }
 
-Work work_of(const std::vector<Transfer>& transfers, Slab slab, int rank, int size, const std::function<bool(int)>& is_shared) {
+Work work_of(const std::vector<Transfer>& transfers, Slab slab, int rank, int size,
+             const std::function<bool(int)>& is_shared) {
   Work work;
   std::unordered_map<int, std::size_t> out_of_rank;
   for (std::size_t t = 0; t < transfers.size(); ++t) {
@@ -104,8 +104,7 @@ Work work_of(const std::vector<Transfer>& transfers, Slab slab, int rank, int si
       PackedView view;
       view.rows = message.rows;
       view.cols = message.cols;
-      view.base =
-          is_source ? static_cast<char*>(const_cast<void*>(x.from)) : static_cast<char*>(x.to); // only read
+      view.base = is_source ? static_cast<char*>(const_cast<void*>(x.from)) : static_cast<char*>(x.to); // only read
       view.lld = is_source ? x.lld_from : x.lld_to;
       view.esize = element_size(x.type);
       view.is_source = is_source;
@@ -115,8 +114,7 @@ Work work_of(const std::vector<Transfer>& transfers, Slab slab, int rank, int si
       return view;
     };
     const auto add = [&](std::vector<Stream>& streams, std::unordered_map<int, std::size_t>& of_rank,
-                         const Message& message, bool is_source, std::int64_t first, std::int64_t count,
-                         int step) {
+                         const Message& message, bool is_source, std::int64_t first, std::int64_t count, int step) {
       if (count == 0) return;
       const auto found = of_rank.emplace(message.peer, streams.size());
       if (found.second) {
@@ -138,8 +136,7 @@ Work work_of(const std::vector<Transfer>& transfers, Slab slab, int rank, int si
       }
     };
     const auto add_all = [&](std::vector<Stream>& streams, std::unordered_map<int, std::size_t>& of_rank,
-                             const std::vector<Message>& messages, const std::vector<Piece>& order,
-                             bool is_source) {
+                             const std::vector<Message>& messages, const std::vector<Piece>& order, bool is_source) {
       if (slab.of > 1) {
         for (const Message& message : messages)
           each_part(message, [&](std::int64_t first, std::int64_t count) {
@@ -148,11 +145,10 @@ Work work_of(const std::vector<Transfer>& transfers, Slab slab, int rank, int si
         return;
       }
       for (const Piece& piece : order)
-        add(streams, of_rank, messages[static_cast<std::size_t>(piece.message)], is_source, piece.first,
-            piece.count, piece.step);
+        add(streams, of_rank, messages[static_cast<std::size_t>(piece.message)], is_source, piece.first, piece.count,
+            piece.step);
       if (order.empty())
-        for (const Message& message : messages)
-          add(streams, of_rank, message, is_source, 0, message.elements(), 0);
+        for (const Message& message : messages) add(streams, of_rank, message, is_source, 0, message.elements(), 0);
     };
     add_all(work.out, out_of_rank, plan.sends, plan.send_order, true);
     add_all(work.in, work.in_of_rank, plan.recvs, plan.recv_order, false);
@@ -175,9 +171,7 @@ Work work_of(const std::vector<Transfer>& transfers, Slab slab, int rank, int si
     for (Keep& keep : work.keeps) keep.target.past_cache = true;
   }
   const auto by_step = [](const Item& a, const Item& b) {
-    return a.step != b.step           ? a.step < b.step
-           : a.transfer != b.transfer ? a.transfer < b.transfer
-                                      : a.first < b.first;
+    return a.step != b.step ? a.step < b.step : a.transfer != b.transfer ? a.transfer < b.transfer : a.first < b.first;
   };
   for (auto* streams : {&work.out, &work.in})
     for (Stream& stream : *streams) std::stable_sort(stream.items.begin(), stream.items.end(), by_step);

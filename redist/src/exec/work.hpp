@@ -49,16 +49,19 @@ void validate(const std::vector<Transfer>& transfers, int rank, int size);
 /// @param transfers valid ones
 /// @param is_shared whether what goes to and comes from a rank passes through shared memory
 /// Cost: time and memory O(messages and pieces of this rank).
-Work work_of(const std::vector<Transfer>& transfers, Slab slab, int rank, int size, const std::function<bool(int)>& is_shared);
+Work work_of(const std::vector<Transfer>& transfers, Slab slab, int rank, int size,
+             const std::function<bool(int)>& is_shared);
 
-/// Gets the pages of targets that nobody has written to yet: one page fault per 4 KiB while unpacking would cost more than the copying itself.
+/// Gets the pages of targets that nobody has written to yet: one page fault per 4 KiB while unpacking would cost more
+/// than the copying itself.
 void prepare_targets(const std::vector<Transfer>& transfers);
 
 /// The source columns of each transfer that have gone so far. Their pages are given back to the system.
 class GoneColumns {
 public:
   explicit GoneColumns(const std::vector<Transfer>& transfers) : gone_(transfers.size()) {}
-  /// After an exchange of `slab`: its columns, together with their neighbours that went before, since only whole pages can go.
+  /// After an exchange of `slab`: its columns, together with their neighbours that went before, since only whole pages
+  /// can go.
   void give_back(const std::vector<Transfer>& transfers, Slab slab);
 
 private:

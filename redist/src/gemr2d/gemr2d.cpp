@@ -57,9 +57,9 @@ struct Side {
   int listed = 0, sizes_hash[2] = {0, 0};
 
   bool is_alike(const Side& o) const {
-    return nprow == o.nprow && npcol == o.npcol && m == o.m && n == o.n && mb == o.mb && nb == o.nb &&
-           rsrc == o.rsrc && csrc == o.csrc && i == o.i && j == o.j && listed == o.listed &&
-           sizes_hash[0] == o.sizes_hash[0] && sizes_hash[1] == o.sizes_hash[1];
+    return nprow == o.nprow && npcol == o.npcol && m == o.m && n == o.n && mb == o.mb && nb == o.nb && rsrc == o.rsrc &&
+           csrc == o.csrc && i == o.i && j == o.j && listed == o.listed && sizes_hash[0] == o.sizes_hash[0] &&
+           sizes_hash[1] == o.sizes_hash[1];
   }
 };
 
@@ -133,8 +133,7 @@ void check_side(Side& s, const int* desc, const char* letter, const std::string&
 std::array<std::int64_t, 2> rows_of_column(Trapezoid part, std::int64_t m, std::int64_t n, std::int64_t j) {
   if (part.whole) return {0, m};
   if (part.upper) return {0, std::min(m, std::max<std::int64_t>(m - n, 0) + j + (part.unit ? 0 : 1))};
-  return {std::min(m, std::max<std::int64_t>(0, j - std::max<std::int64_t>(n - m, 0) + (part.unit ? 1 : 0))),
-          m};
+  return {std::min(m, std::max<std::int64_t>(0, j - std::max<std::int64_t>(n - m, 0) + (part.unit ? 1 : 0))), m};
 }
 
 /// The plans of one call, worked out from what all ranks said.
@@ -156,8 +155,7 @@ struct Prepared {
 struct ProcessSet {
   MPI_Group group = MPI_GROUP_NULL;
   int rank = 0, size = 1;
-  bool is_of_one_world =
-      false; ///< all of it are in my MPI_COMM_WORLD: nobody can leave it before MPI_Finalize
+  bool is_of_one_world = false; ///< all of it are in my MPI_COMM_WORLD: nobody can leave it before MPI_Finalize
   bool is_kept = false;
   int contexts = 0; ///< over it, that have copied
   int load = 0;     ///< of the copies so far
@@ -182,8 +180,7 @@ constexpr int load_worth_keeping = 8, load_worth_making = 16;
 
 /// One for the copy and one for each MiB.
 int load_of(const Call& call) {
-  const double mib =
-      static_cast<double>(call.m) * call.n * element_size(static_cast<char>(call.type)) / (1 << 20);
+  const double mib = static_cast<double>(call.m) * call.n * element_size(static_cast<char>(call.type)) / (1 << 20);
   return 1 + static_cast<int>(std::min(mib, 1e6));
 }
 
@@ -262,8 +259,7 @@ ProcessSet& set_of(MPI_Comm comm) {
 State& state_of(int ctxt) {
   const MPI_Comm comm = comm_of(ctxt);
   if (keyval == MPI_KEYVAL_INVALID)
-    check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_delete, &keyval, nullptr),
-          "MPI_Comm_create_keyval");
+    check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_delete, &keyval, nullptr), "MPI_Comm_create_keyval");
   void* value = nullptr;
   int found = 0;
   check(MPI_Comm_get_attr(comm, keyval, &value, &found), "MPI_Comm_get_attr");
@@ -300,25 +296,22 @@ std::string assemble(const std::vector<Said>& said, Side Call::*which, const cha
       grid.npcol = s.npcol;
       grid.ranks.assign(static_cast<std::size_t>(s.nprow) * static_cast<std::size_t>(s.npcol), -1);
     }
-    if (!s.is_alike(*made.side))
-      return fmt::format("{}: its descriptor or corner differs between processes", letter);
+    if (!s.is_alike(*made.side)) return fmt::format("{}: its descriptor or corner differs between processes", letter);
     grid.ranks[static_cast<std::size_t>(s.myrow * s.npcol + s.mycol)] = static_cast<int>(r);
   }
   if (made.side == nullptr) return fmt::format("{}: no process of the context is in its grid", letter);
   const Side& s = *made.side;
   if (std::find(grid.ranks.begin(), grid.ranks.end(), -1) != grid.ranks.end())
-    return fmt::format("{}: the context does not hold all {} x {} processes of its grid", letter, s.nprow,
-                       s.npcol);
+    return fmt::format("{}: the context does not hold all {} x {} processes of its grid", letter, s.nprow, s.npcol);
   const int m = said[0].call.m, n = said[0].call.n;
   if (s.rsrc < 0 || s.rsrc >= s.nprow || s.csrc < 0 || s.csrc >= s.npcol)
-    return fmt::format("{}: first process is ({}, {}), wanted one of the {} x {} grid", letter, s.rsrc,
-                       s.csrc, s.nprow, s.npcol);
-  if (s.mb < 1 || s.nb < 1)
-    return fmt::format("{}: blocks are {} x {}, wanted at least 1 x 1", letter, s.mb, s.nb);
+    return fmt::format("{}: first process is ({}, {}), wanted one of the {} x {} grid", letter, s.rsrc, s.csrc, s.nprow,
+                       s.npcol);
+  if (s.mb < 1 || s.nb < 1) return fmt::format("{}: blocks are {} x {}, wanted at least 1 x 1", letter, s.mb, s.nb);
   if (s.i < 0 || s.j < 0 || m < 0 || n < 0 || static_cast<std::int64_t>(s.i) + m > s.m ||
       static_cast<std::int64_t>(s.j) + n > s.n)
-    return fmt::format("{}: {} x {} elements from ({}, {}) on do not lie in {} x {}", letter, m, n, s.i + 1,
-                       s.j + 1, s.m, s.n);
+    return fmt::format("{}: {} x {} elements from ({}, {}) on do not lie in {} x {}", letter, m, n, s.i + 1, s.j + 1,
+                       s.m, s.n);
   made.window = {s.i, s.j, m, n};
   return {};
 }
@@ -347,13 +340,10 @@ std::int64_t rows_below(gridmap::Axis axis, std::int64_t end,
 
 /// What all ranks of the context say. Ends the process when they do not ask for the same.
 std::vector<Said> gather(const State& state, const Call& mine, const std::string& name) {
-  const auto executors =
-      std::count_if(sets().begin(), sets().end(), [](const ProcessSet& s) { return s.is_kept; });
-  const Said say{mine, state.set->load, state.load,
-                 executors < executors_kept && state.set->is_of_one_world ? 1 : 0};
+  const auto executors = std::count_if(sets().begin(), sets().end(), [](const ProcessSet& s) { return s.is_kept; });
+  const Said say{mine, state.set->load, state.load, executors < executors_kept && state.set->is_of_one_world ? 1 : 0};
   std::vector<Said> said(static_cast<std::size_t>(state.set->size));
-  check(MPI_Allgather(&say, sizeof say, MPI_BYTE, said.data(), sizeof say, MPI_BYTE, state.comm),
-        "MPI_Allgather");
+  check(MPI_Allgather(&say, sizeof say, MPI_BYTE, said.data(), sizeof say, MPI_BYTE, state.comm), "MPI_Allgather");
   for (const Said& other : said)
     if (other.call.m != mine.m || other.call.n != mine.n || other.call.part != mine.part)
       stop(name + ": M, N, UPLO or DIAG differ between processes", 1);
@@ -383,8 +373,7 @@ void make_executor(State& state, const std::vector<Said>& said) {
 }
 
 std::unique_ptr<Prepared> prepare(const State& state, const std::vector<Said>& said, const Call& mine,
-                                  const int* desc_a, const int* desc_b, Trapezoid part,
-                                  const std::string& name) {
+                                  const int* desc_a, const int* desc_b, Trapezoid part, const std::string& name) {
   Assembled a, b;
   std::string wrong = assemble(said, &Call::a, "A", a);
   if (wrong.empty()) wrong = assemble(said, &Call::b, "B", b);
@@ -399,9 +388,8 @@ std::unique_ptr<Prepared> prepare(const State& state, const std::vector<Said>& s
   auto made = std::make_unique<Prepared>();
   made->key = mine;
   PlanOptions options;
-  options.schedule = executor == nullptr || executor->ranks_on_host() == state.set->size
-                         ? Schedule::async
-                         : Schedule::automatic;
+  options.schedule =
+      executor == nullptr || executor->ranks_on_host() == state.set->size ? Schedule::async : Schedule::automatic;
   // A trapezoid moves as strips of columns, each as the rectangle around its part; what is outside is not
   // written.
   const std::int64_t strips = part.whole ? 1 : std::min<std::int64_t>(8, mine.n);
@@ -430,8 +418,8 @@ std::unique_ptr<Prepared> prepare(const State& state, const std::vector<Said>& s
 
 } // namespace
 
-void copy_matrix(char type, Trapezoid part, int m, int n, const void* a, int ia, int ja, const int* desc_a,
-                 void* b, int ib, int jb, const int* desc_b, int ctxt) {
+void copy_matrix(char type, Trapezoid part, int m, int n, const void* a, int ia, int ja, const int* desc_a, void* b,
+                 int ib, int jb, const int* desc_b, int ctxt) {
   if (m == 0 || n == 0) return;
   int nprow = -1, npcol = -1, myrow = -1, mycol = -1;
   Cblacs_gridinfo(ctxt, &nprow, &npcol, &myrow, &mycol);
@@ -470,9 +458,8 @@ void copy_matrix(char type, Trapezoid part, int m, int n, const void* a, int ia,
     } else {
       // The same call as one of the last few on every rank? Then its plan is there, and the exchange's own
       // agreement replaces gathering and planning.
-      const auto found = std::find_if(set.plans.begin(), set.plans.end(), [&](const auto& p) {
-        return std::memcmp(&p->key, &mine, sizeof mine) == 0;
-      });
+      const auto found = std::find_if(set.plans.begin(), set.plans.end(),
+                                      [&](const auto& p) { return std::memcmp(&p->key, &mine, sizeof mine) == 0; });
       const bool has_it = found != set.plans.end();
       if (has_it) set.plans.splice(set.plans.begin(), set.plans, found);
       if (set.executor->execute_if_same(has_it ? (*found)->serial : -1,
@@ -490,8 +477,8 @@ void copy_matrix(char type, Trapezoid part, int m, int n, const void* a, int ia,
   }
 }
 
-void copy_matrix_everybody(char type, Trapezoid part, int m, int n, const void* a, int ia, int ja,
-                           const int* desc_a, void* b, int ib, int jb, const int* desc_b) {
+void copy_matrix_everybody(char type, Trapezoid part, int m, int n, const void* a, int ia, int ja, const int* desc_a,
+                           void* b, int ib, int jb, const int* desc_b) {
   int mypnum = 0, nprocs = 1, ctxt = 0;
   Cblacs_get(0, 0, &ctxt);
   Cblacs_pinfo(&mypnum, &nprocs);
@@ -528,8 +515,7 @@ void* stock_symbol(const char* name) {
   dl_iterate_phdr(
       [](dl_phdr_info* object, std::size_t, void* data) {
         auto* wanted = static_cast<Search*>(data);
-        if (object->dlpi_name == nullptr || std::strstr(object->dlpi_name, "libscalapack") == nullptr)
-          return 0;
+        if (object->dlpi_name == nullptr || std::strstr(object->dlpi_name, "libscalapack") == nullptr) return 0;
         void* library = dlopen(object->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
         if (library == nullptr) return 0;
         wanted->symbol = dlsym(library, wanted->name);
@@ -538,9 +524,7 @@ void* stock_symbol(const char* name) {
       },
       &search);
   if (search.symbol == nullptr)
-    stop(std::string(name) +
-             ": DYNGRID_GEMR2D is stock, but no ScaLAPACK library that has this routine is loaded",
-         1);
+    stop(std::string(name) + ": DYNGRID_GEMR2D is stock, but no ScaLAPACK library that has this routine is loaded", 1);
   return search.symbol;
 }
 
@@ -561,8 +545,7 @@ void forget_context(int ctxt) {
 void forget_all_contexts() {
   if (!detail::mpi_is_up()) return;
   while (!detail::states().empty())
-    detail::check(MPI_Comm_delete_attr(detail::states().front()->comm, detail::keyval),
-                  "MPI_Comm_delete_attr");
+    detail::check(MPI_Comm_delete_attr(detail::states().front()->comm, detail::keyval), "MPI_Comm_delete_attr");
 }
 
 void forget_process_sets() {

@@ -13,12 +13,12 @@ struct Trapezoid {
 
 /// Copies sub(A) to sub(B). Collective over `ctxt`; 1-based corners, descriptors as ScaLAPACK's. Ends the
 /// process with a message on stderr when an argument is wrong, as the stock routine does.
-void copy_matrix(char type, Trapezoid part, int m, int n, const void* a, int ia, int ja, const int* desc_a,
-                 void* b, int ib, int jb, const int* desc_b, int ctxt);
+void copy_matrix(char type, Trapezoid part, int m, int n, const void* a, int ia, int ja, const int* desc_a, void* b,
+                 int ib, int jb, const int* desc_b, int ctxt);
 
 /// The same over all processes that BLACS knows, for the names that end in o.
-void copy_matrix_everybody(char type, Trapezoid part, int m, int n, const void* a, int ia, int ja,
-                           const int* desc_a, void* b, int ib, int jb, const int* desc_b);
+void copy_matrix_everybody(char type, Trapezoid part, int m, int n, const void* a, int ia, int ja, const int* desc_a,
+                           void* b, int ib, int jb, const int* desc_b);
 
 /// True when DYNGRID_GEMR2D=stock.
 bool wants_stock();

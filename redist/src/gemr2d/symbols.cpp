@@ -26,76 +26,73 @@ template <class Function> Function* stock(const char* name) {
 } // namespace
 
 // x: letter of the type
-#define DYNGRID_GE_ARGS                                                                                      \
-  int m, int n, void *a, int ia, int ja, int *desc_a, void *b, int ib, int jb, int *desc_b
+#define DYNGRID_GE_ARGS int m, int n, void *a, int ia, int ja, int *desc_a, void *b, int ib, int jb, int *desc_b
 #define DYNGRID_GE_PASS m, n, a, ia, ja, desc_a, b, ib, jb, desc_b
-#define DYNGRID_GE_F_ARGS                                                                                    \
-  int *m, int *n, void *a, int *ia, int *ja, int *desc_a, void *b, int *ib, int *jb, int *desc_b
+#define DYNGRID_GE_F_ARGS int *m, int *n, void *a, int *ia, int *ja, int *desc_a, void *b, int *ib, int *jb, int *desc_b
 #define DYNGRID_GE_F_PASS *m, *n, a, *ia, *ja, desc_a, b, *ib, *jb, desc_b
 
-#define DYNGRID_STOCK(name, arguments, pass)                                                                 \
-  if (redist::detail::wants_stock()) {                                                                       \
-    redist::detail::refuse_listed(name, desc_a, desc_b);                                                     \
-    static auto* const hidden = stock<void arguments>(name);                                                 \
-    hidden pass;                                                                                             \
-    return;                                                                                                  \
+#define DYNGRID_STOCK(name, arguments, pass)                                                                           \
+  if (redist::detail::wants_stock()) {                                                                                 \
+    redist::detail::refuse_listed(name, desc_a, desc_b);                                                               \
+    static auto* const hidden = stock<void arguments>(name);                                                           \
+    hidden pass;                                                                                                       \
+    return;                                                                                                            \
   }
 
-#define DYNGRID_COPIES(x)                                                                                    \
-  extern "C" {                                                                                               \
-  DYNGRID_API void dyngrid_Cp##x##gemr2d(DYNGRID_GE_ARGS, int ctxt) {                                        \
-    copy_matrix(#x[0], {}, DYNGRID_GE_PASS, ctxt);                                                           \
-  }                                                                                                          \
-  DYNGRID_API void dyngrid_Cp##x##gemr2do(DYNGRID_GE_ARGS) {                                                 \
-    copy_matrix_everybody(#x[0], {}, DYNGRID_GE_PASS);                                                       \
-  }                                                                                                          \
-  DYNGRID_API void dyngrid_p##x##gemr2d_(DYNGRID_GE_F_ARGS, int* ctxt) {                                     \
-    copy_matrix(#x[0], {}, DYNGRID_GE_F_PASS, *ctxt);                                                        \
-  }                                                                                                          \
-  DYNGRID_API void dyngrid_p##x##gemr2do_(DYNGRID_GE_F_ARGS) {                                               \
-    copy_matrix_everybody(#x[0], {}, DYNGRID_GE_F_PASS);                                                     \
-  }                                                                                                          \
-  DYNGRID_API void dyngrid_Cp##x##trmr2d(char* uplo, char* diag, DYNGRID_GE_ARGS, int ctxt) {                \
-    copy_matrix(#x[0], part_of(uplo, diag), DYNGRID_GE_PASS, ctxt);                                          \
-  }                                                                                                          \
-  DYNGRID_API void dyngrid_Cp##x##trmr2do(char* uplo, char* diag, DYNGRID_GE_ARGS) {                         \
-    copy_matrix_everybody(#x[0], part_of(uplo, diag), DYNGRID_GE_PASS);                                      \
-  }                                                                                                          \
-  DYNGRID_API void dyngrid_p##x##trmr2d_(char* uplo, char* diag, DYNGRID_GE_F_ARGS, int* ctxt) {             \
-    copy_matrix(#x[0], part_of(uplo, diag), DYNGRID_GE_F_PASS, *ctxt);                                       \
-  }                                                                                                          \
-  DYNGRID_API void dyngrid_p##x##trmr2do_(char* uplo, char* diag, DYNGRID_GE_F_ARGS) {                       \
-    copy_matrix_everybody(#x[0], part_of(uplo, diag), DYNGRID_GE_F_PASS);                                    \
-  }                                                                                                          \
-  DYNGRID_API void Cp##x##gemr2d(DYNGRID_GE_ARGS, int ctxt) {                                                \
-    DYNGRID_STOCK("Cp" #x "gemr2d", (DYNGRID_GE_ARGS, int), (DYNGRID_GE_PASS, ctxt))                         \
-    dyngrid_Cp##x##gemr2d(DYNGRID_GE_PASS, ctxt);                                                            \
-  }                                                                                                          \
-  DYNGRID_API void Cp##x##gemr2do(DYNGRID_GE_ARGS) {                                                         \
-    DYNGRID_STOCK("Cp" #x "gemr2do", (DYNGRID_GE_ARGS), (DYNGRID_GE_PASS))                                   \
-    dyngrid_Cp##x##gemr2do(DYNGRID_GE_PASS);                                                                 \
-  }                                                                                                          \
-  DYNGRID_API void p##x##gemr2d_(DYNGRID_GE_F_ARGS, int* ctxt) {                                             \
-    Cp##x##gemr2d(DYNGRID_GE_F_PASS, *ctxt);                                                                 \
-  }                                                                                                          \
-  DYNGRID_API void p##x##gemr2do_(DYNGRID_GE_F_ARGS) {                                                       \
-    Cp##x##gemr2do(DYNGRID_GE_F_PASS);                                                                       \
-  }                                                                                                          \
-  DYNGRID_API void Cp##x##trmr2d(char* uplo, char* diag, DYNGRID_GE_ARGS, int ctxt) {                        \
-    DYNGRID_STOCK("Cp" #x "trmr2d", (char*, char*, DYNGRID_GE_ARGS, int),                                    \
-                  (uplo, diag, DYNGRID_GE_PASS, ctxt))                                                       \
-    dyngrid_Cp##x##trmr2d(uplo, diag, DYNGRID_GE_PASS, ctxt);                                                \
-  }                                                                                                          \
-  DYNGRID_API void Cp##x##trmr2do(char* uplo, char* diag, DYNGRID_GE_ARGS) {                                 \
-    DYNGRID_STOCK("Cp" #x "trmr2do", (char*, char*, DYNGRID_GE_ARGS), (uplo, diag, DYNGRID_GE_PASS))         \
-    dyngrid_Cp##x##trmr2do(uplo, diag, DYNGRID_GE_PASS);                                                     \
-  }                                                                                                          \
-  DYNGRID_API void p##x##trmr2d_(char* uplo, char* diag, DYNGRID_GE_F_ARGS, int* ctxt) {                     \
-    Cp##x##trmr2d(uplo, diag, DYNGRID_GE_F_PASS, *ctxt);                                                     \
-  }                                                                                                          \
-  DYNGRID_API void p##x##trmr2do_(char* uplo, char* diag, DYNGRID_GE_F_ARGS) {                               \
-    Cp##x##trmr2do(uplo, diag, DYNGRID_GE_F_PASS);                                                           \
-  }                                                                                                          \
+#define DYNGRID_COPIES(x)                                                                                              \
+  extern "C" {                                                                                                         \
+  DYNGRID_API void dyngrid_Cp##x##gemr2d(DYNGRID_GE_ARGS, int ctxt) {                                                  \
+    copy_matrix(#x[0], {}, DYNGRID_GE_PASS, ctxt);                                                                     \
+  }                                                                                                                    \
+  DYNGRID_API void dyngrid_Cp##x##gemr2do(DYNGRID_GE_ARGS) {                                                           \
+    copy_matrix_everybody(#x[0], {}, DYNGRID_GE_PASS);                                                                 \
+  }                                                                                                                    \
+  DYNGRID_API void dyngrid_p##x##gemr2d_(DYNGRID_GE_F_ARGS, int* ctxt) {                                               \
+    copy_matrix(#x[0], {}, DYNGRID_GE_F_PASS, *ctxt);                                                                  \
+  }                                                                                                                    \
+  DYNGRID_API void dyngrid_p##x##gemr2do_(DYNGRID_GE_F_ARGS) {                                                         \
+    copy_matrix_everybody(#x[0], {}, DYNGRID_GE_F_PASS);                                                               \
+  }                                                                                                                    \
+  DYNGRID_API void dyngrid_Cp##x##trmr2d(char* uplo, char* diag, DYNGRID_GE_ARGS, int ctxt) {                          \
+    copy_matrix(#x[0], part_of(uplo, diag), DYNGRID_GE_PASS, ctxt);                                                    \
+  }                                                                                                                    \
+  DYNGRID_API void dyngrid_Cp##x##trmr2do(char* uplo, char* diag, DYNGRID_GE_ARGS) {                                   \
+    copy_matrix_everybody(#x[0], part_of(uplo, diag), DYNGRID_GE_PASS);                                                \
+  }                                                                                                                    \
+  DYNGRID_API void dyngrid_p##x##trmr2d_(char* uplo, char* diag, DYNGRID_GE_F_ARGS, int* ctxt) {                       \
+    copy_matrix(#x[0], part_of(uplo, diag), DYNGRID_GE_F_PASS, *ctxt);                                                 \
+  }                                                                                                                    \
+  DYNGRID_API void dyngrid_p##x##trmr2do_(char* uplo, char* diag, DYNGRID_GE_F_ARGS) {                                 \
+    copy_matrix_everybody(#x[0], part_of(uplo, diag), DYNGRID_GE_F_PASS);                                              \
+  }                                                                                                                    \
+  DYNGRID_API void Cp##x##gemr2d(DYNGRID_GE_ARGS, int ctxt) {                                                          \
+    DYNGRID_STOCK("Cp" #x "gemr2d", (DYNGRID_GE_ARGS, int), (DYNGRID_GE_PASS, ctxt))                                   \
+    dyngrid_Cp##x##gemr2d(DYNGRID_GE_PASS, ctxt);                                                                      \
+  }                                                                                                                    \
+  DYNGRID_API void Cp##x##gemr2do(DYNGRID_GE_ARGS) {                                                                   \
+    DYNGRID_STOCK("Cp" #x "gemr2do", (DYNGRID_GE_ARGS), (DYNGRID_GE_PASS))                                             \
+    dyngrid_Cp##x##gemr2do(DYNGRID_GE_PASS);                                                                           \
+  }                                                                                                                    \
+  DYNGRID_API void p##x##gemr2d_(DYNGRID_GE_F_ARGS, int* ctxt) {                                                       \
+    Cp##x##gemr2d(DYNGRID_GE_F_PASS, *ctxt);                                                                           \
+  }                                                                                                                    \
+  DYNGRID_API void p##x##gemr2do_(DYNGRID_GE_F_ARGS) {                                                                 \
+    Cp##x##gemr2do(DYNGRID_GE_F_PASS);                                                                                 \
+  }                                                                                                                    \
+  DYNGRID_API void Cp##x##trmr2d(char* uplo, char* diag, DYNGRID_GE_ARGS, int ctxt) {                                  \
+    DYNGRID_STOCK("Cp" #x "trmr2d", (char*, char*, DYNGRID_GE_ARGS, int), (uplo, diag, DYNGRID_GE_PASS, ctxt))         \
+    dyngrid_Cp##x##trmr2d(uplo, diag, DYNGRID_GE_PASS, ctxt);                                                          \
+  }                                                                                                                    \
+  DYNGRID_API void Cp##x##trmr2do(char* uplo, char* diag, DYNGRID_GE_ARGS) {                                           \
+    DYNGRID_STOCK("Cp" #x "trmr2do", (char*, char*, DYNGRID_GE_ARGS), (uplo, diag, DYNGRID_GE_PASS))                   \
+    dyngrid_Cp##x##trmr2do(uplo, diag, DYNGRID_GE_PASS);                                                               \
+  }                                                                                                                    \
+  DYNGRID_API void p##x##trmr2d_(char* uplo, char* diag, DYNGRID_GE_F_ARGS, int* ctxt) {                               \
+    Cp##x##trmr2d(uplo, diag, DYNGRID_GE_F_PASS, *ctxt);                                                               \
+  }                                                                                                                    \
+  DYNGRID_API void p##x##trmr2do_(char* uplo, char* diag, DYNGRID_GE_F_ARGS) {                                         \
+    Cp##x##trmr2do(uplo, diag, DYNGRID_GE_F_PASS);                                                                     \
+  }                                                                                                                    \
   }
 
 DYNGRID_COPIES(s)
@@ -104,10 +101,10 @@ DYNGRID_COPIES(c)
 DYNGRID_COPIES(z)
 DYNGRID_COPIES(i)
 
-#define DYNGRID_COPY_SPELLINGS(x, X)                                                                         \
-  DYNGRID_SPELLINGS_WITH_TWIN(p##x##gemr2d, P##X##GEMR2D)                                                    \
-  DYNGRID_SPELLINGS_WITH_TWIN(p##x##gemr2do, P##X##GEMR2DO)                                                  \
-  DYNGRID_SPELLINGS_WITH_TWIN(p##x##trmr2d, P##X##TRMR2D)                                                    \
+#define DYNGRID_COPY_SPELLINGS(x, X)                                                                                   \
+  DYNGRID_SPELLINGS_WITH_TWIN(p##x##gemr2d, P##X##GEMR2D)                                                              \
+  DYNGRID_SPELLINGS_WITH_TWIN(p##x##gemr2do, P##X##GEMR2DO)                                                            \
+  DYNGRID_SPELLINGS_WITH_TWIN(p##x##trmr2d, P##X##TRMR2D)                                                              \
   DYNGRID_SPELLINGS_WITH_TWIN(p##x##trmr2do, P##X##TRMR2DO)
 
 DYNGRID_COPY_SPELLINGS(s, S)

@@ -26,20 +26,18 @@ template <class T> T& wanted(T* pointer, const char* what) {
 
 } // namespace
 
-int dyngrid_halo_create(MPI_Comm comm, const dyngrid_layout* layout, int width, int neighbours,
-                        int periodic_rows, int periodic_cols, int element_bytes, dyngrid_halo** halo) {
+int dyngrid_halo_create(MPI_Comm comm, const dyngrid_layout* layout, int width, int neighbours, int periodic_rows,
+                        int periodic_cols, int element_bytes, dyngrid_halo** halo) {
   return guard([&] {
     std::unique_ptr<redist::HaloPlan> plan;
     redist::detail::agreed(comm, "halo", [&] {
       wanted(layout, "layout");
       wanted(halo, "place for the halo");
       if (neighbours != DYNGRID_NEIGHBOURS_FOUR && neighbours != DYNGRID_NEIGHBOURS_EIGHT)
-        throw Error(Status::bad_argument,
-                    fmt::format("redist: halo: neighbours is {}, wanted 4 or 8", neighbours));
+        throw Error(Status::bad_argument, fmt::format("redist: halo: neighbours is {}, wanted 4 or 8", neighbours));
       redist::HaloOptions options;
       options.width = width;
-      options.neighbours =
-          neighbours == DYNGRID_NEIGHBOURS_FOUR ? redist::Neighbours::four : redist::Neighbours::eight;
+      options.neighbours = neighbours == DYNGRID_NEIGHBOURS_FOUR ? redist::Neighbours::four : redist::Neighbours::eight;
       options.periodic_rows = periodic_rows != 0;
       options.periodic_cols = periodic_cols != 0;
       plan = std::make_unique<redist::HaloPlan>(layout->layout, options);
@@ -48,14 +46,13 @@ int dyngrid_halo_create(MPI_Comm comm, const dyngrid_layout* layout, int width, 
   });
 }
 
-int dyngrid_halo_create_f(MPI_Fint comm, const dyngrid_layout* layout, int width, int neighbours,
-                          int periodic_rows, int periodic_cols, int element_bytes, dyngrid_halo** halo) {
-  return dyngrid_halo_create(MPI_Comm_f2c(comm), layout, width, neighbours, periodic_rows, periodic_cols,
-                             element_bytes, halo);
+int dyngrid_halo_create_f(MPI_Fint comm, const dyngrid_layout* layout, int width, int neighbours, int periodic_rows,
+                          int periodic_cols, int element_bytes, dyngrid_halo** halo) {
+  return dyngrid_halo_create(MPI_Comm_f2c(comm), layout, width, neighbours, periodic_rows, periodic_cols, element_bytes,
+                             halo);
 }
 
-int dyngrid_halo_shape(const dyngrid_halo* halo, int64_t* rows, int64_t* cols, int* row_stretches,
-                       int* col_stretches) {
+int dyngrid_halo_shape(const dyngrid_halo* halo, int64_t* rows, int64_t* cols, int* row_stretches, int* col_stretches) {
   return guard([&] {
     const redist::Halo& of = wanted(halo, "halo").halo;
     if (rows != nullptr) *rows = of.rows();
@@ -65,17 +62,16 @@ int dyngrid_halo_shape(const dyngrid_halo* halo, int64_t* rows, int64_t* cols, i
   });
 }
 
-int dyngrid_halo_stretch(const dyngrid_halo* halo, char axis, int k, int64_t* i_glo, int64_t* i_loc,
-                         int64_t* i_framed, int64_t* size) {
+int dyngrid_halo_stretch(const dyngrid_halo* halo, char axis, int k, int64_t* i_glo, int64_t* i_loc, int64_t* i_framed,
+                         int64_t* size) {
   return guard([&] {
     const redist::Halo& of = wanted(halo, "halo").halo;
     if (axis != 'R' && axis != 'r' && axis != 'C' && axis != 'c')
       throw Error(Status::bad_argument, fmt::format("redist: halo: axis is '{}', wanted R or C", axis));
     const auto& stretches = axis == 'R' || axis == 'r' ? of.row_stretches() : of.col_stretches();
     if (k < 0 || static_cast<std::size_t>(k) >= stretches.size())
-      throw Error(
-          Status::bad_argument,
-          fmt::format("redist: halo: stretch {} of axis {}, wanted one below {}", k, axis, stretches.size()));
+      throw Error(Status::bad_argument,
+                  fmt::format("redist: halo: stretch {} of axis {}, wanted one below {}", k, axis, stretches.size()));
     const redist::HaloStretch& one = stretches[static_cast<std::size_t>(k)];
     if (i_glo != nullptr) *i_glo = one.glo;
     if (i_loc != nullptr) *i_loc = one.loc;
@@ -96,8 +92,7 @@ int dyngrid_halo_finish(dyngrid_halo* halo) {
   return guard([&] { wanted(halo, "halo").halo.finish(); });
 }
 
-int dyngrid_halo_to_framed(const dyngrid_halo* halo, const void* local, int64_t lld_local, void* framed,
-                           int64_t lld) {
+int dyngrid_halo_to_framed(const dyngrid_halo* halo, const void* local, int64_t lld_local, void* framed, int64_t lld) {
   return guard([&] { wanted(halo, "halo").halo.to_framed(local, lld_local, framed, lld); });
 }
 

@@ -44,8 +44,7 @@ inline void copy_bytes(char* to, const char* from, std::size_t bytes) {
 
 /// Calls visit(from offset, to offset, elements) for every piece of a product that lies together on both
 /// sides, offsets in elements of the framed arrays, in the order of the wire.
-template <class Visit>
-void each_piece(const Message& part, std::int64_t lld_from, std::int64_t lld_to, Visit&& visit) {
+template <class Visit> void each_piece(const Message& part, std::int64_t lld_from, std::int64_t lld_to, Visit&& visit) {
   for (const Run& c : part.cols->runs)
     for (std::int64_t t = 0; t < c.count; ++t)
       for (std::int64_t k = 0; k < c.len; ++k) {
@@ -75,8 +74,8 @@ struct Halo::Impl {
   std::int64_t leading(std::int64_t wanted) const {
     if (wanted == 0) return std::max<std::int64_t>(1, plan.rows);
     if (wanted < std::max<std::int64_t>(1, plan.rows))
-      throw Error(Status::bad_argument, fmt::format("redist: halo: lld is {}, wanted at least {} [rank {}]",
-                                                    wanted, std::max<std::int64_t>(1, plan.rows), plan.rank));
+      throw Error(Status::bad_argument, fmt::format("redist: halo: lld is {}, wanted at least {} [rank {}]", wanted,
+                                                    std::max<std::int64_t>(1, plan.rows), plan.rank));
     return wanted;
   }
   bool has_elements() const { return plan.m_loc > 0 && plan.n_loc > 0; }
@@ -100,8 +99,8 @@ struct Halo::Impl {
   void keep(const HaloMessage& message) const {
     for (const Message& part : message.parts)
       each_piece(part, lld, lld, [&](std::int64_t from, std::int64_t to, std::int64_t len) {
-        copy_bytes(framed + static_cast<std::size_t>(to) * esize,
-                   framed + static_cast<std::size_t>(from) * esize, static_cast<std::size_t>(len) * esize);
+        copy_bytes(framed + static_cast<std::size_t>(to) * esize, framed + static_cast<std::size_t>(from) * esize,
+                   static_cast<std::size_t>(len) * esize);
       });
   }
   void free_requests() noexcept {
@@ -125,20 +124,18 @@ Halo::Halo(MPI_Comm comm, const HaloPlan& plan, int element_bytes) : impl_(std::
                   fmt::format("redist: halo: elements have {} bytes, wanted at least 1", element_bytes));
     for (const int member : plan.layout().grid.ranks)
       if (member >= size)
-        throw Error(
-            Status::bad_argument,
-            fmt::format("redist: halo: the layout names rank {}, wanted ranks below {}", member, size));
+        throw Error(Status::bad_argument,
+                    fmt::format("redist: halo: the layout names rank {}, wanted ranks below {}", member, size));
     self.esize = static_cast<std::size_t>(element_bytes);
     self.plan = plan.for_rank(rank);
     std::size_t total = 0;
     for (const auto* messages : {&self.plan.sends, &self.plan.recvs})
       for (const HaloMessage& each : *messages) {
         if (each.elements() > INT_MAX / element_bytes)
-          throw Error(
-              Status::unsupported,
-              fmt::format("redist: halo: a border of {} elements of {} bytes goes from rank {} to one other, "
-                          "wanted less than 2 GiB",
-                          each.elements(), element_bytes, rank));
+          throw Error(Status::unsupported,
+                      fmt::format("redist: halo: a border of {} elements of {} bytes goes from rank {} to one other, "
+                                  "wanted less than 2 GiB",
+                                  each.elements(), element_bytes, rank));
         total += static_cast<std::size_t>(each.elements()) * self.esize;
       }
     self.buffer.resize(total);
@@ -162,16 +159,14 @@ Halo::Halo(MPI_Comm comm, const HaloPlan& plan, int element_bytes) : impl_(std::
     self.comm = MPI_COMM_NULL;
     throw;
   }
-  const auto bytes_of = [&](const HaloMessage& each) {
-    return static_cast<int>(each.elements()) * element_bytes;
-  };
+  const auto bytes_of = [&](const HaloMessage& each) { return static_cast<int>(each.elements()) * element_bytes; };
   for (std::size_t k = 0; k < self.recvs.size(); ++k)
-    check(MPI_Recv_init(self.recv_at[k], bytes_of(self.plan.recvs[k]), MPI_BYTE, self.plan.recvs[k].peer,
-                        tag_border, self.comm, &self.recvs[k]),
+    check(MPI_Recv_init(self.recv_at[k], bytes_of(self.plan.recvs[k]), MPI_BYTE, self.plan.recvs[k].peer, tag_border,
+                        self.comm, &self.recvs[k]),
           "MPI_Recv_init");
   for (std::size_t k = 0; k < self.sends.size(); ++k)
-    check(MPI_Send_init(self.send_at[k], bytes_of(self.plan.sends[k]), MPI_BYTE, self.plan.sends[k].peer,
-                        tag_border, self.comm, &self.sends[k]),
+    check(MPI_Send_init(self.send_at[k], bytes_of(self.plan.sends[k]), MPI_BYTE, self.plan.sends[k].peer, tag_border,
+                        self.comm, &self.sends[k]),
           "MPI_Send_init");
 }
 
@@ -227,15 +222,13 @@ void Halo::start(void* framed, std::int64_t lld) {
     throw Error(Status::bad_state, "redist: halo: is closed, wanted an open one");
   require_whole_grid(impl_->comm, "halo");
   Impl& self = *impl_;
-  if (self.broken)
-    throw Error(Status::bad_state, "redist: halo: MPI failed in an earlier exchange, wanted a new one");
-  if (self.active)
-    throw Error(Status::bad_state, "redist: halo: an exchange is under way, wanted finish() first");
+  if (self.broken) throw Error(Status::bad_state, "redist: halo: MPI failed in an earlier exchange, wanted a new one");
+  if (self.active) throw Error(Status::bad_state, "redist: halo: an exchange is under way, wanted finish() first");
   const std::int64_t leading = self.leading(lld);
   if (framed == nullptr && self.has_elements())
     throw Error(Status::null_pointer,
-                fmt::format("redist: halo: the framed array is null, but rank {} has {} x {} elements",
-                            self.plan.rank, self.plan.m_loc, self.plan.n_loc));
+                fmt::format("redist: halo: the framed array is null, but rank {} has {} x {} elements", self.plan.rank,
+                            self.plan.m_loc, self.plan.n_loc));
   self.framed = static_cast<char*>(framed);
   self.lld = leading;
   self.active = true;
@@ -261,8 +254,7 @@ void Halo::finish() {
     std::vector<int>& done = self.done;
     for (std::size_t left = requests.size(); left > 0;) {
       int count = 0;
-      check(MPI_Testsome(static_cast<int>(requests.size()), requests.data(), &count, done.data(),
-                         MPI_STATUSES_IGNORE),
+      check(MPI_Testsome(static_cast<int>(requests.size()), requests.data(), &count, done.data(), MPI_STATUSES_IGNORE),
             "MPI_Testsome");
       if (count == MPI_UNDEFINED) return; // all inactive
       for (int d = 0; d < count; ++d) each(static_cast<std::size_t>(done[static_cast<std::size_t>(d)]));
@@ -294,11 +286,10 @@ void Halo::to_framed(const void* local, std::int64_t lld_local, void* framed, st
   for (const HaloStretch& c : self.plan.col_stretches)
     for (std::int64_t j = 0; j < c.size; ++j)
       for (const HaloStretch& r : self.plan.row_stretches)
-        std::memcpy(static_cast<char*>(framed) +
-                        static_cast<std::size_t>(r.framed + (c.framed + j) * leading) * self.esize,
-                    static_cast<const char*>(local) +
-                        static_cast<std::size_t>(r.loc + (c.loc + j) * lld_local) * self.esize,
-                    static_cast<std::size_t>(r.size) * self.esize);
+        std::memcpy(
+            static_cast<char*>(framed) + static_cast<std::size_t>(r.framed + (c.framed + j) * leading) * self.esize,
+            static_cast<const char*>(local) + static_cast<std::size_t>(r.loc + (c.loc + j) * lld_local) * self.esize,
+            static_cast<std::size_t>(r.size) * self.esize);
 }
 
 void Halo::from_framed(const void* framed, void* local, std::int64_t lld_local, std::int64_t lld) const {
@@ -310,8 +301,7 @@ void Halo::from_framed(const void* framed, void* local, std::int64_t lld_local, 
   for (const HaloStretch& c : self.plan.col_stretches)
     for (std::int64_t j = 0; j < c.size; ++j)
       for (const HaloStretch& r : self.plan.row_stretches)
-        std::memcpy(static_cast<char*>(local) +
-                        static_cast<std::size_t>(r.loc + (c.loc + j) * lld_local) * self.esize,
+        std::memcpy(static_cast<char*>(local) + static_cast<std::size_t>(r.loc + (c.loc + j) * lld_local) * self.esize,
                     static_cast<const char*>(framed) +
                         static_cast<std::size_t>(r.framed + (c.framed + j) * leading) * self.esize,
                     static_cast<std::size_t>(r.size) * self.esize);

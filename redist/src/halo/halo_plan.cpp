@@ -137,8 +137,7 @@ HaloPlan::HaloPlan(Layout layout, HaloOptions options) : layout_(std::move(layou
     throw Error(Status::bad_argument,
                 "redist: halo: the layout is replicated, wanted one whose blocks have neighbours elsewhere");
   if (options_.width < 1)
-    throw Error(Status::bad_argument,
-                fmt::format("redist: halo: width is {}, wanted at least 1", options_.width));
+    throw Error(Status::bad_argument, fmt::format("redist: halo: width is {}, wanted at least 1", options_.width));
   detail::AxisTable(layout_.rows, layout_.row_owners); // checks the owners
   detail::AxisTable(layout_.cols, layout_.col_owners);
 }
@@ -205,8 +204,7 @@ std::string HaloPlan::describe() const {
   return fmt::format("halo of {} x {} elements on {}x{}, width {}, {} neighbours{}{}\n"
                      "{} messages, {} elements, at most {} into one process\n",
                      layout_.rows.n, layout_.cols.n, layout_.grid.nprow, layout_.grid.npcol, options_.width,
-                     options_.neighbours == Neighbours::four ? 4 : 8,
-                     options_.periodic_rows ? ", rows periodic" : "",
+                     options_.neighbours == Neighbours::four ? 4 : 8, options_.periodic_rows ? ", rows periodic" : "",
                      options_.periodic_cols ? ", columns periodic" : "", messages, elements, most);
 }
 

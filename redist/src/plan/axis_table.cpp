@@ -99,8 +99,7 @@ void append_strided(std::vector<Run>& runs, const Run& run) {
       last.from_step = run.from - last.from;
       last.to_step = run.to - last.to;
     }
-    if (run.from == last.from + last.count * last.from_step &&
-        run.to == last.to + last.count * last.to_step) {
+    if (run.from == last.from + last.count * last.from_step && run.to == last.to + last.count * last.to_step) {
       ++last.count;
       return;
     }
@@ -114,8 +113,8 @@ constexpr std::int64_t long_list = 1024;
 
 /// The run list of one pair. It depends only on the stretches of the first period and on what repeats, so
 /// that both ends get the same list.
-RunList make_list(const std::vector<Run>& first_period, const std::vector<std::int64_t>& x,
-                  const Repeat& repeat, std::int64_t length) {
+RunList make_list(const std::vector<Run>& first_period, const std::vector<std::int64_t>& x, const Repeat& repeat,
+                  std::int64_t length) {
   RunList list;
   std::vector<Run> glued; // gluing joins what is apart in the window, so a period must be whole or cut before
   for (const Run& run : first_period) append_glued(glued, run.from, run.to, run.len);
@@ -127,12 +126,10 @@ RunList make_list(const std::vector<Run>& first_period, const std::vector<std::i
     const std::int64_t periods = length / repeat.period;
     const std::int64_t rest = length - periods * repeat.period;
     std::vector<Run> plain;
-    if (glued.size() > 1 &&
-        static_cast<std::int64_t>(once.size()) <=
-            std::max(2 * static_cast<std::int64_t>(glued.size()), long_list) / (periods + 1)) {
+    if (glued.size() > 1 && static_cast<std::int64_t>(once.size()) <=
+                                std::max(2 * static_cast<std::int64_t>(glued.size()), long_list) / (periods + 1)) {
       for (std::int64_t k = 0; k < periods; ++k)
-        for (const Run& run : glued)
-          append_glued(plain, run.from + k * repeat.from, run.to + k * repeat.to, run.len);
+        for (const Run& run : glued) append_glued(plain, run.from + k * repeat.from, run.to + k * repeat.to, run.len);
     } else {
       for (Run run : glued) {
         if (repeat.from == run.len && repeat.to == run.len)
@@ -144,8 +141,8 @@ RunList make_list(const std::vector<Run>& first_period, const std::vector<std::i
       if (list.runs.size() == 1 && list.runs[0].count == 1) plain.swap(list.runs);
     }
     for (std::size_t i = 0; i < first_period.size() && x[i] < rest; ++i)
-      append_glued(plain, first_period[i].from + periods * repeat.from,
-                   first_period[i].to + periods * repeat.to, std::min(first_period[i].len, rest - x[i]));
+      append_glued(plain, first_period[i].from + periods * repeat.from, first_period[i].to + periods * repeat.to,
+                   std::min(first_period[i].len, rest - x[i]));
     for (const Run& run : plain) append_strided(list.runs, run);
   }
   for (const Run& run : list.runs) list.total += run.len * run.count;
@@ -158,8 +155,7 @@ std::vector<Neighbour> neighbours(Span mine, Span other, std::int64_t length, in
   const AxisTable& b = *other.axis;
   const std::int64_t period = joint_period(a, b);
   std::vector<Stretch> stretches;
-  walk(mine, other, std::min(length, period), p,
-       [&](const Stretch& stretch) { stretches.push_back(stretch); });
+  walk(mine, other, std::min(length, period), p, [&](const Stretch& stretch) { stretches.push_back(stretch); });
   std::stable_sort(stretches.begin(), stretches.end(),
                    [](const Stretch& l, const Stretch& r) { return l.position < r.position; });
   std::vector<Neighbour> result;
@@ -188,14 +184,12 @@ std::vector<Neighbour> neighbours(Span mine, Span other, std::int64_t length, in
 
 } // namespace
 
-AxisTable::AxisTable(const gridmap::Axis& axis, const std::vector<int>& owners)
-    : n_(axis.n), nprocs_(axis.nprocs) {
+AxisTable::AxisTable(const gridmap::Axis& axis, const std::vector<int>& owners) : n_(axis.n), nprocs_(axis.nprocs) {
   axis.validate();
   for (std::size_t j = 0; j < owners.size(); ++j)
     if (owners[j] < 0 || owners[j] >= nprocs_)
-      throw gridmap::Error(
-          gridmap::Status::bad_argument,
-          fmt::format("redist: owner of block {} is {}, wanted 0 .. {}", j, owners[j], nprocs_ - 1));
+      throw gridmap::Error(gridmap::Status::bad_argument,
+                           fmt::format("redist: owner of block {} is {}, wanted 0 .. {}", j, owners[j], nprocs_ - 1));
   per_cycle_.assign(at(nprocs_), 0);
   const auto k = static_cast<std::int64_t>(axis.sizes.size());
   const auto owner_period =
@@ -222,8 +216,7 @@ AxisTable::AxisTable(const gridmap::Axis& axis, const std::vector<int>& owners)
   std::partial_sum(first_of_.begin(), first_of_.end(), first_of_.begin());
   blocks_of_.resize(owner_.size());
   std::vector<std::size_t> next(first_of_.begin(), first_of_.end() - 1);
-  for (std::size_t j = 0; j < owner_.size(); ++j)
-    blocks_of_[next[at(owner_[j])]++] = static_cast<std::uint32_t>(j);
+  for (std::size_t j = 0; j < owner_.size(); ++j) blocks_of_[next[at(owner_[j])]++] = static_cast<std::uint32_t>(j);
 }
 
 std::int64_t AxisTable::local_size(int p) const {
@@ -248,8 +241,7 @@ std::vector<Neighbour> runs_to(Span from, Span to, std::int64_t length, int q) {
 }
 
 std::int64_t OverlapTable::at(int p, int q) const {
-  const Entry* found =
-      std::lower_bound(begin(p), end(p), q, [](const Entry& entry, int to) { return entry.to < to; });
+  const Entry* found = std::lower_bound(begin(p), end(p), q, [](const Entry& entry, int to) { return entry.to < to; });
   return found != end(p) && found->to == q ? found->elements : 0;
 }
 

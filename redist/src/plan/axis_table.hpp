@@ -33,12 +33,8 @@ public:
   /// Block that holds index `rest` of a cycle, 0 <= rest < cycle.
   std::size_t find(std::int64_t rest) const;
   /// Blocks of position p in a cycle, ascending: blocks_of_[first_of(p)] .. blocks_of_[first_of(p + 1) - 1].
-  const std::uint32_t* begin_of(int p) const {
-    return blocks_of_.data() + first_of_[static_cast<std::size_t>(p)];
-  }
-  const std::uint32_t* end_of(int p) const {
-    return blocks_of_.data() + first_of_[static_cast<std::size_t>(p) + 1];
-  }
+  const std::uint32_t* begin_of(int p) const { return blocks_of_.data() + first_of_[static_cast<std::size_t>(p)]; }
+  const std::uint32_t* end_of(int p) const { return blocks_of_.data() + first_of_[static_cast<std::size_t>(p) + 1]; }
 
 private:
   std::int64_t n_ = 0;

@@ -69,8 +69,7 @@ public:
     if (!first.empty()) {
       for (std::size_t s = 0; s < first.size(); ++s)
         for (std::size_t h = sources_.first[s]; h < sources_.first[s + 1]; ++h)
-          if (sources_.halves[h].other == first[s])
-            join(sources_, targets_, static_cast<int>(s), sources_.halves[h]);
+          if (sources_.halves[h].other == first[s]) join(sources_, targets_, static_cast<int>(s), sources_.halves[h]);
       step(remaining, result);
     }
     while (remaining > 0) {
@@ -90,8 +89,8 @@ private:
   std::int64_t step(std::int64_t& remaining, Matchings& result) {
     std::int64_t length = remaining;
     for (std::size_t s = 0; s < sources_.mate.size(); ++s)
-      length = std::min(length, sources_.mate[s] >= 0 ? left_[at(sources_.mate_edge[s])]
-                                                      : remaining - sources_.load[s]);
+      length =
+          std::min(length, sources_.mate[s] >= 0 ? left_[at(sources_.mate_edge[s])] : remaining - sources_.load[s]);
     for (std::size_t t = 0; t < targets_.mate.size(); ++t)
       if (targets_.mate[t] < 0) length = std::min(length, remaining - targets_.load[t]);
     work_ += static_cast<std::int64_t>(sources_.mate.size() + targets_.mate.size());
@@ -122,8 +121,7 @@ private:
         sources_.mate[s] = -1;
       }
     }
-    for (std::size_t t = 0; t < targets_.mate.size(); ++t)
-      targets_.must[t] = remaining - targets_.load[t] < threshold;
+    for (std::size_t t = 0; t < targets_.mate.size(); ++t) targets_.must[t] = remaining - targets_.load[t] < threshold;
     work_ += static_cast<std::int64_t>(sources_.mate.size() + targets_.mate.size());
     return cover_side(sources_, targets_) && cover_side(targets_, sources_);
   }
@@ -205,8 +203,8 @@ std::int64_t one_port_bound(int sources, int targets, const std::vector<Edge>& e
   return bound;
 }
 
-bool open_shop(int sources, int targets, const std::vector<Edge>& edges, std::int64_t budget,
-               Matchings& result, const std::vector<int>& first) {
+bool open_shop(int sources, int targets, const std::vector<Edge>& edges, std::int64_t budget, Matchings& result,
+               const std::vector<int>& first) {
   result = {};
   result.sources = sources;
   result.targets = targets;

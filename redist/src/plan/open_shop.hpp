@@ -37,7 +37,7 @@ std::int64_t one_port_bound(int sources, int targets, const std::vector<Edge>& e
 /// matching along edges. It is kept for as long as the total allows, which may be no time at all.
 /// Deterministic. Stops with `false` once it has spent `budget` elementary operations (0: no limit), `result`
 /// is then empty.
-bool open_shop(int sources, int targets, const std::vector<Edge>& edges, std::int64_t budget,
-               Matchings& result, const std::vector<int>& first = {});
+bool open_shop(int sources, int targets, const std::vector<Edge>& edges, std::int64_t budget, Matchings& result,
+               const std::vector<int>& first = {});
 
 } // namespace redist::detail

@@ -28,8 +28,8 @@ void check_window(const Layout& layout, const Window& window, const char* which)
   };
   if (outside(window.i, window.m, layout.rows.n) || outside(window.j, window.n, layout.cols.n))
     throw Error(Status::bad_argument,
-                fmt::format("redist: {} window is {}x{} from ({},{}), wanted inside the {}x{} matrix", which,
-                            window.m, window.n, window.i, window.j, layout.rows.n, layout.cols.n));
+                fmt::format("redist: {} window is {}x{} from ({},{}), wanted inside the {}x{} matrix", which, window.m,
+                            window.n, window.i, window.j, layout.rows.n, layout.cols.n));
 }
 
 /// Fills in the sizes left open.
@@ -81,8 +81,7 @@ void add_totals(detail::PlanTables& tables) {
     });
   }
   // Of a replicated source: what each process gives away, and to how many.
-  std::vector<std::int64_t> given(tables.from_replicated ? at(tables.from.size()) : 0, 0),
-      takers(given.size(), 0);
+  std::vector<std::int64_t> given(tables.from_replicated ? at(tables.from.size()) : 0, 0), takers(given.size(), 0);
   if (tables.from_replicated)
     for (int target = 0; target < tables.to.size(); ++target) {
       const auto [c, d] = tables.target_axes(target);
@@ -100,11 +99,10 @@ void add_totals(detail::PlanTables& tables) {
     if (source >= 0) {
       const auto [a, b] = tables.source_axes(source);
       const std::int64_t copies = tables.to_replicated ? tables.to.size() : 1;
-      out =
-          tables.from_replicated ? given[at(source)] : copies * rows.table.out[at(a)] * cols.table.out[at(b)];
-      sends = tables.from_replicated ? takers[at(source)]
-                                     : copies * (rows.table.end(a) - rows.table.begin(a)) *
-                                           (cols.table.end(b) - cols.table.begin(b));
+      out = tables.from_replicated ? given[at(source)] : copies * rows.table.out[at(a)] * cols.table.out[at(b)];
+      sends = tables.from_replicated
+                  ? takers[at(source)]
+                  : copies * (rows.table.end(a) - rows.table.begin(a)) * (cols.table.end(b) - cols.table.begin(b));
     }
     if (target >= 0) {
       const auto [c, d] = tables.target_axes(target);
@@ -140,46 +138,44 @@ Plan::Plan(Layout from, Layout to, PlanOptions options)
   const bool transposed = options_.op != Op::none;
   Window& wf = options_.from;
   Window& wt = options_.to;
-  complete(wf.m, from_.rows.n - wf.i, transposed ? wt.n : wt.m,
-           transposed ? to_.cols.n - wt.j : to_.rows.n - wt.i);
-  complete(wf.n, from_.cols.n - wf.j, transposed ? wt.m : wt.n,
-           transposed ? to_.rows.n - wt.i : to_.cols.n - wt.j);
+  complete(wf.m, from_.rows.n - wf.i, transposed ? wt.n : wt.m, transposed ? to_.cols.n - wt.j : to_.rows.n - wt.i);
+  complete(wf.n, from_.cols.n - wf.j, transposed ? wt.m : wt.n, transposed ? to_.rows.n - wt.i : to_.cols.n - wt.j);
   check_window(from_, wf, "source");
   check_window(to_, wt, "target");
   if ((transposed ? wf.n : wf.m) != wt.m || (transposed ? wf.m : wf.n) != wt.n)
     throw Error(Status::shape_mismatch,
-                fmt::format("redist: source window is {}x{}, target window {}x{}, wanted {}", wf.m, wf.n,
-                            wt.m, wt.n, transposed ? "one the transpose of the other" : "the same"));
+                fmt::format("redist: source window is {}x{}, target window {}x{}, wanted {}", wf.m, wf.n, wt.m, wt.n,
+                            transposed ? "one the transpose of the other" : "the same"));
   std::int64_t all = 0;
   const std::int64_t copies = to_.replicated ? to_.grid.size() : 1;
   if (__builtin_mul_overflow(wt.m, wt.n, &all) || __builtin_mul_overflow(all, 16 * copies, &all))
     throw Error(Status::bad_argument,
                 fmt::format("redist: window is {}x{}, wanted fewer than 2^63 bytes in all", wt.m, wt.n));
   detail::AxisTable from_rows(from_.rows, from_.row_owners), from_cols(from_.cols, from_.col_owners);
-  auto tables = std::make_shared<detail::PlanTables>(
-      detail::PlanTables{Factor{transposed ? from_cols : from_rows,
-                                detail::AxisTable(to_.rows, to_.row_owners),
-                                transposed ? wf.j : wf.i,
-                                wt.i,
-                                wt.m,
-                                {}},
-                         Factor{transposed ? from_rows : from_cols,
-                                detail::AxisTable(to_.cols, to_.col_owners),
-                                transposed ? wf.i : wf.j,
-                                wt.j,
-                                wt.n,
-                                {}},
-                         transposed,
-                         from_.grid,
-                         to_.grid,
-                         from_.replicated,
-                         to_.replicated,
-                         {},
-                         {},
-                         {},
-                         {},
-                         {},
-                         {}});
+  auto tables =
+      std::make_shared<detail::PlanTables>(detail::PlanTables{Factor{transposed ? from_cols : from_rows,
+                                                                     detail::AxisTable(to_.rows, to_.row_owners),
+                                                                     transposed ? wf.j : wf.i,
+                                                                     wt.i,
+                                                                     wt.m,
+                                                                     {}},
+                                                              Factor{transposed ? from_rows : from_cols,
+                                                                     detail::AxisTable(to_.cols, to_.col_owners),
+                                                                     transposed ? wf.i : wf.j,
+                                                                     wt.j,
+                                                                     wt.n,
+                                                                     {}},
+                                                              transposed,
+                                                              from_.grid,
+                                                              to_.grid,
+                                                              from_.replicated,
+                                                              to_.replicated,
+                                                              {},
+                                                              {},
+                                                              {},
+                                                              {},
+                                                              {},
+                                                              {}});
   Factor& rows = tables->rows;
   Factor& cols = tables->cols;
   rows.table = detail::overlap(rows.span_from(), rows.span_to(), rows.length);
@@ -251,8 +247,7 @@ RankPlan Plan::for_rank(int rank) const {
                                   [](const Kin::value_type& one, int q) { return one.first < q; });
         };
         const auto row = position(to_rows, c), col = position(to_cols, d);
-        if (row != to_rows.end() && row->first == c && col != to_cols.end() && col->first == d)
-          add(target, *row, *col);
+        if (row != to_rows.end() && row->first == c && col != to_cols.end() && col->first == d) add(target, *row, *col);
       }
     } else {
       for (const auto& row : to_rows)
@@ -272,8 +267,7 @@ RankPlan Plan::for_rank(int rank) const {
         const int source =
             tables.from_replicated ? tables.takes_from[at(me)] : tables.source_number(row.first, col.first);
         const int peer = tables.source_rank(source);
-        if (peer != rank)
-          found.push_back({{peer, row.second, col.second}, {row.first, col.first, c, d, source, me}});
+        if (peer != rank) found.push_back({{peer, row.second, col.second}, {row.first, col.first, c, d, source, me}});
       }
     sorted(false, mine.recvs, mine.recv_order);
   }
@@ -315,20 +309,18 @@ std::string Plan::describe() const {
                                  tables_->transposed ? ", transposed" : "");
   text += side("from", from_, options_.from);
   text += side("to  ", to_, options_.to);
-  text += fmt::format("  {} messages between {} ranks, at most {} of one rank\n", t.messages, t.ranks,
-                      t.max_partners);
-  text += fmt::format("  elements: {} move, {} stay; at most {} out of and {} into one rank\n",
-                      t.moved_elements, t.kept_elements, t.max_out, t.max_in);
+  text += fmt::format("  {} messages between {} ranks, at most {} of one rank\n", t.messages, t.ranks, t.max_partners);
+  text += fmt::format("  elements: {} move, {} stay; at most {} out of and {} into one rank\n", t.moved_elements,
+                      t.kept_elements, t.max_out, t.max_in);
   if (tables_->figures.largest.empty() && t.messages > 0) // its figures cost a look at every message
     return text + fmt::format("  schedule: {}, {} steps; one-port bound {}\n", to_string(schedule()),
                               tables_->timetable.steps, t.lower_bound());
   const ScheduleFigures& f = tables_->figures;
-  return text +
-         fmt::format("  schedule: {}, {} steps, at most {} partners at a time; {} elements one after the "
-                     "other, one-port bound {}\n",
-                     to_string(schedule()), f.steps,
-                     f.contention.empty() ? 0 : *std::max_element(f.contention.begin(), f.contention.end()),
-                     f.sum_of_largest, f.lower_bound);
+  return text + fmt::format("  schedule: {}, {} steps, at most {} partners at a time; {} elements one after the "
+                            "other, one-port bound {}\n",
+                            to_string(schedule()), f.steps,
+                            f.contention.empty() ? 0 : *std::max_element(f.contention.begin(), f.contention.end()),
+                            f.sum_of_largest, f.lower_bound);
 }
 
 } // namespace redist

@@ -32,8 +32,7 @@ Schedule schedule_from(const std::string& name) {
   if (name == "auto") return Schedule::automatic;
   throw gridmap::Error(
       gridmap::Status::bad_argument,
-      fmt::format("redist: schedule is \"{}\", wanted auto, caterpillar, circulant, matching or async",
-                  name));
+      fmt::format("redist: schedule is \"{}\", wanted auto, caterpillar, circulant, matching or async", name));
 }
 
 namespace detail {
@@ -79,8 +78,7 @@ std::vector<Hops> circulant_hops(const Factor& factor, const std::vector<int>& n
     }
   steps.resize(at(used));
   for (Hops& hops : steps)
-    std::stable_sort(hops.begin(), hops.end(),
-                     [](const Hop& l, const Hop& r) { return l.elements > r.elements; });
+    std::stable_sort(hops.begin(), hops.end(), [](const Hop& l, const Hop& r) { return l.elements > r.elements; });
   return steps;
 }
 
@@ -162,12 +160,10 @@ Choice make_circulant(const PlanTables& tables) {
   if (is_product(tables)) {
     Choice choice = begin_choice(tables, Schedule::circulant, Timetable::Rule::circulant);
     Timetable& timetable = choice.timetable;
-    timetable.row_step =
-        number_differences(tables.rows.table, tables.rows.from.nprocs(), tables.rows.to.nprocs());
-    timetable.col_step =
-        number_differences(tables.cols.table, tables.cols.from.nprocs(), tables.cols.to.nprocs());
-    multiply(tables, circulant_hops(tables.rows, timetable.row_step),
-             circulant_hops(tables.cols, timetable.col_step), timetable, choice.figures);
+    timetable.row_step = number_differences(tables.rows.table, tables.rows.from.nprocs(), tables.rows.to.nprocs());
+    timetable.col_step = number_differences(tables.cols.table, tables.cols.from.nprocs(), tables.cols.to.nprocs());
+    multiply(tables, circulant_hops(tables.rows, timetable.row_step), circulant_hops(tables.cols, timetable.col_step),
+             timetable, choice.figures);
     return choice;
   }
   Choice choice = begin_choice(tables, Schedule::circulant, Timetable::Rule::circulant_ranks);
@@ -211,8 +207,7 @@ bool kept_by_axis(const PlanTables& tables, std::vector<int>& rows, std::vector<
   for (const Kept& kept : tables.kept) {
     const auto [a, b] = tables.source_axes(kept.source);
     const auto [c, d] = tables.target_axes(kept.target);
-    if (!same(rows[at(a)], c) || !same(rows_back[at(c)], a) || !same(cols[at(b)], d) ||
-        !same(cols_back[at(d)], b))
+    if (!same(rows[at(a)], c) || !same(rows_back[at(c)], a) || !same(cols[at(b)], d) || !same(cols_back[at(d)], b))
       return false;
   }
   return !tables.kept.empty();
@@ -232,14 +227,11 @@ Choice make_matching(const PlanTables& tables, std::int64_t budget) {
     Choice choice = begin_choice(tables, Schedule::matching, Timetable::Rule::product);
     Timetable& timetable = choice.timetable;
     const int p = tables.rows.from.nprocs(), q = tables.cols.from.nprocs();
-    if (!open_shop(p, tables.rows.to.nprocs(), edges_of(tables.rows.table, p), budget, timetable.rows,
-                   first_rows) ||
-        !open_shop(q, tables.cols.to.nprocs(), edges_of(tables.cols.table, q), budget, timetable.cols,
-                   first_cols))
+    if (!open_shop(p, tables.rows.to.nprocs(), edges_of(tables.rows.table, p), budget, timetable.rows, first_rows) ||
+        !open_shop(q, tables.cols.to.nprocs(), edges_of(tables.cols.table, q), budget, timetable.cols, first_cols))
       return;
     // A product that is far too long is not worth the look at its steps that finds out what is kept.
-    if (static_cast<double>(timetable.rows.steps()) * static_cast<double>(timetable.cols.steps()) > 1e7)
-      return;
+    if (static_cast<double>(timetable.rows.steps()) * static_cast<double>(timetable.cols.steps()) > 1e7) return;
     multiply(tables, matching_hops(timetable.rows), matching_hops(timetable.cols), timetable, choice.figures);
     if (choice.figures.sum_of_largest < best.figures.sum_of_largest) best = std::move(choice);
   };
@@ -261,8 +253,7 @@ Choice make_matching(const PlanTables& tables, std::int64_t budget) {
       choice.figures.largest = choice.timetable.rows.length;
       choice.figures.contention.assign(choice.figures.largest.size(), 1);
       choice.figures.sum_of_largest = choice.timetable.rows.total();
-      choice.timetable.steps = choice.figures.steps =
-          static_cast<std::int64_t>(choice.timetable.rows.steps());
+      choice.timetable.steps = choice.figures.steps = static_cast<std::int64_t>(choice.timetable.rows.steps());
       return choice;
     }
   }
@@ -272,8 +263,8 @@ Choice make_matching(const PlanTables& tables, std::int64_t budget) {
 /// Elementary operations of the scheduler that take 1 % of the time in which the busiest process moves its
 /// data at 1 GB/s; about 10 ns each (memory in no order).
 std::int64_t one_percent(const PlanTables& tables, int element_bytes) {
-  return static_cast<std::int64_t>(static_cast<double>(tables.totals.lower_bound()) * element_bytes * 1e-9 *
-                                   0.01 / 10e-9);
+  return static_cast<std::int64_t>(static_cast<double>(tables.totals.lower_bound()) * element_bytes * 1e-9 * 0.01 /
+                                   10e-9);
 }
 
 /// So many operations, about half a second, are spent on exactness whatever the transfer takes: enough for some
@@ -282,8 +273,7 @@ constexpr std::int64_t exact_at_any_rate = 60'000'000;
 
 } // namespace
 
-double predict(const PlanTotals& totals, const ScheduleFigures& figures, const Machine& machine,
-               int element_bytes) {
+double predict(const PlanTotals& totals, const ScheduleFigures& figures, const Machine& machine, int element_bytes) {
   const auto seconds = [element_bytes](std::int64_t elements, double bytes_per_s) {
     return static_cast<double>(elements) * element_bytes / bytes_per_s;
   };
@@ -295,9 +285,8 @@ double predict(const PlanTotals& totals, const ScheduleFigures& figures, const M
   }
   double packing = seconds(totals.max_touched, machine.pack_bytes_per_s);
   if (machine.cores > 0 && totals.ranks > machine.cores)
-    packing = std::max(packing,
-                       seconds(2 * totals.moved_elements + totals.kept_elements, machine.pack_bytes_per_s) /
-                           machine.cores);
+    packing = std::max(packing, seconds(2 * totals.moved_elements + totals.kept_elements, machine.pack_bytes_per_s) /
+                                    machine.cores);
   return latency + std::max(wire, packing);
 }
 
@@ -325,8 +314,7 @@ void make_timetable(PlanTables& tables, const PlanOptions& options) {
       ScheduleFigures ideal = choice.figures;
       ideal.schedule = Schedule::matching;
       ideal.steps = tables.totals.max_partners;
-      const double gain =
-          predicted(choice) - predict(tables.totals, ideal, options.machine, options.element_bytes);
+      const double gain = predicted(choice) - predict(tables.totals, ideal, options.machine, options.element_bytes);
       if (gain < 20e-6) break; // less than finding it out
       for (Choice other :
            {make_circulant(tables),
@@ -335,8 +323,7 @@ void make_timetable(PlanTables& tables, const PlanOptions& options) {
       break;
     }
     }
-  if (options.schedule != Schedule::automatic)
-    choice.timetable.schedule = choice.figures.schedule = options.schedule;
+  if (options.schedule != Schedule::automatic) choice.timetable.schedule = choice.figures.schedule = options.schedule;
   tables.timetable = std::move(choice.timetable);
   tables.figures = std::move(choice.figures);
 }
@@ -365,13 +352,12 @@ ScheduleFigures caterpillar_figures(const PlanTables& tables) {
   return figures;
 }
 
-std::vector<Piece> order_of(const PlanTables& tables, int rank, bool sends,
-                            const std::vector<Message>& messages, const std::vector<Pair>& pairs) {
+std::vector<Piece> order_of(const PlanTables& tables, int rank, bool sends, const std::vector<Message>& messages,
+                            const std::vector<Pair>& pairs) {
   const Timetable& timetable = tables.timetable;
   std::vector<Piece> order;
   const auto number_of = [&](int one) {
-    return std::lower_bound(tables.union_ranks.begin(), tables.union_ranks.end(), one) -
-           tables.union_ranks.begin();
+    return std::lower_bound(tables.union_ranks.begin(), tables.union_ranks.end(), one) - tables.union_ranks.begin();
   };
   const auto n = static_cast<std::int64_t>(tables.union_ranks.size());
   switch (timetable.rule) {
@@ -395,15 +381,13 @@ std::vector<Piece> order_of(const PlanTables& tables, int rank, bool sends,
         step = wrap(-number_of(rank) - number_of(messages[k].peer), n);
       } else if (timetable.rule == Timetable::Rule::circulant) {
         const int row =
-            timetable
-                .row_step[at(wrap(pair.c - pair.a, static_cast<std::int64_t>(timetable.row_step.size())))];
+            timetable.row_step[at(wrap(pair.c - pair.a, static_cast<std::int64_t>(timetable.row_step.size())))];
         const int col =
-            timetable
-                .col_step[at(wrap(pair.d - pair.b, static_cast<std::int64_t>(timetable.col_step.size())))];
+            timetable.col_step[at(wrap(pair.d - pair.b, static_cast<std::int64_t>(timetable.col_step.size())))];
         step = timetable.number[at(row) * timetable.per_row_step + at(col)];
       } else {
-        step = timetable.row_step[at(
-            wrap(pair.target - pair.source, static_cast<std::int64_t>(timetable.row_step.size())))];
+        step = timetable
+                   .row_step[at(wrap(pair.target - pair.source, static_cast<std::int64_t>(timetable.row_step.size())))];
       }
       order.push_back({step, static_cast<int>(k), 0, messages[k].elements()});
     }
@@ -421,8 +405,8 @@ std::vector<Piece> order_of(const PlanTables& tables, int rank, bool sends,
   std::vector<std::int64_t> done(messages.size(), 0);
   int last_step = -2;
   const auto add = [&](int step, int peer, std::int64_t elements) {
-    const auto found = std::lower_bound(messages.begin(), messages.end(), peer,
-                                        [](const Message& m, int p) { return m.peer < p; });
+    const auto found =
+        std::lower_bound(messages.begin(), messages.end(), peer, [](const Message& m, int p) { return m.peer < p; });
     const auto k = found - messages.begin();
     if (last_step == step - 1 && order.back().message == k)
       order.back().count += elements;
@@ -441,8 +425,7 @@ std::vector<Piece> order_of(const PlanTables& tables, int rank, bool sends,
     for (std::size_t k = 0; k < rows.steps(); ++k) {
       const int other = partner(rows, k, sends ? any.source : any.target);
       if (other >= 0)
-        add(static_cast<int>(k), sends ? tables.target_rank(other) : tables.source_rank(other),
-            rows.length[k]);
+        add(static_cast<int>(k), sends ? tables.target_rank(other) : tables.source_rank(other), rows.length[k]);
     }
     return order;
   }
@@ -454,8 +437,7 @@ std::vector<Piece> order_of(const PlanTables& tables, int rank, bool sends,
       if (col < 0) continue;
       const int peer = sends ? tables.target_rank(tables.target_number(row, col))
                              : tables.source_rank(tables.source_number(row, col));
-      if (peer != rank)
-        add(timetable.number[k * timetable.per_row_step + l], peer, rows.length[k] * cols.length[l]);
+      if (peer != rank) add(timetable.number[k * timetable.per_row_step + l], peer, rows.length[k] * cols.length[l]);
     }
   }
   return order;

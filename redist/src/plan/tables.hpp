@@ -52,8 +52,7 @@ struct Timetable {
   std::int64_t steps = 0;
   std::vector<int> row_step, col_step; ///< by (q - p) mod max(P, Q), -1 where nothing is sent
   Matchings rows, cols;
-  std::vector<int>
-      number; ///< [k * cols' steps + l]: steps in which anything is sent are 0, 1, ..., the others -1
+  std::vector<int> number; ///< [k * cols' steps + l]: steps in which anything is sent are 0, 1, ..., the others -1
   std::size_t per_row_step = 1;
 };
 
@@ -66,8 +65,7 @@ struct PlanTables {
   bool to_replicated = false;
   std::vector<int> union_ranks; ///< ascending
   std::vector<Kept> kept;       ///< rank ascending
-  std::vector<int>
-      takes_from; ///< source replicated: by number in the target grid, the number in the source grid
+  std::vector<int> takes_from;  ///< source replicated: by number in the target grid, the number in the source grid
   PlanTotals totals;
   Timetable timetable;
   ScheduleFigures figures; ///< of the timetable; empty for caterpillar, which costs a look at every message
@@ -91,8 +89,8 @@ struct PlanTables {
     if (from_replicated || to_replicated) {
       for (int target = 0; target < to.size(); ++target) {
         const auto [c, d] = target_axes(target);
-        for (int source = from_replicated ? takes_from[static_cast<std::size_t>(target)] : 0;
-             source < from.size(); ++source) {
+        for (int source = from_replicated ? takes_from[static_cast<std::size_t>(target)] : 0; source < from.size();
+             ++source) {
           const auto [a, b] = source_axes(source);
           const std::int64_t elements = rows.table.at(a, c) * cols.table.at(b, d);
           if (elements > 0 && source_rank(source) != target_rank(target)) visit(source, target, elements);
@@ -118,9 +116,8 @@ struct PlanTables {
 void make_timetable(PlanTables& tables, const PlanOptions& options);
 ScheduleFigures caterpillar_figures(const PlanTables& tables);
 /// The order in which a rank goes through `messages`; `pairs` are theirs, in the same order.
-std::vector<Piece> order_of(const PlanTables& tables, int rank, bool sends,
-                            const std::vector<Message>& messages, const std::vector<Pair>& pairs);
-double predict(const PlanTotals& totals, const ScheduleFigures& figures, const Machine& machine,
-               int element_bytes);
+std::vector<Piece> order_of(const PlanTables& tables, int rank, bool sends, const std::vector<Message>& messages,
+                            const std::vector<Pair>& pairs);
+double predict(const PlanTotals& totals, const ScheduleFigures& figures, const Machine& machine, int element_bytes);
 
 } // namespace redist::detail
