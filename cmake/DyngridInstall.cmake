@@ -19,7 +19,8 @@ install(EXPORT dyngridTargets NAMESPACE dyngrid:: DESTINATION "${DYNGRID_INSTALL
 # functions are not exported, see blacs-dyn/DESIGN.md "What is exported".
 install(FILES "${PROJECT_SOURCE_DIR}/blacs-dyn/include/dyngrid.h" "${PROJECT_SOURCE_DIR}/blacs-dyn/include/dyngrid.hpp"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT dev)
-file(GLOB public_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/gridmap/include/dyngrid/*.h" "${PROJECT_SOURCE_DIR}/redist/include/dyngrid/*.h"
+file(GLOB public_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/base/include/dyngrid/*.h"
+  "${PROJECT_SOURCE_DIR}/gridmap/include/dyngrid/*.h" "${PROJECT_SOURCE_DIR}/redist/include/dyngrid/*.h"
   "${PROJECT_SOURCE_DIR}/blacs-dyn/include/dyngrid/*.h" "${PROJECT_SOURCE_DIR}/blacs-dyn/include/dyngrid/*.hpp")
 install(FILES ${public_headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/dyngrid" COMPONENT dev)
 install(DIRECTORY "${PROJECT_BINARY_DIR}/mod/" DESTINATION "${DYNGRID_INSTALL_FORTRANDIR}" COMPONENT dev FILES_MATCHING PATTERN "dyngrid*.mod")

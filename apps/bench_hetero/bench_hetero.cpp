@@ -24,9 +24,9 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "base/status.hpp"
 #include "gridmap/mapping.hpp"
 #include "gridmap/selection.hpp"
-#include "gridmap/status.hpp"
 
 namespace {
 

@@ -22,10 +22,10 @@
 #include <fmt/format.h>
 #include <mpi.h>
 
+#include "base/status.hpp"
 #include "common/command_line.hpp"
 #include "common/report.hpp"
 #include "gemr2d/gemr2d.hpp"
-#include "gridmap/status.hpp"
 #include "redist/executor.hpp"
 #include "redist/gemr2d.hpp"
 #include "redist/measure.hpp"

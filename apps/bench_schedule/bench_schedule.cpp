@@ -24,8 +24,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "base/status.hpp"
 #include "gridmap/placement.hpp"
-#include "gridmap/status.hpp"
 #include "redist/executor.hpp"
 #include "redist/plan.hpp"
 #include "redist/shared_array.hpp"

@@ -22,9 +22,8 @@ extern "C" {
 
 /* Outcomes of a routine that may change the grid. */
 enum {
-  DYNGRID_SAME = 0, /* nothing changed */
-  DYNGRID_RESIZED =
-      1, /* this process is on a new grid: context, descriptors, local arrays and shared state are the new ones */
+  DYNGRID_SAME = 0,    /* nothing changed */
+  DYNGRID_RESIZED = 1, /* on a new grid: context, descriptors, local arrays and shared state are the new ones */
   DYNGRID_LEAVE = 2,   /* this process is no longer part of the application: go to dyngrid_finalize */
   DYNGRID_REDIRECT = 3 /* only after dyngrid_entry_point: the others wait at the resize point it names now; go there */
 };

@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <unistd.h>
 
+#include "base/spellings.hpp"
 #include "contexts.hpp"
 #include "dyngrid/status.h"
-#include "gridmap/spellings.hpp"
 #include "session.hpp"
 #include "stock_blacs.hpp"
 
@@ -28,7 +28,7 @@ bool is_waiting_newcomer(const char* mode) {
 
 /// The BLACS has no status to return: what cannot be is said, and ends the program as the BLACS's own errors do.
 template <class Call> void guarded(const char* name, Call&& call) {
-  const int status = gridmap::detail::guard(call);
+  const int status = base::detail::guard(call);
   if (status == DYNGRID_SUCCESS) return;
   std::fprintf(stderr, "dyngrid: %s: %s\n", name, dyngrid_last_message());
   int initialized = 0;

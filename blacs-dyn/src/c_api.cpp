@@ -9,10 +9,10 @@
 
 namespace {
 
+using base::detail::guard;
 using blacs_dyn::Place;
 using blacs_dyn::Session;
 using blacs_dyn::Shape;
-using gridmap::detail::guard;
 
 Session& session() {
   return Session::instance();
@@ -170,7 +170,7 @@ int dyngrid_set_processes(int way) {
 
 int dyngrid_last_resize(dyngrid_resize_report* report) {
   return guard([&] {
-    if (!report) throw gridmap::Error(gridmap::Status::null_pointer, "blacs-dyn: dyngrid_last_resize: report is null");
+    if (!report) throw base::Error(base::Status::null_pointer, "blacs-dyn: dyngrid_last_resize: report is null");
     *report = session().report();
   });
 }
@@ -186,7 +186,7 @@ int dyngrid_matrix_create(const char* name, char type, int64_t m, int64_t n, int
 int dyngrid_matrix_create_by(const char* name, char type, int64_t m, int64_t n, dyngrid_distribution rule,
                              void* context, dyngrid_matrix** matrix) {
   return guard([&] {
-    if (!rule) throw gridmap::Error(gridmap::Status::null_pointer, "blacs-dyn: dyngrid_matrix_create_by: rule is null");
+    if (!rule) throw base::Error(base::Status::null_pointer, "blacs-dyn: dyngrid_matrix_create_by: rule is null");
     dyngrid_matrix* made =
         session().create_matrix(name, type, {'R', m, 1, rule, context}, {'C', n, 1, rule, context}, matrix != nullptr);
     *matrix = made;
@@ -215,7 +215,7 @@ const int* dyngrid_desc(const dyngrid_matrix* matrix) {
 
 int dyngrid_matrix_shape(const dyngrid_matrix* matrix, int64_t* m_loc, int64_t* n_loc, int64_t* lld) {
   return guard([&] {
-    if (!matrix) throw gridmap::Error(gridmap::Status::null_pointer, "blacs-dyn: dyngrid_matrix_shape: matrix is null");
+    if (!matrix) throw base::Error(base::Status::null_pointer, "blacs-dyn: dyngrid_matrix_shape: matrix is null");
     if (m_loc) *m_loc = matrix->lay.m_loc;
     if (n_loc) *n_loc = matrix->lay.n_loc;
     if (lld) *lld = matrix->lay.lld();

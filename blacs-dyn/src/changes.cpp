@@ -20,8 +20,8 @@
 
 namespace blacs_dyn {
 
-using gridmap::Error;
-using gridmap::Status;
+using base::Error;
+using base::Status;
 
 SpawnOptions Session::spawn_options() const {
   // through env(1), since Open MPI hands a spawned process the environment of mpirun and not that of its parent

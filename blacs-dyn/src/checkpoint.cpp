@@ -15,8 +15,8 @@
 namespace blacs_dyn {
 namespace {
 
-using gridmap::Error;
-using gridmap::Status;
+using base::Error;
+using base::Status;
 
 constexpr std::int64_t slab_bytes = 8 << 20;
 enum Tag : int { tag_slab = 7201 };

@@ -11,14 +11,14 @@
 
 #include <fmt/format.h>
 
-#include "gridmap/status.hpp"
+#include "base/status.hpp"
 #include "hdf5_lazy.hpp"
 
 namespace blacs_dyn {
 namespace {
 
-using gridmap::Error;
-using gridmap::Status;
+using base::Error;
+using base::Status;
 
 constexpr const char* format_name = "dyngrid checkpoint";
 constexpr int format_version = 1;

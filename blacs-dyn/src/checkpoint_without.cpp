@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // In place of checkpoint_file.cpp where dyngrid is built without HDF5.
+#include "base/status.hpp"
 #include "checkpoint/file.hpp"
-#include "gridmap/status.hpp"
 
 namespace blacs_dyn {
 namespace {
 [[noreturn]] void refuse(const std::string& path) {
-  throw gridmap::Error(gridmap::Status::unsupported, "blacs-dyn: checkpoint " + path +
-                                                         ": this dyngrid was built without HDF5; configure it where "
-                                                         "libhdf5-openmpi-dev is installed");
+  throw base::Error(base::Status::unsupported, "blacs-dyn: checkpoint " + path +
+                                                   ": this dyngrid was built without HDF5; configure it where "
+                                                   "libhdf5-openmpi-dev is installed");
 }
 } // namespace
 

@@ -15,8 +15,8 @@
 
 namespace blacs_dyn {
 
-using gridmap::Error;
-using gridmap::Status;
+using base::Error;
+using base::Status;
 
 void Session::classical_setup(int* iam, int* nprocs) {
   if (!processes_.is_started()) {
@@ -71,7 +71,7 @@ void Session::classical_setup(int* iam, int* nprocs) {
   } catch (const Error& error) {
     int rank = 0;
     MPI_Comm_rank(grid, &rank);
-    gridmap::detail::set_last_message(error.what());
+    base::detail::set_last_message(error.what());
     if (rank == 0)
       std::fprintf(stderr, "dyngrid: blacs_setup starts nothing: %s; going on with the processes there are\n",
                    error.what());

@@ -46,7 +46,7 @@ const std::optional<Tables>& tables() {
           static_cast<int*>(next_symbol("BI_Np")),           static_cast<Buffer*>(next_symbol("BI_AuxBuff")),
           static_cast<Buffer**>(next_symbol("BI_ReadyB")),   static_cast<Buffer**>(next_symbol("BI_ActiveQ")),
           static_cast<MPI_Status**>(next_symbol("BI_Stats"))};
-    } catch (const gridmap::Error&) {
+    } catch (const base::Error&) {
       return std::nullopt;
     }
   }();

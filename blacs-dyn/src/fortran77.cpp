@@ -9,12 +9,12 @@
 
 #include <fmt/format.h>
 
+#include "base/status.hpp"
 #include "dyngrid.h"
-#include "gridmap/status.hpp"
 
 namespace {
 
-using gridmap::detail::guard;
+using base::detail::guard;
 
 /// A blank-padded CHARACTER variable as C wants it.
 std::string text_of(const char* text, std::size_t length) {
@@ -152,7 +152,7 @@ FORTRAN77(void, dyngrid_matrix_shape, (const std::int64_t* matrix, int* m_loc, i
     const int status = dyngrid_matrix_shape(matrix_of(matrix), &rows, &cols, &leading);
     // they are parts of sizes that are ints themselves
     if (std::max({rows, cols, leading}) > INT_MAX)
-      throw gridmap::Error(gridmap::Status::internal, "blacs-dyn: DYNGRID_MATRIX_SHAPE: a size is no INTEGER");
+      throw base::Error(base::Status::internal, "blacs-dyn: DYNGRID_MATRIX_SHAPE: a size is no INTEGER");
     return status;
   });
   if (*info != DYNGRID_SUCCESS) return;
@@ -165,8 +165,8 @@ FORTRAN77(void, dyngrid_matrix_find, (const char* name, std::int64_t* matrix, in
     const std::string wanted = text_of(name, name_length);
     *matrix = handle_of(dyngrid_matrix_find(wanted.c_str()));
     if (*matrix == 0)
-      throw gridmap::Error(gridmap::Status::not_found,
-                           fmt::format("blacs-dyn: DYNGRID_MATRIX_FIND: there is no matrix \"{}\"", wanted));
+      throw base::Error(base::Status::not_found,
+                        fmt::format("blacs-dyn: DYNGRID_MATRIX_FIND: there is no matrix \"{}\"", wanted));
   });
 }
 FORTRAN77(void, dyngrid_matrix_free, (std::int64_t * matrix, int* info)) {
@@ -183,8 +183,8 @@ FORTRAN77(void, dyngrid_share,
           (const char* name, void* variable, const int* bytes, int* info, std::size_t name_length)) {
   *info = guard([&] {
     if (*bytes < 0)
-      throw gridmap::Error(gridmap::Status::bad_argument,
-                           fmt::format("blacs-dyn: DYNGRID_SHARE: bytes is {}, wanted at least 0", *bytes));
+      throw base::Error(base::Status::bad_argument,
+                        fmt::format("blacs-dyn: DYNGRID_SHARE: bytes is {}, wanted at least 0", *bytes));
     return dyngrid_share(text_of(name, name_length).c_str(), variable, static_cast<std::size_t>(*bytes));
   });
 }

@@ -9,7 +9,7 @@
 
 #include <string>
 
-#include "gridmap/status.hpp"
+#include "base/status.hpp"
 
 namespace blacs_dyn {
 
@@ -21,10 +21,10 @@ template <class Symbol> Symbol* in_hdf5(const char* name) {
   }();
   void* address = library ? dlsym(library, name) : nullptr;
   if (!address)
-    throw gridmap::Error(gridmap::Status::unsupported,
-                         std::string("blacs-dyn: checkpoints need HDF5's library " DYNGRID_HDF5_SONAME
-                                     ", which cannot be loaded, or has no ") +
-                             name);
+    throw base::Error(base::Status::unsupported,
+                      std::string("blacs-dyn: checkpoints need HDF5's library " DYNGRID_HDF5_SONAME
+                                  ", which cannot be loaded, or has no ") +
+                          name);
   return reinterpret_cast<Symbol*>(address);
 }
 

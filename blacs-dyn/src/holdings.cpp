@@ -14,9 +14,9 @@
 namespace blacs_dyn {
 namespace {
 
+using base::Error;
+using base::Status;
 using gridmap::Axis;
-using gridmap::Error;
-using gridmap::Status;
 
 constexpr std::size_t longest_name = 63;
 constexpr std::uint64_t fnv_start = 1469598103934665603u;
@@ -151,9 +151,9 @@ std::int64_t fingerprint(const std::vector<Lay>& lays) {
 
 } // namespace blacs_dyn
 
+using base::Error;
+using base::Status;
 using blacs_dyn::Lay;
-using gridmap::Error;
-using gridmap::Status;
 
 bool dyngrid_matrix::has_same_form(const dyngrid_matrix& other) const {
   const auto same = [](const blacs_dyn::AxisRule& a, const blacs_dyn::AxisRule& b) {

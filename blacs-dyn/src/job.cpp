@@ -75,7 +75,7 @@ Job::Job(const Settings& settings, Shape first_grid, const std::string& why_fixe
   if (!settings.is_controlled) return;
   try {
     server_ = std::make_unique<control::JobServer>(*state_, control::runtime_directory(), now);
-  } catch (const gridmap::Error& error) {
+  } catch (const base::Error& error) {
     std::fprintf(stderr, "dyngrid: job %s cannot be controlled from outside: %s\n", name_.c_str(), error.what());
   }
 }
@@ -147,13 +147,13 @@ void Job::was_there_already() {
   state_->unchanged(asked_);
 }
 
-void Job::failed(Shape to, gridmap::Status status, const std::string& why) {
+void Job::failed(Shape to, base::Status status, const std::string& why) {
   state_->failed(asked_, to_grid(to), status, why, now());
   state_->step_begins(now());
 }
 
 void Job::called_off(std::int64_t asked, Shape to, const std::string& why) {
-  state_->failed(asked, to_grid(to), gridmap::Status::bad_state, "blacs-dyn: called off: " + why, now());
+  state_->failed(asked, to_grid(to), base::Status::bad_state, "blacs-dyn: called off: " + why, now());
 }
 
 void Job::changed(const dyngrid_resize_report& report, int parked, std::vector<control::UnitInfo> units) {
@@ -195,7 +195,7 @@ void show_stock_program(Shape grid) {
         Settings::from_environment(), grid,
         "this program has no resize points: it never called dyngrid_init, so its grid cannot be changed (dyngrid(7))");
     std::atexit(hide_stock_program);
-  } catch (const gridmap::Error& error) {
+  } catch (const base::Error& error) {
     std::fprintf(stderr, "dyngrid: %s\n", error.what());
   }
 }

@@ -29,7 +29,7 @@ public:
   /// `wanted` is tried now; one of the next three tells how it went.
   void carries_out(const control::Wanted& wanted);
   void was_there_already();
-  void failed(Shape to, gridmap::Status status, const std::string& why);
+  void failed(Shape to, base::Status status, const std::string& why);
   /// Called for every change, whoever wanted it. parked: processes that sleep now.
   void changed(const dyngrid_resize_report& report, int parked, std::vector<control::UnitInfo> units);
   /// The request that is being carried out, 0 for none: new processes may come many resize points after they were sent

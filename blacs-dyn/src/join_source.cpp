@@ -29,8 +29,8 @@
 namespace blacs_dyn {
 namespace {
 
-using gridmap::Error;
-using gridmap::Status;
+using base::Error;
+using base::Status;
 
 constexpr const char* server_variable = "OMPI_MCA_pmix_server_uri"; ///< what mpirun makes of --ompi-server
 constexpr double longest_accept_s = 10;                             ///< it takes some 30 ms

@@ -26,15 +26,15 @@
 
 #include <fmt/format.h>
 
+#include "base/status.hpp"
 #include "control/host.hpp"
 #include "control/strangers.hpp"
-#include "gridmap/status.hpp"
 
 namespace blacs_dyn {
 namespace {
 
-using gridmap::Error;
-using gridmap::Status;
+using base::Error;
+using base::Status;
 
 constexpr std::size_t longest_input =
     1 << 20; ///< a unit's introduction is some hundred bytes for each of its processes

@@ -10,8 +10,8 @@
 
 namespace blacs_dyn {
 
-using gridmap::Error;
-using gridmap::Status;
+using base::Error;
+using base::Status;
 
 void check_mpi(int code, const char* what) {
   if (code == MPI_SUCCESS) return;
@@ -133,7 +133,7 @@ void check_same(MPI_Comm comm, std::int64_t mine, const char* message) {
   const std::int64_t range[] = {mine, -mine};
   std::int64_t most[2] = {};
   check_mpi(MPI_Allreduce(range, most, 2, MPI_INT64_T, MPI_MAX, comm), "MPI_Allreduce");
-  if (most[0] != -most[1]) throw gridmap::Error(gridmap::Status::rank_mismatch, message);
+  if (most[0] != -most[1]) throw base::Error(base::Status::rank_mismatch, message);
 }
 
 void broadcast(std::vector<char>& bytes, int root, MPI_Comm comm) {

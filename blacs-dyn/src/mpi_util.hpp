@@ -6,7 +6,7 @@
 
 #include <mpi.h>
 
-#include "gridmap/status.hpp"
+#include "base/status.hpp"
 
 namespace blacs_dyn {
 
@@ -44,28 +44,28 @@ bool wait_asleep_for(int count, MPI_Request* requests, double seconds);
 
 /// The worst status over comm, and the lowest rank that has it. Collective. Waits asleep.
 struct Verdict {
-  gridmap::Status status;
+  base::Status status;
   int rank;
 };
-Verdict agree(MPI_Comm comm, gridmap::Status mine);
+Verdict agree(MPI_Comm comm, base::Status mine);
 
 /// As agree; when the verdict is not success every rank throws the same status with the text of the rank that it names.
-void agree_or_throw(MPI_Comm comm, gridmap::Status mine, const std::string& message);
+void agree_or_throw(MPI_Comm comm, base::Status mine, const std::string& message);
 
 /// Runs `step` and agrees over comm how it went. Whatever step throws on one rank, all ranks throw.
 template <class Step> void together(MPI_Comm comm, Step&& step) {
-  gridmap::Status status = gridmap::Status::success;
+  base::Status status = base::Status::success;
   std::string message;
   try {
     step();
-  } catch (const gridmap::Error& error) {
+  } catch (const base::Error& error) {
     status = error.status();
     message = error.what();
   } catch (const std::bad_alloc&) {
-    status = gridmap::Status::out_of_memory;
+    status = base::Status::out_of_memory;
     message = "blacs-dyn: out of memory";
   } catch (const std::exception& error) {
-    status = gridmap::Status::internal;
+    status = base::Status::internal;
     message = error.what();
   }
   agree_or_throw(comm, status, message);

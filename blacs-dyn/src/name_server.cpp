@@ -29,14 +29,14 @@
 #include <pmix.h>
 #endif
 
-#include "gridmap/status.hpp"
+#include "base/status.hpp"
 #include "preflight.hpp"
 #include "settings.hpp"
 
 namespace blacs_dyn {
 
-using gridmap::Error;
-using gridmap::Status;
+using base::Error;
+using base::Status;
 
 namespace {
 

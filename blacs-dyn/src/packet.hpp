@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "gridmap/status.hpp"
+#include "base/status.hpp"
 
 namespace blacs_dyn {
 
@@ -32,7 +32,7 @@ public:
   template <class T> T get() {
     static_assert(std::is_trivially_copyable_v<T>);
     if (at_ + sizeof(T) > bytes_.size())
-      throw gridmap::Error(gridmap::Status::internal, "blacs-dyn: a state packet is shorter than its content");
+      throw base::Error(base::Status::internal, "blacs-dyn: a state packet is shorter than its content");
     T value;
     std::memcpy(&value, bytes_.data() + at_, sizeof value);
     at_ += sizeof value;
@@ -41,7 +41,7 @@ public:
   template <class T> std::vector<T> get_vector() {
     const auto count = static_cast<std::size_t>(get<std::int64_t>());
     if (count > (bytes_.size() - at_) / sizeof(T))
-      throw gridmap::Error(gridmap::Status::internal, "blacs-dyn: a state packet is shorter than its content");
+      throw base::Error(base::Status::internal, "blacs-dyn: a state packet is shorter than its content");
     std::vector<T> values(count);
     if (count > 0) std::memcpy(values.data(), bytes_.data() + at_, count * sizeof(T));
     at_ += count * sizeof(T);

@@ -22,13 +22,13 @@
 
 #include <fmt/format.h>
 
-#include "gridmap/status.hpp"
+#include "base/status.hpp"
 
 namespace blacs_dyn {
 namespace {
 
-using gridmap::Error;
-using gridmap::Status;
+using base::Error;
+using base::Status;
 
 /// What a command prints on its standard output and error; empty when it cannot be started.
 std::string output_of(const std::string& program, const std::string& flag, const std::string& argument) {

@@ -15,8 +15,8 @@
 namespace blacs_dyn {
 namespace {
 
-using gridmap::Error;
-using gridmap::Status;
+using base::Error;
+using base::Status;
 
 enum Tag : int { tag_hello = 7101, tag_go, tag_wake, tag_join };
 

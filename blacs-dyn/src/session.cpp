@@ -25,8 +25,8 @@ void Cblacs_gridinit(int* context, const char* order, int nprow, int npcol);
 
 namespace blacs_dyn {
 
-using gridmap::Error;
-using gridmap::Status;
+using base::Error;
+using base::Status;
 
 namespace {
 

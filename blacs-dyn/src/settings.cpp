@@ -12,8 +12,8 @@
 
 namespace blacs_dyn {
 
-using gridmap::Error;
-using gridmap::Status;
+using base::Error;
+using base::Status;
 
 std::vector<std::string> comma_separated(std::string_view text) {
   std::vector<std::string> words;

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "base/environment.hpp"
 #include "control/allowed.hpp"
-#include "control/environment.hpp"
 #include "control/job_state.hpp"
 #include "packet.hpp"
 #include "processes/roster.hpp"
@@ -15,7 +15,7 @@
 
 namespace blacs_dyn {
 
-using control::environment;
+using base::environment;
 
 /// "a,b,c" in its parts.
 std::vector<std::string> comma_separated(std::string_view text);

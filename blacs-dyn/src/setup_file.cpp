@@ -6,13 +6,13 @@
 
 #include <fmt/format.h>
 
-#include "gridmap/status.hpp"
+#include "base/status.hpp"
 #include "processes/shape.hpp"
 
 namespace blacs_dyn {
 
-using gridmap::Error;
-using gridmap::Status;
+using base::Error;
+using base::Status;
 
 void parse_host(std::string_view text, std::string_view where, std::vector<std::string>& hosts,
                 std::vector<int>& slots) {

@@ -5,13 +5,13 @@
 
 #include <fmt/format.h>
 
-#include "gridmap/status.hpp"
+#include "base/status.hpp"
 
 namespace blacs_dyn {
 namespace {
 
-using gridmap::Error;
-using gridmap::Status;
+using base::Error;
+using base::Status;
 
 std::optional<long> whole_number(std::string_view text) {
   long value = 0;

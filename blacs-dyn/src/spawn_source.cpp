@@ -8,8 +8,8 @@
 namespace blacs_dyn {
 namespace {
 
-using gridmap::Error;
-using gridmap::Status;
+using base::Error;
+using base::Status;
 
 class SpawnSource final : public Source {
 public:

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "gridmap/status.hpp"
+#include "base/status.hpp"
 
 namespace blacs_dyn {
 
@@ -16,9 +16,8 @@ void* next_symbol(const char* name) {
                               "libscalapack-mpich.so", "libscalapack.so"})
     if (void* handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD))
       if (void* address = dlsym(handle, name)) return address;
-  throw gridmap::Error(
-      gridmap::Status::unsupported,
-      fmt::format("blacs-dyn: this program has no {}; link -ldyngrid before -lscalapack-openmpi", name));
+  throw base::Error(base::Status::unsupported,
+                    fmt::format("blacs-dyn: this program has no {}; link -ldyngrid before -lscalapack-openmpi", name));
 }
 
 namespace stock {

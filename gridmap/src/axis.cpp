@@ -7,9 +7,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "gridmap/status.hpp"
+#include "base/status.hpp"
 
 namespace gridmap {
+
+using base::Error;
+using base::Status;
 namespace {
 
 [[noreturn]] void bad(const std::string& message) {

@@ -7,19 +7,19 @@
 
 #include <fmt/format.h>
 
+#include "base/status.hpp"
 #include "dyngrid/gridmap.h"
 #include "gridmap/mapping.hpp"
 #include "gridmap/payoff.hpp"
 #include "gridmap/placement.hpp"
 #include "gridmap/selection.hpp"
-#include "gridmap/status.hpp"
 #include "gridmap/topology.hpp"
 
 namespace {
+using base::Error;
+using base::Status;
+using base::detail::guard;
 using gridmap::Axis;
-using gridmap::Error;
-using gridmap::Status;
-using gridmap::detail::guard;
 
 void want(const void* pointer, const char* name) {
   if (!pointer) throw Error(Status::null_pointer, fmt::format("gridmap: {} is null", name));

@@ -9,10 +9,13 @@
 #include <fmt/format.h>
 
 #include "arrange.hpp"
-#include "gridmap/status.hpp"
+#include "base/status.hpp"
 #include "mapping_impl.hpp"
 
 namespace gridmap {
+
+using base::Error;
+using base::Status;
 namespace {
 using detail::at;
 

@@ -5,11 +5,14 @@
 
 #include <fmt/format.h>
 
+#include "base/status.hpp"
 #include "gridmap/mapping.hpp"
-#include "gridmap/status.hpp"
 #include "shares.hpp"
 
 namespace gridmap {
+
+using base::Error;
+using base::Status;
 namespace {
 using detail::at;
 

@@ -5,9 +5,12 @@
 
 #include <fmt/format.h>
 
-#include "gridmap/status.hpp"
+#include "base/status.hpp"
 
 namespace gridmap {
+
+using base::Error;
+using base::Status;
 namespace {
 
 void check(const char* name, double seconds) {

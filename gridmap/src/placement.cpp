@@ -10,9 +10,12 @@
 #include <fmt/ranges.h>
 
 #include "assignment.hpp"
-#include "gridmap/status.hpp"
+#include "base/status.hpp"
 
 namespace gridmap {
+
+using base::Error;
+using base::Status;
 namespace {
 
 std::size_t at(std::int64_t i) {

@@ -9,7 +9,7 @@
 
 #include <lapacke.h>
 
-#include "gridmap/status.hpp"
+#include "base/status.hpp"
 
 namespace gridmap::detail {
 namespace {
@@ -178,7 +178,8 @@ Shares svd_shares(const Powers& powers) {
   std::vector<double> s(at(least)), u(at(powers.p) * at(least)), vt(at(least) * at(powers.q));
   const auto info = LAPACKE_dgesdd(LAPACK_ROW_MAJOR, 'S', powers.p, powers.q, a.data(), powers.q, s.data(), u.data(),
                                    least, vt.data(), powers.q);
-  if (info != 0) throw Error(Status::internal, "gridmap: svd: dgesdd answers " + std::to_string(info) + ", wanted 0");
+  if (info != 0)
+    throw base::Error(base::Status::internal, "gridmap: svd: dgesdd answers " + std::to_string(info) + ", wanted 0");
   std::vector<double> r(at(powers.p));
   // a matrix of positive entries has a leading vector of one sign; rounding may leave a 0 when the powers
   // differ by 1e16

@@ -9,9 +9,12 @@
 
 #include <fmt/format.h>
 
-#include "gridmap/status.hpp"
+#include "base/status.hpp"
 
 namespace gridmap {
+
+using base::Error;
+using base::Status;
 namespace {
 
 constexpr int most_procs = 10'000'000; // the list of shapes grows as procs * log(procs) where all counts are looked at

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "gridmap/status.hpp"
+#include "base/status.hpp"
 #include "plan/axis_table.hpp"
 
 namespace redist {
@@ -42,8 +42,8 @@ std::int64_t Layout::local_cols(int q) const {
 }
 
 void Layout::validate(const char* which) const {
-  using gridmap::Error;
-  using gridmap::Status;
+  using base::Error;
+  using base::Status;
   if (grid.nprow < 1 || grid.npcol < 1)
     throw Error(Status::bad_argument,
                 fmt::format("redist: {} grid is {}x{}, wanted at least 1x1", which, grid.nprow, grid.npcol));

@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "base/status.hpp"
 #include "dyngrid/command.hpp"
-#include "gridmap/status.hpp"
 
 namespace {
 
@@ -74,7 +74,7 @@ TEST(CommandPlan, WrongArguments) {
         "plan --from 2x2 --to 3x3 --m 6 --n 6 --mb 0", "plan --from 2x2 --to 3x3 --m 6 --n 6 --placement nowhere",
         "plan --from 2x2x2 --to 3x3 --m 6 --n 6"})
     EXPECT_ANY_THROW(output(line)) << line;
-  EXPECT_THROW(output("plan --from 2x2 --to 3x3 --m 6 --n 6 --schedule slow"), gridmap::Error);
+  EXPECT_THROW(output("plan --from 2x2 --to 3x3 --m 6 --n 6 --schedule slow"), base::Error);
 }
 
 } // namespace

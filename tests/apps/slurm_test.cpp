@@ -14,11 +14,11 @@
 
 #include "dyngrid/failure.hpp"
 #include "dyngrid/launch.hpp"
-#include "dyngrid/slurm/check.hpp"
-#include "dyngrid/slurm/decide.hpp"
-#include "dyngrid/slurm/link.hpp"
-#include "dyngrid/slurm/runner.hpp"
-#include "dyngrid/slurm/words.hpp"
+#include "slurm/check.hpp"
+#include "slurm/decide.hpp"
+#include "slurm/link.hpp"
+#include "slurm/runner.hpp"
+#include "slurm/words.hpp"
 
 namespace {
 using namespace slurm;

@@ -15,19 +15,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/status.hpp"
 #include "control/allowed.hpp"
 #include "control/decide.hpp"
 #include "control/history.hpp"
 #include "control/job_state.hpp"
 #include "control/limits.hpp"
-#include "gridmap/status.hpp"
 
 namespace {
 
+using base::Error;
 using control::Allowed;
 using control::Json;
 using control::StepTimes;
-using gridmap::Error;
 using gridmap::GridShape;
 
 std::string name(GridShape s) {
@@ -609,10 +609,10 @@ TEST(Job, NewerRequestsCancelsAndFailures) {
   EXPECT_FALSE(state.is_pending());
   ask(state, R"({"op":"resize","grid":[3,3]})", 3);
   ASSERT_TRUE(state.want(4));
-  state.failed(3, {3, 3}, gridmap::Status::no_slots, "no slots", 5);
+  state.failed(3, {3, 3}, base::Status::no_slots, "no slots", 5);
   const auto events = state.take_events();
   EXPECT_EQ(words(events), "outcome:cancelled#2 request#3 outcome:failed#3");
-  EXPECT_EQ(events.back()["status"], static_cast<int>(gridmap::Status::no_slots));
+  EXPECT_EQ(events.back()["status"], static_cast<int>(base::Status::no_slots));
   EXPECT_EQ(state.status(6)["grid"], Json({2, 2}));
 }
 
@@ -700,7 +700,7 @@ TEST(Job, AnotherWishGoesBeforeTakingBack) {
   u.state.defer(0);
   EXPECT_TRUE(u.state.is_pending());
   EXPECT_EQ(name(u.state.want(u.now)->to), "1x2");
-  u.state.failed(0, {1, 2}, gridmap::Status::internal, "", u.now); // then it stays
+  u.state.failed(0, {1, 2}, base::Status::internal, "", u.now); // then it stays
   EXPECT_FALSE(u.state.is_pending());
 }
 
@@ -717,7 +717,7 @@ TEST(Job, TheProgramsOwnWishGoesFirst) {
   ASSERT_TRUE(again);
   EXPECT_EQ(again->number, 1);
   EXPECT_EQ(name(again->to), "2x5");
-  state.failed(1, again->to, gridmap::Status::spawn_failure, "", 5);
+  state.failed(1, again->to, base::Status::spawn_failure, "", 5);
   // and when a newer one came meanwhile, the deferred one is superseded
   ask(state, R"({"op":"resize","grid":[3,3]})", 6);
   const auto older = state.want(7);
@@ -740,9 +740,9 @@ TEST(Job, LeavingIsWorkedOutWhenItsTimeComes) {
   control::JobState state = job({2, 4});
   state.set_units({{1, 4, 4}});
   EXPECT_EQ(state.status(0)["units"][0], Json({{"unit", 1}, {"processes", 4}, {"active", 4}}));
-  EXPECT_THROW(ask(state, R"({"op":"leave"})", 1), gridmap::Error);
-  EXPECT_THROW(ask(state, R"({"op":"leave","units":[]})", 1), gridmap::Error);
-  EXPECT_THROW(ask(state, R"({"op":"leave","units":["n1"]})", 1), gridmap::Error);
+  EXPECT_THROW(ask(state, R"({"op":"leave"})", 1), base::Error);
+  EXPECT_THROW(ask(state, R"({"op":"leave","units":[]})", 1), base::Error);
+  EXPECT_THROW(ask(state, R"({"op":"leave","units":["n1"]})", 1), base::Error);
   EXPECT_EQ(ask(state, R"({"op":"leave","units":[2]})", 1)["accepted"], false);
   EXPECT_EQ(ask(state, R"({"op":"leave","units":[1]})", 1)["grid"], Json({2, 2}));
   const auto wanted = state.want(2);
@@ -849,7 +849,7 @@ TEST(Job, ExperimentsTryEachGridAndEndOnTheQuickest) {
       if (const auto wanted = state.want(now)) {
         if (wanted->to.nprow == 4) { // cannot be had
           path += "(4x4)";
-          state.failed(wanted->number, wanted->to, gridmap::Status::no_slots, "", now);
+          state.failed(wanted->number, wanted->to, base::Status::no_slots, "", now);
         } else {
           state.changed(wanted->number, change(grid, wanted->to), 0, now);
           grid = wanted->to;

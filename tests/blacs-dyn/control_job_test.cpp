@@ -17,10 +17,10 @@
 
 namespace {
 
+using base::Error;
+using base::Status;
 using control::Client;
 using control::Json;
-using gridmap::Error;
-using gridmap::Status;
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();

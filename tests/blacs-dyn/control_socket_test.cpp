@@ -21,20 +21,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/printable.hpp"
 #include "control/client.hpp"
 #include "control/host.hpp"
 #include "control/line_server.hpp"
-#include "control/printable.hpp"
 #include "control/protocol.hpp"
 #include "control/runtime_dir.hpp"
 
 namespace {
 
+using base::Error;
+using base::Status;
 using control::Client;
 using control::Json;
 using control::LineServer;
-using gridmap::Error;
-using gridmap::Status;
 
 /// A directory of its own as the runtime directory.
 class Directory {
@@ -510,29 +510,29 @@ TEST(Protocol, NumbersOf64BitsComeBackAsTheyAre) {
 
 TEST(Printable, WhatATerminalMayHave) {
   for (const char* text : {"", "plain text 1.5 \\x", "Größe", "漢字", "\xf0\x9f\x98\x80", "\xc2\xa0"})
-    EXPECT_EQ(control::printable(text), text);
-  EXPECT_EQ(control::printable("\x1b[2J"), "\\x1b[2J");
-  EXPECT_EQ(control::printable("a\nb\tc\r\x7f\a"), "a\\x0ab\\x09c\\x0d\\x7f\\x07");
-  EXPECT_EQ(control::printable(std::string_view("a\0b", 3)), "a\\x00b");
-  EXPECT_EQ(control::printable("\xc2\x9b"
-                               "31m"),
+    EXPECT_EQ(base::printable(text), text);
+  EXPECT_EQ(base::printable("\x1b[2J"), "\\x1b[2J");
+  EXPECT_EQ(base::printable("a\nb\tc\r\x7f\a"), "a\\x0ab\\x09c\\x0d\\x7f\\x07");
+  EXPECT_EQ(base::printable(std::string_view("a\0b", 3)), "a\\x00b");
+  EXPECT_EQ(base::printable("\xc2\x9b"
+                            "31m"),
             "\\xc2\\x9b31m")
       << "CSI in one character";
-  EXPECT_EQ(control::printable("\x9b"
-                               "31m"),
+  EXPECT_EQ(base::printable("\x9b"
+                            "31m"),
             "\\x9b31m")
       << "and in one byte";
-  EXPECT_EQ(control::printable("\xe0\x82\x9b"), "\\xe0\\x82\\x9b") << "longer than it need be";
-  EXPECT_EQ(control::printable("\xe2\x80\xae"), "\\xe2\\x80\\xae") << "right to left";
-  EXPECT_EQ(control::printable("\xc3"), "\\xc3");
-  EXPECT_EQ(control::printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");
+  EXPECT_EQ(base::printable("\xe0\x82\x9b"), "\\xe0\\x82\\x9b") << "longer than it need be";
+  EXPECT_EQ(base::printable("\xe2\x80\xae"), "\\xe2\\x80\\xae") << "right to left";
+  EXPECT_EQ(base::printable("\xc3"), "\\xc3");
+  EXPECT_EQ(base::printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");
 }
 
 TEST(Printable, NamesOfJobsInMessages) {
   for (const char* name : {"a\x1b[2J", "a\nb", "a\x7f", "a\xc2\x9b"}) {
     std::string text;
     EXPECT_EQ(status_of([&] { control::check_job_name(name, "DYNGRID_JOB"); }, &text), Status::bad_argument);
-    EXPECT_EQ(control::printable(text), text) << "may be shown";
+    EXPECT_EQ(base::printable(text), text) << "may be shown";
   }
 }
 

@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/status.hpp"
 #include "checkpoint.hpp"
-#include "gridmap/status.hpp"
 #include "packet.hpp"
 #include "preflight.hpp"
 #include "processes/roster.hpp"
@@ -17,9 +17,9 @@
 #include "setup_file.hpp"
 
 using namespace blacs_dyn;
-using gridmap::Error;
+using base::Error;
+using base::Status;
 using gridmap::Placement;
-using gridmap::Status;
 
 namespace {
 

@@ -23,8 +23,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/status.hpp"
 #include "control/strangers.hpp"
-#include "gridmap/status.hpp"
 #include "join_source.hpp"
 #include "meeting.hpp"
 
@@ -158,7 +158,7 @@ TEST(Meeting, AUnitThatIsNotWantedAnyMoreIsTold) {
   try {
     const Visitor late(host.invitation, 0, 10);
     ADD_FAILURE() << "it was let in";
-  } catch (const gridmap::Error& error) {
+  } catch (const base::Error& error) {
     EXPECT_NE(std::string(error.what()).find("not wanted any more"), std::string::npos) << error.what();
     EXPECT_EQ(std::string(error.what()).find(host.place().token), std::string::npos) << error.what();
   }
@@ -397,11 +397,11 @@ TEST(Meeting, PlacesInText) {
     try {
       MeetingPlace::parse(bad);
       ADD_FAILURE() << bad;
-    } catch (const gridmap::Error& error) {
+    } catch (const base::Error& error) {
       EXPECT_EQ(std::string(error.what()).find("0a"), std::string::npos)
           << "a word has no place in a message: " << error.what();
     }
   }
   for (const char* bad : {"", "x", "tcp:10.0.0.1:4711?0a", "tcp:10.0.0.1:4711?0a|", "tcp:10.0.0.1:4711?0a|x"})
-    EXPECT_THROW(Visitor(bad, 0, 1), gridmap::Error) << bad;
+    EXPECT_THROW(Visitor(bad, 0, 1), base::Error) << bad;
 }

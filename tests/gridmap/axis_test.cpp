@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gridmap/status.hpp"
+#include "base/status.hpp"
 #include "naive.hpp"
 
 namespace {
@@ -70,8 +70,8 @@ TEST(Axis, SaysWhatIsWrong) {
   const auto message = [](const Axis& axis) -> std::string {
     try {
       axis.validate();
-    } catch (const gridmap::Error& error) {
-      EXPECT_EQ(error.status(), gridmap::Status::bad_argument);
+    } catch (const base::Error& error) {
+      EXPECT_EQ(error.status(), base::Status::bad_argument);
       return error.what();
     }
     return "no error";

@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gridmap/status.hpp"
+#include "base/status.hpp"
 #include "naive.hpp"
 
 namespace {
@@ -292,9 +292,9 @@ TEST(Mapping, NaturalBlocks) {
   const Mapping map = map_processors(of({6, 4, 3, 2, 2, 1}, 2, 3, MapMethod::natural, 180, 180));
   EXPECT_EQ(map.rows, (Sizes{130, 50})); // 6 4 3 / 2 2 1: 13 and 5 of 18
   EXPECT_EQ(map.cols, (Sizes{80, 60, 40}));
-  EXPECT_THROW(gridmap::natural_blocks(10, {}), gridmap::Error);
-  EXPECT_THROW(gridmap::natural_blocks(-1, {1}), gridmap::Error);
-  EXPECT_THROW(gridmap::natural_blocks(10, {1, -1}), gridmap::Error);
+  EXPECT_THROW(gridmap::natural_blocks(10, {}), base::Error);
+  EXPECT_THROW(gridmap::natural_blocks(-1, {1}), base::Error);
+  EXPECT_THROW(gridmap::natural_blocks(10, {1, -1}), base::Error);
 }
 
 TEST(Mapping, BadArguments) {
@@ -302,7 +302,7 @@ TEST(Mapping, BadArguments) {
   const auto message = [](const MappingRequest& request) -> std::string {
     try {
       map_processors(request);
-    } catch (const gridmap::Error& error) {
+    } catch (const base::Error& error) {
       return error.what();
     }
     return "no error";
@@ -425,18 +425,18 @@ TEST(GridOrder, BadArguments) {
   EXPECT_EQ(gridmap::order_grid(good).retained_elements, 100);
   auto bad = good;
   bad.rows = {5, 6};
-  EXPECT_THROW(gridmap::order_grid(bad), gridmap::Error);
+  EXPECT_THROW(gridmap::order_grid(bad), base::Error);
   bad = good;
   bad.rows = {15, -5};
-  EXPECT_THROW(gridmap::order_grid(bad), gridmap::Error);
+  EXPECT_THROW(gridmap::order_grid(bad), base::Error);
   bad = good;
   bad.grid = {0, 1, 2};
-  EXPECT_THROW(gridmap::order_grid(bad), gridmap::Error);
+  EXPECT_THROW(gridmap::order_grid(bad), base::Error);
   bad = good;
   bad.grid = {0, 1, 1, 3};
-  EXPECT_THROW(gridmap::order_grid(bad), gridmap::Error);
+  EXPECT_THROW(gridmap::order_grid(bad), base::Error);
   bad = good;
   bad.cols.clear();
-  EXPECT_THROW(gridmap::order_grid(bad), gridmap::Error);
+  EXPECT_THROW(gridmap::order_grid(bad), base::Error);
 }
 } // namespace

@@ -2,15 +2,16 @@
 // The lists of numbers in C++ against those of C; fortran_test.f90 compares the Fortran ones.
 #include <gtest/gtest.h>
 
+#include "base/status.hpp"
 #include "gridmap/mapping.hpp"
 #include "gridmap/placement.hpp"
 #include "gridmap/selection.hpp"
-#include "gridmap/status.hpp"
 #include "gridmap/topology.hpp"
 
 extern "C" int number_of(const char* name);
 
 namespace {
+using namespace base;
 using namespace gridmap;
 
 template <class Enum> void same(const char* name, Enum value) {

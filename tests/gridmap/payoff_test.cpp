@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gridmap/status.hpp"
+#include "base/status.hpp"
 
 namespace {
 using gridmap::payoff_point;
@@ -114,11 +114,11 @@ TEST(Payoff, Never) {
 TEST(Payoff, BadArguments) {
   const double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
   for (const double bad : {-1.0, nan, infinity}) {
-    EXPECT_THROW(payoff_point(bad, 2, 1), gridmap::Error);
-    EXPECT_THROW(payoff_point(1, bad, 1), gridmap::Error);
-    EXPECT_THROW(payoff_point(1, 2, bad), gridmap::Error);
-    EXPECT_THROW(resize_cost(bad, 1), gridmap::Error);
-    EXPECT_THROW(resize_cost(1, bad), gridmap::Error);
+    EXPECT_THROW(payoff_point(bad, 2, 1), base::Error);
+    EXPECT_THROW(payoff_point(1, bad, 1), base::Error);
+    EXPECT_THROW(payoff_point(1, 2, bad), base::Error);
+    EXPECT_THROW(resize_cost(bad, 1), base::Error);
+    EXPECT_THROW(resize_cost(1, bad), base::Error);
   }
 }
 } // namespace

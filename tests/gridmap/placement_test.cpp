@@ -10,8 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/status.hpp"
 #include "gridmap/mapping.hpp"
-#include "gridmap/status.hpp"
 #include "naive.hpp"
 
 namespace {
@@ -491,29 +491,29 @@ TEST(Placement, BadArguments) {
   const auto status = [](const PlacementRequest& r) {
     try {
       place(r);
-    } catch (const gridmap::Error& error) {
+    } catch (const base::Error& error) {
       return error.status();
     }
-    return gridmap::Status::success;
+    return base::Status::success;
   };
   PlacementRequest r = block(10, 10, 2, 2, 3, 3, Placement::optimal);
-  EXPECT_EQ(status(r), gridmap::Status::success);
+  EXPECT_EQ(status(r), base::Status::success);
   r.rows_to.n = 11;
-  EXPECT_EQ(status(r), gridmap::Status::shape_mismatch);
+  EXPECT_EQ(status(r), base::Status::shape_mismatch);
   r = block(10, 10, 2, 2, 3, 3, static_cast<Placement>(4));
-  EXPECT_EQ(status(r), gridmap::Status::bad_argument);
+  EXPECT_EQ(status(r), base::Status::bad_argument);
   r = block(10, 10, 2, 2, 3, 3, Placement::optimal);
   r.stay_bonus = {1, 2, 3};
-  EXPECT_EQ(status(r), gridmap::Status::bad_argument);
+  EXPECT_EQ(status(r), base::Status::bad_argument);
   r.stay_bonus.clear();
   r.rows_from.nprocs = 0;
-  EXPECT_EQ(status(r), gridmap::Status::bad_argument);
+  EXPECT_EQ(status(r), base::Status::bad_argument);
   r = block(std::int64_t{1} << 31, std::int64_t{1} << 31, 2, 2, 3, 3, Placement::optimal);
-  EXPECT_EQ(status(r), gridmap::Status::bad_argument);
+  EXPECT_EQ(status(r), base::Status::bad_argument);
   r = block(std::int64_t{1} << 30, std::int64_t{1} << 30, 2, 2, 3, 3, Placement::optimal);
-  EXPECT_EQ(status(r), gridmap::Status::success);
+  EXPECT_EQ(status(r), base::Status::success);
   r = block(10, 10, 2, 2, 1, 3, Placement::optimal);
   for (const std::vector<int>& wrong : {std::vector<int>{0, 1}, {0, 1, 1}, {0, 1, 4}, {0, 1, -1}, {0, 1, 2, 3}})
-    EXPECT_THROW(figures_of(r, wrong), gridmap::Error);
+    EXPECT_THROW(figures_of(r, wrong), base::Error);
 }
 } // namespace

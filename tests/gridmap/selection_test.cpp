@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gridmap/status.hpp"
+#include "base/status.hpp"
 
 namespace {
 using gridmap::select_processors;
@@ -268,7 +268,7 @@ TEST(Selection, BadArguments) {
   const auto message = [](const SelectionRequest& r) -> std::string {
     try {
       select_processors(r);
-    } catch (const gridmap::Error& error) {
+    } catch (const base::Error& error) {
       return error.what();
     }
     return "no error";

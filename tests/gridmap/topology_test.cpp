@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gridmap/status.hpp"
+#include "base/status.hpp"
 
 namespace {
 using gridmap::choose_topology;
@@ -131,7 +131,7 @@ TEST(Topology, ValidSets) {
   EXPECT_EQ(parse_set("9,1,9"), (std::vector<int>{1, 9}));
   for (const char* bad :
        {"", "a", "0", "-3", "4:2", "1:2:3:4", "4:32:*1", "4:32:0", "3,,4", "4:", "1.5", "99999999999"})
-    EXPECT_THROW(parse_set(bad), gridmap::Error) << bad;
+    EXPECT_THROW(parse_set(bad), base::Error) << bad;
   TopologyRequest r = of(20);
   r.valid_procs = parse_set("4:32:*2");
   EXPECT_EQ(shape(choose_topology(r)), "4x4");
@@ -143,8 +143,8 @@ TEST(Topology, ValidSets) {
   try {
     choose_topology(r);
     ADD_FAILURE() << "no error";
-  } catch (const gridmap::Error& error) {
-    EXPECT_EQ(error.status(), gridmap::Status::not_found);
+  } catch (const base::Error& error) {
+    EXPECT_EQ(error.status(), base::Status::not_found);
   }
 }
 
@@ -177,24 +177,24 @@ TEST(Topology, InterpolatesBetweenMeasuredShapes) {
   r.times = {{2, 2, 16}, {4, 4, 4}}; // on one line, so the slope across it is unknown
   EXPECT_NEAR(choose_topology(r).seconds, 64.0 / 9, 0.1);
   r.procs = 3;
-  EXPECT_THROW(choose_topology(r), gridmap::Error); // nothing measured that small
+  EXPECT_THROW(choose_topology(r), base::Error); // nothing measured that small
 }
 
 TEST(Topology, BadArguments) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (const TopologyRequest& r :
        {of(0), of(-3), of(4, -1, 0), of(4, nan, 0), of(4, 0.5, 0.5), from(3, 3, 8), from(0, 3, 8), from(3, -1, 8)})
-    EXPECT_THROW(choose_topology(r), gridmap::Error);
+    EXPECT_THROW(choose_topology(r), base::Error);
   TopologyRequest r = of(4);
   r.times = {{2, 2, -1}};
-  EXPECT_THROW(choose_topology(r), gridmap::Error);
+  EXPECT_THROW(choose_topology(r), base::Error);
   r.times = {{2, 2, nan}};
-  EXPECT_THROW(choose_topology(r), gridmap::Error);
+  EXPECT_THROW(choose_topology(r), base::Error);
   r = of(4);
   r.valid_rows = {0};
-  EXPECT_THROW(choose_topology(r), gridmap::Error);
+  EXPECT_THROW(choose_topology(r), base::Error);
   r = of(4);
   r.data_m = 5;
-  EXPECT_THROW(choose_topology(r), gridmap::Error);
+  EXPECT_THROW(choose_topology(r), base::Error);
 }
 } // namespace

@@ -5,9 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/status.hpp"
 #include "brute.hpp"
 #include "dyngrid/redist.h"
-#include "gridmap/status.hpp"
 #include "redist/descriptor.hpp"
 
 using namespace redist;
@@ -81,11 +81,11 @@ TEST(Descriptor, ThereAndBack) {
   EXPECT_EQ(write_descriptor(read_descriptor(uniform.data(), 0, grid)), uniform);
   Descriptor descriptor = read_descriptor(listed.data(), 0, grid);
   descriptor.dtype = 1;
-  EXPECT_THROW(write_descriptor(descriptor), gridmap::Error);
+  EXPECT_THROW(write_descriptor(descriptor), base::Error);
   descriptor.dtype = 601;
   descriptor.rows.n = 1LL << 40;
-  EXPECT_THROW(write_descriptor(descriptor), gridmap::Error);
-  EXPECT_THROW(read_descriptor(nullptr, 0, grid), gridmap::Error);
+  EXPECT_THROW(write_descriptor(descriptor), base::Error);
+  EXPECT_THROW(read_descriptor(nullptr, 0, grid), base::Error);
 }
 
 TEST(Descriptor, MapsOfScaLapack) {

@@ -14,8 +14,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/status.hpp"
 #include "exec_brute.hpp"
-#include "gridmap/status.hpp"
 #include "redist/executor.hpp"
 #include "redist/measure.hpp"
 #include "redist/plan.hpp"
@@ -224,8 +224,8 @@ TEST(Executors, RefuseSharedTransportBetweenHosts) {
   try {
     redist::Executor executor(MPI_COMM_WORLD, options);
     FAIL() << "made an executor over shared memory between two hosts";
-  } catch (const gridmap::Error& error) {
-    EXPECT_EQ(error.status(), gridmap::Status::unsupported);
+  } catch (const base::Error& error) {
+    EXPECT_EQ(error.status(), base::Status::unsupported);
   }
 }
 

@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/status.hpp"
 #include "exec_brute.hpp"
-#include "gridmap/status.hpp"
 #include "redist/executor.hpp"
 #include "redist/shared_array.hpp"
 #include "world.hpp"
@@ -198,7 +198,7 @@ TEST_P(EveryTransport, StartAndFinish) {
   const redist::RankPlan plan = plan_of(x, rank);
   Share from = share_of(x.from, rank, 'd', 0, true), to = share_of(x.to, rank, 'd', 0, false);
   executor.start({{&plan, from.data(), from.lld, to.data(), to.lld, 'd'}});
-  EXPECT_THROW(executor.start({}), gridmap::Error);
+  EXPECT_THROW(executor.start({}), base::Error);
   volatile double busy = 0;
   for (int k = 0; k < 1000000; ++k) busy = busy + 1;
   const redist::ExecuteReport report = executor.finish();
@@ -206,9 +206,9 @@ TEST_P(EveryTransport, StartAndFinish) {
   EXPECT_EQ(report.bytes_out + report.bytes_kept, plan.m_loc_from * plan.n_loc_from * 8);
   EXPECT_EQ(report.bytes_in + report.bytes_kept, plan.m_loc_to * plan.n_loc_to * 8);
   EXPECT_LE(report.peak_bytes, GetParam().extra_bytes + 65536); // control words beside the panels
-  EXPECT_THROW(executor.finish(), gridmap::Error);
+  EXPECT_THROW(executor.finish(), base::Error);
   executor.close();
-  EXPECT_THROW(executor.execute({}), gridmap::Error);
+  EXPECT_THROW(executor.execute({}), base::Error);
 }
 
 TEST_P(EveryTransport, AdvanceWhileComputing) {
@@ -257,13 +257,13 @@ TEST_P(EveryTransport, WrongSlabsAreSaidByAll) {
   const auto status_of = [&](int slabs) {
     try {
       executor.execute_in_place(transfers, slabs);
-    } catch (const gridmap::Error& error) {
+    } catch (const base::Error& error) {
       return error.status();
     }
-    return gridmap::Status::success;
+    return base::Status::success;
   };
-  EXPECT_EQ(status_of(rank == p - 1 ? 0 : 3), gridmap::Status::bad_argument);
-  EXPECT_EQ(status_of(rank == p - 1 ? 2 : 3), gridmap::Status::rank_mismatch);
+  EXPECT_EQ(status_of(rank == p - 1 ? 0 : 3), base::Status::bad_argument);
+  EXPECT_EQ(status_of(rank == p - 1 ? 2 : 3), base::Status::rank_mismatch);
   executor.execute(transfers);
   EXPECT_TRUE(to.bytes == expected(x, rank, 'd', 0).bytes);
   executor.close();
@@ -279,24 +279,24 @@ TEST_P(EveryTransport, OneWrongRankIsEverybodysError) {
   const auto status_of = [&](const std::vector<Transfer>& transfers) {
     try {
       executor.execute(transfers);
-    } catch (const gridmap::Error& error) {
+    } catch (const base::Error& error) {
       return error.status();
     }
-    return gridmap::Status::success;
+    return base::Status::success;
   };
   for (int wrong = 0; wrong < p; ++wrong) {
     Transfer bad = good;
     if (rank == wrong) bad.from = nullptr;
-    EXPECT_EQ(status_of({bad}), gridmap::Status::null_pointer);
+    EXPECT_EQ(status_of({bad}), base::Status::null_pointer);
     bad = good;
     if (rank == wrong) bad.lld_to = 0;
-    EXPECT_EQ(status_of({bad}), gridmap::Status::bad_argument);
+    EXPECT_EQ(status_of({bad}), base::Status::bad_argument);
     bad = good;
     if (rank == wrong) bad.type = 'q';
-    EXPECT_EQ(status_of({bad}), gridmap::Status::bad_type);
+    EXPECT_EQ(status_of({bad}), base::Status::bad_type);
     EXPECT_EQ(status_of(rank == wrong ? std::vector<Transfer>{good, good} : std::vector<Transfer>{good}),
-              gridmap::Status::rank_mismatch);
-    EXPECT_EQ(status_of({good}), gridmap::Status::success);
+              base::Status::rank_mismatch);
+    EXPECT_EQ(status_of({good}), base::Status::success);
     EXPECT_TRUE(to.bytes == expected(x, rank, 'd', 0).bytes);
   }
   executor.close();

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "base/status.hpp"
 #include "exec_brute.hpp"
-#include "gridmap/status.hpp"
 #include "redist/executor.hpp"
 
 int main(int argc, char** argv) {
@@ -46,16 +46,16 @@ int main(int argc, char** argv) {
       executor.execute(transfers);
     }
     executor.execute(transfers); // should the victim have got further than thought
-  } catch (const gridmap::Error& error) {
+  } catch (const base::Error& error) {
     const std::string dead = "rank " + std::to_string(victim) + " (process";
-    if (error.status() == gridmap::Status::timeout && std::strstr(error.what(), dead.c_str()) != nullptr) told = 1;
+    if (error.status() == base::Status::timeout && std::strstr(error.what(), dead.c_str()) != nullptr) told = 1;
     std::fprintf(stderr, "%s\n", error.what());
   }
   try {
     executor.execute(transfers);
     told = 0;
-  } catch (const gridmap::Error& error) {
-    if (error.status() != gridmap::Status::bad_state) told = 0;
+  } catch (const base::Error& error) {
+    if (error.status() != base::Status::bad_state) told = 0;
   }
   executor.close(); // does not wait for the dead one either
   char line[64];

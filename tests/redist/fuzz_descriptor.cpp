@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include "gridmap/status.hpp"
+#include "base/status.hpp"
 #include "redist/descriptor.hpp"
 
 namespace {
@@ -42,7 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       const std::int64_t last = read.rows.n - 1;
       if (read.rows.to_global(read.rows.to_local(last), read.rows.owner(last)) != last) fail("the last row is lost");
     }
-  } catch (const gridmap::Error& error) {
+  } catch (const base::Error& error) {
     if (info == 0) {
       std::fprintf(stderr, "%s\n", error.what());
       fail("refused what the check takes");

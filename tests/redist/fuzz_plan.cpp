@@ -10,7 +10,7 @@
 #include <numeric>
 #include <vector>
 
-#include "gridmap/status.hpp"
+#include "base/status.hpp"
 #include "redist/plan.hpp"
 
 namespace {
@@ -115,7 +115,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     if (out != in || in != totals.moved_elements || kept != totals.kept_elements)
       fail("ranks and whole machine differ");
-  } catch (const gridmap::Error&) { // not a plan
+  } catch (const base::Error&) { // not a plan
   }
   return 0;
 }

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
-#include "gridmap/status.hpp"
+#include "base/status.hpp"
 #include "halo_brute.hpp"
 #include "world.hpp"
 
@@ -105,7 +105,7 @@ TEST(HaloMoves, LocalArraysThereAndBack) {
                 i < m ? local[static_cast<std::size_t>(i + j * lld)] : -1.0);
   EXPECT_EQ(framed[0], boundary); // the corner outside the matrix
   halo.close();
-  EXPECT_THROW(halo.exchange(framed.data()), gridmap::Error);
+  EXPECT_THROW(halo.exchange(framed.data()), base::Error);
 }
 
 TEST(HaloMoves, ThousandsOfExchanges) {
@@ -134,25 +134,25 @@ TEST(HaloMoves, Refusals) {
   const auto status_of = [](auto&& call) {
     try {
       call();
-    } catch (const gridmap::Error& error) {
+    } catch (const base::Error& error) {
       return error.status();
     }
-    return gridmap::Status::success;
+    return base::Status::success;
   };
   const HaloPlan plan(layout);
   // one rank is wrong, all report it
   EXPECT_EQ(status_of([&] { Halo(MPI_COMM_WORLD, plan, world_rank() == size - 1 ? 0 : 8); }),
-            gridmap::Status::bad_argument);
+            base::Status::bad_argument);
   Layout elsewhere = layout;
   elsewhere.grid = Grid::row_major(size, 1, 1);
-  EXPECT_EQ(status_of([&] { Halo(MPI_COMM_WORLD, HaloPlan(elsewhere), 8); }), gridmap::Status::bad_argument);
+  EXPECT_EQ(status_of([&] { Halo(MPI_COMM_WORLD, HaloPlan(elsewhere), 8); }), base::Status::bad_argument);
   Halo halo(MPI_COMM_WORLD, plan, 8);
-  EXPECT_EQ(status_of([&] { halo.start(nullptr); }), gridmap::Status::null_pointer);
+  EXPECT_EQ(status_of([&] { halo.start(nullptr); }), base::Status::null_pointer);
   std::vector<double> u(static_cast<std::size_t>(halo.rows() * halo.cols()));
-  EXPECT_EQ(status_of([&] { halo.start(u.data(), 1); }), gridmap::Status::bad_argument);
-  EXPECT_EQ(status_of([&] { halo.finish(); }), gridmap::Status::bad_state);
+  EXPECT_EQ(status_of([&] { halo.start(u.data(), 1); }), base::Status::bad_argument);
+  EXPECT_EQ(status_of([&] { halo.finish(); }), base::Status::bad_state);
   halo.start(u.data());
-  EXPECT_EQ(status_of([&] { halo.start(u.data()); }), gridmap::Status::bad_state);
+  EXPECT_EQ(status_of([&] { halo.start(u.data()); }), base::Status::bad_state);
   halo.close(); // waits for what is under way
 }
 

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gridmap/status.hpp"
+#include "base/status.hpp"
 #include "halo_brute.hpp"
 
 using namespace redist;
@@ -162,11 +162,11 @@ TEST(Halo, RunListsOfBlockCyclicLayoutsStayShort) {
 
 TEST(Halo, Refusals) {
   const Layout layout{Axis::block(9, 3), Axis::block(9, 3), Grid::row_major(3, 3)};
-  EXPECT_THROW(HaloPlan(layout, {0, Neighbours::eight, false, false}), gridmap::Error);
-  EXPECT_THROW(HaloPlan(Layout::replicated_on(Grid::row_major(2, 2), 5, 5)), gridmap::Error);
+  EXPECT_THROW(HaloPlan(layout, {0, Neighbours::eight, false, false}), base::Error);
+  EXPECT_THROW(HaloPlan(Layout::replicated_on(Grid::row_major(2, 2), 5, 5)), base::Error);
   Layout wrong = layout;
   wrong.grid.ranks[1] = 0;
-  EXPECT_THROW(HaloPlan{wrong}, gridmap::Error);
+  EXPECT_THROW(HaloPlan{wrong}, base::Error);
 }
 
 } // namespace

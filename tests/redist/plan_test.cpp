@@ -10,8 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/status.hpp"
 #include "brute.hpp"
-#include "gridmap/status.hpp"
 #include "redist/plan.hpp"
 
 using namespace redist;
@@ -291,7 +291,7 @@ TEST(Plan, OpenWindowsTakeTheOtherSize) {
   EXPECT_EQ(Plan(a, a, options).options().to.m, 3);
   EXPECT_EQ(Plan(a, a, options).options().to.n, 4);
   options.from = {};
-  EXPECT_THROW(Plan(a, a, options), gridmap::Error);
+  EXPECT_THROW(Plan(a, a, options), base::Error);
 }
 
 TEST(Plan, RefusesWhatDoesNotFit) {
@@ -299,32 +299,32 @@ TEST(Plan, RefusesWhatDoesNotFit) {
   const auto status = [](const Layout& from, const Layout& to, PlanOptions options) {
     try {
       Plan(from, to, options);
-    } catch (const gridmap::Error& error) {
+    } catch (const base::Error& error) {
       return error.status();
     }
-    return gridmap::Status::success;
+    return base::Status::success;
   };
   Layout b = a;
   b.rows.n = 11;
-  EXPECT_EQ(status(a, b, {}), gridmap::Status::shape_mismatch);
+  EXPECT_EQ(status(a, b, {}), base::Status::shape_mismatch);
   b = a;
   b.grid.ranks[1] = 0;
-  EXPECT_EQ(status(a, b, {}), gridmap::Status::bad_argument);
+  EXPECT_EQ(status(a, b, {}), base::Status::bad_argument);
   b = a;
   b.grid.ranks.pop_back();
-  EXPECT_EQ(status(a, b, {}), gridmap::Status::shape_mismatch);
+  EXPECT_EQ(status(a, b, {}), base::Status::shape_mismatch);
   b = a;
   b.rows.nprocs = 3;
-  EXPECT_EQ(status(a, b, {}), gridmap::Status::shape_mismatch);
+  EXPECT_EQ(status(a, b, {}), base::Status::shape_mismatch);
   b = a;
   b.cols.sizes = {0};
-  EXPECT_EQ(status(a, b, {}), gridmap::Status::bad_argument);
+  EXPECT_EQ(status(a, b, {}), base::Status::bad_argument);
   PlanOptions options;
   options.from = {5, 0, 6, 2};
-  EXPECT_EQ(status(a, a, options), gridmap::Status::bad_argument);
+  EXPECT_EQ(status(a, a, options), base::Status::bad_argument);
   options.op = Op::transpose;
   options.from = {};
-  EXPECT_EQ(status(a, a, options), gridmap::Status::shape_mismatch);
+  EXPECT_EQ(status(a, a, options), base::Status::shape_mismatch);
 }
 
 } // namespace

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gridmap/status.hpp"
+#include "base/status.hpp"
 #include "plan/open_shop.hpp"
 #include "redist/plan.hpp"
 
@@ -344,7 +344,7 @@ TEST(Schedule, Names) {
        {Schedule::automatic, Schedule::caterpillar, Schedule::circulant, Schedule::matching, Schedule::async})
     EXPECT_EQ(schedule_from(to_string(schedule)), schedule);
   EXPECT_EQ(schedule_from("auto"), Schedule::automatic);
-  EXPECT_THROW(schedule_from("fast"), gridmap::Error);
+  EXPECT_THROW(schedule_from("fast"), base::Error);
 }
 
 } // namespace

@@ -8,11 +8,11 @@
 
 #include <gtest/gtest.h>
 
+#include "base/status.hpp"
 #include "brute.hpp"
 #include "exec/group.hpp"
 #include "exec/turn.hpp"
 #include "exec/work.hpp"
-#include "gridmap/status.hpp"
 #include "redist/plan.hpp"
 
 using gridmap::Axis;
@@ -257,27 +257,27 @@ TEST(Work, RefusesWrongTransfers) {
   const auto status_of = [](const Transfer& x, int rank) {
     try {
       redist::detail::validate({x}, rank, 4);
-    } catch (const gridmap::Error& error) {
+    } catch (const base::Error& error) {
       return error.status();
     }
-    return gridmap::Status::success;
+    return base::Status::success;
   };
   const Transfer good = matrix.transfer(0);
-  EXPECT_EQ(status_of(good, 0), gridmap::Status::success);
-  EXPECT_EQ(status_of(good, 1), gridmap::Status::bad_argument); // rank 0's plan
+  EXPECT_EQ(status_of(good, 0), base::Status::success);
+  EXPECT_EQ(status_of(good, 1), base::Status::bad_argument); // rank 0's plan
   Transfer bad = good;
   bad.type = 'x';
-  EXPECT_EQ(status_of(bad, 0), gridmap::Status::bad_type);
+  EXPECT_EQ(status_of(bad, 0), base::Status::bad_type);
   bad = good;
   bad.from = nullptr;
-  EXPECT_EQ(status_of(bad, 0), gridmap::Status::null_pointer);
+  EXPECT_EQ(status_of(bad, 0), base::Status::null_pointer);
   bad = good;
   bad.to = nullptr;
-  EXPECT_EQ(status_of(bad, 0), gridmap::Status::null_pointer);
+  EXPECT_EQ(status_of(bad, 0), base::Status::null_pointer);
   bad = good;
   bad.lld_from = 7; // 8 rows
-  EXPECT_EQ(status_of(bad, 0), gridmap::Status::bad_argument);
+  EXPECT_EQ(status_of(bad, 0), base::Status::bad_argument);
   bad = good;
   bad.lld_to = 3; // 4 rows
-  EXPECT_EQ(status_of(bad, 0), gridmap::Status::bad_argument);
+  EXPECT_EQ(status_of(bad, 0), base::Status::bad_argument);
 }

@@ -27,10 +27,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/status.hpp"
 #include "control/client.hpp"
 #include "control/line_server.hpp"
 #include "control/protocol.hpp"
-#include "gridmap/status.hpp"
 #include "sched/book.hpp"
 
 namespace {
@@ -93,7 +93,7 @@ protected:
       try {
         call("status");
         return true;
-      } catch (const gridmap::Error&) {
+      } catch (const base::Error&) {
         return false;
       }
     });
@@ -200,9 +200,9 @@ TEST_F(SchedulerTest, RefusesWhatItCannotRun) {
         Json{{"command", {"x"}}, {"allow", "nonsense"}}, Json{{"command", {"x"}}, {"variables", {"novalue"}}},
         Json{{"command", {"x"}}, {"folder", "here"}}, Json{{"command", {"x", 5}}},
         Json{{"command", {"x"}}, {"priority", 1e10}}})
-    EXPECT_THROW(call("submit", wrong), gridmap::Error) << wrong;
-  EXPECT_THROW(call("cancel", {{"job", 7}}), gridmap::Error);
-  EXPECT_THROW(call("what"), gridmap::Error);
+    EXPECT_THROW(call("submit", wrong), base::Error) << wrong;
+  EXPECT_THROW(call("cancel", {{"job", 7}}), base::Error);
+  EXPECT_THROW(call("what"), base::Error);
   EXPECT_EQ(call("queue")["jobs"].size(), 0u);
 }
 
@@ -286,13 +286,13 @@ TEST_F(SchedulerTest, AFullDiskStopsNothingThatRuns) {
     try {
       submit({"true"}, {{"allow", "1"}});
       ADD_FAILURE() << "it cannot have been written down";
-    } catch (const gridmap::Error& error) {
+    } catch (const base::Error& error) {
       EXPECT_NE(std::string(error.what()).find("journal"), std::string::npos) << error.what();
     }
     EXPECT_EQ(read_file(path), before) << "no half line";
     EXPECT_EQ(call("status")["waiting"], 0);
   }
-  EXPECT_THROW(call("cancel", {{"job", first}}), gridmap::Error);
+  EXPECT_THROW(call("cancel", {{"job", first}}), base::Error);
   std::ofstream(folder_ + "/go") << "go";
   until("it has said so", [&] { return read_file(folder_ + "/err").find("cannot be written") != std::string::npos; });
   EXPECT_EQ(job(first)["phase"], "running") << "what cannot be written down has not happened";
@@ -336,7 +336,7 @@ TEST_F(SchedulerTest, ADiskThatFailsEndsTheScheduler) {
   until("it runs", [&] { return job(first)["phase"] == "running"; });
   const std::string before = read_file(folder_ + "/s/journal");
   std::ofstream(folder_ + "/fails") << "now";
-  EXPECT_THROW(submit({"/bin/sh", "-c", "echo never > " + folder_ + "/never"}, {{"allow", "1"}}), gridmap::Error);
+  EXPECT_THROW(submit({"/bin/sh", "-c", "echo never > " + folder_ + "/never"}, {{"allow", "1"}}), base::Error);
   EXPECT_EQ(WEXITSTATUS(collect()), 1);
   EXPECT_NE(read_file(folder_ + "/err").find("forced to the disk"), std::string::npos);
   EXPECT_EQ(read_file(folder_ + "/s/journal"), before) << "who was told no finds no job";
@@ -449,12 +449,12 @@ TEST_F(SchedulerTest, NoOptionsOfMpirunAndNoControlCharacters) {
                                                 {"--host", "elsewhere", "./app"},
                                                 {"./app", ":", "-np", "100", "./other"},
                                                 {""}})
-    EXPECT_THROW(submit(words), gridmap::Error) << words[0];
+    EXPECT_THROW(submit(words), base::Error) << words[0];
   EXPECT_NE(output_of("submit -- -np 100 ./app", 2).find("no program"), std::string::npos);
   EXPECT_NE(output_of("run -np 2 --dry-run -- -np 100 ./app", 2).find("no program"), std::string::npos);
   EXPECT_NE(output_of("run -np 2 --dry-run -- ./app : ./other", 2).find("':'"), std::string::npos);
   for (const char* name : {"two\nlines", "\x1b[2Jclear", "bell\a", "\x7f", "c1 \xc2\x9b", "\xe2\x80\xaeturned"})
-    EXPECT_THROW(submit({"true"}, {{"name", name}}), gridmap::Error) << name;
+    EXPECT_THROW(submit({"true"}, {{"name", name}}), base::Error) << name;
   const auto fine = submit({"true"}, {{"name", "Größe 漢字"}});
   EXPECT_EQ(wait(fine)["name"], "Größe 漢字");
   std::string many;

@@ -58,7 +58,7 @@ protected:
       ReadJournal read;
       const JournalFile file(path_, read);
       return "";
-    } catch (const gridmap::Error& error) {
+    } catch (const base::Error& error) {
       return error.what();
     }
   }
@@ -133,13 +133,13 @@ TEST_F(JournalOnDisk, AFailedSyncIsTheEnd) {
     FAIL();
   } catch (const NoRoom&) {
     FAIL() << "it must not be tried again";
-  } catch (const gridmap::Error& error) {
+  } catch (const base::Error& error) {
     EXPECT_NE(std::string(error.what()).find("forced to the disk"), std::string::npos) << error.what();
   }
   EXPECT_EQ(content_of(path_), before);
   disk.syncs = true;
   EXPECT_FALSE(file.why_broken().empty());
-  EXPECT_THROW(file.append(line("c")), gridmap::Error) << "no sync makes up for the one that failed";
+  EXPECT_THROW(file.append(line("c")), base::Error) << "no sync makes up for the one that failed";
   EXPECT_EQ(content_of(path_), before);
 }
 
@@ -149,10 +149,10 @@ TEST_F(JournalOnDisk, HalfALineThatStaysIsTheEndToo) {
   file.append(line("a"));
   disk.room = 5;
   disk.cuts = false;
-  EXPECT_THROW(file.append(line("b")), gridmap::Error);
+  EXPECT_THROW(file.append(line("b")), base::Error);
   EXPECT_FALSE(file.why_broken().empty());
   disk = Disk();
-  EXPECT_THROW(file.append(line("b")), gridmap::Error) << "or the half line would be in the middle";
+  EXPECT_THROW(file.append(line("b")), base::Error) << "or the half line would be in the middle";
   JournalFile again(path_, read_); // and a restart cuts it off
   EXPECT_EQ(again.cut_bytes(), 5u);
   EXPECT_EQ(content_of(path_), journal_head(journal_version) + line("a"));

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "gridmap/status.hpp"
+#include "base/status.hpp"
 #include "sched/book.hpp"
 #include "sched/launch.hpp"
 #include "sched/timeline.hpp"
@@ -93,7 +93,7 @@ std::string refusal(const std::string& text) {
   try {
     read_journal(text);
     return "";
-  } catch (const gridmap::Error& error) {
+  } catch (const base::Error& error) {
     return error.what();
   }
 }
@@ -164,12 +164,12 @@ TEST(Journal, OtherBytesAreRefused) {
 
 TEST(Journal, EntriesThatDoNotAddUp) {
   Day day;
-  EXPECT_THROW(day.book.apply(day.book.end(20, 1, "0", "")), gridmap::Error);
-  EXPECT_THROW(day.book.apply(day.book.end(20, 9, "0", "")), gridmap::Error);
-  EXPECT_THROW(day.book.apply({Entry::Kind::start, 20, 1, {"0", "1", "2"}}), gridmap::Error);
-  EXPECT_THROW(day.book.apply({Entry::Kind::submit, 20, 1, {}}), gridmap::Error);
-  EXPECT_THROW(split_ids("1,x"), gridmap::Error);
-  EXPECT_THROW(split_ids("1;2"), gridmap::Error);
+  EXPECT_THROW(day.book.apply(day.book.end(20, 1, "0", "")), base::Error);
+  EXPECT_THROW(day.book.apply(day.book.end(20, 9, "0", "")), base::Error);
+  EXPECT_THROW(day.book.apply({Entry::Kind::start, 20, 1, {"0", "1", "2"}}), base::Error);
+  EXPECT_THROW(day.book.apply({Entry::Kind::submit, 20, 1, {}}), base::Error);
+  EXPECT_THROW(split_ids("1,x"), base::Error);
+  EXPECT_THROW(split_ids("1;2"), base::Error);
   EXPECT_EQ(split_ids("0,1,22"), (std::vector<int>{0, 1, 22}));
   EXPECT_EQ(split_ids(""), (std::vector<int>{}));
 }
@@ -199,7 +199,7 @@ TEST(Book, WhoGetsWhichProcessors) {
   EXPECT_EQ(book.choose(2), (std::vector<int>{3, 4}));
   EXPECT_EQ(book.choose(1), (std::vector<int>{3})) << "pieces of equal size: the first";
   EXPECT_EQ(book.choose(3), (std::vector<int>{3, 4, 8})) << "no piece is large enough";
-  EXPECT_THROW(book.choose(5), gridmap::Error);
+  EXPECT_THROW(book.choose(5), base::Error);
   book.apply(book.ask(2, c, 5)); // 8 and 9 or 3 and 4 are promised
   EXPECT_EQ(book.find(c)->reserved, (std::vector<int>{3, 4}));
   EXPECT_EQ(book.choose(2), (std::vector<int>{8, 9}));
@@ -235,7 +235,7 @@ TEST(Launch, Hosts) {
                                                       "DYNGRID_JOB", "-x", "DYNGRID_HOSTS", "-np", "4", "prog"}));
   EXPECT_EQ(launch.variables, (std::vector<std::string>{"DYNGRID_JOB=s1", "DYNGRID_HOSTS=node1:4,node2:2,node3:1"}));
   for (const char* wrong : {"", "a:0", "a:x", ":4", "a,,b", "-x:2", "a:-1"})
-    EXPECT_THROW(Hosts::parse(wrong), gridmap::Error) << wrong;
+    EXPECT_THROW(Hosts::parse(wrong), base::Error) << wrong;
 }
 
 TEST(Timeline, TextAndPicture) {

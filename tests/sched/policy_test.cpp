@@ -7,7 +7,7 @@
 #include <deque>
 #include <map>
 
-#include "gridmap/status.hpp"
+#include "base/status.hpp"
 #include "sched/simulate.hpp"
 
 namespace {
@@ -64,7 +64,7 @@ TEST(Sizes, Grammar) {
   EXPECT_EQ(Sizes::parse("9,1,4,4", 64, "x").list(), (std::vector<int>{1, 4, 9}));
   EXPECT_EQ(Sizes::parse("any", 3, "x").list(), (std::vector<int>{1, 2, 3}));
   for (const char* wrong : {"", "0", "-1", "4:", "x", "4:8:*1", "8:4", "1,,2", "99999999999"})
-    EXPECT_THROW(Sizes::parse(wrong, 4, "x"), gridmap::Error) << wrong;
+    EXPECT_THROW(Sizes::parse(wrong, 4, "x"), base::Error) << wrong;
   const Sizes sizes = Sizes::parse("4,9,16", 64, "x");
   EXPECT_EQ(sizes.at_most(3), 0);
   EXPECT_EQ(sizes.at_most(15), 9);
@@ -234,7 +234,7 @@ TEST(Throughput, TheOneThatLosesLeastShrinks) {
 }
 
 TEST(Policies, UnknownNames) {
-  EXPECT_THROW(make_policy("fifo"), gridmap::Error);
+  EXPECT_THROW(make_policy("fifo"), base::Error);
   for (const char* name : {"ls", "as", "rs", "tp"}) {
     Machine m(4);
     EXPECT_EQ(m.decide(name), (Decisions{}));
@@ -332,12 +332,12 @@ TEST(Timeline, PrioritiesAndRigidJobs) {
 TEST(RecordedJobs, Errors) {
   for (const char* wrong : {"a", "a,0,1,1", "a,x,1,1,1", "a,0,1 2,1,1", "a,0,2 1,1,1 1", "a,0,1,0,1", "a,0,1,1,0",
                             "a,0,1,1,1,what=1", "a,0,1,1,1,priority=x", "a,0,1.5,1,1", "a,0,1:3,1,1", "a,-1,1,1,1"})
-    EXPECT_THROW(parse_jobs(wrong, "a test"), gridmap::Error) << wrong;
+    EXPECT_THROW(parse_jobs(wrong, "a test"), base::Error) << wrong;
   EXPECT_EQ(parse_jobs("# nothing\n\n", "x").arrivals.size(), 0u);
   try {
     parse_jobs("a,0,1,1,1\nb,0,1,1,1,what=1", "jobs.csv");
     FAIL();
-  } catch (const gridmap::Error& e) {
+  } catch (const base::Error& e) {
     EXPECT_NE(std::string(e.what()).find("line 2 of jobs.csv"), std::string::npos) << e.what();
   }
 }

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <random>
 
-#include "gridmap/status.hpp"
+#include "base/status.hpp"
 #include "sched/batch_means.hpp"
 
 namespace {
@@ -159,8 +159,8 @@ TEST(Workload, RatesGiveTheUtilization) {
   EXPECT_NEAR(work[0], 0.4 * 0.15, 1e-12);
   EXPECT_NEAR(work[1], 0.4 * 0.25, 1e-12);
   EXPECT_NEAR(work[2], 0.4 * 0.60, 1e-12);
-  EXPECT_THROW(parse_mix("30:30:30"), gridmap::Error);
-  EXPECT_THROW(parse_mix("50:50"), gridmap::Error);
+  EXPECT_THROW(parse_mix("30:30:30"), base::Error);
+  EXPECT_THROW(parse_mix("50:50"), base::Error);
   EXPECT_EQ(to_string(parse_mix("5:25:70")), "5:25:70");
   EXPECT_EQ(drms_mixes().size(), 6u);
 }

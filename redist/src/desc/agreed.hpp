@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 #include <mpi.h>
 
+#include "base/status.hpp"
 #include "exec/mpi_check.hpp"
-#include "gridmap/status.hpp"
 #include "redist/grid_life.hpp"
 
 namespace redist::detail {
@@ -16,8 +16,8 @@ namespace redist::detail {
 /// One outcome for all ranks of comm: runs `checks`, which may throw and do not communicate, and throws the
 /// worst status on every rank. Collective, one reduction of two ints.
 template <class Checks> void agreed(MPI_Comm comm, const char* what, Checks&& checks) {
-  using gridmap::Error;
-  using gridmap::Status;
+  using base::Error;
+  using base::Status;
   if (comm == MPI_COMM_NULL)
     throw Error(Status::bad_argument, fmt::format("redist: {}: the communicator is MPI_COMM_NULL", what));
   require_whole_grid(comm, what);
@@ -39,9 +39,9 @@ template <class Checks> void agreed(MPI_Comm comm, const char* what, Checks&& ch
   check(MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_2INT, MPI_MINLOC, comm), "MPI_Allreduce");
   const auto status = static_cast<Status>(worst.status);
   if (status == Status::success) return;
-  throw Error(status, mine == status ? message
-                                     : fmt::format("redist: {}: rank {} reports: {}", what, worst.rank,
-                                                   gridmap::to_string(status)));
+  throw Error(status, mine == status
+                          ? message
+                          : fmt::format("redist: {}: rank {} reports: {}", what, worst.rank, base::to_string(status)));
 }
 
 } // namespace redist::detail

@@ -4,19 +4,19 @@
 
 #include <fmt/format.h>
 
+#include "base/status.hpp"
 #include "desc/handles.hpp"
 #include "dyngrid/redist.h"
-#include "gridmap/status.hpp"
 #include "redist/descriptor.hpp"
 
 extern "C" void Cblacs_gridinfo(int ctxt, int* nprow, int* npcol, int* myrow, int* mycol);
 
 namespace {
 
+using base::Error;
+using base::Status;
+using base::detail::guard;
 using gridmap::Axis;
-using gridmap::Error;
-using gridmap::Status;
-using gridmap::detail::guard;
 using redist::Descriptor;
 using redist::Grid;
 using redist::GridPosition;

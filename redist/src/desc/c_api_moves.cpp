@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "base/status.hpp"
 #include "desc/agreed.hpp"
 #include "desc/handles.hpp"
 #include "dyngrid/redist.h"
-#include "gridmap/status.hpp"
 #include "redist/executor.hpp"
 #include "redist/shared_array.hpp"
 
@@ -23,9 +23,9 @@ struct dyngrid_executor {
 
 namespace {
 
-using gridmap::Error;
-using gridmap::Status;
-using gridmap::detail::guard;
+using base::Error;
+using base::Status;
+using base::detail::guard;
 using redist::Transfer;
 
 template <class T> T& wanted(T* pointer, const char* what) {

@@ -8,14 +8,14 @@
 
 #include <fmt/format.h>
 
-#include "gridmap/status.hpp"
+#include "base/status.hpp"
 
 namespace redist {
 namespace {
 
+using base::Error;
+using base::Status;
 using gridmap::Axis;
-using gridmap::Error;
-using gridmap::Status;
 
 // 0-based places of the entries
 enum Entry { dtype_ = 0, ctxt_, m_, n_, mb_, nb_, rsrc_, csrc_, lld_, sizes_ };

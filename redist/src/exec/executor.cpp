@@ -17,6 +17,7 @@
 
 #include <fmt/format.h>
 
+#include "base/status.hpp"
 #include "exec/group.hpp"
 #include "exec/liveness.hpp"
 #include "exec/mpi_check.hpp"
@@ -26,19 +27,18 @@
 #include "exec/turn.hpp"
 #include "exec/wire.hpp"
 #include "exec/work.hpp"
-#include "gridmap/status.hpp"
 #include "redist/grid_life.hpp"
 
 namespace redist {
 
+using base::Error;
+using base::Status;
 using detail::check;
 using detail::Group;
 using detail::Keep;
 using detail::Slab;
 using detail::Stream;
 using detail::Turn;
-using gridmap::Error;
-using gridmap::Status;
 
 namespace {
 
@@ -114,7 +114,7 @@ struct Executor::Impl {
     const auto worst = static_cast<Status>(static_cast<int>((all[0] - who) / (std::int64_t{1} << 32)));
     if (worst != Status::success) {
       if (mine == worst) throw Error(worst, message);
-      throw Error(worst, fmt::format("redist: rank {} of {} reports: {}", who, size, gridmap::to_string(worst)));
+      throw Error(worst, fmt::format("redist: rank {} of {} reports: {}", who, size, base::to_string(worst)));
     }
     if (may_differ && (all[1] != -all[2] || all[1] < 0)) return std::nullopt;
     if (all[1] != -all[2])

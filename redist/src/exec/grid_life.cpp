@@ -36,11 +36,11 @@ void require_whole_grid(MPI_Comm comm, const char* what) {
   if (key == MPI_KEYVAL_INVALID || comm == MPI_COMM_NULL) return;
   detail::check(MPI_Comm_get_attr(comm, key, &held, &is_there), "MPI_Comm_get_attr");
   if (is_there && !(*held)->is_whole)
-    throw gridmap::Error(gridmap::Status::bad_state,
-                         fmt::format("redist: {}: its communicator is a duplicate of dyngrid_comm from an earlier "
-                                     "grid, of whose processes some have left or "
-                                     "sleep; wanted one made on the grid there is (dyngrid_on_change tells when)",
-                                     what));
+    throw base::Error(base::Status::bad_state,
+                      fmt::format("redist: {}: its communicator is a duplicate of dyngrid_comm from an earlier "
+                                  "grid, of whose processes some have left or "
+                                  "sleep; wanted one made on the grid there is (dyngrid_on_change tells when)",
+                                  what));
 }
 
 } // namespace redist

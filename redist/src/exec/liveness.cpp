@@ -10,8 +10,8 @@
 
 #include <fmt/format.h>
 
+#include "base/status.hpp"
 #include "exec/mpi_check.hpp"
-#include "gridmap/status.hpp"
 
 namespace redist::detail {
 namespace {
@@ -69,10 +69,10 @@ Liveness::Liveness(MPI_Comm comm) {
 void Liveness::check(int rank) const {
   const Process& process = processes_[static_cast<std::size_t>(rank)];
   if (process.pid == 0 || rank == rank_ || start_of(process.pid) == process.start) return;
-  throw gridmap::Error(gridmap::Status::timeout,
-                       fmt::format("redist: executor: rank {} (process {}) has ended in the middle of an exchange, "
-                                   "wanted it to take part [rank {} of {}]",
-                                   rank, process.pid, rank_, processes_.size()));
+  throw base::Error(base::Status::timeout,
+                    fmt::format("redist: executor: rank {} (process {}) has ended in the middle of an exchange, "
+                                "wanted it to take part [rank {} of {}]",
+                                rank, process.pid, rank_, processes_.size()));
 }
 
 void Liveness::check_all() const {

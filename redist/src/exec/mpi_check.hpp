@@ -4,7 +4,7 @@
 
 #include <mpi.h>
 
-#include "gridmap/status.hpp"
+#include "base/status.hpp"
 
 namespace redist::detail {
 
@@ -14,8 +14,8 @@ inline void check(int code, const char* what) {
   char text[MPI_MAX_ERROR_STRING];
   int length = 0;
   if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) length = 0;
-  throw gridmap::Error(gridmap::Status::mpi_failure,
-                       std::string("redist: ") + what + ": " + std::string(text, static_cast<std::size_t>(length)));
+  throw base::Error(base::Status::mpi_failure,
+                    std::string("redist: ") + what + ": " + std::string(text, static_cast<std::size_t>(length)));
 }
 
 /// False before MPI_Init and after MPI_Finalize.

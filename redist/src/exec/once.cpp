@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "base/status.hpp"
 #include "exec/mpi_check.hpp"
 #include "exec/work.hpp"
-#include "gridmap/status.hpp"
 
 namespace redist::detail {
 
@@ -21,8 +21,8 @@ void exchange_once(const std::vector<Transfer>& transfers, MPI_Comm comm, int ta
   for (const auto* streams : {&work.in, &work.out})
     for (const Stream& stream : *streams)
       if (stream.bytes_left > std::numeric_limits<int>::max())
-        throw gridmap::Error(
-            gridmap::Status::bad_argument,
+        throw base::Error(
+            base::Status::bad_argument,
             fmt::format("redist: {} bytes between rank {} and rank {} in one message, expected at most {}",
                         stream.bytes_left, rank, stream.peer, std::numeric_limits<int>::max()));
   // not a vector: nobody needs the zeros

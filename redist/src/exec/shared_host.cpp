@@ -240,8 +240,7 @@ SharedHost::SharedHost(MPI_Comm comm, std::size_t panels_bytes, int key) : comm_
   }
   check(MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, comm), "MPI_Allreduce");
   if (failed != 0)
-    throw gridmap::Error(gridmap::Status::out_of_memory,
-                         "redist: executor: no memory for its shared panels on some rank");
+    throw base::Error(base::Status::out_of_memory, "redist: executor: no memory for its shared panels on some rank");
   check(MPI_Allgather(&card, sizeof card, MPI_BYTE, cards.data(), sizeof card, MPI_BYTE, comm), "MPI_Allgather");
   for (const Card& other : cards) pids_.push_back(other.pid);
   for (int r = 0; r < size_; ++r) {

@@ -6,13 +6,13 @@
 
 #include <fmt/format.h>
 
+#include "base/status.hpp"
 #include "exec/pages.hpp"
-#include "gridmap/status.hpp"
 
 namespace redist::detail {
 
-using gridmap::Error;
-using gridmap::Status;
+using base::Error;
+using base::Status;
 
 void Slab::part_of(const Run& r, std::int64_t& skip, std::int64_t& columns) const {
   const std::int64_t unit = r.count > 1 ? r.len : 1;

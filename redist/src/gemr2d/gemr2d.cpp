@@ -39,9 +39,9 @@ namespace redist {
 namespace detail {
 namespace {
 
+using base::Error;
+using base::Status;
 using gridmap::Axis;
-using gridmap::Error;
-using gridmap::Status;
 
 enum Entry { dtype_at, ctxt_at, m_at, n_at, mb_at, nb_at, rsrc_at, csrc_at, lld_at };
 

@@ -3,9 +3,9 @@
 // dyngrid_ and cannot be switched to stock.
 #include <cctype>
 
+#include "base/spellings.hpp"
 #include "dyngrid/status.h"
 #include "gemr2d/gemr2d.hpp"
-#include "gridmap/spellings.hpp"
 
 namespace {
 

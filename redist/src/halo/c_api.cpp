@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
+#include "base/status.hpp"
 #include "desc/agreed.hpp"
 #include "desc/handles.hpp"
 #include "dyngrid/redist.h"
-#include "gridmap/status.hpp"
 #include "redist/halo.hpp"
 
 struct dyngrid_halo {
@@ -15,9 +15,9 @@ struct dyngrid_halo {
 
 namespace {
 
-using gridmap::Error;
-using gridmap::Status;
-using gridmap::detail::guard;
+using base::Error;
+using base::Status;
+using base::detail::guard;
 
 template <class T> T& wanted(T* pointer, const char* what) {
   if (pointer == nullptr) throw Error(Status::null_pointer, fmt::format("redist: {} is null", what));

@@ -11,15 +11,15 @@
 
 #include <fmt/format.h>
 
+#include "base/status.hpp"
 #include "desc/agreed.hpp"
 #include "exec/mpi_check.hpp"
-#include "gridmap/status.hpp"
 
 namespace redist {
 
+using base::Error;
+using base::Status;
 using detail::check;
-using gridmap::Error;
-using gridmap::Status;
 
 namespace {
 

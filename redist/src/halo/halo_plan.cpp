@@ -6,15 +6,15 @@
 
 #include <fmt/format.h>
 
-#include "gridmap/status.hpp"
+#include "base/status.hpp"
 #include "plan/axis_table.hpp"
 #include "redist/halo.hpp"
 
 namespace redist {
 namespace {
 
-using gridmap::Error;
-using gridmap::Status;
+using base::Error;
+using base::Status;
 
 std::size_t at(std::int64_t i) {
   return static_cast<std::size_t>(i);

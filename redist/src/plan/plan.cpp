@@ -6,17 +6,17 @@
 
 #include <fmt/format.h>
 
-#include "gridmap/status.hpp"
+#include "base/status.hpp"
 #include "plan/tables.hpp"
 
 namespace redist {
 namespace {
 
+using base::Error;
+using base::Status;
 using detail::Factor;
 using detail::Neighbour;
 using detail::Pair;
-using gridmap::Error;
-using gridmap::Status;
 
 std::size_t at(std::int64_t i) {
   return static_cast<std::size_t>(i);

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "gridmap/status.hpp"
+#include "base/status.hpp"
 #include "plan/tables.hpp"
 
 namespace redist {
@@ -30,8 +30,8 @@ Schedule schedule_from(const std::string& name) {
        {Schedule::automatic, Schedule::caterpillar, Schedule::circulant, Schedule::matching, Schedule::async})
     if (name == to_string(schedule)) return schedule;
   if (name == "auto") return Schedule::automatic;
-  throw gridmap::Error(
-      gridmap::Status::bad_argument,
+  throw base::Error(
+      base::Status::bad_argument,
       fmt::format("redist: schedule is \"{}\", wanted auto, caterpillar, circulant, matching or async", name));
 }
 

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gridmap/topology.hpp"
+
+namespace control {
+
+/// The grids that an application can use. Pure.
+class Allowed {
+public:
+  /// Nothing said: every grid that is asked for by its shape; where dyngrid chooses the shape, none longer than three
+  /// times its width.
+  Allowed() = default;
+
+  /// Clauses separated by `;`, all of which must hold:
+  ///   any                    every grid, 1 x n too (alone)
+  ///   4:32:*2   4,9,16       numbers of processes, as gridmap::parse_set
+  ///   2x2,2x4,4x4            these grids
+  ///   aspect 2               longer side over shorter side at most 2; `aspect_p`, `aspect_q` as in
+  ///   gridmap::TopologyRequest rows 1:4   cols 2,4,8  rows, columns
+  /// e.g. "4:32:*2; aspect 2". Empty text is as nothing said.
+  /// @throws base::Error{bad_argument} that quotes the clause.
+  static Allowed parse(const std::string& text);
+
+  bool permits(gridmap::GridShape shape) const;
+  /// The permitted grid with the most processes, at_least .. at_most of them; of equally many the one nearest to
+  /// square, of these nprow <= npcol. Empty when there is none.
+  std::optional<gridmap::GridShape> largest(int at_most, int at_least = 1) const;
+  /// With measured step times: the quickest permitted grid of at most `at_most` processes among and between the
+  /// measured ones. Empty when there is none.
+  std::optional<gridmap::Topology> quickest(int at_most, const std::vector<gridmap::ShapeTime>& times) const;
+  /// As it was given; "" for nothing said.
+  const std::string& text() const { return text_; }
+
+private:
+  gridmap::TopologyRequest request(int at_most) const;
+
+  std::string text_;
+  bool is_any_ = false;
+  double aspect_p_ = 0, aspect_q_ = 0;
+  std::vector<int> procs_, rows_, cols_;
+  std::vector<gridmap::GridShape> grids_;
+};
+
+} // namespace control

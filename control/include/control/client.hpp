@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The other end of a running job's socket: what the dyngrid command, a scheduler and a newcomer call. No MPI.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+
+namespace control {
+
+/// One connection to a job (or a scheduler). Move-only; one thread at a time.
+class Client {
+public:
+  /// To the job of that name. @throws base::Error{not_found} when there is none, io_failure, timeout.
+  static Client to_job(const std::string& job, double timeout_s = 10);
+  /// To any socket that speaks this protocol.
+  static Client to_socket(const std::string& path, double timeout_s = 10);
+  Client(Client&& other) noexcept;
+  Client& operator=(Client&& other) noexcept;
+  ~Client();
+
+  /// Sends {"op": op, fields...} and waits for its reply; events that come first are kept for next().
+  /// @return the reply. Declining is no error: look at "accepted".
+  /// @throws base::Error with the status and text of a reply with "ok": false; timeout; io_failure when the job has
+  /// gone.
+  nlohmann::json call(const std::string& op, const nlohmann::json& fields, double timeout_s = 10);
+
+  /// The same in two steps, for a caller with a poll of its own: send() returns the request's id; fd() is readable when
+  /// there may be something for next().
+  std::int64_t send(const std::string& op, const nlohmann::json& fields, double timeout_s = 10);
+  int fd() const { return fd_; }
+  /// The next line, a reply or an event, whatever comes first. Empty when none came within `timeout_s` (0: only what is
+  /// there; below 0: for ever).
+  /// @throws base::Error{io_failure} when the job has gone and everything it said has been given.
+  std::optional<nlohmann::json> next(double timeout_s);
+  /// A line of next() that is a reply with "ok": false, thrown as the Error that it tells of; anything else is left
+  /// alone.
+  static void throw_if_failure(const nlohmann::json& line);
+
+private:
+  Client(int fd, std::string who) : fd_(fd), who_(std::move(who)) {}
+  std::optional<std::string> take_line(double timeout_s);
+
+  int fd_ = -1;
+  std::string who_; ///< for messages
+  std::string input_;
+  std::deque<std::string> kept_; ///< lines that call() passed over
+  std::int64_t last_id_ = 0;
+};
+
+} // namespace control

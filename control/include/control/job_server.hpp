@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <string>
+#include <thread>
+
+#include "control/job_state.hpp"
+#include "control/line_server.hpp"
+#include "control/protocol.hpp"
+
+namespace control {
+
+/// The thread of process 0 that answers at the job's socket. It makes no MPI call and touches nothing of the
+/// application but its JobState.
+class JobServer {
+public:
+  /// What a newcomer of the join way says; the reply's fields. Called on the listener's thread.
+  using Ready = std::function<Json(const Json& payload)>;
+
+  /// @param clock  the one of `state`.
+  /// @throws base::Error: see LineServer.
+  JobServer(JobState& state, const std::string& directory, std::function<double()> clock, Ready ready = {},
+            ServerLimits limits = {});
+  JobServer(const JobServer&) = delete;
+  JobServer& operator=(const JobServer&) = delete;
+  ~JobServer(); ///< tells everybody that the job ends, and takes the socket away
+  const std::string& path() const { return server_.path(); }
+
+private:
+  struct Watcher {
+    bool steps = true;
+  };
+  void run();
+  void answer(LineServer::Client client, std::string_view line);
+  void serve_request(LineServer::Client client, const Request& request);
+  bool tell_events(); ///< true: the grid has changed
+  void update_interest();
+
+  JobState& state_;
+  std::function<double()> clock_;
+  Ready ready_;
+  LineServer server_;
+  std::map<LineServer::Client, Watcher> watchers_;
+  struct Waiter {
+    LineServer::Client client;
+    RequestId id;
+    Json answer; ///< what was said when it was accepted
+  };
+  std::map<std::int64_t, Waiter> waiters_; ///< by number of the request
+  std::atomic<bool> stop_{false};
+  pid_t owner_;
+  std::thread thread_;
+};
+
+} // namespace control

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "control/decide.hpp"
+#include "control/protocol.hpp"
+#include "control/request_queue.hpp"
+
+namespace control {
+
+struct JobInfo {
+  std::string job, app, host, version;
+  int pid = 0;
+  std::string machine;      ///< machine_name()
+  std::string history_file; ///< empty: none is kept
+  int cores = 0;            ///< as Situation's
+  int per_core = 0;
+  bool undoes = true;    ///< DYNGRID_UNDO
+  std::string why_fixed; ///< why nobody outside can change its grid; empty: they can
+};
+
+/// A change that took place, as the application reports it.
+struct ChangeReport {
+  ChangeCost cost;
+  int woken = 0, released = 0, parked = 0;
+  double total_s = 0;
+  std::int64_t kept_bytes = 0;
+};
+Json to_json(const ChangeReport& report);
+
+/// What is known of the matrices: changes when the program makes or frees one.
+struct Matrices {
+  std::string size; ///< of the problem, for the history: "3*d2000x2000/64x64"
+  std::int64_t bytes = 0;
+  std::function<double(gridmap::GridShape, gridmap::GridShape)> planned_exchange_s;
+};
+
+/// A grid that the application is to go to now.
+struct Wanted {
+  std::int64_t number = 0; ///< of the request; 0: an experiment
+  gridmap::GridShape to;
+  std::optional<gridmap::Placement> placement;
+  std::vector<std::int64_t> leave; ///< numbers of the units that must not be in it
+  bool is_forced = false;
+  std::string undo; ///< a change that is taken back: why
+};
+
+/// Judges a change by the steps before it and after it. Pure.
+struct Trial {
+  gridmap::GridShape from, to;
+  std::int64_t number = 0;                          ///< of the request
+  std::vector<double> before, after;                ///< steps, without the first one on the grid
+  static constexpr std::size_t least = 3, most = 9; ///< of them: judged from so many on, and by so many at most
+
+  enum class Verdict { open, stays, slower };
+  /// Slower: the median by more than 5 % and by more than both scatter (three standard errors). Judged anew with every
+  /// step until it is slower, or there are `most`.
+  Verdict verdict() const;
+};
+double median(std::vector<double> values);
+
+/// Grids to be tried in the first steps, e.g. "2x2,2x3,3x3@3": three steps on each (a first one on a new grid does not
+/// count), then to the quickest.
+struct Experiment {
+  std::vector<gridmap::GridShape> grids;
+  int steps = 2;
+  /// @throws base::Error{bad_argument} naming `where`
+  static Experiment parse(const std::string& text, const std::string& where);
+};
+
+/// All that is known of this application on its process 0, shared by the application's thread and the one that listens.
+/// The first never waits for more than a few copies of the second. No MPI, no sockets: times are handed in, in seconds
+/// on one clock.
+class JobState {
+public:
+  JobState(JobInfo info, gridmap::GridShape first_grid, double now);
+
+  // ---- the application's thread ----
+  /// A resize point was reached: the step that began at the last one (or after the last change) has ended.
+  void step_ended(double now);
+  /// The next step begins: there was nothing to do at the resize point, or a change has ended.
+  void step_begins(double now) {
+    begun_ = now;
+    is_in_step_ = true;
+  }
+  /// Whether want() has something to say. One atomic load.
+  bool is_pending() const noexcept { return pending_.load(std::memory_order_acquire); }
+  /// What the application is to do at this resize point, if anything. One of changed, failed, unchanged, defer must
+  /// follow.
+  std::optional<Wanted> want(double now);
+  /// The program itself wanted something else first: the wish waits for the next resize point.
+  void defer(std::int64_t number);
+  /// How it went. number 0: not asked for from outside.
+  void changed(std::int64_t number, const ChangeReport& report, int parked, double now);
+  void failed(std::int64_t number, gridmap::GridShape wanted, base::Status status, const std::string& why, double now);
+  /// The grid that was asked for is the one there is.
+  void unchanged(std::int64_t number);
+  void set_matrices(Matrices matrices);
+  void set_units(std::vector<UnitInfo> units);
+  void set_allowed(Allowed allowed);
+  void set_steps(std::int64_t steps);
+  void set_experiment(Experiment experiment);
+  /// Writes what the history does not have yet. Any thread.
+  void save_history(double wait_s = 0.2);
+
+  // ---- the listener's thread ----
+  Json status(double now) const;
+  Json history() const;
+  /// resize, grow, shrink, leave: reply fields. When accepted, "request" is the number.
+  Json submit(const Request& request, double now);
+  Json offer(const Request& request) const;
+  Json cancel(const Request& request);
+  void look_at_deadlines(double now);
+  /// A deadline to come, on the clock; empty when there is none.
+  std::optional<double> next_deadline() const;
+  /// Events since the last call, oldest first. Steps only when somebody `wants_steps`.
+  std::vector<Json> take_events();
+  void want_steps(bool wanted) { wants_steps_.store(wanted, std::memory_order_relaxed); }
+  const JobInfo& info() const { return info_; }
+  /// Called, from the application's thread, when there are events that should not wait.
+  std::function<void()> wake;
+
+private:
+  struct Step {
+    std::int64_t step;
+    gridmap::GridShape grid;
+    double step_s, now;
+  };
+  Situation situation() const; ///< the caller has the lock
+  void refuse_undone(const Situation& here, Decision& decision) const;
+  void tell(Json event); ///< the same
+  void outcome(std::int64_t number, const char* what, Json more = Json::object());
+  std::optional<Wanted> experiment_wants();
+  void judge_trial();
+  void end_trial();
+  void add_step(double step_s);
+  void settle(); ///< is_pending() as it should be
+
+  const JobInfo info_;
+  const gridmap::GridShape first_grid_;
+  const double started_;
+  double begun_ = 0; ///< of this step; the application's thread only
+  bool is_in_step_ = false;
+  std::atomic<bool> pending_{false};
+  std::atomic<bool> wants_steps_{false};
+
+  // from the application's thread to the listener's
+  static constexpr std::size_t ring_size = 1024;
+  std::array<Step, ring_size> ring_{};
+  std::atomic<std::uint64_t> written_{0}, read_{0}, skipped_{0};
+
+  mutable std::mutex mutex_;
+  gridmap::GridShape grid_;
+  int parked_ = 0;
+  std::int64_t step_ = 0;    ///< steps ended
+  std::int64_t on_grid_ = 0; ///< of them on this grid, since the last change
+  double last_step_s_ = 0;
+  std::optional<double> cold_s_; ///< the first step on this grid: counts only where there is no other
+  StepTimes here_;               ///< this stay on this grid, without its first step
+  std::vector<double> recent_;   ///< the last of them
+  std::optional<Trial> trial_;   ///< a growth that may be taken back
+  std::optional<Wanted> back_;   ///< it is to be
+  bool goes_back_ = false;       ///< want() gave that out
+  struct Undone {
+    double step_s = 0; ///< on that grid
+    std::string why;
+  };
+  std::map<std::pair<int, int>, Undone> undone_; ///< grids that were given up as slower in this run
+  std::vector<double>
+      owed_; ///< steps that could not be added because the other thread had the lock; the application's thread only
+  std::int64_t steps_ = 0;
+  Allowed allowed_;
+  std::vector<UnitInfo> units_;
+  RequestQueue queue_;
+  std::optional<Pending> taken_; ///< what want() gave out
+  std::string size_ = "-";
+  std::int64_t matrix_bytes_ = 0;
+  std::function<double(gridmap::GridShape, gridmap::GridShape)> planned_exchange_s_;
+  struct Book {
+    History known; ///< earlier runs and this one
+    std::map<std::pair<int, int>, StepTimes> unsaved_steps;
+    std::vector<ChangeCost> unsaved_changes;
+  };
+  std::map<std::string, Book> books_; ///< by size_: the file is read once for each
+  Book* book_ = nullptr;              ///< of them the present one
+  std::optional<Json> last_resize_;
+  std::optional<Experiment> experiment_;
+  std::size_t tried_ = 0;
+  bool has_asked_ = false;                            ///< for the grid of the experiment whose turn it is
+  std::vector<std::pair<std::int64_t, Json>> events_; ///< with the steps that had ended by then
+};
+
+} // namespace control

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/allowed.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "base/status.hpp"
+
+namespace control {
+namespace {
+
+using base::Error;
+using base::Status;
+using gridmap::GridShape;
+
+constexpr double usual_aspect = 3;
+constexpr std::size_t longest_text = 4096;
+
+[[noreturn]] void bad(const std::string& clause, const std::string& why) {
+  throw Error(Status::bad_argument, fmt::format("control: allowed grids: '{}': {}", clause, why));
+}
+
+std::string trimmed(const std::string& text) {
+  const auto first = text.find_first_not_of(" \t\n");
+  if (first == std::string::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\n") - first + 1);
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::size_t at = 0;
+  for (;;) {
+    const std::size_t end = text.find(separator, at);
+    parts.push_back(trimmed(text.substr(at, end == std::string::npos ? end : end - at)));
+    if (end == std::string::npos) return parts;
+    at = end + 1;
+  }
+}
+
+std::vector<int> set_of(const std::string& clause, const std::string& text) {
+  try {
+    return gridmap::parse_set(text);
+  } catch (const Error& error) {
+    bad(clause, error.what());
+  }
+}
+
+double number_of(const std::string& clause, const std::string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end != '\0' || !std::isfinite(value) || value <= 0) bad(clause, "wanted a number above 0");
+  return value;
+}
+
+GridShape grid_of(const std::string& clause, const std::string& text) {
+  GridShape shape;
+  const char* const end = text.data() + text.size();
+  const auto rows = std::from_chars(text.data(), end, shape.nprow);
+  if (rows.ec == std::errc{} && rows.ptr != end && *rows.ptr == 'x') {
+    const auto cols = std::from_chars(rows.ptr + 1, end, shape.npcol);
+    constexpr int most = 1 << 20;
+    if (cols.ec == std::errc{} && cols.ptr == end && shape.nprow >= 1 && shape.npcol >= 1 && shape.nprow <= most &&
+        shape.npcol <= most / shape.nprow)
+      return shape;
+  }
+  bad(clause, fmt::format("'{}' is no grid, wanted e.g. 2x3", text));
+}
+
+bool holds(const std::vector<int>& set, int value) {
+  return set.empty() || std::find(set.begin(), set.end(), value) != set.end();
+}
+
+double aspect(GridShape s) {
+  return static_cast<double>(std::max(s.nprow, s.npcol)) / std::min(s.nprow, s.npcol);
+}
+
+} // namespace
+
+Allowed Allowed::parse(const std::string& text) {
+  if (text.size() > longest_text)
+    bad(text.substr(0, 40) + "...", fmt::format("{} characters, wanted at most {}", text.size(), longest_text));
+  Allowed allowed;
+  allowed.text_ = trimmed(text);
+  if (allowed.text_.empty()) return allowed;
+  const std::vector<std::string> clauses = split(allowed.text_, ';');
+  const auto once = [](const std::string& clause, const auto& before, const char* what) {
+    if (!before.empty()) bad(clause, fmt::format("a second clause about {}", what));
+  };
+  for (const std::string& clause : clauses) {
+    const auto blank = clause.find_first_of(" \t");
+    const std::string word = clause.substr(0, blank),
+                      rest = blank == std::string::npos ? "" : trimmed(clause.substr(blank));
+    if (clause.empty()) {
+      bad(allowed.text_, "an empty clause");
+    } else if (clause == "any") {
+      if (clauses.size() > 1) bad(allowed.text_, "any stands alone");
+      allowed.is_any_ = true;
+    } else if (word == "aspect") {
+      allowed.aspect_p_ = allowed.aspect_q_ = number_of(clause, rest);
+      if (allowed.aspect_p_ < 1) bad(clause, "wanted at least 1");
+    } else if (word == "aspect_p") {
+      allowed.aspect_p_ = number_of(clause, rest);
+    } else if (word == "aspect_q") {
+      allowed.aspect_q_ = number_of(clause, rest);
+    } else if (word == "rows") {
+      once(clause, allowed.rows_, "rows");
+      allowed.rows_ = set_of(clause, rest);
+    } else if (word == "cols" || word == "columns") {
+      once(clause, allowed.cols_, "columns");
+      allowed.cols_ = set_of(clause, rest);
+    } else if (clause.find('x') != std::string::npos && std::isdigit(static_cast<unsigned char>(clause[0]))) {
+      once(clause, allowed.grids_, "grids");
+      for (const std::string& grid : split(clause, ',')) allowed.grids_.push_back(grid_of(clause, grid));
+    } else if (std::isdigit(static_cast<unsigned char>(clause[0]))) {
+      once(clause, allowed.procs_, "numbers of processes");
+      allowed.procs_ = set_of(clause, clause);
+    } else {
+      bad(clause, "wanted any, numbers like 4:32:*2, grids like 2x2,2x3, aspect, rows or cols");
+    }
+  }
+  if (allowed.aspect_p_ > 0 && allowed.aspect_q_ > 0 && allowed.aspect_p_ * allowed.aspect_q_ < 1)
+    bad(allowed.text_, "the two aspects exclude each other");
+  return allowed;
+}
+
+bool Allowed::permits(GridShape s) const {
+  if (s.nprow < 1 || s.npcol < 1) return false;
+  if (text_.empty() || is_any_) return true;
+  if (!grids_.empty() &&
+      std::none_of(grids_.begin(), grids_.end(), [&](GridShape g) { return g.nprow == s.nprow && g.npcol == s.npcol; }))
+    return false;
+  const auto within = [](double value, double limit) { return limit <= 0 || value <= limit * (1 + 1e-9); };
+  return within(static_cast<double>(s.npcol) / s.nprow, aspect_p_) &&
+         within(static_cast<double>(s.nprow) / s.npcol, aspect_q_) && holds(procs_, s.size()) &&
+         holds(rows_, s.nprow) && holds(cols_, s.npcol);
+}
+
+gridmap::TopologyRequest Allowed::request(int at_most) const {
+  gridmap::TopologyRequest wanted;
+  wanted.procs = at_most;
+  wanted.aspect_p = text_.empty() ? usual_aspect : aspect_p_;
+  wanted.aspect_q = text_.empty() ? usual_aspect : aspect_q_;
+  wanted.valid_procs = procs_;
+  wanted.valid_rows = rows_;
+  wanted.valid_cols = cols_;
+  return wanted;
+}
+
+std::optional<GridShape> Allowed::largest(int at_most, int at_least) const {
+  if (at_most < 1) return std::nullopt;
+  std::optional<GridShape> best;
+  if (!grids_.empty()) {
+    const auto rank = [](GridShape s) { return std::tuple(-s.size(), aspect(s), s.nprow > s.npcol); };
+    for (const GridShape s : grids_)
+      if (s.size() <= at_most && permits(s) && (!best || rank(s) < rank(*best))) best = s;
+  } else {
+    try {
+      const gridmap::Topology chosen = gridmap::choose_topology(request(at_most));
+      best = GridShape{chosen.nprow, chosen.npcol};
+    } catch (const Error& error) {
+      if (error.status() != Status::not_found) throw;
+    }
+  }
+  if (best && best->size() < at_least) best.reset();
+  return best;
+}
+
+std::optional<gridmap::Topology> Allowed::quickest(int at_most, const std::vector<gridmap::ShapeTime>& times) const {
+  if (at_most < 1 || times.empty()) return std::nullopt;
+  gridmap::TopologyRequest wanted = request(at_most);
+  wanted.times = times;
+  if (grids_.empty()) {
+    try {
+      return gridmap::choose_topology(wanted);
+    } catch (const Error& error) {
+      if (error.status() != Status::not_found) throw;
+      return std::nullopt;
+    }
+  }
+  std::optional<gridmap::Topology> best;
+  for (const GridShape s : grids_) {
+    if (s.size() > at_most || !permits(s)) continue;
+    wanted.valid_rows = {s.nprow};
+    wanted.valid_cols = {s.npcol};
+    wanted.valid_procs = {};
+    wanted.aspect_p = wanted.aspect_q = 0; // permitted as it is
+    try {
+      const gridmap::Topology one = gridmap::choose_topology(wanted);
+      if (!best || one.seconds < best->seconds) best = one;
+    } catch (const Error& error) {
+      if (error.status() != Status::not_found) throw;
+    }
+  }
+  return best;
+}
+
+} // namespace control

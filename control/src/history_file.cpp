@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The history on disk: JSON lines that are only ever appended, so that jobs that end at the same time, or are killed
+// while they write, do no harm.
+#include "control/history.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <thread>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/environment.hpp"
+#include "base/printable.hpp"
+#include "control/protocol.hpp"
+
+namespace control {
+
+using base::environment;
+using base::printable;
+using base::state_directory;
+namespace {
+
+using gridmap::GridShape;
+
+constexpr off_t largest_file = 512 << 10;
+constexpr std::size_t most_keys = 1000;
+constexpr std::size_t most_changes = 200;
+
+std::int64_t now_s() {
+  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+Json named(const HistoryKey& key, const char* kind, std::int64_t when) {
+  return {{"kind", kind}, {"app", key.app}, {"size", key.size}, {"machine", key.machine}, {"when", when}};
+}
+
+std::string line_of(const HistoryKey& key, std::pair<int, int> shape, const StepTimes& t, std::int64_t when) {
+  Json line = named(key, "steps", when);
+  line.update({{"grid", to_json({shape.first, shape.second})},
+               {"count", t.count},
+               {"mean_s", t.mean},
+               {"squares", t.squares},
+               {"least_s", t.least}});
+  return to_line(line);
+}
+
+std::string line_of(const HistoryKey& key, const ChangeCost& c, std::int64_t when) {
+  Json line = named(key, "resize", when);
+  line.update({{"from", to_json(c.from)},
+               {"to", to_json(c.to)},
+               {"spawned", c.spawned},
+               {"spawn_s", c.spawn_s},
+               {"merge_s", c.merge_s},
+               {"plan_s", c.plan_s},
+               {"exchange_s", c.exchange_s},
+               {"moved_bytes", c.moved_bytes},
+               {"planned_exchange_s", c.predicted_exchange_s}});
+  return to_line(line);
+}
+
+struct Record {
+  HistoryKey key;
+  std::int64_t when = 0;
+  bool is_steps = false;
+  std::pair<int, int> grid;
+  StepTimes times;
+  ChangeCost change;
+};
+
+/// Empty for a line that is not whole, or says what cannot be.
+std::optional<Record> record_of(const std::string& line) {
+  const Json json = Json::parse(line, nullptr, false);
+  if (!json.is_object()) return std::nullopt;
+  try {
+    Record r;
+    r.key = {json.at("app"), json.at("size"), json.at("machine")};
+    r.when = json.at("when");
+    const auto shape = [&](const char* name) {
+      const GridShape s = shape_from(json.at(name));
+      if (s.nprow < 1 || s.npcol < 1) throw std::out_of_range(name);
+      return s;
+    };
+    const auto figure = [&](const char* name) {
+      const double value = json.at(name);
+      if (!std::isfinite(value) || value < 0) throw std::out_of_range(name);
+      return value;
+    };
+    if (json.at("kind") == "steps") {
+      const GridShape s = shape("grid");
+      r.is_steps = true;
+      r.grid = {s.nprow, s.npcol};
+      r.times.count = json.at("count");
+      r.times.mean = figure("mean_s");
+      r.times.squares = figure("squares");
+      r.times.least = figure("least_s");
+      if (r.times.count < 1) return std::nullopt;
+    } else if (json.at("kind") == "resize") {
+      r.change.from = shape("from");
+      r.change.to = shape("to");
+      r.change.spawned = json.at("spawned");
+      r.change.spawn_s = figure("spawn_s");
+      r.change.merge_s = figure("merge_s");
+      r.change.plan_s = figure("plan_s");
+      r.change.exchange_s = figure("exchange_s");
+      r.change.moved_bytes = json.at("moved_bytes");
+      r.change.predicted_exchange_s = figure("planned_exchange_s");
+    } else {
+      return std::nullopt; // of a later version
+    }
+    return r;
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+}
+
+class Fd {
+public:
+  explicit Fd(int fd) : fd_(fd) {}
+  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Fd& operator=(const Fd&) = delete;
+  ~Fd() {
+    if (fd_ >= 0) close(fd_);
+  }
+  int get() const { return fd_; }
+
+private:
+  int fd_;
+};
+
+/// Only what lies on a disk: a FIFO would be waited for, a device never ends. Said once, and then there is no history.
+Fd open_regular(const std::string& path, int flags) {
+  Fd fd(open(path.c_str(), flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600));
+  struct stat found {};
+  const bool is_other =
+      fd.get() < 0 ? errno == ENXIO || errno == EISDIR : fstat(fd.get(), &found) == 0 && !S_ISREG(found.st_mode);
+  if (!is_other) return fd;
+  static std::atomic<bool> is_said{false};
+  if (!is_said.exchange(true))
+    std::fprintf(
+        stderr,
+        "dyngrid: no history is kept: '%s' (DYNGRID_HISTORY) is no regular file, wanted the path of one, or off\n",
+        printable(path).c_str());
+  return Fd(-1);
+}
+
+std::string content_of(const std::string& path) {
+  std::string text;
+  const Fd in = open_regular(path, O_RDONLY);
+  std::array<char, 65536> buffer;
+  while (in.get() >= 0) {
+    const ssize_t n = read(in.get(), buffer.data(), buffer.size());
+    if (n > 0)
+      text.append(buffer.data(), static_cast<std::size_t>(n));
+    else if (n == 0 || errno != EINTR)
+      break;
+  }
+  return text;
+}
+
+template <class Each> void each_record(const std::string& file, Each&& each) {
+  std::istringstream in(content_of(file));
+  for (std::string line; std::getline(in, line);)
+    if (const auto record = record_of(line)) each(*record);
+}
+
+void keep_last(std::vector<ChangeCost>& list) {
+  if (list.size() > most_changes) list.erase(list.begin(), list.end() - static_cast<std::ptrdiff_t>(most_changes));
+}
+
+struct Book {
+  History history;
+  std::int64_t last = 0;
+};
+
+std::map<HistoryKey, Book> books_of(const std::string& file) {
+  std::map<HistoryKey, Book> books;
+  std::map<std::string, std::vector<ChangeCost>> spawns; // by machine
+  each_record(file, [&](const Record& r) {
+    Book& book = books[r.key];
+    book.last = std::max(book.last, r.when);
+    if (r.is_steps) {
+      StepTimes& known = book.history.steps[r.grid];
+      known.forget_beyond(remembered_steps);
+      known.add(r.times);
+      return;
+    }
+    book.history.changes.push_back(r.change);
+    keep_last(book.history.changes);
+    if (r.change.spawned == 0) return;
+    spawns[r.key.machine].push_back(r.change);
+    keep_last(spawns[r.key.machine]);
+  });
+  for (auto& [key, book] : books) book.history.spawns = spawns[key.machine];
+  return books;
+}
+
+bool make_folders(const std::string& path) {
+  for (std::size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1))
+    if (mkdir(path.substr(0, at).c_str(), 0700) != 0 && errno != EEXIST) return false;
+  return true;
+}
+
+bool write_all(int fd, const std::string& text) {
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t n = write(fd, text.data() + done, text.size() - done);
+    if (n > 0)
+      done += static_cast<std::size_t>(n);
+    else if (errno != EINTR)
+      return false;
+  }
+  return true;
+}
+
+/// One line per grid and the last changes, of the keys used last. The caller has the lock.
+void put_together(const std::string& file) {
+  const std::map<HistoryKey, Book> books = books_of(file);
+  std::vector<const std::pair<const HistoryKey, Book>*> order;
+  for (const auto& entry : books) order.push_back(&entry);
+  std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) { return a->second.last < b->second.last; });
+  if (order.size() > most_keys) order.erase(order.begin(), order.end() - static_cast<std::ptrdiff_t>(most_keys));
+  std::string text;
+  for (const auto* entry : order) {
+    for (const auto& [shape, times] : entry->second.history.steps)
+      text += line_of(entry->first, shape, times, entry->second.last);
+    // so that a file put together is well below the size at which it is done again
+    const auto& changes = entry->second.history.changes;
+    for (std::size_t i = changes.size() > 20 ? changes.size() - 20 : 0; i < changes.size(); ++i)
+      text += line_of(entry->first, changes[i], entry->second.last);
+  }
+  while (text.size() > static_cast<std::size_t>(largest_file) / 2) text.erase(0, text.find('\n') + 1); // oldest first
+  const std::string part = file + ".new";
+  const Fd out = open_regular(part, O_WRONLY | O_CREAT | O_TRUNC);
+  if (out.get() < 0) return;
+  if (!write_all(out.get(), text) || rename(part.c_str(), file.c_str()) != 0) unlink(part.c_str());
+}
+
+} // namespace
+
+std::string machine_name() {
+  std::ifstream in("/proc/cpuinfo");
+  std::string model = "unknown";
+  for (std::string line; std::getline(in, line);)
+    if (line.rfind("model name", 0) == 0 && line.find(": ") != std::string::npos) {
+      model = line.substr(line.find(": ") + 2);
+      break;
+    }
+  return fmt::format("{} x {}", model, std::thread::hardware_concurrency());
+}
+
+std::string history_file() {
+  if (const char* given = environment("DYNGRID_HISTORY")) {
+    const std::string_view word = given;
+    return word == "off" || word == "0" ? "" : std::string(word);
+  }
+  const std::string folder = state_directory();
+  return folder.empty() ? folder : folder + "/history.jsonl";
+}
+
+History read_history(const std::string& file, const HistoryKey& key) {
+  if (file.empty()) return {};
+  std::map<HistoryKey, Book> books = books_of(file);
+  History history = std::move(books[key].history);
+  for (const auto& [other, book] : books) // a program that never ran here still learns what starting a process takes
+    if (other.machine == key.machine && history.spawns.empty()) history.spawns = book.history.spawns;
+  return history;
+}
+
+std::vector<std::pair<HistoryKey, History>> read_all_history(const std::string& file) {
+  std::vector<std::pair<HistoryKey, History>> all;
+  if (file.empty()) return all;
+  for (auto& [key, book] : books_of(file)) all.emplace_back(key, std::move(book.history));
+  return all;
+}
+
+bool append_history(const std::string& file, const HistoryKey& key,
+                    const std::map<std::pair<int, int>, StepTimes>& steps, const std::vector<ChangeCost>& changes,
+                    double wait_s) {
+  std::string text;
+  const std::int64_t when = now_s();
+  for (const auto& [shape, times] : steps)
+    if (times.count > 0) text += line_of(key, shape, times, when);
+  for (const ChangeCost& change : changes) text += line_of(key, change, when);
+  if (text.empty() || file.empty()) return true;
+  if (!make_folders(file)) return false;
+  // the lock is a file of its own, since putting the history together replaces the other
+  const Fd lock = open_regular(file + ".lock", O_RDWR | O_CREAT);
+  if (lock.get() < 0) return false;
+  const auto begun = std::chrono::steady_clock::now();
+  while (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) return false;
+    if (std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count() >= wait_s) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  off_t size = 0;
+  {
+    const Fd out = open_regular(file, O_RDWR | O_APPEND | O_CREAT);
+    if (out.get() < 0) return false;
+    size = lseek(out.get(), 0, SEEK_END);
+    char last = '\n';
+    if (size > 0 && pread(out.get(), &last, 1, size - 1) == 1 && last != '\n')
+      text.insert(0, "\n"); // somebody was killed in the middle of a line
+    if (!write_all(out.get(), text)) return false;
+  }
+  if (size > largest_file) put_together(file);
+  return true;
+}
+
+} // namespace control

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/job_server.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace control {
+namespace {
+
+using base::Error;
+using base::Status;
+
+constexpr double step_delay_s = 0.05; ///< so much later at most are steps told
+constexpr double save_every_s = 30;   ///< what a killed job loses of its history
+constexpr double last_words_s = 0.5;
+
+std::int64_t resident_bytes() {
+  long pages = 0;
+  if (FILE* file = std::fopen("/proc/self/statm", "r")) {
+    if (std::fscanf(file, "%*s %ld", &pages) != 1) pages = 0;
+    std::fclose(file);
+  }
+  return static_cast<std::int64_t>(pages) * sysconf(_SC_PAGESIZE);
+}
+
+} // namespace
+
+JobServer::JobServer(JobState& state, const std::string& directory, std::function<double()> clock, Ready ready,
+                     ServerLimits limits)
+    : state_(state), clock_(std::move(clock)), ready_(std::move(ready)),
+      server_(directory, "job-" + state.info().job + ".sock",
+              {[this](LineServer::Client client, std::string_view line) { answer(client, line); },
+               [this](LineServer::Client client) {
+                 watchers_.erase(client);
+                 for (auto at = waiters_.begin(); at != waiters_.end();)
+                   at = at->second.client == client ? waiters_.erase(at) : std::next(at);
+                 update_interest();
+               }},
+              std::move(limits)),
+      owner_(getpid()) {
+  state_.wake = [this] { server_.interrupt(); };
+  // the application's signals are for its own threads
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::exception& error) {
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    state_.wake = {};
+    throw Error(Status::io_failure, fmt::format("control: cannot start a thread: {}", error.what()));
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+JobServer::~JobServer() {
+  if (getpid() != owner_) {              // a fork of the application: the thread is not in it
+    new std::thread(std::move(thread_)); // lost on purpose
+    return;
+  }
+  state_.wake = {};
+  stop_ = true;
+  server_.interrupt();
+  thread_.join();
+}
+
+void JobServer::run() {
+  double saved = clock_();
+  while (!stop_) {
+    try {
+      double wait = save_every_s;
+      if (const auto deadline = state_.next_deadline()) wait = std::min(wait, *deadline - clock_());
+      if (std::any_of(watchers_.begin(), watchers_.end(), [](const auto& w) { return w.second.steps; }))
+        wait = std::min(wait, step_delay_s);
+      server_.serve(std::max(0.0, wait));
+      state_.look_at_deadlines(clock_());
+      const bool has_changed = tell_events();
+      if (has_changed || clock_() - saved >= save_every_s) {
+        state_.save_history();
+        saved = clock_();
+      }
+    } catch (const std::exception& error) { // out of memory, most likely: the application matters more than this thread
+      std::fprintf(stderr, "dyngrid: the job's socket is closed: %s\n", error.what());
+      state_.want_steps(false);
+      return;
+    }
+  }
+  try {
+    tell_events();
+    for (const auto& [number, waiter] : waiters_) {
+      Json answer = waiter.answer;
+      answer.update({{"outcome", "ended"}, {"reason", "the application ended before it came to it"}});
+      server_.send(waiter.client, to_line(reply(waiter.id, std::move(answer))));
+    }
+    for (const auto& watcher : watchers_) server_.send(watcher.first, to_line({{"event", "end"}}));
+    server_.flush(last_words_s);
+  } catch (const std::exception&) { // they will see that the connection ends
+  }
+}
+
+void JobServer::answer(LineServer::Client client, std::string_view line) {
+  Request request;
+  try {
+    request = parse_request(line);
+    serve_request(client, request);
+  } catch (const std::exception& error) {
+    server_.send(client, to_line(failure(request.id, error)));
+  }
+}
+
+void JobServer::serve_request(LineServer::Client client, const Request& request) {
+  const auto say = [&](Json fields) { server_.send(client, to_line(reply(request.id, std::move(fields)))); };
+  const double now = clock_();
+  if (request.op == "status") {
+    Json status = state_.status(now);
+    status["rss_bytes"] = resident_bytes();
+    say(std::move(status));
+  } else if (request.op == "resize" || request.op == "grow" || request.op == "shrink" || request.op == "leave") {
+    const bool waits = flag(request, "wait");
+    Json given = state_.submit(request, now);
+    if (waits && given["accepted"].get<bool>()) {
+      server_.hold(client, true);
+      const auto number = given["request"].get<std::int64_t>();
+      waiters_[number] = {client, request.id, std::move(given)};
+    } else {
+      if (waits) given["outcome"] = "declined";
+      say(std::move(given));
+    }
+  } else if (request.op == "offer") {
+    say(state_.offer(request));
+  } else if (request.op == "cancel") {
+    say(state_.cancel(request));
+  } else if (request.op == "history") {
+    say(state_.history());
+  } else if (request.op == "watch") {
+    const bool steps = request.body.contains("steps") ? flag(request, "steps") : true;
+    server_.hold(client, true);
+    watchers_[client].steps = steps;
+    update_interest();
+    say({{"watching", true}});
+  } else if (request.op == "ready") {
+    if (!ready_) throw Error(Status::unsupported, "control: ready: this application awaits no newcomers");
+    const auto payload = request.body.find("payload");
+    if (payload == request.body.end() || !payload->is_object())
+      throw Error(Status::bad_argument, "control: ready: \"payload\" is missing, wanted an object");
+    say(ready_(*payload));
+  } else {
+    throw Error(Status::bad_argument, fmt::format("control: op \"{}\" is not known, wanted status, resize, grow, "
+                                                  "shrink, leave, offer, cancel, history, watch or ready",
+                                                  request.op.substr(0, 40)));
+  }
+}
+
+void JobServer::update_interest() {
+  state_.want_steps(std::any_of(watchers_.begin(), watchers_.end(), [](const auto& w) { return w.second.steps; }));
+}
+
+bool JobServer::tell_events() {
+  bool has_changed = false;
+  std::vector<Json> events = state_.take_events();
+  for (Json& event : events) {
+    has_changed = has_changed || event["event"] == "resize";
+    const bool is_step = event["event"] == "step" || event["event"] == "skipped";
+    if (is_step) event["rss_bytes"] = resident_bytes();
+    const std::string line = to_line(event);
+    std::vector<LineServer::Client> to; // a client that is dropped while it is told leaves the list
+    for (const auto& [client, watcher] : watchers_)
+      if (!is_step || watcher.steps) to.push_back(client);
+    for (const LineServer::Client client : to) server_.send(client, line);
+    if (event["event"] != "outcome") continue;
+    const auto waiter = waiters_.find(event["request"].get<std::int64_t>());
+    if (waiter == waiters_.end()) continue;
+    Json answer = waiter->second.answer;
+    for (const auto& [name, value] : event.items())
+      if (name != "event") answer[name] = value;
+    const LineServer::Client client = waiter->second.client;
+    const RequestId id = waiter->second.id;
+    waiters_.erase(waiter);
+    server_.send(client, to_line(reply(id, std::move(answer))));
+    const bool owed = watchers_.count(client) > 0 || std::any_of(waiters_.begin(), waiters_.end(), [&](const auto& w) {
+                        return w.second.client == client;
+                      });
+    if (!owed) server_.hold(client, false);
+  }
+  return has_changed;
+}
+
+} // namespace control

@@ -1,0 +1,679 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/job_state.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace control {
+namespace {
+
+using base::Error;
+using base::Status;
+using gridmap::GridShape;
+using Lock = std::lock_guard<std::mutex>;
+
+bool same(GridShape a, GridShape b) {
+  return a.nprow == b.nprow && a.npcol == b.npcol;
+}
+std::pair<int, int> key_of(GridShape s) {
+  return {s.nprow, s.npcol};
+}
+std::string shape_text(GridShape s) {
+  return fmt::format("{}x{}", s.nprow, s.npcol);
+}
+
+gridmap::Placement placement_from(const Request& request, const std::string& name) {
+  using gridmap::Placement;
+  for (const auto& [word, placement] :
+       {std::pair{"optimal", Placement::optimal}, std::pair{"global", Placement::global},
+        std::pair{"local1", Placement::local1}, std::pair{"local2", Placement::local2}})
+    if (name == word) return placement;
+  throw Error(Status::bad_argument,
+              fmt::format("control: {}: \"placement\" is \"{}\", wanted optimal, global, local1 or local2", request.op,
+                          name.substr(0, 40)));
+}
+
+std::vector<std::int64_t> units_in(const Request& request) {
+  const auto given = request.body.find("units");
+  const auto is_number = [](const Json& value) { return value.is_number_integer() && value.get<std::int64_t>() > 0; };
+  if (given == request.body.end() || !given->is_array() || given->empty() || given->size() > 1024 ||
+      !std::all_of(given->begin(), given->end(), is_number))
+    throw Error(Status::bad_argument,
+                fmt::format("control: {}: \"units\" is {}, wanted a list of numbers from 1", request.op,
+                            given == request.body.end()
+                                ? "missing"
+                                : given->dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 80)));
+  return given->get<std::vector<std::int64_t>>();
+}
+
+Decision decide(const Situation& here, const Pending& wish) {
+  if (wish.op == "resize") return decide_resize(here, wish.to, wish.force);
+  if (wish.op == "grow") return decide_grow(here, wish.by, wish.force);
+  if (wish.op == "leave") return decide_leave(here, wish.units);
+  return decide_shrink(here, wish.by);
+}
+
+Json json_of(const std::vector<UnitInfo>& units) {
+  Json list = Json::array();
+  for (const UnitInfo& unit : units)
+    list.push_back({{"unit", unit.number}, {"processes", unit.processes}, {"active", unit.active}});
+  return list;
+}
+
+Json json_of(const Prediction& p) {
+  return {{"seconds", p.seconds}, {"error", p.error}, {"measured", p.is_measured}, {"grids", p.grids}};
+}
+
+Json json_of(const Forecast& f) {
+  return {{"step_now", json_of(f.now)},     {"step_then", json_of(f.then)},
+          {"spawn_s", f.spawn_s},           {"exchange_s", f.exchange_s},
+          {"other_s", f.other_s},           {"resize_s", f.resize_s()},
+          {"payoff_steps", f.payoff_steps}, {"payoff_steps_at_best", f.payoff_at_best}};
+}
+
+Json json_of(const Pending& p, double now) {
+  Json json{
+      {"request", p.number}, {"op", p.op}, {"from", to_json(p.from)}, {"grid", to_json(p.to)}, {"late", p.is_late}};
+  json["deadline_s"] = p.deadline ? Json(*p.deadline - now) : Json(nullptr);
+  return json;
+}
+
+Json json_of(const ChangeCost& c) {
+  return {{"from", to_json(c.from)},    {"grid", to_json(c.to)},        {"spawned", c.spawned},
+          {"spawn_s", c.spawn_s},       {"merge_s", c.merge_s},         {"plan_s", c.plan_s},
+          {"exchange_s", c.exchange_s}, {"moved_bytes", c.moved_bytes}, {"planned_exchange_s", c.predicted_exchange_s}};
+}
+
+/// Standard error of the mean by the median distance from the median, so that one step that was disturbed does not
+/// count.
+double scatter(const std::vector<double>& values) {
+  const double middle = median(values);
+  std::vector<double> apart;
+  for (const double v : values) apart.push_back(std::abs(v - middle));
+  return 1.4826 * median(std::move(apart)) / std::sqrt(static_cast<double>(values.size()));
+}
+
+} // namespace
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+Trial::Verdict Trial::verdict() const {
+  if (before.size() < 2 || after.size() < least) return Verdict::open;
+  const double was = median(before), is = median(after);
+  if (is > 1.05 * was && is - was > 3 * std::hypot(scatter(before), scatter(after))) return Verdict::slower;
+  return after.size() < most ? Verdict::open : Verdict::stays;
+}
+
+Json to_json(const ChangeReport& r) {
+  Json json = json_of(r.cost);
+  json.update({{"woken", r.woken},
+               {"released", r.released},
+               {"parked", r.parked},
+               {"total_s", r.total_s},
+               {"kept_bytes", r.kept_bytes}});
+  return json;
+}
+
+Experiment Experiment::parse(const std::string& text, const std::string& where) {
+  const auto bad = [&] {
+    return Error(Status::bad_argument,
+                 fmt::format("control: {} is \"{}\", wanted grids and, after @, steps on each: \"2x2,2x3,3x3@3\"",
+                             where, text.substr(0, 80)));
+  };
+  Experiment experiment;
+  const std::size_t at = text.find('@');
+  if (at != std::string::npos) {
+    const char* const end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data() + at + 1, end, experiment.steps);
+    if (error != std::errc{} || rest != end || experiment.steps < 1) throw bad();
+  }
+  const char* here = text.data();
+  const char* const end = text.data() + std::min(at, text.size());
+  for (;;) {
+    GridShape shape;
+    const auto rows = std::from_chars(here, end, shape.nprow);
+    if (rows.ec != std::errc{} || rows.ptr == end || *rows.ptr != 'x') throw bad();
+    const auto cols = std::from_chars(rows.ptr + 1, end, shape.npcol);
+    constexpr int most = 1 << 20;
+    if (cols.ec != std::errc{} || shape.nprow < 1 || shape.npcol < 1 || shape.nprow > most ||
+        shape.npcol > most / shape.nprow)
+      throw bad();
+    experiment.grids.push_back(shape);
+    if (cols.ptr == end) return experiment;
+    if (*cols.ptr != ',') throw bad();
+    here = cols.ptr + 1;
+  }
+}
+
+JobState::JobState(JobInfo info, GridShape first_grid, double now)
+    : info_(std::move(info)), first_grid_(first_grid), started_(now), grid_(first_grid), book_(&books_[size_]) {}
+
+// ---- the application's thread
+// ------------------------------------------------------------------------------------------------
+
+void JobState::step_ended(double now) {
+  if (!is_in_step_) return;
+  is_in_step_ = false;
+  const double step_s = std::max(0.0, now - begun_);
+  const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) { // the other thread reads: the application does not wait for it
+    owed_.push_back(step_s);
+    return;
+  }
+  for (const double earlier : owed_) add_step(earlier);
+  owed_.clear();
+  add_step(step_s);
+  if (!wants_steps_.load(std::memory_order_relaxed)) return;
+  const std::uint64_t at = written_.load(std::memory_order_relaxed);
+  if (at - read_.load(std::memory_order_acquire) >= ring_size) {
+    skipped_.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  ring_[at % ring_size] = {step_ - 1, grid_, step_s, now};
+  written_.store(at + 1, std::memory_order_release);
+}
+
+void JobState::add_step(double step_s) {
+  ++step_;
+  last_step_s_ = step_s;
+  if (++on_grid_ == 1) {
+    cold_s_ = step_s;
+    return;
+  }
+  here_.add(step_s);
+  if (recent_.size() == Trial::most) recent_.erase(recent_.begin());
+  recent_.push_back(step_s);
+  if (trial_) judge_trial();
+  book_->known.steps[key_of(grid_)].add(step_s);
+  book_->unsaved_steps[key_of(grid_)].add(step_s);
+}
+
+void JobState::judge_trial() {
+  trial_->after = recent_;
+  const Trial::Verdict verdict = trial_->verdict();
+  if (verdict == Trial::Verdict::open) return;
+  if (verdict == Trial::Verdict::slower) {
+    const double was = median(trial_->before), is = median(trial_->after);
+    Wanted back{0, trial_->from, std::nullopt, {}, false, {}};
+    back.undo = fmt::format("{} takes {:.3g} s a step, {} took {:.3g}: back to {} (DYNGRID_UNDO=off leaves it)",
+                            shape_text(trial_->to), is, shape_text(trial_->from), was, shape_text(trial_->from));
+    undone_[key_of(trial_->to)] = {is, fmt::format("{} was tried and takes {:.3g} s a step, {} takes {:.3g}",
+                                                   shape_text(trial_->to), is, shape_text(trial_->from), was)};
+    tell({{"event", "undo"},
+          {"request", trial_->number},
+          {"from", to_json(trial_->to)},
+          {"grid", to_json(trial_->from)},
+          {"step_s", is},
+          {"before_step_s", was}});
+    back_ = std::move(back);
+    settle();
+  }
+  trial_.reset();
+}
+
+/// Another change has come, or what the steps are measured by.
+void JobState::end_trial() {
+  trial_.reset();
+  back_.reset();
+  goes_back_ = false;
+  recent_.clear();
+  settle();
+}
+
+void JobState::settle() {
+  pending_.store(queue_.pending().has_value() || experiment_.has_value() || back_.has_value(),
+                 std::memory_order_release);
+}
+
+std::optional<Wanted> JobState::want(double now) {
+  look_at_deadlines(now);
+  std::optional<Pending> wish;
+  Situation here;
+  {
+    const Lock lock(mutex_);
+    wish = queue_.take();
+    if (!wish && back_) {
+      goes_back_ = true;
+      return back_;
+    }
+    if (!wish) {
+      const auto trial = experiment_wants();
+      settle();
+      return trial;
+    }
+    settle();
+    here = situation();
+  }
+  if ((!same(wish->from, here.grid) && wish->op != "resize") ||
+      wish->op == "leave") { // units may have come and gone on the same grid
+    const Decision again = decide(here, *wish);
+    if (!again.is_accepted) {
+      const Lock lock(mutex_);
+      outcome(wish->number, "declined", {{"reason", again.why}});
+      return std::nullopt;
+    }
+    wish->to = again.to;
+  }
+  const Wanted wanted{wish->number, wish->to, wish->placement, wish->units, wish->force, {}};
+  const Lock lock(mutex_);
+  taken_ = std::move(wish);
+  return wanted;
+}
+
+void JobState::defer(std::int64_t number) {
+  const Lock lock(mutex_);
+  if (goes_back_) {
+    goes_back_ = false;
+  } else if (number == 0) {
+    has_asked_ = false;
+  } else if (taken_ && taken_->number == number) {
+    if (queue_.pending())
+      outcome(number, "superseded", {{"by", queue_.pending()->number}});
+    else
+      queue_.put_back(std::move(*taken_));
+    taken_.reset();
+  }
+  settle();
+}
+
+void JobState::changed(std::int64_t number, const ChangeReport& report, int parked, double now) {
+  {
+    const Lock lock(mutex_);
+    for (const double earlier : owed_) add_step(earlier);
+    owed_.clear();
+    StepTimes& before = book_->known.steps[key_of(grid_)];
+    if (on_grid_ == 1 && cold_s_ && before.count == 0) { // better than nothing
+      before.add(*cold_s_);
+      book_->unsaved_steps[key_of(grid_)].add(*cold_s_);
+    }
+    if (before.count == 0) book_->known.steps.erase(key_of(grid_));
+    std::optional<Trial> trial;
+    const bool is_larger = report.cost.to.size() >= report.cost.from.size();
+    if (number > 0 && taken_ && taken_->number == number && taken_->undo && is_larger && info_.undoes &&
+        recent_.size() >= 2)
+      trial = Trial{report.cost.from, report.cost.to, number, recent_, {}};
+    end_trial();
+    trial_ = std::move(trial);
+    grid_ = report.cost.to;
+    parked_ = parked;
+    on_grid_ = 0;
+    cold_s_.reset();
+    here_ = {};
+    taken_.reset();
+    book_->known.changes.push_back(report.cost);
+    if (report.cost.spawned > 0) book_->known.spawns.push_back(report.cost);
+    book_->unsaved_changes.push_back(report.cost);
+    last_resize_ = to_json(report);
+    (*last_resize_)["t"] = now - started_;
+    Json event{{"event", "resize"}, {"from", to_json(report.cost.from)}, {"grid", to_json(grid_)},
+               {"step", step_},     {"report", to_json(report)},         {"units", json_of(units_)}};
+    event["request"] = number > 0 ? Json(number) : Json(nullptr);
+    tell(std::move(event));
+    if (number > 0) outcome(number, "done", {{"grid", to_json(grid_)}, {"report", to_json(report)}});
+    settle();
+  }
+  if (wake) wake();
+}
+
+void JobState::failed(std::int64_t number, GridShape wanted, Status status, const std::string& why, double) {
+  {
+    const Lock lock(mutex_);
+    taken_.reset();
+    if (goes_back_) end_trial(); // it cannot be
+    const Json more{{"grid", to_json(wanted)}, {"status", static_cast<int>(status)}, {"reason", why}};
+    if (number > 0) {
+      outcome(number, "failed", more);
+    } else {
+      Json event = more;
+      event["event"] = "failed";
+      tell(std::move(event));
+    }
+    settle();
+  }
+  if (wake) wake();
+}
+
+void JobState::unchanged(std::int64_t number) {
+  {
+    const Lock lock(mutex_);
+    taken_.reset();
+    if (goes_back_) end_trial();
+    if (number > 0) outcome(number, "done", {{"grid", to_json(grid_)}, {"reason", "the grid is that already"}});
+    settle();
+  }
+  if (wake) wake();
+}
+
+/// The caller has the lock.
+std::optional<Wanted> JobState::experiment_wants() {
+  if (!experiment_) return std::nullopt;
+  while (tried_ < experiment_->grids.size()) {
+    const GridShape turn = experiment_->grids[tried_];
+    if (same(turn, grid_) ? on_grid_ < experiment_->steps + 1 : !has_asked_) {
+      if (same(turn, grid_)) return std::nullopt; // more steps here
+      has_asked_ = true;
+      return Wanted{0, turn, std::nullopt, {}, false, {}};
+    }
+    ++tried_; // measured, or it could not be had
+    has_asked_ = false;
+  }
+  std::optional<GridShape> best;
+  double seconds = 0;
+  for (const GridShape g : experiment_->grids) {
+    const auto at = book_->known.steps.find(key_of(g));
+    if (at == book_->known.steps.end() || at->second.count == 0 || (best && at->second.mean >= seconds)) continue;
+    best = g;
+    seconds = at->second.mean;
+  }
+  experiment_.reset();
+  tell({{"event", "experiment"}, {"grid", best ? to_json(*best) : Json(nullptr)}, {"step_s", seconds}});
+  if (!best || same(*best, grid_)) return std::nullopt;
+  return Wanted{0, *best, std::nullopt, {}, false, {}};
+}
+
+void JobState::set_matrices(Matrices matrices) {
+  constexpr std::size_t most_sizes = 64; // of a program that makes and frees matrices all the time
+  bool is_new = false;
+  {
+    const Lock lock(mutex_);
+    matrix_bytes_ = matrices.bytes;
+    planned_exchange_s_ = std::move(matrices.planned_exchange_s);
+    if (matrices.size == size_) return;
+    is_new = books_.find(matrices.size) == books_.end();
+    if (is_new && books_.size() >= most_sizes) return;
+  }
+  Book book;
+  if (is_new) book.known = read_history(info_.history_file, {info_.app, matrices.size, info_.machine});
+  const Lock lock(mutex_);
+  size_ = std::move(matrices.size);
+  book_ = &books_.emplace(size_, std::move(book)).first->second;
+  end_trial(); // steps of another problem
+  undone_.clear();
+  on_grid_ = 0;
+  cold_s_.reset();
+  here_ = {};
+}
+
+void JobState::set_units(std::vector<UnitInfo> units) {
+  const Lock lock(mutex_);
+  units_ = std::move(units);
+}
+
+void JobState::set_allowed(Allowed allowed) {
+  const Lock lock(mutex_);
+  allowed_ = std::move(allowed);
+}
+
+void JobState::set_steps(std::int64_t steps) {
+  const Lock lock(mutex_);
+  steps_ = steps;
+}
+
+void JobState::set_experiment(Experiment experiment) {
+  const Lock lock(mutex_);
+  experiment_ = std::move(experiment);
+  tried_ = 0;
+  has_asked_ = false;
+  settle();
+}
+
+void JobState::save_history(double wait_s) {
+  struct Part {
+    std::string size;
+    std::map<std::pair<int, int>, StepTimes> steps;
+    std::vector<ChangeCost> changes;
+  };
+  std::vector<Part> parts;
+  {
+    const Lock lock(mutex_);
+    for (auto& [size, book] : books_) {
+      if (book.unsaved_steps.empty() && book.unsaved_changes.empty()) continue;
+      parts.push_back({size, {}, {}});
+      parts.back().steps.swap(book.unsaved_steps);
+      parts.back().changes.swap(book.unsaved_changes);
+    }
+  }
+  for (const Part& part : parts) {
+    if (info_.history_file.empty() ||
+        append_history(info_.history_file, {info_.app, part.size, info_.machine}, part.steps, part.changes, wait_s))
+      continue;
+    const Lock lock(mutex_);
+    Book& book = books_[part.size];
+    for (const auto& [shape, times] : part.steps) book.unsaved_steps[shape].add(times);
+    auto& list = book.unsaved_changes;
+    list.insert(list.begin(), part.changes.begin(), part.changes.end());
+    if (list.size() > 200) list.erase(list.begin(), list.end() - 200); // it can never be written
+  }
+}
+
+// ---- the listener's thread
+// ---------------------------------------------------------------------------------------------------
+
+Situation JobState::situation() const {
+  Situation s;
+  s.grid = grid_;
+  s.allowed = allowed_;
+  s.units = units_;
+  s.cores = info_.cores;
+  s.per_core = info_.per_core;
+  s.parked = parked_;
+  s.steps_left = steps_ > 0 ? std::max<std::int64_t>(0, steps_ - step_) : -1;
+  s.steps = book_->known.steps;
+  if (cold_s_ && s.steps.find(key_of(grid_)) == s.steps.end()) s.steps[key_of(grid_)].add(*cold_s_);
+  s.changes = book_->known.changes;
+  s.spawns = book_->known.spawns;
+  s.planned_exchange_s = planned_exchange_s_;
+  s.usual_spawn_s = [](int n) { return n <= 0 ? 0 : 0.2 + 0.05 * n; }; // DESIGN.md "Units", one world of all
+  return s;
+}
+
+void JobState::tell(Json event) {
+  constexpr std::size_t most = 1000;
+  if (events_.size() >= most) return; // nobody is there to take them
+  events_.emplace_back(step_, std::move(event));
+}
+
+void JobState::outcome(std::int64_t number, const char* what, Json more) {
+  more["event"] = "outcome";
+  more["request"] = number;
+  more["outcome"] = what;
+  tell(std::move(more));
+}
+
+Json JobState::status(double now) const {
+  const Lock lock(mutex_);
+  Json json{{"job", info_.job},
+            {"pid", info_.pid},
+            {"app", info_.app},
+            {"size", size_},
+            {"host", info_.host},
+            {"protocol", protocol_version},
+            {"version", info_.version},
+            {"grid", to_json(grid_)},
+            {"first_grid", to_json(first_grid_)},
+            {"parked", parked_},
+            {"step", step_},
+            {"steps", steps_},
+            {"steps_on_grid", on_grid_},
+            {"uptime_s", now - started_},
+            {"allowed", allowed_.text()},
+            {"resizable", info_.why_fixed.empty()},
+            {"matrix_bytes", matrix_bytes_}};
+  json["step_s"] = step_ > 0 ? Json(last_step_s_) : Json(nullptr);
+  json["mean_step_s"] = here_.count > 0 ? Json(here_.mean) : cold_s_ ? Json(*cold_s_) : Json(nullptr);
+  json["last_resize"] = last_resize_ ? *last_resize_ : Json(nullptr);
+  json["pending"] = queue_.pending() ? json_of(*queue_.pending(), now) : Json(nullptr);
+  json["experimenting"] = experiment_.has_value();
+  json["units"] = json_of(units_);
+  json["cores"] = info_.cores;
+  return json;
+}
+
+Json JobState::history() const {
+  Situation here;
+  std::string size;
+  {
+    const Lock lock(mutex_);
+    here = situation();
+    size = size_;
+  }
+  Json grids = Json::array(), resizes = Json::array();
+  for (const auto& [shape, times] : here.steps)
+    grids.push_back({{"grid", to_json(GridShape{shape.first, shape.second})},
+                     {"steps", times.count},
+                     {"mean_s", times.mean},
+                     {"error_s", times.error()},
+                     {"squares", times.squares},
+                     {"least_s", times.least}});
+  for (const ChangeCost& change : here.changes) resizes.push_back(json_of(change));
+  const auto sweet = sweet_spot(here.steps);
+  return {{"app", info_.app},         {"size", size},
+          {"machine", info_.machine}, {"file", info_.history_file},
+          {"grids", grids},           {"resizes", resizes},
+          {"cores", info_.cores},     {"sweet_spot", sweet ? to_json(*sweet) : Json(nullptr)}};
+}
+
+/// What was given up as slower than the grid there is would be given up again.
+void JobState::refuse_undone(const Situation& here, Decision& decision) const {
+  const Lock lock(mutex_);
+  const auto tried = undone_.find(key_of(decision.to));
+  const auto now = here.steps.find(key_of(here.grid));
+  if (decision.to.size() < here.grid.size() || tried == undone_.end() || now == here.steps.end() ||
+      now->second.mean >= tried->second.step_s)
+    return;
+  decision.is_accepted = false;
+  decision.why = tried->second.why;
+}
+
+Json JobState::submit(const Request& request, double now) {
+  constexpr std::int64_t most = 1 << 20;
+  Pending wish;
+  wish.op = request.op;
+  wish.force = flag(request, "force");
+  wish.undo = request.body.contains("undo") ? flag(request, "undo") : !wish.force;
+  const std::string name = text(request, "placement", "");
+  if (!name.empty()) wish.placement = placement_from(request, name);
+  const double limit = seconds(request, "deadline_s", 0);
+  if (limit > 0) wish.deadline = now + limit;
+  if (request.op == "resize")
+    wish.to = grid(request, "grid");
+  else if (request.op == "leave")
+    wish.units = units_in(request);
+  else
+    wish.by = whole_number(request, "by", 1, most);
+  if (!info_.why_fixed.empty()) return {{"accepted", false}, {"reason", info_.why_fixed}};
+  Situation here;
+  {
+    const Lock lock(mutex_);
+    here = situation();
+  }
+  Decision decision = decide(here, wish);
+  if (decision.is_accepted && wish.undo) refuse_undone(here, decision);
+  Json answer{{"accepted", decision.is_accepted}, {"from", to_json(here.grid)}};
+  if (decision.forecast) answer["prediction"] = json_of(*decision.forecast);
+  if (!decision.is_accepted) {
+    answer["reason"] = decision.why;
+    return answer;
+  }
+  wish.from = here.grid;
+  wish.to = decision.to;
+  answer["grid"] = to_json(decision.to);
+  answer["why"] = decision.why;
+  const Lock lock(mutex_);
+  const RequestQueue::Submitted submitted = queue_.submit(wish);
+  if (submitted.superseded) outcome(submitted.superseded->number, "superseded", {{"by", submitted.number}});
+  tell([&] {
+    Json event = json_of(*queue_.pending(), now);
+    event["event"] = "request";
+    return event;
+  }());
+  settle();
+  answer["request"] = submitted.number;
+  return answer;
+}
+
+Json JobState::offer(const Request& request) const {
+  const std::int64_t procs = whole_number(request, "procs", 1, 1 << 20);
+  if (!info_.why_fixed.empty()) return {{"accepted", false}, {"reason", info_.why_fixed}};
+  Situation here;
+  {
+    const Lock lock(mutex_);
+    here = situation();
+  }
+  const Decision decision = decide_grow(here, procs, false);
+  Json answer{{"accepted", decision.is_accepted}, {"from", to_json(here.grid)}};
+  if (decision.forecast) answer["prediction"] = json_of(*decision.forecast);
+  if (!decision.is_accepted) {
+    answer["reason"] = decision.why;
+  } else {
+    answer["grid"] = to_json(decision.to);
+    answer["used"] = decision.to.size() - here.grid.size();
+    answer["why"] = decision.why;
+  }
+  return answer;
+}
+
+Json JobState::cancel(const Request& request) {
+  std::optional<std::int64_t> number;
+  if (request.body.contains("request") && !request.body["request"].is_null())
+    number = whole_number(request, "request", 1, INT64_MAX);
+  const Lock lock(mutex_);
+  const auto cancelled = queue_.cancel(number);
+  if (cancelled) outcome(cancelled->number, "cancelled");
+  settle();
+  return {{"cancelled", cancelled ? Json(cancelled->number) : Json(nullptr)}};
+}
+
+void JobState::look_at_deadlines(double now) {
+  const Lock lock(mutex_);
+  while (const auto overdue = queue_.overdue(now)) {
+    if (overdue->is_withdrawn)
+      outcome(overdue->wish.number, "expired", {{"reason", "no resize point came before the deadline"}});
+    else
+      tell({{"event", "late"}, {"request", overdue->wish.number}});
+  }
+  settle();
+}
+
+std::optional<double> JobState::next_deadline() const {
+  const Lock lock(mutex_);
+  const auto& wish = queue_.pending();
+  if (!wish || wish->is_late) return std::nullopt;
+  return wish->deadline;
+}
+
+std::vector<Json> JobState::take_events() {
+  std::vector<Json> told;
+  const std::uint64_t until = written_.load(std::memory_order_acquire);
+  std::uint64_t at = read_.load(std::memory_order_relaxed);
+  for (; at != until; ++at) {
+    const Step& step = ring_[at % ring_size];
+    told.push_back({{"event", "step"},
+                    {"step", step.step},
+                    {"grid", to_json(step.grid)},
+                    {"step_s", step.step_s},
+                    {"t", step.now - started_}});
+  }
+  read_.store(at, std::memory_order_release);
+  if (const std::uint64_t skipped = skipped_.exchange(0, std::memory_order_relaxed))
+    told.push_back({{"event", "skipped"}, {"events", skipped}});
+  const Lock lock(mutex_);
+  for (auto& [step, event] : events_) { // among the steps where it belongs: before those that had not ended yet
+    const std::int64_t first = step;
+    const auto place = std::find_if(told.begin(), told.end(), [&](const Json& other) {
+      return other["event"] == "step" && other["step"] >= first;
+    });
+    told.insert(place, std::move(event));
+  }
+  events_.clear();
+  return told;
+}
+
+} // namespace control

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/limits.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <thread>
+
+#include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/environment.hpp"
+
+namespace control {
+
+using base::environment;
+namespace {
+
+std::optional<std::int64_t> number(const std::string& text) {
+  std::int64_t value = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failed != std::errc{} || end == text.data()) return std::nullopt;
+  return value;
+}
+
+/// The first words of a file; empty ones where there are fewer.
+std::pair<std::string, std::string> words_of(const std::string& file) {
+  std::ifstream in(file);
+  std::pair<std::string, std::string> words;
+  in >> words.first >> words.second;
+  return words;
+}
+
+std::optional<std::int64_t> number_in(const std::string& file) {
+  return number(words_of(file).first);
+}
+
+/// The number after `name` in lines like "MemAvailable:   123 kB" or "inactive_file 123".
+std::int64_t entry_in(const std::string& file, const std::string& name) {
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream words(line);
+    std::string first;
+    std::int64_t value = 0;
+    if (words >> first >> value && first == name) return value;
+  }
+  return -1;
+}
+
+/// Folders of the control groups that this process is in for `controller`, itself first, up to the topmost that can be
+/// seen.
+std::vector<std::string> control_groups(const std::string& root, const std::string& controller) {
+  std::vector<std::string> folders;
+  const auto add = [&](const std::string& base, std::string path) {
+    for (;; path.erase(path.rfind('/'))) {
+      while (!path.empty() && path.back() == '/') path.pop_back();
+      const std::string folder = base + path;
+      std::error_code ignored;
+      if (std::filesystem::is_directory(folder, ignored) &&
+          std::find(folders.begin(), folders.end(), folder) == folders.end())
+        folders.push_back(folder);
+      if (path.empty()) return;
+    }
+  };
+  const std::string base = root + "/sys/fs/cgroup";
+  std::ifstream in(root + "/proc/self/cgroup");
+  for (std::string line; std::getline(in, line);) { // "7:cpu,cpuacct:/a/b", and "0::/a/b" of version 2
+    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos || line[second + 1] != '/') continue;
+    const std::string list = line.substr(first + 1, second - first - 1), path = line.substr(second + 1);
+    if (list.empty()) {
+      add(base, path);
+      add(base + "/unified", path);
+    } else if (("," + list + ",").find("," + controller + ",") != std::string::npos) {
+      add(base + "/" + list, path);
+      add(base + "/" + controller, path);
+    }
+  }
+  return folders;
+}
+
+/// Threads of one user, as far as they can be seen from here.
+std::int64_t threads_of(const std::string& root, uid_t user) {
+  std::int64_t count = 0;
+  std::error_code failed;
+  for (auto entry = std::filesystem::directory_iterator(root + "/proc", failed);
+       !failed && entry != std::filesystem::directory_iterator(); entry.increment(failed)) {
+    if (!number(entry->path().filename().string())) continue;
+    const std::string status = entry->path().string() + "/status";
+    if (entry_in(status, "Uid:") == static_cast<std::int64_t>(user))
+      count += std::max<std::int64_t>(0, entry_in(status, "Threads:"));
+  }
+  return count;
+}
+
+/// Threads in the whole system: "0.1 0.2 0.3 2/345 6789".
+std::int64_t all_threads(const std::string& root) {
+  std::ifstream in(root + "/proc/loadavg");
+  std::string load, running_of_all;
+  in >> load >> load >> load >> running_of_all;
+  return number(running_of_all.substr(std::min(running_of_all.size(), running_of_all.find('/') + 1))).value_or(0);
+}
+
+int allowed_cores() {
+  for (const pid_t pid : {getppid(), pid_t{0}}) {
+    std::vector<cpu_set_t> sets(16); // of 16384 processors
+    const std::size_t bytes = sets.size() * sizeof(cpu_set_t);
+    if (sched_getaffinity(pid, bytes, sets.data()) == 0) return std::max(1, CPU_COUNT_S(bytes, sets.data()));
+  }
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+} // namespace
+
+int usable_cores(const std::string& root) {
+  if (const char* text = environment("DYNGRID_CORES"))
+    if (const auto given = number(text); given && *given >= 1 && *given <= 1 << 20) return static_cast<int>(*given);
+  std::int64_t cores = allowed_cores();
+  const auto at_most = [&](std::int64_t quota, std::int64_t period) {
+    if (quota > 0 && period > 0) cores = std::min(cores, (quota + period - 1) / period);
+  };
+  for (const std::string& folder : control_groups(root, "cpu")) {
+    const auto [quota, period] = words_of(folder + "/cpu.max");
+    at_most(number(quota).value_or(-1), number(period).value_or(-1));
+    at_most(number_in(folder + "/cpu.cfs_quota_us").value_or(-1),
+            number_in(folder + "/cpu.cfs_period_us").value_or(-1));
+  }
+  return static_cast<int>(std::max<std::int64_t>(1, cores));
+}
+
+std::vector<Limit> thread_limits(const std::string& root) {
+  std::vector<Limit> limits;
+  for (const std::string& folder : control_groups(root, "pids"))
+    if (const auto most = number_in(folder + "/pids.max"))
+      limits.push_back({"pids.max of the control group " + folder.substr(root.size()), *most,
+                        number_in(folder + "/pids.current").value_or(0)});
+  rlimit own{};
+  if (geteuid() != 0 && getrlimit(RLIMIT_NPROC, &own) == 0 && own.rlim_cur != RLIM_INFINITY)
+    limits.push_back({"RLIMIT_NPROC (ulimit -u)", static_cast<std::int64_t>(own.rlim_cur), threads_of(root, getuid())});
+  if (const auto most = number_in(root + "/proc/sys/kernel/pid_max"))
+    limits.push_back({"kernel.pid_max", *most, all_threads(root)});
+  return limits;
+}
+
+FreeMemory free_memory(const std::string& root) {
+  const std::string meminfo = root + "/proc/meminfo";
+  const auto kib = [&](const char* name) { return std::max<std::int64_t>(0, entry_in(meminfo, name)) * 1024; };
+  FreeMemory least{"MemAvailable", entry_in(meminfo, "MemAvailable:")};
+  if (least.bytes >= 0) least.bytes *= 1024;
+  if (const std::int64_t lent = kib("Balloon:"); lent > 0 && least.bytes >= 0) {
+    const std::int64_t taken = kib("AnonPages:") + kib("Shmem:") + kib("SUnreclaim:") + kib("Hugetlb:");
+    least.bytes = std::max(least.bytes, std::min(least.bytes + lent, kib("MemTotal:") - taken));
+  }
+  const auto group = [&](const std::string& folder, const char* most_file, const char* anonymous, const char* shared) {
+    const auto most = number_in(folder + most_file);
+    const std::int64_t own = entry_in(folder + "/memory.stat", anonymous);
+    if (!most || own < 0) return;
+    const std::int64_t taken = own + std::max<std::int64_t>(0, entry_in(folder + "/memory.stat", shared));
+    const std::int64_t left = std::max<std::int64_t>(0, *most - taken);
+    if (least.bytes < 0 || left < least.bytes) least = {folder.substr(root.size()) + most_file, left};
+  };
+  for (const std::string& folder : control_groups(root, "memory")) {
+    group(folder, "/memory.max", "anon", "shmem");
+    group(folder, "/memory.limit_in_bytes", "total_rss", "total_shmem");
+  }
+  return least;
+}
+
+FreeMemory free_memory_soon(std::int64_t needed, const std::string& root) {
+  FreeMemory free = free_memory(root);
+  for (int look = 0; look < 10 && free.bytes >= 0 && free.bytes < needed; ++look) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    free = free_memory(root);
+  }
+  return free;
+}
+
+Limit open_files(int pid, const std::string& root) {
+  const std::string folder = root + "/proc/" + std::to_string(pid);
+  Limit limit{"Max open files", 0, 0};
+  std::ifstream in(folder + "/limits");
+  for (std::string line; std::getline(in, line);)
+    if (line.rfind(limit.name, 0) == 0) {
+      std::istringstream rest(line.substr(limit.name.size()));
+      std::string most;
+      rest >> most;
+      limit.most = number(most).value_or(0);
+    }
+  std::error_code failed;
+  for (auto entry = std::filesystem::directory_iterator(folder + "/fd", failed);
+       !failed && entry != std::filesystem::directory_iterator(); entry.increment(failed))
+    ++limit.used;
+  if (failed) limit.most = 0;
+  return limit;
+}
+
+int own_threads(const std::string& root) {
+  return static_cast<int>(std::max<std::int64_t>(1, entry_in(root + "/proc/self/status", "Threads:")));
+}
+
+std::int64_t own_bytes(const std::string& root) {
+  const std::int64_t anonymous = entry_in(root + "/proc/self/status", "RssAnon:");
+  return anonymous < 0 ? 0 : anonymous * 1024;
+}
+
+} // namespace control

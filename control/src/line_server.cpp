@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/line_server.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/status.hpp"
+#include "control/runtime_dir.hpp"
+
+namespace control {
+namespace {
+
+using base::Error;
+using base::Status;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint64_t key_listener = 0, key_interrupt = 1, key_resume = 2, first_client = 3;
+constexpr long pause_ns = 100'000'000; ///< without accepting, when this process has no descriptor left
+
+class Fd {
+public:
+  Fd() = default;
+  explicit Fd(int fd) : fd_(fd) {}
+  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Fd& operator=(Fd&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Fd() {
+    if (fd_ >= 0) close(fd_);
+  }
+  int get() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+
+private:
+  int fd_ = -1;
+};
+
+bool peer_by_socket(int fd, uid_t* uid) {
+  ucred who{};
+  socklen_t length = sizeof who;
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length) != 0) return false;
+  *uid = who.uid;
+  return true;
+}
+
+double seconds_since(Clock::time_point then) {
+  return std::chrono::duration<double>(Clock::now() - then).count();
+}
+
+[[noreturn]] void system_error(const std::string& what) {
+  throw Error(Status::io_failure, fmt::format("control: {}: {}", what, std::strerror(errno)));
+}
+
+// said to those that are not let in, without the JSON library: this file knows nothing of it
+constexpr std::string_view stranger =
+    "{\"error\":\"control: this job belongs to another user\",\"id\":null,\"ok\":false,\"status\":-9}\n";
+constexpr std::string_view busy =
+    "{\"error\":\"control: busy, too many connections\",\"id\":null,\"ok\":false,\"status\":-12}\n";
+constexpr std::string_view too_long = "{\"error\":\"control: line too long\",\"id\":null,\"ok\":false,\"status\":-1}\n";
+
+} // namespace
+
+struct LineServer::State {
+  struct Peer {
+    Fd fd;
+    std::string input, output;
+    std::size_t searched = 0;        ///< of input, without an end of line
+    Clock::time_point active, begun; ///< last heard of; when the half line in input was begun
+    bool closing = false, wants_write = false;
+    bool held = false; ///< something is still owed to it
+    bool deaf = false; ///< it has shut its sending side, and may still read
+  };
+
+  std::string directory, path;
+  Handler handler;
+  ServerLimits limits;
+  Fd listener, epoll, interrupted, resume;
+  ino_t inode = 0;
+  pid_t owner = 0; ///< the process that put the socket there: a fork of it must not take it away
+  std::map<Client, Peer> peers;
+  std::vector<Client> doomed;
+  Client next = first_client;
+
+  void watch(int fd, std::uint64_t key, std::uint32_t events, int op) const {
+    epoll_event event{};
+    event.events = events;
+    event.data.u64 = key;
+    if (epoll_ctl(epoll.get(), op, fd, &event) != 0) system_error("epoll_ctl");
+  }
+
+  void drop(Client client) {
+    if (peers.erase(client) > 0 && handler.gone) handler.gone(client);
+  }
+
+  /// Where a client is used further up the stack it is only marked, and goes at the end of serve().
+  void doom(Client client, Peer& peer) {
+    peer.closing = true;
+    peer.output.clear();
+    doomed.push_back(client);
+  }
+
+  void write_some(Client client, Peer& peer) {
+    std::size_t done = 0;
+    while (done < peer.output.size()) {
+      const ssize_t n =
+          ::send(peer.fd.get(), peer.output.data() + done, peer.output.size() - done, MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (n > 0)
+        done += static_cast<std::size_t>(n);
+      else if (n < 0 && errno == EINTR)
+        continue;
+      else if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+        break;
+      else
+        return doom(client, peer);
+    }
+    peer.output.erase(0, done);
+    const bool wants = !peer.output.empty();
+    if (wants != peer.wants_write) {
+      peer.wants_write = wants;
+      watch_peer(client, peer);
+    }
+    if (!wants && (peer.closing || (peer.deaf && !peer.held))) doomed.push_back(client);
+  }
+
+  void watch_peer(Client client, const Peer& peer) const {
+    watch(peer.fd.get(), client,
+          (peer.deaf ? 0u : std::uint32_t{EPOLLIN}) | (peer.wants_write ? std::uint32_t{EPOLLOUT} : 0u), EPOLL_CTL_MOD);
+  }
+
+  void refuse(int fd, std::string_view text) const {
+    (void)!::send(fd, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  }
+
+  void accept_all() {
+    for (int count = 0; count < 64; ++count) { // then the others have their turn
+      Fd fd(accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+      if (!fd) {
+        if (errno == EINTR || errno == ECONNABORTED) continue;
+        if (errno != EMFILE && errno != ENFILE) return;
+        // no descriptor left in this process: let go of an idle client, or leave them waiting; asking again and again
+        // would only burn the core
+        if (make_room()) continue;
+        const itimerspec once{{0, 0}, {0, pause_ns}};
+        watch(listener.get(), key_listener, 0, EPOLL_CTL_MOD);
+        timerfd_settime(resume.get(), 0, &once, nullptr);
+        return;
+      }
+      uid_t uid = 0;
+      const bool known = limits.peer ? limits.peer(fd.get(), &uid) : peer_by_socket(fd.get(), &uid);
+      if (!known || (uid != geteuid() && uid != 0)) {
+        refuse(fd.get(), stranger);
+        continue;
+      }
+      if (static_cast<int>(peers.size()) >= limits.connections && !make_room()) {
+        refuse(fd.get(), busy);
+        continue;
+      }
+      const Client client = next++;
+      Peer& peer = peers[client];
+      peer.fd = std::move(fd);
+      peer.active = Clock::now();
+      watch(peer.fd.get(), client, EPOLLIN, EPOLL_CTL_ADD);
+    }
+  }
+
+  /// Drops the client that has been quiet for the longest time, if that is at least a second and nothing is owed to it.
+  bool make_room() {
+    auto oldest = peers.end();
+    for (auto at = peers.begin(); at != peers.end(); ++at)
+      if (!at->second.held && (oldest == peers.end() || at->second.active < oldest->second.active)) oldest = at;
+    if (oldest == peers.end() || seconds_since(oldest->second.active) < 1) return false;
+    drop(oldest->first);
+    return true;
+  }
+
+  void read_some(Client client, Peer& peer) {
+    std::array<char, 16384> buffer;
+    const ssize_t n = recv(peer.fd.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK)) return;
+    if (n < 0) return doom(client, peer);
+    if (n == 0) { // no more requests; what is owed it may still fetch
+      peer.deaf = true;
+      peer.input.clear();
+      peer.searched = 0;
+      watch_peer(client, peer);
+      if (peer.output.empty() && !peer.held) doomed.push_back(client);
+      return;
+    }
+    if (peer.closing) return; // what it says now is not heard any more
+    const auto now = Clock::now();
+    peer.active = now;
+    if (peer.input.empty()) peer.begun = now;
+    peer.input.append(buffer.data(), static_cast<std::size_t>(n));
+    std::size_t start = 0;
+    while (!peer.closing) {
+      const std::size_t end = peer.input.find('\n', std::max(start, peer.searched));
+      const std::size_t length = (end == std::string::npos ? peer.input.size() : end) - start;
+      if (length >= limits.line_bytes) {
+        peer.output += too_long;
+        peer.closing = true;
+        write_some(client, peer);
+        return;
+      }
+      if (end == std::string::npos) break;
+      if (length > 0) handler.line(client, std::string_view(peer.input).substr(start, length));
+      start = end + 1;
+      peer.searched = start;
+      peer.begun = now;
+    }
+    peer.input.erase(0, start);
+    peer.searched = peer.input.size();
+  }
+
+  void sweep() {
+    for (auto& [client, peer] : peers)
+      if (!peer.input.empty() && seconds_since(peer.begun) > limits.half_line_s) doom(client, peer);
+    bury();
+  }
+
+  void bury() {
+    while (!doomed.empty()) {
+      const Client client = doomed.back();
+      doomed.pop_back();
+      drop(client);
+    }
+  }
+};
+
+LineServer::LineServer(const std::string& directory, const std::string& name, Handler handler, ServerLimits limits)
+    : state_(std::make_unique<State>()) {
+  State& s = *state_;
+  s.directory = directory;
+  s.path = directory + "/" + name;
+  s.handler = std::move(handler);
+  s.limits = std::move(limits);
+  s.owner = getpid();
+  require_private_directory(directory);
+
+  // bound and listening under a passing name first, so that a socket under the real name always answers
+  const std::string passing = fmt::format("{}/.{}.{}", directory, name, getpid());
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (passing.size() >= sizeof address.sun_path)
+    throw Error(Status::bad_argument, fmt::format("control: path {} is {} characters long, a socket's has at most {}; "
+                                                  "set DYNGRID_RUNTIME_DIR to a shorter one",
+                                                  s.path, passing.size(), sizeof address.sun_path - 1));
+  std::memcpy(address.sun_path, passing.c_str(), passing.size() + 1);
+  s.listener = Fd(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!s.listener) system_error("socket");
+  fchmod(s.listener.get(), 0600); // the socket file takes this mode over
+  const detail::DirectoryLock lock(directory);
+  unlink(passing.c_str());
+  if (bind(s.listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+    system_error(fmt::format("bind {}", passing));
+  struct stat made {};
+  const bool is_good =
+      chmod(passing.c_str(), 0600) == 0 && lstat(passing.c_str(), &made) == 0 && listen(s.listener.get(), 128) == 0;
+  if (!is_good || detail::somebody_listens(s.path)) {
+    const int why = errno;
+    unlink(passing.c_str());
+    errno = why;
+    if (!is_good) system_error(fmt::format("listen {}", passing));
+    throw Error(Status::bad_state, fmt::format("control: {} is in use by another process", s.path));
+  }
+  remove_dead_sockets(directory, passing);
+  if (rename(passing.c_str(), s.path.c_str()) != 0) {
+    const int why = errno;
+    unlink(passing.c_str());
+    errno = why;
+    system_error(fmt::format("rename to {}", s.path));
+  }
+  s.inode = made.st_ino;
+  s.epoll = Fd(epoll_create1(EPOLL_CLOEXEC));
+  s.interrupted = Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  s.resume = Fd(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  if (!s.epoll || !s.interrupted || !s.resume) {
+    unlink(s.path.c_str());
+    system_error("epoll, eventfd or timerfd");
+  }
+  s.watch(s.listener.get(), key_listener, EPOLLIN, EPOLL_CTL_ADD);
+  s.watch(s.interrupted.get(), key_interrupt, EPOLLIN, EPOLL_CTL_ADD);
+  s.watch(s.resume.get(), key_resume, EPOLLIN, EPOLL_CTL_ADD);
+}
+
+LineServer::~LineServer() {
+  if (!state_ || state_->inode == 0 || getpid() != state_->owner) return;
+  // without the lock: nobody puts another socket there as long as this one listens
+  struct stat found {};
+  if (lstat(state_->path.c_str(), &found) == 0 && found.st_ino == state_->inode) unlink(state_->path.c_str());
+}
+
+int LineServer::fd() const {
+  return state_->epoll.get();
+}
+
+bool LineServer::serve(double timeout_s) {
+  State& s = *state_;
+  std::array<epoll_event, 64> events;
+  // half lines are looked at every second while there are any
+  const bool has_half =
+      std::any_of(s.peers.begin(), s.peers.end(), [](const auto& p) { return !p.second.input.empty(); });
+  const double limit = has_half && (timeout_s < 0 || timeout_s > 1) ? std::min(1.0, s.limits.half_line_s) : timeout_s;
+  const int ms = limit < 0 ? -1 : static_cast<int>(std::min(std::ceil(limit * 1000), 1e9));
+  const int count = epoll_wait(s.epoll.get(), events.data(), static_cast<int>(events.size()), ms);
+  for (int i = 0; i < count; ++i) {
+    const epoll_event& event = events[static_cast<std::size_t>(i)];
+    if (event.data.u64 == key_listener) {
+      s.accept_all();
+    } else if (event.data.u64 == key_interrupt) {
+      std::uint64_t times = 0;
+      (void)!read(s.interrupted.get(), &times, sizeof times);
+    } else if (event.data.u64 == key_resume) {
+      std::uint64_t times = 0;
+      (void)!read(s.resume.get(), &times, sizeof times);
+      s.watch(s.listener.get(), key_listener, EPOLLIN, EPOLL_CTL_MOD);
+    } else {
+      const Client client = event.data.u64;
+      auto at = s.peers.find(client);
+      if (at == s.peers.end()) continue;
+      if (event.events & EPOLLOUT) s.write_some(client, at->second);
+      if (event.events & EPOLLIN)
+        s.read_some(client, at->second);
+      else if (event.events & (EPOLLHUP | EPOLLERR))
+        s.doom(client, at->second);
+    }
+  }
+  s.bury();
+  s.sweep();
+  return count > 0;
+}
+
+void LineServer::interrupt() noexcept {
+  const std::uint64_t one = 1;
+  (void)!write(state_->interrupted.get(), &one, sizeof one);
+}
+
+bool LineServer::send(Client client, std::string_view line) {
+  const auto at = state_->peers.find(client);
+  if (at == state_->peers.end() || at->second.closing) return false;
+  State::Peer& peer = at->second;
+  if (peer.output.size() + line.size() > state_->limits.waiting_bytes) {
+    state_->doom(client, peer);
+    interrupt(); // so that it goes soon
+    return false;
+  }
+  peer.output += line;
+  peer.active = Clock::now();
+  if (!peer.wants_write) state_->write_some(client, peer);
+  return !peer.closing;
+}
+
+void LineServer::hold(Client client, bool is_owed) {
+  const auto at = state_->peers.find(client);
+  if (at == state_->peers.end()) return;
+  at->second.held = is_owed;
+  if (!is_owed && at->second.deaf && at->second.output.empty()) {
+    state_->doomed.push_back(client);
+    interrupt();
+  }
+}
+
+void LineServer::hang_up(Client client) {
+  const auto at = state_->peers.find(client);
+  if (at == state_->peers.end()) return;
+  at->second.closing = true;
+  if (at->second.output.empty()) {
+    state_->doomed.push_back(client);
+    interrupt();
+  }
+}
+
+void LineServer::flush(double timeout_s) {
+  const auto begun = Clock::now();
+  const auto is_waiting = [](const auto& p) { return !p.second.output.empty(); };
+  while (std::any_of(state_->peers.begin(), state_->peers.end(), is_waiting) && seconds_since(begun) < timeout_s)
+    serve(0.01);
+}
+
+int LineServer::clients() const {
+  return static_cast<int>(state_->peers.size());
+}
+const std::string& LineServer::path() const {
+  return state_->path;
+}
+
+} // namespace control

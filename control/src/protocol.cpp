@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/protocol.hpp"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace control {
+namespace {
+
+using base::Error;
+using base::Status;
+
+[[noreturn]] void bad(const std::string& text) {
+  throw Error(Status::bad_argument, "control: " + text);
+}
+
+std::string shown(const Json& value) {
+  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (text.size() > 40) text = text.substr(0, 40) + "...";
+  return text;
+}
+
+/// The member, or null when it is absent.
+const Json& member_of(const Request& request, const char* member) {
+  static const Json nothing;
+  const auto at = request.body.find(member);
+  return at == request.body.end() ? nothing : *at;
+}
+
+} // namespace
+
+Request parse_request(std::string_view line) {
+  bool is_deep = false;
+  const auto depth = [&](int level, Json::parse_event_t, Json&) {
+    is_deep = is_deep || level > deepest_nesting;
+    return !is_deep; // deeper values are thrown away while they are read
+  };
+  Json body = Json::parse(line.begin(), line.end(), depth, false);
+  if (is_deep) bad(fmt::format("request nested deeper than {}", deepest_nesting));
+  if (body.is_discarded()) bad("request is not JSON, wanted one object on one line");
+  if (!body.is_object()) bad(fmt::format("request is {}, wanted an object", shown(body)));
+  Request request;
+  const auto id = body.find("id");
+  if (id != body.end() && !id->is_null()) {
+    if (!id->is_number_integer()) bad(fmt::format("id is {}, wanted a whole number of 64 bits", shown(*id)));
+    request.id = *id;
+  }
+  const auto op = body.find("op");
+  if (op == body.end() || !op->is_string()) bad("request has no \"op\", wanted a word");
+  request.op = op->get<std::string>();
+  request.body = std::move(body);
+  return request;
+}
+
+std::string to_line(const Json& object) {
+  return object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Json reply(const RequestId& id, Json fields) {
+  fields["id"] = id.value_or(nullptr);
+  fields["ok"] = true;
+  return fields;
+}
+
+Json failure(const RequestId& id, Status status, const std::string& text) {
+  return {{"id", id.value_or(nullptr)}, {"ok", false}, {"status", static_cast<int>(status)}, {"error", text}};
+}
+
+Json failure(const RequestId& id, const std::exception& error) {
+  const auto* ours = dynamic_cast<const Error*>(&error);
+  return failure(id, ours ? ours->status() : Status::internal, error.what());
+}
+
+std::int64_t whole_number(const Request& request, const char* member, std::int64_t least, std::int64_t most) {
+  const Json& value = member_of(request, member);
+  const bool fits = value.is_number_integer() &&
+                    !(value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{INT64_MAX});
+  if (!fits || value.get<std::int64_t>() < least || value.get<std::int64_t>() > most)
+    bad(fmt::format("{}: \"{}\" is {}, wanted a whole number {} .. {}", request.op, member, shown(value), least, most));
+  return value.get<std::int64_t>();
+}
+
+double seconds(const Request& request, const char* member, double otherwise) {
+  const Json& value = member_of(request, member);
+  if (value.is_null()) return otherwise;
+  if (!value.is_number() || !std::isfinite(value.get<double>()) || value.get<double>() <= 0)
+    bad(fmt::format("{}: \"{}\" is {}, wanted seconds above 0", request.op, member, shown(value)));
+  return value.get<double>();
+}
+
+bool flag(const Request& request, const char* member) {
+  const Json& value = member_of(request, member);
+  if (value.is_null()) return false;
+  if (!value.is_boolean()) bad(fmt::format("{}: \"{}\" is {}, wanted true or false", request.op, member, shown(value)));
+  return value.get<bool>();
+}
+
+std::string text(const Request& request, const char* member, const std::string& otherwise) {
+  const Json& value = member_of(request, member);
+  if (value.is_null()) return otherwise;
+  if (!value.is_string()) bad(fmt::format("{}: \"{}\" is {}, wanted text", request.op, member, shown(value)));
+  return value.get<std::string>();
+}
+
+gridmap::GridShape grid(const Request& request, const char* member) {
+  constexpr std::int64_t most = std::int64_t{1} << 20;
+  const Json& value = member_of(request, member);
+  const auto is_side = [](const Json& side) {
+    return side.is_number_integer() && side.get<std::int64_t>() >= 1 && side.get<std::int64_t>() <= most;
+  };
+  if (!value.is_array() || value.size() != 2 || !is_side(value[0]) || !is_side(value[1]) ||
+      value[0].get<std::int64_t>() * value[1].get<std::int64_t>() > most)
+    bad(fmt::format("{}: \"{}\" is {}, wanted [rows, columns] from 1, at most {} processes", request.op, member,
+                    shown(value), most));
+  return {value[0].get<int>(), value[1].get<int>()};
+}
+
+Json to_json(gridmap::GridShape shape) {
+  return Json::array({shape.nprow, shape.npcol});
+}
+
+gridmap::GridShape shape_from(const Json& value) {
+  if (!value.is_array() || value.size() != 2 || !value[0].is_number_integer() || !value[1].is_number_integer())
+    return {};
+  return {value[0].get<int>(), value[1].get<int>()};
+}
+
+} // namespace control

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cmath>
+#include <cstdio>
+#include <memory>
+
+#include "base/printable.hpp"
+#include "command.hpp"
+#include "control/history.hpp"
+#include "control/runtime_dir.hpp"
+#include "job_text.hpp"
+#include "text.hpp"
+
+namespace command {
+namespace {
+
+using nlohmann::json;
+
+struct Options {
+  std::string job;
+  std::vector<std::string> predict;
+  bool json = false;
+};
+
+struct Entry {
+  int cores = 0; ///< of a running job; 0: not known
+  control::HistoryKey key;
+  control::History history;
+};
+
+control::ChangeCost change_of(const json& c) {
+  control::ChangeCost cost;
+  cost.from = {c.at("from").at(0), c.at("from").at(1)};
+  cost.to = {c.at("grid").at(0), c.at("grid").at(1)};
+  cost.spawned = c.at("spawned");
+  cost.spawn_s = c.at("spawn_s");
+  cost.merge_s = c.at("merge_s");
+  cost.plan_s = c.at("plan_s");
+  cost.exchange_s = c.at("exchange_s");
+  cost.moved_bytes = c.at("moved_bytes");
+  return cost;
+}
+
+/// What a running job knows, the steps of this moment included.
+Entry asked(const std::string& name) {
+  std::string job = name;
+  control::Client client = connect_to(job);
+  const json answer = client.call("history", {});
+  Entry entry;
+  entry.cores = answer.value("cores", 0);
+  entry.key = {answer.at("app"), answer.at("size"), answer.at("machine")};
+  for (const json& g : answer.at("grids")) {
+    control::StepTimes& t = entry.history.steps[{g.at("grid").at(0), g.at("grid").at(1)}];
+    t.count = g.at("steps");
+    t.mean = g.at("mean_s");
+    t.squares = g.at("squares");
+    t.least = g.at("least_s");
+  }
+  for (const json& c : answer.at("resizes")) entry.history.changes.push_back(change_of(c));
+  return entry;
+}
+
+json as_json(const Entry& e, const std::vector<std::pair<int, int>>& wanted) {
+  json grids = json::array(), resizes = json::array(), predictions = json::array();
+  for (const auto& [shape, t] : e.history.steps)
+    grids.push_back({{"grid", {shape.first, shape.second}},
+                     {"steps", t.count},
+                     {"mean_s", t.mean},
+                     {"error_s", t.error()},
+                     {"least_s", t.least}});
+  for (const auto& c : e.history.changes)
+    resizes.push_back({{"from", {c.from.nprow, c.from.npcol}},
+                       {"grid", {c.to.nprow, c.to.npcol}},
+                       {"spawned", c.spawned},
+                       {"spawn_s", c.spawn_s},
+                       {"merge_s", c.merge_s},
+                       {"plan_s", c.plan_s},
+                       {"exchange_s", c.exchange_s},
+                       {"moved_bytes", c.moved_bytes}});
+  for (const auto& [p, q] : wanted) {
+    const auto found = control::predict_step(e.history.steps, {p, q}, e.cores);
+    if (found)
+      predictions.push_back(
+          {{"grid", {p, q}}, {"seconds", found->seconds}, {"error", found->error}, {"measured", found->is_measured}});
+  }
+  const auto sweet = control::sweet_spot(e.history.steps);
+  return {{"app", e.key.app},
+          {"size", e.key.size},
+          {"machine", e.key.machine},
+          {"grids", grids},
+          {"resizes", resizes},
+          {"predictions", predictions},
+          {"sweet_spot", sweet ? json{sweet->nprow, sweet->npcol} : json(nullptr)}};
+}
+
+void print(const Entry& e, const std::vector<std::pair<int, int>>& wanted) {
+  std::printf("%s\n", base::printable(fmt::format("{}, {}, on {}", e.key.app, e.key.size, e.key.machine)).c_str());
+  std::vector<std::vector<std::string>> rows{{"GRID", "STEPS", "STEP TIME", "+-", "LEAST"}};
+  for (const auto& [shape, t] : e.history.steps)
+    rows.push_back({fmt::format("{}x{}", shape.first, shape.second), std::to_string(t.count), duration_text(t.mean),
+                    duration_text(t.error()), duration_text(t.least)});
+  if (rows.size() > 1)
+    std::printf("%s", table(rows).c_str());
+  else
+    std::printf("no steps yet\n");
+  if (const auto sweet = control::sweet_spot(e.history.steps))
+    std::printf("sweet spot: %dx%d\n", sweet->nprow, sweet->npcol);
+  for (const auto& [p, q] : wanted)
+    if (const auto found = control::predict_step(e.history.steps, {p, q}, e.cores))
+      std::printf("%dx%d: %s +- %s, %s\n", p, q, duration_text(found->seconds).c_str(),
+                  duration_text(found->error).c_str(),
+                  found->is_measured
+                      ? "measured"
+                      : fmt::format("fit through {} grid{}", found->grids, found->grids == 1 ? "" : "s").c_str());
+  const auto& changes = e.history.changes;
+  if (changes.empty()) return;
+  rows = {{"FROM", "TO", "STARTED", "SPAWN", "MERGE", "PLAN", "EXCHANGE", "MOVED"}};
+  for (std::size_t i = changes.size() > 10 ? changes.size() - 10 : 0; i < changes.size(); ++i) {
+    const auto& c = changes[i];
+    rows.push_back({fmt::format("{}x{}", c.from.nprow, c.from.npcol), fmt::format("{}x{}", c.to.nprow, c.to.npcol),
+                    std::to_string(c.spawned), duration_text(c.spawn_s), duration_text(c.merge_s),
+                    duration_text(c.plan_s), duration_text(c.exchange_s), bytes_text(c.moved_bytes)});
+  }
+  std::printf("last changes of the grid\n%s", table(rows).c_str());
+}
+
+void run(const Options& o) {
+  std::vector<std::pair<int, int>> wanted;
+  for (const std::string& text : o.predict) wanted.push_back(parse_grid("--predict", text));
+  std::vector<Entry> entries;
+  bool is_running = false;
+  for (const control::FoundJob& found : control::find_jobs())
+    is_running = is_running || (found.is_alive && found.name == o.job);
+  if (is_running) {
+    entries.push_back(asked(o.job));
+  } else {
+    for (auto& [key, history] : control::read_all_history(control::history_file()))
+      if (o.job.empty() || key.app == o.job) entries.push_back({0, key, std::move(history)});
+    if (!o.job.empty() && entries.empty())
+      throw Failure(fmt::format("no job {} is running, and nothing is known of a program of that name", o.job), 1);
+  }
+  if (o.json) {
+    json all = json::array();
+    for (const Entry& e : entries) all.push_back(as_json(e, wanted));
+    std::printf("%s\n", json({{"history", all}}).dump(-1, ' ', false, json::error_handler_t::replace).c_str());
+    return;
+  }
+  if (entries.empty()) std::printf("no history in %s\n", control::history_file().c_str());
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (i > 0) std::printf("\n");
+    print(entries[i], wanted);
+  }
+}
+
+} // namespace
+
+void add_history(CLI::App& root) {
+  auto* app =
+      root.add_subcommand("history", "Step times and changes of a running job, or of a program in earlier runs");
+  auto o = std::make_shared<Options>();
+  app->add_option("JOB", o->job, "a running job, or the name of a program; without it, everything");
+  app->add_option("--predict", o->predict, "also the step time on these grids, e.g. 4x4, with its error")
+      ->type_name("PxQ");
+  app->add_flag("--json", o->json, "print one JSON object");
+  app->callback([o] { run(*o); });
+}
+
+} // namespace command

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "command.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/status.hpp"
+#include "common/command_line.hpp"
+#include "gridmap/placement.hpp"
+#include "redist/plan.hpp"
+#include "text.hpp"
+
+namespace {
+
+using gridmap::Axis;
+using redist::Plan;
+using redist::Schedule;
+
+struct Arguments {
+  std::string from, to, placement = "optimal", keep_first = "on", schedule = "auto", op = "N";
+  std::int64_t m = 0, n = 0, mb = 0, nb = 0, to_mb = 0, to_nb = 0;
+  int element_bytes = 8;
+  redist::Machine machine;
+  bool json = false, compare = false;
+};
+
+struct Shape {
+  int nprow = 0, npcol = 0;
+};
+
+Shape shape_of(const std::string& option, const std::string& text) {
+  const auto [nprow, npcol] = command::parse_grid(option, text);
+  if (nprow > (1 << 24) / npcol)
+    throw command::Failure(fmt::format("{}: got {}, wanted at most 2^24 processes", option, text));
+  return {nprow, npcol};
+}
+
+gridmap::Placement placement_of(const std::string& name) {
+  if (name == "optimal") return gridmap::Placement::optimal;
+  if (name == "global") return gridmap::Placement::global;
+  if (name == "local1") return gridmap::Placement::local1;
+  if (name == "local2") return gridmap::Placement::local2;
+  throw command::Failure(fmt::format("--placement: got {}, wanted optimal, global, local1 or local2", name));
+}
+
+Axis axis_of(std::int64_t n, std::int64_t nb, int nprocs) {
+  return nb > 0 ? Axis::block_cyclic(n, nb, nprocs) : Axis::block(n, nprocs);
+}
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+struct Made {
+  Plan plan;
+  double seconds; ///< plan, schedule and one process's own part
+};
+
+Made make(const redist::Layout& from, const redist::Layout& to, redist::PlanOptions options, Schedule schedule) {
+  options.schedule = schedule;
+  const double begin = now();
+  Plan plan(from, to, options);
+  plan.for_rank(from.grid.ranks.back());
+  return {std::move(plan), now() - begin};
+}
+
+command::Json figures_of(const Made& made, const Arguments& arguments) {
+  const redist::ScheduleFigures figures = made.plan.figures();
+  const redist::PlanTotals totals = made.plan.totals();
+  std::int64_t contention = 0;
+  for (const std::int64_t one : figures.contention) contention = std::max(contention, one);
+  return {{"schedule", redist::to_string(figures.schedule)},
+          {"messages", totals.messages},
+          {"steps", figures.steps},
+          {"contention", contention},
+          {"volume_bytes", totals.moved_elements * arguments.element_bytes},
+          {"kept_bytes", totals.kept_elements * arguments.element_bytes},
+          {"max_out_bytes", totals.max_out * arguments.element_bytes},
+          {"max_in_bytes", totals.max_in * arguments.element_bytes},
+          {"lower_bound_bytes", figures.lower_bound * arguments.element_bytes},
+          {"schedule_bytes", figures.sum_of_largest * arguments.element_bytes},
+          {"predicted_seconds", made.plan.predicted_seconds(arguments.machine, arguments.element_bytes)},
+          {"plan_seconds", made.seconds}};
+}
+
+std::string bytes(std::int64_t count) {
+  const char* const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
+  double value = static_cast<double>(count);
+  std::size_t unit = 0;
+  for (; value >= 1000 && unit + 1 < std::size(units); ++unit) value /= 1000;
+  return fmt::format(unit == 0 ? "{:.0f} {}" : "{:.2f} {}", value, units[unit]);
+}
+
+void run(const Arguments& arguments) {
+  const Shape f = shape_of("--from", arguments.from), t = shape_of("--to", arguments.to);
+  redist::PlanOptions options;
+  options.element_bytes = arguments.element_bytes;
+  options.machine = arguments.machine;
+  const bool transposed = arguments.op != "N";
+  options.op = arguments.op == "N"   ? redist::Op::none
+               : arguments.op == "T" ? redist::Op::transpose
+                                     : redist::Op::conjugate_transpose;
+  const std::int64_t m_to = transposed ? arguments.n : arguments.m, n_to = transposed ? arguments.m : arguments.n;
+  const redist::Layout from{axis_of(arguments.m, arguments.mb, f.nprow), axis_of(arguments.n, arguments.nb, f.npcol),
+                            redist::Grid::row_major(f.nprow, f.npcol)};
+  redist::Layout to{axis_of(m_to, arguments.to_mb > 0 ? arguments.to_mb : arguments.mb, t.nprow),
+                    axis_of(n_to, arguments.to_nb > 0 ? arguments.to_nb : arguments.nb, t.npcol),
+                    redist::Grid::row_major(t.nprow, t.npcol)};
+  // Placement is about the matrix staying as it is; a transposed target only has the grid in common with it.
+  to.grid.ranks = gridmap::place({from.rows,
+                                  from.cols,
+                                  axis_of(arguments.m, arguments.mb, t.nprow),
+                                  axis_of(arguments.n, arguments.nb, t.npcol),
+                                  placement_of(arguments.placement),
+                                  {},
+                                  arguments.keep_first == "on"})
+                      .grid;
+  const Schedule schedule = redist::schedule_from(arguments.schedule);
+  const Made made = make(from, to, options, schedule);
+  command::Json result = figures_of(made, arguments);
+  command::Json all = command::Json::array();
+  if (arguments.compare)
+    for (const Schedule one : {Schedule::caterpillar, Schedule::circulant, Schedule::matching, Schedule::async})
+      all.push_back(figures_of(make(from, to, options, one), arguments));
+
+  result["grid"] = command::rows_of(to.grid.ranks, t.npcol);
+  if (arguments.compare) result["schedules"] = all;
+  if (command::print_json(arguments.json, result)) return;
+  fmt::print("{}", made.plan.describe());
+  fmt::print("  {} move, {} stay; lower bound {} per process, schedule {}\n", bytes(result["volume_bytes"]),
+             bytes(result["kept_bytes"]), bytes(result["lower_bound_bytes"]), bytes(result["schedule_bytes"]));
+  fmt::print("  predicted {} at {}/s, {} per message; planned in {}\n",
+             command::duration_text(result["predicted_seconds"].get<double>()),
+             bytes(static_cast<std::int64_t>(arguments.machine.bandwidth_bytes_per_s)),
+             command::duration_text(arguments.machine.latency_s), command::duration_text(made.seconds));
+  if (arguments.compare) {
+    fmt::print("  {:<12} {:>9} {:>10} {:>12} {:>9} {:>12} {:>10}\n", "schedule", "steps", "partners", "bytes",
+               "of bound", "predicted", "planned in");
+    for (const auto& one : all) {
+      const double bound = std::max(1.0, one["lower_bound_bytes"].get<double>());
+      fmt::print("  {:<12} {:>9} {:>10} {:>12} {:>9.3f} {:>12} {:>10}\n", one["schedule"].get<std::string>(),
+                 one["steps"].get<std::int64_t>(), one["contention"].get<std::int64_t>(), bytes(one["schedule_bytes"]),
+                 one["schedule_bytes"].get<double>() / bound,
+                 command::duration_text(one["predicted_seconds"].get<double>()),
+                 command::duration_text(one["plan_seconds"].get<double>()));
+    }
+  }
+}
+
+} // namespace
+
+void command::add_plan(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* plan = app.add_subcommand("plan", "Messages, steps, volume and predicted seconds of a redistribution");
+  plan->add_option("--from", arguments->from, "Old grid, rows x columns, e.g. 2x2")->required();
+  plan->add_option("--to", arguments->to, "New grid")->required();
+  plan->add_option("--m", arguments->m, "Rows of the matrix")->required()->check(apps::non_negative_number());
+  plan->add_option("--n", arguments->n, "Columns of the matrix")->required()->check(apps::non_negative_number());
+  plan->add_option("--mb", arguments->mb, "Rows of a block (default: one block per grid row)")
+      ->check(apps::positive_number());
+  plan->add_option("--nb", arguments->nb, "Columns of a block (default: one block per grid column)")
+      ->check(apps::positive_number());
+  plan->add_option("--to-mb", arguments->to_mb, "Rows of a block on the new grid (default: --mb)")
+      ->check(apps::positive_number());
+  plan->add_option("--to-nb", arguments->to_nb, "Columns of a block on the new grid (default: --nb)")
+      ->check(apps::positive_number());
+  plan->add_option("--placement", arguments->placement, "optimal, global, local1 or local2")->capture_default_str();
+  plan->add_option("--keep-first", arguments->keep_first,
+                   "on: process 0 stays at (0,0); off: where the placement puts it")
+      ->check(CLI::IsMember({"on", "off"}))
+      ->capture_default_str();
+  plan->add_option("--schedule", arguments->schedule, "auto, caterpillar, circulant, matching or async")
+      ->capture_default_str();
+  plan->add_option("--op", arguments->op, "N, T or C: transpose on the way")
+      ->check(CLI::IsMember({"N", "T", "C"}))
+      ->capture_default_str();
+  plan->add_option("--element-bytes", arguments->element_bytes, "Bytes of an element")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  plan->add_option("--latency", arguments->machine.latency_s, "Seconds per message")
+      ->check(apps::non_negative_number())
+      ->capture_default_str();
+  plan->add_option("--bandwidth", arguments->machine.bandwidth_bytes_per_s, "Bytes per second into or out of a process")
+      ->check(apps::positive_number())
+      ->capture_default_str();
+  plan->add_option("--pack-rate", arguments->machine.pack_bytes_per_s,
+                   "Bytes per second of a process packing or copying")
+      ->check(apps::positive_number())
+      ->capture_default_str();
+  plan->add_option("--contention", arguments->machine.contention, "Part of the bandwidth lost when several send to one")
+      ->check(apps::non_negative_number())
+      ->capture_default_str();
+  plan->add_option("--cores", arguments->machine.cores, "Cores of all processes together (0: one each)")
+      ->check(apps::non_negative_number());
+  plan->add_flag("--compare", arguments->compare, "All schedules beside each other");
+  plan->add_flag("--json", arguments->json, "One line of JSON");
+  plan->callback([arguments] { run(*arguments); });
+}

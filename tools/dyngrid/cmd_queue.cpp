@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <fstream>
+#include <memory>
+
+#include "base/printable.hpp"
+#include "command.hpp"
+#include "common/command_line.hpp"
+#include "control/client.hpp"
+#include "control/runtime_dir.hpp"
+#include "sched/timeline.hpp"
+#include "text.hpp"
+
+namespace command {
+namespace {
+
+struct Options {
+  bool json = false, all = false, timeline = false;
+  std::string svg;
+  double last_s = 0;
+};
+
+sched::Timeline timeline_of(const nlohmann::json& answer) {
+  sched::Timeline t;
+  t.procs = answer.at("procs").get<int>();
+  t.end_s = answer.at("now_s").get<double>();
+  t.begin_s = t.end_s;
+  double last_s = 0;
+  for (const auto& s : answer.at("segments")) {
+    sched::Segment segment;
+    segment.job = s.at("job").get<std::int64_t>();
+    segment.begin_s = s.at("begin_s").get<double>();
+    segment.end_s = s.at("end_s").get<double>();
+    segment.processors = s.at("processors").get<std::vector<int>>();
+    t.begin_s = std::min(t.begin_s, segment.begin_s);
+    last_s = segment.end_s == 0 || last_s < 0 ? -1 : std::max(last_s, segment.end_s);
+    for (const int id : segment.processors) t.procs = std::max(t.procs, id + 1); // there were more once
+    t.segments.push_back(std::move(segment));
+  }
+  if (last_s > 0) t.end_s = last_s; // nothing runs: not the idle time since
+  for (const auto& [id, name] : answer.at("names").items())
+    t.names[std::stoll(id)] = base::printable(name.get<std::string>());
+  return t;
+}
+
+std::string time_text(double s) {
+  if (s < 1) return duration_text(s);
+  if (s < 120) return fmt::format("{:.1f} s", s);
+  if (s < 7200) return fmt::format("{:.1f} min", s / 60);
+  return fmt::format("{:.1f} h", s / 3600);
+}
+
+/// An answer that comes in pages, put together; `page` moves a request on to the next one, or says that there is none.
+template <class Page>
+nlohmann::json all_pages(control::Client& scheduler, const char* op, nlohmann::json request, const char* list,
+                         Page page) {
+  auto answer = scheduler.call(op, request);
+  for (auto last = answer; page(last, request);) {
+    last = scheduler.call(op, request);
+    for (auto& element : last.at(list)) answer[list].push_back(element);
+    if (last.contains("names")) answer["names"].update(last["names"]);
+  }
+  for (const char* of_page : {"more", "next"}) answer.erase(of_page);
+  return answer;
+}
+
+void run(const Options& o) {
+  auto scheduler = control::Client::to_socket(control::runtime_directory() + "/sched.sock");
+  if (o.timeline || !o.svg.empty()) {
+    const auto to_next = [](const auto& last, auto& request) {
+      if (!last.contains("next") || !last["next"].is_number_integer()) return false;
+      request["from"] = last["next"];
+      return true;
+    };
+    const auto answer = all_pages(scheduler, "timeline", nlohmann::json::object(), "segments", to_next);
+    auto timeline = timeline_of(answer);
+    if (o.last_s > 0 && timeline.end_s - timeline.begin_s > o.last_s) {
+      timeline.begin_s = timeline.end_s - o.last_s;
+      auto& list = timeline.segments;
+      list.erase(std::remove_if(list.begin(), list.end(),
+                                [&](const sched::Segment& s) { return s.end_s > 0 && s.end_s <= timeline.begin_s; }),
+                 list.end());
+      for (auto& segment : list) segment.begin_s = std::max(segment.begin_s, timeline.begin_s);
+    }
+    if (!o.svg.empty()) {
+      std::ofstream file(o.svg);
+      file << sched::timeline_svg(timeline);
+      file.close();
+      if (!file) throw Failure(fmt::format("--svg: cannot write '{}'", o.svg), 1);
+    }
+    if (o.timeline && !print_json(o.json, answer)) std::printf("%s", sched::timeline_text(timeline).c_str());
+    return;
+  }
+  const auto answer = all_pages(scheduler, "queue", {{"all", o.all}}, "jobs", [](const auto& last, auto& request) {
+    if (!last.value("more", false) || last.at("jobs").empty()) return false;
+    request["after"] = last["jobs"].back().at("job");
+    return true;
+  });
+  if (print_json(o.json, answer)) return;
+  const double now = answer.at("now_s").get<double>();
+  std::vector<std::vector<std::string>> rows{
+      {"job", "name", "state", "priority", "processors", "grid", "step", "time", "changes", "sizes"}};
+  for (const auto& job : answer.at("jobs")) {
+    const std::string phase = job.value("phase", "");
+    std::string state = phase, procs = "-", grid = "-", step = "-", time;
+    if (phase == "ended") {
+      state = job.value("why", "").empty() ? "done" : job.value("why", "");
+      const std::string status = job.value("status", "-");
+      if (status != "0" && status != "-") state += " (" + status + ")";
+      time = job["started_s"].is_null() ? "-" : time_text(job.value("ended_s", 0.0) - job.value("started_s", 0.0));
+    } else if (phase == "running") {
+      if (job.value("cancelled", false)) state = "ending";
+      procs = std::to_string(job.value("procs", 0));
+      if (!job["asked"].is_null()) procs += fmt::format(" -> {}", job["asked"].get<int>());
+      if (job.contains("grid")) grid = fmt::format("{}x{}", job["grid"][0].get<int>(), job["grid"][1].get<int>());
+      if (job.contains("step")) {
+        step = std::to_string(job["step"].get<std::int64_t>());
+        if (job.contains("steps") && job["steps"].get<std::int64_t>() > 0)
+          step += fmt::format("/{}", job["steps"].get<std::int64_t>());
+      }
+      time = time_text(now - job.value("started_s", now));
+    } else {
+      time = time_text(now - job.value("submitted_s", now));
+    }
+    const std::string allow = job.value("allow", "");
+    rows.push_back({std::to_string(job.value("job", std::int64_t{0})), job.value("name", ""), state,
+                    std::to_string(job.value("priority", 0)), procs, grid, step, time,
+                    std::to_string(job.value("changes", 0)), allow.empty() ? "-" : allow});
+  }
+  std::printf("%d processors, %d free, policy %s\n%s", answer.value("procs", 0), answer.value("free", 0),
+              base::printable(answer.value("policy", "")).c_str(), rows.size() > 1 ? table(rows).c_str() : "no jobs\n");
+}
+
+} // namespace
+
+void add_queue(CLI::App& root) {
+  auto* app = root.add_subcommand("queue", "The jobs of the scheduler, and who had which processors");
+  auto o = std::make_shared<Options>();
+  app->add_flag("--all", o->all, "all that have ended, not the last 30 only");
+  app->add_flag("--timeline", o->timeline, "who had which processors when");
+  app->add_option("--svg", o->svg, "the same as a picture")->type_name("FILE");
+  app->add_option("--last", o->last_s, "of the timeline the last so many seconds only")->check(apps::positive_number());
+  app->add_flag("--json", o->json, "print one JSON object");
+  app->callback([o] { run(*o); });
+}
+
+} // namespace command

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A job live: a few lines that are drawn again and again on a terminal, one line per event in a pipe, the events
+// themselves with --json.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+#include <unistd.h>
+
+#include "base/printable.hpp"
+#include "base/status.hpp"
+#include "command.hpp"
+#include "common/command_line.hpp"
+#include "control/runtime_dir.hpp"
+#include "job_text.hpp"
+#include "terminal.hpp"
+#include "text.hpp"
+#include "watch_view.hpp"
+
+namespace command {
+namespace {
+
+using nlohmann::json;
+using Clock = std::chrono::steady_clock;
+
+struct Options {
+  std::string job;
+  double seconds = 0;
+  std::int64_t events = 0;
+  bool json = false, lines = false, no_color = false;
+};
+
+std::string line_of(const json& e) {
+  const std::string event = e.value("event", "");
+  if (event == "step")
+    return fmt::format("step {} {} {} {}", e["step"].get<std::int64_t>(), grid_text(e["grid"]),
+                       seconds_text(e["step_s"]), bytes_text(e.value("rss_bytes", json())));
+  if (event == "resize") return "resize " + change_text(e["report"]);
+  if (event == "request")
+    return fmt::format("request {} {} -> {}", e["request"].get<std::int64_t>(), grid_text(e["from"]),
+                       grid_text(e["grid"]));
+  if (event == "outcome") {
+    const std::string reason = e.value("reason", "");
+    return fmt::format("outcome {} {}{}", e["request"].get<std::int64_t>(), e.value("outcome", ""),
+                       reason.empty() ? "" : ": " + reason);
+  }
+  if (event == "late") return fmt::format("late {}", e["request"].get<std::int64_t>());
+  if (event == "skipped") return fmt::format("skipped {} steps", e["events"].get<std::int64_t>());
+  return event + (e.contains("reason") ? ": " + e["reason"].get<std::string>() : "");
+}
+
+/// The events as lines, for a pipe.
+void print_events(const Options& o) {
+  std::string job = o.job;
+  control::Client client = connect_to(job);
+  client.call("watch", {});
+  const auto begun = Clock::now();
+  std::int64_t seen = 0;
+  for (;;) {
+    const double gone = std::chrono::duration<double>(Clock::now() - begun).count();
+    if (o.seconds > 0 && gone >= o.seconds) return;
+    std::optional<json> line;
+    try {
+      line = client.next(o.seconds > 0 ? std::min(3600.0, o.seconds - gone) : 3600);
+    } catch (const base::Error& error) {
+      throw Failure(error.what(), 1); // killed: it did not say good-bye
+    }
+    if (!line || !line->contains("event")) continue;
+    const std::string text =
+        o.json ? line->dump(-1, ' ', false, json::error_handler_t::replace) : base::printable(line_of(*line));
+    std::printf("%s\n", text.c_str());
+    std::fflush(stdout);
+    if (line->value("event", "") == "end") return;
+    if (o.events > 0 && ++seen >= o.events) return;
+  }
+}
+
+/// The running jobs, as `ps` asks them.
+std::vector<json> jobs_to_choose() {
+  std::vector<json> jobs;
+  for (const control::FoundJob& found : control::find_jobs()) {
+    if (!found.is_alive) continue;
+    try {
+      jobs.push_back(control::Client::to_job(found.name, 2).call("status", {}, 2));
+    } catch (const std::exception& error) {
+      jobs.push_back({{"job", found.name}, {"error", error.what()}});
+    }
+  }
+  return jobs;
+}
+
+/// Which of several; empty when none was wanted. The list is made anew every second.
+std::string choose(Terminal& terminal) {
+  std::vector<json> jobs = jobs_to_choose();
+  auto asked = Clock::now();
+  std::size_t chosen = 0;
+  for (;;) {
+    if (jobs.empty()) throw Failure("no job is running any more", 1);
+    chosen = std::min(chosen, jobs.size() - 1);
+    terminal.draw(chooser_lines(jobs, chosen, terminal.screen()));
+    const KeyPress press = terminal.wait(-1, 1);
+    if (press.key == Key::quit) return "";
+    if (press.key == Key::up && chosen > 0) --chosen;
+    if (press.key == Key::down && chosen + 1 < jobs.size()) ++chosen;
+    if (press.key == Key::enter) return jobs[chosen].value("job", "");
+    if (press.key == Key::digit && static_cast<std::size_t>(press.digit) <= jobs.size())
+      return jobs[static_cast<std::size_t>(press.digit) - 1].value("job", "");
+    if (Clock::now() - asked < std::chrono::seconds(1)) continue;
+    const std::string name = jobs[chosen].value("job", "");
+    jobs = jobs_to_choose();
+    asked = Clock::now();
+    for (std::size_t i = 0; i < jobs.size(); ++i)
+      if (jobs[i].value("job", "") == name) chosen = i;
+  }
+}
+
+enum class Left { ended, quit, for_another };
+
+/// One job on the terminal, until it or the user ends it.
+Left show(const Options& o, const std::string& job, Terminal& terminal) {
+  std::string name = job;
+  control::Client client = connect_to(name);
+  JobView view;
+  view.take(client.call("status", {}));
+  client.call("watch", {});
+  const auto begun = Clock::now();
+  auto drawn_at = begun - std::chrono::hours(1), asked = begun, looked = begun;
+  std::int64_t seen = 0, wish = 0; // wish: the id of what a key has asked for
+  std::string op;
+  bool is_paused = false, was_tried_again = false;
+  const auto ask = [&](const char* what, int by) {
+    op = what;
+    wish = client.send(op, {{"by", by}});
+    view.say(op == "grow" ? "a larger grid" : "a smaller grid");
+  };
+  const auto draw = [&](const std::string& keys) {
+    terminal.draw(view.lines(terminal.screen(), keys));
+    drawn_at = Clock::now();
+  };
+  for (;;) {
+    const auto now = Clock::now();
+    const double gone = std::chrono::duration<double>(now - begun).count();
+    if (o.seconds > 0 && gone >= o.seconds) return Left::quit;
+    const std::string keys = !terminal.has_keys() ? ""
+                             : is_paused          ? "p goes on, q quits; the job runs meanwhile"
+                                                  : "+ larger  - smaller  p holds the picture  J another job  q quits";
+    if (!is_paused && now - drawn_at > std::chrono::milliseconds(100)) draw(keys);
+    if (now - asked > std::chrono::seconds(1)) { // what no event tells
+      client.send("status", {});
+      asked = now;
+    }
+    std::optional<json> line;
+    try {
+      line = client.next(0);
+    } catch (const base::Error& error) {
+      throw Failure(error.what(), 1); // killed: it did not say good-bye
+    }
+    if (!line || now - looked > std::chrono::milliseconds(100)) { // keys too, where events come without a pause
+      looked = now;
+      const KeyPress press =
+          terminal.wait(line ? -1 : client.fd(), line            ? 0
+                                                 : o.seconds > 0 ? std::clamp(o.seconds - gone, 0.001, 0.1)
+                                                                 : 0.1);
+      if (press.key == Key::quit) return Left::quit;
+      if (press.key == Key::jobs) return Left::for_another;
+      if (press.key == Key::grow || press.key == Key::shrink) {
+        was_tried_again = false;
+        if (press.key == Key::grow)
+          ask("grow", view.least_step());
+        else
+          ask("shrink", 1);
+      }
+      if (press.key == Key::pause) {
+        is_paused = !is_paused;
+        draw(is_paused ? "p goes on, q quits; the job runs meanwhile" : keys);
+      }
+    }
+    if (!line) continue;
+    view.take(*line);
+    if (wish > 0 && line->value("id", std::int64_t{0}) == wish) {
+      wish = 0;
+      if (!line->value("ok", false)) {
+        view.say(line->value("error", ""));
+      } else if (!line->value("accepted", false)) {
+        // the next of the sizes that it can use may be further: up to twice as many processes
+        if (op == "grow" && !was_tried_again && view.processes() > view.least_step()) {
+          was_tried_again = true;
+          ask("grow", view.processes());
+        } else {
+          view.say("declined: " + line->value("reason", ""));
+        }
+      } else {
+        view.say("");
+      }
+    }
+    if (line->value("event", "") == "end") {
+      draw("");
+      return Left::ended;
+    }
+    if (line->contains("event") && o.events > 0 && ++seen >= o.events) {
+      draw("");
+      return Left::quit;
+    }
+  }
+}
+
+void run(const Options& o) {
+  const char* term = std::getenv("TERM");
+  if (o.json || o.lines || isatty(1) != 1 || term == nullptr || std::string(term) == "dumb") {
+    print_events(o);
+    return;
+  }
+  std::string job = o.job, word;
+  {
+    Terminal terminal(!o.no_color);
+    if (job.empty() && terminal.has_keys() && jobs_to_choose().size() > 1 && (job = choose(terminal)).empty()) return;
+    for (;;) {
+      const Left left = show(o, job, terminal);
+      if (left == Left::ended) word = "the job has ended\n";
+      if (left != Left::for_another) break;
+      const std::string other = choose(terminal);
+      if (other.empty()) break;
+      job = other;
+    }
+  }
+  std::fputs(word.c_str(), stdout);
+}
+
+} // namespace
+
+void add_watch(CLI::App& root) {
+  auto* app = root.add_subcommand("watch", "A running job live: grid, step, step time, last change, memory");
+  auto o = std::make_shared<Options>();
+  app->add_option("JOB", o->job, "name of the job; without it, the only one that runs, or a choice on a terminal");
+  app->add_option("--for", o->seconds, "stop after so long")->type_name("SECONDS")->check(apps::positive_number());
+  app->add_option("--events", o->events, "stop after so many events")->check(apps::positive_number());
+  app->add_flag("--lines", o->lines, "one line per event also on a terminal");
+  app->add_flag("--no-color", o->no_color, "no colours on a terminal; so does the environment's NO_COLOR");
+  app->add_flag("--json", o->json, "the events as they come, one JSON object per line (docs/protocol.md)");
+  app->footer("On a terminal the grid is drawn with the rank of each process, and keys are taken: + and - ask for the "
+              "next larger or\n"
+              "smaller grid that the job can use, p holds the picture, J chooses another job, q quits. Ends with the "
+              "job: status 0, or 1\n"
+              "when the job was killed.");
+  app->callback([o] { run(*o); });
+}
+
+} // namespace command

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "job_text.hpp"
+
+#include <charconv>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "base/printable.hpp"
+#include "base/status.hpp"
+#include "command.hpp"
+#include "common/command_line.hpp"
+#include "control/runtime_dir.hpp"
+#include "text.hpp"
+
+namespace command {
+
+using nlohmann::json;
+
+control::Client connect_to(std::string& job) {
+  if (job.empty()) {
+    std::string names;
+    int count = 0;
+    for (const control::FoundJob& found : control::find_jobs()) {
+      if (!found.is_alive) continue;
+      job = found.name;
+      names += (count++ == 0 ? "" : ", ") + found.name;
+    }
+    if (count == 0) throw Failure("no job is running in " + control::runtime_directory(), 1);
+    if (count > 1) throw Failure("several jobs are running, wanted one of " + names);
+  }
+  try {
+    return control::Client::to_job(job);
+  } catch (const base::Error& error) {
+    throw Failure(error.what(), error.status() == base::Status::bad_argument ? 2 : 1);
+  }
+}
+
+std::string grid_text(const json& grid) {
+  if (!grid.is_array() || grid.size() != 2) return "-";
+  return fmt::format("{}x{}", grid[0].get<int>(), grid[1].get<int>());
+}
+
+std::string seconds_text(const json& value) {
+  return value.is_number() ? duration_text(value.get<double>()) : "-";
+}
+
+std::string bytes_text(const json& value) {
+  if (!value.is_number()) return "-";
+  const double bytes = value.get<double>();
+  if (bytes >= 1e9) return fmt::format("{:.2f} GB", bytes / 1e9);
+  return fmt::format("{:.1f} MB", bytes / 1e6);
+}
+
+std::string change_text(const json& r) {
+  const auto part = [&](const char* name) {
+    return r.contains(name) ? duration_text(r[name].get<double>()) : duration_text(0);
+  };
+  return fmt::format("{} -> {} in {}: spawn {}, merge {}, plan {}, exchange {}; {} moved",
+                     grid_text(r.value("from", json())), grid_text(r.value("grid", json())), part("total_s"),
+                     part("spawn_s"), part("merge_s"), part("plan_s"), part("exchange_s"),
+                     bytes_text(r.value("moved_bytes", json())));
+}
+
+std::shared_ptr<Wish> add_wish(CLI::App& app, const char* name_of_what, const char* help_of_what) {
+  auto w = std::make_shared<Wish>();
+  app.add_option("JOB", w->job, "name of the job, as dyngrid ps shows it")->required();
+  app.add_option(name_of_what, w->what, help_of_what)->required();
+  app.add_option("--placement", w->placement, "where processes go: optimal, global, local1, local2")
+      ->check(CLI::IsMember({"optimal", "global", "local1", "local2"}));
+  app.add_option("--deadline", w->deadline_s,
+                 "a growth that has not begun by then is withdrawn; a shrink is reported late")
+      ->type_name("SECONDS")
+      ->check(apps::positive_number());
+  app.add_flag("--wait", w->wait, "wait until it is done, or failed");
+  app.add_option("--timeout", w->wait_s, "with --wait: give up waiting after so long; the request stays")
+      ->type_name("SECONDS")
+      ->check(apps::positive_number());
+  app.add_flag("--json", w->json, "print the job's answer");
+  return w;
+}
+
+std::int64_t parse_count(const std::string& text) {
+  std::int64_t count = 0;
+  const char* first = text.data() + (!text.empty() && text[0] == '+' ? 1 : 0);
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(first, end, count);
+  if (first == end || error != std::errc{} || rest != end || count < 1)
+    throw Failure(fmt::format("got '{}', wanted a number of processes from 1, e.g. +5", text));
+  return count;
+}
+
+void send_wish(const Wish& wish, const std::string& op, json fields) {
+  std::string job = wish.job;
+  control::Client client = connect_to(job);
+  if (!wish.placement.empty()) fields["placement"] = wish.placement;
+  if (wish.deadline_s > 0) fields["deadline_s"] = wish.deadline_s;
+  if (wish.force) fields["force"] = true;
+  if (wish.no_undo) fields["undo"] = false;
+  if (wish.wait) fields["wait"] = true;
+  json answer;
+  try {
+    answer = client.call(op, fields, wish.wait ? wish.wait_s : 10);
+  } catch (const base::Error& error) {
+    throw Failure(error.what(), error.status() == base::Status::bad_argument ? 2 : 1);
+  }
+  if (wish.json) std::printf("%s\n", answer.dump(-1, ' ', false, json::error_handler_t::replace).c_str());
+  const std::string outcome = answer.value("outcome", ""), reason = answer.value("reason", "");
+  if (!answer.value("accepted", false) || outcome == "declined") throw Failure("declined: " + reason, declined_status);
+  if (!outcome.empty() && outcome != "done") throw Failure(outcome + (reason.empty() ? "" : ": " + reason), 1);
+  if (wish.json) return;
+  if (outcome == "done" && answer.contains("report")) {
+    std::printf("%s\n", change_text(answer["report"]).c_str());
+    return;
+  }
+  std::printf("%s -> %s%s: %s\n", grid_text(answer["from"]).c_str(), grid_text(answer["grid"]).c_str(),
+              outcome == "done"            ? ""
+              : answer.contains("request") ? " at the next resize point"
+                                           : "",
+              base::printable(answer.value("why", reason)).c_str());
+}
+
+} // namespace command

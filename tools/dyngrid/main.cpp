@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// dyngrid <command> ...: questions about grids, and running jobs.
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/printable.hpp"
+#include "base/status.hpp"
+#include "command.hpp"
+#include "control/variables.hpp"
+
+namespace {
+
+/// Every sub-command under the heading of the help text, in its order. One more file, one more line.
+constexpr struct {
+  const char* group;
+  void (*add)(CLI::App&);
+} commands[] = {
+    {"Run", command::add_run},       {"Look", command::add_ps},        {"Look", command::add_watch},
+    {"Look", command::add_history},  {"Change", command::add_resize},  {"Change", command::add_grow},
+    {"Change", command::add_shrink}, {"Change", command::add_restart}, {"Queue", command::add_submit},
+    {"Queue", command::add_queue},   {"Queue", command::add_cancel},   {"Queue", command::add_slurm},
+    {"Plan", command::add_topology}, {"Plan", command::add_place},     {"Plan", command::add_plan},
+    {"Plan", command::add_map},      {"Plan", command::add_select},    {"Plan", command::add_simulate},
+    {"Help", command::add_doctor},   {"Help", command::add_env},       {"Help", command::add_completion},
+    {"", command::add_man}, // for the build
+};
+
+/// The commands in one list that fits on a screen: the heading in front of the first one of each group.
+class RootFormatter : public CLI::Formatter {
+public:
+  std::string make_subcommands(const CLI::App* app, CLI::AppFormatMode) const override {
+    std::string text, group;
+    for (const CLI::App* sub : app->get_subcommands({})) {
+      if (sub->get_group().empty()) continue;
+      text +=
+          fmt::format("{}{:8}{:11}{}\n", text.empty() ? "\n" : "",
+                      sub->get_group() == group ? "" : sub->get_group() + ":", sub->get_name(), sub->get_description());
+      group = sub->get_group();
+    }
+    return text;
+  }
+};
+
+int fail(const CLI::App& root, const std::string& text, int status) {
+  std::string line = text;
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  const auto used = root.get_subcommands();
+  std::fprintf(stderr, "dyngrid%s%s: %s\n", used.empty() ? "" : " ", used.empty() ? "" : used[0]->get_name().c_str(),
+               base::printable(line).c_str());
+  return status;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  CLI::App root("Grids of processes that grow and shrink: running jobs, shapes, placement, unequal processors.",
+                "dyngrid");
+  root.require_subcommand(1);
+  root.set_version_flag("--version", DYNGRID_VERSION);
+  root.get_formatter()->column_width(30);
+  for (const auto& [group, add] : commands) {
+    add(root);
+    root.get_subcommands({}).back()->group(group);
+  }
+  const auto formatter = std::make_shared<RootFormatter>(); // the root's own, the commands keep theirs
+  formatter->column_width(20);
+  formatter->label("SUBCOMMAND", "COMMAND");
+  root.formatter(formatter);
+  root.footer("Each command has its own --help; most print one JSON object with --json. Bad arguments: one\n"
+              "line on stderr, status 2.");
+  // mpirun's users write -np; with CLI11 a word after one dash is a bundle of letters
+  std::vector<std::string> words(argv + 1, argv + argc);
+  for (std::string& word : words) {
+    if (word == "--") break;
+    if (word == "-np") word = "--np";
+  }
+  if (words.empty()) {
+    std::fputs(root.help().c_str(), stdout);
+    return 0;
+  }
+  std::vector<std::string> names;
+  for (const CLI::App* command : root.get_subcommands({})) names.push_back(command->get_name());
+  if (const std::string& first = words[0];
+      first.compare(0, 1, "-") != 0 && std::find(names.begin(), names.end(), first) == names.end()) {
+    const std::string closest = control::closest_word(first, names);
+    return fail(root,
+                fmt::format("there is no command {}; {}dyngrid --help lists them", first,
+                            closest.empty() ? "" : "did you mean " + closest + "? "),
+                2);
+  }
+  std::reverse(words.begin(), words.end()); // as CLI11 wants them
+  try {
+    root.parse(words);
+  } catch (const CLI::Success& done) { // --help, --version
+    return root.exit(done);
+  } catch (const CLI::ParseError& error) {
+    return fail(root, std::string(error.what()) + " (see --help)", 2);
+  } catch (const command::Failure& error) {
+    return fail(root, error.what(), error.status());
+  } catch (const base::Error& error) {
+    // the caller's mistakes are 2, what is no mistake of the arguments 1
+    using base::Status;
+    const bool ours = error.status() == Status::internal || error.status() == Status::out_of_memory ||
+                      error.status() == Status::io_failure || error.status() == Status::timeout;
+    return fail(root, error.what(), ours ? 1 : 2);
+  } catch (const std::exception& error) {
+    return fail(root, error.what(), 1);
+  }
+  return 0;
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "text.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+#include "base/printable.hpp"
+#include "command.hpp"
+
+namespace command {
+namespace {
+
+template <class Integer> bool to_integer(const std::string& text, Integer& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return !text.empty() && error == std::errc{} && end == text.data() + text.size();
+}
+
+template <class Integer>
+std::pair<Integer, Integer> parse_pair(const std::string& option, const std::string& text, const char* example) {
+  const auto x = text.find_first_of("xX");
+  std::pair<Integer, Integer> pair{0, 0};
+  if (x == std::string::npos || !to_integer(text.substr(0, x), pair.first) ||
+      !to_integer(text.substr(x + 1), pair.second) || pair.first < 1 || pair.second < 1)
+    throw Failure(fmt::format("{}: got '{}', wanted e.g. {}", option, text, example));
+  return pair;
+}
+
+} // namespace
+
+std::pair<int, int> parse_grid(const std::string& option, const std::string& text) {
+  return parse_pair<int>(option, text, "2x3");
+}
+
+std::pair<std::int64_t, std::int64_t> parse_sizes(const std::string& option, const std::string& text) {
+  return parse_pair<std::int64_t>(option, text, "2000x1000");
+}
+
+std::vector<double> parse_numbers(const std::string& option, const std::string& text) {
+  std::string list = text;
+  if (!text.empty() && text[0] == '@') {
+    std::ifstream file(text.substr(1));
+    std::stringstream content;
+    if (!file || !(content << file.rdbuf()))
+      throw Failure(fmt::format("{}: the file '{}' cannot be read", option, text.substr(1)));
+    list = content.str();
+  }
+  std::vector<double> numbers;
+  std::size_t at = 0;
+  const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; };
+  // blanks separate as commas do; two commas with nothing between them are a mistake
+  bool expect = false;
+  while (true) {
+    while (at < list.size() && blank(list[at])) ++at;
+    if (at == list.size()) break;
+    std::size_t end = at;
+    while (end < list.size() && list[end] != ',' && !blank(list[end])) ++end;
+    const std::string item = list.substr(at, end - at);
+    char* rest = nullptr;
+    const double value = std::strtod(item.c_str(), &rest);
+    if (item.empty() || rest != item.c_str() + item.size())
+      throw Failure(fmt::format("{}: got '{}', wanted numbers separated by commas", option, item));
+    numbers.push_back(value);
+    at = end;
+    while (at < list.size() && blank(list[at])) ++at;
+    expect = at < list.size() && list[at] == ',';
+    if (expect) ++at;
+  }
+  if (expect) throw Failure(fmt::format("{}: the list ends with a comma", option));
+  return numbers;
+}
+
+std::vector<std::vector<double>> parse_matrix(const std::string& option, const std::string& text) {
+  std::vector<std::vector<double>> rows;
+  std::stringstream stream(text);
+  for (std::string row; std::getline(stream, row, ';');) rows.push_back(parse_numbers(option, row));
+  if (rows.empty() || rows[0].empty())
+    throw Failure(fmt::format("{}: the grid is empty, wanted e.g. '313,279;34,25'", option));
+  for (const auto& row : rows)
+    if (row.size() != rows[0].size())
+      throw Failure(fmt::format("{}: rows of {} and {} powers, wanted rows of the same length", option, rows[0].size(),
+                                row.size()));
+  return rows;
+}
+
+bool print_json(bool wanted, const Json& json) {
+  if (wanted) std::printf("%s\n", json.dump().c_str());
+  return wanted;
+}
+
+std::string table(std::vector<std::vector<std::string>> rows) {
+  for (auto& row : rows)
+    for (auto& cell : row) cell = base::printable(cell);
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows)
+    for (std::size_t j = 0; j < row.size(); ++j) {
+      if (j == widths.size()) widths.push_back(0);
+      widths[j] = std::max(widths[j], row[j].size());
+    }
+  std::string text;
+  for (const auto& row : rows) {
+    for (std::size_t j = 0; j < row.size(); ++j) text += fmt::format("{:>{}}", row[j], widths[j] + 2);
+    text += '\n';
+  }
+  return text;
+}
+
+std::string duration_text(double seconds) {
+  const double size = std::abs(seconds);
+  if (!(size < 1000)) return fmt::format("{:.0f} s", seconds); // inf and nan too
+  if (size == 0) return "0 s";
+  return size < 0.9995 ? fmt::format("{:.3g} ms", 1000 * seconds) : fmt::format("{:.4g} s", seconds);
+}
+
+std::string grouped(std::int64_t value) {
+  std::string digits = std::to_string(value);
+  for (auto i = static_cast<std::ptrdiff_t>(digits.size()) - 3; i > (value < 0 ? 1 : 0); i -= 3)
+    digits.insert(static_cast<std::size_t>(i), " ");
+  return digits;
+}
+
+} // namespace command

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a scheduler knows: its jobs and who has which processors. It changes by entries of the journal only,
+// so that reading the journal gives it back. Pure.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "journal.hpp"
+#include "policy.hpp"
+
+namespace sched {
+
+struct JobSpec {
+  std::string name;  ///< for people
+  std::string allow; ///< as dyngrid_allow; empty: nothing said
+  int priority = 0;
+  bool rigid = false;                 ///< never asked to change
+  std::string folder;                 ///< where it runs
+  std::int64_t steps = 0;             ///< 0: the program says, or nobody
+  std::vector<std::string> variables; ///< NAME=value
+  std::vector<std::string> command;
+};
+
+struct BookJob {
+  enum class Phase { waiting, running, ended };
+  std::int64_t id = 0;
+  JobSpec spec;
+  Phase phase = Phase::waiting;
+  double submit_s = 0, start_s = 0, end_s = 0;
+  int procs = 0;               ///< processes of its grid; more than `processors` when it grew after its time
+  std::vector<int> processors; ///< ids, ascending
+  std::vector<int> reserved;   ///< promised for a growth
+  int target = 0;              ///< size asked for, 0: none
+  double asked_s = 0, deaf_until_s = 0;
+  bool is_cancelled = false;
+  std::int64_t pid = 0, pid_started = 0;
+  std::string status, why; ///< of the end: "0", "1", "signal 9", "-"
+  int resizes = 0, ignored = 0;
+};
+
+/// One job had one set of processors from begin_s to end_s.
+struct Segment {
+  std::int64_t job = 0;
+  double begin_s = 0, end_s = 0; ///< end_s 0: still has
+  std::vector<int> processors;
+};
+
+class Book {
+public:
+  /// @throws base::Error{io_failure} when it does not fit what is known: a damaged journal.
+  void apply(const Entry& entry);
+
+  int procs() const { return procs_; }
+  const std::string& policy() const { return policy_; }
+  const std::string& boot() const { return boot_; }
+  std::int64_t next_id() const { return next_id_; }
+  const std::map<std::int64_t, BookJob>& jobs() const { return jobs_; }
+  const BookJob* find(std::int64_t id) const;
+  const std::vector<Segment>& segments() const { return segments_; }
+  double opened_s() const { return opened_s_; }
+
+  /// The n free processors to give: those in one piece where there is one, the tightest such.
+  /// @throws base::Error{internal} when there are not so many.
+  std::vector<int> choose(int n) const;
+  /// Which n of its processors a job keeps: the lowest.
+  static std::vector<int> keep(const BookJob& job, int n);
+
+  // entries, ready to be written
+  Entry open(double at_s, int procs, const std::string& policy, const std::string& boot) const;
+  Entry submit(double at_s, const JobSpec& spec) const;
+  Entry start(double at_s, std::int64_t job, int procs, std::int64_t pid, std::int64_t pid_started) const;
+  Entry ask(double at_s, std::int64_t job, int target) const;
+  /// It has n processors now, whatever was asked for. Beyond what is free it gets none: then it shares.
+  Entry size(double at_s, std::int64_t job, int n) const;
+  Entry answer(double at_s, std::int64_t job, const std::string& why, double deaf_until_s) const;
+  Entry cancel(double at_s, std::int64_t job) const;
+  Entry requeue(double at_s, std::int64_t job) const;
+  Entry end(double at_s, std::int64_t job, const std::string& status, const std::string& why) const;
+
+private:
+  std::set<int> free_ids() const;
+  void close_segment(std::int64_t job, double at_s);
+
+  int procs_ = 0;
+  std::string policy_, boot_;
+  std::int64_t next_id_ = 1;
+  double opened_s_ = 0;
+  std::map<std::int64_t, BookJob> jobs_;
+  std::vector<Segment> segments_;
+};
+
+const char* to_string(BookJob::Phase phase);
+
+} // namespace sched

@@ -1,0 +1,770 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "daemon.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/environment.hpp"
+#include "base/printable.hpp"
+#include "common/program.hpp"
+#include "control/runtime_dir.hpp"
+
+namespace sched {
+namespace {
+
+using base::Error;
+using base::Status;
+using Json = nlohmann::json;
+using Phase = BookJob::Phase;
+
+constexpr double look_every_s = 2;  ///< at a running job's progress
+constexpr double try_every_s = 0.2; ///< to reach a job that has just begun
+constexpr double patience_s = 10;   ///< between the polite and the hard end of a cancelled job
+constexpr double room_every_s = 1;  ///< to write or start something where there was no room
+constexpr double lock_patience_s = 2;
+constexpr std::size_t ended_shown = 30;
+constexpr std::size_t page_bytes = 256 << 10; ///< of an answer that is a list; a client has to fetch 1 MiB
+
+double now_s() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+[[noreturn]] void fail(const std::string& what) {
+  throw Error(Status::io_failure, fmt::format("scheduler: {}: {}", what, std::strerror(errno)));
+}
+
+void make_folders(const std::string& path) {
+  for (std::size_t at = 1; at <= path.size(); ++at)
+    if (at == path.size() || path[at] == '/')
+      if (::mkdir(path.substr(0, at).c_str(), 0700) != 0 && errno != EEXIST)
+        fail(fmt::format("cannot make '{}'", path.substr(0, at)));
+}
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+/// As much of a list as goes into one answer, and one element at least.
+struct Page {
+  Json list = Json::array();
+  std::size_t bytes = 0;
+  bool is_full = false;
+
+  bool add(Json element) {
+    bytes += control::to_line(element).size();
+    is_full = bytes > page_bytes && !list.empty();
+    if (!is_full) list.push_back(std::move(element));
+    return !is_full;
+  }
+};
+
+void warn(const std::string& text) {
+  std::fprintf(stderr, "dyngrid-sched: %s\n", base::printable(text).c_str());
+}
+
+std::string shape_text(gridmap::GridShape shape) {
+  return fmt::format("{}x{}", shape.nprow, shape.npcol);
+}
+
+} // namespace
+
+std::string default_folder() {
+  const std::string folder = base::state_directory();
+  if (folder.empty())
+    throw Error(Status::not_found,
+                "scheduler: no folder for the journal: neither XDG_STATE_HOME nor HOME is set, wanted --folder");
+  return folder + "/sched";
+}
+
+std::string scheduler_socket() {
+  return control::runtime_directory() + "/sched.sock";
+}
+
+Daemon::Daemon(DaemonOptions options) : options_(std::move(options)), boot_(boot_id()), began_s_(now_s()) {
+  policy_ = make_policy(options_.policy, options_.policy_options);
+  make_folders(options_.folder + "/jobs");
+  lock_ = Fd(::open((options_.folder + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!lock_) fail(fmt::format("cannot open '{}/lock'", options_.folder));
+  // a job that its scheduler had just let go when it died holds the lock for the moment until its program is there
+  while (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (now_s() > began_s_ + lock_patience_s)
+      throw Error(Status::bad_state, fmt::format("scheduler: another one works in '{}'", options_.folder));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  open_journal();
+  server_ = std::make_unique<control::LineServer>(
+      options_.runtime_folder, "sched.sock",
+      control::LineServer::Handler{
+          [this](control::LineServer::Client client, std::string_view line) { answer(client, line); },
+          [this](control::LineServer::Client client) {
+            waiters_.erase(
+                std::remove_if(waiters_.begin(), waiters_.end(), [&](const Waiter& w) { return w.client == client; }),
+                waiters_.end());
+          }});
+  recover();
+}
+
+Daemon::~Daemon() = default;
+
+void Daemon::say(const std::string& text) const {
+  if (options_.is_verbose) std::fprintf(stderr, "dyngrid-sched: %s\n", text.c_str());
+}
+
+std::string Daemon::file_of(std::int64_t job) const {
+  return fmt::format("{}/jobs/{}", options_.folder, job);
+}
+std::string Daemon::socket_name_of(std::int64_t job) const {
+  return fmt::format("s{}", job);
+}
+
+// ---- the journal
+// --------------------------------------------------------------------------------------------------------
+
+void Daemon::open_journal() {
+  ReadJournal read;
+  journal_ = JournalFile(options_.folder + "/journal", read);
+  for (const Entry& entry : read.entries) book_.apply(entry);
+  if (journal_.cut_bytes() > 0) // a crash left it, and it was never acted on
+    warn(fmt::format("cut {} bytes off the journal, half a line at its end", journal_.cut_bytes()));
+}
+
+void Daemon::commit(const Entry& entry) {
+  const std::string line = encode(entry);
+  journal_.append(line);
+  book_.apply(entry);
+  is_changed_ = true;
+  if (options_.is_verbose) {
+    std::string shown = line.substr(9, line.size() - 10);
+    std::replace(shown.begin(), shown.end(), '\t', ' ');
+    say(base::printable(shown));
+  }
+}
+
+void Daemon::wait_for_room(const NoRoom& why) {
+  if (!has_no_room_) warn(fmt::format("{}; tried again every {:g} s", why.what(), room_every_s));
+  has_no_room_ = is_changed_ = true;
+  next_round_s_ = now_s() + room_every_s;
+}
+
+void Daemon::recover() {
+  const bool same_boot = book_.boot() == boot_;
+  std::vector<std::int64_t> running;
+  for (const auto& [id, job] : book_.jobs()) {
+    if (job.phase == Phase::ended) continue;
+    prepare(job);
+    if (job.phase == Phase::running) running.push_back(id);
+  }
+  commit(book_.open(now_s(), options_.procs, options_.policy, boot_));
+  for (const std::int64_t id : running) {
+    const BookJob& job = *book_.find(id);
+    Live& live = live_.at(id);
+    if (same_boot) live.process = watch_process(job.pid, job.pid_started);
+    if (live.process) {
+      say(fmt::format("job {} still runs as process {}", id, job.pid));
+    } else if (same_boot && ::access((file_of(id) + ".began").c_str(), F_OK) != 0) {
+      commit(book_.requeue(now_s(), id)); // written down, but it never began
+    } else {
+      has_ended(id);
+    }
+  }
+}
+
+// ---- jobs
+// ---------------------------------------------------------------------------------------------------------------
+
+void Daemon::set_allowed(Live& live, const std::string& text) {
+  live.allowed = control::Allowed::parse(text);
+  live.allowed_text = text;
+  std::vector<int> sizes;
+  for (int n = 1; n <= options_.procs; ++n)
+    if (live.allowed.largest(n, n)) sizes.push_back(n);
+  live.has_fitting_size = !sizes.empty();
+  if (sizes.empty()) sizes.push_back(options_.procs + 1); // never fits
+  live.sizes = Sizes(std::move(sizes));
+  live.step_s.assign(live.sizes.list().size(), 0);
+}
+
+void Daemon::prepare(const BookJob& job) {
+  Live live;
+  set_allowed(live, job.spec.allow);
+  live_[job.id] = std::move(live);
+}
+
+void Daemon::start(std::int64_t id, int procs) {
+  const BookJob& job = *book_.find(id);
+  Live& live = live_.at(id);
+  const auto shape = live.allowed.largest(procs, procs);
+  const Launch launch =
+      make_launch(job.spec, socket_name_of(id), shape ? shape_text(*shape) : "", book_.choose(procs), options_.launch);
+  try {
+    Leader leader(file_of(id), job.spec.folder, launch.command, launch.variables);
+    commit(book_.start(now_s(), id, procs, leader.pid(), leader.started()));
+    live.process = watch_process(leader.pid(), leader.started());
+    leader.go();
+  } catch (const NoRoom&) {
+    throw;
+  } catch (const Error& error) {
+    if (!journal_.why_broken().empty()) throw;
+    end_unbegun(id, error.what());
+  }
+}
+
+void Daemon::end_unbegun(std::int64_t id, const std::string& why) {
+  commit(book_.end(now_s(), id, "-", why));
+  tell_waiters(*book_.find(id));
+}
+
+void Daemon::connect(const BookJob& job, Live& live) {
+  live.next_try_s = now_s() + try_every_s;
+  try {
+    live.client =
+        control::Client::to_socket(fmt::format("{}/job-{}.sock", options_.runtime_folder, socket_name_of(job.id)), 0.5);
+    tell(job.id, live, "watch", {{"steps", false}});
+    tell(job.id, live, "status", Json::object());
+    tell(job.id, live, "history", Json::object());
+    live.next_look_s = now_s() + look_every_s;
+  } catch (const Error&) { // not yet, or no program of dyngrid
+    live.client.reset();
+  }
+}
+
+void Daemon::tell(std::int64_t id, Live& live, const std::string& op, const Json& fields) {
+  if (!live.client) return;
+  try {
+    const auto number = live.client->send(op, fields, 0.2);
+    live.sent[number] = op;
+  } catch (const Error& error) {
+    say(fmt::format("job {}: {}", id, error.what()));
+    live.client.reset();
+    live.sent.clear();
+    live.is_resizable = false;
+  }
+}
+
+void Daemon::listen_to(std::int64_t id, Live& live) {
+  try {
+    while (live.client) {
+      const auto line = live.client->next(0);
+      if (!line) return;
+      heard(id, live, *line);
+    }
+  } catch (const NoRoom&) {
+    throw;
+  } catch (const std::exception& error) { // it has gone, or talks nonsense: its process tells the rest
+    if (!journal_.why_broken().empty()) throw;
+    say(fmt::format("job {}: {}", id, error.what()));
+    live.client.reset();
+    live.sent.clear();
+    live.is_resizable = false;
+    live.next_try_s = now_s() + 1;
+  }
+}
+
+void Daemon::heard(std::int64_t id, Live& live, const Json& line) {
+  if (line.contains("event")) {
+    const std::string event = line["event"].get<std::string>();
+    if (event == "resize") {
+      const auto grid = control::shape_from(line["grid"]);
+      if (grid.nprow > 0) has_size(id, grid.nprow * grid.npcol);
+      tell(id, live, "history", Json::object());
+    } else if (event == "outcome" && live.request != 0 && line.value("request", std::int64_t{0}) == live.request) {
+      const std::string outcome = line.value("outcome", "");
+      live.request = 0;
+      if (book_.find(id)->target == 0) return;
+      if (outcome == "done")
+        has_size(id, book_.find(id)->procs); // it had that grid already
+      else
+        give_up(id, fmt::format("{}: {}", outcome, line.value("reason", "")));
+    }
+    return;
+  }
+  if (!line.contains("id") || !line["id"].is_number_integer()) return;
+  const auto sent = live.sent.find(line["id"].get<std::int64_t>());
+  if (sent == live.sent.end()) return;
+  const std::string op = sent->second;
+  live.sent.erase(sent);
+  const bool ok = line.value("ok", false);
+  if (op == "resize") {
+    if (ok && line.value("accepted", false))
+      live.request = line.value("request", std::int64_t{0});
+    else if (book_.find(id)->target != 0)
+      give_up(id, line.value(ok ? "reason" : "error", "declined"));
+  } else if (op == "status" && ok) {
+    const bool is_first = live.status.is_null();
+    live.status = line;
+    live.is_resizable = line.value("resizable", true);
+    const std::string allowed = line.value("allowed", "");
+    if (!allowed.empty() && allowed != live.allowed_text) set_allowed(live, allowed);
+    const auto steps = line.value("steps", std::int64_t{0}), step = line.value("step", std::int64_t{0});
+    live.steps_left = steps > 0 ? static_cast<double>(std::max<std::int64_t>(steps - step, 0)) : -1;
+    const auto grid = control::shape_from(line["grid"]);
+    const int n = grid.nprow * grid.npcol;
+    const BookJob& job = *book_.find(id);
+    if (n > 0 && n != job.procs) has_size(id, n);
+    if (is_first && book_.find(id)->target != 0) { // asked before this scheduler was there
+      const Json pending = line.contains("pending") ? line["pending"] : Json();
+      if (pending.is_object())
+        live.request = pending.value("request", std::int64_t{0});
+      else if (n == book_.find(id)->target)
+        has_size(id, n);
+      else
+        give_up(id, "nothing is pending after the scheduler's restart");
+    }
+    if (is_first) is_changed_ = true;
+  } else if (op == "history" && ok) {
+    heard_history(live, line);
+  }
+}
+
+void Daemon::heard_history(Live& live, const Json& reply) {
+  std::map<std::pair<int, int>, control::StepTimes> measured;
+  for (const Json& grid : reply.value("grids", Json::array())) {
+    const auto shape = control::shape_from(grid["grid"]);
+    control::StepTimes& times = measured[{shape.nprow, shape.npcol}];
+    times.count = grid.value("steps", std::int64_t{0});
+    times.mean = grid.value("mean_s", 0.0);
+    times.least = grid.value("least_s", 0.0);
+    const auto n = static_cast<double>(times.count);
+    if (times.count > 1) times.squares = std::pow(grid.value("error_s", 0.0), 2) * n * (n - 1);
+  }
+  const auto& list = live.sizes.list();
+  live.step_s.assign(list.size(), 0);
+  for (std::size_t i = 0; i < list.size(); ++i)
+    if (const auto shape = live.allowed.largest(list[i], list[i]))
+      if (const auto step = control::predict_step(measured, *shape)) live.step_s[i] = step->seconds;
+  double total = 0;
+  int count = 0;
+  for (const Json& change : reply.value("resizes", Json::array())) {
+    total += change.value("spawn_s", 0.0) + change.value("merge_s", 0.0) + change.value("plan_s", 0.0) +
+             change.value("exchange_s", 0.0);
+    ++count;
+  }
+  if (count > 0) live.resize_s = total / count;
+}
+
+void Daemon::has_size(std::int64_t id, int n) {
+  commit(book_.size(now_s(), id, n));
+}
+
+void Daemon::give_up(std::int64_t id, const std::string& why) {
+  commit(book_.answer(now_s(), id, why, now_s() + options_.deaf_s));
+}
+
+void Daemon::has_ended(std::int64_t id) {
+  const BookJob& job = *book_.find(id);
+  if (const auto status = reap(job.pid))
+    live_.at(id).exit_status = status; // kept, should there be no room to write it down
+  std::string status = read_file(file_of(id) + ".status");
+  while (!status.empty() && std::isspace(static_cast<unsigned char>(status.back())) != 0) status.pop_back();
+  if (status.empty() && live_.at(id).exit_status) status = std::to_string(*live_.at(id).exit_status);
+  std::string why;
+  if (job.is_cancelled)
+    why = "cancelled";
+  else if (status.empty())
+    why = "killed";
+  else if (status != "0")
+    why = "failed";
+  commit(book_.end(now_s(), id, status.empty() ? "-" : status, why));
+  ::unlink((file_of(id) + ".status.new").c_str()); // of one that was killed
+  tell_waiters(*book_.find(id));
+}
+
+void Daemon::kill_job(std::int64_t id) {
+  const BookJob& job = *book_.find(id);
+  Live& live = live_.at(id);
+  // the group is the job's own session; its leader is checked, since numbers are used again
+  if (start_time_of(job.pid) != job.pid_started) return;
+  const bool hard = live.killed_s > 0;
+  ::kill(static_cast<pid_t>(-job.pid), hard ? SIGKILL : SIGTERM);
+  live.is_killed_hard = hard;
+  live.killed_s = now_s();
+}
+
+void Daemon::look_at_jobs() {
+  std::vector<std::int64_t> gone, unbegun;
+  for (auto& [id, live] : live_) {
+    const BookJob& job = *book_.find(id);
+    if (job.phase == Phase::waiting && job.is_cancelled) unbegun.push_back(id);
+    if (job.phase != Phase::running) continue;
+    if (start_time_of(job.pid) != job.pid_started) {
+      if (live.client) listen_to(id, live); // its last words
+      gone.push_back(id);
+      continue;
+    }
+    if (job.is_cancelled && (live.killed_s == 0 || (!live.is_killed_hard && now_s() > live.killed_s + patience_s)))
+      kill_job(id);
+    if (live.client) {
+      listen_to(id, live);
+      if (now_s() >= live.next_look_s) {
+        live.next_look_s = now_s() + look_every_s;
+        tell(id, live, "status", Json::object());
+        if (options_.policy == "tp") tell(id, live, "history", Json::object());
+      }
+    } else if (now_s() >= live.next_try_s) {
+      connect(job, live);
+    }
+  }
+  for (const std::int64_t id : gone) has_ended(id);
+  for (const std::int64_t id : unbegun) end_unbegun(id, "cancelled");
+}
+
+void Daemon::look_at_deadlines() {
+  for (auto& [id, live] : live_) {
+    const BookJob& job = *book_.find(id);
+    if (job.phase == Phase::running && job.deaf_until_s > 0 && job.deaf_until_s <= now_s() &&
+        job.deaf_until_s > now_s() - 1)
+      is_changed_ = true;
+    if (job.phase != Phase::running || job.target == 0 || now_s() < job.asked_s + options_.deadline_s) continue;
+    // a growth is withdrawn, its processors go to others; a shrink stays asked for: whoever wanted them still
+    // does
+    if (job.target > job.procs) tell(id, live, "cancel", Json::object());
+    live.request = 0;
+    give_up(id, fmt::format("no answer within {:g} s", options_.deadline_s));
+  }
+}
+
+// ---- decisions
+// ------------------------------------------------------------------------------------------------------------
+
+void Daemon::schedule() {
+  std::deque<Job> jobs;
+  State state;
+  state.now_s = now_s();
+  state.procs = options_.procs;
+  std::vector<const BookJob*> running;
+  for (const auto& [id, job] : book_.jobs()) {
+    if (job.phase == Phase::ended || job.is_cancelled) {
+      if (job.phase != Phase::running) continue;
+    }
+    const Live& live = live_.at(id);
+    jobs.emplace_back();
+    Job& view = jobs.back();
+    view.id = id;
+    view.arrival_s = job.submit_s;
+    view.priority = job.spec.priority;
+    view.sizes = &live.sizes;
+    view.procs = job.procs;
+    view.target = job.target;
+    view.deaf_until_s = job.deaf_until_s;
+    view.resizable = !job.spec.rigid && !job.is_cancelled && live.client.has_value() && live.is_resizable;
+    view.step_s = live.step_s.data();
+    view.steps_left = live.steps_left;
+    view.resize_s = live.resize_s;
+    if (job.phase == Phase::running)
+      state.running.push_back(&view);
+    else if (live.has_fitting_size)
+      state.waiting.push_back(&view);
+  }
+  std::stable_sort(state.waiting.begin(), state.waiting.end(),
+                   [](const Job* a, const Job* b) { return a->priority > b->priority; });
+  std::vector<Decision> decisions;
+  policy_->decide(state, decisions);
+  for (const Decision& decision : decisions) {
+    if (decision.is_start())
+      start(decision.job->id, decision.procs);
+    else
+      ask(decision.job->id, decision.procs);
+  }
+}
+
+void Daemon::ask(std::int64_t id, int procs) {
+  Live& live = live_.at(id);
+  const auto shape = live.allowed.largest(procs, procs);
+  if (!shape) return;
+  commit(book_.ask(now_s(), id, procs));
+  live.request = 0;
+  // whether it pays is this scheduler's matter, which knows who else wants the processors; but one that measures slower
+  // has no use for them
+  tell(id, live, "resize",
+       {{"grid", control::to_json(*shape)}, {"force", true}, {"undo", true}, {"deadline_s", options_.deadline_s}});
+}
+
+void Daemon::run(const std::function<bool()>& is_stopped) {
+  while (!stop_ && !is_stopped()) {
+    std::vector<pollfd> polled{{server_->fd(), POLLIN, 0}};
+    bool has_running = has_no_room_;
+    for (const auto& [id, live] : live_) {
+      if (has_no_room_) break; // what they have to say cannot be written down
+      if (live.process) polled.push_back({live.process.get(), POLLIN, 0});
+      if (live.client) polled.push_back({live.client->fd(), POLLIN, 0});
+      has_running = has_running || live.process;
+    }
+    if (!is_changed_ || has_no_room_) ::poll(polled.data(), polled.size(), has_running ? 200 : 1000);
+    server_->serve(0);
+    if (!journal_.why_broken().empty()) break;
+    if (has_no_room_ && now_s() < next_round_s_) continue;
+    try {
+      look_at_jobs();
+      look_at_deadlines();
+      if (is_changed_ && !stop_) {
+        is_changed_ = false;
+        schedule();
+      }
+      if (has_no_room_) warn("there is room again");
+      has_no_room_ = false;
+    } catch (const NoRoom& why) {
+      wait_for_room(why);
+    }
+    if (options_.until_empty && live_.empty() && !book_.jobs().empty()) stop_ = true;
+  }
+  server_->flush(1);
+  if (!journal_.why_broken().empty()) throw Error(Status::io_failure, journal_.why_broken());
+}
+
+// ---- the socket
+// -----------------------------------------------------------------------------------------------------------
+
+void Daemon::answer(control::LineServer::Client client, std::string_view line) {
+  control::Request request;
+  try {
+    request = control::parse_request(line);
+    serve_request(client, request);
+  } catch (const std::exception& error) {
+    server_->send(client, control::to_line(control::failure(request.id, error)));
+  }
+}
+
+void Daemon::serve_request(control::LineServer::Client client, const control::Request& request) {
+  const auto reply = [&](Json fields) {
+    server_->send(client, control::to_line(control::reply(request.id, std::move(fields))));
+  };
+  if (request.op == "submit") {
+    Json answer = submit(request);
+    reply(std::move(answer));
+  } else if (request.op == "queue") {
+    reply(queue(request));
+  } else if (request.op == "cancel") {
+    const auto id = job_of(request);
+    const BookJob& job = *book_.find(id);
+    if (job.phase == Phase::ended) {
+      reply({{"cancelled", false}, {"reason", "it has ended"}});
+      return;
+    }
+    if (!job.is_cancelled) commit(book_.cancel(now_s(), id));
+    if (job.phase == Phase::waiting) end_unbegun(id, "cancelled");
+    reply({{"cancelled", true}});
+  } else if (request.op == "status") {
+    int counts[3] = {};
+    for (const auto& [id, job] : book_.jobs()) ++counts[static_cast<int>(job.phase)];
+    Json answer = overview();
+    answer.update({{"pid", ::getpid()},
+                   {"uptime_s", now_s() - began_s_},
+                   {"folder", options_.folder},
+                   {"waiting", counts[0]},
+                   {"running", counts[1]},
+                   {"ended", counts[2]},
+                   {"protocol", control::protocol_version}});
+    reply(std::move(answer));
+  } else if (request.op == "timeline") {
+    reply(timeline(request));
+  } else if (request.op == "wait") {
+    const auto id = job_of(request);
+    const BookJob& job = *book_.find(id);
+    if (job.phase == Phase::ended) {
+      reply({{"job", json_of(job)}});
+      return;
+    }
+    server_->hold(client, true);
+    waiters_.push_back({client, request.id, id});
+  } else if (request.op == "shutdown") {
+    const bool cancel = control::flag(request, "cancel");
+    if (cancel)
+      for (const auto& [id, job] : book_.jobs())
+        if (job.phase != Phase::ended && !job.is_cancelled) {
+          commit(book_.cancel(now_s(), id));
+          if (job.phase == Phase::running)
+            kill_job(id);
+          else
+            end_unbegun(id, "cancelled");
+        }
+    stop_ = true;
+    reply({{"left_running", std::count_if(live_.begin(), live_.end(), [&](const auto& l) {
+              return book_.find(l.first)->phase == Phase::running;
+            })}});
+  } else {
+    throw Error(Status::bad_argument, fmt::format("scheduler: op \"{}\" is not known, wanted submit, queue, "
+                                                  "cancel, status, timeline, wait or shutdown",
+                                                  request.op.substr(0, 40)));
+  }
+}
+
+std::int64_t Daemon::job_of(const control::Request& request) const {
+  const auto id = control::whole_number(request, "job", 1, INT64_MAX);
+  if (book_.find(id) == nullptr) throw Error(Status::not_found, fmt::format("scheduler: there is no job {}", id));
+  return id;
+}
+
+Daemon::Json Daemon::submit(const control::Request& request) {
+  JobSpec spec;
+  const auto words = [&](const char* member) {
+    std::vector<std::string> list;
+    const auto at = request.body.find(member);
+    if (at == request.body.end()) return list;
+    if (!at->is_array())
+      throw Error(Status::bad_argument, fmt::format("scheduler: submit: \"{}\" is {}, wanted a list of words", member,
+                                                    at->dump().substr(0, 60)));
+    for (const Json& word : *at) {
+      if (!word.is_string() || word.get_ref<const std::string&>().find('\0') != std::string::npos)
+        throw Error(Status::bad_argument,
+                    fmt::format("scheduler: submit: \"{}\" has {}, wanted words", member, word.dump().substr(0, 60)));
+      list.push_back(word.get<std::string>());
+    }
+    return list;
+  };
+  spec.command = words("command");
+  spec.variables = words("variables");
+  if (const std::string trouble = apps::trouble_with_program(spec.command); !trouble.empty())
+    throw Error(Status::bad_argument, "scheduler: submit: \"command\": " + trouble);
+  for (const auto& variable : spec.variables)
+    if (variable.find('=') == std::string::npos || variable[0] == '=')
+      throw Error(Status::bad_argument,
+                  fmt::format("scheduler: submit: \"{}\" is no variable, wanted NAME=value", variable));
+  const std::string program = spec.command[0].substr(spec.command[0].rfind('/') + 1);
+  spec.name = control::text(request, "name", base::printable(program));
+  if (const auto shown = base::printable(spec.name); shown != spec.name)
+    throw Error(Status::bad_argument,
+                fmt::format("scheduler: submit: \"name\" is \"{}\", wanted text without control characters",
+                            shown.substr(0, 60)));
+  std::size_t kept = std::min<std::size_t>(spec.name.size(), 60);
+  while (kept < spec.name.size() && (static_cast<unsigned char>(spec.name[kept]) >> 6) == 2)
+    --kept; // not in the middle of a character
+  spec.name.resize(kept);
+  spec.allow = control::text(request, "allow", "");
+  spec.folder = control::text(request, "folder", "/");
+  if (spec.folder.empty() || spec.folder[0] != '/')
+    throw Error(Status::bad_argument,
+                fmt::format("scheduler: submit: \"folder\" is \"{}\", wanted a path from /", spec.folder));
+  spec.priority = request.body.contains("priority")
+                      ? static_cast<int>(control::whole_number(request, "priority", -1000000, 1000000))
+                      : 0;
+  spec.steps = request.body.contains("steps") ? control::whole_number(request, "steps", 0, INT64_MAX) : 0;
+  spec.rigid = control::flag(request, "rigid");
+  Live live;
+  set_allowed(live, spec.allow);
+  if (!live.has_fitting_size)
+    throw Error(Status::bad_argument,
+                fmt::format("scheduler: submit: \"{}\" allows no grid of at most {} processes, which is all there are",
+                            spec.allow, options_.procs));
+  const Entry entry = book_.submit(now_s(), spec);
+  if (encode(entry).size() > 60000)
+    throw Error(Status::bad_argument, "scheduler: submit: command and variables are longer than 60000 bytes");
+  commit(entry);
+  live_[entry.job] = std::move(live);
+  return {{"job", entry.job}, {"out", file_of(entry.job) + ".out"}, {"err", file_of(entry.job) + ".err"}};
+}
+
+Daemon::Json Daemon::json_of(const BookJob& job) const {
+  Json json{{"job", job.id},
+            {"name", job.spec.name},
+            {"phase", to_string(job.phase)},
+            {"priority", job.spec.priority},
+            {"allow", job.spec.allow},
+            {"submitted_s", job.submit_s},
+            {"procs", job.procs},
+            {"processors", job.processors},
+            {"command", job.spec.command},
+            {"changes", job.resizes},
+            {"unanswered", job.ignored},
+            {"cancelled", job.is_cancelled},
+            {"out", file_of(job.id) + ".out"},
+            {"err", file_of(job.id) + ".err"}};
+  json["asked"] = job.target != 0 ? Json(job.target) : Json(nullptr);
+  json["started_s"] = job.start_s > 0 ? Json(job.start_s) : Json(nullptr);
+  json["ended_s"] = job.phase == Phase::ended ? Json(job.end_s) : Json(nullptr);
+  json["status"] = job.phase == Phase::ended ? Json(job.status) : Json(nullptr);
+  json["why"] = job.why;
+  if (job.pid > 0) json["pid"] = job.pid;
+  const auto live = live_.find(job.id);
+  if (live != live_.end() && job.phase == Phase::running) {
+    json["socket_name"] = socket_name_of(job.id);
+    json["resizable"] = live->second.client.has_value() && live->second.is_resizable && !job.spec.rigid;
+    for (const char* member : {"grid", "step", "steps", "mean_step_s"})
+      if (live->second.status.contains(member)) json[member] = live->second.status[member];
+  }
+  return json;
+}
+
+Daemon::Json Daemon::overview() const {
+  int taken = 0;
+  for (const auto& [id, job] : book_.jobs()) taken += std::max(job.procs, job.target);
+  return {{"policy", options_.policy},
+          {"procs", options_.procs},
+          {"free", std::max(options_.procs - taken, 0)},
+          {"now_s", now_s()}};
+}
+
+Daemon::Json Daemon::queue(const control::Request& request) const {
+  const bool all = control::flag(request, "all");
+  const auto after = request.body.contains("after") ? control::whole_number(request, "after", 0, INT64_MAX) : 0;
+  Page page;
+  std::size_t ended = 0;
+  for (const auto& [id, job] : book_.jobs()) ended += job.phase == Phase::ended;
+  for (const auto& [id, job] : book_.jobs()) {
+    if (job.phase == Phase::ended && ended-- > ended_shown && !all) continue;
+    if (id > after && !page.add(json_of(job))) break;
+  }
+  Json answer = overview();
+  answer.update({{"jobs", std::move(page.list)}, {"more", page.is_full}});
+  return answer;
+}
+
+Daemon::Json Daemon::timeline(const control::Request& request) const {
+  const auto& all = book_.segments();
+  const auto from = request.body.contains("from") ? control::whole_number(request, "from", 0, INT64_MAX) : 0;
+  Page page;
+  Json names = Json::object();
+  auto at = static_cast<std::size_t>(from);
+  for (; at < all.size(); ++at) {
+    const Segment& s = all[at];
+    if (!page.add({{"job", s.job}, {"begin_s", s.begin_s}, {"end_s", s.end_s}, {"processors", s.processors}})) break;
+    names[std::to_string(s.job)] = book_.find(s.job)->spec.name;
+  }
+  return {{"procs", options_.procs},
+          {"now_s", now_s()},
+          {"segments", std::move(page.list)},
+          {"names", names},
+          {"next", page.is_full ? Json(at) : Json(nullptr)}};
+}
+
+void Daemon::tell_waiters(const BookJob& job) {
+  live_.erase(job.id);
+  if (!server_) return;
+  const Json fields{{"job", json_of(job)}};
+  std::vector<Waiter> told;
+  for (auto at = waiters_.begin(); at != waiters_.end();) {
+    if (at->job != job.id) {
+      ++at;
+      continue;
+    }
+    told.push_back(*at);
+    at = waiters_.erase(at);
+  }
+  for (const Waiter& w : told) {
+    server_->send(w.client, control::to_line(control::reply(w.id, fields)));
+    const bool owed =
+        std::any_of(waiters_.begin(), waiters_.end(), [&](const Waiter& other) { return other.client == w.client; });
+    if (!owed) server_->hold(w.client, false);
+  }
+}
+
+} // namespace sched

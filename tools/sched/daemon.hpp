@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "book.hpp"
+#include "control/allowed.hpp"
+#include "control/client.hpp"
+#include "control/history.hpp"
+#include "control/line_server.hpp"
+#include "control/protocol.hpp"
+#include "journal_file.hpp"
+#include "launch.hpp"
+#include "policy.hpp"
+#include "process.hpp"
+
+namespace sched {
+
+struct DaemonOptions {
+  int procs = 1;
+  std::string policy = "rs";
+  PolicyOptions policy_options;
+  std::string folder;         ///< journal and output of jobs
+  std::string runtime_folder; ///< of the socket sched.sock
+  LaunchOptions launch;
+  double deadline_s = 60;   ///< for an answer to a request
+  double deaf_s = 30;       ///< how long a job that did not answer, or declined, is left alone
+  bool until_empty = false; ///< end when there is nothing left to do
+  bool is_verbose = false;
+};
+
+/// The scheduler of one machine or allocation. Decides by Policy, remembers in Book and journal, acts on
+/// processes and sockets.
+class Daemon {
+public:
+  /// Reads the journal, finds the jobs that still run. @throws base::Error{io_failure, bad_state,
+  /// bad_argument}
+  explicit Daemon(DaemonOptions options);
+  ~Daemon();
+  Daemon(const Daemon&) = delete;
+  Daemon& operator=(const Daemon&) = delete;
+
+  /// Until it is shut down. @param is_stopped looked at now and then: the jobs run on.
+  /// @throws base::Error{io_failure} when the journal is broken
+  void run(const std::function<bool()>& is_stopped);
+
+private:
+  using Json = nlohmann::json;
+  /// What is known of a job that is not in the journal.
+  struct Live {
+    control::Allowed allowed;
+    std::string allowed_text;
+    Sizes sizes;
+    bool has_fitting_size = true;
+    Fd process;
+    std::optional<control::Client> client;
+    std::map<std::int64_t, std::string> sent; ///< id of a request to it -> its op
+    std::int64_t request = 0;                 ///< its number of the pending change
+    bool is_resizable = false;
+    Json status;
+    std::vector<double> step_s;
+    double steps_left = -1, resize_s = 1;
+    double next_look_s = 0, next_try_s = 0;
+    double killed_s = 0;
+    bool is_killed_hard = false;
+    std::optional<int> exit_status; ///< when it was our child
+  };
+  struct Waiter {
+    control::LineServer::Client client;
+    control::RequestId id;
+    std::int64_t job;
+  };
+
+  void open_journal();
+  void commit(const Entry& entry);
+  void wait_for_room(const NoRoom& why);
+  void recover();
+  void prepare(const BookJob& job);
+  void set_allowed(Live& live, const std::string& text);
+  std::string file_of(std::int64_t job) const;
+  std::string socket_name_of(std::int64_t job) const;
+
+  void look_at_jobs();
+  void connect(const BookJob& job, Live& live);
+  void listen_to(std::int64_t id, Live& live);
+  void heard(std::int64_t id, Live& live, const Json& line);
+  void heard_history(Live& live, const Json& reply);
+  void tell(std::int64_t id, Live& live, const std::string& op, const Json& fields);
+  void has_size(std::int64_t id, int n);
+  void give_up(std::int64_t id, const std::string& why);
+  void has_ended(std::int64_t id);
+  void end_unbegun(std::int64_t id, const std::string& why);
+  void kill_job(std::int64_t id);
+  void look_at_deadlines();
+
+  void schedule();
+  void start(std::int64_t id, int procs);
+  void ask(std::int64_t id, int procs);
+
+  void answer(control::LineServer::Client client, std::string_view line);
+  void serve_request(control::LineServer::Client client, const control::Request& request);
+  Json submit(const control::Request& request);
+  Json overview() const;
+  Json queue(const control::Request& request) const;
+  Json timeline(const control::Request& request) const;
+  Json json_of(const BookJob& job) const;
+  std::int64_t job_of(const control::Request& request) const;
+  void tell_waiters(const BookJob& job);
+  void say(const std::string& text) const;
+
+  DaemonOptions options_;
+  std::unique_ptr<Policy> policy_;
+  Fd lock_;
+  JournalFile journal_;
+  Book book_;
+  std::string boot_;
+  std::map<std::int64_t, Live> live_;
+  std::vector<Waiter> waiters_;
+  std::unique_ptr<control::LineServer> server_;
+  bool stop_ = false, is_changed_ = true;
+  bool has_no_room_ = false; ///< nothing can be written down, so nothing is done
+  double next_round_s_ = 0;  ///< then it is tried again
+  double began_s_ = 0;
+};
+
+/// Folder of journal and output when none is given: $XDG_STATE_HOME/dyngrid/sched, else
+/// ~/.local/state/dyngrid/sched.
+/// @throws base::Error{not_found} when neither is set.
+std::string default_folder();
+/// Where the scheduler of this user listens.
+std::string scheduler_socket();
+
+} // namespace sched

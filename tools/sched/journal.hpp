@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The journal of a scheduler: a line for everything that happened, written before it is acted on. Pure: text
+// in, text out.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sched {
+
+struct Entry {
+  enum class Kind {
+    open,    ///< the scheduler began: processors, policy, next job, boot id
+    submit,  ///< name, allow, priority, rigid, folder, steps, number of variables, variables, command
+    start,   ///< processors (ids), pid, start time of that process
+    ask,     ///< another size was asked for: size, processors reserved for it (ids)
+    size,    ///< it has these processors (ids) now, and so many processes
+    answer,  ///< the request is over without a change: why, deaf until
+    cancel,  ///< somebody wants it to end
+    requeue, ///< it never began: back into the queue
+    end,     ///< status, why
+  };
+  Kind kind = Kind::open;
+  double at_s = 0; ///< since 1970
+  std::int64_t job = 0;
+  std::vector<std::string> fields;
+};
+
+/// One line, its end included: checksum, kind, time, job, fields, with tabs between them.
+std::string encode(const Entry& entry);
+
+/// The first line, its end included. A journal without one is older, and read alike.
+constexpr int journal_version = 2;
+std::string journal_head(int version);
+
+struct ReadJournal {
+  std::vector<Entry> entries;
+  std::size_t good_bytes = 0; ///< what follows is the half-written line that a crash left, to be cut off
+};
+/// Only what has no line end may be cut off: a whole line that cannot be read is damage, wherever it is.
+/// @throws base::Error{io_failure} with line and byte; Error{unsupported} for another version.
+ReadJournal read_journal(std::string_view text);
+
+/// "0,1,5" and back. @throws base::Error{io_failure}
+std::string join_ids(const std::vector<int>& ids);
+std::vector<int> split_ids(std::string_view text);
+
+} // namespace sched

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "book.hpp"
+
+namespace sched {
+
+/// Where processors are: hosts in the order of their processors' ids. Empty: this machine, as many as the
+/// scheduler was given.
+struct Hosts {
+  std::vector<std::pair<std::string, int>> list;
+  int procs() const;
+  /// "node1:8,node2:4". @throws base::Error{bad_argument}
+  static Hosts parse(const std::string& text);
+};
+
+struct LaunchOptions {
+  std::string mpirun = "mpirun";
+  std::vector<std::string> mpirun_options{"--oversubscribe"};
+  Hosts hosts;
+  bool is_mpich = false; ///< says -hosts, and hands its environment to all hosts
+};
+
+/// Command and environment of a job's mpirun. Pure.
+struct Launch {
+  std::vector<std::string> command;
+  std::vector<std::string> variables; ///< NAME=value, besides those of the scheduler
+};
+
+/// @param socket_name  DYNGRID_JOB of the application.
+/// @param first_grid  "2x3", empty: the application chooses.
+/// @param processors  ids.
+Launch make_launch(const JobSpec& spec, const std::string& socket_name, const std::string& first_grid,
+                   const std::vector<int>& processors, const LaunchOptions& options);
+
+} // namespace sched

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "policy.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "base/status.hpp"
+
+namespace sched {
+
+int State::free() const {
+  int left = procs;
+  for (const Job* job : running) left -= std::max(job->procs, job->target);
+  return std::max(left, 0);
+}
+
+namespace {
+
+/// Seconds left on n processors, -1 when unknown.
+double seconds_left(const Job& job, int n) {
+  if (job.step_s == nullptr || job.steps_left < 0) return -1;
+  const int at = job.sizes->index_of(n);
+  if (at < 0 || job.step_s[at] <= 0) return -1;
+  return job.steps_left * job.step_s[at];
+}
+
+bool may_be_asked(const Job& job, double now_s) {
+  return job.resizable && job.target == 0 && job.deaf_until_s <= now_s;
+}
+
+/// A job and the size planned for it.
+struct Plan {
+  const Job* job;
+  int procs;
+};
+
+/// Which of the plans goes up to its next size, given `left` processors; -1 for none.
+using Raise = std::function<int(const std::vector<Plan>&, int left)>;
+
+/// The first of the queue takes all it can, then the second.
+int raise_first(const std::vector<Plan>& plans, int left) {
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    const int next = plans[i].job->sizes->above(plans[i].procs);
+    if (next != 0 && next - plans[i].procs <= left) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+/// The one with the fewest processors, of equals the first; higher priorities before.
+int raise_even(const std::vector<Plan>& plans, int left) {
+  int best = -1;
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    const Plan& plan = plans[i];
+    const int next = plan.job->sizes->above(plan.procs);
+    if (next == 0 || next - plan.procs > left) continue;
+    if (best >= 0) {
+      const Plan& other = plans[static_cast<std::size_t>(best)];
+      if (other.job->priority > plan.job->priority ||
+          (other.job->priority == plan.job->priority && other.procs <= plan.procs))
+        continue;
+    }
+    best = static_cast<int>(i);
+  }
+  return best;
+}
+
+int raise_all(std::vector<Plan>& plans, int left, const Raise& raise) {
+  for (int i = raise(plans, left); i >= 0; i = raise(plans, left)) {
+    Plan& plan = plans[static_cast<std::size_t>(i)];
+    const int next = plan.job->sizes->above(plan.procs);
+    left -= next - plan.procs;
+    plan.procs = next;
+  }
+  return left;
+}
+
+/// Adaptive starts: every waiting job that fits on its smallest size, in the order of the queue, then what is
+/// left over. @return processors still free; the waiting jobs that do not fit are put into `left_waiting`.
+int start_adaptive(const State& state, int free, const Raise& raise, std::vector<Decision>& out,
+                   std::vector<const Job*>* left_waiting) {
+  std::vector<Plan> plans;
+  for (const Job* job : state.waiting) {
+    if (free == 0 && left_waiting == nullptr) break;
+    const int n = job->sizes->smallest();
+    if (n <= free) {
+      plans.push_back({job, n});
+      free -= n;
+    } else if (left_waiting != nullptr) {
+      left_waiting->push_back(job);
+    }
+  }
+  if (plans.empty()) return free;
+  free = raise_all(plans, free, raise);
+  for (const Plan& plan : plans) out.push_back({plan.job, plan.procs});
+  return free;
+}
+
+class Lazy : public Policy {
+public:
+  const char* name() const override { return "ls"; }
+  void decide(const State& state, std::vector<Decision>& out) const override {
+    int free = state.free();
+    for (const Job* job : state.waiting) {
+      if (free == 0) break;
+      const int n = job->sizes->at_most(free);
+      if (n == 0) continue;
+      out.push_back({job, n});
+      free -= n;
+    }
+  }
+};
+
+class Adaptive : public Policy {
+public:
+  explicit Adaptive(const PolicyOptions& options) : raise_(raise_of(options)) {}
+  const char* name() const override { return "as"; }
+  void decide(const State& state, std::vector<Decision>& out) const override {
+    start_adaptive(state, state.free(), raise_, out, nullptr);
+  }
+  static Raise raise_of(const PolicyOptions& options) {
+    return options.share == PolicyOptions::Share::even ? raise_even : raise_first;
+  }
+
+private:
+  Raise raise_;
+};
+
+/// Frees processors for waiting jobs and gives idle ones to running jobs. The subclasses say whom to ask.
+class Resizing : public Policy {
+public:
+  void decide(const State& state, std::vector<Decision>& out) const override {
+    std::vector<const Job*> waiting;
+    const int free = start_adaptive(state, state.free(), start_raise(), out, &waiting);
+    if (!waiting.empty())
+      shrink(state, free, waiting, out);
+    else if (free > 0 && !state.running.empty())
+      grow(state, free, out);
+  }
+
+protected:
+  virtual Raise start_raise() const = 0;
+  virtual Raise grow_raise() const = 0;
+  /// Whether the victim of `plan`, asked to go down for `job`, should; and which of two should sooner.
+  virtual bool should_shrink(const Plan&, const Job&) const { return true; }
+  virtual bool sooner(const Plan& a, const Plan& b) const = 0;
+  virtual bool should_grow(const Job&, int) const { return true; }
+
+private:
+  void shrink(const State& state, int free, const std::vector<const Job*>& waiting, std::vector<Decision>& out) const {
+    std::vector<Plan> victims;
+    int coming = free;
+    for (const Job* job : state.running) {
+      if (job->target != 0 && job->target < job->procs) coming += job->procs - job->target;
+      if (may_be_asked(*job, state.now_s) && job->procs > job->sizes->smallest()) victims.push_back({job, job->procs});
+    }
+    for (const Job* job : waiting) {
+      int need = job->sizes->smallest() - coming;
+      if (need > 0) {
+        // all or nothing: nobody shrinks for a job that cannot start then
+        std::vector<Plan> plan = victims;
+        while (need > 0) {
+          Plan* best = nullptr;
+          for (Plan& victim : plan)
+            if (victim.procs > victim.job->sizes->smallest() && victim.job->priority <= job->priority &&
+                should_shrink(victim, *job) && (best == nullptr || sooner(victim, *best)))
+              best = &victim;
+          if (best == nullptr) break;
+          // a size that frees enough, or as low as it goes
+          const int enough = best->job->sizes->at_most(best->procs - need);
+          const int to = enough != 0 ? enough : best->job->sizes->smallest();
+          need -= best->procs - to;
+          best->procs = to;
+        }
+        if (need > 0) {
+          if (victims.empty() && coming == 0) break;
+          continue;
+        }
+        victims = std::move(plan);
+        coming = -need;
+      } else {
+        coming = -need;
+      }
+    }
+    for (const Plan& victim : victims)
+      if (victim.procs != victim.job->procs) out.push_back({victim.job, victim.procs});
+  }
+
+  void grow(const State& state, int free, std::vector<Decision>& out) const {
+    std::vector<Plan> plans;
+    for (const Job* job : state.running)
+      if (may_be_asked(*job, state.now_s) && job->procs < job->sizes->largest()) plans.push_back({job, job->procs});
+    if (plans.empty()) return;
+    raise_all(plans, free, grow_raise());
+    for (const Plan& plan : plans)
+      if (plan.procs != plan.job->procs && should_grow(*plan.job, plan.procs)) out.push_back({plan.job, plan.procs});
+  }
+};
+
+class Reconfigurable : public Resizing {
+public:
+  explicit Reconfigurable(const PolicyOptions& options)
+      : raise_(Adaptive::raise_of(options)), payoff_(options.payoff) {}
+  const char* name() const override { return "rs"; }
+
+protected:
+  Raise start_raise() const override { return raise_; }
+  Raise grow_raise() const override { return raise_; }
+  bool sooner(const Plan& a, const Plan& b) const override {
+    if (a.job->priority != b.job->priority) return a.job->priority < b.job->priority;
+    return a.procs > b.procs;
+  }
+  bool should_grow(const Job& job, int to) const override { return !payoff_ || growth_pays(job, job.procs, to); }
+
+private:
+  Raise raise_;
+  bool payoff_;
+};
+
+/// Jobs ended per second: processors go where the sum of 1/(seconds left) rises most for each of them.
+class Throughput : public Resizing {
+public:
+  const char* name() const override { return "tp"; }
+
+protected:
+  // Without history a job is taken to be an hour on its smallest size and to use every processor fully.
+  static double rate(const Job& job, int n) {
+    const double left = seconds_left(job, n);
+    if (left >= 0) return 1 / std::max(left, 1e-9);
+    return n / (3600.0 * job.sizes->smallest());
+  }
+  static int raise_best(const std::vector<Plan>& plans, int left) {
+    int best = -1;
+    double best_gain = 0;
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      const Plan& plan = plans[i];
+      // a size that is no faster may lie before one that is: the best rate of rise over the sizes within
+      // reach
+      for (int next = plan.job->sizes->above(plan.procs); next != 0 && next - plan.procs <= left;
+           next = plan.job->sizes->above(next)) {
+        const double gain = (rate(*plan.job, next) - rate(*plan.job, plan.procs)) / (next - plan.procs);
+        const bool more_urgent = best >= 0 && plan.job->priority > plans[static_cast<std::size_t>(best)].job->priority;
+        if (gain > 0 && (best < 0 || more_urgent ||
+                         (gain > best_gain * (1 + 1e-12) &&
+                          plan.job->priority == plans[static_cast<std::size_t>(best)].job->priority))) {
+          best = static_cast<int>(i);
+          best_gain = gain;
+        }
+      }
+    }
+    return best;
+  }
+  Raise start_raise() const override { return raise_best; }
+  Raise grow_raise() const override { return raise_best; }
+  bool should_shrink(const Plan& victim, const Job& job) const override {
+    // what ends before a change would pay is left alone
+    const double left = seconds_left(*victim.job, victim.procs);
+    if (left >= 0 && left <= 2 * victim.job->resize_s) return false;
+    const int to = victim.job->sizes->at_most(victim.procs - 1);
+    return rate(*victim.job, victim.procs) - rate(*victim.job, to) < rate(job, job.sizes->smallest());
+  }
+  bool sooner(const Plan& a, const Plan& b) const override {
+    if (a.job->priority != b.job->priority) return a.job->priority < b.job->priority;
+    return loss(a) < loss(b);
+  }
+  bool should_grow(const Job& job, int to) const override { return growth_pays(job, job.procs, to); }
+
+private:
+  /// Rate lost for each processor of the next size down.
+  static double loss(const Plan& plan) {
+    const int to = plan.job->sizes->at_most(plan.procs - 1);
+    return (rate(*plan.job, plan.procs) - rate(*plan.job, to)) / (plan.procs - to);
+  }
+};
+
+} // namespace
+
+bool growth_pays(const Job& job, int from, int to) {
+  const double before = seconds_left(job, from), after = seconds_left(job, to);
+  return before < 0 || after < 0 || before - after > job.resize_s;
+}
+
+std::unique_ptr<Policy> make_policy(std::string_view name, const PolicyOptions& options) {
+  if (name == "ls") return std::make_unique<Lazy>();
+  if (name == "as") return std::make_unique<Adaptive>(options);
+  if (name == "rs") return std::make_unique<Reconfigurable>(options);
+  if (name == "tp") return std::make_unique<Throughput>();
+  throw base::Error(base::Status::bad_argument,
+                    fmt::format("scheduler: the policy is '{}', wanted ls, as, rs or tp", name));
+}
+
+} // namespace sched

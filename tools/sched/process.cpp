@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "process.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/status.hpp"
+
+namespace sched {
+namespace {
+
+[[noreturn]] void fail(const std::string& what) {
+  const int why = errno;
+  const std::string text = fmt::format("scheduler: {}: {}", what, std::strerror(why));
+  for (const int passing : {ENOSPC, EDQUOT, EFBIG, EMFILE, ENFILE, EAGAIN, ENOMEM})
+    if (why == passing) throw NoRoom(text);
+  throw base::Error(base::Status::io_failure, text);
+}
+
+/// Makes the file, and gives it its bytes while there is room for them.
+Fd make_file(const std::string& path, int flags, std::string_view content = {}) {
+  Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0600));
+  errno = file ? ENOSPC : errno;
+  if (!file || ::write(file.get(), content.data(), content.size()) != static_cast<ssize_t>(content.size()))
+    fail(fmt::format("cannot write '{}'", path));
+  return file;
+}
+
+// Status and marks are files, because after a crash of the scheduler nobody can wait for the job any more.
+// They are made before the job begins, and then renamed and written over: a job that fills the disk ends as any other.
+// The shell outlives the signal that ends its job, to write down how it ended.
+constexpr const char* leader_script =
+    "f=$1; d=$2; shift 2; trap : TERM INT HUP; "
+    "cd \"$d\" && \"$@\"; s=$?; echo $s 1<> \"$f.status.new\"; mv \"$f.status.new\" \"$f.status\"; exit $s";
+constexpr std::string_view room_for_status = "   \n";
+
+} // namespace
+
+Fd& Fd::operator=(Fd&& other) noexcept {
+  if (this != &other) {
+    close();
+    fd_ = other.fd_;
+    other.fd_ = -1;
+  }
+  return *this;
+}
+Fd::~Fd() {
+  close();
+}
+void Fd::close() {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
+
+std::int64_t start_time_of(std::int64_t pid) {
+  if (pid <= 0) return 0;
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string text;
+  if (!std::getline(file, text, '\0')) return 0;
+  const auto close = text.rfind(')'); // a name may contain anything
+  if (close == std::string::npos || close + 2 >= text.size()) return 0;
+  const char state = text[close + 2];
+  if (state == 'Z' || state == 'X') return 0;
+  long long start = 0;
+  // state is field 3, the start field 22
+  std::size_t at = close + 2;
+  for (int field = 3; field < 22; ++field) {
+    at = text.find(' ', at);
+    if (at == std::string::npos) return 0;
+    ++at;
+  }
+  start = std::strtoll(text.c_str() + at, nullptr, 10);
+  return start;
+}
+
+std::string boot_id() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  std::getline(file, id);
+  return id;
+}
+
+Leader::Leader(const std::string& file, const std::string& folder, const std::vector<std::string>& command,
+               const std::vector<std::string>& variables) {
+  // everything that allocates before the fork
+  std::vector<std::string> words{"/bin/sh", "-c", leader_script, "dyngrid-job", file, folder};
+  words.insert(words.end(), command.begin(), command.end());
+  std::vector<char*> arguments;
+  for (auto& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  std::vector<std::string> environment = variables;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string text = *variable;
+    const auto name = text.substr(0, text.find('=') + 1);
+    bool is_set = false;
+    for (const auto& own : variables) is_set = is_set || own.compare(0, name.size(), name) == 0;
+    if (!is_set) environment.push_back(text);
+  }
+  std::vector<char*> environment_pointers;
+  for (auto& variable : environment) environment_pointers.push_back(variable.data());
+  environment_pointers.push_back(nullptr);
+  const std::string waits = file + ".waits", began = file + ".began";
+  for (const char* old : {".began", ".status"}) ::unlink((file + old).c_str());
+  make_file(waits, O_TRUNC);
+  make_file(file + ".status.new", O_TRUNC, room_for_status);
+  const Fd out = make_file(file + ".out", O_APPEND), err = make_file(file + ".err", O_APPEND);
+  const Fd in(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!in) fail("cannot open '/dev/null'");
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) fail("cannot make a pipe");
+  Fd wait_at(ends[0]);
+  gate_ = Fd(ends[1]);
+
+  const pid_t child = ::fork();
+  if (child < 0) fail("cannot start a process");
+  if (child == 0) {
+    ::close(ends[1]);
+    ::setsid();
+    char byte = 0;
+    ssize_t got = 0;
+    while ((got = ::read(ends[0], &byte, 1)) < 0 && errno == EINTR) {
+    }
+    if (got != 1 || ::rename(waits.c_str(), began.c_str()) != 0) ::_exit(126);
+    sigset_t none;
+    sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    for (const int number : {SIGPIPE, SIGXFSZ, SIGTERM, SIGINT, SIGHUP, SIGCHLD}) ::signal(number, SIG_DFL);
+    ::dup2(in.get(), 0);
+    ::dup2(out.get(), 1);
+    ::dup2(err.get(), 2);
+    ::execve("/bin/sh", arguments.data(), environment_pointers.data());
+    ::_exit(127);
+  }
+  pid_ = child;
+  started_ = start_time_of(child);
+}
+
+Leader::~Leader() {
+  if (!gate_) return;
+  gate_.close(); // it never begins
+  while (::waitpid(static_cast<pid_t>(pid_), nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+void Leader::go() {
+  const char byte = 1;
+  while (::write(gate_.get(), &byte, 1) < 0 && errno == EINTR) {
+  }
+  gate_.close();
+}
+
+Fd watch_process(std::int64_t pid, std::int64_t started) {
+  if (start_time_of(pid) != started || started == 0) return {};
+  Fd fd(static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(pid), 0))); // glibc 2.36 declares it as C++
+  // the number may have been given to another process in between
+  if (!fd || start_time_of(pid) != started) return {};
+  return fd;
+}
+
+std::optional<int> reap(std::int64_t pid) {
+  int status = 0;
+  if (pid <= 0 || ::waitpid(static_cast<pid_t>(pid), &status, WNOHANG) != pid || !WIFEXITED(status))
+    return std::nullopt;
+  return WEXITSTATUS(status);
+}
+
+} // namespace sched

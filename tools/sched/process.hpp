@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A job's processes, as the operating system sees them.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+
+namespace sched {
+
+/// The machine has no room now, on a disk or for a process: nothing was done, and the same may work later.
+class NoRoom : public base::Error {
+public:
+  explicit NoRoom(const std::string& text) : Error(base::Status::io_failure, text) {}
+};
+
+/// Owns a file descriptor.
+class Fd {
+public:
+  Fd() = default;
+  explicit Fd(int fd) : fd_(fd) {}
+  Fd(Fd&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
+  Fd& operator=(Fd&& other) noexcept;
+  ~Fd();
+  int get() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+  void close();
+
+private:
+  int fd_ = -1;
+};
+
+/// When a process was started, in clock ticks since the machine was; 0 when there is none, or it has ended
+/// and is not yet collected. With the process number and boot_id() it names a process for ever.
+std::int64_t start_time_of(std::int64_t pid);
+std::string boot_id();
+
+/// A job's leader that has been made and waits: it begins with go(), and never does when this object, or this
+/// whole process, ends before. It leads a session of its own, so that nothing that happens to the scheduler
+/// reaches it.
+class Leader {
+public:
+  /// Runs `command` in `folder`, its output to <file>.out and <file>.err; <file>.began is made when it
+  /// begins, <file>.status, with the exit status in words of the shell, when it has ended.
+  /// @throws base::Error{io_failure}, NoRoom
+  Leader(const std::string& file, const std::string& folder, const std::vector<std::string>& command,
+         const std::vector<std::string>& variables);
+  Leader(const Leader&) = delete;
+  Leader& operator=(const Leader&) = delete;
+  ~Leader();
+  std::int64_t pid() const { return pid_; }
+  std::int64_t started() const { return started_; }
+  void go();
+
+private:
+  std::int64_t pid_ = -1, started_ = 0;
+  Fd gate_;
+};
+
+/// Readable when the process has ended. Empty when it is not there any more.
+Fd watch_process(std::int64_t pid, std::int64_t started);
+/// Collects it when it is a child that has ended: its exit status, in words of the shell.
+std::optional<int> reap(std::int64_t pid);
+
+} // namespace sched

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// dyngrid-sched: runs a queue of jobs on one machine or allocation, and resizes them while they run.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+
+#include <signal.h>
+#include <unistd.h>
+
+#include "base/printable.hpp"
+#include "base/status.hpp"
+#include "common/command_line.hpp"
+#include "control/runtime_dir.hpp"
+#include "sched/daemon.hpp"
+
+namespace {
+
+std::atomic<bool> stopped{false};
+extern "C" void on_signal(int) {
+  stopped = true;
+}
+
+std::string absolute(const std::string& path) {
+  if (path.empty() || path[0] == '/') return path;
+  char folder[4096];
+  return getcwd(folder, sizeof folder) != nullptr ? std::string(folder) + "/" + path : path;
+}
+
+int stop(bool cancel) {
+  auto client = control::Client::to_socket(sched::scheduler_socket());
+  const auto answer = client.call("shutdown", {{"cancel", cancel}});
+  std::printf("stopped; %d jobs %s\n", answer.value("left_running", 0), cancel ? "are told to end" : "go on running");
+  return 0;
+}
+
+int fail(const char* text, int status) {
+  std::string line = text;
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  std::fprintf(stderr, "dyngrid-sched: %s\n", base::printable(line).c_str());
+  return status;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  CLI::App cli("Runs a queue of jobs on the processors of one machine or allocation: starts them with "
+               "mpirun, asks running ones to shrink for "
+               "those that wait and to grow into what is free. Jobs come by `dyngrid submit`; `dyngrid "
+               "queue` shows them.",
+               "dyngrid-sched");
+  cli.get_formatter()->column_width(30);
+  sched::DaemonOptions o;
+  o.launch.mpirun = DYNGRID_MPIRUN;
+  o.launch.is_mpich = DYNGRID_IS_MPICH;
+  if (o.launch.is_mpich) o.launch.mpirun_options.clear(); // it starts as many as it is told
+  std::string hosts, options, share = "even";
+  bool stop_one = false, cancel_jobs = false;
+  o.procs = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+  cli.add_option("--procs", o.procs, "processors to give to jobs")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  cli.add_option("--hosts", hosts, "their hosts instead: node1:8,node2:8 (the allocation; DYNGRID_HOSTS of the jobs)")
+      ->type_name("LIST");
+  cli.add_option("--policy", o.policy, "ls lazy, as adaptive, rs reconfigurable, tp throughput")
+      ->check(CLI::IsMember({"ls", "as", "rs", "tp"}))
+      ->capture_default_str();
+  cli.add_option("--share", share, "who gets processors left over: even, or the first of the queue")
+      ->check(CLI::IsMember({"even", "first"}))
+      ->capture_default_str();
+  cli.add_flag("--payoff", o.policy_options.payoff, "rs: ask to grow only where history says that it pays");
+  cli.add_option("--folder", o.folder, "journal and output of jobs (default: dyngrid/sched in the user's state folder)")
+      ->type_name("PATH");
+  cli.add_option("--deadline", o.deadline_s, "seconds a job has to answer a request")
+      ->check(apps::positive_number())
+      ->capture_default_str();
+  cli.add_option("--deaf", o.deaf_s, "seconds a job is left alone after it did not answer or declined")
+      ->check(apps::non_negative_number())
+      ->capture_default_str();
+  cli.add_option("--mpirun", o.launch.mpirun, "what starts jobs")->capture_default_str();
+  cli.add_option("--mpirun-options", options,
+                 "its options, separated by blanks (default: --oversubscribe; none with MPICH)")
+      ->type_name("TEXT");
+  cli.add_flag("--until-empty", o.until_empty, "end when no job is left, after the first has come");
+  cli.add_flag("--verbose", o.is_verbose, "what happens, on stderr");
+  cli.add_flag("--stop", stop_one, "stop the scheduler that runs; its jobs go on, and the next scheduler finds them");
+  cli.add_flag("--cancel-jobs", cancel_jobs, "with --stop: end its jobs too");
+  cli.footer("One scheduler per user and runtime directory (DYNGRID_RUNTIME_DIR). SIGTERM is as --stop. "
+             "After a crash, start it again with the same "
+             "--folder: nothing is lost. See docs/scheduler.md.");
+  try {
+    cli.parse(argc, argv);
+  } catch (const CLI::Success& done) {
+    return cli.exit(done);
+  } catch (const CLI::ParseError& error) {
+    return fail(fmt::format("{} (see --help)", error.what()).c_str(), 2);
+  }
+  try {
+    if (stop_one) return stop(cancel_jobs);
+    if (!hosts.empty()) {
+      o.launch.hosts = sched::Hosts::parse(hosts);
+      o.procs = o.launch.hosts.procs();
+    }
+    if (!options.empty()) {
+      o.launch.mpirun_options.clear();
+      std::istringstream words(options);
+      for (std::string word; words >> word;) o.launch.mpirun_options.push_back(word);
+    }
+    o.policy_options.share = share == "first" ? sched::PolicyOptions::Share::first : sched::PolicyOptions::Share::even;
+    o.folder = o.folder.empty() ? sched::default_folder() : absolute(o.folder);
+    o.runtime_folder = control::runtime_directory();
+    for (const int number : {SIGPIPE, SIGXFSZ}) signal(number, SIG_IGN); // the write says what is wrong
+    for (const int number : {SIGTERM, SIGINT, SIGHUP}) {
+      struct sigaction action {};
+      action.sa_handler = on_signal; // no SA_RESTART: poll returns
+      sigaction(number, &action, nullptr);
+    }
+    sched::Daemon daemon(o);
+    std::printf("dyngrid-sched: %d processors, policy %s, journal in %s, socket %s\n", o.procs, o.policy.c_str(),
+                o.folder.c_str(), sched::scheduler_socket().c_str());
+    std::fflush(stdout);
+    daemon.run([] { return stopped.load(); });
+    return 0;
+  } catch (const base::Error& error) {
+    return fail(error.what(), error.status() == base::Status::bad_argument ? 2 : 1);
+  } catch (const std::exception& error) {
+    return fail(error.what(), 1);
+  }
+}

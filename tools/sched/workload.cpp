@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "workload.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "base/status.hpp"
+
+namespace sched {
+namespace {
+
+[[noreturn]] void fail(const std::string& text) {
+  throw base::Error(base::Status::bad_argument, "scheduler: " + text);
+}
+
+std::vector<std::string_view> split(std::string_view text, std::string_view by) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const auto at = text.find_first_of(by);
+    parts.push_back(text.substr(0, at));
+    if (at == std::string_view::npos) return parts;
+    text.remove_prefix(at + 1);
+  }
+}
+
+std::string_view trim(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t\r");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+} // namespace
+
+RandomArrivals::RandomArrivals(const std::vector<App>& apps, std::vector<double> per_s, std::uint64_t seed,
+                               double ignoring, double crashing)
+    : apps_(apps), cumulative_(std::move(per_s)), random_(seed), ignoring_(ignoring), crashing_(crashing) {
+  if (cumulative_.size() != apps_.size() || apps_.empty())
+    fail(fmt::format("{} rates for {} kinds of jobs, wanted one each", cumulative_.size(), apps_.size()));
+  for (std::size_t i = 1; i < cumulative_.size(); ++i) cumulative_[i] += cumulative_[i - 1];
+  if (!(cumulative_.back() > 0)) fail("no job ever arrives: the rates of arrival add up to 0");
+}
+
+double RandomArrivals::uniform() { // (0, 1], the same on every platform
+  return (static_cast<double>(random_() >> 11) + 1) * 0x1p-53;
+}
+
+bool RandomArrivals::next(Arrival& arrival) {
+  now_s_ += -std::log(uniform()) / cumulative_.back();
+  const double pick = uniform() * cumulative_.back();
+  const auto at = std::lower_bound(cumulative_.begin(), cumulative_.end(), pick);
+  const App& app = apps_[static_cast<std::size_t>(
+      std::min(at - cumulative_.begin(), static_cast<std::ptrdiff_t>(apps_.size()) - 1))];
+  arrival.at_s = now_s_;
+  arrival.app = &app;
+  const double length = -std::log(uniform()); // drawn always: the same jobs with and without
+  arrival.steps = app.random_steps ? app.steps * length : app.steps;
+  arrival.ignores = uniform() <= ignoring_;
+  const double crash = uniform(), at_part = uniform();
+  arrival.crashes_at = crash <= crashing_ ? at_part : -1;
+  return true;
+}
+
+RecordedArrivals::RecordedArrivals(std::vector<Arrival> list) : list_(std::move(list)) {
+  std::stable_sort(list_.begin(), list_.end(), [](const Arrival& a, const Arrival& b) { return a.at_s < b.at_s; });
+}
+
+bool RecordedArrivals::next(Arrival& arrival) {
+  if (at_ == list_.size()) return false;
+  arrival = list_[at_++];
+  return true;
+}
+
+std::vector<App> drms_apps(const DrmsChoices& choices) {
+  // t(n) = a + b/n through the published steady-state step times on 16 and 32 processors (DRMS, table 8):
+  // 2335 and 1198 ms, 968 and 534 ms, 874 and 467 ms. a/(a + b) is the serial fraction, t(8) the step of a
+  // large job.
+  struct Kind {
+    const char* name;
+    double t16_s, t32_s;
+  };
+  constexpr std::array<Kind, 3> kinds{{{"bt", 2.335, 1.198}, {"lu", 0.968, 0.534}, {"sp", 0.874, 0.467}}};
+  struct Category {
+    const char* name;
+    const char* sizes;
+    int reference; // the processors that the published range of times is for
+    double shortest_s, longest_s;
+    double step_s; // on the reference; 0: the published one
+  };
+  const std::array<Category, 3> categories{{{"I", "1,2,4", 1, choices.small_shortest_s, choices.small_longest_s, 2},
+                                            {"II", "4:16:4", 4, 3000, 4000, 2},
+                                            {"III", "8:32:4", 8, 13000, 20000, 0}}};
+  constexpr int variants = 7;
+  std::vector<App> apps;
+  for (std::size_t c = 0; c < categories.size(); ++c) {
+    const Category& category = categories[c];
+    for (int v = 0; v < variants; ++v) {
+      const Kind& kind = kinds[static_cast<std::size_t>(v) % kinds.size()];
+      const double b = (kind.t16_s - kind.t32_s) * 32, a = kind.t32_s - b / 32;
+      const double serial = std::min(1.0, choices.serial[c] * a / (a + b));
+      const auto amdahl = [&](int n) { return serial + (1 - serial) / n; };
+      const double total_s =
+          category.shortest_s * std::pow(category.longest_s / category.shortest_s, v / (variants - 1.0));
+      const double step_s = category.step_s > 0 ? category.step_s : a + b / category.reference;
+      App app;
+      app.name = fmt::format("{}-{}-{}", category.name, kind.name, v + 1);
+      app.category = static_cast<int>(c);
+      app.sizes = Sizes::parse(category.sizes, 32, "a category");
+      app.steps = std::max(1.0, std::round(total_s / step_s));
+      const double scale = total_s / app.steps / amdahl(category.reference);
+      for (const int n : app.sizes.list()) app.step_s.push_back(scale * amdahl(n));
+      app.work_s = app.steps * scale;
+      app.resizable = c > 0 || choices.resize_small;
+      // least squares through the 20 reconfiguration times of table 4, rms 1.8 s
+      app.resize_base_s = 1.24 * choices.resize_scale;
+      app.resize_per_proc_s = 0.387 * choices.resize_scale;
+      apps.push_back(std::move(app));
+    }
+  }
+  return apps;
+}
+
+const std::vector<Mix>& drms_mixes() {
+  static const std::vector<Mix> mixes{{{5, 25, 70}},  {{15, 25, 60}}, {{25, 25, 50}},
+                                      {{35, 25, 40}}, {{45, 25, 30}}, {{55, 25, 20}}};
+  return mixes;
+}
+
+Mix parse_mix(std::string_view text) {
+  const auto parts = split(text, ":");
+  Mix mix{};
+  int sum = 0;
+  bool good = parts.size() == 3;
+  for (std::size_t i = 0; good && i < 3; ++i) {
+    const auto [end, error] = std::from_chars(parts[i].data(), parts[i].data() + parts[i].size(), mix.percent[i]);
+    good = error == std::errc{} && end == parts[i].data() + parts[i].size() && mix.percent[i] >= 0 &&
+           mix.percent[i] <= 100;
+    sum += mix.percent[i];
+  }
+  if (!good || sum != 100)
+    fail(fmt::format("the mix '{}' is not three percentages that add up to 100, wanted e.g. 25:25:50", text));
+  return mix;
+}
+
+std::string to_string(const Mix& mix) {
+  return fmt::format("{}:{}:{}", mix.percent[0], mix.percent[1], mix.percent[2]);
+}
+
+std::vector<double> rates_for(const std::vector<App>& apps, const Mix& mix, double utilization, int procs) {
+  std::array<double, 3> work{};
+  for (const App& app : apps) work.at(static_cast<std::size_t>(app.category)) += app.work_s;
+  std::vector<double> rates;
+  for (const App& app : apps) {
+    const auto c = static_cast<std::size_t>(app.category);
+    rates.push_back(mix.percent[c] / 100.0 * utilization * procs / work[c]);
+  }
+  return rates;
+}
+
+RecordedJobs parse_jobs(std::string_view text, std::string_view where) {
+  RecordedJobs jobs;
+  std::vector<Arrival> arrivals;
+  int number = 0;
+  for (auto line : split(text, "\n")) {
+    ++number;
+    line = trim(line.substr(0, line.find('#')));
+    if (line.empty()) continue;
+    const auto wrong = [&](std::string_view field, const char* wanted) {
+      fail(fmt::format("'{}' in line {} of {}, wanted {}", field, number, where, wanted));
+    };
+    const auto real = [&](std::string_view field, const char* what) {
+      const std::string copy(trim(field));
+      char* end = nullptr;
+      const double value = std::strtod(copy.c_str(), &end);
+      if (copy.empty() || *end != '\0' || !std::isfinite(value) || value < 0) wrong(field, what);
+      return value;
+    };
+    const auto fields = split(line, ",");
+    if (fields.size() < 5) wrong(line, "name,arrival_s,sizes,steps,step times");
+    App app;
+    app.name = std::string(trim(fields[0]));
+    Arrival arrival;
+    arrival.at_s = real(fields[1], "seconds");
+    std::vector<int> sizes;
+    std::vector<double> times;
+    for (const auto part : split(trim(fields[2]), "; ")) {
+      if (part.empty()) continue;
+      const Sizes some = Sizes::parse(part, 1, fmt::format("line {} of {}", number, where));
+      for (const int size : some.list()) {
+        if (!sizes.empty() && size <= sizes.back()) wrong(fields[2], "ascending sizes");
+        sizes.push_back(size);
+      }
+    }
+    arrival.steps = real(fields[3], "a number of steps");
+    for (const auto part : split(trim(fields[4]), "; "))
+      if (!part.empty()) times.push_back(real(part, "seconds"));
+    if (sizes.empty() || sizes.size() != times.size()) wrong(fields[4], "one step time for each size");
+    for (const double t : times)
+      if (t <= 0) wrong(fields[4], "step times above 0");
+    if (arrival.steps <= 0) wrong(fields[3], "at least one step");
+    app.sizes = Sizes(sizes);
+    app.step_s = times;
+    app.steps = arrival.steps;
+    app.work_s = arrival.steps * times.front() * sizes.front();
+    for (std::size_t i = 5; i < fields.size(); ++i) {
+      const auto field = trim(fields[i]);
+      const auto equals = field.find('=');
+      const auto key = field.substr(0, equals);
+      const auto value = equals == std::string_view::npos ? std::string_view{} : field.substr(equals + 1);
+      if (key == "priority") {
+        const bool minus = !value.empty() && value[0] == '-';
+        const double size = real(minus ? value.substr(1) : value, "a priority");
+        app.priority = static_cast<int>(minus ? -size : size);
+      } else if (key == "resize") {
+        app.resize_base_s = real(value, "seconds of a change");
+      } else if (key == "rigid") {
+        app.resizable = false;
+      } else if (key == "ignores") {
+        arrival.ignores = true;
+      } else if (key == "crashes") {
+        arrival.crashes_at = real(value, "a part of the steps");
+      } else {
+        wrong(field, "priority=, resize=, rigid, ignores or crashes=");
+      }
+    }
+    jobs.apps.push_back(std::move(app));
+    arrivals.push_back(arrival);
+  }
+  for (std::size_t i = 0; i < arrivals.size(); ++i) arrivals[i].app = &jobs.apps[i];
+  jobs.arrivals = std::move(arrivals);
+  return jobs;
+}
+
+} // namespace sched

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is wrong with a Slurm for applications that grow and shrink, and what helps: pure.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dyngrid/findings.hpp"
+#include "dyngrid/launch.hpp"
+#include "words.hpp"
+
+namespace slurm {
+
+/// What was found.
+struct Site {
+  std::vector<std::string> missing; ///< commands that are not there
+  std::string trouble;              ///< not empty: the controller does not answer, and so
+  std::map<std::string, std::string> config;
+  std::vector<Partition> partitions;
+  std::string launcher_trouble; ///< not empty: no mpirun
+  command::Mpi mpi = command::Mpi::open_mpi;
+  command::Version mpi_version{};
+  bool has_ompi_server = true;
+  std::vector<std::pair<std::string, std::string>> interfaces; ///< name, IPv4 address
+};
+
+/// In the order in which things are needed. `request`: partitions and interface that the user named.
+std::vector<command::Finding> judge(const Site& site, const Request& request);
+
+} // namespace slurm
