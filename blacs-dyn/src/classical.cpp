@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "linger.hpp"
+#include "launchers/linger.hpp"
 #include "preflight.hpp"
 #include "setup_file.hpp"
 
@@ -63,7 +63,7 @@ void Session::classical_setup(int* iam, int* nprocs) {
       change.to.shape = {1, static_cast<int>(change.to.ids.size())};
     });
     together(grid, [&] {
-      if (processes_.id() == 0) processes_.source().send_for(change, spawn_options());
+      if (processes_.id() == 0) processes_.launcher().send_for(change, spawn_options());
     });
     await_newcomers(change);
     close_all_contexts();

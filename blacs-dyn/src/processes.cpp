@@ -153,9 +153,9 @@ std::vector<int> owners_of(const std::vector<Guests>& guests) {
 
 } // namespace
 
-void Processes::start(MPI_Comm world, bool is_ours, std::unique_ptr<Source> source) {
+void Processes::start(MPI_Comm world, bool is_ours, std::unique_ptr<Launcher> launcher) {
   world_ = Comm::duplicate(world);
-  source_ = std::move(source);
+  launcher_ = std::move(launcher);
   MPI_Comm parent = MPI_COMM_NULL;
   check_mpi(MPI_Comm_get_parent(&parent), "MPI_Comm_get_parent");
   if (is_ours) {
@@ -172,9 +172,9 @@ void Processes::start(MPI_Comm world, bool is_ours, std::unique_ptr<Source> sour
   state_ = State::member;
 }
 
-void Processes::set_source(std::unique_ptr<Source> source) {
-  source_->close();
-  source_ = std::move(source);
+void Processes::set_launcher(std::unique_ptr<Launcher> launcher) {
+  launcher_->close();
+  launcher_ = std::move(launcher);
 }
 
 Processes::Fate Processes::form_first_grid(Shape shape) {
@@ -205,9 +205,9 @@ Comm Processes::wake_unit0(const Roster& before, const Change& change, MPI_Comm 
   return merge_with(Comm::duplicate(grid_.get()), world_.get(), woken[0], false, leader);
 }
 
-void Processes::await_hellos(std::vector<Arrival>& spawned, double limit_s) {
+void Processes::await_hellos(std::vector<Newcomers>& spawned, double limit_s) {
   const double start = MPI_Wtime();
-  for (Arrival& s : spawned) {
+  for (Newcomers& s : spawned) {
     std::vector<int> words(s.unit.members.size());
     std::vector<MPI_Request> requests(words.size());
     for (std::size_t i = 0; i < words.size(); ++i)
@@ -217,7 +217,7 @@ void Processes::await_hellos(std::vector<Arrival>& spawned, double limit_s) {
     do {
       s.arrived = wait_asleep_for(static_cast<int>(requests.size()), requests.data(),
                                   std::clamp(start + limit_s - MPI_Wtime(), 0.0, 0.02));
-      why = source_->gone(s.unit.id);
+      why = launcher_->gone(s.unit.id);
     } while (!s.arrived && why.empty() && MPI_Wtime() - start < limit_s);
     if (!why.empty()) {
       for (MPI_Request& request : requests)
@@ -258,10 +258,10 @@ void Processes::await_hellos(std::vector<Arrival>& spawned, double limit_s) {
   }
 }
 
-void Processes::send_away(std::vector<Arrival>& spawned) {
-  for (Arrival& s : spawned) {
-    if (!source_->gone(s.unit.id).empty()) {
-      source_->let_go(s.unit.id);
+void Processes::send_away(std::vector<Newcomers>& spawned) {
+  for (Newcomers& s : spawned) {
+    if (!launcher_->gone(s.unit.id).empty()) {
+      launcher_->let_go(s.unit.id);
       s.bridge.close(); // not a disconnect, which waits for the other side
       continue;
     }
@@ -269,7 +269,7 @@ void Processes::send_away(std::vector<Arrival>& spawned) {
     packet.put(0);
     // those that are not there yet find the message later; it is small enough to be sent without a receiver
     for (std::size_t i = 0; i < s.unit.members.size(); ++i) send(s.bridge.get(), static_cast<int>(i), tag_go, packet);
-    source_->let_go(s.unit.id);
+    launcher_->let_go(s.unit.id);
     if (s.arrived)
       s.bridge.disconnect();
     else
@@ -280,7 +280,7 @@ void Processes::send_away(std::vector<Arrival>& spawned) {
 
 void Processes::reap_given_up(double limit_s) {
   const double start = MPI_Wtime();
-  for (Arrival& s : given_up_) {
+  for (Newcomers& s : given_up_) {
     const auto count = static_cast<int>(s.unit.members.size());
     bool all = false;
     while (!all) {
@@ -299,7 +299,7 @@ void Processes::reap_given_up(double limit_s) {
       check_mpi(MPI_Recv(&word, 1, MPI_INT, i, tag_hello, s.bridge.get(), MPI_STATUS_IGNORE), "MPI_Recv");
     s.bridge.disconnect();
   }
-  given_up_.erase(std::remove_if(given_up_.begin(), given_up_.end(), [](const Arrival& s) { return !s.bridge; }),
+  given_up_.erase(std::remove_if(given_up_.begin(), given_up_.end(), [](const Newcomers& s) { return !s.bridge; }),
                   given_up_.end());
 }
 
@@ -316,16 +316,16 @@ Processes::Union Processes::complete(const Roster& before, const Change& change,
 }
 
 /// Tells a new unit of mine that it takes part, and in what; from here on I hold it.
-void Processes::let_in(Arrival& arrival, const Roster& before, const Change& change) {
+void Processes::let_in(Newcomers& newcomers, const Roster& before, const Change& change) {
   Packet go;
-  go.put(1).put(arrival.unit.id).put(Order::wake).put(mode_);
+  go.put(1).put(newcomers.unit.id).put(Order::wake).put(mode_);
   before.write(go);
   write_change(go, change);
-  for (std::size_t i = 0; i < arrival.unit.members.size(); ++i)
-    send(arrival.bridge.get(), static_cast<int>(i), tag_go, go);
+  for (std::size_t i = 0; i < newcomers.unit.members.size(); ++i)
+    send(newcomers.bridge.get(), static_cast<int>(i), tag_go, go);
   MPI_Comm home = MPI_COMM_NULL;
-  check_mpi(MPI_Intercomm_merge(arrival.bridge.get(), 0, &home), "MPI_Intercomm_merge");
-  owned_[arrival.unit.id] = Hold{std::move(arrival.bridge), Comm::adopt(home)};
+  check_mpi(MPI_Intercomm_merge(newcomers.bridge.get(), 0, &home), "MPI_Intercomm_merge");
+  owned_[newcomers.unit.id] = Hold{std::move(newcomers.bridge), Comm::adopt(home)};
 }
 
 /// Of an owner: me and all my guests, me first.
@@ -420,10 +420,10 @@ Processes::Union Processes::gather(const Change& change, const SpawnOptions& opt
 Processes::Union Processes::gather_from(const Roster& before, const Change& change, Comm base,
                                         const SpawnOptions& options) {
   const double t0 = MPI_Wtime();
-  std::vector<Arrival> spawned;
+  std::vector<Newcomers> spawned;
   try {
     together(base.get(), [&] {
-      source_->bring(change, id_, options, spawned);
+      launcher_->bring(change, id_, options, spawned);
       await_hellos(spawned, options.join_limit_s);
     });
   } catch (const Error&) {
@@ -432,11 +432,11 @@ Processes::Union Processes::gather_from(const Roster& before, const Change& chan
     throw;
   }
   const double t1 = MPI_Wtime();
-  for (Arrival& s : spawned) {
-    source_->hold(s.unit.id);
+  for (Newcomers& s : spawned) {
+    launcher_->hold(s.unit.id);
     let_in(s, before, change);
   }
-  source_->introduce(change, base.get(), static_cast<int>(position(base_order(before, change), 0)), -1);
+  launcher_->introduce(change, base.get(), static_cast<int>(position(base_order(before, change), 0)), -1);
   Union gathered = complete(before, change, assemble(before, change, std::move(base)));
   gathered.spawn_s = t1 - t0;
   gathered.merge_s = MPI_Wtime() - t1;
@@ -445,7 +445,7 @@ Processes::Union Processes::gather_from(const Roster& before, const Change& chan
 
 void Processes::decline() {
   if (!bridge_) { // not called yet
-    source_->decline(world_.get());
+    launcher_->decline(world_.get());
     state_ = State::left;
     return;
   }
@@ -458,7 +458,7 @@ void Processes::decline() {
 
 std::optional<Processes::Union> Processes::join() {
   if (!bridge_) {
-    std::optional<Comm> reached = source_->reach(world_.get());
+    std::optional<Comm> reached = launcher_->reach(world_.get());
     if (!reached) {
       state_ = State::left;
       return std::nullopt;
@@ -469,7 +469,7 @@ std::optional<Processes::Union> Processes::join() {
   check_mpi(MPI_Send(&word, 1, MPI_INT, 0, tag_hello, bridge_.get()), "MPI_Send");
   Packet packet = receive_asleep(bridge_.get(), 0, tag_go, 5);
   if (packet.get<int>() == 0) {
-    source_->close();
+    launcher_->close();
     state_ = State::left;
     bridge_.disconnect();
     return std::nullopt;
@@ -484,7 +484,7 @@ std::optional<Processes::Union> Processes::join() {
   const Change change = read_change(packet);
   for (const NewUnit& unit : change.new_units)
     if (unit.id == unit_) id_ = unit.members.at(static_cast<std::size_t>(world_.rank()));
-  source_->introduce(change, world_.get(), 0, unit_);
+  launcher_->introduce(change, world_.get(), 0, unit_);
   return complete(before, change, assemble(before, change, Comm::duplicate(world_.get())));
 }
 
@@ -524,7 +524,7 @@ std::optional<Processes::Union> Processes::sleep(const SpawnOptions& options) {
         release_unit(unit, packet.get_vector<int>());
       }
       reap_given_up(0);
-      source_->close();
+      launcher_->close();
       state_ = State::left;
       return std::nullopt;
     }
@@ -549,14 +549,14 @@ void Processes::release_unit(int unit, const std::vector<int>& parked_ranks) {
   Packet packet;
   packet.put(Order::leave);
   for (const int rank : parked_ranks) send(held->second.home.get(), rank, tag_wake, packet);
-  source_->let_go(unit);
+  launcher_->let_go(unit);
   held->second.home.close();
   held->second.bridge.disconnect();
   owned_.erase(held);
 }
 
 void Processes::leave_unit() {
-  source_->close(); // from here on my end is no fault
+  launcher_->close(); // from here on my end is no fault
   home_.close();
   bridge_.disconnect();
   state_ = State::left;
@@ -636,13 +636,13 @@ void Processes::finish() {
     release_unit(unit, parked_ranks_in_home(roster_, unit));
   }
   reap_given_up(10);
-  for (Arrival& s : given_up_) {
+  for (Newcomers& s : given_up_) {
     std::fprintf(stderr, "dyngrid: %zu process(es) that were given up never came; mpirun waits for them\n",
                  s.unit.members.size());
     s.bridge.close();
   }
   given_up_.clear();
-  source_->close();
+  launcher_->close();
   state_ = State::left;
 }
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "launchers/launcher.hpp"
 #include "mpi_util.hpp"
 #include "processes/roster.hpp"
-#include "source.hpp"
 
 namespace blacs_dyn {
 
@@ -35,13 +35,13 @@ public:
 
   /// Collective over world (MPI_COMM_WORLD of this mpirun or spawn). is_ours: started by an application of dyngrid,
   /// which it is to join; a process that the user's own MPI_Comm_spawn started begins an application of its own.
-  void start(MPI_Comm world, bool is_ours, std::unique_ptr<Source> source);
+  void start(MPI_Comm world, bool is_ours, std::unique_ptr<Launcher> launcher);
   /// Another way from here on. Only before anybody came the way there is: processes that came one way do not know those
   /// that come the other way.
-  void set_source(std::unique_ptr<Source> source);
+  void set_launcher(std::unique_ptr<Launcher> launcher);
   bool has_grown() const { return roster_.units.size() > 1; }
-  Source& source() { return *source_; }
-  const Source& source() const { return *source_; }
+  Launcher& launcher() { return *launcher_; }
+  const Launcher& launcher() const { return *launcher_; }
   bool is_started() const { return static_cast<bool>(world_); }
   bool is_known() const { return id_ >= 0; } ///< was started, even if all is over
   bool is_newcomer() const { return state_ == State::newcomer; }
@@ -85,11 +85,11 @@ private:
   struct Hold { ///< what an owner holds of a unit
     Comm bridge, home;
   };
-  void await_hellos(std::vector<Arrival>& spawned, double limit_s);
-  void send_away(std::vector<Arrival>& spawned);
+  void await_hellos(std::vector<Newcomers>& spawned, double limit_s);
+  void send_away(std::vector<Newcomers>& spawned);
   void reap_given_up(double limit_s);
   Comm wake_unit0(const Roster& before, const Change& change, MPI_Comm sleepers);
-  void let_in(Arrival& arrival, const Roster& before, const Change& change);
+  void let_in(Newcomers& newcomers, const Roster& before, const Change& change);
   Comm assemble(const Roster& before, const Change& change, Comm base);
   Comm attach_guests(const Roster& before, const Change& change);
   void release_unit(int unit, const std::vector<int>& parked_ranks_in_home);
@@ -102,15 +102,15 @@ private:
   Mode mode_ = Mode::managed;
   int id_ = -1;
   int unit_ = 0;
-  std::unique_ptr<Source> source_;
+  std::unique_ptr<Launcher> launcher_;
   bool was_spawned_ = false;
   Comm world_;  ///< my unit
   Comm bridge_; ///< to my owner, outside unit 0
   Comm home_;   ///< my owner (rank 0) and my unit, outside unit 0
   Comm grid_;
   Roster roster_;
-  std::map<int, Hold> owned_;     ///< unit id -> what I hold of it; unit 0 only
-  std::vector<Arrival> given_up_; ///< came too late or not at all
+  std::map<int, Hold> owned_;       ///< unit id -> what I hold of it; unit 0 only
+  std::vector<Newcomers> given_up_; ///< came too late or not at all
 };
 
 } // namespace blacs_dyn

@@ -14,7 +14,7 @@
 
 #include "contexts.hpp"
 #include "control/variables.hpp"
-#include "linger.hpp"
+#include "launchers/linger.hpp"
 #include "preflight.hpp"
 #include "redist/gemr2d.hpp"
 
@@ -87,7 +87,7 @@ void Session::start(Mode mode_of_unit0) {
   MPI_Comm_get_parent(&parent);
   const bool is_ours = newcomer && (was_sent_for() || parent != MPI_COMM_NULL);
   processes_.start(MPI_COMM_WORLD, is_ours,
-                   is_ours && was_sent_for() ? make_join_source(loss_text()) : make_spawn_source());
+                   is_ours && was_sent_for() ? make_join_launcher(loss_text()) : make_spawn_launcher());
   processes_.set_mode(processes_.is_newcomer()
                           ? (std::string_view(newcomer) == "classical" ? Mode::classical : Mode::managed)
                           : mode_of_unit0);
@@ -142,7 +142,7 @@ void Session::use(Way way) {
                                                    "application on {} hosts; the join way wants every mpirun "
                                                    "on one host: start on one and let the others join",
                                                    hosts_of_unit0_));
-    processes_.set_source(way == Way::join ? make_join_source(loss_text()) : make_spawn_source());
+    processes_.set_launcher(way == Way::join ? make_join_launcher(loss_text()) : make_spawn_launcher());
   });
   settings_.way = way;
   settings_.unit_policy.one_owner = way == Way::join;

@@ -13,7 +13,7 @@
 #include "dyngrid.h"
 #include "holdings.hpp"
 #include "job.hpp"
-#include "join_source.hpp"
+#include "launchers/join.hpp"
 #include "place.hpp"
 #include "processes.hpp"
 #include "redist/grid_life.hpp"

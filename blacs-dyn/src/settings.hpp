@@ -7,11 +7,11 @@
 #include "base/environment.hpp"
 #include "control/allowed.hpp"
 #include "control/job_state.hpp"
+#include "launchers/launcher.hpp"
 #include "packet.hpp"
 #include "processes/roster.hpp"
 #include "redist/plan.hpp"
 #include "room.hpp"
-#include "source.hpp"
 
 namespace blacs_dyn {
 

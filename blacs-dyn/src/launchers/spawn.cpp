@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "source.hpp"
+#include "launchers/launcher.hpp"
 
 #include <unistd.h>
 
@@ -11,13 +11,13 @@ namespace {
 using base::Error;
 using base::Status;
 
-class SpawnSource final : public Source {
+class SpawnLauncher final : public Launcher {
 public:
   void send_for(const Change&, const SpawnOptions&) override {}
   Progress progress(const Change&) override { return {true, {}}; }
   void call_off(const Change&) override {}
 
-  void bring(const Change& change, int me, const SpawnOptions& options, std::vector<Arrival>& arrivals) override {
+  void bring(const Change& change, int me, const SpawnOptions& options, std::vector<Newcomers>& newcomers) override {
     std::vector<std::string> words = options.arguments;
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
@@ -53,7 +53,7 @@ public:
                             ? "are there slots enough? mpirun --oversubscribe, or a larger -H or hostfile, makes room"
                             : "is that host in mpirun's allocation (-H, hostfile), with slots enough?"));
       }
-      arrivals.push_back({unit, Comm::adopt(bridge)});
+      newcomers.push_back({unit, Comm::adopt(bridge)});
     }
   }
 
@@ -78,8 +78,8 @@ const char* to_string(Way way) {
   return way == Way::join ? "join" : "spawn";
 }
 
-std::unique_ptr<Source> make_spawn_source() {
-  return std::make_unique<SpawnSource>();
+std::unique_ptr<Launcher> make_spawn_launcher() {
+  return std::make_unique<SpawnLauncher>();
 }
 
 } // namespace blacs_dyn

@@ -25,14 +25,14 @@
 
 #include "base/status.hpp"
 #include "control/strangers.hpp"
-#include "join_source.hpp"
-#include "meeting.hpp"
+#include "launchers/join.hpp"
+#include "launchers/rendezvous.hpp"
 
-using blacs_dyn::Meeting;
-using blacs_dyn::MeetingPlace;
 using blacs_dyn::parse_introduction;
+using blacs_dyn::Peer;
 using blacs_dyn::Presence;
-using blacs_dyn::Visitor;
+using blacs_dyn::Rendezvous;
+using blacs_dyn::RendezvousAddress;
 
 namespace {
 
@@ -46,18 +46,18 @@ bool eventually(const std::function<bool()>& what) {
   return false;
 }
 
-/// A meeting that unit 7 of three processes was invited to.
+/// A rendezvous that unit 7 of three processes was invited to.
 struct Host {
   std::atomic<int> losses{0};
-  Meeting meeting;
+  Rendezvous rendezvous;
   std::string invitation;
   explicit Host(const std::string& listen = "tcp:127.0.0.1")
-      : meeting(listen, [this](const std::string&) { ++losses; }), invitation(meeting.invite(unit, processes)) {}
-  MeetingPlace place() const { return MeetingPlace::parse(invitation.substr(0, invitation.rfind('|'))); }
-  Presence presence() const { return meeting.presence(unit, nullptr); }
+      : rendezvous(listen, [this](const std::string&) { ++losses; }), invitation(rendezvous.invite(unit, processes)) {}
+  RendezvousAddress place() const { return RendezvousAddress::parse(invitation.substr(0, invitation.rfind('|'))); }
+  Presence presence() const { return rendezvous.presence(unit, nullptr); }
 };
 
-int raw_connection(const MeetingPlace& place) {
+int raw_connection(const RendezvousAddress& place) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -76,7 +76,7 @@ std::string all_that_comes(int fd) {
 }
 
 /// What a connection that says this line is answered before it is hung up on.
-std::string answer_to(const MeetingPlace& place, const std::string& line) {
+std::string answer_to(const RendezvousAddress& place, const std::string& line) {
   const int fd = raw_connection(place);
   EXPECT_GE(fd, 0);
   send(fd, line.data(), line.size(), MSG_NOSIGNAL);
@@ -87,37 +87,37 @@ std::string answer_to(const MeetingPlace& place, const std::string& line) {
 
 } // namespace
 
-TEST(Meeting, LetsInWhoWasInvitedAndHearsThatTheyAreReady) {
+TEST(Rendezvous, LetsInWhoWasInvitedAndHearsThatTheyAreReady) {
   for (const char* listen : {"unix", "tcp:127.0.0.1", "tcp"}) {
     Host host(listen);
-    Visitor first(host.invitation, 0, 10), second(host.invitation, 1, 10), third(host.invitation, 2, 10);
+    Peer first(host.invitation, 0, 10), second(host.invitation, 1, 10), third(host.invitation, 2, 10);
     EXPECT_EQ(host.presence(), Presence::awaited);
     first.say("ready ns 0 ; 1 ; 2 ;");
     EXPECT_TRUE(eventually([&] { return host.presence() == Presence::ready; })) << listen;
-    EXPECT_EQ(host.meeting.remark(unit), "ns 0 ; 1 ; 2 ;");
-    EXPECT_TRUE(host.meeting.tell(unit, "come here"));
+    EXPECT_EQ(host.rendezvous.remark(unit), "ns 0 ; 1 ; 2 ;");
+    EXPECT_TRUE(host.rendezvous.tell(unit, "come here"));
     EXPECT_TRUE(eventually([&] { return first.listen() == "come here"; }));
     EXPECT_EQ(host.losses, 0);
   }
 }
 
-TEST(Meeting, EachUnitHasAWordOfItsOwn) {
+TEST(Rendezvous, EachUnitHasAWordOfItsOwn) {
   Host host;
   std::set<std::string> words{host.place().token};
   for (int other = 8; other < 20; ++other) {
-    const std::string invitation = host.meeting.invite(other, 1);
-    words.insert(MeetingPlace::parse(invitation.substr(0, invitation.rfind('|'))).token);
+    const std::string invitation = host.rendezvous.invite(other, 1);
+    words.insert(RendezvousAddress::parse(invitation.substr(0, invitation.rfind('|'))).token);
   }
   EXPECT_EQ(words.size(), 13u);
   for (const std::string& word : words) EXPECT_EQ(word.size(), 32u); // 128 bits
 }
 
-TEST(Meeting, AWordIsGoodOnceForEachProcessAndForItsUnitOnly) {
+TEST(Rendezvous, AWordIsGoodOnceForEachProcessAndForItsUnitOnly) {
   Host host;
   const std::string word = host.place().token;
-  host.meeting.invite(8, 2);
-  const Visitor first(host.invitation, 0, 10);
-  host.meeting.hold(unit); // from here on the end of one of its processes is the end of all
+  host.rendezvous.invite(8, 2);
+  const Peer first(host.invitation, 0, 10);
+  host.rendezvous.hold(unit); // from here on the end of one of its processes is the end of all
   const auto hello = [&](const std::string& said, int id, int rank) {
     return "hello " + said + " " + std::to_string(id) + " " + std::to_string(rank) + " evil 1\n";
   };
@@ -133,30 +133,30 @@ TEST(Meeting, AWordIsGoodOnceForEachProcessAndForItsUnitOnly) {
   EXPECT_EQ(answer_to(host.place(), "hello " + word + " 99999999999999999999 1 evil 1\n"), "");
   EXPECT_EQ(answer_to(host.place(), "GET / HTTP/1.1\r\n\r\n"), "");
   EXPECT_EQ(answer_to(host.place(), "ready\n"), "");
-  const Visitor second(host.invitation, 1, 10);
+  const Peer second(host.invitation, 1, 10);
   EXPECT_EQ(host.losses, 0) << "the end of who was not let in is nobody's loss";
-  host.meeting.let_go(unit);
+  host.rendezvous.let_go(unit);
 }
 
-TEST(Meeting, GuestsOnlyHearOfTheEnd) {
+TEST(Rendezvous, GuestsOnlyHearOfTheEnd) {
   Host host;
-  const std::string guests = host.meeting.invite_guests(2);
-  Visitor guest(guests, 0, 10);
+  const std::string guests = host.rendezvous.invite_guests(2);
+  Peer guest(guests, 0, 10);
   guest.say("ready x");
   guest.say("not x");
-  const Visitor other(guests, 1, 10);
-  Visitor first(host.invitation, 0, 10);
-  host.meeting.hold(unit);
-  { const Visitor leaves(host.meeting.invite_guests(1), 0, 10); }
+  const Peer other(guests, 1, 10);
+  Peer first(host.invitation, 0, 10);
+  host.rendezvous.hold(unit);
+  { const Peer leaves(host.rendezvous.invite_guests(1), 0, 10); }
   EXPECT_EQ(host.losses, 0);
-  host.meeting.let_go(unit);
+  host.rendezvous.let_go(unit);
 }
 
-TEST(Meeting, AUnitThatIsNotWantedAnyMoreIsTold) {
+TEST(Rendezvous, AUnitThatIsNotWantedAnyMoreIsTold) {
   Host host;
-  host.meeting.dismiss(unit);
+  host.rendezvous.dismiss(unit);
   try {
-    const Visitor late(host.invitation, 0, 10);
+    const Peer late(host.invitation, 0, 10);
     ADD_FAILURE() << "it was let in";
   } catch (const base::Error& error) {
     EXPECT_NE(std::string(error.what()).find("not wanted any more"), std::string::npos) << error.what();
@@ -164,18 +164,18 @@ TEST(Meeting, AUnitThatIsNotWantedAnyMoreIsTold) {
   }
 }
 
-TEST(Meeting, ReadyBeforeAllHaveComeIsTheEndOfThatUnitAlone) {
+TEST(Rendezvous, ReadyBeforeAllHaveComeIsTheEndOfThatUnitAlone) {
   Host host;
-  Visitor first(host.invitation, 0, 10), second(host.invitation, 1, 10);
+  Peer first(host.invitation, 0, 10), second(host.invitation, 1, 10);
   second.say("ready ns 0 ; 1 ; 2 ;"); // not its to say
   first.say("ready ns 0 ; 1 ; 2 ;");
   std::string why;
-  EXPECT_TRUE(eventually([&] { return host.meeting.presence(unit, &why) == Presence::gone; }));
+  EXPECT_TRUE(eventually([&] { return host.rendezvous.presence(unit, &why) == Presence::gone; }));
   EXPECT_NE(why.find("before all had come"), std::string::npos) << why;
   EXPECT_EQ(host.losses, 0);
 }
 
-TEST(Meeting, WhatNewProcessesSayOfThemselves) {
+TEST(Rendezvous, WhatNewProcessesSayOfThemselves) {
   const auto good = parse_introduction("job.1 0 a=00ff b=; 1 ;", 2);
   ASSERT_TRUE(good);
   EXPECT_EQ(good->nspace, "job.1");
@@ -188,7 +188,7 @@ TEST(Meeting, WhatNewProcessesSayOfThemselves) {
   EXPECT_FALSE(parse_introduction(std::string(1000, 'n') + " 0 ;", 1));
 }
 
-TEST(Meeting, AThousandThatSayNothing) {
+TEST(Rendezvous, AThousandThatSayNothing) {
   rlimit files{};
   getrlimit(RLIMIT_NOFILE, &files);
   files.rlim_cur = std::min<rlim_t>(files.rlim_max, 4096);
@@ -199,11 +199,11 @@ TEST(Meeting, AThousandThatSayNothing) {
     silent.push_back(raw_connection(host.place()));
     ASSERT_GE(silent.back(), 0) << i;
     if (i % 300 == 150) { // in between, and afterwards, who was invited gets in
-      const Visitor newcomer(host.invitation, i / 300, 20);
+      const Peer newcomer(host.invitation, i / 300, 20);
     }
   }
-  const std::string guests = host.meeting.invite_guests(1);
-  const Visitor guest(guests, 0, 20);
+  const std::string guests = host.rendezvous.invite_guests(1);
+  const Peer guest(guests, 0, 20);
   int alive = 0;
   for (const int fd : silent) {
     pollfd one{fd, POLLIN, 0};
@@ -214,7 +214,7 @@ TEST(Meeting, AThousandThatSayNothing) {
   EXPECT_EQ(host.losses, 0);
 }
 
-TEST(Meeting, ALineWithoutAnEnd) {
+TEST(Rendezvous, ALineWithoutAnEnd) {
   Host host;
   const int fd = raw_connection(host.place());
   const std::string block(4096, 'x');
@@ -223,7 +223,7 @@ TEST(Meeting, ALineWithoutAnEnd) {
     is_hung_up = send(fd, block.data(), block.size(), MSG_NOSIGNAL) < 0; // ten megabytes
   EXPECT_TRUE(is_hung_up || all_that_comes(fd).empty());
   close(fd);
-  const Visitor newcomer(host.invitation, 0, 10);
+  const Peer newcomer(host.invitation, 0, 10);
   // one that was let in and then says as much is lost, and only its unit
   const int known = raw_connection(host.place());
   const std::string hello = "hello " + host.place().token + " 7 1 host 1\n";
@@ -235,7 +235,7 @@ TEST(Meeting, ALineWithoutAnEnd) {
   EXPECT_EQ(host.losses, 0);
 }
 
-TEST(Meeting, WithoutADescriptorLeftItWaitsUntilThereIsOne) {
+TEST(Rendezvous, WithoutADescriptorLeftItWaitsUntilThereIsOne) {
   std::array<int, 2> told{};
   ASSERT_EQ(pipe(told.data()), 0);
   const pid_t newcomer = fork();
@@ -243,7 +243,7 @@ TEST(Meeting, WithoutADescriptorLeftItWaitsUntilThereIsOne) {
     std::array<char, 256> invitation{};
     if (read(told[0], invitation.data(), invitation.size() - 1) <= 0) _exit(2);
     try {
-      const Visitor visitor(invitation.data(), 0, 30);
+      const Peer peer(invitation.data(), 0, 30);
       _exit(0);
     } catch (const std::exception&) {
       _exit(1);
@@ -277,7 +277,7 @@ TEST(Strangers, PauseWithoutADescriptorLeft) {
   ASSERT_EQ(bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
   ASSERT_EQ(listen(listener, 8), 0);
   getsockname(listener, reinterpret_cast<sockaddr*>(&address), &length);
-  MeetingPlace place;
+  RendezvousAddress place;
   place.host = "127.0.0.1";
   place.port = ntohs(address.sin_port);
   control::StrangerLimits limits;
@@ -309,7 +309,7 @@ TEST(Strangers, PauseWithoutADescriptorLeft) {
 }
 
 TEST(Strangers, SilenceAndSlownessAreGivenUp) {
-  Host host; // the limits are those of the meeting: 5 s
+  Host host; // the limits are those of the rendezvous: 5 s
   const int silent = raw_connection(host.place()), slow = raw_connection(host.place());
   std::atomic<bool> is_over{false};
   std::thread drips([&] {
@@ -330,7 +330,7 @@ TEST(Strangers, SecretsAreComparedAsAWhole) {
   EXPECT_FALSE(control::is_same_secret("", "")) << "no word was given out";
 }
 
-TEST(Meeting, LeavesNothingInTheTemporaryFolder) {
+TEST(Rendezvous, LeavesNothingInTheTemporaryFolder) {
   char folder[] = "/tmp/dyngrid-test-XXXXXX";
   ASSERT_NE(mkdtemp(folder), nullptr);
   const char* was = std::getenv("TMPDIR");
@@ -340,7 +340,7 @@ TEST(Meeting, LeavesNothingInTheTemporaryFolder) {
   if (child == 0) {
     try {
       Host host("unix");
-      const Visitor visitor(host.invitation, 0, 10);
+      const Peer peer(host.invitation, 0, 10);
       kill(getpid(), SIGKILL);
     } catch (const std::exception& error) {
       std::fprintf(stderr, "%s\n", error.what());
@@ -349,7 +349,7 @@ TEST(Meeting, LeavesNothingInTheTemporaryFolder) {
   }
   int status = 0;
   waitpid(child, &status, 0);
-  EXPECT_TRUE(WIFSIGNALED(status)) << "the child was to be killed while a visitor was there";
+  EXPECT_TRUE(WIFSIGNALED(status)) << "the child was to be killed while a peer was there";
   if (was)
     setenv("TMPDIR", before.c_str(), 1);
   else
@@ -357,7 +357,7 @@ TEST(Meeting, LeavesNothingInTheTemporaryFolder) {
   EXPECT_EQ(rmdir(folder), 0) << "something is in it";
 }
 
-TEST(Meeting, ListensOnTheAddressThatItTells) {
+TEST(Rendezvous, ListensOnTheAddressThatItTells) {
   Host host("tcp");
   char port[16];
   std::snprintf(port, sizeof port, ":%04X", host.place().port);
@@ -372,14 +372,14 @@ TEST(Meeting, ListensOnTheAddressThatItTells) {
   EXPECT_EQ(found, 1);
 }
 
-TEST(Meeting, AnotherUserIsNotLetIn) {
+TEST(Rendezvous, AnotherUserIsNotLetIn) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root to become somebody else";
   Host host("unix");
   const pid_t child = fork();
   if (child == 0) {
     if (setgid(65534) != 0 || setuid(65534) != 0) _exit(2);
     try {
-      const Visitor visitor(host.invitation, 0, 0.2);
+      const Peer peer(host.invitation, 0, 0.2);
       _exit(1);
     } catch (const std::exception&) {
       _exit(0);
@@ -390,12 +390,13 @@ TEST(Meeting, AnotherUserIsNotLetIn) {
   EXPECT_EQ(status, 0);
 }
 
-TEST(Meeting, PlacesInText) {
-  for (const char* good : {"unix:@name?0a", "tcp:10.0.0.1:4711?0a"}) EXPECT_EQ(MeetingPlace::parse(good).text(), good);
+TEST(Rendezvous, PlacesInText) {
+  for (const char* good : {"unix:@name?0a", "tcp:10.0.0.1:4711?0a"})
+    EXPECT_EQ(RendezvousAddress::parse(good).text(), good);
   for (const char* bad : {"", "unix:@n", "unix:/tmp/s?0a", "unix:@?0a", "tcp:4711?0a", "tcp:10.0.0.1:0?0a",
                           "tcp:10.0.0.1:70000?0a", "tcp:10.0.0.1:1?"}) {
     try {
-      MeetingPlace::parse(bad);
+      RendezvousAddress::parse(bad);
       ADD_FAILURE() << bad;
     } catch (const base::Error& error) {
       EXPECT_EQ(std::string(error.what()).find("0a"), std::string::npos)
@@ -403,5 +404,5 @@ TEST(Meeting, PlacesInText) {
     }
   }
   for (const char* bad : {"", "x", "tcp:10.0.0.1:4711?0a", "tcp:10.0.0.1:4711?0a|", "tcp:10.0.0.1:4711?0a|x"})
-    EXPECT_THROW(Visitor(bad, 0, 1), base::Error) << bad;
+    EXPECT_THROW(Peer(bad, 0, 1), base::Error) << bad;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "meeting.hpp"
+#include "launchers/rendezvous.hpp"
 
 #include <algorithm>
 #include <array>
@@ -46,7 +46,7 @@ constexpr const char* welcome_line = "welcome";
 constexpr const char* not_wanted_line = "no ";
 
 [[noreturn]] void fail(const std::string& what) {
-  throw Error(Status::io_failure, fmt::format("blacs-dyn: meeting: {}: {}", what, std::strerror(errno)));
+  throw Error(Status::io_failure, fmt::format("blacs-dyn: rendezvous: {}: {}", what, std::strerror(errno)));
 }
 
 void send_line(int fd, const std::string& line) {
@@ -122,16 +122,16 @@ bool is_of_this_user(int fd) {
 
 } // namespace
 
-std::string MeetingPlace::text() const {
+std::string RendezvousAddress::text() const {
   return (is_tcp ? fmt::format("tcp:{}:{}", host, port) : "unix:" + name) + "?" + token;
 }
 
-MeetingPlace MeetingPlace::parse(std::string_view text) {
-  MeetingPlace place;
+RendezvousAddress RendezvousAddress::parse(std::string_view text) {
+  RendezvousAddress place;
   const std::size_t question = text.rfind('?');
   const auto bad = [&] {
     return Error(Status::bad_argument,
-                 fmt::format("blacs-dyn: meeting place is \"{}\", wanted unix:@NAME?WORD or tcp:ADDRESS:PORT?WORD",
+                 fmt::format("blacs-dyn: rendezvous is \"{}\", wanted unix:@NAME?WORD or tcp:ADDRESS:PORT?WORD",
                              text.substr(0, question)));
   };
   if (question == std::string_view::npos || question + 1 == text.size()) throw bad();
@@ -155,7 +155,7 @@ MeetingPlace MeetingPlace::parse(std::string_view text) {
 // ---- process 0
 // ------------------------------------------------------------------------------------------------------------
 
-struct Meeting::State {
+struct Rendezvous::State {
   struct Connection {
     Socket socket;
     Input input;
@@ -177,7 +177,7 @@ struct Meeting::State {
   };
 
   mutable std::mutex mutex;
-  MeetingPlace place;
+  RendezvousAddress place;
   Socket listener;
   std::array<int, 2> wake{-1, -1};
   control::Strangers strangers;
@@ -373,7 +373,7 @@ struct Meeting::State {
   void poke() { [[maybe_unused]] const ssize_t put = write(wake[1], "x", 1); }
 };
 
-Meeting::Meeting(const std::string& listen_on, Loss on_loss, const std::string& towards)
+Rendezvous::Rendezvous(const std::string& listen_on, Loss on_loss, const std::string& towards)
     : state_(std::make_unique<State>()) {
   State& s = *state_;
   s.on_loss = std::move(on_loss);
@@ -397,36 +397,36 @@ Meeting::Meeting(const std::string& listen_on, Loss on_loss, const std::string& 
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-Meeting::~Meeting() {
+Rendezvous::~Rendezvous() {
   close(0);
 }
 
-std::string Meeting::invite(int unit, int processes) {
+std::string Rendezvous::invite(int unit, int processes) {
   const std::lock_guard lock(state_->mutex);
   State::UnitState& u = state_->units[unit];
   u.word = control::random_word();
   u.has_come.assign(static_cast<std::size_t>(processes), false);
-  MeetingPlace place = state_->place;
+  RendezvousAddress place = state_->place;
   place.token = u.word;
   return fmt::format("{}|{}", place.text(), unit);
 }
 
-std::string Meeting::invite_guests(int processes) {
+std::string Rendezvous::invite_guests(int processes) {
   return invite(-++state_->last_guests, processes);
 }
 
-void Meeting::await(int unit, pid_t launcher) {
+void Rendezvous::await(int unit, pid_t launcher) {
   const std::lock_guard lock(state_->mutex);
   state_->units[unit].launcher = launcher;
   if (launcher > 0) state_->launchers[launcher] = unit;
 }
 
-void Meeting::reap(pid_t child, int unit) {
+void Rendezvous::reap(pid_t child, int unit) {
   const std::lock_guard lock(state_->mutex);
   state_->launchers[child] = unit;
 }
 
-Presence Meeting::presence(int unit, std::string* why) const {
+Presence Rendezvous::presence(int unit, std::string* why) const {
   const std::lock_guard lock(state_->mutex);
   const auto at = state_->units.find(unit);
   if (at == state_->units.end()) return Presence::awaited;
@@ -434,13 +434,13 @@ Presence Meeting::presence(int unit, std::string* why) const {
   return at->second.presence;
 }
 
-std::string Meeting::remark(int unit) const {
+std::string Rendezvous::remark(int unit) const {
   const std::lock_guard lock(state_->mutex);
   const auto at = state_->units.find(unit);
   return at == state_->units.end() ? "" : at->second.remark;
 }
 
-bool Meeting::tell(int unit, const std::string& line) {
+bool Rendezvous::tell(int unit, const std::string& line) {
   const std::lock_guard lock(state_->mutex);
   if (state_->units[unit].presence == Presence::gone) return false;
   for (const auto& c : state_->connections)
@@ -451,7 +451,7 @@ bool Meeting::tell(int unit, const std::string& line) {
   return false;
 }
 
-void Meeting::hold(int unit) {
+void Rendezvous::hold(int unit) {
   {
     const std::lock_guard lock(state_->mutex);
     State::UnitState& u = state_->units[unit];
@@ -462,12 +462,12 @@ void Meeting::hold(int unit) {
   state_->poke();
 }
 
-void Meeting::let_go(int unit) {
+void Rendezvous::let_go(int unit) {
   const std::lock_guard lock(state_->mutex);
   state_->units[unit].may_go = true;
 }
 
-void Meeting::dismiss(int unit) {
+void Rendezvous::dismiss(int unit) {
   const std::lock_guard lock(state_->mutex);
   State::UnitState& u = state_->units[unit];
   u.may_go = true;
@@ -483,8 +483,8 @@ void Meeting::dismiss(int unit) {
                (is_told || u.presence == Presence::gone ? grace_of_the_dismissed : std::chrono::seconds{0});
 }
 
-void Meeting::while_watched(int unit, double limit_s, const std::function<void()>& rescue,
-                            const std::function<void()>& step) {
+void Rendezvous::while_watched(int unit, double limit_s, const std::function<void()>& rescue,
+                               const std::function<void()>& step) {
   {
     const std::lock_guard lock(state_->mutex);
     state_->watched = unit;
@@ -507,7 +507,7 @@ void Meeting::while_watched(int unit, double limit_s, const std::function<void()
   stop();
 }
 
-void Meeting::close(double seconds) {
+void Rendezvous::close(double seconds) {
   State& s = *state_;
   if (!s.thread.joinable()) return;
   {
@@ -531,7 +531,7 @@ void Meeting::close(double seconds) {
 // ---- the others
 // -----------------------------------------------------------------------------------------------------------
 
-struct Visitor::State {
+struct Peer::State {
   using Clock = std::chrono::steady_clock;
   Socket socket;
   Input input;
@@ -539,7 +539,7 @@ struct Visitor::State {
   std::array<int, 2> wake{-1, -1};
 
   /// 0 or errno.
-  int connect_to(const MeetingPlace& place, Clock::time_point end_by) {
+  int connect_to(const RendezvousAddress& place, Clock::time_point end_by) {
     input = {};
     if (!place.is_tcp) {
       socket = Socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -574,13 +574,13 @@ struct Visitor::State {
   }
 };
 
-Visitor::Visitor(const std::string& invitation, int rank, double limit_s) : state_(std::make_unique<State>()) {
+Peer::Peer(const std::string& invitation, int rank, double limit_s) : state_(std::make_unique<State>()) {
   const std::size_t bar = invitation.rfind('|');
   const int unit = bar == std::string::npos ? 0 : std::atoi(invitation.c_str() + bar + 1);
   if (unit == 0) // what it is stays unsaid: there may be a word in it
     throw Error(Status::bad_argument, "blacs-dyn: DYNGRID_JOIN is set and not of the form PLACE|UNIT, which dyngrid "
                                       "gives to the processes that it starts; unset it");
-  const MeetingPlace place = MeetingPlace::parse(invitation.substr(0, bar));
+  const RendezvousAddress place = RendezvousAddress::parse(invitation.substr(0, bar));
   std::array<char, 64> host{};
   gethostname(host.data(), host.size() - 1);
   const auto end_by = State::Clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(1000 * limit_s));
@@ -604,11 +604,11 @@ Visitor::Visitor(const std::string& invitation, int rank, double limit_s) : stat
                           place.is_tcp ? fmt::format("{}:{}", place.host, place.port) : place.name, trouble));
 }
 
-Visitor::~Visitor() {
+Peer::~Peer() {
   goodbye();
 }
 
-void Visitor::say(const std::string& line) { // a large unit's introduction may be more than the socket takes at once
+void Peer::say(const std::string& line) { // a large unit's introduction may be more than the socket takes at once
   const std::string text = line + "\n";
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t sent = send(state_->socket.fd, text.data() + done, text.size() - done, MSG_NOSIGNAL);
@@ -618,14 +618,14 @@ void Visitor::say(const std::string& line) { // a large unit's introduction may 
   }
 }
 
-std::optional<std::string> Visitor::listen() {
+std::optional<std::string> Peer::listen() {
   state_->input.take(state_->socket.fd);
   if (auto line = state_->input.line()) return line;
   if (state_->input.has_ended) throw Error(Status::io_failure, "blacs-dyn: process 0 of the application has gone");
   return std::nullopt;
 }
 
-void Visitor::watch(Meeting::Loss on_loss) {
+void Peer::watch(Rendezvous::Loss on_loss) {
   if (state_->thread.joinable()) return;
   if (pipe2(state_->wake.data(), O_CLOEXEC | O_NONBLOCK) != 0) fail("no pipe");
   sigset_t all, before;
@@ -654,7 +654,7 @@ void Visitor::watch(Meeting::Loss on_loss) {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-void Visitor::goodbye() {
+void Peer::goodbye() {
   if (state_->socket.fd < 0) return;
   if (state_->thread.joinable()) {
     [[maybe_unused]] const ssize_t put = write(state_->wake[1], "x", 1);
@@ -668,7 +668,7 @@ void Visitor::goodbye() {
   state_->socket.fd = -1;
 }
 
-int Visitor::fd() const {
+int Peer::fd() const {
   return state_->socket.fd;
 }
 

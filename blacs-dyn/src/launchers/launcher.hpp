@@ -18,7 +18,7 @@ struct SpawnOptions {
 };
 
 /// A new unit and the bridge to it, on its owner.
-struct Arrival {
+struct Newcomers {
   NewUnit unit;
   Comm bridge;
   bool arrived = false; ///< every process of it has said hello
@@ -31,14 +31,14 @@ const char* to_string(Way way);
 /// What differs between the ways: how new processes are started, get a bridge to their owner and come to know the
 /// others; and what is heard of their end. Everything after that (hello, home, union, sleep, release) is the same and
 /// the matter of Processes.
-class Source {
+class Launcher {
 public:
   struct Progress {
     bool is_complete = false; ///< bring() will not wait
     std::string failure;      ///< not empty: it will not be
   };
 
-  virtual ~Source() = default;
+  virtual ~Launcher() = default;
 
   // ---- process 0, while the application computes on
   /// Sends for the new units of a change. @throws Error, and nothing was started.
@@ -48,8 +48,8 @@ public:
   virtual void call_off(const Change& change) = 0;
 
   // ---- a growth
-  /// Of the process `me`: bridges to the new units that it owns. Blocks; what came before an Error is in `arrivals`.
-  virtual void bring(const Change& change, int me, const SpawnOptions& options, std::vector<Arrival>& arrivals) = 0;
+  /// Of the process `me`: bridges to the new units that it owns. Blocks; what came before an Error is in `newcomers`.
+  virtual void bring(const Change& change, int me, const SpawnOptions& options, std::vector<Newcomers>& newcomers) = 0;
   /// Makes all of `base` and the new units able to talk to each other. Collective over base and the new units; `root`:
   /// process 0's rank in base. A new unit gives its world instead of base, and its own number.
   virtual void introduce(const Change& change, MPI_Comm base_or_world, int root, int my_unit) = 0;
@@ -71,6 +71,6 @@ public:
 };
 
 /// MPI_Comm_spawn by owners over MPI_COMM_SELF, in the mpirun that there is.
-std::unique_ptr<Source> make_spawn_source();
+std::unique_ptr<Launcher> make_spawn_launcher();
 
 } // namespace blacs_dyn

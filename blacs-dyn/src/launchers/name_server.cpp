@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "name_server.hpp"
+#include "launchers/name_server.hpp"
 
 #include <array>
 #include <cerrno>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "join_source.hpp"
+#include "launchers/join.hpp"
 
 #include <algorithm>
 #include <array>
@@ -21,7 +21,7 @@
 
 #include <fmt/format.h>
 
-#include "name_server.hpp"
+#include "launchers/name_server.hpp"
 #include "packet.hpp"
 #include "preflight.hpp"
 #include "settings.hpp"
@@ -111,9 +111,9 @@ private:
   std::string name_;
 };
 
-class JoinSource final : public Source {
+class JoinLauncher final : public Launcher {
 public:
-  JoinSource(std::string server, LossText loss) : server_(std::move(server)), loss_(std::move(loss)) {
+  JoinLauncher(std::string server, LossText loss) : server_(std::move(server)), loss_(std::move(loss)) {
     if (const char* join = environment("DYNGRID_JOIN"))
       read_join(join);
     else if (int rank = 0; MPI_Comm_rank(MPI_COMM_WORLD, &rank) == MPI_SUCCESS && rank == 0 && answers_server())
@@ -129,13 +129,13 @@ public:
       return unit.host.empty() || unit.host == own.data() || unit.host == "localhost";
     };
     const auto elsewhere = std::find_if_not(change.new_units.begin(), change.new_units.end(), is_here);
-    open_meeting(elsewhere == change.new_units.end() ? "" : elsewhere->host);
+    open_rendezvous(elsewhere == change.new_units.end() ? "" : elsewhere->host);
     std::vector<int> sent;
     try {
       for (const NewUnit& unit : change.new_units) {
         const int ticket = tickets_[unit.id] = ++last_ticket_;
         const std::vector<std::string> words = unit_command(mpirun, server_uri(server_), unit, options);
-        const std::string invitation = meeting_->invite(ticket, static_cast<int>(unit.members.size()));
+        const std::string invitation = rendezvous_->invite(ticket, static_cast<int>(unit.members.size()));
         sent.push_back(ticket);
         std::vector<std::string> variables = passed_on();
         pid_t pid = 0;
@@ -146,12 +146,12 @@ public:
           variables.push_back("DYNGRID_UNIT_COMMAND=" + shell_line(with_join_from_input(words)));
           variables.push_back("DYNGRID_JOIN=" + invitation);
           pid = start_program({"/bin/sh", "-c", start}, variables, invitation + "\n");
-          meeting_->await(ticket, 0); // what starts it may end when it has been asked for
-          meeting_->reap(pid, ticket);
+          rendezvous_->await(ticket, 0); // what starts it may end when it has been asked for
+          rendezvous_->reap(pid, ticket);
         } else if (is_here(unit)) {
           variables.push_back("DYNGRID_JOIN=" + invitation);
           pid = start_program(words, variables);
-          meeting_->await(ticket, pid);
+          rendezvous_->await(ticket, pid);
         } else {
           const char* agent = environment("DYNGRID_JOIN_AGENT");
           std::vector<std::string> remote;
@@ -169,11 +169,11 @@ public:
           remote.push_back(unit.host);
           remote.push_back(fmt::format("cd {} && {}", shell_line({folder.data()}), shell_line(there)));
           pid = start_program(remote, variables, invitation + "\n");
-          meeting_->await(ticket, pid);
+          rendezvous_->await(ticket, pid);
         }
       }
     } catch (const Error&) {
-      for (const int ticket : sent) meeting_->dismiss(ticket);
+      for (const int ticket : sent) rendezvous_->dismiss(ticket);
       throw;
     }
   }
@@ -182,7 +182,7 @@ public:
     Progress all{true, {}};
     for (const NewUnit& unit : change.new_units) {
       std::string why;
-      const Presence presence = meeting_->presence(tickets_[unit.id], &why);
+      const Presence presence = rendezvous_->presence(tickets_[unit.id], &why);
       if (presence == Presence::gone && all.failure.empty()) all.failure = why;
       all.is_complete = all.is_complete && presence == Presence::ready;
     }
@@ -190,22 +190,23 @@ public:
   }
 
   void call_off(const Change& change) override {
-    for (const NewUnit& unit : change.new_units) meeting_->dismiss(tickets_[unit.id]);
+    for (const NewUnit& unit : change.new_units) rendezvous_->dismiss(tickets_[unit.id]);
   }
 
-  void bring(const Change& change, int me, const SpawnOptions& options, std::vector<Arrival>& arrivals) override {
+  void bring(const Change& change, int me, const SpawnOptions& options, std::vector<Newcomers>& newcomers) override {
     if (me != 0) return;
     for (const NewUnit& unit : change.new_units) {
       try {
         if (!answers_server())
           throw Error(Status::spawn_failure,
                       "blacs-dyn: the ompi-server has ended since the new processes were sent for");
-        bring_one(unit, std::min(options.join_limit_s, longest_accept_s), arrivals);
+        bring_one(unit, std::min(options.join_limit_s, longest_accept_s), newcomers);
       } catch (const Error&) {
         second_ports_.clear();
         for (const NewUnit& other : change.new_units)
-          if (std::none_of(arrivals.begin(), arrivals.end(), [&](const Arrival& a) { return a.unit.id == other.id; }))
-            meeting_->dismiss(tickets_[other.id]);
+          if (std::none_of(newcomers.begin(), newcomers.end(),
+                           [&](const Newcomers& a) { return a.unit.id == other.id; }))
+            rendezvous_->dismiss(tickets_[other.id]);
         throw;
       }
     }
@@ -215,7 +216,7 @@ public:
     const std::vector<NewUnit>& units = change.new_units;
     if (units.empty()) return;
     // who is left over from an earlier growth needs no second thread
-    if (my_unit < 0 || !visitor_) tell_place(base_or_world, root, my_unit);
+    if (my_unit < 0 || !peer_) tell_place(base_or_world, root, my_unit);
     Comm so_far;
     if (my_unit < 0) { // process 0 first: Open MPI 4.1.4 hangs in an accept whose root is another rank than 0
       int rank = 0;
@@ -256,17 +257,18 @@ public:
 
   void let_go(int unit) override {
     published_.erase(unit);
-    if (meeting_) meeting_->let_go(tickets_[unit]);
+    if (rendezvous_) rendezvous_->let_go(tickets_[unit]);
   }
 
   std::string gone(int unit) override {
     std::string why;
     const auto ticket = tickets_.find(unit);
-    if (!meeting_ || ticket == tickets_.end() || meeting_->presence(ticket->second, &why) != Presence::gone) return "";
+    if (!rendezvous_ || ticket == tickets_.end() || rendezvous_->presence(ticket->second, &why) != Presence::gone)
+      return "";
     return why.empty() ? "it ended" : why;
   }
 
-  void hold(int unit) override { meeting_->hold(tickets_[unit]); }
+  void hold(int unit) override { rendezvous_->hold(tickets_[unit]); }
 
   std::optional<Comm> reach(MPI_Comm world) override {
     int rank = 0;
@@ -279,13 +281,13 @@ public:
     if (rank == 0) {
       std::string line = "away";
       try {
-        visitor_->say("ready " + introduction);
+        peer_->say("ready " + introduction);
         for (;;) {
-          if (const auto heard = visitor_->listen()) {
+          if (const auto heard = peer_->listen()) {
             line = *heard;
             break;
           }
-          pollfd one{visitor_->fd(), POLLIN, 0};
+          pollfd one{peer_->fd(), POLLIN, 0};
           poll(&one, 1, 1000);
         }
       } catch (const Error&) { // the application has ended: so do we
@@ -295,7 +297,7 @@ public:
     broadcast(word, 0, world);
     const std::string line(word.begin(), word.end());
     if (!begins_with(line, "come ")) {
-      visitor_->goodbye();
+      peer_->goodbye();
       return std::nullopt;
     }
     const std::size_t space = line.find(' ', 5);
@@ -311,16 +313,16 @@ public:
     int rank = 0;
     MPI_Comm_rank(world, &rank);
     if (rank == 0)
-      visitor_->say("not a new process ended before its first resize point; does the program reach "
-                    "dyngrid_resize_point on every path?");
-    visitor_->goodbye();
+      peer_->say("not a new process ended before its first resize point; does the program reach "
+                 "dyngrid_resize_point on every path?");
+    peer_->goodbye();
   }
 
   void close() override {
-    if (visitor_) visitor_->goodbye();
-    visitor_.reset();
-    if (meeting_) meeting_->close(5);
-    meeting_.reset();
+    if (peer_) peer_->goodbye();
+    peer_.reset();
+    if (rendezvous_) rendezvous_->close(5);
+    rendezvous_.reset();
     for (int waited = 0; waited < 500 && rescues_ > 0; ++waited)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     successor_.end();
@@ -330,7 +332,7 @@ private:
   void read_join(const std::string& join) {
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank); // of the unit that this process was started in
-    visitor_ = std::make_unique<Visitor>(join, rank, 10);
+    peer_ = std::make_unique<Peer>(join, rank, 10);
   }
 
   bool answers_server() const { return answers(NameServer::parse(server_uri(server_))); }
@@ -379,18 +381,18 @@ private:
                  static_cast<int>(successor_.pid()));
   }
 
-  void open_meeting(const std::string& towards) {
-    if (meeting_) return;
+  void open_rendezvous(const std::string& towards) {
+    if (rendezvous_) return;
     const char* listen = environment("DYNGRID_JOIN_LISTEN");
     const bool is_far = environment("DYNGRID_JOIN_START") || environment("DYNGRID_HOSTS");
-    meeting_ = std::make_unique<Meeting>(
+    rendezvous_ = std::make_unique<Rendezvous>(
         listen   ? listen
         : is_far ? "tcp"
                  : "unix",
         [this](const std::string& what) { end_all(what, 1.0); }, towards);
   }
 
-  void bring_one(const NewUnit& unit, double limit_s, std::vector<Arrival>& arrivals) {
+  void bring_one(const NewUnit& unit, double limit_s, std::vector<Newcomers>& newcomers) {
     const int ticket = tickets_[unit.id];
     Port port; // of this unit alone: two that connect to one port at the same time would be taken for each other
     second_ports_[unit.id] = Port();
@@ -399,15 +401,16 @@ private:
                    fmt::format("blacs-dyn: {} new process(es) could not be let in: {}", unit.members.size(), why));
     };
     std::string why = gone(unit.id);
-    const auto introduction = parse_introduction(meeting_->remark(ticket), unit.members.size());
+    const auto introduction = parse_introduction(rendezvous_->remark(ticket), unit.members.size());
     if (why.empty() && !introduction) throw ended("what they said of themselves is not what new processes say");
-    if (!why.empty() || !meeting_->tell(ticket, fmt::format("come {} {}", port.name(), second_ports_[unit.id].name())))
+    if (!why.empty() ||
+        !rendezvous_->tell(ticket, fmt::format("come {} {}", port.name(), second_ports_[unit.id].name())))
       throw ended(why);
     for (std::size_t rank = 0; rank < introduction->cards.size(); ++rank)
       pmix::keep_card(introduction->nspace, static_cast<int>(rank), introduction->cards[rank]);
     MPI_Comm bridge = MPI_COMM_NULL;
     int code = MPI_SUCCESS;
-    meeting_->while_watched(
+    rendezvous_->while_watched(
         ticket, limit_s, [this, name = port.name()] { rescue(name); },
         [&] {
           MPI_Errhandler before = MPI_ERRHANDLER_NULL;
@@ -425,7 +428,7 @@ private:
     }
     check_mpi(code, "MPI_Comm_accept");
     remember(unit.id, introduction->nspace);
-    arrivals.push_back({unit, std::move(owner)});
+    newcomers.push_back({unit, std::move(owner)});
   }
 
   /// From the watching thread, which must not wait for mpirun.
@@ -445,17 +448,17 @@ private:
     MPI_Comm_size(base, &size);
     std::vector<char> text;
     if (rank == root) {
-      const std::string invitation = meeting_->invite_guests(size);
+      const std::string invitation = rendezvous_->invite_guests(size);
       text.assign(invitation.begin(), invitation.end());
     }
     broadcast(text, root, base);
-    if (rank == root || visitor_) return;
-    visitor_ = std::make_unique<Visitor>(std::string(text.begin(), text.end()), rank, 10);
+    if (rank == root || peer_) return;
+    peer_ = std::make_unique<Peer>(std::string(text.begin(), text.end()), rank, 10);
     watch();
   }
 
   void watch() {
-    visitor_->watch([this](const std::string& what) { end_all(what, 3.0); });
+    peer_->watch([this](const std::string& what) { end_all(what, 3.0); });
   }
 
   /// Not MPI_Abort: this thread must not call MPI, and mpirun ends a job one of whose processes has exited.
@@ -470,11 +473,11 @@ private:
 
   std::string server_;
   LossText loss_;
-  std::unique_ptr<Meeting> meeting_; ///< process 0
+  std::unique_ptr<Rendezvous> rendezvous_; ///< process 0
   std::map<int, int>
-      tickets_; ///< by unit: what the meeting calls it, since a unit that failed leaves its number to the next
+      tickets_; ///< by unit: what the rendezvous calls it, since a unit that failed leaves its number to the next
   int last_ticket_ = 0;
-  std::unique_ptr<Visitor> visitor_; ///< everybody else
+  std::unique_ptr<Peer> peer_;       ///< everybody else
   std::string second_port_;          ///< a newcomer's, to be introduced over
   std::map<int, Port> second_ports_; ///< the same on process 0, by unit
   std::map<int, std::pair<std::string, std::string>>
@@ -562,7 +565,7 @@ std::string shell_line(const std::vector<std::string>& words) {
   return line;
 }
 
-std::unique_ptr<Source> make_join_source(LossText loss) {
+std::unique_ptr<Launcher> make_join_launcher(LossText loss) {
   const char* server = environment(server_variable);
   if (!server)
     throw Error(
@@ -570,7 +573,7 @@ std::unique_ptr<Source> make_join_source(LossText loss) {
         fmt::format(
             "blacs-dyn: new processes are to join (DYNGRID_PROCESSES=join), but mpirun knows of no ompi-server; {}",
             way_out));
-  return std::make_unique<JoinSource>(server, std::move(loss));
+  return std::make_unique<JoinLauncher>(server, std::move(loss));
 }
 
 bool was_sent_for() {

@@ -12,7 +12,7 @@
 namespace blacs_dyn {
 
 /// "unix:@dyngrid-join-89ab...?0123..." or "tcp:10.0.0.1:4711?0123...": where, and the word that lets in.
-struct MeetingPlace {
+struct RendezvousAddress {
   bool is_tcp = false;
   std::string name; ///< of an abstract Unix socket, with an @
   std::string host; ///< numeric
@@ -21,7 +21,7 @@ struct MeetingPlace {
 
   std::string text() const;
   /// @throws Error{bad_argument}
-  static MeetingPlace parse(std::string_view text);
+  static RendezvousAddress parse(std::string_view text);
 };
 
 /// How far a unit that was sent for has come.
@@ -35,16 +35,16 @@ enum class Presence {
 /// others it keeps control::Strangers' limits. A thread of its own listens and watches; it never calls MPI. From hold()
 /// on the end of a unit that did not say goodbye is the end of everything: `on_loss` is called from that thread, once,
 /// when everybody has been told.
-class Meeting {
+class Rendezvous {
 public:
   using Loss = std::function<void(const std::string& what)>;
   /// listen: "unix", "tcp:ADDRESS", or "tcp" for the address by which the host `towards` (empty: others) reaches this
   /// one.
   /// @throws Error{io_failure, bad_argument}
-  Meeting(const std::string& listen, Loss on_loss, const std::string& towards = "");
-  ~Meeting();
-  Meeting(const Meeting&) = delete;
-  Meeting& operator=(const Meeting&) = delete;
+  Rendezvous(const std::string& listen, Loss on_loss, const std::string& towards = "");
+  ~Rendezvous();
+  Rendezvous(const Rendezvous&) = delete;
+  Rendezvous& operator=(const Rendezvous&) = delete;
 
   /// What a unit's processes are given to come in by, "PLACE|UNIT"; there is a secret in it. Before the unit is sent
   /// for; unit from 1.
@@ -78,18 +78,18 @@ private:
 };
 
 /// Everybody else's side. After watch() a thread waits for the end of process 0, or its word that all ends.
-class Visitor {
+class Peer {
 public:
   /// Comes in as this rank of the invited. @throws Error{not_found} also when nobody lets it in; bad_argument
-  Visitor(const std::string& invitation, int rank, double limit_s);
-  ~Visitor();
-  Visitor(const Visitor&) = delete;
-  Visitor& operator=(const Visitor&) = delete;
+  Peer(const std::string& invitation, int rank, double limit_s);
+  ~Peer();
+  Peer(const Peer&) = delete;
+  Peer& operator=(const Peer&) = delete;
 
   void say(const std::string& line);
   /// The next line; empty when there is none yet. @throws Error{io_failure} when process 0 has gone.
   std::optional<std::string> listen();
-  void watch(Meeting::Loss on_loss);
+  void watch(Rendezvous::Loss on_loss);
   void goodbye(); ///< what ends from here on ends in order
   int fd() const;
 

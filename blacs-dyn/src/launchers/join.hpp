@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "meeting.hpp"
-#include "source.hpp"
+#include "launchers/launcher.hpp"
+#include "launchers/rendezvous.hpp"
 
 namespace blacs_dyn {
 
@@ -35,7 +35,7 @@ struct LossText {
 /// Each unit an mpirun of its own on one host. They meet by MPI_Comm_accept and MPI_Comm_connect over the ompi-server
 /// that mpirun was started with.
 /// @throws Error{bad_state} when mpirun knows of no ompi-server.
-std::unique_ptr<Source> make_join_source(LossText loss);
+std::unique_ptr<Launcher> make_join_launcher(LossText loss);
 
 /// What a new unit says of itself when it is ready.
 struct Introduction {

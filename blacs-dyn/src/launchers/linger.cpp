@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "linger.hpp"
+#include "launchers/linger.hpp"
 
 #include <chrono>
 #include <cstdlib>
