@@ -193,7 +193,7 @@ int Session::resize(Shape to, gridmap::Placement placement) {
   if (sleeps_at_first_point_) return sleep_until_needed();
   together(processes_.grid(), [&] {
     const auto number = static_cast<int>(placement);
-    check_shape(to, "dyngrid_resize");
+    base::check_grid_shape(to, "blacs-dyn: dyngrid_resize");
     if (number < DYNGRID_OPTIMAL || number > DYNGRID_LOCAL2)
       throw Error(Status::bad_argument, fmt::format("blacs-dyn: dyngrid_resize: placement is {}, wanted {} .. {}",
                                                     number, DYNGRID_OPTIMAL, DYNGRID_LOCAL2));

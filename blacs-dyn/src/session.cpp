@@ -222,8 +222,10 @@ void Session::begin(std::optional<Shape> first_grid) {
           Status::bad_argument,
           fmt::format("blacs-dyn: DYNGRID_SPARE is {}, but {} process(es) were started; wanted one more at least",
                       settings_.spare, nprocs));
-    shape = text ? parse_shape(text, "DYNGRID_GRID") : first_grid ? *first_grid : squarest(nprocs - settings_.spare);
-    check_shape(shape, "dyngrid_init_grid");
+    shape = text         ? base::parse_grid_shape(text, "blacs-dyn: DYNGRID_GRID")
+            : first_grid ? *first_grid
+                         : squarest(nprocs - settings_.spare);
+    base::check_grid_shape(shape, "blacs-dyn: dyngrid_init_grid");
     if (std::int64_t{shape.nprow} * shape.npcol > nprocs)
       throw Error(Status::no_slots,
                   fmt::format("blacs-dyn: first grid is {}, which needs {} processes, but {} were started",
@@ -421,7 +423,7 @@ void Session::unshare(const char* name) {
 
 void Session::request(Shape to) {
   require_grid("dyngrid_request");
-  check_shape(to, "dyngrid_request");
+  base::check_grid_shape(to, "blacs-dyn: dyngrid_request");
   requested_ = to;
 }
 

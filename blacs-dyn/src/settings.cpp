@@ -118,9 +118,9 @@ void read_interval(const std::string& text, Settings& settings) {
 Settings Settings::from_environment() {
   Settings settings;
   if (const char* text = environment("DYNGRID_RESIZE_AT"))
-    settings.requests = parse_schedule(text, "DYNGRID_RESIZE_AT");
+    settings.requests = gridmap::parse_timetable(text, "blacs-dyn: DYNGRID_RESIZE_AT");
   if (const char* text = environment("DYNGRID_PLACEMENT"))
-    settings.placement = parse_placement(text, "DYNGRID_PLACEMENT");
+    settings.placement = gridmap::parse_placement(text, "blacs-dyn: DYNGRID_PLACEMENT");
   settings.keep_first = is_switched_on("DYNGRID_KEEP_FIRST", true);
   if (const char* text = environment("DYNGRID_SCHEDULE"))
     settings.exchange_order = naming("DYNGRID_SCHEDULE", [&] { return redist::schedule_from(text); });

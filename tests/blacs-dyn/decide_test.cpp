@@ -85,27 +85,27 @@ Status status_of(const std::function<void()>& call) {
 } // namespace
 
 TEST(Shape, Texts) {
-  EXPECT_EQ(parse_shape("2x3", "X"), (Shape{2, 3}));
-  EXPECT_EQ(parse_shape(" 10X1 ", "X"), (Shape{10, 1}));
+  EXPECT_EQ(base::parse_grid_shape("2x3", "X"), (Shape{2, 3}));
+  EXPECT_EQ(base::parse_grid_shape(" 10X1 ", "X"), (Shape{10, 1}));
   for (const char* bad :
        {"", "x", "2", "2x", "x3", "0x3", "2x-1", "2x3x4", "2 x 3", "2147483648x1", "65536x65536", "ax3"})
-    EXPECT_EQ(status_of([&] { parse_shape(bad, "DYNGRID_GRID"); }), Status::bad_argument) << bad;
+    EXPECT_EQ(status_of([&] { base::parse_grid_shape(bad, "DYNGRID_GRID"); }), Status::bad_argument) << bad;
   EXPECT_EQ(squarest(12), (Shape{3, 4}));
   EXPECT_EQ(squarest(7), (Shape{1, 7}));
   EXPECT_EQ(squarest(36), (Shape{6, 6}));
 }
 
 TEST(Shape, Schedules) {
-  const auto entries = parse_schedule("5:3x3, 10:4x4@local2 ,15:2x2", "DYNGRID_RESIZE_AT");
+  const auto entries = gridmap::parse_timetable("5:3x3, 10:4x4@local2 ,15:2x2", "DYNGRID_RESIZE_AT");
   ASSERT_EQ(entries.size(), 3u);
   EXPECT_EQ(entries[0].step, 5);
   EXPECT_FALSE(entries[0].placement);
   EXPECT_EQ(entries[1].to, (Shape{4, 4}));
   EXPECT_EQ(entries[1].placement, Placement::local2);
-  EXPECT_TRUE(parse_schedule("", "X").empty());
+  EXPECT_TRUE(gridmap::parse_timetable("", "X").empty());
   for (const char* bad :
        {"5", "5:3", "x:3x3", "-1:2x2", "5:3x3,5:4x4", "5:3x3,4:4x4", "5:3x3@nowhere", "5:3x3;6:2x2", ":2x2"})
-    EXPECT_EQ(status_of([&] { parse_schedule(bad, "DYNGRID_RESIZE_AT"); }), Status::bad_argument) << bad;
+    EXPECT_EQ(status_of([&] { gridmap::parse_timetable(bad, "DYNGRID_RESIZE_AT"); }), Status::bad_argument) << bad;
 }
 
 TEST(SetupFile, BothForms) {

@@ -55,7 +55,7 @@ Step make_step(const Roster& roster, Shape to, const Options& o) {
       throw Failure(fmt::format("{}: got {}, wanted 0 .. {}", option, source, std::min(length, other) - 1));
   gridmap::PlacementRequest request{axis(o.m, o.mb, step.from.nprow, o.rsrc), axis(o.n, o.nb, step.from.npcol, o.csrc),
                                     axis(o.m, o.mb, to.nprow, o.rsrc), axis(o.n, o.nb, to.npcol, o.csrc),
-                                    blacs_dyn::parse_placement(o.placement, "--placement")};
+                                    gridmap::parse_placement(o.placement, "--placement")};
   request.keep_first = o.keep_first == "on";
   if (to == step.from)
     step.change.to = roster.grid; // the application does nothing

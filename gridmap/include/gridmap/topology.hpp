@@ -4,12 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "base/grid_shape.hpp"
+
 namespace gridmap {
 
-struct GridShape {
-  int nprow = 0, npcol = 0;
-  int size() const { return nprow * npcol; }
-};
+using base::GridShape;
 
 /// Which of two equally good shapes the application prefers.
 enum class Dominance { columns = 0, rows = 1 }; ///< columns: nprow <= npcol (2x3 rather than 3x2)

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/process.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/clock.hpp"
+#include "base/file_descriptor.hpp"
+#include "base/status.hpp"
+
+namespace {
+
+using base::Command;
+
+Command shell(const std::string& script) {
+  return Command{{"sh", "-c", script}};
+}
+
+TEST(Processes, OutputErrorAndStatusComeBack) {
+  const base::Outcome outcome = base::run(shell("echo said; echo complained >&2; exit 3"), 20);
+  EXPECT_EQ(outcome.status, 3);
+  EXPECT_FALSE(outcome.timed_out);
+  EXPECT_EQ(outcome.output, "said\ncomplained\n");
+  EXPECT_EQ(base::run(shell("kill -9 $$"), 20).status, 128 + 9);
+}
+
+TEST(Processes, InputAndEnvironmentAreThoseGiven) {
+  const base::FileDescriptor in = base::memory_file("in", "two\nlines\n");
+  Command command = shell("cat; echo $WORD; echo $HOME");
+  command.in = in.get();
+  command.environment = std::vector<std::string>{"WORD=it is", "PATH=/usr/bin:/bin"};
+  EXPECT_EQ(base::run(command, 20).output, "two\nlines\nit is\n\n");
+  EXPECT_EQ(base::run(shell("cat"), 20).output, "") << "without an input it is empty";
+}
+
+TEST(Processes, VariablesGivenReplaceThoseOfThisProcess) {
+  setenv("DYNGRID_OF_THIS_TEST", "old", 1);
+  Command command = shell("echo $DYNGRID_OF_THIS_TEST");
+  EXPECT_EQ(base::run(command, 20).output, "old\n");
+  command.environment = base::environment_with({"DYNGRID_OF_THIS_TEST=new"});
+  EXPECT_EQ(base::run(command, 20).output, "new\n");
+}
+
+TEST(Processes, WhatIsLateIsEndedWithAllItStarted) {
+  const double begun = base::monotonic_s();
+  const base::Outcome outcome = base::run(shell("echo $$; sleep 100 & sleep 100"), 0.3);
+  EXPECT_TRUE(outcome.timed_out);
+  EXPECT_LT(base::monotonic_s() - begun, 50);
+  const pid_t group = std::atoi(outcome.output.c_str());
+  ASSERT_GT(group, 1);
+  int tries = 0; // the sleeper is init's child now, and goes when that collects it
+  while (kill(-group, 0) == 0 && ++tries < 500) usleep(10000);
+  EXPECT_EQ(errno, ESRCH);
+}
+
+TEST(Processes, AProgramThatIsNotThereIsAnErrorAtOnce) {
+  for (const char* name : {"dyngrid-no-such-program", "/nowhere/program", "/etc/passwd"}) try {
+      base::start(Command{{name}});
+      FAIL() << name;
+    } catch (const base::Error& error) {
+      EXPECT_EQ(error.status(), base::Status::not_found) << error.what();
+    }
+}
+
+TEST(Processes, TheChildBlocksNothingAndIgnoresOnlyWhatItShould) {
+  sigset_t blocked, before;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGUSR2);
+  sigprocmask(SIG_BLOCK, &blocked, &before);
+  signal(SIGHUP, SIG_IGN);
+  Command command = shell("grep -E 'SigBlk|SigIgn' /proc/$$/status");
+  const std::string inherited = base::run(command, 20).output;
+  command.default_signals = true;
+  const std::string fresh = base::run(command, 20).output;
+  signal(SIGHUP, SIG_DFL);
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  EXPECT_NE(inherited.find("SigBlk:\t0000000000000000"), std::string::npos) << inherited;
+  EXPECT_NE(inherited.find("SigIgn:\t0000000000000001"), std::string::npos) << inherited;
+  EXPECT_NE(fresh.find("SigIgn:\t0000000000000000"), std::string::npos) << fresh;
+}
+
+TEST(Processes, AGroupIsEndedPolitelyAndThenByForce) {
+  Command command = shell("trap '' TERM; while :; do sleep 0.01; done");
+  command.own_group = true;
+  EXPECT_EQ(base::end_group(base::start(command), 0.5), 128 + SIGKILL);
+  command = shell("exec sleep 100");
+  command.own_group = true;
+  EXPECT_EQ(base::end_group(base::start(command), 20), 128 + SIGTERM);
+}
+
+TEST(Descriptors, AreClosedOnceAndMove) {
+  base::FileDescriptor one = base::memory_file("one", "text");
+  const int number = one.get();
+  base::FileDescriptor other = std::move(one);
+  EXPECT_FALSE(one);
+  EXPECT_EQ(other.get(), number);
+  EXPECT_EQ(base::content_of(number), "text");
+  other = base::FileDescriptor();
+  EXPECT_EQ(close(number), -1);
+}
+
+} // namespace

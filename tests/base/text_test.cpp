@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/text.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/clock.hpp"
+#include "base/statistics.hpp"
+#include "base/status.hpp"
+
+namespace {
+
+TEST(Text, IsTrimmedAndSplit) {
+  EXPECT_EQ(base::trimmed(" \t a b\r\n"), "a b");
+  EXPECT_EQ(base::trimmed(" \n"), "");
+  EXPECT_EQ(base::split("a, b ,,c", ','), (std::vector<std::string>{"a", "b", "", "c"}));
+  EXPECT_EQ(base::split("a,", ','), (std::vector<std::string>{"a", ""}));
+  EXPECT_TRUE(base::split("", ',').empty());
+}
+
+TEST(Text, AWholeNumberIsThatAndNothingElse) {
+  EXPECT_EQ(base::whole_number("12"), 12);
+  EXPECT_EQ(base::whole_number("-3"), -3);
+  for (const char* bad : {"", " 12", "12 ", "+12", "1e3", "0x10", "9223372036854775808"})
+    EXPECT_FALSE(base::whole_number(bad)) << bad;
+  EXPECT_FALSE(base::whole_number<int>("2147483648"));
+}
+
+TEST(Text, ANumberBeyondItsLimitsNamesThem) {
+  EXPECT_EQ(base::parse_whole_number("8", "--units", 1, 8), 8);
+  try {
+    base::parse_whole_number("9", "--units", 1, 8);
+    FAIL();
+  } catch (const base::Error& error) {
+    EXPECT_EQ(error.status(), base::Status::bad_argument);
+    EXPECT_STREQ(error.what(), "--units is \"9\", wanted a whole number 1 .. 8");
+  }
+}
+
+TEST(Text, AShellReadsBackWhatWasQuoted) {
+  EXPECT_EQ(base::shell_quoted("a/b.c=1"), "a/b.c=1");
+  EXPECT_EQ(base::shell_quoted(""), "''");
+  EXPECT_EQ(base::shell_quoted("it's"), "'it'\\''s'");
+  EXPECT_EQ(base::shell_line({"echo", "a b"}), "echo 'a b'");
+}
+
+TEST(Statistics, MedianOfOddEvenAndNone) {
+  EXPECT_EQ(base::median({3, 1, 2}), 2);
+  EXPECT_EQ(base::median({4, 1, 2, 3}), 2.5);
+  EXPECT_TRUE(std::isnan(base::median({})));
+}
+
+TEST(Clock, TextAndPatience) {
+  EXPECT_EQ(base::utc_text(0), "1970-01-01T00:00:00Z");
+  const double then = base::monotonic_s();
+  EXPECT_LE(then, base::monotonic_s());
+  EXPECT_EQ(base::Deadline(-1).left_ms(), -1);
+  EXPECT_FALSE(base::Deadline(-1).is_over());
+  EXPECT_TRUE(base::Deadline(0).is_over());
+  EXPECT_EQ(base::Deadline(0).left_ms(), 0);
+  EXPECT_GT(base::Deadline(100).left_s(), 90);
+}
+
+} // namespace
