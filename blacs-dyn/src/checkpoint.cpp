@@ -19,7 +19,7 @@ using base::Error;
 using base::Status;
 
 constexpr std::int64_t slab_bytes = 8 << 20;
-enum Tag : int { tag_slab = 7201 };
+using base::tag_slab;
 
 /// The part of a slab on one process: a rectangle of its local array, since local indices grow with global ones.
 struct Part {

@@ -18,7 +18,7 @@ namespace {
 using base::Error;
 using base::Status;
 
-enum Tag : int { tag_hello = 7101, tag_go, tag_wake, tag_join };
+using base::Tag, base::tag_go, base::tag_hello, base::tag_join, base::tag_wake;
 
 constexpr int hello_and_goodbye = 0; ///< instead of a pid: the newcomer will not take part
 

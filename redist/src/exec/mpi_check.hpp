@@ -1,30 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Names of base/mpi that this room uses.
 #pragma once
-#include <string>
 
 #include <mpi.h>
 
+#include "base/mpi/check.hpp"
 #include "base/status.hpp"
+#include "base/tags.hpp"
 
 namespace redist::detail {
 
-/// Throws Error{mpi_failure} unless `code` is MPI_SUCCESS. The communicator must return its errors.
-inline void check(int code, const char* what) {
-  if (code == MPI_SUCCESS) return;
-  char text[MPI_MAX_ERROR_STRING];
-  int length = 0;
-  if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) length = 0;
-  throw base::Error(base::Status::mpi_failure,
-                    std::string("redist: ") + what + ": " + std::string(text, static_cast<std::size_t>(length)));
-}
+using base::mpi_is_up;
 
-/// False before MPI_Init and after MPI_Finalize.
-inline bool mpi_is_up() noexcept {
-  int up = 0;
-  int down = 0;
-  MPI_Initialized(&up);
-  MPI_Finalized(&down);
-  return up != 0 && down == 0;
+inline void check(int code, const char* what) {
+  base::check_mpi(code, what);
 }
 
 } // namespace redist::detail

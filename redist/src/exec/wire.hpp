@@ -13,7 +13,7 @@ namespace redist::detail {
 
 /// Tags on the duplicate communicator: one per exchange, in turn, so that a fast rank's next exchange is not
 /// taken for this one.
-enum Tag : int { tag_exchange_first = 100, tag_exchange_count = 16384 };
+using base::tag_exchange_count, base::tag_exchange_first;
 
 /// Panels in flight over MPI. Senders cut as they like; receivers take the messages of each sender in their
 /// order (matching probes) from whoever comes, so that no order of steps can block for ever and the buffers

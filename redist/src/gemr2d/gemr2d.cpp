@@ -45,9 +45,7 @@ using gridmap::Axis;
 
 enum Entry { dtype_at, ctxt_at, m_at, n_at, mb_at, nb_at, rsrc_at, csrc_at, lld_at };
 
-/// On a context's own communicator BLACS sends from process to process by a tag of its own, 9976; this is
-/// ours.
-constexpr int tag_copy = 20011;
+using base::tag_copy;
 
 /// What one rank says of one matrix: all -1 outside its grid. mb and nb of a DTYPE_ 601 are the numbers of
 /// its sizes.

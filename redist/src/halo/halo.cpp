@@ -23,7 +23,7 @@ using detail::check;
 
 namespace {
 
-enum Tag : int { tag_border = 1 }; ///< on the duplicate communicator; successive exchanges keep their order
+using base::tag_border; // on the duplicate communicator
 
 inline void copy_bytes(char* to, const char* from, std::size_t bytes) {
   // A line along the rows is one small copy per column: the usual sizes without a call.

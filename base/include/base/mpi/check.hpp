@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+namespace base {
+
+/// @throws Error{mpi_failure} with MPI's own text, unless `code` is MPI_SUCCESS. The communicator must return its
+/// errors.
+void check_mpi(int code, const char* what);
+
+/// False before MPI_Init and after MPI_Finalize.
+bool mpi_is_up() noexcept;
+
+} // namespace base

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <mpi.h>
+
+namespace base {
+
+/// Owner of one communicator. Freeing is collective, so `close()` is the normal way out; the destructor is the net
+/// under it, and leaks on purpose after MPI_Finalize or while an exception unwinds, because a leak can be counted and a
+/// hang cannot.
+class Comm {
+public:
+  Comm() = default;
+  static Comm adopt(MPI_Comm comm);     ///< MPI then returns the errors of this communicator
+  static Comm duplicate(MPI_Comm comm); ///< collective over comm
+  Comm(Comm&& other) noexcept : comm_(other.release()) {}
+  Comm& operator=(Comm&& other) noexcept;
+  ~Comm();
+
+  MPI_Comm get() const { return comm_; }
+  explicit operator bool() const { return comm_ != MPI_COMM_NULL; }
+  int rank() const;
+  int size() const;
+  void close();      ///< MPI_Comm_free
+  void disconnect(); ///< MPI_Comm_disconnect: for the bridge between a unit and its owner only
+  MPI_Comm release() noexcept;
+
+private:
+  MPI_Comm comm_ = MPI_COMM_NULL;
+};
+
+} // namespace base

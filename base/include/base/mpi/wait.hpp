@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <mpi.h>
+
+namespace base {
+
+/// Waits without burning the core that another process may need to come up. Cancels nothing.
+void wait_asleep(MPI_Request* request);
+/// True when all completed within `seconds`.
+bool wait_asleep_for(int count, MPI_Request* requests, double seconds);
+
+} // namespace base

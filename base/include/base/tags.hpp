@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+namespace base {
+
+/// All tags of messages between processes, so that no two algorithms share one. Below 32768, the least that MPI grants.
+enum Tag : int {
+  tag_border = 1,             ///< halo: successive exchanges keep their order
+  tag_slab,                   ///< checkpoints
+  tag_hello,                  ///< a newcomer to who started it
+  tag_go,                     ///< and what that answers
+  tag_wake,                   ///< to a process that sleeps
+  tag_join,                   ///< of two communicators that become one
+  tag_exchange_first = 100,   ///< redist: exchanges take turns, so that a late message is not taken for one of the next
+  tag_exchange_count = 16384, ///< so many, from the first
+  tag_copy = 20011, ///< p?gemr2d, on a context's own communicator, where BLACS itself sends by tags of its own, 9976
+};
+
+} // namespace base

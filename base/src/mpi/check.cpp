@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/mpi/check.hpp"
+
+#include <cstddef>
+#include <string>
+
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include "base/status.hpp"
+
+namespace base {
+
+void check_mpi(int code, const char* what) {
+  if (code == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) length = 0;
+  throw Error(Status::mpi_failure,
+              fmt::format("dyngrid: {} failed: {}", what, std::string(text, static_cast<std::size_t>(length))));
+}
+
+bool mpi_is_up() noexcept {
+  int up = 0;
+  int down = 0;
+  MPI_Initialized(&up);
+  MPI_Finalized(&down);
+  return up != 0 && down == 0;
+}
+
+} // namespace base

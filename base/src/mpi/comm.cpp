@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/mpi/comm.hpp"
+
+#include <exception>
+
+#include "base/mpi/check.hpp"
+
+namespace base {
+
+Comm Comm::adopt(MPI_Comm comm) {
+  Comm owner;
+  owner.comm_ = comm;
+  if (comm != MPI_COMM_NULL) MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  return owner;
+}
+
+Comm Comm::duplicate(MPI_Comm comm) {
+  MPI_Comm copy = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_dup(comm, &copy), "MPI_Comm_dup");
+  return adopt(copy);
+}
+
+Comm& Comm::operator=(Comm&& other) noexcept {
+  if (this != &other) {
+    if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
+    comm_ = other.release();
+  }
+  return *this;
+}
+
+Comm::~Comm() {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (comm_ == MPI_COMM_NULL || finalized || std::uncaught_exceptions() > 0) return;
+  MPI_Comm_free(&comm_);
+}
+
+int Comm::rank() const {
+  int rank = -1;
+  check_mpi(MPI_Comm_rank(comm_, &rank), "MPI_Comm_rank");
+  return rank;
+}
+
+int Comm::size() const {
+  int size = 0;
+  check_mpi(MPI_Comm_size(comm_, &size), "MPI_Comm_size");
+  return size;
+}
+
+void Comm::close() {
+  if (comm_ != MPI_COMM_NULL) check_mpi(MPI_Comm_free(&comm_), "MPI_Comm_free");
+}
+
+void Comm::disconnect() {
+  if (comm_ != MPI_COMM_NULL) check_mpi(MPI_Comm_disconnect(&comm_), "MPI_Comm_disconnect");
+}
+
+MPI_Comm Comm::release() noexcept {
+  const MPI_Comm comm = comm_;
+  comm_ = MPI_COMM_NULL;
+  return comm;
+}
+
+} // namespace base

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/mpi/wait.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "base/clock.hpp"
+#include "base/mpi/check.hpp"
+
+namespace base {
+namespace {
+/// 20 us at first, then longer, up to 1 ms: a quick answer costs little, a slow one no core.
+class Backoff {
+public:
+  void pause() {
+    std::this_thread::sleep_for(std::chrono::microseconds(us_));
+    us_ = std::min(us_ * 5 / 4 + 1, 1000);
+  }
+
+private:
+  int us_ = 20;
+};
+} // namespace
+
+void wait_asleep(MPI_Request* request) {
+  Backoff backoff;
+  for (int done = 0, spins = 0; !done; ++spins) {
+    check_mpi(MPI_Test(request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+    if (!done && spins > 50) backoff.pause();
+  }
+}
+
+bool wait_asleep_for(int count, MPI_Request* requests, double seconds) {
+  Backoff backoff;
+  const Deadline deadline(std::max(0.0, seconds));
+  for (int done = 0;;) {
+    check_mpi(MPI_Testall(count, requests, &done, MPI_STATUSES_IGNORE), "MPI_Testall");
+    if (done) return true;
+    if (deadline.is_over()) return false;
+    backoff.pause();
+  }
+}
+
+} // namespace base
