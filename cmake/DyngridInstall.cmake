@@ -16,7 +16,7 @@ endif()
 install(EXPORT dyngridTargets NAMESPACE dyngrid:: DESTINATION "${DYNGRID_INSTALL_CMAKEDIR}" COMPONENT dev)
 
 # The C interface and the C++ one, which is header-only. The headers of the modules' own namespaces (gridmap/*.hpp, redist/*.hpp) stay here: their
-# functions are not exported, see blacs-dyn/DESIGN.md "What is exported".
+# functions are not exported, see docs/decisions/0018.
 install(FILES "${PROJECT_SOURCE_DIR}/blacs-dyn/include/dyngrid.h" "${PROJECT_SOURCE_DIR}/blacs-dyn/include/dyngrid.hpp"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT dev)
 file(GLOB public_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/base/include/dyngrid/*.h"
@@ -50,16 +50,15 @@ endif()
 configure_file("${PROJECT_SOURCE_DIR}/packaging/dyngrid.pc.in" "${PROJECT_BINARY_DIR}/dyngrid.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/dyngrid.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT dev)
 
-set(docs README.md CHANGELOG.md REFERENCES.md LICENSE CITATION.cff)
+set(docs README.md ARCHITECTURE.md CHANGELOG.md REFERENCES.md LICENSE CITATION.cff)
 list(TRANSFORM docs PREPEND "${PROJECT_SOURCE_DIR}/")
 install(FILES ${docs} DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT dev)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/examples" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT dev)
 # the pages that these lead to, lying to each other as here
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT dev
   FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "mainpage.md" EXCLUDE PATTERN "man" EXCLUDE)
-foreach(module apps blacs-dyn gridmap redist)
-  file(GLOB pages CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${module}/*.md")
-  install(FILES ${pages} DESTINATION "${CMAKE_INSTALL_DOCDIR}/${module}" COMPONENT dev)
+foreach(room apps base blacs-dyn control gridmap redist tools)
+  install(FILES "${PROJECT_SOURCE_DIR}/${room}/README.md" DESTINATION "${CMAKE_INSTALL_DOCDIR}/${room}" COMPONENT dev)
 endforeach()
 if(PROJECT_IS_TOP_LEVEL)
   include(DyngridPackages)

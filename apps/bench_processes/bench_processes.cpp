@@ -382,7 +382,7 @@ int compare(const Settings& s) {
 int main(int argc, char** argv) {
   Settings s;
   CLI::App cli("What new processes cost, spawned (MPI_Comm_spawn) and joined (an mpirun of their own), side by side; "
-               "Open MPI 4 only. See docs/processes.md.",
+               "Open MPI 4 only. See docs/operating.md.",
                "bench_processes");
   cli.get_formatter()->column_width(30);
   cli.add_option("--from", s.from, "grid to start with")->type_name("PxQ")->capture_default_str();
@@ -396,7 +396,7 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   cli.add_option("--reps", s.reps, "runs of each way, in turn")->check(apps::positive_number())->capture_default_str();
   cli.add_flag("--quick", s.is_quick, "one short run of each: figures mean nothing");
-  cli.add_flag("--markdown", s.is_markdown, "only the table, as docs/processes.md has it");
+  cli.add_flag("--markdown", s.is_markdown, "only the table, as docs/results.md has it");
   cli.add_option("--command", s.command, "the dyngrid command; default: beside this program")->type_name("PATH");
   cli.add_option("--out", s.folder, "folder for CSV, JSON and HTML")->type_name("FOLDER")->capture_default_str();
   cli.add_flag("--waiting", s.is_waiting,

@@ -3,8 +3,8 @@
 // look for messages. Where processes outnumber cores that keeps all of them runnable for ever; they pass the cores to
 // each other and can starve what the kernel itself has to run (Linux 6.18: "workqueue lockup", the worker of the
 // terminal that mpirun reads its processes through never runs, and the job stands still). Preloaded (`dyngrid run` does
-// it where it helps), this one lets a process sleep once it has waited for a while. Measured: DESIGN.md "A process that
-// waits".
+// it where it helps), this one lets a process sleep once it has waited for a while. Measured:
+// docs/results.md. Why so: docs/decisions/0016.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sched.h>

@@ -20,7 +20,7 @@ enum class Mode : int { managed = 1, classical = 2 };
 ///
 /// Every unit hangs on one process of unit 0, its owner, by a bridge (the intercommunicator of its spawn) and the
 /// merged `home` communicator. All other communicators are made for one grid and freed with it, so that any unit can
-/// leave at any time (DESIGN.md "Bridges").
+/// leave at any time (docs/decisions/0007).
 class Processes {
 public:
   /// Everybody who takes part in one change: old grid, woken, new. Ranks as union_order.

@@ -470,7 +470,7 @@ Situation JobState::situation() const {
   s.changes = book_->known.changes;
   s.spawns = book_->known.spawns;
   s.planned_exchange_s = planned_exchange_s_;
-  s.usual_spawn_s = [](int n) { return n <= 0 ? 0 : 0.2 + 0.05 * n; }; // DESIGN.md "Units", one world of all
+  s.usual_spawn_s = [](int n) { return n <= 0 ? 0 : 0.2 + 0.05 * n; }; // docs/results.md "Groups", one group
   return s;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <memory>
+#include <sstream>
 
 #include "blas.hpp"
 #include "command.hpp"
@@ -13,10 +14,33 @@ namespace command {
 namespace {
 
 struct Options {
-  bool all = false, exports = false, json = false;
+  bool all = false, exports = false, json = false, markdown = false;
 };
 
+/// One item of a list in lines of at most 120 characters.
+std::string list_item(const std::string& text) {
+  std::string item = "-";
+  std::size_t width = item.size();
+  std::istringstream words(text);
+  for (std::string word; words >> word; width += 1 + word.size()) {
+    if (width + 1 + word.size() > 120) {
+      item += "\n ";
+      width = 1;
+    }
+    item += " " + word;
+  }
+  return item + "\n";
+}
+
+/// What docs/operating.md has of the variables that are for users.
+void print_markdown() {
+  for (const control::Variable& v : control::variables())
+    if (!v.is_internal)
+      fmt::print("{}", list_item(fmt::format("`{}={}`: {}. Default: {}.", v.name, v.value, v.meaning, v.fallback)));
+}
+
 void run(const Options& o) {
+  if (o.markdown) return print_markdown();
   if (o.exports) {
     const std::string core = core_to_set(look_at_blas());
     if (!core.empty()) fmt::print("export OPENBLAS_CORETYPE={}\n", core);
@@ -62,6 +86,7 @@ void add_env(CLI::App& root) {
                 "mpirun alone want too: OPENBLAS_CORETYPE where OpenBLAS does not "
                 "know the processor; eval \"$(dyngrid env --export)\"");
   app->add_flag("--json", o->json, "print one JSON object");
+  app->add_flag("--markdown", o->markdown, "print the list of docs/operating.md instead");
   app->footer("There is no settings file: a variable is set in the environment, or its default holds.");
   app->callback([o] { run(*o); });
 }

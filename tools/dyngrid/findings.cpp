@@ -59,8 +59,8 @@ struct Trouble {
 
 constexpr Version newest{999, 0, 0};
 
-// What was seen with these versions, or is written in their bug trackers; see blacs-dyn/DESIGN.md for the ones that
-// dyngrid works around.
+// What was seen with these versions, or is written in their bug trackers; docs/mpi.md says which of them
+// dyngrid works around, and how.
 const Trouble troubles[] = {
     {"Open MPI",
      {0, 0, 1},

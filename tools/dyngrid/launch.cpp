@@ -288,7 +288,7 @@ std::string start_ompi_server_on(int port, const std::string& program) {
       "dyngrid-server", MFD_CLOEXEC); // in memory: a kill leaves nothing, and the server never waits for a reader
   if (said < 0) throw Failure(fmt::format("cannot keep a text in memory: {}", std::strerror(errno)), 1);
   // given a port it opens it so that another server can take its place at once, should it be killed
-  // (blacs-dyn/DESIGN.md "The join way")
+  // (docs/decisions/0013)
   if (port > 0) setenv("OMPI_MCA_oob_tcp_static_ipv4_ports", std::to_string(port).c_str(), 1);
   const pid_t parent = getpid();
   const pid_t child = fork();

@@ -59,7 +59,7 @@ struct UnitPolicy {
 };
 
 /// Seconds to start n processes as one unit, and as n units of one by `spawners` processes side by side.
-/// Fitted on Open MPI 4.1.4, two cores; only their ratio matters. See DESIGN.md "Units".
+/// Fitted on Open MPI 4.1.4, two cores; only their ratio matters. See docs/decisions/0008.
 double seconds_as_one_unit(int n);
 double seconds_as_single_units(int n, int spawners);
 

@@ -3,8 +3,8 @@
 
 namespace blacs_dyn {
 
-/// A released process must not exit before the launcher has closed its end of the PMIx connection (DESIGN.md
-/// "Lingering").
+/// A released process must not exit before the launcher has closed its end of the PMIx connection
+/// (docs/decisions/0012).
 ///
 ///     linger_prepare();   // before MPI_Finalize: keeps a duplicate of the socket
 ///     MPI_Finalize();

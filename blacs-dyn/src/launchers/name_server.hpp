@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ompi-server over which mpiruns find each other, and what Open MPI 4.1 keeps there. DESIGN.md "The join way".
+// The ompi-server over which mpiruns find each other, and what Open MPI 4.1 keeps there. docs/decisions/0013.
 #pragma once
 #include <sys/types.h>
 

@@ -78,7 +78,7 @@ struct Prediction {
 /// (what does not scale; work; messages of row and column blocks; messages by their number) through the measured grids,
 /// weighted by their errors, with every choice of terms that the number of grids allows (d alone only with two grids or
 /// more); their mean by Akaike's weights, and as error their own and the spread between them. Empty when nothing was
-/// measured. DESIGN.md "Prediction". `cores` of the hosts, 0 when not known: a grid of more processes shares its work
+/// measured. docs/decisions/0006. `cores` of the hosts, 0 when not known: a grid of more processes shares its work
 /// among so many only, and is predicted to be no quicker than the quickest measured one that fills them.
 std::optional<Prediction> predict_step(const std::map<std::pair<int, int>, StepTimes>& measured,
                                        gridmap::GridShape shape, int cores = 0);

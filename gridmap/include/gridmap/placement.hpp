@@ -43,7 +43,7 @@ struct PlacementRequest {
   /// empty: 0 for all. `optimal` only.
   std::vector<std::int64_t> stay_bonus{};
   /// Old process 0, which stands at (0,0), stands at (0,0) of the new grid too: it has the open files. What
-  /// that costs: DESIGN.md "Placement".
+  /// that costs: docs/decisions/0033.
   bool keep_first = true;
 };
 
@@ -78,7 +78,7 @@ struct PlacementResult {
 /// - keep_first: where a local method puts another row or column at 0 (local2 with r > p, any with sources
 /// that are not 0), the two change places; `optimal` is the exact optimum of the placements that keep it.
 /// Source: Chinnusamy 2004, sections 4.2-4.5; we differ in the rounding, in r > p and in `optimal`, see
-/// DESIGN.md "Placement".
+/// docs/decisions/0032.
 /// @throws Error{bad_argument, shape_mismatch}
 PlacementResult place(const PlacementRequest& request);
 

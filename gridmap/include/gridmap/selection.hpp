@@ -44,8 +44,8 @@ struct Selection {
 /// processors change places.
 /// - mixed: the processors and the grid of local, all of them mapped by `svd`.
 /// - best: these three and a search over grid shapes and sets (fixed random sequence), all mapped by `best`;
-/// the fastest. Source: Chinnusamy 2004, section 6.3.1, with the readings in DESIGN.md "Choice of
-/// processors".
+/// the fastest. Source: Chinnusamy 2004, section 6.3.1, with the readings in
+/// docs/decisions/0036.
 /// @throws Error{bad_argument, shape_mismatch}
 Selection select_processors(const SelectionRequest& request);
 

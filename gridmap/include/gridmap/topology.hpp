@@ -48,7 +48,7 @@ struct Topology {
 /// measured ones a fit of log(seconds) over (log nprow, log npcol), weighted by 1/distance^2, clipped to the
 /// measured times; shapes outside the measured range are not guessed. The grid to start from is a candidate
 /// of the local form even when it breaks the limits itself: nothing is taken away. Source: Chinnusamy 2004,
-/// sections 5.1.1 and 5.2.1; data and valid sets: Moreira and Naik 1997 (DRMS); see DESIGN.md "Topology".
+/// sections 5.1.1 and 5.2.1; data and valid sets: Moreira and Naik 1997 (DRMS); see docs/decisions/0034.
 /// @throws Error{bad_argument, shape_mismatch}; not_found when no shape is allowed.
 Topology choose_topology(const TopologyRequest& request);
 
