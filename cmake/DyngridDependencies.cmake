@@ -64,12 +64,6 @@ else()
   target_link_libraries(dyngrid_scalapack INTERFACE "${SCALAPACK_LIBRARY}")
 endif()
 
-# What the join way asks of the PMIx inside Open MPI: its header, which comes with libopenmpi-dev. Without it a lost ompi-server cannot be replaced.
-if(DYNGRID_MPI_FLAVOUR STREQUAL "openmpi")
-  pkg_check_modules(PMIX QUIET pmix)
-  find_path(PMIX_INCLUDE_DIR pmix.h HINTS ${PMIX_INCLUDE_DIRS})
-endif()
-
 # Checkpoints. The HDF5 built for the same MPI, so that no second MPI comes into the program with it, or one built without any; used by one process alone.
 # Debian's are called after their MPI; hdf5 alone is what others have (Spack).
 option(DYNGRID_HDF5 "Checkpoints in HDF5 files where the library is found" ON)

@@ -213,21 +213,8 @@ void Processes::await_hellos(std::vector<Newcomers>& spawned, double limit_s) {
     for (std::size_t i = 0; i < words.size(); ++i)
       check_mpi(MPI_Irecv(&words[i], 1, MPI_INT, static_cast<int>(i), tag_hello, s.bridge.get(), &requests[i]),
                 "MPI_Irecv");
-    std::string why;
-    do {
-      s.arrived = wait_asleep_for(static_cast<int>(requests.size()), requests.data(),
-                                  std::clamp(start + limit_s - MPI_Wtime(), 0.0, 0.02));
-      why = launcher_->gone(s.unit.id);
-    } while (!s.arrived && why.empty() && MPI_Wtime() - start < limit_s);
-    if (!why.empty()) {
-      for (MPI_Request& request : requests)
-        if (request != MPI_REQUEST_NULL) {
-          MPI_Cancel(&request);
-          MPI_Wait(&request, MPI_STATUS_IGNORE);
-        }
-      throw Error(Status::spawn_failure,
-                  fmt::format("blacs-dyn: {} new process(es) could not be let in: {}", words.size(), why));
-    }
+    s.arrived = wait_asleep_for(static_cast<int>(requests.size()), requests.data(),
+                                std::max(0.0, start + limit_s - MPI_Wtime()));
     if (s.arrived) {
       if (std::count(words.begin(), words.end(), hello_and_goodbye) > 0)
         throw Error(Status::spawn_failure,
@@ -260,11 +247,6 @@ void Processes::await_hellos(std::vector<Newcomers>& spawned, double limit_s) {
 
 void Processes::send_away(std::vector<Newcomers>& spawned) {
   for (Newcomers& s : spawned) {
-    if (!launcher_->gone(s.unit.id).empty()) {
-      launcher_->let_go(s.unit.id);
-      s.bridge.close(); // not a disconnect, which waits for the other side
-      continue;
-    }
     Packet packet;
     packet.put(0);
     // those that are not there yet find the message later; it is small enough to be sent without a receiver
@@ -422,6 +404,10 @@ Processes::Union Processes::gather_from(const Roster& before, const Change& chan
   const double t0 = MPI_Wtime();
   std::vector<Newcomers> spawned;
   try {
+    const int process0 = static_cast<int>(position(base_order(before, change), 0));
+    together(base.get(), [&] {
+      if (!change.new_units.empty()) launcher_->watch(base.get(), process0);
+    });
     together(base.get(), [&] {
       launcher_->bring(change, id_, options, spawned);
       await_hellos(spawned, options.join_limit_s);
@@ -433,7 +419,6 @@ Processes::Union Processes::gather_from(const Roster& before, const Change& chan
   }
   const double t1 = MPI_Wtime();
   for (Newcomers& s : spawned) {
-    launcher_->hold(s.unit.id);
     let_in(s, before, change);
   }
   launcher_->introduce(change, base.get(), static_cast<int>(position(base_order(before, change), 0)), -1);

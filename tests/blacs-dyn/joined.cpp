@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // joined CASE: the join way, run under with_server. The application computes on while new processes come.
 //   follow SHAPE...   through all shapes by requests at resize points
-//   early ready connect hang never   what becomes of the newcomers of the first growth; the second growth is a good one
-//   sweep N           N growths whose newcomers are killed at as many moments between the call of MPI_Comm_connect and
-//   its return held              a joined process is killed while it holds part of a matrix forged TEXT       newcomers
-//   of the first growth say hello by themselves, and then that they are ready in words of their own neighbour command
-//   lines do not tell the word; who got hold of it can do nothing with it; connections that say nothing are nobody's
-//   trouble server            the ompi-server is killed between two growths, and the one that took its place too
+//   early ready never what becomes of the newcomers of the first growth; the second growth is a good one
+//   connect hang      they end, or stand still, while process 0 waits for them: the application ends in words
+//   moment            they are killed DYNGRID_TEST_US after their call of MPI_Comm_connect
+//   held              a joined process is killed while it holds part of a matrix
+//   forged TEXT       newcomers of the first growth say hello by themselves, then that they are ready in words of their
+//   own neighbour         command lines do not tell the word; who got hold of it can do nothing with it; connections
+//   that say
+//                     nothing are nobody's trouble
+//   server            the ompi-server is killed between two growths; TEST_WHEN=coming: while new processes come
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -48,7 +51,7 @@ void die_in(int ms) {
 extern "C" int MPI_Comm_connect(const char* port, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* bridge) {
   if (must_fail && kind == "connect") die();
   if (must_fail && kind == "hang") raise(SIGSTOP);
-  const char* when = must_fail && kind == "sweep" ? std::getenv("DYNGRID_TEST_US") : nullptr;
+  const char* when = must_fail && kind == "moment" ? std::getenv("DYNGRID_TEST_US") : nullptr;
   enum : int { connecting, dying, connected };
   static std::atomic<int> state{connecting};
   if (!when || state == connected)
@@ -94,27 +97,10 @@ void say(const std::string& text) {
   std::fflush(stdout);
 }
 
-pid_t child_of_ours(const std::string& name) {
-  DIR* all = opendir("/proc");
-  pid_t found = -1;
-  while (const dirent* entry = all ? readdir(all) : nullptr) {
-    char word[64] = "";
-    int parent = 0;
-    FILE* stat = std::atoi(entry->d_name) > 0
-                     ? std::fopen((std::string("/proc/") + entry->d_name + "/stat").c_str(), "r")
-                     : nullptr;
-    if (!stat) continue;
-    const bool is_read = std::fscanf(stat, "%*d (%63[^)]) %*c %d", word, &parent) == 2;
-    std::fclose(stat);
-    if (is_read && parent == getpid() && name == word) found = std::atoi(entry->d_name);
-  }
-  if (all) closedir(all);
-  return found;
-}
-
-/// 1x2, and `times` growths to 2x2 whose newcomers are killed while they connect: earlier than any of it is done, then
-/// later and later, one, the other or both. One that is through before its moment comes is let in and released.
-int sweep(dyngrid_matrix* a, int times) {
+/// One growth of 1x2 to 2x2 whose newcomers are killed, one, the other or both, DYNGRID_TEST_US after they began to
+/// connect. It is refused, or they were through before and are let in; or the application ends, which with_server
+/// judges.
+int moment(dyngrid_matrix* a) {
   if (dyngrid_is_newcomer()) {
     int outcome = resize_point();
     if (outcome == DYNGRID_RESIZED) outcome = resize_point(); // it leaves
@@ -122,23 +108,13 @@ int sweep(dyngrid_matrix* a, int times) {
     return dyngrid_finalize();
   }
   follow::fill(a, 'd', 5);
-  int killed = 0, let_in = 0, rank = 0;
-  MPI_Comm_rank(dyngrid_comm(), &rank);
-  for (int k = 0; k <= times; ++k) {
-    const bool is_good_one = k == times;
-    setenv("DYNGRID_TEST_US", std::to_string(k * k * 25000 / (times * times)).c_str(), 1); // all at once up to 25 ms
-    setenv("DYNGRID_TEST_WHO", std::to_string(is_good_one ? 0 : 1 + k % 3).c_str(), 1);
-    int meanwhile = 0;
-    const int status = change_to(2, 2, 2, &meanwhile);
-    expect(status == DYNGRID_ERR_SPAWN || status == DYNGRID_RESIZED, "status of growth " + std::to_string(k));
-    expect(status == DYNGRID_RESIZED || !is_good_one, "a good growth afterwards");
-    (status == DYNGRID_RESIZED ? let_in : killed) += 1;
-    expect(follow::wrong(a, 'd', 5) == 0, "data");
-    if (status == DYNGRID_RESIZED) expect(change_to(1, 2, 2, &meanwhile) == DYNGRID_RESIZED, "back");
-    expect(follow::wrong(a, 'd', 5) == 0, "data after going back");
-  }
-  expect(killed > 0, "some are killed");
-  say("sweep: " + std::to_string(killed) + " killed while they connected, " + std::to_string(let_in) + " let in");
+  int meanwhile = 0;
+  const int status = change_to(2, 2, 2, &meanwhile);
+  expect(status == DYNGRID_ERR_SPAWN || status == DYNGRID_RESIZED, "status of the growth");
+  expect(follow::wrong(a, 'd', 5) == 0, "data");
+  if (status == DYNGRID_RESIZED) expect(change_to(1, 2, 2, &meanwhile) == DYNGRID_RESIZED, "back");
+  expect(follow::wrong(a, 'd', 5) == 0, "data after going back");
+  say(std::string("moment: right, new processes were ") + (status == DYNGRID_RESIZED ? "let in" : "refused"));
   return dyngrid_finalize();
 }
 
@@ -279,39 +255,56 @@ int with_neighbours(dyngrid_matrix* a) {
   return dyngrid_finalize();
 }
 
-/// 1x2 -> 1x3, then the server is killed; -> 2x2 over another one, with those of the first growth; that one is killed
-/// too; -> 3x2 -> 1x2. `step` is shared, so that newcomers know how far it is.
-int after_the_server(dyngrid_matrix* a, int& step) {
-  const bool must_be_refused = std::getenv("TEST_REFUSED") != nullptr; // nobody can have the server's port yet
-  const std::vector<std::pair<int, int>> shapes{{1, 2}, {1, 3}, {2, 2}, {3, 2}, {1, 2}};
-  for (;;) {
-    const auto [rows, cols] = shapes[static_cast<std::size_t>(step)];
-    int nprow = 0, npcol = 0, rank = 0;
-    dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
-    expect(nprow == rows && npcol == cols && follow::wrong(a, 'd', 5) == 0,
-           "grid and data of step " + std::to_string(step));
-    say("server: " + std::to_string(nprow) + "x" + std::to_string(npcol) + " right");
-    if (step == 4) return dyngrid_finalize();
-    MPI_Comm_rank(dyngrid_comm(), &rank);
-    if (rank == 0 && (step == 1 || step == 2)) {
-      const pid_t server = step == 1 ? std::atoi(std::getenv("TEST_SERVER")) : child_of_ours("ompi-server");
-      expect(server > 0 && kill(server, SIGKILL) == 0, "a server to kill");
-      usleep(300000);
-    }
-    MPI_Barrier(dyngrid_comm());
-    const auto [to_rows, to_cols] = shapes[static_cast<std::size_t>(++step)];
-    int status = dyngrid_resize(to_rows, to_cols, DYNGRID_OPTIMAL);
-    if (must_be_refused && step == 2) {
-      expect(status == DYNGRID_ERR_SPAWN && std::strstr(dyngrid_last_message(), "ask again"),
-             "a growth that is refused with a word");
-      dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
-      expect(nprow == 1 && npcol == 3 && follow::wrong(a, 'd', 5) == 0, "going on as it was");
-      step = 4;
-      status = dyngrid_resize(1, 2, DYNGRID_OPTIMAL); // who came over the old server can leave
-    }
-    if (status == DYNGRID_LEAVE) return dyngrid_finalize();
-    expect(status == DYNGRID_RESIZED, "change " + std::to_string(step));
+void kill_server() {
+  int rank = 0;
+  MPI_Comm_rank(dyngrid_comm(), &rank);
+  if (rank == 0) {
+    expect(kill(std::atoi(std::getenv("TEST_SERVER")), SIGKILL) == 0, "a server to kill");
+    usleep(300000);
   }
+  MPI_Barrier(dyngrid_comm());
+}
+
+/// 1x2 -> 1x3, then the server is killed: 2x2 is refused in words, twice, and who came before leaves. TEST_WHEN=coming:
+/// it is killed while those for 2x2 are on their way.
+int after_the_server(dyngrid_matrix* a) {
+  const bool is_coming = std::getenv("TEST_WHEN") != nullptr;
+  const auto check = [&](int rows, int cols) {
+    int nprow = 0, npcol = 0;
+    dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
+    expect(nprow == rows && npcol == cols && follow::wrong(a, 'd', 5) == 0, "grid and data");
+  };
+  if (dyngrid_is_newcomer()) {
+    const int outcome = resize_point();
+    if (outcome == DYNGRID_LEAVE) return dyngrid_finalize(); // not wanted any more
+    expect(outcome == DYNGRID_RESIZED, "a newcomer is let in");
+  } else {
+    follow::fill(a, 'd', 5);
+    expect(dyngrid_resize(1, 3, DYNGRID_OPTIMAL) == DYNGRID_RESIZED, "a growth with a server");
+  }
+  check(1, 3);
+  if (is_coming) expect(!dyngrid_request(2, 2) && resize_point() == DYNGRID_SAME, "sent for");
+  kill_server();
+  for (int time = 0; time < 2; ++time) {
+    int meanwhile = 0;
+    int status = DYNGRID_SAME;
+    if (is_coming && time == 0)
+      for (int k = 0; k < 4000 && (status = resize_point()) == DYNGRID_SAME; ++k) usleep(2000);
+    else
+      status = change_to(2, 2, 2, &meanwhile);
+    expect(status == DYNGRID_ERR_SPAWN, "a growth that is refused");
+    // mpiruns that were on their way may have ended of it before: then that is what is said
+    if (!is_coming || time == 1)
+      expect(std::strstr(dyngrid_last_message(), "the name server is gone"), "in these words");
+    check(1, 3);
+  }
+  say("server: refused twice, going on");
+  const int status = dyngrid_resize(1, 2, DYNGRID_OPTIMAL);
+  if (status == DYNGRID_LEAVE) return dyngrid_finalize();
+  expect(status == DYNGRID_RESIZED, "a shrink without a server");
+  check(1, 2);
+  say("server: 1x2 right");
+  return dyngrid_finalize();
 }
 
 } // namespace
@@ -364,7 +357,8 @@ int main(int argc, char** argv) {
   }
 
   if (kind == "neighbour") return with_neighbours(a);
-  if (kind == "sweep") return sweep(a, argc > 2 ? std::atoi(argv[2]) : 12);
+  if (kind == "moment") return moment(a);
+  if (kind == "server") return after_the_server(a);
 
   const auto check_grid = [&](int rows, int cols) {
     int nprow = 0, npcol = 0;
@@ -376,14 +370,15 @@ int main(int argc, char** argv) {
     if (must_fail && kind == "ready") die_in(500);
     const int outcome = resize_point();
     if (outcome == DYNGRID_LEAVE) return dyngrid_finalize();
-    expect(outcome == DYNGRID_RESIZED && !(must_fail && kind != "held" && kind != "server"), "a newcomer is let in");
+    expect(outcome == DYNGRID_RESIZED && !(must_fail && kind != "held"), "a newcomer is let in");
   } else {
     follow::fill(a, 'd', 5);
     int meanwhile = 0, rank = 0;
     MPI_Comm_rank(dyngrid_comm(), &rank);
     if (kind == "held") {
       expect(change_to(2, 2, 2, &meanwhile) == DYNGRID_RESIZED, "growth");
-    } else if (kind != "server") {
+    } else {
+      if (std::getenv("DYNGRID_CHECKPOINT")) expect(!dyngrid_checkpoint(nullptr), "checkpoint");
       int status = DYNGRID_SAME;
       if (kind == "ready") { // the newcomers are ready, and end before the application comes to a resize point
         expect(!dyngrid_request(2, 2) && resize_point() == DYNGRID_SAME, "sent for");
@@ -412,7 +407,6 @@ int main(int argc, char** argv) {
     for (double sum = 1, all = 0;;)
       MPI_Allreduce(&sum, &all, 1, MPI_DOUBLE, MPI_SUM, dyngrid_comm()); // which one of them never enters
   }
-  if (kind == "server") return after_the_server(a, step);
   check_grid(2, 2);
   say(kind + ": the second growth is right");
   return dyngrid_finalize();

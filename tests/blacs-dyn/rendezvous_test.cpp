@@ -25,10 +25,8 @@
 
 #include "base/status.hpp"
 #include "control/strangers.hpp"
-#include "launchers/join.hpp"
 #include "launchers/rendezvous.hpp"
 
-using blacs_dyn::parse_introduction;
 using blacs_dyn::Peer;
 using blacs_dyn::Presence;
 using blacs_dyn::Rendezvous;
@@ -54,6 +52,10 @@ struct Host {
   explicit Host(const std::string& listen = "tcp:127.0.0.1")
       : rendezvous(listen, [this](const std::string&) { ++losses; }), invitation(rendezvous.invite(unit, processes)) {}
   RendezvousAddress place() const { return RendezvousAddress::parse(invitation.substr(0, invitation.rfind('|'))); }
+  bool hold(double limit_s = 60) {
+    std::string why;
+    return rendezvous.hold(unit, limit_s, &why);
+  }
   Presence presence() const { return rendezvous.presence(unit, nullptr); }
 };
 
@@ -92,9 +94,8 @@ TEST(Rendezvous, LetsInWhoWasInvitedAndHearsThatTheyAreReady) {
     Host host(listen);
     Peer first(host.invitation, 0, 10), second(host.invitation, 1, 10), third(host.invitation, 2, 10);
     EXPECT_EQ(host.presence(), Presence::awaited);
-    first.say("ready ns 0 ; 1 ; 2 ;");
+    first.say("ready");
     EXPECT_TRUE(eventually([&] { return host.presence() == Presence::ready; })) << listen;
-    EXPECT_EQ(host.rendezvous.remark(unit), "ns 0 ; 1 ; 2 ;");
     EXPECT_TRUE(host.rendezvous.tell(unit, "come here"));
     EXPECT_TRUE(eventually([&] { return first.listen() == "come here"; }));
     EXPECT_EQ(host.losses, 0);
@@ -117,7 +118,7 @@ TEST(Rendezvous, AWordIsGoodOnceForEachProcessAndForItsUnitOnly) {
   const std::string word = host.place().token;
   host.rendezvous.invite(8, 2);
   const Peer first(host.invitation, 0, 10);
-  host.rendezvous.hold(unit); // from here on the end of one of its processes is the end of all
+  EXPECT_TRUE(host.hold()); // from here on the end of one of its processes is the end of all
   const auto hello = [&](const std::string& said, int id, int rank) {
     return "hello " + said + " " + std::to_string(id) + " " + std::to_string(rank) + " evil 1\n";
   };
@@ -146,7 +147,7 @@ TEST(Rendezvous, GuestsOnlyHearOfTheEnd) {
   guest.say("not x");
   const Peer other(guests, 1, 10);
   Peer first(host.invitation, 0, 10);
-  host.rendezvous.hold(unit);
+  EXPECT_TRUE(host.hold());
   { const Peer leaves(host.rendezvous.invite_guests(1), 0, 10); }
   EXPECT_EQ(host.losses, 0);
   host.rendezvous.let_go(unit);
@@ -167,25 +168,39 @@ TEST(Rendezvous, AUnitThatIsNotWantedAnyMoreIsTold) {
 TEST(Rendezvous, ReadyBeforeAllHaveComeIsTheEndOfThatUnitAlone) {
   Host host;
   Peer first(host.invitation, 0, 10), second(host.invitation, 1, 10);
-  second.say("ready ns 0 ; 1 ; 2 ;"); // not its to say
-  first.say("ready ns 0 ; 1 ; 2 ;");
+  second.say("ready"); // not its to say
+  first.say("ready");
   std::string why;
   EXPECT_TRUE(eventually([&] { return host.rendezvous.presence(unit, &why) == Presence::gone; }));
   EXPECT_NE(why.find("before all had come"), std::string::npos) << why;
   EXPECT_EQ(host.losses, 0);
 }
 
-TEST(Rendezvous, WhatNewProcessesSayOfThemselves) {
-  const auto good = parse_introduction("job.1 0 a=00ff b=; 1 ;", 2);
-  ASSERT_TRUE(good);
-  EXPECT_EQ(good->nspace, "job.1");
-  EXPECT_EQ(good->cards, (std::vector<std::string>{"a=00ff b=", ""}));
-  for (const char* bad :
-       {"", "abc", "abc ", "abc x;", "abc 0 a=00", "abc 0 a=00;", "abc 0 a=00; 0 a=00;",
-        "abc 0 ; 99999999999999999999 ;", "abc -1 ; 1 ;", "abc 0 ; 1 ; 2 ;", "abc 0 a=0; 1 ;", "abc 0 a=zz; 1 ;",
-        "abc 0 =00; 1 ;", "abc 0 a; 1 ;", "abc 1 ; 0 ;", "abc 0 ; 1 ; ", "a\tc 0 ; 1 ;", "abc 0 \x01=00; 1 ;"})
-    EXPECT_FALSE(parse_introduction(bad, 2)) << bad;
-  EXPECT_FALSE(parse_introduction(std::string(1000, 'n') + " 0 ;", 1));
+TEST(Rendezvous, ReadyInWordsOfItsOwnIsTheEndOfThatUnitAlone) {
+  for (const char* bad : {"ready ", "ready abc", "readyready", "ready 99999999999999999999"}) {
+    Host host;
+    Peer first(host.invitation, 0, 10);
+    const Peer second(host.invitation, 1, 10), third(host.invitation, 2, 10);
+    first.say(bad);
+    EXPECT_TRUE(eventually([&] { return host.presence() == Presence::gone; })) << bad;
+    EXPECT_FALSE(host.hold()) << "what has gone is not waited for";
+    EXPECT_EQ(host.losses, 0);
+  }
+}
+
+TEST(Rendezvous, WhoDoesNotComeInInTimeIsTheEndOfEverything) {
+  Host host;
+  const Peer first(host.invitation, 0, 10), second(host.invitation, 1, 10), third(host.invitation, 2, 10);
+  EXPECT_TRUE(host.hold(0.1));
+  EXPECT_TRUE(eventually([&] { return host.losses == 1; }));
+
+  Host in_time;
+  const Peer its_first(in_time.invitation, 0, 10);
+  EXPECT_TRUE(in_time.hold(0.1));
+  in_time.rendezvous.has_come(unit);
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  EXPECT_EQ(in_time.losses, 0);
+  in_time.rendezvous.let_go(unit);
 }
 
 TEST(Rendezvous, AThousandThatSayNothing) {

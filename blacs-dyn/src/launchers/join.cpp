@@ -3,12 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <numeric>
 #include <sstream>
 #include <thread>
 
@@ -114,14 +112,11 @@ private:
 class JoinLauncher final : public Launcher {
 public:
   JoinLauncher(std::string server, LossText loss) : server_(std::move(server)), loss_(std::move(loss)) {
-    if (const char* join = environment("DYNGRID_JOIN"))
-      read_join(join);
-    else if (int rank = 0; MPI_Comm_rank(MPI_COMM_WORLD, &rank) == MPI_SUCCESS && rank == 0 && answers_server())
-      remember(0, pmix::own_namespace());
+    if (const char* join = environment("DYNGRID_JOIN")) read_join(join);
   }
 
   void send_for(const Change& change, const SpawnOptions& options) override {
-    if (!answers_server()) replace_server();
+    check_server();
     const std::string mpirun = environment("DYNGRID_MPIRUN") ? environment("DYNGRID_MPIRUN") : find_program("mpirun");
     std::array<char, 256> own{};
     gethostname(own.data(), own.size() - 1);
@@ -197,9 +192,7 @@ public:
     if (me != 0) return;
     for (const NewUnit& unit : change.new_units) {
       try {
-        if (!answers_server())
-          throw Error(Status::spawn_failure,
-                      "blacs-dyn: the ompi-server has ended since the new processes were sent for");
+        check_server();
         bring_one(unit, std::min(options.join_limit_s, longest_accept_s), newcomers);
       } catch (const Error&) {
         second_ports_.clear();
@@ -212,11 +205,24 @@ public:
     }
   }
 
+  void watch(MPI_Comm base, int root) override {
+    int rank = 0, size = 0;
+    MPI_Comm_rank(base, &rank);
+    MPI_Comm_size(base, &size);
+    std::vector<char> text;
+    if (rank == root) {
+      const std::string invitation = rendezvous_->invite_guests(size);
+      text.assign(invitation.begin(), invitation.end());
+    }
+    broadcast(text, root, base);
+    if (rank == root || peer_) return; // who is left over from an earlier growth hears of it already
+    peer_ = std::make_unique<Peer>(std::string(text.begin(), text.end()), rank, 10);
+    hear_of_the_end();
+  }
+
   void introduce(const Change& change, MPI_Comm base_or_world, int root, int my_unit) override {
     const std::vector<NewUnit>& units = change.new_units;
     if (units.empty()) return;
-    // who is left over from an earlier growth needs no second thread
-    if (my_unit < 0 || !peer_) tell_place(base_or_world, root, my_unit);
     Comm so_far;
     if (my_unit < 0) { // process 0 first: Open MPI 4.1.4 hangs in an accept whose root is another rank than 0
       int rank = 0;
@@ -256,19 +262,8 @@ public:
   }
 
   void let_go(int unit) override {
-    published_.erase(unit);
     if (rendezvous_) rendezvous_->let_go(tickets_[unit]);
   }
-
-  std::string gone(int unit) override {
-    std::string why;
-    const auto ticket = tickets_.find(unit);
-    if (!rendezvous_ || ticket == tickets_.end() || rendezvous_->presence(ticket->second, &why) != Presence::gone)
-      return "";
-    return why.empty() ? "it ended" : why;
-  }
-
-  void hold(int unit) override { rendezvous_->hold(tickets_[unit]); }
 
   std::optional<Comm> reach(MPI_Comm world) override {
     int rank = 0;
@@ -276,12 +271,11 @@ public:
     MPI_Request request = MPI_REQUEST_NULL;
     check_mpi(MPI_Ibarrier(world, &request), "MPI_Ibarrier");
     wait_asleep(&request);
-    const std::string introduction = pmix::own_namespace() + gather_cards(world);
     std::vector<char> word;
     if (rank == 0) {
       std::string line = "away";
       try {
-        peer_->say("ready " + introduction);
+        peer_->say("ready");
         for (;;) {
           if (const auto heard = peer_->listen()) {
             line = *heard;
@@ -303,7 +297,7 @@ public:
     const std::size_t space = line.find(' ', 5);
     const std::string port = line.substr(5, space - 5);
     second_port_ = line.substr(space + 1);
-    watch();
+    hear_of_the_end();
     MPI_Comm bridge = MPI_COMM_NULL;
     check_mpi(MPI_Comm_connect(port.c_str(), MPI_INFO_NULL, 0, world, &bridge), "MPI_Comm_connect");
     return Comm::adopt(bridge);
@@ -323,9 +317,6 @@ public:
     peer_.reset();
     if (rendezvous_) rendezvous_->close(5);
     rendezvous_.reset();
-    for (int waited = 0; waited < 500 && rescues_ > 0; ++waited)
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    successor_.end();
   }
 
 private:
@@ -335,50 +326,15 @@ private:
     peer_ = std::make_unique<Peer>(join, rank, 10);
   }
 
-  bool answers_server() const { return answers(NameServer::parse(server_uri(server_))); }
-
-  /// Of all processes of a new unit, on its rank 0: " RANK KEY=HEX KEY=HEX;" for each.
-  static std::string gather_cards(MPI_Comm world) {
-    int rank = 0, size = 0;
-    MPI_Comm_rank(world, &rank);
-    MPI_Comm_size(world, &size);
-    const std::string mine = fmt::format(" {} {};", rank, pmix::own_card());
-    const auto length = static_cast<int>(mine.size());
-    std::vector<int> lengths(static_cast<std::size_t>(size)), at(lengths);
-    check_mpi(MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, world), "MPI_Gather");
-    std::partial_sum(lengths.begin(), lengths.end() - 1, at.begin() + 1);
-    std::string all(static_cast<std::size_t>(at.back() + lengths.back()), '\0');
-    check_mpi(MPI_Gatherv(mine.data(), length, MPI_CHAR, all.data(), lengths.data(), at.data(), MPI_CHAR, 0, world),
-              "MPI_Gatherv");
-    return all;
-  }
-
-  /// Keeps what the mpirun of a unit has published of itself, so that it can be published again on another server.
-  void remember(int unit, const std::string& name) {
-    std::string bytes;
-    if (!name.empty() && pmix::lookup(name, &bytes)) published_[unit] = {name, bytes};
-  }
-
-  /// The ompi-server has ended: another one in its place. @throws Error{spawn_failure}
-  void replace_server() {
-    constexpr const char* what = "the ompi-server over which new processes meet the application has ended";
-    const auto cannot = [&](const std::string& why) {
-      return Error(Status::spawn_failure, fmt::format("blacs-dyn: {}; {}", what, why));
-    };
-    if (published_.count(0) == 0) throw cannot("this MPI gives no way to start another");
-    try {
-      successor_.start(NameServer::parse(server_uri(server_)));
-    } catch (const Error& error) {
-      const std::string why = error.what();
-      throw cannot(why.substr(why.find(": ") + 2));
-    }
-    for (const auto& [unit, known] : published_)
-      if (!pmix::publish(known.first, known.second, pmix::Kind::bytes, false)) {
-        successor_.end();
-        throw cannot("another was started, but mpirun does not talk to it");
-      }
-    std::fprintf(stderr, "dyngrid: %s; another one takes its place [pid %d]\n", what,
-                 static_cast<int>(successor_.pid()));
+  void check_server() const {
+    const NameServer server = NameServer::parse(server_uri(server_));
+    if (!answers(server))
+      throw Error(
+          Status::spawn_failure,
+          fmt::format("blacs-dyn: the name server is gone (nothing answers at {}:{}, where ompi-server was), and "
+                      "no more processes can join. The application goes on and can shrink; grow with a new start "
+                      "from a checkpoint (dyngrid restart)",
+                      server.hosts.front(), server.port));
   }
 
   void open_rendezvous(const std::string& towards) {
@@ -392,72 +348,24 @@ private:
         [this](const std::string& what) { end_all(what, 1.0); }, towards);
   }
 
+  /// From the moment in which a unit is told to come its end is the end of everything: an accept whose partner has died
+  /// does not return.
   void bring_one(const NewUnit& unit, double limit_s, std::vector<Newcomers>& newcomers) {
     const int ticket = tickets_[unit.id];
-    Port port; // of this unit alone: two that connect to one port at the same time would be taken for each other
+    const Port port; // of this unit alone: two that connect to one port at the same time would be taken for each other
     second_ports_[unit.id] = Port();
-    const auto ended = [&](const std::string& why) {
-      return Error(Status::spawn_failure,
-                   fmt::format("blacs-dyn: {} new process(es) could not be let in: {}", unit.members.size(), why));
-    };
-    std::string why = gone(unit.id);
-    const auto introduction = parse_introduction(rendezvous_->remark(ticket), unit.members.size());
-    if (why.empty() && !introduction) throw ended("what they said of themselves is not what new processes say");
-    if (!why.empty() ||
-        !rendezvous_->tell(ticket, fmt::format("come {} {}", port.name(), second_ports_[unit.id].name())))
-      throw ended(why);
-    for (std::size_t rank = 0; rank < introduction->cards.size(); ++rank)
-      pmix::keep_card(introduction->nspace, static_cast<int>(rank), introduction->cards[rank]);
+    std::string why;
+    if (!rendezvous_->hold(ticket, limit_s, &why))
+      throw Error(Status::spawn_failure,
+                  fmt::format("blacs-dyn: {} new process(es) could not be let in: {}", unit.members.size(), why));
+    rendezvous_->tell(ticket, fmt::format("come {} {}", port.name(), second_ports_[unit.id].name()));
     MPI_Comm bridge = MPI_COMM_NULL;
-    int code = MPI_SUCCESS;
-    rendezvous_->while_watched(
-        ticket, limit_s, [this, name = port.name()] { rescue(name); },
-        [&] {
-          MPI_Errhandler before = MPI_ERRHANDLER_NULL;
-          MPI_Comm_get_errhandler(MPI_COMM_SELF, &before);
-          MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-          code = MPI_Comm_accept(port.name().c_str(), MPI_INFO_NULL, 0, MPI_COMM_SELF, &bridge);
-          MPI_Comm_set_errhandler(MPI_COMM_SELF, before);
-          MPI_Errhandler_free(&before);
-        });
-    Comm owner = Comm::adopt(code == MPI_SUCCESS ? bridge : MPI_COMM_NULL);
-    why = gone(unit.id);
-    if (!why.empty()) {
-      owner.close(); // not a disconnect, which waits for the other side
-      throw ended(why);
-    }
-    check_mpi(code, "MPI_Comm_accept");
-    remember(unit.id, introduction->nspace);
-    newcomers.push_back({unit, std::move(owner)});
+    check_mpi(MPI_Comm_accept(port.name().c_str(), MPI_INFO_NULL, 0, MPI_COMM_SELF, &bridge), "MPI_Comm_accept");
+    rendezvous_->has_come(ticket);
+    newcomers.push_back({unit, Comm::adopt(bridge)});
   }
 
-  /// From the watching thread, which must not wait for mpirun.
-  void rescue(const std::string& port) {
-    ++rescues_;
-    std::thread([this, port] {
-      publish_for_the_dead(port);
-      --rescues_;
-    }).detach();
-  }
-
-  /// Everybody in the base learns where process 0 listens, so that the end of a unit reaches all. Collective over base.
-  void tell_place(MPI_Comm base, int root, int my_unit) {
-    if (my_unit >= 0) return;
-    int rank = 0, size = 0;
-    MPI_Comm_rank(base, &rank);
-    MPI_Comm_size(base, &size);
-    std::vector<char> text;
-    if (rank == root) {
-      const std::string invitation = rendezvous_->invite_guests(size);
-      text.assign(invitation.begin(), invitation.end());
-    }
-    broadcast(text, root, base);
-    if (rank == root || peer_) return;
-    peer_ = std::make_unique<Peer>(std::string(text.begin(), text.end()), rank, 10);
-    watch();
-  }
-
-  void watch() {
+  void hear_of_the_end() {
     peer_->watch([this](const std::string& what) { end_all(what, 3.0); });
   }
 
@@ -480,10 +388,6 @@ private:
   std::unique_ptr<Peer> peer_;       ///< everybody else
   std::string second_port_;          ///< a newcomer's, to be introduced over
   std::map<int, Port> second_ports_; ///< the same on process 0, by unit
-  std::map<int, std::pair<std::string, std::string>>
-      published_; ///< process 0, by unit: its mpirun's name and what it has told the ompi-server of itself
-  std::atomic<int> rescues_{0}; ///< under way
-  Successor successor_;         ///< process 0: the ompi-server that it started
 };
 
 } // namespace
@@ -526,32 +430,6 @@ std::vector<std::string> with_join_from_input(const std::vector<std::string>& wo
                                "sh"};
   all.insert(all.end(), words.begin(), words.end());
   return all;
-}
-
-std::optional<Introduction> parse_introduction(const std::string& text, std::size_t processes) {
-  const auto is_word = [](std::string_view word, std::size_t longest) {
-    return word.size() <= longest && std::all_of(word.begin(), word.end(), [](char c) { return c > ' ' && c < 127; });
-  };
-  Introduction all;
-  const std::size_t space = text.find(' ');
-  all.nspace = text.substr(0, space);
-  if (space == std::string::npos || !is_word(all.nspace, 255)) return std::nullopt;
-  std::size_t at = space;
-  for (std::size_t rank = 0; rank < processes; ++rank) {
-    const std::string begin = fmt::format(" {} ", rank);
-    const std::size_t end = text.find(';', at);
-    if (end == std::string::npos || text.compare(at, begin.size(), begin) != 0) return std::nullopt;
-    all.cards.push_back(text.substr(at + begin.size(), end - at - begin.size()));
-    std::istringstream words(all.cards.back());
-    for (std::string word; words >> word;) {
-      const std::size_t is = word.find('=');
-      if (is == 0 || is == std::string::npos || is > 511 || !is_word(word, word.size()) ||
-          (word.size() - is) % 2 == 0 || word.find_first_not_of("0123456789abcdef", is + 1) != std::string::npos)
-        return std::nullopt;
-    }
-    at = end + 1;
-  }
-  return at == text.size() ? std::optional(all) : std::nullopt;
 }
 
 std::string shell_line(const std::vector<std::string>& words) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <functional>
-#include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,8 +23,8 @@ std::vector<std::string> with_join_from_input(const std::vector<std::string>& wo
 /// The same words for a shell.
 std::string shell_line(const std::vector<std::string>& words);
 
-/// What happens when a unit that holds part of the matrices ends: says so on every process and ends it.
-/// `where_to_go_on`: asked when it happens.
+/// What happens when a unit ends that holds part of the matrices, or is on its way in: says so on every process and
+/// ends it. `where_to_go_on`: asked when it happens.
 struct LossText {
   int id = -1; ///< of this process
   std::function<std::string()> where_to_go_on;
@@ -36,14 +34,6 @@ struct LossText {
 /// that mpirun was started with.
 /// @throws Error{bad_state} when mpirun knows of no ompi-server.
 std::unique_ptr<Launcher> make_join_launcher(LossText loss);
-
-/// What a new unit says of itself when it is ready.
-struct Introduction {
-  std::string nspace;             ///< what its mpirun calls it
-  std::vector<std::string> cards; ///< pmix::own_card() of each of its processes
-};
-/// Nothing when it is not in the form "NSPACE 0 KEY=HEX KEY=HEX; 1 KEY=HEX;" with a card for each process.
-std::optional<Introduction> parse_introduction(const std::string& text, std::size_t processes);
 
 /// True in a process that was started as DYNGRID_JOIN says.
 bool was_sent_for();

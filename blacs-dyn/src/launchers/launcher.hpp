@@ -48,15 +48,14 @@ public:
   virtual void call_off(const Change& change) = 0;
 
   // ---- a growth
+  /// From here on all of `base` hear of the end of a new unit. Collective over base; root: process 0's rank in it.
+  virtual void watch(MPI_Comm base, int root) = 0;
   /// Of the process `me`: bridges to the new units that it owns. Blocks; what came before an Error is in `newcomers`.
   virtual void bring(const Change& change, int me, const SpawnOptions& options, std::vector<Newcomers>& newcomers) = 0;
   /// Makes all of `base` and the new units able to talk to each other. Collective over base and the new units; `root`:
   /// process 0's rank in base. A new unit gives its world instead of base, and its own number.
   virtual void introduce(const Change& change, MPI_Comm base_or_world, int root, int my_unit) = 0;
   virtual void let_go(int unit) = 0; ///< owner: it leaves now
-  /// Owner, between bring and hold: not empty when a new unit has ended, and why; nothing of MPI may wait for it then.
-  virtual std::string gone(int unit) = 0;
-  virtual void hold(int unit) = 0; ///< owner: it is let in; from here on its end is the end of everything
   /// What a unit is called outside: what its launcher was told as DYNGRID_UNIT_NUMBER. Process 0.
   virtual std::int64_t number_of(int unit) const { return unit; }
 

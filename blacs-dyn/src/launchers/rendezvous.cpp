@@ -36,9 +36,7 @@ namespace {
 using base::Error;
 using base::Status;
 
-constexpr std::size_t longest_input =
-    1 << 20; ///< a unit's introduction is some hundred bytes for each of its processes
-constexpr std::chrono::seconds longest_rescue{5};
+constexpr std::size_t longest_input = 4096; ///< a line of ours has at most some hundred bytes
 constexpr std::chrono::seconds grace_of_the_dismissed{3};
 constexpr const char* goodbye_line = "bye";
 constexpr const char* end_line = "end ";
@@ -169,9 +167,9 @@ struct Rendezvous::State {
     std::vector<bool> has_come{}; ///< by rank
     Presence presence = Presence::awaited;
     std::string why;
-    std::string remark;
     pid_t launcher = 0;
     bool is_held = false;
+    std::chrono::steady_clock::time_point in_by{}; ///< held, and on its way in: until then
     bool may_go = false;
     std::chrono::steady_clock::time_point end_by{}; ///< dismissed: what started it is ended then
   };
@@ -186,11 +184,7 @@ struct Rendezvous::State {
   int last_guests = 0;
   std::map<pid_t, int>
       launchers; ///< children not waited for yet, and the unit whose coming depends on their status; -1: none
-  int watched = -1;
-  std::function<void()> rescue;
-  std::chrono::steady_clock::time_point rescued_at{}, give_up_at{};
   Loss on_loss;
-  std::string lost_before; ///< a unit that had ended when it was to be held
   bool is_closing = false;
   std::thread thread;
 
@@ -239,7 +233,6 @@ struct Rendezvous::State {
       }
       poll(polled.data(), polled.size(), 200); // launchers are looked at as often
       std::string loss;
-      std::function<void()> to_rescue;
       {
         const std::lock_guard lock(mutex);
         std::array<char, 64> drained;
@@ -253,25 +246,10 @@ struct Rendezvous::State {
             std::remove_if(connections.begin(), connections.end(), [](const auto& c) { return c->input.has_ended; }),
             connections.end());
         look_after_launchers();
-        if (loss.empty()) loss = lost_before;
-        if (watched >= 0 && units[watched].presence != Presence::gone &&
-            std::chrono::steady_clock::now() > give_up_at) {
-          units[watched].presence = Presence::gone;
-          units[watched].why = "they were ready, but did not connect in time";
-          units[watched].end_by = std::chrono::steady_clock::now();
-        }
-        if (watched >= 0 && units[watched].presence == Presence::gone) {
-          if (rescue) {
-            std::swap(to_rescue, rescue);
-            rescued_at = std::chrono::steady_clock::now();
-          } else if (loss.empty() && std::chrono::steady_clock::now() - rescued_at > longest_rescue) {
-            loss = units[watched].why + " while it was being let in, where MPI cannot turn back";
-          }
-        }
+        if (loss.empty()) loss = who_is_late();
         if (!loss.empty())
           for (const auto& c : connections) send_line(c->socket.fd, end_line + loss);
       }
-      if (to_rescue) to_rescue();
       if (!loss.empty()) {
         on_loss(loss);
         return;
@@ -321,11 +299,11 @@ struct Rendezvous::State {
         UnitState& unit = units[c.unit];
         const bool is_whole = std::find(unit.has_come.begin(), unit.has_come.end(), false) == unit.has_come.end();
         if (unit.presence != Presence::awaited) continue;
-        unit.presence = is_whole ? Presence::ready : Presence::gone;
-        if (is_whole)
-          unit.remark = line->substr(std::min<std::size_t>(line->size(), 6));
-        else
+        unit.presence = is_whole && *line == "ready" ? Presence::ready : Presence::gone;
+        if (!is_whole)
           unit.why = c.who + " said that all were ready before all had come";
+        else if (unit.presence == Presence::gone)
+          unit.why = c.who + " said what no new process says";
       } else if (line->compare(0, 4, "not ") == 0) {
         units[c.unit].presence = Presence::gone;
         units[c.unit].why = line->substr(4);
@@ -335,13 +313,25 @@ struct Rendezvous::State {
     if (c.input.has_ended && !c.said_goodbye && c.unit > 0) {
       UnitState& unit = units[c.unit];
       if (unit.is_held && !unit.may_go && loss.empty())
-        loss = c.who + " ended while it held part of the matrices, or was being given it";
+        loss = c.who + (unit.in_by == std::chrono::steady_clock::time_point{}
+                            ? " ended while it held part of the matrices, or was being given it"
+                            : " ended while it was being let in, where MPI cannot turn back");
       if (unit.presence != Presence::gone && !unit.is_held) {
         unit.presence = Presence::gone;
         unit.why = c.who + " ended";
       }
     }
     return loss;
+  }
+
+  /// Nobody can tell a process that died in MPI_Comm_connect, or one whose name server has ended, from a slow one.
+  std::string who_is_late() const {
+    constexpr std::chrono::steady_clock::time_point never{};
+    for (const auto& [id, unit] : units)
+      if (unit.is_held && unit.in_by != never && std::chrono::steady_clock::now() > unit.in_by)
+        return fmt::format("unit {} was ready, but did not connect in time (it hangs, or the name server has ended)",
+                           id);
+    return {};
   }
 
   /// Children of ours that have ended; the one of a unit that was still on its way is that unit's end.
@@ -434,12 +424,6 @@ Presence Rendezvous::presence(int unit, std::string* why) const {
   return at->second.presence;
 }
 
-std::string Rendezvous::remark(int unit) const {
-  const std::lock_guard lock(state_->mutex);
-  const auto at = state_->units.find(unit);
-  return at == state_->units.end() ? "" : at->second.remark;
-}
-
 bool Rendezvous::tell(int unit, const std::string& line) {
   const std::lock_guard lock(state_->mutex);
   if (state_->units[unit].presence == Presence::gone) return false;
@@ -451,15 +435,19 @@ bool Rendezvous::tell(int unit, const std::string& line) {
   return false;
 }
 
-void Rendezvous::hold(int unit) {
-  {
-    const std::lock_guard lock(state_->mutex);
-    State::UnitState& u = state_->units[unit];
-    u.is_held = true;
-    if (u.presence == Presence::gone)
-      state_->lost_before = u.why + " while it was being let in, where MPI cannot turn back";
-  }
-  state_->poke();
+bool Rendezvous::hold(int unit, double limit_s, std::string* why) {
+  const std::lock_guard lock(state_->mutex);
+  State::UnitState& u = state_->units[unit];
+  *why = u.why.empty() ? "it ended" : u.why;
+  if (u.presence == Presence::gone) return false;
+  u.is_held = true;
+  u.in_by = std::chrono::steady_clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(1000 * limit_s));
+  return true;
+}
+
+void Rendezvous::has_come(int unit) {
+  const std::lock_guard lock(state_->mutex);
+  state_->units[unit].in_by = {};
 }
 
 void Rendezvous::let_go(int unit) {
@@ -481,30 +469,6 @@ void Rendezvous::dismiss(int unit) {
   if (u.launcher > 0)
     u.end_by = std::chrono::steady_clock::now() +
                (is_told || u.presence == Presence::gone ? grace_of_the_dismissed : std::chrono::seconds{0});
-}
-
-void Rendezvous::while_watched(int unit, double limit_s, const std::function<void()>& rescue,
-                               const std::function<void()>& step) {
-  {
-    const std::lock_guard lock(state_->mutex);
-    state_->watched = unit;
-    state_->rescue = rescue;
-    state_->give_up_at =
-        std::chrono::steady_clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(1000 * limit_s));
-  }
-  state_->poke();
-  const auto stop = [&] {
-    const std::lock_guard lock(state_->mutex);
-    state_->watched = -1;
-    state_->rescue = nullptr;
-  };
-  try {
-    step();
-  } catch (...) {
-    stop();
-    throw;
-  }
-  stop();
 }
 
 void Rendezvous::close(double seconds) {
@@ -565,9 +529,10 @@ struct Peer::State {
   /// Empty: it was hung up on, or nothing came in time.
   std::string first_line(Clock::time_point end_by) {
     for (;;) {
+      const bool is_last = Clock::now() >= end_by; // one look more: this process itself may have stood still
       input.take(socket.fd);
       if (const auto line = input.line()) return *line;
-      if (input.has_ended || Clock::now() >= end_by) return {};
+      if (input.has_ended || is_last) return {};
       pollfd one{socket.fd, POLLIN, 0};
       poll(&one, 1, 100);
     }
@@ -591,7 +556,9 @@ Peer::Peer(const std::string& invitation, int rank, double limit_s) : state_(std
       say(fmt::format("hello {} {} {} {} {}", place.token, unit, rank, host.data(), getpid()));
       const std::string answer = state_->first_line(end_by);
       if (answer == welcome_line) return;
-      trouble = answer.empty() ? "it hung up" : answer.substr(0, 200);
+      trouble = !answer.empty()           ? answer.substr(0, 200)
+                : state_->input.has_ended ? "it hung up"
+                                          : "it did not answer in time";
       if (answer.compare(0, std::strlen(not_wanted_line), not_wanted_line) == 0) break;
     } else {
       trouble = std::strerror(failed);

@@ -58,17 +58,15 @@ public:
   /// does not come.
   void reap(pid_t child, int unit);
   Presence presence(int unit, std::string* why) const;
-  std::string remark(int unit) const; ///< what it said behind "ready"
   /// A line to the unit's leader. False when it has gone.
   bool tell(int unit, const std::string& line);
-  void hold(int unit);   ///< its matrices are ours now
-  void let_go(int unit); ///< it may end as it likes
+  /// From here on the unit's end is the end of everything, and so is that it has not come in within limit_s. False: it
+  /// has gone already, and why.
+  bool hold(int unit, double limit_s, std::string* why);
+  void has_come(int unit); ///< it is in
+  void let_go(int unit);   ///< it may end as it likes
   /// Tells a unit that never came, or is not wanted any more, to go; its launcher is ended too.
   void dismiss(int unit);
-  /// Runs `step`, which waits for a unit in a way that cannot be given up. When the unit ends meanwhile, or the step
-  /// takes longer than limit_s (the unit counts as gone then), `rescue` is called from the watching thread; when that
-  /// does not help within 5 s, it is a loss.
-  void while_watched(int unit, double limit_s, const std::function<void()>& rescue, const std::function<void()>& step);
   /// Ends the watch: everybody is told goodbye, launchers are waited for as long as `seconds`.
   void close(double seconds);
 

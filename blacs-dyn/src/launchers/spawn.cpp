@@ -60,8 +60,7 @@ public:
   // one mpirun knows all its processes
   void introduce(const Change&, MPI_Comm, int, int) override {}
   void let_go(int) override {}
-  std::string gone(int) override { return ""; } // mpirun would have ended us all
-  void hold(int) override {}
+  void watch(MPI_Comm, int) override {} // mpirun ends us all
 
   std::optional<Comm> reach(MPI_Comm) override {
     MPI_Comm parent = MPI_COMM_NULL;
