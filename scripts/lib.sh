@@ -18,6 +18,8 @@ DYNGRID_PACKAGES=(
   "${DYNGRID_LIBRARY_PACKAGES[@]}"
   libcli11-dev libgtest-dev scalapack-mpi-test gnuplot-nox iproute2
 )
+# What scripts/format needs besides; the version is part of what "formatted" means.
+DYNGRID_DEVELOPER_PACKAGES=(clang-format-14)
 # What the preset mpich needs besides; not installed by default.
 DYNGRID_MPICH_PACKAGES=(mpich libmpich-dev libscalapack-mpich-dev libhdf5-mpich-dev)
 # What scripts/slurmlab and the test slurm.lab need; not installed by default, since on a machine with services they start Slurm's.

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A Spack recipe: `spack repo add <a repository with packages/dyngrid/package.py>`, then `spack install dyngrid`.
-# Installed with Spack 0.23 on Debian's Open MPI, ScaLAPACK, LAPACK, fmt, HDF5 as externals; the import of CMakePackage is for Spack from 1.0 and is not tried.
+# Installed with Spack 0.23 on Debian's Open MPI, ScaLAPACK, LAPACK, fmt, HDF5 as externals; the import of CMakePackage
+# is for Spack from 1.0 and is not tried.
 from spack.package import *
 
 try:

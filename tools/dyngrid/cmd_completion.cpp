@@ -137,7 +137,8 @@ std::string bash(const std::vector<Command>& all) {
   std::string text = R"sh(# SPDX-License-Identifier: BSD-3-Clause
 # Completion of dyngrid for bash; made by `dyngrid completion bash`.
 _dyngrid() {
-  local current="${COMP_WORDS[COMP_CWORD]}" previous="${COMP_WORDS[COMP_CWORD-1]}" command='' given=0 takes_value='' words='' files='' word i
+  local current="${COMP_WORDS[COMP_CWORD]}" previous="${COMP_WORDS[COMP_CWORD-1]}"
+  local command='' given=0 takes_value='' words='' files='' word i
   COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; ++i)); do
     word="${COMP_WORDS[i]}"
