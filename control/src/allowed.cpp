@@ -2,19 +2,21 @@
 #include "control/allowed.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 
 #include <fmt/format.h>
 
 #include "base/status.hpp"
+#include "base/text.hpp"
 
 namespace control {
 namespace {
 
 using base::Error;
+using base::split;
 using base::Status;
+using base::trimmed;
 using gridmap::GridShape;
 
 constexpr double usual_aspect = 3;
@@ -22,23 +24,6 @@ constexpr std::size_t longest_text = 4096;
 
 [[noreturn]] void bad(const std::string& clause, const std::string& why) {
   throw Error(Status::bad_argument, fmt::format("control: allowed grids: '{}': {}", clause, why));
-}
-
-std::string trimmed(const std::string& text) {
-  const auto first = text.find_first_not_of(" \t\n");
-  if (first == std::string::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\n") - first + 1);
-}
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::size_t at = 0;
-  for (;;) {
-    const std::size_t end = text.find(separator, at);
-    parts.push_back(trimmed(text.substr(at, end == std::string::npos ? end : end - at)));
-    if (end == std::string::npos) return parts;
-    at = end + 1;
-  }
 }
 
 std::vector<int> set_of(const std::string& clause, const std::string& text) {
@@ -57,16 +42,7 @@ double number_of(const std::string& clause, const std::string& text) {
 }
 
 GridShape grid_of(const std::string& clause, const std::string& text) {
-  GridShape shape;
-  const char* const end = text.data() + text.size();
-  const auto rows = std::from_chars(text.data(), end, shape.nprow);
-  if (rows.ec == std::errc{} && rows.ptr != end && *rows.ptr == 'x') {
-    const auto cols = std::from_chars(rows.ptr + 1, end, shape.npcol);
-    constexpr int most = 1 << 20;
-    if (cols.ec == std::errc{} && cols.ptr == end && shape.nprow >= 1 && shape.npcol >= 1 && shape.nprow <= most &&
-        shape.npcol <= most / shape.nprow)
-      return shape;
-  }
+  if (const auto shape = base::grid_shape_from(text)) return *shape;
   bad(clause, fmt::format("'{}' is no grid, wanted e.g. 2x3", text));
 }
 
@@ -92,8 +68,8 @@ Allowed Allowed::parse(const std::string& text) {
   };
   for (const std::string& clause : clauses) {
     const auto blank = clause.find_first_of(" \t");
-    const std::string word = clause.substr(0, blank),
-                      rest = blank == std::string::npos ? "" : trimmed(clause.substr(blank));
+    const std::string word = clause.substr(0, blank);
+    const std::string rest(blank == std::string::npos ? "" : trimmed(std::string_view(clause).substr(blank)));
     if (clause.empty()) {
       bad(allowed.text_, "an empty clause");
     } else if (clause == "any") {
@@ -130,9 +106,7 @@ Allowed Allowed::parse(const std::string& text) {
 bool Allowed::permits(GridShape s) const {
   if (s.nprow < 1 || s.npcol < 1) return false;
   if (text_.empty() || is_any_) return true;
-  if (!grids_.empty() &&
-      std::none_of(grids_.begin(), grids_.end(), [&](GridShape g) { return g.nprow == s.nprow && g.npcol == s.npcol; }))
-    return false;
+  if (!grids_.empty() && std::none_of(grids_.begin(), grids_.end(), [&](GridShape g) { return g == s; })) return false;
   const auto within = [](double value, double limit) { return limit <= 0 || value <= limit * (1 + 1e-9); };
   return within(static_cast<double>(s.npcol) / s.nprow, aspect_p_) &&
          within(static_cast<double>(s.nprow) / s.npcol, aspect_q_) && holds(procs_, s.size()) &&

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/statistics.hpp"
+
 namespace control {
 namespace {
 
@@ -92,13 +94,6 @@ std::optional<Fit> fit_with(unsigned mask, const Measured& measured, GridShape a
   if (rows.size() > k) fit.variance *= std::max(1.0, fit.badness / static_cast<double>(rows.size() - k));
   fit.badness += 2.0 * static_cast<double>(k);
   return fit;
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
 } // namespace
@@ -237,7 +232,7 @@ double predict_exchange(const std::vector<ChangeCost>& changes, GridShape from, 
     if (c.predicted_exchange_s > 0 && c.exchange_s > 0) ratios.push_back(c.exchange_s / c.predicted_exchange_s);
   }
   if (count > 0) return sum / count;
-  return ratios.empty() ? planned : planned * median(std::move(ratios));
+  return ratios.empty() ? planned : planned * base::median(std::move(ratios));
 }
 
 } // namespace control

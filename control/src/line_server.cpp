@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -21,6 +20,9 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.hpp"
+#include "base/file_descriptor.hpp"
+#include "base/lines.hpp"
 #include "base/status.hpp"
 #include "control/runtime_dir.hpp"
 
@@ -29,29 +31,11 @@ namespace {
 
 using base::Error;
 using base::Status;
-using Clock = std::chrono::steady_clock;
+using Fd = base::FileDescriptor;
+using base::monotonic_s;
 
 constexpr std::uint64_t key_listener = 0, key_interrupt = 1, key_resume = 2, first_client = 3;
 constexpr long pause_ns = 100'000'000; ///< without accepting, when this process has no descriptor left
-
-class Fd {
-public:
-  Fd() = default;
-  explicit Fd(int fd) : fd_(fd) {}
-  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Fd& operator=(Fd&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Fd() {
-    if (fd_ >= 0) close(fd_);
-  }
-  int get() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-
-private:
-  int fd_ = -1;
-};
 
 bool peer_by_socket(int fd, uid_t* uid) {
   ucred who{};
@@ -59,10 +43,6 @@ bool peer_by_socket(int fd, uid_t* uid) {
   if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length) != 0) return false;
   *uid = who.uid;
   return true;
-}
-
-double seconds_since(Clock::time_point then) {
-  return std::chrono::duration<double>(Clock::now() - then).count();
 }
 
 [[noreturn]] void system_error(const std::string& what) {
@@ -82,8 +62,8 @@ struct LineServer::State {
   struct Peer {
     Fd fd;
     std::string input, output;
-    std::size_t searched = 0;        ///< of input, without an end of line
-    Clock::time_point active, begun; ///< last heard of; when the half line in input was begun
+    std::size_t searched = 0;     ///< of input, without an end of line
+    double active = 0, begun = 0; ///< last heard of; when the half line in input was begun
     bool closing = false, wants_write = false;
     bool held = false; ///< something is still owed to it
     bool deaf = false; ///< it has shut its sending side, and may still read
@@ -118,20 +98,9 @@ struct LineServer::State {
   }
 
   void write_some(Client client, Peer& peer) {
-    std::size_t done = 0;
-    while (done < peer.output.size()) {
-      const ssize_t n =
-          ::send(peer.fd.get(), peer.output.data() + done, peer.output.size() - done, MSG_NOSIGNAL | MSG_DONTWAIT);
-      if (n > 0)
-        done += static_cast<std::size_t>(n);
-      else if (n < 0 && errno == EINTR)
-        continue;
-      else if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
-        break;
-      else
-        return doom(client, peer);
-    }
-    peer.output.erase(0, done);
+    std::string_view left = peer.output;
+    if (base::send_some(peer.fd.get(), left) == base::Io::failed) return doom(client, peer);
+    peer.output.erase(0, peer.output.size() - left.size());
     const bool wants = !peer.output.empty();
     if (wants != peer.wants_write) {
       peer.wants_write = wants;
@@ -176,7 +145,7 @@ struct LineServer::State {
       const Client client = next++;
       Peer& peer = peers[client];
       peer.fd = std::move(fd);
-      peer.active = Clock::now();
+      peer.active = monotonic_s();
       watch(peer.fd.get(), client, EPOLLIN, EPOLL_CTL_ADD);
     }
   }
@@ -186,7 +155,7 @@ struct LineServer::State {
     auto oldest = peers.end();
     for (auto at = peers.begin(); at != peers.end(); ++at)
       if (!at->second.held && (oldest == peers.end() || at->second.active < oldest->second.active)) oldest = at;
-    if (oldest == peers.end() || seconds_since(oldest->second.active) < 1) return false;
+    if (oldest == peers.end() || monotonic_s() - oldest->second.active < 1) return false;
     drop(oldest->first);
     return true;
   }
@@ -205,7 +174,7 @@ struct LineServer::State {
       return;
     }
     if (peer.closing) return; // what it says now is not heard any more
-    const auto now = Clock::now();
+    const double now = monotonic_s();
     peer.active = now;
     if (peer.input.empty()) peer.begun = now;
     peer.input.append(buffer.data(), static_cast<std::size_t>(n));
@@ -231,7 +200,7 @@ struct LineServer::State {
 
   void sweep() {
     for (auto& [client, peer] : peers)
-      if (!peer.input.empty() && seconds_since(peer.begun) > limits.half_line_s) doom(client, peer);
+      if (!peer.input.empty() && monotonic_s() - peer.begun > limits.half_line_s) doom(client, peer);
     bury();
   }
 
@@ -362,7 +331,7 @@ bool LineServer::send(Client client, std::string_view line) {
     return false;
   }
   peer.output += line;
-  peer.active = Clock::now();
+  peer.active = monotonic_s();
   if (!peer.wants_write) state_->write_some(client, peer);
   return !peer.closing;
 }
@@ -377,21 +346,10 @@ void LineServer::hold(Client client, bool is_owed) {
   }
 }
 
-void LineServer::hang_up(Client client) {
-  const auto at = state_->peers.find(client);
-  if (at == state_->peers.end()) return;
-  at->second.closing = true;
-  if (at->second.output.empty()) {
-    state_->doomed.push_back(client);
-    interrupt();
-  }
-}
-
 void LineServer::flush(double timeout_s) {
-  const auto begun = Clock::now();
+  const base::Deadline deadline(std::max(0.0, timeout_s));
   const auto is_waiting = [](const auto& p) { return !p.second.output.empty(); };
-  while (std::any_of(state_->peers.begin(), state_->peers.end(), is_waiting) && seconds_since(begun) < timeout_s)
-    serve(0.01);
+  while (std::any_of(state_->peers.begin(), state_->peers.end(), is_waiting) && !deadline.is_over()) serve(0.01);
 }
 
 int LineServer::clients() const {

@@ -4,19 +4,17 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 #include <thread>
 
 #include <fmt/format.h>
 
+#include "base/clock.hpp"
+#include "base/text.hpp"
 #include "control/host.hpp"
 #include "dyngrid/failure.hpp"
 
@@ -38,9 +36,7 @@ std::optional<Place> Place::parse(const std::string& text) {
   if (question == std::string::npos || colon == std::string::npos) return std::nullopt;
   place.host = text.substr(0, colon);
   place.word = text.substr(question + 1);
-  const std::string port = text.substr(colon + 1, question - colon - 1);
-  if (port.empty() || port.size() > 5 || port.find_first_not_of("0123456789") != std::string::npos) return std::nullopt;
-  place.port = std::atoi(port.c_str());
+  place.port = base::whole_number<int>(std::string_view(text).substr(colon + 1, question - colon - 1)).value_or(0);
   in_addr ignored{};
   const bool is_good = place.port > 0 && place.port < 65536 && !place.word.empty() &&
                        place.word.find_first_not_of("0123456789abcdef") == std::string::npos &&
@@ -48,86 +44,28 @@ std::optional<Place> Place::parse(const std::string& text) {
   return is_good ? std::optional(place) : std::nullopt;
 }
 
-Link& Link::operator=(Link&& other) noexcept {
-  if (this != &other) {
-    close();
-    std::swap(fd_, other.fd_);
-    input_ = std::move(other.input_);
-  }
-  return *this;
-}
-
-Link::~Link() {
-  close();
-}
-
-void Link::close() {
-  if (fd_ >= 0) ::close(fd_);
-  fd_ = -1;
-}
-
 bool Link::take() {
-  if (fd_ < 0) return false;
-  std::array<char, 65536> buffer;
   for (;;) {
-    const ssize_t got = recv(fd_, buffer.data(), buffer.size(), MSG_DONTWAIT);
-    if (got > 0) {
-      input_.append(buffer.data(), static_cast<std::size_t>(got));
-      if (input_.size() > longest_line) return false;
-    } else if (got < 0 && errno == EINTR) {
-      continue;
-    } else {
-      return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
-    }
+    const base::Io came = fd_ ? input_.receive(fd_.get()) : base::Io::ended;
+    if (came != base::Io::some) return came == base::Io::later;
+    if (input_.size() > longest_line) return false;
   }
-}
-
-std::optional<std::string> Link::line() {
-  const std::size_t end = input_.find('\n');
-  if (end == std::string::npos) return std::nullopt;
-  std::string text = input_.substr(0, end);
-  input_.erase(0, end + 1);
-  return text;
 }
 
 bool Link::say(const std::string& line) {
-  if (fd_ < 0) return false;
-  const std::string text = line + "\n";
-  std::size_t sent = 0;
-  const auto end_by = std::chrono::steady_clock::now() + std::chrono::seconds(2);
-  while (sent < text.size()) {
-    const ssize_t put = send(fd_, text.data() + sent, text.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (put > 0) {
-      sent += static_cast<std::size_t>(put);
-    } else if (put < 0 && (errno == EAGAIN || errno == EWOULDBLOCK) && std::chrono::steady_clock::now() < end_by) {
-      pollfd one{fd_, POLLOUT, 0};
-      poll(&one, 1, 100);
-    } else if (put < 0 && errno == EINTR) {
-      continue;
-    } else {
-      return false;
-    }
-  }
-  return true;
+  return fd_ && base::send_all(fd_.get(), line + "\n", base::Deadline(2)) == base::Io::some;
 }
 
 Listener::Listener(const std::string& address) {
-  fd_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  fd_ = base::FileDescriptor(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   sockaddr_in at{};
   at.sin_family = AF_INET;
   socklen_t length = sizeof at;
-  if (fd_ < 0 || inet_pton(AF_INET, address.c_str(), &at.sin_addr) != 1 ||
-      bind(fd_, reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0 || listen(fd_, 64) != 0 ||
-      getsockname(fd_, reinterpret_cast<sockaddr*>(&at), &length) != 0) {
-    const int why = errno;
-    if (fd_ >= 0) ::close(fd_);
-    throw Failure(fmt::format("cannot listen on {}: {}", address, std::strerror(why)), 1);
-  }
+  if (!fd_ || inet_pton(AF_INET, address.c_str(), &at.sin_addr) != 1 ||
+      bind(fd_.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0 || listen(fd_.get(), 64) != 0 ||
+      getsockname(fd_.get(), reinterpret_cast<sockaddr*>(&at), &length) != 0)
+    throw Failure(fmt::format("cannot listen on {}: {}", address, std::strerror(errno)), 1);
   place_ = {address, ntohs(at.sin_port), ""};
-}
-
-Listener::~Listener() {
-  ::close(fd_);
 }
 
 Place Listener::invitation() const {
@@ -135,10 +73,10 @@ Place Listener::invitation() const {
 }
 
 void Listener::hear(const std::function<void(Link, const std::string& line)>& take_in) {
-  strangers_.serve(fd_, [&](int fd, const std::string& line, std::string rest) {
+  strangers_.serve(fd_.get(), [&](int fd, const std::string& line, std::string rest) {
     const int on = 1;
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-    take_in(Link(fd, std::move(rest)), line);
+    take_in(Link(base::FileDescriptor(fd), std::move(rest)), line);
   });
 }
 
@@ -147,16 +85,13 @@ Link connect_to(const Place& place, double limit_s) {
   at.sin_family = AF_INET;
   at.sin_port = htons(static_cast<std::uint16_t>(place.port));
   inet_pton(AF_INET, place.host.c_str(), &at.sin_addr);
-  const auto end_by = std::chrono::steady_clock::now() + std::chrono::duration<double>(limit_s);
+  const base::Deadline deadline(limit_s);
   for (;;) {
-    Link link(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    Link link(base::FileDescriptor(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)));
     int failed = connect(link.fd(), reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0 ? 0 : errno;
     if (failed == EINPROGRESS) {
-      pollfd one{link.fd(), POLLOUT, 0};
       socklen_t length = sizeof failed;
-      const auto left =
-          std::chrono::duration_cast<std::chrono::milliseconds>(end_by - std::chrono::steady_clock::now()).count();
-      if (poll(&one, 1, static_cast<int>(std::max<std::int64_t>(0, left))) == 1)
+      if (base::wait_for(link.fd(), POLLOUT, deadline))
         getsockopt(link.fd(), SOL_SOCKET, SO_ERROR, &failed, &length);
       else
         failed = ETIMEDOUT;
@@ -169,7 +104,7 @@ Link connect_to(const Place& place, double limit_s) {
     }
     const bool may_get_better =
         failed == ETIMEDOUT || failed == EHOSTUNREACH || failed == ENETUNREACH || failed == EAGAIN;
-    if (!may_get_better || std::chrono::steady_clock::now() >= end_by)
+    if (!may_get_better || deadline.is_over())
       throw Failure(fmt::format("nobody answers at {}:{}: {}", place.host, place.port, std::strerror(failed)), 1);
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
   }

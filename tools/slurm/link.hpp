@@ -8,8 +8,11 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/file_descriptor.hpp"
+#include "base/lines.hpp"
 #include "control/strangers.hpp"
 
 namespace slurm {
@@ -28,42 +31,36 @@ struct Place {
 class Link {
 public:
   Link() = default;
-  explicit Link(int fd, std::string heard = "") : fd_(fd), input_(std::move(heard)) {}
-  Link(Link&& other) noexcept { *this = std::move(other); }
-  Link& operator=(Link&& other) noexcept;
-  ~Link();
+  explicit Link(base::FileDescriptor fd, std::string heard = {}) : fd_(std::move(fd)), input_(std::move(heard)) {}
 
-  int fd() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
+  int fd() const { return fd_.get(); }
+  explicit operator bool() const { return bool(fd_); }
   /// Reads what is there; false when the other side has gone, and everything it said can still be had by line().
   bool take();
-  std::optional<std::string> line();
+  std::optional<std::string> line() { return input_.line(); }
   /// False when it cannot be sent: the other side has gone, or does not read.
   bool say(const std::string& line);
-  void close();
+  void close() { fd_.close(); }
 
 private:
-  int fd_ = -1;
-  std::string input_;
+  base::FileDescriptor fd_;
+  base::LineReader input_;
 };
 
 class Listener {
 public:
   /// On that numeric address, a port of the system's choice. @throws command::Failure
   explicit Listener(const std::string& address);
-  Listener(const Listener&) = delete;
-  Listener& operator=(const Listener&) = delete;
-  ~Listener();
   const std::string& host() const { return place_.host; }
   /// For somebody who is to come in: with a word that nobody else has.
   Place invitation() const;
-  void add_to(std::vector<pollfd>& polled) const { strangers_.add_to(polled, fd_); }
+  void add_to(std::vector<pollfd>& polled) const { strangers_.add_to(polled, fd_.get()); }
   /// Hears who has said the first line, which is cut off; within control::StrangerLimits.
   void hear(const std::function<void(Link, const std::string& line)>& take_in);
 
 private:
   Place place_; ///< without a word
-  int fd_ = -1;
+  base::FileDescriptor fd_;
   control::Strangers strangers_;
 };
 

@@ -8,6 +8,10 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <utility>
+
+#include "base/file_descriptor.hpp"
+#include "base/lines.hpp"
 
 namespace control {
 
@@ -18,9 +22,6 @@ public:
   static Client to_job(const std::string& job, double timeout_s = 10);
   /// To any socket that speaks this protocol.
   static Client to_socket(const std::string& path, double timeout_s = 10);
-  Client(Client&& other) noexcept;
-  Client& operator=(Client&& other) noexcept;
-  ~Client();
 
   /// Sends {"op": op, fields...} and waits for its reply; events that come first are kept for next().
   /// @return the reply. Declining is no error: look at "accepted".
@@ -31,7 +32,7 @@ public:
   /// The same in two steps, for a caller with a poll of its own: send() returns the request's id; fd() is readable when
   /// there may be something for next().
   std::int64_t send(const std::string& op, const nlohmann::json& fields, double timeout_s = 10);
-  int fd() const { return fd_; }
+  int fd() const { return fd_.get(); }
   /// The next line, a reply or an event, whatever comes first. Empty when none came within `timeout_s` (0: only what is
   /// there; below 0: for ever).
   /// @throws base::Error{io_failure} when the job has gone and everything it said has been given.
@@ -41,12 +42,12 @@ public:
   static void throw_if_failure(const nlohmann::json& line);
 
 private:
-  Client(int fd, std::string who) : fd_(fd), who_(std::move(who)) {}
+  Client(base::FileDescriptor fd, std::string who) : fd_(std::move(fd)), who_(std::move(who)) {}
   std::optional<std::string> take_line(double timeout_s);
 
-  int fd_ = -1;
+  base::FileDescriptor fd_;
   std::string who_; ///< for messages
-  std::string input_;
+  base::LineReader input_;
   std::deque<std::string> kept_; ///< lines that call() passed over
   std::int64_t last_id_ = 0;
 };

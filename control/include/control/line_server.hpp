@@ -56,8 +56,6 @@ public:
   /// Something will be sent to `client` later (is_owed): it does not give way to others, and stays when it shuts its
   /// sending side.
   void hold(Client client, bool is_owed);
-  /// Closes after what was sent so far has been fetched.
-  void hang_up(Client client);
   /// Tries for at most `timeout_s` to get rid of what clients have not fetched yet.
   void flush(double timeout_s);
   int clients() const;

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/files.hpp"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace base {
+
+bool make_directories(const std::string& path) {
+  std::filesystem::path made;
+  for (const std::filesystem::path& part : std::filesystem::path(path)) {
+    made /= part;
+    std::error_code ignored;
+    if (std::filesystem::is_directory(made, ignored)) continue;
+    if (mkdir(made.c_str(), 0700) != 0 && errno != EEXIST) return false;
+  }
+  return true;
+}
+
+std::string content_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+} // namespace base
