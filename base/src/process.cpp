@@ -24,6 +24,8 @@
 namespace base {
 namespace {
 
+constexpr double patience_s = 3; ///< mpirun ends its processes in that time
+
 /// All that the child needs, made before it is there: a child of vfork may allocate nothing.
 struct Prepared {
   explicit Prepared(const Command& from) : command(from), program(search_path(from.words.at(0))), parent(getpid()) {
@@ -131,8 +133,8 @@ Outcome run(Command command, double limit_s) {
   Outcome outcome;
   const std::optional<int> status = wait_for(child, limit_s);
   outcome.timed_out = !status;
+  outcome.status = status ? *status : end_group(child, patience_s);
   kill(-child, SIGKILL); // what it has left behind would write on
-  outcome.status = status ? *status : wait_for(child);
   outcome.output = content_of(output.get());
   return outcome;
 }

@@ -23,13 +23,17 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.hpp"
 #include "base/environment.hpp"
+#include "base/file_descriptor.hpp"
+#include "base/files.hpp"
 #include "base/printable.hpp"
 #include "control/protocol.hpp"
 
 namespace control {
 
 using base::environment;
+using Fd = base::FileDescriptor;
 using base::printable;
 using base::state_directory;
 namespace {
@@ -41,7 +45,7 @@ constexpr std::size_t most_keys = 1000;
 constexpr std::size_t most_changes = 200;
 
 std::int64_t now_s() {
-  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  return static_cast<std::int64_t>(base::unix_time_s());
 }
 
 Json named(const HistoryKey& key, const char* kind, std::int64_t when) {
@@ -127,20 +131,6 @@ std::optional<Record> record_of(const std::string& line) {
   }
 }
 
-class Fd {
-public:
-  explicit Fd(int fd) : fd_(fd) {}
-  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Fd& operator=(const Fd&) = delete;
-  ~Fd() {
-    if (fd_ >= 0) close(fd_);
-  }
-  int get() const { return fd_; }
-
-private:
-  int fd_;
-};
-
 /// Only what lies on a disk: a FIFO would be waited for, a device never ends. Said once, and then there is no history.
 Fd open_regular(const std::string& path, int flags) {
   Fd fd(open(path.c_str(), flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600));
@@ -208,23 +198,6 @@ std::map<HistoryKey, Book> books_of(const std::string& file) {
   return books;
 }
 
-bool make_folders(const std::string& path) {
-  for (std::size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1))
-    if (mkdir(path.substr(0, at).c_str(), 0700) != 0 && errno != EEXIST) return false;
-  return true;
-}
-
-bool write_all(int fd, const std::string& text) {
-  for (std::size_t done = 0; done < text.size();) {
-    const ssize_t n = write(fd, text.data() + done, text.size() - done);
-    if (n > 0)
-      done += static_cast<std::size_t>(n);
-    else if (errno != EINTR)
-      return false;
-  }
-  return true;
-}
-
 /// One line per grid and the last changes, of the keys used last. The caller has the lock.
 void put_together(const std::string& file) {
   const std::map<HistoryKey, Book> books = books_of(file);
@@ -245,7 +218,7 @@ void put_together(const std::string& file) {
   const std::string part = file + ".new";
   const Fd out = open_regular(part, O_WRONLY | O_CREAT | O_TRUNC);
   if (out.get() < 0) return;
-  if (!write_all(out.get(), text) || rename(part.c_str(), file.c_str()) != 0) unlink(part.c_str());
+  if (!base::write_all(out.get(), text) || rename(part.c_str(), file.c_str()) != 0) unlink(part.c_str());
 }
 
 } // namespace
@@ -295,14 +268,14 @@ bool append_history(const std::string& file, const HistoryKey& key,
     if (times.count > 0) text += line_of(key, shape, times, when);
   for (const ChangeCost& change : changes) text += line_of(key, change, when);
   if (text.empty() || file.empty()) return true;
-  if (!make_folders(file)) return false;
+  if (!base::make_directories(file.substr(0, file.rfind('/')))) return false;
   // the lock is a file of its own, since putting the history together replaces the other
   const Fd lock = open_regular(file + ".lock", O_RDWR | O_CREAT);
   if (lock.get() < 0) return false;
-  const auto begun = std::chrono::steady_clock::now();
+  const base::Deadline deadline(std::max(0.0, wait_s));
   while (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK && errno != EINTR) return false;
-    if (std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count() >= wait_s) return false;
+    if (deadline.is_over()) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   off_t size = 0;
@@ -313,7 +286,7 @@ bool append_history(const std::string& file, const HistoryKey& key,
     char last = '\n';
     if (size > 0 && pread(out.get(), &last, 1, size - 1) == 1 && last != '\n')
       text.insert(0, "\n"); // somebody was killed in the middle of a line
-    if (!write_all(out.get(), text)) return false;
+    if (!base::write_all(out.get(), text)) return false;
   }
   if (size > largest_file) put_together(file);
   return true;

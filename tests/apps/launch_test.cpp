@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/text.hpp"
 #include "control/variables.hpp"
 #include "dyngrid/blas.hpp"
 #include "dyngrid/command.hpp"
@@ -311,11 +312,11 @@ TEST(Launch, WhatCanSpawn) {
 }
 
 TEST(Launch, WordsOfAShell) {
-  EXPECT_EQ(shell_word("plain-word=1,2"), "plain-word=1,2");
-  EXPECT_EQ(shell_word("two words"), "'two words'");
-  EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
-  EXPECT_EQ(shell_word(""), "''");
-  EXPECT_EQ(shell_word("$HOME"), "'$HOME'");
+  EXPECT_EQ(base::shell_quoted("plain-word=1,2"), "plain-word=1,2");
+  EXPECT_EQ(base::shell_quoted("two words"), "'two words'");
+  EXPECT_EQ(base::shell_quoted("it's"), "'it'\\''s'");
+  EXPECT_EQ(base::shell_quoted(""), "''");
+  EXPECT_EQ(base::shell_quoted("$HOME"), "'$HOME'");
 }
 
 TEST(Launch, WhoseLauncher) {

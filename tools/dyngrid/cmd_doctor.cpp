@@ -264,7 +264,7 @@ void grow_and_shrink(const Options& o, const Site& site, Findings& out) {
     launch.environment.push_back({name, "", "not of the user's"});
   if (o.verbose) fmt::print(stderr, "dyngrid doctor: {}\n", shell_line(launch));
   const auto started = std::chrono::steady_clock::now();
-  const Result result = run_for(launch, o.limit_s);
+  const base::Outcome result = run_for(launch, o.limit_s);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
   if (o.verbose) fmt::print(stderr, "{}", result.output);
   for (Finding& f : judge_probe({result.output, result.status, result.timed_out, seconds, o.limit_s}))

@@ -7,6 +7,7 @@
 
 #include <unistd.h>
 
+#include "base/text.hpp"
 #include "checkpoint/file.hpp"
 #include "command.hpp"
 #include "launch.hpp"
@@ -46,7 +47,7 @@ void restart(const Options& o) {
                          state.written, state.matrices.size(), state.nprow, state.npcol, state.resize_points)
                  .c_str(),
              stderr);
-  if (run.dry_run) fmt::print("DYNGRID_RESTORE={} ", shell_word(file));
+  if (run.dry_run) fmt::print("DYNGRID_RESTORE={} ", base::shell_quoted(file));
   run_application(run);
 }
 

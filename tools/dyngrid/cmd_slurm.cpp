@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/process.hpp"
+#include "base/text.hpp"
 #include "command.hpp"
 #include "common/program.hpp"
 #include "control/host.hpp"
@@ -38,7 +40,7 @@ std::string own_program() {
 slurm::Site look_at_site(const std::string& mpirun) {
   slurm::Site site;
   for (const char* name : {"scontrol", "sbatch", "squeue", "scancel", "srun"})
-    if (search_path(name).empty()) site.missing.emplace_back(name);
+    if (base::search_path(name).empty()) site.missing.emplace_back(name);
   if (site.missing.empty()) {
     const slurm::Outcome config = slurm::run(slurm::show_config(), ask_limit_s);
     const slurm::Outcome partitions = config.is_good() ? slurm::run(slurm::show_partitions(), ask_limit_s) : config;
@@ -105,16 +107,13 @@ void submit(Options& o) {
   if (o.wait) command.words.insert(command.words.begin() + 1, "--wait");
   if (o.dry_run) {
     std::string line;
-    for (const std::string& word : command.words) line += shell_word(word) + " ";
+    for (const std::string& word : command.words) line += base::shell_quoted(word) + " ";
     fmt::print("{}<<'END'\n{}END\n", line, command.input);
     return;
   }
   if (o.wait) { // as long as it takes
     const pid_t pid = slurm::start_apart(command, {});
-    int status = 0;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    status = status_in_words(status);
+    const int status = base::wait_for(pid);
     if (status != 0) throw Failure(fmt::format("the application's job ended with status {}", status), status);
     return;
   }

@@ -3,11 +3,8 @@
 
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/statvfs.h>
 #include <sys/uio.h>
@@ -15,9 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <chrono>
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
@@ -27,6 +22,9 @@
 
 #include <fmt/format.h>
 
+#include "base/file_descriptor.hpp"
+#include "base/process.hpp"
+#include "base/text.hpp"
 #include "blas.hpp"
 #include "command.hpp"
 #include "common/program.hpp"
@@ -212,9 +210,8 @@ Launch plan_launch(const RunRequest& request, const Site& site) {
 
 std::string shell_line(const Launch& launch) {
   std::string line;
-  for (const Setting& s : launch.environment) line += s.name + "=" + shell_word(s.value) + " ";
-  for (std::size_t k = 0; k < launch.words.size(); ++k) line += (k > 0 ? " " : "") + shell_word(launch.words[k]);
-  return line;
+  for (const Setting& s : launch.environment) line += s.name + "=" + base::shell_quoted(s.value) + " ";
+  return line + base::shell_line(launch.words);
 }
 
 namespace {
@@ -284,41 +281,29 @@ int free_port() {
 /// One that listens on that port, or (0) on one of its own choice. Its address; empty, and it has ended, when somebody
 /// else was quicker to have the port.
 std::string start_ompi_server_on(int port, const std::string& program) {
-  const int said = memfd_create(
-      "dyngrid-server", MFD_CLOEXEC); // in memory: a kill leaves nothing, and the server never waits for a reader
-  if (said < 0) throw Failure(fmt::format("cannot keep a text in memory: {}", std::strerror(errno)), 1);
+  const base::FileDescriptor said = base::memory_file("dyngrid-server"); // the server never waits for a reader
+  const base::FileDescriptor nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
+  base::Command server{{program, "--no-daemonize", "-r", "+"}};
   // given a port it opens it so that another server can take its place at once, should it be killed
   // (docs/decisions/0013)
-  if (port > 0) setenv("OMPI_MCA_oob_tcp_static_ipv4_ports", std::to_string(port).c_str(), 1);
-  const pid_t parent = getpid();
-  const pid_t child = fork();
-  if (child < 0) throw Failure(fmt::format("cannot start {}: {}", program, std::strerror(errno)), 1);
-  if (child == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGTERM); // kept over exec: it ends with mpirun, which the parent becomes
-    if (getppid() != parent) _exit(1);
-    setpgid(0, 0); // who interrupts the application from the keyboard interrupts mpirun, and that is enough
-    const int nothing = open("/dev/null", O_RDWR);
-    dup2(nothing, 0);
-    dup2(nothing, 1);
-    dup2(said, 2); // standard output it would keep in a buffer until its end
-    execl(program.c_str(), program.c_str(), "--no-daemonize", "-r", "+", static_cast<char*>(nullptr));
-    _exit(127);
-  }
-  unsetenv("OMPI_MCA_oob_tcp_static_ipv4_ports"); // mpirun chooses its own
+  if (port > 0)
+    server.environment = base::environment_with({fmt::format("OMPI_MCA_oob_tcp_static_ipv4_ports={}", port)});
+  server.in = server.out = nothing.get();
+  server.err = said.get(); // standard output it would keep in a buffer until its end
+  server.own_group = true; // who interrupts the application from the keyboard interrupts mpirun, and that is enough
+  server.ends_with_parent = true; // kept over exec: it ends with mpirun, which this process becomes
+  const pid_t child = base::start(server);
   std::string uri;
   int status = 0;
   bool has_ended = false;
   for (int waited = 0; waited < 1000 && (uri.empty() || uri.back() != '\n') && !has_ended; ++waited) {
     usleep(10000);
     has_ended = waitpid(child, &status, WNOHANG) != 0;
-    std::array<char, 4096> text;
-    const ssize_t got = pread(said, text.data(), text.size(), 0);
-    uri.assign(text.data(), static_cast<std::size_t>(std::max<ssize_t>(0, got)));
+    uri = base::content_of(said.get());
     const std::size_t line = uri.rfind('\n', uri.find("tcp://")); // it may have complained of something before
     uri = uri.find("tcp://") == std::string::npos ? "" : line == std::string::npos ? uri : uri.substr(line + 1);
     uri.resize(std::min(uri.size(), uri.find('\n') + 1)); // npos + 1: no whole line yet
   }
-  close(said);
   // without its port it goes on and listens nowhere
   if (!uri.empty() && (port == 0 || uri.find(fmt::format(":{};", port)) != std::string::npos ||
                        uri.find(fmt::format(":{}\n", port)) != std::string::npos))
@@ -333,7 +318,7 @@ std::string start_ompi_server_on(int port, const std::string& program) {
 } // namespace
 
 std::string start_ompi_server() {
-  const std::string program = search_path("ompi-server");
+  const std::string program = base::search_path("ompi-server");
   if (program.empty())
     throw Failure("--processes join needs ompi-server, which is not in PATH; it comes with Open MPI 4 (openmpi-bin)",
                   1);
@@ -353,7 +338,7 @@ std::string own_library() {
 
 Site look_around(const std::string& mpirun) {
   Site site;
-  site.mpirun = search_path(mpirun);
+  site.mpirun = base::search_path(mpirun);
   if (site.mpirun.empty())
     throw Failure(mpirun == DYNGRID_MPIRUN ? fmt::format("no {} in PATH; install {} or give its path by --mpirun",
                                                          mpirun, DYNGRID_MPI_PACKAGE)
@@ -366,7 +351,7 @@ Site look_around(const std::string& mpirun) {
     version.environment = {{"OMPI_ALLOW_RUN_AS_ROOT", "1", ""}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", ""}};
   site.version = run_for(version, 10).output;
   site.mpi = mpi_of_version(site.version);
-  site.has_ompi_server = !search_path("ompi-server").empty();
+  site.has_ompi_server = !base::search_path("ompi-server").empty();
   site.can_spawn = can_spawn(site.version);
   const Blas blas = look_at_blas();
   site.blas_core = blas.core;
@@ -389,68 +374,25 @@ Site look_around(const std::string& mpirun) {
 }
 
 namespace {
-[[noreturn]] void exec(const Launch& launch, bool quietly) {
+std::vector<std::string> variables_of(const Launch& launch) {
+  std::vector<std::string> variables;
+  for (const Setting& s : launch.environment) variables.push_back(s.name + "=" + s.value);
+  return variables;
+}
+} // namespace
+
+void become(const Launch& launch) {
   for (const Setting& s : launch.environment) setenv(s.name.c_str(), s.value.c_str(), 1);
   std::vector<std::string> words = launch.words;
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   execvp(pointers[0], pointers.data());
-  if (quietly) _exit(127);
   throw Failure(fmt::format("{} cannot be started: {}", launch.words[0], std::strerror(errno)), 127);
 }
-} // namespace
 
-void become(const Launch& launch) {
-  exec(launch, false);
-}
-
-Result run_for(const Launch& launch, double seconds) {
-  using Clock = std::chrono::steady_clock;
-  Result result;
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return result;
-  const pid_t child = fork();
-  if (child == 0) {
-    setpgid(0, 0); // so that everything it starts can be ended with it
-    const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    dup2(nothing, 0);
-    dup2(ends[1], 1);
-    dup2(ends[1], 2);
-    exec(launch, true);
-  }
-  close(ends[1]);
-  if (child < 0) {
-    close(ends[0]);
-    return result;
-  }
-  result.was_started = true;
-  const auto deadline = Clock::now() + std::chrono::duration<double>(seconds);
-  for (char buffer[4096];;) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    pollfd watched{ends[0], POLLIN, 0};
-    const int ready = left > 0 ? poll(&watched, 1, static_cast<int>(left)) : 0;
-    if (ready < 0 && errno == EINTR) continue;
-    if (ready <= 0) {
-      result.timed_out = true;
-      break;
-    }
-    const ssize_t got = read(ends[0], buffer, sizeof buffer);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    result.output.append(buffer, static_cast<std::size_t>(got));
-  }
-  close(ends[0]);
-  int status = 0;
-  if (result.timed_out) {
-    kill(-child, SIGTERM); // mpirun then ends its processes
-    for (int wait = 0; wait < 30 && waitpid(child, &status, WNOHANG) == 0; ++wait) usleep(100000);
-    kill(-child, SIGKILL);
-  }
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  result.status = status_in_words(status);
-  return result;
+base::Outcome run_for(const Launch& launch, double seconds) {
+  return base::run({launch.words, base::environment_with(variables_of(launch))}, seconds);
 }
 
 } // namespace command

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/process.hpp"
+
 namespace CLI {
 class App;
 }
@@ -67,11 +69,6 @@ Launch plan_launch(const RunRequest& request, const Site& site);
 
 /// The launch as a line for a shell: NAME=value ... mpirun ...
 std::string shell_line(const Launch& launch);
-std::string shell_word(const std::string& word);
-/// Where a program is, by its path or in PATH; "" when it is nowhere.
-std::string search_path(const std::string& name);
-/// Exit status, or 128 + signal, of what waitpid said.
-int status_in_words(int wait_status);
 
 // ---- looking ----
 
@@ -93,13 +90,9 @@ std::string start_ompi_server();
 /// Becomes the launch. Signals, standard streams and the exit status are then mpirun's own. Returns only by Failure.
 [[noreturn]] void become(const Launch& launch);
 
-struct Result {
-  bool was_started = false, timed_out = false;
-  int status = -1; ///< exit status, 128 + signal
-  std::string output;
-};
 /// Runs it, standard output and error together, at most so many seconds; then it and everything it started is ended.
-Result run_for(const Launch& launch, double seconds);
+/// @throws base::Error
+base::Outcome run_for(const Launch& launch, double seconds);
 
 /// What `run` and `restart` share.
 struct RunOptions {

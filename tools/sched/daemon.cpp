@@ -8,8 +8,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 #include <thread>
 
 #include <fcntl.h>
@@ -21,7 +19,9 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.hpp"
 #include "base/environment.hpp"
+#include "base/files.hpp"
 #include "base/printable.hpp"
 #include "common/program.hpp"
 #include "control/runtime_dir.hpp"
@@ -31,6 +31,7 @@ namespace {
 
 using base::Error;
 using base::Status;
+using base::unix_time_s;
 using Json = nlohmann::json;
 using Phase = BookJob::Phase;
 
@@ -42,26 +43,12 @@ constexpr double lock_patience_s = 2;
 constexpr std::size_t ended_shown = 30;
 constexpr std::size_t page_bytes = 256 << 10; ///< of an answer that is a list; a client has to fetch 1 MiB
 
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
 [[noreturn]] void fail(const std::string& what) {
   throw Error(Status::io_failure, fmt::format("scheduler: {}: {}", what, std::strerror(errno)));
 }
 
 void make_folders(const std::string& path) {
-  for (std::size_t at = 1; at <= path.size(); ++at)
-    if (at == path.size() || path[at] == '/')
-      if (::mkdir(path.substr(0, at).c_str(), 0700) != 0 && errno != EEXIST)
-        fail(fmt::format("cannot make '{}'", path.substr(0, at)));
-}
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
+  if (!base::make_directories(path)) fail(fmt::format("cannot make '{}'", path));
 }
 
 /// As much of a list as goes into one answer, and one element at least.
@@ -100,14 +87,14 @@ std::string scheduler_socket() {
   return control::runtime_directory() + "/sched.sock";
 }
 
-Daemon::Daemon(DaemonOptions options) : options_(std::move(options)), boot_(boot_id()), began_s_(now_s()) {
+Daemon::Daemon(DaemonOptions options) : options_(std::move(options)), boot_(boot_id()), began_s_(unix_time_s()) {
   policy_ = make_policy(options_.policy, options_.policy_options);
   make_folders(options_.folder + "/jobs");
   lock_ = Fd(::open((options_.folder + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock_) fail(fmt::format("cannot open '{}/lock'", options_.folder));
   // a job that its scheduler had just let go when it died holds the lock for the moment until its program is there
   while (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (now_s() > began_s_ + lock_patience_s)
+    if (unix_time_s() > began_s_ + lock_patience_s)
       throw Error(Status::bad_state, fmt::format("scheduler: another one works in '{}'", options_.folder));
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
@@ -163,7 +150,7 @@ void Daemon::commit(const Entry& entry) {
 void Daemon::wait_for_room(const NoRoom& why) {
   if (!has_no_room_) warn(fmt::format("{}; tried again every {:g} s", why.what(), room_every_s));
   has_no_room_ = is_changed_ = true;
-  next_round_s_ = now_s() + room_every_s;
+  next_round_s_ = unix_time_s() + room_every_s;
 }
 
 void Daemon::recover() {
@@ -174,7 +161,7 @@ void Daemon::recover() {
     prepare(job);
     if (job.phase == Phase::running) running.push_back(id);
   }
-  commit(book_.open(now_s(), options_.procs, options_.policy, boot_));
+  commit(book_.open(unix_time_s(), options_.procs, options_.policy, boot_));
   for (const std::int64_t id : running) {
     const BookJob& job = *book_.find(id);
     Live& live = live_.at(id);
@@ -182,7 +169,7 @@ void Daemon::recover() {
     if (live.process) {
       say(fmt::format("job {} still runs as process {}", id, job.pid));
     } else if (same_boot && ::access((file_of(id) + ".began").c_str(), F_OK) != 0) {
-      commit(book_.requeue(now_s(), id)); // written down, but it never began
+      commit(book_.requeue(unix_time_s(), id)); // written down, but it never began
     } else {
       has_ended(id);
     }
@@ -218,7 +205,7 @@ void Daemon::start(std::int64_t id, int procs) {
       make_launch(job.spec, socket_name_of(id), shape ? shape_text(*shape) : "", book_.choose(procs), options_.launch);
   try {
     Leader leader(file_of(id), job.spec.folder, launch.command, launch.variables);
-    commit(book_.start(now_s(), id, procs, leader.pid(), leader.started()));
+    commit(book_.start(unix_time_s(), id, procs, leader.pid(), leader.started()));
     live.process = watch_process(leader.pid(), leader.started());
     leader.go();
   } catch (const NoRoom&) {
@@ -230,19 +217,19 @@ void Daemon::start(std::int64_t id, int procs) {
 }
 
 void Daemon::end_unbegun(std::int64_t id, const std::string& why) {
-  commit(book_.end(now_s(), id, "-", why));
+  commit(book_.end(unix_time_s(), id, "-", why));
   tell_waiters(*book_.find(id));
 }
 
 void Daemon::connect(const BookJob& job, Live& live) {
-  live.next_try_s = now_s() + try_every_s;
+  live.next_try_s = unix_time_s() + try_every_s;
   try {
     live.client =
         control::Client::to_socket(fmt::format("{}/job-{}.sock", options_.runtime_folder, socket_name_of(job.id)), 0.5);
     tell(job.id, live, "watch", {{"steps", false}});
     tell(job.id, live, "status", Json::object());
     tell(job.id, live, "history", Json::object());
-    live.next_look_s = now_s() + look_every_s;
+    live.next_look_s = unix_time_s() + look_every_s;
   } catch (const Error&) { // not yet, or no program of dyngrid
     live.client.reset();
   }
@@ -276,7 +263,7 @@ void Daemon::listen_to(std::int64_t id, Live& live) {
     live.client.reset();
     live.sent.clear();
     live.is_resizable = false;
-    live.next_try_s = now_s() + 1;
+    live.next_try_s = unix_time_s() + 1;
   }
 }
 
@@ -363,18 +350,18 @@ void Daemon::heard_history(Live& live, const Json& reply) {
 }
 
 void Daemon::has_size(std::int64_t id, int n) {
-  commit(book_.size(now_s(), id, n));
+  commit(book_.size(unix_time_s(), id, n));
 }
 
 void Daemon::give_up(std::int64_t id, const std::string& why) {
-  commit(book_.answer(now_s(), id, why, now_s() + options_.deaf_s));
+  commit(book_.answer(unix_time_s(), id, why, unix_time_s() + options_.deaf_s));
 }
 
 void Daemon::has_ended(std::int64_t id) {
   const BookJob& job = *book_.find(id);
   if (const auto status = reap(job.pid))
     live_.at(id).exit_status = status; // kept, should there be no room to write it down
-  std::string status = read_file(file_of(id) + ".status");
+  std::string status = base::content_of(file_of(id) + ".status");
   while (!status.empty() && std::isspace(static_cast<unsigned char>(status.back())) != 0) status.pop_back();
   if (status.empty() && live_.at(id).exit_status) status = std::to_string(*live_.at(id).exit_status);
   std::string why;
@@ -384,7 +371,7 @@ void Daemon::has_ended(std::int64_t id) {
     why = "killed";
   else if (status != "0")
     why = "failed";
-  commit(book_.end(now_s(), id, status.empty() ? "-" : status, why));
+  commit(book_.end(unix_time_s(), id, status.empty() ? "-" : status, why));
   ::unlink((file_of(id) + ".status.new").c_str()); // of one that was killed
   tell_waiters(*book_.find(id));
 }
@@ -397,7 +384,7 @@ void Daemon::kill_job(std::int64_t id) {
   const bool hard = live.killed_s > 0;
   ::kill(static_cast<pid_t>(-job.pid), hard ? SIGKILL : SIGTERM);
   live.is_killed_hard = hard;
-  live.killed_s = now_s();
+  live.killed_s = unix_time_s();
 }
 
 void Daemon::look_at_jobs() {
@@ -411,16 +398,17 @@ void Daemon::look_at_jobs() {
       gone.push_back(id);
       continue;
     }
-    if (job.is_cancelled && (live.killed_s == 0 || (!live.is_killed_hard && now_s() > live.killed_s + patience_s)))
+    if (job.is_cancelled &&
+        (live.killed_s == 0 || (!live.is_killed_hard && unix_time_s() > live.killed_s + patience_s)))
       kill_job(id);
     if (live.client) {
       listen_to(id, live);
-      if (now_s() >= live.next_look_s) {
-        live.next_look_s = now_s() + look_every_s;
+      if (unix_time_s() >= live.next_look_s) {
+        live.next_look_s = unix_time_s() + look_every_s;
         tell(id, live, "status", Json::object());
         if (options_.policy == "tp") tell(id, live, "history", Json::object());
       }
-    } else if (now_s() >= live.next_try_s) {
+    } else if (unix_time_s() >= live.next_try_s) {
       connect(job, live);
     }
   }
@@ -431,10 +419,10 @@ void Daemon::look_at_jobs() {
 void Daemon::look_at_deadlines() {
   for (auto& [id, live] : live_) {
     const BookJob& job = *book_.find(id);
-    if (job.phase == Phase::running && job.deaf_until_s > 0 && job.deaf_until_s <= now_s() &&
-        job.deaf_until_s > now_s() - 1)
+    if (job.phase == Phase::running && job.deaf_until_s > 0 && job.deaf_until_s <= unix_time_s() &&
+        job.deaf_until_s > unix_time_s() - 1)
       is_changed_ = true;
-    if (job.phase != Phase::running || job.target == 0 || now_s() < job.asked_s + options_.deadline_s) continue;
+    if (job.phase != Phase::running || job.target == 0 || unix_time_s() < job.asked_s + options_.deadline_s) continue;
     // a growth is withdrawn, its processors go to others; a shrink stays asked for: whoever wanted them still
     // does
     if (job.target > job.procs) tell(id, live, "cancel", Json::object());
@@ -449,7 +437,7 @@ void Daemon::look_at_deadlines() {
 void Daemon::schedule() {
   std::deque<Job> jobs;
   State state;
-  state.now_s = now_s();
+  state.now_s = unix_time_s();
   state.procs = options_.procs;
   std::vector<const BookJob*> running;
   for (const auto& [id, job] : book_.jobs()) {
@@ -491,7 +479,7 @@ void Daemon::ask(std::int64_t id, int procs) {
   Live& live = live_.at(id);
   const auto shape = live.allowed.largest(procs, procs);
   if (!shape) return;
-  commit(book_.ask(now_s(), id, procs));
+  commit(book_.ask(unix_time_s(), id, procs));
   live.request = 0;
   // whether it pays is this scheduler's matter, which knows who else wants the processors; but one that measures slower
   // has no use for them
@@ -512,7 +500,7 @@ void Daemon::run(const std::function<bool()>& is_stopped) {
     if (!is_changed_ || has_no_room_) ::poll(polled.data(), polled.size(), has_running ? 200 : 1000);
     server_->serve(0);
     if (!journal_.why_broken().empty()) break;
-    if (has_no_room_ && now_s() < next_round_s_) continue;
+    if (has_no_room_ && unix_time_s() < next_round_s_) continue;
     try {
       look_at_jobs();
       look_at_deadlines();
@@ -560,7 +548,7 @@ void Daemon::serve_request(control::LineServer::Client client, const control::Re
       reply({{"cancelled", false}, {"reason", "it has ended"}});
       return;
     }
-    if (!job.is_cancelled) commit(book_.cancel(now_s(), id));
+    if (!job.is_cancelled) commit(book_.cancel(unix_time_s(), id));
     if (job.phase == Phase::waiting) end_unbegun(id, "cancelled");
     reply({{"cancelled", true}});
   } else if (request.op == "status") {
@@ -568,7 +556,7 @@ void Daemon::serve_request(control::LineServer::Client client, const control::Re
     for (const auto& [id, job] : book_.jobs()) ++counts[static_cast<int>(job.phase)];
     Json answer = overview();
     answer.update({{"pid", ::getpid()},
-                   {"uptime_s", now_s() - began_s_},
+                   {"uptime_s", unix_time_s() - began_s_},
                    {"folder", options_.folder},
                    {"waiting", counts[0]},
                    {"running", counts[1]},
@@ -591,7 +579,7 @@ void Daemon::serve_request(control::LineServer::Client client, const control::Re
     if (cancel)
       for (const auto& [id, job] : book_.jobs())
         if (job.phase != Phase::ended && !job.is_cancelled) {
-          commit(book_.cancel(now_s(), id));
+          commit(book_.cancel(unix_time_s(), id));
           if (job.phase == Phase::running)
             kill_job(id);
           else
@@ -665,7 +653,7 @@ Daemon::Json Daemon::submit(const control::Request& request) {
     throw Error(Status::bad_argument,
                 fmt::format("scheduler: submit: \"{}\" allows no grid of at most {} processes, which is all there are",
                             spec.allow, options_.procs));
-  const Entry entry = book_.submit(now_s(), spec);
+  const Entry entry = book_.submit(unix_time_s(), spec);
   if (encode(entry).size() > 60000)
     throw Error(Status::bad_argument, "scheduler: submit: command and variables are longer than 60000 bytes");
   commit(entry);
@@ -710,7 +698,7 @@ Daemon::Json Daemon::overview() const {
   return {{"policy", options_.policy},
           {"procs", options_.procs},
           {"free", std::max(options_.procs - taken, 0)},
-          {"now_s", now_s()}};
+          {"now_s", unix_time_s()}};
 }
 
 Daemon::Json Daemon::queue(const control::Request& request) const {
@@ -740,7 +728,7 @@ Daemon::Json Daemon::timeline(const control::Request& request) const {
     names[std::to_string(s.job)] = book_.find(s.job)->spec.name;
   }
   return {{"procs", options_.procs},
-          {"now_s", now_s()},
+          {"now_s", unix_time_s()},
           {"segments", std::move(page.list)},
           {"names", names},
           {"next", page.is_full ? Json(at) : Json(nullptr)}};

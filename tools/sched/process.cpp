@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include "base/process.hpp"
 #include "base/status.hpp"
 
 namespace sched {
@@ -46,22 +47,6 @@ constexpr const char* leader_script =
 constexpr std::string_view room_for_status = "   \n";
 
 } // namespace
-
-Fd& Fd::operator=(Fd&& other) noexcept {
-  if (this != &other) {
-    close();
-    fd_ = other.fd_;
-    other.fd_ = -1;
-  }
-  return *this;
-}
-Fd::~Fd() {
-  close();
-}
-void Fd::close() {
-  if (fd_ >= 0) ::close(fd_);
-  fd_ = -1;
-}
 
 std::int64_t start_time_of(std::int64_t pid) {
   if (pid <= 0) return 0;
@@ -99,14 +84,7 @@ Leader::Leader(const std::string& file, const std::string& folder, const std::ve
   std::vector<char*> arguments;
   for (auto& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  std::vector<std::string> environment = variables;
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    const std::string text = *variable;
-    const auto name = text.substr(0, text.find('=') + 1);
-    bool is_set = false;
-    for (const auto& own : variables) is_set = is_set || own.compare(0, name.size(), name) == 0;
-    if (!is_set) environment.push_back(text);
-  }
+  std::vector<std::string> environment = base::environment_with(variables);
   std::vector<char*> environment_pointers;
   for (auto& variable : environment) environment_pointers.push_back(variable.data());
   environment_pointers.push_back(nullptr);
@@ -149,8 +127,7 @@ Leader::Leader(const std::string& file, const std::string& folder, const std::ve
 Leader::~Leader() {
   if (!gate_) return;
   gate_.close(); // it never begins
-  while (::waitpid(static_cast<pid_t>(pid_), nullptr, 0) < 0 && errno == EINTR) {
-  }
+  base::wait_for(static_cast<pid_t>(pid_));
 }
 
 void Leader::go() {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/file_descriptor.hpp"
 #include "base/status.hpp"
 
 namespace sched {
@@ -16,21 +17,7 @@ public:
   explicit NoRoom(const std::string& text) : Error(base::Status::io_failure, text) {}
 };
 
-/// Owns a file descriptor.
-class Fd {
-public:
-  Fd() = default;
-  explicit Fd(int fd) : fd_(fd) {}
-  Fd(Fd&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
-  Fd& operator=(Fd&& other) noexcept;
-  ~Fd();
-  int get() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-  void close();
-
-private:
-  int fd_ = -1;
-};
+using Fd = base::FileDescriptor;
 
 /// When a process was started, in clock ticks since the machine was; 0 when there is none, or it has ended
 /// and is not yet collected. With the process number and boot_id() it names a process for ever.

@@ -26,7 +26,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/clock.hpp"
+#include "base/process.hpp"
 #include "base/status.hpp"
+#include "base/text.hpp"
 #include "control/client.hpp"
 #include "decide.hpp"
 #include "dyngrid/failure.hpp"
@@ -37,8 +40,9 @@
 
 namespace slurm {
 
+using base::monotonic_s;
+using base::status_in_words;
 using command::Failure;
-using command::status_in_words;
 using nlohmann::json;
 
 namespace {
@@ -54,17 +58,8 @@ constexpr double unit_text_s = 5;    ///< for what follows the first line of a h
 constexpr double last_wait_s = 15;
 constexpr double patience_with_killed_s = 10;
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 void say(const std::string& text) {
-  std::array<char, 16> clock{};
-  const std::time_t t = std::time(nullptr);
-  std::tm local{};
-  localtime_r(&t, &local);
-  std::strftime(clock.data(), clock.size(), "%H:%M:%S", &local);
-  std::fputs(fmt::format("dyngrid slurm: {} {}\n", clock.data(), text).c_str(), stderr);
+  std::fputs(fmt::format("dyngrid slurm: {} {}\n", base::local_clock_text(), text).c_str(), stderr);
 }
 
 std::string variable(const char* name) {
@@ -178,8 +173,8 @@ Agent::Agent(Request request, std::string dyngrid) : request_(std::move(request)
                     cpus = variable("SLURM_CPUS_ON_NODE");
   if (id.empty() || id.find_first_not_of("0123456789") != std::string::npos)
     throw Failure("slurm agent: not inside a job of Slurm; use dyngrid slurm submit");
-  base_job_ = std::atoll(id.c_str());
-  if (request_.tasks_per_node == 0) request_.tasks_per_node = std::max(1, std::atoi(cpus.c_str()));
+  base_job_ = base::parse_whole_number(id, "slurm agent: SLURM_JOB_ID");
+  if (request_.tasks_per_node == 0) request_.tasks_per_node = std::max(1, base::whole_number<int>(cpus).value_or(1));
   job_ = "slurm-" + id;
   node_name_ = fmt::format("{}-{}-node", request_.name, id);
   if (request_.node_output.empty())
@@ -259,7 +254,7 @@ void Agent::start_base_nodes(const std::string& nodelist) {
     m.node.id = ++last_id_;
     m.node.stage = Stage::awaited;
     m.node.is_base = true;
-    m.node.since = now();
+    m.node.since = monotonic_s();
     m.job = base_job_;
     m.host = hosts[k];
     m.place = listener_->invitation();
@@ -278,14 +273,14 @@ Member* Agent::find(std::int64_t id) {
 // ---- Slurm ----
 
 void Agent::look_at_queue() {
-  if (is_looking_ || now() < next_look_ || is_ending_) return;
+  if (is_looking_ || monotonic_s() < next_look_ || is_ending_) return;
   const bool has_jobs = std::any_of(members_.begin(), members_.end(), [](const Member& m) { return !m.node.is_base; });
   if (!has_jobs) return;
   is_looking_ = true;
-  const double asked_at = now();
+  const double asked_at = monotonic_s();
   runner_.add(show_queue(node_name_), [this, asked_at](const Outcome& outcome) {
     is_looking_ = false;
-    next_look_ = now() + request_.poll_s;
+    next_look_ = monotonic_s() + request_.poll_s;
     try {
       if (!outcome.is_good()) throw Failure(outcome.trouble());
       hear_queue(parse_queue(outcome.out), asked_at);
@@ -311,9 +306,9 @@ void Agent::hear_queue(const std::vector<QueuedJob>& jobs, double asked_at) {
     }
     if (m->node.stage == Stage::queued && job->state != "PENDING") {
       m->node.stage = Stage::awaited;
-      m->node.since = now();
+      m->node.since = monotonic_s();
     }
-    if (m->node.stage == Stage::awaited && !m->is_missed && now() - m->node.since > unheard_s) {
+    if (m->node.stage == Stage::awaited && !m->is_missed && monotonic_s() - m->node.since > unheard_s) {
       m->is_missed = true;
       say(fmt::format("job {} runs on {} and nothing was heard of it; can the nodes reach {} (--interface)?", m->job,
                       job->where, listener_->host()));
@@ -332,7 +327,7 @@ void Agent::hear_queue(const std::vector<QueuedJob>& jobs, double asked_at) {
 void Agent::submit_one() {
   Member m;
   m.node.id = ++last_id_;
-  m.node.since = now();
+  m.node.since = monotonic_s();
   m.host = "?";
   m.place = listener_->invitation();
   const std::int64_t id = m.node.id;
@@ -352,7 +347,7 @@ void Agent::submit_one() {
     } catch (const Failure& trouble) {
       if (told_ != trouble.what()) say(trouble.what());
       told_ = trouble.what();
-      no_submission_before_ = now() + refused_for_s;
+      no_submission_before_ = monotonic_s() + refused_for_s;
       members_.remove_if([id](const Member& other) { return other.node.id == id; });
     }
   });
@@ -361,8 +356,8 @@ void Agent::submit_one() {
 // ---- the application ----
 
 void Agent::talk_to_application() {
-  if (!client_ && now() >= next_connect_ && !is_ending_) {
-    next_connect_ = now() + connect_every_s;
+  if (!client_ && monotonic_s() >= next_connect_ && !is_ending_) {
+    next_connect_ = monotonic_s() + connect_every_s;
     try {
       client_ = control::Client::to_job(job_, 5);
       client_->send("watch", {{"steps", false}}, 5);
@@ -409,7 +404,7 @@ void Agent::hear_application(const json& line) {
         std::count_if(members_.begin(), members_.end(), [](const Member& m) { return m.node.stage == Stage::working; });
     say(fmt::format("grid {} -> {}, on {} node{}", grid("from"), grid("grid"), in_grid + 1, in_grid == 0 ? "" : "s"));
     const bool is_ours = line.contains("request") && !line["request"].is_null();
-    if (!is_ours) no_growth_before_ = now() + declined_for_s; // the program, or somebody, wants it so
+    if (!is_ours) no_growth_before_ = monotonic_s() + declined_for_s; // the program, or somebody, wants it so
   }
   const auto id = line.find("id");
   if (id == line.end() || !id->is_number_integer()) return;
@@ -419,14 +414,16 @@ void Agent::hear_application(const json& line) {
   asked_.erase(asked);
   const std::string outcome =
       !line.value("ok", false) ? "failed" : line.value("outcome", line.value("accepted", false) ? "done" : "declined");
-  if (what.is_leave) leave_again_at_ = now() + 1;
+  if (what.is_leave) leave_again_at_ = monotonic_s() + 1;
   if (outcome == "done" || (what.is_leave && outcome == "superseded")) return; // by one that has more nodes to leave
   const std::string why = line.value("reason", line.value("error", std::string()));
   say(fmt::format("{}: {}{}{}", what.is_leave ? "leaving" : "growing", outcome, why.empty() ? "" : ": ", why));
   if (what.is_leave) return;
-  no_growth_before_ = now() + (outcome == "declined" ? declined_for_s : outcome == "superseded" ? 1 : failed_for_s);
+  no_growth_before_ = monotonic_s() + (outcome == "declined"     ? declined_for_s
+                                       : outcome == "superseded" ? 1
+                                                                 : failed_for_s);
   for (Member& m : members_)
-    if (m.node.stage == Stage::handed) m.stop_at = now() + stop_after_s;
+    if (m.node.stage == Stage::handed) m.stop_at = monotonic_s() + stop_after_s;
 }
 
 // ---- nodes ----
@@ -467,7 +464,7 @@ void Agent::take_in(Link link, const std::string& line) {
     m->host = host;
     m->link = std::move(link);
     m->node.stage = Stage::idle;
-    m->node.since = now();
+    m->node.since = monotonic_s();
     say(fmt::format("{} is ready", name_of(*m)));
     // what it said besides, a signal that came early, is heard with the others
   } else if (kind == "hand" && control::is_same_secret(word, for_hands_.word)) {
@@ -475,14 +472,14 @@ void Agent::take_in(Link link, const std::string& line) {
     words >> hand.unit >> hand.processes;
     if (hand.unit < 1 || hand.processes < 1 || !handed_.insert(hand.unit).second) return;
     hand.link = std::move(link);
-    hand.end_by = now() + unit_text_s;
+    hand.end_by = monotonic_s() + unit_text_s;
     hands_.push_back(std::move(hand));
   }
 }
 
 void Agent::hear_hands() {
   for (auto hand = hands_.begin(); hand != hands_.end();) {
-    const bool is_there = hand->link.take() && now() < hand->end_by;
+    const bool is_there = hand->link.take() && monotonic_s() < hand->end_by;
     const auto line = hand->link.line();
     if (line) hand_out(*hand, *line);
     hand = line || !is_there ? hands_.erase(hand) : std::next(hand);
@@ -500,7 +497,7 @@ void Agent::hand_out(Hand& hand, const std::string& text) {
   m->hand = std::move(hand.link);
   m->stop_at = 0;
   m->node.stage = Stage::handed;
-  m->node.since = now();
+  m->node.since = monotonic_s();
   if (request_.verbose) say(fmt::format("{} gets unit {} of {} processes", name_of(*m), hand.unit, hand.processes));
   m->link.say(fmt::format("run {} {}", hand.unit, text));
 }
@@ -529,7 +526,7 @@ void Agent::hear_from(Member& m, const std::string& line) {
     m.unit = 0;
     m.stop_at = 0;
     m.node.stage = Stage::idle;
-    m.node.since = now();
+    m.node.since = monotonic_s();
   }
 }
 
@@ -541,7 +538,7 @@ void Agent::hear_nodes() {
     }
     const bool is_there = m->link.take();
     while (const auto line = m->link.line()) hear_from(*m, *line);
-    if (m->stop_at > 0 && now() >= m->stop_at) {
+    if (m->stop_at > 0 && monotonic_s() >= m->stop_at) {
       m->link.say(fmt::format("stop {}", m->unit));
       m->stop_at = 0;
     }
@@ -563,7 +560,7 @@ void Agent::hear_nodes() {
 
 Situation Agent::situation() const {
   Situation s;
-  s.now = now();
+  s.now = monotonic_s();
   s.max_nodes = request_.max_nodes;
   s.queued_at_most = request_.queued;
   s.processes_per_node = request_.tasks_per_node;
@@ -599,7 +596,7 @@ void Agent::act() {
     }
   if (!client_) return;
   try {
-    if (!plan.leave.empty() && now() >= leave_again_at_) {
+    if (!plan.leave.empty() && monotonic_s() >= leave_again_at_) {
       std::vector<std::int64_t> units;
       for (const std::int64_t id : plan.leave)
         if (const Member* m = find(id)) units.push_back(m->unit);
@@ -673,8 +670,8 @@ int Agent::end(int status) {
     });
   for (const Member& m : members_) forget(m);
   members_.remove_if([](const Member& m) { return !m.link; });
-  const double end_by = now() + last_wait_s;
-  while (now() < end_by && (!members_.empty() || !steps_.empty() || runner_.is_busy())) {
+  const double end_by = monotonic_s() + last_wait_s;
+  while (monotonic_s() < end_by && (!members_.empty() || !steps_.empty() || runner_.is_busy())) {
     wait_for_something();
     runner_.step();
     hear_newcomers();

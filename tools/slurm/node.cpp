@@ -16,16 +16,16 @@
 
 #include <fmt/format.h>
 
+#include "base/process.hpp"
 #include "dyngrid/failure.hpp"
-#include "dyngrid/launch.hpp"
 #include "jobs.hpp"
 #include "link.hpp"
 #include "runner.hpp"
 
 namespace slurm {
 
+using base::status_in_words;
 using command::Failure;
-using command::status_in_words;
 
 namespace {
 

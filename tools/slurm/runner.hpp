@@ -4,13 +4,15 @@
 
 #include <sys/types.h>
 
-#include <chrono>
 #include <deque>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/clock.hpp"
+#include "base/file_descriptor.hpp"
+#include "base/process.hpp"
 #include "words.hpp"
 
 namespace slurm {
@@ -29,8 +31,7 @@ struct Outcome {
 /// SIGTERM when this process ends. @throws command::Failure
 pid_t start_apart(const Command& command, const std::vector<std::string>& variables, int out = -1, int err = -1,
                   bool keeps_job_variables = false);
-/// Ends the group: SIGTERM, and after `patience_s` SIGKILL. Waits for the process itself. Its status as in Outcome.
-int end_group(pid_t pid, double patience_s);
+using base::end_group;
 
 /// Commands one after the other; the caller polls. One thread.
 class Runner {
@@ -51,8 +52,8 @@ public:
 private:
   struct Running {
     pid_t pid = -1;
-    int watch = -1, out = -1, err = -1;
-    std::chrono::steady_clock::time_point end_by;
+    base::FileDescriptor watch, out, err; ///< readable when it has ended; what it prints
+    base::Deadline deadline{-1};
     std::string what;
     Done done;
   };

@@ -2,39 +2,29 @@
 #include "words.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <ctime>
 #include <sstream>
 
 #include <fmt/format.h>
 
+#include "base/text.hpp"
 #include "dyngrid/failure.hpp"
-#include "dyngrid/launch.hpp"
 
 namespace slurm {
 
 using command::Failure;
-using command::shell_word;
 
 namespace {
 
 std::optional<std::int64_t> whole(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size() || value < 0) return std::nullopt;
-  return value;
+  const auto value = base::whole_number(text);
+  return value && *value >= 0 ? value : std::nullopt;
 }
 
 std::string quoted(std::string text) {
   if (text.size() > 120) text = text.substr(0, 120) + "...";
   return "\"" + text + "\"";
-}
-
-std::string line_of(const std::vector<std::string>& words) {
-  std::string line;
-  for (const std::string& word : words) line += (line.empty() ? "" : " ") + shell_word(word);
-  return line;
 }
 
 /// Options that both kinds of job have.
@@ -213,7 +203,7 @@ Command submit_base(const Request& r, const std::string& dyngrid) {
   add_size(c.words, r.min_nodes, r.tasks_per_node, r.tasks_per_node == 0);
   add_common(c.words, r);
   c.input = "#!/bin/sh\n# dyngrid slurm submit: the application, and what looks for nodes for it\nexec " +
-            line_of(agent_words(r, dyngrid)) + "\n";
+            base::shell_line(agent_words(r, dyngrid)) + "\n";
   return c;
 }
 
@@ -232,7 +222,7 @@ Command submit_node(const Request& r, const std::string& dyngrid, const std::str
   // exec: the signal goes to the process of the script; one that comes before that process can hear it must not end it
   // (the queue tells the same a little later)
   c.input = "#!/bin/sh\n# dyngrid: a node more for a running application\ntrap '' USR1\nexec " +
-            line_of({dyngrid, "slurm", "node"}) + " <<'PLACE'\n" + place + "\nPLACE\n";
+            base::shell_line({dyngrid, "slurm", "node"}) + " <<'PLACE'\n" + place + "\nPLACE\n";
   return c;
 }
 
@@ -249,7 +239,7 @@ Command cancel_waiting(const std::vector<std::int64_t>& jobs) {
 }
 
 std::string hand_line(const std::string& dyngrid, const std::string& file) {
-  return "exec " + line_of({dyngrid, "slurm", "hand", "--agent", file});
+  return "exec " + base::shell_line({dyngrid, "slurm", "hand", "--agent", file});
 }
 
 std::string to_hex(const std::string& bytes) {
