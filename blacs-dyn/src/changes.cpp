@@ -178,8 +178,7 @@ int Session::pending() {
   bool is_due = requested_.size() > 0;
   if (processes_.id() == 0) {
     for (const TimedRequest& entry : settings_.requests) is_due = is_due || entry.step == settings_.points;
-    is_due = is_due || (job_ && job_->state().is_pending()) ||
-             (pending_ && processes_.launcher().progress(pending_->change).is_complete);
+    is_due = is_due || (job_ && job_->state().is_pending()) || (pending_ && processes_.progress().is_complete);
   }
   const std::uint64_t mine = is_due ? 1 : 0;
   return (compare_places(Place(Place::Kind::query), mine) & 1) != 0 ? 1 : 0;
@@ -332,8 +331,7 @@ gridmap::PlacementRequest Session::placement_request(Shape to, gridmap::Placemen
 std::vector<int> Session::units_of(const std::vector<std::int64_t>& numbers) const {
   std::vector<int> ids;
   for (const Unit& unit : processes_.roster().units)
-    if (unit.id != 0 &&
-        std::find(numbers.begin(), numbers.end(), processes_.launcher().number_of(unit.id)) != numbers.end())
+    if (unit.id != 0 && std::find(numbers.begin(), numbers.end(), processes_.number_of(unit.id)) != numbers.end())
       ids.push_back(unit.id);
   return ids;
 }
@@ -342,7 +340,7 @@ std::vector<control::UnitInfo> Session::units() const {
   std::vector<control::UnitInfo> all;
   for (const Unit& unit : processes_.roster().units)
     if (unit.id != 0)
-      all.push_back({processes_.launcher().number_of(unit.id), static_cast<int>(unit.members.size()), unit.active()});
+      all.push_back({processes_.number_of(unit.id), static_cast<int>(unit.members.size()), unit.active()});
   return all;
 }
 
@@ -369,7 +367,7 @@ int Session::change_to(Shape to, gridmap::Placement placement, const GridMap* ex
     if (change.new_units.empty() || processes_.id() != 0) return;
     const char* program = environment("DYNGRID_SPAWN_PROGRAM");
     check_program(program ? find_program(program) : own_program());
-    processes_.launcher().send_for(change, spawn_options());
+    processes_.send_for(change, spawn_options());
   });
   if (settings_.way == Way::join && !change.new_units.empty()) {
     if (!may_wait) {
@@ -382,23 +380,22 @@ int Session::change_to(Shape to, gridmap::Placement placement, const GridMap* ex
                    stderr);
       return DYNGRID_SAME;
     }
-    await_newcomers(change);
+    await_newcomers();
   }
   return carry_through(processes_.gather(change, spawn_options()), started);
 }
 
 /// Collective over the grid. @throws agreed Error when they do not come; they are called off then.
-void Session::await_newcomers(const Change& change) {
+void Session::await_newcomers() {
   const double since = MPI_Wtime();
   together(processes_.grid(), [&] {
     if (processes_.id() != 0) return;
-    Launcher& launcher = processes_.launcher();
     for (;;) {
-      const Launcher::Progress progress = launcher.progress(change);
+      const Launch::Progress progress = processes_.progress();
       if (progress.is_complete) return;
       const bool is_late = MPI_Wtime() - since > settings_.join_limit_s;
       if (is_late || !progress.failure.empty()) {
-        launcher.call_off(change);
+        processes_.call_off();
         if (!progress.failure.empty())
           throw Error(Status::spawn_failure, "blacs-dyn: new processes do not come: " + progress.failure);
         throw Error(Status::timeout, fmt::format("blacs-dyn: the new processes were not there within {} s and are "
@@ -422,7 +419,7 @@ int Session::settle_pending() {
   std::string why;
   Status status = Status::spawn_failure;
   if (processes_.id() == 0) {
-    const Launcher::Progress progress = processes_.launcher().progress(change);
+    const Launch::Progress progress = processes_.progress();
     why = progress.failure;
     if (why.empty() && !progress.is_complete && MPI_Wtime() - pending_->since > settings_.join_limit_s) {
       why = fmt::format("they were not there within {} s; raise DYNGRID_JOIN_TIMEOUT if they only need longer",
@@ -439,7 +436,7 @@ int Session::settle_pending() {
   try {
     pending_.reset();
     if (told[0] == failed) {
-      if (processes_.id() == 0) processes_.launcher().call_off(change);
+      if (processes_.id() == 0) processes_.call_off();
       std::vector<char> text(why.begin(), why.end());
       broadcast(text, process0, processes_.grid());
       throw Error(static_cast<Status>(told[1]),
@@ -458,7 +455,7 @@ int Session::settle_pending() {
 /// Local, on every process of the grid.
 void Session::call_off_pending(const std::string& why) {
   if (processes_.id() == 0) {
-    processes_.launcher().call_off(pending_->change);
+    processes_.call_off();
     const Shape to = pending_->change.to.shape;
     if (job_ && pending_->asked > 0) job_->called_off(pending_->asked, to, why);
     std::fprintf(stderr, "dyngrid: the new processes for %s are called off: %s\n", to_string(to).c_str(), why.c_str());

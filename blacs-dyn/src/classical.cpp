@@ -63,9 +63,9 @@ void Session::classical_setup(int* iam, int* nprocs) {
       change.to.shape = {1, static_cast<int>(change.to.ids.size())};
     });
     together(grid, [&] {
-      if (processes_.id() == 0) processes_.launcher().send_for(change, spawn_options());
+      if (processes_.id() == 0) processes_.send_for(change, spawn_options());
     });
-    await_newcomers(change);
+    await_newcomers();
     close_all_contexts();
     carry_through(processes_.gather(change, spawn_options()), MPI_Wtime());
   } catch (const Error& error) {

@@ -53,6 +53,7 @@ public:
   }
 
   std::vector<char>& bytes() { return bytes_; }
+  const std::vector<char>& bytes() const { return bytes_; }
 
 private:
   void append(const void* first, std::size_t count) {

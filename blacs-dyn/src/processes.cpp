@@ -3,14 +3,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <thread>
-
-#include <unistd.h>
 
 #include <fmt/format.h>
 
-#include "packet.hpp"
+#include "messages.hpp"
 
 namespace blacs_dyn {
 namespace {
@@ -18,9 +15,7 @@ namespace {
 using base::Error;
 using base::Status;
 
-using base::Tag, base::tag_go, base::tag_hello, base::tag_join, base::tag_wake;
-
-constexpr int hello_and_goodbye = 0; ///< instead of a pid: the newcomer will not take part
+using base::tag_go, base::tag_join, base::tag_wake;
 
 /// What a sleeper is told.
 enum class Order : int {
@@ -87,27 +82,6 @@ Change read_change(Packet& packet) {
   return change;
 }
 
-void send(MPI_Comm comm, int rank, Tag tag, Packet packet) {
-  check_mpi(MPI_Send(packet.bytes().data(), static_cast<int>(packet.bytes().size()), MPI_BYTE, rank, tag, comm),
-            "MPI_Send");
-}
-
-/// Waits asleep for a message from `rank`; the back-off grows to `longest_ms`.
-Packet receive_asleep(MPI_Comm comm, int rank, Tag tag, int longest_ms) {
-  MPI_Status status;
-  for (int here = 0, ms = 1; !here;) {
-    check_mpi(MPI_Iprobe(rank, tag, comm, &here, &status), "MPI_Iprobe");
-    if (here) break;
-    std::this_thread::sleep_for(std::chrono::milliseconds(ms));
-    ms = std::min(ms + ms / 4 + 1, longest_ms);
-  }
-  int length = 0;
-  check_mpi(MPI_Get_count(&status, MPI_BYTE, &length), "MPI_Get_count");
-  std::vector<char> bytes(static_cast<std::size_t>(length));
-  check_mpi(MPI_Recv(bytes.data(), length, MPI_BYTE, rank, tag, comm, MPI_STATUS_IGNORE), "MPI_Recv");
-  return Packet(std::move(bytes));
-}
-
 /// Members of unit 0 that are woken, and of other units by owner: who joins over whom, derived alike by everybody.
 std::vector<int> woken_of(const Change& change, const Unit& unit) {
   std::vector<int> ids;
@@ -160,7 +134,6 @@ void Processes::start(MPI_Comm world, bool is_ours, std::unique_ptr<Launcher> la
   check_mpi(MPI_Comm_get_parent(&parent), "MPI_Comm_get_parent");
   if (is_ours) {
     was_spawned_ = parent != MPI_COMM_NULL;
-    if (was_spawned_) bridge_ = Comm::adopt(parent);
     state_ = State::newcomer;
     return;
   }
@@ -173,6 +146,7 @@ void Processes::start(MPI_Comm world, bool is_ours, std::unique_ptr<Launcher> la
 }
 
 void Processes::set_launcher(std::unique_ptr<Launcher> launcher) {
+  launch_.reset();
   launcher_->close();
   launcher_ = std::move(launcher);
 }
@@ -205,84 +179,50 @@ Comm Processes::wake_unit0(const Roster& before, const Change& change, MPI_Comm 
   return merge_with(Comm::duplicate(grid_.get()), world_.get(), woken[0], false, leader);
 }
 
-void Processes::await_hellos(std::vector<Newcomers>& spawned, double limit_s) {
-  const double start = MPI_Wtime();
-  for (Newcomers& s : spawned) {
-    std::vector<int> words(s.unit.members.size());
-    std::vector<MPI_Request> requests(words.size());
-    for (std::size_t i = 0; i < words.size(); ++i)
-      check_mpi(MPI_Irecv(&words[i], 1, MPI_INT, static_cast<int>(i), tag_hello, s.bridge.get(), &requests[i]),
-                "MPI_Irecv");
-    s.arrived = wait_asleep_for(static_cast<int>(requests.size()), requests.data(),
-                                std::max(0.0, start + limit_s - MPI_Wtime()));
-    if (s.arrived) {
-      if (std::count(words.begin(), words.end(), hello_and_goodbye) > 0)
-        throw Error(Status::spawn_failure,
-                    "blacs-dyn: a new process ended before its first resize point; does the program reach "
-                    "dyngrid_resize_point on every path?");
-      continue;
-    }
-    int missing = 0;
-    for (MPI_Request& request : requests) {
-      if (request == MPI_REQUEST_NULL) continue;
-      MPI_Cancel(&request);
-      MPI_Status status;
-      int cancelled = 0;
-      MPI_Wait(&request, &status);
-      MPI_Test_cancelled(&status, &cancelled);
-      missing += cancelled;
-    }
-    if (missing == 0) {
-      s.arrived = true;
-      continue;
-    }
-    throw Error(
-        Status::timeout,
-        fmt::format(
-            "blacs-dyn: {} of {} new process(es) did not reach their first resize point within {} s and are given up; "
-            "raise DYNGRID_JOIN_TIMEOUT if they only need longer",
-            missing, words.size(), limit_s));
-  }
+void Processes::send_for(const Change& change, const SpawnOptions& options) {
+  if (id_ == 0 && launcher_->is_background()) launch_ = launcher_->start(change.new_units, options);
 }
 
-void Processes::send_away(std::vector<Newcomers>& spawned) {
-  for (Newcomers& s : spawned) {
-    Packet packet;
-    packet.put(0);
-    // those that are not there yet find the message later; it is small enough to be sent without a receiver
-    for (std::size_t i = 0; i < s.unit.members.size(); ++i) send(s.bridge.get(), static_cast<int>(i), tag_go, packet);
-    launcher_->let_go(s.unit.id);
-    if (s.arrived)
-      s.bridge.disconnect();
-    else
-      given_up_.push_back(std::move(s));
-  }
-  spawned.clear();
+Launch::Progress Processes::progress() {
+  return launch_ ? launch_->progress() : Launch::Progress{true, {}, 0};
 }
 
-void Processes::reap_given_up(double limit_s) {
-  const double start = MPI_Wtime();
-  for (Newcomers& s : given_up_) {
-    const auto count = static_cast<int>(s.unit.members.size());
-    bool all = false;
-    while (!all) {
-      int here = 0, arrived = 0;
-      for (int i = 0; i < count; ++i) {
-        check_mpi(MPI_Iprobe(i, tag_hello, s.bridge.get(), &here, MPI_STATUS_IGNORE), "MPI_Iprobe");
-        arrived += here;
-      }
-      all = arrived == count;
-      if (all || MPI_Wtime() - start > limit_s) break;
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    if (!all) continue;
-    int word = 0;
-    for (int i = 0; i < count; ++i)
-      check_mpi(MPI_Recv(&word, 1, MPI_INT, i, tag_hello, s.bridge.get(), MPI_STATUS_IGNORE), "MPI_Recv");
-    s.bridge.disconnect();
+void Processes::call_off() {
+  launch_.reset();
+}
+
+/// Bridges to the new units that I own. Blocks; what came before an Error is in `newcomers`.
+void Processes::admit(const Change& change, const SpawnOptions& options, std::vector<Newcomers>& newcomers) {
+  std::unique_ptr<Launch> launch = std::move(launch_);
+  if (!launcher_->is_background()) {
+    std::vector<NewUnit> mine;
+    for (const NewUnit& unit : change.new_units)
+      if (unit.owner == id_) mine.push_back(unit);
+    if (!mine.empty()) launch = launcher_->start(mine, options);
   }
-  given_up_.erase(std::remove_if(given_up_.begin(), given_up_.end(), [](const Newcomers& s) { return !s.bridge; }),
-                  given_up_.end());
+  if (!launch) return;
+  const double start = MPI_Wtime();
+  for (auto pause = std::chrono::microseconds(200);; pause = std::min(2 * pause, std::chrono::microseconds(5000))) {
+    const Launch::Progress progress = launch->progress();
+    if (!progress.failure.empty()) throw Error(Status::spawn_failure, "blacs-dyn: " + progress.failure);
+    if (progress.is_complete) break;
+    if (MPI_Wtime() - start > options.join_limit_s)
+      throw Error(
+          Status::timeout,
+          fmt::format("blacs-dyn: {} new process(es) did not reach their first resize point within {} s and are "
+                      "given up; raise DYNGRID_JOIN_TIMEOUT if they only need longer",
+                      progress.coming, options.join_limit_s));
+    std::this_thread::sleep_for(pause);
+  }
+  launch->admit(newcomers);
+}
+
+void Processes::send_away(std::vector<Newcomers>& newcomers) {
+  for (Newcomers& n : newcomers) {
+    tell_to_go(n.bridge.get(), static_cast<int>(n.unit.members.size()));
+    launcher_->release(n.unit.id, std::move(n.bridge));
+  }
+  newcomers.clear();
 }
 
 Processes::Union Processes::complete(const Roster& before, const Change& change, Comm comm) {
@@ -390,7 +330,6 @@ Comm Processes::assemble(const Roster& before, const Change& change, Comm base) 
 
 Processes::Union Processes::gather(const Change& change, const SpawnOptions& options) {
   const Roster before = roster_;
-  reap_given_up(0);
   if (!change.is_growth()) return complete(before, change, Comm::duplicate(grid_.get()));
 
   Comm base = wake_unit0(before, change, MPI_COMM_NULL);
@@ -402,26 +341,20 @@ Processes::Union Processes::gather(const Change& change, const SpawnOptions& opt
 Processes::Union Processes::gather_from(const Roster& before, const Change& change, Comm base,
                                         const SpawnOptions& options) {
   const double t0 = MPI_Wtime();
-  std::vector<Newcomers> spawned;
+  const auto process0 = static_cast<int>(position(base_order(before, change), 0));
+  Introduction* introduction = change.new_units.empty() ? nullptr : launcher_->introduction();
+  std::vector<Newcomers> newcomers;
   try {
-    const int process0 = static_cast<int>(position(base_order(before, change), 0));
-    together(base.get(), [&] {
-      if (!change.new_units.empty()) launcher_->watch(base.get(), process0);
-    });
-    together(base.get(), [&] {
-      launcher_->bring(change, id_, options, spawned);
-      await_hellos(spawned, options.join_limit_s);
-    });
+    if (introduction) together(base.get(), [&] { introduction->watch(base.get(), process0); });
+    together(base.get(), [&] { admit(change, options, newcomers); });
   } catch (const Error&) {
-    send_away(spawned);
+    send_away(newcomers);
     base.close();
     throw;
   }
   const double t1 = MPI_Wtime();
-  for (Newcomers& s : spawned) {
-    let_in(s, before, change);
-  }
-  launcher_->introduce(change, base.get(), static_cast<int>(position(base_order(before, change), 0)), -1);
+  for (Newcomers& n : newcomers) let_in(n, before, change);
+  if (introduction) introduction->introduce(change.new_units, base.get(), process0, -1);
   Union gathered = complete(before, change, assemble(before, change, std::move(base)));
   gathered.spawn_s = t1 - t0;
   gathered.merge_s = MPI_Wtime() - t1;
@@ -429,29 +362,17 @@ Processes::Union Processes::gather_from(const Roster& before, const Change& chan
 }
 
 void Processes::decline() {
-  if (!bridge_) { // not called yet
-    launcher_->decline(world_.get());
-    state_ = State::left;
-    return;
-  }
-  int word = hello_and_goodbye;
-  check_mpi(MPI_Send(&word, 1, MPI_INT, 0, tag_hello, bridge_.get()), "MPI_Send");
-  receive_asleep(bridge_.get(), 0, tag_go, 5);
+  launcher_->decline(world_.get());
   state_ = State::left;
-  bridge_.disconnect();
 }
 
 std::optional<Processes::Union> Processes::join() {
-  if (!bridge_) {
-    std::optional<Comm> reached = launcher_->reach(world_.get());
-    if (!reached) {
-      state_ = State::left;
-      return std::nullopt;
-    }
-    bridge_ = std::move(*reached);
+  std::optional<Comm> entered = launcher_->enter(world_.get());
+  if (!entered) {
+    state_ = State::left;
+    return std::nullopt;
   }
-  int word = static_cast<int>(getpid());
-  check_mpi(MPI_Send(&word, 1, MPI_INT, 0, tag_hello, bridge_.get()), "MPI_Send");
+  bridge_ = std::move(*entered);
   Packet packet = receive_asleep(bridge_.get(), 0, tag_go, 5);
   if (packet.get<int>() == 0) {
     launcher_->close();
@@ -469,7 +390,8 @@ std::optional<Processes::Union> Processes::join() {
   const Change change = read_change(packet);
   for (const NewUnit& unit : change.new_units)
     if (unit.id == unit_) id_ = unit.members.at(static_cast<std::size_t>(world_.rank()));
-  launcher_->introduce(change, world_.get(), 0, unit_);
+  if (Introduction* introduction = launcher_->introduction())
+    introduction->introduce(change.new_units, world_.get(), 0, unit_);
   return complete(before, change, assemble(before, change, Comm::duplicate(world_.get())));
 }
 
@@ -508,7 +430,6 @@ std::optional<Processes::Union> Processes::sleep(const SpawnOptions& options) {
         const int unit = packet.get<int>();
         release_unit(unit, packet.get_vector<int>());
       }
-      reap_given_up(0);
       launcher_->close();
       state_ = State::left;
       return std::nullopt;
@@ -534,9 +455,8 @@ void Processes::release_unit(int unit, const std::vector<int>& parked_ranks) {
   Packet packet;
   packet.put(Order::leave);
   for (const int rank : parked_ranks) send(held->second.home.get(), rank, tag_wake, packet);
-  launcher_->let_go(unit);
   held->second.home.close();
-  held->second.bridge.disconnect();
+  launcher_->release(unit, std::move(held->second.bridge));
   owned_.erase(held);
 }
 
@@ -620,13 +540,6 @@ void Processes::finish() {
     const int unit = owned_.begin()->first;
     release_unit(unit, parked_ranks_in_home(roster_, unit));
   }
-  reap_given_up(10);
-  for (Newcomers& s : given_up_) {
-    std::fprintf(stderr, "dyngrid: %zu process(es) that were given up never came; mpirun waits for them\n",
-                 s.unit.members.size());
-    s.bridge.close();
-  }
-  given_up_.clear();
   launcher_->close();
   state_ = State::left;
 }

@@ -40,8 +40,6 @@ public:
   /// that come the other way.
   void set_launcher(std::unique_ptr<Launcher> launcher);
   bool has_grown() const { return roster_.units.size() > 1; }
-  Launcher& launcher() { return *launcher_; }
-  const Launcher& launcher() const { return *launcher_; }
   bool is_started() const { return static_cast<bool>(world_); }
   bool is_known() const { return id_ >= 0; } ///< was started, even if all is over
   bool is_newcomer() const { return state_ == State::newcomer; }
@@ -58,6 +56,14 @@ public:
   /// Unit 0 only, collective over world: the first grid, of the first shape.size() processes. The others are parked,
   /// without sleeping yet.
   Fate form_first_grid(Shape shape);
+
+  /// Process 0: sends for the new units of a change, where they come in the background (elsewhere gather() does it).
+  /// @throws Error, and nothing was started.
+  void send_for(const Change& change, const SpawnOptions& options);
+  Launch::Progress progress(); ///< process 0: of those that were sent for
+  void call_off();             ///< process 0: they are not wanted any more
+  /// What a unit is called outside: what its launcher was told as DYNGRID_UNIT_NUMBER. Process 0.
+  std::int64_t number_of(int unit) const { return launcher_->number_of(unit); }
 
   /// Brings everybody together that `change` needs. Collective over the grid. @throws agreed Error, all as before.
   Union gather(const Change& change, const SpawnOptions& options);
@@ -85,9 +91,8 @@ private:
   struct Hold { ///< what an owner holds of a unit
     Comm bridge, home;
   };
-  void await_hellos(std::vector<Newcomers>& spawned, double limit_s);
-  void send_away(std::vector<Newcomers>& spawned);
-  void reap_given_up(double limit_s);
+  void admit(const Change& change, const SpawnOptions& options, std::vector<Newcomers>& newcomers);
+  void send_away(std::vector<Newcomers>& newcomers);
   Comm wake_unit0(const Roster& before, const Change& change, MPI_Comm sleepers);
   void let_in(Newcomers& newcomers, const Roster& before, const Change& change);
   Comm assemble(const Roster& before, const Change& change, Comm base);
@@ -103,14 +108,14 @@ private:
   int id_ = -1;
   int unit_ = 0;
   std::unique_ptr<Launcher> launcher_;
+  std::unique_ptr<Launch> launch_; ///< those that were sent for
   bool was_spawned_ = false;
   Comm world_;  ///< my unit
   Comm bridge_; ///< to my owner, outside unit 0
   Comm home_;   ///< my owner (rank 0) and my unit, outside unit 0
   Comm grid_;
   Roster roster_;
-  std::map<int, Hold> owned_;       ///< unit id -> what I hold of it; unit 0 only
-  std::vector<Newcomers> given_up_; ///< came too late or not at all
+  std::map<int, Hold> owned_; ///< unit id -> what I hold of it; unit 0 only
 };
 
 } // namespace blacs_dyn

@@ -105,7 +105,7 @@ private:
   int change_to(Shape to, gridmap::Placement placement, const GridMap* exact, bool may_wait = true,
                 const std::vector<int>& leave = {}, bool is_forced = false);
   void use(Way way);
-  void await_newcomers(const Change& change);
+  void await_newcomers();
   int settle_pending();
   std::vector<int> units_of(const std::vector<std::int64_t>& numbers) const;
   std::vector<control::UnitInfo> units() const;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// How new processes come: one interface, and an implementation for each way.
 #pragma once
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,53 +23,67 @@ struct SpawnOptions {
 struct Newcomers {
   NewUnit unit;
   Comm bridge;
-  bool arrived = false; ///< every process of it has said hello
 };
 
-/// The ways in which new processes come to be; DYNGRID_PROCESSES=spawn|join.
-enum class Way : int { spawn = 0, join = 1 };
-const char* to_string(Way way);
-
-/// What differs between the ways: how new processes are started, get a bridge to their owner and come to know the
-/// others; and what is heard of their end. Everything after that (hello, home, union, sleep, release) is the same and
-/// the matter of Processes.
-class Launcher {
+/// Units that were started and are not let in yet. Dropped before they are admitted, they are called off.
+class Launch {
 public:
   struct Progress {
-    bool is_complete = false; ///< bring() will not wait
-    std::string failure;      ///< not empty: it will not be
+    bool is_complete = false; ///< all are at a resize point: admit() does not wait for them
+    std::string failure;      ///< not empty: they will not come, and why
+    int coming = 0;           ///< processes that are not there yet
   };
+  virtual ~Launch() = default;
+  virtual Progress progress() = 0;
+  /// Bridges to all of them, after which they are the caller's to let in or to send away. Once, when all are there.
+  /// @throws Error; those that came before it are in `newcomers`, the others are called off.
+  virtual void admit(std::vector<Newcomers>& newcomers) = 0;
+};
 
-  virtual ~Launcher() = default;
-
-  // ---- process 0, while the application computes on
-  /// Sends for the new units of a change. @throws Error, and nothing was started.
-  virtual void send_for(const Change& change, const SpawnOptions& options) = 0;
-  virtual Progress progress(const Change& change) = 0;
-  /// They are not wanted any more.
-  virtual void call_off(const Change& change) = 0;
-
-  // ---- a growth
+/// What processes of several mpiruns need besides, since they know nothing of each other.
+class Introduction {
+public:
+  virtual ~Introduction() = default;
   /// From here on all of `base` hear of the end of a new unit. Collective over base; root: process 0's rank in it.
   virtual void watch(MPI_Comm base, int root) = 0;
-  /// Of the process `me`: bridges to the new units that it owns. Blocks; what came before an Error is in `newcomers`.
-  virtual void bring(const Change& change, int me, const SpawnOptions& options, std::vector<Newcomers>& newcomers) = 0;
-  /// Makes all of `base` and the new units able to talk to each other. Collective over base and the new units; `root`:
-  /// process 0's rank in base. A new unit gives its world instead of base, and its own number.
-  virtual void introduce(const Change& change, MPI_Comm base_or_world, int root, int my_unit) = 0;
-  virtual void let_go(int unit) = 0; ///< owner: it leaves now
+  /// Makes all of `base` and the new units able to talk to each other. Collective over base and the new units. A new
+  /// unit gives its world instead of base, and its own number; the others -1.
+  virtual void introduce(const std::vector<NewUnit>& units, MPI_Comm base_or_world, int root, int my_unit) = 0;
+};
+
+/// One way in which processes come and go. What follows (home, union, sleep) is the same for all, and the matter of
+/// Processes.
+class Launcher {
+public:
+  virtual ~Launcher() = default;
+
+  // ---- the application's side
+  /// Whether start() returns at once, so that the application computes on: process 0 starts all units at the resize
+  /// point that asks for them. Otherwise each owner starts its own when the grid is about to change.
+  virtual bool is_background() const = 0;
+  /// @throws Error, and nothing was started.
+  virtual std::unique_ptr<Launch> start(const std::vector<NewUnit>& units, const SpawnOptions& options) = 0;
+  /// On the owner: a unit that was let in, or is sent away, leaves now, and gives up its bridge with us.
+  virtual void release(int unit, Comm bridge) = 0;
   /// What a unit is called outside: what its launcher was told as DYNGRID_UNIT_NUMBER. Process 0.
   virtual std::int64_t number_of(int unit) const { return unit; }
+  virtual Introduction* introduction() { return nullptr; } ///< null: one mpirun knows all
 
-  // ---- a new unit
+  // ---- a new unit's side
   /// The bridge to my owner, when it wants us; empty: it does not. Collective over world. Waits asleep.
-  virtual std::optional<Comm> reach(MPI_Comm world) = 0;
+  virtual std::optional<Comm> enter(MPI_Comm world) = 0;
   /// This unit ends without having joined. Collective over world.
   virtual void decline(MPI_Comm world) = 0;
 
-  /// Nothing that ends from here on is a fault.
+  // ---- both
+  /// Nothing that ends from here on is a fault; what is left over is waited for a while.
   virtual void close() = 0;
 };
+
+/// DYNGRID_PROCESSES=spawn|join.
+enum class LauncherKind : int { spawn = 0, join = 1 };
+const char* to_string(LauncherKind kind);
+using Way = LauncherKind;
 
 /// MPI_Comm_spawn by owners over MPI_COMM_SELF, in the mpirun that there is.
 std::unique_ptr<Launcher> make_spawn_launcher();

@@ -1,80 +1,239 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "launchers/launcher.hpp"
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <thread>
 
 #include <unistd.h>
 
 #include <fmt/format.h>
+
+#include "launchers/launcher.hpp"
+#include "messages.hpp"
 
 namespace blacs_dyn {
 namespace {
 
 using base::Error;
 using base::Status;
+using base::tag_go, base::tag_hello;
+
+constexpr int hello_and_goodbye = 0; ///< instead of a pid: the newcomer will not take part
+constexpr const char* ended_early =
+    "a new process ended before its first resize point; does the program reach dyngrid_resize_point on every path?";
+
+/// A spawned unit, whose processes say hello when they come to their first resize point.
+class Spawned {
+public:
+  Spawned(const NewUnit& unit, Comm bridge)
+      : unit_(unit), bridge_(std::move(bridge)), words_(unit.members.size(), hello_and_goodbye),
+        requests_(unit.members.size(), MPI_REQUEST_NULL) {
+    for (std::size_t i = 0; i < words_.size(); ++i)
+      check_mpi(MPI_Irecv(&words_[i], 1, MPI_INT, static_cast<int>(i), tag_hello, bridge_.get(), &requests_[i]),
+                "MPI_Irecv");
+  }
+  int size() const { return static_cast<int>(words_.size()); }
+
+  /// How many have not said hello yet.
+  int missing() {
+    for (MPI_Request& request : requests_) {
+      int is_there = 0;
+      if (request != MPI_REQUEST_NULL) check_mpi(MPI_Test(&request, &is_there, MPI_STATUS_IGNORE), "MPI_Test");
+    }
+    return static_cast<int>(requests_.size() - std::count(requests_.begin(), requests_.end(), MPI_REQUEST_NULL));
+  }
+  bool has_said_goodbye() const {
+    for (std::size_t i = 0; i < words_.size(); ++i)
+      if (requests_[i] == MPI_REQUEST_NULL && words_[i] == hello_and_goodbye) return true;
+    return false;
+  }
+  Newcomers admitted() { return {unit_, std::move(bridge_)}; }
+  void send_away() { tell_to_go(bridge_.get(), size()); }
+  void part() { bridge_.disconnect(); } ///< when all have said hello
+  void abandon() {
+    for (MPI_Request& request : requests_) {
+      if (request == MPI_REQUEST_NULL) continue;
+      MPI_Cancel(&request);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    bridge_.close();
+  }
+
+private:
+  NewUnit unit_;
+  Comm bridge_;
+  std::vector<int> words_;
+  std::vector<MPI_Request> requests_;
+};
+
+/// Units that came too late, or not at all. mpirun waits for them at its end, so they are told to go when they come.
+class GivenUp {
+public:
+  void add(Spawned unit) { units_.push_back(std::move(unit)); }
+  /// Parts with those that have come.
+  void reap() {
+    for (auto unit = units_.begin(); unit != units_.end();) {
+      if (unit->missing() > 0) {
+        ++unit;
+        continue;
+      }
+      unit->part();
+      unit = units_.erase(unit);
+    }
+  }
+  void close(double limit_s) {
+    for (const double start = MPI_Wtime(); reap(), !units_.empty() && MPI_Wtime() - start < limit_s;)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    for (Spawned& unit : units_) {
+      std::fprintf(stderr, "dyngrid: %d process(es) that were given up never came; mpirun waits for them\n",
+                   unit.size());
+      unit.abandon();
+    }
+    units_.clear();
+  }
+
+private:
+  std::vector<Spawned> units_;
+};
+
+class SpawnLaunch final : public Launch {
+public:
+  explicit SpawnLaunch(GivenUp& given_up) : given_up_(given_up) {}
+  ~SpawnLaunch() override {
+    try {
+      call_off();
+    } catch (const Error& error) {
+      std::fprintf(stderr, "dyngrid: new processes could not be sent away: %s\n", error.what());
+    }
+  }
+  void add(const NewUnit& unit, Comm bridge) { units_.emplace_back(unit, std::move(bridge)); }
+
+  Progress progress() override {
+    Progress all;
+    for (Spawned& unit : units_) {
+      all.coming += unit.missing();
+      if (unit.has_said_goodbye()) all.failure = ended_early;
+    }
+    all.is_complete = all.coming == 0;
+    return all;
+  }
+
+  void admit(std::vector<Newcomers>& newcomers) override {
+    for (Spawned& unit : units_) newcomers.push_back(unit.admitted());
+    units_.clear();
+  }
+
+private:
+  void call_off() {
+    for (Spawned& unit : units_) {
+      unit.send_away();
+      if (unit.missing() == 0)
+        unit.part();
+      else
+        given_up_.add(std::move(unit));
+    }
+    units_.clear();
+  }
+
+  std::vector<Spawned> units_;
+  GivenUp& given_up_;
+};
+
+/// Errors of MPI_COMM_SELF come back as codes while this lives.
+class ErrorsReturned {
+public:
+  ErrorsReturned() {
+    MPI_Comm_get_errhandler(MPI_COMM_SELF, &before_);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  }
+  ~ErrorsReturned() {
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, before_);
+    MPI_Errhandler_free(&before_);
+  }
+  ErrorsReturned(const ErrorsReturned&) = delete;
+  ErrorsReturned& operator=(const ErrorsReturned&) = delete;
+
+private:
+  MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;
+};
+
+Comm spawn(const NewUnit& unit, const SpawnOptions& options) {
+  std::vector<std::string> words = options.arguments;
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  const auto count = static_cast<int>(unit.members.size());
+  MPI_Info info = MPI_INFO_NULL;
+  check_mpi(MPI_Info_create(&info), "MPI_Info_create");
+  char folder[4096];
+  if (getcwd(folder, sizeof folder)) MPI_Info_set(info, "wdir", folder);
+  if (!unit.host.empty()) MPI_Info_set(info, "host", fmt::format("{}:{}", unit.host, count).c_str());
+  MPI_Comm bridge = MPI_COMM_NULL;
+  std::vector<int> codes(unit.members.size(), MPI_SUCCESS);
+  int code = MPI_SUCCESS;
+  {
+    const ErrorsReturned errors;
+    code =
+        MPI_Comm_spawn(options.program.c_str(), arguments.data(), count, info, 0, MPI_COMM_SELF, &bridge, codes.data());
+  }
+  MPI_Info_free(&info);
+  if (code == MPI_SUCCESS) return Comm::adopt(bridge);
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  throw Error(Status::spawn_failure,
+              fmt::format("blacs-dyn: MPI_Comm_spawn of {} process(es) of {}{} failed: {}; {}", count, options.shown,
+                          unit.host.empty() ? "" : " on " + unit.host, text,
+                          unit.host.empty()
+                              ? "are there slots enough? mpirun --oversubscribe, or a larger -H or hostfile, makes room"
+                              : "is that host in mpirun's allocation (-H, hostfile), with slots enough?"));
+}
 
 class SpawnLauncher final : public Launcher {
 public:
-  void send_for(const Change&, const SpawnOptions&) override {}
-  Progress progress(const Change&) override { return {true, {}}; }
-  void call_off(const Change&) override {}
+  bool is_background() const override { return false; }
 
-  void bring(const Change& change, int me, const SpawnOptions& options, std::vector<Newcomers>& newcomers) override {
-    std::vector<std::string> words = options.arguments;
-    std::vector<char*> arguments;
-    for (std::string& word : words) arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    char folder[4096];
-    const bool has_folder = getcwd(folder, sizeof folder) != nullptr;
-    for (const NewUnit& unit : change.new_units) {
-      if (unit.owner != me) continue;
-      const auto count = static_cast<int>(unit.members.size());
-      MPI_Info info = MPI_INFO_NULL;
-      check_mpi(MPI_Info_create(&info), "MPI_Info_create");
-      if (has_folder) MPI_Info_set(info, "wdir", folder);
-      if (!unit.host.empty()) MPI_Info_set(info, "host", fmt::format("{}:{}", unit.host, count).c_str());
-      MPI_Errhandler before = MPI_ERRHANDLER_NULL;
-      MPI_Comm_get_errhandler(MPI_COMM_SELF, &before);
-      MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-      MPI_Comm bridge = MPI_COMM_NULL;
-      std::vector<int> codes(unit.members.size(), MPI_SUCCESS);
-      const int code = MPI_Comm_spawn(options.program.c_str(), arguments.data(), count, info, 0, MPI_COMM_SELF, &bridge,
-                                      codes.data());
-      MPI_Comm_set_errhandler(MPI_COMM_SELF, before);
-      MPI_Errhandler_free(&before);
-      MPI_Info_free(&info);
-      if (code != MPI_SUCCESS) {
-        char text[MPI_MAX_ERROR_STRING] = "";
-        int length = 0;
-        MPI_Error_string(code, text, &length);
-        throw Error(
-            Status::spawn_failure,
-            fmt::format("blacs-dyn: MPI_Comm_spawn of {} process(es) of {}{} failed: {}; {}", count, options.shown,
-                        unit.host.empty() ? "" : " on " + unit.host, text,
-                        unit.host.empty()
-                            ? "are there slots enough? mpirun --oversubscribe, or a larger -H or hostfile, makes room"
-                            : "is that host in mpirun's allocation (-H, hostfile), with slots enough?"));
-      }
-      newcomers.push_back({unit, Comm::adopt(bridge)});
-    }
+  std::unique_ptr<Launch> start(const std::vector<NewUnit>& units, const SpawnOptions& options) override {
+    given_up_.reap();
+    auto launch = std::make_unique<SpawnLaunch>(given_up_);
+    for (const NewUnit& unit : units) launch->add(unit, spawn(unit, options));
+    return launch;
   }
 
-  // one mpirun knows all its processes
-  void introduce(const Change&, MPI_Comm, int, int) override {}
-  void let_go(int) override {}
-  void watch(MPI_Comm, int) override {} // mpirun ends us all
+  void release(int, Comm bridge) override { bridge.disconnect(); }
 
-  std::optional<Comm> reach(MPI_Comm) override {
+  std::optional<Comm> enter(MPI_Comm) override {
+    Comm bridge = parent();
+    say_hello(bridge, static_cast<int>(getpid()));
+    return bridge;
+  }
+
+  void decline(MPI_Comm) override {
+    Comm bridge = parent();
+    say_hello(bridge, hello_and_goodbye);
+    receive_asleep(bridge.get(), 0, tag_go, 5);
+    bridge.disconnect();
+  }
+
+  void close() override { given_up_.close(10); }
+
+private:
+  static Comm parent() {
     MPI_Comm parent = MPI_COMM_NULL;
     check_mpi(MPI_Comm_get_parent(&parent), "MPI_Comm_get_parent");
     return Comm::adopt(parent);
   }
-  void decline(MPI_Comm) override {}
-  void close() override {}
+  static void say_hello(const Comm& bridge, int word) {
+    check_mpi(MPI_Send(&word, 1, MPI_INT, 0, tag_hello, bridge.get()), "MPI_Send");
+  }
+
+  GivenUp given_up_;
 };
 
 } // namespace
 
-const char* to_string(Way way) {
-  return way == Way::join ? "join" : "spawn";
+const char* to_string(LauncherKind kind) {
+  return kind == LauncherKind::join ? "join" : "spawn";
 }
 
 std::unique_ptr<Launcher> make_spawn_launcher() {

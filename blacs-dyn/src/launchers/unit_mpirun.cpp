@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launchers/unit_mpirun.hpp"
+
+#include <array>
+#include <sstream>
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/environment.hpp"
+#include "base/file_descriptor.hpp"
+#include "base/process.hpp"
+#include "base/text.hpp"
+#include "preflight.hpp"
+
+namespace blacs_dyn {
+namespace {
+
+using base::environment;
+
+bool begins_with(std::string_view text, std::string_view with) {
+  return text.substr(0, with.size()) == with;
+}
+
+/// Starts a program with that on its standard input. @throws Error{spawn_failure, not_found}
+pid_t start_program(const std::vector<std::string>& words, const std::vector<std::string>& variables,
+                    const std::string& input = "") {
+  const base::FileDescriptor in = base::memory_file("dyngrid-input", input); // it need not be fed, and leaves nothing
+  base::Command command;
+  command.words = words;
+  command.environment = variables;
+  command.in = in.get();
+  return base::start(command);
+}
+
+std::vector<std::string> passed_on() {
+  std::vector<std::string> variables;
+  for (char** variable = environ; variable && *variable; ++variable)
+    if (is_passed_on(*variable)) variables.emplace_back(*variable);
+  return variables;
+}
+
+/// On another host: a shell there, by DYNGRID_JOIN_AGENT or ssh, with what a shell of its own may not set.
+std::vector<std::string> remote_command(const std::string& host, const std::vector<std::string>& words,
+                                        const std::vector<std::string>& variables) {
+  const char* agent = environment("DYNGRID_JOIN_AGENT");
+  std::vector<std::string> remote;
+  std::istringstream agent_words(agent ? agent : "ssh -x");
+  for (std::string word; agent_words >> word;) remote.push_back(word);
+  std::array<char, 4096> folder{};
+  if (!getcwd(folder.data(), folder.size())) folder[0] = '\0';
+  std::vector<std::string> there{"env"};
+  for (const std::string& variable : variables)
+    if (begins_with(variable, "OMPI_") || begins_with(variable, "PATH=") || begins_with(variable, "LD_LIBRARY_PATH="))
+      there.push_back(variable);
+  const std::vector<std::string> command = with_join_from_input(words);
+  there.insert(there.end(), command.begin(), command.end());
+  remote.push_back(host);
+  remote.push_back(fmt::format("cd {} && {}", base::shell_line({folder.data()}), base::shell_line(there)));
+  return remote;
+}
+
+} // namespace
+
+bool is_here(const std::string& host) {
+  std::array<char, 256> own{};
+  gethostname(own.data(), own.size() - 1);
+  return host.empty() || host == own.data() || host == "localhost";
+}
+
+StartedMpirun start_unit_mpirun(const NewUnit& unit, int number, const std::string& server,
+                                const std::string& invitation, const SpawnOptions& options) {
+  const std::string mpirun = environment("DYNGRID_MPIRUN") ? environment("DYNGRID_MPIRUN") : find_program("mpirun");
+  const std::vector<std::string> words = unit_command(mpirun, server, unit, options);
+  std::vector<std::string> variables = passed_on();
+  if (const char* start = environment("DYNGRID_JOIN_START")) {
+    variables.push_back(fmt::format("DYNGRID_UNIT_NUMBER={}", number));
+    variables.push_back(fmt::format("DYNGRID_UNIT_PROCESSES={}", unit.members.size()));
+    variables.push_back("DYNGRID_UNIT_HOST=" + unit.host);
+    variables.push_back("DYNGRID_UNIT_COMMAND=" + base::shell_line(with_join_from_input(words)));
+    variables.push_back("DYNGRID_JOIN=" + invitation);
+    return {start_program({"/bin/sh", "-c", start}, variables, invitation + "\n"), false};
+  }
+  if (!is_here(unit.host))
+    return {start_program(remote_command(unit.host, words, variables), variables, invitation + "\n"), true};
+  variables.push_back("DYNGRID_JOIN=" + invitation);
+  return {start_program(words, variables), true};
+}
+
+bool is_passed_on(std::string_view variable) {
+  const std::string_view name = variable.substr(0, variable.find('='));
+  if (name == "DYNGRID_NEWCOMER" || name == "DYNGRID_JOIN" || name == "DYNGRID_RESTORE") return false;
+  for (const std::string_view prefix : {"PMIX_", "ORTE_", "PRTE_"})
+    if (begins_with(name, prefix)) return false;
+  if (begins_with(name, "SLURM_"))
+    return name == "SLURM_CONF"; // the unit's mpirun must not take itself for a step of this job
+  if (!begins_with(name, "OMPI_")) return true;
+  if (begins_with(name, "OMPI_ALLOW_RUN_AS_ROOT")) return true;
+  // of mpirun's own, what a user sets: transports, collectives, addresses, agents
+  for (const std::string_view prefix :
+       {"OMPI_MCA_btl", "OMPI_MCA_pml", "OMPI_MCA_mtl", "OMPI_MCA_coll", "OMPI_MCA_oob_tcp_if", "OMPI_MCA_plm_rsh",
+        "OMPI_MCA_mpi_yield", "OMPI_MCA_osc", "OMPI_MCA_topo", "OMPI_MCA_rmaps_base_oversubscribe",
+        "OMPI_MCA_hwloc_base_binding_policy"})
+    if (begins_with(name, prefix)) return true;
+  return false;
+}
+
+std::vector<std::string> unit_command(const std::string& mpirun, const std::string& server, const NewUnit& unit,
+                                      const SpawnOptions& options) {
+  std::vector<std::string> words{mpirun,         "--ompi-server",
+                                 server,         "--oversubscribe",
+                                 "--bind-to",    "none",
+                                 "-x",           "DYNGRID_JOIN",
+                                 "-np",          std::to_string(unit.members.size()),
+                                 options.program};
+  words.insert(words.end(), options.arguments.begin(), options.arguments.end());
+  return words;
+}
+
+std::vector<std::string> with_join_from_input(const std::vector<std::string>& words) {
+  std::vector<std::string> all{"sh", "-c",
+                               "[ -n \"$DYNGRID_JOIN\" ] || IFS= read -r DYNGRID_JOIN || { echo 'dyngrid: DYNGRID_JOIN "
+                               "is not set, and standard input has not got it' >&2; exit 2; }; "
+                               "export DYNGRID_JOIN; exec \"$@\" </dev/null",
+                               "sh"};
+  all.insert(all.end(), words.begin(), words.end());
+  return all;
+}
+
+} // namespace blacs_dyn

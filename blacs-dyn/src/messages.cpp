@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "messages.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "mpi_util.hpp"
+
+namespace blacs_dyn {
+
+void send(MPI_Comm comm, int rank, base::Tag tag, const Packet& packet) {
+  check_mpi(MPI_Send(packet.bytes().data(), static_cast<int>(packet.bytes().size()), MPI_BYTE, rank, tag, comm),
+            "MPI_Send");
+}
+
+Packet receive_asleep(MPI_Comm comm, int rank, base::Tag tag, int longest_ms) {
+  MPI_Status status;
+  for (int here = 0, ms = 1; !here;) {
+    check_mpi(MPI_Iprobe(rank, tag, comm, &here, &status), "MPI_Iprobe");
+    if (here) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+    ms = std::min(ms + ms / 4 + 1, longest_ms);
+  }
+  int length = 0;
+  check_mpi(MPI_Get_count(&status, MPI_BYTE, &length), "MPI_Get_count");
+  std::vector<char> bytes(static_cast<std::size_t>(length));
+  check_mpi(MPI_Recv(bytes.data(), length, MPI_BYTE, rank, tag, comm, MPI_STATUS_IGNORE), "MPI_Recv");
+  return Packet(std::move(bytes));
+}
+
+void tell_to_go(MPI_Comm bridge, int count) {
+  Packet packet;
+  packet.put(0); // small enough to be sent without a receiver
+  for (int i = 0; i < count; ++i) send(bridge, i, base::tag_go, packet);
+}
+
+} // namespace blacs_dyn

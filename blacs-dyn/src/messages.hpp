@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What owners, newcomers and sleepers say to each other while no grid has all of them.
+#pragma once
+#include <mpi.h>
+
+#include "base/tags.hpp"
+#include "packet.hpp"
+
+namespace blacs_dyn {
+
+void send(MPI_Comm comm, int rank, base::Tag tag, const Packet& packet);
+
+/// Waits asleep for a message from `rank`; the back-off grows to `longest_ms`.
+Packet receive_asleep(MPI_Comm comm, int rank, base::Tag tag, int longest_ms);
+
+/// To all `count` processes of a new unit, over the bridge to it: they are not wanted. Who is not there yet finds it
+/// later.
+void tell_to_go(MPI_Comm bridge, int count);
+
+} // namespace blacs_dyn
