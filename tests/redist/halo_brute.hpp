@@ -10,19 +10,19 @@
 
 namespace brute {
 
-/// What lies at each place of one axis of a framed array.
-struct FramedPlace {
+/// What lies at each place of one axis of a ghosted array.
+struct GhostedPlace {
   std::int64_t glo = -1; ///< -1: outside the matrix
   bool border = true;
 };
 
-inline std::vector<FramedPlace> framed(const gridmap::Axis& axis, const std::vector<int>& owners, int position,
-                                       int width, bool periodic) {
+inline std::vector<GhostedPlace> ghosted(const gridmap::Axis& axis, const std::vector<int>& owners, int position,
+                                         int width, bool periodic) {
   const std::vector<Dealt> dealt = deal(axis, owners);
   const auto owner = [&](std::int64_t i) {
     return i < 0 || i >= axis.n ? -1 : dealt[static_cast<std::size_t>(i)].position;
   };
-  std::vector<FramedPlace> places;
+  std::vector<GhostedPlace> places;
   const auto border = [&](std::int64_t i) {
     const bool inside = i >= 0 && i < axis.n;
     places.push_back({inside ? i : periodic ? ((i % axis.n) + axis.n) % axis.n : -1, true});

@@ -21,8 +21,8 @@ unsigned char byte_of(std::int64_t i, std::int64_t j, int time, int k) {
 }
 constexpr unsigned char outside = 0xee;
 
-struct Framed {
-  std::vector<brute::FramedPlace> rows, cols;
+struct Ghosted {
+  std::vector<brute::GhostedPlace> rows, cols;
   std::int64_t lld = 1;
   int bytes = 1;
   bool corners = true;
@@ -59,10 +59,10 @@ TEST(HaloMoves, RandomLayoutsElementForElement) {
     const int bytes = bytes_of[round % 5];
     Halo halo(MPI_COMM_WORLD, HaloPlan(layout, options), bytes);
     const auto [p, q] = layout.grid.position_of(rank);
-    Framed mine;
+    Ghosted mine;
     if (p >= 0) {
-      mine.rows = brute::framed(layout.rows, layout.row_owners, p, options.width, options.periodic_rows);
-      mine.cols = brute::framed(layout.cols, layout.col_owners, q, options.width, options.periodic_cols);
+      mine.rows = brute::ghosted(layout.rows, layout.row_owners, p, options.width, options.periodic_rows);
+      mine.cols = brute::ghosted(layout.cols, layout.col_owners, q, options.width, options.periodic_cols);
     }
     ASSERT_EQ(halo.rows(), static_cast<std::int64_t>(mine.rows.size()));
     ASSERT_EQ(halo.cols(), static_cast<std::int64_t>(mine.cols.size()));
@@ -92,20 +92,20 @@ TEST(HaloMoves, LocalArraysThereAndBack) {
   Halo halo(MPI_COMM_WORLD, HaloPlan(layout), 8);
   const std::int64_t m = layout.local_rows(rank), lld = m + 2;
   std::vector<double> local(static_cast<std::size_t>(lld * 20)), back(local.size(), -1),
-      framed(static_cast<std::size_t>(halo.rows() * halo.cols()));
+      ghosted(static_cast<std::size_t>(halo.rows() * halo.cols()));
   for (std::size_t k = 0; k < local.size(); ++k) local[k] = static_cast<double>(k) + rank * 10000;
   const double boundary = 0.25;
-  halo.fill(framed.data(), &boundary);
-  halo.to_framed(local.data(), lld, framed.data());
-  halo.exchange(framed.data());
-  halo.from_framed(framed.data(), back.data(), lld);
+  halo.fill(ghosted.data(), &boundary);
+  halo.to_ghosted(local.data(), lld, ghosted.data());
+  halo.exchange(ghosted.data());
+  halo.from_ghosted(ghosted.data(), back.data(), lld);
   for (std::int64_t j = 0; j < 20; ++j)
     for (std::int64_t i = 0; i < lld; ++i)
       ASSERT_EQ(back[static_cast<std::size_t>(i + j * lld)],
                 i < m ? local[static_cast<std::size_t>(i + j * lld)] : -1.0);
-  EXPECT_EQ(framed[0], boundary); // the corner outside the matrix
+  EXPECT_EQ(ghosted[0], boundary); // the corner outside the matrix
   halo.close();
-  EXPECT_THROW(halo.exchange(framed.data()), base::Error);
+  EXPECT_THROW(halo.exchange(ghosted.data()), base::Error);
 }
 
 TEST(HaloMoves, ThousandsOfExchanges) {

@@ -26,7 +26,7 @@ std::vector<std::int64_t> pieces(const RunList& list, bool source) {
   return indices;
 }
 
-/// The elements of a message in the order of the wire, as offsets into the sender's or the receiver's framed
+/// The elements of a message in the order of the wire, as offsets into the sender's or the receiver's ghosted
 /// array.
 std::vector<std::size_t> places(const HaloMessage& message, bool source, std::int64_t lld) {
   std::vector<std::size_t> offsets;
@@ -43,12 +43,12 @@ void check(const Layout& layout, const HaloOptions& options, const std::string& 
   const HaloPlan plan(layout, options);
   std::map<int, RankHalo> of;
   std::map<int, std::vector<std::int64_t>> before, after;
-  std::map<int, std::vector<brute::FramedPlace>> row_places, col_places;
+  std::map<int, std::vector<brute::GhostedPlace>> row_places, col_places;
   for (const int rank : layout.grid.ranks) {
     RankHalo mine = plan.for_rank(rank);
     const auto [p, q] = layout.grid.position_of(rank);
-    row_places[rank] = brute::framed(layout.rows, layout.row_owners, p, options.width, options.periodic_rows);
-    col_places[rank] = brute::framed(layout.cols, layout.col_owners, q, options.width, options.periodic_cols);
+    row_places[rank] = brute::ghosted(layout.rows, layout.row_owners, p, options.width, options.periodic_rows);
+    col_places[rank] = brute::ghosted(layout.cols, layout.col_owners, q, options.width, options.periodic_cols);
     ASSERT_EQ(mine.rows, static_cast<std::int64_t>(row_places[rank].size())) << what;
     ASSERT_EQ(mine.cols, static_cast<std::int64_t>(col_places[rank].size())) << what;
     ASSERT_EQ(mine.m_loc, layout.local_rows(p)) << what;
@@ -57,7 +57,7 @@ void check(const Layout& layout, const HaloOptions& options, const std::string& 
     for (const HaloStretch& s : mine.row_stretches) {
       ASSERT_EQ(s.loc, loc) << what;
       for (std::int64_t k = 0; k < s.size; ++k, ++loc) {
-        const auto& place = row_places[rank][static_cast<std::size_t>(s.framed + k)];
+        const auto& place = row_places[rank][static_cast<std::size_t>(s.ghosted + k)];
         ASSERT_TRUE(place.glo == s.glo + k && !place.border) << what;
       }
     }

@@ -39,10 +39,10 @@ endforeach()
 
 # Every public header compiles alone.
 foreach(header redist/layout.hpp redist/rank_plan.hpp redist/plan.hpp redist/descriptor.hpp redist/halo.hpp redist/transfer.hpp redist/executor.hpp redist/shared_array.hpp
-    redist/measure.hpp redist/gemr2d.hpp dyngrid/redist.h)
+    redist/measure.hpp redist/gemr2d.hpp dyngrid/redist.h dyngrid/halo.h)
   string(REGEX REPLACE "[^a-z]" "_" unit "${header}")
   file(CONFIGURE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/alone_${unit}.cpp" CONTENT "#include \"@header@\"\n" @ONLY)
   list(APPEND alone "${CMAKE_CURRENT_BINARY_DIR}/alone_${unit}.cpp")
 endforeach()
 add_library(redist_headers_alone OBJECT ${alone})
-target_link_libraries(redist_headers_alone PRIVATE redist)
+target_link_libraries(redist_headers_alone PRIVATE redist redist_halo)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Array descriptors, layouts, plans and what carries them out, in C. Calls are local, nothing communicates, unless it
  * says "collective". Statuses are those of dyngrid/status.h; outputs are written on success only. Descriptors and the
- * index maps count from 1, as ScaLAPACK does; layouts, plans and borders count from 0. */
+ * index maps count from 1, as ScaLAPACK does; layouts and plans count from 0. */
 #ifndef DYNGRID_REDIST_H
 #define DYNGRID_REDIST_H
 #include <mpi.h>
@@ -170,46 +170,9 @@ DYNGRID_API int dyngrid_executor_ranks_on_host(const dyngrid_executor* executor)
 /* Collective. Waits for an exchange under way. */
 DYNGRID_API int dyngrid_executor_destroy(dyngrid_executor** executor);
 
-/* ---- borders (halo exchange) ---- */
-
-/* The elements around the blocks of a distributed matrix, fetched from the processes that own them. Along each axis
- * what a process holds is some stretches of consecutive indices; in its *framed* array, column-major, each of them has
- * `width` more places before and after it. An exchange writes those; places outside a matrix that is not periodic stay
- * as they are. See redist/halo.hpp. */
-typedef struct dyngrid_halo dyngrid_halo;
-
-enum { DYNGRID_NEIGHBOURS_FOUR = 4, DYNGRID_NEIGHBOURS_EIGHT = 8 }; /* eight: corners too */
-
-/* Collective over comm, which covers the layout's ranks and is duplicated; all arguments are global. element_bytes: any
- * size. The layout may be destroyed afterwards. Errors are agreed. */
-DYNGRID_API int dyngrid_halo_create(MPI_Comm comm, const dyngrid_layout* layout, int width, int neighbours,
-                                    int periodic_rows, int periodic_cols, int element_bytes, dyngrid_halo** halo);
-DYNGRID_API int dyngrid_halo_create_f(MPI_Fint comm, const dyngrid_layout* layout, int width, int neighbours,
-                                      int periodic_rows, int periodic_cols, int element_bytes, dyngrid_halo** halo);
-/* Of my framed array: rows, columns and stretches of each axis. Any pointer may be null. */
-DYNGRID_API int dyngrid_halo_shape(const dyngrid_halo* halo, int64_t* rows, int64_t* cols, int* row_stretches,
-                                   int* col_stretches);
-/* Stretch k, from 0, of axis 'R' or 'C': its first global index, where that is in the local and in the framed array,
- * and its length. Any pointer may be null. */
-DYNGRID_API int dyngrid_halo_stretch(const dyngrid_halo* halo, char axis, int k, int64_t* i_glo, int64_t* i_loc,
-                                     int64_t* i_framed, int64_t* size);
-/* Fetches the borders. Every process of the grid calls it and waits for its neighbours only. lld of the framed array,
- * 0: its rows. */
-DYNGRID_API int dyngrid_halo_exchange(dyngrid_halo* halo, void* framed, int64_t lld);
-/* The same in two halves; between them read what lies inside the blocks, leave the borders alone. */
-DYNGRID_API int dyngrid_halo_start(dyngrid_halo* halo, void* framed, int64_t lld);
-DYNGRID_API int dyngrid_halo_finish(dyngrid_halo* halo);
-/* The local array into the framed one and back. */
-DYNGRID_API int dyngrid_halo_to_framed(const dyngrid_halo* halo, const void* local, int64_t lld_local, void* framed,
-                                       int64_t lld);
-DYNGRID_API int dyngrid_halo_from_framed(const dyngrid_halo* halo, const void* framed, int64_t lld, void* local,
-                                         int64_t lld_local);
-/* Every place of the framed array, borders included, becomes *value, one element. */
-DYNGRID_API int dyngrid_halo_fill(const dyngrid_halo* halo, void* framed, int64_t lld, const void* value);
-/* Collective. Waits for an exchange under way. */
-DYNGRID_API int dyngrid_halo_destroy(dyngrid_halo** halo);
-
 #ifdef __cplusplus
 }
 #endif
+
+#include "dyngrid/halo.h" /* stood here before it had a header of its own */
 #endif

@@ -27,19 +27,19 @@ struct HaloOptions {
 };
 
 /// One stretch of consecutive global indices that a process holds along an axis, with a border of `width` on
-/// both sides in the framed array.
+/// both sides in the ghosted array.
 ///
-///     framed index:  framed - width .. framed - 1   framed .. framed + size - 1   then `width` more
+///     ghosted index:  ghosted - width .. ghosted - 1   ghosted .. ghosted + size - 1   then `width` more
 ///                    border                         indices glo .. glo + size-1   border
 struct HaloStretch {
-  std::int64_t glo = 0;    ///< first global index
-  std::int64_t loc = 0;    ///< its index in the local array without borders
-  std::int64_t framed = 0; ///< its index in the framed array
+  std::int64_t glo = 0;     ///< first global index
+  std::int64_t loc = 0;     ///< its index in the local array without borders
+  std::int64_t ghosted = 0; ///< its index in the ghosted array
   std::int64_t size = 0;
 };
 
 /// All that one process exchanges with one other, or with itself: full products of rows and columns of the
-/// two framed arrays.
+/// two ghosted arrays.
 struct HaloMessage {
   int peer = -1;
   std::vector<Message> parts; ///< in the order on the wire; their `peer` is the same
@@ -53,7 +53,7 @@ struct RankHalo {
   RankHalo& operator=(RankHalo&&) = default;
 
   int rank = -1;
-  std::int64_t rows = 0, cols = 0;        ///< of the framed array
+  std::int64_t rows = 0, cols = 0;        ///< of the ghosted array
   std::int64_t m_loc = 0, n_loc = 0;      ///< of the local array without borders
   std::vector<HaloStretch> row_stretches; ///< ascending; what is mine is their product with col_stretches
   std::vector<HaloStretch> col_stretches;
@@ -95,9 +95,9 @@ private:
 ///     redist::Halo halo(comm, redist::HaloPlan(layout), sizeof(double));
 ///     std::vector<double> u(halo.rows() * halo.cols());      // column-major
 ///     halo.fill(u.data(), &boundary);                        // what no exchange writes stays
-///     halo.to_framed(local, lld, u.data());
+///     halo.to_ghosted(local, lld, u.data());
 ///     while (...) { halo.exchange(u.data()); sweep(u); }
-///     halo.from_framed(u.data(), local, lld);
+///     halo.from_ghosted(u.data(), local, lld);
 class Halo {
 public:
   /// Collective over comm, which is duplicated; it covers the layout's ranks, and those outside the grid take
@@ -110,28 +110,28 @@ public:
   Halo(Halo&&) noexcept;
   Halo& operator=(Halo&&) noexcept;
 
-  /// Rows and columns of the framed array on this rank, 0 outside the grid.
+  /// Rows and columns of the ghosted array on this rank, 0 outside the grid.
   std::int64_t rows() const;
   std::int64_t cols() const;
   const std::vector<HaloStretch>& row_stretches() const;
   const std::vector<HaloStretch>& col_stretches() const;
 
-  /// Fetches the borders of the framed array, column-major with leading dimension `lld` (0: rows()). Every
+  /// Fetches the borders of the ghosted array, column-major with leading dimension `lld` (0: rows()). Every
   /// rank of the grid calls it; a rank waits for its neighbours only.
   /// @throws Error{null_pointer, bad_argument, bad_state} before anything is sent: the neighbours of a rank
   /// that
   ///   is wrong wait for it, as with MPI itself. Error{mpi_failure}.
-  void exchange(void* framed, std::int64_t lld = 0);
+  void exchange(void* ghosted, std::int64_t lld = 0);
   /// The same in two halves. Between them the interior may be read; borders may not be touched, and elements
   /// less than a width from the edge of their block may already be changed, as they have been packed.
-  void start(void* framed, std::int64_t lld = 0);
+  void start(void* ghosted, std::int64_t lld = 0);
   void finish();
 
-  /// Copies the local array into the framed one and back. Local.
-  void to_framed(const void* local, std::int64_t lld_local, void* framed, std::int64_t lld = 0) const;
-  void from_framed(const void* framed, void* local, std::int64_t lld_local, std::int64_t lld = 0) const;
-  /// Sets every element of the framed array, borders included, to *value. Local.
-  void fill(void* framed, const void* value, std::int64_t lld = 0) const;
+  /// Copies the local array into the ghosted one and back. Local.
+  void to_ghosted(const void* local, std::int64_t lld_local, void* ghosted, std::int64_t lld = 0) const;
+  void from_ghosted(const void* ghosted, void* local, std::int64_t lld_local, std::int64_t lld = 0) const;
+  /// Sets every element of the ghosted array, borders included, to *value. Local.
+  void fill(void* ghosted, const void* value, std::int64_t lld = 0) const;
 
   std::int64_t buffer_bytes() const;
   std::int64_t bytes_out() const; ///< of one exchange, to other ranks

@@ -6,7 +6,7 @@
 #include "base/status.hpp"
 #include "desc/agreed.hpp"
 #include "desc/handles.hpp"
-#include "dyngrid/redist.h"
+#include "dyngrid/halo.h"
 #include "redist/halo.hpp"
 
 struct dyngrid_halo {
@@ -62,7 +62,7 @@ int dyngrid_halo_shape(const dyngrid_halo* halo, int64_t* rows, int64_t* cols, i
   });
 }
 
-int dyngrid_halo_stretch(const dyngrid_halo* halo, char axis, int k, int64_t* i_glo, int64_t* i_loc, int64_t* i_framed,
+int dyngrid_halo_stretch(const dyngrid_halo* halo, char axis, int k, int64_t* i_glo, int64_t* i_loc, int64_t* i_ghosted,
                          int64_t* size) {
   return guard([&] {
     const redist::Halo& of = wanted(halo, "halo").halo;
@@ -75,34 +75,34 @@ int dyngrid_halo_stretch(const dyngrid_halo* halo, char axis, int k, int64_t* i_
     const redist::HaloStretch& one = stretches[static_cast<std::size_t>(k)];
     if (i_glo != nullptr) *i_glo = one.glo;
     if (i_loc != nullptr) *i_loc = one.loc;
-    if (i_framed != nullptr) *i_framed = one.framed;
+    if (i_ghosted != nullptr) *i_ghosted = one.ghosted;
     if (size != nullptr) *size = one.size;
   });
 }
 
-int dyngrid_halo_exchange(dyngrid_halo* halo, void* framed, int64_t lld) {
-  return guard([&] { wanted(halo, "halo").halo.exchange(framed, lld); });
+int dyngrid_halo_exchange(dyngrid_halo* halo, void* ghosted, int64_t lld) {
+  return guard([&] { wanted(halo, "halo").halo.exchange(ghosted, lld); });
 }
 
-int dyngrid_halo_start(dyngrid_halo* halo, void* framed, int64_t lld) {
-  return guard([&] { wanted(halo, "halo").halo.start(framed, lld); });
+int dyngrid_halo_start(dyngrid_halo* halo, void* ghosted, int64_t lld) {
+  return guard([&] { wanted(halo, "halo").halo.start(ghosted, lld); });
 }
 
 int dyngrid_halo_finish(dyngrid_halo* halo) {
   return guard([&] { wanted(halo, "halo").halo.finish(); });
 }
 
-int dyngrid_halo_to_framed(const dyngrid_halo* halo, const void* local, int64_t lld_local, void* framed, int64_t lld) {
-  return guard([&] { wanted(halo, "halo").halo.to_framed(local, lld_local, framed, lld); });
+int dyngrid_halo_to_framed(const dyngrid_halo* halo, const void* local, int64_t lld_local, void* ghosted, int64_t lld) {
+  return guard([&] { wanted(halo, "halo").halo.to_ghosted(local, lld_local, ghosted, lld); });
 }
 
-int dyngrid_halo_from_framed(const dyngrid_halo* halo, const void* framed, int64_t lld, void* local,
+int dyngrid_halo_from_framed(const dyngrid_halo* halo, const void* ghosted, int64_t lld, void* local,
                              int64_t lld_local) {
-  return guard([&] { wanted(halo, "halo").halo.from_framed(framed, local, lld_local, lld); });
+  return guard([&] { wanted(halo, "halo").halo.from_ghosted(ghosted, local, lld_local, lld); });
 }
 
-int dyngrid_halo_fill(const dyngrid_halo* halo, void* framed, int64_t lld, const void* value) {
-  return guard([&] { wanted(halo, "halo").halo.fill(framed, value, lld); });
+int dyngrid_halo_fill(const dyngrid_halo* halo, void* ghosted, int64_t lld, const void* value) {
+  return guard([&] { wanted(halo, "halo").halo.fill(ghosted, value, lld); });
 }
 
 int dyngrid_halo_destroy(dyngrid_halo** halo) {

@@ -43,7 +43,7 @@ inline void copy_bytes(char* to, const char* from, std::size_t bytes) {
 }
 
 /// Calls visit(from offset, to offset, elements) for every piece of a product that lies together on both
-/// sides, offsets in elements of the framed arrays, in the order of the wire.
+/// sides, offsets in elements of the ghosted arrays, in the order of the wire.
 template <class Visit> void each_piece(const Message& part, std::int64_t lld_from, std::int64_t lld_to, Visit&& visit) {
   for (const Run& c : part.cols->runs)
     for (std::int64_t t = 0; t < c.count; ++t)
@@ -68,7 +68,7 @@ struct Halo::Impl {
   std::vector<int> done;
   bool active = false;
   bool broken = false;
-  char* framed = nullptr;
+  char* ghosted = nullptr;
   std::int64_t lld = 0;
 
   std::int64_t leading(std::int64_t wanted) const {
@@ -84,7 +84,7 @@ struct Halo::Impl {
     for (const Message& part : message.parts)
       each_piece(part, lld, lld, [&](std::int64_t from, std::int64_t, std::int64_t len) {
         const std::size_t bytes = static_cast<std::size_t>(len) * esize;
-        copy_bytes(to, framed + static_cast<std::size_t>(from) * esize, bytes);
+        copy_bytes(to, ghosted + static_cast<std::size_t>(from) * esize, bytes);
         to += bytes;
       });
   }
@@ -92,14 +92,14 @@ struct Halo::Impl {
     for (const Message& part : message.parts)
       each_piece(part, lld, lld, [&](std::int64_t, std::int64_t to, std::int64_t len) {
         const std::size_t bytes = static_cast<std::size_t>(len) * esize;
-        copy_bytes(framed + static_cast<std::size_t>(to) * esize, from, bytes);
+        copy_bytes(ghosted + static_cast<std::size_t>(to) * esize, from, bytes);
         from += bytes;
       });
   }
   void keep(const HaloMessage& message) const {
     for (const Message& part : message.parts)
       each_piece(part, lld, lld, [&](std::int64_t from, std::int64_t to, std::int64_t len) {
-        copy_bytes(framed + static_cast<std::size_t>(to) * esize, framed + static_cast<std::size_t>(from) * esize,
+        copy_bytes(ghosted + static_cast<std::size_t>(to) * esize, ghosted + static_cast<std::size_t>(from) * esize,
                    static_cast<std::size_t>(len) * esize);
       });
   }
@@ -217,7 +217,7 @@ std::int64_t Halo::bytes_out() const {
   return sum * static_cast<std::int64_t>(impl_->esize);
 }
 
-void Halo::start(void* framed, std::int64_t lld) {
+void Halo::start(void* ghosted, std::int64_t lld) {
   if (!impl_ || impl_->comm == MPI_COMM_NULL)
     throw Error(Status::bad_state, "redist: halo: is closed, wanted an open one");
   require_whole_grid(impl_->comm, "halo");
@@ -225,11 +225,11 @@ void Halo::start(void* framed, std::int64_t lld) {
   if (self.broken) throw Error(Status::bad_state, "redist: halo: MPI failed in an earlier exchange, wanted a new one");
   if (self.active) throw Error(Status::bad_state, "redist: halo: an exchange is under way, wanted finish() first");
   const std::int64_t leading = self.leading(lld);
-  if (framed == nullptr && self.has_elements())
+  if (ghosted == nullptr && self.has_elements())
     throw Error(Status::null_pointer,
-                fmt::format("redist: halo: the framed array is null, but rank {} has {} x {} elements", self.plan.rank,
+                fmt::format("redist: halo: the ghosted array is null, but rank {} has {} x {} elements", self.plan.rank,
                             self.plan.m_loc, self.plan.n_loc));
-  self.framed = static_cast<char*>(framed);
+  self.ghosted = static_cast<char*>(ghosted);
   self.lld = leading;
   self.active = true;
   try {
@@ -272,50 +272,50 @@ void Halo::finish() {
   self.active = false;
 }
 
-void Halo::exchange(void* framed, std::int64_t lld) {
-  start(framed, lld);
+void Halo::exchange(void* ghosted, std::int64_t lld) {
+  start(ghosted, lld);
   finish();
 }
 
-void Halo::to_framed(const void* local, std::int64_t lld_local, void* framed, std::int64_t lld) const {
+void Halo::to_ghosted(const void* local, std::int64_t lld_local, void* ghosted, std::int64_t lld) const {
   const Impl& self = *impl_;
   const std::int64_t leading = self.leading(lld);
   if (!self.has_elements()) return;
-  if (local == nullptr || framed == nullptr)
-    throw Error(Status::null_pointer, "redist: halo: an array is null, wanted the local and the framed one");
+  if (local == nullptr || ghosted == nullptr)
+    throw Error(Status::null_pointer, "redist: halo: an array is null, wanted the local and the ghosted one");
   for (const HaloStretch& c : self.plan.col_stretches)
     for (std::int64_t j = 0; j < c.size; ++j)
       for (const HaloStretch& r : self.plan.row_stretches)
         std::memcpy(
-            static_cast<char*>(framed) + static_cast<std::size_t>(r.framed + (c.framed + j) * leading) * self.esize,
+            static_cast<char*>(ghosted) + static_cast<std::size_t>(r.ghosted + (c.ghosted + j) * leading) * self.esize,
             static_cast<const char*>(local) + static_cast<std::size_t>(r.loc + (c.loc + j) * lld_local) * self.esize,
             static_cast<std::size_t>(r.size) * self.esize);
 }
 
-void Halo::from_framed(const void* framed, void* local, std::int64_t lld_local, std::int64_t lld) const {
+void Halo::from_ghosted(const void* ghosted, void* local, std::int64_t lld_local, std::int64_t lld) const {
   const Impl& self = *impl_;
   const std::int64_t leading = self.leading(lld);
   if (!self.has_elements()) return;
-  if (local == nullptr || framed == nullptr)
-    throw Error(Status::null_pointer, "redist: halo: an array is null, wanted the framed and the local one");
+  if (local == nullptr || ghosted == nullptr)
+    throw Error(Status::null_pointer, "redist: halo: an array is null, wanted the ghosted and the local one");
   for (const HaloStretch& c : self.plan.col_stretches)
     for (std::int64_t j = 0; j < c.size; ++j)
       for (const HaloStretch& r : self.plan.row_stretches)
         std::memcpy(static_cast<char*>(local) + static_cast<std::size_t>(r.loc + (c.loc + j) * lld_local) * self.esize,
-                    static_cast<const char*>(framed) +
-                        static_cast<std::size_t>(r.framed + (c.framed + j) * leading) * self.esize,
+                    static_cast<const char*>(ghosted) +
+                        static_cast<std::size_t>(r.ghosted + (c.ghosted + j) * leading) * self.esize,
                     static_cast<std::size_t>(r.size) * self.esize);
 }
 
-void Halo::fill(void* framed, const void* value, std::int64_t lld) const {
+void Halo::fill(void* ghosted, const void* value, std::int64_t lld) const {
   const Impl& self = *impl_;
   const std::int64_t leading = self.leading(lld);
   if (!self.has_elements()) return;
-  if (framed == nullptr || value == nullptr)
-    throw Error(Status::null_pointer, "redist: halo: the framed array or the value is null");
+  if (ghosted == nullptr || value == nullptr)
+    throw Error(Status::null_pointer, "redist: halo: the ghosted array or the value is null");
   for (std::int64_t j = 0; j < self.plan.cols; ++j)
     for (std::int64_t i = 0; i < self.plan.rows; ++i)
-      std::memcpy(static_cast<char*>(framed) + static_cast<std::size_t>(i + j * leading) * self.esize, value,
+      std::memcpy(static_cast<char*>(ghosted) + static_cast<std::size_t>(i + j * leading) * self.esize, value,
                   self.esize);
 }
 

@@ -26,11 +26,11 @@ struct Stretches {
     int position = 0;
   };
   std::vector<One> all;
-  std::vector<std::int64_t> framed_size; ///< by position
+  std::vector<std::int64_t> ghosted_size; ///< by position
   std::vector<std::int64_t> local_size;
 
   Stretches(const detail::AxisTable& axis, int width)
-      : framed_size(at(axis.nprocs()), 0), local_size(at(axis.nprocs()), 0) {
+      : ghosted_size(at(axis.nprocs()), 0), local_size(at(axis.nprocs()), 0) {
     for (std::int64_t cycle = 0; cycle * axis.cycle() < axis.n(); ++cycle)
       for (std::size_t j = 0; j < axis.blocks(); ++j) {
         const std::int64_t begin = cycle * axis.cycle() + axis.start(j);
@@ -39,16 +39,16 @@ struct Stretches {
         const int p = axis.owner(j);
         if (!all.empty() && all.back().position == p) {
           all.back().size += size;
-          framed_size[at(p)] += size;
+          ghosted_size[at(p)] += size;
         } else {
           One one;
           one.glo = begin;
           one.loc = local_size[at(p)];
-          one.framed = framed_size[at(p)] + width;
+          one.ghosted = ghosted_size[at(p)] + width;
           one.size = size;
           one.position = p;
           all.push_back(one);
-          framed_size[at(p)] += size + 2 * static_cast<std::int64_t>(width);
+          ghosted_size[at(p)] += size + 2 * static_cast<std::int64_t>(width);
         }
         local_size[at(p)] += size;
       }
@@ -94,7 +94,7 @@ struct AxisHalo {
 
   AxisHalo(const Stretches& axis, int p, std::int64_t n, int width, bool periodic) {
     for (const Stretches::One& one : axis.all)
-      if (one.position == p) append(own, one.framed, one.framed, one.size);
+      if (one.position == p) append(own, one.ghosted, one.ghosted, one.size);
     const auto count = static_cast<std::int64_t>(axis.all.size());
     for (std::int64_t k = 0; k < count; ++k) {
       const Stretches::One& mine = axis.all[at(k)];
@@ -107,8 +107,8 @@ struct AxisHalo {
           if (!periodic && (other_at < 0 || other_at >= count)) return;
           const Stretches::One& other = axis.all[at(((other_at % count) + count) % count)];
           const std::int64_t len = std::min(other.size, width - filled);
-          const std::int64_t from = before ? other.framed + other.size - len : other.framed;
-          const std::int64_t to = before ? mine.framed - filled - len : mine.framed + mine.size + filled;
+          const std::int64_t from = before ? other.ghosted + other.size - len : other.ghosted;
+          const std::int64_t to = before ? mine.ghosted - filled - len : mine.ghosted + mine.size + filled;
           // a position that sends to itself has both ends
           if (mine.position == p) append(in[other.position], from, to, len);
           if (other.position == p) append(out[mine.position], from, to, len);
@@ -151,8 +151,8 @@ RankHalo HaloPlan::for_rank(int rank) const {
   const int width = options_.width;
   const Stretches rows(detail::AxisTable(layout_.rows, layout_.row_owners), width);
   const Stretches cols(detail::AxisTable(layout_.cols, layout_.col_owners), width);
-  plan.rows = rows.framed_size[at(p)];
-  plan.cols = cols.framed_size[at(q)];
+  plan.rows = rows.ghosted_size[at(p)];
+  plan.cols = cols.ghosted_size[at(q)];
   plan.m_loc = rows.local_size[at(p)];
   plan.n_loc = cols.local_size[at(q)];
   plan.row_stretches = rows.of(p);
