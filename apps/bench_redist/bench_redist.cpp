@@ -257,8 +257,9 @@ const std::vector<Method>& methods() {
     options = {};
     options.panel_writes = redist::PanelWrites::cached;
     list.push_back({"cached", &CaseRun::dyngrid, true, std::nullopt, options});
-    options.panel_writes = redist::PanelWrites::around;
-    list.push_back({"around", &CaseRun::dyngrid, true, std::nullopt, options});
+    options.panel_writes = redist::PanelWrites::non_temporal;
+    list.push_back({"non_temporal", &CaseRun::dyngrid, true, std::nullopt, options});
+    list.push_back({"around", &CaseRun::dyngrid, true, std::nullopt, options}); // as older command lines call it
     list.push_back({"direct", &CaseRun::direct});
     list.push_back({"direct_cold", &CaseRun::direct_cold});
 #ifdef DYNGRID_HAVE_COSTA
@@ -595,15 +596,16 @@ int run(int argc, char** argv) {
   app.add_option("--nb", settings.blocks, "e.g. 64,block,64-128; default: the bars' own")->delimiter(',');
   std::vector<std::string> known;
   for (const Method& method : methods()) known.emplace_back(method.name);
-  app.add_option("--methods", settings.methods,
-                 "stock, dyngrid, planned (dyngrid with its planning), dropin, mpi, cached and around (dyngrid writing "
-                 "its panels through "
-                 "and around the cache), direct, direct_cold, stock_context and dropin_context (in contexts made and "
-                 "closed for each "
-                 "copy), dropin_first (the same, and nothing kept from earlier ones), "
-                 "memcpy, costa where it was found; each of stock, dyngrid, memcpy also with _cold (fresh "
-                 "pages as the kernel gives them; DYNGRID_HUGEPAGES=0 keeps dyngrid from asking for huge "
-                 "ones) and _cold_huge")
+  app.add_option(
+         "--methods", settings.methods,
+         "stock, dyngrid, planned (dyngrid with its planning), dropin, mpi, cached and non_temporal (dyngrid writing "
+         "its panels through "
+         "and with non-temporal stores), direct, direct_cold, stock_context and dropin_context (in contexts made and "
+         "closed for each "
+         "copy), dropin_first (the same, and nothing kept from earlier ones), "
+         "memcpy, costa where it was found; each of stock, dyngrid, memcpy also with _cold (fresh "
+         "pages as the kernel gives them; DYNGRID_HUGEPAGES=0 keeps dyngrid from asking for huge "
+         "ones) and _cold_huge")
       ->delimiter(',')
       ->check(CLI::IsMember(known));
   app.add_option("--reps", settings.reps, "runs per method and case")->check(apps::positive_number());

@@ -12,7 +12,7 @@
 using redist::Run;
 using redist::RunList;
 using redist::detail::ColumnOrder;
-using redist::detail::Leaving;
+using redist::detail::Outgoing;
 using redist::detail::PackedView;
 
 namespace {
@@ -56,13 +56,13 @@ struct Case {
   int members;
   int kept; ///< the member that stays, -1: none
   int esize;
-  bool in_order, around;
+  bool in_order, non_temporal;
 };
 
 void check(const Case& c) {
   SCOPED_TRACE(testing::Message() << c.height << " x " << c.width << ", blocks of " << c.nb << ", " << c.members
                                   << " members, kept " << c.kept << ", elements of " << c.esize
-                                  << (c.in_order ? "" : ", out of order") << (c.around ? ", around" : ""));
+                                  << (c.in_order ? "" : ", out of order") << (c.non_temporal ? ", non-temporal" : ""));
   const auto esize = static_cast<std::size_t>(c.esize);
   const std::int64_t lld = c.height + any(0, 3);
   std::vector<char> array(static_cast<std::size_t>(lld * c.width) * esize);
@@ -78,7 +78,7 @@ void check(const Case& c) {
   PackedView target;
   std::vector<std::vector<char>> packed(rows.size());
   std::vector<char> kept;
-  std::vector<Leaving> leaving;
+  std::vector<Outgoing> outgoing;
   constexpr std::size_t margin = 64;
   for (std::size_t k = 0; k < rows.size(); ++k) {
     sources[k].rows = &rows[k];
@@ -91,21 +91,21 @@ void check(const Case& c) {
       target = sources[k];
       target.is_source = false;
       target.lld = rows[k].total + 1;
-      target.past_cache = c.around;
+      target.non_temporal = c.non_temporal;
       kept.assign(static_cast<std::size_t>(target.lld * c.width) * esize, 'x');
       target.base = kept.data();
-      leaving.push_back({&sources[k], &target, nullptr, false});
+      outgoing.push_back({&sources[k], &target, nullptr, false});
     } else {
-      leaving.push_back({&sources[k], nullptr, packed[k].data() + margin, c.around});
+      outgoing.push_back({&sources[k], nullptr, packed[k].data() + margin, c.non_temporal});
     }
   }
-  const ColumnOrder order(leaving);
+  const ColumnOrder order(outgoing);
   // in two calls, as panels are filled
   const std::int64_t first = any(0, c.width);
-  redist::detail::pack_together(leaving, order, 0, first);
+  redist::detail::pack_together(outgoing, order, 0, first);
   for (std::size_t k = 0; k < rows.size(); ++k)
-    if (leaving[k].target == nullptr) leaving[k].packed += static_cast<std::size_t>(rows[k].total * first) * esize;
-  redist::detail::pack_together(leaving, order, first, c.width - first);
+    if (outgoing[k].target == nullptr) outgoing[k].packed += static_cast<std::size_t>(rows[k].total * first) * esize;
+  redist::detail::pack_together(outgoing, order, first, c.width - first);
 
   const auto col_places = places(cols);
   for (std::size_t k = 0; k < rows.size(); ++k) {
@@ -135,32 +135,32 @@ TEST(Packer, MessagesThatLeaveTogetherAreWhole) {
   }
 }
 
-std::vector<ColumnOrder::Stroke> strokes_of(const std::vector<RunList>& rows) {
+std::vector<ColumnOrder::CopyRun> copy_runs_of(const std::vector<RunList>& rows) {
   std::vector<PackedView> sources(rows.size());
-  std::vector<Leaving> leaving;
+  std::vector<Outgoing> outgoing;
   for (std::size_t k = 0; k < rows.size(); ++k) {
     sources[k].rows = &rows[k];
-    leaving.push_back({&sources[k], nullptr, nullptr, true});
+    outgoing.push_back({&sources[k], nullptr, nullptr, true});
   }
-  return ColumnOrder(leaving).strokes();
+  return ColumnOrder(outgoing).runs();
 }
 
 TEST(Packer, AColumnIsReadFromItsTopToItsEnd) {
-  const auto strokes = strokes_of(deal(200, 64, 2, true)); // 64 64 64 8
-  ASSERT_EQ(4U, strokes.size());
+  const auto runs = copy_runs_of(deal(200, 64, 2, true)); // 64 64 64 8
+  ASSERT_EQ(4U, runs.size());
   std::int64_t next = 0;
-  for (std::size_t k = 0; k < strokes.size(); ++k) {
-    EXPECT_EQ(k % 2, strokes[k].who);
-    EXPECT_EQ(next, strokes[k].from);
-    next += static_cast<std::int64_t>(strokes[k].bytes);
+  for (std::size_t k = 0; k < runs.size(); ++k) {
+    EXPECT_EQ(k % 2, runs[k].who);
+    EXPECT_EQ(next, runs[k].from);
+    next += static_cast<std::int64_t>(runs[k].bytes);
   }
   EXPECT_EQ(1600, next);
 }
 
 TEST(Packer, MessageByMessageWhereTheOrderIsAnotherOrPiecesAreSmall) {
-  EXPECT_TRUE(strokes_of(deal(200, 64, 2, false)).empty());
-  EXPECT_TRUE(strokes_of(deal(4000, 1, 2, true)).empty());
-  EXPECT_FALSE(strokes_of(deal(4000, 16, 2, true)).empty());
+  EXPECT_TRUE(copy_runs_of(deal(200, 64, 2, false)).empty());
+  EXPECT_TRUE(copy_runs_of(deal(4000, 1, 2, true)).empty());
+  EXPECT_FALSE(copy_runs_of(deal(4000, 16, 2, true)).empty());
 }
 
 } // namespace

@@ -23,7 +23,7 @@ using redist::PlanOptions;
 using redist::RankPlan;
 using redist::Transfer;
 using redist::detail::Group;
-using redist::detail::Keep;
+using redist::detail::LocalCopy;
 using redist::detail::Slab;
 using redist::detail::Stream;
 using redist::detail::Turn;
@@ -93,7 +93,7 @@ struct Matrix {
 struct Host {
   int size;
   std::size_t panel_bytes, most_members;
-  std::size_t largest_group = 0, joined_keeps = 0;
+  std::size_t largest_group = 0, joined_copies = 0;
 
   void exchange(std::vector<Matrix>& matrices, Slab slab) {
     std::vector<Work> works;
@@ -107,16 +107,16 @@ struct Host {
     for (Work& work : works) {
       EXPECT_EQ(work.bytes_out(), 0);
       EXPECT_EQ(work.bytes_in(), 0);
-      for (const Keep& keep : work.keeps) copy_direct(keep.source, keep.target, keep.first, keep.count);
+      for (const LocalCopy& copy : work.copies) copy_direct(copy.source, copy.target, copy.first, copy.count);
     }
   }
 
 private:
   void send(std::vector<Work>& works, int r) {
     Work& mine = works[static_cast<std::size_t>(r)];
-    const std::size_t keeps = mine.keeps.size();
+    const std::size_t copies = mine.copies.size();
     std::vector<Group> groups = redist::detail::form_groups(mine, panel_bytes, most_members);
-    joined_keeps += keeps - mine.keeps.size();
+    joined_copies += copies - mine.copies.size();
     std::vector<int> in_groups(mine.out.size(), 0);
     Turn turn(&mine.out);
     std::vector<std::size_t> group_of(mine.out.size());
@@ -172,7 +172,7 @@ TEST(Work, EveryElementArrives) {
   const auto any = [&random](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
   const std::vector<redist::Schedule> schedules{redist::Schedule::async, redist::Schedule::caterpillar,
                                                 redist::Schedule::circulant, redist::Schedule::matching};
-  std::size_t largest_group = 0, joined_keeps = 0;
+  std::size_t largest_group = 0, joined_copies = 0;
   for (int round = 0; round < 300; ++round) {
     const int nprow = any(1, 4), npcol = any(1, 4), nprow_to = any(1, 4), npcol_to = any(1, 4);
     Host host{std::max(nprow * npcol, nprow_to * npcol_to), static_cast<std::size_t>(8 * any(1, 200)),
@@ -192,10 +192,10 @@ TEST(Work, EveryElementArrives) {
     for (int s = 0; s < slabs; ++s) host.exchange(matrices, {s, slabs});
     for (const Matrix& m : matrices) ASSERT_EQ(m.wrong_elements(), 0) << "round " << round;
     largest_group = std::max(largest_group, host.largest_group);
-    joined_keeps += host.joined_keeps;
+    joined_copies += host.joined_copies;
   }
   EXPECT_EQ(largest_group, 4U); // as many as a target column has ranks
-  EXPECT_GT(joined_keeps, 100U);
+  EXPECT_GT(joined_copies, 100U);
 }
 
 TEST(Work, WhatIsKeptLeavesItsColumnsWithWhatGoes) {
@@ -205,11 +205,11 @@ TEST(Work, WhatIsKeptLeavesItsColumnsWithWhatGoes) {
   EXPECT_EQ(work.out[0].peer, 2);
   EXPECT_EQ(work.bytes_out(), 16 * 8);
   EXPECT_EQ(work.bytes_kept, 16 * 8);
-  ASSERT_EQ(work.keeps.size(), 1U);
+  ASSERT_EQ(work.copies.size(), 1U);
   const std::vector<Group> groups = form_groups(work, 1024, 4);
   ASSERT_EQ(groups.size(), 1U);
-  EXPECT_EQ(groups[0].keeps.size(), 1U);
-  EXPECT_TRUE(work.keeps.empty());
+  EXPECT_EQ(groups[0].copies.size(), 1U);
+  EXPECT_TRUE(work.copies.empty());
 }
 
 // A column of 4 elements does not fit a panel of 3: the message goes by itself and so does what is kept.
@@ -218,8 +218,8 @@ TEST(Work, ColumnsTallerThanAPanelGoAlone) {
   Work work = work_on_rank(matrix, 0, 4);
   const std::vector<Group> groups = form_groups(work, 3 * 8, 4);
   ASSERT_EQ(groups.size(), 1U);
-  EXPECT_TRUE(groups[0].keeps.empty());
-  EXPECT_EQ(work.keeps.size(), 1U);
+  EXPECT_TRUE(groups[0].copies.empty());
+  EXPECT_EQ(work.copies.size(), 1U);
 }
 
 // 2x2 -> 1x1 in three slabs: each takes its third of the columns of every message, together all of them.

@@ -14,16 +14,16 @@ namespace redist {
 
 enum class Transport { automatic, mpi, shared };
 
-/// How a rank writes what another rank of the host will read. Around the cache costs a trip to memory; through it, the
-/// reader's core has to fetch lines that belong to the writer's, which is slower still where the two cores share no
+/// How a rank writes what another rank of the host will read. A non-temporal store costs a trip to memory; through it,
+/// the reader's core has to fetch lines that belong to the writer's, which is slower still where the two cores share no
 /// cache.
-enum class PanelWrites { automatic, cached, around };
+enum class PanelWrites { automatic, cached, non_temporal };
 
 struct ExecuteOptions {
   Transport transport = Transport::automatic;        ///< automatic: shared memory between ranks found to be on one
                                                      ///< host, MPI between hosts
   std::size_t extra_bytes = std::size_t{64} << 20;   ///< cap on buffers per process; in use are at most 6 MB
-  PanelWrites panel_writes = PanelWrites::automatic; ///< automatic: around the cache from 1 MB on
+  PanelWrites panel_writes = PanelWrites::automatic; ///< automatic: non-temporal from 1 MB on
   int host_key = 0;                                  ///< ranks with different keys are taken to be on different hosts
 };
 

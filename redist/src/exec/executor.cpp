@@ -35,7 +35,7 @@ using base::Error;
 using base::Status;
 using detail::check;
 using detail::Group;
-using detail::Keep;
+using detail::LocalCopy;
 using detail::Slab;
 using detail::Stream;
 using detail::Turn;
@@ -52,7 +52,7 @@ double now_s() {
 constexpr std::size_t shared_panels_bytes = detail::SharedHost::usual_panels * (std::size_t{192} << 10);
 
 /// Kept data are copied in slices, so that messages go on meanwhile.
-constexpr std::int64_t keep_slice_bytes = std::int64_t{256} << 10;
+constexpr std::int64_t copy_slice_bytes = std::int64_t{256} << 10;
 
 /// Up to here a rank is done within some tens of microseconds, and who waits does not sleep at once.
 constexpr std::int64_t short_exchange_bytes = std::int64_t{64} << 10;
@@ -74,7 +74,7 @@ struct Executor::Impl {
   std::thread helper; ///< moves what goes through shared memory between start() and finish()
   std::exception_ptr helper_failed;
   std::atomic<bool> helper_done{false};
-  bool around = false; ///< this exchange writes panels around the cache
+  bool non_temporal = false; ///< panels of this exchange
   bool broken =
       false; ///< MPI failed or a partner died: the communicator is in an unknown state and is not touched again
   detail::Work work;
@@ -128,7 +128,7 @@ struct Executor::Impl {
   void in_background();
   void read_in_place();
   bool progress();
-  bool keep_slice();
+  bool copy_slice();
   void drain();
   bool wire_done() const;
   bool done() const;
@@ -162,9 +162,9 @@ void Executor::Impl::prepare(const std::vector<Transfer>& transfers, Slab slab) 
   std::int64_t to_panels = 0;
   for (const Stream& stream : work.out)
     if (stream.shared) to_panels += stream.bytes_left;
-  around = detail::past_cache_is_possible() &&
-           (options.panel_writes == PanelWrites::around ||
-            (options.panel_writes == PanelWrites::automatic && to_panels >= detail::past_cache_bytes));
+  non_temporal = detail::non_temporal_is_possible() &&
+                 (options.panel_writes == PanelWrites::non_temporal ||
+                  (options.panel_writes == PanelWrites::automatic && to_panels >= detail::non_temporal_bytes));
   const auto goes_by_wire = [](const Stream& stream) { return !stream.shared; };
   if (std::any_of(work.out.begin(), work.out.end(), goes_by_wire) ||
       std::any_of(work.in.begin(), work.in.end(), goes_by_wire))
@@ -229,27 +229,27 @@ bool Executor::Impl::begin(const std::vector<Transfer>& transfers, Slab slab, co
 
 /// All ranks do so or, when one of them cannot map an array that it needs, none.
 void Executor::Impl::read_in_place() {
-  std::optional<std::vector<Keep>> pulls;
+  std::optional<std::vector<LocalCopy>> pulls;
   if (host) pulls = detail::find_pulls(*host, work);
   std::int64_t all[detail::SharedHost::numbers_at_once] = {!host || pulls ? 1 : 0, 0, 0, 0};
   minimum_of(all);
   if (all[0] == 0 || !host) return;
-  for (const Keep& pull : *pulls) ++pulls_left[pull.peer];
+  for (const LocalCopy& pull : *pulls) ++pulls_left[pull.peer];
   readers_expected += static_cast<std::uint32_t>(detail::take_out_offered(*host, work, std::move(*pulls), rank, size));
 }
 
-bool Executor::Impl::keep_slice() {
-  while (!work.keeps.empty()) {
-    Keep& keep = work.keeps.back();
-    const std::int64_t now = std::min(keep.count, keep_slice_bytes / keep.source.esize);
+bool Executor::Impl::copy_slice() {
+  while (!work.copies.empty()) {
+    LocalCopy& copy = work.copies.back();
+    const std::int64_t now = std::min(copy.count, copy_slice_bytes / copy.source.esize);
     const double t = now_s();
-    detail::copy_direct(keep.source, keep.target, keep.first, now);
+    detail::copy_direct(copy.source, copy.target, copy.first, now);
     report.copy_s += now_s() - t;
-    keep.first += now;
-    keep.count -= now;
-    if (keep.count > 0) return true;
-    const int peer = keep.peer;
-    work.keeps.pop_back();
+    copy.first += now;
+    copy.count -= now;
+    if (copy.count > 0) return true;
+    const int peer = copy.peer;
+    work.copies.pop_back();
     if (peer >= 0 && --pulls_left[peer] == 0) host->tell_read(peer);
     return true;
   }
@@ -260,7 +260,7 @@ bool Executor::Impl::wire_done() const {
   return wire_turn->done() && wire->idle();
 }
 bool Executor::Impl::done() const {
-  return work.keeps.empty() && (!host || host->told() == readers_expected) && host_in.empty() && host_turn->done() &&
+  return work.copies.empty() && (!host || host->told() == readers_expected) && host_in.empty() && host_turn->done() &&
          wire_done();
 }
 
@@ -274,7 +274,8 @@ bool Executor::Impl::send_group(Group& group) {
     taken.push_back(host->take_panel(work.out[s].peer));
     panels.push_back(host->panel(taken.back()));
   }
-  const std::vector<std::size_t> bytes = detail::fill_panels(group, work.out, panels, host->panel_bytes(), around);
+  const std::vector<std::size_t> bytes =
+      detail::fill_panels(group, work.out, panels, host->panel_bytes(), non_temporal);
   report.pack_s += now_s() - t;
   for (std::size_t k = 0; k < taken.size(); ++k) host->post(work.out[group.streams[k]].peer, taken[k], bytes[k]);
   return true;
@@ -321,7 +322,7 @@ bool Executor::Impl::progress() {
     wire_turn->advance();
     moved = true;
   }
-  return keep_slice() || moved;
+  return copy_slice() || moved;
 }
 
 /// Only when nothing goes over MPI, which may not be called from here.

@@ -8,7 +8,7 @@ namespace redist::detail {
 
 std::vector<Group> form_groups(Work& work, std::size_t panel_bytes, std::size_t most_members) {
   const std::vector<Stream>& out = work.out;
-  std::vector<Keep>& keeps = work.keeps;
+  std::vector<LocalCopy>& copies = work.copies;
   std::vector<Group> groups;
   const auto alike = [](const PackedView& a, std::int64_t a_first, std::int64_t a_count, const PackedView& b,
                         std::int64_t b_first, std::int64_t b_count) {
@@ -21,7 +21,7 @@ std::vector<Group> form_groups(Work& work, std::size_t panel_bytes, std::size_t 
   };
   const auto in_columns = [&](const Stream& stream) {
     return std::all_of(stream.items.begin(), stream.items.end(), [&](const Item& item) {
-      return can_leave_together(item.view, nullptr) && whole(item.view, item.first, item.count);
+      return can_pack_together(item.view, nullptr) && whole(item.view, item.first, item.count);
     });
   };
   std::vector<bool> joinable; // per group
@@ -52,30 +52,32 @@ std::vector<Group> form_groups(Work& work, std::size_t panel_bytes, std::size_t 
     const Stream& lead = out[groups[g].streams.front()];
     std::vector<std::size_t> found;
     for (const Item& item : lead.items)
-      for (std::size_t k = 0; k < keeps.size(); ++k)
-        if (keeps[k].peer < 0 && can_leave_together(keeps[k].source, &keeps[k].target) &&
-            keeps[k].first % keeps[k].source.rows->total == 0 && keeps[k].count % keeps[k].source.rows->total == 0 &&
-            alike(item.view, item.first, item.count, keeps[k].source, keeps[k].first, keeps[k].count)) {
+      for (std::size_t k = 0; k < copies.size(); ++k)
+        if (copies[k].peer < 0 && can_pack_together(copies[k].source, &copies[k].target) &&
+            copies[k].first % copies[k].source.rows->total == 0 &&
+            copies[k].count % copies[k].source.rows->total == 0 &&
+            alike(item.view, item.first, item.count, copies[k].source, copies[k].first, copies[k].count)) {
           found.push_back(k);
           break;
         }
     if (found.size() != lead.items.size()) continue;
-    for (std::size_t k : found) groups[g].keeps.push_back(keeps[k]);
+    for (std::size_t k : found) groups[g].copies.push_back(copies[k]);
     std::sort(found.begin(), found.end());
     found.erase(std::unique(found.begin(), found.end()), found.end());
-    for (auto k = found.rbegin(); k != found.rend(); ++k) keeps.erase(keeps.begin() + static_cast<std::ptrdiff_t>(*k));
+    for (auto k = found.rbegin(); k != found.rend(); ++k)
+      copies.erase(copies.begin() + static_cast<std::ptrdiff_t>(*k));
   }
   return groups;
 }
 
 std::vector<std::size_t> fill_panels(Group& group, std::vector<Stream>& out, const std::vector<char*>& panels,
-                                     std::size_t panel_bytes, bool around) {
+                                     std::size_t panel_bytes, bool non_temporal) {
   Stream& lead = out[group.streams.front()];
-  if (group.streams.size() == 1 && group.keeps.empty()) return {lead.pack(panels.front(), panel_bytes, around)};
+  if (group.streams.size() == 1 && group.copies.empty()) return {lead.pack(panels.front(), panel_bytes, non_temporal)};
   const int step = lead.step();
   const std::size_t members = group.streams.size();
   std::vector<std::size_t> used(members, 0);
-  std::vector<Leaving> leaving(members);
+  std::vector<Outgoing> outgoing(members);
   while (!lead.at_end() && lead.step() == step) {
     std::int64_t columns = INT64_MAX;
     for (std::size_t k = 0; k < members; ++k) {
@@ -84,24 +86,24 @@ std::vector<std::size_t> fill_panels(Group& group, std::vector<Stream>& out, con
       const std::int64_t column_bytes = item.view.rows->total * item.view.esize;
       const auto room = static_cast<std::int64_t>(panel_bytes - used[k]);
       columns = std::min({columns, room / column_bytes, (item.count - stream.place.done) / item.view.rows->total});
-      leaving[k] = {&item.view, nullptr, panels[k] + used[k], around};
+      outgoing[k] = {&item.view, nullptr, panels[k] + used[k], non_temporal};
     }
     if (columns == 0) break;
     const Item& item = lead.items[lead.place.item];
-    if (!group.keeps.empty()) {
-      const Keep& keep = group.keeps[lead.place.item];
-      leaving.push_back({&keep.source, &keep.target, nullptr, false});
+    if (!group.copies.empty()) {
+      const LocalCopy& copy = group.copies[lead.place.item];
+      outgoing.push_back({&copy.source, &copy.target, nullptr, false});
     }
-    const auto is_of = [](const Leaving& one, const std::pair<const RunList*, int>& known) {
+    const auto is_of = [](const Outgoing& one, const std::pair<const RunList*, int>& known) {
       return one.source->rows == known.first && one.source->esize == known.second;
     };
-    if (!std::equal(leaving.begin(), leaving.end(), group.order_of.begin(), group.order_of.end(), is_of)) {
-      group.order = ColumnOrder(leaving);
+    if (!std::equal(outgoing.begin(), outgoing.end(), group.order_of.begin(), group.order_of.end(), is_of)) {
+      group.order = ColumnOrder(outgoing);
       group.order_of.clear();
-      for (const Leaving& one : leaving) group.order_of.emplace_back(one.source->rows, one.source->esize);
+      for (const Outgoing& one : outgoing) group.order_of.emplace_back(one.source->rows, one.source->esize);
     }
-    pack_together(leaving, group.order, (item.first + lead.place.done) / item.view.rows->total, columns);
-    leaving.resize(members);
+    pack_together(outgoing, group.order, (item.first + lead.place.done) / item.view.rows->total, columns);
+    outgoing.resize(members);
     for (std::size_t k = 0; k < members; ++k) {
       Stream& stream = out[group.streams[k]];
       const Item& own = stream.items[stream.place.item];

@@ -53,7 +53,7 @@ double pack_rate() {
   to.base = reinterpret_cast<char*>(target.data());
   from.lld = to.lld = height;
   to.is_source = false;
-  to.past_cache = detail::past_cache_is_possible();
+  to.non_temporal = detail::non_temporal_is_possible();
   std::vector<double> times;
   for (int rep = 0; rep < 5; ++rep) {
     const double t = MPI_Wtime();

@@ -32,21 +32,21 @@ bool make_offers(SharedHost& host, const std::vector<Transfer>& transfers) {
   return any;
 }
 
-std::optional<std::vector<Keep>> find_pulls(SharedHost& host, const Work& work) {
-  std::vector<Keep> pulls;
+std::optional<std::vector<LocalCopy>> find_pulls(SharedHost& host, const Work& work) {
+  std::vector<LocalCopy> pulls;
   for (const Stream& stream : work.in) {
     if (!stream.shared) continue;
     for (const Item& item : stream.items) {
       const SharedHost::Offer offer = offered(host, stream.peer, item);
       if (offer.fd < 0) continue;
-      Keep pull;
+      LocalCopy pull;
       pull.target = item.view;
       pull.source = item.view;
       pull.source.base = const_cast<char*>(host.map_offer(stream.peer, offer)); // only read
       pull.source.lld = offer.lld;
       pull.source.is_source = true;
       pull.source.row_limits = nullptr;
-      pull.source.past_cache = false;
+      pull.source.non_temporal = false;
       pull.source.transposed = item.source_transposed;
       pull.source.conj_size = item.source_conj_size;
       pull.first = item.first;
@@ -59,7 +59,7 @@ std::optional<std::vector<Keep>> find_pulls(SharedHost& host, const Work& work) 
   return pulls;
 }
 
-int take_out_offered(const SharedHost& host, Work& work, std::vector<Keep> pulls, int rank, int size) {
+int take_out_offered(const SharedHost& host, Work& work, std::vector<LocalCopy> pulls, int rank, int size) {
   const auto take_out = [&](Stream& stream, int source) {
     if (!stream.shared) return false;
     const auto gone = std::remove_if(stream.items.begin(), stream.items.end(),
@@ -75,11 +75,11 @@ int take_out_offered(const SharedHost& host, Work& work, std::vector<Keep> pulls
   for (Stream& stream : work.out)
     if (take_out(stream, rank)) ++readers;
   // the last one is done first: begin with the rank after me
-  std::stable_sort(pulls.begin(), pulls.end(), [rank, size](const Keep& a, const Keep& b) {
+  std::stable_sort(pulls.begin(), pulls.end(), [rank, size](const LocalCopy& a, const LocalCopy& b) {
     return (a.peer - rank + size) % size > (b.peer - rank + size) % size;
   });
-  pulls.insert(pulls.end(), work.keeps.begin(), work.keeps.end());
-  work.keeps = std::move(pulls);
+  pulls.insert(pulls.end(), work.copies.begin(), work.copies.end());
+  work.copies = std::move(pulls);
   return readers;
 }
 

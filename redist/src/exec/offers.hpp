@@ -16,11 +16,11 @@ bool make_offers(SharedHost& host, const std::vector<Transfer>& transfers);
 
 /// All that the senders of my incoming streams offer, mapped here. Empty when some of it cannot be mapped. Local, after
 /// the agreement.
-std::optional<std::vector<Keep>> find_pulls(SharedHost& host, const Work& work);
+std::optional<std::vector<LocalCopy>> find_pulls(SharedHost& host, const Work& work);
 
 /// Takes out of the streams what is read in place, mine and the others', and puts the pulls before what I keep. Local,
 /// after all ranks have found theirs.
 /// @return how many ranks read my sources
-int take_out_offered(const SharedHost& host, Work& work, std::vector<Keep> pulls, int rank, int size);
+int take_out_offered(const SharedHost& host, Work& work, std::vector<LocalCopy> pulls, int rank, int size);
 
 } // namespace redist::detail

@@ -53,7 +53,7 @@ void exchange_once(const std::vector<Transfer>& transfers, MPI_Comm comm, int ta
     check(MPI_Isend(from, static_cast<int>(bytes), MPI_BYTE, stream.peer, tag, comm, &requests[work.in.size() + s]),
           "MPI_Isend");
   }
-  for (const Keep& keep : work.keeps) copy_direct(keep.source, keep.target, keep.first, keep.count);
+  for (const LocalCopy& copy : work.copies) copy_direct(copy.source, copy.target, copy.first, copy.count);
   for (std::size_t k = 0; k < work.in.size(); ++k) {
     int s = 0;
     check(MPI_Waitany(static_cast<int>(work.in.size()), requests.data(), &s, MPI_STATUS_IGNORE), "MPI_Waitany");

@@ -12,7 +12,7 @@
 namespace redist::detail {
 namespace {
 
-// Writing around the cache saves reading every target line before it is written: unpacking 512-byte pieces
+// Non-temporal stores save reading every target line before it is written: unpacking 512-byte pieces
 // from a panel in cache into a large array goes at 20 GB/s instead of 9.6, both copies together at 6.3
 // instead of 4.6 (EPYC 9004, one core). Only whole lines go this way.
 #if defined(__x86_64__)
@@ -24,22 +24,22 @@ __attribute__((target("avx2"))) void copy_lines_avx2(char* dst, const char* src,
     _mm256_stream_si256(reinterpret_cast<__m256i*>(dst + 32), b);
   }
 }
-const bool can_go_past_cache = __builtin_cpu_supports("avx2") != 0;
-void finish_past_cache() {
+const bool has_non_temporal_stores = __builtin_cpu_supports("avx2") != 0;
+void finish_non_temporal() {
   _mm_sfence();
 }
 #else
 void copy_lines_avx2(char* dst, const char* src, std::size_t lines) {
   std::memcpy(dst, src, lines * 64);
 }
-const bool can_go_past_cache = false;
-void finish_past_cache() {}
+const bool has_non_temporal_stores = false;
+void finish_non_temporal() {}
 #endif
 
 /// Pieces below this go through the cache: too few whole lines.
-constexpr std::size_t past_cache_from = 192;
+constexpr std::size_t non_temporal_from = 192;
 
-void copy_past_cache(char* dst, const char* src, std::size_t bytes) {
+void copy_non_temporal(char* dst, const char* src, std::size_t bytes) {
   const std::size_t head = std::min(bytes, (64 - reinterpret_cast<std::uintptr_t>(dst) % 64) % 64);
   if (head > 0) {
     std::memcpy(dst, src, head);
@@ -143,10 +143,10 @@ void copy_pieces(char* dst, std::int64_t dst_step, const char* src, std::int64_t
 /// waits in `stage_` for what comes after it.
 class PackedWriter {
 public:
-  PackedWriter(char* at, bool past_cache) : at_(at), past_cache_(past_cache) {}
+  PackedWriter(char* at, bool non_temporal) : at_(at), non_temporal_(non_temporal) {}
 
   void put(const char* from, std::size_t bytes) {
-    if (!past_cache_) {
+    if (!non_temporal_) {
       std::memcpy(at_, from, bytes);
       at_ += bytes;
       return;
@@ -157,7 +157,7 @@ public:
       at_ += bytes;
       return;
     }
-    if (bytes < past_cache_from) {
+    if (bytes < non_temporal_from) {
       if (used_ + bytes > sizeof stage_) drain();
       std::memcpy(stage_ + used_, from, bytes);
       used_ += bytes;
@@ -177,9 +177,9 @@ public:
   /// `count` pieces of `bytes` bytes, together at most room_at_once.
   void put_pieces(const char* from, std::int64_t step, std::int64_t count, std::size_t bytes) {
     const auto all = static_cast<std::size_t>(count) * bytes;
-    if (past_cache_ && used_ + all > sizeof stage_) drain();
-    copy_pieces(past_cache_ ? stage_ + used_ : at_, static_cast<std::int64_t>(bytes), from, step, count, bytes);
-    if (past_cache_)
+    if (non_temporal_ && used_ + all > sizeof stage_) drain();
+    copy_pieces(non_temporal_ ? stage_ + used_ : at_, static_cast<std::int64_t>(bytes), from, step, count, bytes);
+    if (non_temporal_)
       used_ += all;
     else
       at_ += all;
@@ -206,16 +206,16 @@ private:
   }
 
   char* at_;
-  bool past_cache_;
+  bool non_temporal_;
   std::size_t used_ = 0;
   alignas(64) char stage_[2 * room_at_once];
 };
 
-void copy_pieces_past_cache(char* dst, std::int64_t dst_step, const char* src, std::int64_t src_step,
-                            std::int64_t count, std::size_t bytes, std::int64_t ahead = 0) {
+void copy_pieces_non_temporal(char* dst, std::int64_t dst_step, const char* src, std::int64_t src_step,
+                              std::int64_t count, std::size_t bytes, std::int64_t distance = 0) {
   for (std::int64_t t = 0; t < count; ++t) {
-    if (ahead != 0) prefetch(src + ahead, bytes);
-    copy_past_cache(dst, src, bytes);
+    if (distance != 0) prefetch(src + distance, bytes);
+    copy_non_temporal(dst, src, bytes);
     dst += dst_step;
     src += src_step;
   }
@@ -231,12 +231,12 @@ void unpack_column(const PackedView& view, char* column, const char* packed) {
     const auto dense = static_cast<std::int64_t>(bytes);
     if (r.count == 1 || step == dense) {
       const std::size_t all = bytes * static_cast<std::size_t>(r.count);
-      if (view.past_cache && all >= past_cache_from)
-        copy_past_cache(at, packed, all);
+      if (view.non_temporal && all >= non_temporal_from)
+        copy_non_temporal(at, packed, all);
       else
         std::memcpy(at, packed, all);
-    } else if (view.past_cache && bytes >= past_cache_from) {
-      copy_pieces_past_cache(at, step, packed, dense, r.count, bytes);
+    } else if (view.non_temporal && bytes >= non_temporal_from) {
+      copy_pieces_non_temporal(at, step, packed, dense, r.count, bytes);
     } else {
       copy_pieces(at, step, packed, dense, r.count, bytes);
     }
@@ -246,17 +246,17 @@ void unpack_column(const PackedView& view, char* column, const char* packed) {
 
 /// What will be read soon: asked for at `pace` sixteenths of the bytes copied. Or, when only one message leaves a
 /// column, the same piece of a column `far` bytes on: the processor's own prefetching starts anew at every piece.
-struct Ahead {
+struct Prefetch {
   const char* at = nullptr;
   std::int64_t left = 0;
   std::int64_t pace = 16;
   std::int64_t far = 0;
   std::int64_t from_top = 0; ///< bytes of a column above what of() asks for
   /// The same of the column that begins at `column`.
-  Ahead of(const char* column) const {
-    Ahead ahead = *this;
-    ahead.at = column + from_top;
-    return ahead;
+  Prefetch of(const char* column) const {
+    Prefetch next = *this;
+    next.at = column + from_top;
+    return next;
   }
   void move(std::int64_t copied) {
     const std::int64_t now = std::min(left, copied * pace / 16);
@@ -267,11 +267,11 @@ struct Ahead {
   }
 };
 
-/// Bytes between two looks ahead.
+/// Bytes between two prefetches.
 constexpr auto stretch_bytes = static_cast<std::int64_t>(PackedWriter::room_at_once);
 
 /// All rows of one column into packed memory.
-void pack_column(const PackedView& view, const char* column, PackedWriter& packed, Ahead& ahead) {
+void pack_column(const PackedView& view, const char* column, PackedWriter& packed, Prefetch& next) {
   const int esize = view.esize;
   for (const Run& r : view.rows->runs) {
     std::int64_t bytes = r.len * esize, pieces = r.count;
@@ -283,19 +283,19 @@ void pack_column(const PackedView& view, const char* column, PackedWriter& packe
       pieces = 1;
     }
     if (bytes >= 128) {
-      const bool is_far = ahead.far != 0 && pieces > 1 && bytes <= 4096;
+      const bool is_far = next.far != 0 && pieces > 1 && bytes <= 4096;
       for (std::int64_t t = 0; t < pieces; ++t, at += step)
         for (std::int64_t done = 0; done < bytes; done += stretch_bytes) {
           const std::int64_t now = std::min(stretch_bytes, bytes - done);
-          if (is_far) prefetch(at + done + ahead.far, static_cast<std::size_t>(now));
-          ahead.move(now);
+          if (is_far) prefetch(at + done + next.far, static_cast<std::size_t>(now));
+          next.move(now);
           packed.put(at + done, static_cast<std::size_t>(now));
         }
     } else {
       const std::int64_t at_once = stretch_bytes / bytes;
       for (std::int64_t t = 0; t < pieces; t += at_once) {
         const std::int64_t now = std::min(at_once, pieces - t);
-        ahead.move(now * bytes);
+        next.move(now * bytes);
         packed.put_pieces(at + t * step, step, now, static_cast<std::size_t>(bytes));
       }
     }
@@ -303,7 +303,7 @@ void pack_column(const PackedView& view, const char* column, PackedWriter& packe
 }
 
 /// All rows of one column that stay on this rank.
-void keep_column(const PackedView& source, const PackedView& target, const char* from, char* to, Ahead& ahead) {
+void copy_column(const PackedView& source, const PackedView& target, const char* from, char* to, Prefetch& next) {
   const int esize = source.esize;
   for (const Run& r : source.rows->runs) {
     std::int64_t bytes = r.len * esize, pieces = r.count;
@@ -315,14 +315,14 @@ void keep_column(const PackedView& source, const PackedView& target, const char*
       bytes *= pieces;
       pieces = 1;
     }
-    const bool past_cache = target.past_cache && bytes >= static_cast<std::int64_t>(past_cache_from);
+    const bool non_temporal = target.non_temporal && bytes >= static_cast<std::int64_t>(non_temporal_from);
     if (bytes >= 128) {
       for (std::int64_t t = 0; t < pieces; ++t)
         for (std::int64_t done = 0; done < bytes; done += stretch_bytes) {
           const std::int64_t now = std::min(stretch_bytes, bytes - done);
-          ahead.move(now);
-          if (past_cache)
-            copy_past_cache(dst + t * dst_step + done, src + t * src_step + done, static_cast<std::size_t>(now));
+          next.move(now);
+          if (non_temporal)
+            copy_non_temporal(dst + t * dst_step + done, src + t * src_step + done, static_cast<std::size_t>(now));
           else
             std::memcpy(dst + t * dst_step + done, src + t * src_step + done, static_cast<std::size_t>(now));
         }
@@ -330,7 +330,7 @@ void keep_column(const PackedView& source, const PackedView& target, const char*
       const std::int64_t at_once = stretch_bytes / bytes;
       for (std::int64_t t = 0; t < pieces; t += at_once) {
         const std::int64_t now = std::min(at_once, pieces - t);
-        ahead.move(now * bytes);
+        next.move(now * bytes);
         copy_pieces(dst + t * dst_step, dst_step, src + t * src_step, src_step, now, static_cast<std::size_t>(bytes));
       }
     }
@@ -364,13 +364,13 @@ void walk_part_of_column(const PackedView& view, char* column, std::int64_t row,
   }
 }
 
-void pack_columns(const PackedView& view, std::int64_t first, std::int64_t count, char* packed, bool around) {
-  PackedWriter writer(packed, around);
-  Ahead ahead;
-  ahead.far = 2 * view.lld * view.esize;
+void pack_columns(const PackedView& view, std::int64_t first, std::int64_t count, char* packed, bool non_temporal) {
+  PackedWriter writer(packed, non_temporal);
+  Prefetch next;
+  next.far = 2 * view.lld * view.esize;
   walk(view, first, count, [&](char* column, std::int64_t row, std::int64_t rows) {
     if (rows == view.rows->total)
-      pack_column(view, column, writer, ahead);
+      pack_column(view, column, writer, next);
     else
       walk_part_of_column(view, column, row, rows, [&](const char* at, std::size_t bytes) { writer.put(at, bytes); });
   });
@@ -487,8 +487,8 @@ template <class Real> void negate_odd(char* packed, std::int64_t count) {
 
 } // namespace
 
-bool past_cache_is_possible() noexcept {
-  return can_go_past_cache;
+bool non_temporal_is_possible() noexcept {
+  return has_non_temporal_stores;
 }
 
 int element_size(char type) noexcept {
@@ -506,19 +506,19 @@ int element_size(char type) noexcept {
   }
 }
 
-void PackedView::pack(std::int64_t first, std::int64_t count, char* packed, bool around) const {
+void PackedView::pack(std::int64_t first, std::int64_t count, char* packed, bool stores_non_temporal) const {
   if (count <= 0) return;
-  if (around && (transposed || conj_size != 0)) { // not in order, or touched twice: in the cache first
+  if (stores_non_temporal && (transposed || conj_size != 0)) { // not in order, or touched twice: in the cache first
     const auto bytes = static_cast<std::size_t>(count * esize);
     const std::unique_ptr<char[]> buffer(new char[bytes]);
     pack(first, count, buffer.get());
-    copy_past_cache(packed, buffer.get(), bytes);
+    copy_non_temporal(packed, buffer.get(), bytes);
   } else if (transposed) {
     pack_transposed(*this, first, count, packed);
   } else {
-    pack_columns(*this, first, count, packed, around);
+    pack_columns(*this, first, count, packed, stores_non_temporal);
   }
-  if (around) return finish_past_cache();
+  if (stores_non_temporal) return finish_non_temporal();
   if (conj_size == 4) negate_odd<float>(packed, count);
   if (conj_size == 8) negate_odd<double>(packed, count);
 }
@@ -526,7 +526,7 @@ void PackedView::pack(std::int64_t first, std::int64_t count, char* packed, bool
 void PackedView::unpack(std::int64_t first, std::int64_t count, const char* packed) const {
   if (row_limits != nullptr) return unpack_limited(*this, first, count, packed);
   unpack_columns(*this, first, count, packed);
-  if (past_cache) finish_past_cache();
+  if (non_temporal) finish_non_temporal();
 }
 
 char* PackedView::contiguous(std::int64_t first, std::int64_t& count) const {
@@ -570,7 +570,7 @@ char* PackedView::contiguous(std::int64_t first, std::int64_t& count) const {
   return at;
 }
 
-bool can_leave_together(const PackedView& source, const PackedView* target) noexcept {
+bool can_pack_together(const PackedView& source, const PackedView* target) noexcept {
   return !source.transposed && (target == nullptr || (source.conj_size == 0 && target->row_limits == nullptr));
 }
 
@@ -579,8 +579,8 @@ namespace {
 /// Pieces of less than that in the mean are not worth an order of their own.
 constexpr std::int64_t shortest_mean_bytes = 128;
 
-std::vector<ColumnOrder::Stroke> strokes_of(const std::vector<Leaving>& all) {
-  std::vector<ColumnOrder::Stroke> strokes;
+std::vector<ColumnOrder::CopyRun> copy_runs_of(const std::vector<Outgoing>& all) {
+  std::vector<ColumnOrder::CopyRun> runs;
   std::int64_t bytes = 0, pieces = 0;
   for (std::size_t k = 0; k < all.size(); ++k) {
     const std::int64_t esize = all[k].source->esize;
@@ -597,98 +597,98 @@ std::vector<ColumnOrder::Stroke> strokes_of(const std::vector<Leaving>& all) {
       bytes += r.len * r.count * esize;
       if (pieces > bytes / shortest_mean_bytes + 16) return {};
       for (std::int64_t t = 0; t < count; ++t)
-        strokes.push_back({k, (r.from + t * r.from_step) * esize, (r.to + t * r.to_step) * esize,
-                           static_cast<std::size_t>(len * esize)});
+        runs.push_back({k, (r.from + t * r.from_step) * esize, (r.to + t * r.to_step) * esize,
+                        static_cast<std::size_t>(len * esize)});
     }
   }
-  std::sort(strokes.begin(), strokes.end(), [](const auto& a, const auto& b) { return a.from < b.from; });
-  return strokes;
+  std::sort(runs.begin(), runs.end(), [](const auto& a, const auto& b) { return a.from < b.from; });
+  return runs;
 }
 
 } // namespace
 
-ColumnOrder::ColumnOrder(const std::vector<Leaving>& all) : strokes_(strokes_of(all)) {}
+ColumnOrder::ColumnOrder(const std::vector<Outgoing>& all) : runs_(copy_runs_of(all)) {}
 
 namespace {
 
 /// One column, as `order` says. @param to its index in the target of what stays here
-void leave_in_order(const std::vector<Leaving>& all, const ColumnOrder& order, const char* column, std::int64_t to,
-                    std::vector<PackedWriter>& packed) {
-  for (const ColumnOrder::Stroke& stroke : order.strokes()) {
-    const PackedView* target = all[stroke.who].target;
+void pack_in_order(const std::vector<Outgoing>& all, const ColumnOrder& order, const char* column, std::int64_t to,
+                   std::vector<PackedWriter>& packed) {
+  for (const ColumnOrder::CopyRun& run : order.runs()) {
+    const PackedView* target = all[run.who].target;
     if (target == nullptr) {
-      packed[stroke.who].put(column + stroke.from, stroke.bytes);
+      packed[run.who].put(column + run.from, run.bytes);
       continue;
     }
-    char* at = target->base + to * target->lld * target->esize + stroke.to;
-    if (target->past_cache && stroke.bytes >= past_cache_from)
-      copy_past_cache(at, column + stroke.from, stroke.bytes);
+    char* at = target->base + to * target->lld * target->esize + run.to;
+    if (target->non_temporal && run.bytes >= non_temporal_from)
+      copy_non_temporal(at, column + run.from, run.bytes);
     else
-      std::memcpy(at, column + stroke.from, stroke.bytes);
+      std::memcpy(at, column + run.from, run.bytes);
   }
 }
 
 /// One column, one message after the other.
-void leave_in_turn(const std::vector<Leaving>& all, const char* column, std::int64_t to,
-                   std::vector<PackedWriter>& packed, Ahead ahead) {
+void pack_in_turn(const std::vector<Outgoing>& all, const char* column, std::int64_t to,
+                  std::vector<PackedWriter>& packed, Prefetch next) {
   for (std::size_t k = 0; k < all.size(); ++k) {
     const PackedView* target = all[k].target;
     if (target == nullptr)
-      pack_column(*all[k].source, column, packed[k], ahead);
+      pack_column(*all[k].source, column, packed[k], next);
     else
-      keep_column(*all[k].source, *target, column, target->base + to * target->lld * target->esize, ahead);
+      copy_column(*all[k].source, *target, column, target->base + to * target->lld * target->esize, next);
   }
 }
 
 /// The rows from the first to the last that any of the messages takes, in bytes of a column, to be asked for while the
 /// column before is copied: at a pace that is their share of what is copied. Nothing when too few of them are taken.
-Ahead next_column(const std::vector<Leaving>& all, std::int64_t esize) {
+Prefetch next_column(const std::vector<Outgoing>& all, std::int64_t esize) {
   std::int64_t begin = INT64_MAX, end = 0, taken = 0;
-  for (const Leaving& one : all) {
+  for (const Outgoing& one : all) {
     taken += one.source->rows->total;
     for (const Run& r : one.source->rows->runs) {
       begin = std::min(begin, r.from);
       end = std::max(end, r.from + (r.count - 1) * r.from_step + r.len);
     }
   }
-  Ahead ahead;
-  if (taken == 0) return ahead;
-  ahead.left = (end - begin) * esize;
-  ahead.pace = (ahead.left * 16 + taken * esize - 1) / (taken * esize);
-  if (ahead.pace > 4 * 16) return {};
-  ahead.from_top = begin * esize;
-  return ahead;
+  Prefetch next;
+  if (taken == 0) return next;
+  next.left = (end - begin) * esize;
+  next.pace = (next.left * 16 + taken * esize - 1) / (taken * esize);
+  if (next.pace > 4 * 16) return {};
+  next.from_top = begin * esize;
+  return next;
 }
 
 } // namespace
 
-void pack_together(const std::vector<Leaving>& all, const ColumnOrder& order, std::int64_t first, std::int64_t count) {
+void pack_together(const std::vector<Outgoing>& all, const ColumnOrder& order, std::int64_t first, std::int64_t count) {
   if (all.empty() || count <= 0) return;
   const PackedView& view = *all.front().source;
   const std::int64_t stride = view.lld * view.esize;
   std::vector<PackedWriter> packed;
   packed.reserve(all.size());
-  for (const Leaving& one : all) packed.emplace_back(one.packed, one.around && one.source->conj_size == 0);
-  const bool is_ordered = !order.strokes().empty();
-  const Ahead next = is_ordered ? Ahead{} : next_column(all, view.esize);
+  for (const Outgoing& one : all) packed.emplace_back(one.packed, one.non_temporal && one.source->conj_size == 0);
+  const bool is_ordered = !order.runs().empty();
+  const Prefetch next = is_ordered ? Prefetch{} : next_column(all, view.esize);
   Cursor col(*view.cols, first);
   for (std::int64_t c = 0; c < count; ++c) {
     const char* column = view.base + col.from() * stride;
     const std::int64_t to = col.to();
     col.advance(1);
     if (is_ordered)
-      leave_in_order(all, order, column, to, packed);
+      pack_in_order(all, order, column, to, packed);
     else
-      leave_in_turn(all, column, to, packed, col.at_end() ? Ahead{} : next.of(view.base + col.from() * stride));
+      pack_in_turn(all, column, to, packed, col.at_end() ? Prefetch{} : next.of(view.base + col.from() * stride));
   }
   for (std::size_t k = 0; k < all.size(); ++k) {
     const PackedView& source = *all[k].source;
     if (all[k].target != nullptr) {
-      if (all[k].target->past_cache) finish_past_cache();
+      if (all[k].target->non_temporal) finish_non_temporal();
       continue;
     }
     packed[k].end();
-    if (all[k].around) finish_past_cache();
+    if (all[k].non_temporal) finish_non_temporal();
     if (source.conj_size == 4) negate_odd<float>(all[k].packed, source.rows->total * count);
     if (source.conj_size == 8) negate_odd<double>(all[k].packed, source.rows->total * count);
   }
@@ -724,9 +724,9 @@ void copy_direct(const PackedView& source, const PackedView& target, std::int64_
           bytes *= static_cast<std::size_t>(pieces);
           pieces = 1;
         }
-        if (target.past_cache && bytes >= past_cache_from)
-          copy_pieces_past_cache(dst + r.to * esize, r.to_step * esize, src + r.from * esize, r.from_step * esize,
-                                 pieces, bytes, bytes <= 4096 ? 2 * source.lld * esize : 0);
+        if (target.non_temporal && bytes >= non_temporal_from)
+          copy_pieces_non_temporal(dst + r.to * esize, r.to_step * esize, src + r.from * esize, r.from_step * esize,
+                                   pieces, bytes, bytes <= 4096 ? 2 * source.lld * esize : 0);
         else
           copy_pieces(dst + r.to * esize, r.to_step * esize, src + r.from * esize, r.from_step * esize, pieces, bytes);
       }
@@ -743,7 +743,7 @@ void copy_direct(const PackedView& source, const PackedView& target, std::int64_
     row = 0;
     col.advance(1);
   }
-  if (target.past_cache) finish_past_cache();
+  if (target.non_temporal) finish_non_temporal();
 }
 
 } // namespace redist::detail

@@ -5,7 +5,7 @@
 
 namespace redist::detail {
 
-std::size_t Stream::pack(char* panel, std::size_t capacity, bool around) {
+std::size_t Stream::pack(char* panel, std::size_t capacity, bool non_temporal) {
   std::size_t used = 0;
   if (at_end()) return 0;
   const int step_now = step();
@@ -14,7 +14,7 @@ std::size_t Stream::pack(char* panel, std::size_t capacity, bool around) {
     const auto fits = static_cast<std::int64_t>((capacity - used) / static_cast<std::size_t>(item.view.esize));
     const std::int64_t now = std::min(fits, item.count - place.done);
     if (now == 0) break;
-    item.view.pack(item.first + place.done, now, panel + used, around);
+    item.view.pack(item.first + place.done, now, panel + used, non_temporal);
     used += static_cast<std::size_t>(now * item.view.esize);
     place.done += now;
     if (place.done == item.count) place = {place.item + 1, 0};

@@ -39,7 +39,7 @@ struct Stream {
   int step() const { return items[place.item].step; }
   /// Packs as many whole elements as fit `capacity`, but no more than of the current step; moves on and
   /// returns the bytes. Around the cache when another core will read them.
-  std::size_t pack(char* panel, std::size_t capacity, bool around = false);
+  std::size_t pack(char* panel, std::size_t capacity, bool non_temporal = false);
   /// Unpacks `bytes` from place `at` on, without moving the stream itself.
   void unpack(Place at, const char* panel, std::size_t bytes) const;
   /// Moves on by `bytes`.

@@ -154,21 +154,21 @@ Work work_of(const std::vector<Transfer>& transfers, Slab slab, int rank, int si
     add_all(work.in, work.in_of_rank, plan.recvs, plan.recv_order, false);
     for (const Message& message : plan.keeps) {
       if (message.elements() == 0) continue;
-      const auto keep = [&](std::int64_t first, std::int64_t count) {
-        work.keeps.push_back({view_of(message, true), view_of(message, false), first, count});
+      const auto add_copy = [&](std::int64_t first, std::int64_t count) {
+        work.copies.push_back({view_of(message, true), view_of(message, false), first, count});
         work.bytes_kept += count * element_size(x.type);
       };
       if (slab.of > 1)
-        each_part(message, keep);
+        each_part(message, add_copy);
       else // whole: in parts it could not leave its columns together with what goes away
-        keep(0, message.elements());
+        add_copy(0, message.elements());
     }
   }
   // A small target is better left in the cache.
-  if (work.bytes_kept + work.bytes_in() >= past_cache_bytes && past_cache_is_possible()) {
+  if (work.bytes_kept + work.bytes_in() >= non_temporal_bytes && non_temporal_is_possible()) {
     for (Stream& stream : work.in)
-      for (Item& item : stream.items) item.view.past_cache = true;
-    for (Keep& keep : work.keeps) keep.target.past_cache = true;
+      for (Item& item : stream.items) item.view.non_temporal = true;
+    for (LocalCopy& copy : work.copies) copy.target.non_temporal = true;
   }
   const auto by_step = [](const Item& a, const Item& b) {
     return a.step != b.step ? a.step < b.step : a.transfer != b.transfer ? a.transfer < b.transfer : a.first < b.first;
@@ -191,7 +191,7 @@ void prepare_targets(const std::vector<Transfer>& transfers) {
     for (const auto* messages : {&plan.recvs, &plan.keeps})
       for (const Message& message : *messages) written += message.elements() * esize;
     // no memory that would not have been there afterwards anyway
-    if (bytes < past_cache_bytes || written < bytes / 8 * 7) continue;
+    if (bytes < non_temporal_bytes || written < bytes / 8 * 7) continue;
     auto* begin = static_cast<char*>(x.to);
     if (is_untouched(begin, begin + bytes)) bring_in(begin, begin + bytes);
   }

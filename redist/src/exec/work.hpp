@@ -21,7 +21,7 @@ struct Slab {
 };
 
 /// Both ends of what stays here, or of what is read straight from another rank's array.
-struct Keep {
+struct LocalCopy {
   PackedView source;
   PackedView target;
   std::int64_t first = 0;
@@ -33,15 +33,15 @@ struct Work {
   std::vector<Stream> out; ///< the next higher rank's first, so that not all ranks fall on the same receiver
   std::vector<Stream> in;
   std::unordered_map<int, std::size_t> in_of_rank;
-  std::vector<Keep> keeps; ///< the last one is done first
+  std::vector<LocalCopy> copies; ///< the last one is done first
   std::int64_t bytes_kept = 0;
 
   std::int64_t bytes_out() const;
   std::int64_t bytes_in() const;
 };
 
-/// From what size on a target is written around the cache, and panels are: less is better left in it.
-constexpr std::int64_t past_cache_bytes = std::int64_t{1} << 20;
+/// From what size on a target is stored non-temporally, and panels are: less is better left in it.
+constexpr std::int64_t non_temporal_bytes = std::int64_t{1} << 20;
 
 /// Whether these transfers can be done by rank `rank` of `size`. @throws Error{bad_type, bad_argument, null_pointer}
 void validate(const std::vector<Transfer>& transfers, int rank, int size);
