@@ -97,20 +97,21 @@ int main(int argc, char** argv) {
   options.nb = 32;
   std::string shape = "plate";
   int meshes = 3;
-  CLI::App cli("Capacitance of a square plate or a cube by boundary elements while the grid of processes grows and "
-               "shrinks. A mesh takes two steps: set "
-               "up, solve.",
-               "capacitance");
+  base::CommandLine cli(
+      "Capacitance of a square plate or a cube by boundary elements while the grid of processes grows and "
+      "shrinks. A mesh takes two steps: set "
+      "up, solve.",
+      "capacitance");
   apps::add_options(cli, options);
-  cli.get_option("--n")->description("rectangles along an edge of the finest mesh (plate: n^2 unknowns, cube: 6 n^2)");
-  cli.get_option("--steps")->description("not used: there are two per mesh");
+  cli.option("--n").description("rectangles along an edge of the finest mesh (plate: n^2 unknowns, cube: 6 n^2)");
+  cli.option("--steps").description("not used: there are two per mesh");
   cli.add_option("--shape", shape, "plate or cube")
-      ->check(CLI::IsMember({"plate", "cube"}))
-      ->type_name("NAME")
-      ->capture_default_str();
+      .check(base::one_of({"plate", "cube"}))
+      .type_name("NAME")
+      .show_default();
   cli.add_option("--meshes", meshes, "meshes, each with half the rectangles along an edge of the next")
-      ->check(CLI::Range(1, 8))
-      ->capture_default_str();
+      .check(base::in_range(1, 8))
+      .show_default();
   apps::parse(cli, options, argc, argv);
   const bool is_cube = shape == "cube";
   const double published = is_cube ? published_cube : published_plate;

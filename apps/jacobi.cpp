@@ -6,8 +6,8 @@
 // iteration, with eigenvalue cos(pi h); begun at u = 0, after k sweeps u is exactly (1 - cos(pi h)^k) s. So every step
 // can be checked, converged or not. After the last step u is also compared, bit for bit, with the same sweeps done by
 // one process alone.
+#include "base/command_line.hpp"
 #include "common/app.hpp"
-#include "common/command_line.hpp"
 #include "common/framed.hpp"
 #include "common/local.hpp"
 
@@ -61,11 +61,12 @@ int main(int argc, char** argv) {
   apps::Options options;
   options.n = 400;
   int sweeps = 50;
-  CLI::App cli("Solves Poisson's equation by Jacobi's iteration while the grid of processes grows and shrinks. A step "
-               "is some sweeps.",
-               "jacobi");
+  base::CommandLine cli(
+      "Solves Poisson's equation by Jacobi's iteration while the grid of processes grows and shrinks. A step "
+      "is some sweeps.",
+      "jacobi");
   apps::add_options(cli, options);
-  cli.add_option("--sweeps", sweeps, "sweeps in a step")->check(apps::positive_number())->capture_default_str();
+  cli.add_option("--sweeps", sweeps, "sweeps in a step").check(base::positive_number()).show_default();
   apps::parse(cli, options, argc, argv);
   const std::int64_t n = options.n, nb = options.nb;
   const Problem problem(n);

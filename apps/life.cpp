@@ -7,8 +7,8 @@
 // cells 1000/P times.
 //
 // --check compares every cell after every step with a run by one process alone.
+#include "base/command_line.hpp"
 #include "common/app.hpp"
-#include "common/command_line.hpp"
 #include "common/framed.hpp"
 #include "common/local.hpp"
 
@@ -158,51 +158,49 @@ int main(int argc, char** argv) {
   double repeats = 1000;
   std::string kind = "cyclic", mapping = "best", loads;
   Distribution distribution;
-  CLI::App cli("Plays the Game of Life while the grid of processes grows and shrinks. A step is some generations.",
-               "life");
+  base::CommandLine cli(
+      "Plays the Game of Life while the grid of processes grows and shrinks. A step is some generations.", "life");
   apps::add_options(cli, options);
-  cli.add_option("--generations", generations, "generations in a step")
-      ->check(apps::positive_number())
-      ->capture_default_str();
+  cli.add_option("--generations", generations, "generations in a step").check(base::positive_number()).show_default();
   cli.add_option("--distribution", kind,
                  "how the cells lie on each grid: cyclic (blocks of --nb), block (one block per process, all alike), "
                  "weighted (one block per process, larger "
                  "for the faster, by --powers)")
-      ->check(CLI::IsMember({"cyclic", "block", "weighted"}))
-      ->type_name("NAME")
-      ->capture_default_str();
+      .check(base::one_of({"cyclic", "block", "weighted"}))
+      .type_name("NAME")
+      .show_default();
   cli.add_option("--powers", distribution.powers,
                  "simulates unequal processors: process k of the grid (row by row; with weighted, where the mapping "
                  "puts it) works out each cell 1000/POWER "
                  "times; the list is used again from its start when there are more processes")
-      ->delimiter(',')
-      ->check(apps::positive_number())
-      ->type_name("POWER,...");
+      .separated_by(',')
+      .check(base::positive_number())
+      .type_name("POWER,...");
   cli.add_option("--mapping", mapping, "weighted: best, svd, natural")
-      ->check(CLI::IsMember({"best", "svd", "natural"}))
-      ->type_name("NAME")
-      ->capture_default_str();
-  auto* rows =
+      .check(base::one_of({"best", "svd", "natural"}))
+      .type_name("NAME")
+      .show_default();
+  base::Option& rows =
       cli.add_option(
              "--rows", distribution.rows,
              "weighted: rows of each grid row, instead of the mapping's; processes then stay where --powers says")
-          ->delimiter(',')
-          ->check(apps::non_negative_number())
-          ->type_name("ROWS,...");
-  auto* columns = cli.add_option("--columns", distribution.columns, "weighted: columns of each grid column")
-                      ->delimiter(',')
-                      ->check(apps::non_negative_number())
-                      ->type_name("COLUMNS,...");
-  rows->needs(columns);
-  columns->needs(rows);
+          .separated_by(',')
+          .check(base::non_negative_number())
+          .type_name("ROWS,...");
+  base::Option& columns = cli.add_option("--columns", distribution.columns, "weighted: columns of each grid column")
+                              .separated_by(',')
+                              .check(base::non_negative_number())
+                              .type_name("COLUMNS,...");
+  rows.needs(columns);
+  columns.needs(rows);
   cli.add_option("--repeats", repeats,
                  "a cell is worked out REPEATS/POWER times, at least once; 1000 as in the description of --powers")
-      ->check(apps::positive_number())
-      ->capture_default_str();
+      .check(base::positive_number())
+      .show_default();
   cli.add_option(
          "--loads", loads,
          "write to this file what each process had to do in each step: power, rows, columns, seconds of its own")
-      ->type_name("FILE");
+      .type_name("FILE");
   apps::parse(cli, options, argc, argv);
   if (!distribution.rows.empty()) {
     const auto sum = [](const std::vector<std::int64_t>& sizes) {

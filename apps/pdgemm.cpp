@@ -70,7 +70,7 @@ int main(int argc, char** argv) {
   apps::Options options;
   options.n = 2000;
   std::string file;
-  CLI::App cli("Multiplies matrices, C = C + A B, while the grid of processes grows and shrinks.", "pdgemm");
+  base::CommandLine cli("Multiplies matrices, C = C + A B, while the grid of processes grows and shrinks.", "pdgemm");
   apps::add_options(cli, options);
   apps::add_matrix_option(cli, file);
   apps::parse(cli, options, argc, argv);

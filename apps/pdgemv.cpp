@@ -51,8 +51,8 @@ int main(int argc, char** argv) {
   apps::Options options;
   options.n = 4000;
   std::string file;
-  CLI::App cli("Multiplies a matrix and a vector, y = y + A x, while the grid of processes grows and shrinks.",
-               "pdgemv");
+  base::CommandLine cli("Multiplies a matrix and a vector, y = y + A x, while the grid of processes grows and shrinks.",
+                        "pdgemv");
   apps::add_options(cli, options);
   apps::add_matrix_option(cli, file);
   apps::parse(cli, options, argc, argv);

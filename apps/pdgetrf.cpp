@@ -58,13 +58,14 @@ int main(int argc, char** argv) {
   options.n = 1000;
   options.nb = 50;
   std::string file;
-  CLI::App cli("Factorizes a matrix panel by panel while the grid of processes grows and shrinks, then solves A x = b. "
-               "A step is one panel; the "
-               "last step is the solution, whose scaled residual max|b - A x| / (max row sum of |A| * max|x| * n * "
-               "eps) must be below 16.",
-               "pdgetrf");
+  base::CommandLine cli(
+      "Factorizes a matrix panel by panel while the grid of processes grows and shrinks, then solves A x = b. "
+      "A step is one panel; the "
+      "last step is the solution, whose scaled residual max|b - A x| / (max row sum of |A| * max|x| * n * "
+      "eps) must be below 16.",
+      "pdgetrf");
   apps::add_options(cli, options);
-  cli.get_option("--steps")->description("not used: there are as many steps as panels, plus one");
+  cli.option("--steps").description("not used: there are as many steps as panels, plus one");
   apps::add_matrix_option(cli, file);
   apps::parse(cli, options, argc, argv);
   apps::take_order("pdgetrf", file, options);

@@ -7,7 +7,7 @@
 // process can say how long it computed on its core, and the slowest of them is what an iteration would take. That is
 // the measured time here. The theoretical time is the largest rows * columns / power; one factor, measured first, turns
 // it into milliseconds of this machine.
-#include "common/command_line.hpp"
+#include "base/command_line.hpp"
 #include "common/launch.hpp"
 #include "common/report.hpp"
 
@@ -374,40 +374,41 @@ private:
 
 int main(int argc, char** argv) {
   Settings settings;
-  CLI::App cli("Processors of different power: equal shares against shares by power, and the choice of processors by "
-               "global, local, mixed and best; theoretical and measured "
-               "time. Runs the application life under mpirun.",
-               "bench_hetero");
-  cli.get_formatter()->column_width(34);
+  base::CommandLine cli(
+      "Processors of different power: equal shares against shares by power, and the choice of processors by "
+      "global, local, mixed and best; theoretical and measured "
+      "time. Runs the application life under mpirun.",
+      "bench_hetero");
+  cli.help_column(34);
   cli.add_option("--n", settings.n, "cells in each direction; the published tables have 2000")
-      ->check(CLI::Range(8, 100000))
-      ->capture_default_str();
+      .check(base::in_range(8, 100000))
+      .show_default();
   cli.add_option("--n-uniform", settings.n_uniform, "the same for equal against weighted shares")
-      ->check(CLI::Range(8, 100000))
-      ->capture_default_str();
+      .check(base::in_range(8, 100000))
+      .show_default();
   cli.add_option("--tpp", settings.tpp, "total powers that may be added")
-      ->delimiter(',')
-      ->check(apps::positive_number())
-      ->type_name("POWER,...");
+      .separated_by(',')
+      .check(base::positive_number())
+      .type_name("POWER,...");
   cli.add_option("--strategies", settings.strategies, "global, local, mixed, best")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"global", "local", "mixed", "best"}))
-      ->type_name("NAME,...");
+      .separated_by(',')
+      .check(base::one_of({"global", "local", "mixed", "best"}))
+      .type_name("NAME,...");
   cli.add_option("--generations", settings.generations, "iterations in a measurement")
-      ->check(apps::positive_number())
-      ->capture_default_str();
+      .check(base::positive_number())
+      .show_default();
   cli.add_option("--steps", settings.steps, "measurements; figures are medians")
-      ->check(apps::positive_number())
-      ->capture_default_str();
+      .check(base::positive_number())
+      .show_default();
   cli.add_flag("--check", settings.is_checked, "life checks every cell");
   cli.add_flag("--quick", settings.is_quick, "small and short, to see that it works: figures mean nothing");
   cli.add_option("--mpirun", settings.mpirun, "words in front of -np, for the shell")
-      ->type_name("COMMAND")
-      ->capture_default_str();
+      .type_name("COMMAND")
+      .show_default();
   cli.add_option("--out", settings.folder, "folder for CSV, JSON, HTML, PNG and SVG")
-      ->type_name("FOLDER")
-      ->capture_default_str();
-  if (const auto status = apps::read_command_line(cli, argc, argv)) return *status;
+      .type_name("FOLDER")
+      .show_default();
+  if (const auto status = base::read_command_line(cli, argc, argv)) return *status;
   if (settings.is_quick) {
     if (cli.count("--n") == 0) settings.n = 120;
     if (cli.count("--n-uniform") == 0) settings.n_uniform = 60;

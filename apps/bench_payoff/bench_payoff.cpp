@@ -10,7 +10,7 @@
 // A machine with fewer cores than processes cannot show that a larger grid is worth it. So one chain runs on emulated
 // processors (common/slow_processor.c): every process sleeps for as long as a slow processor of its own would go on
 // computing. Start of processes, communicators and exchange take what they take here.
-#include "common/command_line.hpp"
+#include "base/command_line.hpp"
 #include "common/launch.hpp"
 #include "common/report.hpp"
 
@@ -690,59 +690,58 @@ private:
 
 int main(int argc, char** argv) {
   Settings settings;
-  CLI::App cli("Is a change of the grid worth it? Runs life, pdgemv, pdgemm and pdgetrf through a chain of grids, "
-               "under mpirun, and prints the time of a step on each "
-               "grid, the time of each change by placement, payoff point and resize cost.",
-               "bench_payoff");
-  cli.get_formatter()->column_width(34);
+  base::CommandLine cli(
+      "Is a change of the grid worth it? Runs life, pdgemv, pdgemm and pdgetrf through a chain of grids, "
+      "under mpirun, and prints the time of a step on each "
+      "grid, the time of each change by placement, payoff point and resize cost.",
+      "bench_payoff");
+  cli.help_column(34);
   cli.add_option("--apps", settings.apps, "which applications")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"life", "pdgemv", "pdgemm", "pdgetrf"}))
-      ->type_name("NAME,...");
+      .separated_by(',')
+      .check(base::one_of({"life", "pdgemv", "pdgemm", "pdgetrf"}))
+      .type_name("NAME,...");
   cli.add_option(
          "--n", settings.all_sizes,
          "orders of the problem, for all applications; default: life 1000,2000, pdgemv 2000,4000, others 800,1600")
-      ->delimiter(',')
-      ->check(apps::positive_number())
-      ->type_name("N,...");
+      .separated_by(',')
+      .check(base::positive_number())
+      .type_name("N,...");
   cli.add_option("--grids", settings.grids, "chain of grids; mpirun starts the processes of the first one")
-      ->delimiter(',')
-      ->type_name("PxQ,...");
+      .separated_by(',')
+      .type_name("PxQ,...");
   cli.add_option("--topologies", settings.topologies,
                  "shapes of the grid to compare for pdgetrf and pdgemm; 'none' for none")
-      ->delimiter(',')
-      ->type_name("PxQ,...");
+      .separated_by(',')
+      .type_name("PxQ,...");
   cli.add_option("--placements", settings.placements, "global, local1, local2, optimal")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"global", "local1", "local2", "optimal"}))
-      ->type_name("NAME,...");
-  cli.add_option("--nb", settings.nb, "block size")->type_name("NB")->capture_default_str();
+      .separated_by(',')
+      .check(base::one_of({"global", "local1", "local2", "optimal"}))
+      .type_name("NAME,...");
+  cli.add_option("--nb", settings.nb, "block size").type_name("NB").show_default();
   cli.add_option("--steps", settings.steps, "steps on each grid; the first is left out")
-      ->check(apps::positive_number())
-      ->capture_default_str();
+      .check(base::positive_number())
+      .show_default();
   cli.add_option("--reps", settings.reps, "repetitions; figures are medians")
-      ->check(apps::positive_number())
-      ->capture_default_str();
+      .check(base::positive_number())
+      .show_default();
   cli.add_option("--slow-grids", settings.slow_grids,
                  "chain of grids for pdgemm on emulated slow processors; 'none' for none")
-      ->delimiter(',')
-      ->type_name("PxQ,...");
-  cli.add_option("--slow-n", settings.slow_n, "order of its matrices")
-      ->check(apps::positive_number())
-      ->capture_default_str();
+      .separated_by(',')
+      .type_name("PxQ,...");
+  cli.add_option("--slow-n", settings.slow_n, "order of its matrices").check(base::positive_number()).show_default();
   cli.add_option("--slow-gflops", settings.slow_gflops,
                  "speed of each emulated processor; low enough that this machine can do the work of all")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+      .check(base::positive_number())
+      .show_default();
   cli.add_flag("--check", settings.is_checked, "the applications check their results");
   cli.add_flag("--quick", settings.is_quick, "small and short, to see that it works: figures mean nothing");
   cli.add_option("--mpirun", settings.mpirun, "words in front of -np, for the shell")
-      ->type_name("COMMAND")
-      ->capture_default_str();
+      .type_name("COMMAND")
+      .show_default();
   cli.add_option("--out", settings.folder, "folder for CSV, JSON, HTML, PNG and SVG")
-      ->type_name("FOLDER")
-      ->capture_default_str();
-  if (const auto status = apps::read_command_line(cli, argc, argv)) return *status;
+      .type_name("FOLDER")
+      .show_default();
+  if (const auto status = base::read_command_line(cli, argc, argv)) return *status;
   if (settings.is_quick) {
     if (settings.all_sizes.empty()) settings.all_sizes = {128};
     if (cli.count("--grids") == 0) settings.grids = {"1x1", "1x2", "2x2"};

@@ -3,11 +3,10 @@
 // run --processes spawn` and `--processes join`, the two in turn, so that a machine that gets slower or faster meets
 // both alike; every figure is a median, as process 0 sees it. With --waiting instead: what it costs that processes that
 // wait sleep (libdyngrid-yield.so) where they outnumber the cores.
-#include "common/command_line.hpp"
+#include "base/command_line.hpp"
 #include "common/launch.hpp"
 #include "common/report.hpp"
 
-#include <CLI/CLI.hpp>
 #include <dyngrid.h>
 #include <fmt/format.h>
 
@@ -381,40 +380,32 @@ int compare(const Settings& s) {
 
 int main(int argc, char** argv) {
   Settings s;
-  CLI::App cli("What new processes cost, spawned (MPI_Comm_spawn) and joined (an mpirun of their own), side by side; "
-               "Open MPI 4 only. See docs/operating.md.",
-               "bench_processes");
-  cli.get_formatter()->column_width(30);
-  cli.add_option("--from", s.from, "grid to start with")->type_name("PxQ")->capture_default_str();
-  cli.add_option("--to", s.to, "grid to grow to, again and again")->type_name("PxQ")->capture_default_str();
-  cli.add_option("--n", s.n, "order of the matrix that follows the grid")
-      ->check(apps::positive_number())
-      ->capture_default_str();
-  cli.add_option("--nb", s.nb, "its block size")->check(apps::positive_number())->capture_default_str();
+  base::CommandLine cli(
+      "What new processes cost, spawned (MPI_Comm_spawn) and joined (an mpirun of their own), side by side; "
+      "Open MPI 4 only. See docs/operating.md.",
+      "bench_processes");
+  cli.help_column(30);
+  cli.add_option("--from", s.from, "grid to start with").type_name("PxQ").show_default();
+  cli.add_option("--to", s.to, "grid to grow to, again and again").type_name("PxQ").show_default();
+  cli.add_option("--n", s.n, "order of the matrix that follows the grid").check(base::positive_number()).show_default();
+  cli.add_option("--nb", s.nb, "its block size").check(base::positive_number()).show_default();
   cli.add_option("--cycles", s.cycles, "times that a run grows at resize points, and as often by dyngrid_resize")
-      ->check(apps::positive_number())
-      ->capture_default_str();
-  cli.add_option("--reps", s.reps, "runs of each way, in turn")->check(apps::positive_number())->capture_default_str();
+      .check(base::positive_number())
+      .show_default();
+  cli.add_option("--reps", s.reps, "runs of each way, in turn").check(base::positive_number()).show_default();
   cli.add_flag("--quick", s.is_quick, "one short run of each: figures mean nothing");
   cli.add_flag("--markdown", s.is_markdown, "only the table, as docs/results.md has it");
-  cli.add_option("--command", s.command, "the dyngrid command; default: beside this program")->type_name("PATH");
-  cli.add_option("--out", s.folder, "folder for CSV, JSON and HTML")->type_name("FOLDER")->capture_default_str();
+  cli.add_option("--command", s.command, "the dyngrid command; default: beside this program").type_name("PATH");
+  cli.add_option("--out", s.folder, "folder for CSV, JSON and HTML").type_name("FOLDER").show_default();
   cli.add_flag("--waiting", s.is_waiting,
                "instead: processes that outnumber the cores and wait by yielding, against ones that sleep after a "
                "while (DYNGRID_YIELD)");
-  cli.add_flag("--member", s.is_member)->group("");
-  cli.add_flag("--waits", s.waits)->group("");
+  cli.add_flag("--member", s.is_member).hidden();
+  cli.add_flag("--waits", s.waits).hidden();
+  if (const auto status = base::read_command_line(cli, argc, argv)) return *status;
   try {
-    cli.parse(argc, argv);
     if (apps::processes_of(s.to) <= apps::processes_of(s.from))
-      throw CLI::ValidationError("--to", fmt::format("is '{}', wanted more processes than {}", s.to, s.from));
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) {
-      std::fputs(cli.help().c_str(), stdout);
-      return 0;
-    }
-    std::fprintf(stderr, "bench_processes: %s (see --help)\n", error.what());
-    return 2;
+      throw base::CommandLineError(fmt::format("--to: is '{}', wanted more processes than {}", s.to, s.from));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bench_processes: %s (see --help)\n", error.what());
     return 2;

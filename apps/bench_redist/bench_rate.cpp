@@ -14,10 +14,9 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <mpi.h>
 
-#include "common/command_line.hpp"
+#include "base/command_line.hpp"
 #include "redist/executor.hpp"
 #include "redist/plan.hpp"
 #include "redist/shared_array.hpp"
@@ -104,17 +103,17 @@ struct Case {
 int run(int argc, char** argv) {
   std::int64_t n = 4000;
   int reps = 9;
-  CLI::App app("Rate at which heterogeneous distributions move bytes, against uniform ones of the same volume",
-               "bench_rate");
-  app.add_option("--n", n, "order of the matrix")->check(apps::positive_number())->capture_default_str();
-  app.add_option("--reps", reps, "runs of each case")->check(apps::positive_number())->capture_default_str();
+  base::CommandLine app("Rate at which heterogeneous distributions move bytes, against uniform ones of the same volume",
+                        "bench_rate");
+  app.add_option("--n", n, "order of the matrix").check(base::positive_number()).show_default();
+  app.add_option("--reps", reps, "runs of each case").check(base::positive_number()).show_default();
   app.add_option("--align", align,
                  "unequal blocks are multiples of so many elements; 1 costs what blocks that share cache lines cost")
-      ->check(apps::positive_number())
-      ->capture_default_str();
+      .check(base::positive_number())
+      .show_default();
   int rank = 0, size = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (const auto status = apps::read_command_line(app, argc, argv, rank == 0)) return *status;
+  if (const auto status = base::read_command_line(app, argc, argv, rank == 0)) return *status;
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (rank == 0)
     std::printf("%-10s %-8s %-20s %9s %9s %9s %9s %8s %8s\n", "grids", "blocks", "distributions", "MB unif.", "MB het.",

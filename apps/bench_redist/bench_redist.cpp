@@ -19,12 +19,11 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <mpi.h>
 
+#include "base/command_line.hpp"
 #include "base/status.hpp"
-#include "common/command_line.hpp"
 #include "common/report.hpp"
 #include "redist/executor.hpp"
 #include "redist/gemr2d.hpp"
@@ -590,30 +589,28 @@ bool write_report(const std::vector<std::pair<Case, Result>>& cases, const Summa
 
 int run(int argc, char** argv) {
   Settings settings;
-  CLI::App app("Redistribution against stock PDGEMR2D and memcpy", "bench_redist");
-  app.add_option("--n", settings.sizes, "matrix sizes")->delimiter(',')->check(apps::positive_number());
-  app.add_option("--grids", settings.grids, "e.g. 2x2-3x3,3x3-4x4")->delimiter(',');
-  app.add_option("--nb", settings.blocks, "e.g. 64,block,64-128; default: the bars' own")->delimiter(',');
+  base::CommandLine app("Redistribution against stock PDGEMR2D and memcpy", "bench_redist");
+  app.add_option("--n", settings.sizes, "matrix sizes").separated_by(',').check(base::positive_number());
+  app.add_option("--grids", settings.grids, "e.g. 2x2-3x3,3x3-4x4").separated_by(',');
+  app.add_option("--nb", settings.blocks, "e.g. 64,block,64-128; default: the bars' own").separated_by(',');
   std::vector<std::string> known;
   for (const Method& method : methods()) known.emplace_back(method.name);
-  app.add_option(
-         "--methods", settings.methods,
-         "stock, dyngrid, planned (dyngrid with its planning), dropin, mpi, cached and non_temporal (dyngrid writing "
-         "its panels through "
-         "and with non-temporal stores), direct, direct_cold, stock_context and dropin_context (in contexts made and "
-         "closed for each "
-         "copy), dropin_first (the same, and nothing kept from earlier ones), "
-         "memcpy, costa where it was found; each of stock, dyngrid, memcpy also with _cold (fresh "
-         "pages as the kernel gives them; DYNGRID_HUGEPAGES=0 keeps dyngrid from asking for huge "
-         "ones) and _cold_huge")
-      ->delimiter(',')
-      ->check(CLI::IsMember(known));
-  app.add_option("--reps", settings.reps, "runs per method and case")->check(apps::positive_number());
+  app.add_option("--methods", settings.methods,
+                 "stock, dyngrid, planned (dyngrid with its planning), dropin, mpi, cached and non_temporal (dyngrid "
+                 "writing its panels through and with non-temporal stores), direct, direct_cold, stock_context and "
+                 "dropin_context (in contexts made and closed for each copy), dropin_first (the same, and nothing kept "
+                 "from earlier ones), "
+                 "memcpy, costa where it was found; each of stock, dyngrid, memcpy also with _cold (fresh "
+                 "pages as the kernel gives them; DYNGRID_HUGEPAGES=0 keeps dyngrid from asking for huge "
+                 "ones) and _cold_huge")
+      .separated_by(',')
+      .check(base::one_of(known));
+  app.add_option("--reps", settings.reps, "runs per method and case").check(base::positive_number());
   app.add_option("--rounds", settings.rounds,
                  "go through all cases so many times and take the medians of all runs of a case: on a machine whose "
                  "speed changes in the meantime no case "
                  "meets only one of its speeds")
-      ->check(apps::positive_number());
+      .check(base::positive_number());
   app.add_option("--csv", settings.csv, "file for one line per case");
   app.add_option("--out", settings.out,
                  "folder for a page with table and picture, and the same as CSV, JSON, PNG and SVG");
@@ -621,10 +618,10 @@ int run(int argc, char** argv) {
   app.add_flag("--fresh", settings.fresh,
                "measure this machine's figures, which predictions need, anew instead of reading them");
   app.add_flag("--grow", settings.grow, "ranks beyond the first ones come from MPI_Comm_spawn");
-  app.add_flag("--child", settings.child)->group("");
+  app.add_flag("--child", settings.child).hidden();
   int rank = 0, size = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (const auto status = apps::read_command_line(app, argc, argv, rank == 0)) return *status;
+  if (const auto status = base::read_command_line(app, argc, argv, rank == 0)) return *status;
 
   MPI_Comm all = MPI_COMM_NULL, bridge = MPI_COMM_NULL;
   int needed = 1;

@@ -8,7 +8,7 @@
 //
 // Between hosts every result is set against the one-port bound: the bytes into or out of the busiest process at the
 // rate of a link, which is measured first. Methods take turns within each repetition; figures are medians.
-#include "common/command_line.hpp"
+#include "base/command_line.hpp"
 #include "common/report.hpp"
 
 #include <fmt/format.h>
@@ -575,46 +575,47 @@ private:
 
 // The command line; on the first process it speaks. Returns -1 to go on.
 int read(int argc, char** argv, int size, bool speaks, Settings& settings) {
-  CLI::App cli("Moves a matrix from one grid to another under every placement and schedule: seconds, the one-port "
-               "bound between hosts, and what each process "
-               "spent its time on (waiting, on the wire, packing, copying). Start it with mpirun on as many processes "
-               "as the largest grid has.",
-               "bench_schedule");
-  cli.get_formatter()->column_width(34);
+  base::CommandLine cli(
+      "Moves a matrix from one grid to another under every placement and schedule: seconds, the one-port "
+      "bound between hosts, and what each process "
+      "spent its time on (waiting, on the wire, packing, copying). Start it with mpirun on as many processes "
+      "as the largest grid has.",
+      "bench_schedule");
+  cli.help_column(34);
   cli.add_option("--n", settings.sizes, "orders of the matrix")
-      ->delimiter(',')
-      ->check(apps::positive_number())
-      ->type_name("N,...");
+      .separated_by(',')
+      .check(base::positive_number())
+      .type_name("N,...");
   cli.add_option("--grids", settings.grids, "changes of the grid, e.g. 2x2-3x3,2x3-3x3")
-      ->delimiter(',')
-      ->type_name("PxQ-RxS,...");
+      .separated_by(',')
+      .type_name("PxQ-RxS,...");
   cli.add_option("--nb", settings.nb, "block size, or 'block' for one block per process")
-      ->type_name("NB")
-      ->capture_default_str();
+      .type_name("NB")
+      .show_default();
   cli.add_option("--placements", settings.placements, "global, local1, local2, optimal")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"global", "local1", "local2", "optimal"}))
-      ->type_name("NAME,...");
+      .separated_by(',')
+      .check(base::one_of({"global", "local1", "local2", "optimal"}))
+      .type_name("NAME,...");
   cli.add_option("--schedules", settings.schedules, "caterpillar, circulant, matching, async")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"caterpillar", "circulant", "matching", "async"}))
-      ->type_name("NAME,...");
+      .separated_by(',')
+      .check(base::one_of({"caterpillar", "circulant", "matching", "async"}))
+      .type_name("NAME,...");
   cli.add_option("--split", settings.split, "the change whose time is split by process; one of --grids, else the first")
-      ->type_name("PxQ-RxS")
-      ->capture_default_str();
+      .type_name("PxQ-RxS")
+      .show_default();
   cli.add_option("--transport", settings.transport, "auto, mpi (no shared memory), shared")
-      ->check(CLI::IsMember({"auto", "mpi", "shared"}))
-      ->type_name("NAME")
-      ->capture_default_str();
+      .check(base::one_of({"auto", "mpi", "shared"}))
+      .type_name("NAME")
+      .show_default();
   cli.add_option("--reps", settings.reps, "repetitions; figures are medians")
-      ->check(apps::positive_number())
-      ->capture_default_str();
+      .check(base::positive_number())
+      .show_default();
   cli.add_flag("--check", settings.is_checked, "compare every element");
   cli.add_flag("--quick", settings.is_quick, "small and short, to see that it works");
   cli.add_option("--out", settings.folder, "folder for CSV, JSON, HTML, PNG and SVG")
-      ->type_name("FOLDER")
-      ->capture_default_str();
-  if (const auto status = apps::read_command_line(cli, argc, argv, speaks)) return *status;
+      .type_name("FOLDER")
+      .show_default();
+  if (const auto status = base::read_command_line(cli, argc, argv, speaks)) return *status;
   try {
     if (settings.is_quick) {
       if (cli.count("--n") == 0) settings.sizes = {240};

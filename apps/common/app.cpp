@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app.hpp"
-#include "common/command_line.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -46,7 +45,7 @@ std::pair<int, int> parse_grid(const std::string& text) {
   int nprow = 0, npcol = 0, used = 0;
   if (std::sscanf(text.c_str(), "%dx%d%n", &nprow, &npcol, &used) != 2 || used != static_cast<int>(text.size()) ||
       nprow < 1 || npcol < 1)
-    throw CLI::ValidationError(fmt::format("'{}' is not a grid, wanted e.g. 2x3", text));
+    throw base::CommandLineError(fmt::format("'{}' is not a grid, wanted e.g. 2x3", text));
   return {nprow, npcol};
 }
 
@@ -63,6 +62,12 @@ int placement_of(const std::string& name) {
 
 } // namespace
 
+bool is_first_of_mpirun() {
+  const char* rank = std::getenv("OMPI_COMM_WORLD_RANK");
+  if (rank == nullptr) rank = std::getenv("PMI_RANK"); // MPICH's
+  return rank == nullptr || std::string(rank) == "0";
+}
+
 std::vector<GridChange> parse_changes(const std::string& text) {
   std::vector<GridChange> changes;
   std::size_t at = 0;
@@ -72,7 +77,7 @@ std::vector<GridChange> parse_changes(const std::string& text) {
     GridChange change;
     int used = 0;
     if (std::sscanf(part.c_str(), "%d:%n", &change.step, &used) != 1 || used == 0 || change.step < 0)
-      throw CLI::ValidationError(fmt::format("'{}' is not a change of the grid, wanted e.g. 5:3x3", part));
+      throw base::CommandLineError(fmt::format("'{}' is not a change of the grid, wanted e.g. 5:3x3", part));
     std::tie(change.nprow, change.npcol) = parse_grid(part.substr(static_cast<std::size_t>(used)));
     changes.push_back(change);
     at = comma + 1;
@@ -80,38 +85,36 @@ std::vector<GridChange> parse_changes(const std::string& text) {
   return changes;
 }
 
-void add_options(CLI::App& cli, Options& options) {
-  cli.get_formatter()->column_width(34);
-  cli.add_option("--n", options.n, "order of the problem")->check(apps::positive_number())->capture_default_str();
-  cli.add_option("--nb", options.nb, "block size")->check(apps::positive_number())->capture_default_str();
-  cli.add_option_function<std::string>(
+void add_options(base::CommandLine& cli, Options& options) {
+  cli.help_column(34);
+  cli.add_option("--n", options.n, "order of the problem").check(base::positive_number()).show_default();
+  cli.add_option("--nb", options.nb, "block size").check(base::positive_number()).show_default();
+  cli.add_option(
          "--grid", [&options](const std::string& text) { std::tie(options.nprow, options.npcol) = parse_grid(text); },
          "first grid, e.g. 2x3; default: all processes, as square as possible")
-      ->type_name("PxQ");
-  cli.add_option("--steps", options.steps, "number of steps")
-      ->check(apps::non_negative_number())
-      ->capture_default_str();
-  cli.add_option_function<std::string>(
+      .type_name("PxQ");
+  cli.add_option("--steps", options.steps, "number of steps").check(base::non_negative_number()).show_default();
+  cli.add_option(
          "--resize-at", [&options](const std::string& text) { options.resize_at = parse_changes(text); },
          "changes of the grid, e.g. 5:3x3,10:4x4: before step 5 (the first is 0) to 3x3, ...")
-      ->type_name("STEP:PxQ,...");
+      .type_name("STEP:PxQ,...");
   cli.add_option("--placement", options.placement, "where processes go in a new grid: optimal, global, local1, local2")
-      ->check(CLI::IsMember({"optimal", "global", "local1", "local2"}))
-      ->type_name("NAME")
-      ->capture_default_str();
+      .check(base::one_of({"optimal", "global", "local1", "local2"}))
+      .type_name("NAME")
+      .show_default();
   cli.add_option("--schedule", options.schedule, "order of the exchange: auto, caterpillar, circulant, matching, async")
-      ->check(CLI::IsMember({"auto", "caterpillar", "circulant", "matching", "async"}))
-      ->type_name("NAME")
-      ->capture_default_str();
+      .check(base::one_of({"auto", "caterpillar", "circulant", "matching", "async"}))
+      .type_name("NAME")
+      .show_default();
   cli.add_flag("--check", options.check, "verify every step; a wrong one makes the exit status 1");
-  cli.add_option("--csv", options.csv, "write steps and changes to this file, one line each")->type_name("FILE");
-  cli.add_option("--json", options.json, "write the whole record to this file")->type_name("FILE");
+  cli.add_option("--csv", options.csv, "write steps and changes to this file, one line each").type_name("FILE");
+  cli.add_option("--json", options.json, "write the whole record to this file").type_name("FILE");
   cli.add_option("--pace", options.pace,
                  "seconds to rest before each step, read from this file each time: for watching schedulers at work")
-      ->type_name("FILE");
+      .type_name("FILE");
 }
 
-void parse(CLI::App& cli, Options& options, int argc, char** argv) {
+void parse(base::CommandLine& cli, Options& options, int argc, char** argv) {
   if (const auto status = read_command_line(cli, argc, argv, is_first_of_mpirun())) {
     std::fflush(nullptr);
     std::exit(*status);

@@ -3,7 +3,7 @@
 // of it is needed to use dyngrid; an application is its main().
 #pragma once
 
-#include "command_line.hpp"
+#include "base/command_line.hpp"
 
 #include <dyngrid.h>
 
@@ -29,14 +29,17 @@ struct Options {
   std::string pace; ///< a file that says how many seconds to rest before each step
 };
 
+/// Of all processes that mpirun started, or started by hand: the one that speaks before MPI is up.
+bool is_first_of_mpirun();
+
 /// Adds the options that all applications have to `cli`, with the defaults that stand in `options`.
-void add_options(CLI::App& cli, Options& options);
+void add_options(base::CommandLine& cli, Options& options);
 
 /// Reads the command line. On --help or a mistake it prints (one process of mpirun's only) and ends the process, status
 /// 0 or 2. Sets DYNGRID_SCHEDULE for this process from --schedule. Call it before dyngrid_init.
-void parse(CLI::App& cli, Options& options, int argc, char** argv);
+void parse(base::CommandLine& cli, Options& options, int argc, char** argv);
 
-/// "5:3x3,10:4x4". Throws CLI::ValidationError with what is wrong.
+/// "5:3x3,10:4x4". Throws base::CommandLineError with what is wrong.
 std::vector<GridChange> parse_changes(const std::string& text);
 
 /// Starts dyngrid on the grid of the options. On an error prints the message and ends the process with status 1.

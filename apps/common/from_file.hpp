@@ -15,11 +15,11 @@
 namespace apps {
 
 /// Adds --matrix to the command line.
-inline void add_matrix_option(CLI::App& cli, std::string& file) {
+inline void add_matrix_option(base::CommandLine& cli, std::string& file) {
   cli.add_option("--matrix", file,
                  "Matrix Market file, real, square, dense or sparse, for A instead of a generated matrix; its order "
                  "counts, not --n")
-      ->type_name("FILE");
+      .type_name("FILE");
 }
 
 /// The order of the square matrix in `file` becomes options.n. Ends the process with status 2 and a line when the file

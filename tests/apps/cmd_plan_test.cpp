@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `dyngrid plan` inside the test: parse, run, read the JSON.
+#include <iterator>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -12,11 +14,12 @@
 namespace {
 
 std::string output(const std::string& line) {
-  CLI::App app;
+  base::CommandLine app("");
   command::add_plan(app);
   testing::internal::CaptureStdout();
   try {
-    app.parse(line);
+    std::istringstream text(line);
+    app.parse(std::vector<std::string>(std::istream_iterator<std::string>(text), {}));
   } catch (...) {
     testing::internal::GetCapturedStdout();
     throw;

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-if(CLI11_INCLUDE_DIR AND JSON_INCLUDE_DIR)
-  dyngrid_test(apps.cmd_plan SOURCES cmd_plan_test.cpp "${PROJECT_SOURCE_DIR}/tools/dyngrid/cmd_plan.cpp"
-    "${PROJECT_SOURCE_DIR}/tools/dyngrid/text.cpp" LINK control redist gridmap fmt::fmt)
-  target_include_directories(test_apps_cmd_plan SYSTEM PRIVATE "${CLI11_INCLUDE_DIR}" "${JSON_INCLUDE_DIR}")
-  target_include_directories(test_apps_cmd_plan PRIVATE "${PROJECT_SOURCE_DIR}/tools" "${PROJECT_SOURCE_DIR}/apps")
+if(TARGET dyngrid_command_core)
+  dyngrid_test(apps.cmd_plan SOURCES cmd_plan_test.cpp LINK dyngrid_command_core)
+  target_compile_options(test_apps_cmd_plan PRIVATE -O0)
 
   # one line on stderr and status 2, through the program itself
   add_test(NAME apps.dyngrid_plan_bad_grid COMMAND dyngrid_command plan --from 2y2 --to 3x3 --m 6 --n 6)

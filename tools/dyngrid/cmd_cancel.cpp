@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <memory>
 
+#include "base/command_line.hpp"
 #include "command.hpp"
-#include "common/command_line.hpp"
 #include "control/client.hpp"
 #include "control/runtime_dir.hpp"
 #include "text.hpp"
@@ -31,15 +31,15 @@ void run(const Options& o) {
 
 } // namespace
 
-void add_cancel(CLI::App& root) {
-  auto* app = root.add_subcommand("cancel", "End jobs of the scheduler, whether they wait or run");
+void add_cancel(CommandLine& root) {
+  CommandLine& app = root.add_command("cancel", "End jobs of the scheduler, whether they wait or run");
   auto o = std::make_shared<Options>();
-  app->add_option("jobs", o->jobs, "their numbers (dyngrid queue)")
-      ->type_name("NUMBERS")
-      ->required()
-      ->check(apps::positive_number());
-  app->add_flag("--json", o->json, "print one JSON object");
-  app->callback([o] { run(*o); });
+  app.add_option("jobs", o->jobs, "their numbers (dyngrid queue)")
+      .type_name("NUMBERS")
+      .required()
+      .check(base::positive_number());
+  app.add_flag("--json", o->json, "print one JSON object");
+  app.action([o] { run(*o); });
 }
 
 } // namespace command

@@ -30,13 +30,13 @@ struct Option {
 struct Command {
   std::string words, help; ///< "", "run", "slurm submit"
   std::vector<Option> options;
-  std::vector<const CLI::App*> below;
-  Value first;              ///< its first word that is no option
-  bool has_program = false; ///< after --
+  std::vector<const CommandLine*> below; ///< those that are shown
+  Value first;                           ///< its first word that is no option
+  bool has_program = false;              ///< after --
 };
 
-Value value_of(const CLI::Option& o) {
-  const std::string type = o.get_type_name();
+Value value_of(const base::OptionText& o) {
+  const std::string& type = o.type;
   const auto open = type.find('{'), close = type.find('}');
   if (open != std::string::npos && close != std::string::npos) { // TEXT:{optimal,global,...}
     std::string choices = type.substr(open + 1, close - open - 1);
@@ -44,39 +44,36 @@ Value value_of(const CLI::Option& o) {
       if (c == ',') c = ' ';
     return {Words::fixed, choices};
   }
-  if (o.get_name(true) == "JOB") return {Words::jobs, ""};
+  if (o.name == "JOB") return {Words::jobs, ""};
   if (type.find("PROGRAM") != std::string::npos || type == "WORDS") return {Words::program, ""};
   for (const char* word : {"FILE", "PATH", "FOLDER"})
     if (type.find(word) != std::string::npos) return {Words::files, ""};
   return {};
 }
 
-std::vector<const CLI::App*> shown_below(const CLI::App& app) {
-  return app.get_subcommands([](const CLI::App* sub) { return !sub->get_group().empty(); });
+std::vector<const CommandLine*> shown_below(const CommandLine& app) {
+  std::vector<const CommandLine*> below;
+  for (const auto& sub : app.commands())
+    if (!sub->group().empty()) below.push_back(sub.get());
+  return below;
 }
 
-void collect(const CLI::App& app, const std::string& words, std::vector<Command>& all) {
+void collect(const CommandLine& app, const std::string& words, std::vector<Command>& all) {
   Command c;
   c.words = words;
-  c.help = app.get_description();
+  c.help = app.description();
   c.below = shown_below(app);
-  for (const CLI::Option* o : app.get_options()) {
-    if (o->get_lnames().empty() && o->get_snames().empty()) {
-      const Value value = value_of(*o);
+  for (const base::OptionText& o : app.options()) {
+    if (o.names.empty()) {
+      const Value value = value_of(o);
       if (c.first.kind == Words::none) c.first = value;
       c.has_program = c.has_program || value.kind == Words::program;
       continue;
     }
-    Option option;
-    for (const std::string& name : o->get_snames()) option.names.push_back("-" + name);
-    for (const std::string& name : o->get_lnames()) option.names.push_back("--" + name);
-    option.help = o->get_description();
-    option.takes_value = o->get_type_size() != 0 && o->get_items_expected_max() > 0;
-    option.value = value_of(*o);
-    c.options.push_back(option);
+    c.options.push_back({o.names, o.help, o.takes_value, value_of(o)});
   }
   all.push_back(c);
-  for (const CLI::App* sub : c.below) collect(*sub, (words.empty() ? "" : words + " ") + sub->get_name(), all);
+  for (const CommandLine* sub : c.below) collect(*sub, (words.empty() ? "" : words + " ") + sub->name(), all);
 }
 
 std::string join(const std::vector<std::string>& words, const char* between) {
@@ -87,7 +84,7 @@ std::string join(const std::vector<std::string>& words, const char* between) {
 
 std::string names_below(const Command& c) {
   std::vector<std::string> names;
-  for (const CLI::App* sub : c.below) names.push_back(sub->get_name());
+  for (const CommandLine* sub : c.below) names.push_back(sub->name());
   return join(names, " ");
 }
 
@@ -230,8 +227,8 @@ std::string zsh(const std::vector<Command>& all) {
     }
     if (!c.below.empty()) {
       text += "  local curcontext=\"$curcontext\" state line\n  local -a commands\n  commands=(\n";
-      for (const CLI::App* sub : c.below)
-        text += "    " + quoted(sub->get_name() + ":" + escaped(sub->get_description(), ":\\", "\\")) + "\n";
+      for (const CommandLine* sub : c.below)
+        text += "    " + quoted(sub->name() + ":" + escaped(sub->description(), ":\\", "\\")) + "\n";
       text += fmt::format("  )\n  _arguments -C{} \\\n    '1: :->command' '*:: :->rest'\n", specs);
       text += fmt::format("  case $state in\n    command) _describe -t commands 'dyngrid command' commands ;;\n    "
                           "rest) (( $+functions[{0}_$words[1]] )) && {0}_$words[1] ;;\n  esac\n",
@@ -286,9 +283,9 @@ complete -c dyngrid -f
   for (const Command& c : all) {
     const std::string at = fish_quoted(c.words.empty() ? "__dyngrid_at only" : "__dyngrid_at " + c.words);
     const std::string alone = fish_quoted("__dyngrid_at only " + c.words);
-    for (const CLI::App* sub : c.below)
-      text += fmt::format("complete -c dyngrid -n {} -a {} -d {}\n", alone, sub->get_name(),
-                          fish_quoted(sub->get_description()));
+    for (const CommandLine* sub : c.below)
+      text +=
+          fmt::format("complete -c dyngrid -n {} -a {} -d {}\n", alone, sub->name(), fish_quoted(sub->description()));
     for (const Option& o : c.options) {
       std::string line = "complete -c dyngrid -n " + at;
       for (const std::string& name : o.names)
@@ -310,17 +307,17 @@ complete -c dyngrid -f
 
 } // namespace
 
-void add_completion(CLI::App& root) {
-  auto* app =
-      root.add_subcommand("completion", "Completion for bash, zsh and fish: commands, options and names of jobs");
+void add_completion(CommandLine& root) {
+  CommandLine& app =
+      root.add_command("completion", "Completion for bash, zsh and fish: commands, options and names of jobs");
   auto shell = std::make_shared<std::string>();
-  app->add_option("SHELL", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
-  app->footer("An installed dyngrid brings the three along, where the shells look for them under a prefix that they "
-              "know. Elsewhere:\n"
-              "  bash, ~/.bashrc:                  source <(dyngrid completion bash)\n"
-              "  zsh, a folder of $fpath:          dyngrid completion zsh >_dyngrid\n"
-              "  fish, ~/.config/fish/config.fish: dyngrid completion fish | source");
-  app->callback([shell, &root] {
+  app.add_option("SHELL", *shell, "bash, zsh or fish").required().check(base::one_of({"bash", "zsh", "fish"}));
+  app.footer("An installed dyngrid brings the three along, where the shells look for them under a prefix that they "
+             "know. Elsewhere:\n"
+             "  bash, ~/.bashrc:                  source <(dyngrid completion bash)\n"
+             "  zsh, a folder of $fpath:          dyngrid completion zsh >_dyngrid\n"
+             "  fish, ~/.config/fish/config.fish: dyngrid completion fish | source");
+  app.action([shell, &root] {
     std::vector<Command> all;
     collect(root, "", all);
     const std::string text = *shell == "bash" ? bash(all) : *shell == "zsh" ? zsh(all) : fish(all);

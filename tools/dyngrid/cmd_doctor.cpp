@@ -14,10 +14,10 @@
 #include <fstream>
 #include <memory>
 
+#include "base/command_line.hpp"
 #include "blas.hpp"
 #include "checkpoint/file.hpp"
 #include "command.hpp"
-#include "common/command_line.hpp"
 #include "control/variables.hpp"
 #include "findings.hpp"
 #include "launch.hpp"
@@ -316,21 +316,21 @@ Verdict show(const std::vector<Finding>& findings, bool as_json) {
   return worst;
 }
 
-void add_doctor(CLI::App& root) {
-  auto* app =
-      root.add_subcommand("doctor", "Looks for what would keep a grid from growing on this machine; says what helps");
+void add_doctor(CommandLine& root) {
+  CommandLine& app =
+      root.add_command("doctor", "Looks for what would keep a grid from growing on this machine; says what helps");
   auto o = std::make_shared<Options>();
-  app->add_option("--mpirun", o->mpirun, "the launcher")->type_name("PATH")->capture_default_str();
-  app->add_option("--limit", o->limit_s, "seconds after which the growth that is tried is ended; it takes 1 to 5")
-      ->type_name("S")
-      ->check(apps::positive_number())
-      ->capture_default_str();
-  app->add_option("--dgemm", o->dgemm)->group(""); // a child that measures
-  app->add_flag("--no-run", o->no_run, "start no processes");
-  app->add_flag("--verbose", o->verbose, "print the command that is run, and what it prints");
-  app->add_flag("--json", o->json, "print one JSON object");
-  app->footer("Verdicts: ok; note, which dyngrid deals with itself; warning; error. Status 1 when there is an error.");
-  app->callback([o] { run(*o); });
+  app.add_option("--mpirun", o->mpirun, "the launcher").type_name("PATH").show_default();
+  app.add_option("--limit", o->limit_s, "seconds after which the growth that is tried is ended; it takes 1 to 5")
+      .type_name("S")
+      .check(base::positive_number())
+      .show_default();
+  app.add_option("--dgemm", o->dgemm).hidden(); // a child that measures
+  app.add_flag("--no-run", o->no_run, "start no processes");
+  app.add_flag("--verbose", o->verbose, "print the command that is run, and what it prints");
+  app.add_flag("--json", o->json, "print one JSON object");
+  app.footer("Verdicts: ok; note, which dyngrid deals with itself; warning; error. Status 1 when there is an error.");
+  app.action([o] { run(*o); });
 }
 
 } // namespace command

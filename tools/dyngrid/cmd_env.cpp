@@ -77,18 +77,18 @@ void run(const Options& o) {
 
 } // namespace
 
-void add_env(CLI::App& root) {
-  auto* app = root.add_subcommand("env", "Every DYNGRID_* variable: its value here, and where that comes from");
+void add_env(CommandLine& root) {
+  CommandLine& app = root.add_command("env", "Every DYNGRID_* variable: its value here, and where that comes from");
   auto o = std::make_shared<Options>();
-  app->add_flag("--all", o->all, "also those that dyngrid sets itself");
-  app->add_flag("--export", o->exports,
-                "print instead, as lines for sh, what dyngrid run sets besides on this machine and programs started by "
-                "mpirun alone want too: OPENBLAS_CORETYPE where OpenBLAS does not "
-                "know the processor; eval \"$(dyngrid env --export)\"");
-  app->add_flag("--json", o->json, "print one JSON object");
-  app->add_flag("--markdown", o->markdown, "print the list of docs/operating.md instead");
-  app->footer("There is no settings file: a variable is set in the environment, or its default holds.");
-  app->callback([o] { run(*o); });
+  app.add_flag("--all", o->all, "also those that dyngrid sets itself");
+  app.add_flag("--export", o->exports,
+               "print instead, as lines for sh, what dyngrid run sets besides on this machine and programs started by "
+               "mpirun alone want too: OPENBLAS_CORETYPE where OpenBLAS does not "
+               "know the processor; eval \"$(dyngrid env --export)\"");
+  app.add_flag("--json", o->json, "print one JSON object");
+  app.add_flag("--markdown", o->markdown, "print the list of docs/operating.md instead");
+  app.footer("There is no settings file: a variable is set in the environment, or its default holds.");
+  app.action([o] { run(*o); });
 }
 
 } // namespace command

@@ -4,15 +4,15 @@
 
 namespace command {
 
-void add_grow(CLI::App& root) {
-  auto* app = root.add_subcommand("grow", "Give a running job up to so many processes more: dyngrid grow JOB +5");
-  const auto wish = add_wish(*app, "PROCESSES", "how many more, at most, e.g. +5");
-  app->add_flag("--force", wish->force, "also when it cannot pay off, or the cores are full; and whatever it measures");
-  app->add_flag("--no-undo", wish->no_undo, "keep the new grid also when it measures slower");
-  app->add_flag("--ask", wish->ask_only, "only ask which grid the job would use");
-  app->footer("The job chooses the grid among those that it allows, without --force of no more processes than cores. "
-              "One whose steps measure slower than before is left again. Status 3: it declined.");
-  app->callback([wish] {
+void add_grow(CommandLine& root) {
+  CommandLine& app = root.add_command("grow", "Give a running job up to so many processes more: dyngrid grow JOB +5");
+  const auto wish = add_wish(app, "PROCESSES", "how many more, at most, e.g. +5");
+  app.add_flag("--force", wish->force, "also when it cannot pay off, or the cores are full; and whatever it measures");
+  app.add_flag("--no-undo", wish->no_undo, "keep the new grid also when it measures slower");
+  app.add_flag("--ask", wish->ask_only, "only ask which grid the job would use");
+  app.footer("The job chooses the grid among those that it allows, without --force of no more processes than cores. "
+             "One whose steps measure slower than before is left again. Status 3: it declined.");
+  app.action([wish] {
     const auto count = parse_count(wish->what);
     if (wish->ask_only)
       send_wish(*wish, "offer", {{"procs", count}});

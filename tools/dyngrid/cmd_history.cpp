@@ -153,15 +153,15 @@ void run(const Options& o) {
 
 } // namespace
 
-void add_history(CLI::App& root) {
-  auto* app =
-      root.add_subcommand("history", "Step times and changes of a running job, or of a program in earlier runs");
+void add_history(CommandLine& root) {
+  CommandLine& app =
+      root.add_command("history", "Step times and changes of a running job, or of a program in earlier runs");
   auto o = std::make_shared<Options>();
-  app->add_option("JOB", o->job, "a running job, or the name of a program; without it, everything");
-  app->add_option("--predict", o->predict, "also the step time on these grids, e.g. 4x4, with its error")
-      ->type_name("PxQ");
-  app->add_flag("--json", o->json, "print one JSON object");
-  app->callback([o] { run(*o); });
+  app.add_option("JOB", o->job, "a running job, or the name of a program; without it, everything");
+  app.add_option("--predict", o->predict, "also the step time on these grids, e.g. 4x4, with its error")
+      .type_name("PxQ");
+  app.add_flag("--json", o->json, "print one JSON object");
+  app.action([o] { run(*o); });
 }
 
 } // namespace command

@@ -77,46 +77,43 @@ void write(const std::string& folder, const std::string& name, int section, cons
 // ---- commands ----
 
 /// `words`: as it is typed after dyngrid, "run" or "slurm submit".
-std::string command_page(const CLI::App& root, const CLI::App& app, const std::string& words) {
+std::string command_page(const CommandLine& root, const CommandLine& app, const std::string& words) {
   std::string name = "dyngrid-" + words;
   std::replace(name.begin(), name.end(), ' ', '-');
   std::string page = heading(name, 1);
   page += fmt::format(".SH NAME\n{} \\- {}\n.SH SYNOPSIS\n.B dyngrid {}\n", roff(name),
-                      roff(first_lower(app.get_description())), roff(words));
+                      roff(first_lower(app.description())), roff(words));
   std::string options, required;
-  for (const CLI::Option* o : app.get_options()) {
-    const std::string names =
-        o->get_positional() && o->get_lnames().empty() ? o->get_name(true) : o->get_name(false, true);
-    const std::string type = o->get_type_size() == 0 ? "" : o->get_type_name();
-    const bool is_positional = o->get_lnames().empty() && o->get_snames().empty();
-    const std::string shown = is_positional ? (type.empty() ? names : type) : names;
+  for (const base::OptionText& o : app.options()) {
+    const bool is_positional = o.names.empty();
+    const std::string shown =
+        is_positional ? (o.type.empty() ? o.name : o.type) : fmt::format("{}", fmt::join(o.names, ","));
     if (is_positional)
       required += fmt::format(".I {}\n", roff(shown));
-    else if (o->get_required())
-      required += fmt::format(".B {}\n.I {}\n", roff(o->get_name()), roff(type));
+    else if (o.is_required)
+      required += fmt::format(".B {}\n.I {}\n", roff(o.name), roff(o.type));
     options +=
-        fmt::format(".TP\n.B {}{}\n{}{}\n", roff(shown), is_positional || type.empty() ? "" : " " + roff(type),
-                    roff(o->get_description().empty() ? "see the description" : o->get_description()),
-                    o->get_default_str().empty() ? "" : roff(fmt::format(" (default: {})", o->get_default_str())));
+        fmt::format(".TP\n.B {}{}\n{}{}\n", roff(shown), is_positional || o.type.empty() ? "" : " " + roff(o.type),
+                    roff(o.help.empty() ? "see the description" : o.help),
+                    o.default_value.empty() ? "" : roff(fmt::format(" (default: {})", o.default_value)));
   }
   std::vector<std::string> inner;
   std::string commands;
-  for (const CLI::App* below : app.get_subcommands([](const CLI::App*) { return true; })) {
-    if (below->get_group().empty()) continue;
-    inner.push_back(fmt::format("{}-{}(1)", name, below->get_name()));
-    commands += fmt::format(".TP\n.BR {} (1)\n{}\n", roff(fmt::format("{}-{}", name, below->get_name())),
-                            roff(below->get_description()));
+  for (const auto& below : app.commands()) {
+    if (below->group().empty()) continue;
+    inner.push_back(fmt::format("{}-{}(1)", name, below->name()));
+    commands += fmt::format(".TP\n.BR {} (1)\n{}\n", roff(fmt::format("{}-{}", name, below->name())),
+                            roff(below->description()));
   }
   if (!commands.empty()) page += ".I command\n";
   page += ".RI [ options ]\n" + required + (commands.empty() ? "" : ".SH COMMANDS\n" + commands) + ".SH OPTIONS\n" +
           options;
-  if (const std::string footer = app.get_footer(); !footer.empty())
-    page += ".SH NOTES\n.nf\n" + roff(footer) + "\n.fi\n";
+  if (const std::string footer = app.footer(); !footer.empty()) page += ".SH NOTES\n.nf\n" + roff(footer) + "\n.fi\n";
   page += ".SH EXIT STATUS\n0 when all went well, 2 for arguments that cannot be, 1 for everything else; one line on "
           "standard error then.\n";
   std::vector<std::string> others;
-  for (const CLI::App* other : root.get_subcommands([](const CLI::App*) { return true; }))
-    if (other != &app && !other->get_group().empty()) others.push_back(fmt::format("dyngrid-{}(1)", other->get_name()));
+  for (const auto& other : root.commands())
+    if (other.get() != &app && !other->group().empty()) others.push_back(fmt::format("dyngrid-{}(1)", other->name()));
   std::vector<std::string> pages{"dyngrid(1)"};
   pages.insert(pages.end(), inner.begin(), inner.end());
   pages.insert(pages.end(), others.begin(), others.end());
@@ -124,19 +121,19 @@ std::string command_page(const CLI::App& root, const CLI::App& app, const std::s
   return page + see_also(pages);
 }
 
-std::string root_page(const CLI::App& root) {
+std::string root_page(const CommandLine& root) {
   std::string page = heading("dyngrid", 1);
-  page += ".SH NAME\ndyngrid \\- " + roff(first_lower(root.get_description())) +
+  page += ".SH NAME\ndyngrid \\- " + roff(first_lower(root.description())) +
           "\n.SH SYNOPSIS\n.B dyngrid\n.I command\n.RI [ options ]\n.SH COMMANDS\n";
   std::vector<std::string> pages;
   std::string group;
-  for (const CLI::App* app : root.get_subcommands([](const CLI::App*) { return true; })) {
-    if (app->get_group().empty()) continue;
-    if (app->get_group() != group) page += ".SS " + (group = app->get_group()) + "\n";
-    page += fmt::format(".TP\n.BR dyngrid\\-{} (1)\n{}\n", roff(app->get_name()), roff(app->get_description()));
-    pages.push_back(fmt::format("dyngrid-{}(1)", app->get_name()));
+  for (const auto& app : root.commands()) {
+    if (app->group().empty()) continue;
+    if (app->group() != group) page += ".SS " + (group = app->group()) + "\n";
+    page += fmt::format(".TP\n.BR dyngrid\\-{} (1)\n{}\n", roff(app->name()), roff(app->description()));
+    pages.push_back(fmt::format("dyngrid-{}(1)", app->name()));
   }
-  page += ".SH NOTES\n" + roff(root.get_footer()) + "\n";
+  page += ".SH NOTES\n" + roff(root.footer()) + "\n";
   pages.emplace_back("dyngrid(7)");
   return page + see_also(pages);
 }
@@ -538,23 +535,23 @@ void write_routines(const Options& o) {
 
 } // namespace
 
-void add_man(CLI::App& root) {
-  auto* app = root.add_subcommand("man", "Writes the manual pages; for the build");
+void add_man(CommandLine& root) {
+  CommandLine& app = root.add_command("man", "Writes the manual pages; for the build");
   auto o = std::make_shared<Options>();
-  app->add_option("--folder", o->folder, "where man1, man3 and man7 go")->required();
-  app->add_option("--overview", o->overview, "dyngrid(7) with a place for the environment")->required();
-  app->add_option("--header", o->headers, "C headers")->required();
-  app->add_option("--fortran", o->modules, "sources of the Fortran modules");
-  app->add_option("--guide", o->guides, "pages in Markdown: docs/porting.md becomes dyngrid-porting(7)");
-  app->callback([o, &root, app] {
+  app.add_option("--folder", o->folder, "where man1, man3 and man7 go").required();
+  app.add_option("--overview", o->overview, "dyngrid(7) with a place for the environment").required();
+  app.add_option("--header", o->headers, "C headers").required();
+  app.add_option("--fortran", o->modules, "sources of the Fortran modules");
+  app.add_option("--guide", o->guides, "pages in Markdown: docs/porting.md becomes dyngrid-porting(7)");
+  app.action([o, &root, &app] {
     write(o->folder, "dyngrid", 1, root_page(root));
-    for (const CLI::App* command : root.get_subcommands([](const CLI::App*) { return true; }))
-      if (command != app) {
-        write(o->folder, "dyngrid-" + command->get_name(), 1, command_page(root, *command, command->get_name()));
-        for (const CLI::App* below : command->get_subcommands([](const CLI::App*) { return true; }))
-          if (!below->get_group().empty())
-            write(o->folder, fmt::format("dyngrid-{}-{}", command->get_name(), below->get_name()), 1,
-                  command_page(root, *below, command->get_name() + " " + below->get_name()));
+    for (const auto& command : root.commands())
+      if (command.get() != &app) {
+        write(o->folder, "dyngrid-" + command->name(), 1, command_page(root, *command, command->name()));
+        for (const auto& below : command->commands())
+          if (!below->group().empty())
+            write(o->folder, fmt::format("dyngrid-{}-{}", command->name(), below->name()), 1,
+                  command_page(root, *below, command->name() + " " + below->name()));
       }
     write(o->folder, "dyngrid", 7, overview_page(o->overview));
     for (const std::string& guide : o->guides) {

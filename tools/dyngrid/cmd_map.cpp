@@ -44,21 +44,21 @@ void run(const Options& o) {
 
 } // namespace
 
-void add_map(CLI::App& root) {
-  auto* app =
-      root.add_subcommand("map", "Processors of different power onto a grid, with the rows and columns each gets");
+void add_map(CommandLine& root) {
+  CommandLine& app =
+      root.add_command("map", "Processors of different power onto a grid, with the rows and columns each gets");
   auto o = std::make_shared<Options>();
-  app->add_option("--powers", o->powers, "one per processor: 313,279,34,25, or @file")->type_name("LIST")->required();
-  app->add_option("--grid", o->grid, "shape of the grid")->type_name("PxQ")->required();
-  app->add_option("--m", o->m, "rows of the matrix")->required();
-  app->add_option("--n", o->n, "columns of the matrix")->required();
-  app->add_option("--method", o->method, "best, svd (published heuristic) or natural (block decomposition)")
-      ->check(CLI::IsMember({"best", "svd", "natural"}))
-      ->capture_default_str();
-  app->add_flag("--in-place", o->in_place,
-                "the powers are those of the grid, row by row: only work out rows and columns");
-  app->add_flag("--json", o->json, "print one JSON object");
-  app->callback([o] { run(*o); });
+  app.add_option("--powers", o->powers, "one per processor: 313,279,34,25, or @file").type_name("LIST").required();
+  app.add_option("--grid", o->grid, "shape of the grid").type_name("PxQ").required();
+  app.add_option("--m", o->m, "rows of the matrix").required();
+  app.add_option("--n", o->n, "columns of the matrix").required();
+  app.add_option("--method", o->method, "best, svd (published heuristic) or natural (block decomposition)")
+      .check(base::one_of({"best", "svd", "natural"}))
+      .show_default();
+  app.add_flag("--in-place", o->in_place,
+               "the powers are those of the grid, row by row: only work out rows and columns");
+  app.add_flag("--json", o->json, "print one JSON object");
+  app.action([o] { run(*o); });
 }
 
 } // namespace command

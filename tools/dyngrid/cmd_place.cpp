@@ -118,7 +118,7 @@ void print(const Step& step, const Options& o) {
   fmt::print("largest   {} received, {} sent by one process\n", grouped(f.max_in), grouped(f.max_out));
 }
 
-void run(const Options& o, const CLI::App& app) {
+void run(const Options& o, const CommandLine& app) {
   for (const char* name : {"--mb", "--nb"})
     if (app.count(name) > 0 && (name == std::string("--mb") ? o.mb : o.nb) < 1)
       throw Failure(fmt::format("{}: got {}, wanted at least 1", name, name == std::string("--mb") ? o.mb : o.nb));
@@ -142,31 +142,29 @@ void run(const Options& o, const CLI::App& app) {
 
 } // namespace
 
-void add_place(CLI::App& root) {
-  auto* app =
-      root.add_subcommand("place", "Where processes go when a grid changes, who sleeps or leaves, and what moves");
+void add_place(CommandLine& root) {
+  CommandLine& app =
+      root.add_command("place", "Where processes go when a grid changes, who sleeps or leaves, and what moves");
   auto o = std::make_shared<Options>();
-  app->add_option("--from", o->from, "the grid that mpirun starts; process k is its rank k")
-      ->type_name("PxQ")
-      ->required();
-  app->add_option("--to", o->to, "new grid; several, one after the other: --to 3x3 --to 1x2")
-      ->type_name("PxQ")
-      ->required()
-      ->allow_extra_args(false);
-  app->add_option("--m", o->m, "rows of the matrix")->required();
-  app->add_option("--n", o->n, "columns of the matrix")->required();
-  app->add_option("--mb", o->mb, "rows of a block; default: one block per process");
-  app->add_option("--nb", o->nb, "columns of a block; default: one block per process");
-  app->add_option("--rsrc", o->rsrc, "grid row of the first block")->capture_default_str();
-  app->add_option("--csrc", o->csrc, "grid column of the first block")->capture_default_str();
-  app->add_option("--placement", o->placement, "optimal, global, local1 or local2")
-      ->check(CLI::IsMember({"optimal", "global", "local1", "local2"}))
-      ->capture_default_str();
-  app->add_option("--keep-first", o->keep_first, "on: process 0 stays at (0,0); off: where the placement puts it")
-      ->check(CLI::IsMember({"on", "off"}))
-      ->capture_default_str();
-  app->add_flag("--json", o->json, "print one JSON object");
-  app->callback([o, app] { run(*o, *app); });
+  app.add_option("--from", o->from, "the grid that mpirun starts; process k is its rank k").type_name("PxQ").required();
+  app.add_option("--to", o->to, "new grid; several, one after the other: --to 3x3 --to 1x2")
+      .type_name("PxQ")
+      .required()
+      .one_value_each_time();
+  app.add_option("--m", o->m, "rows of the matrix").required();
+  app.add_option("--n", o->n, "columns of the matrix").required();
+  app.add_option("--mb", o->mb, "rows of a block; default: one block per process");
+  app.add_option("--nb", o->nb, "columns of a block; default: one block per process");
+  app.add_option("--rsrc", o->rsrc, "grid row of the first block").show_default();
+  app.add_option("--csrc", o->csrc, "grid column of the first block").show_default();
+  app.add_option("--placement", o->placement, "optimal, global, local1 or local2")
+      .check(base::one_of({"optimal", "global", "local1", "local2"}))
+      .show_default();
+  app.add_option("--keep-first", o->keep_first, "on: process 0 stays at (0,0); off: where the placement puts it")
+      .check(base::one_of({"on", "off"}))
+      .show_default();
+  app.add_flag("--json", o->json, "print one JSON object");
+  app.action([o, &app] { run(*o, app); });
 }
 
 } // namespace command

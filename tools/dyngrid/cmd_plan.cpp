@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "base/command_line.hpp"
 #include "base/status.hpp"
-#include "common/command_line.hpp"
 #include "gridmap/placement.hpp"
 #include "redist/plan.hpp"
 #include "text.hpp"
@@ -154,50 +154,49 @@ void run(const Arguments& arguments) {
 
 } // namespace
 
-void command::add_plan(CLI::App& app) {
+void command::add_plan(CommandLine& app) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* plan = app.add_subcommand("plan", "Messages, steps, volume and predicted seconds of a redistribution");
-  plan->add_option("--from", arguments->from, "Old grid, rows x columns, e.g. 2x2")->required();
-  plan->add_option("--to", arguments->to, "New grid")->required();
-  plan->add_option("--m", arguments->m, "Rows of the matrix")->required()->check(apps::non_negative_number());
-  plan->add_option("--n", arguments->n, "Columns of the matrix")->required()->check(apps::non_negative_number());
-  plan->add_option("--mb", arguments->mb, "Rows of a block (default: one block per grid row)")
-      ->check(apps::positive_number());
-  plan->add_option("--nb", arguments->nb, "Columns of a block (default: one block per grid column)")
-      ->check(apps::positive_number());
-  plan->add_option("--to-mb", arguments->to_mb, "Rows of a block on the new grid (default: --mb)")
-      ->check(apps::positive_number());
-  plan->add_option("--to-nb", arguments->to_nb, "Columns of a block on the new grid (default: --nb)")
-      ->check(apps::positive_number());
-  plan->add_option("--placement", arguments->placement, "optimal, global, local1 or local2")->capture_default_str();
-  plan->add_option("--keep-first", arguments->keep_first,
-                   "on: process 0 stays at (0,0); off: where the placement puts it")
-      ->check(CLI::IsMember({"on", "off"}))
-      ->capture_default_str();
-  plan->add_option("--schedule", arguments->schedule, "auto, caterpillar, circulant, matching or async")
-      ->capture_default_str();
-  plan->add_option("--op", arguments->op, "N, T or C: transpose on the way")
-      ->check(CLI::IsMember({"N", "T", "C"}))
-      ->capture_default_str();
-  plan->add_option("--element-bytes", arguments->element_bytes, "Bytes of an element")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
-  plan->add_option("--latency", arguments->machine.latency_s, "Seconds per message")
-      ->check(apps::non_negative_number())
-      ->capture_default_str();
-  plan->add_option("--bandwidth", arguments->machine.bandwidth_bytes_per_s, "Bytes per second into or out of a process")
-      ->check(apps::positive_number())
-      ->capture_default_str();
-  plan->add_option("--pack-rate", arguments->machine.pack_bytes_per_s,
-                   "Bytes per second of a process packing or copying")
-      ->check(apps::positive_number())
-      ->capture_default_str();
-  plan->add_option("--contention", arguments->machine.contention, "Part of the bandwidth lost when several send to one")
-      ->check(apps::non_negative_number())
-      ->capture_default_str();
-  plan->add_option("--cores", arguments->machine.cores, "Cores of all processes together (0: one each)")
-      ->check(apps::non_negative_number());
-  plan->add_flag("--compare", arguments->compare, "All schedules beside each other");
-  plan->add_flag("--json", arguments->json, "One line of JSON");
-  plan->callback([arguments] { run(*arguments); });
+  CommandLine& plan = app.add_command("plan", "Messages, steps, volume and predicted seconds of a redistribution");
+  plan.add_option("--from", arguments->from, "Old grid, rows x columns, e.g. 2x2").required();
+  plan.add_option("--to", arguments->to, "New grid").required();
+  plan.add_option("--m", arguments->m, "Rows of the matrix").required().check(base::non_negative_number());
+  plan.add_option("--n", arguments->n, "Columns of the matrix").required().check(base::non_negative_number());
+  plan.add_option("--mb", arguments->mb, "Rows of a block (default: one block per grid row)")
+      .check(base::positive_number());
+  plan.add_option("--nb", arguments->nb, "Columns of a block (default: one block per grid column)")
+      .check(base::positive_number());
+  plan.add_option("--to-mb", arguments->to_mb, "Rows of a block on the new grid (default: --mb)")
+      .check(base::positive_number());
+  plan.add_option("--to-nb", arguments->to_nb, "Columns of a block on the new grid (default: --nb)")
+      .check(base::positive_number());
+  plan.add_option("--placement", arguments->placement, "optimal, global, local1 or local2").show_default();
+  plan.add_option("--keep-first", arguments->keep_first,
+                  "on: process 0 stays at (0,0); off: where the placement puts it")
+      .check(base::one_of({"on", "off"}))
+      .show_default();
+  plan.add_option("--schedule", arguments->schedule, "auto, caterpillar, circulant, matching or async").show_default();
+  plan.add_option("--op", arguments->op, "N, T or C: transpose on the way")
+      .check(base::one_of({"N", "T", "C"}))
+      .show_default();
+  plan.add_option("--element-bytes", arguments->element_bytes, "Bytes of an element")
+      .check(base::in_range(1, 1024))
+      .show_default();
+  plan.add_option("--latency", arguments->machine.latency_s, "Seconds per message")
+      .check(base::non_negative_number())
+      .show_default();
+  plan.add_option("--bandwidth", arguments->machine.bandwidth_bytes_per_s, "Bytes per second into or out of a process")
+      .check(base::positive_number())
+      .show_default();
+  plan.add_option("--pack-rate", arguments->machine.pack_bytes_per_s,
+                  "Bytes per second of a process packing or copying")
+      .check(base::positive_number())
+      .show_default();
+  plan.add_option("--contention", arguments->machine.contention, "Part of the bandwidth lost when several send to one")
+      .check(base::non_negative_number())
+      .show_default();
+  plan.add_option("--cores", arguments->machine.cores, "Cores of all processes together (0: one each)")
+      .check(base::non_negative_number());
+  plan.add_flag("--compare", arguments->compare, "All schedules beside each other");
+  plan.add_flag("--json", arguments->json, "One line of JSON");
+  plan.action([arguments] { run(*arguments); });
 }

@@ -69,14 +69,14 @@ void print_names() {
 
 } // namespace
 
-void add_ps(CLI::App& root) {
-  auto* app = root.add_subcommand("ps", "Running jobs of this user on this host");
+void add_ps(CommandLine& root) {
+  CommandLine& app = root.add_command("ps", "Running jobs of this user on this host");
   auto as_json = std::make_shared<bool>(false);
   auto names_only = std::make_shared<bool>(false);
-  app->add_flag("--names", *names_only, "only the names, one per line; asks no job, and is quiet where there is none");
-  app->add_flag("--json", *as_json, "print one JSON object");
-  app->footer("Memory is that of all matrices. Sockets that dead jobs left behind are taken away.");
-  app->callback([as_json, names_only] { *names_only ? print_names() : run(*as_json); });
+  app.add_flag("--names", *names_only, "only the names, one per line; asks no job, and is quiet where there is none");
+  app.add_flag("--json", *as_json, "print one JSON object");
+  app.footer("Memory is that of all matrices. Sockets that dead jobs left behind are taken away.");
+  app.action([as_json, names_only] { *names_only ? print_names() : run(*as_json); });
 }
 
 } // namespace command

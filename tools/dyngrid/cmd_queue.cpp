@@ -3,9 +3,9 @@
 #include <fstream>
 #include <memory>
 
+#include "base/command_line.hpp"
 #include "base/printable.hpp"
 #include "command.hpp"
-#include "common/command_line.hpp"
 #include "control/client.hpp"
 #include "control/runtime_dir.hpp"
 #include "sched/timeline.hpp"
@@ -133,15 +133,15 @@ void run(const Options& o) {
 
 } // namespace
 
-void add_queue(CLI::App& root) {
-  auto* app = root.add_subcommand("queue", "The jobs of the scheduler, and who had which processors");
+void add_queue(CommandLine& root) {
+  CommandLine& app = root.add_command("queue", "The jobs of the scheduler, and who had which processors");
   auto o = std::make_shared<Options>();
-  app->add_flag("--all", o->all, "all that have ended, not the last 30 only");
-  app->add_flag("--timeline", o->timeline, "who had which processors when");
-  app->add_option("--svg", o->svg, "the same as a picture")->type_name("FILE");
-  app->add_option("--last", o->last_s, "of the timeline the last so many seconds only")->check(apps::positive_number());
-  app->add_flag("--json", o->json, "print one JSON object");
-  app->callback([o] { run(*o); });
+  app.add_flag("--all", o->all, "all that have ended, not the last 30 only");
+  app.add_flag("--timeline", o->timeline, "who had which processors when");
+  app.add_option("--svg", o->svg, "the same as a picture").type_name("FILE");
+  app.add_option("--last", o->last_s, "of the timeline the last so many seconds only").check(base::positive_number());
+  app.add_flag("--json", o->json, "print one JSON object");
+  app.action([o] { run(*o); });
 }
 
 } // namespace command

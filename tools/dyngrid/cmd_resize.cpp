@@ -5,16 +5,16 @@
 
 namespace command {
 
-void add_resize(CLI::App& root) {
-  auto* app = root.add_subcommand("resize", "Change the grid of a running job: dyngrid resize JOB 3x3");
-  const auto wish = add_wish(*app, "GRID", "the new grid, e.g. 3x3");
-  app->add_flag("--force", wish->force,
-                "also a grid that the job does not allow, that cannot pay off, or of any number of processes a core; "
-                "and whatever it measures");
-  app->add_flag("--no-undo", wish->no_undo, "keep a larger grid also when it measures slower");
-  app->footer("Status 3: the job declined. Without --wait the answer comes at once; the change comes at the job's next "
-              "resize point. A larger grid whose steps measure slower than before is left again.");
-  app->callback([wish] {
+void add_resize(CommandLine& root) {
+  CommandLine& app = root.add_command("resize", "Change the grid of a running job: dyngrid resize JOB 3x3");
+  const auto wish = add_wish(app, "GRID", "the new grid, e.g. 3x3");
+  app.add_flag("--force", wish->force,
+               "also a grid that the job does not allow, that cannot pay off, or of any number of processes a core; "
+               "and whatever it measures");
+  app.add_flag("--no-undo", wish->no_undo, "keep a larger grid also when it measures slower");
+  app.footer("Status 3: the job declined. Without --wait the answer comes at once; the change comes at the job's next "
+             "resize point. A larger grid whose steps measure slower than before is left again.");
+  app.action([wish] {
     const auto [nprow, npcol] = parse_grid("GRID", wish->what);
     send_wish(*wish, "resize", {{"grid", {nprow, npcol}}});
   });

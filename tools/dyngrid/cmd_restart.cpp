@@ -53,21 +53,21 @@ void restart(const Options& o) {
 
 } // namespace
 
-void add_restart(CLI::App& root) {
-  auto* app = root.add_subcommand("restart", "Starts an application again from a checkpoint, on any grid");
+void add_restart(CommandLine& root) {
+  CommandLine& app = root.add_command("restart", "Starts an application again from a checkpoint, on any grid");
   auto o = std::make_shared<Options>();
-  app->add_option("file", o->file, "the checkpoint")->required()->type_name("FILE");
-  add_run_options(*app, o->run);
-  app->add_flag("--here", o->here, "in the current folder, not in the one where the checkpoint was written");
-  app->add_option("program", o->run.request.program,
-                  "another program or other arguments than the checkpoint says, after --")
-      ->type_name("-- PROGRAM ARGUMENTS");
-  app->footer("Without --grid and -np: the grid that the checkpoint was written on. The application goes on at its "
-              "first resize point.\n"
-              "Example:\n"
-              "  DYNGRID_CHECKPOINT=state.h5 DYNGRID_CHECKPOINT_EVERY=20 dyngrid run --grid 3x3 -- ./app\n"
-              "  dyngrid restart state.h5 --grid 2x2");
-  app->callback([o] { restart(*o); });
+  app.add_option("file", o->file, "the checkpoint").required().type_name("FILE");
+  add_run_options(app, o->run);
+  app.add_flag("--here", o->here, "in the current folder, not in the one where the checkpoint was written");
+  app.add_option("program", o->run.request.program,
+                 "another program or other arguments than the checkpoint says, after --")
+      .type_name("-- PROGRAM ARGUMENTS");
+  app.footer("Without --grid and -np: the grid that the checkpoint was written on. The application goes on at its "
+             "first resize point.\n"
+             "Example:\n"
+             "  DYNGRID_CHECKPOINT=state.h5 DYNGRID_CHECKPOINT_EVERY=20 dyngrid run --grid 3x3 -- ./app\n"
+             "  dyngrid restart state.h5 --grid 2x2");
+  app.action([o] { restart(*o); });
 }
 
 } // namespace command

@@ -3,8 +3,8 @@
 #include <memory>
 #include <sstream>
 
+#include "base/command_line.hpp"
 #include "command.hpp"
-#include "common/command_line.hpp"
 #include "control/variables.hpp"
 #include "launch.hpp"
 #include "text.hpp"
@@ -71,54 +71,53 @@ void run_application(const RunOptions& o) {
   become(launch);
 }
 
-void add_run_options(CLI::App& app, RunOptions& o) {
+void add_run_options(CommandLine& app, RunOptions& o) {
   RunRequest& r = o.request;
   app.add_option("-n,--np", r.processes, "processes to start with; default: as many as --grid has. Also -np")
-      ->type_name("N")
-      ->check(apps::positive_number());
+      .type_name("N")
+      .check(base::positive_number());
   app.add_option("--spare", r.spare,
                  "so many more that sleep until a grid needs them (DYNGRID_SPARE), where they cannot be started later "
                  "or only slowly; default: 0, or, with an MPI "
                  "that cannot start processes, what --resize-at needs")
-      ->type_name("N")
-      ->check(CLI::Range(0, 1 << 20));
-  app.add_option("--grid", r.grid, "first grid (DYNGRID_GRID)")->type_name("PxQ");
+      .type_name("N")
+      .check(base::in_range(0, 1 << 20));
+  app.add_option("--grid", r.grid, "first grid (DYNGRID_GRID)").type_name("PxQ");
   app.add_option("--resize-at", r.resize_at, "changes before these resize points (DYNGRID_RESIZE_AT)")
-      ->type_name("STEP:PxQ,...");
+      .type_name("STEP:PxQ,...");
   app.add_option("--placement", r.placement, "where processes stand in a new grid (DYNGRID_PLACEMENT)")
-      ->check(CLI::IsMember({"optimal", "global", "local1", "local2"}));
+      .check(base::one_of({"optimal", "global", "local1", "local2"}));
   app.add_option("--schedule", r.schedule, "order of the messages (DYNGRID_SCHEDULE)")
-      ->check(CLI::IsMember({"auto", "caterpillar", "circulant", "matching", "async"}));
+      .check(base::one_of({"auto", "caterpillar", "circulant", "matching", "async"}));
   app.add_option("--processes", r.processes_come,
                  "how new ones come (DYNGRID_PROCESSES): spawn, or join, each unit an mpirun of its own that "
                  "meets the application over an ompi-server started here and ended with it")
-      ->check(CLI::IsMember({"spawn", "join"}));
+      .check(base::one_of({"spawn", "join"}));
   app.add_option("--unit", r.unit, "processes per spawned world: auto, all or a number (DYNGRID_UNIT)");
   app.add_option("--hosts", r.hosts, "where to start, and with how many slots; as mpirun's -H")
-      ->type_name("HOST:SLOTS,...");
+      .type_name("HOST:SLOTS,...");
   app.add_flag("--preload", o.preload, "preload libdyngrid.so, for a program that was linked with ScaLAPACK alone");
   app.add_flag("--verbose", r.is_verbose, "a line on standard error for every change of the grid (DYNGRID_VERBOSE)");
-  app.add_option("--mpirun", o.mpirun, "the launcher")->type_name("PATH")->capture_default_str();
+  app.add_option("--mpirun", o.mpirun, "the launcher").type_name("PATH").show_default();
   app.add_option("--mpirun-option", r.mpirun_options, "a further word for it; may be given several times")
-      ->type_name("WORD")
-      ->expected(1)
-      ->take_all();
+      .type_name("WORD")
+      .repeatable();
   app.add_flag("--dry-run", o.dry_run, "print the command line and start nothing");
   app.add_flag("--explain", o.explain, "say on standard error why variables are set and processes added");
 }
 
-void add_run(CLI::App& root) {
-  auto* app = root.add_subcommand("run", "Starts an application under mpirun, with what a growing grid needs");
+void add_run(CommandLine& root) {
+  CommandLine& app = root.add_command("run", "Starts an application under mpirun, with what a growing grid needs");
   auto o = std::make_shared<RunOptions>();
-  add_run_options(*app, *o);
-  app->add_option("program", o->request.program, "the application and its arguments, after --")
-      ->required()
-      ->type_name("-- PROGRAM ARGUMENTS");
-  app->footer(
+  add_run_options(app, *o);
+  app.add_option("program", o->request.program, "the application and its arguments, after --")
+      .required()
+      .type_name("-- PROGRAM ARGUMENTS");
+  app.footer(
       "Becomes mpirun: signals, standard streams and the exit status are those of the application. What is set in the\n"
       "environment already stays as it is. Example:\n"
       "  dyngrid run -np 4 --grid 2x2 --resize-at 5:3x3,10:2x2 -- ./app --n 2000");
-  app->callback([o] { run_application(*o); });
+  app.action([o] { run_application(*o); });
 }
 
 } // namespace command

@@ -76,25 +76,25 @@ void run(const Options& o) {
 
 } // namespace
 
-void add_select(CLI::App& root) {
-  auto* app = root.add_subcommand("select", "Which free processors to add to a grid under a total power");
+void add_select(CommandLine& root) {
+  CommandLine& app = root.add_command("select", "Which free processors to add to a grid under a total power");
   auto o = std::make_shared<Options>();
-  app->add_option("--grid", o->grid, "powers of the grid in use, row by row: '313,279;34,25'")
-      ->type_name("ROWS")
-      ->required();
-  app->add_option("--available", o->available, "powers of the free processors: 298,95,35, or @file")
-      ->type_name("LIST")
-      ->required();
-  app->add_option("--tpp", o->tpp, "total power that may be added")->type_name("POWER")->required();
-  app->add_option("--m", o->m, "rows of the matrix")->required();
-  app->add_option("--n", o->n, "columns of the matrix")->required();
-  app->add_option("--strategy", o->strategy, "best, global, local or mixed")
-      ->check(CLI::IsMember({"best", "global", "local", "mixed"}))
-      ->capture_default_str();
-  app->add_option("--max-aspect", o->max_aspect, "best: longer side of the new grid over its shorter one")
-      ->capture_default_str();
-  app->add_flag("--json", o->json, "print one JSON object");
-  app->callback([o] { run(*o); });
+  app.add_option("--grid", o->grid, "powers of the grid in use, row by row: '313,279;34,25'")
+      .type_name("ROWS")
+      .required();
+  app.add_option("--available", o->available, "powers of the free processors: 298,95,35, or @file")
+      .type_name("LIST")
+      .required();
+  app.add_option("--tpp", o->tpp, "total power that may be added").type_name("POWER").required();
+  app.add_option("--m", o->m, "rows of the matrix").required();
+  app.add_option("--n", o->n, "columns of the matrix").required();
+  app.add_option("--strategy", o->strategy, "best, global, local or mixed")
+      .check(base::one_of({"best", "global", "local", "mixed"}))
+      .show_default();
+  app.add_option("--max-aspect", o->max_aspect, "best: longer side of the new grid over its shorter one")
+      .show_default();
+  app.add_flag("--json", o->json, "print one JSON object");
+  app.action([o] { run(*o); });
 }
 
 } // namespace command

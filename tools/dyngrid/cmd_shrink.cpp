@@ -4,11 +4,12 @@
 
 namespace command {
 
-void add_shrink(CLI::App& root) {
-  auto* app = root.add_subcommand("shrink", "Take at least so many processes from a running job: dyngrid shrink JOB 4");
-  const auto wish = add_wish(*app, "PROCESSES", "how many, at least, e.g. 4");
-  app->footer("The job chooses the grid among those that it allows. Status 3: it declined.");
-  app->callback([wish] { send_wish(*wish, "shrink", {{"by", parse_count(wish->what)}}); });
+void add_shrink(CommandLine& root) {
+  CommandLine& app =
+      root.add_command("shrink", "Take at least so many processes from a running job: dyngrid shrink JOB 4");
+  const auto wish = add_wish(app, "PROCESSES", "how many, at least, e.g. 4");
+  app.footer("The job chooses the grid among those that it allows. Status 3: it declined.");
+  app.action([wish] { send_wish(*wish, "shrink", {{"by", parse_count(wish->what)}}); });
 }
 
 } // namespace command

@@ -10,9 +10,9 @@
 #include <sstream>
 #include <thread>
 
+#include "base/command_line.hpp"
 #include "base/status.hpp"
 #include "command.hpp"
-#include "common/command_line.hpp"
 #include "sched/simulate.hpp"
 #include "text.hpp"
 
@@ -303,62 +303,63 @@ void run(Options o) {
 
 } // namespace
 
-void add_simulate(CLI::App& root) {
-  auto* app = root.add_subcommand("simulate", "Scheduling policies on simulated time: how long jobs take under each");
+void add_simulate(CommandLine& root) {
+  CommandLine& app =
+      root.add_command("simulate", "Scheduling policies on simulated time: how long jobs take under each");
   auto o = std::make_shared<Options>();
-  app->add_option("--policy", o->policies, "ls lazy, as adaptive, rs reconfigurable, tp throughput")
-      ->type_name("LIST")
-      ->capture_default_str();
-  app->add_option("--mix", o->mixes,
-                  "percent of the load from small, medium and large jobs: 25:25:50,...; "
-                  "all: the six published ones")
-      ->type_name("LIST")
-      ->capture_default_str();
-  app->add_option("--utilization", o->utilizations, "arriving work over what the machine can do")
-      ->type_name("LIST")
-      ->capture_default_str();
-  app->add_option("--procs", o->simulation.procs, "processors")->check(CLI::Range(1, 1 << 20))->capture_default_str();
-  app->add_option("--error", o->error_percent, "stop at this standard error of the mean, in percent")
-      ->check(CLI::Range(0.01, 100.0))
-      ->capture_default_str();
-  app->add_option("--warm-up", o->simulation.warm_up, "jobs left out at the start")
-      ->check(apps::non_negative_number())
-      ->capture_default_str();
-  app->add_option("--max-jobs", o->simulation.most_jobs, "jobs after which a point is given up (shown with a '?')")
-      ->check(apps::positive_number())
-      ->capture_default_str();
-  app->add_option("--seed", o->seed, "of the random numbers; all policies get the same jobs")->capture_default_str();
-  app->add_option("--share", o->share, "who gets processors left over: even, or the first of the queue")
-      ->check(CLI::IsMember({"even", "first"}))
-      ->capture_default_str();
-  app->add_flag("--payoff", o->payoff, "rs: grow only where the time left saves more than the change costs");
-  app->add_option("--serial", o->serial, "factors on the serial fraction of the three categories (default 8,4,1)")
-      ->type_name("LIST");
-  app->add_option("--small", o->small, "shortest and longest small job, seconds on one processor (default 100,1480)")
-      ->type_name("LIST");
-  app->add_flag("--resize-small", o->resize_small, "small jobs may change their size too");
-  app->add_option("--resize-scale", o->resize_scale, "factor on what a change costs")
-      ->check(apps::non_negative_number())
-      ->capture_default_str();
-  app->add_option("--ignoring", o->ignoring, "part of the jobs that look at no request")
-      ->check(CLI::Range(0.0, 1.0))
-      ->capture_default_str();
-  app->add_option("--crashing", o->crashing, "part of the jobs that crash on the way")
-      ->check(CLI::Range(0.0, 1.0))
-      ->capture_default_str();
-  app->add_option("--deadline", o->simulation.deadline_s, "seconds a job has to answer a request")
-      ->check(apps::positive_number())
-      ->capture_default_str();
-  app->add_option("--jobs", o->jobs,
-                  "recorded jobs instead of modelled ones: lines of name,arrival_s,sizes,steps,"
-                  "step times (see docs/scheduler.md)")
-      ->type_name("FILE");
-  app->add_flag("--events", o->events, "with --jobs: everything that happens");
-  app->add_option("--threads", o->threads, "points simulated at a time; 0: one for each core")->capture_default_str();
-  app->add_option("--csv", o->csv, "write the points")->type_name("FILE");
-  app->add_option("--plot", o->plot, "draw them with gnuplot: FILE.svg or FILE.png")->type_name("FILE");
-  app->add_flag("--json", o->json, "print one JSON object");
-  app->callback([o] { run(*o); });
+  app.add_option("--policy", o->policies, "ls lazy, as adaptive, rs reconfigurable, tp throughput")
+      .type_name("LIST")
+      .show_default();
+  app.add_option("--mix", o->mixes,
+                 "percent of the load from small, medium and large jobs: 25:25:50,...; "
+                 "all: the six published ones")
+      .type_name("LIST")
+      .show_default();
+  app.add_option("--utilization", o->utilizations, "arriving work over what the machine can do")
+      .type_name("LIST")
+      .show_default();
+  app.add_option("--procs", o->simulation.procs, "processors").check(base::in_range(1, 1 << 20)).show_default();
+  app.add_option("--error", o->error_percent, "stop at this standard error of the mean, in percent")
+      .check(base::in_range(0.01, 100.0))
+      .show_default();
+  app.add_option("--warm-up", o->simulation.warm_up, "jobs left out at the start")
+      .check(base::non_negative_number())
+      .show_default();
+  app.add_option("--max-jobs", o->simulation.most_jobs, "jobs after which a point is given up (shown with a '?')")
+      .check(base::positive_number())
+      .show_default();
+  app.add_option("--seed", o->seed, "of the random numbers; all policies get the same jobs").show_default();
+  app.add_option("--share", o->share, "who gets processors left over: even, or the first of the queue")
+      .check(base::one_of({"even", "first"}))
+      .show_default();
+  app.add_flag("--payoff", o->payoff, "rs: grow only where the time left saves more than the change costs");
+  app.add_option("--serial", o->serial, "factors on the serial fraction of the three categories (default 8,4,1)")
+      .type_name("LIST");
+  app.add_option("--small", o->small, "shortest and longest small job, seconds on one processor (default 100,1480)")
+      .type_name("LIST");
+  app.add_flag("--resize-small", o->resize_small, "small jobs may change their size too");
+  app.add_option("--resize-scale", o->resize_scale, "factor on what a change costs")
+      .check(base::non_negative_number())
+      .show_default();
+  app.add_option("--ignoring", o->ignoring, "part of the jobs that look at no request")
+      .check(base::in_range(0.0, 1.0))
+      .show_default();
+  app.add_option("--crashing", o->crashing, "part of the jobs that crash on the way")
+      .check(base::in_range(0.0, 1.0))
+      .show_default();
+  app.add_option("--deadline", o->simulation.deadline_s, "seconds a job has to answer a request")
+      .check(base::positive_number())
+      .show_default();
+  app.add_option("--jobs", o->jobs,
+                 "recorded jobs instead of modelled ones: lines of name,arrival_s,sizes,steps,"
+                 "step times (see docs/scheduler.md)")
+      .type_name("FILE");
+  app.add_flag("--events", o->events, "with --jobs: everything that happens");
+  app.add_option("--threads", o->threads, "points simulated at a time; 0: one for each core").show_default();
+  app.add_option("--csv", o->csv, "write the points").type_name("FILE");
+  app.add_option("--plot", o->plot, "draw them with gnuplot: FILE.svg or FILE.png").type_name("FILE");
+  app.add_flag("--json", o->json, "print one JSON object");
+  app.action([o] { run(*o); });
 }
 
 } // namespace command

@@ -10,10 +10,10 @@
 #include "base/process.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
-#include "common/program.hpp"
 #include "control/host.hpp"
 #include "findings.hpp"
 #include "launch.hpp"
+#include "program.hpp"
 #include "slurm/check.hpp"
 #include "slurm/jobs.hpp"
 #include "slurm/link.hpp"
@@ -77,7 +77,7 @@ void complete(Options& o) {
   slurm::Request& r = o.request;
   if (r.max_nodes == 0) r.max_nodes = r.min_nodes;
   if (r.max_nodes < r.min_nodes) throw Failure(fmt::format("--max {} is below --min {}", r.max_nodes, r.min_nodes));
-  if (const std::string trouble = apps::trouble_with_program(r.program); !trouble.empty()) throw Failure(trouble);
+  if (const std::string trouble = tools::trouble_with_program(r.program); !trouble.empty()) throw Failure(trouble);
   if (!r.grid.empty()) parse_grid("--grid", r.grid);
   if (r.name.empty()) r.name = "dyngrid";
   if (r.name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") !=
@@ -125,128 +125,127 @@ void submit(Options& o) {
 }
 
 /// What is asked about the place, whether to look at it or to use it.
-void add_place(CLI::App& app, slurm::Request& r) {
+void add_place(CommandLine& app, slurm::Request& r) {
   app.add_option("--spare", r.spare,
                  "partition of the nodes that come and go (default: the one of lowest priority from which Slurm takes "
                  "nodes back)")
-      ->type_name("NAME");
-  app.add_option("--interface", r.interface, "network interface between the nodes, for example ib0")->type_name("NAME");
-  app.add_option("--mpirun", r.mpirun, "the launcher")->type_name("PATH")->capture_default_str();
+      .type_name("NAME");
+  app.add_option("--interface", r.interface, "network interface between the nodes, for example ib0").type_name("NAME");
+  app.add_option("--mpirun", r.mpirun, "the launcher").type_name("PATH").show_default();
 }
 
-void add_partition(CLI::App& app, slurm::Request& r) {
+void add_partition(CommandLine& app, slurm::Request& r) {
   app.add_option("--partition", r.partition, "partition of the nodes that stay (default: Slurm's default)")
-      ->type_name("NAME");
+      .type_name("NAME");
 }
 
 /// What the agent is told too.
-void add_request(CLI::App& app, slurm::Request& r) {
+void add_request(CommandLine& app, slurm::Request& r) {
   add_place(app, r);
   app.add_option("--min", r.min_nodes, "nodes that it begins with and keeps")
-      ->check(CLI::Range(1, 100000))
-      ->capture_default_str();
+      .check(base::in_range(1, 100000))
+      .show_default();
   app.add_option("--max", r.max_nodes, "nodes that it grows to when there are some (default: --min)")
-      ->check(CLI::Range(1, 100000));
+      .check(base::in_range(1, 100000));
   app.add_option("--tasks-per-node", r.tasks_per_node, "processes on each node (default: one for each processor)")
-      ->check(CLI::Range(1, 100000));
+      .check(base::in_range(1, 100000));
   app.add_option("--name", r.name, "of the job (default: dyngrid)");
   app.add_option("--node-time", r.node_time,
                  "time limit of a node that comes and goes; it leaves in time and another one is asked for")
-      ->type_name("TIME");
+      .type_name("TIME");
   app.add_option("--node-output", r.node_output,
                  "where the output of processes on nodes that come and go is written (default: slurm-JOB-node-%j.out)")
-      ->type_name("FILE");
-  app.add_option("--account", r.account, "as sbatch has it")->type_name("NAME");
-  app.add_option("--grid", r.grid, "first grid (DYNGRID_GRID)")->type_name("PxQ");
-  app.add_option("--allow", r.allow, "grids that the application can use (DYNGRID_ALLOW)")->type_name("SIZES");
+      .type_name("FILE");
+  app.add_option("--account", r.account, "as sbatch has it").type_name("NAME");
+  app.add_option("--grid", r.grid, "first grid (DYNGRID_GRID)").type_name("PxQ");
+  app.add_option("--allow", r.allow, "grids that the application can use (DYNGRID_ALLOW)").type_name("SIZES");
   app.add_option("--queued", r.queued, "jobs for more nodes that wait in the queue at a time, at most")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
+      .check(base::in_range(1, 1000))
+      .show_default();
   app.add_option(
          "--lead", r.lead_s,
          "seconds before the end of a node's time at which it leaves (default: the grace time of its partition)")
-      ->check(CLI::Range(0, 86400));
+      .check(base::in_range(0, 86400));
   app.add_option("--poll", r.poll_s, "seconds between two looks at the queue")
-      ->check(CLI::Range(0.2, 3600.0))
-      ->capture_default_str();
+      .check(base::in_range(0.2, 3600.0))
+      .show_default();
   app.add_option("--settle", r.settle_s, "seconds that a node waits for others that come with it")
-      ->check(CLI::Range(0.0, 3600.0))
-      ->capture_default_str();
+      .check(base::in_range(0.0, 3600.0))
+      .show_default();
   app.add_option("--patience", r.patience_s, "seconds that a node is kept with which the application can do nothing")
-      ->check(CLI::Range(0.0, 86400.0))
-      ->capture_default_str();
+      .check(base::in_range(0.0, 86400.0))
+      .show_default();
   app.add_option("--sbatch-option", r.sbatch_options,
                  "a further word for sbatch, for all jobs; may be given several times")
-      ->type_name("WORD")
-      ->expected(1)
-      ->take_all();
+      .type_name("WORD")
+      .repeatable();
   app.add_flag("--preload", r.preload, "preload libdyngrid.so, for a program that was linked with ScaLAPACK alone");
   app.add_flag("--verbose", r.verbose, "a line in the output for every change of the grid, and for every unit");
   app.add_option("program", r.program, "the application and its arguments, after --")
-      ->required()
-      ->type_name("-- PROGRAM ARGUMENTS");
+      .required()
+      .type_name("-- PROGRAM ARGUMENTS");
 }
 
 } // namespace
 
-void add_slurm(CLI::App& root) {
-  auto* app =
-      root.add_subcommand("slurm", "Applications under Slurm that grow onto free nodes and leave those wanted back");
-  app->require_subcommand(1);
-  app->footer("dyngrid slurm submit --help and dyngrid slurm check --help say more; docs/slurm.md shows it.");
+void add_slurm(CommandLine& root) {
+  CommandLine& app =
+      root.add_command("slurm", "Applications under Slurm that grow onto free nodes and leave those wanted back");
+  app.require_command();
+  app.footer("dyngrid slurm submit --help and dyngrid slurm check --help say more; docs/slurm.md shows it.");
 
   auto o = std::make_shared<Options>();
-  auto* submitted =
-      app->add_subcommand("submit", "Submits an application that begins on some nodes and grows while others are free");
-  add_partition(*submitted, o->request);
-  submitted->add_option("--time", o->request.time, "time limit of the application")->type_name("TIME");
+  CommandLine& submitted =
+      app.add_command("submit", "Submits an application that begins on some nodes and grows while others are free");
+  add_partition(submitted, o->request);
+  submitted.add_option("--time", o->request.time, "time limit of the application").type_name("TIME");
   submitted
-      ->add_option("--output", o->request.output,
-                   "where the application's output goes (default: slurm-JOB.out); as sbatch has it")
-      ->type_name("FILE");
-  add_request(*submitted, o->request);
-  submitted->add_flag("--wait", o->wait, "until it has ended; its exit status");
-  submitted->add_flag("--no-check", o->no_check, "submit whatever dyngrid slurm check would say");
-  submitted->add_flag("--dry-run", o->dry_run, "print what would be submitted");
-  submitted->add_flag("--json", o->json, "print one JSON object");
-  submitted->footer("Prints the number of the job. The application runs in the join way: each node more is a job of "
-                    "its own, which ends with status 0\n"
-                    "when the application has left the node. On the first node it answers as slurm-JOB (dyngrid ps, "
-                    "resize, ...). Example:\n"
-                    "  dyngrid slurm submit --min 4 --max 32 --time 8:00:00 -- ./app --n 50000");
-  submitted->callback([o] { submit(*o); });
+      .add_option("--output", o->request.output,
+                  "where the application's output goes (default: slurm-JOB.out); as sbatch has it")
+      .type_name("FILE");
+  add_request(submitted, o->request);
+  submitted.add_flag("--wait", o->wait, "until it has ended; its exit status");
+  submitted.add_flag("--no-check", o->no_check, "submit whatever dyngrid slurm check would say");
+  submitted.add_flag("--dry-run", o->dry_run, "print what would be submitted");
+  submitted.add_flag("--json", o->json, "print one JSON object");
+  submitted.footer("Prints the number of the job. The application runs in the join way: each node more is a job of "
+                   "its own, which ends with status 0\n"
+                   "when the application has left the node. On the first node it answers as slurm-JOB (dyngrid ps, "
+                   "resize, ...). Example:\n"
+                   "  dyngrid slurm submit --min 4 --max 32 --time 8:00:00 -- ./app --n 50000");
+  submitted.action([o] { submit(*o); });
 
   auto c = std::make_shared<Options>();
-  auto* checked = app->add_subcommand(
+  CommandLine& checked = app.add_command(
       "check", "Says what in this Slurm would keep applications from growing and shrinking, and what helps");
-  add_partition(*checked, c->request);
-  add_place(*checked, c->request);
-  checked->add_flag("--json", c->json, "print one JSON object");
-  checked->footer("Starts nothing. Verdicts: ok; note; warning; error. Status 1 when there is an error.");
-  checked->callback([c] { check(*c); });
+  add_partition(checked, c->request);
+  add_place(checked, c->request);
+  checked.add_flag("--json", c->json, "print one JSON object");
+  checked.footer("Starts nothing. Verdicts: ok; note; warning; error. Status 1 when there is an error.");
+  checked.action([c] { check(*c); });
 
   // not for users: what the jobs run
   auto a = std::make_shared<Options>();
-  auto* agent = app->add_subcommand("agent", "In the application's job: starts it, and brings nodes to it");
-  agent->group("");
-  add_request(*agent, a->request);
-  agent->callback([a] {
+  CommandLine& agent = app.add_command("agent", "In the application's job: starts it, and brings nodes to it");
+  agent.group("");
+  add_request(agent, a->request);
+  agent.action([a] {
     complete(*a);
     std::fflush(nullptr);
     const int status = slurm::run_agent(a->request, own_program());
     if (status != 0) throw Failure(fmt::format("the application ended with status {}", status), status);
   });
-  auto* node = app->add_subcommand("node", "On a node: says that it is there, and runs what it is told");
-  node->group("");
-  node->callback([] {
+  CommandLine& node = app.add_command("node", "On a node: says that it is there, and runs what it is told");
+  node.group("");
+  node.action([] {
     const int status = slurm::run_node();
     if (status != 0) throw Failure("the application's job has gone", status);
   });
-  auto* hand = app->add_subcommand("hand", "Hands a unit of the application to a node");
-  hand->group("");
+  CommandLine& hand = app.add_command("hand", "Hands a unit of the application to a node");
+  hand.group("");
   auto file = std::make_shared<std::string>();
-  hand->add_option("--agent", *file, "where the agent's place is written")->required();
-  hand->callback([file] { std::exit(slurm::hand_over(*file)); });
+  hand.add_option("--agent", *file, "where the agent's place is written").required();
+  hand.action([file] { std::exit(slurm::hand_over(*file)); });
 }
 
 } // namespace command

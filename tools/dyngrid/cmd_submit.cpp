@@ -53,27 +53,26 @@ void run(const Options& o) {
 
 } // namespace
 
-void add_submit(CLI::App& root) {
-  auto* app = root.add_subcommand("submit", "Give a job to the scheduler, dyngrid-sched: submit -- PROGRAM ARGUMENTS");
+void add_submit(CommandLine& root) {
+  CommandLine& app =
+      root.add_command("submit", "Give a job to the scheduler, dyngrid-sched: submit -- PROGRAM ARGUMENTS");
   auto o = std::make_shared<Options>();
-  app->add_option("command", o->command, "program and arguments, without mpirun and its options; after --")
-      ->type_name("WORDS")
-      ->required();
-  app->add_option("--allow", o->allow, "sizes it can use, as dyngrid_allow: 4:16:*2, '2x2,3x3', any")
-      ->type_name("TEXT");
-  app->add_option("--priority", o->priority, "larger goes first")->capture_default_str();
-  app->add_option("--name", o->name, "for people, without control characters (default: the program's)");
-  app->add_option("--steps", o->steps, "how many steps it will do, if it does not say so itself");
-  app->add_option("--folder", o->folder, "where it runs (default: here)")->type_name("PATH");
-  app->add_option("--env", o->variables, "NAME=value for its environment; may be repeated")
-      ->type_name("VAR")
-      ->expected(1)
-      ->take_all();
-  app->add_flag("--rigid", o->rigid, "never ask it to change its size");
-  app->add_flag("--wait", o->wait, "until it has ended; status 1 when it failed");
-  app->add_flag("--json", o->json, "print one JSON object");
-  app->footer("Prints the number of the job. Its output is in the scheduler's folder, jobs/NUMBER.out and .err.");
-  app->callback([o] { run(*o); });
+  app.add_option("command", o->command, "program and arguments, without mpirun and its options; after --")
+      .type_name("WORDS")
+      .required();
+  app.add_option("--allow", o->allow, "sizes it can use, as dyngrid_allow: 4:16:*2, '2x2,3x3', any").type_name("TEXT");
+  app.add_option("--priority", o->priority, "larger goes first").show_default();
+  app.add_option("--name", o->name, "for people, without control characters (default: the program's)");
+  app.add_option("--steps", o->steps, "how many steps it will do, if it does not say so itself");
+  app.add_option("--folder", o->folder, "where it runs (default: here)").type_name("PATH");
+  app.add_option("--env", o->variables, "NAME=value for its environment; may be repeated")
+      .type_name("VAR")
+      .repeatable();
+  app.add_flag("--rigid", o->rigid, "never ask it to change its size");
+  app.add_flag("--wait", o->wait, "until it has ended; status 1 when it failed");
+  app.add_flag("--json", o->json, "print one JSON object");
+  app.footer("Prints the number of the job. Its output is in the scheduler's folder, jobs/NUMBER.out and .err.");
+  app.action([o] { run(*o); });
 }
 
 } // namespace command

@@ -33,7 +33,7 @@ std::vector<gridmap::ShapeTime> parse_times(const std::string& text) {
   return times;
 }
 
-void run(const Options& o, const CLI::App& app) {
+void run(const Options& o, const CommandLine& app) {
   gridmap::TopologyRequest request;
   if (!o.from.empty()) std::tie(request.from_nprow, request.from_npcol) = parse_grid("--from", o.from);
   if (app.count("--add") > 0) {
@@ -75,27 +75,27 @@ void run(const Options& o, const CLI::App& app) {
 
 } // namespace
 
-void add_topology(CLI::App& root) {
-  auto* app = root.add_subcommand("topology", "The grid shape for a number of processes");
+void add_topology(CommandLine& root) {
+  CommandLine& app = root.add_command("topology", "The grid shape for a number of processes");
   auto o = std::make_shared<Options>();
-  app->add_option("--procs", o->procs, "processes available in all, those of --from included")->type_name("N");
-  app->add_option("--aspect-p", o->aspect_p, "limit: columns <= P * rows")->type_name("P");
-  app->add_option("--aspect-q", o->aspect_q, "limit: rows <= Q * columns")->type_name("Q");
-  app->add_option("--from", o->from, "only add rows and columns to this grid")->type_name("RxC");
-  app->add_option("--add", o->add, "instead of --procs: processes available besides --from")->type_name("N");
-  app->add_option("--prefer", o->prefer, "of equally good shapes, the one with more: columns or rows")
-      ->check(CLI::IsMember({"columns", "rows"}))
-      ->capture_default_str();
-  app->add_option("--data", o->data, "a matrix of this size: local pieces should be square")->type_name("MxN");
-  app->add_option("--data-aspect", o->data_aspect, "with --data: longest side of a piece over its shortest")
-      ->capture_default_str();
-  app->add_option("--valid", o->valid, "allowed numbers of processes, e.g. 4:32:*2 or 1,2,4,9")->type_name("SET");
-  app->add_option("--valid-rows", o->valid_rows, "allowed numbers of rows")->type_name("SET");
-  app->add_option("--valid-cols", o->valid_cols, "allowed numbers of columns")->type_name("SET");
-  app->add_option("--times", o->times, "measured seconds: the fastest shape wins, measured or between measured ones")
-      ->type_name("RxC=S,...");
-  app->add_flag("--json", o->json, "print one JSON object");
-  app->callback([o, app] { run(*o, *app); });
+  app.add_option("--procs", o->procs, "processes available in all, those of --from included").type_name("N");
+  app.add_option("--aspect-p", o->aspect_p, "limit: columns <= P * rows").type_name("P");
+  app.add_option("--aspect-q", o->aspect_q, "limit: rows <= Q * columns").type_name("Q");
+  app.add_option("--from", o->from, "only add rows and columns to this grid").type_name("RxC");
+  app.add_option("--add", o->add, "instead of --procs: processes available besides --from").type_name("N");
+  app.add_option("--prefer", o->prefer, "of equally good shapes, the one with more: columns or rows")
+      .check(base::one_of({"columns", "rows"}))
+      .show_default();
+  app.add_option("--data", o->data, "a matrix of this size: local pieces should be square").type_name("MxN");
+  app.add_option("--data-aspect", o->data_aspect, "with --data: longest side of a piece over its shortest")
+      .show_default();
+  app.add_option("--valid", o->valid, "allowed numbers of processes, e.g. 4:32:*2 or 1,2,4,9").type_name("SET");
+  app.add_option("--valid-rows", o->valid_rows, "allowed numbers of rows").type_name("SET");
+  app.add_option("--valid-cols", o->valid_cols, "allowed numbers of columns").type_name("SET");
+  app.add_option("--times", o->times, "measured seconds: the fastest shape wins, measured or between measured ones")
+      .type_name("RxC=S,...");
+  app.add_flag("--json", o->json, "print one JSON object");
+  app.action([o, &app] { run(*o, app); });
 }
 
 } // namespace command

@@ -9,10 +9,10 @@
 
 #include <unistd.h>
 
+#include "base/command_line.hpp"
 #include "base/printable.hpp"
 #include "base/status.hpp"
 #include "command.hpp"
-#include "common/command_line.hpp"
 #include "control/runtime_dir.hpp"
 #include "job_text.hpp"
 #include "terminal.hpp"
@@ -230,21 +230,21 @@ void run(const Options& o) {
 
 } // namespace
 
-void add_watch(CLI::App& root) {
-  auto* app = root.add_subcommand("watch", "A running job live: grid, step, step time, last change, memory");
+void add_watch(CommandLine& root) {
+  CommandLine& app = root.add_command("watch", "A running job live: grid, step, step time, last change, memory");
   auto o = std::make_shared<Options>();
-  app->add_option("JOB", o->job, "name of the job; without it, the only one that runs, or a choice on a terminal");
-  app->add_option("--for", o->seconds, "stop after so long")->type_name("SECONDS")->check(apps::positive_number());
-  app->add_option("--events", o->events, "stop after so many events")->check(apps::positive_number());
-  app->add_flag("--lines", o->lines, "one line per event also on a terminal");
-  app->add_flag("--no-color", o->no_color, "no colours on a terminal; so does the environment's NO_COLOR");
-  app->add_flag("--json", o->json, "the events as they come, one JSON object per line (docs/protocol.md)");
-  app->footer("On a terminal the grid is drawn with the rank of each process, and keys are taken: + and - ask for the "
-              "next larger or\n"
-              "smaller grid that the job can use, p holds the picture, J chooses another job, q quits. Ends with the "
-              "job: status 0, or 1\n"
-              "when the job was killed.");
-  app->callback([o] { run(*o); });
+  app.add_option("JOB", o->job, "name of the job; without it, the only one that runs, or a choice on a terminal");
+  app.add_option("--for", o->seconds, "stop after so long").type_name("SECONDS").check(base::positive_number());
+  app.add_option("--events", o->events, "stop after so many events").check(base::positive_number());
+  app.add_flag("--lines", o->lines, "one line per event also on a terminal");
+  app.add_flag("--no-color", o->no_color, "no colours on a terminal; so does the environment's NO_COLOR");
+  app.add_flag("--json", o->json, "the events as they come, one JSON object per line (docs/protocol.md)");
+  app.footer("On a terminal the grid is drawn with the rank of each process, and keys are taken: + and - ask for the "
+             "next larger or\n"
+             "smaller grid that the job can use, p holds the picture, J chooses another job, q quits. Ends with the "
+             "job: status 0, or 1\n"
+             "when the job was killed.");
+  app.action([o] { run(*o); });
 }
 
 } // namespace command

@@ -4,35 +4,34 @@
 // stderr and an exit status in main().
 #pragma once
 
-#include <CLI/CLI.hpp>
-
-#include <string>
-
+#include "base/command_line.hpp"
 #include "failure.hpp"
 
 namespace command {
 
-void add_topology(CLI::App& root);
-void add_place(CLI::App& root);
-void add_plan(CLI::App& root);
-void add_map(CLI::App& root);
-void add_restart(CLI::App& root);
-void add_select(CLI::App& root);
-void add_ps(CLI::App& root);
-void add_watch(CLI::App& root);
-void add_resize(CLI::App& root);
-void add_grow(CLI::App& root);
-void add_shrink(CLI::App& root);
-void add_history(CLI::App& root);
-void add_simulate(CLI::App& root);
-void add_submit(CLI::App& root);
-void add_queue(CLI::App& root);
-void add_cancel(CLI::App& root);
-void add_run(CLI::App& root);
-void add_slurm(CLI::App& root);
-void add_doctor(CLI::App& root);
-void add_env(CLI::App& root);
-void add_completion(CLI::App& root);
-void add_man(CLI::App& root);
+using base::CommandLine;
+
+void add_topology(CommandLine& root);
+void add_place(CommandLine& root);
+void add_plan(CommandLine& root);
+void add_map(CommandLine& root);
+void add_restart(CommandLine& root);
+void add_select(CommandLine& root);
+void add_ps(CommandLine& root);
+void add_watch(CommandLine& root);
+void add_resize(CommandLine& root);
+void add_grow(CommandLine& root);
+void add_shrink(CommandLine& root);
+void add_history(CommandLine& root);
+void add_simulate(CommandLine& root);
+void add_submit(CommandLine& root);
+void add_queue(CommandLine& root);
+void add_cancel(CommandLine& root);
+void add_run(CommandLine& root);
+void add_slurm(CommandLine& root);
+void add_doctor(CommandLine& root);
+void add_env(CommandLine& root);
+void add_completion(CommandLine& root);
+void add_man(CommandLine& root);
 
 } // namespace command

@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "base/command_line.hpp"
 #include "base/printable.hpp"
 #include "base/status.hpp"
 #include "command.hpp"
-#include "common/command_line.hpp"
 #include "control/runtime_dir.hpp"
 #include "text.hpp"
 
@@ -62,20 +62,20 @@ std::string change_text(const json& r) {
                      bytes_text(r.value("moved_bytes", json())));
 }
 
-std::shared_ptr<Wish> add_wish(CLI::App& app, const char* name_of_what, const char* help_of_what) {
+std::shared_ptr<Wish> add_wish(CommandLine& app, const char* name_of_what, const char* help_of_what) {
   auto w = std::make_shared<Wish>();
-  app.add_option("JOB", w->job, "name of the job, as dyngrid ps shows it")->required();
-  app.add_option(name_of_what, w->what, help_of_what)->required();
+  app.add_option("JOB", w->job, "name of the job, as dyngrid ps shows it").required();
+  app.add_option(name_of_what, w->what, help_of_what).required();
   app.add_option("--placement", w->placement, "where processes go: optimal, global, local1, local2")
-      ->check(CLI::IsMember({"optimal", "global", "local1", "local2"}));
+      .check(base::one_of({"optimal", "global", "local1", "local2"}));
   app.add_option("--deadline", w->deadline_s,
                  "a growth that has not begun by then is withdrawn; a shrink is reported late")
-      ->type_name("SECONDS")
-      ->check(apps::positive_number());
+      .type_name("SECONDS")
+      .check(base::positive_number());
   app.add_flag("--wait", w->wait, "wait until it is done, or failed");
   app.add_option("--timeout", w->wait_s, "with --wait: give up waiting after so long; the request stays")
-      ->type_name("SECONDS")
-      ->check(apps::positive_number());
+      .type_name("SECONDS")
+      .check(base::positive_number());
   app.add_flag("--json", w->json, "print the job's answer");
   return w;
 }

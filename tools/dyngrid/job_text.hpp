@@ -2,12 +2,12 @@
 // What the commands about running jobs have in common.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <memory>
 #include <string>
 
+#include "base/command_line.hpp"
 #include "control/client.hpp"
 
 namespace command {
@@ -31,7 +31,7 @@ struct Wish {
   double deadline_s = 0, wait_s = -1;
   bool force = false, no_undo = false, wait = false, json = false, ask_only = false;
 };
-std::shared_ptr<Wish> add_wish(CLI::App& app, const char* name_of_what, const char* help_of_what);
+std::shared_ptr<Wish> add_wish(base::CommandLine& app, const char* name_of_what, const char* help_of_what);
 /// "+5" or "5". Throws Failure.
 std::int64_t parse_count(const std::string& text);
 /// Asks, prints the answer. Throws Failure: declined (status 3), failed (status 1).

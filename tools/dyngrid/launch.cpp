@@ -27,8 +27,8 @@
 #include "base/text.hpp"
 #include "blas.hpp"
 #include "command.hpp"
-#include "common/program.hpp"
 #include "findings.hpp"
+#include "program.hpp"
 #include "text.hpp"
 
 namespace command {
@@ -132,7 +132,8 @@ std::map<std::string, std::string> settings_of_dyngrid(const RunRequest& request
 } // namespace
 
 Launch plan_launch(const RunRequest& request, const Site& site) {
-  if (const std::string trouble = apps::trouble_with_program(request.program); !trouble.empty()) throw Failure(trouble);
+  if (const std::string trouble = tools::trouble_with_program(request.program); !trouble.empty())
+    throw Failure(trouble);
   int processes = request.processes;
   if (!request.grid.empty()) {
     const auto [p, q] = parse_grid("--grid", request.grid);

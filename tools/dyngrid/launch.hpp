@@ -11,8 +11,8 @@
 
 #include "base/process.hpp"
 
-namespace CLI {
-class App;
+namespace base {
+class CommandLine;
 }
 
 namespace command {
@@ -101,7 +101,7 @@ struct RunOptions {
   bool preload = false, dry_run = false, explain = false;
 };
 /// Options of both, but for the program.
-void add_run_options(CLI::App& app, RunOptions& options);
+void add_run_options(base::CommandLine& app, RunOptions& options);
 /// Becomes mpirun with the application, or prints the line that would. @throws Failure
 void run_application(const RunOptions& options);
 

@@ -2,7 +2,6 @@
 // dyngrid <command> ...: questions about grids, and running jobs.
 #include <algorithm>
 #include <cstdio>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,10 +14,12 @@
 
 namespace {
 
+using base::CommandLine;
+
 /// Every sub-command under the heading of the help text, in its order. One more file, one more line.
 constexpr struct {
   const char* group;
-  void (*add)(CLI::App&);
+  void (*add)(CommandLine&);
 } commands[] = {
     {"Run", command::add_run},       {"Look", command::add_ps},        {"Look", command::add_watch},
     {"Look", command::add_history},  {"Change", command::add_resize},  {"Change", command::add_grow},
@@ -30,50 +31,30 @@ constexpr struct {
     {"", command::add_man}, // for the build
 };
 
-/// The commands in one list that fits on a screen: the heading in front of the first one of each group.
-class RootFormatter : public CLI::Formatter {
-public:
-  std::string make_subcommands(const CLI::App* app, CLI::AppFormatMode) const override {
-    std::string text, group;
-    for (const CLI::App* sub : app->get_subcommands({})) {
-      if (sub->get_group().empty()) continue;
-      text +=
-          fmt::format("{}{:8}{:11}{}\n", text.empty() ? "\n" : "",
-                      sub->get_group() == group ? "" : sub->get_group() + ":", sub->get_name(), sub->get_description());
-      group = sub->get_group();
-    }
-    return text;
-  }
-};
-
-int fail(const CLI::App& root, const std::string& text, int status) {
+int fail(const CommandLine& root, const std::string& text, int status) {
   std::string line = text;
   std::replace(line.begin(), line.end(), '\n', ' ');
-  const auto used = root.get_subcommands();
-  std::fprintf(stderr, "dyngrid%s%s: %s\n", used.empty() ? "" : " ", used.empty() ? "" : used[0]->get_name().c_str(),
-               base::printable(line).c_str());
+  const std::string used = root.used_command();
+  std::fprintf(stderr, "dyngrid%s%s: %s\n", used.empty() ? "" : " ", used.c_str(), base::printable(line).c_str());
   return status;
 }
 
 } // namespace
 
 int main(int argc, char** argv) {
-  CLI::App root("Grids of processes that grow and shrink: running jobs, shapes, placement, unequal processors.",
-                "dyngrid");
-  root.require_subcommand(1);
-  root.set_version_flag("--version", DYNGRID_VERSION);
-  root.get_formatter()->column_width(30);
+  CommandLine root("Grids of processes that grow and shrink: running jobs, shapes, placement, unequal processors.",
+                   "dyngrid");
+  root.require_command();
+  root.add_version(DYNGRID_VERSION);
+  root.help_column(30);
   for (const auto& [group, add] : commands) {
     add(root);
-    root.get_subcommands({}).back()->group(group);
+    root.commands().back()->group(group);
   }
-  const auto formatter = std::make_shared<RootFormatter>(); // the root's own, the commands keep theirs
-  formatter->column_width(20);
-  formatter->label("SUBCOMMAND", "COMMAND");
-  root.formatter(formatter);
+  root.list_commands_by_group(20);
   root.footer("Each command has its own --help; most print one JSON object with --json. Bad arguments: one\n"
               "line on stderr, status 2.");
-  // mpirun's users write -np; with CLI11 a word after one dash is a bundle of letters
+  // mpirun's users write -np; here a word after one dash is a bundle of letters
   std::vector<std::string> words(argv + 1, argv + argc);
   for (std::string& word : words) {
     if (word == "--") break;
@@ -84,7 +65,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   std::vector<std::string> names;
-  for (const CLI::App* command : root.get_subcommands({})) names.push_back(command->get_name());
+  for (const auto& command : root.commands()) names.push_back(command->name());
   if (const std::string& first = words[0];
       first.compare(0, 1, "-") != 0 && std::find(names.begin(), names.end(), first) == names.end()) {
     const std::string closest = control::closest_word(first, names);
@@ -93,12 +74,9 @@ int main(int argc, char** argv) {
                             closest.empty() ? "" : "did you mean " + closest + "? "),
                 2);
   }
-  std::reverse(words.begin(), words.end()); // as CLI11 wants them
   try {
-    root.parse(words);
-  } catch (const CLI::Success& done) { // --help, --version
-    return root.exit(done);
-  } catch (const CLI::ParseError& error) {
+    if (const auto asked = root.parse(words)) std::fputs(asked->c_str(), stdout); // --help, --version
+  } catch (const base::CommandLineError& error) {
     return fail(root, std::string(error.what()) + " (see --help)", 2);
   } catch (const command::Failure& error) {
     return fail(root, error.what(), error.status());

@@ -2,7 +2,6 @@
 // Reading and writing grids, lists and tables, the same in all sub-commands.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 

@@ -23,8 +23,8 @@
 #include "base/environment.hpp"
 #include "base/files.hpp"
 #include "base/printable.hpp"
-#include "common/program.hpp"
 #include "control/runtime_dir.hpp"
+#include "program.hpp"
 
 namespace sched {
 namespace {
@@ -621,7 +621,7 @@ Daemon::Json Daemon::submit(const control::Request& request) {
   };
   spec.command = words("command");
   spec.variables = words("variables");
-  if (const std::string trouble = apps::trouble_with_program(spec.command); !trouble.empty())
+  if (const std::string trouble = tools::trouble_with_program(spec.command); !trouble.empty())
     throw Error(Status::bad_argument, "scheduler: submit: \"command\": " + trouble);
   for (const auto& variable : spec.variables)
     if (variable.find('=') == std::string::npos || variable[0] == '=')

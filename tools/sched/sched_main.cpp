@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // dyngrid-sched: runs a queue of jobs on one machine or allocation, and resizes them while they run.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <atomic>
@@ -11,9 +10,9 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "base/command_line.hpp"
 #include "base/printable.hpp"
 #include "base/status.hpp"
-#include "common/command_line.hpp"
 #include "control/runtime_dir.hpp"
 #include "sched/daemon.hpp"
 
@@ -47,12 +46,12 @@ int fail(const char* text, int status) {
 } // namespace
 
 int main(int argc, char** argv) {
-  CLI::App cli("Runs a queue of jobs on the processors of one machine or allocation: starts them with "
-               "mpirun, asks running ones to shrink for "
-               "those that wait and to grow into what is free. Jobs come by `dyngrid submit`; `dyngrid "
-               "queue` shows them.",
-               "dyngrid-sched");
-  cli.get_formatter()->column_width(30);
+  base::CommandLine cli("Runs a queue of jobs on the processors of one machine or allocation: starts them with "
+                        "mpirun, asks running ones to shrink for "
+                        "those that wait and to grow into what is free. Jobs come by `dyngrid submit`; `dyngrid "
+                        "queue` shows them.",
+                        "dyngrid-sched");
+  cli.help_column(30);
   sched::DaemonOptions o;
   o.launch.mpirun = DYNGRID_MPIRUN;
   o.launch.is_mpich = DYNGRID_IS_MPICH;
@@ -60,30 +59,28 @@ int main(int argc, char** argv) {
   std::string hosts, options, share = "even";
   bool stop_one = false, cancel_jobs = false;
   o.procs = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
-  cli.add_option("--procs", o.procs, "processors to give to jobs")
-      ->check(CLI::Range(1, 1 << 20))
-      ->capture_default_str();
+  cli.add_option("--procs", o.procs, "processors to give to jobs").check(base::in_range(1, 1 << 20)).show_default();
   cli.add_option("--hosts", hosts, "their hosts instead: node1:8,node2:8 (the allocation; DYNGRID_HOSTS of the jobs)")
-      ->type_name("LIST");
+      .type_name("LIST");
   cli.add_option("--policy", o.policy, "ls lazy, as adaptive, rs reconfigurable, tp throughput")
-      ->check(CLI::IsMember({"ls", "as", "rs", "tp"}))
-      ->capture_default_str();
+      .check(base::one_of({"ls", "as", "rs", "tp"}))
+      .show_default();
   cli.add_option("--share", share, "who gets processors left over: even, or the first of the queue")
-      ->check(CLI::IsMember({"even", "first"}))
-      ->capture_default_str();
+      .check(base::one_of({"even", "first"}))
+      .show_default();
   cli.add_flag("--payoff", o.policy_options.payoff, "rs: ask to grow only where history says that it pays");
   cli.add_option("--folder", o.folder, "journal and output of jobs (default: dyngrid/sched in the user's state folder)")
-      ->type_name("PATH");
+      .type_name("PATH");
   cli.add_option("--deadline", o.deadline_s, "seconds a job has to answer a request")
-      ->check(apps::positive_number())
-      ->capture_default_str();
+      .check(base::positive_number())
+      .show_default();
   cli.add_option("--deaf", o.deaf_s, "seconds a job is left alone after it did not answer or declined")
-      ->check(apps::non_negative_number())
-      ->capture_default_str();
-  cli.add_option("--mpirun", o.launch.mpirun, "what starts jobs")->capture_default_str();
+      .check(base::non_negative_number())
+      .show_default();
+  cli.add_option("--mpirun", o.launch.mpirun, "what starts jobs").show_default();
   cli.add_option("--mpirun-options", options,
                  "its options, separated by blanks (default: --oversubscribe; none with MPICH)")
-      ->type_name("TEXT");
+      .type_name("TEXT");
   cli.add_flag("--until-empty", o.until_empty, "end when no job is left, after the first has come");
   cli.add_flag("--verbose", o.is_verbose, "what happens, on stderr");
   cli.add_flag("--stop", stop_one, "stop the scheduler that runs; its jobs go on, and the next scheduler finds them");
@@ -91,13 +88,7 @@ int main(int argc, char** argv) {
   cli.footer("One scheduler per user and runtime directory (DYNGRID_RUNTIME_DIR). SIGTERM is as --stop. "
              "After a crash, start it again with the same "
              "--folder: nothing is lost. See docs/scheduler.md.");
-  try {
-    cli.parse(argc, argv);
-  } catch (const CLI::Success& done) {
-    return cli.exit(done);
-  } catch (const CLI::ParseError& error) {
-    return fail(fmt::format("{} (see --help)", error.what()).c_str(), 2);
-  }
+  if (const auto status = base::read_command_line(cli, argc, argv)) return *status;
   try {
     if (stop_one) return stop(cancel_jobs);
     if (!hosts.empty()) {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace apps {
+namespace tools {
 
 /// Why these words are no program with its arguments that mpirun would start as such; empty when they are. Its own
 /// options stand before the program's name, and a ':' as a word begins the next program, with options again.
@@ -19,4 +19,4 @@ inline std::string trouble_with_program(const std::vector<std::string>& words) {
   return "";
 }
 
-} // namespace apps
+} // namespace tools
