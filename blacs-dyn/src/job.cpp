@@ -13,7 +13,7 @@
 #include "control/runtime_dir.hpp"
 #include "preflight.hpp"
 #include "redist/measure.hpp"
-#include "redist/plan.hpp"
+#include "redist/predict.hpp"
 
 namespace blacs_dyn {
 namespace {
@@ -93,35 +93,18 @@ void Job::look_at(const Holdings& holdings) {
   seen_ = holdings.revision();
   // matrices whose blocks follow the program's own rule are taken as one block per process: the rule is not asked on
   // another thread
-  struct Kind {
-    std::int64_t m, n, mb, nb;
-    int element_bytes;
-  };
-  std::vector<Kind> kinds;
+  std::vector<redist::MatrixSize> sizes;
   std::int64_t bytes = 0;
   for (const auto& a : holdings.matrices()) {
     const auto size = static_cast<int>(element_bytes(a->type));
-    kinds.push_back({a->rows.n, a->cols.n, a->has_rule() ? 0 : a->rows.nb, a->has_rule() ? 0 : a->cols.nb, size});
+    sizes.push_back({a->rows.n, a->cols.n, a->has_rule() ? 0 : a->rows.nb, a->has_rule() ? 0 : a->cols.nb, size});
     bytes += a->rows.n * a->cols.n * size;
   }
-  planned_exchange_s_ = [kinds](gridmap::GridShape from, gridmap::GridShape to) {
+  planned_exchange_ = [sizes](gridmap::GridShape from, gridmap::GridShape to) {
     const auto machine = redist::known_machine(std::max(from.size(), to.size())).value_or(redist::Machine{});
-    const auto axis = [](std::int64_t n, std::int64_t nb, int procs) {
-      return gridmap::Axis::block_cyclic(n, nb > 0 ? nb : std::max<std::int64_t>(1, (n + procs - 1) / procs), procs);
-    };
-    double total = 0;
-    for (const Kind& k : kinds) {
-      redist::PlanOptions options;
-      options.schedule = redist::Schedule::async;
-      options.element_bytes = k.element_bytes;
-      const redist::Plan plan(
-          {axis(k.m, k.mb, from.nprow), axis(k.n, k.nb, from.npcol), redist::Grid::row_major(from.nprow, from.npcol)},
-          {axis(k.m, k.mb, to.nprow), axis(k.n, k.nb, to.npcol), redist::Grid::row_major(to.nprow, to.npcol)}, options);
-      total += plan.predicted_seconds(machine, k.element_bytes);
-    }
-    return total;
+    return redist::predict_exchange(sizes, from, to, machine);
   };
-  state_->set_matrices({size_of(holdings), bytes, planned_exchange_s_});
+  state_->set_matrices({size_of(holdings), bytes, planned_exchange_});
 }
 
 std::optional<control::Wanted> Job::resize_point(const Holdings& holdings, bool wants_itself) {
@@ -167,7 +150,7 @@ void Job::changed(const dyngrid_resize_report& report, int parked, std::vector<c
   r.cost.plan_s = report.plan_s;
   r.cost.exchange_s = report.exchange_s;
   r.cost.moved_bytes = report.moved_bytes;
-  if (planned_exchange_s_) r.cost.predicted_exchange_s = planned_exchange_s_(r.cost.from, r.cost.to);
+  if (planned_exchange_) r.cost.predicted_exchange_s = planned_exchange_(r.cost.from, r.cost.to).total();
   r.woken = report.woken;
   r.released = report.released;
   r.parked = report.parked;

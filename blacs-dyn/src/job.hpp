@@ -48,7 +48,7 @@ private:
   std::unique_ptr<control::JobServer> server_;
   std::int64_t seen_ = -1; ///< revision of the holdings
   std::int64_t asked_ = 0; ///< number of the request that is being carried out
-  std::function<double(gridmap::GridShape, gridmap::GridShape)> planned_exchange_s_;
+  std::function<gridmap::Cost(gridmap::GridShape, gridmap::GridShape)> planned_exchange_;
 };
 
 /// A program that makes BLACS grids and never calls dyngrid_init: `dyngrid ps` shows it with its first grid, as one

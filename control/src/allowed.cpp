@@ -143,10 +143,10 @@ std::optional<GridShape> Allowed::largest(int at_most, int at_least) const {
   return best;
 }
 
-std::optional<gridmap::Topology> Allowed::quickest(int at_most, const std::vector<gridmap::ShapeTime>& times) const {
-  if (at_most < 1 || times.empty()) return std::nullopt;
+std::optional<gridmap::Topology> Allowed::quickest(int at_most, const gridmap::StepModel& steps) const {
+  if (at_most < 1 || steps.measured().empty()) return std::nullopt;
   gridmap::TopologyRequest wanted = request(at_most);
-  wanted.times = times;
+  wanted.steps = &steps;
   if (grids_.empty()) {
     try {
       return gridmap::choose_topology(wanted);

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "gridmap/payoff.hpp"
+#include "gridmap/step_time.hpp"
 
 namespace control {
 namespace {
@@ -97,30 +97,22 @@ bool reaches(const Situation& s, GridShape to) {
   return to.nprow <= p && to.npcol <= q;
 }
 
-std::vector<gridmap::ShapeTime> times_of(const Situation& s) {
-  History h;
-  h.steps = s.steps;
-  return h.shape_times();
+int started(const Situation& s, GridShape to) {
+  return std::max(0, to.size() - s.grid.size() - s.parked);
+}
+
+gridmap::Cost planned(const Situation& s, GridShape to) {
+  return s.planned_exchange ? s.planned_exchange(s.grid, to) : gridmap::Cost();
 }
 
 } // namespace
 
+gridmap::Cost change_cost(const Situation& s, GridShape to) {
+  return s.change(s.grid, to, started(s, to), planned(s, to));
+}
+
 std::optional<Forecast> forecast(const Situation& s, GridShape to) {
-  const auto now = predict_step(s.steps, s.grid, s.cores), then = predict_step(s.steps, to, s.cores);
-  if (!now || !then) return std::nullopt;
-  Forecast f;
-  f.now = *now;
-  f.then = *then;
-  const int started = std::max(0, to.size() - s.grid.size() - s.parked);
-  f.spawn_s = predict_spawn(s.spawns, started, s.usual_spawn_s ? s.usual_spawn_s(started) : 0);
-  f.exchange_s = predict_exchange(s.changes, s.grid, to, s.planned_exchange_s ? s.planned_exchange_s(s.grid, to) : 0);
-  double sum = 0;
-  for (const ChangeCost& c : s.changes) sum += c.merge_s + c.plan_s;
-  f.other_s = s.changes.empty() ? 0 : sum / static_cast<double>(s.changes.size());
-  f.payoff_steps = gridmap::payoff_point(f.resize_s(), now->seconds, then->seconds);
-  f.payoff_at_best =
-      gridmap::payoff_point(f.resize_s(), now->seconds + now->error, std::max(0.0, then->seconds - then->error));
-  return f;
+  return s.forecast(s.grid, to, started(s, to), planned(s, to));
 }
 
 Decision decide_resize(const Situation& s, GridShape to, bool force) {
@@ -150,10 +142,11 @@ Decision decide_grow(const Situation& s, std::int64_t by, bool force) {
                     fmt::format("{} of the {} processes offered make {}, the largest allowed grid",
                                 largest->size() - s.grid.size(), by, name(*largest)),
                     force);
-  const auto quickest = s.allowed.quickest(room, times_of(s));
+  const gridmap::StepModel model(s.steps, s.cores);
+  const auto quickest = s.allowed.quickest(room, model);
   const GridShape best = quickest ? GridShape{quickest->nprow, quickest->npcol} : s.grid;
   if (best.size() <= s.grid.size()) {
-    const auto now = predict_step(s.steps, s.grid, s.cores), then = predict_step(s.steps, *largest, s.cores);
+    const auto now = model.at(s.grid), then = model.at(*largest);
     return declined(fmt::format("no larger grid is quicker: a step takes {} on {} and {} on {}",
                                 now ? shown(*now) : "?", name(s.grid), then ? shown(*then) : "?", name(*largest)));
   }
@@ -174,7 +167,7 @@ Decision decide_shrink(const Situation& s, std::int64_t by) {
                                 s.allowed.text().empty() ? "" : " (" + s.allowed.text() + ")"));
   std::string why = fmt::format("the largest allowed grid of at most {} processes", most);
   if (reaches(s, *to))
-    if (const auto quickest = s.allowed.quickest(most, times_of(s))) {
+    if (const auto quickest = s.allowed.quickest(most, gridmap::StepModel(s.steps, s.cores))) {
       to = GridShape{quickest->nprow, quickest->npcol};
       why = quickest->why;
     }

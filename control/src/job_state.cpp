@@ -67,11 +67,18 @@ Json json_of(const Prediction& p) {
   return {{"seconds", p.seconds}, {"error", p.error}, {"measured", p.is_measured}, {"grids", p.grids}};
 }
 
+Json json_of(const gridmap::Cost& cost) {
+  Json terms = Json::object();
+  for (const gridmap::Term& term : cost.terms) terms[std::string(term.name)] = term.seconds;
+  return terms;
+}
+
 Json json_of(const Forecast& f) {
   return {{"step_now", json_of(f.now)},     {"step_then", json_of(f.then)},
-          {"spawn_s", f.spawn_s},           {"exchange_s", f.exchange_s},
-          {"other_s", f.other_s},           {"resize_s", f.resize_s()},
-          {"payoff_steps", f.payoff_steps}, {"payoff_steps_at_best", f.payoff_at_best}};
+          {"spawn_s", f.spawn_s},           {"exchange_s", f.exchange_s()},
+          {"other_s", f.other_s()},         {"resize_s", f.resize_s()},
+          {"payoff_steps", f.payoff_steps}, {"payoff_steps_at_best", f.payoff_at_best},
+          {"terms", json_of(f.change)}};
 }
 
 Json json_of(const Pending& p, double now) {
@@ -384,7 +391,7 @@ void JobState::set_matrices(Matrices matrices) {
   {
     const Lock lock(mutex_);
     matrix_bytes_ = matrices.bytes;
-    planned_exchange_s_ = std::move(matrices.planned_exchange_s);
+    planned_exchange_ = std::move(matrices.planned_exchange);
     if (matrices.size == size_) return;
     is_new = books_.find(matrices.size) == books_.end();
     if (is_new && books_.size() >= most_sizes) return;
@@ -469,8 +476,8 @@ Situation JobState::situation() const {
   if (cold_s_ && s.steps.find(key_of(grid_)) == s.steps.end()) s.steps[key_of(grid_)].add(*cold_s_);
   s.changes = book_->known.changes;
   s.spawns = book_->known.spawns;
-  s.planned_exchange_s = planned_exchange_s_;
-  s.usual_spawn_s = [](int n) { return n <= 0 ? 0 : 0.2 + 0.05 * n; }; // docs/results.md "Groups", one group
+  s.planned_exchange = planned_exchange_;
+  s.usual_spawn_s = gridmap::usual_spawn_s;
   return s;
 }
 

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/status.hpp"
+#include "gridmap/step_time.hpp"
 
 namespace gridmap {
 
@@ -66,7 +67,10 @@ public:
   explicit Chooser(const TopologyRequest& request)
       : r_(request), limits_(request.aspect_p > 0 || request.aspect_q > 0) {}
 
-  Topology run() const { return r_.times.empty() ? by_count() : by_time(); }
+  Topology run() const {
+    if (r_.steps != nullptr) return by_time(*r_.steps);
+    return r_.times.empty() ? by_count() : by_time(StepModel(step_table(r_.times)));
+  }
 
 private:
   bool local() const { return r_.from_nprow > 0; }
@@ -143,82 +147,56 @@ private:
                                         : fmt::format("{} to {} processes", next, r_.procs));
   }
 
-  Topology by_time() const {
-    int p_min = std::numeric_limits<int>::max(), p_max = 0, q_min = p_min, q_max = 0;
-    for (const ShapeTime& t : r_.times) {
-      p_min = std::min(p_min, t.nprow);
-      p_max = std::max(p_max, t.nprow);
-      q_min = std::min(q_min, t.npcol);
-      q_max = std::max(q_max, t.npcol);
+  /// Rows, columns and seconds between which a shape is looked at.
+  struct Range {
+    GridShape least{std::numeric_limits<int>::max(), std::numeric_limits<int>::max()}, most;
+    double quickest = std::numeric_limits<double>::infinity(), slowest = 0;
+  };
+  static Range range_of(const StepTable& measured) {
+    Range range;
+    for (const auto& [shape, times] : measured) {
+      range.least = {std::min(range.least.nprow, shape.first), std::min(range.least.npcol, shape.second)};
+      range.most = {std::max(range.most.nprow, shape.first), std::max(range.most.npcol, shape.second)};
+      range.quickest = std::min(range.quickest, times.mean);
+      range.slowest = std::max(range.slowest, times.mean);
     }
+    return range;
+  }
+
+  /// Of the same seconds, what was measured.
+  bool is_better(const Topology& a, const Topology& b) const {
+    if (b.nprow == 0 || a.seconds != b.seconds) return b.nprow == 0 || a.seconds < b.seconds;
+    if (a.interpolated != b.interpolated) return b.interpolated;
+    return std::pair{a.nprow * a.npcol, rank(a.nprow, a.npcol)} < std::pair{b.nprow * b.npcol, rank(b.nprow, b.npcol)};
+  }
+
+  Topology by_time(const StepModel& model) const {
+    const Range range = range_of(model.measured());
     Topology best;
-    const auto consider = [&](int p, int q) {
-      if (std::int64_t{p} * q > r_.procs || !allowed(p, q)) return;
-      bool measured = false;
-      const double seconds = time_of(p, q, measured);
-      const bool better =
-          best.nprow == 0 || seconds < best.seconds ||
-          (seconds == best.seconds &&
-           std::pair{p * q, rank(p, q)} < std::pair{best.nprow * best.npcol, rank(best.nprow, best.npcol)});
-      if (!better) return;
-      best.nprow = p;
-      best.npcol = q;
-      best.seconds = seconds;
-      best.interpolated = !measured;
-    };
-    for (int p = p_min; p <= std::min(p_max, r_.procs); ++p)
-      for (int q = q_min; q <= std::min(q_max, r_.procs / p); ++q) consider(p, q);
+    for (int p = range.least.nprow; p <= std::min(range.most.nprow, r_.procs); ++p)
+      for (int q = range.least.npcol; q <= std::min(range.most.npcol, r_.procs / p); ++q) {
+        if (!allowed(p, q)) continue;
+        const Prediction step = *model.at({p, q});
+        Topology here;
+        here.nprow = p;
+        here.npcol = q;
+        here.seconds = std::clamp(step.seconds, range.quickest, range.slowest);
+        here.interpolated = !step.is_measured;
+        if (is_better(here, best)) best = here;
+      }
     if (best.nprow == 0)
       throw Error(
           Status::not_found,
           fmt::format("gridmap: topology: no measured grid, and none between them, has at most {} processes and is "
                       "within the limits and valid sets",
                       r_.procs));
-    const Topology chosen = finish({best.nprow, best.npcol}, "");
-    best.used = chosen.used;
-    best.idle = chosen.idle;
+    best.used = best.nprow * best.npcol;
+    best.idle = r_.procs - best.used;
     best.why = fmt::format("{} {:g} s, the best of the grids in the measured range",
                            best.interpolated ? "interpolated" : "measured", best.seconds);
     if (best.idle > 0)
       best.why += fmt::format(", {} idle: grids with more are not faster or were not measured", best.idle);
     return best;
-  }
-
-  double time_of(int p, int q, bool& measured) const {
-    double sum = 0;
-    int count = 0;
-    for (const ShapeTime& t : r_.times)
-      if (t.nprow == p && t.npcol == q) {
-        sum += t.seconds;
-        ++count;
-      }
-    measured = count > 0;
-    if (measured) return sum / count;
-    // weighted least squares for a + b*dx + c*dy, read off at the shape itself: a. The small ridge keeps b
-    // and c at 0 where the measurements do not determine them.
-    const double x0 = std::log(p), y0 = std::log(q);
-    std::array<std::array<double, 4>, 3> a{};
-    double least = std::numeric_limits<double>::infinity(), most = -least;
-    for (const ShapeTime& t : r_.times) {
-      const double dx = std::log(t.nprow) - x0, dy = std::log(t.npcol) - y0, z = std::log(t.seconds);
-      const double weight = 1 / (dx * dx + dy * dy);
-      const std::array<double, 3> f{1, dx, dy};
-      for (std::size_t i = 0; i < 3; ++i) {
-        for (std::size_t j = 0; j < 3; ++j) a[i][j] += weight * f[i] * f[j];
-        a[i][3] += weight * f[i] * z;
-      }
-      least = std::min(least, z);
-      most = std::max(most, z);
-    }
-    a[1][1] += 1e-9;
-    a[2][2] += 1e-9;
-    for (std::size_t k = 0; k < 3; ++k) // positive definite: no pivoting
-      for (std::size_t i = 0; i < 3; ++i) {
-        if (i == k) continue;
-        const double factor = a[i][k] / a[k][k];
-        for (std::size_t j = k; j < 4; ++j) a[i][j] -= factor * a[k][j];
-      }
-    return std::exp(std::clamp(a[0][3] / a[0][0], least, most));
   }
 
   Topology finish(const GridShape& s, std::string why) const {

@@ -217,7 +217,7 @@ control::Situation at_2x2() {
   control::Situation s;
   s.grid = {2, 2};
   s.steps = {{{2, 2}, steps(5, 1.0)}, {{3, 3}, steps(5, 0.6)}};
-  s.planned_exchange_s = [](GridShape, GridShape) { return 0.5; };
+  s.planned_exchange = [](GridShape, GridShape) { return gridmap::Cost{{{"exchange", 0.5}}}; };
   s.usual_spawn_s = [](int n) { return 0.1 * n; };
   return s;
 }
@@ -332,7 +332,7 @@ control::Situation on_two_cores() {
   s.cores = 2;
   s.per_core = 16;
   s.steps = {{{1, 2}, steps(5, 0.114)}};
-  s.planned_exchange_s = [](GridShape, GridShape) { return 0.01; };
+  s.planned_exchange = [](GridShape, GridShape) { return gridmap::Cost{{{"exchange", 0.01}}}; };
   s.usual_spawn_s = [](int n) { return 0.05 * n; };
   return s;
 }

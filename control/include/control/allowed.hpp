@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "gridmap/topology.hpp"
+#include "gridmap/step_time.hpp"
 
 namespace control {
 
@@ -30,9 +30,9 @@ public:
   /// The permitted grid with the most processes, at_least .. at_most of them; of equally many the one nearest to
   /// square, of these nprow <= npcol. Empty when there is none.
   std::optional<gridmap::GridShape> largest(int at_most, int at_least = 1) const;
-  /// With measured step times: the quickest permitted grid of at most `at_most` processes among and between the
-  /// measured ones. Empty when there is none.
-  std::optional<gridmap::Topology> quickest(int at_most, const std::vector<gridmap::ShapeTime>& times) const;
+  /// The quickest permitted grid of at most `at_most` processes among and between the measured ones. Empty when there
+  /// is none.
+  std::optional<gridmap::Topology> quickest(int at_most, const gridmap::StepModel& steps) const;
   /// As it was given; "" for nothing said.
   const std::string& text() const { return text_; }
 

@@ -20,33 +20,21 @@ struct UnitInfo {
   int active = 0; ///< in the grid; the others sleep
 };
 
-/// What is known of an application at one moment.
-struct Situation {
+/// What is known of an application at one moment; its cost model has what was measured.
+struct Situation : gridmap::CostModel {
   gridmap::GridShape grid;
   Allowed allowed;
   std::vector<UnitInfo> units;
   int parked = 0;               ///< processes that sleep and are used again before any is started
   std::int64_t steps_left = -1; ///< -1: not known
-  int cores = 0;                ///< of the hosts; 0: not known
   int per_core = 0;             ///< processes that a core may get at most; 0: any number
   /// Most processes that may be asked for without force; 0: any number.
   std::int64_t most() const { return std::int64_t{cores} * per_core; }
-  std::map<std::pair<int, int>, StepTimes> steps; ///< measured, this run and earlier ones
-  std::vector<ChangeCost> changes, spawns;
-  /// Seconds to move all matrices, by redist's plan; may be empty.
-  std::function<double(gridmap::GridShape from, gridmap::GridShape to)> planned_exchange_s;
-  /// Seconds to start n processes when none was ever measured.
-  std::function<double(int n)> usual_spawn_s;
+  /// What moving all matrices costs, by redist's plan; may be empty.
+  std::function<gridmap::Cost(gridmap::GridShape from, gridmap::GridShape to)> planned_exchange;
 };
 
-/// What a change would cost and bring.
-struct Forecast {
-  Prediction now, then; ///< seconds of a step before and after
-  double spawn_s = 0, exchange_s = 0, other_s = 0;
-  double resize_s() const { return spawn_s + exchange_s + other_s; }
-  std::int64_t payoff_steps = -1;   ///< gridmap::payoff_point; -1 never
-  std::int64_t payoff_at_best = -1; ///< the same when the new step is shorter, the old one longer, by one error each
-};
+using gridmap::Forecast;
 
 struct Decision {
   bool is_accepted = false;
@@ -54,6 +42,9 @@ struct Decision {
   std::string why; ///< one line: why this grid, or why not
   std::optional<Forecast> forecast;
 };
+
+/// What going to `to` would cost.
+gridmap::Cost change_cost(const Situation& s, gridmap::GridShape to);
 
 /// What going to `to` would cost and bring; empty when no step was measured.
 std::optional<Forecast> forecast(const Situation& s, gridmap::GridShape to);

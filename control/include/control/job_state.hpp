@@ -41,7 +41,7 @@ Json to_json(const ChangeReport& report);
 struct Matrices {
   std::string size; ///< of the problem, for the history: "3*d2000x2000/64x64"
   std::int64_t bytes = 0;
-  std::function<double(gridmap::GridShape, gridmap::GridShape)> planned_exchange_s;
+  std::function<gridmap::Cost(gridmap::GridShape, gridmap::GridShape)> planned_exchange;
 };
 
 /// A grid that the application is to go to now.
@@ -184,7 +184,7 @@ private:
   std::optional<Pending> taken_; ///< what want() gave out
   std::string size_ = "-";
   std::int64_t matrix_bytes_ = 0;
-  std::function<double(gridmap::GridShape, gridmap::GridShape)> planned_exchange_s_;
+  std::function<gridmap::Cost(gridmap::GridShape, gridmap::GridShape)> planned_exchange_;
   struct Book {
     History known; ///< earlier runs and this one
     std::map<std::pair<int, int>, StepTimes> unsaved_steps;

@@ -19,6 +19,8 @@ struct ShapeTime {
   double seconds = 0;
 };
 
+class StepModel;
+
 struct TopologyRequest {
   int procs = 0;                      ///< available in all, those in use included
   double aspect_p = 0;                ///< npcol <= aspect_p * nprow; 0: no limit
@@ -30,6 +32,7 @@ struct TopologyRequest {
   std::vector<int> valid_procs;            ///< allowed nprow * npcol; empty: all
   std::vector<int> valid_rows, valid_cols; ///< allowed nprow, npcol; empty: all
   std::vector<ShapeTime> times; ///< not empty: the shape with the best time wins, not the one with the most processes
+  const StepModel* steps = nullptr; ///< in place of times, with their errors and the hosts' cores; borrowed
 };
 
 struct Topology {
@@ -45,8 +48,8 @@ struct Topology {
 ///
 /// The limits hold for the new grid, also in the local form (printed for the increments they would forbid to
 /// add a single row or column). With a table of times: the measured time of the shape, or for shapes between
-/// measured ones a fit of log(seconds) over (log nprow, log npcol), weighted by 1/distance^2, clipped to the
-/// measured times; shapes outside the measured range are not guessed. The grid to start from is a candidate
+/// measured ones that of StepModel (gridmap/step_time.hpp), clipped to the measured times; shapes outside the measured
+/// range are not guessed. The grid to start from is a candidate
 /// of the local form even when it breaks the limits itself: nothing is taken away. Source: Chinnusamy 2004,
 /// sections 5.1.1 and 5.2.1; data and valid sets: Moreira and Naik 1997 (DRMS); see docs/decisions/0034.
 /// @throws Error{bad_argument, shape_mismatch}; not_found when no shape is allowed.

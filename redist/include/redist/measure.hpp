@@ -10,7 +10,7 @@
 
 namespace redist {
 
-/// The five figures of this machine that Plan::predicted_seconds needs, for these processes and this transport.
+/// The five figures of this machine that gridmap::exchange_cost needs, for these processes and this transport.
 /// Measured in less than two seconds: about half of them the first time, and because the speed of a machine changes
 /// with what others do on it, the rest in up to four of the later calls that are at least five seconds apart. From then
 /// on they are read from a file. Collective over comm; the same on all ranks.

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "gridmap/machine.hpp"
 #include "redist/layout.hpp"
 #include "redist/rank_plan.hpp"
 
@@ -26,15 +27,8 @@ const char* to_string(Schedule schedule) noexcept;
 /// @throws Error{bad_argument} for other names than those of the enumerators ("auto" is automatic).
 Schedule schedule_from(const std::string& name);
 
-/// What a prediction needs to know of the machine; the defaults are those of processes on hosts joined by a
-/// 10 Gbit/s network. A plan that chooses by it must get the same figures on every rank.
-struct Machine {
-  double latency_s = 1e-5;            ///< per message or step
-  double bandwidth_bytes_per_s = 1e9; ///< out of, and at the same time into, one process
-  double pack_bytes_per_s = 4e9;      ///< one process packing, unpacking or copying
-  double contention = 0.1;            ///< part of its bandwidth that a process loses when several send to it at once
-  int cores = 0;                      ///< on which all processes together pack; 0: one for each
-};
+/// What a prediction needs to know of the machine. A plan that chooses by it must get the same figures on every rank.
+using Machine = gridmap::Machine;
 
 /// A rectangle of a matrix, 0-based: rows i .. i+m-1, columns j .. j+n-1.
 struct Window {
@@ -109,8 +103,9 @@ public:
   /// Figures of the schedule in use. Cost: none to speak of but for `caterpillar`, which goes through all
   /// messages.
   ScheduleFigures figures() const;
-  /// Seconds that carrying out this plan takes: latency of each step, and the largest of the time on the
-  /// wire, of the busiest process packing and unpacking, and of all packing on the cores there are.
+  /// What is sent and copied in the schedule in use, for gridmap's cost model.
+  gridmap::PlanVolume volume(int element_bytes) const;
+  /// Seconds that carrying out this plan takes: gridmap::exchange_cost of volume().
   double predicted_seconds(const Machine& machine, int element_bytes) const;
   /// A few lines for people.
   std::string describe() const;

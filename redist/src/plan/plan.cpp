@@ -286,8 +286,12 @@ ScheduleFigures Plan::figures() const {
   return schedule() == Schedule::caterpillar ? detail::caterpillar_figures(*tables_) : tables_->figures;
 }
 
+gridmap::PlanVolume Plan::volume(int element_bytes) const {
+  return detail::volume_of(tables_->totals, figures(), element_bytes);
+}
+
 double Plan::predicted_seconds(const Machine& machine, int element_bytes) const {
-  return detail::predict(tables_->totals, figures(), machine, element_bytes);
+  return gridmap::exchange_cost(machine, volume(element_bytes)).total();
 }
 
 std::string Plan::describe() const {

@@ -273,28 +273,25 @@ constexpr std::int64_t exact_at_any_rate = 60'000'000;
 
 } // namespace
 
-double predict(const PlanTotals& totals, const ScheduleFigures& figures, const Machine& machine, int element_bytes) {
-  const auto seconds = [element_bytes](std::int64_t elements, double bytes_per_s) {
-    return static_cast<double>(elements) * element_bytes / bytes_per_s;
-  };
-  double wire = seconds(figures.sum_of_largest, machine.bandwidth_bytes_per_s);
-  double latency = static_cast<double>(figures.steps) * machine.latency_s;
-  if (figures.schedule == Schedule::async) {
-    latency = static_cast<double>(totals.max_partners) * machine.latency_s;
-    if (totals.max_partners > 1) wire *= 1 + machine.contention;
-  }
-  double packing = seconds(totals.max_touched, machine.pack_bytes_per_s);
-  if (machine.cores > 0 && totals.ranks > machine.cores)
-    packing = std::max(packing, seconds(2 * totals.moved_elements + totals.kept_elements, machine.pack_bytes_per_s) /
-                                    machine.cores);
-  return latency + std::max(wire, packing);
+gridmap::PlanVolume volume_of(const PlanTotals& totals, const ScheduleFigures& figures, int element_bytes) {
+  const auto bytes = [element_bytes](std::int64_t elements) { return static_cast<double>(elements) * element_bytes; };
+  const bool is_async = figures.schedule == Schedule::async;
+  gridmap::PlanVolume volume;
+  volume.turns = is_async ? totals.max_partners : figures.steps;
+  volume.wire_bytes = bytes(figures.sum_of_largest);
+  volume.is_contended = is_async && totals.max_partners > 1;
+  volume.touched_bytes = bytes(totals.max_touched);
+  volume.packed_bytes = bytes(2 * totals.moved_elements + totals.kept_elements);
+  volume.processes = totals.ranks;
+  return volume;
 }
 
 void make_timetable(PlanTables& tables, const PlanOptions& options) {
   Choice choice = make_async(tables);
-  const auto predicted = [&](const Choice& one) {
-    return predict(tables.totals, one.figures, options.machine, options.element_bytes);
+  const auto seconds_of = [&](const ScheduleFigures& figures) {
+    return gridmap::exchange_cost(options.machine, volume_of(tables.totals, figures, options.element_bytes)).total();
   };
+  const auto predicted = [&](const Choice& one) { return seconds_of(one.figures); };
   if (tables.totals.messages > 0) switch (options.schedule) {
     case Schedule::async:
       break;
@@ -314,7 +311,7 @@ void make_timetable(PlanTables& tables, const PlanOptions& options) {
       ScheduleFigures ideal = choice.figures;
       ideal.schedule = Schedule::matching;
       ideal.steps = tables.totals.max_partners;
-      const double gain = predicted(choice) - predict(tables.totals, ideal, options.machine, options.element_bytes);
+      const double gain = predicted(choice) - seconds_of(ideal);
       if (gain < 20e-6) break; // less than finding it out
       for (Choice other :
            {make_circulant(tables),

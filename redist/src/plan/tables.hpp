@@ -118,6 +118,6 @@ ScheduleFigures caterpillar_figures(const PlanTables& tables);
 /// The order in which a rank goes through `messages`; `pairs` are theirs, in the same order.
 std::vector<Piece> order_of(const PlanTables& tables, int rank, bool sends, const std::vector<Message>& messages,
                             const std::vector<Pair>& pairs);
-double predict(const PlanTotals& totals, const ScheduleFigures& figures, const Machine& machine, int element_bytes);
+gridmap::PlanVolume volume_of(const PlanTotals& totals, const ScheduleFigures& figures, int element_bytes);
 
 } // namespace redist::detail

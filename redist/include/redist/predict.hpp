@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What it costs to move matrices from grid to grid, before any of them is planned for real. Pure.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "gridmap/machine.hpp"
+#include "gridmap/topology.hpp"
+
+namespace redist {
+
+/// Of a matrix, what its exchange depends on.
+struct MatrixSize {
+  std::int64_t m = 0, n = 0;   ///< in elements
+  std::int64_t mb = 0, nb = 0; ///< of a block; 0: one block for each process
+  int element_bytes = 8;
+};
+
+/// gridmap::exchange_cost of all of them, each moved as it comes (Schedule::async) between grids whose ranks are
+/// row-major.
+gridmap::Cost predict_exchange(const std::vector<MatrixSize>& matrices, gridmap::GridShape from, gridmap::GridShape to,
+                               const gridmap::Machine& machine);
+
+} // namespace redist
