@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -121,6 +122,42 @@ TEST(Simulator, JobsThatIgnoreAndCrash) {
   const auto r = simulate(*make_policy("rs"), arrivals, options);
   EXPECT_GT(r.ignored, 0);
   EXPECT_NEAR(static_cast<double>(r.crashed) / static_cast<double>(r.jobs_run), 0.1, 0.01);
+}
+
+/// Most processors that the only job ever has.
+int most_procs(const char* policy, int cores, bool has_history) {
+  const std::vector<App> apps{unit_job("1:8", false)};
+  RecordedArrivals arrivals({{0, &apps[0], apps[0].steps, false, -1}});
+  SimulationOptions options;
+  options.procs = 8;
+  options.cores = cores;
+  options.has_history = has_history;
+  options.to_the_end = true;
+  int most = 0;
+  simulate(*make_policy(policy), arrivals, options,
+           [&](const SimulationEvent& event) { most = std::max(most, event.procs); });
+  return most;
+}
+
+TEST(Simulator, ThroughputPredictsNoGainBeyondTheCores) {
+  EXPECT_EQ(most_procs("tp", 0, false), 8);
+  EXPECT_EQ(most_procs("tp", 4, false), 4); // no history: by the model
+  EXPECT_EQ(most_procs("tp", 4, true), 4);  // measured: no quicker on more
+  EXPECT_EQ(most_procs("tp", 0, true), 8);
+  EXPECT_EQ(most_procs("as", 4, false), 8); // gives out what there is
+}
+
+TEST(Simulator, BeyondTheCoresAStepIsNoQuicker) {
+  const std::vector<App> apps{unit_job("8", false)};
+  RecordedArrivals arrivals({{0, &apps[0], apps[0].steps, false, -1}});
+  SimulationOptions options;
+  options.procs = 8;
+  options.to_the_end = true;
+  EXPECT_NEAR(simulate(*make_policy("ls"), arrivals, options).simulated_s, 1.0 / 8, 1e-9);
+  const std::vector<App> sized{unit_job("4,8", false)};
+  RecordedArrivals again({{0, &sized[0], sized[0].steps, false, -1}});
+  options.cores = 4;
+  EXPECT_NEAR(simulate(*make_policy("ls"), again, options).simulated_s, 1.0 / 4, 1e-9);
 }
 
 TEST(Workload, CategoriesAsPublished) {

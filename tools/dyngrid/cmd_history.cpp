@@ -5,7 +5,7 @@
 
 #include "base/printable.hpp"
 #include "command.hpp"
-#include "control/history.hpp"
+#include "control/history_json.hpp"
 #include "control/runtime_dir.hpp"
 #include "job_text.hpp"
 #include "text.hpp"
@@ -27,19 +27,6 @@ struct Entry {
   control::History history;
 };
 
-control::ChangeCost change_of(const json& c) {
-  control::ChangeCost cost;
-  cost.from = {c.at("from").at(0), c.at("from").at(1)};
-  cost.to = {c.at("grid").at(0), c.at("grid").at(1)};
-  cost.spawned = c.at("spawned");
-  cost.spawn_s = c.at("spawn_s");
-  cost.merge_s = c.at("merge_s");
-  cost.plan_s = c.at("plan_s");
-  cost.exchange_s = c.at("exchange_s");
-  cost.moved_bytes = c.at("moved_bytes");
-  return cost;
-}
-
 /// What a running job knows, the steps of this moment included.
 Entry asked(const std::string& name) {
   std::string job = name;
@@ -48,14 +35,7 @@ Entry asked(const std::string& name) {
   Entry entry;
   entry.cores = answer.value("cores", 0);
   entry.key = {answer.at("app"), answer.at("size"), answer.at("machine")};
-  for (const json& g : answer.at("grids")) {
-    control::StepTimes& t = entry.history.steps[{g.at("grid").at(0), g.at("grid").at(1)}];
-    t.count = g.at("steps");
-    t.mean = g.at("mean_s");
-    t.squares = g.at("squares");
-    t.least = g.at("least_s");
-  }
-  for (const json& c : answer.at("resizes")) entry.history.changes.push_back(change_of(c));
+  entry.history = control::history_from(answer);
   return entry;
 }
 
@@ -66,6 +46,7 @@ json as_json(const Entry& e, const std::vector<std::pair<int, int>>& wanted) {
                      {"steps", t.count},
                      {"mean_s", t.mean},
                      {"error_s", t.error()},
+                     {"squares", t.squares},
                      {"least_s", t.least}});
   for (const auto& c : e.history.changes)
     resizes.push_back({{"from", {c.from.nprow, c.from.npcol}},
@@ -75,7 +56,8 @@ json as_json(const Entry& e, const std::vector<std::pair<int, int>>& wanted) {
                        {"merge_s", c.merge_s},
                        {"plan_s", c.plan_s},
                        {"exchange_s", c.exchange_s},
-                       {"moved_bytes", c.moved_bytes}});
+                       {"moved_bytes", c.moved_bytes},
+                       {"planned_exchange_s", c.predicted_exchange_s}});
   for (const auto& [p, q] : wanted) {
     const auto found = control::predict_step(e.history.steps, {p, q}, e.cores);
     if (found)

@@ -319,6 +319,9 @@ void add_simulate(CommandLine& root) {
       .type_name("LIST")
       .show_default();
   app.add_option("--procs", o->simulation.procs, "processors").check(base::in_range(1, 1 << 20)).show_default();
+  app.add_option("--cores", o->simulation.cores, "cores: on more processors a step is no quicker; 0: --procs of them")
+      .check(base::in_range(0, 1 << 20))
+      .show_default();
   app.add_option("--error", o->error_percent, "stop at this standard error of the mean, in percent")
       .check(base::in_range(0.01, 100.0))
       .show_default();

@@ -23,6 +23,7 @@
 #include "base/environment.hpp"
 #include "base/files.hpp"
 #include "base/printable.hpp"
+#include "control/limits.hpp"
 #include "control/runtime_dir.hpp"
 #include "program.hpp"
 
@@ -89,6 +90,7 @@ std::string scheduler_socket() {
 
 Daemon::Daemon(DaemonOptions options) : options_(std::move(options)), boot_(boot_id()), began_s_(unix_time_s()) {
   policy_ = make_policy(options_.policy, options_.policy_options);
+  if (options_.launch.hosts.procs() == 0) cores_ = control::usable_cores();
   make_folders(options_.folder + "/jobs");
   lock_ = Fd(::open((options_.folder + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock_) fail(fmt::format("cannot open '{}/lock'", options_.folder));
@@ -324,29 +326,17 @@ void Daemon::heard(std::int64_t id, Live& live, const Json& line) {
 }
 
 void Daemon::heard_history(Live& live, const Json& reply) {
-  std::map<std::pair<int, int>, control::StepTimes> measured;
-  for (const Json& grid : reply.value("grids", Json::array())) {
-    const auto shape = control::shape_from(grid["grid"]);
-    control::StepTimes& times = measured[{shape.nprow, shape.npcol}];
-    times.count = grid.value("steps", std::int64_t{0});
-    times.mean = grid.value("mean_s", 0.0);
-    times.least = grid.value("least_s", 0.0);
-    const auto n = static_cast<double>(times.count);
-    if (times.count > 1) times.squares = std::pow(grid.value("error_s", 0.0), 2) * n * (n - 1);
-  }
+  const control::History history = control::history_from(reply);
+  live.cores = reply.value("cores", 0);
+  const gridmap::StepModel model(history.steps, live.cores);
   const auto& list = live.sizes.list();
   live.step_s.assign(list.size(), 0);
   for (std::size_t i = 0; i < list.size(); ++i)
     if (const auto shape = live.allowed.largest(list[i], list[i]))
-      if (const auto step = control::predict_step(measured, *shape)) live.step_s[i] = step->seconds;
+      if (const auto step = model.at(*shape)) live.step_s[i] = step->seconds;
   double total = 0;
-  int count = 0;
-  for (const Json& change : reply.value("resizes", Json::array())) {
-    total += change.value("spawn_s", 0.0) + change.value("merge_s", 0.0) + change.value("plan_s", 0.0) +
-             change.value("exchange_s", 0.0);
-    ++count;
-  }
-  if (count > 0) live.resize_s = total / count;
+  for (const control::ChangeCost& c : history.changes) total += c.spawn_s + c.merge_s + c.plan_s + c.exchange_s;
+  if (!history.changes.empty()) live.resize_s = total / static_cast<double>(history.changes.size());
 }
 
 void Daemon::has_size(std::int64_t id, int n) {
@@ -458,6 +448,7 @@ void Daemon::schedule() {
     view.step_s = live.step_s.data();
     view.steps_left = live.steps_left;
     view.resize_s = live.resize_s;
+    view.cores = live.cores > 0 ? live.cores : cores_;
     if (job.phase == Phase::running)
       state.running.push_back(&view);
     else if (live.has_fitting_size)

@@ -65,6 +65,7 @@ private:
     Json status;
     std::vector<double> step_s;
     double steps_left = -1, resize_s = 1;
+    int cores = 0; ///< of its hosts; 0: not heard yet
     double next_look_s = 0, next_try_s = 0;
     double killed_s = 0;
     bool is_killed_hard = false;
@@ -126,6 +127,7 @@ private:
   bool has_no_room_ = false; ///< nothing can be written down, so nothing is done
   double next_round_s_ = 0;  ///< then it is tried again
   double began_s_ = 0;
+  int cores_ = 0; ///< of this machine where jobs run on it, 0: they run on other hosts
 };
 
 /// Folder of journal and output when none is given: $XDG_STATE_HOME/dyngrid/sched, else

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/status.hpp"
+#include "gridmap/step_time.hpp"
 
 namespace sched {
 
@@ -225,11 +226,11 @@ public:
   const char* name() const override { return "tp"; }
 
 protected:
-  // Without history a job is taken to be an hour on its smallest size and to use every processor fully.
+  // Without history a job is taken to be an hour on its smallest size and to use every core fully.
   static double rate(const Job& job, int n) {
     const double left = seconds_left(job, n);
     if (left >= 0) return 1 / std::max(left, 1e-9);
-    return n / (3600.0 * job.sizes->smallest());
+    return gridmap::useful_processes(n, job.cores) / (3600.0 * job.sizes->smallest());
   }
   static int raise_best(const std::vector<Plan>& plans, int left) {
     int best = -1;
@@ -279,7 +280,8 @@ private:
 
 bool growth_pays(const Job& job, int from, int to) {
   const double before = seconds_left(job, from), after = seconds_left(job, to);
-  return before < 0 || after < 0 || before - after > job.resize_s;
+  if (before < 0 || after < 0) return job.cores == 0 || from < job.cores;
+  return before - after > job.resize_s;
 }
 
 std::unique_ptr<Policy> make_policy(std::string_view name, const PolicyOptions& options) {

@@ -27,6 +27,7 @@ struct Job {
   const double* step_s = nullptr;
   double steps_left = -1; ///< -1: unknown
   double resize_s = 0;    ///< predicted cost of a change of size
+  int cores = 0; ///< of the hosts it runs on, 0: not known; where there is no history, none are of use beyond them
 };
 
 /// Jobs are borrowed for one call of decide().
@@ -73,7 +74,7 @@ struct PolicyOptions {
 std::unique_ptr<Policy> make_policy(std::string_view name, const PolicyOptions& options = {});
 
 /// Whether growing from `from` to `to` processors ends the job earlier: the time of the steps left saves more
-/// than the change costs. With too little known it is taken to pay.
+/// than the change costs. With too little known it is taken to pay, unless the job fills the cores already.
 bool growth_pays(const Job& job, int from, int to);
 
 } // namespace sched

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <deque>
 #include <limits>
+#include <map>
 #include <memory>
 
 #include "batch_means.hpp"
@@ -60,7 +61,20 @@ public:
 
 private:
   double step_s(const SimJob& job) const {
-    return job.app->step_s[static_cast<std::size_t>(job.sizes->index_of(job.procs))];
+    return step_times(*job.app)[static_cast<std::size_t>(job.sizes->index_of(job.procs))];
+  }
+
+  /// Of each size; beyond the cores a step is no quicker than on the largest size within them.
+  const std::vector<double>& step_times(const App& app) const {
+    const int within = options_.cores > 0 ? app.sizes.at_most(options_.cores) : 0;
+    if (within == 0 || within == app.sizes.largest()) return app.step_s;
+    std::vector<double>& times = on_cores_[&app];
+    if (times.empty()) {
+      times = app.step_s;
+      const auto full = static_cast<std::size_t>(app.sizes.index_of(within));
+      for (std::size_t i = full + 1; i < times.size(); ++i) times[i] = std::max(times[i], times[full]);
+    }
+    return times;
   }
 
   void tell(SimulationEvent::Kind kind, const SimJob& job, int procs) {
@@ -88,7 +102,8 @@ private:
     job->priority = arrival.app->priority;
     job->sizes = &arrival.app->sizes;
     job->resizable = arrival.app->resizable;
-    job->step_s = arrival.app->step_s.data();
+    job->step_s = options_.has_history ? step_times(*arrival.app).data() : nullptr;
+    job->cores = options_.cores;
     job->steps = job->steps_left = arrival.steps;
     job->ignores = arrival.ignores;
     if (arrival.crashes_at >= 0) job->crash_step = arrival.crashes_at * arrival.steps;
@@ -275,6 +290,7 @@ private:
   std::vector<Decision> decisions_;
   BatchMeans responses_;
   std::vector<CategoryResult> categories_;
+  mutable std::map<const App*, std::vector<double>> on_cores_; ///< filled as apps come
   std::int64_t arrived_ = 0, ended_ = 0, resizes_ = 0, ignored_ = 0, crashed_ = 0;
   double held_ = 0, used_s_ = 0, counting_since_s_ = 0;
   bool counting_ = false, stop_ = false, converged_ = false, overloaded_ = false;

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/history_json.hpp"
+
+#include <cmath>
+
+namespace control {
+namespace {
+
+StepTimes steps_from(const Json& grid) {
+  StepTimes times;
+  times.count = grid.value("steps", std::int64_t{0});
+  times.mean = grid.value("mean_s", 0.0);
+  times.least = grid.value("least_s", 0.0);
+  const auto n = static_cast<double>(times.count);
+  const double by_error = times.count > 1 ? std::pow(grid.value("error_s", 0.0), 2) * n * (n - 1) : 0;
+  times.squares = grid.value("squares", by_error);
+  return times;
+}
+
+ChangeCost change_from(const Json& change) {
+  ChangeCost cost;
+  cost.from = shape_from(change.value("from", Json()));
+  cost.to = shape_from(change.value("grid", Json()));
+  cost.spawned = change.value("spawned", 0);
+  cost.spawn_s = change.value("spawn_s", 0.0);
+  cost.merge_s = change.value("merge_s", 0.0);
+  cost.plan_s = change.value("plan_s", 0.0);
+  cost.exchange_s = change.value("exchange_s", 0.0);
+  cost.moved_bytes = change.value("moved_bytes", std::int64_t{0});
+  cost.predicted_exchange_s = change.value("planned_exchange_s", 0.0);
+  return cost;
+}
+
+} // namespace
+
+History history_from(const Json& answer) {
+  try {
+    History history;
+    for (const Json& grid : answer.value("grids", Json::array())) {
+      const auto shape = shape_from(grid.value("grid", Json()));
+      if (shape.nprow > 0 && shape.npcol > 0) history.steps[{shape.nprow, shape.npcol}] = steps_from(grid);
+    }
+    for (const Json& change : answer.value("resizes", Json::array())) {
+      history.changes.push_back(change_from(change));
+      if (history.changes.back().spawned > 0) history.spawns.push_back(history.changes.back());
+    }
+    return history;
+  } catch (const Json::exception& error) {
+    throw base::Error(base::Status::bad_argument, std::string("control: history: ") + error.what());
+  }
+}
+
+} // namespace control
