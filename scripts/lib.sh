@@ -12,6 +12,7 @@ DYNGRID_LIBRARY_PACKAGES=(
   g++ gcc gfortran cmake ninja-build pkg-config
   openmpi-bin libopenmpi-dev libscalapack-openmpi-dev libopenblas-dev liblapacke-dev
   libfmt-dev nlohmann-json3-dev liblemon-dev libhdf5-openmpi-dev
+  help2man lowdown # manual pages
 )
 # The applications, the tests and the benchmarks besides.
 DYNGRID_PACKAGES=(

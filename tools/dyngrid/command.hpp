@@ -32,6 +32,5 @@ void add_slurm(CommandLine& root);
 void add_doctor(CommandLine& root);
 void add_env(CommandLine& root);
 void add_completion(CommandLine& root);
-void add_man(CommandLine& root);
 
 } // namespace command

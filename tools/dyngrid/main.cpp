@@ -28,7 +28,6 @@ constexpr struct {
     {"Plan", command::add_topology}, {"Plan", command::add_place},     {"Plan", command::add_plan},
     {"Plan", command::add_map},      {"Plan", command::add_select},    {"Plan", command::add_simulate},
     {"Help", command::add_doctor},   {"Help", command::add_env},       {"Help", command::add_completion},
-    {"", command::add_man}, // for the build
 };
 
 int fail(const CommandLine& root, const std::string& text, int status) {
