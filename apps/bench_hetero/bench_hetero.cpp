@@ -21,7 +21,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
-#include <numeric>
 #include <stdexcept>
 
 #include "base/status.hpp"
@@ -43,7 +42,7 @@ struct Settings {
   std::vector<double> tpp{1600, 1400, 1200, 1000, 800, 600, 400, 200};
   std::vector<std::string> strategies{"global", "local", "mixed", "best"};
   int generations = 3, steps = 5;
-  std::string mpirun = "mpirun --oversubscribe", folder = "bench_hetero";
+  std::string mpirun = "mpirun --oversubscribe", csv;
   bool is_quick = false, is_checked = false;
 };
 
@@ -88,33 +87,19 @@ public:
   }
 
   int run() {
-    apps::Report report("bench_hetero", "Processors of different power", settings_.folder);
-    report.setting("cells", fmt::format("{} x {}", settings_.n, settings_.n));
-    report.setting("generations in a measurement", std::to_string(settings_.generations));
-    report.setting("measurements", fmt::format("{}, medians", settings_.steps));
+    apps::Report report("bench_hetero", settings_.csv);
+    report.text(fmt::format("{} x {} cells, {} generations in each of {} measurements.", settings_.n, settings_.n,
+                            settings_.generations, settings_.steps));
     report.text("The application is the Game of Life. A process of power P works out each of its cells 1000/P times "
                 "and says how long it computed on its core; the slowest process is what an iteration takes on such "
                 "processors. Theory is rows * columns / power, times one factor that is measured first.");
     calibrate();
-    report.setting("factor", fmt::format("{:.3g} ms per 1000 cells of power 1", factor_ms_ * 1000));
+    report.text(fmt::format("Factor: {:.3g} ms per 1000 cells of power 1", factor_ms_ * 1000));
     uniform(report);
     one_grid(report);
-    // Table 6.7; published theoretical times of global, local and mixed by total power
-    const std::map<double, std::vector<double>> actual{{1600, {201.1, 178.6, 179.8}}, {1400, {266.9, 229.9, 220.5}},
-                                                       {1200, {243.8, 215.6, 215.5}}, {1000, {289.8, 272.6, 270.5}},
-                                                       {800, {299.6, 277.0, 277}},    {600, {393.6, 330.7, 330}},
-                                                       {400, {468.9, 384.2, 384.2}},  {200, {499.2, 491.4, 491.8}}};
-    const std::map<double, std::vector<double>> published{{1600, {188.2, 184.0, 183.3}}, {1400, {264.9, 215.9, 214.9}},
-                                                          {1200, {250.5, 217.8, 215.9}}, {1000, {274.3, 273.5, 272.7}},
-                                                          {800, {309.6, 282.1, 282.1}},  {600, {357.4, 326.0, 326.2}},
-                                                          {400, {488.2, 396.3, 396.3}},  {200, {508.5, 487.3, 487.3}}};
-    choice(report, "choice-first", "Choice of processors for a grid of 313, 279; 34, 25", first_powers, published,
-           actual,
-           "as Table 6.7; 'published' is its theoretical time, and the last column its measured time over that. Its "
-           "global 1400, and local and mixed 200, cannot be had by the published rules");
-    choice(report, "choice-second", "Choice of processors for a grid of 326, 275; 227, 175", second_powers, {}, {},
-           "as Table 6.17, whose own figures come from another list of free processors than the one printed, so they "
-           "are not set beside ours");
+    choice(report, "choice-first", "Choice of processors for a grid of 313, 279; 34, 25", first_powers); // Table 6.7
+    choice(report, "choice-second", "Choice of processors for a grid of 326, 275; 227, 175",
+           second_powers); // Table 6.17
     return report.finish() ? 0 : 1;
   }
 
@@ -206,60 +191,53 @@ private:
     const std::vector<double> equal_ms = measure(equal, n, repeats), weighted_ms = measure(weighted, n, repeats),
                               alone_ms = measure(alone, n, repeats);
     const double factor = factor_ms_ * repeats / 1000;
-    apps::Table table{"uniform",
-                      fmt::format("Milliseconds of an iteration for each processor, {} x {} cells", n, n),
-                      {"power", "processor 4 alone", "equal: cells", "equal ms", "equal theory ms", "weighted: cells",
-                       "weighted ms", "weighted theory ms", "published: 4 alone", "published: equal",
-                       "published: weighted"},
-                      {}};
-    const char* const published[][3] = {{"94.12", "23.32", "41.548"},
-                                        {"-", "46.48", "41.256"},
-                                        {"-", "46.68", "41.556"},
-                                        {"-", "92.30", "41.356"}}; // Table 6.3, in the order below
-    apps::Picture picture{
-        "uniform",
-        "Equal shares wait for the slowest processor, shares by power do not",
-        fmt::format("{} x {} cells on a 2x2 grid, {} repeats; one iteration, each processor's own time", n, n, repeats),
-        "power of the processor",
-        "milliseconds",
-        apps::Picture::Kind::bars};
-    std::vector<std::vector<double>> equal_runs, weighted_runs;
-    std::vector<int> order{0, 1, 2, 3};
-    std::sort(order.begin(), order.end(), [&](int a, int b) {
-      return weighted.powers[static_cast<std::size_t>(a)] > weighted.powers[static_cast<std::size_t>(b)];
-    });
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      const auto k = static_cast<std::size_t>(order[i]);
+    apps::Table table{
+        fmt::format("Milliseconds of an iteration for each processor, {} x {} cells; power 4 alone: {:.4g}", n, n,
+                    alone_ms[0]),
+        {"power", "equal: cells", "equal ms", "equal theory ms", "weighted: cells", "weighted ms",
+         "weighted theory ms"},
+        {}};
+    for (std::size_t k = 0; k < 4; ++k) {
       const auto cells = [&](const Layout& l) { return fmt::format("{} x {}", l.rows[k / 2], l.cols[k % 2]); };
+      const int which = static_cast<int>(k);
       table.rows.push_back({{weighted.powers[k], 1},
-                            i == 0 ? apps::Cell(alone_ms[0], 4) : apps::Cell("-"),
                             cells(equal),
                             {equal_ms[k], 4},
-                            {equal.of(order[i]) * factor, 4},
+                            {equal.of(which) * factor, 4},
                             cells(weighted),
                             {weighted_ms[k], 4},
-                            {weighted.of(order[i]) * factor, 4},
-                            published[i][0],
-                            published[i][1],
-                            published[i][2]});
-      picture.categories.push_back(fmt::format("{}", weighted.powers[k]));
-      equal_runs.push_back(runs_of(equal, n, repeats)[k]);
-      weighted_runs.push_back(runs_of(weighted, n, repeats)[k]);
+                            {weighted.of(which) * factor, 4}});
+      const std::string process = fmt::format("power {} ({})", weighted.powers[k], k);
+      samples(report, "uniform", "equal shares", process, n, equal, runs_of(equal, n, repeats)[k],
+              equal.of(which) * factor);
+      samples(report, "uniform", "shares by power", process, n, weighted, runs_of(weighted, n, repeats)[k],
+              weighted.of(which) * factor);
     }
-    picture.series = {apps::series_of("equal shares", std::move(equal_runs)),
-                      apps::series_of("shares by power", std::move(weighted_runs))};
-    const double slowest_equal = *std::max_element(equal_ms.begin(), equal_ms.end()),
-                 slowest_weighted = *std::max_element(weighted_ms.begin(), weighted_ms.end());
-    picture.note = fmt::format(
-        "An iteration lasts until the slowest processor is done: {:.3g} ms with equal shares, where the others wait "
-        "for it, and {:.3g} ms with shares by power, where all are done at about the same time.",
-        slowest_equal, slowest_weighted);
-    table.note = fmt::format("as Table 6.3: the slowest processor takes {:.2f} times as long with equal shares as with "
-                             "weighted ones (theory: {:.2f}; published: 92.30 / 41.56 = 2.22). The published "
-                             "milliseconds are of another machine, 2000 x 2000 cells",
-                             slowest_equal / slowest_weighted, equal.theory() / weighted.theory());
-    report.add(std::move(table));
-    report.add(picture);
+    table.note = fmt::format(
+        "the slowest processor takes {:.2f} times as long with equal shares as with weighted ones (theory: {:.2f})",
+        *std::max_element(equal_ms.begin(), equal_ms.end()) / *std::max_element(weighted_ms.begin(), weighted_ms.end()),
+        equal.theory() / weighted.theory());
+    report.add(table);
+  }
+
+  /// Measured and theoretical milliseconds of a process, or of the slowest one.
+  void samples(apps::Report& report, const std::string& part, const std::string& strategy, const std::string& process,
+               std::int64_t n, const Layout& layout, std::vector<double> ms, double theory_ms) const {
+    apps::Sample sample;
+    sample.part = part;
+    sample.application = "life";
+    sample.n = n;
+    sample.nb = "block";
+    sample.from = sample.to = layout.grid();
+    sample.ranks = layout.nprow * layout.npcol;
+    sample.method = strategy;
+    sample.process = process;
+    sample.is_checked = settings_.is_checked;
+    sample.phase = "measured";
+    for (double& run : ms) run /= 1000;
+    report.add(sample, ms);
+    sample.phase = "theory";
+    report.add(sample, {theory_ms / 1000});
   }
 
   void one_grid(apps::Report& report) { // Table 6.6
@@ -271,97 +249,57 @@ private:
     request.method = gridmap::MapMethod::svd;
     const Layout layout = layout_of(gridmap::map_processors(request));
     const std::vector<double> ms = measure(layout, settings_.n);
-    apps::Table table{"one-grid",
-                      "Theoretical and measured milliseconds of each processor of the first grid",
-                      {"power", "cells", "theory (published unit)", "published", "theory ms", "measured ms",
-                       "measured / theory", "published measured / theory"},
-                      {}};
-    const double published[] = {622.9, 555.8, 572.9, 621.9}, published_actual[] = {582.7, 463.2, 549.4, 600.4};
+    apps::Table table{"Theoretical and measured milliseconds of each processor of the first grid",
+                      {"power", "cells", "theory (published unit)", "theory ms", "measured ms", "measured / theory"},
+                      {},
+                      "the published heuristic (svd); the published unit is 0.0962 rows * columns / power"};
     for (int k = 0; k < 4; ++k) {
       const auto i = static_cast<std::size_t>(k);
+      const double theory_ms = layout.of(k) * factor_ms_;
       table.rows.push_back({{layout.powers[i], 4},
                             fmt::format("{} x {}", layout.rows[i / 2], layout.cols[i % 2]),
                             {layout.of(k) * published_factor, 4},
-                            settings_.n == 2000 ? apps::Cell(published[i], 4) : apps::Cell("-"),
-                            {layout.of(k) * factor_ms_, 4},
+                            {theory_ms, 4},
                             {ms[i], 4},
-                            {ms[i] / (layout.of(k) * factor_ms_), 3},
-                            {published_actual[i] / published[i], 3}});
+                            {ms[i] / theory_ms, 3}});
+      samples(report, "one-grid", "svd", fmt::format("power {}", layout.powers[i]), settings_.n, layout,
+              runs_of(layout, settings_.n)[i], theory_ms);
     }
-    table.note = "as Table 6.6; the published heuristic (svd). The published unit is 0.0962 rows * columns / power";
-    report.add(std::move(table));
+    report.add(table);
   }
 
-  void choice(apps::Report& report, const std::string& id, const std::string& title, const std::vector<double>& powers,
-              const std::map<double, std::vector<double>>& published,
-              const std::map<double, std::vector<double>>& actual, const std::string& note) {
+  void choice(apps::Report& report, const std::string& part, const std::string& title,
+              const std::vector<double>& powers) {
     report.heading(title);
-    apps::Table table{id,
-                      fmt::format("{}, from the list of {} free ones", title, free_powers.size()),
-                      {"total power", "strategy", "grid", "power used", "theory (published unit)"},
+    apps::Table table{fmt::format("{}, from the list of {} free ones", title, free_powers.size()),
+                      {"total power", "strategy", "grid", "power used", "theory (published unit)", "theory ms",
+                       "measured ms", "measured / theory"},
                       {}};
-    if (!published.empty()) table.columns.emplace_back("published");
-    table.columns.insert(table.columns.end(), {"theory ms", "measured ms", "measured / theory"});
-    if (!published.empty()) table.columns.emplace_back("published measured / theory");
-    apps::Picture picture{id,
-                          title + ": slowest processor by strategy",
-                          fmt::format("Game of Life, {} x {} cells; bars are measured, medians of {}", settings_.n,
-                                      settings_.n, settings_.steps),
-                          "total power that may be added",
-                          "milliseconds of an iteration",
-                          apps::Picture::Kind::bars};
-    std::vector<std::vector<std::vector<double>>> runs(settings_.strategies.size()); // by strategy and total power
-    std::vector<double> ratios;
-    for (const double tpp : settings_.tpp) {
-      picture.categories.push_back(fmt::format("{}", tpp));
-      for (std::size_t s = 0; s < settings_.strategies.size(); ++s) {
+    for (const double tpp : settings_.tpp)
+      for (const std::string& strategy : settings_.strategies) {
         gridmap::SelectionRequest request;
         request.nprow = request.npcol = 2;
         request.grid = powers;
         request.available = free_powers;
         request.tpp = tpp;
         request.m = request.n = settings_.n;
-        request.strategy = strategy_of(settings_.strategies[s]);
+        request.strategy = strategy_of(strategy);
         const gridmap::Selection selection = gridmap::select_processors(request);
         const Layout layout = layout_of(selection.mapping);
         const std::vector<double> ms = measure(layout, settings_.n);
         const double slowest = *std::max_element(ms.begin(), ms.end()), theory = layout.theory();
-        std::vector<apps::Cell> row{fmt::format("{}", tpp),
-                                    settings_.strategies[s],
-                                    layout.grid(),
-                                    fmt::format("{:.0f}", selection.tpp_used),
-                                    {theory * published_factor, 4}};
-        const std::size_t which = settings_.strategies[s] == "global"  ? 0
-                                  : settings_.strategies[s] == "local" ? 1
-                                  : settings_.strategies[s] == "mixed" ? 2
-                                                                       : 3;
-        const bool is_published = published.count(tpp) > 0 && which < 3 && settings_.n == 2000;
-        if (!published.empty()) row.push_back(is_published ? apps::Cell(published.at(tpp)[which], 4) : apps::Cell("-"));
-        row.insert(row.end(), {{theory * factor_ms_, 4}, {slowest, 4}, {slowest / (theory * factor_ms_), 3}});
-        if (!published.empty())
-          row.push_back(is_published ? apps::Cell(actual.at(tpp)[which] / published.at(tpp)[which], 3)
-                                     : apps::Cell("-"));
-        ratios.push_back(slowest / (theory * factor_ms_));
-        table.rows.push_back(std::move(row));
-        runs[s].push_back(slowest_of(runs_of(layout, settings_.n)));
+        table.rows.push_back({fmt::format("{}", tpp),
+                              strategy,
+                              layout.grid(),
+                              fmt::format("{:.0f}", selection.tpp_used),
+                              {theory * published_factor, 4},
+                              {theory * factor_ms_, 4},
+                              {slowest, 4},
+                              {slowest / (theory * factor_ms_), 3}});
+        samples(report, part, strategy, fmt::format("{}", tpp), settings_.n, layout,
+                slowest_of(runs_of(layout, settings_.n)), theory * factor_ms_);
       }
-    }
-    std::vector<std::string> words;
-    for (std::size_t s = 0; s < settings_.strategies.size(); ++s) {
-      picture.series.push_back(apps::series_of(settings_.strategies[s], std::move(runs[s])));
-      words.push_back(
-          fmt::format("{} {:.4g} ms", settings_.strategies[s],
-                      std::accumulate(picture.series[s].values.begin(), picture.series[s].values.end(), 0.0) /
-                          static_cast<double>(settings_.tpp.size())));
-    }
-    picture.note =
-        fmt::format("Lower is better. Mean over the total powers: {}; measured over theory is {:.2f} in the median.",
-                    fmt::join(words, ", "), apps::median(ratios));
-    table.note = note + fmt::format(". Measured over theory: median {:.3f}, {:.3f} to {:.3f}", apps::median(ratios),
-                                    *std::min_element(ratios.begin(), ratios.end()),
-                                    *std::max_element(ratios.begin(), ratios.end()));
-    report.add(std::move(table));
-    report.add(picture);
+    report.add(table);
   }
 
   Settings settings_;
@@ -405,9 +343,7 @@ int main(int argc, char** argv) {
   cli.add_option("--mpirun", settings.mpirun, "words in front of -np, for the shell")
       .type_name("COMMAND")
       .show_default();
-  cli.add_option("--out", settings.folder, "folder for CSV, JSON, HTML, PNG and SVG")
-      .type_name("FOLDER")
-      .show_default();
+  cli.add_option("--csv", settings.csv, "file for one line per single run").type_name("FILE");
   if (const auto status = base::read_command_line(cli, argc, argv)) return *status;
   if (settings.is_quick) {
     if (cli.count("--n") == 0) settings.n = 120;

@@ -23,10 +23,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <limits>
 #include <map>
-#include <numeric>
-#include <set>
 #include <stdexcept>
 
 namespace {
@@ -39,7 +36,7 @@ struct Settings {
   std::vector<std::string> grids{"1x1", "1x2", "2x2", "3x3"};
   std::vector<std::string> topologies{"2x2", "1x4", "4x1", "2x3", "3x2"};
   std::vector<std::string> placements{"global", "local2", "optimal"};
-  std::string nb = "64", mpirun = "mpirun --oversubscribe", folder = "bench_payoff";
+  std::string nb = "64", mpirun = "mpirun --oversubscribe", csv;
   int steps = 3, reps = 3;
   bool is_quick = false, is_checked = false;
   std::vector<std::string> slow_grids{"2x2", "3x3", "4x4"};
@@ -51,7 +48,7 @@ using Times = std::map<std::string, std::vector<double>>; // by grid or by chang
 
 struct ChangeTimes {
   std::vector<double> total, start, merge, exchange;
-  double moved_mb = 0;
+  std::int64_t moved_bytes = 0;
 };
 
 struct Results {                                                    // of one application and size
@@ -67,56 +64,6 @@ std::string step_word(const std::string& app) {
   if (app == "life") return "10 generations";
   if (app == "pdgetrf") return "one factorization";
   return "one product";
-}
-
-// What [Chinnusamy 2004] prints, on a cluster of its time: seconds are those of another machine, ratios can be
-// compared.
-namespace thesis {
-constexpr double none = std::numeric_limits<double>::quiet_NaN();
-constexpr int p[] = {5, 6, 7, 8}; // the grids are p x p
-constexpr std::int64_t n[] = {21000, 42000};
-struct App {
-  const char *name, *tables;
-  double step_s[4][2]; // Tables 5.4, 5.7, 5.10
-  int payoff[3][2][2]; // [change][size][global, local]; Tables 5.5, 5.8, 5.11; below 0: never
-  int cost[3][2][2];   // Tables 5.6, 5.9, 5.12
-};
-const App applications[] = {
-    {"life",
-     "Tables 5.4 to 5.6",
-     {{1.624, 6.453}, {1.130, 4.473}, {0.833, 3.302}, {0.640, 2.532}},
-     {{{100, 84}, {97, 78}}, {{180, 124}, {183, 122}}, {{259, 220}, {260, 211}}},
-     {{{44, 37}, {43, 35}}, {{64, 44}, {65, 44}}, {{79, 67}, {79, 65}}}},
-    {"pdgemv",
-     "Tables 5.7 to 5.9",
-     {{2.1, 8.7}, {1.5, 5.7}, {1.1, 4.2}, {1.8, 3.3}},
-     {{{80, 68}, {64, 51}}, {{144, 99}, {148, 99}}, {{-68, -58}, {203, 165}}},
-     {{{34, 29}, {34, 27}}, {{50, 34}, {51, 34}}, {{28, 24}, {62, 51}}}},
-    {"pdgemm",
-     "Tables 5.10 to 5.12",
-     {{1146, 6778}, {1000, 5307}, {1048, 4891}, {1116, none}},
-     {{{1, 1}, {1, 1}}, {{-2, -1}, {1, 1}}, {{-1, -1}, {1, 1}}},
-     {{{1, 1}, {1, 1}}, {{1, 1}, {1, 1}}, {{1, 1}, {1, 1}}}},
-};
-constexpr double exchange_s[3][2][2] = {{{48.94, 41.271}, {190.90, 152.696}},
-                                        {{53.25, 36.652}, {213.45, 142.351}},
-                                        {{49.98, 42.410}, {199.93, 163.122}}}; // Table 5.3
-
-struct Shapes { // a tall grid and the same lying, smallest and largest ratio of their times over all sizes
-  const char *app, *tall, *flat;
-  double lowest, highest;
-};
-const Shapes shapes[] = {
-    // Tables 5.1 (9000 to 36000) and 5.2 (9000 to 24000), 12 processes
-    {"pdgetrf", "12x1", "1x12", 6688.0 / 3173, 369.0 / 105},
-    {"pdgetrf", "4x3", "3x4", 2494.0 / 2651, 88.0 / 77},
-    {"pdgemm", "12x1", "1x12", 197.0 / 297, 3452.0 / 3137},
-    {"pdgemm", "4x3", "3x4", 297.0 / 332, 897.0 / 953},
-};
-} // namespace thesis
-
-std::string times_as_long(double slow, double fast) {
-  return fmt::format("{} times as long", apps::Cell(slow / fast, 2).shown);
 }
 
 class Bench {
@@ -152,7 +99,7 @@ public:
       t.start.push_back(c.spawn_s);
       t.merge.push_back(c.merge_s);
       t.exchange.push_back(c.exchange_s);
-      t.moved_mb = static_cast<double>(c.moved_bytes) / 1e6;
+      t.moved_bytes = c.moved_bytes;
     }
   }
 
@@ -175,11 +122,9 @@ public:
   }
 
   int run() {
-    apps::Report report("bench_payoff", "Is a change of the grid worth it?", settings_.folder);
-    report.setting("block size", settings_.nb);
-    report.setting("chain of grids", fmt::format("{}", fmt::join(settings_.grids, " -> ")));
-    report.setting("steps on each grid", std::to_string(settings_.steps));
-    report.setting("repetitions", std::to_string(settings_.reps));
+    apps::Report report("bench_payoff", settings_.csv);
+    report.text(fmt::format("Blocks of {}, {} steps on each of {}, {} repetitions.", settings_.nb, settings_.steps,
+                            fmt::join(settings_.grids, " -> "), settings_.reps));
     const auto cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
     report.text("Life lies in one block per process, the others in blocks of the size above dealt out in turn (as "
                 "ScaLAPACK wants them). Of blocks dealt out in turn nearly "
@@ -235,70 +180,47 @@ private:
             still(app, n, grid, by_size[n]);
           }
       say("");
-      apps::Table table{std::string("topology-") + app,
-                        fmt::format("{}: seconds of {} by shape of the grid", app, step_word(app)),
-                        {"n"},
-                        {}};
-      apps::Picture picture{table.id,
-                            fmt::format("{}: {} on grids of different shape", app, step_word(app)),
-                            fmt::format("blocks of {}, medians of {} runs", settings_.nb, settings_.reps),
-                            "grid, rows x columns of processes",
-                            "seconds",
-                            apps::Picture::Kind::bars};
-      picture.categories = settings_.topologies;
+      apps::Table table{fmt::format("{}: seconds of {} by shape of the grid", app, step_word(app)), {"n"}, {}};
       table.columns.insert(table.columns.end(), settings_.topologies.begin(), settings_.topologies.end());
       for (const std::int64_t n : sizes_of(app)) {
         std::vector<apps::Cell> row{n};
-        std::vector<std::vector<double>> runs;
-        for (const std::string& grid : settings_.topologies) {
-          runs.push_back(by_size[n].step[grid]);
-          row.emplace_back(apps::median(runs.back()), 3);
-        }
+        for (const std::string& grid : settings_.topologies) row.emplace_back(apps::median(by_size[n].step[grid]), 3);
         table.rows.push_back(std::move(row));
-        picture.series.push_back(apps::series_of(fmt::format("n = {}", n), std::move(runs)));
+        samples(report, "topology", app, n, by_size[n]);
       }
-      const std::vector<double>& t = picture.series.back().values;
-      const auto fast = std::min_element(t.begin(), t.end()) - t.begin(),
-                 slow = std::max_element(t.begin(), t.end()) - t.begin();
-      const auto at = [&](auto k) { return static_cast<std::size_t>(k); };
-      picture.note = fmt::format("With n = {} the shape {} is the fastest, {}; {} takes {}.", sizes_of(app).back(),
-                                 picture.categories[at(fast)], apps::in_words(t[at(fast)]),
-                                 picture.categories[at(slow)], times_as_long(t[at(slow)], t[at(fast)]));
-      table.note =
-          app == std::string("pdgetrf") ? "as Table 5.1 of Chinnusamy 2004" : "as Table 5.2 of Chinnusamy 2004";
-      report.add(std::move(table));
-      report.add(picture);
-      shapes(report, app, by_size);
+      report.add(table);
     }
   }
 
-  /// A tall grid against the same one lying, ours and the published ones.
-  void shapes(apps::Report& report, const std::string& app, std::map<std::int64_t, Results>& by_size) {
-    apps::Table table{
-        "shapes-" + app,
-        fmt::format("{}: how much longer {} takes on a tall grid than on the same one lying", app, step_word(app)),
-        {"grids", "n", "tall / lying", "published grids", "published tall / lying"},
-        {}};
-    const std::vector<std::string>& ours = settings_.topologies;
-    for (const std::string& tall : ours) {
-      const auto x = tall.find('x');
-      const std::string flat = tall.substr(x + 1) + "x" + tall.substr(0, x);
-      if (std::stoi(tall) <= std::stoi(flat) || std::find(ours.begin(), ours.end(), flat) == ours.end()) continue;
-      for (const thesis::Shapes& published : thesis::shapes) {
-        if (published.app != app || (std::stoi(flat) == 1) != (std::string(published.flat) == "1x12")) continue;
-        for (const std::int64_t n : sizes_of(app))
-          table.rows.push_back({tall + " / " + flat,
-                                n,
-                                {apps::median(by_size[n].step[tall]) / apps::median(by_size[n].step[flat]), 2},
-                                fmt::format("{} / {}", published.tall, published.flat),
-                                fmt::format("{:.2f} to {:.2f}", published.lowest, published.highest)});
-      }
+  /// Everything that was measured of one application and size.
+  void samples(apps::Report& report, const char* part, const std::string& app, std::int64_t n,
+               const Results& results) const {
+    apps::Sample sample;
+    sample.part = part;
+    sample.application = app;
+    sample.n = n;
+    sample.nb = app == "life" ? "block" : settings_.nb;
+    sample.is_checked = settings_.is_checked;
+    sample.phase = "step";
+    for (const auto& [grid, seconds] : results.step) {
+      sample.from = sample.to = grid;
+      sample.ranks = apps::processes_of(grid);
+      report.add(sample, seconds);
     }
-    table.note = fmt::format(
-        "published: Chinnusamy 2004, Table {}, over its sizes from 9000, 12 processes on a machine of its own{}",
-        app == "pdgetrf" ? "5.1" : "5.2",
-        app == "pdgetrf" ? ". ScaLAPACK factors panels of columns, so that pdgetrf wants few rows of processes" : "");
-    if (!table.rows.empty()) report.add(std::move(table));
+    for (const auto& [move, by_placement] : results.change)
+      for (const auto& [placement, t] : by_placement) {
+        sample.from = move.substr(0, move.find(' '));
+        sample.to = move.substr(move.rfind(' ') + 1);
+        sample.ranks = std::max(apps::processes_of(sample.from), apps::processes_of(sample.to));
+        sample.placement = placement;
+        sample.bytes = t.moved_bytes;
+        const std::pair<const char*, const std::vector<double>*> phases[] = {
+            {"change", &t.total}, {"start", &t.start}, {"merge", &t.merge}, {"exchange", &t.exchange}};
+        for (const auto& [phase, seconds] : phases) {
+          sample.phase = phase;
+          report.add(sample, *seconds);
+        }
+      }
   }
 
   double t_step(const std::string& app, std::int64_t n, const std::string& grid) {
@@ -313,8 +235,7 @@ private:
   }
 
   void changes(apps::Report& report) {
-    apps::Table table{"changes",
-                      "Seconds of a change of the grid, and what they went into",
+    apps::Table table{"Seconds of a change of the grid, and what they went into",
                       {"application", "n", "change", "placement", "moved MB", "exchange s", "new processes s",
                        "communicators s", "whole s"},
                       {}};
@@ -327,76 +248,13 @@ private:
                                   n,
                                   move,
                                   placement,
-                                  {t.moved_mb, 3},
+                                  {1e-6 * static_cast<double>(t.moved_bytes), 3},
                                   {apps::median(t.exchange), 3},
                                   {apps::median(t.start), 3},
                                   {apps::median(t.merge), 3},
                                   {apps::median(t.total), 3}});
           }
-    table.note = "as Table 5.3, which has the exchange alone";
-    report.add(std::move(table));
-    apps::Table beside{
-        "changes-published",
-        "How much longer the exchange takes with the placement global than with the best other one, ours and published",
-        {"application", "n", "change", "global +%", "published change", "published n", "published +%"},
-        {}};
-    for (const std::string& app : settings_.apps) {
-      if (app != "life" || settings_.placements.size() < 2 || settings_.placements[0] != "global")
-        continue; // one block per process, as there
-      const std::int64_t n = sizes_of(app).back();
-      const auto all = moves();
-      for (std::size_t k = 0; k < std::max<std::size_t>(3, all.size()); ++k) {
-        std::vector<apps::Cell> row{"-", "-", "-", "-", "-", "-", "-"};
-        if (k < all.size()) {
-          double best = std::numeric_limits<double>::infinity();
-          for (std::size_t other = 1; other < settings_.placements.size(); ++other)
-            best =
-                std::min(best, apps::median(results_[{app, n}].change[all[k]][settings_.placements[other]].exchange));
-          row[0] = app, row[1] = n, row[2] = all[k];
-          row[3] = {100 * (apps::median(results_[{app, n}].change[all[k]]["global"].exchange) / best - 1), 2};
-        }
-        if (k < 3) {
-          row[4] = fmt::format("{0}x{0} -> {1}x{1}", thesis::p[k], thesis::p[k + 1]), row[5] = thesis::n[1];
-          row[6] = {100 * (thesis::exchange_s[k][1][0] / thesis::exchange_s[k][1][1] - 1), 2};
-        }
-        beside.rows.push_back(std::move(row));
-      }
-    }
-    beside.note = "published: Chinnusamy 2004, Table 5.3, against its local placement, on 25 to 64 hosts with one link "
-                  "each; on one host the data goes through memory";
-    if (!beside.rows.empty()) report.add(std::move(beside));
-    for (const std::string& app : settings_.apps) {
-      const std::int64_t n = sizes_of(app).back();
-      apps::Picture picture{"exchange-" + app,
-                            fmt::format("{}: moving the data to another grid, by placement of the processes", app),
-                            fmt::format("n = {}, {}, medians of {} runs", n,
-                                        app == "life" ? "one block per process" : "blocks of " + settings_.nb,
-                                        settings_.reps),
-                            "change of the grid",
-                            "seconds of the exchange",
-                            apps::Picture::Kind::bars};
-      picture.categories = moves();
-      for (const std::string& placement : settings_.placements) {
-        std::vector<std::vector<double>> runs;
-        for (const std::string& move : picture.categories)
-          runs.push_back(results_[{app, n}].change[move][placement].exchange);
-        picture.series.push_back(apps::series_of(placement, std::move(runs)));
-      }
-      std::vector<std::string> words;
-      for (const apps::Series& series : picture.series)
-        words.push_back(fmt::format("{} with {}",
-                                    apps::in_words(std::accumulate(series.values.begin(), series.values.end(), 0.0)),
-                                    series.name));
-      picture.note = fmt::format("{} the data in {}{}.",
-                                 picture.categories.size() == 1
-                                     ? "The change moves"
-                                     : fmt::format("All {} changes together move", picture.categories.size()),
-                                 fmt::join(words, ", "),
-                                 app == "life" ? ""
-                                               : "; of blocks dealt out in turn nearly everything moves with any "
-                                                 "placement, so that little can be seen between them");
-      report.add(picture);
-    }
+    report.add(table);
   }
 
   static std::string point(double t_change, double t_old, double t_new) {
@@ -412,95 +270,43 @@ private:
 
   void payoff(apps::Report& report, const std::string& app) {
     report.heading(app);
-    apps::Table times{
-        app + "-times", fmt::format("{}: seconds of a step ({}) by grid", app, step_word(app)), {"grid"}, {}};
-    apps::Picture picture{
-        app + "-times",
-        fmt::format("{}: one step ({}) on each grid", app, step_word(app)),
-        fmt::format("{}, medians", app == "life" ? "one block per process" : "blocks of " + settings_.nb),
-        "grid, rows x columns of processes",
-        "seconds",
-        apps::Picture::Kind::bars};
-    picture.categories = settings_.grids;
+    apps::Table times{fmt::format("{}: seconds of a step ({}) by grid", app, step_word(app)), {"grid"}, {}};
     for (const std::int64_t n : sizes_of(app)) {
       times.columns.push_back(fmt::format("n = {}", n));
-      std::vector<std::vector<double>> runs;
-      for (const std::string& grid : settings_.grids) runs.push_back(results_[{app, n}].step[grid]);
-      picture.series.push_back(apps::series_of(times.columns.back(), std::move(runs)));
+      samples(report, "chain", app, n, results_[{app, n}]);
     }
-    picture.note = fmt::format("With n = {} a step takes {}.", sizes_of(app).back(),
-                               on_grids(settings_.grids, picture.series.back().values));
     for (const std::string& grid : settings_.grids) {
       std::vector<apps::Cell> row{grid};
       for (const std::int64_t n : sizes_of(app)) row.emplace_back(t_step(app, n, grid), 3);
       times.rows.push_back(std::move(row));
     }
-    times.note = app == "life"     ? "as Table 5.4"
-                 : app == "pdgemv" ? "as Table 5.7"
-                 : app == "pdgemm" ? "as Table 5.10"
-                                   : "the whole factorization and the solution";
-    report.add(std::move(times));
-    report.add(picture);
+    report.add(times);
     std::vector<std::pair<std::string, const Times*>> curves;
     for (const std::int64_t n : sizes_of(app)) curves.emplace_back(fmt::format("n = {}", n), &results_[{app, n}].step);
-    const auto cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
-    speed_up(report, app, app, settings_.grids, curves,
-             fmt::format("This machine has {} cores, and more processes than that share them", cores));
-
-    apps::Table table{app + "-payoff",
-                      fmt::format("{}: payoff point and resize cost, in steps ({})", app, step_word(app)),
-                      {"n", "change", "placement", "t_old s", "t_new s", "change s", "payoff point", "resize cost",
-                       "exchange s", "payoff of the exchange", "cost of the exchange"},
-                      {}};
+    speed_up(report, app, settings_.grids, curves);
+    apps::Table table{
+        fmt::format("{}: payoff point and resize cost, in steps ({})", app, step_word(app)), payoff_columns(), {}};
     for (const std::int64_t n : sizes_of(app))
       payoff_rows(table, settings_.grids, settings_.placements, n, results_[{app, n}]);
     table.note = "payoff point = ceil(t / (t_old - t_new)), 'never' when a step did not get shorter; resize cost = "
                  "ceil(t / t_new). "
                  "Once for the whole change, most of which is starting processes, and once for moving the data alone, "
                  "as the published tables have it";
-    report.add(std::move(table));
-    published(report, app);
-
-    const std::int64_t n = sizes_of(app).back();
-    apps::Picture costs{app + "-cost",
-                        fmt::format("{}: how many steps a change of the grid costs", app),
-                        fmt::format("n = {}; a step is {}; medians", n, step_word(app)),
-                        "change of the grid",
-                        "steps of the new grid that the change took",
-                        apps::Picture::Kind::bars};
-    costs.categories = moves();
-    for (const bool is_whole : {true, false})
-      for (const std::string& placement : settings_.placements) {
-        if (is_whole && placement != settings_.placements.back()) continue;
-        std::vector<std::vector<double>> runs;
-        for (std::size_t g = 1; g < settings_.grids.size(); ++g) {
-          const ChangeTimes& t = results_[{app, n}].change[costs.categories[g - 1]][placement];
-          runs.push_back(is_whole ? t.total : t.exchange);
-          for (double& run : runs.back()) run /= t_step(app, n, settings_.grids[g]);
-        }
-        costs.series.push_back(apps::series_of(is_whole ? fmt::format("whole change ({})", placement)
-                                                        : fmt::format("exchange alone, {}", placement),
-                                               std::move(runs)));
-      }
-    costs.is_logarithmic = true;
-    const auto span = [&](std::size_t first, std::size_t last) {
-      double low = std::numeric_limits<double>::infinity(), high = 0;
-      for (std::size_t k = first; k < last; ++k)
-        for (const double value : costs.series[k].values) low = std::min(low, value), high = std::max(high, value);
-      const std::string from = apps::Cell(low, 2).shown, to = apps::Cell(high, 2).shown;
-      return from == to ? from : from + " to " + to;
-    };
-    costs.note = fmt::format("A whole change takes as long as {} steps of the new grid, moving the data alone as long "
-                             "as {}; the difference is the start of processes.",
-                             span(0, 1), span(1, costs.series.size()));
-    report.add(costs);
+    report.add(table);
   }
 
-  static std::string on_grids(const std::vector<std::string>& grids, const std::vector<double>& seconds) {
-    std::vector<std::string> words;
-    for (std::size_t g = 0; g < grids.size(); ++g)
-      words.push_back(fmt::format("{} on {}", apps::in_words(seconds[g]), grids[g]));
-    return fmt::format("{}", fmt::join(words, ", "));
+  static std::vector<std::string> payoff_columns() {
+    return {"n",
+            "change",
+            "placement",
+            "t_old s",
+            "t_new s",
+            "change s",
+            "payoff point",
+            "resize cost",
+            "exchange s",
+            "payoff of the exchange",
+            "cost of the exchange"};
   }
 
   /// One row for each change of the grid and placement.
@@ -526,88 +332,21 @@ private:
     }
   }
 
-  /// How many times as fast as on the first grid, against the number of processes, with the ideal; also of every single
-  /// run.
-  static void speed_up(apps::Report& report, const std::string& id, const std::string& what,
-                       const std::vector<std::string>& grids,
-                       const std::vector<std::pair<std::string, const Times*>>& curves, const std::string& why) {
-    const int first = apps::processes_of(grids[0]);
-    apps::Table table{id + "-speed-up",
-                      fmt::format("{}: speed-up over {} by the number of processes", what, grids[0]),
+  /// How many times as fast as on the first grid, beside the ideal.
+  static void speed_up(apps::Report& report, const std::string& what, const std::vector<std::string>& grids,
+                       const std::vector<std::pair<std::string, const Times*>>& curves) {
+    apps::Table table{fmt::format("{}: speed-up over {} by the number of processes", what, grids[0]),
                       {"grid", "processes", "ideal"},
                       {}};
-    apps::Picture picture{table.id,
-                          fmt::format("{}: how many times as fast as on {}", what, grids[0]),
-                          "medians, and every single run against the median on the first grid",
-                          "processes",
-                          "speed-up",
-                          apps::Picture::Kind::lines};
-    apps::Series ideal{"ideal", {}, true};
+    for (const auto& curve : curves) table.columns.push_back(curve.first);
     for (const std::string& grid : grids) {
-      picture.categories.push_back(std::to_string(apps::processes_of(grid)));
-      picture.places.push_back(apps::processes_of(grid));
-      ideal.values.push_back(static_cast<double>(apps::processes_of(grid)) / first);
-      table.rows.push_back({grid, apps::processes_of(grid), {ideal.values.back(), 3}});
+      const int processes = apps::processes_of(grid);
+      table.rows.push_back({grid, processes, {static_cast<double>(processes) / apps::processes_of(grids[0]), 3}});
+      for (const auto& curve : curves)
+        table.rows.back().emplace_back(apps::median(curve.second->at(grids[0])) / apps::median(curve.second->at(grid)),
+                                       3);
     }
-    std::string words;
-    for (const auto& [name, times] : curves) {
-      const double t_first = apps::median(times->at(grids[0]));
-      std::vector<std::vector<double>> runs;
-      for (std::size_t g = 0; g < grids.size(); ++g) {
-        runs.push_back(times->at(grids[g]));
-        for (double& run : runs.back()) run = t_first / run;
-      }
-      picture.series.push_back(apps::series_of(name, std::move(runs)));
-      const std::vector<double>& values = picture.series.back().values;
-      table.columns.insert(table.columns.end(), {name, name + ": % of the ideal"});
-      for (std::size_t g = 0; g < grids.size(); ++g)
-        table.rows[g].insert(table.rows[g].end(), {{values[g], 3}, {100 * values[g] / ideal.values[g], 3}});
-      const auto best = static_cast<std::size_t>(std::max_element(values.begin(), values.end()) - values.begin());
-      words += fmt::format("{} {}", words.empty() ? "" : ";", name);
-      words += best == 0 ? " is fastest there"
-                         : fmt::format(" is {} times as fast on {} processes, {:.0f} % of the ideal",
-                                       apps::Cell(values[best], 3).shown, picture.categories[best],
-                                       100 * values[best] / ideal.values[best]);
-    }
-    picture.series.push_back(std::move(ideal));
-    picture.note = fmt::format("Against {}:{}. {}.", grids[0], words, why);
-    report.add(std::move(table));
-    report.add(picture);
-  }
-
-  /// What the thesis prints for the same application, beside ours.
-  static void published(apps::Report& report, const std::string& name) {
-    for (const thesis::App& app : thesis::applications) {
-      if (app.name != name) continue;
-      apps::Table table{name + "-published",
-                        fmt::format("{}: the published figures", name),
-                        {"n", "change", "t_old s", "t_new s", "speed-up", "ideal", "% of the ideal", "payoff, global",
-                         "payoff, local", "cost, global", "cost, local"},
-                        {}};
-      for (std::size_t size = 0; size < 2; ++size)
-        for (std::size_t k = 0; k < 3; ++k) {
-          const double t_old = app.step_s[k][size], t_new = app.step_s[k + 1][size],
-                       ideal = static_cast<double>(thesis::p[k + 1] * thesis::p[k + 1]) / (thesis::p[k] * thesis::p[k]);
-          const auto steps = [](int number) { return number < 0 ? std::string("never") : std::to_string(number); };
-          table.rows.push_back({thesis::n[size],
-                                fmt::format("{0}x{0} -> {1}x{1}", thesis::p[k], thesis::p[k + 1]),
-                                {t_old, 4},
-                                {t_new, 4},
-                                {t_old / t_new, 3},
-                                {ideal, 3},
-                                {100 * t_old / t_new / ideal, 3},
-                                steps(app.payoff[k][size][0]),
-                                steps(app.payoff[k][size][1]),
-                                std::to_string(app.cost[k][size][0]),
-                                std::to_string(app.cost[k][size][1])});
-        }
-      table.note = fmt::format(
-          "Chinnusamy 2004, {}; its changes are the exchange alone. The seconds are of another machine, with as many "
-          "processors as processes; ratios, payoff points and costs can be set beside ours, best beside "
-          "those of the emulated processors below",
-          app.tables);
-      report.add(std::move(table));
-    }
+    report.add(table);
   }
 
   /// A chain that pays off on any machine: on emulated processors, one for each process.
@@ -640,45 +379,15 @@ private:
         chain(launcher, grids, "pdgemm", n, placement, results);
       }
     say("");
-    speed_up(report, "slow", "pdgemm, emulated", grids, {{fmt::format("n = {}", n), &results.step}},
-             "Every process has a processor of its own; what is missing to the ideal is messages, and processes of "
-             "this machine that wait for a core");
+    samples(report, "emulated", "pdgemm", n, results);
+    speed_up(report, "pdgemm, emulated", grids, {{fmt::format("n = {}", n), &results.step}});
     apps::Table table{
-        "slow-payoff",
         fmt::format("pdgemm on emulated processors of {} GFLOP/s: payoff point and resize cost, in steps ({})",
                     settings_.slow_gflops, step_word("pdgemm")),
-        {"n", "change", "placement", "t_old s", "t_new s", "change s", "payoff point", "resize cost", "exchange s",
-         "payoff of the exchange", "cost of the exchange"},
+        payoff_columns(),
         {}};
     payoff_rows(table, grids, placements, n, results);
-    table.note = "emulated, see above. Published for PDGEMM, of the exchange alone (Chinnusamy 2004, Tables 5.11 and "
-                 "5.12, 5x5 -> 6x6): payoff point 1, resize cost 1";
-    report.add(std::move(table));
-    apps::Picture picture{
-        "slow-times",
-        "pdgemm on emulated processors: a step on each grid, and the change to it",
-        fmt::format("n = {}, blocks of {}, {} GFLOP/s for each process", n, settings_.nb, settings_.slow_gflops),
-        "grid, rows x columns of processes",
-        "seconds",
-        apps::Picture::Kind::bars};
-    picture.categories = grids;
-    std::vector<std::vector<double>> steps, changes(1);
-    for (const std::string& grid : grids) steps.push_back(results.step[grid]);
-    const std::string& placement = placements.back();
-    std::vector<std::string> words;
-    for (std::size_t g = 1; g < grids.size(); ++g) {
-      changes.push_back(results.change[arrow(grids[g - 1], grids[g])][placement].total);
-      const std::string after = point(apps::median(changes.back()), apps::median(steps[g - 1]), apps::median(steps[g]));
-      words.push_back(
-          fmt::format("{} -> {} takes {} and {}", grids[g - 1], grids[g], apps::in_words(apps::median(changes.back())),
-                      after == "never" ? "does not pay off"
-                                       : fmt::format("has paid off after {} step{}", after, after == "1" ? "" : "s")));
-    }
-    picture.series = {apps::series_of("one product", std::move(steps)),
-                      apps::series_of(fmt::format("change to this grid ({})", placement), std::move(changes))};
-    picture.note =
-        fmt::format("A product takes {}; {}.", on_grids(grids, picture.series[0].values), fmt::join(words, ", "));
-    report.add(picture);
+    report.add(table);
   }
 
   Settings settings_;
@@ -738,9 +447,7 @@ int main(int argc, char** argv) {
   cli.add_option("--mpirun", settings.mpirun, "words in front of -np, for the shell")
       .type_name("COMMAND")
       .show_default();
-  cli.add_option("--out", settings.folder, "folder for CSV, JSON, HTML, PNG and SVG")
-      .type_name("FOLDER")
-      .show_default();
+  cli.add_option("--csv", settings.csv, "file for one line per single run").type_name("FILE");
   if (const auto status = base::read_command_line(cli, argc, argv)) return *status;
   if (settings.is_quick) {
     if (settings.all_sizes.empty()) settings.all_sizes = {128};

@@ -189,7 +189,7 @@ int wait_often() {
 // ------------------------------------------------------------------------------------------------
 
 struct Settings {
-  std::string from = "1x2", to = "2x2", folder = "bench_processes", command;
+  std::string from = "1x2", to = "2x2", csv, command;
   std::int64_t n = 1000, nb = 64;
   int cycles = 3, reps = 3;
   bool is_quick = false, is_markdown = false, is_member = false, is_waiting = false, waits = false;
@@ -223,6 +223,15 @@ Samples one_run(const Settings& s, const std::string& way) {
                                                    std::to_string(s.nb), "--cycles", std::to_string(s.cycles)}));
   for (double& at : samples["begun"]) at -= started;
   return samples;
+}
+
+void samples(apps::Report& report, const char* part, const std::string& phase, const char* way,
+             const std::vector<double>& seconds) {
+  apps::Sample sample;
+  sample.part = part;
+  sample.phase = phase;
+  sample.method = way;
+  report.add(sample, seconds);
 }
 
 /// Processes that only yield against processes that sleep after a while: one table, in turn.
@@ -259,46 +268,22 @@ int compare_waiting(const Settings& s) {
     ids.emplace_back("pdgemm " + grid, fmt::format("PDGEMM, n = {}, on {}", s.n, grid));
   const auto of = [&](const char* way, const std::string& id) { return 1000 * apps::median(all[way][id]); };
   if (s.is_markdown) {
-    fmt::print("| milliseconds | yields | yields, then sleeps |\n|---|---|---|\n");
+    fmt::print("| milliseconds | yields | yields then sleeps |\n|---|---|---|\n");
     for (const auto& [id, text] : ids)
       fmt::print("| {} | {} | {} |\n", text, apps::Cell(of("off", id), 3).shown, apps::Cell(of("on", id), 3).shown);
     return 0;
   }
-  apps::Report report("bench_waiting", "Processes that wait", s.folder);
-  report.setting("runs of each way", std::to_string(s.reps));
-  apps::Table table{"waiting",
-                    "Milliseconds",
-                    {"", "what", "yields", "yields, then sleeps"},
+  apps::Report report("bench_waiting", s.csv);
+  apps::Table table{fmt::format("Milliseconds, {} runs of each way", s.reps),
+                    {"", "what", "yields", "yields then sleeps"},
                     {},
                     "Medians, the two in turn; DYNGRID_YIELD=off and on."};
-  for (const auto& [id, text] : ids) table.rows.push_back({id, text, {of("off", id), 3}, {of("on", id), 3}});
-  report.add(table);
-  apps::Picture picture{"waiting",
-                        "Processes that outnumber the cores: yielding against sleeping after a while",
-                        fmt::format("{} runs of each way, in turn", s.reps),
-                        "what is measured, and processes or grid",
-                        "milliseconds",
-                        apps::Picture::Kind::bars};
-  picture.is_logarithmic = true;
-  for (const auto& [id, text] : ids) picture.categories.push_back(id);
-  for (const char* way : {"off", "on"}) {
-    std::vector<std::vector<double>> runs;
-    for (const std::string& id : picture.categories) {
-      runs.push_back(all[way][id]);
-      for (double& run : runs.back()) run *= 1000;
-    }
-    picture.series.push_back(
-        apps::series_of(way == std::string("off") ? "yields" : "yields, then sleeps", std::move(runs)));
+  for (const auto& [id, text] : ids) {
+    table.rows.push_back({id, text, {of("off", id), 3}, {of("on", id), 3}});
+    samples(report, "waiting", id, "yields", all["off"][id]);
+    samples(report, "waiting", id, "yields then sleeps", all["on"][id]);
   }
-  const auto in_words = [&](const char* way, const char* what) {
-    return apps::in_words(of(way, fmt::format("{} {}", what, counts.back())) / 1000);
-  };
-  picture.note =
-      fmt::format("While one process works for half a second, {} that wait take {} of the cores when they yield and {} "
-                  "when they sleep after a while; a short message between all {} processes takes {} and {}.",
-                  counts.back() - 1, in_words("off", "waiting"), in_words("on", "waiting"), counts.back(),
-                  in_words("off", "message"), in_words("on", "message"));
-  report.add(picture);
+  report.add(table);
   return report.finish() ? 0 : 1;
 }
 
@@ -340,39 +325,19 @@ int compare(const Settings& s) {
                  apps::Cell(of("join", row.id), 2).shown);
     return 0;
   }
-  apps::Report report("bench_processes", "New processes, spawned and joined", s.folder);
-  report.setting("grids", s.from + " -> " + s.to + " -> " + s.from);
-  report.setting("matrix", fmt::format("{} x {}, double, blocks of {}", s.n, s.n, s.nb));
-  report.setting("runs of each way, growths in each", fmt::format("{}, {}", s.reps, 2 * s.cycles));
-  apps::Table table{"costs",
-                    "Milliseconds",
-                    {"", "what", "spawn", "join"},
-                    {},
-                    "Medians. Spawned processes come while the application waits; joined ones come while it computes."};
-  for (const Row& row : rows)
+  apps::Report report("bench_processes", s.csv);
+  apps::Table table{
+      fmt::format(
+          "Milliseconds, {} -> {} -> {}, one {} x {} matrix in blocks of {}; {} runs of each way, {} growths in each",
+          s.from, s.to, s.from, s.n, s.n, s.nb, s.reps, 2 * s.cycles),
+      {"", "what", "spawn", "join"},
+      {},
+      "Medians. Spawned processes come while the application waits; joined ones come while it computes."};
+  for (const Row& row : rows) {
     table.rows.push_back({row.id, row.text, {of("spawn", row.id), 3}, {of("join", row.id), 3}});
-  report.add(table);
-  apps::Picture picture{"costs",
-                        "What new processes cost, spawned and joined",
-                        fmt::format("{} -> {}; medians and all single changes", s.from, s.to),
-                        "as in the table above",
-                        "milliseconds",
-                        apps::Picture::Kind::bars};
-  picture.is_logarithmic = true;
-  for (const Row& row : rows) picture.categories.emplace_back(row.id);
-  for (const char* way : {"spawn", "join"}) {
-    std::vector<std::vector<double>> runs;
-    for (const Row& row : rows) {
-      runs.push_back(all[way][row.id]);
-      for (double& run : runs.back()) run *= 1000;
-    }
-    picture.series.push_back(apps::series_of(way, std::move(runs)));
+    for (const char* way : {"spawn", "join"}) samples(report, "costs", row.id, way, all[way][row.id]);
   }
-  picture.note = fmt::format("The application stands still for {} while spawned processes come (stand) and for {} "
-                             "while joined ones do; from the request to the larger grid (come) it is {} and {}.",
-                             apps::in_words(of("spawn", "stand") / 1000), apps::in_words(of("join", "stand") / 1000),
-                             apps::in_words(of("spawn", "come") / 1000), apps::in_words(of("join", "come") / 1000));
-  report.add(picture);
+  report.add(table);
   return report.finish() ? 0 : 1;
 }
 
@@ -396,7 +361,7 @@ int main(int argc, char** argv) {
   cli.add_flag("--quick", s.is_quick, "one short run of each: figures mean nothing");
   cli.add_flag("--markdown", s.is_markdown, "only the table, as docs/results.md has it");
   cli.add_option("--command", s.command, "the dyngrid command; default: beside this program").type_name("PATH");
-  cli.add_option("--out", s.folder, "folder for CSV, JSON and HTML").type_name("FOLDER").show_default();
+  cli.add_option("--csv", s.csv, "file for one line per single run").type_name("FILE");
   cli.add_flag("--waiting", s.is_waiting,
                "instead: processes that outnumber the cores and wait by yielding, against ones that sleep after a "
                "while (DYNGRID_YIELD)");

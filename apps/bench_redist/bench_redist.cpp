@@ -12,7 +12,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -89,7 +88,7 @@ struct Settings {
   bool grow = false;
   bool fresh = false;
   bool child = false;
-  std::string csv, out;
+  std::string csv;
 };
 
 enum class Pages { small, huge, as_they_come };
@@ -527,64 +526,27 @@ void print(const Case& c, const Result& r, const Settings& settings) {
   std::fflush(stdout);
 }
 
-void write_line(std::ofstream& csv, const Case& c, const Result& r, const Settings& settings) {
-  csv << c.from.nprow << 'x' << c.from.npcol << ',' << c.to.nprow << 'x' << c.to.npcol << ',' << c.n << ','
-      << block_name(c.nb_from) << ',' << block_name(c.nb_to) << ',' << c.ranks() << ',' << r.plan_s << ',' << r.peak
-      << ',' << r.work_s << ',' << r.predicted_s;
-  for (const std::string& name : settings.methods) csv << ',' << r.seconds(name);
-  csv << ',' << (r.right ? 1 : 0) << '\n';
-  csv.flush();
-}
-
-/// Tables and pictures of all cases, as the other benchmarks have them.
-bool write_report(const std::vector<std::pair<Case, Result>>& cases, const Summary& summary, const Settings& settings) {
-  apps::Report report("bench_redist", "Against PDGEMR2D and memcpy", settings.out);
-  report.setting("repetitions", std::to_string(settings.reps * settings.rounds));
-  report.text("The exchange of this library (dyngrid), its drop-in replacement of PDGEMR2D (dropin), ScaLAPACK's own "
-              "(stock) and copying as many bytes (memcpy), all on one host, matrices of doubles.");
-  apps::Table table{"times", "Milliseconds of moving a matrix, medians", {"change", "n", "blocks"}, {}};
-  table.columns.insert(table.columns.end(), settings.methods.begin(), settings.methods.end());
-  apps::Picture picture{"times",
-                        "Moving a matrix between grids, by method",
-                        fmt::format("medians and all single runs, {} of each", settings.reps * settings.rounds),
-                        "change of the grid, n, blocks",
-                        "milliseconds",
-                        apps::Picture::Kind::bars};
-  std::vector<std::vector<std::vector<double>>> runs(settings.methods.size()); // by method and case
-  for (const auto& [c, result] : cases) {
-    if (!result.has(settings.methods[0])) continue;
-    const std::string change = fmt::format("{}x{} -> {}x{}", c.from.nprow, c.from.npcol, c.to.nprow, c.to.npcol),
-                      blocks = c.nb_from == c.nb_to ? block_name(c.nb_from)
-                                                    : block_name(c.nb_from) + "-" + block_name(c.nb_to);
-    table.rows.push_back({change, c.n, blocks});
-    picture.categories.push_back(
-        fmt::format("{}, {}{}", change, settings.sizes.size() > 1 ? fmt::format("{}, ", c.n) : std::string(), blocks));
-    for (std::size_t k = 0; k < settings.methods.size(); ++k) {
-      table.rows.back().emplace_back(1e3 * result.seconds(settings.methods[k]), 3);
-      runs[k].push_back(result.times.at(settings.methods[k]));
-      for (double& run : runs[k].back()) run *= 1e3;
-    }
+/// A line for each single run of each method.
+void write_samples(apps::Report& report, const Case& c, const Result& r, const Settings& settings) {
+  apps::Sample sample;
+  sample.part = "methods";
+  sample.n = c.n;
+  sample.nb = c.nb_from == c.nb_to ? block_name(c.nb_from) : block_name(c.nb_from) + "-" + block_name(c.nb_to);
+  sample.from = fmt::format("{}x{}", c.from.nprow, c.from.npcol);
+  sample.to = fmt::format("{}x{}", c.to.nprow, c.to.npcol);
+  sample.ranks = c.ranks();
+  sample.bytes = c.n * c.n * 8;
+  sample.is_checked = settings.check && r.right;
+  sample.phase = "exchange";
+  for (const std::string& name : settings.methods) {
+    sample.method = name;
+    report.add(sample, r.times.at(name));
   }
-  for (std::size_t k = 0; k < settings.methods.size(); ++k)
-    picture.series.push_back(apps::series_of(settings.methods[k], std::move(runs[k])));
-  apps::Table ratios{
-      "ratios", "Ratios of the medians over all cases", {"ratio", "geometric mean", "lowest", "highest", "cases"}, {}};
-  for (const auto& [name, r] : summary.ratios)
-    ratios.rows.push_back({name, {r.mean(), 3}, {r.lowest, 3}, {r.highest, 3}, r.count});
-  const auto words = [&](const char* ratio, const char* text) {
-    const auto found = summary.ratios.find(ratio);
-    return found == summary.ratios.end()
-               ? std::string()
-               : fmt::format(text, found->second.mean(), found->second.lowest, found->second.highest);
-  };
-  picture.note =
-      words("stock / dropin", "The drop-in PDGEMR2D is {:.1f} times as fast as ScaLAPACK's ({:.1f} to {:.1f}). ") +
-      words("dyngrid / memcpy", "The exchange takes {:.2f} times as long as copying as many bytes ({:.2f} to {:.2f}).");
-  if (picture.note.empty()) picture.note = "Bars are medians of the methods that were asked for.";
-  report.add(std::move(table));
-  report.add(picture);
-  report.add(std::move(ratios));
-  return report.finish();
+  sample.method = "dyngrid";
+  sample.phase = "plan";
+  report.add(sample, {r.plan_s});
+  sample.phase = "predicted";
+  report.add(sample, {r.predicted_s});
 }
 
 int run(int argc, char** argv) {
@@ -611,9 +573,7 @@ int run(int argc, char** argv) {
                  "speed changes in the meantime no case "
                  "meets only one of its speeds")
       .check(base::positive_number());
-  app.add_option("--csv", settings.csv, "file for one line per case");
-  app.add_option("--out", settings.out,
-                 "folder for a page with table and picture, and the same as CSV, JSON, PNG and SVG");
+  app.add_option("--csv", settings.csv, "file for one line per single run of each method");
   app.add_flag("--check", settings.check, "compare every element");
   app.add_flag("--fresh", settings.fresh,
                "measure this machine's figures, which predictions need, anew instead of reading them");
@@ -652,13 +612,7 @@ int run(int argc, char** argv) {
   int mypnum = 0, nprocs = 0;
   Cblacs_pinfo(&mypnum, &nprocs);
 
-  std::ofstream csv;
-  if (rank == 0 && !settings.csv.empty()) csv.open(settings.csv);
-  if (csv) {
-    csv << "from,to,n,nb_from,nb_to,ranks,plan_s,peak_bytes,work_s,predicted_s";
-    for (const std::string& name : settings.methods) csv << ',' << name << "_s";
-    csv << ",right\n";
-  }
+  apps::Report report("bench_redist", rank == 0 ? settings.csv : "");
   if (rank == 0) {
     std::printf("%-9s %6s %11s %8s %8s", "grids", "n", "nb", "plan ms", "pred. ms");
     for (const std::string& name : settings.methods) std::printf(" %17s", (name + " ms").c_str());
@@ -690,12 +644,12 @@ int run(int argc, char** argv) {
       quiet_barrier(all);
       if (rank != 0 || round != settings.rounds) continue;
       print(c, result, settings);
-      if (csv) write_line(csv, c, result, settings);
+      if (result.has(settings.methods[0])) write_samples(report, c, result, settings);
       summary.add(result);
     }
   if (rank == 0) summary.print();
   int verdict = summary.is_right ? 0 : 1;
-  if (rank == 0 && !settings.out.empty() && !write_report(cases, summary, settings)) verdict = 1;
+  if (!report.finish()) verdict = 1;
   MPI_Bcast(&verdict, 1, MPI_INT, 0, all);
   MPI_Comm_free(&all);
   if (bridge != MPI_COMM_NULL) MPI_Comm_disconnect(&bridge);

@@ -37,7 +37,7 @@ struct Settings {
   std::vector<std::string> grids{"2x2-3x3", "2x2-2x3", "2x3-3x3"};
   std::vector<std::string> placements{"global", "local1", "local2", "optimal"};
   std::vector<std::string> schedules{"caterpillar", "circulant", "matching", "async"};
-  std::string nb = "block", transport = "auto", folder = "bench_schedule", split = "2x2-3x3";
+  std::string nb = "block", transport = "auto", csv, split = "2x2-3x3";
   int reps = 5;
   bool is_quick = false, is_checked = false;
 };
@@ -95,49 +95,6 @@ struct Outcome {
   std::vector<std::vector<double>> split; ///< [process][part], medians
 };
 
-// What [Chinnusamy 2004] prints of the change from 4 to 9 processes, one block each, schedule caterpillar; the
-// placement optimal is not among them.
-struct Published {
-  const char* placement;
-  double transfer_s,
-      busiest_s;             ///< Tables 4.4 to 4.6: T_datatransfer of all processes and of the busiest one, n = 15000
-  double waiting_percent[9]; ///< the same tables: T_sync of the time of each process
-  const char* more_percent;  ///< Tables 4.2 and 4.3: how much longer than local2, n = 12000, 18000 and 24000
-};
-constexpr double share(double part, double all) {
-  return 100 * part / all;
-}
-constexpr Published published[] = {
-    {"global",
-     15.3 + 27.5 + 2 * 39.8 + 5 * 12.2,
-     39.8,
-     {share(25.2, 42.4), share(12.3, 41.2), share(0, 41.1), share(12.8, 53.9), share(6.3, 19.2), share(28.6, 41.5),
-      share(3.6, 16.5), share(28.4, 41.5), share(41.4, 54.4)},
-     "37 to 87"},
-    {"local1",
-     15.3 + 2 * 27.5 + 33.6 + 5 * 12.2,
-     33.6,
-     {share(28.3, 45.2), share(28, 57), share(15.3, 44.4), share(15.6, 50.6), share(13, 25.9), share(0.2, 13.1),
-      share(0.4, 13.3), share(44.2, 57.2), share(31.9, 44.9)},
-     "25 to 36"},
-    {"local2",
-     4 * 15.3 + 5 * 12.2,
-     15.3,
-     {share(9.4, 26.4), share(0, 17.2), share(0, 16.9), share(0, 16.9), share(6.5, 19.4), share(12.7, 25.6),
-      share(4.1, 17), share(4.4, 17.4), share(1, 14)},
-     "0"},
-};
-constexpr double published_s_per_element = 0.489e-6,
-                 published_elements =
-                     15000.0 * 15000.0; // the tables have this rate for what each process sends and receives together
-
-const Published* published_of(const std::string& grids, const std::string& nb, const std::string& placement) {
-  if (grids != "2x2-3x3" || nb != "block") return nullptr;
-  for (const Published& p : published)
-    if (placement == p.placement) return &p;
-  return nullptr;
-}
-
 class Bench {
 public:
   Bench(Settings settings, MPI_Comm comm) : settings_(std::move(settings)), comm_(comm) {
@@ -150,17 +107,13 @@ public:
     const double rate = link_rate();
     std::unique_ptr<apps::Report> report;
     if (rank_ == 0) {
-      const bool is_linked = hosts_ > 1;
-      report = std::make_unique<apps::Report>(is_linked ? "bench_schedule_hosts" : "bench_schedule",
-                                              is_linked ? "Moving a matrix between grids, several hosts"
-                                                        : "Moving a matrix between grids, one host",
-                                              settings_.folder);
-      report->setting("distribution",
-                      settings_.nb == "block" ? "one block per process" : "block-cyclic, blocks of " + settings_.nb);
-      report->setting("repetitions", std::to_string(settings_.reps));
-      report->setting("hosts", place != nullptr ? std::string("emulated: ") + place : std::to_string(hosts_));
+      report = std::make_unique<apps::Report>(hosts_ > 1 ? "bench_schedule_hosts" : "bench_schedule", settings_.csv);
+      report->text(
+          fmt::format("{}, {} repetitions; hosts: {}",
+                      settings_.nb == "block" ? "One block per process" : "Block-cyclic, blocks of " + settings_.nb,
+                      settings_.reps, place != nullptr ? std::string("emulated, ") + place : std::to_string(hosts_)));
+      if (rate > 0) report->text(fmt::format("Measured rate of a link: {:.1f} MB/s", rate / 1e6));
       if (hosts_ > 1) {
-        report->setting("measured rate of a link", fmt::format("{:.1f} MB/s", rate / 1e6));
         report->text("The bound is the one-port bound: what the busiest process must send or receive, at the measured "
                      "rate of a link. No schedule can be faster.");
       } else {
@@ -175,6 +128,7 @@ public:
     if (rank_ == 0) {
       try {
         tables(*report);
+        samples(*report);
         status = report->finish() ? 0 : 1;
       } catch (const std::exception& error) {
         std::fprintf(stderr, "bench_schedule: %s\n", error.what());
@@ -349,58 +303,54 @@ private:
     return nullptr;
   }
 
-  /// The medians of one category, in words.
-  static std::string in_one_line(const apps::Picture& picture, std::size_t category) {
-    std::string out;
-    for (const apps::Series& series : picture.series)
-      out += fmt::format("{}{} with {}", out.empty() ? "" : ", ", apps::in_words(series.values[category]), series.name);
-    return out;
+  /// Every repetition; of the change --split what each process did, too, in medians.
+  void samples(apps::Report& report) const {
+    const char* const names[parts] = {"whole", "packing", "copying", "on the wire", "waiting for others"};
+    for (const Outcome& o : outcomes_) {
+      apps::Sample sample;
+      sample.n = o.n;
+      sample.nb = settings_.nb;
+      sample.from = o.grids.substr(0, o.grids.find('-'));
+      sample.to = o.grids.substr(o.grids.find('-') + 1);
+      sample.placement = o.placement;
+      sample.method = o.schedule;
+      sample.ranks = static_cast<int>(o.split.size());
+      sample.hosts = hosts_;
+      sample.bytes = std::llround(1e6 * o.moved_mb);
+      sample.is_checked = settings_.is_checked;
+      sample.part = sample.phase = "exchange";
+      report.add(sample, o.runs);
+      if (std::isfinite(o.bound_s)) sample.phase = "one-port bound", report.add(sample, {o.bound_s});
+      sample.phase = "busiest process";
+      sample.bytes = std::llround(1e6 * o.busiest_mb);
+      report.add(sample);
+      if (o.grids != settings_.split || o.n != settings_.sizes.back()) continue;
+      sample.part = "split";
+      sample.bytes = -1;
+      for (std::size_t k = 0; k < o.split.size(); ++k)
+        for (int what = 0; what < parts; ++what) {
+          sample.process = std::to_string(k);
+          sample.phase = names[what];
+          report.add(sample, {o.split[k][static_cast<std::size_t>(what)]});
+        }
+    }
   }
 
   void tables(apps::Report& report) const {
-    const bool is_linked = hosts_ > 1;
     const std::int64_t largest = settings_.sizes.back();
-
-    report.heading("What the placements have to move");
     apps::Table volumes{
-        "volumes",
         fmt::format("Elements of an n x n matrix of doubles that change their process, n = {}", largest),
-        {"change", "placement", "moved MB", "moved % of the matrix", "published moved %", "busiest process MB",
-         "over optimal", "over local2", "published over local2"},
-        {}};
+        {"change", "placement", "moved MB", "moved % of the matrix", "busiest process MB"},
+        {},
+        "from the plans, nothing measured; between hosts the time follows the busiest process"};
+    const double whole_mb = 8e-6 * static_cast<double>(largest) * static_cast<double>(largest);
     for (const std::string& grids : settings_.grids)
-      for (const std::string& placement : settings_.placements) {
-        const Outcome* o = find(grids, largest, placement, settings_.schedules[0]);
-        const Outcome* best = find(grids, largest, "optimal", settings_.schedules[0]);
-        const Outcome* local2 = find(grids, largest, "local2", settings_.schedules[0]);
-        if (o == nullptr) continue;
-        const Published* theirs = published_of(grids, settings_.nb, placement);
-        const auto over = [&](const Outcome* other) {
-          return apps::Cell(
-              other != nullptr && other->busiest_mb > 0 ? o->busiest_mb / other->busiest_mb : std::nan(""), 3);
-        };
-        volumes.rows.push_back(
-            {arrow(grids),
-             placement,
-             {o->moved_mb, 4},
-             {100 * o->moved_mb / (static_cast<double>(largest) * static_cast<double>(largest) * 8e-6), 3},
-             {theirs != nullptr ? 100 * theirs->transfer_s / 2 / published_s_per_element / published_elements
-                                : std::nan(""),
-              3},
-             {o->busiest_mb, 3},
-             over(best),
-             over(local2),
-             {theirs != nullptr ? theirs->busiest_s / 15.3 : std::nan(""), 3}});
-      }
-    volumes.note = "from the plans, nothing measured; the last columns compare the busiest processes, which is what "
-                   "the time between hosts follows. Published: Chinnusamy 2004, Tables 4.4 to 4.6, "
-                   "worked out from the transfer times (0.489 s per million elements sent and received) of n = 15000, "
-                   "4 -> 9 processes";
-    report.add(std::move(volumes));
-
-    report.heading("Seconds by placement and by schedule");
-    apps::Table all{"seconds",
-                    "Seconds of an exchange (slowest process)",
+      for (const std::string& placement : settings_.placements)
+        if (const Outcome* o = find(grids, largest, placement, settings_.schedules[0]))
+          volumes.rows.push_back(
+              {arrow(grids), placement, {o->moved_mb, 4}, {100 * o->moved_mb / whole_mb, 3}, {o->busiest_mb, 3}});
+    report.add(volumes);
+    apps::Table all{"Seconds of an exchange (slowest process)",
                     {"n", "change", "placement", "schedule", "steps", "seconds", "bound s", "over the bound"},
                     {}};
     for (const Outcome& o : outcomes_)
@@ -412,158 +362,36 @@ private:
                           {o.seconds, 3},
                           {o.bound_s, 3},
                           {o.seconds / o.bound_s, 3}});
-    report.add(std::move(all));
+    report.add(all);
+    split_table(report);
+  }
 
-    // Tables 4.2 and 4.3: Local2 against the others
-    for (const std::string& schedule : settings_.schedules) {
-      if (schedule != "caterpillar" && schedule != "matching") continue;
-      apps::Table gain{
-          "gain-" + schedule,
-          fmt::format("Local2 and optimal against the others, schedule {}: how much longer the others take, %",
-                      schedule),
-          {"n", "change", "local2 s", "global +%", "local1 +%", "optimal s", "global +% ", "local1 +% ",
-           "by volume: global +%", "by volume: local1 +%", "published: global +%", "published: local1 +%"},
-          {}};
-      for (const std::int64_t n : settings_.sizes)
-        for (const std::string& grids : settings_.grids) {
-          const auto get = [&](const char* placement) { return find(grids, n, placement, schedule); };
-          const Outcome *g = get("global"), *l1 = get("local1"), *l2 = get("local2"), *best = get("optimal");
-          if (g == nullptr || l1 == nullptr || l2 == nullptr || best == nullptr) continue;
-          const auto more = [](double slow, double fast) {
-            return apps::Cell(fast > 0 ? 100 * (slow / fast - 1) : std::nan(""), 3);
-          };
-          gain.rows.push_back({n,
-                               arrow(grids),
-                               {l2->seconds, 3},
-                               more(g->seconds, l2->seconds),
-                               more(l1->seconds, l2->seconds),
-                               {best->seconds, 3},
-                               more(g->seconds, best->seconds),
-                               more(l1->seconds, best->seconds),
-                               more(g->busiest_mb, l2->busiest_mb),
-                               more(l1->busiest_mb, l2->busiest_mb)});
-          for (const char* placement : {"global", "local1"}) {
-            const Published* theirs = published_of(grids, settings_.nb, placement);
-            gain.rows.back().push_back(theirs != nullptr ? theirs->more_percent : "-");
-          }
-        }
-      gain.note = "'by volume' is what the busiest processes of the plans say against local2; published: Chinnusamy "
-                  "2004, Tables 4.2 and 4.3, against local2, 4 -> 9 processes, caterpillar, n = 12000 to 24000";
-      if (!gain.rows.empty()) report.add(std::move(gain));
-    }
-
-    const std::string best_schedule = std::count(settings_.schedules.begin(), settings_.schedules.end(), "matching") > 0
-                                          ? "matching"
-                                          : settings_.schedules.back();
-    apps::Picture by_placement{
-        "placement",
-        "Moving a matrix to another grid, by placement of the processes",
-        fmt::format("n = {}, {}, schedule {}, medians of {}", largest,
-                    settings_.nb == "block" ? "one block per process" : "blocks of " + settings_.nb, best_schedule,
-                    settings_.reps),
-        "change of the grid",
-        "seconds",
-        apps::Picture::Kind::bars};
-    for (const std::string& grids : settings_.grids) by_placement.categories.push_back(arrow(grids));
-    const auto runs = [](const Outcome* o) { return o != nullptr ? o->runs : std::vector<double>{}; };
-    for (const std::string& placement : settings_.placements) {
-      std::vector<std::vector<double>> all_runs;
-      for (const std::string& grids : settings_.grids)
-        all_runs.push_back(runs(find(grids, largest, placement, best_schedule)));
-      by_placement.series.push_back(apps::series_of(placement, std::move(all_runs)));
-    }
-    std::string moved; // between hosts what the busiest process has to move counts, on one host what all move
-    for (const std::string& placement : settings_.placements)
-      if (const Outcome* o = find(settings_.grids[0], largest, placement, best_schedule))
-        moved += fmt::format("{}{}", moved.empty() ? "" : ", ",
-                             apps::Cell(is_linked ? o->busiest_mb : o->moved_mb, 3).shown);
-    by_placement.note =
-        fmt::format("{}: {}; {} {} MB in this order.", arrow(settings_.grids[0]), in_one_line(by_placement, 0),
-                    is_linked ? "the busiest process has to move" : "they have to move", moved);
-    report.add(by_placement);
-
-    apps::Picture by_schedule{
-        "schedule",
-        fmt::format("Moving a matrix {}, by schedule of the messages", arrow(settings_.split)),
-        fmt::format("n = {}, {}, medians of {}", largest,
-                    settings_.nb == "block" ? "one block per process" : "blocks of " + settings_.nb, settings_.reps),
-        "placement of the processes",
-        "seconds",
-        apps::Picture::Kind::bars};
-    by_schedule.categories = settings_.placements;
-    for (const std::string& schedule : settings_.schedules) {
-      std::vector<std::vector<double>> all_runs;
-      for (const std::string& placement : settings_.placements)
-        all_runs.push_back(runs(find(settings_.split, largest, placement, schedule)));
-      by_schedule.series.push_back(apps::series_of(schedule, std::move(all_runs)));
-    }
-    by_schedule.note = fmt::format("Placement {}: {}.", settings_.placements.back(),
-                                   in_one_line(by_schedule, settings_.placements.size() - 1));
-    if (is_linked) {
-      apps::Series bound{"one-port bound", {}, true};
+  /// What each process spends its time on, in the change --split.
+  void split_table(apps::Report& report) const {
+    apps::Table split{
+        fmt::format("Seconds of each process, {}, n = {}", arrow(settings_.split), settings_.sizes.back()),
+        {"schedule", "placement", "process", "whole", "waiting for others", "on the wire", "packing", "copying",
+         "waiting %"},
+        {},
+        "waiting for others: nothing of this process is under way and nothing is left to do"};
+    for (const std::string& schedule : settings_.schedules)
       for (const std::string& placement : settings_.placements) {
-        const Outcome* o = find(settings_.split, largest, placement, settings_.schedules[0]);
-        bound.values.push_back(o != nullptr ? o->bound_s : std::nan(""));
-      }
-      by_schedule.note +=
-          fmt::format(" No schedule can be faster there than the black mark, {}.", apps::in_words(bound.values.back()));
-      by_schedule.series.push_back(std::move(bound));
-    }
-    report.add(by_schedule);
-
-    report.heading(fmt::format("What each process does, {}", arrow(settings_.split)));
-    for (const std::string& schedule : settings_.schedules) {
-      if (schedule != "caterpillar" && schedule != best_schedule) continue;
-      apps::Table split{"split-" + schedule,
-                        fmt::format("Seconds of each process, n = {}, schedule {}", largest, schedule),
-                        {"placement", "process", "whole", "waiting for others", "on the wire", "packing", "copying",
-                         "waiting %", "published waiting %"},
-                        {}};
-      double waited = 0, all_time = 0;
-      apps::Picture picture{
-          split.id,
-          fmt::format("What each process spends its time on, {}, schedule {}", arrow(settings_.split), schedule),
-          fmt::format("n = {}, medians of {}; processes 0, 1, ... of each placement", largest, settings_.reps),
-          "process",
-          "seconds",
-          apps::Picture::Kind::stacked};
-      for (const char* what : {"waiting for others", "on the wire", "packing", "copying"})
-        picture.series.push_back({what, {}});
-      for (const std::string& placement : settings_.placements) {
-        const Outcome* o = find(settings_.split, largest, placement, schedule);
+        const Outcome* o = find(settings_.split, settings_.sizes.back(), placement, schedule);
         if (o == nullptr) continue;
-        picture.groups.emplace_back(placement, static_cast<int>(o->split.size()));
         for (std::size_t k = 0; k < o->split.size(); ++k) {
           const auto& s = o->split[k];
-          split.rows.push_back({placement,
+          split.rows.push_back({schedule,
+                                placement,
                                 static_cast<int>(k),
                                 {s[whole], 3},
                                 {s[wait], 3},
                                 {s[wire], 3},
                                 {s[pack], 3},
                                 {s[copy], 3},
-                                {share(s[wait], s[whole]), 3}});
-          const Published* theirs =
-              schedule == "caterpillar" && k < 9 ? published_of(settings_.split, settings_.nb, placement) : nullptr;
-          split.rows.back().emplace_back(theirs != nullptr ? theirs->waiting_percent[k] : std::nan(""), 3);
-          waited += s[wait], all_time += s[whole];
-          picture.categories.push_back(std::to_string(k));
-          picture.series[0].values.push_back(s[wait]);
-          picture.series[1].values.push_back(s[wire]);
-          picture.series[2].values.push_back(s[pack]);
-          picture.series[3].values.push_back(s[copy]);
+                                {100 * s[wait] / s[whole], 3}});
         }
       }
-      split.note = "as Tables 4.4 to 4.6: 'waiting for others' is their T_sync, nothing of this process is under way "
-                   "and nothing is left to do; 'on the wire' and the rest are their T_datatransfer. Published: T_sync "
-                   "of the whole, n = 15000, 4 -> 9 processes on as many hosts";
-      picture.note = fmt::format("Of the time of all processes {:.0f} % goes by waiting for others. Processes 0 to {} "
-                                 "had the matrix before; the last ones are new.",
-                                 share(waited, all_time), shapes_of(settings_.split).first.size() - 1);
-      if (split.rows.empty()) continue;
-      report.add(std::move(split));
-      report.add(picture);
-    }
+    report.add(split);
   }
 
   Settings settings_;
@@ -612,9 +440,7 @@ int read(int argc, char** argv, int size, bool speaks, Settings& settings) {
       .show_default();
   cli.add_flag("--check", settings.is_checked, "compare every element");
   cli.add_flag("--quick", settings.is_quick, "small and short, to see that it works");
-  cli.add_option("--out", settings.folder, "folder for CSV, JSON, HTML, PNG and SVG")
-      .type_name("FOLDER")
-      .show_default();
+  cli.add_option("--csv", settings.csv, "file for one line per repetition").type_name("FILE");
   if (const auto status = base::read_command_line(cli, argc, argv, speaks)) return *status;
   try {
     if (settings.is_quick) {

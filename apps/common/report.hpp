@@ -1,99 +1,75 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the benchmarks share: tables on the terminal and as CSV, pictures by gnuplot, everything once more as JSON and
-// as one HTML page.
+// What the benchmarks share: tables for people, and a CSV file of single runs that scripts/draw makes pictures, the
+// page and docs/results.md from.
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
+#include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace apps {
 
-/// A number as people read it and as a program does.
+/// What stands in one field of a table.
 struct Cell {
-  std::string shown, raw;
-  Cell(const char* text) : shown(text), raw(text) {}
-  Cell(std::string text) : shown(text), raw(std::move(text)) {}
-  Cell(std::int64_t number) : shown(std::to_string(number)), raw(shown) {}
+  std::string shown;
+  Cell(const char* text) : shown(text) {}
+  Cell(std::string text) : shown(std::move(text)) {}
+  Cell(std::int64_t number) : shown(std::to_string(number)) {}
   Cell(int number) : Cell(static_cast<std::int64_t>(number)) {}
-  /// So many significant digits are shown. Not a number: shown as "-", nothing in files.
+  /// So many significant digits are shown. Not a number: "-".
   Cell(double number, int digits);
 };
 
 struct Table {
-  std::string id; ///< part of the file name
   std::string title;
   std::vector<std::string> columns;
   std::vector<std::vector<Cell>> rows;
   std::string note{}; ///< below it
 };
 
-/// One colour of a picture, with a number for every category; not a number: nothing is drawn.
-struct Series {
-  std::string name;
-  std::vector<double> values;
-  bool is_mark = false; ///< a black mark over the bars, e.g. a bound; of lines: dashed, without points, e.g. the ideal
-  std::vector<std::vector<double>> runs{}; ///< by category: the single runs, drawn as points over the bars or lines
+/// One measurement: a line of the CSV file. What is left empty, 0 or not a number is empty there.
+struct Sample {
+  std::string part;        ///< of the benchmark: "topology"
+  std::string application; ///< that ran: "pdgemm"
+  std::int64_t n = 0;
+  std::string nb;       ///< block size, "64-128" before and after, or "block"
+  std::string from, to; ///< grids, alike where nothing changes
+  std::string placement;
+  std::string method;  ///< schedule, strategy, way: what is compared
+  std::string phase;   ///< what the seconds went into: "step", "exchange"
+  std::string process; ///< which one, when it is of one
+  int run = 0;         ///< from 1
+  int ranks = 0, hosts = 1;
+  double seconds;          ///< of the slowest process, or of the one above
+  std::int64_t bytes = -1; ///< that changed their process
+  bool is_checked = false; ///< every element was compared, and right: the residual is 0
+  Sample();
 };
 
-/// Medians of the runs, which are shown beside them. `runs` by category.
-Series series_of(std::string name, std::vector<std::vector<double>> runs);
-
-struct Picture {
-  enum class Kind { bars, stacked, lines };
-  std::string id, title, subtitle, x, y;
-  Kind kind = Kind::bars;
-  std::vector<std::string> categories{};
-  std::vector<Series> series{};
-  std::vector<std::pair<std::string, int>> groups{}; ///< stacked: so many categories under one word
-  bool is_logarithmic = false;
-  std::string note{};           ///< the sentence under it: what is to be seen, with the figures
-  std::vector<double> places{}; ///< lines: where the categories stand on the x axis; without: one after the other
-};
-
-/// The results of one benchmark. Local: for one process.
+/// Tables of one benchmark on the terminal, samples in a file. Local: for one process.
 class Report {
 public:
-  /// Files go to `folder` under names that begin with `name`; without a folder nothing is written. The folder is made.
-  Report(std::string name, std::string title, std::string folder);
+  /// Without a path no samples are kept. @throws std::runtime_error when the file cannot be made.
+  Report(std::string benchmark, const std::string& csv_path);
 
-  void setting(const std::string& what, const std::string& value);
   void heading(const std::string& text);
   void text(const std::string& paragraph);
-  void add(Table table); ///< prints it, writes NAME-ID.csv
-  /// Writes NAME-ID.svg and .png, the .gp that gnuplot drew them from, and NAME-ID-runs.csv when it has single runs.
-  void add(const Picture& picture);
-  /// Writes NAME.json and NAME.html (pictures inside). False, with a line on stderr, when a file could not be written.
+  void add(const Table& table); ///< prints it
+  void add(const Sample& sample);
+  /// The same sample for each of these seconds, runs counted from 1.
+  void add(Sample sample, const std::vector<double>& runs);
+  /// False, with a line on stderr, when the file could not be written.
   bool finish();
 
 private:
-  struct Part {
-    enum class Kind { heading, text, table, picture } kind;
-    std::string text;
-    Table table;
-    Picture picture;
-  };
-  std::string path(const std::string& ending) const;
-  bool put(const std::string& ending, const std::string& content);
-  std::string html() const;
-
-  std::string name_, title_, folder_;
-  std::vector<std::pair<std::string, std::string>> settings_;
-  std::vector<Part> parts_;
-  bool is_complete_ = true, has_gnuplot_ = true;
+  std::string benchmark_, path_, origin_; ///< origin: machine, commit and date, the last three columns
+  std::ofstream csv_;
 };
-
-/// A time as people say it: "0.35 s", "12 ms", "80 us"; "-" when it is not a number.
-std::string in_words(double seconds);
 
 /// Middle value; of an even count the mean of the two in the middle; not a number when there is none.
 double median(std::vector<double> values);
-
-/// Processor, cores, memory, system, MPI, one line each.
-std::vector<std::pair<std::string, std::string>> machine();
-
-/// The commit that this program was built from.
-const char* commit();
 
 } // namespace apps
