@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The one list of the DYNGRID_* variables of the environment. `dyngrid env` prints it, dyngrid(7) is made from it, and a
-// test compares it with the sources and with docs/operating.md.
+// The one list of the DYNGRID_* variables of the environment. `dyngrid env` prints it, dyngrid(7) is made from it, and
+// a test compares it with the sources and with docs/operating.md.
 #pragma once
 
 #include <string>
