@@ -49,7 +49,11 @@ function remember(list, key, name) { # names in the order in which they came
   if (!((key, name) in known)) { known[key, name] = 1; list[key, ++count[key]] = name }
 }
 
-FILENAME ~ /pictures\.txt$/ { if (!/^#/) view[++views] = $0; next }
+FILENAME ~ /pictures\.txt$/ {
+  if (sub(/^ +/, "")) view[views] = view[views] "|" $0
+  else if (!/^#/) view[++views] = $0
+  next
+}
 FNR == 1 {
   split("", at); n = split($0, header, ",")
   for (k = 1; k <= n; ++k) at[header[k]] = k
@@ -144,26 +148,33 @@ function table(id, caption, head, rows, n,    k, m, c, rule, web, text) { # head
   }
   print "</tbody></table></div>" >web
 }
-function tables(p, each, id, title, nx, ns, f,    head, rows, i, k, unit, name, is_ratio, scale) {
+function tables(p, each, id, title, nx, ns, f,    head, rows, i, k, unit, name, is_ratio, is_bound, scale) {
   unit = p[7] == "seconds" ? "milliseconds" : p[7] == "bytes" ? "MB" : p[7] == "speedup" ? "times as fast" : "steps"
-  is_ratio = ns > 1 && p[6] !~ /^n$|phase/ && p[7] ~ /seconds|bytes/; scale = p[7] == "seconds" ? 1e3 : 1
+  if (ns > 1 && colours[each SUBSEP "colours", ns] == bound) is_bound = 1
+  is_ratio = ns - is_bound > 1 && p[6] !~ /^n$|phase/ && p[7] ~ /seconds|bytes/; scale = p[7] == "seconds" ? 1e3 : 1
   head = p[10]
   for (k = 1; k <= ns; ++k) name[k] = colours[each SUBSEP "colours", k]
   for (k = 1; k <= ns; ++k) head = head "|" name[k]
-  for (k = 2; k <= ns && is_ratio; ++k) head = head "|" name[k] " / " name[1]
+  for (k = 2; k <= ns - is_bound && is_ratio; ++k) head = head "|" name[k] " ×"
   for (i = 1; i <= nx; ++i) {
     rows[i] = xs[each, i]
     for (k = 1; k <= ns; ++k)
       rows[i] = rows[i] "|" (p[7] == "payoff" ? value[i, k] : short(value[i, k] == "" ? "" : scale * value[i, k]))
-    for (k = 2; k <= ns && is_ratio; ++k)
+    for (k = 2; k <= ns - is_bound && is_ratio; ++k)
       rows[i] = rows[i] "|" (value[i, k] != "" && value[i, 1] > 0 ? short(value[i, k] / value[i, 1]) : "-")
   }
-  table(id, "Medians, " unit, head, rows, nx)
+  table(id, "Medians, " unit (is_ratio ? "; ×: over " name[1] : ""), head, rows, nx)
   published_table(p, id, f)
   head = sentence(p, each, nx, ns, name)
   print "<figcaption>" html(head) "</figcaption>" >(folder "/" id ".html")
-  print "\n" head >(folder "/" id ".md")
+  print "\n" folded(head) >(folder "/" id ".md")
   close(folder "/" id ".html"); close(folder "/" id ".md")
+}
+function folded(s,    n, w, k, line, out) { # lines of at most 118 columns
+  n = split(s, w, " "); line = w[1]; out = ""
+  for (k = 2; k <= n; ++k)
+    if (length(line) + length(w[k]) >= 118) { out = out line "\n"; line = w[k] } else line = line " " w[k]
+  return out line
 }
 function published_table(p, id, f,    m, n, g, row, rows, source) {
   n = 0; source = ""

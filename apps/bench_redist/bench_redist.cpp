@@ -57,7 +57,7 @@ int union_rank = -1, union_size = 0; ///< after a growth
 /// Stock BLACS asks this at its first grid and sizes its tables by the answer; by itself it knows the first
 /// processes only.
 extern "C" void Cblacs_pinfo(int* mypnum, int* nprocs) {
-  static auto* const hidden = reinterpret_cast<void (*)(int*, int*)>(redist::detail::stock_symbol("Cblacs_pinfo"));
+  static auto* const hidden = reinterpret_cast<void (*)(int*, int*)>(dlsym(RTLD_NEXT, "Cblacs_pinfo"));
   hidden(mypnum, nprocs);
   if (union_rank >= 0) {
     *mypnum = union_rank;
@@ -573,7 +573,7 @@ int run(int argc, char** argv) {
                  "speed changes in the meantime no case "
                  "meets only one of its speeds")
       .check(base::positive_number());
-  app.add_option("--csv", settings.csv, "file for one line per single run of each method");
+  app.add_option("--csv", settings.csv, "file for one line per single run").type_name("FILE");
   app.add_flag("--check", settings.check, "compare every element");
   app.add_flag("--fresh", settings.fresh,
                "measure this machine's figures, which predictions need, anew instead of reading them");

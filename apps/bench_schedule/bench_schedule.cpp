@@ -440,7 +440,7 @@ int read(int argc, char** argv, int size, bool speaks, Settings& settings) {
       .show_default();
   cli.add_flag("--check", settings.is_checked, "compare every element");
   cli.add_flag("--quick", settings.is_quick, "small and short, to see that it works");
-  cli.add_option("--csv", settings.csv, "file for one line per repetition").type_name("FILE");
+  cli.add_option("--csv", settings.csv, "file for one line per single run").type_name("FILE");
   if (const auto status = base::read_command_line(cli, argc, argv, speaks)) return *status;
   try {
     if (settings.is_quick) {
