@@ -11,6 +11,7 @@
 #include "common/local.hpp"
 #include "common/scalapack.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>

@@ -90,7 +90,6 @@ public:
   /// A process that left the application may call it too and gets 0.
   int finish(const std::string& more = "");
 
-  int steps_done() const { return counts_.steps; }
   const std::vector<Step>& steps() const { return steps_; }
 
 private:

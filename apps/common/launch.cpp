@@ -3,50 +3,21 @@
 
 #include <fmt/format.h>
 
-#include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 #include <stdexcept>
 
+#include "base/file_descriptor.hpp"
+#include "base/grid_shape.hpp"
+#include "base/process.hpp"
+#include "base/text.hpp"
+
 namespace apps {
-
-namespace {
-
-std::string for_shell(const std::string& word) {
-  std::string out = "'";
-  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
-/// A file in memory, for programs on this host; it goes with this process, however that ends.
-class Scratch {
-public:
-  Scratch() : file_(memfd_create("dyngrid-bench", MFD_CLOEXEC)) {
-    if (file_ < 0) throw std::runtime_error("cannot make a file in memory");
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  ~Scratch() { close(file_); }
-  std::string path() const { return fmt::format("/proc/{}/fd/{}", getpid(), file_); }
-
-private:
-  int file_;
-};
-
-std::string content_of(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
-
-} // namespace
 
 Launcher::Launcher(std::string mpirun, int limit_s)
     : mpirun_(std::move(mpirun)), folder_(std::filesystem::read_symlink("/proc/self/exe").parent_path().string()),
@@ -65,35 +36,31 @@ bool Launcher::preload(const std::string& library) {
 }
 
 void Launcher::set(const std::string& name, const std::string& value) {
-  variables_ += fmt::format("{}={} ", name, for_shell(value));
+  variables_ += fmt::format("{}={} ", name, base::shell_quoted(value));
 }
 
 std::string Launcher::output_of(const std::string& program, int processes,
                                 const std::vector<std::string>& arguments) const {
-  const Scratch output;
   // env(1), since each mpirun has an option of its own for a variable of the processes alone; what is preloaded is
   // nothing for mpirun itself
   std::string command = fmt::format("{} -np {} ", mpirun_, processes);
-  if (!preloaded_.empty()) command += "env " + for_shell("LD_PRELOAD=" + preloaded_) + " ";
-  command += for_shell(folder_ + "/" + program);
-  for (const std::string& argument : arguments) command += " " + for_shell(argument);
-  const int status = std::system(fmt::format("{}timeout --kill-after=5 {} {} >{} 2>&1 </dev/null", variables_, limit_s_,
-                                             command, for_shell(output.path()))
-                                     .c_str());
-  const std::string text = content_of(output.path());
-  if (status == 0) return text;
-  const std::string tail = text.size() > 2000 ? text.substr(text.size() - 2000) : text;
-  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  throw std::runtime_error(
-      fmt::format("{} (status {}): {}\n{}", code == 124 ? "a run took too long" : "a run failed", code, command, tail));
+  if (!preloaded_.empty()) command += "env " + base::shell_quoted("LD_PRELOAD=" + preloaded_) + " ";
+  command += base::shell_quoted(folder_ + "/" + program);
+  for (const std::string& argument : arguments) command += " " + base::shell_quoted(argument);
+  const base::Outcome run = base::run({{"sh", "-c", variables_ + command}}, limit_s_);
+  if (run.status == 0 && !run.timed_out) return run.output;
+  const std::string tail = run.output.size() > 2000 ? run.output.substr(run.output.size() - 2000) : run.output;
+  throw std::runtime_error(fmt::format("{} (status {}): {}\n{}", run.timed_out ? "a run took too long" : "a run failed",
+                                       run.status, command, tail));
 }
 
 RunRecord Launcher::run(const std::string& program, int processes, const std::vector<std::string>& arguments) const {
-  const Scratch csv;
+  const base::FileDescriptor file = base::memory_file("dyngrid-bench"); // nothing is left of it, however this ends
+  const std::string csv = fmt::format("/proc/{}/fd/{}", getpid(), file.get());
   std::vector<std::string> all = arguments;
-  all.insert(all.end(), {"--csv", csv.path()});
+  all.insert(all.end(), {"--csv", csv});
   output_of(program, processes, all);
-  const auto lines = read_csv(csv.path());
+  const auto lines = read_csv(csv);
   if (lines.empty()) throw std::runtime_error(program + " left no figures");
   const auto column = [&](const char* name) {
     const auto at = std::find(lines[0].begin(), lines[0].end(), name);
@@ -131,11 +98,7 @@ std::vector<std::vector<std::string>> read_csv(const std::string& path) {
 }
 
 int processes_of(const std::string& grid) {
-  int nprow = 0, npcol = 0, used = 0;
-  if (std::sscanf(grid.c_str(), "%dx%d%n", &nprow, &npcol, &used) != 2 || used != static_cast<int>(grid.size()) ||
-      nprow < 1 || npcol < 1)
-    throw std::runtime_error(fmt::format("'{}' is not a grid, wanted e.g. 2x3", grid));
-  return nprow * npcol;
+  return base::parse_grid_shape(grid, "a grid").size();
 }
 
 } // namespace apps

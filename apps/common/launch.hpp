@@ -51,7 +51,7 @@ private:
 /// A file of one header line and lines of comma-separated fields without quotes.
 std::vector<std::vector<std::string>> read_csv(const std::string& path);
 
-/// "2x3" is 6. @throws std::runtime_error
+/// "2x3" is 6. @throws base::Error
 int processes_of(const std::string& grid);
 
 } // namespace apps

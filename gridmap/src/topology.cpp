@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
 
 #include "base/status.hpp"
+#include "base/text.hpp"
 #include "gridmap/step_time.hpp"
 
 namespace gridmap {
@@ -214,22 +214,9 @@ private:
 };
 
 int number(const std::string& text, const std::string& whole) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size() || value < 1)
-    bad(fmt::format("'{}' in the set '{}', wanted a whole number above 0", text, whole));
-  return value;
-}
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts(1);
-  for (const char c : text) {
-    if (c == separator)
-      parts.emplace_back();
-    else if (c != ' ')
-      parts.back() += c;
-  }
-  return parts;
+  const auto value = base::whole_number<int>(text);
+  if (!value || *value < 1) bad(fmt::format("'{}' in the set '{}', wanted a whole number above 0", text, whole));
+  return *value;
 }
 
 } // namespace
@@ -241,9 +228,10 @@ Topology choose_topology(const TopologyRequest& request) {
 
 std::vector<int> parse_set(const std::string& text) {
   std::vector<int> set;
-  for (const std::string& item : split(text, ',')) {
-    const std::vector<std::string> parts = split(item, ':');
-    if (parts.size() > 3)
+  if (base::trimmed(text).empty()) bad("the set is empty, wanted e.g. 4:32:*2");
+  for (const std::string& item : base::split(text, ',')) {
+    const std::vector<std::string> parts = base::split(item, ':');
+    if (parts.empty() || parts.size() > 3)
       bad(fmt::format("'{}' in the set '{}', wanted a number, a:b, a:b:step or a:b:*factor", item, text));
     const int first = number(parts[0], text);
     const int last = parts.size() > 1 ? number(parts[1], text) : first;

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <functional>
 
 #include "dyngrid/failure.hpp"
 #include "dyngrid/launch.hpp"

@@ -19,7 +19,6 @@ public:
   /// Correlation of neighbouring batch means; 0 below 3 batches.
   double correlation() const;
   int batches() const { return static_cast<int>(means_.size()); }
-  std::int64_t batch_length() const { return length_; }
 
 private:
   std::vector<double> means_;

@@ -66,7 +66,6 @@ void Book::apply(const Entry& e) {
     policy_ = e.fields[1];
     next_id_ = std::max(next_id_, whole(e.fields[2]));
     boot_ = e.fields[3];
-    if (opened_s_ == 0) opened_s_ = e.at_s;
     break;
   case Entry::Kind::submit: {
     fields(8);

@@ -61,7 +61,6 @@ public:
   const std::map<std::int64_t, BookJob>& jobs() const { return jobs_; }
   const BookJob* find(std::int64_t id) const;
   const std::vector<Segment>& segments() const { return segments_; }
-  double opened_s() const { return opened_s_; }
 
   /// The n free processors to give: those in one piece where there is one, the tightest such.
   /// @throws base::Error{internal} when there are not so many.
@@ -88,7 +87,6 @@ private:
   int procs_ = 0;
   std::string policy_, boot_;
   std::int64_t next_id_ = 1;
-  double opened_s_ = 0;
   std::map<std::int64_t, BookJob> jobs_;
   std::vector<Segment> segments_;
 };

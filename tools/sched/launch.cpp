@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "launch.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 #include <fmt/format.h>

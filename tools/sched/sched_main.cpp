@@ -2,6 +2,7 @@
 // dyngrid-sched: runs a queue of jobs on one machine or allocation, and resizes them while they run.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>

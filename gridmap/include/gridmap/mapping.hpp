@@ -42,8 +42,6 @@ struct Mapping {
   }
   double utilization(int i, int j) const { return t_opt(i, j) / power(i, j); } ///< busy part of the time, 0 .. 1
   double mean_utilization() const; ///< sum r * sum c / sum of powers: the used part of all power
-  Axis row_axis() const { return Axis::variable(rows); }
-  Axis col_axis() const { return Axis::variable(cols); }
 };
 
 /// Arranges the processors in an nprow x npcol grid and gives every grid row and column its share. Pure; the
