@@ -71,7 +71,7 @@ TEST(Processes, TheChildBlocksNothingAndIgnoresOnlyWhatItShould) {
   sigaddset(&blocked, SIGUSR2);
   sigprocmask(SIG_BLOCK, &blocked, &before);
   signal(SIGHUP, SIG_IGN);
-  Command command = shell("grep -E 'SigBlk|SigIgn' /proc/$$/status");
+  Command command = shell("exec grep -E 'SigBlk|SigIgn' /proc/self/status");
   const std::string inherited = base::run(command, 20).output;
   command.default_signals = true;
   const std::string fresh = base::run(command, 20).output;
@@ -83,9 +83,13 @@ TEST(Processes, TheChildBlocksNothingAndIgnoresOnlyWhatItShould) {
 }
 
 TEST(Processes, AGroupIsEndedPolitelyAndThenByForce) {
-  Command command = shell("trap '' TERM; while :; do sleep 0.01; done");
+  const base::FileDescriptor said = base::memory_file("said");
+  Command command = shell("trap '' TERM; echo ready; while :; do sleep 0.01; done");
   command.own_group = true;
-  EXPECT_EQ(base::end_group(base::start(command), 0.5), 128 + SIGKILL);
+  command.out = said.get();
+  const pid_t stubborn = base::start(command);
+  for (int tries = 0; base::content_of(said.get()).empty() && tries < 2000; ++tries) usleep(10000);
+  EXPECT_EQ(base::end_group(stubborn, 0.5), 128 + SIGKILL);
   command = shell("exec sleep 100");
   command.own_group = true;
   EXPECT_EQ(base::end_group(base::start(command), 20), 128 + SIGTERM);
