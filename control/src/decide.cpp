@@ -12,13 +12,6 @@ namespace {
 
 using gridmap::GridShape;
 
-std::string name(GridShape s) {
-  return fmt::format("{}x{}", s.nprow, s.npcol);
-}
-bool same(GridShape a, GridShape b) {
-  return a.nprow == b.nprow && a.npcol == b.npcol;
-}
-
 Decision declined(std::string why) {
   return {false, {}, std::move(why), std::nullopt};
 }
@@ -35,11 +28,11 @@ std::string cannot_pay_off(const Situation& s, GridShape to, const Forecast& f) 
   if (s.steps_left < 0 && !is_hopeless) return {};
   if (f.payoff_at_best >= 0 && f.payoff_at_best <= s.steps_left) return {};
   const std::string steps =
-      fmt::format("a step takes {} on {} and {} on {}", shown(f.now), name(s.grid), shown(f.then), name(to));
-  if (f.payoff_at_best < 0) return fmt::format("{} would not be quicker: {}", name(to), steps);
+      fmt::format("a step takes {} on {} and {} on {}", shown(f.now), to_string(s.grid), shown(f.then), to_string(to));
+  if (f.payoff_at_best < 0) return fmt::format("{} would not be quicker: {}", to_string(to), steps);
   return fmt::format(
-      "{} cannot pay off: the change takes {:.3g} s and needs {} steps to win that back, {} are left; {}", name(to),
-      f.resize_s(),
+      "{} cannot pay off: the change takes {:.3g} s and needs {} steps to win that back, {} are left; {}",
+      to_string(to), f.resize_s(),
       f.payoff_steps >= 0 ? std::to_string(f.payoff_steps) : fmt::format("{} (at best)", f.payoff_at_best),
       s.steps_left, steps);
 }
@@ -66,7 +59,7 @@ std::string no_gain(const Situation& s, int procs) {
 
 Decision accepted(const Situation& s, GridShape to, std::string why, bool force) {
   if (!force && s.steps_left == 0 && to.size() > s.grid.size())
-    return declined(fmt::format("{} cannot pay off: no steps are left", name(to)));
+    return declined(fmt::format("{} cannot pay off: no steps are left", to_string(to)));
   Decision d{true, to, std::move(why), forecast(s, to)};
   if (force) return d;
   const bool is_larger = to.size() > s.grid.size();
@@ -116,10 +109,10 @@ std::optional<Forecast> forecast(const Situation& s, GridShape to) {
 }
 
 Decision decide_resize(const Situation& s, GridShape to, bool force) {
-  if (same(to, s.grid)) return declined(fmt::format("the grid is {} already", name(to)));
+  if (to == s.grid) return declined(fmt::format("the grid is {} already", to_string(to)));
   if (!force && !s.allowed.permits(to))
     return declined(
-        fmt::format("{} is not among the grids that the application allows ({})", name(to), s.allowed.text()));
+        fmt::format("{} is not among the grids that the application allows ({})", to_string(to), s.allowed.text()));
   return accepted(s, to, "as asked", force);
 }
 
@@ -140,7 +133,7 @@ Decision decide_grow(const Situation& s, std::int64_t by, bool force) {
   if (force || !reaches(s, *largest))
     return accepted(s, *largest,
                     fmt::format("{} of the {} processes offered make {}, the largest allowed grid",
-                                largest->size() - s.grid.size(), by, name(*largest)),
+                                largest->size() - s.grid.size(), by, to_string(*largest)),
                     force);
   const gridmap::StepModel model(s.steps, s.cores);
   const auto quickest = s.allowed.quickest(room, model);
@@ -148,18 +141,19 @@ Decision decide_grow(const Situation& s, std::int64_t by, bool force) {
   if (best.size() <= s.grid.size()) {
     const auto now = model.at(s.grid), then = model.at(*largest);
     return declined(fmt::format("no larger grid is quicker: a step takes {} on {} and {} on {}",
-                                now ? shown(*now) : "?", name(s.grid), then ? shown(*then) : "?", name(*largest)));
+                                now ? shown(*now) : "?", to_string(s.grid), then ? shown(*then) : "?",
+                                to_string(*largest)));
   }
   return accepted(s, best,
-                  fmt::format("{} of the {} processes offered make {}: {}", best.size() - s.grid.size(), by, name(best),
-                              quickest->why),
+                  fmt::format("{} of the {} processes offered make {}: {}", best.size() - s.grid.size(), by,
+                              to_string(best), quickest->why),
                   force);
 }
 
 Decision decide_shrink(const Situation& s, std::int64_t by) {
   const std::int64_t rest = s.grid.size() - by;
   if (rest < 1)
-    return declined(fmt::format("{} has {} processes, {} cannot be given back", name(s.grid), s.grid.size(), by));
+    return declined(fmt::format("{} has {} processes, {} cannot be given back", to_string(s.grid), s.grid.size(), by));
   const auto most = static_cast<int>(rest);
   std::optional<GridShape> to = s.allowed.largest(most);
   if (!to)

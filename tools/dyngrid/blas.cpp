@@ -2,13 +2,10 @@
 #include "blas.hpp"
 
 #include <dlfcn.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <chrono>
-#include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -16,6 +13,9 @@
 #include <vector>
 
 #include <fmt/format.h>
+
+#include "base/clock.hpp"
+#include "base/process.hpp"
 
 namespace command {
 namespace {
@@ -112,24 +112,14 @@ std::string core_to_set(const Blas& blas) {
 DgemmRun run_dgemm(const std::string& core, int n) {
   // OpenBLAS chooses its kernels when it is loaded, so a process of its own asks; kernels that the processor lacks end
   // it
-  std::array<char, 4096> path{};
-  if (readlink("/proc/self/exe", path.data(), path.size() - 1) < 0) return {};
-  setenv("DYNGRID_SELF", path.data(), 1);
-  const std::string with_core = core.empty() ? "" : "OPENBLAS_CORETYPE=" + core + " ";
-  FILE* child = popen(
-      fmt::format("{}OPENBLAS_NUM_THREADS=1 exec timeout 10 \"$DYNGRID_SELF\" doctor --dgemm {} 2>&1", with_core, n)
-          .c_str(),
-      "r");
-  unsetenv("DYNGRID_SELF");
-  if (child == nullptr) return {};
-  std::array<char, 256> line{};
-  const bool has_line = std::fgets(line.data(), line.size(), child) != nullptr;
-  std::array<char, 1024> rest{}; // until its end, so that it is not ended by what nobody reads
-  while (std::fread(rest.data(), 1, rest.size(), child) > 0) {
-  }
-  if (pclose(child) != 0 || !has_line) return {};
+  std::vector<std::string> variables{"OPENBLAS_NUM_THREADS=1"};
+  if (!core.empty()) variables.push_back("OPENBLAS_CORETYPE=" + core);
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  const base::Outcome said =
+      base::run({{self, "doctor", "--dgemm", std::to_string(n)}, base::environment_with(variables)}, 10);
+  if (said.status != 0 || said.timed_out) return {};
   DgemmRun run;
-  std::istringstream words(line.data());
+  std::istringstream words(said.output.substr(0, said.output.find('\n')));
   std::string word;
   if (!(words >> word >> run.core >> run.gflops_per_s) || word != "dgemm") return {};
   return run;
@@ -146,9 +136,9 @@ void print_dgemm(int n) {
   const double one = 1, zero = 0;
   double best_s = 1e9;
   for (int run = 0; run < 5; ++run) {
-    const auto begun = std::chrono::steady_clock::now();
+    const double begun = base::monotonic_s();
     dgemm("N", "N", &n, &n, &n, &one, a.data(), &n, a.data(), &n, &zero, c.data(), &n);
-    best_s = std::min(best_s, std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count());
+    best_s = std::min(best_s, base::monotonic_s() - begun);
   }
   fmt::print("dgemm {} {:.3f}\n", blas.core, 2e-9 * n * n * n / best_s);
 }

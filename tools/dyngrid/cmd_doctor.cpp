@@ -15,6 +15,7 @@
 #include <fstream>
 #include <memory>
 
+#include "base/clock.hpp"
 #include "base/command_line.hpp"
 #include "blas.hpp"
 #include "checkpoint/file.hpp"
@@ -264,9 +265,9 @@ void grow_and_shrink(const Options& o, const Site& site, Findings& out) {
   for (const char* name : {"DYNGRID_GRID", "DYNGRID_RESIZE_AT", "DYNGRID_SPAWN_PROGRAM", "DYNGRID_SETUP_FILE"})
     launch.environment.push_back({name, "", "not of the user's"});
   if (o.verbose) fmt::print(stderr, "dyngrid doctor: {}\n", shell_line(launch));
-  const auto started = std::chrono::steady_clock::now();
+  const double started = base::monotonic_s();
   const base::Outcome result = run_for(launch, o.limit_s);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+  const double seconds = base::monotonic_s() - started;
   if (o.verbose) fmt::print(stderr, "{}", result.output);
   for (Finding& f : judge_probe({result.output, result.status, result.timed_out, seconds, o.limit_s}))
     out.push_back(std::move(f));

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "command.hpp"
+#include "gridmap/placement.hpp"
 #include "processes/roster.hpp"
 #include "text.hpp"
 
@@ -158,7 +159,7 @@ void add_place(CommandLine& root) {
   app.add_option("--rsrc", o->rsrc, "grid row of the first block").show_default();
   app.add_option("--csrc", o->csrc, "grid column of the first block").show_default();
   app.add_option("--placement", o->placement, "optimal, global, local1 or local2")
-      .check(base::one_of({"optimal", "global", "local1", "local2"}))
+      .check(base::one_of(gridmap::placement_names()))
       .show_default();
   app.add_option("--keep-first", o->keep_first, "on: process 0 stays at (0,0); off: where the placement puts it")
       .check(base::one_of({"on", "off"}))

@@ -10,7 +10,9 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.hpp"
 #include "base/command_line.hpp"
+#include "base/grid_shape.hpp"
 #include "base/status.hpp"
 #include "gridmap/placement.hpp"
 #include "redist/plan.hpp"
@@ -30,31 +32,18 @@ struct Arguments {
   bool json = false, compare = false;
 };
 
-struct Shape {
-  int nprow = 0, npcol = 0;
-};
+using base::GridShape;
+using base::monotonic_s;
 
-Shape shape_of(const std::string& option, const std::string& text) {
+GridShape shape_of(const std::string& option, const std::string& text) {
   const auto [nprow, npcol] = command::parse_grid(option, text);
   if (nprow > (1 << 24) / npcol)
     throw command::Failure(fmt::format("{}: got {}, wanted at most 2^24 processes", option, text));
   return {nprow, npcol};
 }
 
-gridmap::Placement placement_of(const std::string& name) {
-  if (name == "optimal") return gridmap::Placement::optimal;
-  if (name == "global") return gridmap::Placement::global;
-  if (name == "local1") return gridmap::Placement::local1;
-  if (name == "local2") return gridmap::Placement::local2;
-  throw command::Failure(fmt::format("--placement: got {}, wanted optimal, global, local1 or local2", name));
-}
-
 Axis axis_of(std::int64_t n, std::int64_t nb, int nprocs) {
   return nb > 0 ? Axis::block_cyclic(n, nb, nprocs) : Axis::block(n, nprocs);
-}
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 struct Made {
@@ -64,10 +53,10 @@ struct Made {
 
 Made make(const redist::Layout& from, const redist::Layout& to, redist::PlanOptions options, Schedule schedule) {
   options.schedule = schedule;
-  const double begin = now();
+  const double begin = monotonic_s();
   Plan plan(from, to, options);
   plan.for_rank(from.grid.ranks.back());
-  return {std::move(plan), now() - begin};
+  return {std::move(plan), monotonic_s() - begin};
 }
 
 command::Json figures_of(const Made& made, const Arguments& arguments) {
@@ -98,7 +87,7 @@ std::string bytes(std::int64_t count) {
 }
 
 void run(const Arguments& arguments) {
-  const Shape f = shape_of("--from", arguments.from), t = shape_of("--to", arguments.to);
+  const GridShape f = shape_of("--from", arguments.from), t = shape_of("--to", arguments.to);
   redist::PlanOptions options;
   options.element_bytes = arguments.element_bytes;
   options.machine = arguments.machine;
@@ -117,7 +106,7 @@ void run(const Arguments& arguments) {
                                   from.cols,
                                   axis_of(arguments.m, arguments.mb, t.nprow),
                                   axis_of(arguments.n, arguments.nb, t.npcol),
-                                  placement_of(arguments.placement),
+                                  gridmap::parse_placement(arguments.placement, "--placement"),
                                   {},
                                   arguments.keep_first == "on"})
                       .grid;

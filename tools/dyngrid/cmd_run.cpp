@@ -1,41 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cstdio>
 #include <memory>
-#include <sstream>
 
 #include "base/command_line.hpp"
+#include "base/status.hpp"
 #include "command.hpp"
 #include "control/variables.hpp"
+#include "gridmap/placement.hpp"
+#include "gridmap/timetable.hpp"
 #include "launch.hpp"
 #include "text.hpp"
 
 namespace command {
-namespace {
-
-/// "5:3x3,10:4x4@local2". @throws Failure
-void check_resize_at(const std::string& text) {
-  std::istringstream entries(text);
-  for (std::string entry; std::getline(entries, entry, ',');) {
-    const std::size_t colon = entry.find(':');
-    const std::size_t at = entry.find('@');
-    const std::string step = entry.substr(0, colon);
-    if (colon == std::string::npos || step.empty() || step.find_first_not_of("0123456789") != std::string::npos)
-      throw Failure(fmt::format("--resize-at: '{}' is not STEP:PxQ, for example 5:3x3", entry));
-    parse_grid("--resize-at", entry.substr(colon + 1, at == std::string::npos ? at : at - colon - 1));
-    if (at == std::string::npos) continue;
-    const std::string placement = entry.substr(at + 1);
-    if (placement != "optimal" && placement != "global" && placement != "local1" && placement != "local2")
-      throw Failure(fmt::format("--resize-at: '{}' is no placement; optimal, global, local1 or local2", placement));
-  }
-}
-
-} // namespace
-
 void run_application(const RunOptions& o) {
   for (const std::string& remark : control::remarks_on_environment()) fmt::print(stderr, "dyngrid run: {}\n", remark);
   setenv("DYNGRID_CHECKED", "1", 1); // dyngrid_init is not to say it again
   RunRequest request = o.request;
-  if (!request.resize_at.empty()) check_resize_at(request.resize_at);
+  try {
+    gridmap::parse_timetable(request.resize_at, "--resize-at");
+  } catch (const base::Error& error) {
+    throw Failure(error.what());
+  }
   if (o.preload) request.preload = own_library();
   const Site site = look_around(o.mpirun);
   if (site.mpi == Mpi::unknown)
@@ -86,7 +71,7 @@ void add_run_options(CommandLine& app, RunOptions& o) {
   app.add_option("--resize-at", r.resize_at, "changes before these resize points (DYNGRID_RESIZE_AT)")
       .type_name("STEP:PxQ,...");
   app.add_option("--placement", r.placement, "where processes stand in a new grid (DYNGRID_PLACEMENT)")
-      .check(base::one_of({"optimal", "global", "local1", "local2"}));
+      .check(base::one_of(gridmap::placement_names()));
   app.add_option("--schedule", r.schedule, "order of the messages (DYNGRID_SCHEDULE)")
       .check(base::one_of({"auto", "caterpillar", "circulant", "matching", "async"}));
   app.add_option("--processes", r.processes_come,

@@ -10,7 +10,10 @@
 #include <sstream>
 #include <thread>
 
+#include "base/clock.hpp"
 #include "base/command_line.hpp"
+#include "base/file_descriptor.hpp"
+#include "base/process.hpp"
 #include "base/status.hpp"
 #include "command.hpp"
 #include "sched/simulate.hpp"
@@ -48,10 +51,6 @@ std::ofstream open(const std::string& option, const std::string& path) {
   std::ofstream file(path);
   if (!file) throw Failure(fmt::format("{}: cannot write '{}'", option, path), 1);
   return file;
-}
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 sched::DrmsChoices choices_of(const Options& o) {
@@ -155,11 +154,11 @@ void draw(const Options& o, const std::vector<Point>& points, const std::vector<
     script += "\n";
   }
   script += "unset multiplot\n";
-  FILE* gnuplot = popen("gnuplot", "w");
-  const bool written = gnuplot != nullptr && std::fputs(script.c_str(), gnuplot) >= 0;
-  const int status = gnuplot != nullptr ? pclose(gnuplot) : -1;
-  if (!written || status != 0)
-    throw Failure(fmt::format("--plot: gnuplot did not draw '{}' (status {})", o.plot, status), 1);
+  const base::FileDescriptor in = base::memory_file("gnuplot", script);
+  const base::Outcome drawn = base::run({{"gnuplot"}, std::nullopt, in.get()}, -1);
+  if (drawn.status != 0)
+    throw Failure(fmt::format("--plot: gnuplot did not draw '{}' (status {}): {}", o.plot, drawn.status, drawn.output),
+                  1);
 }
 
 void run_recorded(const Options& o, const std::vector<std::string>& policies) {
@@ -230,7 +229,7 @@ void run(Options o) {
       for (const auto& policy : policies) points.push_back({mix, u, policy, {}});
   if (points.empty()) throw Failure("nothing to simulate: no mix or no utilization");
 
-  const auto start = std::chrono::steady_clock::now();
+  const double start = base::monotonic_s();
   std::atomic<std::size_t> next{0}, done{0};
   const bool progress = isatty(2) != 0;
   const auto work = [&] {
@@ -250,7 +249,7 @@ void run(Options o) {
   work();
   for (auto& thread : threads) thread.join();
   if (progress) std::fprintf(stderr, "\r                \r");
-  const double wall_s = seconds_since(start);
+  const double wall_s = base::monotonic_s() - start;
 
   std::int64_t jobs = 0;
   for (const Point& p : points) jobs += p.result.jobs_run;

@@ -11,6 +11,7 @@
 #include "base/status.hpp"
 #include "command.hpp"
 #include "control/runtime_dir.hpp"
+#include "gridmap/placement.hpp"
 #include "text.hpp"
 
 namespace command {
@@ -67,7 +68,7 @@ std::shared_ptr<Wish> add_wish(CommandLine& app, const char* name_of_what, const
   app.add_option("JOB", w->job, "name of the job, as dyngrid ps shows it").required();
   app.add_option(name_of_what, w->what, help_of_what).required();
   app.add_option("--placement", w->placement, "where processes go: optimal, global, local1, local2")
-      .check(base::one_of({"optimal", "global", "local1", "local2"}));
+      .check(base::one_of(gridmap::placement_names()));
   app.add_option("--deadline", w->deadline_s,
                  "a growth that has not begun by then is withdrawn; a shrink is reported late")
       .type_name("SECONDS")

@@ -24,10 +24,12 @@
 
 #include "base/file_descriptor.hpp"
 #include "base/process.hpp"
+#include "base/status.hpp"
 #include "base/text.hpp"
 #include "blas.hpp"
 #include "command.hpp"
 #include "findings.hpp"
+#include "gridmap/timetable.hpp"
 #include "program.hpp"
 #include "text.hpp"
 
@@ -63,15 +65,15 @@ void add_open_mpi_settings(const Site& site, int processes, Launch& launch) {
         "/dev/shm is too small, and a process that cannot get a page there is killed");
 }
 
-/// Processes of the largest grid in "5:3x3,10:4x4@local2"; 0 for an empty text. What is no grid counts nothing: dyngrid
+/// Processes of the largest grid in "5:3x3,10:4x4@local2"; 0 for an empty text, and for one that is none: dyngrid
 /// itself will complain.
 int most_processes(const std::string& resize_at) {
   int most = 0;
-  std::istringstream entries(resize_at);
-  for (std::string entry; std::getline(entries, entry, ',');) {
-    int step = 0, p = 0, q = 0;
-    if (std::sscanf(entry.c_str(), "%d:%dx%d", &step, &p, &q) == 3 && p > 0 && q > 0 && p <= INT_MAX / q)
-      most = std::max(most, p * q);
+  try {
+    for (const gridmap::TimedResize& entry : gridmap::parse_timetable(resize_at, "--resize-at"))
+      most = std::max(most, entry.to.size());
+  } catch (const base::Error&) {
+    return 0;
   }
   return most;
 }
