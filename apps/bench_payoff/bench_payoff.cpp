@@ -13,6 +13,7 @@
 #include "base/command_line.hpp"
 #include "common/launch.hpp"
 #include "common/report.hpp"
+#include "gridmap/placement.hpp"
 
 #include <dyngrid.h>
 #include <fmt/format.h>
@@ -424,7 +425,7 @@ int main(int argc, char** argv) {
       .type_name("PxQ,...");
   cli.add_option("--placements", settings.placements, "global, local1, local2, optimal")
       .separated_by(',')
-      .check(base::one_of({"global", "local1", "local2", "optimal"}))
+      .check(base::one_of(gridmap::placement_names()))
       .type_name("NAME,...");
   cli.add_option("--nb", settings.nb, "block size").type_name("NB").show_default();
   cli.add_option("--steps", settings.steps, "steps on each grid; the first is left out")

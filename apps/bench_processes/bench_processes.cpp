@@ -3,7 +3,9 @@
 // run --processes spawn` and `--processes join`, the two in turn, so that a machine that gets slower or faster meets
 // both alike; every figure is a median, as process 0 sees it. With --waiting instead: what it costs that processes that
 // wait sleep (libdyngrid-yield.so) where they outnumber the cores.
+#include "base/clock.hpp"
 #include "base/command_line.hpp"
+#include "base/grid_shape.hpp"
 #include "common/launch.hpp"
 #include "common/report.hpp"
 
@@ -27,10 +29,6 @@ namespace {
 // ---- the program that grows
 // -----------------------------------------------------------------------------------------------
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-} // shared with the one that started us
-
 void need(bool is_true, const char* what) {
   if (is_true) return;
   std::fprintf(stderr, "bench_processes: %s: %s\n", what, dyngrid_last_message());
@@ -47,8 +45,7 @@ public:
     dyngrid_matrix* a = nullptr;
     need(dyngrid_matrix_create("a", 'd', n_, n_, nb_, nb_, &a) == DYNGRID_SUCCESS, "matrix");
     need(dyngrid_share("phase", &phase_, sizeof phase_) == DYNGRID_SUCCESS, "share");
-    int nprow = 0, npcol = 0;
-    std::sscanf(to_.c_str(), "%dx%d", &nprow, &npcol);
+    const auto [nprow, npcol] = base::parse_grid_shape(to_, "bench_processes: --to");
     came_later_ = dyngrid_is_newcomer() != 0;
     if (came_later_) { // lives for one phase
       need(dyngrid_resize_point_at("grow") == DYNGRID_RESIZED, "a newcomer");
@@ -58,29 +55,29 @@ public:
     }
     dyngrid_grid(&from_rows_, &from_cols_, nullptr, nullptr);
     MPI_Comm_rank(dyngrid_comm(), &rank_);
-    say("begun", now());
+    say("begun", base::unix_time_s());
     for (phase_ = 0; phase_ < 2 * cycles_; ++phase_) {
       if (phase_ % 2 == 0) { // asked for, let in by a later resize point
         double in_calls = 0;
-        const double asked = now();
+        const double asked = base::unix_time_s();
         need(dyngrid_request(nprow, npcol) == DYNGRID_SUCCESS, "request");
         for (int outcome = DYNGRID_SAME, step = 0; outcome == DYNGRID_SAME; ++step) {
-          const double called = now();
+          const double called = base::unix_time_s();
           outcome = dyngrid_resize_point_at("grow"); // newcomers come to it from another line
-          in_calls += now() - called;
+          in_calls += base::unix_time_s() - called;
           need(outcome >= 0 && step < 10000, "growth at a resize point");
           if (outcome == DYNGRID_SAME) std::this_thread::sleep_for(std::chrono::milliseconds(5)); // a step of work
         }
         say("stand", in_calls);
-        say("come", now() - asked);
+        say("come", base::unix_time_s() - asked);
         dyngrid_resize_report report{};
         dyngrid_last_resize(&report);
         say("meet", report.total_s - report.plan_s - report.exchange_s);
         say("exchange", report.plan_s + report.exchange_s);
       } else {
-        const double called = now();
+        const double called = base::unix_time_s();
         need(dyngrid_resize(nprow, npcol, DYNGRID_OPTIMAL) == DYNGRID_RESIZED, "growth");
-        say("now", now() - called);
+        say("now", base::unix_time_s() - called);
       }
       look_around();
       go_back();
@@ -111,9 +108,9 @@ private:
     const auto timed = [&](const char* what, auto&& call) {
       for (int i = 0; i < 10; ++i) call(); // opens connections
       MPI_Barrier(comm);
-      const double begun = now();
+      const double begun = base::unix_time_s();
       for (int i = 0; i < times; ++i) call();
-      say(what, (now() - begun) / times);
+      say(what, (base::unix_time_s() - begun) / times);
     };
     timed("point", [] { need(dyngrid_resize_point() == DYNGRID_SAME, "a resize point with nothing to do"); });
     timed("message", [&] { MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, comm); });
@@ -123,21 +120,21 @@ private:
     MPI_Bcast(&from_rows_, 1, MPI_INT, 0, dyngrid_comm());
     MPI_Bcast(&from_cols_, 1, MPI_INT, 0, dyngrid_comm());
     MPI_Barrier(dyngrid_comm());
-    const double called = now();
+    const double called = base::unix_time_s();
     const int outcome = dyngrid_resize(from_rows_, from_cols_, DYNGRID_OPTIMAL);
     if (outcome == DYNGRID_LEAVE) return;
     need(outcome == DYNGRID_RESIZED, "going back");
-    say("shrink", now() - called);
-    const double left = now();
+    say("shrink", base::unix_time_s() - called);
+    const double left = base::unix_time_s();
     if (rank_ == 0) {
       bool is_one_left = true;
-      while (is_one_left && now() - left < 10) {
+      while (is_one_left && base::unix_time_s() - left < 10) {
         is_one_left = false;
         for (const int pid : newcomers_) is_one_left = is_one_left || kill(pid, 0) == 0;
         if (is_one_left) std::this_thread::sleep_for(std::chrono::microseconds(200));
       }
     }
-    say("gone", now() - left);
+    say("gone", base::unix_time_s() - left);
     MPI_Barrier(dyngrid_comm());
   }
 
@@ -167,15 +164,15 @@ int wait_often() {
   constexpr int times = 1000;
   const auto all = [&] { MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); };
   for (int k = 0; k < 50; ++k) all();
-  double begun = now();
+  double begun = base::unix_time_s();
   for (int k = 0; k < times; ++k) all();
-  const double message_s = (now() - begun) / times;
-  begun = now();
+  const double message_s = (base::unix_time_s() - begun) / times;
+  begun = base::unix_time_s();
   double used_s = cpu_s();
   if (rank == 0)
     while (cpu_s() - used_s < 0.5) continue;
   MPI_Barrier(MPI_COMM_WORLD);
-  const double elapsed_s = now() - begun;
+  const double elapsed_s = base::unix_time_s() - begun;
   used_s = rank == 0 ? 0 : cpu_s() - used_s;
   double waiting_s = 0;
   MPI_Reduce(&used_s, &waiting_s, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
@@ -217,7 +214,7 @@ Samples samples_in(const std::string& text) {
 
 Samples one_run(const Settings& s, const std::string& way) {
   const apps::Launcher launcher = under_dyngrid_run(s, "", fmt::format("--processes {} --grid {}", way, s.from));
-  const double started = now();
+  const double started = base::unix_time_s();
   Samples samples = samples_in(launcher.output_of("bench_processes", apps::processes_of(s.from),
                                                   {"--member", "--to", s.to, "--n", std::to_string(s.n), "--nb",
                                                    std::to_string(s.nb), "--cycles", std::to_string(s.cycles)}));

@@ -16,12 +16,14 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <fmt/format.h>
 #include <mpi.h>
 
 #include "base/command_line.hpp"
+#include "base/grid_shape.hpp"
 #include "base/status.hpp"
 #include "common/report.hpp"
 #include "redist/executor.hpp"
@@ -67,14 +69,11 @@ extern "C" void Cblacs_pinfo(int* mypnum, int* nprocs) {
 
 namespace {
 
-struct Shape {
-  int nprow, npcol;
-  int ranks() const { return nprow * npcol; }
-};
+using Shape = base::GridShape;
 struct Case {
   Shape from, to;
   std::int64_t n, nb_from, nb_to; ///< 0: block
-  int ranks() const { return std::max(from.ranks(), to.ranks()); }
+  int ranks() const { return std::max(from.size(), to.size()); }
 };
 
 struct Settings {
@@ -434,8 +433,7 @@ void CaseRun::close() {
 Case parse(const std::string& grids, const std::string& blocks, std::int64_t n) {
   Case c{};
   c.n = n;
-  if (std::sscanf(grids.c_str(), "%dx%d-%dx%d", &c.from.nprow, &c.from.npcol, &c.to.nprow, &c.to.npcol) != 4)
-    throw std::runtime_error("bench_redist: grids are '" + grids + "', wanted the form 2x2-3x3");
+  std::tie(c.from, c.to) = base::parse_grid_change(grids, "bench_redist: --grids");
   const auto one = [](const std::string& text) -> std::int64_t { return text == "block" ? 0 : std::stoll(text); };
   const auto dash = blocks.find('-');
   c.nb_from = one(blocks.substr(0, dash));

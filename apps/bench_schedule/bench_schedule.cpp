@@ -8,7 +8,9 @@
 //
 // Between hosts every result is set against the one-port bound: the bytes into or out of the busiest process at the
 // rate of a link, which is measured first. Methods take turns within each repetition; figures are medians.
+#include "base/clock.hpp"
 #include "base/command_line.hpp"
+#include "base/grid_shape.hpp"
 #include "common/report.hpp"
 
 #include <fmt/format.h>
@@ -42,38 +44,9 @@ struct Settings {
   bool is_quick = false, is_checked = false;
 };
 
-struct Shape {
-  int nprow = 0, npcol = 0;
-  int size() const { return nprow * npcol; }
-};
-
-std::pair<Shape, Shape> shapes_of(const std::string& text) {
-  std::pair<Shape, Shape> s;
-  int used = 0;
-  if (std::sscanf(text.c_str(), "%dx%d-%dx%d%n", &s.first.nprow, &s.first.npcol, &s.second.nprow, &s.second.npcol,
-                  &used) != 4 ||
-      used != static_cast<int>(text.size()) || s.first.nprow < 1 || s.first.npcol < 1 || s.second.nprow < 1 ||
-      s.second.npcol < 1)
-    throw std::runtime_error(fmt::format("'{}' is not a change of the grid, wanted e.g. 2x2-3x3", text));
-  return s;
-}
-
 std::string arrow(const std::string& grids) {
   const auto dash = grids.find('-');
   return grids.substr(0, dash) + " -> " + grids.substr(dash + 1);
-}
-
-gridmap::Placement placement_of(const std::string& name) {
-  if (name == "global") return gridmap::Placement::global;
-  if (name == "local1") return gridmap::Placement::local1;
-  if (name == "local2") return gridmap::Placement::local2;
-  return gridmap::Placement::optimal;
-}
-
-double now_s() {
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
 
 enum { whole, pack, copy, wire, wait, parts }; // of a process' time
@@ -167,11 +140,11 @@ private:
     std::vector<double> rates;
     for (int rep = -1; rep < 5; ++rep) {
       MPI_Barrier(comm_);
-      const double begin = now_s();
+      const double begin = base::monotonic_s();
       if (rank_ == 0) {
         MPI_Send(buffer.data(), static_cast<int>(buffer.size()), MPI_CHAR, other, 1, comm_);
         MPI_Recv(buffer.data(), 1, MPI_CHAR, other, 2, comm_, MPI_STATUS_IGNORE);
-        if (rep >= 0) rates.push_back(static_cast<double>(buffer.size()) / (now_s() - begin));
+        if (rep >= 0) rates.push_back(static_cast<double>(buffer.size()) / (base::monotonic_s() - begin));
       } else if (rank_ == other) {
         MPI_Recv(buffer.data(), static_cast<int>(buffer.size()), MPI_CHAR, 0, 1, comm_, MPI_STATUS_IGNORE);
         MPI_Send(buffer.data(), 1, MPI_CHAR, 0, 2, comm_);
@@ -188,7 +161,7 @@ private:
   }
 
   void measure(const std::string& grids, std::int64_t n, double rate) {
-    const auto [from_shape, to_shape] = shapes_of(grids);
+    const auto [from_shape, to_shape] = base::parse_grid_change(grids, "--grids");
     const int ranks = std::max(from_shape.size(), to_shape.size());
     MPI_Comm part = MPI_COMM_NULL;
     MPI_Comm_split(comm_, rank_ < ranks ? 0 : MPI_UNDEFINED, rank_, &part);
@@ -211,7 +184,7 @@ private:
       request.cols_from = from.cols;
       request.rows_to = axis(n, to_shape.nprow);
       request.cols_to = axis(n, to_shape.npcol);
-      request.method = placement_of(placement);
+      request.method = gridmap::parse_placement(placement, "--placements");
       const gridmap::PlacementResult placed = gridmap::place(request);
       for (const std::string& schedule : settings_.schedules) {
         Method method;
@@ -234,11 +207,11 @@ private:
     for (int rep = -1; rep < settings_.reps; ++rep)
       for (Method& method : methods) {
         MPI_Barrier(part);
-        const double begin = now_s();
+        const double begin = base::monotonic_s();
         const redist::ExecuteReport r =
             executor.execute({{&method.mine, source.data(), std::max<std::int64_t>(1, m_loc), method.target.data(),
                                std::max<std::int64_t>(1, method.mine.m_loc_to), 'd'}});
-        const double mine[parts] = {now_s() - begin, r.pack_s, r.copy_s, r.wire_s, r.wait_s - r.wire_s};
+        const double mine[parts] = {base::monotonic_s() - begin, r.pack_s, r.copy_s, r.wire_s, r.wait_s - r.wire_s};
         std::vector<double> all(static_cast<std::size_t>(ranks) * parts);
         MPI_Gather(mine, parts, MPI_DOUBLE, all.data(), parts, MPI_DOUBLE, 0, part);
         if (rank_ != 0 || rep < 0) continue;
@@ -422,7 +395,7 @@ int read(int argc, char** argv, int size, bool speaks, Settings& settings) {
       .show_default();
   cli.add_option("--placements", settings.placements, "global, local1, local2, optimal")
       .separated_by(',')
-      .check(base::one_of({"global", "local1", "local2", "optimal"}))
+      .check(base::one_of(gridmap::placement_names()))
       .type_name("NAME,...");
   cli.add_option("--schedules", settings.schedules, "caterpillar, circulant, matching, async")
       .separated_by(',')
@@ -450,7 +423,7 @@ int read(int argc, char** argv, int size, bool speaks, Settings& settings) {
     }
     int needed = 1;
     for (const std::string& grids : settings.grids) {
-      const auto [from, to] = shapes_of(grids);
+      const auto [from, to] = base::parse_grid_change(grids, "--grids");
       needed = std::max({needed, from.size(), to.size()});
     }
     if (settings.nb != "block" &&

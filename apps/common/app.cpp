@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app.hpp"
+#include "base/grid_shape.hpp"
+#include "base/status.hpp"
+#include "gridmap/placement.hpp"
+#include "gridmap/timetable.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -42,22 +46,12 @@ bool output_is_terminal() {
 }
 
 std::pair<int, int> parse_grid(const std::string& text) {
-  int nprow = 0, npcol = 0, used = 0;
-  if (std::sscanf(text.c_str(), "%dx%d%n", &nprow, &npcol, &used) != 2 || used != static_cast<int>(text.size()) ||
-      nprow < 1 || npcol < 1)
-    throw base::CommandLineError(fmt::format("'{}' is not a grid, wanted e.g. 2x3", text));
-  return {nprow, npcol};
+  if (const auto grid = base::grid_shape_from(text)) return {grid->nprow, grid->npcol};
+  throw base::CommandLineError(fmt::format("'{}' is not a grid, wanted e.g. 2x3", text));
 }
 
 std::string megabytes(std::int64_t bytes) {
   return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
-}
-
-int placement_of(const std::string& name) {
-  if (name == "global") return DYNGRID_GLOBAL;
-  if (name == "local1") return DYNGRID_LOCAL1;
-  if (name == "local2") return DYNGRID_LOCAL2;
-  return DYNGRID_OPTIMAL;
 }
 
 } // namespace
@@ -70,17 +64,14 @@ bool is_first_of_mpirun() {
 
 std::vector<GridChange> parse_changes(const std::string& text) {
   std::vector<GridChange> changes;
-  std::size_t at = 0;
-  while (at < text.size()) {
-    const auto comma = std::min(text.find(',', at), text.size());
-    const std::string part = text.substr(at, comma - at);
-    GridChange change;
-    int used = 0;
-    if (std::sscanf(part.c_str(), "%d:%n", &change.step, &used) != 1 || used == 0 || change.step < 0)
-      throw base::CommandLineError(fmt::format("'{}' is not a change of the grid, wanted e.g. 5:3x3", part));
-    std::tie(change.nprow, change.npcol) = parse_grid(part.substr(static_cast<std::size_t>(used)));
-    changes.push_back(change);
-    at = comma + 1;
+  try {
+    for (const gridmap::TimedResize& entry : gridmap::parse_timetable(text, "--resize-at")) {
+      if (entry.placement)
+        throw base::CommandLineError("--resize-at: a placement is given by --placement, for all changes");
+      changes.push_back({static_cast<int>(entry.step), entry.to.nprow, entry.to.npcol});
+    }
+  } catch (const base::Error& error) {
+    throw base::CommandLineError(error.what());
   }
   return changes;
 }
@@ -99,7 +90,7 @@ void add_options(base::CommandLine& cli, Options& options) {
          "changes of the grid, e.g. 5:3x3,10:4x4: before step 5 (the first is 0) to 3x3, ...")
       .type_name("STEP:PxQ,...");
   cli.add_option("--placement", options.placement, "where processes go in a new grid: optimal, global, local1, local2")
-      .check(base::one_of({"optimal", "global", "local1", "local2"}))
+      .check(base::one_of(gridmap::placement_names()))
       .type_name("NAME")
       .show_default();
   cli.add_option("--schedule", options.schedule, "order of the exchange: auto, caterpillar, circulant, matching, async")
@@ -146,7 +137,8 @@ void start(const Options& options) {
     end_all();
   }
   if (dyngrid_is_newcomer() == 0 && options.placement != "optimal")
-    require(dyngrid_set_placement(placement_of(options.placement)), "dyngrid_set_placement");
+    require(dyngrid_set_placement(static_cast<int>(gridmap::parse_placement(options.placement, "--placement"))),
+            "dyngrid_set_placement");
   require(dyngrid_set_steps(options.steps), "dyngrid_set_steps");
 }
 

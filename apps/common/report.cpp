@@ -64,13 +64,6 @@ Cell::Cell(double number, int digits) {
 
 Sample::Sample() : seconds(std::numeric_limits<double>::quiet_NaN()) {}
 
-double median(std::vector<double> values) {
-  if (values.empty()) return std::nan("");
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
-
 Report::Report(std::string benchmark, const std::string& csv_path) : benchmark_(std::move(benchmark)), path_(csv_path) {
   if (path_.empty()) return;
   csv_.open(path_);

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/statistics.hpp"
+
 namespace apps {
 
 /// What stands in one field of a table.
@@ -69,7 +71,6 @@ private:
   std::ofstream csv_;
 };
 
-/// Middle value; of an even count the mean of the two in the middle; not a number when there is none.
-double median(std::vector<double> values);
+using base::median;
 
 } // namespace apps
