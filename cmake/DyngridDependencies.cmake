@@ -18,12 +18,14 @@ find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 
 add_library(dyngrid_scalapack INTERFACE)
-# DYNGRID_SCALAPACK_NAME: of the library, and of its pkg-config file, which asks for lapack and blas without its package depending on them
+# DYNGRID_SCALAPACK_NAME: of the library, and of its pkg-config file, which asks for lapack and blas without its package
+# depending on them
 if(DYNGRID_MPI_FLAVOUR STREQUAL "mpich")
   set(DYNGRID_MPI "MPICH")
   set(DYNGRID_MPIRUN mpiexec.hydra)
   set(DYNGRID_MPI_PACKAGE mpich)
-  set(DYNGRID_DEV_PACKAGES "libmpich-dev, libscalapack-mpich-dev, liblapack-dev | liblapack.so, libblas-dev | libblas.so")
+  set(DYNGRID_DEV_PACKAGES
+    "libmpich-dev, libscalapack-mpich-dev, liblapack-dev | liblapack.so, libblas-dev | libblas.so")
   set(DYNGRID_SCALAPACK_NAME scalapack-mpich)
   # scalapack-mpich.pc asks for `mpi`, which is the machine's default MPI and seldom this one
   set(DYNGRID_SCALAPACK_BY_PKG_CONFIG OFF)
@@ -42,7 +44,8 @@ elseif(DYNGRID_MPI_FLAVOUR STREQUAL "openmpi")
   set(DYNGRID_MPI "Open MPI")
   set(DYNGRID_MPIRUN mpirun)
   set(DYNGRID_MPI_PACKAGE openmpi-bin)
-  set(DYNGRID_DEV_PACKAGES "libopenmpi-dev, libscalapack-openmpi-dev, liblapack-dev | liblapack.so, libblas-dev | libblas.so")
+  set(DYNGRID_DEV_PACKAGES
+    "libopenmpi-dev, libscalapack-openmpi-dev, liblapack-dev | liblapack.so, libblas-dev | libblas.so")
   set(DYNGRID_SCALAPACK_NAME scalapack-openmpi)
   set(DYNGRID_SCALAPACK_BY_PKG_CONFIG ON)
   set(DYNGRID_MPI_CAN_SPAWN ON)
@@ -64,7 +67,8 @@ else()
   target_link_libraries(dyngrid_scalapack INTERFACE "${SCALAPACK_LIBRARY}")
 endif()
 
-# Checkpoints. The HDF5 built for the same MPI, so that no second MPI comes into the program with it, or one built without any; used by one process alone.
+# Checkpoints. The HDF5 built for the same MPI, so that no second MPI comes into the program with it, or one built
+# without any; used by one process alone.
 # Debian's are called after their MPI; hdf5 alone is what others have (Spack).
 option(DYNGRID_HDF5 "Checkpoints in HDF5 files where the library is found" ON)
 if(DYNGRID_HDF5)
@@ -84,7 +88,8 @@ if(DYNGRID_HDF5)
         add_library(dyngrid_hdf5 INTERFACE)
         target_include_directories(dyngrid_hdf5 SYSTEM INTERFACE ${folders})
         target_link_libraries(dyngrid_hdf5 INTERFACE MPI::MPI_C) # its header includes mpi.h
-        # not linked: blacs-dyn/src/hdf5_lazy.hpp loads it with the first checkpoint, by the name that its users record, or from where it was found
+        # not linked: blacs-dyn/src/hdf5_lazy.hpp loads it with the first checkpoint, by the name that its users record,
+        # or from where it was found
         execute_process(COMMAND "${CMAKE_OBJDUMP}" -p "${HDF5_LIBRARY_${name}}" OUTPUT_VARIABLE hdf5_header ERROR_QUIET)
         string(REGEX MATCH "SONAME +([^ \n]+)" hdf5_soname "${hdf5_header}")
         if(hdf5_soname)
@@ -93,14 +98,16 @@ if(DYNGRID_HDF5)
           get_filename_component(hdf5_soname "${HDF5_LIBRARY_${name}}" NAME)
         endif()
         set(DYNGRID_HDF5_FILE "${HDF5_LIBRARY_${name}}")
-        target_compile_definitions(dyngrid_hdf5 INTERFACE DYNGRID_HDF5_SONAME="${hdf5_soname}" DYNGRID_HDF5_FILE="${HDF5_LIBRARY_${name}}")
+        target_compile_definitions(dyngrid_hdf5 INTERFACE DYNGRID_HDF5_SONAME="${hdf5_soname}"
+          DYNGRID_HDF5_FILE="${HDF5_LIBRARY_${name}}")
         message(STATUS "Checkpoints: ${name} ${HDF5_${name}_VERSION}")
       endif()
     endif()
   endforeach()
 endif()
 if(NOT TARGET dyngrid_hdf5)
-  message(STATUS "Checkpoints: none (no HDF5 found, or DYNGRID_HDF5=OFF); dyngrid_checkpoint will answer DYNGRID_ERR_UNSUPPORTED")
+  message(STATUS
+    "Checkpoints: none (no HDF5 found, or DYNGRID_HDF5=OFF); dyngrid_checkpoint will answer DYNGRID_ERR_UNSUPPORTED")
 endif()
 
 find_library(LAPACKE_LIBRARY lapacke REQUIRED)

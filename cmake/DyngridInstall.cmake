@@ -1,32 +1,37 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What `cmake --install` puts where. Components: runtime (the library), dev (headers, modules, package files, pages to
-# read, examples), bin (the command, its man pages and completions). The tree can be moved as a whole: nothing in it holds the prefix.
+# read, examples), bin (the command, its man pages and completions). The tree can be moved as a whole: nothing in it
+# holds the prefix.
 include(CMakePackageConfigHelpers)
 
-# A folder of its own for what Fortran's INCLUDE and USE look for: compilers other than C's do not search /usr/include, and pkg-config
-# leaves -I/usr/include out.
+# A folder of its own for what Fortran's INCLUDE and USE look for: compilers other than C's do not search /usr/include,
+# and pkg-config leaves -I/usr/include out.
 set(DYNGRID_INSTALL_FORTRANDIR "${CMAKE_INSTALL_INCLUDEDIR}/dyngrid/fortran")
 set(DYNGRID_INSTALL_CMAKEDIR "${CMAKE_INSTALL_LIBDIR}/cmake/dyngrid")
 
-install(TARGETS dyngrid EXPORT dyngridTargets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime NAMELINK_COMPONENT dev)
+install(TARGETS dyngrid EXPORT dyngridTargets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime
+  NAMELINK_COMPONENT dev)
 install(TARGETS dyngrid_fortran EXPORT dyngridTargets)
 if(TARGET dyngrid_yield)
   install(TARGETS dyngrid_yield LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/dyngrid" COMPONENT runtime NAMELINK_SKIP)
 endif()
 install(EXPORT dyngridTargets NAMESPACE dyngrid:: DESTINATION "${DYNGRID_INSTALL_CMAKEDIR}" COMPONENT dev)
 
-# The C interface and the C++ one, which is header-only. The headers of the modules' own namespaces (gridmap/*.hpp, redist/*.hpp) stay here: their
-# functions are not exported, see docs/decisions/0018.
+# The C interface and the C++ one, which is header-only. The headers of the modules' own namespaces (gridmap/*.hpp,
+# redist/*.hpp) stay here: their functions are not exported, see docs/decisions/0018.
 install(FILES "${PROJECT_SOURCE_DIR}/blacs-dyn/include/dyngrid.h" "${PROJECT_SOURCE_DIR}/blacs-dyn/include/dyngrid.hpp"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT dev)
 file(GLOB public_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/base/include/dyngrid/*.h"
   "${PROJECT_SOURCE_DIR}/gridmap/include/dyngrid/*.h" "${PROJECT_SOURCE_DIR}/redist/include/dyngrid/*.h"
   "${PROJECT_SOURCE_DIR}/blacs-dyn/include/dyngrid/*.h" "${PROJECT_SOURCE_DIR}/blacs-dyn/include/dyngrid/*.hpp")
 install(FILES ${public_headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/dyngrid" COMPONENT dev)
-install(DIRECTORY "${PROJECT_BINARY_DIR}/mod/" DESTINATION "${DYNGRID_INSTALL_FORTRANDIR}" COMPONENT dev FILES_MATCHING PATTERN "dyngrid*.mod")
-install(FILES "${PROJECT_SOURCE_DIR}/blacs-dyn/fortran/dyngrid.fh" DESTINATION "${DYNGRID_INSTALL_FORTRANDIR}" COMPONENT dev)
+install(DIRECTORY "${PROJECT_BINARY_DIR}/mod/" DESTINATION "${DYNGRID_INSTALL_FORTRANDIR}" COMPONENT dev FILES_MATCHING
+  PATTERN "dyngrid*.mod")
+install(FILES "${PROJECT_SOURCE_DIR}/blacs-dyn/fortran/dyngrid.fh" DESTINATION "${DYNGRID_INSTALL_FORTRANDIR}" COMPONENT
+  dev)
 
-configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/dyngridConfig.cmake.in" "${PROJECT_BINARY_DIR}/dyngridConfig.cmake"
+configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/dyngridConfig.cmake.in"
+  "${PROJECT_BINARY_DIR}/dyngridConfig.cmake"
   INSTALL_DESTINATION "${DYNGRID_INSTALL_CMAKEDIR}" NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/dyngridConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/dyngridConfig.cmake" "${PROJECT_BINARY_DIR}/dyngridConfigVersion.cmake"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# `cpack` in the build folder: libdyngrid1 (the library), libdyngrid-dev (headers, modules, package files), dyngrid-bin (the command). With the preset
+# `cpack` in the build folder: libdyngrid1 (the library), libdyngrid-dev (headers, modules, package files), dyngrid-bin
+# (the command). With the preset
 # `package` (scripts/package) the files go to where Debian has them, /usr/lib/<machine>.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME dyngrid)
@@ -12,7 +13,8 @@ set(CPACK_PACKAGE_DIRECTORY "${PROJECT_BINARY_DIR}/packages")
 set(CPACK_STRIP_FILES ON)
 set(CPACK_COMPONENTS_ALL runtime dev bin)
 set(CPACK_COMPONENTS_GROUPING IGNORE)
-set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ
+  WORLD_EXECUTE)
 set(CPACK_PRE_BUILD_SCRIPTS "${PROJECT_SOURCE_DIR}/packaging/debian.cmake")
 set(CPACK_VERBATIM_VARIABLES ON)
 
@@ -30,7 +32,8 @@ set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
 # what links against the library depends on its package, and the loader's cache is made anew by a trigger
 file(WRITE "${PROJECT_BINARY_DIR}/debian/shlibs" "libdyngrid 1 libdyngrid1 (>= ${PROJECT_VERSION})\n")
 file(WRITE "${PROJECT_BINARY_DIR}/debian/triggers" "activate-noawait ldconfig\n")
-set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA "${PROJECT_BINARY_DIR}/debian/shlibs" "${PROJECT_BINARY_DIR}/debian/triggers")
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA "${PROJECT_BINARY_DIR}/debian/shlibs"
+  "${PROJECT_BINARY_DIR}/debian/triggers")
 if(DYNGRID_HDF5_FILE) # loaded when it is needed, which shlibdeps does not see
   file(REAL_PATH "${DYNGRID_HDF5_FILE}" hdf5_file)
   execute_process(COMMAND dpkg-query -S "${hdf5_file}" OUTPUT_VARIABLE hdf5_package ERROR_QUIET)

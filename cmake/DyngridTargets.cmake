@@ -12,11 +12,13 @@ endif()
 # MPI's C binding only: the old C++ one is switched off.
 target_compile_definitions(dyngrid_flags INTERFACE OMPI_SKIP_MPICXX=1 MPICH_SKIP_MPICXX=1)
 if(DYNGRID_SANITIZE)
-  target_compile_options(dyngrid_flags INTERFACE -fsanitize=${DYNGRID_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_compile_options(dyngrid_flags INTERFACE -fsanitize=${DYNGRID_SANITIZE} -fno-omit-frame-pointer
+    -fno-sanitize-recover=all)
   target_link_options(dyngrid_flags INTERFACE -fsanitize=${DYNGRID_SANITIZE})
 endif()
 
-# dyngrid_module(<name> SOURCES ... LINK ...): one of the three layers, a static library that goes whole into libdyngrid.so.
+# dyngrid_module(<name> SOURCES ... LINK ...): one of the three layers, a static library that goes whole into
+# libdyngrid.so.
 # Its public headers are <folder>/include; <folder>/src is visible to its own tests only (target <name>_private).
 function(dyngrid_module name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})

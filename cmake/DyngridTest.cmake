@@ -2,7 +2,8 @@
 find_package(GTest REQUIRED)
 
 # As root Open MPI wants to be told twice. The variables are set for root only.
-set(DYNGRID_TEST_ENV OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
+set(DYNGRID_TEST_ENV OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 OMPI_MCA_rmaps_base_oversubscribe=1
+  OMPI_MCA_mpi_yield_when_idle=1
     DYNGRID_HISTORY=off) # the history of the user is not for tests
 execute_process(COMMAND id -u OUTPUT_VARIABLE uid OUTPUT_STRIP_TRAILING_WHITESPACE)
 if(uid STREQUAL "0")
@@ -32,11 +33,11 @@ endif()
 
 # dyngrid_test(<module.behaviour> SOURCES a.cpp ... | COMMAND cmd args...
 #              [NP n] [SPAWN k] [MUST_SPAWN] [TIMEOUT s] [LABELS ...] [LINK ...] [ARGS ...] [ENV A=B ...] [TARGET name])
-# Without NP: a plain GoogleTest program in one process (label pure). With NP: run by mpirun under a timeout; with SPAWN: k more
-# processes are born, and spawn tests take one lock. The name gets .npN or .npN_spawnK. SOURCES builds the program (target
-# test_<module_behaviour>, or TARGET); TARGET without SOURCES runs one that exists.
-# Under an MPI that cannot start processes all n + k are started at once and k of them sleep until they are needed (.npN_spareK), but for a test of what is
-# started itself (MUST_SPAWN), which is skipped.
+# Without NP: a plain GoogleTest program in one process (label pure). With NP: run by mpirun under a timeout; with
+# SPAWN: k more processes are born, and spawn tests take one lock. The name gets .npN or .npN_spawnK. SOURCES builds the
+# program (target test_<module_behaviour>, or TARGET); TARGET without SOURCES runs one that exists.
+# Under an MPI that cannot start processes all n + k are started at once and k of them sleep until they are needed
+# (.npN_spareK), but for a test of what is started itself (MUST_SPAWN), which is skipped.
 function(dyngrid_test name)
   cmake_parse_arguments(arg "MUST_SPAWN" "NP;SPAWN;TIMEOUT;TARGET" "SOURCES;COMMAND;LABELS;LINK;ARGS;ENV" ${ARGN})
   if(NOT arg_TARGET)
@@ -75,7 +76,8 @@ function(dyngrid_test name)
     if(arg_MUST_SPAWN AND NOT DYNGRID_MPI_CAN_SPAWN)
       dyngrid_skipped_test(${test_name})
     else() # mpirun's own limit ends the whole job cleanly before CTest would end only mpirun
-      add_test(NAME ${test_name} COMMAND ${DYNGRID_TEST_MPIRUN} --oversubscribe --timeout ${arg_TIMEOUT} -np ${started} ${program})
+      add_test(NAME ${test_name} COMMAND ${DYNGRID_TEST_MPIRUN} --oversubscribe --timeout ${arg_TIMEOUT} -np ${started}
+        ${program})
     endif()
     math(EXPR limit "${arg_TIMEOUT}+15")
     set_tests_properties(${test_name} PROPERTIES TIMEOUT ${limit} PROCESSORS ${processors} LABELS "mpi;${arg_LABELS}")
@@ -103,6 +105,7 @@ endfunction()
 
 # A test that this MPI cannot run: it is there, skipped, and says why.
 function(dyngrid_skipped_test name)
-  add_test(NAME ${name} COMMAND sh -c "echo 'skipped: this MPI cannot start processes or connect to others (see dyngrid doctor)'; exit 77")
+  add_test(NAME ${name} COMMAND sh -c
+    "echo 'skipped: this MPI cannot start processes or connect to others (see dyngrid doctor)'; exit 77")
   set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77)
 endfunction()

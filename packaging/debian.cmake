@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Run by cpack on each component's files before they become a package: what Debian wants and an ordinary installation does not.
+# Run by cpack on each component's files before they become a package: what Debian wants and an ordinary installation
+# does not.
 set(source "${CMAKE_CURRENT_LIST_DIR}/..")
 foreach(component runtime dev bin)
   string(TOUPPER "${component}" upper)

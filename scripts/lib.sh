@@ -23,7 +23,8 @@ DYNGRID_PACKAGES=(
 DYNGRID_DEVELOPER_PACKAGES=(clang-format-14)
 # What the preset mpich needs besides; not installed by default.
 DYNGRID_MPICH_PACKAGES=(mpich libmpich-dev libscalapack-mpich-dev libhdf5-mpich-dev)
-# What scripts/slurmlab and the test slurm.lab need; not installed by default, since on a machine with services they start Slurm's.
+# What scripts/slurmlab and the test slurm.lab need; not installed by default, since on a machine with services they
+# start Slurm's.
 DYNGRID_SLURM_PACKAGES=(slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge)
 
 say() { printf '%s: %s\n' "${0##*/}" "$*"; }
@@ -34,7 +35,8 @@ usage_error() { printf '%s: %s (see --help)\n' "${0##*/}" "$*" >&2; exit 2; }
 missing_packages() {
   local package
   for package in "$@"; do
-    [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)" = installed ] || printf '%s\n' "$package"
+    [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)" = installed ] ||
+      printf '%s\n' "$package"
   done
 }
 
@@ -45,19 +47,22 @@ as_root() {
   sudo "$@"
 }
 
-# Open MPI refuses to run as root unless it is told twice; only root is given the variables. One BLAS thread per process,
-# because a grid has more processes than this machine has cores.
+# Open MPI refuses to run as root unless it is told twice; only root is given the variables. One BLAS thread per
+# process, because a grid has more processes than this machine has cores.
 mpi_environment() {
   export OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
-  # mpirun lets waiting processes give way only when it starts more of them than there are cores; a grid that grows later needs it too
+  # mpirun lets waiting processes give way only when it starts more of them than there are cores; a grid that grows
+  # later needs it too
   export OMPI_MCA_mpi_yield_when_idle=1
   if [ "$(id -u)" -eq 0 ]; then
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   fi
 }
 
-# What processes that mpirun starts want on this machine, once it is built: OPENBLAS_CORETYPE where OpenBLAS does not know the processor (the decision is that of
-# `dyngrid run`), and in MPIRUN_PRELOAD words for mpirun, with which processes that wait sleep. Not into the scripts' own environment, and not with DYNGRID_YIELD=off.
+# What processes that mpirun starts want on this machine, once it is built: OPENBLAS_CORETYPE where OpenBLAS does not
+# know the processor (the decision is that of
+# `dyngrid run`), and in MPIRUN_PRELOAD words for mpirun, with which processes that wait sleep. Not into the scripts'
+# own environment, and not with DYNGRID_YIELD=off.
 MPIRUN_PRELOAD=()
 machine_environment() {
   local lines yield="$BUILD/lib/dyngrid/libdyngrid-yield.so"
@@ -66,7 +71,8 @@ machine_environment() {
     say "OpenBLAS does not know this processor: $lines"
     eval "$lines"
   fi
-  [ ! -f "$yield" ] || [ "${DYNGRID_YIELD:-on}" = off ] || MPIRUN_PRELOAD=(-x "LD_PRELOAD=$yield${LD_PRELOAD:+:$LD_PRELOAD}")
+  [ ! -f "$yield" ] || [ "${DYNGRID_YIELD:-on}" = off ] ||
+    MPIRUN_PRELOAD=(-x "LD_PRELOAD=$yield${LD_PRELOAD:+:$LD_PRELOAD}")
 }
 
 # configure_and_build PRESET BUILD_DIR [cmake options...]; builds BUILD_TARGETS, an array, or everything.

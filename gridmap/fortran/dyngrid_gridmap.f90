@@ -1,6 +1,7 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! Statuses of dyngrid/status.h and the functions of dyngrid/gridmap.h, whose comments hold here too: what each argument is, its length,
-! and what is returned. Processes, indices and positions count from 0 as in C. Outputs that are not wanted may be left out (optional).
+! Statuses of dyngrid/status.h and the functions of dyngrid/gridmap.h, whose comments hold here too: what each argument
+! is, its length, and what is returned. Processes, indices and positions count from 0 as in C. Outputs that are not
+! wanted may be left out (optional).
 module dyngrid_gridmap
   use, intrinsic :: iso_c_binding, only: c_int, c_int64_t, c_double, c_char, c_ptr, c_size_t, c_null_ptr, &
     c_null_char, c_f_pointer, &

@@ -1,5 +1,6 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! The whole life of an application in Fortran: a matrix and shared state follow 2x2 -> 3x3 -> 1x2, every element compared, PDGEADD on each grid.
+! The whole life of an application in Fortran: a matrix and shared state follow 2x2 -> 3x3 -> 1x2, every element
+! compared, PDGEADD on each grid.
 program follow_fortran
   use dyngrid
   use need_module
@@ -31,7 +32,8 @@ program follow_fortran
     call each(a, .true.)
     state = [1.5d0, 2.5d0, 3.5d0]
     call dyngrid_matrix_create('a', 'd', n, n, nb, nb, b, info)
-    call need(info == DYNGRID_ERR_ARGUMENT .and. index(dyngrid_last_message(), 'already') > 0, 'a second matrix of that name')
+    call need(info == DYNGRID_ERR_ARGUMENT .and. index(dyngrid_last_message(), 'already') > 0, &
+      'a second matrix of that name')
     b = dyngrid_matrix_find('b')
     call dyngrid_pop(outcome); call need(outcome == DYNGRID_ERR_STATE, 'no level below the first')
     call dyngrid_allow('1,2,4,9; aspect 2 ', info); call need(info == DYNGRID_SUCCESS, 'allow')

@@ -1,6 +1,7 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! save_fortran FILE hdf5|none|join: checkpoint, restore and the way of new processes through the module, on 2x2 and after a change to 1x3.
-! none: this dyngrid cannot write checkpoints and says so everywhere. join: mpirun knows of an ompi-server (with_server); the growth comes that way.
+! save_fortran FILE hdf5|none|join: checkpoint, restore and the way of new processes through the module, on 2x2 and
+! after a change to 1x3. none: this dyngrid cannot write checkpoints and says so everywhere. join: mpirun knows of an
+! ompi-server (with_server); the growth comes that way.
 program save_fortran
   use dyngrid
   use need_module
@@ -28,7 +29,8 @@ program save_fortran
     if (kind == 'join') then
       call need(info == DYNGRID_SUCCESS, 'join')
     else
-      call need(info == DYNGRID_ERR_STATE .and. index(dyngrid_last_message(), 'ompi-server') > 0, 'join without an ompi-server')
+      call need(info == DYNGRID_ERR_STATE .and. index(dyngrid_last_message(), 'ompi-server') > 0, &
+        'join without an ompi-server')
     end if
     call each(1); step = 5
     if (kind == 'hdf5') then
@@ -43,7 +45,8 @@ program save_fortran
     else if (kind == 'none') then
       call dyngrid_checkpoint(file, info); call need(info == DYNGRID_ERR_UNSUPPORTED, 'checkpoint without HDF5')
       call need(index(dyngrid_last_message(), 'without HDF5') > 0, 'the word')
-      call dyngrid_restore(file, info); call need(info == DYNGRID_ERR_UNSUPPORTED .and. step == 5, 'restore without HDF5')
+      call dyngrid_restore(file, info); call need(info == DYNGRID_ERR_UNSUPPORTED .and. step == 5, &
+        'restore without HDF5')
       call each(-1)
     end if
     call dyngrid_resize(1, 3, DYNGRID_OPTIMAL, outcome)

@@ -13,9 +13,11 @@ program desc_fortran
   call expect(dyngrid_desc_init(desc, 10, 8, 2, [3, 1], 1, [2], 0, 0, -1, 8, info) == 0 .and. info == 0, 'init')
   call expect(desc(1) == DYNGRID_DTYPE .and. desc(10) == 3 .and. desc(12) == 2, 'entries')
   call expect(dyngrid_desc_check(desc, 12, 3, 2, 2, 0, 0, info) == 0 .and. info == 0, 'check')
-  call expect(dyngrid_desc_check(desc, 12, 3, 1, 2, 0, 0, info) /= 0 .and. info == -309, 'a leading dimension too small')
+  call expect(dyngrid_desc_check(desc, 12, 3, 1, 2, 0, 0, info) /= 0 .and. info == -309, &
+    'a leading dimension too small')
   call expect(dyngrid_desc_numroc(desc, 'R', 0, 2) == 8 .and. dyngrid_desc_numroc(desc, 'R', 1, 2) == 2, 'numroc')
-  call expect(dyngrid_desc_indxg2p(desc, 'R', 4, 2) == 1 .and. dyngrid_desc_indxg2l(desc, 'R', 5, 2) == 4, 'indxg2p, indxg2l')
+  call expect(dyngrid_desc_indxg2p(desc, 'R', 4, 2) == 1 .and. dyngrid_desc_indxg2l(desc, 'R', 5, 2) == 4, &
+    'indxg2p, indxg2l')
   call expect(dyngrid_desc_indxl2g(desc, 'R', 2, 1, 2) == 8, 'indxl2g')
 
   call expect(dyngrid_layout_create(desc, 2, 2, layout=from) == 0, 'layout')
@@ -27,7 +29,8 @@ program desc_fortran
   call expect(figures%schedule == DYNGRID_SCHEDULE_MATCHING .and. figures%messages == 7 .and. figures%kept == 8 .and. &
               figures%moved == 152 .and. figures%lower_bound == 80 .and. figures%sum_of_largest == 80, 'figures')
   call expect(dyngrid_plan_of_rank(plan, 3, sends, recvs, elements_out, elements_in, kept) == 0, 'plan of a rank')
-  call expect(sends == 1 .and. recvs == 3 .and. elements_out == 8 .and. elements_in == 72 .and. kept == 8, 'plan of a rank')
+  call expect(sends == 1 .and. recvs == 3 .and. elements_out == 8 .and. elements_in == 72 .and. kept == 8, &
+    'plan of a rank')
   call expect(dyngrid_plan_destroy(plan) == 0 .and. .not. c_associated(plan), 'destroy plan')
   call expect(dyngrid_layout_destroy(from) == 0 .and. dyngrid_layout_destroy(to) == 0, 'destroy layouts')
   if (failures > 0) error stop 1

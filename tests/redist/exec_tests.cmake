@@ -12,24 +12,31 @@ dyngrid_test(redist.gemr2d_listed NP 7 TIMEOUT 120)
 dyngrid_test(redist.gemr2d_contexts SOURCES gemr2d_contexts.cpp exec_main.cpp NP 4 TIMEOUT 120 LINK ${exec_link})
 dyngrid_test(redist.gemr2d_contexts NP 5 TIMEOUT 120)
 dyngrid_test(redist.exec_memory SOURCES exec_memory.cpp exec_main.cpp NP 4 LINK ${exec_link})
-dyngrid_test(redist.gemr2d_100000_calls TARGET test_redist_gemr2d_stock NP 2 TIMEOUT 300 ARGS --gtest_filter=*ManyCalls* ENV DYNGRID_TEST_CALLS=100000)
-dyngrid_test(redist.gemr2d_switched_to_stock TARGET test_redist_gemr2d_stock NP 4 ARGS --gtest_filter=*FortranNames* ENV DYNGRID_GEMR2D=stock)
+dyngrid_test(redist.gemr2d_100000_calls TARGET test_redist_gemr2d_stock NP 2 TIMEOUT 300 ARGS --gtest_filter=*ManyCalls*
+  ENV DYNGRID_TEST_CALLS=100000)
+dyngrid_test(redist.gemr2d_switched_to_stock TARGET test_redist_gemr2d_stock NP 4 ARGS --gtest_filter=*FortranNames* ENV
+  DYNGRID_GEMR2D=stock)
 foreach(case "lld=LLD of A is 9, wanted at least 10" "corner=A: 10 x 10 elements from" "source=B: first process is"
-    "listed_lld=LLD of B is 9, wanted at least 10" "listed_none=B: redist: descriptor entry 5 .MB_. is 0" "listed_many=B: redist: descriptor entry 6 .NB_. is 1073741824"
-    "listed_negative=B: redist: descriptor entry 11 .a block size. is -2" "listed_zeros=B: redist: descriptor entry 11 .a block size. is 0"
+    "listed_lld=LLD of B is 9, wanted at least 10" "listed_none=B: redist: descriptor entry 5 .MB_. is 0"
+      "listed_many=B: redist: descriptor entry 6 .NB_. is 1073741824"
+    "listed_negative=B: redist: descriptor entry 11 .a block size. is -2"
+      "listed_zeros=B: redist: descriptor entry 11 .a block size. is 0"
     "listed_source=B: redist: descriptor entry 8 .CSRC_. is 2" "listed_differ=B: its descriptor or corner differs")
   string(REGEX MATCH "^[a-z_]+" what "${case}")
   string(REGEX REPLACE "^[a-z_]+=" "" message "${case}")
   if(NOT TARGET test_redist_gemr2d_wrong)
-    dyngrid_test(redist.gemr2d_wrong_${what} TARGET test_redist_gemr2d_wrong SOURCES gemr2d_wrong.cpp NP 2 LINK ${exec_link} ARGS ${what})
+    dyngrid_test(redist.gemr2d_wrong_${what} TARGET test_redist_gemr2d_wrong SOURCES gemr2d_wrong.cpp NP 2 LINK
+      ${exec_link} ARGS ${what})
   else()
     dyngrid_test(redist.gemr2d_wrong_${what} TARGET test_redist_gemr2d_wrong NP 2 ARGS ${what})
   endif()
   set_tests_properties(redist.gemr2d_wrong_${what}.np2 PROPERTIES PASS_REGULAR_EXPRESSION "PDGEMR2D: ${message}")
 endforeach()
 
-dyngrid_test(redist.gemr2d_wrong_listed_for_stock TARGET test_redist_gemr2d_wrong NP 2 ARGS listed_good ENV DYNGRID_GEMR2D=stock)
-set_tests_properties(redist.gemr2d_wrong_listed_for_stock.np2 PROPERTIES PASS_REGULAR_EXPRESSION "takes no descriptor of DTYPE_ 601")
+dyngrid_test(redist.gemr2d_wrong_listed_for_stock TARGET test_redist_gemr2d_wrong NP 2 ARGS listed_good ENV
+  DYNGRID_GEMR2D=stock)
+set_tests_properties(redist.gemr2d_wrong_listed_for_stock.np2 PROPERTIES PASS_REGULAR_EXPRESSION
+  "takes no descriptor of DTYPE_ 601")
 
 # The same from C and Fortran.
 add_executable(redist_moves_c moves_c.c)
@@ -48,5 +55,6 @@ target_link_libraries(test_redist_exec_partner_dies PRIVATE ${exec_link} dyngrid
 foreach(where exchange agreement background)
   add_test(NAME redist.exec_partner_dies_in_${where}.np4 COMMAND sh -c
     "test 3 = $('${DYNGRID_TEST_MPIRUN}' --oversubscribe --enable-recovery --timeout 40 -np 4 '$<TARGET_FILE:test_redist_exec_partner_dies>' ${where} | grep -c ': told')")
-  set_tests_properties(redist.exec_partner_dies_in_${where}.np4 PROPERTIES TIMEOUT 60 PROCESSORS 4 LABELS mpi ENVIRONMENT "${DYNGRID_TEST_ENV}")
+  set_tests_properties(redist.exec_partner_dies_in_${where}.np4 PROPERTIES TIMEOUT 60 PROCESSORS 4 LABELS mpi
+    ENVIRONMENT "${DYNGRID_TEST_ENV}")
 endforeach()

@@ -19,7 +19,8 @@ program halo_fortran
   call expect(dyngrid_layout_create(desc, 2, 2, layout=layout) == 0, 'layout')
   call expect(dyngrid_halo_create(MPI_COMM_WORLD, layout, 2, DYNGRID_NEIGHBOURS_EIGHT, 1, 1, 4, halo) == 0, 'halo')
   call expect(dyngrid_halo_shape(halo, rows, cols, row_stretches, col_stretches) == 0, 'shape')
-  call expect(rows == 16 .and. cols == 16 .and. row_stretches == 2 .and. col_stretches == 2, 'two stretches of 4 with 2 around')
+  call expect(rows == 16 .and. cols == 16 .and. row_stretches == 2 .and. col_stretches == 2, &
+    'two stretches of 4 with 2 around')
   allocate (u(0:rows - 1, 0:cols - 1), local(8, 8))
   call expect(dyngrid_halo_fill(halo, u, 0_c_int64_t, [-1_c_int]) == 0, 'fill')
   do j = 1, 8

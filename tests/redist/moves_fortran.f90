@@ -1,5 +1,6 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! Executors in Fortran on 4 processes: a window of a 2 x 2 grid's complex matrix, conjugated and turned, and an integer one, in one round.
+! Executors in Fortran on 4 processes: a window of a 2 x 2 grid's complex matrix, conjugated and turned, and an integer
+! one, in one round.
 program moves_fortran
   use, intrinsic :: iso_c_binding
   use mpi
@@ -13,7 +14,8 @@ program moves_fortran
   type(dyngrid_executor_options) :: options
   type(dyngrid_execute_report) :: report
   type(dyngrid_transfer) :: transfers(2)
-  ! 2 x 2 processes, blocks of 3 x 2: 6 rows; columns 0 1 4 5 8 9 and 2 3 6 7. 4 x 1 processes: 3 rows each, all columns.
+  ! 2 x 2 processes, blocks of 3 x 2: 6 rows; columns 0 1 4 5 8 9 and 2 3 6 7. 4 x 1 processes: 3 rows each, all
+  ! columns.
   complex(c_double_complex), pointer :: a(:, :)
   complex(c_double_complex), target, asynchronous :: b(3, m)
   integer(c_int), target, asynchronous :: k(6, 6), l(3, n)
@@ -34,11 +36,13 @@ program moves_fortran
   do which = 0, 2
     options%transport = which
     call expect(dyngrid_executor_create(MPI_COMM_WORLD, options, executor) == 0, 'executor')
-    call expect(dyngrid_executor_ranks_on_host(executor) == merge(1, 4, which == DYNGRID_TRANSPORT_MPI), 'ranks on host')
+    call expect(dyngrid_executor_ranks_on_host(executor) == merge(1, 4, which == DYNGRID_TRANSPORT_MPI), &
+      'ranks on host')
     do schedule = DYNGRID_SCHEDULE_AUTO, DYNGRID_SCHEDULE_ASYNC
       ! rows 1 .. 8 and columns 2 .. 9 of a, turned, to rows 0 .. 7 and columns 4 .. 11 of b
       call expect(dyngrid_layout_create([1, -1, n, m, 3, m, 0, 0, n], 4, 1, layout=to) == 0, 'target')
-      call expect(dyngrid_plan_create_window(from, 1_c_int64_t, 2_c_int64_t, to, 0_c_int64_t, 4_c_int64_t, 8_c_int64_t, &
+      call expect(dyngrid_plan_create_window(from, 1_c_int64_t, 2_c_int64_t, to, 0_c_int64_t, 4_c_int64_t, &
+        8_c_int64_t, &
                                              8_c_int64_t, 'C', schedule, 16, turned) == 0, 'window')
       call expect(dyngrid_layout_destroy(to) == 0, 'destroy')
       call expect(dyngrid_layout_create([1, -1, m, n, 3, n, 0, 0, m], 4, 1, layout=to) == 0, 'target')
@@ -71,7 +75,8 @@ program moves_fortran
           end if
         end do
       end do
-      call expect(dyngrid_execute_in_place(executor, 1, transfers(2:2), 4) == 0 .and. l(1, 3) == 100 * rank * 3 + 2, 'in place')
+      call expect(dyngrid_execute_in_place(executor, 1, transfers(2:2), 4) == 0 .and. l(1, 3) == 100 * rank * 3 + 2, &
+        'in place')
       call expect(dyngrid_plan_destroy(plan) == 0 .and. dyngrid_plan_destroy(turned) == 0, 'destroy plans')
     end do
     call expect(dyngrid_executor_destroy(executor) == 0 .and. .not. c_associated(executor), 'destroy executor')

@@ -10,12 +10,15 @@ target_link_libraries(redist_desc_fortran PRIVATE dyngrid::dyngrid dyngrid_flags
 add_dependencies(redist_desc_fortran redist)
 dyngrid_test(redist.desc_fortran TARGET redist_desc_fortran LABELS fortran)
 
-# Fuzz targets. With DYNGRID_BUILD_FUZZERS (clang) libFuzzer drives them, built from the sources under test alone, with the sanitizers:
+# Fuzz targets. With DYNGRID_BUILD_FUZZERS (clang) libFuzzer drives them, built from the sources under test alone, with
+# the sanitizers:
 #     cmake -B build-fuzz -G Ninja -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ -DDYNGRID_BUILD_FUZZERS=ON
-#     ninja -C build-fuzz redist_fuzz_descriptor redist_fuzz_plan && build-fuzz/tests/redist/redist_fuzz_descriptor -max_total_time=300
+#     ninja -C build-fuzz redist_fuzz_descriptor redist_fuzz_plan && build-fuzz/tests/redist/redist_fuzz_descriptor
+#     -max_total_time=300
 # Everywhere else drivers of our own run them shortly.
 set(fuzzed_descriptor redist/src/desc/descriptor.cpp)
-set(fuzzed_plan redist/src/layout.cpp redist/src/plan/axis_table.cpp redist/src/plan/open_shop.cpp redist/src/plan/plan.cpp redist/src/plan/schedule.cpp)
+set(fuzzed_plan redist/src/layout.cpp redist/src/plan/axis_table.cpp redist/src/plan/open_shop.cpp
+  redist/src/plan/plan.cpp redist/src/plan/schedule.cpp)
 set(rounds_descriptor 300000)
 set(rounds_plan 20000)
 foreach(what descriptor plan)
@@ -24,9 +27,11 @@ foreach(what descriptor plan)
     foreach(source gridmap/src/axis.cpp gridmap/src/status.cpp ${fuzzed_${what}})
       target_sources(redist_fuzz_${what} PRIVATE "${PROJECT_SOURCE_DIR}/${source}")
     endforeach()
-    target_include_directories(redist_fuzz_${what} PRIVATE "${PROJECT_SOURCE_DIR}/gridmap/include" "${PROJECT_SOURCE_DIR}/redist/include"
+    target_include_directories(redist_fuzz_${what} PRIVATE "${PROJECT_SOURCE_DIR}/gridmap/include"
+      "${PROJECT_SOURCE_DIR}/redist/include"
       "${PROJECT_SOURCE_DIR}/redist/src")
-    target_compile_options(redist_fuzz_${what} PRIVATE -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -O1 -g1)
+    target_compile_options(redist_fuzz_${what} PRIVATE -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -O1
+      -g1)
     target_link_options(redist_fuzz_${what} PRIVATE -fsanitize=fuzzer,address,undefined)
     target_link_libraries(redist_fuzz_${what} PRIVATE fmt::fmt dyngrid_flags)
     dyngrid_test(redist.fuzz_${what} TARGET redist_fuzz_${what} ARGS -runs=${rounds_${what}} LABELS fuzz TIMEOUT 200)
@@ -38,7 +43,8 @@ foreach(what descriptor plan)
 endforeach()
 
 # Every public header compiles alone.
-foreach(header redist/layout.hpp redist/rank_plan.hpp redist/plan.hpp redist/descriptor.hpp redist/halo.hpp redist/transfer.hpp redist/executor.hpp redist/shared_array.hpp
+foreach(header redist/layout.hpp redist/rank_plan.hpp redist/plan.hpp redist/descriptor.hpp redist/halo.hpp
+  redist/transfer.hpp redist/executor.hpp redist/shared_array.hpp
     redist/measure.hpp redist/gemr2d.hpp dyngrid/redist.h dyngrid/halo.h)
   string(REGEX REPLACE "[^a-z]" "_" unit "${header}")
   file(CONFIGURE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/alone_${unit}.cpp" CONTENT "#include \"@header@\"\n" @ONLY)

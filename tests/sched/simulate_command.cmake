@@ -18,7 +18,8 @@ function(need text)
   endforeach()
 endfunction()
 
-run(0 --mix 25:25:50 --utilization 0.2,0.5 --error 5 --threads 1 --csv "${FOLDER}/points.csv" --plot "${FOLDER}/it's.svg")
+run(0 --mix 25:25:50 --utilization 0.2,0.5 --error 5 --threads 1 --csv "${FOLDER}/points.csv" --plot
+  "${FOLDER}/it's.svg")
 need("${out}" "mix 25:25:50" "ls/rs" "job executions in" "a minute")
 file(STRINGS "${FOLDER}/points.csv" lines)
 list(LENGTH lines count)
@@ -43,7 +44,8 @@ if(NOT ls EQUAL 13.75 OR NOT rs EQUAL 18)
   message(FATAL_ERROR "response times ${ls} and ${rs}, wanted 13.75 and 18")
 endif()
 
-foreach(wrong "--mix;30:30:30" "--policy;fifo" "--utilization;0" "--jobs;/nowhere" "--plot;${FOLDER}/x.gif;--mix;25:25:50;--utilization;0.1;--error;50"
+foreach(wrong "--mix;30:30:30" "--policy;fifo" "--utilization;0" "--jobs;/nowhere"
+  "--plot;${FOLDER}/x.gif;--mix;25:25:50;--utilization;0.1;--error;50"
     "--serial;1" "--small;5,1" "--error;0")
   run(2 ${wrong})
   string(REGEX MATCHALL "\n" ends "${err}")
