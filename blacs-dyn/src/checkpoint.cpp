@@ -279,49 +279,10 @@ SavedState look_into_checkpoint(MPI_Comm grid, int root, const std::string& path
   Packet packet;
   together(grid, [&] {
     if (rank != root) return;
-    const CheckpointReader reader(path);
-    const SavedState& s = reader.state();
-    packet.put(s.dyngrid_version)
-        .put(s.written)
-        .put(s.resize_points)
-        .put(s.nprow)
-        .put(s.npcol)
-        .put(s.started)
-        .put(s.folder);
-    packet.put(static_cast<int>(s.command.size()));
-    for (const std::string& word : s.command) packet.put(word);
-    packet.put(static_cast<int>(s.matrices.size()));
-    for (const SavedMatrix& a : s.matrices) packet.put(a.name).put(a.type).put(a.m).put(a.n).put(a.mb).put(a.nb);
-    packet.put(static_cast<int>(s.shared.size()));
-    for (const SavedShared& one : s.shared) packet.put(one.name).put(one.content);
+    packet.put(CheckpointReader(path).state());
   });
   broadcast(packet.bytes(), root, grid);
-  Packet told(packet.bytes());
-  SavedState s;
-  s.dyngrid_version = told.get_text();
-  s.written = told.get_text();
-  s.resize_points = told.get<std::int64_t>();
-  s.nprow = told.get<int>();
-  s.npcol = told.get<int>();
-  s.started = told.get<int>();
-  s.folder = told.get_text();
-  s.command.resize(static_cast<std::size_t>(told.get<int>()));
-  for (std::string& word : s.command) word = told.get_text();
-  s.matrices.resize(static_cast<std::size_t>(told.get<int>()));
-  for (SavedMatrix& a : s.matrices) {
-    a.name = told.get_text();
-    a.type = told.get<char>();
-    a.m = told.get<std::int64_t>();
-    a.n = told.get<std::int64_t>();
-    a.mb = told.get<std::int64_t>();
-    a.nb = told.get<std::int64_t>();
-  }
-  s.shared.resize(static_cast<std::size_t>(told.get<int>()));
-  for (SavedShared& one : s.shared) {
-    one.name = told.get_text();
-    one.content = told.get_vector<char>();
-  }
-  return s;
+  return Packet(packet.bytes()).get<SavedState>();
 }
 
 void read_checkpoint(MPI_Comm grid, int root, const std::string& path, const std::vector<SpreadMatrix>& matrices) {

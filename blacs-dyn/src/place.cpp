@@ -90,16 +90,4 @@ std::string Place::shown() const {
   return {};
 }
 
-void Place::write(Packet& packet) const {
-  packet.put(kind).put(text).put(program);
-}
-
-Place Place::read(Packet& packet) {
-  Place place;
-  place.kind = packet.get<Kind>();
-  place.text = packet.get_text();
-  place.program = packet.get_text();
-  return place;
-}
-
 } // namespace blacs_dyn

@@ -40,6 +40,16 @@ struct Place {
   static Place read(Packet& packet);
 };
 
+template <class Archive> void fields(Archive& a, Place& place) {
+  a(place.kind, place.text, place.program);
+}
+inline void Place::write(Packet& packet) const {
+  packet.put(*this);
+}
+inline Place Place::read(Packet& packet) {
+  return packet.get<Place>();
+}
+
 /// The 8 bytes over which processes find out whether they are at one place, and whether anybody wants something: their
 /// bitwise or. The place's number goes in as it is and inverted, so that every process sees a bit that differs, not
 /// only those that lack it.

@@ -57,31 +57,6 @@ Comm subset(MPI_Comm comm, const std::vector<int>& ranks) {
   return Comm::adopt(made);
 }
 
-void write_change(Packet& packet, const Change& change) {
-  packet.put(change.to.shape.nprow).put(change.to.shape.npcol).put(change.to.ids).put(change.wake);
-  packet.put(static_cast<int>(change.new_units.size()));
-  for (const NewUnit& unit : change.new_units) packet.put(unit.id).put(unit.owner).put(unit.members).put(unit.host);
-  packet.put(change.park).put(change.release_units);
-}
-
-Change read_change(Packet& packet) {
-  Change change;
-  change.to.shape.nprow = packet.get<int>();
-  change.to.shape.npcol = packet.get<int>();
-  change.to.ids = packet.get_vector<int>();
-  change.wake = packet.get_vector<int>();
-  change.new_units.resize(static_cast<std::size_t>(packet.get<int>()));
-  for (NewUnit& unit : change.new_units) {
-    unit.id = packet.get<int>();
-    unit.owner = packet.get<int>();
-    unit.members = packet.get_vector<int>();
-    unit.host = packet.get_text();
-  }
-  change.park = packet.get_vector<int>();
-  change.release_units = packet.get_vector<int>();
-  return change;
-}
-
 /// Members of unit 0 that are woken, and of other units by owner: who joins over whom, derived alike by everybody.
 std::vector<int> woken_of(const Change& change, const Unit& unit) {
   std::vector<int> ids;
@@ -170,9 +145,7 @@ Comm Processes::wake_unit0(const Roster& before, const Change& change, MPI_Comm 
   if (sleepers != MPI_COMM_NULL) return merge_with(subset(world_.get(), woken), world_.get(), 0, true);
   if (id_ == 0) {
     Packet packet;
-    packet.put(Order::wake).put(mode_);
-    before.write(packet);
-    write_change(packet, change);
+    packet.put(Order::wake).put(mode_).put(before).put(change);
     for (const int id : woken) send(world_.get(), id, tag_wake, packet);
   }
   const auto leader = static_cast<int>(position(before.grid.ids, 0)); // process 0 wakes, wherever it stands in the grid
@@ -240,9 +213,7 @@ Processes::Union Processes::complete(const Roster& before, const Change& change,
 /// Tells a new unit of mine that it takes part, and in what; from here on I hold it.
 void Processes::let_in(Newcomers& newcomers, const Roster& before, const Change& change) {
   Packet go;
-  go.put(1).put(newcomers.unit.id).put(Order::wake).put(mode_);
-  before.write(go);
-  write_change(go, change);
+  go.put(1).put(newcomers.unit.id).put(Order::wake).put(mode_).put(before).put(change);
   for (std::size_t i = 0; i < newcomers.unit.members.size(); ++i)
     send(newcomers.bridge.get(), static_cast<int>(i), tag_go, go);
   MPI_Comm home = MPI_COMM_NULL;
@@ -254,9 +225,7 @@ void Processes::let_in(Newcomers& newcomers, const Roster& before, const Change&
 Comm Processes::attach_guests(const Roster& before, const Change& change) {
   Comm part = Comm::duplicate(MPI_COMM_SELF);
   Packet packet;
-  packet.put(Order::wake).put(mode_);
-  before.write(packet);
-  write_change(packet, change);
+  packet.put(Order::wake).put(mode_).put(before).put(change);
   for (const Guests& g : guests_of(before, change)) {
     if (g.owner != id_) continue;
     if (!g.are_new) {
@@ -386,8 +355,8 @@ std::optional<Processes::Union> Processes::join() {
   home_ = Comm::adopt(home);
   packet.get<Order>();
   mode_ = packet.get<Mode>();
-  const Roster before = Roster::read(packet);
-  const Change change = read_change(packet);
+  const auto before = packet.get<Roster>();
+  const auto change = packet.get<Change>();
   for (const NewUnit& unit : change.new_units)
     if (unit.id == unit_) id_ = unit.members.at(static_cast<std::size_t>(world_.rank()));
   if (Introduction* introduction = launcher_->introduction())
@@ -403,8 +372,8 @@ std::optional<Processes::Union> Processes::sleep(const SpawnOptions& options) {
     switch (packet.get<Order>()) {
     case Order::wake: {
       mode_ = packet.get<Mode>();
-      const Roster before = Roster::read(packet);
-      const Change change = read_change(packet);
+      const auto before = packet.get<Roster>();
+      const auto change = packet.get<Change>();
       if (unit_ != 0) {
         const std::vector<int> woken = woken_of(change, before.unit_of(id_));
         std::vector<int> ranks;

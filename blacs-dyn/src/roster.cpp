@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "base/status.hpp"
-#include "packet.hpp"
 
 namespace blacs_dyn {
 namespace {
@@ -25,18 +24,6 @@ std::vector<char> marks(const std::vector<int>& numbers, int count) {
   std::vector<char> is_there(static_cast<std::size_t>(count), 0);
   for (const int number : numbers) is_there[static_cast<std::size_t>(number)] = 1;
   return is_there;
-}
-
-void write_grid(Packet& packet, const GridMap& grid) {
-  packet.put(grid.shape.nprow).put(grid.shape.npcol).put(grid.ids);
-}
-
-GridMap read_grid(Packet& packet) {
-  GridMap grid;
-  grid.shape.nprow = packet.get<int>();
-  grid.shape.npcol = packet.get<int>();
-  grid.ids = packet.get_vector<int>();
-  return grid;
 }
 
 /// How many elements it is worth to keep each process of the old grid when it shrinks. Process 0 must stay: it holds
@@ -99,33 +86,6 @@ Roster first_roster(int nprocs, Shape shape) {
   roster.units = {unit};
   roster.levels = {roster.grid};
   roster.next_id = nprocs;
-  return roster;
-}
-
-void Roster::write(Packet& packet) const {
-  packet.put(static_cast<int>(units.size()));
-  for (const Unit& unit : units) packet.put(unit.id).put(unit.owner).put(unit.members).put(unit.parked).put(unit.host);
-  write_grid(packet, grid);
-  packet.put(static_cast<int>(levels.size()));
-  for (const GridMap& level : levels) write_grid(packet, level);
-  packet.put(next_id).put(next_unit);
-}
-
-Roster Roster::read(Packet& packet) {
-  Roster roster;
-  roster.units.resize(static_cast<std::size_t>(packet.get<int>()));
-  for (Unit& unit : roster.units) {
-    unit.id = packet.get<int>();
-    unit.owner = packet.get<int>();
-    unit.members = packet.get_vector<int>();
-    unit.parked = packet.get_vector<int>();
-    unit.host = packet.get_text();
-  }
-  roster.grid = read_grid(packet);
-  roster.levels.resize(static_cast<std::size_t>(packet.get<int>()));
-  for (GridMap& level : roster.levels) level = read_grid(packet);
-  roster.next_id = packet.get<int>();
-  roster.next_unit = packet.get<int>();
   return roster;
 }
 

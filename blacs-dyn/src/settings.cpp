@@ -170,33 +170,4 @@ Settings Settings::from_environment() {
   return settings;
 }
 
-void Settings::write(Packet& packet) const {
-  packet.put(placement).put(keep_first).put(exchange_order).put(join_limit_s).put(points);
-  packet.put(way).put(unit_policy.one_owner);
-  packet.put(checkpoint).put(checkpoint_points).put(checkpoint_seconds).put(restore);
-  packet.put(unit_policy.kind).put(unit_policy.size).put(unit_policy.slots).put(unit_policy.started);
-  packet.put(static_cast<int>(unit_policy.hosts.size()));
-  for (const std::string& host : unit_policy.hosts) packet.put(host);
-}
-
-void Settings::read(Packet& packet) {
-  placement = packet.get<gridmap::Placement>();
-  keep_first = packet.get<bool>();
-  exchange_order = packet.get<redist::Schedule>();
-  join_limit_s = packet.get<double>();
-  points = packet.get<std::int64_t>();
-  way = packet.get<Way>();
-  unit_policy.one_owner = packet.get<bool>();
-  checkpoint = packet.get_text();
-  checkpoint_points = packet.get<std::int64_t>();
-  checkpoint_seconds = packet.get<double>();
-  restore = packet.get_text();
-  unit_policy.kind = packet.get<UnitPolicy::Kind>();
-  unit_policy.size = packet.get<int>();
-  unit_policy.slots = packet.get_vector<int>();
-  unit_policy.started = packet.get_vector<int>();
-  unit_policy.hosts.resize(static_cast<std::size_t>(packet.get<int>()));
-  for (std::string& host : unit_policy.hosts) host = packet.get_text();
-}
-
 } // namespace blacs_dyn

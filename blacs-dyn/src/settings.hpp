@@ -55,7 +55,21 @@ struct Settings {
   /// @throws Error{bad_argument} that names the variable, what it says and what was wanted.
   static Settings from_environment();
   void write(Packet& packet) const; ///< without what is of one process alone
-  void read(Packet& packet);
+  void read(Packet& packet);        ///< what is of this process alone stays
 };
+
+template <class Archive> void fields(Archive& a, UnitPolicy& policy) {
+  a(policy.kind, policy.size, policy.hosts, policy.slots, policy.started, policy.one_owner);
+}
+template <class Archive> void fields(Archive& a, Settings& s) {
+  a(s.placement, s.keep_first, s.exchange_order, s.unit_policy, s.way, s.join_limit_s, s.points);
+  a(s.checkpoint, s.checkpoint_points, s.checkpoint_seconds, s.restore);
+}
+inline void Settings::write(Packet& packet) const {
+  packet.put(*this);
+}
+inline void Settings::read(Packet& packet) {
+  packet.get(*this);
+}
 
 } // namespace blacs_dyn

@@ -264,8 +264,7 @@ TEST(Change, RandomHistoriesAreSound) {
       if (HasFatalFailure()) return;
       Packet packet; // a roster survives its journey
       roster = apply(roster, change);
-      roster.write(packet);
-      const Roster copy = Roster::read(packet);
+      const auto copy = packet.put(roster).get<Roster>();
       EXPECT_EQ(copy.grid.ids, roster.grid.ids);
       EXPECT_EQ(copy.units.size(), roster.units.size());
       EXPECT_EQ(copy.next_id, roster.next_id);
@@ -313,13 +312,44 @@ TEST(Change, TenThousandProcesses) {
 }
 
 TEST(Packet, RefusesWhatIsCutShort) {
-  Roster roster = first_roster(4, {2, 2});
   Packet whole;
-  roster.write(whole);
+  whole.put(first_roster(4, {2, 2}));
   for (std::size_t cut = 0; cut < whole.bytes().size(); cut += 3) {
     Packet part(std::vector<char>(whole.bytes().begin(), whole.bytes().begin() + static_cast<std::ptrdiff_t>(cut)));
-    EXPECT_EQ(status_of([&] { Roster::read(part); }), Status::internal);
+    EXPECT_EQ(status_of([&] { part.get<Roster>(); }), Status::internal);
   }
+}
+
+TEST(Packet, RefusesNumbersThatCannotBe) {
+  for (const std::int64_t count : {std::int64_t{-1}, std::int64_t{1} << 62, std::int64_t{1} << 40, std::int64_t{3}}) {
+    const auto said = [&] {
+      Packet packet;
+      packet.put(count).put(std::int64_t{7});
+      return packet;
+    };
+    EXPECT_EQ(status_of([&] { said().get<std::vector<std::int64_t>>(); }), Status::internal) << count;
+    EXPECT_EQ(status_of([&] { said().get<std::vector<std::string>>(); }), Status::internal) << count;
+    EXPECT_EQ(status_of([&] { said().get<Roster>(); }), Status::internal) << count;
+    EXPECT_EQ(count == 3, status_of([&] { said().get<std::string>(); }) == Status::success) << count;
+  }
+}
+
+TEST(Packet, AChangeSurvivesItsJourney) {
+  Change change;
+  change.to = {{1, 3}, {0, 1, 5}};
+  change.wake = {1};
+  change.new_units = {{4, 0, {5}, "node7"}, {5, 1, {}, ""}};
+  change.release_units = {2, 3};
+  Packet packet;
+  const auto copy = packet.put(change).put('x').get<Change>();
+  EXPECT_EQ(copy.to.shape, change.to.shape);
+  EXPECT_EQ(copy.to.ids, change.to.ids);
+  EXPECT_EQ(copy.wake, change.wake);
+  ASSERT_EQ(copy.new_units.size(), 2u);
+  EXPECT_EQ(copy.new_units[0].host, "node7");
+  EXPECT_EQ(copy.new_units[1].owner, 1);
+  EXPECT_EQ(copy.release_units, change.release_units);
+  EXPECT_EQ(packet.get<char>(), 'x') << "nothing more was read";
 }
 
 TEST(Checkpoint, SlabsCoverTheMatrixOnceInWholeColumnsOrPartsOfOne) {

@@ -32,6 +32,18 @@ struct SavedState {
   std::vector<SavedShared> shared;
 };
 
+// What a packet to another process has of each.
+template <class Archive> void fields(Archive& a, SavedMatrix& matrix) {
+  a(matrix.name, matrix.type, matrix.m, matrix.n, matrix.mb, matrix.nb);
+}
+template <class Archive> void fields(Archive& a, SavedShared& shared) {
+  a(shared.name, shared.content);
+}
+template <class Archive> void fields(Archive& a, SavedState& state) {
+  a(state.dyngrid_version, state.written, state.resize_points, state.nprow, state.npcol, state.started);
+  a(state.folder, state.command, state.matrices, state.shared);
+}
+
 /// "HDF5 1.10.8": what writes and reads checkpoints here. Empty: nothing, since this dyngrid was built without HDF5.
 std::string checkpoint_library();
 

@@ -8,8 +8,6 @@
 
 namespace blacs_dyn {
 
-class Packet;
-
 /// Ids of processes in the order of a grid, row-major. An id is given once and names one process while the application
 /// runs.
 struct GridMap {
@@ -40,9 +38,18 @@ struct Roster {
   const Unit& unit_of(int id) const;
   bool is_parked(int id) const;
   std::vector<int> all_parked() const; ///< first those of unit 0, since they hold bridges to the others
-  void write(Packet& packet) const;
-  static Roster read(Packet& packet);
 };
+
+// What a packet to another process has of each.
+template <class Archive> void fields(Archive& a, GridMap& grid) {
+  a(grid.shape, grid.ids);
+}
+template <class Archive> void fields(Archive& a, Unit& unit) {
+  a(unit.id, unit.owner, unit.members, unit.parked, unit.host);
+}
+template <class Archive> void fields(Archive& a, Roster& roster) {
+  a(roster.units, roster.grid, roster.levels, roster.next_id, roster.next_unit);
+}
 
 /// The application at its start: nprocs processes, the first shape.size() of them in the grid, the others asleep.
 Roster first_roster(int nprocs, Shape shape);
@@ -80,6 +87,12 @@ struct Change {
   bool is_growth() const { return !wake.empty() || !new_units.empty(); }
   std::vector<int> new_ids() const;
 };
+template <class Archive> void fields(Archive& a, NewUnit& unit) {
+  a(unit.id, unit.owner, unit.members, unit.host);
+}
+template <class Archive> void fields(Archive& a, Change& change) {
+  a(change.to, change.wake, change.new_units, change.park, change.release_units);
+}
 
 /// How many of the new processes go to one host.
 struct HostShare {
