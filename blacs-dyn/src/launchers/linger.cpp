@@ -13,6 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/text.hpp"
+
 namespace blacs_dyn {
 namespace {
 
@@ -24,7 +26,8 @@ std::set<int> launcher_ports() {
   for (char** variable = environ; variable && *variable; ++variable) {
     if (std::strncmp(*variable, "PMIX_SERVER_URI", 15) != 0) continue;
     const char* colon = std::strrchr(*variable, ':');
-    if (colon && std::atoi(colon + 1) > 0) ports.insert(std::atoi(colon + 1));
+    if (!colon) continue;
+    if (const int port = base::whole_number<int>(colon + 1).value_or(0); port > 0) ports.insert(port);
   }
   return ports;
 }
@@ -47,7 +50,7 @@ void linger_prepare() {
   DIR* descriptors = opendir("/proc/self/fd");
   if (!descriptors) return;
   while (const dirent* entry = readdir(descriptors)) {
-    const int fd = std::atoi(entry->d_name);
+    const int fd = base::whole_number<int>(entry->d_name).value_or(-1);
     if (fd <= 2 || ports.count(peer_port(fd)) == 0) continue;
     kept_socket = dup(fd);
     break;

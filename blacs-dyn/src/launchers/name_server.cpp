@@ -2,7 +2,6 @@
 #include "launchers/name_server.hpp"
 
 #include <cerrno>
-#include <cstdlib>
 #include <fstream>
 #include <string_view>
 
@@ -15,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "base/status.hpp"
+#include "base/text.hpp"
 #include "settings.hpp"
 
 namespace blacs_dyn {
@@ -66,8 +66,8 @@ NameServer NameServer::parse(const std::string& uri) {
   const std::size_t colon = where.rfind(':');
   if (colon == std::string::npos) throw bad();
   server.hosts = comma_separated(where.substr(0, colon));
-  server.port = std::atoi(where.c_str() + colon + 1);
-  if (server.hosts.empty() || server.port <= 0) throw bad();
+  server.port = base::whole_number<int>(std::string_view(where).substr(colon + 1)).value_or(0);
+  if (server.hosts.empty() || server.port < 1 || server.port > 65535) throw bad();
   return server;
 }
 

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -27,6 +26,7 @@
 #include <fmt/format.h>
 
 #include "base/status.hpp"
+#include "base/text.hpp"
 #include "control/host.hpp"
 #include "control/strangers.hpp"
 
@@ -145,7 +145,7 @@ RendezvousAddress RendezvousAddress::parse(std::string_view text) {
   if (colon == std::string_view::npos || colon == 0) throw bad();
   place.is_tcp = true;
   place.host = where.substr(0, colon);
-  place.port = std::atoi(std::string(where.substr(colon + 1)).c_str());
+  place.port = base::whole_number<int>(where.substr(colon + 1)).value_or(0);
   if (place.port < 1 || place.port > 65535) throw bad();
   return place;
 }
@@ -541,7 +541,8 @@ struct Peer::State {
 
 Peer::Peer(const std::string& invitation, int rank, double limit_s) : state_(std::make_unique<State>()) {
   const std::size_t bar = invitation.rfind('|');
-  const int unit = bar == std::string::npos ? 0 : std::atoi(invitation.c_str() + bar + 1);
+  const int unit =
+      bar == std::string::npos ? 0 : base::whole_number<int>(std::string_view(invitation).substr(bar + 1)).value_or(0);
   if (unit == 0) // what it is stays unsaid: there may be a word in it
     throw Error(Status::bad_argument, "blacs-dyn: DYNGRID_JOIN is set and not of the form PLACE|UNIT, which dyngrid "
                                       "gives to the processes that it starts; unset it");
