@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "launchers/name_server.hpp"
+#include "launchers/openmpi4.hpp"
 #include "launchers/rendezvous.hpp"
 #include "launchers/unit_mpirun.hpp"
 #include "settings.hpp"
@@ -25,8 +26,7 @@ namespace {
 using base::Error;
 using base::Status;
 
-constexpr const char* server_variable = "OMPI_MCA_pmix_server_uri"; ///< what mpirun makes of --ompi-server
-constexpr double longest_accept_s = 10;                             ///< it takes some 30 ms
+constexpr double longest_accept_s = 10; ///< it takes some 30 ms
 constexpr const char* way_out = "start it with `dyngrid run --processes join`, or with mpirun --ompi-server";
 
 class Port {
@@ -318,7 +318,7 @@ void JoinLaunch::admit(std::vector<Newcomers>& newcomers) {
 } // namespace
 
 std::unique_ptr<Launcher> make_join_launcher(LossText loss) {
-  const char* server = environment(server_variable);
+  const char* server = openmpi4::name_server();
   if (!server)
     throw Error(
         Status::bad_state,

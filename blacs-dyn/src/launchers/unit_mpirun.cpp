@@ -12,6 +12,7 @@
 #include "base/file_descriptor.hpp"
 #include "base/process.hpp"
 #include "base/text.hpp"
+#include "launchers/openmpi4.hpp"
 #include "preflight.hpp"
 
 namespace blacs_dyn {
@@ -91,19 +92,9 @@ StartedMpirun start_unit_mpirun(const NewUnit& unit, int number, const std::stri
 bool is_passed_on(std::string_view variable) {
   const std::string_view name = variable.substr(0, variable.find('='));
   if (name == "DYNGRID_NEWCOMER" || name == "DYNGRID_JOIN" || name == "DYNGRID_RESTORE") return false;
-  for (const std::string_view prefix : {"PMIX_", "ORTE_", "PRTE_"})
-    if (begins_with(name, prefix)) return false;
   if (begins_with(name, "SLURM_"))
     return name == "SLURM_CONF"; // the unit's mpirun must not take itself for a step of this job
-  if (!begins_with(name, "OMPI_")) return true;
-  if (begins_with(name, "OMPI_ALLOW_RUN_AS_ROOT")) return true;
-  // of mpirun's own, what a user sets: transports, collectives, addresses, agents
-  for (const std::string_view prefix :
-       {"OMPI_MCA_btl", "OMPI_MCA_pml", "OMPI_MCA_mtl", "OMPI_MCA_coll", "OMPI_MCA_oob_tcp_if", "OMPI_MCA_plm_rsh",
-        "OMPI_MCA_mpi_yield", "OMPI_MCA_osc", "OMPI_MCA_topo", "OMPI_MCA_rmaps_base_oversubscribe",
-        "OMPI_MCA_hwloc_base_binding_policy"})
-    if (begins_with(name, prefix)) return true;
-  return false;
+  return !openmpi4::is_of_its_mpirun(name);
 }
 
 std::vector<std::string> unit_command(const std::string& mpirun, const std::string& server, const NewUnit& unit,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "launchers/linger.hpp"
+#include "launchers/openmpi4.hpp"
 
 #include <chrono>
 #include <cstdlib>
@@ -13,7 +13,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/environment.hpp"
 #include "base/text.hpp"
+#include "launchers/linger.hpp"
 
 namespace blacs_dyn {
 namespace {
@@ -73,4 +75,24 @@ void linger_wait() {
   kept_socket = -1;
 }
 
+namespace openmpi4 {
+
+const char* name_server() {
+  return base::environment("OMPI_MCA_pmix_server_uri");
+}
+
+bool is_of_its_mpirun(std::string_view name) {
+  const auto begins_with = [&](std::string_view prefix) { return name.substr(0, prefix.size()) == prefix; };
+  for (const std::string_view prefix : {"PMIX_", "ORTE_", "PRTE_"})
+    if (begins_with(prefix)) return true;
+  if (!begins_with("OMPI_") || begins_with("OMPI_ALLOW_RUN_AS_ROOT")) return false;
+  for (const std::string_view prefix :
+       {"OMPI_MCA_btl", "OMPI_MCA_pml", "OMPI_MCA_mtl", "OMPI_MCA_coll", "OMPI_MCA_oob_tcp_if", "OMPI_MCA_plm_rsh",
+        "OMPI_MCA_mpi_yield", "OMPI_MCA_osc", "OMPI_MCA_topo", "OMPI_MCA_rmaps_base_oversubscribe",
+        "OMPI_MCA_hwloc_base_binding_policy"})
+    if (begins_with(prefix)) return false;
+  return true;
+}
+
+} // namespace openmpi4
 } // namespace blacs_dyn
