@@ -16,6 +16,10 @@
 #include <memory>
 
 #include "base/clock.hpp"
+#include <nlohmann/json.hpp>
+
+#include <fmt/format.h>
+
 #include "base/command_line.hpp"
 #include "blas.hpp"
 #include "checkpoint/file.hpp"

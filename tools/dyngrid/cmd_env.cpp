@@ -6,6 +6,10 @@
 #include <memory>
 #include <sstream>
 
+#include <nlohmann/json.hpp>
+
+#include <fmt/format.h>
+
 #include "blas.hpp"
 #include "command.hpp"
 #include "control/variables.hpp"

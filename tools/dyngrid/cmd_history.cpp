@@ -3,6 +3,10 @@
 #include <cstdio>
 #include <memory>
 
+#include <nlohmann/json.hpp>
+
+#include <fmt/format.h>
+
 #include "base/printable.hpp"
 #include "command.hpp"
 #include "control/history_json.hpp"

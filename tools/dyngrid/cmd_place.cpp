@@ -8,6 +8,7 @@
 
 #include "command.hpp"
 #include "gridmap/placement.hpp"
+#include "json_rows.hpp"
 #include "processes/roster.hpp"
 #include "text.hpp"
 

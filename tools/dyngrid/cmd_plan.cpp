@@ -15,6 +15,7 @@
 #include "base/grid_shape.hpp"
 #include "base/status.hpp"
 #include "gridmap/placement.hpp"
+#include "json_rows.hpp"
 #include "redist/plan.hpp"
 #include "text.hpp"
 

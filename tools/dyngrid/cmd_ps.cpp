@@ -2,6 +2,8 @@
 #include <cstdio>
 #include <memory>
 
+#include <nlohmann/json.hpp>
+
 #include "command.hpp"
 #include "control/runtime_dir.hpp"
 #include "job_text.hpp"

@@ -3,6 +3,10 @@
 #include <fstream>
 #include <memory>
 
+#include <nlohmann/json.hpp>
+
+#include <fmt/format.h>
+
 #include "base/command_line.hpp"
 #include "base/printable.hpp"
 #include "command.hpp"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <nlohmann/json.hpp>
+
 #include "command.hpp"
 #include "job_text.hpp"
 #include "text.hpp"

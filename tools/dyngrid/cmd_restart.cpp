@@ -7,6 +7,8 @@
 
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 #include "base/text.hpp"
 #include "checkpoint/file.hpp"
 #include "command.hpp"

@@ -2,6 +2,8 @@
 #include <cstdio>
 #include <memory>
 
+#include <fmt/format.h>
+
 #include "base/command_line.hpp"
 #include "base/status.hpp"
 #include "command.hpp"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <memory>
 
+#include <fmt/format.h>
+
 #include "command.hpp"
 #include "gridmap/selection.hpp"
 #include "mapping_text.hpp"

@@ -7,6 +7,10 @@
 #include <filesystem>
 #include <memory>
 
+#include <nlohmann/json.hpp>
+
+#include <fmt/format.h>
+
 #include "base/process.hpp"
 #include "base/text.hpp"
 #include "command.hpp"

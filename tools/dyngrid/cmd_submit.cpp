@@ -3,6 +3,10 @@
 
 #include <memory>
 
+#include <nlohmann/json.hpp>
+
+#include <fmt/format.h>
+
 #include "command.hpp"
 #include "control/client.hpp"
 #include "control/runtime_dir.hpp"

@@ -2,6 +2,10 @@
 #include <algorithm>
 #include <memory>
 
+#include <nlohmann/json.hpp>
+
+#include <fmt/format.h>
+
 #include "command.hpp"
 #include "gridmap/topology.hpp"
 #include "text.hpp"

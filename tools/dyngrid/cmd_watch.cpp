@@ -9,6 +9,10 @@
 
 #include <unistd.h>
 
+#include <nlohmann/json.hpp>
+
+#include <fmt/format.h>
+
 #include "base/command_line.hpp"
 #include "base/printable.hpp"
 #include "base/status.hpp"

@@ -2,7 +2,7 @@
 // What the commands about running jobs have in common.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include <memory>
 #include <string>

@@ -2,7 +2,10 @@
 // What `map` and `select` print of a mapping.
 #pragma once
 
+#include <fmt/format.h>
+
 #include "gridmap/mapping.hpp"
+#include "json_rows.hpp"
 #include "text.hpp"
 
 namespace command {

@@ -8,6 +8,10 @@
 #include <fstream>
 #include <sstream>
 
+#include <nlohmann/json.hpp>
+
+#include <fmt/format.h>
+
 #include "base/printable.hpp"
 #include "command.hpp"
 

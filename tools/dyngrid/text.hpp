@@ -2,8 +2,7 @@
 // Reading and writing grids, lists and tables, the same in all sub-commands.
 #pragma once
 
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
 #include <string>
@@ -26,15 +25,6 @@ std::vector<std::vector<double>> parse_matrix(const std::string& option, const s
 
 /// Prints `json` in one piece with --json, otherwise nothing and returns false.
 bool print_json(bool wanted, const Json& json);
-
-/// Row-major values as a list of rows.
-template <class T> Json rows_of(const std::vector<T>& values, int npcol) {
-  Json rows = Json::array();
-  for (std::size_t k = 0; k < values.size(); k += static_cast<std::size_t>(npcol))
-    rows.push_back(std::vector<T>(values.begin() + static_cast<std::ptrdiff_t>(k),
-                                  values.begin() + static_cast<std::ptrdiff_t>(k) + npcol));
-  return rows;
-}
 
 /// A table of cells, right-aligned columns of the same width; the first row is the heading when there is one.
 /// What is no printable character is escaped: cells may hold what others have sent.
