@@ -32,20 +32,25 @@ if(NOT DYNGRID_MPI_CAN_SPAWN)
 endif()
 
 # dyngrid_test(<module.behaviour> SOURCES a.cpp ... | COMMAND cmd args...
-#              [NP n] [SPAWN k] [MUST_SPAWN] [TIMEOUT s] [LABELS ...] [LINK ...] [ARGS ...] [ENV A=B ...] [TARGET name])
+#              [NP n] [SPAWN k] [MUST_SPAWN] [FAST] [TIMEOUT s] [LABELS ...] [LINK ...] [ARGS ...] [ENV A=B ...]
+#              [TARGET name])
+# FAST: compiled for speed in Release, for loops over everything and for what is timed. Others are compiled with -O0.
 # Without NP: a plain GoogleTest program in one process (label pure). With NP: run by mpirun under a timeout; with
 # SPAWN: k more processes are born, and spawn tests take one lock. The name gets .npN or .npN_spawnK. SOURCES builds the
 # program (target test_<module_behaviour>, or TARGET); TARGET without SOURCES runs one that exists.
 # Under an MPI that cannot start processes all n + k are started at once and k of them sleep until they are needed
 # (.npN_spareK), but for a test of what is started itself (MUST_SPAWN), which is skipped.
 function(dyngrid_test name)
-  cmake_parse_arguments(arg "MUST_SPAWN" "NP;SPAWN;TIMEOUT;TARGET" "SOURCES;COMMAND;LABELS;LINK;ARGS;ENV" ${ARGN})
+  cmake_parse_arguments(arg "MUST_SPAWN;FAST" "NP;SPAWN;TIMEOUT;TARGET" "SOURCES;COMMAND;LABELS;LINK;ARGS;ENV" ${ARGN})
   if(NOT arg_TARGET)
     string(REGEX REPLACE "[^A-Za-z0-9]" "_" arg_TARGET "test_${name}")
   endif()
   if(arg_SOURCES)
     add_executable(${arg_TARGET} ${arg_SOURCES})
     target_link_libraries(${arg_TARGET} PRIVATE ${arg_LINK} GTest::gtest dyngrid_flags)
+    if(arg_FAST)
+      target_compile_options(${arg_TARGET} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O2>)
+    endif()
     if(NOT arg_NP)
       target_link_libraries(${arg_TARGET} PRIVATE GTest::gtest_main)
     endif()
