@@ -541,10 +541,15 @@ Json JobState::history() const {
                      {"least_s", times.least}});
   for (const ChangeCost& change : here.changes) resizes.push_back(json_of(change));
   const auto sweet = sweet_spot(here.steps);
-  return {{"app", info_.app},         {"size", size},
-          {"machine", info_.machine}, {"file", info_.history_file},
-          {"grids", grids},           {"resizes", resizes},
-          {"cores", info_.cores},     {"sweet_spot", sweet ? to_json(*sweet) : Json(nullptr)}};
+  return {{"app", info_.app},
+          {"size", size},
+          {"machine", info_.machine},
+          {"file", info_.history_file},
+          {"grids", grids},
+          {"resizes", resizes},
+          {"cores", info_.cores},
+          {"per_core", info_.per_core},
+          {"sweet_spot", sweet ? to_json(*sweet) : Json(nullptr)}};
 }
 
 /// What was given up as slower than the grid there is would be given up again.

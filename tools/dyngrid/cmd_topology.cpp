@@ -20,24 +20,6 @@ struct Options {
   bool json = false;
 };
 
-/// "3x3=916,4x3=890"
-std::vector<gridmap::ShapeTime> parse_times(const std::string& text) {
-  std::vector<gridmap::ShapeTime> times;
-  std::size_t at = 0;
-  while (at < text.size()) {
-    const auto comma = std::min(text.find(',', at), text.size());
-    const std::string item = text.substr(at, comma - at);
-    const auto equals = item.find('=');
-    if (equals == std::string::npos) throw Failure(fmt::format("--times: got '{}', wanted e.g. 3x3=916,4x3=890", item));
-    const auto [p, q] = parse_grid("--times", item.substr(0, equals));
-    const std::vector<double> seconds = parse_numbers("--times", item.substr(equals + 1));
-    if (seconds.size() != 1) throw Failure(fmt::format("--times: got '{}', wanted e.g. 3x3=916,4x3=890", item));
-    times.push_back({p, q, seconds[0]});
-    at = comma + 1;
-  }
-  return times;
-}
-
 void run(const Options& o, const CommandLine& app) {
   gridmap::TopologyRequest request;
   if (!o.from.empty()) std::tie(request.from_nprow, request.from_npcol) = parse_grid("--from", o.from);
@@ -62,7 +44,7 @@ void run(const Options& o, const CommandLine& app) {
   if (!o.valid.empty()) request.valid_procs = gridmap::parse_set(o.valid);
   if (!o.valid_rows.empty()) request.valid_rows = gridmap::parse_set(o.valid_rows);
   if (!o.valid_cols.empty()) request.valid_cols = gridmap::parse_set(o.valid_cols);
-  request.times = parse_times(o.times);
+  request.times = parse_times("--times", o.times);
 
   const gridmap::Topology t = gridmap::choose_topology(request);
   std::vector<int> idle;

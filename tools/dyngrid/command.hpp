@@ -11,6 +11,7 @@ namespace command {
 
 using base::CommandLine;
 
+void add_decide(CommandLine& root);
 void add_topology(CommandLine& root);
 void add_place(CommandLine& root);
 void add_plan(CommandLine& root);

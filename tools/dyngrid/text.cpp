@@ -90,6 +90,23 @@ std::vector<std::vector<double>> parse_matrix(const std::string& option, const s
   return rows;
 }
 
+std::vector<gridmap::ShapeTime> parse_times(const std::string& option, const std::string& text) {
+  std::vector<gridmap::ShapeTime> times;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto comma = std::min(text.find(',', at), text.size());
+    const std::string item = text.substr(at, comma - at);
+    const auto equals = item.find('=');
+    const auto bad = [&] { return Failure(fmt::format("{}: got '{}', wanted e.g. 3x3=916,4x3=890", option, item)); };
+    if (equals == std::string::npos) throw bad();
+    const auto [p, q] = parse_grid(option, item.substr(0, equals));
+    const std::vector<double> seconds = parse_numbers(option, item.substr(equals + 1));
+    if (seconds.size() != 1) throw bad();
+    times.push_back({p, q, seconds[0]});
+    at = comma + 1;
+  }
+  return times;
+}
+
 bool print_json(bool wanted, const Json& json) {
   if (wanted) std::printf("%s\n", json.dump().c_str());
   return wanted;

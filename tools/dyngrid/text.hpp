@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "gridmap/topology.hpp"
+
 namespace command {
 
 using Json = nlohmann::ordered_json;
@@ -22,6 +24,9 @@ std::pair<std::int64_t, std::int64_t> parse_sizes(const std::string& option, con
 std::vector<double> parse_numbers(const std::string& option, const std::string& text);
 /// "313,279;34,25": rows of the same length. Throws Failure.
 std::vector<std::vector<double>> parse_matrix(const std::string& option, const std::string& text);
+
+/// "3x3=916,4x3=890": seconds by grid. Throws Failure.
+std::vector<gridmap::ShapeTime> parse_times(const std::string& option, const std::string& text);
 
 /// Prints `json` in one piece with --json, otherwise nothing and returns false.
 bool print_json(bool wanted, const Json& json);

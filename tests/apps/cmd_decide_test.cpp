@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `dyngrid decide` inside the test: parse, run, read the JSON; and against a job that answers as an application does.
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "control/history.hpp"
+#include "control/job_server.hpp"
+#include "control/job_state.hpp"
+#include "dyngrid/command.hpp"
+#include "dyngrid/failure.hpp"
+
+namespace {
+
+using nlohmann::json;
+
+std::string output(const std::string& line) {
+  base::CommandLine app("");
+  command::add_decide(app);
+  testing::internal::CaptureStdout();
+  try {
+    std::istringstream text(line);
+    app.parse(std::vector<std::string>(std::istream_iterator<std::string>(text), {}));
+  } catch (...) {
+    testing::internal::GetCapturedStdout();
+    throw;
+  }
+  std::fflush(stdout);
+  return testing::internal::GetCapturedStdout();
+}
+
+const std::string machine = " --latency 1e-3 --bandwidth 1e9 --pack-rate 1e12";
+const std::string growth = "decide --from 2x2 --to 3x3 --matrix 1000x1000/50x50 --times 2x2=1,3x3=0.5" + machine;
+
+TEST(CommandDecide, TermsAddUp) {
+  const auto answer = json::parse(output(growth + " --steps 100 --json"));
+  EXPECT_TRUE(answer["accepted"]);
+  double sum = 0;
+  for (const auto& [name, seconds] : answer["terms"].items()) sum += seconds.get<double>();
+  EXPECT_DOUBLE_EQ(answer["change_s"], sum);
+  EXPECT_DOUBLE_EQ(answer["terms"]["spawn"], 0.45); // 0.2 + 5 * 0.05
+  EXPECT_GT(answer["terms"]["latency"], 0.0);
+  EXPECT_GT(answer["terms"]["bandwidth"], 0.0);
+  EXPECT_TRUE(answer["step_then"]["measured"]);
+  EXPECT_EQ(answer["payoff_steps"], 1);
+  EXPECT_EQ(answer["steps_left"], 100);
+}
+
+TEST(CommandDecide, DoesNotPay) {
+  const auto few = json::parse(output(growth + " --steps 0 --json"));
+  EXPECT_FALSE(few["accepted"]);
+  const auto slower = json::parse(output("decide --from 2x2 --to 3x3 --times 2x2=0.5,3x3=1 --json"));
+  EXPECT_FALSE(slower["accepted"]);
+  EXPECT_EQ(slower["payoff_steps"], -1);
+  const auto full = json::parse(output("decide --from 2x2 --to 3x3 --times 2x2=1 --cores 4 --json"));
+  EXPECT_FALSE(full["accepted"]);
+  EXPECT_NE(full["why"].get<std::string>().find("beyond the cores"), std::string::npos);
+}
+
+TEST(CommandDecide, Text) {
+  const std::string text = output(growth + " --steps 100");
+  for (const char* word : {"2x2 -> 3x3: yes", "spawn", "merge", "latency", "bandwidth", "packing", "step before",
+                           "step after", "after 1 steps", "steps left   100"})
+    EXPECT_NE(text.find(word), std::string::npos) << text;
+  EXPECT_NE(output("decide --from 2x2 --to 3x3").find("no step time is known"), std::string::npos);
+}
+
+TEST(CommandDecide, PrintedHistory) {
+  const std::string name = testing::TempDir() + "decide_history.json";
+  const json change{{"from", {2, 2}}, {"grid", {3, 3}}, {"spawned", 5},      {"spawn_s", 0.8},
+                    {"merge_s", 0.1}, {"plan_s", 0.05}, {"exchange_s", 0.25}};
+  const json one{{"app", "one"},
+                 {"size", "d10x10/2x2"},
+                 {"grids", {{{"grid", {2, 2}}, {"steps", 10}, {"mean_s", 2.0}, {"error_s", 0.1}}}},
+                 {"resizes", {change}}};
+  std::ofstream(name) << json{{"history", {one, {{"app", "other"}, {"size", "-"}}}}};
+  const std::string question = "decide --from 2x2 --to 3x3 --json --history " + name;
+  EXPECT_THROW(output(question), command::Failure); // which of the two?
+  const auto answer = json::parse(output(question + " --app one"));
+  EXPECT_DOUBLE_EQ(answer["terms"]["exchange"], 0.25);
+  EXPECT_DOUBLE_EQ(answer["terms"]["spawn"], 0.8);
+  EXPECT_DOUBLE_EQ(answer["change_s"], 1.2);
+  EXPECT_DOUBLE_EQ(answer["step_now"]["seconds"], 2.0);
+  EXPECT_NEAR(answer["step_now"]["error"], 0.1, 1e-12);
+  EXPECT_FALSE(answer["step_then"]["measured"]);
+}
+
+TEST(CommandDecide, WrongArguments) {
+  for (const char* line : {"decide", "decide --from 2x2", "decide --from 2by2 --to 3x3", "decide --from 2x2 --to 0x3",
+                           "decide job --from 2x2 --to 3x3", "decide --from 2x2 --to 3x3 --matrix x",
+                           "decide --from 2x2 --to 3x3 --matrix 0*10x10", "decide --from 2x2 --to 3x3 --matrix q10x10",
+                           "decide --from 2x2 --to 3x3 --history /nowhere", "decide --from 2x2 --to 3x3 --times 2x2",
+                           "decide --from 2x2 --to 3x3 --steps -1", "decide no-such-job --to 3x3"})
+    EXPECT_ANY_THROW(output(line)) << line;
+}
+
+/// The same answer as the job gives to a resize.
+TEST(CommandDecide, AsksARunningJob) {
+  const std::string folder = testing::TempDir() + "decide_runtime";
+  setenv("DYNGRID_RUNTIME_DIR", folder.c_str(), 1);
+  control::JobInfo info;
+  info.job = "decide-test";
+  info.app = "test";
+  info.cores = 16;
+  control::JobState state(info, {2, 2}, 0);
+  state.set_matrices({"d1000x1000/50x50", 8000000, {}});
+  state.set_steps(100);
+  double t = 0;
+  for (int step = 0; step < 6; ++step) {
+    state.step_begins(t);
+    state.step_ended(t += 1.0);
+  }
+  const control::JobServer server(state, folder, [] { return 7.0; });
+  const auto answer = json::parse(output("decide decide-test --to 3x3 --json" + machine));
+  EXPECT_EQ(answer["from"], json({2, 2}));
+  EXPECT_NEAR(answer["step_now"]["seconds"], 1.0, 1e-9);
+  EXPECT_EQ(answer["steps_left"], 94);
+  EXPECT_TRUE(answer["accepted"]);
+  EXPECT_GT(answer["terms"]["latency"], 0.0); // its matrices are known
+  state.set_allowed(control::Allowed::parse("2x2,4x4"));
+  EXPECT_FALSE(json::parse(output("decide decide-test --to 3x3 --json"))["accepted"]);
+}
+
+} // namespace

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <memory>
+
+#include "base/command_line.hpp"
+#include "base/printable.hpp"
+#include "base/status.hpp"
+#include "command.hpp"
+#include "control/decide.hpp"
+#include "control/history_json.hpp"
+#include "job_text.hpp"
+#include "redist/measure.hpp"
+#include "redist/predict.hpp"
+#include "text.hpp"
+
+namespace command {
+namespace {
+
+using control::Situation;
+using gridmap::GridShape;
+
+struct Options {
+  std::string job, from, to, times, history, app;
+  std::vector<std::string> matrices;
+  std::int64_t steps = -1;
+  int cores = 0, parked = 0;
+  gridmap::Machine machine;
+  bool json = false;
+};
+
+GridShape grid_of(const std::string& option, const std::string& text) {
+  const auto [nprow, npcol] = parse_grid(option, text);
+  return {nprow, npcol};
+}
+
+[[noreturn]] void bad_matrix(const std::string& text) {
+  throw Failure(fmt::format("--matrix: got '{}', expected e.g. 2000x2000, 3*d2000x1000/64x64", text));
+}
+
+int bytes_of(char type, const std::string& text) {
+  switch (type) {
+  case 'i':
+  case 's':
+    return 4;
+  case 'd':
+  case 'c':
+    return 8;
+  case 'z':
+    return 16;
+  default:
+    bad_matrix(text);
+  }
+}
+
+/// "3*d2000x1000/64x64", as `dyngrid ps` shows the size of a problem: number, type (d when there is none), rows and
+/// columns, those of a block.
+void add_matrices(const std::string& text, std::vector<redist::MatrixSize>& matrices) {
+  std::string rest = text;
+  int count = 1;
+  if (const auto star = rest.find('*'); star != std::string::npos) {
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + star, count);
+    if (error != std::errc{} || end != rest.data() + star || count < 1 || count > 1000) bad_matrix(text);
+    rest.erase(0, star + 1);
+  }
+  redist::MatrixSize matrix;
+  if (!rest.empty() && std::isalpha(static_cast<unsigned char>(rest[0])) != 0) {
+    matrix.element_bytes = bytes_of(rest[0], text);
+    rest.erase(0, 1);
+  }
+  const auto slash = rest.find('/');
+  std::tie(matrix.m, matrix.n) = parse_sizes("--matrix", rest.substr(0, slash));
+  if (slash != std::string::npos) std::tie(matrix.mb, matrix.nb) = parse_sizes("--matrix", rest.substr(slash + 1));
+  matrices.insert(matrices.end(), static_cast<std::size_t>(count), matrix);
+}
+
+/// Those of a running job. A job with many kinds does not list them: then one as large as all of them.
+std::vector<redist::MatrixSize> matrices_of(const control::Json& status) {
+  std::vector<redist::MatrixSize> matrices;
+  const auto size = status.value("size", std::string("-"));
+  try {
+    for (std::size_t at = 0; at < size.size() && size != "-";) {
+      const auto plus = std::min(size.find('+', at), size.size());
+      add_matrices(size.substr(at, plus - at), matrices);
+      at = plus + 1;
+    }
+  } catch (const Failure&) {
+    const auto n = static_cast<std::int64_t>(std::sqrt(status.value("matrix_bytes", 0.0) / 8));
+    matrices = {{n, n, 64, 64, 8}};
+  }
+  return matrices;
+}
+
+void take(const control::History& history, Situation& s) {
+  s.steps = history.steps;
+  s.changes = history.changes;
+  s.spawns = history.spawns;
+}
+
+/// What a running job says of itself, and what its history file says of starting processes.
+std::vector<redist::MatrixSize> ask(const Options& o, Situation& s) {
+  std::string job = o.job;
+  control::Client client = connect_to(job);
+  const control::Json status = client.call("status", {}), known = client.call("history", {});
+  take(control::history_from(known), s);
+  const control::HistoryKey key{known.value("app", ""), known.value("size", ""), known.value("machine", "")};
+  const control::History earlier = control::read_history(known.value("file", ""), key);
+  if (!earlier.spawns.empty()) s.spawns = earlier.spawns;
+  s.grid = control::shape_from(status.value("grid", control::Json()));
+  if (s.grid.size() < 1) throw Failure(fmt::format("job {} has no grid", job), 1);
+  s.allowed = control::Allowed::parse(status.value("allowed", ""));
+  s.parked = status.value("parked", 0);
+  s.cores = known.value("cores", 0);
+  s.per_core = known.value("per_core", 0);
+  const auto steps = status.value("steps", std::int64_t{0}), step = status.value("step", std::int64_t{0});
+  if (steps > 0) s.steps_left = std::max<std::int64_t>(0, steps - step);
+  return matrices_of(status);
+}
+
+/// `dyngrid history --json`, from a file or, with "-", from stdin.
+control::History read_printed(const std::string& name, const std::string& app) {
+  std::ifstream file(name);
+  std::istream& in = name == "-" ? std::cin : file;
+  if (!in) throw Failure(fmt::format("--history: {} cannot be read", name));
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  const control::Json all = control::Json::parse(text, nullptr, false);
+  if (!all.is_object() || !all.contains("history") || !all["history"].is_array())
+    throw Failure(fmt::format("--history: {} is not what dyngrid history --json prints", name));
+  std::vector<control::Json> found;
+  for (const control::Json& entry : all["history"])
+    if (app.empty() || entry.value("app", "") == app) found.push_back(entry);
+  if (found.size() == 1) return control::history_from(found[0]);
+  std::string names;
+  for (const control::Json& entry : all["history"])
+    names += fmt::format("{}{} {}", names.empty() ? "" : ", ", entry.value("app", ""), entry.value("size", ""));
+  throw Failure(fmt::format("--history: {} histories{} in {}, expected one ({})", found.size(),
+                            app.empty() ? "" : " of " + app, name, names));
+}
+
+struct Question {
+  Situation situation;
+  GridShape to;
+  gridmap::Machine machine;
+};
+
+Question question_of(const Options& o, const CommandLine& app) {
+  Question q;
+  Situation& s = q.situation;
+  q.to = grid_of("--to", o.to);
+  std::vector<redist::MatrixSize> matrices;
+  const bool is_running = o.from.empty();
+  if (is_running) {
+    matrices = ask(o, s);
+  } else {
+    if (!o.job.empty()) throw Failure("--from: got a job too, expected one of them");
+    s.grid = grid_of("--from", o.from);
+    if (!o.history.empty()) take(read_printed(o.history, o.app), s);
+  }
+  if (!o.matrices.empty()) matrices.clear();
+  for (const std::string& text : o.matrices) add_matrices(text, matrices);
+  if (!o.times.empty()) s.steps = gridmap::step_table(parse_times("--times", o.times));
+  if (app.count("--steps") > 0) s.steps_left = o.steps;
+  if (app.count("--cores") > 0) s.cores = o.cores;
+  if (app.count("--parked") > 0) s.parked = o.parked;
+  s.usual_spawn_s = gridmap::usual_spawn_s;
+
+  q.machine = redist::known_machine(std::max(s.grid.size(), q.to.size())).value_or(gridmap::Machine{});
+  if (app.count("--latency") > 0) q.machine.latency_s = o.machine.latency_s;
+  if (app.count("--bandwidth") > 0) q.machine.bandwidth_bytes_per_s = o.machine.bandwidth_bytes_per_s;
+  if (app.count("--pack-rate") > 0) q.machine.pack_bytes_per_s = o.machine.pack_bytes_per_s;
+  s.planned_exchange = [matrices, machine = q.machine](GridShape from, GridShape to) {
+    return redist::predict_exchange(matrices, from, to, machine);
+  };
+  return q;
+}
+
+Json json_of(const gridmap::Prediction& p) {
+  return {{"seconds", p.seconds}, {"error", p.error}, {"measured", p.is_measured}, {"grids", p.grids}};
+}
+
+Json json_of(const Question& q, const control::Decision& decision, const gridmap::Cost& change) {
+  const Situation& s = q.situation;
+  Json terms = Json::object();
+  for (const gridmap::Term& term : change.terms) terms[std::string(term.name)] = term.seconds;
+  Json json{{"from", {s.grid.nprow, s.grid.npcol}},
+            {"grid", {q.to.nprow, q.to.npcol}},
+            {"accepted", decision.is_accepted},
+            {"why", decision.why},
+            {"steps_left", s.steps_left >= 0 ? Json(s.steps_left) : Json(nullptr)},
+            {"terms", terms},
+            {"change_s", change.total()},
+            {"machine",
+             {{"latency_s", q.machine.latency_s},
+              {"bandwidth_bytes_per_s", q.machine.bandwidth_bytes_per_s},
+              {"pack_bytes_per_s", q.machine.pack_bytes_per_s}}}};
+  const auto forecast = control::forecast(s, q.to);
+  json["step_now"] = forecast ? json_of(forecast->now) : Json(nullptr);
+  json["step_then"] = forecast ? json_of(forecast->then) : Json(nullptr);
+  json["payoff_steps"] = forecast ? Json(forecast->payoff_steps) : Json(nullptr);
+  json["payoff_steps_at_best"] = forecast ? Json(forecast->payoff_at_best) : Json(nullptr);
+  return json;
+}
+
+std::string step_text(const gridmap::Prediction& p) {
+  return fmt::format("{:>10}  {} +- {}", duration_text(p.seconds),
+                     p.is_measured ? "measured" : fmt::format("fit through {} grid{}", p.grids, p.grids > 1 ? "s" : ""),
+                     duration_text(p.error));
+}
+
+void print(const Question& q, const control::Decision& decision, const gridmap::Cost& change) {
+  const Situation& s = q.situation;
+  std::printf("%dx%d -> %dx%d: %s; %s\n", s.grid.nprow, s.grid.npcol, q.to.nprow, q.to.npcol,
+              decision.is_accepted ? "yes" : "no", base::printable(decision.why).c_str());
+  std::printf("  change       %10s\n", duration_text(change.total()).c_str());
+  for (const gridmap::Term& term : change.terms)
+    std::printf("    %-10s %10s\n", std::string(term.name).c_str(), duration_text(term.seconds).c_str());
+  if (const auto forecast = control::forecast(s, q.to)) {
+    std::printf("  step before  %s\n  step after   %s\n", step_text(forecast->now).c_str(),
+                step_text(forecast->then).c_str());
+    std::printf("  pays         %s\n",
+                forecast->payoff_steps < 0 ? "never" : fmt::format("after {} steps", forecast->payoff_steps).c_str());
+  } else {
+    std::printf("  no step time is known: --times or --history\n");
+  }
+  if (s.steps_left >= 0) std::printf("  steps left   %lld\n", static_cast<long long>(s.steps_left));
+}
+
+void run(const Options& o, const CommandLine& app) {
+  const Question q = question_of(o, app);
+  const control::Decision decision = control::decide_resize(q.situation, q.to, false);
+  const gridmap::Cost change = control::change_cost(q.situation, q.to);
+  if (!print_json(o.json, json_of(q, decision, change))) print(q, decision, change);
+}
+
+} // namespace
+
+void add_decide(CommandLine& root) {
+  CommandLine& app = root.add_command("decide", "Whether a change of the grid pays, and what it costs term by term");
+  auto o = std::make_shared<Options>();
+  app.add_option("JOB", o->job, "a running job; without it and --from, the only one");
+  app.add_option("--to", o->to, "the new grid").type_name("PxQ").required();
+  app.add_option("--from", o->from, "no job is asked: the grid in use").type_name("PxQ");
+  app.add_option("--matrix", o->matrices, "what moves: number, type, size, block, e.g. 3*d2000x1000/64x64")
+      .type_name("SIZE")
+      .repeatable();
+  app.add_option("--steps", o->steps, "steps that are left").check(base::non_negative_number());
+  app.add_option("--times", o->times, "measured seconds of a step, e.g. 2x2=1.2,3x3=0.6").type_name("PxQ=S,...");
+  app.add_option("--history", o->history, "what dyngrid history --json has printed; - is stdin").type_name("FILE");
+  app.add_option("--app", o->app, "of several histories, that of this program").type_name("NAME");
+  app.add_option("--cores", o->cores, "cores of the hosts; 0: not known").check(base::non_negative_number());
+  app.add_option("--parked", o->parked, "processes that sleep and need not be started")
+      .check(base::non_negative_number());
+  app.add_option("--latency", o->machine.latency_s, "seconds per message (default: as measured here, else 1e-5)")
+      .check(base::non_negative_number());
+  app.add_option("--bandwidth", o->machine.bandwidth_bytes_per_s,
+                 "bytes per second of a process (default: as measured here, else 1e9)")
+      .check(base::positive_number());
+  app.add_option("--pack-rate", o->machine.pack_bytes_per_s,
+                 "bytes per second of a process copying (default: as measured here, else 4e9)")
+      .check(base::positive_number());
+  app.add_flag("--json", o->json, "print one JSON object");
+  app.footer("Examples:\n"
+             "  dyngrid decide --to 3x3\n"
+             "  dyngrid decide 4711 --to 4x4 --json\n"
+             "  dyngrid decide --from 2x2 --to 3x3 --matrix 3*d4000x4000/64x64 --times 2x2=1.2,3x3=0.6 --steps 100\n"
+             "  dyngrid history --json pdgemm | dyngrid decide --from 2x2 --to 4x4 --history -\n"
+             "The answer is the one that the job itself would give to dyngrid resize. Terms: spawn, merge, plan, then\n"
+             "latency, bandwidth and packing of the exchange (packing: so much as it takes longer than the wire), or\n"
+             "exchange where that very change was measured.");
+  app.action([o, &app] { run(*o, app); });
+}
+
+} // namespace command
