@@ -197,13 +197,58 @@ private:
     return plan;
   }
 
+  detail::Shares shares_of(int p, int q, const std::vector<int>& places) const {
+    detail::Powers grid{p, q, {}};
+    for (const int k : places) grid.v.push_back(power(k));
+    return detail::svd_shares(grid);
+  }
+
+  /// A new row or column: free processors beside `chosen`, proportional to `ratio`.
+  struct Line {
+    std::vector<int> places; ///< empty: there are none
+    bool stand_in = false;   ///< one is stronger than its place asks for
+  };
+  Line line_for(const std::vector<double>& ratio, std::vector<int> taken) const {
+    const double sum = std::accumulate(ratio.begin(), ratio.end(), 0.0);
+    const auto most = std::max_element(ratio.begin(), ratio.end());
+    const int first = largest((limit_ - total(taken)) * *most / sum, taken);
+    if (first < 0) return {};
+    Line line{std::vector<int>(ratio.size(), -1), false};
+    line.places[at(most - ratio.begin())] = first;
+    taken.push_back(first);
+    std::vector<int> order(ratio.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return ratio[at(a)] > ratio[at(b)]; });
+    for (const int i : order) {
+      if (line.places[at(i)] >= 0) continue;
+      int k = largest(ratio[at(i)] * power(first) / *most, taken);
+      if (k < 0) {
+        k = smallest_fitting(limit_ - total(taken), taken);
+        line.stand_in = true;
+      }
+      if (k < 0) return {};
+      line.places[at(i)] = k;
+      taken.push_back(k);
+    }
+    return line;
+  }
+
+  static std::vector<int> with_line(const Plan& plan, bool row, const std::vector<int>& line) {
+    std::vector<int> places;
+    if (row) {
+      places = plan.places;
+      places.insert(places.end(), line.begin(), line.end());
+      return places;
+    }
+    for (int i = 0; i < plan.p; ++i) {
+      places.insert(places.end(), plan.places.begin() + i * plan.q, plan.places.begin() + (i + 1) * plan.q);
+      places.push_back(line[at(i)]);
+    }
+    return places;
+  }
+
   Plan local(bool mix) const {
     Plan plan{request_.nprow, request_.npcol, with_old({}), {}, 0, false, mix ? Strategy::mixed : Strategy::local};
-    const auto shares_of = [&](int p, int q, const std::vector<int>& places) {
-      detail::Powers grid{p, q, {}};
-      for (const int k : places) grid.v.push_back(power(k));
-      return detail::svd_shares(grid);
-    };
     plan.shares = shares_of(plan.p, plan.q, plan.places);
     std::vector<int> chosen;
     while (true) {
@@ -212,54 +257,24 @@ private:
       // more power along a row than along a column: a new row, proportional to the shares of the columns
       const bool row =
           std::accumulate(c.begin(), c.end(), 0.0) / c[0] > std::accumulate(r.begin(), r.end(), 0.0) / r[0];
-      const std::vector<double>& ratio = row ? c : r;
-      const double sum = std::accumulate(ratio.begin(), ratio.end(), 0.0);
-      const auto most = std::max_element(ratio.begin(), ratio.end());
-      std::vector<int> line(ratio.size(), -1), taken = chosen;
-      const int first = largest((limit_ - total(chosen)) * *most / sum, taken);
-      if (first < 0) break;
-      line[at(most - ratio.begin())] = first;
-      taken.push_back(first);
-      std::vector<int> order(ratio.size());
-      std::iota(order.begin(), order.end(), 0);
-      std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return ratio[at(a)] > ratio[at(b)]; });
-      bool complete = true, stand_in = false;
-      for (const int i : order) {
-        if (line[at(i)] >= 0) continue;
-        int k = largest(ratio[at(i)] * power(first) / *most, taken);
-        if (k < 0) {
-          k = smallest_fitting(limit_ - total(taken), taken);
-          stand_in = true;
-        }
-        if (k < 0) {
-          complete = false;
-          break;
-        }
-        line[at(i)] = k;
-        taken.push_back(k);
-      }
-      if (!complete) break;
-      std::vector<int> places;
+      const Line line = line_for(row ? c : r, chosen);
+      if (line.places.empty()) break;
       const int p = plan.p + (row ? 1 : 0), q = plan.q + (row ? 0 : 1);
-      if (row) {
-        places = plan.places;
-        places.insert(places.end(), line.begin(), line.end());
-      } else {
-        for (int i = 0; i < plan.p; ++i) {
-          places.insert(places.end(), plan.places.begin() + i * plan.q, plan.places.begin() + (i + 1) * plan.q);
-          places.push_back(line[at(i)]);
-        }
-      }
+      std::vector<int> places = with_line(plan, row, line.places);
       detail::Shares shares = shares_of(p, q, places);
       // a processor stronger than its place asks for stands in only where that pays
-      if (stand_in && shares.value <= plan.shares.value) break;
+      if (line.stand_in && shares.value <= plan.shares.value) break;
       plan.p = p;
       plan.q = q;
       plan.places = std::move(places);
       plan.shares = std::move(shares);
-      chosen = std::move(taken);
+      chosen.insert(chosen.end(), line.places.begin(), line.places.end());
     }
-    // refinement: from these places, local moves only the new ones
+    return refined(plan, mix);
+  }
+
+  /// From these places; `local` moves only the new ones.
+  Plan refined(const Plan& plan, bool mix) const {
     std::vector<int> set = plan.places;
     const std::vector<double> list = descending(set);
     std::vector<int> rank_of(at(all_)), start;
@@ -269,10 +284,10 @@ private:
       start.push_back(rank_of[at(k)]);
       movable.push_back(mix || k >= old_);
     }
-    Plan refined = to_plan(detail::svd_arrangement_from(list, start, plan.p, plan.q, movable, request_.m, request_.n),
-                           set, plan.p, plan.q);
-    refined.by = plan.by;
-    return refined;
+    Plan moved = to_plan(detail::svd_arrangement_from(list, start, plan.p, plan.q, movable, request_.m, request_.n),
+                         set, plan.p, plan.q);
+    moved.by = plan.by;
+    return moved;
   }
 
   /// Search state: a set of processors on a p x q grid and shares to start the next look from.
