@@ -229,14 +229,6 @@ DYNGRID_API int dyngrid_restore(const char* path);
  * Local. */
 DYNGRID_API int dyngrid_is_restarted(void);
 
-/* ---- figures of merit (pure, local) ---- */
-
-/* Steps after which a resize of t_resize seconds has paid for itself: ceil(t_resize / (t_old - t_new)), steps of t_old
- * and t_new seconds before and after; -1 for never. Chinnusamy 2004, section 5.3.1. */
-DYNGRID_API int64_t dyngrid_payoff_point(double t_resize, double t_old, double t_new);
-/* Steps of the new grid that the resize took: ceil(t_resize / t_new). Chinnusamy 2004, section 5.3.2. */
-DYNGRID_API int64_t dyngrid_resize_cost(double t_resize, double t_new);
-
 /* "0.1.0" */
 DYNGRID_API const char* dyngrid_version(void);
 

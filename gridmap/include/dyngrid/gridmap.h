@@ -70,7 +70,7 @@ typedef struct dyngrid_topology_request {
   const int* valid_rows;      /* allowed nprow; null: all */
   const int* valid_cols;      /* allowed npcol; null: all */
   int n_valid_procs, n_valid_rows, n_valid_cols;
-  int n_times; /* > 0: the shape with the best measured or interpolated time wins */
+  int n_times; /* > 0: the shape with the best time wins, measured or predicted by docs/decisions/0006 */
   const int* time_nprow;
   const int* time_npcol;
   const double* time_seconds;
@@ -136,6 +136,9 @@ DYNGRID_API int dyngrid_select(int nprow, int npcol, const double* grid, int cou
                                int* new_npcol, int* order, int64_t* rows, int64_t* cols, double* tpp_used, double* t);
 
 /* ---- figures of merit ---- */
+
+/* Both are of times that the caller has measured or guessed, and predict none themselves. A running program and
+ * `dyngrid decide` go by dyngrid_payoff_point, with step times and the cost of a change from gridmap/cost.hpp. */
 
 /* Steps after which a resize of t_resize seconds has paid for itself: ceil(t_resize / (t_old - t_new)), steps of t_old
  * and t_new seconds before and after; -1 for never, and for times that are negative or not finite. Chinnusamy 2004,
