@@ -24,6 +24,7 @@
 #include "base/environment.hpp"
 #include "base/files.hpp"
 #include "base/printable.hpp"
+#include "control/history_json.hpp"
 #include "control/limits.hpp"
 #include "control/runtime_dir.hpp"
 #include "program.hpp"
