@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "exec/packer.hpp"
+#include "pack/together.hpp"
 
 using redist::Run;
 using redist::RunList;
@@ -100,12 +100,13 @@ void check(const Case& c) {
     }
   }
   const ColumnOrder order(outgoing);
+  std::vector<redist::detail::PackedWriter> writers;
   // in two calls, as panels are filled
   const std::int64_t first = any(0, c.width);
-  redist::detail::pack_together(outgoing, order, 0, first);
+  redist::detail::pack_together(outgoing, order, 0, first, writers);
   for (std::size_t k = 0; k < rows.size(); ++k)
     if (outgoing[k].target == nullptr) outgoing[k].packed += static_cast<std::size_t>(rows[k].total * first) * esize;
-  redist::detail::pack_together(outgoing, order, first, c.width - first);
+  redist::detail::pack_together(outgoing, order, first, c.width - first, writers);
 
   const auto col_places = places(cols);
   for (std::size_t k = 0; k < rows.size(); ++k) {

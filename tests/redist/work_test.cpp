@@ -20,8 +20,11 @@ using redist::Grid;
 using redist::Layout;
 using redist::Plan;
 using redist::PlanOptions;
+using redist::Pointers;
 using redist::RankPlan;
 using redist::Transfer;
+using redist::TransferPlan;
+using redist::detail::Fill;
 using redist::detail::Group;
 using redist::detail::LocalCopy;
 using redist::detail::Slab;
@@ -98,15 +101,21 @@ struct Host {
   void exchange(std::vector<Matrix>& matrices, Slab slab) {
     std::vector<Work> works;
     for (int r = 0; r < size; ++r) {
-      std::vector<Transfer> transfers;
-      for (Matrix& m : matrices) transfers.push_back(m.transfer(r));
-      redist::detail::validate(transfers, r, size);
-      works.push_back(work_of(transfers, slab, r, size, [](int) { return true; }));
+      std::vector<TransferPlan> plans;
+      std::vector<Pointers> pointers;
+      for (Matrix& m : matrices) {
+        plans.push_back(m.transfer(r).what());
+        pointers.push_back(m.transfer(r).where());
+      }
+      redist::detail::check_plans(plans, r, size);
+      redist::detail::check_pointers(plans, pointers, r, size);
+      works.push_back(work_of(plans, slab, r, size, [](int) { return true; }));
+      works.back().bind(pointers);
     }
     for (int r = 0; r < size; ++r) send(works, r);
     for (Work& work : works) {
-      EXPECT_EQ(work.bytes_out(), 0);
-      EXPECT_EQ(work.bytes_in(), 0);
+      for (const auto* streams : {&work.out, &work.in})
+        for (const Stream& stream : *streams) EXPECT_EQ(stream.bytes_left, 0);
       for (const LocalCopy& copy : work.copies) copy_direct(copy.source, copy.target, copy.first, copy.count);
     }
   }
@@ -132,18 +141,20 @@ private:
     while (!turn.done()) {
       EXPECT_GE(turn.next().step(), last_step);
       last_step = turn.next().step();
-      Group& group = groups[group_of[turn.next_index()]];
+      const Group& group = groups[group_of[turn.next_index()]];
       std::vector<std::vector<char>> memory(group.streams.size(), std::vector<char>(panel_bytes));
-      std::vector<char*> panels;
-      for (auto& panel : memory) panels.push_back(panel.data());
-      const std::vector<std::size_t> bytes = fill_panels(group, mine.out, panels, panel_bytes, false);
-      ASSERT_EQ(bytes.size(), panels.size());
+      Fill fill;
+      fill.reserve(group.streams.size());
+      for (auto& panel : memory) fill.panels.push_back(panel.data());
+      fill_panels(group, mine.out, fill, panel_bytes, false);
+      const std::vector<std::size_t>& bytes = fill.bytes;
+      ASSERT_EQ(bytes.size(), fill.panels.size());
       for (std::size_t k = 0; k < bytes.size(); ++k) {
         ASSERT_GT(bytes[k], 0U);
         ASSERT_LE(bytes[k], panel_bytes);
         Work& other = works[static_cast<std::size_t>(mine.out[group.streams[k]].peer)];
         Stream& in = other.in[other.in_of_rank.at(r)];
-        in.unpack(in.place, panels[k], bytes[k]);
+        in.unpack(in.place, fill.panels[k], bytes[k]);
         in.skip(bytes[k]);
       }
       turn.advance();
@@ -162,7 +173,9 @@ Matrix rows_split() {
 }
 
 Work work_on_rank(Matrix& matrix, int rank, int size, Slab slab = {}) {
-  return work_of({matrix.transfer(rank)}, slab, rank, size, [](int) { return true; });
+  Work work = work_of({matrix.transfer(rank).what()}, slab, rank, size, [](int) { return true; });
+  work.bind({matrix.transfer(rank).where()});
+  return work;
 }
 
 } // namespace
@@ -256,7 +269,8 @@ TEST(Work, RefusesWrongTransfers) {
   Matrix matrix = rows_split();
   const auto status_of = [](const Transfer& x, int rank) {
     try {
-      redist::detail::validate({x}, rank, 4);
+      redist::detail::check_plans({x.what()}, rank, 4);
+      redist::detail::check_pointers({x.what()}, {x.where()}, rank, 4);
     } catch (const base::Error& error) {
       return error.status();
     }

@@ -29,7 +29,7 @@ struct ExecuteOptions {
 
 struct ExecuteReport {
   // seconds of this rank
-  double transfer_s = 0; ///< the whole exchange
+  double transfer_s = 0; ///< the whole exchange, from the agreement before it to its end
   double pack_s = 0;     ///< packing and unpacking
   double copy_s = 0;     ///< what it keeps, and what it fetches from others' memory by itself
   double wait_s = 0;     ///< nothing to do
@@ -39,7 +39,10 @@ struct ExecuteReport {
   std::size_t peak_bytes = 0;                               ///< buffers this rank had at most
 };
 
-/// Moves matrices over one communicator. Made once, used for any number of exchanges.
+class Exchange;
+
+/// The ranks of one communicator, what they share and the panels between them. Made once, used for any number of
+/// exchanges.
 class Executor {
 public:
   /// Collective over comm, which is duplicated. Finds out which ranks share a host.
@@ -50,14 +53,14 @@ public:
   Executor(Executor&&) noexcept;
   Executor& operator=(Executor&&) noexcept;
 
-  /// Collective: all matrices in one round. Each element is moved once; nothing is sent when source and
-  /// target rank agree.
+  /// Collective: all matrices in one round, prepared for this once (see Exchange). Each element is moved once; nothing
+  /// is sent when source and target rank agree.
   ExecuteReport execute(const std::vector<Transfer>& transfers);
-  /// The same when all ranks bring one and the same number, which is not negative; otherwise nothing is moved, and
-  /// false on all ranks. For who keeps plans by number and wants to hear whether all still have this one. Costs no more
-  /// than execute(). Transfers of a rank whose number is negative are not looked at.
-  bool execute_if_same(std::int64_t number, const std::vector<Transfer>& transfers);
-  /// The same in two halves; between them neither side's memory may be touched. What goes through shared
+  /// Exchange::run() when all ranks bring one and the same number, which is not negative; otherwise nothing is moved,
+  /// and false on all ranks. For who keeps exchanges by number and wants to hear whether all still have this one. Costs
+  /// no more than a run. With a negative number `exchange` may be null.
+  bool run_if_same(std::int64_t number, const Exchange* exchange, const std::vector<Pointers>& pointers);
+  /// execute() in two halves; between them neither side's memory may be touched. What goes through shared
   /// memory moves on by itself, in a thread of its own that ends with finish(); what goes over MPI moves in
   /// advance() and finish().
   void start(const std::vector<Transfer>& transfers);
@@ -81,8 +84,11 @@ public:
   int cores_on_host() const;
 
 private:
-  void ready() const;
+  friend class Exchange;
   struct Impl;
+  Impl& open() const;
+  Impl& under_way() const;
+  void start_without_helper(const std::vector<Transfer>& transfers);
   std::unique_ptr<Impl> impl_;
 };
 

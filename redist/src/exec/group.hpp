@@ -2,21 +2,24 @@
 // Columns that leave for several ranks at once. Pure, no MPI.
 #pragma once
 #include <cstddef>
-#include <utility>
+#include <memory>
 #include <vector>
 
-#include "exec/packer.hpp"
 #include "exec/stream.hpp"
 #include "exec/work.hpp"
+#include "pack/packed_writer.hpp"
+#include "pack/together.hpp"
 
 namespace redist::detail {
 
 /// Outgoing streams that leave the same columns of the same arrays, and what stays here of these columns.
 struct Group {
-  std::vector<std::size_t> streams; ///< in step with each other, column by column
-  std::vector<LocalCopy> copies;    ///< none, or one for each of their items
-  ColumnOrder order;                ///< of messages with these rows, of elements of these bytes
-  std::vector<std::pair<const RunList*, int>> order_of;
+  std::vector<std::size_t> streams;       ///< in step with each other, column by column
+  std::vector<LocalCopy> copies;          ///< none, or one for each of their items
+  std::vector<ColumnOrder> orders;        ///< of one stream alone that keeps nothing: none
+  std::vector<std::size_t> order_of_item; ///< which of them
+
+  bool is_alone() const { return streams.size() == 1 && copies.empty(); }
 };
 
 /// Streams through shared memory whose items take the same columns, one for one, go together, and with them what this
@@ -25,11 +28,19 @@ struct Group {
 /// @param most_members streams of one group, at least 1; each needs a panel of its own at the same time
 std::vector<Group> form_groups(Work& work, std::size_t panel_bytes, std::size_t most_members);
 
+/// What fill_panels() writes to and needs on the way; made once, for the largest group.
+struct Fill {
+  std::vector<char*> panels;      ///< one for each stream of the group
+  std::vector<std::size_t> bytes; ///< that were put into each
+  std::vector<Outgoing> outgoing;
+  std::vector<PackedWriter> writers;
+  std::unique_ptr<char[]> staging; ///< a panel's size where non-temporal stores meet rearranged elements
+
+  void reserve(std::size_t members);
+};
+
 /// Packs what comes next of each stream of the group, no more than of the current step, into a panel of its own, and
-/// moves the streams on.
-/// @param panels as many as the group has streams
-/// @return the bytes in each
-std::vector<std::size_t> fill_panels(Group& group, std::vector<Stream>& out, const std::vector<char*>& panels,
-                                     std::size_t panel_bytes, bool non_temporal);
+/// moves the streams on. Allocates nothing.
+void fill_panels(const Group& group, std::vector<Stream>& out, Fill& fill, std::size_t panel_bytes, bool non_temporal);
 
 } // namespace redist::detail

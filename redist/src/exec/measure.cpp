@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "redist/measure.hpp"
+#include "pack/copy.hpp"
+#include "pack/packed_view.hpp"
 
 #include <sys/stat.h>
 #include <time.h>
@@ -16,7 +18,6 @@
 #include <vector>
 
 #include "exec/mpi_check.hpp"
-#include "exec/packer.hpp"
 #include "redist/plan.hpp"
 #include "redist/shared_array.hpp"
 

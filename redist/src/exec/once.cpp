@@ -12,12 +12,15 @@
 
 namespace redist::detail {
 
-void exchange_once(const std::vector<Transfer>& transfers, MPI_Comm comm, int tag) {
+void exchange_once(const std::vector<TransferPlan>& plans, const std::vector<Pointers>& pointers, MPI_Comm comm,
+                   int tag) {
   int rank = 0, size = 1;
   check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
   check(MPI_Comm_size(comm, &size), "MPI_Comm_size");
-  validate(transfers, rank, size);
-  Work work = work_of(transfers, {}, rank, size, [](int) { return false; });
+  check_plans(plans, rank, size);
+  check_pointers(plans, pointers, rank, size);
+  Work work = work_of(plans, {}, rank, size, [](int) { return false; });
+  work.bind(pointers);
   for (const auto* streams : {&work.in, &work.out})
     for (const Stream& stream : *streams)
       if (stream.bytes_left > std::numeric_limits<int>::max())

@@ -29,7 +29,10 @@ struct Registered {
 
 std::mutex lock;
 std::map<std::uintptr_t, Registered>& registry() {
-  static auto* all = new std::map<std::uintptr_t, Registered>; // outlives static arrays
+  using Registry = std::map<std::uintptr_t, Registered>;
+  alignas(Registry) static char room[sizeof(Registry)];
+  static auto* all =
+      new (room) Registry; // outlives static arrays; no heap: a run of an exchange may be the first to ask
   return *all;
 }
 

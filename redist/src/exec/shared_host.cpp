@@ -435,7 +435,11 @@ const char* SharedHost::map_offer(int rank, const Offer& offer) {
   Segment segment = Segment::open(pids_[static_cast<std::size_t>(rank)], static_cast<int>(offer.fd),
                                   static_cast<std::size_t>(offer.bytes), offer.inode);
   if (!segment) return nullptr;
-  mapped_.push_back({std::move(segment), offer.inode, exchange_});
+  try {
+    mapped_.push_back({std::move(segment), offer.inode, exchange_});
+  } catch (const std::bad_alloc&) {
+    return nullptr; // as when it cannot be mapped
+  }
   return mapped_.back().segment.data() + offer.offset;
 }
 

@@ -92,7 +92,6 @@ public:
   /// Leaves the core to others until the bell differs from `seen`, at most `timeout_s`. is_short: probably
   /// it will not be long.
   void wait(std::uint32_t seen, double timeout_s, bool is_short);
-  bool is_crowded() const { return crowded_; } ///< more ranks than cores: waiting by spinning only hurts
 
   /// Smallest of each number over all ranks; only when everybody().
   /// @throws Error{timeout} when one of them has died.

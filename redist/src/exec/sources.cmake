@@ -1,17 +1,28 @@
 # SPDX-License-Identifier: BSD-3-Clause
 set(redist_exec_sources
+  src/exec/background.cpp
+  src/exec/connections.cpp
+  src/exec/exchange.cpp
   src/exec/executor.cpp
   src/exec/grid_life.cpp
   src/exec/group.cpp
+  src/exec/in_place.cpp
   src/exec/liveness.cpp
   src/exec/measure.cpp
-  src/exec/offers.cpp
   src/exec/once.cpp
-  src/exec/packer.cpp
+  src/exec/prepared.cpp
+  src/exec/read_in_place.cpp
+  src/exec/run.cpp
   src/exec/shared_array.cpp
   src/exec/shared_host.cpp
   src/exec/stream.cpp
   src/exec/wire.cpp
   src/exec/work.cpp
+  src/pack/column.cpp
+  src/pack/copy.cpp
+  src/pack/copy_direct.cpp
+  src/pack/packed_view.cpp
+  src/pack/together.cpp
+  src/pack/turned.cpp
   src/gemr2d/gemr2d.cpp
   src/gemr2d/symbols.cpp)

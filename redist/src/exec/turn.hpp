@@ -11,7 +11,15 @@ namespace redist::detail {
 class Turn {
 public:
   explicit Turn(std::vector<Stream>* streams) : streams_(streams) {}
-  void add(std::size_t s) { all_.push_back(s); }
+  void add(std::size_t s) {
+    all_.push_back(s);
+    active_.reserve(all_.capacity());
+  }
+  /// The streams are at their beginning again.
+  void rewind() {
+    active_.clear();
+    is_over_ = false;
+  }
   bool done() {
     refill();
     return active_.empty();
@@ -28,7 +36,7 @@ public:
 
 private:
   void refill() {
-    if (!active_.empty()) return;
+    if (is_over_ || !active_.empty()) return;
     at_ = 0;
     bool any = false;
     for (std::size_t s : all_) {
@@ -39,12 +47,13 @@ private:
       step_ = stream.step();
       active_.push_back(s);
     }
-    if (!any) all_.clear();
+    is_over_ = !any;
   }
   std::vector<Stream>* streams_;
   std::vector<std::size_t> all_, active_;
   std::size_t at_ = 0;
   int step_ = 0;
+  bool is_over_ = false;
 };
 
 } // namespace redist::detail

@@ -8,6 +8,7 @@
 
 #include "base/status.hpp"
 #include "exec/pages.hpp"
+#include "pack/copy.hpp"
 
 namespace redist::detail {
 
@@ -25,7 +26,7 @@ namespace {
 
 std::int64_t bytes_of(const std::vector<Stream>& streams) {
   std::int64_t bytes = 0;
-  for (const Stream& stream : streams) bytes += stream.bytes_left;
+  for (const Stream& stream : streams) bytes += stream.bytes;
   return bytes;
 }
 
@@ -38,132 +39,173 @@ std::int64_t Work::bytes_in() const {
   return bytes_of(in);
 }
 
-void validate(const std::vector<Transfer>& transfers, int rank, int size) {
-  const auto bad = [rank, size](std::size_t t, const std::string& text) {
-    return Error(Status::bad_argument, fmt::format("redist: transfer {}: {} [rank {} of {}]", t, text, rank, size));
-  };
-  for (std::size_t t = 0; t < transfers.size(); ++t) {
-    const Transfer& x = transfers[t];
-    if (element_size(x.type) == 0)
-      throw Error(Status::bad_type,
-                  fmt::format("redist: transfer {}: type is '{}', wanted one of s d c z i [rank {} of {}]", t, x.type,
-                              rank, size));
-    if (x.plan == nullptr) continue; // nothing to do on this rank
-    const RankPlan& plan = *x.plan;
-    const bool reads = !plan.sends.empty() || !plan.keeps.empty();
-    const bool writes = !plan.recvs.empty() || !plan.keeps.empty();
-    if ((reads || writes) && plan.rank != rank)
-      throw bad(t, fmt::format("its plan is rank {}'s, wanted this rank's", plan.rank));
-    if (reads && x.from == nullptr)
-      throw Error(Status::null_pointer, fmt::format("redist: transfer {}: from is null, but this rank has {} "
-                                                    "x {} elements of the source [rank {} of {}]",
-                                                    t, plan.m_loc_from, plan.n_loc_from, rank, size));
-    if (writes && x.to == nullptr)
-      throw Error(Status::null_pointer, fmt::format("redist: transfer {}: to is null, but this rank has {} x "
-                                                    "{} elements of the target [rank {} of {}]",
-                                                    t, plan.m_loc_to, plan.n_loc_to, rank, size));
-    if (reads && x.lld_from < std::max<std::int64_t>(1, plan.m_loc_from))
-      throw bad(
-          t, fmt::format("lld_from is {}, wanted at least {}", x.lld_from, std::max<std::int64_t>(1, plan.m_loc_from)));
-    if (writes && x.lld_to < std::max<std::int64_t>(1, plan.m_loc_to))
-      throw bad(t, fmt::format("lld_to is {}, wanted at least {}", x.lld_to, std::max<std::int64_t>(1, plan.m_loc_to)));
+namespace {
+
+Error wrong(Status status, std::size_t transfer, const std::string& text, int rank, int size) {
+  return Error(status, fmt::format("redist: transfer {}: {} [rank {} of {}]", transfer, text, rank, size));
+}
+
+/// Empty when each message is covered once by the pieces that it travels in.
+std::string uncovered(const std::vector<Message>& messages, const std::vector<Piece>& order) {
+  if (order.empty()) return {};
+  std::vector<std::int64_t> left;
+  for (const Message& message : messages) left.push_back(message.elements());
+  for (const Piece& piece : order) {
+    if (piece.message < 0 || piece.message >= static_cast<int>(messages.size()) || piece.first < 0 || piece.count < 0 ||
+        piece.first + piece.count > messages[static_cast<std::size_t>(piece.message)].elements())
+      return fmt::format("a piece of step {} lies outside its message", piece.step);
+    left[static_cast<std::size_t>(piece.message)] -= piece.count;
+  }
+  for (std::int64_t rest : left)
+    if (rest != 0)
+      return fmt::format("the order of its pieces leaves {} elements of a message uncovered, wanted 0", rest);
+  return {};
+}
+
+bool reads(const RankPlan& plan) {
+  return !plan.sends.empty() || !plan.keeps.empty();
+}
+bool writes(const RankPlan& plan) {
+  return !plan.recvs.empty() || !plan.keeps.empty();
+}
+
+} // namespace
+
+void check_plans(const std::vector<TransferPlan>& plans, int rank, int size) {
+  for (std::size_t t = 0; t < plans.size(); ++t) {
+    const auto bad = [&](Status status, const std::string& text) { return wrong(status, t, text, rank, size); };
+    if (element_size(plans[t].type) == 0)
+      throw bad(Status::bad_type, fmt::format("type is '{}', wanted one of s d c z i", plans[t].type));
+    if (plans[t].plan == nullptr) continue; // nothing to do on this rank
+    const RankPlan& plan = *plans[t].plan;
+    if ((reads(plan) || writes(plan)) && plan.rank != rank)
+      throw bad(Status::bad_argument, fmt::format("its plan is rank {}'s, wanted this rank's", plan.rank));
     for (const auto* messages : {&plan.sends, &plan.recvs})
       for (const Message& message : *messages)
         if (message.peer < 0 || message.peer >= size || message.peer == rank)
-          throw bad(t, fmt::format("a message's peer is {}, wanted another rank of 0 .. {}", message.peer, size - 1));
-    const auto covered = [&](const std::vector<Message>& messages, const std::vector<Piece>& order) {
-      if (order.empty()) return;
-      std::vector<std::int64_t> left;
-      for (const Message& message : messages) left.push_back(message.elements());
-      for (const Piece& piece : order) {
-        if (piece.message < 0 || piece.message >= static_cast<int>(messages.size()) || piece.first < 0 ||
-            piece.count < 0 || piece.first + piece.count > messages[static_cast<std::size_t>(piece.message)].elements())
-          throw bad(t, fmt::format("a piece of step {} lies outside its message", piece.step));
-        left[static_cast<std::size_t>(piece.message)] -= piece.count;
-      }
-      for (std::int64_t rest : left)
-        if (rest != 0)
-          throw bad(t,
-                    fmt::format("the order of its pieces leaves {} elements of a message uncovered, wanted 0", rest));
-    };
-    covered(plan.sends, plan.send_order);
-    covered(plan.recvs, plan.recv_order);
+          throw bad(Status::bad_argument,
+                    fmt::format("a message's peer is {}, wanted another rank of 0 .. {}", message.peer, size - 1));
+    for (const std::string& text : {uncovered(plan.sends, plan.send_order), uncovered(plan.recvs, plan.recv_order)})
+      if (!text.empty()) throw bad(Status::bad_argument, text);
   }
 }
 
-Work work_of(const std::vector<Transfer>& transfers, Slab slab, int rank, int size,
-             const std::function<bool(int)>& is_shared) {
-  Work work;
-  std::unordered_map<int, std::size_t> out_of_rank;
-  for (std::size_t t = 0; t < transfers.size(); ++t) {
-    const Transfer& x = transfers[t];
-    if (x.plan == nullptr) continue;
+void check_pointers(const std::vector<TransferPlan>& plans, const std::vector<Pointers>& pointers, int rank, int size) {
+  if (pointers.size() != plans.size())
+    throw Error(Status::bad_argument, fmt::format("redist: pointers of {} matrices, wanted {} [rank {} of {}]",
+                                                  pointers.size(), plans.size(), rank, size));
+  const auto check = [&](std::size_t t, const char* which, const void* data, std::int64_t lld, std::int64_t m,
+                         std::int64_t n) {
+    if (data == nullptr)
+      throw wrong(Status::null_pointer, t,
+                  fmt::format("{} is null, but this rank has {} x {} elements of it", which, m, n), rank, size);
+    if (lld < std::max<std::int64_t>(1, m))
+      throw wrong(Status::bad_argument, t,
+                  fmt::format("lld_{} is {}, wanted at least {}", which, lld, std::max<std::int64_t>(1, m)), rank,
+                  size);
+  };
+  for (std::size_t t = 0; t < plans.size(); ++t) {
+    if (plans[t].plan == nullptr) continue;
+    const RankPlan& plan = *plans[t].plan;
+    const Pointers& x = pointers[t];
+    if (reads(plan)) check(t, "from", x.from, x.lld_from, plan.m_loc_from, plan.n_loc_from);
+    if (writes(plan)) check(t, "to", x.to, x.lld_to, plan.m_loc_to, plan.n_loc_to);
+  }
+}
+
+namespace {
+
+/// What one rank has to do, message by message.
+class WorkMaker {
+public:
+  WorkMaker(Slab slab, const std::function<bool(int)>& is_shared) : slab_(slab), is_shared_(is_shared) {}
+
+  void add(const TransferPlan& x, int transfer) {
     const RankPlan& plan = *x.plan;
-    const int conj_size = !plan.conjugated ? 0 : x.type == 'c' ? 4 : x.type == 'z' ? 8 : 0;
-    const auto view_of = [&](const Message& message, bool is_source) {
-      PackedView view;
-      view.rows = message.rows;
-      view.cols = message.cols;
-      view.base = is_source ? static_cast<char*>(const_cast<void*>(x.from)) : static_cast<char*>(x.to); // only read
-      view.lld = is_source ? x.lld_from : x.lld_to;
-      view.esize = element_size(x.type);
-      view.is_source = is_source;
-      view.transposed = is_source && plan.transposed;
-      if (!is_source) view.row_limits = x.row_limits;
-      if (is_source) view.conj_size = conj_size;
-      return view;
-    };
-    const auto add = [&](std::vector<Stream>& streams, std::unordered_map<int, std::size_t>& of_rank,
-                         const Message& message, bool is_source, std::int64_t first, std::int64_t count, int step) {
-      if (count == 0) return;
-      const auto found = of_rank.emplace(message.peer, streams.size());
-      if (found.second) {
-        streams.emplace_back();
-        streams.back().peer = message.peer;
-        streams.back().shared = is_shared(message.peer);
-      }
-      Stream& stream = streams[found.first->second];
-      stream.items.push_back(
-          {view_of(message, is_source), first, count, step, static_cast<int>(t), plan.transposed, conj_size});
-      stream.bytes_left += count * element_size(x.type);
-    };
-    const auto each_part = [&](const Message& message, auto&& take) {
-      std::int64_t column = 0, skip = 0, columns = 0;
-      for (const Run& r : message.cols->runs) {
-        slab.part_of(r, skip, columns);
-        if (columns > 0) take((column + skip) * message.rows->total, columns * message.rows->total);
-        column += r.len * r.count;
-      }
-    };
-    const auto add_all = [&](std::vector<Stream>& streams, std::unordered_map<int, std::size_t>& of_rank,
-                             const std::vector<Message>& messages, const std::vector<Piece>& order, bool is_source) {
-      if (slab.of > 1) {
-        for (const Message& message : messages)
-          each_part(message, [&](std::int64_t first, std::int64_t count) {
-            add(streams, of_rank, message, is_source, first, count, 0);
-          });
-        return;
-      }
-      for (const Piece& piece : order)
-        add(streams, of_rank, messages[static_cast<std::size_t>(piece.message)], is_source, piece.first, piece.count,
-            piece.step);
-      if (order.empty())
-        for (const Message& message : messages) add(streams, of_rank, message, is_source, 0, message.elements(), 0);
-    };
-    add_all(work.out, out_of_rank, plan.sends, plan.send_order, true);
-    add_all(work.in, work.in_of_rank, plan.recvs, plan.recv_order, false);
+    x_ = &x;
+    transfer_ = transfer;
+    conj_size_ = !plan.conjugated ? 0 : x.type == 'c' ? 4 : x.type == 'z' ? 8 : 0;
+    add_messages(work.out, out_of_rank_, plan.sends, plan.send_order, true);
+    add_messages(work.in, work.in_of_rank, plan.recvs, plan.recv_order, false);
     for (const Message& message : plan.keeps) {
       if (message.elements() == 0) continue;
       const auto add_copy = [&](std::int64_t first, std::int64_t count) {
-        work.copies.push_back({view_of(message, true), view_of(message, false), first, count});
+        work.copies.push_back({view_of(message, true), view_of(message, false), first, count, transfer_});
         work.bytes_kept += count * element_size(x.type);
       };
-      if (slab.of > 1)
+      if (slab_.of > 1)
         each_part(message, add_copy);
       else // whole: in parts it could not leave its columns together with what goes away
         add_copy(0, message.elements());
     }
   }
+
+  Work work;
+
+private:
+  PackedView view_of(const Message& message, bool is_source) const {
+    PackedView view;
+    view.rows = message.rows;
+    view.cols = message.cols;
+    view.esize = element_size(x_->type);
+    view.is_source = is_source;
+    view.transposed = is_source && x_->plan->transposed;
+    if (!is_source) view.row_limits = x_->row_limits;
+    if (is_source) view.conj_size = conj_size_;
+    return view;
+  }
+
+  template <class Take> void each_part(const Message& message, Take&& take) const {
+    std::int64_t column = 0, skip = 0, columns = 0;
+    for (const Run& r : message.cols->runs) {
+      slab_.part_of(r, skip, columns);
+      if (columns > 0) take((column + skip) * message.rows->total, columns * message.rows->total);
+      column += r.len * r.count;
+    }
+  }
+
+  void add_messages(std::vector<Stream>& streams, std::unordered_map<int, std::size_t>& of_rank,
+                    const std::vector<Message>& messages, const std::vector<Piece>& order, bool is_source) {
+    const auto add_item = [&](const Message& message, std::int64_t first, std::int64_t count, int step) {
+      if (count == 0) return;
+      const auto found = of_rank.emplace(message.peer, streams.size());
+      if (found.second) {
+        streams.emplace_back();
+        streams.back().peer = message.peer;
+        streams.back().shared = is_shared_(message.peer);
+      }
+      Stream& stream = streams[found.first->second];
+      stream.items.push_back(
+          {view_of(message, is_source), first, count, step, transfer_, x_->plan->transposed, conj_size_});
+      stream.bytes += count * element_size(x_->type);
+    };
+    if (slab_.of > 1) {
+      for (const Message& message : messages)
+        each_part(message, [&](std::int64_t first, std::int64_t count) { add_item(message, first, count, 0); });
+      return;
+    }
+    for (const Piece& piece : order)
+      add_item(messages[static_cast<std::size_t>(piece.message)], piece.first, piece.count, piece.step);
+    if (order.empty())
+      for (const Message& message : messages) add_item(message, 0, message.elements(), 0);
+  }
+
+  const Slab slab_;
+  const std::function<bool(int)>& is_shared_;
+  std::unordered_map<int, std::size_t> out_of_rank_;
+  const TransferPlan* x_ = nullptr; ///< the matrix that is being added
+  int transfer_ = 0;
+  int conj_size_ = 0;
+};
+
+} // namespace
+
+Work work_of(const std::vector<TransferPlan>& plans, Slab slab, int rank, int size,
+             const std::function<bool(int)>& is_shared) {
+  WorkMaker maker(slab, is_shared);
+  for (std::size_t t = 0; t < plans.size(); ++t)
+    if (plans[t].plan != nullptr) maker.add(plans[t], static_cast<int>(t));
+  Work work = std::move(maker.work);
   // A small target is better left in the cache.
   if (work.bytes_kept + work.bytes_in() >= non_temporal_bytes && non_temporal_is_possible()) {
     for (Stream& stream : work.in)
@@ -181,11 +223,29 @@ Work work_of(const std::vector<Transfer>& transfers, Slab slab, int rank, int si
   return work;
 }
 
-void prepare_targets(const std::vector<Transfer>& transfers) {
-  for (const Transfer& x : transfers) {
-    if (x.plan == nullptr || x.to == nullptr || x.plan->n_loc_to == 0) continue;
-    const RankPlan& plan = *x.plan;
-    const std::int64_t esize = element_size(x.type);
+void bind(PackedView& view, const Pointers& pointers) {
+  view.base = view.is_source ? static_cast<char*>(const_cast<void*>(pointers.from)) // only read
+                             : static_cast<char*>(pointers.to);
+  view.lld = view.is_source ? pointers.lld_from : pointers.lld_to;
+}
+
+void Work::bind(const std::vector<Pointers>& pointers) {
+  for (auto* streams : {&out, &in})
+    for (Stream& stream : *streams) {
+      for (Item& item : stream.items) detail::bind(item.view, pointers[static_cast<std::size_t>(item.transfer)]);
+      stream.rewind();
+    }
+  for (LocalCopy& copy : copies)
+    for (PackedView* view : {&copy.source, &copy.target})
+      detail::bind(*view, pointers[static_cast<std::size_t>(copy.transfer)]);
+}
+
+void prepare_targets(const std::vector<TransferPlan>& plans, const std::vector<Pointers>& pointers) {
+  for (std::size_t t = 0; t < plans.size(); ++t) {
+    const Pointers& x = pointers[t];
+    if (plans[t].plan == nullptr || x.to == nullptr || plans[t].plan->n_loc_to == 0) continue;
+    const RankPlan& plan = *plans[t].plan;
+    const std::int64_t esize = element_size(plans[t].type);
     const std::int64_t bytes = ((plan.n_loc_to - 1) * x.lld_to + plan.m_loc_to) * esize;
     std::int64_t written = 0;
     for (const auto* messages : {&plan.recvs, &plan.keeps})
@@ -194,42 +254,6 @@ void prepare_targets(const std::vector<Transfer>& transfers) {
     if (bytes < non_temporal_bytes || written < bytes / 8 * 7) continue;
     auto* begin = static_cast<char*>(x.to);
     if (is_untouched(begin, begin + bytes)) bring_in(begin, begin + bytes);
-  }
-}
-
-void GoneColumns::give_back(const std::vector<Transfer>& transfers, Slab slab) {
-  for (std::size_t t = 0; t < transfers.size(); ++t) {
-    const Transfer& x = transfers[t];
-    if (x.plan == nullptr || x.plan->transposed || x.from == nullptr) continue;
-    gone_[t].resize(static_cast<std::size_t>(x.plan->n_loc_from));
-    std::vector<bool> now(gone_[t].size());
-    for (const auto* messages : {&x.plan->sends, &x.plan->keeps})
-      for (const Message& message : *messages)
-        for (const Run& r : message.cols->runs) {
-          std::int64_t skip = 0, columns = 0;
-          slab.part_of(r, skip, columns);
-          for (std::int64_t k = skip; k < skip + columns; ++k) {
-            const auto j = static_cast<std::size_t>(r.from + k / r.len * r.from_step + k % r.len);
-            now[j] = gone_[t][j] = true;
-          }
-        }
-    char* base = static_cast<char*>(const_cast<void*>(x.from));
-    const std::int64_t column_bytes = x.lld_from * element_size(x.type);
-    for (std::size_t j = 0; j < now.size();) {
-      if (!gone_[t][j]) {
-        ++j;
-        continue;
-      }
-      bool any = false;
-      std::size_t end = j;
-      for (; end < now.size() && gone_[t][end]; ++end) any = any || now[end];
-      // the array ends with its last row, which may lie before the end of the last column's stride
-      const std::int64_t last = end == now.size() ? static_cast<std::int64_t>(end - 1) * column_bytes +
-                                                        x.plan->m_loc_from * element_size(x.type)
-                                                  : static_cast<std::int64_t>(end) * column_bytes;
-      if (any) release_pages(base + static_cast<std::int64_t>(j) * column_bytes, base + last);
-      j = end;
-    }
   }
 }
 

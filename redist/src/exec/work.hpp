@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "exec/packer.hpp"
 #include "exec/stream.hpp"
+#include "pack/packed_view.hpp"
 #include "redist/transfer.hpp"
 
 namespace redist::detail {
@@ -26,6 +26,7 @@ struct LocalCopy {
   PackedView target;
   std::int64_t first = 0;
   std::int64_t count = 0;
+  int transfer = 0;
   int peer = -1; ///< whose array it is, -1: mine
 };
 
@@ -36,36 +37,31 @@ struct Work {
   std::vector<LocalCopy> copies; ///< the last one is done first
   std::int64_t bytes_kept = 0;
 
-  std::int64_t bytes_out() const;
+  std::int64_t bytes_out() const; ///< of all streams
   std::int64_t bytes_in() const;
+  /// Puts in where the matrices lie, one of `pointers` for each, and goes back to the beginning of all streams.
+  void bind(const std::vector<Pointers>& pointers);
 };
+
+/// Puts the pointers into one end of a message.
+void bind(PackedView& view, const Pointers& pointers);
 
 /// From what size on a target is stored non-temporally, and panels are: less is better left in it.
 constexpr std::int64_t non_temporal_bytes = std::int64_t{1} << 20;
 
-/// Whether these transfers can be done by rank `rank` of `size`. @throws Error{bad_type, bad_argument, null_pointer}
-void validate(const std::vector<Transfer>& transfers, int rank, int size);
+/// Whether rank `rank` of `size` can do this, wherever the matrices lie. @throws Error{bad_type, bad_argument}
+void check_plans(const std::vector<TransferPlan>& plans, int rank, int size);
+/// Whether this rank's shares can lie there. @throws Error{bad_argument, null_pointer}
+void check_pointers(const std::vector<TransferPlan>& plans, const std::vector<Pointers>& pointers, int rank, int size);
 
-/// @param transfers valid ones
+/// @param plans valid ones
 /// @param is_shared whether what goes to and comes from a rank passes through shared memory
 /// Cost: time and memory O(messages and pieces of this rank).
-Work work_of(const std::vector<Transfer>& transfers, Slab slab, int rank, int size,
+Work work_of(const std::vector<TransferPlan>& plans, Slab slab, int rank, int size,
              const std::function<bool(int)>& is_shared);
 
 /// Gets the pages of targets that nobody has written to yet: one page fault per 4 KiB while unpacking would cost more
 /// than the copying itself.
-void prepare_targets(const std::vector<Transfer>& transfers);
-
-/// The source columns of each transfer that have gone so far. Their pages are given back to the system.
-class GoneColumns {
-public:
-  explicit GoneColumns(const std::vector<Transfer>& transfers) : gone_(transfers.size()) {}
-  /// After an exchange of `slab`: its columns, together with their neighbours that went before, since only whole pages
-  /// can go.
-  void give_back(const std::vector<Transfer>& transfers, Slab slab);
-
-private:
-  std::vector<std::vector<bool>> gone_;
-};
+void prepare_targets(const std::vector<TransferPlan>& plans, const std::vector<Pointers>& pointers);
 
 } // namespace redist::detail

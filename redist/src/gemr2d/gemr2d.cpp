@@ -12,6 +12,7 @@
 #include <cstring>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,9 @@
 
 #include "exec/mpi_check.hpp"
 #include "exec/once.hpp"
-#include "exec/packer.hpp"
+#include "pack/packed_view.hpp"
 #include "redist/descriptor.hpp"
+#include "redist/exchange.hpp"
 #include "redist/executor.hpp"
 #include "redist/gemr2d.hpp"
 #include "redist/plan.hpp"
@@ -140,6 +142,15 @@ struct Prepared {
   std::int64_t serial = 0;              ///< counts the plans of the set, the same on all its ranks
   std::vector<RankPlan> plans;          ///< one, or one per strip of a trapezoid
   std::vector<std::int64_t> row_limits; ///< of my columns of B, for a trapezoid
+  std::optional<Exchange> exchange;     ///< with an executor
+  std::vector<Pointers> pointers;       ///< of this call
+
+  std::vector<TransferPlan> transfers(char type) const {
+    std::vector<TransferPlan> all;
+    for (const RankPlan& plan : plans) all.push_back({&plan, type, row_limits.empty() ? nullptr : row_limits.data()});
+    return all;
+  }
+  void put_in(const Pointers& where) { pointers.assign(plans.size(), where); }
 };
 
 /// A set of processes, in order, over which something was copied. Programs open a context for each copy, so
@@ -434,40 +445,35 @@ void copy_matrix(char type, Trapezoid part, int m, int n, const void* a, int ia,
     const std::string name = name_of(type, part);
     check_side(mine.a, desc_a, "A", name);
     check_side(mine.b, desc_b, "B", name);
-    const auto transfers_of = [&](const Prepared& plan) {
-      std::vector<Transfer> transfers;
-      for (const RankPlan& p : plan.plans)
-        transfers.push_back({&p, a, std::max(1, mine.a.nprow < 0 ? 1 : desc_a[lld_at]), b,
-                             std::max(1, mine.b.nprow < 0 ? 1 : desc_b[lld_at]), type,
-                             part.whole ? nullptr : plan.row_limits.data()});
-      return transfers;
-    };
+    const Pointers where{a, std::max(1, mine.a.nprow < 0 ? 1 : desc_a[lld_at]), b,
+                         std::max(1, mine.b.nprow < 0 ? 1 : desc_b[lld_at])};
     ProcessSet& set = *state.set;
-    if (!set.executor) {
-      const std::vector<Said> said = gather(state, mine, name);
-      make_executor(state, said);
-      std::unique_ptr<Prepared> plan = prepare(state, said, mine, desc_a, desc_b, part, name);
-      if (!set.executor) {
-        exchange_once(transfers_of(*plan), state.comm, tag_copy);
-        return;
-      }
-      set.plans.push_front(std::move(plan));
-      set.plans.front()->serial = set.made++;
-    } else {
-      // The same call as one of the last few on every rank? Then its plan is there, and the exchange's own
-      // agreement replaces gathering and planning.
+    if (set.executor) {
+      // The same call as one of the last few on every rank? Then its exchange is there, and the agreement before it
+      // replaces gathering and planning.
       const auto found = std::find_if(set.plans.begin(), set.plans.end(),
                                       [&](const auto& p) { return std::memcmp(&p->key, &mine, sizeof mine) == 0; });
-      const bool has_it = found != set.plans.end();
-      if (has_it) set.plans.splice(set.plans.begin(), set.plans, found);
-      if (set.executor->execute_if_same(has_it ? (*found)->serial : -1,
-                                        has_it ? transfers_of(**found) : std::vector<Transfer>()))
+      Prepared* known = found == set.plans.end() ? nullptr : found->get();
+      if (known != nullptr) {
+        set.plans.splice(set.plans.begin(), set.plans, found);
+        known->put_in(where);
+      }
+      static const std::vector<Pointers> nothing;
+      if (set.executor->run_if_same(known != nullptr ? known->serial : -1,
+                                    known != nullptr ? &*known->exchange : nullptr,
+                                    known != nullptr ? known->pointers : nothing))
         return;
-      set.plans.push_front(prepare(state, gather(state, mine, name), mine, desc_a, desc_b, part, name));
-      set.plans.front()->serial = set.made++;
-      if (set.plans.size() > plans_kept) set.plans.pop_back();
     }
-    set.executor->execute(transfers_of(*set.plans.front()));
+    const std::vector<Said> said = gather(state, mine, name);
+    if (!set.executor) make_executor(state, said);
+    std::unique_ptr<Prepared> made = prepare(state, said, mine, desc_a, desc_b, part, name);
+    made->put_in(where);
+    if (!set.executor) return exchange_once(made->transfers(type), made->pointers, state.comm, tag_copy);
+    made->exchange.emplace(Exchange::prepare(made->transfers(type), *set.executor));
+    made->serial = set.made++;
+    set.plans.push_front(std::move(made));
+    if (set.plans.size() > plans_kept) set.plans.pop_back();
+    set.plans.front()->exchange->run(set.plans.front()->pointers);
   } catch (const Error& error) {
     stop(name_of(type, part) + ": " + error.what(), error.status() == Status::out_of_memory ? 2 : 1);
   } catch (const std::bad_alloc&) {

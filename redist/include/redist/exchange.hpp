@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "redist/executor.hpp"
+#include "redist/transfer.hpp"
+
+namespace redist {
+
+/// One exchange of any number of matrices over an executor's ranks, prepared once and run as often as wanted, with the
+/// matrices wherever they lie:
+///
+///     const Plan plan(from, to);
+///     const RankPlan mine = plan.for_rank(rank);
+///     const Exchange exchange = Exchange::prepare({{&mine, 'd'}}, executor);
+///     exchange.run({{a, lld_a, b, lld_b}});
+///
+/// The rank plans outlive it. It keeps the cursors of its run, so one thread at a time uses it; after the executor is
+/// closed it refuses.
+class Exchange {
+public:
+  /// Works out messages, groups, turns and copy runs, and gets all buffers. Collective.
+  /// @throws Error{bad_type, bad_argument, rank_mismatch, out_of_memory, bad_state}, agreed
+  static Exchange prepare(const std::vector<TransferPlan>& plans, Executor& executor);
+  ~Exchange();
+  Exchange(Exchange&&) noexcept;
+  Exchange& operator=(Exchange&&) noexcept;
+
+  /// Moves the matrices; `pointers` has one entry for each. Collective. Allocates nothing (an array that another rank
+  /// reads in place is mapped there the first time).
+  /// @throws Error{bad_argument, null_pointer, bad_state, timeout}, agreed; Error{mpi_failure}
+  ExecuteReport run(const std::vector<Pointers>& pointers) const;
+
+private:
+  friend class Executor;
+  struct Impl;
+  explicit Exchange(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+} // namespace redist

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "exec/connections.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "exec/mpi_check.hpp"
+#include "redist/grid_life.hpp"
+
+namespace redist::detail {
+
+using base::Error;
+using base::Status;
+
+namespace {
+
+/// Panels of one rank in shared memory: eight, each enough to run for some 50 us between two switches of process.
+constexpr std::size_t shared_panels_bytes = SharedHost::usual_panels * (std::size_t{192} << 10);
+
+} // namespace
+
+Connections::Connections(MPI_Comm parent, const ExecuteOptions& with) : options(with) {
+  require_whole_grid(parent, "executor");
+  check(MPI_Comm_dup(parent, &comm), "MPI_Comm_dup");
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  try {
+    set_up();
+  } catch (const Error& error) {
+    // Agreed by all ranks, so that all free it; after a failure of MPI it is in an unknown state.
+    if (error.status() != Status::mpi_failure) MPI_Comm_free(&comm);
+    throw;
+  }
+}
+
+void Connections::set_up() {
+  check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
+  check(MPI_Comm_size(comm, &size), "MPI_Comm_size");
+  processes = std::make_unique<Liveness>(comm);
+  std::int64_t extra = static_cast<std::int64_t>(std::min(options.extra_bytes, std::size_t{1} << 40));
+  check(MPI_Allreduce(MPI_IN_PLACE, &extra, 1, MPI_INT64_T, MPI_MIN, comm), "MPI_Allreduce");
+  std::size_t for_panels = 0;
+  if (options.transport != Transport::mpi) {
+    for_panels = std::min(static_cast<std::size_t>(extra) / 2, shared_panels_bytes);
+    host = std::make_unique<SharedHost>(comm, for_panels, options.host_key);
+    if (options.transport == Transport::shared && !host->everybody())
+      throw Error(Status::unsupported, "redist: executor: transport is shared, but some ranks share no "
+                                       "memory, wanted Transport::automatic");
+  }
+  wire = std::make_unique<Wire>(comm, static_cast<std::size_t>(extra) - for_panels);
+}
+
+Outcome Connections::no_memory() const {
+  return {Status::out_of_memory,
+          fmt::format("redist: no memory for the buffers of an exchange [rank {} of {}]", rank, size)};
+}
+
+void Connections::require_open() const {
+  if (comm == MPI_COMM_NULL) throw Error(Status::bad_state, "redist: executor: is closed, wanted an open one");
+}
+
+void Connections::require_ready() const {
+  require_open();
+  require_whole_grid(comm, "executor");
+  if (broken)
+    throw Error(Status::bad_state, "redist: executor: an earlier exchange failed half way, wanted a new executor");
+  if (active != nullptr)
+    throw Error(Status::bad_state, "redist: executor: an exchange is under way, wanted finish() first");
+}
+
+void Connections::minimum_of(std::int64_t (&numbers)[SharedHost::numbers_at_once]) {
+  try {
+    if (host && host->everybody())
+      host->minimum(numbers, *processes);
+    else
+      check(MPI_Allreduce(MPI_IN_PLACE, numbers, SharedHost::numbers_at_once, MPI_INT64_T, MPI_MIN, comm),
+            "MPI_Allreduce");
+  } catch (...) {
+    broken = true;
+    throw;
+  }
+}
+
+std::optional<bool> Connections::agree(const Outcome& mine, std::int64_t signature, bool offers, bool may_differ) {
+  const std::int64_t verdict = static_cast<std::int64_t>(mine.status) * (std::int64_t{1} << 32) + rank;
+  std::int64_t all[SharedHost::numbers_at_once] = {verdict, signature, -signature, offers ? -1 : 0};
+  minimum_of(all);
+  const std::int64_t who = all[0] & 0xffffffff;
+  const auto worst = static_cast<Status>(static_cast<int>((all[0] - who) / (std::int64_t{1} << 32)));
+  if (worst != Status::success) {
+    if (mine.status == worst) throw Error(worst, mine.message);
+    throw Error(worst, fmt::format("redist: rank {} of {} reports: {}", who, size, base::to_string(worst)));
+  }
+  if (may_differ && (all[1] != -all[2] || all[1] < 0)) return std::nullopt;
+  if (all[1] != -all[2])
+    throw Error(Status::rank_mismatch,
+                "redist: transfers: their number, types or slabs differ between ranks, wanted the same everywhere");
+  return all[3] < 0;
+}
+
+void Connections::close() {
+  wire.reset();
+  host.reset();
+  if (broken) {
+    comm = MPI_COMM_NULL;
+    return;
+  }
+  check(MPI_Comm_free(&comm), "MPI_Comm_free");
+}
+
+} // namespace redist::detail

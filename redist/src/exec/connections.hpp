@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the exchanges over one communicator share: the communicator, shared memory, panels. Exchanges are prepared for
+// it.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <mpi.h>
+
+#include "base/status.hpp"
+#include "exec/liveness.hpp"
+#include "exec/shared_host.hpp"
+#include "exec/wire.hpp"
+#include "redist/executor.hpp"
+
+namespace redist::detail {
+
+struct Prepared;
+
+/// How something went on this rank.
+struct Outcome {
+  base::Status status = base::Status::success;
+  std::string message;
+};
+
+struct Connections {
+  MPI_Comm comm = MPI_COMM_NULL; ///< a duplicate of our own
+  int rank = 0;
+  int size = 1;
+  ExecuteOptions options;
+  std::unique_ptr<Liveness> processes;
+  std::unique_ptr<Wire> wire;
+  std::unique_ptr<SharedHost> host; ///< null: everything goes over MPI
+  std::uint64_t round = 0;
+  std::uint32_t readers_expected = 0; ///< what host->told() must come to before my sources are free
+  Prepared* active = nullptr;         ///< the exchange under way
+  bool broken = false; ///< MPI failed or a partner died: the communicator is in an unknown state, not touched again
+
+  /// Collective. @throws as Executor's constructor; the duplicate is freed when all ranks throw
+  Connections(MPI_Comm parent, const ExecuteOptions& with);
+  Connections(const Connections&) = delete;
+  Connections& operator=(const Connections&) = delete;
+
+  bool reaches(int peer) const { return host && host->reaches(peer); }
+  /// @throws Error{bad_state} unless an exchange can begin
+  void require_ready() const;
+  void require_open() const;
+  /// Smallest of each number over all ranks. Collective.
+  void minimum_of(std::int64_t (&numbers)[SharedHost::numbers_at_once]);
+  /// One outcome for all ranks: the worst status wins and the lowest rank that has it is named. Returns whether some
+  /// rank offers an array to be read in place; nothing when the signatures differ or are negative and `may_differ`.
+  std::optional<bool> agree(const Outcome& mine, std::int64_t signature, bool offers, bool may_differ);
+  /// Collective. Frees communicator, panels and shared memory.
+  void close();
+
+  /// Runs what may fail on this rank alone.
+  template <class Step> Outcome attempt(Step&& step) const {
+    try {
+      step();
+    } catch (const base::Error& error) {
+      return {error.status(), error.what()};
+    } catch (const std::bad_alloc&) {
+      return no_memory();
+    }
+    return {};
+  }
+
+private:
+  void set_up();
+  Outcome no_memory() const;
+};
+
+} // namespace redist::detail

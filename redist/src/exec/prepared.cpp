@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "exec/prepared.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "pack/copy.hpp"
+
+namespace redist::detail {
+namespace {
+
+std::int64_t signature_of(const std::vector<TransferPlan>& plans, Slab slab) {
+  std::int64_t signature = static_cast<std::int64_t>(plans.size()) * 65537 + slab.of;
+  for (const TransferPlan& x : plans) signature = (signature * 31 + x.type) & 0xffffffffff;
+  return signature;
+}
+
+/// Whether panels are written past the cache.
+bool stores_non_temporal(const Work& work, PanelWrites how) {
+  if (!non_temporal_is_possible() || how == PanelWrites::cached) return false;
+  std::int64_t to_panels = 0;
+  for (const Stream& stream : work.out)
+    if (stream.shared) to_panels += stream.bytes;
+  return how == PanelWrites::non_temporal || to_panels >= non_temporal_bytes;
+}
+
+bool has_rearranged(const std::vector<Stream>& streams) {
+  return std::any_of(streams.begin(), streams.end(), [](const Stream& stream) {
+    return stream.shared && std::any_of(stream.items.begin(), stream.items.end(),
+                                        [](const Item& item) { return item.view.is_rearranged(); });
+  });
+}
+
+} // namespace
+
+Prepared::Prepared(Connections& with, std::vector<TransferPlan> what, Slab part)
+    : ranks(with), plans(std::move(what)), slab(part) {
+  if (slab.of < 1)
+    throw base::Error(base::Status::bad_argument,
+                      fmt::format("redist: in-place exchange: slabs is {}, wanted at least 1 [rank {} of {}]", slab.of,
+                                  ranks.rank, ranks.size));
+  check_plans(plans, ranks.rank, ranks.size);
+  signature = signature_of(plans, slab);
+  work = work_of(plans, slab, ranks.rank, ranks.size, [this](int peer) { return ranks.reaches(peer); });
+  non_temporal = stores_non_temporal(work, ranks.options.panel_writes);
+  if (ranks.host) {
+    find_pulls();
+    groups = form_groups(work, ranks.host->panel_bytes(),
+                         static_cast<std::size_t>(std::max(1, ranks.host->panel_count() * 3 / 4)));
+    if (non_temporal && has_rearranged(work.out)) fill.staging.reset(new char[ranks.host->panel_bytes()]);
+  }
+  make_turns();
+  const auto goes_by_wire = [](const Stream& stream) { return !stream.shared; };
+  if (std::any_of(work.out.begin(), work.out.end(), goes_by_wire) ||
+      std::any_of(work.in.begin(), work.in.end(), goes_by_wire))
+    ranks.wire->reserve();
+}
+
+/// And room for what a run puts down.
+void Prepared::make_turns() {
+  for (std::size_t s = 0; s < work.out.size(); ++s)
+    if (!work.out[s].shared) wire_turn.add(s);
+  group_of_lead.assign(work.out.size(), 0);
+  std::size_t members = 0, grouped_copies = 0;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const std::size_t lead = groups[g].streams.front();
+    group_of_lead[lead] = g;
+    host_turn.add(lead);
+    members = std::max(members, groups[g].streams.size());
+    grouped_copies += groups[g].copies.size();
+  }
+  fill.reserve(members);
+  taken.reserve(members);
+  copies.reserve(pulls.size() + grouped_copies + work.copies.size());
+  host_in.reserve(work.in.size());
+  for (const Stream& stream : work.in)
+    if (!stream.shared) wire_in += stream.bytes;
+}
+
+} // namespace redist::detail

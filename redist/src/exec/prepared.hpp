@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "exec/connections.hpp"
+#include "exec/group.hpp"
+#include "exec/turn.hpp"
+#include "exec/work.hpp"
+#include "redist/executor.hpp"
+#include "redist/transfer.hpp"
+
+namespace redist::detail {
+
+/// One rank's part of an exchange with all that does not depend on where the matrices lie: streams, groups, copy runs,
+/// turns, room for whatever a run puts down. A run allocates nothing: it puts the pointers in and moves the cursors.
+struct Prepared {
+  /// Local. @throws Error{bad_type, bad_argument}, std::bad_alloc
+  Prepared(Connections& with, std::vector<TransferPlan> what, Slab slab);
+  Prepared(const Prepared&) = delete;
+  Prepared& operator=(const Prepared&) = delete;
+
+  Connections& ranks;
+  const std::vector<TransferPlan> plans;
+  const Slab slab;
+  std::int64_t signature = 0; ///< the same on all ranks when they prepared the same
+  bool non_temporal = false;  ///< stores into panels
+  std::int64_t wire_in = 0;   ///< bytes that come over MPI
+  Work work;
+  std::vector<Group> groups;              ///< of the outgoing streams through shared memory
+  std::vector<std::size_t> group_of_lead; ///< by stream; of the first stream of each group
+  std::vector<LocalCopy> pulls;           ///< what I could read in place from others; a null source: not in this run
+
+  // where a run is
+  double began_s = 0;
+  Turn wire_turn{&work.out}, host_turn{&work.out};
+  std::vector<std::size_t> host_in; ///< incoming streams through shared memory that are not through
+  std::vector<LocalCopy> copies;    ///< still to do, the last one first
+  std::vector<int> pulls_left;      ///< by rank
+  std::vector<int> taken;           ///< panels for the group that is being packed
+  Fill fill;
+  ExecuteReport report;
+
+  /// Puts the pointers in. Returns whether the others can read something in place. Local.
+  /// @throws Error{bad_argument, null_pointer}
+  bool bind(const std::vector<Pointers>& pointers);
+  /// After the agreement, when somebody offers an array: all ranks read in place or, when one of them cannot map what
+  /// it needs, none. Collective.
+  void read_in_place();
+  /// Everything is agreed: from here on data move.
+  void start();
+  /// Moves what can be moved without waiting. True when something did.
+  bool progress();
+  bool done() const;
+  /// Waits for the end.
+  void drain();
+  /// The report of a run that is done.
+  ExecuteReport end();
+  bool wire_done() const;
+
+private:
+  void make_turns();
+  void find_pulls();
+  bool offer(const std::vector<Pointers>& pointers);
+  bool map_pulls();
+  void leave_to_readers();
+  bool copy_slice();
+  bool send_group(const Group& group);
+  bool receive_panels();
+  bool host_progress();
+  void look_for_the_dead() const;
+};
+
+/// The beginning of an exchange on all ranks, with one outcome. Collective.
+/// @param exchange null when there is none on this rank: it failed to prepare (`mine` says why), or has none of
+/// `number`
+/// @param number   when given: only if it is the same on all ranks and not negative. False: nothing was begun.
+bool begin_run(Connections& ranks, Prepared* exchange, const std::vector<Pointers>& pointers, Outcome mine,
+               const std::int64_t* number = nullptr);
+/// Waits for the end of the one under way.
+ExecuteReport finish_run(Connections& ranks);
+
+} // namespace redist::detail

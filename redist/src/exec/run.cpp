@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A prepared exchange at work. From the agreement on nothing here allocates, so that no rank can fail alone.
+#include <sched.h>
+#include <time.h>
+
+#include <algorithm>
+
+#include "exec/prepared.hpp"
+
+namespace redist::detail {
+namespace {
+
+double now_s() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+/// Kept data are copied in slices, so that messages go on meanwhile.
+constexpr std::int64_t copy_slice_bytes = std::int64_t{256} << 10;
+
+/// Up to here a rank is done within some tens of microseconds, and who waits does not sleep at once.
+constexpr std::int64_t short_exchange_bytes = std::int64_t{64} << 10;
+
+} // namespace
+
+bool begin_run(Connections& ranks, Prepared* exchange, const std::vector<Pointers>& pointers, Outcome mine,
+               const std::int64_t* number) {
+  bool offers = false;
+  if (exchange != nullptr && mine.status == base::Status::success)
+    mine = ranks.attempt([&] { offers = exchange->bind(pointers); });
+  std::int64_t signature = exchange != nullptr ? exchange->signature : 0;
+  if (number != nullptr) signature = *number < 0 ? -1 : (signature * 65537 + *number) & INT64_MAX;
+  const std::optional<bool> offered = ranks.agree(mine, signature, offers, number != nullptr);
+  if (!offered) return false;
+  if (*offered) exchange->read_in_place();
+  exchange->start();
+  ranks.active = exchange;
+  return true;
+}
+
+ExecuteReport finish_run(Connections& ranks) {
+  Prepared& exchange = *ranks.active;
+  try {
+    exchange.drain();
+  } catch (...) {
+    ranks.broken = true;
+    ranks.active = nullptr;
+    throw;
+  }
+  ranks.active = nullptr;
+  return exchange.end();
+}
+
+bool Prepared::bind(const std::vector<Pointers>& pointers) {
+  began_s = now_s();
+  check_pointers(plans, pointers, ranks.rank, ranks.size);
+  work.bind(pointers);
+  for (Group& group : groups)
+    for (LocalCopy& copy : group.copies)
+      for (PackedView* view : {&copy.source, &copy.target})
+        detail::bind(*view, pointers[static_cast<std::size_t>(copy.transfer)]);
+  for (LocalCopy& pull : pulls) {
+    pull.source.base = nullptr;
+    detail::bind(pull.target, pointers[static_cast<std::size_t>(pull.transfer)]);
+  }
+  copies.assign(work.copies.begin(), work.copies.end());
+  if (slab.of == 1)
+    prepare_targets(plans, pointers); // in slabs the target's pages shall come no sooner than the source's go
+  report = {};
+  report.bytes_out = work.bytes_out();
+  report.bytes_in = work.bytes_in();
+  report.bytes_kept = work.bytes_kept;
+  return offer(pointers);
+}
+
+void Prepared::start() {
+  wire_turn.rewind();
+  host_turn.rewind();
+  host_in.clear();
+  for (std::size_t s = 0; s < work.in.size(); ++s)
+    if (work.in[s].shared && work.in[s].bytes_left > 0) host_in.push_back(s);
+  ranks.wire->begin(ranks.round++, wire_in);
+}
+
+ExecuteReport Prepared::end() {
+  report.pack_s += ranks.wire->pack_s + ranks.wire->unpack_s;
+  report.transfer_s = now_s() - began_s;
+  report.peak_bytes = ranks.wire->buffer_bytes() + (ranks.host ? ranks.host->buffer_bytes() : 0);
+  if (ranks.host) ranks.host->drop_unused();
+  return report;
+}
+
+bool Prepared::copy_slice() {
+  if (copies.empty()) return false;
+  LocalCopy& copy = copies.back();
+  const std::int64_t now = std::min(copy.count, copy_slice_bytes / copy.source.esize);
+  const double t = now_s();
+  copy_direct(copy.source, copy.target, copy.first, now);
+  report.copy_s += now_s() - t;
+  copy.first += now;
+  copy.count -= now;
+  if (copy.count > 0) return true;
+  const int peer = copy.peer;
+  copies.pop_back();
+  if (peer >= 0 && --pulls_left[static_cast<std::size_t>(peer)] == 0) ranks.host->tell_read(peer);
+  return true;
+}
+
+bool Prepared::wire_done() const {
+  return const_cast<Turn&>(wire_turn).done() && ranks.wire->idle();
+}
+
+bool Prepared::done() const {
+  return copies.empty() && (!ranks.host || ranks.host->told() == ranks.readers_expected) && host_in.empty() &&
+         const_cast<Turn&>(host_turn).done() && wire_done();
+}
+
+/// Fills one panel for each stream of the group. False when too few panels are free.
+bool Prepared::send_group(const Group& group) {
+  SharedHost& host = *ranks.host;
+  if (static_cast<int>(group.streams.size()) > host.free_panels()) return false;
+  const double t = now_s();
+  taken.clear();
+  fill.panels.clear();
+  for (std::size_t s : group.streams) {
+    taken.push_back(host.take_panel(work.out[s].peer));
+    fill.panels.push_back(host.panel(taken.back()));
+  }
+  fill_panels(group, work.out, fill, host.panel_bytes(), non_temporal);
+  report.pack_s += now_s() - t;
+  for (std::size_t k = 0; k < taken.size(); ++k) host.post(work.out[group.streams[k]].peer, taken[k], fill.bytes[k]);
+  return true;
+}
+
+/// All that have come.
+bool Prepared::receive_panels() {
+  SharedHost& host = *ranks.host;
+  bool moved = false;
+  for (std::size_t k = 0; k < host_in.size();) {
+    Stream& stream = work.in[host_in[k]];
+    std::size_t bytes = 0;
+    while (const char* panel = stream.bytes_left > 0 ? host.take(stream.peer, bytes) : nullptr) {
+      const double t = now_s();
+      stream.unpack(stream.place, panel, bytes);
+      report.pack_s += now_s() - t;
+      stream.skip(bytes);
+      host.release(stream.peer);
+      moved = true;
+    }
+    if (stream.bytes_left == 0)
+      host_in.erase(host_in.begin() + static_cast<std::ptrdiff_t>(k));
+    else
+      ++k;
+  }
+  return moved;
+}
+
+/// Takes all panels that have come and fills those of one group. Not more at once: who fills all of its panels before
+/// it looks leaves its partner without free ones meanwhile, and then waits for it in turn.
+bool Prepared::host_progress() {
+  bool moved = receive_panels();
+  if (!host_turn.done() && send_group(groups[group_of_lead[host_turn.next_index()]])) {
+    host_turn.advance();
+    moved = true;
+  }
+  return moved;
+}
+
+bool Prepared::progress() {
+  SharedHost* host = ranks.host.get();
+  Wire& wire = *ranks.wire;
+  bool moved = false;
+  // as often as there are panels, so that start() and advance() come back while partners are busy, too
+  for (int k = 0; host != nullptr && k < host->panel_count() && host_progress(); ++k) {
+    moved = true;
+    if (!wire_done()) break;
+  }
+  if (host != nullptr) host->flush();
+  moved |= wire.poll();
+  moved |= wire.try_receive([this](int peer) -> Stream& { return work.in[work.in_of_rank.at(peer)]; });
+  while (!wire_turn.done() && wire.try_send(wire_turn.next())) {
+    wire_turn.advance();
+    moved = true;
+  }
+  return copy_slice() || moved;
+}
+
+void Prepared::look_for_the_dead() const {
+  for (const auto* streams : {&work.in, &work.out})
+    for (const Stream& stream : *streams) ranks.processes->check(stream.peer);
+}
+
+void Prepared::drain() {
+  double last_moved = 0;
+  while (!done()) {
+    const std::uint32_t bell = ranks.host ? ranks.host->bell() : 0;
+    const double t = now_s(); // a round of asking in vain is waiting too
+    if (progress() || done()) {
+      last_moved = 0;
+      continue;
+    }
+    if (last_moved == 0) {
+      last_moved = t;
+    } else if (t - last_moved > 1.0) {
+      look_for_the_dead();
+      last_moved = t;
+    }
+    const bool is_under_way = ranks.wire->is_under_way();
+    if (ranks.host && wire_done())
+      ranks.host->wait(bell, 1.0, report.bytes_out + report.bytes_in <= short_exchange_bytes);
+    else
+      sched_yield();
+    const double waited = now_s() - t;
+    report.wait_s += waited;
+    if (is_under_way) report.wire_s += waited;
+  }
+}
+
+} // namespace redist::detail
