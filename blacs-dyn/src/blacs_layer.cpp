@@ -5,17 +5,18 @@
 #include <cstdlib>
 #include <unistd.h>
 
+#include "application.hpp"
 #include "base/spellings.hpp"
 #include "contexts.hpp"
 #include "dyngrid/status.h"
-#include "session.hpp"
 #include "stock_blacs.hpp"
+#include "stock_program.hpp"
 
 extern "C" MPI_Comm Cblacs2sys_handle(int context);
 
 namespace {
 
-using blacs_dyn::Session;
+using blacs_dyn::Application;
 namespace contexts = blacs_dyn::contexts;
 namespace stock = blacs_dyn::stock;
 
@@ -39,14 +40,14 @@ template <class Call> void guarded(const char* name, Call&& call) {
 
 void pinfo(int* iam, int* nprocs) {
   guarded("blacs_pinfo", [&] {
-    Session& session = Session::instance();
-    if (is_waiting_newcomer("classical") || (session.is_active() && session.is_classical() && session.is_newcomer()))
-      session.classical_join();
+    Application& app = Application::instance();
+    if (is_waiting_newcomer("classical") || (app.is_active() && app.is_classical() && app.processes.is_newcomer()))
+      app.classical_join();
     if (const int size = contexts::processes_in_making()) { // stock BLACS asks how large its tables are to be
       *iam = 0;
       *nprocs = size;
-    } else if (session.is_active() && !session.is_newcomer())
-      session.rank_and_size(iam, nprocs);
+    } else if (app.is_active() && !app.processes.is_newcomer())
+      app.grid.rank_and_size(iam, nprocs);
     else
       stock::pinfo(iam, nprocs);
   });
@@ -54,12 +55,12 @@ void pinfo(int* iam, int* nprocs) {
 
 void setup(int* iam, int* nprocs) {
   guarded("blacs_setup", [&] {
-    Session& session = Session::instance();
-    if (is_waiting_newcomer("classical") || session.is_active()) {
-      const bool grows = session.is_active() && session.is_classical() && !session.is_newcomer() && context_was_closed;
+    Application& app = Application::instance();
+    if (is_waiting_newcomer("classical") || app.is_active()) {
+      const bool grows = app.is_active() && app.is_classical() && !app.processes.is_newcomer() && context_was_closed;
       context_was_closed = false;
       if (grows)
-        session.classical_setup(iam, nprocs);
+        app.classical_setup(iam, nprocs);
       else
         pinfo(iam, nprocs);
       return;
@@ -68,7 +69,7 @@ void setup(int* iam, int* nprocs) {
     const bool may_grow = context_was_closed && access(file && *file ? file : "blacs_setup.dat", R_OK) == 0;
     context_was_closed = false;
     if (may_grow)
-      session.classical_setup(iam, nprocs);
+      app.classical_setup(iam, nprocs);
     else
       stock::setup(iam, nprocs);
   });
@@ -77,13 +78,13 @@ void setup(int* iam, int* nprocs) {
 constexpr int system_context = 0; ///< what blacs_get is asked for
 
 bool is_ours(int what) {
-  return what == system_context && Session::instance().is_active() && Session::instance().grid_comm() != MPI_COMM_NULL;
+  return what == system_context && Application::instance().is_active() && Application::instance().grid.has_me();
 }
 
 void get(int context, int what, int* value) {
   guarded("blacs_get", [&] {
     if (is_ours(what))
-      *value = Session::instance().system_handle();
+      *value = Application::instance().grid.system_handle();
     else
       stock::get(context, what, value);
   });
@@ -92,7 +93,7 @@ void get(int context, int what, int* value) {
 void get_fortran(int context, int what, int* value) {
   guarded("blacs_get", [&] {
     if (is_ours(what))
-      *value = Session::instance().fortran_handle();
+      *value = Application::instance().grid.fortran_handle();
     else
       stock::get_fortran(context, what, value);
   });
@@ -100,15 +101,15 @@ void get_fortran(int context, int what, int* value) {
 
 void leave(int not_done) {
   guarded("blacs_exit", [&] {
-    Session& session = Session::instance();
+    Application& app = Application::instance();
     context_was_closed = not_done != 0;
-    if (!session.is_active()) {
+    if (!app.is_active()) {
       contexts::close_all(not_done);
       return;
     }
-    session.close_all_contexts();
+    app.grid.close_all_contexts();
     if (not_done) return;
-    session.finalize();
+    app.finalize();
     int finalized = 0;
     MPI_Finalized(&finalized);
     if (!finalized) MPI_Finalize();
@@ -119,14 +120,14 @@ void leave(int not_done) {
 /// come.
 template <class Make> void make_grid(int* context, blacs_dyn::Shape shape, MPI_Comm (*base)(int), Make&& make) {
   guarded("blacs_gridmap", [&] {
-    const Session& session = Session::instance();
-    if (!session.is_active()) {
+    const Application& app = Application::instance();
+    if (!app.is_active()) {
       make();
       blacs_dyn::show_stock_program(shape);
       return;
     }
     const MPI_Comm comm = base(*context);
-    contexts::Making making(comm, comm == session.grid_comm());
+    contexts::Making making(comm, comm == app.grid.comm());
     make();
     making.made(*context);
   });
@@ -146,13 +147,13 @@ void grid_map_fortran(int* context, int* map, const int* ld, const int* nprow, c
 /// crashes.
 void grid_exit(int context) {
   guarded("blacs_gridexit", [&] {
-    const Session& session = Session::instance();
-    if (context < 0 || !session.processes().is_known() || contexts::is_open(context)) {
+    const Application& app = Application::instance();
+    if (context < 0 || !app.processes.is_known() || contexts::is_open(context)) {
       stock::gridexit(context);
       return;
     }
     static bool was_said = false;
-    if (!was_said && session.processes().id() == 0)
+    if (!was_said && app.processes.id() == 0)
       std::fprintf(stderr,
                    "dyngrid: blacs_gridexit: context %d is closed already; a change of the grid closes the contexts "
                    "that stand on dyngrid's communicators\n",

@@ -5,23 +5,43 @@
 #include <algorithm>
 #include <map>
 
-#include "session.hpp"
+#include "application.hpp"
 
 namespace {
 
 using base::detail::guard;
+using blacs_dyn::Application;
 using blacs_dyn::Place;
-using blacs_dyn::Session;
 using blacs_dyn::Shape;
 
-Session& session() {
-  return Session::instance();
+Application& app() {
+  return Application::instance();
+}
+
+/// The application, for a routine that wants it begun.
+Application& begun(const char* routine) {
+  app().require_begun(routine);
+  return app();
+}
+
+/// For what the processes hold: not in a routine that is called before a change, when everything is worked out.
+Application& holding(const char* routine) {
+  begun(routine).routines.refuse_inside(routine, true);
+  return app();
 }
 
 int index_in_grid() {
-  int rank = -1;
-  if (session().is_active() && session().grid_comm() != MPI_COMM_NULL) MPI_Comm_rank(session().grid_comm(), &rank);
-  return rank;
+  return app().is_active() ? app().grid.rank() : -1;
+}
+
+int resize_point(const Place& place) {
+  if (app().has_left()) return DYNGRID_LEAVE;
+  begun("dyngrid_resize_point").routines.refuse_inside("dyngrid_resize_point");
+  return app().points.arrive(place);
+}
+
+base::Error null_text(const char* routine) {
+  return {base::Status::null_pointer, std::string("blacs-dyn: ") + routine + ": the text is null"};
 }
 
 const Place& call_at(const void* return_address) {
@@ -41,19 +61,19 @@ const auto null_comm_f = static_cast<MPI_Fint>(MPI_COMM_NULL);
 extern "C" {
 
 int dyngrid_init(void) {
-  return guard([] { session().init(std::nullopt); });
+  return guard([] { app().init(std::nullopt); });
 }
 
 int dyngrid_init_grid(int nprow, int npcol) {
-  return guard([&] { session().init(Shape{nprow, npcol}); });
+  return guard([&] { app().init(Shape{nprow, npcol}); });
 }
 
 int dyngrid_finalize(void) {
-  return guard([] { session().finalize(); });
+  return guard([] { app().finalize(); });
 }
 
 int dyngrid_is_newcomer(void) {
-  return session().is_active() && session().is_newcomer() ? 1 : 0;
+  return app().is_active() && app().processes.is_newcomer() ? 1 : 0;
 }
 
 int dyngrid_is_first(void) {
@@ -61,12 +81,12 @@ int dyngrid_is_first(void) {
 }
 
 int dyngrid_context(void) {
-  return session().is_active() ? session().context() : -1;
+  return app().is_active() ? app().grid.context() : -1;
 }
 
 int dyngrid_grid(int* nprow, int* npcol, int* myrow, int* mycol) {
   const int rank = index_in_grid();
-  const Shape shape = rank >= 0 ? session().processes().roster().grid.shape : Shape{-1, -1};
+  const Shape shape = rank >= 0 ? app().grid.shape() : Shape{-1, -1};
   if (nprow) *nprow = shape.nprow;
   if (npcol) *npcol = shape.npcol;
   if (myrow) *myrow = rank >= 0 ? rank / shape.npcol : -1;
@@ -75,7 +95,7 @@ int dyngrid_grid(int* nprow, int* npcol, int* myrow, int* mycol) {
 }
 
 MPI_Comm dyngrid_comm(void) {
-  return session().is_active() ? session().grid_comm() : MPI_COMM_NULL;
+  return app().is_active() ? app().grid.comm() : MPI_COMM_NULL;
 }
 
 MPI_Fint dyngrid_comm_f(void) {
@@ -88,97 +108,147 @@ MPI_Fint dyngrid_comm_f(void) {
 
 int dyngrid_resize_point(void) {
   const void* caller = __builtin_return_address(0);
-  return guard([&] { return session().resize_point(call_at(caller)); });
+  return guard([&] { return resize_point(call_at(caller)); });
 }
 
 int dyngrid_resize_point_in(const char* file, int line) {
   static std::map<std::pair<const char*, int>, Place> known;
   return guard([&] {
     const auto at = known.find({file, line});
-    return session().resize_point(
-        at != known.end() ? at->second
-                          : known.emplace(std::pair(file, line), Place::in_source(file, line)).first->second);
+    return resize_point(at != known.end()
+                            ? at->second
+                            : known.emplace(std::pair(file, line), Place::in_source(file, line)).first->second);
   });
 }
 
 int dyngrid_resize_point_at(const char* name) {
-  return guard([&] { return session().resize_point_at(name); });
+  return guard([&] {
+    if (app().has_left()) return int{DYNGRID_LEAVE};
+    begun("dyngrid_resize_point").routines.refuse_inside("dyngrid_resize_point");
+    return app().points.arrive_at(name);
+  });
 }
 
 const char* dyngrid_entry_point(void) {
-  return session().entry_point();
+  return app().is_active() ? app().points.entry_point() : "";
 }
 
 int dyngrid_pending(void) {
-  return guard([] { return session().pending(); });
+  return guard([] { return begun("dyngrid_pending").points.is_change_due() ? 1 : 0; });
 }
 
 int dyngrid_on_change(dyngrid_change_routine before, dyngrid_change_routine after, void* data) {
-  return guard([&] { session().on_change(before, after, data); });
+  return guard([&] { begun("dyngrid_on_change").routines.add(before, after, data); });
 }
 
 // Fortran, with modules and without: the call that counts is the one in the program
 DYNGRID_API void dyngrid_resize_point_(int* outcome) {
   const void* caller = __builtin_return_address(0);
-  *outcome = guard([&] { return session().resize_point(call_at(caller)); });
+  *outcome = guard([&] { return resize_point(call_at(caller)); });
 }
 DYNGRID_API void dyngrid_resize_point__(int* outcome) __attribute__((alias("dyngrid_resize_point_")));
 
 int dyngrid_request(int nprow, int npcol) {
-  return guard([&] { session().request({nprow, npcol}); });
+  return guard([&] {
+    Application& a = begun("dyngrid_request");
+    base::check_grid_shape({nprow, npcol}, "blacs-dyn: dyngrid_request");
+    a.points.request({nprow, npcol});
+  });
 }
 
 int dyngrid_allow(const char* grids) {
-  return guard([&] { session().allow(grids); });
+  return guard([&] {
+    Application& a = begun("dyngrid_allow");
+    if (!grids) throw null_text("dyngrid_allow");
+    const control::Allowed allowed = control::Allowed::parse(grids); // on all processes: whether it can be read
+    if (a.control) a.control->allow(allowed);
+  });
 }
 
 int dyngrid_set_steps(int64_t steps) {
-  return guard([&] { session().set_steps(steps); });
+  return guard([&] {
+    Application& a = begun("dyngrid_set_steps");
+    if (steps < 0)
+      throw base::Error(base::Status::bad_argument, "blacs-dyn: dyngrid_set_steps: steps is " + std::to_string(steps) +
+                                                        ", wanted 0 (not known) or more");
+    if (a.control) a.control->set_steps(steps);
+  });
 }
 
 int dyngrid_experiment(const char* grids) {
-  return guard([&] { session().experiment(grids); });
+  return guard([&] {
+    Application& a = begun("dyngrid_experiment");
+    if (!grids) throw null_text("dyngrid_experiment");
+    const control::Experiment experiment = control::Experiment::parse(grids, "dyngrid_experiment");
+    if (a.control) a.control->set_experiment(experiment);
+  });
 }
 
 const char* dyngrid_job(void) {
-  return session().is_active() ? session().job_name() : "";
+  return app().is_active() && app().control ? app().control->name().c_str() : "";
 }
 
 int dyngrid_resize(int nprow, int npcol, int placement) {
-  return guard([&] { return session().resize({nprow, npcol}, static_cast<gridmap::Placement>(placement)); });
+  return guard([&] {
+    begun("dyngrid_resize").routines.refuse_inside("dyngrid_resize");
+    return app().points.resize({nprow, npcol}, static_cast<gridmap::Placement>(placement));
+  });
 }
 
 int dyngrid_pop(void) {
-  return guard([] { return session().pop(); });
+  return guard([] {
+    if (!app().is_active()) throw base::Error(base::Status::bad_state, "blacs-dyn: dyngrid_pop before any growth");
+    if (!app().is_classical()) begun("dyngrid_pop");
+    app().routines.refuse_inside("dyngrid_pop");
+    return app().points.pop();
+  });
 }
 
 int dyngrid_depth(void) {
-  return index_in_grid() >= 0 ? static_cast<int>(session().processes().roster().levels.size()) : 0;
+  return index_in_grid() >= 0 ? static_cast<int>(app().processes.roster().levels.size()) : 0;
 }
 
 int dyngrid_set_placement(int placement) {
-  return guard([&] { session().set_placement(static_cast<gridmap::Placement>(placement)); });
+  return guard([&] {
+    Application& a = begun("dyngrid_set_placement");
+    a.grid.check_choice("dyngrid_set_placement", "placement", placement, DYNGRID_OPTIMAL, DYNGRID_LOCAL2);
+    a.settings.placement = static_cast<gridmap::Placement>(placement);
+  });
 }
 
 int dyngrid_set_schedule(int schedule) {
-  return guard([&] { session().set_schedule(schedule); });
+  return guard([&] {
+    using redist::Schedule;
+    Application& a = begun("dyngrid_set_schedule");
+    a.grid.check_choice("dyngrid_set_schedule", "schedule", schedule, static_cast<int>(Schedule::automatic),
+                        static_cast<int>(Schedule::async));
+    a.settings.exchange_order = static_cast<Schedule>(schedule);
+  });
 }
 
 int dyngrid_set_processes(int way) {
-  return guard([&] { session().set_processes(way); });
+  return guard([&] {
+    Application& a = begun("dyngrid_set_processes");
+    if (!a.grid.has_me())
+      throw base::Error(base::Status::bad_state,
+                        "blacs-dyn: dyngrid_set_processes before this process's first resize point");
+    a.grid.check_choice("dyngrid_set_processes", "way", way, DYNGRID_SPAWN, DYNGRID_JOIN);
+    if (static_cast<blacs_dyn::Way>(way) != a.settings.way) a.use(static_cast<blacs_dyn::Way>(way));
+  });
 }
 
 int dyngrid_last_resize(dyngrid_resize_report* report) {
   return guard([&] {
     if (!report) throw base::Error(base::Status::null_pointer, "blacs-dyn: dyngrid_last_resize: report is null");
-    *report = session().report();
+    *report = app().last_resize;
   });
 }
 
 int dyngrid_matrix_create(const char* name, char type, int64_t m, int64_t n, int64_t mb, int64_t nb,
                           dyngrid_matrix** matrix) {
   return guard([&] {
-    dyngrid_matrix* made = session().create_matrix(name, type, {'R', m, mb}, {'C', n, nb}, matrix != nullptr);
+    Application& a = holding("dyngrid_matrix_create");
+    dyngrid_matrix* made = a.matrices.create(name, type, {'R', m, mb}, {'C', n, nb}, matrix != nullptr, a.grid.site());
     *matrix = made;
   });
 }
@@ -187,8 +257,9 @@ int dyngrid_matrix_create_by(const char* name, char type, int64_t m, int64_t n, 
                              void* context, dyngrid_matrix** matrix) {
   return guard([&] {
     if (!rule) throw base::Error(base::Status::null_pointer, "blacs-dyn: dyngrid_matrix_create_by: rule is null");
-    dyngrid_matrix* made =
-        session().create_matrix(name, type, {'R', m, 1, rule, context}, {'C', n, 1, rule, context}, matrix != nullptr);
+    Application& a = holding("dyngrid_matrix_create");
+    dyngrid_matrix* made = a.matrices.create(name, type, {'R', m, 1, rule, context}, {'C', n, 1, rule, context},
+                                             matrix != nullptr, a.grid.site());
     *matrix = made;
   });
 }
@@ -223,39 +294,48 @@ int dyngrid_matrix_shape(const dyngrid_matrix* matrix, int64_t* m_loc, int64_t* 
 }
 
 dyngrid_matrix* dyngrid_matrix_find(const char* name) {
-  return name ? session().find_matrix(name) : nullptr;
+  return name ? app().matrices.find(name) : nullptr;
 }
 
 int dyngrid_matrix_free(dyngrid_matrix** matrix) {
   return guard([&] {
     if (!matrix || !*matrix) return;
-    session().free_matrix(*matrix);
+    holding("dyngrid_matrix_free").matrices.free(*matrix);
     *matrix = nullptr;
   });
 }
 
 int dyngrid_copy(const dyngrid_matrix* from, dyngrid_matrix* to) {
-  return guard([&] { session().copy(from, to); });
+  return guard([&] {
+    Application& a = begun("dyngrid_copy");
+    a.copier.copy(from, to, a.matrices, a.grid.site());
+  });
 }
 
 int dyngrid_share(const char* name, void* data, size_t bytes) {
-  return guard([&] { session().share(name, data, bytes); });
+  return guard([&] {
+    Application& a = holding("dyngrid_share");
+    a.shared.share(name, data, bytes, a.grid.comm());
+  });
 }
 
 int dyngrid_unshare(const char* name) {
-  return guard([&] { session().unshare(name); });
+  return guard([&] { holding("dyngrid_unshare").shared.unshare(name); });
 }
 
 int dyngrid_checkpoint(const char* path) {
-  return guard([&] { session().checkpoint(path); });
+  return guard([&] { begun("dyngrid_checkpoint").checkpoints.write(path); });
 }
 
 int dyngrid_restore(const char* path) {
-  return guard([&] { session().restore(path); });
+  return guard([&] {
+    begun("dyngrid_restore").routines.refuse_inside("dyngrid_restore");
+    app().checkpoints.restore(path);
+  });
 }
 
 int dyngrid_is_restarted(void) {
-  return session().is_active() && session().is_restarted() ? 1 : 0;
+  return app().is_active() && app().checkpoints.must_restore() ? 1 : 0;
 }
 
 const char* dyngrid_version(void) {

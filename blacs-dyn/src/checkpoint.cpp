@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "holdings.hpp"
+#include "matrix.hpp"
 #include "mpi_util.hpp"
 #include "packet.hpp"
 

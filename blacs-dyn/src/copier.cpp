@@ -8,26 +8,38 @@
 
 namespace blacs_dyn {
 
-void Copier::copy(const Matrix& from, Matrix& to, const Holdings::Site& site, std::int64_t revision) {
+void Copier::copy(const Matrix* from, Matrix* to, const Matrices& matrices, const Matrices::Site& site) {
+  if (site.grid == MPI_COMM_NULL)
+    throw base::Error(base::Status::bad_state, "blacs-dyn: dyngrid_copy before the first resize point of a new "
+                                               "process: its matrices have no content yet");
+  std::int64_t print = 0;
+  together(site.grid, [&] { print = matrices.check_copy(from, to); });
+  check_same(site.grid, print, "blacs-dyn: dyngrid_copy: called with different matrices on different processes");
+  if (from == to) return;
   if (!executor_) executor_.emplace(site.grid);
   together(site.grid, [&] {
-    if (revision != revision_) plans_.clear(); // the address of a freed matrix may be another one's
-    revision_ = revision;
-    const auto at =
-        std::find_if(plans_.begin(), plans_.end(), [&](const Kept& k) { return k.from == &from && k.to == &to; });
-    if (at != plans_.end()) return plans_.splice(plans_.begin(), plans_, at);
-    int rank = 0;
-    MPI_Comm_rank(site.grid, &rank);
-    const redist::Grid grid = redist::Grid::row_major(site.shape.nprow, site.shape.npcol);
-    redist::PlanOptions options;
-    options.element_bytes = static_cast<int>(element_bytes(from.type));
-    if (executor_->ranks_on_host() == site.shape.size()) options.schedule = redist::Schedule::async;
-    const redist::Plan plan({from.lay.rows, from.lay.cols, grid}, {to.lay.rows, to.lay.cols, grid}, options);
-    plans_.push_front({&from, &to, plan.for_rank(rank)});
-    if (plans_.size() > plans_kept) plans_.pop_back();
+    if (matrices.revision() != revision_) plans_.clear(); // the address of a freed matrix may be another one's
+    revision_ = matrices.revision();
+    plan(*from, *to, site);
   });
   executor_->execute(
-      {{&plans_.front().plan, from.local.data(), from.lay.lld(), to.local.data(), to.lay.lld(), from.type}});
+      {{&plans_.front().plan, from->local.data(), from->lay.lld(), to->local.data(), to->lay.lld(), from->type}});
+}
+
+/// Makes it the first of the kept ones.
+void Copier::plan(const Matrix& from, const Matrix& to, const Matrices::Site& site) {
+  const auto at =
+      std::find_if(plans_.begin(), plans_.end(), [&](const Kept& k) { return k.from == &from && k.to == &to; });
+  if (at != plans_.end()) return plans_.splice(plans_.begin(), plans_, at);
+  int rank = 0;
+  MPI_Comm_rank(site.grid, &rank);
+  const redist::Grid grid = redist::Grid::row_major(site.shape.nprow, site.shape.npcol);
+  redist::PlanOptions options;
+  options.element_bytes = static_cast<int>(element_bytes(from.type));
+  if (executor_->ranks_on_host() == site.shape.size()) options.schedule = redist::Schedule::async;
+  const redist::Plan plan({from.lay.rows, from.lay.cols, grid}, {to.lay.rows, to.lay.cols, grid}, options);
+  plans_.push_front({&from, &to, plan.for_rank(rank)});
+  if (plans_.size() > plans_kept) plans_.pop_back();
 }
 
 void Copier::close() {

@@ -6,7 +6,7 @@
 
 #include <mpi.h>
 
-#include "holdings.hpp"
+#include "matrices.hpp"
 #include "redist/executor.hpp"
 #include "redist/rank_plan.hpp"
 
@@ -15,14 +15,13 @@ namespace blacs_dyn {
 /// Copies between matrices on one grid. Keeps its executor and the last plans until the grid changes.
 class Copier {
 public:
-  /// All of `from` into `to`, which have the same form but for their distributions and are not the same one.
-  /// Collective over `site.grid`.
-  /// @param revision  of the holdings: another one when a matrix was made or freed
+  /// All of `from` into `to`, which have the same form but for their distributions. Collective over `site.grid`.
   /// @throws agreed Error
-  void copy(const Matrix& from, Matrix& to, const Holdings::Site& site, std::int64_t revision);
+  void copy(const Matrix* from, Matrix* to, const Matrices& matrices, const Matrices::Site& site);
   void close(); ///< collective over the grid of the last copy; nothing when there was none
 
 private:
+  void plan(const Matrix& from, const Matrix& to, const Matrices::Site& site);
   struct Kept {
     const Matrix *from, *to;
     redist::RankPlan plan;
@@ -30,8 +29,8 @@ private:
   static constexpr std::size_t plans_kept = 8;
 
   std::optional<redist::Executor> executor_;
-  std::list<Kept> plans_; ///< latest first
-  std::int64_t revision_ = -1;
+  std::list<Kept> plans_;      ///< latest first
+  std::int64_t revision_ = -1; ///< of the matrices that the plans are for
 };
 
 } // namespace blacs_dyn

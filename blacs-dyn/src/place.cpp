@@ -6,7 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "base/fnv1a.hpp"
 #include "preflight.hpp"
+#include "registered_name.hpp"
 
 namespace blacs_dyn {
 
@@ -14,8 +16,6 @@ using base::Error;
 using base::Status;
 
 namespace {
-
-constexpr std::size_t longest_name = 63;
 
 std::string file_name(std::string_view path) {
   return std::string(path.substr(path.rfind('/') + 1));
@@ -30,8 +30,7 @@ const std::string& program_name() {
 
 Place::Place(Kind kind_, std::string text_) : kind(kind_), text(std::move(text_)) {
   if (kind == Kind::plain) program = program_name();
-  hash = (1469598103934665603u ^ static_cast<std::uint64_t>(kind)) * 1099511628211u; // FNV-1a
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  hash = base::Fnv1a().number(static_cast<std::int64_t>(kind)).text(text).value();
 }
 
 Place Place::in_source(const char* file, int line) {

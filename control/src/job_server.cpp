@@ -118,44 +118,52 @@ void JobServer::answer(LineServer::Client client, std::string_view line) {
 void JobServer::serve_request(LineServer::Client client, const Request& request) {
   const auto say = [&](Json fields) { server_.send(client, to_line(reply(request.id, std::move(fields)))); };
   const double now = clock_();
-  if (request.op == "status") {
+  switch (operation_of(request)) {
+  case Operation::status: {
     Json status = state_.status(now);
     status["rss_bytes"] = resident_bytes();
-    say(std::move(status));
-  } else if (request.op == "resize" || request.op == "grow" || request.op == "shrink" || request.op == "leave") {
-    const bool waits = flag(request, "wait");
-    Json given = state_.submit(request, now);
-    if (waits && given["accepted"].get<bool>()) {
-      server_.hold(client, true);
-      const auto number = given["request"].get<std::int64_t>();
-      waiters_[number] = {client, request.id, std::move(given)};
-    } else {
-      if (waits) given["outcome"] = "declined";
-      say(std::move(given));
-    }
-  } else if (request.op == "offer") {
-    say(state_.offer(request));
-  } else if (request.op == "cancel") {
-    say(state_.cancel(request));
-  } else if (request.op == "history") {
-    say(state_.history());
-  } else if (request.op == "watch") {
+    return say(std::move(status));
+  }
+  case Operation::resize:
+  case Operation::grow:
+  case Operation::shrink:
+  case Operation::leave:
+    return submit(client, request);
+  case Operation::offer:
+    return say(state_.offer(request));
+  case Operation::cancel:
+    return say(state_.cancel(request));
+  case Operation::history:
+    return say(state_.history());
+  case Operation::watch: {
     const bool steps = request.body.contains("steps") ? flag(request, "steps") : true;
     server_.hold(client, true);
     watchers_[client].steps = steps;
     update_interest();
-    say({{"watching", true}});
-  } else if (request.op == "ready") {
+    return say({{"watching", true}});
+  }
+  case Operation::ready: {
     if (!ready_) throw Error(Status::unsupported, "control: ready: this application awaits no newcomers");
     const auto payload = request.body.find("payload");
     if (payload == request.body.end() || !payload->is_object())
       throw Error(Status::bad_argument, "control: ready: \"payload\" is missing, wanted an object");
-    say(ready_(*payload));
-  } else {
-    throw Error(Status::bad_argument, fmt::format("control: op \"{}\" is not known, wanted status, resize, grow, "
-                                                  "shrink, leave, offer, cancel, history, watch or ready",
-                                                  request.op.substr(0, 40)));
+    return say(ready_(*payload));
   }
+  }
+}
+
+/// A request for another grid: what is decided is said at once, or, if the client waits, with the outcome.
+void JobServer::submit(LineServer::Client client, const Request& request) {
+  const bool waits = flag(request, "wait");
+  Json given = state_.submit(request, clock_());
+  if (waits && given["accepted"].get<bool>()) {
+    server_.hold(client, true);
+    const auto number = given["request"].get<std::int64_t>();
+    waiters_[number] = {client, request.id, std::move(given)};
+    return;
+  }
+  if (waits) given["outcome"] = "declined";
+  server_.send(client, to_line(reply(request.id, std::move(given))));
 }
 
 void JobServer::update_interest() {

@@ -49,10 +49,10 @@ std::vector<std::int64_t> units_in(const Request& request) {
   return given->get<std::vector<std::int64_t>>();
 }
 
-Decision decide(const Situation& here, const Pending& wish) {
-  if (wish.op == "resize") return decide_resize(here, wish.to, wish.force);
-  if (wish.op == "grow") return decide_grow(here, wish.by, wish.force);
-  if (wish.op == "leave") return decide_leave(here, wish.units);
+Decision decide(const Situation& here, const ResizeRequest& wish) {
+  if (wish.op == Operation::resize) return decide_resize(here, wish.to, wish.force);
+  if (wish.op == Operation::grow) return decide_grow(here, wish.by, wish.force);
+  if (wish.op == Operation::leave) return decide_leave(here, wish.units);
   return decide_shrink(here, wish.by);
 }
 
@@ -81,9 +81,12 @@ Json json_of(const Forecast& f) {
           {"terms", json_of(f.change)}};
 }
 
-Json json_of(const Pending& p, double now) {
-  Json json{
-      {"request", p.number}, {"op", p.op}, {"from", to_json(p.from)}, {"grid", to_json(p.to)}, {"late", p.is_late}};
+Json json_of(const ResizeRequest& p, double now) {
+  Json json{{"request", p.number},
+            {"op", to_string(p.op)},
+            {"from", to_json(p.from)},
+            {"grid", to_json(p.to)},
+            {"late", p.is_late()}};
   json["deadline_s"] = p.deadline ? Json(*p.deadline - now) : Json(nullptr);
   return json;
 }
@@ -177,14 +180,17 @@ void JobState::step_ended(double now) {
   for (const double earlier : owed_) add_step(earlier);
   owed_.clear();
   add_step(step_s);
-  if (!wants_steps_.load(std::memory_order_relaxed)) return;
-  const std::uint64_t at = written_.load(std::memory_order_relaxed);
-  if (at - read_.load(std::memory_order_acquire) >= ring_size) {
-    skipped_.fetch_add(1, std::memory_order_relaxed);
-    return;
-  }
-  ring_[at % ring_size] = {step_ - 1, grid_, step_s, now};
-  written_.store(at + 1, std::memory_order_release);
+  if (!wants_steps_) return;
+  if (steps_told_.size() < most_steps)
+    steps_told_.push_back({step_ - 1, grid_, step_s, now});
+  else
+    ++steps_skipped_;
+}
+
+void JobState::want_steps(bool wanted) {
+  const Lock lock(mutex_);
+  wants_steps_ = wanted;
+  if (wanted) steps_told_.reserve(most_steps);
 }
 
 void JobState::add_step(double step_s) {
@@ -208,9 +214,9 @@ void JobState::judge_trial() {
   if (verdict == Trial::Verdict::open) return;
   if (verdict == Trial::Verdict::slower) {
     const double was = median(trial_->before), is = median(trial_->after);
-    Wanted back{0, trial_->from, std::nullopt, {}, false, {}};
-    back.undo = fmt::format("{} takes {:.3g} s a step, {} took {:.3g}: back to {} (DYNGRID_UNDO=off leaves it)",
-                            shape_text(trial_->to), is, shape_text(trial_->from), was, shape_text(trial_->from));
+    back_ = Back{trial_->from, {}};
+    back_->why = fmt::format("{} takes {:.3g} s a step, {} took {:.3g}: back to {} (DYNGRID_UNDO=off leaves it)",
+                             shape_text(trial_->to), is, shape_text(trial_->from), was, shape_text(trial_->from));
     undone_[key_of(trial_->to)] = {is, fmt::format("{} was tried and takes {:.3g} s a step, {} takes {:.3g}",
                                                    shape_text(trial_->to), is, shape_text(trial_->from), was)};
     tell({{"event", "undo"},
@@ -219,7 +225,6 @@ void JobState::judge_trial() {
           {"grid", to_json(trial_->from)},
           {"step_s", is},
           {"before_step_s", was}});
-    back_ = std::move(back);
     settle();
   }
   trial_.reset();
@@ -229,37 +234,50 @@ void JobState::judge_trial() {
 void JobState::end_trial() {
   trial_.reset();
   back_.reset();
-  goes_back_ = false;
   recent_.clear();
   settle();
 }
 
 void JobState::settle() {
-  pending_.store(queue_.pending().has_value() || experiment_.has_value() || back_.has_value(),
+  pending_.store(queue_.waiting().has_value() || experiment_.has_value() || back_.has_value(),
                  std::memory_order_release);
 }
 
-std::optional<Wanted> JobState::want(double now) {
+ResizeRequest JobState::hand_out(ResizeRequest request) {
+  request.state_ = ResizeRequest::State::taken;
+  request.job_ = this;
+  return request;
+}
+
+std::optional<ResizeRequest> JobState::own_request(ResizeRequest::Origin origin, GridShape to) {
+  ResizeRequest request;
+  request.origin = origin;
+  request.to = to;
+  return hand_out(std::move(request));
+}
+
+std::optional<ResizeRequest> JobState::want(double now) {
   look_at_deadlines(now);
-  std::optional<Pending> wish;
+  std::optional<ResizeRequest> wish;
   Situation here;
   {
     const Lock lock(mutex_);
     wish = queue_.take();
     if (!wish && back_) {
-      goes_back_ = true;
-      return back_;
+      auto back = own_request(ResizeRequest::Origin::undo, back_->to);
+      back->why = back_->why;
+      return back;
     }
     if (!wish) {
-      const auto trial = experiment_wants();
+      auto trial = experiment_wants();
       settle();
       return trial;
     }
     settle();
     here = situation();
   }
-  if ((!same(wish->from, here.grid) && wish->op != "resize") ||
-      wish->op == "leave") { // units may have come and gone on the same grid
+  if ((!same(wish->from, here.grid) && wish->op != Operation::resize) ||
+      wish->op == Operation::leave) { // units may have come and gone on the same grid
     const Decision again = decide(here, *wish);
     if (!again.is_accepted) {
       const Lock lock(mutex_);
@@ -268,29 +286,21 @@ std::optional<Wanted> JobState::want(double now) {
     }
     wish->to = again.to;
   }
-  const Wanted wanted{wish->number, wish->to, wish->placement, wish->units, wish->force, {}};
-  const Lock lock(mutex_);
-  taken_ = std::move(wish);
-  return wanted;
+  return hand_out(std::move(*wish));
 }
 
-void JobState::defer(std::int64_t number) {
+void JobState::take_back(ResizeRequest request) {
   const Lock lock(mutex_);
-  if (goes_back_) {
-    goes_back_ = false;
-  } else if (number == 0) {
+  if (request.origin == ResizeRequest::Origin::experiment)
     has_asked_ = false;
-  } else if (taken_ && taken_->number == number) {
-    if (queue_.pending())
-      outcome(number, "superseded", {{"by", queue_.pending()->number}});
-    else
-      queue_.put_back(std::move(*taken_));
-    taken_.reset();
-  }
-  settle();
+  else if (request.origin == ResizeRequest::Origin::outside && queue_.waiting())
+    outcome(request.number, "superseded", {{"by", queue_.waiting()->number}});
+  else if (request.origin == ResizeRequest::Origin::outside)
+    queue_.put_back(std::move(request));
+  settle(); // what is to be taken back stays so
 }
 
-void JobState::changed(std::int64_t number, const ChangeReport& report, int parked, double now) {
+void JobState::end_change(const ResizeRequest* request, const ChangeReport& report, int parked, double now) {
   {
     const Lock lock(mutex_);
     for (const double earlier : owed_) add_step(earlier);
@@ -301,11 +311,11 @@ void JobState::changed(std::int64_t number, const ChangeReport& report, int park
       book_->unsaved_steps[key_of(grid_)].add(*cold_s_);
     }
     if (before.count == 0) book_->known.steps.erase(key_of(grid_));
+    const bool is_from_outside = request && request->origin == ResizeRequest::Origin::outside;
     std::optional<Trial> trial;
     const bool is_larger = report.cost.to.size() >= report.cost.from.size();
-    if (number > 0 && taken_ && taken_->number == number && taken_->undo && is_larger && info_.undoes &&
-        recent_.size() >= 2)
-      trial = Trial{report.cost.from, report.cost.to, number, recent_, {}};
+    if (is_from_outside && request->undo && is_larger && info_.undoes && recent_.size() >= 2)
+      trial = Trial{report.cost.from, report.cost.to, request->number, recent_, {}};
     end_trial();
     trial_ = std::move(trial);
     grid_ = report.cost.to;
@@ -313,7 +323,6 @@ void JobState::changed(std::int64_t number, const ChangeReport& report, int park
     on_grid_ = 0;
     cold_s_.reset();
     here_ = {};
-    taken_.reset();
     book_->known.changes.push_back(report.cost);
     if (report.cost.spawned > 0) book_->known.spawns.push_back(report.cost);
     book_->unsaved_changes.push_back(report.cost);
@@ -321,52 +330,65 @@ void JobState::changed(std::int64_t number, const ChangeReport& report, int park
     (*last_resize_)["t"] = now - started_;
     Json event{{"event", "resize"}, {"from", to_json(report.cost.from)}, {"grid", to_json(grid_)},
                {"step", step_},     {"report", to_json(report)},         {"units", json_of(units_)}};
-    event["request"] = number > 0 ? Json(number) : Json(nullptr);
+    event["request"] = is_from_outside ? Json(request->number) : Json(nullptr);
     tell(std::move(event));
-    if (number > 0) outcome(number, "done", {{"grid", to_json(grid_)}, {"report", to_json(report)}});
+    if (is_from_outside) outcome(request->number, "done", {{"grid", to_json(grid_)}, {"report", to_json(report)}});
     settle();
   }
   if (wake) wake();
 }
 
-void JobState::failed(std::int64_t number, GridShape wanted, Status status, const std::string& why, double) {
+void JobState::end_failed(const ResizeRequest* request, GridShape to, Status status, const std::string& why) {
   {
     const Lock lock(mutex_);
-    taken_.reset();
-    if (goes_back_) end_trial(); // it cannot be
-    const Json more{{"grid", to_json(wanted)}, {"status", static_cast<int>(status)}, {"reason", why}};
-    if (number > 0) {
-      outcome(number, "failed", more);
+    if (request && request->origin == ResizeRequest::Origin::undo) end_trial(); // it cannot be
+    Json more{{"grid", to_json(to)}, {"status", static_cast<int>(status)}, {"reason", why}};
+    if (request && request->origin == ResizeRequest::Origin::outside) {
+      outcome(request->number, "failed", std::move(more));
     } else {
-      Json event = more;
-      event["event"] = "failed";
-      tell(std::move(event));
+      more["event"] = "failed";
+      tell(std::move(more));
     }
     settle();
   }
   if (wake) wake();
 }
 
-void JobState::unchanged(std::int64_t number) {
+void JobState::give_up(const ResizeRequest& request) noexcept {
+  try {
+    end_failed(&request, request.to, Status::internal, "given up: nobody answered the request");
+  } catch (const std::exception&) { // out of memory, while the request is destroyed
+  }
+}
+
+void JobState::end_unchanged(const ResizeRequest& request) {
   {
     const Lock lock(mutex_);
-    taken_.reset();
-    if (goes_back_) end_trial();
-    if (number > 0) outcome(number, "done", {{"grid", to_json(grid_)}, {"reason", "the grid is that already"}});
+    if (request.origin == ResizeRequest::Origin::undo) end_trial();
+    if (request.origin == ResizeRequest::Origin::outside)
+      outcome(request.number, "done", {{"grid", to_json(grid_)}, {"reason", "the grid is that already"}});
     settle();
   }
   if (wake) wake();
 }
 
+void JobState::end_superseded(const ResizeRequest& request, std::int64_t by) {
+  {
+    const Lock lock(mutex_);
+    if (request.origin == ResizeRequest::Origin::outside) outcome(request.number, "superseded", {{"by", by}});
+  }
+  if (wake) wake();
+}
+
 /// The caller has the lock.
-std::optional<Wanted> JobState::experiment_wants() {
+std::optional<ResizeRequest> JobState::experiment_wants() {
   if (!experiment_) return std::nullopt;
   while (tried_ < experiment_->grids.size()) {
     const GridShape turn = experiment_->grids[tried_];
     if (same(turn, grid_) ? on_grid_ < experiment_->steps + 1 : !has_asked_) {
       if (same(turn, grid_)) return std::nullopt; // more steps here
       has_asked_ = true;
-      return Wanted{0, turn, std::nullopt, {}, false, {}};
+      return own_request(ResizeRequest::Origin::experiment, turn);
     }
     ++tried_; // measured, or it could not be had
     has_asked_ = false;
@@ -382,7 +404,7 @@ std::optional<Wanted> JobState::experiment_wants() {
   experiment_.reset();
   tell({{"event", "experiment"}, {"grid", best ? to_json(*best) : Json(nullptr)}, {"step_s", seconds}});
   if (!best || same(*best, grid_)) return std::nullopt;
-  return Wanted{0, *best, std::nullopt, {}, false, {}};
+  return own_request(ResizeRequest::Origin::experiment, *best);
 }
 
 void JobState::set_matrices(Matrices matrices) {
@@ -516,7 +538,7 @@ Json JobState::status(double now) const {
   json["step_s"] = step_ > 0 ? Json(last_step_s_) : Json(nullptr);
   json["mean_step_s"] = here_.count > 0 ? Json(here_.mean) : cold_s_ ? Json(*cold_s_) : Json(nullptr);
   json["last_resize"] = last_resize_ ? *last_resize_ : Json(nullptr);
-  json["pending"] = queue_.pending() ? json_of(*queue_.pending(), now) : Json(nullptr);
+  json["pending"] = queue_.waiting() ? json_of(*queue_.waiting(), now) : Json(nullptr);
   json["experimenting"] = experiment_.has_value();
   json["units"] = json_of(units_);
   json["cores"] = info_.cores;
@@ -566,17 +588,17 @@ void JobState::refuse_undone(const Situation& here, Decision& decision) const {
 
 Json JobState::submit(const Request& request, double now) {
   constexpr std::int64_t most = 1 << 20;
-  Pending wish;
-  wish.op = request.op;
+  ResizeRequest wish;
+  wish.op = operation_of(request);
   wish.force = flag(request, "force");
   wish.undo = request.body.contains("undo") ? flag(request, "undo") : !wish.force;
   const std::string name = text(request, "placement", "");
   if (!name.empty()) wish.placement = placement_from(request, name);
   const double limit = seconds(request, "deadline_s", 0);
   if (limit > 0) wish.deadline = now + limit;
-  if (request.op == "resize")
+  if (wish.op == Operation::resize)
     wish.to = grid(request, "grid");
-  else if (request.op == "leave")
+  else if (wish.op == Operation::leave)
     wish.units = units_in(request);
   else
     wish.by = whole_number(request, "by", 1, most);
@@ -599,10 +621,10 @@ Json JobState::submit(const Request& request, double now) {
   answer["grid"] = to_json(decision.to);
   answer["why"] = decision.why;
   const Lock lock(mutex_);
-  const RequestQueue::Submitted submitted = queue_.submit(wish);
+  const RequestQueue::Submitted submitted = queue_.submit(std::move(wish));
   if (submitted.superseded) outcome(submitted.superseded->number, "superseded", {{"by", submitted.number}});
   tell([&] {
-    Json event = json_of(*queue_.pending(), now);
+    Json event = json_of(*queue_.waiting(), now);
     event["event"] = "request";
     return event;
   }());
@@ -647,36 +669,31 @@ void JobState::look_at_deadlines(double now) {
   const Lock lock(mutex_);
   while (const auto overdue = queue_.overdue(now)) {
     if (overdue->is_withdrawn)
-      outcome(overdue->wish.number, "expired", {{"reason", "no resize point came before the deadline"}});
+      outcome(overdue->number, "expired", {{"reason", "no resize point came before the deadline"}});
     else
-      tell({{"event", "late"}, {"request", overdue->wish.number}});
+      tell({{"event", "late"}, {"request", overdue->number}});
   }
   settle();
 }
 
 std::optional<double> JobState::next_deadline() const {
   const Lock lock(mutex_);
-  const auto& wish = queue_.pending();
-  if (!wish || wish->is_late) return std::nullopt;
+  const auto& wish = queue_.waiting();
+  if (!wish || wish->is_late()) return std::nullopt;
   return wish->deadline;
 }
 
 std::vector<Json> JobState::take_events() {
+  const Lock lock(mutex_);
   std::vector<Json> told;
-  const std::uint64_t until = written_.load(std::memory_order_acquire);
-  std::uint64_t at = read_.load(std::memory_order_relaxed);
-  for (; at != until; ++at) {
-    const Step& step = ring_[at % ring_size];
+  for (const Step& step : steps_told_)
     told.push_back({{"event", "step"},
                     {"step", step.step},
                     {"grid", to_json(step.grid)},
                     {"step_s", step.step_s},
                     {"t", step.now - started_}});
-  }
-  read_.store(at, std::memory_order_release);
-  if (const std::uint64_t skipped = skipped_.exchange(0, std::memory_order_relaxed))
-    told.push_back({{"event", "skipped"}, {"events", skipped}});
-  const Lock lock(mutex_);
+  steps_told_.clear();
+  if (steps_skipped_ > 0) told.push_back({{"event", "skipped"}, {"events", std::exchange(steps_skipped_, 0)}});
   for (auto& [step, event] : events_) { // among the steps where it belongs: before those that had not ended yet
     const std::int64_t first = step;
     const auto place = std::find_if(told.begin(), told.end(), [&](const Json& other) {

@@ -28,7 +28,30 @@ const Json& member_of(const Request& request, const char* member) {
   return at == request.body.end() ? nothing : *at;
 }
 
+struct Word {
+  Operation operation;
+  const char* text;
+};
+constexpr Word words[] = {{Operation::status, "status"}, {Operation::resize, "resize"},   {Operation::grow, "grow"},
+                          {Operation::shrink, "shrink"}, {Operation::leave, "leave"},     {Operation::offer, "offer"},
+                          {Operation::cancel, "cancel"}, {Operation::history, "history"}, {Operation::watch, "watch"},
+                          {Operation::ready, "ready"}};
+
 } // namespace
+
+const char* to_string(Operation operation) {
+  for (const Word& word : words)
+    if (word.operation == operation) return word.text;
+  return "";
+}
+
+Operation operation_of(const Request& request) {
+  for (const Word& word : words)
+    if (request.op == word.text) return word.operation;
+  bad(fmt::format("op \"{}\" is not known, wanted status, resize, grow, shrink, leave, offer, cancel, history, watch "
+                  "or ready",
+                  request.op.substr(0, 40)));
+}
 
 Request parse_request(std::string_view line) {
   bool is_deep = false;

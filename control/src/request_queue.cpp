@@ -5,31 +5,36 @@
 
 namespace control {
 
-RequestQueue::Submitted RequestQueue::submit(Pending wish) {
-  wish.number = ++last_;
-  Submitted result{wish.number, std::move(pending_)};
-  pending_ = std::move(wish);
+RequestQueue::Submitted RequestQueue::submit(ResizeRequest request) {
+  request.number = ++last_;
+  Submitted result{request.number, take()};
+  waiting_ = std::move(request);
   return result;
 }
 
-std::optional<Pending> RequestQueue::cancel(std::optional<std::int64_t> number) {
-  if (!pending_ || (number && *number != pending_->number)) return std::nullopt;
+std::optional<ResizeRequest> RequestQueue::cancel(std::optional<std::int64_t> number) {
+  if (!waiting_ || (number && *number != waiting_->number)) return std::nullopt;
   return take();
 }
 
 std::optional<RequestQueue::Overdue> RequestQueue::overdue(double now) {
-  if (!pending_ || !pending_->deadline || now < *pending_->deadline || pending_->is_late) return std::nullopt;
-  if (pending_->is_growth()) return Overdue{*take(), true};
-  pending_->is_late = true;
-  return Overdue{*pending_, false};
+  if (!waiting_ || !waiting_->deadline || now < *waiting_->deadline || waiting_->is_late()) return std::nullopt;
+  const std::int64_t number = waiting_->number;
+  if (waiting_->is_growth()) {
+    waiting_.reset();
+    return Overdue{number, true};
+  }
+  waiting_->is_late_ = true;
+  return Overdue{number, false};
 }
 
-std::optional<Pending> RequestQueue::take() {
-  return std::exchange(pending_, std::nullopt);
+std::optional<ResizeRequest> RequestQueue::take() {
+  return std::exchange(waiting_, std::nullopt);
 }
 
-void RequestQueue::put_back(Pending wish) {
-  if (!pending_) pending_ = std::move(wish);
+void RequestQueue::put_back(ResizeRequest request) {
+  request.state_ = ResizeRequest::State::waiting;
+  waiting_ = std::move(request);
 }
 
 } // namespace control

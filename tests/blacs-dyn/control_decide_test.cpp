@@ -499,9 +499,9 @@ TEST(Limits, OfThisProcess) {
 // -------------------------------------------------------------------------------------------------------
 
 namespace {
-control::Pending wish(GridShape from, GridShape to, std::optional<double> deadline = std::nullopt) {
-  control::Pending p;
-  p.op = "resize";
+control::ResizeRequest wish(GridShape from, GridShape to, std::optional<double> deadline = std::nullopt) {
+  control::ResizeRequest p;
+  p.op = control::Operation::resize;
   p.from = from;
   p.to = to;
   p.deadline = deadline;
@@ -531,13 +531,13 @@ TEST(Queue, DeadlinesOfGrowthAndShrinkage) {
   const auto growth = q.overdue(10.0);
   ASSERT_TRUE(growth);
   EXPECT_TRUE(growth->is_withdrawn);
-  EXPECT_FALSE(q.pending());
+  EXPECT_FALSE(q.waiting());
   q.submit(wish({3, 3}, {2, 2}, 20.0));
   const auto shrinkage = q.overdue(21);
   ASSERT_TRUE(shrinkage);
   EXPECT_FALSE(shrinkage->is_withdrawn);
   EXPECT_FALSE(q.overdue(22)); // told once
-  EXPECT_TRUE(q.pending()->is_late);
+  EXPECT_TRUE(q.waiting()->is_late());
   EXPECT_EQ(q.take()->number, 2);
 }
 
@@ -588,12 +588,12 @@ TEST(Job, ARequestIsTakenAtTheResizePointAndTold) {
   EXPECT_EQ(said["accepted"], true);
   EXPECT_EQ(said["request"], 1);
   EXPECT_TRUE(state.is_pending());
-  const auto wanted = state.want(2);
+  auto wanted = state.want(2);
   ASSERT_TRUE(wanted);
   EXPECT_EQ(wanted->number, 1);
   EXPECT_EQ(name(wanted->to), "3x3");
   EXPECT_FALSE(state.is_pending());
-  state.changed(1, change({2, 2}, {3, 3}), 0, 3);
+  wanted->done(change({2, 2}, {3, 3}), 0, 3);
   EXPECT_EQ(words(state.take_events()), "request#1 resize#1 outcome:done#1");
   EXPECT_EQ(state.status(4)["grid"], Json({3, 3}));
   EXPECT_EQ(ask(state, R"({"op":"resize","grid":[3,3]})", 5)["accepted"], false);
@@ -608,8 +608,9 @@ TEST(Job, NewerRequestsCancelsAndFailures) {
   EXPECT_EQ(ask(state, R"({"op":"cancel"})", 2)["cancelled"], 2);
   EXPECT_FALSE(state.is_pending());
   ask(state, R"({"op":"resize","grid":[3,3]})", 3);
-  ASSERT_TRUE(state.want(4));
-  state.failed(3, {3, 3}, base::Status::no_slots, "no slots", 5);
+  auto wanted = state.want(4);
+  ASSERT_TRUE(wanted);
+  wanted->refused(base::Status::no_slots, "no slots");
   const auto events = state.take_events();
   EXPECT_EQ(words(events), "outcome:cancelled#2 request#3 outcome:failed#3");
   EXPECT_EQ(events.back()["status"], static_cast<int>(base::Status::no_slots));
@@ -627,9 +628,9 @@ struct Tried {
     run(before);
     state.take_events();
     EXPECT_EQ(ask(state, request, now)["accepted"], true);
-    const auto wanted = state.want(now);
+    auto wanted = state.want(now);
     EXPECT_TRUE(wanted);
-    state.changed(wanted->number, change({1, 2}, wanted->to), 0, now);
+    wanted->done(change({1, 2}, wanted->to), 0, now);
     state.take_events();
     run(after);
   }
@@ -654,13 +655,13 @@ const char* const to_2x2 = R"({"op":"resize","grid":[2,2]})";
 TEST(Job, AGrowthThatMeasuresSlowerIsTakenBack) {
   Tried t(to_2x2, quick, slow);
   ASSERT_TRUE(t.state.is_pending());
-  const auto back = t.state.want(t.now);
+  auto back = t.state.want(t.now);
   ASSERT_TRUE(back);
   EXPECT_EQ(back->number, 0);
   EXPECT_EQ(name(back->to), "1x2");
-  EXPECT_TRUE(says(back->undo, "2x2 takes 0.27 s a step, 1x2 took 0.113: back to 1x2 (DYNGRID_UNDO=off leaves it)"))
-      << back->undo;
-  t.state.changed(0, change({2, 2}, {1, 2}), 0, t.now);
+  EXPECT_TRUE(says(back->why, "2x2 takes 0.27 s a step, 1x2 took 0.113: back to 1x2 (DYNGRID_UNDO=off leaves it)"))
+      << back->why;
+  back->done(change({2, 2}, {1, 2}), 0, t.now);
   EXPECT_FALSE(t.state.is_pending());
   const auto events = t.state.take_events();
   EXPECT_EQ(words(events), "undo#1 resize");
@@ -690,48 +691,80 @@ TEST(Job, WhatStaysAsItIs) {
 TEST(Job, AnotherWishGoesBeforeTakingBack) {
   Tried t(to_2x2, quick, slow);
   ask(t.state, R"({"op":"resize","grid":[2,3],"force":true})", t.now);
-  EXPECT_EQ(name(t.state.want(t.now)->to), "2x3");
-  t.state.changed(2, change({2, 2}, {2, 3}), 0, t.now);
+  auto other = t.state.want(t.now);
+  ASSERT_TRUE(other);
+  EXPECT_EQ(name(other->to), "2x3");
+  other->done(change({2, 2}, {2, 3}), 0, t.now);
   t.run(slow);
   EXPECT_FALSE(t.state.is_pending());
   // and a wish of the program: taken back at the next resize point, unless that changed the grid
   Tried u(to_2x2, quick, slow);
-  ASSERT_TRUE(u.state.want(u.now));
-  u.state.defer(0);
+  auto back = u.state.want(u.now);
+  ASSERT_TRUE(back);
+  back->put_off();
   EXPECT_TRUE(u.state.is_pending());
-  EXPECT_EQ(name(u.state.want(u.now)->to), "1x2");
-  u.state.failed(0, {1, 2}, base::Status::internal, "", u.now); // then it stays
+  auto again = u.state.want(u.now);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(name(again->to), "1x2");
+  again->refused(base::Status::internal, ""); // then it stays
   EXPECT_FALSE(u.state.is_pending());
 }
 
 TEST(Job, TheProgramsOwnWishGoesFirst) {
   control::JobState state = job();
   ask(state, R"({"op":"grow","by":5})", 1); // to 3x3
-  const auto wanted = state.want(2);
+  auto wanted = state.want(2);
   ASSERT_TRUE(wanted);
-  state.defer(wanted->number); // another process of the program wanted 2x3
+  wanted->put_off(); // another process of the program wanted 2x3
   EXPECT_TRUE(state.is_pending());
-  state.changed(0, change({2, 2}, {2, 3}), 0, 3);
+  state.changed(change({2, 2}, {2, 3}), 0, 3);
   EXPECT_TRUE(state.is_pending());
-  const auto again = state.want(4); // up to five more than 6 now
+  auto again = state.want(4); // up to five more than 6 now
   ASSERT_TRUE(again);
   EXPECT_EQ(again->number, 1);
   EXPECT_EQ(name(again->to), "2x5");
-  state.failed(1, again->to, base::Status::spawn_failure, "", 5);
+  again->refused(base::Status::spawn_failure, "");
   // and when a newer one came meanwhile, the deferred one is superseded
   ask(state, R"({"op":"resize","grid":[3,3]})", 6);
-  const auto older = state.want(7);
+  auto older = state.want(7);
   ask(state, R"({"op":"resize","grid":[4,4]})", 7);
   state.take_events();
-  state.defer(older->number);
+  older->put_off();
   EXPECT_EQ(words(state.take_events()), "outcome:superseded#2");
   EXPECT_EQ(state.want(8)->number, 3);
+}
+
+TEST(Job, ARequestIsAnsweredOnceAndNeverForgotten) {
+  control::JobState state = job();
+  ask(state, R"({"op":"resize","grid":[3,3]})", 1);
+  { const auto forgotten = state.want(2); }
+  auto events = state.take_events();
+  EXPECT_EQ(words(events), "request#1 outcome:failed#1");
+  EXPECT_TRUE(says(events.back()["reason"], "given up")) << events.back();
+  ask(state, R"({"op":"resize","grid":[3,3]})", 3);
+  auto wanted = state.want(4);
+  ASSERT_TRUE(wanted);
+  auto moved = std::move(*wanted); // the duty goes with it
+  wanted.reset();
+  EXPECT_EQ(words(state.take_events()), "request#2");
+  moved.done(change({2, 2}, {3, 3}), 0, 5);
+  moved.refused(base::Status::internal, "too late");
+  EXPECT_EQ(words(state.take_events()), "resize#2 outcome:done#2");
+}
+
+TEST(Protocol, OperationsAreReadInOnePlace) {
+  for (const char* word :
+       {"status", "resize", "grow", "shrink", "leave", "offer", "cancel", "history", "watch", "ready"}) {
+    const auto request = control::parse_request(R"({"op":")" + std::string(word) + "\"}");
+    EXPECT_STREQ(control::to_string(control::operation_of(request)), word);
+  }
+  EXPECT_TRUE(says(error_of([] { control::operation_of(control::parse_request(R"({"op":"sleep"})")); }), "sleep"));
 }
 
 TEST(Job, AShrinkThatHasNothingLeftToGiveIsDeclined) {
   control::JobState state = job({3, 3});
   ask(state, R"({"op":"shrink","by":5})", 1); // to 2x2
-  state.changed(0, change({3, 3}, {2, 2}), 0, 2);
+  state.changed(change({3, 3}, {2, 2}), 0, 2);
   EXPECT_FALSE(state.want(3)); // 5 of 4 are no more there
   EXPECT_EQ(words(state.take_events()), "request#1 resize outcome:declined#1");
 }
@@ -745,10 +778,10 @@ TEST(Job, LeavingIsWorkedOutWhenItsTimeComes) {
   EXPECT_THROW(ask(state, R"({"op":"leave","units":["n1"]})", 1), base::Error);
   EXPECT_EQ(ask(state, R"({"op":"leave","units":[2]})", 1)["accepted"], false);
   EXPECT_EQ(ask(state, R"({"op":"leave","units":[1]})", 1)["grid"], Json({2, 2}));
-  const auto wanted = state.want(2);
+  auto wanted = state.want(2);
   ASSERT_TRUE(wanted);
-  EXPECT_EQ(wanted->leave, std::vector<std::int64_t>{1});
-  state.defer(wanted->number);
+  EXPECT_EQ(wanted->units, std::vector<std::int64_t>{1});
+  wanted->put_off();
   state.set_units({{3, 4, 4}}); // meanwhile unit 1 went and another came, on the same grid
   state.take_events();
   EXPECT_FALSE(state.want(3));
@@ -787,7 +820,7 @@ TEST(Job, StepTimesLeaveOutTheFirstOnAGrid) {
   EXPECT_EQ(status["step"], 3);
   EXPECT_DOUBLE_EQ(status["mean_step_s"].get<double>(), 3);
   EXPECT_DOUBLE_EQ(status["step_s"].get<double>(), 4);
-  state.changed(0, change({2, 2}, {3, 3}), 0, now);
+  state.changed(change({2, 2}, {3, 3}), 0, now);
   EXPECT_EQ(state.status(now)["mean_step_s"], nullptr);
   const Json history = state.history();
   ASSERT_EQ(history["grids"].size(), 1u);
@@ -805,7 +838,7 @@ TEST(Job, StepEventsComeInOrderAndAreSkippedWhenNobodyFetchesThem) {
     state.step_begins(2 + i);
     state.step_ended(2.5 + i);
   }
-  state.changed(0, change({2, 2}, {3, 3}), 0, 4);
+  state.changed(change({2, 2}, {3, 3}), 0, 4);
   state.step_begins(4);
   state.step_ended(5);
   EXPECT_EQ(words(state.take_events()), "step step resize step");
@@ -846,12 +879,12 @@ TEST(Job, ExperimentsTryEachGridAndEndOnTheQuickest) {
   for (int point = 0; point < 14; ++point) {
     if (point > 0) state.step_ended(now);
     if (state.is_pending()) {
-      if (const auto wanted = state.want(now)) {
+      if (auto wanted = state.want(now)) {
         if (wanted->to.nprow == 4) { // cannot be had
           path += "(4x4)";
-          state.failed(wanted->number, wanted->to, base::Status::no_slots, "", now);
+          wanted->refused(base::Status::no_slots, "");
         } else {
-          state.changed(wanted->number, change(grid, wanted->to), 0, now);
+          wanted->done(change(grid, wanted->to), 0, now);
           grid = wanted->to;
         }
       }

@@ -57,15 +57,15 @@ protected:
     state_->step_ended(now());
     bool changed = false;
     if (state_->is_pending())
-      if (const auto wanted = state_->want(now())) {
+      if (auto wanted = state_->want(now())) {
         control::ChangeReport r;
         r.cost.from = grid_;
         r.cost.to = wanted->to;
         r.total_s = 0.25;
         if (works)
-          state_->changed(wanted->number, r, 0, now());
+          wanted->done(r, 0, now());
         else
-          state_->failed(wanted->number, wanted->to, Status::no_slots, "no slots left", now());
+          wanted->refused(Status::no_slots, "no slots left");
         if (works) grid_ = wanted->to;
         changed = works;
       }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -9,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "control/decide.hpp"
@@ -42,16 +42,6 @@ struct Matrices {
   std::string size; ///< of the problem, for the history: "3*d2000x2000/64x64"
   std::int64_t bytes = 0;
   std::function<gridmap::Cost(gridmap::GridShape, gridmap::GridShape)> planned_exchange;
-};
-
-/// A grid that the application is to go to now.
-struct Wanted {
-  std::int64_t number = 0; ///< of the request; 0: an experiment
-  gridmap::GridShape to;
-  std::optional<gridmap::Placement> placement;
-  std::vector<std::int64_t> leave; ///< numbers of the units that must not be in it
-  bool is_forced = false;
-  std::string undo; ///< a change that is taken back: why
 };
 
 /// Judges a change by the steps before it and after it. Pure.
@@ -94,16 +84,13 @@ public:
   }
   /// Whether want() has something to say. One atomic load.
   bool is_pending() const noexcept { return pending_.load(std::memory_order_acquire); }
-  /// What the application is to do at this resize point, if anything. One of changed, failed, unchanged, defer must
-  /// follow.
-  std::optional<Wanted> want(double now);
-  /// The program itself wanted something else first: the wish waits for the next resize point.
-  void defer(std::int64_t number);
-  /// How it went. number 0: not asked for from outside.
-  void changed(std::int64_t number, const ChangeReport& report, int parked, double now);
-  void failed(std::int64_t number, gridmap::GridShape wanted, base::Status status, const std::string& why, double now);
-  /// The grid that was asked for is the one there is.
-  void unchanged(std::int64_t number);
+  /// What the application is to do at this resize point, if anything: it answers the request.
+  std::optional<ResizeRequest> want(double now);
+  /// A change that nobody asked for from outside: it took place, or failed.
+  void changed(const ChangeReport& report, int parked, double now) { end_change(nullptr, report, parked, now); }
+  void failed(gridmap::GridShape to, base::Status status, const std::string& why) {
+    end_failed(nullptr, to, status, why);
+  }
   void set_matrices(Matrices matrices);
   void set_units(std::vector<UnitInfo> units);
   void set_allowed(Allowed allowed);
@@ -124,12 +111,20 @@ public:
   std::optional<double> next_deadline() const;
   /// Events since the last call, oldest first. Steps only when somebody `wants_steps`.
   std::vector<Json> take_events();
-  void want_steps(bool wanted) { wants_steps_.store(wanted, std::memory_order_relaxed); }
+  void want_steps(bool wanted);
   const JobInfo& info() const { return info_; }
   /// Called, from the application's thread, when there are events that should not wait.
   std::function<void()> wake;
 
 private:
+  friend class ResizeRequest; // its answers
+  void end_change(const ResizeRequest* request, const ChangeReport& report, int parked, double now);
+  void end_failed(const ResizeRequest* request, gridmap::GridShape to, base::Status status, const std::string& why);
+  void end_unchanged(const ResizeRequest& request);
+  void end_superseded(const ResizeRequest& request, std::int64_t by);
+  void take_back(ResizeRequest request);
+  void give_up(const ResizeRequest& request) noexcept;
+
   struct Step {
     std::int64_t step;
     gridmap::GridShape grid;
@@ -139,7 +134,9 @@ private:
   void refuse_undone(const Situation& here, Decision& decision) const;
   void tell(Json event); ///< the same
   void outcome(std::int64_t number, const char* what, Json more = Json::object());
-  std::optional<Wanted> experiment_wants();
+  ResizeRequest hand_out(ResizeRequest request);
+  std::optional<ResizeRequest> own_request(ResizeRequest::Origin origin, gridmap::GridShape to);
+  std::optional<ResizeRequest> experiment_wants();
   void judge_trial();
   void end_trial();
   void add_step(double step_s);
@@ -151,12 +148,6 @@ private:
   double begun_ = 0; ///< of this step; the application's thread only
   bool is_in_step_ = false;
   std::atomic<bool> pending_{false};
-  std::atomic<bool> wants_steps_{false};
-
-  // from the application's thread to the listener's
-  static constexpr std::size_t ring_size = 1024;
-  std::array<Step, ring_size> ring_{};
-  std::atomic<std::uint64_t> written_{0}, read_{0}, skipped_{0};
 
   mutable std::mutex mutex_;
   gridmap::GridShape grid_;
@@ -168,8 +159,11 @@ private:
   StepTimes here_;               ///< this stay on this grid, without its first step
   std::vector<double> recent_;   ///< the last of them
   std::optional<Trial> trial_;   ///< a growth that may be taken back
-  std::optional<Wanted> back_;   ///< it is to be
-  bool goes_back_ = false;       ///< want() gave that out
+  struct Back {
+    gridmap::GridShape to;
+    std::string why;
+  };
+  std::optional<Back> back_; ///< it is to be
   struct Undone {
     double step_s = 0; ///< on that grid
     std::string why;
@@ -181,7 +175,6 @@ private:
   Allowed allowed_;
   std::vector<UnitInfo> units_;
   RequestQueue queue_;
-  std::optional<Pending> taken_; ///< what want() gave out
   std::string size_ = "-";
   std::int64_t matrix_bytes_ = 0;
   std::function<gridmap::Cost(gridmap::GridShape, gridmap::GridShape)> planned_exchange_;
@@ -195,7 +188,11 @@ private:
   std::optional<Json> last_resize_;
   std::optional<Experiment> experiment_;
   std::size_t tried_ = 0;
-  bool has_asked_ = false;                            ///< for the grid of the experiment whose turn it is
+  bool has_asked_ = false; ///< for the grid of the experiment whose turn it is
+  bool wants_steps_ = false;
+  static constexpr std::size_t most_steps = 1024; ///< kept for the listener; what comes then is counted
+  std::vector<Step> steps_told_;
+  std::int64_t steps_skipped_ = 0;
   std::vector<std::pair<std::int64_t, Json>> events_; ///< with the steps that had ended by then
 };
 

@@ -20,6 +20,10 @@ constexpr int protocol_version = 1;
 constexpr std::size_t longest_line = 65536; ///< bytes of a request, its end of line included
 constexpr int deepest_nesting = 16;         ///< of a request
 
+/// What a job can be asked for, by its word in a request.
+enum class Operation { status, resize, grow, shrink, leave, offer, cancel, history, watch, ready };
+const char* to_string(Operation operation);
+
 /// A whole number of 64 bits, signed or not, as the sender wrote it.
 using RequestId = std::optional<Json>;
 
@@ -33,6 +37,9 @@ struct Request {
 /// @throws base::Error{bad_argument} that says what is wrong: no JSON, no object, no "op", "id" is no whole number,
 /// nested too deep.
 Request parse_request(std::string_view line);
+
+/// @throws base::Error{bad_argument} naming those that there are.
+Operation operation_of(const Request& request);
 
 /// One line, its end included. Text that is no UTF-8 is repaired.
 std::string to_line(const Json& object);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "job.hpp"
+#include "control.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -27,9 +27,9 @@ std::string file_name(const std::string& path) {
 }
 
 /// "3*d2000x2000/64x64+i2000x1/64x1": what decides the time of a step, as far as it can be seen.
-std::string size_of(const Holdings& holdings) {
+std::string size_of(const Matrices& matrices) {
   std::vector<std::pair<std::string, int>> kinds;
-  for (const auto& a : holdings.matrices()) {
+  for (const auto& a : matrices.all()) {
     const std::string kind = a->has_rule()
                                  ? fmt::format("{}{}x{}", a->type, a->rows.n, a->cols.n)
                                  : fmt::format("{}{}x{}/{}x{}", a->type, a->rows.n, a->cols.n, a->rows.nb, a->cols.nb);
@@ -42,17 +42,20 @@ std::string size_of(const Holdings& holdings) {
   std::string text;
   for (const auto& [kind, count] : kinds)
     text += (text.empty() ? "" : "+") + (count > 1 ? std::to_string(count) + "*" : "") + kind;
-  if (text.size() > 200) text = fmt::format("{} matrices of {} kinds", holdings.matrices().size(), kinds.size());
+  if (text.size() > 200) text = fmt::format("{} matrices of {} kinds", matrices.all().size(), kinds.size());
   return text.empty() ? "-" : text;
+}
+
+/// Seconds on the clock of everything here.
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 } // namespace
 
-double Job::now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-Job::Job(const Settings& settings, Shape first_grid, const std::string& why_fixed) {
+Control::Control(const Settings& settings, Shape first_grid, const std::string& why_fixed)
+    : may_allow_(settings.allowed.text().empty()), may_set_steps_(settings.steps == 0),
+      may_experiment_(!settings.experiment) {
   control::JobInfo info;
   info.pid = getpid();
   info.job = settings.job.empty() ? std::to_string(info.pid) : settings.job;
@@ -80,22 +83,26 @@ Job::Job(const Settings& settings, Shape first_grid, const std::string& why_fixe
   }
 }
 
-Job::~Job() {
+void Control::hang_up() {
   server_.reset();
+}
+
+Control::~Control() {
+  hang_up();
   try {
     state_->save_history();
   } catch (const std::exception&) { // a history that cannot be written is lost
   }
 }
 
-void Job::look_at(const Holdings& holdings) {
-  if (holdings.revision() == seen_) return;
-  seen_ = holdings.revision();
+void Control::look_at(const Matrices& matrices) {
+  if (matrices.revision() == seen_) return;
+  seen_ = matrices.revision();
   // matrices whose blocks follow the program's own rule are taken as one block per process: the rule is not asked on
   // another thread
   std::vector<redist::MatrixSize> sizes;
   std::int64_t bytes = 0;
-  for (const auto& a : holdings.matrices()) {
+  for (const auto& a : matrices.all()) {
     const auto size = static_cast<int>(element_bytes(a->type));
     sizes.push_back({a->rows.n, a->cols.n, a->has_rule() ? 0 : a->rows.nb, a->has_rule() ? 0 : a->cols.nb, size});
     bytes += a->rows.n * a->cols.n * size;
@@ -104,42 +111,41 @@ void Job::look_at(const Holdings& holdings) {
     const auto machine = redist::known_machine(std::max(from.size(), to.size())).value_or(redist::Machine{});
     return redist::predict_exchange(sizes, from, to, machine);
   };
-  state_->set_matrices({size_of(holdings), bytes, planned_exchange_});
+  state_->set_matrices({size_of(matrices), bytes, planned_exchange_});
 }
 
-std::optional<control::Wanted> Job::resize_point(const Holdings& holdings, bool wants_itself) {
+void Control::allow(const control::Allowed& allowed) {
+  if (may_allow_) state_->set_allowed(allowed);
+}
+
+void Control::set_steps(std::int64_t steps) {
+  if (may_set_steps_) state_->set_steps(steps);
+}
+
+void Control::set_experiment(const control::Experiment& experiment) {
+  if (may_experiment_) state_->set_experiment(experiment);
+}
+
+std::optional<control::ResizeRequest> Control::resize_point(const Matrices& matrices, bool wants_itself) {
   const double t = now();
-  look_at(holdings);
+  look_at(matrices);
   state_->step_ended(t);
   state_->step_begins(t);
-  asked_ = 0;
   if (wants_itself || !state_->is_pending()) return std::nullopt;
   return state_->want(t);
 }
 
-void Job::defer(const control::Wanted& wanted) {
-  state_->defer(wanted.number);
-}
-
-void Job::carries_out(const control::Wanted& wanted) {
-  asked_ = wanted.number;
-  if (!wanted.undo.empty()) std::fprintf(stderr, "dyngrid: %s\n", wanted.undo.c_str());
-}
-
-void Job::was_there_already() {
-  state_->unchanged(asked_);
-}
-
-void Job::failed(Shape to, base::Status status, const std::string& why) {
-  state_->failed(asked_, to_grid(to), status, why, now());
+void Control::failed(Shape to, base::Status status, const std::string& why,
+                     std::optional<control::ResizeRequest>& request) {
+  if (request)
+    request->refused(status, why);
+  else
+    state_->failed(to_grid(to), status, why);
   state_->step_begins(now());
 }
 
-void Job::called_off(std::int64_t asked, Shape to, const std::string& why) {
-  state_->failed(asked, to_grid(to), base::Status::bad_state, "blacs-dyn: called off: " + why, now());
-}
-
-void Job::changed(const dyngrid_resize_report& report, int parked, std::vector<control::UnitInfo> units) {
+void Control::changed(const dyngrid_resize_report& report, int parked, std::vector<control::UnitInfo> units,
+                      std::optional<control::ResizeRequest>& request) {
   state_->set_units(std::move(units));
   control::ChangeReport r;
   r.cost.from = {report.from_nprow, report.from_npcol};
@@ -156,35 +162,12 @@ void Job::changed(const dyngrid_resize_report& report, int parked, std::vector<c
   r.parked = report.parked;
   r.total_s = report.total_s;
   r.kept_bytes = report.kept_bytes;
-  state_->changed(asked_, r, parked, now());
-  asked_ = 0;
+  if (request)
+    request->done(r, parked, now());
+  else
+    state_->changed(r, parked, now());
   if (!server_) state_->save_history(); // otherwise the other thread does it
   state_->step_begins(now());
-}
-
-namespace {
-std::unique_ptr<Job> stock_program;
-} // namespace
-
-void show_stock_program(Shape grid) {
-  static bool is_decided = false;
-  if (is_decided) return;
-  is_decided = true;
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (rank != 0 || !environment("DYNGRID_CHECKED") || environment("DYNGRID_NEWCOMER")) return;
-  try {
-    stock_program = std::make_unique<Job>(
-        Settings::from_environment(), grid,
-        "this program has no resize points: it never called dyngrid_init, so its grid cannot be changed (dyngrid(7))");
-    std::atexit(hide_stock_program);
-  } catch (const base::Error& error) {
-    std::fprintf(stderr, "dyngrid: %s\n", error.what());
-  }
-}
-
-void hide_stock_program() {
-  stock_program.reset();
 }
 
 } // namespace blacs_dyn

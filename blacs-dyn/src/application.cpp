@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "application.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "contexts.hpp"
+#include "control/variables.hpp"
+#include "launchers/linger.hpp"
+#include "preflight.hpp"
+#include "stock_program.hpp"
+
+namespace blacs_dyn {
+
+using base::Error;
+using base::Status;
+
+namespace {
+
+int finalize_hook(MPI_Comm, int, void*, void*) {
+  Application::instance().at_mpi_finalize();
+  return MPI_SUCCESS;
+}
+
+} // namespace
+
+/// At the end of a process that loaded this library, by preload or by its link line, and that never began to use it:
+/// what the user asked for did not happen.
+[[gnu::destructor]] void tell_what_was_vain() {
+  const Processes& processes = Application::instance().processes;
+  const char* rank =
+      environment("OMPI_COMM_WORLD_RANK") ? environment("OMPI_COMM_WORLD_RANK") : environment("PMI_RANK");
+  int was_mpi_used = 0;
+  if (processes.is_known() || !rank || std::string_view(rank) != "0") return;
+  MPI_Initialized(&was_mpi_used);
+  if (!was_mpi_used) return;
+  for (const char* name : {"DYNGRID_RESIZE_AT", "DYNGRID_GRID", "DYNGRID_RESTORE"}) {
+    if (!std::getenv(name) || !*std::getenv(name)) continue;
+    std::fprintf(stderr,
+                 "dyngrid: %s is set, but the program never called dyngrid_init, so that its grid cannot be changed: "
+                 "it needs resize points (dyngrid(7))\n",
+                 name);
+    return;
+  }
+}
+
+Application& Application::instance() {
+  static Application application;
+  return application;
+}
+
+/// Brings MPI up if need be and finds out what this process is: started by mpirun, or spawned by an application of
+/// ours.
+void Application::start(Mode mode_of_unit0) {
+  hide_stock_program();
+  start_mpi();
+  // MPI_COMM_WORLD is the unit that this process was started in. Processes duplicates it; what else asks for it wants
+  // MPI_UNIVERSE_SIZE, or to abort
+  const char* newcomer = environment("DYNGRID_NEWCOMER");
+  MPI_Comm parent = MPI_COMM_NULL;
+  MPI_Comm_get_parent(&parent);
+  const bool is_ours = newcomer && (was_sent_for() || parent != MPI_COMM_NULL);
+  processes.start(MPI_COMM_WORLD, is_ours,
+                  is_ours && was_sent_for() ? make_join_launcher(loss_text()) : make_spawn_launcher());
+  processes.set_mode(processes.is_newcomer()
+                         ? (std::string_view(newcomer) == "classical" ? Mode::classical : Mode::managed)
+                         : mode_of_unit0);
+  if (const char* entry = environment("DYNGRID_ENTRY"); entry && processes.is_newcomer()) points.set_entry_point(entry);
+  for (const char* name : {"DYNGRID_ENTRY", "DYNGRID_NEWCOMER", "DYNGRID_JOIN"}) unsetenv(name);
+  int key = MPI_KEYVAL_INVALID;
+  check_mpi(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, finalize_hook, &key, nullptr), "MPI_Comm_create_keyval");
+  check_mpi(MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr), "MPI_Comm_set_attr");
+  MPI_Comm_free_keyval(&key);
+  if (processes.is_newcomer())
+    settings.is_verbose = is_switched_on("DYNGRID_VERBOSE", false);
+  else
+    read_environment();
+}
+
+void Application::start_mpi() {
+  int initialized = 0, finalized = 0;
+  MPI_Initialized(&initialized);
+  MPI_Finalized(&finalized);
+  if (finalized || is_finished_)
+    throw Error(Status::bad_state, "blacs-dyn: dyngrid cannot be started again after it, or MPI, was finalized");
+  if (initialized) return;
+  // a grid that grows may soon have more processes than cores, and Open MPI decides at MPI_Init whether a waiting
+  // process gives its core away
+  setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
+  check_mpi(MPI_Init(nullptr, nullptr), "MPI_Init");
+  we_started_mpi_ = true;
+}
+
+/// Collective over unit 0.
+void Application::read_environment() {
+  if (processes.id() == 0 && !environment("DYNGRID_CHECKED"))
+    for (const std::string& remark : control::remarks_on_environment())
+      std::fprintf(stderr, "dyngrid: %s\n", remark.c_str());
+  Packet packet;
+  together(processes.world(), [&] { settings = Settings::from_environment(); });
+  settings.write(packet); // rank 0's word counts, so that all decide alike
+  broadcast(packet.bytes(), 0, processes.world());
+  settings.read(packet);
+  hosts.find(processes.world(), settings);
+  if (settings.way == Way::join) use(Way::join);
+}
+
+/// What is said when a unit that holds part of the matrices ends.
+LossText Application::loss_text() const {
+  LossText text;
+  text.where_to_go_on = [this] {
+    if (settings.checkpoint.empty()) return std::string("; there is no checkpoint");
+    return access(settings.checkpoint.c_str(), R_OK) == 0
+               ? fmt::format("; to go on from the last checkpoint: dyngrid restart {}", settings.checkpoint)
+               : std::string("; no checkpoint was written yet");
+  };
+  return text;
+}
+
+SpawnOptions Application::spawn_options() const {
+  return newcomers.options(processes.mode(), points.name_for_newcomers(), settings.join_limit_s);
+}
+
+void Application::use(Way way) {
+  const MPI_Comm comm = grid.has_me() ? grid.comm() : processes.world();
+  together(comm, [&] {
+    if (processes.has_grown() || points.awaits_newcomers())
+      throw Error(
+          Status::bad_state,
+          fmt::format("blacs-dyn: new processes came by {} already, and those of two ways do not know each other",
+                      to_string(settings.way)));
+    if (way == Way::join && hosts.count() > 1)
+      throw Error(Status::unsupported, fmt::format("blacs-dyn: new processes are to join, but mpirun started the "
+                                                   "application on {} hosts; the join way wants every mpirun "
+                                                   "on one host: start on one and let the others join",
+                                                   hosts.count()));
+    processes.set_launcher(way == Way::join ? make_join_launcher(loss_text()) : make_spawn_launcher());
+  });
+  settings.way = way;
+  settings.unit_policy.one_owner = way == Way::join;
+}
+
+/// Process 0 tells of a failure, since not every program looks at the status.
+void Application::init(std::optional<Shape> first_grid) {
+  try {
+    begin(first_grid);
+  } catch (const Error& error) {
+    if (processes.id() == 0) std::fprintf(stderr, "dyngrid: dyngrid_init: %s\n", error.what());
+    throw;
+  }
+}
+
+void Application::begin(std::optional<Shape> first_grid) {
+  if (processes.is_started()) throw Error(Status::bad_state, "blacs-dyn: dyngrid_init was called before");
+  start(Mode::managed);
+  if (processes.is_newcomer()) return;
+  if (is_classical())
+    throw Error(Status::bad_state, "blacs-dyn: dyngrid_init in an application that grew by blacs_setup");
+  Shape shape;
+  together(processes.world(), [&] { shape = choose_first_grid(first_grid); });
+  Packet packet;
+  packet.put(shape);
+  broadcast(packet.bytes(), 0, processes.world());
+  shape = Packet(packet.bytes()).get<Shape>();
+  if (processes.form_first_grid(shape) == Processes::Fate::stays) {
+    grid.tie();
+    grid.open_context();
+    checkpoints.begin();
+  } else {
+    grid.stay_outside();
+  }
+  open_control(shape);
+}
+
+/// The environment's, else the program's, else the most square one.
+Shape Application::choose_first_grid(std::optional<Shape> first_grid) const {
+  int nprocs = 0;
+  MPI_Comm_size(processes.world(), &nprocs);
+  const char* text = environment("DYNGRID_GRID");
+  if (settings.spare >= nprocs)
+    throw Error(Status::bad_argument,
+                fmt::format("blacs-dyn: DYNGRID_SPARE is {}, but {} process(es) were started; wanted one more at least",
+                            settings.spare, nprocs));
+  const Shape shape = text         ? base::parse_grid_shape(text, "blacs-dyn: DYNGRID_GRID")
+                      : first_grid ? *first_grid
+                                   : squarest(nprocs - settings.spare);
+  base::check_grid_shape(shape, "blacs-dyn: dyngrid_init_grid");
+  if (std::int64_t{shape.nprow} * shape.npcol > nprocs)
+    throw Error(Status::no_slots,
+                fmt::format("blacs-dyn: first grid is {}, which needs {} processes, but {} were started",
+                            to_string(shape), std::int64_t{shape.nprow} * shape.npcol, nprocs));
+  return shape;
+}
+
+/// Process 0 is in every grid and lives as long as the application, so it is the one that answers for it.
+void Application::open_control(Shape first_grid) {
+  if (processes.id() == 0)
+    control = std::make_unique<Control>(
+        settings, first_grid, is_classical() ? "this application changes its grid itself, by blacs_setup" : "");
+}
+
+void Application::require_begun(const char* routine) const {
+  if (!is_active() || is_classical())
+    throw Error(Status::bad_state,
+                fmt::format("blacs-dyn: {} without dyngrid_init before it, or after dyngrid_finalize", routine));
+  if (processes.has_left())
+    throw Error(Status::bad_state, fmt::format("blacs-dyn: {} on a process that has left the application", routine));
+}
+
+void Application::finalize() {
+  if (!is_active())
+    throw Error(Status::bad_state, "blacs-dyn: dyngrid_finalize without dyngrid_init before it, or called twice");
+  routines.refuse_inside("dyngrid_finalize");
+  drop_everything();
+  if (processes.was_spawned()) linger_prepare();
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (!we_started_mpi_ || finalized) return; // who called MPI_Init calls MPI_Finalize; linger_wait comes at exit
+  MPI_Finalize();
+  linger_wait();
+}
+
+/// Ends processes, contexts and communicators, so that MPI_Finalize finds nothing of ours.
+void Application::drop_everything() {
+  if (processes.id() == 0 && !is_classical() && settings.points == 0 && !settings.requests.empty())
+    std::fputs(
+        "dyngrid: DYNGRID_RESIZE_AT is set, but the program never came to a resize point: its grid was not changed\n",
+        stderr);
+  if (checkpoints.must_restore())
+    checkpoints.end_without_restore("the program ends without a resize point or dyngrid_restore");
+  if (control) control->hang_up(); // who waits for an answer hears that the application ended
+  points.end();
+  control.reset();
+  if (processes.is_newcomer())
+    processes.decline();
+  else if (grid.is_still_outside())
+    points.sleep_until_needed();
+  copier.close();
+  grid.close_contexts(MPI_COMM_NULL, {});
+  if (processes.is_member()) processes.finish();
+  is_finished_ = true;
+  matrices.clear();
+  shared.clear();
+  routines.clear();
+  processes.close();
+}
+
+void Application::at_mpi_finalize() {
+  if (!processes.is_started()) return;
+  try {
+    if (!is_finished_) drop_everything();
+    contexts::close_rest();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "dyngrid: at MPI_Finalize: %s\n", error.what());
+  }
+  if (processes.was_spawned()) linger_prepare();
+}
+
+} // namespace blacs_dyn

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <memory>
+#include <optional>
+
+#include "change_routines.hpp"
+#include "checkpoints.hpp"
+#include "control.hpp"
+#include "copier.hpp"
+#include "dyngrid.h"
+#include "grid.hpp"
+#include "headroom.hpp"
+#include "hosts.hpp"
+#include "launchers/join.hpp"
+#include "matrices.hpp"
+#include "newcomer_command.hpp"
+#include "processes.hpp"
+#include "resize_points.hpp"
+#include "settings.hpp"
+#include "shared_state.hpp"
+
+namespace blacs_dyn {
+
+/// The one application that this process belongs to: its parts, and their beginning and end. The C interface calls the
+/// part that it needs.
+class Application {
+public:
+  static Application& instance();
+
+  Processes processes;
+  Settings settings;
+  Hosts hosts;
+  Matrices matrices;
+  SharedState shared;
+  Grid grid{processes, matrices};
+  Copier copier; ///< of this grid
+  ChangeRoutines routines;
+  Headroom headroom{processes, settings, hosts, matrices};
+  Checkpoints checkpoints{processes, settings, grid, matrices, shared};
+  NewcomerCommand newcomers;
+  std::unique_ptr<Control> control; ///< on process 0
+  ResizePoints points{*this};       ///< its requests die before `control`
+  dyngrid_resize_report last_resize{};
+
+  /// True from dyngrid_init, a classical growth, or the start of a spawned process on: the BLACS set-up layer is ours
+  /// then.
+  bool is_active() const { return processes.is_started() && !is_finished_; }
+  bool is_classical() const { return processes.mode() == Mode::classical; }
+  bool has_left() const { return is_active() && !is_classical() && processes.has_left(); }
+  /// @throws Error{bad_state} outside of dyngrid_init .. dyngrid_finalize, and on a process that has left.
+  void require_begun(const char* routine) const;
+
+  void init(std::optional<Shape> first_grid);
+  void finalize();
+  void at_mpi_finalize();
+  /// New processes come that way from here on. Collective over unit 0 or the grid. @throws agreed Error{bad_state,
+  /// unsupported}
+  void use(Way way);
+  SpawnOptions spawn_options() const;
+
+  // the classical way: classical.cpp
+  void classical_setup(int* iam, int* nprocs);
+  void classical_join();
+
+private:
+  Application() = default;
+  void start(Mode mode_of_unit0);
+  void start_mpi();
+  void read_environment();
+  void begin(std::optional<Shape> first_grid);
+  Shape choose_first_grid(std::optional<Shape> first_grid) const;
+  void open_control(Shape first_grid);
+  void grow_as_setup_says();
+  void drop_everything();
+  LossText loss_text() const;
+
+  bool is_finished_ = false;
+  bool we_started_mpi_ = false;
+};
+
+} // namespace blacs_dyn

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "checkpoints.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <thread>
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "checkpoint.hpp"
+#include "preflight.hpp"
+
+namespace blacs_dyn {
+
+using base::Error;
+using base::Status;
+
+namespace {
+
+constexpr std::int64_t block_of_unknown = 64; ///< of a matrix that the program has not made and that lay as a rule said
+
+SpreadMatrix spread(const Matrix& a, const Lay& lay, void* local) {
+  SpreadMatrix s;
+  s.saved.name = a.name;
+  s.saved.type = a.type;
+  s.saved.m = a.rows.n;
+  s.saved.n = a.cols.n;
+  s.saved.mb = a.rows.rule ? 0 : a.rows.nb;
+  s.saved.nb = a.cols.rule ? 0 : a.cols.nb;
+  s.rows = lay.rows;
+  s.cols = lay.cols;
+  s.local = local;
+  s.lld = lay.lld();
+  return s;
+}
+
+std::string now() {
+  const std::time_t seconds = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&seconds, &utc);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text;
+}
+
+/// What process 0 was given, or what its environment says.
+std::string path_of(const char* what, const char* given, const char* variable, const std::string& from_environment) {
+  if (given && *given) return given;
+  if (!from_environment.empty()) return from_environment;
+  throw Error(Status::bad_argument, fmt::format("blacs-dyn: {}: no path, and {} is not set", what, variable));
+}
+
+/// The program's command, grid and progress, and what it shares.
+SavedState state_of(const Processes& processes, const Settings& settings, const SharedState& shared) {
+  SavedState state;
+  char folder[4096];
+  state.folder = getcwd(folder, sizeof folder) ? folder : "";
+  state.started = static_cast<int>(processes.roster().units[0].members.size());
+  state.dyngrid_version = DYNGRID_VERSION;
+  state.written = now();
+  state.resize_points = settings.points;
+  state.nprow = processes.roster().grid.shape.nprow;
+  state.npcol = processes.roster().grid.shape.npcol;
+  state.command = own_arguments();
+  state.command.insert(state.command.begin(), own_program());
+  state.shared = shared.saved();
+  return state;
+}
+
+/// A matrix that the program has not made: it comes along, as it does to a newcomer.
+std::unique_ptr<Matrix> unknown_matrix(const SavedMatrix& saved) {
+  auto a = std::make_unique<Matrix>();
+  a->name = saved.name;
+  a->type = saved.type;
+  a->rows.n = saved.m;
+  a->cols.n = saved.n;
+  a->rows.nb = saved.mb > 0 ? saved.mb : block_of_unknown;
+  a->cols.nb = saved.nb > 0 ? saved.nb : block_of_unknown;
+  return a;
+}
+
+} // namespace
+
+void Checkpoints::begin() {
+  must_restore_ = !settings_.restore.empty();
+  last_s_ = MPI_Wtime();
+}
+
+void Checkpoints::write(const char* path) {
+  if (!grid_.has_me())
+    throw Error(Status::bad_state, "blacs-dyn: dyngrid_checkpoint before this process's first resize point");
+  std::string name;
+  together(grid_.comm(), [&] {
+    if (processes_.id() == 0) name = path_of("dyngrid_checkpoint", path, "DYNGRID_CHECKPOINT", settings_.checkpoint);
+  });
+  std::vector<SpreadMatrix> matrices;
+  for (const auto& a : matrices_.all()) matrices.push_back(spread(*a, a->lay, a->local.data()));
+  // process 0 writes, where the user started the application
+  write_checkpoint(grid_.comm(), grid_.rank_of_process0(), name, state_of(processes_, settings_, shared_), matrices);
+}
+
+void Checkpoints::restore(const char* path) {
+  if (grid_.is_still_outside()) return; // what was read comes with the first change that wakes this process
+  if (!grid_.has_me())
+    throw Error(Status::bad_state, "blacs-dyn: dyngrid_restore before this process's first resize point");
+  const int reader = grid_.rank_of_process0();
+  int is_environments = !(path && *path) && !settings_.restore.empty();
+  check_mpi(MPI_Bcast(&is_environments, 1, MPI_INT, reader, grid_.comm()), "MPI_Bcast");
+  std::string name;
+  together(grid_.comm(), [&] {
+    if (processes_.id() == 0) name = path_of("dyngrid_restore", path, "DYNGRID_RESTORE", settings_.restore);
+  });
+  try {
+    restore_from(name, reader);
+  } catch (const Error& error) {
+    if (!is_environments) throw;
+    end_without_restore(error.what());
+  }
+}
+
+void Checkpoints::end_without_restore(const std::string& why) const {
+  if (processes_.id() == 0) {
+    std::fprintf(stderr,
+                 "dyngrid: DYNGRID_RESTORE is %s, which is not taken: %s. The run ends here, status 1. Start it with "
+                 "the program and arguments that wrote the "
+                 "checkpoint, or without DYNGRID_RESTORE to begin anew\n",
+                 settings_.restore.c_str(), why.c_str());
+  }
+  std::fflush(nullptr);
+  std::this_thread::sleep_for(
+      std::chrono::milliseconds(processes_.id() == 0 ? 100 : 2000)); // mpirun reads the line before it hears of the end
+  MPI_Abort(MPI_COMM_WORLD, 1);
+  std::abort();
+}
+
+void Checkpoints::restore_from(const std::string& name, int reader) {
+  const SavedState state = look_into_checkpoint(grid_.comm(), reader, name);
+  std::vector<std::unique_ptr<Matrix>> unknown; // what the program made must be there; what it did not make comes along
+  std::vector<Lay> lays;
+  std::vector<redist::SharedArray> arrays;
+  std::vector<SpreadMatrix> matrices;
+  together(grid_.comm(), [&] {
+    for (const SavedMatrix& saved : state.matrices)
+      if (!matrices_.find(saved.name)) unknown.push_back(unknown_matrix(saved));
+    shared_.check(state.shared);
+    const auto add = [&](const Matrix& a, Lay lay) {
+      lays.push_back(std::move(lay));
+      arrays.emplace_back(a.bytes(lays.back()));
+      matrices.push_back(spread(a, lays.back(), arrays.back().data()));
+    };
+    for (const auto& a : matrices_.all()) add(*a, a->lay);
+    for (const auto& a : unknown) add(*a, a->on(grid_.shape(), grid_.rank()));
+  });
+  read_checkpoint(grid_.comm(), reader, name, matrices);
+
+  // from here on nothing fails
+  for (auto& a : unknown) matrices_.add(std::move(a));
+  for (std::size_t k = 0; k < lays.size(); ++k)
+    matrices_.all()[k]->place(std::move(lays[k]), std::move(arrays[k]), grid_.context());
+  shared_.take(state.shared);
+  settings_.points = state.resize_points;
+  must_restore_ = false;
+  if (settings_.is_verbose && processes_.id() == 0)
+    std::fputs(fmt::format("dyngrid: restored {} on {}: {} matrices, resize point {}, written {} on {}x{}\n", name,
+                           to_string(grid_.shape()), state.matrices.size(), state.resize_points, state.written,
+                           state.nprow, state.npcol)
+                   .c_str(),
+               stderr);
+}
+
+bool Checkpoints::is_due() const {
+  if (settings_.checkpoint_seconds <= 0)
+    return settings_.checkpoint_points > 0 && settings_.points > 0 &&
+           settings_.points % settings_.checkpoint_points == 0;
+  int is_time = MPI_Wtime() - last_s_ >= settings_.checkpoint_seconds; // clocks differ: process 0's counts
+  check_mpi(MPI_Bcast(&is_time, 1, MPI_INT, grid_.rank_of_process0(), grid_.comm()), "MPI_Bcast");
+  return is_time != 0;
+}
+
+void Checkpoints::save_if_due() {
+  if (must_restore_) {
+    restore(nullptr);
+    last_s_ = MPI_Wtime();
+    return;
+  }
+  if (settings_.checkpoint.empty() || !is_due()) return;
+  last_s_ = MPI_Wtime();
+  try {
+    write(nullptr);
+    if (settings_.is_verbose && processes_.id() == 0)
+      std::fputs(fmt::format("dyngrid: checkpoint {} at resize point {}, {:.3f} s\n", settings_.checkpoint,
+                             settings_.points, MPI_Wtime() - last_s_)
+                     .c_str(),
+                 stderr);
+  } catch (const Error& error) {
+    if (error.status() == Status::mpi_failure) throw;
+    if (processes_.id() == 0) std::fprintf(stderr, "dyngrid: no checkpoint: %s; going on\n", error.what());
+  }
+}
+
+} // namespace blacs_dyn

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <string>
+
+#include "grid.hpp"
+#include "matrices.hpp"
+#include "processes.hpp"
+#include "settings.hpp"
+#include "shared_state.hpp"
+
+namespace blacs_dyn {
+
+/// Checkpoints of the application: what it holds to a file, and back on any grid. Collective over the grid.
+class Checkpoints {
+public:
+  Checkpoints(const Processes& processes, Settings& settings, const Grid& grid, Matrices& matrices, SharedState& shared)
+      : processes_(processes), settings_(settings), grid_(grid), matrices_(matrices), shared_(shared) {}
+
+  void begin(); ///< the first grid is there
+  /// To the path, null or empty: to where the environment says.
+  void write(const char* path);
+  /// The program's own path: a status. The environment's: taken, or the end of the run, since who set it wants to go on
+  /// from there, and a program that does not look at statuses would compute on from zeros.
+  void restore(const char* path);
+  /// At a resize point: what the environment asks for. A checkpoint that cannot be written is said and does not stop
+  /// the application; a restart that cannot be done ends the run.
+  void save_if_due();
+
+  /// DYNGRID_RESTORE: at the first resize point, unless the program does it itself before.
+  bool must_restore() const { return must_restore_; }
+  /// What DYNGRID_RESTORE asks for was not done: the run ends, status 1.
+  [[noreturn]] void end_without_restore(const std::string& why) const;
+
+private:
+  bool is_due() const;
+  void restore_from(const std::string& name, int reader);
+
+  const Processes& processes_;
+  Settings& settings_;
+  const Grid& grid_;
+  Matrices& matrices_;
+  SharedState& shared_;
+  bool must_restore_ = false;
+  double last_s_ = 0; ///< when the last one was written
+};
+
+} // namespace blacs_dyn

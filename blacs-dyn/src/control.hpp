@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "control/job_server.hpp"
+#include "control/job_state.hpp"
+#include "dyngrid.h"
+#include "matrices.hpp"
+#include "settings.hpp"
+
+namespace blacs_dyn {
+
+/// What process 0 of an application shows to the outside, what it is asked for from there, and what it learns of its
+/// own steps. Lives from the first grid to the end; its requests die before it.
+class Control {
+public:
+  /// Without a usable runtime directory there is a line on stderr and no socket; the rest works.
+  /// why_fixed: why its grid cannot be changed from outside; empty: it can.
+  Control(const Settings& settings, Shape first_grid, const std::string& why_fixed);
+  ~Control();     ///< writes the history
+  void hang_up(); ///< says good-bye: nobody is heard or answered any more
+
+  const std::string& name() const { return name_; }
+  // where the environment does not say otherwise
+  void allow(const control::Allowed& allowed);
+  void set_steps(std::int64_t steps);
+  void set_experiment(const control::Experiment& experiment);
+
+  bool is_pending() const { return state_->is_pending(); }
+  /// A resize point is reached: a request from outside, unless the program has a wish of its own.
+  std::optional<control::ResizeRequest> resize_point(const Matrices& matrices, bool wants_itself);
+  /// Called for every change, whoever wanted it; answers the request. parked: processes that sleep now.
+  void changed(const dyngrid_resize_report& report, int parked, std::vector<control::UnitInfo> units,
+               std::optional<control::ResizeRequest>& request);
+  /// A change that was tried at a resize point; answers the request.
+  void failed(Shape to, base::Status status, const std::string& why, std::optional<control::ResizeRequest>& request);
+
+private:
+  void look_at(const Matrices& matrices);
+
+  std::string name_;
+  bool may_allow_, may_set_steps_, may_experiment_;
+  std::unique_ptr<control::JobState> state_;
+  std::unique_ptr<control::JobServer> server_;
+  std::int64_t seen_ = -1; ///< revision of the matrices
+  std::function<gridmap::Cost(gridmap::GridShape, gridmap::GridShape)> planned_exchange_;
+};
+
+} // namespace blacs_dyn

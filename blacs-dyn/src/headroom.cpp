@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "headroom.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "control/limits.hpp"
+#include "preflight.hpp"
+
+namespace blacs_dyn {
+namespace {
+
+using base::Error;
+using base::Status;
+
+void refuse_without_room(const Room& room) {
+  if (const std::string why = refusal(room); !why.empty()) throw Error(Status::no_slots, "blacs-dyn: no room: " + why);
+}
+
+/// Slots of mpirun; 0 when it does not say.
+int universe_size() {
+  int* universe = nullptr;
+  int is_known = 0;
+  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &universe, &is_known); // on no other communicator
+  return is_known && universe ? std::max(0, *universe) : 0;
+}
+
+bool may_oversubscribe() {
+  const char* oversubscribe = environment("OMPI_MCA_rmaps_base_oversubscribe");
+  const char* mapping = environment("OMPI_MCA_rmaps_base_mapping_policy");
+  if (oversubscribe && *oversubscribe != '0') return true;
+  const std::string_view policy = mapping ? mapping : "";
+  return policy.find("OVERSUBSCRIBE") != std::string_view::npos &&
+         policy.find("NOOVERSUBSCRIBE") == std::string_view::npos;
+}
+
+} // namespace
+
+void Headroom::check(int fresh, int after, const UnitPolicy& policy, bool is_forced) const {
+  std::int64_t mine = bytes_of_a_process(), least = 0;
+  check_mpi(MPI_Allreduce(&mine, &least, 1, MPI_INT64_T, MPI_MIN, processes_.grid()), "MPI_Allreduce");
+  together(processes_.grid(), [&] {
+    if (processes_.id() == 0) check_here(fresh, after, policy, least, is_forced);
+  });
+}
+
+/// What this process has for itself, without its matrices: what a new one will want, too.
+std::int64_t Headroom::bytes_of_a_process() const {
+  constexpr std::int64_t least =
+      16 << 20; // of a process of Open MPI that does nothing: 6 MiB and what it shares with the others
+  return std::max(least, control::own_bytes() - matrices_.bytes_of_mine());
+}
+
+std::int64_t Headroom::living() const {
+  std::int64_t all = 0;
+  for (const Unit& unit : processes_.roster().units) all += static_cast<std::int64_t>(unit.members.size());
+  return all;
+}
+
+/// Cores and matrices; what has to be looked up is not in it yet.
+Room Headroom::room_for(const std::vector<HostShare>& shares, int after) const {
+  Room room;
+  const std::string own = Hosts::own_name();
+  for (const HostShare& share : shares) {
+    const bool is_anywhere =
+        share.host.empty() && settings_.known_cores == 0; // mpirun decides, among hosts that are not known
+    Room::Host host{share.host, hosts_.cores_of(share.host), share.host.empty() ? living() : share.load - share.count,
+                    share.count};
+    if (is_anywhere) host.cores = std::max(host.cores, universe_size());
+    room.hosts.push_back(host);
+    if (is_anywhere || (!share.host.empty() && share.host != own)) continue;
+    room.fresh_here += share.count;
+    room.matrix_bytes = static_cast<std::int64_t>(
+        std::min(1e18, matrices_.bytes() * static_cast<double>(host.living + host.fresh) / std::max(1, after)));
+  }
+  return room;
+}
+
+void Headroom::check_here(int fresh, int after, const UnitPolicy& policy, std::int64_t bytes_each,
+                          bool is_forced) const {
+  const std::vector<HostShare> shares = share_among_hosts(processes_.roster(), fresh, policy);
+  Room room = room_for(shares, after);
+  room.per_core = is_forced ? 0 : settings_.per_core;
+  room.bytes_each = bytes_each;
+  refuse_without_room(room); // before anything is looked up
+  room.threads = control::thread_limits();
+  room.threads_each = control::own_threads();
+  room.free = control::free_memory_soon(bytes_needed(room));
+  if (settings_.way == Way::spawn) room.descriptors = control::open_files(getppid());
+  refuse_without_room(room);
+  if (settings_.way == Way::spawn) check_slots(shares);
+}
+
+/// Slots and hosts, as far as they can be known before a spawn. After a spawn that fails for want of them the
+/// application goes on, but Open MPI's mpirun never ends by itself.
+void Headroom::check_slots(const std::vector<HostShare>& shares) const {
+  check_mpi_can_spawn();
+  std::set<std::string> unseen;
+  int wanted = 0;
+  for (const HostShare& share : shares) {
+    if (share.count > 0 && !share.host.empty()) unseen.insert(share.host);
+    wanted += share.count;
+  }
+  const UnitPolicy& policy = settings_.unit_policy;
+  for (std::size_t h = 0; h < policy.started.size(); ++h)
+    if (policy.started[h] > 0) unseen.erase(policy.hosts[h]);
+  for (const std::string& host : unseen) check_host(host);
+  const int universe = universe_size();
+  if (may_oversubscribe() || universe == 0 || living() + wanted <= universe) return;
+  throw Error(Status::no_slots, fmt::format("blacs-dyn: {} new processes wanted, but {} of mpirun's {} slots are "
+                                            "taken; start with mpirun --oversubscribe or "
+                                            "with more slots (-H, hostfile)",
+                                            wanted, living(), universe));
+}
+
+} // namespace blacs_dyn

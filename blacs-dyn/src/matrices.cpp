@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "matrices.hpp"
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <cstdint>
+
+#include <fmt/format.h>
+
+#include "base/fnv1a.hpp"
+#include "mpi_util.hpp"
+#include "registered_name.hpp"
+
+namespace blacs_dyn {
+namespace {
+
+using base::Error;
+using base::Status;
+using gridmap::Axis;
+
+void check_axis(const AxisRule& axis) {
+  const bool is_rows = axis.which == 'R';
+  const auto in_range = [&](const char* what, std::int64_t value, std::int64_t least) {
+    if (value < least || value > INT_MAX)
+      throw Error(Status::bad_argument, fmt::format("blacs-dyn: dyngrid_matrix_create: {} is {}, wanted {} .. {}", what,
+                                                    value, least, INT_MAX));
+  };
+  in_range(is_rows ? "m" : "n", axis.n, 0);
+  if (!axis.rule) in_range(is_rows ? "mb" : "nb", axis.nb, 1);
+}
+
+void put_axis(Packet& packet, const Axis& axis) {
+  packet.put(axis.n).put(axis.src).put(axis.nprocs).put(axis.sizes);
+}
+
+Axis get_axis(Packet& packet) {
+  Axis axis;
+  axis.n = packet.get<std::int64_t>();
+  axis.src = packet.get<int>();
+  axis.nprocs = packet.get<int>();
+  axis.sizes = packet.get_vector<std::int64_t>();
+  return axis;
+}
+
+/// The same on all processes of the grid? Collective. @throws agreed Error{rank_mismatch}
+void compare_forms(const Matrix& a, MPI_Comm grid) {
+  const std::array<std::int64_t, 8> mine{base::Fnv1a().text(a.name).positive(),
+                                         a.type,
+                                         a.rows.n,
+                                         a.cols.n,
+                                         a.rows.rule ? 0 : a.rows.nb,
+                                         a.cols.rule ? 0 : a.cols.nb,
+                                         a.rows.rule != nullptr,
+                                         a.cols.rule != nullptr};
+  static const char* const names[] = {
+      "name", "type", "m", "n", "mb", "nb", "having a rule for the rows", "having a rule for the columns"};
+  std::array<std::int64_t, 16> range{}, extremes{};
+  for (std::size_t i = 0; i < mine.size(); ++i) {
+    range[2 * i] = mine[i];
+    range[2 * i + 1] = -mine[i];
+  }
+  check_mpi(MPI_Allreduce(range.data(), extremes.data(), static_cast<int>(range.size()), MPI_INT64_T, MPI_MAX, grid),
+            "MPI_Allreduce");
+  for (std::size_t i = 0; i < mine.size(); ++i) {
+    const std::int64_t most = extremes[2 * i], least = -extremes[2 * i + 1];
+    if (most == least) continue;
+    const std::string values = i == 0   ? fmt::format("\"{}\" here", a.name)
+                               : i == 1 ? fmt::format("{} .. {}", static_cast<char>(least), static_cast<char>(most))
+                                        : fmt::format("{} .. {}", least, most);
+    throw Error(Status::rank_mismatch,
+                fmt::format("blacs-dyn: dyngrid_matrix_create: {} differs between the processes of the grid ({})",
+                            names[i], values));
+  }
+}
+
+} // namespace
+
+void Matrices::check_new(Matrix& made, const char* name, char type, AxisRule rows, AxisRule cols, bool has_handle) {
+  check_registered_name("dyngrid_matrix_create", name);
+  if (!has_handle)
+    throw Error(Status::null_pointer,
+                "blacs-dyn: dyngrid_matrix_create: matrix is null, wanted where to put the handle");
+  if (element_bytes(type) == 0)
+    throw Error(Status::bad_type,
+                fmt::format("blacs-dyn: dyngrid_matrix_create: type is '{}', wanted s, d, c, z or i", type));
+  check_axis(rows);
+  check_axis(cols);
+  if (find(name))
+    throw Error(Status::bad_argument,
+                fmt::format("blacs-dyn: dyngrid_matrix_create: there is a matrix \"{}\" already", name));
+  made.name = name;
+  made.type = static_cast<char>(type >= 'A' && type <= 'Z' ? type - 'A' + 'a' : type);
+  made.rows = rows;
+  made.cols = cols;
+}
+
+Matrix* Matrices::keep(std::unique_ptr<Matrix> matrix) {
+  matrices_.push_back(std::move(matrix));
+  ++revision_;
+  return matrices_.back().get();
+}
+
+/// On a newcomer, or outside the first grid: declared now, placed when this process joins.
+Matrix* Matrices::declare(std::unique_ptr<Matrix> matrix) {
+  const auto entry = [](std::int64_t value) { return static_cast<int>(value); };
+  const AxisRule &rows = matrix->rows, &cols = matrix->cols;
+  matrix->desc = {1, -1, entry(rows.n), entry(cols.n), entry(rows.nb), entry(cols.nb), 0, 0, 1, 0};
+  return keep(std::move(matrix));
+}
+
+Matrix* Matrices::create(const char* name, char type, AxisRule rows, AxisRule cols, bool has_handle, const Site& site) {
+  auto a = std::make_unique<Matrix>();
+  const auto check = [&] { check_new(*a, name, type, rows, cols, has_handle); };
+  if (site.grid == MPI_COMM_NULL) {
+    check();
+    return declare(std::move(a));
+  }
+  together(site.grid, check);
+  compare_forms(*a, site.grid);
+
+  Lay lay;
+  redist::SharedArray local;
+  std::int64_t print = 0;
+  together(site.grid, [&] {
+    int at = 0;
+    MPI_Comm_rank(site.grid, &at);
+    lay = a->on(site.shape, at);
+    print = fingerprint({lay});
+    local = redist::SharedArray(a->bytes(lay));
+  });
+  if (a->has_rule())
+    check_same(site.grid, print,
+               "blacs-dyn: dyngrid_matrix_create: the rules give different block sizes on different processes");
+  together(site.grid, [&] { a->place(std::move(lay), std::move(local), site.context); });
+  return keep(std::move(a));
+}
+
+void Matrices::free(Matrix* matrix) {
+  const auto is_it = [&](const std::unique_ptr<Matrix>& a) { return a.get() == matrix; };
+  for (auto* list : {&matrices_, &retired_}) {
+    const auto at = std::find_if(list->begin(), list->end(), is_it);
+    if (at == list->end()) continue;
+    list->erase(at);
+    ++revision_;
+    return;
+  }
+  throw Error(Status::not_found, "blacs-dyn: dyngrid_matrix_free: the handle is of no living matrix");
+}
+
+std::int64_t Matrices::check_copy(const Matrix* from, const Matrix* to) const {
+  base::Fnv1a hash;
+  for (const Matrix* a : {from, to}) {
+    const char* which = a == from ? "first" : "second";
+    if (!a) throw Error(Status::null_pointer, fmt::format("blacs-dyn: dyngrid_copy: the {} matrix is null", which));
+    const auto is_it = [&](const std::unique_ptr<Matrix>& one) { return one.get() == a; };
+    if (std::none_of(matrices_.begin(), matrices_.end(), is_it))
+      throw Error(Status::not_found,
+                  fmt::format("blacs-dyn: dyngrid_copy: the {} handle is of no living matrix", which));
+    hash.text(a->name).number(0);
+  }
+  if (from->type != to->type)
+    throw Error(Status::bad_type,
+                fmt::format("blacs-dyn: dyngrid_copy: \"{}\" is of type '{}' and \"{}\" of type '{}', wanted the same",
+                            from->name, from->type, to->name, to->type));
+  if (from->rows.n != to->rows.n || from->cols.n != to->cols.n)
+    throw Error(Status::shape_mismatch,
+                fmt::format("blacs-dyn: dyngrid_copy: \"{}\" is {} x {} and \"{}\" {} x {}, wanted the same",
+                            from->name, from->rows.n, from->cols.n, to->name, to->rows.n, to->cols.n));
+  return hash.positive();
+}
+
+Matrix* Matrices::find(const std::string& name) {
+  for (const auto& a : matrices_)
+    if (a->name == name) return a.get();
+  return nullptr;
+}
+
+std::int64_t Matrices::bytes_of_mine() const {
+  std::int64_t sum = 0;
+  for (const auto& a : matrices_) sum += static_cast<std::int64_t>(a->bytes(a->lay));
+  return sum;
+}
+
+double Matrices::bytes() const {
+  double sum = 0;
+  for (const auto& a : matrices_)
+    sum +=
+        static_cast<double>(a->rows.n) * static_cast<double>(a->cols.n) * static_cast<double>(element_bytes(a->type));
+  return sum;
+}
+
+const Matrix* Matrices::largest() const {
+  const Matrix* largest = nullptr;
+  const auto bytes = [](const Matrix& a) {
+    return static_cast<double>(a.rows.n) * static_cast<double>(a.cols.n) * static_cast<double>(element_bytes(a.type));
+  };
+  for (const auto& a : matrices_)
+    if (!largest || bytes(*a) > bytes(*largest)) largest = a.get();
+  return largest;
+}
+
+void Matrices::write(Packet& packet) const {
+  packet.put(static_cast<int>(matrices_.size()));
+  for (const auto& a : matrices_) {
+    packet.put(a->name).put(a->type);
+    packet.put(a->rows.rule != nullptr).put(a->rows.nb);
+    packet.put(a->cols.rule != nullptr).put(a->cols.nb);
+    put_axis(packet, a->lay.rows);
+    put_axis(packet, a->lay.cols);
+  }
+}
+
+void Matrices::read(Packet& packet, bool is_new) {
+  std::vector<std::unique_ptr<Matrix>> known = std::move(matrices_);
+  matrices_.clear();
+  for (int count = packet.get<int>(); count > 0; --count) {
+    auto a = std::make_unique<Matrix>();
+    a->name = packet.get_text();
+    a->type = packet.get<char>();
+    const auto rows_have_rule = packet.get<bool>();
+    a->rows.nb = packet.get<std::int64_t>();
+    const auto cols_have_rule = packet.get<bool>();
+    a->cols.nb = packet.get<std::int64_t>();
+    Axis rows = get_axis(packet), cols = get_axis(packet);
+    a->rows.n = rows.n;
+    a->cols.n = cols.n;
+    const auto at = std::find_if(known.begin(), known.end(), [&](const auto& k) { return k && k->name == a->name; });
+    if (at != known.end()) {
+      if (rows_have_rule)
+        a->rows.rule =
+            (*at)->rows.rule; // a rule is a function of each process's own; the forms differ when it has none
+      if (cols_have_rule) a->cols.rule = (*at)->cols.rule;
+      if (!(*at)->has_same_form(*a) || rows_have_rule != ((*at)->rows.rule != nullptr) ||
+          cols_have_rule != ((*at)->cols.rule != nullptr))
+        throw Error(Status::rank_mismatch,
+                    fmt::format("blacs-dyn: matrix \"{}\" is {} on a new process and {}{} on the others", a->name,
+                                (*at)->form(), a->form(), rows_have_rule || cols_have_rule ? " with a rule" : ""));
+      a = std::move(*at);
+    } else if (rows_have_rule || cols_have_rule) {
+      throw Error(Status::rank_mismatch, fmt::format("blacs-dyn: matrix \"{}\" lies as a rule says, which a new "
+                                                     "process has to give by dyngrid_matrix_create_by before "
+                                                     "its first resize point",
+                                                     a->name));
+    }
+    a->lay.rows = std::move(rows);
+    a->lay.cols = std::move(cols);
+    matrices_.push_back(std::move(a));
+    ++revision_;
+  }
+  for (auto& k : known) {
+    if (!k) continue;
+    if (is_new)
+      throw Error(Status::rank_mismatch,
+                  fmt::format("blacs-dyn: a new process made matrix \"{}\", which the others do not have", k->name));
+    retired_.push_back(std::move(k)); // freed by the others while this process slept
+  }
+}
+
+void Matrices::set_context(int context) {
+  for (const auto& a : matrices_)
+    if (!a->desc.empty()) a->desc[1] = context;
+}
+
+void Matrices::leave() {
+  for (const auto& a : matrices_) a->unplace();
+}
+
+void Matrices::clear() {
+  matrices_.clear();
+  retired_.clear();
+}
+
+} // namespace blacs_dyn

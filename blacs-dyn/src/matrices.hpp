@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <mpi.h>
+
+#include "matrix.hpp"
+#include "packet.hpp"
+
+namespace blacs_dyn {
+
+/// The registered matrices: they follow the grid. Collective calls are collective over `grid`; MPI_COMM_NULL on a
+/// process that waits to join, which declares alone.
+class Matrices {
+public:
+  /// Where a process stands when it makes a matrix.
+  struct Site {
+    MPI_Comm grid = MPI_COMM_NULL;
+    Shape shape;
+    int context = -1;
+  };
+
+  Matrix* create(const char* name, char type, AxisRule rows, AxisRule cols, bool has_handle, const Site& site);
+  void free(Matrix* matrix);
+  Matrix* find(const std::string& name);
+  /// Local. A number for the two, to compare between processes. @throws Error when `from` cannot be copied to `to`
+  std::int64_t check_copy(const Matrix* from, const Matrix* to) const;
+  const Matrix* largest() const;      ///< null when there is none
+  double bytes() const;               ///< of all matrices, on all processes together
+  std::int64_t bytes_of_mine() const; ///< of the local arrays of this process
+  const std::vector<std::unique_ptr<Matrix>>& all() const { return matrices_; }
+  std::int64_t revision() const { return revision_; } ///< another one when a matrix was made or freed
+
+  /// For those that join: forms, and where the matrices lie now.
+  void write(Packet& packet) const;
+  /// Local. What a new process declared must be what the others have. @throws Error{rank_mismatch}
+  void read(Packet& packet, bool is_new);
+  void add(std::unique_ptr<Matrix> matrix) { matrices_.push_back(std::move(matrix)); } ///< from a checkpoint
+
+  void set_context(int context);
+  void leave(); ///< the handles stay readable
+  void clear();
+
+private:
+  Matrix* declare(std::unique_ptr<Matrix> matrix);
+  Matrix* keep(std::unique_ptr<Matrix> matrix);
+  void check_new(Matrix& made, const char* name, char type, AxisRule rows, AxisRule cols, bool has_handle);
+
+  std::vector<std::unique_ptr<Matrix>> matrices_;
+  std::vector<std::unique_ptr<Matrix>>
+      retired_; ///< freed by the others while this process slept: the handle stays readable
+  std::int64_t revision_ = 0;
+};
+
+} // namespace blacs_dyn

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "matrices.hpp"
+#include "participants.hpp"
+#include "redist/executor.hpp"
+#include "redist/plan.hpp"
+#include "redist/rank_plan.hpp"
+
+namespace blacs_dyn {
+
+/// All matrices from the old grid into new arrays of the new one. The old arrays stay as they are until use_new().
+class MatrixMove {
+public:
+  MatrixMove(const Matrices& matrices, const Participants& who, Shape from, Shape to, redist::Schedule schedule)
+      : matrices_(matrices), who_(who), from_(from), to_(to), schedule_(schedule) {}
+
+  /// Plans, allocates, and moves. before_exchange: called when nothing stands against it any more. Collective over the
+  /// union. @throws agreed Error
+  void run(MPI_Comm gathered, const std::function<void()>& before_exchange);
+  void use_new(int context); ///< the old arrays are freed
+
+  double plan_s = 0, exchange_s = 0;
+  std::int64_t moved_bytes = 0, kept_bytes = 0;
+
+private:
+  void lay_out(MPI_Comm gathered);
+  void plan(MPI_Comm gathered, redist::Schedule schedule);
+  void exchange(redist::Executor& executor);
+
+  const Matrices& matrices_;
+  const Participants& who_;
+  Shape from_, to_;
+  redist::Schedule schedule_;
+  std::vector<Lay> lays_;
+  std::vector<redist::SharedArray> arrays_;
+  std::vector<redist::RankPlan> plans_;
+};
+
+} // namespace blacs_dyn

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "participants.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace blacs_dyn {
+
+Participants::Participants(const Roster& before, const Change& change, int me) {
+  const std::vector<int> order = union_order(before, change);
+  std::unordered_map<int, int> rank_of;
+  for (const int id : order) rank_of.emplace(id, count++);
+  for (const int id : before.grid.ids) old_ranks.push_back(rank_of.at(id));
+  for (const int id : change.to.ids) new_ranks.push_back(rank_of.at(id));
+  const auto& ids = change.to.ids;
+  my_rank = rank_of.at(me);
+  my_position = static_cast<int>(std::find(ids.begin(), ids.end(), me) - ids.begin());
+  is_joining = std::find(before.grid.ids.begin(), before.grid.ids.end(), me) == before.grid.ids.end();
+}
+
+} // namespace blacs_dyn

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <vector>
+
+#include "processes/roster.hpp"
+
+namespace blacs_dyn {
+
+/// Who takes part in a change of the grid and where everybody stands in the union communicator: worked out once. Pure.
+struct Participants {
+  Participants(const Roster& before, const Change& change, int me);
+
+  int count = 0;              ///< processes of the union
+  int my_rank = 0;            ///< in the union
+  std::vector<int> old_ranks; ///< in the union, of the old grid's processes, row-major
+  std::vector<int> new_ranks; ///< the same of the new grid
+  bool is_joining = false;    ///< this process is new or woken
+  int my_position = 0;        ///< in the new grid, row-major; its size when this process is not in it
+};
+
+} // namespace blacs_dyn

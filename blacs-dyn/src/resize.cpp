@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "resize.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "application.hpp"
+
+namespace blacs_dyn {
+
+using base::Error;
+using base::Status;
+
+namespace {
+
+/// The matrix that decides who goes where: the largest. Without one, a square one in single elements.
+gridmap::PlacementRequest placement_request(const Matrices& matrices, Shape from, Shape to) {
+  gridmap::PlacementRequest request;
+  if (const Matrix* a = matrices.largest()) {
+    const Lay after = a->on(to, -1);
+    request.rows_from = a->lay.rows;
+    request.cols_from = a->lay.cols;
+    request.rows_to = after.rows;
+    request.cols_to = after.cols;
+    return request;
+  }
+  const std::int64_t any = std::int64_t{64} * from.nprow * from.npcol;
+  using gridmap::Axis;
+  request.rows_from = Axis::block_cyclic(any, 1, from.nprow);
+  request.cols_from = Axis::block_cyclic(any, 1, from.npcol);
+  request.rows_to = Axis::block_cyclic(any, 1, to.nprow);
+  request.cols_to = Axis::block_cyclic(any, 1, to.npcol);
+  return request;
+}
+
+/// Units as they are called outside.
+std::vector<control::UnitInfo> units_of(const Processes& processes) {
+  std::vector<control::UnitInfo> all;
+  for (const Unit& unit : processes.roster().units)
+    if (unit.id != 0)
+      all.push_back({processes.number_of(unit.id), static_cast<int>(unit.members.size()), unit.active()});
+  return all;
+}
+
+} // namespace
+
+Resize::Resize(Application& app, Goal goal, std::optional<control::ResizeRequest> request)
+    : app_(&app), goal_(std::move(goal)), started_(MPI_Wtime()), request_(std::move(request)) {}
+
+Resize::Resize(Application& app, Processes::Union gathered, double started)
+    : app_(&app), started_(started), change_(gathered.change), gathered_(std::move(gathered)) {
+  goal_.to = change_.to.shape;
+  who_.emplace(gathered_->before, change_, app.processes.id());
+}
+
+// ---- decide
+// ---------------------------------------------------------------------------------------------------------------
+
+void Resize::check_room() const {
+  if (goal_.exact) return;
+  const Roster& roster = app_->processes.roster();
+  const int fresh = goal_.to.size() - roster.grid.shape.size() - static_cast<int>(roster.all_parked().size());
+  if (fresh > 0) app_->headroom.check(fresh, goal_.to.size(), app_->settings.unit_policy, goal_.is_forced);
+}
+
+void Resize::decide() {
+  const Settings& settings = app_->settings;
+  const Roster& roster = app_->processes.roster();
+  Change change;
+  together(app_->grid.comm(), [&] {
+    gridmap::PlacementRequest placement = placement_request(app_->matrices, roster.grid.shape, goal_.to);
+    placement.method = goal_.placement;
+    placement.keep_first = settings.keep_first;
+    change = decide_change(roster, goal_.to, std::move(placement), settings.unit_policy,
+                           goal_.exact ? &*goal_.exact : nullptr, goal_.leave);
+    if (!change.new_units.empty() && app_->processes.id() == 0) app_->newcomers.check();
+  });
+  decide_by(std::move(change));
+}
+
+void Resize::decide_by(Change change) {
+  change_ = std::move(change);
+  goal_.to = change_.to.shape;
+  sent_for_s_ = MPI_Wtime();
+  if (change_.new_units.empty()) return;
+  together(app_->grid.comm(), [&] {
+    if (app_->processes.id() == 0) app_->processes.send_for(change_, app_->spawn_options());
+  });
+}
+
+// ---- gather
+// ---------------------------------------------------------------------------------------------------------------
+
+bool Resize::must_await() const {
+  return app_->settings.way == Way::join && !change_.new_units.empty();
+}
+
+/// On process 0: whether all are there. @throws Error when they will not be; they are called off then.
+bool Resize::look_for_newcomers() {
+  const Launch::Progress progress = app_->processes.progress();
+  const double limit_s = app_->settings.join_limit_s;
+  const bool is_late = !progress.is_complete && MPI_Wtime() - sent_for_s_ > limit_s;
+  if (progress.failure.empty() && !is_late) return progress.is_complete;
+  app_->processes.call_off();
+  if (!progress.failure.empty())
+    throw Error(Status::spawn_failure, "blacs-dyn: new processes do not come: " + progress.failure);
+  throw Error(Status::timeout, fmt::format("blacs-dyn: new processes do not come: they were not there within {} s and "
+                                           "are called off; raise DYNGRID_JOIN_TIMEOUT if they only need longer",
+                                           limit_s));
+}
+
+void Resize::await_newcomers() {
+  together(app_->grid.comm(), [&] {
+    if (app_->processes.id() != 0) return;
+    while (!look_for_newcomers()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  });
+}
+
+bool Resize::are_newcomers_there() {
+  enum : int { coming, ready, wont_come };
+  std::array<int, 2> told{coming, static_cast<int>(Status::success)}; // one broadcast while they come
+  std::string why;
+  if (app_->processes.id() == 0) {
+    try {
+      told[0] = look_for_newcomers() ? ready : coming;
+    } catch (const Error& error) {
+      told = {wont_come, static_cast<int>(error.status())};
+      why = error.what();
+    }
+  }
+  const int process0 = app_->grid.rank_of_process0();
+  check_mpi(MPI_Bcast(told.data(), 2, MPI_INT, process0, app_->grid.comm()), "MPI_Bcast");
+  if (told[0] != wont_come) return told[0] == ready;
+  std::vector<char> text(why.begin(), why.end());
+  broadcast(text, process0, app_->grid.comm());
+  throw Error(static_cast<Status>(told[1]), std::string(text.begin(), text.end()));
+}
+
+void Resize::gather() {
+  gathered_ = app_->processes.gather(change_, app_->spawn_options());
+  who_.emplace(gathered_->before, change_, app_->processes.id());
+}
+
+// ---- move
+// -----------------------------------------------------------------------------------------------------------------
+
+Resize::Outcome Resize::move_and_commit() {
+  MatrixMove move(app_->matrices, *who_, gathered_->before.grid.shape, change_.to.shape, app_->settings.exchange_order);
+  try {
+    if (!share_state()) return Outcome::redirected;
+    move.run(gathered_->comm.get(), [this] {
+      if (!who_->is_joining) app_->routines.call_before();
+    });
+  } catch (const Error&) {
+    const Outcome outcome = abandon();
+    if (outcome == Outcome::resized) throw; // this process goes on in the old grid
+    return outcome;
+  }
+  return commit(move);
+}
+
+Packet Resize::write_state() const {
+  Packet packet;
+  app_->points.write(packet);
+  app_->settings.write(packet);
+  app_->shared.write(packet);
+  app_->matrices.write(packet);
+  return packet;
+}
+
+void Resize::read_state(Packet& state) {
+  app_->points.read(state);
+  app_->settings.read(state);
+  app_->shared.read(state); // before the matrices, since a rule may look at it
+  app_->matrices.read(state, app_->processes.is_newcomer() || app_->grid.is_still_outside());
+}
+
+/// Tells those that join what the others know: the resize point where they are, settings, matrices, shared state. A
+/// process that joins from another resize point, and can be led, goes to the others' while they wait. @throws agreed
+/// Error. @return false: this process has to go there first
+bool Resize::share_state() {
+  if (!change_.is_growth()) return true;
+  const MPI_Comm comm = gathered_->comm.get();
+  const bool was_led = is_led();
+  Packet state;
+  if (was_led) {
+    state = std::move(*state_);
+  } else {
+    if (!who_->is_joining) state = write_state();
+    broadcast(state.bytes(), 0, comm);
+  }
+  Packet told(state.bytes());
+  const Place others = Place::read(told);
+  using Where = ResizePoints::Where;
+  const Where where = who_->is_joining ? app_->points.compare(others, !was_led) : Where::here;
+  int mine = static_cast<int>(where), worst = mine;
+  if (!was_led) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_mpi(MPI_Iallreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, comm, &request), "MPI_Iallreduce");
+    wait_asleep(&request);
+  }
+  if (where == Where::elsewhere && static_cast<Where>(worst) == Where::elsewhere) {
+    app_->points.lead_to(others);
+    state_ = std::move(state);
+    return false;
+  }
+  together(comm, [&] { // where the others wait for those that are led
+    if (where == Where::nowhere) app_->points.refuse(others, app_->processes.is_newcomer() ? "new" : "woken");
+    if (who_->is_joining && where == Where::here) read_state(told);
+  });
+  return true;
+}
+
+// ---- commit, or abandon
+// ---------------------------------------------------------------------------------------------------
+
+/// Newcomers go, the woken sleep on. @return resized: this process is in the grid, which is the old one
+Resize::Outcome Resize::abandon() {
+  switch (app_->processes.dismiss(*gathered_)) {
+  case Processes::Fate::sleeps:
+    return Outcome::asleep;
+  case Processes::Fate::leaves:
+    return Outcome::gone;
+  case Processes::Fate::stays:
+    break;
+  }
+  if (app_->routines.owes_after()) app_->routines.call_after(); // what was taken down is built again
+  return Outcome::resized;
+}
+
+/// From here on the new grid is the grid.
+Resize::Outcome Resize::commit(MatrixMove& move) {
+  const double t0 = MPI_Wtime();
+  app_->copier.close();
+  app_->grid.close_contexts(gathered_->comm.get(), who_->new_ranks);
+  app_->grid.enter_or_go();
+  move.use_new(app_->grid.context());
+  const Processes::Fate fate = app_->processes.commit(*gathered_);
+  app_->grid.tie();
+  if (fate == Processes::Fate::leaves) return Outcome::gone;
+  if (fate == Processes::Fate::sleeps) return Outcome::asleep;
+  if (!app_->is_classical()) app_->grid.open_context();
+  report(move, gathered_->merge_s + (MPI_Wtime() - t0));
+  app_->points.changed();
+  app_->routines.call_after();
+  return Outcome::resized;
+}
+
+/// Collective over the new grid.
+void Resize::report(const MatrixMove& move, double merge_s) {
+  const std::array<double, 5> mine{gathered_->spawn_s, merge_s, move.plan_s, move.exchange_s,
+                                   who_->is_joining ? 0 : MPI_Wtime() - started_};
+  std::array<double, 5> most{};
+  check_mpi(MPI_Allreduce(mine.data(), most.data(), 5, MPI_DOUBLE, MPI_MAX, app_->grid.comm()), "MPI_Allreduce");
+  const Shape from = gathered_->before.grid.shape, to = change_.to.shape;
+  dyngrid_resize_report& r = app_->last_resize;
+  r = {};
+  r.from_nprow = from.nprow;
+  r.from_npcol = from.npcol;
+  r.to_nprow = to.nprow;
+  r.to_npcol = to.npcol;
+  r.spawned = static_cast<int>(change_.new_ids().size());
+  r.woken = static_cast<int>(change_.wake.size());
+  r.parked = static_cast<int>(change_.park.size());
+  r.released = from.size() + r.spawned + r.woken - to.size() - r.parked;
+  r.spawn_s = most[0];
+  r.merge_s = most[1];
+  r.plan_s = most[2];
+  r.exchange_s = most[3];
+  r.total_s = most[4];
+  r.moved_bytes = move.moved_bytes;
+  r.kept_bytes = move.kept_bytes;
+  if (app_->control)
+    app_->control->changed(r, static_cast<int>(app_->processes.roster().all_parked().size()), units_of(app_->processes),
+                           request_);
+  if (app_->settings.is_verbose && app_->processes.id() == 0) say_report(move);
+}
+
+void Resize::say_report(const MatrixMove& move) const {
+  const dyngrid_resize_report& r = app_->last_resize;
+  std::fputs(fmt::format("dyngrid: {} -> {}: {} spawned, {} woken, {} released, {} parked; spawn {:.3f} s, merge "
+                         "{:.3f} s, plan {:.4f} s, exchange {:.3f} s, all {:.3f} s; "
+                         "{} bytes moved, {} kept\n",
+                         to_string(gathered_->before.grid.shape), to_string(change_.to.shape), r.spawned, r.woken,
+                         r.released, r.parked, r.spawn_s, r.merge_s, r.plan_s, r.exchange_s, r.total_s,
+                         move.moved_bytes, move.kept_bytes)
+                 .c_str(),
+             stderr);
+}
+
+bool Resize::is_complete() const {
+  return app_->processes.progress().is_complete;
+}
+
+void Resize::say_sent_for() const {
+  if (!app_->settings.is_verbose || app_->processes.id() != 0) return;
+  std::fputs(fmt::format("dyngrid: {} -> {}: {} new process(es) sent for in {:.3f} s, computing on\n",
+                         to_string(app_->grid.shape()), to_string(goal_.to), change_.new_ids().size(),
+                         MPI_Wtime() - started_)
+                 .c_str(),
+             stderr);
+}
+
+// ---- answers
+// --------------------------------------------------------------------------------------------------------------
+
+void Resize::already_there() {
+  if (request_) request_->done_already();
+}
+
+void Resize::failed(const Error& error) {
+  if (app_->processes.id() == 0)
+    std::fprintf(stderr, "dyngrid: no change to %s: %s; going on with %s\n", to_string(goal_.to).c_str(), error.what(),
+                 to_string(app_->grid.shape()).c_str());
+  if (app_->control) app_->control->failed(goal_.to, error.status(), error.what(), request_);
+}
+
+void Resize::call_off(const std::string& why) {
+  if (app_->processes.id() != 0) return;
+  app_->processes.call_off();
+  if (request_) request_->refused(Status::bad_state, "blacs-dyn: called off: " + why);
+  std::fprintf(stderr, "dyngrid: the new processes for %s are called off: %s\n", to_string(goal_.to).c_str(),
+               why.c_str());
+}
+
+void Resize::take_over(Resize& newer) {
+  if (!newer.request_) return;
+  if (request_) request_->superseded(newer.request_->number);
+  request_ = std::move(newer.request_);
+}
+
+} // namespace blacs_dyn

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "control/resize_request.hpp"
+#include "matrix_move.hpp"
+#include "packet.hpp"
+#include "participants.hpp"
+#include "processes.hpp"
+
+namespace blacs_dyn {
+
+class Application;
+
+/// One change of the grid. On a process of the grid: decide, await the newcomers, gather; then, with everybody who
+/// takes part, move and commit, or all is as it was. It knows who is new, who wakes, who leaves, and in which order.
+class Resize {
+public:
+  /// What is wanted: the same on all processes of the grid.
+  struct Goal {
+    Shape to;
+    gridmap::Placement placement = gridmap::Placement::optimal;
+    std::optional<GridMap> exact; ///< an earlier grid, of processes that are all there
+    std::vector<int> leave;       ///< ids of units that are not in the new grid
+    bool is_forced = false;       ///< on process 0: however many processes a core gets
+    /// Asked for at a resize point: new processes are let in at a later one, a failure is told and the program goes on.
+    /// Otherwise the program waits for them.
+    bool is_at_point = false;
+  };
+  enum class Outcome { resized, redirected, asleep, gone };
+
+  /// On a process of the grid. request: on process 0, when somebody asked for it.
+  Resize(Application& app, Goal goal, std::optional<control::ResizeRequest> request);
+  /// On a process that is new or woken: the others have decided.
+  Resize(Application& app, Processes::Union gathered, double started);
+
+  const Goal& goal() const { return goal_; }
+  bool is_led() const { return state_.has_value(); } ///< to the resize point where the others are
+
+  // ---- collective over the grid
+  void check_room() const; ///< before anything is decided. @throws agreed Error{no_slots, ...}
+  /// Who comes, wakes and leaves; sends for the new ones. @throws agreed Error, and nothing was started.
+  void decide();
+  /// The same for a change that is decided already, by blacs_setup.dat.
+  void decide_by(Change change);
+  bool must_await() const; ///< new processes are on their way by themselves
+  void await_newcomers();  ///< @throws agreed Error when they do not come; they are called off then
+  /// The same without waiting, at a resize point.
+  bool are_newcomers_there();
+  void gather(); ///< brings everybody together. @throws agreed Error, all as before.
+
+  // ---- collective over the union
+  /// Moves the matrices and makes the new grid the grid, or abandons it. redirected: this process has to go to another
+  /// resize point first, and calls again there. @throws agreed Error where this process goes on in the old grid.
+  Outcome move_and_commit();
+
+  // ---- local
+  bool is_complete() const;                      ///< process 0: the newcomers are there
+  void begin_again() { started_ = MPI_Wtime(); } ///< what the program does not wait for does not count
+  void say_sent_for() const;
+  // the request is answered
+  void already_there();
+  void failed(const base::Error& error);
+  void call_off(const std::string& why); ///< the newcomers are not wanted any more
+  void take_over(Resize& newer);         ///< which wants the same: its request counts from here on
+
+private:
+  bool look_for_newcomers();
+  bool share_state();
+  Packet write_state() const;
+  void read_state(Packet& state);
+  Outcome abandon();
+  Outcome commit(MatrixMove& move);
+  void report(const MatrixMove& move, double merge_s);
+  void say_report(const MatrixMove& move) const;
+
+  Application* app_;
+  Goal goal_;
+  double started_;
+  double sent_for_s_ = 0; ///< when the newcomers were sent for
+  std::optional<control::ResizeRequest> request_;
+  Change change_;
+  std::optional<Processes::Union> gathered_;
+  std::optional<Participants> who_;
+  std::optional<Packet> state_; ///< what the others told, on a process that is led
+};
+
+} // namespace blacs_dyn

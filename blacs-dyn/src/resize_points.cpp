@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "resize_points.hpp"
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "application.hpp"
+
+namespace blacs_dyn {
+
+using base::Error;
+using base::Status;
+
+// ---- the program comes to one
+// -----------------------------------------------------------------------------------------------
+
+int ResizePoints::arrive_at(const char* name) {
+  if (place_.kind == Place::Kind::named && name && place_.text == name) return arrive(place_);
+  return arrive(Place::named(name));
+}
+
+int ResizePoints::arrive(const Place& place) {
+  if (!app_.grid.has_me()) place.check_name();
+  if (place_.hash != place.hash) place_ = place;
+  if (under_way_ && under_way_->is_led()) return go_on_where_led();
+  if (app_.processes.is_newcomer()) return join();
+  if (app_.grid.is_still_outside()) return sleep_until_needed();
+  app_.checkpoints.save_if_due();
+
+  Wish wish = next_wish();
+  std::uint64_t all = 0;
+  try {
+    all = compare_places(place_, wish.flags());
+  } catch (const Error&) { // what was asked for waits for a resize point where all are
+    if (wish.request)
+      wish.request->put_off();
+    else
+      requested_ = wish.to;
+    throw;
+  }
+  const bool is_own = (all & PlaceWord::own_request) != 0; // goes before a request from outside, which process 0 has
+  if (!is_own && (all & PlaceWord::outside_request) == 0) return under_way_ ? let_in() : DYNGRID_SAME;
+  if (is_own && wish.request) {
+    wish.request->put_off();
+    wish = Wish{};
+  }
+  Resize::Goal goal = agree_on_goal(wish, is_own);
+  return change(std::move(goal), std::move(wish.request));
+}
+
+std::uint64_t ResizePoints::Wish::flags() const {
+  if (request) return PlaceWord::outside_request;
+  return to.size() > 0 ? std::uint64_t{PlaceWord::own_request} : 0;
+}
+
+/// The program's own, the timetable's, or one from outside, in this order.
+ResizePoints::Wish ResizePoints::next_wish() {
+  Settings& settings = app_.settings;
+  const std::int64_t point = settings.points++;
+  Wish wish{std::exchange(requested_, Shape{}), settings.placement, std::nullopt};
+  if (app_.processes.id() == 0 && wish.to.size() == 0)
+    for (const TimedRequest& entry : settings.requests)
+      if (entry.step == point) {
+        wish.to = entry.to;
+        wish.placement = entry.placement.value_or(settings.placement);
+      }
+  if (app_.control) wish.request = app_.control->resize_point(app_.matrices, wish.to.size() > 0);
+  if (wish.request) {
+    wish.to = {wish.request->to.nprow, wish.request->to.npcol};
+    wish.placement = wish.request->placement.value_or(settings.placement);
+  }
+  return wish;
+}
+
+/// One all-reduce: what all processes of the grid want, by PlaceWord::Flag. @throws agreed Error{bad_state} when they
+/// are at different places.
+std::uint64_t ResizePoints::compare_places(const Place& place, std::uint64_t flags) {
+  const bool counts = plain_places_count_ || place.kind != Place::Kind::plain;
+  static const Place some_line(Place::Kind::plain);
+  const std::uint64_t mine = PlaceWord::of(counts ? place : some_line, flags);
+  std::uint64_t all = 0;
+  check_mpi(MPI_Allreduce(&mine, &all, 1, MPI_UINT64_T, MPI_BOR, app_.grid.comm()), "MPI_Allreduce");
+  if (PlaceWord::is_one_place(all)) {
+    place.check_name();
+    return all;
+  }
+  check_places(place);
+  plain_places_count_ = false; // they are of different programs
+  return all;
+}
+
+void ResizePoints::check_places(const Place& place) const {
+  Packet packet;
+  place.write(packet);
+  broadcast(packet.bytes(), 0, app_.grid.comm());
+  together(app_.grid.comm(), [&] {
+    place.check_name();
+    Packet told(packet.bytes());
+    const Place first = Place::read(told);
+    if (!first.meets(place))
+      throw Error(Status::bad_state,
+                  fmt::format("blacs-dyn: the processes of the grid are at different resize points: rank 0 at {}, rank "
+                              "{} at {}; all of them have to come to the "
+                              "same one (two lines that mean one place take one name, by dyngrid_resize_point_at)",
+                              first.shown(), app_.grid.rank(), place.shown()));
+  });
+}
+
+/// Whose wish counts: the lowest rank's of those that have one of their own, else process 0's. It tells the others.
+Resize::Goal ResizePoints::agree_on_goal(Wish& wish, bool is_own) {
+  const MPI_Comm grid = app_.grid.comm();
+  int root = app_.grid.rank_of_process0();
+  if (is_own) {
+    const int mine = wish.to.size() > 0 ? app_.grid.rank() : INT_MAX;
+    check_mpi(MPI_Allreduce(&mine, &root, 1, MPI_INT, MPI_MIN, grid), "MPI_Allreduce");
+  }
+  Resize::Goal goal;
+  goal.is_at_point = true;
+  if (wish.request) { // units that have gone are left out
+    const Processes& processes = app_.processes;
+    const std::vector<std::int64_t>& numbers = wish.request->units;
+    for (const Unit& unit : processes.roster().units)
+      if (unit.id != 0 &&
+          std::find(numbers.begin(), numbers.end(), processes.number_of(unit.id)) != numbers.end())
+        goal.leave.push_back(unit.id);
+    goal.is_forced = wish.request->force;
+    if (!wish.request->why.empty()) std::fprintf(stderr, "dyngrid: %s\n", wish.request->why.c_str());
+  }
+  std::array<int, 4> told{wish.to.nprow, wish.to.npcol, static_cast<int>(wish.placement),
+                          static_cast<int>(goal.leave.size())};
+  check_mpi(MPI_Bcast(told.data(), 4, MPI_INT, root, grid), "MPI_Bcast");
+  goal.leave.resize(static_cast<std::size_t>(told[3]));
+  if (!goal.leave.empty()) check_mpi(MPI_Bcast(goal.leave.data(), told[3], MPI_INT, root, grid), "MPI_Bcast");
+  goal.to = {told[0], told[1]};
+  goal.placement = static_cast<gridmap::Placement>(told[2]);
+  return goal;
+}
+
+bool ResizePoints::is_change_due() {
+  if (!app_.grid.has_me()) return true;
+  bool is_due = requested_.size() > 0;
+  if (app_.processes.id() == 0) {
+    for (const TimedRequest& entry : app_.settings.requests) is_due = is_due || entry.step == app_.settings.points;
+    is_due = is_due || (app_.control && app_.control->is_pending()) || (under_way_ && under_way_->is_complete());
+  }
+  return (compare_places(Place(Place::Kind::query), is_due ? 1 : 0) & 1) != 0;
+}
+
+const char* ResizePoints::entry_point() {
+  can_be_led_ = true;
+  return entry_point_.c_str();
+}
+
+// ---- or changes the grid itself
+// ---------------------------------------------------------------------------------------------
+
+int ResizePoints::resize(Shape to, gridmap::Placement placement) {
+  if (app_.processes.is_newcomer() || (under_way_ && under_way_->is_led())) return arrive(Place());
+  place_ = Place();
+  if (app_.grid.is_still_outside()) return sleep_until_needed();
+  const MPI_Comm grid = app_.grid.comm();
+  const auto number = static_cast<int>(placement);
+  together(grid, [&] {
+    base::check_grid_shape(to, "blacs-dyn: dyngrid_resize");
+    if (number < DYNGRID_OPTIMAL || number > DYNGRID_LOCAL2)
+      throw Error(Status::bad_argument, fmt::format("blacs-dyn: dyngrid_resize: placement is {}, wanted {} .. {}",
+                                                    number, DYNGRID_OPTIMAL, DYNGRID_LOCAL2));
+  });
+  const std::array<std::int64_t, 6> range{to.nprow, -to.nprow, to.npcol, -to.npcol, number, -number};
+  std::array<std::int64_t, 6> most{};
+  check_mpi(MPI_Allreduce(range.data(), most.data(), 6, MPI_INT64_T, MPI_MAX, grid), "MPI_Allreduce");
+  if (most[0] != -most[1] || most[2] != -most[3] || most[4] != -most[5])
+    throw Error(Status::rank_mismatch, fmt::format("blacs-dyn: dyngrid_resize: arguments differ between the processes: "
+                                                   "rows {} .. {}, columns {} .. {}, placement {} .. {}",
+                                                   -most[1], most[0], -most[3], most[2], -most[5], most[4]));
+  Resize::Goal goal;
+  goal.to = to;
+  goal.placement = placement;
+  return change(std::move(goal));
+}
+
+int ResizePoints::pop() {
+  place_ = Place();
+  const Roster& roster = app_.processes.roster();
+  if (!app_.grid.has_me() || roster.levels.size() < 2)
+    throw Error(Status::bad_state, "blacs-dyn: dyngrid_pop: this is the first grid, there is none below it");
+  const GridMap& level = roster.levels[roster.levels.size() - 2];
+  const auto is_here = [&](int id) {
+    return std::find(roster.grid.ids.begin(), roster.grid.ids.end(), id) != roster.grid.ids.end();
+  };
+  Resize::Goal goal;
+  goal.to = level.shape;
+  goal.placement = app_.settings.placement;
+  if (std::all_of(level.ids.begin(), level.ids.end(), is_here)) goal.exact = level;
+  return change(std::move(goal));
+}
+
+// ---- a change of the grid
+// ---------------------------------------------------------------------------------------------------
+
+int ResizePoints::change(Resize::Goal goal, std::optional<control::ResizeRequest> request) {
+  Resize next(app_, std::move(goal), std::move(request));
+  if (!next.goal().is_at_point) return carry_out(next);
+  if (under_way_ && under_way_->goal().to == next.goal().to) {
+    under_way_->take_over(next);
+    return let_in();
+  }
+  try {
+    return carry_out(next);
+  } catch (const Error& error) {
+    next.failed(error);
+    throw;
+  }
+}
+
+/// From the decision on. What is under way already is called off.
+int ResizePoints::carry_out(Resize& next) {
+  const Resize::Goal& goal = next.goal();
+  if (!under_way_ || !(under_way_->goal().to == goal.to)) next.check_room();
+  if (under_way_) {
+    under_way_->call_off(fmt::format("{} is wanted instead", to_string(goal.to)));
+    under_way_.reset();
+  }
+  if (goal.to == app_.grid.shape() && !goal.exact) {
+    next.already_there();
+    return DYNGRID_SAME;
+  }
+  next.decide();
+  if (next.must_await() && goal.is_at_point) {
+    next.say_sent_for();
+    under_way_ = std::move(next);
+    return DYNGRID_SAME;
+  }
+  if (next.must_await()) next.await_newcomers();
+  next.gather();
+  return see_through(next);
+}
+
+/// At a resize point while newcomers are on their way: lets them in when all of them are ready. Collective over the
+/// grid.
+int ResizePoints::let_in() {
+  under_way_->begin_again();
+  Resize change = std::move(*under_way_);
+  under_way_.reset();
+  try {
+    if (change.are_newcomers_there()) {
+      change.gather();
+      return see_through(change);
+    }
+  } catch (const Error& error) {
+    change.failed(error);
+    throw;
+  }
+  under_way_ = std::move(change);
+  return DYNGRID_SAME;
+}
+
+int ResizePoints::see_through(Resize& change) {
+  for (;;) {
+    switch (change.move_and_commit()) {
+    case Resize::Outcome::resized:
+      return DYNGRID_RESIZED;
+    case Resize::Outcome::redirected:
+      under_way_ = std::move(change);
+      return DYNGRID_REDIRECT;
+    case Resize::Outcome::gone:
+      return leave();
+    case Resize::Outcome::asleep:
+      break;
+    }
+    const double started = MPI_Wtime();
+    auto woken = app_.processes.sleep(app_.spawn_options());
+    if (!woken) return leave();
+    change = Resize(app_, std::move(*woken), started);
+  }
+}
+
+int ResizePoints::join() {
+  const double started = MPI_Wtime();
+  auto gathered = app_.processes.join();
+  if (!gathered) return leave();
+  Resize change(app_, std::move(*gathered), started);
+  return see_through(change);
+}
+
+int ResizePoints::sleep_until_needed() {
+  const double started = MPI_Wtime();
+  auto woken = app_.processes.sleep(app_.spawn_options());
+  if (!woken) return leave();
+  Resize change(app_, std::move(*woken), started);
+  return see_through(change);
+}
+
+/// At another resize point than the one where this process was woken or let in: the right one, or not.
+int ResizePoints::go_on_where_led() {
+  Resize led = std::move(*under_way_);
+  under_way_.reset();
+  entry_point_.clear();
+  return see_through(led);
+}
+
+int ResizePoints::leave() {
+  app_.grid.leave();
+  app_.matrices.leave();
+  return DYNGRID_LEAVE;
+}
+
+void ResizePoints::end() {
+  place_ = Place(Place::Kind::end);
+  if (!under_way_) return;
+  if (under_way_->is_led()) {
+    go_on_where_led(); // which ends the others' waiting: they do not meet this process here
+    return;
+  }
+  under_way_->call_off("the application ends");
+  under_way_.reset();
+}
+
+// ---- those that join
+// --------------------------------------------------------------------------------------------------------
+
+void ResizePoints::write(Packet& packet) const {
+  place_.write(packet);
+  packet.put(plain_places_count_);
+}
+
+void ResizePoints::read(Packet& packet) {
+  plain_places_count_ = packet.get<bool>();
+}
+
+ResizePoints::Where ResizePoints::compare(const Place& others, bool may_be_led) const {
+  if (others.meets(place_)) return Where::here;
+  const bool can_be_led =
+      can_be_led_ && may_be_led && others.kind == Place::Kind::named && place_.kind != Place::Kind::end;
+  return can_be_led ? Where::elsewhere : Where::nowhere;
+}
+
+void ResizePoints::refuse(const Place& others, const char* who) const {
+  throw Error(Status::bad_state,
+              fmt::format("blacs-dyn: a {} process is at {}, the others are at {}: it would go on in another part "
+                          "of the program; give lines that mean one "
+                          "place one name by dyngrid_resize_point_at, or lead it to a name by dyngrid_entry_point",
+                          who, place_.shown(), others.shown()));
+}
+
+} // namespace blacs_dyn

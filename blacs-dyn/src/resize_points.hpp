@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "control/resize_request.hpp"
+#include "packet.hpp"
+#include "place.hpp"
+#include "resize.hpp"
+
+namespace blacs_dyn {
+
+class Application;
+
+/// The points of the program where its grid may change: where this process is, whether all are at the same one, and
+/// what is done there.
+class ResizePoints {
+public:
+  explicit ResizePoints(Application& app) : app_(app) {}
+
+  // ---- for the program. Collective over the grid. @return a dyngrid_outcome
+  int arrive(const Place& place);
+  int arrive_at(const char* name);
+  int resize(Shape to, gridmap::Placement placement);
+  int pop();
+  bool is_change_due();                       ///< dyngrid_pending
+  void request(Shape to) { requested_ = to; } ///< at the next point; local
+  const char* entry_point();                  ///< also says that this process can be led; local
+  void set_entry_point(std::string name) { entry_point_ = std::move(name); }
+
+  /// Carries the change through on this process, through all sleeps, until it goes on in the program. Collective over
+  /// the union.
+  int see_through(Resize& change);
+  int sleep_until_needed();
+  bool awaits_newcomers() const { return under_way_ && !under_way_->is_led(); }
+  void end(); ///< the application ends: nobody is waited for any more
+
+  // ---- for a change: what newcomers are told of the place, and where they meet the others
+  enum class Where : int { here, elsewhere, nowhere };
+  void write(Packet& packet) const;
+  void read(Packet& packet); ///< after the place itself
+  Where compare(const Place& others, bool may_be_led) const;
+  void lead_to(const Place& others) { entry_point_ = others.text; }
+  [[noreturn]] void refuse(const Place& others, const char* who) const;
+  void changed() { entry_point_.clear(); }
+  std::string name_for_newcomers() const { return place_.kind == Place::Kind::named ? place_.text : std::string(); }
+
+private:
+  struct Wish { ///< of this process, for this resize point
+    Shape to;
+    gridmap::Placement placement = gridmap::Placement::optimal;
+    std::optional<control::ResizeRequest> request; ///< process 0: somebody outside has it
+    std::uint64_t flags() const;                   ///< PlaceWord::Flag
+  };
+  Wish next_wish();
+  std::uint64_t compare_places(const Place& place, std::uint64_t flags);
+  void check_places(const Place& place) const;
+  Resize::Goal agree_on_goal(Wish& wish, bool is_own);
+  int change(Resize::Goal goal, std::optional<control::ResizeRequest> request = std::nullopt);
+  int carry_out(Resize& next);
+  int let_in();
+  int join();
+  int go_on_where_led();
+  int leave();
+
+  Application& app_;
+  Shape requested_{};
+  Place place_;                    ///< the last one that this process came to
+  bool plain_places_count_ = true; ///< false where programs differ; the same on all processes of the grid
+  std::string entry_point_;
+  bool can_be_led_ = false;
+  /// Newcomers are on their way while the application computes on; or this process is led to where the others wait.
+  std::optional<Resize> under_way_;
+};
+
+} // namespace blacs_dyn

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/resize_request.hpp"
+
+#include <utility>
+
+#include "control/job_state.hpp"
+
+namespace control {
+
+ResizeRequest::ResizeRequest(ResizeRequest&& other) noexcept {
+  *this = std::move(other);
+}
+
+ResizeRequest& ResizeRequest::operator=(ResizeRequest&& other) noexcept {
+  if (this == &other) return *this;
+  if (JobState* job = answered()) job->give_up(*this);
+  number = other.number;
+  origin = other.origin;
+  op = other.op;
+  from = other.from;
+  to = other.to;
+  by = other.by;
+  units = std::move(other.units);
+  force = other.force;
+  undo = other.undo;
+  placement = other.placement;
+  deadline = other.deadline;
+  why = std::move(other.why);
+  is_late_ = other.is_late_;
+  state_ = std::exchange(other.state_, State::answered);
+  job_ = std::exchange(other.job_, nullptr);
+  return *this;
+}
+
+ResizeRequest::~ResizeRequest() {
+  if (JobState* job = answered()) job->give_up(*this);
+}
+
+JobState* ResizeRequest::answered() {
+  if (state_ != State::taken) return nullptr;
+  state_ = State::answered;
+  return std::exchange(job_, nullptr);
+}
+
+void ResizeRequest::done(const ChangeReport& report, int parked, double now) {
+  if (JobState* job = answered()) job->end_change(this, report, parked, now);
+}
+
+void ResizeRequest::done_already() {
+  if (JobState* job = answered()) job->end_unchanged(*this);
+}
+
+void ResizeRequest::refused(base::Status status, const std::string& reason) {
+  if (JobState* job = answered()) job->end_failed(this, to, status, reason);
+}
+
+void ResizeRequest::superseded(std::int64_t by_number) {
+  if (JobState* job = answered()) job->end_superseded(*this, by_number);
+}
+
+void ResizeRequest::put_off() {
+  if (JobState* job = answered()) job->take_back(std::move(*this));
+}
+
+} // namespace control
