@@ -13,15 +13,13 @@
 #include <mpi.h>
 
 #include <elf.h>
-#include <fcntl.h>
 #include <netdb.h>
-#include <spawn.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
 
+#include "base/process.hpp"
 #include "base/status.hpp"
 
 namespace blacs_dyn {
@@ -32,29 +30,11 @@ using base::Status;
 
 /// What a command prints on its standard output and error; empty when it cannot be started.
 std::string output_of(const std::string& program, const std::string& flag, const std::string& argument) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return {};
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], 2);
-  std::string a0 = program, a1 = flag, a2 = argument;
-  std::array<char*, 4> arguments{a0.data(), a1.data(), a2.data(), nullptr};
-  pid_t child = 0;
-  const int failed = posix_spawn(&child, program.c_str(), &actions, nullptr, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  close(ends[1]);
-  std::string text;
-  if (!failed) {
-    std::array<char, 4096> buffer;
-    for (ssize_t got; (got = read(ends[0], buffer.data(), buffer.size())) > 0 || (got < 0 && errno == EINTR);)
-      if (got > 0) text.append(buffer.data(), static_cast<std::size_t>(got));
-    int status = 0;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
+  try {
+    return base::run({{program, flag, argument}}, -1).output;
+  } catch (const Error&) {
+    return {};
   }
-  close(ends[0]);
-  return text;
 }
 
 /// The dynamic loader named in a 64-bit ELF file; empty for static programs and anything else.
@@ -94,12 +74,7 @@ std::vector<std::string> own_arguments() {
 
 std::string find_program(const std::string& command) {
   if (command.find('/') != std::string::npos) return command;
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(path ? path : "");
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    const std::string candidate = (folder.empty() ? "." : folder) + "/" + command;
-    if (access(candidate.c_str(), X_OK) == 0) return candidate;
-  }
+  if (const std::string program = base::search_path(command); !program.empty()) return program;
   throw Error(Status::not_found,
               fmt::format("blacs-dyn: program to spawn is \"{}\", which is not in PATH; give its full path", command));
 }

@@ -15,11 +15,11 @@
 #include <fstream>
 #include <memory>
 
-#include "base/clock.hpp"
 #include <nlohmann/json.hpp>
 
 #include <fmt/format.h>
 
+#include "base/clock.hpp"
 #include "base/command_line.hpp"
 #include "blas.hpp"
 #include "checkpoint/file.hpp"

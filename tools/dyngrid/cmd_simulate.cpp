@@ -10,11 +10,11 @@
 #include <sstream>
 #include <thread>
 
-#include "base/clock.hpp"
 #include <nlohmann/json.hpp>
 
 #include <fmt/format.h>
 
+#include "base/clock.hpp"
 #include "base/command_line.hpp"
 #include "base/file_descriptor.hpp"
 #include "base/process.hpp"
