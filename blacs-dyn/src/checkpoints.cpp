@@ -5,13 +5,13 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <thread>
 
 #include <unistd.h>
 
 #include <fmt/format.h>
 
+#include "base/clock.hpp"
 #include "checkpoint.hpp"
 #include "preflight.hpp"
 
@@ -39,15 +39,6 @@ SpreadMatrix spread(const Matrix& a, const Lay& lay, void* local) {
   return s;
 }
 
-std::string now() {
-  const std::time_t seconds = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&seconds, &utc);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return text;
-}
-
 /// What process 0 was given, or what its environment says.
 std::string path_of(const char* what, const char* given, const char* variable, const std::string& from_environment) {
   if (given && *given) return given;
@@ -62,7 +53,7 @@ SavedState state_of(const Processes& processes, const Settings& settings, const 
   state.folder = getcwd(folder, sizeof folder) ? folder : "";
   state.started = static_cast<int>(processes.roster().units[0].members.size());
   state.dyngrid_version = DYNGRID_VERSION;
-  state.written = now();
+  state.written = base::utc_text(static_cast<std::int64_t>(base::unix_time_s()));
   state.resize_points = settings.points;
   state.nprow = processes.roster().grid.shape.nprow;
   state.npcol = processes.roster().grid.shape.npcol;

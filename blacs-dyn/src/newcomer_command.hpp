@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "processes.hpp"
 #include "launchers/launcher.hpp"
+#include "processes.hpp"
 
 namespace blacs_dyn {
 

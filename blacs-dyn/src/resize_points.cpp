@@ -124,8 +124,7 @@ Resize::Goal ResizePoints::agree_on_goal(Wish& wish, bool is_own) {
     const Processes& processes = app_.processes;
     const std::vector<std::int64_t>& numbers = wish.request->units;
     for (const Unit& unit : processes.roster().units)
-      if (unit.id != 0 &&
-          std::find(numbers.begin(), numbers.end(), processes.number_of(unit.id)) != numbers.end())
+      if (unit.id != 0 && std::find(numbers.begin(), numbers.end(), processes.number_of(unit.id)) != numbers.end())
         goal.leave.push_back(unit.id);
     goal.is_forced = wish.request->force;
     if (!wish.request->why.empty()) std::fprintf(stderr, "dyngrid: %s\n", wish.request->why.c_str());

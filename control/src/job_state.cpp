@@ -2,10 +2,13 @@
 #include "control/job_state.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include <fmt/format.h>
+
+#include "base/statistics.hpp"
+#include "base/text.hpp"
+#include "gridmap/placement.hpp"
 
 namespace control {
 namespace {
@@ -15,25 +18,12 @@ using base::Status;
 using gridmap::GridShape;
 using Lock = std::lock_guard<std::mutex>;
 
-bool same(GridShape a, GridShape b) {
-  return a.nprow == b.nprow && a.npcol == b.npcol;
-}
 std::pair<int, int> key_of(GridShape s) {
   return {s.nprow, s.npcol};
 }
-std::string shape_text(GridShape s) {
-  return fmt::format("{}x{}", s.nprow, s.npcol);
-}
 
 gridmap::Placement placement_from(const Request& request, const std::string& name) {
-  using gridmap::Placement;
-  for (const auto& [word, placement] :
-       {std::pair{"optimal", Placement::optimal}, std::pair{"global", Placement::global},
-        std::pair{"local1", Placement::local1}, std::pair{"local2", Placement::local2}})
-    if (name == word) return placement;
-  throw Error(Status::bad_argument,
-              fmt::format("control: {}: \"placement\" is \"{}\", wanted optimal, global, local1 or local2", request.op,
-                          name.substr(0, 40)));
+  return gridmap::parse_placement(name.substr(0, 40), fmt::format("control: {}: \"placement\"", request.op));
 }
 
 std::vector<std::int64_t> units_in(const Request& request) {
@@ -100,23 +90,17 @@ Json json_of(const ChangeCost& c) {
 /// Standard error of the mean by the median distance from the median, so that one step that was disturbed does not
 /// count.
 double scatter(const std::vector<double>& values) {
-  const double middle = median(values);
+  const double middle = base::median(values);
   std::vector<double> apart;
   for (const double v : values) apart.push_back(std::abs(v - middle));
-  return 1.4826 * median(std::move(apart)) / std::sqrt(static_cast<double>(values.size()));
+  return 1.4826 * base::median(std::move(apart)) / std::sqrt(static_cast<double>(values.size()));
 }
 
 } // namespace
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
 Trial::Verdict Trial::verdict() const {
   if (before.size() < 2 || after.size() < least) return Verdict::open;
-  const double was = median(before), is = median(after);
+  const double was = base::median(before), is = base::median(after);
   if (is > 1.05 * was && is - was > 3 * std::hypot(scatter(before), scatter(after))) return Verdict::slower;
   return after.size() < most ? Verdict::open : Verdict::stays;
 }
@@ -140,26 +124,17 @@ Experiment Experiment::parse(const std::string& text, const std::string& where) 
   Experiment experiment;
   const std::size_t at = text.find('@');
   if (at != std::string::npos) {
-    const char* const end = text.data() + text.size();
-    const auto [rest, error] = std::from_chars(text.data() + at + 1, end, experiment.steps);
-    if (error != std::errc{} || rest != end || experiment.steps < 1) throw bad();
+    experiment.steps = base::whole_number<int>(std::string_view(text).substr(at + 1)).value_or(0);
+    if (experiment.steps < 1) throw bad();
   }
-  const char* here = text.data();
-  const char* const end = text.data() + std::min(at, text.size());
-  for (;;) {
-    GridShape shape;
-    const auto rows = std::from_chars(here, end, shape.nprow);
-    if (rows.ec != std::errc{} || rows.ptr == end || *rows.ptr != 'x') throw bad();
-    const auto cols = std::from_chars(rows.ptr + 1, end, shape.npcol);
-    constexpr int most = 1 << 20;
-    if (cols.ec != std::errc{} || shape.nprow < 1 || shape.npcol < 1 || shape.nprow > most ||
-        shape.npcol > most / shape.nprow)
-      throw bad();
-    experiment.grids.push_back(shape);
-    if (cols.ptr == end) return experiment;
-    if (*cols.ptr != ',') throw bad();
-    here = cols.ptr + 1;
+  const std::vector<std::string> grids = base::split(std::string_view(text).substr(0, at), ',');
+  if (grids.empty()) throw bad();
+  for (const std::string& grid : grids) {
+    const std::optional<GridShape> shape = base::grid_shape_from(grid);
+    if (!shape) throw bad();
+    experiment.grids.push_back(*shape);
   }
+  return experiment;
 }
 
 JobState::JobState(JobInfo info, GridShape first_grid, double now)
@@ -213,12 +188,12 @@ void JobState::judge_trial() {
   const Trial::Verdict verdict = trial_->verdict();
   if (verdict == Trial::Verdict::open) return;
   if (verdict == Trial::Verdict::slower) {
-    const double was = median(trial_->before), is = median(trial_->after);
+    const double was = base::median(trial_->before), is = base::median(trial_->after);
     back_ = Back{trial_->from, {}};
     back_->why = fmt::format("{} takes {:.3g} s a step, {} took {:.3g}: back to {} (DYNGRID_UNDO=off leaves it)",
-                             shape_text(trial_->to), is, shape_text(trial_->from), was, shape_text(trial_->from));
+                             to_string(trial_->to), is, to_string(trial_->from), was, to_string(trial_->from));
     undone_[key_of(trial_->to)] = {is, fmt::format("{} was tried and takes {:.3g} s a step, {} takes {:.3g}",
-                                                   shape_text(trial_->to), is, shape_text(trial_->from), was)};
+                                                   to_string(trial_->to), is, to_string(trial_->from), was)};
     tell({{"event", "undo"},
           {"request", trial_->number},
           {"from", to_json(trial_->to)},
@@ -276,7 +251,7 @@ std::optional<ResizeRequest> JobState::want(double now) {
     settle();
     here = situation();
   }
-  if ((!same(wish->from, here.grid) && wish->op != Operation::resize) ||
+  if ((wish->from != here.grid && wish->op != Operation::resize) ||
       wish->op == Operation::leave) { // units may have come and gone on the same grid
     const Decision again = decide(here, *wish);
     if (!again.is_accepted) {
@@ -385,8 +360,8 @@ std::optional<ResizeRequest> JobState::experiment_wants() {
   if (!experiment_) return std::nullopt;
   while (tried_ < experiment_->grids.size()) {
     const GridShape turn = experiment_->grids[tried_];
-    if (same(turn, grid_) ? on_grid_ < experiment_->steps + 1 : !has_asked_) {
-      if (same(turn, grid_)) return std::nullopt; // more steps here
+    if (turn == grid_ ? on_grid_ < experiment_->steps + 1 : !has_asked_) {
+      if (turn == grid_) return std::nullopt; // more steps here
       has_asked_ = true;
       return own_request(ResizeRequest::Origin::experiment, turn);
     }
@@ -403,7 +378,7 @@ std::optional<ResizeRequest> JobState::experiment_wants() {
   }
   experiment_.reset();
   tell({{"event", "experiment"}, {"grid", best ? to_json(*best) : Json(nullptr)}, {"step_s", seconds}});
-  if (!best || same(*best, grid_)) return std::nullopt;
+  if (!best || *best == grid_) return std::nullopt;
   return own_request(ResizeRequest::Origin::experiment, *best);
 }
 

@@ -56,7 +56,6 @@ struct Trial {
   /// step until it is slower, or there are `most`.
   Verdict verdict() const;
 };
-double median(std::vector<double> values);
 
 /// Grids to be tried in the first steps, e.g. "2x2,2x3,3x3@3": three steps on each (a first one on a new grid does not
 /// count), then to the quickest.
