@@ -65,8 +65,8 @@ struct LineServer::State {
     std::size_t searched = 0;     ///< of input, without an end of line
     double active = 0, begun = 0; ///< last heard of; when the half line in input was begun
     bool closing = false, wants_write = false;
-    bool held = false; ///< something is still owed to it
-    bool deaf = false; ///< it has shut its sending side, and may still read
+    bool held = false;        ///< something is still owed to it
+    bool half_closed = false; ///< it has shut its sending side, and may still read
   };
 
   std::string directory, path;
@@ -76,7 +76,7 @@ struct LineServer::State {
   ino_t inode = 0;
   pid_t owner = 0; ///< the process that put the socket there: a fork of it must not take it away
   std::map<Client, Peer> peers;
-  std::vector<Client> doomed;
+  std::vector<Client> closing_later;
   Client next = first_client;
 
   void watch(int fd, std::uint64_t key, std::uint32_t events, int op) const {
@@ -91,27 +91,28 @@ struct LineServer::State {
   }
 
   /// Where a client is used further up the stack it is only marked, and goes at the end of serve().
-  void doom(Client client, Peer& peer) {
+  void close_later(Client client, Peer& peer) {
     peer.closing = true;
     peer.output.clear();
-    doomed.push_back(client);
+    closing_later.push_back(client);
   }
 
   void write_some(Client client, Peer& peer) {
     std::string_view left = peer.output;
-    if (base::send_some(peer.fd.get(), left) == base::Io::failed) return doom(client, peer);
+    if (base::send_some(peer.fd.get(), left) == base::Io::failed) return close_later(client, peer);
     peer.output.erase(0, peer.output.size() - left.size());
     const bool wants = !peer.output.empty();
     if (wants != peer.wants_write) {
       peer.wants_write = wants;
       watch_peer(client, peer);
     }
-    if (!wants && (peer.closing || (peer.deaf && !peer.held))) doomed.push_back(client);
+    if (!wants && (peer.closing || (peer.half_closed && !peer.held))) closing_later.push_back(client);
   }
 
   void watch_peer(Client client, const Peer& peer) const {
     watch(peer.fd.get(), client,
-          (peer.deaf ? 0u : std::uint32_t{EPOLLIN}) | (peer.wants_write ? std::uint32_t{EPOLLOUT} : 0u), EPOLL_CTL_MOD);
+          (peer.half_closed ? 0u : std::uint32_t{EPOLLIN}) | (peer.wants_write ? std::uint32_t{EPOLLOUT} : 0u),
+          EPOLL_CTL_MOD);
   }
 
   void refuse(int fd, std::string_view text) const {
@@ -164,13 +165,13 @@ struct LineServer::State {
     std::array<char, 16384> buffer;
     const ssize_t n = recv(peer.fd.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
     if (n < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK)) return;
-    if (n < 0) return doom(client, peer);
+    if (n < 0) return close_later(client, peer);
     if (n == 0) { // no more requests; what is owed it may still fetch
-      peer.deaf = true;
+      peer.half_closed = true;
       peer.input.clear();
       peer.searched = 0;
       watch_peer(client, peer);
-      if (peer.output.empty() && !peer.held) doomed.push_back(client);
+      if (peer.output.empty() && !peer.held) closing_later.push_back(client);
       return;
     }
     if (peer.closing) return; // what it says now is not heard any more
@@ -200,14 +201,14 @@ struct LineServer::State {
 
   void sweep() {
     for (auto& [client, peer] : peers)
-      if (!peer.input.empty() && monotonic_s() - peer.begun > limits.half_line_s) doom(client, peer);
-    bury();
+      if (!peer.input.empty() && monotonic_s() - peer.begun > limits.half_line_s) close_later(client, peer);
+    reap();
   }
 
-  void bury() {
-    while (!doomed.empty()) {
-      const Client client = doomed.back();
-      doomed.pop_back();
+  void reap() {
+    while (!closing_later.empty()) {
+      const Client client = closing_later.back();
+      closing_later.pop_back();
       drop(client);
     }
   }
@@ -308,10 +309,10 @@ bool LineServer::serve(double timeout_s) {
       if (event.events & EPOLLIN)
         s.read_some(client, at->second);
       else if (event.events & (EPOLLHUP | EPOLLERR))
-        s.doom(client, at->second);
+        s.close_later(client, at->second);
     }
   }
-  s.bury();
+  s.reap();
   s.sweep();
   return count > 0;
 }
@@ -326,7 +327,7 @@ bool LineServer::send(Client client, std::string_view line) {
   if (at == state_->peers.end() || at->second.closing) return false;
   State::Peer& peer = at->second;
   if (peer.output.size() + line.size() > state_->limits.waiting_bytes) {
-    state_->doom(client, peer);
+    state_->close_later(client, peer);
     interrupt(); // so that it goes soon
     return false;
   }
@@ -340,8 +341,8 @@ void LineServer::hold(Client client, bool is_owed) {
   const auto at = state_->peers.find(client);
   if (at == state_->peers.end()) return;
   at->second.held = is_owed;
-  if (!is_owed && at->second.deaf && at->second.output.empty()) {
-    state_->doomed.push_back(client);
+  if (!is_owed && at->second.half_closed && at->second.output.empty()) {
+    state_->closing_later.push_back(client);
     interrupt();
   }
 }

@@ -39,7 +39,6 @@ public:
   bool poll();
   bool idle() const { return bytes_in_left_ == 0 && busy_sends_ == 0 && busy_receives_ == 0; }
   bool is_under_way() const { return busy_sends_ > 0 || busy_receives_ > 0; }
-  std::int64_t bytes_in_left() const { return bytes_in_left_; }
   std::size_t buffer_bytes() const { return memory_.size(); }
 
   double pack_s = 0, unpack_s = 0;
