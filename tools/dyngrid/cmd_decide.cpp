@@ -268,9 +268,9 @@ void add_decide(CommandLine& root) {
              "  dyngrid decide 4711 --to 4x4 --json\n"
              "  dyngrid decide --from 2x2 --to 3x3 --matrix 3*d4000x4000/64x64 --times 2x2=1.2,3x3=0.6 --steps 100\n"
              "  dyngrid history --json pdgemm | dyngrid decide --from 2x2 --to 4x4 --history -\n"
-             "The answer is the one that the job itself would give to dyngrid resize. Terms: spawn, merge, plan, then\n"
-             "latency, bandwidth and packing of the exchange (packing: so much as it takes longer than the wire), or\n"
-             "exchange where that very change was measured.");
+             "The answer is that of the job to dyngrid resize, but for grids that it has tried and left again. Terms:\n"
+             "spawn, merge, plan, then latency, bandwidth and packing of the exchange (packing: so much as it takes\n"
+             "longer than the wire), or exchange where that very change was measured.");
   app.action([o, &app] { run(*o, app); });
 }
 
