@@ -1,11 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
 #include <iterator>
 #include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include <fmt/format.h>
 
 #include "base/command_line.hpp"
 #include "base/printable.hpp"
