@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "exec/pages.hpp"
-#include "exec/shared_host.hpp"
+#include "exec/segment.hpp"
 
 namespace redist {
 namespace {

@@ -8,40 +8,11 @@
 
 #include <mpi.h>
 
+#include "exec/segment.hpp"
+
 namespace redist::detail {
 
 class Liveness;
-
-/// A mapped memfd: mine, or another process's found through /proc/<pid>/fd. Huge pages where the kernel gives
-/// them. Nothing of it has a name, so nothing is left behind when a process dies.
-class Segment {
-public:
-  Segment() = default;
-  /// A new one of `bytes`, all zero. @throws std::bad_alloc
-  static Segment create(std::size_t bytes);
-  /// Private memory of that size, aligned alike. @throws std::bad_alloc
-  static Segment create_private(std::size_t bytes);
-  /// The one that process `pid` has open as `fd`, with that inode number when one is given; an empty segment
-  /// when it cannot be had.
-  static Segment open(std::int64_t pid, int fd, std::size_t bytes, std::uint64_t inode = 0) noexcept;
-  Segment(Segment&& other) noexcept;
-  Segment& operator=(Segment&& other) noexcept;
-  ~Segment();
-
-  char* data() const { return data_; }
-  std::size_t bytes() const { return bytes_; }
-  int fd() const { return fd_; }
-  void close_fd() noexcept;
-  /// Leaves mapping and descriptor to somebody else.
-  void forget() noexcept { data_ = nullptr, bytes_ = 0, fd_ = -1; }
-  explicit operator bool() const { return data_ != nullptr; }
-
-private:
-  static Segment map(int fd, std::size_t bytes) noexcept;
-  char* data_ = nullptr;
-  std::size_t bytes_ = 0;
-  int fd_ = -1;
-};
 
 /// The ranks of a communicator that share memory with this one, and a small segment of panels per rank for
 /// what they send each other.
@@ -137,8 +108,17 @@ private:
   PanelState* states_of(int rank) const;
   std::atomic<std::uint8_t>* seen_of(int rank) const;
   Queue* queue_of(int rank, int sender) const;
-  char* panel_of(int rank, int index) const;
+  char* panel_of(int rank, int index) const {
+    return base_of(rank) + panels_at_ + static_cast<std::size_t>(index) * panel_bytes_;
+  }
   void ring(int rank);
+  void wait_for_all(std::uint32_t now, const Liveness& processes);
+  struct Card;
+  void make_segment(std::size_t bytes);
+  Card my_card(int key) const;
+  void find_others(const std::vector<Card>& cards, std::size_t bytes);
+  void drop_those_who_did_not_find_me();
+  void count_cores(const std::vector<Card>& cards);
 
   MPI_Comm comm_ = MPI_COMM_NULL;
   int rank_ = 0, size_ = 1;

@@ -13,8 +13,11 @@ set(redist_exec_sources
   src/exec/prepared.cpp
   src/exec/read_in_place.cpp
   src/exec/run.cpp
+  src/exec/segment.cpp
+  src/exec/shared_agreement.cpp
   src/exec/shared_array.cpp
   src/exec/shared_host.cpp
+  src/exec/shared_panels.cpp
   src/exec/stream.cpp
   src/exec/wire.cpp
   src/exec/work.cpp
@@ -25,4 +28,8 @@ set(redist_exec_sources
   src/pack/together.cpp
   src/pack/turned.cpp
   src/gemr2d/gemr2d.cpp
+  src/gemr2d/given.cpp
+  src/gemr2d/prepared_copy.cpp
+  src/gemr2d/process_set.cpp
+  src/gemr2d/stock.cpp
   src/gemr2d/symbols.cpp)

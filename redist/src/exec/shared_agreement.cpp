@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What all ranks of the host agree on, and the arrays that they offer each other.
+#include <sched.h>
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "exec/liveness.hpp"
+#include "exec/shared_control.hpp"
+
+namespace redist::detail {
+namespace {
+
+/// Of a wait for all: often enough for what passes through MPI meanwhile, too seldom to cost anything.
+constexpr double longest_slice_s = 16e-3;
+
+/// Looking for a message that is not there moves on all that are under way.
+void let_mpi_progress(MPI_Comm comm) {
+  int is_there = 0;
+  MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &is_there, MPI_STATUS_IGNORE);
+}
+
+} // namespace
+
+void SharedHost::minimum(std::int64_t (&numbers)[numbers_at_once], const Liveness& processes) {
+  Control* place = control_of(0);
+  const std::uint32_t now = place->generation.load(std::memory_order_acquire);
+  auto& slot = place->numbers[now % 2];
+  for (int k = 0; k < numbers_at_once; ++k) {
+    std::int64_t seen = slot[k].load(std::memory_order_relaxed);
+    while (numbers[k] < seen && !slot[k].compare_exchange_weak(seen, numbers[k])) {
+    }
+  }
+  if (place->arrived.fetch_add(1) + 1 == static_cast<std::uint32_t>(size_)) {
+    // everybody has read the numbers of the time before: its slot is the next one
+    for (auto& number : place->numbers[(now + 1) % 2]) number.store(INT64_MAX, std::memory_order_relaxed);
+    place->arrived.store(0, std::memory_order_relaxed);
+    place->generation.store(now + 1);
+    futex_wake_all(&place->generation);
+  } else {
+    wait_for_all(now, processes);
+  }
+  for (int k = 0; k < numbers_at_once; ++k) numbers[k] = slot[k].load(std::memory_order_relaxed);
+}
+
+/// Until the generation is no longer `now`.
+void SharedHost::wait_for_all(std::uint32_t now, const Liveness& processes) {
+  std::atomic<std::uint32_t>& generation = control_of(0)->generation;
+  const int looks = crowded_ ? yields_before_sleep : 2000;
+  for (int k = 0; k < looks && generation.load(std::memory_order_acquire) == now; ++k) {
+    if (crowded_)
+      sched_yield();
+    else
+      __builtin_ia32_pause();
+  }
+  // Who is late may be waiting for a message of mine: stock PDGEMR2D, for one, returns with its sends under way, and
+  // a large message gets on only while its sender is inside MPI. So a long wait looks into MPI from time to time
+  // (seen as a deadlock with MPICH).
+  double slice_s = 1e-3, since_check_s = 0;
+  while (generation.load(std::memory_order_acquire) == now) {
+    futex_wait(&generation, now, slice_s);
+    if (generation.load(std::memory_order_acquire) != now) break;
+    let_mpi_progress(comm_);
+    since_check_s += slice_s;
+    slice_s = std::min(2 * slice_s, longest_slice_s);
+    if (since_check_s < 1.0) continue;
+    processes.check_all();
+    since_check_s = 0;
+  }
+}
+
+void SharedHost::offer(int transfer, const Offer& mine) {
+  control_of(rank_)->offers[transfer] = mine;
+}
+SharedHost::Offer SharedHost::offer_of(int rank, int transfer) const {
+  return control_of(rank)->offers[transfer];
+}
+
+const char* SharedHost::map_offer(int rank, const Offer& offer) {
+  for (Mapped& m : mapped_)
+    if (m.inode == offer.inode && m.segment.bytes() == static_cast<std::size_t>(offer.bytes)) {
+      m.used = exchange_;
+      return m.segment.data() + offer.offset;
+    }
+  Segment segment = Segment::open(pids_[static_cast<std::size_t>(rank)], static_cast<int>(offer.fd),
+                                  static_cast<std::size_t>(offer.bytes), offer.inode);
+  if (!segment) return nullptr;
+  try {
+    mapped_.push_back({std::move(segment), offer.inode, exchange_});
+  } catch (const std::bad_alloc&) {
+    return nullptr; // as when it cannot be mapped
+  }
+  return mapped_.back().segment.data() + offer.offset;
+}
+
+void SharedHost::drop_unused() {
+  constexpr std::uint64_t kept_for = 32; // an array that its owner has freed holds no memory, so there is no hurry
+  ++exchange_;
+  mapped_.erase(
+      std::remove_if(mapped_.begin(), mapped_.end(), [this](const Mapped& m) { return m.used + kept_for < exchange_; }),
+      mapped_.end());
+}
+
+void SharedHost::tell_read(int rank) {
+  control_of(rank)->told.fetch_add(1);
+  ring(rank);
+}
+
+std::uint32_t SharedHost::told() const {
+  return control_of(rank_)->told.load(std::memory_order_acquire);
+}
+
+} // namespace redist::detail

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <vector>
+
+#include <mpi.h>
+
+#include "gemr2d/given.hpp"
+#include "gemr2d/prepared_copy.hpp"
+#include "redist/executor.hpp"
+
+namespace redist::detail {
+
+/// A set of processes, in order, over which something was copied. Programs open a context for each copy, so
+/// what is worth keeping is kept for the set: an executor and the last plans, once there have been some
+/// copies. Until then copies go without an executor (exec/once.hpp).
+///
+/// All of a set must agree on whether it has an executor, without asking. So an executor comes in a call of
+/// all of them, by figures that all of them gathered, and goes either never (is_kept) or with the last
+/// context over the set, which is a call of all of them as well. Sets without one may be forgotten by each
+/// process when it likes.
+struct ProcessSet {
+  MPI_Group group = MPI_GROUP_NULL;
+  int rank = 0, size = 1;
+  bool is_of_one_world = false; ///< all of it are in my MPI_COMM_WORLD: nobody can leave it before MPI_Finalize
+  bool is_kept = false;
+  int contexts = 0; ///< over it, that have copied
+  int load = 0;     ///< of the copies so far
+  std::unique_ptr<Executor> executor;
+  std::list<std::unique_ptr<PreparedCopy>> plans; ///< latest first; only with an executor
+  std::int64_t made = 0;
+};
+
+/// What is kept for one context.
+struct State {
+  MPI_Comm comm = MPI_COMM_NULL; ///< the context's own, borrowed
+  ProcessSet* set = nullptr;
+  int load = 0;
+};
+
+/// Local. What it finds of sets with an executor is the same on all of their ranks.
+State& state_of(int ctxt);
+
+/// Makes the executor when it is time to: the same on all ranks, since they decide by what all of them said.
+void make_executor(State& state, const std::vector<Said>& said);
+
+/// Whether this process has room for one more executor that stays.
+bool has_room();
+
+} // namespace redist::detail
