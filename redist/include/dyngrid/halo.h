@@ -13,6 +13,8 @@
 extern "C" {
 #endif
 
+/* ---- borders (halo exchange) ---- */
+
 /* The elements around the blocks of a distributed matrix, fetched from the processes that own them. Along each axis
  * what a process holds is some stretches of consecutive indices; in its *ghosted* array, column-major, each of them has
  * `width` more places before and after it. An exchange writes those; places outside a matrix that is not periodic stay
