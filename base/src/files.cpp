@@ -3,10 +3,10 @@
 
 #include <sys/stat.h>
 
+#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
 namespace base {
 
@@ -23,7 +23,11 @@ bool make_directories(const std::string& path) {
 
 std::string content_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::string content;
+  std::array<char, 4096> part;
+  while (file.read(part.data(), part.size()) || file.gcount() > 0) // a folder cannot be read: no exception here
+    content.append(part.data(), static_cast<std::size_t>(file.gcount()));
+  return content;
 }
 
 } // namespace base

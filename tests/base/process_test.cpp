@@ -102,6 +102,7 @@ TEST(Descriptors, AreClosedOnceAndMove) {
   EXPECT_FALSE(one);
   EXPECT_EQ(other.get(), number);
   EXPECT_EQ(base::content_of(number), "text");
+  EXPECT_EQ(base::content_of("/"), ""); // a folder
   other = base::FileDescriptor();
   EXPECT_EQ(close(number), -1);
 }

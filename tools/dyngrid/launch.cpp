@@ -69,11 +69,11 @@ void add_open_mpi_settings(const Site& site, int processes, Launch& launch) {
 /// itself will complain.
 int most_processes(const std::string& resize_at) {
   int most = 0;
-  try {
-    for (const gridmap::TimedResize& entry : gridmap::parse_timetable(resize_at, "--resize-at"))
-      most = std::max(most, entry.to.size());
-  } catch (const base::Error&) {
-    return 0;
+  for (const std::string& entry : base::split(resize_at, ',')) {
+    try {
+      most = std::max(most, gridmap::parse_timetable(entry, "--resize-at").at(0).to.size());
+    } catch (const std::exception&) { // an entry that cannot be read is told by the program itself
+    }
   }
   return most;
 }
