@@ -10,16 +10,16 @@ namespace blacs_dyn {
 using base::Error;
 using base::Status;
 
-void MatrixMove::run(MPI_Comm gathered, const std::function<void()>& before_exchange) {
+void MatrixMove::run(MPI_Comm gathered, redist::Schedule wanted, const std::function<void()>& before_exchange) {
   const double t0 = MPI_Wtime();
   redist::Executor executor(gathered);
   exchange_s = MPI_Wtime() - t0;
   try {
     // on one host nothing is gained by steps; between hosts the plan chooses by predicted cost
     const bool on_one_host = executor.range(executor.ranks_on_host()).first == std::int64_t{who_.count};
-    const bool is_free = schedule_ == redist::Schedule::automatic;
+    const bool is_free = wanted == redist::Schedule::automatic;
     lay_out(gathered);
-    plan(gathered, is_free && on_one_host ? redist::Schedule::async : schedule_);
+    plan(gathered, is_free && on_one_host ? redist::Schedule::async : wanted);
     before_exchange();
     exchange(executor);
   } catch (const Error& error) {

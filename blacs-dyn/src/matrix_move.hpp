@@ -15,12 +15,12 @@ namespace blacs_dyn {
 /// All matrices from the old grid into new arrays of the new one. The old arrays stay as they are until use_new().
 class MatrixMove {
 public:
-  MatrixMove(const Matrices& matrices, const Participants& who, Shape from, Shape to, redist::Schedule schedule)
-      : matrices_(matrices), who_(who), from_(from), to_(to), schedule_(schedule) {}
+  MatrixMove(const Matrices& matrices, const Participants& who, Shape from, Shape to)
+      : matrices_(matrices), who_(who), from_(from), to_(to) {}
 
-  /// Plans, allocates, and moves. before_exchange: called when nothing stands against it any more. Collective over the
-  /// union. @throws agreed Error
-  void run(MPI_Comm gathered, const std::function<void()>& before_exchange);
+  /// Plans, allocates, and moves. wanted: the same on all processes. before_exchange: called when nothing stands
+  /// against it any more. Collective over the union. @throws agreed Error
+  void run(MPI_Comm gathered, redist::Schedule wanted, const std::function<void()>& before_exchange);
   void use_new(int context); ///< the old arrays are freed
 
   double plan_s = 0, exchange_s = 0;
@@ -34,7 +34,6 @@ private:
   const Matrices& matrices_;
   const Participants& who_;
   Shape from_, to_;
-  redist::Schedule schedule_;
   std::vector<Lay> lays_;
   std::vector<redist::SharedArray> arrays_;
   std::vector<redist::RankPlan> plans_;

@@ -150,10 +150,10 @@ void Resize::gather() {
 // -----------------------------------------------------------------------------------------------------------------
 
 Resize::Outcome Resize::move_and_commit() {
-  MatrixMove move(app_->matrices, *who_, gathered_->before.grid.shape, change_.to.shape, app_->settings.exchange_order);
+  MatrixMove move(app_->matrices, *who_, gathered_->before.grid.shape, change_.to.shape);
   try {
     if (!share_state()) return Outcome::redirected;
-    move.run(gathered_->comm.get(), [this] {
+    move.run(gathered_->comm.get(), app_->settings.exchange_order, [this] { // which newcomers have from now on
       if (!who_->is_joining) app_->routines.call_before();
     });
   } catch (const Error&) {

@@ -9,6 +9,7 @@
 
 #include "base/clock.hpp"
 #include "base/file_descriptor.hpp"
+#include "base/files.hpp"
 #include "base/status.hpp"
 
 namespace {
