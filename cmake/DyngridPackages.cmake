@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# `cpack` in the build folder: libdyngrid1 (the library), libdyngrid-dev (headers, modules, package files), dyngrid-bin
-# (the command). With the preset
-# `package` (scripts/package) the files go to where Debian has them, /usr/lib/<machine>.
+# `cpack` in the build folder: libdyngrid<SOVERSION> (the library), libdyngrid-dev (headers, modules, package files),
+# dyngrid-bin (the command). With the preset `package` (scripts/package) the files go to where Debian has them,
+# /usr/lib/<machine>.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME dyngrid)
 set(CPACK_PACKAGE_VERSION "${PROJECT_VERSION}")
@@ -27,10 +27,11 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS "${PROJECT_BINARY_DIR}/lib")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
 set(what "A library for ScaLAPACK programs that grow and shrink their process grid\nwhile they run: new processes are started and join, others leave, and the\ndistributed matrices are moved to the new grid.")
-set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME libdyngrid1)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME libdyngrid${DYNGRID_SOVERSION})
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
 # what links against the library depends on its package, and the loader's cache is made anew by a trigger
-file(WRITE "${PROJECT_BINARY_DIR}/debian/shlibs" "libdyngrid 1 libdyngrid1 (>= ${PROJECT_VERSION})\n")
+file(WRITE "${PROJECT_BINARY_DIR}/debian/shlibs"
+  "libdyngrid ${DYNGRID_SOVERSION} ${CPACK_DEBIAN_RUNTIME_PACKAGE_NAME} (>= ${PROJECT_VERSION})\n")
 file(WRITE "${PROJECT_BINARY_DIR}/debian/triggers" "activate-noawait ldconfig\n")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA "${PROJECT_BINARY_DIR}/debian/shlibs"
   "${PROJECT_BINARY_DIR}/debian/triggers")
@@ -44,9 +45,11 @@ endif()
 set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "ScaLAPACK process grids that grow and shrink - library\n${what}")
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libdyngrid-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libdyngrid1 (= ${PROJECT_VERSION}-1), ${DYNGRID_DEV_PACKAGES}")
+set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
+  "${CPACK_DEBIAN_RUNTIME_PACKAGE_NAME} (= ${PROJECT_VERSION}-1), ${DYNGRID_DEV_PACKAGES}")
 set(CPACK_COMPONENT_DEV_DESCRIPTION "ScaLAPACK process grids that grow and shrink - headers\n${what}\n.\nThis package has the headers for C and C++, the Fortran modules, and what\npkg-config and CMake need.")
 set(CPACK_DEBIAN_BIN_PACKAGE_NAME dyngrid-bin)
-set(CPACK_DEBIAN_BIN_PACKAGE_DEPENDS "libdyngrid1 (= ${PROJECT_VERSION}-1), ${DYNGRID_MPI_PACKAGE}")
+set(CPACK_DEBIAN_BIN_PACKAGE_DEPENDS
+  "${CPACK_DEBIAN_RUNTIME_PACKAGE_NAME} (= ${PROJECT_VERSION}-1), ${DYNGRID_MPI_PACKAGE}")
 set(CPACK_COMPONENT_BIN_DESCRIPTION "ScaLAPACK process grids that grow and shrink - command\n${what}\n.\nThis package has the command dyngrid, which starts such programs, looks for\nwhat would keep them from growing, and answers questions about grids.")
 include(CPack)

@@ -115,8 +115,9 @@ void look_at_library(Findings& out) {
     const std::string path = own_library();
     out.push_back({"library", Verdict::ok, path, ""});
   } catch (const Failure& error) {
-    out.push_back({"library", Verdict::error, error.what(),
-                   "install the library beside the command (cmake --install), or the package libdyngrid1"});
+    out.push_back(
+        {"library", Verdict::error, error.what(),
+         "install the library beside the command (cmake --install), or the package libdyngrid" DYNGRID_SOVERSION});
   }
 }
 

@@ -333,9 +333,11 @@ std::string start_ompi_server() {
 }
 
 std::string own_library() {
-  const std::string path = find_beside({"../" DYNGRID_LIBDIR "/libdyngrid.so.1", "../lib/libdyngrid.so.1"});
+  const std::string path = find_beside(
+      {"../" DYNGRID_LIBDIR "/libdyngrid.so." DYNGRID_SOVERSION, "../lib/libdyngrid.so." DYNGRID_SOVERSION});
   if (path.empty())
-    throw Failure("there is no libdyngrid.so.1 beside this command; is dyngrid installed as a whole?", 1);
+    throw Failure(
+        "there is no libdyngrid.so." DYNGRID_SOVERSION " beside this command; is dyngrid installed as a whole?", 1);
   return path;
 }
 
