@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "base/printable.hpp"
 #include "job_text.hpp"
@@ -121,19 +122,28 @@ std::vector<std::string> grid_picture(int nprow, int npcol, int width, int heigh
   return lines;
 }
 
+JobView::JobView() : status_(std::make_unique<json>()) {}
+
+JobView::~JobView() = default;
+
+bool JobView::is_known() const {
+  return status_->is_object();
+}
+
 void JobView::take(const json& line) {
+  json& status = *status_;
   const std::string event = line.value("event", "");
   if (event == "step") {
-    status_["step"] = line["step"].get<std::int64_t>() + 1;
-    status_["grid"] = line["grid"];
-    status_["step_s"] = line["step_s"];
-    if (line.contains("rss_bytes")) status_["rss_bytes"] = line["rss_bytes"];
+    status["step"] = line["step"].get<std::int64_t>() + 1;
+    status["grid"] = line["grid"];
+    status["step_s"] = line["step_s"];
+    if (line.contains("rss_bytes")) status["rss_bytes"] = line["rss_bytes"];
     times_.push_back(line["step_s"]);
     if (times_.size() > 200) times_.pop_front();
   } else if (event == "resize") {
-    status_["grid"] = line["grid"];
-    status_["last_resize"] = line["report"];
-    status_["pending"] = nullptr;
+    status["grid"] = line["grid"];
+    status["last_resize"] = line["report"];
+    status["pending"] = nullptr;
     if (!is_taken_back_) last_word_.clear(); // it is why the grid changes
     is_taken_back_ = false;
     times_.clear();
@@ -143,30 +153,30 @@ void JobView::take(const json& line) {
         fmt::format("{} is taken back: {} a step, {} on {}", grid_text(line["from"]), duration_text(line["step_s"]),
                     duration_text(line["before_step_s"]), grid_text(line["grid"]));
   } else if (event == "request") {
-    status_["pending"] = line;
+    status["pending"] = line;
     last_word_.clear();
   } else if (event == "outcome" && line.value("outcome", "") != "done") {
     last_word_ = line.value("outcome", "") + ": " + line.value("reason", "");
-    status_["pending"] = nullptr;
+    status["pending"] = nullptr;
   } else if (event.empty() && line.contains("uptime_s")) {
-    status_ = line;
+    status = line;
   }
 }
 
 int JobView::processes() const {
-  const auto [p, q] = shape_of(status_.value("grid", json()));
+  const auto [p, q] = shape_of(status_->value("grid", json()));
   return p * q;
 }
 
 int JobView::least_step() const {
-  const auto [p, q] = shape_of(status_.value("grid", json()));
+  const auto [p, q] = shape_of(status_->value("grid", json()));
   return std::max(1, std::min(p, q));
 }
 
 std::vector<ViewLine> JobView::lines(const Screen& screen, const std::string& keys) const {
   using Style = ViewLine::Style;
   if (!is_known()) return {};
-  const json& s = status_;
+  const json& s = *status_;
   const auto value = [&](const char* name) { return s.value(name, json()); };
   const auto steps = s.value("steps", std::int64_t{0}), step = s.value("step", std::int64_t{0});
   const auto [nprow, npcol] = shape_of(value("grid"));

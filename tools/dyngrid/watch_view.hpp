@@ -2,9 +2,10 @@
 // What `dyngrid watch` shows on a terminal, worked out as lines of text; no terminal, no connection.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include <deque>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -33,10 +34,12 @@ std::vector<std::string> grid_picture(int nprow, int npcol, int width, int heigh
 /// What is known of one job.
 class JobView {
 public:
+  JobView();
+  ~JobView();
   /// An answer to `status`, or an event.
   void take(const nlohmann::json& line);
   void say(const std::string& word) { last_word_ = word; }
-  bool is_known() const { return status_.is_object(); }
+  bool is_known() const;
   int processes() const;
   /// Rows or columns, whichever are fewer: what a row or a column more takes at least.
   int least_step() const;
@@ -44,10 +47,10 @@ public:
   std::vector<ViewLine> lines(const Screen& screen, const std::string& keys) const;
 
 private:
-  nlohmann::json status_;
-  std::deque<double> times_;   ///< of the last steps on this grid
-  std::string last_word_;      ///< how the last request ended that was not done
-  bool is_taken_back_ = false; ///< the next change is the way back
+  std::unique_ptr<nlohmann::json> status_; ///< never null; no object: nothing is known yet
+  std::deque<double> times_;               ///< of the last steps on this grid
+  std::string last_word_;                  ///< how the last request ended that was not done
+  bool is_taken_back_ = false;             ///< the next change is the way back
 };
 
 /// The jobs to choose from: `statuses` as `ps` has them.
