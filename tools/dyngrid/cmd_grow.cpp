@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <nlohmann/json.hpp>
-
 #include "command.hpp"
 #include "job_text.hpp"
 
@@ -14,13 +12,7 @@ void add_grow(CommandLine& root) {
   app.add_flag("--ask", wish->ask_only, "only ask which grid the job would use");
   app.footer("The job chooses the grid among those that it allows, without --force of no more processes than cores. "
              "One whose steps measure slower than before is left again. Status 3: it declined.");
-  app.action([wish] {
-    const auto count = parse_count(wish->what);
-    if (wish->ask_only)
-      send_wish(*wish, "offer", {{"procs", count}});
-    else
-      send_wish(*wish, "grow", {{"by", count}});
-  });
+  app.action([wish] { ask_for_processes(*wish, wish->ask_only ? "offer" : "grow", parse_count(wish->what)); });
 }
 
 } // namespace command

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <nlohmann/json.hpp>
-
 #include "command.hpp"
 #include "job_text.hpp"
 
@@ -11,7 +9,7 @@ void add_shrink(CommandLine& root) {
       root.add_command("shrink", "Take at least so many processes from a running job: dyngrid shrink JOB 4");
   const auto wish = add_wish(app, "PROCESSES", "how many, at least, e.g. 4");
   app.footer("The job chooses the grid among those that it allows. Status 3: it declined.");
-  app.action([wish] { send_wish(*wish, "shrink", {{"by", parse_count(wish->what)}}); });
+  app.action([wish] { ask_for_processes(*wish, "shrink", parse_count(wish->what)); });
 }
 
 } // namespace command

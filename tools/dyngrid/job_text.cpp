@@ -92,7 +92,9 @@ std::int64_t parse_count(const std::string& text) {
   return count;
 }
 
-void send_wish(const Wish& wish, const std::string& op, json fields) {
+namespace {
+
+void send(const Wish& wish, const std::string& op, json fields) {
   std::string job = wish.job;
   control::Client client = connect_to(job);
   if (!wish.placement.empty()) fields["placement"] = wish.placement;
@@ -120,6 +122,16 @@ void send_wish(const Wish& wish, const std::string& op, json fields) {
               : answer.contains("request") ? " at the next resize point"
                                            : "",
               base::printable(answer.value("why", reason)).c_str());
+}
+
+} // namespace
+
+void ask_for_grid(const Wish& wish, std::pair<int, int> grid) {
+  send(wish, "resize", {{"grid", {grid.first, grid.second}}});
+}
+
+void ask_for_processes(const Wish& wish, const std::string& op, std::int64_t count) {
+  send(wish, op, {{op == "offer" ? "procs" : "by", count}});
 }
 
 } // namespace command

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "base/command_line.hpp"
 #include "control/client.hpp"
@@ -34,7 +35,8 @@ struct Wish {
 std::shared_ptr<Wish> add_wish(base::CommandLine& app, const char* name_of_what, const char* help_of_what);
 /// "+5" or "5". Throws Failure.
 std::int64_t parse_count(const std::string& text);
-/// Asks, prints the answer. Throws Failure: declined (status 3), failed (status 1).
-void send_wish(const Wish& wish, const std::string& op, nlohmann::json fields);
+/// Ask, and print the answer. `op`: grow, shrink or offer. Throw Failure: declined (status 3), failed (status 1).
+void ask_for_grid(const Wish& wish, std::pair<int, int> grid); ///< rows and columns
+void ask_for_processes(const Wish& wish, const std::string& op, std::int64_t count);
 
 } // namespace command
