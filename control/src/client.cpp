@@ -12,6 +12,7 @@
 #include <sys/un.h>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "control/protocol.hpp"
 #include "control/runtime_dir.hpp"

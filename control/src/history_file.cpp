@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
 #include "base/environment.hpp"

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace control {
 namespace {
@@ -95,7 +96,7 @@ void JobServer::run() {
   try {
     tell_events();
     for (const auto& [number, waiter] : waiters_) {
-      Json answer = waiter.answer;
+      Json answer = *waiter.answer;
       answer.update({{"outcome", "ended"}, {"reason", "the application ended before it came to it"}});
       server_.send(waiter.client, to_line(reply(waiter.id, std::move(answer))));
     }
@@ -136,7 +137,7 @@ void JobServer::serve_request(LineServer::Client client, const Request& request)
   case Operation::history:
     return say(state_.history());
   case Operation::watch: {
-    const bool steps = request.body.contains("steps") ? flag(request, "steps") : true;
+    const bool steps = request.body->contains("steps") ? flag(request, "steps") : true;
     server_.hold(client, true);
     watchers_[client].steps = steps;
     update_interest();
@@ -144,8 +145,8 @@ void JobServer::serve_request(LineServer::Client client, const Request& request)
   }
   case Operation::ready: {
     if (!ready_) throw Error(Status::unsupported, "control: ready: this application awaits no newcomers");
-    const auto payload = request.body.find("payload");
-    if (payload == request.body.end() || !payload->is_object())
+    const auto payload = request.body->find("payload");
+    if (payload == request.body->end() || !payload->is_object())
       throw Error(Status::bad_argument, "control: ready: \"payload\" is missing, wanted an object");
     return say(ready_(*payload));
   }
@@ -159,7 +160,7 @@ void JobServer::submit(LineServer::Client client, const Request& request) {
   if (waits && given["accepted"].get<bool>()) {
     server_.hold(client, true);
     const auto number = given["request"].get<std::int64_t>();
-    waiters_[number] = {client, request.id, std::move(given)};
+    waiters_[number] = {client, request.id, std::make_unique<Json>(std::move(given))};
     return;
   }
   if (waits) given["outcome"] = "declined";
@@ -185,7 +186,7 @@ bool JobServer::tell_events() {
     if (event["event"] != "outcome") continue;
     const auto waiter = waiters_.find(event["request"].get<std::int64_t>());
     if (waiter == waiters_.end()) continue;
-    Json answer = waiter->second.answer;
+    Json answer = std::move(*waiter->second.answer);
     for (const auto& [name, value] : event.items())
       if (name != "event") answer[name] = value;
     const LineServer::Client client = waiter->second.client;

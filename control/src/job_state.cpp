@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "base/statistics.hpp"
 #include "base/text.hpp"
@@ -27,13 +28,13 @@ gridmap::Placement placement_from(const Request& request, const std::string& nam
 }
 
 std::vector<std::int64_t> units_in(const Request& request) {
-  const auto given = request.body.find("units");
+  const auto given = request.body->find("units");
   const auto is_number = [](const Json& value) { return value.is_number_integer() && value.get<std::int64_t>() > 0; };
-  if (given == request.body.end() || !given->is_array() || given->empty() || given->size() > 1024 ||
+  if (given == request.body->end() || !given->is_array() || given->empty() || given->size() > 1024 ||
       !std::all_of(given->begin(), given->end(), is_number))
     throw Error(Status::bad_argument,
                 fmt::format("control: {}: \"units\" is {}, wanted a list of numbers from 1", request.op,
-                            given == request.body.end()
+                            given == request.body->end()
                                 ? "missing"
                                 : given->dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 80)));
   return given->get<std::vector<std::int64_t>>();
@@ -139,6 +140,8 @@ Experiment Experiment::parse(const std::string& text, const std::string& where) 
 
 JobState::JobState(JobInfo info, GridShape first_grid, double now)
     : info_(std::move(info)), first_grid_(first_grid), started_(now), grid_(first_grid), book_(&books_[size_]) {}
+
+JobState::~JobState() = default;
 
 // ---- the application's thread
 // ------------------------------------------------------------------------------------------------
@@ -301,8 +304,7 @@ void JobState::end_change(const ResizeRequest* request, const ChangeReport& repo
     book_->known.changes.push_back(report.cost);
     if (report.cost.spawned > 0) book_->known.spawns.push_back(report.cost);
     book_->unsaved_changes.push_back(report.cost);
-    last_resize_ = to_json(report);
-    (*last_resize_)["t"] = now - started_;
+    last_change_ = {report, now - started_};
     Json event{{"event", "resize"}, {"from", to_json(report.cost.from)}, {"grid", to_json(grid_)},
                {"step", step_},     {"report", to_json(report)},         {"units", json_of(units_)}};
     event["request"] = is_from_outside ? Json(request->number) : Json(nullptr);
@@ -512,7 +514,11 @@ Json JobState::status(double now) const {
             {"matrix_bytes", matrix_bytes_}};
   json["step_s"] = step_ > 0 ? Json(last_step_s_) : Json(nullptr);
   json["mean_step_s"] = here_.count > 0 ? Json(here_.mean) : cold_s_ ? Json(*cold_s_) : Json(nullptr);
-  json["last_resize"] = last_resize_ ? *last_resize_ : Json(nullptr);
+  json["last_resize"] = nullptr;
+  if (last_change_) {
+    json["last_resize"] = to_json(last_change_->report);
+    json["last_resize"]["t"] = last_change_->at;
+  }
   json["pending"] = queue_.waiting() ? json_of(*queue_.waiting(), now) : Json(nullptr);
   json["experimenting"] = experiment_.has_value();
   json["units"] = json_of(units_);
@@ -566,7 +572,7 @@ Json JobState::submit(const Request& request, double now) {
   ResizeRequest wish;
   wish.op = operation_of(request);
   wish.force = flag(request, "force");
-  wish.undo = request.body.contains("undo") ? flag(request, "undo") : !wish.force;
+  wish.undo = request.body->contains("undo") ? flag(request, "undo") : !wish.force;
   const std::string name = text(request, "placement", "");
   if (!name.empty()) wish.placement = placement_from(request, name);
   const double limit = seconds(request, "deadline_s", 0);
@@ -631,11 +637,11 @@ Json JobState::offer(const Request& request) const {
 
 Json JobState::cancel(const Request& request) {
   std::optional<std::int64_t> number;
-  if (request.body.contains("request") && !request.body["request"].is_null())
+  if (request.body->contains("request") && !request.body->at("request").is_null())
     number = whole_number(request, "request", 1, INT64_MAX);
   const Lock lock(mutex_);
   const auto cancelled = queue_.cancel(number);
-  if (cancelled) outcome(cancelled->number, "cancelled");
+  if (cancelled) outcome(cancelled->number, "cancelled", Json::object());
   settle();
   return {{"cancelled", cancelled ? Json(cancelled->number) : Json(nullptr)}};
 }

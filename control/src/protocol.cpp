@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace control {
 namespace {
@@ -24,8 +25,13 @@ std::string shown(const Json& value) {
 /// The member, or null when it is absent.
 const Json& member_of(const Request& request, const char* member) {
   static const Json nothing;
-  const auto at = request.body.find(member);
-  return at == request.body.end() ? nothing : *at;
+  const auto at = request.body->find(member);
+  return at == request.body->end() ? nothing : *at;
+}
+
+/// A request without a number gets null back.
+Json to_json(const RequestId& id) {
+  return id ? std::visit([](auto number) { return Json(number); }, *id) : Json(nullptr);
 }
 
 struct Word {
@@ -67,12 +73,15 @@ Request parse_request(std::string_view line) {
   const auto id = body.find("id");
   if (id != body.end() && !id->is_null()) {
     if (!id->is_number_integer()) bad(fmt::format("id is {}, wanted a whole number of 64 bits", shown(*id)));
-    request.id = *id;
+    if (id->is_number_unsigned())
+      request.id = id->get<std::uint64_t>();
+    else
+      request.id = id->get<std::int64_t>();
   }
   const auto op = body.find("op");
   if (op == body.end() || !op->is_string()) bad("request has no \"op\", wanted a word");
   request.op = op->get<std::string>();
-  request.body = std::move(body);
+  request.body = std::make_shared<const Json>(std::move(body));
   return request;
 }
 
@@ -81,13 +90,17 @@ std::string to_line(const Json& object) {
 }
 
 Json reply(const RequestId& id, Json fields) {
-  fields["id"] = id.value_or(nullptr);
+  fields["id"] = to_json(id);
   fields["ok"] = true;
   return fields;
 }
 
+Json reply(const RequestId& id) {
+  return reply(id, Json::object());
+}
+
 Json failure(const RequestId& id, Status status, const std::string& text) {
-  return {{"id", id.value_or(nullptr)}, {"ok", false}, {"status", static_cast<int>(status)}, {"error", text}};
+  return {{"id", to_json(id)}, {"ok", false}, {"status", static_cast<int>(status)}, {"error", text}};
 }
 
 Json failure(const RequestId& id, const std::exception& error) {

@@ -2,6 +2,7 @@
 // Allowed grids, history, prediction, pay-off and the one place for a request: decisions that need neither sockets nor
 // processes. All expected values are worked out by hand.
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The protocol of a job (docs/protocol.md) over its socket; the application is played by the test.
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <atomic>
 #include <chrono>

@@ -2,6 +2,7 @@
 // The socket of a job: who gets in, what a bad client can do (nothing), and the client's side. The server runs in a
 // thread of this process. Last, by which address others reach this host.
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <memory>
 
@@ -540,7 +541,7 @@ TEST(Protocol, RequestsAndTheirMembers) {
   const control::Request request =
       control::parse_request("{\"id\":3,\"op\":\"resize\",\"grid\":[2,3],\"by\":4,\"deadline_s\":2.5,\"force\":true,"
                              "\"placement\":\"local1\",\"new\":{}}");
-  EXPECT_EQ(request.id, 3);
+  EXPECT_EQ(request.id, control::RequestId(std::uint64_t{3}));
   EXPECT_EQ(request.op, "resize");
   EXPECT_EQ(control::grid(request, "grid").nprow, 2);
   EXPECT_EQ(control::grid(request, "grid").npcol, 3);

@@ -501,7 +501,7 @@ private:
     else if (request.op == "resize" && has_regretted_)
       fields = {{"accepted", false}, {"reason", "it was tried"}};
     else if (request.op == "resize")
-      fields = {{"accepted", true}, {"request", ++resizes}, {"grid", request.body["grid"]}};
+      fields = {{"accepted", true}, {"request", ++resizes}, {"grid", request.body->at("grid")}};
     else if (request.op == "cancel")
       fields = {{"cancelled", ++cancels}};
     else if (request.op == "watch")
@@ -509,14 +509,14 @@ private:
     server_.send(client, control::to_line(control::reply(request.id, fields)));
     if (request.op == "resize" && obeys_ && !has_regretted_) {
       const int before = procs_;
-      const Json to = request.body["grid"];
+      const Json to = request.body->at("grid");
       procs_ = to[0].get<int>() * to[1].get<int>();
       server_.send(watcher_,
                    control::to_line({{"event", "resize"}, {"request", resizes.load()}, {"from", grid}, {"grid", to}}));
       server_.send(watcher_,
                    control::to_line({{"event", "outcome"}, {"request", resizes.load()}, {"outcome", "done"}}));
       if (!regrets || procs_ <= before) return;
-      EXPECT_EQ(request.body.value("undo", false), true) << "the scheduler leaves it to the application to go back";
+      EXPECT_EQ(request.body->value("undo", false), true) << "the scheduler leaves it to the application to go back";
       has_regretted_ = true;
       procs_ = before;
       server_.send(watcher_,

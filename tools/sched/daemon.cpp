@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
 #include "base/environment.hpp"
@@ -88,6 +89,11 @@ std::string default_folder() {
 
 std::string scheduler_socket() {
   return control::runtime_directory() + "/sched.sock";
+}
+
+int shut_down(bool cancel) {
+  auto client = control::Client::to_socket(scheduler_socket());
+  return client.call("shutdown", {{"cancel", cancel}}).value("left_running", 0);
 }
 
 Daemon::Daemon(DaemonOptions options) : options_(std::move(options)), boot_(boot_id()), began_s_(unix_time_s()) {
@@ -301,8 +307,8 @@ void Daemon::heard(std::int64_t id, Live& live, const Json& line) {
     else if (book_.find(id)->target != 0)
       give_up(id, line.value(ok ? "reason" : "error", "declined"));
   } else if (op == "status" && ok) {
-    const bool is_first = live.status.is_null();
-    live.status = line;
+    const bool is_first = !live.status;
+    live.status = std::make_unique<Json>(line);
     live.is_resizable = line.value("resizable", true);
     const std::string allowed = line.value("allowed", "");
     if (!allowed.empty() && allowed != live.allowed_text) set_allowed(live, allowed);
@@ -599,8 +605,8 @@ Daemon::Json Daemon::submit(const control::Request& request) {
   JobSpec spec;
   const auto words = [&](const char* member) {
     std::vector<std::string> list;
-    const auto at = request.body.find(member);
-    if (at == request.body.end()) return list;
+    const auto at = request.body->find(member);
+    if (at == request.body->end()) return list;
     if (!at->is_array())
       throw Error(Status::bad_argument, fmt::format("scheduler: submit: \"{}\" is {}, wanted a list of words", member,
                                                     at->dump().substr(0, 60)));
@@ -635,10 +641,10 @@ Daemon::Json Daemon::submit(const control::Request& request) {
   if (spec.folder.empty() || spec.folder[0] != '/')
     throw Error(Status::bad_argument,
                 fmt::format("scheduler: submit: \"folder\" is \"{}\", wanted a path from /", spec.folder));
-  spec.priority = request.body.contains("priority")
+  spec.priority = request.body->contains("priority")
                       ? static_cast<int>(control::whole_number(request, "priority", -1000000, 1000000))
                       : 0;
-  spec.steps = request.body.contains("steps") ? control::whole_number(request, "steps", 0, INT64_MAX) : 0;
+  spec.steps = request.body->contains("steps") ? control::whole_number(request, "steps", 0, INT64_MAX) : 0;
   spec.rigid = control::flag(request, "rigid");
   Live live;
   set_allowed(live, spec.allow);
@@ -680,7 +686,7 @@ Daemon::Json Daemon::json_of(const BookJob& job) const {
     json["socket_name"] = socket_name_of(job.id);
     json["resizable"] = live->second.client.has_value() && live->second.is_resizable && !job.spec.rigid;
     for (const char* member : {"grid", "step", "steps", "mean_step_s"})
-      if (live->second.status.contains(member)) json[member] = live->second.status[member];
+      if (live->second.status && live->second.status->contains(member)) json[member] = (*live->second.status)[member];
   }
   return json;
 }
@@ -696,7 +702,7 @@ Daemon::Json Daemon::overview() const {
 
 Daemon::Json Daemon::queue(const control::Request& request) const {
   const bool all = control::flag(request, "all");
-  const auto after = request.body.contains("after") ? control::whole_number(request, "after", 0, INT64_MAX) : 0;
+  const auto after = request.body->contains("after") ? control::whole_number(request, "after", 0, INT64_MAX) : 0;
   Page page;
   std::size_t ended = 0;
   for (const auto& [id, job] : book_.jobs()) ended += job.phase == Phase::ended;
@@ -711,7 +717,7 @@ Daemon::Json Daemon::queue(const control::Request& request) const {
 
 Daemon::Json Daemon::timeline(const control::Request& request) const {
   const auto& all = book_.segments();
-  const auto from = request.body.contains("from") ? control::whole_number(request, "from", 0, INT64_MAX) : 0;
+  const auto from = request.body->contains("from") ? control::whole_number(request, "from", 0, INT64_MAX) : 0;
   Page page;
   Json names = Json::object();
   auto at = static_cast<std::size_t>(from);

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "book.hpp"
 #include "control/allowed.hpp"
@@ -62,7 +62,7 @@ private:
     std::map<std::int64_t, std::string> sent; ///< id of a request to it -> its op
     std::int64_t request = 0;                 ///< its number of the pending change
     bool is_resizable = false;
-    Json status;
+    std::unique_ptr<Json> status; ///< as it said last; null: not heard yet
     std::vector<double> step_s;
     double steps_left = -1, resize_s = 1;
     int cores = 0; ///< of its hosts; 0: not heard yet
@@ -136,5 +136,8 @@ private:
 std::string default_folder();
 /// Where the scheduler of this user listens.
 std::string scheduler_socket();
+/// Ends the scheduler of this user. `cancel`: its jobs end as well. @return how many of them run then.
+/// @throws base::Error as control::Client
+int shut_down(bool cancel);
 
 } // namespace sched

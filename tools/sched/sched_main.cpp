@@ -31,9 +31,7 @@ std::string absolute(const std::string& path) {
 }
 
 int stop(bool cancel) {
-  auto client = control::Client::to_socket(sched::scheduler_socket());
-  const auto answer = client.call("shutdown", {{"cancel", cancel}});
-  std::printf("stopped; %d jobs %s\n", answer.value("left_running", 0), cancel ? "are told to end" : "go on running");
+  std::printf("stopped; %d jobs %s\n", sched::shut_down(cancel), cancel ? "are told to end" : "go on running");
   return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <thread>
 
@@ -49,7 +50,7 @@ private:
   struct Waiter {
     LineServer::Client client;
     RequestId id;
-    Json answer; ///< what was said when it was accepted
+    std::unique_ptr<Json> answer; ///< what was said when it was accepted
   };
   std::map<std::int64_t, Waiter> waiters_; ///< by number of the request
   std::atomic<bool> stop_{false};

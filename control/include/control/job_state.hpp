@@ -72,6 +72,9 @@ struct Experiment {
 class JobState {
 public:
   JobState(JobInfo info, gridmap::GridShape first_grid, double now);
+  ~JobState();
+  JobState(const JobState&) = delete;
+  JobState& operator=(const JobState&) = delete;
 
   // ---- the application's thread ----
   /// A resize point was reached: the step that began at the last one (or after the last change) has ended.
@@ -132,7 +135,7 @@ private:
   Situation situation() const; ///< the caller has the lock
   void refuse_undone(const Situation& here, Decision& decision) const;
   void tell(Json event); ///< the same
-  void outcome(std::int64_t number, const char* what, Json more = Json::object());
+  void outcome(std::int64_t number, const char* what, Json more);
   ResizeRequest hand_out(ResizeRequest request);
   std::optional<ResizeRequest> own_request(ResizeRequest::Origin origin, gridmap::GridShape to);
   std::optional<ResizeRequest> experiment_wants();
@@ -184,7 +187,11 @@ private:
   };
   std::map<std::string, Book> books_; ///< by size_: the file is read once for each
   Book* book_ = nullptr;              ///< of them the present one
-  std::optional<Json> last_resize_;
+  struct LastChange {
+    ChangeReport report;
+    double at; ///< seconds after the beginning
+  };
+  std::optional<LastChange> last_change_;
   std::optional<Experiment> experiment_;
   std::size_t tried_ = 0;
   bool has_asked_ = false; ///< for the grid of the experiment whose turn it is

@@ -2,12 +2,15 @@
 // The lines that an application, the dyngrid command and a scheduler exchange: docs/protocol.md. Pure.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
+#include <exception>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "base/status.hpp"
 #include "gridmap/topology.hpp"
@@ -25,13 +28,13 @@ enum class Operation { status, resize, grow, shrink, leave, offer, cancel, histo
 const char* to_string(Operation operation);
 
 /// A whole number of 64 bits, signed or not, as the sender wrote it.
-using RequestId = std::optional<Json>;
+using RequestId = std::optional<std::variant<std::int64_t, std::uint64_t>>;
 
 /// A request line: {"id":1,"op":"status",...}.
 struct Request {
   RequestId id; ///< given back in the reply
   std::string op;
-  Json body; ///< the whole object
+  std::shared_ptr<const Json> body; ///< the whole object
 };
 
 /// @throws base::Error{bad_argument} that says what is wrong: no JSON, no object, no "op", "id" is no whole number,
@@ -44,7 +47,8 @@ Operation operation_of(const Request& request);
 /// One line, its end included. Text that is no UTF-8 is repaired.
 std::string to_line(const Json& object);
 /// {"id":1,"ok":true, fields...}
-Json reply(const RequestId& id, Json fields = Json::object());
+Json reply(const RequestId& id, Json fields);
+Json reply(const RequestId& id);
 /// {"id":1,"ok":false,"status":-1,"error":"..."}; status as in dyngrid/status.h.
 Json failure(const RequestId& id, base::Status status, const std::string& text);
 Json failure(const RequestId& id, const std::exception& error);
