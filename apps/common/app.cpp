@@ -160,7 +160,15 @@ Run::Run(std::string name, const Options& options, std::string what_is_a_step)
   if (dyngrid_is_newcomer() == 0) dyngrid_grid(&counts_.first_nprow, &counts_.first_npcol, nullptr, nullptr);
   require(dyngrid_share("apps.counts", &counts_, sizeof counts_), "dyngrid_share");
   require(dyngrid_share("apps.steps", steps_.data(), steps_.size() * sizeof(Step)), "dyngrid_share");
-  require(dyngrid_share("apps.changes", changes_.data(), changes_.size() * sizeof(Change)), "dyngrid_share");
+}
+
+// Each change is an item of its own: newcomers get those that there are, not all that there may be. Those that came with
+// a join or a checkpoint are taken here; a new one is shared by the whole grid.
+void Run::share_changes() {
+  for (; changes_shared_ < counts_.changes; ++changes_shared_)
+    require(dyngrid_share(fmt::format("apps.change.{}", changes_shared_).c_str(),
+                          &changes_[static_cast<std::size_t>(changes_shared_)], sizeof(Change)),
+            "dyngrid_share");
 }
 
 bool Run::is_first() const {
@@ -205,6 +213,7 @@ int Run::resize_point(const int& step) {
   }
   const bool restarts = dyngrid_is_restarted() != 0;
   const int outcome = dyngrid_resize_point();
+  if (outcome != DYNGRID_LEAVE) share_changes();
   if (restarts && outcome != DYNGRID_LEAVE)
     print(step < options_.steps
               ? fmt::format("{}: goes on from the checkpoint before {} {} of {}", name_, word_, step, options_.steps)
@@ -225,6 +234,7 @@ int Run::resize_point(const int& step) {
   change.wanted_npcol = outcome == DYNGRID_RESIZED ? change.report.to_npcol : wanted_npcol;
   if (static_cast<std::size_t>(counts_.changes) < most_changes)
     changes_[static_cast<std::size_t>(counts_.changes++)] = change;
+  share_changes();
   if (outcome == DYNGRID_RESIZED) {
     const auto& r = change.report;
     print(fmt::format("  {}x{} -> {}x{} before {} {}: spawn {:.3f} s, merge {:.3f} s, plan {:.4f} s, exchange {:.4f} "

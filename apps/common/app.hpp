@@ -100,6 +100,7 @@ private:
   bool is_first() const; // local: process (0,0)
   void progress(const std::string& text);
   void close_step(const std::string& word);
+  void share_changes();
   void mean_step_s(std::size_t change, double* before, double* after) const;
   bool write_csv() const;
   bool write_json(const std::string& summary) const;
@@ -108,7 +109,8 @@ private:
   Options options_;
   Counts counts_;
   std::vector<Step> steps_;
-  std::vector<Change> changes_;
+  std::vector<Change> changes_; ///< as long as may be: shared memory stays where it is
+  int changes_shared_ = 0;
   double begun_ = 0, started_ = 0;
   Step current_;
   bool head_printed_ = false, progress_shown_ = false, on_terminal_ = false;
