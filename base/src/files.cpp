@@ -30,4 +30,8 @@ std::string content_of(const std::string& path) {
   return content;
 }
 
+std::string file_name(std::string_view path) {
+  return std::string(path.substr(path.rfind('/') + 1));
+}
+
 } // namespace base

@@ -107,7 +107,7 @@ void Application::read_environment() {
   broadcast(packet.bytes(), 0, processes.world());
   settings.read(packet);
   hosts.find(processes.world(), settings);
-  if (settings.way == Way::join) use(Way::join);
+  if (settings.way == LauncherKind::join) use(LauncherKind::join);
 }
 
 /// What is said when a unit that holds part of the matrices ends.
@@ -126,7 +126,7 @@ SpawnOptions Application::spawn_options() const {
   return newcomers.options(processes.mode(), points.name_for_newcomers(), settings.join_limit_s);
 }
 
-void Application::use(Way way) {
+void Application::use(LauncherKind way) {
   const MPI_Comm comm = grid.has_me() ? grid.comm() : processes.world();
   together(comm, [&] {
     if (processes.has_grown() || points.awaits_newcomers())
@@ -134,15 +134,15 @@ void Application::use(Way way) {
           Status::bad_state,
           fmt::format("blacs-dyn: new processes came by {} already, and those of two ways do not know each other",
                       to_string(settings.way)));
-    if (way == Way::join && hosts.count() > 1)
+    if (way == LauncherKind::join && hosts.count() > 1)
       throw Error(Status::unsupported, fmt::format("blacs-dyn: new processes are to join, but mpirun started the "
                                                    "application on {} hosts; the join way wants every mpirun "
                                                    "on one host: start on one and let the others join",
                                                    hosts.count()));
-    processes.set_launcher(way == Way::join ? make_join_launcher(loss_text()) : make_spawn_launcher());
+    processes.set_launcher(way == LauncherKind::join ? make_join_launcher(loss_text()) : make_spawn_launcher());
   });
   settings.way = way;
-  settings.unit_policy.one_owner = way == Way::join;
+  settings.unit_policy.one_owner = way == LauncherKind::join;
 }
 
 /// Process 0 tells of a failure, since not every program looks at the status.

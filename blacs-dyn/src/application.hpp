@@ -55,7 +55,7 @@ public:
   void at_mpi_finalize();
   /// New processes come that way from here on. Collective over unit 0 or the grid. @throws agreed Error{bad_state,
   /// unsupported}
-  void use(Way way);
+  void use(LauncherKind way);
   SpawnOptions spawn_options() const;
 
   // the classical way: classical.cpp

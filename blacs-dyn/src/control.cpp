@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/files.hpp"
 #include "control/runtime_dir.hpp"
 #include "preflight.hpp"
 #include "redist/measure.hpp"
@@ -20,10 +21,6 @@ namespace {
 
 gridmap::GridShape to_grid(Shape s) {
   return {s.nprow, s.npcol};
-}
-
-std::string file_name(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
 }
 
 /// "3*d2000x2000/64x64+i2000x1/64x1": what decides the time of a step, as far as it can be seen.
@@ -59,7 +56,7 @@ Control::Control(const Settings& settings, Shape first_grid, const std::string& 
   control::JobInfo info;
   info.pid = getpid();
   info.job = settings.job.empty() ? std::to_string(info.pid) : settings.job;
-  info.app = file_name(own_program());
+  info.app = base::file_name(own_program());
   char host[256] = "";
   gethostname(host, sizeof host - 1);
   info.host = host;

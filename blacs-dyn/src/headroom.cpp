@@ -92,9 +92,9 @@ void Headroom::check_here(int fresh, int after, const UnitPolicy& policy, std::i
   room.threads = control::thread_limits();
   room.threads_each = control::own_threads();
   room.free = control::free_memory_soon(bytes_needed(room));
-  if (settings_.way == Way::spawn) room.descriptors = control::open_files(getppid());
+  if (settings_.way == LauncherKind::spawn) room.descriptors = control::open_files(getppid());
   refuse_without_room(room);
-  if (settings_.way == Way::spawn) check_slots(shares);
+  if (settings_.way == LauncherKind::spawn) check_slots(shares);
 }
 
 /// Slots and hosts, as far as they can be known before a spawn. After a spawn that fails for want of them the

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/files.hpp"
 #include "base/fnv1a.hpp"
 #include "preflight.hpp"
 #include "registered_name.hpp"
@@ -17,12 +18,8 @@ using base::Status;
 
 namespace {
 
-std::string file_name(std::string_view path) {
-  return std::string(path.substr(path.rfind('/') + 1));
-}
-
 const std::string& program_name() {
-  static const std::string name = file_name(own_program());
+  static const std::string name = base::file_name(own_program());
   return name;
 }
 
@@ -34,7 +31,7 @@ Place::Place(Kind kind_, std::string text_) : kind(kind_), text(std::move(text_)
 }
 
 Place Place::in_source(const char* file, int line) {
-  return Place(Kind::plain, fmt::format("{}:{}", file_name(file ? file : ""), line));
+  return Place(Kind::plain, fmt::format("{}:{}", base::file_name(file ? file : ""), line));
 }
 
 Place Place::of_call(const void* return_address) {
@@ -44,7 +41,7 @@ Place Place::of_call(const void* return_address) {
     return Place(Kind::plain, "a call in code made at run time"); // where that lies is another address on each process
   // in the call, not after it
   const auto offset = reinterpret_cast<std::uintptr_t>(return_address) - object->l_addr - 1;
-  const std::string name = file_name(info.dli_fname ? info.dli_fname : "");
+  const std::string name = base::file_name(info.dli_fname ? info.dli_fname : "");
   return Place(Kind::plain, fmt::format("{}+{:#x}{}", name, offset,
                                         info.dli_sname ? fmt::format(" in {}", info.dli_sname) : std::string()));
 }

@@ -97,7 +97,7 @@ void Resize::decide_by(Change change) {
 // ---------------------------------------------------------------------------------------------------------------
 
 bool Resize::must_await() const {
-  return app_->settings.way == Way::join && !change_.new_units.empty();
+  return app_->settings.way == LauncherKind::join && !change_.new_units.empty();
 }
 
 /// On process 0: whether all are there. @throws Error when they will not be; they are called off then.

@@ -140,7 +140,7 @@ Settings Settings::from_environment() {
     if (word != "spawn" && word != "join")
       throw Error(Status::bad_argument,
                   fmt::format("blacs-dyn: DYNGRID_PROCESSES is \"{}\", wanted spawn or join", text));
-    settings.way = word == "join" ? Way::join : Way::spawn;
+    settings.way = word == "join" ? LauncherKind::join : LauncherKind::spawn;
   }
   if (const char* text = environment("DYNGRID_SPARE")) {
     char* end = nullptr;

@@ -30,7 +30,7 @@ struct Settings {
   bool keep_first = true; ///< DYNGRID_KEEP_FIRST: process 0 stays at (0,0)
   redist::Schedule exchange_order = redist::Schedule::automatic;
   UnitPolicy unit_policy;
-  Way way = Way::spawn; ///< how new processes come
+  LauncherKind way = LauncherKind::spawn; ///< how new processes come
   double join_limit_s = 60;
   std::int64_t points = 0;            ///< resize points passed
   std::string checkpoint;             ///< where to; empty: only where the program says

@@ -626,7 +626,7 @@ Daemon::Json Daemon::submit(const control::Request& request) {
     if (variable.find('=') == std::string::npos || variable[0] == '=')
       throw Error(Status::bad_argument,
                   fmt::format("scheduler: submit: \"{}\" is no variable, wanted NAME=value", variable));
-  const std::string program = spec.command[0].substr(spec.command[0].rfind('/') + 1);
+  const std::string program = base::file_name(spec.command[0]);
   spec.name = control::text(request, "name", base::printable(program));
   if (const auto shown = base::printable(spec.name); shown != spec.name)
     throw Error(Status::bad_argument,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace base {
 
@@ -11,5 +12,8 @@ bool make_directories(const std::string& path);
 
 /// All that is in a file; empty when it cannot be read.
 std::string content_of(const std::string& path);
+
+/// The part of a path after its last slash.
+std::string file_name(std::string_view path);
 
 } // namespace base

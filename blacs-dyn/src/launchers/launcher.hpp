@@ -83,7 +83,6 @@ public:
 /// DYNGRID_PROCESSES=spawn|join.
 enum class LauncherKind : int { spawn = 0, join = 1 };
 const char* to_string(LauncherKind kind);
-using Way = LauncherKind;
 
 /// MPI_Comm_spawn by owners over MPI_COMM_SELF, in the mpirun that there is.
 std::unique_ptr<Launcher> make_spawn_launcher();
