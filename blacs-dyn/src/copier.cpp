@@ -18,19 +18,20 @@ void Copier::copy(const Matrix* from, Matrix* to, const Matrices& matrices, cons
   if (from == to) return;
   if (!executor_) executor_.emplace(site.grid);
   together(site.grid, [&] {
-    if (matrices.revision() != revision_) plans_.clear(); // the address of a freed matrix may be another one's
+    if (matrices.revision() != revision_) kept_.clear(); // the address of a freed matrix may be another one's
     revision_ = matrices.revision();
     plan(*from, *to, site);
   });
-  executor_->execute(
-      {{&plans_.front().plan, from->local.data(), from->lay.lld(), to->local.data(), to->lay.lld(), from->type}});
+  Kept& kept = kept_.front();
+  if (!kept.exchange) kept.exchange.emplace(redist::Exchange::prepare({{&kept.plan, from->type}}, *executor_));
+  kept.exchange->run({{from->local.data(), from->lay.lld(), to->local.data(), to->lay.lld()}});
 }
 
 /// Makes it the first of the kept ones.
 void Copier::plan(const Matrix& from, const Matrix& to, const Matrices::Site& site) {
   const auto at =
-      std::find_if(plans_.begin(), plans_.end(), [&](const Kept& k) { return k.from == &from && k.to == &to; });
-  if (at != plans_.end()) return plans_.splice(plans_.begin(), plans_, at);
+      std::find_if(kept_.begin(), kept_.end(), [&](const Kept& k) { return k.from == &from && k.to == &to; });
+  if (at != kept_.end()) return kept_.splice(kept_.begin(), kept_, at);
   int rank = 0;
   MPI_Comm_rank(site.grid, &rank);
   const redist::Grid grid = redist::Grid::row_major(site.shape.nprow, site.shape.npcol);
@@ -38,12 +39,12 @@ void Copier::plan(const Matrix& from, const Matrix& to, const Matrices::Site& si
   options.element_bytes = static_cast<int>(element_bytes(from.type));
   if (executor_->ranks_on_host() == site.shape.size()) options.schedule = redist::Schedule::async;
   const redist::Plan plan({from.lay.rows, from.lay.cols, grid}, {to.lay.rows, to.lay.cols, grid}, options);
-  plans_.push_front({&from, &to, plan.for_rank(rank)});
-  if (plans_.size() > plans_kept) plans_.pop_back();
+  kept_.push_front({&from, &to, plan.for_rank(rank), {}});
+  if (kept_.size() > exchanges_kept) kept_.pop_back();
 }
 
 void Copier::close() {
-  plans_.clear();
+  kept_.clear();
   if (executor_) executor_->close();
   executor_.reset();
 }

@@ -7,12 +7,13 @@
 #include <mpi.h>
 
 #include "matrices.hpp"
+#include "redist/exchange.hpp"
 #include "redist/executor.hpp"
 #include "redist/rank_plan.hpp"
 
 namespace blacs_dyn {
 
-/// Copies between matrices on one grid. Keeps its executor and the last plans until the grid changes.
+/// Copies between matrices on one grid. Keeps its executor and the last exchanges until the grid changes.
 class Copier {
 public:
   /// All of `from` into `to`, which have the same form but for their distributions. Collective over `site.grid`.
@@ -25,12 +26,13 @@ private:
   struct Kept {
     const Matrix *from, *to;
     redist::RankPlan plan;
+    std::optional<redist::Exchange> exchange; ///< of the plan; prepared by the first copy
   };
-  static constexpr std::size_t plans_kept = 8;
+  static constexpr std::size_t exchanges_kept = 8;
 
   std::optional<redist::Executor> executor_;
-  std::list<Kept> plans_;      ///< latest first
-  std::int64_t revision_ = -1; ///< of the matrices that the plans are for
+  std::list<Kept> kept_;       ///< latest first
+  std::int64_t revision_ = -1; ///< of the matrices that they are for
 };
 
 } // namespace blacs_dyn
