@@ -184,11 +184,11 @@ module dyngrid_grids
       type(c_ptr), value :: context
       type(c_ptr) :: handle
     end function
-    type(c_ptr) function c_matrix_local(handle) bind(C, name="dyngrid_matrix_local")
+    type(c_ptr) function c_matrix_local(handle) bind(C, name="dyngrid_local")
       import
       type(c_ptr), value :: handle
     end function
-    type(c_ptr) function c_matrix_desc(handle) bind(C, name="dyngrid_matrix_desc")
+    type(c_ptr) function c_matrix_desc(handle) bind(C, name="dyngrid_desc")
       import
       type(c_ptr), value :: handle
     end function

@@ -182,13 +182,15 @@ DYNGRID_API int dyngrid_matrix_create_by(const char* name, char type, int64_t m,
 DYNGRID_API int64_t dyngrid_block_rule(void* context, char axis, int64_t length, int nprow, int npcol, int64_t* sizes);
 /* Local array, column-major, leading dimension LLD_ of the descriptor; null on a process outside the grid. Changes with
  * the grid. */
-DYNGRID_API void* dyngrid_matrix_local(const dyngrid_matrix* matrix);
 DYNGRID_API void* dyngrid_local(const dyngrid_matrix* matrix);
+/* Alias of dyngrid_local. */
+DYNGRID_API void* dyngrid_matrix_local(const dyngrid_matrix* matrix);
 /* ScaLAPACK descriptor, nine integers (ten are readable). The pointer stays the same while the matrix lives, the
  * content follows the grid. Of a matrix with a rule: as many integers as it says, and to be asked for again after each
  * change. */
-DYNGRID_API const int* dyngrid_matrix_desc(const dyngrid_matrix* matrix);
 DYNGRID_API const int* dyngrid_desc(const dyngrid_matrix* matrix);
+/* Alias of dyngrid_desc. */
+DYNGRID_API const int* dyngrid_matrix_desc(const dyngrid_matrix* matrix);
 /* My rows and columns. Any pointer may be null. Local. */
 DYNGRID_API int dyngrid_matrix_shape(const dyngrid_matrix* matrix, int64_t* m_loc, int64_t* n_loc, int64_t* lld);
 /* The matrix of that name, null when there is none. Local. */

@@ -302,7 +302,7 @@ public:
   T* local() const {
     return static_cast<T*>(dyngrid_local(matrix_));
   }                                                         ///< column-major; null outside the grid; changes with it
-  const int* desc() const { return dyngrid_desc(matrix_); } ///< ScaLAPACK's nine integers, see dyngrid_matrix_desc
+  const int* desc() const { return dyngrid_desc(matrix_); } ///< ScaLAPACK's nine integers, see dyngrid_desc
   std::int64_t m() const { return desc()[2]; }              ///< of the whole matrix
   std::int64_t n() const { return desc()[3]; }
   std::int64_t rows() const { return shape(0); } ///< of this process
