@@ -33,9 +33,8 @@ std::int64_t resident_bytes() {
 
 } // namespace
 
-JobServer::JobServer(JobState& state, const std::string& directory, std::function<double()> clock, Ready ready,
-                     ServerLimits limits)
-    : state_(state), clock_(std::move(clock)), ready_(std::move(ready)),
+JobServer::JobServer(JobState& state, const std::string& directory, std::function<double()> clock, ServerLimits limits)
+    : state_(state), clock_(std::move(clock)),
       server_(directory, "job-" + state.info().job + ".sock",
               {[this](LineServer::Client client, std::string_view line) { answer(client, line); },
                [this](LineServer::Client client) {
@@ -142,13 +141,6 @@ void JobServer::serve_request(LineServer::Client client, const Request& request)
     watchers_[client].steps = steps;
     update_interest();
     return say({{"watching", true}});
-  }
-  case Operation::ready: {
-    if (!ready_) throw Error(Status::unsupported, "control: ready: this application awaits no newcomers");
-    const auto payload = request.body->find("payload");
-    if (payload == request.body->end() || !payload->is_object())
-      throw Error(Status::bad_argument, "control: ready: \"payload\" is missing, wanted an object");
-    return say(ready_(*payload));
   }
   }
 }

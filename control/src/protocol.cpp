@@ -40,8 +40,7 @@ struct Word {
 };
 constexpr Word words[] = {{Operation::status, "status"}, {Operation::resize, "resize"},   {Operation::grow, "grow"},
                           {Operation::shrink, "shrink"}, {Operation::leave, "leave"},     {Operation::offer, "offer"},
-                          {Operation::cancel, "cancel"}, {Operation::history, "history"}, {Operation::watch, "watch"},
-                          {Operation::ready, "ready"}};
+                          {Operation::cancel, "cancel"}, {Operation::history, "history"}, {Operation::watch, "watch"}};
 
 } // namespace
 
@@ -54,8 +53,8 @@ const char* to_string(Operation operation) {
 Operation operation_of(const Request& request) {
   for (const Word& word : words)
     if (request.op == word.text) return word.operation;
-  bad(fmt::format("op \"{}\" is not known, wanted status, resize, grow, shrink, leave, offer, cancel, history, watch "
-                  "or ready",
+  bad(fmt::format("op \"{}\" is not known, wanted status, resize, grow, shrink, leave, offer, cancel, history or "
+                  "watch",
                   request.op.substr(0, 40)));
 }
 

@@ -42,9 +42,7 @@ protected:
     directory_ = mkdtemp(text);
     setenv("DYNGRID_RUNTIME_DIR", directory_.c_str(), 1);
     state_.emplace(info(), gridmap::GridShape{2, 2}, now());
-    server_ = std::make_unique<control::JobServer>(*state_, directory_, now, [](const Json& payload) -> Json {
-      return {{"port", payload.at("port")}, {"place", 7}};
-    });
+    server_ = std::make_unique<control::JobServer>(*state_, directory_, now);
   }
   ~Job() override {
     server_.reset();
@@ -216,15 +214,10 @@ TEST_F(Job, WatchersSeeStepsChangesAndTheEnd) {
   EXPECT_EQ(last, "ended");
 }
 
-TEST_F(Job, ReadyGoesToTheApplication) {
+TEST_F(Job, ReadyIsNoOperation) {
   Client client = Client::to_job("played");
-  const Json answer = client.call("ready", {{"payload", {{"port", "a:1"}}}});
-  EXPECT_EQ(answer["port"], "a:1");
-  EXPECT_EQ(answer["place"], 7);
-  EXPECT_EQ(status_of([&] {
-              client.call("ready", {{"payload", Json::object()}});
-            }),
-            Status::internal); // what the callback throws is told
+  EXPECT_EQ(status_of([&] { client.call("ready", {{"payload", {{"port", "a:1"}}}}); }), Status::bad_argument);
+  EXPECT_EQ(client.call("status", {})["grid"], Json({2, 2}));
 }
 
 TEST_F(Job, OffersBindNobody) {

@@ -19,13 +19,9 @@ namespace control {
 /// application but its JobState.
 class JobServer {
 public:
-  /// What a newcomer of the join way says; the reply's fields. Called on the listener's thread.
-  using Ready = std::function<Json(const Json& payload)>;
-
   /// @param clock  the one of `state`.
   /// @throws base::Error: see LineServer.
-  JobServer(JobState& state, const std::string& directory, std::function<double()> clock, Ready ready = {},
-            ServerLimits limits = {});
+  JobServer(JobState& state, const std::string& directory, std::function<double()> clock, ServerLimits limits = {});
   JobServer(const JobServer&) = delete;
   JobServer& operator=(const JobServer&) = delete;
   ~JobServer(); ///< tells everybody that the job ends, and takes the socket away
@@ -44,7 +40,6 @@ private:
 
   JobState& state_;
   std::function<double()> clock_;
-  Ready ready_;
   LineServer server_;
   std::map<LineServer::Client, Watcher> watchers_;
   struct Waiter {
