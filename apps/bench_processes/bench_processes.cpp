@@ -27,7 +27,6 @@
 namespace {
 
 // ---- the program that grows
-// -----------------------------------------------------------------------------------------------
 
 void need(bool is_true, const char* what) {
   if (is_true) return;
@@ -146,7 +145,6 @@ private:
 };
 
 // ---- the program that waits
-// -----------------------------------------------------------------------------------------------
 
 double cpu_s() {
   rusage used{};
@@ -183,7 +181,6 @@ int wait_often() {
 }
 
 // ---- the one that compares
-// ------------------------------------------------------------------------------------------------
 
 struct Settings {
   std::string from = "1x2", to = "2x2", csv, command;

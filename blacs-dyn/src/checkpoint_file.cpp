@@ -197,7 +197,6 @@ std::string folder_of(const std::string& path) {
 } // namespace
 
 // ---- writing
-// --------------------------------------------------------------------------------------------------------------
 
 struct CheckpointWriter::File {
   std::string path, partial;
@@ -329,7 +328,6 @@ void CheckpointWriter::commit() {
 }
 
 // ---- reading
-// --------------------------------------------------------------------------------------------------------------
 
 struct CheckpointReader::File {
   std::string path;

@@ -137,7 +137,6 @@ Processes::Fate Processes::form_first_grid(Shape shape) {
 }
 
 // ---- gathering
-// ------------------------------------------------------------------------------------------------------------
 
 Comm Processes::wake_unit0(const Roster& before, const Change& change, MPI_Comm sleepers) {
   const std::vector<int> woken = woken_of(change, before.units[0]);
@@ -407,7 +406,6 @@ std::optional<Processes::Union> Processes::sleep(const SpawnOptions& options) {
 }
 
 // ---- parting
-// --------------------------------------------------------------------------------------------------------------
 
 std::vector<int> Processes::parked_ranks_in_home(const Roster& roster, int unit) const {
   std::vector<int> ranks;

@@ -59,7 +59,6 @@ Resize::Resize(Application& app, Processes::Union gathered, double started)
 }
 
 // ---- decide
-// ---------------------------------------------------------------------------------------------------------------
 
 void Resize::check_room() const {
   if (goal_.exact) return;
@@ -94,7 +93,6 @@ void Resize::decide_by(Change change) {
 }
 
 // ---- gather
-// ---------------------------------------------------------------------------------------------------------------
 
 bool Resize::must_await() const {
   return app_->settings.way == LauncherKind::join && !change_.new_units.empty();
@@ -147,7 +145,6 @@ void Resize::gather() {
 }
 
 // ---- move
-// -----------------------------------------------------------------------------------------------------------------
 
 Resize::Outcome Resize::move_and_commit() {
   MatrixMove move(app_->matrices, *who_, gathered_->before.grid.shape, change_.to.shape);
@@ -217,7 +214,6 @@ bool Resize::share_state() {
 }
 
 // ---- commit, or abandon
-// ---------------------------------------------------------------------------------------------------
 
 /// Newcomers go, the woken sleep on. @return resized: this process is in the grid, which is the old one
 Resize::Outcome Resize::abandon() {
@@ -307,7 +303,6 @@ void Resize::say_sent_for() const {
 }
 
 // ---- answers
-// --------------------------------------------------------------------------------------------------------------
 
 void Resize::already_there() {
   if (request_) request_->done_already();

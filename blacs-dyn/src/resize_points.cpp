@@ -16,7 +16,6 @@ using base::Error;
 using base::Status;
 
 // ---- the program comes to one
-// -----------------------------------------------------------------------------------------------
 
 int ResizePoints::arrive_at(const char* name) {
   if (place_.kind == Place::Kind::named && name && place_.text == name) return arrive(place_);
@@ -155,7 +154,6 @@ const char* ResizePoints::entry_point() {
 }
 
 // ---- or changes the grid itself
-// ---------------------------------------------------------------------------------------------
 
 int ResizePoints::resize(Shape to, gridmap::Placement placement) {
   if (app_.processes.is_newcomer() || (under_way_ && under_way_->is_led())) return arrive(Place());
@@ -199,7 +197,6 @@ int ResizePoints::pop() {
 }
 
 // ---- a change of the grid
-// ---------------------------------------------------------------------------------------------------
 
 int ResizePoints::change(Resize::Goal goal, std::optional<control::ResizeRequest> request) {
   Resize next(app_, std::move(goal), std::move(request));
@@ -320,7 +317,6 @@ void ResizePoints::end() {
 }
 
 // ---- those that join
-// --------------------------------------------------------------------------------------------------------
 
 void ResizePoints::write(Packet& packet) const {
   place_.write(packet);

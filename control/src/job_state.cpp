@@ -144,7 +144,6 @@ JobState::JobState(JobInfo info, GridShape first_grid, double now)
 JobState::~JobState() = default;
 
 // ---- the application's thread
-// ------------------------------------------------------------------------------------------------
 
 void JobState::step_ended(double now) {
   if (!is_in_step_) return;
@@ -460,7 +459,6 @@ void JobState::save_history(double wait_s) {
 }
 
 // ---- the listener's thread
-// ---------------------------------------------------------------------------------------------------
 
 Situation JobState::situation() const {
   Situation s;

@@ -59,7 +59,6 @@ bool says(const std::string& text, const std::string& part) {
 } // namespace
 
 // ---- allowed grids
-// -----------------------------------------------------------------------------------------------------------
 
 TEST(Allowed, NumbersOfProcesses) {
   const Allowed a = Allowed::parse("4:32:*2"); // 4, 8, 16, 32
@@ -119,7 +118,6 @@ TEST(Allowed, WhatIsWrongIsQuoted) {
 }
 
 // ---- step times
-// ----------------------------------------------------------------------------------------------------------------
 
 TEST(StepTimes, MeanAndError) {
   StepTimes t;
@@ -210,7 +208,6 @@ TEST(Prediction, SpawnAndExchange) {
 }
 
 // ---- decisions
-// -----------------------------------------------------------------------------------------------------------------
 
 namespace {
 /// On 2x2, 1 s a step; 3x3 measured too: 0.6 s. A growth costs 0.5 s of spawning and 0.5 s of exchange.
@@ -397,7 +394,6 @@ TEST(Decide, TooManyProcessesForTheCores) {
 }
 
 // ---- what the system allows
-// -------------------------------------------------------------------------------------------------------
 
 namespace {
 /// A made-up /proc and /sys.
@@ -497,7 +493,6 @@ TEST(Limits, OfThisProcess) {
 }
 
 // ---- one place for a wish
-// -------------------------------------------------------------------------------------------------------
 
 namespace {
 control::ResizeRequest wish(GridShape from, GridShape to, std::optional<double> deadline = std::nullopt) {
@@ -543,7 +538,6 @@ TEST(Queue, DeadlinesOfGrowthAndShrinkage) {
 }
 
 // ---- the whole of a job, with a clock of our own
-// --------------------------------------------------------------------------------
 
 namespace {
 
@@ -912,7 +906,6 @@ TEST(Job, AProgramThatGrowsByItselfDeclines) {
 }
 
 // ---- the file
-// --------------------------------------------------------------------------------------------------------------------
 
 namespace {
 class Folder {

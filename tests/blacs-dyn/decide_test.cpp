@@ -393,7 +393,6 @@ TEST(Preflight, WhichMpiCannotSpawn) {
 }
 
 // ---- room for new processes
-// ---------------------------------------------------------------------------------------------------
 
 namespace {
 /// Two cores, two processes, plenty of everything else.

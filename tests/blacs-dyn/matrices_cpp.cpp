@@ -40,7 +40,6 @@ template <class Call> void refused(int status, const std::string& words, Call&& 
 }
 
 // ---- whole matrices, the same on every process
-// -----------------------------------------------------------------------------
 
 template <class T> struct Whole {
   int64_t m, n;
@@ -103,7 +102,6 @@ void same(const Matrix<T>& a, const Whole<T>& expected, double tolerance, const 
 }
 
 // ---- every routine
-// ---------------------------------------------------------------------------------------------------------
 
 template <class T> void compute(const std::string& type) {
   using R = decltype(std::abs(T{}));
@@ -275,7 +273,6 @@ template <class T> void compute(const std::string& type) {
 }
 
 // ---- matrices that lie as a lambda says
-// ------------------------------------------------------------------------------------
 
 constexpr int64_t m_all = 37, n_all = 29;
 

@@ -135,7 +135,6 @@ std::string Daemon::socket_name_of(std::int64_t job) const {
 }
 
 // ---- the journal
-// --------------------------------------------------------------------------------------------------------
 
 void Daemon::open_journal() {
   ReadJournal read;
@@ -187,7 +186,6 @@ void Daemon::recover() {
 }
 
 // ---- jobs
-// ---------------------------------------------------------------------------------------------------------------
 
 void Daemon::set_allowed(Live& live, const std::string& text) {
   live.allowed = control::Allowed::parse(text);
@@ -430,7 +428,6 @@ void Daemon::look_at_deadlines() {
 }
 
 // ---- decisions
-// ------------------------------------------------------------------------------------------------------------
 
 void Daemon::schedule() {
   std::deque<Job> jobs;
@@ -519,7 +516,6 @@ void Daemon::run(const std::function<bool()>& is_stopped) {
 }
 
 // ---- the socket
-// -----------------------------------------------------------------------------------------------------------
 
 void Daemon::answer(control::LineServer::Client client, std::string_view line) {
   control::Request request;

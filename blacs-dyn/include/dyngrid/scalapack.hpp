@@ -197,7 +197,6 @@ template <class T> int size_of(const std::vector<T>& work) {
 #define DYNGRID_ARG(x) x.data, &x.i, &x.j, x.desc
 
 // ---- PBLAS
-// ----------------------------------------------------------------------------------------------------------------
 
 /// C = alpha op(A) op(B) + beta C.
 template <class A, class B, class C>
@@ -299,7 +298,6 @@ void geadd(detail::Element<C> alpha, const A& a, detail::Element<C> beta, C&& c,
 }
 
 // ---- linear systems
-// -------------------------------------------------------------------------------------------------------
 
 /// The rows that getrf exchanged, as ScaLAPACK keeps them: for the grid on which they were made, and no other.
 struct Pivots {
@@ -374,7 +372,6 @@ template <class A, class B> int posv(A&& a, B&& b, Uplo uplo = Uplo::lower) {
 }
 
 // ---- least squares, eigenvalues, norms
-// ------------------------------------------------------------------------------------
 
 /// A = Q R; R above the diagonal, Q below it and in what is returned (TAU).
 template <class A> std::vector<detail::Element<A>> geqrf(A&& a) {

@@ -151,7 +151,6 @@ RendezvousAddress RendezvousAddress::parse(std::string_view text) {
 }
 
 // ---- process 0
-// ------------------------------------------------------------------------------------------------------------
 
 struct Rendezvous::State {
   struct Connection {
@@ -493,7 +492,6 @@ void Rendezvous::close(double seconds) {
 }
 
 // ---- the others
-// -----------------------------------------------------------------------------------------------------------
 
 struct Peer::State {
   using Clock = std::chrono::steady_clock;

@@ -46,7 +46,6 @@ struct History {
 constexpr std::int64_t remembered_steps = 200;
 
 // ---- the file
-// ----------------------------------------------------------------------------------------------------------------
 
 /// $XDG_STATE_HOME/dyngrid/history.jsonl, else ~/.local/state/dyngrid/history.jsonl; empty: nowhere (neither is set, or
 /// DYNGRID_HISTORY=off). A path in DYNGRID_HISTORY goes first.
