@@ -8,6 +8,7 @@
 #include <dyngrid.h>
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <stdexcept>
 #include <string>

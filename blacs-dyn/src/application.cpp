@@ -59,7 +59,7 @@ Application& Application::instance() {
 void Application::start(Mode mode_of_unit0) {
   hide_stock_program();
   start_mpi();
-  // MPI_COMM_WORLD is the unit that this process was started in. Processes duplicates it; what else asks for it wants
+  // MPI_COMM_WORLD is the group that this process was started in. Processes duplicates it; what else asks for it wants
   // MPI_UNIVERSE_SIZE, or to abort
   const char* newcomer = environment("DYNGRID_NEWCOMER");
   MPI_Comm parent = MPI_COMM_NULL;
@@ -96,7 +96,7 @@ void Application::start_mpi() {
   we_started_mpi_ = true;
 }
 
-/// Collective over unit 0.
+/// Collective over group 0.
 void Application::read_environment() {
   if (processes.id() == 0 && !environment("DYNGRID_CHECKED"))
     for (const std::string& remark : control::remarks_on_environment())
@@ -110,7 +110,7 @@ void Application::read_environment() {
   if (settings.way == LauncherKind::join) use(LauncherKind::join);
 }
 
-/// What is said when a unit that holds part of the matrices ends.
+/// What is said when a group that holds part of the matrices ends.
 LossText Application::loss_text() const {
   LossText text;
   text.where_to_go_on = [this] {
@@ -142,7 +142,7 @@ void Application::use(LauncherKind way) {
     processes.set_launcher(way == LauncherKind::join ? make_join_launcher(loss_text()) : make_spawn_launcher());
   });
   settings.way = way;
-  settings.unit_policy.one_owner = way == LauncherKind::join;
+  settings.group_policy.one_owner = way == LauncherKind::join;
 }
 
 /// Process 0 tells of a failure, since not every program looks at the status.

@@ -53,7 +53,7 @@ public:
   void init(std::optional<Shape> first_grid);
   void finalize();
   void at_mpi_finalize();
-  /// New processes come that way from here on. Collective over unit 0 or the grid. @throws agreed Error{bad_state,
+  /// New processes come that way from here on. Collective over group 0 or the grid. @throws agreed Error{bad_state,
   /// unsupported}
   void use(LauncherKind way);
   SpawnOptions spawn_options() const;

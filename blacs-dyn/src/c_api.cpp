@@ -205,7 +205,7 @@ int dyngrid_pop(void) {
 }
 
 int dyngrid_depth(void) {
-  return index_in_grid() >= 0 ? static_cast<int>(app().processes.roster().levels.size()) : 0;
+  return index_in_grid() >= 0 ? static_cast<int>(app().processes.process_set().levels.size()) : 0;
 }
 
 int dyngrid_set_placement(int placement) {

@@ -51,12 +51,12 @@ SavedState state_of(const Processes& processes, const Settings& settings, const 
   SavedState state;
   char folder[4096];
   state.folder = getcwd(folder, sizeof folder) ? folder : "";
-  state.started = static_cast<int>(processes.roster().units[0].members.size());
+  state.started = static_cast<int>(processes.process_set().groups[0].members.size());
   state.dyngrid_version = DYNGRID_VERSION;
   state.written = base::utc_text(static_cast<std::int64_t>(base::unix_time_s()));
   state.resize_points = settings.points;
-  state.nprow = processes.roster().grid.shape.nprow;
-  state.npcol = processes.roster().grid.shape.npcol;
+  state.nprow = processes.process_set().grid.shape.nprow;
+  state.npcol = processes.process_set().grid.shape.npcol;
   state.command = own_arguments();
   state.command.insert(state.command.begin(), own_program());
   state.shared = shared.saved();

@@ -38,10 +38,10 @@ SetupFile read_setup_file(MPI_Comm grid, bool is_process0) {
 }
 
 /// The grid gets one row, with the new processes at its end.
-Change grown(const Roster& roster, int fresh, const UnitPolicy& policy) {
+Change grown(const ProcessSet& process_set, int fresh, const GroupPolicy& policy) {
   Change change;
-  change.new_units = group_into_units(roster, fresh, policy);
-  change.to.ids = roster.grid.ids;
+  change.new_groups = group_into_groups(process_set, fresh, policy);
+  change.to.ids = process_set.grid.ids;
   for (const int id : change.new_ids()) change.to.ids.push_back(id);
   change.to.shape = {1, static_cast<int>(change.to.ids.size())};
   return change;
@@ -72,7 +72,7 @@ void Application::classical_setup(int* iam, int* nprocs) {
 void Application::grow_as_setup_says() {
   const SetupFile setup = read_setup_file(grid.comm(), processes.id() == 0);
   newcomers.set(setup.executable, setup.has_arguments ? std::optional(setup.arguments) : std::nullopt);
-  UnitPolicy policy = settings.unit_policy;
+  GroupPolicy policy = settings.group_policy;
   if (!setup.hosts.empty()) {
     policy.hosts = setup.hosts;
     policy.slots = setup.slots;
@@ -80,7 +80,7 @@ void Application::grow_as_setup_says() {
   }
   headroom.check(setup.processes, grid.shape().size() + setup.processes, policy, false);
   Change change;
-  together(grid.comm(), [&] { change = grown(processes.roster(), setup.processes, policy); });
+  together(grid.comm(), [&] { change = grown(processes.process_set(), setup.processes, policy); });
   Resize growth(*this, {}, std::nullopt);
   growth.decide_by(std::move(change));
   if (growth.must_await()) growth.await_newcomers();

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,7 +35,7 @@ public:
   /// A resize point is reached: a request from outside, unless the program has a wish of its own.
   std::optional<control::ResizeRequest> resize_point(const Matrices& matrices, bool wants_itself);
   /// Called for every change, whoever wanted it; answers the request. parked: processes that sleep now.
-  void changed(const dyngrid_resize_report& report, int parked, std::vector<control::UnitInfo> units,
+  void changed(const dyngrid_resize_report& report, int parked, std::vector<control::GroupInfo> groups,
                std::optional<control::ResizeRequest>& request);
   /// A change that was tried at a resize point; answers the request.
   void failed(Shape to, base::Status status, const std::string& why, std::optional<control::ResizeRequest>& request);

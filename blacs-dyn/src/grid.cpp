@@ -25,7 +25,7 @@ int Grid::rank() const {
 }
 
 int Grid::rank_of_process0() const {
-  const std::vector<int>& ids = processes_.roster().grid.ids;
+  const std::vector<int>& ids = processes_.process_set().grid.ids;
   return static_cast<int>(std::find(ids.begin(), ids.end(), 0) - ids.begin());
 }
 
@@ -79,7 +79,7 @@ void Grid::close_all_contexts() {
 }
 
 void Grid::tie() {
-  const std::vector<int>& ids = processes_.roster().grid.ids;
+  const std::vector<int>& ids = processes_.process_set().grid.ids;
   const auto is_gone = [](const Tied& grid) { return grid.life.expired(); };
   tied_.erase(std::remove_if(tied_.begin(), tied_.end(), is_gone), tied_.end());
   for (const Tied& grid : tied_)

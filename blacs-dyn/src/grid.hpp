@@ -18,7 +18,7 @@ public:
 
   bool has_me() const { return comm() != MPI_COMM_NULL; }
   MPI_Comm comm() const { return processes_.grid(); }
-  Shape shape() const { return processes_.roster().grid.shape; }
+  Shape shape() const { return processes_.process_set().grid.shape; }
   int rank() const;             ///< -1 outside
   int rank_of_process0() const; ///< process 0 of the application is in every grid
   int context() const { return context_; }

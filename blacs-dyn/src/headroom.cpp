@@ -42,7 +42,7 @@ bool may_oversubscribe() {
 
 } // namespace
 
-void Headroom::check(int fresh, int after, const UnitPolicy& policy, bool is_forced) const {
+void Headroom::check(int fresh, int after, const GroupPolicy& policy, bool is_forced) const {
   std::int64_t mine = bytes_of_a_process(), least = 0;
   check_mpi(MPI_Allreduce(&mine, &least, 1, MPI_INT64_T, MPI_MIN, processes_.grid()), "MPI_Allreduce");
   together(processes_.grid(), [&] {
@@ -59,7 +59,8 @@ std::int64_t Headroom::bytes_of_a_process() const {
 
 std::int64_t Headroom::living() const {
   std::int64_t all = 0;
-  for (const Unit& unit : processes_.roster().units) all += static_cast<std::int64_t>(unit.members.size());
+  for (const SpawnGroup& group : processes_.process_set().groups)
+    all += static_cast<std::int64_t>(group.members.size());
   return all;
 }
 
@@ -82,9 +83,9 @@ Room Headroom::room_for(const std::vector<HostShare>& shares, int after) const {
   return room;
 }
 
-void Headroom::check_here(int fresh, int after, const UnitPolicy& policy, std::int64_t bytes_each,
+void Headroom::check_here(int fresh, int after, const GroupPolicy& policy, std::int64_t bytes_each,
                           bool is_forced) const {
-  const std::vector<HostShare> shares = share_among_hosts(processes_.roster(), fresh, policy);
+  const std::vector<HostShare> shares = share_among_hosts(processes_.process_set(), fresh, policy);
   Room room = room_for(shares, after);
   room.per_core = is_forced ? 0 : settings_.per_core;
   room.bytes_each = bytes_each;
@@ -107,7 +108,7 @@ void Headroom::check_slots(const std::vector<HostShare>& shares) const {
     if (share.count > 0 && !share.host.empty()) unseen.insert(share.host);
     wanted += share.count;
   }
-  const UnitPolicy& policy = settings_.unit_policy;
+  const GroupPolicy& policy = settings_.group_policy;
   for (std::size_t h = 0; h < policy.started.size(); ++h)
     if (policy.started[h] > 0) unseen.erase(policy.hosts[h]);
   for (const std::string& host : unseen) check_host(host);

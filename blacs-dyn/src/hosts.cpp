@@ -41,7 +41,7 @@ void Hosts::find(MPI_Comm world, Settings& settings) {
     cores_.emplace(host, cores[static_cast<std::size_t>(r)]);
   }
   count_ = static_cast<int>(hosts.size());
-  UnitPolicy& policy = settings.unit_policy;
+  GroupPolicy& policy = settings.group_policy;
   if (policy.hosts.empty() && hosts.size() > 1) {
     policy.hosts = hosts;
     policy.slots.assign(hosts.size(), 0);

@@ -14,7 +14,7 @@ namespace blacs_dyn {
 /// Numbers, texts and structs in a row of bytes, for one broadcast among processes of one application on one
 /// architecture. A struct says once what is in it, for both directions, beside itself:
 ///
-///     template <class Archive> void fields(Archive& a, Unit& u) { a(u.id, u.members, u.host); }
+///     template <class Archive> void fields(Archive& a, Group& u) { a(u.id, u.members, u.host); }
 ///
 /// Lists and structs may be nested. What is shorter than it says is an Error, not a crash.
 class Packet {

@@ -6,7 +6,7 @@
 
 namespace blacs_dyn {
 
-Participants::Participants(const Roster& before, const Change& change, int me) {
+Participants::Participants(const ProcessSet& before, const Change& change, int me) {
   const std::vector<int> order = union_order(before, change);
   std::unordered_map<int, int> rank_of;
   for (const int id : order) rank_of.emplace(id, count++);

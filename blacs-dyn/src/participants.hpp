@@ -2,13 +2,13 @@
 #pragma once
 #include <vector>
 
-#include "processes/roster.hpp"
+#include "processes/process_set.hpp"
 
 namespace blacs_dyn {
 
 /// Who takes part in a change of the grid and where everybody stands in the union communicator: worked out once. Pure.
 struct Participants {
-  Participants(const Roster& before, const Change& change, int me);
+  Participants(const ProcessSet& before, const Change& change, int me);
 
   int count = 0;              ///< processes of the union
   int my_rank = 0;            ///< in the union

@@ -19,10 +19,10 @@ using base::tag_go, base::tag_join, base::tag_wake;
 
 /// What a sleeper is told.
 enum class Order : int {
-  wake = 1, ///< roster and change follow: take part
-  release,  ///< as owner: let a unit of mine go, whose members leave in this moment
-  leave,    ///< as member of a unit: it leaves as a whole
-  finish    ///< unit 0: the application ends; let all my units go
+  wake = 1, ///< set of processes and change follow: take part
+  release,  ///< as owner: let a group of mine go, whose members leave in this moment
+  leave,    ///< as member of a group: it leaves as a whole
+  finish    ///< group 0: the application ends; let all my groups go
 };
 
 std::size_t position(const std::vector<int>& ids, int id) {
@@ -57,39 +57,39 @@ Comm subset(MPI_Comm comm, const std::vector<int>& ranks) {
   return Comm::adopt(made);
 }
 
-/// Members of unit 0 that are woken, and of other units by owner: who joins over whom, derived alike by everybody.
-std::vector<int> woken_of(const Change& change, const Unit& unit) {
+/// Members of group 0 that are woken, and of other groups by owner: who joins over whom, derived alike by everybody.
+std::vector<int> woken_of(const Change& change, const SpawnGroup& group) {
   std::vector<int> ids;
   for (const int id : change.wake)
-    if (has(unit.members, id)) ids.push_back(id);
+    if (has(group.members, id)) ids.push_back(id);
   return ids;
 }
 
-/// Ids of the old grid and the woken of unit 0, who come together first, in the order of their communicator.
-std::vector<int> base_order(const Roster& before, const Change& change) {
+/// Ids of the old grid and the woken of group 0, who come together first, in the order of their communicator.
+std::vector<int> base_order(const ProcessSet& before, const Change& change) {
   std::vector<int> ids = before.grid.ids;
-  for (const int id : woken_of(change, before.units[0])) ids.push_back(id);
+  for (const int id : woken_of(change, before.groups[0])) ids.push_back(id);
   return ids;
 }
 
-/// One party that joins through its owner: woken members of a unit, or a new unit.
+/// One party that joins through its owner: woken members of a group, or a new group.
 struct Guests {
   int owner;
-  int unit;
-  std::vector<int> members; ///< ids; their ranks in the unit's home are index + 1
+  int group;
+  std::vector<int> members; ///< ids; their ranks in the group's home are index + 1
   int leader_in_home;
   bool are_new;
 };
 
-std::vector<Guests> guests_of(const Roster& before, const Change& change) {
+std::vector<Guests> guests_of(const ProcessSet& before, const Change& change) {
   std::vector<Guests> all;
-  for (const Unit& unit : before.units) {
-    if (unit.id == 0) continue;
-    const std::vector<int> woken = woken_of(change, unit);
+  for (const SpawnGroup& group : before.groups) {
+    if (group.id == 0) continue;
+    const std::vector<int> woken = woken_of(change, group);
     if (!woken.empty())
-      all.push_back({unit.owner, unit.id, woken, static_cast<int>(position(unit.members, woken[0])) + 1, false});
+      all.push_back({group.owner, group.id, woken, static_cast<int>(position(group.members, woken[0])) + 1, false});
   }
-  for (const NewUnit& unit : change.new_units) all.push_back({unit.owner, unit.id, unit.members, 1, true});
+  for (const NewGroup& group : change.new_groups) all.push_back({group.owner, group.id, group.members, 1, true});
   return all;
 }
 
@@ -113,10 +113,10 @@ void Processes::start(MPI_Comm world, bool is_ours, std::unique_ptr<Launcher> la
     return;
   }
   id_ = world_.rank();
-  Unit first;
+  SpawnGroup first;
   for (int i = 0; i < world_.size(); ++i) first.members.push_back(i);
-  roster_.next_id = world_.size();
-  roster_.units = {first};
+  process_set_.next_id = world_.size();
+  process_set_.groups = {first};
   state_ = State::member;
 }
 
@@ -127,7 +127,7 @@ void Processes::set_launcher(std::unique_ptr<Launcher> launcher) {
 }
 
 Processes::Fate Processes::form_first_grid(Shape shape) {
-  roster_ = first_roster(world_.size(), shape);
+  process_set_ = first_process_set(world_.size(), shape);
   const bool inside = id_ < shape.size();
   MPI_Comm grid = MPI_COMM_NULL;
   check_mpi(MPI_Comm_split(world_.get(), inside ? 0 : MPI_UNDEFINED, id_, &grid), "MPI_Comm_split");
@@ -138,8 +138,8 @@ Processes::Fate Processes::form_first_grid(Shape shape) {
 
 // ---- gathering
 
-Comm Processes::wake_unit0(const Roster& before, const Change& change, MPI_Comm sleepers) {
-  const std::vector<int> woken = woken_of(change, before.units[0]);
+Comm Processes::wake_unit0(const ProcessSet& before, const Change& change, MPI_Comm sleepers) {
+  const std::vector<int> woken = woken_of(change, before.groups[0]);
   if (woken.empty()) return {};
   if (sleepers != MPI_COMM_NULL) return merge_with(subset(world_.get(), woken), world_.get(), 0, true);
   if (id_ == 0) {
@@ -152,7 +152,7 @@ Comm Processes::wake_unit0(const Roster& before, const Change& change, MPI_Comm 
 }
 
 void Processes::send_for(const Change& change, const SpawnOptions& options) {
-  if (id_ == 0 && launcher_->is_background()) launch_ = launcher_->start(change.new_units, options);
+  if (id_ == 0 && launcher_->is_background()) launch_ = launcher_->start(change.new_groups, options);
 }
 
 Launch::Progress Processes::progress() {
@@ -163,13 +163,13 @@ void Processes::call_off() {
   launch_.reset();
 }
 
-/// Bridges to the new units that I own. Blocks; what came before an Error is in `newcomers`.
+/// Bridges to the new groups that I own. Blocks; what came before an Error is in `newcomers`.
 void Processes::admit(const Change& change, const SpawnOptions& options, std::vector<Newcomers>& newcomers) {
   std::unique_ptr<Launch> launch = std::move(launch_);
   if (!launcher_->is_background()) {
-    std::vector<NewUnit> mine;
-    for (const NewUnit& unit : change.new_units)
-      if (unit.owner == id_) mine.push_back(unit);
+    std::vector<NewGroup> mine;
+    for (const NewGroup& group : change.new_groups)
+      if (group.owner == id_) mine.push_back(group);
     if (!mine.empty()) launch = launcher_->start(mine, options);
   }
   if (!launch) return;
@@ -191,13 +191,13 @@ void Processes::admit(const Change& change, const SpawnOptions& options, std::ve
 
 void Processes::send_away(std::vector<Newcomers>& newcomers) {
   for (Newcomers& n : newcomers) {
-    tell_to_go(n.bridge.get(), static_cast<int>(n.unit.members.size()));
-    launcher_->release(n.unit.id, std::move(n.bridge));
+    tell_to_go(n.bridge.get(), static_cast<int>(n.group.members.size()));
+    launcher_->release(n.group.id, std::move(n.bridge));
   }
   newcomers.clear();
 }
 
-Processes::Union Processes::complete(const Roster& before, const Change& change, Comm comm) {
+Processes::Union Processes::complete(const ProcessSet& before, const Change& change, Comm comm) {
   const std::vector<int> order = union_order(before, change);
   MPI_Comm sorted = MPI_COMM_NULL;
   check_mpi(MPI_Comm_split(comm.get(), 0, static_cast<int>(position(order, id_)), &sorted), "MPI_Comm_split");
@@ -209,37 +209,37 @@ Processes::Union Processes::complete(const Roster& before, const Change& change,
   return gathered;
 }
 
-/// Tells a new unit of mine that it takes part, and in what; from here on I hold it.
-void Processes::let_in(Newcomers& newcomers, const Roster& before, const Change& change) {
+/// Tells a new group of mine that it takes part, and in what; from here on I hold it.
+void Processes::let_in(Newcomers& newcomers, const ProcessSet& before, const Change& change) {
   Packet go;
-  go.put(1).put(newcomers.unit.id).put(Order::wake).put(mode_).put(before).put(change);
-  for (std::size_t i = 0; i < newcomers.unit.members.size(); ++i)
+  go.put(1).put(newcomers.group.id).put(Order::wake).put(mode_).put(before).put(change);
+  for (std::size_t i = 0; i < newcomers.group.members.size(); ++i)
     send(newcomers.bridge.get(), static_cast<int>(i), tag_go, go);
   MPI_Comm home = MPI_COMM_NULL;
   check_mpi(MPI_Intercomm_merge(newcomers.bridge.get(), 0, &home), "MPI_Intercomm_merge");
-  owned_[newcomers.unit.id] = Hold{std::move(newcomers.bridge), Comm::adopt(home)};
+  owned_[newcomers.group.id] = Hold{std::move(newcomers.bridge), Comm::adopt(home)};
 }
 
 /// Of an owner: me and all my guests, me first.
-Comm Processes::attach_guests(const Roster& before, const Change& change) {
+Comm Processes::attach_guests(const ProcessSet& before, const Change& change) {
   Comm part = Comm::duplicate(MPI_COMM_SELF);
   Packet packet;
   packet.put(Order::wake).put(mode_).put(before).put(change);
   for (const Guests& g : guests_of(before, change)) {
     if (g.owner != id_) continue;
     if (!g.are_new) {
-      const Unit& unit = before.unit_of(g.members[0]);
+      const SpawnGroup& group = before.group_of(g.members[0]);
       for (const int id : g.members)
-        send(owned_[g.unit].home.get(), static_cast<int>(position(unit.members, id)) + 1, tag_wake, packet);
+        send(owned_[g.group].home.get(), static_cast<int>(position(group.members, id)) + 1, tag_wake, packet);
     }
-    part = merge_with(std::move(part), owned_[g.unit].home.get(), g.leader_in_home, false);
+    part = merge_with(std::move(part), owned_[g.group].home.get(), g.leader_in_home, false);
   }
   return part;
 }
 
-/// From the base (old grid and woken of unit 0; empty on guests) to everybody. Guests call it with the communicator of
+/// From the base (old grid and woken of group 0; empty on guests) to everybody. Guests call it with the communicator of
 /// their own party.
-Comm Processes::assemble(const Roster& before, const Change& change, Comm base) {
+Comm Processes::assemble(const ProcessSet& before, const Change& change, Comm base) {
   const std::vector<Guests> guests = guests_of(before, change);
   if (guests.empty()) return base;
   const std::vector<int> owners = owners_of(guests);
@@ -297,7 +297,7 @@ Comm Processes::assemble(const Roster& before, const Change& change, Comm base) 
 }
 
 Processes::Union Processes::gather(const Change& change, const SpawnOptions& options) {
-  const Roster before = roster_;
+  const ProcessSet before = process_set_;
   if (!change.is_growth()) return complete(before, change, Comm::duplicate(grid_.get()));
 
   Comm base = wake_unit0(before, change, MPI_COMM_NULL);
@@ -305,12 +305,12 @@ Processes::Union Processes::gather(const Change& change, const SpawnOptions& opt
   return gather_from(before, change, std::move(base), options);
 }
 
-/// The part of gather that the base does together, the woken of unit 0 included.
-Processes::Union Processes::gather_from(const Roster& before, const Change& change, Comm base,
+/// The part of gather that the base does together, the woken of group 0 included.
+Processes::Union Processes::gather_from(const ProcessSet& before, const Change& change, Comm base,
                                         const SpawnOptions& options) {
   const double t0 = MPI_Wtime();
   const auto process0 = static_cast<int>(position(base_order(before, change), 0));
-  Introduction* introduction = change.new_units.empty() ? nullptr : launcher_->introduction();
+  Introduction* introduction = change.new_groups.empty() ? nullptr : launcher_->introduction();
   std::vector<Newcomers> newcomers;
   try {
     if (introduction) together(base.get(), [&] { introduction->watch(base.get(), process0); });
@@ -322,7 +322,7 @@ Processes::Union Processes::gather_from(const Roster& before, const Change& chan
   }
   const double t1 = MPI_Wtime();
   for (Newcomers& n : newcomers) let_in(n, before, change);
-  if (introduction) introduction->introduce(change.new_units, base.get(), process0, -1);
+  if (introduction) introduction->introduce(change.new_groups, base.get(), process0, -1);
   Union gathered = complete(before, change, assemble(before, change, std::move(base)));
   gathered.spawn_s = t1 - t0;
   gathered.merge_s = MPI_Wtime() - t1;
@@ -348,18 +348,18 @@ std::optional<Processes::Union> Processes::join() {
     bridge_.disconnect();
     return std::nullopt;
   }
-  unit_ = packet.get<int>();
+  group_ = packet.get<int>();
   MPI_Comm home = MPI_COMM_NULL;
   check_mpi(MPI_Intercomm_merge(bridge_.get(), 1, &home), "MPI_Intercomm_merge");
   home_ = Comm::adopt(home);
   packet.get<Order>();
   mode_ = packet.get<Mode>();
-  const auto before = packet.get<Roster>();
+  const auto before = packet.get<ProcessSet>();
   const auto change = packet.get<Change>();
-  for (const NewUnit& unit : change.new_units)
-    if (unit.id == unit_) id_ = unit.members.at(static_cast<std::size_t>(world_.rank()));
+  for (const NewGroup& group : change.new_groups)
+    if (group.id == group_) id_ = group.members.at(static_cast<std::size_t>(world_.rank()));
   if (Introduction* introduction = launcher_->introduction())
-    introduction->introduce(change.new_units, world_.get(), 0, unit_);
+    introduction->introduce(change.new_groups, world_.get(), 0, group_);
   return complete(before, change, assemble(before, change, Comm::duplicate(world_.get())));
 }
 
@@ -367,16 +367,16 @@ std::optional<Processes::Union> Processes::sleep(const SpawnOptions& options) {
   state_ = State::parked;
   for (;;) {
     Packet packet =
-        unit_ == 0 ? receive_asleep(world_.get(), 0, tag_wake, 50) : receive_asleep(home_.get(), 0, tag_wake, 50);
+        group_ == 0 ? receive_asleep(world_.get(), 0, tag_wake, 50) : receive_asleep(home_.get(), 0, tag_wake, 50);
     switch (packet.get<Order>()) {
     case Order::wake: {
       mode_ = packet.get<Mode>();
-      const auto before = packet.get<Roster>();
+      const auto before = packet.get<ProcessSet>();
       const auto change = packet.get<Change>();
-      if (unit_ != 0) {
-        const std::vector<int> woken = woken_of(change, before.unit_of(id_));
+      if (group_ != 0) {
+        const std::vector<int> woken = woken_of(change, before.group_of(id_));
         std::vector<int> ranks;
-        for (const int id : woken) ranks.push_back(static_cast<int>(position(before.unit_of(id_).members, id)));
+        for (const int id : woken) ranks.push_back(static_cast<int>(position(before.group_of(id_).members, id)));
         return complete(before, change, assemble(before, change, subset(world_.get(), ranks)));
       }
       try {
@@ -386,17 +386,17 @@ std::optional<Processes::Union> Processes::sleep(const SpawnOptions& options) {
       break;
     }
     case Order::release: {
-      const int unit = packet.get<int>();
-      release_unit(unit, packet.get_vector<int>());
+      const int group = packet.get<int>();
+      release_group(group, packet.get_vector<int>());
       break;
     }
     case Order::leave:
-      leave_unit();
+      leave_group();
       return std::nullopt;
     case Order::finish:
-      for (int units = packet.get<int>(); units > 0; --units) {
-        const int unit = packet.get<int>();
-        release_unit(unit, packet.get_vector<int>());
+      for (int groups = packet.get<int>(); groups > 0; --groups) {
+        const int group = packet.get<int>();
+        release_group(group, packet.get_vector<int>());
       }
       launcher_->close();
       state_ = State::left;
@@ -407,27 +407,27 @@ std::optional<Processes::Union> Processes::sleep(const SpawnOptions& options) {
 
 // ---- parting
 
-std::vector<int> Processes::parked_ranks_in_home(const Roster& roster, int unit) const {
+std::vector<int> Processes::parked_ranks_in_home(const ProcessSet& process_set, int group) const {
   std::vector<int> ranks;
-  for (const Unit& u : roster.units)
-    if (u.id == unit)
+  for (const SpawnGroup& u : process_set.groups)
+    if (u.id == group)
       for (const int id : u.parked) ranks.push_back(static_cast<int>(position(u.members, id)) + 1);
   return ranks;
 }
 
-void Processes::release_unit(int unit, const std::vector<int>& parked_ranks) {
-  const auto held = owned_.find(unit);
+void Processes::release_group(int group, const std::vector<int>& parked_ranks) {
+  const auto held = owned_.find(group);
   if (held == owned_.end())
-    throw Error(Status::internal, fmt::format("blacs-dyn: process {} does not own unit {}", id_, unit));
+    throw Error(Status::internal, fmt::format("blacs-dyn: process {} does not own unit {}", id_, group));
   Packet packet;
   packet.put(Order::leave);
   for (const int rank : parked_ranks) send(held->second.home.get(), rank, tag_wake, packet);
   held->second.home.close();
-  launcher_->release(unit, std::move(held->second.bridge));
+  launcher_->release(group, std::move(held->second.bridge));
   owned_.erase(held);
 }
 
-void Processes::leave_unit() {
+void Processes::leave_group() {
   launcher_->close(); // from here on my end is no fault
   home_.close();
   bridge_.disconnect();
@@ -436,7 +436,7 @@ void Processes::leave_unit() {
 
 Processes::Fate Processes::commit(Union& gathered) {
   const Change& change = gathered.change;
-  const Roster after = apply(gathered.before, change);
+  const ProcessSet after = apply(gathered.before, change);
   const bool stays = has(change.to.ids, id_);
   MPI_Comm next = MPI_COMM_NULL;
   check_mpi(MPI_Comm_split(gathered.comm.get(), stays ? 0 : MPI_UNDEFINED,
@@ -445,26 +445,26 @@ Processes::Fate Processes::commit(Union& gathered) {
   gathered.comm.close();
   grid_.close();
   grid_ = Comm::adopt(next);
-  const Roster before = std::move(gathered.before);
-  roster_ = after;
+  const ProcessSet before = std::move(gathered.before);
+  process_set_ = after;
   state_ = State::member;
 
   // owners that sleep on, before those that hold bridges themselves wait in a disconnect
-  for (const int unit : change.release_units) {
+  for (const int group : change.release_groups) {
     int owner = 0;
-    for (const Unit& u : before.units)
-      if (u.id == unit) owner = u.owner;
+    for (const SpawnGroup& u : before.groups)
+      if (u.id == group) owner = u.owner;
     const bool owner_sleeps = before.is_parked(owner) && !has(change.wake, owner);
     if (id_ == 0 && owner_sleeps) {
       Packet packet;
-      packet.put(Order::release).put(unit).put(parked_ranks_in_home(before, unit));
+      packet.put(Order::release).put(group).put(parked_ranks_in_home(before, group));
       send(world_.get(), owner, tag_wake, packet);
     }
   }
-  for (const int unit : change.release_units) {
-    if (owned_.count(unit)) release_unit(unit, parked_ranks_in_home(before, unit));
-    if (unit == unit_ && unit != 0) {
-      leave_unit();
+  for (const int group : change.release_groups) {
+    if (owned_.count(group)) release_group(group, parked_ranks_in_home(before, group));
+    if (group == group_ && group != 0) {
+      leave_group();
       return Fate::leaves;
     }
   }
@@ -476,10 +476,10 @@ Processes::Fate Processes::commit(Union& gathered) {
 Processes::Fate Processes::dismiss(Union& gathered) {
   const Change change = gathered.change;
   gathered.comm.close();
-  for (const NewUnit& unit : change.new_units) {
-    if (owned_.count(unit.id)) release_unit(unit.id, {});
-    if (unit.id == unit_ && unit_ != 0) {
-      leave_unit();
+  for (const NewGroup& group : change.new_groups) {
+    if (owned_.count(group.id)) release_group(group.id, {});
+    if (group.id == group_ && group_ != 0) {
+      leave_group();
       return Fate::leaves;
     }
   }
@@ -489,23 +489,23 @@ Processes::Fate Processes::dismiss(Union& gathered) {
 void Processes::finish() {
   grid_.close();
   if (id_ == 0)
-    for (const int sleeper : roster_.units[0].parked) {
+    for (const int sleeper : process_set_.groups[0].parked) {
       Packet packet;
       packet.put(Order::finish);
-      std::vector<int> units;
-      for (const Unit& unit : roster_.units)
-        if (unit.owner == sleeper) units.push_back(unit.id);
-      packet.put(static_cast<int>(units.size()));
-      for (const int unit : units) packet.put(unit).put(parked_ranks_in_home(roster_, unit));
+      std::vector<int> groups;
+      for (const SpawnGroup& group : process_set_.groups)
+        if (group.owner == sleeper) groups.push_back(group.id);
+      packet.put(static_cast<int>(groups.size()));
+      for (const int group : groups) packet.put(group).put(parked_ranks_in_home(process_set_, group));
       send(world_.get(), sleeper, tag_wake, packet);
     }
-  if (unit_ != 0) {
-    leave_unit();
+  if (group_ != 0) {
+    leave_group();
     return;
   }
   while (!owned_.empty()) {
-    const int unit = owned_.begin()->first;
-    release_unit(unit, parked_ranks_in_home(roster_, unit));
+    const int group = owned_.begin()->first;
+    release_group(group, parked_ranks_in_home(process_set_, group));
   }
   launcher_->close();
   state_ = State::left;

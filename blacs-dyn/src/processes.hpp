@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -8,7 +9,7 @@
 
 #include "launchers/launcher.hpp"
 #include "mpi_util.hpp"
-#include "processes/roster.hpp"
+#include "processes/process_set.hpp"
 
 namespace blacs_dyn {
 
@@ -18,15 +19,15 @@ enum class Mode : int { managed = 1, classical = 2 };
 
 /// The processes of one application: who they are, the communicators among them, and how they come, sleep, wake and go.
 ///
-/// Every unit hangs on one process of unit 0, its owner, by a bridge (the intercommunicator of its spawn) and the
-/// merged `home` communicator. All other communicators are made for one grid and freed with it, so that any unit can
+/// Every group hangs on one process of group 0, its owner, by a bridge (the intercommunicator of its spawn) and the
+/// merged `home` communicator. All other communicators are made for one grid and freed with it, so that any group can
 /// leave at any time (docs/decisions/0007).
 class Processes {
 public:
   /// Everybody who takes part in one change: old grid, woken, new. Ranks as union_order.
   struct Union {
     Comm comm;
-    Roster before;
+    ProcessSet before;
     Change change;
     double spawn_s = 0; ///< until all newcomers were there
     double merge_s = 0; ///< from there to the union communicator
@@ -39,7 +40,7 @@ public:
   /// Another way from here on. Only before anybody came the way there is: processes that came one way do not know those
   /// that come the other way.
   void set_launcher(std::unique_ptr<Launcher> launcher);
-  bool has_grown() const { return roster_.units.size() > 1; }
+  bool has_grown() const { return process_set_.groups.size() > 1; }
   bool is_started() const { return static_cast<bool>(world_); }
   bool is_known() const { return id_ >= 0; } ///< was started, even if all is over
   bool is_newcomer() const { return state_ == State::newcomer; }
@@ -49,29 +50,29 @@ public:
   void set_mode(Mode mode) { mode_ = mode; }
   int id() const { return id_; }
   bool was_spawned() const { return was_spawned_; }
-  const Roster& roster() const { return roster_; }
+  const ProcessSet& process_set() const { return process_set_; }
   MPI_Comm grid() const { return grid_.get(); } ///< ranks row-major in the grid
   MPI_Comm world() const { return world_.get(); }
 
-  /// Unit 0 only, collective over world: the first grid, of the first shape.size() processes. The others are parked,
+  /// Group 0 only, collective over world: the first grid, of the first shape.size() processes. The others are parked,
   /// without sleeping yet.
   Fate form_first_grid(Shape shape);
 
-  /// Process 0: sends for the new units of a change, where they come in the background (elsewhere gather() does it).
+  /// Process 0: sends for the new groups of a change, where they come in the background (elsewhere gather() does it).
   /// @throws Error, and nothing was started.
   void send_for(const Change& change, const SpawnOptions& options);
   Launch::Progress progress(); ///< process 0: of those that were sent for
   void call_off();             ///< process 0: they are not wanted any more
-  /// What a unit is called outside: what its launcher was told as DYNGRID_UNIT_NUMBER. Process 0.
-  std::int64_t number_of(int unit) const { return launcher_->number_of(unit); }
+  /// What a group is called outside: what its launcher was told as DYNGRID_UNIT_NUMBER. Process 0.
+  std::int64_t number_of(int group) const { return launcher_->number_of(group); }
 
   /// Brings everybody together that `change` needs. Collective over the grid. @throws agreed Error, all as before.
   Union gather(const Change& change, const SpawnOptions& options);
   /// The newcomer's side of gather. Empty: the growth was given up, this process has left.
   std::optional<Union> join();
-  /// A newcomer that ends without having joined. Collective over its unit.
+  /// A newcomer that ends without having joined. Collective over its group.
   void decline();
-  /// The side of a process that is parked: asleep until it is woken. Empty: the application or this process's unit
+  /// The side of a process that is parked: asleep until it is woken. Empty: the application or this process's group
   /// ends.
   std::optional<Union> sleep(const SpawnOptions& options);
 
@@ -88,34 +89,34 @@ public:
 
 private:
   enum class State { none, member, newcomer, parked, left };
-  struct Hold { ///< what an owner holds of a unit
+  struct Hold { ///< what an owner holds of a group
     Comm bridge, home;
   };
   void admit(const Change& change, const SpawnOptions& options, std::vector<Newcomers>& newcomers);
   void send_away(std::vector<Newcomers>& newcomers);
-  Comm wake_unit0(const Roster& before, const Change& change, MPI_Comm sleepers);
-  void let_in(Newcomers& newcomers, const Roster& before, const Change& change);
-  Comm assemble(const Roster& before, const Change& change, Comm base);
-  Comm attach_guests(const Roster& before, const Change& change);
-  void release_unit(int unit, const std::vector<int>& parked_ranks_in_home);
-  void leave_unit();
-  std::vector<int> parked_ranks_in_home(const Roster& roster, int unit) const;
-  Union gather_from(const Roster& before, const Change& change, Comm base, const SpawnOptions& options);
-  Union complete(const Roster& before, const Change& change, Comm comm);
+  Comm wake_unit0(const ProcessSet& before, const Change& change, MPI_Comm sleepers);
+  void let_in(Newcomers& newcomers, const ProcessSet& before, const Change& change);
+  Comm assemble(const ProcessSet& before, const Change& change, Comm base);
+  Comm attach_guests(const ProcessSet& before, const Change& change);
+  void release_group(int group, const std::vector<int>& parked_ranks_in_home);
+  void leave_group();
+  std::vector<int> parked_ranks_in_home(const ProcessSet& process_set, int group) const;
+  Union gather_from(const ProcessSet& before, const Change& change, Comm base, const SpawnOptions& options);
+  Union complete(const ProcessSet& before, const Change& change, Comm comm);
 
   State state_ = State::none;
   Mode mode_ = Mode::managed;
   int id_ = -1;
-  int unit_ = 0;
+  int group_ = 0;
   std::unique_ptr<Launcher> launcher_;
   std::unique_ptr<Launch> launch_; ///< those that were sent for
   bool was_spawned_ = false;
-  Comm world_;  ///< my unit
-  Comm bridge_; ///< to my owner, outside unit 0
-  Comm home_;   ///< my owner (rank 0) and my unit, outside unit 0
+  Comm world_;  ///< my group
+  Comm bridge_; ///< to my owner, outside group 0
+  Comm home_;   ///< my owner (rank 0) and my group, outside group 0
   Comm grid_;
-  Roster roster_;
-  std::map<int, Hold> owned_; ///< unit id -> what I hold of it; unit 0 only
+  ProcessSet process_set_;
+  std::map<int, Hold> owned_; ///< group id -> what I hold of it; group 0 only
 };
 
 } // namespace blacs_dyn

@@ -38,12 +38,12 @@ gridmap::PlacementRequest placement_request(const Matrices& matrices, Shape from
   return request;
 }
 
-/// Units as they are called outside.
-std::vector<control::UnitInfo> units_of(const Processes& processes) {
-  std::vector<control::UnitInfo> all;
-  for (const Unit& unit : processes.roster().units)
-    if (unit.id != 0)
-      all.push_back({processes.number_of(unit.id), static_cast<int>(unit.members.size()), unit.active()});
+/// Groups as they are called outside.
+std::vector<control::GroupInfo> groups_of(const Processes& processes) {
+  std::vector<control::GroupInfo> all;
+  for (const SpawnGroup& group : processes.process_set().groups)
+    if (group.id != 0)
+      all.push_back({processes.number_of(group.id), static_cast<int>(group.members.size()), group.active()});
   return all;
 }
 
@@ -62,22 +62,22 @@ Resize::Resize(Application& app, Processes::Union gathered, double started)
 
 void Resize::check_room() const {
   if (goal_.exact) return;
-  const Roster& roster = app_->processes.roster();
-  const int fresh = goal_.to.size() - roster.grid.shape.size() - static_cast<int>(roster.all_parked().size());
-  if (fresh > 0) app_->headroom.check(fresh, goal_.to.size(), app_->settings.unit_policy, goal_.is_forced);
+  const ProcessSet& process_set = app_->processes.process_set();
+  const int fresh = goal_.to.size() - process_set.grid.shape.size() - static_cast<int>(process_set.all_parked().size());
+  if (fresh > 0) app_->headroom.check(fresh, goal_.to.size(), app_->settings.group_policy, goal_.is_forced);
 }
 
 void Resize::decide() {
   const Settings& settings = app_->settings;
-  const Roster& roster = app_->processes.roster();
+  const ProcessSet& process_set = app_->processes.process_set();
   Change change;
   together(app_->grid.comm(), [&] {
-    gridmap::PlacementRequest placement = placement_request(app_->matrices, roster.grid.shape, goal_.to);
+    gridmap::PlacementRequest placement = placement_request(app_->matrices, process_set.grid.shape, goal_.to);
     placement.method = goal_.placement;
     placement.keep_first = settings.keep_first;
-    change = decide_change(roster, goal_.to, std::move(placement), settings.unit_policy,
+    change = decide_change(process_set, goal_.to, std::move(placement), settings.group_policy,
                            goal_.exact ? &*goal_.exact : nullptr, goal_.leave);
-    if (!change.new_units.empty() && app_->processes.id() == 0) app_->newcomers.check();
+    if (!change.new_groups.empty() && app_->processes.id() == 0) app_->newcomers.check();
   });
   decide_by(std::move(change));
 }
@@ -86,7 +86,7 @@ void Resize::decide_by(Change change) {
   change_ = std::move(change);
   goal_.to = change_.to.shape;
   sent_for_s_ = MPI_Wtime();
-  if (change_.new_units.empty()) return;
+  if (change_.new_groups.empty()) return;
   together(app_->grid.comm(), [&] {
     if (app_->processes.id() == 0) app_->processes.send_for(change_, app_->spawn_options());
   });
@@ -95,7 +95,7 @@ void Resize::decide_by(Change change) {
 // ---- gather
 
 bool Resize::must_await() const {
-  return app_->settings.way == LauncherKind::join && !change_.new_units.empty();
+  return app_->settings.way == LauncherKind::join && !change_.new_groups.empty();
 }
 
 /// On process 0: whether all are there. @throws Error when they will not be; they are called off then.
@@ -272,8 +272,8 @@ void Resize::report(const MatrixMove& move, double merge_s) {
   r.moved_bytes = move.moved_bytes;
   r.kept_bytes = move.kept_bytes;
   if (app_->control)
-    app_->control->changed(r, static_cast<int>(app_->processes.roster().all_parked().size()), units_of(app_->processes),
-                           request_);
+    app_->control->changed(r, static_cast<int>(app_->processes.process_set().all_parked().size()),
+                           groups_of(app_->processes), request_);
   if (app_->settings.is_verbose && app_->processes.id() == 0) say_report(move);
 }
 

@@ -23,7 +23,7 @@ public:
     Shape to;
     gridmap::Placement placement = gridmap::Placement::optimal;
     std::optional<GridMap> exact; ///< an earlier grid, of processes that are all there
-    std::vector<int> leave;       ///< ids of units that are not in the new grid
+    std::vector<int> leave;       ///< ids of groups that are not in the new grid
     bool is_forced = false;       ///< on process 0: however many processes a core gets
     /// Asked for at a resize point: new processes are let in at a later one, a failure is told and the program goes on.
     /// Otherwise the program waits for them.

@@ -119,12 +119,12 @@ Resize::Goal ResizePoints::agree_on_goal(Wish& wish, bool is_own) {
   }
   Resize::Goal goal;
   goal.is_at_point = true;
-  if (wish.request) { // units that have gone are left out
+  if (wish.request) { // groups that have gone are left out
     const Processes& processes = app_.processes;
-    const std::vector<std::int64_t>& numbers = wish.request->units;
-    for (const Unit& unit : processes.roster().units)
-      if (unit.id != 0 && std::find(numbers.begin(), numbers.end(), processes.number_of(unit.id)) != numbers.end())
-        goal.leave.push_back(unit.id);
+    const std::vector<std::int64_t>& numbers = wish.request->groups;
+    for (const SpawnGroup& group : processes.process_set().groups)
+      if (group.id != 0 && std::find(numbers.begin(), numbers.end(), processes.number_of(group.id)) != numbers.end())
+        goal.leave.push_back(group.id);
     goal.is_forced = wish.request->force;
     if (!wish.request->why.empty()) std::fprintf(stderr, "dyngrid: %s\n", wish.request->why.c_str());
   }
@@ -182,12 +182,12 @@ int ResizePoints::resize(Shape to, gridmap::Placement placement) {
 
 int ResizePoints::pop() {
   place_ = Place();
-  const Roster& roster = app_.processes.roster();
-  if (!app_.grid.has_me() || roster.levels.size() < 2)
+  const ProcessSet& process_set = app_.processes.process_set();
+  if (!app_.grid.has_me() || process_set.levels.size() < 2)
     throw Error(Status::bad_state, "blacs-dyn: dyngrid_pop: this is the first grid, there is none below it");
-  const GridMap& level = roster.levels[roster.levels.size() - 2];
+  const GridMap& level = process_set.levels[process_set.levels.size() - 2];
   const auto is_here = [&](int id) {
-    return std::find(roster.grid.ids.begin(), roster.grid.ids.end(), id) != roster.grid.ids.end();
+    return std::find(process_set.grid.ids.begin(), process_set.grid.ids.end(), id) != process_set.grid.ids.end();
   };
   Resize::Goal goal;
   goal.to = level.shape;

@@ -42,8 +42,8 @@ template <class Read> auto naming(const char* name, Read&& read) {
   }
 }
 
-void read_unit(const char* text, UnitPolicy& policy) {
-  using Kind = UnitPolicy::Kind;
+void read_group(const char* text, GroupPolicy& policy) {
+  using Kind = GroupPolicy::Kind;
   const std::string_view word = text;
   char* end = nullptr;
   const long size = std::strtol(text, &end, 10);
@@ -126,8 +126,8 @@ Settings Settings::from_environment() {
     settings.exchange_order = naming("DYNGRID_SCHEDULE", [&] { return redist::schedule_from(text); });
   if (const char* text = environment("DYNGRID_HOSTS"))
     for (const std::string& host : comma_separated(text))
-      parse_host(host, "DYNGRID_HOSTS", settings.unit_policy.hosts, settings.unit_policy.slots);
-  if (const char* text = environment("DYNGRID_UNIT")) read_unit(text, settings.unit_policy);
+      parse_host(host, "DYNGRID_HOSTS", settings.group_policy.hosts, settings.group_policy.slots);
+  if (const char* text = environment("DYNGRID_UNIT")) read_group(text, settings.group_policy);
   if (const char* text = environment("DYNGRID_JOIN_TIMEOUT")) {
     char* end = nullptr;
     settings.join_limit_s = std::strtod(text, &end);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/environment.hpp"
@@ -9,7 +11,7 @@
 #include "control/job_state.hpp"
 #include "launchers/launcher.hpp"
 #include "packet.hpp"
-#include "processes/roster.hpp"
+#include "processes/process_set.hpp"
 #include "redist/plan.hpp"
 #include "room.hpp"
 
@@ -29,7 +31,7 @@ struct Settings {
   gridmap::Placement placement = gridmap::Placement::optimal;
   bool keep_first = true; ///< DYNGRID_KEEP_FIRST: process 0 stays at (0,0)
   redist::Schedule exchange_order = redist::Schedule::automatic;
-  UnitPolicy unit_policy;
+  GroupPolicy group_policy;
   LauncherKind way = LauncherKind::spawn; ///< how new processes come
   double join_limit_s = 60;
   std::int64_t points = 0;            ///< resize points passed
@@ -58,11 +60,11 @@ struct Settings {
   void read(Packet& packet);        ///< what is of this process alone stays
 };
 
-template <class Archive> void fields(Archive& a, UnitPolicy& policy) {
+template <class Archive> void fields(Archive& a, GroupPolicy& policy) {
   a(policy.kind, policy.size, policy.hosts, policy.slots, policy.started, policy.one_owner);
 }
 template <class Archive> void fields(Archive& a, Settings& s) {
-  a(s.placement, s.keep_first, s.exchange_order, s.unit_policy, s.way, s.join_limit_s, s.points);
+  a(s.placement, s.keep_first, s.exchange_order, s.group_policy, s.way, s.join_limit_s, s.points);
   a(s.checkpoint, s.checkpoint_points, s.checkpoint_seconds, s.restore);
 }
 inline void Settings::write(Packet& packet) const {

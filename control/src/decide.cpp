@@ -168,10 +168,10 @@ Decision decide_shrink(const Situation& s, std::int64_t by) {
   return accepted(s, *to, why, true);
 }
 
-Decision decide_leave(const Situation& s, const std::vector<std::int64_t>& units) {
+Decision decide_leave(const Situation& s, const std::vector<std::int64_t>& groups) {
   std::int64_t by = 0;
-  for (const UnitInfo& unit : s.units)
-    if (std::find(units.begin(), units.end(), unit.number) != units.end()) by += unit.active;
+  for (const GroupInfo& group : s.groups)
+    if (std::find(groups.begin(), groups.end(), group.number) != groups.end()) by += group.active;
   if (by == 0) return declined("none of these units has processes in the grid");
   const auto most = static_cast<int>(s.grid.size() - by);
   const std::string why = fmt::format("{} processes leave", by);

@@ -27,7 +27,7 @@ gridmap::Placement placement_from(const Request& request, const std::string& nam
   return gridmap::parse_placement(name.substr(0, 40), fmt::format("control: {}: \"placement\"", request.op));
 }
 
-std::vector<std::int64_t> units_in(const Request& request) {
+std::vector<std::int64_t> groups_in(const Request& request) {
   const auto given = request.body->find("units");
   const auto is_number = [](const Json& value) { return value.is_number_integer() && value.get<std::int64_t>() > 0; };
   if (given == request.body->end() || !given->is_array() || given->empty() || given->size() > 1024 ||
@@ -43,14 +43,14 @@ std::vector<std::int64_t> units_in(const Request& request) {
 Decision decide(const Situation& here, const ResizeRequest& wish) {
   if (wish.op == Operation::resize) return decide_resize(here, wish.to, wish.force);
   if (wish.op == Operation::grow) return decide_grow(here, wish.by, wish.force);
-  if (wish.op == Operation::leave) return decide_leave(here, wish.units);
+  if (wish.op == Operation::leave) return decide_leave(here, wish.groups);
   return decide_shrink(here, wish.by);
 }
 
-Json json_of(const std::vector<UnitInfo>& units) {
+Json json_of(const std::vector<GroupInfo>& groups) {
   Json list = Json::array();
-  for (const UnitInfo& unit : units)
-    list.push_back({{"unit", unit.number}, {"processes", unit.processes}, {"active", unit.active}});
+  for (const GroupInfo& group : groups)
+    list.push_back({{"unit", group.number}, {"processes", group.processes}, {"active", group.active}});
   return list;
 }
 
@@ -254,7 +254,7 @@ std::optional<ResizeRequest> JobState::want(double now) {
     here = situation();
   }
   if ((wish->from != here.grid && wish->op != Operation::resize) ||
-      wish->op == Operation::leave) { // units may have come and gone on the same grid
+      wish->op == Operation::leave) { // groups may have come and gone on the same grid
     const Decision again = decide(here, *wish);
     if (!again.is_accepted) {
       const Lock lock(mutex_);
@@ -305,7 +305,7 @@ void JobState::end_change(const ResizeRequest* request, const ChangeReport& repo
     book_->unsaved_changes.push_back(report.cost);
     last_change_ = {report, now - started_};
     Json event{{"event", "resize"}, {"from", to_json(report.cost.from)}, {"grid", to_json(grid_)},
-               {"step", step_},     {"report", to_json(report)},         {"units", json_of(units_)}};
+               {"step", step_},     {"report", to_json(report)},         {"units", json_of(groups_)}};
     event["request"] = is_from_outside ? Json(request->number) : Json(nullptr);
     tell(std::move(event));
     if (is_from_outside) outcome(request->number, "done", {{"grid", to_json(grid_)}, {"report", to_json(report)}});
@@ -406,9 +406,9 @@ void JobState::set_matrices(Matrices matrices) {
   here_ = {};
 }
 
-void JobState::set_units(std::vector<UnitInfo> units) {
+void JobState::set_groups(std::vector<GroupInfo> groups) {
   const Lock lock(mutex_);
-  units_ = std::move(units);
+  groups_ = std::move(groups);
 }
 
 void JobState::set_allowed(Allowed allowed) {
@@ -464,7 +464,7 @@ Situation JobState::situation() const {
   Situation s;
   s.grid = grid_;
   s.allowed = allowed_;
-  s.units = units_;
+  s.groups = groups_;
   s.cores = info_.cores;
   s.per_core = info_.per_core;
   s.parked = parked_;
@@ -519,7 +519,7 @@ Json JobState::status(double now) const {
   }
   json["pending"] = queue_.waiting() ? json_of(*queue_.waiting(), now) : Json(nullptr);
   json["experimenting"] = experiment_.has_value();
-  json["units"] = json_of(units_);
+  json["units"] = json_of(groups_);
   json["cores"] = info_.cores;
   return json;
 }
@@ -578,7 +578,7 @@ Json JobState::submit(const Request& request, double now) {
   if (wish.op == Operation::resize)
     wish.to = grid(request, "grid");
   else if (wish.op == Operation::leave)
-    wish.units = units_in(request);
+    wish.groups = groups_in(request);
   else
     wish.by = whole_number(request, "by", 1, most);
   if (!info_.why_fixed.empty()) return {{"accepted", false}, {"reason", info_.why_fixed}};

@@ -315,17 +315,17 @@ TEST(SlurmDecide, NodesOfNoUse) {
   s.now = 300; // try again
   EXPECT_EQ(shown(s).find("submit 1 grow"), 0u) << shown(s);
   s = at(10, 2, "i");
-  s.nodes[0].failures = 3; // units do not start there
+  s.nodes[0].failures = 3; // groups do not start there
   EXPECT_EQ(shown(s), "submit 1 dismiss 1");
 }
 
 TEST(SlurmDecide, NodeForAUnit) {
   Situation s = at(10, 9, "qiwiI");
-  EXPECT_EQ(node_for_unit(s, 4), 2);
+  EXPECT_EQ(node_for_group(s, 4), 2);
   s.nodes[3].is_base = true;
-  EXPECT_EQ(node_for_unit(s, 1), 4);
-  EXPECT_FALSE(node_for_unit(s, 5)); // a unit is on one node
-  EXPECT_FALSE(node_for_unit(at(10, 9, "qahwlI"), 1));
+  EXPECT_EQ(node_for_group(s, 1), 4);
+  EXPECT_FALSE(node_for_group(s, 5)); // a group is on one node
+  EXPECT_FALSE(node_for_group(at(10, 9, "qahwlI"), 1));
 }
 
 /// A whole life by hand: what is decided is done, and decided upon again, until nothing is left to do.
@@ -521,7 +521,7 @@ TEST(SlurmLink, LinesBothWays) {
   EXPECT_EQ(first, "first");
   EXPECT_TRUE(other.take());
   EXPECT_FALSE(other.line());
-  const std::string large(300000, 'x'); // a unit's command with its environment, as hexadecimal digits
+  const std::string large(300000, 'x'); // a group's command with its environment, as hexadecimal digits
   std::string got;
   const pid_t child = fork();
   if (child == 0) _exit(one.say(large) && one.say("second") ? 0 : 1);

@@ -261,7 +261,7 @@ TEST(Decide, ShrinkingIsNotDeclinedForItsPrice) {
 TEST(Decide, UnitsLeaveWhateverIsAllowed) {
   control::Situation s;
   s.grid = {3, 4};
-  s.units = {{7, 4, 4}, {8, 4, 3}};
+  s.groups = {{7, 4, 4}, {8, 4, 3}};
   EXPECT_EQ(name(control::decide_leave(s, {7}).to), "2x4");
   EXPECT_EQ(name(control::decide_leave(s, {8}).to), "3x3");     // three of its four are in the grid
   EXPECT_EQ(name(control::decide_leave(s, {8, 7}).to), "2x2");  // 5 stay, and 1x5 is too long to be chosen
@@ -270,7 +270,7 @@ TEST(Decide, UnitsLeaveWhateverIsAllowed) {
   s.steps = at_2x2().steps; // larger grids were tried and are slower, but nobody asked for speed
   for (auto& [shape, times] : s.steps) times.mean = shape.first;
   s.grid = {4, 4};
-  s.units = {{7, 4, 4}};
+  s.groups = {{7, 4, 4}};
   EXPECT_EQ(name(control::decide_leave(s, {7}).to), "3x4");
   s.grid = {3, 4};
   s.allowed = Allowed::parse("12:16:*2");
@@ -766,18 +766,18 @@ TEST(Job, AShrinkThatHasNothingLeftToGiveIsDeclined) {
 
 TEST(Job, LeavingIsWorkedOutWhenItsTimeComes) {
   control::JobState state = job({2, 4});
-  state.set_units({{1, 4, 4}});
+  state.set_groups({{1, 4, 4}});
   EXPECT_EQ(state.status(0)["units"][0], Json({{"unit", 1}, {"processes", 4}, {"active", 4}}));
   EXPECT_THROW(ask(state, R"({"op":"leave"})", 1), base::Error);
-  EXPECT_THROW(ask(state, R"({"op":"leave","units":[]})", 1), base::Error);
-  EXPECT_THROW(ask(state, R"({"op":"leave","units":["n1"]})", 1), base::Error);
-  EXPECT_EQ(ask(state, R"({"op":"leave","units":[2]})", 1)["accepted"], false);
-  EXPECT_EQ(ask(state, R"({"op":"leave","units":[1]})", 1)["grid"], Json({2, 2}));
+  EXPECT_THROW(ask(state, R"({"op":"leave","groups":[]})", 1), base::Error);
+  EXPECT_THROW(ask(state, R"({"op":"leave","groups":["n1"]})", 1), base::Error);
+  EXPECT_EQ(ask(state, R"({"op":"leave","groups":[2]})", 1)["accepted"], false);
+  EXPECT_EQ(ask(state, R"({"op":"leave","groups":[1]})", 1)["grid"], Json({2, 2}));
   auto wanted = state.want(2);
   ASSERT_TRUE(wanted);
-  EXPECT_EQ(wanted->units, std::vector<std::int64_t>{1});
+  EXPECT_EQ(wanted->groups, std::vector<std::int64_t>{1});
   wanted->put_off();
-  state.set_units({{3, 4, 4}}); // meanwhile unit 1 went and another came, on the same grid
+  state.set_groups({{3, 4, 4}}); // meanwhile group 1 went and another came, on the same grid
   state.take_events();
   EXPECT_FALSE(state.want(3));
   EXPECT_EQ(words(state.take_events()), "outcome:declined#1");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The decisions of blacs-dyn, without MPI: texts, units, who comes, sleeps and goes.
+// The decisions of blacs-dyn, without MPI: texts, groups, who comes, sleeps and goes.
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -11,7 +11,7 @@
 #include "checkpoint.hpp"
 #include "packet.hpp"
 #include "preflight.hpp"
-#include "processes/roster.hpp"
+#include "processes/process_set.hpp"
 #include "processes/shape.hpp"
 #include "room.hpp"
 #include "setup_file.hpp"
@@ -23,8 +23,8 @@ using gridmap::Placement;
 
 namespace {
 
-UnitPolicy units_of(UnitPolicy::Kind kind, int size = 1) {
-  UnitPolicy policy;
+GroupPolicy groups_of(GroupPolicy::Kind kind, int size = 1) {
+  GroupPolicy policy;
   policy.kind = kind;
   policy.size = size;
   return policy;
@@ -41,29 +41,29 @@ gridmap::PlacementRequest square_matrix(std::int64_t n, std::int64_t nb, Shape f
   return request;
 }
 
-Change change_to(const Roster& roster, Shape to, UnitPolicy policy = units_of(UnitPolicy::Kind::one_each),
+Change change_to(const ProcessSet& process_set, Shape to, GroupPolicy policy = groups_of(GroupPolicy::Kind::one_each),
                  Placement placement = Placement::optimal) {
-  return decide_change(roster, to, square_matrix(1000, 10, roster.grid.shape, to, placement), policy);
+  return decide_change(process_set, to, square_matrix(1000, 10, process_set.grid.shape, to, placement), policy);
 }
 
 /// What must hold of every change, whatever it is.
-void check_sound(const Roster& before, const Change& change) {
-  const Roster after = apply(before, change);
+void check_sound(const ProcessSet& before, const Change& change) {
+  const ProcessSet after = apply(before, change);
   std::set<int> ids(change.to.ids.begin(), change.to.ids.end());
   ASSERT_EQ(static_cast<int>(ids.size()), change.to.shape.size()) << "every position has a process of its own";
   EXPECT_EQ(change.to.ids[0], 0) << "process 0 stays at (0,0)";
   std::set<int> alive;
-  for (const Unit& unit : after.units) {
-    bool has_active = unit.id == 0;
-    for (const int id : unit.members) {
+  for (const SpawnGroup& group : after.groups) {
+    bool has_active = group.id == 0;
+    for (const int id : group.members) {
       EXPECT_TRUE(alive.insert(id).second) << "process " << id << " is in one unit";
-      const bool parked = std::count(unit.parked.begin(), unit.parked.end(), id) == 1;
+      const bool parked = std::count(group.parked.begin(), group.parked.end(), id) == 1;
       EXPECT_NE(parked, ids.count(id) == 1) << "process " << id << " is either in the grid or parked";
       has_active = has_active || !parked;
     }
     EXPECT_TRUE(has_active) << "a unit none of which is needed leaves instead of sleeping";
-    const auto& originals = after.units[0].members;
-    EXPECT_TRUE(unit.id == 0 || std::count(originals.begin(), originals.end(), unit.owner) == 1);
+    const auto& originals = after.groups[0].members;
+    EXPECT_TRUE(group.id == 0 || std::count(originals.begin(), originals.end(), group.owner) == 1);
   }
   for (const int id : ids) EXPECT_TRUE(alive.count(id));
   const std::vector<int> order = union_order(before, change);
@@ -126,126 +126,127 @@ TEST(SetupFile, BothForms) {
 }
 
 TEST(Units, Policies) {
-  const Roster roster = first_roster(4, {2, 2});
-  EXPECT_EQ(group_into_units(roster, 5, units_of(UnitPolicy::Kind::whole)).size(), 1u);
-  EXPECT_EQ(group_into_units(roster, 5, units_of(UnitPolicy::Kind::one_each)).size(), 5u);
-  const auto pairs = group_into_units(roster, 5, units_of(UnitPolicy::Kind::fixed, 2));
+  const ProcessSet process_set = first_process_set(4, {2, 2});
+  EXPECT_EQ(group_into_groups(process_set, 5, groups_of(GroupPolicy::Kind::whole)).size(), 1u);
+  EXPECT_EQ(group_into_groups(process_set, 5, groups_of(GroupPolicy::Kind::one_each)).size(), 5u);
+  const auto pairs = group_into_groups(process_set, 5, groups_of(GroupPolicy::Kind::fixed, 2));
   ASSERT_EQ(pairs.size(), 3u);
   EXPECT_EQ(pairs[0].members, (std::vector<int>{4, 5}));
   EXPECT_EQ(pairs[2].members, (std::vector<int>{8}));
   EXPECT_EQ(pairs[0].owner, 0);
   EXPECT_EQ(pairs[1].owner, 1);
-  // one process each as long as that costs at most 1.5 times one unit: what the price says, not what the code happens
+  // one process each as long as that costs at most 1.5 times one group: what the price says, not what the code happens
   // to do
   for (int n = 1; n < 40; ++n)
     for (const int spawners : {1, 4, 16}) {
-      const auto units =
-          group_into_units(first_roster(spawners, {1, spawners}), n, units_of(UnitPolicy::Kind::automatic));
-      const bool cheap = seconds_as_single_units(n, spawners) <= 1.5 * seconds_as_one_unit(n);
-      EXPECT_EQ(units.size(), cheap ? static_cast<std::size_t>(n) : 1u) << n << " by " << spawners;
+      const auto groups =
+          group_into_groups(first_process_set(spawners, {1, spawners}), n, groups_of(GroupPolicy::Kind::automatic));
+      const bool cheap = seconds_as_single_groups(n, spawners) <= 1.5 * seconds_as_one_group(n);
+      EXPECT_EQ(groups.size(), cheap ? static_cast<std::size_t>(n) : 1u) << n << " by " << spawners;
     }
 }
 
 TEST(Units, OneHostEach) {
-  const Roster roster = first_roster(2, {1, 2});
-  UnitPolicy policy = units_of(UnitPolicy::Kind::whole);
+  const ProcessSet process_set = first_process_set(2, {1, 2});
+  GroupPolicy policy = groups_of(GroupPolicy::Kind::whole);
   policy.hosts = {"a", "b", "c"};
   policy.slots = {2, 0, 1};
-  const auto units = group_into_units(roster, 8, policy);
-  ASSERT_EQ(units.size(), 3u);
-  EXPECT_EQ(units[0].members.size(), 2u);
-  EXPECT_EQ(units[1].members.size(), 5u);
-  EXPECT_EQ(units[2].members.size(), 1u);
-  EXPECT_EQ(units[1].host, "b");
+  const auto groups = group_into_groups(process_set, 8, policy);
+  ASSERT_EQ(groups.size(), 3u);
+  EXPECT_EQ(groups[0].members.size(), 2u);
+  EXPECT_EQ(groups[1].members.size(), 5u);
+  EXPECT_EQ(groups[2].members.size(), 1u);
+  EXPECT_EQ(groups[1].host, "b");
   policy.slots = {2, 2, 1};
-  EXPECT_EQ(status_of([&] { group_into_units(roster, 6, policy); }), Status::no_slots);
+  EXPECT_EQ(status_of([&] { group_into_groups(process_set, 6, policy); }), Status::no_slots);
   // who lives there counts: 2 of mpirun on a, 3 spawned on b; of 4 more one goes to a, three to the empty c
-  Roster later = roster;
-  later.units.push_back({1, 0, {2, 3, 4}, {}, "b"});
+  ProcessSet later = process_set;
+  later.groups.push_back({1, 0, {2, 3, 4}, {}, "b"});
   later.next_id = 5;
-  later.next_unit = 2;
+  later.next_group = 2;
   policy.slots = {0, 0, 0};
   policy.started = {2, 0, 0};
-  const auto more = group_into_units(later, 4, policy);
+  const auto more = group_into_groups(later, 4, policy);
   ASSERT_EQ(more.size(), 2u);
   EXPECT_EQ(more[0].host, "a");
   EXPECT_EQ(more[0].members, std::vector<int>{5});
   EXPECT_EQ(more[1].host, "c");
   EXPECT_EQ(more[1].members.size(), 3u);
   policy.slots = {0, 3, 0}; // three live on b already
-  for (const NewUnit& unit : group_into_units(later, 9, policy)) EXPECT_NE(unit.host, "b");
+  for (const NewGroup& group : group_into_groups(later, 9, policy)) EXPECT_NE(group.host, "b");
 }
 
 TEST(Change, GrowShrinkAndSleep) {
-  Roster roster = first_roster(4, {2, 2});
-  Change grow = change_to(roster, {3, 3});
-  check_sound(roster, grow);
+  ProcessSet process_set = first_process_set(4, {2, 2});
+  Change grow = change_to(process_set, {3, 3});
+  check_sound(process_set, grow);
   EXPECT_EQ(grow.new_ids().size(), 5u);
-  EXPECT_TRUE(grow.park.empty() && grow.release_units.empty() && grow.wake.empty());
-  roster = apply(roster, grow);
-  EXPECT_EQ(roster.levels.size(), 2u);
+  EXPECT_TRUE(grow.park.empty() && grow.release_groups.empty() && grow.wake.empty());
+  process_set = apply(process_set, grow);
+  EXPECT_EQ(process_set.levels.size(), 2u);
 
-  Change shrink = change_to(roster, {2, 2});
-  check_sound(roster, shrink);
-  EXPECT_EQ(shrink.release_units.size(), 5u)
+  Change shrink = change_to(process_set, {2, 2});
+  check_sound(process_set, shrink);
+  EXPECT_EQ(shrink.release_groups.size(), 5u)
       << "all that was spawned leaves, before anything that mpirun started sleeps";
   EXPECT_TRUE(shrink.park.empty());
-  roster = apply(roster, shrink);
-  EXPECT_EQ(roster.levels.size(), 1u);
+  process_set = apply(process_set, shrink);
+  EXPECT_EQ(process_set.levels.size(), 1u);
 
-  Change sleep = change_to(roster, {1, 1});
-  check_sound(roster, sleep);
+  Change sleep = change_to(process_set, {1, 1});
+  check_sound(process_set, sleep);
   EXPECT_EQ(sleep.park.size(), 3u);
-  roster = apply(roster, sleep);
-  Change again = change_to(roster, {2, 3});
-  check_sound(roster, again);
+  process_set = apply(process_set, sleep);
+  Change again = change_to(process_set, {2, 3});
+  check_sound(process_set, again);
   EXPECT_EQ(again.wake.size(), 3u) << "sleepers are used before anything is spawned";
   EXPECT_EQ(again.new_ids().size(), 2u);
 }
 
-// Units that must leave do, whichever they are and whatever placement is asked for; what else must go goes as ever.
+// Groups that must leave do, whichever they are and whatever placement is asked for; what else must go goes as ever.
 TEST(Change, UnitsThatMustLeave) {
-  Roster roster = first_roster(2, {1, 2});
+  ProcessSet process_set = first_process_set(2, {1, 2});
   for (const Shape next : {Shape{2, 2}, Shape{2, 3}, Shape{2, 4}})
-    roster = apply(roster, change_to(roster, next, units_of(UnitPolicy::Kind::whole))); // 1, 2, 3, two each
+    process_set =
+        apply(process_set, change_to(process_set, next, groups_of(GroupPolicy::Kind::whole))); // 1, 2, 3, two each
   const auto shrink = [&](Shape to, const std::vector<int>& leave, Placement placement = Placement::optimal) {
-    return decide_change(roster, to, square_matrix(1000, 10, roster.grid.shape, to, placement),
-                         units_of(UnitPolicy::Kind::whole), nullptr, leave);
+    return decide_change(process_set, to, square_matrix(1000, 10, process_set.grid.shape, to, placement),
+                         groups_of(GroupPolicy::Kind::whole), nullptr, leave);
   };
   for (const Placement placement : {Placement::optimal, Placement::global, Placement::local1, Placement::local2})
-    for (const int unit : {1, 2, 3}) {
-      const Change change = shrink({2, 3}, {unit}, placement);
-      check_sound(roster, change);
-      EXPECT_EQ(change.release_units, std::vector<int>{unit});
+    for (const int group : {1, 2, 3}) {
+      const Change change = shrink({2, 3}, {group}, placement);
+      check_sound(process_set, change);
+      EXPECT_EQ(change.release_groups, std::vector<int>{group});
       EXPECT_TRUE(change.park.empty());
     }
   const Change both = shrink({1, 4}, {1, 3});
-  check_sound(roster, both);
-  EXPECT_EQ(both.release_units, (std::vector<int>{1, 3}));
+  check_sound(process_set, both);
+  EXPECT_EQ(both.release_groups, (std::vector<int>{1, 3}));
   const Change more = shrink({1, 4}, {1}); // two more must go: the newest
-  check_sound(roster, more);
-  EXPECT_EQ(more.release_units, (std::vector<int>{1, 3}));
-  EXPECT_EQ(status_of([&] { shrink({1, 7}, {2}); }), Status::bad_argument); // 7 of 8: one of unit 2 would be needed
+  check_sound(process_set, more);
+  EXPECT_EQ(more.release_groups, (std::vector<int>{1, 3}));
+  EXPECT_EQ(status_of([&] { shrink({1, 7}, {2}); }), Status::bad_argument); // 7 of 8: one of group 2 would be needed
   EXPECT_EQ(status_of([&] { shrink({2, 3}, {9}); }), Status::bad_argument);
 }
 
 TEST(Change, WholeUnitsLeaveFirst) {
-  Roster roster = first_roster(2, {1, 2});
-  roster = apply(roster, change_to(roster, {2, 2}, units_of(UnitPolicy::Kind::whole))); // a unit of 2
-  roster = apply(roster, change_to(roster, {2, 4}, units_of(UnitPolicy::Kind::whole))); // a unit of 4
-  const Change less = change_to(roster, {1, 4}); // 4 must go: the newest unit, whole
-  check_sound(roster, less);
-  EXPECT_EQ(less.release_units, std::vector<int>{2});
+  ProcessSet process_set = first_process_set(2, {1, 2});
+  process_set = apply(process_set, change_to(process_set, {2, 2}, groups_of(GroupPolicy::Kind::whole))); // a group of 2
+  process_set = apply(process_set, change_to(process_set, {2, 4}, groups_of(GroupPolicy::Kind::whole))); // a group of 4
+  const Change less = change_to(process_set, {1, 4}); // 4 must go: the newest group, whole
+  check_sound(process_set, less);
+  EXPECT_EQ(less.release_groups, std::vector<int>{2});
   EXPECT_TRUE(less.park.empty());
-  const Change little = change_to(roster, {1, 7}); // 1 must go: no unit is that small, so somebody sleeps
-  check_sound(roster, little);
-  EXPECT_TRUE(little.release_units.empty());
+  const Change little = change_to(process_set, {1, 7}); // 1 must go: no group is that small, so somebody sleeps
+  check_sound(process_set, little);
+  EXPECT_TRUE(little.release_groups.empty());
   EXPECT_EQ(little.park.size(), 1u);
-  // when the last of a unit's active members goes, its sleepers go with it
-  Roster asleep = apply(roster, little);
+  // when the last of a group's active members goes, its sleepers go with it
+  ProcessSet asleep = apply(process_set, little);
   const Change rest = change_to(asleep, {1, 1});
   check_sound(asleep, rest);
-  EXPECT_EQ(rest.release_units.size(), 2u);
+  EXPECT_EQ(rest.release_groups.size(), 2u);
 }
 
 TEST(Change, RandomHistoriesAreSound) {
@@ -255,25 +256,25 @@ TEST(Change, RandomHistoriesAreSound) {
   };
   for (int history = 0; history < 60; ++history) {
     const int nprocs = 1 + next(6);
-    Roster roster = first_roster(nprocs, squarest(1 + next(static_cast<unsigned>(nprocs))));
+    ProcessSet process_set = first_process_set(nprocs, squarest(1 + next(static_cast<unsigned>(nprocs))));
     for (int step = 0; step < 25; ++step) {
       const Shape to{1 + next(5), 1 + next(5)};
-      const auto kind = static_cast<UnitPolicy::Kind>(next(4));
-      const Change change = change_to(roster, to, units_of(kind, 1 + next(4)), static_cast<Placement>(next(4)));
-      check_sound(roster, change);
+      const auto kind = static_cast<GroupPolicy::Kind>(next(4));
+      const Change change = change_to(process_set, to, groups_of(kind, 1 + next(4)), static_cast<Placement>(next(4)));
+      check_sound(process_set, change);
       if (HasFatalFailure()) return;
-      Packet packet; // a roster survives its journey
-      roster = apply(roster, change);
-      const auto copy = packet.put(roster).get<Roster>();
-      EXPECT_EQ(copy.grid.ids, roster.grid.ids);
-      EXPECT_EQ(copy.units.size(), roster.units.size());
-      EXPECT_EQ(copy.next_id, roster.next_id);
-      roster = copy;
+      Packet packet; // a set of processes survives its journey
+      process_set = apply(process_set, change);
+      const auto copy = packet.put(process_set).get<ProcessSet>();
+      EXPECT_EQ(copy.grid.ids, process_set.grid.ids);
+      EXPECT_EQ(copy.groups.size(), process_set.groups.size());
+      EXPECT_EQ(copy.next_id, process_set.next_id);
+      process_set = copy;
     }
   }
 }
 
-// Growths after which (0,0) was another process, and from there through sleep, pop and the units that must leave; also
+// Growths after which (0,0) was another process, and from there through sleep, pop and the groups that must leave; also
 // local2 where the published positions have a new column before the old ones.
 TEST(Change, ProcessZeroStaysAtTheFirstPlace) {
   for (const auto& [nprocs, from, to] : {std::tuple{2, Shape{1, 2}, Shape{2, 4}},
@@ -282,41 +283,41 @@ TEST(Change, ProcessZeroStaysAtTheFirstPlace) {
                                          {4, {4, 1}, {1, 4}},
                                          {1, {1, 1}, {1, 3}}})
     for (const Placement placement : {Placement::optimal, Placement::global, Placement::local1, Placement::local2}) {
-      Roster roster = first_roster(nprocs, from);
+      ProcessSet process_set = first_process_set(nprocs, from);
       for (const Shape next : {to, Shape{1, 1}, Shape{3, 4}, from}) {
-        const Change change = change_to(roster, next, units_of(UnitPolicy::Kind::fixed, 2), placement);
-        check_sound(roster, change);
-        roster = apply(roster, change);
+        const Change change = change_to(process_set, next, groups_of(GroupPolicy::Kind::fixed, 2), placement);
+        check_sound(process_set, change);
+        process_set = apply(process_set, change);
       }
     }
   // asked otherwise: process 0 is in the grid, wherever that is
-  Roster roster = first_roster(1, {1, 1});
+  ProcessSet process_set = first_process_set(1, {1, 1});
   gridmap::PlacementRequest request = square_matrix(999, 333, {1, 1}, {1, 3}, Placement::local2);
   request.keep_first = false;
-  const Change grow = decide_change(roster, {1, 3}, request, units_of(UnitPolicy::Kind::one_each));
+  const Change grow = decide_change(process_set, {1, 3}, request, groups_of(GroupPolicy::Kind::one_each));
   EXPECT_EQ(grow.to.ids, (std::vector<int>{1, 0, 2}));
-  roster = apply(roster, grow);
+  process_set = apply(process_set, grow);
   request = square_matrix(999, 333, {1, 3}, {1, 2}, Placement::global);
   request.keep_first = false;
-  EXPECT_EQ(decide_change(roster, {1, 2}, request, units_of(UnitPolicy::Kind::one_each)).to.ids,
+  EXPECT_EQ(decide_change(process_set, {1, 2}, request, groups_of(GroupPolicy::Kind::one_each)).to.ids,
             (std::vector<int>{1, 0}));
 }
 
 TEST(Change, TenThousandProcesses) {
-  Roster roster = first_roster(64 * 64, {64, 64});
+  ProcessSet process_set = first_process_set(64 * 64, {64, 64});
   const Change change =
-      decide_change(roster, {100, 100}, square_matrix(1000000, 64, {64, 64}, {100, 100}, Placement::local2),
-                    units_of(UnitPolicy::Kind::whole));
-  check_sound(roster, change);
+      decide_change(process_set, {100, 100}, square_matrix(1000000, 64, {64, 64}, {100, 100}, Placement::local2),
+                    groups_of(GroupPolicy::Kind::whole));
+  check_sound(process_set, change);
   EXPECT_EQ(change.new_ids().size(), 10000u - 4096u);
 }
 
 TEST(Packet, RefusesWhatIsCutShort) {
   Packet whole;
-  whole.put(first_roster(4, {2, 2}));
+  whole.put(first_process_set(4, {2, 2}));
   for (std::size_t cut = 0; cut < whole.bytes().size(); cut += 3) {
     Packet part(std::vector<char>(whole.bytes().begin(), whole.bytes().begin() + static_cast<std::ptrdiff_t>(cut)));
-    EXPECT_EQ(status_of([&] { part.get<Roster>(); }), Status::internal);
+    EXPECT_EQ(status_of([&] { part.get<ProcessSet>(); }), Status::internal);
   }
 }
 
@@ -329,7 +330,7 @@ TEST(Packet, RefusesNumbersThatCannotBe) {
     };
     EXPECT_EQ(status_of([&] { said().get<std::vector<std::int64_t>>(); }), Status::internal) << count;
     EXPECT_EQ(status_of([&] { said().get<std::vector<std::string>>(); }), Status::internal) << count;
-    EXPECT_EQ(status_of([&] { said().get<Roster>(); }), Status::internal) << count;
+    EXPECT_EQ(status_of([&] { said().get<ProcessSet>(); }), Status::internal) << count;
     EXPECT_EQ(count == 3, status_of([&] { said().get<std::string>(); }) == Status::success) << count;
   }
 }
@@ -338,17 +339,17 @@ TEST(Packet, AChangeSurvivesItsJourney) {
   Change change;
   change.to = {{1, 3}, {0, 1, 5}};
   change.wake = {1};
-  change.new_units = {{4, 0, {5}, "node7"}, {5, 1, {}, ""}};
-  change.release_units = {2, 3};
+  change.new_groups = {{4, 0, {5}, "node7"}, {5, 1, {}, ""}};
+  change.release_groups = {2, 3};
   Packet packet;
   const auto copy = packet.put(change).put('x').get<Change>();
   EXPECT_EQ(copy.to.shape, change.to.shape);
   EXPECT_EQ(copy.to.ids, change.to.ids);
   EXPECT_EQ(copy.wake, change.wake);
-  ASSERT_EQ(copy.new_units.size(), 2u);
-  EXPECT_EQ(copy.new_units[0].host, "node7");
-  EXPECT_EQ(copy.new_units[1].owner, 1);
-  EXPECT_EQ(copy.release_units, change.release_units);
+  ASSERT_EQ(copy.new_groups.size(), 2u);
+  EXPECT_EQ(copy.new_groups[0].host, "node7");
+  EXPECT_EQ(copy.new_groups[1].owner, 1);
+  EXPECT_EQ(copy.release_groups, change.release_groups);
   EXPECT_EQ(packet.get<char>(), 'x') << "nothing more was read";
 }
 
@@ -452,19 +453,19 @@ TEST(Room, ThreadsMemoryAndOpenFiles) {
 }
 
 TEST(Room, SharesOfTheHosts) {
-  Roster roster = first_roster(2, {1, 2});
-  UnitPolicy policy;
-  const auto anywhere = share_among_hosts(roster, 1000000, policy);
+  ProcessSet process_set = first_process_set(2, {1, 2});
+  GroupPolicy policy;
+  const auto anywhere = share_among_hosts(process_set, 1000000, policy);
   ASSERT_EQ(anywhere.size(), 1u);
   EXPECT_EQ(anywhere[0].count, 1000000);
   policy.hosts = {"a", "b"};
   policy.started = {2, 0};
-  const auto shares = share_among_hosts(roster, 4, policy);
+  const auto shares = share_among_hosts(process_set, 4, policy);
   EXPECT_EQ(shares[0].count, 1); // three on each
   EXPECT_EQ(shares[1].count, 3);
   EXPECT_EQ(shares[0].load, 3);
   policy.slots = {0, 2};
-  EXPECT_EQ(share_among_hosts(roster, 9, policy)[1].count, 2);
+  EXPECT_EQ(share_among_hosts(process_set, 9, policy)[1].count, 2);
   policy.slots = {1, 2};
-  EXPECT_THROW(share_among_hosts(roster, 4, policy), Error);
+  EXPECT_THROW(share_among_hosts(process_set, 4, policy), Error);
 }

@@ -121,13 +121,13 @@ int moment(dyngrid_matrix* a) {
 /// The parts of DYNGRID_JOIN, "tcp:ADDRESS:PORT?WORD|UNIT" or "unix:NAME?WORD|UNIT".
 struct Invitation {
   std::string where, word;
-  int unit = 0;
+  int group = 0;
   explicit Invitation(const std::string& text) {
     const std::size_t question = text.rfind('?'), bar = text.rfind('|');
     expect(question != std::string::npos && bar != std::string::npos, "an invitation");
     where = text.substr(0, question);
     word = text.substr(question + 1, bar - question - 1);
-    unit = std::atoi(text.c_str() + bar + 1);
+    group = std::atoi(text.c_str() + bar + 1);
   }
   int connection() const {
     if (where.compare(0, 5, "unix:") == 0) {
@@ -163,7 +163,7 @@ struct Invitation {
   const Invitation invitation(std::getenv("DYNGRID_JOIN"));
   const int rank = std::atoi(std::getenv("OMPI_COMM_WORLD_RANK"));
   const int fd = invitation.connection();
-  invitation.say(fd, invitation.hello(invitation.unit, rank));
+  invitation.say(fd, invitation.hello(invitation.group, rank));
   std::this_thread::sleep_for(std::chrono::milliseconds(700)); // the other one has said it too
   if (rank == 0) invitation.say(fd, "ready " + text + "\n");
   sleep(1000);
@@ -226,14 +226,14 @@ int with_neighbours(dyngrid_matrix* a) {
       expect(static_cast<int>(invitations.size()) >= k + 1, "words in environments");
       for (const std::string& text : invitations) {
         const Invitation invitation(text);
-        for (const auto& [unit, member] : std::vector<std::pair<int, int>>{{invitation.unit, 0},
-                                                                           {invitation.unit, 1},
-                                                                           {invitation.unit, 9},
-                                                                           {invitation.unit, -1},
-                                                                           {0, 0},
-                                                                           {99, 0}}) {
+        for (const auto& [group, member] : std::vector<std::pair<int, int>>{{invitation.group, 0},
+                                                                            {invitation.group, 1},
+                                                                            {invitation.group, 9},
+                                                                            {invitation.group, -1},
+                                                                            {0, 0},
+                                                                            {99, 0}}) {
           const int fd = invitation.connection();
-          invitation.say(fd, invitation.hello(unit, member));
+          invitation.say(fd, invitation.hello(group, member));
           usleep(20000); // it is heard, and its end after it
           close(fd);
         }

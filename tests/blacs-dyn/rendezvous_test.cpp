@@ -35,7 +35,7 @@ using blacs_dyn::RendezvousAddress;
 
 namespace {
 
-constexpr int unit = 7, processes = 3;
+constexpr int group = 7, processes = 3;
 
 bool eventually(const std::function<bool()>& what) {
   for (int i = 0; i < 3000; ++i) {
@@ -45,19 +45,19 @@ bool eventually(const std::function<bool()>& what) {
   return false;
 }
 
-/// A rendezvous that unit 7 of three processes was invited to.
+/// A rendezvous that group 7 of three processes was invited to.
 struct Host {
   std::atomic<int> losses{0};
   Rendezvous rendezvous;
   std::string invitation;
   explicit Host(const std::string& listen = "tcp:127.0.0.1")
-      : rendezvous(listen, [this](const std::string&) { ++losses; }), invitation(rendezvous.invite(unit, processes)) {}
+      : rendezvous(listen, [this](const std::string&) { ++losses; }), invitation(rendezvous.invite(group, processes)) {}
   RendezvousAddress place() const { return RendezvousAddress::parse(invitation.substr(0, invitation.rfind('|'))); }
   bool hold(double limit_s = 60) {
     std::string why;
-    return rendezvous.hold(unit, limit_s, &why);
+    return rendezvous.hold(group, limit_s, &why);
   }
-  Presence presence() const { return rendezvous.presence(unit, nullptr); }
+  Presence presence() const { return rendezvous.presence(group, nullptr); }
 };
 
 int raw_connection(const RendezvousAddress& place) {
@@ -97,7 +97,7 @@ TEST(Rendezvous, LetsInWhoWasInvitedAndHearsThatTheyAreReady) {
     EXPECT_EQ(host.presence(), Presence::awaited);
     first.say("ready");
     EXPECT_TRUE(eventually([&] { return host.presence() == Presence::ready; })) << listen;
-    EXPECT_TRUE(host.rendezvous.tell(unit, "come here"));
+    EXPECT_TRUE(host.rendezvous.tell(group, "come here"));
     EXPECT_TRUE(eventually([&] { return first.listen() == "come here"; }));
     EXPECT_EQ(host.losses, 0);
   }
@@ -123,21 +123,21 @@ TEST(Rendezvous, AWordIsGoodOnceForEachProcessAndForItsUnitOnly) {
   const auto hello = [&](const std::string& said, int id, int rank) {
     return "hello " + said + " " + std::to_string(id) + " " + std::to_string(rank) + " evil 1\n";
   };
-  EXPECT_EQ(answer_to(host.place(), hello(word, unit, 0)), "") << "a second time";
+  EXPECT_EQ(answer_to(host.place(), hello(word, group, 0)), "") << "a second time";
   EXPECT_EQ(answer_to(host.place(), hello(word, 8, 0)), "") << "another unit's";
   EXPECT_EQ(answer_to(host.place(), hello(word, 99, 0)), "") << "never sent for";
   EXPECT_EQ(answer_to(host.place(), hello(word, 0, 0)), "");
   EXPECT_EQ(answer_to(host.place(), hello("", 0, 0)), "");
   for (const int rank : {-1, processes, 77, 2147483647})
-    EXPECT_EQ(answer_to(host.place(), hello(word, unit, rank)), "") << rank;
-  EXPECT_EQ(answer_to(host.place(), hello(word.substr(1), unit, 1)), "");
-  EXPECT_EQ(answer_to(host.place(), hello(word + "0", unit, 1)), "");
+    EXPECT_EQ(answer_to(host.place(), hello(word, group, rank)), "") << rank;
+  EXPECT_EQ(answer_to(host.place(), hello(word.substr(1), group, 1)), "");
+  EXPECT_EQ(answer_to(host.place(), hello(word + "0", group, 1)), "");
   EXPECT_EQ(answer_to(host.place(), "hello " + word + " 99999999999999999999 1 evil 1\n"), "");
   EXPECT_EQ(answer_to(host.place(), "GET / HTTP/1.1\r\n\r\n"), "");
   EXPECT_EQ(answer_to(host.place(), "ready\n"), "");
   const Peer second(host.invitation, 1, 10);
   EXPECT_EQ(host.losses, 0) << "the end of who was not let in is nobody's loss";
-  host.rendezvous.let_go(unit);
+  host.rendezvous.let_go(group);
 }
 
 TEST(Rendezvous, GuestsOnlyHearOfTheEnd) {
@@ -151,12 +151,12 @@ TEST(Rendezvous, GuestsOnlyHearOfTheEnd) {
   EXPECT_TRUE(host.hold());
   { const Peer leaves(host.rendezvous.invite_guests(1), 0, 10); }
   EXPECT_EQ(host.losses, 0);
-  host.rendezvous.let_go(unit);
+  host.rendezvous.let_go(group);
 }
 
 TEST(Rendezvous, AUnitThatIsNotWantedAnyMoreIsTold) {
   Host host;
-  host.rendezvous.dismiss(unit);
+  host.rendezvous.dismiss(group);
   try {
     const Peer late(host.invitation, 0, 10);
     ADD_FAILURE() << "it was let in";
@@ -172,7 +172,7 @@ TEST(Rendezvous, ReadyBeforeAllHaveComeIsTheEndOfThatUnitAlone) {
   second.say("ready"); // not its to say
   first.say("ready");
   std::string why;
-  EXPECT_TRUE(eventually([&] { return host.rendezvous.presence(unit, &why) == Presence::gone; }));
+  EXPECT_TRUE(eventually([&] { return host.rendezvous.presence(group, &why) == Presence::gone; }));
   EXPECT_NE(why.find("before all had come"), std::string::npos) << why;
   EXPECT_EQ(host.losses, 0);
 }
@@ -198,10 +198,10 @@ TEST(Rendezvous, WhoDoesNotComeInInTimeIsTheEndOfEverything) {
   Host in_time;
   const Peer its_first(in_time.invitation, 0, 10);
   EXPECT_TRUE(in_time.hold(0.1));
-  in_time.rendezvous.has_come(unit);
+  in_time.rendezvous.has_come(group);
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
   EXPECT_EQ(in_time.losses, 0);
-  in_time.rendezvous.let_go(unit);
+  in_time.rendezvous.let_go(group);
 }
 
 TEST(Rendezvous, AThousandThatSayNothing) {
@@ -240,7 +240,7 @@ TEST(Rendezvous, ALineWithoutAnEnd) {
   EXPECT_TRUE(is_hung_up || all_that_comes(fd).empty());
   close(fd);
   const Peer newcomer(host.invitation, 0, 10);
-  // one that was let in and then says as much is lost, and only its unit
+  // one that was let in and then says as much is lost, and only its group
   const int known = raw_connection(host.place());
   const std::string hello = "hello " + host.place().token + " 7 1 host 1\n";
   send(known, hello.data(), hello.size(), MSG_NOSIGNAL);

@@ -16,7 +16,7 @@ namespace {
 using namespace sched;
 
 /// A job whose time on n processors is exponential (or fixed) with mean 1/n.
-App unit_job(const char* sizes, bool random, int most = 8) {
+App group_job(const char* sizes, bool random, int most = 8) {
   App app;
   app.name = "unit";
   app.sizes = Sizes::parse(sizes, most, "a test");
@@ -51,7 +51,7 @@ double mmc(int c, double per_s) {
 TEST(QueueingTheory, OneProcessor) {
   for (const double rho : {0.3, 0.5, 0.8})
     for (const char* policy : {"ls", "as", "rs", "tp"}) {
-      const auto r = run({unit_job("1", true)}, policy, 1, rho, 0.01);
+      const auto r = run({group_job("1", true)}, policy, 1, rho, 0.01);
       EXPECT_TRUE(r.converged);
       EXPECT_NEAR(r.response_s * (1 - rho), 1, 0.04) << policy << " at " << rho; // M/M/1
       EXPECT_NEAR(r.used, rho, 0.02);
@@ -61,14 +61,14 @@ TEST(QueueingTheory, OneProcessor) {
 
 TEST(QueueingTheory, FixedServiceTime) {
   const double rho = 0.7;
-  const auto r = run({unit_job("1", false)}, "ls", 1, rho, 0.01);
+  const auto r = run({group_job("1", false)}, "ls", 1, rho, 0.01);
   EXPECT_NEAR(r.response_s, 1 + rho / (2 * (1 - rho)), 0.04 * r.response_s); // Pollaczek-Khinchine
 }
 
 TEST(QueueingTheory, ManyProcessorsRigidJobs) {
   for (const int c : {2, 4, 16})
     for (const double rho : {0.5, 0.8}) {
-      const auto r = run({unit_job("1", true)}, "as", c, rho * c, 0.01);
+      const auto r = run({group_job("1", true)}, "as", c, rho * c, 0.01);
       EXPECT_NEAR(r.response_s / mmc(c, rho * c), 1, 0.04) << c << " processors at " << rho;
     }
 }
@@ -79,14 +79,14 @@ TEST(QueueingTheory, ManyProcessorsRigidJobs) {
 TEST(QueueingTheory, PerfectSpeedup) {
   const double rho = 0.6;
   for (const char* policy : {"ls", "rs"}) {
-    const auto r = run({unit_job("any", true)}, policy, 8, rho * 8, 0.01);
+    const auto r = run({group_job("any", true)}, policy, 8, rho * 8, 0.01);
     EXPECT_NEAR(r.response_s * 8 * (1 - rho), 1, 0.04) << policy;
     EXPECT_NEAR(r.used, rho, 0.02) << policy;
   }
   // the throughput policy knows how long jobs are and lets the short ones through
-  EXPECT_LT(run({unit_job("any", true)}, "tp", 8, rho * 8, 0.01).response_s * 8 * (1 - rho), 0.95);
+  EXPECT_LT(run({group_job("any", true)}, "tp", 8, rho * 8, 0.01).response_s * 8 * (1 - rho), 0.95);
   // adaptive starts leave processors idle that a job could use later
-  EXPECT_GT(run({unit_job("any", true)}, "as", 8, rho * 8, 0.01).response_s * 8 * (1 - rho), 1.05);
+  EXPECT_GT(run({group_job("any", true)}, "as", 8, rho * 8, 0.01).response_s * 8 * (1 - rho), 1.05);
 }
 
 TEST(BatchMeans, StandardErrorOfACorrelatedSeries) {
@@ -109,7 +109,7 @@ TEST(BatchMeans, StandardErrorOfACorrelatedSeries) {
 }
 
 TEST(Simulator, OverloadIsSaid) {
-  const auto r = run({unit_job("1", true)}, "ls", 1, 1.5, 0.01);
+  const auto r = run({group_job("1", true)}, "ls", 1, 1.5, 0.01);
   EXPECT_TRUE(r.overloaded);
   EXPECT_FALSE(r.converged);
 }
@@ -126,7 +126,7 @@ TEST(Simulator, JobsThatIgnoreAndCrash) {
 
 /// Most processors that the only job ever has.
 int most_procs(const char* policy, int cores, bool has_history) {
-  const std::vector<App> apps{unit_job("1:8", false)};
+  const std::vector<App> apps{group_job("1:8", false)};
   RecordedArrivals arrivals({{0, &apps[0], apps[0].steps, false, -1}});
   SimulationOptions options;
   options.procs = 8;
@@ -148,13 +148,13 @@ TEST(Simulator, ThroughputPredictsNoGainBeyondTheCores) {
 }
 
 TEST(Simulator, BeyondTheCoresAStepIsNoQuicker) {
-  const std::vector<App> apps{unit_job("8", false)};
+  const std::vector<App> apps{group_job("8", false)};
   RecordedArrivals arrivals({{0, &apps[0], apps[0].steps, false, -1}});
   SimulationOptions options;
   options.procs = 8;
   options.to_the_end = true;
   EXPECT_NEAR(simulate(*make_policy("ls"), arrivals, options).simulated_s, 1.0 / 8, 1e-9);
-  const std::vector<App> sized{unit_job("4,8", false)};
+  const std::vector<App> sized{group_job("4,8", false)};
   RecordedArrivals again({{0, &sized[0], sized[0].steps, false, -1}});
   options.cores = 4;
   EXPECT_NEAR(simulate(*make_policy("ls"), again, options).simulated_s, 1.0 / 4, 1e-9);
@@ -207,7 +207,7 @@ TEST(Workload, TheSameJobsForEveryPolicy) {
   RandomArrivals a(apps, rates_for(apps, {{25, 25, 50}}, 0.5, 32), 5),
       b(apps, rates_for(apps, {{25, 25, 50}}, 0.5, 32), 5, 1, 1);
   for (int k = 0; k < 1000; ++k) {
-    Arrival x, y;
+    Newcomers x, y;
     ASSERT_TRUE(a.next(x) && b.next(y));
     EXPECT_EQ(x.at_s, y.at_s);
     EXPECT_EQ(x.app, y.app);

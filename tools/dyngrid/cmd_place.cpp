@@ -9,14 +9,14 @@
 #include "command.hpp"
 #include "gridmap/placement.hpp"
 #include "json_rows.hpp"
-#include "processes/roster.hpp"
+#include "processes/process_set.hpp"
 #include "text.hpp"
 
 namespace command {
 namespace {
 
 using blacs_dyn::Change;
-using blacs_dyn::Roster;
+using blacs_dyn::ProcessSet;
 using blacs_dyn::Shape;
 using gridmap::Axis;
 
@@ -48,9 +48,9 @@ struct Step {
   std::vector<int> leave;           ///< processes that end
 };
 
-Step make_step(const Roster& roster, Shape to, const Options& o) {
+Step make_step(const ProcessSet& process_set, Shape to, const Options& o) {
   Step step;
-  step.from = roster.grid.shape;
+  step.from = process_set.grid.shape;
   for (const auto& [option, source, length, other] : {std::tuple{"--rsrc", o.rsrc, step.from.nprow, to.nprow},
                                                       std::tuple{"--csrc", o.csrc, step.from.npcol, to.npcol}})
     if (source < 0 || source >= std::min(length, other))
@@ -60,19 +60,19 @@ Step make_step(const Roster& roster, Shape to, const Options& o) {
                                     gridmap::parse_placement(o.placement, "--placement")};
   request.keep_first = o.keep_first == "on";
   if (to == step.from)
-    step.change.to = roster.grid; // the application does nothing
+    step.change.to = process_set.grid; // the application does nothing
   else
-    step.change = decide_change(roster, to, request, {});
-  step.order = union_order(roster, step.change);
-  std::vector<int> number(static_cast<std::size_t>(roster.next_id) + step.order.size());
+    step.change = decide_change(process_set, to, request, {});
+  step.order = union_order(process_set, step.change);
+  std::vector<int> number(static_cast<std::size_t>(process_set.next_id) + step.order.size());
   for (std::size_t i = 0; i < step.order.size(); ++i)
     number[static_cast<std::size_t>(step.order[i])] = static_cast<int>(i);
   std::vector<int> grid;
   for (const int id : step.change.to.ids) grid.push_back(number[static_cast<std::size_t>(id)]);
   step.figures = figures_of(request, grid);
-  const std::set<int> gone(step.change.release_units.begin(), step.change.release_units.end());
-  for (const blacs_dyn::Unit& unit : roster.units)
-    if (gone.count(unit.id)) step.leave.insert(step.leave.end(), unit.members.begin(), unit.members.end());
+  const std::set<int> gone(step.change.release_groups.begin(), step.change.release_groups.end());
+  for (const blacs_dyn::SpawnGroup& group : process_set.groups)
+    if (gone.count(group.id)) step.leave.insert(step.leave.end(), group.members.begin(), group.members.end());
   return step;
 }
 
@@ -126,11 +126,11 @@ void run(const Options& o, const CommandLine& app) {
       throw Failure(fmt::format("{}: got {}, wanted at least 1", name, name == std::string("--mb") ? o.mb : o.nb));
   if (o.m < 0 || o.n < 0) throw Failure(fmt::format("the matrix is {} x {}, wanted at least 0 x 0", o.m, o.n));
   const Shape first = shape_of("--from", o.from);
-  Roster roster = blacs_dyn::first_roster(first.size(), first);
+  ProcessSet process_set = blacs_dyn::first_process_set(first.size(), first);
   std::vector<Step> steps; // all of them before a word is printed: one may be refused
   for (const std::string& to : o.to) {
-    steps.push_back(make_step(roster, shape_of("--to", to), o));
-    if (steps.size() < o.to.size()) roster = apply(roster, steps.back().change);
+    steps.push_back(make_step(process_set, shape_of("--to", to), o));
+    if (steps.size() < o.to.size()) process_set = apply(process_set, steps.back().change);
   }
   Json all = Json::array();
   for (const Step& step : steps) {

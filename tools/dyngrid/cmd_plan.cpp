@@ -80,11 +80,11 @@ command::Json figures_of(const Made& made, const Arguments& arguments) {
 }
 
 std::string bytes(std::int64_t count) {
-  const char* const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
+  const char* const groups[] = {"B", "kB", "MB", "GB", "TB", "PB"};
   double value = static_cast<double>(count);
-  std::size_t unit = 0;
-  for (; value >= 1000 && unit + 1 < std::size(units); ++unit) value /= 1000;
-  return fmt::format(unit == 0 ? "{:.0f} {}" : "{:.2f} {}", value, units[unit]);
+  std::size_t group = 0;
+  for (; value >= 1000 && group + 1 < std::size(groups); ++group) value /= 1000;
+  return fmt::format(group == 0 ? "{:.0f} {}" : "{:.2f} {}", value, groups[group]);
 }
 
 void run(const Arguments& arguments) {

@@ -80,7 +80,7 @@ void add_run_options(CommandLine& app, RunOptions& o) {
                  "how new ones come (DYNGRID_PROCESSES): spawn, or join, each unit an mpirun of its own that "
                  "meets the application over an ompi-server started here and ended with it")
       .check(base::one_of({"spawn", "join"}));
-  app.add_option("--unit", r.unit, "processes per spawned world: auto, all or a number (DYNGRID_UNIT)");
+  app.add_option("--unit", r.group, "processes per spawned world: auto, all or a number (DYNGRID_UNIT)");
   app.add_option("--hosts", r.hosts, "where to start, and with how many slots; as mpirun's -H")
       .type_name("HOST:SLOTS,...");
   app.add_flag("--preload", o.preload, "preload libdyngrid.so, for a program that was linked with ScaLAPACK alone");

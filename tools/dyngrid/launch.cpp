@@ -125,7 +125,7 @@ std::map<std::string, std::string> settings_of_dyngrid(const RunRequest& request
   put("DYNGRID_RESIZE_AT", request.resize_at);
   put("DYNGRID_PLACEMENT", request.placement);
   put("DYNGRID_SCHEDULE", request.schedule);
-  put("DYNGRID_UNIT", request.unit);
+  put("DYNGRID_UNIT", request.group);
   put("DYNGRID_PROCESSES", request.processes_come);
   put("DYNGRID_VERBOSE", request.is_verbose ? "1" : "");
   return set;

@@ -2,6 +2,10 @@
 // What `map` and `select` print of a mapping.
 #pragma once
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
 #include <fmt/format.h>
 
 #include "gridmap/mapping.hpp"

@@ -38,7 +38,7 @@ public:
   }
 
   SimulationResult run() {
-    Arrival coming;
+    Newcomers coming;
     bool more = arrivals_.next(coming);
     while (!stop_) {
       SimJob* first = nullptr;
@@ -87,7 +87,7 @@ private:
     state_.now_s = to_s;
   }
 
-  void arrive(const Arrival& arrival) {
+  void arrive(const Newcomers& arrival) {
     SimJob* job;
     if (unused_.empty()) {
       jobs_.emplace_back();

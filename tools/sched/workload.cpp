@@ -49,7 +49,7 @@ double RandomArrivals::uniform() { // (0, 1], the same on every platform
   return (static_cast<double>(random_() >> 11) + 1) * 0x1p-53;
 }
 
-bool RandomArrivals::next(Arrival& arrival) {
+bool RandomArrivals::next(Newcomers& arrival) {
   now_s_ += -std::log(uniform()) / cumulative_.back();
   const double pick = uniform() * cumulative_.back();
   const auto at = std::lower_bound(cumulative_.begin(), cumulative_.end(), pick);
@@ -65,11 +65,11 @@ bool RandomArrivals::next(Arrival& arrival) {
   return true;
 }
 
-RecordedArrivals::RecordedArrivals(std::vector<Arrival> list) : list_(std::move(list)) {
-  std::stable_sort(list_.begin(), list_.end(), [](const Arrival& a, const Arrival& b) { return a.at_s < b.at_s; });
+RecordedArrivals::RecordedArrivals(std::vector<Newcomers> list) : list_(std::move(list)) {
+  std::stable_sort(list_.begin(), list_.end(), [](const Newcomers& a, const Newcomers& b) { return a.at_s < b.at_s; });
 }
 
-bool RecordedArrivals::next(Arrival& arrival) {
+bool RecordedArrivals::next(Newcomers& arrival) {
   if (at_ == list_.size()) return false;
   arrival = list_[at_++];
   return true;
@@ -163,7 +163,7 @@ std::vector<double> rates_for(const std::vector<App>& apps, const Mix& mix, doub
 
 RecordedJobs parse_jobs(std::string_view text, std::string_view where) {
   RecordedJobs jobs;
-  std::vector<Arrival> arrivals;
+  std::vector<Newcomers> arrivals;
   int number = 0;
   for (auto line : split(text, "\n")) {
     ++number;
@@ -183,7 +183,7 @@ RecordedJobs parse_jobs(std::string_view text, std::string_view where) {
     if (fields.size() < 5) wrong(line, "name,arrival_s,sizes,steps,step times");
     App app;
     app.name = std::string(trim(fields[0]));
-    Arrival arrival;
+    Newcomers arrival;
     arrival.at_s = real(fields[1], "seconds");
     std::vector<int> sizes;
     std::vector<double> times;

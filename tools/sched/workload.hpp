@@ -28,7 +28,7 @@ struct App {
   double seconds_on(int procs) const { return steps * step_s[static_cast<std::size_t>(sizes.index_of(procs))]; }
 };
 
-struct Arrival {
+struct Newcomers {
   double at_s = 0;
   const App* app = nullptr;
   double steps = 0;
@@ -40,7 +40,7 @@ class Arrivals {
 public:
   virtual ~Arrivals() = default;
   /// The next job, times ascending. @return false when there are no more.
-  virtual bool next(Arrival& arrival) = 0;
+  virtual bool next(Newcomers& arrival) = 0;
 };
 
 /// Independent exponential times between arrivals; the same seed gives the same jobs whatever is done with
@@ -50,7 +50,7 @@ public:
   /// @param per_s mean arrivals per second of each of `apps` (borrowed).
   RandomArrivals(const std::vector<App>& apps, std::vector<double> per_s, std::uint64_t seed, double ignoring = 0,
                  double crashing = 0);
-  bool next(Arrival& arrival) override;
+  bool next(Newcomers& arrival) override;
 
 private:
   double uniform();
@@ -62,11 +62,11 @@ private:
 
 class RecordedArrivals : public Arrivals {
 public:
-  explicit RecordedArrivals(std::vector<Arrival> list);
-  bool next(Arrival& arrival) override;
+  explicit RecordedArrivals(std::vector<Newcomers> list);
+  bool next(Newcomers& arrival) override;
 
 private:
-  std::vector<Arrival> list_;
+  std::vector<Newcomers> list_;
   std::size_t at_ = 0;
 };
 
@@ -101,7 +101,7 @@ std::vector<double> rates_for(const std::vector<App>& apps, const Mix& mix, doub
 /// steps). '#' starts a comment.
 struct RecordedJobs {
   std::vector<App> apps;
-  std::vector<Arrival> arrivals; ///< refer to apps
+  std::vector<Newcomers> arrivals; ///< refer to apps
 };
 /// @throws base::Error{bad_argument} that names the line.
 RecordedJobs parse_jobs(std::string_view text, std::string_view where);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// In the application's own job: it starts the application, asks Slurm for nodes, hands units to those that come, and
+// In the application's own job: it starts the application, asks Slurm for nodes, hands groups to those that come, and
 // asks the application to leave those that go. What to do is decided in decide.cpp; here it is done. One thread;
 // nothing in the loop waits but its poll.
 #include <poll.h>
@@ -52,9 +52,9 @@ constexpr double connect_every_s = 0.2;
 constexpr double declined_for_s = 300; ///< the application can do nothing with what it was offered
 constexpr double failed_for_s = 5;
 constexpr double refused_for_s = 60; ///< sbatch said no
-constexpr double stop_after_s = 5;   ///< a unit that is not wanted any more and does not end by itself
+constexpr double stop_after_s = 5;   ///< a group that is not wanted any more and does not end by itself
 constexpr double unheard_s = 60;     ///< a job that has begun should have said so
-constexpr double unit_text_s = 5;    ///< for what follows the first line of a hand
+constexpr double group_text_s = 5;   ///< for what follows the first line of a hand
 constexpr double last_wait_s = 15;
 constexpr double patience_with_killed_s = 10;
 
@@ -73,16 +73,16 @@ struct Member {
   std::string host;
   Place place; ///< how it comes in: its word is good once
   Link link;   ///< once it has said that it is there
-  std::int64_t unit = 0;
-  Link hand;              ///< who waits to hear whether the unit comes into the grid
+  std::int64_t group = 0;
+  Link hand;              ///< who waits to hear whether the group comes into the grid
   double stop_at = 0;     ///< 0: not
   bool is_missed = false; ///< it was told that nothing is heard of it
 };
 
-/// Who has a unit to hand over: known by its word, and what is to be run may still be on its way.
+/// Who has a group to hand over: known by its word, and what is to be run may still be on its way.
 struct Hand {
   Link link;
-  std::int64_t unit = 0;
+  std::int64_t group = 0;
   int processes = 0;
   double end_by = 0;
 };
@@ -117,7 +117,7 @@ private:
   void hear_queue(const std::vector<QueuedJob>& jobs, double asked_at);
   void talk_to_application();
   void hear_application(const json& line);
-  void hear_units(const json& units);
+  void hear_groups(const json& groups);
   void hear_newcomers();
   void hear_nodes();
   void hear_from(Member& m, const std::string& line);
@@ -131,7 +131,7 @@ private:
   void wait_for_something();
   void hear_signals();
   int end(int status);
-  void fail_unit(Member& m, const std::string& why);
+  void fail_group(Member& m, const std::string& why);
   Member* find(std::int64_t id);
   static std::string name_of(const Member& m) {
     return m.job > 0 && !m.node.is_base ? fmt::format("{} (job {})", m.host, m.job) : m.host;
@@ -141,11 +141,11 @@ private:
   std::string dyngrid_, job_, node_name_;
   std::int64_t base_job_ = 0;
   std::unique_ptr<Listener> listener_;
-  Place for_hands_; ///< whose word is good for all hands, each unit once
+  Place for_hands_; ///< whose word is good for all hands, each group once
   std::unique_ptr<PrivateText> for_hands_text_;
   Runner runner_{command_limit_s};
   std::vector<Hand> hands_;
-  std::set<std::int64_t> handed_;     ///< units
+  std::set<std::int64_t> handed_;     ///< groups
   std::vector<std::string> given_up_; ///< words of jobs that are not wanted any more, but may still come
   std::list<Member> members_;
   std::vector<pid_t> steps_; ///< srun, for the base's further nodes
@@ -376,11 +376,11 @@ void Agent::talk_to_application() {
   }
 }
 
-void Agent::hear_units(const json& units) {
+void Agent::hear_groups(const json& groups) {
   std::set<std::int64_t> in_grid;
-  for (const json& unit : units) in_grid.insert(unit.value("unit", std::int64_t{0}));
+  for (const json& group : groups) in_grid.insert(group.value("unit", std::int64_t{0}));
   for (Member& m : members_) {
-    const bool is_in = m.unit > 0 && in_grid.count(m.unit) > 0;
+    const bool is_in = m.group > 0 && in_grid.count(m.group) > 0;
     if (is_in && m.node.stage == Stage::handed) {
       m.node.stage = Stage::working;
       m.node.failures = 0;
@@ -394,7 +394,7 @@ void Agent::hear_units(const json& units) {
 }
 
 void Agent::hear_application(const json& line) {
-  if (line.contains("units")) hear_units(line["units"]);
+  if (line.contains("units")) hear_groups(line["units"]);
   const std::string event = line.value("event", "");
   if (event == "resize") {
     const auto grid = [&](const char* name) {
@@ -469,10 +469,10 @@ void Agent::take_in(Link link, const std::string& line) {
     // what it said besides, a signal that came early, is heard with the others
   } else if (kind == "hand" && control::is_same_secret(word, for_hands_.word)) {
     Hand hand;
-    words >> hand.unit >> hand.processes;
-    if (hand.unit < 1 || hand.processes < 1 || !handed_.insert(hand.unit).second) return;
+    words >> hand.group >> hand.processes;
+    if (hand.group < 1 || hand.processes < 1 || !handed_.insert(hand.group).second) return;
     hand.link = std::move(link);
-    hand.end_by = monotonic_s() + unit_text_s;
+    hand.end_by = monotonic_s() + group_text_s;
     hands_.push_back(std::move(hand));
   }
 }
@@ -487,43 +487,43 @@ void Agent::hear_hands() {
 }
 
 void Agent::hand_out(Hand& hand, const std::string& text) {
-  const auto id = !is_ending_ ? node_for_unit(situation(), hand.processes) : std::nullopt;
+  const auto id = !is_ending_ ? node_for_group(situation(), hand.processes) : std::nullopt;
   Member* m = id ? find(*id) : nullptr;
   if (!m) {
     hand.link.say(fmt::format("no node is ready for {} more process(es)", hand.processes));
     return;
   }
-  m->unit = hand.unit;
+  m->group = hand.group;
   m->hand = std::move(hand.link);
   m->stop_at = 0;
   m->node.stage = Stage::handed;
   m->node.since = monotonic_s();
-  if (request_.verbose) say(fmt::format("{} gets unit {} of {} processes", name_of(*m), hand.unit, hand.processes));
-  m->link.say(fmt::format("run {} {}", hand.unit, text));
+  if (request_.verbose) say(fmt::format("{} gets unit {} of {} processes", name_of(*m), hand.group, hand.processes));
+  m->link.say(fmt::format("run {} {}", hand.group, text));
 }
 
-void Agent::fail_unit(Member& m, const std::string& why) {
+void Agent::fail_group(Member& m, const std::string& why) {
   m.hand.say(fmt::format("{}: {}", name_of(m), why));
   m.hand.close();
   ++m.node.failures;
-  say(fmt::format("{}: unit {} did not come into the grid: {}", name_of(m), m.unit, why));
+  say(fmt::format("{}: unit {} did not come into the grid: {}", name_of(m), m.group, why));
 }
 
 void Agent::hear_from(Member& m, const std::string& line) {
   std::istringstream words(line);
   std::string word;
-  std::int64_t unit = 0;
+  std::int64_t group = 0;
   int status = 0;
-  words >> word >> unit >> status;
+  words >> word >> group >> status;
   if (word == "leave" && !m.node.must_leave) {
     m.node.must_leave = true;
     say(fmt::format("{} is wanted back", name_of(m)));
-  } else if (word == "ended" && unit == m.unit) {
+  } else if (word == "ended" && group == m.group) {
     if (m.node.stage == Stage::handed)
-      fail_unit(m, fmt::format("it ended with status {}", status));
+      fail_group(m, fmt::format("it ended with status {}", status));
     else if (request_.verbose || status != 0)
-      say(fmt::format("{}: unit {} ended with status {}", name_of(m), unit, status));
-    m.unit = 0;
+      say(fmt::format("{}: unit {} ended with status {}", name_of(m), group, status));
+    m.group = 0;
     m.stop_at = 0;
     m.node.stage = Stage::idle;
     m.node.since = monotonic_s();
@@ -539,7 +539,7 @@ void Agent::hear_nodes() {
     const bool is_there = m->link.take();
     while (const auto line = m->link.line()) hear_from(*m, *line);
     if (m->stop_at > 0 && monotonic_s() >= m->stop_at) {
-      m->link.say(fmt::format("stop {}", m->unit));
+      m->link.say(fmt::format("stop {}", m->group));
       m->stop_at = 0;
     }
     if (is_there) {
@@ -547,7 +547,7 @@ void Agent::hear_nodes() {
       continue;
     }
     if (m->node.stage == Stage::handed)
-      fail_unit(*m, "the node has gone");
+      fail_group(*m, "the node has gone");
     else if (m->node.stage == Stage::working && !is_ending_)
       say(fmt::format("{} has gone while it was part of the grid", name_of(*m)));
     else if (request_.verbose)
@@ -597,10 +597,10 @@ void Agent::act() {
   if (!client_) return;
   try {
     if (!plan.leave.empty() && monotonic_s() >= leave_again_at_) {
-      std::vector<std::int64_t> units;
+      std::vector<std::int64_t> groups;
       for (const std::int64_t id : plan.leave)
-        if (const Member* m = find(id)) units.push_back(m->unit);
-      asked_[client_->send("leave", {{"units", units}, {"wait", true}}, 5)] = {true, plan.leave};
+        if (const Member* m = find(id)) groups.push_back(m->group);
+      asked_[client_->send("leave", {{"units", groups}, {"wait", true}}, 5)] = {true, plan.leave};
     }
     if (plan.grow_by > 0)
       asked_[client_->send("grow", {{"by", plan.grow_by}, {"force", true}, {"undo", true}, {"wait", true}}, 5)] = {};

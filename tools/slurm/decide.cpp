@@ -17,8 +17,8 @@ bool has(const std::vector<std::int64_t>& ids, std::int64_t id) {
 Plan decide(const Situation& s) {
   Plan plan;
 
-  // who must go: at once when nothing of the application is there, otherwise by a change of the grid. A unit on its way
-  // is waited for: it comes in, or is given up.
+  // who must go: at once when nothing of the application is there, otherwise by a change of the grid. A group on its
+  // way is waited for: it comes in, or is given up.
   for (const Node& n : s.nodes) {
     if (!n.must_leave) continue;
     if (n.stage == Stage::idle) plan.dismiss.push_back(n.id);
@@ -75,7 +75,7 @@ Plan decide(const Situation& s) {
   return plan;
 }
 
-std::optional<std::int64_t> node_for_unit(const Situation& s, int processes) {
+std::optional<std::int64_t> node_for_group(const Situation& s, int processes) {
   const Node* best = nullptr;
   if (processes > s.processes_per_node) return std::nullopt;
   for (const Node& n : s.nodes) {

@@ -13,9 +13,9 @@ enum class Stage {
   queued,  ///< its job waits
   awaited, ///< its job has begun, or is about to, and nothing was heard of it
   idle,    ///< it said that it is ready
-  handed,  ///< it was given a unit, which is on its way into the grid
-  working, ///< its unit is in the grid
-  leaving  ///< its unit is in the grid no more and ends
+  handed,  ///< it was given a group, which is on its way into the grid
+  working, ///< its group is in the grid
+  leaving  ///< its group is in the grid no more and ends
 };
 
 struct Node {
@@ -24,7 +24,7 @@ struct Node {
   bool is_base = false;    ///< of the application's own job: never asked for, never given back
   bool must_leave = false; ///< Slurm wants it back
   double since = 0;        ///< when it came to this stage
-  int failures = 0;        ///< units that were given to it and did not come into the grid
+  int failures = 0;        ///< groups that were given to it and did not come into the grid
 };
 
 struct Situation {
@@ -46,14 +46,14 @@ struct Plan {
   std::vector<std::int64_t> cancel;  ///< of those that wait
   std::vector<std::int64_t> dismiss; ///< nodes that are of no use, or wanted back and not in the grid
   int grow_by = 0;                   ///< processes
-  std::vector<std::int64_t> leave;   ///< nodes whose units are to leave the grid; all of them, newly and before
+  std::vector<std::int64_t> leave;   ///< nodes whose groups are to leave the grid; all of them, newly and before
 };
 
 /// What there is to be done now. A second call with what came of it has nothing more to say.
 Plan decide(const Situation& s);
 
-/// The node for a unit of so many processes: an idle one, those of the base first, then the one that has waited
+/// The node for a group of so many processes: an idle one, those of the base first, then the one that has waited
 /// longest.
-std::optional<std::int64_t> node_for_unit(const Situation& s, int processes);
+std::optional<std::int64_t> node_for_group(const Situation& s, int processes);
 
 } // namespace slurm

@@ -12,12 +12,12 @@ namespace slurm {
 /// @throws command::Failure before anything was started.
 int run_agent(const Request& request, const std::string& dyngrid);
 
-/// On a node: says that it is there, at the place that standard input names, runs units when it is told, and says when
+/// On a node: says that it is there, at the place that standard input names, runs groups when it is told, and says when
 /// Slurm wants the node back. Exit status.
 int run_node();
 
-/// Called by the application for each new unit (DYNGRID_JOIN_START): gives it to the agent whose place is in `file`,
-/// and waits until the unit is in the grid (status 0) or is not to be (1).
+/// Called by the application for each new group (DYNGRID_JOIN_START): gives it to the agent whose place is in `file`,
+/// and waits until the group is in the grid (status 0) or is not to be (1).
 int hand_over(const std::string& file);
 
 } // namespace slurm

@@ -24,7 +24,7 @@ namespace slurm {
 using command::Failure;
 
 namespace {
-constexpr std::size_t longest_line = std::size_t{4} << 20; // a unit's command has a good part of the environment in it
+constexpr std::size_t longest_line = std::size_t{4} << 20; // a group's command has a good part of the environment in it
 }
 
 std::string Place::text() const {

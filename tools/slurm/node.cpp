@@ -31,14 +31,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr double patience_s =
-    10; ///< for a unit that ends by itself; an application that ends badly takes its time to say so
+    10; ///< for a group that ends by itself; an application that ends badly takes its time to say so
 
 void say(const std::string& text) {
   std::fputs(("dyngrid slurm: " + text + "\n").c_str(), stderr);
 }
 
-/// The unit that runs here.
-struct Unit {
+/// The group that runs here.
+struct SpawnGroup {
   pid_t pid = -1;
   std::string number;
 };
@@ -74,7 +74,7 @@ int run_node() {
   const char* job = std::getenv("SLURM_JOB_ID");
   link.say(fmt::format("node {} {} {}", place->word, job ? job : "0", host.substr(0, 256)));
 
-  Unit unit;
+  SpawnGroup group;
   bool may_go = false, is_lost = false;
   Clock::time_point end_by = Clock::time_point::max(), kill_by = Clock::time_point::max();
   for (;;) {
@@ -86,10 +86,10 @@ int run_node() {
         say(fmt::format("{}: signal {}: Slurm wants this node back", host, info.ssi_signo));
         link.say("leave");
       }
-    if (unit.pid > 0 && Clock::now() >= kill_by) kill(-unit.pid, SIGKILL);
-    if (int status = 0; unit.pid > 0 && waitpid(unit.pid, &status, WNOHANG) == unit.pid) {
-      link.say(fmt::format("ended {} {}", unit.number, status_in_words(status)));
-      unit.pid = -1;
+    if (group.pid > 0 && Clock::now() >= kill_by) kill(-group.pid, SIGKILL);
+    if (int status = 0; group.pid > 0 && waitpid(group.pid, &status, WNOHANG) == group.pid) {
+      link.say(fmt::format("ended {} {}", group.number, status_in_words(status)));
+      group.pid = -1;
       kill_by = Clock::time_point::max();
     }
     if (!is_lost && !may_go) {
@@ -98,13 +98,13 @@ int run_node() {
         std::istringstream words(*line);
         std::string word, number, hex, join;
         words >> word >> number >> hex >> join;
-        if (word == "run" && unit.pid < 0) {
+        if (word == "run" && group.pid < 0) {
           const auto command = from_hex(hex);
-          unit.number = number;
-          unit.pid = start_apart({{"/bin/sh", "-c", command.value_or("exit 2")}, ""},
-                                 {"DYNGRID_JOIN=" + from_hex(join).value_or("")});
-        } else if (word == "stop" && unit.pid > 0 && unit.number == number) {
-          kill(-unit.pid, SIGTERM);
+          group.number = number;
+          group.pid = start_apart({{"/bin/sh", "-c", command.value_or("exit 2")}, ""},
+                                  {"DYNGRID_JOIN=" + from_hex(join).value_or("")});
+        } else if (word == "stop" && group.pid > 0 && group.number == number) {
+          kill(-group.pid, SIGTERM);
           kill_by = Clock::now() + std::chrono::milliseconds(static_cast<int>(patience_s * 1000));
         } else if (word == "go") {
           may_go = true;
@@ -114,9 +114,9 @@ int run_node() {
       if (is_lost || may_go) end_by = Clock::now() + std::chrono::milliseconds(static_cast<int>(patience_s * 1000));
     }
     if (!may_go && !is_lost) continue;
-    if (unit.pid < 0) break;
+    if (group.pid < 0) break;
     if (Clock::now() < end_by) continue;
-    end_group(unit.pid, 3);
+    end_group(group.pid, 3);
     break;
   }
   if (is_lost) say(fmt::format("{}: the application's job has gone", host));

@@ -15,7 +15,14 @@
 #ifndef DYNGRID_SCALAPACK_HPP
 #define DYNGRID_SCALAPACK_HPP
 
+#include <algorithm>
+#include <complex>
+#include <cstdint>
 #include <initializer_list>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "dyngrid.hpp"
 

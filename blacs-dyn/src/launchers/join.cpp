@@ -14,10 +14,10 @@
 
 #include <fmt/format.h>
 
+#include "launchers/group_mpirun.hpp"
 #include "launchers/name_server.hpp"
 #include "launchers/openmpi4.hpp"
 #include "launchers/rendezvous.hpp"
-#include "launchers/unit_mpirun.hpp"
 #include "settings.hpp"
 
 namespace blacs_dyn {
@@ -52,18 +52,18 @@ private:
 
 class JoinLauncher;
 
-/// Units, each an mpirun, that were sent for.
+/// Groups, each an mpirun, that were sent for.
 class JoinLaunch final : public Launch {
 public:
-  JoinLaunch(JoinLauncher& launcher, std::vector<NewUnit> units, double limit_s)
-      : launcher_(launcher), units_(std::move(units)), limit_s_(limit_s) {}
+  JoinLaunch(JoinLauncher& launcher, std::vector<NewGroup> groups, double limit_s)
+      : launcher_(launcher), groups_(std::move(groups)), limit_s_(limit_s) {}
   ~JoinLaunch() override;
   Progress progress() override;
   void admit(std::vector<Newcomers>& newcomers) override;
 
 private:
   JoinLauncher& launcher_;
-  std::vector<NewUnit> units_; ///< not admitted yet
+  std::vector<NewGroup> groups_; ///< not admitted yet
   double limit_s_;
 };
 
@@ -73,58 +73,58 @@ public:
     const char* join = environment("DYNGRID_JOIN");
     if (!join) return;
     int rank = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank); // of the unit that this process was started in
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank); // of the group that this process was started in
     peer_ = std::make_unique<Peer>(join, rank, 10);
   }
 
   bool is_background() const override { return true; }
   Introduction* introduction() override { return this; }
 
-  std::unique_ptr<Launch> start(const std::vector<NewUnit>& units, const SpawnOptions& options) override {
+  std::unique_ptr<Launch> start(const std::vector<NewGroup>& groups, const SpawnOptions& options) override {
     check_server();
     const auto elsewhere =
-        std::find_if_not(units.begin(), units.end(), [](const NewUnit& unit) { return is_here(unit.host); });
-    open_rendezvous(elsewhere == units.end() ? "" : elsewhere->host);
+        std::find_if_not(groups.begin(), groups.end(), [](const NewGroup& group) { return is_here(group.host); });
+    open_rendezvous(elsewhere == groups.end() ? "" : elsewhere->host);
     std::vector<int> sent;
     try {
-      for (const NewUnit& unit : units) {
-        const int ticket = tickets_[unit.id] = ++last_ticket_;
-        const std::string invitation = rendezvous_->invite(ticket, static_cast<int>(unit.members.size()));
+      for (const NewGroup& group : groups) {
+        const int ticket = tickets_[group.id] = ++last_ticket_;
+        const std::string invitation = rendezvous_->invite(ticket, static_cast<int>(group.members.size()));
         sent.push_back(ticket);
-        const StartedMpirun started = start_unit_mpirun(unit, ticket, server_uri(server_), invitation, options);
-        rendezvous_->await(ticket, started.is_unit ? started.pid : 0);
-        if (!started.is_unit) rendezvous_->reap(started.pid, ticket);
+        const StartedMpirun started = start_group_mpirun(group, ticket, server_uri(server_), invitation, options);
+        rendezvous_->await(ticket, started.is_group ? started.pid : 0);
+        if (!started.is_group) rendezvous_->reap(started.pid, ticket);
       }
     } catch (const Error&) {
       for (const int ticket : sent) rendezvous_->dismiss(ticket);
       throw;
     }
-    return std::make_unique<JoinLaunch>(*this, units, std::min(options.join_limit_s, longest_accept_s));
+    return std::make_unique<JoinLaunch>(*this, groups, std::min(options.join_limit_s, longest_accept_s));
   }
 
-  Presence presence(const NewUnit& unit, std::string* why) { return rendezvous_->presence(tickets_[unit.id], why); }
+  Presence presence(const NewGroup& group, std::string* why) { return rendezvous_->presence(tickets_[group.id], why); }
 
-  void dismiss(const NewUnit& unit) {
-    second_ports_.erase(unit.id);
-    if (rendezvous_) rendezvous_->dismiss(tickets_[unit.id]);
+  void dismiss(const NewGroup& group) {
+    second_ports_.erase(group.id);
+    if (rendezvous_) rendezvous_->dismiss(tickets_[group.id]);
   }
 
-  /// From the moment in which a unit is told to come its end is the end of everything: an accept whose partner has died
-  /// does not return.
-  Newcomers admit(const NewUnit& unit, double limit_s) {
+  /// From the moment in which a group is told to come its end is the end of everything: an accept whose partner has
+  /// died does not return.
+  Newcomers admit(const NewGroup& group, double limit_s) {
     check_server();
-    const int ticket = tickets_[unit.id];
-    const Port port; // of this unit alone: two that connect to one port at the same time would be taken for each other
-    second_ports_[unit.id] = Port();
+    const int ticket = tickets_[group.id];
+    const Port port; // of this group alone: two that connect to one port at the same time would be taken for each other
+    second_ports_[group.id] = Port();
     std::string why;
     if (!rendezvous_->hold(ticket, limit_s, &why))
       throw Error(Status::spawn_failure,
-                  fmt::format("blacs-dyn: {} new process(es) could not be let in: {}", unit.members.size(), why));
-    rendezvous_->tell(ticket, fmt::format("come {} {}", port.name(), second_ports_[unit.id].name()));
+                  fmt::format("blacs-dyn: {} new process(es) could not be let in: {}", group.members.size(), why));
+    rendezvous_->tell(ticket, fmt::format("come {} {}", port.name(), second_ports_[group.id].name()));
     MPI_Comm bridge = MPI_COMM_NULL;
     check_mpi(MPI_Comm_accept(port.name().c_str(), MPI_INFO_NULL, 0, MPI_COMM_SELF, &bridge), "MPI_Comm_accept");
     rendezvous_->has_come(ticket);
-    return {unit, Comm::adopt(bridge)};
+    return {group, Comm::adopt(bridge)};
   }
 
   void watch(MPI_Comm base, int root) override {
@@ -142,14 +142,14 @@ public:
     hear_of_the_end();
   }
 
-  void introduce(const std::vector<NewUnit>& units, MPI_Comm base_or_world, int root, int my_unit) override {
-    Comm so_far = my_unit < 0 ? with_first(base_or_world, root) : Comm();
+  void introduce(const std::vector<NewGroup>& groups, MPI_Comm base_or_world, int root, int my_group) override {
+    Comm so_far = my_group < 0 ? with_first(base_or_world, root) : Comm();
     MPI_Comm current = so_far.get();
-    for (std::size_t k = 0; k < units.size(); ++k) {
-      const bool is_mine = units[k].id == my_unit;
+    for (std::size_t k = 0; k < groups.size(); ++k) {
+      const bool is_mine = groups[k].id == my_group;
       if (current == MPI_COMM_NULL && !is_mine) continue; // I am let in later
-      Comm bridge = is_mine ? connect(second_port_, base_or_world) : accept(units[k].id, current);
-      if (k + 1 < units.size()) {
+      Comm bridge = is_mine ? connect(second_port_, base_or_world) : accept(groups[k].id, current);
+      if (k + 1 < groups.size()) {
         MPI_Comm merged = MPI_COMM_NULL;
         check_mpi(MPI_Intercomm_merge(bridge.get(), is_mine ? 1 : 0, &merged), "MPI_Intercomm_merge");
         so_far = Comm::adopt(merged);
@@ -161,13 +161,13 @@ public:
     second_ports_.clear();
   }
 
-  std::int64_t number_of(int unit) const override {
-    const auto ticket = tickets_.find(unit);
+  std::int64_t number_of(int group) const override {
+    const auto ticket = tickets_.find(group);
     return ticket == tickets_.end() ? 0 : ticket->second;
   }
 
-  void release(int unit, Comm bridge) override {
-    if (rendezvous_) rendezvous_->let_go(tickets_[unit]);
+  void release(int group, Comm bridge) override {
+    if (rendezvous_) rendezvous_->let_go(tickets_[group]);
     bridge.disconnect();
   }
 
@@ -207,7 +207,7 @@ public:
   }
 
 private:
-  /// On a unit's first process: what the application answers; "away" when it has ended.
+  /// On a group's first process: what the application answers; "away" when it has ended.
   std::string say_ready() {
     try {
       peer_->say("ready");
@@ -227,8 +227,8 @@ private:
     return Comm::adopt(bridge);
   }
 
-  Comm accept(int unit, MPI_Comm comm) const {
-    const auto known = second_ports_.find(unit); // on process 0; what others say does not count
+  Comm accept(int group, MPI_Comm comm) const {
+    const auto known = second_ports_.find(group); // on process 0; what others say does not count
     MPI_Comm bridge = MPI_COMM_NULL;
     check_mpi(MPI_Comm_accept(known == second_ports_.end() ? "" : known->second.name().c_str(), MPI_INFO_NULL, 0, comm,
                               &bridge),
@@ -285,33 +285,33 @@ private:
   LossText loss_;
   std::unique_ptr<Rendezvous> rendezvous_; ///< process 0
   std::map<int, int>
-      tickets_; ///< by unit: what the rendezvous calls it, since a unit that failed leaves its number to the next
+      tickets_; ///< by group: what the rendezvous calls it, since a group that failed leaves its number to the next
   int last_ticket_ = 0;
   std::unique_ptr<Peer> peer_;       ///< everybody else
   std::string second_port_;          ///< a newcomer's, to be introduced over
-  std::map<int, Port> second_ports_; ///< the same on process 0, by unit
+  std::map<int, Port> second_ports_; ///< the same on process 0, by group
 };
 
 JoinLaunch::~JoinLaunch() {
-  for (const NewUnit& unit : units_) launcher_.dismiss(unit);
+  for (const NewGroup& group : groups_) launcher_.dismiss(group);
 }
 
 Launch::Progress JoinLaunch::progress() {
   Progress all;
-  for (const NewUnit& unit : units_) {
+  for (const NewGroup& group : groups_) {
     std::string why;
-    const Presence presence = launcher_.presence(unit, &why);
+    const Presence presence = launcher_.presence(group, &why);
     if (presence == Presence::gone && all.failure.empty()) all.failure = why;
-    if (presence != Presence::ready) all.coming += static_cast<int>(unit.members.size());
+    if (presence != Presence::ready) all.coming += static_cast<int>(group.members.size());
   }
   all.is_complete = all.coming == 0;
   return all;
 }
 
 void JoinLaunch::admit(std::vector<Newcomers>& newcomers) {
-  while (!units_.empty()) {
-    newcomers.push_back(launcher_.admit(units_.front(), limit_s_));
-    units_.erase(units_.begin());
+  while (!groups_.empty()) {
+    newcomers.push_back(launcher_.admit(groups_.front(), limit_s_));
+    groups_.erase(groups_.begin());
   }
 }
 

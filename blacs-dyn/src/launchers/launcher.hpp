@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "mpi_util.hpp"
-#include "processes/roster.hpp"
+#include "processes/process_set.hpp"
 
 namespace blacs_dyn {
 
@@ -19,13 +19,13 @@ struct SpawnOptions {
   double join_limit_s = 60; ///< newcomers that are not there by then are given up
 };
 
-/// A new unit and the bridge to it, on its owner.
+/// A new group and the bridge to it, on its owner.
 struct Newcomers {
-  NewUnit unit;
+  NewGroup group;
   Comm bridge;
 };
 
-/// Units that were started and are not let in yet. Dropped before they are admitted, they are called off.
+/// Groups that were started and are not let in yet. Dropped before they are admitted, they are called off.
 class Launch {
 public:
   struct Progress {
@@ -44,11 +44,11 @@ public:
 class Introduction {
 public:
   virtual ~Introduction() = default;
-  /// From here on all of `base` hear of the end of a new unit. Collective over base; root: process 0's rank in it.
+  /// From here on all of `base` hear of the end of a new group. Collective over base; root: process 0's rank in it.
   virtual void watch(MPI_Comm base, int root) = 0;
-  /// Makes all of `base` and the new units able to talk to each other. Collective over base and the new units. A new
-  /// unit gives its world instead of base, and its own number; the others -1.
-  virtual void introduce(const std::vector<NewUnit>& units, MPI_Comm base_or_world, int root, int my_unit) = 0;
+  /// Makes all of `base` and the new groups able to talk to each other. Collective over base and the new groups. A new
+  /// group gives its world instead of base, and its own number; the others -1.
+  virtual void introduce(const std::vector<NewGroup>& groups, MPI_Comm base_or_world, int root, int my_group) = 0;
 };
 
 /// One way in which processes come and go. What follows (home, union, sleep) is the same for all, and the matter of
@@ -58,21 +58,21 @@ public:
   virtual ~Launcher() = default;
 
   // ---- the application's side
-  /// Whether start() returns at once, so that the application computes on: process 0 starts all units at the resize
+  /// Whether start() returns at once, so that the application computes on: process 0 starts all groups at the resize
   /// point that asks for them. Otherwise each owner starts its own when the grid is about to change.
   virtual bool is_background() const = 0;
   /// @throws Error, and nothing was started.
-  virtual std::unique_ptr<Launch> start(const std::vector<NewUnit>& units, const SpawnOptions& options) = 0;
-  /// On the owner: a unit that was let in, or is sent away, leaves now, and gives up its bridge with us.
-  virtual void release(int unit, Comm bridge) = 0;
-  /// What a unit is called outside: what its launcher was told as DYNGRID_UNIT_NUMBER. Process 0.
-  virtual std::int64_t number_of(int unit) const { return unit; }
+  virtual std::unique_ptr<Launch> start(const std::vector<NewGroup>& groups, const SpawnOptions& options) = 0;
+  /// On the owner: a group that was let in, or is sent away, leaves now, and gives up its bridge with us.
+  virtual void release(int group, Comm bridge) = 0;
+  /// What a group is called outside: what its launcher was told as DYNGRID_UNIT_NUMBER. Process 0.
+  virtual std::int64_t number_of(int group) const { return group; }
   virtual Introduction* introduction() { return nullptr; } ///< null: one mpirun knows all
 
-  // ---- a new unit's side
+  // ---- a new group's side
   /// The bridge to my owner, when it wants us; empty: it does not. Collective over world. Waits asleep.
   virtual std::optional<Comm> enter(MPI_Comm world) = 0;
-  /// This unit ends without having joined. Collective over world.
+  /// This group ends without having joined. Collective over world.
   virtual void decline(MPI_Comm world) = 0;
 
   // ---- both

@@ -157,7 +157,7 @@ struct Rendezvous::State {
     Socket socket;
     Input input;
     bool said_goodbye = false;
-    int unit = 0; ///< below 0: only to hear of the end
+    int group = 0; ///< below 0: only to hear of the end
     int rank = 0;
     std::string who; ///< for messages
   };
@@ -179,10 +179,10 @@ struct Rendezvous::State {
   std::array<int, 2> wake{-1, -1};
   control::Strangers strangers;
   std::vector<std::unique_ptr<Connection>> connections;
-  std::map<int, UnitState> units; ///< those that were invited
+  std::map<int, UnitState> groups; ///< those that were invited
   int last_guests = 0;
   std::map<pid_t, int>
-      launchers; ///< children not waited for yet, and the unit whose coming depends on their status; -1: none
+      launchers; ///< children not waited for yet, and the group whose coming depends on their status; -1: none
   Loss on_loss;
   bool is_closing = false;
   std::thread thread;
@@ -264,20 +264,20 @@ struct Rendezvous::State {
     long pid = 0;
     if (std::sscanf(line.c_str(), "hello %63s %9d %9d %63s %9ld", word.data(), &id, &rank, host.data(), &pid) != 5)
       return;
-    const auto at = units.find(id);
-    if (at == units.end() || !control::is_same_secret(word.data(), at->second.word) ||
+    const auto at = groups.find(id);
+    if (at == groups.end() || !control::is_same_secret(word.data(), at->second.word) ||
         (!place.is_tcp && !is_of_this_user(socket.fd)))
       return;
-    UnitState& unit = at->second;
-    if (unit.may_go || unit.presence == Presence::gone) { // it was given up meanwhile
-      send_line(socket.fd, not_wanted_line + (unit.why.empty() ? "it is not wanted any more" : unit.why));
+    UnitState& group = at->second;
+    if (group.may_go || group.presence == Presence::gone) { // it was given up meanwhile
+      send_line(socket.fd, not_wanted_line + (group.why.empty() ? "it is not wanted any more" : group.why));
       return;
     }
-    if (rank < 0 || rank >= static_cast<int>(unit.has_come.size()) || unit.has_come[static_cast<std::size_t>(rank)])
+    if (rank < 0 || rank >= static_cast<int>(group.has_come.size()) || group.has_come[static_cast<std::size_t>(rank)])
       return;
-    unit.has_come[static_cast<std::size_t>(rank)] = true;
+    group.has_come[static_cast<std::size_t>(rank)] = true;
     auto c = std::make_unique<Connection>();
-    c->unit = id;
+    c->group = id;
     c->rank = rank;
     c->who = fmt::format("process {} of unit {} on {} (pid {})", rank, id, host.data(), pid);
     const int on = 1;
@@ -293,31 +293,31 @@ struct Rendezvous::State {
     while (const auto line = c.input.line()) {
       if (*line == goodbye_line) {
         c.said_goodbye = true;
-      } else if (c.unit < 0 || c.rank != 0) { // only a unit's first process speaks for it
+      } else if (c.group < 0 || c.rank != 0) { // only a group's first process speaks for it
       } else if (line->compare(0, 5, "ready") == 0) {
-        UnitState& unit = units[c.unit];
-        const bool is_whole = std::find(unit.has_come.begin(), unit.has_come.end(), false) == unit.has_come.end();
-        if (unit.presence != Presence::awaited) continue;
-        unit.presence = is_whole && *line == "ready" ? Presence::ready : Presence::gone;
+        UnitState& group = groups[c.group];
+        const bool is_whole = std::find(group.has_come.begin(), group.has_come.end(), false) == group.has_come.end();
+        if (group.presence != Presence::awaited) continue;
+        group.presence = is_whole && *line == "ready" ? Presence::ready : Presence::gone;
         if (!is_whole)
-          unit.why = c.who + " said that all were ready before all had come";
-        else if (unit.presence == Presence::gone)
-          unit.why = c.who + " said what no new process says";
+          group.why = c.who + " said that all were ready before all had come";
+        else if (group.presence == Presence::gone)
+          group.why = c.who + " said what no new process says";
       } else if (line->compare(0, 4, "not ") == 0) {
-        units[c.unit].presence = Presence::gone;
-        units[c.unit].why = line->substr(4);
+        groups[c.group].presence = Presence::gone;
+        groups[c.group].why = line->substr(4);
         c.said_goodbye = true;
       }
     }
-    if (c.input.has_ended && !c.said_goodbye && c.unit > 0) {
-      UnitState& unit = units[c.unit];
-      if (unit.is_held && !unit.may_go && loss.empty())
-        loss = c.who + (unit.in_by == std::chrono::steady_clock::time_point{}
+    if (c.input.has_ended && !c.said_goodbye && c.group > 0) {
+      UnitState& group = groups[c.group];
+      if (group.is_held && !group.may_go && loss.empty())
+        loss = c.who + (group.in_by == std::chrono::steady_clock::time_point{}
                             ? " ended while it held part of the matrices, or was being given it"
                             : " ended while it was being let in, where MPI cannot turn back");
-      if (unit.presence != Presence::gone && !unit.is_held) {
-        unit.presence = Presence::gone;
-        unit.why = c.who + " ended";
+      if (group.presence != Presence::gone && !group.is_held) {
+        group.presence = Presence::gone;
+        group.why = c.who + " ended";
       }
     }
     return loss;
@@ -326,22 +326,22 @@ struct Rendezvous::State {
   /// Nobody can tell a process that died in MPI_Comm_connect, or one whose name server has ended, from a slow one.
   std::string who_is_late() const {
     constexpr std::chrono::steady_clock::time_point never{};
-    for (const auto& [id, unit] : units)
-      if (unit.is_held && unit.in_by != never && std::chrono::steady_clock::now() > unit.in_by)
+    for (const auto& [id, group] : groups)
+      if (group.is_held && group.in_by != never && std::chrono::steady_clock::now() > group.in_by)
         return fmt::format("unit {} was ready, but did not connect in time (it hangs, or the name server has ended)",
                            id);
     return {};
   }
 
-  /// Children of ours that have ended; the one of a unit that was still on its way is that unit's end.
+  /// Children of ours that have ended; the one of a group that was still on its way is that group's end.
   void look_after_launchers() {
     for (auto at = launchers.begin(); at != launchers.end();) {
       int status = 0;
       if (waitpid(at->first, &status, WNOHANG) == 0) {
-        const auto unit = units.find(at->second);
-        if (unit != units.end() && unit->second.end_by != std::chrono::steady_clock::time_point{} &&
-            std::chrono::steady_clock::now() > unit->second.end_by) {
-          unit->second.end_by = {};
+        const auto group = groups.find(at->second);
+        if (group != groups.end() && group->second.end_by != std::chrono::steady_clock::time_point{} &&
+            std::chrono::steady_clock::now() > group->second.end_by) {
+          group->second.end_by = {};
           kill(at->first, SIGTERM); // mpirun takes its processes with it
         }
         ++at;
@@ -350,13 +350,13 @@ struct Rendezvous::State {
       const auto [pid, id] = *at;
       at = launchers.erase(at);
       if (id < 0) continue;
-      UnitState& unit = units[id];
-      const bool brings_it = unit.launcher == pid; // and so lives as long
-      if (brings_it) unit.launcher = 0;
-      if (unit.is_held || unit.may_go || unit.presence == Presence::gone || (!brings_it && status == 0)) continue;
-      unit.presence = Presence::gone;
-      unit.why = WIFSIGNALED(status) ? fmt::format("what started it was ended by signal {}", WTERMSIG(status))
-                                     : fmt::format("what started it ended with status {}", WEXITSTATUS(status));
+      UnitState& group = groups[id];
+      const bool brings_it = group.launcher == pid; // and so lives as long
+      if (brings_it) group.launcher = 0;
+      if (group.is_held || group.may_go || group.presence == Presence::gone || (!brings_it && status == 0)) continue;
+      group.presence = Presence::gone;
+      group.why = WIFSIGNALED(status) ? fmt::format("what started it was ended by signal {}", WTERMSIG(status))
+                                      : fmt::format("what started it ended with status {}", WEXITSTATUS(status));
     }
   }
   void poke() { [[maybe_unused]] const ssize_t put = write(wake[1], "x", 1); }
@@ -390,53 +390,53 @@ Rendezvous::~Rendezvous() {
   close(0);
 }
 
-std::string Rendezvous::invite(int unit, int processes) {
+std::string Rendezvous::invite(int group, int processes) {
   const std::lock_guard lock(state_->mutex);
-  State::UnitState& u = state_->units[unit];
+  State::UnitState& u = state_->groups[group];
   u.word = control::random_word();
   u.has_come.assign(static_cast<std::size_t>(processes), false);
   RendezvousAddress place = state_->place;
   place.token = u.word;
-  return fmt::format("{}|{}", place.text(), unit);
+  return fmt::format("{}|{}", place.text(), group);
 }
 
 std::string Rendezvous::invite_guests(int processes) {
   return invite(-++state_->last_guests, processes);
 }
 
-void Rendezvous::await(int unit, pid_t launcher) {
+void Rendezvous::await(int group, pid_t launcher) {
   const std::lock_guard lock(state_->mutex);
-  state_->units[unit].launcher = launcher;
-  if (launcher > 0) state_->launchers[launcher] = unit;
+  state_->groups[group].launcher = launcher;
+  if (launcher > 0) state_->launchers[launcher] = group;
 }
 
-void Rendezvous::reap(pid_t child, int unit) {
+void Rendezvous::reap(pid_t child, int group) {
   const std::lock_guard lock(state_->mutex);
-  state_->launchers[child] = unit;
+  state_->launchers[child] = group;
 }
 
-Presence Rendezvous::presence(int unit, std::string* why) const {
+Presence Rendezvous::presence(int group, std::string* why) const {
   const std::lock_guard lock(state_->mutex);
-  const auto at = state_->units.find(unit);
-  if (at == state_->units.end()) return Presence::awaited;
+  const auto at = state_->groups.find(group);
+  if (at == state_->groups.end()) return Presence::awaited;
   if (why) *why = at->second.why;
   return at->second.presence;
 }
 
-bool Rendezvous::tell(int unit, const std::string& line) {
+bool Rendezvous::tell(int group, const std::string& line) {
   const std::lock_guard lock(state_->mutex);
-  if (state_->units[unit].presence == Presence::gone) return false;
+  if (state_->groups[group].presence == Presence::gone) return false;
   for (const auto& c : state_->connections)
-    if (c->unit == unit && c->rank == 0) {
+    if (c->group == group && c->rank == 0) {
       send_line(c->socket.fd, line);
       return true;
     }
   return false;
 }
 
-bool Rendezvous::hold(int unit, double limit_s, std::string* why) {
+bool Rendezvous::hold(int group, double limit_s, std::string* why) {
   const std::lock_guard lock(state_->mutex);
-  State::UnitState& u = state_->units[unit];
+  State::UnitState& u = state_->groups[group];
   *why = u.why.empty() ? "it ended" : u.why;
   if (u.presence == Presence::gone) return false;
   u.is_held = true;
@@ -444,23 +444,23 @@ bool Rendezvous::hold(int unit, double limit_s, std::string* why) {
   return true;
 }
 
-void Rendezvous::has_come(int unit) {
+void Rendezvous::has_come(int group) {
   const std::lock_guard lock(state_->mutex);
-  state_->units[unit].in_by = {};
+  state_->groups[group].in_by = {};
 }
 
-void Rendezvous::let_go(int unit) {
+void Rendezvous::let_go(int group) {
   const std::lock_guard lock(state_->mutex);
-  state_->units[unit].may_go = true;
+  state_->groups[group].may_go = true;
 }
 
-void Rendezvous::dismiss(int unit) {
+void Rendezvous::dismiss(int group) {
   const std::lock_guard lock(state_->mutex);
-  State::UnitState& u = state_->units[unit];
+  State::UnitState& u = state_->groups[group];
   u.may_go = true;
   bool is_told = false;
   for (const auto& c : state_->connections)
-    if (c->unit == unit && c->rank == 0) {
+    if (c->group == group && c->rank == 0) {
       send_line(c->socket.fd, "away");
       is_told = true;
     }
@@ -539,9 +539,9 @@ struct Peer::State {
 
 Peer::Peer(const std::string& invitation, int rank, double limit_s) : state_(std::make_unique<State>()) {
   const std::size_t bar = invitation.rfind('|');
-  const int unit =
+  const int group =
       bar == std::string::npos ? 0 : base::whole_number<int>(std::string_view(invitation).substr(bar + 1)).value_or(0);
-  if (unit == 0) // what it is stays unsaid: there may be a word in it
+  if (group == 0) // what it is stays unsaid: there may be a word in it
     throw Error(Status::bad_argument, "blacs-dyn: DYNGRID_JOIN is set and not of the form PLACE|UNIT, which dyngrid "
                                       "gives to the processes that it starts; unset it");
   const RendezvousAddress place = RendezvousAddress::parse(invitation.substr(0, bar));
@@ -552,7 +552,7 @@ Peer::Peer(const std::string& invitation, int rank, double limit_s) : state_(std
   do {
     const int failed = state_->connect_to(place, end_by);
     if (failed == 0) {
-      say(fmt::format("hello {} {} {} {} {}", place.token, unit, rank, host.data(), getpid()));
+      say(fmt::format("hello {} {} {} {} {}", place.token, group, rank, host.data(), getpid()));
       const std::string answer = state_->first_line(end_by);
       if (answer == welcome_line) return;
       trouble = !answer.empty()           ? answer.substr(0, 200)
@@ -574,7 +574,7 @@ Peer::~Peer() {
   goodbye();
 }
 
-void Peer::say(const std::string& line) { // a large unit's introduction may be more than the socket takes at once
+void Peer::say(const std::string& line) { // a large group's introduction may be more than the socket takes at once
   const std::string text = line + "\n";
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t sent = send(state_->socket.fd, text.data() + done, text.size() - done, MSG_NOSIGNAL);

@@ -24,17 +24,17 @@ struct RendezvousAddress {
   static RendezvousAddress parse(std::string_view text);
 };
 
-/// How far a unit that was sent for has come.
+/// How far a group that was sent for has come.
 enum class Presence {
   awaited, ///< nothing was heard of it, or it is on its way
   ready,   ///< all of it waits to be let in
   gone     ///< it said so, its connection ended, or its launcher did
 };
 
-/// Process 0's side. Who connects is let in by the word of a unit that was sent for, each of its processes once; of all
-/// others it keeps control::Strangers' limits. A thread of its own listens and watches; it never calls MPI. From hold()
-/// on the end of a unit that did not say goodbye is the end of everything: `on_loss` is called from that thread, once,
-/// when everybody has been told.
+/// Process 0's side. Who connects is let in by the word of a group that was sent for, each of its processes once; of
+/// all others it keeps control::Strangers' limits. A thread of its own listens and watches; it never calls MPI. From
+/// hold() on the end of a group that did not say goodbye is the end of everything: `on_loss` is called from that
+/// thread, once, when everybody has been told.
 class Rendezvous {
 public:
   using Loss = std::function<void(const std::string& what)>;
@@ -46,27 +46,27 @@ public:
   Rendezvous(const Rendezvous&) = delete;
   Rendezvous& operator=(const Rendezvous&) = delete;
 
-  /// What a unit's processes are given to come in by, "PLACE|UNIT"; there is a secret in it. Before the unit is sent
-  /// for; unit from 1.
-  std::string invite(int unit, int processes);
+  /// What a group's processes are given to come in by, "PLACE|UNIT"; there is a secret in it. Before the group is sent
+  /// for; group from 1.
+  std::string invite(int group, int processes);
   /// The same for processes that only want to hear of the end, of rank 0 .. processes - 1.
   std::string invite_guests(int processes);
-  /// A unit was sent for. launcher: the process that brings it, 0 when it is not ours; its end before the unit is ready
-  /// is the unit's end.
-  void await(int unit, pid_t launcher);
-  /// A child of ours that is only to be waited for; when it ends with another status than 0, the unit (if it is one)
+  /// A group was sent for. launcher: the process that brings it, 0 when it is not ours; its end before the group is
+  /// ready is the group's end.
+  void await(int group, pid_t launcher);
+  /// A child of ours that is only to be waited for; when it ends with another status than 0, the group (if it is one)
   /// does not come.
-  void reap(pid_t child, int unit);
-  Presence presence(int unit, std::string* why) const;
-  /// A line to the unit's leader. False when it has gone.
-  bool tell(int unit, const std::string& line);
-  /// From here on the unit's end is the end of everything, and so is that it has not come in within limit_s. False: it
+  void reap(pid_t child, int group);
+  Presence presence(int group, std::string* why) const;
+  /// A line to the group's leader. False when it has gone.
+  bool tell(int group, const std::string& line);
+  /// From here on the group's end is the end of everything, and so is that it has not come in within limit_s. False: it
   /// has gone already, and why.
-  bool hold(int unit, double limit_s, std::string* why);
-  void has_come(int unit); ///< it is in
-  void let_go(int unit);   ///< it may end as it likes
-  /// Tells a unit that never came, or is not wanted any more, to go; its launcher is ended too.
-  void dismiss(int unit);
+  bool hold(int group, double limit_s, std::string* why);
+  void has_come(int group); ///< it is in
+  void let_go(int group);   ///< it may end as it likes
+  /// Tells a group that never came, or is not wanted any more, to go; its launcher is ended too.
+  void dismiss(int group);
   /// Ends the watch: everybody is told goodbye, launchers are waited for as long as `seconds`.
   void close(double seconds);
 

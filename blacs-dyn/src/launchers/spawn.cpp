@@ -22,12 +22,12 @@ constexpr int hello_and_goodbye = 0; ///< instead of a pid: the newcomer will no
 constexpr const char* ended_early =
     "a new process ended before its first resize point; does the program reach dyngrid_resize_point on every path?";
 
-/// A spawned unit, whose processes say hello when they come to their first resize point.
+/// A spawned group, whose processes say hello when they come to their first resize point.
 class Spawned {
 public:
-  Spawned(const NewUnit& unit, Comm bridge)
-      : unit_(unit), bridge_(std::move(bridge)), words_(unit.members.size(), hello_and_goodbye),
-        requests_(unit.members.size(), MPI_REQUEST_NULL) {
+  Spawned(const NewGroup& group, Comm bridge)
+      : group_(group), bridge_(std::move(bridge)), words_(group.members.size(), hello_and_goodbye),
+        requests_(group.members.size(), MPI_REQUEST_NULL) {
     for (std::size_t i = 0; i < words_.size(); ++i)
       check_mpi(MPI_Irecv(&words_[i], 1, MPI_INT, static_cast<int>(i), tag_hello, bridge_.get(), &requests_[i]),
                 "MPI_Irecv");
@@ -47,7 +47,7 @@ public:
       if (requests_[i] == MPI_REQUEST_NULL && words_[i] == hello_and_goodbye) return true;
     return false;
   }
-  Newcomers admitted() { return {unit_, std::move(bridge_)}; }
+  Newcomers admitted() { return {group_, std::move(bridge_)}; }
   void send_away() { tell_to_go(bridge_.get(), size()); }
   void part() { bridge_.disconnect(); } ///< when all have said hello
   void abandon() {
@@ -60,40 +60,40 @@ public:
   }
 
 private:
-  NewUnit unit_;
+  NewGroup group_;
   Comm bridge_;
   std::vector<int> words_;
   std::vector<MPI_Request> requests_;
 };
 
-/// Units that came too late, or not at all. mpirun waits for them at its end, so they are told to go when they come.
+/// Groups that came too late, or not at all. mpirun waits for them at its end, so they are told to go when they come.
 class GivenUp {
 public:
-  void add(Spawned unit) { units_.push_back(std::move(unit)); }
+  void add(Spawned group) { groups_.push_back(std::move(group)); }
   /// Parts with those that have come.
   void reap() {
-    for (auto unit = units_.begin(); unit != units_.end();) {
-      if (unit->missing() > 0) {
-        ++unit;
+    for (auto group = groups_.begin(); group != groups_.end();) {
+      if (group->missing() > 0) {
+        ++group;
         continue;
       }
-      unit->part();
-      unit = units_.erase(unit);
+      group->part();
+      group = groups_.erase(group);
     }
   }
   void close(double limit_s) {
-    for (const double start = MPI_Wtime(); reap(), !units_.empty() && MPI_Wtime() - start < limit_s;)
+    for (const double start = MPI_Wtime(); reap(), !groups_.empty() && MPI_Wtime() - start < limit_s;)
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    for (Spawned& unit : units_) {
+    for (Spawned& group : groups_) {
       std::fprintf(stderr, "dyngrid: %d process(es) that were given up never came; mpirun waits for them\n",
-                   unit.size());
-      unit.abandon();
+                   group.size());
+      group.abandon();
     }
-    units_.clear();
+    groups_.clear();
   }
 
 private:
-  std::vector<Spawned> units_;
+  std::vector<Spawned> groups_;
 };
 
 class SpawnLaunch final : public Launch {
@@ -106,36 +106,36 @@ public:
       std::fprintf(stderr, "dyngrid: new processes could not be sent away: %s\n", error.what());
     }
   }
-  void add(const NewUnit& unit, Comm bridge) { units_.emplace_back(unit, std::move(bridge)); }
+  void add(const NewGroup& group, Comm bridge) { groups_.emplace_back(group, std::move(bridge)); }
 
   Progress progress() override {
     Progress all;
-    for (Spawned& unit : units_) {
-      all.coming += unit.missing();
-      if (unit.has_said_goodbye()) all.failure = ended_early;
+    for (Spawned& group : groups_) {
+      all.coming += group.missing();
+      if (group.has_said_goodbye()) all.failure = ended_early;
     }
     all.is_complete = all.coming == 0;
     return all;
   }
 
   void admit(std::vector<Newcomers>& newcomers) override {
-    for (Spawned& unit : units_) newcomers.push_back(unit.admitted());
-    units_.clear();
+    for (Spawned& group : groups_) newcomers.push_back(group.admitted());
+    groups_.clear();
   }
 
 private:
   void call_off() {
-    for (Spawned& unit : units_) {
-      unit.send_away();
-      if (unit.missing() == 0)
-        unit.part();
+    for (Spawned& group : groups_) {
+      group.send_away();
+      if (group.missing() == 0)
+        group.part();
       else
-        given_up_.add(std::move(unit));
+        given_up_.add(std::move(group));
     }
-    units_.clear();
+    groups_.clear();
   }
 
-  std::vector<Spawned> units_;
+  std::vector<Spawned> groups_;
   GivenUp& given_up_;
 };
 
@@ -157,19 +157,19 @@ private:
   MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;
 };
 
-Comm spawn(const NewUnit& unit, const SpawnOptions& options) {
+Comm spawn(const NewGroup& group, const SpawnOptions& options) {
   std::vector<std::string> words = options.arguments;
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  const auto count = static_cast<int>(unit.members.size());
+  const auto count = static_cast<int>(group.members.size());
   MPI_Info info = MPI_INFO_NULL;
   check_mpi(MPI_Info_create(&info), "MPI_Info_create");
   char folder[4096];
   if (getcwd(folder, sizeof folder)) MPI_Info_set(info, "wdir", folder);
-  if (!unit.host.empty()) MPI_Info_set(info, "host", fmt::format("{}:{}", unit.host, count).c_str());
+  if (!group.host.empty()) MPI_Info_set(info, "host", fmt::format("{}:{}", group.host, count).c_str());
   MPI_Comm bridge = MPI_COMM_NULL;
-  std::vector<int> codes(unit.members.size(), MPI_SUCCESS);
+  std::vector<int> codes(group.members.size(), MPI_SUCCESS);
   int code = MPI_SUCCESS;
   {
     const ErrorsReturned errors;
@@ -183,8 +183,8 @@ Comm spawn(const NewUnit& unit, const SpawnOptions& options) {
   MPI_Error_string(code, text, &length);
   throw Error(Status::spawn_failure,
               fmt::format("blacs-dyn: MPI_Comm_spawn of {} process(es) of {}{} failed: {}; {}", count, options.shown,
-                          unit.host.empty() ? "" : " on " + unit.host, text,
-                          unit.host.empty()
+                          group.host.empty() ? "" : " on " + group.host, text,
+                          group.host.empty()
                               ? "are there slots enough? mpirun --oversubscribe, or a larger -H or hostfile, makes room"
                               : "is that host in mpirun's allocation (-H, hostfile), with slots enough?"));
 }
@@ -193,10 +193,10 @@ class SpawnLauncher final : public Launcher {
 public:
   bool is_background() const override { return false; }
 
-  std::unique_ptr<Launch> start(const std::vector<NewUnit>& units, const SpawnOptions& options) override {
+  std::unique_ptr<Launch> start(const std::vector<NewGroup>& groups, const SpawnOptions& options) override {
     given_up_.reap();
     auto launch = std::make_unique<SpawnLaunch>(given_up_);
-    for (const NewUnit& unit : units) launch->add(unit, spawn(unit, options));
+    for (const NewGroup& group : groups) launch->add(group, spawn(group, options));
     return launch;
   }
 

@@ -14,7 +14,7 @@
 namespace control {
 
 /// Processes that came together and leave together; not those that the application began with.
-struct UnitInfo {
+struct GroupInfo {
   std::int64_t number = 0; ///< DYNGRID_UNIT_NUMBER of what started it
   int processes = 0;
   int active = 0; ///< in the grid; the others sleep
@@ -24,7 +24,7 @@ struct UnitInfo {
 struct Situation : gridmap::CostModel {
   gridmap::GridShape grid;
   Allowed allowed;
-  std::vector<UnitInfo> units;
+  std::vector<GroupInfo> groups;
   int parked = 0;               ///< processes that sleep and are used again before any is started
   std::int64_t steps_left = -1; ///< -1: not known
   int per_core = 0;             ///< processes that a core may get at most; 0: any number
@@ -64,8 +64,8 @@ Decision decide_grow(const Situation& s, std::int64_t by, bool force);
 /// stays. Never declined for its price.
 Decision decide_shrink(const Situation& s, std::int64_t by);
 
-/// So that these units leave and as few others as can be, whatever is lost by that: the largest allowed grid, be it the
-/// slower one; when none is small enough, the largest that is. Declined when none of them is there.
-Decision decide_leave(const Situation& s, const std::vector<std::int64_t>& units);
+/// So that these groups leave and as few others as can be, whatever is lost by that: the largest allowed grid, be it
+/// the slower one; when none is small enough, the largest that is. Declined when none of them is there.
+Decision decide_leave(const Situation& s, const std::vector<std::int64_t>& groups);
 
 } // namespace control

@@ -94,7 +94,7 @@ public:
     end_failed(nullptr, to, status, why);
   }
   void set_matrices(Matrices matrices);
-  void set_units(std::vector<UnitInfo> units);
+  void set_groups(std::vector<GroupInfo> groups);
   void set_allowed(Allowed allowed);
   void set_steps(std::int64_t steps);
   void set_experiment(Experiment experiment);
@@ -175,7 +175,7 @@ private:
       owed_; ///< steps that could not be added because the other thread had the lock; the application's thread only
   std::int64_t steps_ = 0;
   Allowed allowed_;
-  std::vector<UnitInfo> units_;
+  std::vector<GroupInfo> groups_;
   RequestQueue queue_;
   std::string size_ = "-";
   std::int64_t matrix_bytes_ = 0;

@@ -34,8 +34,8 @@ public:
   Origin origin = Origin::outside;
   Operation op = Operation::resize; ///< resize, grow, shrink, leave
   gridmap::GridShape from, to;
-  std::int64_t by = 0;             ///< grow, shrink
-  std::vector<std::int64_t> units; ///< leave: numbers of the units that must not be in the grid
+  std::int64_t by = 0;              ///< grow, shrink
+  std::vector<std::int64_t> groups; ///< leave: numbers of the groups that must not be in the grid
   bool force = false;
   bool undo = true; ///< a growth that measures slower is taken back
   std::optional<gridmap::Placement> placement;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "launchers/unit_mpirun.hpp"
+#include "launchers/group_mpirun.hpp"
 
 #include <array>
 #include <sstream>
@@ -70,21 +70,21 @@ bool is_here(const std::string& host) {
   return host.empty() || host == own.data() || host == "localhost";
 }
 
-StartedMpirun start_unit_mpirun(const NewUnit& unit, int number, const std::string& server,
-                                const std::string& invitation, const SpawnOptions& options) {
+StartedMpirun start_group_mpirun(const NewGroup& group, int number, const std::string& server,
+                                 const std::string& invitation, const SpawnOptions& options) {
   const std::string mpirun = environment("DYNGRID_MPIRUN") ? environment("DYNGRID_MPIRUN") : find_program("mpirun");
-  const std::vector<std::string> words = unit_command(mpirun, server, unit, options);
+  const std::vector<std::string> words = group_command(mpirun, server, group, options);
   std::vector<std::string> variables = passed_on();
   if (const char* start = environment("DYNGRID_JOIN_START")) {
     variables.push_back(fmt::format("DYNGRID_UNIT_NUMBER={}", number));
-    variables.push_back(fmt::format("DYNGRID_UNIT_PROCESSES={}", unit.members.size()));
-    variables.push_back("DYNGRID_UNIT_HOST=" + unit.host);
+    variables.push_back(fmt::format("DYNGRID_UNIT_PROCESSES={}", group.members.size()));
+    variables.push_back("DYNGRID_UNIT_HOST=" + group.host);
     variables.push_back("DYNGRID_UNIT_COMMAND=" + base::shell_line(with_join_from_input(words)));
     variables.push_back("DYNGRID_JOIN=" + invitation);
     return {start_program({"/bin/sh", "-c", start}, variables, invitation + "\n"), false};
   }
-  if (!is_here(unit.host))
-    return {start_program(remote_command(unit.host, words, variables), variables, invitation + "\n"), true};
+  if (!is_here(group.host))
+    return {start_program(remote_command(group.host, words, variables), variables, invitation + "\n"), true};
   variables.push_back("DYNGRID_JOIN=" + invitation);
   return {start_program(words, variables), true};
 }
@@ -93,17 +93,17 @@ bool is_passed_on(std::string_view variable) {
   const std::string_view name = variable.substr(0, variable.find('='));
   if (name == "DYNGRID_NEWCOMER" || name == "DYNGRID_JOIN" || name == "DYNGRID_RESTORE") return false;
   if (begins_with(name, "SLURM_"))
-    return name == "SLURM_CONF"; // the unit's mpirun must not take itself for a step of this job
+    return name == "SLURM_CONF"; // the group's mpirun must not take itself for a step of this job
   return !openmpi4::is_of_its_mpirun(name);
 }
 
-std::vector<std::string> unit_command(const std::string& mpirun, const std::string& server, const NewUnit& unit,
-                                      const SpawnOptions& options) {
+std::vector<std::string> group_command(const std::string& mpirun, const std::string& server, const NewGroup& group,
+                                       const SpawnOptions& options) {
   std::vector<std::string> words{mpirun,         "--ompi-server",
                                  server,         "--oversubscribe",
                                  "--bind-to",    "none",
                                  "-x",           "DYNGRID_JOIN",
-                                 "-np",          std::to_string(unit.members.size()),
+                                 "-np",          std::to_string(group.members.size()),
                                  options.program};
   words.insert(words.end(), options.arguments.begin(), options.arguments.end());
   return words;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the mpirun of a unit is started: here, on another host, or by a command that knows how.
+// How the mpirun of a group is started: here, on another host, or by a command that knows how.
 #pragma once
 #include <string>
 #include <string_view>
@@ -15,10 +15,10 @@ namespace blacs_dyn {
 /// process about itself.
 bool is_passed_on(std::string_view variable);
 
-/// The command that starts a unit's mpirun: words, no shell. It wants DYNGRID_JOIN, which is a secret and has no place
+/// The command that starts a group's mpirun: words, no shell. It wants DYNGRID_JOIN, which is a secret and has no place
 /// on a command line, in its environment.
-std::vector<std::string> unit_command(const std::string& mpirun, const std::string& server, const NewUnit& unit,
-                                      const SpawnOptions& options);
+std::vector<std::string> group_command(const std::string& mpirun, const std::string& server, const NewGroup& group,
+                                       const SpawnOptions& options);
 /// The same for where its environment is not ours to set: DYNGRID_JOIN, where it is not set, is the first line of its
 /// standard input.
 std::vector<std::string> with_join_from_input(const std::vector<std::string>& words);
@@ -26,11 +26,11 @@ std::vector<std::string> with_join_from_input(const std::vector<std::string>& wo
 bool is_here(const std::string& host);
 
 struct StartedMpirun {
-  pid_t pid = 0;        ///< our child
-  bool is_unit = false; ///< it lives as long as the unit; otherwise it may end when it has asked for it
+  pid_t pid = 0;         ///< our child
+  bool is_group = false; ///< it lives as long as the group; otherwise it may end when it has asked for it
 };
 /// number: what it is told as DYNGRID_UNIT_NUMBER. @throws Error{spawn_failure, not_found}
-StartedMpirun start_unit_mpirun(const NewUnit& unit, int number, const std::string& server,
-                                const std::string& invitation, const SpawnOptions& options);
+StartedMpirun start_group_mpirun(const NewGroup& group, int number, const std::string& server,
+                                 const std::string& invitation, const SpawnOptions& options);
 
 } // namespace blacs_dyn

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "processes/shape.hpp"
+
+namespace blacs_dyn {
+
+/// Ids of processes in the order of a grid, row-major. An id is given once and names one process while the application
+/// runs.
+struct GridMap {
+  Shape shape;
+  std::vector<int> ids;
+};
+
+/// One MPI world of the application: what mpirun started (group 0) or what one spawn started. It leaves as a whole or
+/// not at all.
+struct SpawnGroup {
+  int id = 0;
+  int owner = -1;           ///< id of the process of group 0 that spawned it and holds its bridge; -1 for group 0
+  std::vector<int> members; ///< ids, in the order of the group's own ranks
+  std::vector<int> parked;  ///< those of them that are asleep
+  std::string host;         ///< where it was asked to be; empty: mpirun decided
+  int active() const { return static_cast<int>(members.size() - parked.size()); } ///< in the grid
+};
+
+/// Who lives, who sleeps, who is where. The same on every process of the grid; sleepers get it anew when they are
+/// woken.
+struct ProcessSet {
+  std::vector<SpawnGroup> groups; ///< ascending id; groups[0] is what mpirun started
+  GridMap grid;
+  std::vector<GridMap> levels; ///< the stack: levels.back() is the current grid
+  int next_id = 0;
+  int next_group = 1;
+
+  const SpawnGroup& group_of(int id) const;
+  bool is_parked(int id) const;
+  std::vector<int> all_parked() const; ///< first those of group 0, since they hold bridges to the others
+};
+
+// What a packet to another process has of each.
+template <class Archive> void fields(Archive& a, GridMap& grid) {
+  a(grid.shape, grid.ids);
+}
+template <class Archive> void fields(Archive& a, SpawnGroup& group) {
+  a(group.id, group.owner, group.members, group.parked, group.host);
+}
+template <class Archive> void fields(Archive& a, ProcessSet& process_set) {
+  a(process_set.groups, process_set.grid, process_set.levels, process_set.next_id, process_set.next_group);
+}
+
+/// The application at its start: nprocs processes, the first shape.size() of them in the grid, the others asleep.
+ProcessSet first_process_set(int nprocs, Shape shape);
+
+/// How new processes are grouped.
+struct GroupPolicy {
+  enum class Kind { automatic, one_each, fixed, whole } kind = Kind::automatic;
+  int size = 1;                   ///< for fixed
+  std::vector<std::string> hosts; ///< where groups may go, one host each; empty: wherever mpirun puts them
+  std::vector<int> slots;         ///< per host: most spawned processes at a time, 0 for no limit
+  std::vector<int> started;       ///< per host: processes that mpirun started there
+  bool one_owner = false; ///< the join way: process 0 lets all in, and a group is an mpirun, so that automatic means
+                          ///< one for each host
+};
+
+/// Seconds to start n processes as one group, and as n groups of one by `spawners` processes side by side.
+/// Fitted on Open MPI 4.1.4, two cores; only their ratio matters. See docs/decisions/0008.
+double seconds_as_one_group(int n);
+double seconds_as_single_groups(int n, int spawners);
+
+struct NewGroup {
+  int id = 0;
+  int owner = 0;
+  std::vector<int> members;
+  std::string host; ///< empty: mpirun decides
+};
+
+/// What it takes to come from one grid to another. Decided the same on every process, without MPI.
+struct Change {
+  GridMap to;
+  std::vector<int> wake; ///< parked ids, group 0 first
+  std::vector<NewGroup> new_groups;
+  std::vector<int> park;           ///< ids that fall asleep
+  std::vector<int> release_groups; ///< group ids, all of whose members leave for good
+  bool is_growth() const { return !wake.empty() || !new_groups.empty(); }
+  std::vector<int> new_ids() const;
+};
+template <class Archive> void fields(Archive& a, NewGroup& group) {
+  a(group.id, group.owner, group.members, group.host);
+}
+template <class Archive> void fields(Archive& a, Change& change) {
+  a(change.to, change.wake, change.new_groups, change.park, change.release_groups);
+}
+
+/// How many of the new processes go to one host.
+struct HostShare {
+  std::string host; ///< empty: mpirun decides
+  int count = 0;    ///< new
+  int spawned = 0;  ///< living there, and new; not those that mpirun started
+  int load = 0;     ///< the same with those that mpirun started
+};
+
+/// `n` new processes to the hosts, one by one to the one with the fewest living processes that has a slot. @throws
+/// Error{no_slots}
+std::vector<HostShare> share_among_hosts(const ProcessSet& process_set, int n, const GroupPolicy& policy);
+
+/// Groups `n` new processes into groups. @throws Error{no_slots} when the hosts' slots do not suffice.
+std::vector<NewGroup> group_into_groups(const ProcessSet& process_set, int n, const GroupPolicy& policy);
+
+/// `placement`: method, and the matrix that decides who goes where, on the old grid and on the new one. With its
+/// keep_first the process at (0,0) stays there; in the first grid that is process 0. A target grid of known ids (a pop)
+/// is taken as it is when `exact` is given. `leave`: ids of groups that are not in the new grid; none or more.
+/// @throws Error{bad_argument} when the new grid is too large to do without them.
+Change decide_change(const ProcessSet& process_set, Shape to, gridmap::PlacementRequest placement,
+                     const GroupPolicy& policy, const GridMap* exact = nullptr, const std::vector<int>& leave = {});
+
+/// The set of processes after the change. A growth pushes a level, everything else cuts the stack down to the levels
+/// smaller than the new grid and puts the new grid on top of them.
+ProcessSet apply(const ProcessSet& process_set, const Change& change);
+
+/// Ids in the order of the union communicator: the old grid, those that are woken, those that are new.
+std::vector<int> union_order(const ProcessSet& process_set, const Change& change);
+
+} // namespace blacs_dyn

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "processes/process_set.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "base/status.hpp"
+
+namespace blacs_dyn {
+namespace {
+
+using base::Error;
+using base::Status;
+
+bool has(const std::vector<int>& ids, int id) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
+
+/// By number, below `count`: whether it is in the list. For questions about every process of a large grid.
+std::vector<char> marks(const std::vector<int>& numbers, int count) {
+  std::vector<char> is_there(static_cast<std::size_t>(count), 0);
+  for (const int number : numbers) is_there[static_cast<std::size_t>(number)] = 1;
+  return is_there;
+}
+
+/// How many elements it is worth to keep each process of the old grid when it shrinks. Process 0 must stay: it holds
+/// the terminal and wakes the sleepers. What mpirun started can only sleep, so it goes last. Of spawned processes every
+/// choice is as good when each is a group of its own; bigger groups leave whole where they fit into what must go,
+/// newest first, and the rest is kept. `leave` goes before all of them.
+std::vector<std::int64_t> worth_keeping(const ProcessSet& process_set, int to_leave, const std::vector<int>& leave) {
+  constexpr std::int64_t must = std::int64_t{1} << 56, original = std::int64_t{1} << 54,
+                         whole_group = std::int64_t{1} << 52;
+  const std::vector<int>& ids = process_set.grid.ids;
+  bool only_singles = leave.empty();
+  for (std::size_t u = 1; u < process_set.groups.size(); ++u)
+    only_singles = only_singles && process_set.groups[u].members.size() == 1;
+  std::vector<int> leaving_groups = leave;
+  for (const SpawnGroup& group : process_set.groups)
+    if (has(leave, group.id)) to_leave -= group.active();
+  for (std::size_t u = process_set.groups.size(); u-- > 1 && !only_singles;) {
+    const SpawnGroup& group = process_set.groups[u];
+    const int active = group.active();
+    if (has(leave, group.id) || active == 0 || active > to_leave) continue;
+    leaving_groups.push_back(group.id);
+    to_leave -= active;
+  }
+  std::vector<std::int64_t> worth_of(static_cast<std::size_t>(process_set.next_id), 0), worth;
+  for (const SpawnGroup& group : process_set.groups) {
+    if (group.id != 0 && (only_singles || has(leaving_groups, group.id))) continue;
+    for (const int id : group.members)
+      worth_of[static_cast<std::size_t>(id)] = id == 0 ? must : group.id == 0 ? original : whole_group;
+  }
+  for (const int id : ids) worth.push_back(worth_of[static_cast<std::size_t>(id)]);
+  return worth;
+}
+
+} // namespace
+
+const SpawnGroup& ProcessSet::group_of(int id) const {
+  for (const SpawnGroup& group : groups)
+    if (has(group.members, id)) return group;
+  throw Error(Status::internal, fmt::format("blacs-dyn: process {} is in no unit", id));
+}
+
+bool ProcessSet::is_parked(int id) const {
+  return has(group_of(id).parked, id);
+}
+
+std::vector<int> ProcessSet::all_parked() const {
+  std::vector<int> ids;
+  for (const SpawnGroup& group : groups) ids.insert(ids.end(), group.parked.begin(), group.parked.end());
+  return ids;
+}
+
+ProcessSet first_process_set(int nprocs, Shape shape) {
+  ProcessSet process_set;
+  SpawnGroup group;
+  group.members.resize(static_cast<std::size_t>(nprocs));
+  std::iota(group.members.begin(), group.members.end(), 0);
+  const auto rest = group.members.begin() + shape.size();
+  process_set.grid = {shape, {group.members.begin(), rest}};
+  group.parked.assign(rest, group.members.end());
+  process_set.groups = {group};
+  process_set.levels = {process_set.grid};
+  process_set.next_id = nprocs;
+  return process_set;
+}
+
+std::vector<int> Change::new_ids() const {
+  std::vector<int> ids;
+  for (const NewGroup& group : new_groups) ids.insert(ids.end(), group.members.begin(), group.members.end());
+  return ids;
+}
+
+double seconds_as_one_group(int n) {
+  return 0.20 + 0.06 * n;
+}
+
+double seconds_as_single_groups(int n, int spawners) {
+  const int rounds = (n + spawners - 1) / spawners;
+  return 0.20 * rounds + 0.03 * n;
+}
+
+std::vector<HostShare> share_among_hosts(const ProcessSet& process_set, int n, const GroupPolicy& policy) {
+  if (policy.hosts.empty()) return {{"", n, 0, 0}};
+  std::vector<HostShare> shares;
+  for (std::size_t h = 0; h < policy.hosts.size(); ++h) {
+    int spawned = 0;
+    for (const SpawnGroup& group : process_set.groups)
+      if (group.host == policy.hosts[h]) spawned += static_cast<int>(group.members.size());
+    shares.push_back({policy.hosts[h], 0, spawned, spawned + (h < policy.started.size() ? policy.started[h] : 0)});
+  }
+  for (int left = n; left > 0; --left) {
+    HostShare* best = nullptr;
+    for (std::size_t h = 0; h < shares.size(); ++h) {
+      const int slots = h < policy.slots.size() ? policy.slots[h] : 0;
+      if (slots > 0 && shares[h].spawned >= slots) continue;
+      if (!best || shares[h].load < best->load) best = &shares[h];
+    }
+    if (!best)
+      throw Error(Status::no_slots,
+                  fmt::format("blacs-dyn: {} new processes asked for, the hosts given have slots for {}", n, n - left));
+    ++best->count;
+    ++best->spawned;
+    ++best->load;
+  }
+  return shares;
+}
+
+std::vector<NewGroup> group_into_groups(const ProcessSet& process_set, int n, const GroupPolicy& policy) {
+  using Kind = GroupPolicy::Kind;
+  const std::vector<int> spawners = policy.one_owner ? std::vector<int>{0} : process_set.groups.at(0).members;
+  int group_size = n;
+  if (policy.kind == Kind::one_each) group_size = 1;
+  if (policy.kind == Kind::fixed) group_size = policy.size;
+  if (policy.kind == Kind::automatic && !policy.one_owner &&
+      seconds_as_single_groups(n, static_cast<int>(spawners.size())) <= 1.5 * seconds_as_one_group(n))
+    group_size = 1;
+
+  std::vector<NewGroup> groups;
+  int id = process_set.next_id;
+  int group_id = process_set.next_group;
+  for (const HostShare& share : share_among_hosts(process_set, n, policy))
+    for (int done = 0; done < share.count;) {
+      const int size = std::min(group_size, share.count - done);
+      NewGroup group{group_id++, spawners[groups.size() % spawners.size()], {}, share.host};
+      for (int i = 0; i < size; ++i) group.members.push_back(id++);
+      groups.push_back(std::move(group));
+      done += size;
+    }
+  return groups;
+}
+
+Change decide_change(const ProcessSet& process_set, Shape to, gridmap::PlacementRequest placement,
+                     const GroupPolicy& policy, const GridMap* exact, const std::vector<int>& leave) {
+  const int before = process_set.grid.shape.size();
+  const int after = to.size();
+  Change change;
+  change.to.shape = to;
+  if (exact) {
+    change.to = *exact;
+    for (const int id : exact->ids)
+      if (!has(process_set.grid.ids, id)) change.wake.push_back(id);
+  } else {
+    if (after > before) {
+      std::vector<int> parked = process_set.all_parked();
+      parked.resize(std::min(parked.size(), static_cast<std::size_t>(after - before)));
+      change.wake = std::move(parked);
+      change.new_groups = group_into_groups(process_set, after - before - static_cast<int>(change.wake.size()), policy);
+    }
+    std::vector<int> joining = change.wake;
+    for (const int id : change.new_ids()) joining.push_back(id);
+
+    if (after < before) placement.stay_bonus = worth_keeping(process_set, before - after, leave);
+    if (!leave.empty())
+      placement.method = gridmap::Placement::optimal; // the others do not look at who is worth keeping
+    const gridmap::PlacementResult placed = gridmap::place(placement);
+    for (const int number : placed.grid)
+      change.to.ids.push_back(number < before ? process_set.grid.ids[static_cast<std::size_t>(number)]
+                                              : joining[static_cast<std::size_t>(number - before)]);
+    if (!has(change.to.ids, 0)) change.to.ids[0] = 0; // without keep_first: process 0 stays whatever the placement says
+  }
+
+  const std::vector<char> stays = marks(change.to.ids, process_set.next_id + after),
+                          sleeps = marks(process_set.all_parked(), process_set.next_id);
+  for (const SpawnGroup& group : process_set.groups) {
+    std::vector<int> out;
+    bool any_stays = false;
+    for (const int id : group.members) {
+      if (stays[static_cast<std::size_t>(id)])
+        any_stays = true;
+      else if (!sleeps[static_cast<std::size_t>(id)])
+        out.push_back(id);
+    }
+    if (out.empty()) continue;
+    if (group.id != 0 && !any_stays)
+      change.release_groups.push_back(group.id);
+    else
+      change.park.insert(change.park.end(), out.begin(), out.end());
+  }
+  for (const int group : leave)
+    if (!has(change.release_groups, group))
+      throw Error(Status::bad_argument,
+                  fmt::format("blacs-dyn: unit {} cannot leave: the new grid of {} processes needs it", group, after));
+  return change;
+}
+
+ProcessSet apply(const ProcessSet& process_set, const Change& change) {
+  ProcessSet next = process_set;
+  for (const NewGroup& group : change.new_groups) {
+    next.groups.push_back({group.id, group.owner, group.members, {}, group.host});
+    next.next_group = std::max(next.next_group, group.id + 1);
+    for (const int id : group.members) next.next_id = std::max(next.next_id, id + 1);
+  }
+  const std::vector<char> wakes = marks(change.wake, next.next_id), parks = marks(change.park, next.next_id),
+                          goes = marks(change.release_groups, next.next_group);
+  for (SpawnGroup& group : next.groups) {
+    auto& parked = group.parked;
+    parked.erase(
+        std::remove_if(parked.begin(), parked.end(), [&](int id) { return wakes[static_cast<std::size_t>(id)] != 0; }),
+        parked.end());
+    for (const int id : group.members)
+      if (parks[static_cast<std::size_t>(id)]) parked.push_back(id);
+  }
+  next.groups.erase(
+      std::remove_if(next.groups.begin(), next.groups.end(),
+                     [&](const SpawnGroup& group) { return goes[static_cast<std::size_t>(group.id)] != 0; }),
+      next.groups.end());
+  next.grid = change.to;
+  if (change.to.shape.size() <= process_set.grid.shape.size())
+    while (!next.levels.empty() && next.levels.back().shape.size() >= change.to.shape.size()) next.levels.pop_back();
+  next.levels.push_back(change.to);
+  return next;
+}
+
+std::vector<int> union_order(const ProcessSet& process_set, const Change& change) {
+  std::vector<int> ids = process_set.grid.ids;
+  ids.insert(ids.end(), change.wake.begin(), change.wake.end());
+  for (const int id : change.new_ids()) ids.push_back(id);
+  return ids;
+}
+
+} // namespace blacs_dyn
