@@ -6,11 +6,7 @@
 
 #include <cstdint>
 #include <exception>
-<<<<<<< HEAD
 #include <memory>
-    == == ==
-    =
->>>>>>> b554148 (control, tools, apps, blacs-dyn: headers include what they use)
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,55 +15,55 @@
 #include "base/status.hpp"
 #include "gridmap/topology.hpp"
 
-        namespace control {
+namespace control {
 
-  using Json = nlohmann::json;
+using Json = nlohmann::json;
 
-  constexpr int protocol_version = 1;
-  constexpr std::size_t longest_line = 65536; ///< bytes of a request, its end of line included
-  constexpr int deepest_nesting = 16;         ///< of a request
+constexpr int protocol_version = 1;
+constexpr std::size_t longest_line = 65536; ///< bytes of a request, its end of line included
+constexpr int deepest_nesting = 16;         ///< of a request
 
-  /// What a job can be asked for, by its word in a request.
-  enum class Operation { status, resize, grow, shrink, leave, offer, cancel, history, watch };
-  const char* to_string(Operation operation);
+/// What a job can be asked for, by its word in a request.
+enum class Operation { status, resize, grow, shrink, leave, offer, cancel, history, watch };
+const char* to_string(Operation operation);
 
-  /// A whole number of 64 bits, signed or not, as the sender wrote it.
-  using RequestId = std::optional<std::variant<std::int64_t, std::uint64_t>>;
+/// A whole number of 64 bits, signed or not, as the sender wrote it.
+using RequestId = std::optional<std::variant<std::int64_t, std::uint64_t>>;
 
-  /// A request line: {"id":1,"op":"status",...}.
-  struct Request {
-    RequestId id; ///< given back in the reply
-    std::string op;
-    std::shared_ptr<const Json> body; ///< the whole object
-  };
+/// A request line: {"id":1,"op":"status",...}.
+struct Request {
+  RequestId id; ///< given back in the reply
+  std::string op;
+  std::shared_ptr<const Json> body; ///< the whole object
+};
 
-  /// @throws base::Error{bad_argument} that says what is wrong: no JSON, no object, no "op", "id" is no whole number,
-  /// nested too deep.
-  Request parse_request(std::string_view line);
+/// @throws base::Error{bad_argument} that says what is wrong: no JSON, no object, no "op", "id" is no whole number,
+/// nested too deep.
+Request parse_request(std::string_view line);
 
-  /// @throws base::Error{bad_argument} naming those that there are.
-  Operation operation_of(const Request& request);
+/// @throws base::Error{bad_argument} naming those that there are.
+Operation operation_of(const Request& request);
 
-  /// One line, its end included. Text that is no UTF-8 is repaired.
-  std::string to_line(const Json& object);
-  /// {"id":1,"ok":true, fields...}
-  Json reply(const RequestId& id, Json fields);
-  Json reply(const RequestId& id);
-  /// {"id":1,"ok":false,"status":-1,"error":"..."}; status as in dyngrid/status.h.
-  Json failure(const RequestId& id, base::Status status, const std::string& text);
-  Json failure(const RequestId& id, const std::exception& error);
+/// One line, its end included. Text that is no UTF-8 is repaired.
+std::string to_line(const Json& object);
+/// {"id":1,"ok":true, fields...}
+Json reply(const RequestId& id, Json fields);
+Json reply(const RequestId& id);
+/// {"id":1,"ok":false,"status":-1,"error":"..."}; status as in dyngrid/status.h.
+Json failure(const RequestId& id, base::Status status, const std::string& text);
+Json failure(const RequestId& id, const std::exception& error);
 
-  /// Members of a request, checked. @throws base::Error{bad_argument} naming op, member, what it is and what is
-  /// wanted.
-  std::int64_t whole_number(const Request& request, const char* member, std::int64_t least, std::int64_t most);
-  double seconds(const Request& request, const char* member,
-                 double otherwise);                      ///< above 0; absent or null: `otherwise`
-  bool flag(const Request& request, const char* member); ///< absent: false
-  std::string text(const Request& request, const char* member, const std::string& otherwise);
-  gridmap::GridShape grid(const Request& request, const char* member); ///< [nprow, npcol]
+/// Members of a request, checked. @throws base::Error{bad_argument} naming op, member, what it is and what is
+/// wanted.
+std::int64_t whole_number(const Request& request, const char* member, std::int64_t least, std::int64_t most);
+double seconds(const Request& request, const char* member,
+               double otherwise);                      ///< above 0; absent or null: `otherwise`
+bool flag(const Request& request, const char* member); ///< absent: false
+std::string text(const Request& request, const char* member, const std::string& otherwise);
+gridmap::GridShape grid(const Request& request, const char* member); ///< [nprow, npcol]
 
-  Json to_json(gridmap::GridShape shape);
-  /// [nprow, npcol] of a reply or an event; 0 x 0 when it is something else.
-  gridmap::GridShape shape_from(const Json& value);
+Json to_json(gridmap::GridShape shape);
+/// [nprow, npcol] of a reply or an event; 0 x 0 when it is something else.
+gridmap::GridShape shape_from(const Json& value);
 
 } // namespace control
