@@ -5,15 +5,16 @@
 //   connect hang      they end, or stand still, while process 0 waits for them: the application ends in words
 //   moment            they are killed DYNGRID_TEST_US after their call of MPI_Comm_connect
 //   held              a joined process is killed while it holds part of a matrix
-//   forged TEXT       newcomers of the first growth say hello by themselves, then that they are ready in words of their
-//   own neighbour         command lines do not tell the word; who got hold of it can do nothing with it; connections
-//   that say
-//                     nothing are nobody's trouble
+//   forged TEXT       newcomers of the first growth say hello by themselves, then that they are ready in own words
+//   neighbour         command lines do not tell the word; who got hold of it can do nothing with it; connections that
+//                     say nothing are nobody's trouble
 //   server            the ompi-server is killed between two growths; TEST_WHEN=coming: while new processes come
+//   twice             a second request for the grid that is coming takes over
 #include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <optional>
 #include <set>
 #include <thread>
 
@@ -24,6 +25,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <nlohmann/json.hpp>
+
+#include "control/client.hpp"
 #include "follow.hpp"
 
 namespace {
@@ -307,6 +311,39 @@ int after_the_server(dyngrid_matrix* a) {
   return dyngrid_finalize();
 }
 
+void expect_outcome(control::Client& client, const std::string& outcome) {
+  const auto told = client.next(10);
+  expect(told && told->value("outcome", "") == outcome, outcome + ": " + (told ? told->dump() : "nothing was said"));
+}
+
+/// 1x2 -> 2x2, asked for from outside twice: the second request takes over the newcomers that the first has sent for.
+int asked_twice(dyngrid_matrix* a) {
+  if (dyngrid_is_newcomer()) {
+    sleep(2); // the second request is there before
+    expect(resize_point() == DYNGRID_RESIZED && follow::wrong(a, 'd', 5) == 0, "a newcomer is let in");
+    return dyngrid_finalize();
+  }
+  follow::fill(a, 'd', 5);
+  int rank = 0;
+  MPI_Comm_rank(dyngrid_comm(), &rank);
+  std::optional<control::Client> first, second;
+  for (auto* client : {&first, &second}) {
+    if (rank == 0) {
+      client->emplace(control::Client::to_job(dyngrid_job()));
+      (*client)->send("resize", {{"grid", {2, 2}}, {"wait", true}, {"force", true}});
+    }
+    while (dyngrid_pending() == 0) usleep(1000);
+    expect(resize_point() == DYNGRID_SAME, "sent for");
+  }
+  if (rank == 0) expect_outcome(*first, "superseded");
+  int status = DYNGRID_SAME;
+  for (int k = 0; k < 4000 && status == DYNGRID_SAME; ++k, usleep(2000)) status = resize_point();
+  expect(status == DYNGRID_RESIZED && follow::wrong(a, 'd', 5) == 0, "growth");
+  if (rank == 0) expect_outcome(*second, "done");
+  say("twice: the second request is the one that counts");
+  return dyngrid_finalize();
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -359,6 +396,7 @@ int main(int argc, char** argv) {
   if (kind == "neighbour") return with_neighbours(a);
   if (kind == "moment") return moment(a);
   if (kind == "server") return after_the_server(a);
+  if (kind == "twice") return asked_twice(a);
 
   const auto check_grid = [&](int rows, int cols) {
     int nprow = 0, npcol = 0;
