@@ -748,8 +748,7 @@ TEST(Job, ARequestIsAnsweredOnceAndNeverForgotten) {
 }
 
 TEST(Protocol, OperationsAreReadInOnePlace) {
-  for (const char* word :
-       {"status", "resize", "grow", "shrink", "leave", "offer", "cancel", "history", "watch", "ready"}) {
+  for (const char* word : {"status", "resize", "grow", "shrink", "leave", "offer", "cancel", "history", "watch"}) {
     const auto request = control::parse_request(R"({"op":")" + std::string(word) + "\"}");
     EXPECT_STREQ(control::to_string(control::operation_of(request)), word);
   }
