@@ -162,8 +162,8 @@ Run::Run(std::string name, const Options& options, std::string what_is_a_step)
   require(dyngrid_share("apps.steps", steps_.data(), steps_.size() * sizeof(Step)), "dyngrid_share");
 }
 
-// Each change is an item of its own: newcomers get those that there are, not all that there may be. Those that came with
-// a join or a checkpoint are taken here; a new one is shared by the whole grid.
+// Each change is an item of its own: newcomers get those that there are, not all that there may be. Those that came
+// with a join or a checkpoint are taken here; a new one is shared by the whole grid.
 void Run::share_changes() {
   for (; changes_shared_ < counts_.changes; ++changes_shared_)
     require(dyngrid_share(fmt::format("apps.change.{}", changes_shared_).c_str(),
