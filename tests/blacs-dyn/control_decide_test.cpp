@@ -768,10 +768,10 @@ TEST(Job, LeavingIsWorkedOutWhenItsTimeComes) {
   state.set_groups({{1, 4, 4}});
   EXPECT_EQ(state.status(0)["units"][0], Json({{"unit", 1}, {"processes", 4}, {"active", 4}}));
   EXPECT_THROW(ask(state, R"({"op":"leave"})", 1), base::Error);
-  EXPECT_THROW(ask(state, R"({"op":"leave","groups":[]})", 1), base::Error);
-  EXPECT_THROW(ask(state, R"({"op":"leave","groups":["n1"]})", 1), base::Error);
-  EXPECT_EQ(ask(state, R"({"op":"leave","groups":[2]})", 1)["accepted"], false);
-  EXPECT_EQ(ask(state, R"({"op":"leave","groups":[1]})", 1)["grid"], Json({2, 2}));
+  EXPECT_THROW(ask(state, R"({"op":"leave","units":[]})", 1), base::Error);
+  EXPECT_THROW(ask(state, R"({"op":"leave","units":["n1"]})", 1), base::Error);
+  EXPECT_EQ(ask(state, R"({"op":"leave","units":[2]})", 1)["accepted"], false);
+  EXPECT_EQ(ask(state, R"({"op":"leave","units":[1]})", 1)["grid"], Json({2, 2}));
   auto wanted = state.want(2);
   ASSERT_TRUE(wanted);
   EXPECT_EQ(wanted->groups, std::vector<std::int64_t>{1});
