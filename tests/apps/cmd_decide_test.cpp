@@ -2,14 +2,12 @@
 // `dyngrid decide` inside the test: parse, run, read the JSON; and against a job that answers as an application does.
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
-#include <sstream>
 #include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "command_output.hpp"
 #include "control/history.hpp"
 #include "control/job_server.hpp"
 #include "control/job_state.hpp"
@@ -21,18 +19,7 @@ namespace {
 using nlohmann::json;
 
 std::string output(const std::string& line) {
-  base::CommandLine app("");
-  command::add_decide(app);
-  testing::internal::CaptureStdout();
-  try {
-    std::istringstream text(line);
-    app.parse(std::vector<std::string>(std::istream_iterator<std::string>(text), {}));
-  } catch (...) {
-    testing::internal::GetCapturedStdout();
-    throw;
-  }
-  std::fflush(stdout);
-  return testing::internal::GetCapturedStdout();
+  return output_of(command::add_decide, line);
 }
 
 const std::string machine = " --latency 1e-3 --bandwidth 1e9 --pack-rate 1e12";

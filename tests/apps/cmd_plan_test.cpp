@@ -1,31 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `dyngrid plan` inside the test: parse, run, read the JSON.
-#include <iterator>
-#include <sstream>
 #include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "base/status.hpp"
+#include "command_output.hpp"
 #include "dyngrid/command.hpp"
 
 namespace {
 
 std::string output(const std::string& line) {
-  base::CommandLine app("");
-  command::add_plan(app);
-  testing::internal::CaptureStdout();
-  try {
-    std::istringstream text(line);
-    app.parse(std::vector<std::string>(std::istream_iterator<std::string>(text), {}));
-  } catch (...) {
-    testing::internal::GetCapturedStdout();
-    throw;
-  }
-  std::fflush(stdout);
-  return testing::internal::GetCapturedStdout();
+  return output_of(command::add_plan, line);
 }
 
 TEST(CommandPlan, BlockTwoToThreeByHand) {
