@@ -249,9 +249,13 @@ TEST_F(Job, TheApplicationIsNeverHeldUp) {
     if (i % 100 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   Client client = Client::to_job("played");
-  // some steps may wait to be counted until the listener lets go; the next resize point catches up
-  resize_point();
-  EXPECT_GE(client.call("status", {})["step"].get<int>(), 1900);
+  // some steps wait to be counted until a resize point finds the listener idle; none is lost
+  int counted = 0;
+  for (int more = 0; more < 1000 && counted < 2000; ++more) {
+    resize_point();
+    counted = client.call("status", {})["step"].get<int>();
+  }
+  EXPECT_GE(counted, 2000);
   RecordProperty("longest_resize_point_us", static_cast<int>(longest * 1e6));
 }
 
