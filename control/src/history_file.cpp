@@ -2,6 +2,7 @@
 // The history on disk: JSON lines that are only ever appended, so that jobs that end at the same time, or are killed
 // while they write, do no harm.
 #include "control/history.hpp"
+#include "control/history_json.hpp"
 
 #include <algorithm>
 #include <array>
@@ -65,15 +66,8 @@ std::string line_of(const HistoryKey& key, std::pair<int, int> shape, const Step
 
 std::string line_of(const HistoryKey& key, const ChangeCost& c, std::int64_t when) {
   Json line = named(key, "resize", when);
-  line.update({{"from", to_json(c.from)},
-               {"to", to_json(c.to)},
-               {"spawned", c.spawned},
-               {"spawn_s", c.spawn_s},
-               {"merge_s", c.merge_s},
-               {"plan_s", c.plan_s},
-               {"exchange_s", c.exchange_s},
-               {"moved_bytes", c.moved_bytes},
-               {"planned_exchange_s", c.predicted_exchange_s}});
+  line.update(members_of(c));
+  line["to"] = to_json(c.to);
   return to_line(line);
 }
 

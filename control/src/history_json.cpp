@@ -52,4 +52,11 @@ History history_from(const Json& answer) {
   }
 }
 
+Json members_of(const ChangeCost& cost) {
+  return {{"from", to_json(cost.from)},      {"spawned", cost.spawned},
+          {"spawn_s", cost.spawn_s},         {"merge_s", cost.merge_s},
+          {"plan_s", cost.plan_s},           {"exchange_s", cost.exchange_s},
+          {"moved_bytes", cost.moved_bytes}, {"planned_exchange_s", cost.predicted_exchange_s}};
+}
+
 } // namespace control

@@ -52,16 +52,10 @@ json as_json(const Entry& e, const std::vector<std::pair<int, int>>& wanted) {
                      {"error_s", t.error()},
                      {"squares", t.squares},
                      {"least_s", t.least}});
-  for (const auto& c : e.history.changes)
-    resizes.push_back({{"from", {c.from.nprow, c.from.npcol}},
-                       {"grid", {c.to.nprow, c.to.npcol}},
-                       {"spawned", c.spawned},
-                       {"spawn_s", c.spawn_s},
-                       {"merge_s", c.merge_s},
-                       {"plan_s", c.plan_s},
-                       {"exchange_s", c.exchange_s},
-                       {"moved_bytes", c.moved_bytes},
-                       {"planned_exchange_s", c.predicted_exchange_s}});
+  for (const auto& c : e.history.changes) {
+    resizes.push_back(control::members_of(c));
+    resizes.back()["grid"] = control::to_json(c.to);
+  }
   for (const auto& [p, q] : wanted) {
     const auto found = control::predict_step(e.history.steps, {p, q}, e.cores);
     if (found)

@@ -12,4 +12,7 @@ namespace control {
 /// @throws base::Error{bad_argument} when a member is of another kind.
 History history_from(const Json& answer);
 
+/// What a change cost and from which grid it led; the grid that it led to has another name in the file than in answers.
+Json members_of(const ChangeCost& cost);
+
 } // namespace control
