@@ -17,17 +17,18 @@ dyngrid_test(redist.desc_fortran TARGET redist_desc_fortran LABELS fortran)
 #     -max_total_time=300
 # Everywhere else drivers of our own run them shortly.
 set(fuzzed_descriptor redist/src/desc/descriptor.cpp)
-set(fuzzed_plan redist/src/layout.cpp redist/src/plan/axis_table.cpp redist/src/plan/open_shop.cpp
-  redist/src/plan/plan.cpp redist/src/plan/schedule.cpp)
+file(GLOB fuzzed_plan RELATIVE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/redist/src/plan/*.cpp")
+list(APPEND fuzzed_plan redist/src/layout.cpp gridmap/src/cost.cpp gridmap/src/payoff.cpp base/src/statistics.cpp)
 set(rounds_descriptor 300000)
 set(rounds_plan 20000)
 foreach(what descriptor plan)
   add_executable(redist_fuzz_${what} fuzz_${what}.cpp)
   if(DYNGRID_BUILD_FUZZERS)
-    foreach(source gridmap/src/axis.cpp gridmap/src/status.cpp ${fuzzed_${what}})
+    foreach(source gridmap/src/axis.cpp base/src/status.cpp ${fuzzed_${what}})
       target_sources(redist_fuzz_${what} PRIVATE "${PROJECT_SOURCE_DIR}/${source}")
     endforeach()
-    target_include_directories(redist_fuzz_${what} PRIVATE "${PROJECT_SOURCE_DIR}/gridmap/include"
+    target_include_directories(redist_fuzz_${what} PRIVATE "${PROJECT_SOURCE_DIR}/base/include"
+      "${PROJECT_SOURCE_DIR}/gridmap/include"
       "${PROJECT_SOURCE_DIR}/redist/include"
       "${PROJECT_SOURCE_DIR}/redist/src")
     target_compile_options(redist_fuzz_${what} PRIVATE -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -O1

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/status.hpp"
-#include "plan/tables.hpp"
+#include "plan/messages.hpp"
 
 namespace redist {
 
@@ -152,12 +152,8 @@ Choice make_async(const PlanTables& tables) {
   return choice;
 }
 
-bool is_product(const PlanTables& tables) {
-  return !tables.from_replicated && !tables.to_replicated;
-}
-
 Choice make_circulant(const PlanTables& tables) {
-  if (is_product(tables)) {
+  if (!tables.has_copies()) {
     Choice choice = begin_choice(tables, Schedule::circulant, Timetable::Rule::circulant);
     Timetable& timetable = choice.timetable;
     timetable.row_step = number_differences(tables.rows.table, tables.rows.from.nprocs(), tables.rows.to.nprocs());
@@ -169,7 +165,7 @@ Choice make_circulant(const PlanTables& tables) {
   Choice choice = begin_choice(tables, Schedule::circulant, Timetable::Rule::circulant_ranks);
   const int modulus = std::max(tables.from.size(), tables.to.size());
   std::vector<std::int64_t> largest(at(modulus), 0);
-  tables.each_message([&](int source, int target, std::int64_t elements) {
+  each_message(tables, [&](int source, int target, std::int64_t elements) {
     std::int64_t& so_far = largest[at(wrap(target - source, modulus))];
     so_far = std::max(so_far, elements);
   });
@@ -235,7 +231,7 @@ Choice make_matching(const PlanTables& tables, std::int64_t budget) {
     multiply(tables, matching_hops(timetable.rows), matching_hops(timetable.cols), timetable, choice.figures);
     if (choice.figures.sum_of_largest < best.figures.sum_of_largest) best = std::move(choice);
   };
-  if (is_product(tables)) {
+  if (!tables.has_copies()) {
     try_product({}, {});
     std::vector<int> rows, cols;
     if (kept_by_axis(tables, rows, cols)) try_product(rows, cols);
@@ -246,7 +242,7 @@ Choice make_matching(const PlanTables& tables, std::int64_t budget) {
     Choice choice = begin_choice(tables, Schedule::matching, Timetable::Rule::direct);
     std::vector<Edge> edges;
     edges.reserve(at(tables.totals.messages));
-    tables.each_message([&](int source, int target, std::int64_t elements) {
+    each_message(tables, [&](int source, int target, std::int64_t elements) {
       edges.push_back({source, target, elements});
     });
     if (open_shop(tables.from.size(), tables.to.size(), edges, budget, choice.timetable.rows)) {
@@ -340,7 +336,7 @@ ScheduleFigures caterpillar_figures(const PlanTables& tables) {
   figures.steps = n;
   figures.largest.assign(at(n), 0);
   figures.contention.assign(at(n), 0);
-  tables.each_message([&](int source, int target, std::int64_t elements) {
+  each_message(tables, [&](int source, int target, std::int64_t elements) {
     const std::size_t step = at(wrap(-sources[at(source)] - targets[at(target)], n));
     figures.largest[step] = std::max(figures.largest[step], elements);
     figures.contention[step] = 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "plan/axis_table.hpp"
@@ -56,62 +57,40 @@ struct Timetable {
   std::size_t per_row_step = 1;
 };
 
+/// The source is turned where the plan transposes (aligned.hpp), so that nothing here knows of it.
 struct PlanTables {
+  PlanTables(Factor along_rows, Factor along_cols, const Layout& source, const Layout& target)
+      : rows(std::move(along_rows)), cols(std::move(along_cols)), from(source.grid), to(target.grid),
+        from_replicated(source.replicated), to_replicated(target.replicated) {}
+
   Factor rows; ///< along the rows of the target
   Factor cols; ///< along the columns of the target
-  bool transposed = false;
   Grid from, to;
-  bool from_replicated = false;
-  bool to_replicated = false;
+  bool from_replicated, to_replicated; ///< what that changes is in copies.hpp
+  std::vector<int> givers;      ///< source replicated: by number in the target grid, the number in the source grid
   std::vector<int> union_ranks; ///< ascending
   std::vector<Kept> kept;       ///< rank ascending
-  std::vector<int> takes_from;  ///< source replicated: by number in the target grid, the number in the source grid
   PlanTotals totals;
   Timetable timetable;
   ScheduleFigures figures; ///< of the timetable; empty for caterpillar, which costs a look at every message
 
-  int source_number(int a, int b) const { return transposed ? b * from.npcol + a : a * from.npcol + b; }
+  bool has_copies() const { return from_replicated || to_replicated; }
+  int source_number(int a, int b) const { return a * from.npcol + b; }
   int target_number(int c, int d) const { return c * to.npcol + d; }
   int source_rank(int number) const { return from.ranks[static_cast<std::size_t>(number)]; }
   int target_rank(int number) const { return to.ranks[static_cast<std::size_t>(number)]; }
   std::pair<int, int> source_axes(int number) const { ///< (a, b) of a number in the source grid
     if (from_replicated) return {0, 0};
-    const int p = number / from.npcol, q = number % from.npcol;
-    return transposed ? std::pair{q, p} : std::pair{p, q};
+    return {number / from.npcol, number % from.npcol};
   }
   std::pair<int, int> target_axes(int number) const {
     if (to_replicated) return {0, 0};
     return {number / to.npcol, number % to.npcol};
   }
-
-  /// Calls visit(source number, target number, elements) for every message between different ranks.
-  template <class Visit> void each_message(Visit&& visit) const {
-    if (from_replicated || to_replicated) {
-      for (int target = 0; target < to.size(); ++target) {
-        const auto [c, d] = target_axes(target);
-        for (int source = from_replicated ? takes_from[static_cast<std::size_t>(target)] : 0; source < from.size();
-             ++source) {
-          const auto [a, b] = source_axes(source);
-          const std::int64_t elements = rows.table.at(a, c) * cols.table.at(b, d);
-          if (elements > 0 && source_rank(source) != target_rank(target)) visit(source, target, elements);
-          if (from_replicated) break;
-        }
-      }
-      return;
-    }
-    for (int a = 0; a < rows.from.nprocs(); ++a)
-      for (int b = 0; b < cols.from.nprocs(); ++b) {
-        const int source = source_number(a, b);
-        const int rank = source_rank(source);
-        for (const auto* r = rows.table.begin(a); r != rows.table.end(a); ++r)
-          for (const auto* c = cols.table.begin(b); c != cols.table.end(b); ++c) {
-            const int target = target_number(r->to, c->to);
-            if (target_rank(target) != rank) visit(source, target, r->elements * c->elements);
-          }
-      }
-  }
 };
 
+/// Fills in union_ranks, kept, totals and givers.
+void add_totals(PlanTables& tables);
 /// Chooses and computes the timetable. `options.schedule` says which.
 void make_timetable(PlanTables& tables, const PlanOptions& options);
 ScheduleFigures caterpillar_figures(const PlanTables& tables);
