@@ -15,8 +15,8 @@ struct GridLife {
 
 /// The duplicates made from here on share `life` with comm. Local.
 void tie_to_grid(MPI_Comm comm, const std::shared_ptr<GridLife>& life);
-/// @throws Error{bad_state} naming `what` when comm belongs to a grid that is not whole any more. Local; the others may
-/// not be there to agree.
+/// @throws Error{bad_argument, bad_state} naming `what` when comm is MPI_COMM_NULL, or belongs to a grid that is not
+/// whole any more. Local; the others may not be there to agree.
 void require_whole_grid(MPI_Comm comm, const char* what);
 
 } // namespace redist

@@ -5,11 +5,13 @@
 
 #include <fmt/format.h>
 
+#include "base/mpi/agree.hpp"
 #include "base/status.hpp"
-#include "desc/agreed.hpp"
 #include "desc/handles.hpp"
 #include "dyngrid/redist.h"
+#include "exec/mpi_check.hpp"
 #include "redist/executor.hpp"
+#include "redist/grid_life.hpp"
 #include "redist/shared_array.hpp"
 
 struct dyngrid_array {
@@ -100,7 +102,8 @@ int dyngrid_array_destroy(dyngrid_array** array) {
 int dyngrid_executor_create(MPI_Comm comm, const dyngrid_executor_options* options, dyngrid_executor** executor) {
   return guard([&] {
     redist::ExecuteOptions how;
-    redist::detail::agreed(comm, "executor", [&] {
+    redist::require_whole_grid(comm, "executor");
+    base::together(comm, [&] {
       wanted(executor, "place for the executor");
       if (options == nullptr) return;
       if (options->transport < DYNGRID_TRANSPORT_AUTO || options->transport > DYNGRID_TRANSPORT_SHARED)

@@ -31,9 +31,11 @@ void tie_to_grid(MPI_Comm comm, const std::shared_ptr<GridLife>& life) {
 }
 
 void require_whole_grid(MPI_Comm comm, const char* what) {
+  if (comm == MPI_COMM_NULL)
+    throw base::Error(base::Status::bad_argument, fmt::format("redist: {}: the communicator is MPI_COMM_NULL", what));
   Held* held = nullptr;
   int is_there = 0;
-  if (key == MPI_KEYVAL_INVALID || comm == MPI_COMM_NULL) return;
+  if (key == MPI_KEYVAL_INVALID) return;
   detail::check(MPI_Comm_get_attr(comm, key, &held, &is_there), "MPI_Comm_get_attr");
   if (is_there && !(*held)->is_whole)
     throw base::Error(base::Status::bad_state,

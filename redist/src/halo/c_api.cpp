@@ -3,10 +3,11 @@
 
 #include <fmt/format.h>
 
+#include "base/mpi/agree.hpp"
 #include "base/status.hpp"
-#include "desc/agreed.hpp"
 #include "desc/handles.hpp"
 #include "dyngrid/halo.h"
+#include "redist/grid_life.hpp"
 #include "redist/halo.hpp"
 
 struct dyngrid_halo {
@@ -30,7 +31,8 @@ int dyngrid_halo_create(MPI_Comm comm, const dyngrid_layout* layout, int width, 
                         int periodic_cols, int element_bytes, dyngrid_halo** halo) {
   return guard([&] {
     std::unique_ptr<redist::HaloPlan> plan;
-    redist::detail::agreed(comm, "halo", [&] {
+    redist::require_whole_grid(comm, "halo");
+    base::together(comm, [&] {
       wanted(layout, "layout");
       wanted(halo, "place for the halo");
       if (neighbours != DYNGRID_NEIGHBOURS_FOUR && neighbours != DYNGRID_NEIGHBOURS_EIGHT)

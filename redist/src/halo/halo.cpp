@@ -11,9 +11,10 @@
 
 #include <fmt/format.h>
 
+#include "base/mpi/agree.hpp"
 #include "base/status.hpp"
-#include "desc/agreed.hpp"
 #include "exec/mpi_check.hpp"
+#include "redist/grid_life.hpp"
 
 namespace redist {
 
@@ -153,7 +154,7 @@ Halo::Halo(MPI_Comm comm, const HaloPlan& plan, int element_bytes) : impl_(std::
     self.done.resize(std::max(self.sends.size(), self.recvs.size()));
   };
   try {
-    detail::agreed(self.comm, "halo", prepare);
+    base::together(self.comm, prepare);
   } catch (const Error& error) {
     if (error.status() != Status::mpi_failure) MPI_Comm_free(&self.comm);
     self.comm = MPI_COMM_NULL;
