@@ -25,8 +25,7 @@ int Grid::rank() const {
 }
 
 int Grid::rank_of_process0() const {
-  const std::vector<int>& ids = processes_.process_set().grid.ids;
-  return static_cast<int>(std::find(ids.begin(), ids.end(), 0) - ids.begin());
+  return processes_.process_set().grid.rank_of_process0();
 }
 
 int Grid::system_handle() {
@@ -84,9 +83,7 @@ void Grid::tie() {
   tied_.erase(std::remove_if(tied_.begin(), tied_.end(), is_gone), tied_.end());
   for (const Tied& grid : tied_)
     if (const auto life = grid.life.lock())
-      life->is_whole = has_me() && std::all_of(grid.ids.begin(), grid.ids.end(), [&](int id) {
-                         return std::find(ids.begin(), ids.end(), id) != ids.end();
-                       });
+      life->is_whole = has_me() && std::all_of(grid.ids.begin(), grid.ids.end(), [&](int id) { return has(ids, id); });
   if (!has_me()) return;
   const auto life = std::make_shared<redist::GridLife>();
   redist::tie_to_grid(comm(), life);

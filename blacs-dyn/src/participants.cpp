@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "participants.hpp"
 
-#include <algorithm>
 #include <unordered_map>
 
 namespace blacs_dyn {
@@ -12,10 +11,9 @@ Participants::Participants(const ProcessSet& before, const Change& change, int m
   for (const int id : order) rank_of.emplace(id, count++);
   for (const int id : before.grid.ids) old_ranks.push_back(rank_of.at(id));
   for (const int id : change.to.ids) new_ranks.push_back(rank_of.at(id));
-  const auto& ids = change.to.ids;
   my_rank = rank_of.at(me);
-  my_position = static_cast<int>(std::find(ids.begin(), ids.end(), me) - ids.begin());
-  is_joining = std::find(before.grid.ids.begin(), before.grid.ids.end(), me) == before.grid.ids.end();
+  my_position = static_cast<int>(position(change.to.ids, me));
+  is_joining = !has(before.grid.ids, me);
 }
 
 } // namespace blacs_dyn

@@ -10,14 +10,19 @@
 #include "base/status.hpp"
 
 namespace blacs_dyn {
-namespace {
-
-using base::Error;
-using base::Status;
 
 bool has(const std::vector<int>& ids, int id) {
   return std::find(ids.begin(), ids.end(), id) != ids.end();
 }
+
+std::size_t position(const std::vector<int>& ids, int id) {
+  return static_cast<std::size_t>(std::find(ids.begin(), ids.end(), id) - ids.begin());
+}
+
+namespace {
+
+using base::Error;
+using base::Status;
 
 /// By number, below `count`: whether it is in the list. For questions about every process of a large grid.
 std::vector<char> marks(const std::vector<int>& numbers, int count) {

@@ -25,13 +25,6 @@ enum class Order : int {
   finish    ///< group 0: the application ends; let all my groups go
 };
 
-std::size_t position(const std::vector<int>& ids, int id) {
-  return static_cast<std::size_t>(std::find(ids.begin(), ids.end(), id) - ids.begin());
-}
-bool has(const std::vector<int>& ids, int id) {
-  return position(ids, id) < ids.size();
-}
-
 /// One intracommunicator of two, over an intercommunicator between rank `leader` of `part` and rank `remote` of `peer`.
 /// Collective over both parts; peer counts on the leader only. The lower part comes first. `part` is freed.
 Comm merge_with(Comm part, MPI_Comm peer, int remote, bool is_upper, int leader = 0) {
@@ -147,8 +140,7 @@ Comm Processes::wake_unit0(const ProcessSet& before, const Change& change, MPI_C
     packet.put(Order::wake).put(mode_).put(before).put(change);
     for (const int id : woken) send(world_.get(), id, tag_wake, packet);
   }
-  const auto leader = static_cast<int>(position(before.grid.ids, 0)); // process 0 wakes, wherever it stands in the grid
-  return merge_with(Comm::duplicate(grid_.get()), world_.get(), woken[0], false, leader);
+  return merge_with(Comm::duplicate(grid_.get()), world_.get(), woken[0], false, before.grid.rank_of_process0());
 }
 
 void Processes::send_for(const Change& change, const SpawnOptions& options) {
@@ -309,7 +301,7 @@ Processes::Union Processes::gather(const Change& change, const SpawnOptions& opt
 Processes::Union Processes::gather_from(const ProcessSet& before, const Change& change, Comm base,
                                         const SpawnOptions& options) {
   const double t0 = MPI_Wtime();
-  const auto process0 = static_cast<int>(position(base_order(before, change), 0));
+  const int process0 = before.grid.rank_of_process0(); // the base begins with the grid
   Introduction* introduction = change.new_groups.empty() ? nullptr : launcher_->introduction();
   std::vector<Newcomers> newcomers;
   try {

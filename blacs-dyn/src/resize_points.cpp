@@ -186,9 +186,7 @@ int ResizePoints::pop() {
   if (!app_.grid.has_me() || process_set.levels.size() < 2)
     throw Error(Status::bad_state, "blacs-dyn: dyngrid_pop: this is the first grid, there is none below it");
   const GridMap& level = process_set.levels[process_set.levels.size() - 2];
-  const auto is_here = [&](int id) {
-    return std::find(process_set.grid.ids.begin(), process_set.grid.ids.end(), id) != process_set.grid.ids.end();
-  };
+  const auto is_here = [&](int id) { return has(process_set.grid.ids, id); };
   Resize::Goal goal;
   goal.to = level.shape;
   goal.placement = app_.settings.placement;

@@ -8,11 +8,17 @@
 
 namespace blacs_dyn {
 
+bool has(const std::vector<int>& ids, int id);
+std::size_t position(const std::vector<int>& ids, int id); ///< ids.size() when it is not among them
+
 /// Ids of processes in the order of a grid, row-major. An id is given once and names one process while the application
 /// runs.
 struct GridMap {
   Shape shape;
   std::vector<int> ids;
+
+  /// In the grid's communicator, and in every one that begins with the grid. Process 0 is in every grid.
+  int rank_of_process0() const { return static_cast<int>(position(ids, 0)); }
 };
 
 /// One MPI world of the application: what mpirun started (group 0) or what one spawn started. It leaves as a whole or
