@@ -287,9 +287,9 @@ const int* dyngrid_matrix_desc(const dyngrid_matrix* matrix) {
 int dyngrid_matrix_shape(const dyngrid_matrix* matrix, int64_t* m_loc, int64_t* n_loc, int64_t* lld) {
   return guard([&] {
     if (!matrix) throw base::Error(base::Status::null_pointer, "blacs-dyn: dyngrid_matrix_shape: matrix is null");
-    if (m_loc) *m_loc = matrix->lay.m_loc;
-    if (n_loc) *n_loc = matrix->lay.n_loc;
-    if (lld) *lld = matrix->lay.lld();
+    if (m_loc) *m_loc = matrix->local_size.rows;
+    if (n_loc) *n_loc = matrix->local_size.cols;
+    if (lld) *lld = matrix->local_size.lld();
   });
 }
 

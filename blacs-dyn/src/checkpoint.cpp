@@ -28,12 +28,13 @@ struct Part {
 };
 
 Part part_of(const SpreadMatrix& a, const Slab& slab, int rank) {
-  const int p = rank / a.cols.nprocs, q = rank % a.cols.nprocs;
+  const gridmap::Axis &rows = a.layout.rows, &cols = a.layout.cols;
+  const int p = rank / a.layout.grid.npcol, q = rank % a.layout.grid.npcol;
   Part part;
-  part.i = a.rows.count_before(p, slab.i);
-  part.j = a.cols.count_before(q, slab.j);
-  part.rows = a.rows.count_before(p, slab.i + slab.rows) - part.i;
-  part.cols = a.cols.count_before(q, slab.j + slab.cols) - part.j;
+  part.i = rows.count_before(p, slab.i);
+  part.j = cols.count_before(q, slab.j);
+  part.rows = rows.count_before(p, slab.i + slab.rows) - part.i;
+  part.cols = cols.count_before(q, slab.j + slab.cols) - part.j;
   return part;
 }
 
@@ -42,20 +43,20 @@ Part part_of(const SpreadMatrix& a, const Slab& slab, int rank) {
 void scatter_or_gather(const SpreadMatrix& a, const Slab& slab, int rank, const Part& part, char* packed, char* whole,
                        bool into_slab) {
   const std::size_t bytes = element_bytes(a.saved.type);
-  const int p = rank / a.cols.nprocs, q = rank % a.cols.nprocs;
+  const int p = rank / a.layout.grid.npcol, q = rank % a.layout.grid.npcol;
   struct Run {
     std::int64_t from, to, length; ///< from: row of the part, to: row of the slab
   };
   std::vector<Run> runs;
   for (std::int64_t k = 0; k < part.rows; ++k) {
-    const std::int64_t row = a.rows.to_global(part.i + k, p) - slab.i;
+    const std::int64_t row = a.layout.rows.to_global(part.i + k, p) - slab.i;
     if (!runs.empty() && runs.back().to + runs.back().length == row)
       ++runs.back().length;
     else
       runs.push_back({k, row, 1});
   }
   for (std::int64_t k = 0; k < part.cols; ++k) {
-    const std::int64_t column = a.cols.to_global(part.j + k, q) - slab.j;
+    const std::int64_t column = a.layout.cols.to_global(part.j + k, q) - slab.j;
     char* x = packed + static_cast<std::size_t>(k * part.rows) * bytes;
     char* y = whole + static_cast<std::size_t>(column * slab.rows) * bytes;
     for (const Run& run : runs) {

@@ -7,7 +7,7 @@
 #include <mpi.h>
 
 #include "checkpoint/file.hpp"
-#include "gridmap/axis.hpp"
+#include "redist/layout.hpp"
 
 namespace blacs_dyn {
 
@@ -16,16 +16,16 @@ namespace blacs_dyn {
 /// last of their row or column. Pure; empty for an empty matrix.
 std::vector<Slab> slabs_of(std::int64_t m, std::int64_t n, std::int64_t element_bytes, std::int64_t limit_bytes);
 
-/// A matrix as it lies on the grid: any distribution that is a product of two axes.
+/// A matrix of the program.
 struct SpreadMatrix {
   SavedMatrix saved;
-  gridmap::Axis rows, cols; ///< nprocs: rows and columns of the grid
-  void* local = nullptr;    ///< column-major
+  redist::Layout layout;
+  void* local = nullptr; ///< column-major
   std::int64_t lld = 1;
 };
 
 /// Writes one file with the state and all matrices. Collective over `grid`, whose ranks are row-major in the grid of
-/// the matrices' axes; `root` writes. What is on the other ranks comes to it in slabs, so that it needs some 32 MB
+/// the matrices' layouts; `root` writes. What is on the other ranks comes to it in slabs, so that it needs some 32 MB
 /// more, and every other rank 16 MB, whatever the matrices' size. `state`: of root counts; its matrices are taken from
 /// `matrices`.
 /// @throws agreed Error{io_failure, unsupported}; an older file of that name is whole then.

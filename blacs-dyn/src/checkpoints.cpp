@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::int64_t block_of_unknown = 64; ///< of a matrix that the program has not made and that lay as a rule said
 
-SpreadMatrix spread(const Matrix& a, const Lay& lay, void* local) {
+SpreadMatrix spread(const Matrix& a, redist::Layout layout, redist::LocalSize size, void* local) {
   SpreadMatrix s;
   s.saved.name = a.name;
   s.saved.type = a.type;
@@ -32,10 +32,9 @@ SpreadMatrix spread(const Matrix& a, const Lay& lay, void* local) {
   s.saved.n = a.cols.n;
   s.saved.mb = a.rows.rule ? 0 : a.rows.nb;
   s.saved.nb = a.cols.rule ? 0 : a.cols.nb;
-  s.rows = lay.rows;
-  s.cols = lay.cols;
+  s.layout = std::move(layout);
   s.local = local;
-  s.lld = lay.lld();
+  s.lld = size.lld();
   return s;
 }
 
@@ -90,7 +89,7 @@ void Checkpoints::write(const char* path) {
     if (processes_.id() == 0) name = path_of("dyngrid_checkpoint", path, "DYNGRID_CHECKPOINT", settings_.checkpoint);
   });
   std::vector<SpreadMatrix> matrices;
-  for (const auto& a : matrices_.all()) matrices.push_back(spread(*a, a->lay, a->local.data()));
+  for (const auto& a : matrices_.all()) matrices.push_back(spread(*a, a->layout, a->local_size, a->local.data()));
   // process 0 writes, where the user started the application
   write_checkpoint(grid_.comm(), grid_.rank_of_process0(), name, state_of(processes_, settings_, shared_), matrices);
 }
@@ -132,27 +131,27 @@ void Checkpoints::end_without_restore(const std::string& why) const {
 void Checkpoints::restore_from(const std::string& name, int reader) {
   const SavedState state = look_into_checkpoint(grid_.comm(), reader, name);
   std::vector<std::unique_ptr<Matrix>> unknown; // what the program made must be there; what it did not make comes along
-  std::vector<Lay> lays;
+  std::vector<redist::LocalSize> sizes;
   std::vector<redist::SharedArray> arrays;
   std::vector<SpreadMatrix> matrices;
   together(grid_.comm(), [&] {
     for (const SavedMatrix& saved : state.matrices)
       if (!matrices_.find(saved.name)) unknown.push_back(unknown_matrix(saved));
     shared_.check(state.shared);
-    const auto add = [&](const Matrix& a, Lay lay) {
-      lays.push_back(std::move(lay));
-      arrays.emplace_back(a.bytes(lays.back()));
-      matrices.push_back(spread(a, lays.back(), arrays.back().data()));
+    const auto add = [&](const Matrix& a, redist::Layout layout) {
+      sizes.push_back(a.local_size_on(layout, grid_.rank()));
+      arrays.emplace_back(a.bytes(sizes.back()));
+      matrices.push_back(spread(a, std::move(layout), sizes.back(), arrays.back().data()));
     };
-    for (const auto& a : matrices_.all()) add(*a, a->lay);
-    for (const auto& a : unknown) add(*a, a->on(grid_.shape(), grid_.rank()));
+    for (const auto& a : matrices_.all()) add(*a, a->layout);
+    for (const auto& a : unknown) add(*a, a->on(grid_.shape()));
   });
   read_checkpoint(grid_.comm(), reader, name, matrices);
 
   // from here on nothing fails
   for (auto& a : unknown) matrices_.add(std::move(a));
-  for (std::size_t k = 0; k < lays.size(); ++k)
-    matrices_.all()[k]->place(std::move(lays[k]), std::move(arrays[k]), grid_.context());
+  for (std::size_t k = 0; k < matrices.size(); ++k)
+    matrices_.all()[k]->place(std::move(matrices[k].layout), sizes[k], std::move(arrays[k]), grid_.context());
   shared_.take(state.shared);
   settings_.points = state.resize_points;
   must_restore_ = false;

@@ -24,7 +24,7 @@ void Copier::copy(const Matrix* from, Matrix* to, const Matrices& matrices, cons
   });
   Kept& kept = kept_.front();
   if (!kept.exchange) kept.exchange.emplace(redist::Exchange::prepare({{&kept.plan, from->type}}, *executor_));
-  kept.exchange->run({{from->local.data(), from->lay.lld(), to->local.data(), to->lay.lld()}});
+  kept.exchange->run({{from->local.data(), from->local_size.lld(), to->local.data(), to->local_size.lld()}});
 }
 
 /// Makes it the first of the kept ones.
@@ -34,11 +34,10 @@ void Copier::plan(const Matrix& from, const Matrix& to, const Matrices::Site& si
   if (at != kept_.end()) return kept_.splice(kept_.begin(), kept_, at);
   int rank = 0;
   MPI_Comm_rank(site.grid, &rank);
-  const redist::Grid grid = redist::Grid::row_major(site.shape.nprow, site.shape.npcol);
   redist::PlanOptions options;
   options.element_bytes = static_cast<int>(element_bytes(from.type));
   if (executor_->ranks_on_host() == site.shape.size()) options.schedule = redist::Schedule::async;
-  const redist::Plan plan({from.lay.rows, from.lay.cols, grid}, {to.lay.rows, to.lay.cols, grid}, options);
+  const redist::Plan plan(from.layout, to.layout, options);
   kept_.push_front({&from, &to, plan.for_rank(rank), {}});
   if (kept_.size() > exchanges_kept) kept_.pop_back();
 }

@@ -119,20 +119,22 @@ Matrix* Matrices::create(const char* name, char type, AxisRule rows, AxisRule co
   together(site.grid, check);
   compare_forms(*a, site.grid);
 
-  Lay lay;
+  redist::Layout layout;
+  redist::LocalSize size;
   redist::SharedArray local;
   std::int64_t print = 0;
   together(site.grid, [&] {
     int at = 0;
     MPI_Comm_rank(site.grid, &at);
-    lay = a->on(site.shape, at);
-    print = fingerprint({lay});
-    local = redist::SharedArray(a->bytes(lay));
+    layout = a->on(site.shape);
+    size = a->local_size_on(layout, at);
+    print = fingerprint({&layout});
+    local = redist::SharedArray(a->bytes(size));
   });
   if (a->has_rule())
     check_same(site.grid, print,
                "blacs-dyn: dyngrid_matrix_create: the rules give different block sizes on different processes");
-  together(site.grid, [&] { a->place(std::move(lay), std::move(local), site.context); });
+  together(site.grid, [&] { a->place(std::move(layout), size, std::move(local), site.context); });
   return keep(std::move(a));
 }
 
@@ -178,7 +180,7 @@ Matrix* Matrices::find(const std::string& name) {
 
 std::int64_t Matrices::bytes_of_mine() const {
   std::int64_t sum = 0;
-  for (const auto& a : matrices_) sum += static_cast<std::int64_t>(a->bytes(a->lay));
+  for (const auto& a : matrices_) sum += static_cast<std::int64_t>(a->bytes(a->local_size));
   return sum;
 }
 
@@ -206,8 +208,8 @@ void Matrices::write(Packet& packet) const {
     packet.put(a->name).put(a->type);
     packet.put(a->rows.rule != nullptr).put(a->rows.nb);
     packet.put(a->cols.rule != nullptr).put(a->cols.nb);
-    put_axis(packet, a->lay.rows);
-    put_axis(packet, a->lay.cols);
+    put_axis(packet, a->layout.rows);
+    put_axis(packet, a->layout.cols);
   }
 }
 
@@ -243,8 +245,7 @@ void Matrices::read(Packet& packet, bool is_new) {
                                                      "its first resize point",
                                                      a->name));
     }
-    a->lay.rows = std::move(rows);
-    a->lay.cols = std::move(cols);
+    a->layout = redist::Layout::row_major(std::move(rows), std::move(cols));
     matrices_.push_back(std::move(a));
     ++revision_;
   }

@@ -56,10 +56,10 @@ Axis AxisRule::on(Shape grid) const {
   return axis;
 }
 
-std::int64_t fingerprint(const std::vector<Lay>& lays) {
+std::int64_t fingerprint(const std::vector<const redist::Layout*>& layouts) {
   base::Fnv1a hash;
-  for (const Lay& one : lays)
-    for (const Axis* axis : {&one.rows, &one.cols}) {
+  for (const redist::Layout* one : layouts)
+    for (const Axis* axis : {&one->rows, &one->cols}) {
       hash.number(static_cast<std::int64_t>(axis->sizes.size()));
       for (const std::int64_t size : axis->sizes) hash.number(size);
     }
@@ -70,7 +70,6 @@ std::int64_t fingerprint(const std::vector<Lay>& lays) {
 
 using base::Error;
 using base::Status;
-using blacs_dyn::Lay;
 
 bool dyngrid_matrix::has_same_form(const dyngrid_matrix& other) const {
   const auto same = [](const blacs_dyn::AxisRule& a, const blacs_dyn::AxisRule& b) {
@@ -86,33 +85,33 @@ std::string dyngrid_matrix::form() const {
   return fmt::format("'{}' {} x {} in {} x {} blocks", type, rows.n, cols.n, blocks(rows), blocks(cols));
 }
 
-Lay dyngrid_matrix::on(blacs_dyn::Shape shape, int at) const {
-  Lay there{rows.on(shape), cols.on(shape)};
-  if (at >= 0 && at < shape.size()) {
-    there.m_loc = there.rows.local_size(at / shape.npcol);
-    there.n_loc = there.cols.local_size(at % shape.npcol);
-  }
-  if (there.m_loc > INT_MAX)
+redist::Layout dyngrid_matrix::on(blacs_dyn::Shape shape) const {
+  return redist::Layout::row_major(rows.on(shape), cols.on(shape));
+}
+
+redist::LocalSize dyngrid_matrix::local_size_on(const redist::Layout& on_grid, int at) const {
+  const redist::LocalSize size = on_grid.local_size(at);
+  if (size.rows > INT_MAX)
     throw Error(Status::shape_mismatch,
-                fmt::format("blacs-dyn: matrix \"{}\" has {} local rows on a {} grid, more than LLD_ can hold ({})",
-                            name, there.m_loc, blacs_dyn::to_string(shape), INT_MAX));
-  return there;
+                fmt::format("blacs-dyn: matrix \"{}\" has {} local rows on a {}x{} grid, more than LLD_ can hold ({})",
+                            name, size.rows, on_grid.grid.nprow, on_grid.grid.npcol, INT_MAX));
+  return size;
 }
 
-std::size_t dyngrid_matrix::bytes(const Lay& on_grid) const {
-  return static_cast<std::size_t>(on_grid.lld() * std::max<std::int64_t>(1, on_grid.n_loc)) *
-         blacs_dyn::element_bytes(type);
+std::size_t dyngrid_matrix::bytes(redist::LocalSize size) const {
+  return static_cast<std::size_t>(size.lld() * std::max<std::int64_t>(1, size.cols)) * blacs_dyn::element_bytes(type);
 }
 
-void dyngrid_matrix::place(Lay new_lay, redist::SharedArray array, int context) {
-  lay = std::move(new_lay);
+void dyngrid_matrix::place(redist::Layout on_grid, redist::LocalSize size, redist::SharedArray array, int context) {
+  layout = std::move(on_grid);
+  local_size = size;
   local = std::move(array);
   redist::Descriptor descriptor;
   descriptor.dtype = has_rule() ? redist::Descriptor::heterogeneous : redist::Descriptor::block_cyclic;
   descriptor.ctxt = context;
-  descriptor.rows = lay.rows;
-  descriptor.cols = lay.cols;
-  descriptor.lld = static_cast<int>(lay.lld());
+  descriptor.rows = layout.rows;
+  descriptor.cols = layout.cols;
+  descriptor.lld = static_cast<int>(local_size.lld());
   const std::vector<int> written = redist::write_descriptor(descriptor);
   desc.resize(std::max<std::size_t>(10, written.size())); // of a matrix without a rule always ten: its address stays
   std::copy(written.begin(), written.end(), desc.begin());
@@ -121,6 +120,6 @@ void dyngrid_matrix::place(Lay new_lay, redist::SharedArray array, int context) 
 
 void dyngrid_matrix::unplace() {
   local.clear();
-  lay.m_loc = lay.n_loc = 0;
+  local_size = {};
   if (!desc.empty()) desc[1] = -1;
 }

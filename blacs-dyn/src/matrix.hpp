@@ -8,6 +8,7 @@
 #include "dyngrid.h"
 #include "gridmap/axis.hpp"
 #include "processes/shape.hpp"
+#include "redist/layout.hpp"
 #include "redist/shared_array.hpp"
 
 namespace blacs_dyn {
@@ -24,14 +25,6 @@ struct AxisRule {
   gridmap::Axis on(Shape grid) const;
 };
 
-/// A matrix on one grid, as seen from one process.
-struct Lay {
-  gridmap::Axis rows, cols;
-  std::int64_t m_loc = 0, n_loc = 0; ///< 0 outside the grid
-
-  std::int64_t lld() const { return m_loc > 1 ? m_loc : 1; }
-};
-
 } // namespace blacs_dyn
 
 /// A matrix that follows the grid. The handle of the C interface.
@@ -39,7 +32,8 @@ struct dyngrid_matrix {
   std::string name;
   char type = 'd';
   blacs_dyn::AxisRule rows{'R'}, cols{'C'};
-  blacs_dyn::Lay lay;
+  redist::Layout layout; ///< now; ranks are those of the grid's communicator
+  redist::LocalSize local_size;
   redist::SharedArray local;
   std::vector<int> desc;
   bool is_placed = false; ///< false on a newcomer before its first resize point
@@ -47,11 +41,13 @@ struct dyngrid_matrix {
   bool has_rule() const { return rows.rule || cols.rule; }
   bool has_same_form(const dyngrid_matrix& other) const;
   std::string form() const; ///< "'d' 100 x 100 in 8 x 8 blocks"
-  /// The matrix on a grid of another shape, from row-major position `at`. @throws Error{bad_argument, shape_mismatch}
-  blacs_dyn::Lay on(blacs_dyn::Shape shape, int at) const;
-  /// Bytes of the local array; one element at least, so that the pointer is never null in the grid.
-  std::size_t bytes(const blacs_dyn::Lay& lay) const;
-  void place(blacs_dyn::Lay lay, redist::SharedArray local, int context);
+  /// The matrix on a grid of another shape. @throws Error{bad_argument}
+  redist::Layout on(blacs_dyn::Shape shape) const;
+  /// The local array of row-major position `at`. @throws Error{shape_mismatch} when LLD_ cannot hold it
+  redist::LocalSize local_size_on(const redist::Layout& on_grid, int at) const;
+  /// Bytes of a local array; one element at least, so that the pointer is never null in the grid.
+  std::size_t bytes(redist::LocalSize size) const;
+  void place(redist::Layout on_grid, redist::LocalSize size, redist::SharedArray array, int context);
   void unplace(); ///< this process has no part of it any more
 };
 
@@ -61,6 +57,6 @@ using Matrix = dyngrid_matrix;
 
 std::size_t element_bytes(char type); ///< 0 for an unknown type
 /// A number for where things lie, to compare between processes.
-std::int64_t fingerprint(const std::vector<Lay>& lays);
+std::int64_t fingerprint(const std::vector<const redist::Layout*>& layouts);
 
 } // namespace blacs_dyn

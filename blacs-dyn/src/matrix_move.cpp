@@ -33,49 +33,62 @@ void MatrixMove::run(MPI_Comm gathered, redist::Schedule wanted, const std::func
 void MatrixMove::lay_out(MPI_Comm gathered) {
   std::int64_t print = 0;
   together(gathered, [&] {
-    for (const auto& a : matrices_.all()) lays_.push_back(a->on(to_, who_.my_position));
-    print = fingerprint(lays_);
+    std::vector<const redist::Layout*> layouts;
+    moved_.resize(matrices_.all().size());
+    for (std::size_t i = 0; i < moved_.size(); ++i) {
+      const Matrix& a = *matrices_.all()[i];
+      moved_[i].layout = a.on(to_);
+      moved_[i].local_size = a.local_size_on(moved_[i].layout, who_.my_position);
+      layouts.push_back(&moved_[i].layout);
+    }
+    print = fingerprint(layouts);
   });
   check_same(gathered, print, "blacs-dyn: the rules of the matrices give different block sizes on different processes");
 }
 
 void MatrixMove::plan(MPI_Comm gathered, redist::Schedule schedule) {
-  const redist::Grid from{from_.nprow, from_.npcol, who_.old_ranks}, to{to_.nprow, to_.npcol, who_.new_ranks};
+  const auto in_union = [](redist::Layout layout, const std::vector<int>& ranks) {
+    layout.grid.ranks = ranks;
+    return layout;
+  };
   together(gathered, [&] {
     const double t0 = MPI_Wtime();
-    for (std::size_t i = 0; i < lays_.size(); ++i) {
+    for (std::size_t i = 0; i < moved_.size(); ++i) {
       const Matrix& a = *matrices_.all()[i];
-      const Lay& lay = lays_[i];
-      arrays_.emplace_back(who_.my_position < to_.size() ? a.bytes(lay) : 0);
+      Moved& moved = moved_[i];
+      moved.array = redist::SharedArray(who_.my_position < to_.size() ? a.bytes(moved.local_size) : 0);
       redist::PlanOptions options;
       options.schedule = schedule;
       options.element_bytes = static_cast<int>(element_bytes(a.type));
-      const redist::Plan plan({a.lay.rows, a.lay.cols, from}, {lay.rows, lay.cols, to}, options);
+      const redist::Plan plan(in_union(a.layout, who_.old_ranks), in_union(moved.layout, who_.new_ranks), options);
       const redist::PlanTotals totals = plan.totals();
       moved_bytes += totals.moved_elements * options.element_bytes;
       kept_bytes += totals.kept_elements * options.element_bytes;
-      plans_.push_back(plan.for_rank(who_.my_rank));
+      moved.plan = plan.for_rank(who_.my_rank);
     }
     plan_s = MPI_Wtime() - t0;
   });
 }
 
 void MatrixMove::exchange(redist::Executor& executor) {
-  if (plans_.empty()) return;
+  if (moved_.empty()) return;
   const double t0 = MPI_Wtime();
   std::vector<redist::Transfer> transfers;
-  for (std::size_t i = 0; i < plans_.size(); ++i) {
+  for (std::size_t i = 0; i < moved_.size(); ++i) {
     const Matrix& a = *matrices_.all()[i];
-    transfers.push_back({&plans_[i], who_.is_joining ? nullptr : a.local.data(), a.lay.lld(), arrays_[i].data(),
-                         std::max<std::int64_t>(1, plans_[i].m_loc_to), a.type});
+    Moved& moved = moved_[i];
+    transfers.push_back({&moved.plan, who_.is_joining ? nullptr : a.local.data(), a.local_size.lld(),
+                         moved.array.data(), moved.local_size.lld(), a.type});
   }
   executor.execute(transfers);
   exchange_s += MPI_Wtime() - t0;
 }
 
 void MatrixMove::use_new(int context) {
-  for (std::size_t i = 0; i < arrays_.size(); ++i)
-    matrices_.all()[i]->place(std::move(lays_[i]), std::move(arrays_[i]), context);
+  for (std::size_t i = 0; i < moved_.size(); ++i) {
+    Moved& moved = moved_[i];
+    matrices_.all()[i]->place(std::move(moved.layout), moved.local_size, std::move(moved.array), context);
+  }
 }
 
 } // namespace blacs_dyn

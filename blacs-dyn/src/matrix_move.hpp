@@ -15,8 +15,7 @@ namespace blacs_dyn {
 /// All matrices from the old grid into new arrays of the new one. The old arrays stay as they are until use_new().
 class MatrixMove {
 public:
-  MatrixMove(const Matrices& matrices, const Participants& who, Shape from, Shape to)
-      : matrices_(matrices), who_(who), from_(from), to_(to) {}
+  MatrixMove(const Matrices& matrices, const Participants& who, Shape to) : matrices_(matrices), who_(who), to_(to) {}
 
   /// Plans, allocates, and moves. wanted: the same on all processes. before_exchange: called when nothing stands
   /// against it any more. Collective over the union. @throws agreed Error
@@ -31,12 +30,18 @@ private:
   void plan(MPI_Comm gathered, redist::Schedule schedule);
   void exchange(redist::Executor& executor);
 
+  /// A matrix on the new grid.
+  struct Moved {
+    redist::Layout layout;
+    redist::LocalSize local_size;
+    redist::SharedArray array;
+    redist::RankPlan plan;
+  };
+
   const Matrices& matrices_;
   const Participants& who_;
-  Shape from_, to_;
-  std::vector<Lay> lays_;
-  std::vector<redist::SharedArray> arrays_;
-  std::vector<redist::RankPlan> plans_;
+  Shape to_;
+  std::vector<Moved> moved_; ///< as matrices_.all()
 };
 
 } // namespace blacs_dyn

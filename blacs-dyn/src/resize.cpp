@@ -22,9 +22,9 @@ namespace {
 gridmap::PlacementRequest placement_request(const Matrices& matrices, Shape from, Shape to) {
   gridmap::PlacementRequest request;
   if (const Matrix* a = matrices.largest()) {
-    const Lay after = a->on(to, -1);
-    request.rows_from = a->lay.rows;
-    request.cols_from = a->lay.cols;
+    const redist::Layout after = a->on(to);
+    request.rows_from = a->layout.rows;
+    request.cols_from = a->layout.cols;
     request.rows_to = after.rows;
     request.cols_to = after.cols;
     return request;
@@ -147,7 +147,7 @@ void Resize::gather() {
 // ---- move
 
 Resize::Outcome Resize::move_and_commit() {
-  MatrixMove move(app_->matrices, *who_, gathered_->before.grid.shape, change_.to.shape);
+  MatrixMove move(app_->matrices, *who_, change_.to.shape);
   try {
     if (!share_state()) return Outcome::redirected;
     move.run(gathered_->comm.get(), app_->settings.exchange_order, [this] { // which newcomers have from now on

@@ -25,6 +25,11 @@ std::pair<int, int> Grid::position_of(int rank) const {
   return {-1, -1};
 }
 
+Layout Layout::row_major(gridmap::Axis rows, gridmap::Axis cols) {
+  Grid grid = Grid::row_major(rows.nprocs, cols.nprocs);
+  return {std::move(rows), std::move(cols), std::move(grid)};
+}
+
 Layout Layout::replicated_on(Grid grid, std::int64_t m, std::int64_t n) {
   Layout layout{gridmap::Axis::block(m, 1), gridmap::Axis::block(n, 1), std::move(grid)};
   layout.replicated = true;
@@ -39,6 +44,11 @@ std::int64_t Layout::local_rows(int p) const {
 std::int64_t Layout::local_cols(int q) const {
   if (replicated) return cols.n;
   return col_owners.empty() ? cols.local_size(q) : detail::AxisTable(cols, col_owners).local_size(q);
+}
+
+LocalSize Layout::local_size(int at) const {
+  if (at < 0 || at >= grid.size()) return {};
+  return {local_rows(at / grid.npcol), local_cols(at % grid.npcol)};
 }
 
 void Layout::validate(const char* which) const {

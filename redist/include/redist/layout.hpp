@@ -23,6 +23,13 @@ struct Grid {
   int size() const { return nprow * npcol; }
 };
 
+/// The local array of one process. 0 x 0 outside the grid.
+struct LocalSize {
+  std::int64_t rows = 0, cols = 0;
+
+  std::int64_t lld() const { return rows > 1 ? rows : 1; }
+};
+
 /// A matrix spread over a grid: the product of two axes.
 ///
 /// `row_owners` turns the rows into a block list: block j lies on grid row row_owners[j % row_owners.size()]
@@ -37,10 +44,14 @@ struct Layout {
   std::vector<int> col_owners{};
   bool replicated = false;
 
+  /// On the grid that the axes say, of ranks 0, 1, 2, ...
+  static Layout row_major(gridmap::Axis rows, gridmap::Axis cols);
   static Layout replicated_on(Grid grid, std::int64_t m, std::int64_t n);
   /// Rows and columns of the local array at grid position (p, q).
   std::int64_t local_rows(int p) const;
   std::int64_t local_cols(int q) const;
+  /// The same of row-major number `at` in the grid; 0 x 0 of a number that is not in it.
+  LocalSize local_size(int at) const;
   /// @throws Error{bad_argument, shape_mismatch} that calls this layout `which`.
   void validate(const char* which) const;
 };
