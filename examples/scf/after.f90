@@ -11,13 +11,13 @@ program scf
   integer, parameter :: n = 40, nb = 4, occ = 6, iterations = 40, steps = 10
   double precision, parameter :: u = 0.8d0, mixing = 0.6d0, tolerance = 1d-6, dt = 0.2d0, field = 0.2d0
   complex(kind(0d0)), parameter :: one = (1, 0), zero = (0, 0), i_half_dt = (0, 0.5d0)*dt
-  integer :: outcome, desc(9)
-  integer :: unit, info, i, j
+  integer :: outcome, desc(9), unit, info, i, j
+  double precision, parameter :: position(n) = [(i - (n + 1)/2d0, i = 1, n)]
   integer, target :: phase = 1, iteration = 0, step = 0, lines = 0  ! shared: all have the same, newcomers get it
   double precision, target :: density(n) = 0
   type(dyngrid_matrix) :: s_matrix, l_matrix, h_matrix, c_matrix  ! these follow the grid
   logical :: is_restarted
-  double precision :: fresh(n), w(n), change, energy, scale, norm, dipole
+  double precision :: fresh(n), w(n), change, scale, dipole
   complex(kind(0d0)) :: element
   double precision, pointer :: s(:, :), l(:, :), h(:, :)  ! my parts of them, on the grid of now
   complex(kind(0d0)), pointer :: c(:, :)
@@ -49,7 +49,7 @@ program scf
   do while (phase == 1 .and. dyngrid_entry_point() /= 'propagation')  ! some newcomers go straight to phase 2
     call dyngrid_resize_point_at('scf', outcome)  ! the grid may change here
     if (outcome == DYNGRID_LEAVE .or. outcome == DYNGRID_REDIRECT) exit
-    call see(outcome)
+    call see
     iteration = iteration + 1
     call set_diagonal(0d0)
     a = h
@@ -62,8 +62,7 @@ program scf
     end do
     call dgsum2d(dyngrid_context(), 'All', ' ', n, 1, fresh, n, -1, -1)
     change = sum(abs(fresh - density))
-    energy = 2*sum(w(:occ)) - u/2*sum(fresh*density)
-    write (line, '(a, i3, a, f12.6)') 'iteration', iteration, ': energy', energy
+    write (line, '(a, i3, a, f12.6)') 'iteration', iteration, ': energy', 2*sum(w(:occ)) - u/2*sum(fresh*density)
     call say(line)
     density = density + mixing*(fresh - density)
     if (change < tolerance .or. iteration == iterations) then  ! what is done once, between the phases
@@ -77,7 +76,7 @@ program scf
   do while (outcome /= DYNGRID_LEAVE)
     call dyngrid_resize_point_at('propagation', outcome)  ! and here
     if (outcome == DYNGRID_LEAVE .or. step == steps) exit
-    call see(outcome)
+    call see
     step = step + 1
     m = cmplx(s, 0, kind(0d0)) - i_half_dt*h  ! (S + i dt/2 H) C(t + dt) = (S - i dt/2 H) C(t)
     call pzgemm('N', 'N', n, occ, n, one, m, 1, 1, desc, c, 1, 1, desc, zero, b, 1, 1, desc)
@@ -85,26 +84,19 @@ program scf
     call pzgesv(n, occ, m, 1, 1, desc, pivots, b, 1, 1, desc, info)
     c = b
     call pzgemm('N', 'C', n, n, occ, (2d0, 0d0), c, 1, 1, desc, c, 1, 1, desc, zero, m, 1, 1, desc)
-    norm = sum(dble(m)*s)  ! trace of (2 C C^H) S: the electrons
-    call mpi_allreduce(MPI_IN_PLACE, norm, 1, MPI_DOUBLE_PRECISION, MPI_SUM, dyngrid_comm(), info)
+    dipole = 0
     do i = 1, n
       call pzelget(' ', ' ', element, m, i, i, desc)
-      fresh(i) = dble(element)*position(i)
+      dipole = dipole + dble(element)*position(i)
     end do
-    call dgsum2d(dyngrid_context(), 'All', ' ', n, 1, fresh, n, -1, -1)
-    dipole = sum(fresh)
-    write (line, '(a, i3, a, f12.6, a, f12.6)') 'step', step, ': norm', norm, ', dipole', dipole
+    call mpi_allreduce(MPI_IN_PLACE, dipole, 1, MPI_DOUBLE_PRECISION, MPI_SUM, dyngrid_comm(), info)
+    write (line, '(a, i3, a, f12.6)') 'step', step, ': dipole', dipole
     call say(line)
   end do
 
   if (dyngrid_is_first()) close (unit)
   call dyngrid_finalize(info)
 contains
-  double precision function position(i)
-    integer, intent(in) :: i
-    position = i - (n + 1)/2d0
-  end function
-
   subroutine set_up_matrices
     do j = 1, n
       do i = 1, n
@@ -115,19 +107,13 @@ contains
     l = s
     call pdpotrf('L', n, l, 1, 1, desc, info)  ! S = L L'
   end subroutine
-
-  ! the diagonal of H: a well, the field, and the repulsion of the density
-  subroutine set_diagonal(strength)
+  subroutine set_diagonal(strength)  ! of H: a well, the field, and the repulsion of the density
     double precision, intent(in) :: strength
-    integer :: k
-    do k = 1, n
-      call pdelset(h, k, k, desc, 2d0 + 0.01d0*position(k)**2 + strength*position(k) + u*density(k))
+    do i = 1, n
+      call pdelset(h, i, i, desc, 2d0 + 0.01d0*position(i)**2 + strength*position(i) + u*density(i))
     end do
   end subroutine
-
-  ! all that a new grid needs: my parts of what follows; arrays that hold nothing between two iterations; the work
-  ! space that PDSYEVD wants
-  subroutine set_up_work
+  subroutine set_up_work  ! all that a new grid needs: my parts of what follows, arrays of one iteration, work space
     double precision :: wanted(1)
     integer :: iwanted(1), rows, columns
     call dyngrid_local(s_matrix, s); call dyngrid_local(l_matrix, l)
@@ -139,32 +125,21 @@ contains
     call pdsyevd('V', 'L', n, a, 1, 1, desc, w, z, 1, 1, desc, wanted, -1, iwanted, -1, info)
     allocate (work(int(wanted(1))), iwork(iwanted(1)))
   end subroutine
-
-  ! what a resize point said
-  subroutine see(outcome)
-    integer, intent(in) :: outcome
+  subroutine see  ! what a resize point said
     if (outcome == DYNGRID_RESIZED) call set_up_work
     if (outcome < 0 .and. dyngrid_is_first()) write (error_unit, '(2a)') 'scf: not resized: ', dyngrid_last_message()
   end subroutine
-
-  ! a restarted run goes on after the lines that the checkpoint knows of
-  subroutine open_output
-    integer :: k
+  subroutine open_output  ! a restarted run goes on after the lines that the checkpoint knows of
     open (newunit=unit, file='scf.out', status=merge('old    ', 'replace', is_restarted), action='readwrite')
-    do k = 1, lines
+    do i = 1, lines
       read (unit, '()')
     end do
   end subroutine
-
   subroutine must(status)  ! the same on all processes
     integer, intent(in) :: status
-    if (status >= 0) return
-    write (error_unit, '(2a)') 'scf: ', dyngrid_last_message()
-    error stop 1
+    if (status < 0) error stop 'scf: '//dyngrid_last_message()
   end subroutine
-
-  ! a line to the screen and to the file, by one process
-  subroutine say(text)
+  subroutine say(text)  ! a line to the screen and to the file, by one process
     character(*), intent(in) :: text
     lines = lines + 1
     if (.not. dyngrid_is_first()) return

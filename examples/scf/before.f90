@@ -12,7 +12,8 @@ program scf
   complex(kind(0d0)), parameter :: one = (1, 0), zero = (0, 0), i_half_dt = (0, 0.5d0)*dt
   integer :: context, nprow, npcol, myrow, mycol, rows, columns, desc(9)
   integer :: iam, nprocs, unit, info, i, j, iteration, step
-  double precision :: density(n), fresh(n), w(n), change, energy, scale, norm, dipole
+  double precision, parameter :: position(n) = [(i - (n + 1)/2d0, i = 1, n)]
+  double precision :: density(n), fresh(n), w(n), change, scale, dipole
   complex(kind(0d0)) :: element
   double precision, allocatable :: s(:, :), l(:, :), h(:, :)
   complex(kind(0d0)), allocatable :: c(:, :)
@@ -51,8 +52,7 @@ program scf
     end do
     call dgsum2d(context, 'All', ' ', n, 1, fresh, n, -1, -1)
     change = sum(abs(fresh - density))
-    energy = 2*sum(w(:occ)) - u/2*sum(fresh*density)
-    write (line, '(a, i3, a, f12.6)') 'iteration', iteration, ': energy', energy
+    write (line, '(a, i3, a, f12.6)') 'iteration', iteration, ': energy', 2*sum(w(:occ)) - u/2*sum(fresh*density)
     call say(line)
     density = density + mixing*(fresh - density)
     if (change < tolerance) exit
@@ -68,15 +68,13 @@ program scf
     call pzgesv(n, occ, m, 1, 1, desc, pivots, b, 1, 1, desc, info)
     c = b
     call pzgemm('N', 'C', n, n, occ, (2d0, 0d0), c, 1, 1, desc, c, 1, 1, desc, zero, m, 1, 1, desc)
-    norm = sum(dble(m)*s)  ! trace of (2 C C^H) S: the electrons
-    call mpi_allreduce(MPI_IN_PLACE, norm, 1, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, info)
+    dipole = 0
     do i = 1, n
       call pzelget(' ', ' ', element, m, i, i, desc)
-      fresh(i) = dble(element)*position(i)
+      dipole = dipole + dble(element)*position(i)
     end do
-    call dgsum2d(context, 'All', ' ', n, 1, fresh, n, -1, -1)
-    dipole = sum(fresh)
-    write (line, '(a, i3, a, f12.6, a, f12.6)') 'step', step, ': norm', norm, ', dipole', dipole
+    call mpi_allreduce(MPI_IN_PLACE, dipole, 1, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, info)
+    write (line, '(a, i3, a, f12.6)') 'step', step, ': dipole', dipole
     call say(line)
   end do
 
@@ -84,11 +82,6 @@ program scf
   call blacs_gridexit(context)
   call blacs_exit(0)
 contains
-  double precision function position(i)
-    integer, intent(in) :: i
-    position = i - (n + 1)/2d0
-  end function
-
   subroutine set_up_matrices
     do j = 1, n
       do i = 1, n
@@ -99,27 +92,20 @@ contains
     l = s
     call pdpotrf('L', n, l, 1, 1, desc, info)  ! S = L L'
   end subroutine
-
-  ! the diagonal of H: a well, the field, and the repulsion of the density
-  subroutine set_diagonal(strength)
+  subroutine set_diagonal(strength)  ! of H: a well, the field, and the repulsion of the density
     double precision, intent(in) :: strength
-    integer :: k
-    do k = 1, n
-      call pdelset(h, k, k, desc, 2d0 + 0.01d0*position(k)**2 + strength*position(k) + u*density(k))
+    do i = 1, n
+      call pdelset(h, i, i, desc, 2d0 + 0.01d0*position(i)**2 + strength*position(i) + u*density(i))
     end do
   end subroutine
-
-  ! arrays that hold nothing between two iterations; the work space that PDSYEVD wants
-  subroutine set_up_work
+  subroutine set_up_work  ! arrays that hold nothing between two iterations; the work space that PDSYEVD wants
     double precision :: wanted(1)
     integer :: iwanted(1)
     allocate (a(rows, columns), z(rows, columns), b(rows, columns), m(rows, columns), pivots(rows + nb))
     call pdsyevd('V', 'L', n, a, 1, 1, desc, w, z, 1, 1, desc, wanted, -1, iwanted, -1, info)
     allocate (work(int(wanted(1))), iwork(iwanted(1)))
   end subroutine
-
-  ! a line to the screen and to the file, by one process
-  subroutine say(text)
+  subroutine say(text)  ! a line to the screen and to the file, by one process
     character(*), intent(in) :: text
     if (iam /= 0) return
     print '(a)', trim(text)
