@@ -361,7 +361,7 @@ private:
       return;
     }
     launcher.set("SLOWLAB_SPEED", fmt::format("{}", settings_.slow_gflops));
-    launcher.set("DYNGRID_CORES", "16"); // those of the emulation
+    launcher.set("DYNGRID_DECIDE", "cores=16"); // those of the emulation
     const std::vector<std::string>& grids = settings_.slow_grids;
     const std::int64_t n = settings_.slow_n;
     report.text(fmt::format(

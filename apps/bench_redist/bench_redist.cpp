@@ -561,7 +561,7 @@ int run(int argc, char** argv) {
                  "dropin_context (in contexts made and closed for each copy), dropin_first (the same, and nothing kept "
                  "from earlier ones), "
                  "memcpy, costa where it was found; each of stock, dyngrid, memcpy also with _cold (fresh "
-                 "pages as the kernel gives them; DYNGRID_HUGEPAGES=0 keeps dyngrid from asking for huge "
+                 "pages as the kernel gives them; DYNGRID_EXCHANGE=hugepages=off keeps dyngrid from asking for huge "
                  "ones) and _cold_huge")
       .separated_by(',')
       .check(base::one_of(known));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app.hpp"
+#include "base/environment.hpp"
 #include "base/grid_shape.hpp"
 #include "base/status.hpp"
 #include "gridmap/placement.hpp"
@@ -110,7 +111,9 @@ void parse(base::CommandLine& cli, Options& options, int argc, char** argv) {
     std::fflush(nullptr);
     std::exit(*status);
   }
-  if (options.schedule != "auto") setenv("DYNGRID_SCHEDULE", options.schedule.c_str(), 1);
+  if (options.schedule != "auto")
+    setenv("DYNGRID_EXCHANGE", base::with_entry(std::getenv("DYNGRID_EXCHANGE"), "schedule", options.schedule).c_str(),
+           1);
 }
 
 namespace {

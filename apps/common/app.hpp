@@ -36,7 +36,7 @@ bool is_first_of_mpirun();
 void add_options(base::CommandLine& cli, Options& options);
 
 /// Reads the command line. On --help or a mistake it prints (one process of mpirun's only) and ends the process, status
-/// 0 or 2. Sets DYNGRID_SCHEDULE for this process from --schedule. Call it before dyngrid_init.
+/// 0 or 2. Sets DYNGRID_EXCHANGE for this process from --schedule. Call it before dyngrid_init.
 void parse(base::CommandLine& cli, Options& options, int argc, char** argv);
 
 /// "5:3x3,10:4x4". Throws base::CommandLineError with what is wrong.

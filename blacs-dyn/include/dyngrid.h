@@ -67,7 +67,8 @@ DYNGRID_API int dyngrid_is_newcomer(void);
 
 /* 1 on the process at (0,0) of the current grid, 0 on all others and on those outside the grid, a newcomer before its
  * first resize point included. It is the same process on every grid, rank 0 of mpirun, unless the environment's
- * DYNGRID_KEEP_FIRST=off leaves (0,0) to the placement: who is first prints and has the files open. */
+ * DYNGRID_PLACEMENT=optimal,keep-first=off leaves (0,0) to the placement: who is first prints and has the files
+ * open. */
 DYNGRID_API int dyngrid_is_first(void);
 /* BLACS context of the current grid, -1 outside it. New after every change; older contexts are closed. */
 DYNGRID_API int dyngrid_context(void);
@@ -130,7 +131,7 @@ DYNGRID_API int dyngrid_depth(void);
 /* Placement used by requests; default DYNGRID_OPTIMAL or DYNGRID_PLACEMENT. Collective. */
 DYNGRID_API int dyngrid_set_placement(int placement);
 /* Order of the messages of an exchange: one of DYNGRID_SCHEDULE_AUTO (default), _CATERPILLAR, _CIRCULANT, _MATCHING,
- * _ASYNC; the environment's DYNGRID_SCHEDULE=auto|caterpillar|circulant|matching|async sets it at the start.
+ * _ASYNC; the environment's DYNGRID_EXCHANGE=schedule=auto|... (dyngrid env) sets it at the start.
  * Collective. */
 DYNGRID_API int dyngrid_set_schedule(int schedule);
 /* How new processes come: DYNGRID_SPAWN (default), by MPI_Comm_spawn; DYNGRID_JOIN, each unit an mpirun of its own on
@@ -151,10 +152,10 @@ DYNGRID_API int dyngrid_last_resize(dyngrid_resize_report* report);
  * DYNGRID_ALLOW goes first. The program's own changes are not held to it. */
 DYNGRID_API int dyngrid_allow(const char* grids);
 /* Steps of the whole run, one between two resize points; 0: not known. With it, a growth from outside that cannot pay
- * off in the steps that are left is declined. The environment's DYNGRID_STEPS goes first. */
+ * off in the steps that are left is declined. The environment's DYNGRID_DECIDE=steps=N goes first. */
 DYNGRID_API int dyngrid_set_steps(int64_t steps);
 /* Tries these grids in the first steps, "2x2,2x3,3x3@3": three steps on each besides the first one there, and then goes
- * to the quickest. The environment's DYNGRID_EXPERIMENT goes first. */
+ * to the quickest. The environment's DYNGRID_DECIDE=experiment=PxQ,... goes first. */
 DYNGRID_API int dyngrid_experiment(const char* grids);
 /* Name by which `dyngrid resize JOB 3x3` finds this application: DYNGRID_JOB or the number of process 0. "" on other
  * processes. Valid until dyngrid_finalize. */

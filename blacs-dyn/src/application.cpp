@@ -39,6 +39,8 @@ int finalize_hook(MPI_Comm, int, void*, void*) {
   if (processes.is_known() || !rank || std::string_view(rank) != "0") return;
   MPI_Initialized(&was_mpi_used);
   if (!was_mpi_used) return;
+  for (const std::string& what : control::trouble_with(control::whole_environment()))
+    std::fprintf(stderr, "dyngrid: %s\n", what.c_str());
   for (const char* name : {"DYNGRID_RESIZE_AT", "DYNGRID_GRID", "DYNGRID_RESTORE"}) {
     if (!std::getenv(name) || !*std::getenv(name)) continue;
     std::fprintf(stderr,

@@ -9,6 +9,7 @@
 #include "base/spellings.hpp"
 #include "contexts.hpp"
 #include "dyngrid/status.h"
+#include "setup_file.hpp"
 #include "stock_blacs.hpp"
 #include "stock_program.hpp"
 
@@ -65,8 +66,7 @@ void setup(int* iam, int* nprocs) {
         pinfo(iam, nprocs);
       return;
     }
-    const char* file = std::getenv("DYNGRID_SETUP_FILE");
-    const bool may_grow = context_was_closed && access(file && *file ? file : "blacs_setup.dat", R_OK) == 0;
+    const bool may_grow = context_was_closed && access(blacs_dyn::setup_file_name().c_str(), R_OK) == 0;
     context_was_closed = false;
     if (may_grow)
       app.classical_setup(iam, nprocs);

@@ -24,8 +24,7 @@ namespace {
 SetupFile read_setup_file(MPI_Comm grid, bool is_process0) {
   SetupFile setup;
   together(grid, [&] {
-    const char* given = environment("DYNGRID_SETUP_FILE");
-    const std::string name = given ? given : "blacs_setup.dat";
+    const std::string name = setup_file_name();
     std::ifstream file(name);
     if (!file) throw Error(Status::not_found, fmt::format("blacs-dyn: blacs_setup: cannot read {}", name));
     std::ostringstream text;

@@ -33,8 +33,8 @@ void NewcomerCommand::set(std::string program, std::optional<std::vector<std::st
 }
 
 void NewcomerCommand::check() const {
-  const char* program = base::environment("DYNGRID_SPAWN_PROGRAM");
-  check_program(program ? find_program(program) : own_program());
+  const auto program = base::environment("DYNGRID_START", "program");
+  check_program(program ? find_program(*program) : own_program());
 }
 
 SpawnOptions NewcomerCommand::options(Mode mode, const std::string& entry, double join_limit_s) const {
@@ -47,8 +47,8 @@ SpawnOptions NewcomerCommand::options(Mode mode, const std::string& entry, doubl
     const std::string_view text = *variable;
     if (goes_along(text.substr(0, text.find('=')))) options.arguments.emplace_back(text);
   }
-  const char* program = base::environment("DYNGRID_SPAWN_PROGRAM");
-  options.shown = !program_.empty() ? program_ : program ? program : own_program();
+  const auto program = base::environment("DYNGRID_START", "program");
+  options.shown = !program_.empty() ? program_ : program ? *program : own_program();
   if (options.shown.find('=') != std::string::npos) // which env(1) would take for a variable
     for (const char* word : {"sh", "-c", "exec \"$0\" \"$@\""}) options.arguments.emplace_back(word);
   options.arguments.push_back(options.shown);

@@ -20,7 +20,7 @@ public:
   void check() const;
 
 private:
-  std::string program_; ///< empty: DYNGRID_SPAWN_PROGRAM, or this one
+  std::string program_; ///< empty: DYNGRID_START=program=PATH, or this one
   std::optional<std::vector<std::string>> arguments_;
 };
 

@@ -174,7 +174,7 @@ void Processes::admit(const Change& change, const SpawnOptions& options, std::ve
       throw Error(
           Status::timeout,
           fmt::format("blacs-dyn: {} new process(es) did not reach their first resize point within {} s and are "
-                      "given up; raise DYNGRID_JOIN_TIMEOUT if they only need longer",
+                      "given up; raise DYNGRID_START=timeout=SECONDS if they only need longer",
                       progress.coming, options.join_limit_s));
     std::this_thread::sleep_for(pause);
   }

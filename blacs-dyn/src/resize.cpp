@@ -107,9 +107,10 @@ bool Resize::look_for_newcomers() {
   app_->processes.call_off();
   if (!progress.failure.empty())
     throw Error(Status::spawn_failure, "blacs-dyn: new processes do not come: " + progress.failure);
-  throw Error(Status::timeout, fmt::format("blacs-dyn: new processes do not come: they were not there within {} s and "
-                                           "are called off; raise DYNGRID_JOIN_TIMEOUT if they only need longer",
-                                           limit_s));
+  throw Error(Status::timeout,
+              fmt::format("blacs-dyn: new processes do not come: they were not there within {} s and "
+                          "are called off; raise DYNGRID_START=timeout=SECONDS if they only need longer",
+                          limit_s));
 }
 
 void Resize::await_newcomers() {

@@ -17,10 +17,11 @@ std::string too_many_for_cores(const Room& room) {
     if (room.per_core == 0 || host.cores == 0 || host.fresh == 0) continue;
     const std::int64_t all = host.living + host.fresh, most = std::int64_t{host.cores} * room.per_core;
     if (all > most)
-      return fmt::format("{} processes on the {} core(s){}, wanted at most {} ({} a core); DYNGRID_PER_CORE=N allows "
-                         "more, 0 any number, and so does --force of "
-                         "dyngrid resize",
-                         all, host.cores, host.name.empty() ? "" : " of " + host.name, most, room.per_core);
+      return fmt::format(
+          "{} processes on the {} core(s){}, wanted at most {} ({} a core); DYNGRID_DECIDE=per-core=N allows "
+          "more, 0 any number, and so does --force of "
+          "dyngrid resize",
+          all, host.cores, host.name.empty() ? "" : " of " + host.name, most, room.per_core);
   }
   return {};
 }

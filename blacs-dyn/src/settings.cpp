@@ -7,7 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "base/text.hpp"
 #include "control/runtime_dir.hpp"
+#include "control/variables.hpp"
 #include "setup_file.hpp"
 
 namespace blacs_dyn {
@@ -24,11 +26,8 @@ std::vector<std::string> comma_separated(std::string_view text) {
 
 bool is_switched_on(const char* name, bool fallback) {
   const char* text = environment(name);
-  if (!text) return fallback;
-  const std::string_view word = text;
-  if (word == "on" || word == "1") return true;
-  if (word == "off" || word == "0") return false;
-  throw Error(Status::bad_argument, fmt::format("blacs-dyn: {} is \"{}\", wanted on or off", name, text));
+  return base::parse_switch(fmt::format("blacs-dyn: {}", name), text ? std::optional<std::string>(text) : std::nullopt,
+                            fallback);
 }
 
 namespace {
@@ -61,40 +60,36 @@ void read_group(const char* text, GroupPolicy& policy) {
   }
 }
 
-/// A whole number; `otherwise` where the variable is not set.
-int read_number(const char* name, const char* text, int least, int otherwise) {
-  if (!text) return otherwise;
-  char* end = nullptr;
-  const long value = std::strtol(text, &end, 10);
-  if (*end != '\0' || value < least || value > max_processes)
-    throw Error(Status::bad_argument, fmt::format("blacs-dyn: {} is \"{}\", wanted a whole number {} .. {}", name, text,
-                                                  least, max_processes));
-  return static_cast<int>(value);
+/// Reads an entry of a variable that is a list, where it is there; `read` gets its text, and what messages call it.
+template <class Read> void if_set(const char* name, const char* key, Read&& read) {
+  if (const auto text = environment(name, key)) read(*text, fmt::format("blacs-dyn: {}'s {}", name, key));
 }
 
 void read_control(Settings& settings) {
-  settings.is_controlled = is_switched_on("DYNGRID_CONTROL", true);
-  settings.undoes = is_switched_on("DYNGRID_UNDO", true);
-  if (const char* text = environment("DYNGRID_JOB")) {
+  if (const char* text = environment("DYNGRID_JOB"); text && std::string_view(text) == "off") {
+    settings.is_controlled = false;
+  } else if (text) {
     control::check_job_name(text, "DYNGRID_JOB");
     settings.job = text;
   }
   if (const char* text = environment("DYNGRID_ALLOW"))
     settings.allowed = naming("DYNGRID_ALLOW", [&] { return control::Allowed::parse(text); });
-  if (const char* text = environment("DYNGRID_STEPS")) {
-    char* end = nullptr;
-    settings.steps = std::strtoll(text, &end, 10);
-    if (*end != '\0' || settings.steps < 1)
-      throw Error(Status::bad_argument,
-                  fmt::format("blacs-dyn: DYNGRID_STEPS is \"{}\", wanted a number of steps from 1", text));
-  }
-  if (const char* text = environment("DYNGRID_EXPERIMENT"))
-    settings.experiment = control::Experiment::parse(text, "DYNGRID_EXPERIMENT");
+  settings.undoes = base::parse_switch("blacs-dyn: DYNGRID_DECIDE's undo", environment("DYNGRID_DECIDE", "undo"), true);
+  if_set("DYNGRID_DECIDE", "steps", [&](const std::string& text, const std::string& where) {
+    settings.steps = base::parse_whole_number(text, where, 1);
+  });
+  if_set("DYNGRID_DECIDE", "experiment", [&](const std::string& text, const std::string&) {
+    settings.experiment = control::Experiment::parse(text, "DYNGRID_DECIDE's experiment");
+  });
+  if_set("DYNGRID_DECIDE", "per-core", [&](const std::string& text, const std::string& where) {
+    settings.per_core = static_cast<int>(base::parse_whole_number(text, where, 0, max_processes));
+  });
+  if_set("DYNGRID_DECIDE", "cores",
+         [](const std::string& text, const std::string& where) { // control::usable_cores reads it
+           base::parse_whole_number(text, where, 1, max_processes);
+         });
 }
 
-} // namespace
-
-namespace {
 /// "20": every so many resize points. "90s": every so many seconds.
 void read_interval(const std::string& text, Settings& settings) {
   char* end = nullptr;
@@ -103,11 +98,9 @@ void read_interval(const std::string& text, Settings& settings) {
   const bool is_whole = value == static_cast<double>(static_cast<std::int64_t>(value));
   if (end == text.c_str() || !(value > 0) || value > 1e12 || (*end != '\0' && !in_seconds) ||
       (!in_seconds && !is_whole))
-    throw Error(
-        Status::bad_argument,
-        fmt::format(
-            "blacs-dyn: DYNGRID_CHECKPOINT_EVERY is \"{}\", wanted a number of resize points (20) or of seconds (90s)",
-            text));
+    throw Error(Status::bad_argument, fmt::format("blacs-dyn: DYNGRID_CHECKPOINT's every is \"{}\", wanted a number of "
+                                                  "resize points (20) or of seconds (90s)",
+                                                  text));
   if (in_seconds)
     settings.checkpoint_seconds = value;
   else
@@ -117,24 +110,32 @@ void read_interval(const std::string& text, Settings& settings) {
 
 Settings Settings::from_environment() {
   Settings settings;
+  control::check_environment();
   if (const char* text = environment("DYNGRID_RESIZE_AT"))
     settings.requests = gridmap::parse_timetable(text, "blacs-dyn: DYNGRID_RESIZE_AT");
-  if (const char* text = environment("DYNGRID_PLACEMENT"))
-    settings.placement = gridmap::parse_placement(text, "blacs-dyn: DYNGRID_PLACEMENT");
-  settings.keep_first = is_switched_on("DYNGRID_KEEP_FIRST", true);
-  if (const char* text = environment("DYNGRID_SCHEDULE"))
-    settings.exchange_order = naming("DYNGRID_SCHEDULE", [&] { return redist::schedule_from(text); });
+  if (const auto text = environment("DYNGRID_PLACEMENT", ""))
+    settings.placement = gridmap::parse_placement(*text, "blacs-dyn: DYNGRID_PLACEMENT");
+  settings.keep_first = base::parse_switch("blacs-dyn: DYNGRID_PLACEMENT's keep-first",
+                                           environment("DYNGRID_PLACEMENT", "keep-first"), true);
+  if_set("DYNGRID_EXCHANGE", "schedule", [&](const std::string& text, const std::string&) {
+    settings.exchange_order = naming("DYNGRID_EXCHANGE's schedule", [&] { return redist::schedule_from(text); });
+  });
+  // redist reads these two when it first needs them, and says nothing
+  base::parse_switch("blacs-dyn: DYNGRID_EXCHANGE's hugepages", environment("DYNGRID_EXCHANGE", "hugepages"), true);
+  if_set("DYNGRID_EXCHANGE", "gemr2d", [](const std::string& text, const std::string& where) {
+    if (text != "stock" && text != "dyngrid")
+      throw Error(Status::bad_argument, fmt::format("{} is \"{}\", wanted stock or dyngrid", where, text));
+  });
   if (const char* text = environment("DYNGRID_HOSTS"))
     for (const std::string& host : comma_separated(text))
       parse_host(host, "DYNGRID_HOSTS", settings.group_policy.hosts, settings.group_policy.slots);
   if (const char* text = environment("DYNGRID_UNIT")) read_group(text, settings.group_policy);
-  if (const char* text = environment("DYNGRID_JOIN_TIMEOUT")) {
+  if_set("DYNGRID_START", "timeout", [&](const std::string& text, const std::string& where) {
     char* end = nullptr;
-    settings.join_limit_s = std::strtod(text, &end);
+    settings.join_limit_s = std::strtod(text.c_str(), &end);
     if (*end != '\0' || !(settings.join_limit_s > 0))
-      throw Error(Status::bad_argument,
-                  fmt::format("blacs-dyn: DYNGRID_JOIN_TIMEOUT is \"{}\", wanted seconds above 0", text));
-  }
+      throw Error(Status::bad_argument, fmt::format("{} is \"{}\", wanted seconds above 0", where, text));
+  });
   if (const char* text = environment("DYNGRID_PROCESSES")) {
     const std::string_view word = text;
     if (word != "spawn" && word != "join")
@@ -150,22 +151,15 @@ Settings Settings::from_environment() {
                   fmt::format("blacs-dyn: DYNGRID_SPARE is \"{}\", wanted a number of processes from 0", text));
     settings.spare = static_cast<int>(spare);
   }
-  if (const char* text = environment("DYNGRID_CHECKPOINT")) settings.checkpoint = text;
+  settings.checkpoint = environment("DYNGRID_CHECKPOINT", "").value_or("");
   if (const char* text = environment("DYNGRID_RESTORE")) settings.restore = text;
-  if (const char* text = environment("DYNGRID_CHECKPOINT_EVERY")) {
+  if_set("DYNGRID_CHECKPOINT", "every", [&](const std::string& text, const std::string&) {
     if (settings.checkpoint.empty())
       throw Error(Status::bad_argument,
-                  "blacs-dyn: DYNGRID_CHECKPOINT_EVERY is set and DYNGRID_CHECKPOINT, where to, is not");
+                  fmt::format("blacs-dyn: DYNGRID_CHECKPOINT has no file, wanted PATH,every={}", text));
     read_interval(text, settings);
-  }
+  });
   settings.is_verbose = is_switched_on("DYNGRID_VERBOSE", false);
-  is_switched_on("DYNGRID_HUGEPAGES", true); // redist reads these two when it first needs them, and says nothing
-  if (const char* text = environment("DYNGRID_GEMR2D");
-      text && std::string_view(text) != "stock" && std::string_view(text) != "dyngrid")
-    throw Error(Status::bad_argument,
-                fmt::format("blacs-dyn: DYNGRID_GEMR2D is \"{}\", wanted stock or dyngrid", text));
-  settings.per_core = read_number("DYNGRID_PER_CORE", environment("DYNGRID_PER_CORE"), 0, usual_per_core);
-  static_cast<void>(read_number("DYNGRID_CORES", environment("DYNGRID_CORES"), 1, 1)); // control::usable_cores reads it
   read_control(settings);
   return settings;
 }

@@ -29,7 +29,7 @@ bool is_switched_on(const char* name, bool fallback);
 /// ones; newcomers are told.
 struct Settings {
   gridmap::Placement placement = gridmap::Placement::optimal;
-  bool keep_first = true; ///< DYNGRID_KEEP_FIRST: process 0 stays at (0,0)
+  bool keep_first = true; ///< process 0 stays at (0,0)
   redist::Schedule exchange_order = redist::Schedule::automatic;
   GroupPolicy group_policy;
   LauncherKind way = LauncherKind::spawn; ///< how new processes come
@@ -44,15 +44,15 @@ struct Settings {
   std::vector<TimedRequest> requests; ///< DYNGRID_RESIZE_AT; process 0 looks at them
   int spare = 0; ///< DYNGRID_SPARE: so many of the processes that mpirun started are not for the first grid
   bool is_verbose = false;
-  int per_core = usual_per_core; ///< DYNGRID_PER_CORE; 0: any number
+  int per_core = usual_per_core; ///< of DYNGRID_DECIDE; 0: any number
   int known_cores = 0;           ///< of the hosts where processes are or may come; 0: of one of them it is not known
   // what process 0 tells and hears from outside
-  bool is_controlled = true;                     ///< DYNGRID_CONTROL
+  bool is_controlled = true;                     ///< DYNGRID_JOB is not off
   std::string job;                               ///< DYNGRID_JOB; empty: its process number
   control::Allowed allowed;                      ///< DYNGRID_ALLOW
-  std::int64_t steps = 0;                        ///< DYNGRID_STEPS; 0: the program says, or nobody
-  bool undoes = true;                            ///< DYNGRID_UNDO
-  std::optional<control::Experiment> experiment; ///< DYNGRID_EXPERIMENT
+  std::int64_t steps = 0;                        ///< of DYNGRID_DECIDE; 0: the program says, or nobody
+  bool undoes = true;                            ///< of DYNGRID_DECIDE
+  std::optional<control::Experiment> experiment; ///< of DYNGRID_DECIDE
 
   /// @throws Error{bad_argument} that names the variable, what it says and what was wanted.
   static Settings from_environment();

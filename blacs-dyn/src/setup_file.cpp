@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/environment.hpp"
 #include "base/status.hpp"
 #include "processes/shape.hpp"
 
@@ -13,6 +14,10 @@ namespace blacs_dyn {
 
 using base::Error;
 using base::Status;
+
+std::string setup_file_name() {
+  return base::environment("DYNGRID_START", "setup").value_or("blacs_setup.dat");
+}
 
 void parse_host(std::string_view text, std::string_view where, std::vector<std::string>& hosts,
                 std::vector<int>& slots) {

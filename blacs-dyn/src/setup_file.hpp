@@ -12,7 +12,8 @@ namespace blacs_dyn {
 ///     executable  ./solver        "self": the running program
 ///     processes   5
 ///     arguments   -n 2000         optional; "self" takes the running program's own arguments when there is no such
-///     line host        node7:4         optional, any number: where, and how many at most
+///                                 line
+///     host        node7:4         optional, any number: where, and how many at most
 ///
 /// The words "executable" and "processes" may be left out, in this order: a file of two lines "./solver" and "5" will
 /// do.
@@ -27,6 +28,9 @@ struct SetupFile {
 
 /// @throws Error{bad_argument} with the number of the line
 SetupFile parse_setup_file(std::string_view text, std::string_view name);
+
+/// DYNGRID_START=setup=PATH, else blacs_setup.dat.
+std::string setup_file_name();
 
 /// "node1:4,node2" or one "node1:4". @throws Error{bad_argument}
 void parse_host(std::string_view text, std::string_view where, std::vector<std::string>& hosts,

@@ -192,7 +192,7 @@ void JobState::judge_trial() {
   if (verdict == Trial::Verdict::slower) {
     const double was = base::median(trial_->before), is = base::median(trial_->after);
     back_ = Back{trial_->from, {}};
-    back_->why = fmt::format("{} takes {:.3g} s a step, {} took {:.3g}: back to {} (DYNGRID_UNDO=off leaves it)",
+    back_->why = fmt::format("{} takes {:.3g} s a step, {} took {:.3g}: back to {} (DYNGRID_DECIDE=undo=off leaves it)",
                              to_string(trial_->to), is, to_string(trial_->from), was, to_string(trial_->from));
     undone_[key_of(trial_->to)] = {is, fmt::format("{} was tried and takes {:.3g} s a step, {} takes {:.3g}",
                                                    to_string(trial_->to), is, to_string(trial_->from), was)};

@@ -118,8 +118,8 @@ int allowed_cores() {
 } // namespace
 
 int usable_cores(const std::string& root) {
-  if (const char* text = environment("DYNGRID_CORES"))
-    if (const auto given = number(text); given && *given >= 1 && *given <= 1 << 20) return static_cast<int>(*given);
+  if (const auto text = environment("DYNGRID_DECIDE", "cores"))
+    if (const auto given = number(*text); given && *given >= 1 && *given <= 1 << 20) return static_cast<int>(*given);
   std::int64_t cores = allowed_cores();
   const auto at_most = [&](std::int64_t quota, std::int64_t period) {
     if (quota > 0 && period > 0) cores = std::min(cores, (quota + period - 1) / period);

@@ -6,84 +6,139 @@
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/environment.hpp"
+#include "base/status.hpp"
 
 namespace control {
 
 const std::vector<Variable>& variables() {
   static const std::vector<Variable> all = {
-      {"DYNGRID_GRID", "PxQ", "the program's, or all processes, as square as possible",
+      {"DYNGRID_GRID", "", "PxQ", "the program's, or all processes, as square as possible",
        "the first grid, before what the program says"},
-      {"DYNGRID_SPARE", "N", "0",
+      {"DYNGRID_SPARE", "", "N", "0",
        "so many of the processes that mpirun started sleep until a grid needs them: where processes cannot be started "
        "later, or only slowly"},
-      {"DYNGRID_RESIZE_AT", "STEP:PxQ[@PLACEMENT],...", "no changes",
+      {"DYNGRID_RESIZE_AT", "", "STEP:PxQ[@PLACEMENT],...", "no changes",
        "changes of the grid before these resize points, counted from 0"},
-      {"DYNGRID_PLACEMENT", "optimal|global|local1|local2", "optimal", "where processes stand in a new grid"},
-      {"DYNGRID_KEEP_FIRST", "on|off", "on",
+      {"DYNGRID_PLACEMENT", "", "optimal|global|local1|local2", "optimal", "where processes stand in a new grid"},
+      {"DYNGRID_PLACEMENT", "keep-first", "on|off", "on",
        "process 0 stays at (0,0) of every grid, where programs print; off: whom the placement puts there"},
-      {"DYNGRID_SCHEDULE", "auto|caterpillar|circulant|matching|async", "auto",
+      {"DYNGRID_EXCHANGE", "schedule", "auto|caterpillar|circulant|matching|async", "auto",
        "in which order processes exchange data"},
-      {"DYNGRID_UNIT", "auto|all|N", "auto", "processes of a group: what comes together leaves together"},
-      {"DYNGRID_HOSTS", "HOST[:MAX],...", "the hosts where mpirun started processes",
+      {"DYNGRID_EXCHANGE", "hugepages", "on|off", "on", "whether local arrays ask for huge pages"},
+      {"DYNGRID_EXCHANGE", "gemr2d", "dyngrid|stock", "dyngrid",
+       "which p?gemr2d and p?trmr2d run: stock takes ScaLAPACK's"},
+      {"DYNGRID_UNIT", "", "auto|all|N", "auto", "processes of a group: what comes together leaves together"},
+      {"DYNGRID_HOSTS", "", "HOST[:MAX],...", "the hosts where mpirun started processes",
        "where new processes go, and at most how many on each"},
-      {"DYNGRID_JOIN_TIMEOUT", "SECONDS", "60", "after which newcomers are given up"},
-      {"DYNGRID_PROCESSES", "spawn|join", "spawn",
+      {"DYNGRID_PROCESSES", "", "spawn|join", "spawn",
        "how new processes come: join wants mpirun --ompi-server, as dyngrid run --processes join starts it"},
-      {"DYNGRID_JOIN_LISTEN", "unix|tcp|tcp:ADDRESS", "unix; tcp with DYNGRID_HOSTS or DYNGRID_JOIN_START",
+      {"DYNGRID_START", "program", "PATH", "the running program", "what is started as a new process"},
+      {"DYNGRID_START", "timeout", "SECONDS", "60", "after which newcomers are given up"},
+      {"DYNGRID_START", "setup", "PATH", "blacs_setup.dat", "what blacs_setup reads"},
+      {"DYNGRID_START", "mpirun", "PATH", "mpirun", "the launcher of joining groups"},
+      {"DYNGRID_START", "listen", "unix|tcp|tcp:ADDRESS", "unix; tcp with DYNGRID_HOSTS or DYNGRID_JOIN_START",
        "where process 0 hears of joining processes; a random word lets them in"},
-      {"DYNGRID_JOIN_AGENT", "COMMAND", "ssh -x",
+      {"DYNGRID_START", "agent", "COMMAND", "ssh -x",
        "what starts the mpirun of a joining group on another host: COMMAND HOST LINE"},
-      {"DYNGRID_JOIN_START", "COMMAND", "not set",
+      {"DYNGRID_JOIN_START", "", "COMMAND", "not set",
        "a shell line that starts joining groups in another way: it gets DYNGRID_UNIT_COMMAND, _HOST, _PROCESSES and "
        "_NUMBER"},
-      {"DYNGRID_MPIRUN", "PATH", "mpirun", "the launcher of joining groups"},
-      {"DYNGRID_CHECKPOINT", "PATH", "not set", "where dyngrid_checkpoint writes when the program gives no path"},
-      {"DYNGRID_CHECKPOINT_EVERY", "N|SECONDSs", "never",
+      {"DYNGRID_CHECKPOINT", "", "PATH", "not set", "where dyngrid_checkpoint writes when the program gives no path"},
+      {"DYNGRID_CHECKPOINT", "every", "N|SECONDSs", "never",
        "a checkpoint every so many resize points, or every so many seconds"},
-      {"DYNGRID_RESTORE", "PATH", "not set",
+      {"DYNGRID_RESTORE", "", "PATH", "not set",
        "the checkpoint that the application goes on from, or the run ends with status 1; dyngrid restart sets it"},
-      {"DYNGRID_SPAWN_PROGRAM", "PATH", "the running program", "what is started as a new process"},
-      {"DYNGRID_SETUP_FILE", "PATH", "blacs_setup.dat", "what blacs_setup reads"},
-      {"DYNGRID_GEMR2D", "dyngrid|stock", "dyngrid", "which p?gemr2d and p?trmr2d run: stock takes ScaLAPACK's"},
-      {"DYNGRID_ALLOW", "any|4:32:*2|2x2,2x3|aspect 2; ...", "the program's, or any grid",
+      {"DYNGRID_ALLOW", "", "any|4:32:*2|2x2,2x3|aspect 2; ...", "the program's, or any grid",
        "grids that a change asked for from outside may lead to"},
-      {"DYNGRID_EXPERIMENT", "PxQ,...[@STEPS]", "none",
-       "grids tried in the first steps, so many steps on each; then the quickest is taken"},
-      {"DYNGRID_STEPS", "N", "not known", "steps that the program will make, for judging whether a change pays off"},
-      {"DYNGRID_CORES", "N", "those that the launcher may use, at most the control group's quota",
+      {"DYNGRID_DECIDE", "steps", "N", "not known",
+       "steps that the program will make, for judging whether a change pays off"},
+      {"DYNGRID_DECIDE", "cores", "N", "those that the launcher may use, at most the control group's quota",
        "cores of each host: beyond them no gain of a larger grid is predicted"},
-      {"DYNGRID_PER_CORE", "N", "16", "a growth to more processes a core is refused; 0: any number"},
-      {"DYNGRID_UNDO", "on|off", "on",
+      {"DYNGRID_DECIDE", "per-core", "N", "16", "a growth to more processes a core is refused; 0: any number"},
+      {"DYNGRID_DECIDE", "experiment", "PxQ,...[@STEPS]", "none",
+       "grids tried in the first steps, so many steps on each; then the quickest is taken"},
+      {"DYNGRID_DECIDE", "undo", "on|off", "on",
        "whether a growth asked for from outside whose steps measure slower is taken back"},
-      {"DYNGRID_CONTROL", "on|off", "on",
-       "whether the application can be asked from outside (dyngrid ps, resize, ...)"},
-      {"DYNGRID_JOB", "NAME", "the process number of process 0", "the name by which it is asked"},
-      {"DYNGRID_RUNTIME_DIR", "PATH", "$XDG_RUNTIME_DIR/dyngrid, else /tmp/dyngrid-<uid>",
+      {"DYNGRID_JOB", "", "NAME|off", "the process number of process 0",
+       "the name by which the application is asked from outside (dyngrid ps, resize, ...); off: nobody can"},
+      {"DYNGRID_RUNTIME_DIR", "", "PATH", "$XDG_RUNTIME_DIR/dyngrid, else /tmp/dyngrid-<uid>",
        "where running applications can be found and asked"},
-      {"DYNGRID_HISTORY", "PATH|off",
+      {"DYNGRID_HISTORY", "", "PATH|off",
        "$XDG_STATE_HOME/dyngrid/history.jsonl, else ~/.local/state/dyngrid/history.jsonl",
        "where step times of earlier runs are kept: a regular file"},
-      {"DYNGRID_HUGEPAGES", "on|off", "on", "whether local arrays ask for huge pages"},
-      {"DYNGRID_YIELD", "on|off", "on",
+      {"DYNGRID_YIELD", "", "on|off", "on",
        "off: processes that wait where processes outnumber cores never sleep; dyngrid run then preloads no "
        "libdyngrid-yield.so"},
-      {"DYNGRID_VERBOSE", "on|off", "off", "a line on standard error for every change"},
-      {"DYNGRID_CHECKED", "1", "not set", "set by dyngrid run, which has told of unknown variables already", true},
-      {"DYNGRID_ENTRY", "NAME", "not set",
+      {"DYNGRID_VERBOSE", "", "on|off", "off", "a line on standard error for every change"},
+      {"DYNGRID_CHECKED", "", "1", "not set", "set by dyngrid run, which has told of unknown variables already", true},
+      {"DYNGRID_ENTRY", "", "NAME", "not set",
        "set by dyngrid for the processes that it starts: at which resize point they are wanted; not for users", true},
-      {"DYNGRID_JOIN", "PLACE|NUMBER", "not set", "set by dyngrid for joining processes; not for users", true},
-      {"DYNGRID_UNIT_COMMAND", "LINE", "not set", "set by dyngrid for DYNGRID_JOIN_START: what to run on the host",
+      {"DYNGRID_JOIN", "", "PLACE|NUMBER", "not set", "set by dyngrid for joining processes; not for users", true},
+      {"DYNGRID_UNIT_COMMAND", "", "LINE", "not set", "set by dyngrid for DYNGRID_JOIN_START: what to run on the host",
        true},
-      {"DYNGRID_UNIT_NUMBER", "N", "not set", "set by dyngrid for DYNGRID_JOIN_START: what the group is called", true},
-      {"DYNGRID_UNIT_PROCESSES", "N", "not set", "set by dyngrid for DYNGRID_JOIN_START: how many processes it has",
+      {"DYNGRID_UNIT_NUMBER", "", "N", "not set", "set by dyngrid for DYNGRID_JOIN_START: what the group is called",
        true},
-      {"DYNGRID_NEWCOMER", "managed|classical", "not set",
+      {"DYNGRID_UNIT_PROCESSES", "", "N", "not set", "set by dyngrid for DYNGRID_JOIN_START: how many processes it has",
+       true},
+      {"DYNGRID_NEWCOMER", "", "managed|classical", "not set",
        "set by dyngrid for the processes that it starts; not for users", true},
   };
   return all;
 }
 
 namespace {
+/// Names of earlier versions, and what says the same now: {} is the value.
+struct FormerVariable {
+  const char *name, *now;
+};
+constexpr FormerVariable former_variables[] = {
+    {"DYNGRID_KEEP_FIRST", "DYNGRID_PLACEMENT=optimal,keep-first={}"},
+    {"DYNGRID_SCHEDULE", "DYNGRID_EXCHANGE=schedule={}"},
+    {"DYNGRID_HUGEPAGES", "DYNGRID_EXCHANGE=hugepages={}"},
+    {"DYNGRID_GEMR2D", "DYNGRID_EXCHANGE=gemr2d={}"},
+    {"DYNGRID_SPAWN_PROGRAM", "DYNGRID_START=program={}"},
+    {"DYNGRID_JOIN_TIMEOUT", "DYNGRID_START=timeout={}"},
+    {"DYNGRID_SETUP_FILE", "DYNGRID_START=setup={}"},
+    {"DYNGRID_MPIRUN", "DYNGRID_START=mpirun={}"},
+    {"DYNGRID_JOIN_LISTEN", "DYNGRID_START=listen={}"},
+    {"DYNGRID_JOIN_AGENT", "DYNGRID_START=agent={}"},
+    {"DYNGRID_CHECKPOINT_EVERY", "DYNGRID_CHECKPOINT=PATH,every={}"},
+    {"DYNGRID_STEPS", "DYNGRID_DECIDE=steps={}"},
+    {"DYNGRID_CORES", "DYNGRID_DECIDE=cores={}"},
+    {"DYNGRID_PER_CORE", "DYNGRID_DECIDE=per-core={}"},
+    {"DYNGRID_EXPERIMENT", "DYNGRID_DECIDE=experiment={}"},
+    {"DYNGRID_UNDO", "DYNGRID_DECIDE=undo={}"},
+    {"DYNGRID_CONTROL", "DYNGRID_JOB=off where it was off"},
+};
+
+bool is_former(std::string_view name) {
+  return std::any_of(std::begin(former_variables), std::end(former_variables),
+                     [&](const FormerVariable& former) { return name == former.name; });
+}
+
+bool has_keys(std::string_view name) {
+  return std::any_of(variables().begin(), variables().end(),
+                     [&](const Variable& v) { return *v.key && name == v.name; });
+}
+
+/// "gemr2d= is no part of it" and the like; "" when all entries are known.
+std::string unknown_entries(const std::string& name, const std::string& value) {
+  std::string known;
+  for (const Variable& v : variables())
+    if (name == v.name) known += (known.empty() ? "" : ", ") + std::string(v.key) + (*v.key ? "=" : "") + v.value;
+  for (const auto& [key, text] : base::entries_of(value)) {
+    const bool is_known = std::any_of(variables().begin(), variables().end(),
+                                      [&, &k = key](const Variable& v) { return name == v.name && k == v.key; });
+    if (!is_known) return fmt::format("{}{}{}\", wanted {}", key, key.empty() ? "" : "=", text, known);
+  }
+  return {};
+}
+
 /// Insertions, deletions and replacements from one text to another.
 std::size_t distance(const std::string& a, const std::string& b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -118,6 +173,33 @@ std::string closest_word(const std::string& word, const std::vector<std::string>
   return closest;
 }
 
+std::optional<std::string> value_of(const Variable& variable) {
+  if (has_keys(variable.name)) return base::environment(variable.name, variable.key);
+  const char* value = base::environment(variable.name);
+  return value ? std::optional<std::string>(value) : std::nullopt;
+}
+
+std::vector<std::string> trouble_with(const std::vector<std::string>& environment) {
+  std::vector<std::string> trouble;
+  for (const std::string& entry : environment) {
+    const std::size_t at = entry.find('=');
+    const std::string name = entry.substr(0, at), value = at == std::string::npos ? "" : entry.substr(at + 1);
+    if (value.empty()) continue; // counts as not set
+    for (const FormerVariable& former : former_variables)
+      if (name == former.name)
+        trouble.push_back(fmt::format("{} is now a part of another variable: write {} in its place", name,
+                                      fmt::format(former.now, value)));
+    if (!has_keys(name)) continue;
+    if (const std::string unknown = unknown_entries(name, value); !unknown.empty())
+      trouble.push_back(fmt::format("{} has \"{}", name, unknown));
+  }
+  return trouble;
+}
+
+void check_environment() {
+  for (const std::string& what : trouble_with(whole_environment())) throw base::Error(base::Status::bad_argument, what);
+}
+
 std::vector<UnknownVariable> unknown_variables(const std::vector<std::string>& environment) {
   std::vector<std::string> of_users, all;
   for (const Variable& v : variables()) {
@@ -127,6 +209,7 @@ std::vector<UnknownVariable> unknown_variables(const std::vector<std::string>& e
   std::vector<UnknownVariable> unknown;
   for (const std::string& entry : environment) {
     const std::string name = entry.substr(0, entry.find('='));
+    if (is_former(name)) continue; // check_environment() refuses them
     if (name.compare(0, 8, "DYNGRID_") == 0 && std::find(all.begin(), all.end(), name) == all.end())
       unknown.push_back({name, closest_word(name, of_users)});
   }

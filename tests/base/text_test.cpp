@@ -6,10 +6,36 @@
 #include <cmath>
 
 #include "base/clock.hpp"
+#include "base/environment.hpp"
 #include "base/statistics.hpp"
 #include "base/status.hpp"
 
 namespace {
+
+TEST(Environment, ListsOfEntries) {
+  using Entries = std::vector<std::pair<std::string, std::string>>;
+  EXPECT_EQ(base::entries_of(""), Entries{});
+  EXPECT_EQ(base::entries_of("a,b/c.h5,every=3"), (Entries{{"", "a,b/c.h5"}, {"every", "3"}}));
+  EXPECT_EQ(base::entries_of("experiment=1x2,2x3@2,per-core=,undo=off"),
+            (Entries{{"experiment", "1x2,2x3@2"}, {"per-core", ""}, {"undo", "off"}}));
+  setenv("DYNGRID_TEST_LIST", "local1,keep-first=on,keep-first=off,empty=", 1);
+  EXPECT_EQ(base::environment("DYNGRID_TEST_LIST", ""), "local1");
+  EXPECT_EQ(base::environment("DYNGRID_TEST_LIST", "keep-first"), "off");
+  EXPECT_EQ(base::environment("DYNGRID_TEST_LIST", "empty"), std::nullopt);
+  EXPECT_EQ(base::environment("DYNGRID_TEST_LIST", "first"), std::nullopt);
+  unsetenv("DYNGRID_TEST_LIST");
+  EXPECT_EQ(base::environment("DYNGRID_TEST_LIST", "keep-first"), std::nullopt);
+  EXPECT_EQ(base::with_entry(nullptr, "a", "1"), "a=1");
+  EXPECT_EQ(base::with_entry("x", "a", "1"), "x,a=1");
+}
+
+TEST(Environment, Switches) {
+  for (const char* on : {"on", "1"}) EXPECT_TRUE(base::parse_switch("V", on, false)) << on;
+  for (const char* off : {"off", "0"}) EXPECT_FALSE(base::parse_switch("V", off, true)) << off;
+  EXPECT_TRUE(base::parse_switch("V", std::nullopt, true));
+  EXPECT_FALSE(base::parse_switch("V", "", false));
+  EXPECT_THROW(base::parse_switch("V", "yes", false), base::Error);
+}
 
 TEST(Text, IsTrimmedAndSplit) {
   EXPECT_EQ(base::trimmed(" \t a b\r\n"), "a b");

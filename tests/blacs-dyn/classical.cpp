@@ -94,11 +94,11 @@ int main(int argc, char** argv) {
       // grow: the old contexts go, blacs_setup spawns what blacs_setup.dat says
       blacs_exit_(&one);
       if (round == 0) { // more than any core takes: nothing is started, and the application goes on
-        setenv("DYNGRID_SETUP_FILE", "absurd_setup.dat", 1);
+        setenv("DYNGRID_START", "setup=absurd_setup.dat", 1);
         blacs_setup_(&iam, &nprocs);
         follow::expect(nprocs == first && std::strstr(dyngrid_last_message(), "100002 processes on"),
                        "100000 processes are refused");
-        unsetenv("DYNGRID_SETUP_FILE");
+        unsetenv("DYNGRID_START");
         blacs_exit_(&one);
       }
       blacs_setup_(&iam, &nprocs);

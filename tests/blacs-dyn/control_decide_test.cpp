@@ -480,9 +480,9 @@ TEST(Limits, MemoryIsLookedAtAgainBeforeItIsCalledTooLittle) {
 
 TEST(Limits, OfThisProcess) {
   EXPECT_GE(control::usable_cores(), 1);
-  setenv("DYNGRID_CORES", "37", 1);
+  setenv("DYNGRID_DECIDE", "cores=37", 1);
   EXPECT_EQ(control::usable_cores(), 37);
-  unsetenv("DYNGRID_CORES");
+  unsetenv("DYNGRID_DECIDE");
   EXPECT_GT(control::free_memory().bytes, 0);
   EXPECT_GE(control::own_threads(), 1);
   EXPECT_GT(control::own_bytes(), 0);
@@ -654,7 +654,8 @@ TEST(Job, AGrowthThatMeasuresSlowerIsTakenBack) {
   ASSERT_TRUE(back);
   EXPECT_EQ(back->number, 0);
   EXPECT_EQ(name(back->to), "1x2");
-  EXPECT_TRUE(says(back->why, "2x2 takes 0.27 s a step, 1x2 took 0.113: back to 1x2 (DYNGRID_UNDO=off leaves it)"))
+  EXPECT_TRUE(
+      says(back->why, "2x2 takes 0.27 s a step, 1x2 took 0.113: back to 1x2 (DYNGRID_DECIDE=undo=off leaves it)"))
       << back->why;
   back->done(change({2, 2}, {1, 2}), 0, t.now);
   EXPECT_FALSE(t.state.is_pending());
@@ -674,7 +675,7 @@ TEST(Job, AGrowthThatMeasuresSlowerIsTakenBack) {
 TEST(Job, WhatStaysAsItIs) {
   EXPECT_FALSE(Tried(R"({"op":"resize","grid":[2,2],"force":true})", quick, slow).state.is_pending());
   EXPECT_FALSE(Tried(R"({"op":"resize","grid":[2,2],"undo":false})", quick, slow).state.is_pending());
-  EXPECT_FALSE(Tried(to_2x2, quick, slow, false).state.is_pending());                     // DYNGRID_UNDO=off
+  EXPECT_FALSE(Tried(to_2x2, quick, slow, false).state.is_pending());                     // DYNGRID_DECIDE=undo=off
   EXPECT_FALSE(Tried(R"({"op":"resize","grid":[1,1]})", quick, slow).state.is_pending()); // a shrink
   EXPECT_FALSE(Tried(to_2x2, {9, 0.11}, slow).state.is_pending());                        // nothing to compare with
   EXPECT_FALSE(Tried(to_2x2, quick, {9, 0.27, 0.27}).state.is_pending());                 // not yet
@@ -891,8 +892,7 @@ TEST(Job, ExperimentsTryEachGridAndEndOnTheQuickest) {
   EXPECT_EQ(path, "2x2 2x2 2x2 2x3 2x3 2x3(4x4) 2x3 3x3 3x3 3x3 2x3 2x3 2x3 2x3");
   EXPECT_FALSE(state.is_pending());
   for (const char* text : {"", "2x2@", "2x2@0", "2x2,,3x3", "2x2;3x3", "2x0", "@3", "2x2@3x"})
-    EXPECT_TRUE(says(error_of([&] { control::Experiment::parse(text, "DYNGRID_EXPERIMENT"); }), "DYNGRID_EXPERIMENT"))
-        << text;
+    EXPECT_TRUE(says(error_of([&] { control::Experiment::parse(text, "DYNGRID_DECIDE"); }), "DYNGRID_DECIDE")) << text;
 }
 
 TEST(Job, AProgramThatGrowsByItselfDeclines) {

@@ -5,8 +5,8 @@
 //   no_mpi slots      run without --oversubscribe: MPI has no slots for more        host   a host that is not there
 //   (DYNGRID_HOSTS) absurd, requested, scheduled   1000x1000 by dyngrid_resize, by dyngrid_request;
 //   DYNGRID_RESIZE_AT=0:300x300 descriptors   run where mpirun may not open as many files as it would need late
-//   newcomers sleep longer than DYNGRID_JOIN_TIMEOUT and then leave cleanly mismatch   newcomers declare another matrix
-//   deserter  newcomers finalize without a resize point rule_differs  newcomers' rule gives other block sizes
+//   newcomers sleep longer than DYNGRID_START=timeout and then leave cleanly mismatch   newcomers declare another
+//   matrix deserter  newcomers finalize without a resize point rule_differs  newcomers' rule gives other block sizes
 //   rule_fails  the rule has no answer for the new grid   no_rule  newcomers give none
 #include <cstring>
 
@@ -55,10 +55,10 @@ int main(int argc, char** argv) {
   } else {
     follow::fill(a, 'd', 3);
     if (ruled) follow::fill(ruled, 'd', 4);
-    if (kind == "missing") setenv("DYNGRID_SPAWN_PROGRAM", "/no/such/program", 1);
-    if (kind == "unlinked") setenv("DYNGRID_SPAWN_PROGRAM", argv[2], 1);
-    if (kind == "not_executable") setenv("DYNGRID_SPAWN_PROGRAM", "/etc/passwd", 1);
-    if (kind == "no_mpi") setenv("DYNGRID_SPAWN_PROGRAM", "/bin/true", 1);
+    if (kind == "missing") setenv("DYNGRID_START", "program=/no/such/program", 1);
+    if (kind == "unlinked") setenv("DYNGRID_START", (std::string("program=") + argv[2]).c_str(), 1);
+    if (kind == "not_executable") setenv("DYNGRID_START", "program=/etc/passwd", 1);
+    if (kind == "no_mpi") setenv("DYNGRID_START", "program=/bin/true", 1);
     const int wanted =
         kind == "missing" || kind == "host" ? DYNGRID_ERR_NOT_FOUND
         : kind == "slots" || kind == "absurd" || kind == "requested" || kind == "scheduled" || kind == "descriptors"
@@ -89,7 +89,7 @@ int main(int argc, char** argv) {
       follow::expect(dyngrid_resize(1, 1, DYNGRID_OPTIMAL) != DYNGRID_SAME, "a shrink afterwards");
       return dyngrid_finalize() == DYNGRID_SUCCESS ? 0 : 1;
     }
-    unsetenv("DYNGRID_SPAWN_PROGRAM");
+    unsetenv("DYNGRID_START");
     rule_that = "";
     if (ruled) expect(follow::wrong(ruled, 'd', 4) == 0, "the old data in blocks of the rule");
     setenv("DYNGRID_TEST_SECOND", "1", 1);

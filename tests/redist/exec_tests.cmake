@@ -17,7 +17,7 @@ dyngrid_test(redist.exec_memory SOURCES exec_memory.cpp exec_main.cpp NP 4 LINK 
 dyngrid_test(redist.gemr2d_100000_calls TARGET test_redist_gemr2d_stock NP 2 TIMEOUT 300 ARGS --gtest_filter=*ManyCalls*
   ENV DYNGRID_TEST_CALLS=100000)
 dyngrid_test(redist.gemr2d_switched_to_stock TARGET test_redist_gemr2d_stock NP 4 ARGS --gtest_filter=*FortranNames* ENV
-  DYNGRID_GEMR2D=stock)
+  DYNGRID_EXCHANGE=gemr2d=stock)
 foreach(case "lld=LLD of A is 9, wanted at least 10" "corner=A: 10 x 10 elements from" "source=B: first process is"
     "listed_lld=LLD of B is 9, wanted at least 10" "listed_none=B: redist: descriptor entry 5 .MB_. is 0"
       "listed_many=B: redist: descriptor entry 6 .NB_. is 1073741824"
@@ -36,7 +36,7 @@ foreach(case "lld=LLD of A is 9, wanted at least 10" "corner=A: 10 x 10 elements
 endforeach()
 
 dyngrid_test(redist.gemr2d_wrong_listed_for_stock TARGET test_redist_gemr2d_wrong NP 2 ARGS listed_good ENV
-  DYNGRID_GEMR2D=stock)
+  DYNGRID_EXCHANGE=gemr2d=stock)
 set_tests_properties(redist.gemr2d_wrong_listed_for_stock.np2 PROPERTIES PASS_REGULAR_EXPRESSION
   "takes no descriptor of DTYPE_ 601")
 

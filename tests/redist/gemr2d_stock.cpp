@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The drop-in against the stock routine: random sub-matrices of all types on random grids, compared byte by
 // byte. The stock routine is the one of the ScaLAPACK library that this program is linked with, reached past
-// ours as DYNGRID_GEMR2D=stock does.
+// ours as DYNGRID_EXCHANGE=gemr2d=stock does.
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -219,7 +219,7 @@ TEST(Launch, OneMachine) {
   const Launch launch = make_launch(spec, "s3", "2x2", {0, 1, 2, 3}, {});
   EXPECT_EQ(launch.command, (std::vector<std::string>{"mpirun", "--oversubscribe", "-np", "4", "./prog", "--n", "5"}));
   EXPECT_EQ(launch.variables, (std::vector<std::string>{"A=1", "B=two words", "DYNGRID_JOB=s3", "DYNGRID_ALLOW=1:4",
-                                                        "DYNGRID_STEPS=7", "DYNGRID_GRID=2x2"}));
+                                                        "DYNGRID_DECIDE=steps=7", "DYNGRID_GRID=2x2"}));
 }
 
 TEST(Launch, Hosts) {

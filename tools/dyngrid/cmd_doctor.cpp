@@ -247,10 +247,14 @@ void look_at_network(Findings& out) {
 
 void look_at_variables(Findings& out) {
   const auto unknown = control::unknown_variables(control::whole_environment());
+  const auto trouble = control::trouble_with(control::whole_environment());
+  for (const std::string& what : trouble)
+    out.push_back({"environment", Verdict::error, what, "dyngrid env lists them"});
   for (const control::UnknownVariable& u : unknown)
     out.push_back({"environment", Verdict::warning, u.name + " is none of dyngrid's variables and has no effect",
                    u.closest.empty() ? "dyngrid env lists them" : "is it " + u.closest + "?"});
-  if (unknown.empty()) out.push_back({"environment", Verdict::ok, "no unknown DYNGRID_* variable", ""});
+  if (unknown.empty() && trouble.empty())
+    out.push_back({"environment", Verdict::ok, "no unknown DYNGRID_* variable", ""});
 }
 
 void grow_and_shrink(const Options& o, const Site& site, Findings& out) {
@@ -267,7 +271,7 @@ void grow_and_shrink(const Options& o, const Site& site, Findings& out) {
   Site clean = site; // the user's own grids and changes are not those of the probe
   for (const control::Variable& v : control::variables()) clean.environment.erase(v.name);
   Launch launch = plan_launch(request, clean);
-  for (const char* name : {"DYNGRID_GRID", "DYNGRID_RESIZE_AT", "DYNGRID_SPAWN_PROGRAM", "DYNGRID_SETUP_FILE"})
+  for (const char* name : {"DYNGRID_GRID", "DYNGRID_RESIZE_AT", "DYNGRID_START"})
     launch.environment.push_back({name, "", "not of the user's"});
   if (o.verbose) fmt::print(stderr, "dyngrid doctor: {}\n", shell_line(launch));
   const double started = base::monotonic_s();

@@ -37,11 +37,16 @@ std::string list_item(const std::string& text) {
   return item + "\n";
 }
 
+/// "DYNGRID_GRID", and "DYNGRID_EXCHANGE=schedule" of what is an entry of a list.
+std::string name_of(const control::Variable& v) {
+  return fmt::format("{}{}{}", v.name, *v.key ? "=" : "", v.key);
+}
+
 /// What docs/operating.md has of the variables that are for users.
 void print_markdown() {
   for (const control::Variable& v : control::variables())
     if (!v.is_internal)
-      fmt::print("{}", list_item(fmt::format("`{}={}`: {}. Default: {}.", v.name, v.value, v.meaning, v.fallback)));
+      fmt::print("{}", list_item(fmt::format("`{}={}`: {}. Default: {}.", name_of(v), v.value, v.meaning, v.fallback)));
 }
 
 void run(const Options& o) {
@@ -56,26 +61,29 @@ void run(const Options& o) {
   Json list = Json::array(), strangers = Json::array();
   std::vector<std::vector<std::string>> lines;
   for (const control::Variable& v : control::variables()) {
-    const char* value = std::getenv(v.name);
-    const bool is_set = value != nullptr && *value != '\0'; // an empty one counts as not set, in the library too
+    const auto value = control::value_of(v);
+    const bool is_set = value.has_value();
     if (v.is_internal && !is_set && !o.all) continue;
     list.push_back({{"name", v.name},
-                    {"value", is_set ? Json(value) : Json(nullptr)},
+                    {"key", *v.key ? Json(v.key) : Json(nullptr)},
+                    {"value", is_set ? Json(*value) : Json(nullptr)},
                     {"source", is_set ? "environment" : "default"},
                     {"default", v.fallback},
                     {"allowed", v.value},
                     {"meaning", v.meaning}});
-    lines.push_back({v.name, is_set ? value : v.fallback, is_set ? "environment" : "default", v.meaning});
+    lines.push_back({name_of(v), value.value_or(v.fallback), is_set ? "environment" : "default", v.meaning});
   }
   for (const control::UnknownVariable& u : unknown)
     strangers.push_back({{"name", u.name}, {"closest", u.closest.empty() ? Json(nullptr) : Json(u.closest)}});
-  if (print_json(o.json, {{"variables", list}, {"unknown", strangers}})) return;
+  const std::vector<std::string> trouble = control::trouble_with(control::whole_environment());
+  if (print_json(o.json, {{"variables", list}, {"unknown", strangers}, {"wrong", trouble}})) return;
 
   std::size_t widths[3] = {0, 0, 0};
   for (const auto& line : lines)
     for (std::size_t k = 0; k < 3; ++k) widths[k] = std::max(widths[k], line[k].size());
   for (const auto& line : lines)
     fmt::print("{:{}}  {:{}}  {:{}}  {}\n", line[0], widths[0], line[1], widths[1], line[2], widths[2], line[3]);
+  for (const std::string& what : trouble) fmt::print("{}\n", what);
   for (const control::UnknownVariable& u : unknown)
     fmt::print("{} is none of dyngrid's{}\n", u.name, u.closest.empty() ? "" : "; is it " + u.closest + "?");
 }
@@ -92,7 +100,8 @@ void add_env(CommandLine& root) {
                "know the processor; eval \"$(dyngrid env --export)\"");
   app.add_flag("--json", o->json, "print one JSON object");
   app.add_flag("--markdown", o->markdown, "print the list of docs/operating.md instead");
-  app.footer("There is no settings file: a variable is set in the environment, or its default holds.");
+  app.footer("There is no settings file: a variable is set in the environment, or its default holds.\n"
+             "Entries of one variable are separated by commas: DYNGRID_EXCHANGE=schedule=async,hugepages=off");
   app.action([o] { run(*o); });
 }
 

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/environment.hpp"
 #include "base/text.hpp"
 #include "checkpoint/file.hpp"
 #include "command.hpp"
@@ -44,7 +45,10 @@ void restart(const Options& o) {
   }
   if (request.grid.empty() && request.processes == 0) request.grid = fmt::format("{}x{}", state.nprow, state.npcol);
   setenv("DYNGRID_RESTORE", file.c_str(), 1);
-  setenv("DYNGRID_CHECKPOINT", file.c_str(), 0); // the next ones replace it
+  if (!base::environment("DYNGRID_CHECKPOINT", "")) { // the next ones replace it
+    const auto every = base::environment("DYNGRID_CHECKPOINT", "every");
+    setenv("DYNGRID_CHECKPOINT", (every ? base::with_entry(file.c_str(), "every", *every) : file).c_str(), 1);
+  }
   std::fputs(fmt::format("dyngrid restart: {} of {}, {} matrices, written on {}x{} at resize point {}\n", o.file,
                          state.written, state.matrices.size(), state.nprow, state.npcol, state.resize_points)
                  .c_str(),
@@ -67,7 +71,7 @@ void add_restart(CommandLine& root) {
   app.footer("Without --grid and -np: the grid that the checkpoint was written on. The application goes on at its "
              "first resize point.\n"
              "Example:\n"
-             "  DYNGRID_CHECKPOINT=state.h5 DYNGRID_CHECKPOINT_EVERY=20 dyngrid run --grid 3x3 -- ./app\n"
+             "  DYNGRID_CHECKPOINT=state.h5,every=20 dyngrid run --grid 3x3 -- ./app\n"
              "  dyngrid restart state.h5 --grid 2x2");
   app.action([o] { restart(*o); });
 }

@@ -74,7 +74,7 @@ void add_run_options(CommandLine& app, RunOptions& o) {
       .type_name("STEP:PxQ,...");
   app.add_option("--placement", r.placement, "where processes stand in a new grid (DYNGRID_PLACEMENT)")
       .check(base::one_of(gridmap::placement_names()));
-  app.add_option("--schedule", r.schedule, "order of the messages (DYNGRID_SCHEDULE)")
+  app.add_option("--schedule", r.schedule, "order of the messages (DYNGRID_EXCHANGE=schedule=...)")
       .check(base::one_of({"auto", "caterpillar", "circulant", "matching", "async"}));
   app.add_option("--processes", r.processes_come,
                  "how new ones come (DYNGRID_PROCESSES): spawn, or join, each unit an mpirun of its own that "

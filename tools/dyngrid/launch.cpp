@@ -22,6 +22,7 @@
 
 #include <fmt/format.h>
 
+#include "base/environment.hpp"
 #include "base/file_descriptor.hpp"
 #include "base/process.hpp"
 #include "base/status.hpp"
@@ -116,7 +117,7 @@ bool must_yield(const RunRequest& request, const Site& site, int started) {
          std::max(started, processes_to_come(request, site)) > site.cores;
 }
 
-std::map<std::string, std::string> settings_of_dyngrid(const RunRequest& request) {
+std::map<std::string, std::string> settings_of_dyngrid(const RunRequest& request, const Site& site) {
   std::map<std::string, std::string> set;
   const auto put = [&](const char* name, const std::string& value) {
     if (!value.empty()) set[name] = value;
@@ -124,10 +125,14 @@ std::map<std::string, std::string> settings_of_dyngrid(const RunRequest& request
   put("DYNGRID_GRID", request.grid);
   put("DYNGRID_RESIZE_AT", request.resize_at);
   put("DYNGRID_PLACEMENT", request.placement);
-  put("DYNGRID_SCHEDULE", request.schedule);
+  if (!request.schedule.empty()) {
+    const auto given = site.environment.find("DYNGRID_EXCHANGE");
+    put("DYNGRID_EXCHANGE", base::with_entry(given == site.environment.end() ? nullptr : given->second.c_str(),
+                                             "schedule", request.schedule));
+  }
   put("DYNGRID_UNIT", request.group);
   put("DYNGRID_PROCESSES", request.processes_come);
-  put("DYNGRID_VERBOSE", request.is_verbose ? "1" : "");
+  put("DYNGRID_VERBOSE", request.is_verbose ? "on" : "");
   return set;
 }
 
@@ -174,7 +179,7 @@ Launch plan_launch(const RunRequest& request, const Site& site) {
   if (!request.hosts.empty()) launch.words.insert(launch.words.end(), {is_mpich ? "-hosts" : "-H", request.hosts});
 
   // what the processes get: mpirun hands its own environment to those on this host only
-  std::map<std::string, std::string> handed = settings_of_dyngrid(request);
+  std::map<std::string, std::string> handed = settings_of_dyngrid(request, site);
   if (spare > 0) {
     handed["DYNGRID_SPARE"] = std::to_string(spare);
     launch.remarks.push_back(fmt::format("{} of the {} processes sleep until a grid needs them{}", spare, started,

@@ -75,6 +75,9 @@ int main(int argc, char** argv) {
                 2);
   }
   try {
+    // what looks at the environment tells more of it than the first mistake
+    if (const std::string& first = words[0]; first[0] != '-' && first != "env" && first != "doctor")
+      control::check_environment();
     if (const auto asked = root.parse(words)) std::fputs(asked->c_str(), stdout); // --help, --version
   } catch (const base::CommandLineError& error) {
     return fail(root, std::string(error.what()) + " (see --help)", 2);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/environment.hpp"
 #include "base/status.hpp"
 
 namespace sched {
@@ -40,13 +41,24 @@ Hosts Hosts::parse(const std::string& text) {
   return hosts;
 }
 
+namespace {
+/// What the job's environment, or the scheduler's, says already, and its steps.
+std::string with_steps(const JobSpec& spec) {
+  constexpr std::string_view name = "DYNGRID_DECIDE=";
+  const char* given = base::environment("DYNGRID_DECIDE");
+  for (const std::string& variable : spec.variables)
+    if (variable.compare(0, name.size(), name) == 0) given = variable.c_str() + name.size();
+  return base::with_entry(given, "steps", std::to_string(spec.steps));
+}
+} // namespace
+
 Launch make_launch(const JobSpec& spec, const std::string& socket_name, const std::string& first_grid,
                    const std::vector<int>& processors, const LaunchOptions& options) {
   Launch launch;
   launch.variables = spec.variables;
   launch.variables.push_back("DYNGRID_JOB=" + socket_name);
   if (!spec.allow.empty()) launch.variables.push_back("DYNGRID_ALLOW=" + spec.allow);
-  if (spec.steps > 0) launch.variables.push_back(fmt::format("DYNGRID_STEPS={}", spec.steps));
+  if (spec.steps > 0) launch.variables.push_back("DYNGRID_DECIDE=" + with_steps(spec));
   if (!first_grid.empty()) launch.variables.push_back("DYNGRID_GRID=" + first_grid);
 
   auto& command = launch.command;

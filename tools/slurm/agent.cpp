@@ -27,6 +27,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
+#include "base/environment.hpp"
 #include "base/process.hpp"
 #include "base/status.hpp"
 #include "base/text.hpp"
@@ -194,7 +195,8 @@ Agent::Agent(Request request, std::string dyngrid) : request_(std::move(request)
 
   const std::string address = own_address(request_.interface);
   listener_ = std::make_unique<Listener>(address);
-  setenv("DYNGRID_JOIN_LISTEN", ("tcp:" + address).c_str(), 0);
+  if (!base::environment("DYNGRID_START", "listen"))
+    setenv("DYNGRID_START", base::with_entry(std::getenv("DYNGRID_START"), "listen", "tcp:" + address).c_str(), 1);
   for_hands_ = listener_->invitation();
   for_hands_text_ = std::make_unique<PrivateText>(for_hands_.text() + "\n");
   start_application();
@@ -228,8 +230,9 @@ void Agent::start_application() {
   if (!request_.allow.empty()) variables.push_back("DYNGRID_ALLOW=" + request_.allow);
   // nodes that are ready do not let others wait, and the application stands still while it lets somebody in: shorter
   // than the grace time
-  if (variable("DYNGRID_JOIN_TIMEOUT").empty())
-    variables.push_back(fmt::format("DYNGRID_JOIN_TIMEOUT={}", std::clamp(request_.lead_s / 2, 10, 60)));
+  if (!base::environment("DYNGRID_START", "timeout"))
+    variables.push_back("DYNGRID_START=" + base::with_entry(std::getenv("DYNGRID_START"), "timeout",
+                                                            std::to_string(std::clamp(request_.lead_s / 2, 10, 60))));
   if (request_.verbose) say(command::shell_line(launch));
   application_ = start_apart({launch.words, ""}, variables);
   application_watch_ = static_cast<int>(syscall(SYS_pidfd_open, application_, 0));

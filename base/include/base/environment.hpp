@@ -2,7 +2,11 @@
 #pragma once
 
 #include <cstdlib>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace base {
 
@@ -11,6 +15,19 @@ inline const char* environment(const char* name) {
   const char* value = std::getenv(name);
   return value && *value ? value : nullptr;
 }
+
+/// A list "a,key=value,other=value" in its parts; what stands before the first key has the key "". A comma belongs to
+/// the value unless a key follows it, of lower-case letters and dashes and then =.
+std::vector<std::pair<std::string, std::string>> entries_of(std::string_view list);
+
+/// What an environment variable that is such a list says of `key`; nothing when it does not, or is empty there. Of
+/// several entries the last one counts.
+std::optional<std::string> environment(const char* name, std::string_view key);
+/// `list` with one more entry at its end; `list` may be null.
+std::string with_entry(const char* list, std::string_view key, std::string_view value);
+
+/// on, off (or 1, 0); `fallback` without `text`. @throws Error{bad_argument} "<where> is "x", wanted on or off".
+bool parse_switch(std::string_view where, const std::optional<std::string>& text, bool fallback);
 
 /// $XDG_STATE_HOME/dyngrid, else ~/.local/state/dyngrid; empty when neither is an absolute path. Not made.
 inline std::string state_directory() {

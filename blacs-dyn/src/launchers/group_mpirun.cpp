@@ -42,12 +42,11 @@ std::vector<std::string> passed_on() {
   return variables;
 }
 
-/// On another host: a shell there, by DYNGRID_JOIN_AGENT or ssh, with what a shell of its own may not set.
+/// On another host: a shell there, by DYNGRID_START=agent=COMMAND or ssh, with what a shell of its own may not set.
 std::vector<std::string> remote_command(const std::string& host, const std::vector<std::string>& words,
                                         const std::vector<std::string>& variables) {
-  const char* agent = environment("DYNGRID_JOIN_AGENT");
   std::vector<std::string> remote;
-  std::istringstream agent_words(agent ? agent : "ssh -x");
+  std::istringstream agent_words(environment("DYNGRID_START", "agent").value_or("ssh -x"));
   for (std::string word; agent_words >> word;) remote.push_back(word);
   std::array<char, 4096> folder{};
   if (!getcwd(folder.data(), folder.size())) folder[0] = '\0';
@@ -72,7 +71,8 @@ bool is_here(const std::string& host) {
 
 StartedMpirun start_group_mpirun(const NewGroup& group, int number, const std::string& server,
                                  const std::string& invitation, const SpawnOptions& options) {
-  const std::string mpirun = environment("DYNGRID_MPIRUN") ? environment("DYNGRID_MPIRUN") : find_program("mpirun");
+  const auto given = environment("DYNGRID_START", "mpirun");
+  const std::string mpirun = given ? *given : find_program("mpirun");
   const std::vector<std::string> words = group_command(mpirun, server, group, options);
   std::vector<std::string> variables = passed_on();
   if (const char* start = environment("DYNGRID_JOIN_START")) {

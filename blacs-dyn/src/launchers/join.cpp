@@ -258,10 +258,10 @@ private:
 
   void open_rendezvous(const std::string& towards) {
     if (rendezvous_) return;
-    const char* listen = environment("DYNGRID_JOIN_LISTEN");
+    const auto listen = environment("DYNGRID_START", "listen");
     const bool is_far = environment("DYNGRID_JOIN_START") || environment("DYNGRID_HOSTS");
     rendezvous_ = std::make_unique<Rendezvous>(
-        listen   ? listen
+        listen   ? *listen
         : is_far ? "tcp"
                  : "unix",
         [this](const std::string& what) { end_all(what, 1.0); }, towards);

@@ -200,7 +200,7 @@ struct Rendezvous::State {
     if (inet_pton(AF_INET, host.c_str(), &address.sin_addr) != 1)
       throw Error(
           Status::bad_argument,
-          fmt::format("blacs-dyn: DYNGRID_JOIN_LISTEN is \"tcp:{}\", wanted unix, tcp, or tcp: and a numeric address",
+          fmt::format("blacs-dyn: DYNGRID_START has \"listen=tcp:{}\", wanted unix, tcp, or tcp: and a numeric address",
                       host));
     const auto is_bound = [&] {
       listener = Socket(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -373,9 +373,10 @@ Rendezvous::Rendezvous(const std::string& listen_on, Loss on_loss, const std::st
   else if (listen_on.compare(0, 4, "tcp:") == 0)
     s.listen_tcp(listen_on.substr(4), true);
   else
-    throw Error(Status::bad_argument,
-                fmt::format("blacs-dyn: DYNGRID_JOIN_LISTEN is \"{}\", wanted unix, tcp, or tcp: and a numeric address",
-                            listen_on));
+    throw Error(
+        Status::bad_argument,
+        fmt::format("blacs-dyn: DYNGRID_START has \"listen={}\", wanted unix, tcp, or tcp: and a numeric address",
+                    listen_on));
   if (listen(s.listener.fd, 128) != 0) fail("cannot listen");
   if (pipe2(s.wake.data(), O_CLOEXEC | O_NONBLOCK) != 0) fail("no pipe");
   // signals are the program's and MPI's matter

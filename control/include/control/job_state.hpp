@@ -24,7 +24,7 @@ struct JobInfo {
   std::string history_file; ///< empty: none is kept
   int cores = 0;            ///< as Situation's
   int per_core = 0;
-  bool undoes = true;    ///< DYNGRID_UNDO
+  bool undoes = true;    ///< DYNGRID_DECIDE=undo=on|off
   std::string why_fixed; ///< why nobody outside can change its grid; empty: they can
 };
 

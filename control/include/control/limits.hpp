@@ -14,8 +14,8 @@ struct Limit {
   std::int64_t most = 0, used = 0;
 };
 
-/// How many cores this host's processes may use: DYNGRID_CORES; else those that the launcher (the parent, which no MPI
-/// binds to a core of its own) may run on, and no more than the control group's quota allows (cpu.max,
+/// How many cores this host's processes may use: DYNGRID_DECIDE=cores=N; else those that the launcher (the parent,
+/// which no MPI binds to a core of its own) may run on, and no more than the control group's quota allows (cpu.max,
 /// cpu.cfs_quota_us; rounded up). `root`: before /proc and /sys, for tests.
 int usable_cores(const std::string& root = "");
 

@@ -3,6 +3,7 @@
 // a test compares it with the sources and with docs/operating.md.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@ namespace control {
 
 struct Variable {
   const char* name;
+  const char* key;      ///< of a variable that is a list of key=value, with a row for each; else "", and of its head
   const char* value;    ///< what may be there, as in a usage line
   const char* fallback; ///< what holds without it
   const char* meaning;
@@ -18,6 +20,15 @@ struct Variable {
 
 /// In the order in which a user meets them.
 const std::vector<Variable>& variables();
+
+/// What this process's environment says of it; nothing when it is not set, or is empty.
+std::optional<std::string> value_of(const Variable& variable);
+
+/// One line for each variable in `environment` ("NAME=value" each) that dyngrid would misread: a name of earlier
+/// versions, with what says the same now, and a list with an entry that is not known.
+std::vector<std::string> trouble_with(const std::vector<std::string>& environment);
+/// @throws Error{bad_argument}, the first of them in the environment of this process.
+void check_environment();
 
 /// Names in `environment` ("NAME=value" each) that begin with DYNGRID_ and are not in the list, with the closest listed
 /// name or "".

@@ -19,7 +19,7 @@ void release_pages(void* begin, void* end) noexcept;
 /// Whether nobody has written to this memory yet, as far as a few looks tell.
 bool is_untouched(const void* begin, const void* end) noexcept;
 /// Gets pages for memory that will be written all over: huge ones where the kernel gives them, unless the
-/// environment says DYNGRID_HUGEPAGES=0.
+/// environment says DYNGRID_EXCHANGE=hugepages=off.
 void bring_in(void* begin, void* end) noexcept;
 
 } // namespace redist::detail

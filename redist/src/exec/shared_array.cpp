@@ -15,6 +15,7 @@
 #include <new>
 #include <utility>
 
+#include "base/environment.hpp"
 #include "exec/pages.hpp"
 #include "exec/segment.hpp"
 
@@ -171,10 +172,9 @@ void bring_in(void* begin, void* end) noexcept {
   const std::uintptr_t first = (reinterpret_cast<std::uintptr_t>(begin) + page - 1) / page * page;
   const std::uintptr_t last = reinterpret_cast<std::uintptr_t>(end) / page * page;
   if (first >= last) return;
-  const char* wanted = std::getenv("DYNGRID_HUGEPAGES");
+  const bool wants_huge = base::environment("DYNGRID_EXCHANGE", "hugepages").value_or("on") != "off";
   const std::uintptr_t first_huge = (first + huge - 1) / huge * huge, last_huge = last / huge * huge;
-  if ((wanted == nullptr || (std::strcmp(wanted, "0") != 0 && std::strcmp(wanted, "off") != 0)) &&
-      first_huge < last_huge && huge_pages_on_demand() &&
+  if (wants_huge && first_huge < last_huge && huge_pages_on_demand() &&
       madvise(reinterpret_cast<void*>(first_huge), last_huge - first_huge, MADV_HUGEPAGE) == 0)
     return;
 #ifdef MADV_POPULATE_WRITE

@@ -20,7 +20,7 @@ void copy_matrix(char type, Trapezoid part, int m, int n, const void* a, int ia,
 void copy_matrix_everybody(char type, Trapezoid part, int m, int n, const void* a, int ia, int ja, const int* desc_a,
                            void* b, int ib, int jb, const int* desc_b);
 
-/// True when DYNGRID_GEMR2D=stock.
+/// True when DYNGRID_EXCHANGE=gemr2d=stock.
 bool wants_stock();
 /// Ends the process when one of the descriptors is of DTYPE_ 601, which the stock routines do not know.
 void refuse_listed(const char* name, const int* desc_a, const int* desc_b);

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/environment.hpp"
 #include "gemr2d/gemr2d.hpp"
 #include "gemr2d/given.hpp"
 #include "redist/descriptor.hpp"
@@ -16,19 +17,16 @@
 namespace redist::detail {
 
 bool wants_stock() {
-  static const bool stock = [] {
-    const char* value = std::getenv("DYNGRID_GEMR2D");
-    return value != nullptr && std::strcmp(value, "stock") == 0;
-  }();
+  static const bool stock = base::environment("DYNGRID_EXCHANGE", "gemr2d").value_or("") == "stock";
   return stock;
 }
 
 void refuse_listed(const char* name, const int* desc_a, const int* desc_b) {
   for (const int* desc : {desc_a, desc_b})
     if (desc[ctxt_at] >= 0 && desc[dtype_at] == Descriptor::heterogeneous)
-      stop(fmt::format("{0}: DYNGRID_GEMR2D is stock, but ScaLAPACK's routine takes no descriptor of DTYPE_ "
-                       "601; leave it unset, "
-                       "or call dyngrid_{0}",
+      stop(fmt::format("{0}: DYNGRID_EXCHANGE has gemr2d=stock, but ScaLAPACK's routine takes no descriptor of DTYPE_ "
+                       "601; leave it out, or "
+                       " call dyngrid_{0}",
                        name),
            1);
 }
@@ -52,7 +50,9 @@ void* stock_symbol(const char* name) {
       },
       &search);
   if (search.symbol == nullptr)
-    stop(std::string(name) + ": DYNGRID_GEMR2D is stock, but no ScaLAPACK library that has this routine is loaded", 1);
+    stop(std::string(name) +
+             ": DYNGRID_EXCHANGE has gemr2d=stock, but no ScaLAPACK library that has this routine is loaded",
+         1);
   return search.symbol;
 }
 } // namespace redist::detail
