@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gridmap/chain.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "base/status.hpp"
+
+namespace {
+using gridmap::balance_chain;
+using gridmap::Chain;
+using gridmap::ChainOwners;
+using gridmap::ChainRequest;
+using Borders = std::vector<std::int64_t>;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+std::size_t at(std::int64_t i) {
+  return static_cast<std::size_t>(i);
+}
+
+/// By prefix sums, as the library does it: equal partitions have equal times to the last bit.
+double seconds_of(const ChainRequest& request, const Borders& first) {
+  std::vector<double> prefix(request.costs.size() + 1, 0.0);
+  std::partial_sum(request.costs.begin(), request.costs.end(), prefix.begin() + 1);
+  double seconds = 0;
+  for (std::size_t i = 0; i < request.speeds.size(); ++i)
+    seconds = std::max(seconds, (prefix[at(first[i + 1])] - prefix[at(first[i])]) / request.speeds[i] +
+                                    (request.fixed_s.empty() ? 0 : request.fixed_s[i]));
+  return seconds;
+}
+
+std::int64_t moved_by(const ChainOwners& now, const Borders& first) {
+  std::int64_t moved = 0;
+  for (std::size_t i = 0; i + 1 < first.size(); ++i)
+    for (std::int64_t k = first[i]; k < first[i + 1]; ++k)
+      if (now.owners[at(k)] != static_cast<int>(i)) moved += now.weights.empty() ? 1 : now.weights[at(k)];
+  return moved;
+}
+
+/// Calls `look` with every way to cut n items into stretches.
+template <class Look> void every_partition(std::int64_t n, std::size_t parts, Look look) {
+  Borders first(parts + 1, 0);
+  first.back() = n;
+  const auto next = [&](auto self, std::size_t k) -> void {
+    if (k == parts) return look(first);
+    for (first[k] = first[k - 1]; first[k] <= n; ++first[k]) self(self, k + 1);
+  };
+  next(next, 1);
+}
+
+class Random {
+public:
+  explicit Random(unsigned seed) : engine_(seed) {}
+  std::int64_t whole(std::int64_t least, std::int64_t most) {
+    return std::uniform_int_distribution<std::int64_t>(least, most)(engine_);
+  }
+  double real(double least, double most) { return std::uniform_real_distribution<double>(least, most)(engine_); }
+
+  ChainRequest request(int most_items = 12, int most_processes = 4) {
+    ChainRequest request;
+    request.costs.resize(at(whole(0, most_items)));
+    const bool some_cost_nothing = whole(0, 3) == 0;
+    for (double& cost : request.costs) cost = some_cost_nothing && whole(0, 1) == 0 ? 0 : real(0, 10);
+    request.speeds.resize(at(whole(1, most_processes)));
+    for (double& speed : request.speeds) speed = whole(0, 4) == 0 ? 1 : real(0.05, 4);
+    if (whole(0, 2) == 0)
+      for (std::size_t i = 0; i < request.speeds.size(); ++i) request.fixed_s.push_back(real(0, 8));
+    return request;
+  }
+  ChainOwners owners(const ChainRequest& request) {
+    ChainOwners now;
+    for (std::size_t k = 0; k < request.costs.size(); ++k) {
+      now.owners.push_back(static_cast<int>(whole(-1, static_cast<std::int64_t>(request.speeds.size()) - 1)));
+      now.weights.push_back(whole(0, 9));
+    }
+    if (whole(0, 1) == 0) std::sort(now.owners.begin(), now.owners.end());
+    return now;
+  }
+
+private:
+  std::mt19937 engine_;
+};
+
+TEST(Chain, ExactAgainstAllPartitions) {
+  Random random(18);
+  for (int run = 0; run < 2000; ++run) {
+    const ChainRequest request = random.request();
+    double least = infinity;
+    every_partition(static_cast<std::int64_t>(request.costs.size()), request.speeds.size(),
+                    [&](const Borders& first) { least = std::min(least, seconds_of(request, first)); });
+    const Chain chain = balance_chain(request);
+    ASSERT_EQ(chain.seconds, least) << "run " << run;
+    ASSERT_EQ(seconds_of(request, chain.first), least);
+    ASSERT_EQ(chain.first.front(), 0);
+    ASSERT_EQ(chain.first.back(), static_cast<std::int64_t>(request.costs.size()));
+    ASSERT_TRUE(std::is_sorted(chain.first.begin(), chain.first.end()));
+  }
+}
+
+TEST(Chain, ExactInAnyOrder) {
+  Random random(19);
+  for (int run = 0; run < 150; ++run) {
+    const ChainRequest request = random.request(9);
+    std::vector<int> order(request.speeds.size());
+    std::iota(order.begin(), order.end(), 0);
+    double least = infinity;
+    do {
+      ChainRequest other = request;
+      for (std::size_t i = 0; i < order.size(); ++i) {
+        other.speeds[i] = request.speeds[at(order[i])];
+        if (!other.fixed_s.empty()) other.fixed_s[i] = request.fixed_s[at(order[i])];
+      }
+      every_partition(static_cast<std::int64_t>(request.costs.size()), request.speeds.size(),
+                      [&](const Borders& first) { least = std::min(least, seconds_of(other, first)); });
+    } while (std::next_permutation(order.begin(), order.end()));
+    const auto [chain, proved] = gridmap::balance_chain_in_any_order(request);
+    ASSERT_EQ(chain.seconds, least) << "run " << run;
+    ASSERT_TRUE(proved);
+    std::vector<int> sorted = chain.order;
+    std::sort(sorted.begin(), sorted.end());
+    std::iota(order.begin(), order.end(), 0);
+    ASSERT_EQ(sorted, order);
+  }
+}
+
+TEST(Chain, ManyProcessesInAnyOrderAreNotSlowerThanInTheGivenOne) {
+  Random random(20);
+  ChainRequest request;
+  for (int k = 0; k < 60; ++k) request.costs.push_back(random.real(0, 10));
+  for (int i = 0; i < 15; ++i) request.speeds.push_back(random.real(0.2, 2));
+  const auto [chain, proved] = gridmap::balance_chain_in_any_order(request);
+  EXPECT_FALSE(proved);
+  EXPECT_LT(chain.seconds, balance_chain(request).seconds);
+  const double speed = std::accumulate(request.speeds.begin(), request.speeds.end(), 0.0);
+  EXPECT_GE(chain.seconds, std::accumulate(request.costs.begin(), request.costs.end(), 0.0) / speed);
+}
+
+TEST(Chain, LeastMovementAgainstAllPartitions) {
+  Random random(21);
+  for (int run = 0; run < 1000; ++run) {
+    const ChainRequest request = random.request();
+    const ChainOwners now = random.owners(request);
+    const double limit = balance_chain(request).seconds * random.real(1, 2);
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    every_partition(static_cast<std::int64_t>(request.costs.size()), request.speeds.size(), [&](const Borders& first) {
+      if (seconds_of(request, first) <= limit) least = std::min(least, moved_by(now, first));
+    });
+    const Chain chain = gridmap::least_movement(request, now, limit);
+    ASSERT_EQ(chain.moved, least) << "run " << run;
+    ASSERT_EQ(moved_by(now, chain.first), least);
+    ASSERT_LE(seconds_of(request, chain.first), limit);
+    ASSERT_EQ(seconds_of(request, chain.first), chain.seconds);
+  }
+}
+
+TEST(Chain, TheWholeFrontAgainstAllPartitions) {
+  Random random(22);
+  for (int run = 0; run < 500; ++run) {
+    const ChainRequest request = random.request(10);
+    const ChainOwners now = random.owners(request);
+    std::vector<std::pair<double, std::int64_t>> all, wanted;
+    every_partition(static_cast<std::int64_t>(request.costs.size()), request.speeds.size(),
+                    [&](const Borders& first) { all.emplace_back(seconds_of(request, first), moved_by(now, first)); });
+    std::sort(all.begin(), all.end());
+    for (const auto& point : all)
+      if (wanted.empty() || point.second < wanted.back().second) wanted.push_back(point);
+    std::vector<std::pair<double, std::int64_t>> found;
+    for (const Chain& chain : gridmap::chain_front(request, now, 1000)) found.emplace_back(chain.seconds, chain.moved);
+    ASSERT_EQ(found, wanted) << "run " << run;
+    // a thinned one has its ends and only points of the whole one
+    if (wanted.size() < 4) continue;
+    const std::vector<Chain> thin = gridmap::chain_front(request, now, 3);
+    ASSERT_LE(thin.size(), 3U);
+    ASSERT_EQ(thin.front().seconds, wanted.front().first);
+    ASSERT_EQ(thin.back().moved, wanted.back().second);
+    for (const Chain& chain : thin)
+      ASSERT_NE(std::find(wanted.begin(), wanted.end(), std::pair(chain.seconds, chain.moved)), wanted.end());
+  }
+}
+
+TEST(Chain, WhoIsSlowGivesToItsNeighbours) {
+  // 100 rows on 4 processes, the second at half speed: 100 / 3.5 = 28.57 rows for a whole one
+  ChainRequest request{std::vector<double>(100, 1.0), {1, 0.5, 1, 1}, {}};
+  EXPECT_EQ(balance_chain(request).seconds, 29);
+  ChainOwners now;
+  for (int k = 0; k < 100; ++k) now.owners.push_back(k / 25);
+  const std::vector<Chain> front = gridmap::chain_front(request, now, 100);
+  EXPECT_EQ(front.front().seconds, 29);
+  EXPECT_EQ(front.back().seconds, 50); // nothing moves
+  EXPECT_EQ(front.back().moved, 0);
+  for (std::size_t k = 1; k < front.size(); ++k) {
+    EXPECT_GT(front[k].seconds, front[k - 1].seconds);
+    EXPECT_LT(front[k].moved, front[k - 1].moved);
+  }
+}
+
+TEST(Chain, LargeOnesInShortTime) {
+  Random random(23);
+  ChainRequest request;
+  for (int k = 0; k < 200000; ++k) request.costs.push_back(random.real(0, 1));
+  for (int i = 0; i < 256; ++i) request.speeds.push_back(random.real(0.5, 1));
+  const Chain chain = balance_chain(request);
+  const double speed = std::accumulate(request.speeds.begin(), request.speeds.end(), 0.0);
+  const double bound = std::accumulate(request.costs.begin(), request.costs.end(), 0.0) / speed;
+  EXPECT_GE(chain.seconds, bound);
+  EXPECT_LE(chain.seconds, bound + 2);
+}
+
+TEST(Cells, ExactOnOneRowAndNeverSlowerThanEqualStretches) {
+  Random random(24);
+  for (int run = 0; run < 300; ++run) {
+    gridmap::CellsRequest request;
+    request.m = random.whole(0, 6);
+    request.n = random.whole(0, 6);
+    request.nprow = static_cast<int>(random.whole(1, 2));
+    request.npcol = static_cast<int>(random.whole(1, 3));
+    request.costs.resize(at(request.m * request.n));
+    for (double& cost : request.costs) cost = random.real(0, 5);
+    request.speeds.resize(at(std::int64_t{request.nprow} * request.npcol));
+    for (double& speed : request.speeds) speed = random.real(0.2, 2);
+    const auto time = [&](const Borders& rows, const Borders& cols) {
+      double seconds = 0;
+      for (int i = 0; i < request.nprow; ++i)
+        for (int j = 0; j < request.npcol; ++j) {
+          double work = 0;
+          for (std::int64_t a = rows[at(i)]; a < rows[at(i) + 1]; ++a)
+            for (std::int64_t b = cols[at(j)]; b < cols[at(j) + 1]; ++b) work += request.costs[at(a * request.n + b)];
+          seconds = std::max(seconds, work / request.speeds[at(i * request.npcol + j)]);
+        }
+      return seconds;
+    };
+    double least = infinity;
+    every_partition(request.m, at(request.nprow), [&](const Borders& rows) {
+      every_partition(request.n, at(request.npcol),
+                      [&](const Borders& cols) { least = std::min(least, time(rows, cols)); });
+    });
+    Borders equal_rows, equal_cols;
+    for (int i = 0; i <= request.nprow; ++i) equal_rows.push_back(request.m * i / request.nprow);
+    for (int j = 0; j <= request.npcol; ++j) equal_cols.push_back(request.n * j / request.npcol);
+    const gridmap::Cells cells = gridmap::balance_cells(request);
+    ASSERT_NEAR(cells.seconds, time(cells.first_row, cells.first_col), 1e-9);
+    ASSERT_LE(cells.seconds, time(equal_rows, equal_cols) + 1e-9);
+    ASSERT_GE(cells.seconds, least - 1e-9);
+    if (request.nprow == 1 || request.npcol == 1) {
+      ASSERT_NEAR(cells.seconds, least, 1e-9) << "run " << run;
+    }
+  }
+}
+
+template <class Call> std::string refusal(Call call) {
+  try {
+    call();
+  } catch (const base::Error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Chain, BadInputIsRefusedInWords) {
+  const std::vector<double> costs{1, 2, 3};
+  for (const double speed : {0.0, -1.0, std::nan(""), infinity})
+    EXPECT_NE(refusal([&] { balance_chain({costs, {1, speed}, {}}); }).find("speed 1 is"), std::string::npos);
+  EXPECT_NE(refusal([&] { balance_chain({costs, {}, {}}); }).find("speeds is empty"), std::string::npos);
+  EXPECT_NE(refusal([&] { balance_chain({{1, -2}, {1}, {}}); }).find("cost 1 is -2"), std::string::npos);
+  EXPECT_NE(refusal([&] { balance_chain({costs, {1, 1}, {0}}); }).find("1 fixed times for 2"), std::string::npos);
+  EXPECT_NE(refusal([&] { balance_chain({costs, {1}, {std::nan("")}}); }).find("fixed time 0"), std::string::npos);
+  EXPECT_NE(refusal([&] {
+              gridmap::least_movement({costs, {1}, {}}, {{0, 0, 1}, {}}, 9);
+            }).find("owner of item 2"),
+            std::string::npos);
+  EXPECT_NE(refusal([&] {
+              gridmap::least_movement({costs, {1}, {}}, {{0, 0, 0}, {}}, 5);
+            }).find("the least is 6"),
+            std::string::npos);
+  EXPECT_NE(refusal([&] { gridmap::chain_front({costs, {1}, {}}, {{0}, {}}); }).find("1 owners"), std::string::npos);
+  EXPECT_NE(refusal([&] {
+              gridmap::balance_cells({1, 1, {1}, 1, 1, {0}, {}});
+            }).find("speed 0 is 0"),
+            std::string::npos);
+  EXPECT_NE(refusal([&] { gridmap::balance_cells({2, 1, {1}, 1, 1, {1}, {}}); }).find("1 costs"), std::string::npos);
+}
+
+} // namespace
