@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gridmap/balance.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "base/status.hpp"
+#include "gridmap/axis.hpp"
+#include "gridmap/mapping.hpp"
+#include "gridmap/payoff.hpp"
+#include "gridmap/placement.hpp"
+
+namespace gridmap {
+
+using base::Error;
+using base::Status;
+namespace {
+
+constexpr int most_mapped = 40; ///< choices with unequal parts that are worked out, each some milliseconds
+
+std::size_t at(std::int64_t i) {
+  return static_cast<std::size_t>(i);
+}
+
+[[noreturn]] void bad(const std::string& message) {
+  throw Error(Status::bad_argument, "gridmap: balance: " + message);
+}
+
+void check_seconds(std::string_view name, double value) {
+  if (!std::isfinite(value) || value < 0)
+    bad(fmt::format("{} is {}, wanted a finite number of seconds from 0", name, value));
+}
+
+void check_parts(std::string_view name, const std::vector<std::int64_t>& parts, int count, std::int64_t all) {
+  if (parts.empty()) return;
+  if (static_cast<int>(parts.size()) != count ||
+      std::any_of(parts.begin(), parts.end(), [](std::int64_t part) { return part < 0; }) ||
+      std::accumulate(parts.begin(), parts.end(), std::int64_t{0}) != all)
+    throw Error(Status::shape_mismatch,
+                fmt::format("gridmap: balance: {} are {}, wanted {} parts from 0 with the sum {}", name,
+                            fmt::join(parts, ", "), count, all));
+}
+
+void check(const BalanceRequest& r) {
+  base::check_grid_shape(r.grid, "gridmap: balance: grid");
+  if (r.m < 1 || r.n < 1) bad(fmt::format("matrix is {} x {}, wanted at least 1 x 1", r.m, r.n));
+  if (r.mb < 0 || r.nb < 0) bad(fmt::format("blocks are {} x {}, wanted at least 0 x 0", r.mb, r.nb));
+  if (r.element_bytes < 1) bad(fmt::format("element_bytes is {}, wanted at least 1", r.element_bytes));
+  check_parts("rows", r.rows, r.grid.nprow, r.m);
+  check_parts("cols", r.cols, r.grid.npcol, r.n);
+  std::vector<int> at_place(at(r.grid.size()), -1);
+  for (std::size_t k = 0; k < r.processes.size(); ++k) {
+    const BalanceProcess& p = r.processes[k];
+    if (!std::isfinite(p.speed) || p.speed <= 0)
+      bad(fmt::format("speed of process {} is {}, wanted a finite number above 0", k, p.speed));
+    if (!(p.share > 0 && p.share <= 1))
+      bad(fmt::format("share of process {} is {}, wanted a part of its processor, above 0, at most 1", k, p.share));
+    if (std::isnan(p.away_s) || std::isnan(p.calm_s)) bad(fmt::format("a time of process {} is not a number", k));
+    if (p.place < -1 || p.place >= r.grid.size() || (p.place >= 0 && at_place[at(p.place)] >= 0))
+      throw Error(Status::shape_mismatch,
+                  fmt::format("gridmap: balance: place of process {} is {}, wanted -1 or a free one of a {} grid", k,
+                              p.place, to_string(r.grid)));
+    if (p.place >= 0) at_place[at(p.place)] = static_cast<int>(k);
+  }
+  if (std::count(at_place.begin(), at_place.end(), -1) > 0)
+    throw Error(Status::shape_mismatch,
+                fmt::format("gridmap: balance: nobody stands at {} of the {} places of a {} grid",
+                            std::count(at_place.begin(), at_place.end(), -1), r.grid.size(), to_string(r.grid)));
+  for (const auto& [name, value] :
+       {std::pair{"fixed_s", r.fixed_s}, std::pair{"work_s", r.work_s}, std::pair{"volume_s", r.volume_s},
+        std::pair{"messages_s", r.messages_s}, std::pair{"step_s", r.step_s}})
+    check_seconds(name, value);
+  if (!(r.processor_part >= 0 && r.processor_part <= 1))
+    bad(fmt::format("processor_part is {}, wanted 0 .. 1", r.processor_part));
+  if (r.steps_left < -1) bad(fmt::format("steps_left is {}, wanted at least 0 (-1: not known)", r.steps_left));
+  if (!(r.held_s >= 0)) bad(fmt::format("held_s is {}, wanted seconds from 0", r.held_s));
+  if (!(r.max_aspect == 0 || r.max_aspect >= 1))
+    bad(fmt::format("max_aspect is {}, wanted at least 1 (0: any)", r.max_aspect));
+  const BalanceRules& rules = r.rules;
+  if (!(rules.gain >= 0 && rules.gain < 1) || !(rules.payoff_part >= 0) || !(rules.calm_s >= 0) ||
+      !(rules.soon_s >= 0) || !(rules.soon_factor >= 1) || rules.steps_left < 0)
+    bad("rules are out of range, wanted 0 <= gain < 1, a soon_factor of at least 1, the others from 0");
+}
+
+class Balancer {
+public:
+  explicit Balancer(const BalanceRequest& request) : r_(request) {
+    now_.grid = r_.grid;
+    now_.order.resize(at(r_.grid.size()));
+    for (std::size_t k = 0; k < r_.processes.size(); ++k)
+      if (r_.processes[k].place >= 0) now_.order[at(r_.processes[k].place)] = static_cast<int>(k);
+    rows_now_ = r_.rows.empty() ? equal(r_.m, r_.mb, r_.grid.nprow) : Axis::variable(r_.rows);
+    cols_now_ = r_.cols.empty() ? equal(r_.n, r_.nb, r_.grid.npcol) : Axis::variable(r_.cols);
+    set_parts(now_, rows_now_, cols_now_);
+    set_step(now_);
+    if (r_.step_s > 0 && now_.step_s() > 0) {
+      correction_ = r_.step_s / now_.step_s();
+      now_.step *= correction_;
+    }
+    const auto left = static_cast<double>(r_.steps_left >= 0 ? r_.steps_left : r_.rules.steps_left);
+    steps_ = now_.step_s() > 0 ? std::min(left, r_.held_s / now_.step_s()) : left;
+  }
+
+  Balance run() {
+    Balance balance;
+    balance.now = balance.then = now_;
+    balance.steps = steps_;
+    const BalanceChoice* best = nullptr;
+    std::vector<BalanceChoice> choices = look();
+    double least = steps_ * now_.step_s();
+    const BalanceChoice* quickest = nullptr;
+    double without_recent = now_.step_s(); // seconds of a step of the best choice without who left lately
+    for (const bool recent : {false, true}) {
+      for (const BalanceChoice& choice : choices) {
+        if (has_recent(choice) != recent) continue;
+        if (quickest == nullptr || choice.step_s() < quickest->step_s()) quickest = &choice;
+        if (!refusal(choice, without_recent).empty()) continue;
+        const double all = steps_ * choice.step_s() + choice.change.total();
+        if (all >= least) continue;
+        least = all;
+        best = &choice;
+      }
+      if (best != nullptr) without_recent = best->step_s();
+    }
+    if (best == nullptr) {
+      balance.why = "nothing is gained: no other choice has a shorter step";
+      if (quickest != nullptr && quickest->step_s() < now_.step_s()) {
+        if (const std::string why = refusal(*quickest, now_.step_s()); !why.empty()) balance.why = why;
+        if (quickest->step_s() <= now_.step_s() * (1 - r_.rules.gain)) balance.refused = *quickest;
+      }
+      return balance;
+    }
+    balance.then = *best;
+    for (std::size_t k = 0; k < r_.processes.size(); ++k) {
+      const bool is_in = std::count(best->order.begin(), best->order.end(), static_cast<int>(k)) > 0;
+      if (is_in == (r_.processes[k].place >= 0)) continue;
+      (is_in ? balance.comes : balance.leaves).push_back(static_cast<int>(k));
+    }
+    balance.action = balance.leaves.empty()
+                         ? (balance.comes.empty() ? BalanceAction::rebalance : BalanceAction::take_back)
+                         : (balance.comes.empty() ? BalanceAction::remove : BalanceAction::replace);
+    balance.payoff_steps = payoff(*best);
+    balance.why = fmt::format("a step of {:.3g} s becomes {:.3g} s ({:.0f} % less); pays off after {} of {:.0f} steps",
+                              now_.step_s(), best->step_s(), 100 * balance.gain(), balance.payoff_steps, steps_);
+    return balance;
+  }
+
+private:
+  const BalanceRequest& r_;
+  BalanceChoice now_;
+  Axis rows_now_, cols_now_;
+  double correction_ = 1, steps_ = 0;
+
+  /// A set of processes on a shape that nobody has looked at yet.
+  struct Candidate {
+    GridShape grid;
+    std::vector<int> members; ///< strongest first
+    double bound = 0;         ///< seconds that a step takes at least
+  };
+
+  const BalanceProcess& process(int k) const { return r_.processes[at(k)]; }
+  bool is_now(int k) const { return process(k).place >= 0; }
+  bool left_lately(int k) const { return !is_now(k) && process(k).away_s < r_.rules.soon_s; }
+
+  static Axis equal(std::int64_t n, std::int64_t nb, int nprocs) {
+    return nb > 0 ? Axis::block_cyclic(n, nb, nprocs) : Axis::block(n, nprocs);
+  }
+
+  static void set_parts(BalanceChoice& choice, const Axis& rows, const Axis& cols) {
+    choice.rows.clear();
+    choice.cols.clear();
+    for (int i = 0; i < choice.grid.nprow; ++i) choice.rows.push_back(rows.local_size(i));
+    for (int j = 0; j < choice.grid.npcol; ++j) choice.cols.push_back(cols.local_size(j));
+  }
+
+  double messages(GridShape g) const {
+    return g.size() == 1 ? 0 : r_.volume_s * (1.0 / g.nprow + 1.0 / g.npcol) + r_.messages_s * (g.nprow + g.npcol);
+  }
+  double messages(GridShape g, int k) const {
+    return messages(g) * (1 - r_.processor_part + r_.processor_part / process(k).share);
+  }
+
+  /// Predicted, not yet corrected.
+  void set_step(BalanceChoice& choice) const {
+    double work = 0, messages_s = 0, longest_work = 0;
+    const double elements = static_cast<double>(r_.m) * static_cast<double>(r_.n);
+    for (int i = 0; i < choice.grid.nprow; ++i)
+      for (int j = 0; j < choice.grid.npcol; ++j) {
+        const int k = choice.order[at(i * choice.grid.npcol + j)];
+        const double part =
+            static_cast<double>(choice.rows[at(i)]) * static_cast<double>(choice.cols[at(j)]) / elements;
+        const double own_work = r_.work_s * part / process(k).speed, own_messages = messages(choice.grid, k);
+        longest_work = std::max(longest_work, part / process(k).speed);
+        if (own_work + own_messages < work + messages_s) continue;
+        work = own_work;
+        messages_s = own_messages;
+      }
+    choice.power = 1 / longest_work;
+    choice.step.terms = {{"fixed", r_.fixed_s}, {"work", work}, {"messages", messages_s}};
+  }
+
+  /// Step, movement and price of a choice whose grid, order, rows and columns are there.
+  void finish(BalanceChoice& choice, const Axis& rows, const Axis& cols) const {
+    set_step(choice);
+    choice.step *= correction_;
+    const Overlap by_row = overlap(rows_now_, rows), by_col = overlap(cols_now_, cols);
+    const int npcol = choice.grid.npcol, npcol_now = r_.grid.npcol;
+    std::int64_t kept = 0, most_moved = 0, most_touched = 0; // elements; of the busiest process
+    std::vector<char> stays(at(r_.grid.size()), 0);
+    for (int place = 0; place < choice.grid.size(); ++place) {
+      const int before = process(choice.order[at(place)]).place;
+      const std::int64_t own = choice.rows[at(place / npcol)] * choice.cols[at(place % npcol)];
+      std::int64_t own_kept = 0, had = 0;
+      if (before >= 0) {
+        stays[at(before)] = 1;
+        own_kept = by_row.count(before / npcol_now, place / npcol) * by_col.count(before % npcol_now, place % npcol);
+        had = now_.rows[at(before / npcol_now)] * now_.cols[at(before % npcol_now)];
+      }
+      kept += own_kept;
+      most_moved = std::max({most_moved, own - own_kept, had - own_kept});
+      most_touched = std::max(most_touched, own + had - own_kept);
+    }
+    for (int place = 0; place < r_.grid.size(); ++place) {
+      if (stays[at(place)]) continue;
+      const std::int64_t had = now_.rows[at(place / npcol_now)] * now_.cols[at(place % npcol_now)];
+      most_moved = std::max(most_moved, had);
+      most_touched = std::max(most_touched, had);
+    }
+    choice.moved_elements = r_.m * r_.n - kept;
+    if (r_.change) {
+      choice.change = r_.change(choice);
+      return;
+    }
+    if (choice.moved_elements == 0) return;
+    const auto bytes = [&](std::int64_t elements) {
+      return static_cast<double>(elements) * static_cast<double>(r_.element_bytes);
+    };
+    PlanVolume volume;
+    volume.processes = std::max(choice.grid.size(), r_.grid.size());
+    volume.turns = volume.processes - 1;
+    volume.wire_bytes = bytes(most_moved);
+    volume.is_contended = true;
+    volume.touched_bytes = bytes(most_touched);
+    volume.packed_bytes = bytes(2 * choice.moved_elements + kept);
+    choice.change = exchange_cost(r_.machine, volume);
+  }
+
+  std::int64_t payoff(const BalanceChoice& choice) const {
+    return payoff_point(choice.change.total(), now_.step_s(), choice.step_s());
+  }
+
+  bool has_recent(const BalanceChoice& choice) const {
+    return std::any_of(choice.order.begin(), choice.order.end(), [&](int k) { return left_lately(k); });
+  }
+
+  /// Why a choice is not taken; empty when it may be. Who left lately is measured by what is possible without: a step
+  /// of `without_recent` seconds.
+  std::string refusal(const BalanceChoice& choice, double without_recent) const {
+    const bool is_soon = has_recent(choice);
+    const double before = is_soon ? without_recent : now_.step_s();
+    const double factor = is_soon ? r_.rules.soon_factor : 1, gain = r_.rules.gain * factor;
+    const std::string soon =
+        is_soon ? fmt::format(" ({:.3g} times as much for who left less than {:.3g} s ago)", factor, r_.rules.soon_s)
+                : "";
+    if (choice.step_s() > before * (1 - gain))
+      return fmt::format("{} would save {:.1f} % of a step, wanted at least {:.3g} %{}", to_string(choice.grid),
+                         100 * (1 - choice.step_s() / before), 100 * gain, soon);
+    const double most = steps_ * r_.rules.payoff_part / factor;
+    const std::int64_t steps = payoff(choice);
+    if (steps < 0 || static_cast<double>(steps) > most)
+      return fmt::format("{} would take {:.3g} s and pay off after {} steps, wanted at most {:.3g} of the {:.3g} that "
+                         "can be counted on{}",
+                         to_string(choice.grid), choice.change.total(), steps, most, steps_, soon);
+    return {};
+  }
+
+  /// The strongest first; of equals those in the grid, then by place.
+  std::vector<int> strongest(bool with_recent) const {
+    std::vector<int> all;
+    for (int k = 0; k < static_cast<int>(r_.processes.size()); ++k) {
+      const BalanceProcess& p = process(k);
+      if (is_now(k) || (r_.may_return && p.calm_s >= r_.rules.calm_s && (with_recent || !left_lately(k))))
+        all.push_back(k);
+    }
+    const auto must_stay = [&](int k) { return is_now(k) && (!r_.may_remove || !process(k).may_leave); };
+    std::stable_sort(all.begin(), all.end(), [&](int a, int b) {
+      if (must_stay(a) != must_stay(b)) return must_stay(a);
+      if (process(a).speed != process(b).speed) return process(a).speed > process(b).speed;
+      if (process(a).share != process(b).share) return process(a).share > process(b).share;
+      if (is_now(a) != is_now(b)) return is_now(a);
+      return process(a).place < process(b).place;
+    });
+    return all;
+  }
+
+  std::vector<Candidate> candidates() const {
+    std::vector<Candidate> found;
+    const auto add_pool = [&](const std::vector<int>& pool) {
+      const auto least = std::max<std::ptrdiff_t>(1, std::count_if(pool.begin(), pool.end(), [&](int k) {
+                                                    return is_now(k) && (!r_.may_remove || !process(k).may_leave);
+                                                  }));
+      double sum = 0, slowest = std::numeric_limits<double>::infinity(), share = slowest;
+      std::vector<int> members;
+      for (const int k : pool) {
+        members.push_back(k);
+        sum += process(k).speed;
+        slowest = std::min(slowest, process(k).speed);
+        share = std::min(share, process(k).share);
+        const int count = static_cast<int>(members.size());
+        if (count < least) continue;
+        for (int p = 1; p <= count; ++p) {
+          if (count % p != 0) continue;
+          const GridShape shape{p, count / p};
+          const int longer = std::max(p, shape.npcol), shorter = std::min(p, shape.npcol);
+          if (!(shape == r_.grid) && ((r_.max_aspect > 0 && longer > r_.max_aspect * shorter * (1 + 1e-9)) ||
+                                      (r_.allowed && !r_.allowed(shape))))
+            continue;
+          const double bound = r_.fixed_s + r_.work_s / (r_.is_weighted ? sum : count * slowest) + messages(shape);
+          found.push_back({shape, members, bound * correction_});
+        }
+      }
+    };
+    const std::vector<int> all = strongest(true), calm = strongest(false);
+    add_pool(all);
+    if (calm != all) add_pool(calm);
+    std::stable_sort(found.begin(), found.end(),
+                     [](const Candidate& a, const Candidate& b) { return a.bound < b.bound; });
+    return found;
+  }
+
+  std::vector<BalanceChoice> look() const {
+    std::vector<BalanceChoice> choices;
+    if (r_.is_weighted) choices.push_back(new_parts());
+    double least = steps_ * now_.step_s();
+    int mapped = 0;
+    for (const Candidate& candidate : candidates()) {
+      // what cannot save enough, or cannot win, ends the list: the bounds only grow
+      if (candidate.bound > now_.step_s() * (1 - r_.rules.gain) || steps_ * candidate.bound >= least) break;
+      if (r_.is_weighted && ++mapped > most_mapped) break;
+      choices.push_back(r_.is_weighted ? with_parts(candidate) : with_equal_parts(candidate));
+      if (!has_recent(choices.back()) && refusal(choices.back(), now_.step_s()).empty())
+        least = std::min(least, steps_ * choices.back().step_s() + choices.back().change.total());
+    }
+    return choices;
+  }
+
+  /// Equal parts; who stays is placed so that least moves.
+  BalanceChoice with_equal_parts(const Candidate& candidate) const {
+    BalanceChoice choice;
+    choice.grid = candidate.grid;
+    const Axis rows = equal(r_.m, r_.mb, choice.grid.nprow), cols = equal(r_.n, r_.nb, choice.grid.npcol);
+    const std::int64_t all = r_.m * r_.n;
+    std::vector<std::int64_t> bonus(at(r_.grid.size()), -all);
+    std::vector<int> newcomers;
+    for (const int k : candidate.members)
+      if (is_now(k))
+        bonus[at(process(k).place)] = all;
+      else
+        newcomers.push_back(k);
+    const bool keep_first = bonus[0] > 0;
+    // old ones that leave have to make room: place() keeps old processes while there are places
+    PlacementRequest request{rows_now_, cols_now_, rows, cols, Placement::optimal, bonus, keep_first};
+    std::vector<int> numbers = place(request).grid;
+    std::size_t next = 0;
+    for (const int number : numbers) {
+      const bool stays = number < r_.grid.size() && bonus[at(number)] > 0;
+      choice.order.push_back(stays ? now_.order[at(number)] : next < newcomers.size() ? newcomers[next++] : -1);
+    }
+    // whom place() left out for somebody who leaves
+    for (const int k : candidate.members)
+      if (std::count(choice.order.begin(), choice.order.end(), k) == 0)
+        *std::find(choice.order.begin(), choice.order.end(), -1) = k;
+    set_parts(choice, rows, cols);
+    finish(choice, rows, cols);
+    return choice;
+  }
+
+  /// Speeds that make up for messages: who waits longer for them has that much less time to work in a step of
+  /// `seconds`.
+  std::vector<double> speeds(GridShape grid, const std::vector<int>& members, double seconds) const {
+    std::vector<double> speeds;
+    for (const int k : members) {
+      const double rest = 1 - (seconds > 0 ? messages(grid, k) / seconds : 0);
+      speeds.push_back(process(k).speed * std::max(rest, 0.01));
+    }
+    return speeds;
+  }
+
+  /// Two rounds where messages differ: their part of a step is known after the first.
+  template <class Map> BalanceChoice best_parts(GridShape grid, const std::vector<int>& members, Map map) const {
+    BalanceChoice best;
+    double seconds = 0;
+    const bool is_equal = r_.processor_part == 0 || messages(grid) == 0 || r_.work_s == 0;
+    for (int round = 0; round < (is_equal ? 1 : 3); ++round) {
+      const Mapping mapping =
+          map(MappingRequest{speeds(grid, members, seconds), grid.nprow, grid.npcol, r_.m, r_.n, MapMethod::best});
+      BalanceChoice choice;
+      choice.grid = grid;
+      choice.rows = mapping.rows;
+      choice.cols = mapping.cols;
+      for (const int k : mapping.order) choice.order.push_back(members[at(k)]);
+      set_step(choice);
+      if (round == 0 || choice.step_s() < best.step_s()) best = choice;
+      seconds = choice.step_s() - r_.fixed_s;
+    }
+    return best;
+  }
+
+  /// Everybody stays where it is, the parts are new.
+  BalanceChoice new_parts() const {
+    BalanceChoice choice = best_parts(r_.grid, now_.order, map_in_place);
+    finish(choice, Axis::variable(choice.rows), Axis::variable(choice.cols));
+    return choice;
+  }
+
+  /// Arranged by speed; then rows and columns in the order in which least moves.
+  BalanceChoice with_parts(const Candidate& candidate) const {
+    BalanceChoice choice = best_parts(candidate.grid, candidate.members, map_processors);
+    GridOrderRequest request{rows_now_, cols_now_, choice.rows, choice.cols, {}};
+    int next_new = r_.grid.size();
+    for (const int k : choice.order) request.grid.push_back(is_now(k) ? process(k).place : next_new++);
+    const GridOrder order = order_grid(request);
+    BalanceChoice ordered = choice;
+    for (int i = 0; i < choice.grid.nprow; ++i) {
+      ordered.rows[at(i)] = choice.rows[at(order.row_order[at(i)])];
+      for (int j = 0; j < choice.grid.npcol; ++j)
+        ordered.order[at(i * choice.grid.npcol + j)] =
+            choice.order[at(order.row_order[at(i)] * choice.grid.npcol + order.col_order[at(j)])];
+    }
+    for (int j = 0; j < choice.grid.npcol; ++j) ordered.cols[at(j)] = choice.cols[at(order.col_order[at(j)])];
+    finish(ordered, Axis::variable(ordered.rows), Axis::variable(ordered.cols));
+    return ordered;
+  }
+};
+
+} // namespace
+
+const char* to_string(BalanceAction action) {
+  switch (action) {
+  case BalanceAction::stay:
+    return "stay";
+  case BalanceAction::rebalance:
+    return "rebalance";
+  case BalanceAction::remove:
+    return "remove";
+  case BalanceAction::take_back:
+    return "take back";
+  case BalanceAction::replace:
+    return "replace";
+  }
+  return "?";
+}
+
+Balance decide_balance(const BalanceRequest& request) {
+  check(request);
+  return Balancer(request).run();
+}
+
+} // namespace gridmap

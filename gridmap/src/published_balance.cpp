@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gridmap/published_balance.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "base/status.hpp"
+
+namespace gridmap {
+
+using base::Error;
+using base::Status;
+namespace {
+
+[[noreturn]] void bad(const std::string& message) {
+  throw Error(Status::bad_argument, "gridmap: published balance: " + message);
+}
+
+} // namespace
+
+std::vector<double> naive_shares(const std::vector<double>& speeds) {
+  if (speeds.empty()) bad("the list of speeds is empty, wanted one per process");
+  for (std::size_t k = 0; k < speeds.size(); ++k)
+    if (!std::isfinite(speeds[k]) || speeds[k] <= 0)
+      bad(fmt::format("speed {} is {}, wanted a finite number above 0", k, speeds[k]));
+  const double all = std::accumulate(speeds.begin(), speeds.end(), 0.0);
+  std::vector<double> shares;
+  for (const double speed : speeds) shares.push_back(speed / all);
+  return shares;
+}
+
+SuccessiveBalance successive_balancing(double work_s, double comm_s, const std::vector<int>& competing,
+                                       const WorkFunction& work_function, double tolerance_s) {
+  if (!std::isfinite(work_s) || work_s < 0) bad(fmt::format("work is {} s, wanted a finite number from 0", work_s));
+  if (!std::isfinite(comm_s) || comm_s <= 0)
+    bad(fmt::format("communication is {} s, wanted a finite number above 0", comm_s));
+  const auto unloaded = std::count(competing.begin(), competing.end(), 0);
+  if (unloaded == 0) bad("every process has competitors, wanted at least one without");
+  SuccessiveBalance result;
+  result.work_s.assign(competing.size(), work_s / static_cast<double>(competing.size()));
+  double of_unloaded = result.work_s.front();
+  for (int round = 0; round < 1000; ++round) {
+    std::vector<double> next(competing.size(), 0.0);
+    for (std::size_t i = 0; i < competing.size(); ++i) {
+      const double pair = result.work_s[i] + of_unloaded;
+      if (competing[i] > 0) next[i] = work_function(competing[i], pair / comm_s) * pair;
+    }
+    of_unloaded = (work_s - std::accumulate(next.begin(), next.end(), 0.0)) / static_cast<double>(unloaded);
+    double change = 0;
+    for (std::size_t i = 0; i < competing.size(); ++i) {
+      if (competing[i] == 0) next[i] = of_unloaded;
+      change = std::max(change, std::abs(next[i] - result.work_s[i]));
+    }
+    result.rounds.push_back(result.work_s = next);
+    if (change <= tolerance_s) break;
+  }
+  return result;
+}
+
+bool loaded_processes_leave(double largest_mean_step_s, double work_s, int unloaded, double comm_of_unloaded_s) {
+  return unloaded > 0 && largest_mean_step_s > work_s / unloaded + comm_of_unloaded_s;
+}
+
+double unloaded_item_s(const std::vector<double>& wall_s, double cpu_s) {
+  if (wall_s.empty()) bad("no wall time is given, wanted at least one");
+  return cpu_s >= 0.01 ? cpu_s : *std::min_element(wall_s.begin(), wall_s.end());
+}
+
+} // namespace gridmap
