@@ -15,10 +15,12 @@
 #include <unistd.h>
 
 #include "base/environment.hpp"
+#include "control_groups.hpp"
 
 namespace control {
 
 using base::environment;
+using detail::control_groups;
 namespace {
 
 std::optional<std::int64_t> number(const std::string& text) {
@@ -50,38 +52,6 @@ std::int64_t entry_in(const std::string& file, const std::string& name) {
     if (words >> first >> value && first == name) return value;
   }
   return -1;
-}
-
-/// Folders of the control groups that this process is in for `controller`, itself first, up to the topmost that can be
-/// seen.
-std::vector<std::string> control_groups(const std::string& root, const std::string& controller) {
-  std::vector<std::string> folders;
-  const auto add = [&](const std::string& base, std::string path) {
-    for (;; path.erase(path.rfind('/'))) {
-      while (!path.empty() && path.back() == '/') path.pop_back();
-      const std::string folder = base + path;
-      std::error_code ignored;
-      if (std::filesystem::is_directory(folder, ignored) &&
-          std::find(folders.begin(), folders.end(), folder) == folders.end())
-        folders.push_back(folder);
-      if (path.empty()) return;
-    }
-  };
-  const std::string base = root + "/sys/fs/cgroup";
-  std::ifstream in(root + "/proc/self/cgroup");
-  for (std::string line; std::getline(in, line);) { // "7:cpu,cpuacct:/a/b", and "0::/a/b" of version 2
-    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos || line[second + 1] != '/') continue;
-    const std::string list = line.substr(first + 1, second - first - 1), path = line.substr(second + 1);
-    if (list.empty()) {
-      add(base, path);
-      add(base + "/unified", path);
-    } else if (("," + list + ",").find("," + controller + ",") != std::string::npos) {
-      add(base + "/" + list, path);
-      add(base + "/" + controller, path);
-    }
-  }
-  return folders;
 }
 
 /// Threads of one user, as far as they can be seen from here.

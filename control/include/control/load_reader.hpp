@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads what control/load.hpp judges. No MPI; any thread may call.
+#pragma once
+
+#include <mutex>
+#include <string>
+
+#include "control/load.hpp"
+
+namespace control {
+
+/// What this process and its host say now. `root`: before /proc and /sys, for tests.
+LoadTexts read_load(const std::string& root = "");
+
+/// Which sources there are here.
+struct LoadSources {
+  LoadSource share = LoadSource::competitors; ///< that is in force
+  bool has_throttling = false, has_steal = false, has_competitors = false;
+  std::string text; ///< one line: which, and why no better one
+};
+
+/// Looks whether the kernel counts: this thread runs for 5 ms of its own time, and schedstat must have seen it. About 5
+/// ms, more on a loaded machine, a second at most.
+LoadSources test_load_sources(const std::string& root = "");
+
+/// What this process got since the last look. A look costs some 50 microseconds and 10 more for each thread.
+class LoadReader {
+public:
+  explicit LoadReader(LoadSource source = LoadSource::schedstat, std::string root = "");
+  /// Since the last call, or since it was made.
+  Load look();
+  /// Work that was marked: its thread's CPU time, and its wall time.
+  void work(double cpu_s, double wall_s);
+
+private:
+  std::mutex mutex_;
+  LoadSource source_;
+  std::string root_;
+  LoadSample before_;
+  MarkedWork work_;
+};
+
+} // namespace control

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control_groups.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+namespace control::detail {
+
+std::vector<std::string> control_groups(const std::string& root, const std::string& controller) {
+  std::vector<std::string> folders;
+  const auto add = [&](const std::string& base, std::string path) {
+    for (;; path.erase(path.rfind('/'))) {
+      while (!path.empty() && path.back() == '/') path.pop_back();
+      const std::string folder = base + path;
+      std::error_code ignored;
+      if (std::filesystem::is_directory(folder, ignored) &&
+          std::find(folders.begin(), folders.end(), folder) == folders.end())
+        folders.push_back(folder);
+      if (path.empty()) return;
+    }
+  };
+  const std::string base = root + "/sys/fs/cgroup";
+  std::ifstream in(root + "/proc/self/cgroup");
+  for (std::string line; std::getline(in, line);) { // "7:cpu,cpuacct:/a/b", and "0::/a/b" of version 2
+    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos || line[second + 1] != '/') continue;
+    const std::string list = line.substr(first + 1, second - first - 1), path = line.substr(second + 1);
+    if (list.empty()) {
+      add(base, path);
+      add(base + "/unified", path);
+    } else if (("," + list + ",").find("," + controller + ",") != std::string::npos) {
+      add(base + "/" + list, path);
+      add(base + "/" + controller, path);
+    }
+  }
+  return folders;
+}
+
+} // namespace control::detail

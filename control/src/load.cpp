@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/load.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "base/statistics.hpp"
+#include "base/text.hpp"
+
+namespace control {
+namespace {
+
+/// The number after `name` at the beginning of a line; -1 when there is none.
+std::int64_t entry(const std::string& text, std::string_view name) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.compare(0, name.size(), name) != 0 || line.size() <= name.size() || line[name.size()] != ' ') continue;
+    const std::string_view rest = base::trimmed(std::string_view(line).substr(name.size()));
+    return base::whole_number(rest).value_or(-1);
+  }
+  return -1;
+}
+
+/// "12 (a name (with) anything) R 1 ...": the letter.
+bool is_runnable(const std::string& stat) {
+  const std::size_t end = stat.rfind(')');
+  return end != std::string::npos && end + 2 < stat.size() && stat[end + 2] == 'R';
+}
+
+/// "cpu3 user nice system idle iowait irq softirq steal guest guest_nice"; guests are in user and nice already.
+void add_processors(const LoadTexts& texts, LoadSample& sample) {
+  std::istringstream lines(texts.stat);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.compare(0, 3, "cpu") != 0 || line.size() < 4 || line[3] == ' ') continue;
+    std::istringstream words(line.substr(3));
+    int number = 0;
+    words >> number;
+    if (!texts.cpus.empty() && std::find(texts.cpus.begin(), texts.cpus.end(), number) == texts.cpus.end()) continue;
+    ++sample.cores;
+    std::int64_t ticks = 0;
+    for (int k = 0; k < 8 && words >> ticks; ++k) {
+      const bool is_idle = k == 3 || k == 4;
+      if (!is_idle) sample.busy_ticks += ticks;
+      if (k == 7) sample.stolen_ticks += ticks;
+    }
+  }
+}
+
+double part(double of, double all) {
+  return all > 0 ? std::clamp(of / all, 0.0, 1.0) : 0;
+}
+
+} // namespace
+
+LoadSample load_sample(const LoadTexts& texts) {
+  LoadSample sample;
+  sample.at_s = texts.at_s;
+  for (const auto& [number, thread] : texts.threads) {
+    if (is_runnable(thread.stat)) ++sample.own_runnable;
+    std::istringstream words(thread.schedstat); // nanoseconds that it ran, that it waited
+    std::int64_t cpu_ns = 0, wait_ns = 0;
+    if (words >> cpu_ns >> wait_ns)
+      sample.threads[number] = {1e-9 * static_cast<double>(cpu_ns), 1e-9 * static_cast<double>(wait_ns)};
+  }
+  for (const std::string& text : texts.cpu_stat) {
+    const std::int64_t ns = entry(text, "throttled_time"), us = entry(text, "throttled_usec"); // version 1, version 2
+    sample.throttled_s.push_back(ns >= 0   ? 1e-9 * static_cast<double>(ns)
+                                 : us >= 0 ? 1e-6 * static_cast<double>(us)
+                                           : 0);
+  }
+  add_processors(texts, sample);
+  sample.runnable = static_cast<int>(entry(texts.stat, "procs_running"));
+  return sample;
+}
+
+const char* to_string(LoadSource source) {
+  switch (source) {
+  case LoadSource::schedstat:
+    return "schedstat";
+  case LoadSource::clock:
+    return "clock";
+  case LoadSource::competitors:
+    return "competitors";
+  }
+  return "?";
+}
+
+Load judge_load(const LoadSample& before, const LoadSample& after, LoadSource source, const MarkedWork& work) {
+  Load load;
+  const double wall_s = after.at_s - before.at_s;
+  double cpu_s = 0, wait_s = 0, busiest_s = 0;
+  for (const auto& [number, thread] : after.threads) {
+    const auto was = before.threads.find(number); // a thread that is new began at 0
+    const double ran = thread.cpu_s - (was == before.threads.end() ? 0 : was->second.cpu_s);
+    cpu_s += std::max(ran, 0.0);
+    wait_s += std::max(thread.wait_s - (was == before.threads.end() ? 0 : was->second.wait_s), 0.0);
+    busiest_s = std::max(busiest_s, ran);
+  }
+  load.busy = wall_s > 0 ? cpu_s / wall_s : 0;
+  load.waited = part(wait_s, cpu_s + wait_s);
+  for (std::size_t k = 0; k < std::min(before.throttled_s.size(), after.throttled_s.size()); ++k)
+    load.throttled = std::max(load.throttled, part(after.throttled_s[k] - before.throttled_s[k], wall_s));
+  load.stolen = part(static_cast<double>(after.stolen_ticks - before.stolen_ticks),
+                     static_cast<double>(after.busy_ticks - before.busy_ticks));
+  load.competing = -1;
+  if (before.runnable >= 0 && after.runnable >= 0)
+    load.competing =
+        (std::max(before.runnable - before.own_runnable, 0) + std::max(after.runnable - after.own_runnable, 0)) / 2.0;
+
+  load.source = source;
+  const bool is_asleep = cpu_s + wait_s < 0.02 * wall_s;
+  if (source == LoadSource::schedstat && is_asleep) load.source = LoadSource::competitors;
+  if (source == LoadSource::clock && work.wall_s < 1e-3) load.source = LoadSource::competitors;
+  switch (load.source) {
+  case LoadSource::schedstat:
+    load.share = std::min(1 - load.waited, std::max(1 - load.throttled, part(busiest_s, wall_s)));
+    break;
+  case LoadSource::clock:
+    load.share = part(work.cpu_s, work.wall_s);
+    break;
+  case LoadSource::competitors:
+    load.share = load.competing < 0 ? 1 : std::min(1.0, std::max(after.cores, 1) / (load.competing + 1));
+    load.share = std::min(load.share, 1 - load.throttled);
+    break;
+  }
+  load.share = std::clamp(load.share * (1 - load.stolen), 1e-3, 1.0);
+  return load;
+}
+
+bool LoadWatch::add(double share) {
+  last_.push_back(share);
+  if (static_cast<int>(last_.size()) > of_) last_.pop_front();
+  if (reference_ < 0) reference_ = share;
+  const auto count = [&](double sign) {
+    return std::count_if(last_.begin(), last_.end(), [&](double s) { return sign * (s - reference_) > least_; });
+  };
+  return std::max(count(1), count(-1)) >= needed_;
+}
+
+double LoadWatch::share() const {
+  return last_.empty() ? 1 : base::median({last_.begin(), last_.end()});
+}
+
+void LoadWatch::settle() {
+  reference_ = share();
+}
+
+} // namespace control

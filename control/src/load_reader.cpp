@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/load_reader.hpp"
+
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h> // NOLINT(modernize-deprecated-headers): clock_gettime is POSIX
+#include <unistd.h>
+
+#include <filesystem>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/clock.hpp"
+#include "base/files.hpp"
+#include "base/text.hpp"
+#include "control_groups.hpp"
+
+namespace control {
+namespace {
+
+double thread_cpu_s() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+std::vector<int> own_processors() {
+  std::vector<int> list;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return list; // more processors than a cpu_set_t has: all of them
+  for (int k = 0; k < CPU_SETSIZE; ++k)
+    if (CPU_ISSET(k, &set)) list.push_back(k);
+  return list;
+}
+
+} // namespace
+
+LoadTexts read_load(const std::string& root) {
+  LoadTexts texts;
+  texts.at_s = base::monotonic_s();
+  std::error_code failed;
+  for (auto entry = std::filesystem::directory_iterator(root + "/proc/self/task", failed);
+       !failed && entry != std::filesystem::directory_iterator(); entry.increment(failed))
+    if (const auto number = base::whole_number<int>(entry->path().filename().string())) {
+      const std::string folder = entry->path().string();
+      texts.threads[*number] = {base::content_of(folder + "/schedstat"), base::content_of(folder + "/stat")};
+    }
+  for (const std::string& folder : detail::control_groups(root, "cpu"))
+    if (std::string text = base::content_of(folder + "/cpu.stat"); !text.empty())
+      texts.cpu_stat.push_back(std::move(text));
+  texts.stat = base::content_of(root + "/proc/stat");
+  texts.cpus = own_processors();
+  return texts;
+}
+
+LoadSources test_load_sources(const std::string& root) {
+  const auto own = static_cast<int>(syscall(SYS_gettid));
+  const auto counted_s = [&](LoadSample& sample) {
+    sched_yield(); // the kernel brings its count up to date
+    sample = load_sample(read_load(root));
+    const auto found = sample.threads.find(own);
+    return found == sample.threads.end() ? -1 : found->second.cpu_s;
+  };
+  LoadSample sample;
+  const double before = counted_s(sample), cpu = thread_cpu_s();
+  const base::Deadline end(1);
+  while (thread_cpu_s() - cpu < 5e-3 && !end.is_over()) {
+  }
+  const double ran = thread_cpu_s() - cpu, counted = counted_s(sample) - before;
+
+  LoadSources sources;
+  sources.has_competitors = sample.runnable >= 0;
+  sources.has_steal = sample.cores > 0;
+  sources.has_throttling = !sample.throttled_s.empty();
+  if (before >= 0 && counted > 0.5 * ran) {
+    sources.share = LoadSource::schedstat;
+    sources.text = "time in the run queue, from /proc/self/task/*/schedstat";
+  } else {
+    sources.share = ran > 0 ? LoadSource::clock : LoadSource::competitors;
+    sources.text = fmt::format(
+        "{}; {}",
+        sources.share == LoadSource::clock ? "CPU clock over wall clock in marked work, else the number of competitors"
+                                           : "the number of competitors",
+        before < 0 ? "/proc/self/task/*/schedstat cannot be read"
+                   : "/proc/self/task/*/schedstat stands still (sysctl kernel.sched_schedstats)");
+  }
+  return sources;
+}
+
+LoadReader::LoadReader(LoadSource source, std::string root)
+    : source_(source), root_(std::move(root)), before_(load_sample(read_load(root_))) {}
+
+Load LoadReader::look() {
+  const std::lock_guard lock(mutex_);
+  LoadSample now = load_sample(read_load(root_));
+  const Load load = judge_load(before_, now, source_, work_);
+  before_ = std::move(now);
+  work_ = {};
+  return load;
+}
+
+void LoadReader::work(double cpu_s, double wall_s) {
+  const std::lock_guard lock(mutex_);
+  work_.cpu_s += cpu_s;
+  work_.wall_s += wall_s;
+}
+
+} // namespace control

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "base/clock.hpp"
+#include "control/load.hpp"
+#include "control/load_reader.hpp"
+
+namespace {
+using control::judge_load;
+using control::Load;
+using control::load_sample;
+using control::LoadSample;
+using control::LoadSource;
+using control::LoadTexts;
+
+constexpr const char* stat_text = "cpu  40 0 0 0 0 0 0 0 0 0\n"
+                                  "cpu0 1000 10 200 5000 30 4 6 100 0 0\n"
+                                  "cpu1 2000 20 300 6000 40 5 7 300 0 0\n"
+                                  "intr 1 2 3\nctxt 5\nprocs_running 7\nprocs_blocked 1\n";
+
+TEST(Load, TextsBecomeNumbers) {
+  LoadTexts texts;
+  texts.at_s = 12.5;
+  texts.threads[41] = {"2500000000 500000000 17\n", "41 (a (strange) name) R 1 41 41 0\n"};
+  texts.threads[42] = {"1000000 0 1\n", "42 (pdgemm) S 1 41 41 0\n"};
+  texts.threads[43] = {"", ""}; // it ended while it was looked at
+  texts.cpu_stat = {"nr_periods 10\nnr_throttled 4\nthrottled_time 1500000000\n",
+                    "usage_usec 9\nnr_periods 1\nthrottled_usec 250000\n", "usage_usec 9\nsystem_usec 3\n"};
+  texts.stat = stat_text;
+  const LoadSample s = load_sample(texts);
+  EXPECT_EQ(s.at_s, 12.5);
+  ASSERT_EQ(s.threads.size(), 2U);
+  EXPECT_DOUBLE_EQ(s.threads.at(41).cpu_s, 2.5);
+  EXPECT_DOUBLE_EQ(s.threads.at(41).wait_s, 0.5);
+  EXPECT_EQ(s.own_runnable, 1);
+  EXPECT_EQ(s.runnable, 7);
+  EXPECT_EQ(s.throttled_s, (std::vector<double>{1.5, 0.25, 0}));
+  EXPECT_EQ(s.cores, 2);
+  EXPECT_EQ(s.stolen_ticks, 400);
+  EXPECT_EQ(s.busy_ticks, 1320 + 2632);
+  texts.cpus = {1, 5};
+  EXPECT_EQ(load_sample(texts).stolen_ticks, 300);
+  EXPECT_EQ(load_sample(texts).cores, 1);
+}
+
+TEST(Load, NothingThatCanBeReadIsNoLoad) {
+  const LoadSample s = load_sample({});
+  EXPECT_EQ(s.runnable, -1);
+  LoadSample later = s;
+  later.at_s = 1;
+  for (const LoadSource source : {LoadSource::schedstat, LoadSource::clock, LoadSource::competitors}) {
+    const Load load = judge_load(s, later, source);
+    EXPECT_EQ(load.share, 1);
+    EXPECT_EQ(load.competing, -1);
+    EXPECT_EQ(load.source, LoadSource::competitors);
+  }
+  LoadTexts rubbish;
+  rubbish.threads[1] = {"x", "y"};
+  rubbish.cpu_stat = {"throttled_time", "throttled_time x\n"};
+  rubbish.stat = "cpu\ncpux 1\nprocs_running\n";
+  EXPECT_EQ(load_sample(rubbish).runnable, -1);
+}
+
+/// One thread that ran and waited for so long in a second.
+std::pair<LoadSample, LoadSample> second(double cpu_s, double wait_s) {
+  LoadSample before, after;
+  before.threads[1] = {5, 3};
+  after.at_s = 1;
+  after.threads[1] = {5 + cpu_s, 3 + wait_s};
+  return {before, after};
+}
+
+TEST(Load, ShareIsWhatWasGotOfWhatWasWanted) {
+  for (const double competitors : {0.0, 1.0, 2.0, 3.0, 4.0}) {
+    const auto [before, after] = second(1 / (1 + competitors), competitors / (1 + competitors));
+    EXPECT_NEAR(judge_load(before, after).share, 1 / (1 + competitors), 1e-9);
+  }
+  const auto [before, after] = second(0.2, 0.2); // it slept for the rest
+  EXPECT_NEAR(judge_load(before, after).share, 0.5, 1e-9);
+  EXPECT_NEAR(judge_load(before, after).busy, 0.2, 1e-9);
+}
+
+TEST(Load, TimeWithoutQuotaCountsOnce) {
+  // kernels that count it as waiting: the same answer with and without the control group's figure
+  auto [before, after] = second(0.3, 0.7);
+  before.throttled_s = {2};
+  after.throttled_s = {2.7};
+  EXPECT_NEAR(judge_load(before, after).share, 0.3, 1e-9);
+  EXPECT_NEAR(judge_load(before, after).throttled, 0.7, 1e-9);
+  // those that do not
+  after.threads[1] = {5.3, 3};
+  EXPECT_NEAR(judge_load(before, after).share, 0.3, 1e-9);
+  // the figure is a sum over processors; a thread that ran all the time was not held up
+  after.threads[1] = {5.95, 3.05};
+  after.throttled_s = {6};
+  EXPECT_NEAR(judge_load(before, after).share, 0.95, 1e-9);
+}
+
+TEST(Load, ThreadsComeAndGo) {
+  auto [before, after] = second(0.5, 0.5);
+  before.threads[2] = {100, 100}; // gone
+  after.threads[3] = {0.5, 0.5};  // new
+  const Load load = judge_load(before, after);
+  EXPECT_NEAR(load.share, 0.5, 1e-9);
+  EXPECT_NEAR(load.busy, 1, 1e-9);
+}
+
+TEST(Load, StolenTimeIsLost) {
+  auto [before, after] = second(0.5, 0.5);
+  after.busy_ticks = 100;
+  after.stolen_ticks = 20;
+  EXPECT_NEAR(judge_load(before, after).share, 0.4, 1e-9);
+  EXPECT_NEAR(judge_load(before, after).stolen, 0.2, 1e-9);
+}
+
+TEST(Load, ASleeperIsToldByItsCompetitors) {
+  auto [before, after] = second(0.001, 0);
+  before.runnable = after.runnable = 4;
+  before.own_runnable = after.own_runnable = 1;
+  after.cores = 2;
+  Load load = judge_load(before, after);
+  EXPECT_EQ(load.source, LoadSource::competitors);
+  EXPECT_EQ(load.competing, 3);
+  EXPECT_NEAR(load.share, 0.5, 1e-9); // two processors for four
+  after.cores = 8;
+  EXPECT_EQ(judge_load(before, after).share, 1);
+  before.runnable = after.runnable = 1;
+  load = judge_load(before, after);
+  EXPECT_EQ(load.competing, 0);
+  EXPECT_EQ(load.share, 1);
+}
+
+TEST(Load, WhereTheKernelDoesNotCount) {
+  auto [before, after] = second(0, 0);
+  before.runnable = after.runnable = 4;
+  before.own_runnable = after.own_runnable = 1;
+  after.cores = 1;
+  Load load = judge_load(before, after, LoadSource::clock, {0.2, 0.5});
+  EXPECT_EQ(load.source, LoadSource::clock);
+  EXPECT_NEAR(load.share, 0.4, 1e-9);
+  load = judge_load(before, after, LoadSource::clock); // nothing was marked
+  EXPECT_EQ(load.source, LoadSource::competitors);
+  EXPECT_NEAR(load.share, 0.25, 1e-9);
+}
+
+TEST(Load, AShareIsNeverZero) { // a process that was stopped for the whole second
+  const auto [before, after] = second(0, 1);
+  EXPECT_EQ(judge_load(before, after).share, 1e-3);
+}
+
+TEST(LoadWatch, ThreeOfFiveAreAChange) {
+  control::LoadWatch watch;
+  EXPECT_EQ(watch.share(), 1);
+  for (int k = 0; k < 20; ++k) EXPECT_FALSE(watch.add(k % 2 == 0 ? 0.95 : 1.0));
+  EXPECT_FALSE(watch.add(0.5));
+  EXPECT_FALSE(watch.add(1));
+  EXPECT_FALSE(watch.add(0.5));
+  EXPECT_TRUE(watch.add(0.5)); // the third
+  EXPECT_TRUE(watch.add(0.5));
+  EXPECT_TRUE(watch.add(0.5));
+  EXPECT_EQ(watch.share(), 0.5);
+  watch.settle();
+  EXPECT_FALSE(watch.add(0.52));
+  EXPECT_FALSE(watch.add(1));
+  EXPECT_FALSE(watch.add(0.2)); // one up and two down are none
+  EXPECT_FALSE(watch.add(0.2));
+  EXPECT_TRUE(watch.add(0.2));
+}
+
+/// A /proc of our own.
+class Root {
+public:
+  Root() { std::filesystem::create_directories(path); }
+  Root(const Root&) = delete;
+  Root& operator=(const Root&) = delete;
+  ~Root() { std::filesystem::remove_all(path); }
+  void write(const std::string& file, const std::string& text) const {
+    std::filesystem::create_directories(std::filesystem::path(path + file).parent_path());
+    std::ofstream(path + file) << text;
+  }
+  const std::string path = testing::TempDir() + "load_" + std::to_string(getpid());
+};
+
+TEST(LoadSources, AreTestedAndNamed) {
+  const Root root;
+  control::LoadSources none = control::test_load_sources(root.path);
+  EXPECT_EQ(none.share, LoadSource::clock);
+  EXPECT_FALSE(none.has_competitors || none.has_steal || none.has_throttling);
+  EXPECT_NE(none.text.find("cannot be read"), std::string::npos);
+  // it can be read and stands still
+  const std::string task = "/proc/self/task/" + std::to_string(syscall(SYS_gettid));
+  root.write(task + "/schedstat", "123456 0 1\n");
+  root.write(task + "/stat", "1 (x) R 0\n");
+  root.write("/proc/stat", stat_text);
+  root.write("/proc/self/cgroup", "3:cpu,cpuacct:/job\n");
+  root.write("/sys/fs/cgroup/cpu,cpuacct/job/cpu.stat", "nr_periods 1\nnr_throttled 0\nthrottled_time 0\n");
+  const control::LoadSources still = control::test_load_sources(root.path);
+  EXPECT_EQ(still.share, LoadSource::clock);
+  EXPECT_TRUE(still.has_competitors && still.has_throttling);
+  EXPECT_NE(still.text.find("stands still"), std::string::npos);
+}
+
+TEST(LoadReader, ReadsWhatChanged) {
+  const Root root;
+  const std::string task = "/proc/self/task/" + std::to_string(syscall(SYS_gettid));
+  root.write(task + "/stat", "1 (x) R 0\n");
+  root.write(task + "/schedstat", "1000000000 0 1\n");
+  root.write("/proc/stat", stat_text);
+  control::LoadReader reader(LoadSource::schedstat, root.path);
+  root.write(task + "/schedstat", "2000000000 3000000000 1\n");
+  const Load load = reader.look();
+  EXPECT_NEAR(load.share, 0.25, 1e-9);
+  EXPECT_EQ(load.competing, 6);
+  root.write(task + "/schedstat", "3000000000 3000000000 1\n");
+  EXPECT_NEAR(reader.look().share, 1, 1e-9); // since the last look
+}
+
+/// On the machine that this runs on: whatever else runs, a loop that never waits by itself gets its share of the wall
+/// time.
+TEST(LoadReader, TheShareOfALoopIsItsPartOfTheWallTime) {
+  if (control::test_load_sources().share != LoadSource::schedstat) GTEST_SKIP() << "schedstat does not count here";
+  control::LoadReader reader;
+  const auto cpu_s = [] {
+    timespec t{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+  };
+  const double cpu = cpu_s(), wall = base::monotonic_s();
+  while (cpu_s() - cpu < 0.3 && base::monotonic_s() - wall < 20) {
+  }
+  const double truth = (cpu_s() - cpu) / (base::monotonic_s() - wall);
+  EXPECT_NEAR(reader.look().share, truth, 0.1);
+}
+
+} // namespace
