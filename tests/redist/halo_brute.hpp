@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Borders worked out one index at a time: what the tests of halos compare with.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <random>
 #include <vector>
