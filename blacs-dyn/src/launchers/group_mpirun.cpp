@@ -32,6 +32,7 @@ pid_t start_program(const std::vector<std::string>& words, const std::vector<std
   command.words = words;
   command.environment = variables;
   command.in = in.get();
+  command.ends_with_parent = gettid() == getpid(); // also a group that hangs; another thread may end before the program
   return base::start(command);
 }
 

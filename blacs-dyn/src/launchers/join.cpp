@@ -26,7 +26,6 @@ namespace {
 using base::Error;
 using base::Status;
 
-constexpr double longest_accept_s = 10; ///< it takes some 30 ms
 constexpr const char* way_out = "start it with `dyngrid run --processes join`, or with mpirun --ompi-server";
 
 class Port {
@@ -99,7 +98,7 @@ public:
       for (const int ticket : sent) rendezvous_->dismiss(ticket);
       throw;
     }
-    return std::make_unique<JoinLaunch>(*this, groups, std::min(options.join_limit_s, longest_accept_s));
+    return std::make_unique<JoinLaunch>(*this, groups, options.join_limit_s);
   }
 
   Presence presence(const NewGroup& group, std::string* why) { return rendezvous_->presence(tickets_[group.id], why); }
@@ -109,8 +108,8 @@ public:
     if (rendezvous_) rendezvous_->dismiss(tickets_[group.id]);
   }
 
-  /// From the moment in which a group is told to come its end is the end of everything: an accept whose partner has
-  /// died does not return.
+  /// From the moment in which a group is told to come its end is the end of everything, and so is that it has not been
+  /// introduced in time: an accept whose partner has died, or hangs, does not return.
   Newcomers admit(const NewGroup& group, double limit_s) {
     check_server();
     const int ticket = tickets_[group.id];
@@ -123,7 +122,6 @@ public:
     rendezvous_->tell(ticket, fmt::format("come {} {}", port.name(), second_ports_[group.id].name()));
     MPI_Comm bridge = MPI_COMM_NULL;
     check_mpi(MPI_Comm_accept(port.name().c_str(), MPI_INFO_NULL, 0, MPI_COMM_SELF, &bridge), "MPI_Comm_accept");
-    rendezvous_->has_come(ticket);
     return {group, Comm::adopt(bridge)};
   }
 
@@ -159,6 +157,8 @@ public:
     }
     so_far.close();
     second_ports_.clear();
+    if (rendezvous_)
+      for (const NewGroup& group : groups) rendezvous_->has_come(tickets_[group.id]);
   }
 
   std::int64_t number_of(int group) const override {
@@ -264,7 +264,7 @@ private:
         listen   ? *listen
         : is_far ? "tcp"
                  : "unix",
-        [this](const std::string& what) { end_all(what, 1.0); }, towards);
+        [this](const std::string& what) { end_all(what, 2.0); }, towards);
   }
 
   void hear_of_the_end() {
