@@ -8,7 +8,7 @@
 // one process alone.
 #include "base/command_line.hpp"
 #include "common/app.hpp"
-#include "common/framed.hpp"
+#include "common/ghosted.hpp"
 #include "common/local.hpp"
 
 #include <fmt/format.h>
@@ -91,14 +91,14 @@ int main(int argc, char** argv) {
     const auto* my_load = static_cast<const double*>(dyngrid_local(load));
     std::int64_t lld = 1;
     dyngrid_matrix_shape(u, nullptr, nullptr, &lld);
-    apps::Framed<double> framed(u, DYNGRID_NEIGHBOURS_FOUR, 0.0);
+    apps::Ghosted<double> ghosted(u, DYNGRID_NEIGHBOURS_FOUR, 0.0);
 
     run.begin(step, 6.0 * static_cast<double>(n) * static_cast<double>(n) * sweeps);
     double change = 0;
     for (int sweep = 0; sweep < sweeps; ++sweep) {
-      framed.fetch(local);
+      ghosted.fetch(local);
       change = 0;
-      framed.for_each_piece(
+      ghosted.for_each_piece(
           [&](std::int64_t i_loc, std::int64_t j_loc, std::int64_t count, const double* centre, std::int64_t stride) {
             const double* load_here = &my_load[i_loc + j_loc * lld];
             double* target = &local[i_loc + j_loc * lld];

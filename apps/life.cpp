@@ -9,7 +9,7 @@
 // --check compares every cell after every step with a run by one process alone.
 #include "base/command_line.hpp"
 #include "common/app.hpp"
-#include "common/framed.hpp"
+#include "common/ghosted.hpp"
 #include "common/local.hpp"
 
 #include <fmt/format.h>
@@ -261,15 +261,15 @@ int main(int argc, char** argv) {
     const auto whole_passes = static_cast<std::int64_t>(passes);
     const std::int64_t last_columns =
         std::llround((passes - static_cast<double>(whole_passes)) * static_cast<double>(n_loc));
-    apps::Framed<int> framed(cells, DYNGRID_NEIGHBOURS_EIGHT, 0);
+    apps::Ghosted<int> ghosted(cells, DYNGRID_NEIGHBOURS_EIGHT, 0);
     double own_s = 0;
 
     run.begin(step, 0);
     for (int generation = 0; generation < generations; ++generation) {
-      framed.fetch(local);
+      ghosted.fetch(local);
       const double begin = own_seconds();
       for (std::int64_t pass = 0; pass <= whole_passes; ++pass) {
-        framed.for_each_piece(
+        ghosted.for_each_piece(
             [&](std::int64_t i_loc, std::int64_t j_loc, std::int64_t count, const int* c, std::int64_t s) {
               int* target = &local[i_loc + j_loc * lld];
               for (std::int64_t i = 0; i < count; ++i)

@@ -52,7 +52,8 @@ module dyngrid_redist
   public :: dyngrid_executor_create, dyngrid_execute, dyngrid_execute_start, dyngrid_execute_advance
   public :: dyngrid_execute_finish, dyngrid_execute_in_place, dyngrid_executor_ranks_on_host, dyngrid_executor_destroy
   public :: dyngrid_halo_create, dyngrid_halo_shape, dyngrid_halo_stretch, dyngrid_halo_exchange, dyngrid_halo_start
-  public :: dyngrid_halo_finish, dyngrid_halo_to_framed, dyngrid_halo_from_framed, dyngrid_halo_fill, dyngrid_halo_destroy
+  public :: dyngrid_halo_finish, dyngrid_halo_fill, dyngrid_halo_destroy
+  public :: dyngrid_halo_to_ghosted, dyngrid_halo_from_ghosted, dyngrid_halo_to_framed, dyngrid_halo_from_framed
 
   interface
     integer(c_int) function dyngrid_desc_init(desc, m, n, n_row_sizes, row_sizes, n_col_sizes, col_sizes, rsrc, csrc, &
@@ -266,26 +267,26 @@ module dyngrid_redist
     end function
 
     ! k and the indices count from 0
-    integer(c_int) function dyngrid_halo_stretch(halo, axis, k, i_glo, i_loc, i_framed, length) bind(C)
+    integer(c_int) function dyngrid_halo_stretch(halo, axis, k, i_glo, i_loc, i_ghosted, length) bind(C)
       import :: c_int, c_int64_t, c_char, c_ptr
       type(c_ptr), value :: halo
       character(kind=c_char), value :: axis
       integer(c_int), value :: k
-      integer(c_int64_t), intent(out) :: i_glo, i_loc, i_framed, length
+      integer(c_int64_t), intent(out) :: i_glo, i_loc, i_ghosted, length
     end function
 
-    integer(c_int) function dyngrid_halo_exchange(halo, framed, lld) bind(C)
+    integer(c_int) function dyngrid_halo_exchange(halo, ghosted, lld) bind(C)
       import :: c_int, c_int64_t, c_ptr
       type(c_ptr), value :: halo
-      type(*), intent(inout) :: framed(*)
+      type(*), intent(inout) :: ghosted(*)
       integer(c_int64_t), value :: lld
     end function
 
-    ! framed is read and written until dyngrid_halo_finish: declare it asynchronous
-    integer(c_int) function dyngrid_halo_start(halo, framed, lld) bind(C)
+    ! ghosted is read and written until dyngrid_halo_finish: declare it asynchronous
+    integer(c_int) function dyngrid_halo_start(halo, ghosted, lld) bind(C)
       import :: c_int, c_int64_t, c_ptr
       type(c_ptr), value :: halo
-      type(*), intent(inout), asynchronous :: framed(*)
+      type(*), intent(inout), asynchronous :: ghosted(*)
       integer(c_int64_t), value :: lld
     end function
 
@@ -294,6 +295,23 @@ module dyngrid_redist
       type(c_ptr), value :: halo
     end function
 
+    integer(c_int) function dyngrid_halo_to_ghosted(halo, local, lld_local, ghosted, lld) bind(C)
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: halo
+      type(*), intent(in) :: local(*)
+      integer(c_int64_t), value :: lld_local, lld
+      type(*), intent(inout) :: ghosted(*)
+    end function
+
+    integer(c_int) function dyngrid_halo_from_ghosted(halo, ghosted, lld, local, lld_local) bind(C)
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: halo
+      type(*), intent(in) :: ghosted(*)
+      integer(c_int64_t), value :: lld_local, lld
+      type(*), intent(inout) :: local(*)
+    end function
+
+    ! earlier names of these two
     integer(c_int) function dyngrid_halo_to_framed(halo, local, lld_local, framed, lld) bind(C)
       import :: c_int, c_int64_t, c_ptr
       type(c_ptr), value :: halo
@@ -310,10 +328,10 @@ module dyngrid_redist
       type(*), intent(inout) :: local(*)
     end function
 
-    integer(c_int) function dyngrid_halo_fill(halo, framed, lld, one) bind(C)
+    integer(c_int) function dyngrid_halo_fill(halo, ghosted, lld, one) bind(C)
       import :: c_int, c_int64_t, c_ptr
       type(c_ptr), value :: halo
-      type(*), intent(inout) :: framed(*)
+      type(*), intent(inout) :: ghosted(*)
       integer(c_int64_t), value :: lld
       type(*), intent(in) :: one(*)
     end function

@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
   static double u[M + 2][N + 2], next[M + 2][N + 2];
   dyngrid_layout* layout = NULL;
   dyngrid_halo* halo = NULL;
-  int64_t rows, cols, i_glo, i_framed, size, j_glo, j_framed, width;
+  int64_t rows, cols, i_glo, i_ghosted, size, j_glo, j_ghosted, width;
   int row_stretches, col_stretches, rank, i, j, sweep, all;
   double *v, *w;
   MPI_Init(&argc, &argv);
@@ -44,10 +44,10 @@ int main(int argc, char** argv) {
   EXPECT(dyngrid_halo_shape(halo, &rows, &cols, &row_stretches, &col_stretches) == DYNGRID_SUCCESS);
   EXPECT(row_stretches == 1 && col_stretches == 1 && rows == (rank / 2 == 0 ? 9 : 4) + 2 &&
          cols == (rank % 2 == 0 ? 3 : 8) + 2);
-  EXPECT(dyngrid_halo_stretch(halo, 'R', 0, &i_glo, NULL, &i_framed, &size) == DYNGRID_SUCCESS);
-  EXPECT(dyngrid_halo_stretch(halo, 'C', 0, &j_glo, NULL, &j_framed, &width) == DYNGRID_SUCCESS);
+  EXPECT(dyngrid_halo_stretch(halo, 'R', 0, &i_glo, NULL, &i_ghosted, &size) == DYNGRID_SUCCESS);
+  EXPECT(dyngrid_halo_stretch(halo, 'C', 0, &j_glo, NULL, &j_ghosted, &width) == DYNGRID_SUCCESS);
   EXPECT(dyngrid_halo_stretch(halo, 'C', 1, &j_glo, NULL, NULL, NULL) == DYNGRID_ERR_ARGUMENT);
-  EXPECT(i_framed == 1 && size == rows - 2 && j_framed == 1 && width == cols - 2);
+  EXPECT(i_ghosted == 1 && size == rows - 2 && j_ghosted == 1 && width == cols - 2);
 
   for (i = 0; i < M + 2; ++i)
     for (j = 0; j < N + 2; ++j) u[i][j] = i == 0 || j == 0 || i == M + 1 || j == N + 1 ? edge : first(i - 1, j - 1);

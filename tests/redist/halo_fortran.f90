@@ -8,7 +8,7 @@ program halo_fortran
   integer, parameter :: n = 16
   integer(c_int) :: desc(9), row_stretches, col_stretches, failures = 0
   integer :: rank, ierr, all_failures, i, j, k, l
-  integer(c_int64_t) :: rows, cols, i_glo, i_loc, i_framed, length, j_glo, j_loc, j_framed, width
+  integer(c_int64_t) :: rows, cols, i_glo, i_loc, i_ghosted, length, j_glo, j_loc, j_ghosted, width
   type(c_ptr) :: layout = c_null_ptr, halo = c_null_ptr
   integer(c_int), allocatable, asynchronous :: u(:, :)
   integer(c_int), allocatable :: local(:, :)
@@ -28,22 +28,22 @@ program halo_fortran
       local(i, j) = value(global(i - 1, rank / 2), global(j - 1, mod(rank, 2)))
     end do
   end do
-  call expect(dyngrid_halo_to_framed(halo, local, 8_c_int64_t, u, 0_c_int64_t) == 0, 'to framed')
+  call expect(dyngrid_halo_to_ghosted(halo, local, 8_c_int64_t, u, 0_c_int64_t) == 0, 'to ghosted')
   call expect(dyngrid_halo_start(halo, u, 0_c_int64_t) == 0, 'start')
   call expect(dyngrid_halo_finish(halo) == 0, 'finish')
   do l = 0, col_stretches - 1
-    call expect(dyngrid_halo_stretch(halo, 'C', l, j_glo, j_loc, j_framed, width) == 0, 'stretch')
+    call expect(dyngrid_halo_stretch(halo, 'C', l, j_glo, j_loc, j_ghosted, width) == 0, 'stretch')
     do k = 0, row_stretches - 1
-      call expect(dyngrid_halo_stretch(halo, 'R', k, i_glo, i_loc, i_framed, length) == 0, 'stretch')
+      call expect(dyngrid_halo_stretch(halo, 'R', k, i_glo, i_loc, i_ghosted, length) == 0, 'stretch')
       do j = -2, int(width) + 1
         do i = -2, int(length) + 1
-          call expect(u(i_framed + i, j_framed + j) == value(int(i_glo) + i, int(j_glo) + j), 'an element')
+          call expect(u(i_ghosted + i, j_ghosted + j) == value(int(i_glo) + i, int(j_glo) + j), 'an element')
         end do
       end do
     end do
   end do
   local = 0
-  call expect(dyngrid_halo_from_framed(halo, u, 0_c_int64_t, local, 8_c_int64_t) == 0, 'from framed')
+  call expect(dyngrid_halo_from_framed(halo, u, 0_c_int64_t, local, 8_c_int64_t) == 0, 'by its earlier name')
   call expect(local(3, 6) == value(global(2, rank / 2), global(5, mod(rank, 2))), 'back')
   call expect(dyngrid_halo_exchange(halo, u, 15_c_int64_t) /= 0, 'a leading dimension too small')
   call expect(dyngrid_halo_destroy(halo) == 0 .and. .not. c_associated(halo), 'destroy')

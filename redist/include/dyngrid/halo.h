@@ -43,6 +43,11 @@ DYNGRID_API int dyngrid_halo_exchange(dyngrid_halo* halo, void* ghosted, int64_t
 DYNGRID_API int dyngrid_halo_start(dyngrid_halo* halo, void* ghosted, int64_t lld);
 DYNGRID_API int dyngrid_halo_finish(dyngrid_halo* halo);
 /* The local array into the ghosted one and back. */
+DYNGRID_API int dyngrid_halo_to_ghosted(const dyngrid_halo* halo, const void* local, int64_t lld_local, void* ghosted,
+                                        int64_t lld);
+DYNGRID_API int dyngrid_halo_from_ghosted(const dyngrid_halo* halo, const void* ghosted, int64_t lld, void* local,
+                                          int64_t lld_local);
+/* Earlier names of these two. */
 DYNGRID_API int dyngrid_halo_to_framed(const dyngrid_halo* halo, const void* local, int64_t lld_local, void* ghosted,
                                        int64_t lld);
 DYNGRID_API int dyngrid_halo_from_framed(const dyngrid_halo* halo, const void* ghosted, int64_t lld, void* local,

@@ -14,10 +14,10 @@ namespace apps {
 
 /// Made for one grid and one matrix: make it anew after a change of the grid. Elements outside the matrix are
 /// `outside`.
-template <class Element> class Framed {
+template <class Element> class Ghosted {
 public:
   /// Collective over the current grid. neighbours: DYNGRID_NEIGHBOURS_FOUR or DYNGRID_NEIGHBOURS_EIGHT.
-  Framed(const dyngrid_matrix* matrix, int neighbours, Element outside) {
+  Ghosted(const dyngrid_matrix* matrix, int neighbours, Element outside) {
     int nprow = 0, npcol = 0;
     dyngrid_layout* layout = nullptr;
     dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
@@ -37,34 +37,34 @@ public:
     for (int k = 0; k < row_count; ++k) read('R', k, rows_[static_cast<std::size_t>(k)]);
     for (int k = 0; k < column_count; ++k) read('C', k, columns_[static_cast<std::size_t>(k)]);
   }
-  Framed(const Framed&) = delete;
-  Framed& operator=(const Framed&) = delete;
-  ~Framed() { dyngrid_halo_destroy(&halo_); }
+  Ghosted(const Ghosted&) = delete;
+  Ghosted& operator=(const Ghosted&) = delete;
+  ~Ghosted() { dyngrid_halo_destroy(&halo_); }
 
   /// Takes the matrix's local array and fetches the borders. Collective; waits for the neighbours only.
   void fetch(const Element* local) {
-    require(dyngrid_halo_to_framed(halo_, local, lld_local_, cells_.data(), stride_), "dyngrid_halo_to_framed");
+    require(dyngrid_halo_to_ghosted(halo_, local, lld_local_, cells_.data(), stride_), "dyngrid_halo_to_ghosted");
     require(dyngrid_halo_exchange(halo_, cells_.data(), stride_), "dyngrid_halo_exchange");
   }
 
   /// Calls visit(i_loc, j_loc, count, centre, stride) for pieces of my columns: `count` elements from local (i_loc,
-  /// j_loc) on. `centre` points to the first in the framed array; the neighbours of centre[i] are centre[i-1],
+  /// j_loc) on. `centre` points to the first in the ghosted array; the neighbours of centre[i] are centre[i-1],
   /// centre[i+1] (rows) and centre[i-stride], centre[i+stride] (columns). Local. `columns`: only so many of my columns,
   /// from the first.
   template <class Visit> void for_each_piece(Visit visit, std::int64_t columns = INT64_MAX) const {
     for (const Stretch& c : columns_)
       for (std::int64_t j = 0; j < c.size && c.loc + j < columns; ++j)
         for (const Stretch& r : rows_)
-          visit(r.loc, c.loc + j, r.size, &cells_[static_cast<std::size_t>(r.framed + (c.framed + j) * stride_)],
+          visit(r.loc, c.loc + j, r.size, &cells_[static_cast<std::size_t>(r.ghosted + (c.ghosted + j) * stride_)],
                 stride_);
   }
 
 private:
   struct Stretch {
-    std::int64_t loc = 0, framed = 0, size = 0;
+    std::int64_t loc = 0, ghosted = 0, size = 0;
   };
   void read(char axis, int k, Stretch& s) const {
-    dyngrid_halo_stretch(halo_, axis, k, nullptr, &s.loc, &s.framed, &s.size);
+    dyngrid_halo_stretch(halo_, axis, k, nullptr, &s.loc, &s.ghosted, &s.size);
   }
 
   dyngrid_halo* halo_ = nullptr;
