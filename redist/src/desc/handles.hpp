@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "plan/axis_table.hpp"
 #include "redist/layout.hpp"
