@@ -90,6 +90,60 @@ double scaled_residual(const std::vector<Panel>& panels, const std::vector<doubl
                                          static_cast<double>(panels.size()) * std::numeric_limits<double>::epsilon());
 }
 
+/// The equations of one mesh, set up and solved by two steps.
+struct Equations {
+  std::vector<Panel> panels;
+  dyngrid_matrix *a, *b;
+
+  int count() const { return static_cast<int>(panels.size()); }
+  void set_up() const {
+    const int n = count();
+    dyngrid::for_each<double>(a, [&](std::int64_t i, std::int64_t j, double& element) {
+      if (i < n && j < n) element = potential(panels[i].centre, panels[j]);
+    });
+    apps::fill<double>(b, [](std::int64_t, std::int64_t) { return 1.0; });
+  }
+  /// Solves in place. False when the matrix is singular, or an argument was wrong. nb: of a
+  bool solve(std::int64_t nb) const {
+    const int n = count(), i1 = 1;
+    std::int64_t rows = 0;
+    dyngrid_matrix_shape(a, &rows, nullptr, nullptr);
+    std::vector<int> pivots(rows + nb);
+    int info = 0;
+    auto* local = static_cast<double*>(dyngrid_local(a));
+    pdgetrf_(&n, &n, local, &i1, &i1, dyngrid_desc(a), pivots.data(), &info);
+    if (info == 0)
+      pdgetrs_("N", &n, &i1, local, &i1, &i1, dyngrid_desc(a), pivots.data(), static_cast<double*>(dyngrid_local(b)),
+               &i1, &i1, dyngrid_desc(b), &info);
+    return info == 0;
+  }
+  /// Of every panel, on all processes. Collective.
+  std::vector<double> charges() const {
+    std::vector<double> charge(panels.size());
+    dyngrid::for_each<double>(b, [&](std::int64_t i, std::int64_t, double q) {
+      if (i < count()) charge[i] = q;
+    });
+    MPI_Allreduce(MPI_IN_PLACE, charge.data(), count(), MPI_DOUBLE, MPI_SUM, dyngrid_comm());
+    return charge;
+  }
+  double capacitance(const std::vector<double>& charge) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < charge.size(); ++i) sum += charge[i] * panels[i].area();
+    return sum;
+  }
+};
+
+/// What is said at the end.
+std::string summary(const std::string& shape, const std::vector<double>& capacitances, double published) {
+  std::string text = fmt::format("{}: C =", shape);
+  for (const double c : capacitances) text += fmt::format(" {:.6f}", c);
+  if (const std::size_t meshes = capacitances.size(); meshes >= 3) { // what three meshes, each twice as fine, tend to
+    const double c1 = capacitances[meshes - 3], c2 = capacitances[meshes - 2], c3 = capacitances[meshes - 1];
+    text += fmt::format(", tends to {:.6f}", c3 - (c3 - c2) * (c3 - c2) / ((c3 - c2) - (c2 - c1)));
+  }
+  return text + fmt::format("; published {:.5f}", published);
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -136,56 +190,33 @@ int main(int argc, char** argv) {
 
   while (run.resize_point(step) != DYNGRID_LEAVE) {
     if (step >= options.steps) break; // beyond it: a restart with fewer
-    const int k = step / 2, i1 = 1;
-    const std::vector<Panel> panels = mesh(is_cube, along_edge(k));
-    const auto n = static_cast<int>(panels.size());
+    const int k = step / 2;
+    const Equations equations{mesh(is_cube, along_edge(k)), a, b};
+    const double order = equations.count();
     if (step % 2 == 0) {
       run.begin(step, 0);
-      dyngrid::for_each<double>(a, [&](std::int64_t i, std::int64_t j, double& element) {
-        if (i < n && j < n) element = potential(panels[i].centre, panels[j]);
-      });
-      apps::fill<double>(b, [](std::int64_t, std::int64_t) { return 1.0; });
+      equations.set_up();
       run.end(false);
     } else {
-      const double order = n;
       run.begin(step, 2.0 / 3.0 * order * order * order + 2 * order * order);
-      std::int64_t rows = 0;
-      dyngrid_matrix_shape(a, &rows, nullptr, nullptr);
-      std::vector<int> pivots(rows + options.nb);
-      int info = 0, info_solve = 0;
-      auto* local = static_cast<double*>(dyngrid_local(a));
-      pdgetrf_(&n, &n, local, &i1, &i1, dyngrid_desc(a), pivots.data(), &info);
-      if (info == 0)
-        pdgetrs_("N", &n, &i1, local, &i1, &i1, dyngrid_desc(a), pivots.data(), static_cast<double*>(dyngrid_local(b)),
-                 &i1, &i1, dyngrid_desc(b), &info_solve);
+      const bool is_solved = equations.solve(options.nb);
       run.end();
-      std::vector<double> charge(n);
-      dyngrid::for_each<double>(b, [&](std::int64_t i, std::int64_t, double q) {
-        if (i < n) charge[i] = q;
-      });
-      MPI_Allreduce(MPI_IN_PLACE, charge.data(), n, MPI_DOUBLE, MPI_SUM, dyngrid_comm());
-      capacitances[k] = 0;
-      for (int i = 0; i < n; ++i) capacitances[k] += charge[i] * panels[i].area();
+      const std::vector<double> charge = equations.charges();
+      capacitances[k] = equations.capacitance(charge);
       if (options.check) {
-        const double residual = scaled_residual(panels, charge);
+        const double residual = scaled_residual(equations.panels, charge);
         const double error = std::fabs(capacitances[k] / published - 1);
         // graded meshes: the error falls with the square of the number of rectangles along an edge
         const double allowed = 1.0 / (along_edge(k) * along_edge(k));
-        run.verdict(info == 0 && info_solve == 0 && residual < 16 && error < allowed, residual,
-                    fmt::format("{} unknowns: C = {:.6f}, {:+.3f} % from {:.5f}; scaled residual {:.2g}", n,
-                                capacitances[k], 100 * (capacitances[k] / published - 1), published, residual));
+        run.verdict(is_solved && residual < 16 && error < allowed, residual,
+                    fmt::format("{} unknowns: C = {:.6f}, {:+.3f} % from {:.5f}; scaled residual {:.2g}",
+                                equations.count(), capacitances[k], 100 * (capacitances[k] / published - 1), published,
+                                residual));
       }
     }
     ++step;
   }
-  std::string more = fmt::format("{}: C =", shape);
-  for (const double c : capacitances) more += fmt::format(" {:.6f}", c);
-  if (meshes >= 3) { // what three meshes, each twice as fine, tend to
-    const double c1 = capacitances[meshes - 3], c2 = capacitances[meshes - 2], c3 = capacitances[meshes - 1];
-    more += fmt::format(", tends to {:.6f}", c3 - (c3 - c2) * (c3 - c2) / ((c3 - c2) - (c2 - c1)));
-  }
-  more += fmt::format("; published {:.5f}", published);
-  const int status = run.finish(more);
+  const int status = run.finish(summary(shape, capacitances, published));
   apps::require(dyngrid_finalize(), "dyngrid_finalize");
   return status;
 }

@@ -149,20 +149,24 @@ void write_loads(const std::string& path, int step, const Distribution::OnGrid& 
                        all[static_cast<std::size_t>(3 * k + 2)], all[static_cast<std::size_t>(3 * k)]);
 }
 
-} // namespace
-
-int main(int argc, char** argv) {
-  apps::Options options;
-  options.n = 1000;
+/// What the command line says.
+struct Settings {
+  apps::Options common;
   int generations = 10;
   double repeats = 1000;
   std::string kind = "cyclic", mapping = "best", loads;
   Distribution distribution;
+};
+
+void read_command_line(Settings& settings, int argc, char** argv) {
+  Distribution& distribution = settings.distribution;
   base::CommandLine cli(
       "Plays the Game of Life while the grid of processes grows and shrinks. A step is some generations.", "life");
-  apps::add_options(cli, options);
-  cli.add_option("--generations", generations, "generations in a step").check(base::positive_number()).show_default();
-  cli.add_option("--distribution", kind,
+  apps::add_options(cli, settings.common);
+  cli.add_option("--generations", settings.generations, "generations in a step")
+      .check(base::positive_number())
+      .show_default();
+  cli.add_option("--distribution", settings.kind,
                  "how the cells lie on each grid: cyclic (blocks of --nb), block (one block per process, all alike), "
                  "weighted (one block per process, larger "
                  "for the faster, by --powers)")
@@ -176,7 +180,7 @@ int main(int argc, char** argv) {
       .separated_by(',')
       .check(base::positive_number())
       .type_name("POWER,...");
-  cli.add_option("--mapping", mapping, "weighted: best, svd, natural")
+  cli.add_option("--mapping", settings.mapping, "weighted: best, svd, natural")
       .check(base::one_of({"best", "svd", "natural"}))
       .type_name("NAME")
       .show_default();
@@ -193,47 +197,117 @@ int main(int argc, char** argv) {
                               .type_name("COLUMNS,...");
   rows.needs(columns);
   columns.needs(rows);
-  cli.add_option("--repeats", repeats,
+  cli.add_option("--repeats", settings.repeats,
                  "a cell is worked out REPEATS/POWER times, at least once; 1000 as in the description of --powers")
       .check(base::positive_number())
       .show_default();
   cli.add_option(
-         "--loads", loads,
+         "--loads", settings.loads,
          "write to this file what each process had to do in each step: power, rows, columns, seconds of its own")
       .type_name("FILE");
-  apps::parse(cli, options, argc, argv);
-  if (!distribution.rows.empty()) {
-    const auto sum = [](const std::vector<std::int64_t>& sizes) {
-      return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
-    };
-    std::string problem;
-    if (kind != "weighted")
-      problem = "--rows and --columns need --distribution weighted";
-    else if (!options.resize_at.empty())
-      problem = "--rows and --columns are for one grid: without --resize-at";
-    else if (static_cast<int>(distribution.rows.size()) != options.nprow ||
-             static_cast<int>(distribution.columns.size()) != options.npcol)
-      problem = fmt::format("{} --rows and {} --columns, wanted as many as --grid has", distribution.rows.size(),
-                            distribution.columns.size());
-    else if (sum(distribution.rows) != options.n || sum(distribution.columns) != options.n)
-      problem = fmt::format("--rows add up to {} and --columns to {}, wanted n = {}", sum(distribution.rows),
-                            sum(distribution.columns), options.n);
-    if (!problem.empty()) {
-      if (apps::is_first_of_mpirun()) std::fprintf(stderr, "life: %s (see --help)\n", problem.c_str());
-      return 2;
+  apps::parse(cli, settings.common, argc, argv);
+
+  using Kind = Distribution::Kind;
+  distribution.kind = settings.kind == "cyclic"  ? Kind::cyclic
+                      : settings.kind == "block" ? Kind::block
+                                                 : Kind::weighted;
+  distribution.method = settings.mapping == "best"  ? DYNGRID_MAP_BEST
+                        : settings.mapping == "svd" ? DYNGRID_MAP_SVD
+                                                    : DYNGRID_MAP_NATURAL;
+  distribution.n = settings.common.n;
+}
+
+/// Why --rows and --columns cannot be; empty when they can.
+std::string problem_of(const Settings& settings) {
+  const Distribution& distribution = settings.distribution;
+  const apps::Options& options = settings.common;
+  if (distribution.rows.empty()) return "";
+  const auto sum = [](const std::vector<std::int64_t>& sizes) {
+    return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
+  };
+  if (distribution.kind != Distribution::Kind::weighted) return "--rows and --columns need --distribution weighted";
+  if (!options.resize_at.empty()) return "--rows and --columns are for one grid: without --resize-at";
+  if (static_cast<int>(distribution.rows.size()) != options.nprow ||
+      static_cast<int>(distribution.columns.size()) != options.npcol)
+    return fmt::format("{} --rows and {} --columns, wanted as many as --grid has", distribution.rows.size(),
+                       distribution.columns.size());
+  if (sum(distribution.rows) != options.n || sum(distribution.columns) != options.n)
+    return fmt::format("--rows add up to {} and --columns to {}, wanted n = {}", sum(distribution.rows),
+                       sum(distribution.columns), options.n);
+  return "";
+}
+
+/// How often a process goes over its cells in one generation.
+struct Passes {
+  std::int64_t whole;
+  std::int64_t last_columns; ///< of one pass more
+};
+
+Passes passes_of(double count, std::int64_t columns) {
+  const auto whole = static_cast<std::int64_t>(count);
+  return {whole, std::llround((count - static_cast<double>(whole)) * static_cast<double>(columns))};
+}
+
+/// The generations of one step. Returns this process's own seconds.
+double play(dyngrid_matrix* cells, int generations, double repeated) {
+  auto* local = static_cast<int*>(dyngrid_local(cells));
+  std::int64_t lld = 1, n_loc = 0;
+  dyngrid_matrix_shape(cells, nullptr, &n_loc, &lld);
+  const Passes passes = passes_of(repeated, n_loc);
+  apps::Ghosted<int> ghosted(cells, DYNGRID_NEIGHBOURS_EIGHT, 0);
+  double own_s = 0;
+  for (int generation = 0; generation < generations; ++generation) {
+    ghosted.fetch(local);
+    const double begin = own_seconds();
+    for (std::int64_t pass = 0; pass <= passes.whole; ++pass) {
+      ghosted.for_each_piece(
+          [&](std::int64_t i_loc, std::int64_t j_loc, std::int64_t count, const int* c, std::int64_t s) {
+            int* target = &local[i_loc + j_loc * lld];
+            for (std::int64_t i = 0; i < count; ++i)
+              target[i] = next_state(c[i], c[i - 1] + c[i + 1] + c[i - s - 1] + c[i - s] + c[i - s + 1] + c[i + s - 1] +
+                                               c[i + s] + c[i + s + 1]);
+          },
+          pass < passes.whole ? n_loc : passes.last_columns);
+      asm volatile("" : : "r"(local) : "memory"); // every pass is to be done
     }
+    own_s += own_seconds() - begin;
+  }
+  return own_s;
+}
+
+/// Compares every cell with a game that one process plays alone.
+void check(apps::Run& run, dyngrid_matrix* cells, Alone& alone, std::int64_t n, std::int64_t generation) {
+  int rank = 0;
+  MPI_Comm_rank(dyngrid_comm(), &rank);
+  std::vector<int> expected(n * n);
+  if (rank == 0) expected = alone.at_generation(generation);
+  MPI_Bcast(expected.data(), static_cast<int>(expected.size()), MPI_INT, 0, dyngrid_comm());
+  double wrong = 0;
+  dyngrid::for_each<int>(
+      cells, [&](std::int64_t i, std::int64_t j, int alive) { wrong += alive == expected[i + j * n] ? 0 : 1; });
+  wrong = apps::sum_over_grid(wrong);
+  run.verdict(wrong == 0, 0, wrong == 0 ? "" : fmt::format("{} cells", wrong));
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  Settings settings;
+  apps::Options& options = settings.common;
+  Distribution& distribution = settings.distribution;
+  options.n = 1000;
+  read_command_line(settings, argc, argv);
+  if (const std::string problem = problem_of(settings); !problem.empty()) {
+    if (apps::is_first_of_mpirun()) std::fprintf(stderr, "life: %s (see --help)\n", problem.c_str());
+    return 2;
   }
   const std::int64_t n = options.n, nb = options.nb;
-  using Kind = Distribution::Kind;
-  distribution.kind = kind == "cyclic" ? Kind::cyclic : kind == "block" ? Kind::block : Kind::weighted;
-  distribution.method = mapping == "best" ? DYNGRID_MAP_BEST : mapping == "svd" ? DYNGRID_MAP_SVD : DYNGRID_MAP_NATURAL;
-  distribution.n = n;
 
   apps::start(options);
   apps::Run run("life", options);
 
   dyngrid_matrix* cells = nullptr;
-  apps::require(distribution.kind == Kind::cyclic
+  apps::require(distribution.kind == Distribution::Kind::cyclic
                     ? dyngrid_matrix_create("cells", 'i', n, n, nb, nb, &cells)
                     : dyngrid_matrix_create_by("cells", 'i', n, n, sizes_on, &distribution, &cells),
                 "dyngrid_matrix_create");
@@ -248,56 +322,22 @@ int main(int argc, char** argv) {
     dyngrid::for_each<int>(cells, [&](std::int64_t, std::int64_t, int alive) { population += alive; });
     population = apps::sum_over_grid(population);
     if (step >= options.steps) break; // beyond it: a restart with fewer
-    auto* local = static_cast<int*>(dyngrid_local(cells));
-    std::int64_t lld = 1, n_loc = 0;
     int rank = 0, nprow = 0, npcol = 0;
-    dyngrid_matrix_shape(cells, nullptr, &n_loc, &lld);
     dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
     MPI_Comm_rank(dyngrid_comm(), &rank);
     const Distribution::OnGrid here = distribution.on(nprow, npcol);
-    // so many passes over all my cells, and one over a part of my columns
-    const double passes =
-        distribution.powers.empty() ? 1 : std::max(1.0, repeats / here.powers[static_cast<std::size_t>(rank)]);
-    const auto whole_passes = static_cast<std::int64_t>(passes);
-    const std::int64_t last_columns =
-        std::llround((passes - static_cast<double>(whole_passes)) * static_cast<double>(n_loc));
-    apps::Ghosted<int> ghosted(cells, DYNGRID_NEIGHBOURS_EIGHT, 0);
-    double own_s = 0;
+    const double repeated =
+        distribution.powers.empty() ? 1 : std::max(1.0, settings.repeats / here.powers[static_cast<std::size_t>(rank)]);
 
     run.begin(step, 0);
-    for (int generation = 0; generation < generations; ++generation) {
-      ghosted.fetch(local);
-      const double begin = own_seconds();
-      for (std::int64_t pass = 0; pass <= whole_passes; ++pass) {
-        ghosted.for_each_piece(
-            [&](std::int64_t i_loc, std::int64_t j_loc, std::int64_t count, const int* c, std::int64_t s) {
-              int* target = &local[i_loc + j_loc * lld];
-              for (std::int64_t i = 0; i < count; ++i)
-                target[i] = next_state(c[i], c[i - 1] + c[i + 1] + c[i - s - 1] + c[i - s] + c[i - s + 1] +
-                                                 c[i + s - 1] + c[i + s] + c[i + s + 1]);
-            },
-            pass < whole_passes ? n_loc : last_columns);
-        asm volatile("" : : "r"(local) : "memory"); // every pass is to be done
-      }
-      own_s += own_seconds() - begin;
-    }
+    const double own_s = play(cells, settings.generations, repeated);
     run.end();
-    if (!loads.empty()) write_loads(loads, step, here, own_s, cells);
+    if (!settings.loads.empty()) write_loads(settings.loads, step, here, own_s, cells);
     ++step;
-
-    if (options.check) {
-      std::vector<int> expected(n * n);
-      if (rank == 0) expected = alone.at_generation(static_cast<std::int64_t>(step) * generations);
-      MPI_Bcast(expected.data(), static_cast<int>(expected.size()), MPI_INT, 0, dyngrid_comm());
-      double wrong = 0;
-      dyngrid::for_each<int>(
-          cells, [&](std::int64_t i, std::int64_t j, int alive) { wrong += alive == expected[i + j * n] ? 0 : 1; });
-      wrong = apps::sum_over_grid(wrong);
-      run.verdict(wrong == 0, 0, wrong == 0 ? "" : fmt::format("{} cells", wrong));
-    }
+    if (options.check) check(run, cells, alone, n, static_cast<std::int64_t>(step) * settings.generations);
   }
   const int status = run.finish(fmt::format("{:.0f} cells alive after {} generations", population,
-                                            static_cast<std::int64_t>(step) * generations));
+                                            static_cast<std::int64_t>(step) * settings.generations));
   apps::require(dyngrid_finalize(), "dyngrid_finalize");
   return status;
 }

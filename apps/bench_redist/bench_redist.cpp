@@ -547,8 +547,8 @@ void write_samples(apps::Report& report, const Case& c, const Result& r, const S
   report.add(sample, {r.predicted_s});
 }
 
-int run(int argc, char** argv) {
-  Settings settings;
+/// Returns the exit status of a command line that is wrong or asks for help.
+std::optional<int> read_command_line(Settings& settings, int argc, char** argv) {
   base::CommandLine app("Redistribution against stock PDGEMR2D and memcpy", "bench_redist");
   app.add_option("--n", settings.sizes, "matrix sizes").separated_by(',').check(base::positive_number());
   app.add_option("--grids", settings.grids, "e.g. 2x2-3x3,3x3-4x4").separated_by(',');
@@ -577,34 +577,77 @@ int run(int argc, char** argv) {
                "measure this machine's figures, which predictions need, anew instead of reading them");
   app.add_flag("--grow", settings.grow, "ranks beyond the first ones come from MPI_Comm_spawn");
   app.add_flag("--child", settings.child).hidden();
-  int rank = 0, size = 0;
+  int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (const auto status = base::read_command_line(app, argc, argv, rank == 0)) return *status;
+  return base::read_command_line(app, argc, argv, rank == 0);
+}
 
-  MPI_Comm all = MPI_COMM_NULL, bridge = MPI_COMM_NULL;
-  int needed = 1;
+/// The communicator of all ranks, with --grow those that it starts included.
+struct Ranks {
+  MPI_Comm all = MPI_COMM_NULL, to_others = MPI_COMM_NULL;
+
+  Ranks(const Settings& settings, int argc, char** argv) {
+    if (settings.child) {
+      MPI_Comm_get_parent(&to_others);
+      MPI_Intercomm_merge(to_others, 1, &all);
+    } else if (settings.grow) {
+      int needed = 1, have = 0;
+      for (const std::string& grids : settings.grids) needed = std::max(needed, parse(grids, "1", 1).ranks());
+      MPI_Comm_size(MPI_COMM_WORLD, &have);
+      std::vector<char*> arguments(argv + 1, argv + argc);
+      char child[] = "--child";
+      arguments.push_back(child);
+      arguments.push_back(nullptr);
+      MPI_Comm_spawn(argv[0], arguments.data(), needed - have, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &to_others,
+                     MPI_ERRCODES_IGNORE);
+      MPI_Intercomm_merge(to_others, 0, &all);
+    } else {
+      MPI_Comm_dup(MPI_COMM_WORLD, &all);
+    }
+  }
+  void close() {
+    MPI_Comm_free(&all);
+    if (to_others != MPI_COMM_NULL) MPI_Comm_disconnect(&to_others);
+  }
+};
+
+/// All that --grids, --n and --nb ask for and `size` ranks can do.
+std::vector<Case> cases_of(const Settings& settings, int size) {
+  std::vector<Case> cases;
   for (const std::string& grids : settings.grids) {
-    const Case c = parse(grids, "1", 1);
-    needed = std::max(needed, c.ranks());
+    std::vector<std::string> blocks = settings.blocks;
+    const Case shapes = parse(grids, "1", 1);
+    if (shapes.ranks() > size) continue;
+    const bool same = shapes.from.nprow == shapes.to.nprow && shapes.from.npcol == shapes.to.npcol;
+    if (blocks.empty())
+      blocks = same ? std::vector<std::string>{"32-64", "64-128", "256-128", "64-block"}
+                    : std::vector<std::string>{"32", "64", "256", "block", "64-128"};
+    for (std::int64_t n : settings.sizes)
+      for (const std::string& nb : blocks) cases.push_back(parse(grids, nb, n));
   }
-  if (settings.child) {
-    MPI_Comm_get_parent(&bridge);
-    MPI_Intercomm_merge(bridge, 1, &all);
-  } else if (settings.grow) {
-    int have = 0;
-    MPI_Comm_size(MPI_COMM_WORLD, &have);
-    std::vector<char*> arguments(argv + 1, argv + argc);
-    char child[] = "--child";
-    arguments.push_back(child);
-    arguments.push_back(nullptr);
-    MPI_Comm_spawn(argv[0], arguments.data(), needed - have, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &bridge,
-                   MPI_ERRCODES_IGNORE);
-    MPI_Intercomm_merge(bridge, 0, &all);
-  } else {
-    MPI_Comm_dup(MPI_COMM_WORLD, &all);
+  return cases;
+}
+
+/// One case on the ranks that it needs. Collective over all.
+void measure(MPI_Comm all, int rank, const Case& c, const Settings& settings, Result& result) {
+  MPI_Comm part = MPI_COMM_NULL;
+  MPI_Comm_split(all, rank < c.ranks() ? 0 : MPI_UNDEFINED, rank, &part);
+  if (part != MPI_COMM_NULL) {
+    CaseRun one(part, c, settings, result);
+    one.measure();
+    one.close();
+    MPI_Comm_free(&part);
   }
-  MPI_Comm_rank(all, &rank);
-  MPI_Comm_size(all, &size);
+  quiet_barrier(all);
+}
+
+int run(int argc, char** argv) {
+  Settings settings;
+  if (const auto status = read_command_line(settings, argc, argv)) return *status;
+  Ranks ranks(settings, argc, argv);
+  int rank = 0, size = 0;
+  MPI_Comm_rank(ranks.all, &rank);
+  MPI_Comm_size(ranks.all, &size);
   union_rank = rank;
   union_size = size;
   int mypnum = 0, nprocs = 0;
@@ -616,41 +659,22 @@ int run(int argc, char** argv) {
     for (const std::string& name : settings.methods) std::printf(" %17s", (name + " ms").c_str());
     std::printf("\n");
   }
-  std::vector<std::pair<Case, Result>> cases;
-  for (const std::string& grids : settings.grids) {
-    std::vector<std::string> blocks = settings.blocks;
-    const Case shapes = parse(grids, "1", 1);
-    if (shapes.ranks() > size) continue;
-    const bool same = shapes.from.nprow == shapes.to.nprow && shapes.from.npcol == shapes.to.npcol;
-    if (blocks.empty())
-      blocks = same ? std::vector<std::string>{"32-64", "64-128", "256-128", "64-block"}
-                    : std::vector<std::string>{"32", "64", "256", "block", "64-128"};
-    for (std::int64_t n : settings.sizes)
-      for (const std::string& nb : blocks) cases.emplace_back(parse(grids, nb, n), Result());
-  }
+  const std::vector<Case> cases = cases_of(settings, size);
+  std::vector<Result> results(cases.size());
   Summary summary;
   for (int round = 1; round <= settings.rounds; ++round)
-    for (auto& [c, result] : cases) {
-      MPI_Comm part = MPI_COMM_NULL;
-      MPI_Comm_split(all, rank < c.ranks() ? 0 : MPI_UNDEFINED, rank, &part);
-      if (part != MPI_COMM_NULL) {
-        CaseRun one(part, c, settings, result);
-        one.measure();
-        one.close();
-        MPI_Comm_free(&part);
-      }
-      quiet_barrier(all);
+    for (std::size_t k = 0; k < cases.size(); ++k) {
+      measure(ranks.all, rank, cases[k], settings, results[k]);
       if (rank != 0 || round != settings.rounds) continue;
-      print(c, result, settings);
-      if (result.has(settings.methods[0])) write_samples(report, c, result, settings);
-      summary.add(result);
+      print(cases[k], results[k], settings);
+      if (results[k].has(settings.methods[0])) write_samples(report, cases[k], results[k], settings);
+      summary.add(results[k]);
     }
   if (rank == 0) summary.print();
   int verdict = summary.is_right ? 0 : 1;
   if (!report.finish()) verdict = 1;
-  MPI_Bcast(&verdict, 1, MPI_INT, 0, all);
-  MPI_Comm_free(&all);
-  if (bridge != MPI_COMM_NULL) MPI_Comm_disconnect(&bridge);
+  MPI_Bcast(&verdict, 1, MPI_INT, 0, ranks.all);
+  ranks.close();
   return verdict;
 }
 
