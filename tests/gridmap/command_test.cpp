@@ -153,6 +153,58 @@ TEST(Command, HelpAndText) {
             std::string::npos);
 }
 
+TEST(Command, Balance) {
+  json a = ask("balance --speeds 1,1,1,0.5 --n 6000 --steps-left 200 --change 10");
+  EXPECT_EQ(a["action"], "remove");
+  EXPECT_EQ(a["leaves"], json({3}));
+  EXPECT_EQ(a["now"]["step_s"], 2);
+  EXPECT_DOUBLE_EQ(a["then"]["step_s"], 4.0 / 3);
+  EXPECT_EQ(a["then"]["change_terms"]["change"], 10);
+  EXPECT_EQ(a["payoff_steps"], 15);
+  a = ask("balance --speeds 1,1,1,0.5 --n 6000 --steps-left 20 --change 10");
+  EXPECT_EQ(a["action"], "stay");
+  EXPECT_EQ(a["then"], nullptr);
+  EXPECT_DOUBLE_EQ(a["refused"]["step_s"], 4.0 / 3);
+  EXPECT_NE(a["why"].get<std::string>().find("after 15 steps, wanted at most 10"), std::string::npos);
+  a = ask("balance --speeds 1,1,1,1 --load 1:1 --no-remove --weighted --grid 1x4 --n 7000");
+  EXPECT_EQ(a["action"], "rebalance");
+  EXPECT_EQ(a["then"]["cols"], json({2000, 1000, 2000, 2000}));
+  EXPECT_EQ(ask("balance --speeds 1,1,1 --grid 1x3 --asleep 1 --n 6000")["comes"], json({3}));
+  EXPECT_EQ(ask("balance --speeds 0.2,1,1,1 --stay 0 --n 6000")["action"], "stay");
+  // the same from a file; an option overrides it
+  const std::string file = testing::TempDir() + "balance_" + std::to_string(getpid()) + ".json";
+  FILE* out = std::fopen(file.c_str(), "w");
+  std::fputs(R"({"grid": "1x3", "n": 6000, "processes": [{"may_leave": false}, {}, {},
+               {"asleep": true, "away_s": 5, "calm_s": 5}]})",
+             out);
+  std::fclose(out);
+  EXPECT_EQ(ask("balance --file " + file)["action"], "stay"); // not calm for 10 s
+  EXPECT_EQ(ask("balance --speeds 1,1,0.1 --file " + file)["action"], "remove");
+  std::remove(file.c_str());
+  for (const auto& [arguments, words] :
+       {std::pair<std::string, std::string>{"--speeds 1,0 --n 5", "speed of process 1 is 0"},
+        {"--speeds 1,nan --n 5", "speed of process 1 is nan"},
+        {"--speeds 1,-1 --n 5", "speed of process 1 is -1"},
+        {"--n 5", "no process is given"},
+        {"--speeds 1,1", "no matrix is given"},
+        {"--speeds 1,1 --n 9 --load x", "process:competitors"},
+        {"--speeds 1,1 --n 9 --stay 4", "a process 0 .. 1"},
+        {"--speeds 1,1,1 --grid 2x2 --n 9", "nobody stands at 1 of the 4 places"},
+        {"--file /nowhere", "cannot be read"}}) {
+    const Answer answer = run("balance " + arguments);
+    EXPECT_EQ(answer.status, 2) << arguments;
+    EXPECT_NE(answer.err.find(words), std::string::npos) << answer.err;
+  }
+}
+
+TEST(Command, LoadSelfTest) {
+  const json a = ask("load --self-test --seconds 0.05");
+  EXPECT_GT(a["share"], 0);
+  EXPECT_LE(a["share"], 1);
+  EXPECT_TRUE(a["source"] == "schedstat" || a["source"] == "clock" || a["source"] == "competitors");
+  EXPECT_EQ(run("load").status, 2);
+}
+
 TEST(Command, MistakesAreOneLineAndStatus2) {
   const std::string cases[] = {"nonsense",
                                "topology",

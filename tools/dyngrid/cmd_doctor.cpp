@@ -24,6 +24,7 @@
 #include "blas.hpp"
 #include "checkpoint/file.hpp"
 #include "command.hpp"
+#include "control/load_reader.hpp"
 #include "control/variables.hpp"
 #include "findings.hpp"
 #include "launch.hpp"
@@ -245,6 +246,13 @@ void look_at_network(Findings& out) {
   }
 }
 
+void look_at_load(Findings& out) {
+  const control::LoadSources sources = control::test_load_sources();
+  const bool is_best = sources.share == control::LoadSource::schedstat;
+  out.push_back({"load", is_best ? Verdict::ok : Verdict::note, "share of a processor: " + sources.text,
+                 is_best ? "" : "sysctl kernel.sched_schedstats=1, or a /proc that shows it"});
+}
+
 void look_at_variables(Findings& out) {
   const auto unknown = control::unknown_variables(control::whole_environment());
   const auto trouble = control::trouble_with(control::whole_environment());
@@ -297,6 +305,7 @@ void run(const Options& o) {
   look_at_kernel_log(findings);
   look_at_checkpoints_and_joining(site, findings);
   look_at_network(findings);
+  look_at_load(findings);
   look_at_variables(findings);
   if (can_run && !o.no_run) grow_and_shrink(o, site, findings);
 

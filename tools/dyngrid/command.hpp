@@ -11,7 +11,9 @@ namespace command {
 
 using base::CommandLine;
 
+void add_balance(CommandLine& root);
 void add_decide(CommandLine& root);
+void add_load(CommandLine& root);
 void add_topology(CommandLine& root);
 void add_place(CommandLine& root);
 void add_plan(CommandLine& root);

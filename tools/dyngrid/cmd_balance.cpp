@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "command.hpp"
+#include "control/variables.hpp"
+#include "gridmap/balance.hpp"
+#include "json_rows.hpp"
+#include "redist/measure.hpp"
+#include "text.hpp"
+
+namespace command {
+namespace {
+
+using gridmap::BalanceChoice;
+using gridmap::BalanceProcess;
+using gridmap::BalanceRequest;
+
+struct Options {
+  std::string speeds, loads, asleep, stay, grid, file, rows, cols;
+  double change_s = 0;
+  bool no_remove = false, no_return = false, json = false;
+  BalanceRequest request;
+};
+
+std::vector<std::int64_t> whole_numbers(const std::string& option, const std::string& text) {
+  std::vector<std::int64_t> numbers;
+  for (const std::string& word : base::split(text, ',')) numbers.push_back(base::parse_whole_number(word, option));
+  return numbers;
+}
+
+/// "3:2,5:1": so many processes compete with process 3, with process 5.
+void add_loads(const std::string& text, std::vector<BalanceProcess>& processes) {
+  for (const std::string& entry : base::split(text, ',')) {
+    const std::size_t colon = entry.find(':');
+    if (colon == std::string::npos)
+      throw Failure(fmt::format("--load: got '{}', expected process:competitors as in 3:2", entry));
+    const std::int64_t k = base::parse_whole_number(entry.substr(0, colon), "--load: process", 0,
+                                                    static_cast<std::int64_t>(processes.size()) - 1);
+    const std::int64_t competing = base::parse_whole_number(entry.substr(colon + 1), "--load: competitors", 0, 1000);
+    BalanceProcess& process = processes[static_cast<std::size_t>(k)];
+    process.share /= static_cast<double>(1 + competing);
+    process.speed /= static_cast<double>(1 + competing);
+  }
+}
+
+/// Members of `object` that a table names; anything else is a mistake in words.
+class Reader {
+public:
+  Reader(const Json& object, std::string where) : object_(object), where_(std::move(where)) {
+    if (!object.is_object()) throw Failure(fmt::format("--file: {} is no JSON object", where_));
+  }
+  template <class T> Reader& take(const char* name, T& value) {
+    names_.emplace_back(name);
+    const auto found = object_.find(name);
+    if (found == object_.end()) return *this;
+    try {
+      value = found->get<T>();
+    } catch (const Json::exception&) {
+      throw Failure(fmt::format("--file: {} of {} is {}, expected another kind of value", name, where_, found->dump()));
+    }
+    return *this;
+  }
+  void refuse_others() const {
+    for (const auto& item : object_.items()) {
+      const std::string& name = item.key();
+      if (std::find(names_.begin(), names_.end(), name) != names_.end()) continue;
+      const std::string closest = control::closest_word(name, names_);
+      throw Failure(fmt::format("--file: {} has no member {}{}", where_, name,
+                                closest.empty() ? "" : fmt::format("; is it {}?", closest)));
+    }
+  }
+
+private:
+  const Json& object_;
+  std::string where_;
+  std::vector<std::string> names_;
+};
+
+void read_file(const std::string& name, Options& o) {
+  std::ifstream file(name);
+  std::istream& in = name == "-" ? std::cin : file;
+  if (!in) throw Failure(fmt::format("--file: {} cannot be read", name));
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  const Json all = Json::parse(text, nullptr, false);
+  BalanceRequest& r = o.request;
+  Json processes = Json::array();
+  Reader reader(all, name);
+  reader.take("grid", o.grid).take("m", r.m).take("n", r.n).take("mb", r.mb).take("nb", r.nb);
+  reader.take("rows", r.rows).take("cols", r.cols).take("weighted", r.is_weighted);
+  reader.take("fixed_s", r.fixed_s).take("work_s", r.work_s).take("volume_s", r.volume_s);
+  reader.take("messages_s", r.messages_s).take("processor_part", r.processor_part).take("step_s", r.step_s);
+  reader.take("steps_left", r.steps_left).take("held_s", r.held_s).take("max_aspect", r.max_aspect);
+  reader.take("may_remove", r.may_remove).take("may_return", r.may_return).take("change_s", o.change_s);
+  reader.take("element_bytes", r.element_bytes).take("processes", processes);
+  reader.refuse_others();
+  for (const Json& each : processes) {
+    BalanceProcess p;
+    p.place = static_cast<int>(r.processes.size());
+    Reader one(each, fmt::format("process {}", r.processes.size()));
+    bool is_asleep = false;
+    one.take("speed", p.speed).take("share", p.share).take("place", p.place).take("may_leave", p.may_leave);
+    one.take("away_s", p.away_s).take("calm_s", p.calm_s).take("asleep", is_asleep);
+    one.refuse_others();
+    if (is_asleep) p.place = -1;
+    r.processes.push_back(p);
+  }
+}
+
+BalanceRequest request_of(Options o, const CommandLine& app) {
+  // the file first, then what the command line says
+  Options from_file;
+  BalanceRequest& r = from_file.request;
+  if (!o.file.empty()) read_file(o.file, from_file);
+  if (!o.speeds.empty()) {
+    r.processes.clear();
+    for (const double speed : parse_numbers("--speeds", o.speeds)) {
+      BalanceProcess p;
+      p.speed = speed;
+      p.place = static_cast<int>(r.processes.size());
+      r.processes.push_back(p);
+    }
+  }
+  if (r.processes.empty()) throw Failure("no process is given, expected --speeds 1,1,1,0.5 or --file FILE");
+  const int in_grid = static_cast<int>(
+      std::count_if(r.processes.begin(), r.processes.end(), [](const BalanceProcess& p) { return p.place >= 0; }));
+  for (const double speed : parse_numbers("--asleep", o.asleep)) {
+    BalanceProcess p;
+    p.speed = speed;
+    r.processes.push_back(p);
+  }
+  add_loads(o.loads, r.processes);
+  for (const std::int64_t k : whole_numbers("--stay", o.stay)) {
+    if (k >= static_cast<std::int64_t>(r.processes.size()))
+      throw Failure(fmt::format("--stay: got {}, expected a process 0 .. {}", k, r.processes.size() - 1));
+    r.processes[static_cast<std::size_t>(k)].may_leave = false;
+  }
+  const std::string grid = !o.grid.empty() ? o.grid : from_file.grid;
+  if (grid.empty())
+    r.grid = base::squarest(std::max(in_grid, 1));
+  else
+    std::tie(r.grid.nprow, r.grid.npcol) = parse_grid("--grid", grid);
+  const auto given = [&](const char* option, auto& to, const auto& value) {
+    if (app.count(option) > 0) to = value;
+  };
+  given("--m", r.m, o.request.m);
+  given("--n", r.n, o.request.n);
+  given("--mb", r.mb, o.request.mb);
+  given("--nb", r.nb, o.request.nb);
+  given("--weighted", r.is_weighted, o.request.is_weighted);
+  given("--fixed", r.fixed_s, o.request.fixed_s);
+  given("--work", r.work_s, o.request.work_s);
+  given("--volume", r.volume_s, o.request.volume_s);
+  given("--messages", r.messages_s, o.request.messages_s);
+  given("--processor-part", r.processor_part, o.request.processor_part);
+  given("--step", r.step_s, o.request.step_s);
+  given("--steps-left", r.steps_left, o.request.steps_left);
+  given("--held", r.held_s, o.request.held_s);
+  given("--max-aspect", r.max_aspect, o.request.max_aspect);
+  given("--element-bytes", r.element_bytes, o.request.element_bytes);
+  given("--rows", r.rows, whole_numbers("--rows", o.rows));
+  given("--cols", r.cols, whole_numbers("--cols", o.cols));
+  if (o.no_remove) r.may_remove = false;
+  if (o.no_return) r.may_return = false;
+  if (r.m == 0) r.m = r.n;
+  if (r.n == 0) r.n = r.m;
+  if (r.m == 0) throw Failure("no matrix is given, expected --m ROWS and --n COLUMNS");
+  // no terms: all of a step is work, a second of it for each process
+  if (r.fixed_s + r.work_s + r.volume_s + r.messages_s == 0) r.work_s = std::max(in_grid, 1);
+  r.machine = redist::known_machine(static_cast<int>(r.processes.size())).value_or(gridmap::Machine{});
+  const double price = app.count("--change") > 0 ? o.change_s : from_file.change_s;
+  if (app.count("--change") > 0 || from_file.change_s > 0)
+    r.change = [price](const BalanceChoice&) { return gridmap::Cost{{{"change", price}}}; };
+  return r;
+}
+
+Json json_of(const gridmap::Cost& cost) {
+  Json json = Json::object();
+  for (const gridmap::Term& term : cost.terms) json[std::string(term.name)] = term.seconds;
+  return json;
+}
+
+Json json_of(const BalanceChoice& choice) {
+  return {{"grid", {choice.grid.nprow, choice.grid.npcol}},
+          {"order", rows_of(choice.order, choice.grid.npcol)},
+          {"rows", choice.rows},
+          {"cols", choice.cols},
+          {"power", choice.power},
+          {"step_s", choice.step_s()},
+          {"step_terms", json_of(choice.step)},
+          {"moved_elements", choice.moved_elements},
+          {"change_s", choice.change.total()},
+          {"change_terms", json_of(choice.change)}};
+}
+
+std::string terms_text(const gridmap::Cost& cost) {
+  std::string text;
+  for (const gridmap::Term& term : cost.terms)
+    if (term.seconds > 0)
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", term.name, duration_text(term.seconds));
+  return text.empty() ? "" : " (" + text + ")";
+}
+
+void print(const char* title, const BalanceChoice& choice, const std::vector<BalanceProcess>& processes) {
+  std::printf("%s%dx%d, power %.4g, a step of %s%s\n", title, choice.grid.nprow, choice.grid.npcol, choice.power,
+              duration_text(choice.step_s()).c_str(), terms_text(choice.step).c_str());
+  if (choice.grid.size() > 64) return;
+  std::vector<std::vector<std::string>> rows(1, {"rows\\cols"});
+  for (const std::int64_t cols : choice.cols) rows[0].push_back(std::to_string(cols));
+  for (int i = 0; i < choice.grid.nprow; ++i) {
+    rows.push_back({std::to_string(choice.rows[static_cast<std::size_t>(i)])});
+    for (int j = 0; j < choice.grid.npcol; ++j) {
+      const int k = choice.order[static_cast<std::size_t>(i * choice.grid.npcol + j)];
+      rows.back().push_back(fmt::format("{} ({:.3g})", k, processes[static_cast<std::size_t>(k)].speed));
+    }
+  }
+  std::printf("%s", table(rows).c_str());
+}
+
+void run(const Options& o, const CommandLine& app) {
+  const BalanceRequest request = request_of(o, app);
+  const gridmap::Balance b = gridmap::decide_balance(request);
+  const bool stays = b.action == gridmap::BalanceAction::stay;
+  if (print_json(o.json, {{"action", to_string(b.action)},
+                          {"why", b.why},
+                          {"now", json_of(b.now)},
+                          {"then", stays ? Json(nullptr) : json_of(b.then)},
+                          {"refused", b.refused ? json_of(*b.refused) : Json(nullptr)},
+                          {"leaves", b.leaves},
+                          {"comes", b.comes},
+                          {"gain", b.gain()},
+                          {"payoff_steps", stays ? Json(nullptr) : Json(b.payoff_steps)},
+                          {"steps", b.steps}}))
+    return;
+  std::printf("%s: %s\n", to_string(b.action), b.why.c_str());
+  print("now     ", b.now, request.processes);
+  const BalanceChoice& other = stays && b.refused ? *b.refused : b.then;
+  if (stays && !b.refused) return;
+  print(stays ? "refused " : "then    ", other, request.processes);
+  std::printf("moves   %s elements in %s%s\n", grouped(other.moved_elements).c_str(),
+              duration_text(other.change.total()).c_str(), terms_text(other.change).c_str());
+  for (const auto& [title, list] : {std::pair{"sleeps ", &b.leaves}, std::pair{"wakes  ", &b.comes}})
+    if (!list->empty()) std::printf("%s %s\n", title, fmt::format("{}", fmt::join(*list, ", ")).c_str());
+}
+
+} // namespace
+
+void add_balance(CommandLine& root) {
+  CommandLine& app =
+      root.add_command("balance", "Processes of changed speed: new shares, who should sleep, who should come back");
+  auto o = std::make_shared<Options>();
+  BalanceRequest& r = o->request;
+  app.add_option("--speeds", o->speeds, "of the processes in the grid, row by row: 1,1,1,0.5, or @file")
+      .type_name("LIST");
+  app.add_option("--load", o->loads, "processes that compete with one of them: 3:2 is two with process 3")
+      .type_name("P:K,...");
+  app.add_option("--asleep", o->asleep, "speeds of processes that sleep and could come back").type_name("LIST");
+  app.add_option("--stay", o->stay, "processes that may not leave, by number").type_name("LIST");
+  app.add_option("--grid", o->grid, "the grid there is (default: the squarest)").type_name("PxQ");
+  app.add_option("--m", r.m, "rows of the matrix").check(base::positive_number());
+  app.add_option("--n", r.n, "columns of the matrix").check(base::positive_number());
+  app.add_option("--mb", r.mb, "rows of a block; without it one block for each process").check(base::positive_number());
+  app.add_option("--nb", r.nb, "columns of a block").check(base::positive_number());
+  app.add_option("--rows", o->rows, "rows of each grid row now, where they are unequal").type_name("LIST");
+  app.add_option("--cols", o->cols, "columns of each grid column now").type_name("LIST");
+  app.add_flag("--weighted", r.is_weighted, "the program's matrices can be dealt out by speed");
+  app.add_option("--steps-left", r.steps_left, "steps that are left (default: 50 are counted on)")
+      .check(base::non_negative_number());
+  app.add_option("--held", r.held_s, "seconds that the speeds have been so: a load is expected to last as long again")
+      .check(base::non_negative_number());
+  app.add_option("--work", r.work_s, "seconds of work of a step at speed 1, all together (default: 1 per process)")
+      .check(base::non_negative_number());
+  app.add_option("--fixed", r.fixed_s, "seconds of a step that no grid makes shorter")
+      .check(base::non_negative_number());
+  app.add_option("--volume", r.volume_s, "seconds of messages: times 1/p + 1/q").check(base::non_negative_number());
+  app.add_option("--messages", r.messages_s, "seconds of messages: times p + q").check(base::non_negative_number());
+  app.add_option("--processor-part", r.processor_part, "part of messages that a loaded processor is slower at, 0 .. 1")
+      .check(base::in_range(0.0, 1.0));
+  app.add_option("--step", r.step_s, "measured seconds of a step now; corrects all predictions")
+      .check(base::positive_number());
+  app.add_option("--change", o->change_s, "seconds that any change takes (default: by what moves)")
+      .check(base::non_negative_number());
+  app.add_option("--element-bytes", r.element_bytes, "bytes of an element of all matrices together")
+      .check(base::positive_number())
+      .show_default();
+  app.add_option("--max-aspect", r.max_aspect, "longer side of a new grid over its shorter one; 0: any")
+      .check(base::non_negative_number())
+      .show_default();
+  app.add_flag("--no-remove", o->no_remove, "nobody leaves");
+  app.add_flag("--no-return", o->no_return, "nobody comes back");
+  app.add_option("--file", o->file, "all this as JSON; - is stdin. An option overrides it").type_name("FILE");
+  app.add_flag("--json", o->json, "print one JSON object");
+  app.footer(
+      "Examples:\n"
+      "  dyngrid balance --speeds 1,1,1,0.5 --m 8000 --n 8000 --steps-left 200\n"
+      "  dyngrid balance --speeds 1,1,1,1 --load 3:2 --n 8000 --weighted --work 12 --volume 0.2\n"
+      "  dyngrid balance --speeds 1,1,1 --grid 1x3 --asleep 1 --n 8000\n"
+      "  echo '{\"n\": 8000, \"processes\": [{}, {\"speed\": 0.25, \"share\": 0.25}]}' | dyngrid balance --file -\n"
+      "Members of FILE: grid m n mb nb rows cols weighted work_s fixed_s volume_s messages_s processor_part step_s\n"
+      "steps_left held_s change_s element_bytes max_aspect may_remove may_return, and processes, a list of objects\n"
+      "with speed share place asleep may_leave away_s calm_s. In brackets: the speed of a process.\n"
+      "A change must save 5 % of a step and pay off within half of the steps; who left less than 60 s ago comes\n"
+      "back for twice as much, and only after 10 s without a competitor.");
+  app.action([o, &app] { run(*o, app); });
+}
+
+} // namespace command
