@@ -70,8 +70,8 @@ void check(const BalanceRequest& r) {
                 fmt::format("gridmap: balance: nobody stands at {} of the {} places of a {} grid",
                             std::count(at_place.begin(), at_place.end(), -1), r.grid.size(), to_string(r.grid)));
   for (const auto& [name, value] :
-       {std::pair{"fixed_s", r.fixed_s}, std::pair{"work_s", r.work_s}, std::pair{"volume_s", r.volume_s},
-        std::pair{"messages_s", r.messages_s}, std::pair{"step_s", r.step_s}})
+       {std::pair{"fixed_s", r.fixed_s}, std::pair{"work_s", r.work_s}, std::pair{"border_s", r.border_s},
+        std::pair{"volume_s", r.volume_s}, std::pair{"messages_s", r.messages_s}, std::pair{"step_s", r.step_s}})
     check_seconds(name, value);
   if (!(r.processor_part >= 0 && r.processor_part <= 1))
     bad(fmt::format("processor_part is {}, wanted 0 .. 1", r.processor_part));
@@ -177,7 +177,8 @@ private:
   }
 
   double messages(GridShape g) const {
-    return g.size() == 1 ? 0 : r_.volume_s * (1.0 / g.nprow + 1.0 / g.npcol) + r_.messages_s * (g.nprow + g.npcol);
+    if (g.size() == 1) return 0;
+    return r_.border_s + r_.volume_s * (1.0 / g.nprow + 1.0 / g.npcol) + r_.messages_s * (g.nprow + g.npcol);
   }
   double messages(GridShape g, int k) const {
     return messages(g) * (1 - r_.processor_part + r_.processor_part / process(k).share);
@@ -378,33 +379,48 @@ private:
     return choice;
   }
 
-  /// Speeds that make up for messages: who waits longer for them has that much less time to work in a step of
-  /// `seconds`.
+  /// Speeds that make up for messages: who waits longer for them has that much less time to work in `seconds`, work and
+  /// messages together.
   std::vector<double> speeds(GridShape grid, const std::vector<int>& members, double seconds) const {
     std::vector<double> speeds;
-    for (const int k : members) {
-      const double rest = 1 - (seconds > 0 ? messages(grid, k) / seconds : 0);
-      speeds.push_back(process(k).speed * std::max(rest, 0.01));
-    }
+    for (const int k : members) speeds.push_back(process(k).speed * std::max(1 - messages(grid, k) / seconds, 1e-6));
     return speeds;
   }
 
-  /// Two rounds where messages differ: their part of a step is known after the first.
-  template <class Map> BalanceChoice best_parts(GridShape grid, const std::vector<int>& members, Map map) const {
+  /// The parts of an arrangement, by map_processors or map_in_place. Where messages differ the parts depend on how long
+  /// a step is: then bisection on that, on the arrangement there is.
+  template <class Map> BalanceChoice best_parts(GridShape grid, std::vector<int> members, Map map) const {
     BalanceChoice best;
-    double seconds = 0;
-    const bool is_equal = r_.processor_part == 0 || messages(grid) == 0 || r_.work_s == 0;
-    for (int round = 0; round < (is_equal ? 1 : 3); ++round) {
-      const Mapping mapping =
-          map(MappingRequest{speeds(grid, members, seconds), grid.nprow, grid.npcol, r_.m, r_.n, MapMethod::best});
+    best.grid = grid;
+    const auto try_parts = [&](const Mapping& mapping) {
       BalanceChoice choice;
       choice.grid = grid;
       choice.rows = mapping.rows;
       choice.cols = mapping.cols;
       for (const int k : mapping.order) choice.order.push_back(members[at(k)]);
       set_step(choice);
-      if (round == 0 || choice.step_s() < best.step_s()) best = choice;
-      seconds = choice.step_s() - r_.fixed_s;
+      if (best.order.empty() || choice.step_s() < best.step_s()) best = choice;
+    };
+    const auto request = [&](const std::vector<double>& speeds) {
+      return MappingRequest{speeds, grid.nprow, grid.npcol, r_.m, r_.n, MapMethod::best};
+    };
+    const double infinity = std::numeric_limits<double>::infinity();
+    try_parts(map(request(speeds(grid, members, infinity))));
+    double least = 0, shortest = infinity; // messages
+    for (const int k : members) {
+      least = std::max(least, messages(grid, k));
+      shortest = std::min(shortest, messages(grid, k));
+    }
+    if (least == shortest || r_.work_s == 0) return best;
+    members = best.order;
+    double most = best.step_s() - r_.fixed_s;
+    const int rounds = grid.size() <= 16 || grid.nprow == 1 || grid.npcol == 1 ? 16 : 4;
+    for (int round = 0; round < rounds; ++round) {
+      const double middle = (least + most) / 2;
+      const Mapping mapping = map_in_place(request(speeds(grid, members, middle)));
+      try_parts(mapping);
+      const double needed = r_.work_s * mapping.t_continuous / (static_cast<double>(r_.m) * static_cast<double>(r_.n));
+      (needed <= middle ? most : least) = middle;
     }
     return best;
   }

@@ -100,8 +100,11 @@ void read_file(const std::string& name, Options& o) {
   Reader reader(all, name);
   reader.take("grid", o.grid).take("m", r.m).take("n", r.n).take("mb", r.mb).take("nb", r.nb);
   reader.take("rows", r.rows).take("cols", r.cols).take("weighted", r.is_weighted);
-  reader.take("fixed_s", r.fixed_s).take("work_s", r.work_s).take("volume_s", r.volume_s);
-  reader.take("messages_s", r.messages_s).take("processor_part", r.processor_part).take("step_s", r.step_s);
+  reader.take("fixed_s", r.fixed_s).take("work_s", r.work_s).take("border_s", r.border_s);
+  reader.take("volume_s", r.volume_s)
+      .take("messages_s", r.messages_s)
+      .take("processor_part", r.processor_part)
+      .take("step_s", r.step_s);
   reader.take("steps_left", r.steps_left).take("held_s", r.held_s).take("max_aspect", r.max_aspect);
   reader.take("may_remove", r.may_remove).take("may_return", r.may_return).take("change_s", o.change_s);
   reader.take("element_bytes", r.element_bytes).take("processes", processes);
@@ -162,6 +165,7 @@ BalanceRequest request_of(Options o, const CommandLine& app) {
   given("--weighted", r.is_weighted, o.request.is_weighted);
   given("--fixed", r.fixed_s, o.request.fixed_s);
   given("--work", r.work_s, o.request.work_s);
+  given("--border", r.border_s, o.request.border_s);
   given("--volume", r.volume_s, o.request.volume_s);
   given("--messages", r.messages_s, o.request.messages_s);
   given("--processor-part", r.processor_part, o.request.processor_part);
@@ -178,7 +182,7 @@ BalanceRequest request_of(Options o, const CommandLine& app) {
   if (r.n == 0) r.n = r.m;
   if (r.m == 0) throw Failure("no matrix is given, expected --m ROWS and --n COLUMNS");
   // no terms: all of a step is work, a second of it for each process
-  if (r.fixed_s + r.work_s + r.volume_s + r.messages_s == 0) r.work_s = std::max(in_grid, 1);
+  if (r.fixed_s + r.work_s + r.border_s + r.volume_s + r.messages_s == 0) r.work_s = std::max(in_grid, 1);
   r.machine = redist::known_machine(static_cast<int>(r.processes.size())).value_or(gridmap::Machine{});
   const double price = app.count("--change") > 0 ? o.change_s : from_file.change_s;
   if (app.count("--change") > 0 || from_file.change_s > 0)
@@ -284,6 +288,8 @@ void add_balance(CommandLine& root) {
       .check(base::non_negative_number());
   app.add_option("--fixed", r.fixed_s, "seconds of a step that no grid makes shorter")
       .check(base::non_negative_number());
+  app.add_option("--border", r.border_s, "seconds of messages that are the same on every grid")
+      .check(base::non_negative_number());
   app.add_option("--volume", r.volume_s, "seconds of messages: times 1/p + 1/q").check(base::non_negative_number());
   app.add_option("--messages", r.messages_s, "seconds of messages: times p + q").check(base::non_negative_number());
   app.add_option("--processor-part", r.processor_part, "part of messages that a loaded processor is slower at, 0 .. 1")
@@ -308,7 +314,8 @@ void add_balance(CommandLine& root) {
       "  dyngrid balance --speeds 1,1,1,1 --load 3:2 --n 8000 --weighted --work 12 --volume 0.2\n"
       "  dyngrid balance --speeds 1,1,1 --grid 1x3 --asleep 1 --n 8000\n"
       "  echo '{\"n\": 8000, \"processes\": [{}, {\"speed\": 0.25, \"share\": 0.25}]}' | dyngrid balance --file -\n"
-      "Members of FILE: grid m n mb nb rows cols weighted work_s fixed_s volume_s messages_s processor_part step_s\n"
+      "Members of FILE: grid m n mb nb rows cols weighted work_s fixed_s border_s volume_s messages_s processor_part "
+      "step_s\n"
       "steps_left held_s change_s element_bytes max_aspect may_remove may_return, and processes, a list of objects\n"
       "with speed share place asleep may_leave away_s calm_s. In brackets: the speed of a process.\n"
       "A change must save 5 % of a step and pay off within half of the steps; who left less than 60 s ago comes\n"

@@ -54,9 +54,10 @@ struct BalanceRequest {
   std::vector<std::int64_t> rows, cols; ///< parts there are now; empty: equal
   bool is_weighted = false;             ///< parts may be unequal: the application's matrices can be dealt out by speed
 
-  /// A step: fixed_s + the slowest process's work + its messages, volume_s (1/p + 1/q) + messages_s (p + q). The terms
-  /// of StepModel; work_s is all work of a step at speed 1.
-  double fixed_s = 0, work_s = 0, volume_s = 0, messages_s = 0;
+  /// A step: fixed_s + the slowest process's work + its messages, border_s + volume_s (1/p + 1/q) + messages_s (p + q),
+  /// none on one process. work_s is all work of a step at speed 1; the others are the terms of StepModel, and borders
+  /// that are as long on every grid.
+  double fixed_s = 0, work_s = 0, border_s = 0, volume_s = 0, messages_s = 0;
   double processor_part = 0; ///< of messages, 0 .. 1: what a process with a share s takes 1/s times as long for
   double step_s = 0;         ///< measured on the grid there is; corrects all predictions. 0: not known
 
