@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Everything the build needs from outside. Never find_package(scalapack): Debian's exported target names a file
-# that does not exist and configuring dies; pkg-config first, the plain library as the fallback.
+# Everything the build needs from outside. find_package(scalapack) only where its place is given: Debian's exported
+# target names a file that does not exist, and configuring dies.
 set(DYNGRID_MPI_FLAVOUR openmpi CACHE STRING "Which MPI: openmpi or mpich")
 if(DYNGRID_MPI_FLAVOUR STREQUAL "mpich")
   # Debian has both side by side, under these names
@@ -29,14 +29,16 @@ if(DYNGRID_MPI_FLAVOUR STREQUAL "mpich")
   set(DYNGRID_SCALAPACK_NAME scalapack-mpich)
   # scalapack-mpich.pc asks for `mpi`, which is the machine's default MPI and seldom this one
   set(DYNGRID_SCALAPACK_BY_PKG_CONFIG OFF)
-  # over UCX it starts no processes before 4.2: blacs-dyn/src/preflight.cpp
+  # over UCX older ones start no processes
+  file(STRINGS "${PROJECT_SOURCE_DIR}/base/include/base/mpi_version.hpp" limit REGEX "mpich_spawns_over_ucx_from{")
+  string(REGEX REPLACE ".*{([0-9]+), ([0-9]+),.*" "\\1.\\2" limit "${limit}")
   find_program(MPICHVERSION_EXECUTABLE mpichversion)
   set(device "")
   if(MPICHVERSION_EXECUTABLE)
     execute_process(COMMAND "${MPICHVERSION_EXECUTABLE}" OUTPUT_VARIABLE device ERROR_QUIET)
   endif()
   set(DYNGRID_MPI_CAN_SPAWN ON)
-  if(device MATCHES "ch4:ucx" AND device MATCHES "Version:[ \t]*([0-9]+\\.[0-9]+)" AND CMAKE_MATCH_1 VERSION_LESS 4.2)
+  if(device MATCHES "ch4:ucx" AND device MATCHES "Version:[ \t]*([0-9]+\\.[0-9]+)" AND CMAKE_MATCH_1 VERSION_LESS limit)
     set(DYNGRID_MPI_CAN_SPAWN OFF)
     message(STATUS "This MPICH (${CMAKE_MATCH_1}, ch4:ucx) cannot start processes: grids do not grow, and the tests that need it are skipped")
   endif()
@@ -52,19 +54,64 @@ elseif(DYNGRID_MPI_FLAVOUR STREQUAL "openmpi")
 else()
   message(FATAL_ERROR "DYNGRID_MPI_FLAVOUR is ${DYNGRID_MPI_FLAVOUR}, wanted openmpi or mpich")
 endif()
-if(SCALAPACK_LIBRARY) # given, as Spack does: it counts, whatever pkg-config knows
-  list(GET SCALAPACK_LIBRARY 0 first)
-  get_filename_component(first "${first}" NAME_WE)
-  string(REGEX REPLACE "^lib" "" DYNGRID_SCALAPACK_NAME "${first}")
-  set(DYNGRID_SCALAPACK_BY_PKG_CONFIG OFF)
-elseif(DYNGRID_SCALAPACK_BY_PKG_CONFIG)
-  pkg_check_modules(SCALAPACK QUIET IMPORTED_TARGET ${DYNGRID_SCALAPACK_NAME})
+# ScaLAPACK is what was given, files or -l words; or a CMake package whose place was given; or what pkg-config knows by
+# one of its names; or a library of one of its names, also beside MPI's own.
+get_property(type CACHE SCALAPACK_LIBRARIES PROPERTY TYPE)
+if(type STREQUAL "INTERNAL") # pkg-config's, of a build folder that was configured before this was an option
+  unset(SCALAPACK_LIBRARIES CACHE)
 endif()
-if(TARGET PkgConfig::SCALAPACK)
-  target_link_libraries(dyngrid_scalapack INTERFACE PkgConfig::SCALAPACK)
+set(SCALAPACK_LIBRARIES "${SCALAPACK_LIBRARY}" CACHE STRING "ScaLAPACK, its BLACS, LAPACK and BLAS, e.g. file;-lname; empty: looked for")
+set(DYNGRID_SCALAPACK_WORDS "") # of the link line, where it is not one library
+if(SCALAPACK_LIBRARIES OR scalapack_ROOT OR scalapack_DIR)
+  set(DYNGRID_SCALAPACK_BY_PKG_CONFIG OFF)
+endif()
+if(SCALAPACK_LIBRARIES)
+  list(GET SCALAPACK_LIBRARIES 0 first)
+  get_filename_component(name "${first}" NAME_WE)
+  string(REGEX REPLACE "^(-l|lib)" "" DYNGRID_SCALAPACK_NAME "${name}")
+  list(LENGTH SCALAPACK_LIBRARIES count)
+  if(count GREATER 1 OR NOT IS_ABSOLUTE "${first}")
+    set(DYNGRID_SCALAPACK_WORDS "${SCALAPACK_LIBRARIES}")
+  endif()
+  target_link_libraries(dyngrid_scalapack INTERFACE ${SCALAPACK_LIBRARIES})
+elseif(scalapack_ROOT OR scalapack_DIR)
+  find_package(scalapack CONFIG REQUIRED)
+  set(DYNGRID_SCALAPACK_NAME scalapack)
+  target_link_libraries(dyngrid_scalapack INTERFACE scalapack)
 else()
-  find_library(SCALAPACK_LIBRARY NAMES ${DYNGRID_SCALAPACK_NAME} scalapack REQUIRED)
-  target_link_libraries(dyngrid_scalapack INTERFACE "${SCALAPACK_LIBRARY}")
+  if(DYNGRID_SCALAPACK_BY_PKG_CONFIG)
+    foreach(name ${DYNGRID_SCALAPACK_NAME} scalapack)
+      if(NOT TARGET PkgConfig::SCALAPACK_${name})
+        pkg_check_modules(SCALAPACK_${name} QUIET IMPORTED_TARGET ${name})
+      endif()
+      if(TARGET PkgConfig::SCALAPACK_${name})
+        set(DYNGRID_SCALAPACK_NAME ${name})
+        break()
+      endif()
+    endforeach()
+  endif()
+  if(TARGET PkgConfig::SCALAPACK_${DYNGRID_SCALAPACK_NAME})
+    target_link_libraries(dyngrid_scalapack INTERFACE PkgConfig::SCALAPACK_${DYNGRID_SCALAPACK_NAME})
+  else()
+    set(DYNGRID_SCALAPACK_BY_PKG_CONFIG OFF)
+    list(GET MPI_C_LIBRARIES 0 beside)
+    get_filename_component(beside "${beside}" DIRECTORY)
+    find_library(DYNGRID_SCALAPACK_FILE NAMES ${DYNGRID_SCALAPACK_NAME} scalapack HINTS "${beside}")
+    if(NOT DYNGRID_SCALAPACK_FILE)
+      message(FATAL_ERROR "No ScaLAPACK: neither pkg-config nor the linker knows ${DYNGRID_SCALAPACK_NAME} or scalapack. "
+        "Install it (Debian: lib${DYNGRID_SCALAPACK_NAME}-dev), or give -DSCALAPACK_LIBRARIES=\"FILE;-lNAME;...\", or "
+        "-Dscalapack_ROOT=FOLDER of its CMake package")
+    endif()
+    get_filename_component(name "${DYNGRID_SCALAPACK_FILE}" NAME_WE)
+    string(REGEX REPLACE "^lib" "" DYNGRID_SCALAPACK_NAME "${name}")
+    target_link_libraries(dyngrid_scalapack INTERFACE "${DYNGRID_SCALAPACK_FILE}")
+  endif()
+endif()
+
+# For Open MPI 5, which says by PMIx alone whether its mpirun may oversubscribe; its header comes with Open MPI's.
+if(DYNGRID_MPI_FLAVOUR STREQUAL "openmpi")
+  pkg_check_modules(PMIX QUIET pmix)
+  find_path(PMIX_INCLUDE_DIR pmix.h HINTS ${PMIX_INCLUDE_DIRS} ${MPI_C_INCLUDE_DIRS})
 endif()
 
 # Checkpoints. The HDF5 built for the same MPI, so that no second MPI comes into the program with it, or one built

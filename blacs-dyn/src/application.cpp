@@ -12,6 +12,7 @@
 #include "contexts.hpp"
 #include "control/variables.hpp"
 #include "launchers/linger.hpp"
+#include "launchers/this_mpi.hpp"
 #include "preflight.hpp"
 #include "stock_program.hpp"
 
@@ -109,7 +110,7 @@ void Application::read_environment() {
   broadcast(packet.bytes(), 0, processes.world());
   settings.read(packet);
   hosts.find(processes.world(), settings);
-  if (settings.way == LauncherKind::join) use(LauncherKind::join);
+  if (settings.way == LauncherKind::join && join_trouble().empty()) use(LauncherKind::join); // else no growth
 }
 
 /// What is said when a group that holds part of the matrices ends.
@@ -136,6 +137,8 @@ void Application::use(LauncherKind way) {
           Status::bad_state,
           fmt::format("blacs-dyn: new processes came by {} already, and those of two ways do not know each other",
                       to_string(settings.way)));
+    if (const std::string why = join_trouble(); way == LauncherKind::join && !why.empty())
+      throw Error(Status::unsupported, "blacs-dyn: " + why);
     if (way == LauncherKind::join && hosts.count() > 1)
       throw Error(Status::unsupported, fmt::format("blacs-dyn: new processes are to join, but mpirun started the "
                                                    "application on {} hosts; the join way wants every mpirun "

@@ -4,13 +4,14 @@
 #include <algorithm>
 #include <set>
 #include <string>
-#include <string_view>
 
 #include <unistd.h>
 
 #include <fmt/format.h>
 
 #include "control/limits.hpp"
+#include "launchers/group_mpirun.hpp"
+#include "launchers/this_mpi.hpp"
 #include "preflight.hpp"
 
 namespace blacs_dyn {
@@ -23,21 +24,8 @@ void refuse_without_room(const Room& room) {
   if (const std::string why = refusal(room); !why.empty()) throw Error(Status::no_slots, "blacs-dyn: no room: " + why);
 }
 
-/// Slots of mpirun; 0 when it does not say.
-int universe_size() {
-  int* universe = nullptr;
-  int is_known = 0;
-  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &universe, &is_known); // on no other communicator
-  return is_known && universe ? std::max(0, *universe) : 0;
-}
-
-bool may_oversubscribe() {
-  const char* oversubscribe = environment("OMPI_MCA_rmaps_base_oversubscribe");
-  const char* mapping = environment("OMPI_MCA_rmaps_base_mapping_policy");
-  if (oversubscribe && *oversubscribe != '0') return true;
-  const std::string_view policy = mapping ? mapping : "";
-  return policy.find("OVERSUBSCRIBE") != std::string_view::npos &&
-         policy.find("NOOVERSUBSCRIBE") == std::string_view::npos;
+void refuse(const std::string& why) {
+  if (!why.empty()) throw Error(Status::unsupported, "blacs-dyn: " + why);
 }
 
 } // namespace
@@ -73,7 +61,7 @@ Room Headroom::room_for(const std::vector<HostShare>& shares, int after) const {
         share.host.empty() && settings_.known_cores == 0; // mpirun decides, among hosts that are not known
     Room::Host host{share.host, hosts_.cores_of(share.host), share.host.empty() ? living() : share.load - share.count,
                     share.count};
-    if (is_anywhere) host.cores = std::max(host.cores, universe_size());
+    if (is_anywhere) host.cores = std::max(host.cores, slots().universe);
     room.hosts.push_back(host);
     if (is_anywhere || (!share.host.empty() && share.host != own)) continue;
     room.fresh_here += share.count;
@@ -95,13 +83,16 @@ void Headroom::check_here(int fresh, int after, const GroupPolicy& policy, std::
   room.free = control::free_memory_soon(bytes_needed(room));
   if (settings_.way == LauncherKind::spawn) room.descriptors = control::open_files(getppid());
   refuse_without_room(room);
-  if (settings_.way == LauncherKind::spawn) check_slots(shares);
+  if (settings_.way == LauncherKind::spawn)
+    check_slots(shares);
+  else
+    refuse(join_trouble());
 }
 
 /// Slots and hosts, as far as they can be known before a spawn. After a spawn that fails for want of them the
 /// application goes on, but Open MPI's mpirun never ends by itself.
 void Headroom::check_slots(const std::vector<HostShare>& shares) const {
-  check_mpi_can_spawn();
+  refuse(spawn_trouble(hosts_.count()));
   std::set<std::string> unseen;
   int wanted = 0;
   for (const HostShare& share : shares) {
@@ -112,12 +103,14 @@ void Headroom::check_slots(const std::vector<HostShare>& shares) const {
   for (std::size_t h = 0; h < policy.started.size(); ++h)
     if (policy.started[h] > 0) unseen.erase(policy.hosts[h]);
   for (const std::string& host : unseen) check_host(host);
-  const int universe = universe_size();
-  if (may_oversubscribe() || universe == 0 || living() + wanted <= universe) return;
+  for (const HostShare& share : shares)
+    if (share.count > 0 && !is_here(share.host)) refuse(remote_spawn_trouble());
+  const Slots room = slots();
+  if (room.may_oversubscribe || room.universe == 0 || living() + wanted <= room.universe) return;
   throw Error(Status::no_slots, fmt::format("blacs-dyn: {} new processes wanted, but {} of mpirun's {} slots are "
                                             "taken; start with mpirun --oversubscribe or "
                                             "with more slots (-H, hostfile)",
-                                            wanted, living(), universe));
+                                            wanted, living(), room.universe));
 }
 
 } // namespace blacs_dyn

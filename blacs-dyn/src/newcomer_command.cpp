@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/environment.hpp"
+#include "control/mpi_settings.hpp"
 #include "preflight.hpp"
 
 namespace blacs_dyn {
@@ -22,7 +23,9 @@ bool goes_along(std::string_view name) {
                                                    "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS",
                                                    "OPENBLAS_CORETYPE",    "OMPI_MCA_mpi_yield_when_idle"};
   const auto is_in = [&](const auto& list) { return std::find(list.begin(), list.end(), name) != list.end(); };
-  return (name.substr(0, 8) == "DYNGRID_" && !is_in(for_one)) || is_in(others);
+  const auto& mpi = control::settings_of_open_mpi_5();
+  return (name.substr(0, 8) == "DYNGRID_" && !is_in(for_one)) || is_in(others) ||
+         std::any_of(mpi.begin(), mpi.end(), [&](const auto& setting) { return name == setting.name; });
 }
 
 } // namespace

@@ -10,8 +10,6 @@
 #include <sstream>
 #include <vector>
 
-#include <mpi.h>
-
 #include <elf.h>
 #include <netdb.h>
 #include <sys/stat.h>
@@ -177,14 +175,6 @@ bool has_other_hosts(const std::vector<std::string>& known) {
   return has_file || std::any_of(hosts.begin(), hosts.end(), [&](const std::string& host) {
            return host != "localhost" && host != "127.0.0.1" && !holds(known, host);
          });
-}
-
-void check_mpi_can_spawn() {
-  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> version{};
-  int length = 0;
-  MPI_Get_library_version(version.data(), &length);
-  const std::string trouble = spawn_trouble(version.data());
-  if (!trouble.empty()) throw Error(Status::unsupported, "blacs-dyn: " + trouble);
 }
 
 } // namespace blacs_dyn

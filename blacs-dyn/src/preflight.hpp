@@ -23,13 +23,6 @@ void check_host(const std::string& host);
 /// DYNGRID_JOIN_START. Local.
 bool has_other_hosts(const std::vector<std::string>& known);
 
-/// Why an MPI that describes itself so (MPI_Get_library_version) starts no processes; empty when nothing is known
-/// against it. Pure.
-std::string spawn_trouble(const std::string& library_version);
-/// @throws Error{unsupported} when this MPI starts no processes: known beforehand, since some hang instead of saying
-/// so. Local.
-void check_mpi_can_spawn();
-
 /// The running program's own arguments, without its name.
 std::vector<std::string> own_arguments();
 

@@ -78,6 +78,17 @@ std::vector<std::pair<std::string, std::string>> interfaces() {
   return all;
 }
 
+bool has_network() {
+  bool is_there = false;
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) != 0) return true; // nobody knows
+  for (const ifaddrs* a = list; a; a = a->ifa_next)
+    is_there = is_there || (a->ifa_addr && (a->ifa_flags & IFF_UP) != 0 && (a->ifa_flags & IFF_LOOPBACK) == 0 &&
+                            (a->ifa_addr->sa_family == AF_INET || a->ifa_addr->sa_family == AF_INET6));
+  freeifaddrs(list);
+  return is_there;
+}
+
 std::string own_address(const std::string& host) {
   if (!host.empty())
     for (const std::string& address : addresses_of(host))

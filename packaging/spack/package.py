@@ -45,7 +45,7 @@ class Dyngrid(CMakePackage):
             self.define_from_variant("DYNGRID_HDF5", "hdf5"),
             self.define("DYNGRID_INSTALL", True),
             # given, since its pkg-config file has another name on every system
-            self.define("SCALAPACK_LIBRARY", self.spec["scalapack"].libs.joined(";")),
+            self.define("SCALAPACK_LIBRARIES", self.spec["scalapack"].libs.joined(";")),
         ]
 
     def setup_run_environment(self, env):

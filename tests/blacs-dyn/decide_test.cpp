@@ -382,17 +382,6 @@ TEST(Checkpoint, SlabsCoverTheMatrixOnceInWholeColumnsOrPartsOfOne) {
   EXPECT_EQ(slabs_of(std::int64_t{1} << 31, 3, 8, 8 << 20).size(), 3u * 2048u); // a column of more than 2^31 elements
 }
 
-TEST(Preflight, WhichMpiCannotSpawn) {
-  const std::string debian =
-      "MPICH Version:\t4.0.2\nMPICH Release date:\tThu Apr  7\nMPICH ABI:\t14:2:2\nMPICH Device:\tch4:ucx\n";
-  EXPECT_NE(spawn_trouble(debian).find("MPICH 4.0 over UCX"), std::string::npos) << spawn_trouble(debian);
-  EXPECT_EQ(spawn_trouble("MPICH Version:\t4.0.2\nMPICH Device:\tch4:ofi\n"), "");
-  EXPECT_EQ(spawn_trouble("MPICH Version:      4.2.1\nMPICH Device:       ch4:ucx\n"), "");
-  EXPECT_NE(spawn_trouble("MPICH Version:\t3.4.1\nMPICH Device:\tch4:ucx\n"), "");
-  EXPECT_EQ(spawn_trouble("Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4"), "");
-  EXPECT_EQ(spawn_trouble(""), "");
-}
-
 // ---- room for new processes
 
 namespace {

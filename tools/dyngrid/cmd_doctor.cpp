@@ -24,7 +24,9 @@
 #include "blas.hpp"
 #include "checkpoint/file.hpp"
 #include "command.hpp"
+#include "control/host.hpp"
 #include "control/load_reader.hpp"
+#include "control/mpi_settings.hpp"
 #include "control/variables.hpp"
 #include "findings.hpp"
 #include "launch.hpp"
@@ -131,10 +133,14 @@ void look_at_slots(const Site& site, Findings& out) {
     out.push_back({"slots", Verdict::ok, text + "; mpiexec starts as many processes as it is told", ""});
     return;
   }
-  const bool told = site.environment.count("OMPI_MCA_rmaps_base_oversubscribe") > 0;
+  const char* variable =
+      site.is_open_mpi_5 ? "PRTE_MCA_rmaps_default_mapping_policy" : "OMPI_MCA_rmaps_base_oversubscribe";
+  const auto found = site.environment.find(variable);
+  const bool told = found != site.environment.end() &&
+                    (!site.is_open_mpi_5 || found->second.find(":oversubscribe") != std::string::npos);
   out.push_back(
       {"slots", told ? Verdict::ok : Verdict::note,
-       text + (told ? "; OMPI_MCA_rmaps_base_oversubscribe allows more processes"
+       text + (told ? fmt::format("; {} allows more processes", variable)
                     : fmt::format("; a grid of more than {} processes is refused by mpirun as it stands", here)),
        told ? "" : "dyngrid run passes --oversubscribe; by hand pass it, or give more slots by -H or a host file"});
 }
@@ -163,9 +169,10 @@ void look_at_shared_memory(const Site& site, Findings& out) {
                    site.can_read_other_processes
                        ? "processes may read each other's memory"
                        : "processes may not read each other's memory, and Open MPI's shared-memory transport complains",
-                   site.can_read_other_processes ? ""
-                                                 : "dyngrid run sets OMPI_MCA_btl_vader_single_copy_mechanism=none; or "
-                                                   "start the container with --cap-add=SYS_PTRACE"});
+                   site.can_read_other_processes
+                       ? ""
+                       : fmt::format("dyngrid run sets OMPI_MCA_{}; or start the container with --cap-add=SYS_PTRACE",
+                                     site.is_open_mpi_5 ? "smsc=^cma" : "btl_vader_single_copy_mechanism=none")});
 }
 
 void look_at_processor(Findings& out) {
@@ -204,10 +211,26 @@ void look_at_checkpoints_and_joining(const Site& site, Findings& out) {
   out.push_back({"joining", site.has_ompi_server ? Verdict::ok : Verdict::note,
                  site.has_ompi_server ? "ompi-server is there: dyngrid run --processes join"
                                       : "no ompi-server in PATH: new processes can be spawned, but not join",
-                 site.has_ompi_server ? "" : "it comes with Open MPI 4 (openmpi-bin)"});
+                 site.has_ompi_server ? "" : "it comes with Open MPI 4"});
 }
 
-void look_at_network(Findings& out) {
+/// What the library sets of Open MPI 5 before MPI_Init, and what the user has set instead.
+void look_at_settings(const Site& site, Findings& out) {
+  if (!site.is_open_mpi_5) return;
+  for (const control::MpiSetting& setting : control::settings_of_open_mpi_5()) {
+    const std::string name = setting.name;
+    if (control::is_set_by_user(setting))
+      out.push_back({"settings", Verdict::note, name + " is yours and stays as it is",
+                     fmt::format("where a grid is to grow, {}={}: {}", name, setting.value, setting.reason)});
+    else
+      out.push_back({"settings", Verdict::note,
+                     fmt::format("libdyngrid sets {}={} in processes that mpirun started on one host: {}", name,
+                                 setting.value, setting.reason),
+                     fmt::format("price: {}; export {} to have your own", setting.price, name)});
+  }
+}
+
+void look_at_network(const Site& site, Findings& out) {
   bool has_loopback = false;
   ifaddrs* all = nullptr;
   if (getifaddrs(&all) == 0) {
@@ -227,6 +250,12 @@ void look_at_network(Findings& out) {
     out.push_back({"network", Verdict::warning,
                    fmt::format("the name of this host, {}, is not known to it: {}", name, gai_strerror(code)),
                    fmt::format("add a line '127.0.1.1 {}' to /etc/hosts", name)});
+  else if (site.mpi == Mpi::open_mpi && !control::has_network() &&
+           site.environment.count("OMPI_MCA_btl_tcp_if_include") == 0)
+    out.push_back({"network", Verdict::error,
+                   "no network interface is up but the loopback one, which Open MPI does not use between old and new "
+                   "processes",
+                   "export OMPI_MCA_btl_tcp_if_include=lo"});
   else
     out.push_back({"network", Verdict::ok, fmt::format("loopback is up, host name {} resolves", name), ""});
 
@@ -304,7 +333,8 @@ void run(const Options& o) {
   look_at_processor(findings);
   look_at_kernel_log(findings);
   look_at_checkpoints_and_joining(site, findings);
-  look_at_network(findings);
+  look_at_settings(site, findings);
+  look_at_network(site, findings);
   look_at_load(findings);
   look_at_variables(findings);
   if (can_run && !o.no_run) grow_and_shrink(o, site, findings);

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <memory>
 #include <sstream>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
@@ -12,6 +13,7 @@
 
 #include "blas.hpp"
 #include "command.hpp"
+#include "control/mpi_settings.hpp"
 #include "control/variables.hpp"
 #include "text.hpp"
 
@@ -21,6 +23,8 @@ namespace {
 struct Options {
   bool all = false, exports = false, json = false, markdown = false;
 };
+
+const std::vector<control::MpiSetting> no_settings;
 
 /// One item of a list in lines of at most 120 characters.
 std::string list_item(const std::string& text) {
@@ -73,10 +77,26 @@ void run(const Options& o) {
                     {"meaning", v.meaning}});
     lines.push_back({name_of(v), value.value_or(v.fallback), is_set ? "environment" : "default", v.meaning});
   }
+  Json of_mpi = Json::array();
+  const bool is_open_mpi = std::string_view(DYNGRID_MPI) == "Open MPI";
+  for (const control::MpiSetting& s : is_open_mpi ? control::settings_of_open_mpi_5() : no_settings) {
+    const bool is_users = control::is_set_by_user(s);
+    const char* value = std::getenv(s.name);
+    const std::string shown = !is_users ? s.value : value ? value : "(in a file)";
+    of_mpi.push_back({{"name", s.name},
+                      {"value", shown},
+                      {"source", is_users ? "user" : "dyngrid"},
+                      {"reason", s.reason},
+                      {"price", s.price}});
+    lines.push_back({s.name, shown, is_users ? "user" : "dyngrid",
+                     fmt::format("Open MPI 5, all on one host: {}; price: {}", s.reason, s.price)});
+  }
   for (const control::UnknownVariable& u : unknown)
     strangers.push_back({{"name", u.name}, {"closest", u.closest.empty() ? Json(nullptr) : Json(u.closest)}});
   const std::vector<std::string> trouble = control::trouble_with(control::whole_environment());
-  if (print_json(o.json, {{"variables", list}, {"unknown", strangers}, {"wrong", trouble}})) return;
+  if (print_json(o.json,
+                 {{"variables", list}, {"mpi_settings", of_mpi}, {"unknown", strangers}, {"wrong", trouble}}))
+    return;
 
   std::size_t widths[3] = {0, 0, 0};
   for (const auto& line : lines)
@@ -91,7 +111,8 @@ void run(const Options& o) {
 } // namespace
 
 void add_env(CommandLine& root) {
-  CommandLine& app = root.add_command("env", "Every DYNGRID_* variable: its value here, and where that comes from");
+  CommandLine& app = root.add_command(
+      "env", "Every DYNGRID_* variable: its value here, and where that comes from; and what is set of Open MPI 5");
   auto o = std::make_shared<Options>();
   app.add_flag("--all", o->all, "also those that dyngrid sets itself");
   app.add_flag("--export", o->exports,

@@ -2,8 +2,6 @@
 #include "findings.hpp"
 
 #include <algorithm>
-#include <cctype>
-#include <cstdlib>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -22,31 +20,6 @@ const char* to_string(Verdict verdict) noexcept {
     return "error";
   }
   return "?";
-}
-
-Version version_in(const std::string& text) {
-  for (std::size_t k = 0; k < text.size(); ++k) {
-    if (!std::isdigit(static_cast<unsigned char>(text[k]))) continue;
-    Version version{0, 0, 0};
-    char* end = nullptr;
-    const char* at = text.c_str() + k;
-    int fields = 0;
-    for (; fields < 3; ++fields) {
-      version[static_cast<std::size_t>(fields)] = static_cast<int>(std::strtol(at, &end, 10));
-      at = end + 1;
-      if (*end != '.' || !std::isdigit(static_cast<unsigned char>(end[1]))) {
-        ++fields;
-        break;
-      }
-    }
-    if (fields >= 2) return version;
-    k = static_cast<std::size_t>(end - text.c_str());
-  }
-  return {0, 0, 0};
-}
-
-std::string to_string(const Version& v) {
-  return fmt::format("{}.{}.{}", v[0], v[1], v[2]);
 }
 
 namespace {
@@ -91,8 +64,15 @@ const Trouble troubles[] = {
      {5, 0, 0},
      newest,
      Verdict::warning,
-     "spawn is known not to work in several 5.0 versions; the collectives han and hcoll hang in merged communicators",
-     "take Open MPI 4.1, or run with OMPI_MCA_coll=^han,hcoll, as dyngrid run does"},
+     "a grid grows on the host where mpirun has started the application, and on no other; a new process that dies "
+     "before its MPI_Init leaves the growth waiting; there is no join way. Tried with 5.0.7",
+     "on several hosts start more at once, which sleep until a grid needs them: dyngrid run --spare N"},
+    {"Open MPI",
+     {5, 0, 0},
+     newest,
+     Verdict::note,
+     "old and new processes talk by TCP, also on one host: the shared-memory transport does not cross spawned worlds",
+     "nothing: dyngrid moves matrices through shared memory of its own"},
     {"PMIx",
      {4, 2, 0},
      {4, 2, 3},
@@ -104,7 +84,7 @@ const Trouble troubles[] = {
      {4, 0, 0},
      Verdict::warning,
      "dyngrid was never tried with MPICH before 4",
-     "take MPICH 4.0, or Open MPI 4.1"},
+     "take a later one, or Open MPI"},
 };
 } // namespace
 
@@ -122,7 +102,7 @@ Finding cannot_spawn(const std::string& software, const Version& version) {
           "built for UCX (ch4:ucx), it cannot start processes or connect to others: a grid has at most the processes "
           "that mpiexec started, and the join way is not possible",
           "start more at once, which sleep until a grid needs them: dyngrid run --spare N (with --resize-at it does so "
-          "by itself); or take Open MPI 4.1, MPICH from 4.2, or one built with ch4:ofi"};
+          "by itself); or take Open MPI, MPICH from 4.3, or one built with ch4:ofi"};
 }
 
 Finding judge_kernel_log(const std::string& log) {

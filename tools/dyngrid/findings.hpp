@@ -2,9 +2,10 @@
 // What `dyngrid doctor` judges, apart from how it looks.
 #pragma once
 
-#include <array>
 #include <string>
 #include <vector>
+
+#include "base/mpi_version.hpp"
 
 namespace command {
 
@@ -18,10 +19,9 @@ struct Finding {
   std::string text, cure;
 };
 
-using Version = std::array<int, 3>;
-/// The first "a.b" or "a.b.c" in a text; {0,0,0} when there is none.
-Version version_in(const std::string& text);
-std::string to_string(const Version& version);
+using base::to_string;
+using base::Version;
+using base::version_in;
 
 /// What is known of one version of Open MPI, PMIx or MPICH (`software`: "Open MPI", "PMIx", "MPICH").
 std::vector<Finding> known_troubles(const std::string& software, const Version& version);

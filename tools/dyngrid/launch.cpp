@@ -29,6 +29,7 @@
 #include "base/text.hpp"
 #include "blas.hpp"
 #include "command.hpp"
+#include "control/mpi_settings.hpp"
 #include "findings.hpp"
 #include "gridmap/timetable.hpp"
 #include "program.hpp"
@@ -46,7 +47,7 @@ bool has(const Site& site, const std::string& name) {
 }
 
 /// Settings of Open MPI, each with its reason, unless the user has made them.
-void add_open_mpi_settings(const Site& site, int processes, Launch& launch) {
+void add_open_mpi_settings(const Site& site, int processes, bool may_grow, Launch& launch) {
   const auto set = [&](const std::string& name, const std::string& value, const std::string& why) {
     if (!has(site, name)) launch.environment.push_back({name, value, why});
   };
@@ -56,11 +57,14 @@ void add_open_mpi_settings(const Site& site, int processes, Launch& launch) {
   }
   set("OMPI_MCA_mpi_yield_when_idle", "1",
       "a grid that grows may have more processes than cores: who waits gives its core away");
-  set("OMPI_MCA_coll", "^han,adapt,hcoll",
-      "these collectives have hung in communicators that were merged after a spawn");
+  if (may_grow)
+    set("OMPI_MCA_coll", "^han,adapt,hcoll",
+        "these collectives have hung in communicators that were merged after a spawn");
+  if (may_grow)
+    for (const Setting& setting : site.before_mpi) set(setting.name, setting.value, setting.why);
   if (!site.can_read_other_processes)
-    set("OMPI_MCA_btl_vader_single_copy_mechanism", "none",
-        "this machine does not let processes read each other's memory");
+    set(site.is_open_mpi_5 ? "OMPI_MCA_smsc" : "OMPI_MCA_btl_vader_single_copy_mechanism",
+        site.is_open_mpi_5 ? "^cma" : "none", "this machine does not let processes read each other's memory");
   if (site.shm_free_bytes < shm_bytes_per_process * std::max(processes, 4))
     set("OMPI_MCA_btl_vader_backing_directory", "/tmp",
         "/dev/shm is too small, and a process that cannot get a page there is killed");
@@ -156,7 +160,8 @@ Launch plan_launch(const RunRequest& request, const Site& site) {
   const bool is_mpich = site.mpi == Mpi::mpich;
   const int spare = spare_processes(request, site, processes);
   const int started = processes + spare;
-  if (!is_mpich) add_open_mpi_settings(site, started, launch);
+  // Open MPI 5 grows on one host only, and on several han has something to gain
+  if (!is_mpich) add_open_mpi_settings(site, started, !site.is_open_mpi_5 || is_one_host(request, site), launch);
   for (const char* threads : {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"})
     if (!has(site, threads)) launch.environment.push_back({threads, "1", "the processes share the cores already"});
 
@@ -173,7 +178,11 @@ Launch plan_launch(const RunRequest& request, const Site& site) {
   if (!is_mpich) launch.words.push_back("--oversubscribe"); // MPICH's starts as many as it is told
   launch.words.insert(launch.words.end(), {is_mpich ? "-n" : "-np", std::to_string(started)});
   if (request.processes_come == "join") {
-    if (is_mpich) throw Failure("--processes join needs Open MPI: MPICH's mpiruns cannot meet", 1);
+    if (is_mpich) throw Failure("--processes join needs Open MPI 4: MPICH's mpiruns cannot meet", 1);
+    if (site.is_open_mpi_5)
+      throw Failure("--processes join needs Open MPI 4: 5 has no ompi-server, and its mpiruns never meet; without "
+                    "--processes new ones are spawned",
+                    1);
     launch.words.insert(launch.words.end(), {"--ompi-server", request.ompi_server});
   }
   if (!request.hosts.empty()) launch.words.insert(launch.words.end(), {is_mpich ? "-hosts" : "-H", request.hosts});
@@ -248,19 +257,6 @@ bool may_read_other_processes() {
 }
 
 } // namespace
-
-Mpi mpi_of_version(const std::string& text) {
-  if (text.find("Open MPI") != std::string::npos || text.find("OpenRTE") != std::string::npos) return Mpi::open_mpi;
-  if (text.find("HYDRA") != std::string::npos || text.find("MPICH") != std::string::npos) return Mpi::mpich;
-  return Mpi::unknown;
-}
-
-bool can_spawn(const std::string& text) {
-  // over UCX no MPICH before 4.2 has ports, and both MPI_Comm_spawn and MPI_Comm_connect need one
-  if (mpi_of_version(text) != Mpi::mpich || text.find("ch4:ucx") == std::string::npos) return true;
-  const Version version = version_in(text);
-  return version >= Version{4, 2, 0};
-}
 
 std::string find_beside(const std::vector<std::string>& candidates) {
   const std::string folder = own_folder();
@@ -360,9 +356,14 @@ Site look_around(const std::string& mpirun) {
   if (site.is_root)
     version.environment = {{"OMPI_ALLOW_RUN_AS_ROOT", "1", ""}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", ""}};
   site.version = run_for(version, 10).output;
-  site.mpi = mpi_of_version(site.version);
+  const base::MpiVersion mpi = base::mpi_version_in(site.version);
+  site.mpi = mpi.mpi;
+  site.is_open_mpi_5 = base::is_open_mpi_5(mpi);
+  if (site.is_open_mpi_5)
+    for (const control::MpiSetting& s : control::settings_of_open_mpi_5())
+      if (!control::is_set_by_user(s)) site.before_mpi.push_back({s.name, s.value, s.reason});
   site.has_ompi_server = !base::search_path("ompi-server").empty();
-  site.can_spawn = can_spawn(site.version);
+  site.can_spawn = base::starts_processes(mpi);
   const Blas blas = look_at_blas();
   site.blas_core = blas.core;
   site.better_core = core_to_set(blas);

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/mpi_version.hpp"
 #include "base/process.hpp"
 
 namespace base {
@@ -17,7 +18,7 @@ class CommandLine;
 
 namespace command {
 
-enum class Mpi { open_mpi, mpich, unknown };
+using base::Mpi;
 
 /// What the user asks for.
 struct RunRequest {
@@ -35,10 +36,16 @@ struct RunRequest {
 };
 
 /// What there is on this machine.
+struct Setting {
+  std::string name, value, why;
+};
+
 struct Site {
   std::string mpirun;  ///< full path
   std::string version; ///< what it printed when asked for its version
   Mpi mpi = Mpi::open_mpi;
+  std::vector<Setting> before_mpi; ///< what the library sets of Open MPI 5 and the user has not
+  bool is_open_mpi_5 = false;
   bool can_spawn = true;     ///< MPI_Comm_spawn works
   int cores = 1;             ///< that this process may use
   std::string yield_library; ///< makes waiting processes give their cores away; empty: there is none
@@ -49,10 +56,6 @@ struct Site {
   bool can_read_other_processes = true; ///< process_vm_readv is allowed between processes of one user
   std::int64_t shm_free_bytes = -1;     ///< of /dev/shm; -1: there is none
   std::map<std::string, std::string> environment;
-};
-
-struct Setting {
-  std::string name, value, why;
 };
 
 /// A plain command line: variables for mpirun itself, then words.
@@ -74,8 +77,6 @@ std::string shell_line(const Launch& launch);
 
 /// Finds mpirun (or the path given) and looks at this machine. @throws Failure when there is no mpirun.
 Site look_around(const std::string& mpirun);
-Mpi mpi_of_version(const std::string& text); ///< what `mpirun --version` printed
-bool can_spawn(const std::string& text);     ///< whether the MPI whose launcher printed this starts processes
 /// A file that belongs to this command: candidates relative to the folder of the running program; "" when none exists.
 std::string find_beside(const std::vector<std::string>& candidates);
 /// libdyngrid.so that belongs to this command. @throws Failure

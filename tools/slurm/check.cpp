@@ -137,7 +137,7 @@ void judge_launcher(const Site& site, std::vector<Finding>& out) {
     out.push_back({"launcher", Verdict::error,
                    "the launcher is not Open MPI's: only its mpiruns can meet (accept and connect over an ompi-server)",
                    "name Open MPI 4.1's by --mpirun"});
-  else if (site.mpi_version >= Version{5, 0, 0})
+  else if (base::is_open_mpi_5({site.mpi, site.mpi_version}))
     out.push_back(
         {"launcher", Verdict::error,
          fmt::format("Open MPI {} has no ompi-server over which mpiruns meet", command::to_string(site.mpi_version)),

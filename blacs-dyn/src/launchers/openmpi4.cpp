@@ -77,6 +77,15 @@ void linger_wait() {
 
 namespace openmpi4 {
 
+bool may_oversubscribe() {
+  const char* oversubscribe = base::environment("OMPI_MCA_rmaps_base_oversubscribe");
+  const char* mapping = base::environment("OMPI_MCA_rmaps_base_mapping_policy");
+  if (oversubscribe && *oversubscribe != '0') return true;
+  const std::string_view policy = mapping ? mapping : "";
+  return policy.find("OVERSUBSCRIBE") != std::string_view::npos &&
+         policy.find("NOOVERSUBSCRIBE") == std::string_view::npos;
+}
+
 const char* name_server() {
   return base::environment("OMPI_MCA_pmix_server_uri");
 }

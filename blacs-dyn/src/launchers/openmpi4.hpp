@@ -6,6 +6,9 @@
 
 namespace blacs_dyn::openmpi4 {
 
+/// Whether mpirun may start more processes than it has slots.
+bool may_oversubscribe();
+
 /// What --ompi-server said to mpirun; null when it said nothing.
 const char* name_server();
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "launchers/launcher.hpp"
+#include "launchers/this_mpi.hpp"
 #include "messages.hpp"
 
 namespace blacs_dyn {
@@ -167,7 +168,7 @@ Comm spawn(const NewGroup& group, const SpawnOptions& options) {
   check_mpi(MPI_Info_create(&info), "MPI_Info_create");
   char folder[4096];
   if (getcwd(folder, sizeof folder)) MPI_Info_set(info, "wdir", folder);
-  if (!group.host.empty()) MPI_Info_set(info, "host", fmt::format("{}:{}", group.host, count).c_str());
+  for (const auto& [key, value] : spawn_info(group.host, count)) MPI_Info_set(info, key.c_str(), value.c_str());
   MPI_Comm bridge = MPI_COMM_NULL;
   std::vector<int> codes(group.members.size(), MPI_SUCCESS);
   int code = MPI_SUCCESS;

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is special to Open MPI 5 and its launcher PRRTE, behind questions. What it can and cannot do: docs/mpi.md.
+// Before main it sets what a growth needs from MPI_Init on: control/mpi_settings.hpp.
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace blacs_dyn::openmpi5 {
+
+/// Whether mpirun may start more processes than it has slots: spawned ones inherit that. Asked of PMIx; false when the
+/// client has none.
+bool may_oversubscribe();
+
+std::string remote_spawn_trouble();
+std::string join_trouble();
+
+void add_spawn_info(std::vector<std::pair<std::string, std::string>>& info, int count);
+
+} // namespace blacs_dyn::openmpi5

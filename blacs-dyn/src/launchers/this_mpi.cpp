@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launchers/this_mpi.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <mpi.h>
+
+#include <fmt/format.h>
+
+#include "base/environment.hpp"
+#include "base/mpi_version.hpp"
+#include "control/host.hpp"
+#include "launchers/mpich.hpp"
+#include "launchers/openmpi4.hpp"
+#include "launchers/openmpi5.hpp"
+
+namespace blacs_dyn {
+namespace {
+
+const base::MpiVersion& this_mpi() {
+  static const base::MpiVersion version = [] {
+    std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+    int length = 0;
+    MPI_Get_library_version(text.data(), &length);
+    return base::mpi_version_in(text.data());
+  }();
+  return version;
+}
+
+bool is_5() {
+  return base::is_open_mpi_5(this_mpi());
+}
+
+int universe_size() {
+  int* universe = nullptr;
+  int is_known = 0;
+  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &universe, &is_known); // on no other communicator
+  return is_known && universe ? std::max(0, *universe) : 0;
+}
+
+/// Open MPI's processes of two worlds talk by TCP, and its TCP leaves 127.0.0.1 out.
+std::string network_trouble() {
+  if (base::environment("OMPI_MCA_btl_tcp_if_include") || base::environment("OMPI_MCA_btl_tcp_if_exclude") ||
+      control::has_network())
+    return {};
+  return "this host has no network interface that is up but the loopback one, which Open MPI does not use between old "
+         "and new processes; start mpirun with OMPI_MCA_btl_tcp_if_include=lo";
+}
+
+} // namespace
+
+Slots slots() {
+  return {universe_size(), is_5() ? openmpi5::may_oversubscribe() : openmpi4::may_oversubscribe()};
+}
+
+std::string spawn_trouble(int hosts) {
+  if (this_mpi().mpi == base::Mpi::mpich) return mpich::spawn_trouble(this_mpi());
+  if (this_mpi().mpi != base::Mpi::open_mpi) return {};
+  if (is_5() && hosts > 1) return openmpi5::remote_spawn_trouble();
+  return network_trouble();
+}
+
+std::string remote_spawn_trouble() {
+  return is_5() ? openmpi5::remote_spawn_trouble() : std::string();
+}
+
+std::string join_trouble() {
+  return is_5() ? openmpi5::join_trouble() : std::string();
+}
+
+std::vector<std::pair<std::string, std::string>> spawn_info(const std::string& host, int count) {
+  std::vector<std::pair<std::string, std::string>> info;
+  if (!host.empty()) info.emplace_back("host", fmt::format("{}:{}", host, count));
+  if (is_5()) openmpi5::add_spawn_info(info, count);
+  return info;
+}
+
+} // namespace blacs_dyn

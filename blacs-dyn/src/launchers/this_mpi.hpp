@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the MPI of this process, and the mpirun that started it, can do: questions, each answered in the file of its
+// version. Local; after MPI_Init. docs/mpi.md.
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace blacs_dyn {
+
+/// For how many processes mpirun has room.
+struct Slots {
+  int universe = 0; ///< its slots; 0: it does not say
+  bool may_oversubscribe = false;
+};
+Slots slots();
+
+/// Why no process can be started here; empty when nothing is known against it. Some MPIs hang instead of saying so.
+/// hosts: on which processes of mpirun are.
+std::string spawn_trouble(int hosts);
+/// The same for a process on another host than this.
+std::string remote_spawn_trouble();
+/// Why processes of two mpiruns cannot meet.
+std::string join_trouble();
+
+/// Keys and values for MPI_Comm_spawn. host: where to, empty: wherever mpirun likes.
+std::vector<std::pair<std::string, std::string>> spawn_info(const std::string& host, int count);
+
+} // namespace blacs_dyn

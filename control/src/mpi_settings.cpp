@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/mpi_settings.hpp"
+
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+#include "base/environment.hpp"
+#include "base/text.hpp"
+
+namespace control {
+namespace {
+
+constexpr std::string_view prefix = "OMPI_MCA_";
+
+/// Lines are NAME = value.
+bool is_in_file(const std::string& path, std::string_view name) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);)
+    if (base::trimmed(std::string_view(line).substr(0, line.find('='))) == name) return true;
+  return false;
+}
+
+} // namespace
+
+const std::vector<MpiSetting>& settings_of_open_mpi_5() {
+  static const std::vector<MpiSetting> all = {
+      {"OMPI_MCA_reachable", "weighted",
+       "otherwise TCP finds no way from an IPv6 address of this host to itself, and no process can be started",
+       "none on one host"},
+      {"OMPI_MCA_coll_han_priority", "-1",
+       "its collectives hang in communicators of old and new processes, which disagree about who is on this host",
+       "none on one host, where han does nothing; programs that mpirun starts on several hosts keep it"},
+  };
+  return all;
+}
+
+bool is_set_by_user(const MpiSetting& setting) {
+  const std::string_view name = std::string_view(setting.name).substr(prefix.size());
+  if (base::environment(setting.name)) return true;
+  // a list of collectives that are wanted, not one of those that are not
+  if (const char* wanted = base::environment("OMPI_MCA_coll");
+      wanted && *wanted != '^' && name.substr(0, 5) == "coll_")
+    return true;
+  const char* home = base::environment("HOME");
+  return home && is_in_file(std::string(home) + "/.openmpi/mca-params.conf", name);
+}
+
+} // namespace control
