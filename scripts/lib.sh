@@ -7,7 +7,7 @@ BUILD="${DYNGRID_BUILD_DIR:-$ROOT/build}"
 # nproc answers 1 once mpi_environment has set OMP_NUM_THREADS
 JOBS="${DYNGRID_JOBS:-$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc)}"
 
-# What the library needs on a fresh Debian 12, to build and to run.
+# What the library needs on a fresh Debian 12 or 13 or Ubuntu 24.04, to build and to run.
 DYNGRID_LIBRARY_PACKAGES=(
   g++ gcc gfortran cmake ninja-build pkg-config
   openmpi-bin libopenmpi-dev libscalapack-openmpi-dev libopenblas-dev liblapacke-dev

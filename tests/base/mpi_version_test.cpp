@@ -5,8 +5,8 @@
 
 using base::Mpi;
 using base::mpi_version_in;
-using base::version_in;
 using base::Version;
+using base::version_in;
 
 TEST(MpiVersion, FirstNumbersOfAText) {
   EXPECT_EQ(version_in("mpirun (Open MPI) 4.1.4\n"), (Version{4, 1, 4}));

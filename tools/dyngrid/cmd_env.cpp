@@ -94,8 +94,7 @@ void run(const Options& o) {
   for (const control::UnknownVariable& u : unknown)
     strangers.push_back({{"name", u.name}, {"closest", u.closest.empty() ? Json(nullptr) : Json(u.closest)}});
   const std::vector<std::string> trouble = control::trouble_with(control::whole_environment());
-  if (print_json(o.json,
-                 {{"variables", list}, {"mpi_settings", of_mpi}, {"unknown", strangers}, {"wrong", trouble}}))
+  if (print_json(o.json, {{"variables", list}, {"mpi_settings", of_mpi}, {"unknown", strangers}, {"wrong", trouble}}))
     return;
 
   std::size_t widths[3] = {0, 0, 0};
