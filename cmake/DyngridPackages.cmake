@@ -26,7 +26,9 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS "${PROJECT_BINARY_DIR}/lib")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
-set(what "A library for ScaLAPACK programs that grow and shrink their process grid\nwhile they run: new processes are started and join, others leave, and the\ndistributed matrices are moved to the new grid.")
+set(what "A library for ScaLAPACK programs that grow and shrink their process grid\n\
+while they run: new processes are started and join, others leave, and the\n\
+distributed matrices are moved to the new grid.")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME libdyngrid${DYNGRID_SOVERSION})
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
 # what links against the library depends on its package, and the loader's cache is made anew by a trigger
@@ -47,9 +49,13 @@ set(CPACK_DEBIAN_DEV_PACKAGE_NAME libdyngrid-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
   "${CPACK_DEBIAN_RUNTIME_PACKAGE_NAME} (= ${PROJECT_VERSION}-1), ${DYNGRID_DEV_PACKAGES}")
-set(CPACK_COMPONENT_DEV_DESCRIPTION "ScaLAPACK process grids that grow and shrink - headers\n${what}\n.\nThis package has the headers for C and C++, the Fortran modules, and what\npkg-config and CMake need.")
+set(CPACK_COMPONENT_DEV_DESCRIPTION "ScaLAPACK process grids that grow and shrink - headers\n${what}\n.\n\
+This package has the headers for C and C++, the Fortran modules, and what\n\
+pkg-config and CMake need.")
 set(CPACK_DEBIAN_BIN_PACKAGE_NAME dyngrid-bin)
 set(CPACK_DEBIAN_BIN_PACKAGE_DEPENDS
   "${CPACK_DEBIAN_RUNTIME_PACKAGE_NAME} (= ${PROJECT_VERSION}-1), ${DYNGRID_MPI_PACKAGE}")
-set(CPACK_COMPONENT_BIN_DESCRIPTION "ScaLAPACK process grids that grow and shrink - command\n${what}\n.\nThis package has the command dyngrid, which starts such programs, looks for\nwhat would keep them from growing, and answers questions about grids.")
+set(CPACK_COMPONENT_BIN_DESCRIPTION "ScaLAPACK process grids that grow and shrink - command\n${what}\n.\n\
+This package has the command dyngrid, which starts such programs, looks for\n\
+what would keep them from growing, and answers questions about grids.")
 include(CPack)

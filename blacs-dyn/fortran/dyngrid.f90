@@ -1,6 +1,7 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-!> The Fortran side of dyngrid.h. Names and numbers are those of C; info (or outcome) is last and follows dyngrid/status.h:
-!> 0 is success, errors are negative, outcomes are DYNGRID_SAME, DYNGRID_RESIZED, DYNGRID_LEAVE and DYNGRID_REDIRECT.
+!> The Fortran side of dyngrid.h. Names and numbers are those of C; info (or outcome) is last and follows
+!> dyngrid/status.h: 0 is success, errors are negative, outcomes are DYNGRID_SAME, DYNGRID_RESIZED, DYNGRID_LEAVE and
+!> DYNGRID_REDIRECT.
 module dyngrid_grids
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: real32, real64, int32, int64
@@ -38,8 +39,8 @@ module dyngrid_grids
     module procedure create_default, create_int64
   end interface
 
-  !> How the rows (axis = iachar('R')) or columns (iachar('C')) lie on an nprow x npcol grid: the number of block sizes, which are also
-  !> filled in when c_associated(sizes). See dyngrid.h.
+  !> How the rows (axis = iachar('R')) or columns (iachar('C')) lie on an nprow x npcol grid: the number of block sizes,
+  !> which are also filled in when c_associated(sizes). See dyngrid.h.
   abstract interface
     integer(c_int64_t) function dyngrid_distribution(context, axis, length, nprow, npcol, sizes) bind(C)
       import
@@ -67,14 +68,14 @@ module dyngrid_grids
     end subroutine
   end interface
 
-  !> call dyngrid_local(a, x): x(:,:) becomes this process's part, x(1:lld, 1:columns), of the matrix's type. It is good until the next
-  !> change of the grid; not associated outside the grid.
+  !> call dyngrid_local(a, x): x(:,:) becomes this process's part, x(1:lld, 1:columns), of the matrix's type. It is good
+  !> until the next change of the grid; not associated outside the grid.
   interface dyngrid_local
     module procedure local_s, local_d, local_c, local_z, local_i
   end interface
 
-  !> call dyngrid_share(name, variable, info) for integer and real scalars and vectors, or dyngrid_share(name, address, bytes, info).
-  !> The variable must have the target attribute and live until dyngrid_finalize or dyngrid_unshare.
+  !> call dyngrid_share(name, variable, info) for integer and real scalars and vectors, or dyngrid_share(name, address,
+  !> bytes, info). The variable must have the target attribute and live until dyngrid_finalize or dyngrid_unshare.
   interface dyngrid_share
     module procedure share_address, share_integer, share_integers, share_int64, share_real32, share_reals32, &
       share_real64, &
@@ -175,7 +176,8 @@ module dyngrid_grids
       integer(c_int), value :: nprow, npcol
       type(c_ptr), value :: sizes
     end function
-    integer(c_int) function c_matrix_create_by(name, type, m, n, rule, context, handle) bind(C, name="dyngrid_matrix_create_by")
+    integer(c_int) function c_matrix_create_by(name, type, m, n, rule, context, handle) &
+        bind(C, name="dyngrid_matrix_create_by")
       import
       character(kind=c_char), intent(in) :: name(*)
       integer(c_signed_char), value :: type
@@ -470,7 +472,8 @@ contains
     info = c_matrix_shape(a%handle, m_loc, n_loc, lld)
   end subroutine
 
-  !> The descriptor on the current grid: ScaLAPACK's nine integers; of a matrix with a rule, DTYPE_ 601 with its lists of sizes.
+  !> The descriptor on the current grid: ScaLAPACK's nine integers; of a matrix with a rule, DTYPE_ 601 with its lists
+  !> of sizes.
   function dyngrid_desc(a) result(desc)
     type(dyngrid_matrix), intent(in) :: a
     integer, allocatable :: desc(:)

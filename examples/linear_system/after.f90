@@ -1,5 +1,6 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! before.f90 on a grid that may change between two solutions. Lines that changed or are new end in '! <'; the comments say what they replace.
+! before.f90 on a grid that may change between two solutions. Lines that changed or are new end in '! <'; the comments
+! say what they replace.
 !
 !   DYNGRID_RESIZE_AT=1:3x2,2:1x3,3:2x2 mpirun --oversubscribe -np 4 ./after system.dat
 program linear_system
@@ -18,7 +19,7 @@ program linear_system
   character(len=256) :: file
   integer, external :: numroc
 
-  call dyngrid_init_grid(2, 2, info)                                             ! <  blacs_pinfo, blacs_get, blacs_gridinit
+  call dyngrid_init_grid(2, 2, info)                                      ! <  blacs_pinfo, blacs_get, blacs_gridinit
   call dyngrid_grid(nprow, npcol, myrow, mycol)                                  ! <  blacs_gridinfo
 
   call get_command_argument(1, file)

@@ -1,6 +1,7 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! A ScaLAPACK program as there are many: reads a matrix and some right-hand sides, solves A x = b for each with PDGESV, prints x.
-! It runs on the 2 x 2 grid it was started with. after.f90 is the same program on a grid that may change between two solutions.
+! A ScaLAPACK program as there are many: reads a matrix and some right-hand sides, solves A x = b for each with PDGESV,
+! prints x. It runs on the 2 x 2 grid it was started with. after.f90 is the same program on a grid that may change
+! between two solutions.
 !
 !   mpifort before.f90 -lscalapack-openmpi -o before
 !   mpirun --oversubscribe -np 4 ./before system.dat

@@ -25,7 +25,8 @@ module dyngrid_redist
   integer(c_int), parameter, public :: DYNGRID_NEIGHBOURS_FOUR = 4, DYNGRID_NEIGHBOURS_EIGHT = 8
 
   integer(c_int), parameter, public :: DYNGRID_SHARING_AUTO = 0, DYNGRID_SHARING_YES = 1, DYNGRID_SHARING_NO = 2
-  integer(c_int), parameter, public :: DYNGRID_TRANSPORT_AUTO = 0, DYNGRID_TRANSPORT_MPI = 1, DYNGRID_TRANSPORT_SHARED = 2
+  integer(c_int), parameter, public :: DYNGRID_TRANSPORT_AUTO = 0, DYNGRID_TRANSPORT_MPI = 1, &
+    DYNGRID_TRANSPORT_SHARED = 2
 
   type, bind(C), public :: dyngrid_executor_options
     integer(c_int) :: transport = DYNGRID_TRANSPORT_AUTO, host_key = 0
@@ -168,7 +169,8 @@ module dyngrid_redist
     end function
 
     ! m x n of the target; first rows and columns count from 0
-    integer(c_int) function dyngrid_plan_create_window(from, i_from, j_from, to, i_to, j_to, m, n, transpose, schedule, &
+    integer(c_int) function dyngrid_plan_create_window(from, i_from, j_from, to, i_to, j_to, m, n, transpose, &
+        schedule, &
                                                        element_bytes, plan) bind(C)
       import :: c_int, c_int64_t, c_char, c_ptr
       type(c_ptr), value :: from, to
