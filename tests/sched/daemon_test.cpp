@@ -31,7 +31,7 @@
 #include "control/client.hpp"
 #include "control/line_server.hpp"
 #include "control/protocol.hpp"
-#include "sched/book.hpp"
+#include "sched/job_table.hpp"
 
 namespace {
 
@@ -383,7 +383,7 @@ TEST_F(SchedulerTest, AQueueOfTenThousandJobs) {
   ASSERT_EQ(mkdir((folder_ + "/s").c_str(), 0700), 0);
   {
     std::ofstream journal(folder_ + "/s/journal");
-    sched::Book book;
+    sched::JobTable table;
     sched::JobSpec spec;
     spec.name = "one of many";
     spec.allow = "8"; // more than there are: it waits
@@ -391,13 +391,13 @@ TEST_F(SchedulerTest, AQueueOfTenThousandJobs) {
     spec.command = {"/bin/echo", "a command line of some length", "so that an answer is long"};
     const auto add = [&](const sched::Entry& entry) {
       journal << sched::encode(entry);
-      book.apply(entry);
+      table.apply(entry);
     };
     for (std::int64_t id = 1; id <= jobs; ++id) {
-      add(book.submit(1, spec));
+      add(table.submit(1, spec));
       if (id > ended) continue;
       add({sched::Entry::Kind::start, 2, id, {"0", "1", "1"}});
-      add(book.end(3, id, "0", ""));
+      add(table.end(3, id, "0", ""));
     }
   }
   start({"--procs", "1"});
@@ -534,7 +534,7 @@ private:
 };
 
 TEST_F(SchedulerTest, AJobThatIgnoresRequestsIsLeftAlone) {
-  start({"--procs", "4", "--policy", "rs", "--deadline", "0.5", "--deaf", "100"});
+  start({"--procs", "4", "--policy", "rs", "--deadline", "0.5", "--unresponsive", "100"});
   const auto id = submit({"sleep", "100"}, {{"allow", "1:4"}});
   FakeApplication application(folder_ + "/run", "s1", 4, false);
   until("the scheduler has found it", [&] { return job(id).value("resizable", false); });

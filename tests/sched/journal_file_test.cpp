@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sched/book.hpp"
+#include "sched/job_table.hpp"
 
 namespace {
 
@@ -62,7 +62,7 @@ protected:
       return error.what();
     }
   }
-  static std::string line(const char* boot) { return encode(Book().open(1, 4, "rs", boot)); }
+  static std::string line(const char* boot) { return encode(JobTable().open(1, 4, "rs", boot)); }
 
   std::string folder_, path_;
   ReadJournal read_;

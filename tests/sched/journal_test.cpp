@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/status.hpp"
-#include "sched/book.hpp"
+#include "sched/job_table.hpp"
 #include "sched/launch.hpp"
 #include "sched/timeline.hpp"
 
@@ -26,46 +26,46 @@ JobSpec spec_of(const char* name, std::vector<std::string> command) {
 
 /// A day of a machine with 8 processors, every kind of entry in it.
 struct Day {
-  Book book;
+  JobTable table;
   std::vector<std::string> lines;
-  std::vector<std::string> after; ///< what the book looked like after each line
+  std::vector<std::string> after; ///< what the table looked like after each line
 
-  static std::string shown(const Book& book) {
-    std::string text = std::to_string(book.next_id()) + " " + book.policy() + "\n";
-    for (const auto& [id, job] : book.jobs())
+  static std::string shown(const JobTable& table) {
+    std::string text = std::to_string(table.next_id()) + " " + table.policy() + "\n";
+    for (const auto& [id, job] : table.jobs())
       text += std::to_string(id) + " " + job.spec.name + " " + to_string(job.phase) + " [" + join_ids(job.processors) +
               "] [" + join_ids(job.reserved) + "] " + std::to_string(job.target) + " " + std::to_string(job.pid) + " " +
               job.status + " " + job.why + (job.is_cancelled ? " cancelled " : " ") + std::to_string(job.resizes) +
               " " + job.spec.command.back() + "\n";
-    for (const Segment& s : book.segments())
+    for (const Segment& s : table.segments())
       text += std::to_string(s.job) + " " + std::to_string(s.begin_s) + " " + std::to_string(s.end_s) + " " +
               join_ids(s.processors) + "\n";
     return text;
   }
   void add(const Entry& entry) {
     lines.push_back(encode(entry));
-    book.apply(entry);
-    after.push_back(shown(book));
+    table.apply(entry);
+    after.push_back(shown(table));
   }
   Day() {
-    after.push_back(shown(book));
+    after.push_back(shown(table));
     lines.emplace_back();
-    add(book.open(1, 8, "rs", "boot"));
-    add(book.submit(2, spec_of("first", {"prog", "-x", "with space", "tab\tand\nline\\end"})));
-    add(book.start(3, 1, 4, 100, 5000));
-    add(book.submit(4, spec_of("second", {"/bin/other"})));
-    add(book.start(5, 2, 4, 101, 5001));
-    add(book.submit(6, spec_of("third", {"x"})));
-    add(book.ask(7, 1, 2));
-    add(book.size(8, 1, 2));
-    add(book.start(9, 3, 2, 102, 5002));
-    add(book.requeue(10, 3));
-    add(book.ask(11, 1, 4));
-    add(book.answer(12, 1, "expired: too late", 42));
-    add(book.cancel(13, 2));
-    add(book.end(14, 2, "143", "cancelled"));
-    add(book.open(15, 8, "as", "boot"));
-    add(book.end(16, 1, "0", ""));
+    add(table.open(1, 8, "rs", "boot"));
+    add(table.submit(2, spec_of("first", {"prog", "-x", "with space", "tab\tand\nline\\end"})));
+    add(table.start(3, 1, 4, 100, 5000));
+    add(table.submit(4, spec_of("second", {"/bin/other"})));
+    add(table.start(5, 2, 4, 101, 5001));
+    add(table.submit(6, spec_of("third", {"x"})));
+    add(table.ask(7, 1, 2));
+    add(table.size(8, 1, 2));
+    add(table.start(9, 3, 2, 102, 5002));
+    add(table.requeue(10, 3));
+    add(table.ask(11, 1, 4));
+    add(table.answer(12, 1, "expired: too late", 42));
+    add(table.cancel(13, 2));
+    add(table.end(14, 2, "143", "cancelled"));
+    add(table.open(15, 8, "as", "boot"));
+    add(table.end(16, 1, "0", ""));
   }
   std::string text() const {
     std::string all;
@@ -82,9 +82,9 @@ TEST(Journal, CutAtEveryByte) {
     while (whole + 1 < day.lines.size() && good + day.lines[whole + 1].size() <= cut) good += day.lines[++whole].size();
     const ReadJournal read = read_journal(std::string_view(all).substr(0, cut));
     ASSERT_EQ(read.good_bytes, good) << "cut at " << cut;
-    Book book;
-    for (const Entry& entry : read.entries) book.apply(entry);
-    ASSERT_EQ(Day::shown(book), day.after[whole]) << "cut at " << cut;
+    JobTable table;
+    for (const Entry& entry : read.entries) table.apply(entry);
+    ASSERT_EQ(Day::shown(table), day.after[whole]) << "cut at " << cut;
   }
 }
 
@@ -164,53 +164,53 @@ TEST(Journal, OtherBytesAreRefused) {
 
 TEST(Journal, EntriesThatDoNotAddUp) {
   Day day;
-  EXPECT_THROW(day.book.apply(day.book.end(20, 1, "0", "")), base::Error);
-  EXPECT_THROW(day.book.apply(day.book.end(20, 9, "0", "")), base::Error);
-  EXPECT_THROW(day.book.apply({Entry::Kind::start, 20, 1, {"0", "1", "2"}}), base::Error);
-  EXPECT_THROW(day.book.apply({Entry::Kind::submit, 20, 1, {}}), base::Error);
+  EXPECT_THROW(day.table.apply(day.table.end(20, 1, "0", "")), base::Error);
+  EXPECT_THROW(day.table.apply(day.table.end(20, 9, "0", "")), base::Error);
+  EXPECT_THROW(day.table.apply({Entry::Kind::start, 20, 1, {"0", "1", "2"}}), base::Error);
+  EXPECT_THROW(day.table.apply({Entry::Kind::submit, 20, 1, {}}), base::Error);
   EXPECT_THROW(split_ids("1,x"), base::Error);
   EXPECT_THROW(split_ids("1;2"), base::Error);
   EXPECT_EQ(split_ids("0,1,22"), (std::vector<int>{0, 1, 22}));
   EXPECT_EQ(split_ids(""), (std::vector<int>{}));
 }
 
-TEST(Book, NumbersGoOnAfterARestart) {
+TEST(JobTable, NumbersGoOnAfterARestart) {
   Day day;
-  EXPECT_EQ(day.book.next_id(), 4);
-  Book other;
-  other.apply(day.book.open(1, 4, "rs", "boot"));
+  EXPECT_EQ(day.table.next_id(), 4);
+  JobTable other;
+  other.apply(day.table.open(1, 4, "rs", "boot"));
   EXPECT_EQ(other.next_id(), 4) << "also in a journal begun anew";
 }
 
-TEST(Book, WhoGetsWhichProcessors) {
-  Book book;
-  book.apply(book.open(0, 10, "rs", "boot"));
+TEST(JobTable, WhoGetsWhichProcessors) {
+  JobTable table;
+  table.apply(table.open(0, 10, "rs", "boot"));
   const auto start = [&](int n) {
-    const Entry e = book.submit(0, spec_of("job", {"x"}));
-    book.apply(e);
-    book.apply(book.start(0, e.job, n, 1, 1));
+    const Entry e = table.submit(0, spec_of("job", {"x"}));
+    table.apply(e);
+    table.apply(table.start(0, e.job, n, 1, 1));
     return e.job;
   };
   const auto a = start(3), b = start(2), c = start(3);
-  EXPECT_EQ(book.find(a)->processors, (std::vector<int>{0, 1, 2}));
-  EXPECT_EQ(book.find(b)->processors, (std::vector<int>{3, 4}));
-  EXPECT_EQ(book.find(c)->processors, (std::vector<int>{5, 6, 7}));
-  book.apply(book.end(1, b, "0", ""));
-  EXPECT_EQ(book.choose(2), (std::vector<int>{3, 4}));
-  EXPECT_EQ(book.choose(1), (std::vector<int>{3})) << "pieces of equal size: the first";
-  EXPECT_EQ(book.choose(3), (std::vector<int>{3, 4, 8})) << "no piece is large enough";
-  EXPECT_THROW(book.choose(5), base::Error);
-  book.apply(book.ask(2, c, 5)); // 8 and 9 or 3 and 4 are promised
-  EXPECT_EQ(book.find(c)->reserved, (std::vector<int>{3, 4}));
-  EXPECT_EQ(book.choose(2), (std::vector<int>{8, 9}));
-  book.apply(book.size(3, c, 5));
-  EXPECT_EQ(book.find(c)->processors, (std::vector<int>{3, 4, 5, 6, 7}));
-  book.apply(book.size(4, a, 7)); // grew without having been asked: two are free, the rest it shares
-  EXPECT_EQ(book.find(a)->processors, (std::vector<int>{0, 1, 2, 8, 9}));
-  EXPECT_EQ(book.find(a)->procs, 7);
-  book.apply(book.size(5, a, 1));
-  EXPECT_EQ(book.find(a)->processors, (std::vector<int>{0}));
-  EXPECT_EQ(book.segments().size(), 6u);
+  EXPECT_EQ(table.find(a)->processors, (std::vector<int>{0, 1, 2}));
+  EXPECT_EQ(table.find(b)->processors, (std::vector<int>{3, 4}));
+  EXPECT_EQ(table.find(c)->processors, (std::vector<int>{5, 6, 7}));
+  table.apply(table.end(1, b, "0", ""));
+  EXPECT_EQ(table.choose(2), (std::vector<int>{3, 4}));
+  EXPECT_EQ(table.choose(1), (std::vector<int>{3})) << "pieces of equal size: the first";
+  EXPECT_EQ(table.choose(3), (std::vector<int>{3, 4, 8})) << "no piece is large enough";
+  EXPECT_THROW(table.choose(5), base::Error);
+  table.apply(table.ask(2, c, 5)); // 8 and 9 or 3 and 4 are promised
+  EXPECT_EQ(table.find(c)->reserved, (std::vector<int>{3, 4}));
+  EXPECT_EQ(table.choose(2), (std::vector<int>{8, 9}));
+  table.apply(table.size(3, c, 5));
+  EXPECT_EQ(table.find(c)->processors, (std::vector<int>{3, 4, 5, 6, 7}));
+  table.apply(table.size(4, a, 7)); // grew without having been asked: two are free, the rest it shares
+  EXPECT_EQ(table.find(a)->processors, (std::vector<int>{0, 1, 2, 8, 9}));
+  EXPECT_EQ(table.find(a)->procs, 7);
+  table.apply(table.size(5, a, 1));
+  EXPECT_EQ(table.find(a)->processors, (std::vector<int>{0}));
+  EXPECT_EQ(table.segments().size(), 6u);
 }
 
 TEST(Launch, OneMachine) {

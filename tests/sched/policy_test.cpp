@@ -168,7 +168,7 @@ TEST(Reconfigurable, LeavesDeafAndAskedJobsAlone) {
   Machine m(16);
   m.add("4:16:4", 8);
   m.add("4:16:4", 4);
-  m.jobs[0].deaf_until_s = 100;
+  m.jobs[0].unresponsive_until_s = 100;
   m.state.now_s = 50;
   EXPECT_EQ(m.decide("rs"), (Decisions{{2, 8}}));
   m.jobs[1].target = 8;

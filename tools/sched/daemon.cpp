@@ -37,7 +37,7 @@ using base::Error;
 using base::Status;
 using base::unix_time_s;
 using Json = nlohmann::json;
-using Phase = BookJob::Phase;
+using Phase = JobRecord::Phase;
 
 constexpr double look_every_s = 2;  ///< at a running job's progress
 constexpr double try_every_s = 0.2; ///< to reach a job that has just begun
@@ -139,7 +139,7 @@ std::string Daemon::socket_name_of(std::int64_t job) const {
 void Daemon::open_journal() {
   ReadJournal read;
   journal_ = JournalFile(options_.folder + "/journal", read);
-  for (const Entry& entry : read.entries) book_.apply(entry);
+  for (const Entry& entry : read.entries) table_.apply(entry);
   if (journal_.cut_bytes() > 0) // a crash left it, and it was never acted on
     warn(fmt::format("cut {} bytes off the journal, half a line at its end", journal_.cut_bytes()));
 }
@@ -147,7 +147,7 @@ void Daemon::open_journal() {
 void Daemon::commit(const Entry& entry) {
   const std::string line = encode(entry);
   journal_.append(line);
-  book_.apply(entry);
+  table_.apply(entry);
   is_changed_ = true;
   if (options_.is_verbose) {
     std::string shown = line.substr(9, line.size() - 10);
@@ -163,22 +163,22 @@ void Daemon::wait_for_room(const NoRoom& why) {
 }
 
 void Daemon::recover() {
-  const bool same_boot = book_.boot() == boot_;
+  const bool same_boot = table_.boot() == boot_;
   std::vector<std::int64_t> running;
-  for (const auto& [id, job] : book_.jobs()) {
+  for (const auto& [id, job] : table_.jobs()) {
     if (job.phase == Phase::ended) continue;
     prepare(job);
     if (job.phase == Phase::running) running.push_back(id);
   }
-  commit(book_.open(unix_time_s(), options_.procs, options_.policy, boot_));
+  commit(table_.open(unix_time_s(), options_.procs, options_.policy, boot_));
   for (const std::int64_t id : running) {
-    const BookJob& job = *book_.find(id);
+    const JobRecord& job = *table_.find(id);
     Live& live = live_.at(id);
     if (same_boot) live.process = watch_process(job.pid, job.pid_started);
     if (live.process) {
       say(fmt::format("job {} still runs as process {}", id, job.pid));
     } else if (same_boot && ::access((file_of(id) + ".began").c_str(), F_OK) != 0) {
-      commit(book_.requeue(unix_time_s(), id)); // written down, but it never began
+      commit(table_.requeue(unix_time_s(), id)); // written down, but it never began
     } else {
       has_ended(id);
     }
@@ -199,21 +199,21 @@ void Daemon::set_allowed(Live& live, const std::string& text) {
   live.step_s.assign(live.sizes.list().size(), 0);
 }
 
-void Daemon::prepare(const BookJob& job) {
+void Daemon::prepare(const JobRecord& job) {
   Live live;
   set_allowed(live, job.spec.allow);
   live_[job.id] = std::move(live);
 }
 
 void Daemon::start(std::int64_t id, int procs) {
-  const BookJob& job = *book_.find(id);
+  const JobRecord& job = *table_.find(id);
   Live& live = live_.at(id);
   const auto shape = live.allowed.largest(procs, procs);
   const Launch launch =
-      make_launch(job.spec, socket_name_of(id), shape ? shape_text(*shape) : "", book_.choose(procs), options_.launch);
+      make_launch(job.spec, socket_name_of(id), shape ? shape_text(*shape) : "", table_.choose(procs), options_.launch);
   try {
     Leader leader(file_of(id), job.spec.folder, launch.command, launch.variables);
-    commit(book_.start(unix_time_s(), id, procs, leader.pid(), leader.started()));
+    commit(table_.start(unix_time_s(), id, procs, leader.pid(), leader.started()));
     live.process = watch_process(leader.pid(), leader.started());
     leader.go();
   } catch (const NoRoom&) {
@@ -225,11 +225,11 @@ void Daemon::start(std::int64_t id, int procs) {
 }
 
 void Daemon::end_unbegun(std::int64_t id, const std::string& why) {
-  commit(book_.end(unix_time_s(), id, "-", why));
-  tell_waiters(*book_.find(id));
+  commit(table_.end(unix_time_s(), id, "-", why));
+  tell_waiters(*table_.find(id));
 }
 
-void Daemon::connect(const BookJob& job, Live& live) {
+void Daemon::connect(const JobRecord& job, Live& live) {
   live.next_try_s = unix_time_s() + try_every_s;
   try {
     live.client =
@@ -285,9 +285,9 @@ void Daemon::heard(std::int64_t id, Live& live, const Json& line) {
     } else if (event == "outcome" && live.request != 0 && line.value("request", std::int64_t{0}) == live.request) {
       const std::string outcome = line.value("outcome", "");
       live.request = 0;
-      if (book_.find(id)->target == 0) return;
+      if (table_.find(id)->target == 0) return;
       if (outcome == "done")
-        has_size(id, book_.find(id)->procs); // it had that grid already
+        has_size(id, table_.find(id)->procs); // it had that grid already
       else
         give_up(id, fmt::format("{}: {}", outcome, line.value("reason", "")));
     }
@@ -302,7 +302,7 @@ void Daemon::heard(std::int64_t id, Live& live, const Json& line) {
   if (op == "resize") {
     if (ok && line.value("accepted", false))
       live.request = line.value("request", std::int64_t{0});
-    else if (book_.find(id)->target != 0)
+    else if (table_.find(id)->target != 0)
       give_up(id, line.value(ok ? "reason" : "error", "declined"));
   } else if (op == "status" && ok) {
     const bool is_first = !live.status;
@@ -314,13 +314,13 @@ void Daemon::heard(std::int64_t id, Live& live, const Json& line) {
     live.steps_left = steps > 0 ? static_cast<double>(std::max<std::int64_t>(steps - step, 0)) : -1;
     const auto grid = control::shape_from(line["grid"]);
     const int n = grid.nprow * grid.npcol;
-    const BookJob& job = *book_.find(id);
+    const JobRecord& job = *table_.find(id);
     if (n > 0 && n != job.procs) has_size(id, n);
-    if (is_first && book_.find(id)->target != 0) { // asked before this scheduler was there
+    if (is_first && table_.find(id)->target != 0) { // asked before this scheduler was there
       const Json pending = line.contains("pending") ? line["pending"] : Json();
       if (pending.is_object())
         live.request = pending.value("request", std::int64_t{0});
-      else if (n == book_.find(id)->target)
+      else if (n == table_.find(id)->target)
         has_size(id, n);
       else
         give_up(id, "nothing is pending after the scheduler's restart");
@@ -346,15 +346,15 @@ void Daemon::heard_history(Live& live, const Json& reply) {
 }
 
 void Daemon::has_size(std::int64_t id, int n) {
-  commit(book_.size(unix_time_s(), id, n));
+  commit(table_.size(unix_time_s(), id, n));
 }
 
 void Daemon::give_up(std::int64_t id, const std::string& why) {
-  commit(book_.answer(unix_time_s(), id, why, unix_time_s() + options_.deaf_s));
+  commit(table_.answer(unix_time_s(), id, why, unix_time_s() + options_.unresponsive_s));
 }
 
 void Daemon::has_ended(std::int64_t id) {
-  const BookJob& job = *book_.find(id);
+  const JobRecord& job = *table_.find(id);
   if (const auto status = reap(job.pid))
     live_.at(id).exit_status = status; // kept, should there be no room to write it down
   std::string status = base::content_of(file_of(id) + ".status");
@@ -367,13 +367,13 @@ void Daemon::has_ended(std::int64_t id) {
     why = "killed";
   else if (status != "0")
     why = "failed";
-  commit(book_.end(unix_time_s(), id, status.empty() ? "-" : status, why));
+  commit(table_.end(unix_time_s(), id, status.empty() ? "-" : status, why));
   ::unlink((file_of(id) + ".status.new").c_str()); // of one that was killed
-  tell_waiters(*book_.find(id));
+  tell_waiters(*table_.find(id));
 }
 
 void Daemon::kill_job(std::int64_t id) {
-  const BookJob& job = *book_.find(id);
+  const JobRecord& job = *table_.find(id);
   Live& live = live_.at(id);
   // the group is the job's own session; its leader is checked, since numbers are used again
   if (start_time_of(job.pid) != job.pid_started) return;
@@ -386,7 +386,7 @@ void Daemon::kill_job(std::int64_t id) {
 void Daemon::look_at_jobs() {
   std::vector<std::int64_t> gone, unbegun;
   for (auto& [id, live] : live_) {
-    const BookJob& job = *book_.find(id);
+    const JobRecord& job = *table_.find(id);
     if (job.phase == Phase::waiting && job.is_cancelled) unbegun.push_back(id);
     if (job.phase != Phase::running) continue;
     if (start_time_of(job.pid) != job.pid_started) {
@@ -414,9 +414,9 @@ void Daemon::look_at_jobs() {
 
 void Daemon::look_at_deadlines() {
   for (auto& [id, live] : live_) {
-    const BookJob& job = *book_.find(id);
-    if (job.phase == Phase::running && job.deaf_until_s > 0 && job.deaf_until_s <= unix_time_s() &&
-        job.deaf_until_s > unix_time_s() - 1)
+    const JobRecord& job = *table_.find(id);
+    if (job.phase == Phase::running && job.unresponsive_until_s > 0 && job.unresponsive_until_s <= unix_time_s() &&
+        job.unresponsive_until_s > unix_time_s() - 1)
       is_changed_ = true;
     if (job.phase != Phase::running || job.target == 0 || unix_time_s() < job.asked_s + options_.deadline_s) continue;
     // a growth is withdrawn, its processors go to others; a shrink stays asked for: whoever wanted them still
@@ -434,8 +434,8 @@ void Daemon::schedule() {
   State state;
   state.now_s = unix_time_s();
   state.procs = options_.procs;
-  std::vector<const BookJob*> running;
-  for (const auto& [id, job] : book_.jobs()) {
+  std::vector<const JobRecord*> running;
+  for (const auto& [id, job] : table_.jobs()) {
     if (job.phase == Phase::ended || job.is_cancelled) {
       if (job.phase != Phase::running) continue;
     }
@@ -448,7 +448,7 @@ void Daemon::schedule() {
     view.sizes = &live.sizes;
     view.procs = job.procs;
     view.target = job.target;
-    view.deaf_until_s = job.deaf_until_s;
+    view.unresponsive_until_s = job.unresponsive_until_s;
     view.resizable = !job.spec.rigid && !job.is_cancelled && live.client.has_value() && live.is_resizable;
     view.step_s = live.step_s.data();
     view.steps_left = live.steps_left;
@@ -475,7 +475,7 @@ void Daemon::ask(std::int64_t id, int procs) {
   Live& live = live_.at(id);
   const auto shape = live.allowed.largest(procs, procs);
   if (!shape) return;
-  commit(book_.ask(unix_time_s(), id, procs));
+  commit(table_.ask(unix_time_s(), id, procs));
   live.request = 0;
   // whether it pays is this scheduler's matter, which knows who else wants the processors; but one that measures slower
   // has no use for them
@@ -509,7 +509,7 @@ void Daemon::run(const std::function<bool()>& is_stopped) {
     } catch (const NoRoom& why) {
       wait_for_room(why);
     }
-    if (options_.until_empty && live_.empty() && !book_.jobs().empty()) stop_ = true;
+    if (options_.until_empty && live_.empty() && !table_.jobs().empty()) stop_ = true;
   }
   server_->flush(1);
   if (!journal_.why_broken().empty()) throw Error(Status::io_failure, journal_.why_broken());
@@ -538,17 +538,17 @@ void Daemon::serve_request(control::LineServer::Client client, const control::Re
     reply(queue(request));
   } else if (request.op == "cancel") {
     const auto id = job_of(request);
-    const BookJob& job = *book_.find(id);
+    const JobRecord& job = *table_.find(id);
     if (job.phase == Phase::ended) {
       reply({{"cancelled", false}, {"reason", "it has ended"}});
       return;
     }
-    if (!job.is_cancelled) commit(book_.cancel(unix_time_s(), id));
+    if (!job.is_cancelled) commit(table_.cancel(unix_time_s(), id));
     if (job.phase == Phase::waiting) end_unbegun(id, "cancelled");
     reply({{"cancelled", true}});
   } else if (request.op == "status") {
     int counts[3] = {};
-    for (const auto& [id, job] : book_.jobs()) ++counts[static_cast<int>(job.phase)];
+    for (const auto& [id, job] : table_.jobs()) ++counts[static_cast<int>(job.phase)];
     Json answer = overview();
     answer.update({{"pid", ::getpid()},
                    {"uptime_s", unix_time_s() - began_s_},
@@ -562,7 +562,7 @@ void Daemon::serve_request(control::LineServer::Client client, const control::Re
     reply(timeline(request));
   } else if (request.op == "wait") {
     const auto id = job_of(request);
-    const BookJob& job = *book_.find(id);
+    const JobRecord& job = *table_.find(id);
     if (job.phase == Phase::ended) {
       reply({{"job", json_of(job)}});
       return;
@@ -572,9 +572,9 @@ void Daemon::serve_request(control::LineServer::Client client, const control::Re
   } else if (request.op == "shutdown") {
     const bool cancel = control::flag(request, "cancel");
     if (cancel)
-      for (const auto& [id, job] : book_.jobs())
+      for (const auto& [id, job] : table_.jobs())
         if (job.phase != Phase::ended && !job.is_cancelled) {
-          commit(book_.cancel(unix_time_s(), id));
+          commit(table_.cancel(unix_time_s(), id));
           if (job.phase == Phase::running)
             kill_job(id);
           else
@@ -582,7 +582,7 @@ void Daemon::serve_request(control::LineServer::Client client, const control::Re
         }
     stop_ = true;
     reply({{"left_running", std::count_if(live_.begin(), live_.end(), [&](const auto& l) {
-              return book_.find(l.first)->phase == Phase::running;
+              return table_.find(l.first)->phase == Phase::running;
             })}});
   } else {
     throw Error(Status::bad_argument, fmt::format("scheduler: op \"{}\" is not known, wanted submit, queue, "
@@ -593,7 +593,7 @@ void Daemon::serve_request(control::LineServer::Client client, const control::Re
 
 std::int64_t Daemon::job_of(const control::Request& request) const {
   const auto id = control::whole_number(request, "job", 1, INT64_MAX);
-  if (book_.find(id) == nullptr) throw Error(Status::not_found, fmt::format("scheduler: there is no job {}", id));
+  if (table_.find(id) == nullptr) throw Error(Status::not_found, fmt::format("scheduler: there is no job {}", id));
   return id;
 }
 
@@ -648,7 +648,7 @@ Daemon::Json Daemon::submit(const control::Request& request) {
     throw Error(Status::bad_argument,
                 fmt::format("scheduler: submit: \"{}\" allows no grid of at most {} processes, which is all there are",
                             spec.allow, options_.procs));
-  const Entry entry = book_.submit(unix_time_s(), spec);
+  const Entry entry = table_.submit(unix_time_s(), spec);
   if (encode(entry).size() > 60000)
     throw Error(Status::bad_argument, "scheduler: submit: command and variables are longer than 60000 bytes");
   commit(entry);
@@ -656,7 +656,7 @@ Daemon::Json Daemon::submit(const control::Request& request) {
   return {{"job", entry.job}, {"out", file_of(entry.job) + ".out"}, {"err", file_of(entry.job) + ".err"}};
 }
 
-Daemon::Json Daemon::json_of(const BookJob& job) const {
+Daemon::Json Daemon::json_of(const JobRecord& job) const {
   Json json{{"job", job.id},
             {"name", job.spec.name},
             {"phase", to_string(job.phase)},
@@ -689,7 +689,7 @@ Daemon::Json Daemon::json_of(const BookJob& job) const {
 
 Daemon::Json Daemon::overview() const {
   int taken = 0;
-  for (const auto& [id, job] : book_.jobs()) taken += std::max(job.procs, job.target);
+  for (const auto& [id, job] : table_.jobs()) taken += std::max(job.procs, job.target);
   return {{"policy", options_.policy},
           {"procs", options_.procs},
           {"free", std::max(options_.procs - taken, 0)},
@@ -701,8 +701,8 @@ Daemon::Json Daemon::queue(const control::Request& request) const {
   const auto after = request.body->contains("after") ? control::whole_number(request, "after", 0, INT64_MAX) : 0;
   Page page;
   std::size_t ended = 0;
-  for (const auto& [id, job] : book_.jobs()) ended += job.phase == Phase::ended;
-  for (const auto& [id, job] : book_.jobs()) {
+  for (const auto& [id, job] : table_.jobs()) ended += job.phase == Phase::ended;
+  for (const auto& [id, job] : table_.jobs()) {
     if (job.phase == Phase::ended && ended-- > ended_shown && !all) continue;
     if (id > after && !page.add(json_of(job))) break;
   }
@@ -712,7 +712,7 @@ Daemon::Json Daemon::queue(const control::Request& request) const {
 }
 
 Daemon::Json Daemon::timeline(const control::Request& request) const {
-  const auto& all = book_.segments();
+  const auto& all = table_.segments();
   const auto from = request.body->contains("from") ? control::whole_number(request, "from", 0, INT64_MAX) : 0;
   Page page;
   Json names = Json::object();
@@ -720,7 +720,7 @@ Daemon::Json Daemon::timeline(const control::Request& request) const {
   for (; at < all.size(); ++at) {
     const Segment& s = all[at];
     if (!page.add({{"job", s.job}, {"begin_s", s.begin_s}, {"end_s", s.end_s}, {"processors", s.processors}})) break;
-    names[std::to_string(s.job)] = book_.find(s.job)->spec.name;
+    names[std::to_string(s.job)] = table_.find(s.job)->spec.name;
   }
   return {{"procs", options_.procs},
           {"now_s", unix_time_s()},
@@ -729,7 +729,7 @@ Daemon::Json Daemon::timeline(const control::Request& request) const {
           {"next", page.is_full ? Json(at) : Json(nullptr)}};
 }
 
-void Daemon::tell_waiters(const BookJob& job) {
+void Daemon::tell_waiters(const JobRecord& job) {
   live_.erase(job.id);
   if (!server_) return;
   const Json fields{{"job", json_of(job)}};

@@ -11,12 +11,12 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "book.hpp"
 #include "control/allowed.hpp"
 #include "control/client.hpp"
 #include "control/history.hpp"
 #include "control/line_server.hpp"
 #include "control/protocol.hpp"
+#include "job_table.hpp"
 #include "journal_file.hpp"
 #include "launch.hpp"
 #include "policy.hpp"
@@ -31,13 +31,13 @@ struct DaemonOptions {
   std::string folder;         ///< journal and output of jobs
   std::string runtime_folder; ///< of the socket sched.sock
   LaunchOptions launch;
-  double deadline_s = 60;   ///< for an answer to a request
-  double deaf_s = 30;       ///< how long a job that did not answer, or declined, is left alone
-  bool until_empty = false; ///< end when there is nothing left to do
+  double deadline_s = 60;     ///< for an answer to a request
+  double unresponsive_s = 30; ///< how long a job that did not answer, or declined, is left alone
+  bool until_empty = false;   ///< end when there is nothing left to do
   bool is_verbose = false;
 };
 
-/// The scheduler of one machine or allocation. Decides by Policy, remembers in Book and journal, acts on
+/// The scheduler of one machine or allocation. Decides by Policy, remembers in JobTable and journal, acts on
 /// processes and sockets.
 class Daemon {
 public:
@@ -84,13 +84,13 @@ private:
   void commit(const Entry& entry);
   void wait_for_room(const NoRoom& why);
   void recover();
-  void prepare(const BookJob& job);
+  void prepare(const JobRecord& job);
   void set_allowed(Live& live, const std::string& text);
   std::string file_of(std::int64_t job) const;
   std::string socket_name_of(std::int64_t job) const;
 
   void look_at_jobs();
-  void connect(const BookJob& job, Live& live);
+  void connect(const JobRecord& job, Live& live);
   void listen_to(std::int64_t id, Live& live);
   void heard(std::int64_t id, Live& live, const Json& line);
   void heard_history(Live& live, const Json& reply);
@@ -112,16 +112,16 @@ private:
   Json overview() const;
   Json queue(const control::Request& request) const;
   Json timeline(const control::Request& request) const;
-  Json json_of(const BookJob& job) const;
+  Json json_of(const JobRecord& job) const;
   std::int64_t job_of(const control::Request& request) const;
-  void tell_waiters(const BookJob& job);
+  void tell_waiters(const JobRecord& job);
   void say(const std::string& text) const;
 
   DaemonOptions options_;
   std::unique_ptr<Policy> policy_;
   Fd lock_;
   JournalFile journal_;
-  Book book_;
+  JobTable table_;
   std::string boot_;
   std::map<std::int64_t, Live> live_;
   std::vector<Waiter> waiters_;

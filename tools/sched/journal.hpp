@@ -17,7 +17,7 @@ struct Entry {
     start,   ///< processors (ids), pid, start time of that process
     ask,     ///< another size was asked for: size, processors reserved for it (ids)
     size,    ///< it has these processors (ids) now, and so many processes
-    answer,  ///< the request is over without a change: why, deaf until
+    answer,  ///< the request is over without a change: why, until when it is not asked
     cancel,  ///< somebody wants it to end
     requeue, ///< it never began: back into the queue
     end,     ///< status, why

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "book.hpp"
+#include "job_table.hpp"
 
 namespace sched {
 

@@ -29,7 +29,7 @@ double seconds_left(const Job& job, int n) {
 }
 
 bool may_be_asked(const Job& job, double now_s) {
-  return job.resizable && job.target == 0 && job.deaf_until_s <= now_s;
+  return job.resizable && job.target == 0 && job.unresponsive_until_s <= now_s;
 }
 
 /// A job and the size planned for it.

@@ -18,9 +18,9 @@ struct Job {
   int priority = 0; ///< larger goes first
   const Sizes* sizes = nullptr;
   bool resizable = true;
-  int procs = 0;           ///< processors it has; 0 while it waits
-  int target = 0;          ///< asked for and not yet answered, 0: nothing
-  double deaf_until_s = 0; ///< it ignored or declined a request: not asked before this time
+  int procs = 0;                   ///< processors it has; 0 while it waits
+  int target = 0;                  ///< asked for and not yet answered, 0: nothing
+  double unresponsive_until_s = 0; ///< it ignored or declined a request: not asked before this time
 
   /// Seconds of a step on each of sizes->list(), measured or predicted, 0 where nothing is known. Null: no
   /// history.
@@ -54,7 +54,7 @@ public:
   virtual ~Policy() = default;
   virtual const char* name() const = 0;
   /// Appends decisions to `out`, to be carried out in this order; starts fit into the processors that are
-  /// free. Jobs with a request pending, deaf ones and those that are not resizable are left alone.
+  /// free. Jobs with a request pending, unresponsive ones and those that are not resizable are left alone.
   virtual void decide(const State& state, std::vector<Decision>& out) const = 0;
 };
 

@@ -73,7 +73,8 @@ int main(int argc, char** argv) {
   cli.add_option("--deadline", o.deadline_s, "seconds a job has to answer a request")
       .check(base::positive_number())
       .show_default();
-  cli.add_option("--deaf", o.deaf_s, "seconds a job is left alone after it did not answer or declined")
+  cli.add_option("--unresponsive,--deaf", o.unresponsive_s,
+                 "seconds a job is left alone after it did not answer or declined")
       .check(base::non_negative_number())
       .show_default();
   cli.add_option("--mpirun", o.launch.mpirun, "what starts jobs").show_default();

@@ -166,7 +166,7 @@ private:
       break;
     case SimJob::Next::deadline:
       job.target = 0;
-      job.deaf_until_s = state_.now_s + options_.deaf_s;
+      job.unresponsive_until_s = state_.now_s + options_.unresponsive_s;
       ++ignored_;
       tell(SimulationEvent::Kind::ignored, job, job.procs);
       plan(job);

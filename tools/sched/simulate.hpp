@@ -18,7 +18,7 @@ struct SimulationOptions {
   std::int64_t most_jobs = 200000000; ///< give up after so many
   std::int64_t longest_queue = 5000;  ///< more jobs waiting: the machine is overloaded, give up
   double deadline_s = 300;            ///< for an answer to a request
-  double deaf_s = 3600;               ///< how long a job that ignored a request is not asked again
+  double unresponsive_s = 3600;       ///< how long a job that ignored a request is not asked again
   bool to_the_end = false;            ///< recorded jobs: run all of them, whatever the error
 };
 

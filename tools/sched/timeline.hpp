@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "book.hpp"
+#include "job_table.hpp"
 
 namespace sched {
 

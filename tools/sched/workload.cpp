@@ -161,6 +161,86 @@ std::vector<double> rates_for(const std::vector<App>& apps, const Mix& mix, doub
   return rates;
 }
 
+namespace {
+
+/// One line of a list of jobs, and what is said of it when it is wrong.
+class JobLine {
+public:
+  JobLine(std::string_view text, int number, std::string_view where)
+      : fields_(split(text, ",")), place_(fmt::format("line {} of {}", number, where)) {
+    if (fields_.size() < 5) wrong(text, "name,arrival_s,sizes,steps,step times");
+  }
+
+  void read(App& app, Newcomers& arrival) const {
+    app.name = std::string(trim(fields_[0]));
+    arrival.at_s = real(fields_[1], "seconds");
+    const std::vector<int> sizes = ascending_sizes(fields_[2]);
+    arrival.steps = real(fields_[3], "a number of steps");
+    for (const auto part : split(trim(fields_[4]), "; "))
+      if (!part.empty()) app.step_s.push_back(real(part, "seconds"));
+    if (sizes.empty() || sizes.size() != app.step_s.size()) wrong(fields_[4], "one step time for each size");
+    for (const double t : app.step_s)
+      if (t <= 0) wrong(fields_[4], "step times above 0");
+    if (arrival.steps <= 0) wrong(fields_[3], "at least one step");
+    app.sizes = Sizes(sizes);
+    app.steps = arrival.steps;
+    app.work_s = arrival.steps * app.step_s.front() * sizes.front();
+    for (std::size_t i = 5; i < fields_.size(); ++i) read_option(trim(fields_[i]), app, arrival);
+  }
+
+private:
+  void wrong(std::string_view field, const char* wanted) const {
+    fail(fmt::format("'{}' in {}, wanted {}", field, place_, wanted));
+  }
+
+  double real(std::string_view field, const char* what) const {
+    const std::string copy(trim(field));
+    char* end = nullptr;
+    const double value = std::strtod(copy.c_str(), &end);
+    if (copy.empty() || *end != '\0' || !std::isfinite(value) || value < 0) wrong(field, what);
+    return value;
+  }
+
+  std::vector<int> ascending_sizes(std::string_view field) const {
+    std::vector<int> sizes;
+    for (const auto part : split(trim(field), "; ")) {
+      if (part.empty()) continue;
+      const Sizes some = Sizes::parse(part, 1, place_);
+      for (const int size : some.list()) {
+        if (!sizes.empty() && size <= sizes.back()) wrong(field, "ascending sizes");
+        sizes.push_back(size);
+      }
+    }
+    return sizes;
+  }
+
+  void read_option(std::string_view field, App& app, Newcomers& arrival) const {
+    const auto equals = field.find('=');
+    const auto key = field.substr(0, equals);
+    const auto value = equals == std::string_view::npos ? std::string_view{} : field.substr(equals + 1);
+    if (key == "priority") {
+      const bool minus = !value.empty() && value[0] == '-';
+      const double size = real(minus ? value.substr(1) : value, "a priority");
+      app.priority = static_cast<int>(minus ? -size : size);
+    } else if (key == "resize") {
+      app.resize_base_s = real(value, "seconds of a change");
+    } else if (key == "rigid") {
+      app.resizable = false;
+    } else if (key == "ignores") {
+      arrival.ignores = true;
+    } else if (key == "crashes") {
+      arrival.crashes_at = real(value, "a part of the steps");
+    } else {
+      wrong(field, "priority=, resize=, rigid, ignores or crashes=");
+    }
+  }
+
+  std::vector<std::string_view> fields_;
+  std::string place_;
+};
+
+} // namespace
+
 RecordedJobs parse_jobs(std::string_view text, std::string_view where) {
   RecordedJobs jobs;
   std::vector<Newcomers> arrivals;
@@ -169,64 +249,9 @@ RecordedJobs parse_jobs(std::string_view text, std::string_view where) {
     ++number;
     line = trim(line.substr(0, line.find('#')));
     if (line.empty()) continue;
-    const auto wrong = [&](std::string_view field, const char* wanted) {
-      fail(fmt::format("'{}' in line {} of {}, wanted {}", field, number, where, wanted));
-    };
-    const auto real = [&](std::string_view field, const char* what) {
-      const std::string copy(trim(field));
-      char* end = nullptr;
-      const double value = std::strtod(copy.c_str(), &end);
-      if (copy.empty() || *end != '\0' || !std::isfinite(value) || value < 0) wrong(field, what);
-      return value;
-    };
-    const auto fields = split(line, ",");
-    if (fields.size() < 5) wrong(line, "name,arrival_s,sizes,steps,step times");
     App app;
-    app.name = std::string(trim(fields[0]));
     Newcomers arrival;
-    arrival.at_s = real(fields[1], "seconds");
-    std::vector<int> sizes;
-    std::vector<double> times;
-    for (const auto part : split(trim(fields[2]), "; ")) {
-      if (part.empty()) continue;
-      const Sizes some = Sizes::parse(part, 1, fmt::format("line {} of {}", number, where));
-      for (const int size : some.list()) {
-        if (!sizes.empty() && size <= sizes.back()) wrong(fields[2], "ascending sizes");
-        sizes.push_back(size);
-      }
-    }
-    arrival.steps = real(fields[3], "a number of steps");
-    for (const auto part : split(trim(fields[4]), "; "))
-      if (!part.empty()) times.push_back(real(part, "seconds"));
-    if (sizes.empty() || sizes.size() != times.size()) wrong(fields[4], "one step time for each size");
-    for (const double t : times)
-      if (t <= 0) wrong(fields[4], "step times above 0");
-    if (arrival.steps <= 0) wrong(fields[3], "at least one step");
-    app.sizes = Sizes(sizes);
-    app.step_s = times;
-    app.steps = arrival.steps;
-    app.work_s = arrival.steps * times.front() * sizes.front();
-    for (std::size_t i = 5; i < fields.size(); ++i) {
-      const auto field = trim(fields[i]);
-      const auto equals = field.find('=');
-      const auto key = field.substr(0, equals);
-      const auto value = equals == std::string_view::npos ? std::string_view{} : field.substr(equals + 1);
-      if (key == "priority") {
-        const bool minus = !value.empty() && value[0] == '-';
-        const double size = real(minus ? value.substr(1) : value, "a priority");
-        app.priority = static_cast<int>(minus ? -size : size);
-      } else if (key == "resize") {
-        app.resize_base_s = real(value, "seconds of a change");
-      } else if (key == "rigid") {
-        app.resizable = false;
-      } else if (key == "ignores") {
-        arrival.ignores = true;
-      } else if (key == "crashes") {
-        arrival.crashes_at = real(value, "a part of the steps");
-      } else {
-        wrong(field, "priority=, resize=, rigid, ignores or crashes=");
-      }
-    }
+    JobLine(line, number, where).read(app, arrival);
     jobs.apps.push_back(std::move(app));
     arrivals.push_back(arrival);
   }

@@ -25,7 +25,7 @@ struct JobSpec {
   std::vector<std::string> command;
 };
 
-struct BookJob {
+struct JobRecord {
   enum class Phase { waiting, running, ended };
   std::int64_t id = 0;
   JobSpec spec;
@@ -35,7 +35,7 @@ struct BookJob {
   std::vector<int> processors; ///< ids, ascending
   std::vector<int> reserved;   ///< promised for a growth
   int target = 0;              ///< size asked for, 0: none
-  double asked_s = 0, deaf_until_s = 0;
+  double asked_s = 0, unresponsive_until_s = 0;
   bool is_cancelled = false;
   std::int64_t pid = 0, pid_started = 0;
   std::string status, why; ///< of the end: "0", "1", "signal 9", "-"
@@ -49,7 +49,7 @@ struct Segment {
   std::vector<int> processors;
 };
 
-class Book {
+class JobTable {
 public:
   /// @throws base::Error{io_failure} when it does not fit what is known: a damaged journal.
   void apply(const Entry& entry);
@@ -58,15 +58,15 @@ public:
   const std::string& policy() const { return policy_; }
   const std::string& boot() const { return boot_; }
   std::int64_t next_id() const { return next_id_; }
-  const std::map<std::int64_t, BookJob>& jobs() const { return jobs_; }
-  const BookJob* find(std::int64_t id) const;
+  const std::map<std::int64_t, JobRecord>& jobs() const { return jobs_; }
+  const JobRecord* find(std::int64_t id) const;
   const std::vector<Segment>& segments() const { return segments_; }
 
   /// The n free processors to give: those in one piece where there is one, the tightest such.
   /// @throws base::Error{internal} when there are not so many.
   std::vector<int> choose(int n) const;
   /// Which n of its processors a job keeps: the lowest.
-  static std::vector<int> keep(const BookJob& job, int n);
+  static std::vector<int> keep(const JobRecord& job, int n);
 
   // entries, ready to be written
   Entry open(double at_s, int procs, const std::string& policy, const std::string& boot) const;
@@ -75,22 +75,28 @@ public:
   Entry ask(double at_s, std::int64_t job, int target) const;
   /// It has n processors now, whatever was asked for. Beyond what is free it gets none: then it shares.
   Entry size(double at_s, std::int64_t job, int n) const;
-  Entry answer(double at_s, std::int64_t job, const std::string& why, double deaf_until_s) const;
+  Entry answer(double at_s, std::int64_t job, const std::string& why, double unresponsive_until_s) const;
   Entry cancel(double at_s, std::int64_t job) const;
   Entry requeue(double at_s, std::int64_t job) const;
   Entry end(double at_s, std::int64_t job, const std::string& status, const std::string& why) const;
 
 private:
   std::set<int> free_ids() const;
+  // steps of apply(); these throw as it does
+  JobRecord& job_of(const Entry& entry);
+  JobRecord& job_in(JobRecord::Phase phase, const Entry& entry);
+  void start_job(JobRecord& job, const Entry& entry);
+  void resize_job(JobRecord& job, const Entry& entry);
+  void take_processors(JobRecord& job, double at_s);
   void close_segment(std::int64_t job, double at_s);
 
   int procs_ = 0;
   std::string policy_, boot_;
   std::int64_t next_id_ = 1;
-  std::map<std::int64_t, BookJob> jobs_;
+  std::map<std::int64_t, JobRecord> jobs_;
   std::vector<Segment> segments_;
 };
 
-const char* to_string(BookJob::Phase phase);
+const char* to_string(JobRecord::Phase phase);
 
 } // namespace sched
