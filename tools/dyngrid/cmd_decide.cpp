@@ -18,6 +18,7 @@
 #include <fmt/format.h>
 
 #include "base/command_line.hpp"
+#include "base/grid_shape.hpp"
 #include "base/printable.hpp"
 #include "base/status.hpp"
 #include "command.hpp"
@@ -42,11 +43,6 @@ struct Options {
   gridmap::Machine machine;
   bool json = false;
 };
-
-GridShape grid_of(const std::string& option, const std::string& text) {
-  const auto [nprow, npcol] = parse_grid(option, text);
-  return {nprow, npcol};
-}
 
 [[noreturn]] void bad_matrix(const std::string& text) {
   throw Failure(fmt::format("--matrix: got '{}', expected e.g. 2000x2000, 3*d2000x1000/64x64", text));
@@ -160,14 +156,14 @@ struct Question {
 Question question_of(const Options& o, const CommandLine& app) {
   Question q;
   Situation& s = q.situation;
-  q.to = grid_of("--to", o.to);
+  q.to = base::parse_grid_shape(o.to, "--to");
   std::vector<redist::MatrixSize> matrices;
   const bool is_running = o.from.empty();
   if (is_running) {
     matrices = ask(o, s);
   } else {
     if (!o.job.empty()) throw Failure("--from: got a job too, expected one of them");
-    s.grid = grid_of("--from", o.from);
+    s.grid = base::parse_grid_shape(o.from, "--from");
     if (!o.history.empty()) take(read_printed(o.history, o.app), s);
   }
   if (!o.matrices.empty()) matrices.clear();

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/grid_shape.hpp"
 #include "base/printable.hpp"
 #include "command.hpp"
 #include "control/history_json.hpp"
@@ -43,7 +44,7 @@ Entry asked(const std::string& name) {
   return entry;
 }
 
-json as_json(const Entry& e, const std::vector<std::pair<int, int>>& wanted) {
+json as_json(const Entry& e, const std::vector<base::GridShape>& wanted) {
   json grids = json::array(), resizes = json::array(), predictions = json::array();
   for (const auto& [shape, t] : e.history.steps)
     grids.push_back({{"grid", {shape.first, shape.second}},
@@ -72,7 +73,7 @@ json as_json(const Entry& e, const std::vector<std::pair<int, int>>& wanted) {
           {"sweet_spot", sweet ? json{sweet->nprow, sweet->npcol} : json(nullptr)}};
 }
 
-void print(const Entry& e, const std::vector<std::pair<int, int>>& wanted) {
+void print(const Entry& e, const std::vector<base::GridShape>& wanted) {
   std::printf("%s\n", base::printable(fmt::format("{}, {}, on {}", e.key.app, e.key.size, e.key.machine)).c_str());
   std::vector<std::vector<std::string>> rows{{"GRID", "STEPS", "STEP TIME", "+-", "LEAST"}};
   for (const auto& [shape, t] : e.history.steps)
@@ -104,8 +105,8 @@ void print(const Entry& e, const std::vector<std::pair<int, int>>& wanted) {
 }
 
 void run(const Options& o) {
-  std::vector<std::pair<int, int>> wanted;
-  for (const std::string& text : o.predict) wanted.push_back(parse_grid("--predict", text));
+  std::vector<base::GridShape> wanted;
+  for (const std::string& text : o.predict) wanted.push_back(base::parse_grid_shape(text, "--predict"));
   std::vector<Entry> entries;
   bool is_running = false;
   for (const control::FoundJob& found : control::find_jobs())

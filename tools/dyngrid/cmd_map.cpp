@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <memory>
 
+#include "base/grid_shape.hpp"
 #include "command.hpp"
 #include "mapping_text.hpp"
 
@@ -16,7 +17,9 @@ struct Options {
 void run(const Options& o) {
   gridmap::MappingRequest request;
   request.powers = parse_numbers("--powers", o.powers);
-  std::tie(request.nprow, request.npcol) = parse_grid("--grid", o.grid);
+  const base::GridShape grid = base::parse_grid_shape(o.grid, "--grid");
+  request.nprow = grid.nprow;
+  request.npcol = grid.npcol;
   request.m = o.m;
   request.n = o.n;
   request.method = o.method == "svd"       ? gridmap::MapMethod::svd

@@ -6,6 +6,7 @@
 
 #include <fmt/ranges.h>
 
+#include "base/grid_shape.hpp"
 #include "command.hpp"
 #include "gridmap/placement.hpp"
 #include "json_rows.hpp"
@@ -30,13 +31,6 @@ struct Options {
 
 Axis axis(std::int64_t n, std::int64_t block, int procs, int source) {
   return block > 0 ? Axis::block_cyclic(n, block, procs, source) : Axis::block(n, procs, source);
-}
-
-Shape shape_of(const std::string& option, const std::string& text) {
-  const auto [p, q] = parse_grid(option, text);
-  if (std::int64_t{p} * q > blacs_dyn::max_processes)
-    throw Failure(fmt::format("{}: got {}, wanted at most {} processes", option, text, blacs_dyn::max_processes));
-  return {p, q};
 }
 
 /// One change as the application makes it: who stands where, and what becomes of the others.
@@ -125,11 +119,11 @@ void run(const Options& o, const CommandLine& app) {
     if (app.count(name) > 0 && (name == std::string("--mb") ? o.mb : o.nb) < 1)
       throw Failure(fmt::format("{}: got {}, wanted at least 1", name, name == std::string("--mb") ? o.mb : o.nb));
   if (o.m < 0 || o.n < 0) throw Failure(fmt::format("the matrix is {} x {}, wanted at least 0 x 0", o.m, o.n));
-  const Shape first = shape_of("--from", o.from);
+  const Shape first = base::parse_grid_shape(o.from, "--from");
   ProcessSet process_set = blacs_dyn::first_process_set(first.size(), first);
   std::vector<Step> steps; // all of them before a word is printed: one may be refused
   for (const std::string& to : o.to) {
-    steps.push_back(make_step(process_set, shape_of("--to", to), o));
+    steps.push_back(make_step(process_set, base::parse_grid_shape(to, "--to"), o));
     if (steps.size() < o.to.size()) process_set = apply(process_set, steps.back().change);
   }
   Json all = Json::array();

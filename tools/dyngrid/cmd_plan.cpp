@@ -36,13 +36,6 @@ struct Arguments {
 using base::GridShape;
 using base::monotonic_s;
 
-GridShape shape_of(const std::string& option, const std::string& text) {
-  const auto [nprow, npcol] = command::parse_grid(option, text);
-  if (nprow > (1 << 24) / npcol)
-    throw command::Failure(fmt::format("{}: got {}, wanted at most 2^24 processes", option, text));
-  return {nprow, npcol};
-}
-
 Axis axis_of(std::int64_t n, std::int64_t nb, int nprocs) {
   return nb > 0 ? Axis::block_cyclic(n, nb, nprocs) : Axis::block(n, nprocs);
 }
@@ -88,7 +81,8 @@ std::string bytes(std::int64_t count) {
 }
 
 void run(const Arguments& arguments) {
-  const GridShape f = shape_of("--from", arguments.from), t = shape_of("--to", arguments.to);
+  const GridShape f = base::parse_grid_shape(arguments.from, "--from"),
+                  t = base::parse_grid_shape(arguments.to, "--to");
   redist::PlanOptions options;
   options.element_bytes = arguments.element_bytes;
   options.machine = arguments.machine;

@@ -68,31 +68,71 @@ nlohmann::json all_pages(control::Client& scheduler, const char* op, nlohmann::j
   return answer;
 }
 
+void show_timeline(const Options& o, control::Client& scheduler) {
+  const auto to_next = [](const auto& last, auto& request) {
+    if (!last.contains("next") || !last["next"].is_number_integer()) return false;
+    request["from"] = last["next"];
+    return true;
+  };
+  const auto answer = all_pages(scheduler, "timeline", nlohmann::json::object(), "segments", to_next);
+  auto timeline = timeline_of(answer);
+  if (o.last_s > 0 && timeline.end_s - timeline.begin_s > o.last_s) {
+    timeline.begin_s = timeline.end_s - o.last_s;
+    auto& list = timeline.segments;
+    list.erase(std::remove_if(list.begin(), list.end(),
+                              [&](const sched::Segment& s) { return s.end_s > 0 && s.end_s <= timeline.begin_s; }),
+               list.end());
+    for (auto& segment : list) segment.begin_s = std::max(segment.begin_s, timeline.begin_s);
+  }
+  if (!o.svg.empty()) {
+    std::ofstream file(o.svg);
+    file << sched::timeline_svg(timeline);
+    file.close();
+    if (!file) throw Failure(fmt::format("--svg: cannot write '{}'", o.svg), 1);
+  }
+  if (o.timeline && !print_json(o.json, answer)) std::printf("%s", sched::timeline_text(timeline).c_str());
+}
+
+/// A row of the table of jobs.
+std::vector<std::string> row_of(const nlohmann::json& job, double now) {
+  const std::string phase = job.value("phase", "");
+  std::string state = phase, procs = "-", grid = "-", step = "-", time;
+  if (phase == "ended") {
+    state = job.value("why", "").empty() ? "done" : job.value("why", "");
+    const std::string status = job.value("status", "-");
+    if (status != "0" && status != "-") state += " (" + status + ")";
+    time = job["started_s"].is_null() ? "-" : time_text(job.value("ended_s", 0.0) - job.value("started_s", 0.0));
+  } else if (phase == "running") {
+    if (job.value("cancelled", false)) state = "ending";
+    procs = std::to_string(job.value("procs", 0));
+    if (!job["asked"].is_null()) procs += fmt::format(" -> {}", job["asked"].get<int>());
+    if (job.contains("grid")) grid = fmt::format("{}x{}", job["grid"][0].get<int>(), job["grid"][1].get<int>());
+    if (job.contains("step")) {
+      step = std::to_string(job["step"].get<std::int64_t>());
+      if (job.contains("steps") && job["steps"].get<std::int64_t>() > 0)
+        step += fmt::format("/{}", job["steps"].get<std::int64_t>());
+    }
+    time = time_text(now - job.value("started_s", now));
+  } else {
+    time = time_text(now - job.value("submitted_s", now));
+  }
+  const std::string allow = job.value("allow", "");
+  return {std::to_string(job.value("job", std::int64_t{0})),
+          job.value("name", ""),
+          state,
+          std::to_string(job.value("priority", 0)),
+          procs,
+          grid,
+          step,
+          time,
+          std::to_string(job.value("changes", 0)),
+          allow.empty() ? "-" : allow};
+}
+
 void run(const Options& o) {
   auto scheduler = control::Client::to_socket(control::runtime_directory() + "/sched.sock");
   if (o.timeline || !o.svg.empty()) {
-    const auto to_next = [](const auto& last, auto& request) {
-      if (!last.contains("next") || !last["next"].is_number_integer()) return false;
-      request["from"] = last["next"];
-      return true;
-    };
-    const auto answer = all_pages(scheduler, "timeline", nlohmann::json::object(), "segments", to_next);
-    auto timeline = timeline_of(answer);
-    if (o.last_s > 0 && timeline.end_s - timeline.begin_s > o.last_s) {
-      timeline.begin_s = timeline.end_s - o.last_s;
-      auto& list = timeline.segments;
-      list.erase(std::remove_if(list.begin(), list.end(),
-                                [&](const sched::Segment& s) { return s.end_s > 0 && s.end_s <= timeline.begin_s; }),
-                 list.end());
-      for (auto& segment : list) segment.begin_s = std::max(segment.begin_s, timeline.begin_s);
-    }
-    if (!o.svg.empty()) {
-      std::ofstream file(o.svg);
-      file << sched::timeline_svg(timeline);
-      file.close();
-      if (!file) throw Failure(fmt::format("--svg: cannot write '{}'", o.svg), 1);
-    }
-    if (o.timeline && !print_json(o.json, answer)) std::printf("%s", sched::timeline_text(timeline).c_str());
+    show_timeline(o, scheduler);
     return;
   }
   const auto answer = all_pages(scheduler, "queue", {{"all", o.all}}, "jobs", [](const auto& last, auto& request) {
@@ -104,33 +144,7 @@ void run(const Options& o) {
   const double now = answer.at("now_s").get<double>();
   std::vector<std::vector<std::string>> rows{
       {"job", "name", "state", "priority", "processors", "grid", "step", "time", "changes", "sizes"}};
-  for (const auto& job : answer.at("jobs")) {
-    const std::string phase = job.value("phase", "");
-    std::string state = phase, procs = "-", grid = "-", step = "-", time;
-    if (phase == "ended") {
-      state = job.value("why", "").empty() ? "done" : job.value("why", "");
-      const std::string status = job.value("status", "-");
-      if (status != "0" && status != "-") state += " (" + status + ")";
-      time = job["started_s"].is_null() ? "-" : time_text(job.value("ended_s", 0.0) - job.value("started_s", 0.0));
-    } else if (phase == "running") {
-      if (job.value("cancelled", false)) state = "ending";
-      procs = std::to_string(job.value("procs", 0));
-      if (!job["asked"].is_null()) procs += fmt::format(" -> {}", job["asked"].get<int>());
-      if (job.contains("grid")) grid = fmt::format("{}x{}", job["grid"][0].get<int>(), job["grid"][1].get<int>());
-      if (job.contains("step")) {
-        step = std::to_string(job["step"].get<std::int64_t>());
-        if (job.contains("steps") && job["steps"].get<std::int64_t>() > 0)
-          step += fmt::format("/{}", job["steps"].get<std::int64_t>());
-      }
-      time = time_text(now - job.value("started_s", now));
-    } else {
-      time = time_text(now - job.value("submitted_s", now));
-    }
-    const std::string allow = job.value("allow", "");
-    rows.push_back({std::to_string(job.value("job", std::int64_t{0})), job.value("name", ""), state,
-                    std::to_string(job.value("priority", 0)), procs, grid, step, time,
-                    std::to_string(job.value("changes", 0)), allow.empty() ? "-" : allow});
-  }
+  for (const auto& job : answer.at("jobs")) rows.push_back(row_of(job, now));
   std::printf("%d processors, %d free, policy %s\n%s", answer.value("procs", 0), answer.value("free", 0),
               base::printable(answer.value("policy", "")).c_str(), rows.size() > 1 ? table(rows).c_str() : "no jobs\n");
 }

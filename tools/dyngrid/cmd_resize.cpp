@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "base/grid_shape.hpp"
 #include "command.hpp"
 #include "job_text.hpp"
 #include "text.hpp"
@@ -14,7 +15,7 @@ void add_resize(CommandLine& root) {
   app.add_flag("--no-undo", wish->no_undo, "keep a larger grid also when it measures slower");
   app.footer("Status 3: the job declined. Without --wait the answer comes at once; the change comes at the job's next "
              "resize point. A larger grid whose steps measure slower than before is left again.");
-  app.action([wish] { ask_for_grid(*wish, parse_grid("GRID", wish->what)); });
+  app.action([wish] { ask_for_grid(*wish, base::parse_grid_shape(wish->what, "GRID")); });
 }
 
 } // namespace command

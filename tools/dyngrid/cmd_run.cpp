@@ -49,8 +49,7 @@ void run_application(const RunOptions& o) {
   if (!o.dry_run && !o.explain)
     for (const std::string& notice : launch.notices) fmt::print(stderr, "dyngrid run: {}\n", notice);
   if (o.dry_run) {
-    if (!request.ompi_server.empty())
-      fmt::print("OMPI_MCA_oob_tcp_static_ipv4_ports=PORT ompi-server --no-daemonize -r FILE &\n");
+    if (!request.ompi_server.empty()) fmt::print("ompi-server --no-daemonize -r FILE &\n");
     fmt::print("{}\n", shell_line(launch));
     return;
   }

@@ -211,28 +211,9 @@ void run_recorded(const Options& o, const std::vector<std::string>& policies) {
   std::printf("%s", table(rows).c_str());
 }
 
-void run(Options o) {
-  o.simulation.relative_error = o.error_percent / 100;
-  const auto policies = words(o.policies);
-  if (policies.empty()) throw Failure("--policy: the list is empty");
-  for (const auto& name : policies) sched::make_policy(name);
-  if (!o.jobs.empty()) return run_recorded(o, policies);
-
-  std::vector<sched::Mix> mixes;
-  if (o.mixes == "all")
-    mixes = sched::drms_mixes();
-  else
-    for (const auto& word : words(o.mixes)) mixes.push_back(sched::parse_mix(word));
-  const auto utilizations = parse_numbers("--utilization", o.utilizations);
-  for (const double u : utilizations)
-    if (!(u > 0 && u < 2)) throw Failure(fmt::format("--utilization: {:g} is not above 0 and below 2", u));
+/// Simulates all points, several at once. Returns the seconds it took.
+double simulate_all(const Options& o, std::vector<Point>& points) {
   const auto apps = sched::drms_apps(choices_of(o));
-  std::vector<Point> points;
-  for (const auto& mix : mixes)
-    for (const double u : utilizations)
-      for (const auto& policy : policies) points.push_back({mix, u, policy, {}});
-  if (points.empty()) throw Failure("nothing to simulate: no mix or no utilization");
-
   const double start = base::monotonic_s();
   std::atomic<std::size_t> next{0}, done{0};
   const bool progress = isatty(2) != 0;
@@ -253,27 +234,12 @@ void run(Options o) {
   work();
   for (auto& thread : threads) thread.join();
   if (progress) std::fprintf(stderr, "\r                \r");
-  const double wall_s = base::monotonic_s() - start;
+  return base::monotonic_s() - start;
+}
 
-  std::int64_t jobs = 0;
-  for (const Point& p : points) jobs += p.result.jobs_run;
-  const double per_minute = static_cast<double>(jobs) / std::max(wall_s, 1e-9) * 60;
-  if (!o.csv.empty()) write_csv(o, points);
-  if (!o.plot.empty()) draw(o, points, mixes, policies);
-  Json list = Json::array();
-  for (const Point& p : points) {
-    Json one{{"mix", to_string(p.mix)}, {"utilization", p.utilization}, {"policy", p.policy}};
-    one.update(json_of(p.result));
-    list.push_back(one);
-  }
-  if (print_json(o.json, {{"procs", o.simulation.procs},
-                          {"relative_error", o.simulation.relative_error},
-                          {"seed", o.seed},
-                          {"job_executions", jobs},
-                          {"seconds", wall_s},
-                          {"job_executions_per_minute", per_minute},
-                          {"points", list}}))
-    return;
+/// One table for each mix: a row for each utilization, a column for each policy.
+void print_tables(const std::vector<Point>& points, const std::vector<sched::Mix>& mixes,
+                  const std::vector<double>& utilizations, const std::vector<std::string>& policies) {
   const auto ratio_of = [&](const Point* a, const Point* b) {
     if (a == nullptr || b == nullptr || a->result.overloaded || b->result.overloaded) return std::string("-");
     return fmt::format("{:.2f}", a->result.response_s / b->result.response_s);
@@ -300,6 +266,50 @@ void run(Options o) {
     }
     std::printf("%s\n", table(rows).c_str());
   }
+}
+
+void run(Options o) {
+  o.simulation.relative_error = o.error_percent / 100;
+  const auto policies = words(o.policies);
+  if (policies.empty()) throw Failure("--policy: the list is empty");
+  for (const auto& name : policies) sched::make_policy(name);
+  if (!o.jobs.empty()) return run_recorded(o, policies);
+
+  std::vector<sched::Mix> mixes;
+  if (o.mixes == "all")
+    mixes = sched::drms_mixes();
+  else
+    for (const auto& word : words(o.mixes)) mixes.push_back(sched::parse_mix(word));
+  const auto utilizations = parse_numbers("--utilization", o.utilizations);
+  for (const double u : utilizations)
+    if (!(u > 0 && u < 2)) throw Failure(fmt::format("--utilization: {:g} is not above 0 and below 2", u));
+  std::vector<Point> points;
+  for (const auto& mix : mixes)
+    for (const double u : utilizations)
+      for (const auto& policy : policies) points.push_back({mix, u, policy, {}});
+  if (points.empty()) throw Failure("nothing to simulate: no mix or no utilization");
+
+  const double wall_s = simulate_all(o, points);
+  std::int64_t jobs = 0;
+  for (const Point& p : points) jobs += p.result.jobs_run;
+  const double per_minute = static_cast<double>(jobs) / std::max(wall_s, 1e-9) * 60;
+  if (!o.csv.empty()) write_csv(o, points);
+  if (!o.plot.empty()) draw(o, points, mixes, policies);
+  Json list = Json::array();
+  for (const Point& p : points) {
+    Json one{{"mix", to_string(p.mix)}, {"utilization", p.utilization}, {"policy", p.policy}};
+    one.update(json_of(p.result));
+    list.push_back(one);
+  }
+  if (print_json(o.json, {{"procs", o.simulation.procs},
+                          {"relative_error", o.simulation.relative_error},
+                          {"seed", o.seed},
+                          {"job_executions", jobs},
+                          {"seconds", wall_s},
+                          {"job_executions_per_minute", per_minute},
+                          {"points", list}}))
+    return;
+  print_tables(points, mixes, utilizations, policies);
   std::printf("%s job executions in %.1f s: %s a minute\n", grouped(jobs).c_str(), wall_s,
               grouped(static_cast<std::int64_t>(per_minute)).c_str());
 }

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "base/grid_shape.hpp"
 #include "base/process.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
@@ -82,7 +83,7 @@ void complete(Options& o) {
   if (r.max_nodes == 0) r.max_nodes = r.min_nodes;
   if (r.max_nodes < r.min_nodes) throw Failure(fmt::format("--max {} is below --min {}", r.max_nodes, r.min_nodes));
   if (const std::string trouble = tools::trouble_with_program(r.program); !trouble.empty()) throw Failure(trouble);
-  if (!r.grid.empty()) parse_grid("--grid", r.grid);
+  if (!r.grid.empty()) base::parse_grid_shape(r.grid, "--grid");
   if (r.name.empty()) r.name = "dyngrid";
   if (r.name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") !=
       std::string::npos)

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/grid_shape.hpp"
 #include "command.hpp"
 #include "gridmap/topology.hpp"
 #include "text.hpp"
@@ -22,7 +23,11 @@ struct Options {
 
 void run(const Options& o, const CommandLine& app) {
   gridmap::TopologyRequest request;
-  if (!o.from.empty()) std::tie(request.from_nprow, request.from_npcol) = parse_grid("--from", o.from);
+  if (!o.from.empty()) {
+    const base::GridShape from = base::parse_grid_shape(o.from, "--from");
+    request.from_nprow = from.nprow;
+    request.from_npcol = from.npcol;
+  }
   if (app.count("--add") > 0) {
     if (o.from.empty()) throw Failure("--add: wanted together with --from");
     if (o.add < 0) throw Failure(fmt::format("--add: got {}, wanted at least 0", o.add));

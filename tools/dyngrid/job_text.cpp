@@ -126,8 +126,8 @@ void send(const Wish& wish, const std::string& op, json fields) {
 
 } // namespace
 
-void ask_for_grid(const Wish& wish, std::pair<int, int> grid) {
-  send(wish, "resize", {{"grid", {grid.first, grid.second}}});
+void ask_for_grid(const Wish& wish, base::GridShape grid) {
+  send(wish, "resize", {{"grid", {grid.nprow, grid.npcol}}});
 }
 
 void ask_for_processes(const Wish& wish, const std::string& op, std::int64_t count) {

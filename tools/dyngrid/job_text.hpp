@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
 
 #include "base/command_line.hpp"
+#include "base/grid_shape.hpp"
 #include "control/client.hpp"
 
 namespace command {
@@ -37,7 +37,7 @@ std::shared_ptr<Wish> add_wish(base::CommandLine& app, const char* name_of_what,
 /// "+5" or "5". Throws Failure.
 std::int64_t parse_count(const std::string& text);
 /// Ask, and print the answer. `op`: grow, shrink or offer. Throw Failure: declined (status 3), failed (status 1).
-void ask_for_grid(const Wish& wish, std::pair<int, int> grid); ///< rows and columns
+void ask_for_grid(const Wish& wish, base::GridShape grid);
 void ask_for_processes(const Wish& wish, const std::string& op, std::int64_t count);
 
 } // namespace command

@@ -2,10 +2,8 @@
 #include "launch.hpp"
 
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/socket.h>
 #include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -24,6 +22,7 @@
 
 #include "base/environment.hpp"
 #include "base/file_descriptor.hpp"
+#include "base/grid_shape.hpp"
 #include "base/process.hpp"
 #include "base/status.hpp"
 #include "base/text.hpp"
@@ -147,7 +146,7 @@ Launch plan_launch(const RunRequest& request, const Site& site) {
     throw Failure(trouble);
   int processes = request.processes;
   if (!request.grid.empty()) {
-    const auto [p, q] = parse_grid("--grid", request.grid);
+    const auto [p, q] = base::parse_grid_shape(request.grid, "--grid");
     if (processes == 0) processes = p * q;
     if (p * q > processes)
       throw Failure(fmt::format(
@@ -268,30 +267,14 @@ std::string find_beside(const std::vector<std::string>& candidates) {
   return "";
 }
 
-namespace {
-
-/// A port that nobody has now; 0: none found.
-int free_port() {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  socklen_t length = sizeof address;
-  const bool is_bound = bind(fd, reinterpret_cast<const sockaddr*>(&address), length) == 0 &&
-                        getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) == 0;
-  close(fd);
-  return is_bound ? ntohs(address.sin_port) : 0;
-}
-
-/// One that listens on that port, or (0) on one of its own choice. Its address; empty, and it has ended, when somebody
-/// else was quicker to have the port.
-std::string start_ompi_server_on(int port, const std::string& program) {
+std::string start_ompi_server() {
+  const std::string program = base::search_path("ompi-server");
+  if (program.empty())
+    throw Failure("--processes join needs ompi-server, which is not in PATH; it comes with Open MPI 4 (openmpi-bin)",
+                  1);
   const base::FileDescriptor said = base::memory_file("dyngrid-server"); // the server never waits for a reader
   const base::FileDescriptor nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
   base::Command server{{program, "--no-daemonize", "-r", "+"}};
-  // given a port it opens it so that another server can take its place at once, should it be killed
-  // (docs/decisions/0013)
-  if (port > 0)
-    server.environment = base::environment_with({fmt::format("OMPI_MCA_oob_tcp_static_ipv4_ports={}", port)});
   server.in = server.out = nothing.get();
   server.err = said.get(); // standard output it would keep in a buffer until its end
   server.own_group = true; // who interrupts the application from the keyboard interrupts mpirun, and that is enough
@@ -308,29 +291,12 @@ std::string start_ompi_server_on(int port, const std::string& program) {
     uri = uri.find("tcp://") == std::string::npos ? "" : line == std::string::npos ? uri : uri.substr(line + 1);
     uri.resize(std::min(uri.size(), uri.find('\n') + 1)); // npos + 1: no whole line yet
   }
-  // without its port it goes on and listens nowhere
-  if (!uri.empty() && (port == 0 || uri.find(fmt::format(":{};", port)) != std::string::npos ||
-                       uri.find(fmt::format(":{}\n", port)) != std::string::npos))
-    return uri.substr(0, uri.find('\n'));
+  if (!uri.empty()) return uri.substr(0, uri.find('\n'));
   if (!has_ended) {
     kill(child, SIGKILL);
     waitpid(child, &status, 0);
   }
-  return "";
-}
-
-} // namespace
-
-std::string start_ompi_server() {
-  const std::string program = base::search_path("ompi-server");
-  if (program.empty())
-    throw Failure("--processes join needs ompi-server, which is not in PATH; it comes with Open MPI 4 (openmpi-bin)",
-                  1);
-  std::string uri;
-  for (int attempt = 0; attempt < 4 && uri.empty(); ++attempt)
-    uri = start_ompi_server_on(attempt < 3 ? free_port() : 0, program);
-  if (uri.empty()) throw Failure(fmt::format("{} did not say its address within 10 s", program), 1);
-  return uri;
+  throw Failure(fmt::format("{} did not say its address within 10 s", program), 1);
 }
 
 std::string own_library() {

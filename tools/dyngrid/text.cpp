@@ -2,7 +2,6 @@
 #include "text.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
@@ -12,35 +11,20 @@
 
 #include <fmt/format.h>
 
+#include "base/grid_shape.hpp"
 #include "base/printable.hpp"
+#include "base/text.hpp"
 #include "command.hpp"
 
 namespace command {
-namespace {
-
-template <class Integer> bool to_integer(const std::string& text, Integer& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return !text.empty() && error == std::errc{} && end == text.data() + text.size();
-}
-
-template <class Integer>
-std::pair<Integer, Integer> parse_pair(const std::string& option, const std::string& text, const char* example) {
-  const auto x = text.find_first_of("xX");
-  std::pair<Integer, Integer> pair{0, 0};
-  if (x == std::string::npos || !to_integer(text.substr(0, x), pair.first) ||
-      !to_integer(text.substr(x + 1), pair.second) || pair.first < 1 || pair.second < 1)
-    throw Failure(fmt::format("{}: got '{}', wanted e.g. {}", option, text, example));
-  return pair;
-}
-
-} // namespace
-
-std::pair<int, int> parse_grid(const std::string& option, const std::string& text) {
-  return parse_pair<int>(option, text, "2x3");
-}
 
 std::pair<std::int64_t, std::int64_t> parse_sizes(const std::string& option, const std::string& text) {
-  return parse_pair<std::int64_t>(option, text, "2000x1000");
+  const std::string_view both = text;
+  const std::size_t x = both.find_first_of("xX");
+  const auto m = base::whole_number(both.substr(0, x));
+  const auto n = x == std::string::npos ? std::nullopt : base::whole_number(both.substr(x + 1));
+  if (!m || !n || *m < 1 || *n < 1) throw Failure(fmt::format("{}: got '{}', wanted e.g. 2000x1000", option, text));
+  return {*m, *n};
 }
 
 std::vector<double> parse_numbers(const std::string& option, const std::string& text) {
@@ -98,7 +82,7 @@ std::vector<gridmap::ShapeTime> parse_times(const std::string& option, const std
     const auto equals = item.find('=');
     const auto bad = [&] { return Failure(fmt::format("{}: got '{}', wanted e.g. 3x3=916,4x3=890", option, item)); };
     if (equals == std::string::npos) throw bad();
-    const auto [p, q] = parse_grid(option, item.substr(0, equals));
+    const auto [p, q] = base::parse_grid_shape(item.substr(0, equals), option);
     const std::vector<double> seconds = parse_numbers(option, item.substr(equals + 1));
     if (seconds.size() != 1) throw bad();
     times.push_back({p, q, seconds[0]});

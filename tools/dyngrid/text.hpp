@@ -15,8 +15,6 @@ namespace command {
 
 using Json = nlohmann::ordered_json;
 
-/// "2x3". Throws Failure.
-std::pair<int, int> parse_grid(const std::string& option, const std::string& text);
 /// "2000x1000", both at least 1. Throws Failure.
 std::pair<std::int64_t, std::int64_t> parse_sizes(const std::string& option, const std::string& text);
 /// "313,279,34", separated by commas or blanks; "@file" reads the file. Empty text is an empty list. Throws
