@@ -72,19 +72,18 @@ int main(int argc, char** argv) {
   options.n = 2000;
   std::string file;
   base::CommandLine cli("Multiplies matrices, C = C + A B, while the grid of processes grows and shrinks.", "pdgemm");
-  apps::add_options(cli, options);
+  apps::add_options(cli, options, true);
   apps::add_matrix_option(cli, file);
   apps::parse(cli, options, argc, argv);
   apps::take_order("pdgemm", file, options);
-  const std::int64_t n = options.n, nb = options.nb;
+  const std::int64_t n = options.n;
 
   apps::start(options); // dyngrid_init_grid; a spawned process joins its parents here
   apps::Run run("pdgemm", options);
 
-  dyngrid_matrix *a = nullptr, *b = nullptr, *c = nullptr; // live on the current grid and follow it
-  apps::require(dyngrid_matrix_create("A", 'd', n, n, nb, nb, &a), "dyngrid_matrix_create");
-  apps::require(dyngrid_matrix_create("B", 'd', n, n, nb, nb, &b), "dyngrid_matrix_create");
-  apps::require(dyngrid_matrix_create("C", 'd', n, n, nb, nb, &c), "dyngrid_matrix_create");
+  // they live on the current grid and follow it
+  dyngrid_matrix *const a = apps::make_matrix("A", n, n, options), *const b = apps::make_matrix("B", n, n, options),
+                        *const c = apps::make_matrix("C", n, n, options);
   int step = 0;
   std::vector<double> expected(options.check ? n : 1);
   apps::require(dyngrid_share("step", &step, sizeof step), "dyngrid_share"); // replicated state, given to newcomers

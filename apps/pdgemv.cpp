@@ -54,20 +54,18 @@ int main(int argc, char** argv) {
   std::string file;
   base::CommandLine cli("Multiplies a matrix and a vector, y = y + A x, while the grid of processes grows and shrinks.",
                         "pdgemv");
-  apps::add_options(cli, options);
+  apps::add_options(cli, options, true);
   apps::add_matrix_option(cli, file);
   apps::parse(cli, options, argc, argv);
   apps::take_order("pdgemv", file, options);
-  const std::int64_t n = options.n, nb = options.nb;
+  const std::int64_t n = options.n;
 
   apps::start(options);
   apps::Run run("pdgemv", options);
 
-  dyngrid_matrix *a = nullptr, *x = nullptr, *y = nullptr;
-  apps::require(dyngrid_matrix_create("A", 'd', n, n, nb, nb, &a), "dyngrid_matrix_create");
-  apps::require(dyngrid_matrix_create("x", 'd', n, 1, nb, nb, &x),
-                "dyngrid_matrix_create"); // a vector is a matrix of one column
-  apps::require(dyngrid_matrix_create("y", 'd', n, 1, nb, nb, &y), "dyngrid_matrix_create");
+  dyngrid_matrix* const a = apps::make_matrix("A", n, n, options);
+  dyngrid_matrix* const x = apps::make_matrix("x", n, 1, options); // a vector is a matrix of one column
+  dyngrid_matrix* const y = apps::make_matrix("y", n, 1, options);
   int step = 0;
   std::vector<double> expected(options.check ? n : 1);
   apps::require(dyngrid_share("step", &step, sizeof step), "dyngrid_share");

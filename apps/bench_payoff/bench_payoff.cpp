@@ -76,13 +76,13 @@ public:
   // One run through all grids.
   void chain(const apps::Launcher& launcher, const std::vector<std::string>& grids, const std::string& app,
              std::int64_t n, const std::string& placement, Results& results) {
-    std::vector<std::string> arguments{"--n",    std::to_string(n), "--nb",        settings_.nb,
+    std::vector<std::string> arguments{"--n",    std::to_string(n), "--nb",        nb_of(app),
                                        "--grid", grids[0],          "--placement", placement};
     if (settings_.is_checked) arguments.emplace_back("--check");
     if (app == "life") arguments.insert(arguments.end(), {"--distribution", "block"});
     // a factorization has as many steps as panels: the changes come at equal distances
     const bool is_lu = app == "pdgetrf";
-    const int panels = static_cast<int>((n + nb_number() - 1) / nb_number());
+    const int panels = is_lu ? static_cast<int>((n + nb_number() - 1) / nb_number()) : 0;
     const int every = is_lu ? std::max(1, panels / static_cast<int>(grids.size())) : settings_.steps;
     std::string changes;
     for (std::size_t g = 1; g < grids.size(); ++g)
@@ -106,7 +106,7 @@ public:
 
   // On one grid, without a change.
   void still(const std::string& app, std::int64_t n, const std::string& grid, Results& results) {
-    std::vector<std::string> arguments{"--n", std::to_string(n), "--nb", settings_.nb, "--grid", grid};
+    std::vector<std::string> arguments{"--n", std::to_string(n), "--nb", nb_of(app), "--grid", grid};
     if (settings_.is_checked) arguments.emplace_back("--check");
     if (app == "life") arguments.insert(arguments.end(), {"--distribution", "block"});
     if (app != "pdgetrf") arguments.insert(arguments.end(), {"--steps", "3"});
@@ -145,7 +145,11 @@ public:
   }
 
 private:
-  std::int64_t nb_number() const { return settings_.nb == "block" ? 1 : std::stoll(settings_.nb); }
+  /// A factorization has panels, and life says it in another option.
+  std::string nb_of(const std::string& app) const {
+    return settings_.nb == "block" && app != "pdgemm" && app != "pdgemv" ? "64" : settings_.nb;
+  }
+  std::int64_t nb_number() const { return std::stoll(nb_of("pdgetrf")); }
   const std::vector<std::int64_t>& sizes_of(const std::string& app) const {
     return settings_.all_sizes.empty() ? settings_.sizes.at(app) : settings_.all_sizes;
   }
@@ -200,7 +204,7 @@ private:
     sample.part = part;
     sample.application = app;
     sample.n = n;
-    sample.nb = app == "life" ? "block" : settings_.nb;
+    sample.nb = app == "life" ? "block" : nb_of(app);
     sample.is_checked = settings_.is_checked;
     sample.phase = "step";
     for (const auto& [grid, seconds] : results.step) {
@@ -427,7 +431,9 @@ int main(int argc, char** argv) {
       .separated_by(',')
       .check(base::one_of(gridmap::placement_names()))
       .type_name("NAME,...");
-  cli.add_option("--nb", settings.nb, "block size").type_name("NB").show_default();
+  cli.add_option("--nb", settings.nb, "block size; pdgemm and pdgemv take 'block' too, as the published tables")
+      .type_name("NB")
+      .show_default();
   cli.add_option("--steps", settings.steps, "steps on each grid; the first is left out")
       .check(base::positive_number())
       .show_default();
@@ -467,8 +473,9 @@ int main(int argc, char** argv) {
   try {
     for (const auto* list : {&settings.grids, &settings.topologies, &settings.slow_grids})
       for (const std::string& grid : *list) apps::processes_of(grid);
-    if (settings.nb.find_first_not_of("0123456789") != std::string::npos || std::atoll(settings.nb.c_str()) < 1)
-      throw std::runtime_error(fmt::format("--nb is '{}', wanted a number from 1", settings.nb));
+    const bool is_number = settings.nb.find_first_not_of("0123456789") == std::string::npos;
+    if (settings.nb != "block" && (!is_number || std::atoll(settings.nb.c_str()) < 1))
+      throw std::runtime_error(fmt::format("--nb is '{}', wanted a number from 1 or block", settings.nb));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bench_payoff: %s (see --help)\n", error.what());
     return 2;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -51,6 +52,20 @@ std::pair<int, int> parse_grid(const std::string& text) {
   throw base::CommandLineError(fmt::format("'{}' is not a grid, wanted e.g. 2x3", text));
 }
 
+/// 0 for "block".
+std::int64_t parse_block(const std::string& text) {
+  if (text == "block") return 0;
+  std::int64_t nb = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), nb);
+  if (error != std::errc() || end != text.data() + text.size() || nb < 1)
+    throw base::CommandLineError(fmt::format("'{}' is no block size, expected a number above 0 or block", text));
+  return nb;
+}
+
+std::string block_text(const Options& options) {
+  return options.nb > 0 ? std::to_string(options.nb) : "block";
+}
+
 std::string megabytes(std::int64_t bytes) {
   return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
 }
@@ -77,10 +92,16 @@ std::vector<GridChange> parse_changes(const std::string& text) {
   return changes;
 }
 
-void add_options(base::CommandLine& cli, Options& options) {
+void add_options(base::CommandLine& cli, Options& options, bool has_block) {
   cli.help_column(34);
   cli.add_option("--n", options.n, "order of the problem").check(base::positive_number()).show_default();
-  cli.add_option("--nb", options.nb, "block size").check(base::positive_number()).show_default();
+  if (has_block)
+    cli.add_option(
+           "--nb", [&options](const std::string& text) { options.nb = parse_block(text); },
+           fmt::format("block size, or 'block': one block for each process, which follows the grid [{}]", options.nb))
+        .type_name("NB");
+  else
+    cli.add_option("--nb", options.nb, "block size").check(base::positive_number()).show_default();
   cli.add_option(
          "--grid", [&options](const std::string& text) { std::tie(options.nprow, options.npcol) = parse_grid(text); },
          "first grid, e.g. 2x3; default: all processes, as square as possible")
@@ -143,6 +164,14 @@ void start(const Options& options) {
     require(dyngrid_set_placement(static_cast<int>(gridmap::parse_placement(options.placement, "--placement"))),
             "dyngrid_set_placement");
   require(dyngrid_set_steps(options.steps), "dyngrid_set_steps");
+}
+
+dyngrid_matrix* make_matrix(const char* name, std::int64_t m, std::int64_t n, const Options& options) {
+  dyngrid_matrix* made = nullptr;
+  require(options.nb > 0 ? dyngrid_matrix_create(name, 'd', m, n, options.nb, options.nb, &made)
+                         : dyngrid_matrix_create_by(name, 'd', m, n, dyngrid_block_rule, nullptr, &made),
+          "dyngrid_matrix_create");
+  return made;
 }
 
 double max_over_grid(double value) {
@@ -257,8 +286,8 @@ int Run::resize_point(const int& step) {
 void Run::begin(int step, double flops) {
   if (!head_printed_ && counts_.steps == 0) {
     const auto& o = options_;
-    print(fmt::format("{}: n {}, nb {}, {} {}s, grid {}x{}, placement {}, schedule {}, dyngrid {}", name_, o.n, o.nb,
-                      o.steps, word_, counts_.first_nprow, counts_.first_npcol, o.placement, o.schedule,
+    print(fmt::format("{}: n {}, nb {}, {} {}s, grid {}x{}, placement {}, schedule {}, dyngrid {}", name_, o.n,
+                      block_text(o), o.steps, word_, counts_.first_nprow, counts_.first_npcol, o.placement, o.schedule,
                       dyngrid_version()));
     print(fmt::format("{:>6} {:>7} {:>10} {:>9}  {}", word_, "grid", "seconds", "GFLOP/s", "result"));
     head_printed_ = true;
@@ -405,7 +434,8 @@ bool Run::write_csv() const {
   out << "app,what,step,from,to,n,nb,placement,schedule,seconds,gflops,right,residual,spawn_s,merge_s,plan_s,exchange_"
          "s,moved_bytes,kept_bytes,payoff_point,"
          "resize_cost,version,commit\n";
-  const std::string common = fmt::format("{},{},{},{}", options_.n, options_.nb, options_.placement, options_.schedule);
+  const std::string common =
+      fmt::format("{},{},{},{}", options_.n, block_text(options_), options_.placement, options_.schedule);
   for (int i = 0; i < counts_.steps; ++i) {
     const auto& s = steps_[static_cast<std::size_t>(i)];
     out << fmt::format("{},step,{},{}x{},{}x{},{},{:.6f},{:.3f},{},{:.3e},,,,,,,,,{},{}\n", name_, s.step, s.nprow,
@@ -435,7 +465,10 @@ bool Run::write_json(const std::string& summary) const {
   doc["version"] = dyngrid_version();
   doc["commit"] = DYNGRID_COMMIT;
   doc["n"] = options_.n;
-  doc["nb"] = options_.nb;
+  if (options_.nb > 0)
+    doc["nb"] = options_.nb;
+  else
+    doc["nb"] = block_text(options_);
   doc["placement"] = options_.placement;
   doc["schedule"] = options_.schedule;
   doc["steps"] = nlohmann::ordered_json::array();

@@ -19,8 +19,8 @@ struct GridChange {
 };
 
 struct Options {
-  std::int64_t n = 1000, nb = 64;
-  int nprow = 0, npcol = 0; ///< first grid; 0 x 0: dyngrid's own choice
+  std::int64_t n = 1000, nb = 64; ///< nb 0: one block for each process
+  int nprow = 0, npcol = 0;       ///< first grid; 0 x 0: dyngrid's own choice
   int steps = 10;
   std::vector<GridChange> resize_at;
   std::string placement = "optimal", schedule = "auto";
@@ -33,7 +33,8 @@ struct Options {
 bool is_first_of_mpirun();
 
 /// Adds the options that all applications have to `cli`, with the defaults that stand in `options`.
-void add_options(base::CommandLine& cli, Options& options);
+/// has_block: --nb takes 'block' too.
+void add_options(base::CommandLine& cli, Options& options, bool has_block = false);
 
 /// Reads the command line. On --help or a mistake it prints (one process of mpirun's only) and ends the process, status
 /// 0 or 2. Sets DYNGRID_EXCHANGE for this process from --schedule. Call it before dyngrid_init.
@@ -44,6 +45,9 @@ std::vector<GridChange> parse_changes(const std::string& text);
 
 /// Starts dyngrid on the grid of the options. On an error prints the message and ends the process with status 1.
 void start(const Options& options);
+
+/// dyngrid_matrix_create of type 'd' in square blocks of options.nb, or in one block for each process; with require().
+dyngrid_matrix* make_matrix(const char* name, std::int64_t m, std::int64_t n, const Options& options);
 
 /// Ends the application with `what: message` on stderr when status is an error: for errors after which there is no
 /// going on.

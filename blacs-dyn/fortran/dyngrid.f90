@@ -27,16 +27,22 @@ module dyngrid_grids
   public :: dyngrid_init, dyngrid_init_grid, dyngrid_finalize, dyngrid_is_newcomer, dyngrid_is_first, &
     dyngrid_context, dyngrid_grid, dyngrid_comm, &
     dyngrid_resize_point, dyngrid_resize_point_at, dyngrid_entry_point, dyngrid_pending, dyngrid_on_change, &
-    dyngrid_change_routine, dyngrid_request, dyngrid_resize, dyngrid_pop, dyngrid_depth, dyngrid_set_placement, &
+    dyngrid_change_routine, dyngrid_request, dyngrid_resize, dyngrid_relayout, dyngrid_pop, dyngrid_depth, dyngrid_set_placement, &
     dyngrid_set_schedule, dyngrid_set_processes, dyngrid_last_resize, &
     dyngrid_matrix_create, dyngrid_matrix_create_by, dyngrid_distribution, dyngrid_block_rule, &
-    dyngrid_matrix_find, dyngrid_matrix_free, dyngrid_copy, dyngrid_matrix_shape, dyngrid_local, dyngrid_desc, &
+    dyngrid_matrix_reblock, dyngrid_matrix_set_rule, dyngrid_matrix_find, dyngrid_matrix_free, &
+    dyngrid_copy, dyngrid_matrix_shape, dyngrid_local, dyngrid_desc, &
     dyngrid_allow, dyngrid_set_steps, dyngrid_experiment, dyngrid_job, &
     dyngrid_share, dyngrid_unshare, dyngrid_checkpoint, dyngrid_restore, dyngrid_is_restarted
 
   !> call dyngrid_matrix_create(name, type, m, n, mb, nb, a, info); sizes all default or all 64-bit integers.
   interface dyngrid_matrix_create
     module procedure create_default, create_int64
+  end interface
+
+  !> call dyngrid_matrix_reblock(a, mb, nb, outcome); sizes all default or all 64-bit integers.
+  interface dyngrid_matrix_reblock
+    module procedure reblock_default, reblock_int64
   end interface
 
   !> How the rows (axis = iachar('R')) or columns (iachar('C')) lie on an nprow x npcol grid: the number of block sizes,
@@ -136,6 +142,20 @@ module dyngrid_grids
     integer(c_int) function c_resize(nprow, npcol, placement) bind(C, name="dyngrid_resize")
       import
       integer(c_int), value :: nprow, npcol, placement
+    end function
+    integer(c_int) function c_relayout() bind(C, name="dyngrid_relayout")
+      import
+    end function
+    integer(c_int) function c_reblock(handle, mb, nb) bind(C, name="dyngrid_matrix_reblock")
+      import
+      type(c_ptr), value :: handle
+      integer(c_int64_t), value :: mb, nb
+    end function
+    integer(c_int) function c_set_rule(handle, rule, context) bind(C, name="dyngrid_matrix_set_rule")
+      import
+      type(c_ptr), value :: handle
+      type(c_funptr), value :: rule
+      type(c_ptr), value :: context
     end function
     integer(c_int) function c_pop() bind(C, name="dyngrid_pop")
       import
@@ -336,6 +356,12 @@ contains
     outcome = c_resize(nprow, npcol, placement)
   end subroutine
 
+  !> Asks the rules of all matrices again, on the grid there is.
+  subroutine dyngrid_relayout(outcome)
+    integer, intent(out) :: outcome
+    outcome = c_relayout()
+  end subroutine
+
   subroutine dyngrid_pop(outcome)
     integer, intent(out) :: outcome
     outcome = c_pop()
@@ -444,6 +470,29 @@ contains
     integer, intent(out) :: info
     info = c_matrix_create_by(trim(name) // c_null_char, iachar(type, c_signed_char), m, n, c_funloc(rule), context, &
       a%handle)
+  end subroutine
+
+  subroutine reblock_int64(a, mb, nb, outcome)
+    type(dyngrid_matrix), intent(in) :: a
+    integer(int64), intent(in) :: mb, nb
+    integer, intent(out) :: outcome
+    outcome = c_reblock(a%handle, mb, nb)
+  end subroutine
+
+  subroutine reblock_default(a, mb, nb, outcome)
+    type(dyngrid_matrix), intent(in) :: a
+    integer, intent(in) :: mb, nb
+    integer, intent(out) :: outcome
+    call reblock_int64(a, int(mb, int64), int(nb, int64), outcome)
+  end subroutine
+
+  !> The matrix lies as `rule` says from now on.
+  subroutine dyngrid_matrix_set_rule(a, rule, context, outcome)
+    type(dyngrid_matrix), intent(in) :: a
+    procedure(dyngrid_distribution) :: rule
+    type(c_ptr), intent(in) :: context
+    integer, intent(out) :: outcome
+    outcome = c_set_rule(a%handle, c_funloc(rule), context)
   end subroutine
 
   !> The matrix of that name; its handle is null when there is none.

@@ -123,6 +123,12 @@ DYNGRID_API int dyngrid_on_change(dyngrid_change_routine before, dyngrid_change_
 DYNGRID_API int dyngrid_request(int nprow, int npcol);
 /* Changes the grid now. Collective. placement: DYNGRID_GLOBAL, _LOCAL1, _LOCAL2, _OPTIMAL. */
 DYNGRID_API int dyngrid_resize(int nprow, int npcol, int placement);
+/* Asks the rules of all matrices again (dyngrid_matrix_create_by) and moves those that lie otherwise by them now, on
+ * the grid there is. Collective. DYNGRID_RESIZED when data moved: local arrays and descriptors are new, while context,
+ * communicator and contexts of the program's own stay; dyngrid_on_change's routines are called and dyngrid_last_resize
+ * says what it took, from the grid to itself. DYNGRID_SAME when all lie so already, after one all-reduce of 24 bytes;
+ * so on a process outside the grid. A failure leaves all as it was. A resize to the grid there is does the same. */
+DYNGRID_API int dyngrid_relayout(void);
 /* Goes back to the grid before the last growth: one level down the stack. DYNGRID_ERR_STATE on the first level.
  * Collective. */
 DYNGRID_API int dyngrid_pop(void);
@@ -173,11 +179,22 @@ DYNGRID_API int dyngrid_matrix_create(const char* name, char type, int64_t m, in
  * same number. The sizes repeat, block j lies on grid row j mod nprow (grid column j mod npcol), sizes may be 0: nprow
  * (npcol) sizes that add up to length are one block for each. Negative: it cannot be. The same on all processes. */
 typedef int64_t (*dyngrid_distribution)(void* context, char axis, int64_t length, int nprow, int npcol, int64_t* sizes);
-/* As dyngrid_matrix_create, lying as `rule` says on every grid it comes to; its descriptor is of DTYPE_ DYNGRID_DTYPE
+/* As dyngrid_matrix_create, lying as `rule` says on every grid it comes to. A rule that gives one size for the rows and
+ * one for the columns makes an ordinary descriptor, which ScaLAPACK takes; otherwise it is of DTYPE_ DYNGRID_DTYPE
  * (dyngrid/redist.h), for everything here but not for ScaLAPACK. The rule may look at shared state, which newcomers
  * have before it is called. Newcomers must declare such a matrix before their first resize point. */
 DYNGRID_API int dyngrid_matrix_create_by(const char* name, char type, int64_t m, int64_t n, dyngrid_distribution rule,
                                          void* context, dyngrid_matrix** matrix);
+/* The matrix in mb x nb blocks from now on, on this grid and on all later ones, whether it had other blocks or a rule.
+ * Its data move, others' do not. Collective, the same on all processes; outcomes as of dyngrid_relayout. Newcomers may
+ * declare it as it was made: the block sizes of the others count. DYNGRID_ERR_NULL, _NOT_FOUND, _ARGUMENT when mb or nb
+ * is below 1 or above 2^31 - 1, _MISMATCH when processes differ: nothing was changed. On a newcomer or a process
+ * outside the first grid: changes what it declared. */
+DYNGRID_API int dyngrid_matrix_reblock(dyngrid_matrix* matrix, int64_t mb, int64_t nb);
+/* The same with a rule. Newcomers have to give one too, at the creation or by this, before their first resize point. A
+ * process that sleeps keeps the rule that it has, and cannot be woken after others were given another: where processes
+ * sleep, let one rule look at shared state and call dyngrid_relayout. */
+DYNGRID_API int dyngrid_matrix_set_rule(dyngrid_matrix* matrix, dyngrid_distribution rule, void* context);
 /* A ready-made rule: one block for each process, ceil(length / processes of the axis) long, so that the block size
  * follows the grid; the last process has less, or none, where it does not divide. context is not used. Local. */
 DYNGRID_API int64_t dyngrid_block_rule(void* context, char axis, int64_t length, int nprow, int npcol, int64_t* sizes);

@@ -151,6 +151,8 @@ public:
   Outcome resize(int nprow, int npcol, Placement placement = Placement::optimal) {
     return static_cast<Outcome>(check(dyngrid_resize(nprow, npcol, static_cast<int>(placement))));
   }
+  /// Asks the rules of all matrices again, on the grid there is; see dyngrid_relayout. Collective.
+  Outcome relayout() { return static_cast<Outcome>(check(dyngrid_relayout())); }
   /// Back to the grid before the last growth. Collective.
   Outcome pop() { return static_cast<Outcome>(check(dyngrid_pop())); }
   void set_placement(Placement placement) { check(dyngrid_set_placement(static_cast<int>(placement))); }
@@ -278,8 +280,8 @@ public:
   Matrix(const std::string& name, std::int64_t m, std::int64_t n, std::int64_t mb, std::int64_t nb) {
     check(dyngrid_matrix_create(name.c_str(), detail::TypeLetter<T>::value, m, n, mb, nb, &matrix_));
   }
-  /// Lying as the rule says on every grid it comes to; see dyngrid_matrix_create_by. For everything but ScaLAPACK,
-  /// which takes a copy() in blocks of one size. The rule, and what it refers to, lives as long as the matrix. @throws
+  /// Lying as the rule says on every grid it comes to; see dyngrid_matrix_create_by. ScaLAPACK takes it where the rule
+  /// gives one size, and a copy() otherwise. The rule, and what it refers to, lives as long as the matrix. @throws
   /// Error
   Matrix(const std::string& name, std::int64_t m, std::int64_t n, Rule rule) {
     if (!rule)
@@ -298,6 +300,22 @@ public:
     return *this;
   }
   ~Matrix() { free(); } // sends nothing; refused, and harmless, after the end of the application
+
+  /// In mb x nb blocks from now on; see dyngrid_matrix_reblock. Collective. @throws Error, nothing was changed
+  Outcome reblock(std::int64_t mb, std::int64_t nb) {
+    const int outcome = check(dyngrid_matrix_reblock(matrix_, mb, nb));
+    rule_.reset();
+    return static_cast<Outcome>(outcome);
+  }
+  /// Lying as another rule says from now on; see dyngrid_matrix_set_rule. Collective. @throws Error, nothing was
+  /// changed
+  Outcome set_rule(Rule rule) {
+    auto next = std::make_unique<detail::RuleInUse>(detail::RuleInUse{std::move(rule), {}});
+    const dyngrid_distribution ask = next->rule ? &detail::RuleInUse::ask : nullptr;
+    const int outcome = check(dyngrid_matrix_set_rule(matrix_, ask, next.get()));
+    rule_ = std::move(next);
+    return static_cast<Outcome>(outcome);
+  }
 
   T* local() const {
     return static_cast<T*>(dyngrid_local(matrix_));

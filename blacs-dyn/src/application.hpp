@@ -15,6 +15,7 @@
 #include "matrices.hpp"
 #include "newcomer_command.hpp"
 #include "processes.hpp"
+#include "relayout.hpp"
 #include "resize_points.hpp"
 #include "settings.hpp"
 #include "shared_state.hpp"
@@ -37,6 +38,7 @@ public:
   ChangeRoutines routines;
   Headroom headroom{processes, settings, hosts, matrices};
   Checkpoints checkpoints{processes, settings, grid, matrices, shared};
+  Relayout relayout{*this};
   NewcomerCommand newcomers;
   std::unique_ptr<Control> control; ///< on process 0
   ResizePoints points{*this};       ///< its requests die before `control`

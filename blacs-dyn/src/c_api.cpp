@@ -195,6 +195,13 @@ int dyngrid_resize(int nprow, int npcol, int placement) {
   });
 }
 
+int dyngrid_relayout(void) {
+  return guard([] {
+    begun("dyngrid_relayout").routines.refuse_inside("dyngrid_relayout");
+    return app().relayout.all();
+  });
+}
+
 int dyngrid_pop(void) {
   return guard([] {
     if (!app().is_active()) throw base::Error(base::Status::bad_state, "blacs-dyn: dyngrid_pop before any growth");
@@ -261,6 +268,20 @@ int dyngrid_matrix_create_by(const char* name, char type, int64_t m, int64_t n, 
     dyngrid_matrix* made = a.matrices.create(name, type, {'R', m, 1, rule, context}, {'C', n, 1, rule, context},
                                              matrix != nullptr, a.grid.site());
     *matrix = made;
+  });
+}
+
+int dyngrid_matrix_reblock(dyngrid_matrix* matrix, int64_t mb, int64_t nb) {
+  return guard([&] {
+    begun("dyngrid_matrix_reblock").routines.refuse_inside("dyngrid_matrix_reblock");
+    return app().relayout.reblock(matrix, mb, nb);
+  });
+}
+
+int dyngrid_matrix_set_rule(dyngrid_matrix* matrix, dyngrid_distribution rule, void* context) {
+  return guard([&] {
+    begun("dyngrid_matrix_set_rule").routines.refuse_inside("dyngrid_matrix_set_rule");
+    return app().relayout.set_rule(matrix, rule, context);
   });
 }
 

@@ -132,6 +132,10 @@ std::optional<control::ResizeRequest> Control::resize_point(const Matrices& matr
   return state_->want(t);
 }
 
+void Control::relaid() {
+  state_->step_begins(now());
+}
+
 void Control::failed(Shape to, base::Status status, const std::string& why,
                      std::optional<control::ResizeRequest>& request) {
   if (request)

@@ -37,6 +37,7 @@ public:
   /// Called for every change, whoever wanted it; answers the request. parked: processes that sleep now.
   void changed(const dyngrid_resize_report& report, int parked, std::vector<control::GroupInfo> groups,
                std::optional<control::ResizeRequest>& request);
+  void relaid(); ///< the matrices lie otherwise on the same grid: what that took is no part of a step
   /// A change that was tried at a resize point; answers the request.
   void failed(Shape to, base::Status status, const std::string& why, std::optional<control::ResizeRequest>& request);
 

@@ -87,6 +87,12 @@ FORTRAN77(void, dyngrid_request, (const int* nprow, const int* npcol, int* info)
 FORTRAN77(void, dyngrid_resize, (const int* nprow, const int* npcol, const int* placement, int* outcome)) {
   *outcome = dyngrid_resize(*nprow, *npcol, *placement);
 }
+FORTRAN77(void, dyngrid_relayout, (int* outcome)) {
+  *outcome = dyngrid_relayout();
+}
+FORTRAN77(void, dyngrid_matrix_reblock, (const std::int64_t* matrix, const int* mb, const int* nb, int* outcome)) {
+  *outcome = dyngrid_matrix_reblock(matrix_of(matrix), *mb, *nb);
+}
 FORTRAN77(void, dyngrid_pop, (int* outcome)) {
   *outcome = dyngrid_pop();
 }

@@ -19,17 +19,6 @@ using base::Error;
 using base::Status;
 using gridmap::Axis;
 
-void check_axis(const AxisRule& axis) {
-  const bool is_rows = axis.which == 'R';
-  const auto in_range = [&](const char* what, std::int64_t value, std::int64_t least) {
-    if (value < least || value > INT_MAX)
-      throw Error(Status::bad_argument, fmt::format("blacs-dyn: dyngrid_matrix_create: {} is {}, wanted {} .. {}", what,
-                                                    value, least, INT_MAX));
-  };
-  in_range(is_rows ? "m" : "n", axis.n, 0);
-  if (!axis.rule) in_range(is_rows ? "mb" : "nb", axis.nb, 1);
-}
-
 void put_axis(Packet& packet, const Axis& axis) {
   packet.put(axis.n).put(axis.src).put(axis.nprocs).put(axis.sizes);
 }
@@ -84,8 +73,8 @@ void Matrices::check_new(Matrix& made, const char* name, char type, AxisRule row
   if (element_bytes(type) == 0)
     throw Error(Status::bad_type,
                 fmt::format("blacs-dyn: dyngrid_matrix_create: type is '{}', wanted s, d, c, z or i", type));
-  check_axis(rows);
-  check_axis(cols);
+  rows.check("dyngrid_matrix_create");
+  cols.check("dyngrid_matrix_create");
   if (find(name))
     throw Error(Status::bad_argument,
                 fmt::format("blacs-dyn: dyngrid_matrix_create: there is a matrix \"{}\" already", name));
@@ -155,8 +144,7 @@ std::int64_t Matrices::check_copy(const Matrix* from, const Matrix* to) const {
   for (const Matrix* a : {from, to}) {
     const char* which = a == from ? "first" : "second";
     if (!a) throw Error(Status::null_pointer, fmt::format("blacs-dyn: dyngrid_copy: the {} matrix is null", which));
-    const auto is_it = [&](const std::unique_ptr<Matrix>& one) { return one.get() == a; };
-    if (std::none_of(matrices_.begin(), matrices_.end(), is_it))
+    if (!has(a))
       throw Error(Status::not_found,
                   fmt::format("blacs-dyn: dyngrid_copy: the {} handle is of no living matrix", which));
     hash.text(a->name).number(0);
@@ -170,6 +158,16 @@ std::int64_t Matrices::check_copy(const Matrix* from, const Matrix* to) const {
                 fmt::format("blacs-dyn: dyngrid_copy: \"{}\" is {} x {} and \"{}\" {} x {}, wanted the same",
                             from->name, from->rows.n, from->cols.n, to->name, to->rows.n, to->cols.n));
   return hash.positive();
+}
+
+std::vector<Matrix*> Matrices::list() const {
+  std::vector<Matrix*> list;
+  for (const auto& a : matrices_) list.push_back(a.get());
+  return list;
+}
+
+bool Matrices::has(const Matrix* matrix) const {
+  return std::any_of(matrices_.begin(), matrices_.end(), [&](const auto& a) { return a.get() == matrix; });
 }
 
 Matrix* Matrices::find(const std::string& name) {
@@ -205,7 +203,7 @@ const Matrix* Matrices::largest() const {
 void Matrices::write(Packet& packet) const {
   packet.put(static_cast<int>(matrices_.size()));
   for (const auto& a : matrices_) {
-    packet.put(a->name).put(a->type);
+    packet.put(a->name).put(a->type).put(a->relayouts);
     packet.put(a->rows.rule != nullptr).put(a->rows.nb);
     packet.put(a->cols.rule != nullptr).put(a->cols.nb);
     put_axis(packet, a->layout.rows);
@@ -220,6 +218,7 @@ void Matrices::read(Packet& packet, bool is_new) {
     auto a = std::make_unique<Matrix>();
     a->name = packet.get_text();
     a->type = packet.get<char>();
+    a->relayouts = packet.get<int>();
     const auto rows_have_rule = packet.get<bool>();
     a->rows.nb = packet.get<std::int64_t>();
     const auto cols_have_rule = packet.get<bool>();
@@ -229,6 +228,7 @@ void Matrices::read(Packet& packet, bool is_new) {
     a->cols.n = cols.n;
     const auto at = std::find_if(known.begin(), known.end(), [&](const auto& k) { return k && k->name == a->name; });
     if (at != known.end()) {
+      if (a->relayouts > 0) (*at)->follow(*a, rows_have_rule, cols_have_rule, is_new);
       if (rows_have_rule)
         a->rows.rule =
             (*at)->rows.rule; // a rule is a function of each process's own; the forms differ when it has none

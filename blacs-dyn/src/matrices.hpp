@@ -33,7 +33,10 @@ public:
   double bytes() const;               ///< of all matrices, on all processes together
   std::int64_t bytes_of_mine() const; ///< of the local arrays of this process
   const std::vector<std::unique_ptr<Matrix>>& all() const { return matrices_; }
-  std::int64_t revision() const { return revision_; } ///< another one when a matrix was made or freed
+  std::vector<Matrix*> list() const;
+  bool has(const Matrix* matrix) const;               ///< a living one
+  std::int64_t revision() const { return revision_; } ///< another one when a matrix was made, freed or laid out anew
+  void changed() { ++revision_; }
 
   /// For those that join: forms, and where the matrices lie now.
   void write(Packet& packet) const;

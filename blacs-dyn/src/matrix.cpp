@@ -36,6 +36,17 @@ std::size_t element_bytes(char type) {
   }
 }
 
+void AxisRule::check(const char* routine) const {
+  const bool is_rows = which == 'R';
+  const auto in_range = [&](const char* what, std::int64_t value, std::int64_t least) {
+    if (value < least || value > INT_MAX)
+      throw Error(Status::bad_argument,
+                  fmt::format("blacs-dyn: {}: {} is {}, wanted {} .. {}", routine, what, value, least, INT_MAX));
+  };
+  in_range(is_rows ? "m" : "n", n, 0);
+  if (!rule) in_range(is_rows ? "mb" : "nb", nb, 1);
+}
+
 Axis AxisRule::on(Shape grid) const {
   const int nprocs = which == 'R' ? grid.nprow : grid.npcol;
   if (!rule) return Axis::block_cyclic(n, nb, nprocs);
@@ -78,6 +89,22 @@ bool dyngrid_matrix::has_same_form(const dyngrid_matrix& other) const {
   return type == other.type && same(rows, other.rows) && same(cols, other.cols);
 }
 
+void dyngrid_matrix::follow(const dyngrid_matrix& others, bool rows_have_rule, bool cols_have_rule, bool is_new) {
+  if ((rows_have_rule || cols_have_rule) && !is_new && relayouts != others.relayouts)
+    throw Error(Status::rank_mismatch,
+                fmt::format("blacs-dyn: matrix \"{}\" was given another rule while a process slept, which has the one "
+                            "before; let the rule look at shared state and call dyngrid_relayout instead",
+                            name));
+  const auto take = [](blacs_dyn::AxisRule& mine, const blacs_dyn::AxisRule& theirs, bool have_rule) {
+    if (have_rule) return;
+    mine.rule = nullptr;
+    mine.nb = theirs.nb;
+  };
+  take(rows, others.rows, rows_have_rule);
+  take(cols, others.cols, cols_have_rule);
+  relayouts = others.relayouts;
+}
+
 std::string dyngrid_matrix::form() const {
   const auto blocks = [](const blacs_dyn::AxisRule& axis) {
     return axis.rule ? std::string("rule-sized") : std::to_string(axis.nb);
@@ -107,13 +134,14 @@ void dyngrid_matrix::place(redist::Layout on_grid, redist::LocalSize size, redis
   local_size = size;
   local = std::move(array);
   redist::Descriptor descriptor;
-  descriptor.dtype = has_rule() ? redist::Descriptor::heterogeneous : redist::Descriptor::block_cyclic;
+  const bool is_uniform = layout.rows.is_uniform() && layout.cols.is_uniform(); // ScaLAPACK takes it
+  descriptor.dtype = is_uniform ? redist::Descriptor::block_cyclic : redist::Descriptor::heterogeneous;
   descriptor.ctxt = context;
   descriptor.rows = layout.rows;
   descriptor.cols = layout.cols;
   descriptor.lld = static_cast<int>(local_size.lld());
   const std::vector<int> written = redist::write_descriptor(descriptor);
-  desc.resize(std::max<std::size_t>(10, written.size())); // of a matrix without a rule always ten: its address stays
+  desc.resize(std::max<std::size_t>(10, written.size())); // of blocks of one size always ten: its address stays
   std::copy(written.begin(), written.end(), desc.begin());
   is_placed = true;
 }

@@ -21,6 +21,8 @@ struct AxisRule {
   dyngrid_distribution rule = nullptr; ///< null: blocks of nb
   void* context = nullptr;
 
+  /// @throws Error{bad_argument} when its numbers cannot be
+  void check(const char* routine) const;
   /// @throws Error{bad_argument} when the rule fails or what it says cannot be.
   gridmap::Axis on(Shape grid) const;
 };
@@ -37,9 +39,13 @@ struct dyngrid_matrix {
   redist::SharedArray local;
   std::vector<int> desc;
   bool is_placed = false; ///< false on a newcomer before its first resize point
+  int relayouts = 0;      ///< how often the program gave it other block sizes or another rule
 
   bool has_rule() const { return rows.rule || cols.rule; }
   bool has_same_form(const dyngrid_matrix& other) const;
+  /// What this process declared, or had when it fell asleep, gives way to what the others made of it since. @throws
+  /// Error{rank_mismatch} where that is a rule that this process cannot have
+  void follow(const dyngrid_matrix& others, bool rows_have_rule, bool cols_have_rule, bool is_new);
   std::string form() const; ///< "'d' 100 x 100 in 8 x 8 blocks"
   /// The matrix on a grid of another shape. @throws Error{bad_argument}
   redist::Layout on(blacs_dyn::Shape shape) const;

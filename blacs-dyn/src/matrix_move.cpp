@@ -10,7 +10,9 @@ namespace blacs_dyn {
 using base::Error;
 using base::Status;
 
-void MatrixMove::run(MPI_Comm gathered, redist::Schedule wanted, const std::function<void()>& before_exchange) {
+void MatrixMove::run(MPI_Comm gathered, std::vector<Matrix*> matrices, redist::Schedule wanted,
+                     const std::function<void()>& before_exchange) {
+  matrices_ = std::move(matrices);
   const double t0 = MPI_Wtime();
   redist::Executor executor(gathered);
   exchange_s = MPI_Wtime() - t0;
@@ -34,9 +36,9 @@ void MatrixMove::lay_out(MPI_Comm gathered) {
   std::int64_t print = 0;
   together(gathered, [&] {
     std::vector<const redist::Layout*> layouts;
-    moved_.resize(matrices_.all().size());
+    moved_.resize(matrices_.size());
     for (std::size_t i = 0; i < moved_.size(); ++i) {
-      const Matrix& a = *matrices_.all()[i];
+      const Matrix& a = *matrices_[i];
       moved_[i].layout = a.on(to_);
       moved_[i].local_size = a.local_size_on(moved_[i].layout, who_.my_position);
       layouts.push_back(&moved_[i].layout);
@@ -54,7 +56,7 @@ void MatrixMove::plan(MPI_Comm gathered, redist::Schedule schedule) {
   together(gathered, [&] {
     const double t0 = MPI_Wtime();
     for (std::size_t i = 0; i < moved_.size(); ++i) {
-      const Matrix& a = *matrices_.all()[i];
+      const Matrix& a = *matrices_[i];
       Moved& moved = moved_[i];
       moved.array = redist::SharedArray(who_.my_position < to_.size() ? a.bytes(moved.local_size) : 0);
       redist::PlanOptions options;
@@ -75,7 +77,7 @@ void MatrixMove::exchange(redist::Executor& executor) {
   const double t0 = MPI_Wtime();
   std::vector<redist::Transfer> transfers;
   for (std::size_t i = 0; i < moved_.size(); ++i) {
-    const Matrix& a = *matrices_.all()[i];
+    const Matrix& a = *matrices_[i];
     Moved& moved = moved_[i];
     transfers.push_back({&moved.plan, who_.is_joining ? nullptr : a.local.data(), a.local_size.lld(),
                          moved.array.data(), moved.local_size.lld(), a.type});
@@ -87,7 +89,7 @@ void MatrixMove::exchange(redist::Executor& executor) {
 void MatrixMove::use_new(int context) {
   for (std::size_t i = 0; i < moved_.size(); ++i) {
     Moved& moved = moved_[i];
-    matrices_.all()[i]->place(std::move(moved.layout), moved.local_size, std::move(moved.array), context);
+    matrices_[i]->place(std::move(moved.layout), moved.local_size, std::move(moved.array), context);
   }
 }
 

@@ -12,14 +12,16 @@
 
 namespace blacs_dyn {
 
-/// All matrices from the old grid into new arrays of the new one. The old arrays stay as they are until use_new().
+/// Matrices from the old grid into new arrays of the new one, which may be the same grid. The old arrays stay as they
+/// are until use_new().
 class MatrixMove {
 public:
-  MatrixMove(const Matrices& matrices, const Participants& who, Shape to) : matrices_(matrices), who_(who), to_(to) {}
+  MatrixMove(const Participants& who, Shape to) : who_(who), to_(to) {}
 
   /// Plans, allocates, and moves. wanted: the same on all processes. before_exchange: called when nothing stands
   /// against it any more. Collective over the union. @throws agreed Error
-  void run(MPI_Comm gathered, redist::Schedule wanted, const std::function<void()>& before_exchange);
+  void run(MPI_Comm gathered, std::vector<Matrix*> matrices, redist::Schedule wanted,
+           const std::function<void()>& before_exchange);
   void use_new(int context); ///< the old arrays are freed
 
   double plan_s = 0, exchange_s = 0;
@@ -38,10 +40,10 @@ private:
     redist::RankPlan plan;
   };
 
-  const Matrices& matrices_;
   const Participants& who_;
   Shape to_;
-  std::vector<Moved> moved_; ///< as matrices_.all()
+  std::vector<Matrix*> matrices_;
+  std::vector<Moved> moved_; ///< as matrices_
 };
 
 } // namespace blacs_dyn

@@ -148,12 +148,13 @@ void Resize::gather() {
 // ---- move
 
 Resize::Outcome Resize::move_and_commit() {
-  MatrixMove move(app_->matrices, *who_, change_.to.shape);
+  MatrixMove move(*who_, change_.to.shape);
   try {
     if (!share_state()) return Outcome::redirected;
-    move.run(gathered_->comm.get(), app_->settings.exchange_order, [this] { // which newcomers have from now on
-      if (!who_->is_joining) app_->routines.call_before();
-    });
+    move.run(gathered_->comm.get(), app_->matrices.list(), app_->settings.exchange_order,
+             [this] { // which newcomers have from now on
+               if (!who_->is_joining) app_->routines.call_before();
+             });
   } catch (const Error&) {
     const Outcome outcome = abandon();
     if (outcome == Outcome::resized) throw; // this process goes on in the old grid

@@ -220,8 +220,9 @@ int ResizePoints::carry_out(Resize& next) {
     under_way_.reset();
   }
   if (goal.to == app_.grid.shape() && !goal.exact) {
+    const int outcome = app_.relayout.all(); // the rules may say otherwise by now
     next.already_there();
-    return DYNGRID_SAME;
+    return outcome;
   }
   next.decide();
   if (next.must_await() && goal.is_at_point) {

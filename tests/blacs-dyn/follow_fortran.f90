@@ -73,7 +73,19 @@ program follow_fortran
       call each(b, .false.)
     end if
     call dyngrid_copy(a, c, info); call need(info == DYNGRID_SUCCESS, 'copy to blocks')
-    call need(size(dyngrid_desc(c)) == 11, 'one size for rows, one for columns')
+    desc = dyngrid_desc(c)
+    call need(size(dyngrid_desc(c)) == 9 .and. desc(1) == 1, 'one size for rows, one for columns: ScaLAPACK takes it')
+    if (step == 2) then ! the same grid, other blocks, and back
+      call dyngrid_matrix_reblock(a, 5, 1, outcome); call need(outcome == DYNGRID_RESIZED, 'reblock')
+      desc = dyngrid_desc(a); call need(desc(5) == 5 .and. desc(6) == 1 .and. desc(2) == dyngrid_context(), 'blocks')
+      call dyngrid_relayout(outcome); call need(outcome == DYNGRID_SAME, 'nothing to move')
+      call dyngrid_matrix_set_rule(a, dyngrid_block_rule, c_null_ptr, outcome)
+      call need(outcome == DYNGRID_RESIZED, 'set_rule')
+      call dyngrid_matrix_reblock(a, 0_int64, 1_int64, outcome); call need(outcome == DYNGRID_ERR_ARGUMENT, 'no size')
+      call dyngrid_matrix_reblock(a, int(nb, int64), int(nb, int64), outcome)
+      call need(outcome == DYNGRID_RESIZED, 'and back')
+      call each(a, .false.)
+    end if
     if (step == 2) exit
     step = step + 1
     if (step == 1) call dyngrid_request(3, 3, info)

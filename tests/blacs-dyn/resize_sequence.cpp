@@ -79,8 +79,8 @@ int main(int argc, char** argv) {
       expect(follow::wrong(a[k], cases[k].type, static_cast<int>(k)) == 0,
              std::string("elements of type ") + cases[k].type);
     expect(follow::wrong(unequal, 'd', 99) == 0, "elements in unequal blocks");
-    expect(dyngrid_desc(unequal)[0] == DYNGRID_DTYPE && dyngrid_desc(unequal)[4] == nprow &&
-               dyngrid_desc(unequal)[5] == npcol,
+    const int* d = dyngrid_desc(unequal); // on one process the rule gives one size for each axis: ScaLAPACK takes that
+    expect(size == 1 ? d[0] == 1 && d[4] == 31 : d[0] == DYNGRID_DTYPE && d[4] == nprow && d[5] == npcol,
            "descriptor with lists");
 
     const double one = 1, zero = 0;
