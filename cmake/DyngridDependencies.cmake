@@ -61,7 +61,8 @@ get_property(type CACHE SCALAPACK_LIBRARIES PROPERTY TYPE)
 if(type STREQUAL "INTERNAL") # pkg-config's, of a build folder that was configured before this was an option
   unset(SCALAPACK_LIBRARIES CACHE)
 endif()
-set(SCALAPACK_LIBRARIES "${SCALAPACK_LIBRARY}" CACHE STRING "ScaLAPACK, its BLACS, LAPACK and BLAS, e.g. file;-lname; empty: looked for")
+set(SCALAPACK_LIBRARIES "${SCALAPACK_LIBRARY}" CACHE STRING
+  "ScaLAPACK, its BLACS, LAPACK and BLAS, e.g. file;-lname; empty: looked for")
 set(DYNGRID_SCALAPACK_WORDS "") # of the link line, where it is not one library
 if(SCALAPACK_LIBRARIES OR scalapack_ROOT OR scalapack_DIR)
   set(DYNGRID_SCALAPACK_BY_PKG_CONFIG OFF)
@@ -99,7 +100,8 @@ else()
     get_filename_component(beside "${beside}" DIRECTORY)
     find_library(DYNGRID_SCALAPACK_FILE NAMES ${DYNGRID_SCALAPACK_NAME} scalapack HINTS "${beside}")
     if(NOT DYNGRID_SCALAPACK_FILE)
-      message(FATAL_ERROR "No ScaLAPACK: neither pkg-config nor the linker knows ${DYNGRID_SCALAPACK_NAME} or scalapack. "
+      message(FATAL_ERROR
+        "No ScaLAPACK: neither pkg-config nor the linker knows ${DYNGRID_SCALAPACK_NAME} or scalapack. "
         "Install it (Debian: lib${DYNGRID_SCALAPACK_NAME}-dev), or give -DSCALAPACK_LIBRARIES=\"FILE;-lNAME;...\", or "
         "-Dscalapack_ROOT=FOLDER of its CMake package")
     endif()
