@@ -23,6 +23,9 @@ module dyngrid_gridmap
   integer(c_int), parameter, public :: DYNGRID_SELECT_BEST = 0, DYNGRID_SELECT_GLOBAL = 1, &
     DYNGRID_SELECT_LOCAL = 2, DYNGRID_SELECT_MIXED = 3
 
+  integer(c_int), parameter, public :: DYNGRID_BALANCE_STAY = 0, DYNGRID_BALANCE_REBALANCE = 1, &
+    DYNGRID_BALANCE_REMOVE = 2, DYNGRID_BALANCE_TAKE_BACK = 3, DYNGRID_BALANCE_REPLACE = 4
+
   ! sizes: c_loc of an integer(c_int64_t), target array of n_sizes
   type, bind(C), public :: dyngrid_axis
     integer(c_int64_t) :: n = 0
@@ -45,11 +48,24 @@ module dyngrid_gridmap
     type(c_ptr) :: time_nprow = c_null_ptr, time_npcol = c_null_ptr, time_seconds = c_null_ptr
   end type
 
+  ! speeds, shares, places: c_loc of arrays of n_processes
+  type, bind(C), public :: dyngrid_balance_request
+    integer(c_int) :: nprow = 1, npcol = 1
+    integer(c_int) :: n_processes = 0
+    type(c_ptr) :: speeds = c_null_ptr, shares = c_null_ptr, places = c_null_ptr
+    integer(c_int64_t) :: m = 0, n = 0, mb = 0, nb = 0
+    integer(c_int) :: is_weighted = 0
+    real(c_double) :: work_s = 0, fixed_s = 0, border_s = 0, volume_s = 0, messages_s = 0
+    real(c_double) :: processor_part = 0, step_s = 0
+    integer(c_int64_t) :: steps_left = 0
+    real(c_double) :: change_s = 0
+  end type
+
   public :: dyngrid_last_message, dyngrid_status_string
   public :: dyngrid_topology, dyngrid_topology_choose, dyngrid_parse_set
   public :: dyngrid_place, dyngrid_place_axes
   public :: dyngrid_map, dyngrid_map_in_place, dyngrid_natural_blocks, dyngrid_order_grid, dyngrid_select
-  public :: dyngrid_payoff_point, dyngrid_resize_cost
+  public :: dyngrid_balance_plan, dyngrid_payoff_point, dyngrid_resize_cost
 
   interface
     integer(c_int) function dyngrid_topology(procs, aspect_p, aspect_q, from_nprow, from_npcol, nprow, npcol) bind(C)
@@ -149,6 +165,17 @@ module dyngrid_gridmap
       real(c_double), intent(out), optional :: tpp_used, t
     end function
 
+    integer(c_int) function balance_plan_c(request, action, nprow, npcol, order, rows, cols, step_now_s, step_then_s, &
+      change_s, payoff_steps, why, why_size) bind(C, name="dyngrid_balance_plan")
+      import :: c_int, c_int64_t, c_double, c_char, c_size_t, dyngrid_balance_request
+      type(dyngrid_balance_request), intent(in) :: request
+      integer(c_int), intent(out), optional :: action, nprow, npcol, order(*)
+      integer(c_int64_t), intent(out), optional :: rows(*), cols(*), payoff_steps
+      real(c_double), intent(out), optional :: step_now_s, step_then_s, change_s
+      character(kind=c_char), intent(out) :: why(*)
+      integer(c_size_t), value :: why_size
+    end function
+
     integer(c_int64_t) function dyngrid_payoff_point(t_resize, t_old, t_new) bind(C)
       import :: c_int64_t, c_double
       real(c_double), value :: t_resize, t_old, t_new
@@ -195,14 +222,34 @@ contains
     real(c_double), intent(out), optional :: seconds
     character(:), allocatable, intent(out), optional :: why
     character(kind=c_char) :: buffer(512)
-    integer :: i
     buffer = c_null_char
     status = topology_choose_c(request, nprow, npcol, seconds, buffer, size(buffer, kind=c_size_t))
-    if (.not. present(why)) return
-    why = ''
+    if (present(why)) why = from_buffer(buffer)
+  end function
+
+  ! why: what is gained, or why nothing is done
+  integer(c_int) function dyngrid_balance_plan(request, action, nprow, npcol, order, rows, cols, step_now_s, &
+    step_then_s, change_s, payoff_steps, why) result(status)
+    type(dyngrid_balance_request), intent(in) :: request
+    integer(c_int), intent(out), optional :: action, nprow, npcol, order(*)
+    integer(c_int64_t), intent(out), optional :: rows(*), cols(*), payoff_steps
+    real(c_double), intent(out), optional :: step_now_s, step_then_s, change_s
+    character(:), allocatable, intent(out), optional :: why
+    character(kind=c_char) :: buffer(512)
+    buffer = c_null_char
+    status = balance_plan_c(request, action, nprow, npcol, order, rows, cols, step_now_s, step_then_s, change_s, &
+      payoff_steps, buffer, size(buffer, kind=c_size_t))
+    if (present(why)) why = from_buffer(buffer)
+  end function
+
+  function from_buffer(buffer) result(text)
+    character(kind=c_char), intent(in) :: buffer(:)
+    character(:), allocatable :: text
+    integer :: i
+    text = ''
     do i = 1, size(buffer)
       if (buffer(i) == c_null_char) exit
-      why = why//buffer(i)
+      text = text//buffer(i)
     end do
   end function
 

@@ -9,6 +9,7 @@
 
 #include "base/status.hpp"
 #include "dyngrid/gridmap.h"
+#include "gridmap/balance.hpp"
 #include "gridmap/mapping.hpp"
 #include "gridmap/payoff.hpp"
 #include "gridmap/placement.hpp"
@@ -37,6 +38,13 @@ template <class T, class U> void put(T* output, const U& value) {
 }
 template <class T> void put_all(T* output, const std::vector<T>& values) {
   if (output) std::copy(values.begin(), values.end(), output);
+}
+
+void put_text(char* output, size_t size, const std::string& text) {
+  if (!output || size == 0) return;
+  const std::size_t length = std::min(text.size(), size - 1);
+  std::memcpy(output, text.data(), length);
+  output[length] = '\0';
 }
 
 Axis axis_of(const dyngrid_axis* axis, const char* name) {
@@ -129,11 +137,7 @@ int dyngrid_topology_choose(const dyngrid_topology_request* request, int* nprow,
     put(nprow, t.nprow);
     put(npcol, t.npcol);
     put(seconds, t.seconds);
-    if (why && why_size > 0) {
-      const std::size_t length = std::min(t.why.size(), why_size - 1);
-      std::memcpy(why, t.why.data(), length);
-      why[length] = '\0';
-    }
+    put_text(why, why_size, t.why);
   });
 }
 
@@ -234,6 +238,63 @@ int dyngrid_select(int nprow, int npcol, const double* grid, int count, const do
     put(new_npcol, s.mapping.npcol);
     put_mapping(s.mapping, order, nullptr, nullptr, rows, cols, t, nullptr);
     put(tpp_used, s.tpp_used);
+  });
+}
+
+int dyngrid_balance_plan(const dyngrid_balance_request* request, int* action, int* nprow, int* npcol, int* order,
+                         int64_t* rows, int64_t* cols, double* step_now_s, double* step_then_s, double* change_s,
+                         int64_t* payoff_steps, char* why, size_t why_size) {
+  return guard([&] {
+    want(request, "request");
+    const dyngrid_balance_request& given = *request;
+    gridmap::BalanceRequest r;
+    r.grid = {given.nprow, given.npcol};
+    const std::int64_t in_grid = places(given.nprow, given.npcol);
+    const std::vector<double> speeds = list(given.speeds, given.n_processes, "speeds");
+    const std::vector<double> shares =
+        given.shares ? list(given.shares, given.n_processes, "shares") : std::vector<double>(speeds.size(), 1.0);
+    for (std::size_t k = 0; k < speeds.size(); ++k) {
+      gridmap::BalanceProcess p;
+      p.speed = speeds[k];
+      p.share = shares[k];
+      p.place = given.places ? given.places[k] : static_cast<std::int64_t>(k) < in_grid ? static_cast<int>(k) : -1;
+      r.processes.push_back(p);
+    }
+    r.m = given.m;
+    r.n = given.n;
+    r.mb = given.mb;
+    r.nb = given.nb;
+    r.is_weighted = given.is_weighted != 0;
+    r.work_s = given.work_s;
+    r.fixed_s = given.fixed_s;
+    r.border_s = given.border_s;
+    r.volume_s = given.volume_s;
+    r.messages_s = given.messages_s;
+    if (r.work_s == 0 && r.fixed_s == 0 && r.border_s == 0 && r.volume_s == 0 && r.messages_s == 0)
+      r.work_s = static_cast<double>(in_grid);
+    r.processor_part = given.processor_part;
+    r.step_s = given.step_s;
+    if (given.steps_left < 0 || !(given.change_s >= 0))
+      throw Error(Status::bad_argument,
+                  fmt::format("gridmap: balance: steps_left is {}, change_s {}, wanted at least 0 (0: not known)",
+                              given.steps_left, given.change_s));
+    if (given.steps_left > 0) r.steps_left = given.steps_left;
+    if (given.change_s > 0)
+      r.change = [seconds = given.change_s](const gridmap::BalanceChoice&) {
+        return gridmap::Cost{{{"change", seconds}}};
+      };
+    const gridmap::Balance b = gridmap::decide_balance(r);
+    put(action, b.action);
+    put(nprow, b.then.grid.nprow);
+    put(npcol, b.then.grid.npcol);
+    put_all(order, b.then.order);
+    put_all(rows, b.then.rows);
+    put_all(cols, b.then.cols);
+    put(step_now_s, b.now.step_s());
+    put(step_then_s, b.then.step_s());
+    put(change_s, b.then.change.total());
+    put(payoff_steps, b.payoff_steps);
+    put_text(why, why_size, b.why);
   });
 }
 

@@ -130,8 +130,58 @@ static void mapping(void) {
                        NULL, NULL, NULL, NULL) == DYNGRID_ERR_NULL);
 }
 
+static void balance(void) {
+  const double speeds[] = {1, 1, 1, 0.5, 1}, shares[] = {1, 1, 1, 0.5, 2}, stopped[] = {1, 0, 1, 1, 1};
+  const int places[] = {3, 2, 1, 0};
+  int action = -1, p = 0, q = 0, order[5];
+  int64_t rows[5], cols[5], payoff = 0;
+  double now = 0, then = 0, change = 0;
+  char why[200];
+  dyngrid_balance_request request = {0};
+  request.nprow = request.npcol = 2;
+  request.n_processes = 4;
+  request.speeds = speeds;
+  request.m = request.n = 6000;
+  request.change_s = 10;
+  CHECK(dyngrid_balance_plan(&request, &action, &p, &q, order, rows, cols, &now, &then, &change, &payoff, why,
+                             sizeof why) == DYNGRID_SUCCESS);
+  CHECK(action == DYNGRID_BALANCE_REMOVE && p == 1 && q == 3 && rows[0] == 6000 && cols[1] == 2000 && payoff == 15);
+  CHECK(fabs(now - 2) < 1e-9 && fabs(then - 4.0 / 3) < 1e-9 && fabs(change - 10) < 1e-9);
+  CHECK(strstr(why, "pays off after 15 of 50 steps") != NULL);
+  request.steps_left = 20;
+  CHECK(dyngrid_balance_plan(&request, &action, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &payoff, NULL, 0) ==
+        DYNGRID_SUCCESS);
+  CHECK(action == DYNGRID_BALANCE_STAY && payoff == -1);
+  request.steps_left = 200;
+  request.n_processes = 5; /* the fifth sleeps */
+  CHECK(dyngrid_balance_plan(&request, &action, &p, &q, order, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0) ==
+        DYNGRID_SUCCESS);
+  CHECK(action == DYNGRID_BALANCE_REPLACE && p * q == 4 && order[3] == 4);
+  request.n_processes = 4;
+  request.places = places; /* the slow one stands at (0,0) */
+  CHECK(dyngrid_balance_plan(&request, &action, &p, &q, order, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0) ==
+        DYNGRID_SUCCESS);
+  CHECK(action == DYNGRID_BALANCE_REMOVE && order[0] != 3 && order[1] != 3 && order[2] != 3);
+  request.places = NULL;
+  request.n_processes = 5;
+  request.shares = shares;
+  CHECK(dyngrid_balance_plan(&request, &action, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0) ==
+        DYNGRID_ERR_ARGUMENT);
+  CHECK(strstr(dyngrid_last_message(), "share of process 4 is 2") != NULL);
+  request.shares = NULL;
+  request.speeds = stopped;
+  CHECK(dyngrid_balance_plan(&request, &action, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0) ==
+        DYNGRID_ERR_ARGUMENT);
+  request.speeds = NULL;
+  CHECK(dyngrid_balance_plan(&request, &action, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0) ==
+        DYNGRID_ERR_NULL);
+  CHECK(dyngrid_balance_plan(NULL, &action, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0) ==
+        DYNGRID_ERR_NULL);
+}
+
 int main(void) {
   topology();
+  balance();
   placement();
   mapping();
   CHECK(dyngrid_payoff_point(48.94, 1.624, 1.130) == 100);

@@ -14,6 +14,7 @@ program fortran_test
 
   call numbers()
   call topology()
+  call balance()
   call placement()
   call mapping()
   call check(dyngrid_payoff_point(48.94_c_double, 1.624_c_double, 1.130_c_double) == 100, 'payoff point')
@@ -68,6 +69,12 @@ contains
     call same('DYNGRID_SELECT_GLOBAL', DYNGRID_SELECT_GLOBAL)
     call same('DYNGRID_SELECT_LOCAL', DYNGRID_SELECT_LOCAL)
     call same('DYNGRID_SELECT_MIXED', DYNGRID_SELECT_MIXED)
+    call same('DYNGRID_BALANCE_STAY', DYNGRID_BALANCE_STAY)
+    call same('DYNGRID_BALANCE_REBALANCE', DYNGRID_BALANCE_REBALANCE)
+    call same('DYNGRID_BALANCE_REMOVE', DYNGRID_BALANCE_REMOVE)
+    call same('DYNGRID_BALANCE_TAKE_BACK', DYNGRID_BALANCE_TAKE_BACK)
+    call same('DYNGRID_BALANCE_REPLACE', DYNGRID_BALANCE_REPLACE)
+    call same('sizeof dyngrid_balance_request', int(c_sizeof(dyngrid_balance_request()), c_int))
     call same('sizeof dyngrid_axis', int(c_sizeof(dyngrid_axis()), c_int))
     call same('sizeof dyngrid_topology_request', int(c_sizeof(dyngrid_topology_request()), c_int))
     call check(dyngrid_status_string(DYNGRID_ERR_SHAPE) == 'shapes do not fit', 'name of a status')
@@ -94,6 +101,30 @@ contains
     call check(all(set == [4, 8, 16, 32]), 'numbers of the set')
     call check(dyngrid_parse_set('1:100', set) == DYNGRID_SUCCESS .and. size(set) == 100, 'long set')
     call check(dyngrid_parse_set('a', set) == DYNGRID_ERR_ARGUMENT .and. size(set) == 0, 'bad set')
+  end subroutine
+
+  subroutine balance()
+    real(c_double), target :: speeds(4)
+    integer(c_int) :: action, p, q, order(4)
+    integer(c_int64_t) :: cols(4), payoff
+    real(c_double) :: before, after
+    type(dyngrid_balance_request) :: request
+    character(:), allocatable :: why
+    speeds = [1.0_c_double, 1.0_c_double, 1.0_c_double, 0.5_c_double]
+    request%nprow = 2
+    request%npcol = 2
+    request%n_processes = 4
+    request%speeds = c_loc(speeds)
+    request%m = 6000
+    request%n = 6000
+    request%change_s = 10
+    call check(dyngrid_balance_plan(request, action, p, q, order, cols=cols, step_now_s=before, step_then_s=after, &
+      payoff_steps=payoff, why=why) == DYNGRID_SUCCESS, 'balance')
+    call check(action == DYNGRID_BALANCE_REMOVE .and. p == 1 .and. q == 3 .and. cols(3) == 2000, 'one leaves: '//why)
+    call check(before > 1.9 .and. after < 1.4 .and. payoff == 15 .and. index(why, 'pays off after 15') > 0, why)
+    speeds(2) = 0
+    call check(dyngrid_balance_plan(request, action) == DYNGRID_ERR_ARGUMENT, 'no speed')
+    call check(index(dyngrid_last_message(), 'speed of process 1 is 0') > 0, dyngrid_last_message())
   end subroutine
 
   subroutine placement()

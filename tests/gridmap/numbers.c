@@ -44,6 +44,12 @@ int number_of(const char* name) {
       ENTRY(DYNGRID_SELECT_LOCAL),
       ENTRY(DYNGRID_SELECT_MIXED),
       ENTRY(DYNGRID_FREE_FIRST),
+      ENTRY(DYNGRID_BALANCE_STAY),
+      ENTRY(DYNGRID_BALANCE_REBALANCE),
+      ENTRY(DYNGRID_BALANCE_REMOVE),
+      ENTRY(DYNGRID_BALANCE_TAKE_BACK),
+      ENTRY(DYNGRID_BALANCE_REPLACE),
+      {"sizeof dyngrid_balance_request", (int)sizeof(dyngrid_balance_request)},
       {"sizeof dyngrid_axis", (int)sizeof(dyngrid_axis)},
       {"sizeof dyngrid_topology_request", (int)sizeof(dyngrid_topology_request)},
   };

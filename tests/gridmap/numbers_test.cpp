@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/status.hpp"
+#include "gridmap/balance.hpp"
 #include "gridmap/mapping.hpp"
 #include "gridmap/placement.hpp"
 #include "gridmap/selection.hpp"
@@ -49,6 +50,11 @@ TEST(Numbers, TheSameInCAndCpp) {
   same("DYNGRID_SELECT_GLOBAL", Strategy::global);
   same("DYNGRID_SELECT_LOCAL", Strategy::local);
   same("DYNGRID_SELECT_MIXED", Strategy::mixed);
+  same("DYNGRID_BALANCE_STAY", BalanceAction::stay);
+  same("DYNGRID_BALANCE_REBALANCE", BalanceAction::rebalance);
+  same("DYNGRID_BALANCE_REMOVE", BalanceAction::remove);
+  same("DYNGRID_BALANCE_TAKE_BACK", BalanceAction::take_back);
+  same("DYNGRID_BALANCE_REPLACE", BalanceAction::replace);
 }
 
 TEST(Numbers, EveryStatusHasAName) {

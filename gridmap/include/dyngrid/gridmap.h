@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Grid shapes, placement of processes, mapping onto processors of different power, choice of processors. Pure
+/* Grid shapes, placement of processes, mapping onto processors of different power, choice of processors, balance. Pure
  * mathematics: no MPI, no state, the same answer on every process. Every function but the two payoff functions returns
  * a status (dyngrid/status.h). Outputs are written on success only; a null pointer for an output means that it is not
  * wanted. Grids and matrices are row-major. */
@@ -44,6 +44,15 @@ enum {
   DYNGRID_SELECT_GLOBAL = 1, /* the strongest that fit, with the replacement step */
   DYNGRID_SELECT_LOCAL = 2,  /* whole new rows and columns */
   DYNGRID_SELECT_MIXED = 3   /* the processors of local, mapped anew */
+};
+
+/* What dyngrid_balance_plan would do. */
+enum {
+  DYNGRID_BALANCE_STAY = 0,      /* nothing */
+  DYNGRID_BALANCE_REBALANCE = 1, /* the same processes get other parts */
+  DYNGRID_BALANCE_REMOVE = 2,    /* some go to sleep */
+  DYNGRID_BALANCE_TAKE_BACK = 3, /* some that sleep come back */
+  DYNGRID_BALANCE_REPLACE = 4    /* both */
 };
 
 /* One axis of a matrix on one axis of a grid: blocks of sizes[0..n_sizes-1], repeated, cover 0 .. n-1; block j lies on
@@ -134,6 +143,39 @@ DYNGRID_API int dyngrid_order_grid(const dyngrid_axis* rows_from, const dyngrid_
 DYNGRID_API int dyngrid_select(int nprow, int npcol, const double* grid, int count, const double* available, double tpp,
                                int strategy, int64_t m, int64_t n, int* n_chosen, int* chosen, int* new_nprow,
                                int* new_npcol, int* order, int64_t* rows, int64_t* cols, double* tpp_used, double* t);
+
+/* ---- balance ---- */
+
+/* What dyngrid_balance_plan is asked. All zero but grid, processes, speeds, m and n: all of a step is work, a second
+ * for each place, and 50 steps are counted on. */
+typedef struct dyngrid_balance_request {
+  int nprow, npcol;      /* the grid there is */
+  int n_processes;       /* in the grid and asleep */
+  const double* speeds;  /* of each: work per second that it does now, relative, above 0 */
+  const double* shares;  /* part of its processor that each gets, above 0, at most 1; null: 1 */
+  const int* places;     /* of each, row-major in the grid; -1: it sleeps. Null: process k at place k, others sleep */
+  int64_t m, n;          /* the matrix that is spread, in elements */
+  int64_t mb, nb;        /* its blocks; 0: one block for each process */
+  int is_weighted;       /* not 0: it can be dealt out by speed */
+  double work_s;         /* a step: seconds of all work at speed 1 */
+  double fixed_s;        /* what no grid makes shorter */
+  double border_s;       /* messages that are as long on every grid */
+  double volume_s;       /* messages that take this times 1/p + 1/q */
+  double messages_s;     /* messages that take this times p + q */
+  double processor_part; /* of messages, 0 .. 1: so much of them takes 1/share times as long */
+  double step_s;         /* measured on the grid there is, corrects all of these; 0: not known */
+  int64_t steps_left;    /* 0: not known */
+  double change_s;       /* what any change takes; 0: worked out from what moves */
+} dyngrid_balance_request;
+
+/* Whether to deal the work out anew, to send processes to sleep or to take them back: the choice with the least
+ * steps_left * step + change, among those that save 5 % of a step and pay off within half of the steps. action:
+ * DYNGRID_BALANCE_*. order: up to n_processes, the process at each place of the new grid. rows, cols: up to n_processes
+ * each. step_s: predicted, now and then. payoff_steps: -1 where nothing is done. why: at most why_size characters with
+ * the closing 0. */
+DYNGRID_API int dyngrid_balance_plan(const dyngrid_balance_request* request, int* action, int* nprow, int* npcol,
+                                     int* order, int64_t* rows, int64_t* cols, double* step_now_s, double* step_then_s,
+                                     double* change_s, int64_t* payoff_steps, char* why, size_t why_size);
 
 /* ---- figures of merit ---- */
 
