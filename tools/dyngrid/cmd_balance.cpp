@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "base/grid_shape.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
 #include "control/variables.hpp"
@@ -154,7 +155,7 @@ BalanceRequest request_of(Options o, const CommandLine& app) {
   if (grid.empty())
     r.grid = base::squarest(std::max(in_grid, 1));
   else
-    std::tie(r.grid.nprow, r.grid.npcol) = parse_grid("--grid", grid);
+    r.grid = base::parse_grid_shape(grid, "--grid");
   const auto given = [&](const char* option, auto& to, const auto& value) {
     if (app.count(option) > 0) to = value;
   };
