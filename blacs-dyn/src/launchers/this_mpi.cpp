@@ -48,6 +48,16 @@ std::string network_trouble() {
          "and new processes; start mpirun with OMPI_MCA_btl_tcp_if_include=lo";
 }
 
+/// Another mpirun than the library's can be told by its major version: only that of 5 says its own.
+std::string launcher_trouble() {
+  const char* said = base::environment("OMPI_VERSION");
+  const bool is_of_5 = said && base::version_in(said)[0] >= 5; // images set one for 4, too
+  if (!base::environment("OMPI_COMM_WORLD_SIZE") || is_of_5 == is_5()) return {};
+  return fmt::format("mpirun is of Open MPI {}, and the program's library of {}; start it with the mpirun of its "
+                     "library",
+                     is_of_5 ? said : "4 or older", base::to_string(this_mpi().version));
+}
+
 } // namespace
 
 Slots slots() {
@@ -57,6 +67,7 @@ Slots slots() {
 std::string spawn_trouble(int hosts) {
   if (this_mpi().mpi == base::Mpi::mpich) return mpich::spawn_trouble(this_mpi());
   if (this_mpi().mpi != base::Mpi::open_mpi) return {};
+  if (const std::string why = launcher_trouble(); !why.empty()) return why;
   if (is_5() && hosts > 1) return openmpi5::remote_spawn_trouble();
   return network_trouble();
 }
