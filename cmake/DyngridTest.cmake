@@ -34,7 +34,8 @@ endif()
 # dyngrid_test(<module.behaviour> SOURCES a.cpp ... | COMMAND cmd args...
 #              [NP n] [SPAWN k] [MUST_SPAWN] [FAST] [TIMEOUT s] [LABELS ...] [LINK ...] [ARGS ...] [ENV A=B ...]
 #              [TARGET name])
-# FAST: compiled for speed in Release, for loops over everything and for what is timed. Others are compiled with -O0.
+# FAST: compiled for speed in Release, and a little under the sanitizers, for loops over everything and for what is
+# timed. Others are compiled with -O0.
 # Without NP: a plain GoogleTest program in one process (label pure). With NP: run by mpirun under a timeout; with
 # SPAWN: k more processes are born, and spawn tests take one lock. The name gets .npN or .npN_spawnK. SOURCES builds the
 # program (target test_<module_behaviour>, or TARGET); TARGET without SOURCES runs one that exists.
@@ -50,6 +51,9 @@ function(dyngrid_test name)
     target_link_libraries(${arg_TARGET} PRIVATE ${arg_LINK} GTest::gtest dyngrid_flags)
     if(arg_FAST)
       target_compile_options(${arg_TARGET} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O2>)
+      if(DYNGRID_SANITIZE)
+        target_compile_options(${arg_TARGET} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
+      endif()
     endif()
     if(NOT arg_NP)
       target_link_libraries(${arg_TARGET} PRIVATE GTest::gtest_main)

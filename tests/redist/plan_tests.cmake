@@ -6,8 +6,7 @@ dyngrid_test(redist.desc_c TARGET redist_desc_c NP 4 TIMEOUT 30 LABELS c)
 
 add_executable(redist_desc_fortran desc_fortran.f90)
 target_include_directories(redist_desc_fortran PRIVATE "${PROJECT_BINARY_DIR}/mod")
-target_link_libraries(redist_desc_fortran PRIVATE dyngrid::dyngrid dyngrid_flags)
-add_dependencies(redist_desc_fortran redist)
+target_link_libraries(redist_desc_fortran PRIVATE redist_local stdc++)
 dyngrid_test(redist.desc_fortran TARGET redist_desc_fortran LABELS fortran)
 
 # Fuzz targets. With DYNGRID_BUILD_FUZZERS (clang) libFuzzer drives them, built from the sources under test alone, with
@@ -37,7 +36,7 @@ foreach(what descriptor plan)
     target_link_libraries(redist_fuzz_${what} PRIVATE fmt::fmt dyngrid_flags)
     dyngrid_test(redist.fuzz_${what} TARGET redist_fuzz_${what} ARGS -runs=${rounds_${what}} LABELS fuzz TIMEOUT 200)
   else()
-    target_link_libraries(redist_fuzz_${what} PRIVATE redist_private)
+    target_link_libraries(redist_fuzz_${what} PRIVATE redist_local_private)
     target_compile_definitions(redist_fuzz_${what} PRIVATE DYNGRID_FUZZ_MAIN)
     dyngrid_test(redist.fuzz_${what} TARGET redist_fuzz_${what} ARGS ${rounds_${what}} LABELS fuzz)
   endif()

@@ -1,11 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
+set(redist_local_sources
+  src/exec/group.cpp
+  src/exec/segment.cpp
+  src/exec/shared_array.cpp
+  src/exec/stream.cpp
+  src/exec/work.cpp
+  src/pack/column.cpp
+  src/pack/copy.cpp
+  src/pack/copy_direct.cpp
+  src/pack/packed_view.cpp
+  src/pack/together.cpp
+  src/pack/turned.cpp)
 set(redist_exec_sources
   src/exec/background.cpp
   src/exec/connections.cpp
   src/exec/exchange.cpp
   src/exec/executor.cpp
   src/exec/grid_life.cpp
-  src/exec/group.cpp
   src/exec/in_place.cpp
   src/exec/liveness.cpp
   src/exec/measure.cpp
@@ -13,20 +24,10 @@ set(redist_exec_sources
   src/exec/prepared.cpp
   src/exec/read_in_place.cpp
   src/exec/run.cpp
-  src/exec/segment.cpp
   src/exec/shared_agreement.cpp
-  src/exec/shared_array.cpp
   src/exec/shared_host.cpp
   src/exec/shared_panels.cpp
-  src/exec/stream.cpp
   src/exec/wire.cpp
-  src/exec/work.cpp
-  src/pack/column.cpp
-  src/pack/copy.cpp
-  src/pack/copy_direct.cpp
-  src/pack/packed_view.cpp
-  src/pack/together.cpp
-  src/pack/turned.cpp
   src/gemr2d/gemr2d.cpp
   src/gemr2d/given.cpp
   src/gemr2d/prepared_copy.cpp
