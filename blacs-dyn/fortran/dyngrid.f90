@@ -10,6 +10,7 @@ module dyngrid_grids
   private
 
   integer, parameter, public :: DYNGRID_SPAWN = 0, DYNGRID_JOIN = 1
+  integer, parameter, public :: DYNGRID_ORDER_BLOCK = 1, DYNGRID_ORDER_CYCLIC = 2
   integer, parameter, public :: DYNGRID_SAME = 0, DYNGRID_RESIZED = 1, DYNGRID_LEAVE = 2, DYNGRID_REDIRECT = 3
   !> A matrix that follows the grid.
   type, public :: dyngrid_matrix
@@ -30,6 +31,7 @@ module dyngrid_grids
     dyngrid_change_routine, dyngrid_request, dyngrid_resize, dyngrid_relayout, dyngrid_pop, dyngrid_depth, &
     dyngrid_set_placement, dyngrid_set_schedule, dyngrid_set_processes, dyngrid_last_resize, &
     dyngrid_matrix_create, dyngrid_matrix_create_by, dyngrid_distribution, dyngrid_block_rule, &
+    dyngrid_matrix_create_weighted, dyngrid_my_range, dyngrid_set_speed, dyngrid_speed, &
     dyngrid_matrix_reblock, dyngrid_matrix_set_rule, dyngrid_matrix_find, dyngrid_matrix_free, &
     dyngrid_copy, dyngrid_matrix_shape, dyngrid_local, dyngrid_desc, &
     dyngrid_allow, dyngrid_set_steps, dyngrid_experiment, dyngrid_job, &
@@ -38,6 +40,18 @@ module dyngrid_grids
   !> call dyngrid_matrix_create(name, type, m, n, mb, nb, a, info); sizes all default or all 64-bit integers.
   interface dyngrid_matrix_create
     module procedure create_default, create_int64
+  end interface
+
+  !> call dyngrid_matrix_create_weighted(name, type, m, n, mb, nb, order, a, info); sizes all default or all 64-bit
+  !> integers.
+  interface dyngrid_matrix_create_weighted
+    module procedure weighted_default, weighted_int64
+  end interface
+
+  !> call dyngrid_my_range(a, axis, k, first, last, info): rows ('R') or columns ('C') first .. last, from 1, of stretch
+  !> k, from 1, of this process; info is 1, or 0 when there are no more. All default or all 64-bit integers.
+  interface dyngrid_my_range
+    module procedure my_range_default, my_range_int64
   end interface
 
   !> call dyngrid_matrix_reblock(a, mb, nb, outcome); sizes all default or all 64-bit integers.
@@ -205,6 +219,30 @@ module dyngrid_grids
       type(c_funptr), value :: rule
       type(c_ptr), value :: context
       type(c_ptr) :: handle
+    end function
+    integer(c_int) function c_matrix_create_weighted(name, type, m, n, mb, nb, order, handle) &
+        bind(C, name="dyngrid_matrix_create_weighted")
+      import
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_signed_char), value :: type
+      integer(c_int64_t), value :: m, n, mb, nb
+      integer(c_int), value :: order
+      type(c_ptr) :: handle
+    end function
+    integer(c_int) function c_my_range(handle, axis, k, first, last) bind(C, name="dyngrid_my_range")
+      import
+      type(c_ptr), value :: handle
+      integer(c_signed_char), value :: axis
+      integer(c_int64_t), value :: k
+      integer(c_int64_t) :: first, last
+    end function
+    integer(c_int) function c_set_speed(speed) bind(C, name="dyngrid_set_speed")
+      import
+      real(c_double), value :: speed
+    end function
+    !> How fast this process is, relative to the others.
+    real(c_double) function dyngrid_speed() bind(C)
+      import
     end function
     type(c_ptr) function c_matrix_local(handle) bind(C, name="dyngrid_local")
       import
@@ -470,6 +508,59 @@ contains
     integer, intent(out) :: info
     info = c_matrix_create_by(trim(name) // c_null_char, iachar(type, c_signed_char), m, n, c_funloc(rule), context, &
       a%handle)
+  end subroutine
+
+  subroutine weighted_int64(name, type, m, n, mb, nb, order, a, info)
+    character(*), intent(in) :: name
+    character, intent(in) :: type
+    integer(int64), intent(in) :: m, n, mb, nb
+    integer, intent(in) :: order
+    type(dyngrid_matrix), intent(inout) :: a
+    integer, intent(out) :: info
+    info = c_matrix_create_weighted(trim(name) // c_null_char, iachar(type, c_signed_char), m, n, mb, nb, order, &
+      a%handle)
+  end subroutine
+
+  subroutine weighted_default(name, type, m, n, mb, nb, order, a, info)
+    character(*), intent(in) :: name
+    character, intent(in) :: type
+    integer, intent(in) :: m, n, mb, nb, order
+    type(dyngrid_matrix), intent(inout) :: a
+    integer, intent(out) :: info
+    call weighted_int64(name, type, int(m, int64), int(n, int64), int(mb, int64), int(nb, int64), order, a, info)
+  end subroutine
+
+  subroutine my_range_int64(a, axis, k, first, last, info)
+    type(dyngrid_matrix), intent(in) :: a
+    character, intent(in) :: axis
+    integer(int64), intent(in) :: k
+    integer(int64), intent(inout) :: first, last
+    integer, intent(out) :: info
+    integer(c_int64_t) :: from, to
+    info = c_my_range(a%handle, iachar(axis, c_signed_char), k - 1, from, to)
+    if (info /= 1) return
+    first = from + 1
+    last = to
+  end subroutine
+
+  subroutine my_range_default(a, axis, k, first, last, info)
+    type(dyngrid_matrix), intent(in) :: a
+    character, intent(in) :: axis
+    integer, intent(in) :: k
+    integer, intent(inout) :: first, last
+    integer, intent(out) :: info
+    integer(int64) :: from, to
+    call my_range_int64(a, axis, int(k, int64), from, to, info)
+    if (info /= 1) return
+    first = int(from)
+    last = int(to)
+  end subroutine
+
+  !> Mine, relative to the others'; no data move until dyngrid_relayout or a change of the grid.
+  subroutine dyngrid_set_speed(speed, info)
+    real(c_double), intent(in) :: speed
+    integer, intent(out) :: info
+    info = c_set_speed(speed)
   end subroutine
 
   subroutine reblock_int64(a, mb, nb, outcome)

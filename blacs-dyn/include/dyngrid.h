@@ -123,11 +123,12 @@ DYNGRID_API int dyngrid_on_change(dyngrid_change_routine before, dyngrid_change_
 DYNGRID_API int dyngrid_request(int nprow, int npcol);
 /* Changes the grid now. Collective. placement: DYNGRID_GLOBAL, _LOCAL1, _LOCAL2, _OPTIMAL. */
 DYNGRID_API int dyngrid_resize(int nprow, int npcol, int placement);
-/* Asks the rules of all matrices again (dyngrid_matrix_create_by) and moves those that lie otherwise by them now, on
- * the grid there is. Collective. DYNGRID_RESIZED when data moved: local arrays and descriptors are new, while context,
- * communicator and contexts of the program's own stay; dyngrid_on_change's routines are called and dyngrid_last_resize
- * says what it took, from the grid to itself. DYNGRID_SAME when all lie so already, after one all-reduce of 24 bytes;
- * so on a process outside the grid. A failure leaves all as it was. A resize to the grid there is does the same. */
+/* Asks the rules of all matrices again (dyngrid_matrix_create_by), looks at speeds (_create_weighted), and moves those
+ * that lie otherwise by them now, on the grid there is. Collective. DYNGRID_RESIZED when data moved: local arrays and
+ * descriptors are new, while context, communicator and contexts of the program's own stay; dyngrid_on_change's routines
+ * are called and dyngrid_last_resize says what it took, from the grid to itself. DYNGRID_SAME when all lie so already,
+ * after one all-reduce of 24 bytes; so on a process outside the grid. A failure leaves all as it was. A resize to the
+ * grid there is does the same. */
 DYNGRID_API int dyngrid_relayout(void);
 /* Goes back to the grid before the last growth: one level down the stack. DYNGRID_ERR_STATE on the first level.
  * Collective. */
@@ -185,11 +186,38 @@ typedef int64_t (*dyngrid_distribution)(void* context, char axis, int64_t length
  * have before it is called. Newcomers must declare such a matrix before their first resize point. */
 DYNGRID_API int dyngrid_matrix_create_by(const char* name, char type, int64_t m, int64_t n, dyngrid_distribution rule,
                                          void* context, dyngrid_matrix** matrix);
-/* The matrix in mb x nb blocks from now on, on this grid and on all later ones, whether it had other blocks or a rule.
- * Its data move, others' do not. Collective, the same on all processes; outcomes as of dyngrid_relayout. Newcomers may
- * declare it as it was made: the block sizes of the others count. DYNGRID_ERR_NULL, _NOT_FOUND, _ARGUMENT when mb or nb
- * is below 1 or above 2^31 - 1, _MISMATCH when processes differ: nothing was changed. On a newcomer or a process
- * outside the first grid: changes what it declared. */
+/* How dyngrid_matrix_create_weighted deals out blocks. */
+enum {
+  DYNGRID_ORDER_BLOCK = 1, /* one stretch of rows for each grid row, of columns for each grid column */
+  DYNGRID_ORDER_CYCLIC = 2 /* in rounds, portions of a stretch each */
+};
+/* As dyngrid_matrix_create, but each grid row and column gets whole blocks (mb rows, nb columns; the last one cut
+ * short) in proportion to what its processes can do: dyngrid_set_speed, on every grid that it comes to. Newcomers need
+ * no rule for it. Matrices of one size, blocks and order lie alike. Where all speeds are alike it is an ordinary
+ * matrix, which ScaLAPACK takes: of mb x nb blocks, or in DYNGRID_ORDER_BLOCK of one block each. dyngrid_my_range has
+ * loop bounds. Collective. DYNGRID_ERR_ARGUMENT when `order` is none of the two; otherwise as there. */
+DYNGRID_API int dyngrid_matrix_create_weighted(const char* name, char type, int64_t m, int64_t n, int64_t mb,
+                                               int64_t nb, int order, dyngrid_matrix** matrix);
+/* The rows (axis 'R') or columns ('C') of this process: 1 and first <= i < last, global and from 0, of the k-th stretch
+ * of neighbours, k from 0; 0 when there are no more, and outside the grid. Local indices go through all of them in this
+ * order: for (k = 0, l = 0; dyngrid_my_range(a, 'R', k, &i, &end) == 1; ++k) for (; i < end; ++i, ++l) ... Any matrix;
+ * first and last may be null. DYNGRID_ERR_NULL, _ARGUMENT for another axis or k below 0. Local; the first call after a
+ * change takes as long as the axis has blocks. */
+DYNGRID_API int dyngrid_my_range(const dyngrid_matrix* matrix, char axis, int64_t k, int64_t* first, int64_t* last);
+/* How fast this process is, relative to the others: a finite number above 0, which needs no unit; 1 until it is given.
+ * It belongs to the process and goes with it through growths, shrinks, sleep and checkpoints (of a checkpoint it is
+ * taken on a grid of the same shape, when this run was given none). No data move here: matrices made from now on lie by
+ * it, and others after dyngrid_relayout or a change of the grid. Collective over the grid, each process with a number
+ * of its own; on a newcomer, or outside the first grid, local and told to the others when it joins.
+ * DYNGRID_ERR_ARGUMENT on all when one is 0, negative or not finite: all are as they were. */
+DYNGRID_API int dyngrid_set_speed(double speed);
+/* What it is now. Local. */
+DYNGRID_API double dyngrid_speed(void);
+/* The matrix in mb x nb blocks from now on, on this grid and on all later ones, whether it had other blocks, a rule or
+ * was dealt out by speed. Its data move, others' do not. Collective, the same on all processes; outcomes as of
+ * dyngrid_relayout. Newcomers may declare it as it was made: the block sizes of the others count. DYNGRID_ERR_NULL,
+ * _NOT_FOUND, _ARGUMENT when mb or nb is below 1 or above 2^31 - 1, _MISMATCH when processes differ: nothing was
+ * changed. On a newcomer or a process outside the first grid: changes what it declared. */
 DYNGRID_API int dyngrid_matrix_reblock(dyngrid_matrix* matrix, int64_t mb, int64_t nb);
 /* The same with a rule. Newcomers have to give one too, at the creation or by this, before their first resize point. A
  * process that sleeps keeps the rule that it has, and cannot be woken after others were given another: where processes

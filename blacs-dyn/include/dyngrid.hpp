@@ -151,6 +151,9 @@ public:
   Outcome resize(int nprow, int npcol, Placement placement = Placement::optimal) {
     return static_cast<Outcome>(check(dyngrid_resize(nprow, npcol, static_cast<int>(placement))));
   }
+  /// How fast this process is, relative to the others; see dyngrid_set_speed. Collective. @throws Error
+  void set_speed(double speed) { check(dyngrid_set_speed(speed)); }
+  double speed() const { return dyngrid_speed(); }
   /// Asks the rules of all matrices again, on the grid there is; see dyngrid_relayout. Collective.
   Outcome relayout() { return static_cast<Outcome>(check(dyngrid_relayout())); }
   /// Back to the grid before the last growth. Collective.
@@ -191,6 +194,14 @@ private:
   std::vector<std::unique_ptr<Notice>> notices_; ///< their addresses are known to dyngrid
   bool is_open_ = true;
   int exceptions_ = std::uncaught_exceptions();
+};
+
+/// How a matrix is dealt out by the speeds of the processes.
+enum class Order { block = DYNGRID_ORDER_BLOCK, cyclic = DYNGRID_ORDER_CYCLIC };
+
+/// Neighbouring rows or columns first <= i < last, from 0, that a process has.
+struct Range {
+  std::int64_t first = 0, last = 0;
 };
 
 enum class Axis : char { rows = 'R', columns = 'C' };
@@ -290,6 +301,11 @@ public:
     check(dyngrid_matrix_create_by(name.c_str(), detail::TypeLetter<T>::value, m, n, &detail::RuleInUse::ask,
                                    rule_.get(), &matrix_));
   }
+  /// Dealt out by speed in whole blocks; see dyngrid_matrix_create_weighted. @throws Error
+  Matrix(const std::string& name, std::int64_t m, std::int64_t n, std::int64_t mb, std::int64_t nb, Order order) {
+    check(dyngrid_matrix_create_weighted(name.c_str(), detail::TypeLetter<T>::value, m, n, mb, nb,
+                                         static_cast<int>(order), &matrix_));
+  }
   Matrix(Matrix&& other) noexcept : matrix_(std::exchange(other.matrix_, nullptr)), rule_(std::move(other.rule_)) {}
   Matrix& operator=(Matrix&& other) noexcept {
     if (this != &other) {
@@ -328,6 +344,15 @@ public:
   std::int64_t lld() const { return shape(2); }
   /// Local element, from 0.
   T& operator()(std::int64_t i_loc, std::int64_t j_loc) const { return local()[i_loc + j_loc * desc()[8]]; }
+  /// My rows or columns, in the order of their local indices: the bounds of loops. Local.
+  std::vector<Range> ranges(Axis axis) const {
+    std::vector<Range> all;
+    Range next;
+    for (std::int64_t k = 0; check(dyngrid_my_range(matrix_, static_cast<char>(axis), k, &next.first, &next.last)) == 1;
+         ++k)
+      all.push_back(next);
+    return all;
+  }
   dyngrid_matrix* handle() const { return matrix_; }
 
 private:

@@ -255,7 +255,8 @@ int dyngrid_matrix_create(const char* name, char type, int64_t m, int64_t n, int
                           dyngrid_matrix** matrix) {
   return guard([&] {
     Application& a = holding("dyngrid_matrix_create");
-    dyngrid_matrix* made = a.matrices.create(name, type, {'R', m, mb}, {'C', n, nb}, matrix != nullptr, a.grid.site());
+    dyngrid_matrix* made =
+        a.matrices.create(name, type, {'R', m, mb}, {'C', n, nb}, std::nullopt, matrix != nullptr, a.grid.site());
     *matrix = made;
   });
 }
@@ -266,9 +267,46 @@ int dyngrid_matrix_create_by(const char* name, char type, int64_t m, int64_t n, 
     if (!rule) throw base::Error(base::Status::null_pointer, "blacs-dyn: dyngrid_matrix_create_by: rule is null");
     Application& a = holding("dyngrid_matrix_create");
     dyngrid_matrix* made = a.matrices.create(name, type, {'R', m, 1, rule, context}, {'C', n, 1, rule, context},
-                                             matrix != nullptr, a.grid.site());
+                                             std::nullopt, matrix != nullptr, a.grid.site());
     *matrix = made;
   });
+}
+
+int dyngrid_matrix_create_weighted(const char* name, char type, int64_t m, int64_t n, int64_t mb, int64_t nb, int order,
+                                   dyngrid_matrix** matrix) {
+  return guard([&] {
+    Application& a = holding("dyngrid_matrix_create_weighted");
+    dyngrid_matrix* made =
+        a.matrices.create(name, type, {'R', m, mb}, {'C', n, nb}, order, matrix != nullptr, a.grid.site());
+    *matrix = made;
+  });
+}
+
+int dyngrid_my_range(const dyngrid_matrix* matrix, char axis, int64_t k, int64_t* first, int64_t* last) {
+  return guard([&] {
+    if (!matrix) throw base::Error(base::Status::null_pointer, "blacs-dyn: dyngrid_my_range: matrix is null");
+    const bool is_row = axis == 'R' || axis == 'r';
+    if (!is_row && axis != 'C' && axis != 'c')
+      throw base::Error(base::Status::bad_argument, std::string("blacs-dyn: dyngrid_my_range: axis is '") + axis +
+                                                        "', expected R for rows or C for columns");
+    if (k < 0)
+      throw base::Error(base::Status::bad_argument,
+                        "blacs-dyn: dyngrid_my_range: k is " + std::to_string(k) + ", expected 0 or more");
+    const int rank = index_in_grid();
+    const std::vector<gridmap::Axis::Stretch>& mine = matrix->stretches(is_row, rank, app().grid.shape());
+    if (k >= static_cast<std::int64_t>(mine.size())) return 0;
+    if (first) *first = mine[static_cast<std::size_t>(k)].first;
+    if (last) *last = mine[static_cast<std::size_t>(k)].last;
+    return 1;
+  });
+}
+
+int dyngrid_set_speed(double speed) {
+  return guard([&] { holding("dyngrid_set_speed").processes.set_speed(speed); });
+}
+
+double dyngrid_speed(void) {
+  return app().is_active() ? app().processes.speed() : 1;
 }
 
 int dyngrid_matrix_reblock(dyngrid_matrix* matrix, int64_t mb, int64_t nb) {

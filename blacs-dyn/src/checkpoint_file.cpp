@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <sstream>
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/status.hpp"
 #include "hdf5_lazy.hpp"
@@ -251,6 +253,7 @@ void CheckpointWriter::describe(const SavedState& state) {
   put_number(root, "nprow", state.nprow, path);
   put_number(root, "npcol", state.npcol, path);
   put_number(root, "started", state.started, path);
+  if (!state.speeds.empty()) put_text(root, "speeds", fmt::format("{}", fmt::join(state.speeds, " ")), path);
   put_text(root, "folder", state.folder, path);
   put_number(root, "matrices", static_cast<std::int64_t>(state.matrices.size()), path);
   put_number(root, "shared", static_cast<std::int64_t>(state.shared.size()), path);
@@ -365,6 +368,10 @@ CheckpointReader::CheckpointReader(const std::string& path) : file_(std::make_un
   state_.npcol = static_cast<int>(get_number(root, "npcol", path));
   state_.started = static_cast<int>(get_number(root, "started", path));
   state_.folder = get_text(root, "folder", path);
+  if (H5Aexists(root, "speeds") > 0) {
+    std::istringstream words(get_text(root, "speeds", path));
+    for (double speed = 0; words >> speed;) state_.speeds.push_back(speed);
+  }
 
   const auto get_bytes = [&](hid_t data) {
     const Id space(H5Dget_space(data), H5Sclose, path, "read a shape");

@@ -14,6 +14,7 @@
 #include "base/clock.hpp"
 #include "checkpoint.hpp"
 #include "preflight.hpp"
+#include "speeds.hpp"
 
 namespace blacs_dyn {
 
@@ -56,6 +57,8 @@ SavedState state_of(const Processes& processes, const Settings& settings, const 
   state.resize_points = settings.points;
   state.nprow = processes.process_set().grid.shape.nprow;
   state.npcol = processes.process_set().grid.shape.npcol;
+  const std::vector<double> speeds = processes.process_set().speeds_on(processes.process_set().grid);
+  if (!are_alike(speeds)) state.speeds = speeds;
   state.command = own_arguments();
   state.command.insert(state.command.begin(), own_program());
   state.shared = shared.saved();
@@ -134,6 +137,11 @@ void Checkpoints::restore_from(const std::string& name, int reader) {
   std::vector<redist::LocalSize> sizes;
   std::vector<redist::SharedArray> arrays;
   std::vector<SpreadMatrix> matrices;
+  // speeds that this run was given go before those of the file, which are for its grid alone
+  GridMap map = processes_.process_set().grid;
+  const bool takes_speeds = state.speeds.size() == map.ids.size() && map.shape == Shape{state.nprow, state.npcol} &&
+                            are_alike(processes_.process_set().speeds_on(map));
+  if (takes_speeds) share_out(grid_.comm(), map, state.speeds);
   together(grid_.comm(), [&] {
     for (const SavedMatrix& saved : state.matrices)
       if (!matrices_.find(saved.name)) unknown.push_back(unknown_matrix(saved));
@@ -143,8 +151,8 @@ void Checkpoints::restore_from(const std::string& name, int reader) {
       arrays.emplace_back(a.bytes(sizes.back()));
       matrices.push_back(spread(a, std::move(layout), sizes.back(), arrays.back().data()));
     };
-    for (const auto& a : matrices_.all()) add(*a, a->layout);
-    for (const auto& a : unknown) add(*a, a->on(grid_.shape()));
+    for (const auto& a : matrices_.all()) add(*a, a->order != 0 ? a->on(map) : a->layout);
+    for (const auto& a : unknown) add(*a, a->on(map));
   });
   read_checkpoint(grid_.comm(), reader, name, matrices);
 
@@ -152,6 +160,8 @@ void Checkpoints::restore_from(const std::string& name, int reader) {
   for (auto& a : unknown) matrices_.add(std::move(a));
   for (std::size_t k = 0; k < matrices.size(); ++k)
     matrices_.all()[k]->place(std::move(matrices[k].layout), sizes[k], std::move(arrays[k]), grid_.context());
+  if (takes_speeds) processes_.take_speeds(state.speeds, std::move(map));
+  matrices_.changed();
   shared_.take(state.shared);
   settings_.points = state.resize_points;
   must_restore_ = false;

@@ -13,7 +13,7 @@ namespace blacs_dyn {
 /// Checkpoints of the application: what it holds to a file, and back on any grid. Collective over the grid.
 class Checkpoints {
 public:
-  Checkpoints(const Processes& processes, Settings& settings, const Grid& grid, Matrices& matrices, SharedState& shared)
+  Checkpoints(Processes& processes, Settings& settings, const Grid& grid, Matrices& matrices, SharedState& shared)
       : processes_(processes), settings_(settings), grid_(grid), matrices_(matrices), shared_(shared) {}
 
   void begin(); ///< the first grid is there
@@ -35,7 +35,7 @@ private:
   bool is_due() const;
   void restore_from(const std::string& name, int reader);
 
-  const Processes& processes_;
+  Processes& processes_;
   Settings& settings_;
   const Grid& grid_;
   Matrices& matrices_;

@@ -146,6 +146,29 @@ FORTRAN77(void, dyngrid_matrix_create,
       guard([&] { return dyngrid_matrix_create(text_of(name, name_length).c_str(), *type, *m, *n, *mb, *nb, &made); });
   if (*info == DYNGRID_SUCCESS) *matrix = handle_of(made);
 }
+FORTRAN77(void, dyngrid_matrix_create_weighted,
+          (const char* name, const char* type, const int* m, const int* n, const int* mb, const int* nb,
+           const int* order, std::int64_t* matrix, int* info, std::size_t name_length, std::size_t)) {
+  dyngrid_matrix* made = nullptr;
+  *info = guard([&] {
+    return dyngrid_matrix_create_weighted(text_of(name, name_length).c_str(), *type, *m, *n, *mb, *nb, *order, &made);
+  });
+  if (*info == DYNGRID_SUCCESS) *matrix = handle_of(made);
+}
+FORTRAN77(void, dyngrid_my_range,
+          (const std::int64_t* matrix, const char* axis, const int* k, int* first, int* last, int* info, std::size_t)) {
+  std::int64_t from = 0, to = 0;
+  *info = dyngrid_my_range(matrix_of(matrix), *axis, std::int64_t{*k} - 1, &from, &to);
+  if (*info != 1) return;
+  *first = static_cast<int>(from + 1); // below n, which is an INTEGER
+  *last = static_cast<int>(to);
+}
+FORTRAN77(void, dyngrid_set_speed, (const double* speed, int* info)) {
+  *info = dyngrid_set_speed(*speed);
+}
+FORTRAN77(double, dyngrid_speed, ()) {
+  return dyngrid_speed();
+}
 FORTRAN77(std::int64_t, dyngrid_local, (const std::int64_t* matrix)) {
   return static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(dyngrid_local(matrix_of(matrix))));
 }

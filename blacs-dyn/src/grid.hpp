@@ -22,7 +22,7 @@ public:
   int rank() const;             ///< -1 outside
   int rank_of_process0() const; ///< process 0 of the application is in every grid
   int context() const { return context_; }
-  Matrices::Site site() const { return {comm(), shape(), context_}; }
+  Matrices::Site site() const { return {comm(), shape(), context_, &processes_.process_set().grid}; }
 
   /// The numbers by which blacs_get names it; made once per grid.
   int system_handle();

@@ -34,17 +34,18 @@ Axis get_axis(Packet& packet) {
 
 /// The same on all processes of the grid? Collective. @throws agreed Error{rank_mismatch}
 void compare_forms(const Matrix& a, MPI_Comm grid) {
-  const std::array<std::int64_t, 8> mine{base::Fnv1a().text(a.name).positive(),
+  const std::array<std::int64_t, 9> mine{base::Fnv1a().text(a.name).positive(),
                                          a.type,
                                          a.rows.n,
                                          a.cols.n,
                                          a.rows.rule ? 0 : a.rows.nb,
                                          a.cols.rule ? 0 : a.cols.nb,
                                          a.rows.rule != nullptr,
-                                         a.cols.rule != nullptr};
+                                         a.cols.rule != nullptr,
+                                         a.order};
   static const char* const names[] = {
-      "name", "type", "m", "n", "mb", "nb", "having a rule for the rows", "having a rule for the columns"};
-  std::array<std::int64_t, 16> range{}, extremes{};
+      "name", "type", "m", "n", "mb", "nb", "having a rule for the rows", "having a rule for the columns", "order"};
+  std::array<std::int64_t, 18> range{}, extremes{};
   for (std::size_t i = 0; i < mine.size(); ++i) {
     range[2 * i] = mine[i];
     range[2 * i + 1] = -mine[i];
@@ -65,7 +66,8 @@ void compare_forms(const Matrix& a, MPI_Comm grid) {
 
 } // namespace
 
-void Matrices::check_new(Matrix& made, const char* name, char type, AxisRule rows, AxisRule cols, bool has_handle) {
+void Matrices::check_new(Matrix& made, const char* name, char type, AxisRule rows, AxisRule cols,
+                         std::optional<int> order, bool has_handle) {
   check_registered_name("dyngrid_matrix_create", name);
   if (!has_handle)
     throw Error(Status::null_pointer,
@@ -75,6 +77,11 @@ void Matrices::check_new(Matrix& made, const char* name, char type, AxisRule row
                 fmt::format("blacs-dyn: dyngrid_matrix_create: type is '{}', wanted s, d, c, z or i", type));
   rows.check("dyngrid_matrix_create");
   cols.check("dyngrid_matrix_create");
+  if (order && *order != DYNGRID_ORDER_BLOCK && *order != DYNGRID_ORDER_CYCLIC)
+    throw Error(Status::bad_argument,
+                fmt::format("blacs-dyn: dyngrid_matrix_create_weighted: order is {}, expected DYNGRID_ORDER_BLOCK ({}) "
+                            "or DYNGRID_ORDER_CYCLIC ({})",
+                            *order, static_cast<int>(DYNGRID_ORDER_BLOCK), static_cast<int>(DYNGRID_ORDER_CYCLIC)));
   if (find(name))
     throw Error(Status::bad_argument,
                 fmt::format("blacs-dyn: dyngrid_matrix_create: there is a matrix \"{}\" already", name));
@@ -82,6 +89,7 @@ void Matrices::check_new(Matrix& made, const char* name, char type, AxisRule row
   made.type = static_cast<char>(type >= 'A' && type <= 'Z' ? type - 'A' + 'a' : type);
   made.rows = rows;
   made.cols = cols;
+  made.order = order.value_or(0);
 }
 
 Matrix* Matrices::keep(std::unique_ptr<Matrix> matrix) {
@@ -98,9 +106,10 @@ Matrix* Matrices::declare(std::unique_ptr<Matrix> matrix) {
   return keep(std::move(matrix));
 }
 
-Matrix* Matrices::create(const char* name, char type, AxisRule rows, AxisRule cols, bool has_handle, const Site& site) {
+Matrix* Matrices::create(const char* name, char type, AxisRule rows, AxisRule cols, std::optional<int> order,
+                         bool has_handle, const Site& site) {
   auto a = std::make_unique<Matrix>();
-  const auto check = [&] { check_new(*a, name, type, rows, cols, has_handle); };
+  const auto check = [&] { check_new(*a, name, type, rows, cols, order, has_handle); };
   if (site.grid == MPI_COMM_NULL) {
     check();
     return declare(std::move(a));
@@ -115,7 +124,7 @@ Matrix* Matrices::create(const char* name, char type, AxisRule rows, AxisRule co
   together(site.grid, [&] {
     int at = 0;
     MPI_Comm_rank(site.grid, &at);
-    layout = a->on(site.shape);
+    layout = a->on(*site.map);
     size = a->local_size_on(layout, at);
     print = fingerprint({&layout});
     local = redist::SharedArray(a->bytes(size));
@@ -203,7 +212,7 @@ const Matrix* Matrices::largest() const {
 void Matrices::write(Packet& packet) const {
   packet.put(static_cast<int>(matrices_.size()));
   for (const auto& a : matrices_) {
-    packet.put(a->name).put(a->type).put(a->relayouts);
+    packet.put(a->name).put(a->type).put(a->order).put(a->relayouts);
     packet.put(a->rows.rule != nullptr).put(a->rows.nb);
     packet.put(a->cols.rule != nullptr).put(a->cols.nb);
     put_axis(packet, a->layout.rows);
@@ -218,6 +227,7 @@ void Matrices::read(Packet& packet, bool is_new) {
     auto a = std::make_unique<Matrix>();
     a->name = packet.get_text();
     a->type = packet.get<char>();
+    a->order = packet.get<int>();
     a->relayouts = packet.get<int>();
     const auto rows_have_rule = packet.get<bool>();
     a->rows.nb = packet.get<std::int64_t>();

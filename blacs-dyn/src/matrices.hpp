@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,9 +23,12 @@ public:
     MPI_Comm grid = MPI_COMM_NULL;
     Shape shape;
     int context = -1;
+    const GridMap* map = nullptr; ///< of the grid
   };
 
-  Matrix* create(const char* name, char type, AxisRule rows, AxisRule cols, bool has_handle, const Site& site);
+  /// order: DYNGRID_ORDER_* of one that is dealt out by speed
+  Matrix* create(const char* name, char type, AxisRule rows, AxisRule cols, std::optional<int> order, bool has_handle,
+                 const Site& site);
   void free(Matrix* matrix);
   Matrix* find(const std::string& name);
   /// Local. A number for the two, to compare between processes. @throws Error when `from` cannot be copied to `to`
@@ -51,7 +55,8 @@ public:
 private:
   Matrix* declare(std::unique_ptr<Matrix> matrix);
   Matrix* keep(std::unique_ptr<Matrix> matrix);
-  void check_new(Matrix& made, const char* name, char type, AxisRule rows, AxisRule cols, bool has_handle);
+  void check_new(Matrix& made, const char* name, char type, AxisRule rows, AxisRule cols, std::optional<int> order,
+                 bool has_handle);
 
   std::vector<std::unique_ptr<Matrix>> matrices_;
   std::vector<std::unique_ptr<Matrix>>

@@ -8,6 +8,7 @@
 
 #include "base/fnv1a.hpp"
 #include "base/status.hpp"
+#include "gridmap/dealing.hpp"
 #include "redist/descriptor.hpp"
 
 namespace blacs_dyn {
@@ -86,7 +87,7 @@ bool dyngrid_matrix::has_same_form(const dyngrid_matrix& other) const {
   const auto same = [](const blacs_dyn::AxisRule& a, const blacs_dyn::AxisRule& b) {
     return a.n == b.n && (a.rule != nullptr) == (b.rule != nullptr) && (a.rule || a.nb == b.nb);
   };
-  return type == other.type && same(rows, other.rows) && same(cols, other.cols);
+  return type == other.type && order == other.order && same(rows, other.rows) && same(cols, other.cols);
 }
 
 void dyngrid_matrix::follow(const dyngrid_matrix& others, bool rows_have_rule, bool cols_have_rule, bool is_new) {
@@ -102,6 +103,7 @@ void dyngrid_matrix::follow(const dyngrid_matrix& others, bool rows_have_rule, b
   };
   take(rows, others.rows, rows_have_rule);
   take(cols, others.cols, cols_have_rule);
+  order = others.order;
   relayouts = others.relayouts;
 }
 
@@ -109,11 +111,15 @@ std::string dyngrid_matrix::form() const {
   const auto blocks = [](const blacs_dyn::AxisRule& axis) {
     return axis.rule ? std::string("rule-sized") : std::to_string(axis.nb);
   };
-  return fmt::format("'{}' {} x {} in {} x {} blocks", type, rows.n, cols.n, blocks(rows), blocks(cols));
+  return fmt::format("'{}' {} x {} in {} x {} blocks{}", type, rows.n, cols.n, blocks(rows), blocks(cols),
+                     order != 0 ? " by speed" : "");
 }
 
-redist::Layout dyngrid_matrix::on(blacs_dyn::Shape shape) const {
-  return redist::Layout::row_major(rows.on(shape), cols.on(shape));
+redist::Layout dyngrid_matrix::on(const blacs_dyn::GridMap& grid) const {
+  if (order == 0) return redist::Layout::row_major(rows.on(grid.shape), cols.on(grid.shape));
+  const auto how = static_cast<gridmap::DealOrder>(order);
+  return redist::Layout::row_major(gridmap::deal_out(rows.n, rows.nb, grid.shape.nprow, grid.row_shares, how),
+                                   gridmap::deal_out(cols.n, cols.nb, grid.shape.npcol, grid.col_shares, how));
 }
 
 redist::LocalSize dyngrid_matrix::local_size_on(const redist::Layout& on_grid, int at) const {
@@ -132,6 +138,7 @@ std::size_t dyngrid_matrix::bytes(redist::LocalSize size) const {
 void dyngrid_matrix::place(redist::Layout on_grid, redist::LocalSize size, redist::SharedArray array, int context) {
   layout = std::move(on_grid);
   local_size = size;
+  stretches_ = {};
   local = std::move(array);
   redist::Descriptor descriptor;
   const bool is_uniform = layout.rows.is_uniform() && layout.cols.is_uniform(); // ScaLAPACK takes it
@@ -146,8 +153,18 @@ void dyngrid_matrix::place(redist::Layout on_grid, redist::LocalSize size, redis
   is_placed = true;
 }
 
+const std::vector<gridmap::Axis::Stretch>& dyngrid_matrix::stretches(bool is_row, int rank,
+                                                                     blacs_dyn::Shape shape) const {
+  Known& known = stretches_[is_row ? 0 : 1];
+  if (!known.is_known && is_placed && rank >= 0)
+    known.list = is_row ? layout.rows.stretches(rank / shape.npcol) : layout.cols.stretches(rank % shape.npcol);
+  known.is_known = true;
+  return known.list;
+}
+
 void dyngrid_matrix::unplace() {
   local.clear();
   local_size = {};
+  stretches_ = {};
   if (!desc.empty()) desc[1] = -1;
 }

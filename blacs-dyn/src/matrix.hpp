@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -7,7 +8,7 @@
 
 #include "dyngrid.h"
 #include "gridmap/axis.hpp"
-#include "processes/shape.hpp"
+#include "processes/process_set.hpp"
 #include "redist/layout.hpp"
 #include "redist/shared_array.hpp"
 
@@ -39,22 +40,32 @@ struct dyngrid_matrix {
   redist::SharedArray local;
   std::vector<int> desc;
   bool is_placed = false; ///< false on a newcomer before its first resize point
+  int order = 0;          ///< DYNGRID_ORDER_*: dealt out by speed, in blocks of rows.nb x cols.nb; 0: it is not
   int relayouts = 0;      ///< how often the program gave it other block sizes or another rule
 
-  bool has_rule() const { return rows.rule || cols.rule; }
+  bool has_rule() const { return rows.rule || cols.rule || order != 0; } ///< beside its block sizes
   bool has_same_form(const dyngrid_matrix& other) const;
   /// What this process declared, or had when it fell asleep, gives way to what the others made of it since. @throws
   /// Error{rank_mismatch} where that is a rule that this process cannot have
   void follow(const dyngrid_matrix& others, bool rows_have_rule, bool cols_have_rule, bool is_new);
   std::string form() const; ///< "'d' 100 x 100 in 8 x 8 blocks"
-  /// The matrix on a grid of another shape. @throws Error{bad_argument}
-  redist::Layout on(blacs_dyn::Shape shape) const;
+  /// The matrix on another grid. @throws Error{bad_argument}
+  redist::Layout on(const blacs_dyn::GridMap& grid) const;
   /// The local array of row-major position `at`. @throws Error{shape_mismatch} when LLD_ cannot hold it
   redist::LocalSize local_size_on(const redist::Layout& on_grid, int at) const;
   /// Bytes of a local array; one element at least, so that the pointer is never null in the grid.
   std::size_t bytes(redist::LocalSize size) const;
   void place(redist::Layout on_grid, redist::LocalSize size, redist::SharedArray array, int context);
+  /// Which rows, or columns, the process of that rank has: this one.
+  const std::vector<gridmap::Axis::Stretch>& stretches(bool is_row, int rank, blacs_dyn::Shape shape) const;
   void unplace(); ///< this process has no part of it any more
+
+private:
+  struct Known {
+    bool is_known = false;
+    std::vector<gridmap::Axis::Stretch> list;
+  };
+  mutable std::array<Known, 2> stretches_; ///< worked out when asked for
 };
 
 namespace blacs_dyn {

@@ -10,9 +10,10 @@ namespace blacs_dyn {
 using base::Error;
 using base::Status;
 
-void MatrixMove::run(MPI_Comm gathered, std::vector<Matrix*> matrices, redist::Schedule wanted,
+void MatrixMove::run(MPI_Comm gathered, const GridMap& to, std::vector<Matrix*> matrices, redist::Schedule wanted,
                      const std::function<void()>& before_exchange) {
   matrices_ = std::move(matrices);
+  to_ = to.shape;
   const double t0 = MPI_Wtime();
   redist::Executor executor(gathered);
   exchange_s = MPI_Wtime() - t0;
@@ -20,7 +21,7 @@ void MatrixMove::run(MPI_Comm gathered, std::vector<Matrix*> matrices, redist::S
     // on one host nothing is gained by steps; between hosts the plan chooses by predicted cost
     const bool on_one_host = executor.range(executor.ranks_on_host()).first == std::int64_t{who_.count};
     const bool is_free = wanted == redist::Schedule::automatic;
-    lay_out(gathered);
+    lay_out(gathered, to);
     plan(gathered, is_free && on_one_host ? redist::Schedule::async : wanted);
     before_exchange();
     exchange(executor);
@@ -32,14 +33,14 @@ void MatrixMove::run(MPI_Comm gathered, std::vector<Matrix*> matrices, redist::S
   executor.close();
 }
 
-void MatrixMove::lay_out(MPI_Comm gathered) {
+void MatrixMove::lay_out(MPI_Comm gathered, const GridMap& to) {
   std::int64_t print = 0;
   together(gathered, [&] {
     std::vector<const redist::Layout*> layouts;
     moved_.resize(matrices_.size());
     for (std::size_t i = 0; i < moved_.size(); ++i) {
       const Matrix& a = *matrices_[i];
-      moved_[i].layout = a.on(to_);
+      moved_[i].layout = a.on(to);
       moved_[i].local_size = a.local_size_on(moved_[i].layout, who_.my_position);
       layouts.push_back(&moved_[i].layout);
     }

@@ -16,11 +16,11 @@ namespace blacs_dyn {
 /// are until use_new().
 class MatrixMove {
 public:
-  MatrixMove(const Participants& who, Shape to) : who_(who), to_(to) {}
+  explicit MatrixMove(const Participants& who) : who_(who) {}
 
   /// Plans, allocates, and moves. wanted: the same on all processes. before_exchange: called when nothing stands
   /// against it any more. Collective over the union. @throws agreed Error
-  void run(MPI_Comm gathered, std::vector<Matrix*> matrices, redist::Schedule wanted,
+  void run(MPI_Comm gathered, const GridMap& to, std::vector<Matrix*> matrices, redist::Schedule wanted,
            const std::function<void()>& before_exchange);
   void use_new(int context); ///< the old arrays are freed
 
@@ -28,7 +28,7 @@ public:
   std::int64_t moved_bytes = 0, kept_bytes = 0;
 
 private:
-  void lay_out(MPI_Comm gathered);
+  void lay_out(MPI_Comm gathered, const GridMap& to);
   void plan(MPI_Comm gathered, redist::Schedule schedule);
   void exchange(redist::Executor& executor);
 
@@ -41,7 +41,7 @@ private:
   };
 
   const Participants& who_;
-  Shape to_;
+  Shape to_{};
   std::vector<Matrix*> matrices_;
   std::vector<Moved> moved_; ///< as matrices_
 };

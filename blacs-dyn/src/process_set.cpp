@@ -70,6 +70,27 @@ const SpawnGroup& ProcessSet::group_of(int id) const {
   throw Error(Status::internal, fmt::format("blacs-dyn: process {} is in no unit", id));
 }
 
+double ProcessSet::speed_of(int id) const {
+  const SpawnGroup& group = group_of(id);
+  const auto at = std::find(group.members.begin(), group.members.end(), id) - group.members.begin();
+  return group.speeds.empty() ? 1 : group.speeds[static_cast<std::size_t>(at)];
+}
+
+void ProcessSet::set_speed(int id, double speed) {
+  for (SpawnGroup& group : groups) {
+    const auto at = std::find(group.members.begin(), group.members.end(), id);
+    if (at == group.members.end()) continue;
+    group.speeds.resize(group.members.size(), 1);
+    group.speeds[static_cast<std::size_t>(at - group.members.begin())] = speed;
+  }
+}
+
+std::vector<double> ProcessSet::speeds_on(const GridMap& map) const {
+  std::vector<double> speeds;
+  for (const int id : map.ids) speeds.push_back(speed_of(id));
+  return speeds;
+}
+
 bool ProcessSet::is_parked(int id) const {
   return has(group_of(id).parked, id);
 }
@@ -216,7 +237,7 @@ Change decide_change(const ProcessSet& process_set, Shape to, gridmap::Placement
 ProcessSet apply(const ProcessSet& process_set, const Change& change) {
   ProcessSet next = process_set;
   for (const NewGroup& group : change.new_groups) {
-    next.groups.push_back({group.id, group.owner, group.members, {}, group.host});
+    next.groups.push_back({group.id, group.owner, group.members, {}, group.host, group.speeds});
     next.next_group = std::max(next.next_group, group.id + 1);
     for (const int id : group.members) next.next_id = std::max(next.next_id, id + 1);
   }
@@ -239,6 +260,19 @@ ProcessSet apply(const ProcessSet& process_set, const Change& change) {
     while (!next.levels.empty() && next.levels.back().shape.size() >= change.to.shape.size()) next.levels.pop_back();
   next.levels.push_back(change.to);
   return next;
+}
+
+void note_speeds(ProcessSet& process_set, Change& change, const std::vector<double>& said) {
+  std::size_t rank = process_set.grid.ids.size();
+  for (const int id : change.wake)
+    if (const double speed = said.at(rank++); speed > 0) process_set.set_speed(id, speed);
+  for (NewGroup& group : change.new_groups) {
+    group.speeds.clear();
+    for (std::size_t k = 0; k < group.members.size(); ++k) {
+      const double speed = said.at(rank++);
+      group.speeds.push_back(speed > 0 ? speed : 1);
+    }
+  }
 }
 
 std::vector<int> union_order(const ProcessSet& process_set, const Change& change) {

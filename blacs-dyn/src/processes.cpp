@@ -439,6 +439,7 @@ Processes::Fate Processes::commit(Union& gathered) {
   grid_ = Comm::adopt(next);
   const ProcessSet before = std::move(gathered.before);
   process_set_ = after;
+  own_speed_ = 0; // it is in there
   state_ = State::member;
 
   // owners that sleep on, before those that hold bridges themselves wait in a disconnect

@@ -54,6 +54,16 @@ public:
   MPI_Comm grid() const { return grid_.get(); } ///< ranks row-major in the grid
   MPI_Comm world() const { return world_.get(); }
 
+  // ---- speeds: speeds.cpp
+  /// Mine, relative to the others'. Collective over the grid, local on a process that is not in it yet. @throws agreed
+  /// Error{bad_argument}
+  void set_speed(double speed);
+  double speed() const;
+  /// What those that join have said, and what follows from all speeds for the new grid. Collective over the union.
+  void share_out(Union& gathered) const;
+  /// Of the processes of the grid, row-major, from elsewhere: `map` is the grid with the shares that follow.
+  void take_speeds(const std::vector<double>& speeds, GridMap map);
+
   /// Group 0 only, collective over world: the first grid, of the first shape.size() processes. The others are parked,
   /// without sleeping yet.
   Fate form_first_grid(Shape shape);
@@ -116,6 +126,7 @@ private:
   Comm home_;   ///< my owner (rank 0) and my group, outside group 0
   Comm grid_;
   ProcessSet process_set_;
+  double own_speed_ = 0;      ///< that this process was given before it was in a grid; 0: none
   std::map<int, Hold> owned_; ///< group id -> what I hold of it; group 0 only
 };
 

@@ -31,6 +31,7 @@ int Relayout::set_rule(Matrix* matrix, dyngrid_distribution rule, void* context)
 int Relayout::one(const char* routine, Matrix* matrix, AxisRule rows, AxisRule cols, bool wants_rule) {
   const bool is_known = app_.matrices.has(matrix);
   AxisRule rows_before, cols_before;
+  const int order_before = is_known ? matrix->order : 0;
   if (is_known) {
     rows_before = matrix->rows;
     cols_before = matrix->cols;
@@ -47,6 +48,7 @@ int Relayout::one(const char* routine, Matrix* matrix, AxisRule rows, AxisRule c
     cols.check(routine);
     matrix->rows = rows;
     matrix->cols = cols;
+    matrix->order = 0;
   };
   try {
     const int outcome = carry_out(routine, is_known ? std::vector<Matrix*>{matrix} : std::vector<Matrix*>{}, check);
@@ -56,6 +58,7 @@ int Relayout::one(const char* routine, Matrix* matrix, AxisRule rows, AxisRule c
     if (is_known) {
       matrix->rows = rows_before;
       matrix->cols = cols_before;
+      matrix->order = order_before;
     }
     throw;
   }
@@ -71,7 +74,7 @@ std::vector<Matrix*> Relayout::those_that_move(const char* routine, const std::v
   try {
     check();
     for (Matrix* a : asked) {
-      const redist::Layout layout = a->on(app_.grid.shape());
+      const redist::Layout layout = a->on(app_.processes.process_set().grid);
       hash.text(a->name).number(fingerprint({&layout}));
       if (!(layout.rows == a->layout.rows && layout.cols == a->layout.cols)) moving.push_back(a);
     }
@@ -116,9 +119,9 @@ void Relayout::move(std::vector<Matrix*> moving) {
   same_grid.to = processes.grid;
   const Participants who(processes, same_grid, app_.processes.id());
   const Shape shape = app_.grid.shape();
-  MatrixMove move(who, shape);
+  MatrixMove move(who);
   try {
-    move.run(app_.grid.comm(), std::move(moving), app_.settings.exchange_order,
+    move.run(app_.grid.comm(), processes.grid, std::move(moving), app_.settings.exchange_order,
              [this] { app_.routines.call_before(); });
   } catch (const Error&) {
     if (app_.routines.owes_after()) app_.routines.call_after();

@@ -22,7 +22,7 @@ namespace {
 gridmap::PlacementRequest placement_request(const Matrices& matrices, Shape from, Shape to) {
   gridmap::PlacementRequest request;
   if (const Matrix* a = matrices.largest()) {
-    const redist::Layout after = a->on(to);
+    const redist::Layout after = a->on({to, {}}); // who stands where, and how fast, is not known yet
     request.rows_from = a->layout.rows;
     request.cols_from = a->layout.cols;
     request.rows_to = after.rows;
@@ -148,10 +148,11 @@ void Resize::gather() {
 // ---- move
 
 Resize::Outcome Resize::move_and_commit() {
-  MatrixMove move(*who_, change_.to.shape);
+  MatrixMove move(*who_);
   try {
     if (!share_state()) return Outcome::redirected;
-    move.run(gathered_->comm.get(), app_->matrices.list(), app_->settings.exchange_order,
+    app_->processes.share_out(*gathered_);
+    move.run(gathered_->comm.get(), gathered_->change.to, app_->matrices.list(), app_->settings.exchange_order,
              [this] { // which newcomers have from now on
                if (!who_->is_joining) app_->routines.call_before();
              });

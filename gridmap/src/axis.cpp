@@ -171,6 +171,22 @@ std::int64_t Axis::to_global(std::int64_t i_loc, int p) const {
   return i_loc / per_cycle * cycle.elements + j / k * period_of(*this) + before + rest;
 }
 
+std::vector<Axis::Stretch> Axis::stretches(int p) const {
+  std::vector<Stretch> found;
+  std::int64_t first = 0;
+  for (std::int64_t j = 0; first < n; ++j) {
+    const std::int64_t last = std::min(n, first + sizes[at(j % static_cast<std::int64_t>(sizes.size()))]);
+    if (last > first && (src + j) % nprocs == p) {
+      if (!found.empty() && found.back().last == first)
+        found.back().last = last;
+      else
+        found.push_back({first, last});
+    }
+    first = last;
+  }
+  return found;
+}
+
 bool Axis::operator==(const Axis& other) const {
   return n == other.n && nprocs == other.nprocs && src == other.src && sizes == other.sizes;
 }

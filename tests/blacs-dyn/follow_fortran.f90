@@ -15,6 +15,8 @@ program follow_fortran
   type(dyngrid_resize_report) :: report
   real(real64), pointer :: x(:, :), y(:, :)
   logical :: is_newcomer
+  type(dyngrid_matrix) :: w
+  integer :: k, first, last, i_loc, i, info1, info2
   external :: pdgeadd
 
   call dyngrid_init_grid(2, 2, info); call need(info == DYNGRID_SUCCESS, 'init')
@@ -23,6 +25,10 @@ program follow_fortran
   call need(info == DYNGRID_SUCCESS, 'create of 64-bit sizes')
   call dyngrid_matrix_create_by('c', 'd', int(n, int64), int(n, int64), dyngrid_block_rule, c_null_ptr, c, info)
   call need(info == DYNGRID_SUCCESS, 'create by dyngrid_block_rule')
+  call dyngrid_matrix_create_weighted('w', 'd', n, n, nb, nb, 3, w, info)
+  call need(info == DYNGRID_ERR_ARGUMENT, 'no such order')
+  call dyngrid_matrix_create_weighted('w', 'd', n, n, nb, nb, DYNGRID_ORDER_CYCLIC, w, info)
+  call need(info == DYNGRID_SUCCESS, 'create_weighted')
   call dyngrid_share('step', step, info); call need(info == DYNGRID_SUCCESS, 'share')
   call dyngrid_share('state', state, info); call need(info == DYNGRID_SUCCESS, 'share of a vector')
   is_newcomer = dyngrid_is_newcomer()
@@ -55,7 +61,7 @@ program follow_fortran
     call each(a, .false.)
     if (step > 0) then
       call dyngrid_last_resize(report, info)
-      call need(report%to_nprow == nprow .and. report%moved_bytes + report%kept_bytes == 3_int64 * n * n * 8, 'report')
+      call need(report%to_nprow == nprow .and. report%moved_bytes + report%kept_bytes == 4_int64 * n * n * 8, 'report')
     end if
     ! b := a with ScaLAPACK, through the descriptors
     call dyngrid_local(a, x); call dyngrid_local(b, y)
@@ -75,6 +81,27 @@ program follow_fortran
     call dyngrid_copy(a, c, info); call need(info == DYNGRID_SUCCESS, 'copy to blocks')
     desc = dyngrid_desc(c)
     call need(size(dyngrid_desc(c)) == 9 .and. desc(1) == 1, 'one size for rows, one for columns: ScaLAPACK takes it')
+    call dyngrid_copy(a, w, info); call need(info == DYNGRID_SUCCESS, 'copy to the one that is dealt out')
+    call dyngrid_set_speed(0d0, info); call need(info == DYNGRID_ERR_ARGUMENT, 'no speed')
+    call dyngrid_set_speed(dble(1 + mycol), info); call need(info == DYNGRID_SUCCESS, 'set_speed')
+    call need(dyngrid_speed() == 1 + mycol, 'speed')
+    call dyngrid_relayout(outcome); call need(outcome >= 0, 'by speed')
+    call dyngrid_local(w, x)
+    i_loc = 0
+    k = 1
+    do
+      call dyngrid_my_range(w, 'C', k, first, last, info)
+      if (info /= 1) exit
+      do i = first, last
+        i_loc = i_loc + 1
+        ! the first of my rows
+        call dyngrid_my_range(w, 'R', 1, info1, info2, info)
+        if (info == 1) call need(x(1, i_loc) == info1 * n + i, 'element by ranges')
+      end do
+      k = k + 1
+    end do
+    call need(info == 0, 'no more')
+    call dyngrid_my_range(w, 'X', 1, first, last, info); call need(info == DYNGRID_ERR_ARGUMENT, 'no such axis')
     if (step == 2) then ! the same grid, other blocks, and back
       call dyngrid_matrix_reblock(a, 5, 1, outcome); call need(outcome == DYNGRID_RESIZED, 'reblock')
       desc = dyngrid_desc(a); call need(desc(5) == 5 .and. desc(6) == 1 .and. desc(2) == dyngrid_context(), 'blocks')

@@ -24,6 +24,15 @@ void expect_like_definition(const Axis& axis) {
   }
   for (int p = 0; p < axis.nprocs; ++p)
     ASSERT_EQ(axis.local_size(p), local[static_cast<std::size_t>(p)]) << "position " << p;
+  for (int p = 0; p < axis.nprocs; ++p) {
+    std::int64_t i_loc = 0, end = -1;
+    for (const Axis::Stretch& s : axis.stretches(p)) {
+      ASSERT_GT(s.first, end) << "joined with the one before, position " << p;
+      for (std::int64_t i = s.first; i < s.last; ++i) ASSERT_EQ(axis.to_global(i_loc++, p), i) << "position " << p;
+      end = s.last;
+    }
+    ASSERT_EQ(i_loc, axis.local_size(p)) << "position " << p;
+  }
 }
 
 TEST(Axis, ExampleOfTheDeclaration) {

@@ -25,6 +25,7 @@ struct SavedState {
   std::string written;              ///< when, UTC, ISO 8601
   std::int64_t resize_points = 0;   ///< passed by then
   int nprow = 0, npcol = 0;         ///< the grid then
+  std::vector<double> speeds;       ///< of its processes, row-major; empty: all alike
   int started = 0;                  ///< processes that mpirun started
   std::string folder;               ///< working folder of process 0
   std::vector<std::string> command; ///< the program and its arguments
@@ -41,7 +42,7 @@ template <class Archive> void fields(Archive& a, SavedShared& shared) {
 }
 template <class Archive> void fields(Archive& a, SavedState& state) {
   a(state.dyngrid_version, state.written, state.resize_points, state.nprow, state.npcol, state.started);
-  a(state.folder, state.command, state.matrices, state.shared);
+  a(state.folder, state.command, state.matrices, state.shared, state.speeds);
 }
 
 /// "HDF5 1.10.8": what writes and reads checkpoints here. Empty: nothing, since this dyngrid was built without HDF5.

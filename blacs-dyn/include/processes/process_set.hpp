@@ -16,6 +16,8 @@ std::size_t position(const std::vector<int>& ids, int id); ///< ids.size() when 
 struct GridMap {
   Shape shape;
   std::vector<int> ids;
+  /// What each grid row and column gets of what is dealt out by speed, in proportion; empty: all alike.
+  std::vector<double> row_shares = {}, col_shares = {};
 
   /// In the grid's communicator, and in every one that begins with the grid. Process 0 is in every grid.
   int rank_of_process0() const { return static_cast<int>(position(ids, 0)); }
@@ -29,6 +31,7 @@ struct SpawnGroup {
   std::vector<int> members; ///< ids, in the order of the group's own ranks
   std::vector<int> parked;  ///< those of them that are asleep
   std::string host;         ///< where it was asked to be; empty: mpirun decided
+  std::vector<double> speeds = {};                                                ///< of the members; empty: 1 each
   int active() const { return static_cast<int>(members.size() - parked.size()); } ///< in the grid
 };
 
@@ -43,15 +46,18 @@ struct ProcessSet {
 
   const SpawnGroup& group_of(int id) const;
   bool is_parked(int id) const;
+  double speed_of(int id) const; ///< 1 until it is given another
+  void set_speed(int id, double speed);
+  std::vector<double> speeds_on(const GridMap& map) const; ///< row-major
   std::vector<int> all_parked() const; ///< first those of group 0, since they hold bridges to the others
 };
 
 // What a packet to another process has of each.
 template <class Archive> void fields(Archive& a, GridMap& grid) {
-  a(grid.shape, grid.ids);
+  a(grid.shape, grid.ids, grid.row_shares, grid.col_shares);
 }
 template <class Archive> void fields(Archive& a, SpawnGroup& group) {
-  a(group.id, group.owner, group.members, group.parked, group.host);
+  a(group.id, group.owner, group.members, group.parked, group.host, group.speeds);
 }
 template <class Archive> void fields(Archive& a, ProcessSet& process_set) {
   a(process_set.groups, process_set.grid, process_set.levels, process_set.next_id, process_set.next_group);
@@ -80,7 +86,8 @@ struct NewGroup {
   int id = 0;
   int owner = 0;
   std::vector<int> members;
-  std::string host; ///< empty: mpirun decides
+  std::string host;                ///< empty: mpirun decides
+  std::vector<double> speeds = {}; ///< of the members, when they have said them; empty: 1 each
 };
 
 /// What it takes to come from one grid to another. Decided the same on every process, without MPI.
@@ -94,7 +101,7 @@ struct Change {
   std::vector<int> new_ids() const;
 };
 template <class Archive> void fields(Archive& a, NewGroup& group) {
-  a(group.id, group.owner, group.members, group.host);
+  a(group.id, group.owner, group.members, group.host, group.speeds);
 }
 template <class Archive> void fields(Archive& a, Change& change) {
   a(change.to, change.wake, change.new_groups, change.park, change.release_groups);
@@ -125,6 +132,10 @@ Change decide_change(const ProcessSet& process_set, Shape to, gridmap::Placement
 /// The set of processes after the change. A growth pushes a level, everything else cuts the stack down to the levels
 /// smaller than the new grid and puts the new grid on top of them.
 ProcessSet apply(const ProcessSet& process_set, const Change& change);
+
+/// What those that join say of their speeds, by rank in the union communicator, 0 for nothing: noted in `process_set`
+/// for the woken, in `change` for the new.
+void note_speeds(ProcessSet& process_set, Change& change, const std::vector<double>& said);
 
 /// Ids in the order of the union communicator: the old grid, those that are woken, those that are new.
 std::vector<int> union_order(const ProcessSet& process_set, const Change& change);

@@ -44,6 +44,13 @@ struct Axis {
   /// Global index of local index i (below local_size(p)) on position p; INDXL2G. O(k).
   std::int64_t to_global(std::int64_t i_loc, int p) const;
 
+  /// Neighbouring global indices first .. last-1 that one position has.
+  struct Stretch {
+    std::int64_t first = 0, last = 0;
+  };
+  /// Those of position p, ascending, neighbours joined. O(blocks of the axis).
+  std::vector<Stretch> stretches(int p) const;
+
   bool is_uniform() const { return sizes.size() == 1; }
   bool operator==(const Axis& other) const;
   std::string describe() const;

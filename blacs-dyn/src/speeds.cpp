@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "speeds.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "gridmap/mapping.hpp"
+#include "processes.hpp"
+
+namespace blacs_dyn {
+
+using base::Error;
+using base::Status;
+
+bool are_alike(const std::vector<double>& speeds) {
+  return std::all_of(speeds.begin(), speeds.end(), [&](double speed) { return speed == speeds[0]; });
+}
+
+void share_out(MPI_Comm comm, GridMap& map, const std::vector<double>& speeds) {
+  map.row_shares.clear();
+  map.col_shares.clear();
+  if (are_alike(speeds)) return;
+  const auto nprow = static_cast<std::size_t>(map.shape.nprow), npcol = static_cast<std::size_t>(map.shape.npcol);
+  std::vector<double> shares(nprow + npcol);
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  together(comm, [&] {
+    if (rank != 0) return;
+    gridmap::MappingRequest request;
+    request.powers = speeds;
+    request.nprow = map.shape.nprow;
+    request.npcol = map.shape.npcol;
+    const gridmap::Mapping mapping = gridmap::map_in_place(request);
+    std::copy(mapping.r.begin(), mapping.r.end(), shares.begin());
+    std::copy(mapping.c.begin(), mapping.c.end(), shares.begin() + static_cast<std::ptrdiff_t>(nprow));
+  });
+  check_mpi(MPI_Bcast(shares.data(), static_cast<int>(shares.size()), MPI_DOUBLE, 0, comm), "MPI_Bcast");
+  map.row_shares.assign(shares.begin(), shares.begin() + static_cast<std::ptrdiff_t>(nprow));
+  map.col_shares.assign(shares.begin() + static_cast<std::ptrdiff_t>(nprow), shares.end());
+}
+
+void Processes::set_speed(double speed) {
+  const auto check = [&] {
+    if (!std::isfinite(speed) || speed <= 0)
+      throw Error(Status::bad_argument,
+                  fmt::format("blacs-dyn: dyngrid_set_speed: speed is {}, expected a finite number above 0", speed));
+  };
+  if (!grid_) {
+    check();
+    own_speed_ = speed;
+    return;
+  }
+  together(grid_.get(), check);
+  std::vector<double> speeds(process_set_.grid.ids.size());
+  check_mpi(MPI_Allgather(&speed, 1, MPI_DOUBLE, speeds.data(), 1, MPI_DOUBLE, grid_.get()), "MPI_Allgather");
+  GridMap map = process_set_.grid;
+  blacs_dyn::share_out(grid_.get(), map, speeds);
+  take_speeds(speeds, std::move(map));
+}
+
+void Processes::take_speeds(const std::vector<double>& speeds, GridMap map) {
+  for (std::size_t k = 0; k < speeds.size(); ++k) process_set_.set_speed(map.ids[k], speeds[k]);
+  process_set_.grid = std::move(map);
+}
+
+double Processes::speed() const {
+  if (grid_) return process_set_.speed_of(id_);
+  return own_speed_ > 0 ? own_speed_ : 1;
+}
+
+void Processes::share_out(Union& gathered) const {
+  const MPI_Comm comm = gathered.comm.get();
+  if (gathered.change.is_growth()) {
+    std::vector<double> said(union_order(gathered.before, gathered.change).size());
+    check_mpi(MPI_Allgather(&own_speed_, 1, MPI_DOUBLE, said.data(), 1, MPI_DOUBLE, comm), "MPI_Allgather");
+    note_speeds(gathered.before, gathered.change, said);
+  }
+  GridMap& to = gathered.change.to;
+  blacs_dyn::share_out(comm, to, apply(gathered.before, gathered.change).speeds_on(to));
+}
+
+} // namespace blacs_dyn

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Speeds that belong to processes, and matrices that are dealt out by them.
+// speeds sequence 1x4 2x3 ...: every process keeps its speed through growths, shrinks and sleep, and the matrices lie
+// by it, element by element. speeds statuses: what is wrong on one process is the same error on all. speeds checkpoint
+// FILE, speeds restore FILE: in another run.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "dyngrid.hpp"
+#include "follow.hpp"
+
+namespace {
+
+using follow::expect;
+
+constexpr int m = 61, n = 47;
+
+struct Weighted {
+  dyngrid::Matrix<double> block{"block", m, n, 1, 1, dyngrid::Order::block};
+  dyngrid::Matrix<std::int32_t> blocks_of_three{"blocks of three", m, n, 3, 2, dyngrid::Order::block};
+  dyngrid::Matrix<std::complex<double>> cyclic{"cyclic", m, n, 2, 3, dyngrid::Order::cyclic};
+  dyngrid::Matrix<float> plain{"plain", m, n, 5, 4};
+
+  template <class F> void each(F&& f) {
+    f(block);
+    f(blocks_of_three);
+    f(cyclic);
+    f(plain);
+  }
+  void fill(int salt) {
+    each([&](auto& a) { follow::fill_as<std::remove_reference_t<decltype(a(0, 0))>>(a.handle(), salt); });
+  }
+  void check(int salt, const std::string& what) {
+    each([&](auto& a) {
+      using T = std::remove_reference_t<decltype(a(0, 0))>;
+      expect(follow::wrong_as<T>(a.handle(), salt) == 0, what + ": elements");
+      // loop bounds meet every element of mine once, in the order of the local array
+      std::int64_t i_loc = 0, j_loc = 0;
+      for (const dyngrid::Range& c : a.ranges(dyngrid::Axis::columns))
+        for (std::int64_t j = c.first; j < c.last; ++j, ++j_loc) {
+          i_loc = 0;
+          for (const dyngrid::Range& r : a.ranges(dyngrid::Axis::rows))
+            for (std::int64_t i = r.first; i < r.last; ++i, ++i_loc)
+              expect(a(i_loc, j_loc) == follow::value<T>(i, j, n, salt), what + ": element by ranges");
+        }
+      expect(j_loc == a.columns() && (j_loc == 0 || i_loc == a.rows()), what + ": ranges are all of mine");
+    });
+  }
+};
+
+/// Speeds of the processes of the grid, row-major, as they say themselves.
+std::vector<double> speeds_here() {
+  int size = 0;
+  MPI_Comm_size(dyngrid_comm(), &size);
+  std::vector<double> speeds(static_cast<std::size_t>(size));
+  const double mine = dyngrid_speed();
+  MPI_Allgather(&mine, 1, MPI_DOUBLE, speeds.data(), 1, MPI_DOUBLE, dyngrid_comm());
+  return speeds;
+}
+
+/// As the speeds want it: rows and columns by the shares that gridmap gives, in whole blocks.
+void lies_by_speed(Weighted& all, const std::string& what) {
+  int nprow = 0, npcol = 0, myrow = 0, mycol = 0;
+  dyngrid_grid(&nprow, &npcol, &myrow, &mycol);
+  const std::vector<double> speeds = speeds_here();
+  if (std::all_of(speeds.begin(), speeds.end(), [&](double s) { return s == speeds[0]; })) {
+    expect(all.block.desc()[0] == 1 && all.cyclic.desc()[0] == 1 && all.cyclic.desc()[4] == 2, what + ": ordinary");
+    return;
+  }
+  std::vector<double> r(static_cast<std::size_t>(nprow)), c(static_cast<std::size_t>(npcol));
+  expect(!dyngrid_map_in_place(nprow, npcol, speeds.data(), 1000, 1000, DYNGRID_MAP_BEST, r.data(), c.data(), nullptr,
+                               nullptr, nullptr, nullptr),
+         "map_in_place");
+  const auto due = [](std::int64_t length, const std::vector<double>& shares, int at) {
+    std::vector<std::int64_t> sizes(shares.size());
+    expect(!dyngrid_natural_blocks(length, static_cast<int>(shares.size()), shares.data(), sizes.data()), "natural");
+    return sizes[static_cast<std::size_t>(at)];
+  };
+  expect(all.block.rows() == due(m, r, myrow) && all.block.columns() == due(n, c, mycol), what + ": single rows");
+  const auto rows = 2 * due((m + 1) / 2, r, myrow), columns = 3 * due((n + 2) / 3, c, mycol);
+  expect(all.cyclic.rows() <= rows && all.cyclic.rows() >= rows - 1, what + ": rows in blocks of two");
+  expect(all.cyclic.columns() <= columns && all.cyclic.columns() >= columns - 2, what + ": columns in blocks of three");
+  expect(all.plain.desc()[0] == 1 && all.plain.desc()[4] == 5, what + ": the plain one");
+}
+
+int sequence(int argc, char** argv) {
+  int nprow = 0, npcol = 0, rank = 0, step = 0;
+  expect(argc > 2 && std::sscanf(argv[2], "%dx%d", &nprow, &npcol) == 2, "a grid as 2x3");
+  expect(dyngrid_init_grid(nprow, npcol) == 0, "dyngrid_init_grid");
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  bool is_new = dyngrid_is_newcomer() != 0;
+  double mine = is_new ? 2.5 + rank : 1 + 0.75 * (rank % 3);
+  expect(dyngrid_speed() == 1, "before it is given");
+  expect(dyngrid_share("step", &step, sizeof step) == 0, "share");
+  const bool early = is_new || dyngrid_comm() == MPI_COMM_NULL; // it says its speed before it joins
+  if (early) {
+    expect(dyngrid_set_speed(-1) == DYNGRID_ERR_ARGUMENT && dyngrid_set_speed(mine) == 0, "set_speed");
+    expect(dyngrid_speed() == mine, "kept until it joins");
+  }
+  Weighted all;
+  if (!early) {
+    lies_by_speed(all, "all alike");
+    all.fill(3);
+    expect(dyngrid_set_speed(mine) == 0, "set_speed");
+    all.check(3, "nothing moved");
+    expect(dyngrid_relayout() >= 0, "relayout");
+    expect(dyngrid_relayout() == DYNGRID_SAME, "all lie so");
+  }
+  for (;;) {
+    if (!is_new && dyngrid_context() >= 0) {
+      expect(dyngrid_speed() == mine, "the speed stays with the process");
+      lies_by_speed(all, "step " + std::to_string(step));
+      all.check(3, "step " + std::to_string(step));
+      if (3 + step == argc) break;
+      mine *= 1.25 + 0.5 * dyngrid_is_first();
+      expect(dyngrid_set_speed(mine) == 0, "another speed"); // by which it lies on the next grid, and after sleep
+      expect(std::sscanf(argv[3 + step++], "%dx%d", &nprow, &npcol) == 2, "a grid as 2x3");
+      expect(dyngrid_request(nprow, npcol) == 0, "request");
+    }
+    is_new = false;
+    const int outcome = dyngrid_resize_point();
+    expect(outcome >= 0, "resize point");
+    if (outcome == DYNGRID_LEAVE) return dyngrid_finalize();
+  }
+  // all as fast as the others again: ordinary matrices, and a weighted one in blocks of one size after that
+  expect(dyngrid_set_speed(7) == 0 && dyngrid_relayout() >= 0, "alike");
+  lies_by_speed(all, "alike");
+  all.check(3, "alike");
+  expect(all.cyclic.reblock(4, 4) == dyngrid::Outcome::resized, "reblock");
+  expect(dyngrid_set_speed(1 + dyngrid_is_first()) == 0 && dyngrid_relayout() >= 0, "not alike");
+  expect(all.cyclic.desc()[0] == 1 && all.cyclic.desc()[4] == 4, "it is not dealt out any more");
+  all.check(3, "in the end");
+  if (dyngrid_is_first() != 0) std::printf("all right\n");
+  return dyngrid_finalize();
+}
+
+void agreed(int status, int wanted, const std::string& what) {
+  int least = 0, most = 0;
+  MPI_Allreduce(&status, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  MPI_Allreduce(&status, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  expect(least == wanted && most == wanted, what + ": " + std::to_string(least) + " .. " + std::to_string(most));
+  expect(status >= 0 || std::strlen(dyngrid_last_message()) > 15, what + ": a message");
+}
+
+int statuses() {
+  expect(dyngrid_set_speed(1) == DYNGRID_ERR_STATE && dyngrid_speed() == 1, "before dyngrid_init");
+  expect(dyngrid_init_grid(2, 2) == 0, "dyngrid_init_grid");
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const bool is_bad = rank == 3;
+  expect(dyngrid_set_speed(1 + rank) == 0, "set_speed");
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const double bad : {0.0, -2.0, std::nan(""), infinity, -infinity}) {
+    agreed(dyngrid_set_speed(is_bad ? bad : 9), DYNGRID_ERR_ARGUMENT, "one speed is none");
+    agreed(dyngrid_set_speed(bad), DYNGRID_ERR_ARGUMENT, "none is one");
+    expect(dyngrid_speed() == 1 + rank, "as they were");
+  }
+  dyngrid_matrix* a = nullptr;
+  for (const int order : {0, 3, -1})
+    agreed(dyngrid_matrix_create_weighted("a", 'd', m, n, 2, 2, is_bad ? order : 1, &a), DYNGRID_ERR_ARGUMENT, "order");
+  agreed(dyngrid_matrix_create_weighted("a", 'd', m, n, 2, 2, is_bad ? 1 : 2, &a), DYNGRID_ERR_MISMATCH, "differs");
+  agreed(dyngrid_matrix_create_weighted("a", 'd', m, n, is_bad ? 0 : 2, 2, 1, &a), DYNGRID_ERR_ARGUMENT, "mb");
+  expect(a == nullptr && dyngrid_matrix_find("a") == nullptr, "none of them was made");
+  agreed(dyngrid_matrix_create_weighted("a", 'd', 0, n, 2, 2, 2, &a), 0, "without rows");
+  std::int64_t first = 7, last = 7;
+  expect(dyngrid_my_range(a, 'R', 0, &first, &last) == 0 && first == 7 && last == 7, "no row");
+  expect(dyngrid_my_range(a, 'C', 0, nullptr, nullptr) == 1, "columns without a place for them");
+  expect(dyngrid_my_range(nullptr, 'R', 0, &first, &last) == DYNGRID_ERR_NULL, "no matrix");
+  expect(dyngrid_my_range(a, 'x', 0, &first, &last) == DYNGRID_ERR_ARGUMENT, "no axis");
+  expect(dyngrid_my_range(a, 'R', -1, &first, &last) == DYNGRID_ERR_ARGUMENT, "no stretch");
+  if (rank == 0) std::printf("all right\n");
+  return dyngrid_finalize();
+}
+
+int checkpoint(const std::string& what, const char* file) {
+  expect(dyngrid_init_grid(2, 3) == 0, "dyngrid_init_grid");
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  Weighted all;
+  if (what == "checkpoint") {
+    expect(dyngrid_set_speed(1 + rank / 3.0) == 0 && dyngrid_relayout() == DYNGRID_RESIZED, "by speed");
+    all.fill(5);
+    expect(dyngrid_checkpoint(file) == 0, "checkpoint");
+  } else {
+    expect(dyngrid_restore(file) == 0, "restore");
+    expect(dyngrid_speed() == 1 + rank / 3.0, "the speed of the file, to the last bit");
+    lies_by_speed(all, "restored");
+    all.check(5, "restored");
+    expect(dyngrid_relayout() == DYNGRID_SAME, "all lie so");
+    const double mine = 6 - rank; // the program's own go before those of the file
+    expect(dyngrid_set_speed(mine) == 0 && dyngrid_relayout() == DYNGRID_RESIZED && dyngrid_restore(file) == 0,
+           "again");
+    expect(dyngrid_speed() == mine, "the run's own speed");
+    lies_by_speed(all, "restored again");
+    all.check(5, "restored again");
+  }
+  if (rank == 0) std::printf("all right\n");
+  return dyngrid_finalize();
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  const std::string what = argc > 1 ? argv[1] : "";
+  int status = -1;
+  if (what == "sequence") status = sequence(argc, argv);
+  if (what == "statuses") status = statuses();
+  if (argc > 2 && (what == "checkpoint" || what == "restore")) status = checkpoint(what, argv[2]);
+  expect(status == 0, "expected sequence GRIDS, statuses, checkpoint FILE or restore FILE, and dyngrid_finalize");
+  MPI_Finalize();
+  return 0;
+}
