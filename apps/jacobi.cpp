@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -68,6 +69,13 @@ int main(int argc, char** argv) {
       "jacobi");
   apps::add_options(cli, options);
   cli.add_option("--sweeps", sweeps, "sweeps in a step").check(base::positive_number()).show_default();
+  std::vector<double> speeds;
+  cli.add_option("--speeds", speeds,
+                 "how fast the processes are, in the order of mpirun and of each group that comes, over and over: each "
+                 "gets one stretch of rows and columns, in blocks of --nb, in proportion")
+      .separated_by(',')
+      .check(base::positive_number())
+      .type_name("S,...");
   apps::parse(cli, options, argc, argv);
   const std::int64_t n = options.n, nb = options.nb;
   const Problem problem(n);
@@ -75,9 +83,16 @@ int main(int argc, char** argv) {
   apps::start(options);
   apps::Run run("jacobi", options);
 
+  if (!speeds.empty()) { // before the matrices, which then lie by it at once
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    apps::require(dyngrid_set_speed(speeds[static_cast<std::size_t>(rank) % speeds.size()]), "dyngrid_set_speed");
+  }
   dyngrid_matrix *u = nullptr, *load = nullptr;
-  apps::require(dyngrid_matrix_create("u", 'd', n, n, nb, nb, &u), "dyngrid_matrix_create");
-  apps::require(dyngrid_matrix_create("load", 'd', n, n, nb, nb, &load), "dyngrid_matrix_create");
+  for (const auto& [name, made] : {std::pair("u", &u), std::pair("load", &load)})
+    apps::require(speeds.empty() ? dyngrid_matrix_create(name, 'd', n, n, nb, nb, made)
+                                 : dyngrid_matrix_create_weighted(name, 'd', n, n, nb, nb, DYNGRID_ORDER_BLOCK, made),
+                  "dyngrid_matrix_create");
   int step = 0;
   double residual = 0;
   apps::require(dyngrid_share("step", &step, sizeof step), "dyngrid_share");
