@@ -3,7 +3,7 @@
 // Every cell needs its eight neighbours, so the borders of the blocks travel with their corners.
 //
 // The cells may lie in blocks of one size, in one block per process, or in blocks as large as the processes are fast.
-// Unequal processors are simulated as in [Chinnusamy 2004, section 6.4]: a process of power P works out each of its
+// Unequal processors are simulated as in [Chinnusamy 2004, section 6.4]: a process of speed P works out each of its
 // cells 1000/P times.
 //
 // --check compares every cell after every step with a run by one process alone.
@@ -74,18 +74,18 @@ private:
 struct Distribution {
   enum class Kind { cyclic, block, weighted } kind = Kind::cyclic;
   std::int64_t n = 0;
-  std::vector<double> powers;              // one per process; used again from the start when there are more processes
+  std::vector<double> speeds;              // one per process; used again from the start when there are more processes
   int method = DYNGRID_MAP_BEST;           // of the mapping
   std::vector<std::int64_t> rows, columns; // weighted: given by the user instead of by the mapping
 
   struct OnGrid {
     std::vector<std::int64_t> rows, columns; // of each grid row and column
-    std::vector<double> powers;              // row-major, of the process at each position
+    std::vector<double> speeds;              // row-major, of the process at each position
   };
   OnGrid on(int nprow, int npcol) const {
     OnGrid g;
     for (int k = 0; k < nprow * npcol; ++k)
-      g.powers.push_back(powers.empty() ? 1000 : powers[static_cast<std::size_t>(k) % powers.size()]);
+      g.speeds.push_back(speeds.empty() ? 1000 : speeds[static_cast<std::size_t>(k) % speeds.size()]);
     if (kind != Kind::weighted || !rows.empty()) {
       const auto blocks = [&](int procs) {
         std::vector<std::int64_t> sizes;
@@ -98,16 +98,16 @@ struct Distribution {
       return g;
     }
     // gridmap's mapping says which processor stands where and how much it gets
-    std::vector<int> order(g.powers.size());
+    std::vector<int> order(g.speeds.size());
     g.rows.resize(static_cast<std::size_t>(nprow));
     g.columns.resize(static_cast<std::size_t>(npcol));
     std::vector<double> r(g.rows.size()), c(g.columns.size());
     double t_continuous = 0, t_theory = 0;
-    apps::require(dyngrid_map(nprow, npcol, g.powers.data(), n, n, method, order.data(), r.data(), c.data(),
+    apps::require(dyngrid_map(nprow, npcol, g.speeds.data(), n, n, method, order.data(), r.data(), c.data(),
                               g.rows.data(), g.columns.data(), &t_continuous, &t_theory),
                   "dyngrid_map");
-    const std::vector<double> unordered = g.powers;
-    for (std::size_t k = 0; k < order.size(); ++k) g.powers[k] = unordered[static_cast<std::size_t>(order[k])];
+    const std::vector<double> unordered = g.speeds;
+    for (std::size_t k = 0; k < order.size(); ++k) g.speeds[k] = unordered[static_cast<std::size_t>(order[k])];
     return g;
   }
 };
@@ -145,7 +145,7 @@ void write_loads(const std::string& path, int step, const Distribution::OnGrid& 
   if (step == 0) out << "step,nprow,npcol,row,column,power,rows,columns,own_seconds\n";
   for (int k = 0; k < nprow * npcol; ++k)
     out << fmt::format("{},{},{},{},{},{},{},{},{:.6f}\n", step, nprow, npcol, k / npcol, k % npcol,
-                       g.powers[static_cast<std::size_t>(k)], all[static_cast<std::size_t>(3 * k + 1)],
+                       g.speeds[static_cast<std::size_t>(k)], all[static_cast<std::size_t>(3 * k + 1)],
                        all[static_cast<std::size_t>(3 * k + 2)], all[static_cast<std::size_t>(3 * k)]);
 }
 
@@ -169,17 +169,17 @@ void read_command_line(Settings& settings, int argc, char** argv) {
   cli.add_option("--distribution", settings.kind,
                  "how the cells lie on each grid: cyclic (blocks of --nb), block (one block per process, all alike), "
                  "weighted (one block per process, larger "
-                 "for the faster, by --powers)")
+                 "for the faster, by --speeds)")
       .check(base::one_of({"cyclic", "block", "weighted"}))
       .type_name("NAME")
       .show_default();
-  cli.add_option("--powers", distribution.powers,
+  cli.add_option("--speeds,--powers", distribution.speeds,
                  "simulates unequal processors: process k of the grid (row by row; with weighted, where the mapping "
-                 "puts it) works out each cell 1000/POWER "
+                 "puts it) works out each cell 1000/SPEED "
                  "times; the list is used again from its start when there are more processes")
       .separated_by(',')
       .check(base::positive_number())
-      .type_name("POWER,...");
+      .type_name("SPEED,...");
   cli.add_option("--mapping", settings.mapping, "weighted: best, svd, natural")
       .check(base::one_of({"best", "svd", "natural"}))
       .type_name("NAME")
@@ -187,7 +187,7 @@ void read_command_line(Settings& settings, int argc, char** argv) {
   base::Option& rows =
       cli.add_option(
              "--rows", distribution.rows,
-             "weighted: rows of each grid row, instead of the mapping's; processes then stay where --powers says")
+             "weighted: rows of each grid row, instead of the mapping's; processes then stay where --speeds says")
           .separated_by(',')
           .check(base::non_negative_number())
           .type_name("ROWS,...");
@@ -198,12 +198,12 @@ void read_command_line(Settings& settings, int argc, char** argv) {
   rows.needs(columns);
   columns.needs(rows);
   cli.add_option("--repeats", settings.repeats,
-                 "a cell is worked out REPEATS/POWER times, at least once; 1000 as in the description of --powers")
+                 "a cell is worked out REPEATS/SPEED times, at least once; 1000 as in the description of --speeds")
       .check(base::positive_number())
       .show_default();
   cli.add_option(
          "--loads", settings.loads,
-         "write to this file what each process had to do in each step: power, rows, columns, seconds of its own")
+         "write to this file what each process had to do in each step: speed, rows, columns, seconds of its own")
       .type_name("FILE");
   apps::parse(cli, settings.common, argc, argv);
 
@@ -327,7 +327,7 @@ int main(int argc, char** argv) {
     MPI_Comm_rank(dyngrid_comm(), &rank);
     const Distribution::OnGrid here = distribution.on(nprow, npcol);
     const double repeated =
-        distribution.powers.empty() ? 1 : std::max(1.0, settings.repeats / here.powers[static_cast<std::size_t>(rank)]);
+        distribution.speeds.empty() ? 1 : std::max(1.0, settings.repeats / here.speeds[static_cast<std::size_t>(rank)]);
 
     run.begin(step, 0);
     const double own_s = play(cells, settings.generations, repeated);

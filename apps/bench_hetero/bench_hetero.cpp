@@ -29,11 +29,11 @@
 
 namespace {
 
-// The processors of the published experiments. The first grid's powers are printed rounded; these values give its
+// The processors of the published experiments. The first grid's speeds are printed rounded; these values give its
 // tables.
-const std::vector<double> first_powers{313.2, 278.6, 33.89, 24.78};
-const std::vector<double> second_powers{326, 275, 227, 175};
-const std::vector<double> free_powers{298, 95,  35,  11,  30, 28,  39,  218, 39,  91,  290, 279, 249, 315, 210,
+const std::vector<double> first_speeds{313.2, 278.6, 33.89, 24.78};
+const std::vector<double> second_speeds{326, 275, 227, 175};
+const std::vector<double> free_speeds{298, 95,  35,  11,  30, 28,  39,  218, 39,  91,  290, 279, 249, 315, 210,
                                       64,  209, 284, 131, 84, 176, 267, 66,  232, 114, 138, 157, 251, 250, 174};
 constexpr double published_factor = 0.0962; ///< of rows * columns / power
 
@@ -48,7 +48,7 @@ struct Settings {
 
 struct Layout { // which processor stands where, and what it gets
   int nprow = 1, npcol = 1;
-  std::vector<double> powers; ///< row-major
+  std::vector<double> speeds; ///< row-major
   std::vector<std::int64_t> rows, cols;
 
   double theory() const { // largest rows * columns / power
@@ -58,7 +58,7 @@ struct Layout { // which processor stands where, and what it gets
   }
   double of(int k) const {
     return static_cast<double>(rows[static_cast<std::size_t>(k / npcol)] * cols[static_cast<std::size_t>(k % npcol)]) /
-           powers[static_cast<std::size_t>(k)];
+           speeds[static_cast<std::size_t>(k)];
   }
   std::string grid() const { return fmt::format("{}x{}", nprow, npcol); }
 };
@@ -70,7 +70,7 @@ std::vector<std::int64_t> equal_parts(std::int64_t n, int parts) {
 }
 
 Layout layout_of(const gridmap::Mapping& m) {
-  return {m.nprow, m.npcol, m.powers, m.rows, m.cols};
+  return {m.nprow, m.npcol, m.speeds, m.rows, m.cols};
 }
 
 gridmap::Strategy strategy_of(const std::string& name) {
@@ -97,9 +97,9 @@ public:
     report.text(fmt::format("Factor: {:.3g} ms per 1000 cells of power 1", factor_ms_ * 1000));
     uniform(report);
     one_grid(report);
-    choice(report, "choice-first", "Choice of processors for a grid of 313, 279; 34, 25", first_powers); // Table 6.7
+    choice(report, "choice-first", "Choice of processors for a grid of 313, 279; 34, 25", first_speeds); // Table 6.7
     choice(report, "choice-second", "Choice of processors for a grid of 326, 275; 227, 175",
-           second_powers); // Table 6.17
+           second_speeds); // Table 6.17
     return report.finish() ? 0 : 1;
   }
 
@@ -110,7 +110,7 @@ private:
 
   /// Milliseconds of every process for one generation, row-major, in every measurement.
   const std::vector<std::vector<double>>& runs_of(const Layout& layout, std::int64_t n, double repeats = 1000) {
-    const std::string key = fmt::format("{} {} {} {} {} {}", layout.grid(), n, repeats, fmt::join(layout.powers, ","),
+    const std::string key = fmt::format("{} {} {} {} {} {}", layout.grid(), n, repeats, fmt::join(layout.speeds, ","),
                                         fmt::join(layout.rows, ","), fmt::join(layout.cols, ","));
     const auto known = measured_.find(key);
     if (known != measured_.end()) return known->second;
@@ -127,8 +127,8 @@ private:
                                        std::to_string(settings_.generations),
                                        "--distribution",
                                        "weighted",
-                                       "--powers",
-                                       fmt::format("{}", fmt::join(layout.powers, ",")),
+                                       "--speeds",
+                                       fmt::format("{}", fmt::join(layout.speeds, ",")),
                                        "--rows",
                                        fmt::format("{}", fmt::join(layout.rows, ",")),
                                        "--columns",
@@ -141,7 +141,7 @@ private:
     launcher_.output_of("life", layout.nprow * layout.npcol, arguments);
     const auto lines = apps::read_csv(file);
     std::filesystem::remove(file);
-    std::vector<std::vector<double>> times(layout.powers.size());
+    std::vector<std::vector<double>> times(layout.speeds.size());
     for (std::size_t k = 1; k < lines.size(); ++k)
       times.at(static_cast<std::size_t>(std::stoi(lines[k].at(3)) * layout.npcol + std::stoi(lines[k].at(4))))
           .push_back(1000 * std::stod(lines[k].at(8)) / settings_.generations);
@@ -181,11 +181,11 @@ private:
     const std::int64_t n = settings_.n_uniform;
     report.heading("Equal shares against shares by power");
     gridmap::MappingRequest request;
-    request.powers = {1, 2, 2, 4};
+    request.speeds = {1, 2, 2, 4};
     request.nprow = request.npcol = 2;
     request.m = request.n = n;
     const Layout weighted = layout_of(gridmap::map_processors(request));
-    const Layout equal{2, 2, weighted.powers, equal_parts(n, 2), equal_parts(n, 2)};
+    const Layout equal{2, 2, weighted.speeds, equal_parts(n, 2), equal_parts(n, 2)};
     const Layout alone{1, 1, {4}, {n}, {n}};
     const double repeats = settings_.is_quick ? 8 : 200; // the published 1000 only take longer
     const std::vector<double> equal_ms = measure(equal, n, repeats), weighted_ms = measure(weighted, n, repeats),
@@ -200,14 +200,14 @@ private:
     for (std::size_t k = 0; k < 4; ++k) {
       const auto cells = [&](const Layout& l) { return fmt::format("{} x {}", l.rows[k / 2], l.cols[k % 2]); };
       const int which = static_cast<int>(k);
-      table.rows.push_back({{weighted.powers[k], 1},
+      table.rows.push_back({{weighted.speeds[k], 1},
                             cells(equal),
                             {equal_ms[k], 4},
                             {equal.of(which) * factor, 4},
                             cells(weighted),
                             {weighted_ms[k], 4},
                             {weighted.of(which) * factor, 4}});
-      const std::string process = fmt::format("power {} ({})", weighted.powers[k], k);
+      const std::string process = fmt::format("power {} ({})", weighted.speeds[k], k);
       samples(report, "uniform", "equal shares", process, n, equal, runs_of(equal, n, repeats)[k],
               equal.of(which) * factor);
       samples(report, "uniform", "shares by power", process, n, weighted, runs_of(weighted, n, repeats)[k],
@@ -243,7 +243,7 @@ private:
   void one_grid(apps::Report& report) { // Table 6.6
     report.heading("Theory and measurement on one grid");
     gridmap::MappingRequest request;
-    request.powers = first_powers;
+    request.speeds = first_speeds;
     request.nprow = request.npcol = 2;
     request.m = request.n = settings_.n;
     request.method = gridmap::MapMethod::svd;
@@ -256,22 +256,22 @@ private:
     for (int k = 0; k < 4; ++k) {
       const auto i = static_cast<std::size_t>(k);
       const double theory_ms = layout.of(k) * factor_ms_;
-      table.rows.push_back({{layout.powers[i], 4},
+      table.rows.push_back({{layout.speeds[i], 4},
                             fmt::format("{} x {}", layout.rows[i / 2], layout.cols[i % 2]),
                             {layout.of(k) * published_factor, 4},
                             {theory_ms, 4},
                             {ms[i], 4},
                             {ms[i] / theory_ms, 3}});
-      samples(report, "one-grid", "svd", fmt::format("power {}", layout.powers[i]), settings_.n, layout,
+      samples(report, "one-grid", "svd", fmt::format("power {}", layout.speeds[i]), settings_.n, layout,
               runs_of(layout, settings_.n)[i], theory_ms);
     }
     report.add(table);
   }
 
   void choice(apps::Report& report, const std::string& part, const std::string& title,
-              const std::vector<double>& powers) {
+              const std::vector<double>& speeds) {
     report.heading(title);
-    apps::Table table{fmt::format("{}, from the list of {} free ones", title, free_powers.size()),
+    apps::Table table{fmt::format("{}, from the list of {} free ones", title, free_speeds.size()),
                       {"total power", "strategy", "grid", "power used", "theory (published unit)", "theory ms",
                        "measured ms", "measured / theory"},
                       {}};
@@ -279,8 +279,8 @@ private:
       for (const std::string& strategy : settings_.strategies) {
         gridmap::SelectionRequest request;
         request.nprow = request.npcol = 2;
-        request.grid = powers;
-        request.available = free_powers;
+        request.grid = speeds;
+        request.available = free_speeds;
         request.tpp = tpp;
         request.m = request.n = settings_.n;
         request.strategy = strategy_of(strategy);

@@ -112,32 +112,32 @@ module dyngrid_gridmap
       integer(c_int64_t), intent(out), optional :: moved, retained, max_in, max_out, kept(*), in(*), out(*)
     end function
 
-    integer(c_int) function dyngrid_map(nprow, npcol, powers, m, n, method, order, r, c, rows, cols, t_continuous, &
+    integer(c_int) function dyngrid_map(nprow, npcol, speeds, m, n, method, order, r, c, rows, cols, t_continuous, &
       t_theory) bind(C)
       import :: c_int, c_int64_t, c_double
       integer(c_int), value :: nprow, npcol, method
-      real(c_double), intent(in) :: powers(*)
+      real(c_double), intent(in) :: speeds(*)
       integer(c_int64_t), value :: m, n
       integer(c_int), intent(out), optional :: order(*)
       real(c_double), intent(out), optional :: r(*), c(*), t_continuous, t_theory
       integer(c_int64_t), intent(out), optional :: rows(*), cols(*)
     end function
 
-    integer(c_int) function dyngrid_map_in_place(nprow, npcol, powers, m, n, method, r, c, rows, cols, &
+    integer(c_int) function dyngrid_map_in_place(nprow, npcol, speeds, m, n, method, r, c, rows, cols, &
       t_continuous, t_theory) bind(C)
       import :: c_int, c_int64_t, c_double
       integer(c_int), value :: nprow, npcol, method
-      real(c_double), intent(in) :: powers(*)
+      real(c_double), intent(in) :: speeds(*)
       integer(c_int64_t), value :: m, n
       real(c_double), intent(out), optional :: r(*), c(*), t_continuous, t_theory
       integer(c_int64_t), intent(out), optional :: rows(*), cols(*)
     end function
 
-    integer(c_int) function dyngrid_natural_blocks(n, count, powers, sizes) bind(C)
+    integer(c_int) function dyngrid_natural_blocks(n, count, speeds, sizes) bind(C)
       import :: c_int, c_int64_t, c_double
       integer(c_int64_t), value :: n
       integer(c_int), value :: count
-      real(c_double), intent(in) :: powers(*)
+      real(c_double), intent(in) :: speeds(*)
       integer(c_int64_t), intent(out) :: sizes(*)
     end function
 

@@ -21,7 +21,7 @@ std::vector<int> by_demand(const Shares& shares, int p, int q, const std::vector
   return places;
 }
 
-/// The powers now on the movable places, sorted into them by demand.
+/// The speeds now on the movable places, sorted into them by demand.
 std::vector<int> rearranged(const std::vector<int>& rank, const Shares& shares, int p, int q,
                             const std::vector<char>& movable) {
   const std::vector<int> places = by_demand(shares, p, q, movable);
@@ -34,12 +34,12 @@ std::vector<int> rearranged(const std::vector<int>& rank, const Shares& shares, 
 }
 
 /// Largest time of a processor with whole rows and columns.
-double whole_time(const Powers& powers, const Shares& shares, std::int64_t m, std::int64_t n) {
+double whole_time(const Speeds& speeds, const Shares& shares, std::int64_t m, std::int64_t n) {
   const std::vector<std::int64_t> rows = largest_remainder(m, shares.r), cols = largest_remainder(n, shares.c);
   double time = 0;
-  for (int i = 0; i < powers.p; ++i)
-    for (int j = 0; j < powers.q; ++j)
-      time = std::max(time, static_cast<double>(rows[at(i)]) * static_cast<double>(cols[at(j)]) / powers(i, j));
+  for (int i = 0; i < speeds.p; ++i)
+    for (int j = 0; j < speeds.q; ++j)
+      time = std::max(time, static_cast<double>(rows[at(i)]) * static_cast<double>(cols[at(j)]) / speeds(i, j));
   return time;
 }
 
@@ -52,13 +52,13 @@ Arrangement transposed(const Arrangement& a, int p, int q) { // a is p x q
 }
 
 /// Branch and bound over the arrangements with falling rows and columns: any other can be sorted into one
-/// without loss. Powers are placed in falling order, so the filled places always form a staircase. The bound
-/// gives each open place the largest power it can still get (everything above and left of it comes first) and
-/// solves those shares exactly: more power never makes the value smaller.
+/// without loss. Speeds are placed in falling order, so the filled places always form a staircase. The bound
+/// gives each open place the largest speed it can still get (everything above and left of it comes first) and
+/// solves those shares exactly: more speed never makes the value smaller.
 class Exact {
 public:
   Exact(const std::vector<double>& descending, int p, int q, double work, Arrangement& best)
-      : powers_(descending), p_(p), q_(q), work_(work), per_node_(exact_work(p, q) * p * q), best_(best),
+      : speeds_(descending), p_(p), q_(q), work_(work), per_node_(exact_work(p, q) * p * q), best_(best),
         lengths_(at(p), 0), rank_(at(p) * at(q), -1), grid_{p, q, std::vector<double>(at(p) * at(q))} {}
 
   bool run() {
@@ -87,18 +87,18 @@ private:
     double all = 0;
     for (int i = 0; i < p_; ++i)
       for (int j = 0; j < q_; ++j) {
-        double& power = grid_(i, j);
+        double& speed = grid_(i, j);
         if (j < lengths_[at(i)]) {
-          power = powers_[at(rank_[at(i) * at(q_) + at(j)])];
+          speed = speeds_[at(rank_[at(i) * at(q_) + at(j)])];
         } else {
           int before = 0;
           for (int k = 0; k <= i; ++k) before += std::max(0, j - lengths_[at(k)] + 1);
-          power = powers_[at(placed + before - 1)];
+          speed = speeds_[at(placed + before - 1)];
         }
-        all += power;
+        all += speed;
       }
     const double wanted = best_.shares.value * (1 + 1e-12);
-    if (all <= wanted) return; // the sum of r_i*c_j is at most the sum of the powers
+    if (all <= wanted) return; // the sum of r_i*c_j is at most the sum of the speeds
     Shares shares = exact_shares(grid_);
     if (shares.value <= wanted) return;
     if (placed == p_ * q_) {
@@ -109,19 +109,19 @@ private:
     descend(placed);
   }
 
-  const std::vector<double>& powers_;
+  const std::vector<double>& speeds_;
   int p_, q_;
   double work_, per_node_;
   Arrangement& best_;
   std::vector<int> lengths_;
   std::vector<int> rank_;
-  Powers grid_;
+  Speeds grid_;
 };
 
 } // namespace
 
-Powers powers_at(const std::vector<double>& descending, const std::vector<int>& rank, int p, int q) {
-  Powers grid{p, q, std::vector<double>(rank.size())};
+Speeds speeds_at(const std::vector<double>& descending, const std::vector<int>& rank, int p, int q) {
+  Speeds grid{p, q, std::vector<double>(rank.size())};
   for (std::size_t k = 0; k < rank.size(); ++k) grid.v[k] = descending[at(rank[k])];
   return grid;
 }
@@ -137,10 +137,10 @@ Arrangement svd_arrangement_from(const std::vector<double>& descending, std::vec
   // best one
   while (iterations < 200 && seen.insert(rank).second) {
     ++iterations;
-    const Powers powers = powers_at(descending, rank, p, q);
-    Shares shares = svd_shares(powers);
+    const Speeds speeds = speeds_at(descending, rank, p, q);
+    Shares shares = svd_shares(speeds);
     std::vector<int> next = rearranged(rank, shares, p, q, movable);
-    const double score = m > 0 && n > 0 ? 1 / whole_time(powers, shares, m, n) : shares.value;
+    const double score = m > 0 && n > 0 ? 1 / whole_time(speeds, shares, m, n) : shares.value;
     if (score > best_score) {
       best_score = score;
       best.rank = rank;
@@ -159,13 +159,13 @@ Arrangement svd_arrangement(const std::vector<double>& descending, int p, int q,
 }
 
 void climb(const std::vector<double>& descending, int p, int q, Arrangement& arrangement) {
-  // sorting keeps the shares possible: if any order of the powers covers all demands r_i*c_j, the sorted one
+  // sorting keeps the shares possible: if any order of the speeds covers all demands r_i*c_j, the sorted one
   // does
   for (int round = 0; round < 100; ++round) {
     std::vector<int> rank = rearranged(arrangement.rank, arrangement.shares, p, q, {});
-    const Powers powers = powers_at(descending, rank, p, q);
-    Shares shares = tighten(powers, arrangement.shares.r);
-    ascend(powers, shares);
+    const Speeds speeds = speeds_at(descending, rank, p, q);
+    Shares shares = tighten(speeds, arrangement.shares.r);
+    ascend(speeds, shares);
     if (shares.value <= arrangement.shares.value * (1 + 1e-12)) return;
     arrangement.rank = std::move(rank);
     arrangement.shares = std::move(shares);
@@ -179,13 +179,13 @@ Arrangement quick_arrangement(const std::vector<double>& descending, int p, int 
     a.rank.resize(descending.size());
     for (int i = 0; i < p; ++i)
       for (int j = 0; j < q; ++j) a.rank[at(i) * at(q) + at(j)] = columns ? j * p + i : i * q + j;
-    const Powers powers = powers_at(descending, a.rank, p, q);
+    const Speeds speeds = speeds_at(descending, a.rank, p, q);
     // row sums stand for the singular vector: close enough for a start
     std::vector<double> r(at(p), 0.0);
     for (int i = 0; i < p; ++i)
-      for (int j = 0; j < q; ++j) r[at(i)] += powers(i, j);
-    a.shares = tighten(powers, r);
-    ascend(powers, a.shares);
+      for (int j = 0; j < q; ++j) r[at(i)] += speeds(i, j);
+    a.shares = tighten(speeds, r);
+    ascend(speeds, a.shares);
     climb(descending, p, q, a);
     if (a.shares.value > best.shares.value) best = std::move(a);
   }
@@ -252,9 +252,9 @@ Arrangement best_arrangement(const std::vector<double>& descending, int p, int q
     for (double& x : a.shares.r) x *= std::exp(strength * (2 * sequence.uniform() - 1));
     for (double& x : a.shares.c) x *= std::exp(strength * (2 * sequence.uniform() - 1));
     a.rank = rearranged(a.rank, a.shares, p, q, {});
-    const Powers powers = powers_at(descending, a.rank, p, q);
-    a.shares = tighten(powers, a.shares.r);
-    ascend(powers, a.shares);
+    const Speeds speeds = speeds_at(descending, a.rank, p, q);
+    a.shares = tighten(speeds, a.shares.r);
+    ascend(speeds, a.shares);
     keep(std::move(a));
   }
   if (p * q <= 16 && std::min(p, q) <= 4) best.proved = Exact(descending, p, q, work * 4, best).run();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Search over arrangements of powers in a grid. Works on descending powers; places are row-major positions.
+// Search over arrangements of speeds in a grid. Works on descending speeds; places are row-major positions.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -9,7 +9,7 @@
 namespace gridmap::detail {
 
 struct Arrangement {
-  std::vector<int> rank; ///< row-major, which power (0 = largest) is at each position
+  std::vector<int> rank; ///< row-major, which speed (0 = largest) is at each position
   Shares shares;
   int iterations = 0;
   bool proved = false;
@@ -33,9 +33,9 @@ private:
   std::uint64_t state_;
 };
 
-Powers powers_at(const std::vector<double>& descending, const std::vector<int>& rank, int p, int q);
+Speeds speeds_at(const std::vector<double>& descending, const std::vector<int>& rank, int p, int q);
 
-/// The published heuristic from the row-major start. `movable`: positions whose powers may change place
+/// The published heuristic from the row-major start. `movable`: positions whose speeds may change place
 /// (empty: all). Of the arrangements seen the best by the value of its shares; with m and n by the time with
 /// whole rows and columns, which is what the published tables go by.
 Arrangement svd_arrangement(const std::vector<double>& descending, int p, int q, std::int64_t m = 0,
@@ -43,7 +43,7 @@ Arrangement svd_arrangement(const std::vector<double>& descending, int p, int q,
 Arrangement svd_arrangement_from(const std::vector<double>& descending, std::vector<int> start, int p, int q,
                                  const std::vector<char>& movable, std::int64_t m = 0, std::int64_t n = 0);
 
-/// From given shares: powers sorted into the places by r_i*c_j, shares improved, in turn. Never worse than
+/// From given shares: speeds sorted into the places by r_i*c_j, shares improved, in turn. Never worse than
 /// the shares given.
 void climb(const std::vector<double>& descending, int p, int q, Arrangement& arrangement);
 

@@ -76,8 +76,8 @@ void set_placement(gridmap::PlacementRequest& request, int placement) {
   request.keep_first = (placement & DYNGRID_FREE_FIRST) == 0;
 }
 
-gridmap::MappingRequest mapping_request(int nprow, int npcol, const double* powers, int64_t m, int64_t n, int method) {
-  return {list(powers, places(nprow, npcol), "powers"), nprow, npcol, m, n, static_cast<gridmap::MapMethod>(method)};
+gridmap::MappingRequest mapping_request(int nprow, int npcol, const double* speeds, int64_t m, int64_t n, int method) {
+  return {list(speeds, places(nprow, npcol), "speeds"), nprow, npcol, m, n, static_cast<gridmap::MapMethod>(method)};
 }
 
 void put_placement(const gridmap::PlacementRequest& request, int* grid, int64_t* moved, int64_t* retained,
@@ -184,24 +184,24 @@ int dyngrid_place_axes(const dyngrid_axis* rows_from, const dyngrid_axis* cols_f
   });
 }
 
-int dyngrid_map(int nprow, int npcol, const double* powers, int64_t m, int64_t n, int method, int* order, double* r,
+int dyngrid_map(int nprow, int npcol, const double* speeds, int64_t m, int64_t n, int method, int* order, double* r,
                 double* c, int64_t* rows, int64_t* cols, double* t_continuous, double* t_theory) {
   return guard([&] {
-    put_mapping(gridmap::map_processors(mapping_request(nprow, npcol, powers, m, n, method)), order, r, c, rows, cols,
+    put_mapping(gridmap::map_processors(mapping_request(nprow, npcol, speeds, m, n, method)), order, r, c, rows, cols,
                 t_continuous, t_theory);
   });
 }
 
-int dyngrid_map_in_place(int nprow, int npcol, const double* powers, int64_t m, int64_t n, int method, double* r,
+int dyngrid_map_in_place(int nprow, int npcol, const double* speeds, int64_t m, int64_t n, int method, double* r,
                          double* c, int64_t* rows, int64_t* cols, double* t_continuous, double* t_theory) {
   return guard([&] {
-    put_mapping(gridmap::map_in_place(mapping_request(nprow, npcol, powers, m, n, method)), nullptr, r, c, rows, cols,
+    put_mapping(gridmap::map_in_place(mapping_request(nprow, npcol, speeds, m, n, method)), nullptr, r, c, rows, cols,
                 t_continuous, t_theory);
   });
 }
 
-int dyngrid_natural_blocks(int64_t n, int count, const double* powers, int64_t* sizes) {
-  return guard([&] { put_all(sizes, gridmap::natural_blocks(n, list(powers, count, "powers"))); });
+int dyngrid_natural_blocks(int64_t n, int count, const double* speeds, int64_t* sizes) {
+  return guard([&] { put_all(sizes, gridmap::natural_blocks(n, list(speeds, count, "speeds"))); });
 }
 
 int dyngrid_order_grid(const dyngrid_axis* rows_from, const dyngrid_axis* cols_from, int nprow, const int64_t* rows,

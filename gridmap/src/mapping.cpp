@@ -29,18 +29,18 @@ constexpr double search_work = 5e7;
 void check(const MappingRequest& request) {
   if (request.nprow < 1 || request.npcol < 1)
     bad(fmt::format("grid is {}x{}, wanted at least 1x1", request.nprow, request.npcol));
-  if (request.powers.empty()) bad("the list of powers is empty, wanted one per grid position");
-  const auto count = static_cast<std::int64_t>(request.powers.size());
+  if (request.speeds.empty()) bad("the list of speeds is empty, wanted one per grid position");
+  const auto count = static_cast<std::int64_t>(request.speeds.size());
   if (std::int64_t{request.nprow} * request.npcol != count)
     throw Error(Status::shape_mismatch,
-                fmt::format("gridmap: map: {} powers for a {}x{} grid, wanted {}", count, request.nprow, request.npcol,
+                fmt::format("gridmap: map: {} speeds for a {}x{} grid, wanted {}", count, request.nprow, request.npcol,
                             std::int64_t{request.nprow} * request.npcol));
-  for (std::size_t k = 0; k < request.powers.size(); ++k)
-    if (!std::isfinite(request.powers[k]) || request.powers[k] <= 0)
-      bad(fmt::format("power {} is {}, wanted a finite number above 0", k, request.powers[k]));
-  const auto [least, most] = std::minmax_element(request.powers.begin(), request.powers.end());
+  for (std::size_t k = 0; k < request.speeds.size(); ++k)
+    if (!std::isfinite(request.speeds[k]) || request.speeds[k] <= 0)
+      bad(fmt::format("speed {} is {}, wanted a finite number above 0", k, request.speeds[k]));
+  const auto [least, most] = std::minmax_element(request.speeds.begin(), request.speeds.end());
   if (*most > *least * 1e12)
-    bad(fmt::format("powers differ from {} to {}, wanted at most a factor of 1e12", *least, *most));
+    bad(fmt::format("speeds differ from {} to {}, wanted at most a factor of 1e12", *least, *most));
   if (request.m < 0 || request.n < 0)
     bad(fmt::format("matrix is {} x {}, wanted at least 0 x 0", request.m, request.n));
   if (request.method != MapMethod::best && request.method != MapMethod::svd && request.method != MapMethod::natural)
@@ -51,7 +51,7 @@ double largest_time(const Mapping& map) {
   double t = 0;
   for (int i = 0; i < map.nprow; ++i)
     for (int j = 0; j < map.npcol; ++j)
-      t = std::max(t, static_cast<double>(map.rows[at(i)]) * static_cast<double>(map.cols[at(j)]) / map.power(i, j));
+      t = std::max(t, static_cast<double>(map.rows[at(i)]) * static_cast<double>(map.cols[at(j)]) / map.speed(i, j));
   return t;
 }
 
@@ -92,7 +92,7 @@ bool refit(Mapping& map, bool rows, std::int64_t total) {
   for (int i = 0; i < map.nprow; ++i)
     for (int j = 0; j < map.npcol; ++j) {
       double& speed = speeds[at(rows ? i : j)];
-      speed = std::min(speed, map.power(i, j) / static_cast<double>(rows ? map.cols[at(j)] : map.rows[at(i)]));
+      speed = std::min(speed, map.speed(i, j) / static_cast<double>(rows ? map.cols[at(j)] : map.rows[at(i)]));
     }
   std::vector<std::int64_t> parts = fair(total, speeds);
   if (parts.empty()) return false;
@@ -141,16 +141,16 @@ void improve_integers(Mapping& map, std::int64_t m, std::int64_t n) {
   }
 }
 
-detail::Shares natural_shares(const detail::Powers& powers) {
+detail::Shares natural_shares(const detail::Speeds& speeds) {
   detail::Shares shares;
-  shares.r.assign(at(powers.p), 0);
-  shares.c.assign(at(powers.q), 0);
+  shares.r.assign(at(speeds.p), 0);
+  shares.c.assign(at(speeds.q), 0);
   double all = 0;
-  for (int i = 0; i < powers.p; ++i)
-    for (int j = 0; j < powers.q; ++j) {
-      shares.r[at(i)] += powers(i, j);
-      shares.c[at(j)] += powers(i, j);
-      all += powers(i, j);
+  for (int i = 0; i < speeds.p; ++i)
+    for (int j = 0; j < speeds.q; ++j) {
+      shares.r[at(i)] += speeds(i, j);
+      shares.c[at(j)] += speeds(i, j);
+      all += speeds(i, j);
     }
   for (double& x : shares.r) x /= std::sqrt(all);
   for (double& x : shares.c) x /= std::sqrt(all);
@@ -163,7 +163,7 @@ namespace detail {
 void finish_mapping(const MappingRequest& request, Shares shares, Mapping& map) {
   map.nprow = request.nprow;
   map.npcol = request.npcol;
-  for (const int k : map.order) map.powers.push_back(request.powers[at(k)]);
+  for (const int k : map.order) map.speeds.push_back(request.speeds[at(k)]);
   map.r = std::move(shares.r);
   map.c = std::move(shares.c);
   const double elements = static_cast<double>(request.m) * static_cast<double>(request.n);
@@ -183,17 +183,17 @@ void finish_mapping(const MappingRequest& request, Shares shares, Mapping& map) 
 
 double Mapping::mean_utilization() const {
   return std::accumulate(r.begin(), r.end(), 0.0) * std::accumulate(c.begin(), c.end(), 0.0) /
-         std::accumulate(powers.begin(), powers.end(), 0.0);
+         std::accumulate(speeds.begin(), speeds.end(), 0.0);
 }
 
 Mapping map_processors(const MappingRequest& request) {
   check(request);
-  std::vector<int> by_power(request.powers.size());
-  std::iota(by_power.begin(), by_power.end(), 0);
-  std::stable_sort(by_power.begin(), by_power.end(),
-                   [&](int a, int b) { return request.powers[at(a)] > request.powers[at(b)]; });
+  std::vector<int> by_speed(request.speeds.size());
+  std::iota(by_speed.begin(), by_speed.end(), 0);
+  std::stable_sort(by_speed.begin(), by_speed.end(),
+                   [&](int a, int b) { return request.speeds[at(a)] > request.speeds[at(b)]; });
   std::vector<double> descending;
-  for (const int k : by_power) descending.push_back(request.powers[at(k)]);
+  for (const int k : by_speed) descending.push_back(request.speeds[at(k)]);
 
   detail::Arrangement arrangement;
   switch (request.method) {
@@ -210,7 +210,7 @@ Mapping map_processors(const MappingRequest& request) {
     break;
   }
   Mapping map;
-  for (const int rank : arrangement.rank) map.order.push_back(by_power[at(rank)]);
+  for (const int rank : arrangement.rank) map.order.push_back(by_speed[at(rank)]);
   map.iterations = arrangement.iterations;
   map.proved = arrangement.proved;
   detail::finish_mapping(request, std::move(arrangement.shares), map);
@@ -220,7 +220,7 @@ Mapping map_processors(const MappingRequest& request) {
   // well, is the faster one. A proved optimum of the shares stays what it is.
   Mapping published;
   arrangement = detail::svd_arrangement(descending, request.nprow, request.npcol);
-  for (const int rank : arrangement.rank) published.order.push_back(by_power[at(rank)]);
+  for (const int rank : arrangement.rank) published.order.push_back(by_speed[at(rank)]);
   published.iterations = arrangement.iterations;
   detail::finish_mapping(request, std::move(arrangement.shares), published);
   return published.t_theory < map.t_theory ? published : map;
@@ -228,20 +228,20 @@ Mapping map_processors(const MappingRequest& request) {
 
 Mapping map_in_place(const MappingRequest& request) {
   check(request);
-  const detail::Powers powers{request.nprow, request.npcol, request.powers};
+  const detail::Speeds speeds{request.nprow, request.npcol, request.speeds};
   Mapping map;
-  map.order.resize(request.powers.size());
+  map.order.resize(request.speeds.size());
   std::iota(map.order.begin(), map.order.end(), 0);
   detail::Shares shares;
   if (request.method == MapMethod::natural) {
-    shares = natural_shares(powers);
+    shares = natural_shares(speeds);
   } else {
-    shares = detail::svd_shares(powers);
+    shares = detail::svd_shares(speeds);
     if (request.method == MapMethod::best) {
-      detail::ascend(powers, shares);
-      const double work = detail::exact_work(powers.p, powers.q);
-      if (work > 0 && work * powers.p * powers.q <= search_work) {
-        detail::Shares exact = detail::exact_shares(powers);
+      detail::ascend(speeds, shares);
+      const double work = detail::exact_work(speeds.p, speeds.q);
+      if (work > 0 && work * speeds.p * speeds.q <= search_work) {
+        detail::Shares exact = detail::exact_shares(speeds);
         if (exact.value > shares.value) shares = std::move(exact);
         map.proved = true;
       }
@@ -251,13 +251,13 @@ Mapping map_in_place(const MappingRequest& request) {
   return map;
 }
 
-std::vector<std::int64_t> natural_blocks(std::int64_t n, const std::vector<double>& powers) {
+std::vector<std::int64_t> natural_blocks(std::int64_t n, const std::vector<double>& speeds) {
   if (n < 0) bad(fmt::format("n is {}, wanted at least 0", n));
-  if (powers.empty()) bad("the list of powers is empty, wanted at least one");
-  for (std::size_t k = 0; k < powers.size(); ++k)
-    if (!std::isfinite(powers[k]) || powers[k] <= 0)
-      bad(fmt::format("power {} is {}, wanted a finite number above 0", k, powers[k]));
-  return detail::largest_remainder(n, powers);
+  if (speeds.empty()) bad("the list of speeds is empty, wanted at least one");
+  for (std::size_t k = 0; k < speeds.size(); ++k)
+    if (!std::isfinite(speeds[k]) || speeds[k] <= 0)
+      bad(fmt::format("speed {} is {}, wanted a finite number above 0", k, speeds[k]));
+  return detail::largest_remainder(n, speeds);
 }
 
 } // namespace gridmap

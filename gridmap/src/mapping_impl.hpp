@@ -5,7 +5,7 @@
 
 namespace gridmap::detail {
 
-/// Completes a mapping whose `order` is set: powers, shares, integer rows and columns, times.
+/// Completes a mapping whose `order` is set: speeds, shares, integer rows and columns, times.
 void finish_mapping(const MappingRequest& request, Shares shares, Mapping& map);
 
 } // namespace gridmap::detail

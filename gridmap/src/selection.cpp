@@ -29,12 +29,12 @@ void check(const SelectionRequest& request) {
     bad(fmt::format("grid is {}x{}, wanted at least 1x1", request.nprow, request.npcol));
   if (static_cast<std::int64_t>(request.grid.size()) != std::int64_t{request.nprow} * request.npcol)
     throw Error(Status::shape_mismatch,
-                fmt::format("gridmap: select: {} powers for a {}x{} grid, wanted {}", request.grid.size(),
+                fmt::format("gridmap: select: {} speeds for a {}x{} grid, wanted {}", request.grid.size(),
                             request.nprow, request.npcol, std::int64_t{request.nprow} * request.npcol));
   for (const auto* list : {&request.grid, &request.available})
     for (std::size_t k = 0; k < list->size(); ++k)
       if (!std::isfinite((*list)[k]) || (*list)[k] <= 0)
-        bad(fmt::format("{} power {} is {}, wanted a finite number above 0",
+        bad(fmt::format("{} speed {} is {}, wanted a finite number above 0",
                         list == &request.grid ? "grid" : "available", k, (*list)[k]));
   if (!std::isfinite(request.tpp) || request.tpp < 0)
     bad(fmt::format("tpp is {}, wanted a finite number, at least 0", request.tpp));
@@ -55,11 +55,11 @@ bool is_prime(int count) {
 class Selector {
 public:
   explicit Selector(const SelectionRequest& request) : request_(request), old_(static_cast<int>(request.grid.size())) {
-    powers_ = request.grid;
-    powers_.insert(powers_.end(), request.available.begin(), request.available.end());
-    all_ = static_cast<int>(powers_.size());
+    speeds_ = request.grid;
+    speeds_.insert(speeds_.end(), request.available.begin(), request.available.end());
+    all_ = static_cast<int>(speeds_.size());
     for (int k = old_; k < all_; ++k) free_.push_back(k);
-    std::stable_sort(free_.begin(), free_.end(), [&](int a, int b) { return powers_[at(a)] > powers_[at(b)]; });
+    std::stable_sort(free_.begin(), free_.end(), [&](int a, int b) { return speeds_[at(a)] > speeds_[at(b)]; });
     limit_ = request.tpp * (1 + 1e-12); // sums of decimal fractions
   }
 
@@ -88,16 +88,16 @@ private:
     Strategy by = Strategy::best;
   };
 
-  double power(int k) const { return powers_[at(k)]; }
+  double speed(int k) const { return speeds_[at(k)]; }
   double total(const std::vector<int>& set) const {
     double sum = 0;
-    for (const int k : set) sum += power(k);
+    for (const int k : set) sum += speed(k);
     return sum;
   }
   std::vector<double> descending(std::vector<int>& set) const {
-    std::stable_sort(set.begin(), set.end(), [&](int a, int b) { return power(a) > power(b); });
+    std::stable_sort(set.begin(), set.end(), [&](int a, int b) { return speed(a) > speed(b); });
     std::vector<double> result;
-    for (const int k : set) result.push_back(power(k));
+    for (const int k : set) result.push_back(speed(k));
     return result;
   }
   std::vector<int> with_old(const std::vector<int>& chosen) const {
@@ -121,11 +121,11 @@ private:
     return to_plan(detail::svd_arrangement(list, p, q, request_.m, request_.n), set, p, q);
   }
 
-  /// Largest free power at most `limit`, neither chosen nor banned; -1 for none.
+  /// Largest free speed at most `limit`, neither chosen nor banned; -1 for none.
   int largest(double limit, const std::vector<int>& chosen, int banned = -1) const {
     const std::vector<char> used = marked(chosen);
     for (const int k : free_)
-      if (power(k) <= limit && k != banned && !used[at(k)]) return k;
+      if (speed(k) <= limit && k != banned && !used[at(k)]) return k;
     return -1;
   }
   std::vector<char> marked(const std::vector<int>& chosen) const {
@@ -137,7 +137,7 @@ private:
   int smallest_fitting(double limit, const std::vector<int>& chosen) const {
     const std::vector<char> used = marked(chosen);
     for (auto k = free_.rbegin(); k != free_.rend(); ++k)
-      if (!used[at(*k)]) return power(*k) <= limit ? *k : -1;
+      if (!used[at(*k)]) return speed(*k) <= limit ? *k : -1;
     return -1;
   }
 
@@ -173,8 +173,8 @@ private:
           const int k = plan.places[at(i) * at(plan.q) + at(j)];
           if (k < old_) continue;
           const double demand = plan.shares.r[at(i)] * plan.shares.c[at(j)];
-          if (demand / power(k) < least) {
-            least = demand / power(k);
+          if (demand / speed(k) < least) {
+            least = demand / speed(k);
             worst = k;
             needed = demand;
           }
@@ -182,7 +182,7 @@ private:
       if (worst < 0) break;
       int substitute = -1; // smallest that does
       for (const int k : free_)
-        if (power(k) >= needed && power(k) < power(worst) && std::find(chosen.begin(), chosen.end(), k) == chosen.end())
+        if (speed(k) >= needed && speed(k) < speed(worst) && std::find(chosen.begin(), chosen.end(), k) == chosen.end())
           substitute = k;
       if (substitute < 0) break;
       std::vector<int> next = chosen;
@@ -198,8 +198,8 @@ private:
   }
 
   detail::Shares shares_of(int p, int q, const std::vector<int>& places) const {
-    detail::Powers grid{p, q, {}};
-    for (const int k : places) grid.v.push_back(power(k));
+    detail::Speeds grid{p, q, {}};
+    for (const int k : places) grid.v.push_back(speed(k));
     return detail::svd_shares(grid);
   }
 
@@ -221,7 +221,7 @@ private:
     std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return ratio[at(a)] > ratio[at(b)]; });
     for (const int i : order) {
       if (line.places[at(i)] >= 0) continue;
-      int k = largest(ratio[at(i)] * power(first) / *most, taken);
+      int k = largest(ratio[at(i)] * speed(first) / *most, taken);
       if (k < 0) {
         k = smallest_fitting(limit_ - total(taken), taken);
         line.stand_in = true;
@@ -254,7 +254,7 @@ private:
     while (true) {
       const auto& r = plan.shares.r;
       const auto& c = plan.shares.c;
-      // more power along a row than along a column: a new row, proportional to the shares of the columns
+      // more speed along a row than along a column: a new row, proportional to the shares of the columns
       const bool row =
           std::accumulate(c.begin(), c.end(), 0.0) / c[0] > std::accumulate(r.begin(), r.end(), 0.0) / r[0];
       const Line line = line_for(row ? c : r, chosen);
@@ -315,15 +315,15 @@ private:
   bool start(int count, std::vector<int>& chosen) const {
     chosen.clear();
     std::vector<double> tail(free_.size() + 1, 0.0); // of the k smallest
-    for (std::size_t k = 1; k <= free_.size(); ++k) tail[k] = tail[k - 1] + power(free_[free_.size() - k]);
+    for (std::size_t k = 1; k <= free_.size(); ++k) tail[k] = tail[k - 1] + speed(free_[free_.size() - k]);
     if (count > static_cast<int>(free_.size()) || tail[at(count)] > limit_) return false;
     double used = 0;
     for (std::size_t k = 0; k < free_.size() && static_cast<int>(chosen.size()) < count; ++k) {
       const int open = count - static_cast<int>(chosen.size()) - 1;
       const bool must = static_cast<int>(free_.size() - k) == open + 1;
-      if (must || used + power(free_[k]) + tail[at(open)] <= limit_) {
+      if (must || used + speed(free_[k]) + tail[at(open)] <= limit_) {
         chosen.push_back(free_[k]);
-        used += power(free_[k]);
+        used += speed(free_[k]);
       }
     }
     return true;
@@ -338,7 +338,7 @@ private:
     for (const int k : state.chosen) in[at(k)] = 1;
     const auto largest_out = [&](double limit) {
       for (const int k : free_)
-        if (!in[at(k)] && power(k) <= limit) return k;
+        if (!in[at(k)] && speed(k) <= limit) return k;
       return -1;
     };
     for (int step = 0; step < steps; ++step) {
@@ -358,7 +358,7 @@ private:
         if (other != k) {
           removed2 = other;
           in[at(removed2)] = 0;
-          added2 = largest_out(power(removed2) + slack);
+          added2 = largest_out(speed(removed2) + slack);
           if (added2 >= 0) {
             in[at(added2)] = 1;
             other = added2;
@@ -499,8 +499,8 @@ private:
     int fitting = 0;
     for (const int k : free_) {
       if (used[at(k)]) continue;
-      smallest = std::min(smallest, power(k));
-      if (power(k) <= left) ++fitting;
+      smallest = std::min(smallest, speed(k));
+      if (speed(k) <= left) ++fitting;
     }
     if (fitting == 0) return fmt::format("the smallest free processor, {:g}, does not fit into {:g}", smallest, left);
     if (strategy == Strategy::local || strategy == Strategy::mixed)
@@ -525,15 +525,15 @@ private:
     result.mapping.order = plan.places;
     result.mapping.iterations = plan.iterations;
     result.mapping.proved = plan.proved;
-    MappingRequest map{powers_, plan.p, plan.q, request_.m, request_.n, method};
+    MappingRequest map{speeds_, plan.p, plan.q, request_.m, request_.n, method};
     detail::finish_mapping(map, std::move(plan.shares), result.mapping);
     return result;
   }
 
   const SelectionRequest& request_;
   int old_, all_ = 0;
-  std::vector<double> powers_; ///< of the old grid, then of the list
-  std::vector<int> free_;      ///< numbers of the list's processors, descending by power
+  std::vector<double> speeds_; ///< of the old grid, then of the list
+  std::vector<int> free_;      ///< numbers of the list's processors, descending by speed
   double limit_ = 0;
 };
 

@@ -18,16 +18,16 @@ double sum(const std::vector<double>& v) {
   return std::accumulate(v.begin(), v.end(), 0.0);
 }
 
-void column_shares(const Powers& powers, const std::vector<double>& r, std::vector<double>& c) {
-  c.assign(at(powers.q), std::numeric_limits<double>::infinity());
-  for (int i = 0; i < powers.p; ++i)
-    for (int j = 0; j < powers.q; ++j) c[at(j)] = std::min(c[at(j)], powers(i, j) / r[at(i)]);
+void column_shares(const Speeds& speeds, const std::vector<double>& r, std::vector<double>& c) {
+  c.assign(at(speeds.q), std::numeric_limits<double>::infinity());
+  for (int i = 0; i < speeds.p; ++i)
+    for (int j = 0; j < speeds.q; ++j) c[at(j)] = std::min(c[at(j)], speeds(i, j) / r[at(i)]);
 }
 
-void row_shares(const Powers& powers, const std::vector<double>& c, std::vector<double>& r) {
-  r.assign(at(powers.p), std::numeric_limits<double>::infinity());
-  for (int i = 0; i < powers.p; ++i)
-    for (int j = 0; j < powers.q; ++j) r[at(i)] = std::min(r[at(i)], powers(i, j) / c[at(j)]);
+void row_shares(const Speeds& speeds, const std::vector<double>& c, std::vector<double>& r) {
+  r.assign(at(speeds.p), std::numeric_limits<double>::infinity());
+  for (int i = 0; i < speeds.p; ++i)
+    for (int j = 0; j < speeds.q; ++j) r[at(i)] = std::min(r[at(i)], speeds(i, j) / c[at(j)]);
 }
 
 /// One sweep over the rows: r_i to the best of its breakpoints, with c following as the largest possible.
@@ -35,17 +35,17 @@ void row_shares(const Powers& powers, const std::vector<double>& c, std::vector<
 /// With the other rows fixed, c_j = min(b_j, P_ij/x) for r_i = x, so the value is (S + x) * (A + B/x) between
 /// two breakpoints u_j = P_ij/b_j: convex, hence largest at a breakpoint. The breakpoints are sorted and A, B
 /// updated from one to the next.
-void ascend_rows(const Powers& powers, std::vector<double>& r) {
-  if (powers.p == 1) return;
+void ascend_rows(const Speeds& speeds, std::vector<double>& r) {
+  if (speeds.p == 1) return;
   struct Best {
     double first, second;
     int row;
   };
-  std::vector<Best> best(at(powers.q)); // of P_ij / r_i per column: smallest, its row, second smallest
+  std::vector<Best> best(at(speeds.q)); // of P_ij / r_i per column: smallest, its row, second smallest
   const auto update = [&](int j) {
     Best b{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity(), -1};
-    for (int i = 0; i < powers.p; ++i) {
-      const double c = powers(i, j) / r[at(i)];
+    for (int i = 0; i < speeds.p; ++i) {
+      const double c = speeds(i, j) / r[at(i)];
       if (c < b.first)
         b = {c, b.first, i};
       else if (c < b.second)
@@ -53,17 +53,17 @@ void ascend_rows(const Powers& powers, std::vector<double>& r) {
     }
     best[at(j)] = b;
   };
-  for (int j = 0; j < powers.q; ++j) update(j);
+  for (int j = 0; j < speeds.q; ++j) update(j);
   double all = sum(r);
   struct Break {
-    double u, b, power;
+    double u, b, speed;
   };
-  std::vector<Break> breaks(at(powers.q));
-  for (int i = 0; i < powers.p; ++i) {
+  std::vector<Break> breaks(at(speeds.q));
+  for (int i = 0; i < speeds.p; ++i) {
     double free_sum = 0; // of the columns not limited by row i
-    for (int j = 0; j < powers.q; ++j) {
+    for (int j = 0; j < speeds.q; ++j) {
       const double b = best[at(j)].row == i ? best[at(j)].second : best[at(j)].first;
-      breaks[at(j)] = {powers(i, j) / b, b, powers(i, j)};
+      breaks[at(j)] = {speeds(i, j) / b, b, speeds(i, j)};
       free_sum += b;
     }
     std::sort(breaks.begin(), breaks.end(), [](const Break& a, const Break& b) { return a.u < b.u; });
@@ -76,15 +76,15 @@ void ascend_rows(const Powers& powers, std::vector<double>& r) {
         best_x = b.u;
       }
       free_sum -= b.b;
-      limited += b.power;
+      limited += b.speed;
     }
     if (std::abs(best_x - r[at(i)]) <= 1e-14 * best_x) continue;
     const double old = r[at(i)];
     r[at(i)] = best_x;
     all = others + best_x;
-    for (int j = 0; j < powers.q; ++j) {
+    for (int j = 0; j < speeds.q; ++j) {
       Best& b = best[at(j)];
-      const double c = powers(i, j) / best_x;
+      const double c = speeds(i, j) / best_x;
       if (b.row == i) {
         if (c <= b.second)
           b.first = c;
@@ -92,7 +92,7 @@ void ascend_rows(const Powers& powers, std::vector<double>& r) {
           update(j);
       } else if (c < b.first) {
         b = {c, b.first, i};
-      } else if (powers(i, j) / old <= b.second || c < b.second) {
+      } else if (speeds(i, j) / old <= b.second || c < b.second) {
         update(j);
       }
     }
@@ -130,14 +130,14 @@ std::vector<std::vector<Edge>> labelled_trees(int p) {
   return trees;
 }
 
-void try_trees(const Powers& powers, const std::vector<Edge>& tree, std::size_t depth, std::vector<double>& r,
+void try_trees(const Speeds& speeds, const std::vector<Edge>& tree, std::size_t depth, std::vector<double>& r,
                Shares& best) {
   if (depth == tree.size()) {
     double rows = 0, cols = 0;
     for (const double x : r) rows += x;
-    for (int j = 0; j < powers.q; ++j) {
-      double c = powers(0, j) / r[0];
-      for (int i = 1; i < powers.p; ++i) c = std::min(c, powers(i, j) / r[at(i)]);
+    for (int j = 0; j < speeds.q; ++j) {
+      double c = speeds(0, j) / r[0];
+      for (int i = 1; i < speeds.p; ++i) c = std::min(c, speeds(i, j) / r[at(i)]);
       cols += c;
     }
     if (rows * cols > best.value) {
@@ -147,53 +147,53 @@ void try_trees(const Powers& powers, const std::vector<Edge>& tree, std::size_t 
     return;
   }
   const Edge edge = tree[depth];
-  for (int j = 0; j < powers.q; ++j) {
-    r[at(edge.other)] = r[at(edge.known)] * powers(edge.other, j) / powers(edge.known, j);
-    try_trees(powers, tree, depth + 1, r, best);
+  for (int j = 0; j < speeds.q; ++j) {
+    r[at(edge.other)] = r[at(edge.known)] * speeds(edge.other, j) / speeds(edge.known, j);
+    try_trees(speeds, tree, depth + 1, r, best);
   }
 }
 
 } // namespace
 
-Powers Powers::transposed() const {
-  Powers t{q, p, std::vector<double>(v.size())};
+Speeds Speeds::transposed() const {
+  Speeds t{q, p, std::vector<double>(v.size())};
   for (int i = 0; i < p; ++i)
     for (int j = 0; j < q; ++j) t(j, i) = (*this)(i, j);
   return t;
 }
 
-Shares tighten(const Powers& powers, const std::vector<double>& r) {
+Shares tighten(const Speeds& speeds, const std::vector<double>& r) {
   Shares shares;
-  column_shares(powers, r, shares.c);
-  row_shares(powers, shares.c, shares.r);
+  column_shares(speeds, r, shares.c);
+  row_shares(speeds, shares.c, shares.r);
   shares.value = sum(shares.r) * sum(shares.c);
   return shares;
 }
 
-Shares svd_shares(const Powers& powers) {
-  std::vector<double> a = powers.v;
+Shares svd_shares(const Speeds& speeds) {
+  std::vector<double> a = speeds.v;
   const double largest = *std::max_element(a.begin(), a.end());
   for (double& x : a) x /= largest;
-  const int least = std::min(powers.p, powers.q);
-  std::vector<double> s(at(least)), u(at(powers.p) * at(least)), vt(at(least) * at(powers.q));
-  const auto info = LAPACKE_dgesdd(LAPACK_ROW_MAJOR, 'S', powers.p, powers.q, a.data(), powers.q, s.data(), u.data(),
-                                   least, vt.data(), powers.q);
+  const int least = std::min(speeds.p, speeds.q);
+  std::vector<double> s(at(least)), u(at(speeds.p) * at(least)), vt(at(least) * at(speeds.q));
+  const auto info = LAPACKE_dgesdd(LAPACK_ROW_MAJOR, 'S', speeds.p, speeds.q, a.data(), speeds.q, s.data(), u.data(),
+                                   least, vt.data(), speeds.q);
   if (info != 0)
     throw base::Error(base::Status::internal, "gridmap: svd: dgesdd answers " + std::to_string(info) + ", wanted 0");
-  std::vector<double> r(at(powers.p));
-  // a matrix of positive entries has a leading vector of one sign; rounding may leave a 0 when the powers
+  std::vector<double> r(at(speeds.p));
+  // a matrix of positive entries has a leading vector of one sign; rounding may leave a 0 when the speeds
   // differ by 1e16
-  for (int i = 0; i < powers.p; ++i)
+  for (int i = 0; i < speeds.p; ++i)
     r[at(i)] = std::max(std::abs(u[at(i) * at(least)]), std::numeric_limits<double>::epsilon());
-  return tighten(powers, r);
+  return tighten(speeds, r);
 }
 
-void ascend(const Powers& powers, Shares& shares) {
-  const Powers transposed = powers.transposed();
+void ascend(const Speeds& speeds, Shares& shares) {
+  const Speeds transposed = speeds.transposed();
   for (int sweep = 0; sweep < 1000; ++sweep) {
     std::vector<double> r = shares.r;
-    ascend_rows(powers, r);
-    Shares next = tighten(powers, r);
+    ascend_rows(speeds, r);
+    Shares next = tighten(speeds, r);
     ascend_rows(transposed, next.c);
     const Shares turned = tighten(transposed, next.c);
     next = {turned.c, turned.r, turned.value};
@@ -211,17 +211,17 @@ double exact_work(int p, int q) {
   return std::pow(least, std::max(0, least - 2)) * std::pow(most, least - 1);
 }
 
-Shares exact_shares(const Powers& powers) {
-  if (powers.p > powers.q) {
-    Shares turned = exact_shares(powers.transposed());
+Shares exact_shares(const Speeds& speeds) {
+  if (speeds.p > speeds.q) {
+    Shares turned = exact_shares(speeds.transposed());
     return {std::move(turned.c), std::move(turned.r), turned.value};
   }
   static const std::vector<std::vector<Edge>> trees[] = {labelled_trees(1), labelled_trees(2), labelled_trees(3),
                                                          labelled_trees(4)};
   Shares best;
-  std::vector<double> r(at(powers.p), 1.0);
-  for (const auto& tree : trees[powers.p - 1]) try_trees(powers, tree, 0, r, best);
-  return tighten(powers, best.r);
+  std::vector<double> r(at(speeds.p), 1.0);
+  for (const auto& tree : trees[speeds.p - 1]) try_trees(speeds, tree, 0, r, best);
+  return tighten(speeds, best.r);
 }
 
 std::vector<std::int64_t> largest_remainder(std::int64_t n, const std::vector<double>& weights) {

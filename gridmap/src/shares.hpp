@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Row and column shares of a grid of powers: r_i * c_j <= P_ij, (sum r) * (sum c) as large as possible.
+// Row and column shares of a grid of speeds: r_i * c_j <= P_ij, (sum r) * (sum c) as large as possible.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -11,12 +11,12 @@ inline std::size_t at(std::int64_t i) {
 }
 
 /// A dense p x q matrix, row-major.
-struct Powers {
+struct Speeds {
   int p = 0, q = 0;
   std::vector<double> v;
   double operator()(int i, int j) const { return v[at(i) * at(q) + at(j)]; }
   double& operator()(int i, int j) { return v[at(i) * at(q) + at(j)]; }
-  Powers transposed() const;
+  Speeds transposed() const;
 };
 
 struct Shares {
@@ -24,19 +24,19 @@ struct Shares {
   double value = 0; ///< sum r * sum c
 };
 
-/// c from r and r from c, each as large as the powers allow.
-Shares tighten(const Powers& powers, const std::vector<double>& r);
+/// c from r and r from c, each as large as the speeds allow.
+Shares tighten(const Speeds& speeds, const std::vector<double>& r);
 
 /// r is the leading left singular vector, then tightened. Chinnusamy 2004, 6.2.1.2 in the reading of its
 /// tables.
-Shares svd_shares(const Powers& powers);
+Shares svd_shares(const Speeds& speeds);
 
 /// Changes one share at a time to its exact optimum given the others, rows and columns in turn, until nothing
 /// improves.
-void ascend(const Powers& powers, Shares& shares);
+void ascend(const Speeds& speeds, Shares& shares);
 
 /// The true optimum for this arrangement, found at a spanning tree of tight entries; for min(p, q) <= 4.
-Shares exact_shares(const Powers& powers);
+Shares exact_shares(const Speeds& speeds);
 /// Evaluations that exact_shares makes, 0 when it cannot be used.
 double exact_work(int p, int q);
 

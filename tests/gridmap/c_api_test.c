@@ -97,36 +97,36 @@ static void placement(void) {
 }
 
 static void mapping(void) {
-  const double powers[] = {2, 4, 1, 2}, available[] = {3, 5, 2, 8}, slow[] = {1, -1};
+  const double speeds[] = {2, 4, 1, 2}, available[] = {3, 5, 2, 8}, slow[] = {1, -1};
   int order[4], n_chosen = -1, chosen[4], p = 0, q = 0, new_order[8], row_order[2], col_order[2];
   const int same[] = {2, 3, 0, 1};
   double r[2], c[2], t = 0, whole = 0, used = -1;
   int64_t rows[8], cols[8], retained = 0;
   const int64_t five = 5, fives[] = {5, 5};
   const dyngrid_axis axis = {10, &five, 1, 0, 2};
-  CHECK(dyngrid_map(2, 2, powers, 300, 600, DYNGRID_MAP_SVD, order, r, c, rows, cols, &t, &whole) == DYNGRID_SUCCESS);
+  CHECK(dyngrid_map(2, 2, speeds, 300, 600, DYNGRID_MAP_SVD, order, r, c, rows, cols, &t, &whole) == DYNGRID_SUCCESS);
   CHECK(order[0] == 1 && order[3] == 2 && rows[0] == 200 && rows[1] == 100 && cols[0] == 400 && cols[1] == 200);
   CHECK(fabs(t - 20000) < 1e-6 && fabs(whole - 20000) < 1e-6 && fabs(r[0] * c[0] - 4) < 1e-9);
-  CHECK(dyngrid_map(2, 2, powers, 300, 600, DYNGRID_MAP_BEST, NULL, NULL, NULL, NULL, NULL, &t, NULL) ==
+  CHECK(dyngrid_map(2, 2, speeds, 300, 600, DYNGRID_MAP_BEST, NULL, NULL, NULL, NULL, NULL, &t, NULL) ==
             DYNGRID_SUCCESS &&
         fabs(t - 20000) < 1e-6);
-  CHECK(dyngrid_map_in_place(2, 2, powers, 300, 600, DYNGRID_MAP_BEST, r, c, rows, cols, &t, NULL) == DYNGRID_SUCCESS);
+  CHECK(dyngrid_map_in_place(2, 2, speeds, 300, 600, DYNGRID_MAP_BEST, r, c, rows, cols, &t, NULL) == DYNGRID_SUCCESS);
   CHECK(rows[0] == 200 && cols[0] == 200);
   CHECK(dyngrid_map(1, 2, slow, 3, 6, DYNGRID_MAP_BEST, NULL, NULL, NULL, NULL, NULL, &t, NULL) ==
         DYNGRID_ERR_ARGUMENT);
   CHECK(dyngrid_map(1, 2, NULL, 3, 6, DYNGRID_MAP_BEST, NULL, NULL, NULL, NULL, NULL, &t, NULL) == DYNGRID_ERR_NULL);
-  CHECK(dyngrid_map(1, 2, powers, 3, 6, 5, NULL, NULL, NULL, NULL, NULL, &t, NULL) == DYNGRID_ERR_ARGUMENT);
-  CHECK(dyngrid_natural_blocks(9, 4, powers, rows) == DYNGRID_SUCCESS && rows[0] == 2 && rows[1] == 4 && rows[2] == 1);
-  CHECK(dyngrid_natural_blocks(9, 0, powers, rows) == DYNGRID_ERR_ARGUMENT);
+  CHECK(dyngrid_map(1, 2, speeds, 3, 6, 5, NULL, NULL, NULL, NULL, NULL, &t, NULL) == DYNGRID_ERR_ARGUMENT);
+  CHECK(dyngrid_natural_blocks(9, 4, speeds, rows) == DYNGRID_SUCCESS && rows[0] == 2 && rows[1] == 4 && rows[2] == 1);
+  CHECK(dyngrid_natural_blocks(9, 0, speeds, rows) == DYNGRID_ERR_ARGUMENT);
   CHECK(dyngrid_order_grid(&axis, &axis, 2, fives, 2, fives, same, row_order, col_order, &retained) == DYNGRID_SUCCESS);
   CHECK(retained == 100 && row_order[0] == 1 && col_order[0] == 0);
-  CHECK(dyngrid_select(2, 2, powers, 4, available, 7, DYNGRID_SELECT_BEST, 300, 300, &n_chosen, chosen, &p, &q,
+  CHECK(dyngrid_select(2, 2, speeds, 4, available, 7, DYNGRID_SELECT_BEST, 300, 300, &n_chosen, chosen, &p, &q,
                        new_order, rows, cols, &used, &t) == DYNGRID_SUCCESS);
   CHECK(n_chosen >= 0 && n_chosen <= 4 && used <= 7 && p * q == 4 + n_chosen && t > 0);
-  CHECK(dyngrid_select(2, 2, powers, 0, NULL, 7, DYNGRID_SELECT_LOCAL, 300, 300, &n_chosen, NULL, NULL, NULL, NULL,
+  CHECK(dyngrid_select(2, 2, speeds, 0, NULL, 7, DYNGRID_SELECT_LOCAL, 300, 300, &n_chosen, NULL, NULL, NULL, NULL,
                        NULL, NULL, NULL, NULL) == DYNGRID_SUCCESS);
   CHECK(n_chosen == 0);
-  CHECK(dyngrid_select(2, 2, powers, 4, NULL, 7, DYNGRID_SELECT_LOCAL, 300, 300, &n_chosen, NULL, NULL, NULL, NULL,
+  CHECK(dyngrid_select(2, 2, speeds, 4, NULL, 7, DYNGRID_SELECT_LOCAL, 300, 300, &n_chosen, NULL, NULL, NULL, NULL,
                        NULL, NULL, NULL, NULL) == DYNGRID_ERR_NULL);
 }
 

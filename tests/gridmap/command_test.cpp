@@ -104,7 +104,7 @@ TEST(Command, PlaceOneChangeAfterTheOther) {
 }
 
 TEST(Command, Map) {
-  const json a = ask("map --powers 4,2,2,1 --grid 2x2 --m 2000 --n 2000");
+  const json a = ask("map --speeds 4,2,2,1 --grid 2x2 --m 2000 --n 2000");
   EXPECT_EQ(a["grid"], json::parse("[[4,2],[2,1]]"));
   EXPECT_EQ(a["rows"], json({1333, 667}));
   EXPECT_EQ(a["cols"], json({1333, 667}));
@@ -113,7 +113,7 @@ TEST(Command, Map) {
   EXPECT_EQ(a["t_theory"], 667 * 667); // of the power 1
   EXPECT_EQ(ask("map --powers 313.215,278.643,33.897,24.777 --grid 2x2 --m 2000 --n 2000 --method svd")["rows"],
             json({1819, 181}));
-  EXPECT_EQ(ask("map --powers '1 2 2 4' --grid 2x2 --m 30 --n 30 --in-place")["rows"], json({10, 20}));
+  EXPECT_EQ(ask("map --speeds '1 2 2 4' --grid 2x2 --m 30 --n 30 --in-place")["rows"], json({10, 20}));
 }
 
 TEST(Command, Select) {
@@ -227,14 +227,14 @@ TEST(Command, MistakesAreOneLineAndStatus2) {
                                "place --from 2x2 --to 3x3 --m 10 --n 10 --rsrc 2",
                                "place --from 2x2 --to 3x3 --to 2 --m 10 --n 10",
                                "place --from 2x2 --to 3x3 --m 10 --n 10 --keep-first maybe",
-                               "map --powers 1,-2 --grid 1x2 --m 3 --n 4",
-                               "map --powers 1,nan --grid 1x2 --m 3 --n 4",
-                               "map --powers 1,,2 --grid 1x2 --m 3 --n 4",
-                               "map --powers 1,2, --grid 1x2 --m 3 --n 4",
-                               "map --powers '' --grid 1x2 --m 3 --n 4",
-                               "map --powers 1,2 --grid 2x2 --m 3 --n 4",
-                               "map --powers @/no/such/file --grid 1x2 --m 3 --n 4",
-                               "map --powers 1,2 --grid 1x2 --m 3 --n 4 --bogus",
+                               "map --speeds 1,-2 --grid 1x2 --m 3 --n 4",
+                               "map --speeds 1,nan --grid 1x2 --m 3 --n 4",
+                               "map --speeds 1,,2 --grid 1x2 --m 3 --n 4",
+                               "map --speeds 1,2, --grid 1x2 --m 3 --n 4",
+                               "map --speeds '' --grid 1x2 --m 3 --n 4",
+                               "map --speeds 1,2 --grid 2x2 --m 3 --n 4",
+                               "map --speeds @/no/such/file --grid 1x2 --m 3 --n 4",
+                               "map --speeds 1,2 --grid 1x2 --m 3 --n 4 --bogus",
                                "select --grid '1,2;3' --available 3 --tpp 3 --m 3 --n 3",
                                "select --grid 1,2 --available nan --tpp 3 --m 3 --n 3",
                                "select --grid 1,2 --available '' --tpp 3 --m 3 --n 3",

@@ -150,27 +150,27 @@ contains
   end subroutine
 
   subroutine mapping()
-    real(c_double) :: powers(4), available(4), r(2), c(2), t, used
+    real(c_double) :: speeds(4), available(4), r(2), c(2), t, used
     integer(c_int) :: order(4), n_chosen, chosen(4), p, q, row_order(2), col_order(2)
     integer(c_int64_t) :: rows(8), cols(8), retained
     integer(c_int64_t), target :: five(1)
     type(dyngrid_axis) :: axis
-    powers = [2, 4, 1, 2]
+    speeds = [2, 4, 1, 2]
     available = [3, 5, 2, 8]
-    call check(dyngrid_map(2, 2, powers, 300_c_int64_t, 600_c_int64_t, DYNGRID_MAP_SVD, order, r, c, rows, cols, &
+    call check(dyngrid_map(2, 2, speeds, 300_c_int64_t, 600_c_int64_t, DYNGRID_MAP_SVD, order, r, c, rows, cols, &
       t) == DYNGRID_SUCCESS, 'map')
     call check(rows(1) == 200 .and. cols(1) == 400 .and. order(1) == 1, 'the strongest in the corner')
-    call check(dyngrid_map_in_place(2, 2, powers, 300_c_int64_t, 600_c_int64_t, DYNGRID_MAP_BEST, rows=rows, &
+    call check(dyngrid_map_in_place(2, 2, speeds, 300_c_int64_t, 600_c_int64_t, DYNGRID_MAP_BEST, rows=rows, &
       cols=cols) == &
                DYNGRID_SUCCESS, 'map in place')
     call check(rows(1) == 200 .and. cols(1) == 200, 'places kept')
-    powers(3) = -1
-    call check(dyngrid_map(2, 2, powers, 3_c_int64_t, 6_c_int64_t, DYNGRID_MAP_BEST) == DYNGRID_ERR_ARGUMENT, &
-      'negative power')
-    powers(3) = 1
-    call check(dyngrid_natural_blocks(9_c_int64_t, 4, powers, rows) == DYNGRID_SUCCESS .and. rows(2) == 4, &
+    speeds(3) = -1
+    call check(dyngrid_map(2, 2, speeds, 3_c_int64_t, 6_c_int64_t, DYNGRID_MAP_BEST) == DYNGRID_ERR_ARGUMENT, &
+      'negative speed')
+    speeds(3) = 1
+    call check(dyngrid_natural_blocks(9_c_int64_t, 4, speeds, rows) == DYNGRID_SUCCESS .and. rows(2) == 4, &
       'natural blocks')
-    call check(dyngrid_select(2, 2, powers, 4, available, 7.0_c_double, DYNGRID_SELECT_BEST, 300_c_int64_t, &
+    call check(dyngrid_select(2, 2, speeds, 4, available, 7.0_c_double, DYNGRID_SELECT_BEST, 300_c_int64_t, &
       300_c_int64_t, n_chosen, chosen, &
                               p, q, tpp_used=used, t=t) == DYNGRID_SUCCESS, 'select')
     call check(p*q == 4 + n_chosen .and. used <= 7, 'what was selected')

@@ -28,9 +28,9 @@ std::size_t at(std::int64_t i) {
   return static_cast<std::size_t>(i);
 }
 
-MappingRequest of(std::vector<double> powers, int p, int q, MapMethod method, std::int64_t m = 2000,
+MappingRequest of(std::vector<double> speeds, int p, int q, MapMethod method, std::int64_t m = 2000,
                   std::int64_t n = 2000) {
-  return {std::move(powers), p, q, m, n, method};
+  return {std::move(speeds), p, q, m, n, method};
 }
 
 void expect_t_opt(const Mapping& map, const std::vector<double>& wanted, double tolerance) {
@@ -41,7 +41,7 @@ void expect_t_opt(const Mapping& map, const std::vector<double>& wanted, double 
 
 /// What holds for every mapping.
 void expect_sound(const MappingRequest& request, const Mapping& map) {
-  const std::size_t count = request.powers.size();
+  const std::size_t count = request.speeds.size();
   ASSERT_EQ(map.nprow, request.nprow);
   ASSERT_EQ(map.npcol, request.npcol);
   ASSERT_EQ(map.order.size(), count);
@@ -49,7 +49,7 @@ void expect_sound(const MappingRequest& request, const Mapping& map) {
   std::sort(order.begin(), order.end());
   for (std::size_t k = 0; k < count; ++k) {
     ASSERT_EQ(order[k], static_cast<int>(k));
-    ASSERT_EQ(map.powers[k], request.powers[at(map.order[k])]);
+    ASSERT_EQ(map.speeds[k], request.speeds[at(map.order[k])]);
   }
   EXPECT_EQ(std::accumulate(map.rows.begin(), map.rows.end(), std::int64_t{0}), request.m);
   EXPECT_EQ(std::accumulate(map.cols.begin(), map.cols.end(), std::int64_t{0}), request.n);
@@ -59,7 +59,7 @@ void expect_sound(const MappingRequest& request, const Mapping& map) {
   for (int i = 0; i < map.nprow; ++i)
     for (int j = 0; j < map.npcol; ++j) {
       EXPECT_TRUE(request.method == MapMethod::natural || map.utilization(i, j) <= 1 + 1e-9);
-      t = std::max(t, static_cast<double>(map.rows[at(i)]) * static_cast<double>(map.cols[at(j)]) / map.power(i, j));
+      t = std::max(t, static_cast<double>(map.rows[at(i)]) * static_cast<double>(map.cols[at(j)]) / map.speed(i, j));
     }
   EXPECT_DOUBLE_EQ(map.t_theory, t);
   EXPECT_LE(map.mean_utilization(), 1 + 1e-9);
@@ -67,7 +67,7 @@ void expect_sound(const MappingRequest& request, const Mapping& map) {
             map.t_continuous * (request.method == MapMethod::natural ? 0 : map.mean_utilization()) * (1 - 1e-9));
 }
 
-// Chinnusamy 2004. The initial powers are printed rounded; these reproduce all its tables (see
+// Chinnusamy 2004. The initial speeds are printed rounded; these reproduce all its tables (see
 // selection_test.cpp).
 const std::vector<double> initial{313.215, 278.643, 33.897, 24.777};
 
@@ -89,11 +89,11 @@ TEST(Mapping, TablesOfTheThesis) {
   EXPECT_EQ(map.rows, (Sizes{1819, 181}));
   EXPECT_EQ(map.cols, (Sizes{1115, 885}));
   expect_t_opt(map, {313, 248, 31, 25}, 0.6);
-  // 6.6: rows * cols / power in units of 0.0962 ms, per processor
+  // 6.6: rows * cols / speed in units of 0.0962 ms, per processor
   const double ms[] = {622.9, 555.8, 572.9, 621.9};
   for (int i = 0; i < 2; ++i)
     for (int j = 0; j < 2; ++j)
-      EXPECT_NEAR(0.0962 * static_cast<double>(map.rows[at(i)] * map.cols[at(j)]) / map.power(i, j), ms[2 * i + j],
+      EXPECT_NEAR(0.0962 * static_cast<double>(map.rows[at(i)] * map.cols[at(j)]) / map.speed(i, j), ms[2 * i + j],
                   0.5);
   // 6.8, 6.9
   std::vector<double> six = initial;
@@ -103,13 +103,13 @@ TEST(Mapping, TablesOfTheThesis) {
   EXPECT_EQ(map.cols, (Sizes{1478, 302, 220}));
   expect_t_opt(map, {315, 64.3, 47, 166, 33.9, 24.8}, 0.06);
   EXPECT_EQ(map.order, (std::vector<int>{4, 5, 1, 0, 2, 3}));
-  // 6.15, 6.16 (powers as printed)
+  // 6.15, 6.16 (speeds as printed)
   map = map_processors(of({326, 275, 227, 175}, 2, 2, MapMethod::svd));
   expect_t_opt(map, {325.7, 260.4, 218.7, 174.9}, 0.6);
 }
 
 /// All spanning trees of tight entries of a p x q grid, by brute force over sets of p + q - 1 cells.
-double best_shares(const std::vector<double>& powers, int p, int q) {
+double best_shares(const std::vector<double>& speeds, int p, int q) {
   const int cells = p * q, nodes = p + q;
   double best = 0;
   std::vector<int> pick(at(cells), 0);
@@ -122,14 +122,14 @@ double best_shares(const std::vector<double>& powers, int p, int q) {
         if (!pick[at(k)]) continue;
         double &r = x[at(k / q)], &c = x[at(p + k % q)];
         if (r > 0 && c == 0)
-          c = powers[at(k)] / r;
+          c = speeds[at(k)] / r;
         else if (c > 0 && r == 0)
-          r = powers[at(k)] / c;
+          r = speeds[at(k)] / c;
       }
     bool possible = true;
     for (const double value : x) possible = possible && value > 0;
     for (int k = 0; k < cells && possible; ++k)
-      possible = x[at(k / q)] * x[at(p + k % q)] <= powers[at(k)] * (1 + 1e-9);
+      possible = x[at(k / q)] * x[at(p + k % q)] <= speeds[at(k)] * (1 + 1e-9);
     if (!possible) continue;
     best =
         std::max(best, std::accumulate(x.begin(), x.begin() + p, 0.0) * std::accumulate(x.begin() + p, x.end(), 0.0));
@@ -137,11 +137,11 @@ double best_shares(const std::vector<double>& powers, int p, int q) {
   return best;
 }
 
-/// Over all arrangements up to the order of rows and columns: the first power in the corner, first row and
+/// Over all arrangements up to the order of rows and columns: the first speed in the corner, first row and
 /// first column falling.
-double best_arrangement(std::vector<double> powers, int p, int q) {
-  std::sort(powers.begin(), powers.end(), std::greater<>());
-  std::vector<double> grid = powers;
+double best_arrangement(std::vector<double> speeds, int p, int q) {
+  std::sort(speeds.begin(), speeds.end(), std::greater<>());
+  std::vector<double> grid = speeds;
   double best = 0;
   do {
     bool normal = true;
@@ -152,19 +152,19 @@ double best_arrangement(std::vector<double> powers, int p, int q) {
   return best;
 }
 
-std::vector<double> random_powers(std::mt19937& gen, int count, int kind) {
-  std::vector<double> powers;
+std::vector<double> random_speeds(std::mt19937& gen, int count, int kind) {
+  std::vector<double> speeds;
   const auto uniform = [&] { return static_cast<double>(gen()) / 4294967296.0; };
   for (int k = 0; k < count; ++k) {
     if (kind == 0)
-      powers.push_back(10 + 290 * uniform());
+      speeds.push_back(10 + 290 * uniform());
     else if (kind == 1)
-      powers.push_back(100 * std::exp(std::normal_distribution<double>(0, 0.7)(gen)));
+      speeds.push_back(100 * std::exp(std::normal_distribution<double>(0, 0.7)(gen)));
     else
-      powers.push_back((k < 2 ? 10 : 100) * (1 + 0.05 * uniform())); // two slow ones among fast ones
+      speeds.push_back((k < 2 ? 10 : 100) * (1 + 0.05 * uniform())); // two slow ones among fast ones
   }
-  std::shuffle(powers.begin(), powers.end(), gen);
-  return powers;
+  std::shuffle(speeds.begin(), speeds.end(), gen);
+  return speeds;
 }
 
 TEST(Mapping, TrueOptimumOnSmallGrids) {
@@ -173,11 +173,11 @@ TEST(Mapping, TrueOptimumOnSmallGrids) {
        {std::array{2, 2, 60}, std::array{2, 3, 40}, std::array{3, 2, 10}, std::array{3, 3, 4}})
     for (int kind = 0; kind < 3; ++kind)
       for (int round = 0; round < rounds; ++round) {
-        const MappingRequest request = of(random_powers(gen, p * q, kind), p, q, MapMethod::best);
+        const MappingRequest request = of(random_speeds(gen, p * q, kind), p, q, MapMethod::best);
         const Mapping map = map_processors(request);
         expect_sound(request, map);
         EXPECT_TRUE(map.proved);
-        const double wanted = 2000.0 * 2000 / best_arrangement(request.powers, p, q);
+        const double wanted = 2000.0 * 2000 / best_arrangement(request.speeds, p, q);
         EXPECT_NEAR(map.t_continuous / wanted, 1, 1e-9) << p << 'x' << q << " kind " << kind;
       }
 }
@@ -187,12 +187,12 @@ TEST(Mapping, ExactSharesForGivenPlaces) {
   for (const auto& [p, q] :
        {std::pair{1, 4}, std::pair{2, 2}, std::pair{2, 4}, std::pair{3, 3}, std::pair{4, 2}, std::pair{3, 4}})
     for (int round = 0; round < 8; ++round) {
-      const MappingRequest request = of(random_powers(gen, p * q, round % 3), p, q, MapMethod::best);
+      const MappingRequest request = of(random_speeds(gen, p * q, round % 3), p, q, MapMethod::best);
       const Mapping map = map_in_place(request);
       expect_sound(request, map);
       EXPECT_TRUE(map.proved);
-      EXPECT_EQ(map.powers, request.powers);
-      EXPECT_NEAR(map.t_continuous * best_shares(request.powers, p, q) / 4e6, 1, 1e-9);
+      EXPECT_EQ(map.speeds, request.speeds);
+      EXPECT_NEAR(map.t_continuous * best_shares(request.speeds, p, q) / 4e6, 1, 1e-9);
     }
 }
 
@@ -203,7 +203,7 @@ TEST(Mapping, NeverSlowerThanThePublishedHeuristic) {
   for (int kind = 0; kind < 3; ++kind)
     for (const int p : {1, 2, 3, 4, 5, 7, 10, 13, 16})
       for (const int q : {1, 2, 3, 4, 5, 6, 9, 12, 16}) {
-        MappingRequest request = of(random_powers(gen, p * q, kind), p, q, MapMethod::best);
+        MappingRequest request = of(random_speeds(gen, p * q, kind), p, q, MapMethod::best);
         const Mapping best = map_processors(request);
         expect_sound(request, best);
         request.method = MapMethod::svd;
@@ -234,25 +234,25 @@ TEST(Mapping, PermutingOrScalingChangesNothing) {
   std::mt19937 gen(14);
   for (const MapMethod method : {MapMethod::best, MapMethod::svd, MapMethod::natural})
     for (const auto& [p, q] : {std::pair{2, 3}, std::pair{4, 4}, std::pair{3, 7}}) {
-      MappingRequest request = of(random_powers(gen, p * q, 1), p, q, method);
-      request.powers[1] = request.powers[0]; // equal processors
+      MappingRequest request = of(random_speeds(gen, p * q, 1), p, q, method);
+      request.speeds[1] = request.speeds[0]; // equal processors
       const Mapping map = map_processors(request);
       MappingRequest changed = request;
-      std::swap(changed.powers[0], changed.powers[1]);
+      std::swap(changed.speeds[0], changed.speeds[1]);
       EXPECT_EQ(map_processors(changed).order, map.order);
       changed = request;
-      std::reverse(changed.powers.begin(), changed.powers.end());
+      std::reverse(changed.speeds.begin(), changed.speeds.end());
       const Mapping reversed = map_processors(changed);
-      EXPECT_EQ(reversed.powers, map.powers);
+      EXPECT_EQ(reversed.speeds, map.speeds);
       EXPECT_EQ(reversed.rows, map.rows);
       changed = request;
-      for (double& power : changed.powers) power *= 1024; // exact in binary
+      for (double& speed : changed.speeds) speed *= 1024; // exact in binary
       const Mapping scaled = map_processors(changed);
       EXPECT_EQ(scaled.order, map.order);
       EXPECT_EQ(scaled.rows, map.rows);
       EXPECT_EQ(scaled.cols, map.cols);
       EXPECT_NEAR(scaled.t_continuous * 1024, map.t_continuous, 1e-9 * map.t_continuous);
-      for (double& power : changed.powers) power *= 0.3;
+      for (double& speed : changed.speeds) speed *= 0.3;
       EXPECT_NEAR(map_processors(changed).t_continuous * 1024 * 0.3, map.t_continuous, 1e-6 * map.t_continuous);
     }
 }
@@ -271,7 +271,7 @@ TEST(Mapping, SmallAndEmptyMatrices) {
   for (const MapMethod method : {MapMethod::best, MapMethod::svd, MapMethod::natural})
     for (const std::int64_t m : {0, 1, 2, 3, 5, 17})
       for (const std::int64_t n : {0, 1, 4, 6}) {
-        const MappingRequest request = of(random_powers(gen, 12, 0), 3, 4, method, m, n);
+        const MappingRequest request = of(random_speeds(gen, 12, 0), 3, 4, method, m, n);
         const Mapping map = map_processors(request);
         EXPECT_EQ(std::accumulate(map.rows.begin(), map.rows.end(), std::int64_t{0}), m);
         EXPECT_EQ(std::accumulate(map.cols.begin(), map.cols.end(), std::int64_t{0}), n);
@@ -308,16 +308,16 @@ TEST(Mapping, BadArguments) {
     return "no error";
   };
   EXPECT_EQ(message(of({1, 2, -3, 4}, 2, 2, MapMethod::best)),
-            "gridmap: map: power 2 is -3, wanted a finite number above 0");
+            "gridmap: map: speed 2 is -3, wanted a finite number above 0");
   EXPECT_EQ(message(of({1, 0, 3, 4}, 2, 2, MapMethod::best)),
-            "gridmap: map: power 1 is 0, wanted a finite number above 0");
+            "gridmap: map: speed 1 is 0, wanted a finite number above 0");
   EXPECT_EQ(message(of({nan, 2, 3, 4}, 2, 2, MapMethod::best)),
-            "gridmap: map: power 0 is nan, wanted a finite number above 0");
+            "gridmap: map: speed 0 is nan, wanted a finite number above 0");
   EXPECT_EQ(message(of({1, 2, 3, infinity}, 2, 2, MapMethod::best)),
-            "gridmap: map: power 3 is inf, wanted a finite number above 0");
+            "gridmap: map: speed 3 is inf, wanted a finite number above 0");
   EXPECT_EQ(message(of({}, 2, 2, MapMethod::best)),
-            "gridmap: map: the list of powers is empty, wanted one per grid position");
-  EXPECT_EQ(message(of({1, 2, 3}, 2, 2, MapMethod::best)), "gridmap: map: 3 powers for a 2x2 grid, wanted 4");
+            "gridmap: map: the list of speeds is empty, wanted one per grid position");
+  EXPECT_EQ(message(of({1, 2, 3}, 2, 2, MapMethod::best)), "gridmap: map: 3 speeds for a 2x2 grid, wanted 4");
   EXPECT_EQ(message(of({1}, 0, 1, MapMethod::best)), "gridmap: map: grid is 0x1, wanted at least 1x1");
   EXPECT_EQ(message(of({1}, 1, 1, MapMethod::best, -1, 1)), "gridmap: map: matrix is -1 x 1, wanted at least 0 x 0");
   EXPECT_EQ(message(of({1}, 1, 1, static_cast<MapMethod>(7))), "gridmap: map: method is 7, wanted 0 .. 2");
@@ -329,7 +329,7 @@ TEST(Mapping, BadArguments) {
 TEST(Mapping, ManyProcessors) {
   std::mt19937 gen(16);
   for (int kind = 0; kind < 3; ++kind) {
-    MappingRequest request = of(random_powers(gen, 4096, kind), 64, 64, MapMethod::best, 100000, 100000);
+    MappingRequest request = of(random_speeds(gen, 4096, kind), 64, 64, MapMethod::best, 100000, 100000);
     const std::clock_t start = std::clock(); // of this process: the machine may be busy with other things
     const Mapping best = map_processors(request);
     const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;

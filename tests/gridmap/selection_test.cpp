@@ -26,13 +26,13 @@ std::size_t at(std::int64_t i) {
 // 279 / 34 25
 const std::vector<double> printed_list{298, 95,  35,  11,  30, 28,  39,  218, 39,  91,  290, 279, 249, 315, 210,
                                        64,  209, 284, 131, 84, 176, 267, 66,  232, 114, 138, 157, 251, 250, 174};
-// Powers that round to the printed ones and give the printed sums, whole rows and columns, T_opt and times of
+// Speeds that round to the printed ones and give the printed sums, whole rows and columns, T_opt and times of
 // tables 6.4 to 6.14
 const std::vector<double> fitted_list{298.35, 95.44,  35.24,  10.75,  29.99,  28.10,  39.38,  217.61, 39.05,  90.60,
                                       290.40, 278.57, 248.96, 314.99, 210.34, 63.61,  209.16, 284.27, 130.93, 83.63,
                                       175.79, 267.49, 66.41,  231.86, 113.73, 138.20, 156.85, 250.58, 250.00, 174.35};
 const std::vector<double> fitted_grid{313.215, 278.643, 33.897, 24.777};
-constexpr double ms = 0.0962; // of rows * columns / power
+constexpr double ms = 0.0962; // of rows * columns / speed
 
 SelectionRequest of(double tpp, Strategy strategy, bool fitted = true) {
   SelectionRequest r;
@@ -69,16 +69,16 @@ void expect_sound(const SelectionRequest& r, const Selection& s) {
   for (int i = 0; i < s.mapping.nprow; ++i)
     for (int j = 0; j < s.mapping.npcol; ++j) {
       const int k = s.mapping.order[at(i * s.mapping.npcol + j)], old = static_cast<int>(r.grid.size());
-      EXPECT_EQ(s.mapping.power(i, j), k < old ? r.grid[at(k)] : r.available[at(k - old)]);
+      EXPECT_EQ(s.mapping.speed(i, j), k < old ? r.grid[at(k)] : r.available[at(k - old)]);
       EXPECT_LE(s.mapping.utilization(i, j), 1 + 1e-9);
     }
 }
 
-std::vector<std::vector<int>> rounded_powers(const Selection& s) {
+std::vector<std::vector<int>> rounded_speeds(const Selection& s) {
   std::vector<std::vector<int>> grid(at(s.mapping.nprow));
   for (int i = 0; i < s.mapping.nprow; ++i)
     for (int j = 0; j < s.mapping.npcol; ++j)
-      grid[at(i)].push_back(static_cast<int>(std::lround(s.mapping.power(i, j))));
+      grid[at(i)].push_back(static_cast<int>(std::lround(s.mapping.speed(i, j))));
   return grid;
 }
 
@@ -118,23 +118,23 @@ TEST(Selection, Tables610To614) {
   EXPECT_EQ(global.mapping.rows, (Sizes{1639, 361}));
   EXPECT_EQ(global.mapping.cols, (Sizes{714, 683, 348, 255}));
   EXPECT_NEAR(global.tpp_used, 590.56, 0.02);
-  std::vector<int> powers;
-  for (const auto& row : rounded_powers(global)) powers.insert(powers.end(), row.begin(), row.end());
-  std::sort(powers.begin(), powers.end());
-  EXPECT_EQ(powers, (std::vector<int>{25, 34, 66, 95, 114, 279, 313, 315}));
+  std::vector<int> speeds;
+  for (const auto& row : rounded_speeds(global)) speeds.insert(speeds.end(), row.begin(), row.end());
+  std::sort(speeds.begin(), speeds.end());
+  EXPECT_EQ(speeds, (std::vector<int>{25, 34, 66, 95, 114, 279, 313, 315}));
 
   const Selection local = select_processors(of(600, Strategy::local));
-  EXPECT_EQ(rounded_powers(local), (std::vector<std::vector<int>>{{313, 279}, {34, 25}, {315, 249}}));
+  EXPECT_EQ(rounded_speeds(local), (std::vector<std::vector<int>>{{313, 279}, {34, 25}, {315, 249}}));
   EXPECT_EQ(local.mapping.rows, (Sizes{950, 95, 955}));
   EXPECT_EQ(local.mapping.cols, (Sizes{1116, 884}));
   const Selection mixed = select_processors(of(600, Strategy::mixed));
-  EXPECT_EQ(rounded_powers(mixed), (std::vector<std::vector<int>>{{313, 249}, {34, 25}, {315, 279}}));
+  EXPECT_EQ(rounded_speeds(mixed), (std::vector<std::vector<int>>{{313, 249}, {34, 25}, {315, 279}}));
   EXPECT_EQ(mixed.mapping.rows, (Sizes{950, 95, 955}));
   EXPECT_EQ(mixed.mapping.cols, (Sizes{1118, 882}));
   const double t_opt_local[] = {313, 247.8, 31.3, 24.8, 314.6, 249},
                t_opt_mixed[] = {313.0, 247.3, 31.4, 24.8, 315, 248.7};
   for (int k = 0; k < 6; ++k) {
-    // 313 is the initial power that table 6.6 puts at 313.2
+    // 313 is the initial speed that table 6.6 puts at 313.2
     EXPECT_NEAR(local.mapping.t_opt(k / 2, k % 2), t_opt_local[k], k == 0 ? 0.25 : 0.1);
     EXPECT_NEAR(mixed.mapping.t_opt(k / 2, k % 2), t_opt_mixed[k], k == 0 ? 0.25 : 0.1);
   }
@@ -156,10 +156,10 @@ TEST(Selection, BestBeatsTheTable) {
     }
 }
 
-std::vector<double> random_powers(std::mt19937& gen, int count) {
-  std::vector<double> powers;
-  for (int k = 0; k < count; ++k) powers.push_back(10 + 290 * static_cast<double>(gen()) / 4294967296.0);
-  return powers;
+std::vector<double> random_speeds(std::mt19937& gen, int count) {
+  std::vector<double> speeds;
+  for (int k = 0; k < count; ++k) speeds.push_back(10 + 290 * static_cast<double>(gen()) / 4294967296.0);
+  return speeds;
 }
 
 TEST(Selection, BestIsNeverSlowerThanTheOthers) {
@@ -170,8 +170,8 @@ TEST(Selection, BestIsNeverSlowerThanTheOthers) {
       SelectionRequest r;
       r.nprow = p;
       r.npcol = q;
-      r.grid = random_powers(gen, p * q);
-      r.available = random_powers(gen, 3 + 5 * round);
+      r.grid = random_speeds(gen, p * q);
+      r.available = random_speeds(gen, 3 + 5 * round);
       r.tpp = 150 + 400 * round;
       r.m = 3000;
       r.n = 2500;
@@ -196,8 +196,8 @@ TEST(Selection, BestAgainstAllSetsOnASquareGrid) {
     SelectionRequest r;
     r.nprow = 1;
     r.npcol = 2;
-    r.grid = random_powers(gen, 2);
-    r.available = random_powers(gen, 7);
+    r.grid = random_speeds(gen, 2);
+    r.available = random_speeds(gen, 7);
     r.tpp = 500;
     r.m = r.n = 1000;
     r.max_aspect = 2; // 1x2, 2x2, 2x3 (and 3x3)
@@ -205,19 +205,19 @@ TEST(Selection, BestAgainstAllSetsOnASquareGrid) {
     expect_sound(r, best);
     double wanted = std::numeric_limits<double>::infinity();
     for (unsigned subset = 0; subset < 128; ++subset) {
-      std::vector<double> powers = r.grid;
+      std::vector<double> speeds = r.grid;
       double sum = 0;
       for (unsigned k = 0; k < 7; ++k)
         if (subset & (1U << k)) {
-          powers.push_back(r.available[k]);
+          speeds.push_back(r.available[k]);
           sum += r.available[k];
         }
       if (sum > r.tpp) continue;
-      const auto count = static_cast<int>(powers.size());
+      const auto count = static_cast<int>(speeds.size());
       for (const auto& [p, q] : {std::pair{1, 2}, std::pair{2, 2}, std::pair{2, 3}, std::pair{2, 4}, std::pair{3, 3}})
         if (p * q == count)
           wanted = std::min(wanted,
-                            gridmap::map_processors({powers, p, q, r.m, r.n, gridmap::MapMethod::best}).t_continuous);
+                            gridmap::map_processors({speeds, p, q, r.m, r.n, gridmap::MapMethod::best}).t_continuous);
     }
     EXPECT_LE(best.mapping.t_continuous, wanted * (1 + 1e-9));
   }
@@ -253,9 +253,9 @@ TEST(Selection, OrderOfTheListAndScaleDoNotMatter) {
     std::reverse(r.available.begin(), r.available.end());
     const Selection reversed = select_processors(r);
     EXPECT_NEAR(reversed.mapping.t_continuous, s.mapping.t_continuous, 1e-9 * s.mapping.t_continuous);
-    EXPECT_EQ(reversed.mapping.powers, s.mapping.powers);
-    for (double& power : r.available) power *= 4;
-    for (double& power : r.grid) power *= 4;
+    EXPECT_EQ(reversed.mapping.speeds, s.mapping.speeds);
+    for (double& speed : r.available) speed *= 4;
+    for (double& speed : r.grid) speed *= 4;
     r.tpp *= 4;
     const Selection scaled = select_processors(r);
     EXPECT_EQ(scaled.chosen, reversed.chosen);
@@ -275,15 +275,15 @@ TEST(Selection, BadArguments) {
   };
   SelectionRequest r = of(600, Strategy::best);
   r.available[2] = -35;
-  EXPECT_EQ(message(r), "gridmap: select: available power 2 is -35, wanted a finite number above 0");
+  EXPECT_EQ(message(r), "gridmap: select: available speed 2 is -35, wanted a finite number above 0");
   r.available[2] = nan;
-  EXPECT_EQ(message(r), "gridmap: select: available power 2 is nan, wanted a finite number above 0");
+  EXPECT_EQ(message(r), "gridmap: select: available speed 2 is nan, wanted a finite number above 0");
   r = of(600, Strategy::best);
   r.grid[0] = 0;
-  EXPECT_EQ(message(r), "gridmap: select: grid power 0 is 0, wanted a finite number above 0");
+  EXPECT_EQ(message(r), "gridmap: select: grid speed 0 is 0, wanted a finite number above 0");
   r = of(600, Strategy::best);
   r.npcol = 3;
-  EXPECT_EQ(message(r), "gridmap: select: 4 powers for a 2x3 grid, wanted 6");
+  EXPECT_EQ(message(r), "gridmap: select: 4 speeds for a 2x3 grid, wanted 6");
   EXPECT_EQ(message(of(-1, Strategy::local)), "gridmap: select: tpp is -1, wanted a finite number, at least 0");
   EXPECT_EQ(message(of(nan, Strategy::local)), "gridmap: select: tpp is nan, wanted a finite number, at least 0");
   EXPECT_EQ(message(of(600, static_cast<Strategy>(9))), "gridmap: select: strategy is 9, wanted 0 .. 3");

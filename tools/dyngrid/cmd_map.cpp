@@ -9,14 +9,14 @@ namespace command {
 namespace {
 
 struct Options {
-  std::string powers, grid, method = "best";
+  std::string speeds, grid, method = "best";
   std::int64_t m = 0, n = 0;
   bool in_place = false, json = false;
 };
 
 void run(const Options& o) {
   gridmap::MappingRequest request;
-  request.powers = parse_numbers("--powers", o.powers);
+  request.speeds = parse_numbers("--speeds", o.speeds);
   const base::GridShape grid = base::parse_grid_shape(o.grid, "--grid");
   request.nprow = grid.nprow;
   request.npcol = grid.npcol;
@@ -27,7 +27,7 @@ void run(const Options& o) {
                                            : gridmap::MapMethod::best;
   const gridmap::Mapping map = o.in_place ? gridmap::map_in_place(request) : gridmap::map_processors(request);
   if (print_json(o.json, {{"method", o.method},
-                          {"grid", rows_of(map.powers, map.npcol)},
+                          {"grid", rows_of(map.speeds, map.npcol)},
                           {"rows", map.rows},
                           {"cols", map.cols},
                           {"t_opt", t_opt_of(map)},
@@ -38,10 +38,10 @@ void run(const Options& o) {
                           {"order", rows_of(map.order, map.npcol)},
                           {"proved", map.proved}}))
     return;
-  std::printf("powers (in brackets: the power that the place asks for)\n%s", mapping_table(map).c_str());
-  std::printf("time         %.6g (largest rows*cols/power; %.6g with shares that need not be whole)\n", map.t_theory,
+  std::printf("speeds (in brackets: the speed that the place asks for)\n%s", mapping_table(map).c_str());
+  std::printf("time         %.6g (largest rows*cols/speed; %.6g with shares that need not be whole)\n", map.t_theory,
               map.t_continuous);
-  std::printf("utilization  %.2f %% of all power%s\n", 100 * map.mean_utilization(),
+  std::printf("utilization  %.2f %% of all speed%s\n", 100 * map.mean_utilization(),
               map.proved ? ", proved to be the best possible" : "");
 }
 
@@ -49,9 +49,11 @@ void run(const Options& o) {
 
 void add_map(CommandLine& root) {
   CommandLine& app =
-      root.add_command("map", "Processors of different power onto a grid, with the rows and columns each gets");
+      root.add_command("map", "Processors of different speed onto a grid, with the rows and columns each gets");
   auto o = std::make_shared<Options>();
-  app.add_option("--powers", o->powers, "one per processor: 313,279,34,25, or @file").type_name("LIST").required();
+  app.add_option("--speeds,--powers", o->speeds, "one per processor: 313,279,34,25, or @file")
+      .type_name("LIST")
+      .required();
   app.add_option("--grid", o->grid, "shape of the grid").type_name("PxQ").required();
   app.add_option("--m", o->m, "rows of the matrix").required();
   app.add_option("--n", o->n, "columns of the matrix").required();
@@ -59,7 +61,7 @@ void add_map(CommandLine& root) {
       .check(base::one_of({"best", "svd", "natural"}))
       .show_default();
   app.add_flag("--in-place", o->in_place,
-               "the powers are those of the grid, row by row: only work out rows and columns");
+               "the speeds are those of the grid, row by row: only work out rows and columns");
   app.add_flag("--json", o->json, "print one JSON object");
   app.action([o] { run(*o); });
 }

@@ -38,7 +38,7 @@ void run(const Options& o) {
   request.npcol = static_cast<int>(grid[0].size());
   for (const auto& row : grid) request.grid.insert(request.grid.end(), row.begin(), row.end());
   request.available = parse_numbers("--available", o.available);
-  if (request.available.empty()) throw Failure("--available: the list is empty, wanted at least one power");
+  if (request.available.empty()) throw Failure("--available: the list is empty, wanted at least one speed");
   request.tpp = o.tpp;
   request.m = o.m;
   request.n = o.n;
@@ -53,7 +53,7 @@ void run(const Options& o) {
   if (print_json(o.json, {{"strategy", o.strategy},
                           {"chosen", chosen},
                           {"chosen_indices", s.chosen},
-                          {"grid", rows_of(map.powers, map.npcol)},
+                          {"grid", rows_of(map.speeds, map.npcol)},
                           {"rows", map.rows},
                           {"cols", map.cols},
                           {"tpp_used", s.tpp_used},
@@ -67,11 +67,11 @@ void run(const Options& o) {
                           {"found_by", name_of(s.found_by)}}))
     return;
   std::string list;
-  for (const double power : chosen) list += fmt::format("{}{:g}", list.empty() ? "" : ", ", power);
+  for (const double speed : chosen) list += fmt::format("{}{:g}", list.empty() ? "" : ", ", speed);
   std::printf("chosen       %s\n", list.empty() ? "none" : list.c_str());
-  std::printf("powers of the %dx%d grid (in brackets: the power that the place asks for)\n%s", map.nprow, map.npcol,
+  std::printf("speeds of the %dx%d grid (in brackets: the speed that the place asks for)\n%s", map.nprow, map.npcol,
               mapping_table(map).c_str());
-  std::printf("power used   %.6g of %.6g: %s\n", s.tpp_used, o.tpp, s.unused_because.c_str());
+  std::printf("speed used   %.6g of %.6g: %s\n", s.tpp_used, o.tpp, s.unused_because.c_str());
   std::printf("time         %.6g (%.6g with whole rows and columns), found by %s\n", map.t_continuous, map.t_theory,
               name_of(s.found_by));
 }
@@ -79,15 +79,15 @@ void run(const Options& o) {
 } // namespace
 
 void add_select(CommandLine& root) {
-  CommandLine& app = root.add_command("select", "Which free processors to add to a grid under a total power");
+  CommandLine& app = root.add_command("select", "Which free processors to add to a grid under a total speed");
   auto o = std::make_shared<Options>();
-  app.add_option("--grid", o->grid, "powers of the grid in use, row by row: '313,279;34,25'")
+  app.add_option("--grid", o->grid, "speeds of the grid in use, row by row: '313,279;34,25'")
       .type_name("ROWS")
       .required();
-  app.add_option("--available", o->available, "powers of the free processors: 298,95,35, or @file")
+  app.add_option("--available", o->available, "speeds of the free processors: 298,95,35, or @file")
       .type_name("LIST")
       .required();
-  app.add_option("--tpp", o->tpp, "total power that may be added").type_name("POWER").required();
+  app.add_option("--tpp", o->tpp, "total speed that may be added").type_name("SPEED").required();
   app.add_option("--m", o->m, "rows of the matrix").required();
   app.add_option("--n", o->n, "columns of the matrix").required();
   app.add_option("--strategy", o->strategy, "best, global, local or mixed")

@@ -31,14 +31,14 @@ inline Json utilization_of(const gridmap::Mapping& map) {
   return cells_of(map, [&](int i, int j) { return map.utilization(i, j); });
 }
 
-/// Powers with rows and columns at the edges, T_opt in brackets; large grids only as rows and columns.
+/// Speeds with rows and columns at the edges, T_opt in brackets; large grids only as rows and columns.
 inline std::string mapping_table(const gridmap::Mapping& map) {
   std::vector<std::vector<std::string>> rows(1, {"rows\\cols"});
   for (const std::int64_t cols : map.cols) rows[0].push_back(std::to_string(cols));
   for (int i = 0; i < map.nprow; ++i) {
     rows.push_back({std::to_string(map.rows[static_cast<std::size_t>(i)])});
     for (int j = 0; j < map.npcol; ++j)
-      rows.back().push_back(fmt::format("{:.6g} ({:.1f})", map.power(i, j), map.t_opt(i, j)));
+      rows.back().push_back(fmt::format("{:.6g} ({:.1f})", map.speed(i, j), map.t_opt(i, j)));
   }
   return table(rows);
 }

@@ -69,7 +69,7 @@ std::vector<std::vector<double>> parse_matrix(const std::string& option, const s
     throw Failure(fmt::format("{}: the grid is empty, wanted e.g. '313,279;34,25'", option));
   for (const auto& row : rows)
     if (row.size() != rows[0].size())
-      throw Failure(fmt::format("{}: rows of {} and {} powers, wanted rows of the same length", option, rows[0].size(),
+      throw Failure(fmt::format("{}: rows of {} and {} speeds, wanted rows of the same length", option, rows[0].size(),
                                 row.size()));
   return rows;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Grid shapes, placement of processes, mapping onto processors of different power, choice of processors, balance. Pure
+/* Grid shapes, placement of processes, mapping onto processors of different speed, choice of processors, balance. Pure
  * mathematics: no MPI, no state, the same answer on every process. Every function but the two payoff functions returns
  * a status (dyngrid/status.h). Outputs are written on success only; a null pointer for an output means that it is not
  * wanted. Grids and matrices are row-major. */
@@ -31,7 +31,7 @@ enum {
   DYNGRID_PREFER_ROWS = 1     /* nprow >= npcol */
 };
 
-/* How processors of different power are put into a grid. */
+/* How processors of different speed are put into a grid. */
 enum {
   DYNGRID_MAP_BEST = 0,   /* search over arrangements, exact shares; the true optimum on small grids */
   DYNGRID_MAP_SVD = 1,    /* the published heuristic */
@@ -114,20 +114,20 @@ DYNGRID_API int dyngrid_place_axes(const dyngrid_axis* rows_from, const dyngrid_
                                    const int64_t* stay_bonus, int* grid, int64_t* moved, int64_t* retained,
                                    int64_t* max_in, int64_t* max_out, int64_t* kept, int64_t* in, int64_t* out);
 
-/* ---- mapping onto processors of different power ---- */
+/* ---- mapping onto processors of different speed ---- */
 
 /* Arranges nprow * npcol processors and gives every grid row and column its share of an m x n matrix.
- * order: nprow * npcol, index of the processor at each position. r, c: continuous shares, r[i] * c[j] <= power at
+ * order: nprow * npcol, index of the processor at each position. r, c: continuous shares, r[i] * c[j] <= speed at
  * (i,j). rows, cols: whole numbers that add up to m and n. t_continuous: m*n / (sum r * sum c). t_theory: largest
- * rows*cols/power. */
-DYNGRID_API int dyngrid_map(int nprow, int npcol, const double* powers, int64_t m, int64_t n, int method, int* order,
+ * rows*cols/speed. */
+DYNGRID_API int dyngrid_map(int nprow, int npcol, const double* speeds, int64_t m, int64_t n, int method, int* order,
                             double* r, double* c, int64_t* rows, int64_t* cols, double* t_continuous, double* t_theory);
-/* The same with every processor staying where it is: powers are those of the grid, row-major. */
-DYNGRID_API int dyngrid_map_in_place(int nprow, int npcol, const double* powers, int64_t m, int64_t n, int method,
+/* The same with every processor staying where it is: speeds are those of the grid, row-major. */
+DYNGRID_API int dyngrid_map_in_place(int nprow, int npcol, const double* speeds, int64_t m, int64_t n, int method,
                                      double* r, double* c, int64_t* rows, int64_t* cols, double* t_continuous,
                                      double* t_theory);
-/* n in parts proportional to the powers, largest remainder, at least 1 each when n >= count. */
-DYNGRID_API int dyngrid_natural_blocks(int64_t n, int count, const double* powers, int64_t* sizes);
+/* n in parts proportional to the speeds, largest remainder, at least 1 each when n >= count. */
+DYNGRID_API int dyngrid_natural_blocks(int64_t n, int count, const double* speeds, int64_t* sizes);
 /* The order of the rows and columns of a new grid (sizes rows[nprow], cols[npcol], process at each place in grid) in
  * which most elements stay. row_order[0] is the row that comes first. */
 DYNGRID_API int dyngrid_order_grid(const dyngrid_axis* rows_from, const dyngrid_axis* cols_from, int nprow,
@@ -136,7 +136,7 @@ DYNGRID_API int dyngrid_order_grid(const dyngrid_axis* rows_from, const dyngrid_
 
 /* ---- choice of processors ---- */
 
-/* Chooses from `count` free processors, their powers together at most tpp, and maps them and the nprow x npcol grid in
+/* Chooses from `count` free processors, their speeds together at most tpp, and maps them and the nprow x npcol grid in
  * use onto a new grid. chosen: up to count indices into available, n_chosen of them. order: up to nprow*npcol + count;
  * old processor k is k, free processor i is nprow*npcol + i. rows, cols: up to nprow*npcol + count each. t: m*n / (sum
  * r * sum c). */

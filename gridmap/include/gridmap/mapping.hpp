@@ -7,8 +7,8 @@
 
 namespace gridmap {
 
-/// How processors of different power are put into a grid. Powers are relative speeds (no unit): twice the
-/// power, half the time.
+/// How processors of different speed are put into a grid. Speeds are relative (no unit): twice the
+/// speed, half the time.
 enum class MapMethod {
   best = 0,    ///< svd, exact shares, search over arrangements; the true optimum on small grids
   svd = 1,     ///< the published heuristic
@@ -16,41 +16,41 @@ enum class MapMethod {
 };
 
 struct MappingRequest {
-  std::vector<double> powers; ///< one per processor, finite and > 0
-  int nprow = 1, npcol = 1;   ///< nprow * npcol = number of powers
+  std::vector<double> speeds; ///< one per processor, finite and > 0
+  int nprow = 1, npcol = 1;   ///< nprow * npcol = number of speeds
   std::int64_t m = 0, n = 0;  ///< the matrix that is spread, in elements
   MapMethod method = MapMethod::best;
 };
 
-/// r_i * c_j never exceeds the power at (i, j), except for `natural`, which scales only the sums.
+/// r_i * c_j never exceeds the speed at (i, j), except for `natural`, which scales only the sums.
 struct Mapping {
   int nprow = 0, npcol = 0;
-  std::vector<int> order;     ///< row-major, index into the given powers at each grid position
-  std::vector<double> powers; ///< row-major, the power at each grid position
+  std::vector<int> order;     ///< row-major, index into the given speeds at each grid position
+  std::vector<double> speeds; ///< row-major, the speed at each grid position
   std::vector<double> r,
-      c; ///< continuous shares of rows and columns, in square roots of powers; only their product counts
+      c; ///< continuous shares of rows and columns, in square roots of speeds; only their product counts
   std::vector<std::int64_t> rows,
       cols;                ///< integers that add up to m and n; at least 1 each where m, n are large enough
   double t_continuous = 0; ///< m*n / (sum r * sum c), largest time of a processor with shares that need not be integers
-  double t_theory = 0;     ///< largest rows*cols/power over the grid
+  double t_theory = 0;     ///< largest rows*cols/speed over the grid
   int iterations = 0;      ///< of the refinement (svd)
   bool proved = false;     ///< the arrangement and the shares are the true optimum of t_continuous
 
   double t_opt(int i, int j) const { return r[static_cast<std::size_t>(i)] * c[static_cast<std::size_t>(j)]; }
-  double power(int i, int j) const {
-    return powers[static_cast<std::size_t>(i) * static_cast<std::size_t>(npcol) + static_cast<std::size_t>(j)];
+  double speed(int i, int j) const {
+    return speeds[static_cast<std::size_t>(i) * static_cast<std::size_t>(npcol) + static_cast<std::size_t>(j)];
   }
-  double utilization(int i, int j) const { return t_opt(i, j) / power(i, j); } ///< busy part of the time, 0 .. 1
-  double mean_utilization() const; ///< sum r * sum c / sum of powers: the used part of all power
+  double utilization(int i, int j) const { return t_opt(i, j) / speed(i, j); } ///< busy part of the time, 0 .. 1
+  double mean_utilization() const; ///< sum r * sum c / sum of speeds: the used part of all speed
 };
 
 /// Arranges the processors in an nprow x npcol grid and gives every grid row and column its share. Pure; the
 /// same answer everywhere.
 ///
 /// - svd: Beaumont et al. 2001 as Chinnusamy 2004, section 6.2.1 uses it, in the reading that reproduces its
-/// tables: powers descending
-///   row-major; r = leading left singular vector of the powers, c_j = min_i P_ij/r_i, r_i = min_j P_ij/c_j;
-///   the k-th largest power goes where r_i*c_j is k-th largest, until nothing moves, an arrangement comes
+/// tables: speeds descending
+///   row-major; r = leading left singular vector of the speeds, c_j = min_i P_ij/r_i, r_i = min_j P_ij/c_j;
+///   the k-th largest speed goes where r_i*c_j is k-th largest, until nothing moves, an arrangement comes
 ///   back or 200 rounds; the best arrangement seen is the answer.
 /// - best: from that and from the column-major and transposed starts, coordinate-wise exact shares and
 /// re-sorting in turn, which never
@@ -63,16 +63,16 @@ struct Mapping {
 /// @throws Error{bad_argument, shape_mismatch}
 Mapping map_processors(const MappingRequest& request);
 
-/// The same for processors whose places are given (powers row-major): only the shares are worked out. `best`
+/// The same for processors whose places are given (speeds row-major): only the shares are worked out. `best`
 /// is the exact optimum
 /// (`proved`) for nprow or npcol up to 4 where that takes at most a few million steps, otherwise an optimum
 /// no single share can improve.
 Mapping map_in_place(const MappingRequest& request);
 
-/// Natural block decomposition of one axis: n * power / sum of powers, rounded by largest remainder, at least
+/// Natural block decomposition of one axis: n * speed / sum of speeds, rounded by largest remainder, at least
 /// 1 each when n allows.
 /// @throws Error{bad_argument}
-std::vector<std::int64_t> natural_blocks(std::int64_t n, const std::vector<double>& powers);
+std::vector<std::int64_t> natural_blocks(std::int64_t n, const std::vector<double>& speeds);
 
 /// A new grid of uneven rows and columns whose order is still free: which processes share a row or a column
 /// is settled, where they stand is not.

@@ -12,9 +12,9 @@ enum class Strategy { best = 0, global = 1, local = 2, mixed = 3 };
 
 struct SelectionRequest {
   int nprow = 1, npcol = 1;      ///< grid in use
-  std::vector<double> grid;      ///< row-major, its powers where they are now
-  std::vector<double> available; ///< powers of the free processors, any order; may be empty
-  double tpp = 0;                ///< largest total power of the processors that may be chosen
+  std::vector<double> grid;      ///< row-major, its speeds where they are now
+  std::vector<double> available; ///< speeds of the free processors, any order; may be empty
+  double tpp = 0;                ///< largest total speed of the processors that may be chosen
   std::int64_t m = 0, n = 0;     ///< the matrix that is spread, in elements
   Strategy strategy = Strategy::best;
   /// `best` only: longer side of the new grid over its shorter one, for the shapes that the search looks at. A
@@ -33,13 +33,13 @@ struct Selection {
   Strategy found_by = Strategy::best;
 };
 
-/// Chooses processors from the list, their powers together at most tpp, and maps old and new ones onto a
+/// Chooses processors from the list, their speeds together at most tpp, and maps old and new ones onto a
 /// grid. Pure; the same answer everywhere. Times are t_continuous of the mapping, m*n / (sum r * sum c).
 ///
 /// - global: descending, skipping what does not fit; grid nearest to square with nprow <= npcol (a prime
 /// count above 3 is avoided: instead
 ///   of the last one two that share the rest), mapped by `svd`. Then the new processor used least gives way
-///   to the smallest free power that its place needs and the rest is filled again, as long as that is faster.
+///   to the smallest free speed that its place needs and the rest is filled again, as long as that is faster.
 /// - local: whole new rows or columns, each proportional to the shares of the grid it joins; only new
 /// processors change places.
 /// - mixed: the processors and the grid of local, all of them mapped by `svd`.
