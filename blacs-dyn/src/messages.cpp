@@ -29,10 +29,10 @@ Packet receive_asleep(MPI_Comm comm, int rank, base::Tag tag, int longest_ms) {
   return Packet(std::move(bytes));
 }
 
-void tell_to_go(MPI_Comm bridge, int count) {
+void tell_to_go(MPI_Comm intercomm, int count) {
   Packet packet;
   packet.put(0); // small enough to be sent without a receiver
-  for (int i = 0; i < count; ++i) send(bridge, i, base::tag_go, packet);
+  for (int i = 0; i < count; ++i) send(intercomm, i, base::tag_go, packet);
 }
 
 } // namespace blacs_dyn

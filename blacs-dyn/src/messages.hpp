@@ -13,8 +13,8 @@ void send(MPI_Comm comm, int rank, base::Tag tag, const Packet& packet);
 /// Waits asleep for a message from `rank`; the back-off grows to `longest_ms`.
 Packet receive_asleep(MPI_Comm comm, int rank, base::Tag tag, int longest_ms);
 
-/// To all `count` processes of a new group, over the bridge to it: they are not wanted. Who is not there yet finds it
-/// later.
-void tell_to_go(MPI_Comm bridge, int count);
+/// To all `count` processes of a new group, over the intercommunicator to it: they are not wanted. Who is not there yet
+/// finds it later.
+void tell_to_go(MPI_Comm intercomm, int count);
 
 } // namespace blacs_dyn

@@ -28,11 +28,11 @@ enum class Order : int {
 /// One intracommunicator of two, over an intercommunicator between rank `leader` of `part` and rank `remote` of `peer`.
 /// Collective over both parts; peer counts on the leader only. The lower part comes first. `part` is freed.
 Comm merge_with(Comm part, MPI_Comm peer, int remote, bool is_upper, int leader = 0) {
-  MPI_Comm bridge = MPI_COMM_NULL, merged = MPI_COMM_NULL;
-  check_mpi(MPI_Intercomm_create(part.get(), leader, peer, remote, tag_join, &bridge), "MPI_Intercomm_create");
-  Comm bridge_owner = Comm::adopt(bridge);
-  check_mpi(MPI_Intercomm_merge(bridge, is_upper ? 1 : 0, &merged), "MPI_Intercomm_merge");
-  bridge_owner.close();
+  MPI_Comm intercomm = MPI_COMM_NULL, merged = MPI_COMM_NULL;
+  check_mpi(MPI_Intercomm_create(part.get(), leader, peer, remote, tag_join, &intercomm), "MPI_Intercomm_create");
+  Comm intercomm_owner = Comm::adopt(intercomm);
+  check_mpi(MPI_Intercomm_merge(intercomm, is_upper ? 1 : 0, &merged), "MPI_Intercomm_merge");
+  intercomm_owner.close();
   part.close();
   return Comm::adopt(merged);
 }
@@ -69,8 +69,8 @@ std::vector<int> base_order(const ProcessSet& before, const Change& change) {
 struct Guests {
   int owner;
   int group;
-  std::vector<int> members; ///< ids; their ranks in the group's home are index + 1
-  int leader_in_home;
+  std::vector<int> members; ///< ids; their ranks in the group's parent communicator are index + 1
+  int leader_in_parent_comm;
   bool are_new;
 };
 
@@ -155,7 +155,7 @@ void Processes::call_off() {
   launch_.reset();
 }
 
-/// Bridges to the new groups that I own. Blocks; what came before an Error is in `newcomers`.
+/// Intercommunicators to the new groups that I own. Blocks; what came before an Error is in `newcomers`.
 void Processes::admit(const Change& change, const SpawnOptions& options, std::vector<Newcomers>& newcomers) {
   std::unique_ptr<Launch> launch = std::move(launch_);
   if (!launcher_->is_background()) {
@@ -183,8 +183,8 @@ void Processes::admit(const Change& change, const SpawnOptions& options, std::ve
 
 void Processes::send_away(std::vector<Newcomers>& newcomers) {
   for (Newcomers& n : newcomers) {
-    tell_to_go(n.bridge.get(), static_cast<int>(n.group.members.size()));
-    launcher_->release(n.group.id, std::move(n.bridge));
+    tell_to_go(n.intercomm.get(), static_cast<int>(n.group.members.size()));
+    launcher_->release(n.group.id, std::move(n.intercomm));
   }
   newcomers.clear();
 }
@@ -206,10 +206,10 @@ void Processes::let_in(Newcomers& newcomers, const ProcessSet& before, const Cha
   Packet go;
   go.put(1).put(newcomers.group.id).put(Order::wake).put(mode_).put(before).put(change);
   for (std::size_t i = 0; i < newcomers.group.members.size(); ++i)
-    send(newcomers.bridge.get(), static_cast<int>(i), tag_go, go);
-  MPI_Comm home = MPI_COMM_NULL;
-  check_mpi(MPI_Intercomm_merge(newcomers.bridge.get(), 0, &home), "MPI_Intercomm_merge");
-  owned_[newcomers.group.id] = Hold{std::move(newcomers.bridge), Comm::adopt(home)};
+    send(newcomers.intercomm.get(), static_cast<int>(i), tag_go, go);
+  MPI_Comm parent_comm = MPI_COMM_NULL;
+  check_mpi(MPI_Intercomm_merge(newcomers.intercomm.get(), 0, &parent_comm), "MPI_Intercomm_merge");
+  owned_[newcomers.group.id] = Hold{std::move(newcomers.intercomm), Comm::adopt(parent_comm)};
 }
 
 /// Of an owner: me and all my guests, me first.
@@ -222,9 +222,9 @@ Comm Processes::attach_guests(const ProcessSet& before, const Change& change) {
     if (!g.are_new) {
       const SpawnGroup& group = before.group_of(g.members[0]);
       for (const int id : g.members)
-        send(owned_[g.group].home.get(), static_cast<int>(position(group.members, id)) + 1, tag_wake, packet);
+        send(owned_[g.group].parent_comm.get(), static_cast<int>(position(group.members, id)) + 1, tag_wake, packet);
     }
-    part = merge_with(std::move(part), owned_[g.group].home.get(), g.leader_in_home, false);
+    part = merge_with(std::move(part), owned_[g.group].parent_comm.get(), g.leader_in_parent_comm, false);
   }
   return part;
 }
@@ -248,7 +248,7 @@ Comm Processes::assemble(const ProcessSet& before, const Change& change, Comm ba
     std::size_t mine = 0;
     while (!has(guests[mine].members, id_)) ++mine;
     my_owner = guests[mine].owner;
-    part = merge_with(std::move(base), home_.get(), 0, true);
+    part = merge_with(std::move(base), parent_comm_.get(), 0, true);
     for (std::size_t g = mine + 1; g < guests.size(); ++g)
       if (guests[g].owner == my_owner) part = merge_with(std::move(part), MPI_COMM_NULL, -1, false);
   }
@@ -332,18 +332,18 @@ std::optional<Processes::Union> Processes::join() {
     state_ = State::left;
     return std::nullopt;
   }
-  bridge_ = std::move(*entered);
-  Packet packet = receive_asleep(bridge_.get(), 0, tag_go, 5);
+  intercomm_ = std::move(*entered);
+  Packet packet = receive_asleep(intercomm_.get(), 0, tag_go, 5);
   if (packet.get<int>() == 0) {
     launcher_->close();
     state_ = State::left;
-    bridge_.disconnect();
+    intercomm_.disconnect();
     return std::nullopt;
   }
   group_ = packet.get<int>();
-  MPI_Comm home = MPI_COMM_NULL;
-  check_mpi(MPI_Intercomm_merge(bridge_.get(), 1, &home), "MPI_Intercomm_merge");
-  home_ = Comm::adopt(home);
+  MPI_Comm parent_comm = MPI_COMM_NULL;
+  check_mpi(MPI_Intercomm_merge(intercomm_.get(), 1, &parent_comm), "MPI_Intercomm_merge");
+  parent_comm_ = Comm::adopt(parent_comm);
   packet.get<Order>();
   mode_ = packet.get<Mode>();
   const auto before = packet.get<ProcessSet>();
@@ -358,8 +358,8 @@ std::optional<Processes::Union> Processes::join() {
 std::optional<Processes::Union> Processes::sleep(const SpawnOptions& options) {
   state_ = State::parked;
   for (;;) {
-    Packet packet =
-        group_ == 0 ? receive_asleep(world_.get(), 0, tag_wake, 50) : receive_asleep(home_.get(), 0, tag_wake, 50);
+    Packet packet = group_ == 0 ? receive_asleep(world_.get(), 0, tag_wake, 50)
+                                : receive_asleep(parent_comm_.get(), 0, tag_wake, 50);
     switch (packet.get<Order>()) {
     case Order::wake: {
       mode_ = packet.get<Mode>();
@@ -399,7 +399,7 @@ std::optional<Processes::Union> Processes::sleep(const SpawnOptions& options) {
 
 // ---- parting
 
-std::vector<int> Processes::parked_ranks_in_home(const ProcessSet& process_set, int group) const {
+std::vector<int> Processes::parked_ranks_in_parent_comm(const ProcessSet& process_set, int group) const {
   std::vector<int> ranks;
   for (const SpawnGroup& u : process_set.groups)
     if (u.id == group)
@@ -413,16 +413,16 @@ void Processes::release_group(int group, const std::vector<int>& parked_ranks) {
     throw Error(Status::internal, fmt::format("blacs-dyn: process {} does not own unit {}", id_, group));
   Packet packet;
   packet.put(Order::leave);
-  for (const int rank : parked_ranks) send(held->second.home.get(), rank, tag_wake, packet);
-  held->second.home.close();
-  launcher_->release(group, std::move(held->second.bridge));
+  for (const int rank : parked_ranks) send(held->second.parent_comm.get(), rank, tag_wake, packet);
+  held->second.parent_comm.close();
+  launcher_->release(group, std::move(held->second.intercomm));
   owned_.erase(held);
 }
 
 void Processes::leave_group() {
   launcher_->close(); // from here on my end is no fault
-  home_.close();
-  bridge_.disconnect();
+  parent_comm_.close();
+  intercomm_.disconnect();
   state_ = State::left;
 }
 
@@ -442,7 +442,7 @@ Processes::Fate Processes::commit(Union& gathered) {
   own_speed_ = 0; // it is in there
   state_ = State::member;
 
-  // owners that sleep on, before those that hold bridges themselves wait in a disconnect
+  // owners that sleep on, before those that hold intercommunicators themselves wait in a disconnect
   for (const int group : change.release_groups) {
     int owner = 0;
     for (const SpawnGroup& u : before.groups)
@@ -450,12 +450,12 @@ Processes::Fate Processes::commit(Union& gathered) {
     const bool owner_sleeps = before.is_parked(owner) && !has(change.wake, owner);
     if (id_ == 0 && owner_sleeps) {
       Packet packet;
-      packet.put(Order::release).put(group).put(parked_ranks_in_home(before, group));
+      packet.put(Order::release).put(group).put(parked_ranks_in_parent_comm(before, group));
       send(world_.get(), owner, tag_wake, packet);
     }
   }
   for (const int group : change.release_groups) {
-    if (owned_.count(group)) release_group(group, parked_ranks_in_home(before, group));
+    if (owned_.count(group)) release_group(group, parked_ranks_in_parent_comm(before, group));
     if (group == group_ && group != 0) {
       leave_group();
       return Fate::leaves;
@@ -489,7 +489,7 @@ void Processes::finish() {
       for (const SpawnGroup& group : process_set_.groups)
         if (group.owner == sleeper) groups.push_back(group.id);
       packet.put(static_cast<int>(groups.size()));
-      for (const int group : groups) packet.put(group).put(parked_ranks_in_home(process_set_, group));
+      for (const int group : groups) packet.put(group).put(parked_ranks_in_parent_comm(process_set_, group));
       send(world_.get(), sleeper, tag_wake, packet);
     }
   if (group_ != 0) {
@@ -498,7 +498,7 @@ void Processes::finish() {
   }
   while (!owned_.empty()) {
     const int group = owned_.begin()->first;
-    release_group(group, parked_ranks_in_home(process_set_, group));
+    release_group(group, parked_ranks_in_parent_comm(process_set_, group));
   }
   launcher_->close();
   state_ = State::left;
@@ -506,7 +506,7 @@ void Processes::finish() {
 
 void Processes::close() {
   grid_.close();
-  home_.close();
+  parent_comm_.close();
   world_.close();
 }
 

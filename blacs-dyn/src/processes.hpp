@@ -19,9 +19,9 @@ enum class Mode : int { managed = 1, classical = 2 };
 
 /// The processes of one application: who they are, the communicators among them, and how they come, sleep, wake and go.
 ///
-/// Every group hangs on one process of group 0, its owner, by a bridge (the intercommunicator of its spawn) and the
-/// merged `home` communicator. All other communicators are made for one grid and freed with it, so that any group can
-/// leave at any time (docs/decisions/0007).
+/// Every group hangs on one process of group 0, its owner, by the intercommunicator of its
+/// spawn and by the merged parent communicator. All other communicators are made for one grid and freed with it, so
+/// that any group can leave at any time (docs/decisions/0007).
 class Processes {
 public:
   /// Everybody who takes part in one change: old grid, woken, new. Ranks as union_order.
@@ -100,7 +100,7 @@ public:
 private:
   enum class State { none, member, newcomer, parked, left };
   struct Hold { ///< what an owner holds of a group
-    Comm bridge, home;
+    Comm intercomm, parent_comm;
   };
   void admit(const Change& change, const SpawnOptions& options, std::vector<Newcomers>& newcomers);
   void send_away(std::vector<Newcomers>& newcomers);
@@ -108,9 +108,9 @@ private:
   void let_in(Newcomers& newcomers, const ProcessSet& before, const Change& change);
   Comm assemble(const ProcessSet& before, const Change& change, Comm base);
   Comm attach_guests(const ProcessSet& before, const Change& change);
-  void release_group(int group, const std::vector<int>& parked_ranks_in_home);
+  void release_group(int group, const std::vector<int>& parked_ranks_in_parent_comm);
   void leave_group();
-  std::vector<int> parked_ranks_in_home(const ProcessSet& process_set, int group) const;
+  std::vector<int> parked_ranks_in_parent_comm(const ProcessSet& process_set, int group) const;
   Union gather_from(const ProcessSet& before, const Change& change, Comm base, const SpawnOptions& options);
   Union complete(const ProcessSet& before, const Change& change, Comm comm);
 
@@ -121,9 +121,9 @@ private:
   std::unique_ptr<Launcher> launcher_;
   std::unique_ptr<Launch> launch_; ///< those that were sent for
   bool was_spawned_ = false;
-  Comm world_;  ///< my group
-  Comm bridge_; ///< to my owner, outside group 0
-  Comm home_;   ///< my owner (rank 0) and my group, outside group 0
+  Comm world_;       ///< my group
+  Comm intercomm_;   ///< to my owner, outside group 0
+  Comm parent_comm_; ///< my owner (rank 0) and my group, outside group 0
   Comm grid_;
   ProcessSet process_set_;
   double own_speed_ = 0;      ///< that this process was given before it was in a grid; 0: none

@@ -27,7 +27,7 @@ struct GridMap {
 /// not at all.
 struct SpawnGroup {
   int id = 0;
-  int owner = -1;           ///< id of the process of group 0 that spawned it and holds its bridge; -1 for group 0
+  int owner = -1; ///< id of the process of group 0 that spawned it and holds its intercommunicator; -1 for group 0
   std::vector<int> members; ///< ids, in the order of the group's own ranks
   std::vector<int> parked;  ///< those of them that are asleep
   std::string host;         ///< where it was asked to be; empty: mpirun decided
@@ -49,7 +49,7 @@ struct ProcessSet {
   double speed_of(int id) const; ///< 1 until it is given another
   void set_speed(int id, double speed);
   std::vector<double> speeds_on(const GridMap& map) const; ///< row-major
-  std::vector<int> all_parked() const; ///< first those of group 0, since they hold bridges to the others
+  std::vector<int> all_parked() const; ///< first those of group 0, since they hold intercommunicators to the others
 };
 
 // What a packet to another process has of each.

@@ -120,9 +120,9 @@ public:
       throw Error(Status::spawn_failure,
                   fmt::format("blacs-dyn: {} new process(es) could not be let in: {}", group.members.size(), why));
     rendezvous_->tell(ticket, fmt::format("come {} {}", port.name(), second_ports_[group.id].name()));
-    MPI_Comm bridge = MPI_COMM_NULL;
-    check_mpi(MPI_Comm_accept(port.name().c_str(), MPI_INFO_NULL, 0, MPI_COMM_SELF, &bridge), "MPI_Comm_accept");
-    return {group, Comm::adopt(bridge)};
+    MPI_Comm intercomm = MPI_COMM_NULL;
+    check_mpi(MPI_Comm_accept(port.name().c_str(), MPI_INFO_NULL, 0, MPI_COMM_SELF, &intercomm), "MPI_Comm_accept");
+    return {group, Comm::adopt(intercomm)};
   }
 
   void watch(MPI_Comm base, int root) override {
@@ -146,14 +146,14 @@ public:
     for (std::size_t k = 0; k < groups.size(); ++k) {
       const bool is_mine = groups[k].id == my_group;
       if (current == MPI_COMM_NULL && !is_mine) continue; // I am let in later
-      Comm bridge = is_mine ? connect(second_port_, base_or_world) : accept(groups[k].id, current);
+      Comm intercomm = is_mine ? connect(second_port_, base_or_world) : accept(groups[k].id, current);
       if (k + 1 < groups.size()) {
         MPI_Comm merged = MPI_COMM_NULL;
-        check_mpi(MPI_Intercomm_merge(bridge.get(), is_mine ? 1 : 0, &merged), "MPI_Intercomm_merge");
+        check_mpi(MPI_Intercomm_merge(intercomm.get(), is_mine ? 1 : 0, &merged), "MPI_Intercomm_merge");
         so_far = Comm::adopt(merged);
         current = merged;
       }
-      bridge.close();
+      intercomm.close();
     }
     so_far.close();
     second_ports_.clear();
@@ -166,9 +166,9 @@ public:
     return ticket == tickets_.end() ? 0 : ticket->second;
   }
 
-  void release(int group, Comm bridge) override {
+  void release(int group, Comm intercomm) override {
     if (rendezvous_) rendezvous_->let_go(tickets_[group]);
-    bridge.disconnect();
+    intercomm.disconnect();
   }
 
   std::optional<Comm> enter(MPI_Comm world) override {
@@ -222,18 +222,18 @@ private:
   }
 
   static Comm connect(const std::string& port, MPI_Comm world) {
-    MPI_Comm bridge = MPI_COMM_NULL;
-    check_mpi(MPI_Comm_connect(port.c_str(), MPI_INFO_NULL, 0, world, &bridge), "MPI_Comm_connect");
-    return Comm::adopt(bridge);
+    MPI_Comm intercomm = MPI_COMM_NULL;
+    check_mpi(MPI_Comm_connect(port.c_str(), MPI_INFO_NULL, 0, world, &intercomm), "MPI_Comm_connect");
+    return Comm::adopt(intercomm);
   }
 
   Comm accept(int group, MPI_Comm comm) const {
     const auto known = second_ports_.find(group); // on process 0; what others say does not count
-    MPI_Comm bridge = MPI_COMM_NULL;
+    MPI_Comm intercomm = MPI_COMM_NULL;
     check_mpi(MPI_Comm_accept(known == second_ports_.end() ? "" : known->second.name().c_str(), MPI_INFO_NULL, 0, comm,
-                              &bridge),
+                              &intercomm),
               "MPI_Comm_accept");
-    return Comm::adopt(bridge);
+    return Comm::adopt(intercomm);
   }
 
   /// The same processes, `first` at rank 0: Open MPI 4.1.4 hangs in an accept whose root is another rank.

@@ -19,10 +19,10 @@ struct SpawnOptions {
   double join_limit_s = 60; ///< newcomers that are not there by then are given up
 };
 
-/// A new group and the bridge to it, on its owner.
+/// A new group and the intercommunicator to it, on its owner.
 struct Newcomers {
   NewGroup group;
-  Comm bridge;
+  Comm intercomm;
 };
 
 /// Groups that were started and are not let in yet. Dropped before they are admitted, they are called off.
@@ -35,7 +35,8 @@ public:
   };
   virtual ~Launch() = default;
   virtual Progress progress() = 0;
-  /// Bridges to all of them, after which they are the caller's to let in or to send away. Once, when all are there.
+  /// Intercommunicators to all of them, after which they are the caller's to let in or to send away. Once, when all are
+  /// there.
   /// @throws Error; those that came before it are in `newcomers`, the others are called off.
   virtual void admit(std::vector<Newcomers>& newcomers) = 0;
 };
@@ -51,8 +52,8 @@ public:
   virtual void introduce(const std::vector<NewGroup>& groups, MPI_Comm base_or_world, int root, int my_group) = 0;
 };
 
-/// One way in which processes come and go. What follows (home, union, sleep) is the same for all, and the matter of
-/// Processes.
+/// One way in which processes come and go. What follows (parent communicator, union, sleep) is the same for all, and
+/// the matter of Processes.
 class Launcher {
 public:
   virtual ~Launcher() = default;
@@ -63,14 +64,14 @@ public:
   virtual bool is_background() const = 0;
   /// @throws Error, and nothing was started.
   virtual std::unique_ptr<Launch> start(const std::vector<NewGroup>& groups, const SpawnOptions& options) = 0;
-  /// On the owner: a group that was let in, or is sent away, leaves now, and gives up its bridge with us.
-  virtual void release(int group, Comm bridge) = 0;
+  /// On the owner: a group that was let in, or is sent away, leaves now, and gives up its intercommunicator with us.
+  virtual void release(int group, Comm intercomm) = 0;
   /// What a group is called outside: what its launcher was told as DYNGRID_UNIT_NUMBER. Process 0.
   virtual std::int64_t number_of(int group) const { return group; }
   virtual Introduction* introduction() { return nullptr; } ///< null: one mpirun knows all
 
   // ---- a new group's side
-  /// The bridge to my owner, when it wants us; empty: it does not. Collective over world. Waits asleep.
+  /// The intercommunicator to my owner, when it wants us; empty: it does not. Collective over world. Waits asleep.
   virtual std::optional<Comm> enter(MPI_Comm world) = 0;
   /// This group ends without having joined. Collective over world.
   virtual void decline(MPI_Comm world) = 0;

@@ -26,11 +26,11 @@ constexpr const char* ended_early =
 /// A spawned group, whose processes say hello when they come to their first resize point.
 class Spawned {
 public:
-  Spawned(const NewGroup& group, Comm bridge)
-      : group_(group), bridge_(std::move(bridge)), words_(group.members.size(), hello_and_goodbye),
+  Spawned(const NewGroup& group, Comm intercomm)
+      : group_(group), intercomm_(std::move(intercomm)), words_(group.members.size(), hello_and_goodbye),
         requests_(group.members.size(), MPI_REQUEST_NULL) {
     for (std::size_t i = 0; i < words_.size(); ++i)
-      check_mpi(MPI_Irecv(&words_[i], 1, MPI_INT, static_cast<int>(i), tag_hello, bridge_.get(), &requests_[i]),
+      check_mpi(MPI_Irecv(&words_[i], 1, MPI_INT, static_cast<int>(i), tag_hello, intercomm_.get(), &requests_[i]),
                 "MPI_Irecv");
   }
   int size() const { return static_cast<int>(words_.size()); }
@@ -48,21 +48,21 @@ public:
       if (requests_[i] == MPI_REQUEST_NULL && words_[i] == hello_and_goodbye) return true;
     return false;
   }
-  Newcomers admitted() { return {group_, std::move(bridge_)}; }
-  void send_away() { tell_to_go(bridge_.get(), size()); }
-  void part() { bridge_.disconnect(); } ///< when all have said hello
+  Newcomers admitted() { return {group_, std::move(intercomm_)}; }
+  void send_away() { tell_to_go(intercomm_.get(), size()); }
+  void part() { intercomm_.disconnect(); } ///< when all have said hello
   void abandon() {
     for (MPI_Request& request : requests_) {
       if (request == MPI_REQUEST_NULL) continue;
       MPI_Cancel(&request);
       MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
-    bridge_.close();
+    intercomm_.close();
   }
 
 private:
   NewGroup group_;
-  Comm bridge_;
+  Comm intercomm_;
   std::vector<int> words_;
   std::vector<MPI_Request> requests_;
 };
@@ -107,7 +107,7 @@ public:
       std::fprintf(stderr, "dyngrid: new processes could not be sent away: %s\n", error.what());
     }
   }
-  void add(const NewGroup& group, Comm bridge) { groups_.emplace_back(group, std::move(bridge)); }
+  void add(const NewGroup& group, Comm intercomm) { groups_.emplace_back(group, std::move(intercomm)); }
 
   Progress progress() override {
     Progress all;
@@ -169,16 +169,16 @@ Comm spawn(const NewGroup& group, const SpawnOptions& options) {
   char folder[4096];
   if (getcwd(folder, sizeof folder)) MPI_Info_set(info, "wdir", folder);
   for (const auto& [key, value] : spawn_info(group.host, count)) MPI_Info_set(info, key.c_str(), value.c_str());
-  MPI_Comm bridge = MPI_COMM_NULL;
+  MPI_Comm intercomm = MPI_COMM_NULL;
   std::vector<int> codes(group.members.size(), MPI_SUCCESS);
   int code = MPI_SUCCESS;
   {
     const ErrorsReturned errors;
-    code =
-        MPI_Comm_spawn(options.program.c_str(), arguments.data(), count, info, 0, MPI_COMM_SELF, &bridge, codes.data());
+    code = MPI_Comm_spawn(options.program.c_str(), arguments.data(), count, info, 0, MPI_COMM_SELF, &intercomm,
+                          codes.data());
   }
   MPI_Info_free(&info);
-  if (code == MPI_SUCCESS) return Comm::adopt(bridge);
+  if (code == MPI_SUCCESS) return Comm::adopt(intercomm);
   char text[MPI_MAX_ERROR_STRING] = "";
   int length = 0;
   MPI_Error_string(code, text, &length);
@@ -201,19 +201,19 @@ public:
     return launch;
   }
 
-  void release(int, Comm bridge) override { bridge.disconnect(); }
+  void release(int, Comm intercomm) override { intercomm.disconnect(); }
 
   std::optional<Comm> enter(MPI_Comm) override {
-    Comm bridge = parent();
-    say_hello(bridge, static_cast<int>(getpid()));
-    return bridge;
+    Comm intercomm = parent();
+    say_hello(intercomm, static_cast<int>(getpid()));
+    return intercomm;
   }
 
   void decline(MPI_Comm) override {
-    Comm bridge = parent();
-    say_hello(bridge, hello_and_goodbye);
-    receive_asleep(bridge.get(), 0, tag_go, 5);
-    bridge.disconnect();
+    Comm intercomm = parent();
+    say_hello(intercomm, hello_and_goodbye);
+    receive_asleep(intercomm.get(), 0, tag_go, 5);
+    intercomm.disconnect();
   }
 
   void close() override { given_up_.close(10); }
@@ -224,8 +224,8 @@ private:
     check_mpi(MPI_Comm_get_parent(&parent), "MPI_Comm_get_parent");
     return Comm::adopt(parent);
   }
-  static void say_hello(const Comm& bridge, int word) {
-    check_mpi(MPI_Send(&word, 1, MPI_INT, 0, tag_hello, bridge.get()), "MPI_Send");
+  static void say_hello(const Comm& intercomm, int word) {
+    check_mpi(MPI_Send(&word, 1, MPI_INT, 0, tag_hello, intercomm.get()), "MPI_Send");
   }
 
   GivenUp given_up_;

@@ -22,7 +22,7 @@ public:
   int rank() const;
   int size() const;
   void close();      ///< MPI_Comm_free
-  void disconnect(); ///< MPI_Comm_disconnect: for the bridge between a unit and its owner only
+  void disconnect(); ///< MPI_Comm_disconnect: for the intercommunicator between a unit and its owner only
   MPI_Comm release() noexcept;
 
 private:
