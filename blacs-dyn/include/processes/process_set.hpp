@@ -28,10 +28,10 @@ struct GridMap {
 struct SpawnGroup {
   int id = 0;
   int owner = -1; ///< id of the process of group 0 that spawned it and holds its intercommunicator; -1 for group 0
-  std::vector<int> members; ///< ids, in the order of the group's own ranks
-  std::vector<int> parked;  ///< those of them that are asleep
-  std::string host;         ///< where it was asked to be; empty: mpirun decided
-  std::vector<double> speeds = {};                                                ///< of the members; empty: 1 each
+  std::vector<int> members;        ///< ids, in the order of the group's own ranks
+  std::vector<int> parked;         ///< those of them that are asleep
+  std::string host;                ///< where it was asked to be; empty: mpirun decided
+  std::vector<double> speeds = {}; ///< of the members; empty: 1 each
   int active() const { return static_cast<int>(members.size() - parked.size()); } ///< in the grid
 };
 
