@@ -29,7 +29,7 @@ void share_out(MPI_Comm comm, GridMap& map, const std::vector<double>& speeds) {
   together(comm, [&] {
     if (rank != 0) return;
     gridmap::MappingRequest request;
-    request.powers = speeds;
+    request.speeds = speeds;
     request.nprow = map.shape.nprow;
     request.npcol = map.shape.npcol;
     const gridmap::Mapping mapping = gridmap::map_in_place(request);
