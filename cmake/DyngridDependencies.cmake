@@ -160,6 +160,17 @@ if(NOT TARGET dyngrid_hdf5)
     "Checkpoints: none (no HDF5 found, or DYNGRID_HDF5=OFF); dyngrid_checkpoint will answer DYNGRID_ERR_UNSUPPORTED")
 endif()
 
+# New processes that come while the application computes. Only the header: the library is the one that MPI has loaded.
+if(DYNGRID_MPI_FLAVOUR STREQUAL "openmpi")
+  if(PMIX_INCLUDE_DIR)
+    add_library(dyngrid_pmix INTERFACE)
+    target_include_directories(dyngrid_pmix SYSTEM INTERFACE "${PMIX_INCLUDE_DIR}")
+    target_compile_definitions(dyngrid_pmix INTERFACE DYNGRID_PMIX)
+  else()
+    message(STATUS "Processes in the background: none (no pmix.h); a growth waits for MPI_Comm_spawn")
+  endif()
+endif()
+
 find_library(LAPACKE_LIBRARY lapacke REQUIRED)
 find_path(LAPACKE_INCLUDE_DIR lapacke.h REQUIRED)
 find_path(LEMON_INCLUDE_DIR lemon/network_simplex.h REQUIRED)

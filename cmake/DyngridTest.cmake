@@ -4,7 +4,8 @@ find_package(GTest REQUIRED)
 # room for more processes than slots, in the words of Open MPI 4 and of 5
 set(DYNGRID_TEST_ROOM OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe)
 set(DYNGRID_TEST_ENV OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 ${DYNGRID_TEST_ROOM} OMPI_MCA_mpi_yield_when_idle=1
-    DYNGRID_HISTORY=off) # the history of the user is not for tests
+  DYNGRID_HISTORY=off # the history of the user is not for tests
+  DYNGRID_WAIT=on) # changes at exactly the step that is asked for
 # As root Open MPI wants to be told twice. The variables are set for root only.
 execute_process(COMMAND id -u OUTPUT_VARIABLE uid OUTPUT_STRIP_TRAILING_WHITESPACE)
 if(uid STREQUAL "0")

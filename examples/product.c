@@ -3,7 +3,7 @@
  * product.f90.
  *
  *   mpicc product.c $(pkg-config --cflags --libs dyngrid) -o product
- *   dyngrid run -np 2 --resize-at 1:2x2,2:3x1 -- ./product */
+ *   DYNGRID_WAIT=on dyngrid run -np 2 --resize-at 1:2x2,2:3x1 -- ./product */
 #include <dyngrid.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 // C = A B, step after step, on a grid that may change between two steps; product.c in C++.
 //
 //   cmake -S examples -B b -DCMAKE_PREFIX_PATH=... && cmake --build b
-//   dyngrid run -np 2 --resize-at 1:2x2,2:3x1 -- b/product_cpp
+//   DYNGRID_WAIT=on dyngrid run -np 2 --resize-at 1:2x2,2:3x1 -- b/product_cpp
 #include <cstdio>
 #include <dyngrid/scalapack.hpp>
 #include <string>

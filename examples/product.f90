@@ -2,7 +2,7 @@
 ! C = A B, step after step, on a grid that may change between two steps; product.c in Fortran 2008.
 !
 !   mpifort product.f90 $(pkg-config --cflags --libs dyngrid) -o product
-!   dyngrid run -np 2 --resize-at 1:2x2,2:3x1 -- ./product
+!   DYNGRID_WAIT=on dyngrid run -np 2 --resize-at 1:2x2,2:3x1 -- ./product
 program product
   use dyngrid
   use, intrinsic :: iso_fortran_env, only: error_unit, int64, real64

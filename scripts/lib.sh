@@ -10,7 +10,7 @@ JOBS="${DYNGRID_JOBS:-$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc)}"
 # What the library needs on a fresh Debian 12 or 13 or Ubuntu 24.04, to build and to run.
 DYNGRID_LIBRARY_PACKAGES=(
   g++ gcc gfortran cmake ninja-build pkg-config
-  openmpi-bin libopenmpi-dev libscalapack-openmpi-dev libopenblas-dev liblapacke-dev
+  openmpi-bin libopenmpi-dev libpmix-dev libscalapack-openmpi-dev libopenblas-dev liblapacke-dev
   libfmt-dev nlohmann-json3-dev liblemon-dev libhdf5-openmpi-dev
   help2man lowdown # manual pages
 )
@@ -54,6 +54,7 @@ mpi_environment() {
   # mpirun lets waiting processes give way only when it starts more of them than there are cores; a grid that grows
   # later needs it too
   export OMPI_MCA_mpi_yield_when_idle=1
+  export DYNGRID_WAIT="${DYNGRID_WAIT:-on}" # grids change at the steps that are asked for
   if [ "$(id -u)" -eq 0 ]; then
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   fi

@@ -132,6 +132,7 @@ void parse(base::CommandLine& cli, Options& options, int argc, char** argv) {
     std::fflush(nullptr);
     std::exit(*status);
   }
+  if (!options.resize_at.empty()) setenv("DYNGRID_WAIT", "on", 0); // at exactly these steps
   if (options.schedule != "auto")
     setenv("DYNGRID_EXCHANGE", base::with_entry(std::getenv("DYNGRID_EXCHANGE"), "schedule", options.schedule).c_str(),
            1);

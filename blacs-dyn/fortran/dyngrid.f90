@@ -9,7 +9,8 @@ module dyngrid_grids
   implicit none
   private
 
-  integer, parameter, public :: DYNGRID_SPAWN = 0, DYNGRID_JOIN = 1
+  integer, parameter, public :: DYNGRID_BLOCKING = 0, DYNGRID_SPAWN = 0, DYNGRID_JOIN = 1, &
+    DYNGRID_BACKGROUND = 2
   integer, parameter, public :: DYNGRID_ORDER_BLOCK = 1, DYNGRID_ORDER_CYCLIC = 2
   integer, parameter, public :: DYNGRID_SAME = 0, DYNGRID_RESIZED = 1, DYNGRID_LEAVE = 2, DYNGRID_REDIRECT = 3
   !> A matrix that follows the grid.

@@ -141,12 +141,15 @@ DYNGRID_API int dyngrid_set_placement(int placement);
  * _ASYNC; the environment's DYNGRID_EXCHANGE=schedule=auto|... (dyngrid env) sets it at the start.
  * Collective. */
 DYNGRID_API int dyngrid_set_schedule(int schedule);
-/* How new processes come: DYNGRID_SPAWN (default), by MPI_Comm_spawn; DYNGRID_JOIN, each unit an mpirun of its own on
- * one host that meets the application over an ompi-server: mpirun has to be started with --ompi-server, as `dyngrid run
- * --processes join` does. With DYNGRID_JOIN a growth at a resize point only sends for the new processes: DYNGRID_SAME,
- * until a later resize point finds them ready and lets them in; dyngrid_resize waits for them. The environment's
- * DYNGRID_PROCESSES=spawn|join sets it at the start. Collective; not after a growth (DYNGRID_ERR_STATE). */
-enum { DYNGRID_SPAWN = 0, DYNGRID_JOIN = 1 };
+/* How new processes come: DYNGRID_BACKGROUND (default where it can be used), started in the same mpirun at one resize
+ * point and let in at a later one, while the application computes; DYNGRID_BLOCKING, by MPI_Comm_spawn, which the
+ * application waits for (DYNGRID_SPAWN is its old name); DYNGRID_JOIN, each unit an mpirun of its own on one host that
+ * meets the application over an ompi-server: mpirun has to be started with --ompi-server, as `dyngrid run --processes
+ * join` does. With DYNGRID_BACKGROUND and DYNGRID_JOIN a growth at a resize point only sends for the new processes:
+ * DYNGRID_SAME, until a later resize point finds them ready and lets them in; dyngrid_resize waits for them, and with
+ * DYNGRID_WAIT=on every resize point does. The environment's DYNGRID_PROCESSES=background|blocking|join sets it at the
+ * start. Collective; not after a growth (DYNGRID_ERR_STATE); DYNGRID_ERR_UNSUPPORTED where it cannot be used. */
+enum { DYNGRID_BLOCKING = 0, DYNGRID_SPAWN = DYNGRID_BLOCKING, DYNGRID_JOIN = 1, DYNGRID_BACKGROUND = 2 };
 DYNGRID_API int dyngrid_set_processes(int way);
 /* Report of the last change of the grid; all zero before the first. Local; the same on all processes of the grid. */
 DYNGRID_API int dyngrid_last_resize(dyngrid_resize_report* report);

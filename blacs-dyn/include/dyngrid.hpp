@@ -159,7 +159,7 @@ public:
   /// Back to the grid before the last growth. Collective.
   Outcome pop() { return static_cast<Outcome>(check(dyngrid_pop())); }
   void set_placement(Placement placement) { check(dyngrid_set_placement(static_cast<int>(placement))); }
-  /// How new processes come: DYNGRID_SPAWN or DYNGRID_JOIN. Collective, before any growth.
+  /// How new processes come: DYNGRID_BACKGROUND, DYNGRID_BLOCKING or DYNGRID_JOIN. Collective, before any growth.
   void set_processes(int way) { check(dyngrid_set_processes(way)); }
   /// All matrices and shared variables into one file, whole or not at all; an empty path: DYNGRID_CHECKPOINT's.
   /// Collective.

@@ -67,14 +67,18 @@ void Application::start(Mode mode_of_unit0) {
   const char* newcomer = environment("DYNGRID_NEWCOMER");
   MPI_Comm parent = MPI_COMM_NULL;
   MPI_Comm_get_parent(&parent);
-  const bool is_ours = newcomer && (was_sent_for() || parent != MPI_COMM_NULL);
-  processes.start(MPI_COMM_WORLD, is_ours,
-                  is_ours && was_sent_for() ? make_join_launcher(loss_text()) : make_spawn_launcher());
+  const bool was_spawned = was_started_in_background() || parent != MPI_COMM_NULL;
+  const bool is_ours = newcomer && (was_sent_for() || was_spawned);
+  processes.start(MPI_COMM_WORLD, is_ours, was_spawned,
+                  make_launcher(!is_ours                      ? LauncherKind::blocking
+                                : was_started_in_background() ? LauncherKind::background
+                                : was_sent_for()              ? LauncherKind::join
+                                                              : LauncherKind::blocking));
   processes.set_mode(processes.is_newcomer()
                          ? (std::string_view(newcomer) == "classical" ? Mode::classical : Mode::managed)
                          : mode_of_unit0);
   if (const char* entry = environment("DYNGRID_ENTRY"); entry && processes.is_newcomer()) points.set_entry_point(entry);
-  for (const char* name : {"DYNGRID_ENTRY", "DYNGRID_NEWCOMER", "DYNGRID_JOIN"}) unsetenv(name);
+  for (const char* name : {"DYNGRID_ENTRY", "DYNGRID_NEWCOMER", "DYNGRID_JOIN", "DYNGRID_MEET"}) unsetenv(name);
   int key = MPI_KEYVAL_INVALID;
   check_mpi(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, finalize_hook, &key, nullptr), "MPI_Comm_create_keyval");
   check_mpi(MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr), "MPI_Comm_set_attr");
@@ -110,7 +114,31 @@ void Application::read_environment() {
   broadcast(packet.bytes(), 0, processes.world());
   settings.read(packet);
   hosts.find(processes.world(), settings);
-  if (settings.way == LauncherKind::join && join_trouble().empty()) use(LauncherKind::join); // else no growth
+  const LauncherKind way = first_way();
+  if (way != LauncherKind::join || join_trouble().empty()) use(way); // else no growth
+}
+
+/// The way that is asked for, or MPI_Comm_spawn where the application cannot compute on while processes come.
+LauncherKind Application::first_way() const {
+  if (settings.way != LauncherKind::background) return settings.way;
+  const std::string trouble = background_trouble(hosts.count() == 1 && settings.known_cores > 0);
+  if (trouble.empty() && (settings.is_way_asked_for || is_background_usual())) return settings.way;
+  if (settings.is_way_asked_for && processes.id() == 0)
+    std::fprintf(stderr, "dyngrid: new processes cannot come in the background: %s; DYNGRID_PROCESSES is blocking\n",
+                 trouble.c_str());
+  return LauncherKind::blocking;
+}
+
+std::unique_ptr<Launcher> Application::make_launcher(LauncherKind way) const {
+  switch (way) {
+  case LauncherKind::join:
+    return make_join_launcher(loss_text());
+  case LauncherKind::background:
+    return make_background_launcher(loss_text());
+  case LauncherKind::blocking:
+    break;
+  }
+  return make_spawn_launcher();
 }
 
 /// What is said when a group that holds part of the matrices ends.
@@ -144,7 +172,12 @@ void Application::use(LauncherKind way) {
                                                    "application on {} hosts; the join way wants every mpirun "
                                                    "on one host: start on one and let the others join",
                                                    hosts.count()));
-    processes.set_launcher(way == LauncherKind::join ? make_join_launcher(loss_text()) : make_spawn_launcher());
+    if (const std::string trouble = background_trouble(hosts.count() == 1 && settings.known_cores > 0);
+        way == LauncherKind::background && !trouble.empty())
+      throw Error(
+          Status::unsupported,
+          fmt::format("blacs-dyn: new processes cannot come in the background: {}; take DYNGRID_BLOCKING", trouble));
+    processes.set_launcher(make_launcher(way));
   });
   settings.way = way;
   settings.group_policy.one_owner = way == LauncherKind::join;

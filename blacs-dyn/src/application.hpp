@@ -11,6 +11,7 @@
 #include "grid.hpp"
 #include "headroom.hpp"
 #include "hosts.hpp"
+#include "launchers/background.hpp"
 #include "launchers/join.hpp"
 #include "matrices.hpp"
 #include "newcomer_command.hpp"
@@ -75,6 +76,8 @@ private:
   void grow_as_setup_says();
   void drop_everything();
   LossText loss_text() const;
+  LauncherKind first_way() const;
+  std::unique_ptr<Launcher> make_launcher(LauncherKind way) const;
 
   bool is_finished_ = false;
   bool we_started_mpi_ = false;

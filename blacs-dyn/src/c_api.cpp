@@ -239,7 +239,7 @@ int dyngrid_set_processes(int way) {
     if (!a.grid.has_me())
       throw base::Error(base::Status::bad_state,
                         "blacs-dyn: dyngrid_set_processes before this process's first resize point");
-    a.grid.check_choice("dyngrid_set_processes", "way", way, DYNGRID_SPAWN, DYNGRID_JOIN);
+    a.grid.check_choice("dyngrid_set_processes", "way", way, DYNGRID_BLOCKING, DYNGRID_BACKGROUND);
     if (static_cast<blacs_dyn::LauncherKind>(way) != a.settings.way) a.use(static_cast<blacs_dyn::LauncherKind>(way));
   });
 }

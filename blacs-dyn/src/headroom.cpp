@@ -81,9 +81,9 @@ void Headroom::check_here(int fresh, int after, const GroupPolicy& policy, std::
   room.threads = control::thread_limits();
   room.threads_each = control::own_threads();
   room.free = control::free_memory_soon(bytes_needed(room));
-  if (settings_.way == LauncherKind::spawn) room.descriptors = control::open_files(getppid());
+  if (settings_.way != LauncherKind::join) room.descriptors = control::open_files(getppid());
   refuse_without_room(room);
-  if (settings_.way == LauncherKind::spawn)
+  if (settings_.way != LauncherKind::join)
     check_slots(shares);
   else
     refuse(join_trouble());

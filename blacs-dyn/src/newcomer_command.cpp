@@ -18,7 +18,8 @@ namespace {
 
 /// Variables that go along: Open MPI hands a spawned process the environment of mpirun and not that of its parent.
 bool goes_along(std::string_view name) {
-  constexpr std::array<std::string_view, 3> for_one{"DYNGRID_NEWCOMER", "DYNGRID_ENTRY", "DYNGRID_JOIN"};
+  constexpr std::array<std::string_view, 4> for_one{"DYNGRID_NEWCOMER", "DYNGRID_ENTRY", "DYNGRID_JOIN",
+                                                    "DYNGRID_MEET"};
   constexpr std::array<std::string_view, 6> others{"LD_PRELOAD",           "LD_LIBRARY_PATH",
                                                    "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS",
                                                    "OPENBLAS_CORETYPE",    "OMPI_MCA_mpi_yield_when_idle"};

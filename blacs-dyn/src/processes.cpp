@@ -95,13 +95,11 @@ std::vector<int> owners_of(const std::vector<Guests>& guests) {
 
 } // namespace
 
-void Processes::start(MPI_Comm world, bool is_ours, std::unique_ptr<Launcher> launcher) {
+void Processes::start(MPI_Comm world, bool is_ours, bool was_spawned, std::unique_ptr<Launcher> launcher) {
   world_ = Comm::duplicate(world);
   launcher_ = std::move(launcher);
-  MPI_Comm parent = MPI_COMM_NULL;
-  check_mpi(MPI_Comm_get_parent(&parent), "MPI_Comm_get_parent");
   if (is_ours) {
-    was_spawned_ = parent != MPI_COMM_NULL;
+    was_spawned_ = was_spawned;
     state_ = State::newcomer;
     return;
   }
@@ -179,6 +177,22 @@ void Processes::admit(const Change& change, const SpawnOptions& options, std::ve
     std::this_thread::sleep_for(pause);
   }
   launch->admit(newcomers);
+}
+
+/// Each owner gets the bridges to its groups. @throws agreed Error
+void Processes::meet(Meeting& meeting, const Change& change, MPI_Comm base, int process0,
+                     std::vector<Newcomers>& newcomers) {
+  Packet packet;
+  together(base, [&] {
+    if (id_ == 0) packet.put(meeting.call_in(change.new_groups));
+  });
+  broadcast(packet.bytes(), process0, base);
+  Packet told(packet.bytes());
+  const auto where = told.get<std::vector<std::string>>();
+  together(base, [&] {
+    for (std::size_t i = 0; i < where.size(); ++i)
+      if (change.new_groups[i].owner == id_) newcomers.push_back({change.new_groups[i], meeting.meet(where[i])});
+  });
 }
 
 void Processes::send_away(std::vector<Newcomers>& newcomers) {
@@ -303,8 +317,10 @@ Processes::Union Processes::gather_from(const ProcessSet& before, const Change& 
   const double t0 = MPI_Wtime();
   const int process0 = before.grid.rank_of_process0(); // the base begins with the grid
   Introduction* introduction = change.new_groups.empty() ? nullptr : launcher_->introduction();
+  Meeting* meeting = change.new_groups.empty() ? nullptr : launcher_->meeting();
   std::vector<Newcomers> newcomers;
   try {
+    if (meeting) meet(*meeting, change, base.get(), process0, newcomers);
     if (introduction) together(base.get(), [&] { introduction->watch(base.get(), process0); });
     together(base.get(), [&] { admit(change, options, newcomers); });
   } catch (const Error&) {

@@ -36,7 +36,8 @@ public:
 
   /// Collective over world (MPI_COMM_WORLD of this mpirun or spawn). is_ours: started by an application of dyngrid,
   /// which it is to join; a process that the user's own MPI_Comm_spawn started begins an application of its own.
-  void start(MPI_Comm world, bool is_ours, std::unique_ptr<Launcher> launcher);
+  /// was_spawned: in the application's mpirun.
+  void start(MPI_Comm world, bool is_ours, bool was_spawned, std::unique_ptr<Launcher> launcher);
   /// Another way from here on. Only before anybody came the way there is: processes that came one way do not know those
   /// that come the other way.
   void set_launcher(std::unique_ptr<Launcher> launcher);
@@ -103,6 +104,7 @@ private:
     Comm intercomm, parent_comm;
   };
   void admit(const Change& change, const SpawnOptions& options, std::vector<Newcomers>& newcomers);
+  void meet(Meeting& meeting, const Change& change, MPI_Comm base, int process0, std::vector<Newcomers>& newcomers);
   void send_away(std::vector<Newcomers>& newcomers);
   Comm wake_unit0(const ProcessSet& before, const Change& change, MPI_Comm sleepers);
   void let_in(Newcomers& newcomers, const ProcessSet& before, const Change& change);

@@ -50,7 +50,8 @@ std::vector<control::GroupInfo> groups_of(const Processes& processes) {
 } // namespace
 
 Resize::Resize(Application& app, Goal goal, std::optional<control::ResizeRequest> request)
-    : app_(&app), goal_(std::move(goal)), started_(MPI_Wtime()), request_(std::move(request)) {}
+    : app_(&app), goal_(std::move(goal)), started_(MPI_Wtime()), asked_at_(app.settings.points - 1),
+      request_(std::move(request)) {}
 
 Resize::Resize(Application& app, Processes::Union gathered, double started)
     : app_(&app), started_(started), change_(gathered.change), gathered_(std::move(gathered)) {
@@ -95,7 +96,7 @@ void Resize::decide_by(Change change) {
 // ---- gather
 
 bool Resize::must_await() const {
-  return app_->settings.way == LauncherKind::join && !change_.new_groups.empty();
+  return app_->settings.way != LauncherKind::blocking && !change_.new_groups.empty();
 }
 
 /// On process 0: whether all are there. @throws Error when they will not be; they are called off then.
@@ -282,12 +283,15 @@ void Resize::report(const MatrixMove& move, double merge_s) {
 
 void Resize::say_report(const MatrixMove& move) const {
   const dyngrid_resize_report& r = app_->last_resize;
+  const std::string when = goal_.is_at_point ? fmt::format("; asked for at step {}, changed at step {}", asked_at_,
+                                                           app_->settings.points - 1)
+                                             : "";
   std::fputs(fmt::format("dyngrid: {} -> {}: {} spawned, {} woken, {} released, {} parked; spawn {:.3f} s, merge "
                          "{:.3f} s, plan {:.4f} s, exchange {:.3f} s, all {:.3f} s; "
-                         "{} bytes moved, {} kept\n",
+                         "{} bytes moved, {} kept{}\n",
                          to_string(gathered_->before.grid.shape), to_string(change_.to.shape), r.spawned, r.woken,
                          r.released, r.parked, r.spawn_s, r.merge_s, r.plan_s, r.exchange_s, r.total_s,
-                         move.moved_bytes, move.kept_bytes)
+                         move.moved_bytes, move.kept_bytes, when)
                  .c_str(),
              stderr);
 }

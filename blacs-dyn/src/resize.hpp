@@ -79,7 +79,8 @@ private:
   Application* app_;
   Goal goal_;
   double started_;
-  double sent_for_s_ = 0; ///< when the newcomers were sent for
+  std::int64_t asked_at_ = 0; ///< resize point
+  double sent_for_s_ = 0;     ///< when the newcomers were sent for
   std::optional<control::ResizeRequest> request_;
   Change change_;
   std::optional<Processes::Union> gathered_;

@@ -225,7 +225,7 @@ int ResizePoints::carry_out(Resize& next) {
     return outcome;
   }
   next.decide();
-  if (next.must_await() && goal.is_at_point) {
+  if (next.must_await() && goal.is_at_point && !app_.settings.waits) {
     next.say_sent_for();
     under_way_ = std::move(next);
     return DYNGRID_SAME;

@@ -24,6 +24,26 @@ std::vector<std::string> comma_separated(std::string_view text) {
   return words;
 }
 
+const char* to_string(LauncherKind kind) {
+  switch (kind) {
+  case LauncherKind::join:
+    return "join";
+  case LauncherKind::background:
+    return "background";
+  case LauncherKind::blocking:
+    break;
+  }
+  return "blocking";
+}
+
+LauncherKind launcher_kind_from(const std::string& word) {
+  if (word == "spawn") return LauncherKind::blocking;
+  for (const LauncherKind kind : {LauncherKind::background, LauncherKind::blocking, LauncherKind::join})
+    if (word == to_string(kind)) return kind;
+  throw Error(Status::bad_argument,
+              fmt::format("blacs-dyn: DYNGRID_PROCESSES is \"{}\", wanted background, blocking or join", word));
+}
+
 bool is_switched_on(const char* name, bool fallback) {
   const char* text = environment(name);
   return base::parse_switch(fmt::format("blacs-dyn: {}", name), text ? std::optional<std::string>(text) : std::nullopt,
@@ -137,12 +157,10 @@ Settings Settings::from_environment() {
       throw Error(Status::bad_argument, fmt::format("{} is \"{}\", wanted seconds above 0", where, text));
   });
   if (const char* text = environment("DYNGRID_PROCESSES")) {
-    const std::string_view word = text;
-    if (word != "spawn" && word != "join")
-      throw Error(Status::bad_argument,
-                  fmt::format("blacs-dyn: DYNGRID_PROCESSES is \"{}\", wanted spawn or join", text));
-    settings.way = word == "join" ? LauncherKind::join : LauncherKind::spawn;
+    settings.way = launcher_kind_from(text);
+    settings.is_way_asked_for = true;
   }
+  settings.waits = is_switched_on("DYNGRID_WAIT", false);
   if (const char* text = environment("DYNGRID_SPARE")) {
     char* end = nullptr;
     const long spare = std::strtol(text, &end, 10);

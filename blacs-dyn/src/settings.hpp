@@ -32,7 +32,9 @@ struct Settings {
   bool keep_first = true; ///< process 0 stays at (0,0)
   redist::Schedule exchange_order = redist::Schedule::automatic;
   GroupPolicy group_policy;
-  LauncherKind way = LauncherKind::spawn; ///< how new processes come
+  LauncherKind way = LauncherKind::background; ///< how new processes come
+  bool is_way_asked_for = false;               ///< DYNGRID_PROCESSES; otherwise it is `blocking` where it must be
+  bool waits = false; ///< DYNGRID_WAIT: a resize point waits for the new processes that it sends for
   double join_limit_s = 60;
   std::int64_t points = 0;            ///< resize points passed
   std::string checkpoint;             ///< where to; empty: only where the program says
@@ -64,7 +66,8 @@ template <class Archive> void fields(Archive& a, GroupPolicy& policy) {
   a(policy.kind, policy.size, policy.hosts, policy.slots, policy.started, policy.one_owner);
 }
 template <class Archive> void fields(Archive& a, Settings& s) {
-  a(s.placement, s.keep_first, s.exchange_order, s.group_policy, s.way, s.join_limit_s, s.points);
+  a(s.placement, s.keep_first, s.exchange_order, s.group_policy, s.way, s.is_way_asked_for, s.waits, s.join_limit_s,
+    s.points);
   a(s.checkpoint, s.checkpoint_points, s.checkpoint_seconds, s.restore);
 }
 inline void Settings::write(Packet& packet) const {

@@ -2,7 +2,7 @@
 ! before.f90 on a grid that may change between two solutions. Lines that changed or are new end in '! <'; the comments
 ! say what they replace.
 !
-!   DYNGRID_RESIZE_AT=1:3x2,2:1x3,3:2x2 mpirun --oversubscribe -np 4 ./after system.dat
+!   DYNGRID_WAIT=on DYNGRID_RESIZE_AT=1:3x2,2:1x3,3:2x2 mpirun --oversubscribe -np 4 ./after system.dat
 program linear_system
   use dyngrid                                                                    ! <
   implicit none

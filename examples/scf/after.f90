@@ -2,6 +2,7 @@
 ! before.f90 on a grid that may change before each iteration and each step; docs/porting.md goes through it.
 !
 !   mpifort after.f90 $(pkg-config --cflags --libs dyngrid) -o after
+!   export DYNGRID_WAIT=on                                               # changes come at exactly these steps
 !   dyngrid run -np 2 --resize-at 3:2x2,20:2x3,25:1x2 -- ./after        # prints the same, and writes the same scf.out
 program scf
   use mpi

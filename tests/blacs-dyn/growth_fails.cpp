@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
     expect(!dyngrid_matrix_create_by("ruled", 'd', 9, 9, rule, nullptr, &ruled), "create by a rule");
   int tries = 0;
   dyngrid_share("tries", &tries, sizeof tries);
-  if (spoil && kind == "late") sleep(4);
+  if (spoil && kind == "late") sleep(12);
   if (spoil && kind == "deserter") return dyngrid_finalize();
   if (dyngrid_is_newcomer()) {
     const int outcome = dyngrid_resize_point();

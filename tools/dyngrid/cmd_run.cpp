@@ -76,9 +76,10 @@ void add_run_options(CommandLine& app, RunOptions& o) {
   app.add_option("--schedule", r.schedule, "order of the messages (DYNGRID_EXCHANGE=schedule=...)")
       .check(base::one_of({"auto", "caterpillar", "circulant", "matching", "async"}));
   app.add_option("--processes", r.processes_come,
-                 "how new ones come (DYNGRID_PROCESSES): spawn, or join, each unit an mpirun of its own that "
+                 "how new ones come (DYNGRID_PROCESSES): background, blocking (MPI_Comm_spawn), or join, each unit an "
+                 "mpirun of its own that "
                  "meets the application over an ompi-server started here and ended with it")
-      .check(base::one_of({"spawn", "join"}));
+      .check(base::one_of({"background", "blocking", "join", "spawn"}));
   app.add_option("--unit", r.group, "processes per spawned world: auto, all or a number (DYNGRID_UNIT)");
   app.add_option("--hosts", r.hosts, "where to start, and with how many slots; as mpirun's -H")
       .type_name("HOST:SLOTS,...");

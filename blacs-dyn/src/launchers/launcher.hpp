@@ -35,9 +35,9 @@ public:
   };
   virtual ~Launch() = default;
   virtual Progress progress() = 0;
-  /// Intercommunicators to all of them, after which they are the caller's to let in or to send away. Once, when all are
-  /// there.
-  /// @throws Error; those that came before it are in `newcomers`, the others are called off.
+  /// Intercommunicators to all of them, after which they are the caller's to let in or to send away. Once, when all are there.
+  /// @throws Error; those that came before it are in `newcomers`, the others are called off. Where owners meet them
+  /// (Meeting) it is called when they have.
   virtual void admit(std::vector<Newcomers>& newcomers) = 0;
 };
 
@@ -52,8 +52,19 @@ public:
   virtual void introduce(const std::vector<NewGroup>& groups, MPI_Comm base_or_world, int root, int my_group) = 0;
 };
 
-/// One way in which processes come and go. What follows (parent communicator, union, sleep) is the same for all, and
-/// the matter of Processes.
+/// Where the owners of groups that process 0 has started meet them.
+class Meeting {
+public:
+  virtual ~Meeting() = default;
+  /// Process 0, when all are there: tells them to connect. Where each is met, in their order. @throws Error when one
+  /// has gone, and none was told.
+  virtual std::vector<std::string> call_in(const std::vector<NewGroup>& groups) = 0;
+  /// On a group's owner. Blocks.
+  virtual Comm meet(const std::string& where) = 0;
+};
+
+/// One way in which processes come and go. What follows (parent communicator, union, sleep) is the same for all, and the matter of
+/// Processes.
 class Launcher {
 public:
   virtual ~Launcher() = default;
@@ -69,6 +80,7 @@ public:
   /// What a group is called outside: what its launcher was told as DYNGRID_UNIT_NUMBER. Process 0.
   virtual std::int64_t number_of(int group) const { return group; }
   virtual Introduction* introduction() { return nullptr; } ///< null: one mpirun knows all
+  virtual Meeting* meeting() { return nullptr; }           ///< null: admit() has the intercommunicators
 
   // ---- a new group's side
   /// The intercommunicator to my owner, when it wants us; empty: it does not. Collective over world. Waits asleep.
@@ -81,9 +93,11 @@ public:
   virtual void close() = 0;
 };
 
-/// DYNGRID_PROCESSES=spawn|join.
-enum class LauncherKind : int { spawn = 0, join = 1 };
+/// DYNGRID_PROCESSES. The numbers are those of dyngrid.h.
+enum class LauncherKind : int { blocking = 0, join = 1, background = 2 };
 const char* to_string(LauncherKind kind);
+/// background, blocking (or spawn, its old name), join. @throws Error{bad_argument}
+LauncherKind launcher_kind_from(const std::string& word);
 
 /// MPI_Comm_spawn by owners over MPI_COMM_SELF, in the mpirun that there is.
 std::unique_ptr<Launcher> make_spawn_launcher();

@@ -233,10 +233,6 @@ private:
 
 } // namespace
 
-const char* to_string(LauncherKind kind) {
-  return kind == LauncherKind::join ? "join" : "spawn";
-}
-
 std::unique_ptr<Launcher> make_spawn_launcher() {
   return std::make_unique<SpawnLauncher>();
 }

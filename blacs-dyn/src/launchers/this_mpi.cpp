@@ -60,6 +60,10 @@ std::string launcher_trouble() {
 
 } // namespace
 
+bool is_open_mpi_4() {
+  return this_mpi().mpi == base::Mpi::open_mpi && !is_5();
+}
+
 Slots slots() {
   return {universe_size(), is_5() ? openmpi5::may_oversubscribe() : openmpi4::may_oversubscribe()};
 }

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launchers/background.hpp"
+
+#include "base/environment.hpp"
+#include "launchers/pmix.hpp"
+#include "launchers/this_mpi.hpp"
+
+namespace blacs_dyn {
+namespace {
+
+using base::Error;
+
+class BackgroundLauncher;
+
+/// Groups that were started and have not come in.
+class BackgroundLaunch final : public Launch {
+public:
+  explicit BackgroundLaunch(BackgroundLauncher& launcher) : launcher_(launcher) {}
+  ~BackgroundLaunch() override;
+  void add(const NewGroup& group, pmix::Job job) { coming_.push_back({group, std::move(job)}); }
+  Progress progress() override;
+  void admit(std::vector<Newcomers>&) override;
+
+private:
+  struct Coming {
+    NewGroup group;
+    pmix::Job job;
+  };
+  BackgroundLauncher& launcher_;
+  std::vector<Coming> coming_;
+};
+
+class BackgroundLauncher final : public RendezvousLauncher, public Meeting {
+public:
+  explicit BackgroundLauncher(LossText loss) : RendezvousLauncher(std::move(loss), base::environment("DYNGRID_MEET")) {}
+
+  Meeting* meeting() override { return this; }
+
+  std::unique_ptr<Launch> start(const std::vector<NewGroup>& groups, const SpawnOptions& options) override {
+    open_rendezvous("unix", "");
+    limit_s_ = options.join_limit_s;
+    auto launch = std::make_unique<BackgroundLaunch>(*this);
+    for (const NewGroup& group : groups) {
+      const auto [ticket, invitation] = invite(group);
+      rendezvous_->await(ticket, 0);
+      const pmix::Command command{options.program,
+                                  options.arguments,
+                                  {{"DYNGRID_MEET", invitation}}, // a secret: no word of a command line
+                                  group.host,
+                                  static_cast<int>(group.members.size())};
+      try {
+        launch->add(group, pmix::Job(command, is_open_mpi_4()));
+      } catch (const Error&) {
+        dismiss(group);
+        throw;
+      }
+    }
+    return launch;
+  }
+
+  /// First all are held, then all are told: one that has gone must not leave others waiting in a connect.
+  std::vector<std::string> call_in(const std::vector<NewGroup>& groups) override {
+    ports_ = std::vector<Port>(groups.size()); // two that connect to one at the same time would be taken for each other
+    std::vector<std::string> where;
+    for (const NewGroup& group : groups) hold(group, limit_s_);
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      tell(groups[i], "come " + ports_[i].name());
+      where.push_back(ports_[i].name());
+    }
+    return where;
+  }
+
+  Comm meet(const std::string& where) override { return accept_at(where, MPI_COMM_SELF); }
+
+  void is_in(const NewGroup& group) { has_come(group); }
+  void close_ports() { ports_.clear(); }
+
+private:
+  double limit_s_ = 0;
+  std::vector<Port> ports_; ///< of the groups that came in last; process 0
+};
+
+BackgroundLaunch::~BackgroundLaunch() {
+  for (Coming& coming : coming_) {
+    if (launcher_.presence(coming.group, nullptr) != Presence::ready) coming.job.kill(); // some may wait for the dead
+    launcher_.dismiss(coming.group);
+  }
+  launcher_.close_ports();
+}
+
+Launch::Progress BackgroundLaunch::progress() {
+  Progress all;
+  for (Coming& coming : coming_) {
+    std::string why;
+    const Presence presence = launcher_.presence(coming.group, &why);
+    if (presence == Presence::awaited) why = coming.job.failure();
+    if (presence != Presence::ready && all.failure.empty()) all.failure = why;
+    if (presence != Presence::ready) all.coming += static_cast<int>(coming.group.members.size());
+  }
+  all.is_complete = all.coming == 0;
+  return all;
+}
+
+/// Their owners have them by now.
+void BackgroundLaunch::admit(std::vector<Newcomers>&) {
+  for (const Coming& coming : coming_) launcher_.is_in(coming.group);
+  coming_.clear();
+  launcher_.close_ports();
+}
+
+} // namespace
+
+std::unique_ptr<Launcher> make_background_launcher(LossText loss) {
+  return std::make_unique<BackgroundLauncher>(std::move(loss));
+}
+
+std::string background_trouble(bool is_one_host) {
+  return is_one_host ? pmix::trouble() : "mpirun, or DYNGRID_HOSTS, has other hosts, and it is for one";
+}
+
+bool is_background_usual() {
+  return is_open_mpi_4();
+}
+
+bool was_started_in_background() {
+  return base::environment("DYNGRID_MEET") != nullptr;
+}
+
+} // namespace blacs_dyn

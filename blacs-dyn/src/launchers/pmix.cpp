@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launchers/pmix.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/environment.hpp"
+#include "base/status.hpp"
+
+#ifdef DYNGRID_PMIX
+#include <pmix.h>
+#endif
+
+namespace blacs_dyn::pmix {
+
+using base::Error;
+using base::Status;
+
+#ifndef DYNGRID_PMIX // MPICH, or no header
+
+std::string trouble() {
+  return "dyngrid was built without PMIx";
+}
+struct Job::State {};
+Job::Job(const Command&, bool) {
+  throw Error(Status::unsupported, "blacs-dyn: " + trouble());
+}
+std::string Job::failure() {
+  return trouble();
+}
+void Job::kill() {}
+
+#else
+
+namespace {
+
+/// Not linked: only the library that MPI itself has loaded knows this process, and some MPIs have one of their own
+/// inside.
+struct Library {
+  decltype(&PMIx_Initialized) initialized = nullptr;
+  decltype(&PMIx_Spawn_nb) spawn = nullptr;
+  decltype(&PMIx_Query_info_nb) query = nullptr;
+  decltype(&PMIx_Job_control_nb) control = nullptr;
+  decltype(&PMIx_Error_string) error_string = nullptr;
+
+  Library() {
+    void* loaded = dlopen("libpmix.so.2", RTLD_LAZY | RTLD_NOLOAD);
+    if (!loaded) return;
+    find(loaded, "PMIx_Initialized", initialized);
+    find(loaded, "PMIx_Spawn_nb", spawn);
+    find(loaded, "PMIx_Query_info_nb", query);
+    find(loaded, "PMIx_Job_control_nb", control);
+    find(loaded, "PMIx_Error_string", error_string);
+  }
+  bool is_whole() const { return initialized && spawn && query && control && error_string; }
+
+private:
+  template <class Function> static void find(void* loaded, const char* name, Function& function) {
+    function = reinterpret_cast<Function>(dlsym(loaded, name));
+  }
+};
+
+const Library& library() {
+  static const Library loaded;
+  return loaded;
+}
+
+/// Filled in by hand: the header's macros want libpmix at link time.
+pmix_info_t info(const char* key, pmix_data_type_t type) {
+  pmix_info_t made;
+  std::memset(&made, 0, sizeof made);
+  std::strncpy(made.key, key, PMIX_MAX_KEYLEN);
+  made.value.type = type;
+  return made;
+}
+pmix_info_t flag(const char* key) {
+  pmix_info_t made = info(key, PMIX_BOOL);
+  made.value.data.flag = true;
+  return made;
+}
+pmix_proc_t process(const std::string& job, pmix_rank_t rank) {
+  pmix_proc_t who;
+  std::memset(&who, 0, sizeof who);
+  std::strncpy(who.nspace, job.c_str(), PMIX_MAX_NSLEN);
+  who.rank = rank;
+  return who;
+}
+
+/// What is wrong with one of them; empty: nothing.
+std::string trouble_of(const pmix_proc_info_t& told) {
+  if (told.state < PMIX_PROC_STATE_TERMINATED) return {};
+  const std::string who = fmt::format("new process {} (pid {})", told.proc.rank, static_cast<long>(told.pid));
+  if (told.state == PMIX_PROC_STATE_ABORTED_BY_SIG) return who + " was killed by a signal";
+  if (told.state == PMIX_PROC_STATE_FAILED_TO_START || told.state == PMIX_PROC_STATE_FAILED_TO_LAUNCH)
+    return who + " could not be started";
+  return who + " ended before its first resize point; does the program start MPI, and reach dyngrid_resize_point on "
+               "every path?";
+}
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::milliseconds between_questions{200};
+
+} // namespace
+
+struct Job::State : std::enable_shared_from_this<Job::State> {
+  // what PMIx reads until it has answered
+  std::vector<std::string> words, variables;
+  std::vector<char*> argument_pointers, variable_pointers;
+  std::string folder, host;
+  pmix_app_t app{};
+  std::vector<pmix_info_t> app_info, job_info;
+  std::string table = PMIX_QUERY_PROC_TABLE;
+  std::array<char*, 2> keys{table.data(), nullptr};
+  pmix_proc_t who{};
+  std::vector<pmix_proc_t> doomed;
+  pmix_info_t of_job{}, order{};
+  pmix_query_t query{};
+
+  std::mutex mutex;
+  std::string name; ///< of the job, when it is known
+  std::string failure;
+  bool is_unwanted = false, is_asking = false;
+  Clock::time_point asked{};
+
+  /// For a callback, which frees it.
+  void* myself() { return new std::shared_ptr<State>(shared_from_this()); }
+  static std::shared_ptr<State> take(void* data) {
+    auto* held = static_cast<std::shared_ptr<State>*>(data);
+    std::shared_ptr<State> state = std::move(*held);
+    delete held;
+    return state;
+  }
+
+  static void has_started(pmix_status_t status, pmix_nspace_t name, void* data) {
+    const std::shared_ptr<State> state = take(data);
+    const std::lock_guard lock(state->mutex);
+    if (status == PMIX_SUCCESS)
+      state->name = name;
+    else
+      state->failure = fmt::format("mpirun does not start them: {}", library().error_string(status));
+    if (state->is_unwanted) state->end();
+  }
+
+  static void has_told(pmix_status_t, pmix_info_t* told, std::size_t count, void* data, pmix_release_cbfunc_t release,
+                       void* release_data) {
+    const std::shared_ptr<State> state = take(data);
+    {
+      const std::lock_guard lock(state->mutex);
+      state->is_asking = false;
+      for (std::size_t i = 0; i < count; ++i)
+        if (told[i].value.type == PMIX_DATA_ARRAY) state->read(*told[i].value.data.darray);
+    }
+    if (release) release(release_data);
+  }
+
+  static void is_done(pmix_status_t, pmix_info_t*, std::size_t, void* data, pmix_release_cbfunc_t release,
+                      void* release_data) {
+    take(data);
+    if (release) release(release_data);
+  }
+
+  /// Processes, or values with a process each.
+  void read(const pmix_data_array_t& told) {
+    for (std::size_t i = 0; i < told.size && failure.empty(); ++i) {
+      if (told.type == PMIX_PROC_INFO) failure = trouble_of(static_cast<const pmix_proc_info_t*>(told.array)[i]);
+      if (told.type != PMIX_INFO) continue;
+      const pmix_value_t& value = static_cast<const pmix_info_t*>(told.array)[i].value;
+      if (value.type == PMIX_PROC_INFO) failure = trouble_of(*value.data.pinfo);
+    }
+  }
+
+  void ask() {
+    if (name.empty() || is_asking || Clock::now() - asked < between_questions) return;
+    asked = Clock::now();
+    who = process(name, PMIX_RANK_WILDCARD);
+    of_job = info(PMIX_PROCID, PMIX_PROC);
+    of_job.value.data.proc = &who;
+    query = {keys.data(), &of_job, 1};
+    void* const me = myself();
+    is_asking = library().query(&query, 1, has_told, me) == PMIX_SUCCESS;
+    if (!is_asking) take(me);
+  }
+
+  void end() {
+    if (name.empty() || !doomed.empty()) return;
+    for (int rank = 0; rank < app.maxprocs; ++rank) // told to end all of a job, Open MPI 4.1's mpirun ends all jobs
+      doomed.push_back(process(name, static_cast<pmix_rank_t>(rank)));
+    order = flag(PMIX_JOB_CTRL_KILL);
+    void* const me = myself();
+    if (library().control(doomed.data(), doomed.size(), &order, 1, is_done, me) != PMIX_SUCCESS) take(me);
+  }
+};
+
+std::string trouble() {
+  if (!library().is_whole()) return "MPI has loaded no libpmix.so.2";
+  return library().initialized() ? std::string() : "this process was not started by an mpirun that knows PMIx";
+}
+
+Job::Job(const Command& command, bool survivable) : state_(std::make_shared<State>()) {
+  State& s = *state_;
+  s.words = command.arguments;
+  s.words.insert(s.words.begin(), command.program);
+  for (const auto& [name, value] : command.environment) s.variables.push_back(name + "=" + value);
+  for (char** variable = environ; variable && *variable; ++variable) // as MPI_Comm_spawn does
+    if (std::strncmp(*variable, "OMPI_", 5) == 0) s.variables.emplace_back(*variable);
+  for (std::string& word : s.words) s.argument_pointers.push_back(word.data());
+  for (std::string& variable : s.variables) s.variable_pointers.push_back(variable.data());
+  s.argument_pointers.push_back(nullptr);
+  s.variable_pointers.push_back(nullptr);
+  std::array<char, 4096> folder{};
+  if (getcwd(folder.data(), folder.size())) s.folder = folder.data();
+  if (!command.host.empty()) {
+    s.host = fmt::format("{}:{}", command.host, command.count);
+    s.app_info.push_back(info(PMIX_HOST, PMIX_STRING));
+    s.app_info.back().value.data.string = s.host.data();
+  }
+  if (survivable) s.job_info.push_back(flag(PMIX_JOB_RECOVERABLE));
+  s.app.cmd = s.words[0].data();
+  s.app.argv = s.argument_pointers.data();
+  s.app.env = s.variable_pointers.data();
+  s.app.cwd = s.folder.empty() ? nullptr : s.folder.data();
+  s.app.maxprocs = command.count;
+  s.app.info = s.app_info.empty() ? nullptr : s.app_info.data();
+  s.app.ninfo = s.app_info.size();
+  void* const me = s.myself();
+  const pmix_status_t status = library().spawn(s.job_info.empty() ? nullptr : s.job_info.data(), s.job_info.size(),
+                                               &s.app, 1, State::has_started, me);
+  if (status == PMIX_SUCCESS) return;
+  State::take(me);
+  throw Error(Status::spawn_failure, fmt::format("blacs-dyn: PMIx_Spawn_nb of {} process(es) failed: {}", command.count,
+                                                 library().error_string(status)));
+}
+
+std::string Job::failure() {
+  const std::lock_guard lock(state_->mutex);
+  state_->ask();
+  return state_->failure;
+}
+
+void Job::kill() {
+  const std::lock_guard lock(state_->mutex);
+  state_->is_unwanted = true;
+  state_->end();
+}
+
+#endif
+
+} // namespace blacs_dyn::pmix

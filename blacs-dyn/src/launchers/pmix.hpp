@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Processes started by PMIx in the mpirun that there is, while the caller goes on.
+#pragma once
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace blacs_dyn::pmix {
+
+/// Why no processes can be started by PMIx here; empty: they can. The library is the one that MPI has loaded, so this
+/// is known after MPI_Init. Local.
+std::string trouble();
+
+struct Command {
+  std::string program;
+  std::vector<std::string> arguments; ///< without the program
+  std::vector<std::pair<std::string, std::string>> environment;
+  std::string host; ///< empty: mpirun decides
+  int count = 1;
+};
+
+/// Processes that were asked for. Dropped, it stays what it is.
+class Job {
+public:
+  /// Returns at once. survivable: the end of one of them does not end the application. @throws Error{spawn_failure}
+  Job(const Command& command, bool survivable);
+
+  /// What mpirun knows to have gone wrong with them; empty: nothing yet. Asks mpirun now and then, and does not wait
+  /// for its answer.
+  std::string failure();
+  /// Ends those that run, and those that are only asked for as soon as they do.
+  void kill();
+
+private:
+  struct State;
+  std::shared_ptr<State> state_; ///< answers may come later than the end of this object
+};
+
+} // namespace blacs_dyn::pmix

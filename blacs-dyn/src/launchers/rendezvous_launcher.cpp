@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launchers/rendezvous_launcher.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <sstream>
+#include <thread>
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace blacs_dyn {
+
+using base::Error;
+using base::Status;
+
+Port::Port() {
+  std::array<char, MPI_MAX_PORT_NAME> name{};
+  check_mpi(MPI_Open_port(MPI_INFO_NULL, name.data()), "MPI_Open_port");
+  name_ = name.data();
+}
+
+Port::~Port() {
+  if (!name_.empty()) MPI_Close_port(name_.c_str());
+}
+
+Comm accept_at(const std::string& port, MPI_Comm comm) {
+  MPI_Comm intercomm = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_accept(port.c_str(), MPI_INFO_NULL, 0, comm, &intercomm), "MPI_Comm_accept");
+  return Comm::adopt(intercomm);
+}
+
+RendezvousLauncher::RendezvousLauncher(LossText loss, const char* invitation) : loss_(std::move(loss)) {
+  if (!invitation) return;
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank); // of the group that this process was started in
+  peer_ = std::make_unique<Peer>(invitation, rank, 10);
+}
+
+// ---- process 0
+
+void RendezvousLauncher::open_rendezvous(const std::string& listen, const std::string& towards) {
+  if (!rendezvous_)
+    rendezvous_ = std::make_unique<Rendezvous>(
+        listen, [this](const std::string& what) { end_all(what, 2.0); }, towards);
+}
+
+std::pair<int, std::string> RendezvousLauncher::invite(const NewGroup& group) {
+  const int ticket = tickets_[group.id] = ++last_ticket_;
+  return {ticket, rendezvous_->invite(ticket, static_cast<int>(group.members.size()))};
+}
+
+Presence RendezvousLauncher::presence(const NewGroup& group, std::string* why) const {
+  return rendezvous_->presence(tickets_.at(group.id), why);
+}
+
+void RendezvousLauncher::dismiss(const NewGroup& group) {
+  if (rendezvous_) rendezvous_->dismiss(tickets_[group.id]);
+}
+
+void RendezvousLauncher::hold(const NewGroup& group, double limit_s) {
+  std::string why;
+  if (!rendezvous_->hold(tickets_[group.id], limit_s, &why))
+    throw Error(Status::spawn_failure,
+                fmt::format("blacs-dyn: {} new process(es) could not be let in: {}", group.members.size(), why));
+}
+
+std::int64_t RendezvousLauncher::number_of(int group) const {
+  const auto ticket = tickets_.find(group);
+  return ticket == tickets_.end() ? 0 : ticket->second;
+}
+
+void RendezvousLauncher::release(int group, Comm intercomm) {
+  if (rendezvous_) rendezvous_->let_go(tickets_[group]);
+  intercomm.disconnect();
+}
+
+// ---- a new group
+
+std::optional<Comm> RendezvousLauncher::enter(MPI_Comm world) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check_mpi(MPI_Ibarrier(world, &request), "MPI_Ibarrier");
+  wait_asleep(&request);
+  int rank = 0;
+  MPI_Comm_rank(world, &rank);
+  const std::string answer = rank == 0 ? say_ready() : std::string();
+  std::vector<char> word(answer.begin(), answer.end());
+  broadcast(word, 0, world);
+  std::istringstream line(std::string(word.begin(), word.end()));
+  std::string come, port;
+  if (!(line >> come >> port) || come != "come") {
+    peer_->goodbye();
+    return std::nullopt;
+  }
+  line >> told_besides_;
+  hear_of_the_end();
+  return connect(port, world);
+}
+
+/// On a group's first process: what the application answers; "away" when it has ended.
+std::string RendezvousLauncher::say_ready() {
+  try {
+    peer_->say("ready");
+    for (;;) {
+      if (const auto heard = peer_->listen()) return *heard;
+      pollfd one{peer_->fd(), POLLIN, 0};
+      poll(&one, 1, 1000);
+    }
+  } catch (const Error&) {
+    return "away";
+  }
+}
+
+Comm RendezvousLauncher::connect(const std::string& port, MPI_Comm world) {
+  MPI_Comm intercomm = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_connect(port.c_str(), MPI_INFO_NULL, 0, world, &intercomm), "MPI_Comm_connect");
+  return Comm::adopt(intercomm);
+}
+
+void RendezvousLauncher::decline(MPI_Comm world) {
+  int rank = 0;
+  MPI_Comm_rank(world, &rank);
+  if (rank == 0)
+    peer_->say("not a new process ended before its first resize point; does the program reach "
+               "dyngrid_resize_point on every path?");
+  peer_->goodbye();
+}
+
+// ---- both
+
+void RendezvousLauncher::close() {
+  if (peer_) peer_->goodbye();
+  peer_.reset();
+  if (rendezvous_) rendezvous_->close(5);
+  rendezvous_.reset();
+}
+
+void RendezvousLauncher::hear_of_the_end() {
+  peer_->watch([this](const std::string& what) { end_all(what, 3.0); });
+}
+
+/// Not MPI_Abort: this thread must not call MPI, and mpirun ends a job one of whose processes has exited.
+void RendezvousLauncher::end_all(const std::string& what, double grace_s) const {
+  const std::string go_on = loss_.where_to_go_on ? loss_.where_to_go_on() : "";
+  std::fprintf(stderr, "dyngrid: %s; the application cannot go on and ends [pid %d]%s\n", what.c_str(),
+               static_cast<int>(getpid()), go_on.c_str());
+  std::fflush(stderr);
+  std::this_thread::sleep_for(std::chrono::duration<double>(grace_s)); // until the others have said it too
+  _exit(1);
+}
+
+} // namespace blacs_dyn

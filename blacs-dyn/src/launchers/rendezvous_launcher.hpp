@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What ways have in common in which groups start by themselves and say at a rendezvous that they are there.
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "launchers/launcher.hpp"
+#include "launchers/rendezvous.hpp"
+
+namespace blacs_dyn {
+
+/// What happens when a group ends that holds part of the matrices, or is on its way in: says so on every process and
+/// ends it. `where_to_go_on`: asked when it happens.
+struct LossText {
+  int id = -1; ///< of this process
+  std::function<std::string()> where_to_go_on;
+};
+
+class RendezvousLauncher : public Launcher {
+public:
+  /// invitation: a newcomer's; null elsewhere.
+  RendezvousLauncher(LossText loss, const char* invitation);
+
+  bool is_background() const override { return true; }
+  std::int64_t number_of(int group) const override;
+  void release(int group, Comm intercomm) override;
+  std::optional<Comm> enter(MPI_Comm world) override;
+  void decline(MPI_Comm world) override;
+  void close() override;
+
+  // ---- process 0, for a Launch
+  Presence presence(const NewGroup& group, std::string* why) const;
+  virtual void dismiss(const NewGroup& group);
+
+protected:
+  /// Process 0: from here on new groups find it. towards: a host that has to reach it; empty: this one.
+  void open_rendezvous(const std::string& listen, const std::string& towards);
+  /// Process 0: what the group is called, and what lets it in.
+  std::pair<int, std::string> invite(const NewGroup& group);
+  /// Process 0: from here on the group's end is the end of everything, since an accept whose partner has died does not
+  /// return.
+  /// @throws Error{spawn_failure} when it has gone.
+  void hold(const NewGroup& group, double limit_s);
+  void tell(const NewGroup& group, const std::string& line) { rendezvous_->tell(tickets_[group.id], line); }
+  void has_come(const NewGroup& group) { rendezvous_->has_come(tickets_[group.id]); }
+  void hear_of_the_end(); ///< everybody else, when process 0 says so
+  /// Collective over the group.
+  static Comm connect(const std::string& port, MPI_Comm world);
+
+  std::unique_ptr<Rendezvous> rendezvous_; ///< process 0
+  std::map<int, int>
+      tickets_; ///< by group: what the rendezvous calls it, since a group that failed leaves its number to the next
+  std::unique_ptr<Peer> peer_; ///< everybody else
+  std::string told_besides_;   ///< to a newcomer that was called in, after the port
+
+private:
+  std::string say_ready();
+  [[noreturn]] void end_all(const std::string& what, double grace_s) const;
+
+  LossText loss_;
+  int last_ticket_ = 0;
+};
+
+/// The name of a port, while it is open.
+class Port {
+public:
+  Port();
+  Port(Port&& other) noexcept { std::swap(name_, other.name_); }
+  Port& operator=(Port&& other) noexcept {
+    std::swap(name_, other.name_);
+    return *this;
+  }
+  ~Port();
+  const std::string& name() const { return name_; }
+
+private:
+  std::string name_;
+};
+
+/// @param comm  collective; its rank 0 knows the port
+Comm accept_at(const std::string& port, MPI_Comm comm);
+
+} // namespace blacs_dyn
