@@ -179,7 +179,7 @@ void Processes::admit(const Change& change, const SpawnOptions& options, std::ve
   launch->admit(newcomers);
 }
 
-/// Each owner gets the bridges to its groups. @throws agreed Error
+/// Each owner gets the intercommunicators to its groups. @throws agreed Error
 void Processes::meet(Meeting& meeting, const Change& change, MPI_Comm base, int process0,
                      std::vector<Newcomers>& newcomers) {
   Packet packet;

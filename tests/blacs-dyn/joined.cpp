@@ -3,7 +3,7 @@
 // come.
 //   follow SHAPE...   through all shapes by requests at resize points
 //   early ready never what becomes of the newcomers of the first growth; the second growth is a good one
-//   starting          one of them, or both, are killed DYNGRID_TEST_US after their start, on the way to being ready
+//   starting          one of them, or more, are killed DYNGRID_TEST_US after their start, on the way to being ready
 //   exits aborts      one of them ends by itself before it is ready, by _exit or MPI_Abort
 //   end               the application ends while they are on their way
 //   connect hang      they end, or stand still, while process 0 waits for them: the application ends in words

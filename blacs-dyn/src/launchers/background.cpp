@@ -15,7 +15,7 @@ class BackgroundLauncher;
 /// Groups that were started and have not come in.
 class BackgroundLaunch final : public Launch {
 public:
-  explicit BackgroundLaunch(BackgroundLauncher& launcher) : launcher_(launcher) {}
+  BackgroundLaunch(BackgroundLauncher& launcher, double limit_s) : launcher_(launcher), limit_s_(limit_s) {}
   ~BackgroundLaunch() override;
   void add(const NewGroup& group, pmix::Job job) { coming_.push_back({group, std::move(job)}); }
   Progress progress() override;
@@ -27,6 +27,7 @@ private:
     pmix::Job job;
   };
   BackgroundLauncher& launcher_;
+  double limit_s_, started_ = MPI_Wtime();
   std::vector<Coming> coming_;
 };
 
@@ -39,7 +40,7 @@ public:
   std::unique_ptr<Launch> start(const std::vector<NewGroup>& groups, const SpawnOptions& options) override {
     open_rendezvous("unix", "");
     limit_s_ = options.join_limit_s;
-    auto launch = std::make_unique<BackgroundLaunch>(*this);
+    auto launch = std::make_unique<BackgroundLaunch>(*this, options.join_limit_s);
     for (const NewGroup& group : groups) {
       const auto [ticket, invitation] = invite(group);
       rendezvous_->await(ticket, 0);
@@ -74,16 +75,31 @@ public:
 
   void is_in(const NewGroup& group) { has_come(group); }
   void close_ports() { ports_.clear(); }
+  void keep(pmix::Job job) { stuck_.push_back(std::move(job)); }
+  void close() override {
+    for (pmix::Job& job : stuck_) job.kill();
+    stuck_.clear();
+    RendezvousLauncher::close();
+  }
 
 private:
   double limit_s_ = 0;
   std::vector<Port> ports_; ///< of the groups that came in last; process 0
+  /// Too late: they may hold the one connection that mpirun does not hear (docs/decisions/0012), and the next ones
+  /// would get it if they were ended.
+  std::vector<pmix::Job> stuck_;
 };
 
 BackgroundLaunch::~BackgroundLaunch() {
   for (Coming& coming : coming_) {
-    if (launcher_.presence(coming.group, nullptr) != Presence::ready) coming.job.kill(); // some may wait for the dead
+    const Presence presence = launcher_.presence(coming.group, nullptr);
+    const bool is_stuck =
+        presence == Presence::awaited && MPI_Wtime() - started_ > limit_s_ && coming.job.failure().empty();
     launcher_.dismiss(coming.group);
+    if (is_stuck)
+      launcher_.keep(std::move(coming.job));
+    else if (presence != Presence::ready)
+      coming.job.kill(); // some may wait for the dead
   }
   launcher_.close_ports();
 }
