@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What new processes cost, spawned and joined, side by side. Runs itself (--member) as a user's program under `dyngrid
-// run --processes spawn` and `--processes join`, the two in turn, so that a machine that gets slower or faster meets
-// both alike; every figure is a median, as process 0 sees it. With --waiting instead: what it costs that processes that
-// wait sleep (libdyngrid-yield.so) where they outnumber the cores.
+// What new processes cost, by each way in which they come, side by side. Runs itself (--member) as a user's program
+// under `dyngrid run --processes` blocking, background and join, in turn, so that a machine that gets slower or faster
+// meets all alike; every figure is a median, as process 0 sees it. With --waiting instead: what it costs that processes
+// that wait sleep (libdyngrid-yield.so) where they outnumber the cores.
 #include "base/clock.hpp"
 #include "base/command_line.hpp"
 #include "base/grid_shape.hpp"
@@ -41,8 +41,10 @@ public:
 
   int run() {
     need(dyngrid_init() == DYNGRID_SUCCESS, "dyngrid_init");
-    dyngrid_matrix* a = nullptr;
-    need(dyngrid_matrix_create("a", 'd', n_, n_, nb_, nb_, &a) == DYNGRID_SUCCESS, "matrix");
+    for (const char* name : {"a", "b", "c"}) {
+      dyngrid_matrix* matrix = nullptr;
+      need(dyngrid_matrix_create(name, 'd', n_, n_, nb_, nb_, &matrix) == DYNGRID_SUCCESS, "matrix");
+    }
     need(dyngrid_share("phase", &phase_, sizeof phase_) == DYNGRID_SUCCESS, "share");
     const auto [nprow, npcol] = base::parse_grid_shape(to_, "bench_processes: --to");
     came_later_ = dyngrid_is_newcomer() != 0;
@@ -71,8 +73,10 @@ public:
         say("come", base::unix_time_s() - asked);
         dyngrid_resize_report report{};
         dyngrid_last_resize(&report);
-        say("meet", report.total_s - report.plan_s - report.exchange_s);
+        say("start", report.spawn_s);
+        say("merge", report.merge_s);
         say("exchange", report.plan_s + report.exchange_s);
+        say("rest", in_calls - report.spawn_s - report.merge_s - report.plan_s - report.exchange_s);
       } else {
         const double called = base::unix_time_s();
         need(dyngrid_resize(nprow, npcol, DYNGRID_OPTIMAL) == DYNGRID_RESIZED, "growth");
@@ -183,7 +187,8 @@ int wait_often() {
 // ---- the one that compares
 
 struct Settings {
-  std::string from = "1x2", to = "2x2", csv, command;
+  std::vector<std::pair<std::string, std::string>> growths = {{"2x2", "3x3"}, {"3x3", "4x4"}, {"1x1", "1x2"}};
+  std::string from = "1x2", to = "2x2", csv, command; ///< of one of them
   std::int64_t n = 1000, nb = 64;
   int cycles = 3, reps = 3;
   bool is_quick = false, is_markdown = false, is_member = false, is_waiting = false, waits = false;
@@ -220,9 +225,11 @@ Samples one_run(const Settings& s, const std::string& way) {
 }
 
 void samples(apps::Report& report, const char* part, const std::string& phase, const char* way,
-             const std::vector<double>& seconds) {
+             const std::vector<double>& seconds, const std::string& from = "", const std::string& to = "") {
   apps::Sample sample;
   sample.part = part;
+  sample.from = from;
+  sample.to = to;
   sample.phase = phase;
   sample.method = way;
   report.add(sample, seconds);
@@ -288,51 +295,64 @@ struct Row {
 constexpr Row rows[] = {
     {"begun", "from `dyngrid run` to the first line of the program"},
     {"stand", "growth at resize points: the application stands still"},
-    {"come", "... from the request to the larger grid"},
+    {"come", "... from the request to the first step on the larger grid"},
+    {"start", "... of it: new processes start (blocking), or are called in"},
+    {"merge", "... of it: communicators and contexts"},
+    {"exchange", "... of it: the matrices move"},
+    {"rest", "... of it: asking whether they are there, deciding, telling them"},
     {"now", "growth by dyngrid_resize, which waits"},
-    {"meet", "of a growth at resize points: starting (spawn), meeting, communicators"},
-    {"exchange", "of any growth: the matrix moves"},
     {"shrink", "back to the smaller grid, the new processes leave for good"},
     {"gone", "... until their processes are gone"},
     {"point", "a resize point with nothing to do, on the larger grid"},
     {"message", "MPI_Allreduce of 8 bytes, on the larger grid"},
 };
 
-int compare(const Settings& s) {
+constexpr const char* ways[] = {"blocking", "background", "join"};
+
+/// One table for one growth.
+apps::Table compare(const Settings& s, apps::Report& report) {
   std::map<std::string, Samples> all;
   for (int rep = 0; rep < s.reps; ++rep)
-    for (const char* way : {"spawn", "join"})
+    for (const char* way : ways)
       for (const auto& [what, values] : one_run(s, way)) {
         auto& list = all[way][what];
         list.insert(list.end(), values.begin(), values.end());
       }
-  const auto of = [&](const std::string& way, const char* what) { return 1000 * apps::median(all[way][what]); };
-  for (const Row& row : rows)
-    if (all["spawn"][row.id].empty() || all["join"][row.id].empty())
-      throw std::runtime_error(fmt::format("a run said nothing of \"{}\"", row.text));
-
-  if (s.is_markdown) {
-    fmt::print("| milliseconds, {} -> {}, one {} x {} matrix | spawn | join |\n|---|---|---|\n", s.from, s.to, s.n,
-               s.n);
-    for (const Row& row : rows)
-      fmt::print("| {} | {} | {} |\n", row.text, apps::Cell(of("spawn", row.id), 2).shown,
-                 apps::Cell(of("join", row.id), 2).shown);
-    return 0;
-  }
-  apps::Report report("bench_processes", s.csv);
-  apps::Table table{
-      fmt::format(
-          "Milliseconds, {} -> {} -> {}, one {} x {} matrix in blocks of {}; {} runs of each way, {} growths in each",
-          s.from, s.to, s.from, s.n, s.n, s.nb, s.reps, 2 * s.cycles),
-      {"", "what", "spawn", "join"},
-      {},
-      "Medians. Spawned processes come while the application waits; joined ones come while it computes."};
+  apps::Table table{fmt::format("Milliseconds, {} -> {} -> {}, three {} x {} matrices in blocks of {}; {} runs of each "
+                                "way, {} growths in each",
+                                s.from, s.to, s.from, s.n, s.n, s.nb, s.reps, 2 * s.cycles),
+                    {"", "what", ways[0], ways[1], ways[2]},
+                    {},
+                    "Medians, the ways in turn. With blocking the application waits while new processes start; with "
+                    "the others it computes."};
   for (const Row& row : rows) {
-    table.rows.push_back({row.id, row.text, {of("spawn", row.id), 3}, {of("join", row.id), 3}});
-    for (const char* way : {"spawn", "join"}) samples(report, "costs", row.id, way, all[way][row.id]);
+    std::vector<apps::Cell> line{row.id, row.text};
+    for (const char* way : ways) {
+      if (all[way][row.id].empty()) throw std::runtime_error(fmt::format("a run said nothing of \"{}\"", row.text));
+      line.emplace_back(1000 * apps::median(all[way][row.id]), 3);
+      samples(report, "costs", row.id, way, all[way][row.id], s.from, s.to);
+    }
+    table.rows.push_back(std::move(line));
   }
-  report.add(table);
-  return report.finish() ? 0 : 1;
+  return table;
+}
+
+int compare_all(Settings s) {
+  apps::Report report("bench_processes", s.csv);
+  for (const auto& [from, to] : s.growths) {
+    s.from = from;
+    s.to = to;
+    const apps::Table table = compare(s, report);
+    if (!s.is_markdown) {
+      report.add(table);
+      continue;
+    }
+    fmt::print("\n| milliseconds, {} -> {}, three {} x {} matrices | {} | {} | {} |\n|---|---|---|---|---|\n", s.from,
+               s.to, s.n, s.n, ways[0], ways[1], ways[2]);
+    for (const auto& line : table.rows)
+      fmt::print("| {} | {} | {} | {} |\n", line[1].shown, line[2].shown, line[3].shown, line[4].shown);
+  }
+  return s.is_markdown || report.finish() ? 0 : 1;
 }
 
 } // namespace
@@ -340,14 +360,17 @@ int compare(const Settings& s) {
 int main(int argc, char** argv) {
   Settings s;
   base::CommandLine cli(
-      "What new processes cost, spawned (MPI_Comm_spawn) and joined (an mpirun of their own), side by side; "
-      "Open MPI 4 only. See docs/operating.md.",
+      "What new processes cost by each way in which they come (blocking, background, join), side by side; Open MPI 4 "
+      "only. See docs/operating.md.",
       "bench_processes");
   cli.help_column(30);
-  cli.add_option("--from", s.from, "grid to start with").type_name("PxQ").show_default();
-  cli.add_option("--to", s.to, "grid to grow to, again and again").type_name("PxQ").show_default();
-  cli.add_option("--n", s.n, "order of the matrix that follows the grid").check(base::positive_number()).show_default();
-  cli.add_option("--nb", s.nb, "its block size").check(base::positive_number()).show_default();
+  cli.add_option("--from", s.from, "grid to start with, with --to; default: 2x2 -> 3x3, 3x3 -> 4x4, 1x1 -> 1x2")
+      .type_name("PxQ");
+  cli.add_option("--to", s.to, "grid to grow to, again and again, with --from").type_name("PxQ");
+  cli.add_option("--n", s.n, "order of the three matrices that follow the grid")
+      .check(base::positive_number())
+      .show_default();
+  cli.add_option("--nb", s.nb, "their block size").check(base::positive_number()).show_default();
   cli.add_option("--cycles", s.cycles, "times that a run grows at resize points, and as often by dyngrid_resize")
       .check(base::positive_number())
       .show_default();
@@ -374,12 +397,13 @@ int main(int argc, char** argv) {
     if (cli.count("--cycles") == 0) s.cycles = 1;
     if (cli.count("--reps") == 0) s.reps = 1;
   }
+  if (s.is_quick || cli.count("--from") > 0 || cli.count("--to") > 0) s.growths = {{s.from, s.to}};
   if (s.waits) return wait_often();
   if (s.is_member) return Member(s.to, s.n, s.nb, s.cycles).run();
   if (s.command.empty())
     s.command = (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "dyngrid").string();
   try {
-    return s.is_waiting ? compare_waiting(s) : compare(s);
+    return s.is_waiting ? compare_waiting(s) : compare_all(s);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bench_processes: %s\n", error.what());
     return 1;
