@@ -35,7 +35,8 @@ public:
   };
   virtual ~Launch() = default;
   virtual Progress progress() = 0;
-  /// Intercommunicators to all of them, after which they are the caller's to let in or to send away. Once, when all are there.
+  /// Intercommunicators to all of them, after which they are the caller's to let in or to send away. Once, when all are
+  /// there.
   /// @throws Error; those that came before it are in `newcomers`, the others are called off. Where owners meet them
   /// (Meeting) it is called when they have.
   virtual void admit(std::vector<Newcomers>& newcomers) = 0;
@@ -63,8 +64,8 @@ public:
   virtual Comm meet(const std::string& where) = 0;
 };
 
-/// One way in which processes come and go. What follows (parent communicator, union, sleep) is the same for all, and the matter of
-/// Processes.
+/// One way in which processes come and go. What follows (parent communicator, union, sleep) is the same for all, and
+/// the matter of Processes.
 class Launcher {
 public:
   virtual ~Launcher() = default;
