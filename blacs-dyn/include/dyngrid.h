@@ -149,7 +149,7 @@ DYNGRID_API int dyngrid_set_schedule(int schedule);
  * DYNGRID_SAME, until a later resize point finds them ready and lets them in; dyngrid_resize waits for them, and with
  * DYNGRID_WAIT=on every resize point does. The environment's DYNGRID_PROCESSES=background|blocking|join sets it at the
  * start. Collective; not after a growth (DYNGRID_ERR_STATE); DYNGRID_ERR_UNSUPPORTED where it cannot be used. */
-enum { DYNGRID_BLOCKING = 0, DYNGRID_SPAWN = DYNGRID_BLOCKING, DYNGRID_JOIN = 1, DYNGRID_BACKGROUND = 2 };
+enum { DYNGRID_BLOCKING = 0, DYNGRID_SPAWN = 0, DYNGRID_JOIN = 1, DYNGRID_BACKGROUND = 2 };
 DYNGRID_API int dyngrid_set_processes(int way);
 /* Report of the last change of the grid; all zero before the first. Local; the same on all processes of the grid. */
 DYNGRID_API int dyngrid_last_resize(dyngrid_resize_report* report);

@@ -111,7 +111,7 @@ void run(const Options& o) {
 
 void add_env(CommandLine& root) {
   CommandLine& app = root.add_command(
-      "env", "Every DYNGRID_* variable: its value here, and where that comes from; and what is set of Open MPI 5");
+      "env", "Every DYNGRID_* variable and what is set of Open MPI 5: its value and where from");
   auto o = std::make_shared<Options>();
   app.add_flag("--all", o->all, "also those that dyngrid sets itself");
   app.add_flag("--export", o->exports,
