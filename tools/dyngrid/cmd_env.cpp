@@ -110,8 +110,8 @@ void run(const Options& o) {
 } // namespace
 
 void add_env(CommandLine& root) {
-  CommandLine& app = root.add_command(
-      "env", "Every DYNGRID_* variable and what is set of Open MPI 5: its value and where from");
+  CommandLine& app =
+      root.add_command("env", "Every DYNGRID_* variable and what is set of Open MPI 5: its value and where from");
   auto o = std::make_shared<Options>();
   app.add_flag("--all", o->all, "also those that dyngrid sets itself");
   app.add_flag("--export", o->exports,
