@@ -217,9 +217,10 @@ Samples samples_in(const std::string& text) {
 Samples one_run(const Settings& s, const std::string& way) {
   const apps::Launcher launcher = under_dyngrid_run(s, "", fmt::format("--processes {} --grid {}", way, s.from));
   const double started = base::unix_time_s();
-  Samples samples = samples_in(launcher.output_of("bench_processes", apps::processes_of(s.from),
-                                                  {"--member", "--to", s.to, "--n", std::to_string(s.n), "--nb",
-                                                   std::to_string(s.nb), "--cycles", std::to_string(s.cycles)}));
+  Samples samples =
+      samples_in(launcher.output_of("bench_processes", apps::processes_of(s.from),
+                                    {"--member", "--from", s.from, "--to", s.to, "--n", std::to_string(s.n), "--nb",
+                                     std::to_string(s.nb), "--cycles", std::to_string(s.cycles)}));
   for (double& at : samples["begun"]) at -= started;
   return samples;
 }
@@ -347,8 +348,8 @@ int compare_all(Settings s) {
       report.add(table);
       continue;
     }
-    fmt::print("\n| milliseconds, {} -> {}, three {} x {} matrices | {} | {} | {} |\n|---|---|---|---|---|\n", s.from,
-               s.to, s.n, s.n, ways[0], ways[1], ways[2]);
+    fmt::print("\n| milliseconds, {} -> {}, three {} x {} matrices | {} | {} | {} |\n|---|--:|--:|--:|\n", s.from, s.to,
+               s.n, s.n, ways[0], ways[1], ways[2]);
     for (const auto& line : table.rows)
       fmt::print("| {} | {} | {} | {} |\n", line[1].shown, line[2].shown, line[3].shown, line[4].shown);
   }
