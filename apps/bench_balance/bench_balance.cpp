@@ -18,6 +18,7 @@
 #include <fmt/format.h>
 
 #include "base/command_line.hpp"
+#include "base/index.hpp"
 #include "common/report.hpp"
 #include "gridmap/balance.hpp"
 #include "gridmap/chain.hpp"
@@ -33,9 +34,7 @@ using gridmap::BalanceProcess;
 using gridmap::BalanceRequest;
 using gridmap::GridShape;
 
-std::size_t at(std::int64_t i) {
-  return static_cast<std::size_t>(i);
-}
+using base::at;
 
 std::string percent(double part) {
   return fmt::format("{:.1f} %", 100 * part);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/index.hpp"
 #include "base/status.hpp"
 
 namespace gridmap {
@@ -23,9 +24,7 @@ std::int64_t period_of(const Axis& axis) {
   return std::accumulate(axis.sizes.begin(), axis.sizes.end(), std::int64_t{0});
 }
 
-std::size_t at(std::int64_t j) {
-  return static_cast<std::size_t>(j);
-}
+using base::at;
 
 /// The blocks repeat with the period of the sizes, the owners with nprocs: both together after lcm(k, nprocs)
 /// blocks. Of these a position owns only k / gcd(k, nprocs), every nprocs-th; stepping over its own blocks

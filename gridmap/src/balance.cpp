@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/index.hpp"
 #include "base/status.hpp"
 #include "gridmap/axis.hpp"
 #include "gridmap/mapping.hpp"
@@ -21,9 +22,7 @@ namespace {
 
 constexpr int most_mapped = 40; ///< choices with unequal parts that are worked out, each some milliseconds
 
-std::size_t at(std::int64_t i) {
-  return static_cast<std::size_t>(i);
-}
+using base::at;
 
 [[noreturn]] void bad(const std::string& message) {
   throw Error(Status::bad_argument, "gridmap: balance: " + message);

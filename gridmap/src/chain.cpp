@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/index.hpp"
 #include "base/status.hpp"
 
 namespace gridmap {
@@ -19,9 +20,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-std::size_t at(std::int64_t i) {
-  return static_cast<std::size_t>(i);
-}
+using base::at;
 
 [[noreturn]] void bad(const std::string& message) {
   throw Error(Status::bad_argument, "gridmap: balance: " + message);

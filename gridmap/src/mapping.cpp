@@ -17,7 +17,7 @@ namespace gridmap {
 using base::Error;
 using base::Status;
 namespace {
-using detail::at;
+using base::at;
 
 /// Floating-point operations that the search may spend; about 0.1 s.
 constexpr double search_work = 5e7;

@@ -14,7 +14,7 @@ namespace gridmap {
 using base::Error;
 using base::Status;
 namespace {
-using detail::at;
+using base::at;
 
 constexpr int exact_rows = 12;          // subsets: 4096
 constexpr double exhaustive_work = 4e6; // steps

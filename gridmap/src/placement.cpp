@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "assignment.hpp"
+#include "base/index.hpp"
 #include "base/status.hpp"
 
 namespace gridmap {
@@ -18,9 +19,7 @@ using base::Error;
 using base::Status;
 namespace {
 
-std::size_t at(std::int64_t i) {
-  return static_cast<std::size_t>(i);
-}
+using base::at;
 
 /// Steps through an axis block by block without storing the blocks.
 class BlockWalk {

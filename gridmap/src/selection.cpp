@@ -17,8 +17,8 @@ namespace gridmap {
 using base::Error;
 using base::Status;
 namespace {
+using base::at;
 using detail::Arrangement;
-using detail::at;
 
 [[noreturn]] void bad(const std::string& message) {
   throw Error(Status::bad_argument, "gridmap: select: " + message);

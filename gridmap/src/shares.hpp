@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/index.hpp"
+
 namespace gridmap::detail {
 
-inline std::size_t at(std::int64_t i) {
-  return static_cast<std::size_t>(i);
-}
+using base::at;
 
 /// A dense p x q matrix, row-major.
 struct Speeds {

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/index.hpp"
 #include "base/status.hpp"
 #include "gridmap/published_balance.hpp"
 
@@ -19,9 +20,7 @@ using gridmap::BalanceProcess;
 using gridmap::BalanceRequest;
 using gridmap::GridShape;
 
-std::size_t at(std::int64_t i) {
-  return static_cast<std::size_t>(i);
-}
+using base::at;
 
 /// Speeds of the processes in the grid, row-major; work of 1 s on one processor per place. Moving costs nothing.
 BalanceRequest request_for(GridShape grid, const std::vector<double>& speeds, std::int64_t n = 5040) {

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/index.hpp"
 #include "base/status.hpp"
 
 namespace {
@@ -20,9 +21,7 @@ using Borders = std::vector<std::int64_t>;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-std::size_t at(std::int64_t i) {
-  return static_cast<std::size_t>(i);
-}
+using base::at;
 
 /// By prefix sums, as the library does it: equal partitions have equal times to the last bit.
 double seconds_of(const ChainRequest& request, const Borders& first) {

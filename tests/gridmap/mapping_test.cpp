@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/index.hpp"
 #include "base/status.hpp"
 #include "naive.hpp"
 
@@ -24,9 +25,7 @@ using gridmap::Mapping;
 using gridmap::MappingRequest;
 using Sizes = std::vector<std::int64_t>;
 
-std::size_t at(std::int64_t i) {
-  return static_cast<std::size_t>(i);
-}
+using base::at;
 
 MappingRequest of(std::vector<double> speeds, int p, int q, MapMethod method, std::int64_t m = 2000,
                   std::int64_t n = 2000) {

@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/index.hpp"
 #include "base/status.hpp"
 #include "gridmap/mapping.hpp"
 #include "naive.hpp"
@@ -20,9 +21,7 @@ using gridmap::Placement;
 using gridmap::PlacementRequest;
 using gridmap::PlacementResult;
 
-std::size_t at(std::int64_t i) {
-  return static_cast<std::size_t>(i);
-}
+using base::at;
 
 PlacementRequest block(std::int64_t m, std::int64_t n, int p, int q, int p_new, int q_new, Placement method) {
   return {Axis::block(m, p), Axis::block(n, q), Axis::block(m, p_new), Axis::block(n, q_new), method, {}};

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/index.hpp"
 #include "base/status.hpp"
 
 namespace {
@@ -18,9 +19,7 @@ using gridmap::SelectionRequest;
 using gridmap::Strategy;
 using Sizes = std::vector<std::int64_t>;
 
-std::size_t at(std::int64_t i) {
-  return static_cast<std::size_t>(i);
-}
+using base::at;
 
 // Chinnusamy 2004, section 6.4.2: 30 free processors, printed in whole numbers, and an initial grid of 313
 // 279 / 34 25

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/index.hpp"
 #include "base/status.hpp"
 #include "plan/axis_table.hpp"
 #include "redist/halo.hpp"
@@ -16,9 +17,7 @@ namespace {
 using base::Error;
 using base::Status;
 
-std::size_t at(std::int64_t i) {
-  return static_cast<std::size_t>(i);
-}
+using base::at;
 
 /// All stretches of an axis in global order, and those of each position.
 struct Stretches {

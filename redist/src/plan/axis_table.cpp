@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/index.hpp"
 #include "base/status.hpp"
 
 namespace redist::detail {
@@ -14,9 +15,7 @@ namespace {
 
 constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
-std::size_t at(std::int64_t i) {
-  return static_cast<std::size_t>(i);
-}
+using base::at;
 
 /// After how many indices both distributions are back where they were; `never` when that is beyond 2^63.
 std::int64_t joint_period(const AxisTable& a, const AxisTable& b) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "plan/open_shop.hpp"
+#include "base/index.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -8,9 +9,7 @@
 namespace redist::detail {
 namespace {
 
-std::size_t at(std::int64_t i) {
-  return static_cast<std::size_t>(i);
-}
+using base::at;
 
 struct Half {
   int other;

@@ -2,14 +2,13 @@
 // In which order one rank goes through its messages, read off the timetable.
 #include <algorithm>
 
+#include "base/index.hpp"
 #include "plan/tables.hpp"
 
 namespace redist::detail {
 namespace {
 
-std::size_t at(std::int64_t i) {
-  return static_cast<std::size_t>(i);
-}
+using base::at;
 
 int wrap(std::int64_t value, std::int64_t modulus) {
   return static_cast<int>(((value % modulus) + modulus) % modulus);

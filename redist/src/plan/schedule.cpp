@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/index.hpp"
 #include "base/status.hpp"
 #include "plan/messages.hpp"
 
@@ -38,9 +39,7 @@ Schedule schedule_from(const std::string& name) {
 namespace detail {
 namespace {
 
-std::size_t at(std::int64_t i) {
-  return static_cast<std::size_t>(i);
-}
+using base::at;
 
 int wrap(std::int64_t value, std::int64_t modulus) {
   return static_cast<int>(((value % modulus) + modulus) % modulus);

@@ -2,14 +2,13 @@
 // Figures of a whole plan. All pairs are the product of the two tables, less what a rank keeps.
 #include <algorithm>
 
+#include "base/index.hpp"
 #include "plan/copies.hpp"
 
 namespace redist::detail {
 namespace {
 
-std::size_t at(std::int64_t i) {
-  return static_cast<std::size_t>(i);
-}
+using base::at;
 
 struct Place {
   int rank;
