@@ -3,7 +3,6 @@
 // element by element, on each grid of a sequence. copies statuses: arguments that are wrong on one process are the
 // same error on all. mpirun -np 4.
 #include <complex>
-#include <cstring>
 
 #include "dyngrid.hpp"
 #include "follow.hpp"
@@ -17,6 +16,7 @@ void Cpdgemr2d(int, int, void*, int, int, int*, void*, int, int, int*, int);
 
 namespace {
 
+using follow::agreed;
 using follow::expect;
 
 constexpr int m = 37, n = 29;
@@ -96,9 +96,7 @@ int sequence(int argc, char** argv) {
       i.copy_round<std::int32_t>(step);
       gemr2d_round(d, step);
       if (2 + step == argc) break;
-      int nprow = 0, npcol = 0;
-      expect(std::sscanf(argv[2 + step++], "%dx%d", &nprow, &npcol) == 2, "a grid as 2x3");
-      expect(dyngrid_request(nprow, npcol) == 0, "request");
+      follow::request(argv[2 + step++]);
     }
     is_new = false;
     const int outcome = dyngrid_resize_point();
@@ -117,14 +115,6 @@ int sequence(int argc, char** argv) {
 std::int64_t endless(void* is_bad, char, std::int64_t length, int nprow, int npcol, std::int64_t* sizes) {
   if (*static_cast<int*>(is_bad) != 0) return std::int64_t{1} << 30;
   return uneven(nullptr, 'R', length, nprow * npcol, 1, sizes);
-}
-
-void agreed(int status, int wanted, const std::string& what) {
-  int least = 0, most = 0;
-  MPI_Allreduce(&status, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  MPI_Allreduce(&status, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-  expect(least == wanted && most == wanted, what + ": " + std::to_string(least) + " .. " + std::to_string(most));
-  expect(status == 0 || std::strlen(dyngrid_last_message()) > 15, what + ": a message");
 }
 
 int statuses() {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,21 @@ namespace follow {
 }
 inline void expect(bool is_true, const std::string& what) {
   if (!is_true) fail(what);
+}
+/// All processes of MPI_COMM_WORLD have this status, and each a message where it is an error.
+inline void agreed(int status, int wanted, const std::string& what) {
+  int least = 0, most = 0;
+  MPI_Allreduce(&status, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  MPI_Allreduce(&status, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  expect(least == wanted && most == wanted, what + ": " + std::to_string(least) + " .. " + std::to_string(most));
+  expect(status >= 0 || std::strlen(dyngrid_last_message()) > 15, what + ": a message");
+}
+
+/// Asks for a grid that is written as 2x3.
+inline void request(const char* grid) {
+  int nprow = 0, npcol = 0;
+  expect(std::sscanf(grid, "%dx%d", &nprow, &npcol) == 2, "a grid as 2x3");
+  expect(dyngrid_request(nprow, npcol) == 0, "request");
 }
 
 /// Calls f(local index, global row, global column) for every element of mine.

@@ -6,7 +6,6 @@
 // FILE. relayout cost [BATCHES CALLS]: with nothing to move, against MPI_Allreduce of 8 bytes.
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <fstream>
 
 #include <dirent.h>
@@ -25,6 +24,7 @@ void pdgeadd_(const char*, const int*, const int*, const double*, const double*,
 
 namespace {
 
+using follow::agreed;
 using follow::expect;
 
 constexpr int m = 37, n = 29;
@@ -141,9 +141,7 @@ int sequence(int argc, char** argv) {
       expect(dyngrid_desc(ruled)[0] == 1 && dyngrid_desc(ruled)[4] == 2, "it has none on newcomers either");
       expect(dyngrid_matrix_reblock(changed, 1 + step, 2 + step) == DYNGRID_RESIZED, "other blocks on each grid");
       if (2 + step == argc) break;
-      int nprow = 0, npcol = 0;
-      expect(std::sscanf(argv[2 + step++], "%dx%d", &nprow, &npcol) == 2, "a grid as 2x3");
-      expect(dyngrid_request(nprow, npcol) == 0, "request");
+      follow::request(argv[2 + step++]);
     }
     is_new = false;
     const int outcome = dyngrid_resize_point();
@@ -160,14 +158,6 @@ int sequence(int argc, char** argv) {
   }
   if (dyngrid_is_first() != 0) std::printf("all right\n");
   return dyngrid_finalize();
-}
-
-void agreed(int status, int wanted, const std::string& what) {
-  int least = 0, most = 0;
-  MPI_Allreduce(&status, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  MPI_Allreduce(&status, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-  expect(least == wanted && most == wanted, what + ": " + std::to_string(least) + " .. " + std::to_string(most));
-  expect(status >= 0 || std::strlen(dyngrid_last_message()) > 15, what + ": a message");
 }
 
 std::int64_t sizes_given = 3; ///< by the rule below; negative: it fails

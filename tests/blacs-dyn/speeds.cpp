@@ -5,7 +5,6 @@
 // FILE, speeds restore FILE: in another run.
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "dyngrid.hpp"
@@ -13,6 +12,7 @@
 
 namespace {
 
+using follow::agreed;
 using follow::expect;
 
 constexpr int m = 61, n = 47;
@@ -116,8 +116,7 @@ int sequence(int argc, char** argv) {
       if (3 + step == argc) break;
       mine *= 1.25 + 0.5 * dyngrid_is_first();
       expect(dyngrid_set_speed(mine) == 0, "another speed"); // by which it lies on the next grid, and after sleep
-      expect(std::sscanf(argv[3 + step++], "%dx%d", &nprow, &npcol) == 2, "a grid as 2x3");
-      expect(dyngrid_request(nprow, npcol) == 0, "request");
+      follow::request(argv[3 + step++]);
     }
     is_new = false;
     const int outcome = dyngrid_resize_point();
@@ -134,14 +133,6 @@ int sequence(int argc, char** argv) {
   all.check(3, "in the end");
   if (dyngrid_is_first() != 0) std::printf("all right\n");
   return dyngrid_finalize();
-}
-
-void agreed(int status, int wanted, const std::string& what) {
-  int least = 0, most = 0;
-  MPI_Allreduce(&status, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  MPI_Allreduce(&status, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-  expect(least == wanted && most == wanted, what + ": " + std::to_string(least) + " .. " + std::to_string(most));
-  expect(status >= 0 || std::strlen(dyngrid_last_message()) > 15, what + ": a message");
 }
 
 int statuses() {
