@@ -162,6 +162,7 @@ private:
 
   const BalanceProcess& process(int k) const { return r_.processes[at(k)]; }
   bool is_now(int k) const { return process(k).place >= 0; }
+  bool must_stay(int k) const { return is_now(k) && (!r_.may_remove || !process(k).may_leave); }
   bool left_lately(int k) const { return !is_now(k) && process(k).away_s < r_.rules.soon_s; }
 
   static Axis equal(std::int64_t n, std::int64_t nb, int nprocs) {
@@ -285,7 +286,6 @@ private:
       if (is_now(k) || (r_.may_return && p.calm_s >= r_.rules.calm_s && (with_recent || !left_lately(k))))
         all.push_back(k);
     }
-    const auto must_stay = [&](int k) { return is_now(k) && (!r_.may_remove || !process(k).may_leave); };
     std::stable_sort(all.begin(), all.end(), [&](int a, int b) {
       if (must_stay(a) != must_stay(b)) return must_stay(a);
       if (process(a).speed != process(b).speed) return process(a).speed > process(b).speed;
@@ -299,9 +299,8 @@ private:
   std::vector<Candidate> candidates() const {
     std::vector<Candidate> found;
     const auto add_pool = [&](const std::vector<int>& pool) {
-      const auto least = std::max<std::ptrdiff_t>(1, std::count_if(pool.begin(), pool.end(), [&](int k) {
-                                                    return is_now(k) && (!r_.may_remove || !process(k).may_leave);
-                                                  }));
+      const auto stay = std::count_if(pool.begin(), pool.end(), [&](int k) { return must_stay(k); });
+      const auto least = std::max<std::ptrdiff_t>(1, stay);
       double sum = 0, slowest = std::numeric_limits<double>::infinity(), share = slowest;
       std::vector<int> members;
       for (const int k : pool) {
