@@ -111,12 +111,6 @@ else()
   endif()
 endif()
 
-# For Open MPI 5, which says by PMIx alone whether its mpirun may oversubscribe; its header comes with Open MPI's.
-if(DYNGRID_MPI_FLAVOUR STREQUAL "openmpi")
-  pkg_check_modules(PMIX QUIET pmix)
-  find_path(PMIX_INCLUDE_DIR pmix.h HINTS ${PMIX_INCLUDE_DIRS} ${MPI_C_INCLUDE_DIRS})
-endif()
-
 # Checkpoints. The HDF5 built for the same MPI, so that no second MPI comes into the program with it, or one built
 # without any; used by one process alone.
 # Debian's are called after their MPI; hdf5 alone is what others have (Spack).
@@ -160,8 +154,11 @@ if(NOT TARGET dyngrid_hdf5)
     "Checkpoints: none (no HDF5 found, or DYNGRID_HDF5=OFF); dyngrid_checkpoint will answer DYNGRID_ERR_UNSUPPORTED")
 endif()
 
-# New processes that come while the application computes. Only the header: the library is the one that MPI has loaded.
+# New processes that come while the application computes, and what Open MPI 5 says of its mpirun. Only the header, which
+# comes with Open MPI's: the library is the one that MPI has loaded.
 if(DYNGRID_MPI_FLAVOUR STREQUAL "openmpi")
+  pkg_check_modules(PMIX QUIET pmix)
+  find_path(PMIX_INCLUDE_DIR pmix.h HINTS ${PMIX_INCLUDE_DIRS} ${MPI_C_INCLUDE_DIRS})
   if(PMIX_INCLUDE_DIR)
     add_library(dyngrid_pmix INTERFACE)
     target_include_directories(dyngrid_pmix SYSTEM INTERFACE "${PMIX_INCLUDE_DIR}")

@@ -2,59 +2,22 @@
 #include "launchers/openmpi5.hpp"
 
 #include <cstdlib>
-#include <cstring>
-#include <string_view>
-
-#include <dlfcn.h>
 
 #include <fmt/format.h>
-
-#ifdef DYNGRID_HAS_PMIX_HEADER
-#include <pmix.h>
-#endif
 
 #include "base/environment.hpp"
 #include "base/text.hpp"
 #include "control/mpi_settings.hpp"
 #include "hosts.hpp"
+#include "launchers/pmix.hpp"
 #include "preflight.hpp"
 
 namespace blacs_dyn::openmpi5 {
-namespace {
 
 using base::environment;
 
-/// A text that the launcher keeps of this job; empty where it says nothing.
-std::string job_text([[maybe_unused]] const char* key) {
-#ifdef DYNGRID_HAS_PMIX_HEADER
-  // MPI has loaded it, and it is not linked: an Open MPI 4, or MPICH, may be without
-  void* library = dlopen("libpmix.so.2", RTLD_LAZY | RTLD_NOLOAD);
-  const char* job = environment("PMIX_NAMESPACE");
-  if (!library || !job) return {};
-  const auto get = reinterpret_cast<decltype(&PMIx_Get)>(dlsym(library, "PMIx_Get"));
-  pmix_proc_t all{};
-  std::strncpy(all.nspace, job, sizeof all.nspace - 1);
-  all.rank = PMIX_RANK_WILDCARD;
-  pmix_value_t* value = nullptr;
-  std::string text;
-  if (get && get(&all, key, nullptr, 0, &value) == PMIX_SUCCESS && value) {
-    if (value->type == PMIX_STRING && value->data.string) {
-      text = value->data.string;
-      std::free(value->data.string);
-    }
-    std::free(value);
-  }
-  dlclose(library);
-  return text;
-#else
-  return {};
-#endif
-}
-
-} // namespace
-
 bool may_oversubscribe() {
-  const std::string mapping = job_text("pmix.mapby"); // "BYCORE:OVERSUBSCRIBE" or "...:NOOVERSUBSCRIBE"
+  const std::string mapping = pmix::job_text("pmix.mapby"); // "BYCORE:OVERSUBSCRIBE" or "...:NOOVERSUBSCRIBE"
   return mapping.find(":OVERSUBSCRIBE") != std::string::npos;
 }
 
@@ -66,7 +29,7 @@ std::string remote_spawn_trouble() {
 
 std::string join_trouble() {
   return "new processes are to join (DYNGRID_PROCESSES=join), but Open MPI 5 has no ompi-server, and processes of two "
-         "mpiruns never meet; let them be spawned (DYNGRID_PROCESSES=spawn), or take Open MPI 4.1";
+         "mpiruns never meet; let them be spawned (DYNGRID_PROCESSES=blocking), or take Open MPI 4.1";
 }
 
 void add_spawn_info(std::vector<std::pair<std::string, std::string>>& info, int count) {

@@ -30,6 +30,9 @@ using base::Status;
 std::string trouble() {
   return "dyngrid was built without PMIx";
 }
+std::string job_text(const char*) {
+  return {};
+}
 struct Job::State {};
 Job::Job(const Command&, bool) {
   throw Error(Status::unsupported, "blacs-dyn: " + trouble());
@@ -47,6 +50,7 @@ namespace {
 /// inside.
 struct Library {
   decltype(&PMIx_Initialized) initialized = nullptr;
+  decltype(&PMIx_Get) get = nullptr;
   decltype(&PMIx_Spawn_nb) spawn = nullptr;
   decltype(&PMIx_Query_info_nb) query = nullptr;
   decltype(&PMIx_Job_control_nb) control = nullptr;
@@ -56,6 +60,7 @@ struct Library {
     void* loaded = dlopen("libpmix.so.2", RTLD_LAZY | RTLD_NOLOAD);
     if (!loaded) return;
     find(loaded, "PMIx_Initialized", initialized);
+    find(loaded, "PMIx_Get", get);
     find(loaded, "PMIx_Spawn_nb", spawn);
     find(loaded, "PMIx_Query_info_nb", query);
     find(loaded, "PMIx_Job_control_nb", control);
@@ -203,6 +208,21 @@ struct Job::State : std::enable_shared_from_this<Job::State> {
 std::string trouble() {
   if (!library().is_whole()) return "MPI has loaded no libpmix.so.2";
   return library().initialized() ? std::string() : "this process was not started by an mpirun that knows PMIx";
+}
+
+std::string job_text(const char* key) {
+  const char* job = base::environment("PMIX_NAMESPACE");
+  if (!library().get || !job) return {};
+  const pmix_proc_t all = process(job, PMIX_RANK_WILDCARD);
+  pmix_value_t* value = nullptr;
+  if (library().get(&all, key, nullptr, 0, &value) != PMIX_SUCCESS || !value) return {};
+  std::string text;
+  if (value->type == PMIX_STRING && value->data.string) {
+    text = value->data.string;
+    std::free(value->data.string);
+  }
+  std::free(value);
+  return text;
 }
 
 Job::Job(const Command& command, bool survivable) : state_(std::make_shared<State>()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Processes started by PMIx in the mpirun that there is, while the caller goes on.
+// What is asked of the mpirun that there is, by PMIx: to start processes while the caller goes on, and what it knows.
 #pragma once
 #include <memory>
 #include <string>
@@ -11,6 +11,9 @@ namespace blacs_dyn::pmix {
 /// Why no processes can be started by PMIx here; empty: they can. The library is the one that MPI has loaded, so this
 /// is known after MPI_Init. Local.
 std::string trouble();
+
+/// A text that mpirun keeps of this job under a PMIx key; empty where it says nothing. After MPI_Init. Local.
+std::string job_text(const char* key);
 
 struct Command {
   std::string program;
