@@ -23,6 +23,12 @@ using base::Status;
 
 namespace {
 
+/// Of a process that we started.
+LauncherKind way_of_this_process() {
+  if (was_started_in_background()) return LauncherKind::background;
+  return was_sent_for() ? LauncherKind::join : LauncherKind::blocking;
+}
+
 int finalize_hook(MPI_Comm, int, void*, void*) {
   Application::instance().at_mpi_finalize();
   return MPI_SUCCESS;
@@ -70,10 +76,7 @@ void Application::start(Mode mode_of_unit0) {
   const bool was_spawned = was_started_in_background() || parent != MPI_COMM_NULL;
   const bool is_ours = newcomer && (was_sent_for() || was_spawned);
   processes.start(MPI_COMM_WORLD, is_ours, was_spawned,
-                  make_launcher(!is_ours                      ? LauncherKind::blocking
-                                : was_started_in_background() ? LauncherKind::background
-                                : was_sent_for()              ? LauncherKind::join
-                                                              : LauncherKind::blocking));
+                  make_launcher(is_ours ? way_of_this_process() : LauncherKind::blocking));
   processes.set_mode(processes.is_newcomer()
                          ? (std::string_view(newcomer) == "classical" ? Mode::classical : Mode::managed)
                          : mode_of_unit0);
@@ -121,12 +124,31 @@ void Application::read_environment() {
 /// The way that is asked for, or MPI_Comm_spawn where the application cannot compute on while processes come.
 LauncherKind Application::first_way() const {
   if (settings.way != LauncherKind::background) return settings.way;
-  const std::string trouble = background_trouble(hosts.count() == 1 && settings.known_cores > 0);
+  const std::string trouble = trouble_with(settings.way);
   if (trouble.empty() && (settings.is_way_asked_for || is_background_usual())) return settings.way;
   if (settings.is_way_asked_for && processes.id() == 0)
-    std::fprintf(stderr, "dyngrid: new processes cannot come in the background: %s; DYNGRID_PROCESSES is blocking\n",
-                 trouble.c_str());
+    std::fprintf(stderr, "dyngrid: %s; DYNGRID_PROCESSES is blocking\n", trouble.c_str());
   return LauncherKind::blocking;
+}
+
+/// Why new processes cannot come that way; empty: they can, as far as is known.
+std::string Application::trouble_with(LauncherKind way) const {
+  switch (way) {
+  case LauncherKind::join:
+    if (const std::string why = join_trouble(); !why.empty()) return why;
+    if (hosts.count() > 1)
+      return fmt::format("new processes are to join, but mpirun started the application on {} hosts; the join way "
+                         "wants every mpirun on one host: start on one and let the others join",
+                         hosts.count());
+    break;
+  case LauncherKind::background:
+    if (const std::string why = background_trouble(hosts.count() == 1 && settings.known_cores > 0); !why.empty())
+      return "new processes cannot come in the background: " + why;
+    break;
+  case LauncherKind::blocking:
+    break;
+  }
+  return {};
 }
 
 std::unique_ptr<Launcher> Application::make_launcher(LauncherKind way) const {
@@ -165,18 +187,9 @@ void Application::use(LauncherKind way) {
           Status::bad_state,
           fmt::format("blacs-dyn: new processes came by {} already, and those of two ways do not know each other",
                       to_string(settings.way)));
-    if (const std::string why = join_trouble(); way == LauncherKind::join && !why.empty())
-      throw Error(Status::unsupported, "blacs-dyn: " + why);
-    if (way == LauncherKind::join && hosts.count() > 1)
-      throw Error(Status::unsupported, fmt::format("blacs-dyn: new processes are to join, but mpirun started the "
-                                                   "application on {} hosts; the join way wants every mpirun "
-                                                   "on one host: start on one and let the others join",
-                                                   hosts.count()));
-    if (const std::string trouble = background_trouble(hosts.count() == 1 && settings.known_cores > 0);
-        way == LauncherKind::background && !trouble.empty())
-      throw Error(
-          Status::unsupported,
-          fmt::format("blacs-dyn: new processes cannot come in the background: {}; take DYNGRID_BLOCKING", trouble));
+    if (const std::string why = trouble_with(way); !why.empty())
+      throw Error(Status::unsupported, fmt::format("blacs-dyn: {}{}", why,
+                                                   way == LauncherKind::background ? "; take DYNGRID_BLOCKING" : ""));
     processes.set_launcher(make_launcher(way));
   });
   settings.way = way;

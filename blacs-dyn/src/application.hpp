@@ -77,6 +77,7 @@ private:
   void drop_everything();
   LossText loss_text() const;
   LauncherKind first_way() const;
+  std::string trouble_with(LauncherKind way) const;
   std::unique_ptr<Launcher> make_launcher(LauncherKind way) const;
 
   bool is_finished_ = false;

@@ -146,7 +146,7 @@ void Processes::send_for(const Change& change, const SpawnOptions& options) {
 }
 
 Launch::Progress Processes::progress() {
-  return launch_ ? launch_->progress() : Launch::Progress{true, {}, 0};
+  return launch_ ? launch_->progress() : Launch::Progress{};
 }
 
 void Processes::call_off() {
@@ -167,7 +167,7 @@ void Processes::admit(const Change& change, const SpawnOptions& options, std::ve
   for (auto pause = std::chrono::microseconds(200);; pause = std::min(2 * pause, std::chrono::microseconds(5000))) {
     const Launch::Progress progress = launch->progress();
     if (!progress.failure.empty()) throw Error(Status::spawn_failure, "blacs-dyn: " + progress.failure);
-    if (progress.is_complete) break;
+    if (progress.is_complete()) break;
     if (MPI_Wtime() - start > options.join_limit_s)
       throw Error(
           Status::timeout,

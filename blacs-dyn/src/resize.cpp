@@ -103,8 +103,8 @@ bool Resize::must_await() const {
 bool Resize::look_for_newcomers() {
   const Launch::Progress progress = app_->processes.progress();
   const double limit_s = app_->settings.join_limit_s;
-  const bool is_late = !progress.is_complete && MPI_Wtime() - sent_for_s_ > limit_s;
-  if (progress.failure.empty() && !is_late) return progress.is_complete;
+  const bool is_late = !progress.is_complete() && MPI_Wtime() - sent_for_s_ > limit_s;
+  if (progress.failure.empty() && !is_late) return progress.is_complete();
   app_->processes.call_off();
   if (!progress.failure.empty())
     throw Error(Status::spawn_failure, "blacs-dyn: new processes do not come: " + progress.failure);
@@ -297,7 +297,7 @@ void Resize::say_report(const MatrixMove& move) const {
 }
 
 bool Resize::is_complete() const {
-  return app_->processes.progress().is_complete;
+  return app_->processes.progress().is_complete();
 }
 
 void Resize::say_sent_for() const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "launchers/background.hpp"
 
+#include "base/clock.hpp"
 #include "base/environment.hpp"
 #include "launchers/pmix.hpp"
 #include "launchers/this_mpi.hpp"
@@ -15,7 +16,7 @@ class BackgroundLauncher;
 /// Groups that were started and have not come in.
 class BackgroundLaunch final : public Launch {
 public:
-  BackgroundLaunch(BackgroundLauncher& launcher, double limit_s) : launcher_(launcher), limit_s_(limit_s) {}
+  BackgroundLaunch(BackgroundLauncher& launcher, double limit_s) : launcher_(launcher), limit_(limit_s) {}
   ~BackgroundLaunch() override;
   void add(const NewGroup& group, pmix::Job job) { coming_.push_back({group, std::move(job)}); }
   Progress progress() override;
@@ -27,7 +28,7 @@ private:
     pmix::Job job;
   };
   BackgroundLauncher& launcher_;
-  double limit_s_, started_ = MPI_Wtime();
+  base::Deadline limit_;
   std::vector<Coming> coming_;
 };
 
@@ -73,7 +74,6 @@ public:
 
   Comm meet(const std::string& where) override { return accept_at(where, MPI_COMM_SELF); }
 
-  void is_in(const NewGroup& group) { has_come(group); }
   void close_ports() { ports_.clear(); }
   void keep(pmix::Job job) { stuck_.push_back(std::move(job)); }
   void close() override {
@@ -92,9 +92,8 @@ private:
 
 BackgroundLaunch::~BackgroundLaunch() {
   for (Coming& coming : coming_) {
-    const Presence presence = launcher_.presence(coming.group, nullptr);
-    const bool is_stuck =
-        presence == Presence::awaited && MPI_Wtime() - started_ > limit_s_ && coming.job.failure().empty();
+    const Presence presence = launcher_.presence(coming.group);
+    const bool is_stuck = presence == Presence::awaited && limit_.is_over() && coming.job.failure().empty();
     launcher_.dismiss(coming.group);
     if (is_stuck)
       launcher_.keep(std::move(coming.job));
@@ -107,19 +106,16 @@ BackgroundLaunch::~BackgroundLaunch() {
 Launch::Progress BackgroundLaunch::progress() {
   Progress all;
   for (Coming& coming : coming_) {
-    std::string why;
-    const Presence presence = launcher_.presence(coming.group, &why);
-    if (presence == Presence::awaited) why = coming.job.failure();
-    if (presence != Presence::ready && all.failure.empty()) all.failure = why;
-    if (presence != Presence::ready) all.coming += static_cast<int>(coming.group.members.size());
+    launcher_.add_progress(coming.group, all);
+    if (all.failure.empty() && launcher_.presence(coming.group) == Presence::awaited)
+      all.failure = coming.job.failure();
   }
-  all.is_complete = all.coming == 0;
   return all;
 }
 
 /// Their owners have them by now.
 void BackgroundLaunch::admit(std::vector<Newcomers>&) {
-  for (const Coming& coming : coming_) launcher_.is_in(coming.group);
+  for (const Coming& coming : coming_) launcher_.has_come(coming.group);
   coming_.clear();
   launcher_.close_ports();
 }

@@ -115,7 +115,7 @@ public:
     so_far.close();
     second_ports_.clear();
     if (rendezvous_)
-      for (const NewGroup& group : groups) rendezvous_->has_come(tickets_[group.id]);
+      for (const NewGroup& group : groups) has_come(group);
   }
 
 private:
@@ -154,13 +154,7 @@ JoinLaunch::~JoinLaunch() {
 
 Launch::Progress JoinLaunch::progress() {
   Progress all;
-  for (const NewGroup& group : groups_) {
-    std::string why;
-    const Presence presence = launcher_.presence(group, &why);
-    if (presence == Presence::gone && all.failure.empty()) all.failure = why;
-    if (presence != Presence::ready) all.coming += static_cast<int>(group.members.size());
-  }
-  all.is_complete = all.coming == 0;
+  for (const NewGroup& group : groups_) launcher_.add_progress(group, all);
   return all;
 }
 

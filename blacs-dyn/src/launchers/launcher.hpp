@@ -29,9 +29,10 @@ struct Newcomers {
 class Launch {
 public:
   struct Progress {
-    bool is_complete = false; ///< all are at a resize point: admit() does not wait for them
-    std::string failure;      ///< not empty: they will not come, and why
-    int coming = 0;           ///< processes that are not there yet
+    std::string failure; ///< not empty: they will not come, and why
+    int coming = 0;      ///< processes that are not there yet
+    /// All are at a resize point: admit() does not wait for them.
+    bool is_complete() const { return coming == 0; }
   };
   virtual ~Launch() = default;
   virtual Progress progress() = 0;

@@ -57,6 +57,13 @@ Presence RendezvousLauncher::presence(const NewGroup& group, std::string* why) c
   return rendezvous_->presence(tickets_.at(group.id), why);
 }
 
+void RendezvousLauncher::add_progress(const NewGroup& group, Launch::Progress& all) const {
+  std::string why;
+  if (presence(group, &why) == Presence::ready) return;
+  all.coming += static_cast<int>(group.members.size());
+  if (all.failure.empty()) all.failure = why;
+}
+
 void RendezvousLauncher::dismiss(const NewGroup& group) {
   if (rendezvous_) rendezvous_->dismiss(tickets_[group.id]);
 }

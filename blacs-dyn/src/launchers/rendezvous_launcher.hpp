@@ -31,7 +31,10 @@ public:
   void close() override;
 
   // ---- process 0, for a Launch
-  Presence presence(const NewGroup& group, std::string* why) const;
+  Presence presence(const NewGroup& group, std::string* why = nullptr) const;
+  /// Adds how far a group is.
+  void add_progress(const NewGroup& group, Launch::Progress& all) const;
+  void has_come(const NewGroup& group) { rendezvous_->has_come(tickets_[group.id]); }
   virtual void dismiss(const NewGroup& group);
 
 protected:
@@ -44,7 +47,6 @@ protected:
   /// @throws Error{spawn_failure} when it has gone.
   void hold(const NewGroup& group, double limit_s);
   void tell(const NewGroup& group, const std::string& line) { rendezvous_->tell(tickets_[group.id], line); }
-  void has_come(const NewGroup& group) { rendezvous_->has_come(tickets_[group.id]); }
   void hear_of_the_end(); ///< everybody else, when process 0 says so
   /// Collective over the group.
   static Comm connect(const std::string& port, MPI_Comm world);

@@ -115,7 +115,6 @@ public:
       all.coming += group.missing();
       if (group.has_said_goodbye()) all.failure = ended_early;
     }
-    all.is_complete = all.coming == 0;
     return all;
   }
 
