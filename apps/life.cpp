@@ -229,10 +229,10 @@ std::string problem_of(const Settings& settings) {
   if (!options.resize_at.empty()) return "--rows and --columns are for one grid: without --resize-at";
   if (static_cast<int>(distribution.rows.size()) != options.nprow ||
       static_cast<int>(distribution.columns.size()) != options.npcol)
-    return fmt::format("{} --rows and {} --columns, wanted as many as --grid has", distribution.rows.size(),
+    return fmt::format("{} --rows and {} --columns, expected as many as --grid has", distribution.rows.size(),
                        distribution.columns.size());
   if (sum(distribution.rows) != options.n || sum(distribution.columns) != options.n)
-    return fmt::format("--rows add up to {} and --columns to {}, wanted n = {}", sum(distribution.rows),
+    return fmt::format("--rows add up to {} and --columns to {}, expected n = {}", sum(distribution.rows),
                        sum(distribution.columns), options.n);
   return "";
 }

@@ -53,7 +53,7 @@ elseif(DYNGRID_MPI_FLAVOUR STREQUAL "openmpi")
   set(DYNGRID_SCALAPACK_BY_PKG_CONFIG ON)
   set(DYNGRID_MPI_CAN_SPAWN ON)
 else()
-  message(FATAL_ERROR "DYNGRID_MPI_FLAVOUR is ${DYNGRID_MPI_FLAVOUR}, wanted openmpi or mpich")
+  message(FATAL_ERROR "DYNGRID_MPI_FLAVOUR is ${DYNGRID_MPI_FLAVOUR}, expected openmpi or mpich")
 endif()
 # ScaLAPACK is what was given, files or -l words; or a CMake package whose place was given; or what pkg-config knows by
 # one of its names; or a library of one of its names, also beside MPI's own.

@@ -400,15 +400,7 @@ private:
   std::map<std::pair<std::string, std::int64_t>, Results> results_;
 };
 
-} // namespace
-
-int main(int argc, char** argv) {
-  Settings settings;
-  base::CommandLine cli(
-      "Is a change of the grid worth it? Runs life, pdgemv, pdgemm and pdgetrf through a chain of grids, "
-      "under mpirun, and prints the time of a step on each "
-      "grid, the time of each change by placement, payoff point and resize cost.",
-      "bench_payoff");
+void add_options(base::CommandLine& cli, Settings& settings) {
   cli.help_column(34);
   cli.add_option("--apps", settings.apps, "which applications")
       .separated_by(',')
@@ -455,27 +447,47 @@ int main(int argc, char** argv) {
       .type_name("COMMAND")
       .show_default();
   cli.add_option("--csv", settings.csv, "file for one line per single run").type_name("FILE");
+}
+
+/// What --quick makes small, unless it was said.
+void make_quick(const base::CommandLine& cli, Settings& settings) {
+  if (settings.all_sizes.empty()) settings.all_sizes = {128};
+  if (cli.count("--grids") == 0) settings.grids = {"1x1", "1x2", "2x2"};
+  if (cli.count("--topologies") == 0) settings.topologies = {"1x2", "2x1"};
+  if (cli.count("--placements") == 0) settings.placements = {"global", "optimal"};
+  if (cli.count("--steps") == 0) settings.steps = 2;
+  if (cli.count("--reps") == 0) settings.reps = 1;
+  if (cli.count("--nb") == 0) settings.nb = "16";
+  if (cli.count("--slow-grids") == 0) settings.slow_grids = {"1x1", "1x2", "2x2"};
+  if (cli.count("--slow-n") == 0) settings.slow_n = 128;
+  if (cli.count("--slow-gflops") == 0) settings.slow_gflops = 0.003; // 1.4 s, 0.7 s, 0.35 s
+}
+
+/// @throws std::runtime_error that names the option
+void check(const Settings& settings) {
+  for (const auto* list : {&settings.grids, &settings.topologies, &settings.slow_grids})
+    for (const std::string& grid : *list) apps::processes_of(grid);
+  const bool is_number = settings.nb.find_first_not_of("0123456789") == std::string::npos;
+  if (settings.nb != "block" && (!is_number || std::atoll(settings.nb.c_str()) < 1))
+    throw std::runtime_error(fmt::format("--nb is '{}', expected a number from 1 or block", settings.nb));
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  Settings settings;
+  base::CommandLine cli(
+      "Is a change of the grid worth it? Runs life, pdgemv, pdgemm and pdgetrf through a chain of grids, "
+      "under mpirun, and prints the time of a step on each "
+      "grid, the time of each change by placement, payoff point and resize cost.",
+      "bench_payoff");
+  add_options(cli, settings);
   if (const auto status = base::read_command_line(cli, argc, argv)) return *status;
-  if (settings.is_quick) {
-    if (settings.all_sizes.empty()) settings.all_sizes = {128};
-    if (cli.count("--grids") == 0) settings.grids = {"1x1", "1x2", "2x2"};
-    if (cli.count("--topologies") == 0) settings.topologies = {"1x2", "2x1"};
-    if (cli.count("--placements") == 0) settings.placements = {"global", "optimal"};
-    if (cli.count("--steps") == 0) settings.steps = 2;
-    if (cli.count("--reps") == 0) settings.reps = 1;
-    if (cli.count("--nb") == 0) settings.nb = "16";
-    if (cli.count("--slow-grids") == 0) settings.slow_grids = {"1x1", "1x2", "2x2"};
-    if (cli.count("--slow-n") == 0) settings.slow_n = 128;
-    if (cli.count("--slow-gflops") == 0) settings.slow_gflops = 0.003; // 1.4 s, 0.7 s, 0.35 s
-  }
+  if (settings.is_quick) make_quick(cli, settings);
   if (settings.topologies == std::vector<std::string>{"none"}) settings.topologies.clear();
   if (settings.slow_grids == std::vector<std::string>{"none"}) settings.slow_grids.clear();
   try {
-    for (const auto* list : {&settings.grids, &settings.topologies, &settings.slow_grids})
-      for (const std::string& grid : *list) apps::processes_of(grid);
-    const bool is_number = settings.nb.find_first_not_of("0123456789") == std::string::npos;
-    if (settings.nb != "block" && (!is_number || std::atoll(settings.nb.c_str()) < 1))
-      throw std::runtime_error(fmt::format("--nb is '{}', wanted a number from 1 or block", settings.nb));
+    check(settings);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bench_payoff: %s (see --help)\n", error.what());
     return 2;

@@ -388,7 +388,7 @@ int main(int argc, char** argv) {
   if (const auto status = base::read_command_line(cli, argc, argv)) return *status;
   try {
     if (apps::processes_of(s.to) <= apps::processes_of(s.from))
-      throw base::CommandLineError(fmt::format("--to: is '{}', wanted more processes than {}", s.to, s.from));
+      throw base::CommandLineError(fmt::format("--to: is '{}', expected more processes than {}", s.to, s.from));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bench_processes: %s (see --help)\n", error.what());
     return 2;

@@ -160,6 +160,7 @@ private:
                                    : gridmap::Axis::block_cyclic(n, std::stoll(settings_.nb), procs);
   }
 
+  /// One change of the grid of a matrix of order n, by every placement and schedule.
   void measure(const std::string& grids, std::int64_t n, double rate) {
     const auto [from_shape, to_shape] = base::parse_grid_change(grids, "--grids");
     const int ranks = std::max(from_shape.size(), to_shape.size());
@@ -168,15 +169,33 @@ private:
     if (part == MPI_COMM_NULL) return;
     const redist::Layout from{axis(n, from_shape.nprow), axis(n, from_shape.npcol),
                               redist::Grid::row_major(from_shape.nprow, from_shape.npcol)};
-    const auto [p, q] = from.grid.position_of(rank_);
-    const std::int64_t m_loc = p < 0 ? 0 : from.rows.local_size(p), n_loc = p < 0 ? 0 : from.cols.local_size(q);
-    redist::SharedArray source(static_cast<std::size_t>(std::max<std::int64_t>(1, m_loc * n_loc)) * sizeof(double));
-    auto* a = static_cast<double*>(source.data());
+    redist::SharedArray source = numbered(from, n);
+    std::vector<Method> methods = methods_of(from, to_shape, n, ranks);
+    redist::Executor executor(part, execute_options());
+    for (int rep = -1; rep < settings_.reps; ++rep)
+      for (Method& method : methods) time(method, executor, source, part, rep >= 0);
+    for (const Method& method : methods) {
+      if (settings_.is_checked) check(method, n, part);
+      if (rank_ == 0) outcomes_.push_back(outcome(method, grids, n, rate));
+    }
+    executor.close();
+    MPI_Comm_free(&part);
+  }
+
+  /// The local part of a matrix whose elements are their own numbers, row by row.
+  redist::SharedArray numbered(const redist::Layout& layout, std::int64_t n) const {
+    const auto [p, q] = layout.grid.position_of(rank_);
+    const std::int64_t m_loc = p < 0 ? 0 : layout.rows.local_size(p), n_loc = p < 0 ? 0 : layout.cols.local_size(q);
+    redist::SharedArray array(static_cast<std::size_t>(std::max<std::int64_t>(1, m_loc * n_loc)) * sizeof(double));
+    auto* a = static_cast<double*>(array.data());
     for (std::int64_t j = 0; j < n_loc; ++j)
       for (std::int64_t i = 0; i < m_loc; ++i)
-        a[i + j * m_loc] = static_cast<double>(from.rows.to_global(i, p) * n + from.cols.to_global(j, q));
+        a[i + j * m_loc] = static_cast<double>(layout.rows.to_global(i, p) * n + layout.cols.to_global(j, q));
+    return array;
+  }
 
-    redist::Executor executor(part, execute_options());
+  std::vector<Method> methods_of(const redist::Layout& from, base::GridShape to_shape, std::int64_t n,
+                                 int ranks) const {
     std::vector<Method> methods;
     for (const std::string& placement : settings_.placements) {
       gridmap::PlacementRequest request;
@@ -185,17 +204,15 @@ private:
       request.rows_to = axis(n, to_shape.nprow);
       request.cols_to = axis(n, to_shape.npcol);
       request.method = gridmap::parse_placement(placement, "--placements");
-      const gridmap::PlacementResult placed = gridmap::place(request);
+      const redist::Layout to{request.rows_to, request.cols_to,
+                              redist::Grid{to_shape.nprow, to_shape.npcol, gridmap::place(request).grid}};
       for (const std::string& schedule : settings_.schedules) {
         Method method;
         method.placement = placement;
         method.schedule = schedule;
         redist::PlanOptions options;
         options.schedule = redist::schedule_from(schedule);
-        method.plan = std::make_unique<redist::Plan>(
-            from,
-            redist::Layout{request.rows_to, request.cols_to, redist::Grid{to_shape.nprow, to_shape.npcol, placed.grid}},
-            options);
+        method.plan = std::make_unique<redist::Plan>(from, to, options);
         method.mine = method.plan->for_rank(rank_);
         method.target = redist::SharedArray(
             static_cast<std::size_t>(std::max<std::int64_t>(1, method.mine.m_loc_to * method.mine.n_loc_to)) *
@@ -204,51 +221,48 @@ private:
         methods.push_back(std::move(method));
       }
     }
-    for (int rep = -1; rep < settings_.reps; ++rep)
-      for (Method& method : methods) {
-        MPI_Barrier(part);
-        const double begin = base::monotonic_s();
-        const redist::ExecuteReport r =
-            executor.execute({{&method.mine, source.data(), std::max<std::int64_t>(1, m_loc), method.target.data(),
-                               std::max<std::int64_t>(1, method.mine.m_loc_to), 'd'}});
-        const double mine[parts] = {base::monotonic_s() - begin, r.pack_s, r.copy_s, r.wire_s, r.wait_s - r.wire_s};
-        std::vector<double> all(static_cast<std::size_t>(ranks) * parts);
-        MPI_Gather(mine, parts, MPI_DOUBLE, all.data(), parts, MPI_DOUBLE, 0, part);
-        if (rank_ != 0 || rep < 0) continue;
-        double slowest = 0;
-        for (int k = 0; k < ranks; ++k) {
-          for (int what = 0; what < parts; ++what)
-            method.of_processes[static_cast<std::size_t>(k)][static_cast<std::size_t>(what)].push_back(
-                all[static_cast<std::size_t>(k * parts + what)]);
-          slowest = std::max(slowest, all[static_cast<std::size_t>(k * parts)]);
-        }
-        method.seconds.push_back(slowest);
-      }
-    for (const Method& method : methods) {
-      if (settings_.is_checked) check(method, n, part);
-      if (rank_ != 0) continue;
-      const redist::PlanTotals totals = method.plan->totals();
-      const redist::ScheduleFigures figures = method.plan->figures();
-      Outcome o;
-      o.grids = grids;
-      o.placement = method.placement;
-      o.schedule = method.schedule;
-      o.n = n;
-      o.steps = figures.steps;
-      o.moved_mb = static_cast<double>(totals.moved_elements) * 8e-6;
-      o.busiest_mb = static_cast<double>(totals.lower_bound()) * 8e-6;
-      o.longest_mb = static_cast<double>(figures.sum_of_largest) * 8e-6;
-      o.seconds = apps::median(method.seconds);
-      o.runs = method.seconds;
-      o.bound_s = rate > 0 ? static_cast<double>(totals.lower_bound()) * 8 / rate : std::nan("");
-      for (const auto& process : method.of_processes) {
-        o.split.emplace_back();
-        for (const auto& list : process) o.split.back().push_back(apps::median(list));
-      }
-      outcomes_.push_back(std::move(o));
+    return methods;
+  }
+
+  /// One exchange; its times are kept on the first process if it counts.
+  void time(Method& method, redist::Executor& executor, redist::SharedArray& source, MPI_Comm part, bool counts) {
+    MPI_Barrier(part);
+    const double begin = base::monotonic_s();
+    const redist::ExecuteReport r =
+        executor.execute({{&method.mine, source.data(), std::max<std::int64_t>(1, method.mine.m_loc_from),
+                           method.target.data(), std::max<std::int64_t>(1, method.mine.m_loc_to), 'd'}});
+    const double mine[parts] = {base::monotonic_s() - begin, r.pack_s, r.copy_s, r.wire_s, r.wait_s - r.wire_s};
+    std::vector<double> all(method.of_processes.size() * parts);
+    MPI_Gather(mine, parts, MPI_DOUBLE, all.data(), parts, MPI_DOUBLE, 0, part);
+    if (rank_ != 0 || !counts) return;
+    double slowest = 0;
+    for (std::size_t k = 0; k < method.of_processes.size(); ++k) {
+      for (std::size_t what = 0; what < parts; ++what) method.of_processes[k][what].push_back(all[k * parts + what]);
+      slowest = std::max(slowest, all[k * parts]);
     }
-    executor.close();
-    MPI_Comm_free(&part);
+    method.seconds.push_back(slowest);
+  }
+
+  static Outcome outcome(const Method& method, const std::string& grids, std::int64_t n, double rate) {
+    const redist::PlanTotals totals = method.plan->totals();
+    const redist::ScheduleFigures figures = method.plan->figures();
+    Outcome o;
+    o.grids = grids;
+    o.placement = method.placement;
+    o.schedule = method.schedule;
+    o.n = n;
+    o.steps = figures.steps;
+    o.moved_mb = static_cast<double>(totals.moved_elements) * 8e-6;
+    o.busiest_mb = static_cast<double>(totals.lower_bound()) * 8e-6;
+    o.longest_mb = static_cast<double>(figures.sum_of_largest) * 8e-6;
+    o.seconds = apps::median(method.seconds);
+    o.runs = method.seconds;
+    o.bound_s = rate > 0 ? static_cast<double>(totals.lower_bound()) * 8 / rate : std::nan("");
+    for (const auto& process : method.of_processes) {
+      o.split.emplace_back();
+      for (const auto& list : process) o.split.back().push_back(apps::median(list));
+    }
+    return o;
   }
 
   void check(const Method& method, std::int64_t n, MPI_Comm part) {
@@ -428,7 +442,7 @@ int read(int argc, char** argv, int size, bool speaks, Settings& settings) {
     }
     if (settings.nb != "block" &&
         (settings.nb.find_first_not_of("0123456789") != std::string::npos || std::atoll(settings.nb.c_str()) < 1))
-      throw std::runtime_error(fmt::format("--nb is '{}', wanted a number from 1, or block", settings.nb));
+      throw std::runtime_error(fmt::format("--nb is '{}', expected a number from 1, or block", settings.nb));
     if (needed > size)
       throw std::runtime_error(fmt::format("the grids need {} processes, mpirun started {}", needed, size));
     if (std::count(settings.grids.begin(), settings.grids.end(), settings.split) == 0)

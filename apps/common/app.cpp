@@ -49,7 +49,7 @@ bool output_is_terminal() {
 
 std::pair<int, int> parse_grid(const std::string& text) {
   if (const auto grid = base::grid_shape_from(text)) return {grid->nprow, grid->npcol};
-  throw base::CommandLineError(fmt::format("'{}' is not a grid, wanted e.g. 2x3", text));
+  throw base::CommandLineError(fmt::format("'{}' is not a grid, expected e.g. 2x3", text));
 }
 
 /// 0 for "block".

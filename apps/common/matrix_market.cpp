@@ -29,9 +29,9 @@ MatrixMarketHeader read_header(std::istream& in, const std::string& path) {
   words >> banner >> object >> layout >> field >> symmetry;
   if (banner != "%%matrixmarket" || object != "matrix") fail("does not begin with '%%MatrixMarket matrix'");
   if (layout != "coordinate" && layout != "array")
-    fail(fmt::format("layout is '{}', wanted coordinate or array", layout));
+    fail(fmt::format("layout is '{}', expected coordinate or array", layout));
   if (field != "real" && field != "integer" && field != "double")
-    fail(fmt::format("field is '{}', wanted real or integer", field));
+    fail(fmt::format("field is '{}', expected real or integer", field));
 
   MatrixMarketHeader header;
   header.is_sparse = layout == "coordinate";
@@ -40,7 +40,7 @@ MatrixMarketHeader read_header(std::istream& in, const std::string& path) {
   else if (symmetry == "skew-symmetric")
     header.symmetry = -1;
   else if (symmetry != "general")
-    fail(fmt::format("symmetry is '{}', wanted general, symmetric or skew-symmetric", symmetry));
+    fail(fmt::format("symmetry is '{}', expected general, symmetric or skew-symmetric", symmetry));
 
   while (std::getline(in, line))
     if (line.find_first_not_of(" \t\r") != std::string::npos && line[0] != '%') break;

@@ -53,7 +53,7 @@ Check number_that(bool (*is_right)(double), const char* expected, const char* na
       [=](std::string& text) {
         double value = 0;
         const bool is_number = CLI::detail::lexical_cast(text, value);
-        return is_number && is_right(value) ? std::string() : "is " + text + ", wanted " + expected;
+        return is_number && is_right(value) ? std::string() : "is " + text + ", expected " + expected;
       },
       name));
 }

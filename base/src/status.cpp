@@ -43,4 +43,8 @@ const char* to_string(Status status) noexcept {
   return "unknown status";
 }
 
+void detail::is_null(const char* what) {
+  throw Error(Status::null_pointer, std::string(what) + " is null");
+}
+
 } // namespace base

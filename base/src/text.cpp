@@ -30,7 +30,7 @@ std::int64_t parse_whole_number(std::string_view text, std::string_view where, s
   if (value && *value >= least && *value <= most) return *value;
   const bool has_limit = most < std::numeric_limits<std::int64_t>::max();
   throw Error(Status::bad_argument,
-              fmt::format("{} is \"{}\", wanted a whole number {}", where, text,
+              fmt::format("{} is \"{}\", expected a whole number {}", where, text,
                           has_limit ? fmt::format("{} .. {}", least, most) : fmt::format("from {}", least)));
 }
 

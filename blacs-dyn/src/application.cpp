@@ -234,9 +234,10 @@ Shape Application::choose_first_grid(std::optional<Shape> first_grid) const {
   MPI_Comm_size(processes.world(), &nprocs);
   const char* text = environment("DYNGRID_GRID");
   if (settings.spare >= nprocs)
-    throw Error(Status::bad_argument,
-                fmt::format("blacs-dyn: DYNGRID_SPARE is {}, but {} process(es) were started; wanted one more at least",
-                            settings.spare, nprocs));
+    throw Error(
+        Status::bad_argument,
+        fmt::format("blacs-dyn: DYNGRID_SPARE is {}, but {} process(es) were started; expected one more at least",
+                    settings.spare, nprocs));
   const Shape shape = text         ? base::parse_grid_shape(text, "blacs-dyn: DYNGRID_GRID")
                       : first_grid ? *first_grid
                                    : squarest(nprocs - settings.spare);

@@ -170,7 +170,7 @@ int dyngrid_set_steps(int64_t steps) {
     Application& a = begun("dyngrid_set_steps");
     if (steps < 0)
       throw base::Error(base::Status::bad_argument, "blacs-dyn: dyngrid_set_steps: steps is " + std::to_string(steps) +
-                                                        ", wanted 0 (not known) or more");
+                                                        ", expected 0 (not known) or more");
     if (a.control) a.control->set_steps(steps);
   });
 }
@@ -246,7 +246,7 @@ int dyngrid_set_processes(int way) {
 
 int dyngrid_last_resize(dyngrid_resize_report* report) {
   return guard([&] {
-    if (!report) throw base::Error(base::Status::null_pointer, "blacs-dyn: dyngrid_last_resize: report is null");
+    base::detail::not_null(report, "blacs-dyn: dyngrid_last_resize: report");
     *report = app().last_resize;
   });
 }
@@ -264,7 +264,7 @@ int dyngrid_matrix_create(const char* name, char type, int64_t m, int64_t n, int
 int dyngrid_matrix_create_by(const char* name, char type, int64_t m, int64_t n, dyngrid_distribution rule,
                              void* context, dyngrid_matrix** matrix) {
   return guard([&] {
-    if (!rule) throw base::Error(base::Status::null_pointer, "blacs-dyn: dyngrid_matrix_create_by: rule is null");
+    base::detail::not_null(rule, "blacs-dyn: dyngrid_matrix_create_by: rule");
     Application& a = holding("dyngrid_matrix_create");
     dyngrid_matrix* made = a.matrices.create(name, type, {'R', m, 1, rule, context}, {'C', n, 1, rule, context},
                                              std::nullopt, matrix != nullptr, a.grid.site());
@@ -284,7 +284,7 @@ int dyngrid_matrix_create_weighted(const char* name, char type, int64_t m, int64
 
 int dyngrid_my_range(const dyngrid_matrix* matrix, char axis, int64_t k, int64_t* first, int64_t* last) {
   return guard([&] {
-    if (!matrix) throw base::Error(base::Status::null_pointer, "blacs-dyn: dyngrid_my_range: matrix is null");
+    base::detail::not_null(matrix, "blacs-dyn: dyngrid_my_range: matrix");
     const bool is_row = axis == 'R' || axis == 'r';
     if (!is_row && axis != 'C' && axis != 'c')
       throw base::Error(base::Status::bad_argument, std::string("blacs-dyn: dyngrid_my_range: axis is '") + axis +
@@ -345,7 +345,7 @@ const int* dyngrid_matrix_desc(const dyngrid_matrix* matrix) {
 
 int dyngrid_matrix_shape(const dyngrid_matrix* matrix, int64_t* m_loc, int64_t* n_loc, int64_t* lld) {
   return guard([&] {
-    if (!matrix) throw base::Error(base::Status::null_pointer, "blacs-dyn: dyngrid_matrix_shape: matrix is null");
+    base::detail::not_null(matrix, "blacs-dyn: dyngrid_matrix_shape: matrix");
     if (m_loc) *m_loc = matrix->local_size.rows;
     if (n_loc) *n_loc = matrix->local_size.cols;
     if (lld) *lld = matrix->local_size.lld();

@@ -111,7 +111,7 @@ Id element_type(char type, const std::string& path) {
     return copy(H5T_NATIVE_INT32);
   default:
     throw Error(Status::io_failure,
-                fmt::format("blacs-dyn: checkpoint {}: a matrix of type '{}', wanted s, d, c, z or i", path, type));
+                fmt::format("blacs-dyn: checkpoint {}: a matrix of type '{}', expected s, d, c, z or i", path, type));
   }
 }
 
@@ -338,10 +338,10 @@ struct CheckpointReader::File {
   std::vector<Id> datasets, types;
 };
 
-CheckpointReader::CheckpointReader(const std::string& path) : file_(std::make_unique<File>()) {
-  const Quiet quiet;
-  File& f = *file_;
-  f.path = path;
+namespace {
+
+/// The file, of dyngrid, of this format, finished.
+Id open_checkpoint(const std::string& path) {
   struct stat info {};
   if (stat(path.c_str(), &info) != 0)
     throw Error(errno == ENOENT || errno == ENOTDIR ? Status::not_found : Status::io_failure,
@@ -350,9 +350,9 @@ CheckpointReader::CheckpointReader(const std::string& path) : file_(std::make_un
     throw Error(Status::io_failure, fmt::format("blacs-dyn: checkpoint {}: {}", path, std::strerror(errno)));
   const Id how(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, path, "make a property list");
   H5Pset_fclose_degree(how.get(), H5F_CLOSE_STRONG);
-  f.file = Id(H5Fopen(path.c_str(), H5F_ACC_RDONLY, how.get()), H5Fclose, path,
-              "open it; it is not a checkpoint, or not a whole one");
-  const hid_t root = f.file.get();
+  Id file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, how.get()), H5Fclose, path,
+          "open it; it is not a checkpoint, or not a whole one");
+  const hid_t root = file.get();
   if (H5Aexists(root, "format") <= 0 || get_text(root, "format", path) != format_name)
     fail(path, "this HDF5 file is not a checkpoint of dyngrid");
   const std::int64_t version = get_number(root, "format_version", path);
@@ -361,66 +361,89 @@ CheckpointReader::CheckpointReader(const std::string& path) : file_(std::make_un
                 fmt::format("blacs-dyn: checkpoint {}: format {} of dyngrid {}, this dyngrid reads {}", path, version,
                             get_text(root, "dyngrid_version", path), format_version));
   if (H5Aexists(root, "complete") <= 0) fail(path, "it was never finished");
-  state_.dyngrid_version = get_text(root, "dyngrid_version", path);
-  state_.written = get_text(root, "written", path);
-  state_.resize_points = get_number(root, "resize_points", path);
-  state_.nprow = static_cast<int>(get_number(root, "nprow", path));
-  state_.npcol = static_cast<int>(get_number(root, "npcol", path));
-  state_.started = static_cast<int>(get_number(root, "started", path));
-  state_.folder = get_text(root, "folder", path);
+  return file;
+}
+
+std::vector<char> get_bytes(hid_t data, const std::string& path) {
+  const Id space(H5Dget_space(data), H5Sclose, path, "read a shape");
+  const hssize_t size =
+      H5Sget_simple_extent_type(space.get()) == H5S_NULL ? 0 : H5Sget_simple_extent_npoints(space.get());
+  if (size < 0) fail(path, "HDF5 cannot read a shape");
+  std::vector<char> content(static_cast<std::size_t>(size));
+  if (size > 0 && H5Dread(data, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, content.data()) < 0)
+    fail(path, "HDF5 cannot read shared state");
+  return content;
+}
+
+/// All that is neither shared state nor a matrix.
+void get_application(hid_t root, const std::string& path, SavedState& state) {
+  state.dyngrid_version = get_text(root, "dyngrid_version", path);
+  state.written = get_text(root, "written", path);
+  state.resize_points = get_number(root, "resize_points", path);
+  state.nprow = static_cast<int>(get_number(root, "nprow", path));
+  state.npcol = static_cast<int>(get_number(root, "npcol", path));
+  state.started = static_cast<int>(get_number(root, "started", path));
+  state.folder = get_text(root, "folder", path);
   if (H5Aexists(root, "speeds") > 0) {
     std::istringstream words(get_text(root, "speeds", path));
-    for (double speed = 0; words >> speed;) state_.speeds.push_back(speed);
+    for (double speed = 0; words >> speed;) state.speeds.push_back(speed);
   }
-
-  const auto get_bytes = [&](hid_t data) {
-    const Id space(H5Dget_space(data), H5Sclose, path, "read a shape");
-    const hssize_t size =
-        H5Sget_simple_extent_type(space.get()) == H5S_NULL ? 0 : H5Sget_simple_extent_npoints(space.get());
-    if (size < 0) fail(path, "HDF5 cannot read a shape");
-    std::vector<char> content(static_cast<std::size_t>(size));
-    if (size > 0 && H5Dread(data, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, content.data()) < 0)
-      fail(path, "HDF5 cannot read shared state");
-    return content;
-  };
   const Id command(H5Dopen2(root, "command", H5P_DEFAULT), H5Dclose, path, "find the command");
-  const std::vector<char> words = get_bytes(command.get());
+  const std::vector<char> words = get_bytes(command.get(), path);
   for (std::size_t at = 0; at < words.size();) {
-    state_.command.emplace_back(words.data() + at, strnlen(words.data() + at, words.size() - at));
-    at += state_.command.back().size() + 1;
+    state.command.emplace_back(words.data() + at, strnlen(words.data() + at, words.size() - at));
+    at += state.command.back().size() + 1;
   }
-  const auto each = [&](const char* group_name, auto&& take) {
-    const Id group(H5Gopen2(root, group_name, H5P_DEFAULT), H5Gclose, path, "find a group");
-    H5G_info_t what{};
-    if (H5Gget_info(group.get(), &what) < 0) fail(path, "HDF5 cannot read a group");
-    if (static_cast<std::int64_t>(what.nlinks) != get_number(root, group_name, path))
-      fail(path, "a part of it is missing");
-    for (hsize_t k = 0; k < what.nlinks; ++k)
-      take(Id(H5Oopen_by_idx(group.get(), ".", H5_INDEX_NAME, H5_ITER_INC, k, H5P_DEFAULT), H5Oclose, path,
-              "open a dataset"));
-  };
-  each("shared", [&](Id data) {
-    state_.shared.push_back({get_text(data.get(), "name", path), get_bytes(data.get())});
-  });
-  each("matrices", [&](Id data) {
-    SavedMatrix a;
-    a.name = get_text(data.get(), "name", path);
-    const std::string type = get_text(data.get(), "type", path);
-    a.type = type.size() == 1 ? type[0] : '?';
-    a.m = get_number(data.get(), "m", path);
-    a.n = get_number(data.get(), "n", path);
-    a.mb = get_number(data.get(), "mb", path);
-    a.nb = get_number(data.get(), "nb", path);
-    f.types.push_back(element_type(a.type, path));
-    const Id space(H5Dget_space(data.get()), H5Sclose, path, "read a shape");
-    hsize_t shape[2] = {0, 0};
-    if (H5Sget_simple_extent_ndims(space.get()) == 2) H5Sget_simple_extent_dims(space.get(), shape, nullptr);
-    if (a.m > 0 && a.n > 0 && (shape[0] != static_cast<hsize_t>(a.n) || shape[1] != static_cast<hsize_t>(a.m)))
-      fail(path,
-           fmt::format("matrix \"{}\" is {} x {} in the file, wanted {} x {}", a.name, shape[1], shape[0], a.m, a.n));
-    state_.matrices.push_back(std::move(a));
-    f.datasets.push_back(std::move(data));
-  });
+}
+
+/// The datasets of a group, which must be as many as the file says.
+std::vector<Id> datasets_of(hid_t root, const char* group_name, const std::string& path) {
+  const Id group(H5Gopen2(root, group_name, H5P_DEFAULT), H5Gclose, path, "find a group");
+  H5G_info_t what{};
+  if (H5Gget_info(group.get(), &what) < 0) fail(path, "HDF5 cannot read a group");
+  if (static_cast<std::int64_t>(what.nlinks) != get_number(root, group_name, path))
+    fail(path, "a part of it is missing");
+  std::vector<Id> datasets;
+  for (hsize_t k = 0; k < what.nlinks; ++k)
+    datasets.emplace_back(H5Oopen_by_idx(group.get(), ".", H5_INDEX_NAME, H5_ITER_INC, k, H5P_DEFAULT), H5Oclose, path,
+                          "open a dataset");
+  return datasets;
+}
+
+SavedMatrix get_matrix(hid_t data, const std::string& path) {
+  SavedMatrix a;
+  a.name = get_text(data, "name", path);
+  const std::string type = get_text(data, "type", path);
+  a.type = type.size() == 1 ? type[0] : '?';
+  a.m = get_number(data, "m", path);
+  a.n = get_number(data, "n", path);
+  a.mb = get_number(data, "mb", path);
+  a.nb = get_number(data, "nb", path);
+  const Id space(H5Dget_space(data), H5Sclose, path, "read a shape");
+  hsize_t shape[2] = {0, 0};
+  if (H5Sget_simple_extent_ndims(space.get()) == 2) H5Sget_simple_extent_dims(space.get(), shape, nullptr);
+  if (a.m > 0 && a.n > 0 && (shape[0] != static_cast<hsize_t>(a.n) || shape[1] != static_cast<hsize_t>(a.m)))
+    fail(path,
+         fmt::format("matrix \"{}\" is {} x {} in the file, expected {} x {}", a.name, shape[1], shape[0], a.m, a.n));
+  return a;
+}
+
+} // namespace
+
+CheckpointReader::CheckpointReader(const std::string& path) : file_(std::make_unique<File>()) {
+  const Quiet quiet;
+  File& f = *file_;
+  f.path = path;
+  f.file = open_checkpoint(path);
+  const hid_t root = f.file.get();
+  get_application(root, path, state_);
+  for (const Id& data : datasets_of(root, "shared", path))
+    state_.shared.push_back({get_text(data.get(), "name", path), get_bytes(data.get(), path)});
+  f.datasets = datasets_of(root, "matrices", path);
+  for (const Id& data : f.datasets) {
+    state_.matrices.push_back(get_matrix(data.get(), path));
+    f.types.push_back(element_type(state_.matrices.back().type, path));
+  }
 }
 
 CheckpointReader::~CheckpointReader() {

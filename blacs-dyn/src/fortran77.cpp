@@ -213,7 +213,7 @@ FORTRAN77(void, dyngrid_share,
   *info = guard([&] {
     if (*bytes < 0)
       throw base::Error(base::Status::bad_argument,
-                        fmt::format("blacs-dyn: DYNGRID_SHARE: bytes is {}, wanted at least 0", *bytes));
+                        fmt::format("blacs-dyn: DYNGRID_SHARE: bytes is {}, expected at least 0", *bytes));
     return dyngrid_share(text_of(name, name_length).c_str(), variable, static_cast<std::size_t>(*bytes));
   });
 }

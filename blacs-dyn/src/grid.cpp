@@ -94,7 +94,7 @@ void Grid::check_choice(const char* routine, const char* what, int value, int le
   const auto check = [&] {
     if (value < least || value > most)
       throw Error(Status::bad_argument,
-                  fmt::format("blacs-dyn: {}: {} is {}, wanted {} .. {}", routine, what, value, least, most));
+                  fmt::format("blacs-dyn: {}: {} is {}, expected {} .. {}", routine, what, value, least, most));
   };
   if (!has_me()) return check();
   together(comm(), check);

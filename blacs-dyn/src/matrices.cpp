@@ -71,10 +71,10 @@ void Matrices::check_new(Matrix& made, const char* name, char type, AxisRule row
   check_registered_name("dyngrid_matrix_create", name);
   if (!has_handle)
     throw Error(Status::null_pointer,
-                "blacs-dyn: dyngrid_matrix_create: matrix is null, wanted where to put the handle");
+                "blacs-dyn: dyngrid_matrix_create: matrix is null, expected where to put the handle");
   if (element_bytes(type) == 0)
     throw Error(Status::bad_type,
-                fmt::format("blacs-dyn: dyngrid_matrix_create: type is '{}', wanted s, d, c, z or i", type));
+                fmt::format("blacs-dyn: dyngrid_matrix_create: type is '{}', expected s, d, c, z or i", type));
   rows.check("dyngrid_matrix_create");
   cols.check("dyngrid_matrix_create");
   if (order && *order != DYNGRID_ORDER_BLOCK && *order != DYNGRID_ORDER_CYCLIC)
@@ -159,12 +159,13 @@ std::int64_t Matrices::check_copy(const Matrix* from, const Matrix* to) const {
     hash.text(a->name).number(0);
   }
   if (from->type != to->type)
-    throw Error(Status::bad_type,
-                fmt::format("blacs-dyn: dyngrid_copy: \"{}\" is of type '{}' and \"{}\" of type '{}', wanted the same",
-                            from->name, from->type, to->name, to->type));
+    throw Error(
+        Status::bad_type,
+        fmt::format("blacs-dyn: dyngrid_copy: \"{}\" is of type '{}' and \"{}\" of type '{}', expected the same",
+                    from->name, from->type, to->name, to->type));
   if (from->rows.n != to->rows.n || from->cols.n != to->cols.n)
     throw Error(Status::shape_mismatch,
-                fmt::format("blacs-dyn: dyngrid_copy: \"{}\" is {} x {} and \"{}\" {} x {}, wanted the same",
+                fmt::format("blacs-dyn: dyngrid_copy: \"{}\" is {} x {} and \"{}\" {} x {}, expected the same",
                             from->name, from->rows.n, from->cols.n, to->name, to->rows.n, to->cols.n));
   return hash.positive();
 }

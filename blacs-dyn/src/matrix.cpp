@@ -42,7 +42,7 @@ void AxisRule::check(const char* routine) const {
   const auto in_range = [&](const char* what, std::int64_t value, std::int64_t least) {
     if (value < least || value > INT_MAX)
       throw Error(Status::bad_argument,
-                  fmt::format("blacs-dyn: {}: {} is {}, wanted {} .. {}", routine, what, value, least, INT_MAX));
+                  fmt::format("blacs-dyn: {}: {} is {}, expected {} .. {}", routine, what, value, least, INT_MAX));
   };
   in_range(is_rows ? "m" : "n", n, 0);
   if (!rule) in_range(is_rows ? "mb" : "nb", nb, 1);
@@ -56,7 +56,7 @@ Axis AxisRule::on(Shape grid) const {
   if (count < 1 || count > Axis::most_sizes)
     throw Error(
         Status::bad_argument,
-        fmt::format("blacs-dyn: the rule for the {} of a matrix gives {} block sizes on a grid of {}, wanted 1 .. {}",
+        fmt::format("blacs-dyn: the rule for the {} of a matrix gives {} block sizes on a grid of {}, expected 1 .. {}",
                     axis_name, count, to_string(grid), Axis::most_sizes));
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(count));
   if (const std::int64_t filled = rule(context, which, n, grid.nprow, grid.npcol, sizes.data()); filled != count)

@@ -16,7 +16,7 @@ void check_registered_name(const char* routine, const char* name) {
   const std::size_t length = std::string_view(name).size();
   if (length < 1 || length > longest_name)
     throw Error(Status::bad_argument,
-                fmt::format("blacs-dyn: {}: name has {} characters, wanted 1 .. {}", routine, length, longest_name));
+                fmt::format("blacs-dyn: {}: name has {} characters, expected 1 .. {}", routine, length, longest_name));
 }
 
 } // namespace blacs_dyn

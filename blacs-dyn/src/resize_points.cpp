@@ -164,7 +164,7 @@ int ResizePoints::resize(Shape to, gridmap::Placement placement) {
   together(grid, [&] {
     base::check_grid_shape(to, "blacs-dyn: dyngrid_resize");
     if (number < DYNGRID_OPTIMAL || number > DYNGRID_LOCAL2)
-      throw Error(Status::bad_argument, fmt::format("blacs-dyn: dyngrid_resize: placement is {}, wanted {} .. {}",
+      throw Error(Status::bad_argument, fmt::format("blacs-dyn: dyngrid_resize: placement is {}, expected {} .. {}",
                                                     number, int{DYNGRID_OPTIMAL}, int{DYNGRID_LOCAL2}));
   });
   const std::array<std::int64_t, 6> range{to.nprow, -to.nprow, to.npcol, -to.npcol, number, -number};

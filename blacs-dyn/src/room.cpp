@@ -18,7 +18,7 @@ std::string too_many_for_cores(const Room& room) {
     const std::int64_t all = host.living + host.fresh, most = std::int64_t{host.cores} * room.per_core;
     if (all > most)
       return fmt::format(
-          "{} processes on the {} core(s){}, wanted at most {} ({} a core); DYNGRID_DECIDE=per-core=N allows "
+          "{} processes on the {} core(s){}, expected at most {} ({} a core); DYNGRID_DECIDE=per-core=N allows "
           "more, 0 any number, and so does --force of "
           "dyngrid resize",
           all, host.cores, host.name.empty() ? "" : " of " + host.name, most, room.per_core);

@@ -41,7 +41,7 @@ LauncherKind launcher_kind_from(const std::string& word) {
   for (const LauncherKind kind : {LauncherKind::background, LauncherKind::blocking, LauncherKind::join})
     if (word == to_string(kind)) return kind;
   throw Error(Status::bad_argument,
-              fmt::format("blacs-dyn: DYNGRID_PROCESSES is \"{}\", wanted background, blocking or join", word));
+              fmt::format("blacs-dyn: DYNGRID_PROCESSES is \"{}\", expected background, blocking or join", word));
 }
 
 bool is_switched_on(const char* name, bool fallback) {
@@ -76,7 +76,7 @@ void read_group(const char* text, GroupPolicy& policy) {
   } else {
     throw Error(
         Status::bad_argument,
-        fmt::format("blacs-dyn: DYNGRID_UNIT is \"{}\", wanted auto, all or a number of processes from 1", text));
+        fmt::format("blacs-dyn: DYNGRID_UNIT is \"{}\", expected auto, all or a number of processes from 1", text));
   }
 }
 
@@ -118,9 +118,10 @@ void read_interval(const std::string& text, Settings& settings) {
   const bool is_whole = value == static_cast<double>(static_cast<std::int64_t>(value));
   if (end == text.c_str() || !(value > 0) || value > 1e12 || (*end != '\0' && !in_seconds) ||
       (!in_seconds && !is_whole))
-    throw Error(Status::bad_argument, fmt::format("blacs-dyn: DYNGRID_CHECKPOINT's every is \"{}\", wanted a number of "
-                                                  "resize points (20) or of seconds (90s)",
-                                                  text));
+    throw Error(Status::bad_argument,
+                fmt::format("blacs-dyn: DYNGRID_CHECKPOINT's every is \"{}\", expected a number of "
+                            "resize points (20) or of seconds (90s)",
+                            text));
   if (in_seconds)
     settings.checkpoint_seconds = value;
   else
@@ -144,7 +145,7 @@ Settings Settings::from_environment() {
   base::parse_switch("blacs-dyn: DYNGRID_EXCHANGE's hugepages", environment("DYNGRID_EXCHANGE", "hugepages"), true);
   if_set("DYNGRID_EXCHANGE", "gemr2d", [](const std::string& text, const std::string& where) {
     if (text != "stock" && text != "dyngrid")
-      throw Error(Status::bad_argument, fmt::format("{} is \"{}\", wanted stock or dyngrid", where, text));
+      throw Error(Status::bad_argument, fmt::format("{} is \"{}\", expected stock or dyngrid", where, text));
   });
   if (const char* text = environment("DYNGRID_HOSTS"))
     for (const std::string& host : comma_separated(text))
@@ -154,7 +155,7 @@ Settings Settings::from_environment() {
     char* end = nullptr;
     settings.join_limit_s = std::strtod(text.c_str(), &end);
     if (*end != '\0' || !(settings.join_limit_s > 0))
-      throw Error(Status::bad_argument, fmt::format("{} is \"{}\", wanted seconds above 0", where, text));
+      throw Error(Status::bad_argument, fmt::format("{} is \"{}\", expected seconds above 0", where, text));
   });
   if (const char* text = environment("DYNGRID_PROCESSES")) {
     settings.way = launcher_kind_from(text);
@@ -166,7 +167,7 @@ Settings Settings::from_environment() {
     const long spare = std::strtol(text, &end, 10);
     if (*end != '\0' || spare < 0 || spare > INT_MAX)
       throw Error(Status::bad_argument,
-                  fmt::format("blacs-dyn: DYNGRID_SPARE is \"{}\", wanted a number of processes from 0", text));
+                  fmt::format("blacs-dyn: DYNGRID_SPARE is \"{}\", expected a number of processes from 0", text));
     settings.spare = static_cast<int>(spare);
   }
   settings.checkpoint = environment("DYNGRID_CHECKPOINT", "").value_or("");
@@ -174,7 +175,7 @@ Settings Settings::from_environment() {
   if_set("DYNGRID_CHECKPOINT", "every", [&](const std::string& text, const std::string&) {
     if (settings.checkpoint.empty())
       throw Error(Status::bad_argument,
-                  fmt::format("blacs-dyn: DYNGRID_CHECKPOINT has no file, wanted PATH,every={}", text));
+                  fmt::format("blacs-dyn: DYNGRID_CHECKPOINT has no file, expected PATH,every={}", text));
     read_interval(text, settings);
   });
   settings.is_verbose = is_switched_on("DYNGRID_VERBOSE", false);

@@ -27,11 +27,11 @@ void parse_host(std::string_view text, std::string_view where, std::vector<std::
     const auto [end, failed] = std::from_chars(text.data() + colon + 1, text.data() + text.size(), count);
     if (failed != std::errc() || end != text.data() + text.size() || count < 1)
       throw Error(Status::bad_argument,
-                  fmt::format("blacs-dyn: {}: host is \"{}\", wanted NAME or NAME:SLOTS", where, text));
+                  fmt::format("blacs-dyn: {}: host is \"{}\", expected NAME or NAME:SLOTS", where, text));
   }
   if (text.substr(0, colon).empty())
     throw Error(Status::bad_argument,
-                fmt::format("blacs-dyn: {}: host is \"{}\", wanted NAME or NAME:SLOTS", where, text));
+                fmt::format("blacs-dyn: {}: host is \"{}\", expected NAME or NAME:SLOTS", where, text));
   hosts.emplace_back(text.substr(0, colon));
   slots.push_back(count);
 }
@@ -63,7 +63,7 @@ SetupFile parse_setup_file(std::string_view text, std::string_view name) {
     }
     if (parts.size() != 1)
       throw Error(Status::bad_argument,
-                  fmt::format("blacs-dyn: {}: {} has {} values, wanted one", where, key, parts.size()));
+                  fmt::format("blacs-dyn: {}: {} has {} values, expected one", where, key, parts.size()));
     if (key == "executable") setup.executable = parts[0];
     if (key == "host") parse_host(parts[0], where, setup.hosts, setup.slots);
     if (key == "processes") {
@@ -71,7 +71,7 @@ SetupFile parse_setup_file(std::string_view text, std::string_view name) {
       if (failed != std::errc() || end != parts[0].data() + parts[0].size() || setup.processes < 1 ||
           setup.processes > max_processes)
         throw Error(Status::bad_argument,
-                    fmt::format("blacs-dyn: {}: processes is \"{}\", wanted a number from 1, at most {}", where,
+                    fmt::format("blacs-dyn: {}: processes is \"{}\", expected a number from 1, at most {}", where,
                                 parts[0], max_processes));
     }
   }

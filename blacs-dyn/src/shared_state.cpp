@@ -35,8 +35,8 @@ SharedState::Item* SharedState::find(const std::string& name) {
 void SharedState::check_share(const char* name, const void* data, std::size_t bytes) {
   check_registered_name("dyngrid_share", name);
   if (bytes > PTRDIFF_MAX)
-    throw Error(Status::bad_argument,
-                fmt::format("blacs-dyn: dyngrid_share: \"{}\" has {} bytes, wanted 0 .. {}", name, bytes, PTRDIFF_MAX));
+    throw Error(Status::bad_argument, fmt::format("blacs-dyn: dyngrid_share: \"{}\" has {} bytes, expected 0 .. {}",
+                                                  name, bytes, PTRDIFF_MAX));
   if (!data && bytes > 0)
     throw Error(Status::null_pointer, fmt::format("blacs-dyn: dyngrid_share: data of \"{}\" is null", name));
   const Item* known = find(name);

@@ -37,13 +37,13 @@ std::vector<int> set_of(const std::string& clause, const std::string& text) {
 double number_of(const std::string& clause, const std::string& text) {
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end != '\0' || !std::isfinite(value) || value <= 0) bad(clause, "wanted a number above 0");
+  if (text.empty() || *end != '\0' || !std::isfinite(value) || value <= 0) bad(clause, "expected a number above 0");
   return value;
 }
 
 GridShape grid_of(const std::string& clause, const std::string& text) {
   if (const auto shape = base::grid_shape_from(text)) return *shape;
-  bad(clause, fmt::format("'{}' is no grid, wanted e.g. 2x3", text));
+  bad(clause, fmt::format("'{}' is no grid, expected e.g. 2x3", text));
 }
 
 bool holds(const std::vector<int>& set, int value) {
@@ -58,7 +58,7 @@ double aspect(GridShape s) {
 
 Allowed Allowed::parse(const std::string& text) {
   if (text.size() > longest_text)
-    bad(text.substr(0, 40) + "...", fmt::format("{} characters, wanted at most {}", text.size(), longest_text));
+    bad(text.substr(0, 40) + "...", fmt::format("{} characters, expected at most {}", text.size(), longest_text));
   Allowed allowed;
   allowed.text_ = trimmed(text);
   if (allowed.text_.empty()) return allowed;
@@ -77,7 +77,7 @@ Allowed Allowed::parse(const std::string& text) {
       allowed.is_any_ = true;
     } else if (word == "aspect") {
       allowed.aspect_p_ = allowed.aspect_q_ = number_of(clause, rest);
-      if (allowed.aspect_p_ < 1) bad(clause, "wanted at least 1");
+      if (allowed.aspect_p_ < 1) bad(clause, "expected at least 1");
     } else if (word == "aspect_p") {
       allowed.aspect_p_ = number_of(clause, rest);
     } else if (word == "aspect_q") {
@@ -95,7 +95,7 @@ Allowed Allowed::parse(const std::string& text) {
       once(clause, allowed.procs_, "numbers of processes");
       allowed.procs_ = set_of(clause, clause);
     } else {
-      bad(clause, "wanted any, numbers like 4:32:*2, grids like 2x2,2x3, aspect, rows or cols");
+      bad(clause, "expected any, numbers like 4:32:*2, grids like 2x2,2x3, aspect, rows or cols");
     }
   }
   if (allowed.aspect_p_ > 0 && allowed.aspect_q_ > 0 && allowed.aspect_p_ * allowed.aspect_q_ < 1)

@@ -77,7 +77,7 @@ std::int64_t Client::send(const std::string& op, const nlohmann::json& fields, d
   const std::string line = to_line(request);
   if (line.size() > longest_line)
     throw Error(Status::bad_argument,
-                fmt::format("control: request {} has {} bytes, wanted at most {}", op, line.size(), longest_line));
+                fmt::format("control: request {} has {} bytes, expected at most {}", op, line.size(), longest_line));
   switch (base::send_all(fd_.get(), line, deadline)) {
   case base::Io::later:
     throw Error(Status::timeout, fmt::format("control: {} took no request within {:g} s", who_, timeout_s));
@@ -112,7 +112,7 @@ Json parsed(const std::string& line, const std::string& who) {
   Json object = Json::parse(line, nullptr, false);
   if (!object.is_object())
     throw Error(Status::io_failure,
-                fmt::format("control: {} answers '{}', wanted a JSON object", who, line.substr(0, 60)));
+                fmt::format("control: {} answers '{}', expected a JSON object", who, line.substr(0, 60)));
   return object;
 }
 } // namespace

@@ -48,7 +48,7 @@ bool is_beyond_cores(const Situation& s, GridShape to) {
 }
 
 std::string too_many(const Situation& s, int procs) {
-  return fmt::format("{} processes on {} core(s), wanted at most {} ({} a core); --force does it all the same", procs,
+  return fmt::format("{} processes on {} core(s), expected at most {} ({} a core); --force does it all the same", procs,
                      s.cores, s.most(), s.per_core);
 }
 

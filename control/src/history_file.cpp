@@ -137,7 +137,7 @@ Fd open_regular(const std::string& path, int flags) {
   if (!is_said.exchange(true))
     std::fprintf(
         stderr,
-        "dyngrid: no history is kept: '%s' (DYNGRID_HISTORY) is no regular file, wanted the path of one, or off\n",
+        "dyngrid: no history is kept: '%s' (DYNGRID_HISTORY) is no regular file, expected the path of one, or off\n",
         printable(path).c_str());
   return Fd(-1);
 }

@@ -33,7 +33,7 @@ std::vector<std::int64_t> groups_in(const Request& request) {
   if (given == request.body->end() || !given->is_array() || given->empty() || given->size() > 1024 ||
       !std::all_of(given->begin(), given->end(), is_number))
     throw Error(Status::bad_argument,
-                fmt::format("control: {}: \"units\" is {}, wanted a list of numbers from 1", request.op,
+                fmt::format("control: {}: \"units\" is {}, expected a list of numbers from 1", request.op,
                             given == request.body->end()
                                 ? "missing"
                                 : given->dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 80)));
@@ -119,7 +119,7 @@ Json to_json(const ChangeReport& r) {
 Experiment Experiment::parse(const std::string& text, const std::string& where) {
   const auto bad = [&] {
     return Error(Status::bad_argument,
-                 fmt::format("control: {} is \"{}\", wanted grids and, after @, steps on each: \"2x2,2x3,3x3@3\"",
+                 fmt::format("control: {} is \"{}\", expected grids and, after @, steps on each: \"2x2,2x3,3x3@3\"",
                              where, text.substr(0, 80)));
   };
   Experiment experiment;

@@ -53,7 +53,7 @@ const char* to_string(Operation operation) {
 Operation operation_of(const Request& request) {
   for (const Word& word : words)
     if (request.op == word.text) return word.operation;
-  bad(fmt::format("op \"{}\" is not known, wanted status, resize, grow, shrink, leave, offer, cancel, history or "
+  bad(fmt::format("op \"{}\" is not known, expected status, resize, grow, shrink, leave, offer, cancel, history or "
                   "watch",
                   request.op.substr(0, 40)));
 }
@@ -66,19 +66,19 @@ Request parse_request(std::string_view line) {
   };
   Json body = Json::parse(line.begin(), line.end(), depth, false);
   if (is_deep) bad(fmt::format("request nested deeper than {}", deepest_nesting));
-  if (body.is_discarded()) bad("request is not JSON, wanted one object on one line");
-  if (!body.is_object()) bad(fmt::format("request is {}, wanted an object", shown(body)));
+  if (body.is_discarded()) bad("request is not JSON, expected one object on one line");
+  if (!body.is_object()) bad(fmt::format("request is {}, expected an object", shown(body)));
   Request request;
   const auto id = body.find("id");
   if (id != body.end() && !id->is_null()) {
-    if (!id->is_number_integer()) bad(fmt::format("id is {}, wanted a whole number of 64 bits", shown(*id)));
+    if (!id->is_number_integer()) bad(fmt::format("id is {}, expected a whole number of 64 bits", shown(*id)));
     if (id->is_number_unsigned())
       request.id = id->get<std::uint64_t>();
     else
       request.id = id->get<std::int64_t>();
   }
   const auto op = body.find("op");
-  if (op == body.end() || !op->is_string()) bad("request has no \"op\", wanted a word");
+  if (op == body.end() || !op->is_string()) bad("request has no \"op\", expected a word");
   request.op = op->get<std::string>();
   request.body = std::make_shared<const Json>(std::move(body));
   return request;
@@ -112,7 +112,8 @@ std::int64_t whole_number(const Request& request, const char* member, std::int64
   const bool fits = value.is_number_integer() &&
                     !(value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{INT64_MAX});
   if (!fits || value.get<std::int64_t>() < least || value.get<std::int64_t>() > most)
-    bad(fmt::format("{}: \"{}\" is {}, wanted a whole number {} .. {}", request.op, member, shown(value), least, most));
+    bad(fmt::format("{}: \"{}\" is {}, expected a whole number {} .. {}", request.op, member, shown(value), least,
+                    most));
   return value.get<std::int64_t>();
 }
 
@@ -120,21 +121,22 @@ double seconds(const Request& request, const char* member, double otherwise) {
   const Json& value = member_of(request, member);
   if (value.is_null()) return otherwise;
   if (!value.is_number() || !std::isfinite(value.get<double>()) || value.get<double>() <= 0)
-    bad(fmt::format("{}: \"{}\" is {}, wanted seconds above 0", request.op, member, shown(value)));
+    bad(fmt::format("{}: \"{}\" is {}, expected seconds above 0", request.op, member, shown(value)));
   return value.get<double>();
 }
 
 bool flag(const Request& request, const char* member) {
   const Json& value = member_of(request, member);
   if (value.is_null()) return false;
-  if (!value.is_boolean()) bad(fmt::format("{}: \"{}\" is {}, wanted true or false", request.op, member, shown(value)));
+  if (!value.is_boolean())
+    bad(fmt::format("{}: \"{}\" is {}, expected true or false", request.op, member, shown(value)));
   return value.get<bool>();
 }
 
 std::string text(const Request& request, const char* member, const std::string& otherwise) {
   const Json& value = member_of(request, member);
   if (value.is_null()) return otherwise;
-  if (!value.is_string()) bad(fmt::format("{}: \"{}\" is {}, wanted text", request.op, member, shown(value)));
+  if (!value.is_string()) bad(fmt::format("{}: \"{}\" is {}, expected text", request.op, member, shown(value)));
   return value.get<std::string>();
 }
 
@@ -146,7 +148,7 @@ gridmap::GridShape grid(const Request& request, const char* member) {
   };
   if (!value.is_array() || value.size() != 2 || !is_side(value[0]) || !is_side(value[1]) ||
       value[0].get<std::int64_t>() * value[1].get<std::int64_t>() > most)
-    bad(fmt::format("{}: \"{}\" is {}, wanted [rows, columns] from 1, at most {} processes", request.op, member,
+    bad(fmt::format("{}: \"{}\" is {}, expected [rows, columns] from 1, at most {} processes", request.op, member,
                     shown(value), most));
   return {value[0].get<int>(), value[1].get<int>()};
 }

@@ -52,9 +52,9 @@ void require_private_directory(const std::string& path) {
   const int failed = fstat(fd, &found);
   close(fd);
   if (failed != 0) no_good(path, std::strerror(errno));
-  if (found.st_uid != geteuid()) no_good(path, fmt::format("belongs to user {}, wanted {}", found.st_uid, geteuid()));
+  if (found.st_uid != geteuid()) no_good(path, fmt::format("belongs to user {}, expected {}", found.st_uid, geteuid()));
   if ((found.st_mode & 077) != 0)
-    no_good(path, fmt::format("has mode {:o}, wanted 700: others could reach the jobs in it", found.st_mode & 0777));
+    no_good(path, fmt::format("has mode {:o}, expected 700: others could reach the jobs in it", found.st_mode & 0777));
 }
 
 void check_job_name(std::string_view name, std::string_view where) {
@@ -63,9 +63,10 @@ void check_job_name(std::string_view name, std::string_view where) {
   };
   const auto is_good = [&](char c) { return is_first(c) || c == '.' || c == '_' || c == '-'; };
   if (name.empty() || name.size() > 40 || !is_first(name[0]) || !std::all_of(name.begin(), name.end(), is_good))
-    throw Error(Status::bad_argument,
-                fmt::format("control: {} is \"{}\", wanted 1 to 40 of A-Z a-z 0-9 . _ -, the first a letter or a digit",
-                            where, printable(name.substr(0, 60))));
+    throw Error(
+        Status::bad_argument,
+        fmt::format("control: {} is \"{}\", expected 1 to 40 of A-Z a-z 0-9 . _ -, the first a letter or a digit",
+                    where, printable(name.substr(0, 60))));
 }
 
 std::string job_socket(const std::string& name) {

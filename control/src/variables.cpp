@@ -139,7 +139,7 @@ std::string unknown_entries(const std::string& name, const std::string& value) {
   for (const auto& [key, text] : base::entries_of(value)) {
     const bool is_known = std::any_of(variables().begin(), variables().end(),
                                       [&, &k = key](const Variable& v) { return name == v.name && k == v.key; });
-    if (!is_known) return fmt::format("{}{}{}\", wanted {}", key, key.empty() ? "" : "=", text, known);
+    if (!is_known) return fmt::format("{}{}{}\", expected {}", key, key.empty() ? "" : "=", text, known);
   }
   return {};
 }

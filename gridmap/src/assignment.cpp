@@ -69,7 +69,7 @@ std::vector<int> assign(int lefts, int rights, const std::vector<Pair>& pairs, c
   Simplex simplex(graph);
   simplex.upperMap(capacity).costMap(cost).supplyMap(supply);
   if (simplex.run() != Simplex::OPTIMAL)
-    throw base::Error(base::Status::internal, "gridmap: assignment: the flow has no optimum, wanted one");
+    throw base::Error(base::Status::internal, "gridmap: assignment: the flow has no optimum, expected one");
 
   std::vector<int> result(static_cast<std::size_t>(lefts), -1);
   std::vector<int> through_hub, free_rights;

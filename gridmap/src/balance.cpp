@@ -30,7 +30,7 @@ using base::at;
 
 void check_seconds(std::string_view name, double value) {
   if (!std::isfinite(value) || value < 0)
-    bad(fmt::format("{} is {}, wanted a finite number of seconds from 0", name, value));
+    bad(fmt::format("{} is {}, expected a finite number of seconds from 0", name, value));
 }
 
 void check_parts(std::string_view name, const std::vector<std::int64_t>& parts, int count, std::int64_t all) {
@@ -39,28 +39,28 @@ void check_parts(std::string_view name, const std::vector<std::int64_t>& parts, 
       std::any_of(parts.begin(), parts.end(), [](std::int64_t part) { return part < 0; }) ||
       std::accumulate(parts.begin(), parts.end(), std::int64_t{0}) != all)
     throw Error(Status::shape_mismatch,
-                fmt::format("gridmap: balance: {} are {}, wanted {} parts from 0 with the sum {}", name,
+                fmt::format("gridmap: balance: {} are {}, expected {} parts from 0 with the sum {}", name,
                             fmt::join(parts, ", "), count, all));
 }
 
 void check(const BalanceRequest& r) {
   base::check_grid_shape(r.grid, "gridmap: balance: grid");
-  if (r.m < 1 || r.n < 1) bad(fmt::format("matrix is {} x {}, wanted at least 1 x 1", r.m, r.n));
-  if (r.mb < 0 || r.nb < 0) bad(fmt::format("blocks are {} x {}, wanted at least 0 x 0", r.mb, r.nb));
-  if (r.element_bytes < 1) bad(fmt::format("element_bytes is {}, wanted at least 1", r.element_bytes));
+  if (r.m < 1 || r.n < 1) bad(fmt::format("matrix is {} x {}, expected at least 1 x 1", r.m, r.n));
+  if (r.mb < 0 || r.nb < 0) bad(fmt::format("blocks are {} x {}, expected at least 0 x 0", r.mb, r.nb));
+  if (r.element_bytes < 1) bad(fmt::format("element_bytes is {}, expected at least 1", r.element_bytes));
   check_parts("rows", r.rows, r.grid.nprow, r.m);
   check_parts("cols", r.cols, r.grid.npcol, r.n);
   std::vector<int> at_place(at(r.grid.size()), -1);
   for (std::size_t k = 0; k < r.processes.size(); ++k) {
     const BalanceProcess& p = r.processes[k];
     if (!std::isfinite(p.speed) || p.speed <= 0)
-      bad(fmt::format("speed of process {} is {}, wanted a finite number above 0", k, p.speed));
+      bad(fmt::format("speed of process {} is {}, expected a finite number above 0", k, p.speed));
     if (!(p.share > 0 && p.share <= 1))
-      bad(fmt::format("share of process {} is {}, wanted a part of its processor, above 0, at most 1", k, p.share));
+      bad(fmt::format("share of process {} is {}, expected a part of its processor, above 0, at most 1", k, p.share));
     if (std::isnan(p.away_s) || std::isnan(p.calm_s)) bad(fmt::format("a time of process {} is not a number", k));
     if (p.place < -1 || p.place >= r.grid.size() || (p.place >= 0 && at_place[at(p.place)] >= 0))
       throw Error(Status::shape_mismatch,
-                  fmt::format("gridmap: balance: place of process {} is {}, wanted -1 or a free one of a {} grid", k,
+                  fmt::format("gridmap: balance: place of process {} is {}, expected -1 or a free one of a {} grid", k,
                               p.place, to_string(r.grid)));
     if (p.place >= 0) at_place[at(p.place)] = static_cast<int>(k);
   }
@@ -73,15 +73,15 @@ void check(const BalanceRequest& r) {
         std::pair{"volume_s", r.volume_s}, std::pair{"messages_s", r.messages_s}, std::pair{"step_s", r.step_s}})
     check_seconds(name, value);
   if (!(r.processor_part >= 0 && r.processor_part <= 1))
-    bad(fmt::format("processor_part is {}, wanted 0 .. 1", r.processor_part));
-  if (r.steps_left < -1) bad(fmt::format("steps_left is {}, wanted at least 0 (-1: not known)", r.steps_left));
-  if (!(r.held_s >= 0)) bad(fmt::format("held_s is {}, wanted seconds from 0", r.held_s));
+    bad(fmt::format("processor_part is {}, expected 0 .. 1", r.processor_part));
+  if (r.steps_left < -1) bad(fmt::format("steps_left is {}, expected at least 0 (-1: not known)", r.steps_left));
+  if (!(r.held_s >= 0)) bad(fmt::format("held_s is {}, expected seconds from 0", r.held_s));
   if (!(r.max_aspect == 0 || r.max_aspect >= 1))
-    bad(fmt::format("max_aspect is {}, wanted at least 1 (0: any)", r.max_aspect));
+    bad(fmt::format("max_aspect is {}, expected at least 1 (0: any)", r.max_aspect));
   const BalanceRules& rules = r.rules;
   if (!(rules.gain >= 0 && rules.gain < 1) || !(rules.payoff_part >= 0) || !(rules.calm_s >= 0) ||
       !(rules.soon_s >= 0) || !(rules.soon_factor >= 1) || rules.steps_left < 0)
-    bad("rules are out of range, wanted 0 <= gain < 1, a soon_factor of at least 1, the others from 0");
+    bad("rules are out of range, expected 0 <= gain < 1, a soon_factor of at least 1, the others from 0");
 }
 
 class Balancer {
@@ -267,14 +267,15 @@ private:
         is_soon ? fmt::format(" ({:.3g} times as much for who left less than {:.3g} s ago)", factor, r_.rules.soon_s)
                 : "";
     if (choice.step_s() > before * (1 - gain))
-      return fmt::format("{} would save {:.1f} % of a step, wanted at least {:.3g} %{}", to_string(choice.grid),
+      return fmt::format("{} would save {:.1f} % of a step, expected at least {:.3g} %{}", to_string(choice.grid),
                          100 * (1 - choice.step_s() / before), 100 * gain, soon);
     const double most = steps_ * r_.rules.payoff_part / factor;
     const std::int64_t steps = payoff(choice);
     if (steps < 0 || static_cast<double>(steps) > most)
-      return fmt::format("{} would take {:.3g} s and pay off after {} steps, wanted at most {:.3g} of the {:.3g} that "
-                         "can be counted on{}",
-                         to_string(choice.grid), choice.change.total(), steps, most, steps_, soon);
+      return fmt::format(
+          "{} would take {:.3g} s and pay off after {} steps, expected at most {:.3g} of the {:.3g} that "
+          "can be counted on{}",
+          to_string(choice.grid), choice.change.total(), steps, most, steps_, soon);
     return {};
   }
 

@@ -28,7 +28,7 @@ void want(const void* pointer, const char* name) {
 
 template <class T> std::vector<T> list(const T* values, std::int64_t count, const char* name) {
   if (count < 0)
-    throw Error(Status::bad_argument, fmt::format("gridmap: {} has {} values, wanted at least 0", name, count));
+    throw Error(Status::bad_argument, fmt::format("gridmap: {} has {} values, expected at least 0", name, count));
   if (count > 0) want(values, name);
   return count > 0 ? std::vector<T>(values, values + count) : std::vector<T>();
 }
@@ -55,7 +55,7 @@ Axis axis_of(const dyngrid_axis* axis, const char* name) {
 /// Number of places of a grid, checked before an array of that length is read.
 std::int64_t places(int nprow, int npcol) {
   if (nprow < 1 || npcol < 1)
-    throw Error(Status::bad_argument, fmt::format("gridmap: grid is {}x{}, wanted at least 1x1", nprow, npcol));
+    throw Error(Status::bad_argument, fmt::format("gridmap: grid is {}x{}, expected at least 1x1", nprow, npcol));
   return std::int64_t{nprow} * npcol;
 }
 
@@ -148,7 +148,7 @@ int dyngrid_parse_set(const char* text, int capacity, int* values, int* count) {
     if (values && static_cast<std::int64_t>(set.size()) > capacity) {
       put(count, set.size());
       throw Error(Status::shape_mismatch,
-                  fmt::format("gridmap: the set '{}' has {} numbers, wanted at most {}", text, set.size(), capacity));
+                  fmt::format("gridmap: the set '{}' has {} numbers, expected at most {}", text, set.size(), capacity));
     }
     put_all(values, set);
     put(count, set.size());
@@ -276,7 +276,7 @@ int dyngrid_balance_plan(const dyngrid_balance_request* request, int* action, in
     r.step_s = given.step_s;
     if (given.steps_left < 0 || !(given.change_s >= 0))
       throw Error(Status::bad_argument,
-                  fmt::format("gridmap: balance: steps_left is {}, change_s {}, wanted at least 0 (0: not known)",
+                  fmt::format("gridmap: balance: steps_left is {}, change_s {}, expected at least 0 (0: not known)",
                               given.steps_left, given.change_s));
     if (given.steps_left > 0) r.steps_left = given.steps_left;
     if (given.change_s > 0)

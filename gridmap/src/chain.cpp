@@ -29,15 +29,15 @@ using base::at;
 void check_all(std::string_view what, const std::vector<double>& values, bool may_be_0) {
   for (std::size_t k = 0; k < values.size(); ++k)
     if (!std::isfinite(values[k]) || values[k] < 0 || (values[k] == 0 && !may_be_0))
-      bad(fmt::format("{} {} is {}, wanted a finite number {}", what, k, values[k], may_be_0 ? "from 0" : "above 0"));
+      bad(fmt::format("{} {} is {}, expected a finite number {}", what, k, values[k], may_be_0 ? "from 0" : "above 0"));
 }
 
 void check_processes(const std::vector<double>& speeds, const std::vector<double>& fixed_s) {
-  if (speeds.empty()) bad("the list of speeds is empty, wanted one per process");
+  if (speeds.empty()) bad("the list of speeds is empty, expected one per process");
   check_all("speed", speeds, false);
   if (!fixed_s.empty() && fixed_s.size() != speeds.size())
     throw Error(Status::shape_mismatch,
-                fmt::format("gridmap: balance: {} fixed times for {} processes, wanted one each", fixed_s.size(),
+                fmt::format("gridmap: balance: {} fixed times for {} processes, expected one each", fixed_s.size(),
                             speeds.size()));
   check_all("fixed time", fixed_s, true);
 }
@@ -168,11 +168,11 @@ void check(const ChainRequest& request, const ChainOwners& now) {
   const int processes = static_cast<int>(request.speeds.size());
   for (std::size_t k = 0; k < now.owners.size(); ++k)
     if (now.owners[k] < -1 || now.owners[k] >= processes)
-      bad(fmt::format("owner of item {} is {}, wanted -1 .. {}", k, now.owners[k], processes - 1));
+      bad(fmt::format("owner of item {} is {}, expected -1 .. {}", k, now.owners[k], processes - 1));
   for (std::size_t k = 0; k < now.weights.size(); ++k)
-    if (now.weights[k] < 0) bad(fmt::format("weight of item {} is {}, wanted at least 0", k, now.weights[k]));
+    if (now.weights[k] < 0) bad(fmt::format("weight of item {} is {}, expected at least 0", k, now.weights[k]));
   if (static_cast<double>(request.costs.size() + 1) * processes > 0x1p24)
-    throw Error(Status::unsupported, fmt::format("gridmap: balance: {} items on {} processes are too many, wanted at "
+    throw Error(Status::unsupported, fmt::format("gridmap: balance: {} items on {} processes are too many, expected at "
                                                  "most 2^24 together; give blocks as items",
                                                  request.costs.size(), processes));
 }
@@ -304,7 +304,7 @@ Chain least_movement(const ChainRequest& request, const ChainOwners& now, double
 
 std::vector<Chain> chain_front(const ChainRequest& request, const ChainOwners& now, int most) {
   check(request, now);
-  if (most < 2) bad(fmt::format("most is {}, wanted at least 2", most));
+  if (most < 2) bad(fmt::format("most is {}, expected at least 2", most));
   const Mover mover(request, now);
   const double least = balance_chain(request).seconds;
   const Chain nearest = mover.fastest(mover.run(infinity));
@@ -323,9 +323,9 @@ std::vector<Chain> chain_front(const ChainRequest& request, const ChainOwners& n
 
 Cells balance_cells(const CellsRequest& request) {
   const std::int64_t m = request.m, n = request.n;
-  if (m < 0 || n < 0) bad(fmt::format("matrix is {} x {}, wanted at least 0 x 0", m, n));
+  if (m < 0 || n < 0) bad(fmt::format("matrix is {} x {}, expected at least 0 x 0", m, n));
   if (request.nprow < 1 || request.npcol < 1)
-    bad(fmt::format("grid is {}x{}, wanted at least 1x1", request.nprow, request.npcol));
+    bad(fmt::format("grid is {}x{}, expected at least 1x1", request.nprow, request.npcol));
   if (static_cast<std::int64_t>(request.costs.size()) != m * n ||
       static_cast<std::int64_t>(request.speeds.size()) != std::int64_t{request.nprow} * request.npcol)
     throw Error(Status::shape_mismatch,

@@ -164,16 +164,17 @@ double factorial(int n) {
 
 void check_side(const char* name, const Axis& from, const std::vector<std::int64_t>& sizes) {
   from.validate();
-  if (sizes.empty()) throw Error(Status::bad_argument, fmt::format("gridmap: order: no {}, wanted at least one", name));
+  if (sizes.empty())
+    throw Error(Status::bad_argument, fmt::format("gridmap: order: no {}, expected at least one", name));
   std::int64_t sum = 0;
   for (const std::int64_t size : sizes) {
     if (size < 0)
-      throw Error(Status::bad_argument, fmt::format("gridmap: order: {} has {}, wanted at least 0", name, size));
+      throw Error(Status::bad_argument, fmt::format("gridmap: order: {} has {}, expected at least 0", name, size));
     sum += size;
   }
   if (sum != from.n)
     throw Error(Status::shape_mismatch,
-                fmt::format("gridmap: order: {} add up to {}, wanted {} as before", name, sum, from.n));
+                fmt::format("gridmap: order: {} add up to {}, expected {} as before", name, sum, from.n));
 }
 
 } // namespace
@@ -184,7 +185,7 @@ GridOrder order_grid(const GridOrderRequest& request) {
   const Side rows{request.rows_from, request.rows}, cols{request.cols_from, request.cols};
   if (request.grid.size() != request.rows.size() * request.cols.size())
     throw Error(Status::shape_mismatch,
-                fmt::format("gridmap: order: {} processes for a {}x{} grid, wanted {}", request.grid.size(),
+                fmt::format("gridmap: order: {} processes for a {}x{} grid, expected {}", request.grid.size(),
                             rows.count(), cols.count(), request.rows.size() * request.cols.size()));
   const int old_count = rows.from.nprocs * cols.from.nprocs;
   std::vector<char> seen(at(old_count), 0);
@@ -192,7 +193,7 @@ GridOrder order_grid(const GridOrderRequest& request) {
   for (std::size_t k = 0; k < request.grid.size(); ++k) {
     const int process = request.grid[k];
     if (process < 0)
-      throw Error(Status::bad_argument, fmt::format("gridmap: order: process {}, wanted at least 0", process));
+      throw Error(Status::bad_argument, fmt::format("gridmap: order: process {}, expected at least 0", process));
     if (process >= old_count) continue;
     if (seen[at(process)]++)
       throw Error(Status::bad_argument, fmt::format("gridmap: order: process {} is named twice", process));

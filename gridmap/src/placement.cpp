@@ -128,7 +128,7 @@ public:
       return finish(optimal());
     }
     throw Error(Status::bad_argument,
-                fmt::format("gridmap: place: method is {}, wanted 0 .. 3", static_cast<int>(request_.method)));
+                fmt::format("gridmap: place: method is {}, expected 0 .. 3", static_cast<int>(request_.method)));
   }
 
   PlacementResult figures_of(const std::vector<int>& grid) const {
@@ -138,7 +138,7 @@ public:
     };
     if (grid.size() != at(new_count_) || !std::all_of(grid.begin(), grid.end(), is_free))
       throw Error(Status::shape_mismatch,
-                  fmt::format("gridmap: figures: the grid is {}, wanted {} different processes from 0 .. {}",
+                  fmt::format("gridmap: figures: the grid is {}, expected {} different processes from 0 .. {}",
                               fmt::join(grid, ","), new_count_, is_there.size() - 1));
     return finish(grid);
   }
@@ -332,7 +332,7 @@ private:
 
 void check_grid(const Axis& rows, const Axis& cols, const char* which) {
   if (std::int64_t{rows.nprocs} * cols.nprocs > std::numeric_limits<int>::max())
-    throw Error(Status::bad_argument, fmt::format("gridmap: place: {} grid is {}x{}, wanted at most {} processes",
+    throw Error(Status::bad_argument, fmt::format("gridmap: place: {} grid is {}x{}, expected at most {} processes",
                                                   which, rows.nprocs, cols.nprocs, std::numeric_limits<int>::max()));
 }
 
@@ -345,12 +345,12 @@ void check(const PlacementRequest& request) {
   if (__builtin_mul_overflow(request.rows_from.n, request.cols_from.n, &elements) ||
       elements > std::numeric_limits<std::int64_t>::max() / 4)
     throw Error(Status::bad_argument,
-                fmt::format("gridmap: place: the matrix is {} x {}, wanted fewer than 2^61 elements",
+                fmt::format("gridmap: place: the matrix is {} x {}, expected fewer than 2^61 elements",
                             request.rows_from.n, request.cols_from.n));
   const std::int64_t old_count = std::int64_t{request.rows_from.nprocs} * request.cols_from.nprocs;
   if (!request.stay_bonus.empty() && static_cast<std::int64_t>(request.stay_bonus.size()) != old_count)
     throw Error(Status::bad_argument,
-                fmt::format("gridmap: place: {} values in stay_bonus, wanted none or {}, one per old process",
+                fmt::format("gridmap: place: {} values in stay_bonus, expected none or {}, one per old process",
                             request.stay_bonus.size(), old_count));
 }
 
@@ -361,7 +361,7 @@ Overlap overlap(const Axis& from, const Axis& to) {
   to.validate();
   if (from.n != to.n)
     throw Error(Status::shape_mismatch,
-                fmt::format("gridmap: overlap: n is {} before and {} after, wanted the same", from.n, to.n));
+                fmt::format("gridmap: overlap: n is {} before and {} after, expected the same", from.n, to.n));
   Overlap table{from.nprocs, to.nprocs, std::vector<std::int64_t>(at(from.nprocs) * at(to.nprocs), 0)};
   if (from.n == 0) return table;
   const std::int64_t a = cycle_elements(from), b = cycle_elements(to);

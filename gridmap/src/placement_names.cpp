@@ -26,7 +26,7 @@ Placement parse_placement(std::string_view text, std::string_view where) {
   const auto name = std::find(names.begin(), names.end(), base::trimmed(text));
   if (name != names.end()) return static_cast<Placement>(name - names.begin());
   throw base::Error(base::Status::bad_argument,
-                    fmt::format("{} is \"{}\", wanted optimal, global, local1 or local2", where, text));
+                    fmt::format("{} is \"{}\", expected optimal, global, local1 or local2", where, text));
 }
 
 } // namespace gridmap

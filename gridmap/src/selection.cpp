@@ -26,21 +26,21 @@ using detail::Arrangement;
 
 void check(const SelectionRequest& request) {
   if (request.nprow < 1 || request.npcol < 1)
-    bad(fmt::format("grid is {}x{}, wanted at least 1x1", request.nprow, request.npcol));
+    bad(fmt::format("grid is {}x{}, expected at least 1x1", request.nprow, request.npcol));
   if (static_cast<std::int64_t>(request.grid.size()) != std::int64_t{request.nprow} * request.npcol)
     throw Error(Status::shape_mismatch,
-                fmt::format("gridmap: select: {} speeds for a {}x{} grid, wanted {}", request.grid.size(),
+                fmt::format("gridmap: select: {} speeds for a {}x{} grid, expected {}", request.grid.size(),
                             request.nprow, request.npcol, std::int64_t{request.nprow} * request.npcol));
   for (const auto* list : {&request.grid, &request.available})
     for (std::size_t k = 0; k < list->size(); ++k)
       if (!std::isfinite((*list)[k]) || (*list)[k] <= 0)
-        bad(fmt::format("{} speed {} is {}, wanted a finite number above 0",
+        bad(fmt::format("{} speed {} is {}, expected a finite number above 0",
                         list == &request.grid ? "grid" : "available", k, (*list)[k]));
   if (!std::isfinite(request.tpp) || request.tpp < 0)
-    bad(fmt::format("tpp is {}, wanted a finite number, at least 0", request.tpp));
+    bad(fmt::format("tpp is {}, expected a finite number, at least 0", request.tpp));
   if (request.m < 0 || request.n < 0)
-    bad(fmt::format("matrix is {} x {}, wanted at least 0 x 0", request.m, request.n));
-  if (!(request.max_aspect >= 1)) bad(fmt::format("max_aspect is {}, wanted at least 1", request.max_aspect));
+    bad(fmt::format("matrix is {} x {}, expected at least 0 x 0", request.m, request.n));
+  if (!(request.max_aspect >= 1)) bad(fmt::format("max_aspect is {}, expected at least 1", request.max_aspect));
 }
 
 int smaller_side(int count) { // of the grid nearest to square
@@ -74,7 +74,7 @@ public:
     case Strategy::best:
       return finish(best(), MapMethod::best);
     }
-    bad(fmt::format("strategy is {}, wanted 0 .. 3", static_cast<int>(request_.strategy)));
+    bad(fmt::format("strategy is {}, expected 0 .. 3", static_cast<int>(request_.strategy)));
   }
 
 private:

@@ -179,7 +179,7 @@ Shares svd_shares(const Speeds& speeds) {
   const auto info = LAPACKE_dgesdd(LAPACK_ROW_MAJOR, 'S', speeds.p, speeds.q, a.data(), speeds.q, s.data(), u.data(),
                                    least, vt.data(), speeds.q);
   if (info != 0)
-    throw base::Error(base::Status::internal, "gridmap: svd: dgesdd answers " + std::to_string(info) + ", wanted 0");
+    throw base::Error(base::Status::internal, "gridmap: svd: dgesdd answers " + std::to_string(info) + ", expected 0");
   std::vector<double> r(at(speeds.p));
   // a matrix of positive entries has a leading vector of one sign; rounding may leave a 0 when the speeds
   // differ by 1e16

@@ -36,7 +36,7 @@ std::vector<TimedResize> parse_timetable(std::string_view text, std::string_view
   for (const std::string& entry : base::split(text, ',')) {
     const TimedResize resize = parse_entry(entry, where);
     if (!timetable.empty() && resize.step <= timetable.back().step)
-      throw Error(Status::bad_argument, fmt::format("{} names step {} after step {}, wanted ascending steps", where,
+      throw Error(Status::bad_argument, fmt::format("{} names step {} after step {}, expected ascending steps", where,
                                                     resize.step, timetable.back().step));
     timetable.push_back(resize);
   }

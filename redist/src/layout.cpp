@@ -56,16 +56,16 @@ void Layout::validate(const char* which) const {
   using base::Status;
   if (grid.nprow < 1 || grid.npcol < 1)
     throw Error(Status::bad_argument,
-                fmt::format("redist: {} grid is {}x{}, wanted at least 1x1", which, grid.nprow, grid.npcol));
+                fmt::format("redist: {} grid is {}x{}, expected at least 1x1", which, grid.nprow, grid.npcol));
   const std::size_t size = static_cast<std::size_t>(grid.nprow) * static_cast<std::size_t>(grid.npcol);
   if (grid.ranks.size() != size)
-    throw Error(Status::shape_mismatch, fmt::format("redist: {} grid {}x{} lists {} ranks, wanted {}", which,
+    throw Error(Status::shape_mismatch, fmt::format("redist: {} grid {}x{} lists {} ranks, expected {}", which,
                                                     grid.nprow, grid.npcol, grid.ranks.size(), size));
   std::vector<int> sorted = grid.ranks;
   std::sort(sorted.begin(), sorted.end());
   if (sorted.front() < 0)
     throw Error(Status::bad_argument,
-                fmt::format("redist: {} grid has rank {}, wanted at least 0", which, sorted.front()));
+                fmt::format("redist: {} grid has rank {}, expected at least 0", which, sorted.front()));
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
   if (twice != sorted.end())
     throw Error(Status::bad_argument, fmt::format("redist: {} grid has rank {} twice", which, *twice));
@@ -75,11 +75,11 @@ void Layout::validate(const char* which) const {
   const int q = replicated ? 1 : grid.npcol;
   if (rows.nprocs != p || cols.nprocs != q)
     throw Error(Status::shape_mismatch,
-                fmt::format("redist: {} axes lie over {}x{} processes, wanted {}x{} on a {}x{} grid{}", which,
+                fmt::format("redist: {} axes lie over {}x{} processes, expected {}x{} on a {}x{} grid{}", which,
                             rows.nprocs, cols.nprocs, p, q, grid.nprow, grid.npcol, replicated ? ", replicated" : ""));
   if (replicated && !(row_owners.empty() && col_owners.empty()))
     throw Error(Status::bad_argument,
-                fmt::format("redist: {} is replicated and has owners of blocks, wanted one of them", which));
+                fmt::format("redist: {} is replicated and has owners of blocks, expected one of them", which));
 }
 
 } // namespace redist

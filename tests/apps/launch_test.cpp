@@ -377,8 +377,8 @@ TEST(Variables, EarlierNamesAndUnknownEntries) {
   ASSERT_EQ(trouble.size(), 3u);
   EXPECT_EQ(trouble[0],
             "DYNGRID_JOIN_AGENT is now a part of another variable: write DYNGRID_START=agent=ssh -x in its place");
-  EXPECT_EQ(trouble[1].rfind("DYNGRID_DECIDE has \"stps=4\", wanted steps=N, cores=N,", 0), 0u) << trouble[1];
-  EXPECT_EQ(trouble[2].rfind("DYNGRID_EXCHANGE has \"async\", wanted schedule=", 0), 0u) << trouble[2];
+  EXPECT_EQ(trouble[1].rfind("DYNGRID_DECIDE has \"stps=4\", expected steps=N, cores=N,", 0), 0u) << trouble[1];
+  EXPECT_EQ(trouble[2].rfind("DYNGRID_EXCHANGE has \"async\", expected schedule=", 0), 0u) << trouble[2];
 }
 
 } // namespace

@@ -60,7 +60,7 @@ TEST(Text, ANumberBeyondItsLimitsNamesThem) {
     FAIL();
   } catch (const base::Error& error) {
     EXPECT_EQ(error.status(), base::Status::bad_argument);
-    EXPECT_STREQ(error.what(), "--units is \"9\", wanted a whole number 1 .. 8");
+    EXPECT_STREQ(error.what(), "--units is \"9\", expected a whole number 1 .. 8");
   }
 }
 

@@ -149,7 +149,7 @@ void refused(const char* file, int status, const char* word, dyngrid_matrix* a, 
   int rank = 0;
   MPI_Comm_rank(dyngrid_comm(), &rank);
   if (rank == 1) std::printf("%s: %s\n", dyngrid_status_string(got), dyngrid_last_message());
-  expect(got == status, std::string("status ") + std::to_string(got) + ", wanted " + std::to_string(status));
+  expect(got == status, std::string("status ") + std::to_string(got) + ", expected " + std::to_string(status));
   expect(std::strstr(dyngrid_last_message(), word) != nullptr, std::string("a message with the word ") + word);
   expect(step == 9 && follow::wrong(a, 'd', 5) == 0, "data after a restore that was refused");
 }

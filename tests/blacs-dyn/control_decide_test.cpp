@@ -388,7 +388,7 @@ TEST(Decide, TooManyProcessesForTheCores) {
   s.grid = {1, 1};
   const control::Decision no = control::decide_resize(s, {300, 300}, false);
   EXPECT_FALSE(no.is_accepted);
-  EXPECT_TRUE(says(no.why, "90000 processes on 2 core(s), wanted at most 32 (16 a core)")) << no.why;
+  EXPECT_TRUE(says(no.why, "90000 processes on 2 core(s), expected at most 32 (16 a core)")) << no.why;
   s.per_core = 0;
   EXPECT_TRUE(control::decide_resize(s, {300, 300}, false).is_accepted);
 }

@@ -399,7 +399,7 @@ bool says(const std::string& text, const char* part) {
 
 TEST(Room, ProcessesACore) {
   EXPECT_EQ(refusal(room_for(30)), ""); // 32 on two cores
-  EXPECT_TRUE(says(refusal(room_for(31)), "33 processes on the 2 core(s), wanted at most 32 (16 a core)"))
+  EXPECT_TRUE(says(refusal(room_for(31)), "33 processes on the 2 core(s), expected at most 32 (16 a core)"))
       << refusal(room_for(31));
   EXPECT_TRUE(says(refusal(room_for(100000)), "100002 processes"));
   Room room = room_for(100000);

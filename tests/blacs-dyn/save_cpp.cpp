@@ -62,7 +62,7 @@ int main(int, char** argv) {
   } else {
     need(!app.is_restarted(), "not restarted");
     need(app.is_first() == (app.grid().myrow == 0 && app.grid().mycol == 0), "who is first");
-    refused(DYNGRID_ERR_ARGUMENT, "wanted", [&] { app.set_processes(7); });
+    refused(DYNGRID_ERR_ARGUMENT, "expected", [&] { app.set_processes(7); });
     app.set_processes(DYNGRID_SPAWN);
     if (kind == "join")
       app.set_processes(DYNGRID_JOIN);

@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
     if (have_all != should_sleep) {
       failed = 1;
       for (std::size_t r = 1; r < pids.size(); ++r)
-        std::fprintf(stderr, "waiting: rank %zu slept %ld times while it waited, wanted %s %ld\n", r,
+        std::fprintf(stderr, "waiting: rank %zu slept %ld times while it waited, expected %s %ld\n", r,
                      times_slept(pids[r]) - before[r], should_sleep ? "at least" : "fewer than", often);
     }
   }

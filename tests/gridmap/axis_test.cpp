@@ -85,11 +85,11 @@ TEST(Axis, SaysWhatIsWrong) {
     }
     return "no error";
   };
-  EXPECT_EQ(message(Axis{-1, {1}, 0, 1}), "gridmap: axis: n is -1, wanted at least 0");
-  EXPECT_EQ(message(Axis{4, {1}, 0, 0}), "gridmap: axis: nprocs is 0, wanted at least 1");
-  EXPECT_EQ(message(Axis{4, {1}, 2, 2}), "gridmap: axis: src is 2, wanted 0 .. 1");
-  EXPECT_EQ(message(Axis{4, {}, 0, 2}), "gridmap: axis: no block sizes, wanted at least one");
-  EXPECT_EQ(message(Axis{4, {2, -3}, 0, 2}), "gridmap: axis: block size 1 is -3, wanted at least 0");
+  EXPECT_EQ(message(Axis{-1, {1}, 0, 1}), "gridmap: axis: n is -1, expected at least 0");
+  EXPECT_EQ(message(Axis{4, {1}, 0, 0}), "gridmap: axis: nprocs is 0, expected at least 1");
+  EXPECT_EQ(message(Axis{4, {1}, 2, 2}), "gridmap: axis: src is 2, expected 0 .. 1");
+  EXPECT_EQ(message(Axis{4, {}, 0, 2}), "gridmap: axis: no block sizes, expected at least one");
+  EXPECT_EQ(message(Axis{4, {2, -3}, 0, 2}), "gridmap: axis: block size 1 is -3, expected at least 0");
   EXPECT_EQ(message(Axis{4, {0, 0}, 0, 2}), "gridmap: axis: all block sizes are 0, but n is 4");
   EXPECT_NE(message(Axis{4, {std::int64_t{1} << 62, std::int64_t{1} << 62}, 0, 2}), "no error");
   EXPECT_NE(message(Axis{4, {std::int64_t{1} << 62}, 0, 2}), "no error");

@@ -178,7 +178,7 @@ TEST(Balance, ThePriceOfMovingDecides) {
   price = 134;
   b = gridmap::decide_balance(r);
   EXPECT_EQ(b.action, BalanceAction::stay);
-  EXPECT_NE(b.why.find("pay off after 51 steps, wanted at most 50"), std::string::npos) << b.why;
+  EXPECT_NE(b.why.find("pay off after 51 steps, expected at most 50"), std::string::npos) << b.why;
   ASSERT_TRUE(b.refused.has_value());
   EXPECT_EQ(b.refused->grid.size(), 3);
   r.steps_left = -1; // not known: 50, so 25 may pass
@@ -261,7 +261,7 @@ TEST(Balance, SleepersComeBackWhenTheyAreCalm) {
   r.processes[12].away_s = 59;
   b = gridmap::decide_balance(r);
   EXPECT_EQ(b.action, BalanceAction::stay);
-  EXPECT_NE(b.why.find("wanted at least 10 % (2 times as much for who left less than 60 s ago)"), std::string::npos)
+  EXPECT_NE(b.why.find("expected at least 10 % (2 times as much for who left less than 60 s ago)"), std::string::npos)
       << b.why;
   r.processes[12].away_s = 60;
   EXPECT_EQ(gridmap::decide_balance(r).action, BalanceAction::take_back);

@@ -165,7 +165,7 @@ TEST(Command, Balance) {
   EXPECT_EQ(a["action"], "stay");
   EXPECT_EQ(a["then"], nullptr);
   EXPECT_DOUBLE_EQ(a["refused"]["step_s"], 4.0 / 3);
-  EXPECT_NE(a["why"].get<std::string>().find("after 15 steps, wanted at most 10"), std::string::npos);
+  EXPECT_NE(a["why"].get<std::string>().find("after 15 steps, expected at most 10"), std::string::npos);
   a = ask("balance --speeds 1,1,1,1 --load 1:1 --no-remove --weighted --grid 1x4 --n 7000");
   EXPECT_EQ(a["action"], "rebalance");
   EXPECT_EQ(a["then"]["cols"], json({2000, 1000, 2000, 2000}));

@@ -307,19 +307,19 @@ TEST(Mapping, BadArguments) {
     return "no error";
   };
   EXPECT_EQ(message(of({1, 2, -3, 4}, 2, 2, MapMethod::best)),
-            "gridmap: map: speed 2 is -3, wanted a finite number above 0");
+            "gridmap: map: speed 2 is -3, expected a finite number above 0");
   EXPECT_EQ(message(of({1, 0, 3, 4}, 2, 2, MapMethod::best)),
-            "gridmap: map: speed 1 is 0, wanted a finite number above 0");
+            "gridmap: map: speed 1 is 0, expected a finite number above 0");
   EXPECT_EQ(message(of({nan, 2, 3, 4}, 2, 2, MapMethod::best)),
-            "gridmap: map: speed 0 is nan, wanted a finite number above 0");
+            "gridmap: map: speed 0 is nan, expected a finite number above 0");
   EXPECT_EQ(message(of({1, 2, 3, infinity}, 2, 2, MapMethod::best)),
-            "gridmap: map: speed 3 is inf, wanted a finite number above 0");
+            "gridmap: map: speed 3 is inf, expected a finite number above 0");
   EXPECT_EQ(message(of({}, 2, 2, MapMethod::best)),
-            "gridmap: map: the list of speeds is empty, wanted one per grid position");
-  EXPECT_EQ(message(of({1, 2, 3}, 2, 2, MapMethod::best)), "gridmap: map: 3 speeds for a 2x2 grid, wanted 4");
-  EXPECT_EQ(message(of({1}, 0, 1, MapMethod::best)), "gridmap: map: grid is 0x1, wanted at least 1x1");
-  EXPECT_EQ(message(of({1}, 1, 1, MapMethod::best, -1, 1)), "gridmap: map: matrix is -1 x 1, wanted at least 0 x 0");
-  EXPECT_EQ(message(of({1}, 1, 1, static_cast<MapMethod>(7))), "gridmap: map: method is 7, wanted 0 .. 2");
+            "gridmap: map: the list of speeds is empty, expected one per grid position");
+  EXPECT_EQ(message(of({1, 2, 3}, 2, 2, MapMethod::best)), "gridmap: map: 3 speeds for a 2x2 grid, expected 4");
+  EXPECT_EQ(message(of({1}, 0, 1, MapMethod::best)), "gridmap: map: grid is 0x1, expected at least 1x1");
+  EXPECT_EQ(message(of({1}, 1, 1, MapMethod::best, -1, 1)), "gridmap: map: matrix is -1 x 1, expected at least 0 x 0");
+  EXPECT_EQ(message(of({1}, 1, 1, static_cast<MapMethod>(7))), "gridmap: map: method is 7, expected 0 .. 2");
   EXPECT_NE(message(of({1e-300, 1e300}, 1, 2, MapMethod::best)), "no error");
   EXPECT_EQ(message(of({1}, 1, 1, MapMethod::best)), "no error");
 }

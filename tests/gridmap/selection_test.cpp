@@ -274,17 +274,17 @@ TEST(Selection, BadArguments) {
   };
   SelectionRequest r = of(600, Strategy::best);
   r.available[2] = -35;
-  EXPECT_EQ(message(r), "gridmap: select: available speed 2 is -35, wanted a finite number above 0");
+  EXPECT_EQ(message(r), "gridmap: select: available speed 2 is -35, expected a finite number above 0");
   r.available[2] = nan;
-  EXPECT_EQ(message(r), "gridmap: select: available speed 2 is nan, wanted a finite number above 0");
+  EXPECT_EQ(message(r), "gridmap: select: available speed 2 is nan, expected a finite number above 0");
   r = of(600, Strategy::best);
   r.grid[0] = 0;
-  EXPECT_EQ(message(r), "gridmap: select: grid speed 0 is 0, wanted a finite number above 0");
+  EXPECT_EQ(message(r), "gridmap: select: grid speed 0 is 0, expected a finite number above 0");
   r = of(600, Strategy::best);
   r.npcol = 3;
-  EXPECT_EQ(message(r), "gridmap: select: 4 speeds for a 2x3 grid, wanted 6");
-  EXPECT_EQ(message(of(-1, Strategy::local)), "gridmap: select: tpp is -1, wanted a finite number, at least 0");
-  EXPECT_EQ(message(of(nan, Strategy::local)), "gridmap: select: tpp is nan, wanted a finite number, at least 0");
-  EXPECT_EQ(message(of(600, static_cast<Strategy>(9))), "gridmap: select: strategy is 9, wanted 0 .. 3");
+  EXPECT_EQ(message(r), "gridmap: select: 4 speeds for a 2x3 grid, expected 6");
+  EXPECT_EQ(message(of(-1, Strategy::local)), "gridmap: select: tpp is -1, expected a finite number, at least 0");
+  EXPECT_EQ(message(of(nan, Strategy::local)), "gridmap: select: tpp is nan, expected a finite number, at least 0");
+  EXPECT_EQ(message(of(600, static_cast<Strategy>(9))), "gridmap: select: strategy is 9, expected 0 .. 3");
 }
 } // namespace

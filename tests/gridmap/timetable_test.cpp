@@ -19,8 +19,8 @@ std::string error_of(const char* text) {
 TEST(Timetable, EachErrorSaysWhichEntry) {
   EXPECT_EQ(error_of("5:3x3,6:4y4"),
             "entry \"6:4y4\" of --resize-at is not STEP:ROWSxCOLUMNS, as in 5:3x3,10:4x4@local2");
-  EXPECT_EQ(error_of("5:3x3,4:4x4"), "--resize-at names step 4 after step 5, wanted ascending steps");
-  EXPECT_EQ(error_of("5:3x3@there"), "--resize-at is \"there\", wanted optimal, global, local1 or local2");
+  EXPECT_EQ(error_of("5:3x3,4:4x4"), "--resize-at names step 4 after step 5, expected ascending steps");
+  EXPECT_EQ(error_of("5:3x3@there"), "--resize-at is \"there\", expected optimal, global, local1 or local2");
 }
 
 TEST(Timetable, ACommaMayEndIt) {

@@ -18,8 +18,8 @@ dyngrid_test(redist.gemr2d_100000_calls TARGET test_redist_gemr2d_stock NP 2 TIM
   ENV DYNGRID_TEST_CALLS=100000)
 dyngrid_test(redist.gemr2d_switched_to_stock TARGET test_redist_gemr2d_stock NP 4 ARGS --gtest_filter=*FortranNames* ENV
   DYNGRID_EXCHANGE=gemr2d=stock)
-foreach(case "lld=LLD of A is 9, wanted at least 10" "corner=A: 10 x 10 elements from" "source=B: first process is"
-    "listed_lld=LLD of B is 9, wanted at least 10" "listed_none=B: redist: descriptor entry 5 .MB_. is 0"
+foreach(case "lld=LLD of A is 9, expected at least 10" "corner=A: 10 x 10 elements from" "source=B: first process is"
+    "listed_lld=LLD of B is 9, expected at least 10" "listed_none=B: redist: descriptor entry 5 .MB_. is 0"
       "listed_many=B: redist: descriptor entry 6 .NB_. is 1073741824"
     "listed_negative=B: redist: descriptor entry 11 .a block size. is -2"
       "listed_zeros=B: redist: descriptor entry 11 .a block size. is 0"

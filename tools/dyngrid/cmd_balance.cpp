@@ -18,7 +18,6 @@
 #include "command.hpp"
 #include "control/variables.hpp"
 #include "gridmap/balance.hpp"
-#include "json_rows.hpp"
 #include "redist/measure.hpp"
 #include "text.hpp"
 

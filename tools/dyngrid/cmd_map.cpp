@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <memory>
 
+#include <nlohmann/json.hpp>
+
 #include "base/grid_shape.hpp"
 #include "command.hpp"
 #include "mapping_text.hpp"

@@ -4,12 +4,13 @@
 #include <set>
 #include <tuple>
 
+#include <nlohmann/json.hpp>
+
 #include <fmt/ranges.h>
 
 #include "base/grid_shape.hpp"
 #include "command.hpp"
 #include "gridmap/placement.hpp"
-#include "json_rows.hpp"
 #include "processes/process_set.hpp"
 #include "text.hpp"
 
@@ -48,7 +49,7 @@ Step make_step(const ProcessSet& process_set, Shape to, const Options& o) {
   for (const auto& [option, source, length, other] : {std::tuple{"--rsrc", o.rsrc, step.from.nprow, to.nprow},
                                                       std::tuple{"--csrc", o.csrc, step.from.npcol, to.npcol}})
     if (source < 0 || source >= std::min(length, other))
-      throw Failure(fmt::format("{}: got {}, wanted 0 .. {}", option, source, std::min(length, other) - 1));
+      throw Failure(fmt::format("{}: got {}, expected 0 .. {}", option, source, std::min(length, other) - 1));
   gridmap::PlacementRequest request{axis(o.m, o.mb, step.from.nprow, o.rsrc), axis(o.n, o.nb, step.from.npcol, o.csrc),
                                     axis(o.m, o.mb, to.nprow, o.rsrc), axis(o.n, o.nb, to.npcol, o.csrc),
                                     gridmap::parse_placement(o.placement, "--placement")};
@@ -117,8 +118,8 @@ void print(const Step& step, const Options& o) {
 void run(const Options& o, const CommandLine& app) {
   for (const char* name : {"--mb", "--nb"})
     if (app.count(name) > 0 && (name == std::string("--mb") ? o.mb : o.nb) < 1)
-      throw Failure(fmt::format("{}: got {}, wanted at least 1", name, name == std::string("--mb") ? o.mb : o.nb));
-  if (o.m < 0 || o.n < 0) throw Failure(fmt::format("the matrix is {} x {}, wanted at least 0 x 0", o.m, o.n));
+      throw Failure(fmt::format("{}: got {}, expected at least 1", name, name == std::string("--mb") ? o.mb : o.nb));
+  if (o.m < 0 || o.n < 0) throw Failure(fmt::format("the matrix is {} x {}, expected at least 0 x 0", o.m, o.n));
   const Shape first = base::parse_grid_shape(o.from, "--from");
   ProcessSet process_set = blacs_dyn::first_process_set(first.size(), first);
   std::vector<Step> steps; // all of them before a word is printed: one may be refused

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include <fmt/format.h>
 
 #include "base/clock.hpp"
@@ -15,7 +17,6 @@
 #include "base/grid_shape.hpp"
 #include "base/status.hpp"
 #include "gridmap/placement.hpp"
-#include "json_rows.hpp"
 #include "redist/plan.hpp"
 #include "text.hpp"
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <memory>
 
+#include <nlohmann/json.hpp>
+
 #include <fmt/format.h>
 
 #include "command.hpp"
@@ -38,7 +40,7 @@ void run(const Options& o) {
   request.npcol = static_cast<int>(grid[0].size());
   for (const auto& row : grid) request.grid.insert(request.grid.end(), row.begin(), row.end());
   request.available = parse_numbers("--available", o.available);
-  if (request.available.empty()) throw Failure("--available: the list is empty, wanted at least one speed");
+  if (request.available.empty()) throw Failure("--available: the list is empty, expected at least one speed");
   request.tpp = o.tpp;
   request.m = o.m;
   request.n = o.n;

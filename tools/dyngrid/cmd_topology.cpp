@@ -30,7 +30,7 @@ void run(const Options& o, const CommandLine& app) {
   }
   if (app.count("--add") > 0) {
     if (o.from.empty()) throw Failure("--add: wanted together with --from");
-    if (o.add < 0) throw Failure(fmt::format("--add: got {}, wanted at least 0", o.add));
+    if (o.add < 0) throw Failure(fmt::format("--add: got {}, expected at least 0", o.add));
     request.procs = request.from_nprow * request.from_npcol + o.add;
   } else if (app.count("--procs") > 0) {
     request.procs = o.procs;
@@ -39,7 +39,7 @@ void run(const Options& o, const CommandLine& app) {
   }
   for (const char* name : {"--aspect-p", "--aspect-q"}) // 0 means 'no limit' in the library, here it is a mistake
     if (app.count(name) > 0 && !((name == std::string("--aspect-p") ? o.aspect_p : o.aspect_q) > 0))
-      throw Failure(fmt::format("{}: got {}, wanted a number above 0", name,
+      throw Failure(fmt::format("{}: got {}, expected a number above 0", name,
                                 name == std::string("--aspect-p") ? o.aspect_p : o.aspect_q));
   request.aspect_p = o.aspect_p;
   request.aspect_q = o.aspect_q;

@@ -29,7 +29,7 @@ control::Client connect_to(std::string& job) {
       names += (count++ == 0 ? "" : ", ") + found.name;
     }
     if (count == 0) throw Failure("no job is running in " + control::runtime_directory(), 1);
-    if (count > 1) throw Failure("several jobs are running, wanted one of " + names);
+    if (count > 1) throw Failure("several jobs are running, expected one of " + names);
   }
   try {
     return control::Client::to_job(job);
@@ -88,7 +88,7 @@ std::int64_t parse_count(const std::string& text) {
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(first, end, count);
   if (first == end || error != std::errc{} || rest != end || count < 1)
-    throw Failure(fmt::format("got '{}', wanted a number of processes from 1, e.g. +5", text));
+    throw Failure(fmt::format("got '{}', expected a number of processes from 1, e.g. +5", text));
   return count;
 }
 

@@ -97,7 +97,7 @@ int spare_processes(const RunRequest& request, const Site& site, int processes) 
   if (has(site, "DYNGRID_SPARE")) {
     const std::string& text = site.environment.at("DYNGRID_SPARE");
     if (text.empty() || text.size() > 6 || text.find_first_not_of("0123456789") != std::string::npos)
-      throw Failure(fmt::format("DYNGRID_SPARE is \"{}\", wanted a number of processes", text));
+      throw Failure(fmt::format("DYNGRID_SPARE is \"{}\", expected a number of processes", text));
     return std::stoi(text);
   }
   return site.can_spawn ? 0 : std::max(0, processes_to_come(request, site) - processes);
@@ -114,7 +114,7 @@ bool is_one_host(const RunRequest& request, const Site& site) {
 bool must_yield(const RunRequest& request, const Site& site, int started) {
   const auto said = site.environment.find("DYNGRID_YIELD");
   if (said != site.environment.end() && said->second != "on" && said->second != "off" && !said->second.empty())
-    throw Failure(fmt::format("DYNGRID_YIELD is \"{}\", wanted on or off", said->second));
+    throw Failure(fmt::format("DYNGRID_YIELD is \"{}\", expected on or off", said->second));
   if (said != site.environment.end() && said->second == "off") return false;
   return !site.yield_library.empty() && is_one_host(request, site) &&
          std::max(started, processes_to_come(request, site)) > site.cores;

@@ -23,7 +23,7 @@ std::pair<std::int64_t, std::int64_t> parse_sizes(const std::string& option, con
   const std::size_t x = both.find_first_of("xX");
   const auto m = base::whole_number(both.substr(0, x));
   const auto n = x == std::string::npos ? std::nullopt : base::whole_number(both.substr(x + 1));
-  if (!m || !n || *m < 1 || *n < 1) throw Failure(fmt::format("{}: got '{}', wanted e.g. 2000x1000", option, text));
+  if (!m || !n || *m < 1 || *n < 1) throw Failure(fmt::format("{}: got '{}', expected e.g. 2000x1000", option, text));
   return {*m, *n};
 }
 
@@ -50,7 +50,7 @@ std::vector<double> parse_numbers(const std::string& option, const std::string& 
     char* rest = nullptr;
     const double value = std::strtod(item.c_str(), &rest);
     if (item.empty() || rest != item.c_str() + item.size())
-      throw Failure(fmt::format("{}: got '{}', wanted numbers separated by commas", option, item));
+      throw Failure(fmt::format("{}: got '{}', expected numbers separated by commas", option, item));
     numbers.push_back(value);
     at = end;
     while (at < list.size() && blank(list[at])) ++at;
@@ -66,11 +66,11 @@ std::vector<std::vector<double>> parse_matrix(const std::string& option, const s
   std::stringstream stream(text);
   for (std::string row; std::getline(stream, row, ';');) rows.push_back(parse_numbers(option, row));
   if (rows.empty() || rows[0].empty())
-    throw Failure(fmt::format("{}: the grid is empty, wanted e.g. '313,279;34,25'", option));
+    throw Failure(fmt::format("{}: the grid is empty, expected e.g. '313,279;34,25'", option));
   for (const auto& row : rows)
     if (row.size() != rows[0].size())
-      throw Failure(fmt::format("{}: rows of {} and {} speeds, wanted rows of the same length", option, rows[0].size(),
-                                row.size()));
+      throw Failure(fmt::format("{}: rows of {} and {} speeds, expected rows of the same length", option,
+                                rows[0].size(), row.size()));
   return rows;
 }
 
@@ -80,7 +80,7 @@ std::vector<gridmap::ShapeTime> parse_times(const std::string& option, const std
     const auto comma = std::min(text.find(',', at), text.size());
     const std::string item = text.substr(at, comma - at);
     const auto equals = item.find('=');
-    const auto bad = [&] { return Failure(fmt::format("{}: got '{}', wanted e.g. 3x3=916,4x3=890", option, item)); };
+    const auto bad = [&] { return Failure(fmt::format("{}: got '{}', expected e.g. 3x3=916,4x3=890", option, item)); };
     if (equals == std::string::npos) throw bad();
     const auto [p, q] = base::parse_grid_shape(item.substr(0, equals), option);
     const std::vector<double> seconds = parse_numbers(option, item.substr(equals + 1));
@@ -94,6 +94,21 @@ std::vector<gridmap::ShapeTime> parse_times(const std::string& option, const std
 bool print_json(bool wanted, const Json& json) {
   if (wanted) std::printf("%s\n", json.dump().c_str());
   return wanted;
+}
+
+namespace {
+template <class T> Json rows_of_any(const std::vector<T>& values, int npcol) {
+  auto rows = Json::array();
+  for (auto row = values.begin(); row != values.end(); row += npcol) rows.push_back(std::vector<T>(row, row + npcol));
+  return rows;
+}
+} // namespace
+
+Json rows_of(const std::vector<int>& values, int npcol) {
+  return rows_of_any(values, npcol);
+}
+Json rows_of(const std::vector<double>& values, int npcol) {
+  return rows_of_any(values, npcol);
 }
 
 std::string table(std::vector<std::vector<std::string>> rows) {

@@ -29,6 +29,10 @@ std::vector<gridmap::ShapeTime> parse_times(const std::string& option, const std
 /// Prints `json` in one piece with --json, otherwise nothing and returns false.
 bool print_json(bool wanted, const Json& json);
 
+/// Row-major values as a list of rows.
+Json rows_of(const std::vector<int>& values, int npcol);
+Json rows_of(const std::vector<double>& values, int npcol);
+
 /// A table of cells, right-aligned columns of the same width; the first row is the heading when there is one.
 /// What is no printable character is escaped: cells may hold what others have sent.
 std::string table(std::vector<std::vector<std::string>> rows);

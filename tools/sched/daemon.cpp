@@ -83,7 +83,7 @@ std::string default_folder() {
   const std::string folder = base::state_directory();
   if (folder.empty())
     throw Error(Status::not_found,
-                "scheduler: no folder for the journal: neither XDG_STATE_HOME nor HOME is set, wanted --folder");
+                "scheduler: no folder for the journal: neither XDG_STATE_HOME nor HOME is set, expected --folder");
   return folder + "/sched";
 }
 
@@ -585,7 +585,7 @@ void Daemon::serve_request(control::LineServer::Client client, const control::Re
               return table_.find(l.first)->phase == Phase::running;
             })}});
   } else {
-    throw Error(Status::bad_argument, fmt::format("scheduler: op \"{}\" is not known, wanted submit, queue, "
+    throw Error(Status::bad_argument, fmt::format("scheduler: op \"{}\" is not known, expected submit, queue, "
                                                   "cancel, status, timeline, wait or shutdown",
                                                   request.op.substr(0, 40)));
   }
@@ -604,12 +604,12 @@ Daemon::Json Daemon::submit(const control::Request& request) {
     const auto at = request.body->find(member);
     if (at == request.body->end()) return list;
     if (!at->is_array())
-      throw Error(Status::bad_argument, fmt::format("scheduler: submit: \"{}\" is {}, wanted a list of words", member,
+      throw Error(Status::bad_argument, fmt::format("scheduler: submit: \"{}\" is {}, expected a list of words", member,
                                                     at->dump().substr(0, 60)));
     for (const Json& word : *at) {
       if (!word.is_string() || word.get_ref<const std::string&>().find('\0') != std::string::npos)
         throw Error(Status::bad_argument,
-                    fmt::format("scheduler: submit: \"{}\" has {}, wanted words", member, word.dump().substr(0, 60)));
+                    fmt::format("scheduler: submit: \"{}\" has {}, expected words", member, word.dump().substr(0, 60)));
       list.push_back(word.get<std::string>());
     }
     return list;
@@ -621,12 +621,12 @@ Daemon::Json Daemon::submit(const control::Request& request) {
   for (const auto& variable : spec.variables)
     if (variable.find('=') == std::string::npos || variable[0] == '=')
       throw Error(Status::bad_argument,
-                  fmt::format("scheduler: submit: \"{}\" is no variable, wanted NAME=value", variable));
+                  fmt::format("scheduler: submit: \"{}\" is no variable, expected NAME=value", variable));
   const std::string program = base::file_name(spec.command[0]);
   spec.name = control::text(request, "name", base::printable(program));
   if (const auto shown = base::printable(spec.name); shown != spec.name)
     throw Error(Status::bad_argument,
-                fmt::format("scheduler: submit: \"name\" is \"{}\", wanted text without control characters",
+                fmt::format("scheduler: submit: \"name\" is \"{}\", expected text without control characters",
                             shown.substr(0, 60)));
   std::size_t kept = std::min<std::size_t>(spec.name.size(), 60);
   while (kept < spec.name.size() && (static_cast<unsigned char>(spec.name[kept]) >> 6) == 2)
@@ -636,7 +636,7 @@ Daemon::Json Daemon::submit(const control::Request& request) {
   spec.folder = control::text(request, "folder", "/");
   if (spec.folder.empty() || spec.folder[0] != '/')
     throw Error(Status::bad_argument,
-                fmt::format("scheduler: submit: \"folder\" is \"{}\", wanted a path from /", spec.folder));
+                fmt::format("scheduler: submit: \"folder\" is \"{}\", expected a path from /", spec.folder));
   spec.priority = request.body->contains("priority")
                       ? static_cast<int>(control::whole_number(request, "priority", -1000000, 1000000))
                       : 0;

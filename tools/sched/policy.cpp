@@ -290,7 +290,7 @@ std::unique_ptr<Policy> make_policy(std::string_view name, const PolicyOptions& 
   if (name == "rs") return std::make_unique<Reconfigurable>(options);
   if (name == "tp") return std::make_unique<Throughput>();
   throw base::Error(base::Status::bad_argument,
-                    fmt::format("scheduler: the policy is '{}', wanted ls, as, rs or tp", name));
+                    fmt::format("scheduler: the policy is '{}', expected ls, as, rs or tp", name));
 }
 
 } // namespace sched

@@ -40,7 +40,7 @@ RandomArrivals::RandomArrivals(const std::vector<App>& apps, std::vector<double>
                                double ignoring, double crashing)
     : apps_(apps), cumulative_(std::move(per_s)), random_(seed), ignoring_(ignoring), crashing_(crashing) {
   if (cumulative_.size() != apps_.size() || apps_.empty())
-    fail(fmt::format("{} rates for {} kinds of jobs, wanted one each", cumulative_.size(), apps_.size()));
+    fail(fmt::format("{} rates for {} kinds of jobs, expected one each", cumulative_.size(), apps_.size()));
   for (std::size_t i = 1; i < cumulative_.size(); ++i) cumulative_[i] += cumulative_[i - 1];
   if (!(cumulative_.back() > 0)) fail("no job ever arrives: the rates of arrival add up to 0");
 }
@@ -142,7 +142,7 @@ Mix parse_mix(std::string_view text) {
     sum += mix.percent[i];
   }
   if (!good || sum != 100)
-    fail(fmt::format("the mix '{}' is not three percentages that add up to 100, wanted e.g. 25:25:50", text));
+    fail(fmt::format("the mix '{}' is not three percentages that add up to 100, expected e.g. 25:25:50", text));
   return mix;
 }
 
@@ -190,7 +190,7 @@ public:
 
 private:
   void wrong(std::string_view field, const char* wanted) const {
-    fail(fmt::format("'{}' in {}, wanted {}", field, place_, wanted));
+    fail(fmt::format("'{}' in {}, expected {}", field, place_, wanted));
   }
 
   double real(std::string_view field, const char* what) const {

@@ -99,7 +99,8 @@ std::vector<Partition> parse_partitions(const std::string& text) {
     const auto number = [&](const char* name) {
       const auto value = whole(field(name));
       if (!value)
-        throw Failure(fmt::format("scontrol show partition: {} is {}, wanted a number", name, quoted(field(name))), 1);
+        throw Failure(fmt::format("scontrol show partition: {} is {}, expected a number", name, quoted(field(name))),
+                      1);
       return *value;
     };
     if (line.compare(0, 14, "PartitionName=") != 0)
@@ -132,7 +133,7 @@ std::optional<std::int64_t> parse_time(const std::string& text) {
   const std::time_t seconds = has_form ? std::mktime(&t) : -1;
   if (seconds < 0 || t.tm_mday != given.tm_mday ||
       t.tm_mon != given.tm_mon) // mktime turns the 31st of November into the 1st of December
-    throw Failure(fmt::format("squeue: time is {}, wanted YYYY-MM-DDTHH:MM:SS", quoted(text)), 1);
+    throw Failure(fmt::format("squeue: time is {}, expected YYYY-MM-DDTHH:MM:SS", quoted(text)), 1);
   return seconds;
 }
 

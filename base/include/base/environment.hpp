@@ -26,7 +26,7 @@ std::optional<std::string> environment(const char* name, std::string_view key);
 /// `list` with one more entry at its end; `list` may be null.
 std::string with_entry(const char* list, std::string_view key, std::string_view value);
 
-/// on, off (or 1, 0); `fallback` without `text`. @throws Error{bad_argument} "<where> is "x", wanted on or off".
+/// on, off (or 1, 0); `fallback` without `text`. @throws Error{bad_argument} "<where> is "x", expected on or off".
 bool parse_switch(std::string_view where, const std::optional<std::string>& text, bool fallback);
 
 /// $XDG_STATE_HOME/dyngrid, else ~/.local/state/dyngrid; empty when neither is an absolute path. Not made.

@@ -27,7 +27,7 @@ std::string to_string(GridShape shape); ///< "3x4"
 /// Reads "3x4", blanks around it allowed; rows and columns from 1, at most max_grid_axis each. Nothing when the text
 /// says something else, or more than `most` processes.
 std::optional<GridShape> grid_shape_from(std::string_view text, std::int64_t most = max_processes);
-/// The same. @throws Error{bad_argument} "<where> is "3y4", wanted rows x columns as in 3x4".
+/// The same. @throws Error{bad_argument} "<where> is "3y4", expected rows x columns as in 3x4".
 GridShape parse_grid_shape(std::string_view text, std::string_view where);
 /// "2x2-3x3": from one grid to another. @throws Error{bad_argument}
 std::pair<GridShape, GridShape> parse_grid_change(std::string_view text, std::string_view where);

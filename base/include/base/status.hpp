@@ -31,7 +31,7 @@ enum class Status : int {
 
 const char* to_string(Status status) noexcept;
 
-/// Thrown by the C++ interface. `what()` says what, got, wanted, where.
+/// Thrown by the C++ interface. `what()` says what, got, expected, where.
 class Error : public std::runtime_error {
 public:
   Error(Status status, const std::string& message) : std::runtime_error(message), status_(status) {}
@@ -42,6 +42,13 @@ private:
 };
 
 namespace detail {
+/// @throws Error{null_pointer}: "redist: descriptor is null", where `what` is "redist: descriptor".
+[[noreturn]] void is_null(const char* what);
+template <class T> T& not_null(T* pointer, const char* what) {
+  if (pointer == nullptr) is_null(what);
+  return *pointer;
+}
+
 /// Keeps `message` for dyngrid_last_message() of this thread.
 void set_last_message(const std::string& message) noexcept;
 

@@ -25,7 +25,7 @@ template <class Integer = std::int64_t> std::optional<Integer> whole_number(std:
   return value;
 }
 
-/// The same within limits. @throws Error{bad_argument} "<where> is "x", wanted a whole number 1 .. 8".
+/// The same within limits. @throws Error{bad_argument} "<where> is "x", expected a whole number 1 .. 8".
 std::int64_t parse_whole_number(std::string_view text, std::string_view where, std::int64_t least = 0,
                                 std::int64_t most = std::numeric_limits<std::int64_t>::max());
 

@@ -38,8 +38,8 @@ extern "C" {
 
 /* A short name of a status ("out of memory"), never null; "unknown status" for other numbers. */
 DYNGRID_API const char* dyngrid_status_string(int status);
-/* What, got, wanted, where of the last error on this thread; "" when there was none. Valid until the next call of this
- * thread. */
+/* What, got, expected, where of the last error on this thread; "" when there was none. Valid until the next call of
+ * this thread. */
 DYNGRID_API const char* dyngrid_last_message(void);
 #ifdef __cplusplus
 }

@@ -56,7 +56,7 @@ bool answers_at(const std::string& host, int port) {
 NameServer NameServer::parse(const std::string& uri) {
   const auto bad = [&] {
     return Error(Status::bad_argument,
-                 fmt::format("blacs-dyn: address of an ompi-server is \"{}\", wanted NUMBER.0;tcp://HOST:PORT", uri));
+                 fmt::format("blacs-dyn: address of an ompi-server is \"{}\", expected NUMBER.0;tcp://HOST:PORT", uri));
   };
   NameServer server;
   const std::size_t dot = uri.find('.'), tcp = uri.find("tcp://");

@@ -129,7 +129,7 @@ RendezvousAddress RendezvousAddress::parse(std::string_view text) {
   const std::size_t question = text.rfind('?');
   const auto bad = [&] {
     return Error(Status::bad_argument,
-                 fmt::format("blacs-dyn: rendezvous is \"{}\", wanted unix:@NAME?WORD or tcp:ADDRESS:PORT?WORD",
+                 fmt::format("blacs-dyn: rendezvous is \"{}\", expected unix:@NAME?WORD or tcp:ADDRESS:PORT?WORD",
                              text.substr(0, question)));
   };
   if (question == std::string_view::npos || question + 1 == text.size()) throw bad();
@@ -200,8 +200,9 @@ struct Rendezvous::State {
     if (inet_pton(AF_INET, host.c_str(), &address.sin_addr) != 1)
       throw Error(
           Status::bad_argument,
-          fmt::format("blacs-dyn: DYNGRID_START has \"listen=tcp:{}\", wanted unix, tcp, or tcp: and a numeric address",
-                      host));
+          fmt::format(
+              "blacs-dyn: DYNGRID_START has \"listen=tcp:{}\", expected unix, tcp, or tcp: and a numeric address",
+              host));
     const auto is_bound = [&] {
       listener = Socket(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
       return listener.fd >= 0 && bind(listener.fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
@@ -375,7 +376,7 @@ Rendezvous::Rendezvous(const std::string& listen_on, Loss on_loss, const std::st
   else
     throw Error(
         Status::bad_argument,
-        fmt::format("blacs-dyn: DYNGRID_START has \"listen={}\", wanted unix, tcp, or tcp: and a numeric address",
+        fmt::format("blacs-dyn: DYNGRID_START has \"listen={}\", expected unix, tcp, or tcp: and a numeric address",
                     listen_on));
   if (listen(s.listener.fd, 128) != 0) fail("cannot listen");
   if (pipe2(s.wake.data(), O_CLOEXEC | O_NONBLOCK) != 0) fail("no pipe");

@@ -30,7 +30,7 @@ struct Axis {
                        int src = 0); ///< one block each, n is their sum
   static Axis heterogeneous(std::int64_t n, std::vector<std::int64_t> sizes, int nprocs, int src = 0);
 
-  /// @throws Error{bad_argument} that says which member is wrong, got and wanted.
+  /// @throws Error{bad_argument} that says which member is wrong, got and expected.
   void validate() const;
 
   /// Elements on position p; NUMROC of this distribution. O(k).

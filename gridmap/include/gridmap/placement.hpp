@@ -14,7 +14,7 @@ enum class Placement { optimal = 0, global = 1, local1 = 2, local2 = 3 }; ///< n
 const char* to_string(Placement placement);
 /// "optimal", "global", "local1", "local2", in the order of their numbers.
 const std::vector<std::string>& placement_names();
-/// @throws Error{bad_argument} "<where> is "x", wanted optimal, global, local1 or local2".
+/// @throws Error{bad_argument} "<where> is "x", expected optimal, global, local1 or local2".
 Placement parse_placement(std::string_view text, std::string_view where);
 
 /// How many elements of one axis lie on each pair of an old and a new position: count(p, p') for the same

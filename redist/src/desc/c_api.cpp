@@ -16,16 +16,12 @@ namespace {
 using base::Error;
 using base::Status;
 using base::detail::guard;
+using base::detail::not_null;
 using gridmap::Axis;
 using redist::Descriptor;
 using redist::Grid;
 using redist::GridPosition;
 using redist::Layout;
-
-template <class T> T& wanted(T* pointer, const char* what) {
-  if (pointer == nullptr) throw Error(Status::null_pointer, fmt::format("redist: {} is null", what));
-  return *pointer;
-}
 
 void set(int* info, int value) {
   if (info != nullptr) *info = value;
@@ -33,10 +29,10 @@ void set(int* info, int value) {
 
 /// One axis of a descriptor. The LLD_ is not looked at: these maps need no local array.
 Axis axis_of(const int* desc, char which, int nprocs) {
-  wanted(desc, "descriptor");
+  not_null(desc, "redist: descriptor");
   if (which != 'R' && which != 'C' && which != 'r' && which != 'c')
-    throw Error(Status::bad_argument, fmt::format("redist: axis is '{}', wanted R or C", which));
-  if (nprocs < 1) throw Error(Status::bad_argument, fmt::format("redist: nprocs is {}, wanted at least 1", nprocs));
+    throw Error(Status::bad_argument, fmt::format("redist: axis is '{}', expected R or C", which));
+  if (nprocs < 1) throw Error(Status::bad_argument, fmt::format("redist: nprocs is {}, expected at least 1", nprocs));
   const bool rows = which == 'R' || which == 'r';
   // The other axis may lie over any number of processes, so the grid is unknown to the check.
   const Descriptor descriptor = redist::read_descriptor(desc, 0, {});
@@ -47,13 +43,13 @@ Axis axis_of(const int* desc, char which, int nprocs) {
 }
 
 int in_range(int i, std::int64_t n, const char* what) {
-  if (i < 1 || i > n) throw Error(Status::bad_argument, fmt::format("redist: {} is {}, wanted 1 .. {}", what, i, n));
+  if (i < 1 || i > n) throw Error(Status::bad_argument, fmt::format("redist: {} is {}, expected 1 .. {}", what, i, n));
   return i;
 }
 
 Grid grid_of(int nprow, int npcol, const int* ranks) {
   if (nprow < 1 || npcol < 1)
-    throw Error(Status::bad_argument, fmt::format("redist: grid is {}x{}, wanted at least 1x1", nprow, npcol));
+    throw Error(Status::bad_argument, fmt::format("redist: grid is {}x{}, expected at least 1x1", nprow, npcol));
   Grid grid = Grid::row_major(nprow, npcol);
   if (ranks != nullptr) std::copy(ranks, ranks + grid.ranks.size(), grid.ranks.begin());
   return grid;
@@ -63,9 +59,9 @@ Axis block_list(std::int64_t n, int blocks, const std::int64_t* sizes, const int
                 std::vector<int>& owner_list) {
   if (blocks < 1 || blocks > Axis::most_sizes)
     throw Error(Status::bad_argument,
-                fmt::format("redist: block list has {} blocks, wanted 1 .. {}", blocks, Axis::most_sizes));
-  wanted(sizes, "list of block sizes");
-  wanted(owners, "list of block owners");
+                fmt::format("redist: block list has {} blocks, expected 1 .. {}", blocks, Axis::most_sizes));
+  not_null(sizes, "redist: list of block sizes");
+  not_null(owners, "redist: list of block owners");
   owner_list.assign(owners, owners + blocks);
   return Axis::heterogeneous(n, {sizes, sizes + blocks}, nprocs, 0);
 }
@@ -90,21 +86,22 @@ redist::Op op_of(char transpose) {
   case 'c':
     return redist::Op::conjugate_transpose;
   default:
-    throw Error(Status::bad_argument, fmt::format("redist: transpose is '{}', wanted N, T or C", transpose));
+    throw Error(Status::bad_argument, fmt::format("redist: transpose is '{}', expected N, T or C", transpose));
   }
 }
 
 void make_plan(const dyngrid_layout* from, const dyngrid_layout* to, const redist::Window& from_window,
                const redist::Window& to_window, char transpose, int schedule, int element_bytes, dyngrid_plan** plan) {
-  wanted(from, "source layout");
-  wanted(to, "target layout");
-  wanted(plan, "place for the plan");
+  not_null(from, "redist: source layout");
+  not_null(to, "redist: target layout");
+  not_null(plan, "redist: place for the plan");
   redist::PlanOptions options;
   options.op = op_of(transpose);
   if (schedule < DYNGRID_SCHEDULE_AUTO || schedule > DYNGRID_SCHEDULE_ASYNC)
-    throw Error(Status::bad_argument, fmt::format("redist: schedule is {}, wanted 0 .. 4", schedule));
+    throw Error(Status::bad_argument, fmt::format("redist: schedule is {}, expected 0 .. 4", schedule));
   if (element_bytes < 1)
-    throw Error(Status::bad_argument, fmt::format("redist: elements have {} bytes, wanted at least 1", element_bytes));
+    throw Error(Status::bad_argument,
+                fmt::format("redist: elements have {} bytes, expected at least 1", element_bytes));
   options.schedule = static_cast<redist::Schedule>(schedule);
   options.element_bytes = element_bytes;
   options.from = from_window;
@@ -162,7 +159,7 @@ int dyngrid_desc_numroc(const int* desc, char axis, int position, int nprocs) {
   return guard([&]() -> int {
     const Axis one = axis_of(desc, axis, nprocs);
     if (position < 0 || position >= nprocs)
-      throw Error(Status::bad_argument, fmt::format("redist: position is {}, wanted 0 .. {}", position, nprocs - 1));
+      throw Error(Status::bad_argument, fmt::format("redist: position is {}, expected 0 .. {}", position, nprocs - 1));
     return static_cast<int>(one.local_size(position));
   });
 }
@@ -185,15 +182,15 @@ int dyngrid_desc_indxl2g(const int* desc, char axis, int i_loc, int position, in
   return guard([&]() -> int {
     const Axis one = axis_of(desc, axis, nprocs);
     if (position < 0 || position >= nprocs)
-      throw Error(Status::bad_argument, fmt::format("redist: position is {}, wanted 0 .. {}", position, nprocs - 1));
+      throw Error(Status::bad_argument, fmt::format("redist: position is {}, expected 0 .. {}", position, nprocs - 1));
     return static_cast<int>(one.to_global(in_range(i_loc, one.local_size(position), "local index") - 1, position)) + 1;
   });
 }
 
 int dyngrid_layout_create(const int* desc, int nprow, int npcol, const int* ranks, dyngrid_layout** layout) {
   return guard([&] {
-    wanted(layout, "place for the layout");
-    wanted(desc, "descriptor");
+    not_null(layout, "redist: place for the layout");
+    not_null(desc, "redist: descriptor");
     Grid grid = grid_of(nprow, npcol, ranks);
     // The caller's LLD_ belongs to one process; the layout is everybody's.
     const Descriptor descriptor = redist::read_descriptor(desc, 0, {nprow, npcol, -1, -1});
@@ -206,7 +203,7 @@ int dyngrid_layout_create_block_list(int64_t m, int64_t n, int n_row_blocks, con
                                      const int* col_owners, int nprow, int npcol, const int* ranks,
                                      dyngrid_layout** layout) {
   return guard([&] {
-    wanted(layout, "place for the layout");
+    not_null(layout, "redist: place for the layout");
     Layout made;
     made.grid = grid_of(nprow, npcol, ranks);
     made.rows = block_list(m, n_row_blocks, row_sizes, row_owners, nprow, made.row_owners);
@@ -218,14 +215,14 @@ int dyngrid_layout_create_block_list(int64_t m, int64_t n, int n_row_blocks, con
 int dyngrid_layout_create_replicated(int64_t m, int64_t n, int nprow, int npcol, const int* ranks,
                                      dyngrid_layout** layout) {
   return guard([&] {
-    wanted(layout, "place for the layout");
+    not_null(layout, "redist: place for the layout");
     return create(layout, Layout::replicated_on(grid_of(nprow, npcol, ranks), m, n));
   });
 }
 
 int dyngrid_layout_local_size(const dyngrid_layout* layout, int rank, int64_t* rows, int64_t* cols) {
   return guard([&] {
-    const Layout& of = wanted(layout, "layout").layout;
+    const Layout& of = not_null(layout, "redist: layout").layout;
     const auto [p, q] = of.grid.position_of(rank);
     const std::int64_t m_loc = p < 0 ? 0 : of.local_rows(p), n_loc = p < 0 ? 0 : of.local_cols(q);
     if (rows != nullptr) *rows = m_loc;
@@ -235,7 +232,7 @@ int dyngrid_layout_local_size(const dyngrid_layout* layout, int rank, int64_t* r
 
 int dyngrid_layout_destroy(dyngrid_layout** layout) {
   return guard([&] {
-    wanted(layout, "address of the layout");
+    not_null(layout, "redist: address of the layout");
     delete *layout;
     *layout = nullptr;
   });
@@ -251,7 +248,7 @@ int dyngrid_plan_create_window(const dyngrid_layout* from, int64_t i_from, int64
                                int element_bytes, dyngrid_plan** plan) {
   return guard([&] {
     if (m < 0 || n < 0)
-      throw Error(Status::bad_argument, fmt::format("redist: window is {} x {}, wanted at least 0 x 0", m, n));
+      throw Error(Status::bad_argument, fmt::format("redist: window is {} x {}, expected at least 0 x 0", m, n));
     const bool turned = op_of(transpose) != redist::Op::none;
     make_plan(from, to, {i_from, j_from, turned ? n : m, turned ? m : n}, {i_to, j_to, m, n}, transpose, schedule,
               element_bytes, plan);
@@ -260,8 +257,8 @@ int dyngrid_plan_create_window(const dyngrid_layout* from, int64_t i_from, int64
 
 int dyngrid_plan_get_figures(const dyngrid_plan* plan, dyngrid_plan_figures* figures) {
   return guard([&] {
-    const redist::Plan& of = wanted(plan, "plan").plan;
-    wanted(figures, "place for the figures");
+    const redist::Plan& of = not_null(plan, "redist: plan").plan;
+    not_null(figures, "redist: place for the figures");
     const redist::PlanTotals totals = of.totals();
     const redist::ScheduleFigures schedule = of.figures();
     *figures = {static_cast<int>(schedule.schedule),
@@ -280,7 +277,7 @@ int dyngrid_plan_get_figures(const dyngrid_plan* plan, dyngrid_plan_figures* fig
 int dyngrid_plan_of_rank(const dyngrid_plan* plan, int rank, int64_t* sends, int64_t* recvs, int64_t* out, int64_t* in,
                          int64_t* kept) {
   return guard([&] {
-    const redist::RankPlan& mine = wanted(plan, "plan").of_rank(rank);
+    const redist::RankPlan& mine = not_null(plan, "redist: plan").of_rank(rank);
     const auto elements = [](const std::vector<redist::Message>& messages) {
       std::int64_t sum = 0;
       for (const redist::Message& message : messages) sum += message.elements();
@@ -295,12 +292,12 @@ int dyngrid_plan_of_rank(const dyngrid_plan* plan, int rank, int64_t* sends, int
 }
 
 int dyngrid_plan_describe(const dyngrid_plan* plan, const char** text) {
-  return guard([&] { wanted(text, "place for the text") = wanted(plan, "plan").text.c_str(); });
+  return guard([&] { not_null(text, "redist: place for the text") = not_null(plan, "redist: plan").text.c_str(); });
 }
 
 int dyngrid_plan_destroy(dyngrid_plan** plan) {
   return guard([&] {
-    wanted(plan, "address of the plan");
+    not_null(plan, "redist: address of the plan");
     delete *plan;
     *plan = nullptr;
   });

@@ -28,12 +28,8 @@ namespace {
 using base::Error;
 using base::Status;
 using base::detail::guard;
+using base::detail::not_null;
 using redist::Transfer;
-
-template <class T> T& wanted(T* pointer, const char* what) {
-  if (pointer == nullptr) throw Error(Status::null_pointer, fmt::format("redist: {} is null", what));
-  return *pointer;
-}
 
 /// The transfers of a call, in C++. A list that cannot be read counts as empty, which the executor's
 /// agreement tells all ranks as long as theirs are not empty too; `complain` is for the case that all are.
@@ -67,9 +63,9 @@ void write(dyngrid_execute_report* out, const redist::ExecuteReport& report) {
 
 int dyngrid_array_create(int64_t bytes, int sharing, dyngrid_array** array) {
   return guard([&] {
-    wanted(array, "place for the array");
+    not_null(array, "redist: place for the array");
     if (bytes < 0)
-      throw Error(Status::bad_argument, fmt::format("redist: array of {} bytes, wanted at least 0", bytes));
+      throw Error(Status::bad_argument, fmt::format("redist: array of {} bytes, expected at least 0", bytes));
     redist::Sharing how = redist::Sharing::automatic;
     switch (sharing) {
     case DYNGRID_SHARING_AUTO:
@@ -81,7 +77,7 @@ int dyngrid_array_create(int64_t bytes, int sharing, dyngrid_array** array) {
       how = redist::Sharing::no;
       break;
     default:
-      throw Error(Status::bad_argument, fmt::format("redist: sharing is {}, wanted 0 .. 2", sharing));
+      throw Error(Status::bad_argument, fmt::format("redist: sharing is {}, expected 0 .. 2", sharing));
     }
     *array = new dyngrid_array{redist::SharedArray(static_cast<std::size_t>(bytes), how)};
   });
@@ -93,7 +89,7 @@ void* dyngrid_array_data(const dyngrid_array* array) {
 
 int dyngrid_array_destroy(dyngrid_array** array) {
   return guard([&] {
-    wanted(array, "address of the array");
+    not_null(array, "redist: address of the array");
     delete *array;
     *array = nullptr;
   });
@@ -104,14 +100,14 @@ int dyngrid_executor_create(MPI_Comm comm, const dyngrid_executor_options* optio
     redist::ExecuteOptions how;
     redist::require_whole_grid(comm, "executor");
     base::together(comm, [&] {
-      wanted(executor, "place for the executor");
+      not_null(executor, "redist: place for the executor");
       if (options == nullptr) return;
       if (options->transport < DYNGRID_TRANSPORT_AUTO || options->transport > DYNGRID_TRANSPORT_SHARED)
         throw Error(Status::bad_argument,
-                    fmt::format("redist: executor: transport is {}, wanted 0 .. 2", options->transport));
+                    fmt::format("redist: executor: transport is {}, expected 0 .. 2", options->transport));
       if (options->extra_bytes < 0)
         throw Error(Status::bad_argument,
-                    fmt::format("redist: executor: extra_bytes is {}, wanted at least 0", options->extra_bytes));
+                    fmt::format("redist: executor: extra_bytes is {}, expected at least 0", options->extra_bytes));
       how.transport = static_cast<redist::Transport>(options->transport);
       how.host_key = options->host_key;
       if (options->extra_bytes > 0) how.extra_bytes = static_cast<std::size_t>(options->extra_bytes);
@@ -129,7 +125,7 @@ int dyngrid_executor_create_f(MPI_Fint comm, const dyngrid_executor_options* opt
 int dyngrid_execute(dyngrid_executor* executor, int count, const dyngrid_transfer* transfers,
                     dyngrid_execute_report* report) {
   return guard([&] {
-    dyngrid_executor& with = wanted(executor, "executor");
+    dyngrid_executor& with = not_null(executor, "redist: executor");
     const Arguments all(with, count, transfers);
     const redist::ExecuteReport done = with.executor.execute(all.transfers);
     all.complain(count);
@@ -139,7 +135,7 @@ int dyngrid_execute(dyngrid_executor* executor, int count, const dyngrid_transfe
 
 int dyngrid_execute_start(dyngrid_executor* executor, int count, const dyngrid_transfer* transfers) {
   return guard([&] {
-    dyngrid_executor& with = wanted(executor, "executor");
+    dyngrid_executor& with = not_null(executor, "redist: executor");
     const Arguments all(with, count, transfers);
     with.executor.start(all.transfers);
     if (all.unreadable) with.executor.finish(); // nothing was started anywhere
@@ -149,20 +145,20 @@ int dyngrid_execute_start(dyngrid_executor* executor, int count, const dyngrid_t
 
 int dyngrid_execute_advance(dyngrid_executor* executor, int* done) {
   return guard([&] {
-    dyngrid_executor& with = wanted(executor, "executor");
-    wanted(done, "place for the answer");
+    dyngrid_executor& with = not_null(executor, "redist: executor");
+    not_null(done, "redist: place for the answer");
     *done = with.executor.advance() ? 1 : 0;
   });
 }
 
 int dyngrid_execute_finish(dyngrid_executor* executor, dyngrid_execute_report* report) {
-  return guard([&] { write(report, wanted(executor, "executor").executor.finish()); });
+  return guard([&] { write(report, not_null(executor, "redist: executor").executor.finish()); });
 }
 
 int dyngrid_execute_in_place(dyngrid_executor* executor, int count, const dyngrid_transfer* transfers, int slabs,
                              dyngrid_execute_report* report) {
   return guard([&] {
-    dyngrid_executor& with = wanted(executor, "executor");
+    dyngrid_executor& with = not_null(executor, "redist: executor");
     const Arguments all(with, count, transfers);
     const redist::ExecuteReport done = with.executor.execute_in_place(all.transfers, slabs);
     all.complain(count);
@@ -171,12 +167,12 @@ int dyngrid_execute_in_place(dyngrid_executor* executor, int count, const dyngri
 }
 
 int dyngrid_executor_ranks_on_host(const dyngrid_executor* executor) {
-  return guard([&]() -> int { return wanted(executor, "executor").executor.ranks_on_host(); });
+  return guard([&]() -> int { return not_null(executor, "redist: executor").executor.ranks_on_host(); });
 }
 
 int dyngrid_executor_destroy(dyngrid_executor** executor) {
   return guard([&] {
-    wanted(executor, "address of the executor");
+    not_null(executor, "redist: address of the executor");
     const std::unique_ptr<dyngrid_executor> gone(*executor);
     *executor = nullptr;
     if (gone) gone->executor.close();

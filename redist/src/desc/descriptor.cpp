@@ -91,7 +91,7 @@ const char* name_of(int entry) {
 int to_int(std::int64_t value, const char* what) {
   if (value > std::numeric_limits<int>::max())
     throw Error(Status::shape_mismatch,
-                fmt::format("redist: {} is {}, wanted one that fits into the integers of a descriptor", what, value));
+                fmt::format("redist: {} is {}, expected one that fits into the integers of a descriptor", what, value));
   return static_cast<int>(value);
 }
 
@@ -103,11 +103,12 @@ int check_descriptor(const int* desc, std::size_t length, const GridPosition& gr
 }
 
 Descriptor read_descriptor(const int* desc, std::size_t length, const GridPosition& grid) {
-  if (desc == nullptr) throw Error(Status::null_pointer, "redist: descriptor is null, wanted an array of integers");
+  if (desc == nullptr) throw Error(Status::null_pointer, "redist: descriptor is null, expected an array of integers");
   const int entry = first_bad(desc, length, grid);
   if (entry != 0) {
     if (length > 0 && length < sizes_)
-      throw Error(Status::bad_descriptor, fmt::format("redist: descriptor has {} entries, wanted at least 9", length));
+      throw Error(Status::bad_descriptor,
+                  fmt::format("redist: descriptor has {} entries, expected at least 9", length));
     throw Error(Status::bad_descriptor,
                 fmt::format("redist: descriptor entry {} ({}) is {}, which is not valid on a {}x{} grid", entry,
                             name_of(entry), desc[entry - 1], grid.nprow, grid.npcol));
@@ -122,7 +123,7 @@ std::vector<int> write_descriptor(const Descriptor& descriptor) {
   const bool listed = descriptor.dtype == Descriptor::heterogeneous;
   if (!listed && !(rows.is_uniform() && cols.is_uniform()))
     throw Error(Status::shape_mismatch,
-                fmt::format("redist: descriptor of type {} with {} row and {} column sizes, wanted one of each",
+                fmt::format("redist: descriptor of type {} with {} row and {} column sizes, expected one of each",
                             descriptor.dtype, rows.sizes.size(), cols.sizes.size()));
   std::vector<int> desc{listed ? Descriptor::heterogeneous : Descriptor::block_cyclic,
                         descriptor.ctxt,

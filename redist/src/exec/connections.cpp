@@ -45,7 +45,7 @@ void Connections::set_up() {
     host = std::make_unique<SharedHost>(comm, for_panels, options.host_key);
     if (options.transport == Transport::shared && !host->everybody())
       throw Error(Status::unsupported, "redist: executor: transport is shared, but some ranks share no "
-                                       "memory, wanted Transport::automatic");
+                                       "memory, expected Transport::automatic");
   }
   wire = std::make_unique<Wire>(comm, static_cast<std::size_t>(extra) - for_panels);
 }
@@ -56,16 +56,16 @@ Outcome Connections::no_memory() const {
 }
 
 void Connections::require_open() const {
-  if (comm == MPI_COMM_NULL) throw Error(Status::bad_state, "redist: executor: is closed, wanted an open one");
+  if (comm == MPI_COMM_NULL) throw Error(Status::bad_state, "redist: executor: is closed, expected an open one");
 }
 
 void Connections::require_ready() const {
   require_open();
   require_whole_grid(comm, "executor");
   if (broken)
-    throw Error(Status::bad_state, "redist: executor: an earlier exchange failed half way, wanted a new executor");
+    throw Error(Status::bad_state, "redist: executor: an earlier exchange failed half way, expected a new executor");
   if (active != nullptr)
-    throw Error(Status::bad_state, "redist: executor: an exchange is under way, wanted finish() first");
+    throw Error(Status::bad_state, "redist: executor: an exchange is under way, expected finish() first");
 }
 
 void Connections::minimum_of(std::int64_t (&numbers)[SharedHost::numbers_at_once]) {
@@ -94,7 +94,7 @@ std::optional<bool> Connections::agree(const Outcome& mine, std::int64_t signatu
   if (may_differ && (all[1] != -all[2] || all[1] < 0)) return std::nullopt;
   if (all[1] != -all[2])
     throw Error(Status::rank_mismatch,
-                "redist: transfers: their number, types or slabs differ between ranks, wanted the same everywhere");
+                "redist: transfers: their number, types or slabs differ between ranks, expected the same everywhere");
   return all[3] < 0;
 }
 

@@ -8,7 +8,7 @@
 namespace redist {
 
 Exchange Exchange::prepare(const std::vector<TransferPlan>& plans, Executor& executor) {
-  if (!executor.impl_) throw base::Error(base::Status::bad_state, "redist: executor: is closed, wanted an open one");
+  if (!executor.impl_) throw base::Error(base::Status::bad_state, "redist: executor: is closed, expected an open one");
   std::shared_ptr<detail::Connections> ranks = executor.impl_->ranks;
   ranks->require_ready();
   std::unique_ptr<Impl> made;

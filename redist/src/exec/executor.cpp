@@ -38,14 +38,14 @@ Executor& Executor::operator=(Executor&& other) noexcept {
 }
 
 Executor::Impl& Executor::open() const {
-  if (!impl_) throw Error(Status::bad_state, "redist: executor: is closed, wanted an open one");
+  if (!impl_) throw Error(Status::bad_state, "redist: executor: is closed, expected an open one");
   impl_->ranks->require_open();
   return *impl_;
 }
 
 Executor::Impl& Executor::under_way() const {
   if (!impl_ || impl_->ranks->active == nullptr)
-    throw Error(Status::bad_state, "redist: executor: no exchange is under way, wanted start() first");
+    throw Error(Status::bad_state, "redist: executor: no exchange is under way, expected start() first");
   return *impl_;
 }
 

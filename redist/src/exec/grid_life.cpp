@@ -41,7 +41,7 @@ void require_whole_grid(MPI_Comm comm, const char* what) {
     throw base::Error(base::Status::bad_state,
                       fmt::format("redist: {}: its communicator is a duplicate of dyngrid_comm from an earlier "
                                   "grid, of whose processes some have left or "
-                                  "sleep; wanted one made on the grid there is (dyngrid_on_change tells when)",
+                                  "sleep; expected one made on the grid there is (dyngrid_on_change tells when)",
                                   what));
 }
 

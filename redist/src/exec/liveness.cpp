@@ -71,7 +71,7 @@ void Liveness::check(int rank) const {
   if (process.pid == 0 || rank == rank_ || start_of(process.pid) == process.start) return;
   throw base::Error(base::Status::timeout,
                     fmt::format("redist: executor: rank {} (process {}) has ended in the middle of an exchange, "
-                                "wanted it to take part [rank {} of {}]",
+                                "expected it to take part [rank {} of {}]",
                                 rank, process.pid, rank_, processes_.size()));
 }
 

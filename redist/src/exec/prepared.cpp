@@ -38,8 +38,8 @@ Prepared::Prepared(Connections& with, std::vector<TransferPlan> what, Slab part)
     : ranks(with), plans(std::move(what)), slab(part) {
   if (slab.of < 1)
     throw base::Error(base::Status::bad_argument,
-                      fmt::format("redist: in-place exchange: slabs is {}, wanted at least 1 [rank {} of {}]", slab.of,
-                                  ranks.rank, ranks.size));
+                      fmt::format("redist: in-place exchange: slabs is {}, expected at least 1 [rank {} of {}]",
+                                  slab.of, ranks.rank, ranks.size));
   check_plans(plans, ranks.rank, ranks.size);
   signature = signature_of(plans, slab);
   work = work_of(plans, slab, ranks.rank, ranks.size, [this](int peer) { return ranks.reaches(peer); });

@@ -58,7 +58,7 @@ std::string uncovered(const std::vector<Message>& messages, const std::vector<Pi
   }
   for (std::int64_t rest : left)
     if (rest != 0)
-      return fmt::format("the order of its pieces leaves {} elements of a message uncovered, wanted 0", rest);
+      return fmt::format("the order of its pieces leaves {} elements of a message uncovered, expected 0", rest);
   return {};
 }
 
@@ -75,16 +75,16 @@ void check_plans(const std::vector<TransferPlan>& plans, int rank, int size) {
   for (std::size_t t = 0; t < plans.size(); ++t) {
     const auto bad = [&](Status status, const std::string& text) { return wrong(status, t, text, rank, size); };
     if (element_size(plans[t].type) == 0)
-      throw bad(Status::bad_type, fmt::format("type is '{}', wanted one of s d c z i", plans[t].type));
+      throw bad(Status::bad_type, fmt::format("type is '{}', expected one of s d c z i", plans[t].type));
     if (plans[t].plan == nullptr) continue; // nothing to do on this rank
     const RankPlan& plan = *plans[t].plan;
     if ((reads(plan) || writes(plan)) && plan.rank != rank)
-      throw bad(Status::bad_argument, fmt::format("its plan is rank {}'s, wanted this rank's", plan.rank));
+      throw bad(Status::bad_argument, fmt::format("its plan is rank {}'s, expected this rank's", plan.rank));
     for (const auto* messages : {&plan.sends, &plan.recvs})
       for (const Message& message : *messages)
         if (message.peer < 0 || message.peer >= size || message.peer == rank)
           throw bad(Status::bad_argument,
-                    fmt::format("a message's peer is {}, wanted another rank of 0 .. {}", message.peer, size - 1));
+                    fmt::format("a message's peer is {}, expected another rank of 0 .. {}", message.peer, size - 1));
     for (const std::string& text : {uncovered(plan.sends, plan.send_order), uncovered(plan.recvs, plan.recv_order)})
       if (!text.empty()) throw bad(Status::bad_argument, text);
   }
@@ -92,7 +92,7 @@ void check_plans(const std::vector<TransferPlan>& plans, int rank, int size) {
 
 void check_pointers(const std::vector<TransferPlan>& plans, const std::vector<Pointers>& pointers, int rank, int size) {
   if (pointers.size() != plans.size())
-    throw Error(Status::bad_argument, fmt::format("redist: pointers of {} matrices, wanted {} [rank {} of {}]",
+    throw Error(Status::bad_argument, fmt::format("redist: pointers of {} matrices, expected {} [rank {} of {}]",
                                                   pointers.size(), plans.size(), rank, size));
   const auto check = [&](std::size_t t, const char* which, const void* data, std::int64_t lld, std::int64_t m,
                          std::int64_t n) {
@@ -101,7 +101,7 @@ void check_pointers(const std::vector<TransferPlan>& plans, const std::vector<Po
                   fmt::format("{} is null, but this rank has {} x {} elements of it", which, m, n), rank, size);
     if (lld < std::max<std::int64_t>(1, m))
       throw wrong(Status::bad_argument, t,
-                  fmt::format("lld_{} is {}, wanted at least {}", which, lld, std::max<std::int64_t>(1, m)), rank,
+                  fmt::format("lld_{} is {}, expected at least {}", which, lld, std::max<std::int64_t>(1, m)), rank,
                   size);
   };
   for (std::size_t t = 0; t < plans.size(); ++t) {

@@ -69,7 +69,7 @@ void check_given(GivenDescriptor& s, const int* desc, const char* letter, const 
     rows = Axis::block_cyclic(s.m, s.mb, s.nprow, s.rsrc).local_size(s.myrow);
   }
   if (desc[lld_at] < rows || (s.listed != 0 && desc[lld_at] < 1))
-    stop(fmt::format("{}: LLD of {} is {}, wanted at least {} [process ({}, {})]", name, letter, desc[lld_at],
+    stop(fmt::format("{}: LLD of {} is {}, expected at least {} [process ({}, {})]", name, letter, desc[lld_at],
                      std::max<std::int64_t>(rows, s.listed), s.myrow, s.mycol),
          1);
 }
@@ -96,9 +96,9 @@ std::string assemble(const std::vector<Said>& said, GivenDescriptor Call::*which
     return fmt::format("{}: the context does not hold all {} x {} processes of its grid", letter, s.nprow, s.npcol);
   const int m = said[0].call.m, n = said[0].call.n;
   if (s.rsrc < 0 || s.rsrc >= s.nprow || s.csrc < 0 || s.csrc >= s.npcol)
-    return fmt::format("{}: first process is ({}, {}), wanted one of the {} x {} grid", letter, s.rsrc, s.csrc, s.nprow,
-                       s.npcol);
-  if (s.mb < 1 || s.nb < 1) return fmt::format("{}: blocks are {} x {}, wanted at least 1 x 1", letter, s.mb, s.nb);
+    return fmt::format("{}: first process is ({}, {}), expected one of the {} x {} grid", letter, s.rsrc, s.csrc,
+                       s.nprow, s.npcol);
+  if (s.mb < 1 || s.nb < 1) return fmt::format("{}: blocks are {} x {}, expected at least 1 x 1", letter, s.mb, s.nb);
   if (s.i < 0 || s.j < 0 || m < 0 || n < 0 || static_cast<std::int64_t>(s.i) + m > s.m ||
       static_cast<std::int64_t>(s.j) + n > s.n)
     return fmt::format("{}: {} x {} elements from ({}, {}) on do not lie in {} x {}", letter, m, n, s.i + 1, s.j + 1,

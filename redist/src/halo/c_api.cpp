@@ -19,11 +19,7 @@ namespace {
 using base::Error;
 using base::Status;
 using base::detail::guard;
-
-template <class T> T& wanted(T* pointer, const char* what) {
-  if (pointer == nullptr) throw Error(Status::null_pointer, fmt::format("redist: {} is null", what));
-  return *pointer;
-}
+using base::detail::not_null;
 
 } // namespace
 
@@ -33,10 +29,10 @@ int dyngrid_halo_create(MPI_Comm comm, const dyngrid_layout* layout, int width, 
     std::unique_ptr<redist::HaloPlan> plan;
     redist::require_whole_grid(comm, "halo");
     base::together(comm, [&] {
-      wanted(layout, "layout");
-      wanted(halo, "place for the halo");
+      not_null(layout, "redist: layout");
+      not_null(halo, "redist: place for the halo");
       if (neighbours != DYNGRID_NEIGHBOURS_FOUR && neighbours != DYNGRID_NEIGHBOURS_EIGHT)
-        throw Error(Status::bad_argument, fmt::format("redist: halo: neighbours is {}, wanted 4 or 8", neighbours));
+        throw Error(Status::bad_argument, fmt::format("redist: halo: neighbours is {}, expected 4 or 8", neighbours));
       redist::HaloOptions options;
       options.width = width;
       options.neighbours = neighbours == DYNGRID_NEIGHBOURS_FOUR ? redist::Neighbours::four : redist::Neighbours::eight;
@@ -56,7 +52,7 @@ int dyngrid_halo_create_f(MPI_Fint comm, const dyngrid_layout* layout, int width
 
 int dyngrid_halo_shape(const dyngrid_halo* halo, int64_t* rows, int64_t* cols, int* row_stretches, int* col_stretches) {
   return guard([&] {
-    const redist::Halo& of = wanted(halo, "halo").halo;
+    const redist::Halo& of = not_null(halo, "redist: halo").halo;
     if (rows != nullptr) *rows = of.rows();
     if (cols != nullptr) *cols = of.cols();
     if (row_stretches != nullptr) *row_stretches = static_cast<int>(of.row_stretches().size());
@@ -67,13 +63,13 @@ int dyngrid_halo_shape(const dyngrid_halo* halo, int64_t* rows, int64_t* cols, i
 int dyngrid_halo_stretch(const dyngrid_halo* halo, char axis, int k, int64_t* i_glo, int64_t* i_loc, int64_t* i_ghosted,
                          int64_t* size) {
   return guard([&] {
-    const redist::Halo& of = wanted(halo, "halo").halo;
+    const redist::Halo& of = not_null(halo, "redist: halo").halo;
     if (axis != 'R' && axis != 'r' && axis != 'C' && axis != 'c')
-      throw Error(Status::bad_argument, fmt::format("redist: halo: axis is '{}', wanted R or C", axis));
+      throw Error(Status::bad_argument, fmt::format("redist: halo: axis is '{}', expected R or C", axis));
     const auto& stretches = axis == 'R' || axis == 'r' ? of.row_stretches() : of.col_stretches();
     if (k < 0 || static_cast<std::size_t>(k) >= stretches.size())
       throw Error(Status::bad_argument,
-                  fmt::format("redist: halo: stretch {} of axis {}, wanted one below {}", k, axis, stretches.size()));
+                  fmt::format("redist: halo: stretch {} of axis {}, expected one below {}", k, axis, stretches.size()));
     const redist::HaloStretch& one = stretches[static_cast<std::size_t>(k)];
     if (i_glo != nullptr) *i_glo = one.glo;
     if (i_loc != nullptr) *i_loc = one.loc;
@@ -83,25 +79,25 @@ int dyngrid_halo_stretch(const dyngrid_halo* halo, char axis, int k, int64_t* i_
 }
 
 int dyngrid_halo_exchange(dyngrid_halo* halo, void* ghosted, int64_t lld) {
-  return guard([&] { wanted(halo, "halo").halo.exchange(ghosted, lld); });
+  return guard([&] { not_null(halo, "redist: halo").halo.exchange(ghosted, lld); });
 }
 
 int dyngrid_halo_start(dyngrid_halo* halo, void* ghosted, int64_t lld) {
-  return guard([&] { wanted(halo, "halo").halo.start(ghosted, lld); });
+  return guard([&] { not_null(halo, "redist: halo").halo.start(ghosted, lld); });
 }
 
 int dyngrid_halo_finish(dyngrid_halo* halo) {
-  return guard([&] { wanted(halo, "halo").halo.finish(); });
+  return guard([&] { not_null(halo, "redist: halo").halo.finish(); });
 }
 
 int dyngrid_halo_to_ghosted(const dyngrid_halo* halo, const void* local, int64_t lld_local, void* ghosted,
                             int64_t lld) {
-  return guard([&] { wanted(halo, "halo").halo.to_ghosted(local, lld_local, ghosted, lld); });
+  return guard([&] { not_null(halo, "redist: halo").halo.to_ghosted(local, lld_local, ghosted, lld); });
 }
 
 int dyngrid_halo_from_ghosted(const dyngrid_halo* halo, const void* ghosted, int64_t lld, void* local,
                               int64_t lld_local) {
-  return guard([&] { wanted(halo, "halo").halo.from_ghosted(ghosted, local, lld_local, lld); });
+  return guard([&] { not_null(halo, "redist: halo").halo.from_ghosted(ghosted, local, lld_local, lld); });
 }
 
 int dyngrid_halo_to_framed(const dyngrid_halo* halo, const void* local, int64_t lld_local, void* ghosted, int64_t lld) {
@@ -114,12 +110,12 @@ int dyngrid_halo_from_framed(const dyngrid_halo* halo, const void* ghosted, int6
 }
 
 int dyngrid_halo_fill(const dyngrid_halo* halo, void* ghosted, int64_t lld, const void* value) {
-  return guard([&] { wanted(halo, "halo").halo.fill(ghosted, value, lld); });
+  return guard([&] { not_null(halo, "redist: halo").halo.fill(ghosted, value, lld); });
 }
 
 int dyngrid_halo_destroy(dyngrid_halo** halo) {
   return guard([&] {
-    wanted(halo, "address of the halo");
+    not_null(halo, "redist: address of the halo");
     const std::unique_ptr<dyngrid_halo> gone(*halo);
     *halo = nullptr;
     if (gone) gone->halo.close();

@@ -75,7 +75,7 @@ struct Halo::Impl {
   std::int64_t leading(std::int64_t wanted) const {
     if (wanted == 0) return std::max<std::int64_t>(1, plan.rows);
     if (wanted < std::max<std::int64_t>(1, plan.rows))
-      throw Error(Status::bad_argument, fmt::format("redist: halo: lld is {}, wanted at least {} [rank {}]", wanted,
+      throw Error(Status::bad_argument, fmt::format("redist: halo: lld is {}, expected at least {} [rank {}]", wanted,
                                                     std::max<std::int64_t>(1, plan.rows), plan.rank));
     return wanted;
   }
@@ -122,11 +122,11 @@ Halo::Halo(MPI_Comm comm, const HaloPlan& plan, int element_bytes) : impl_(std::
   const auto prepare = [&] {
     if (element_bytes < 1)
       throw Error(Status::bad_argument,
-                  fmt::format("redist: halo: elements have {} bytes, wanted at least 1", element_bytes));
+                  fmt::format("redist: halo: elements have {} bytes, expected at least 1", element_bytes));
     for (const int member : plan.layout().grid.ranks)
       if (member >= size)
         throw Error(Status::bad_argument,
-                    fmt::format("redist: halo: the layout names rank {}, wanted ranks below {}", member, size));
+                    fmt::format("redist: halo: the layout names rank {}, expected ranks below {}", member, size));
     self.esize = static_cast<std::size_t>(element_bytes);
     self.plan = plan.for_rank(rank);
     std::size_t total = 0;
@@ -135,7 +135,7 @@ Halo::Halo(MPI_Comm comm, const HaloPlan& plan, int element_bytes) : impl_(std::
         if (each.elements() > INT_MAX / element_bytes)
           throw Error(Status::unsupported,
                       fmt::format("redist: halo: a border of {} elements of {} bytes goes from rank {} to one other, "
-                                  "wanted less than 2 GiB",
+                                  "expected less than 2 GiB",
                                   each.elements(), element_bytes, rank));
         total += static_cast<std::size_t>(each.elements()) * self.esize;
       }
@@ -220,11 +220,12 @@ std::int64_t Halo::bytes_out() const {
 
 void Halo::start(void* ghosted, std::int64_t lld) {
   if (!impl_ || impl_->comm == MPI_COMM_NULL)
-    throw Error(Status::bad_state, "redist: halo: is closed, wanted an open one");
+    throw Error(Status::bad_state, "redist: halo: is closed, expected an open one");
   require_whole_grid(impl_->comm, "halo");
   Impl& self = *impl_;
-  if (self.broken) throw Error(Status::bad_state, "redist: halo: MPI failed in an earlier exchange, wanted a new one");
-  if (self.active) throw Error(Status::bad_state, "redist: halo: an exchange is under way, wanted finish() first");
+  if (self.broken)
+    throw Error(Status::bad_state, "redist: halo: MPI failed in an earlier exchange, expected a new one");
+  if (self.active) throw Error(Status::bad_state, "redist: halo: an exchange is under way, expected finish() first");
   const std::int64_t leading = self.leading(lld);
   if (ghosted == nullptr && self.has_elements())
     throw Error(Status::null_pointer,
@@ -249,7 +250,7 @@ void Halo::start(void* ghosted, std::int64_t lld) {
 
 void Halo::finish() {
   if (!impl_ || !impl_->active)
-    throw Error(Status::bad_state, "redist: halo: no exchange is under way, wanted start() first");
+    throw Error(Status::bad_state, "redist: halo: no exchange is under way, expected start() first");
   Impl& self = *impl_;
   const auto poll = [&self](std::vector<MPI_Request>& requests, auto&& each) {
     std::vector<int>& done = self.done;
@@ -283,7 +284,7 @@ void Halo::to_ghosted(const void* local, std::int64_t lld_local, void* ghosted, 
   const std::int64_t leading = self.leading(lld);
   if (!self.has_elements()) return;
   if (local == nullptr || ghosted == nullptr)
-    throw Error(Status::null_pointer, "redist: halo: an array is null, wanted the local and the ghosted one");
+    throw Error(Status::null_pointer, "redist: halo: an array is null, expected the local and the ghosted one");
   for (const HaloStretch& c : self.plan.col_stretches)
     for (std::int64_t j = 0; j < c.size; ++j)
       for (const HaloStretch& r : self.plan.row_stretches)
@@ -298,7 +299,7 @@ void Halo::from_ghosted(const void* ghosted, void* local, std::int64_t lld_local
   const std::int64_t leading = self.leading(lld);
   if (!self.has_elements()) return;
   if (local == nullptr || ghosted == nullptr)
-    throw Error(Status::null_pointer, "redist: halo: an array is null, wanted the ghosted and the local one");
+    throw Error(Status::null_pointer, "redist: halo: an array is null, expected the ghosted and the local one");
   for (const HaloStretch& c : self.plan.col_stretches)
     for (std::int64_t j = 0; j < c.size; ++j)
       for (const HaloStretch& r : self.plan.row_stretches)

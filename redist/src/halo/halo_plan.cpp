@@ -134,9 +134,9 @@ HaloPlan::HaloPlan(Layout layout, HaloOptions options) : layout_(std::move(layou
   layout_.validate("the halo's");
   if (layout_.replicated)
     throw Error(Status::bad_argument,
-                "redist: halo: the layout is replicated, wanted one whose blocks have neighbours elsewhere");
+                "redist: halo: the layout is replicated, expected one whose blocks have neighbours elsewhere");
   if (options_.width < 1)
-    throw Error(Status::bad_argument, fmt::format("redist: halo: width is {}, wanted at least 1", options_.width));
+    throw Error(Status::bad_argument, fmt::format("redist: halo: width is {}, expected at least 1", options_.width));
   detail::AxisTable(layout_.rows, layout_.row_owners); // checks the owners
   detail::AxisTable(layout_.cols, layout_.col_owners);
 }

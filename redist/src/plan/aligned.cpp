@@ -19,8 +19,8 @@ void check_window(const Layout& layout, const Window& window, const char* which)
   };
   if (outside(window.i, window.m, layout.rows.n) || outside(window.j, window.n, layout.cols.n))
     throw Error(Status::bad_argument,
-                fmt::format("redist: {} window is {}x{} from ({},{}), wanted inside the {}x{} matrix", which, window.m,
-                            window.n, window.i, window.j, layout.rows.n, layout.cols.n));
+                fmt::format("redist: {} window is {}x{} from ({},{}), expected inside the {}x{} matrix", which,
+                            window.m, window.n, window.i, window.j, layout.rows.n, layout.cols.n));
 }
 
 void complete(std::int64_t& from, std::int64_t from_rest, std::int64_t& to, std::int64_t to_rest) {
@@ -59,7 +59,7 @@ void complete_windows(const Layout& from, const Layout& to, PlanOptions& options
   check_window(to, wt, "target");
   if (wf.m != wt.m || wf.n != wt.n)
     throw Error(Status::shape_mismatch,
-                fmt::format("redist: source window is {}x{}, target window {}x{}, wanted {}", options.from.m,
+                fmt::format("redist: source window is {}x{}, target window {}x{}, expected {}", options.from.m,
                             options.from.n, wt.m, wt.n, transposed ? "one the transpose of the other" : "the same"));
 }
 

@@ -188,7 +188,7 @@ AxisTable::AxisTable(const gridmap::Axis& axis, const std::vector<int>& owners) 
   for (std::size_t j = 0; j < owners.size(); ++j)
     if (owners[j] < 0 || owners[j] >= nprocs_)
       throw base::Error(base::Status::bad_argument,
-                        fmt::format("redist: owner of block {} is {}, wanted 0 .. {}", j, owners[j], nprocs_ - 1));
+                        fmt::format("redist: owner of block {} is {}, expected 0 .. {}", j, owners[j], nprocs_ - 1));
   per_cycle_.assign(at(nprocs_), 0);
   const auto k = static_cast<std::int64_t>(axis.sizes.size());
   const auto owner_period =

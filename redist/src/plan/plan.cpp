@@ -26,7 +26,7 @@ void check_size(const Window& window, const Layout& to) {
   const std::int64_t copies = to.replicated ? to.grid.size() : 1;
   if (__builtin_mul_overflow(window.m, window.n, &all) || __builtin_mul_overflow(all, 16 * copies, &all))
     throw Error(Status::bad_argument,
-                fmt::format("redist: window is {}x{}, wanted fewer than 2^63 bytes in all", window.m, window.n));
+                fmt::format("redist: window is {}x{}, expected fewer than 2^63 bytes in all", window.m, window.n));
 }
 
 Factor with_overlap(Factor factor) {

@@ -33,7 +33,7 @@ Schedule schedule_from(const std::string& name) {
   if (name == "auto") return Schedule::automatic;
   throw base::Error(
       base::Status::bad_argument,
-      fmt::format("redist: schedule is \"{}\", wanted auto, caterpillar, circulant, matching or async", name));
+      fmt::format("redist: schedule is \"{}\", expected auto, caterpillar, circulant, matching or async", name));
 }
 
 namespace detail {
