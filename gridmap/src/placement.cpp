@@ -105,8 +105,12 @@ public:
   explicit Placer(const PlacementRequest& request)
       : request_(request), rows_(overlap(request.rows_from, request.rows_to)),
         cols_(overlap(request.cols_from, request.cols_to)), old_count_(rows_.from * cols_.from),
-        new_count_(rows_.to * cols_.to) {
-    if (old_count_ > new_count_ && request.method == Placement::optimal) {
+        new_count_(rows_.to * cols_.to), leaves_(at(old_count_), 0) {
+    for (const int process : request.leave) leaves_[at(process)] = 1;
+    for (int i = 0; i < old_count_; ++i)
+      if (!leaves_[at(i)]) remaining_.push_back(i);
+    keeps_first_ = request.keep_first && !leaves_[0];
+    if (remaining_count() > new_count_ && request.method == Placement::optimal) {
       // more than all elements, and otherwise as large as the assignment can take without rounding
       const std::int64_t most = std::max(request.rows_from.n * request.cols_from.n + 1,
                                          (std::int64_t{1} << 58) / (std::int64_t{old_count_} + new_count_ + 2));
@@ -132,9 +136,10 @@ public:
   }
 
   PlacementResult figures_of(const std::vector<int>& grid) const {
-    std::vector<char> is_there(at(std::max(old_count_, new_count_)), 0);
+    std::vector<char> is_there(at(process_count()), 0);
     const auto is_free = [&](int process) {
-      return process >= 0 && at(process) < is_there.size() && !std::exchange(is_there[at(process)], 1);
+      return process >= 0 && at(process) < is_there.size() && (process >= old_count_ || !leaves_[at(process)]) &&
+             !std::exchange(is_there[at(process)], 1);
     };
     if (grid.size() != at(new_count_) || !std::all_of(grid.begin(), grid.end(), is_free))
       throw Error(Status::shape_mismatch,
@@ -147,10 +152,13 @@ private:
   /// Process at each position of the new grid, -1 for a free position.
   using Grid = std::vector<int>;
 
+  int remaining_count() const { return static_cast<int>(remaining_.size()); }
+  int process_count() const { return old_count_ + std::max(0, new_count_ - remaining_count()); } ///< of both grids
+
   /// Where a rule puts each row; keep_first: row 0 changes places with whatever it puts at 0.
   template <class Rule> std::vector<int> axis(Rule rule, const Overlap& table, const Axis& from, const Axis& to) const {
     std::vector<int> moved = with_sources(rule(table.from, table.to), from.src, table.from, to.src, table.to);
-    if (request_.keep_first) {
+    if (keeps_first_) {
       const auto at_0 = std::find(moved.begin(), moved.end(), 0);
       if (at_0 != moved.end()) *at_0 = moved[0];
       moved[0] = 0;
@@ -159,9 +167,9 @@ private:
   }
 
   /// detail::assign; keep_first: of left 0 to right 0 and of the others among themselves, which is as exact.
-  std::vector<int> assign(int lefts, int rights, const std::vector<detail::Pair>& pairs,
+  std::vector<int> assign_rest(int lefts, int rights, const std::vector<detail::Pair>& pairs,
                           const std::vector<std::int64_t>& bonus = {}) const {
-    if (!request_.keep_first) return detail::assign(lefts, rights, pairs, bonus);
+    if (!keeps_first_) return detail::assign(lefts, rights, pairs, bonus);
     std::vector<detail::Pair> others;
     for (const detail::Pair& pair : pairs)
       if (pair.left > 0 && pair.right > 0) others.push_back({pair.left - 1, pair.right - 1, pair.weight});
@@ -187,8 +195,8 @@ private:
   }
 
   Grid global() const {
-    Grid grid(at(new_count_));
-    std::iota(grid.begin(), grid.end(), 0);
+    Grid grid(at(new_count_), -1);
+    std::copy_n(remaining_.begin(), std::min(remaining_count(), new_count_), grid.begin());
     return grid;
   }
 
@@ -198,6 +206,7 @@ private:
     std::vector<int> unplaced;
     for (int i = 0; i < old_count_; ++i) {
       const int p = row_to[at(i / cols_.from)], q = col_to[at(i % cols_.from)];
+      if (leaves_[at(i)]) continue;
       if (p >= 0 && q >= 0)
         grid[at(p) * at(cols_.to) + at(q)] = i;
       else
@@ -214,7 +223,7 @@ private:
     for (int p = 0; p < table.from; ++p)
       for (int p_new = 0; p_new < table.to; ++p_new)
         if (table.count(p, p_new) > 0) pairs.push_back({p, p_new, table.count(p, p_new)});
-    return assign(table.from, table.to, pairs);
+    return assign_rest(table.from, table.to, pairs);
   }
 
   static std::int64_t entries(const Overlap& table) {
@@ -248,19 +257,21 @@ private:
 
   Grid assignment() const {
     std::vector<detail::Pair> pairs;
-    for (int p = 0; p < rows_.from; ++p)
-      for (int q = 0; q < cols_.from; ++q)
-        for (int p_new = 0; p_new < rows_.to; ++p_new) {
-          if (rows_.count(p, p_new) == 0) continue;
-          for (int q_new = 0; q_new < cols_.to; ++q_new)
-            if (cols_.count(q, q_new) > 0)
-              pairs.push_back(
-                  {p * cols_.from + q, p_new * cols_.to + q_new, rows_.count(p, p_new) * cols_.count(q, q_new)});
-        }
-    const std::vector<int> position = assign(old_count_, new_count_, pairs, bonus_);
+    std::vector<std::int64_t> bonus;
+    for (int left = 0; left < remaining_count(); ++left) {
+      const int p = remaining_[at(left)] / cols_.from, q = remaining_[at(left)] % cols_.from;
+      if (!bonus_.empty()) bonus.push_back(bonus_[at(remaining_[at(left)])]);
+      for (int p_new = 0; p_new < rows_.to; ++p_new) {
+        if (rows_.count(p, p_new) == 0) continue;
+        for (int q_new = 0; q_new < cols_.to; ++q_new)
+          if (cols_.count(q, q_new) > 0)
+            pairs.push_back({left, p_new * cols_.to + q_new, rows_.count(p, p_new) * cols_.count(q, q_new)});
+      }
+    }
+    const std::vector<int> position = assign_rest(remaining_count(), new_count_, pairs, bonus);
     Grid grid(at(new_count_), -1);
-    for (int i = 0; i < old_count_; ++i)
-      if (position[at(i)] >= 0) grid[at(position[at(i)])] = i;
+    for (std::size_t left = 0; left < position.size(); ++left)
+      if (position[left] >= 0) grid[at(position[left])] = remaining_[left];
     return grid;
   }
 
@@ -271,13 +282,13 @@ private:
     std::vector<char> stays(at(old_count_), 0);
     for (const int i : grid) stays[at(i)] = 1;
     std::vector<int> leavers;
-    for (int i = 0; i < old_count_; ++i)
+    for (const int i : remaining_)
       if (!stays[at(i)]) leavers.push_back(i);
     std::stable_sort(leavers.begin(), leavers.end(), [&](int a, int b) { return bonus(a) > bonus(b); });
     for (const int i : leavers) {
       __int128 best_gain = 0;
       std::size_t best_k = grid.size();
-      for (std::size_t k = request_.keep_first ? 1 : 0; k < grid.size(); ++k) {
+      for (std::size_t k = keeps_first_ ? 1 : 0; k < grid.size(); ++k) {
         const auto position = static_cast<std::int64_t>(k);
         const __int128 gain =
             static_cast<__int128>(bonus(i)) - bonus(grid[k]) + weight(i, position) - weight(grid[k], position);
@@ -297,7 +308,7 @@ private:
     PlacementResult result;
     result.nprow = rows_.to;
     result.npcol = cols_.to;
-    const std::size_t processes = at(std::max(old_count_, new_count_));
+    const std::size_t processes = at(process_count());
     result.kept.assign(processes, 0);
     result.in.assign(processes, 0);
     result.out.assign(processes, 0);
@@ -327,6 +338,9 @@ private:
   const PlacementRequest& request_;
   Overlap rows_, cols_;
   int old_count_, new_count_;
+  std::vector<char> leaves_;   ///< by old process: it must not stay
+  std::vector<int> remaining_; ///< old processes that may stay, ascending
+  bool keeps_first_ = true;
   std::vector<std::int64_t> bonus_;
 };
 
@@ -352,6 +366,12 @@ void check(const PlacementRequest& request) {
     throw Error(Status::bad_argument,
                 fmt::format("gridmap: place: {} values in stay_bonus, expected none or {}, one per old process",
                             request.stay_bonus.size(), old_count));
+  std::vector<char> is_named(request.leave.empty() ? 0 : at(static_cast<int>(old_count)), 0);
+  for (const int process : request.leave)
+    if (process < 0 || process >= old_count || std::exchange(is_named[at(process)], 1))
+      throw Error(Status::bad_argument, fmt::format("gridmap: place: leave has {}, expected different old processes "
+                                                    "from 0 .. {}",
+                                                    process, old_count - 1));
 }
 
 } // namespace

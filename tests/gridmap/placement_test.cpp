@@ -57,7 +57,9 @@ void expect_exact(const PlacementRequest& r, const PlacementResult& result) {
   std::sort(sorted.begin(), sorted.end());
   ASSERT_TRUE(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end());
   ASSERT_GE(sorted.front(), 0);
-  ASSERT_LT(sorted.back(), static_cast<int>(std::max(old_count, new_count)));
+  const std::size_t remaining = old_count - r.leave.size();
+  ASSERT_LT(sorted.back(), static_cast<int>(old_count + (new_count > remaining ? new_count - remaining : 0)));
+  for (const int process : r.leave) ASSERT_FALSE(std::binary_search(sorted.begin(), sorted.end(), process));
   int next_new = static_cast<int>(old_count);
   std::int64_t retained = 0, all = 0, max_in = 0, max_out = 0;
   std::vector<std::int64_t> out(old_count, 0);
@@ -86,7 +88,7 @@ void expect_exact(const PlacementRequest& r, const PlacementResult& result) {
   ASSERT_EQ(result.moved_elements, all - retained);
   ASSERT_EQ(result.max_in, max_in);
   ASSERT_EQ(result.max_out, max_out);
-  if (r.keep_first) {
+  if (r.keep_first && std::count(r.leave.begin(), r.leave.end(), 0) == 0) {
     ASSERT_EQ(result.grid[0], 0) << "process 0 stays at (0,0)";
   }
   const PlacementResult again = figures_of(r, result.grid);
@@ -345,6 +347,54 @@ TEST(Placement, CountsAndOptimumAgainstBruteForce) {
       }
 }
 
+// Some must leave, whatever that moves. Among all placements of the others the least movement: by brute force over the
+// table without their lines.
+TEST(Placement, OptimumOfThoseThatMayStayAgainstBruteForce) {
+  std::mt19937 gen(18);
+  const auto pick = [&](int lo, int hi) { return std::uniform_int_distribution<int>(lo, hi)(gen); };
+  const std::pair<int, int> shapes[] = {{1, 1}, {1, 2}, {2, 1}, {1, 3}, {2, 2}, {5, 1}, {2, 3}, {3, 2}, {1, 7}};
+  int cases = 0;
+  for (const auto& [p, q] : shapes)
+    for (const auto& [p_new, q_new] : shapes)
+      for (int subset = 1; subset < 1 << p * q; subset += 1 + (p * q > 4 ? pick(0, 9) : 0)) {
+        PlacementRequest r{naive::random_axis(gen, pick(0, 14), p), naive::random_axis(gen, pick(1, 14), q), {}, {}};
+        r.rows_to = naive::random_axis(gen, r.rows_from.n, p_new);
+        r.cols_to = naive::random_axis(gen, r.cols_from.n, q_new);
+        const bool has_bonus = pick(0, 2) == 0;
+        for (int i = 0; i < p * q && has_bonus; ++i) r.stay_bonus.push_back(pick(-20, 20));
+        for (int i = p * q; i-- > 0;)
+          if (subset >> i & 1) r.leave.push_back(i);
+        r.keep_first = pick(0, 1) == 1;
+        SCOPED_TRACE(testing::Message() << p << 'x' << q << " -> " << p_new << 'x' << q_new << " without " << subset);
+        const auto all = common(r);
+        std::vector<std::vector<std::int64_t>> table;
+        std::vector<std::int64_t> bonus;
+        for (int i = 0; i < p * q; ++i) {
+          if (subset >> i & 1) continue;
+          table.push_back(all[at(i)]);
+          if (has_bonus) bonus.push_back(r.stay_bonus[at(i)]);
+        }
+        const auto worth = [&](const PlacementResult& result) {
+          std::int64_t sum = result.retained_elements;
+          if (has_bonus && table.size() > all[0].size())
+            for (const int i : result.grid) sum += i < p * q ? r.stay_bonus[at(i)] : 0;
+          return sum;
+        };
+        std::int64_t best = 0;
+        for (const Placement method : all_methods) {
+          r.method = method;
+          const PlacementResult result = place(r);
+          ASSERT_NO_FATAL_FAILURE(expect_exact(r, result));
+          if (method == Placement::optimal) best = worth(result);
+          EXPECT_LE(worth(result), best);
+        }
+        const bool has_first = (subset & 1) == 0;
+        ASSERT_EQ(best, table.empty() ? 0 : brute_force(table, bonus, r.keep_first && has_first));
+        ++cases;
+      }
+  EXPECT_GT(cases, 600);
+}
+
 TEST(Placement, OptimumOfEverySmallUniformCase) {
   const std::pair<int, int> shapes[] = {{1, 1}, {1, 2}, {2, 1}, {1, 3}, {3, 1}, {1, 4}, {2, 2},
                                         {4, 1}, {1, 5}, {5, 1}, {1, 6}, {2, 3}, {3, 2}, {6, 1}};
@@ -505,6 +555,11 @@ TEST(Placement, BadArguments) {
   r.stay_bonus = {1, 2, 3};
   EXPECT_EQ(status(r), base::Status::bad_argument);
   r.stay_bonus.clear();
+  for (const std::vector<int>& wrong : {std::vector<int>{4}, {-1}, {1, 1}}) {
+    r.leave = wrong;
+    EXPECT_EQ(status(r), base::Status::bad_argument);
+  }
+  r.leave.clear();
   r.rows_from.nprocs = 0;
   EXPECT_EQ(status(r), base::Status::bad_argument);
   r = block(std::int64_t{1} << 31, std::int64_t{1} << 31, 2, 2, 3, 3, Placement::optimal);

@@ -45,6 +45,9 @@ struct PlacementRequest {
   /// Old process 0, which stands at (0,0), stands at (0,0) of the new grid too: it has the open files. What
   /// that costs: docs/decisions/0033.
   bool keep_first = true;
+  /// Old processes that are not in the new grid, whatever that moves; each once. The others stay as long as there are
+  /// positions for them, and `optimal` is exact among the placements without these.
+  std::vector<int> leave{};
 };
 
 struct PlacementResult {
@@ -58,8 +61,9 @@ struct PlacementResult {
 };
 
 /// Any grid to any grid: growth, shrinking, one axis up and the other down, the same number of processes.
-/// Pure; the same answer everywhere. All old processes stay as long as there are positions for them; of more
-/// new positions the free ones get P, P+1, ... row-major.
+/// Pure; the same answer everywhere. All old processes that may stay do as long as there are positions for them; of
+/// more new positions the free ones get P, P+1, ... row-major. Where one of `leave` stood a rule puts the next one of
+/// those that have no position yet.
 ///
 /// - global: position k (row-major) gets process k; shrinking keeps the first ones.
 /// - local1: per axis, the old rows keep their order and new ones come after the last; shrinking drops the
