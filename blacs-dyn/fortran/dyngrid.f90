@@ -30,6 +30,7 @@ module dyngrid_grids
     dyngrid_context, dyngrid_grid, dyngrid_comm, &
     dyngrid_resize_point, dyngrid_resize_point_at, dyngrid_entry_point, dyngrid_pending, dyngrid_on_change, &
     dyngrid_change_routine, dyngrid_request, dyngrid_resize, dyngrid_relayout, dyngrid_pop, dyngrid_depth, &
+    dyngrid_resize_without, dyngrid_request_without, dyngrid_process_id, &
     dyngrid_set_placement, dyngrid_set_schedule, dyngrid_set_processes, dyngrid_last_resize, &
     dyngrid_matrix_create, dyngrid_matrix_create_by, dyngrid_distribution, dyngrid_block_rule, &
     dyngrid_matrix_create_weighted, dyngrid_my_range, dyngrid_set_speed, dyngrid_speed, &
@@ -157,6 +158,19 @@ module dyngrid_grids
     integer(c_int) function c_resize(nprow, npcol, placement) bind(C, name="dyngrid_resize")
       import
       integer(c_int), value :: nprow, npcol, placement
+    end function
+    integer(c_int) function c_resize_without(nprow, npcol, placement, without) bind(C, name="dyngrid_resize_without")
+      import
+      integer(c_int), value :: nprow, npcol, placement
+      character(kind=c_char), intent(in) :: without(*)
+    end function
+    integer(c_int) function c_request_without(nprow, npcol, without) bind(C, name="dyngrid_request_without")
+      import
+      integer(c_int), value :: nprow, npcol
+      character(kind=c_char), intent(in) :: without(*)
+    end function
+    integer(c_int) function c_process_id() bind(C, name="dyngrid_process_id")
+      import
     end function
     integer(c_int) function c_relayout() bind(C, name="dyngrid_relayout")
       import
@@ -394,6 +408,27 @@ contains
     integer, intent(out) :: outcome
     outcome = c_resize(nprow, npcol, placement)
   end subroutine
+
+  !> The same without some processes: '3,5', 'host:NAME', 'slowest'; see dyngrid_resize_without in dyngrid.h.
+  subroutine dyngrid_resize_without(nprow, npcol, placement, without, outcome)
+    integer, intent(in) :: nprow, npcol, placement
+    character(*), intent(in) :: without
+    integer, intent(out) :: outcome
+    outcome = c_resize_without(nprow, npcol, placement, trim(without) // c_null_char)
+  end subroutine
+
+  !> At the next resize point.
+  subroutine dyngrid_request_without(nprow, npcol, without, info)
+    integer, intent(in) :: nprow, npcol
+    character(*), intent(in) :: without
+    integer, intent(out) :: info
+    info = c_request_without(nprow, npcol, trim(without) // c_null_char)
+  end subroutine
+
+  !> By which others name this process; -1 on a newcomer before its first resize point.
+  integer function dyngrid_process_id()
+    dyngrid_process_id = c_process_id()
+  end function
 
   !> Asks the rules of all matrices again, on the grid there is.
   subroutine dyngrid_relayout(outcome)

@@ -123,6 +123,19 @@ DYNGRID_API int dyngrid_on_change(dyngrid_change_routine before, dyngrid_change_
 DYNGRID_API int dyngrid_request(int nprow, int npcol);
 /* Changes the grid now. Collective. placement: DYNGRID_GLOBAL, _LOCAL1, _LOCAL2, _OPTIMAL. */
 DYNGRID_API int dyngrid_resize(int nprow, int npcol, int placement);
+/* The same without some processes, which are not in the new grid: ids "3,5" (dyngrid_process_id), "host:NAME" for all
+ * of one host, "slowest" or "slowest:2" by dyngrid_set_speed, any of them joined by commas. The grid may keep its
+ * shape, where a process that sleeps takes the place. The others stay where least has to move. A process that mpirun
+ * started, or whose group has others in the grid, sleeps in this call until a later change needs it; others leave for
+ * good. Nobody new is started. DYNGRID_ERR_NOT_FOUND when nobody is called so; DYNGRID_ERR_ARGUMENT when too few are
+ * left, for process 0 (it leaves only with DYNGRID_PLACEMENT=optimal,keep-first=off), for the slowest of processes that
+ * are alike; DYNGRID_ERR_MISMATCH when processes name different ones. The same on all, and the grid stays. */
+DYNGRID_API int dyngrid_resize_without(int nprow, int npcol, int placement, const char* without);
+/* Asks for that at the next resize point, as dyngrid_request does. Local. */
+DYNGRID_API int dyngrid_request_without(int nprow, int npcol, const char* without);
+/* The number of this process, which stays the same while it lives and is given once: rank in MPI_COMM_WORLD of those
+ * that mpirun started, higher ones for those that came later; -1 on a newcomer before its first resize point. Local. */
+DYNGRID_API int dyngrid_process_id(void);
 /* Asks the rules of all matrices again (dyngrid_matrix_create_by), looks at speeds (_create_weighted), and moves those
  * that lie otherwise by them now, on the grid there is. Collective. DYNGRID_RESIZED when data moved: local arrays and
  * descriptors are new, while context, communicator and contexts of the program's own stay; dyngrid_on_change's routines

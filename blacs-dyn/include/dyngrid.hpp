@@ -151,6 +151,17 @@ public:
   Outcome resize(int nprow, int npcol, Placement placement = Placement::optimal) {
     return static_cast<Outcome>(check(dyngrid_resize(nprow, npcol, static_cast<int>(placement))));
   }
+  /// The same without some processes: "3,5", "host:NAME", "slowest"; see dyngrid_resize_without. Collective.
+  Outcome resize_without(int nprow, int npcol, const std::string& without, Placement placement = Placement::optimal) {
+    return static_cast<Outcome>(
+        check(dyngrid_resize_without(nprow, npcol, static_cast<int>(placement), without.c_str())));
+  }
+  /// At the next resize point. Local.
+  void request_without(int nprow, int npcol, const std::string& without) {
+    check(dyngrid_request_without(nprow, npcol, without.c_str()));
+  }
+  /// By which others name this process; -1 on a newcomer before its first resize point. Local.
+  int process_id() const { return dyngrid_process_id(); }
   /// How fast this process is, relative to the others; see dyngrid_set_speed. Collective. @throws Error
   void set_speed(double speed) { check(dyngrid_set_speed(speed)); }
   double speed() const { return dyngrid_speed(); }

@@ -218,7 +218,7 @@ void Application::begin(std::optional<Shape> first_grid) {
   packet.put(shape);
   broadcast(packet.bytes(), 0, processes.world());
   shape = Packet(packet.bytes()).get<Shape>();
-  if (processes.form_first_grid(shape) == Processes::Fate::stays) {
+  if (processes.form_first_grid(shape, hosts.of_ranks()) == Processes::Fate::stays) {
     grid.tie();
     grid.open_context();
     checkpoints.begin();
@@ -254,6 +254,15 @@ void Application::open_control(Shape first_grid) {
   if (processes.id() == 0)
     control = std::make_unique<Control>(
         settings, first_grid, is_classical() ? "this application changes its grid itself, by blacs_setup" : "");
+  tell_control_who_is_where();
+}
+
+void Application::tell_control_who_is_where() {
+  if (!control) return;
+  std::vector<control::ProcessInfo> all = processes.process_set().everybody(settings.keep_first);
+  for (control::ProcessInfo& process : all)
+    if (process.unit != 0) process.unit = processes.number_of(static_cast<int>(process.unit));
+  control->know(std::move(all));
 }
 
 void Application::require_begun(const char* routine) const {

@@ -60,6 +60,7 @@ public:
   /// unsupported}
   void use(LauncherKind way);
   SpawnOptions spawn_options() const;
+  void tell_control_who_is_where(); ///< local, on process 0
 
   // the classical way: classical.cpp
   void classical_setup(int* iam, int* nprocs);

@@ -156,6 +156,15 @@ int dyngrid_request(int nprow, int npcol) {
   });
 }
 
+int dyngrid_request_without(int nprow, int npcol, const char* without) {
+  return guard([&] {
+    Application& a = begun("dyngrid_request_without");
+    base::check_grid_shape({nprow, npcol}, "blacs-dyn: dyngrid_request_without");
+    if (!without) throw null_text("dyngrid_request_without");
+    a.points.request({nprow, npcol}, control::Without::parse(without, "dyngrid_request_without: without"));
+  });
+}
+
 int dyngrid_allow(const char* grids) {
   return guard([&] {
     Application& a = begun("dyngrid_allow");
@@ -193,6 +202,17 @@ int dyngrid_resize(int nprow, int npcol, int placement) {
     begun("dyngrid_resize").routines.refuse_inside("dyngrid_resize");
     return app().points.resize({nprow, npcol}, static_cast<gridmap::Placement>(placement));
   });
+}
+
+int dyngrid_resize_without(int nprow, int npcol, int placement, const char* without) {
+  return guard([&] {
+    begun("dyngrid_resize_without").routines.refuse_inside("dyngrid_resize_without");
+    return app().points.resize({nprow, npcol}, static_cast<gridmap::Placement>(placement), without ? without : "");
+  });
+}
+
+int dyngrid_process_id(void) {
+  return app().is_active() ? app().processes.id() : -1;
 }
 
 int dyngrid_relayout(void) {
@@ -302,7 +322,11 @@ int dyngrid_my_range(const dyngrid_matrix* matrix, char axis, int64_t k, int64_t
 }
 
 int dyngrid_set_speed(double speed) {
-  return guard([&] { holding("dyngrid_set_speed").processes.set_speed(speed); });
+  return guard([&] {
+    Application& a = holding("dyngrid_set_speed");
+    a.processes.set_speed(speed);
+    a.tell_control_who_is_where();
+  });
 }
 
 double dyngrid_speed(void) {

@@ -53,7 +53,7 @@ void Application::classical_setup(int* iam, int* nprocs) {
     start(Mode::classical);
     int size = 0;
     MPI_Comm_size(processes.world(), &size);
-    processes.form_first_grid({1, size});
+    processes.form_first_grid({1, size}, hosts.of_ranks());
     open_control({1, size});
   }
   const int rank = grid.rank();

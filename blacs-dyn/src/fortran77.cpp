@@ -87,6 +87,18 @@ FORTRAN77(void, dyngrid_request, (const int* nprow, const int* npcol, int* info)
 FORTRAN77(void, dyngrid_resize, (const int* nprow, const int* npcol, const int* placement, int* outcome)) {
   *outcome = dyngrid_resize(*nprow, *npcol, *placement);
 }
+FORTRAN77(void, dyngrid_resize_without,
+          (const int* nprow, const int* npcol, const int* placement, const char* without, int* outcome,
+           std::size_t length)) {
+  *outcome = dyngrid_resize_without(*nprow, *npcol, *placement, text_of(without, length).c_str());
+}
+FORTRAN77(void, dyngrid_request_without,
+          (const int* nprow, const int* npcol, const char* without, int* info, std::size_t length)) {
+  *info = dyngrid_request_without(*nprow, *npcol, text_of(without, length).c_str());
+}
+FORTRAN77(int, dyngrid_process_id, ()) {
+  return dyngrid_process_id();
+}
 FORTRAN77(void, dyngrid_relayout, (int* outcome)) {
   *outcome = dyngrid_relayout();
 }

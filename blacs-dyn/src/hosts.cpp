@@ -37,6 +37,7 @@ void Hosts::find(MPI_Comm world, Settings& settings) {
   std::map<std::string, int> started;
   for (int r = 0; r < size; ++r) {
     const std::string host = all.data() + sizeof mine * static_cast<std::size_t>(r);
+    of_ranks_.push_back(host);
     if (started[host]++ == 0) hosts.push_back(host);
     cores_.emplace(host, cores[static_cast<std::size_t>(r)]);
   }

@@ -2,6 +2,7 @@
 #pragma once
 #include <map>
 #include <string>
+#include <vector>
 
 #include <mpi.h>
 
@@ -19,10 +20,12 @@ public:
   /// Of a host; one that was not seen yet is taken for one like this. 0: not known.
   int cores_of(const std::string& host) const;
   static std::string own_name();
+  const std::vector<std::string>& of_ranks() const { return of_ranks_; } ///< of world
 
 private:
   int count_ = 1;
   std::map<std::string, int> cores_;
+  std::vector<std::string> of_ranks_;
 };
 
 } // namespace blacs_dyn

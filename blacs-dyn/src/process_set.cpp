@@ -31,24 +31,23 @@ std::vector<char> marks(const std::vector<int>& numbers, int count) {
   return is_there;
 }
 
-/// How many elements it is worth to keep each process of the old grid when it shrinks. Process 0 must stay: it holds
-/// the terminal and wakes the sleepers. What mpirun started can only sleep, so it goes last. Of spawned processes every
-/// choice is as good when each is a group of its own; bigger groups leave whole where they fit into what must go,
-/// newest first, and the rest is kept. `leave` goes before all of them.
-std::vector<std::int64_t> worth_keeping(const ProcessSet& process_set, int to_leave, const std::vector<int>& leave) {
+/// How many elements it is worth to keep each process of the old grid when, beside the named ones, `to_leave` more go.
+/// Process 0 must stay: it holds the terminal and wakes the sleepers. What mpirun started can only sleep, so it goes
+/// last. Of spawned processes every choice is as good when each is a group of its own; bigger groups leave whole where
+/// they fit into what must go, newest first, and the rest is kept.
+std::vector<std::int64_t> worth_keeping(const ProcessSet& process_set, int to_leave, const std::vector<int>& named) {
   constexpr std::int64_t must = std::int64_t{1} << 56, original = std::int64_t{1} << 54,
                          whole_group = std::int64_t{1} << 52;
   const std::vector<int>& ids = process_set.grid.ids;
-  bool only_singles = leave.empty();
+  bool only_singles = true;
   for (std::size_t u = 1; u < process_set.groups.size(); ++u)
     only_singles = only_singles && process_set.groups[u].members.size() == 1;
-  std::vector<int> leaving_groups = leave;
-  for (const SpawnGroup& group : process_set.groups)
-    if (has(leave, group.id)) to_leave -= group.active();
+  std::vector<int> leaving_groups;
   for (std::size_t u = process_set.groups.size(); u-- > 1 && !only_singles;) {
     const SpawnGroup& group = process_set.groups[u];
-    const int active = group.active();
-    if (has(leave, group.id) || active == 0 || active > to_leave) continue;
+    int active = group.active();
+    for (const int id : named) active -= has(group.members, id) && !has(group.parked, id) ? 1 : 0;
+    if (active == 0 || active > to_leave) continue;
     leaving_groups.push_back(group.id);
     to_leave -= active;
   }
@@ -60,6 +59,34 @@ std::vector<std::int64_t> worth_keeping(const ProcessSet& process_set, int to_le
   }
   for (const int id : ids) worth.push_back(worth_of[static_cast<std::size_t>(id)]);
   return worth;
+}
+
+/// Who comes in, and who stands where. `named` are not in the new grid.
+void place(Change& change, const ProcessSet& process_set, gridmap::PlacementRequest placement,
+           const GroupPolicy& policy, const std::vector<int>& named) {
+  const std::vector<int>& ids = process_set.grid.ids;
+  const auto before = static_cast<int>(ids.size());
+  const int after = change.to.shape.size();
+  for (int k = 0; k < before && !named.empty(); ++k)
+    if (has(named, ids[static_cast<std::size_t>(k)])) placement.leave.push_back(k);
+  const int stay = before - static_cast<int>(placement.leave.size());
+  if (after > stay) {
+    for (const int id : process_set.all_parked())
+      if (static_cast<int>(change.wake.size()) < after - stay && !has(named, id)) change.wake.push_back(id);
+    const int fresh = after - stay - static_cast<int>(change.wake.size());
+    if (fresh > 0 && !named.empty())
+      throw Error(Status::bad_argument,
+                  "blacs-dyn: " + control::too_few_without(process_set.everybody(false), named, change.to.shape));
+    change.new_groups = group_into_groups(process_set, fresh, policy);
+  } else if (after < stay) {
+    placement.stay_bonus = worth_keeping(process_set, stay - after, named);
+  }
+  std::vector<int> joining = change.wake;
+  for (const int id : change.new_ids()) joining.push_back(id);
+  for (const int number : gridmap::place(placement).grid)
+    change.to.ids.push_back(number < before ? ids[static_cast<std::size_t>(number)]
+                                            : joining[static_cast<std::size_t>(number - before)]);
+  if (!has(change.to.ids, 0)) change.to.ids[0] = 0; // without keep_first: process 0 stays whatever the placement says
 }
 
 } // namespace
@@ -83,6 +110,34 @@ void ProcessSet::set_speed(int id, double speed) {
     group.speeds.resize(group.members.size(), 1);
     group.speeds[static_cast<std::size_t>(at - group.members.begin())] = speed;
   }
+}
+
+void ProcessSet::set_host(int id, const std::string& host) {
+  for (SpawnGroup& group : groups) {
+    const std::size_t at = position(group.members, id);
+    if (at == group.members.size()) continue;
+    group.member_hosts.resize(group.members.size());
+    group.member_hosts[at] = host;
+  }
+}
+
+std::vector<control::ProcessInfo> ProcessSet::everybody(bool keep_first) const {
+  std::vector<int> place_of(static_cast<std::size_t>(next_id), -1);
+  for (std::size_t k = 0; k < grid.ids.size(); ++k)
+    place_of[static_cast<std::size_t>(grid.ids[k])] = static_cast<int>(k);
+  std::vector<control::ProcessInfo> all;
+  for (const SpawnGroup& group : groups)
+    for (std::size_t k = 0; k < group.members.size(); ++k) {
+      control::ProcessInfo process;
+      process.id = group.members[k];
+      process.host = group.member_hosts.empty() ? group.host : group.member_hosts[k];
+      process.unit = group.id;
+      process.place = place_of[static_cast<std::size_t>(process.id)];
+      process.speed = group.speeds.empty() ? 1 : group.speeds[k];
+      process.may_leave = process.id != 0 || !keep_first;
+      all.push_back(std::move(process));
+    }
+  return all;
 }
 
 std::vector<double> ProcessSet::speeds_on(const GridMap& map) const {
@@ -181,9 +236,8 @@ std::vector<NewGroup> group_into_groups(const ProcessSet& process_set, int n, co
 }
 
 Change decide_change(const ProcessSet& process_set, Shape to, gridmap::PlacementRequest placement,
-                     const GroupPolicy& policy, const GridMap* exact, const std::vector<int>& leave) {
-  const int before = process_set.grid.shape.size();
-  const int after = to.size();
+                     const GroupPolicy& policy, const GridMap* exact, const std::vector<int>& leave,
+                     const std::vector<int>& without) {
   Change change;
   change.to.shape = to;
   if (exact) {
@@ -191,26 +245,15 @@ Change decide_change(const ProcessSet& process_set, Shape to, gridmap::Placement
     for (const int id : exact->ids)
       if (!has(process_set.grid.ids, id)) change.wake.push_back(id);
   } else {
-    if (after > before) {
-      std::vector<int> parked = process_set.all_parked();
-      parked.resize(std::min(parked.size(), static_cast<std::size_t>(after - before)));
-      change.wake = std::move(parked);
-      change.new_groups = group_into_groups(process_set, after - before - static_cast<int>(change.wake.size()), policy);
-    }
-    std::vector<int> joining = change.wake;
-    for (const int id : change.new_ids()) joining.push_back(id);
-
-    if (after < before) placement.stay_bonus = worth_keeping(process_set, before - after, leave);
+    std::vector<int> named = without;
+    for (const SpawnGroup& group : process_set.groups)
+      if (has(leave, group.id)) named.insert(named.end(), group.members.begin(), group.members.end());
     if (!leave.empty())
       placement.method = gridmap::Placement::optimal; // the others do not look at who is worth keeping
-    const gridmap::PlacementResult placed = gridmap::place(placement);
-    for (const int number : placed.grid)
-      change.to.ids.push_back(number < before ? process_set.grid.ids[static_cast<std::size_t>(number)]
-                                              : joining[static_cast<std::size_t>(number - before)]);
-    if (!has(change.to.ids, 0)) change.to.ids[0] = 0; // without keep_first: process 0 stays whatever the placement says
+    place(change, process_set, std::move(placement), policy, named);
   }
 
-  const std::vector<char> stays = marks(change.to.ids, process_set.next_id + after),
+  const std::vector<char> stays = marks(change.to.ids, process_set.next_id + to.size()),
                           sleeps = marks(process_set.all_parked(), process_set.next_id);
   for (const SpawnGroup& group : process_set.groups) {
     std::vector<int> out;
@@ -229,15 +272,16 @@ Change decide_change(const ProcessSet& process_set, Shape to, gridmap::Placement
   }
   for (const int group : leave)
     if (!has(change.release_groups, group))
-      throw Error(Status::bad_argument,
-                  fmt::format("blacs-dyn: unit {} cannot leave: the new grid of {} processes needs it", group, after));
+      throw Error(
+          Status::bad_argument,
+          fmt::format("blacs-dyn: unit {} cannot leave: the new grid of {} processes needs it", group, to.size()));
   return change;
 }
 
 ProcessSet apply(const ProcessSet& process_set, const Change& change) {
   ProcessSet next = process_set;
   for (const NewGroup& group : change.new_groups) {
-    next.groups.push_back({group.id, group.owner, group.members, {}, group.host, group.speeds});
+    next.groups.push_back({group.id, group.owner, group.members, {}, group.host, group.speeds, group.member_hosts});
     next.next_group = std::max(next.next_group, group.id + 1);
     for (const int id : group.members) next.next_id = std::max(next.next_id, id + 1);
   }
@@ -272,6 +316,15 @@ void note_speeds(ProcessSet& process_set, Change& change, const std::vector<doub
       const double speed = said.at(rank++);
       group.speeds.push_back(speed > 0 ? speed : 1);
     }
+  }
+}
+
+void note_hosts(const ProcessSet& process_set, Change& change, const std::vector<std::string>& said) {
+  std::size_t rank = process_set.grid.ids.size() + change.wake.size();
+  for (NewGroup& group : change.new_groups) {
+    const auto first = said.begin() + static_cast<std::ptrdiff_t>(rank);
+    rank += group.members.size();
+    group.member_hosts.assign(first, said.begin() + static_cast<std::ptrdiff_t>(rank));
   }
 }
 

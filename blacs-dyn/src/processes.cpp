@@ -117,8 +117,9 @@ void Processes::set_launcher(std::unique_ptr<Launcher> launcher) {
   launcher_ = std::move(launcher);
 }
 
-Processes::Fate Processes::form_first_grid(Shape shape) {
+Processes::Fate Processes::form_first_grid(Shape shape, const std::vector<std::string>& hosts) {
   process_set_ = first_process_set(world_.size(), shape);
+  process_set_.groups[0].member_hosts = hosts;
   const bool inside = id_ < shape.size();
   MPI_Comm grid = MPI_COMM_NULL;
   check_mpi(MPI_Comm_split(world_.get(), inside ? 0 : MPI_UNDEFINED, id_, &grid), "MPI_Comm_split");

@@ -66,8 +66,8 @@ public:
   void take_speeds(const std::vector<double>& speeds, GridMap map);
 
   /// Group 0 only, collective over world: the first grid, of the first shape.size() processes. The others are parked,
-  /// without sleeping yet.
-  Fate form_first_grid(Shape shape);
+  /// without sleeping yet. hosts: of world's ranks.
+  Fate form_first_grid(Shape shape, const std::vector<std::string>& hosts);
 
   /// Process 0: sends for the new groups of a change, where they come in the background (elsewhere gather() does it).
   /// @throws Error, and nothing was started.

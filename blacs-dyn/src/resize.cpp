@@ -61,8 +61,18 @@ Resize::Resize(Application& app, Processes::Union gathered, double started)
 
 // ---- decide
 
+bool Resize::is_grid_already() {
+  const ProcessSet& process_set = app_->processes.process_set();
+  if (!goal_.without.is_empty())
+    together(app_->grid.comm(),
+             [&] { without_ = goal_.without.among(process_set.everybody(app_->settings.keep_first)); });
+  const auto is_inside = [&](int id) { return has(process_set.grid.ids, id); };
+  return goal_.to == process_set.grid.shape && !goal_.exact &&
+         std::none_of(without_.begin(), without_.end(), is_inside);
+}
+
 void Resize::check_room() const {
-  if (goal_.exact) return;
+  if (goal_.exact || !without_.empty()) return; // nobody is started then
   const ProcessSet& process_set = app_->processes.process_set();
   const int fresh = goal_.to.size() - process_set.grid.shape.size() - static_cast<int>(process_set.all_parked().size());
   if (fresh > 0) app_->headroom.check(fresh, goal_.to.size(), app_->settings.group_policy, goal_.is_forced);
@@ -77,7 +87,7 @@ void Resize::decide() {
     placement.method = goal_.placement;
     placement.keep_first = settings.keep_first;
     change = decide_change(process_set, goal_.to, std::move(placement), settings.group_policy,
-                           goal_.exact ? &*goal_.exact : nullptr, goal_.leave);
+                           goal_.exact ? &*goal_.exact : nullptr, goal_.leave, without_);
     if (!change.new_groups.empty() && app_->processes.id() == 0) app_->newcomers.check();
   });
   decide_by(std::move(change));
@@ -278,6 +288,7 @@ void Resize::report(const MatrixMove& move, double merge_s) {
   if (app_->control)
     app_->control->changed(r, static_cast<int>(app_->processes.process_set().all_parked().size()),
                            groups_of(app_->processes), request_);
+  app_->tell_control_who_is_where();
   if (app_->settings.is_verbose && app_->processes.id() == 0) say_report(move);
 }
 

@@ -24,6 +24,7 @@ public:
     gridmap::Placement placement = gridmap::Placement::optimal;
     std::optional<GridMap> exact; ///< an earlier grid, of processes that are all there
     std::vector<int> leave;       ///< ids of groups that are not in the new grid
+    control::Without without;     ///< processes that are not in it either
     bool is_forced = false;       ///< on process 0: however many processes a core gets
     /// Asked for at a resize point: new processes are let in at a later one, a failure is told and the program goes on.
     /// Otherwise the program waits for them.
@@ -40,6 +41,9 @@ public:
   bool is_led() const { return state_.has_value(); } ///< to the resize point where the others are
 
   // ---- collective over the grid
+  /// Whether the grid there is would be the new one. @throws agreed Error{not_found, bad_argument} for processes that
+  /// cannot be left out.
+  bool is_grid_already();
   void check_room() const; ///< before anything is decided. @throws agreed Error{no_slots, ...}
   /// Who comes, wakes and leaves; sends for the new ones. @throws agreed Error, and nothing was started.
   void decide();
@@ -78,6 +82,7 @@ private:
 
   Application* app_;
   Goal goal_;
+  std::vector<int> without_; ///< ids of those that goal_.without names
   double started_;
   std::int64_t asked_at_ = 0; ///< resize point
   double sent_for_s_ = 0;     ///< when the newcomers were sent for

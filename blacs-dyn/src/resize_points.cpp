@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "application.hpp"
+#include "base/fnv1a.hpp"
 
 namespace blacs_dyn {
 
@@ -38,7 +39,7 @@ int ResizePoints::arrive(const Place& place) {
     if (wish.request)
       wish.request->put_off();
     else
-      requested_ = wish.to;
+      request(wish.to, wish.without);
     throw;
   }
   const bool is_own = (all & PlaceWord::own_request) != 0; // goes before a request from outside, which process 0 has
@@ -60,7 +61,7 @@ std::uint64_t ResizePoints::Wish::flags() const {
 ResizePoints::Wish ResizePoints::next_wish() {
   Settings& settings = app_.settings;
   const std::int64_t point = settings.points++;
-  Wish wish{std::exchange(requested_, Shape{}), settings.placement, std::nullopt};
+  Wish wish{std::exchange(requested_, Shape{}), settings.placement, std::exchange(without_, {}), std::nullopt};
   if (app_.processes.id() == 0 && wish.to.size() == 0)
     for (const TimedRequest& entry : settings.requests)
       if (entry.step == point) {
@@ -71,6 +72,7 @@ ResizePoints::Wish ResizePoints::next_wish() {
   if (wish.request) {
     wish.to = {wish.request->to.nprow, wish.request->to.npcol};
     wish.placement = wish.request->placement.value_or(settings.placement);
+    wish.without = wish.request->without;
   }
   return wish;
 }
@@ -128,13 +130,14 @@ Resize::Goal ResizePoints::agree_on_goal(Wish& wish, bool is_own) {
     goal.is_forced = wish.request->force;
     if (!wish.request->why.empty()) std::fprintf(stderr, "dyngrid: %s\n", wish.request->why.c_str());
   }
-  std::array<int, 4> told{wish.to.nprow, wish.to.npcol, static_cast<int>(wish.placement),
-                          static_cast<int>(goal.leave.size())};
-  check_mpi(MPI_Bcast(told.data(), 4, MPI_INT, root, grid), "MPI_Bcast");
-  goal.leave.resize(static_cast<std::size_t>(told[3]));
-  if (!goal.leave.empty()) check_mpi(MPI_Bcast(goal.leave.data(), told[3], MPI_INT, root, grid), "MPI_Bcast");
-  goal.to = {told[0], told[1]};
-  goal.placement = static_cast<gridmap::Placement>(told[2]);
+  Packet packet;
+  packet.put(wish.to).put(wish.placement).put(goal.leave).put(wish.without);
+  broadcast(packet.bytes(), root, grid);
+  Packet told(packet.bytes());
+  told.get(goal.to);
+  told.get(goal.placement);
+  told.get(goal.leave);
+  told.get(goal.without);
   return goal;
 }
 
@@ -148,6 +151,11 @@ bool ResizePoints::is_change_due() {
   return (compare_places(Place(Place::Kind::query), is_due ? 1 : 0) & 1) != 0;
 }
 
+void ResizePoints::request(Shape to, control::Without without) {
+  requested_ = to;
+  without_ = std::move(without);
+}
+
 const char* ResizePoints::entry_point() {
   can_be_led_ = true;
   return entry_point_.c_str();
@@ -155,13 +163,15 @@ const char* ResizePoints::entry_point() {
 
 // ---- or changes the grid itself
 
-int ResizePoints::resize(Shape to, gridmap::Placement placement) {
+int ResizePoints::resize(Shape to, gridmap::Placement placement, const char* without) {
   if (app_.processes.is_newcomer() || (under_way_ && under_way_->is_led())) return arrive(Place());
   place_ = Place();
   if (app_.grid.is_still_outside()) return sleep_until_needed();
   const MPI_Comm grid = app_.grid.comm();
   const auto number = static_cast<int>(placement);
+  Resize::Goal goal;
   together(grid, [&] {
+    if (without) goal.without = control::Without::parse(without, "dyngrid_resize_without: without");
     base::check_grid_shape(to, "blacs-dyn: dyngrid_resize");
     if (number < DYNGRID_OPTIMAL || number > DYNGRID_LOCAL2)
       throw Error(Status::bad_argument, fmt::format("blacs-dyn: dyngrid_resize: placement is {}, expected {} .. {}",
@@ -174,7 +184,8 @@ int ResizePoints::resize(Shape to, gridmap::Placement placement) {
     throw Error(Status::rank_mismatch, fmt::format("blacs-dyn: dyngrid_resize: arguments differ between the processes: "
                                                    "rows {} .. {}, columns {} .. {}, placement {} .. {}",
                                                    -most[1], most[0], -most[3], most[2], -most[5], most[4]));
-  Resize::Goal goal;
+  check_same(grid, base::Fnv1a().text(goal.without.text()).positive(),
+             "blacs-dyn: dyngrid_resize_without: the processes to be left out differ between processes");
   goal.to = to;
   goal.placement = placement;
   return change(std::move(goal));
@@ -199,7 +210,7 @@ int ResizePoints::pop() {
 int ResizePoints::change(Resize::Goal goal, std::optional<control::ResizeRequest> request) {
   Resize next(app_, std::move(goal), std::move(request));
   if (!next.goal().is_at_point) return carry_out(next);
-  if (under_way_ && under_way_->goal().to == next.goal().to) {
+  if (under_way_ && under_way_->goal().to == next.goal().to && next.goal().without.is_empty()) {
     under_way_->take_over(next);
     return let_in();
   }
@@ -214,12 +225,13 @@ int ResizePoints::change(Resize::Goal goal, std::optional<control::ResizeRequest
 /// From the decision on. What is under way already is called off.
 int ResizePoints::carry_out(Resize& next) {
   const Resize::Goal& goal = next.goal();
+  const bool is_there = next.is_grid_already();
   if (!under_way_ || !(under_way_->goal().to == goal.to)) next.check_room();
   if (under_way_) {
     under_way_->call_off(fmt::format("{} is wanted instead", to_string(goal.to)));
     under_way_.reset();
   }
-  if (goal.to == app_.grid.shape() && !goal.exact) {
+  if (is_there) {
     const int outcome = app_.relayout.all(); // the rules may say otherwise by now
     next.already_there();
     return outcome;

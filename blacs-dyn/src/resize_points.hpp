@@ -24,11 +24,12 @@ public:
   // ---- for the program. Collective over the grid. @return a dyngrid_outcome
   int arrive(const Place& place);
   int arrive_at(const char* name);
-  int resize(Shape to, gridmap::Placement placement);
+  /// without: control::Without as text; null: everybody may stay.
+  int resize(Shape to, gridmap::Placement placement, const char* without = nullptr);
   int pop();
-  bool is_change_due();                       ///< dyngrid_pending
-  void request(Shape to) { requested_ = to; } ///< at the next point; local
-  const char* entry_point();                  ///< also says that this process can be led; local
+  bool is_change_due();                                  ///< dyngrid_pending
+  void request(Shape to, control::Without without = {}); ///< at the next point; local
+  const char* entry_point();                             ///< also says that this process can be led; local
   void set_entry_point(std::string name) { entry_point_ = std::move(name); }
 
   /// Carries the change through on this process, through all sleeps, until it goes on in the program. Collective over
@@ -52,8 +53,9 @@ private:
   struct Wish { ///< of this process, for this resize point
     Shape to;
     gridmap::Placement placement = gridmap::Placement::optimal;
-    std::optional<control::ResizeRequest> request; ///< process 0: somebody outside has it
-    std::uint64_t flags() const;                   ///< PlaceWord::Flag
+    control::Without without = {};
+    std::optional<control::ResizeRequest> request = std::nullopt; ///< process 0: somebody outside has it
+    std::uint64_t flags() const;                                  ///< PlaceWord::Flag
   };
   Wish next_wish();
   std::uint64_t compare_places(const Place& place, std::uint64_t flags);
@@ -68,6 +70,7 @@ private:
 
   Application& app_;
   Shape requested_{};
+  control::Without without_;       ///< of that request
   Place place_;                    ///< the last one that this process came to
   bool plain_places_count_ = true; ///< false where programs differ; the same on all processes of the grid
   std::string entry_point_;

@@ -2,11 +2,13 @@
 #include "speeds.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
 
 #include "gridmap/mapping.hpp"
+#include "hosts.hpp"
 #include "processes.hpp"
 
 namespace blacs_dyn {
@@ -39,6 +41,18 @@ void share_out(MPI_Comm comm, GridMap& map, const std::vector<double>& speeds) {
   check_mpi(MPI_Bcast(shares.data(), static_cast<int>(shares.size()), MPI_DOUBLE, 0, comm), "MPI_Bcast");
   map.row_shares.assign(shares.begin(), shares.begin() + static_cast<std::ptrdiff_t>(nprow));
   map.col_shares.assign(shares.begin() + static_cast<std::ptrdiff_t>(nprow), shares.end());
+}
+
+/// By rank. Collective.
+static std::vector<std::string> hosts_of(MPI_Comm comm, std::size_t size) {
+  constexpr std::size_t longest = 256;
+  std::array<char, longest> mine{};
+  Hosts::own_name().copy(mine.data(), longest - 1);
+  std::vector<char> all(longest * size);
+  check_mpi(MPI_Allgather(mine.data(), longest, MPI_CHAR, all.data(), longest, MPI_CHAR, comm), "MPI_Allgather");
+  std::vector<std::string> hosts;
+  for (std::size_t rank = 0; rank < size; ++rank) hosts.emplace_back(all.data() + longest * rank);
+  return hosts;
 }
 
 void Processes::set_speed(double speed) {
@@ -76,6 +90,7 @@ void Processes::share_out(Union& gathered) const {
     std::vector<double> said(union_order(gathered.before, gathered.change).size());
     check_mpi(MPI_Allgather(&own_speed_, 1, MPI_DOUBLE, said.data(), 1, MPI_DOUBLE, comm), "MPI_Allgather");
     note_speeds(gathered.before, gathered.change, said);
+    if (!gathered.change.new_groups.empty()) note_hosts(gathered.before, gathered.change, hosts_of(comm, said.size()));
   }
   GridMap& to = gathered.change.to;
   blacs_dyn::share_out(comm, to, apply(gathered.before, gathered.change).speeds_on(to));

@@ -4,7 +4,9 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "base/status.hpp"
 #include "gridmap/step_time.hpp"
 
 namespace control {
@@ -114,6 +116,25 @@ Decision decide_resize(const Situation& s, GridShape to, bool force) {
     return declined(
         fmt::format("{} is not among the grids that the application allows ({})", to_string(to), s.allowed.text()));
   return accepted(s, to, "as asked", force);
+}
+
+Decision decide_resize_without(const Situation& s, GridShape to, const Without& without, bool force) {
+  if (!force && !s.allowed.permits(to))
+    return declined(
+        fmt::format("{} is not among the grids that the application allows ({})", to_string(to), s.allowed.text()));
+  std::vector<int> named;
+  try {
+    named = without.among(s.processes);
+  } catch (const base::Error& error) {
+    return declined(error.what());
+  }
+  if (const std::string why = too_few_without(s.processes, named, to); !why.empty()) return declined(why);
+  const bool is_there = std::any_of(s.processes.begin(), s.processes.end(), [&](const ProcessInfo& process) {
+    return process.place >= 0 && std::find(named.begin(), named.end(), process.id) != named.end();
+  });
+  const std::string who = fmt::format("{}", fmt::join(named, ", "));
+  if (to == s.grid && !is_there) return declined(fmt::format("the grid is {} without {} already", to_string(to), who));
+  return accepted(s, to, fmt::format("as asked, without process {}", who), true);
 }
 
 Decision decide_grow(const Situation& s, std::int64_t by, bool force) {

@@ -120,7 +120,7 @@ void JobServer::serve_request(LineServer::Client client, const Request& request)
   const double now = clock_();
   switch (operation_of(request)) {
   case Operation::status: {
-    Json status = state_.status(now);
+    Json status = state_.status(now, flag(request, "processes"));
     status["rss_bytes"] = resident_bytes();
     return say(std::move(status));
   }

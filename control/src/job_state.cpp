@@ -41,6 +41,8 @@ std::vector<std::int64_t> groups_in(const Request& request) {
 }
 
 Decision decide(const Situation& here, const ResizeRequest& wish) {
+  if (wish.op == Operation::resize && !wish.without.is_empty())
+    return decide_resize_without(here, wish.to, wish.without, wish.force);
   if (wish.op == Operation::resize) return decide_resize(here, wish.to, wish.force);
   if (wish.op == Operation::grow) return decide_grow(here, wish.by, wish.force);
   if (wish.op == Operation::leave) return decide_leave(here, wish.groups);
@@ -51,6 +53,15 @@ Json json_of(const std::vector<GroupInfo>& groups) {
   Json list = Json::array();
   for (const GroupInfo& group : groups)
     list.push_back({{"unit", group.number}, {"processes", group.processes}, {"active", group.active}});
+  return list;
+}
+
+Json json_of(const std::vector<ProcessInfo>& processes, GridShape grid) {
+  Json list = Json::array();
+  for (const ProcessInfo& p : processes) {
+    list.push_back({{"process", p.id}, {"host", p.host}, {"unit", p.unit}, {"speed", p.speed}});
+    list.back()["place"] = p.place < 0 ? Json(nullptr) : Json({p.place / grid.npcol, p.place % grid.npcol});
+  }
   return list;
 }
 
@@ -411,6 +422,11 @@ void JobState::set_groups(std::vector<GroupInfo> groups) {
   groups_ = std::move(groups);
 }
 
+void JobState::set_processes(std::vector<ProcessInfo> processes) {
+  const Lock lock(mutex_);
+  processes_ = std::move(processes);
+}
+
 void JobState::set_allowed(Allowed allowed) {
   const Lock lock(mutex_);
   allowed_ = std::move(allowed);
@@ -465,6 +481,7 @@ Situation JobState::situation() const {
   s.grid = grid_;
   s.allowed = allowed_;
   s.groups = groups_;
+  s.processes = processes_;
   s.cores = info_.cores;
   s.per_core = info_.per_core;
   s.parked = parked_;
@@ -491,7 +508,7 @@ void JobState::outcome(std::int64_t number, const char* what, Json more) {
   tell(std::move(more));
 }
 
-Json JobState::status(double now) const {
+Json JobState::status(double now, bool with_processes) const {
   const Lock lock(mutex_);
   Json json{{"job", info_.job},
             {"pid", info_.pid},
@@ -521,6 +538,7 @@ Json JobState::status(double now) const {
   json["experimenting"] = experiment_.has_value();
   json["units"] = json_of(groups_);
   json["cores"] = info_.cores;
+  if (with_processes) json["processes"] = json_of(processes_, grid_);
   return json;
 }
 
@@ -575,6 +593,10 @@ Json JobState::submit(const Request& request, double now) {
   if (!name.empty()) wish.placement = placement_from(request, name);
   const double limit = seconds(request, "deadline_s", 0);
   if (limit > 0) wish.deadline = now + limit;
+  if (wish.op == Operation::resize && request.body->contains("without")) {
+    wish.without = Without::parse(text(request, "without", ""), "resize: \"without\"");
+    wish.undo = false; // the grid before had those that are to leave
+  }
   if (wish.op == Operation::resize)
     wish.to = grid(request, "grid");
   else if (wish.op == Operation::leave)

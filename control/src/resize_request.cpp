@@ -21,6 +21,7 @@ ResizeRequest& ResizeRequest::operator=(ResizeRequest&& other) noexcept {
   to = other.to;
   by = other.by;
   groups = std::move(other.groups);
+  without = std::move(other.without);
   force = other.force;
   undo = other.undo;
   placement = other.placement;

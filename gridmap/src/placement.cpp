@@ -168,7 +168,7 @@ private:
 
   /// detail::assign; keep_first: of left 0 to right 0 and of the others among themselves, which is as exact.
   std::vector<int> assign_rest(int lefts, int rights, const std::vector<detail::Pair>& pairs,
-                          const std::vector<std::int64_t>& bonus = {}) const {
+                               const std::vector<std::int64_t>& bonus = {}) const {
     if (!keeps_first_) return detail::assign(lefts, rights, pairs, bonus);
     std::vector<detail::Pair> others;
     for (const detail::Pair& pair : pairs)

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "control/without.hpp"
 #include "processes/shape.hpp"
 
 namespace blacs_dyn {
@@ -28,10 +29,11 @@ struct GridMap {
 struct SpawnGroup {
   int id = 0;
   int owner = -1; ///< id of the process of group 0 that spawned it and holds its intercommunicator; -1 for group 0
-  std::vector<int> members;        ///< ids, in the order of the group's own ranks
-  std::vector<int> parked;         ///< those of them that are asleep
-  std::string host;                ///< where it was asked to be; empty: mpirun decided
-  std::vector<double> speeds = {}; ///< of the members; empty: 1 each
+  std::vector<int> members;                   ///< ids, in the order of the group's own ranks
+  std::vector<int> parked;                    ///< those of them that are asleep
+  std::string host;                           ///< where it was asked to be; empty: mpirun decided
+  std::vector<double> speeds = {};            ///< of the members; empty: 1 each
+  std::vector<std::string> member_hosts = {}; ///< where each member is, as it says itself; empty: not known
   int active() const { return static_cast<int>(members.size() - parked.size()); } ///< in the grid
 };
 
@@ -48,8 +50,11 @@ struct ProcessSet {
   bool is_parked(int id) const;
   double speed_of(int id) const; ///< 1 until it is given another
   void set_speed(int id, double speed);
+  void set_host(int id, const std::string& host);
   std::vector<double> speeds_on(const GridMap& map) const; ///< row-major
   std::vector<int> all_parked() const; ///< first those of group 0, since they hold intercommunicators to the others
+  /// Everybody, by group. keep_first: process 0 stays in every grid.
+  std::vector<control::ProcessInfo> everybody(bool keep_first) const;
 };
 
 // What a packet to another process has of each.
@@ -57,7 +62,7 @@ template <class Archive> void fields(Archive& a, GridMap& grid) {
   a(grid.shape, grid.ids, grid.row_shares, grid.col_shares);
 }
 template <class Archive> void fields(Archive& a, SpawnGroup& group) {
-  a(group.id, group.owner, group.members, group.parked, group.host, group.speeds);
+  a(group.id, group.owner, group.members, group.parked, group.host, group.speeds, group.member_hosts);
 }
 template <class Archive> void fields(Archive& a, ProcessSet& process_set) {
   a(process_set.groups, process_set.grid, process_set.levels, process_set.next_id, process_set.next_group);
@@ -86,8 +91,9 @@ struct NewGroup {
   int id = 0;
   int owner = 0;
   std::vector<int> members;
-  std::string host;                ///< empty: mpirun decides
-  std::vector<double> speeds = {}; ///< of the members, when they have said them; empty: 1 each
+  std::string host;                           ///< empty: mpirun decides
+  std::vector<double> speeds = {};            ///< of the members, when they have said them; empty: 1 each
+  std::vector<std::string> member_hosts = {}; ///< the same
 };
 
 /// What it takes to come from one grid to another. Decided the same on every process, without MPI.
@@ -101,7 +107,7 @@ struct Change {
   std::vector<int> new_ids() const;
 };
 template <class Archive> void fields(Archive& a, NewGroup& group) {
-  a(group.id, group.owner, group.members, group.host, group.speeds);
+  a(group.id, group.owner, group.members, group.host, group.speeds, group.member_hosts);
 }
 template <class Archive> void fields(Archive& a, Change& change) {
   a(change.to, change.wake, change.new_groups, change.park, change.release_groups);
@@ -124,10 +130,12 @@ std::vector<NewGroup> group_into_groups(const ProcessSet& process_set, int n, co
 
 /// `placement`: method, and the matrix that decides who goes where, on the old grid and on the new one. With its
 /// keep_first the process at (0,0) stays there; in the first grid that is process 0. A target grid of known ids (a pop)
-/// is taken as it is when `exact` is given. `leave`: ids of groups that are not in the new grid; none or more.
+/// is taken as it is when `exact` is given. `leave`: ids of groups that are not in the new grid; `without`: ids of
+/// processes, each alive; none or more. Nobody new is started for a grid without them.
 /// @throws Error{bad_argument} when the new grid is too large to do without them.
 Change decide_change(const ProcessSet& process_set, Shape to, gridmap::PlacementRequest placement,
-                     const GroupPolicy& policy, const GridMap* exact = nullptr, const std::vector<int>& leave = {});
+                     const GroupPolicy& policy, const GridMap* exact = nullptr, const std::vector<int>& leave = {},
+                     const std::vector<int>& without = {});
 
 /// The set of processes after the change. A growth pushes a level, everything else cuts the stack down to the levels
 /// smaller than the new grid and puts the new grid on top of them.
@@ -136,6 +144,8 @@ ProcessSet apply(const ProcessSet& process_set, const Change& change);
 /// What those that join say of their speeds, by rank in the union communicator, 0 for nothing: noted in `process_set`
 /// for the woken, in `change` for the new.
 void note_speeds(ProcessSet& process_set, Change& change, const std::vector<double>& said);
+/// The same of where the new ones are.
+void note_hosts(const ProcessSet& process_set, Change& change, const std::vector<std::string>& said);
 
 /// Ids in the order of the union communicator: the old grid, those that are woken, those that are new.
 std::vector<int> union_order(const ProcessSet& process_set, const Change& change);

@@ -10,6 +10,7 @@
 
 #include "control/allowed.hpp"
 #include "control/history.hpp"
+#include "control/without.hpp"
 
 namespace control {
 
@@ -25,9 +26,10 @@ struct Situation : gridmap::CostModel {
   gridmap::GridShape grid;
   Allowed allowed;
   std::vector<GroupInfo> groups;
-  int parked = 0;               ///< processes that sleep and are used again before any is started
-  std::int64_t steps_left = -1; ///< -1: not known
-  int per_core = 0;             ///< processes that a core may get at most; 0: any number
+  std::vector<ProcessInfo> processes; ///< empty: not known
+  int parked = 0;                     ///< processes that sleep and are used again before any is started
+  std::int64_t steps_left = -1;       ///< -1: not known
+  int per_core = 0;                   ///< processes that a core may get at most; 0: any number
   /// Most processes that may be asked for without force; 0: any number.
   std::int64_t most() const { return std::int64_t{cores} * per_core; }
   /// What moving all matrices costs, by redist's plan; may be empty.
@@ -54,6 +56,10 @@ std::optional<Forecast> forecast(const Situation& s, gridmap::GridShape to);
 /// or it cannot pay off (in the steps that are left, where their number is known), not even when the prediction errs in
 /// its favour. `force` leaves out all but the first.
 Decision decide_resize(const Situation& s, gridmap::GridShape to, bool force);
+
+/// The same without some processes, be it the grid there is. Never declined for its price: they are to leave. Declined
+/// when nobody is called so, when one may not leave, and when too few are left.
+Decision decide_resize_without(const Situation& s, gridmap::GridShape to, const Without& without, bool force);
 
 /// Up to `by` processes more, and without force no more than there are cores, unless more were measured to be quicker.
 /// With measurements that reach that far: the quickest grid among and between the measured ones, declined when none

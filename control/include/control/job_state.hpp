@@ -95,6 +95,7 @@ public:
   }
   void set_matrices(Matrices matrices);
   void set_groups(std::vector<GroupInfo> groups);
+  void set_processes(std::vector<ProcessInfo> processes);
   void set_allowed(Allowed allowed);
   void set_steps(std::int64_t steps);
   void set_experiment(Experiment experiment);
@@ -102,7 +103,8 @@ public:
   void save_history(double wait_s = 0.2);
 
   // ---- the listener's thread ----
-  Json status(double now) const;
+  /// with_processes: of each process where it is, too.
+  Json status(double now, bool with_processes = false) const;
   Json history() const;
   /// resize, grow, shrink, leave: reply fields. When accepted, "request" is the number.
   Json submit(const Request& request, double now);
@@ -176,6 +178,7 @@ private:
   std::int64_t steps_ = 0;
   Allowed allowed_;
   std::vector<GroupInfo> groups_;
+  std::vector<ProcessInfo> processes_;
   RequestQueue queue_;
   std::string size_ = "-";
   std::int64_t matrix_bytes_ = 0;

@@ -8,6 +8,7 @@
 
 #include "base/status.hpp"
 #include "control/protocol.hpp"
+#include "control/without.hpp"
 #include "gridmap/placement.hpp"
 #include "gridmap/topology.hpp"
 
@@ -36,6 +37,7 @@ public:
   gridmap::GridShape from, to;
   std::int64_t by = 0;              ///< grow, shrink
   std::vector<std::int64_t> groups; ///< leave: numbers of the groups that must not be in the grid
+  Without without;                  ///< resize: processes that must not be in the grid
   bool force = false;
   bool undo = true; ///< a growth that measures slower is taken back
   std::optional<gridmap::Placement> placement;

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/without.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/status.hpp"
+#include "base/text.hpp"
+
+namespace control {
+
+using base::Error;
+using base::Status;
+
+namespace {
+
+constexpr std::size_t longest_text = 4096, longest_host = 255;
+
+void add(std::vector<int>& ids, int id) {
+  if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
+}
+
+std::string where_they_are(const std::vector<ProcessInfo>& all) {
+  std::vector<int> ids;
+  for (const ProcessInfo& process : all) ids.push_back(process.id);
+  std::sort(ids.begin(), ids.end());
+  constexpr std::size_t shown = 20;
+  const bool is_cut = ids.size() > shown;
+  if (is_cut) ids.resize(shown);
+  return fmt::format("{}{}", fmt::join(ids, ", "), is_cut ? ", ..." : "");
+}
+
+/// Of those in the grid that are not in `named` and may leave.
+int slowest_of(const std::vector<ProcessInfo>& all, const std::vector<int>& named) {
+  const ProcessInfo* slowest = nullptr;
+  double fastest = 0;
+  for (const ProcessInfo& process : all) {
+    if (process.place < 0 || std::find(named.begin(), named.end(), process.id) != named.end()) continue;
+    fastest = std::max(fastest, process.speed);
+    if (!process.may_leave) continue;
+    const bool is_slower = slowest && (process.speed < slowest->speed ||
+                                       (process.speed == slowest->speed && process.id > slowest->id));
+    if (!slowest || is_slower) slowest = &process;
+  }
+  if (!slowest)
+    throw Error(Status::bad_argument, "control: without the slowest: no process of the grid is left that may leave");
+  if (slowest->speed >= fastest)
+    throw Error(Status::bad_argument, fmt::format("control: without the slowest: no process that may leave is slower "
+                                                  "than the others (speed {:.6g}); name it by its id",
+                                                  fastest));
+  return slowest->id;
+}
+
+} // namespace
+
+Without Without::parse(std::string_view text, std::string_view where) {
+  const auto bad = [&] {
+    return Error(Status::bad_argument,
+                 fmt::format("control: {} is \"{}\", expected ids of processes as \"3,5\", \"host:NAME\", \"slowest\" "
+                             "or \"slowest:2\", joined by commas",
+                             where, text.substr(0, 80)));
+  };
+  if (text.size() > longest_text) throw bad();
+  Without without;
+  for (const std::string& part : base::split(text, ',')) {
+    const std::string_view word = base::trimmed(part);
+    const auto after = [&](std::string_view prefix) { return word.substr(prefix.size()); };
+    const auto begins = [&](std::string_view prefix) { return word.substr(0, prefix.size()) == prefix; };
+    if (word == "slowest") {
+      ++without.slowest;
+    } else if (begins("slowest:")) {
+      const auto count = base::whole_number<int>(after("slowest:"));
+      if (!count || *count < 1 || *count > (1 << 20)) throw bad();
+      without.slowest += *count;
+    } else if (begins("host:")) {
+      const std::string_view host = after("host:");
+      if (host.empty() || host.size() > longest_host) throw bad();
+      without.hosts.emplace_back(host);
+    } else {
+      const auto id = base::whole_number<int>(word);
+      if (!id || *id < 0) throw bad();
+      add(without.ids, *id);
+    }
+  }
+  if (without.is_empty()) throw bad();
+  return without;
+}
+
+std::string Without::text() const {
+  std::vector<std::string> parts;
+  for (const int id : ids) parts.push_back(std::to_string(id));
+  for (const std::string& host : hosts) parts.push_back("host:" + host);
+  if (slowest > 0) parts.push_back(slowest == 1 ? "slowest" : fmt::format("slowest:{}", slowest));
+  return fmt::format("{}", fmt::join(parts, ","));
+}
+
+std::vector<int> Without::among(const std::vector<ProcessInfo>& all) const {
+  std::vector<int> named;
+  const auto name = [&](const ProcessInfo& process, const std::string& as) {
+    if (!process.may_leave)
+      throw Error(Status::bad_argument,
+                  fmt::format("control: without {}: process {} stays at (0,0), where programs print and have files "
+                              "open; start with DYNGRID_PLACEMENT=optimal,keep-first=off if it may leave",
+                              as, process.id));
+    add(named, process.id);
+  };
+  for (const int id : ids) {
+    const auto at = std::find_if(all.begin(), all.end(), [&](const ProcessInfo& p) { return p.id == id; });
+    if (at == all.end())
+      throw Error(Status::not_found, fmt::format("control: without {}: there is no process {}, expected some of {}", id,
+                                                 id, where_they_are(all)));
+    name(*at, std::to_string(id));
+  }
+  for (const std::string& host : hosts) {
+    bool is_known = false;
+    for (const ProcessInfo& process : all) {
+      if (process.host != host) continue;
+      is_known = true;
+      name(process, "host:" + host);
+    }
+    if (!is_known)
+      throw Error(Status::not_found, fmt::format("control: without host:{}: no process is on that host, expected "
+                                                 "one as dyngrid ps JOB shows it",
+                                                 host));
+  }
+  for (int k = 0; k < slowest; ++k) named.push_back(slowest_of(all, named));
+  std::sort(named.begin(), named.end());
+  return named;
+}
+
+std::string too_few_without(const std::vector<ProcessInfo>& all, const std::vector<int>& named,
+                            gridmap::GridShape to) {
+  int in_grid = 0, asleep = 0;
+  for (const ProcessInfo& process : all) {
+    if (std::find(named.begin(), named.end(), process.id) != named.end()) continue;
+    ++(process.place >= 0 ? in_grid : asleep);
+  }
+  if (in_grid + asleep >= to.size()) return {};
+  return fmt::format("{} without {} needs {} processes, but {} are left ({} in the grid, {} asleep), and none is "
+                     "started where others leave; expected a smaller grid",
+                     to_string(to), fmt::join(named, ", "), to.size(), in_grid + asleep, in_grid, asleep);
+}
+
+} // namespace control
