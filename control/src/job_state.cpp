@@ -264,8 +264,8 @@ std::optional<ResizeRequest> JobState::want(double now) {
     settle();
     here = situation();
   }
-  if ((wish->from != here.grid && wish->op != Operation::resize) ||
-      wish->op == Operation::leave) { // groups may have come and gone on the same grid
+  if ((wish->from != here.grid && wish->op != Operation::resize) || wish->op == Operation::leave ||
+      !wish->without.is_empty()) { // who is named may have come and gone on the same grid
     const Decision again = decide(here, *wish);
     if (!again.is_accepted) {
       const Lock lock(mutex_);
@@ -425,6 +425,8 @@ void JobState::set_groups(std::vector<GroupInfo> groups) {
 void JobState::set_processes(std::vector<ProcessInfo> processes) {
   const Lock lock(mutex_);
   processes_ = std::move(processes);
+  parked_ = static_cast<int>(
+      std::count_if(processes_.begin(), processes_.end(), [](const ProcessInfo& p) { return p.place < 0; }));
 }
 
 void JobState::set_allowed(Allowed allowed) {

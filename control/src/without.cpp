@@ -41,8 +41,8 @@ int slowest_of(const std::vector<ProcessInfo>& all, const std::vector<int>& name
     if (process.place < 0 || std::find(named.begin(), named.end(), process.id) != named.end()) continue;
     fastest = std::max(fastest, process.speed);
     if (!process.may_leave) continue;
-    const bool is_slower = slowest && (process.speed < slowest->speed ||
-                                       (process.speed == slowest->speed && process.id > slowest->id));
+    const bool is_slower =
+        slowest && (process.speed < slowest->speed || (process.speed == slowest->speed && process.id > slowest->id));
     if (!slowest || is_slower) slowest = &process;
   }
   if (!slowest)
@@ -131,8 +131,7 @@ std::vector<int> Without::among(const std::vector<ProcessInfo>& all) const {
   return named;
 }
 
-std::string too_few_without(const std::vector<ProcessInfo>& all, const std::vector<int>& named,
-                            gridmap::GridShape to) {
+std::string too_few_without(const std::vector<ProcessInfo>& all, const std::vector<int>& named, gridmap::GridShape to) {
   int in_grid = 0, asleep = 0;
   for (const ProcessInfo& process : all) {
     if (std::find(named.begin(), named.end(), process.id) != named.end()) continue;

@@ -783,6 +783,89 @@ TEST(Job, LeavingIsWorkedOutWhenItsTimeComes) {
   EXPECT_EQ(words(state.take_events()), "outcome:declined#1");
 }
 
+namespace {
+/// 2x2 of processes 0 1 / 2 5, 3 asleep beside them on node a, 4 on node b; 4 and 5 of unit 7; 2 is the slowest.
+std::vector<control::ProcessInfo> six() {
+  return {{0, "a", 0, 0, 1, false}, {1, "a", 0, 1, 2, true},  {2, "b", 0, 2, 0.5, true},
+          {3, "a", 0, -1, 1, true}, {4, "b", 7, -1, 1, true}, {5, "b", 7, 3, 2, true}};
+}
+} // namespace
+
+TEST(Without, IsReadAndWritten) {
+  using control::Without;
+  for (const char* text : {"3", "3,5", "host:node7.x", "slowest", "slowest:2", "3,5,host:a,host:b,slowest:2"})
+    EXPECT_EQ(Without::parse(text, "x").text(), text);
+  EXPECT_EQ(Without::parse(" 5, 3 ,slowest,5,slowest ", "x").text(), "5,3,slowest:2");
+  for (const char* bad :
+       {"", ",", "3,", "-1", "x", "3;5", "host:", "slowest:0", "slowest:-1", "slowest:", "99999999999"})
+    EXPECT_TRUE(says(error_of([&] { Without::parse(bad, "--without"); }), "--without is \"")) << bad;
+  EXPECT_TRUE(says(error_of([] { Without::parse(std::string(5000, '1'), "x"); }), "expected ids"));
+}
+
+TEST(Without, NamesProcesses) {
+  using control::Without;
+  const auto named = [](const char* text) { return Without::parse(text, "x").among(six()); };
+  const auto why_not = [&](const char* text) { return error_of([&] { named(text); }); };
+  EXPECT_EQ(named("5,1"), (std::vector<int>{1, 5}));
+  EXPECT_EQ(named("host:b"), (std::vector<int>{2, 4, 5}));
+  EXPECT_EQ(named("host:b,2,4"), (std::vector<int>{2, 4, 5}));
+  EXPECT_EQ(named("slowest"), std::vector<int>{2});
+  EXPECT_EQ(named("2"), std::vector<int>{2});
+  EXPECT_TRUE(says(why_not("9"), "there is no process 9, expected some of 0, 1, 2, 3, 4, 5"));
+  EXPECT_TRUE(says(why_not("0"), "process 0 stays at (0,0)"));
+  EXPECT_TRUE(says(why_not("host:a"), "process 0 stays at (0,0)"));
+  EXPECT_TRUE(says(why_not("host:c"), "no process is on that host"));
+  EXPECT_TRUE(says(why_not("slowest:2"), "is slower than the others")) << why_not("slowest:2"); // 1 and 5 are alike
+  auto processes = six();
+  processes[5].speed = 1.5;
+  EXPECT_EQ(Without::parse("slowest:2", "x").among(processes), (std::vector<int>{2, 5}));
+  processes[0].speed = 0.1; // who may not leave is not the slowest
+  EXPECT_EQ(Without::parse("slowest", "x").among(processes), std::vector<int>{2});
+  processes[1].speed = processes[2].speed = processes[5].speed = 4;
+  EXPECT_TRUE(says(error_of([&] { Without::parse("slowest", "x").among(processes); }), "is slower than the others"));
+  processes[1].speed = processes[2].speed = 3; // of two the one that came last
+  EXPECT_EQ(Without::parse("slowest", "x").among(processes), std::vector<int>{2});
+}
+
+TEST(Job, ProcessesThatAreNamedLeave) {
+  control::JobState state = job();
+  state.set_processes(six());
+  const Json status = state.status(1, true);
+  EXPECT_EQ(status["parked"], 2);
+  EXPECT_FALSE(state.status(1).contains("processes"));
+  EXPECT_EQ(status["processes"][5],
+            Json({{"process", 5}, {"place", {1, 1}}, {"host", "b"}, {"unit", 7}, {"speed", 2.0}}));
+  EXPECT_TRUE(status["processes"][3]["place"].is_null());
+  const auto answer = [&](const std::string& grid, const std::string& without) {
+    return ask(state, R"({"op":"resize","grid":)" + grid + R"(,"without":")" + without + "\"}", 1);
+  };
+  const auto declined = [&](const std::string& grid, const std::string& without, const char* why) {
+    const Json said = answer(grid, without);
+    return !said["accepted"].get<bool>() && says(said["reason"], why);
+  };
+  EXPECT_TRUE(declined("[2,2]", "3,4", "the grid is 2x2 without 3, 4 already"));
+  EXPECT_TRUE(declined("[1,3]", "7", "there is no process 7"));
+  EXPECT_TRUE(declined("[1,3]", "0", "process 0 stays"));
+  EXPECT_TRUE(
+      declined("[2,2]", "1,2,3", "2x2 without 1, 2, 3 needs 4 processes, but 3 are left (2 in the grid, 1 asleep)"));
+  EXPECT_TRUE(declined("[2,3]", "5", "needs 6 processes, but 5 are left"));
+  EXPECT_THROW(answer("[1,3]", ""), base::Error);
+  EXPECT_THROW(answer("[1,3]", "x"), base::Error);
+  EXPECT_THROW(ask(state, R"({"op":"resize","grid":[1,3],"without":3})", 1), base::Error);
+  EXPECT_TRUE(answer("[2,2]", "slowest")["accepted"]); // the grid there is, with another process
+  EXPECT_TRUE(answer("[1,5]", "2")["accepted"]);
+  auto wanted = state.want(2);
+  ASSERT_TRUE(wanted);
+  EXPECT_EQ(wanted->without.text(), "2");
+  wanted->put_off();
+  auto fewer = six();
+  fewer.pop_back(); // 5 has gone meanwhile
+  state.set_processes(fewer);
+  state.take_events();
+  EXPECT_FALSE(state.want(3));
+  EXPECT_EQ(words(state.take_events()), "outcome:declined#2");
+}
+
 TEST(Job, Deadlines) {
   control::JobState state = job();
   ask(state, R"({"op":"grow","by":5,"deadline_s":10})", 1);

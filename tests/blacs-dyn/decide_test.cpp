@@ -230,6 +230,63 @@ TEST(Change, UnitsThatMustLeave) {
   EXPECT_EQ(status_of([&] { shrink({2, 3}, {9}); }), Status::bad_argument);
 }
 
+// Of all grids without those that are named: who is in it, who sleeps, who goes, and the least movement by brute force
+// over who stands where.
+TEST(Change, ProcessesThatAreNamedLeave) {
+  unsigned seed = 7;
+  const auto next = [&](int bound) { return static_cast<int>((seed = seed * 1664525u + 1013904223u) >> 8) % bound; };
+  int refused = 0, replaced = 0;
+  for (int round = 0; round < 400; ++round) {
+    ProcessSet before = first_process_set(1 + next(4), {1, 1});
+    for (int step = 0; step < 3; ++step)
+      before = apply(before, change_to(before, {1 + next(2), 1 + next(3)}, groups_of(GroupPolicy::Kind::fixed, 2)));
+    std::vector<int> without, alive;
+    for (const SpawnGroup& group : before.groups)
+      for (const int id : group.members) {
+        alive.push_back(id);
+        if (id != 0 && next(3) == 0) without.push_back(id);
+      }
+    if (without.empty()) continue;
+    const Shape to{1 + next(2), 1 + next(3)};
+    const auto request = square_matrix(24, 1 + next(4), before.grid.shape, to, Placement::optimal);
+    const auto policy = groups_of(GroupPolicy::Kind::one_each);
+    if (static_cast<int>(alive.size() - without.size()) < to.size()) {
+      EXPECT_EQ(status_of([&] { decide_change(before, to, request, policy, nullptr, {}, without); }),
+                Status::bad_argument);
+      ++refused;
+      continue;
+    }
+    const Change change = decide_change(before, to, request, policy, nullptr, {}, without);
+    check_sound(before, change);
+    EXPECT_TRUE(change.new_groups.empty());
+    for (const int id : without) EXPECT_FALSE(has(change.to.ids, id));
+    replaced += to == before.grid.shape ? 1 : 0;
+    // the least movement: all orders of those that are in, process 0 first
+    const auto kept = [&](const std::vector<int>& ids) {
+      std::int64_t sum = 0;
+      for (std::int64_t i = 0; i < 24; ++i)
+        for (std::int64_t j = 0; j < 24; ++j) {
+          const auto at = [&](const gridmap::Axis& rows, const gridmap::Axis& cols, int npcol) {
+            return static_cast<std::size_t>(rows.owner(i) * npcol + cols.owner(j));
+          };
+          sum += before.grid.ids[at(request.rows_from, request.cols_from, before.grid.shape.npcol)] ==
+                 ids[at(request.rows_to, request.cols_to, to.npcol)];
+        }
+      return sum;
+    };
+    if (round % 8 != 0) continue; // it takes time
+    std::vector<int> ids = change.to.ids;
+    const std::int64_t chosen = kept(ids);
+    std::sort(ids.begin(), ids.end());
+    std::int64_t most = 0;
+    do most = std::max(most, kept(ids));
+    while (std::next_permutation(ids.begin() + 1, ids.end()));
+    EXPECT_EQ(chosen, most);
+  }
+  EXPECT_GT(refused, 20);
+  EXPECT_GT(replaced, 5);
+}
+
 TEST(Change, WholeUnitsLeaveFirst) {
   ProcessSet process_set = first_process_set(2, {1, 2});
   process_set = apply(process_set, change_to(process_set, {2, 2}, groups_of(GroupPolicy::Kind::whole))); // a group of 2

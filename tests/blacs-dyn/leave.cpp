@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Processes that are named leave the grid and come back, with every element of every matrix.
 // leave each 2x3 [KEPT]: each process but 0 leaves once, to a grid of one less, and returns; in between the grid keeps
-// its shape where KEPT (3x2 ...) says so and a sleeper takes the place. leave group: one of two of a spawned group, then
-// the other. leave statuses: what cannot be is the same error on all, and the grid stays.
+// its shape where KEPT (3x2 ...) says so and a sleeper takes the place. leave group: one of two of a spawned group,
+// then the other. leave statuses: what cannot be is the same error on all, and the grid stays.
 #include <algorithm>
 #include <string>
 
@@ -113,10 +113,11 @@ int group() {
     std::vector<int> ids; ///< in ascending order, after it
     int parked;
   };
-  const std::vector<Turn> turns{{2, 2, nullptr, {0, 1, 2, 3}, 0}, {1, 3, "3", {0, 1, 2}, 1}, {2, 2, nullptr, {0, 1, 2, 3}, 0},
-                                {3, 1, "2", {0, 1, 3}, 1},        {3, 1, "1", {0, 2, 3}, 1}, {2, 2, nullptr, {0, 1, 2, 3}, 0},
-                                {2, 1, "1, 3", {0, 2}, 2},        {1, 2, "2", {0, 1}, 0},    {2, 2, nullptr, {0, 1, 4, 5}, 0},
-                                {1, 2, "4,5", {0, 1}, 0}};
+  const std::vector<Turn> turns{{2, 2, nullptr, {0, 1, 2, 3}, 0}, {1, 3, "3", {0, 1, 2}, 1},
+                                {2, 2, nullptr, {0, 1, 2, 3}, 0}, {3, 1, "2", {0, 1, 3}, 1},
+                                {3, 1, "1", {0, 2, 3}, 1},        {2, 2, nullptr, {0, 1, 2, 3}, 0},
+                                {2, 1, "1, 3", {0, 2}, 2},        {1, 2, "2", {0, 1}, 0},
+                                {2, 2, nullptr, {0, 1, 4, 5}, 0}, {1, 2, "4,5", {0, 1}, 0}};
   for (;;) {
     if (dyngrid_is_newcomer() == 0) {
       const std::string what = "turn " + std::to_string(step);
@@ -143,7 +144,8 @@ int group() {
 }
 
 int statuses() {
-  expect(dyngrid_resize_without(1, 2, 0, "1") == DYNGRID_ERR_STATE && dyngrid_process_id() == -1, "before dyngrid_init");
+  expect(dyngrid_resize_without(1, 2, 0, "1") == DYNGRID_ERR_STATE && dyngrid_process_id() == -1,
+         "before dyngrid_init");
   expect(dyngrid_init_grid(2, 2) == 0, "dyngrid_init_grid");
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

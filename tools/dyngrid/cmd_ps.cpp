@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <memory>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "command.hpp"
@@ -11,6 +12,10 @@
 
 namespace command {
 namespace {
+
+std::string runs_text(int asleep) {
+  return asleep > 0 ? fmt::format("runs, {} asleep", asleep) : "runs";
+}
 
 void run(bool as_json) {
   std::vector<nlohmann::json> jobs;
@@ -52,12 +57,31 @@ void run(bool as_json) {
                       seconds_text(s["mean_step_s"]), bytes_text(s["matrix_bytes"]),
                       pending.is_object()
                           ? (pending.value("late", false) ? "late for " : "asked for ") + grid_text(pending["grid"])
-                      : s.value("resizable", true) ? "runs"
+                      : s.value("resizable", true) ? runs_text(s.value("parked", 0))
                                                    : "cannot be resized"});
     }
     std::printf("%s", table(rows).c_str());
   }
   if (removed > 0) std::fprintf(stderr, "took away %d socket%s of dead jobs\n", removed, removed == 1 ? "" : "s");
+}
+
+/// Every process of a job: where it stands, or that it sleeps.
+void show_processes(std::string job, bool as_json) {
+  nlohmann::json status = connect_to(job).call("status", {{"processes", true}}, 2);
+  if (as_json) {
+    std::printf("%s\n", status.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+    return;
+  }
+  std::vector<std::vector<std::string>> rows{{"PROCESS", "PLACE", "HOST", "UNIT", "SPEED"}};
+  for (const auto& p : status.value("processes", nlohmann::json::array())) {
+    const auto& place = p["place"];
+    const auto unit = p["unit"].get<std::int64_t>();
+    rows.push_back({std::to_string(p["process"].get<int>()),
+                    place.is_array() ? fmt::format("({},{})", place[0].get<int>(), place[1].get<int>()) : "asleep",
+                    p["host"], unit == 0 ? "mpirun" : std::to_string(unit),
+                    fmt::format("{:g}", p["speed"].get<double>())});
+  }
+  std::printf("%s", table(rows).c_str());
 }
 
 /// For completion: quick, and never a word of complaint in the middle of somebody's command line.
@@ -75,10 +99,15 @@ void add_ps(CommandLine& root) {
   CommandLine& app = root.add_command("ps", "Running jobs of this user on this host");
   auto as_json = std::make_shared<bool>(false);
   auto names_only = std::make_shared<bool>(false);
+  auto job = std::make_shared<std::string>();
+  app.add_option("JOB", *job, "show its processes instead: their numbers, where they stand, and who sleeps");
   app.add_flag("--names", *names_only, "only the names, one per line; asks no job, and is quiet where there is none");
   app.add_flag("--json", *as_json, "print one JSON object");
   app.footer("Memory is that of all matrices. Sockets that dead jobs left behind are taken away.");
-  app.action([as_json, names_only] { *names_only ? print_names() : run(*as_json); });
+  app.action([as_json, names_only, job] {
+    if (!job->empty()) return show_processes(*job, *as_json);
+    *names_only ? print_names() : run(*as_json);
+  });
 }
 
 } // namespace command

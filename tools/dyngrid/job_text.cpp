@@ -12,6 +12,7 @@
 #include "base/status.hpp"
 #include "command.hpp"
 #include "control/runtime_dir.hpp"
+#include "control/without.hpp"
 #include "gridmap/placement.hpp"
 #include "text.hpp"
 
@@ -127,7 +128,9 @@ void send(const Wish& wish, const std::string& op, json fields) {
 } // namespace
 
 void ask_for_grid(const Wish& wish, base::GridShape grid) {
-  send(wish, "resize", {{"grid", {grid.nprow, grid.npcol}}});
+  json fields{{"grid", {grid.nprow, grid.npcol}}};
+  if (!wish.without.empty()) fields["without"] = control::Without::parse(wish.without, "--without").text();
+  send(wish, "resize", std::move(fields));
 }
 
 void ask_for_processes(const Wish& wish, const std::string& op, std::int64_t count) {

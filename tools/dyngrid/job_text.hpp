@@ -29,7 +29,7 @@ std::string change_text(const nlohmann::json& report);
 /// resize, grow and shrink: options and what is done with the answer.
 struct Wish {
   std::string job, what; ///< what: the grid or the number, as given
-  std::string placement;
+  std::string placement, without;
   double deadline_s = 0, wait_s = -1;
   bool force = false, no_undo = false, wait = false, json = false, ask_only = false;
 };
