@@ -33,7 +33,7 @@ module dyngrid_grids
     dyngrid_resize_without, dyngrid_request_without, dyngrid_process_id, &
     dyngrid_set_placement, dyngrid_set_schedule, dyngrid_set_processes, dyngrid_last_resize, &
     dyngrid_matrix_create, dyngrid_matrix_create_by, dyngrid_distribution, dyngrid_block_rule, &
-    dyngrid_matrix_create_weighted, dyngrid_my_range, dyngrid_set_speed, dyngrid_speed, &
+    dyngrid_matrix_create_weighted, dyngrid_my_range, dyngrid_set_speed, dyngrid_speed, dyngrid_rule_speed, &
     dyngrid_matrix_reblock, dyngrid_matrix_set_rule, dyngrid_matrix_find, dyngrid_matrix_free, &
     dyngrid_copy, dyngrid_matrix_shape, dyngrid_local, dyngrid_desc, &
     dyngrid_allow, dyngrid_set_steps, dyngrid_experiment, dyngrid_job, &
@@ -258,6 +258,11 @@ module dyngrid_grids
     !> How fast this process is, relative to the others.
     real(c_double) function dyngrid_speed() bind(C)
       import
+    end function
+    !> Inside a rule: of the process at (row, col), from 0, of the grid that it is asked for. See dyngrid.h.
+    real(c_double) function dyngrid_rule_speed(row, col) bind(C)
+      import
+      integer(c_int), value :: row, col
     end function
     type(c_ptr) function c_matrix_local(handle) bind(C, name="dyngrid_local")
       import

@@ -194,7 +194,8 @@ DYNGRID_API int dyngrid_matrix_create(const char* name, char type, int64_t m, in
 /* How one axis of a matrix lies on a grid: called with sizes null, gives how many block sizes there are for the rows
  * (axis 'R') or columns ('C') of length `length` on an nprow x npcol grid; called again, fills them in and gives the
  * same number. The sizes repeat, block j lies on grid row j mod nprow (grid column j mod npcol), sizes may be 0: nprow
- * (npcol) sizes that add up to length are one block for each. Negative: it cannot be. The same on all processes. */
+ * (npcol) sizes that add up to length are one block for each. Negative: it cannot be. The same on all processes.
+ * dyngrid_rule_speed says how fast they are. */
 typedef int64_t (*dyngrid_distribution)(void* context, char axis, int64_t length, int nprow, int npcol, int64_t* sizes);
 /* As dyngrid_matrix_create, lying as `rule` says on every grid it comes to. A rule that gives one size for the rows and
  * one for the columns makes an ordinary descriptor, which ScaLAPACK takes; otherwise it is of DTYPE_ DYNGRID_DTYPE
@@ -229,6 +230,10 @@ DYNGRID_API int dyngrid_my_range(const dyngrid_matrix* matrix, char axis, int64_
 DYNGRID_API int dyngrid_set_speed(double speed);
 /* What it is now. Local. */
 DYNGRID_API double dyngrid_speed(void);
+/* Inside a rule (dyngrid_distribution): the speed of the process that stands at (row, col), from 0, of the grid that
+ * the rule is asked for; the same on all processes. 0 elsewhere, and outside that grid. So a rule can deal out work
+ * that it knows by item to processes that differ. Local. */
+DYNGRID_API double dyngrid_rule_speed(int row, int col);
 /* The matrix in mb x nb blocks from now on, on this grid and on all later ones, whether it had other blocks, a rule or
  * was dealt out by speed. Its data move, others' do not. Collective, the same on all processes; outcomes as of
  * dyngrid_relayout. Newcomers may declare it as it was made: the block sizes of the others count. DYNGRID_ERR_NULL,

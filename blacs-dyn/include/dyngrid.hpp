@@ -223,6 +223,11 @@ enum class Axis : char { rows = 'R', columns = 'C' };
 /// then with its words in the Error.
 using Rule = std::function<std::vector<std::int64_t>(Axis axis, std::int64_t length, int nprow, int npcol)>;
 
+/// Inside a rule: the speed of the process at (row, col) of the grid that it is asked for; see dyngrid_rule_speed.
+inline double rule_speed(int row, int col) {
+  return dyngrid_rule_speed(row, col);
+}
+
 /// One block for each process; its size follows the grid (dyngrid_block_rule).
 inline Rule block() {
   return [](Axis axis, std::int64_t length, int nprow, int npcol) {

@@ -329,6 +329,10 @@ int dyngrid_set_speed(double speed) {
   });
 }
 
+double dyngrid_rule_speed(int row, int col) {
+  return blacs_dyn::rule_speed(row, col);
+}
+
 double dyngrid_speed(void) {
   return app().is_active() ? app().processes.speed() : 1;
 }

@@ -48,9 +48,31 @@ void AxisRule::check(const char* routine) const {
   if (!rule) in_range(is_rows ? "mb" : "nb", nb, 1);
 }
 
-Axis AxisRule::on(Shape grid) const {
+namespace {
+
+thread_local const GridMap* asked_for = nullptr; ///< the grid for which a rule is asked
+
+struct Asking {
+  explicit Asking(const GridMap& map) { asked_for = &map; }
+  Asking(const Asking&) = delete;
+  Asking& operator=(const Asking&) = delete;
+  ~Asking() { asked_for = nullptr; }
+};
+
+} // namespace
+
+double rule_speed(int row, int col) {
+  if (!asked_for || row < 0 || row >= asked_for->shape.nprow || col < 0 || col >= asked_for->shape.npcol) return 0;
+  if (asked_for->speeds.empty()) return 1;
+  return asked_for->speeds[static_cast<std::size_t>(row) * static_cast<std::size_t>(asked_for->shape.npcol) +
+                           static_cast<std::size_t>(col)];
+}
+
+Axis AxisRule::on(const GridMap& map) const {
+  const Shape grid = map.shape;
   const int nprocs = which == 'R' ? grid.nprow : grid.npcol;
   if (!rule) return Axis::block_cyclic(n, nb, nprocs);
+  const Asking asking(map);
   const char* axis_name = which == 'R' ? "rows" : "columns";
   const std::int64_t count = rule(context, which, n, grid.nprow, grid.npcol, nullptr);
   if (count < 1 || count > Axis::most_sizes)
@@ -116,7 +138,7 @@ std::string dyngrid_matrix::form() const {
 }
 
 redist::Layout dyngrid_matrix::on(const blacs_dyn::GridMap& grid) const {
-  if (order == 0) return redist::Layout::row_major(rows.on(grid.shape), cols.on(grid.shape));
+  if (order == 0) return redist::Layout::row_major(rows.on(grid), cols.on(grid));
   const auto how = static_cast<gridmap::DealOrder>(order);
   return redist::Layout::row_major(gridmap::deal_out(rows.n, rows.nb, grid.shape.nprow, grid.row_shares, how),
                                    gridmap::deal_out(cols.n, cols.nb, grid.shape.npcol, grid.col_shares, how));

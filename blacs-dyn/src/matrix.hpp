@@ -25,8 +25,11 @@ struct AxisRule {
   /// @throws Error{bad_argument} when its numbers cannot be
   void check(const char* routine) const;
   /// @throws Error{bad_argument} when the rule fails or what it says cannot be.
-  gridmap::Axis on(Shape grid) const;
+  gridmap::Axis on(const GridMap& grid) const;
 };
+
+/// Of the process at (row, col) of the grid for which this thread asks a rule now; 0 where there is none.
+double rule_speed(int row, int col);
 
 } // namespace blacs_dyn
 

@@ -23,6 +23,7 @@ bool are_alike(const std::vector<double>& speeds) {
 void share_out(MPI_Comm comm, GridMap& map, const std::vector<double>& speeds) {
   map.row_shares.clear();
   map.col_shares.clear();
+  map.speeds = speeds;
   if (are_alike(speeds)) return;
   const auto nprow = static_cast<std::size_t>(map.shape.nprow), npcol = static_cast<std::size_t>(map.shape.npcol);
   std::vector<double> shares(nprow + npcol);

@@ -17,17 +17,31 @@ using follow::expect;
 
 constexpr int m = 61, n = 47;
 
+/// Rows by the speeds of the first grid column, columns by those of the first row, as the rule is told them.
+std::vector<std::int64_t> by_first_speeds(dyngrid::Axis axis, std::int64_t length, int nprow, int npcol) {
+  const bool is_rows = axis == dyngrid::Axis::rows;
+  std::vector<double> speeds;
+  for (int k = 0; k < (is_rows ? nprow : npcol); ++k)
+    speeds.push_back(is_rows ? dyngrid::rule_speed(k, 0) : dyngrid::rule_speed(0, k));
+  expect(dyngrid_rule_speed(nprow, 0) == 0 && dyngrid_rule_speed(0, -1) == 0, "outside the grid");
+  std::vector<std::int64_t> sizes(speeds.size());
+  expect(!dyngrid_natural_blocks(length, static_cast<int>(speeds.size()), speeds.data(), sizes.data()), "natural");
+  return sizes;
+}
+
 struct Weighted {
   dyngrid::Matrix<double> block{"block", m, n, 1, 1, dyngrid::Order::block};
   dyngrid::Matrix<std::int32_t> blocks_of_three{"blocks of three", m, n, 3, 2, dyngrid::Order::block};
   dyngrid::Matrix<std::complex<double>> cyclic{"cyclic", m, n, 2, 3, dyngrid::Order::cyclic};
   dyngrid::Matrix<float> plain{"plain", m, n, 5, 4};
+  dyngrid::Matrix<std::complex<float>> by_rule{"by rule", m, n, by_first_speeds};
 
   template <class F> void each(F&& f) {
     f(block);
     f(blocks_of_three);
     f(cyclic);
     f(plain);
+    f(by_rule);
   }
   void fill(int salt) {
     each([&](auto& a) { follow::fill_as<std::remove_reference_t<decltype(a(0, 0))>>(a.handle(), salt); });
@@ -61,10 +75,22 @@ std::vector<double> speeds_here() {
 }
 
 /// As the speeds want it: rows and columns by the shares that gridmap gives, in whole blocks.
-void lies_by_speed(Weighted& all, const std::string& what) {
+void lies_by_speed(Weighted& all, const std::string& what, bool rule_was_asked = true) {
   int nprow = 0, npcol = 0, myrow = 0, mycol = 0;
   dyngrid_grid(&nprow, &npcol, &myrow, &mycol);
   const std::vector<double> speeds = speeds_here();
+  const auto speed_at = [&](int row, int col) { return speeds[static_cast<std::size_t>(row * npcol + col)]; };
+  std::vector<double> first_column, first_row;
+  for (int row = 0; row < nprow; ++row) first_column.push_back(speed_at(row, 0));
+  for (int col = 0; col < npcol; ++col) first_row.push_back(speed_at(0, col));
+  std::vector<std::int64_t> rows_due(first_column.size()), cols_due(first_row.size());
+  expect(!dyngrid_natural_blocks(m, nprow, first_column.data(), rows_due.data()) &&
+             !dyngrid_natural_blocks(n, npcol, first_row.data(), cols_due.data()),
+         "natural");
+  expect(!rule_was_asked || (all.by_rule.rows() == rows_due[static_cast<std::size_t>(myrow)] &&
+                             all.by_rule.columns() == cols_due[static_cast<std::size_t>(mycol)]),
+         what + ": the rule knew the speeds");
+  expect(dyngrid_rule_speed(0, 0) == 0, "no rule is asked");
   if (std::all_of(speeds.begin(), speeds.end(), [&](double s) { return s == speeds[0]; })) {
     expect(all.block.desc()[0] == 1 && all.cyclic.desc()[0] == 1 && all.cyclic.desc()[4] == 2, what + ": ordinary");
     return;
@@ -177,14 +203,16 @@ int checkpoint(const std::string& what, const char* file) {
   } else {
     expect(dyngrid_restore(file) == 0, "restore");
     expect(dyngrid_speed() == 1 + rank / 3.0, "the speed of the file, to the last bit");
-    lies_by_speed(all, "restored");
+    lies_by_speed(all, "restored", false); // rules are asked by a relayout
     all.check(5, "restored");
-    expect(dyngrid_relayout() == DYNGRID_SAME, "all lie so");
+    expect(dyngrid_relayout() == DYNGRID_RESIZED && dyngrid_relayout() == DYNGRID_SAME, "all lie so");
+    lies_by_speed(all, "restored and asked");
+    all.check(5, "restored and asked");
     const double mine = 6 - rank; // the program's own go before those of the file
     expect(dyngrid_set_speed(mine) == 0 && dyngrid_relayout() == DYNGRID_RESIZED && dyngrid_restore(file) == 0,
            "again");
     expect(dyngrid_speed() == mine, "the run's own speed");
-    lies_by_speed(all, "restored again");
+    lies_by_speed(all, "restored again", false);
     all.check(5, "restored again");
   }
   if (rank == 0) std::printf("all right\n");

@@ -19,6 +19,7 @@ struct GridMap {
   std::vector<int> ids;
   /// What each grid row and column gets of what is dealt out by speed, in proportion; empty: all alike.
   std::vector<double> row_shares = {}, col_shares = {};
+  std::vector<double> speeds = {}; ///< of the processes, row-major, as far as shares are by them; empty: 1 each
 
   /// In the grid's communicator, and in every one that begins with the grid. Process 0 is in every grid.
   int rank_of_process0() const { return static_cast<int>(position(ids, 0)); }
@@ -59,7 +60,7 @@ struct ProcessSet {
 
 // What a packet to another process has of each.
 template <class Archive> void fields(Archive& a, GridMap& grid) {
-  a(grid.shape, grid.ids, grid.row_shares, grid.col_shares);
+  a(grid.shape, grid.ids, grid.row_shares, grid.col_shares, grid.speeds);
 }
 template <class Archive> void fields(Archive& a, SpawnGroup& group) {
   a(group.id, group.owner, group.members, group.parked, group.host, group.speeds, group.member_hosts);
