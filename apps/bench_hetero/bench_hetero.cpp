@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Processors of different power: uniform against weighted distribution, and which processors to take. The tables are
+// Processors of different speed: uniform against weighted distribution, and which processors to take. The tables are
 // those of [Chinnusamy 2004, section 6.4].
 //
-// The application is life, with processors simulated as there: a process of power P works out each of its cells 1000/P
+// The application is life, with processors simulated as there: a process of speed P works out each of its cells 1000/P
 // times. A machine with fewer cores than processes cannot show such processors by the clock on the wall; but every
 // process can say how long it computed on its core, and the slowest of them is what an iteration would take. That is
-// the measured time here. The theoretical time is the largest rows * columns / power; one factor, measured first, turns
+// the measured time here. The theoretical time is the largest rows * columns / speed; one factor, measured first, turns
 // it into milliseconds of this machine.
 #include "base/command_line.hpp"
 #include "common/launch.hpp"
@@ -35,7 +35,7 @@ const std::vector<double> first_speeds{313.2, 278.6, 33.89, 24.78};
 const std::vector<double> second_speeds{326, 275, 227, 175};
 const std::vector<double> free_speeds{298, 95,  35,  11,  30, 28,  39,  218, 39,  91,  290, 279, 249, 315, 210,
                                       64,  209, 284, 131, 84, 176, 267, 66,  232, 114, 138, 157, 251, 250, 174};
-constexpr double published_factor = 0.0962; ///< of rows * columns / power
+constexpr double published_factor = 0.0962; ///< of rows * columns / speed
 
 struct Settings {
   std::int64_t n = 2000, n_uniform = 1000;
@@ -51,7 +51,7 @@ struct Layout { // which processor stands where, and what it gets
   std::vector<double> speeds; ///< row-major
   std::vector<std::int64_t> rows, cols;
 
-  double theory() const { // largest rows * columns / power
+  double theory() const { // largest rows * columns / speed
     double t = 0;
     for (int k = 0; k < nprow * npcol; ++k) t = std::max(t, of(k));
     return t;
@@ -90,11 +90,11 @@ public:
     apps::Report report("bench_hetero", settings_.csv);
     report.text(fmt::format("{} x {} cells, {} generations in each of {} measurements.", settings_.n, settings_.n,
                             settings_.generations, settings_.steps));
-    report.text("The application is the Game of Life. A process of power P works out each of its cells 1000/P times "
+    report.text("The application is the Game of Life. A process of speed P works out each of its cells 1000/P times "
                 "and says how long it computed on its core; the slowest process is what an iteration takes on such "
-                "processors. Theory is rows * columns / power, times one factor that is measured first.");
+                "processors. Theory is rows * columns / speed, times one factor that is measured first.");
     calibrate();
-    report.text(fmt::format("Factor: {:.3g} ms per 1000 cells of power 1", factor_ms_ * 1000));
+    report.text(fmt::format("Factor: {:.3g} ms per 1000 cells of speed 1", factor_ms_ * 1000));
     uniform(report);
     one_grid(report);
     choice(report, "choice-first", "Choice of processors for a grid of 313, 279; 34, 25", first_speeds); // Table 6.7
@@ -156,7 +156,7 @@ private:
     return out;
   }
 
-  /// Milliseconds for rows * columns / power = 1, on as many processes as the machine has cores, at most 2, with shares
+  /// Milliseconds for rows * columns / speed = 1, on as many processes as the machine has cores, at most 2, with shares
   /// as large as most of those below: cells that do not fit into the cache take longer.
   void calibrate() {
     const int procs = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 2 : 1;
@@ -179,7 +179,7 @@ private:
 
   void uniform(apps::Report& report) { // Tables 6.2, 6.3
     const std::int64_t n = settings_.n_uniform;
-    report.heading("Equal shares against shares by power");
+    report.heading("Equal shares against shares by speed");
     gridmap::MappingRequest request;
     request.speeds = {1, 2, 2, 4};
     request.nprow = request.npcol = 2;
@@ -192,9 +192,9 @@ private:
                               alone_ms = measure(alone, n, repeats);
     const double factor = factor_ms_ * repeats / 1000;
     apps::Table table{
-        fmt::format("Milliseconds of an iteration for each processor, {} x {} cells; power 4 alone: {:.4g}", n, n,
+        fmt::format("Milliseconds of an iteration for each processor, {} x {} cells; speed 4 alone: {:.4g}", n, n,
                     alone_ms[0]),
-        {"power", "equal: cells", "equal ms", "equal theory ms", "weighted: cells", "weighted ms",
+        {"speed", "equal: cells", "equal ms", "equal theory ms", "weighted: cells", "weighted ms",
          "weighted theory ms"},
         {}};
     for (std::size_t k = 0; k < 4; ++k) {
@@ -207,10 +207,10 @@ private:
                             cells(weighted),
                             {weighted_ms[k], 4},
                             {weighted.of(which) * factor, 4}});
-      const std::string process = fmt::format("power {} ({})", weighted.speeds[k], k);
+      const std::string process = fmt::format("speed {} ({})", weighted.speeds[k], k);
       samples(report, "uniform", "equal shares", process, n, equal, runs_of(equal, n, repeats)[k],
               equal.of(which) * factor);
-      samples(report, "uniform", "shares by power", process, n, weighted, runs_of(weighted, n, repeats)[k],
+      samples(report, "uniform", "shares by speed", process, n, weighted, runs_of(weighted, n, repeats)[k],
               weighted.of(which) * factor);
     }
     table.note = fmt::format(
@@ -250,9 +250,9 @@ private:
     const Layout layout = layout_of(gridmap::map_processors(request));
     const std::vector<double> ms = measure(layout, settings_.n);
     apps::Table table{"Theoretical and measured milliseconds of each processor of the first grid",
-                      {"power", "cells", "theory (published unit)", "theory ms", "measured ms", "measured / theory"},
+                      {"speed", "cells", "theory (published unit)", "theory ms", "measured ms", "measured / theory"},
                       {},
-                      "the published heuristic (svd); the published unit is 0.0962 rows * columns / power"};
+                      "the published heuristic (svd); the published unit is 0.0962 rows * columns / speed"};
     for (int k = 0; k < 4; ++k) {
       const auto i = static_cast<std::size_t>(k);
       const double theory_ms = layout.of(k) * factor_ms_;
@@ -262,7 +262,7 @@ private:
                             {theory_ms, 4},
                             {ms[i], 4},
                             {ms[i] / theory_ms, 3}});
-      samples(report, "one-grid", "svd", fmt::format("power {}", layout.speeds[i]), settings_.n, layout,
+      samples(report, "one-grid", "svd", fmt::format("speed {}", layout.speeds[i]), settings_.n, layout,
               runs_of(layout, settings_.n)[i], theory_ms);
     }
     report.add(table);
@@ -272,7 +272,7 @@ private:
               const std::vector<double>& speeds) {
     report.heading(title);
     apps::Table table{fmt::format("{}, from the list of {} free ones", title, free_speeds.size()),
-                      {"total power", "strategy", "grid", "power used", "theory (published unit)", "theory ms",
+                      {"total speed", "strategy", "grid", "speed used", "theory (published unit)", "theory ms",
                        "measured ms", "measured / theory"},
                       {}};
     for (const double tpp : settings_.tpp)
@@ -313,7 +313,7 @@ private:
 int main(int argc, char** argv) {
   Settings settings;
   base::CommandLine cli(
-      "Processors of different power: equal shares against shares by power, and the choice of processors by "
+      "Processors of different speed: equal shares against shares by speed, and the choice of processors by "
       "global, local, mixed and best; theoretical and measured "
       "time. Runs the application life under mpirun.",
       "bench_hetero");
@@ -324,10 +324,10 @@ int main(int argc, char** argv) {
   cli.add_option("--n-uniform", settings.n_uniform, "the same for equal against weighted shares")
       .check(base::in_range(8, 100000))
       .show_default();
-  cli.add_option("--tpp", settings.tpp, "total powers that may be added")
+  cli.add_option("--tpp", settings.tpp, "total speeds that may be added")
       .separated_by(',')
       .check(base::positive_number())
-      .type_name("POWER,...");
+      .type_name("SPEED,...");
   cli.add_option("--strategies", settings.strategies, "global, local, mixed, best")
       .separated_by(',')
       .check(base::one_of({"global", "local", "mixed", "best"}))
