@@ -10,12 +10,12 @@
 #include "common/app.hpp"
 #include "common/ghosted.hpp"
 #include "common/local.hpp"
+#include "common/own_work.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 #include <vector>
 
 namespace {
@@ -69,30 +69,16 @@ int main(int argc, char** argv) {
       "jacobi");
   apps::add_options(cli, options);
   cli.add_option("--sweeps", sweeps, "sweeps in a step").check(base::positive_number()).show_default();
-  std::vector<double> speeds;
-  cli.add_option("--speeds", speeds,
-                 "how fast the processes are, in the order of mpirun and of each group that comes, over and over: each "
-                 "gets one stretch of rows and columns, in blocks of --nb, in proportion")
-      .separated_by(',')
-      .check(base::positive_number())
-      .type_name("S,...");
+  apps::add_speeds(cli, options);
   apps::parse(cli, options, argc, argv);
-  const std::int64_t n = options.n, nb = options.nb;
+  const std::int64_t n = options.n;
   const Problem problem(n);
 
   apps::start(options);
   apps::Run run("jacobi", options);
 
-  if (!speeds.empty()) { // before the matrices, which then lie by it at once
-    int rank = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    apps::require(dyngrid_set_speed(speeds[static_cast<std::size_t>(rank) % speeds.size()]), "dyngrid_set_speed");
-  }
-  dyngrid_matrix *u = nullptr, *load = nullptr;
-  for (const auto& [name, made] : {std::pair("u", &u), std::pair("load", &load)})
-    apps::require(speeds.empty() ? dyngrid_matrix_create(name, 'd', n, n, nb, nb, made)
-                                 : dyngrid_matrix_create_weighted(name, 'd', n, n, nb, nb, DYNGRID_ORDER_BLOCK, made),
-                  "dyngrid_matrix_create");
+  dyngrid_matrix* u = apps::make_matrix("u", n, n, options);
+  dyngrid_matrix* load = apps::make_matrix("load", n, n, options);
   int step = 0;
   double residual = 0;
   apps::require(dyngrid_share("step", &step, sizeof step), "dyngrid_share");
@@ -104,8 +90,9 @@ int main(int argc, char** argv) {
     if (step >= options.steps) break; // beyond it: a restart with fewer
     auto* local = static_cast<double*>(dyngrid_local(u));
     const auto* my_load = static_cast<const double*>(dyngrid_local(load));
-    std::int64_t lld = 1;
-    dyngrid_matrix_shape(u, nullptr, nullptr, &lld);
+    std::int64_t lld = 1, m_loc = 0, n_loc = 0;
+    dyngrid_matrix_shape(u, &m_loc, &n_loc, &lld);
+    const double mine = static_cast<double>(m_loc) * static_cast<double>(n_loc);
     apps::Ghosted<double> ghosted(u, DYNGRID_NEIGHBOURS_FOUR, 0.0);
 
     run.begin(step, 6.0 * static_cast<double>(n) * static_cast<double>(n) * sweeps);
@@ -113,6 +100,7 @@ int main(int argc, char** argv) {
     for (int sweep = 0; sweep < sweeps; ++sweep) {
       ghosted.fetch(local);
       change = 0;
+      const apps::OwnWork work(6.0 * mine);
       ghosted.for_each_piece(
           [&](std::int64_t i_loc, std::int64_t j_loc, std::int64_t count, const double* centre, std::int64_t stride) {
             const double* load_here = &my_load[i_loc + j_loc * lld];

@@ -2,7 +2,8 @@
 // Conway's Game of Life on n x n cells, dead outside, on a grid of processes that grows and shrinks between the steps.
 // Every cell needs its eight neighbours, so the borders of the blocks travel with their corners.
 //
-// The cells may lie in blocks of one size, in one block per process, or in blocks as large as the processes are fast.
+// The cells may lie in blocks of one size, in one block per process, or in blocks as large as the processes are fast:
+// by a rule of this program's, which knows a speed for each place, or by the speeds that belong to the processes.
 // Unequal processors are simulated as in [Chinnusamy 2004, section 6.4]: a process of speed P works out each of its
 // cells 1000/P times.
 //
@@ -17,6 +18,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -72,7 +74,7 @@ private:
 
 // How the cells lie on a grid, and how fast its processes are said to be.
 struct Distribution {
-  enum class Kind { cyclic, block, weighted } kind = Kind::cyclic;
+  enum class Kind { cyclic, block, weighted, shares } kind = Kind::cyclic;
   std::int64_t n = 0;
   std::vector<double> speeds;              // one per process; used again from the start when there are more processes
   int method = DYNGRID_MAP_BEST;           // of the mapping
@@ -130,23 +132,24 @@ double own_seconds() { // of this process on its core, whoever else uses it mean
 }
 
 // One line for every process to the file of --loads. Collective.
-void write_loads(const std::string& path, int step, const Distribution::OnGrid& g, double seconds,
-                 const dyngrid_matrix* cells) {
+void write_loads(const std::string& path, int step, double speed, double seconds, const dyngrid_matrix* cells) {
   int nprow = 0, npcol = 0, rank = 0;
   dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
   MPI_Comm_rank(dyngrid_comm(), &rank);
   std::int64_t m_loc = 0, n_loc = 0;
   dyngrid_matrix_shape(cells, &m_loc, &n_loc, nullptr);
-  const double mine[3] = {seconds, static_cast<double>(m_loc), static_cast<double>(n_loc)};
-  std::vector<double> all(static_cast<std::size_t>(3 * nprow * npcol));
-  MPI_Gather(mine, 3, MPI_DOUBLE, all.data(), 3, MPI_DOUBLE, 0, dyngrid_comm());
+  using Line = std::array<double, 4>; // speed, rows, columns, seconds
+  const Line mine{speed, static_cast<double>(m_loc), static_cast<double>(n_loc), seconds};
+  std::vector<Line> all(static_cast<std::size_t>(nprow * npcol));
+  MPI_Gather(mine.data(), 4, MPI_DOUBLE, all.data(), 4, MPI_DOUBLE, 0, dyngrid_comm());
   if (rank != 0) return;
   std::ofstream out(path, step == 0 ? std::ios::trunc : std::ios::app);
-  if (step == 0) out << "step,nprow,npcol,row,column,power,rows,columns,own_seconds\n";
-  for (int k = 0; k < nprow * npcol; ++k)
-    out << fmt::format("{},{},{},{},{},{},{},{},{:.6f}\n", step, nprow, npcol, k / npcol, k % npcol,
-                       g.speeds[static_cast<std::size_t>(k)], all[static_cast<std::size_t>(3 * k + 1)],
-                       all[static_cast<std::size_t>(3 * k + 2)], all[static_cast<std::size_t>(3 * k)]);
+  if (step == 0) out << "step,nprow,npcol,row,column,speed,rows,columns,own_seconds\n";
+  for (int k = 0; k < nprow * npcol; ++k) {
+    const Line& line = all[static_cast<std::size_t>(k)];
+    out << fmt::format("{},{},{},{},{},{},{},{},{:.6f}\n", step, nprow, npcol, k / npcol, k % npcol, line[0], line[1],
+                       line[2], line[3]);
+  }
 }
 
 /// What the command line says.
@@ -168,15 +171,15 @@ void read_command_line(Settings& settings, int argc, char** argv) {
       .show_default();
   cli.add_option("--distribution", settings.kind,
                  "how the cells lie on each grid: cyclic (blocks of --nb), block (one block per process, all alike), "
-                 "weighted (one block per process, larger "
-                 "for the faster, by --speeds)")
-      .check(base::one_of({"cyclic", "block", "weighted"}))
+                 "weighted (one block per process, larger for the faster, by --speeds), shares (the same, in blocks of "
+                 "--nb, by speeds that stay with their processes)")
+      .check(base::one_of({"cyclic", "block", "weighted", "shares"}))
       .type_name("NAME")
       .show_default();
   cli.add_option("--speeds,--powers", distribution.speeds,
                  "simulates unequal processors: process k of the grid (row by row; with weighted, where the mapping "
-                 "puts it) works out each cell 1000/SPEED "
-                 "times; the list is used again from its start when there are more processes")
+                 "puts it; with shares in the order of mpirun and of each group that comes) works out each cell "
+                 "1000/SPEED times; the list is used again from its start when there are more processes")
       .separated_by(',')
       .check(base::positive_number())
       .type_name("SPEED,...");
@@ -208,9 +211,11 @@ void read_command_line(Settings& settings, int argc, char** argv) {
   apps::parse(cli, settings.common, argc, argv);
 
   using Kind = Distribution::Kind;
-  distribution.kind = settings.kind == "cyclic"  ? Kind::cyclic
-                      : settings.kind == "block" ? Kind::block
-                                                 : Kind::weighted;
+  distribution.kind = settings.kind == "cyclic"   ? Kind::cyclic
+                      : settings.kind == "block"  ? Kind::block
+                      : settings.kind == "shares" ? Kind::shares
+                                                  : Kind::weighted;
+  if (distribution.kind == Kind::shares) settings.common.speeds = distribution.speeds;
   distribution.method = settings.mapping == "best"  ? DYNGRID_MAP_BEST
                         : settings.mapping == "svd" ? DYNGRID_MAP_SVD
                                                     : DYNGRID_MAP_NATURAL;
@@ -301,16 +306,17 @@ int main(int argc, char** argv) {
     if (apps::is_first_of_mpirun()) std::fprintf(stderr, "life: %s (see --help)\n", problem.c_str());
     return 2;
   }
-  const std::int64_t n = options.n, nb = options.nb;
+  const std::int64_t n = options.n;
 
   apps::start(options);
   apps::Run run("life", options);
 
   dyngrid_matrix* cells = nullptr;
-  apps::require(distribution.kind == Distribution::Kind::cyclic
-                    ? dyngrid_matrix_create("cells", 'i', n, n, nb, nb, &cells)
-                    : dyngrid_matrix_create_by("cells", 'i', n, n, sizes_on, &distribution, &cells),
-                "dyngrid_matrix_create");
+  if (distribution.kind == Distribution::Kind::cyclic || distribution.kind == Distribution::Kind::shares)
+    cells = apps::make_matrix("cells", n, n, options, 'i');
+  else
+    apps::require(dyngrid_matrix_create_by("cells", 'i', n, n, sizes_on, &distribution, &cells),
+                  "dyngrid_matrix_create_by");
   int step = 0;
   apps::require(dyngrid_share("step", &step, sizeof step), "dyngrid_share");
   if (dyngrid_is_newcomer() == 0) apps::fill<int>(cells, first_generation);
@@ -326,13 +332,14 @@ int main(int argc, char** argv) {
     dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
     MPI_Comm_rank(dyngrid_comm(), &rank);
     const Distribution::OnGrid here = distribution.on(nprow, npcol);
-    const double repeated =
-        distribution.speeds.empty() ? 1 : std::max(1.0, settings.repeats / here.speeds[static_cast<std::size_t>(rank)]);
+    const double speed =
+        distribution.kind == Distribution::Kind::shares ? dyngrid_speed() : here.speeds[static_cast<std::size_t>(rank)];
+    const double repeated = distribution.speeds.empty() ? 1 : std::max(1.0, settings.repeats / speed);
 
     run.begin(step, 0);
     const double own_s = play(cells, settings.generations, repeated);
     run.end();
-    if (!settings.loads.empty()) write_loads(settings.loads, step, here, own_s, cells);
+    if (!settings.loads.empty()) write_loads(settings.loads, step, speed, own_s, cells);
     ++step;
     if (options.check) check(run, cells, alone, n, static_cast<std::int64_t>(step) * settings.generations);
   }

@@ -127,6 +127,15 @@ void add_options(base::CommandLine& cli, Options& options, bool has_block) {
       .type_name("FILE");
 }
 
+void add_speeds(base::CommandLine& cli, Options& options) {
+  cli.add_option("--speeds", options.speeds,
+                 "how fast the processes are, in the order of mpirun and of each group that comes, over and over: each "
+                 "gets one stretch of rows and columns, in blocks of --nb, in proportion")
+      .separated_by(',')
+      .check(base::positive_number())
+      .type_name("S,...");
+}
+
 void parse(base::CommandLine& cli, Options& options, int argc, char** argv) {
   if (const auto status = read_command_line(cli, argc, argv, is_first_of_mpirun())) {
     std::fflush(nullptr);
@@ -165,12 +174,19 @@ void start(const Options& options) {
     require(dyngrid_set_placement(static_cast<int>(gridmap::parse_placement(options.placement, "--placement"))),
             "dyngrid_set_placement");
   require(dyngrid_set_steps(options.steps), "dyngrid_set_steps");
+  if (options.speeds.empty()) return; // otherwise before the matrices, which then lie by it at once
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  require(dyngrid_set_speed(options.speeds[static_cast<std::size_t>(rank) % options.speeds.size()]),
+          "dyngrid_set_speed");
 }
 
-dyngrid_matrix* make_matrix(const char* name, std::int64_t m, std::int64_t n, const Options& options) {
+dyngrid_matrix* make_matrix(const char* name, std::int64_t m, std::int64_t n, const Options& options, char type) {
   dyngrid_matrix* made = nullptr;
-  require(options.nb > 0 ? dyngrid_matrix_create(name, 'd', m, n, options.nb, options.nb, &made)
-                         : dyngrid_matrix_create_by(name, 'd', m, n, dyngrid_block_rule, nullptr, &made),
+  const std::int64_t nb = options.speeds.empty() ? options.nb : std::max<std::int64_t>(1, options.nb);
+  require(!options.speeds.empty() ? dyngrid_matrix_create_weighted(name, type, m, n, nb, nb, DYNGRID_ORDER_BLOCK, &made)
+          : nb > 0                ? dyngrid_matrix_create(name, type, m, n, nb, nb, &made)
+                                  : dyngrid_matrix_create_by(name, type, m, n, dyngrid_block_rule, nullptr, &made),
           "dyngrid_matrix_create");
   return made;
 }

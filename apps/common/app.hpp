@@ -26,7 +26,8 @@ struct Options {
   std::string placement = "optimal", schedule = "auto";
   bool check = false;
   std::string csv, json;
-  std::string pace; ///< a file that says how many seconds to rest before each step
+  std::string pace;           ///< a file that says how many seconds to rest before each step
+  std::vector<double> speeds; ///< of add_speeds; empty: no shares by speed
 };
 
 /// Of all processes that mpirun started, or started by hand: the one that speaks before MPI is up.
@@ -36,6 +37,9 @@ bool is_first_of_mpirun();
 /// has_block: --nb takes 'block' too.
 void add_options(base::CommandLine& cli, Options& options, bool has_block = false);
 
+/// Adds --speeds: matrices of make_matrix are dealt out by them.
+void add_speeds(base::CommandLine& cli, Options& options);
+
 /// Reads the command line. On --help or a mistake it prints (one process of mpirun's only) and ends the process, status
 /// 0 or 2. Sets DYNGRID_EXCHANGE for this process from --schedule. Call it before dyngrid_init.
 void parse(base::CommandLine& cli, Options& options, int argc, char** argv);
@@ -43,11 +47,13 @@ void parse(base::CommandLine& cli, Options& options, int argc, char** argv);
 /// "5:3x3,10:4x4". Throws base::CommandLineError with what is wrong.
 std::vector<GridChange> parse_changes(const std::string& text);
 
-/// Starts dyngrid on the grid of the options. On an error prints the message and ends the process with status 1.
+/// Starts dyngrid on the grid of the options; with --speeds this process gets its own. On an error prints the message
+/// and ends the process with status 1.
 void start(const Options& options);
 
-/// dyngrid_matrix_create of type 'd' in square blocks of options.nb, or in one block for each process; with require().
-dyngrid_matrix* make_matrix(const char* name, std::int64_t m, std::int64_t n, const Options& options);
+/// A matrix in square blocks of options.nb, in one block for each process (nb 0), or, with --speeds, in one stretch of
+/// rows and columns for each process in proportion, in blocks of nb; with require().
+dyngrid_matrix* make_matrix(const char* name, std::int64_t m, std::int64_t n, const Options& options, char type = 'd');
 
 /// Ends the application with `what: message` on stderr when status is an error: for errors after which there is no
 /// going on.

@@ -44,7 +44,13 @@ public:
   /// Takes the matrix's local array and fetches the borders. Collective; waits for the neighbours only.
   void fetch(const Element* local) {
     require(dyngrid_halo_to_ghosted(halo_, local, lld_local_, cells_.data(), stride_), "dyngrid_halo_to_ghosted");
-    require(dyngrid_halo_exchange(halo_, cells_.data(), stride_), "dyngrid_halo_exchange");
+    exchange();
+  }
+  /// Fetches the borders of what is in the ghosted array. As fetch.
+  void exchange() { require(dyngrid_halo_exchange(halo_, cells_.data(), stride_), "dyngrid_halo_exchange"); }
+  /// The ghosted array back into the matrix's local array. Local.
+  void store(Element* local) const {
+    require(dyngrid_halo_from_ghosted(halo_, cells_.data(), stride_, local, lld_local_), "dyngrid_halo_from_ghosted");
   }
 
   /// Calls visit(i_loc, j_loc, count, centre, stride) for pieces of my columns: `count` elements from local (i_loc,
@@ -59,12 +65,22 @@ public:
                 stride_);
   }
 
+  /// Work in place: calls visit(i_glo, j_glo, count, centre, stride) for pieces of my columns, `count` elements from
+  /// global (i_glo, j_glo) on; `centre` as above, and may be written to. Local.
+  template <class Visit> void for_each_in_place(Visit visit) {
+    for (const Stretch& c : columns_)
+      for (std::int64_t j = 0; j < c.size; ++j)
+        for (const Stretch& r : rows_)
+          visit(r.glo, c.glo + j, r.size, &cells_[static_cast<std::size_t>(r.ghosted + (c.ghosted + j) * stride_)],
+                stride_);
+  }
+
 private:
   struct Stretch {
-    std::int64_t loc = 0, ghosted = 0, size = 0;
+    std::int64_t glo = 0, loc = 0, ghosted = 0, size = 0;
   };
   void read(char axis, int k, Stretch& s) const {
-    dyngrid_halo_stretch(halo_, axis, k, nullptr, &s.loc, &s.ghosted, &s.size);
+    dyngrid_halo_stretch(halo_, axis, k, &s.glo, &s.loc, &s.ghosted, &s.size);
   }
 
   dyngrid_halo* halo_ = nullptr;

@@ -5,6 +5,9 @@
 // result is the real one, and then the process sleeps until a processor of the given speed would have been done. Who
 // sleeps leaves the cores to the others.
 //
+// A program that computes by itself asks for dyngrid_slow_work (apps/common/own_work.hpp) and calls it after a stretch
+// of work.
+//
 //   SLOWLAB_SPEED=0.5     every process has a processor of 0.5 GFLOP/s
 //   SLOWLAB_FILE=PATH     speeds of processors 0, 1, ... in a file, separated by blanks; the last one is that of all
 //   further ones. May be rewritten or replaced at any time:
@@ -119,6 +122,13 @@ static void end_of_work(double flops, int64_t began_ns) {
   const struct timespec until = {until_ns / 1000000000, until_ns % 1000000000};
   while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) continue;
   owed_ns -= (double)(now_ns() - now);
+}
+
+/// After `flops` of the program's own, which began at began_ns of CLOCK_MONOTONIC.
+EXPORTED void dyngrid_slow_work(double flops, int64_t began_ns);
+void dyngrid_slow_work(double flops, int64_t began_ns) {
+  pthread_once(&lab.once, start);
+  end_of_work(flops, began_ns);
 }
 
 static void* real(const char* name) {

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Particles that wander over n x n cells, on a grid of processes that grows and shrinks between the steps. What a cell
+// costs depends on how many particles are in it, a crowd of them begins in the first rows and drifts down, so the work
+// is unequal and moves: A-MPI's case [Weatherly2002, section 5.6].
+//
+// The cells lie as a rule says that knows two things: the work of every cell, from counts that all processes have as
+// shared state, and how fast the processes are (dyngrid_rule_speed). gridmap cuts rows and columns by both. Now and
+// then the program looks whether a new cut pays, and has the cells dealt out anew.
+//
+// Where a particle goes is drawn from its cell, its number in the cell and the step, in integers: with --check every
+// cell is compared with a run by one process alone after every step, and no particle is ever lost.
+#include "base/command_line.hpp"
+#include "common/app.hpp"
+#include "common/ghosted.hpp"
+#include "common/local.hpp"
+#include "common/own_work.hpp"
+#include "gridmap/chain.hpp"
+#include "gridmap/payoff.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace {
+
+using Counts = std::vector<std::int32_t>; ///< of all cells, column by column
+
+constexpr double flops_of_round = 8;
+
+struct Settings {
+  apps::Options common;
+  int crowd = 50, crowded_rows = 0, cell_rounds = 100, particle_rounds = 13, drift = 300, wander = 40;
+  std::string balance = "pays";
+  int look = 5;
+  bool is_measured = false;
+
+  std::int64_t n() const { return common.n; }
+  std::int64_t rows_with_crowd() const { return crowded_rows > 0 ? crowded_rows : std::max<std::int64_t>(1, n() / 16); }
+  std::int32_t at_first(std::int64_t i, std::int64_t j) const { return i < rows_with_crowd() ? crowd : j == 0 ? 1 : 0; }
+  double cost(std::int32_t particles) const { return cell_rounds + static_cast<double>(particle_rounds) * particles; }
+};
+
+std::uint64_t drawn(std::uint64_t seed, int rounds) {
+  for (int k = 0; k < rounds; ++k) {
+    seed += 0x9E3779B97F4A7C15U;
+    seed = (seed ^ (seed >> 30)) * 0xBF58476D1CE4E5B9U;
+    seed ^= seed >> 27;
+  }
+  return seed;
+}
+
+/// Who leaves a cell in a step, by where to, and who stays.
+struct Moves {
+  std::int32_t north = 0, south = 0, west = 0, east = 0, stay = 0;
+};
+
+/// The work of one cell. Of 1,000 particles, `drift` go down and `wander` each other way; nobody leaves the field.
+Moves moves_of(const Settings& s, std::int64_t i, std::int64_t j, int step, std::int32_t particles) {
+  Moves moves;
+  const std::int64_t last = s.n() - 1;
+  const auto cell =
+      static_cast<std::uint64_t>(i) << 40 ^ static_cast<std::uint64_t>(j) << 20 ^ static_cast<std::uint64_t>(step);
+  const std::uint64_t seed = drawn(cell, s.cell_rounds);
+  for (std::int32_t p = 0; p < particles; ++p) {
+    const auto die = static_cast<int>(drawn(seed + static_cast<std::uint64_t>(p), s.particle_rounds) % 1000);
+    std::int32_t Moves::*const to = die < s.drift                ? (i < last ? &Moves::south : &Moves::stay)
+                                    : die >= 1000 - s.wander     ? (i > 0 ? &Moves::north : &Moves::stay)
+                                    : die >= 1000 - 2 * s.wander ? (j > 0 ? &Moves::west : &Moves::stay)
+                                    : die >= 1000 - 3 * s.wander ? (j < last ? &Moves::east : &Moves::stay)
+                                                                 : &Moves::stay;
+    ++(moves.*to);
+  }
+  return moves;
+}
+
+/// The whole field, by one process.
+class Alone {
+public:
+  explicit Alone(const Settings& settings) : settings_(settings) {}
+
+  const Counts& after(int steps) {
+    const std::int64_t n = settings_.n();
+    if (counts_.empty() || steps < done_) {
+      counts_.clear();
+      for (std::int64_t j = 0; j < n; ++j)
+        for (std::int64_t i = 0; i < n; ++i) counts_.push_back(settings_.at_first(i, j));
+      done_ = 0;
+    }
+    for (; done_ < steps; ++done_) {
+      Counts next(counts_.size(), 0);
+      for (std::int64_t j = 0; j < n; ++j)
+        for (std::int64_t i = 0; i < n; ++i) {
+          const std::int64_t k = i + j * n;
+          const Moves m = moves_of(settings_, i, j, done_, counts_[static_cast<std::size_t>(k)]);
+          const auto add = [&](std::int64_t to, std::int32_t count) {
+            if (count > 0) next[static_cast<std::size_t>(to)] += count;
+          };
+          add(k, m.stay);
+          add(k - 1, m.north);
+          add(k + 1, m.south);
+          add(k - n, m.west);
+          add(k + n, m.east);
+        }
+      counts_.swap(next);
+    }
+    return counts_;
+  }
+
+private:
+  const Settings& settings_;
+  int done_ = 0;
+  Counts counts_;
+};
+
+/// How the cells are cut on a grid, by counts that all processes have.
+class Cut {
+public:
+  Cut(const Settings& settings, const Counts& counts) : settings_(settings), counts_(counts) {}
+
+  gridmap::CellsRequest request(const Counts& counts, int nprow, int npcol, std::vector<double> speeds) const {
+    const std::int64_t n = settings_.n();
+    gridmap::CellsRequest r;
+    r.m = r.n = n;
+    r.nprow = nprow;
+    r.npcol = npcol;
+    r.speeds = std::move(speeds);
+    r.costs.resize(counts.size());
+    for (std::int64_t j = 0; j < n; ++j)
+      for (std::int64_t i = 0; i < n; ++i)
+        r.costs[static_cast<std::size_t>(i * n + j)] = settings_.cost(counts[static_cast<std::size_t>(i + j * n)]);
+    return r;
+  }
+
+  /// dyngrid's question, a dyngrid_distribution.
+  static std::int64_t sizes(void* context, char axis, std::int64_t length, int nprow, int npcol, std::int64_t* sizes) {
+    auto& self = *static_cast<Cut*>(context);
+    if (self.settings_.balance == "never") return dyngrid_block_rule(nullptr, axis, length, nprow, npcol, sizes);
+    std::vector<double> speeds;
+    for (int row = 0; row < nprow; ++row)
+      for (int col = 0; col < npcol; ++col) speeds.push_back(dyngrid_rule_speed(row, col));
+    if (self.known_shape_ != std::array{nprow, npcol} || self.known_speeds_ != speeds ||
+        self.known_counts_ != self.counts_) { // shared state, which may have come from elsewhere
+      self.cells_ = gridmap::balance_cells(self.request(self.counts_, nprow, npcol, speeds));
+      self.known_shape_ = {nprow, npcol};
+      self.known_speeds_ = std::move(speeds);
+      self.known_counts_ = self.counts_;
+    }
+    const std::vector<std::int64_t>& first = axis == 'R' ? self.cells_.first_row : self.cells_.first_col;
+    if (sizes != nullptr)
+      for (std::size_t k = 0; k + 1 < first.size(); ++k) sizes[k] = first[k + 1] - first[k];
+    return static_cast<std::int64_t>(first.size()) - 1;
+  }
+
+private:
+  const Settings& settings_;
+  const Counts& counts_;
+  gridmap::Cells cells_;
+  std::array<int, 2> known_shape_{};
+  std::vector<double> known_speeds_;
+  Counts known_counts_;
+};
+
+struct Work {
+  double rounds = 0, seconds = 0; ///< of this process, in one step
+};
+
+/// One step of all particles.
+Work wander(const Settings& settings, dyngrid_matrix* cells, int step) {
+  auto* local = static_cast<std::int32_t*>(dyngrid_local(cells));
+  std::int64_t lld = 1, m_loc = 0, n_loc = 0;
+  dyngrid_matrix_shape(cells, &m_loc, &n_loc, &lld);
+  Work done;
+  dyngrid::for_each<std::int32_t>(
+      cells, [&](std::int64_t, std::int64_t, std::int32_t count) { done.rounds += settings.cost(count); });
+
+  apps::Ghosted<Moves> moves(cells, DYNGRID_NEIGHBOURS_FOUR, Moves{});
+  std::vector<Moves> mine(static_cast<std::size_t>(std::max<std::int64_t>(1, lld * n_loc)));
+  apps::OwnWork work(flops_of_round * done.rounds);
+  std::size_t at = 0; // for_each goes column by column, as the array lies
+  dyngrid::for_each<std::int32_t>(cells, [&](std::int64_t i, std::int64_t j, std::int32_t count) {
+    const auto k = static_cast<std::int64_t>(at++);
+    mine[static_cast<std::size_t>(k % m_loc + k / m_loc * lld)] = moves_of(settings, i, j, step, count);
+  });
+  done.seconds = work.end();
+  moves.fetch(mine.data());
+  moves.for_each_piece(
+      [&](std::int64_t i_loc, std::int64_t j_loc, std::int64_t count, const Moves* c, std::int64_t stride) {
+        std::int32_t* target = &local[i_loc + j_loc * lld];
+        for (std::int64_t i = 0; i < count; ++i)
+          target[i] = c[i].stay + c[i - 1].south + c[i + 1].north + c[i - stride].east + c[i + stride].west;
+      });
+  return done;
+}
+
+/// All cells, on every process of the grid. Collective.
+Counts gathered(const dyngrid_matrix* cells, std::int64_t n) {
+  Counts mine(static_cast<std::size_t>(n * n), 0), all(mine.size());
+  dyngrid::for_each<std::int32_t>(cells, [&](std::int64_t i, std::int64_t j, std::int32_t count) {
+    mine[static_cast<std::size_t>(i + j * n)] = count;
+  });
+  MPI_Allreduce(mine.data(), all.data(), static_cast<int>(mine.size()), MPI_INT32_T, MPI_SUM, dyngrid_comm());
+  return all;
+}
+
+std::vector<double> on_all(double mine) {
+  int size = 0;
+  MPI_Comm_size(dyngrid_comm(), &size);
+  std::vector<double> all(static_cast<std::size_t>(size));
+  MPI_Allgather(&mine, 1, MPI_DOUBLE, all.data(), 1, MPI_DOUBLE, dyngrid_comm());
+  return all;
+}
+
+/// What the balancing knows, the same on all processes.
+struct Balance {
+  std::int32_t looks = 0, changes = 0;
+  double change_s = 0; ///< of the last one; nothing is known of the first
+};
+
+/// Looks whether another cut pays, and makes it. Collective.
+void look(apps::Run& run, const Settings& settings, const Cut& cut, dyngrid_matrix* cells, Counts& counts,
+          const Work& last, Balance& balance, int step) {
+  int nprow = 0, npcol = 0;
+  dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
+  const double round_s = last.rounds > 0 ? last.seconds / last.rounds : 0;
+  const std::vector<double> measured = on_all(round_s > 0 ? 1 / round_s : 0);
+  const double fastest = *std::max_element(measured.begin(), measured.end());
+  const double mine = round_s > 0 ? 1 / round_s / fastest : 1;
+  if (settings.is_measured && fastest > 0) apps::require(dyngrid_set_speed(mine), "dyngrid_set_speed");
+  const std::vector<double> speeds = on_all(dyngrid_speed());
+
+  ++balance.looks;
+  const Counts here = gathered(cells, settings.n());
+  double rounds = 0;
+  dyngrid::for_each<std::int32_t>(
+      cells, [&](std::int64_t, std::int64_t, std::int32_t count) { rounds += settings.cost(count); });
+  const double now = apps::max_over_grid(rounds / dyngrid_speed());
+  const double then = gridmap::balance_cells(cut.request(here, nprow, npcol, speeds)).seconds;
+  // seconds of a unit of this clock: what all rounds took by what they are
+  const double unit_s =
+      apps::sum_over_grid(last.seconds) / std::max(1.0, apps::sum_over_grid(rounds / dyngrid_speed()));
+  const std::int64_t payoff =
+      then < now ? gridmap::payoff_point(std::max(0.0, balance.change_s), now * unit_s, then * unit_s) : -1;
+  const int left = settings.common.steps - step;
+  if (settings.balance == "pays" && (payoff < 0 || payoff > std::min(left, 2 * settings.look) || then > 0.98 * now))
+    return;
+  std::copy(here.begin(), here.end(), counts.begin()); // shared state stays where it is
+  const double begin = MPI_Wtime();
+  const int outcome = dyngrid_relayout();
+  apps::require(outcome, "dyngrid_relayout");
+  if (outcome != DYNGRID_RESIZED) return;
+  balance.change_s = apps::max_over_grid(MPI_Wtime() - begin);
+  ++balance.changes;
+  run.print(
+      fmt::format("  dealt out anew before step {}: the slowest process has {:.0f} rounds, {:.0f} before, in {:.4f} s",
+                  step, then, now, balance.change_s));
+}
+
+void check(apps::Run& run, const dyngrid_matrix* cells, Alone& alone, const Settings& settings, int steps) {
+  const std::int64_t n = settings.n();
+  const std::int64_t rows = std::min(settings.rows_with_crowd(), n);
+  int rank = 0;
+  MPI_Comm_rank(dyngrid_comm(), &rank);
+  Counts expected(static_cast<std::size_t>(n * n));
+  if (rank == 0) expected = alone.after(steps);
+  MPI_Bcast(expected.data(), static_cast<int>(expected.size()), MPI_INT32_T, 0, dyngrid_comm());
+  double wrong = 0, particles = 0;
+  dyngrid::for_each<std::int32_t>(cells, [&](std::int64_t i, std::int64_t j, std::int32_t count) {
+    wrong += count == expected[static_cast<std::size_t>(i + j * n)] ? 0 : 1;
+    particles += count;
+  });
+  wrong = apps::sum_over_grid(wrong);
+  particles = apps::sum_over_grid(particles);
+  const auto begun = static_cast<double>(rows * n * settings.crowd + (n - rows));
+  run.verdict(wrong == 0 && particles == begun, wrong,
+              wrong > 0 ? fmt::format("{:.0f} cells", wrong)
+                        : fmt::format("{:.0f} particles{}", particles,
+                                      particles == begun ? "" : fmt::format(" of {:.0f}", begun)));
+}
+
+void read_command_line(Settings& s, int argc, char** argv) {
+  s.common.n = 256;
+  base::CommandLine cli(
+      "Particles wander over cells, so that the work is unequal and moves, while the grid of processes "
+      "grows and shrinks.",
+      "particles");
+  apps::add_options(cli, s.common);
+  cli.add_option("--crowd", s.crowd, "particles in each cell of the first rows; one in the first cell of others")
+      .check(base::in_range(0, 100000))
+      .show_default();
+  cli.add_option("--crowded-rows", s.crowded_rows, "how many rows are crowded (default: n / 16)")
+      .check(base::positive_number());
+  cli.add_option("--drift", s.drift, "of 1,000 particles, how many go down a row in a step")
+      .check(base::in_range(0, 700))
+      .show_default();
+  cli.add_option("--wander", s.wander, "how many go up, left and right, each")
+      .check(base::in_range(0, 100))
+      .show_default();
+  cli.add_option("--cell-rounds", s.cell_rounds, "work of a cell").check(base::positive_number()).show_default();
+  cli.add_option("--particle-rounds", s.particle_rounds, "work of a particle, in the same unit")
+      .check(base::positive_number())
+      .show_default();
+  cli.add_option("--balance", s.balance,
+                 "never (equal blocks), pays (a new cut, by work and speed, where it pays off), always")
+      .check(base::one_of({"never", "pays", "always"}))
+      .type_name("NAME")
+      .show_default();
+  cli.add_option("--look", s.look, "steps between two looks at it").check(base::positive_number()).show_default();
+  cli.add_flag("--measure", s.is_measured, "speeds are measured at every look, by the work of the last step");
+  apps::add_speeds(cli, s.common);
+  apps::parse(cli, s.common, argc, argv);
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  Settings settings;
+  read_command_line(settings, argc, argv);
+  const std::int64_t n = settings.n();
+
+  apps::start(settings.common);
+  apps::Run run("particles", settings.common);
+  Counts counts(static_cast<std::size_t>(n * n), 0); // by which the cells lie: at first nothing is known
+  Cut cut(settings, counts);
+  dyngrid_matrix* cells = nullptr;
+  int step = 0;
+  Balance balance;
+  apps::require(dyngrid_share("counts", counts.data(), counts.size() * sizeof counts[0]), "dyngrid_share");
+  apps::require(dyngrid_share("step", &step, sizeof step), "dyngrid_share");
+  apps::require(dyngrid_share("balance", &balance, sizeof balance), "dyngrid_share");
+  apps::require(dyngrid_matrix_create_by("cells", 'i', n, n, &Cut::sizes, &cut, &cells), "dyngrid_matrix_create_by");
+  if (dyngrid_is_newcomer() == 0)
+    apps::fill<std::int32_t>(cells, [&](std::int64_t i, std::int64_t j) { return settings.at_first(i, j); });
+  Alone alone(settings);
+  Work last;
+
+  while (run.resize_point(step) != DYNGRID_LEAVE) {
+    if (step >= settings.common.steps) break; // beyond it: a restart with fewer
+    if (settings.balance != "never" && step > 0 && step % settings.look == 0)
+      look(run, settings, cut, cells, counts, last, balance, step);
+    run.begin(step, 0);
+    last = wander(settings, cells, step);
+    run.end();
+    ++step;
+    if (settings.common.check) check(run, cells, alone, settings, step);
+  }
+  const int status = run.finish(fmt::format("dealt out anew {} times in {} looks", balance.changes, balance.looks));
+  apps::require(dyngrid_finalize(), "dyngrid_finalize");
+  return status;
+}
