@@ -215,7 +215,8 @@ void read_command_line(Settings& settings, int argc, char** argv) {
                       : settings.kind == "block"  ? Kind::block
                       : settings.kind == "shares" ? Kind::shares
                                                   : Kind::weighted;
-  if (distribution.kind == Kind::shares) settings.common.speeds = distribution.speeds;
+  if (distribution.kind == Kind::shares)
+    settings.common.speeds = distribution.speeds.empty() ? std::vector<double>{1} : distribution.speeds;
   distribution.method = settings.mapping == "best"  ? DYNGRID_MAP_BEST
                         : settings.mapping == "svd" ? DYNGRID_MAP_SVD
                                                     : DYNGRID_MAP_NATURAL;

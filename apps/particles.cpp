@@ -35,7 +35,7 @@ constexpr double flops_of_round = 8;
 struct Settings {
   apps::Options common;
   int crowd = 50, crowded_rows = 0, cell_rounds = 100, particle_rounds = 13, drift = 300, wander = 40;
-  std::string balance = "pays";
+  std::string deal = "pays";
   int look = 5;
   bool is_measured = false;
 
@@ -139,7 +139,7 @@ public:
   /// dyngrid's question, a dyngrid_distribution.
   static std::int64_t sizes(void* context, char axis, std::int64_t length, int nprow, int npcol, std::int64_t* sizes) {
     auto& self = *static_cast<Cut*>(context);
-    if (self.settings_.balance == "never") return dyngrid_block_rule(nullptr, axis, length, nprow, npcol, sizes);
+    if (self.settings_.deal == "never") return dyngrid_block_rule(nullptr, axis, length, nprow, npcol, sizes);
     std::vector<double> speeds;
     for (int row = 0; row < nprow; ++row)
       for (int col = 0; col < npcol; ++col) speeds.push_back(dyngrid_rule_speed(row, col));
@@ -246,7 +246,7 @@ void look(apps::Run& run, const Settings& settings, const Cut& cut, dyngrid_matr
   const std::int64_t payoff =
       then < now ? gridmap::payoff_point(std::max(0.0, balance.change_s), now * unit_s, then * unit_s) : -1;
   const int left = settings.common.steps - step;
-  if (settings.balance == "pays" && (payoff < 0 || payoff > std::min(left, 2 * settings.look) || then > 0.98 * now))
+  if (settings.deal == "pays" && (payoff < 0 || payoff > std::min(left, 2 * settings.look) || then > 0.98 * now))
     return;
   std::copy(here.begin(), here.end(), counts.begin()); // shared state stays where it is
   const double begin = MPI_Wtime();
@@ -304,7 +304,7 @@ void read_command_line(Settings& s, int argc, char** argv) {
   cli.add_option("--particle-rounds", s.particle_rounds, "work of a particle, in the same unit")
       .check(base::positive_number())
       .show_default();
-  cli.add_option("--balance", s.balance,
+  cli.add_option("--deal", s.deal,
                  "never (equal blocks), pays (a new cut, by work and speed, where it pays off), always")
       .check(base::one_of({"never", "pays", "always"}))
       .type_name("NAME")
@@ -340,7 +340,7 @@ int main(int argc, char** argv) {
 
   while (run.resize_point(step) != DYNGRID_LEAVE) {
     if (step >= settings.common.steps) break; // beyond it: a restart with fewer
-    if (settings.balance != "never" && step > 0 && step % settings.look == 0)
+    if (settings.deal != "never" && step > 0 && step % settings.look == 0)
       look(run, settings, cut, cells, counts, last, balance, step);
     run.begin(step, 0);
     last = wander(settings, cells, step);

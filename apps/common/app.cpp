@@ -183,10 +183,10 @@ void start(const Options& options) {
 
 dyngrid_matrix* make_matrix(const char* name, std::int64_t m, std::int64_t n, const Options& options, char type) {
   dyngrid_matrix* made = nullptr;
-  const std::int64_t nb = options.speeds.empty() ? options.nb : std::max<std::int64_t>(1, options.nb);
-  require(!options.speeds.empty() ? dyngrid_matrix_create_weighted(name, type, m, n, nb, nb, DYNGRID_ORDER_BLOCK, &made)
-          : nb > 0                ? dyngrid_matrix_create(name, type, m, n, nb, nb, &made)
-                                  : dyngrid_matrix_create_by(name, type, m, n, dyngrid_block_rule, nullptr, &made),
+  const std::int64_t nb = options.is_weighted() ? std::max<std::int64_t>(1, options.nb) : options.nb;
+  require(options.is_weighted() ? dyngrid_matrix_create_weighted(name, type, m, n, nb, nb, DYNGRID_ORDER_BLOCK, &made)
+          : nb > 0              ? dyngrid_matrix_create(name, type, m, n, nb, nb, &made)
+                                : dyngrid_matrix_create_by(name, type, m, n, dyngrid_block_rule, nullptr, &made),
           "dyngrid_matrix_create");
   return made;
 }

@@ -27,7 +27,9 @@ struct Options {
   bool check = false;
   std::string csv, json;
   std::string pace;           ///< a file that says how many seconds to rest before each step
-  std::vector<double> speeds; ///< of add_speeds; empty: no shares by speed
+  std::vector<double> speeds; ///< of add_speeds
+
+  bool is_weighted() const { return !speeds.empty(); } ///< matrices are dealt out by speed
 };
 
 /// Of all processes that mpirun started, or started by hand: the one that speaks before MPI is up.

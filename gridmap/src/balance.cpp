@@ -79,8 +79,8 @@ void check(const BalanceRequest& r) {
   if (!(r.max_aspect == 0 || r.max_aspect >= 1))
     bad(fmt::format("max_aspect is {}, expected at least 1 (0: any)", r.max_aspect));
   const BalanceRules& rules = r.rules;
-  if (!(rules.gain >= 0 && rules.gain < 1) || !(rules.payoff_part >= 0) || !(rules.calm_s >= 0) ||
-      !(rules.soon_s >= 0) || !(rules.soon_factor >= 1) || rules.steps_left < 0)
+  if (!(rules.gain >= 0 && rules.gain < 1) || !(rules.payoff_part >= 0) || !(rules.worth >= 0) ||
+      !(rules.calm_s >= 0) || !(rules.soon_s >= 0) || !(rules.soon_factor >= 1) || rules.steps_left < 0)
     bad("rules are out of range, expected 0 <= gain < 1, a soon_factor of at least 1, the others from 0");
 }
 
@@ -101,6 +101,7 @@ public:
     }
     const auto left = static_cast<double>(r_.steps_left >= 0 ? r_.steps_left : r_.rules.steps_left);
     steps_ = now_.step_s() > 0 ? std::min(left, r_.held_s / now_.step_s()) : left;
+    are_steps_known_ = r_.steps_left >= 0 && steps_ == left;
   }
 
   Balance run() {
@@ -152,6 +153,7 @@ private:
   BalanceChoice now_;
   Axis rows_now_, cols_now_;
   double correction_ = 1, steps_ = 0;
+  bool are_steps_known_ = false; ///< not a guess
 
   /// A set of processes on a shape that nobody has looked at yet.
   struct Candidate {
@@ -253,6 +255,13 @@ private:
     return payoff_point(choice.change.total(), now_.step_s(), choice.step_s());
   }
 
+  /// Steps within which a change has to pay off.
+  double most_payoff(const BalanceChoice& choice) const {
+    if (!are_steps_known_) return steps_ * r_.rules.payoff_part;
+    const double saved_s = now_.step_s() - choice.step_s();
+    return saved_s > 0 ? std::max(0.0, steps_ * (1 - r_.rules.worth * now_.step_s() / saved_s)) : 0;
+  }
+
   bool has_recent(const BalanceChoice& choice) const {
     return std::any_of(choice.order.begin(), choice.order.end(), [&](int k) { return left_lately(k); });
   }
@@ -269,7 +278,7 @@ private:
     if (choice.step_s() > before * (1 - gain))
       return fmt::format("{} would save {:.1f} % of a step, expected at least {:.3g} %{}", to_string(choice.grid),
                          100 * (1 - choice.step_s() / before), 100 * gain, soon);
-    const double most = steps_ * r_.rules.payoff_part / factor;
+    const double most = most_payoff(choice) / factor;
     const std::int64_t steps = payoff(choice);
     if (steps < 0 || static_cast<double>(steps) > most)
       return fmt::format(

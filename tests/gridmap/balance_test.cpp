@@ -173,12 +173,20 @@ TEST(Balance, ThePriceOfMovingDecides) {
   EXPECT_EQ(b.leaves, std::vector<int>{3});
   EXPECT_NEAR(b.now.step_s(), 4, 1e-9);
   EXPECT_NEAR(b.then.step_s(), 4.0 / 3, 1e-9);
-  price = 133; // 50 steps of 100 are allowed, at 2.667 s gained: 133.3
-  EXPECT_EQ(gridmap::decide_balance(r).payoff_steps, 50);
-  price = 134;
+  price = 261; // all 100 steps are known to come, at 2.667 s gained; 1 % of 400 s must be saved, which are 1.5 steps
+  EXPECT_EQ(gridmap::decide_balance(r).payoff_steps, 98);
+  price = 263;
   b = gridmap::decide_balance(r);
   EXPECT_EQ(b.action, BalanceAction::stay);
-  EXPECT_NE(b.why.find("pay off after 51 steps, expected at most 50"), std::string::npos) << b.why;
+  EXPECT_NE(b.why.find("pay off after 99 steps, expected at most 98.5"), std::string::npos) << b.why;
+  r.held_s = 40; // a load of 10 steps: a guess again, of which half may pass
+  price = 14;
+  EXPECT_EQ(gridmap::decide_balance(r).action, BalanceAction::stay);
+  price = 13;
+  EXPECT_EQ(gridmap::decide_balance(r).payoff_steps, 5);
+  r.held_s = std::numeric_limits<double>::infinity();
+  price = 263;
+  b = gridmap::decide_balance(r);
   ASSERT_TRUE(b.refused.has_value());
   EXPECT_EQ(b.refused->grid.size(), 3);
   r.steps_left = -1; // not known: 50, so 25 may pass
@@ -367,6 +375,54 @@ TEST(Balance, BadInputIsRefusedInWords) {
 }
 
 // ---- the published methods
+
+// SUIF-Adapt [MorrisLowenthal2001], Figure 10: Jacobi on 2, 4 and 8 nodes for 100 iterations; from iteration 20, 60 or
+// 90 on somebody competes with half of the nodes. Its seconds are not printed, only which decision was right: to
+// redistribute at 20 and not at 90; at 60 both were close, and on 8 nodes it was 2 % better without, which it got
+// wrong. So a redistribution cost about what 40 iterations gained, and on 8 nodes more. Tried here for every price from
+// nothing to 100 iterations' gain: whatever is decided loses less than 2 %.
+class Figure10 {
+public:
+  bool redistributes = false;
+  double loss = 0; ///< part of the quicker run
+
+  Figure10(int nodes, int iteration, double price_in_gains) {
+    std::vector<double> speeds(at(nodes), 1.0);
+    std::fill(speeds.begin() + nodes / 2, speeds.end(), 0.5);
+    BalanceRequest r = request_for({nodes, 1}, speeds, 1024);
+    r.is_weighted = true;
+    r.may_remove = false;
+    r.allowed = [](GridShape g) { return g.npcol == 1; };
+    r.steps_left = 100 - iteration;
+    const double loaded = 2, balanced = 4.0 / 3; // iterations alone take 1; of the speed three quarters are left
+    const double price = price_in_gains * (loaded - balanced), left = 100 - iteration;
+    r.change = [&](const gridmap::BalanceChoice&) { return gridmap::Cost{{{"exchange", price}}}; };
+    redistributes = gridmap::decide_balance(r).action != BalanceAction::stay;
+    const double stay = iteration + left * loaded, go = iteration + left * balanced + price;
+    loss = (redistributes ? go : stay) / std::min(go, stay) - 1;
+  }
+};
+
+TEST(PublishedBalance, Figure10NeverLosesTwoPercent) {
+  double worst = 0;
+  int wrong = 0, cases = 0;
+  for (const int nodes : {2, 4, 8})
+    for (const int iteration : {20, 60, 90})
+      for (double price = 0; price <= 100; price += 0.5, ++cases) {
+        const Figure10 one(nodes, iteration, price);
+        worst = std::max(worst, one.loss);
+        wrong += one.loss > 0 ? 1 : 0;
+      }
+  EXPECT_LT(worst, 0.02);
+  EXPECT_LT(wrong, cases / 30);
+  // the published nine: on 2 and 4 nodes a little below the gain of 40 iterations, on 8 nodes 2 % of a run above
+  for (const auto& [nodes, price] : {std::pair{2, 36.0}, std::pair{4, 37.0}, std::pair{8, 44.2}}) {
+    EXPECT_TRUE(Figure10(nodes, 20, price).redistributes);
+    EXPECT_EQ(Figure10(nodes, 60, price).redistributes, nodes < 8);
+    EXPECT_EQ(Figure10(nodes, 60, price).loss, 0);
+    EXPECT_FALSE(Figure10(nodes, 90, price).redistributes);
+  }
+}
 
 TEST(PublishedBalance, Figure43UnloadedTimes) {
   const std::vector<std::vector<double>> wall_ms = {

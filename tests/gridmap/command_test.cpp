@@ -161,11 +161,11 @@ TEST(Command, Balance) {
   EXPECT_DOUBLE_EQ(a["then"]["step_s"], 4.0 / 3);
   EXPECT_EQ(a["then"]["change_terms"]["change"], 10);
   EXPECT_EQ(a["payoff_steps"], 15);
-  a = ask("balance --speeds 1,1,1,0.5 --n 6000 --steps-left 20 --change 10");
+  a = ask("balance --speeds 1,1,1,0.5 --n 6000 --steps-left 14 --change 10");
   EXPECT_EQ(a["action"], "stay");
   EXPECT_EQ(a["then"], nullptr);
   EXPECT_DOUBLE_EQ(a["refused"]["step_s"], 4.0 / 3);
-  EXPECT_NE(a["why"].get<std::string>().find("after 15 steps, expected at most 10"), std::string::npos);
+  EXPECT_NE(a["why"].get<std::string>().find("after 15 steps, expected at most 13.6"), std::string::npos);
   a = ask("balance --speeds 1,1,1,1 --load 1:1 --no-remove --weighted --grid 1x4 --n 7000");
   EXPECT_EQ(a["action"], "rebalance");
   EXPECT_EQ(a["then"]["cols"], json({2000, 1000, 2000, 2000}));

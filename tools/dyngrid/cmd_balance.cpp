@@ -318,8 +318,11 @@ void add_balance(CommandLine& root) {
       "step_s\n"
       "steps_left held_s change_s element_bytes max_aspect may_remove may_return, and processes, a list of objects\n"
       "with speed share place asleep may_leave away_s calm_s. In brackets: the speed of a process.\n"
-      "A change must save 5 % of a step and pay off within half of the steps; who left less than 60 s ago comes\n"
-      "back for twice as much, and only after 10 s without a competitor.");
+      "A change must save 5 % of a step and, with its own price, 1 % of the time left; where the steps are a guess, "
+      "it\n"
+      "must pay off within half of them. Who left less than 60 s ago comes back for twice as much, and only after 10 "
+      "s\n"
+      "without a competitor.");
   app.action([o, &app] { run(*o, app); });
 }
 

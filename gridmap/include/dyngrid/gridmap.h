@@ -169,10 +169,10 @@ typedef struct dyngrid_balance_request {
 } dyngrid_balance_request;
 
 /* Whether to deal the work out anew, to send processes to sleep or to take them back: the choice with the least
- * steps_left * step + change, among those that save 5 % of a step and pay off within half of the steps. action:
- * DYNGRID_BALANCE_*. order: up to n_processes, the process at each place of the new grid. rows, cols: up to n_processes
- * each. step_s: predicted, now and then. payoff_steps: -1 where nothing is done. why: at most why_size characters with
- * the closing 0. */
+ * steps_left * step + change, among those that save 5 % of a step and 1 % of the time left; where steps_left is not
+ * known, those that save 5 % of a step and pay off within 25 steps. action: DYNGRID_BALANCE_*. order: up to
+ * n_processes, the process at each place of the new grid. rows, cols: up to n_processes each. step_s: predicted, now
+ * and then. payoff_steps: -1 where nothing is done. why: at most why_size characters with the closing 0. */
 DYNGRID_API int dyngrid_balance_plan(const dyngrid_balance_request* request, int* action, int* nprow, int* npcol,
                                      int* order, int64_t* rows, int64_t* cols, double* step_now_s, double* step_then_s,
                                      double* change_s, int64_t* payoff_steps, char* why, size_t why_size);

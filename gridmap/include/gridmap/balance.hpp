@@ -39,7 +39,8 @@ struct BalanceChoice {
 /// When to change. docs/decisions/0045.
 struct BalanceRules {
   double gain = 0.05;           ///< least part of a step that is saved
-  double payoff_part = 0.5;     ///< pays off within this part of the steps that are left
+  double payoff_part = 0.5;     ///< pays off within this part of the steps, where it is a guess how many there are
+  double worth = 0.01;          ///< where that is known: least part of the time left that is saved, the change included
   double calm_s = 10;           ///< a sleeper comes back only after so long without a competitor
   double soon_s = 60;           ///< who left less than this ago
   double soon_factor = 2;       ///< must bring so many times the gain, in so much less time
@@ -92,8 +93,9 @@ struct Balance {
 
 /// One optimization: over sets of processes (the strongest k, for every k), shapes of the grid, arrangements and
 /// shares. The choice with the least steps * step + change, among those that save rules.gain of a step and pay off
-/// within rules.payoff_part of the steps. Equal parts: the slowest process counts, so that removal is what helps.
-/// Unequal ones: map_in_place where all stay, map_processors and order_grid otherwise.
+/// in time: within rules.payoff_part of the steps where their number is a guess (not known, or a load that is new), so
+/// that rules.worth of the time left is saved where it is known. Equal parts: the slowest process counts, so that
+/// removal is what helps. Unequal ones: map_in_place where all stay, map_processors and order_grid otherwise.
 ///
 /// Every grid up to some 64 processes takes well below a second: choices are looked at in the order of a bound, and no
 /// longer than the bound can win.
