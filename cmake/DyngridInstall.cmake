@@ -23,6 +23,7 @@ install(FILES "${PROJECT_SOURCE_DIR}/blacs-dyn/include/dyngrid.h" "${PROJECT_SOU
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT dev)
 file(GLOB public_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/base/include/dyngrid/*.h"
   "${PROJECT_SOURCE_DIR}/gridmap/include/dyngrid/*.h" "${PROJECT_SOURCE_DIR}/redist/include/dyngrid/*.h"
+  "${PROJECT_SOURCE_DIR}/pblas/include/dyngrid/*.h"
   "${PROJECT_SOURCE_DIR}/blacs-dyn/include/dyngrid/*.h" "${PROJECT_SOURCE_DIR}/blacs-dyn/include/dyngrid/*.hpp")
 install(FILES ${public_headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/dyngrid" COMPONENT dev)
 install(DIRECTORY "${PROJECT_BINARY_DIR}/mod/" DESTINATION "${DYNGRID_INSTALL_FORTRANDIR}" COMPONENT dev FILES_MATCHING
@@ -66,7 +67,7 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/examples" DESTINATION "${CMAKE_INSTALL_
 # the pages that these lead to, lying to each other as here
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT dev
   FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "mainpage.md" EXCLUDE PATTERN "man" EXCLUDE)
-foreach(room apps base blacs-dyn control gridmap redist tools)
+foreach(room apps base blacs-dyn control gridmap pblas redist tools)
   install(FILES "${PROJECT_SOURCE_DIR}/${room}/README.md" DESTINATION "${CMAKE_INSTALL_DOCDIR}/${room}" COMPONENT dev)
 endforeach()
 if(PROJECT_IS_TOP_LEVEL)

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "contexts.hpp"
+#include "pblas/contexts.hpp"
 #include "redist/gemr2d.hpp"
 
 extern "C" {
@@ -53,6 +54,7 @@ void Grid::forget_contexts() {
   context_ = -1;
   system_handle_ = -1;
   matrices_.set_context(-1);
+  pblas::forget_all_contexts();
   redist::forget_all_contexts();
 }
 

@@ -32,6 +32,9 @@ const std::vector<Variable>& variables() {
       {"DYNGRID_EXCHANGE", "hugepages", "on|off", "on", "whether local arrays ask for huge pages"},
       {"DYNGRID_EXCHANGE", "gemr2d", "dyngrid|stock", "dyngrid",
        "which p?gemr2d and p?trmr2d run: stock takes ScaLAPACK's"},
+      {"DYNGRID_PBLAS", "", "auto|stock|own", "auto",
+       "which p?gemm, syrk, trsm, getrf, getrs, gesv, potrf and potrs run: auto takes dyngrid's for matrices in blocks "
+       "of any sizes and ScaLAPACK's for others, own takes dyngrid's for all, stock takes ScaLAPACK's"},
       {"DYNGRID_UNIT", "", "auto|all|N", "auto", "processes of a group: what comes together leaves together"},
       {"DYNGRID_HOSTS", "", "HOST[:MAX],...", "the hosts where mpirun started processes",
        "where new processes go, and at most how many on each"},

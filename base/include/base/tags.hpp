@@ -13,6 +13,10 @@ enum Tag : int {
   tag_join,                   ///< of two communicators that become one
   tag_exchange_first = 100,   ///< redist: exchanges take turns, so that a late message is not taken for one of the next
   tag_exchange_count = 16384, ///< so many, from the first
+  tag_panel = 20007,          ///< pblas: panels along a row or a column of the grid
+  tag_rows,                   ///< its interchanges of rows
+  tag_relay,                  ///< its panels from one process to all in a row
+  tag_pivots,                 ///< and what belongs to them
   tag_copy = 20011, ///< p?gemr2d, on a context's own communicator, where BLACS itself sends by tags of its own, 9976
 };
 

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The routines of ScaLAPACK that this library hides.
-#include <dlfcn.h>
-#include <link.h>
-
-#include <cstdlib>
-#include <cstring>
 #include <string>
 
 #include <fmt/format.h>
 
 #include "base/environment.hpp"
+#include "base/stock_symbol.hpp"
 #include "gemr2d/gemr2d.hpp"
 #include "gemr2d/given.hpp"
 #include "redist/descriptor.hpp"
@@ -32,27 +28,11 @@ void refuse_listed(const char* name, const int* desc_a, const int* desc_b) {
 }
 
 void* stock_symbol(const char* name) {
-  if (void* next = dlsym(RTLD_NEXT, name)) return next;
-  // This library comes after ScaLAPACK or was loaded on its own: look in ScaLAPACK itself.
-  struct Search {
-    const char* name;
-    void* symbol;
-  } search{name, nullptr};
-  dl_iterate_phdr(
-      [](dl_phdr_info* object, std::size_t, void* data) {
-        auto* wanted = static_cast<Search*>(data);
-        if (object->dlpi_name == nullptr || std::strstr(object->dlpi_name, "libscalapack") == nullptr) return 0;
-        void* library = dlopen(object->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
-        if (library == nullptr) return 0;
-        wanted->symbol = dlsym(library, wanted->name);
-        dlclose(library);
-        return wanted->symbol != nullptr ? 1 : 0;
-      },
-      &search);
-  if (search.symbol == nullptr)
+  void* const symbol = base::stock_symbol(name);
+  if (symbol == nullptr)
     stop(std::string(name) +
              ": DYNGRID_EXCHANGE has gemr2d=stock, but no ScaLAPACK library that has this routine is loaded",
          1);
-  return search.symbol;
+  return symbol;
 }
 } // namespace redist::detail

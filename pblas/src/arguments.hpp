@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The arguments of ScaLAPACK's routines, checked as it checks them.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "operand.hpp"
+
+namespace pblas {
+
+/// A matrix among the arguments of a routine: (A, IA, JA, DESCA).
+struct MatrixArgument {
+  const void* data;
+  const int *i, *j, *desc;
+  int position; ///< of DESCA, from 1
+
+  int ctxt() const { return desc[1]; }
+};
+/// A size, and which argument it is.
+struct SizeArgument {
+  const int* value;
+  int position;
+};
+
+/// The first argument that is not valid.
+class Blame {
+public:
+  void argument(bool is_valid, int position) { set(is_valid, 100 * position); }
+  void entry(bool is_valid, int position, int place) { set(is_valid, 100 * position + place); }
+  bool is_clean() const { return first_ == none; }
+  /// -i for argument i, -(100 i + j) for entry j of descriptor i, 0.
+  int info() const { return is_clean() ? 0 : first_ % 100 == 0 ? -first_ / 100 : -first_; }
+  /// Of a letter; `letters` are capitals.
+  void letter(char given, const char* letters, int position);
+  /// A sub-matrix of m x n of a matrix over `here`, whose context is ctxt.
+  void matrix(const MatrixArgument& a, SizeArgument m, SizeArgument n, int ctxt, const Position& here);
+  /// Collective: the first that any process found, or that differs between processes. Pairs of a value and 100 times
+  /// its argument's position, or that and the place of an entry.
+  void agree(MPI_Comm comm, const std::vector<std::pair<std::int64_t, int>>& said);
+
+private:
+  static constexpr int none = std::numeric_limits<int>::max();
+  void set(bool is_valid, int code) {
+    if (!is_valid) first_ = std::min(first_, code);
+  }
+  int first_ = none;
+};
+
+char capital(char letter);
+/// As ScaLAPACK says it of its own routines, on standard error.
+void report(int ctxt, const char* name, int info);
+
+/// What all processes must say alike of a matrix.
+void add_said(std::vector<std::pair<std::int64_t, int>>& said, const MatrixArgument& a);
+
+/// True for DTYPE_ 601.
+bool is_listed(const MatrixArgument& a);
+/// False for what only ScaLAPACK's own knows: replicated matrices, other types.
+bool is_known(const MatrixArgument& a);
+
+/// The axes of a checked descriptor.
+struct Axes {
+  gridmap::Axis rows, cols;
+  std::int64_t lld = 1;
+};
+Axes axes_of(const int* desc, const Position& here);
+
+template <class T> Operand<T> operand(Grid& grid, const MatrixArgument& a, std::int64_t m, std::int64_t n) {
+  Axes axes = axes_of(a.desc, grid.here());
+  return {&grid, AxisWindow(std::move(axes.rows), m == 0 ? 0 : *a.i - 1, m),
+          AxisWindow(std::move(axes.cols), n == 0 ? 0 : *a.j - 1, n), static_cast<T*>(const_cast<void*>(a.data)), axes.lld};
+}
+
+} // namespace pblas

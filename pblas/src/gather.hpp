@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Panels of a matrix on all processes that need them, in the order in which the matrix has its rows and columns.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include <mpi.h>
+
+#include "base/index.hpp"
+#include "base/mpi/check.hpp"
+#include "operand.hpp"
+#include "ring.hpp"
+
+namespace pblas {
+
+/// `slices` joined on all processes of comm; lengths in elements, the same everywhere.
+template <class T> std::vector<T> gathered(const std::vector<T>& mine, const std::vector<std::int64_t>& lengths, MPI_Comm comm) {
+  const std::vector<std::int64_t> offsets = offsets_of(lengths);
+  std::vector<T> all(base::at(offsets.back()));
+  std::vector<int> counts, places;
+  for (std::size_t r = 0; r < lengths.size(); ++r) {
+    counts.push_back(blas::to_int(lengths[r]));
+    places.push_back(blas::to_int(offsets[r]));
+  }
+  base::check_mpi(MPI_Allgatherv(mine.data(), blas::to_int(static_cast<std::int64_t>(mine.size())), blas::mpi_type<T>(),
+                                 all.data(), counts.data(), places.data(), blas::mpi_type<T>(), comm),
+                  "MPI_Allgatherv");
+  return all;
+}
+
+/// Columns k .. k_end-1 of A, its local rows first .. end-1: (end - first) x (k_end - k) on every process of a row of
+/// the grid. Collective over it.
+template <class T>
+std::vector<T> gather_cols(const Operand<const T>& a, std::int64_t k, std::int64_t k_end, std::int64_t first,
+                           std::int64_t end) {
+  const std::int64_t height = end - first;
+  const std::int64_t before = a.cols.count_before(a.mycol(), k);
+  std::vector<std::int64_t> lengths;
+  for (int q = 0; q < a.grid->here().npcol; ++q)
+    lengths.push_back(height * (a.cols.count_before(q, k_end) - a.cols.count_before(q, k)));
+  std::vector<T> mine(base::at(lengths[base::at(a.mycol())]));
+  for (std::int64_t j = 0; height > 0 && j < static_cast<std::int64_t>(mine.size()) / height; ++j)
+    std::copy_n(a.local(first, before + j), height, mine.data() + j * height);
+  if (a.grid->here().npcol == 1) return mine;
+  const std::vector<T> all = gathered(mine, lengths, a.grid->row());
+  const std::vector<std::int64_t> offsets = offsets_of(lengths);
+  std::vector<T> panel(all.size());
+  for (const auto& piece : a.cols.pieces_between(k, k_end))
+    std::copy_n(all.data() + offsets[base::at(piece.owner)] +
+                    (piece.local - a.cols.count_before(piece.owner, k)) * height,
+                piece.count * height, panel.data() + (piece.first - k) * height);
+  return panel;
+}
+
+/// Rows that the processes of a column of the grid hold in part, put together: process p brings those of
+/// `rows.pieces_between(k, k_end)` that are its own, packed, `width` columns. (k_end - k) x width on each.
+template <class T>
+std::vector<T> join_rows(const AxisWindow& rows, std::int64_t k, std::int64_t k_end, std::int64_t width,
+                         const std::vector<T>& mine, int nprow, MPI_Comm col) {
+  if (nprow == 1) return mine;
+  std::vector<std::int64_t> heights, lengths;
+  for (int p = 0; p < nprow; ++p) {
+    heights.push_back(rows.count_before(p, k_end) - rows.count_before(p, k));
+    lengths.push_back(heights.back() * width);
+  }
+  const std::vector<T> all = gathered(mine, lengths, col);
+  const std::vector<std::int64_t> offsets = offsets_of(lengths);
+  std::vector<T> panel(all.size());
+  for (const auto& piece : rows.pieces_between(k, k_end)) {
+    const std::int64_t height = heights[base::at(piece.owner)];
+    const T* from = all.data() + offsets[base::at(piece.owner)] + piece.local - rows.count_before(piece.owner, k);
+    for (std::int64_t j = 0; j < width; ++j)
+      std::copy_n(from + j * height, piece.count, panel.data() + piece.first - k + j * (k_end - k));
+  }
+  return panel;
+}
+
+/// A rectangle of a column-major array, packed.
+template <class T> std::vector<T> packed(const T* a, std::int64_t lda, std::int64_t m, std::int64_t n) {
+  std::vector<T> made(base::at(m * n));
+  for (std::int64_t j = 0; j < n; ++j) std::copy_n(a + j * lda, m, made.data() + j * m);
+  return made;
+}
+
+/// Rows k .. k_end-1 of A, its local columns first .. end-1, on every process of a column of the grid. Collective over
+/// it.
+template <class T>
+std::vector<T> gather_rows(const Operand<const T>& a, std::int64_t k, std::int64_t k_end, std::int64_t first,
+                           std::int64_t end) {
+  const std::int64_t before = a.rows.count_before(a.myrow(), k);
+  const std::int64_t mine = a.rows.count_before(a.myrow(), k_end) - before;
+  return join_rows(a.rows, k, k_end, end - first, packed<T>(a.local(before, first), a.lld, mine, end - first),
+                   a.grid->here().nprow, a.grid->col());
+}
+
+/// The block of rows and columns k .. k_end-1 on all processes. Collective over the grid.
+template <class T> std::vector<T> gather_block(const Operand<const T>& a, std::int64_t k, std::int64_t k_end) {
+  const std::int64_t before = a.rows.count_before(a.myrow(), k), after = a.rows.count_before(a.myrow(), k_end);
+  return join_rows(a.rows, k, k_end, k_end - k, gather_cols(a, k, k_end, before, after), a.grid->here().nprow,
+                   a.grid->col());
+}
+
+} // namespace pblas

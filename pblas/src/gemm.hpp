@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include "operand.hpp"
+#include "triangle.hpp"
+
+namespace pblas {
+
+/// C := alpha op(A) op(B) + beta C in a part of C. C stays where it is; A or B is copied first when it does not lie as
+/// C does. Collective over the grid.
+template <class T>
+void gemm(Op op_a, Op op_b, T alpha, const Operand<const T>& a, const Operand<const T>& b, T beta, const Operand<T>& c,
+          Part part = Part::all);
+
+/// One triangle of C := alpha op(A) op(A)' + beta C, op none or transpose, ' the transpose or the adjoint. With the
+/// adjoint the diagonal becomes real.
+template <class T>
+void syrk(Part part, Op op, bool is_adjoint, T alpha, const Operand<const T>& a, T beta, const Operand<T>& c);
+
+} // namespace pblas

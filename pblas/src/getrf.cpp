@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <complex>
+
+#include "base/index.hpp"
+#include "factor.hpp"
+#include "gather.hpp"
+#include "lu_panel.hpp"
+#include "relay.hpp"
+#include "rows.hpp"
+#include "trsm.hpp"
+
+namespace pblas {
+
+using base::at;
+
+namespace {
+
+constexpr std::int64_t widest = 64;
+
+/// One factorization under way: panel by panel, the next one factored while the matrix is still updated with this one.
+template <class T> class Lu {
+public:
+  Lu(const Operand<T>& a, std::vector<std::int64_t>& pivots)
+      : a_(a), pivots_(pivots), rows_(a.rows.indices(a.myrow())), search_(a.grid->col(), widest),
+        panels_{Travelling(a), Travelling(a)} {}
+
+  std::int64_t run() {
+    const std::int64_t count = std::min(a_.m(), a_.n());
+    std::int64_t info = 0;
+    if (count > 0) send(panels_[0], 0);
+    for (std::int64_t first = 0, turn = 0; first < count; turn = 1 - turn) {
+      Travelling& now = panels_[turn];
+      now.receive();
+      const std::vector<std::int64_t> chosen = now.panel.pivot_rows();
+      pivots_.insert(pivots_.end(), chosen.begin(), chosen.end());
+      if (info == 0) info = static_cast<std::int64_t>(now.panel.pivots.back());
+      interchange(now.panel, chosen);
+      share_upper(now.panel);
+      const std::int64_t right = a_.n_loc() - upper_width_;
+      first = now.panel.first + now.panel.width;
+      std::int64_t done = right;
+      if (first < count) {
+        if (a_.cols.owner(first) == a_.mycol()) {
+          done = std::min(right + end_of_panel(first) - first, a_.n_loc());
+          update(now.panel, right, done);
+        }
+        send(panels_[1 - turn], first);
+      }
+      update(now.panel, done, a_.n_loc());
+      now.finish();
+    }
+    return info;
+  }
+
+private:
+  struct Travelling {
+    LuPanel<T> panel;
+    Relay<T> elements;
+    Relay<double> pivots;
+
+    explicit Travelling(const Operand<T>& a)
+        : elements(a.grid->row(), a.mycol(), a.grid->here().npcol, base::tag_relay),
+          pivots(a.grid->row(), a.mycol(), a.grid->here().npcol, base::tag_pivots) {}
+    void receive() {
+      pivots.receive();
+      elements.receive();
+    }
+    void finish() {
+      pivots.finish();
+      elements.finish();
+    }
+  };
+
+  /// A panel ends where another process begins, in either direction: its diagonal block is on one process.
+  std::int64_t end_of_panel(std::int64_t first) const {
+    return std::min({first + widest, a_.cols.end_of_piece(first), a_.rows.end_of_piece(first),
+                     std::min(a_.m(), a_.n())});
+  }
+
+  /// Factors the panel where it is, and sends it to the others.
+  void send(Travelling& travelling, std::int64_t first) {
+    LuPanel<T>& panel = travelling.panel;
+    panel.first = first;
+    panel.width = end_of_panel(first) - first;
+    panel.prow = a_.rows.owner(first);
+    panel.pcol = a_.cols.owner(first);
+    panel.row = a_.rows.count_before(a_.myrow(), first);
+    panel.col = a_.cols.count_before(a_.mycol(), first);
+    panel.height = a_.m_loc() - panel.row - (panel.prow == a_.myrow() ? panel.width : 0);
+    panel.elements.resize(at(panel.width * (panel.width + panel.height)));
+    panel.pivots.resize(at(panel.width) + 1);
+    if (panel.pcol == a_.mycol()) factor(a_, rows_, search_, panel);
+    travelling.pivots.start(panel.pivots.data(), panel.width + 1, panel.pcol);
+    travelling.elements.start(panel.elements.data(), panel.width * (panel.width + panel.height), panel.pcol);
+  }
+
+  /// The rows that changed places in the panel, in all other columns.
+  void interchange(const LuPanel<T>& panel, const std::vector<std::int64_t>& chosen) {
+    const std::int64_t own = panel.pcol == a_.mycol() ? panel.width : 0;
+    move_rows(a_, moves_of(panel.first, chosen), {{0, panel.col}, {panel.col + own, a_.n_loc()}});
+  }
+
+  /// The rows of U beside the panel's diagonal block: solved where they are, and given to the whole column of the grid.
+  void share_upper(const LuPanel<T>& panel) {
+    const std::int64_t right = panel.col + (panel.pcol == a_.mycol() ? panel.width : 0);
+    upper_width_ = a_.n_loc() - right;
+    upper_.resize(at(panel.width * upper_width_));
+    if (panel.prow == a_.myrow()) {
+      T* mine = a_.local(panel.row, right);
+      blas::trsm('L', 'L', 'N', 'U', panel.width, upper_width_, panel.block(), panel.width, mine, a_.lld);
+      for (std::int64_t j = 0; j < upper_width_; ++j)
+        std::copy_n(mine + j * a_.lld, panel.width, upper_.data() + j * panel.width);
+    }
+    if (a_.grid->here().nprow > 1 && upper_width_ > 0)
+      base::check_mpi(MPI_Bcast(upper_.data(), blas::to_int(static_cast<std::int64_t>(upper_.size())),
+                                blas::mpi_type<T>(), panel.prow, a_.grid->col()),
+                      "MPI_Bcast");
+  }
+
+  /// Local columns begin .. end-1.
+  void update(const LuPanel<T>& panel, std::int64_t begin, std::int64_t end) {
+    const std::int64_t right = a_.n_loc() - upper_width_;
+    blas::gemm('N', 'N', panel.height, end - begin, panel.width, T{-1}, panel.below(), panel.height,
+               upper_.data() + (begin - right) * panel.width, panel.width, T{1},
+               a_.local(a_.m_loc() - panel.height, begin), a_.lld);
+  }
+
+  const Operand<T>& a_;
+  std::vector<std::int64_t>& pivots_;
+  std::vector<std::int64_t> rows_;
+  PivotSearch<T> search_;
+  Travelling panels_[2];
+  std::vector<T> upper_; ///< of the panel in use: width x upper_width_, my last columns
+  std::int64_t upper_width_ = 0;
+};
+
+/// Interchanges in portions, so that not all of B is on its way at once.
+template <class T> void interchange(const std::vector<std::int64_t>& pivots, bool backwards, const Operand<T>& b) {
+  constexpr std::int64_t portion = 256;
+  const auto count = static_cast<std::int64_t>(pivots.size());
+  const std::int64_t portions = (count + portion - 1) / portion;
+  for (std::int64_t t = 0; t < portions; ++t) {
+    const std::int64_t first = (backwards ? portions - 1 - t : t) * portion, end = std::min(count, first + portion);
+    move_rows(b, moves_of(first, {pivots.begin() + first, pivots.begin() + end}, backwards), {{0, b.n_loc()}});
+  }
+}
+
+} // namespace
+
+template <class T> std::int64_t getrf(const Operand<T>& a, std::vector<std::int64_t>& pivots) {
+  pivots.clear();
+  return Lu<T>(a, pivots).run();
+}
+
+template <class T>
+void getrs(Op op, const Operand<const T>& a, const std::vector<std::int64_t>& pivots, const Operand<T>& b) {
+  if (b.m() == 0 || b.n() == 0) return;
+  const Triangle lower{true, true, true}, upper{true, false, false};
+  if (op == Op::none) {
+    interchange(pivots, false, b);
+    trsm(lower, op, T{1}, a, b);
+    trsm(upper, op, T{1}, a, b);
+  } else {
+    trsm(upper, op, T{1}, a, b);
+    trsm(lower, op, T{1}, a, b);
+    interchange(pivots, true, b);
+  }
+}
+
+#define DYNGRID_INSTANTIATE(T)                                                                                         \
+  template std::int64_t getrf(const Operand<T>&, std::vector<std::int64_t>&);                                          \
+  template void getrs(Op, const Operand<const T>&, const std::vector<std::int64_t>&, const Operand<T>&);
+DYNGRID_INSTANTIATE(float)
+DYNGRID_INSTANTIATE(double)
+DYNGRID_INSTANTIATE(std::complex<float>)
+DYNGRID_INSTANTIATE(std::complex<double>)
+#undef DYNGRID_INSTANTIATE
+
+} // namespace pblas

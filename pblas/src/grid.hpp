@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <memory>
+#include <optional>
+
+#include <mpi.h>
+
+#include "base/mpi/comm.hpp"
+#include "redist/executor.hpp"
+#include "redist/layout.hpp"
+
+extern "C" {
+void Cblacs_get(int ctxt, int what, int* value);
+void Cblacs_gridinfo(int ctxt, int* nprow, int* npcol, int* myrow, int* mycol);
+void Cblacs_abort(int ctxt, int code);
+MPI_Comm Cblacs2sys_handle(int handle);
+void pxerbla_(const int* ctxt, const char* name, const int* info, std::size_t length);
+}
+
+namespace pblas {
+
+/// Where this process stands in a context's grid; all -1 outside.
+struct Position {
+  int nprow = -1, npcol = -1, myrow = -1, mycol = -1;
+
+  bool is_inside() const { return myrow >= 0; }
+};
+Position position_in(int ctxt);
+
+/// What is kept for a context: the only owner of these communicators.
+class Grid {
+public:
+  /// Collective over the context the first time. @throws Error{mpi_failure}
+  static Grid& of(int ctxt);
+
+  explicit Grid(MPI_Comm all, const Position& here);
+  const Position& here() const { return here_; }
+  MPI_Comm row() const { return row_.get(); } ///< of my row: rank q stands in column q
+  MPI_Comm col() const { return col_.get(); } ///< of my column: rank p stands in row p
+  MPI_Comm all() const { return all_; }       ///< the context's own, borrowed
+  /// The grid as redist has it, with ranks of executor().
+  const redist::Grid& ranks() const { return ranks_; }
+  /// Collective the first time.
+  redist::Executor& executor();
+  void close();
+
+private:
+  MPI_Comm all_;
+  Position here_;
+  base::Comm row_, col_;
+  redist::Grid ranks_;
+  std::optional<redist::Executor> executor_;
+};
+
+} // namespace pblas

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A buffer from one process of a row of the grid to all others, from neighbour to neighbour.
+#pragma once
+#include <cstdint>
+
+#include <mpi.h>
+
+#include "base/mpi/check.hpp"
+#include "blas.hpp"
+
+namespace pblas {
+
+/// start() on all, receive() when the data are needed, finish() before the buffer is used for something else.
+template <class T> class Relay {
+public:
+  Relay(MPI_Comm comm, int rank, int size, int tag) : comm_(comm), rank_(rank), size_(size), tag_(tag) {}
+  ~Relay() { // an exception is under way
+    for (MPI_Request* request : {&in_, &out_})
+      if (*request != MPI_REQUEST_NULL) MPI_Cancel(request), MPI_Request_free(request);
+  }
+  Relay(const Relay&) = delete;
+  Relay& operator=(const Relay&) = delete;
+
+  void start(T* buffer, std::int64_t count, int root) {
+    buffer_ = buffer, count_ = blas::to_int(count), root_ = root;
+    if (size_ == 1 || count_ == 0) return;
+    if (rank_ == root_)
+      send();
+    else
+      base::check_mpi(
+          MPI_Irecv(buffer_, count_, blas::mpi_type<T>(), (rank_ - 1 + size_) % size_, tag_, comm_, &in_), "MPI_Irecv");
+  }
+  void receive() {
+    if (in_ == MPI_REQUEST_NULL) return;
+    base::check_mpi(MPI_Wait(&in_, MPI_STATUS_IGNORE), "MPI_Wait");
+    if ((rank_ + 1) % size_ != root_) send();
+  }
+  void finish() {
+    receive();
+    base::check_mpi(MPI_Wait(&out_, MPI_STATUS_IGNORE), "MPI_Wait");
+  }
+
+private:
+  void send() {
+    base::check_mpi(MPI_Isend(buffer_, count_, blas::mpi_type<T>(), (rank_ + 1) % size_, tag_, comm_, &out_),
+                    "MPI_Isend");
+  }
+
+  MPI_Comm comm_;
+  int rank_, size_, tag_, count_ = 0, root_ = 0;
+  T* buffer_ = nullptr;
+  MPI_Request in_ = MPI_REQUEST_NULL, out_ = MPI_REQUEST_NULL;
+};
+
+} // namespace pblas

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ScaLAPACK's names for triangular systems and factorizations, each with a twin that begins with dyngrid_ and cannot be
+// switched to stock.
+#include <complex>
+#include <vector>
+
+#include "arguments.hpp"
+#include "base/spellings.hpp"
+#include "dyngrid/pblas.h"
+#include "factor.hpp"
+#include "letters.hpp"
+#include "pivots.hpp"
+#include "trsm.hpp"
+#include "way.hpp"
+
+namespace {
+
+using pblas::Blame;
+using pblas::capital;
+using pblas::Grid;
+using pblas::MatrixArgument;
+using pblas::op_of;
+using pblas::operand;
+using pblas::outside;
+using pblas::Position;
+using pblas::value;
+
+using Said = std::vector<std::pair<std::int64_t, int>>;
+
+/// The checks of one process, then of all.
+template <class Checks> int agreed(const MatrixArgument& a, Said said, Checks&& checks) {
+  const Position here = pblas::position_in(a.ctxt());
+  if (!here.is_inside()) return outside(a.position);
+  Blame blame;
+  checks(blame, here);
+  pblas::add_said(said, a);
+  blame.agree(Grid::of(a.ctxt()).all(), said);
+  return blame.info();
+}
+
+bool is_lower(char uplo) {
+  return capital(uplo) == 'L';
+}
+
+struct Trsm {
+  const char *side, *uplo, *op, *diag;
+  const int *m, *n;
+  const void* alpha;
+  MatrixArgument a, b;
+
+  int ctxt() const { return a.ctxt(); }
+  bool is_left() const { return capital(*side) == 'L'; }
+  int check() const {
+    const Position here = pblas::position_in(ctxt());
+    if (!here.is_inside()) return outside(a.position);
+    Blame blame;
+    blame.letter(*side, "LR", 1);
+    blame.letter(*uplo, "UL", 2);
+    blame.letter(*op, "NTC", 3);
+    blame.letter(*diag, "UN", 4);
+    const pblas::SizeArgument order = is_left() ? pblas::SizeArgument{m, 5} : pblas::SizeArgument{n, 6};
+    blame.matrix(a, order, order, ctxt(), here);
+    blame.matrix(b, {m, 5}, {n, 6}, ctxt(), here);
+    return blame.info();
+  }
+  template <class T> void run() const {
+    Grid& grid = Grid::of(ctxt());
+    const int order = is_left() ? *m : *n;
+    pblas::trsm<T>({is_left(), is_lower(*uplo), capital(*diag) == 'U'}, op_of(*op), value<T>(alpha),
+                   operand<const T>(grid, a, order, order), operand<T>(grid, b, *m, *n));
+  }
+};
+
+struct Getrf {
+  const int *m, *n;
+  MatrixArgument a;
+  int* ipiv;
+
+  int ctxt() const { return a.ctxt(); }
+  int check() const {
+    return agreed(a, {{*m, 100}, {*n, 200}},
+                  [&](Blame& blame, const Position& here) { blame.matrix(a, {m, 1}, {n, 2}, ctxt(), here); });
+  }
+  template <class T> int run() const {
+    const pblas::Operand<T> x = operand<T>(Grid::of(ctxt()), a, *m, *n);
+    std::vector<std::int64_t> pivots;
+    const std::int64_t info = pblas::getrf(x, pivots);
+    pblas::write_pivots(x.rows, x.myrow(), pivots, *a.i, ipiv);
+    return static_cast<int>(info);
+  }
+};
+
+struct Getrs {
+  const char* op;
+  const int *n, *nrhs;
+  MatrixArgument a;
+  const int* ipiv;
+  MatrixArgument b;
+
+  int ctxt() const { return a.ctxt(); }
+  int check() const {
+    Said said{{capital(*op), 100}, {*n, 200}, {*nrhs, 300}};
+    pblas::add_said(said, b);
+    return agreed(a, std::move(said), [&](Blame& blame, const Position& here) {
+      blame.letter(*op, "NTC", 1);
+      blame.matrix(a, {n, 2}, {n, 2}, ctxt(), here);
+      blame.matrix(b, {n, 2}, {nrhs, 3}, ctxt(), here);
+    });
+  }
+  template <class T> int run() const {
+    Grid& grid = Grid::of(ctxt());
+    const pblas::Operand<const T> x = operand<const T>(grid, a, *n, *n);
+    const std::vector<std::int64_t> pivots = pblas::read_pivots(grid, x.rows, *a.i, ipiv);
+    pblas::getrs(op_of(*op), x, pivots, operand<T>(grid, b, *n, *nrhs));
+    return 0;
+  }
+};
+
+struct Gesv {
+  const int *n, *nrhs;
+  MatrixArgument a;
+  int* ipiv;
+  MatrixArgument b;
+
+  int ctxt() const { return a.ctxt(); }
+  int check() const {
+    Said said{{*n, 100}, {*nrhs, 200}};
+    pblas::add_said(said, b);
+    return agreed(a, std::move(said), [&](Blame& blame, const Position& here) {
+      blame.matrix(a, {n, 1}, {n, 1}, ctxt(), here);
+      blame.matrix(b, {n, 1}, {nrhs, 2}, ctxt(), here);
+    });
+  }
+  template <class T> int run() const {
+    Grid& grid = Grid::of(ctxt());
+    const pblas::Operand<T> x = operand<T>(grid, a, *n, *n);
+    std::vector<std::int64_t> pivots;
+    const std::int64_t info = pblas::getrf(x, pivots);
+    pblas::write_pivots(x.rows, x.myrow(), pivots, *a.i, ipiv);
+    if (info == 0) pblas::getrs<T>(redist::Op::none, as_source(x), pivots, operand<T>(grid, b, *n, *nrhs));
+    return static_cast<int>(info);
+  }
+};
+
+struct Potrf {
+  const char* uplo;
+  const int* n;
+  MatrixArgument a;
+
+  int ctxt() const { return a.ctxt(); }
+  int check() const {
+    return agreed(a, {{capital(*uplo), 100}, {*n, 200}}, [&](Blame& blame, const Position& here) {
+      blame.letter(*uplo, "UL", 1);
+      blame.matrix(a, {n, 2}, {n, 2}, ctxt(), here);
+    });
+  }
+  template <class T> int run() const {
+    return static_cast<int>(pblas::potrf(is_lower(*uplo), operand<T>(Grid::of(ctxt()), a, *n, *n)));
+  }
+};
+
+struct Potrs {
+  const char* uplo;
+  const int *n, *nrhs;
+  MatrixArgument a, b;
+
+  int ctxt() const { return a.ctxt(); }
+  int check() const {
+    Said said{{capital(*uplo), 100}, {*n, 200}, {*nrhs, 300}};
+    pblas::add_said(said, b);
+    return agreed(a, std::move(said), [&](Blame& blame, const Position& here) {
+      blame.letter(*uplo, "UL", 1);
+      blame.matrix(a, {n, 2}, {n, 2}, ctxt(), here);
+      blame.matrix(b, {n, 2}, {nrhs, 3}, ctxt(), here);
+    });
+  }
+  template <class T> int run() const {
+    Grid& grid = Grid::of(ctxt());
+    pblas::potrs(is_lower(*uplo), operand<const T>(grid, a, *n, *n), operand<T>(grid, b, *n, *nrhs));
+    return 0;
+  }
+};
+
+} // namespace
+
+// X: what the array elements are in C; T: here
+#define DYNGRID_TRSM(x, XX, X, T)                                                                                      \
+  void p##x##trsm_(DYNGRID_TRSM_ARGS(X));                                                                              \
+  DYNGRID_API void dyngrid_p##x##trsm_(DYNGRID_TRSM_ARGS(X)) {                                                         \
+    const Trsm call{side, uplo, transa, diag, m, n, alpha, {a, ia, ja, desca, 11}, {b, ib, jb, descb, 15}};            \
+    pblas::call_pblas(call.ctxt(), "P" #XX "TRSM", [&] { return call.check(); }, [&] { call.run<T>(); });              \
+  }                                                                                                                    \
+  DYNGRID_API void p##x##trsm_(DYNGRID_TRSM_ARGS(X)) {                                                                 \
+    const Trsm call{side, uplo, transa, diag, m, n, alpha, {a, ia, ja, desca, 11}, {b, ib, jb, descb, 15}};            \
+    pblas::call_pblas(                                                                                                 \
+        "p" #x "trsm_", call.ctxt(), "P" #XX "TRSM", {call.a, call.b}, [&] { return call.check(); },                   \
+        [&] { call.run<T>(); },                                                                                        \
+        [&] {                                                                                                          \
+          static auto* const stock = reinterpret_cast<decltype(&p##x##trsm_)>(pblas::stock_routine("p" #x "trsm_"));   \
+          stock(side, uplo, transa, diag, m, n, alpha, a, ia, ja, desca, b, ib, jb, descb);                            \
+        });                                                                                                            \
+  }
+
+// A routine with an info: `made` makes its call, `matrices` are those of it, `pass` are its arguments.
+#define DYNGRID_FACTOR(x, XX, name, NAME, arguments, made, matrices, pass, T)                                          \
+  void p##x##name##_ arguments;                                                                                        \
+  DYNGRID_API void dyngrid_p##x##name##_ arguments {                                                                   \
+    const auto call = made;                                                                                            \
+    pblas::call_lapack(call.ctxt(), "P" #XX #NAME, info, [&] { return call.check(); }, [&] { return call.run<T>(); }); \
+  }                                                                                                                    \
+  DYNGRID_API void p##x##name##_ arguments {                                                                           \
+    const auto call = made;                                                                                            \
+    pblas::call_lapack(                                                                                                \
+        "p" #x #name "_", call.ctxt(), "P" #XX #NAME, info, matrices, [&] { return call.check(); },                    \
+        [&] { return call.run<T>(); },                                                                                 \
+        [&] {                                                                                                          \
+          static auto* const stock =                                                                                   \
+              reinterpret_cast<decltype(&p##x##name##_)>(pblas::stock_routine("p" #x #name "_"));                      \
+          stock pass;                                                                                                  \
+        });                                                                                                            \
+  }
+
+#define DYNGRID_COMMA ,
+
+extern "C" {
+#define DYNGRID_SOLVERS(x, XX, X, T)                                                                                   \
+  DYNGRID_TRSM(x, XX, X, T)                                                                                            \
+  DYNGRID_FACTOR(x, XX, getrf, GETRF, (DYNGRID_GETRF_ARGS(X)), (Getrf{m, n, {a, ia, ja, desca, 6}, ipiv}),             \
+                 {call.a}, (m, n, a, ia, ja, desca, ipiv, info), T)                                                    \
+  DYNGRID_FACTOR(x, XX, getrs, GETRS, (DYNGRID_GETRS_ARGS(X)),                                                         \
+                 (Getrs{trans, n, nrhs, {a, ia, ja, desca, 7}, ipiv, {b, ib, jb, descb, 12}}),                         \
+                 {call.a DYNGRID_COMMA call.b},                                                                        \
+                 (trans, n, nrhs, a, ia, ja, desca, ipiv, b, ib, jb, descb, info), T)                                  \
+  DYNGRID_FACTOR(x, XX, gesv, GESV, (DYNGRID_GESV_ARGS(X)),                                                            \
+                 (Gesv{n, nrhs, {a, ia, ja, desca, 6}, ipiv, {b, ib, jb, descb, 11}}),                                 \
+                 {call.a DYNGRID_COMMA call.b}, (n, nrhs, a, ia, ja, desca, ipiv, b, ib, jb, descb, info), T)          \
+  DYNGRID_FACTOR(x, XX, potrf, POTRF, (DYNGRID_POTRF_ARGS(X)), (Potrf{uplo, n, {a, ia, ja, desca, 6}}), {call.a},      \
+                 (uplo, n, a, ia, ja, desca, info), T)                                                                 \
+  DYNGRID_FACTOR(x, XX, potrs, POTRS, (DYNGRID_POTRS_ARGS(X)),                                                         \
+                 (Potrs{uplo, n, nrhs, {a, ia, ja, desca, 7}, {b, ib, jb, descb, 11}}),                                \
+                 {call.a DYNGRID_COMMA call.b}, (uplo, n, nrhs, a, ia, ja, desca, b, ib, jb, descb, info), T)
+DYNGRID_SOLVERS(s, S, float, float)
+DYNGRID_SOLVERS(d, D, double, double)
+DYNGRID_SOLVERS(c, C, void, std::complex<float>)
+DYNGRID_SOLVERS(z, Z, void, std::complex<double>)
+}
+
+#define DYNGRID_SOLVER_SPELLINGS(x, X)                                                                                 \
+  DYNGRID_SPELLINGS_WITH_TWIN(p##x##trsm, P##X##TRSM)                                                                  \
+  DYNGRID_SPELLINGS_WITH_TWIN(p##x##getrf, P##X##GETRF)                                                                \
+  DYNGRID_SPELLINGS_WITH_TWIN(p##x##getrs, P##X##GETRS)                                                                \
+  DYNGRID_SPELLINGS_WITH_TWIN(p##x##gesv, P##X##GESV)                                                                  \
+  DYNGRID_SPELLINGS_WITH_TWIN(p##x##potrf, P##X##POTRF)                                                                \
+  DYNGRID_SPELLINGS_WITH_TWIN(p##x##potrs, P##X##POTRS)
+DYNGRID_SOLVER_SPELLINGS(s, S)
+DYNGRID_SOLVER_SPELLINGS(d, D)
+DYNGRID_SOLVER_SPELLINGS(c, C)
+DYNGRID_SOLVER_SPELLINGS(z, Z)

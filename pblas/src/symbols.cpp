@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ScaLAPACK's names for products, each with a twin that begins with dyngrid_ and cannot be switched to stock.
+#include <complex>
+
+#include "arguments.hpp"
+#include "base/spellings.hpp"
+#include "dyngrid/pblas.h"
+#include "gemm.hpp"
+#include "letters.hpp"
+#include "way.hpp"
+
+namespace {
+
+using pblas::Blame;
+using pblas::capital;
+using pblas::MatrixArgument;
+using pblas::Position;
+using redist::Op;
+using pblas::op_of;
+using pblas::outside;
+using pblas::part_of;
+using pblas::value;
+
+struct Gemm {
+  const char *op_a, *op_b;
+  const int *m, *n, *k;
+  const void* alpha;
+  MatrixArgument a, b;
+  const void* beta;
+  MatrixArgument c;
+
+  int ctxt() const { return a.ctxt(); }
+  int check() const {
+    const Position here = pblas::position_in(ctxt());
+    if (!here.is_inside()) return outside(a.position);
+    Blame blame;
+    blame.letter(*op_a, "NTC", 1);
+    blame.letter(*op_b, "NTC", 2);
+    const bool turned_a = capital(*op_a) != 'N', turned_b = capital(*op_b) != 'N';
+    blame.matrix(a, turned_a ? pblas::SizeArgument{k, 5} : pblas::SizeArgument{m, 3},
+                 turned_a ? pblas::SizeArgument{m, 3} : pblas::SizeArgument{k, 5}, ctxt(), here);
+    blame.matrix(b, turned_b ? pblas::SizeArgument{n, 4} : pblas::SizeArgument{k, 5},
+                 turned_b ? pblas::SizeArgument{k, 5} : pblas::SizeArgument{n, 4}, ctxt(), here);
+    blame.matrix(c, {m, 3}, {n, 4}, ctxt(), here);
+    return blame.info();
+  }
+  template <class T> void run() const {
+    pblas::Grid& grid = pblas::Grid::of(ctxt());
+    const bool turned_a = capital(*op_a) != 'N', turned_b = capital(*op_b) != 'N';
+    pblas::gemm<T>(op_of(*op_a), op_of(*op_b), value<T>(alpha),
+                   pblas::operand<const T>(grid, a, turned_a ? *k : *m, turned_a ? *m : *k),
+                   pblas::operand<const T>(grid, b, turned_b ? *n : *k, turned_b ? *k : *n), value<T>(beta),
+                   pblas::operand<T>(grid, c, *m, *n));
+  }
+};
+
+struct Syrk {
+  bool is_adjoint;
+  const char *uplo, *op;
+  const int *n, *k;
+  const void* alpha;
+  MatrixArgument a;
+  const void* beta;
+  MatrixArgument c;
+
+  int ctxt() const { return a.ctxt(); }
+  bool is_turned() const { return capital(*op) != 'N'; }
+  template <class T> int check() const {
+    const Position here = pblas::position_in(ctxt());
+    if (!here.is_inside()) return outside(a.position);
+    Blame blame;
+    blame.letter(*uplo, "UL", 1);
+    blame.letter(*op, is_adjoint ? "NC" : pblas::blas::is_complex<T> ? "NT" : "NTC", 2);
+    blame.matrix(a, is_turned() ? pblas::SizeArgument{k, 4} : pblas::SizeArgument{n, 3},
+                 is_turned() ? pblas::SizeArgument{n, 3} : pblas::SizeArgument{k, 4}, ctxt(), here);
+    blame.matrix(c, {n, 3}, {n, 3}, ctxt(), here);
+    return blame.info();
+  }
+  template <class T> void run() const {
+    pblas::Grid& grid = pblas::Grid::of(ctxt());
+    using Real = pblas::blas::Real<T>;
+    const T factor = is_adjoint ? T(value<Real>(alpha)) : value<T>(alpha);
+    const T old = is_adjoint ? T(value<Real>(beta)) : value<T>(beta);
+    pblas::syrk<T>(part_of(*uplo), is_turned() ? Op::transpose : Op::none, is_adjoint, factor,
+                   pblas::operand<const T>(grid, a, is_turned() ? *k : *n, is_turned() ? *n : *k), old,
+                   pblas::operand<T>(grid, c, *n, *n));
+  }
+};
+
+} // namespace
+
+// X: what the array elements are in C; T: here
+#define DYNGRID_GEMM(x, XX, X, T)                                                                                      \
+  DYNGRID_API void dyngrid_p##x##gemm_(DYNGRID_GEMM_ARGS(X)) {                                                         \
+    const Gemm call{transa, transb, m, n, k, alpha, {a, ia, ja, desca, 10}, {b, ib, jb, descb, 14}, beta,              \
+                    {c, ic, jc, descc, 19}};                                                                           \
+    pblas::call_pblas(call.ctxt(), "P" #XX "GEMM", [&] { return call.check(); }, [&] { call.run<T>(); });              \
+  }                                                                                                                    \
+  DYNGRID_API void p##x##gemm_(DYNGRID_GEMM_ARGS(X)) {                                                                 \
+    const Gemm call{transa, transb, m, n, k, alpha, {a, ia, ja, desca, 10}, {b, ib, jb, descb, 14}, beta,              \
+                    {c, ic, jc, descc, 19}};                                                                           \
+    pblas::call_pblas(                                                                                                 \
+        "p" #x "gemm_", call.ctxt(), "P" #XX "GEMM", {call.a, call.b, call.c}, [&] { return call.check(); },           \
+        [&] { call.run<T>(); },                                                                                        \
+        [&] {                                                                                                          \
+          static auto* const stock = reinterpret_cast<decltype(&p##x##gemm_)>(pblas::stock_routine("p" #x "gemm_"));   \
+          stock(transa, transb, m, n, k, alpha, a, ia, ja, desca, b, ib, jb, descb, beta, c, ic, jc, descc);           \
+        });                                                                                                            \
+  }
+
+#define DYNGRID_RANK_K(x, XX, name, NAME, adjoint, X, R, T)                                                            \
+  DYNGRID_API void dyngrid_p##x##name##_(DYNGRID_RANK_K_ARGS(X, R)) {                                                  \
+    const Syrk call{adjoint, uplo, trans, n, k, alpha, {a, ia, ja, desca, 9}, beta, {c, ic, jc, descc, 14}};           \
+    pblas::call_pblas(call.ctxt(), "P" #XX #NAME, [&] { return call.check<T>(); }, [&] { call.run<T>(); });            \
+  }                                                                                                                    \
+  DYNGRID_API void p##x##name##_(DYNGRID_RANK_K_ARGS(X, R)) {                                                          \
+    const Syrk call{adjoint, uplo, trans, n, k, alpha, {a, ia, ja, desca, 9}, beta, {c, ic, jc, descc, 14}};           \
+    pblas::call_pblas(                                                                                                 \
+        "p" #x #name "_", call.ctxt(), "P" #XX #NAME, {call.a, call.c}, [&] { return call.check<T>(); },               \
+        [&] { call.run<T>(); },                                                                                        \
+        [&] {                                                                                                          \
+          static auto* const stock =                                                                                   \
+              reinterpret_cast<decltype(&p##x##name##_)>(pblas::stock_routine("p" #x #name "_"));                      \
+          stock(uplo, trans, n, k, alpha, a, ia, ja, desca, beta, c, ic, jc, descc);                                   \
+        });                                                                                                            \
+  }
+
+extern "C" {
+#define DYNGRID_PRODUCTS(x, XX, X, T)                                                                                  \
+  void p##x##gemm_(DYNGRID_GEMM_ARGS(X));                                                                              \
+  void p##x##syrk_(DYNGRID_RANK_K_ARGS(X, X));                                                                         \
+  DYNGRID_GEMM(x, XX, X, T)                                                                                            \
+  DYNGRID_RANK_K(x, XX, syrk, SYRK, false, X, X, T)
+DYNGRID_PRODUCTS(s, S, float, float)
+DYNGRID_PRODUCTS(d, D, double, double)
+DYNGRID_PRODUCTS(c, C, void, std::complex<float>)
+DYNGRID_PRODUCTS(z, Z, void, std::complex<double>)
+
+void pcherk_(DYNGRID_RANK_K_ARGS(void, float));
+void pzherk_(DYNGRID_RANK_K_ARGS(void, double));
+DYNGRID_RANK_K(c, C, herk, HERK, true, void, float, std::complex<float>)
+DYNGRID_RANK_K(z, Z, herk, HERK, true, void, double, std::complex<double>)
+}
+
+#define DYNGRID_PRODUCT_SPELLINGS(x, X)                                                                                \
+  DYNGRID_SPELLINGS_WITH_TWIN(p##x##gemm, P##X##GEMM)                                                                  \
+  DYNGRID_SPELLINGS_WITH_TWIN(p##x##syrk, P##X##SYRK)
+DYNGRID_PRODUCT_SPELLINGS(s, S)
+DYNGRID_PRODUCT_SPELLINGS(d, D)
+DYNGRID_PRODUCT_SPELLINGS(c, C)
+DYNGRID_PRODUCT_SPELLINGS(z, Z)
+DYNGRID_SPELLINGS_WITH_TWIN(pcherk, PCHERK)
+DYNGRID_SPELLINGS_WITH_TWIN(pzherk, PZHERK)

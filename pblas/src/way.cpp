@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "way.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "base/environment.hpp"
+#include "base/stock_symbol.hpp"
+
+namespace pblas {
+namespace {
+
+enum class Setting { automatic, stock, own };
+
+[[noreturn]] void stop(const std::string& message) {
+  std::fprintf(stderr, "%s\n", message.c_str());
+  std::fflush(stderr);
+  std::exit(1);
+}
+
+Setting setting() {
+  static const Setting set = [] {
+    const char* text = base::environment("DYNGRID_PBLAS");
+    const std::string value = text == nullptr ? "auto" : text;
+    if (value == "auto") return Setting::automatic;
+    if (value == "stock") return Setting::stock;
+    if (value == "own") return Setting::own;
+    stop("dyngrid: DYNGRID_PBLAS is \"" + value + "\", expected auto, stock or own");
+  }();
+  return set;
+}
+
+} // namespace
+
+Way way_of(const char* name, std::initializer_list<MatrixArgument> matrices) {
+  const bool listed = std::any_of(matrices.begin(), matrices.end(), is_listed);
+  if (setting() == Setting::stock && listed)
+    stop(fmt::format("{0}: got a descriptor of DTYPE_ 601 and DYNGRID_PBLAS=stock, expected DTYPE_ 1, which is all that "
+                     "ScaLAPACK's routine knows; leave the variable out, or call dyngrid_{0}",
+                     name));
+  if (listed) return Way::ours;
+  return setting() == Setting::own && std::all_of(matrices.begin(), matrices.end(), is_known) ? Way::ours : Way::stock;
+}
+
+void* stock_routine(const char* name) {
+  void* const symbol = base::stock_symbol(name);
+  if (symbol == nullptr) stop(std::string(name) + ": no ScaLAPACK library that has this routine is loaded");
+  return symbol;
+}
+
+void refuse(int ctxt, const char* name, int info) {
+  report(ctxt, name, info);
+  Cblacs_abort(ctxt, info);
+  std::abort();
+}
+
+void fail(int ctxt, const char* name, const std::exception& error) {
+  const bool is_memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
+  std::fprintf(stderr, "%s: %s\n", name, is_memory ? "out of memory" : error.what());
+  std::fflush(stderr);
+  Cblacs_abort(ctxt, 2);
+  std::abort();
+}
+
+} // namespace pblas

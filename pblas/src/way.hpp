@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which routine answers to one of ScaLAPACK's names: ours or the stock one.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <exception>
+#include <initializer_list>
+#include <new>
+#include <utility>
+
+#include "arguments.hpp"
+
+namespace pblas {
+
+enum class Way { ours, stock };
+/// By DYNGRID_PBLAS: auto takes ours where a descriptor has DTYPE_ 601, own wherever ours can. Ends the program where
+/// stock is asked for and cannot.
+Way way_of(const char* name, std::initializer_list<MatrixArgument> matrices);
+
+/// The routine of that name that this library hides. Ends the program when there is none.
+void* stock_routine(const char* name);
+
+/// Ends the program as the PBLAS do: with the argument's number.
+[[noreturn]] void refuse(int ctxt, const char* name, int info);
+/// Ends the program when memory or MPI gave out in the middle of a collective call.
+[[noreturn]] void fail(int ctxt, const char* name, const std::exception& error);
+
+template <class Call> void guarded(int ctxt, const char* name, Call&& call) {
+  try {
+    call();
+  } catch (const std::exception& error) {
+    fail(ctxt, name, error);
+  }
+}
+
+/// An own name: `check` says what info would be, `run` computes.
+template <class Check, class Run> void call_pblas(int ctxt, const char* name, Check&& check, Run&& run) {
+  guarded(ctxt, name, [&] {
+    if (const int info = check(); info != 0) refuse(ctxt, name, info);
+    run();
+  });
+}
+/// One of ScaLAPACK's names. What it would refuse it refuses itself, where it knows the descriptors.
+template <class Check, class Run, class Stock>
+void call_pblas(const char* stock_name, int ctxt, const char* name, std::initializer_list<MatrixArgument> matrices,
+                Check&& check, Run&& run, Stock&& stock) {
+  if (way_of(stock_name, matrices) == Way::stock) return stock();
+  guarded(ctxt, name, [&] {
+    const int info = check();
+    if (info == 0) return run();
+    if (std::any_of(matrices.begin(), matrices.end(), is_listed)) refuse(ctxt, name, info);
+    stock();
+  });
+}
+
+/// The same for a routine with an info.
+template <class Check, class Run>
+void call_lapack(int ctxt, const char* name, int* info, Check&& check, Run&& run) {
+  guarded(ctxt, name, [&] {
+    *info = check();
+    if (*info == 0)
+      *info = run();
+    else
+      report(ctxt, name, *info);
+  });
+}
+template <class Check, class Run, class Stock>
+void call_lapack(const char* stock_name, int ctxt, const char* name, int* info,
+                 std::initializer_list<MatrixArgument> matrices, Check&& check, Run&& run, Stock&& stock) {
+  if (way_of(stock_name, matrices) == Way::stock) return stock();
+  guarded(ctxt, name, [&] {
+    *info = check();
+    if (*info == 0)
+      *info = run();
+    else if (std::any_of(matrices.begin(), matrices.end(), is_listed))
+      report(ctxt, name, *info);
+    else
+      stock();
+  });
+}
+
+} // namespace pblas
