@@ -71,7 +71,8 @@ Axes axes_of(const int* desc, const Position& here);
 template <class T> Operand<T> operand(Grid& grid, const MatrixArgument& a, std::int64_t m, std::int64_t n) {
   Axes axes = axes_of(a.desc, grid.here());
   return {&grid, AxisWindow(std::move(axes.rows), m == 0 ? 0 : *a.i - 1, m),
-          AxisWindow(std::move(axes.cols), n == 0 ? 0 : *a.j - 1, n), static_cast<T*>(const_cast<void*>(a.data)), axes.lld};
+          AxisWindow(std::move(axes.cols), n == 0 ? 0 : *a.j - 1, n), static_cast<T*>(const_cast<void*>(a.data)),
+          axes.lld};
 }
 
 } // namespace pblas

@@ -34,8 +34,8 @@ DYNGRID_BLAS(c, std::complex<float>)
 DYNGRID_BLAS(z, std::complex<double>)
 #undef DYNGRID_BLAS
 #define DYNGRID_BLAS(name, T)                                                                                          \
-  void ger(const int*, const int*, const T*, const T*, const int*, const T*, const int*, T*, const int*) __asm__(      \
-      #name "_");
+  void ger(const int*, const int*, const T*, const T*, const int*, const T*, const int*, T*,                           \
+           const int*) __asm__(#name "_");
 DYNGRID_BLAS(sger, float)
 DYNGRID_BLAS(dger, double)
 DYNGRID_BLAS(cgeru, std::complex<float>)

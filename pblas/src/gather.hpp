@@ -15,7 +15,8 @@
 namespace pblas {
 
 /// `slices` joined on all processes of comm; lengths in elements, the same everywhere.
-template <class T> std::vector<T> gathered(const std::vector<T>& mine, const std::vector<std::int64_t>& lengths, MPI_Comm comm) {
+template <class T>
+std::vector<T> gathered(const std::vector<T>& mine, const std::vector<std::int64_t>& lengths, MPI_Comm comm) {
   const std::vector<std::int64_t> offsets = offsets_of(lengths);
   std::vector<T> all(base::at(offsets.back()));
   std::vector<int> counts, places;

@@ -114,10 +114,11 @@ private:
       for (const auto& row : b_.rows.pieces_between(column.first, column.last())) {
         const std::int64_t to = place[at(column.owner)] + row.first - column.first;
         const std::int64_t before = b_.rows.count_before(row.owner, k_);
-        const std::int64_t ld =
-            size_ == 1 ? b_.lld : b_.rows.count_before(row.owner, k_end_) - before;
-        const T* from = size_ == 1 ? b_.local(row.local, 0) : packed_.data() + offsets_[at(row.owner)] + row.local - before;
-        for (std::int64_t j = 0; j < width_; ++j) std::copy_n(from + j * ld, row.count, panel_.data() + to + j * height);
+        const std::int64_t ld = size_ == 1 ? b_.lld : b_.rows.count_before(row.owner, k_end_) - before;
+        const T* from =
+            size_ == 1 ? b_.local(row.local, 0) : packed_.data() + offsets_[at(row.owner)] + row.local - before;
+        for (std::int64_t j = 0; j < width_; ++j)
+          std::copy_n(from + j * ld, row.count, panel_.data() + to + j * height);
       }
       place[at(column.owner)] += column.count;
     }

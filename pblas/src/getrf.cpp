@@ -22,8 +22,8 @@ constexpr std::int64_t widest = 64;
 template <class T> class Lu {
 public:
   Lu(const Operand<T>& a, std::vector<std::int64_t>& pivots)
-      : a_(a), pivots_(pivots), rows_(a.rows.indices(a.myrow())), search_(a.grid->col(), widest),
-        panels_{Travelling(a), Travelling(a)} {}
+      : a_(a), pivots_(pivots), rows_(a.rows.indices(a.myrow())),
+        search_(a.grid->col(), widest), panels_{Travelling(a), Travelling(a)} {}
 
   std::int64_t run() {
     const std::int64_t count = std::min(a_.m(), a_.n());
@@ -74,8 +74,8 @@ private:
 
   /// A panel ends where another process begins, in either direction: its diagonal block is on one process.
   std::int64_t end_of_panel(std::int64_t first) const {
-    return std::min({first + widest, a_.cols.end_of_piece(first), a_.rows.end_of_piece(first),
-                     std::min(a_.m(), a_.n())});
+    return std::min(
+        {first + widest, a_.cols.end_of_piece(first), a_.rows.end_of_piece(first), std::min(a_.m(), a_.n())});
   }
 
   /// Factors the panel where it is, and sends it to the others.

@@ -91,8 +91,7 @@ void Grid::close() {
 
 void forget_all_contexts() {
   if (!base::mpi_is_up()) return;
-  while (!grids().empty())
-    check_mpi(MPI_Comm_delete_attr(grids().front()->all(), keyval), "MPI_Comm_delete_attr");
+  while (!grids().empty()) check_mpi(MPI_Comm_delete_attr(grids().front()->all(), keyval), "MPI_Comm_delete_attr");
 }
 
 std::size_t remembered_contexts() {

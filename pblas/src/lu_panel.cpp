@@ -190,8 +190,7 @@ void factor(const Operand<T>& a, const std::vector<std::int64_t>& rows, PivotSea
     factor_together(a, rows, search, panel);
   const T* below = a.local(a.m_loc() - panel.height, panel.col);
   for (std::int64_t j = 0; j < panel.width; ++j)
-    std::copy_n(below + j * a.lld, panel.height,
-                panel.elements.data() + panel.width * panel.width + j * panel.height);
+    std::copy_n(below + j * a.lld, panel.height, panel.elements.data() + panel.width * panel.width + j * panel.height);
 }
 
 #define DYNGRID_INSTANTIATE(T)                                                                                         \

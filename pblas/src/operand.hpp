@@ -53,7 +53,8 @@ private:
 template <class T> void copy(const Operand<const T>& from, Op op, const Operand<T>& to);
 
 /// op(a), with rows and columns as they are given. Collective.
-template <class T> Temporary<T> moved(const Operand<const T>& a, Op op, const AxisWindow& rows, const AxisWindow& cols) {
+template <class T>
+Temporary<T> moved(const Operand<const T>& a, Op op, const AxisWindow& rows, const AxisWindow& cols) {
   Temporary<T> made(*a.grid, rows.trimmed(), cols.trimmed());
   copy<T>(a, op, made.operand);
   return made;

@@ -25,9 +25,9 @@ std::vector<std::int64_t> read_pivots(const Grid& grid, const AxisWindow& rows, 
     places.push_back(places.back() + counts.back());
   }
   const int* mine = counts[at(myrow)] > 0 ? ipiv + rows.local_first(myrow) : nullptr;
-  base::check_mpi(MPI_Allgatherv(mine, counts[at(myrow)], MPI_INT, all.data(), counts.data(), places.data(), MPI_INT,
-                                 grid.col()),
-                  "MPI_Allgatherv");
+  base::check_mpi(
+      MPI_Allgatherv(mine, counts[at(myrow)], MPI_INT, all.data(), counts.data(), places.data(), MPI_INT, grid.col()),
+      "MPI_Allgatherv");
   std::vector<std::int64_t> pivots(all.size());
   for (const auto& piece : rows.pieces())
     for (std::int64_t t = 0; t < piece.count; ++t)

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "grid.hpp"
 #include "axis_window.hpp"
+#include "grid.hpp"
 
 namespace pblas {
 

@@ -24,8 +24,8 @@ public:
       : a_(a), is_lower_(is_lower), far_(is_lower ? a.rows : a.cols), near_(is_lower ? a.cols : a.rows),
         my_far_(is_lower ? a.myrow() : a.mycol()), my_near_(is_lower ? a.mycol() : a.myrow()),
         along_(is_lower ? a.grid->col() : a.grid->row()), across_(is_lower ? a.grid->row() : a.grid->col()),
-        rows_(a.rows.indices(a.myrow())), cols_(a.cols.indices(a.mycol())), near_of_far_(far_.owners_in(near_, my_far_)),
-        far_of_near_(near_.owners_in(far_, my_near_)) {}
+        rows_(a.rows.indices(a.myrow())), cols_(a.cols.indices(a.mycol())),
+        near_of_far_(far_.owners_in(near_, my_far_)), far_of_near_(near_.owners_in(far_, my_near_)) {}
 
   std::int64_t run() {
     for (std::int64_t first = 0, end = 0; first < a_.n(); first = end) {
@@ -82,7 +82,8 @@ private:
       if (near_of_far_[at(far + i)] == my_near_) mine_at.push_back(i);
     std::vector<T> mine(mine_at.size() * at(width));
     for (std::size_t i = 0; i < mine_at.size(); ++i)
-      for (std::size_t j = 0; j < at(width); ++j) mine[i + j * mine_at.size()] = panel_[at(mine_at[i]) + j * at(height)];
+      for (std::size_t j = 0; j < at(width); ++j)
+        mine[i + j * mine_at.size()] = panel_[at(mine_at[i]) + j * at(height)];
     std::vector<std::int64_t> counts(at(size), 0), lengths;
     for (std::size_t i = at(near); i < far_of_near_.size(); ++i) ++counts[at(far_of_near_[i])];
     for (const std::int64_t count : counts) lengths.push_back(count * width);
@@ -99,7 +100,8 @@ private:
     return ordered;
   }
 
-  void update(std::int64_t width, std::int64_t far, std::int64_t height, std::int64_t near, const std::vector<T>& turned) {
+  void update(std::int64_t width, std::int64_t far, std::int64_t height, std::int64_t near,
+              const std::vector<T>& turned) {
     const std::int64_t breadth = near_.local_count(my_near_) - near;
     if (is_lower_)
       update_part(Part::lower, {rows_.data() + far, cols_.data() + near}, height, breadth, width, T{-1}, panel_.data(),

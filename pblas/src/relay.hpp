@@ -27,8 +27,8 @@ public:
     if (rank_ == root_)
       send();
     else
-      base::check_mpi(
-          MPI_Irecv(buffer_, count_, blas::mpi_type<T>(), (rank_ - 1 + size_) % size_, tag_, comm_, &in_), "MPI_Irecv");
+      base::check_mpi(MPI_Irecv(buffer_, count_, blas::mpi_type<T>(), (rank_ - 1 + size_) % size_, tag_, comm_, &in_),
+                      "MPI_Irecv");
   }
   void receive() {
     if (in_ == MPI_REQUEST_NULL) return;

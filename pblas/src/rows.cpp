@@ -37,7 +37,8 @@ template <class T> struct Parcel {
   std::vector<T> elements;
 };
 
-template <class T, class Visit> void visit(Parcel<T>& parcel, const Operand<T>& a, const std::vector<Columns>& columns, Visit&& each) {
+template <class T, class Visit>
+void visit(Parcel<T>& parcel, const Operand<T>& a, const std::vector<Columns>& columns, Visit&& each) {
   T* element = parcel.elements.data();
   for (const Columns& part : columns)
     for (std::int64_t j = part.begin; j < part.end; ++j) {

@@ -78,8 +78,9 @@ struct Getrf {
 
   int ctxt() const { return a.ctxt(); }
   int check() const {
-    return agreed(a, {{*m, 100}, {*n, 200}},
-                  [&](Blame& blame, const Position& here) { blame.matrix(a, {m, 1}, {n, 2}, ctxt(), here); });
+    return agreed(a, {{*m, 100}, {*n, 200}}, [&](Blame& blame, const Position& here) {
+      blame.matrix(a, {m, 1}, {n, 2}, ctxt(), here);
+    });
   }
   template <class T> int run() const {
     const pblas::Operand<T> x = operand<T>(Grid::of(ctxt()), a, *m, *n);
@@ -188,7 +189,8 @@ struct Potrs {
   void p##x##trsm_(DYNGRID_TRSM_ARGS(X));                                                                              \
   DYNGRID_API void dyngrid_p##x##trsm_(DYNGRID_TRSM_ARGS(X)) {                                                         \
     const Trsm call{side, uplo, transa, diag, m, n, alpha, {a, ia, ja, desca, 11}, {b, ib, jb, descb, 15}};            \
-    pblas::call_pblas(call.ctxt(), "P" #XX "TRSM", [&] { return call.check(); }, [&] { call.run<T>(); });              \
+    pblas::call_pblas(                                                                                                 \
+        call.ctxt(), "P" #XX "TRSM", [&] { return call.check(); }, [&] { call.run<T>(); });                            \
   }                                                                                                                    \
   DYNGRID_API void p##x##trsm_(DYNGRID_TRSM_ARGS(X)) {                                                                 \
     const Trsm call{side, uplo, transa, diag, m, n, alpha, {a, ia, ja, desca, 11}, {b, ib, jb, descb, 15}};            \
@@ -206,7 +208,8 @@ struct Potrs {
   void p##x##name##_ arguments;                                                                                        \
   DYNGRID_API void dyngrid_p##x##name##_ arguments {                                                                   \
     const auto call = made;                                                                                            \
-    pblas::call_lapack(call.ctxt(), "P" #XX #NAME, info, [&] { return call.check(); }, [&] { return call.run<T>(); }); \
+    pblas::call_lapack(                                                                                                \
+        call.ctxt(), "P" #XX #NAME, info, [&] { return call.check(); }, [&] { return call.run<T>(); });                \
   }                                                                                                                    \
   DYNGRID_API void p##x##name##_ arguments {                                                                           \
     const auto call = made;                                                                                            \
@@ -225,20 +228,19 @@ struct Potrs {
 extern "C" {
 #define DYNGRID_SOLVERS(x, XX, X, T)                                                                                   \
   DYNGRID_TRSM(x, XX, X, T)                                                                                            \
-  DYNGRID_FACTOR(x, XX, getrf, GETRF, (DYNGRID_GETRF_ARGS(X)), (Getrf{m, n, {a, ia, ja, desca, 6}, ipiv}),             \
-                 {call.a}, (m, n, a, ia, ja, desca, ipiv, info), T)                                                    \
+  DYNGRID_FACTOR(x, XX, getrf, GETRF, (DYNGRID_GETRF_ARGS(X)), (Getrf{m, n, {a, ia, ja, desca, 6}, ipiv}), {call.a},   \
+                 (m, n, a, ia, ja, desca, ipiv, info), T)                                                              \
   DYNGRID_FACTOR(x, XX, getrs, GETRS, (DYNGRID_GETRS_ARGS(X)),                                                         \
                  (Getrs{trans, n, nrhs, {a, ia, ja, desca, 7}, ipiv, {b, ib, jb, descb, 12}}),                         \
-                 {call.a DYNGRID_COMMA call.b},                                                                        \
-                 (trans, n, nrhs, a, ia, ja, desca, ipiv, b, ib, jb, descb, info), T)                                  \
+                 {call.a DYNGRID_COMMA call.b}, (trans, n, nrhs, a, ia, ja, desca, ipiv, b, ib, jb, descb, info), T)   \
   DYNGRID_FACTOR(x, XX, gesv, GESV, (DYNGRID_GESV_ARGS(X)),                                                            \
-                 (Gesv{n, nrhs, {a, ia, ja, desca, 6}, ipiv, {b, ib, jb, descb, 11}}),                                 \
-                 {call.a DYNGRID_COMMA call.b}, (n, nrhs, a, ia, ja, desca, ipiv, b, ib, jb, descb, info), T)          \
+                 (Gesv{n, nrhs, {a, ia, ja, desca, 6}, ipiv, {b, ib, jb, descb, 11}}), {call.a DYNGRID_COMMA call.b},  \
+                 (n, nrhs, a, ia, ja, desca, ipiv, b, ib, jb, descb, info), T)                                         \
   DYNGRID_FACTOR(x, XX, potrf, POTRF, (DYNGRID_POTRF_ARGS(X)), (Potrf{uplo, n, {a, ia, ja, desca, 6}}), {call.a},      \
                  (uplo, n, a, ia, ja, desca, info), T)                                                                 \
   DYNGRID_FACTOR(x, XX, potrs, POTRS, (DYNGRID_POTRS_ARGS(X)),                                                         \
-                 (Potrs{uplo, n, nrhs, {a, ia, ja, desca, 7}, {b, ib, jb, descb, 11}}),                                \
-                 {call.a DYNGRID_COMMA call.b}, (uplo, n, nrhs, a, ia, ja, desca, b, ib, jb, descb, info), T)
+                 (Potrs{uplo, n, nrhs, {a, ia, ja, desca, 7}, {b, ib, jb, descb, 11}}), {call.a DYNGRID_COMMA call.b}, \
+                 (uplo, n, nrhs, a, ia, ja, desca, b, ib, jb, descb, info), T)
 DYNGRID_SOLVERS(s, S, float, float)
 DYNGRID_SOLVERS(d, D, double, double)
 DYNGRID_SOLVERS(c, C, void, std::complex<float>)

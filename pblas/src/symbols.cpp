@@ -14,12 +14,12 @@ namespace {
 using pblas::Blame;
 using pblas::capital;
 using pblas::MatrixArgument;
-using pblas::Position;
-using redist::Op;
 using pblas::op_of;
 using pblas::outside;
 using pblas::part_of;
+using pblas::Position;
 using pblas::value;
+using redist::Op;
 
 struct Gemm {
   const char *op_a, *op_b;
@@ -92,13 +92,14 @@ struct Syrk {
 // X: what the array elements are in C; T: here
 #define DYNGRID_GEMM(x, XX, X, T)                                                                                      \
   DYNGRID_API void dyngrid_p##x##gemm_(DYNGRID_GEMM_ARGS(X)) {                                                         \
-    const Gemm call{transa, transb, m, n, k, alpha, {a, ia, ja, desca, 10}, {b, ib, jb, descb, 14}, beta,              \
-                    {c, ic, jc, descc, 19}};                                                                           \
-    pblas::call_pblas(call.ctxt(), "P" #XX "GEMM", [&] { return call.check(); }, [&] { call.run<T>(); });              \
+    const Gemm call{                                                                                                   \
+        transa, transb, m, n, k, alpha, {a, ia, ja, desca, 10}, {b, ib, jb, descb, 14}, beta, {c, ic, jc, descc, 19}}; \
+    pblas::call_pblas(                                                                                                 \
+        call.ctxt(), "P" #XX "GEMM", [&] { return call.check(); }, [&] { call.run<T>(); });                            \
   }                                                                                                                    \
   DYNGRID_API void p##x##gemm_(DYNGRID_GEMM_ARGS(X)) {                                                                 \
-    const Gemm call{transa, transb, m, n, k, alpha, {a, ia, ja, desca, 10}, {b, ib, jb, descb, 14}, beta,              \
-                    {c, ic, jc, descc, 19}};                                                                           \
+    const Gemm call{                                                                                                   \
+        transa, transb, m, n, k, alpha, {a, ia, ja, desca, 10}, {b, ib, jb, descb, 14}, beta, {c, ic, jc, descc, 19}}; \
     pblas::call_pblas(                                                                                                 \
         "p" #x "gemm_", call.ctxt(), "P" #XX "GEMM", {call.a, call.b, call.c}, [&] { return call.check(); },           \
         [&] { call.run<T>(); },                                                                                        \
@@ -111,7 +112,8 @@ struct Syrk {
 #define DYNGRID_RANK_K(x, XX, name, NAME, adjoint, X, R, T)                                                            \
   DYNGRID_API void dyngrid_p##x##name##_(DYNGRID_RANK_K_ARGS(X, R)) {                                                  \
     const Syrk call{adjoint, uplo, trans, n, k, alpha, {a, ia, ja, desca, 9}, beta, {c, ic, jc, descc, 14}};           \
-    pblas::call_pblas(call.ctxt(), "P" #XX #NAME, [&] { return call.check<T>(); }, [&] { call.run<T>(); });            \
+    pblas::call_pblas(                                                                                                 \
+        call.ctxt(), "P" #XX #NAME, [&] { return call.check<T>(); }, [&] { call.run<T>(); });                          \
   }                                                                                                                    \
   DYNGRID_API void p##x##name##_(DYNGRID_RANK_K_ARGS(X, R)) {                                                          \
     const Syrk call{adjoint, uplo, trans, n, k, alpha, {a, ia, ja, desca, 9}, beta, {c, ic, jc, descc, 14}};           \

@@ -18,8 +18,8 @@ struct Indices {
 };
 
 /// C := alpha A op(B) + C, m x n, in one triangle of the whole matrix: elements with row >= column, or row <= column.
-/// Columns go in strips: what is whole of a strip is one product, where the diagonal goes through it another, of which a
-/// triangle is taken.
+/// Columns go in strips: what is whole of a strip is one product, where the diagonal goes through it another, of which
+/// a triangle is taken.
 template <class T>
 void update_part(Part part, const Indices& at, std::int64_t m, std::int64_t n, std::int64_t k, T alpha, const T* a,
                  std::int64_t lda, char op_b, const T* b, std::int64_t ldb, T* c, std::int64_t ldc) {

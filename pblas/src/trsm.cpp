@@ -75,8 +75,9 @@ template <class T> void trsm(Triangle what, Op op, T alpha, const Operand<const 
   const AxisWindow& same = what.is_left ? b.rows : b.cols;
   if (op != Op::none || !(what.is_left ? a.rows : a.cols).lies_as(same)) {
     const Position& here = b.grid->here();
-    const AxisWindow other{gridmap::Axis::block_cyclic(same.count(), panel_width, what.is_left ? here.npcol : here.nprow),
-                           0, same.count()};
+    const AxisWindow other{
+        gridmap::Axis::block_cyclic(same.count(), panel_width, what.is_left ? here.npcol : here.nprow), 0,
+        same.count()};
     copy_a.emplace(what.is_left ? moved<T>(a, op, same, other) : moved<T>(a, op, other, same));
     x = as_source(copy_a->operand);
   }

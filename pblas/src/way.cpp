@@ -39,9 +39,10 @@ Setting setting() {
 Way way_of(const char* name, std::initializer_list<MatrixArgument> matrices) {
   const bool listed = std::any_of(matrices.begin(), matrices.end(), is_listed);
   if (setting() == Setting::stock && listed)
-    stop(fmt::format("{0}: got a descriptor of DTYPE_ 601 and DYNGRID_PBLAS=stock, expected DTYPE_ 1, which is all that "
-                     "ScaLAPACK's routine knows; leave the variable out, or call dyngrid_{0}",
-                     name));
+    stop(
+        fmt::format("{0}: got a descriptor of DTYPE_ 601 and DYNGRID_PBLAS=stock, expected DTYPE_ 1, which is all that "
+                    "ScaLAPACK's routine knows; leave the variable out, or call dyngrid_{0}",
+                    name));
   if (listed) return Way::ours;
   return setting() == Setting::own && std::all_of(matrices.begin(), matrices.end(), is_known) ? Way::ours : Way::stock;
 }

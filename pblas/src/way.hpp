@@ -54,8 +54,7 @@ void call_pblas(const char* stock_name, int ctxt, const char* name, std::initial
 }
 
 /// The same for a routine with an info.
-template <class Check, class Run>
-void call_lapack(int ctxt, const char* name, int* info, Check&& check, Run&& run) {
+template <class Check, class Run> void call_lapack(int ctxt, const char* name, int* info, Check&& check, Run&& run) {
   guarded(ctxt, name, [&] {
     *info = check();
     if (*info == 0)

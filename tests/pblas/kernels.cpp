@@ -46,7 +46,8 @@ template <class Check> void for_cases(int cases, int seed, Check&& check) {
 
 template <class T> double largest(const Dense<T>& a) {
   double most = 0;
-  for (const T& x : a.x) most = std::isnan(std::abs(x)) ? std::numeric_limits<double>::infinity() : std::max<double>(most, std::abs(x));
+  for (const T& x : a.x)
+    most = std::isnan(std::abs(x)) ? std::numeric_limits<double>::infinity() : std::max<double>(most, std::abs(x));
   return most;
 }
 template <class T> double difference(const Dense<T>& a, const Dense<T>& b) {
@@ -63,7 +64,8 @@ template <class T> Dense<T> product(char op_a, char op_b, const Dense<T>& a, con
   Dense<T> c(m, n);
   const T one(1), zero(0);
   const int lc = c.ld();
-  if (m > 0 && n > 0) local::gemm(T{})(&op_a, &op_b, &m, &n, &k, &one, a.x.data(), &la, b.x.data(), &lb, &zero, c.x.data(), &lc);
+  if (m > 0 && n > 0)
+    local::gemm(T{})(&op_a, &op_b, &m, &n, &k, &one, a.x.data(), &la, b.x.data(), &lb, &zero, c.x.data(), &lc);
   return c;
 }
 
@@ -81,7 +83,8 @@ char one_of(Random& random, const char* letters) {
 TYPED_TEST(Kernels, Gemm) {
   using T = TypeParam;
   for_cases(150, 1, [](Random& random, const Grid& grid, std::uint64_t seed) {
-    const int m = pick(random, 0, 60), n = pick(random, 0, 60), k = pick(random, 0, 9) == 0 ? pick(random, 250, 600) : pick(random, 0, 60);
+    const int m = pick(random, 0, 60), n = pick(random, 0, 60),
+              k = pick(random, 0, 9) == 0 ? pick(random, 250, 600) : pick(random, 0, 60);
     const char op_a = one_of(random, "NTCnt"), op_b = one_of(random, "NTCnc");
     const bool turned_a = std::toupper(op_a) != 'N', turned_b = std::toupper(op_b) != 'N';
     auto a = random_matrix<T>(random, grid, turned_a ? k : m, turned_a ? m : k);
@@ -94,7 +97,8 @@ TYPED_TEST(Kernels, Gemm) {
     Dense<T> expected = c.whole();
     const Dense<T> whole_a = a.whole(), whole_b = b.whole();
     const int la = whole_a.ld(), lb = whole_b.ld(), lc = expected.ld();
-    local::gemm(T{})(&op_a, &op_b, &m, &n, &k, &alpha, whole_a.x.data(), &la, whole_b.x.data(), &lb, &beta, expected.x.data(), &lc);
+    local::gemm(T{})(&op_a, &op_b, &m, &n, &k, &alpha, whole_a.x.data(), &la, whole_b.x.data(), &lb, &beta,
+                     expected.x.data(), &lc);
     spread_out::gemm(T{})(&op_a, &op_b, &m, &n, &k, &alpha, a.data(), &a.i, &a.j, a.desc.data(), b.data(), &b.i, &b.j,
                           b.desc.data(), &beta, c.data(), &c.i, &c.j, c.desc.data());
     EXPECT_LT(difference(c.whole(), expected) / (eps<T>() * std::max(1, k)), threshold);
@@ -118,7 +122,8 @@ TYPED_TEST(Kernels, Syrk) {
     const int la = whole_a.ld(), lc = expected.ld();
     if (!is_adjoint) {
       local::syrk(T{})(&uplo, &op, &n, &k, &alpha, whole_a.x.data(), &la, &beta, expected.x.data(), &lc);
-      spread_out::syrk(T{})(&uplo, &op, &n, &k, &alpha, a.data(), &a.i, &a.j, a.desc.data(), &beta, c.data(), &c.i, &c.j, c.desc.data());
+      spread_out::syrk(T{})(&uplo, &op, &n, &k, &alpha, a.data(), &a.i, &a.j, a.desc.data(), &beta, c.data(), &c.i,
+                            &c.j, c.desc.data());
     }
     if constexpr (is_complex<T>)
       if (is_adjoint) {
@@ -126,7 +131,8 @@ TYPED_TEST(Kernels, Syrk) {
         // LAPACK leaves an imaginary diagonal where nothing is to be done
         for (int i = 0; i < n; ++i) expected(i, i) = expected(i, i).real();
         local::herk(T{})(&uplo, &op, &n, &k, &real_alpha, whole_a.x.data(), &la, &real_beta, expected.x.data(), &lc);
-        spread_out::herk(T{})(&uplo, &op, &n, &k, &real_alpha, a.data(), &a.i, &a.j, a.desc.data(), &real_beta, c.data(), &c.i, &c.j, c.desc.data());
+        spread_out::herk(T{})(&uplo, &op, &n, &k, &real_alpha, a.data(), &a.i, &a.j, a.desc.data(), &real_beta,
+                              c.data(), &c.i, &c.j, c.desc.data());
       }
     EXPECT_LT(difference(c.whole(), expected) / (eps<T>() * std::max(1, k)), threshold);
     EXPECT_TRUE(c.is_kept([&](int i, int j) { return std::toupper(uplo) == 'U' ? i <= j : i >= j; }));
@@ -138,7 +144,8 @@ TYPED_TEST(Kernels, Trsm) {
   using T = TypeParam;
   for_cases(100, 3, [](Random& random, const Grid& grid, std::uint64_t seed) {
     const int m = pick(random, 0, 100), n = pick(random, 0, 100);
-    const char side = one_of(random, "LR"), uplo = one_of(random, "UL"), op = one_of(random, "NTC"), diag = one_of(random, "UN");
+    const char side = one_of(random, "LR"), uplo = one_of(random, "UL"), op = one_of(random, "NTC"),
+               diag = one_of(random, "UN");
     const int order = side == 'L' ? m : n;
     auto a = random_matrix<T>(random, grid, order, order);
     auto b = random_matrix<T>(random, grid, m, n);
@@ -153,8 +160,10 @@ TYPED_TEST(Kernels, Trsm) {
     const Dense<T> whole_a = a.whole();
     const int la = whole_a.ld(), lb = expected.ld();
     local::trsm(T{})(&side, &uplo, &op, &diag, &m, &n, &alpha, whole_a.x.data(), &la, expected.x.data(), &lb);
-    spread_out::trsm(T{})(&side, &uplo, &op, &diag, &m, &n, &alpha, a.data(), &a.i, &a.j, a.desc.data(), b.data(), &b.i, &b.j, b.desc.data());
-    EXPECT_LT(difference(b.whole(), expected) / (eps<T>() * std::max(1, order) * std::max(1.0, largest(expected))), threshold);
+    spread_out::trsm(T{})(&side, &uplo, &op, &diag, &m, &n, &alpha, a.data(), &a.i, &a.j, a.desc.data(), b.data(), &b.i,
+                          &b.j, b.desc.data());
+    EXPECT_LT(difference(b.whole(), expected) / (eps<T>() * std::max(1, order) * std::max(1.0, largest(expected))),
+              threshold);
     EXPECT_TRUE(b.is_kept());
   });
 }
@@ -171,7 +180,8 @@ template <class T> std::vector<int> whole_pivots(const Matrix<T>& a, const std::
   std::vector<int> all(static_cast<std::size_t>(count), 0);
   for (int t = 0; t < count; ++t) {
     const auto row = static_cast<std::size_t>(t + a.i - 1);
-    if (a.rows.owner[row] == a.grid->myrow) all[static_cast<std::size_t>(t)] = ipiv[static_cast<std::size_t>(a.rows.local[row])] - a.i + 1;
+    if (a.rows.owner[row] == a.grid->myrow)
+      all[static_cast<std::size_t>(t)] = ipiv[static_cast<std::size_t>(a.rows.local[row])] - a.i + 1;
   }
   MPI_Allreduce(MPI_IN_PLACE, all.data(), count, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   return all;
@@ -222,17 +232,21 @@ TYPED_TEST(Kernels, Getrs) {
     int info = -1;
     const bool at_once = pick(random, 0, 1) == 1;
     if (at_once) {
-      spread_out::gesv(T{})(&n, &nrhs, a.data(), &a.i, &a.j, a.desc.data(), ipiv.data(), b.data(), &b.i, &b.j, b.desc.data(), &info);
+      spread_out::gesv(T{})(&n, &nrhs, a.data(), &a.i, &a.j, a.desc.data(), ipiv.data(), b.data(), &b.i, &b.j,
+                            b.desc.data(), &info);
       EXPECT_EQ(info, 0);
     } else {
       spread_out::getrf(T{})(&n, &n, a.data(), &a.i, &a.j, a.desc.data(), ipiv.data(), &info);
       EXPECT_EQ(info, 0);
-      spread_out::getrs(T{})(&op, &n, &nrhs, a.data(), &a.i, &a.j, a.desc.data(), ipiv.data(), b.data(), &b.i, &b.j, b.desc.data(), &info);
+      spread_out::getrs(T{})(&op, &n, &nrhs, a.data(), &a.i, &a.j, a.desc.data(), ipiv.data(), b.data(), &b.i, &b.j,
+                             b.desc.data(), &info);
       EXPECT_EQ(info, 0);
     }
     const Dense<T> x = b.whole();
     if (n > 0 && nrhs > 0) {
-      EXPECT_LT(difference(product(at_once ? 'N' : op, 'N', whole_a, x), whole_b) / (eps<T>() * n * std::max(1.0, largest(x))), threshold);
+      EXPECT_LT(difference(product(at_once ? 'N' : op, 'N', whole_a, x), whole_b) /
+                    (eps<T>() * n * std::max(1.0, largest(x))),
+                threshold);
     }
     EXPECT_TRUE(b.is_kept());
   });
@@ -263,7 +277,8 @@ TYPED_TEST(Kernels, Potrf) {
     EXPECT_TRUE(a.is_kept([&](int i, int j) { return is_lower ? i >= j : i <= j; }));
     if (info != 0) return;
     EXPECT_LT(difference(a.whole(), expected) / (eps<T>() * std::max(1, n)), threshold);
-    spread_out::potrs(T{})(&uplo, &n, &nrhs, a.data(), &a.i, &a.j, a.desc.data(), b.data(), &b.i, &b.j, b.desc.data(), &info);
+    spread_out::potrs(T{})(&uplo, &n, &nrhs, a.data(), &a.i, &a.j, a.desc.data(), b.data(), &b.i, &b.j, b.desc.data(),
+                           &info);
     EXPECT_EQ(info, 0);
     Dense<T> whole_a(n, n);
     for (int i = 0; i < n; ++i)

@@ -17,21 +17,47 @@
   void x##potrf_(const char*, const int*, T*, const int*, int*);                                                       \
   }                                                                                                                    \
   namespace local {                                                                                                    \
-  constexpr auto gemm(T) { return x##gemm_; }                                                                          \
-  constexpr auto syrk(T) { return x##syrk_; }                                                                          \
-  constexpr auto trsm(T) { return x##trsm_; }                                                                          \
-  constexpr auto getrf(T) { return x##getrf_; }                                                                        \
-  constexpr auto potrf(T) { return x##potrf_; }                                                                        \
+  constexpr auto gemm(T) {                                                                                             \
+    return x##gemm_;                                                                                                   \
+  }                                                                                                                    \
+  constexpr auto syrk(T) {                                                                                             \
+    return x##syrk_;                                                                                                   \
+  }                                                                                                                    \
+  constexpr auto trsm(T) {                                                                                             \
+    return x##trsm_;                                                                                                   \
+  }                                                                                                                    \
+  constexpr auto getrf(T) {                                                                                            \
+    return x##getrf_;                                                                                                  \
+  }                                                                                                                    \
+  constexpr auto potrf(T) {                                                                                            \
+    return x##potrf_;                                                                                                  \
+  }                                                                                                                    \
   }                                                                                                                    \
   namespace spread_out {                                                                                               \
-  constexpr auto gemm(T) { return dyngrid_p##x##gemm_; }                                                               \
-  constexpr auto syrk(T) { return dyngrid_p##x##syrk_; }                                                               \
-  constexpr auto trsm(T) { return dyngrid_p##x##trsm_; }                                                               \
-  constexpr auto getrf(T) { return dyngrid_p##x##getrf_; }                                                             \
-  constexpr auto getrs(T) { return dyngrid_p##x##getrs_; }                                                             \
-  constexpr auto gesv(T) { return dyngrid_p##x##gesv_; }                                                               \
-  constexpr auto potrf(T) { return dyngrid_p##x##potrf_; }                                                             \
-  constexpr auto potrs(T) { return dyngrid_p##x##potrs_; }                                                             \
+  constexpr auto gemm(T) {                                                                                             \
+    return dyngrid_p##x##gemm_;                                                                                        \
+  }                                                                                                                    \
+  constexpr auto syrk(T) {                                                                                             \
+    return dyngrid_p##x##syrk_;                                                                                        \
+  }                                                                                                                    \
+  constexpr auto trsm(T) {                                                                                             \
+    return dyngrid_p##x##trsm_;                                                                                        \
+  }                                                                                                                    \
+  constexpr auto getrf(T) {                                                                                            \
+    return dyngrid_p##x##getrf_;                                                                                       \
+  }                                                                                                                    \
+  constexpr auto getrs(T) {                                                                                            \
+    return dyngrid_p##x##getrs_;                                                                                       \
+  }                                                                                                                    \
+  constexpr auto gesv(T) {                                                                                             \
+    return dyngrid_p##x##gesv_;                                                                                        \
+  }                                                                                                                    \
+  constexpr auto potrf(T) {                                                                                            \
+    return dyngrid_p##x##potrf_;                                                                                       \
+  }                                                                                                                    \
+  constexpr auto potrs(T) {                                                                                            \
+    return dyngrid_p##x##potrs_;                                                                                       \
+  }                                                                                                                    \
   }
 LOCAL(s, float, float)
 LOCAL(d, double, double)
@@ -45,10 +71,18 @@ void zherk_(const char*, const char*, const int*, const int*, const double*, con
             const double*, std::complex<double>*, const int*);
 }
 namespace local {
-constexpr auto herk(std::complex<float>) { return cherk_; }
-constexpr auto herk(std::complex<double>) { return zherk_; }
+constexpr auto herk(std::complex<float>) {
+  return cherk_;
+}
+constexpr auto herk(std::complex<double>) {
+  return zherk_;
+}
 } // namespace local
 namespace spread_out {
-constexpr auto herk(std::complex<float>) { return dyngrid_pcherk_; }
-constexpr auto herk(std::complex<double>) { return dyngrid_pzherk_; }
+constexpr auto herk(std::complex<float>) {
+  return dyngrid_pcherk_;
+}
+constexpr auto herk(std::complex<double>) {
+  return dyngrid_pzherk_;
+}
 } // namespace spread_out

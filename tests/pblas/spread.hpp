@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Matrices whose elements every process can work out, spread at random: what the tests of pblas compare with is computed
-// by LAPACK on each process alone.
+// Matrices whose elements every process can work out, spread at random: what the tests of pblas compare with is
+// computed by LAPACK on each process alone.
 #pragma once
 #include <complex>
 #include <cstdint>
@@ -103,9 +103,7 @@ template <class T> struct Matrix {
 
   T* data() { return local.data(); }
   int lld() const { return desc[8]; }
-  bool is_mine(int r, int c) const {
-    return rows.owner[at(r)] == grid->myrow && cols.owner[at(c)] == grid->mycol;
-  }
+  bool is_mine(int r, int c) const { return rows.owner[at(r)] == grid->myrow && cols.owner[at(c)] == grid->mycol; }
   T& here(int r, int c) { return local[at(rows.local[at(r)] + cols.local[at(c)] * lld())]; }
   static std::size_t at(int k) { return static_cast<std::size_t>(k); }
 
@@ -150,7 +148,8 @@ template <class T> Matrix<T> random_matrix(Random& random, const Grid& grid, int
   const auto sizes = [&](int total) {
     if (!is_listed) return std::vector<int>{pick(random, 1, 12)};
     std::vector<int> list(static_cast<std::size_t>(pick(random, 1, 7)));
-    for (int& size : list) size = pick(random, 0, 3) == 0 ? 0 : pick(random, 1, pick(random, 0, 3) == 0 ? total + 5 : 9);
+    for (int& size : list)
+      size = pick(random, 0, 3) == 0 ? 0 : pick(random, 1, pick(random, 0, 3) == 0 ? total + 5 : 9);
     list[static_cast<std::size_t>(pick(random, 0, static_cast<int>(list.size()) - 1))] = pick(random, 1, 9);
     return list;
   };
@@ -159,16 +158,24 @@ template <class T> Matrix<T> random_matrix(Random& random, const Grid& grid, int
   const std::vector<int> row_sizes = sizes(m_all), col_sizes = sizes(n_all);
   const int rsrc = pick(random, 0, grid.nprow - 1), csrc = pick(random, 0, grid.npcol - 1);
   const Axis rows(m_all, row_sizes, rsrc, grid.nprow), cols(n_all, col_sizes, csrc, grid.npcol);
-  const int m_loc = rows.count[static_cast<std::size_t>(grid.myrow)], n_loc = cols.count[static_cast<std::size_t>(grid.mycol)];
+  const int m_loc = rows.count[static_cast<std::size_t>(grid.myrow)],
+            n_loc = cols.count[static_cast<std::size_t>(grid.mycol)];
   const int lld = std::max(1, m_loc + pick(random, 0, 2));
-  std::vector<int> desc{is_listed ? 601 : 1, grid.ctxt, m_all, n_all,
+  std::vector<int> desc{is_listed ? 601 : 1,
+                        grid.ctxt,
+                        m_all,
+                        n_all,
                         is_listed ? static_cast<int>(row_sizes.size()) : row_sizes[0],
-                        is_listed ? static_cast<int>(col_sizes.size()) : col_sizes[0], rsrc, csrc, lld};
+                        is_listed ? static_cast<int>(col_sizes.size()) : col_sizes[0],
+                        rsrc,
+                        csrc,
+                        lld};
   if (is_listed) {
     desc.insert(desc.end(), row_sizes.begin(), row_sizes.end());
     desc.insert(desc.end(), col_sizes.begin(), col_sizes.end());
   }
-  return {m, n, i, j, desc, rows, cols, std::vector<T>(static_cast<std::size_t>(lld * std::max(1, n_loc)), T(55)), {}, &grid};
+  return {m,  n,    i, j, desc, rows, cols, std::vector<T>(static_cast<std::size_t>(lld * std::max(1, n_loc)), T(55)),
+          {}, &grid};
 }
 
 } // namespace spread
