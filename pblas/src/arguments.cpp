@@ -31,6 +31,16 @@ Axis axis_with_first_block(std::int64_t n, int first, int nb, int src, int nproc
   return {n, std::move(sizes), src, nprocs};
 }
 
+/// Whether the PBLAS's own type can be read; which entry is wrong they say themselves.
+bool is_readable(const int* desc, const Position& here) {
+  if (desc[m_] < 0 || desc[n_] < 0 || desc[imb_] < 1 || desc[inb_] < 1 || desc[mb2_] < 1 || desc[nb2_] < 1)
+    return false;
+  if (desc[rsrc2_] < 0 || desc[rsrc2_] >= here.nprow || desc[csrc2_] < 0 || desc[csrc2_] >= here.npcol) return false;
+  const std::int64_t rows =
+      axis_with_first_block(desc[m_], desc[imb_], desc[mb2_], desc[rsrc2_], here.nprow).local_size(here.myrow);
+  return desc[lld2_] >= std::max<std::int64_t>(1, rows);
+}
+
 } // namespace
 
 char capital(char letter) {
@@ -46,9 +56,10 @@ void Blame::matrix(const MatrixArgument& a, SizeArgument m, SizeArgument n, int 
   argument(*n.value >= 0, n.position);
   argument(*a.i >= 1, a.position - 2);
   argument(*a.j >= 1, a.position - 1);
-  if (a.desc[dtype_] != with_first_block)
-    if (const int wrong = redist::check_descriptor(a.desc, 0, in_grid(here), a.position); wrong != 0)
-      entry(false, -wrong / 100, -wrong % 100);
+  if (a.desc[dtype_] == with_first_block)
+    entry(is_readable(a.desc, here), a.position, dtype_ + 1);
+  else if (const int wrong = redist::check_descriptor(a.desc, 0, in_grid(here), a.position); wrong != 0)
+    entry(false, -wrong / 100, -wrong % 100);
   entry(a.desc[ctxt_] == ctxt, a.position, ctxt_ + 1);
   if (*m.value <= 0 || *n.value <= 0) return;
   argument(*a.i <= a.desc[m_], a.position - 2);
@@ -77,7 +88,8 @@ void add_said(std::vector<std::pair<std::int64_t, int>>& said, const MatrixArgum
   for (const int place : {dtype_, m_, n_, mb_, nb_, rsrc_, csrc_})
     said.emplace_back(a.desc[place], 100 * a.position + place + 1);
   base::Fnv1a sizes;
-  const bool has_sizes = is_listed(a) && a.desc[mb_] > 0 && a.desc[nb_] > 0;
+  const bool has_sizes = is_listed(a) && a.desc[mb_] > 0 && a.desc[nb_] > 0 && a.desc[mb_] <= Axis::most_sizes &&
+                         a.desc[nb_] <= Axis::most_sizes;
   for (int k = 0; has_sizes && k < a.desc[mb_] + a.desc[nb_]; ++k) sizes.number(a.desc[sizes_ + k]);
   said.emplace_back(sizes.positive(), 100 * a.position + sizes_ + 1);
 }
