@@ -5,6 +5,9 @@
 #include <chrono>
 #include <thread>
 
+#include <sched.h>
+
+#include "base/clock.hpp"
 #include "mpi_util.hpp"
 
 namespace blacs_dyn {
@@ -14,19 +17,53 @@ void send(MPI_Comm comm, int rank, base::Tag tag, const Packet& packet) {
             "MPI_Send");
 }
 
-Packet receive_asleep(MPI_Comm comm, int rank, base::Tag tag, int longest_ms) {
+MPI_Request start_send(MPI_Comm comm, int rank, base::Tag tag, const Packet& packet) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check_mpi(MPI_Isend(packet.bytes().data(), static_cast<int>(packet.bytes().size()), MPI_BYTE, rank, tag, comm,
+                      &request),
+            "MPI_Isend");
+  return request;
+}
+
+namespace {
+
+/// pause: between two looks that find nothing.
+template <class Pause> Packet receive(MPI_Comm comm, int rank, base::Tag tag, Pause&& pause) {
   MPI_Status status;
-  for (int here = 0, ms = 1; !here;) {
+  for (int here = 0;;) {
     check_mpi(MPI_Iprobe(rank, tag, comm, &here, &status), "MPI_Iprobe");
     if (here) break;
-    std::this_thread::sleep_for(std::chrono::milliseconds(ms));
-    ms = std::min(ms + ms / 4 + 1, longest_ms);
+    pause();
   }
   int length = 0;
   check_mpi(MPI_Get_count(&status, MPI_BYTE, &length), "MPI_Get_count");
   std::vector<char> bytes(static_cast<std::size_t>(length));
   check_mpi(MPI_Recv(bytes.data(), length, MPI_BYTE, rank, tag, comm, MPI_STATUS_IGNORE), "MPI_Recv");
   return Packet(std::move(bytes));
+}
+
+auto sleeping(int longest_ms) {
+  return [longest_ms, ms = 1]() mutable {
+    std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+    ms = std::min(ms + ms / 4 + 1, longest_ms);
+  };
+}
+
+} // namespace
+
+Packet receive_soon(MPI_Comm comm, int rank, base::Tag tag) {
+  constexpr double awake_s = 0.2;
+  const base::Deadline awake(awake_s);
+  return receive(comm, rank, tag, [&awake, asleep = sleeping(5)]() mutable {
+    if (awake.is_over())
+      asleep();
+    else
+      sched_yield(); // there may be more processes than cores
+  });
+}
+
+Packet receive_asleep(MPI_Comm comm, int rank, base::Tag tag, int longest_ms) {
+  return receive(comm, rank, tag, sleeping(longest_ms));
 }
 
 void tell_to_go(MPI_Comm intercomm, int count) {

@@ -9,7 +9,12 @@
 namespace blacs_dyn {
 
 void send(MPI_Comm comm, int rank, base::Tag tag, const Packet& packet);
+/// Without waiting for the receiver; the packet stays as it is until the request is done.
+MPI_Request start_send(MPI_Comm comm, int rank, base::Tag tag, const Packet& packet);
 
+/// Waits for a message from `rank` that is about to come: awake at first, since a connection between two worlds is made
+/// in several steps for each of which both have to look into MPI; then asleep.
+Packet receive_soon(MPI_Comm comm, int rank, base::Tag tag);
 /// Waits asleep for a message from `rank`; the back-off grows to `longest_ms`.
 Packet receive_asleep(MPI_Comm comm, int rank, base::Tag tag, int longest_ms);
 

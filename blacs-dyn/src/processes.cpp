@@ -216,15 +216,22 @@ Processes::Union Processes::complete(const ProcessSet& before, const Change& cha
   return gathered;
 }
 
-/// Tells a new group of mine that it takes part, and in what; from here on I hold it.
-void Processes::let_in(Newcomers& newcomers, const ProcessSet& before, const Change& change) {
-  Packet go;
-  go.put(1).put(newcomers.group.id).put(Order::wake).put(mode_).put(before).put(change);
-  for (std::size_t i = 0; i < newcomers.group.members.size(); ++i)
-    send(newcomers.intercomm.get(), static_cast<int>(i), tag_go, go);
-  MPI_Comm parent_comm = MPI_COMM_NULL;
-  check_mpi(MPI_Intercomm_merge(newcomers.intercomm.get(), 0, &parent_comm), "MPI_Intercomm_merge");
-  owned_[newcomers.group.id] = Hold{std::move(newcomers.intercomm), Comm::adopt(parent_comm)};
+/// Tells the new groups of mine that they take part, and in what; from here on I hold them.
+void Processes::let_in(std::vector<Newcomers>& newcomers, const ProcessSet& before, const Change& change) {
+  std::vector<Packet> told(newcomers.size());
+  std::vector<MPI_Request> under_way;
+  for (std::size_t k = 0; k < newcomers.size(); ++k) { // first all of them, since each connection takes its time
+    const NewGroup& group = newcomers[k].group;
+    told[k].put(1).put(group.id).put(Order::wake).put(mode_).put(before).put(change);
+    for (std::size_t i = 0; i < group.members.size(); ++i)
+      under_way.push_back(start_send(newcomers[k].intercomm.get(), static_cast<int>(i), tag_go, told[k]));
+  }
+  for (Newcomers& n : newcomers) {
+    MPI_Comm parent_comm = MPI_COMM_NULL;
+    check_mpi(MPI_Intercomm_merge(n.intercomm.get(), 0, &parent_comm), "MPI_Intercomm_merge");
+    owned_[n.group.id] = Hold{std::move(n.intercomm), Comm::adopt(parent_comm)};
+  }
+  check_mpi(MPI_Waitall(static_cast<int>(under_way.size()), under_way.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
 }
 
 /// Of an owner: me and all my guests, me first.
@@ -330,7 +337,7 @@ Processes::Union Processes::gather_from(const ProcessSet& before, const Change& 
     throw;
   }
   const double t1 = MPI_Wtime();
-  for (Newcomers& n : newcomers) let_in(n, before, change);
+  let_in(newcomers, before, change);
   if (introduction) introduction->introduce(change.new_groups, base.get(), process0, -1);
   Union gathered = complete(before, change, assemble(before, change, std::move(base)));
   gathered.spawn_s = t1 - t0;
@@ -350,7 +357,7 @@ std::optional<Processes::Union> Processes::join() {
     return std::nullopt;
   }
   intercomm_ = std::move(*entered);
-  Packet packet = receive_asleep(intercomm_.get(), 0, tag_go, 5);
+  Packet packet = receive_soon(intercomm_.get(), 0, tag_go);
   if (packet.get<int>() == 0) {
     launcher_->close();
     state_ = State::left;

@@ -107,7 +107,7 @@ private:
   void meet(Meeting& meeting, const Change& change, MPI_Comm base, int process0, std::vector<Newcomers>& newcomers);
   void send_away(std::vector<Newcomers>& newcomers);
   Comm wake_unit0(const ProcessSet& before, const Change& change, MPI_Comm sleepers);
-  void let_in(Newcomers& newcomers, const ProcessSet& before, const Change& change);
+  void let_in(std::vector<Newcomers>& newcomers, const ProcessSet& before, const Change& change);
   Comm assemble(const ProcessSet& before, const Change& change, Comm base);
   Comm attach_guests(const ProcessSet& before, const Change& change);
   void release_group(int group, const std::vector<int>& parked_ranks_in_parent_comm);
