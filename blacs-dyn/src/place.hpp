@@ -50,12 +50,17 @@ inline Place Place::read(Packet& packet) {
   return packet.get<Place>();
 }
 
-/// The 8 bytes over which processes find out whether they are at one place, and whether anybody wants something: their
-/// bitwise or. The place's number goes in as it is and inverted, so that every process sees a bit that differs, not
+/// The 8 bytes over which processes find out whether they are at one place, whether anybody wants something, and what
+/// process 0 has heard of new processes: their bitwise or. The place's number goes in as it is and inverted, so that every process sees a bit that differs, not
 /// only those that lack it.
 class PlaceWord {
 public:
-  enum Flag : std::uint64_t { own_request = 1, outside_request = 2 };
+  enum Flag : std::uint64_t {
+    own_request = 1,
+    outside_request = 2,
+    newcomers_are_there = std::uint64_t{1} << 62,
+    newcomers_do_not_come = std::uint64_t{1} << 63
+  };
   static std::uint64_t of(const Place& place, std::uint64_t flags) {
     const std::uint64_t number = (place.hash ^ (place.hash >> 30)) & mask;
     return flags | number << 2 | (~number & mask) << 32;

@@ -131,24 +131,22 @@ void Resize::await_newcomers() {
   });
 }
 
-bool Resize::are_newcomers_there() {
-  enum : int { coming, ready, wont_come };
-  std::array<int, 2> told{coming, static_cast<int>(Status::success)}; // one broadcast while they come
-  std::string why;
-  if (app_->processes.id() == 0) {
-    try {
-      told[0] = look_for_newcomers() ? ready : coming;
-    } catch (const Error& error) {
-      told = {wont_come, static_cast<int>(error.status())};
-      why = error.what();
-    }
+std::optional<Resize::News> Resize::news() {
+  try {
+    if (trouble_) return News::they_do_not_come;
+    if (look_for_newcomers()) return News::they_are_there;
+    return std::nullopt;
+  } catch (const Error& error) {
+    trouble_ = error;
+    return News::they_do_not_come;
   }
-  const int process0 = app_->grid.rank_of_process0();
-  check_mpi(MPI_Bcast(told.data(), 2, MPI_INT, process0, app_->grid.comm()), "MPI_Bcast");
-  if (told[0] != wont_come) return told[0] == ready;
-  std::vector<char> text(why.begin(), why.end());
-  broadcast(text, process0, app_->grid.comm());
-  throw Error(static_cast<Status>(told[1]), std::string(text.begin(), text.end()));
+}
+
+void Resize::tell_why_not() {
+  together(app_->grid.comm(), [&] {
+    if (trouble_) throw *trouble_;
+  });
+  throw Error(Status::internal, "blacs-dyn: new processes do not come, and process 0 does not say why");
 }
 
 void Resize::gather() {
@@ -305,10 +303,6 @@ void Resize::say_report(const MatrixMove& move) const {
                          move.moved_bytes, move.kept_bytes, when)
                  .c_str(),
              stderr);
-}
-
-bool Resize::is_complete() const {
-  return app_->processes.progress().is_complete();
 }
 
 void Resize::say_sent_for() const {

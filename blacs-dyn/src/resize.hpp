@@ -51,8 +51,8 @@ public:
   void decide_by(Change change);
   bool must_await() const; ///< new processes are on their way by themselves
   void await_newcomers();  ///< @throws agreed Error when they do not come; they are called off then
-  /// The same without waiting, at a resize point.
-  bool are_newcomers_there();
+  /// After they_do_not_come on process 0: why they do not come, to all. @throws agreed Error, always
+  [[noreturn]] void tell_why_not();
   void gather(); ///< brings everybody together. @throws agreed Error, all as before.
 
   // ---- collective over the union
@@ -61,7 +61,9 @@ public:
   Outcome move_and_commit();
 
   // ---- local
-  bool is_complete() const;                      ///< process 0: the newcomers are there
+  /// Process 0: whether the newcomers are there, or will not come and are called off. Empty: neither yet.
+  enum class News { they_are_there, they_do_not_come };
+  std::optional<News> news();
   void begin_again() { started_ = MPI_Wtime(); } ///< what the program does not wait for does not count
   void say_sent_for() const;
   // the request is answered
@@ -87,6 +89,7 @@ private:
   std::int64_t asked_at_ = 0; ///< resize point
   double sent_for_s_ = 0;     ///< when the newcomers were sent for
   std::optional<control::ResizeRequest> request_;
+  std::optional<base::Error> trouble_; ///< process 0: why the newcomers do not come
   Change change_;
   std::optional<Processes::Union> gathered_;
   std::optional<Participants> who_;

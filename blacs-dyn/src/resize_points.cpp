@@ -34,7 +34,7 @@ int ResizePoints::arrive(const Place& place) {
   Wish wish = next_wish();
   std::uint64_t all = 0;
   try {
-    all = compare_places(place_, wish.flags());
+    all = compare_places(place_, wish.flags() | news());
   } catch (const Error&) { // what was asked for waits for a resize point where all are
     if (wish.request)
       wish.request->put_off();
@@ -43,18 +43,26 @@ int ResizePoints::arrive(const Place& place) {
     throw;
   }
   const bool is_own = (all & PlaceWord::own_request) != 0; // goes before a request from outside, which process 0 has
-  if (!is_own && (all & PlaceWord::outside_request) == 0) return under_way_ ? let_in() : DYNGRID_SAME;
+  if (!is_own && (all & PlaceWord::outside_request) == 0) return let_in(all);
   if (is_own && wish.request) {
     wish.request->put_off();
     wish = Wish{};
   }
   Resize::Goal goal = agree_on_goal(wish, is_own);
-  return change(std::move(goal), std::move(wish.request));
+  return change(std::move(goal), std::move(wish.request), all);
 }
 
 std::uint64_t ResizePoints::Wish::flags() const {
   if (request) return PlaceWord::outside_request;
   return to.size() > 0 ? std::uint64_t{PlaceWord::own_request} : 0;
+}
+
+/// Of those that were sent for; PlaceWord::Flag. Local.
+std::uint64_t ResizePoints::news() {
+  if (!under_way_ || app_.processes.id() != 0) return 0;
+  const std::optional<Resize::News> heard = under_way_->news();
+  if (!heard) return 0;
+  return *heard == Resize::News::they_are_there ? PlaceWord::newcomers_are_there : PlaceWord::newcomers_do_not_come;
 }
 
 /// The program's own, the timetable's, or one from outside, in this order.
@@ -146,7 +154,7 @@ bool ResizePoints::is_change_due() {
   bool is_due = requested_.size() > 0;
   if (app_.processes.id() == 0) {
     for (const TimedRequest& entry : app_.settings.requests) is_due = is_due || entry.step == app_.settings.points;
-    is_due = is_due || (app_.control && app_.control->is_pending()) || (under_way_ && under_way_->is_complete());
+    is_due = is_due || (app_.control && app_.control->is_pending()) || news() != 0;
   }
   return (compare_places(Place(Place::Kind::query), is_due ? 1 : 0) & 1) != 0;
 }
@@ -207,12 +215,13 @@ int ResizePoints::pop() {
 
 // ---- a change of the grid
 
-int ResizePoints::change(Resize::Goal goal, std::optional<control::ResizeRequest> request) {
+/// all: what the processes found out at this resize point; PlaceWord::Flag.
+int ResizePoints::change(Resize::Goal goal, std::optional<control::ResizeRequest> request, std::uint64_t all) {
   Resize next(app_, std::move(goal), std::move(request));
   if (!next.goal().is_at_point) return carry_out(next);
   if (under_way_ && under_way_->goal().to == next.goal().to && next.goal().without.is_empty()) {
     under_way_->take_over(next);
-    return let_in();
+    return let_in(all);
   }
   try {
     return carry_out(next);
@@ -247,23 +256,21 @@ int ResizePoints::carry_out(Resize& next) {
   return see_through(next);
 }
 
-/// At a resize point while newcomers are on their way: lets them in when all of them are ready. Collective over the
-/// grid.
-int ResizePoints::let_in() {
+/// At a resize point: lets newcomers in when all of those that were sent for are ready. Collective over the grid.
+int ResizePoints::let_in(std::uint64_t all) {
+  constexpr std::uint64_t is_decided = PlaceWord::newcomers_are_there | PlaceWord::newcomers_do_not_come;
+  if (!under_way_ || (all & is_decided) == 0) return DYNGRID_SAME;
   under_way_->begin_again();
   Resize change = std::move(*under_way_);
   under_way_.reset();
   try {
-    if (change.are_newcomers_there()) {
-      change.gather();
-      return see_through(change);
-    }
+    if (all & PlaceWord::newcomers_do_not_come) change.tell_why_not();
+    change.gather();
+    return see_through(change);
   } catch (const Error& error) {
     change.failed(error);
     throw;
   }
-  under_way_ = std::move(change);
-  return DYNGRID_SAME;
 }
 
 int ResizePoints::see_through(Resize& change) {

@@ -61,9 +61,10 @@ private:
   std::uint64_t compare_places(const Place& place, std::uint64_t flags);
   void check_places(const Place& place) const;
   Resize::Goal agree_on_goal(Wish& wish, bool is_own);
-  int change(Resize::Goal goal, std::optional<control::ResizeRequest> request = std::nullopt);
+  int change(Resize::Goal goal, std::optional<control::ResizeRequest> request = std::nullopt, std::uint64_t all = 0);
   int carry_out(Resize& next);
-  int let_in();
+  std::uint64_t news();
+  int let_in(std::uint64_t all);
   int join();
   int go_on_where_led();
   int leave();
