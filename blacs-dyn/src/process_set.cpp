@@ -307,28 +307,30 @@ ProcessSet apply(const ProcessSet& process_set, const Change& change) {
 }
 
 void note_speeds(ProcessSet& process_set, Change& change, const std::vector<double>& said) {
-  std::size_t rank = process_set.grid.ids.size();
+  const std::vector<int> order = union_order(process_set, change);
+  const auto speed_of = [&](int id) { return said.at(position(order, id)); };
   for (const int id : change.wake)
-    if (const double speed = said.at(rank++); speed > 0) process_set.set_speed(id, speed);
+    if (const double speed = speed_of(id); speed > 0) process_set.set_speed(id, speed);
   for (NewGroup& group : change.new_groups) {
     group.speeds.clear();
-    for (std::size_t k = 0; k < group.members.size(); ++k) {
-      const double speed = said.at(rank++);
-      group.speeds.push_back(speed > 0 ? speed : 1);
-    }
+    for (const int id : group.members) group.speeds.push_back(speed_of(id) > 0 ? speed_of(id) : 1);
   }
 }
 
 void note_hosts(const ProcessSet& process_set, Change& change, const std::vector<std::string>& said) {
-  std::size_t rank = process_set.grid.ids.size() + change.wake.size();
+  const std::vector<int> order = union_order(process_set, change);
   for (NewGroup& group : change.new_groups) {
-    const auto first = said.begin() + static_cast<std::ptrdiff_t>(rank);
-    rank += group.members.size();
-    group.member_hosts.assign(first, said.begin() + static_cast<std::ptrdiff_t>(rank));
+    group.member_hosts.clear();
+    for (const int id : group.members) group.member_hosts.push_back(said.at(position(order, id)));
   }
 }
 
+bool is_union_the_grid(const ProcessSet& process_set, const Change& change) {
+  return process_set.grid.ids.size() + change.wake.size() + change.new_ids().size() == change.to.ids.size();
+}
+
 std::vector<int> union_order(const ProcessSet& process_set, const Change& change) {
+  if (is_union_the_grid(process_set, change)) return change.to.ids;
   std::vector<int> ids = process_set.grid.ids;
   ids.insert(ids.end(), change.wake.begin(), change.wake.end());
   for (const int id : change.new_ids()) ids.push_back(id);

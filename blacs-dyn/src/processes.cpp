@@ -26,14 +26,13 @@ enum class Order : int {
 };
 
 /// One intracommunicator of two, over an intercommunicator between rank `leader` of `part` and rank `remote` of `peer`.
-/// Collective over both parts; peer counts on the leader only. The lower part comes first. `part` is freed.
-Comm merge_with(Comm part, MPI_Comm peer, int remote, bool is_upper, int leader = 0) {
+/// Collective over both parts; peer counts on the leader only. The lower part comes first.
+Comm merge_with(MPI_Comm part, MPI_Comm peer, int remote, bool is_upper, int leader = 0) {
   MPI_Comm intercomm = MPI_COMM_NULL, merged = MPI_COMM_NULL;
-  check_mpi(MPI_Intercomm_create(part.get(), leader, peer, remote, tag_join, &intercomm), "MPI_Intercomm_create");
+  check_mpi(MPI_Intercomm_create(part, leader, peer, remote, tag_join, &intercomm), "MPI_Intercomm_create");
   Comm intercomm_owner = Comm::adopt(intercomm);
   check_mpi(MPI_Intercomm_merge(intercomm, is_upper ? 1 : 0, &merged), "MPI_Intercomm_merge");
   intercomm_owner.close();
-  part.close();
   return Comm::adopt(merged);
 }
 
@@ -133,13 +132,13 @@ Processes::Fate Processes::form_first_grid(Shape shape, const std::vector<std::s
 Comm Processes::wake_unit0(const ProcessSet& before, const Change& change, MPI_Comm sleepers) {
   const std::vector<int> woken = woken_of(change, before.groups[0]);
   if (woken.empty()) return {};
-  if (sleepers != MPI_COMM_NULL) return merge_with(subset(world_.get(), woken), world_.get(), 0, true);
+  if (sleepers != MPI_COMM_NULL) return merge_with(subset(world_.get(), woken).get(), world_.get(), 0, true);
   if (id_ == 0) {
     Packet packet;
     packet.put(Order::wake).put(mode_).put(before).put(change);
     for (const int id : woken) send(world_.get(), id, tag_wake, packet);
   }
-  return merge_with(Comm::duplicate(grid_.get()), world_.get(), woken[0], false, before.grid.rank_of_process0());
+  return merge_with(grid_.get(), world_.get(), woken[0], false, before.grid.rank_of_process0());
 }
 
 void Processes::send_for(const Change& change, const SpawnOptions& options) {
@@ -204,11 +203,11 @@ void Processes::send_away(std::vector<Newcomers>& newcomers) {
   newcomers.clear();
 }
 
-Processes::Union Processes::complete(const ProcessSet& before, const Change& change, Comm comm) {
+/// comm: of everybody who takes part, in any order.
+Processes::Union Processes::complete(const ProcessSet& before, const Change& change, MPI_Comm comm) {
   const std::vector<int> order = union_order(before, change);
   MPI_Comm sorted = MPI_COMM_NULL;
-  check_mpi(MPI_Comm_split(comm.get(), 0, static_cast<int>(position(order, id_)), &sorted), "MPI_Comm_split");
-  comm.close();
+  check_mpi(MPI_Comm_split(comm, 0, static_cast<int>(position(order, id_)), &sorted), "MPI_Comm_split");
   Union gathered;
   gathered.comm = Comm::adopt(sorted);
   gathered.before = before;
@@ -235,25 +234,28 @@ void Processes::let_in(std::vector<Newcomers>& newcomers, const ProcessSet& befo
 }
 
 /// Of an owner: me and all my guests, me first.
-Comm Processes::attach_guests(const ProcessSet& before, const Change& change) {
-  Comm part = Comm::duplicate(MPI_COMM_SELF);
+Processes::Party Processes::attach_guests(const ProcessSet& before, const Change& change) {
+  Party party(MPI_COMM_SELF);
   Packet packet;
   packet.put(Order::wake).put(mode_).put(before).put(change);
   for (const Guests& g : guests_of(before, change)) {
     if (g.owner != id_) continue;
+    const MPI_Comm parent_comm = owned_[g.group].parent_comm.get();
     if (!g.are_new) {
       const SpawnGroup& group = before.group_of(g.members[0]);
       for (const int id : g.members)
-        send(owned_[g.group].parent_comm.get(), static_cast<int>(position(group.members, id)) + 1, tag_wake, packet);
+        send(parent_comm, static_cast<int>(position(group.members, id)) + 1, tag_wake, packet);
     }
-    part = merge_with(std::move(part), owned_[g.group].parent_comm.get(), g.leader_in_parent_comm, false);
+    if (g.are_new && party.comm == MPI_COMM_SELF)
+      party = Party(parent_comm); // I and all of them
+    else
+      party = Party(merge_with(party.comm, parent_comm, g.leader_in_parent_comm, false));
   }
-  return part;
+  return party;
 }
 
-/// From the base (old grid and woken of group 0; empty on guests) to everybody. Guests call it with the communicator of
-/// their own party.
-Comm Processes::assemble(const ProcessSet& before, const Change& change, Comm base) {
+/// From the base (old grid and woken of group 0) to everybody. Guests call it with the communicator of their own party.
+Processes::Party Processes::assemble(const ProcessSet& before, const Change& change, Party base) {
   const std::vector<Guests> guests = guests_of(before, change);
   if (guests.empty()) return base;
   const std::vector<int> owners = owners_of(guests);
@@ -262,7 +264,7 @@ Comm Processes::assemble(const ProcessSet& before, const Change& change, Comm ba
   const auto rank_in_base = [&](int id) { return static_cast<int>(position(in_order, id)); };
 
   int my_owner = id_;
-  Comm part;
+  Party part;
   const bool in_base = has(in_order, id_);
   if (in_base) {
     if (has(owners, id_)) part = attach_guests(before, change);
@@ -270,22 +272,26 @@ Comm Processes::assemble(const ProcessSet& before, const Change& change, Comm ba
     std::size_t mine = 0;
     while (!has(guests[mine].members, id_)) ++mine;
     my_owner = guests[mine].owner;
-    part = merge_with(std::move(base), parent_comm_.get(), 0, true);
+    const auto first = std::find_if(guests.begin(), guests.end(), [&](const Guests& g) { return g.owner == my_owner; });
+    if (guests[mine].are_new && first->group == guests[mine].group)
+      part = Party(parent_comm_.get());
+    else
+      part = Party(merge_with(base.comm, parent_comm_.get(), 0, true));
     for (std::size_t g = mine + 1; g < guests.size(); ++g)
-      if (guests[g].owner == my_owner) part = merge_with(std::move(part), MPI_COMM_NULL, -1, false);
+      if (guests[g].owner == my_owner) part = Party(merge_with(part.comm, MPI_COMM_NULL, -1, false));
   }
 
   // the owners' parts in a binary tree; the bases' ranks are known to the owners, who are rank 0 of their part
   const auto count = static_cast<int>(owners.size());
-  if (part) {
+  const MPI_Comm bridge = in_base ? base.comm : MPI_COMM_NULL;
+  if (part.comm != MPI_COMM_NULL) {
     int at = static_cast<int>(position(owners, my_owner));
     for (int d = 1; d < count; d *= 2) {
       const int low = at / (2 * d) * (2 * d);
       const bool is_upper = at % (2 * d) >= d;
       const int other = is_upper ? low : low + d;
       if (other >= count) continue;
-      const MPI_Comm peer = in_base ? base.get() : MPI_COMM_NULL;
-      part = merge_with(std::move(part), peer, rank_in_base(owners[static_cast<std::size_t>(other)]), is_upper);
+      part = Party(merge_with(part.comm, bridge, rank_in_base(owners[static_cast<std::size_t>(other)]), is_upper));
       at = low;
     }
   }
@@ -294,33 +300,23 @@ Comm Processes::assemble(const ProcessSet& before, const Change& change, Comm ba
   std::vector<int> rest;
   for (const int id : in_order)
     if (!has(owners, id)) rest.push_back(id);
-  if (!rest.empty()) {
-    if (in_base && !part)
-      part = merge_with(subset(base.get(),
-                               [&] {
-                                 std::vector<int> ranks;
-                                 for (const int id : rest) ranks.push_back(rank_in_base(id));
-                                 return ranks;
-                               }()),
-                        base.get(), rank_in_base(owners[0]), true);
-    else
-      part = merge_with(std::move(part), in_base ? base.get() : MPI_COMM_NULL, rank_in_base(rest[0]), false);
-  }
-  base.close();
-  return part;
+  if (rest.empty()) return part;
+  if (part.comm != MPI_COMM_NULL) return Party(merge_with(part.comm, bridge, rank_in_base(rest[0]), false));
+  std::vector<int> ranks;
+  for (const int id : rest) ranks.push_back(rank_in_base(id));
+  return Party(merge_with(subset(base.comm, ranks).get(), base.comm, rank_in_base(owners[0]), true));
 }
 
 Processes::Union Processes::gather(const Change& change, const SpawnOptions& options) {
   const ProcessSet before = process_set_;
-  if (!change.is_growth()) return complete(before, change, Comm::duplicate(grid_.get()));
+  if (!change.is_growth()) return complete(before, change, grid_.get());
 
   Comm base = wake_unit0(before, change, MPI_COMM_NULL);
-  if (!base) base = Comm::duplicate(grid_.get());
-  return gather_from(before, change, std::move(base), options);
+  return gather_from(before, change, base ? Party(std::move(base)) : Party(grid_.get()), options);
 }
 
 /// The part of gather that the base does together, the woken of group 0 included.
-Processes::Union Processes::gather_from(const ProcessSet& before, const Change& change, Comm base,
+Processes::Union Processes::gather_from(const ProcessSet& before, const Change& change, Party base,
                                         const SpawnOptions& options) {
   const double t0 = MPI_Wtime();
   const int process0 = before.grid.rank_of_process0(); // the base begins with the grid
@@ -328,18 +324,18 @@ Processes::Union Processes::gather_from(const ProcessSet& before, const Change& 
   Meeting* meeting = change.new_groups.empty() ? nullptr : launcher_->meeting();
   std::vector<Newcomers> newcomers;
   try {
-    if (meeting) meet(*meeting, change, base.get(), process0, newcomers);
-    if (introduction) together(base.get(), [&] { introduction->watch(base.get(), process0); });
-    together(base.get(), [&] { admit(change, options, newcomers); });
+    if (meeting) meet(*meeting, change, base.comm, process0, newcomers);
+    if (introduction) together(base.comm, [&] { introduction->watch(base.comm, process0); });
+    together(base.comm, [&] { admit(change, options, newcomers); });
   } catch (const Error&) {
     send_away(newcomers);
-    base.close();
+    base.own.close();
     throw;
   }
   const double t1 = MPI_Wtime();
   let_in(newcomers, before, change);
-  if (introduction) introduction->introduce(change.new_groups, base.get(), process0, -1);
-  Union gathered = complete(before, change, assemble(before, change, std::move(base)));
+  if (introduction) introduction->introduce(change.new_groups, base.comm, process0, -1);
+  Union gathered = complete(before, change, assemble(before, change, std::move(base)).comm);
   gathered.spawn_s = t1 - t0;
   gathered.merge_s = MPI_Wtime() - t1;
   return gathered;
@@ -376,7 +372,7 @@ std::optional<Processes::Union> Processes::join() {
     if (group.id == group_) id_ = group.members.at(static_cast<std::size_t>(world_.rank()));
   if (Introduction* introduction = launcher_->introduction())
     introduction->introduce(change.new_groups, world_.get(), 0, group_);
-  return complete(before, change, assemble(before, change, Comm::duplicate(world_.get())));
+  return complete(before, change, assemble(before, change, Party(world_.get())).comm);
 }
 
 std::optional<Processes::Union> Processes::sleep(const SpawnOptions& options) {
@@ -393,10 +389,10 @@ std::optional<Processes::Union> Processes::sleep(const SpawnOptions& options) {
         const std::vector<int> woken = woken_of(change, before.group_of(id_));
         std::vector<int> ranks;
         for (const int id : woken) ranks.push_back(static_cast<int>(position(before.group_of(id_).members, id)));
-        return complete(before, change, assemble(before, change, subset(world_.get(), ranks)));
+        return complete(before, change, assemble(before, change, Party(subset(world_.get(), ranks))).comm);
       }
       try {
-        return gather_from(before, change, wake_unit0(before, change, world_.get()), options);
+        return gather_from(before, change, Party(wake_unit0(before, change, world_.get())), options);
       } catch (const Error&) { // the growth came to nothing, and the grid that asked for it has been told: sleep on
       }
       break;
@@ -454,13 +450,17 @@ Processes::Fate Processes::commit(Union& gathered) {
   const Change& change = gathered.change;
   const ProcessSet after = apply(gathered.before, change);
   const bool stays = has(change.to.ids, id_);
-  MPI_Comm next = MPI_COMM_NULL;
-  check_mpi(MPI_Comm_split(gathered.comm.get(), stays ? 0 : MPI_UNDEFINED,
-                           static_cast<int>(position(change.to.ids, id_)), &next),
-            "MPI_Comm_split");
-  gathered.comm.close();
+  Comm next = std::move(gathered.comm);
+  if (!is_union_the_grid(gathered.before, change)) {
+    MPI_Comm those_that_stay = MPI_COMM_NULL;
+    check_mpi(MPI_Comm_split(next.get(), stays ? 0 : MPI_UNDEFINED, static_cast<int>(position(change.to.ids, id_)),
+                             &those_that_stay),
+              "MPI_Comm_split");
+    next.close();
+    next = Comm::adopt(those_that_stay);
+  }
   grid_.close();
-  grid_ = Comm::adopt(next);
+  grid_ = std::move(next);
   const ProcessSet before = std::move(gathered.before);
   process_set_ = after;
   own_speed_ = 0; // it is in there

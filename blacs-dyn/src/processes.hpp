@@ -103,18 +103,26 @@ private:
   struct Hold { ///< what an owner holds of a group
     Comm intercomm, parent_comm;
   };
+  /// Some of those that take part in a change and have come together, over a communicator of theirs or of others.
+  struct Party {
+    Party() = default;
+    explicit Party(MPI_Comm borrowed) : comm(borrowed) {}
+    explicit Party(Comm made) : own(std::move(made)), comm(own.get()) {}
+    Comm own;
+    MPI_Comm comm = MPI_COMM_NULL;
+  };
   void admit(const Change& change, const SpawnOptions& options, std::vector<Newcomers>& newcomers);
   void meet(Meeting& meeting, const Change& change, MPI_Comm base, int process0, std::vector<Newcomers>& newcomers);
   void send_away(std::vector<Newcomers>& newcomers);
   Comm wake_unit0(const ProcessSet& before, const Change& change, MPI_Comm sleepers);
   void let_in(std::vector<Newcomers>& newcomers, const ProcessSet& before, const Change& change);
-  Comm assemble(const ProcessSet& before, const Change& change, Comm base);
-  Comm attach_guests(const ProcessSet& before, const Change& change);
+  Party assemble(const ProcessSet& before, const Change& change, Party base);
+  Party attach_guests(const ProcessSet& before, const Change& change);
   void release_group(int group, const std::vector<int>& parked_ranks_in_parent_comm);
   void leave_group();
   std::vector<int> parked_ranks_in_parent_comm(const ProcessSet& process_set, int group) const;
-  Union gather_from(const ProcessSet& before, const Change& change, Comm base, const SpawnOptions& options);
-  Union complete(const ProcessSet& before, const Change& change, Comm comm);
+  Union gather_from(const ProcessSet& before, const Change& change, Party base, const SpawnOptions& options);
+  Union complete(const ProcessSet& before, const Change& change, MPI_Comm comm);
 
   State state_ = State::none;
   Mode mode_ = Mode::managed;

@@ -201,7 +201,7 @@ bool Resize::share_state() {
     state = std::move(*state_);
   } else {
     if (!who_->is_joining) state = write_state();
-    broadcast(state.bytes(), 0, comm);
+    broadcast(state.bytes(), who_->old_ranks[0], comm);
   }
   Packet told(state.bytes());
   const Place others = Place::read(told);

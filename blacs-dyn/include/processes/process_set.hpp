@@ -148,7 +148,11 @@ void note_speeds(ProcessSet& process_set, Change& change, const std::vector<doub
 /// The same of where the new ones are.
 void note_hosts(const ProcessSet& process_set, Change& change, const std::vector<std::string>& said);
 
-/// Ids in the order of the union communicator: the old grid, those that are woken, those that are new.
+/// Whether everybody who takes part is in the new grid.
+bool is_union_the_grid(const ProcessSet& process_set, const Change& change);
+
+/// Ids in the order of the union communicator: that of the new grid where nobody leaves the grid, so that the union is
+/// its communicator afterwards; else the old grid, those that are woken, those that are new.
 std::vector<int> union_order(const ProcessSet& process_set, const Change& change);
 
 } // namespace blacs_dyn
