@@ -11,7 +11,7 @@ using base::Error;
 using base::Status;
 
 void MatrixMove::run(MPI_Comm gathered, const GridMap& to, std::vector<Matrix*> matrices, redist::Schedule wanted,
-                     const std::function<void()>& before_exchange) {
+                     const std::optional<base::Error>& objection, const std::function<void()>& before_exchange) {
   matrices_ = std::move(matrices);
   to_ = to.shape;
   const double t0 = MPI_Wtime();
@@ -21,8 +21,14 @@ void MatrixMove::run(MPI_Comm gathered, const GridMap& to, std::vector<Matrix*> 
     // on one host nothing is gained by steps; between hosts the plan chooses by predicted cost
     const bool on_one_host = executor.range(executor.ranks_on_host()).first == std::int64_t{who_.count};
     const bool is_free = wanted == redist::Schedule::automatic;
-    lay_out(gathered, to);
-    plan(gathered, is_free && on_one_host ? redist::Schedule::async : wanted);
+    std::int64_t print = 0;
+    const std::optional<Error> mine = attempt([&] {
+      if (objection) throw *objection;
+      print = lay_out(to);
+      plan(is_free && on_one_host ? redist::Schedule::async : wanted);
+    });
+    agree_on_number(gathered, mine ? mine->status() : Status::success, mine ? mine->what() : "", print,
+                    "blacs-dyn: the rules of the matrices give different block sizes on different processes");
     before_exchange();
     exchange(executor);
   } catch (const Error& error) {
@@ -33,44 +39,39 @@ void MatrixMove::run(MPI_Comm gathered, const GridMap& to, std::vector<Matrix*> 
   executor.close();
 }
 
-void MatrixMove::lay_out(MPI_Comm gathered, const GridMap& to) {
-  std::int64_t print = 0;
-  together(gathered, [&] {
-    std::vector<const redist::Layout*> layouts;
-    moved_.resize(matrices_.size());
-    for (std::size_t i = 0; i < moved_.size(); ++i) {
-      const Matrix& a = *matrices_[i];
-      moved_[i].layout = a.on(to);
-      moved_[i].local_size = a.local_size_on(moved_[i].layout, who_.my_position);
-      layouts.push_back(&moved_[i].layout);
-    }
-    print = fingerprint(layouts);
-  });
-  check_same(gathered, print, "blacs-dyn: the rules of the matrices give different block sizes on different processes");
+/// @return a number that is the same on all processes where the layouts are
+std::int64_t MatrixMove::lay_out(const GridMap& to) {
+  std::vector<const redist::Layout*> layouts;
+  moved_.resize(matrices_.size());
+  for (std::size_t i = 0; i < moved_.size(); ++i) {
+    const Matrix& a = *matrices_[i];
+    moved_[i].layout = a.on(to);
+    moved_[i].local_size = a.local_size_on(moved_[i].layout, who_.my_position);
+    layouts.push_back(&moved_[i].layout);
+  }
+  return fingerprint(layouts);
 }
 
-void MatrixMove::plan(MPI_Comm gathered, redist::Schedule schedule) {
+void MatrixMove::plan(redist::Schedule schedule) {
   const auto in_union = [](redist::Layout layout, const std::vector<int>& ranks) {
     layout.grid.ranks = ranks;
     return layout;
   };
-  together(gathered, [&] {
-    const double t0 = MPI_Wtime();
-    for (std::size_t i = 0; i < moved_.size(); ++i) {
-      const Matrix& a = *matrices_[i];
-      Moved& moved = moved_[i];
-      moved.array = redist::SharedArray(who_.my_position < to_.size() ? a.bytes(moved.local_size) : 0);
-      redist::PlanOptions options;
-      options.schedule = schedule;
-      options.element_bytes = static_cast<int>(element_bytes(a.type));
-      const redist::Plan plan(in_union(a.layout, who_.old_ranks), in_union(moved.layout, who_.new_ranks), options);
-      const redist::PlanTotals totals = plan.totals();
-      moved_bytes += totals.moved_elements * options.element_bytes;
-      kept_bytes += totals.kept_elements * options.element_bytes;
-      moved.plan = plan.for_rank(who_.my_rank);
-    }
-    plan_s = MPI_Wtime() - t0;
-  });
+  const double t0 = MPI_Wtime();
+  for (std::size_t i = 0; i < moved_.size(); ++i) {
+    const Matrix& a = *matrices_[i];
+    Moved& moved = moved_[i];
+    moved.array = redist::SharedArray(who_.my_position < to_.size() ? a.bytes(moved.local_size) : 0);
+    redist::PlanOptions options;
+    options.schedule = schedule;
+    options.element_bytes = static_cast<int>(element_bytes(a.type));
+    const redist::Plan plan(in_union(a.layout, who_.old_ranks), in_union(moved.layout, who_.new_ranks), options);
+    const redist::PlanTotals totals = plan.totals();
+    moved_bytes += totals.moved_elements * options.element_bytes;
+    kept_bytes += totals.kept_elements * options.element_bytes;
+    moved.plan = plan.for_rank(who_.my_rank);
+  }
+  plan_s = MPI_Wtime() - t0;
 }
 
 void MatrixMove::exchange(redist::Executor& executor) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "matrices.hpp"
@@ -18,18 +19,19 @@ class MatrixMove {
 public:
   explicit MatrixMove(const Participants& who) : who_(who) {}
 
-  /// Plans, allocates, and moves. wanted: the same on all processes. before_exchange: called when nothing stands
-  /// against it any more. Collective over the union. @throws agreed Error
+  /// Plans, allocates, and moves. wanted: the same on all processes. objection: of this process, before anything else;
+  /// all hear of it in the one agreement that there is. before_exchange: called when nothing stands against it any
+  /// more. Collective over the union. @throws agreed Error
   void run(MPI_Comm gathered, const GridMap& to, std::vector<Matrix*> matrices, redist::Schedule wanted,
-           const std::function<void()>& before_exchange);
+           const std::optional<base::Error>& objection, const std::function<void()>& before_exchange);
   void use_new(int context); ///< the old arrays are freed
 
   double plan_s = 0, exchange_s = 0;
   std::int64_t moved_bytes = 0, kept_bytes = 0;
 
 private:
-  void lay_out(MPI_Comm gathered, const GridMap& to);
-  void plan(MPI_Comm gathered, redist::Schedule schedule);
+  std::int64_t lay_out(const GridMap& to);
+  void plan(redist::Schedule schedule);
   void exchange(redist::Executor& executor);
 
   /// A matrix on the new grid.

@@ -19,9 +19,9 @@ void send(MPI_Comm comm, int rank, base::Tag tag, const Packet& packet) {
 
 MPI_Request start_send(MPI_Comm comm, int rank, base::Tag tag, const Packet& packet) {
   MPI_Request request = MPI_REQUEST_NULL;
-  check_mpi(MPI_Isend(packet.bytes().data(), static_cast<int>(packet.bytes().size()), MPI_BYTE, rank, tag, comm,
-                      &request),
-            "MPI_Isend");
+  check_mpi(
+      MPI_Isend(packet.bytes().data(), static_cast<int>(packet.bytes().size()), MPI_BYTE, rank, tag, comm, &request),
+      "MPI_Isend");
   return request;
 }
 

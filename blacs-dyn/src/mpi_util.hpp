@@ -11,7 +11,9 @@
 namespace blacs_dyn {
 
 using base::agree;
+using base::agree_on_number;
 using base::agree_or_throw;
+using base::attempt;
 using base::broadcast;
 using base::check_mpi;
 using base::check_same;

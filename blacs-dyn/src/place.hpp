@@ -51,8 +51,8 @@ inline Place Place::read(Packet& packet) {
 }
 
 /// The 8 bytes over which processes find out whether they are at one place, whether anybody wants something, and what
-/// process 0 has heard of new processes: their bitwise or. The place's number goes in as it is and inverted, so that every process sees a bit that differs, not
-/// only those that lack it.
+/// process 0 has heard of new processes: their bitwise or. The place's number goes in as it is and inverted, so that
+/// every process sees a bit that differs, not only those that lack it.
 class PlaceWord {
 public:
   enum Flag : std::uint64_t {

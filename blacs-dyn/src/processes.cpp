@@ -179,19 +179,26 @@ void Processes::admit(const Change& change, const SpawnOptions& options, std::ve
   launch->admit(newcomers);
 }
 
-/// Each owner gets the intercommunicators to its groups. @throws agreed Error
-void Processes::meet(Meeting& meeting, const Change& change, MPI_Comm base, int process0,
+/// Each owner gets the intercommunicators to its groups. One broadcast and one agreement. @throws agreed Error
+void Processes::meet(Meeting& meeting, const Change& change, const SpawnOptions& options, MPI_Comm base, int process0,
                      std::vector<Newcomers>& newcomers) {
   Packet packet;
-  together(base, [&] {
-    if (id_ == 0) packet.put(meeting.call_in(change.new_groups));
-  });
+  if (id_ == 0) {
+    std::vector<std::string> where;
+    const std::optional<Error> trouble = attempt([&] { where = meeting.call_in(change.new_groups); });
+    packet.put(trouble ? trouble->status() : Status::success);
+    packet.put(std::string(trouble ? trouble->what() : "")).put(where);
+  }
   broadcast(packet.bytes(), process0, base);
   Packet told(packet.bytes());
+  const auto status = told.get<Status>();
+  const std::string why = told.get_text();
+  if (status != Status::success) throw Error(status, why);
   const auto where = told.get<std::vector<std::string>>();
   together(base, [&] {
     for (std::size_t i = 0; i < where.size(); ++i)
       if (change.new_groups[i].owner == id_) newcomers.push_back({change.new_groups[i], meeting.meet(where[i])});
+    admit(change, options, newcomers);
   });
 }
 
@@ -324,9 +331,12 @@ Processes::Union Processes::gather_from(const ProcessSet& before, const Change& 
   Meeting* meeting = change.new_groups.empty() ? nullptr : launcher_->meeting();
   std::vector<Newcomers> newcomers;
   try {
-    if (meeting) meet(*meeting, change, base.comm, process0, newcomers);
-    if (introduction) together(base.comm, [&] { introduction->watch(base.comm, process0); });
-    together(base.comm, [&] { admit(change, options, newcomers); });
+    if (meeting) {
+      meet(*meeting, change, options, base.comm, process0, newcomers);
+    } else {
+      if (introduction) together(base.comm, [&] { introduction->watch(base.comm, process0); });
+      together(base.comm, [&] { admit(change, options, newcomers); });
+    }
   } catch (const Error&) {
     send_away(newcomers);
     base.own.close();

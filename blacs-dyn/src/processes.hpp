@@ -60,7 +60,10 @@ public:
   /// Error{bad_argument}
   void set_speed(double speed);
   double speed() const;
-  /// What those that join have said, and what follows from all speeds for the new grid. Collective over the union.
+  /// What those that join say of their speeds goes into `gathered`. @return the largest `number` of all. Collective
+  /// over the union. Waits asleep.
+  int hear_all(Union& gathered, int number) const;
+  /// What follows from all speeds for the new grid. Collective over the union where they differ.
   void share_out(Union& gathered) const;
   /// Of the processes of the grid, row-major, from elsewhere: `map` is the grid with the shares that follow.
   void take_speeds(const std::vector<double>& speeds, GridMap map);
@@ -112,7 +115,8 @@ private:
     MPI_Comm comm = MPI_COMM_NULL;
   };
   void admit(const Change& change, const SpawnOptions& options, std::vector<Newcomers>& newcomers);
-  void meet(Meeting& meeting, const Change& change, MPI_Comm base, int process0, std::vector<Newcomers>& newcomers);
+  void meet(Meeting& meeting, const Change& change, const SpawnOptions& options, MPI_Comm base, int process0,
+            std::vector<Newcomers>& newcomers);
   void send_away(std::vector<Newcomers>& newcomers);
   Comm wake_unit0(const ProcessSet& before, const Change& change, MPI_Comm sleepers);
   void let_in(std::vector<Newcomers>& newcomers, const ProcessSet& before, const Change& change);

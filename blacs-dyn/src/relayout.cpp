@@ -121,7 +121,7 @@ void Relayout::move(std::vector<Matrix*> moving) {
   const Shape shape = app_.grid.shape();
   MatrixMove move(who);
   try {
-    move.run(app_.grid.comm(), processes.grid, std::move(moving), app_.settings.exchange_order,
+    move.run(app_.grid.comm(), processes.grid, std::move(moving), app_.settings.exchange_order, std::nullopt,
              [this] { app_.routines.call_before(); });
   } catch (const Error&) {
     if (app_.routines.owes_after()) app_.routines.call_after();

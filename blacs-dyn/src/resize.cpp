@@ -159,10 +159,11 @@ void Resize::gather() {
 Resize::Outcome Resize::move_and_commit() {
   MatrixMove move(*who_);
   try {
-    if (!share_state()) return Outcome::redirected;
+    std::optional<Error> objection;
+    if (!share_state(objection)) return Outcome::redirected;
     app_->processes.share_out(*gathered_);
     move.run(gathered_->comm.get(), gathered_->change.to, app_->matrices.list(), app_->settings.exchange_order,
-             [this] { // which newcomers have from now on
+             objection, [this] { // which newcomers have from now on
                if (!who_->is_joining) app_->routines.call_before();
              });
   } catch (const Error&) {
@@ -190,9 +191,9 @@ void Resize::read_state(Packet& state) {
 }
 
 /// Tells those that join what the others know: the resize point where they are, settings, matrices, shared state. A
-/// process that joins from another resize point, and can be led, goes to the others' while they wait. @throws agreed
-/// Error. @return false: this process has to go there first
-bool Resize::share_state() {
+/// process that joins from another resize point, and can be led, goes to the others' while they wait. objection: why
+/// this process cannot take part, of which the others are still to hear. @return false: it has to go there first
+bool Resize::share_state(std::optional<Error>& objection) {
   if (!change_.is_growth()) return true;
   const MPI_Comm comm = gathered_->comm.get();
   const bool was_led = is_led();
@@ -207,18 +208,23 @@ bool Resize::share_state() {
   const Place others = Place::read(told);
   using Where = ResizePoints::Where;
   const Where where = who_->is_joining ? app_->points.compare(others, !was_led) : Where::here;
-  int mine = static_cast<int>(where), worst = mine;
+  bool is_one_led = was_led;
   if (!was_led) {
-    MPI_Request request = MPI_REQUEST_NULL;
-    check_mpi(MPI_Iallreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, comm, &request), "MPI_Iallreduce");
-    wait_asleep(&request);
+    const auto worst = static_cast<Where>(app_->processes.hear_all(*gathered_, static_cast<int>(where)));
+    is_one_led = worst == Where::elsewhere;
   }
-  if (where == Where::elsewhere && static_cast<Where>(worst) == Where::elsewhere) {
+  if (where == Where::elsewhere && is_one_led) {
     app_->points.lead_to(others);
     state_ = std::move(state);
     return false;
   }
-  together(comm, [&] { // where the others wait for those that are led
+  if (is_one_led) { // the others wait for those, and hear again what they say
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_mpi(MPI_Ibarrier(comm, &request), "MPI_Ibarrier");
+    wait_asleep(&request);
+    app_->processes.hear_all(*gathered_, 0);
+  }
+  objection = attempt([&] {
     if (where == Where::nowhere) app_->points.refuse(others, app_->processes.is_newcomer() ? "new" : "woken");
     if (who_->is_joining && where == Where::here) read_state(told);
   });

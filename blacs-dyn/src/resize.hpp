@@ -74,7 +74,7 @@ public:
 
 private:
   bool look_for_newcomers();
-  bool share_state();
+  bool share_state(std::optional<base::Error>& objection);
   Packet write_state() const;
   void read_state(Packet& state);
   Outcome abandon();

@@ -44,17 +44,14 @@ void share_out(MPI_Comm comm, GridMap& map, const std::vector<double>& speeds) {
   map.col_shares.assign(shares.begin() + static_cast<std::ptrdiff_t>(nprow), shares.end());
 }
 
-/// By rank. Collective.
-static std::vector<std::string> hosts_of(MPI_Comm comm, std::size_t size) {
-  constexpr std::size_t longest = 256;
-  std::array<char, longest> mine{};
-  Hosts::own_name().copy(mine.data(), longest - 1);
-  std::vector<char> all(longest * size);
-  check_mpi(MPI_Allgather(mine.data(), longest, MPI_CHAR, all.data(), longest, MPI_CHAR, comm), "MPI_Allgather");
-  std::vector<std::string> hosts;
-  for (std::size_t rank = 0; rank < size; ++rank) hosts.emplace_back(all.data() + longest * rank);
-  return hosts;
-}
+namespace {
+/// What a process says when it takes part in a growth.
+struct Said {
+  double speed;
+  int number;
+  std::array<char, 256> host; ///< ends with 0
+};
+} // namespace
 
 void Processes::set_speed(double speed) {
   const auto check = [&] {
@@ -85,16 +82,30 @@ double Processes::speed() const {
   return own_speed_ > 0 ? own_speed_ : 1;
 }
 
-void Processes::share_out(Union& gathered) const {
+int Processes::hear_all(Union& gathered, int number) const {
   const MPI_Comm comm = gathered.comm.get();
-  if (gathered.change.is_growth()) {
-    std::vector<double> said(union_order(gathered.before, gathered.change).size());
-    check_mpi(MPI_Allgather(&own_speed_, 1, MPI_DOUBLE, said.data(), 1, MPI_DOUBLE, comm), "MPI_Allgather");
-    note_speeds(gathered.before, gathered.change, said);
-    if (!gathered.change.new_groups.empty()) note_hosts(gathered.before, gathered.change, hosts_of(comm, said.size()));
+  std::vector<Said> all(union_order(gathered.before, gathered.change).size());
+  Said mine{own_speed_, number, {}};
+  Hosts::own_name().copy(mine.host.data(), mine.host.size() - 1);
+  MPI_Request request = MPI_REQUEST_NULL;
+  check_mpi(MPI_Iallgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, comm, &request),
+            "MPI_Iallgather");
+  wait_asleep(&request);
+  std::vector<double> speeds;
+  std::vector<std::string> hosts;
+  for (const Said& said : all) {
+    speeds.push_back(said.speed);
+    hosts.emplace_back(said.host.data());
+    number = std::max(number, said.number);
   }
+  note_speeds(gathered.before, gathered.change, speeds);
+  note_hosts(gathered.before, gathered.change, hosts);
+  return number;
+}
+
+void Processes::share_out(Union& gathered) const {
   GridMap& to = gathered.change.to;
-  blacs_dyn::share_out(comm, to, apply(gathered.before, gathered.change).speeds_on(to));
+  blacs_dyn::share_out(gathered.comm.get(), to, apply(gathered.before, gathered.change).speeds_on(to));
 }
 
 } // namespace blacs_dyn

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/mpi/agree.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cstring>
+
 #include "base/mpi/check.hpp"
 #include "base/mpi/wait.hpp"
 
@@ -26,6 +30,26 @@ void agree_or_throw(MPI_Comm comm, Status mine, const std::string& message) {
   throw Error(verdict.status, std::string(text.begin(), text.end()));
 }
 
+void agree_on_number(MPI_Comm comm, Status mine, const std::string& message, std::int64_t number, const char* differs) {
+  constexpr std::int64_t for_ranks = std::int64_t{1} << 32;
+  int rank = 0;
+  check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
+  const std::int64_t verdict = static_cast<std::int64_t>(mine) * for_ranks + rank; // a status is below 0
+  const std::array<std::int64_t, 3> said{verdict, number, -number};
+  std::array<std::int64_t, 3> least{};
+  MPI_Request request = MPI_REQUEST_NULL;
+  check_mpi(MPI_Iallreduce(said.data(), least.data(), 3, MPI_INT64_T, MPI_MIN, comm, &request), "MPI_Iallreduce");
+  wait_asleep(&request);
+  const std::int64_t worst_rank = least[0] & (for_ranks - 1);
+  const auto worst = static_cast<Status>((least[0] - worst_rank) / for_ranks);
+  if (worst != Status::success) {
+    std::vector<char> text(message.begin(), message.end());
+    broadcast(text, static_cast<int>(worst_rank), comm);
+    throw Error(worst, std::string(text.begin(), text.end()));
+  }
+  if (least[1] != -least[2]) throw Error(Status::rank_mismatch, differs);
+}
+
 void check_same(MPI_Comm comm, std::int64_t mine, const char* message) {
   const std::int64_t range[] = {mine, -mine};
   std::int64_t most[2] = {};
@@ -34,12 +58,26 @@ void check_same(MPI_Comm comm, std::int64_t mine, const char* message) {
 }
 
 void broadcast(std::vector<char>& bytes, int root, MPI_Comm comm) {
-  auto length = static_cast<int>(bytes.size());
+  std::array<char, 4096> first{}; // the length and what fits behind it: a short message is one round
+  std::int32_t length = 0;
+  constexpr std::size_t room = sizeof first - sizeof length;
+  int rank = 0;
+  check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
+  if (rank == root) {
+    length = static_cast<std::int32_t>(bytes.size());
+    std::memcpy(first.data(), &length, sizeof length);
+    std::copy_n(bytes.begin(), std::min(bytes.size(), room), first.begin() + sizeof length);
+  }
   MPI_Request request = MPI_REQUEST_NULL;
-  check_mpi(MPI_Ibcast(&length, 1, MPI_INT, root, comm, &request), "MPI_Ibcast");
+  check_mpi(MPI_Ibcast(first.data(), sizeof first, MPI_BYTE, root, comm, &request), "MPI_Ibcast");
   wait_asleep(&request);
+  std::memcpy(&length, first.data(), sizeof length);
   bytes.resize(static_cast<std::size_t>(length));
-  check_mpi(MPI_Ibcast(bytes.data(), length, MPI_BYTE, root, comm, &request), "MPI_Ibcast");
+  const std::size_t had = std::min(bytes.size(), room);
+  if (rank != root) std::copy_n(first.begin() + sizeof length, had, bytes.begin());
+  if (had == bytes.size()) return;
+  check_mpi(MPI_Ibcast(bytes.data() + had, static_cast<int>(bytes.size() - had), MPI_BYTE, root, comm, &request),
+            "MPI_Ibcast");
   wait_asleep(&request);
 }
 

@@ -30,7 +30,7 @@ cpu_set_t usable_cores() {
 /// What the others need to find me; kernel 0: not to be found.
 struct SharedHost::Card {
   std::uint64_t kernel, cookie[2];
-  std::int64_t pid, fd, key;
+  std::int64_t pid, fd, key, is_without_memory;
   cpu_set_t cores;
 };
 
@@ -46,26 +46,25 @@ SharedHost::SharedHost(MPI_Comm comm, std::size_t panels_bytes, int key) : comm_
   panels_at_ = round_up(queues_at_ + size * sizeof(Queue), small_page);
   const std::size_t bytes = panels_at_ + static_cast<std::size_t>(panel_count_) * panel_bytes_;
 
-  std::vector<Card> cards;
-  int failed = 0;
+  std::vector<Card> cards(size);
+  Card card{};
   try {
-    cards.resize(size);
     make_segment(bytes);
+    card = my_card(key);
   } catch (const std::bad_alloc&) {
-    failed = 1;
+    card.is_without_memory = 1;
   }
-  check(MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, comm), "MPI_Allreduce");
-  if (failed != 0)
-    throw base::Error(base::Status::out_of_memory, "redist: executor: no memory for its shared panels on some rank");
-  Card card = my_card(key);
   check(MPI_Allgather(&card, sizeof card, MPI_BYTE, cards.data(), sizeof card, MPI_BYTE, comm), "MPI_Allgather");
+  if (std::any_of(cards.begin(), cards.end(), [](const Card& other) { return other.is_without_memory != 0; }))
+    throw base::Error(base::Status::out_of_memory, "redist: executor: no memory for its shared panels on some rank");
   for (const Card& other : cards) pids_.push_back(other.pid);
   find_others(cards, bytes);
-  check(MPI_Barrier(comm), "MPI_Barrier"); // all have signed; nobody needs my descriptor any more
+  int all = 1;
+  for (const Peer& peer : peers_) all = peer.control != nullptr ? all : 0;
+  // after which all have signed, and nobody needs my descriptor any more
+  check(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm), "MPI_Allreduce");
   mine_.close_fd();
   drop_those_who_did_not_find_me();
-  int all = reached_ == size_ ? 1 : 0;
-  check(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm), "MPI_Allreduce");
   everybody_ = all == 1;
   count_cores(cards);
 }
@@ -93,7 +92,7 @@ void SharedHost::make_segment(std::size_t bytes) {
 SharedHost::Card SharedHost::my_card(int key) const {
   if (!mine_) return {};
   const Control* control = control_of(rank_);
-  return {kernel_id(), {control->cookie[0], control->cookie[1]}, getpid(), mine_.fd(), key, usable_cores()};
+  return {kernel_id(), {control->cookie[0], control->cookie[1]}, getpid(), mine_.fd(), key, 0, usable_cores()};
 }
 
 /// Opens the segments of those who claim to run under this kernel, and signs in them.

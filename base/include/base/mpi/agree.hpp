@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <exception>
 #include <new>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,23 +24,27 @@ Verdict agree(MPI_Comm comm, Status mine);
 /// As agree; when the verdict is not success every rank throws the same status with the text of the rank that it names.
 void agree_or_throw(MPI_Comm comm, Status mine, const std::string& message);
 
-/// Runs `step` and agrees over comm how it went. Whatever step throws on one rank, all ranks throw.
-template <class Step> void together(MPI_Comm comm, Step&& step) {
-  Status status = Status::success;
-  std::string message;
+/// The same, and `number` has to be the same everywhere, else all throw rank_mismatch with `differs`. One round.
+void agree_on_number(MPI_Comm comm, Status mine, const std::string& message, std::int64_t number, const char* differs);
+
+/// What `step` throws; empty: nothing.
+template <class Step> std::optional<Error> attempt(Step&& step) {
   try {
     step();
   } catch (const Error& error) {
-    status = error.status();
-    message = error.what();
+    return error;
   } catch (const std::bad_alloc&) {
-    status = Status::out_of_memory;
-    message = "dyngrid: out of memory";
+    return Error(Status::out_of_memory, "dyngrid: out of memory");
   } catch (const std::exception& error) {
-    status = Status::internal;
-    message = error.what();
+    return Error(Status::internal, error.what());
   }
-  agree_or_throw(comm, status, message);
+  return std::nullopt;
+}
+
+/// Runs `step` and agrees over comm how it went. Whatever step throws on one rank, all ranks throw.
+template <class Step> void together(MPI_Comm comm, Step&& step) {
+  const std::optional<Error> mine = attempt(step);
+  agree_or_throw(comm, mine ? mine->status() : Status::success, mine ? mine->what() : "");
 }
 
 /// Collective over comm. @throws Error{rank_mismatch} with `message` on all ranks when `mine` is not the same number
