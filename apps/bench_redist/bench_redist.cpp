@@ -5,6 +5,7 @@
 //   mpirun --oversubscribe -np 16 bench_redist --n 4000 --csv out.csv
 //   mpirun --oversubscribe -np 4  bench_redist --n 4000 --grow        # the other ranks come from
 //   MPI_Comm_spawn
+//   mpirun --oversubscribe -np 4  bench_redist --dropin               # p?gemr2d alone, as a table
 #include <dlfcn.h>
 #include <sys/mman.h>
 
@@ -86,6 +87,7 @@ struct Settings {
   bool check = false;
   bool grow = false;
   bool fresh = false;
+  bool dropin = false; ///< the table of p?gemr2d
   bool child = false;
   std::string csv;
 };
@@ -524,6 +526,30 @@ void print(const Case& c, const Result& r, const Settings& settings) {
   std::fflush(stdout);
 }
 
+/// Stock against ours, in contexts that stay and in those that are made for each copy. A line of a markdown table.
+void print_dropin(const Case& c, const Result& r) {
+  const auto cell = [&](const char* stock, const char* ours) {
+    const double stock_s = r.seconds(stock), ours_s = r.seconds(ours);
+    return fmt::format("{:.3f} | {:.3f} | {:.2f}", stock_s * 1e3, ours_s * 1e3, stock_s / ours_s);
+  };
+  std::printf("| %dx%d -> %dx%d | %lld | %s | %s |\n", c.from.nprow, c.from.npcol, c.to.nprow, c.to.npcol,
+              static_cast<long long>(c.n), cell("stock", "dropin").c_str(),
+              cell("stock_context", "dropin_context").c_str());
+  std::fflush(stdout);
+}
+
+void print_head(const Settings& settings) {
+  if (settings.dropin) {
+    std::printf(
+        "| grids | n | stock ms | kept ms | times as fast | stock, fresh contexts | fresh ms | times as fast |\n"
+        "|---|---|---|---|---|---|---|---|\n");
+    return;
+  }
+  std::printf("%-9s %6s %11s %8s %8s", "grids", "n", "nb", "plan ms", "pred. ms");
+  for (const std::string& name : settings.methods) std::printf(" %17s", (name + " ms").c_str());
+  std::printf("\n");
+}
+
 /// A line for each single run of each method.
 void write_samples(apps::Report& report, const Case& c, const Result& r, const Settings& settings) {
   apps::Sample sample;
@@ -575,11 +601,23 @@ std::optional<int> read_command_line(Settings& settings, int argc, char** argv) 
   app.add_flag("--check", settings.check, "compare every element");
   app.add_flag("--fresh", settings.fresh,
                "measure this machine's figures, which predictions need, anew instead of reading them");
+  app.add_flag("--dropin", settings.dropin,
+               "p?gemr2d against stock as a table: n from 64 to 2000, contexts that are kept and fresh ones, on 4 "
+               "processes");
   app.add_flag("--grow", settings.grow, "ranks beyond the first ones come from MPI_Comm_spawn");
   app.add_flag("--child", settings.child).hidden();
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return base::read_command_line(app, argc, argv, rank == 0);
+  const auto status = base::read_command_line(app, argc, argv, rank == 0);
+  if (settings.dropin) {
+    const Settings usual;
+    settings.methods = {"stock", "dropin", "stock_context", "dropin_context"};
+    if (settings.sizes == usual.sizes) settings.sizes = {64, 128, 256, 512, 1000, 1500, 2000};
+    if (settings.grids == usual.grids) settings.grids = {"2x2-2x2", "2x2-1x4", "1x2-2x2"};
+    if (settings.blocks.empty()) settings.blocks = {"64-32"};
+    if (settings.reps == usual.reps) settings.reps = 101;
+  }
+  return status;
 }
 
 /// The communicator of all ranks, with --grow those that it starts included.
@@ -654,11 +692,7 @@ int run(int argc, char** argv) {
   Cblacs_pinfo(&mypnum, &nprocs);
 
   apps::Report report("bench_redist", rank == 0 ? settings.csv : "");
-  if (rank == 0) {
-    std::printf("%-9s %6s %11s %8s %8s", "grids", "n", "nb", "plan ms", "pred. ms");
-    for (const std::string& name : settings.methods) std::printf(" %17s", (name + " ms").c_str());
-    std::printf("\n");
-  }
+  if (rank == 0) print_head(settings);
   const std::vector<Case> cases = cases_of(settings, size);
   std::vector<Result> results(cases.size());
   Summary summary;
@@ -666,7 +700,10 @@ int run(int argc, char** argv) {
     for (std::size_t k = 0; k < cases.size(); ++k) {
       measure(ranks.all, rank, cases[k], settings, results[k]);
       if (rank != 0 || round != settings.rounds) continue;
-      print(cases[k], results[k], settings);
+      if (settings.dropin)
+        print_dropin(cases[k], results[k]);
+      else
+        print(cases[k], results[k], settings);
       if (results[k].has(settings.methods[0])) write_samples(report, cases[k], results[k], settings);
       summary.add(results[k]);
     }

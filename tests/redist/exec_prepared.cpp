@@ -232,6 +232,37 @@ TEST_P(Prepared, OneRankIsWrongAndAllHearOfIt) {
   executor.close();
 }
 
+// Panels are filled before all agree. Those of a run that comes to nothing are gone, and no target was written to.
+TEST_P(Prepared, WhatComesToNothingLeavesNothing) {
+  const Matrices matrices;
+  Executor executor(MPI_COMM_WORLD, GetParam().options);
+  const Exchange all = Exchange::prepare(matrices.what(), executor);
+  const Exchange first = Exchange::prepare({matrices.what().front()}, executor);
+  std::mt19937 random(11); // the same on all ranks
+  for (int round = 0; round < 200; ++round) {
+    const auto what = random() % 5;
+    const bool is_me = static_cast<int>(random() % static_cast<unsigned>(world_size())) == world_rank();
+    Arrays arrays(matrices, 0, round % 4 == 3);
+    const std::vector<Share> before = arrays.to;
+    if (what == 0) { // another exchange than the others
+      EXPECT_FALSE(is_me ? executor.run_if_same(1, &first, {arrays.pointers.front()})
+                         : executor.run_if_same(0, &all, arrays.pointers));
+    } else if (what == 1) {
+      EXPECT_FALSE(is_me ? executor.run_if_same(-1, nullptr, {}) : executor.run_if_same(0, &all, arrays.pointers));
+    } else if (what == 2) {
+      std::vector<Pointers> wrong = arrays.pointers;
+      if (is_me) wrong.pop_back();
+      EXPECT_EQ(status_of([&] { executor.run_if_same(0, &all, wrong); }), base::Status::bad_argument);
+    } else {
+      EXPECT_TRUE(executor.run_if_same(0, &all, arrays.pointers));
+      EXPECT_TRUE(arrays.are_right(matrices, 0)) << "round " << round;
+      continue;
+    }
+    for (std::size_t k = 0; k < before.size(); ++k) EXPECT_EQ(arrays.to[k].bytes, before[k].bytes) << "round " << round;
+  }
+  executor.close();
+}
+
 // The report says how long the whole exchange took, not its last call alone.
 TEST_P(Prepared, TheReportHasTheWholeTime) {
   const Matrices matrices;

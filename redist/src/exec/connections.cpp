@@ -81,10 +81,21 @@ void Connections::minimum_of(std::int64_t (&numbers)[SharedHost::numbers_at_once
   }
 }
 
-std::optional<bool> Connections::agree(const Outcome& mine, std::int64_t signature, bool offers, bool may_differ) {
+std::optional<bool> Connections::agree(const Outcome& mine, std::int64_t signature, PutDown ahead, bool may_differ) {
   const std::int64_t verdict = static_cast<std::int64_t>(mine.status) * (std::int64_t{1} << 32) + rank;
-  std::int64_t all[SharedHost::numbers_at_once] = {verdict, signature, -signature, offers ? -1 : 0};
+  std::int64_t all[SharedHost::numbers_at_once] = {verdict, signature, -signature, static_cast<std::int64_t>(ahead)};
   minimum_of(all);
+  const bool will_run = all[0] >> 32 == 0 && all[1] == -all[2] && (all[1] >= 0 || !may_differ);
+  if (!will_run && all[3] < 0 && host && host->everybody()) {
+    host->drop_panels();
+    std::int64_t numbers[SharedHost::numbers_at_once] = {}; // nobody puts down new ones before all have dropped these
+    minimum_of(numbers);
+  }
+  return agreed(mine, all, may_differ);
+}
+
+std::optional<bool> Connections::agreed(const Outcome& mine, const std::int64_t (&all)[SharedHost::numbers_at_once],
+                                        bool may_differ) const {
   const std::int64_t who = all[0] & 0xffffffff;
   const auto worst = static_cast<Status>(static_cast<int>((all[0] - who) / (std::int64_t{1} << 32)));
   if (worst != Status::success) {
@@ -95,7 +106,7 @@ std::optional<bool> Connections::agree(const Outcome& mine, std::int64_t signatu
   if (all[1] != -all[2])
     throw Error(Status::rank_mismatch,
                 "redist: transfers: their number, types or slabs differ between ranks, expected the same everywhere");
-  return all[3] < 0;
+  return all[3] <= static_cast<std::int64_t>(PutDown::sources);
 }
 
 void Connections::close() {

@@ -27,6 +27,9 @@ struct Outcome {
   std::string message;
 };
 
+/// What a rank has for the others before all agree; less is more.
+enum class PutDown : std::int64_t { nothing = 0, panels = -1, sources = -2 };
+
 struct Connections {
   MPI_Comm comm = MPI_COMM_NULL; ///< a duplicate of our own
   int rank = 0;
@@ -53,7 +56,8 @@ struct Connections {
   void minimum_of(std::int64_t (&numbers)[SharedHost::numbers_at_once]);
   /// One outcome for all ranks: the worst status wins and the lowest rank that has it is named. Returns whether some
   /// rank offers an array to be read in place; nothing when the signatures differ or are negative and `may_differ`.
-  std::optional<bool> agree(const Outcome& mine, std::int64_t signature, bool offers, bool may_differ);
+  /// When it comes to nothing or throws, panels that were put down are gone.
+  std::optional<bool> agree(const Outcome& mine, std::int64_t signature, PutDown ahead, bool may_differ);
   /// Collective. Frees communicator, panels and shared memory.
   void close();
 
@@ -71,6 +75,8 @@ struct Connections {
 
 private:
   void set_up();
+  std::optional<bool> agreed(const Outcome& mine, const std::int64_t (&all)[SharedHost::numbers_at_once],
+                             bool may_differ) const;
   Outcome no_memory() const;
 };
 

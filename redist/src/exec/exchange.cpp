@@ -13,7 +13,7 @@ Exchange Exchange::prepare(const std::vector<TransferPlan>& plans, Executor& exe
   ranks->require_ready();
   std::unique_ptr<Impl> made;
   const detail::Outcome mine = ranks->attempt([&] { made = std::make_unique<Impl>(ranks, plans); });
-  ranks->agree(mine, made ? made->prepared.signature : 0, false, false);
+  ranks->agree(mine, made ? made->prepared.signature : 0, detail::PutDown::nothing, false);
   return Exchange(std::move(made));
 }
 

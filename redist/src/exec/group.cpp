@@ -79,7 +79,7 @@ void make_orders(Group& group, const std::vector<Stream>& out) {
 
 } // namespace
 
-std::vector<Group> form_groups(Work& work, std::size_t panel_bytes, std::size_t most_members) {
+std::vector<Group> form_groups(Work& work, std::size_t panel_bytes, std::size_t most_members, bool with_copies) {
   const std::vector<Stream>& out = work.out;
   std::vector<Group> groups;
   std::vector<bool> joinable; // per group
@@ -98,7 +98,7 @@ std::vector<Group> form_groups(Work& work, std::size_t panel_bytes, std::size_t 
     groups[g].streams.push_back(s);
   }
   for (std::size_t g = 0; g < groups.size(); ++g) {
-    if (joinable[g]) take_copies(groups[g], out[groups[g].streams.front()], work.copies);
+    if (joinable[g] && with_copies) take_copies(groups[g], out[groups[g].streams.front()], work.copies);
     if (!groups[g].is_alone()) make_orders(groups[g], out);
   }
   return groups;

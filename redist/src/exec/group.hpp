@@ -26,7 +26,8 @@ struct Group {
 /// rank keeps of the same columns, which is taken out of `work.copies`. Columns taller than a panel go alone.
 /// @param panel_bytes of one panel
 /// @param most_members streams of one group, at least 1; each needs a panel of its own at the same time
-std::vector<Group> form_groups(Work& work, std::size_t panel_bytes, std::size_t most_members);
+/// @param with_copies whether what stays goes along
+std::vector<Group> form_groups(Work& work, std::size_t panel_bytes, std::size_t most_members, bool with_copies = true);
 
 /// What fill_panels() writes to and needs on the way; made once, for the largest group.
 struct Fill {

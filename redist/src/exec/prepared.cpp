@@ -10,6 +10,9 @@
 namespace redist::detail {
 namespace {
 
+/// Up to here the panels take so little time that nobody waits for who fills them before it arrives.
+constexpr std::int64_t short_exchange_bytes = std::int64_t{512} << 10;
+
 std::int64_t signature_of(const std::vector<TransferPlan>& plans, Slab slab) {
   std::int64_t signature = static_cast<std::int64_t>(plans.size()) * 65537 + slab.of;
   for (const TransferPlan& x : plans) signature = (signature * 31 + x.type) & 0xffffffffff;
@@ -45,9 +48,11 @@ Prepared::Prepared(Connections& with, std::vector<TransferPlan> what, Slab part)
   work = work_of(plans, slab, ranks.rank, ranks.size, [this](int peer) { return ranks.reaches(peer); });
   non_temporal = stores_non_temporal(work, ranks.options.panel_writes);
   if (ranks.host) {
+    is_short = ranks.host->everybody() && work.bytes_out() <= short_exchange_bytes;
     find_pulls();
+    // what stays would be written to the target with its group, before the agreement
     groups = form_groups(work, ranks.host->panel_bytes(),
-                         static_cast<std::size_t>(std::max(1, ranks.host->panel_count() * 3 / 4)));
+                         static_cast<std::size_t>(std::max(1, ranks.host->panel_count() * 3 / 4)), !is_short);
     if (non_temporal && has_rearranged(work.out)) fill.staging.reset(new char[ranks.host->panel_bytes()]);
   }
   make_turns();

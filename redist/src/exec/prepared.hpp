@@ -25,6 +25,7 @@ struct Prepared {
   const Slab slab;
   std::int64_t signature = 0; ///< the same on all ranks when they prepared the same
   bool non_temporal = false;  ///< stores into panels
+  bool is_short = false;      ///< its panels are filled before the agreement
   std::int64_t wire_in = 0;   ///< bytes that come over MPI
   Work work;
   std::vector<Group> groups;              ///< of the outgoing streams through shared memory
@@ -41,9 +42,9 @@ struct Prepared {
   Fill fill;
   ExecuteReport report;
 
-  /// Puts the pointers in. Returns whether the others can read something in place. Local.
-  /// @throws Error{bad_argument, null_pointer}
-  bool bind(const std::vector<Pointers>& pointers);
+  /// Puts the pointers in, and puts down what the others may have after the agreement. Writes to no target. Local.
+  /// @throws Error{bad_argument, null_pointer}, with nothing put down
+  PutDown bind(const std::vector<Pointers>& pointers);
   /// After the agreement, when somebody offers an array: all ranks read in place or, when one of them cannot map what
   /// it needs, none. Collective.
   void read_in_place();
@@ -66,6 +67,7 @@ private:
   void leave_to_readers();
   bool copy_slice();
   bool send_group(const Group& group);
+  bool send_ahead();
   bool receive_panels();
   bool host_progress();
   void look_for_the_dead() const;

@@ -91,8 +91,9 @@ void Prepared::leave_to_readers() {
     }
   const auto leave_out = [&host](Stream& stream, int source) {
     if (!stream.shared) return false;
-    for (Item& item : stream.items) item.is_read_in_place = offered(host, source, item.transfer).fd >= 0;
-    return stream.leave_out();
+    bool any = false; // if not, the stream may be on its way already
+    for (Item& item : stream.items) any |= item.is_read_in_place = offered(host, source, item.transfer).fd >= 0;
+    return any && stream.leave_out();
   };
   for (Stream& stream : work.in) leave_out(stream, stream.peer);
   for (Stream& stream : work.out)

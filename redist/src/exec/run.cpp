@@ -26,12 +26,12 @@ constexpr std::int64_t short_exchange_bytes = std::int64_t{64} << 10;
 
 bool begin_run(Connections& ranks, Prepared* exchange, const std::vector<Pointers>& pointers, Outcome mine,
                const std::int64_t* number) {
-  bool offers = false;
+  PutDown ahead = PutDown::nothing;
   if (exchange != nullptr && mine.status == base::Status::success)
-    mine = ranks.attempt([&] { offers = exchange->bind(pointers); });
+    mine = ranks.attempt([&] { ahead = exchange->bind(pointers); });
   std::int64_t signature = exchange != nullptr ? exchange->signature : 0;
   if (number != nullptr) signature = *number < 0 ? -1 : (signature * 65537 + *number) & INT64_MAX;
-  const std::optional<bool> offered = ranks.agree(mine, signature, offers, number != nullptr);
+  const std::optional<bool> offered = ranks.agree(mine, signature, ahead, number != nullptr);
   if (!offered) return false;
   if (*offered) exchange->read_in_place();
   exchange->start();
@@ -52,7 +52,7 @@ ExecuteReport finish_run(Connections& ranks) {
   return exchange.end();
 }
 
-bool Prepared::bind(const std::vector<Pointers>& pointers) {
+PutDown Prepared::bind(const std::vector<Pointers>& pointers) {
   began_s = now_s();
   check_pointers(plans, pointers, ranks.rank, ranks.size);
   work.bind(pointers);
@@ -71,12 +71,13 @@ bool Prepared::bind(const std::vector<Pointers>& pointers) {
   report.bytes_out = work.bytes_out();
   report.bytes_in = work.bytes_in();
   report.bytes_kept = work.bytes_kept;
-  return offer(pointers);
+  wire_turn.rewind();
+  host_turn.rewind();
+  if (offer(pointers)) return PutDown::sources;
+  return is_short && send_ahead() ? PutDown::panels : PutDown::nothing;
 }
 
 void Prepared::start() {
-  wire_turn.rewind();
-  host_turn.rewind();
   host_in.clear();
   for (std::size_t s = 0; s < work.in.size(); ++s)
     if (work.in[s].shared && work.in[s].bytes_left > 0) host_in.push_back(s);
@@ -131,6 +132,16 @@ bool Prepared::send_group(const Group& group) {
   report.pack_s += now_s() - t;
   for (std::size_t k = 0; k < taken.size(); ++k) host.post(work.out[group.streams[k]].peer, taken[k], fill.bytes[k]);
   return true;
+}
+
+/// Fills what panels are free. Who has arrived at the agreement then finds in it all that the others have for it, and
+/// waits once. True when there was anything.
+bool Prepared::send_ahead() {
+  bool any = false;
+  for (; !host_turn.done() && send_group(groups[group_of_lead[host_turn.next_index()]]); any = true)
+    host_turn.advance();
+  ranks.host->flush();
+  return any;
 }
 
 /// All that have come.

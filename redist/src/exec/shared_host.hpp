@@ -58,6 +58,9 @@ public:
   /// Done with it.
   void release(int peer);
 
+  /// Takes all panels that were posted to me and leaves them unread.
+  void drop_panels();
+
   /// Value of my bell, to be read before looking for work.
   std::uint32_t bell() const;
   /// Leaves the core to others until the bell differs from `seen`, at most `timeout_s`. is_short: probably

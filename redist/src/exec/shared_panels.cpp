@@ -88,6 +88,13 @@ void SharedHost::release(int peer) {
   }
 }
 
+void SharedHost::drop_panels() {
+  std::size_t bytes = 0;
+  for (int sender = 0; sender < size_; ++sender)
+    while (reaches(sender) && take(sender, bytes) != nullptr) release(sender);
+  flush();
+}
+
 std::uint32_t SharedHost::bell() const {
   return control_of(rank_)->bell.load();
 }
