@@ -3,11 +3,13 @@
 // look for messages. Where processes outnumber cores that keeps all of them runnable for ever; they pass the cores to
 // each other and can starve what the kernel itself has to run (Linux 6.18: "workqueue lockup", the worker of the
 // terminal that mpirun reads its processes through never runs, and the job stands still). Preloaded (`dyngrid run` does
-// it where it helps), this one lets a process sleep once it has waited for a while. Measured:
-// docs/results.md. Why so: docs/decisions/0016.
+// it where it helps), this one stands around opal_progress, the look, and in front of sched_yield, and lets a process
+// sleep once it has waited for a while. Measured: docs/results.md. Why so: docs/decisions/0062.
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <sched.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,14 +21,27 @@
 enum {
   yields_before_sleep = 1000, // 100 is slower: a message often comes within some rounds of all processes
   yields_of_message = 100,    // what came takes so many of them back,
-  yields_after_sleep = 20, // after a sleep fewer: then a look takes longer anyway, memory has to come into the caches
-  work_ns = 20000,         // a gap of that length takes all
-  share_slept = 16,        // a sleep is that part of the time waited for already, so it makes no wait longer by more
+  yields_after_sleep = 20,    // after a sleep fewer
+  work_ns = 20000,            // who is away from MPI for longer has worked, or was interrupted: takes half of them, and
+                              // all when it happens twice in a row
+  share_slept = 16,       // a sleep is that part of the time waited for already, so it makes no wait longer by more;
+  share_slept_later = 64, // when that is much, this part: every step of a collective adds its sleep
   shortest_sleep_ns = 1000,
-  longest_sleep_ns = 100000
+  longest_sleep_ns = 100000,
+  longest_sleep_later_ns = 1000000 // after 64 ms; waking fifteen processes every 100 us takes a core
 };
 
+typedef int progress(void);
+
+__attribute__((visibility("default"))) int opal_progress(void);
 __attribute__((visibility("default"))) int sched_yield(void);
+
+/// Of the thread that waits.
+static __thread struct {
+  int64_t left_ns, since_ns; // the end of the last call; the first look in vain, 0: to be found out
+  unsigned vain;             // yields
+  int is_looking, has_yielded, was_away, has_slept;
+} me;
 
 static int64_t now_ns(void) {
   struct timespec t;
@@ -45,41 +60,62 @@ static int is_off(void) {
   return off;
 }
 
-int sched_yield(void) {
-  static __thread struct {
-    int64_t left_ns, since_ns,
-        look_ns; // of the last call; of the first one in vain; a look for messages that finds none, about
-    unsigned vain;
-    int has_slept;
-  } me;
-  if (is_off()) return (int)syscall(SYS_sched_yield);
-  // A look that finds nothing takes always the same short time, some 50 ns. After a longer one something came, or the
-  // program has worked; but about every 160th of Open MPI's own is longer too, so that one alone must not mean that
-  // nobody waits.
-  const int64_t entered_ns = now_ns(), gap_ns = entered_ns - me.left_ns;
-  if (gap_ns > 4 * me.look_ns + 100) {
-    const unsigned back = gap_ns > work_ns                ? me.vain
-                          : me.vain < yields_before_sleep ? yields_of_message
-                                                          : yields_after_sleep;
-    me.vain = me.vain > back ? me.vain - back : 0;
-    me.since_ns = entered_ns;
+/// A look that does not end in a yield has found something.
+int opal_progress(void) {
+  static progress* next = NULL;
+  progress* call = __atomic_load_n(&next, __ATOMIC_RELAXED);
+  if (call == NULL) {
+    *(void**)&call = dlsym(RTLD_NEXT, "opal_progress");
+    if (call == NULL) return 0; // loaded by dlopen(RTLD_LOCAL): nobody could have called us
+    __atomic_store_n(&next, call, __ATOMIC_RELAXED);
   }
-  me.look_ns += me.look_ns / 64 + 1; // follows when looks become longer: with more neighbours, or TCP
-  if (gap_ns < me.look_ns) me.look_ns = gap_ns;
+  me.has_yielded = 0;
+  me.is_looking = 1;
+  const int events = call();
+  me.is_looking = 0;
+  if (!me.has_yielded && me.vain > 0) {
+    const unsigned back = me.vain < yields_before_sleep ? yields_of_message : yields_after_sleep;
+    me.vain = me.vain > back ? me.vain - back : 0;
+    me.since_ns = 0;
+  }
+  return events;
+}
+
+static int64_t smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+static int64_t larger(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+static void sleep_after(int64_t waited_ns) {
+  const int error = errno;
+  if (!me.has_slept) prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); // the kernel adds 50 us to every sleep otherwise
+  me.has_slept = 1;
+  const int64_t sleep_ns = larger(smaller(waited_ns / share_slept, longest_sleep_ns),
+                                  smaller(waited_ns / share_slept_later, longest_sleep_later_ns));
+  const struct timespec moment = {0, (long)larger(sleep_ns, shortest_sleep_ns)};
+  nanosleep(&moment, NULL);
+  errno = error;
+}
+
+int sched_yield(void) {
+  if (!me.is_looking || is_off()) return (int)syscall(SYS_sched_yield); // not a wait for messages
+  const int64_t entered_ns = now_ns();
+  const int is_away = entered_ns - me.left_ns > work_ns;
+  if (is_away) {
+    me.vain = me.was_away ? 0 : me.vain / 2;
+    me.since_ns = 0;
+  }
+  me.was_away = is_away;
+  me.has_yielded = 1;
+  if (me.since_ns == 0) me.since_ns = entered_ns;
   int result = 0;
   if (me.vain < yields_before_sleep) {
     ++me.vain;
     result = (int)syscall(SYS_sched_yield);
   } else {
-    const int error = errno;
-    if (!me.has_slept) prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); // the kernel adds 50 us to every sleep otherwise
-    me.has_slept = 1;
-    int64_t sleep_ns = (entered_ns - me.since_ns) / share_slept;
-    if (sleep_ns < shortest_sleep_ns) sleep_ns = shortest_sleep_ns;
-    if (sleep_ns > longest_sleep_ns) sleep_ns = longest_sleep_ns;
-    const struct timespec moment = {0, (long)sleep_ns};
-    nanosleep(&moment, NULL);
-    errno = error;
+    sleep_after(entered_ns - me.since_ns);
   }
   me.left_ns = now_ns();
   return result;
