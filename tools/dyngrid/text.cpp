@@ -22,7 +22,7 @@ std::pair<std::int64_t, std::int64_t> parse_sizes(const std::string& option, con
   const std::string_view both = text;
   const std::size_t x = both.find_first_of("xX");
   const auto m = base::whole_number(both.substr(0, x));
-  const auto n = x == std::string::npos ? std::nullopt : base::whole_number(both.substr(x + 1));
+  const auto n = base::whole_number(x == std::string::npos ? std::string_view() : both.substr(x + 1));
   if (!m || !n || *m < 1 || *n < 1) throw Failure(fmt::format("{}: got '{}', expected e.g. 2000x1000", option, text));
   return {*m, *n};
 }

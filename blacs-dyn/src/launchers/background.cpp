@@ -51,7 +51,7 @@ public:
                                   group.host,
                                   static_cast<int>(group.members.size())};
       try {
-        launch->add(group, pmix::Job(command, is_open_mpi_4()));
+        launch->add(group, pmix::Job(command, is_open_mpi_5() ? pmix::Server::prrte : pmix::Server::orte));
       } catch (const Error&) {
         dismiss(group);
         throw;
@@ -131,7 +131,7 @@ std::string background_trouble(bool is_one_host) {
 }
 
 bool is_background_usual() {
-  return is_open_mpi_4();
+  return is_open_mpi();
 }
 
 bool was_started_in_background() {

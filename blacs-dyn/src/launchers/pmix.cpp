@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <set>
 
 #include <dlfcn.h>
 #include <unistd.h>
@@ -34,7 +35,7 @@ std::string job_text(const char*) {
   return {};
 }
 struct Job::State {};
-Job::Job(const Command&, bool) {
+Job::Job(const Command&, Server) {
   throw Error(Status::unsupported, "blacs-dyn: " + trouble());
 }
 std::string Job::failure() {
@@ -54,6 +55,7 @@ struct Library {
   decltype(&PMIx_Spawn_nb) spawn = nullptr;
   decltype(&PMIx_Query_info_nb) query = nullptr;
   decltype(&PMIx_Job_control_nb) control = nullptr;
+  decltype(&PMIx_Register_event_handler) listen = nullptr;
   decltype(&PMIx_Error_string) error_string = nullptr;
 
   Library() {
@@ -64,9 +66,10 @@ struct Library {
     find(loaded, "PMIx_Spawn_nb", spawn);
     find(loaded, "PMIx_Query_info_nb", query);
     find(loaded, "PMIx_Job_control_nb", control);
+    find(loaded, "PMIx_Register_event_handler", listen);
     find(loaded, "PMIx_Error_string", error_string);
   }
-  bool is_whole() const { return initialized && spawn && query && control && error_string; }
+  bool is_whole() const { return initialized && spawn && query && control && listen && error_string; }
 
 private:
   template <class Function> static void find(void* loaded, const char* name, Function& function) {
@@ -100,6 +103,9 @@ pmix_proc_t process(const std::string& job, pmix_rank_t rank) {
   return who;
 }
 
+constexpr const char* ended_too_soon = "ended before the first resize point; does the program start MPI, and reach "
+                                       "dyngrid_resize_point on every path?";
+
 /// What is wrong with one of them; empty: nothing.
 std::string trouble_of(const pmix_proc_info_t& told) {
   if (told.state < PMIX_PROC_STATE_TERMINATED) return {};
@@ -107,9 +113,40 @@ std::string trouble_of(const pmix_proc_info_t& told) {
   if (told.state == PMIX_PROC_STATE_ABORTED_BY_SIG) return who + " was killed by a signal";
   if (told.state == PMIX_PROC_STATE_FAILED_TO_START || told.state == PMIX_PROC_STATE_FAILED_TO_LAUNCH)
     return who + " could not be started";
-  return who + " ended before its first resize point; does the program start MPI, and reach dyngrid_resize_point on "
-               "every path?";
+  return who + " " + ended_too_soon;
 }
+
+/// Jobs of Open MPI 5 that have ended, by the word of its mpirun. Asked about one that is just ending, that mpirun
+/// crashes; and told to end processes that it no longer knows, it ends all that it has.
+class EndedJobs {
+public:
+  static EndedJobs& all() {
+    static auto* const jobs = new EndedJobs; // a callback may come at the very end
+    return *jobs;
+  }
+  bool have(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    return names_.count(name) != 0;
+  }
+
+private:
+  EndedJobs() {
+    static pmix_status_t codes[] = {PMIX_EVENT_JOB_END};
+    library().listen(codes, 1, nullptr, 0, hear, nullptr, nullptr);
+  }
+  static void hear(std::size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t told[], std::size_t count, pmix_info_t*,
+                   std::size_t, pmix_event_notification_cbfunc_fn_t done, void* data) {
+    for (std::size_t i = 0; i < count; ++i)
+      if (std::strcmp(told[i].key, PMIX_EVENT_AFFECTED_PROC) == 0 && told[i].value.type == PMIX_PROC) {
+        const std::lock_guard lock(all().mutex_);
+        all().names_.insert(told[i].value.data.proc->nspace);
+      }
+    if (done) done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, data);
+  }
+
+  std::mutex mutex_;
+  std::set<std::string> names_;
+};
 
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds between_questions{200};
@@ -120,7 +157,7 @@ struct Job::State : std::enable_shared_from_this<Job::State> {
   // what PMIx reads until it has answered
   std::vector<std::string> words, variables;
   std::vector<char*> argument_pointers, variable_pointers;
-  std::string folder, host;
+  std::string folder, host, no_core = "none";
   pmix_app_t app{};
   std::vector<pmix_info_t> app_info, job_info;
   std::string table = PMIX_QUERY_PROC_TABLE;
@@ -130,6 +167,7 @@ struct Job::State : std::enable_shared_from_this<Job::State> {
   pmix_info_t of_job{}, order{};
   pmix_query_t query{};
 
+  Server server = Server::orte;
   std::mutex mutex;
   std::string name; ///< of the job, when it is known
   std::string failure;
@@ -195,8 +233,10 @@ struct Job::State : std::enable_shared_from_this<Job::State> {
     if (!is_asking) take(me);
   }
 
+  bool has_ended() const { return server == Server::prrte && EndedJobs::all().have(name); }
+
   void end() {
-    if (name.empty() || !doomed.empty()) return;
+    if (name.empty() || !doomed.empty() || has_ended()) return;
     for (int rank = 0; rank < app.maxprocs; ++rank) // told to end all of a job, Open MPI 4.1's mpirun ends all jobs
       doomed.push_back(process(name, static_cast<pmix_rank_t>(rank)));
     order = flag(PMIX_JOB_CTRL_KILL);
@@ -225,13 +265,16 @@ std::string job_text(const char* key) {
   return text;
 }
 
-Job::Job(const Command& command, bool survivable) : state_(std::make_shared<State>()) {
+Job::Job(const Command& command, Server server) : state_(std::make_shared<State>()) {
   State& s = *state_;
+  s.server = server;
   s.words = command.arguments;
   s.words.insert(s.words.begin(), command.program);
   for (const auto& [name, value] : command.environment) s.variables.push_back(name + "=" + value);
-  for (char** variable = environ; variable && *variable; ++variable) // as MPI_Comm_spawn does
-    if (std::strncmp(*variable, "OMPI_", 5) == 0) s.variables.emplace_back(*variable);
+  // as MPI_Comm_spawn does; with Open MPI 5 what goes along stays, my own rank too
+  const std::string prefix = server == Server::orte ? "OMPI_" : "OMPI_MCA_";
+  for (char** variable = environ; variable && *variable; ++variable)
+    if (std::strncmp(*variable, prefix.c_str(), prefix.size()) == 0) s.variables.emplace_back(*variable);
   for (std::string& word : s.words) s.argument_pointers.push_back(word.data());
   for (std::string& variable : s.variables) s.variable_pointers.push_back(variable.data());
   s.argument_pointers.push_back(nullptr);
@@ -243,7 +286,14 @@ Job::Job(const Command& command, bool survivable) : state_(std::make_shared<Stat
     s.app_info.push_back(info(PMIX_HOST, PMIX_STRING));
     s.app_info.back().value.data.string = s.host.data();
   }
-  if (survivable) s.job_info.push_back(flag(PMIX_JOB_RECOVERABLE));
+  if (server == Server::orte) {
+    s.job_info.push_back(flag(PMIX_JOB_RECOVERABLE));
+  } else { // otherwise each gets a core of its own, or none is started where no core is left
+    s.job_info.push_back(info(PMIX_BINDTO, PMIX_STRING));
+    s.job_info.back().value.data.string = s.no_core.data();
+    s.job_info.push_back(flag(PMIX_NOTIFY_COMPLETION));
+    EndedJobs::all();
+  }
   s.app.cmd = s.words[0].data();
   s.app.argv = s.argument_pointers.data();
   s.app.env = s.variable_pointers.data();
@@ -262,7 +312,10 @@ Job::Job(const Command& command, bool survivable) : state_(std::make_shared<Stat
 
 std::string Job::failure() {
   const std::lock_guard lock(state_->mutex);
-  state_->ask();
+  if (state_->server == Server::orte)
+    state_->ask();
+  else if (state_->has_ended() && state_->failure.empty())
+    state_->failure = fmt::format("{} new process(es) {}", state_->app.maxprocs, ended_too_soon);
   return state_->failure;
 }
 

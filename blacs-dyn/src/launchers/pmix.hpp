@@ -23,11 +23,17 @@ struct Command {
   int count = 1;
 };
 
+/// Whose mpirun it is; what a dead process of a job means differs.
+enum class Server {
+  orte, ///< Open MPI 4: the end of one ends all jobs, unless the job is marked recoverable
+  prrte ///< Open MPI 5: it ends its own job, and no other; a job so marked would keep mpirun from ending
+};
+
 /// Processes that were asked for. Dropped, it stays what it is.
 class Job {
 public:
-  /// Returns at once. survivable: the end of one of them does not end the application. @throws Error{spawn_failure}
-  Job(const Command& command, bool survivable);
+  /// Returns at once. The end of one of them does not end the application. @throws Error{spawn_failure}
+  Job(const Command& command, Server server);
 
   /// What mpirun knows to have gone wrong with them; empty: nothing yet. Asks mpirun now and then, and does not wait
   /// for its answer.

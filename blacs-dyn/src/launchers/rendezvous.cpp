@@ -112,10 +112,17 @@ struct UnixAddress {
 };
 
 /// Anybody on this host can connect to an abstract socket.
-bool is_of_this_user(int fd) {
+/// Of a Unix socket: who connected.
+std::optional<ucred> behind(int fd) {
   ucred who{};
   socklen_t length = sizeof who;
-  return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length) == 0 && (who.uid == geteuid() || who.uid == 0);
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length) != 0) return std::nullopt;
+  return who;
+}
+
+bool is_of_this_user(int fd) {
+  const std::optional<ucred> who = behind(fd);
+  return who && (who->uid == geteuid() || who->uid == 0);
 }
 
 } // namespace
@@ -325,12 +332,17 @@ struct Rendezvous::State {
   }
 
   /// Nobody can tell a process that died in MPI_Comm_connect, or one whose name server has ended, from a slow one.
+  /// Those on this host are ended: Open MPI 5's mpirun would wait for them.
   std::string who_is_late() const {
     constexpr std::chrono::steady_clock::time_point never{};
     for (const auto& [id, group] : groups)
-      if (group.is_held && group.in_by != never && std::chrono::steady_clock::now() > group.in_by)
+      if (group.is_held && group.in_by != never && std::chrono::steady_clock::now() > group.in_by) {
+        for (const auto& c : connections)
+          if (c->group == id && !place.is_tcp)
+            if (const std::optional<ucred> who = behind(c->socket.fd); who && who->pid > 0) kill(who->pid, SIGKILL);
         return fmt::format("unit {} was ready, but did not connect in time (it hangs, or the name server has ended)",
                            id);
+      }
     return {};
   }
 

@@ -60,8 +60,11 @@ std::string launcher_trouble() {
 
 } // namespace
 
-bool is_open_mpi_4() {
-  return this_mpi().mpi == base::Mpi::open_mpi && !is_5();
+bool is_open_mpi() {
+  return this_mpi().mpi == base::Mpi::open_mpi;
+}
+bool is_open_mpi_5() {
+  return is_5();
 }
 
 Slots slots() {

@@ -23,9 +23,9 @@ std::string remote_spawn_trouble();
 /// Why processes of two mpiruns cannot meet.
 std::string join_trouble();
 
-/// Open MPI 4: there the end of one process of a job is the end of all jobs, unless the job was marked recoverable; and
-/// there starting processes by PMIx has been tried.
-bool is_open_mpi_4();
+/// Of version 4 or 5: with these starting processes by PMIx has been tried.
+bool is_open_mpi();
+bool is_open_mpi_5();
 
 /// Keys and values for MPI_Comm_spawn. host: where to, empty: wherever mpirun likes.
 std::vector<std::pair<std::string, std::string>> spawn_info(const std::string& host, int count);
