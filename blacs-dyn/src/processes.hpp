@@ -60,8 +60,8 @@ public:
   /// Error{bad_argument}
   void set_speed(double speed);
   double speed() const;
-  /// What those that join say of their speeds goes into `gathered`. @return the largest `number` of all. Collective
-  /// over the union. Waits asleep.
+  /// What those that join say of their speeds and hosts goes into `gathered`. @return the largest `number` of all.
+  /// Collective over the union. Waits asleep.
   int hear_all(Union& gathered, int number) const;
   /// What follows from all speeds for the new grid. Collective over the union where they differ.
   void share_out(Union& gathered) const;
