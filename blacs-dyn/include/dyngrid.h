@@ -128,8 +128,8 @@ DYNGRID_API int dyngrid_resize(int nprow, int npcol, int placement);
  * shape, where a process that sleeps takes the place. The others stay where least has to move. A process that mpirun
  * started, or whose group has others in the grid, sleeps in this call until a later change needs it; others leave for
  * good. Nobody new is started. DYNGRID_ERR_NOT_FOUND when nobody is called so; DYNGRID_ERR_ARGUMENT when too few are
- * left, for process 0 (it leaves only with DYNGRID_PLACEMENT=optimal,keep-first=off), for the slowest of processes that
- * are alike; DYNGRID_ERR_MISMATCH when processes name different ones. The same on all, and the grid stays. */
+ * left, for process 0, which stays in every grid, and for the slowest of processes that are alike; DYNGRID_ERR_MISMATCH
+ * when processes name different ones. The same on all, and the grid stays. */
 DYNGRID_API int dyngrid_resize_without(int nprow, int npcol, int placement, const char* without);
 /* Asks for that at the next resize point, as dyngrid_request does. Local. */
 DYNGRID_API int dyngrid_request_without(int nprow, int npcol, const char* without);
@@ -241,8 +241,8 @@ DYNGRID_API double dyngrid_rule_speed(int row, int col);
  * changed. On a newcomer or a process outside the first grid: changes what it declared. */
 DYNGRID_API int dyngrid_matrix_reblock(dyngrid_matrix* matrix, int64_t mb, int64_t nb);
 /* The same with a rule. Newcomers have to give one too, at the creation or by this, before their first resize point. A
- * process that sleeps keeps the rule that it has, and cannot be woken after others were given another: where processes
- * sleep, let one rule look at shared state and call dyngrid_relayout. */
+ * process that slept meanwhile has not got it when it wakes: at each change it is told what the rule of another says,
+ * until the next call of this. DYNGRID_ERR_NOT_FOUND at a change in which nobody takes part who has it. */
 DYNGRID_API int dyngrid_matrix_set_rule(dyngrid_matrix* matrix, dyngrid_distribution rule, void* context);
 /* A ready-made rule: one block for each process, ceil(length / processes of the axis) long, so that the block size
  * follows the grid; the last process has less, or none, where it does not divide. context is not used. Local. */

@@ -259,10 +259,10 @@ void Application::open_control(Shape first_grid) {
 
 void Application::tell_control_who_is_where() {
   if (!control) return;
-  std::vector<control::ProcessInfo> all = processes.process_set().everybody(settings.keep_first);
+  std::vector<control::ProcessInfo> all = processes.process_set().everybody();
   for (control::ProcessInfo& process : all)
     if (process.unit != 0) process.unit = processes.number_of(static_cast<int>(process.unit));
-  control->know(std::move(all));
+  control->know(std::move(all), processes.process_set().grid.shape.npcol);
 }
 
 void Application::require_begun(const char* routine) const {

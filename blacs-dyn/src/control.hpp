@@ -26,7 +26,9 @@ public:
   void hang_up(); ///< says good-bye: nobody is heard or answered any more
 
   const std::string& name() const { return name_; }
-  void know(std::vector<control::ProcessInfo> processes) { state_->set_processes(std::move(processes)); }
+  void know(std::vector<control::ProcessInfo> processes, int npcol) {
+    state_->set_processes(std::move(processes), npcol);
+  }
   // where the environment does not say otherwise
   void allow(const control::Allowed& allowed);
   void set_steps(std::int64_t steps);

@@ -200,8 +200,8 @@ double Matrices::bytes() const {
   return sum;
 }
 
-const Matrix* Matrices::largest() const {
-  const Matrix* largest = nullptr;
+Matrix* Matrices::largest() const {
+  Matrix* largest = nullptr;
   const auto bytes = [](const Matrix& a) {
     return static_cast<double>(a.rows.n) * static_cast<double>(a.cols.n) * static_cast<double>(element_bytes(a.type));
   };
@@ -221,7 +221,60 @@ void Matrices::write(Packet& packet) const {
   }
 }
 
-void Matrices::read(Packet& packet, bool is_new) {
+bool Matrices::may_lack_rules(bool some_wake) const {
+  return std::any_of(matrices_.begin(), matrices_.end(), [&](const auto& a) {
+    return (a->rows.rule || a->cols.rule) && (some_wake || a->is_rule_missing);
+  });
+}
+
+void Matrices::compare_rules(MPI_Comm gathered) {
+  std::vector<int> missing;
+  for (const auto& a : matrices_)
+    if (a->rows.rule || a->cols.rule) missing.push_back(a->lacks_rule() ? 1 : 0);
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, missing.data(), static_cast<int>(missing.size()), MPI_INT, MPI_MAX, gathered),
+            "MPI_Allreduce");
+  std::size_t next = 0;
+  for (const auto& a : matrices_) a->is_rule_missing = (a->rows.rule || a->cols.rule) && missing[next++] != 0;
+}
+
+Matrices::Told Matrices::told_by_others(MPI_Comm comm, const std::vector<Matrix*>& list, const GridMap& map) {
+  std::vector<Matrix*> asked;
+  for (Matrix* a : list)
+    if (a->is_rule_missing) asked.push_back(a);
+  Told told;
+  if (asked.empty()) return told;
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  std::vector<int> teller;
+  for (const Matrix* a : asked) teller.push_back(a->lacks_rule() ? INT_MAX : rank);
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, teller.data(), static_cast<int>(teller.size()), MPI_INT, MPI_MIN, comm),
+            "MPI_Allreduce");
+  std::vector<Packet> packets(asked.size());
+  together(comm, [&] {
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      if (teller[i] == INT_MAX)
+        throw Error(Status::not_found,
+                    fmt::format("blacs-dyn: nobody has the rule of matrix \"{}\": it was given while these processes "
+                                "slept, and those that have it sleep or left; call dyngrid_matrix_set_rule again, or "
+                                "wake one that has it",
+                                asked[i]->name));
+      if (teller[i] != rank) continue;
+      const redist::Layout layout = asked[i]->on(map);
+      put_axis(packets[i], layout.rows);
+      put_axis(packets[i], layout.cols);
+    }
+  });
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    broadcast(packets[i].bytes(), teller[i], comm);
+    if (!asked[i]->lacks_rule()) continue;
+    Packet packet(std::move(packets[i].bytes()));
+    Axis rows = get_axis(packet);
+    told.emplace(asked[i], redist::Layout::row_major(std::move(rows), get_axis(packet)));
+  }
+  return told;
+}
+
+void Matrices::read(Packet& packet, bool is_new, bool is_newcomer) {
   std::vector<std::unique_ptr<Matrix>> known = std::move(matrices_);
   matrices_.clear();
   for (int count = packet.get<int>(); count > 0; --count) {
@@ -239,7 +292,7 @@ void Matrices::read(Packet& packet, bool is_new) {
     a->cols.n = cols.n;
     const auto at = std::find_if(known.begin(), known.end(), [&](const auto& k) { return k && k->name == a->name; });
     if (at != known.end()) {
-      if (a->relayouts > 0) (*at)->follow(*a, rows_have_rule, cols_have_rule, is_new);
+      if (a->relayouts > 0) (*at)->follow(*a, rows_have_rule, cols_have_rule, is_newcomer);
       if (rows_have_rule)
         a->rows.rule =
             (*at)->rows.rule; // a rule is a function of each process's own; the forms differ when it has none
@@ -250,6 +303,9 @@ void Matrices::read(Packet& packet, bool is_new) {
                     fmt::format("blacs-dyn: matrix \"{}\" is {} on a new process and {}{} on the others", a->name,
                                 (*at)->form(), a->form(), rows_have_rule || cols_have_rule ? " with a rule" : ""));
       a = std::move(*at);
+    } else if (!is_newcomer) {
+      if (rows_have_rule) a->rows.rule = rule_of_others;
+      if (cols_have_rule) a->cols.rule = rule_of_others;
     } else if (rows_have_rule || cols_have_rule) {
       throw Error(Status::rank_mismatch, fmt::format("blacs-dyn: matrix \"{}\" lies as a rule says, which a new "
                                                      "process has to give by dyngrid_matrix_create_by before "

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,7 +34,7 @@ public:
   Matrix* find(const std::string& name);
   /// Local. A number for the two, to compare between processes. @throws Error when `from` cannot be copied to `to`
   std::int64_t check_copy(const Matrix* from, const Matrix* to) const;
-  const Matrix* largest() const;      ///< null when there is none
+  Matrix* largest() const;            ///< null when there is none
   double bytes() const;               ///< of all matrices, on all processes together
   std::int64_t bytes_of_mine() const; ///< of the local arrays of this process
   const std::vector<std::unique_ptr<Matrix>>& all() const { return matrices_; }
@@ -44,8 +45,17 @@ public:
 
   /// For those that join: forms, and where the matrices lie now.
   void write(Packet& packet) const;
-  /// Local. What a new process declared must be what the others have. @throws Error{rank_mismatch}
-  void read(Packet& packet, bool is_new);
+  /// Local. What a new process declared must be what the others have. is_newcomer: it was not there, not even asleep,
+  /// when rules were given. @throws Error{rank_mismatch}
+  void read(Packet& packet, bool is_new, bool is_newcomer);
+  /// On a process of the grid: whether a rule may be missing after a growth, in which some wake or none does.
+  bool may_lack_rules(bool some_wake) const;
+  /// After read() where one may: who has not got which rule. Collective over the union.
+  void compare_rules(MPI_Comm gathered);
+  /// How those of `list` whose rule somebody lacks lie on `map`, as said by one that has it. Collective; no
+  /// communication where nobody lacks one. @throws agreed Error, {not_found} when nobody of comm has it
+  using Told = std::map<const Matrix*, redist::Layout>;
+  static Told told_by_others(MPI_Comm comm, const std::vector<Matrix*>& list, const GridMap& map);
   void add(std::unique_ptr<Matrix> matrix) { matrices_.push_back(std::move(matrix)); } ///< from a checkpoint
 
   void set_context(int context);

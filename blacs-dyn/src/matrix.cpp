@@ -17,6 +17,10 @@ using base::Error;
 using base::Status;
 using gridmap::Axis;
 
+std::int64_t rule_of_others(void*, char, std::int64_t, int, int, std::int64_t*) {
+  return -1;
+}
+
 std::size_t element_bytes(char type) {
   switch (type) {
   case 's':
@@ -112,21 +116,18 @@ bool dyngrid_matrix::has_same_form(const dyngrid_matrix& other) const {
   return type == other.type && order == other.order && same(rows, other.rows) && same(cols, other.cols);
 }
 
-void dyngrid_matrix::follow(const dyngrid_matrix& others, bool rows_have_rule, bool cols_have_rule, bool is_new) {
-  if ((rows_have_rule || cols_have_rule) && !is_new && relayouts != others.relayouts)
-    throw Error(Status::rank_mismatch,
-                fmt::format("blacs-dyn: matrix \"{}\" was given another rule while a process slept, which has the one "
-                            "before; let the rule look at shared state and call dyngrid_relayout instead",
-                            name));
-  const auto take = [](blacs_dyn::AxisRule& mine, const blacs_dyn::AxisRule& theirs, bool have_rule) {
-    if (have_rule) return;
-    mine.rule = nullptr;
+void dyngrid_matrix::follow(const dyngrid_matrix& others, bool rows_have_rule, bool cols_have_rule, bool is_newcomer) {
+  const bool missed_one = !is_newcomer && relayouts != others.relayouts;
+  const auto take = [&](blacs_dyn::AxisRule& mine, const blacs_dyn::AxisRule& theirs, bool have_rule) {
+    if (have_rule && !missed_one) return;
+    mine.rule = have_rule ? blacs_dyn::rule_of_others : nullptr;
     mine.nb = theirs.nb;
   };
   take(rows, others.rows, rows_have_rule);
   take(cols, others.cols, cols_have_rule);
   order = others.order;
   relayouts = others.relayouts;
+  is_rule_missing = false;
 }
 
 std::string dyngrid_matrix::form() const {

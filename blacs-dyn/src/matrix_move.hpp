@@ -26,6 +26,7 @@ public:
            const std::optional<base::Error>& objection, const std::function<void()>& before_exchange);
   void use_new(int context); ///< the old arrays are freed
 
+  Matrices::Told told; ///< before run(): how those lie whose rules this process lacks
   double plan_s = 0, exchange_s = 0;
   std::int64_t moved_bytes = 0, kept_bytes = 0;
 

@@ -76,7 +76,7 @@ void place(Change& change, const ProcessSet& process_set, gridmap::PlacementRequ
     const int fresh = after - stay - static_cast<int>(change.wake.size());
     if (fresh > 0 && !named.empty())
       throw Error(Status::bad_argument,
-                  "blacs-dyn: " + control::too_few_without(process_set.everybody(false), named, change.to.shape));
+                  "blacs-dyn: " + control::too_few_without(process_set.everybody(), named, change.to.shape));
     change.new_groups = group_into_groups(process_set, fresh, policy);
   } else if (after < stay) {
     placement.stay_bonus = worth_keeping(process_set, stay - after, named);
@@ -121,7 +121,7 @@ void ProcessSet::set_host(int id, const std::string& host) {
   }
 }
 
-std::vector<control::ProcessInfo> ProcessSet::everybody(bool keep_first) const {
+std::vector<control::ProcessInfo> ProcessSet::everybody() const {
   std::vector<int> place_of(static_cast<std::size_t>(next_id), -1);
   for (std::size_t k = 0; k < grid.ids.size(); ++k)
     place_of[static_cast<std::size_t>(grid.ids[k])] = static_cast<int>(k);
@@ -134,7 +134,7 @@ std::vector<control::ProcessInfo> ProcessSet::everybody(bool keep_first) const {
       process.unit = group.id;
       process.place = place_of[static_cast<std::size_t>(process.id)];
       process.speed = group.speeds.empty() ? 1 : group.speeds[k];
-      process.may_leave = process.id != 0 || !keep_first;
+      process.may_leave = process.id != 0;
       all.push_back(std::move(process));
     }
   return all;

@@ -32,7 +32,9 @@ int Relayout::one(const char* routine, Matrix* matrix, AxisRule rows, AxisRule c
   const bool is_known = app_.matrices.has(matrix);
   AxisRule rows_before, cols_before;
   const int order_before = is_known ? matrix->order : 0;
+  const bool was_missing = is_known && matrix->is_rule_missing;
   if (is_known) {
+    matrix->is_rule_missing = false; // all have what they are given here
     rows_before = matrix->rows;
     cols_before = matrix->cols;
     rows.n = rows_before.n;
@@ -59,6 +61,7 @@ int Relayout::one(const char* routine, Matrix* matrix, AxisRule rows, AxisRule c
       matrix->rows = rows_before;
       matrix->cols = cols_before;
       matrix->order = order_before;
+      matrix->is_rule_missing = was_missing;
     }
     throw;
   }
@@ -69,12 +72,14 @@ int Relayout::one(const char* routine, Matrix* matrix, AxisRule rows, AxisRule c
 std::vector<Matrix*> Relayout::those_that_move(const char* routine, const std::vector<Matrix*>& asked,
                                                const std::function<void()>& check) const {
   std::vector<Matrix*> moving;
+  const GridMap& grid = app_.processes.process_set().grid;
+  const Matrices::Told told = Matrices::told_by_others(app_.grid.comm(), asked, grid);
   std::optional<Error> objection;
   base::Fnv1a hash;
   try {
     check();
     for (Matrix* a : asked) {
-      const redist::Layout layout = a->on(app_.processes.process_set().grid);
+      const redist::Layout layout = told.count(a) != 0 ? told.at(a) : a->on(grid);
       hash.text(a->name).number(fingerprint({&layout}));
       if (!(layout.rows == a->layout.rows && layout.cols == a->layout.cols)) moving.push_back(a);
     }
@@ -121,6 +126,7 @@ void Relayout::move(std::vector<Matrix*> moving) {
   const Shape shape = app_.grid.shape();
   MatrixMove move(who);
   try {
+    move.told = Matrices::told_by_others(app_.grid.comm(), moving, processes.grid);
     move.run(app_.grid.comm(), processes.grid, std::move(moving), app_.settings.exchange_order, std::nullopt,
              [this] { app_.routines.call_before(); });
   } catch (const Error&) {

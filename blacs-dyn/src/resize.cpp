@@ -19,10 +19,11 @@ using base::Status;
 namespace {
 
 /// The matrix that decides who goes where: the largest. Without one, a square one in single elements.
-gridmap::PlacementRequest placement_request(const Matrices& matrices, Shape from, Shape to) {
+/// told: of it, where its rule is missing here.
+gridmap::PlacementRequest placement_request(const Matrix* a, const Matrices::Told& told, Shape from, Shape to) {
   gridmap::PlacementRequest request;
-  if (const Matrix* a = matrices.largest()) {
-    const redist::Layout after = a->on({to, {}}); // who stands where, and how fast, is not known yet
+  if (a) {
+    const redist::Layout after = told.count(a) != 0 ? told.at(a) : a->on({to, {}}); // who stands where is not known yet
     request.rows_from = a->layout.rows;
     request.cols_from = a->layout.cols;
     request.rows_to = after.rows;
@@ -64,8 +65,7 @@ Resize::Resize(Application& app, Processes::Union gathered, double started)
 bool Resize::is_grid_already() {
   const ProcessSet& process_set = app_->processes.process_set();
   if (!goal_.without.is_empty())
-    together(app_->grid.comm(),
-             [&] { without_ = goal_.without.among(process_set.everybody(app_->settings.keep_first)); });
+    together(app_->grid.comm(), [&] { without_ = goal_.without.among(process_set.everybody()); });
   const auto is_inside = [&](int id) { return has(process_set.grid.ids, id); };
   return goal_.to == process_set.grid.shape && !goal_.exact &&
          std::none_of(without_.begin(), without_.end(), is_inside);
@@ -82,8 +82,11 @@ void Resize::decide() {
   const Settings& settings = app_->settings;
   const ProcessSet& process_set = app_->processes.process_set();
   Change change;
+  Matrix* const largest = app_->matrices.largest();
+  const Matrices::Told told = Matrices::told_by_others(
+      app_->grid.comm(), largest ? std::vector<Matrix*>{largest} : std::vector<Matrix*>{}, {goal_.to, {}});
   together(app_->grid.comm(), [&] {
-    gridmap::PlacementRequest placement = placement_request(app_->matrices, process_set.grid.shape, goal_.to);
+    gridmap::PlacementRequest placement = placement_request(largest, told, process_set.grid.shape, goal_.to);
     placement.method = goal_.placement;
     placement.keep_first = settings.keep_first;
     change = decide_change(process_set, goal_.to, std::move(placement), settings.group_policy,
@@ -162,8 +165,10 @@ Resize::Outcome Resize::move_and_commit() {
     std::optional<Error> objection;
     if (!share_state(objection)) return Outcome::redirected;
     app_->processes.share_out(*gathered_);
-    move.run(gathered_->comm.get(), gathered_->change.to, app_->matrices.list(), app_->settings.exchange_order,
-             objection, [this] { // which newcomers have from now on
+    const GridMap& to = gathered_->change.to;
+    move.told = Matrices::told_by_others(gathered_->comm.get(), app_->matrices.list(), to);
+    move.run(gathered_->comm.get(), to, app_->matrices.list(), app_->settings.exchange_order, objection,
+             [this] { // which newcomers have from now on
                if (!who_->is_joining) app_->routines.call_before();
              });
   } catch (const Error&) {
@@ -176,6 +181,7 @@ Resize::Outcome Resize::move_and_commit() {
 
 Packet Resize::write_state() const {
   Packet packet;
+  packet.put(app_->matrices.may_lack_rules(!change_.wake.empty()));
   app_->points.write(packet);
   app_->settings.write(packet);
   app_->shared.write(packet);
@@ -187,7 +193,8 @@ void Resize::read_state(Packet& state) {
   app_->points.read(state);
   app_->settings.read(state);
   app_->shared.read(state); // before the matrices, since a rule may look at it
-  app_->matrices.read(state, app_->processes.is_newcomer() || app_->grid.is_still_outside());
+  const bool is_newcomer = app_->processes.is_newcomer();
+  app_->matrices.read(state, is_newcomer || app_->grid.is_still_outside(), is_newcomer);
 }
 
 /// Tells those that join what the others know: the resize point where they are, settings, matrices, shared state. A
@@ -205,6 +212,7 @@ bool Resize::share_state(std::optional<Error>& objection) {
     broadcast(state.bytes(), who_->old_ranks[0], comm);
   }
   Packet told(state.bytes());
+  const bool may_lack_rules = told.get<bool>();
   const Place others = Place::read(told);
   using Where = ResizePoints::Where;
   const Where where = who_->is_joining ? app_->points.compare(others, !was_led) : Where::here;
@@ -228,6 +236,12 @@ bool Resize::share_state(std::optional<Error>& objection) {
     if (where == Where::nowhere) app_->points.refuse(others, app_->processes.is_newcomer() ? "new" : "woken");
     if (who_->is_joining && where == Where::here) read_state(told);
   });
+  if (may_lack_rules) {
+    together(comm, [&] {
+      if (objection) throw *objection;
+    });
+    app_->matrices.compare_rules(comm);
+  }
   return true;
 }
 
@@ -289,10 +303,10 @@ void Resize::report(const MatrixMove& move, double merge_s) {
   r.total_s = most[4];
   r.moved_bytes = move.moved_bytes;
   r.kept_bytes = move.kept_bytes;
+  app_->tell_control_who_is_where(); // before somebody is told of the change, who may ask
   if (app_->control)
     app_->control->changed(r, static_cast<int>(app_->processes.process_set().all_parked().size()),
                            groups_of(app_->processes), request_);
-  app_->tell_control_who_is_where();
   if (app_->settings.is_verbose && app_->processes.id() == 0) say_report(move);
 }
 

@@ -56,11 +56,11 @@ Json json_of(const std::vector<GroupInfo>& groups) {
   return list;
 }
 
-Json json_of(const std::vector<ProcessInfo>& processes, GridShape grid) {
+Json json_of(const std::vector<ProcessInfo>& processes, int npcol) {
   Json list = Json::array();
   for (const ProcessInfo& p : processes) {
     list.push_back({{"process", p.id}, {"host", p.host}, {"unit", p.unit}, {"speed", p.speed}});
-    list.back()["place"] = p.place < 0 ? Json(nullptr) : Json({p.place / grid.npcol, p.place % grid.npcol});
+    list.back()["place"] = p.place < 0 ? Json(nullptr) : Json({p.place / npcol, p.place % npcol});
   }
   return list;
 }
@@ -422,8 +422,9 @@ void JobState::set_groups(std::vector<GroupInfo> groups) {
   groups_ = std::move(groups);
 }
 
-void JobState::set_processes(std::vector<ProcessInfo> processes) {
+void JobState::set_processes(std::vector<ProcessInfo> processes, int npcol) {
   const Lock lock(mutex_);
+  npcol_ = npcol;
   processes_ = std::move(processes);
   parked_ = static_cast<int>(
       std::count_if(processes_.begin(), processes_.end(), [](const ProcessInfo& p) { return p.place < 0; }));
@@ -540,7 +541,7 @@ Json JobState::status(double now, bool with_processes) const {
   json["experimenting"] = experiment_.has_value();
   json["units"] = json_of(groups_);
   json["cores"] = info_.cores;
-  if (with_processes) json["processes"] = json_of(processes_, grid_);
+  if (with_processes) json["processes"] = json_of(processes_, npcol_);
   return json;
 }
 

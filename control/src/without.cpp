@@ -102,8 +102,9 @@ std::vector<int> Without::among(const std::vector<ProcessInfo>& all) const {
   const auto name = [&](const ProcessInfo& process, const std::string& as) {
     if (!process.may_leave)
       throw Error(Status::bad_argument,
-                  fmt::format("control: without {}: process {} stays at (0,0), where programs print and have files "
-                              "open; start with DYNGRID_PLACEMENT=optimal,keep-first=off if it may leave",
+                  fmt::format("control: without {}: process {} stays in every grid: it answers for the application and "
+                              "wakes those that sleep; a low dyngrid_set_speed makes its share of weighted matrices "
+                              "small",
                               as, process.id));
     add(named, process.id);
   };

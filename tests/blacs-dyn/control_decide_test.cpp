@@ -812,8 +812,8 @@ TEST(Without, NamesProcesses) {
   EXPECT_EQ(named("slowest"), std::vector<int>{2});
   EXPECT_EQ(named("2"), std::vector<int>{2});
   EXPECT_TRUE(says(why_not("9"), "there is no process 9, expected some of 0, 1, 2, 3, 4, 5"));
-  EXPECT_TRUE(says(why_not("0"), "process 0 stays at (0,0)"));
-  EXPECT_TRUE(says(why_not("host:a"), "process 0 stays at (0,0)"));
+  EXPECT_TRUE(says(why_not("0"), "process 0 stays in every grid"));
+  EXPECT_TRUE(says(why_not("host:a"), "process 0 stays in every grid"));
   EXPECT_TRUE(says(why_not("host:c"), "no process is on that host"));
   EXPECT_TRUE(says(why_not("slowest:2"), "is slower than the others")) << why_not("slowest:2"); // 1 and 5 are alike
   auto processes = six();
@@ -829,7 +829,7 @@ TEST(Without, NamesProcesses) {
 
 TEST(Job, ProcessesThatAreNamedLeave) {
   control::JobState state = job();
-  state.set_processes(six());
+  state.set_processes(six(), 2);
   const Json status = state.status(1, true);
   EXPECT_EQ(status["parked"], 2);
   EXPECT_FALSE(state.status(1).contains("processes"));
@@ -860,7 +860,7 @@ TEST(Job, ProcessesThatAreNamedLeave) {
   wanted->put_off();
   auto fewer = six();
   fewer.pop_back(); // 5 has gone meanwhile
-  state.set_processes(fewer);
+  state.set_processes(fewer, 2);
   state.take_events();
   EXPECT_FALSE(state.want(3));
   EXPECT_EQ(words(state.take_events()), "outcome:declined#2");

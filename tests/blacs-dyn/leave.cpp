@@ -2,11 +2,14 @@
 // Processes that are named leave the grid and come back, with every element of every matrix.
 // leave each 2x3 [KEPT]: each process but 0 leaves once, to a grid of one less, and returns; in between the grid keeps
 // its shape where KEPT (3x2 ...) says so and a sleeper takes the place. leave group: one of two of a spawned group,
-// then the other. leave statuses: what cannot be is the same error on all, and the grid stays.
+// then the other. leave rules: who slept when a matrix was given a rule lies by it all the same. leave soak 300
+// [--strict]: so many departures and returns, and memory, files and communicators are flat. leave statuses: what cannot
+// be is the same error on all, and the grid stays.
 #include <algorithm>
 #include <string>
 
 #include "dyngrid.hpp"
+#include "figures.hpp"
 #include "follow.hpp"
 
 namespace {
@@ -143,6 +146,123 @@ int group() {
   return dyngrid_finalize();
 }
 
+/// One element each and the rest to the first, so many each: never what `unequal` says.
+std::int64_t lopsided(void* context, char axis, std::int64_t length, int nprow, int npcol, std::int64_t* sizes) {
+  const int nprocs = axis == 'R' ? nprow : npcol;
+  const std::int64_t each = *static_cast<const int*>(context);
+  for (int p = 0; p < nprocs && sizes; ++p) sizes[p] = p == 0 ? length - each * (nprocs - 1) : each;
+  return nprocs;
+}
+
+/// Asked of what is there, not of the rule that is kept.
+void lies_lopsided(const dyngrid_matrix* a, int each, const std::string& what) {
+  int nprow = 0, npcol = 0, myrow = 0, mycol = 0;
+  dyngrid_grid(&nprow, &npcol, &myrow, &mycol);
+  std::int64_t rows = 0, cols = 0;
+  expect(dyngrid_matrix_shape(a, &rows, &cols, nullptr) == 0, "shape");
+  expect(rows == (myrow == 0 ? m - each * (nprow - 1) : each) && cols == (mycol == 0 ? n - each * (npcol - 1) : each),
+         what + ": as the rule says that was given while 3 slept");
+}
+
+/// Whose rules were given while others slept.
+struct Ruled {
+  int each = 1, magic = 42;
+  dyngrid_matrix *ruled = nullptr, *plain = nullptr, *late = nullptr;
+
+  Ruled() {
+    expect(!dyngrid_matrix_create_by("ruled", 'd', m, n, follow::unequal, &magic, &ruled), "ruled");
+    expect(!dyngrid_matrix_create("plain", 'd', m, n, 3, 4, &plain), "plain");
+    for (dyngrid_matrix* a : {ruled, plain}) follow::fill(a, 'd', 4);
+  }
+  void give_rules() {
+    for (dyngrid_matrix* a : {ruled, plain})
+      expect(dyngrid_matrix_set_rule(a, lopsided, &each) == DYNGRID_RESIZED, "set_rule");
+    expect(!dyngrid_matrix_create_by("late", 'd', m, n, lopsided, &each, &late), "late");
+    follow::fill(late, 'd', 4);
+  }
+  void check(const std::string& what) const {
+    for (dyngrid_matrix* a : {ruled, plain, late}) {
+      expect(a && follow::wrong(a, 'd', 4) == 0, what + ": elements");
+      lies_lopsided(a, each, what);
+    }
+  }
+};
+
+int rules() {
+  expect(dyngrid_init_grid(2, 2) == 0, "dyngrid_init_grid");
+  int rank = 0, step = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  expect(dyngrid_share("step", &step, sizeof step) == 0, "share");
+  Ruled all;
+  for (; step < 4; ++step) {
+    all.late = dyngrid_matrix_find("late");
+    switch (step) {
+    case 0:
+      expect(dyngrid_request_without(1, 3, "3") == 0, "request");
+      break;
+    case 1: // 3 sleeps
+      all.give_rules();
+      follow::request("2x2");
+      break;
+    case 2: // 3 is awake, and has none of the rules
+      all.check("woken");
+      expect(dyngrid_relayout() == DYNGRID_SAME, "all lie so");
+      if (rank != 3) all.each = 2; // 3 is told what comes of it
+      expect(dyngrid_relayout() == DYNGRID_RESIZED, "other figures");
+      all.each = 2;
+      all.check("laid out anew");
+      expect(dyngrid_request_without(3, 1, "1") == 0, "request");
+      break;
+    default: // a change that 3 stays in
+      all.check("on another grid");
+      expect(dyngrid_matrix_reblock(all.plain, 3, 4) >= 0, "reblock");
+      expect(dyngrid_matrix_set_rule(all.plain, lopsided, &all.each) >= 0, "given to 3 too");
+      expect(dyngrid_matrix_set_rule(all.late, lopsided, &all.each) == DYNGRID_SAME, "as it lies");
+      follow::request("1x4");
+    }
+    const int outcome = dyngrid_resize_point();
+    expect(outcome >= 0, "resize point");
+    if (outcome == DYNGRID_LEAVE) return dyngrid_finalize();
+  }
+  all.each = 2; // 1 is awake again, which has the first rules and not the last ones
+  all.check("all awake");
+  for (dyngrid_matrix* a : {all.ruled, all.plain, all.late})
+    expect(dyngrid_matrix_set_rule(a, lopsided, &all.each) == DYNGRID_SAME, "as it lies");
+  if (dyngrid_is_first() != 0) std::printf("all right\n");
+  return dyngrid_finalize();
+}
+
+int soak(int count, bool is_strict) {
+  expect(dyngrid_init_grid(2, 2) == 0, "dyngrid_init_grid");
+  int step = 0;
+  expect(dyngrid_share("step", &step, sizeof step) == 0, "share");
+  Four all;
+  all.fill(2);
+  follow::Figures first{};
+  while (step < 2 * count) {
+    if (step % 2 == 0) {
+      all.check(2, "cycle " + std::to_string(step / 2));
+      if (step == 36) first = follow::figures(); // all have left and come back some times
+      expect(dyngrid_request_without(1, 3, std::to_string(1 + step / 2 % 3).c_str()) == 0, "request");
+    } else {
+      follow::request("2x2");
+    }
+    ++step;
+    expect(dyngrid_resize_point() == DYNGRID_RESIZED, "left or came back");
+  }
+  all.check(2, "in the end");
+  const follow::Figures last = follow::figures();
+  if (dyngrid_is_first() != 0)
+    std::printf("%d departures and returns: own %ld -> %ld kB, open files %ld -> %ld, communicator number %ld -> %ld\n",
+                count, first.own_kb, last.own_kb, first.files, last.files, first.communicator, last.communicator);
+  if (is_strict) {
+    expect(first.files > 0 && last.communicator <= first.communicator + 2, "communicators are flat");
+    expect(last.files <= first.files + 2, "open files are flat");
+    expect(last.own_kb <= first.own_kb + 2048, "memory is flat");
+  }
+  return dyngrid_finalize();
+}
+
 int statuses() {
   expect(dyngrid_resize_without(1, 2, 0, "1") == DYNGRID_ERR_STATE && dyngrid_process_id() == -1,
          "before dyngrid_init");
@@ -160,7 +280,7 @@ int statuses() {
   refused(1, 3, is_odd ? "x" : "3", DYNGRID_ERR_ARGUMENT, "expected ids");
   refused(1, 3, is_odd ? "3" : "2", DYNGRID_ERR_MISMATCH, "differ");
   refused(1, 3, "4", DYNGRID_ERR_NOT_FOUND, "there is no process 4, expected some of 0, 1, 2, 3");
-  refused(1, 3, "0", DYNGRID_ERR_ARGUMENT, "process 0 stays at (0,0)");
+  refused(1, 3, "0", DYNGRID_ERR_ARGUMENT, "process 0 stays in every grid");
   refused(1, 3, "host:nowhere", DYNGRID_ERR_NOT_FOUND, "no process is on that host");
   refused(2, 2, "3", DYNGRID_ERR_ARGUMENT, "needs 4 processes, but 3 are left (3 in the grid, 0 asleep)");
   refused(1, 3, "1,2", DYNGRID_ERR_ARGUMENT, "needs 3 processes, but 2 are left");
@@ -195,8 +315,10 @@ int main(int argc, char** argv) {
   int status = -1;
   if (what == "each" && argc > 2) status = each(argv[2], argc > 3 ? argv[3] : nullptr);
   if (what == "group") status = group();
+  if (what == "rules") status = rules();
+  if (what == "soak" && argc > 2) status = soak(std::atoi(argv[2]), argc > 3);
   if (what == "statuses") status = statuses();
-  expect(status == 0, "expected each GRID, group or statuses, and dyngrid_finalize");
+  expect(status == 0, "expected each GRID, group, rules, soak COUNT or statuses, and dyngrid_finalize");
   MPI_Finalize();
   return 0;
 }

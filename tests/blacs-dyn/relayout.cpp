@@ -11,6 +11,7 @@
 #include <dirent.h>
 
 #include "dyngrid.hpp"
+#include "figures.hpp"
 #include "follow.hpp"
 
 extern "C" {
@@ -26,6 +27,8 @@ namespace {
 
 using follow::agreed;
 using follow::expect;
+using follow::Figures;
+using follow::figures;
 
 constexpr int m = 37, n = 29;
 constexpr std::array<std::array<std::int64_t, 2>, 5> blocks{{{1, 1}, {3, 5}, {64, 7}, {40, 30}, {2, 1}}};
@@ -223,27 +226,6 @@ int statuses() {
   agreed(notices, DYNGRID_ERR_STATE, "inside a change");
   if (rank == 0) std::printf("all right\n");
   return dyngrid_finalize();
-}
-
-struct Figures {
-  long own_kb = 0, files = 0, communicator = 0;
-};
-
-Figures figures() {
-  Figures f;
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);)
-    if (line.rfind("RssAnon:", 0) == 0 || line.rfind("RssShmem:", 0) == 0)
-      f.own_kb += std::atol(line.c_str() + line.find(':') + 1);
-  if (DIR* folder = opendir("/proc/self/fd")) {
-    while (readdir(folder)) ++f.files;
-    closedir(folder);
-  }
-  MPI_Comm probe = MPI_COMM_NULL; // Open MPI hands out the lowest free number
-  MPI_Comm_dup(MPI_COMM_SELF, &probe);
-  f.communicator = MPI_Comm_c2f(probe);
-  MPI_Comm_free(&probe);
-  return f;
 }
 
 int soak(int count, bool is_strict) {

@@ -54,8 +54,8 @@ struct ProcessSet {
   void set_host(int id, const std::string& host);
   std::vector<double> speeds_on(const GridMap& map) const; ///< row-major
   std::vector<int> all_parked() const; ///< first those of group 0, since they hold intercommunicators to the others
-  /// Everybody, by group. keep_first: process 0 stays in every grid.
-  std::vector<control::ProcessInfo> everybody(bool keep_first) const;
+  /// By group. Process 0 may not leave: it stays in every grid.
+  std::vector<control::ProcessInfo> everybody() const;
 };
 
 // What a packet to another process has of each.

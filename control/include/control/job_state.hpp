@@ -95,7 +95,8 @@ public:
   }
   void set_matrices(Matrices matrices);
   void set_groups(std::vector<GroupInfo> groups);
-  void set_processes(std::vector<ProcessInfo> processes);
+  /// npcol: of the grid in which they have their places.
+  void set_processes(std::vector<ProcessInfo> processes, int npcol);
   void set_allowed(Allowed allowed);
   void set_steps(std::int64_t steps);
   void set_experiment(Experiment experiment);
@@ -179,6 +180,7 @@ private:
   Allowed allowed_;
   std::vector<GroupInfo> groups_;
   std::vector<ProcessInfo> processes_;
+  int npcol_ = 1; ///< of their grid
   RequestQueue queue_;
   std::string size_ = "-";
   std::int64_t matrix_bytes_ = 0;
