@@ -23,7 +23,7 @@ module dyngrid_grids
     integer(c_int) :: from_nprow, from_npcol, to_nprow, to_npcol
     integer(c_int) :: spawned, woken, released, parked
     real(c_double) :: spawn_s, merge_s, plan_s, exchange_s, total_s
-    integer(c_int64_t) :: moved_bytes, kept_bytes
+    integer(c_int64_t) :: moved_bytes, kept_bytes, asked_at_step, changed_at_step
   end type
 
   public :: dyngrid_init, dyngrid_init_grid, dyngrid_finalize, dyngrid_is_newcomer, dyngrid_is_first, &

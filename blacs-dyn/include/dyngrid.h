@@ -45,6 +45,9 @@ typedef struct dyngrid_resize_report {
   double total_s;      /* the whole call */
   int64_t moved_bytes; /* that changed their process */
   int64_t kept_bytes;  /* that stayed where they were */
+  /* Steps as DYNGRID_RESIZE_AT counts them, resize points that were passed before: where the change was asked for, and
+   * where it happened. -1 both when the program called dyngrid_resize or dyngrid_pop. */
+  int64_t asked_at_step, changed_at_step;
 } dyngrid_resize_report;
 
 /* ---- beginning and end ---- */

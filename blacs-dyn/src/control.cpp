@@ -157,6 +157,8 @@ void Control::changed(const dyngrid_resize_report& report, int parked, std::vect
   r.cost.plan_s = report.plan_s;
   r.cost.exchange_s = report.exchange_s;
   r.cost.moved_bytes = report.moved_bytes;
+  r.cost.asked_at_step = report.asked_at_step;
+  r.cost.changed_at_step = report.changed_at_step;
   if (planned_exchange_) r.cost.predicted_exchange_s = planned_exchange_(r.cost.from, r.cost.to).total();
   r.woken = report.woken;
   r.released = report.released;

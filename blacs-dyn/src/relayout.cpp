@@ -141,6 +141,7 @@ void Relayout::move(std::vector<Matrix*> moving) {
   check_mpi(MPI_Allreduce(mine.data(), most.data(), 3, MPI_DOUBLE, MPI_MAX, app_.grid.comm()), "MPI_Allreduce");
   dyngrid_resize_report& r = app_.last_resize;
   r = {};
+  r.asked_at_step = r.changed_at_step = -1;
   r.from_nprow = r.to_nprow = shape.nprow;
   r.from_npcol = r.to_npcol = shape.npcol;
   r.plan_s = most[0];

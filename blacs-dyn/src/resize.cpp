@@ -281,10 +281,16 @@ Resize::Outcome Resize::commit(MatrixMove& move) {
 
 /// Collective over the new grid.
 void Resize::report(const MatrixMove& move, double merge_s) {
-  const std::array<double, 5> mine{gathered_->spawn_s, merge_s, move.plan_s, move.exchange_s,
-                                   who_->is_joining ? 0 : MPI_Wtime() - started_};
-  std::array<double, 5> most{};
-  check_mpi(MPI_Allreduce(mine.data(), most.data(), 5, MPI_DOUBLE, MPI_MAX, app_->grid.comm()), "MPI_Allreduce");
+  // those that join were not told at which step the change was asked for
+  const double asked_at = !who_->is_joining && goal_.is_at_point ? static_cast<double>(asked_at_) : -1;
+  const std::array<double, 6> mine{gathered_->spawn_s,
+                                   merge_s,
+                                   move.plan_s,
+                                   move.exchange_s,
+                                   who_->is_joining ? 0 : MPI_Wtime() - started_,
+                                   asked_at};
+  std::array<double, 6> most{};
+  check_mpi(MPI_Allreduce(mine.data(), most.data(), 6, MPI_DOUBLE, MPI_MAX, app_->grid.comm()), "MPI_Allreduce");
   const Shape from = gathered_->before.grid.shape, to = change_.to.shape;
   dyngrid_resize_report& r = app_->last_resize;
   r = {};
@@ -301,6 +307,8 @@ void Resize::report(const MatrixMove& move, double merge_s) {
   r.plan_s = most[2];
   r.exchange_s = most[3];
   r.total_s = most[4];
+  r.asked_at_step = static_cast<std::int64_t>(most[5]);
+  r.changed_at_step = r.asked_at_step < 0 ? -1 : app_->settings.points - 1;
   r.moved_bytes = move.moved_bytes;
   r.kept_bytes = move.kept_bytes;
   app_->tell_control_who_is_where(); // before somebody is told of the change, who may ask
@@ -312,9 +320,9 @@ void Resize::report(const MatrixMove& move, double merge_s) {
 
 void Resize::say_report(const MatrixMove& move) const {
   const dyngrid_resize_report& r = app_->last_resize;
-  const std::string when = goal_.is_at_point ? fmt::format("; asked for at step {}, changed at step {}", asked_at_,
-                                                           app_->settings.points - 1)
-                                             : "";
+  const std::string when = r.asked_at_step < 0 ? ""
+                                               : fmt::format("; asked for at step {}, changed at step {}",
+                                                             r.asked_at_step, r.changed_at_step);
   std::fputs(fmt::format("dyngrid: {} -> {}: {} spawned, {} woken, {} released, {} parked; spawn {:.3f} s, merge "
                          "{:.3f} s, plan {:.4f} s, exchange {:.3f} s, all {:.3f} s; "
                          "{} bytes moved, {} kept{}\n",

@@ -117,6 +117,8 @@ std::optional<Record> record_of(const std::string& line) {
       r.change.exchange_s = figure("exchange_s");
       r.change.moved_bytes = json.at("moved_bytes");
       r.change.predicted_exchange_s = figure("planned_exchange_s");
+      r.change.asked_at_step = json.value("asked_at_step", std::int64_t{-1}); // not in lines of earlier versions
+      r.change.changed_at_step = json.value("changed_at_step", std::int64_t{-1});
     } else {
       return std::nullopt; // of a later version
     }

@@ -30,6 +30,8 @@ ChangeCost change_from(const Json& change) {
   cost.exchange_s = change.value("exchange_s", 0.0);
   cost.moved_bytes = change.value("moved_bytes", std::int64_t{0});
   cost.predicted_exchange_s = change.value("planned_exchange_s", 0.0);
+  cost.asked_at_step = change.value("asked_at_step", std::int64_t{-1});
+  cost.changed_at_step = change.value("changed_at_step", std::int64_t{-1});
   return cost;
 }
 
@@ -53,10 +55,16 @@ History history_from(const Json& answer) {
 }
 
 Json members_of(const ChangeCost& cost) {
-  return {{"from", to_json(cost.from)},      {"spawned", cost.spawned},
-          {"spawn_s", cost.spawn_s},         {"merge_s", cost.merge_s},
-          {"plan_s", cost.plan_s},           {"exchange_s", cost.exchange_s},
-          {"moved_bytes", cost.moved_bytes}, {"planned_exchange_s", cost.predicted_exchange_s}};
+  return {{"from", to_json(cost.from)},
+          {"spawned", cost.spawned},
+          {"spawn_s", cost.spawn_s},
+          {"merge_s", cost.merge_s},
+          {"plan_s", cost.plan_s},
+          {"exchange_s", cost.exchange_s},
+          {"moved_bytes", cost.moved_bytes},
+          {"planned_exchange_s", cost.predicted_exchange_s},
+          {"asked_at_step", cost.asked_at_step},
+          {"changed_at_step", cost.changed_at_step}};
 }
 
 } // namespace control

@@ -94,9 +94,17 @@ Json json_of(const ResizeRequest& p, double now) {
 }
 
 Json json_of(const ChangeCost& c) {
-  return {{"from", to_json(c.from)},    {"grid", to_json(c.to)},        {"spawned", c.spawned},
-          {"spawn_s", c.spawn_s},       {"merge_s", c.merge_s},         {"plan_s", c.plan_s},
-          {"exchange_s", c.exchange_s}, {"moved_bytes", c.moved_bytes}, {"planned_exchange_s", c.predicted_exchange_s}};
+  return {{"from", to_json(c.from)},
+          {"grid", to_json(c.to)},
+          {"spawned", c.spawned},
+          {"spawn_s", c.spawn_s},
+          {"merge_s", c.merge_s},
+          {"plan_s", c.plan_s},
+          {"exchange_s", c.exchange_s},
+          {"moved_bytes", c.moved_bytes},
+          {"planned_exchange_s", c.predicted_exchange_s},
+          {"asked_at_step", c.asked_at_step},
+          {"changed_at_step", c.changed_at_step}};
 }
 
 /// Standard error of the mean by the median distance from the median, so that one step that was disturbed does not

@@ -1011,7 +1011,7 @@ TEST(History, IsKeptByProgramSizeAndMachine) {
   const Folder folder;
   const control::HistoryKey other{"app", "d9x9", "machine"}, elsewhere{"app", "d8x8", "faster"};
   ASSERT_TRUE(control::append_history(folder.file, app, {{{2, 2}, steps(2, 1.0)}},
-                                      {{{2, 2}, {3, 3}, 5, 0.5, 0.1, 0.01, 0.2, 800, 0.15}}));
+                                      {{{2, 2}, {3, 3}, 5, 0.5, 0.1, 0.01, 0.2, 800, 0.15, 4, 7}}));
   ASSERT_TRUE(control::append_history(folder.file, app, {{{2, 2}, steps(2, 3.0)}, {{3, 3}, steps(1, 0.5)}}, {}));
   ASSERT_TRUE(control::append_history(folder.file, other, {{{2, 2}, steps(1, 7.0)}}, {}));
   const control::History h = control::read_history(folder.file, app);
@@ -1024,6 +1024,8 @@ TEST(History, IsKeptByProgramSizeAndMachine) {
   EXPECT_DOUBLE_EQ(h.changes[0].exchange_s, 0.2);
   EXPECT_EQ(h.changes[0].moved_bytes, 800);
   EXPECT_DOUBLE_EQ(h.changes[0].predicted_exchange_s, 0.15);
+  EXPECT_EQ(h.changes[0].asked_at_step, 4);
+  EXPECT_EQ(h.changes[0].changed_at_step, 7);
   EXPECT_EQ(control::read_history(folder.file, other).spawns.size(),
             1u); // what starting processes takes is known to every program
   EXPECT_TRUE(control::read_history(folder.file, elsewhere).steps.empty());

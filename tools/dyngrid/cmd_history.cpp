@@ -73,6 +73,11 @@ json as_json(const Entry& e, const std::vector<base::GridShape>& wanted) {
           {"sweet_spot", sweet ? json{sweet->nprow, sweet->npcol} : json(nullptr)}};
 }
 
+/// Of a change that a step of the program was asked for; else it has none.
+std::string step_text(std::int64_t step) {
+  return step < 0 ? "-" : std::to_string(step);
+}
+
 void print(const Entry& e, const std::vector<base::GridShape>& wanted) {
   std::printf("%s\n", base::printable(fmt::format("{}, {}, on {}", e.key.app, e.key.size, e.key.machine)).c_str());
   std::vector<std::vector<std::string>> rows{{"GRID", "STEPS", "STEP TIME", "+-", "LEAST"}};
@@ -94,12 +99,13 @@ void print(const Entry& e, const std::vector<base::GridShape>& wanted) {
                       : fmt::format("fit through {} grid{}", found->grids, found->grids == 1 ? "" : "s").c_str());
   const auto& changes = e.history.changes;
   if (changes.empty()) return;
-  rows = {{"FROM", "TO", "STARTED", "SPAWN", "MERGE", "PLAN", "EXCHANGE", "MOVED"}};
+  rows = {{"FROM", "TO", "STARTED", "SPAWN", "MERGE", "PLAN", "EXCHANGE", "MOVED", "ASKED", "CHANGED"}};
   for (std::size_t i = changes.size() > 10 ? changes.size() - 10 : 0; i < changes.size(); ++i) {
     const auto& c = changes[i];
     rows.push_back({fmt::format("{}x{}", c.from.nprow, c.from.npcol), fmt::format("{}x{}", c.to.nprow, c.to.npcol),
                     std::to_string(c.spawned), duration_text(c.spawn_s), duration_text(c.merge_s),
-                    duration_text(c.plan_s), duration_text(c.exchange_s), bytes_text(c.moved_bytes)});
+                    duration_text(c.plan_s), duration_text(c.exchange_s), bytes_text(c.moved_bytes),
+                    step_text(c.asked_at_step), step_text(c.changed_at_step)});
   }
   std::printf("last changes of the grid\n%s", table(rows).c_str());
 }

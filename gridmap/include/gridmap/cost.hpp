@@ -18,7 +18,8 @@ struct ChangeCost {
   int spawned = 0;
   double spawn_s = 0, merge_s = 0, plan_s = 0, exchange_s = 0;
   std::int64_t moved_bytes = 0;
-  double predicted_exchange_s = 0; ///< by redist's plan, before; 0: not known
+  double predicted_exchange_s = 0;                       ///< by redist's plan, before; 0: not known
+  std::int64_t asked_at_step = -1, changed_at_step = -1; ///< -1: by a call of the program
 };
 
 /// Seconds to start n processes where none was ever started: docs/results.md "Groups", one group.

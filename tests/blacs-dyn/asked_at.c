@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* asked_at exact|later: run with DYNGRID_RESIZE_AT=3:2x2 on 1x2. What the report says of when the change was asked for
+ * and when it happened, against this program's own count. Then dyngrid_resize, which has no step. */
+#include <dyngrid.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static int wrong;
+
+static void expect(int is_true, const char* what, long long got) {
+  if (is_true) return;
+  printf("asked_at: %s, got %lld\n", what, got);
+  wrong = 1;
+}
+
+int main(int argc, char** argv) {
+  const int is_exact = argc > 1 && strcmp(argv[1], "exact") == 0;
+  int step = 0, outcome = DYNGRID_SAME;
+  long long changed_at = -1;
+  dyngrid_resize_report report;
+  expect(dyngrid_init() == DYNGRID_SUCCESS, "dyngrid_init", 0);
+  expect(dyngrid_share("step", &step, sizeof step) == DYNGRID_SUCCESS, "dyngrid_share", 0);
+  for (; step < 2000 && changed_at < 0; ++step) {
+    outcome = dyngrid_resize_point_at("step");
+    if (outcome == DYNGRID_RESIZED) changed_at = step;
+    if (outcome < 0) break;
+    usleep(5000);
+  }
+  expect(outcome == DYNGRID_RESIZED, "a change of the grid", outcome);
+  expect(dyngrid_last_resize(&report) == DYNGRID_SUCCESS, "a report", 0);
+  expect(report.asked_at_step == 3, "asked for at step 3", (long long)report.asked_at_step);
+  expect(report.changed_at_step == changed_at, "changed where it did", (long long)report.changed_at_step);
+  if (is_exact)
+    expect(changed_at == 3, "changed at step 3", changed_at);
+  else
+    expect(changed_at > 3, "changed at a step after 3", changed_at);
+  outcome = dyngrid_resize(1, 2, DYNGRID_OPTIMAL);
+  if (outcome != DYNGRID_LEAVE) {
+    expect(outcome == DYNGRID_RESIZED, "dyngrid_resize", outcome);
+    expect(dyngrid_last_resize(&report) == DYNGRID_SUCCESS, "a report", 0);
+    expect(report.asked_at_step == -1 && report.changed_at_step == -1, "no step", (long long)report.asked_at_step);
+  }
+  return dyngrid_finalize() == DYNGRID_SUCCESS && !wrong ? 0 : 1;
+}
