@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What new processes cost, by each way in which they come, side by side. Runs itself (--member) as a user's program
-// under `dyngrid run --processes` blocking, background and join, in turn, so that a machine that gets slower or faster
-// meets all alike; every figure is a median, as process 0 sees it. With --waiting instead: what it costs that processes
-// that wait sleep (libdyngrid-yield.so) where they outnumber the cores.
+// under `dyngrid run --processes` blocking, background (cold and --warm) and join, in turn, so that a machine that gets
+// slower or faster meets all alike; every figure is a median, as process 0 sees it. With --waiting instead: what it
+// costs that processes that wait sleep (libdyngrid-yield.so) where they outnumber the cores.
 #include "base/clock.hpp"
 #include "base/command_line.hpp"
 #include "base/grid_shape.hpp"
@@ -36,8 +36,8 @@ void need(bool is_true, const char* what) {
 
 class Member {
 public:
-  Member(std::string to, std::int64_t n, std::int64_t nb, int cycles)
-      : to_(std::move(to)), n_(n), nb_(nb), cycles_(cycles) {}
+  Member(std::string to, std::int64_t n, std::int64_t nb, int cycles, int rest_steps)
+      : to_(std::move(to)), n_(n), nb_(nb), cycles_(cycles), rest_steps_(rest_steps) {}
 
   int run() {
     need(dyngrid_init() == DYNGRID_SUCCESS, "dyngrid_init");
@@ -58,6 +58,10 @@ public:
     MPI_Comm_rank(dyngrid_comm(), &rank_);
     say("begun", base::unix_time_s());
     for (phase_ = 0; phase_ < 2 * cycles_; ++phase_) {
+      for (int step = 0; step < rest_steps_; ++step) { // in which processes are started that are to be warm
+        need(dyngrid_resize_point_at("grow") == DYNGRID_SAME, "a resize point with nothing to do");
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      }
       if (phase_ % 2 == 0) { // asked for, let in by a later resize point
         double in_calls = 0;
         const double asked = base::unix_time_s();
@@ -143,7 +147,7 @@ private:
 
   std::string to_;
   std::int64_t n_, nb_;
-  int cycles_, phase_ = 0, rank_ = -1, from_rows_ = 0, from_cols_ = 0;
+  int cycles_, rest_steps_, phase_ = 0, rank_ = -1, from_rows_ = 0, from_cols_ = 0;
   bool came_later_ = false;
   std::vector<int> newcomers_;
 };
@@ -190,7 +194,7 @@ struct Settings {
   std::vector<std::pair<std::string, std::string>> growths = {{"2x2", "3x3"}, {"3x3", "4x4"}, {"1x1", "1x2"}};
   std::string from = "1x2", to = "2x2", csv, command; ///< of one of them
   std::int64_t n = 1000, nb = 64;
-  int cycles = 3, reps = 3;
+  int cycles = 3, reps = 3, rest_steps = 0;
   bool is_quick = false, is_markdown = false, is_member = false, is_waiting = false, waits = false;
 };
 
@@ -215,12 +219,16 @@ Samples samples_in(const std::string& text) {
 }
 
 Samples one_run(const Settings& s, const std::string& way) {
-  const apps::Launcher launcher = under_dyngrid_run(s, "", fmt::format("--processes {} --grid {}", way, s.from));
+  const bool is_warm = way == "warm";
+  const int newcomers = apps::processes_of(s.to) - apps::processes_of(s.from);
+  const std::string options =
+      is_warm ? fmt::format("--processes background --warm {}", newcomers) : "--processes " + way;
+  const apps::Launcher launcher = under_dyngrid_run(s, "", fmt::format("{} --grid {}", options, s.from));
   const double started = base::unix_time_s();
-  Samples samples =
-      samples_in(launcher.output_of("bench_processes", apps::processes_of(s.from),
-                                    {"--member", "--from", s.from, "--to", s.to, "--n", std::to_string(s.n), "--nb",
-                                     std::to_string(s.nb), "--cycles", std::to_string(s.cycles)}));
+  Samples samples = samples_in(launcher.output_of(
+      "bench_processes", apps::processes_of(s.from),
+      {"--member", "--from", s.from, "--to", s.to, "--n", std::to_string(s.n), "--nb", std::to_string(s.nb), "--cycles",
+       std::to_string(s.cycles), "--rest-steps", std::to_string(is_warm ? 50 + 10 * newcomers : 0)}));
   for (double& at : samples["begun"]) at -= started;
   return samples;
 }
@@ -308,7 +316,7 @@ constexpr Row rows[] = {
     {"message", "MPI_Allreduce of 8 bytes, on the larger grid"},
 };
 
-constexpr const char* ways[] = {"blocking", "background", "join"};
+constexpr const char* ways[] = {"blocking", "background", "warm", "join"};
 
 /// One table for one growth.
 apps::Table compare(const Settings& s, apps::Report& report) {
@@ -322,10 +330,10 @@ apps::Table compare(const Settings& s, apps::Report& report) {
   apps::Table table{fmt::format("Milliseconds, {} -> {} -> {}, three {} x {} matrices in blocks of {}; {} runs of each "
                                 "way, {} growths in each",
                                 s.from, s.to, s.from, s.n, s.n, s.nb, s.reps, 2 * s.cycles),
-                    {"", "what", ways[0], ways[1], ways[2]},
+                    {"", "what", ways[0], ways[1], ways[2], ways[3]},
                     {},
                     "Medians, the ways in turn. With blocking the application waits while new processes start; with "
-                    "the others it computes."};
+                    "the others it computes; with warm they were started before, and slept."};
   for (const Row& row : rows) {
     std::vector<apps::Cell> line{row.id, row.text};
     for (const char* way : ways) {
@@ -348,10 +356,11 @@ int compare_all(Settings s) {
       report.add(table);
       continue;
     }
-    fmt::print("\n| milliseconds, {} -> {}, three {} x {} matrices | {} | {} | {} |\n|---|--:|--:|--:|\n", s.from, s.to,
-               s.n, s.n, ways[0], ways[1], ways[2]);
+    fmt::print("\n| milliseconds, {} -> {}, three {} x {} matrices | {} | {} | {} | {} |\n|---|--:|--:|--:|--:|\n",
+               s.from, s.to, s.n, s.n, ways[0], ways[1], ways[2], ways[3]);
     for (const auto& line : table.rows)
-      fmt::print("| {} | {} | {} | {} |\n", line[1].shown, line[2].shown, line[3].shown, line[4].shown);
+      fmt::print("| {} | {} | {} | {} | {} |\n", line[1].shown, line[2].shown, line[3].shown, line[4].shown,
+                 line[5].shown);
   }
   return s.is_markdown || report.finish() ? 0 : 1;
 }
@@ -360,10 +369,10 @@ int compare_all(Settings s) {
 
 int main(int argc, char** argv) {
   Settings s;
-  base::CommandLine cli(
-      "What new processes cost by each way in which they come (blocking, background, join), side by side; Open MPI 4 "
-      "only. See docs/operating.md.",
-      "bench_processes");
+  base::CommandLine cli("What new processes cost by each way in which they come (blocking, background, warm, join), "
+                        "side by side; Open MPI 4 "
+                        "only. See docs/operating.md.",
+                        "bench_processes");
   cli.help_column(30);
   cli.add_option("--from", s.from, "grid to start with, with --to; default: 2x2 -> 3x3, 3x3 -> 4x4, 1x1 -> 1x2")
       .type_name("PxQ");
@@ -385,6 +394,7 @@ int main(int argc, char** argv) {
                "while (DYNGRID_YIELD)");
   cli.add_flag("--member", s.is_member).hidden();
   cli.add_flag("--waits", s.waits).hidden();
+  cli.add_option("--rest-steps", s.rest_steps).hidden();
   if (const auto status = base::read_command_line(cli, argc, argv)) return *status;
   try {
     if (apps::processes_of(s.to) <= apps::processes_of(s.from))
@@ -400,7 +410,7 @@ int main(int argc, char** argv) {
   }
   if (s.is_quick || cli.count("--from") > 0 || cli.count("--to") > 0) s.growths = {{s.from, s.to}};
   if (s.waits) return wait_often();
-  if (s.is_member) return Member(s.to, s.n, s.nb, s.cycles).run();
+  if (s.is_member) return Member(s.to, s.n, s.nb, s.cycles, s.rest_steps).run();
   if (s.command.empty())
     s.command = (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "dyngrid").string();
   try {

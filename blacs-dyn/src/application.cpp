@@ -194,6 +194,12 @@ void Application::use(LauncherKind way) {
   });
   settings.way = way;
   settings.group_policy.one_owner = way == LauncherKind::join;
+  settings.group_policy.warm = way == LauncherKind::background ? settings.warm : 0;
+  if (settings.warm > 0 && way != LauncherKind::background && processes.id() == 0)
+    std::fprintf(stderr,
+                 "dyngrid: no processes are kept warm (DYNGRID_WARM): they come by %s, and only those that come "
+                 "in the background can wait\n",
+                 to_string(way));
 }
 
 /// Process 0 tells of a failure, since not every program looks at the status.

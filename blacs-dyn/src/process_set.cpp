@@ -222,11 +222,13 @@ std::vector<NewGroup> group_into_groups(const ProcessSet& process_set, int n, co
     group_size = 1;
 
   std::vector<NewGroup> groups;
+  int warm = policy.warm;
   int id = process_set.next_id;
   int group_id = process_set.next_group;
   for (const HostShare& share : share_among_hosts(process_set, n, policy))
     for (int done = 0; done < share.count;) {
-      const int size = std::min(group_size, share.count - done);
+      const bool is_warm = share.host.empty() && warm-- > 0;
+      const int size = is_warm ? 1 : std::min(group_size, share.count - done);
       NewGroup group{group_id++, spawners[groups.size() % spawners.size()], {}, share.host};
       for (int i = 0; i < size; ++i) group.members.push_back(id++);
       groups.push_back(std::move(group));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <thread>
 
 #include <fmt/format.h>
@@ -143,6 +144,19 @@ Comm Processes::wake_unit0(const ProcessSet& before, const Change& change, MPI_C
 
 void Processes::send_for(const Change& change, const SpawnOptions& options) {
   if (id_ == 0 && launcher_->is_background()) launch_ = launcher_->start(change.new_groups, options);
+}
+
+void Processes::keep_warm(int count, const std::function<SpawnOptions()>& options) {
+  Reserve* reserve = count > 0 && can_keep_warm_ ? launcher_->reserve() : nullptr;
+  if (!reserve) return;
+  const int missing = reserve->missing(count);
+  if (missing == 0) return;
+  try {
+    reserve->add(missing, options());
+  } catch (const Error& error) {
+    can_keep_warm_ = false;
+    std::fprintf(stderr, "dyngrid: no processes are kept warm: %s\n", error.what());
+  }
 }
 
 Launch::Progress Processes::progress() {

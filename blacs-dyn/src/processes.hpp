@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -77,6 +78,8 @@ public:
   void send_for(const Change& change, const SpawnOptions& options);
   Launch::Progress progress(); ///< process 0: of those that were sent for
   void call_off();             ///< process 0: they are not wanted any more
+  /// Process 0: that so many sleep until a growth takes them. Returns at once; says it when they cannot be started.
+  void keep_warm(int count, const std::function<SpawnOptions()>& options);
   /// What a group is called outside: what its launcher was told as DYNGRID_UNIT_NUMBER. Process 0.
   std::int64_t number_of(int group) const { return launcher_->number_of(group); }
 
@@ -134,6 +137,7 @@ private:
   int group_ = 0;
   std::unique_ptr<Launcher> launcher_;
   std::unique_ptr<Launch> launch_; ///< those that were sent for
+  bool can_keep_warm_ = true;
   bool was_spawned_ = false;
   Comm world_;       ///< my group
   Comm intercomm_;   ///< to my owner, outside group 0

@@ -134,6 +134,13 @@ void Resize::await_newcomers() {
   });
 }
 
+bool Resize::are_they_there_already() {
+  if (app_->settings.group_policy.warm == 0) return false;
+  int are_there = app_->processes.id() == 0 && news() == News::they_are_there ? 1 : 0;
+  check_mpi(MPI_Bcast(&are_there, 1, MPI_INT, app_->grid.rank_of_process0(), app_->grid.comm()), "MPI_Bcast");
+  return are_there != 0;
+}
+
 std::optional<Resize::News> Resize::news() {
   try {
     if (trouble_) return News::they_do_not_come;

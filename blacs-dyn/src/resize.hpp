@@ -49,8 +49,9 @@ public:
   void decide();
   /// The same for a change that is decided already, by blacs_setup.dat.
   void decide_by(Change change);
-  bool must_await() const; ///< new processes are on their way by themselves
-  void await_newcomers();  ///< @throws agreed Error when they do not come; they are called off then
+  bool must_await() const;       ///< new processes are on their way by themselves
+  void await_newcomers();        ///< @throws agreed Error when they do not come; they are called off then
+  bool are_they_there_already(); ///< all of them slept until this growth
   /// After they_do_not_come on process 0: why they do not come, to all. @throws agreed Error, always
   [[noreturn]] void tell_why_not();
   void gather(); ///< brings everybody together. @throws agreed Error, all as before.

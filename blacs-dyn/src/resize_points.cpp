@@ -30,6 +30,8 @@ int ResizePoints::arrive(const Place& place) {
   if (app_.processes.is_newcomer()) return join();
   if (app_.grid.is_still_outside()) return sleep_until_needed();
   app_.checkpoints.save_if_due();
+  if (app_.processes.id() == 0 && !under_way_)
+    app_.processes.keep_warm(app_.settings.group_policy.warm, [this] { return app_.spawn_options(); });
 
   Wish wish = next_wish();
   std::uint64_t all = 0;
@@ -246,12 +248,13 @@ int ResizePoints::carry_out(Resize& next) {
     return outcome;
   }
   next.decide();
-  if (next.must_await() && goal.is_at_point && !app_.settings.waits) {
+  const bool must_await = next.must_await() && !next.are_they_there_already();
+  if (must_await && goal.is_at_point && !app_.settings.waits) {
     next.say_sent_for();
     under_way_ = std::move(next);
     return DYNGRID_SAME;
   }
-  if (next.must_await()) next.await_newcomers();
+  if (must_await) next.await_newcomers();
   next.gather();
   return see_through(next);
 }

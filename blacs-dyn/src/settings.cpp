@@ -129,6 +129,19 @@ void read_interval(const std::string& text, Settings& settings) {
 }
 } // namespace
 
+/// 0 where the variable is not set.
+static int number_of_processes(const char* name) {
+  const char* text = environment(name);
+  if (!text) return 0;
+  constexpr long most_processes = 1 << 20;
+  char* end = nullptr;
+  const long number = std::strtol(text, &end, 10);
+  if (*text == '\0' || *end != '\0' || number < 0 || number > most_processes)
+    throw Error(Status::bad_argument, fmt::format("blacs-dyn: {} is \"{}\", expected a number of processes, 0 .. {}",
+                                                  name, text, most_processes));
+  return static_cast<int>(number);
+}
+
 Settings Settings::from_environment() {
   Settings settings;
   control::check_environment();
@@ -162,14 +175,8 @@ Settings Settings::from_environment() {
     settings.is_way_asked_for = true;
   }
   settings.waits = is_switched_on("DYNGRID_WAIT", false);
-  if (const char* text = environment("DYNGRID_SPARE")) {
-    char* end = nullptr;
-    const long spare = std::strtol(text, &end, 10);
-    if (*end != '\0' || spare < 0 || spare > INT_MAX)
-      throw Error(Status::bad_argument,
-                  fmt::format("blacs-dyn: DYNGRID_SPARE is \"{}\", expected a number of processes from 0", text));
-    settings.spare = static_cast<int>(spare);
-  }
+  settings.spare = number_of_processes("DYNGRID_SPARE");
+  settings.warm = number_of_processes("DYNGRID_WARM");
   settings.checkpoint = environment("DYNGRID_CHECKPOINT", "").value_or("");
   if (const char* text = environment("DYNGRID_RESTORE")) settings.restore = text;
   if_set("DYNGRID_CHECKPOINT", "every", [&](const std::string& text, const std::string&) {

@@ -42,6 +42,8 @@ struct Settings {
   double checkpoint_seconds = 0;      ///< one at the first resize point after so many seconds; 0: not by time
   std::string restore;                ///< what the application goes on from; empty: it begins anew
 
+  int warm = 0; ///< DYNGRID_WARM: so many processes are started beforehand, and sleep until a growth takes them
+
   // of this process alone
   std::vector<TimedRequest> requests; ///< DYNGRID_RESIZE_AT; process 0 looks at them
   int spare = 0; ///< DYNGRID_SPARE: so many of the processes that mpirun started are not for the first grid
@@ -63,11 +65,11 @@ struct Settings {
 };
 
 template <class Archive> void fields(Archive& a, GroupPolicy& policy) {
-  a(policy.kind, policy.size, policy.hosts, policy.slots, policy.started, policy.one_owner);
+  a(policy.kind, policy.size, policy.hosts, policy.slots, policy.started, policy.one_owner, policy.warm);
 }
 template <class Archive> void fields(Archive& a, Settings& s) {
   a(s.placement, s.keep_first, s.exchange_order, s.group_policy, s.way, s.is_way_asked_for, s.waits, s.join_limit_s,
-    s.points);
+    s.points, s.warm);
   a(s.checkpoint, s.checkpoint_points, s.checkpoint_seconds, s.restore);
 }
 inline void Settings::write(Packet& packet) const {

@@ -41,6 +41,8 @@ const std::vector<Variable>& variables() {
       {"DYNGRID_PROCESSES", "", "background|blocking|join", "background where it can be used, else blocking",
        "how new processes come: while the application computes, or while it waits for MPI_Comm_spawn (also called "
        "spawn); join wants mpirun --ompi-server, as dyngrid run --processes join starts it"},
+      {"DYNGRID_WARM", "", "N", "0",
+       "so many processes are started beforehand and sleep until a growth takes them; others take their place"},
       {"DYNGRID_WAIT", "", "on|off", "off",
        "a resize point waits for the new processes that it sends for: the grid changes at exactly that step"},
       {"DYNGRID_START", "program", "PATH", "the running program", "what is started as a new process"},

@@ -188,6 +188,7 @@ Launch plan_launch(const RunRequest& request, const Site& site) {
 
   // what the processes get: mpirun hands its own environment to those on this host only
   std::map<std::string, std::string> handed = settings_of_dyngrid(request, site);
+  if (request.warm > 0) handed["DYNGRID_WARM"] = std::to_string(request.warm);
   if (spare > 0) {
     handed["DYNGRID_SPARE"] = std::to_string(spare);
     launch.remarks.push_back(fmt::format("{} of the {} processes sleep until a grid needs them{}", spare, started,

@@ -23,6 +23,7 @@ using base::Mpi;
 /// What the user asks for.
 struct RunRequest {
   int processes = 0; ///< 0: as many as the grid has
+  int warm = 0;      ///< processes that sleep until a growth takes them; mpirun starts them later
   int spare =
       -1; ///< more that are started and sleep; -1: as many as resize_at needs where the MPI cannot start them later
   std::string grid; ///< "2x2" or empty; checked

@@ -81,6 +81,7 @@ struct GroupPolicy {
   std::vector<int> started;       ///< per host: processes that mpirun started there
   bool one_owner = false; ///< the join way: process 0 lets all in, and a group is an mpirun, so that automatic means
                           ///< one for each host
+  int warm = 0;           ///< so many of the new processes come one by one, where mpirun puts them: they wait already
 };
 
 /// Seconds to start n processes as one group, and as n groups of one by `spawners` processes side by side.

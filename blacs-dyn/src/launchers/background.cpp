@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "launchers/background.hpp"
 
+#include <algorithm>
+#include <cstdio>
+
 #include "base/clock.hpp"
 #include "base/environment.hpp"
 #include "launchers/pmix.hpp"
@@ -32,32 +35,58 @@ private:
   std::vector<Coming> coming_;
 };
 
-class BackgroundLauncher final : public RendezvousLauncher, public Meeting {
+class BackgroundLauncher final : public RendezvousLauncher, public Meeting, public Reserve {
 public:
   explicit BackgroundLauncher(LossText loss) : RendezvousLauncher(std::move(loss), base::environment("DYNGRID_MEET")) {}
 
   Meeting* meeting() override { return this; }
+  Reserve* reserve() override { return this; }
 
   std::unique_ptr<Launch> start(const std::vector<NewGroup>& groups, const SpawnOptions& options) override {
     open_rendezvous("unix", "");
     limit_s_ = options.join_limit_s;
     auto launch = std::make_unique<BackgroundLaunch>(*this, options.join_limit_s);
     for (const NewGroup& group : groups) {
+      if (wake(group, *launch)) continue;
       const auto [ticket, invitation] = invite(group);
-      rendezvous_->await(ticket, 0);
-      const pmix::Command command{options.program,
-                                  options.arguments,
-                                  {{"DYNGRID_MEET", invitation}}, // a secret: no word of a command line
-                                  group.host,
-                                  static_cast<int>(group.members.size())};
       try {
-        launch->add(group, pmix::Job(command, is_open_mpi_5() ? pmix::Server::prrte : pmix::Server::orte));
+        launch->add(group, start_as(ticket, invitation, group, options));
       } catch (const Error&) {
         dismiss(group);
         throw;
       }
     }
     return launch;
+  }
+
+  int missing(int count) override {
+    for (Warm& one : warm_) {
+      std::string why;
+      const Presence presence = rendezvous_->presence(one.ticket, &why);
+      if (presence == Presence::awaited) why = one.job.failure();
+      if (presence == Presence::ready || why.empty()) continue;
+      let_go(one);
+      one.ticket = 0;
+      if (++lost_ == most_lost)
+        std::fprintf(stderr,
+                     "dyngrid: processes that were to be kept warm end again and again; no more are started. "
+                     "The last one: %s\n",
+                     why.c_str());
+    }
+    warm_.erase(std::remove_if(warm_.begin(), warm_.end(), [](const Warm& one) { return one.ticket == 0; }),
+                warm_.end());
+    if (lost_ >= most_lost) return 0;
+    return std::max(0, count - static_cast<int>(warm_.size()));
+  }
+
+  void add(int count, const SpawnOptions& options) override {
+    open_rendezvous("unix", "");
+    NewGroup one;
+    one.members = {0};
+    for (; count > 0; --count) {
+      const auto [ticket, invitation] = invite(1);
+      warm_.push_back({ticket, start_as(ticket, invitation, one, options)});
+    }
   }
 
   /// First all are held, then all are told: one that has gone must not leave others waiting in a connect.
@@ -77,12 +106,55 @@ public:
   void close_ports() { ports_.clear(); }
   void keep(pmix::Job job) { stuck_.push_back(std::move(job)); }
   void close() override {
+    for (Warm& one : warm_) let_go(one);
+    warm_.clear();
     for (pmix::Job& job : stuck_) job.kill();
     stuck_.clear();
     RendezvousLauncher::close();
   }
 
 private:
+  /// A process that sleeps until a growth takes it, or is on its way there.
+  struct Warm {
+    int ticket;
+    pmix::Job job;
+  };
+  static constexpr int most_lost = 10; ///< where there is no room for them they are not started for ever
+
+  pmix::Job start_as(int ticket, const std::string& invitation, const NewGroup& group, const SpawnOptions& options) {
+    rendezvous_->await(ticket, 0);
+    const pmix::Command command{options.program,
+                                options.arguments,
+                                {{"DYNGRID_MEET", invitation}}, // a secret: no word of a command line
+                                group.host,
+                                static_cast<int>(group.members.size())};
+    return pmix::Job(command, is_open_mpi_5() ? pmix::Server::prrte : pmix::Server::orte);
+  }
+
+  /// Those that are ready first, then those that are on their way.
+  bool wake(const NewGroup& group, BackgroundLaunch& launch) {
+    if (group.members.size() != 1 || !group.host.empty()) return false;
+    for (const Presence how_far : {Presence::ready, Presence::awaited}) {
+      const auto one = std::find_if(warm_.begin(), warm_.end(), [&](const Warm& each) {
+        return rendezvous_->presence(each.ticket, nullptr) == how_far;
+      });
+      if (one == warm_.end()) continue;
+      tickets_[group.id] = one->ticket;
+      launch.add(group, std::move(one->job));
+      warm_.erase(one);
+      return true;
+    }
+    return false;
+  }
+
+  void let_go(Warm& one) {
+    const bool is_asleep = rendezvous_->presence(one.ticket, nullptr) == Presence::ready;
+    rendezvous_->dismiss(one.ticket);
+    if (!is_asleep) one.job.kill(); // it may be anywhere in MPI_Init
+  }
+
+  std::vector<Warm> warm_;
+  int lost_ = 0;
   double limit_s_ = 0;
   std::vector<Port> ports_; ///< of the groups that came in last; process 0
   /// Too late: they may hold the one connection that mpirun does not hear (docs/decisions/0012), and the next ones

@@ -65,6 +65,17 @@ public:
   virtual Comm meet(const std::string& where) = 0;
 };
 
+/// Processes that were started beforehand and sleep until a growth takes them: start() wakes them first, and they are
+/// ready at once. Process 0.
+class Reserve {
+public:
+  virtual ~Reserve() = default;
+  /// How many are to be started so that `count` are there. Those that have ended by themselves are forgotten.
+  virtual int missing(int count) = 0;
+  /// Starts so many, each a group of its own, and returns at once. @throws Error
+  virtual void add(int count, const SpawnOptions& options) = 0;
+};
+
 /// One way in which processes come and go. What follows (parent communicator, union, sleep) is the same for all, and
 /// the matter of Processes.
 class Launcher {
@@ -83,6 +94,7 @@ public:
   virtual std::int64_t number_of(int group) const { return group; }
   virtual Introduction* introduction() { return nullptr; } ///< null: one mpirun knows all
   virtual Meeting* meeting() { return nullptr; }           ///< null: admit() has the intercommunicators
+  virtual Reserve* reserve() { return nullptr; }           ///< null: nobody waits beforehand
 
   // ---- a new group's side
   /// The intercommunicator to my owner, when it wants us; empty: it does not. Collective over world. Waits asleep.

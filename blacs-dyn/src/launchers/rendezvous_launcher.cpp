@@ -49,8 +49,14 @@ void RendezvousLauncher::open_rendezvous(const std::string& listen, const std::s
 }
 
 std::pair<int, std::string> RendezvousLauncher::invite(const NewGroup& group) {
-  const int ticket = tickets_[group.id] = ++last_ticket_;
-  return {ticket, rendezvous_->invite(ticket, static_cast<int>(group.members.size()))};
+  const auto invited = invite(static_cast<int>(group.members.size()));
+  tickets_[group.id] = invited.first;
+  return invited;
+}
+
+std::pair<int, std::string> RendezvousLauncher::invite(int processes) {
+  const int ticket = ++last_ticket_;
+  return {ticket, rendezvous_->invite(ticket, processes)};
 }
 
 Presence RendezvousLauncher::presence(const NewGroup& group, std::string* why) const {

@@ -42,6 +42,8 @@ protected:
   void open_rendezvous(const std::string& listen, const std::string& towards);
   /// Process 0: what the group is called, and what lets it in.
   std::pair<int, std::string> invite(const NewGroup& group);
+  /// The same for processes that are of no group yet.
+  std::pair<int, std::string> invite(int processes);
   /// Process 0: from here on the group's end is the end of everything, since an accept whose partner has died does not
   /// return.
   /// @throws Error{spawn_failure} when it has gone.

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* warm [killed]: run with DYNGRID_WARM=2 on 1x2. A growth by processes that sleep already happens at the very resize
+ * point that asks for it, which no other growth in the background can. killed: first all that sleep are killed, which
+ * costs no more than a growth that comes later. */
+#include <ctype.h>
+#include <dirent.h>
+#include <dyngrid.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int wrong;
+
+static void expect(int is_true, const char* what, long long got) {
+  if (is_true) return;
+  printf("warm: %s, got %lld: %s\n", what, got, dyngrid_last_message());
+  wrong = 1;
+}
+
+static size_t read_file(const char* pid, const char* name, char* text, size_t size) {
+  char path[300];
+  size_t got;
+  FILE* file;
+  snprintf(path, sizeof path, "/proc/%s/%s", pid, name);
+  file = fopen(path, "r");
+  if (!file) return 0;
+  got = fread(text, 1, size - 1, file);
+  fclose(file);
+  text[got] = '\0';
+  return got;
+}
+
+/* Processes that my mpirun has started in the background. */
+static int kill_those_that_sleep(void) {
+  static char text[1 << 16];
+  int killed = 0;
+  struct dirent* entry;
+  DIR* all = opendir("/proc");
+  while (all && (entry = readdir(all)) != NULL) {
+    size_t got, at;
+    int parent = 0, is_one = 0;
+    if (!isdigit((unsigned char)entry->d_name[0])) continue;
+    if (!read_file(entry->d_name, "stat", text, sizeof text) || !strrchr(text, ')')) continue;
+    if (sscanf(strrchr(text, ')') + 1, " %*c %d", &parent) != 1 || parent != (int)getppid()) continue;
+    got = read_file(entry->d_name, "environ", text, sizeof text);
+    for (at = 0; at < got; at += strlen(text + at) + 1) is_one = is_one || !strncmp(text + at, "DYNGRID_MEET=", 13);
+    if (is_one && !kill(atoi(entry->d_name), SIGKILL)) ++killed;
+  }
+  if (all) closedir(all);
+  return killed;
+}
+
+int main(int argc, char** argv) {
+  const int must_kill = argc > 1 && strcmp(argv[1], "killed") == 0;
+  int cycle, point, at_once = 0, nprow = 0, npcol = 0, myrow = -1, mycol = -1, cycles = 0;
+  expect(dyngrid_init() == DYNGRID_SUCCESS, "dyngrid_init", 0);
+  expect(dyngrid_share("cycles", &cycles, sizeof cycles) == DYNGRID_SUCCESS, "dyngrid_share", 0);
+  expect(dyngrid_share("at_once", &at_once, sizeof at_once) == DYNGRID_SUCCESS, "dyngrid_share", 0);
+  if (dyngrid_is_newcomer()) {
+    int outcome = dyngrid_resize_point_at("step");
+    if (outcome == DYNGRID_RESIZED) outcome = dyngrid_resize(1, 2, DYNGRID_OPTIMAL);
+    expect(outcome == DYNGRID_LEAVE, "a newcomer leaves", outcome);
+    return dyngrid_finalize() == DYNGRID_SUCCESS && !wrong ? 0 : 1;
+  }
+  dyngrid_grid(&nprow, &npcol, &myrow, &mycol);
+  for (cycle = 0; cycle < 40 && !wrong && at_once < 2; ++cycle) {
+    dyngrid_resize_report report;
+    int outcome = DYNGRID_SAME;
+    for (point = 0; point < 30; ++point) { /* which let them be started, and come to sleep */
+      expect(dyngrid_resize_point_at("step") == DYNGRID_SAME, "nothing to do", 0);
+      usleep(20000);
+    }
+    if (must_kill && cycle < 3 && myrow == 0 && mycol == 0) printf("killed %d\n", kill_those_that_sleep());
+    expect(dyngrid_request(2, 2) == DYNGRID_SUCCESS, "dyngrid_request", 0);
+    for (point = 0; point < 2000 && outcome == DYNGRID_SAME; ++point) {
+      outcome = dyngrid_resize_point_at("step");
+      usleep(5000);
+    }
+    if (must_kill && cycle < 3 && outcome < 0) continue; /* they died on the way in */
+    expect(outcome == DYNGRID_RESIZED, "a growth", outcome);
+    if (wrong) break;
+    expect(dyngrid_last_resize(&report) == DYNGRID_SUCCESS, "a report", 0);
+    if (report.asked_at_step == report.changed_at_step && (!must_kill || cycle >= 3)) ++at_once;
+    expect(dyngrid_resize(1, 2, DYNGRID_OPTIMAL) == DYNGRID_RESIZED, "going back", 0);
+  }
+  expect(at_once == 2, "growths at the resize point that asked", at_once);
+  return dyngrid_finalize() == DYNGRID_SUCCESS && !wrong ? 0 : 1;
+}
