@@ -176,6 +176,18 @@ Methods published(const Row& row, const gridmap::WorkFunction& work_function) {
 
 int failures = 0;
 
+/// Predicted seconds of a step, or of a run, as a line of the CSV file.
+void add_sample(Report& report, const char* part, const std::string& process, const std::string& method,
+                double seconds) {
+  apps::Sample sample;
+  sample.part = part;
+  sample.phase = "predicted";
+  sample.process = process;
+  sample.method = method;
+  sample.ranks = 1;
+  report.add(sample, {seconds});
+}
+
 std::string verdict(bool is_good) {
   failures += is_good ? 0 : 1;
   return is_good ? "yes" : "no";
@@ -223,6 +235,11 @@ void power(Report& report) {
                           Cell(shares.then.power, 3), Cell(removed.then.power, 3), to_string(removed.then.grid),
                           fmt::format("{:.3g} on {}", chosen.then.power, to_string(chosen.then.grid)), Cell(all, 4),
                           verdict(is_good)});
+    const std::string name = fmt::format("{} with {} at {}", to_string(c.grid), c.slow, c.speed);
+    for (const auto& [method, balance] :
+         {std::pair{"shares by speed", &shares}, std::pair{"without the slow", &removed}, std::pair{"chosen", &chosen}})
+      add_sample(report, "power", name, method, balance->then.step_s());
+    add_sample(report, "power", name, "equal parts", removed.now.step_s());
   }
   report.add(table);
 }
@@ -305,6 +322,9 @@ void nearest_neighbour(Report& report) {
         near += over <= 0.03 ? 1 : 0;
         harmless += seconds <= 1.02 * row.equal() ? 1 : 0;
         behind += over;
+        std::string name = fmt::format("work {} on", row.work);
+        for (const int k : row.competing) name += fmt::format(" {}", k);
+        if (part == 1) add_sample(report, "nearest-neighbour", name, method.name, seconds);
         worst = std::max(worst, over);
       }
       behind /= count;
@@ -399,6 +419,9 @@ void jacobi(Report& report) {
                  twice = period * step_s * (1 + 8.0 / 7 + 1) + 2 * change_s;
     const double mine = jacobi_total(period, step_s, change_s, 100, changes);
     const double ideal = period * step_s * (1 + 8.0 / 7 + 1);
+    for (const auto& [method, seconds] : {std::pair{"never", never}, std::pair{"once", once}, std::pair{"twice", twice},
+                                          std::pair{"ours", mine}, std::pair{"ideal", ideal}})
+      add_sample(report, "jacobi", fmt::format("{} steps of a third", period), method, seconds);
     // in the short run both changes together cost 5.5 % themselves
     table.rows.push_back(
         {period, Cell(never, 4), Cell(once, 4), Cell(twice, 4), Cell(mine, 4), changes, Cell(mine / ideal, 4),
@@ -483,9 +506,13 @@ int main(int argc, char** argv) {
       "Balance of loaded nodes in figures: gridmap's decisions beside A-MPI's methods and its published "
       "results, on a model of the nodes. Starts nothing. Status 1 when a bar is not held.",
       "bench_balance");
+  std::string csv;
+  bool is_quick = false;
+  cli.add_option("--csv", csv, "write every prediction to this file, one line each").type_name("FILE");
+  cli.add_flag("--quick", is_quick, "changes nothing: it is quick");
   if (const auto status = base::read_command_line(cli, argc, argv)) return *status;
   try {
-    Report report("bench_balance", "");
+    Report report("bench_balance", csv);
     power(report);
     successive(report);
     nearest_neighbour(report);
@@ -493,7 +520,7 @@ int main(int argc, char** argv) {
     jacobi(report);
     nine_decisions(report);
     particles(report);
-    return failures == 0 ? 0 : 1;
+    return report.finish() && failures == 0 ? 0 : 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bench_balance: %s\n", error.what());
     return 1;

@@ -14,6 +14,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include <fmt/format.h>
@@ -33,7 +34,7 @@ struct Settings {
   std::vector<int> competitors{0, 1, 2, 3, 4};
   std::vector<double> quotas{0.1, 0.3, 0.5, 0.7, 0.9, 1};
   double seconds = 2, one_after_s = -1;
-  std::string loadlab = "scripts/loadlab", way = "cgroup";
+  std::string loadlab = "scripts/loadlab", way = "cgroup", csv;
   bool is_quick = false;
 };
 
@@ -104,8 +105,24 @@ Figures on_a_node(const Settings& s, const char* self, int competitors, double q
   return f;
 }
 
+/// As lines of the CSV file: seconds of a processor that were got of a second that was wanted.
+void add_samples(apps::Report& report, int competitors, double quota, const Figures& f) {
+  apps::Sample sample;
+  sample.part = "share";
+  sample.application = "busy loop";
+  sample.process = fmt::format("{} of a core with {} competing", quota, competitors);
+  sample.ranks = 1;
+  for (const auto& [phase, method, share] :
+       {std::tuple{"without pauses", "clock", f.truth}, std::tuple{"without pauses", "monitor", f.share},
+        std::tuple{"with pauses", "clock", f.truth_pausing}, std::tuple{"with pauses", "monitor", f.share_pausing}}) {
+    sample.phase = phase;
+    sample.method = method;
+    report.add(sample, {share});
+  }
+}
+
 int run_all(const Settings& s, const char* self) {
-  apps::Report report("bench_load", "");
+  apps::Report report("bench_load", s.csv);
   apps::Table table{"Part of a processor, by the clock and by the monitor",
                     {"competitors", "quota", "truth", "monitor", "off by", "truth with pauses", "monitor", "off by",
                      "throttled", "a look, us"},
@@ -117,6 +134,7 @@ int run_all(const Settings& s, const char* self) {
       const Figures f = on_a_node(s, self, competitors, quota);
       const double off = std::abs(f.share - f.truth), off_pausing = std::abs(f.share_pausing - f.truth_pausing);
       worst = std::max({worst, off, off_pausing});
+      add_samples(report, competitors, quota, f);
       table.rows.push_back({competitors, apps::Cell(quota, 2), apps::Cell(f.truth, 3), apps::Cell(f.share, 3),
                             apps::Cell(off, 2), apps::Cell(f.truth_pausing, 3), apps::Cell(f.share_pausing, 3),
                             apps::Cell(off_pausing, 2), apps::Cell(f.throttled, 2), apps::Cell(1e6 * f.look_s, 3)});
@@ -147,6 +165,7 @@ int main(int argc, char** argv) {
   cli.add_option("--loadlab", s.loadlab, "the script").type_name("PATH").show_default();
   cli.add_option("--way", s.way, "cgroup or duty").check(base::one_of({"cgroup", "duty"})).show_default();
   cli.add_flag("--quick", s.is_quick, "four cases, a second each");
+  cli.add_option("--csv", s.csv, "write every measurement to this file, one line each").type_name("FILE");
   cli.add_option("--one-after", s.one_after_s, "used by itself: measures here, after so many seconds").hidden();
   if (const auto status = base::read_command_line(cli, argc, argv)) return *status;
   if (s.is_quick) {

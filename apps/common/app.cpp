@@ -119,6 +119,11 @@ void add_options(base::CommandLine& cli, Options& options, bool has_block) {
       .check(base::one_of({"auto", "caterpillar", "circulant", "matching", "async"}))
       .type_name("NAME")
       .show_default();
+  cli.add_option("--balance", options.balance,
+                 "what is done about processes that get less of their processor than others: off, advise, auto "
+                 "(DYNGRID_BALANCE)")
+      .check(base::one_of({"off", "advise", "auto"}))
+      .type_name("MODE");
   cli.add_flag("--check", options.check, "verify every step; a wrong one makes the exit status 1");
   cli.add_option("--csv", options.csv, "write steps and changes to this file, one line each").type_name("FILE");
   cli.add_option("--json", options.json, "write the whole record to this file").type_name("FILE");
@@ -128,6 +133,7 @@ void add_options(base::CommandLine& cli, Options& options, bool has_block) {
 }
 
 void add_speeds(base::CommandLine& cli, Options& options) {
+  options.deals_by_speed = true;
   cli.add_option("--speeds", options.speeds,
                  "how fast the processes are, in the order of mpirun and of each group that comes, over and over: each "
                  "gets one stretch of rows and columns, in blocks of --nb, in proportion")
@@ -142,6 +148,7 @@ void parse(base::CommandLine& cli, Options& options, int argc, char** argv) {
     std::exit(*status);
   }
   if (!options.resize_at.empty()) setenv("DYNGRID_WAIT", "on", 0); // at exactly these steps
+  if (!options.balance.empty()) setenv("DYNGRID_BALANCE", options.balance.c_str(), 1);
   if (options.schedule != "auto")
     setenv("DYNGRID_EXCHANGE", base::with_entry(std::getenv("DYNGRID_EXCHANGE"), "schedule", options.schedule).c_str(),
            1);

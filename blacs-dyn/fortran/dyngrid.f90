@@ -11,6 +11,7 @@ module dyngrid_grids
 
   integer, parameter, public :: DYNGRID_BLOCKING = 0, DYNGRID_SPAWN = 0, DYNGRID_JOIN = 1, &
     DYNGRID_BACKGROUND = 2
+  integer, parameter, public :: DYNGRID_BALANCE_OFF = 0, DYNGRID_BALANCE_ADVISE = 1, DYNGRID_BALANCE_AUTO = 2
   integer, parameter, public :: DYNGRID_ORDER_BLOCK = 1, DYNGRID_ORDER_CYCLIC = 2
   integer, parameter, public :: DYNGRID_SAME = 0, DYNGRID_RESIZED = 1, DYNGRID_LEAVE = 2, DYNGRID_REDIRECT = 3
   !> A matrix that follows the grid.
@@ -26,6 +27,13 @@ module dyngrid_grids
     integer(c_int64_t) :: moved_bytes, kept_bytes, asked_at_step, changed_at_step
   end type
 
+  !> What one process gets of its processor; see dyngrid_load in dyngrid.h. row, col from 0.
+  type, bind(C), public :: dyngrid_load
+    integer(c_int) :: process, row, col, is_known
+    real(c_double) :: share, speed, competing, waited, throttled, stolen, held_s
+  end type
+
+  public :: dyngrid_set_balance, dyngrid_loads
   public :: dyngrid_init, dyngrid_init_grid, dyngrid_finalize, dyngrid_is_newcomer, dyngrid_is_first, &
     dyngrid_context, dyngrid_grid, dyngrid_comm, &
     dyngrid_resize_point, dyngrid_resize_point_at, dyngrid_entry_point, dyngrid_pending, dyngrid_on_change, &
@@ -199,6 +207,16 @@ module dyngrid_grids
     integer(c_int) function c_set_schedule(schedule) bind(C, name="dyngrid_set_schedule")
       import
       integer(c_int), value :: schedule
+    end function
+    integer(c_int) function c_set_balance(mode) bind(C, name="dyngrid_set_balance")
+      import
+      integer(c_int), value :: mode
+    end function
+    integer(c_int) function c_loads(loads, capacity, count) bind(C, name="dyngrid_loads")
+      import
+      type(dyngrid_load) :: loads(*)
+      integer(c_int), value :: capacity
+      integer(c_int) :: count
     end function
     integer(c_int) function c_set_processes(way) bind(C, name="dyngrid_set_processes")
       import
@@ -506,6 +524,22 @@ contains
     integer, intent(in) :: schedule
     integer, intent(out) :: info
     info = c_set_schedule(schedule)
+  end subroutine
+
+  subroutine dyngrid_set_balance(mode, info)
+    integer, intent(in) :: mode
+    integer, intent(out) :: info
+    info = c_set_balance(mode)
+  end subroutine
+
+  !> The loads of the grid's processes, row by row; count says how many there are, at most size(loads) are filled in.
+  subroutine dyngrid_loads(loads, count, info)
+    type(dyngrid_load), intent(inout) :: loads(:)
+    integer, intent(out) :: count, info
+    type(dyngrid_load) :: list(size(loads))
+    count = 0
+    info = c_loads(list, size(loads), count)
+    if (info == 0 .and. count > 0) loads(1:min(count, size(loads))) = list(1:min(count, size(loads)))
   end subroutine
 
   subroutine dyngrid_set_processes(way, info)

@@ -170,6 +170,31 @@ DYNGRID_API int dyngrid_set_processes(int way);
 /* Report of the last change of the grid; all zero before the first. Local; the same on all processes of the grid. */
 DYNGRID_API int dyngrid_last_resize(dyngrid_resize_report* report);
 
+/* ---- processes that get less of their processor than others ---- */
+
+/* What is done about them: nothing (the default), saying what would help, or doing it at resize points: weighted
+ * matrices are dealt out anew, and processes go to sleep and come back where that shortens the steps that are left by
+ * more than it costs. The environment's DYNGRID_BALANCE=off|advise|auto sets it at the start. Collective. */
+enum { DYNGRID_BALANCE_OFF = 0, DYNGRID_BALANCE_ADVISE = 1, DYNGRID_BALANCE_AUTO = 2 };
+DYNGRID_API int dyngrid_set_balance(int mode);
+/* What one process gets of its processor. */
+typedef struct dyngrid_load {
+  int process;      /* its number in the application, the same on every grid */
+  int row, col;     /* in the grid; -1 on one that sleeps */
+  int is_known;     /* 0: not measured yet, or not told; the rest then says nothing */
+  double share;     /* of the time that it wanted; of one that sleeps what it would get: above 0, at most 1 */
+  double speed;     /* dyngrid_set_speed's, or a balance's */
+  double competing; /* processes of its host that wanted a processor beside it; -1: not known */
+  double waited;    /* part of the time that it wanted that it stood in the run queue */
+  double throttled; /* part of the time that its control group had no quota left */
+  double stolen;    /* part of its processors' time that the host of this virtual machine took */
+  double held_s;    /* the share has been what it is for so long */
+} dyngrid_load;
+/* The loads of the grid's processes, row by row, as they were when they were last gathered: at resize points, about
+ * once a second unless DYNGRID_BALANCE is off, else from the first call on. The first `capacity` of them into `loads`;
+ * `count` says how many there are, 0 before the first time. On process 0 those that sleep follow. Local. */
+DYNGRID_API int dyngrid_loads(dyngrid_load* loads, int capacity, int* count);
+
 /* ---- what others may ask for while it runs (docs/protocol.md; local calls, what process 0 says counts) ---- */
 
 /* The grids that this application can use, for requests from outside: numbers of processes "4:32:*2", "4,9,16", grids

@@ -188,6 +188,17 @@ public:
   /// The name for `dyngrid resize JOB 3x3`, on process 0. Local.
   std::string job() const { return dyngrid_job(); }
   void set_schedule(Schedule schedule) { check(dyngrid_set_schedule(static_cast<int>(schedule))); }
+  /// What is done about processes that get less of their processor than others: DYNGRID_BALANCE_OFF, _ADVISE, _AUTO.
+  /// Collective.
+  void set_balance(int mode) { check(dyngrid_set_balance(mode)); }
+  /// What the processes of the grid get, row by row, as it was last gathered; see dyngrid_loads. Local.
+  std::vector<dyngrid_load> loads() const {
+    int count = 0;
+    check(dyngrid_loads(nullptr, 0, &count));
+    std::vector<dyngrid_load> loads(static_cast<std::size_t>(count));
+    check(dyngrid_loads(loads.data(), count, &count));
+    return loads;
+  }
   dyngrid_resize_report last_resize() const {
     dyngrid_resize_report report{};
     check(dyngrid_last_resize(&report));

@@ -75,6 +75,7 @@ void Application::start(Mode mode_of_unit0) {
   MPI_Comm_get_parent(&parent);
   const bool was_spawned = was_started_in_background() || parent != MPI_COMM_NULL;
   const bool is_ours = newcomer && (was_sent_for() || was_spawned);
+  processes.while_asleep = [this] { balancing.while_asleep(); };
   processes.start(MPI_COMM_WORLD, is_ours, was_spawned,
                   make_launcher(is_ours ? way_of_this_process() : LauncherKind::blocking));
   processes.set_mode(processes.is_newcomer()
@@ -260,6 +261,7 @@ void Application::open_control(Shape first_grid) {
   if (processes.id() == 0)
     control = std::make_unique<Control>(
         settings, first_grid, is_classical() ? "this application changes its grid itself, by blacs_setup" : "");
+  balancing.set_mode(settings.balance);
   tell_control_who_is_where();
 }
 
@@ -307,6 +309,7 @@ void Application::drop_everything() {
     processes.decline();
   else if (grid.is_still_outside())
     points.sleep_until_needed();
+  balancing.end();
   copier.close();
   grid.close_contexts(MPI_COMM_NULL, {});
   if (processes.is_member()) processes.finish();

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 
+#include "balancing.hpp"
 #include "change_routines.hpp"
 #include "checkpoints.hpp"
 #include "control.hpp"
@@ -42,7 +43,8 @@ public:
   Relayout relayout{*this};
   NewcomerCommand newcomers;
   std::unique_ptr<Control> control; ///< on process 0
-  ResizePoints points{*this};       ///< its requests die before `control`
+  Balancing balancing{*this};
+  ResizePoints points{*this}; ///< its requests die before `control`
   dyngrid_resize_report last_resize{};
 
   /// True from dyngrid_init, a classical growth, or the start of a spawned process on: the BLACS set-up layer is ours

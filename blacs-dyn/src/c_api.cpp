@@ -264,6 +264,42 @@ int dyngrid_set_processes(int way) {
   });
 }
 
+int dyngrid_set_balance(int mode) {
+  return guard([&] {
+    Application& a = begun("dyngrid_set_balance");
+    a.grid.check_choice("dyngrid_set_balance", "mode", mode, DYNGRID_BALANCE_OFF, DYNGRID_BALANCE_AUTO);
+    a.balancing.set_mode(static_cast<control::BalanceMode>(mode));
+  });
+}
+
+int dyngrid_loads(dyngrid_load* loads, int capacity, int* count) {
+  return guard([&] {
+    if (!count || (capacity > 0 && !loads))
+      throw base::Error(base::Status::null_pointer, "blacs-dyn: dyngrid_loads: loads or count is null");
+    if (capacity < 0)
+      throw base::Error(base::Status::bad_argument,
+                        "blacs-dyn: dyngrid_loads: capacity is " + std::to_string(capacity) + ", expected at least 0");
+    const auto& known = begun("dyngrid_loads").balancing.wanted_loads();
+    const int npcol = app().grid.shape().npcol;
+    *count = static_cast<int>(known.size());
+    for (std::size_t k = 0; k < known.size() && static_cast<int>(k) < capacity; ++k) {
+      const control::ProcessLoad& load = known[k];
+      const bool is_in = load.place >= 0;
+      loads[k] = {load.process,
+                  is_in ? load.place / npcol : -1,
+                  is_in ? load.place % npcol : -1,
+                  load.samples > 0 ? 1 : 0,
+                  load.share,
+                  load.speed,
+                  load.competing,
+                  load.waited,
+                  load.throttled,
+                  load.stolen,
+                  load.held_s};
+    }
+  });
+}
+
 int dyngrid_last_resize(dyngrid_resize_report* report) {
   return guard([&] {
     base::detail::not_null(report, "blacs-dyn: dyngrid_last_resize: report");

@@ -34,6 +34,17 @@ public:
   void set_steps(std::int64_t steps);
   void set_experiment(const control::Experiment& experiment);
 
+  // for balances
+  control::LoadBoard& board() { return state_->board; }
+  std::int64_t steps_left() const { return state_->steps_left(); }
+  control::Allowed allowed() const { return state_->allowed(); }
+  gridmap::Cost change_cost(gridmap::GridShape to, const gridmap::Cost& planned) const {
+    return state_->change_cost(to, planned);
+  }
+  void wake() const {
+    if (state_->wake) state_->wake();
+  }
+
   bool is_pending() const { return state_->is_pending(); }
   /// A resize point is reached: a request from outside, unless the program has a wish of its own.
   std::optional<control::ResizeRequest> resize_point(const Matrices& matrices, bool wants_itself);

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <climits>
 #include <cstring>
+#include <iterator>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -136,6 +138,26 @@ FORTRAN77(int, dyngrid_is_restarted, ()) {
 }
 FORTRAN77(void, dyngrid_set_schedule, (const int* schedule, int* info)) {
   *info = dyngrid_set_schedule(*schedule);
+}
+
+FORTRAN77(void, dyngrid_set_balance, (const int* mode, int* info)) {
+  *info = dyngrid_set_balance(*mode);
+}
+/// A row of four whole numbers and a column of seven others for each process, as in dyngrid_load.
+FORTRAN77(void, dyngrid_loads, (int* whole, double* other, const int* capacity, int* count, int* info)) {
+  *info = guard([&] {
+    std::vector<dyngrid_load> loads(static_cast<std::size_t>(std::max(*capacity, 0)));
+    const int status = dyngrid_loads(loads.data(), *capacity, count);
+    if (status != DYNGRID_SUCCESS) return status;
+    for (std::size_t k = 0; k < loads.size() && static_cast<int>(k) < *count; ++k) {
+      const dyngrid_load& l = loads[k];
+      const int number[] = {l.process, l.row, l.col, l.is_known};
+      const double value[] = {l.share, l.speed, l.competing, l.waited, l.throttled, l.stolen, l.held_s};
+      std::copy(std::begin(number), std::end(number), whole + 4 * k);
+      std::copy(std::begin(value), std::end(value), other + 7 * k);
+    }
+    return status;
+  });
 }
 
 FORTRAN77(void, dyngrid_last_resize, (int* counts, double* seconds, double* bytes, int* info)) {

@@ -62,8 +62,11 @@ Packet receive_soon(MPI_Comm comm, int rank, base::Tag tag) {
   });
 }
 
-Packet receive_asleep(MPI_Comm comm, int rank, base::Tag tag, int longest_ms) {
-  return receive(comm, rank, tag, sleeping(longest_ms));
+Packet receive_asleep(MPI_Comm comm, int rank, base::Tag tag, int longest_ms, const std::function<void()>& meanwhile) {
+  return receive(comm, rank, tag, [&meanwhile, asleep = sleeping(longest_ms)]() mutable {
+    if (meanwhile) meanwhile();
+    asleep();
+  });
 }
 
 void tell_to_go(MPI_Comm intercomm, int count) {

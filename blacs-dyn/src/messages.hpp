@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What owners, newcomers and sleepers say to each other while no grid has all of them.
 #pragma once
+#include <functional>
+
 #include <mpi.h>
 
 #include "base/tags.hpp"
@@ -15,8 +17,9 @@ MPI_Request start_send(MPI_Comm comm, int rank, base::Tag tag, const Packet& pac
 /// Waits for a message from `rank` that is about to come: awake at first, since a connection between two worlds is made
 /// in several steps for each of which both have to look into MPI; then asleep.
 Packet receive_soon(MPI_Comm comm, int rank, base::Tag tag);
-/// Waits asleep for a message from `rank`; the back-off grows to `longest_ms`.
-Packet receive_asleep(MPI_Comm comm, int rank, base::Tag tag, int longest_ms);
+/// Waits asleep for a message from `rank`; the back-off grows to `longest_ms`. meanwhile: called between two looks.
+Packet receive_asleep(MPI_Comm comm, int rank, base::Tag tag, int longest_ms,
+                      const std::function<void()>& meanwhile = {});
 
 /// To all `count` processes of a new group, over the intercommunicator to it: they are not wanted. Who is not there yet
 /// finds it later.

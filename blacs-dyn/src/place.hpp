@@ -58,17 +58,18 @@ public:
   enum Flag : std::uint64_t {
     own_request = 1,
     outside_request = 2,
+    loads = std::uint64_t{1} << 31,
     newcomers_are_there = std::uint64_t{1} << 62,
     newcomers_do_not_come = std::uint64_t{1} << 63
   };
   static std::uint64_t of(const Place& place, std::uint64_t flags) {
-    const std::uint64_t number = (place.hash ^ (place.hash >> 30)) & mask;
+    const std::uint64_t number = (place.hash ^ (place.hash >> 29)) & mask;
     return flags | number << 2 | (~number & mask) << 32;
   }
   static bool is_one_place(std::uint64_t all) { return ((all >> 2) & (all >> 32) & mask) == 0; }
 
 private:
-  static constexpr std::uint64_t mask = (std::uint64_t{1} << 30) - 1;
+  static constexpr std::uint64_t mask = (std::uint64_t{1} << 29) - 1;
 };
 
 } // namespace blacs_dyn

@@ -402,8 +402,8 @@ std::optional<Processes::Union> Processes::join() {
 std::optional<Processes::Union> Processes::sleep(const SpawnOptions& options) {
   state_ = State::parked;
   for (;;) {
-    Packet packet = group_ == 0 ? receive_asleep(world_.get(), 0, tag_wake, 50)
-                                : receive_asleep(parent_comm_.get(), 0, tag_wake, 50);
+    Packet packet = group_ == 0 ? receive_asleep(world_.get(), 0, tag_wake, 50, while_asleep)
+                                : receive_asleep(parent_comm_.get(), 0, tag_wake, 50, while_asleep);
     switch (packet.get<Order>()) {
     case Order::wake: {
       mode_ = packet.get<Mode>();

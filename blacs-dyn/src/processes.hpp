@@ -51,6 +51,8 @@ public:
   Mode mode() const { return mode_; }
   void set_mode(Mode mode) { mode_ = mode; }
   int id() const { return id_; }
+  bool is_in_first_group() const { return group_ == 0; }
+  std::function<void()> while_asleep; ///< called now and then by a process that sleeps
   bool was_spawned() const { return was_spawned_; }
   const ProcessSet& process_set() const { return process_set_; }
   MPI_Comm grid() const { return grid_.get(); } ///< ranks row-major in the grid
@@ -68,6 +70,8 @@ public:
   void share_out(Union& gathered) const;
   /// Of the processes of the grid, row-major, from elsewhere: `map` is the grid with the shares that follow.
   void take_speeds(const std::vector<double>& speeds, GridMap map);
+  /// Of any processes, the same on all of the grid; what is dealt out stays as it is.
+  void know_speeds(const std::vector<int>& ids, const std::vector<double>& speeds);
 
   /// Group 0 only, collective over world: the first grid, of the first shape.size() processes. The others are parked,
   /// without sleeping yet. hosts: of world's ranks.

@@ -29,6 +29,7 @@ int ResizePoints::arrive(const Place& place) {
   if (under_way_ && under_way_->is_led()) return go_on_where_led();
   if (app_.processes.is_newcomer()) return join();
   if (app_.grid.is_still_outside()) return sleep_until_needed();
+  const Balancing::Point here(app_.balancing);
   app_.checkpoints.save_if_due();
   if (app_.processes.id() == 0 && !under_way_)
     app_.processes.keep_warm(app_.settings.group_policy.warm, [this] { return app_.spawn_options(); });
@@ -36,7 +37,7 @@ int ResizePoints::arrive(const Place& place) {
   Wish wish = next_wish();
   std::uint64_t all = 0;
   try {
-    all = compare_places(place_, wish.flags() | news());
+    all = compare_places(place_, wish.flags() | news() | app_.balancing.flags());
   } catch (const Error&) { // what was asked for waits for a resize point where all are
     if (wish.request)
       wish.request->put_off();
@@ -45,7 +46,10 @@ int ResizePoints::arrive(const Place& place) {
     throw;
   }
   const bool is_own = (all & PlaceWord::own_request) != 0; // goes before a request from outside, which process 0 has
-  if (!is_own && (all & PlaceWord::outside_request) == 0) return let_in(all);
+  if (!is_own && (all & PlaceWord::outside_request) == 0) {
+    if (under_way_ || (all & PlaceWord::loads) == 0) return let_in(all);
+    return balance();
+  }
   if (is_own && wish.request) {
     wish.request->put_off();
     wish = Wish{};
@@ -119,6 +123,31 @@ void ResizePoints::check_places(const Place& place) const {
                               "same one (two lines that mean one place take one name, by dyngrid_resize_point_at)",
                               first.shown(), app_.grid.rank(), place.shown()));
   });
+}
+
+/// Loads are handed over, and what follows from them is done. A failure is said, and the program goes on as it was.
+int ResizePoints::balance() {
+  const Balancing::Verdict verdict = app_.balancing.exchange();
+  using Kind = Balancing::Verdict::Kind;
+  if (verdict.kind == Kind::nothing) return DYNGRID_SAME;
+  int outcome = DYNGRID_SAME;
+  try {
+    if (verdict.kind == Kind::relayout) {
+      outcome = app_.balancing.lay_out_anew(verdict);
+    } else {
+      Resize::Goal goal;
+      goal.to = verdict.to.shape;
+      goal.exact = verdict.to;
+      goal.is_at_point = true;
+      app_.processes.know_speeds(verdict.ids, verdict.speeds);
+      outcome = change(std::move(goal));
+    }
+  } catch (const Error& error) {
+    app_.balancing.failed(error.what());
+    return DYNGRID_SAME;
+  }
+  app_.balancing.carried_out();
+  return outcome;
 }
 
 /// Whose wish counts: the lowest rank's of those that have one of their own, else process 0's. It tells the others.

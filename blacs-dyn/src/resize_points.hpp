@@ -60,6 +60,7 @@ private:
   Wish next_wish();
   std::uint64_t compare_places(const Place& place, std::uint64_t flags);
   void check_places(const Place& place) const;
+  int balance();
   Resize::Goal agree_on_goal(Wish& wish, bool is_own);
   int change(Resize::Goal goal, std::optional<control::ResizeRequest> request = std::nullopt, std::uint64_t all = 0);
   int carry_out(Resize& next);

@@ -92,6 +92,8 @@ void read_control(Settings& settings) {
     control::check_job_name(text, "DYNGRID_JOB");
     settings.job = text;
   }
+  if (const char* text = environment("DYNGRID_BALANCE"))
+    settings.balance = control::balance_mode_from(text, "blacs-dyn: DYNGRID_BALANCE");
   if (const char* text = environment("DYNGRID_ALLOW"))
     settings.allowed = naming("DYNGRID_ALLOW", [&] { return control::Allowed::parse(text); });
   settings.undoes = base::parse_switch("blacs-dyn: DYNGRID_DECIDE's undo", environment("DYNGRID_DECIDE", "undo"), true);

@@ -8,6 +8,7 @@
 
 #include "base/environment.hpp"
 #include "control/allowed.hpp"
+#include "control/balancer.hpp"
 #include "control/job_state.hpp"
 #include "launchers/launcher.hpp"
 #include "packet.hpp"
@@ -40,7 +41,8 @@ struct Settings {
   std::string checkpoint;             ///< where to; empty: only where the program says
   std::int64_t checkpoint_points = 0; ///< one every so many resize points; 0: not by points
   double checkpoint_seconds = 0;      ///< one at the first resize point after so many seconds; 0: not by time
-  std::string restore;                ///< what the application goes on from; empty: it begins anew
+  control::BalanceMode balance = control::BalanceMode::off; ///< DYNGRID_BALANCE
+  std::string restore; ///< what the application goes on from; empty: it begins anew
 
   int warm = 0; ///< DYNGRID_WARM: so many processes are started beforehand, and sleep until a growth takes them
 
@@ -70,7 +72,7 @@ template <class Archive> void fields(Archive& a, GroupPolicy& policy) {
 template <class Archive> void fields(Archive& a, Settings& s) {
   a(s.placement, s.keep_first, s.exchange_order, s.group_policy, s.way, s.is_way_asked_for, s.waits, s.join_limit_s,
     s.points, s.warm);
-  a(s.checkpoint, s.checkpoint_points, s.checkpoint_seconds, s.restore);
+  a(s.checkpoint, s.checkpoint_points, s.checkpoint_seconds, s.restore, s.balance);
 }
 inline void Settings::write(Packet& packet) const {
   packet.put(*this);

@@ -77,6 +77,10 @@ void Processes::take_speeds(const std::vector<double>& speeds, GridMap map) {
   process_set_.grid = std::move(map);
 }
 
+void Processes::know_speeds(const std::vector<int>& ids, const std::vector<double>& speeds) {
+  for (std::size_t k = 0; k < ids.size(); ++k) process_set_.set_speed(ids[k], speeds[k]);
+}
+
 double Processes::speed() const {
   if (grid_) return process_set_.speed_of(id_);
   return own_speed_ > 0 ? own_speed_ : 1;

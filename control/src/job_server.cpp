@@ -135,6 +135,10 @@ void JobServer::serve_request(LineServer::Client client, const Request& request)
     return say(state_.cancel(request));
   case Operation::history:
     return say(state_.history());
+  case Operation::load:
+    return say(state_.board.loads(now));
+  case Operation::balance:
+    return await(client, request, state_.balance(request));
   case Operation::watch: {
     const bool steps = request.body->contains("steps") ? flag(request, "steps") : true;
     server_.hold(client, true);
@@ -147,15 +151,22 @@ void JobServer::serve_request(LineServer::Client client, const Request& request)
 
 /// A request for another grid: what is decided is said at once, or, if the client waits, with the outcome.
 void JobServer::submit(LineServer::Client client, const Request& request) {
-  const bool waits = flag(request, "wait");
   Json given = state_.submit(request, clock_());
-  if (waits && given["accepted"].get<bool>()) {
+  if (flag(request, "wait"))
+    await(client, request, std::move(given));
+  else
+    server_.send(client, to_line(reply(request.id, std::move(given))));
+}
+
+/// The answer comes with the outcome, unless it was declined.
+void JobServer::await(LineServer::Client client, const Request& request, Json given) {
+  if (given["accepted"].get<bool>()) {
     server_.hold(client, true);
     const auto number = given["request"].get<std::int64_t>();
     waiters_[number] = {client, request.id, std::make_unique<Json>(std::move(given))};
     return;
   }
-  if (waits) given["outcome"] = "declined";
+  given["outcome"] = "declined";
   server_.send(client, to_line(reply(request.id, std::move(given))));
 }
 

@@ -677,6 +677,34 @@ Json JobState::cancel(const Request& request) {
   return {{"cancelled", cancelled ? Json(cancelled->number) : Json(nullptr)}};
 }
 
+Json JobState::balance(const Request& request) {
+  if (!info_.why_fixed.empty()) return {{"accepted", false}, {"reason", info_.why_fixed}};
+  std::int64_t number = 0;
+  {
+    const Lock lock(mutex_);
+    number = queue_.number();
+  }
+  const auto before = board.ask(request, number);
+  const Lock lock(mutex_);
+  if (before) outcome(before->number, "superseded", {{"by", number}});
+  return {{"accepted", true}, {"request", number}};
+}
+
+std::int64_t JobState::steps_left() const {
+  const Lock lock(mutex_);
+  return steps_ > 0 ? std::max<std::int64_t>(0, steps_ - step_) : -1;
+}
+
+Allowed JobState::allowed() const {
+  const Lock lock(mutex_);
+  return allowed_;
+}
+
+gridmap::Cost JobState::change_cost(GridShape to, const gridmap::Cost& planned) const {
+  const Lock lock(mutex_);
+  return situation().change(grid_, to, 0, planned);
+}
+
 void JobState::look_at_deadlines(double now) {
   const Lock lock(mutex_);
   while (const auto overdue = queue_.overdue(now)) {
@@ -714,6 +742,7 @@ std::vector<Json> JobState::take_events() {
     told.insert(place, std::move(event));
   }
   events_.clear();
+  for (Json& event : board.take_events()) told.push_back(std::move(event));
   return told;
 }
 

@@ -70,6 +70,9 @@ LoadSample load_sample(const LoadTexts& texts) {
                                            : 0);
   }
   add_processors(texts, sample);
+  sample.quota = texts.quota;
+  if (texts.quota > 0)
+    sample.rivals = static_cast<int>(std::count_if(texts.group.begin(), texts.group.end(), is_runnable));
   sample.runnable = static_cast<int>(entry(texts.stat, "procs_running"));
   return sample;
 }
@@ -86,7 +89,26 @@ const char* to_string(LoadSource source) {
   return "?";
 }
 
-Load judge_load(const LoadSample& before, const LoadSample& after, LoadSource source, const MarkedWork& work) {
+namespace {
+
+/// Of a process that does not run itself: what it would get.
+void judge_by_competitors(const LoadSample& before, const LoadSample& after, Load& load) {
+  const bool has_rivals = before.rivals >= 0 && after.rivals >= 0 && after.quota > 0;
+  const double cores = std::max(after.cores, 1);
+  const double rivals = (before.rivals + after.rivals) / 2.0;
+  load.share = load.competing < 0 ? 1 : std::min(1.0, cores / (load.competing + 1));
+  load.is_calm = load.competing < cores;
+  if (has_rivals) { // who runs in other groups of the host takes nothing from this one's quota
+    load.share = std::min(1.0, after.quota / (rivals + 1));
+    load.is_calm = rivals == 0;
+  }
+  load.share = std::min(load.share, 1 - load.throttled);
+}
+
+} // namespace
+
+Load judge_load(const LoadSample& before, const LoadSample& after, LoadSource source, const MarkedWork& work,
+                double stopped_s) {
   Load load;
   const double wall_s = after.at_s - before.at_s;
   double cpu_s = 0, wait_s = 0, busiest_s = 0;
@@ -98,6 +120,8 @@ Load judge_load(const LoadSample& before, const LoadSample& after, LoadSource so
     busiest_s = std::max(busiest_s, ran);
   }
   load.busy = wall_s > 0 ? cpu_s / wall_s : 0;
+  load.stopped = part(stopped_s, wall_s);
+  wait_s += stopped_s;
   load.waited = part(wait_s, cpu_s + wait_s);
   for (std::size_t k = 0; k < std::min(before.throttled_s.size(), after.throttled_s.size()); ++k)
     load.throttled = std::max(load.throttled, part(after.throttled_s[k] - before.throttled_s[k], wall_s));
@@ -115,13 +139,14 @@ Load judge_load(const LoadSample& before, const LoadSample& after, LoadSource so
   switch (load.source) {
   case LoadSource::schedstat:
     load.share = std::min(1 - load.waited, std::max(1 - load.throttled, part(busiest_s, wall_s)));
+    load.is_calm = load.share > 0.9;
     break;
   case LoadSource::clock:
     load.share = part(work.cpu_s, work.wall_s);
+    load.is_calm = load.share > 0.9;
     break;
   case LoadSource::competitors:
-    load.share = load.competing < 0 ? 1 : std::min(1.0, std::max(after.cores, 1) / (load.competing + 1));
-    load.share = std::min(load.share, 1 - load.throttled);
+    judge_by_competitors(before, after, load);
     break;
   }
   load.share = std::clamp(load.share * (1 - load.stolen), 1e-3, 1.0);

@@ -35,9 +35,54 @@ std::vector<int> own_processors() {
   return list;
 }
 
+/// Processors that a control group may use: cpu.max of version 2, cpu.cfs_* of version 1; 0 for any number.
+double quota_of(const std::string& folder) {
+  const auto number = [](const std::string& text) {
+    return static_cast<double>(base::whole_number(base::trimmed(text)).value_or(-1));
+  };
+  double quota = -1, period = -1;
+  if (const std::string both = base::content_of(folder + "/cpu.max"); !both.empty()) {
+    const std::size_t blank = std::min(both.find(' '), both.size());
+    quota = number(both.substr(0, blank));
+    period = number(both.substr(blank));
+  } else {
+    quota = number(base::content_of(folder + "/cpu.cfs_quota_us"));
+    period = number(base::content_of(folder + "/cpu.cfs_period_us"));
+  }
+  return quota > 0 && period > 0 ? quota / period : 0;
+}
+
+/// The innermost group with a quota, and the others in it.
+void read_group(const std::string& root, LoadTexts& texts) {
+  constexpr std::size_t most = 256; // of a crowd the host's figure says enough
+  for (const std::string& folder : detail::control_groups(root, "cpu")) {
+    texts.quota = quota_of(folder);
+    if (texts.quota == 0) continue;
+    const std::vector<std::string> members = base::split(base::content_of(folder + "/cgroup.procs"), '\n');
+    if (members.size() > most) {
+      texts.quota = 0;
+      return;
+    }
+    for (const std::string& member : members)
+      if (const auto pid = base::whole_number<int>(member); pid && *pid != getpid())
+        texts.group.push_back(base::content_of(fmt::format("{}/proc/{}/stat", root, *pid)));
+    return;
+  }
+}
+
+double wanted_s(const LoadSample& before, const LoadSample& after) {
+  double sum = 0;
+  for (const auto& [number, thread] : after.threads) {
+    sum += thread.cpu_s + thread.wait_s;
+    if (const auto was = before.threads.find(number); was != before.threads.end())
+      sum -= was->second.cpu_s + was->second.wait_s;
+  }
+  return sum;
+}
+
 } // namespace
 
-LoadTexts read_load(const std::string& root) {
+LoadTexts read_load(const std::string& root, bool with_group) {
   LoadTexts texts;
   texts.at_s = base::monotonic_s();
   std::error_code failed;
@@ -52,6 +97,7 @@ LoadTexts read_load(const std::string& root) {
       texts.cpu_stat.push_back(std::move(text));
   texts.stat = base::content_of(root + "/proc/stat");
   texts.cpus = own_processors();
+  if (with_group) read_group(root, texts);
   return texts;
 }
 
@@ -95,9 +141,26 @@ LoadReader::LoadReader(LoadSource source, std::string root)
 Load LoadReader::look() {
   const std::lock_guard lock(mutex_);
   LoadSample now = load_sample(read_load(root_));
-  const Load load = judge_load(before_, now, source_, work_);
+  const Load load = judge_load(before_, now, source_, work_, stopped_s_);
   before_ = std::move(now);
   work_ = {};
+  stopped_s_ = 0;
+  return load;
+}
+
+std::optional<Load> LoadReader::look_after(double wanted, bool sleeps, double stopped_s) {
+  const std::lock_guard lock(mutex_);
+  LoadSample now = load_sample(read_load(root_, sleeps));
+  stopped_s_ += stopped_s;
+  const bool has_threads = !now.threads.empty();
+  const double held_up = source_ == LoadSource::clock ? work_.wall_s : wanted_s(before_, now);
+  if (!sleeps && has_threads && held_up + stopped_s_ < wanted) return std::nullopt;
+  if (sleeps && before_.rivals < 0) before_.rivals = now.rivals; // the first look since it sleeps
+  const Load load =
+      judge_load(before_, now, sleeps ? LoadSource::competitors : source_, work_, sleeps ? 0 : stopped_s_);
+  before_ = std::move(now);
+  work_ = {};
+  stopped_s_ = 0;
   return load;
 }
 

@@ -40,7 +40,8 @@ struct Word {
 };
 constexpr Word words[] = {{Operation::status, "status"}, {Operation::resize, "resize"},   {Operation::grow, "grow"},
                           {Operation::shrink, "shrink"}, {Operation::leave, "leave"},     {Operation::offer, "offer"},
-                          {Operation::cancel, "cancel"}, {Operation::history, "history"}, {Operation::watch, "watch"}};
+                          {Operation::cancel, "cancel"}, {Operation::history, "history"}, {Operation::watch, "watch"},
+                          {Operation::load, "load"},     {Operation::balance, "balance"}};
 
 } // namespace
 
@@ -53,8 +54,8 @@ const char* to_string(Operation operation) {
 Operation operation_of(const Request& request) {
   for (const Word& word : words)
     if (request.op == word.text) return word.operation;
-  bad(fmt::format("op \"{}\" is not known, expected status, resize, grow, shrink, leave, offer, cancel, history or "
-                  "watch",
+  bad(fmt::format("op \"{}\" is not known, expected status, resize, grow, shrink, leave, offer, cancel, history, "
+                  "watch, load or balance",
                   request.op.substr(0, 40)));
 }
 

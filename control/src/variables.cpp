@@ -72,6 +72,9 @@ const std::vector<Variable>& variables() {
        "grids tried in the first steps, so many steps on each; then the quickest is taken"},
       {"DYNGRID_DECIDE", "undo", "on|off", "on",
        "whether a growth asked for from outside whose steps measure slower is taken back"},
+      {"DYNGRID_BALANCE", "", "off|advise|auto", "off",
+       "what is done about processes that get less of their processor than others: nothing, saying what would help, or "
+       "doing it"},
       {"DYNGRID_JOB", "", "NAME|off", "the process number of process 0",
        "the name by which the application is asked from outside (dyngrid ps, resize, ...); off: nobody can"},
       {"DYNGRID_RUNTIME_DIR", "", "PATH", "$XDG_RUNTIME_DIR/dyngrid, else /tmp/dyngrid-<uid>",
@@ -95,6 +98,8 @@ const std::vector<Variable>& variables() {
        true},
       {"DYNGRID_UNIT_PROCESSES", "", "N", "not set", "set by dyngrid for DYNGRID_JOIN_START: how many processes it has",
        true},
+      {"DYNGRID_LOAD_ROOT", "", "PATH", "not set",
+       "where the load monitor finds /proc and /sys, for dyngrid's own tests; not for users", true},
       {"DYNGRID_NEWCOMER", "", "managed|classical", "not set",
        "set by dyngrid for the processes that it starts; not for users", true},
   };

@@ -11,6 +11,7 @@
 
 #include "base/clock.hpp"
 #include "control/load.hpp"
+#include "control/load_monitor.hpp"
 #include "control/load_reader.hpp"
 
 namespace {
@@ -154,6 +155,63 @@ TEST(Load, WhereTheKernelDoesNotCount) {
 TEST(Load, AShareIsNeverZero) { // a process that was stopped for the whole second
   const auto [before, after] = second(0, 1);
   EXPECT_EQ(judge_load(before, after).share, 1e-3);
+}
+
+TEST(Load, AStopIsSeenByWhoSleptTooLong) { // SIGSTOP for a minute: nothing ran, nothing stood in a queue
+  LoadSample before, after;
+  before.threads[1] = after.threads[1] = {5, 3};
+  after.at_s = 60;
+  after.threads[1].cpu_s += 0.5;
+  EXPECT_NEAR(judge_load(before, after).share, 1, 1e-9); // it cannot be told from sleep
+  const Load load = judge_load(before, after, LoadSource::schedstat, {}, 59.5);
+  EXPECT_NEAR(load.share, 0.5 / 60, 1e-9);
+  EXPECT_NEAR(load.stopped, 59.5 / 60, 1e-9);
+  after.threads[1] = before.threads[1]; // not even that
+  EXPECT_EQ(judge_load(before, after, LoadSource::schedstat, {}, 60).share, 1e-3);
+}
+
+TEST(Load, ASleeperInAGroupWithAQuotaIsToldByThatGroup) {
+  LoadTexts texts;
+  texts.stat = stat_text; // the host is busy with others: 7 run on 2 processors
+  texts.quota = 0.5;
+  texts.group = {"7 (busy) R 1 1\n", "8 (idle) S 1 1\n", ""};
+  LoadSample before = load_sample(texts);
+  EXPECT_EQ(before.rivals, 1);
+  LoadSample after = before;
+  after.at_s = 1;
+  Load load = judge_load(before, after, LoadSource::competitors);
+  EXPECT_NEAR(load.share, 0.25, 1e-9); // half of the quota
+  EXPECT_FALSE(load.is_calm);
+  before.rivals = after.rivals = 0;
+  load = judge_load(before, after, LoadSource::competitors);
+  EXPECT_NEAR(load.share, 0.5, 1e-9);
+  EXPECT_TRUE(load.is_calm);
+  before.quota = after.quota = 0; // without one it is the host that counts
+  before.rivals = after.rivals = -1;
+  load = judge_load(before, after, LoadSource::competitors);
+  EXPECT_NEAR(load.share, 2 / 8.0, 1e-9);
+  EXPECT_FALSE(load.is_calm);
+}
+
+TEST(LoadMonitor, MeasuresAndEnds) {
+  control::LoadMonitor::Pointer monitor(new control::LoadMonitor);
+  control::ProcessLoad load;
+  const base::Deadline end(20);
+  while (load.samples < 2 && !end.is_over()) monitor->write(load); // busy: it wants a processor
+  EXPECT_GE(load.samples, 2);
+  EXPECT_GT(load.share, 0);
+  EXPECT_LE(load.share, 1);
+  monitor.reset(); // at once: no test would wait for a period that does not end
+}
+
+TEST(LoadMonitor, WithoutProcIsNoLoad) {
+  control::LoadMonitor::Pointer monitor(new control::LoadMonitor("/nowhere"));
+  control::ProcessLoad load;
+  const base::Deadline end(20);
+  while (load.samples < 1 && !end.is_over()) monitor->write(load);
+  EXPECT_EQ(load.share, 1);
+  EXPECT_EQ(load.competing, -1);
+  EXPECT_FALSE(monitor->has_changed());
 }
 
 TEST(LoadWatch, ThreeOfFiveAreAChange) {

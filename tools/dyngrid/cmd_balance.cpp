@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
@@ -7,17 +8,21 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include <fmt/format.h>
 
+#include "base/clock.hpp"
 #include "base/grid_shape.hpp"
+#include "base/status.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
 #include "control/variables.hpp"
 #include "gridmap/balance.hpp"
+#include "job_text.hpp"
 #include "redist/measure.hpp"
 #include "text.hpp"
 
@@ -29,6 +34,9 @@ using gridmap::BalanceProcess;
 using gridmap::BalanceRequest;
 
 struct Options {
+  std::string job, mode;
+  bool now = false;
+  double timeout_s = 60;
   std::string speeds, loads, asleep, stay, grid, file, rows, cols;
   double change_s = 0;
   bool no_remove = false, no_return = false, json = false;
@@ -233,7 +241,56 @@ void print(const char* title, const BalanceChoice& choice, const std::vector<Bal
   std::printf("%s", table(rows).c_str());
 }
 
+/// The job's answer, once it has steps to judge by.
+Json asked(const Options& o, std::string job) {
+  control::Client client = connect_to(job);
+  const base::Deadline end(o.timeout_s);
+  nlohmann::json fields{{"now", o.now}};
+  if (!o.mode.empty()) fields["mode"] = o.mode;
+  for (;;) {
+    Json answer;
+    try {
+      answer = client.call("balance", fields, std::max(0.1, end.left_s()));
+    } catch (const base::Error& error) {
+      throw Failure(error.status() == base::Status::timeout
+                        ? fmt::format("job {} did not come to a resize point within {:g} s", job, o.timeout_s)
+                        : error.what(),
+                    1);
+    }
+    const std::string reason = answer.value("reason", "");
+    if (answer.value("outcome", "") != "failed" || reason.find("ask again") == std::string::npos || end.is_over())
+      return answer;
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  }
+}
+
+void ask_job(const Options& o) {
+  const Json answer = asked(o, o.job);
+  const std::string outcome = answer.value("outcome", ""), reason = answer.value("reason", "");
+  if (print_json(o.json, answer)) return;
+  if (outcome == "declined") throw Failure("declined: " + reason, declined_status);
+  if (!answer.contains("balance")) throw Failure(outcome + (reason.empty() ? "" : ": " + reason), 1);
+  Json event = answer["balance"];
+  event["event"] = "balance";
+  event["done"] = outcome == "done";
+  const bool stays = event["action"] == "stay";
+  std::printf("%s\n", balance_text(event).c_str());
+  for (const auto& [title, choice] : {std::pair{"now     ", event["now"]},
+                                      std::pair{stays ? "refused " : "then    ", event[stays ? "refused" : "then"]}})
+    if (choice.is_object())
+      std::printf("%s%s, power %.4g, a step of %s; change %s, %s elements move\n", title,
+                  grid_text(choice["grid"]).c_str(), choice["power"].get<double>(),
+                  duration_text(choice["step_s"]).c_str(), duration_text(choice["change_s"]).c_str(),
+                  grouped(choice["moved_elements"]).c_str());
+  std::printf("balance %s\n", answer.value("mode", "").c_str());
+}
+
 void run(const Options& o, const CommandLine& app) {
+  if (!o.job.empty()) {
+    ask_job(o);
+    return;
+  }
+  if (o.now || !o.mode.empty()) throw Failure("--now and --mode are for a running job, expected its name");
   const BalanceRequest request = request_of(o, app);
   const gridmap::Balance b = gridmap::decide_balance(request);
   const bool stays = b.action == gridmap::BalanceAction::stay;
@@ -265,6 +322,15 @@ void add_balance(CommandLine& root) {
   CommandLine& app =
       root.add_command("balance", "Processes of changed speed: new shares, who should sleep, who should come back");
   auto o = std::make_shared<Options>();
+  app.add_option("JOB", o->job,
+                 "a running job: what would help it by what was measured; without it, as the options say");
+  app.add_flag("--now", o->now, "of a job: do it at the next resize point, if it is worth it");
+  app.add_option("--mode", o->mode, "of a job: from here on off, advise or auto")
+      .check(base::one_of({"off", "advise", "auto"}));
+  app.add_option("--timeout", o->timeout_s, "of a job: so long it is waited for")
+      .type_name("SECONDS")
+      .check(base::positive_number())
+      .show_default();
   BalanceRequest& r = o->request;
   app.add_option("--speeds", o->speeds, "of the processes in the grid, row by row: 1,1,1,0.5, or @file")
       .type_name("LIST");
@@ -310,6 +376,8 @@ void add_balance(CommandLine& root) {
   app.add_flag("--json", o->json, "print one JSON object");
   app.footer(
       "Examples:\n"
+      "  dyngrid balance JOB                # what would help this job, and why\n"
+      "  dyngrid balance JOB --now          # do it; --mode auto does it from here on\n"
       "  dyngrid balance --speeds 1,1,1,0.5 --m 8000 --n 8000 --steps-left 200\n"
       "  dyngrid balance --speeds 1,1,1,1 --load 3:2 --n 8000 --weighted --work 12 --volume 0.2\n"
       "  dyngrid balance --speeds 1,1,1 --grid 1x3 --asleep 1 --n 8000\n"

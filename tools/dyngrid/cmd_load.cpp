@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <memory>
+#include <thread>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
 #include "command.hpp"
 #include "control/load_reader.hpp"
+#include "job_text.hpp"
 #include "text.hpp"
 
 namespace command {
 namespace {
 
 struct Options {
-  double seconds = 1;
+  std::string job;
+  double seconds = 1, timeout_s = 30;
   bool self_test = false, json = false;
 };
 
@@ -26,8 +32,61 @@ control::Load measure(control::LoadSource source, double seconds) {
   return reader.look();
 }
 
+/// The answer of a job whose processes have all been measured, and lately; the first question only begins that.
+Json loads_of(const Options& o) {
+  constexpr double lately_s = 3;
+  std::string job = o.job;
+  control::Client client = connect_to(job);
+  const base::Deadline end(o.timeout_s);
+  for (;;) {
+    Json answer = client.call("load", {}, 10);
+    const Json& loads = answer["loads"];
+    const bool is_lately = answer["age_s"].is_number() && answer["age_s"].get<double>() <= lately_s;
+    const bool is_whole = !loads.empty() && std::all_of(loads.begin(), loads.end(), [](const Json& load) {
+      return load["samples"].get<int>() > 0 || load["place"].is_null();
+    });
+    if (is_lately && is_whole) return answer;
+    if (end.is_over()) {
+      if (loads.empty())
+        throw Failure(fmt::format("job {} did not come to a resize point within {:g} s, where loads are gathered", job,
+                                  o.timeout_s),
+                      1);
+      return answer; // what there is
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+}
+
+void show_job(const Options& o) {
+  const Json answer = loads_of(o);
+  if (print_json(o.json, answer)) return;
+  const auto percent = [](const Json& part) { return fmt::format("{:.0f} %", 100 * part.get<double>()); };
+  std::vector<std::vector<std::string>> rows{
+      {"process", "host", "place", "share", "speed", "competing", "waited", "no quota", "stolen", "since"}};
+  for (const Json& load : answer["loads"]) {
+    const bool is_known = load["samples"].get<int>() > 0;
+    rows.push_back({std::to_string(load["process"].get<int>()), load["host"].get<std::string>(),
+                    load["place"].is_null() ? "asleep" : std::to_string(load["place"].get<int>()),
+                    is_known ? fmt::format("{:.2f}", load["share"].get<double>()) : "-",
+                    fmt::format("{:.3g}", load["speed"].get<double>()),
+                    load["competing"].is_null() ? "-" : fmt::format("{:.3g}", load["competing"].get<double>()),
+                    is_known ? percent(load["waited"]) : "-", is_known ? percent(load["throttled"]) : "-",
+                    is_known ? percent(load["stolen"]) : "-",
+                    is_known ? duration_text(load["held_s"].get<double>()) : "-"});
+  }
+  std::printf("%s", table(std::move(rows)).c_str());
+  std::printf(
+      "balance %s%s\n", answer["mode"].get<std::string>().c_str(),
+      answer["age_s"].is_number() ? fmt::format("; {} ago", duration_text(answer["age_s"].get<double>())).c_str() : "");
+  if (const Json& last = answer["last_balance"]; last.is_object()) std::printf("%s\n", balance_text(last).c_str());
+}
+
 void run(const Options& o) {
-  if (!o.self_test) throw Failure("got no question, expected --self-test");
+  if (!o.self_test) {
+    show_job(o);
+    return;
+  }
+  if (!o.job.empty()) throw Failure(fmt::format("got job {} and --self-test, expected one of them", o.job));
   const control::LoadSources sources = control::test_load_sources();
   const control::Load load = measure(sources.share, o.seconds);
   if (print_json(o.json, {{"source", to_string(sources.share)},
@@ -55,13 +114,23 @@ void run(const Options& o) {
 } // namespace
 
 void add_load(CommandLine& root) {
-  CommandLine& app = root.add_command("load", "What part of a processor a process really gets here");
+  CommandLine& app =
+      root.add_command("load", "What part of a processor each process of a job really gets, or one here");
   auto o = std::make_shared<Options>();
+  app.add_option("JOB", o->job, "name of the job, as dyngrid ps shows it; without it, the only one that runs");
+  app.add_option("--timeout", o->timeout_s, "so long it waits until all processes have been measured")
+      .type_name("SECONDS")
+      .check(base::positive_number())
+      .show_default();
   app.add_flag("--self-test", o->self_test, "which of the kernel's figures can be trusted, and what this process gets");
   app.add_option("--seconds", o->seconds, "so long it computes to find that out")
       .check(base::in_range(0.01, 3600.0))
       .show_default();
   app.add_flag("--json", o->json, "print one JSON object");
+  app.footer("share: what a process got of the time that it wanted; of one that sleeps, what it would get. competing: "
+             "processes of the\nhost that wanted a processor beside it. waited: of the time that it wanted, in the run "
+             "queue. no quota: its control group\nstood still. speed: by which weighted matrices are dealt out. A job "
+             "without DYNGRID_BALANCE begins to measure with the first\nquestion, and goes on for 5 s after the last.");
   app.action([o] { run(*o); });
 }
 

@@ -85,6 +85,10 @@ void add_run_options(CommandLine& app, RunOptions& o) {
                  "mpirun of its own that "
                  "meets the application over an ompi-server started here and ended with it")
       .check(base::one_of({"background", "blocking", "join", "spawn"}));
+  app.add_option("--balance", r.balance,
+                 "what is done about processes that get less of their processor than others (DYNGRID_BALANCE): off, "
+                 "advise, auto")
+      .check(base::one_of({"off", "advise", "auto"}));
   app.add_option("--unit", r.group, "processes per spawned world: auto, all or a number (DYNGRID_UNIT)");
   app.add_option("--hosts", r.hosts, "where to start, and with how many slots; as mpirun's -H")
       .type_name("HOST:SLOTS,...");

@@ -50,6 +50,7 @@ std::string line_of(const json& e) {
     return fmt::format("outcome {} {}{}", e["request"].get<std::int64_t>(), e.value("outcome", ""),
                        reason.empty() ? "" : ": " + reason);
   }
+  if (event == "balance" || event == "balanced") return balance_text(e);
   if (event == "late") return fmt::format("late {}", e["request"].get<std::int64_t>());
   if (event == "skipped") return fmt::format("skipped {} steps", e["events"].get<std::int64_t>());
   return event + (e.contains("reason") ? ": " + e["reason"].get<std::string>() : "");
@@ -153,6 +154,7 @@ Left show(const Options& o, const std::string& job, Terminal& terminal) {
     if (!is_paused && now - drawn_at > std::chrono::milliseconds(100)) draw(keys);
     if (now - asked > std::chrono::seconds(1)) { // what no event tells
       client.send("status", {});
+      client.send("load", {});
       asked = now;
     }
     std::optional<json> line;

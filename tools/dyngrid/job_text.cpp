@@ -65,6 +65,22 @@ std::string change_text(const json& r) {
                      bytes_text(r.value("moved_bytes", json())));
 }
 
+std::string balance_text(const json& e) {
+  const std::string action = e.value("action", "");
+  if (e.value("event", "") == "balanced")
+    return fmt::format("balanced by {} in {} (predicted {}): a step took {}, takes {} (predicted {})", action,
+                       seconds_text(e.value("change_s", json())), seconds_text(e.value("predicted_change_s", json())),
+                       seconds_text(e.value("before_s", json())), seconds_text(e.value("after_s", json())),
+                       seconds_text(e.value("predicted_after_s", json())));
+  const auto list = [&](const char* word, const char* member) {
+    std::string text;
+    for (const json& id : e.value(member, json::array())) text += (text.empty() ? "" : ", ") + id.dump();
+    return text.empty() ? text : fmt::format("; {} {}", word, text);
+  };
+  return fmt::format("{}{}: {}{}{}", e.value("done", true) || action == "stay" ? "" : "would ", action,
+                     e.value("why", ""), list("sleeps", "leaves"), list("wakes", "comes"));
+}
+
 std::shared_ptr<Wish> add_wish(CommandLine& app, const char* name_of_what, const char* help_of_what) {
   auto w = std::make_shared<Wish>();
   app.add_option("JOB", w->job, "name of the job, as dyngrid ps shows it").required();

@@ -26,6 +26,9 @@ std::string bytes_text(const nlohmann::json& value);   ///< "15.4 MB"
 /// "2x2 -> 3x3 in 920 ms: spawn 820 ms, merge 40 ms, plan 0.1 ms, exchange 38 ms; 13.4 MB moved"
 std::string change_text(const nlohmann::json& report);
 
+/// An event `balance` or `balanced`, in one line.
+std::string balance_text(const nlohmann::json& event);
+
 /// resize, grow and shrink: options and what is done with the answer.
 struct Wish {
   std::string job, what; ///< what: the grid or the number, as given

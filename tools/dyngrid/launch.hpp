@@ -28,6 +28,7 @@ struct RunRequest {
       -1; ///< more that are started and sleep; -1: as many as resize_at needs where the MPI cannot start them later
   std::string grid; ///< "2x2" or empty; checked
   std::string resize_at, placement, schedule, group, hosts;
+  std::string balance;        ///< off, advise, auto or empty
   std::string processes_come; ///< spawn, join or empty
   std::string ompi_server;    ///< for join: its address
   std::string preload;        ///< full path of the library, or empty

@@ -68,6 +68,18 @@ std::pair<int, int> shape_of(const json& grid) {
 
 constexpr int label_width = 9;
 
+/// "1.00 1.00 0.50 0.99; asleep 1.00": what each process gets of a processor, by rank; empty where it is not known.
+std::string shares_text(const json& answer) {
+  std::string awake, asleep;
+  if (!answer.is_object()) return awake;
+  for (const json& load : answer.value("loads", json::array())) {
+    const json share = load.value("share", json());
+    std::string& text = load.value("place", json()).is_null() ? asleep : awake;
+    text += (text.empty() ? "" : " ") + (share.is_number() ? fmt::format("{:.2f}", share.get<double>()) : "-");
+  }
+  return awake + (asleep.empty() ? "" : "; asleep " + asleep);
+}
+
 } // namespace
 
 std::string drawn(const ViewLine& line, const Screen& screen) {
@@ -122,7 +134,7 @@ std::vector<std::string> grid_picture(int nprow, int npcol, int width, int heigh
   return lines;
 }
 
-JobView::JobView() : status_(std::make_unique<json>()) {}
+JobView::JobView() : status_(std::make_unique<json>()), loads_(std::make_unique<json>()) {}
 
 JobView::~JobView() = default;
 
@@ -158,6 +170,10 @@ void JobView::take(const json& line) {
   } else if (event == "outcome" && line.value("outcome", "") != "done") {
     last_word_ = line.value("outcome", "") + ": " + line.value("reason", "");
     status["pending"] = nullptr;
+  } else if (event.empty() && line.contains("loads")) {
+    *loads_ = line;
+  } else if (event == "balance" || event == "balanced") {
+    last_word_ = balance_text(line);
   } else if (event.empty() && line.contains("uptime_s")) {
     status = line;
   }
@@ -206,6 +222,8 @@ std::vector<ViewLine> JobView::lines(const Screen& screen, const std::string& ke
   below.push_back({fmt::format("memory   {} in matrices, {} in process 0", bytes_text(value("matrix_bytes")),
                                bytes_text(value("rss_bytes"))),
                    Style::label});
+  if (const std::string shares = shares_text(*loads_); !shares.empty())
+    below.push_back({"shares   " + shares, Style::label});
   if (pending.is_object())
     below.push_back({fmt::format("asked    {}{}", grid_text(pending.value("grid", json())),
                                  pending.value("late", false) ? ", late" : ""),

@@ -36,7 +36,7 @@ class JobView {
 public:
   JobView();
   ~JobView();
-  /// An answer to `status`, or an event.
+  /// An answer to `status` or `load`, or an event.
   void take(const nlohmann::json& line);
   void say(const std::string& word) { last_word_ = word; }
   bool is_known() const;
@@ -48,6 +48,7 @@ public:
 
 private:
   std::unique_ptr<nlohmann::json> status_; ///< never null; no object: nothing is known yet
+  std::unique_ptr<nlohmann::json> loads_;  ///< the same of an answer to `load`
   std::deque<double> times_;               ///< of the last steps on this grid
   std::string last_word_;                  ///< how the last request ended that was not done
   bool is_taken_back_ = false;             ///< the next change is the way back

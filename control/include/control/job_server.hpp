@@ -36,6 +36,7 @@ private:
   void run();
   void answer(LineServer::Client client, std::string_view line);
   void submit(LineServer::Client client, const Request& request);
+  void await(LineServer::Client client, const Request& request, Json given);
   void serve_request(LineServer::Client client, const Request& request);
   bool tell_events(); ///< true: the grid has changed
   void update_interest();

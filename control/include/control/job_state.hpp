@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "control/decide.hpp"
+#include "control/load_board.hpp"
 #include "control/protocol.hpp"
 #include "control/request_queue.hpp"
 
@@ -103,6 +104,13 @@ public:
   /// Writes what the history does not have yet. Any thread.
   void save_history(double wait_s = 0.2);
 
+  /// What is left of the steps, -1: not known; and whether a grid may be had. For the application's own decisions.
+  std::int64_t steps_left() const;
+  Allowed allowed() const;
+  /// As control::change_cost, with what the exchange is planned to take.
+  gridmap::Cost change_cost(gridmap::GridShape to, const gridmap::Cost& planned) const;
+  LoadBoard board; ///< loads and balances: both threads
+
   // ---- the listener's thread ----
   /// with_processes: of each process where it is, too.
   Json status(double now, bool with_processes = false) const;
@@ -111,6 +119,8 @@ public:
   Json submit(const Request& request, double now);
   Json offer(const Request& request) const;
   Json cancel(const Request& request);
+  /// Whether the work is to be given out anew: "request" is the number under which the answer comes.
+  Json balance(const Request& request);
   void look_at_deadlines(double now);
   /// A deadline to come, on the clock; empty when there is none.
   std::optional<double> next_deadline() const;

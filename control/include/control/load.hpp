@@ -22,6 +22,8 @@ struct LoadTexts {
   std::vector<std::string> cpu_stat; ///< cpu.stat of its control groups, version 1 or 2, itself first
   std::string stat;                  ///< /proc/stat
   std::vector<int> cpus;             ///< that it may run on; empty: all
+  double quota = 0;                  ///< processors that its control group may use; 0: not limited, or not looked at
+  std::vector<std::string> group;    ///< /proc/N/stat of the others in the group that has the quota
 };
 
 /// The same as numbers. Times are sums since some beginning.
@@ -36,6 +38,8 @@ struct LoadSample {
   std::vector<double> throttled_s;               ///< each control group stood still because its quota was used up
   std::int64_t busy_ticks = 0, stolen_ticks = 0; ///< of its processors; busy ones hold the stolen ones
   int cores = 0;                                 ///< that it may run on; 0: not known
+  double quota = 0;                              ///< processors that its control group may use; 0: any number
+  int rivals = -1; ///< others in that group that run or could; -1: no quota, or not looked at
 };
 
 LoadSample load_sample(const LoadTexts& texts);
@@ -54,8 +58,10 @@ struct Load {
   double waited = 0;    ///< part of the time it wanted that it stood in the run queue
   double throttled = 0; ///< part of the wall time that its control group stood still
   double stolen = 0;    ///< part of its processors' busy time that the host of this virtual machine took
+  double stopped = 0;   ///< part of the wall time that it was stopped (SIGSTOP), as far as it was seen
   double busy = 0;      ///< processors it used: CPU time over wall time
   double competing = 0; ///< processes of this host that wanted a processor beside it; -1: not known
+  bool is_calm = true;  ///< nobody takes anything from it; of one that sleeps: nobody would
   LoadSource source = LoadSource::schedstat;
 };
 
@@ -68,11 +74,12 @@ struct MarkedWork {
 /// the
 ///   throttled part of the wall time bounds s, but never below CPU over wall of the busiest thread, which it had.
 /// - clock: CPU over wall of the marked work, at least a millisecond of it.
-/// - competitors: cores / (competing + own), at most 1. Also where a process slept for 98 % of the time, whatever is
-///   asked for: its own times then say nothing.
+/// - competitors: cores / (competing + own), at most 1; of a control group with a quota, quota / (rivals + own). Also
+///   where a process slept for 98 % of the time, whatever is asked for: its own times then say nothing.
 /// All of it times 1 - stolen. Blocking does not count; a wait that spins is work, as it is for the kernel.
+/// @param stopped_s  that the process was stopped, and could not have run: counts as waiting.
 Load judge_load(const LoadSample& before, const LoadSample& after, LoadSource source = LoadSource::schedstat,
-                const MarkedWork& work = {});
+                const MarkedWork& work = {}, double stopped_s = 0);
 
 /// Says when a share has changed for good: `needed` of the last `of` samples differ from the share at the last balance
 /// by more than `least`, all up or all down.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "control/load.hpp"
@@ -10,7 +11,8 @@
 namespace control {
 
 /// What this process and its host say now. `root`: before /proc and /sys, for tests.
-LoadTexts read_load(const std::string& root = "");
+/// @param with_group  also the quota of its control group, and who else is in there: some microseconds for each.
+LoadTexts read_load(const std::string& root = "", bool with_group = false);
 
 /// Which sources there are here.
 struct LoadSources {
@@ -29,6 +31,11 @@ public:
   explicit LoadReader(LoadSource source = LoadSource::schedstat, std::string root = "");
   /// Since the last call, or since it was made.
   Load look();
+  /// The same once this process has wanted a processor for so long since the last look; nothing before that: of a few
+  /// milliseconds no share can be told. A process that sleeps wants none, is told of its control group instead, and is
+  /// judged at once.
+  /// @param stopped_s  that the process was stopped since the last call
+  std::optional<Load> look_after(double wanted_s, bool sleeps, double stopped_s);
   /// Work that was marked: its thread's CPU time, and its wall time.
   void work(double cpu_s, double wall_s);
 
@@ -38,6 +45,7 @@ private:
   std::string root_;
   LoadSample before_;
   MarkedWork work_;
+  double stopped_s_ = 0; ///< since before_
 };
 
 } // namespace control

@@ -16,6 +16,7 @@ public:
     std::optional<ResizeRequest> superseded;
   };
   Submitted submit(ResizeRequest request);
+  std::int64_t number() { return ++last_; } ///< for something else that is asked for
   /// Empty when nothing waits, or something else than `number`.
   std::optional<ResizeRequest> cancel(std::optional<std::int64_t> number);
 

@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "balancing.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "application.hpp"
+#include "base/clock.hpp"
+#include "base/index.hpp"
+#include "redist/measure.hpp"
+#include "redist/plan.hpp"
+
+namespace blacs_dyn {
+
+using base::at;
+using base::Error;
+using control::BalanceMode;
+using control::ProcessLoad;
+using gridmap::Balance;
+using gridmap::BalanceAction;
+
+namespace {
+
+constexpr double gather_every_s = 1;
+
+std::string seconds_of(double s) {
+  return fmt::format("{:.3g} s", s);
+}
+
+/// "3x3 of 0, 1, 2": who is in a grid.
+std::string shown(const gridmap::BalanceChoice& choice) {
+  return fmt::format("{}, a step of {}", to_string(choice.grid), seconds_of(choice.step_s()));
+}
+
+} // namespace
+
+/// What one process says to the others. What process 0 says holds for all.
+struct Balancing::Record {
+  ProcessLoad load;
+  std::int32_t has_verdict = 0; ///< process 0: a broadcast follows
+  std::int32_t wants_loads = 0;
+};
+
+// ---- every process
+
+void Balancing::start_monitor() {
+  if (monitor_) return;
+  try {
+    const char* root = environment("DYNGRID_LOAD_ROOT");
+    monitor_.reset(new control::LoadMonitor(root ? root : ""));
+  } catch (const std::exception& error) { // this process stays without figures, and says so by their absence
+    if (app_.processes.id() == 0) std::fprintf(stderr, "dyngrid: %s\n", error.what());
+    is_monitored_ = false;
+  }
+}
+
+void Balancing::set_mode(BalanceMode mode) {
+  app_.settings.balance = mode;
+  if (app_.control) app_.control->board().set_mode(mode);
+}
+
+std::uint64_t Balancing::flags() {
+  if (app_.settings.balance != BalanceMode::off) is_monitored_ = true;
+  if (is_monitored_ && !monitor_) start_monitor();
+  if (std::exchange(is_asleep_, false)) { // woken
+    told_ = {};
+    told_asleep_s_ = 0;
+    monitor_->sleeps(false);
+  }
+  if (monitor_ && monitor_->has_changed()) return PlaceWord::loads;
+  if (is_wanted_here_ && !is_monitored_) return PlaceWord::loads; // from which on all measure
+  if (app_.processes.id() != 0 || !app_.control) return 0;
+  const control::LoadBoard& board = app_.control->board();
+  if (board.has_question()) return PlaceWord::loads;
+  const double now = base::monotonic_s();
+  const bool is_wanted = app_.settings.balance != BalanceMode::off || is_wanted_here_ || board.is_wanted(now);
+  return is_wanted && now - gathered_s_ >= gather_every_s ? std::uint64_t{PlaceWord::loads} : 0;
+}
+
+ProcessLoad Balancing::own_load() const {
+  ProcessLoad load;
+  load.process = app_.processes.id();
+  if (monitor_) monitor_->write(load);
+  load.speed = app_.processes.process_set().speed_of(load.process);
+  const std::string host = Hosts::own_name();
+  std::strncpy(load.host, host.c_str(), sizeof load.host - 1);
+  return load;
+}
+
+Balancing::Verdict Balancing::exchange() {
+  const MPI_Comm grid = app_.grid.comm();
+  const bool is_0 = app_.processes.id() == 0;
+  Record mine;
+  mine.load = own_load();
+  std::optional<control::BalanceQuestion> question;
+  mine.wants_loads = is_wanted_here_ ? 1 : 0;
+  if (is_0) {
+    gathered_s_ = base::monotonic_s();
+    if (app_.control) question = app_.control->board().take_question();
+    mine.has_verdict = question || app_.settings.balance == BalanceMode::automatic ? 1 : 0;
+  }
+  std::vector<Record> all(at(app_.grid.shape().size()));
+  check_mpi(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, grid), "MPI_Allgather");
+  if (monitor_) monitor_->told();
+  loads_.clear();
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    loads_.push_back(all[k].load);
+    loads_.back().place = static_cast<std::int32_t>(k);
+  }
+  const int root = app_.grid.rank_of_process0();
+  is_monitored_ = true; // from the first exchange on
+  for (const Record& record : all) is_wanted_here_ = is_wanted_here_ || record.wants_loads != 0;
+  Verdict verdict;
+  verdict.mode = app_.settings.balance;
+  if (is_0) verdict = consider(question);
+  if (all[at(root)].has_verdict == 0) return {};
+  Packet packet;
+  packet.put(verdict);
+  broadcast(packet.bytes(), root, grid);
+  if (!is_0) packet.get(verdict);
+  set_mode(verdict.mode);
+  return verdict;
+}
+
+int Balancing::lay_out_anew(const Verdict& verdict) {
+  const ProcessSet& set = app_.processes.process_set();
+  const std::vector<double> before = set.speeds_on(set.grid);
+  const GridMap map = set.grid;
+  app_.processes.know_speeds(verdict.ids, verdict.speeds);
+  std::vector<double> speeds = set.speeds_on(verdict.to);
+  app_.processes.take_speeds(speeds, verdict.to);
+  try {
+    return app_.relayout.all();
+  } catch (const Error&) {
+    app_.processes.take_speeds(before, map);
+    throw;
+  }
+}
+
+void Balancing::end() {
+  monitor_.reset();
+  std::vector<ProcessLoad> unheard;
+  if (app_.processes.id() == 0 && app_.processes.world() != MPI_COMM_NULL) hear_sleepers(unheard);
+}
+
+// ---- sleepers
+
+/// Tells process 0 what this process would get, when that changes and now and then; those of spawned groups have no way
+/// to it.
+void Balancing::while_asleep() {
+  constexpr double every_s = 1, anyway_s = 10;
+  if (app_.settings.balance == BalanceMode::off || app_.processes.id() < 0 || !app_.processes.is_in_first_group())
+    return;
+  start_monitor();
+  if (!monitor_) return;
+  is_asleep_ = true;
+  monitor_->sleeps(true);
+  const double now = base::monotonic_s();
+  if (now - told_asleep_s_ < every_s) return;
+  const ProcessLoad load = own_load();
+  if (load.samples == 0) return;
+  const bool is_calm = load.calm_s > every_s, was_calm = told_.calm_s > every_s;
+  if (told_.samples > 0 && std::abs(load.share - told_.share) < 0.05 && is_calm == was_calm &&
+      now - told_asleep_s_ < anyway_s)
+    return;
+  told_ = load;
+  told_asleep_s_ = now;
+  check_mpi(MPI_Send(&load, sizeof load, MPI_BYTE, 0, base::tag_load, app_.processes.world()), "MPI_Send");
+}
+
+/// Process 0: what came since the last time; appended to `loads` are all that sleep.
+void Balancing::hear_sleepers(std::vector<ProcessLoad>& loads) const {
+  const MPI_Comm world = app_.processes.world();
+  const double now = base::monotonic_s();
+  for (;;) {
+    int is_there = 0;
+    MPI_Status status;
+    check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, base::tag_load, world, &is_there, &status), "MPI_Iprobe");
+    if (!is_there) break;
+    ProcessLoad load;
+    check_mpi(MPI_Recv(&load, sizeof load, MPI_BYTE, status.MPI_SOURCE, base::tag_load, world, MPI_STATUS_IGNORE),
+              "MPI_Recv");
+    load.place = -1;
+    load.busy = now; // kept until it is told again: when it was heard
+    const auto known = std::find_if(asleep_.begin(), asleep_.end(),
+                                    [&](const ProcessLoad& other) { return other.process == load.process; });
+    (known == asleep_.end() ? *asleep_.insert(known, load) : *known) = load;
+  }
+  const std::vector<int> parked = app_.processes.process_set().all_parked();
+  asleep_.erase(std::remove_if(asleep_.begin(), asleep_.end(),
+                               [&](const ProcessLoad& load) { return !has(parked, load.process); }),
+                asleep_.end());
+  for (const int id : parked) {
+    const auto known =
+        std::find_if(asleep_.begin(), asleep_.end(), [&](const ProcessLoad& load) { return load.process == id; });
+    ProcessLoad load;
+    load.process = id; // of a spawned group: nothing is known
+    if (known != asleep_.end()) {
+      load = *known;
+      const double ago = now - load.busy;
+      load.busy = 0;
+      load.held_s += ago;
+      if (load.calm_s > 0) load.calm_s += ago; // it would have told of a competitor
+    }
+    load.speed = app_.processes.process_set().speed_of(id);
+    loads.push_back(load);
+  }
+}
+
+// ---- process 0
+
+void Balancing::point_reached() {
+  if (app_.processes.id() != 0 || begun_s_ < 0) return;
+  const double now = base::monotonic_s();
+  if (is_monitored_) balancer_.step(now, now - begun_s_);
+}
+
+void Balancing::point_left() {
+  if (app_.processes.id() != 0 || !is_monitored_) return;
+  begun_s_ = base::monotonic_s();
+  const GridMap& grid = app_.processes.process_set().grid;
+  if (app_.matrices.revision() == revision_ && grid.shape == grid_.shape && grid.ids == grid_.ids) return;
+  revision_ = app_.matrices.revision();
+  grid_ = grid;
+  balancer_.grid_changed(begun_s_);
+}
+
+std::vector<int> Balancing::ids() const {
+  std::vector<int> ids;
+  for (const ProcessLoad& load : balancer_.loads()) ids.push_back(load.process);
+  return ids;
+}
+
+/// Rows and columns as they were decided; the first process stays at (0,0), so that the same one prints.
+GridMap Balancing::map_of(const gridmap::BalanceChoice& choice) const {
+  GridMap map;
+  map.shape = {choice.grid.nprow, choice.grid.npcol};
+  for (const int k : choice.order) map.ids.push_back(balancer_.id_of(k));
+  std::vector<std::int64_t> rows = choice.rows, cols = choice.cols;
+  const int first = app_.processes.process_set().grid.ids.front();
+  if (const auto place = static_cast<int>(position(map.ids, first)); place < map.shape.size() && place > 0) {
+    const int row = place / map.shape.npcol, col = place % map.shape.npcol;
+    for (int j = 0; j < map.shape.npcol; ++j) std::swap(map.ids[at(j)], map.ids[at(row * map.shape.npcol + j)]);
+    for (int i = 0; i < map.shape.nprow; ++i)
+      std::swap(map.ids[at(i * map.shape.npcol)], map.ids[at(i * map.shape.npcol + col)]);
+    std::swap(rows[0], rows[at(row)]);
+    std::swap(cols[0], cols[at(col)]);
+  }
+  map.row_shares.assign(rows.begin(), rows.end());
+  map.col_shares.assign(cols.begin(), cols.end());
+  return map;
+}
+
+/// What moving all matrices costs, by redist's plan, and what else a change takes.
+gridmap::Cost Balancing::price(const gridmap::BalanceChoice& choice) const {
+  const GridMap to = map_of(choice);
+  const GridMap& from = app_.processes.process_set().grid;
+  std::vector<int> ranks;
+  int next = from.shape.size();
+  for (const int id : to.ids) {
+    const auto was = static_cast<int>(position(from.ids, id));
+    ranks.push_back(was < from.shape.size() ? was : next++);
+  }
+  const auto machine = redist::known_machine(std::max(from.shape.size(), to.shape.size())).value_or(redist::Machine{});
+  gridmap::Cost planned;
+  for (const Matrix* a : app_.matrices.list()) {
+    redist::Layout layout = a->on(to);
+    layout.grid.ranks = ranks;
+    redist::PlanOptions options;
+    options.schedule = redist::Schedule::async;
+    planned += gridmap::exchange_cost(
+        machine, redist::Plan(a->layout, layout, options).volume(static_cast<int>(element_bytes(a->type))));
+  }
+  if (from.shape == to.shape && from.ids == to.ids) return planned;
+  return app_.control ? app_.control->change_cost({to.shape.nprow, to.shape.npcol}, planned) : planned;
+}
+
+control::BalanceSubject Balancing::subject() const {
+  control::BalanceSubject s;
+  const Matrix* a = app_.matrices.largest();
+  const Shape shape = app_.grid.shape();
+  s.grid = {shape.nprow, shape.npcol};
+  s.m = std::max<std::int64_t>(1, a->rows.n);
+  s.n = std::max<std::int64_t>(1, a->cols.n);
+  s.is_weighted = a->order != 0;
+  if (!a->has_rule()) {
+    s.mb = a->rows.nb;
+    s.nb = a->cols.nb;
+  }
+  for (int i = 0; i < shape.nprow; ++i) s.rows.push_back(a->layout.rows.local_size(i));
+  for (int j = 0; j < shape.npcol; ++j) s.cols.push_back(a->layout.cols.local_size(j));
+  const double elements = static_cast<double>(s.m) * static_cast<double>(s.n);
+  s.element_bytes = std::max<std::int64_t>(1, static_cast<std::int64_t>(app_.matrices.bytes() / elements));
+  s.must_stay = {0}; // it answers for the application
+  if (app_.control) {
+    s.steps_left = app_.control->steps_left();
+    s.allowed = [allowed = app_.control->allowed()](gridmap::GridShape to) { return allowed.permits(to); };
+  }
+  s.change = [this](const gridmap::BalanceChoice& choice) { return price(choice); };
+  return s;
+}
+
+Balancing::Verdict Balancing::verdict_of(const Balance& balance) const {
+  Verdict verdict;
+  verdict.mode = app_.settings.balance;
+  verdict.to = map_of(balance.then);
+  const GridMap& from = app_.processes.process_set().grid;
+  verdict.kind =
+      from.shape == verdict.to.shape && from.ids == verdict.to.ids ? Verdict::Kind::relayout : Verdict::Kind::change;
+  const auto& all = app_.matrices.all();
+  if (std::none_of(all.begin(), all.end(), [](const auto& a) { return a->order != 0; })) return verdict;
+  for (const ProcessLoad& load : balancer_.loads())
+    if (load.samples > 0) {
+      verdict.ids.push_back(load.process);
+      verdict.speeds.push_back(balancer_.speed_of(load));
+    }
+  return verdict;
+}
+
+/// Once the loads are there. Throws nothing: the others wait for the verdict.
+Balancing::Verdict Balancing::consider(const std::optional<control::BalanceQuestion>& question) {
+  Verdict nothing;
+  if (question && question->mode) set_mode(*question->mode);
+  const BalanceMode mode = nothing.mode = app_.settings.balance;
+  const double now = base::monotonic_s();
+  const auto answer = [&](const char* outcome, control::Json fields) {
+    fields["outcome"] = outcome;
+    fields["mode"] = to_string(mode);
+    if (question && app_.control) app_.control->board().answer(*question, std::move(fields));
+  };
+  try {
+    std::vector<ProcessLoad> all = loads_;
+    hear_sleepers(all);
+    if (app_.control) app_.control->board().show(all, now);
+    loads_ = all;
+    balancer_.take(std::move(all), now);
+    say_outcome();
+    if (!question && (mode == BalanceMode::off || !balancer_.is_due(now))) return nothing;
+    std::optional<Balance> balance;
+    if (!app_.matrices.largest())
+      answer("failed", {{"reason", "no matrix is registered: there is nothing that could be given out anew"}});
+    else if (balance = balancer_.decide(subject(), now); !balance)
+      answer("failed", {{"reason", balancer_.why_not() + ": ask again after a few steps"}});
+    if (!balance) return nothing;
+    const bool acts =
+        balance->action != BalanceAction::stay && (mode == BalanceMode::automatic || (question && question->now));
+    if (!acts) {
+      if (balance->action != BalanceAction::stay || question) say(*balance, false);
+      answer("advised", {{"balance", control::to_json(*balance, ids())}});
+      return nothing;
+    }
+    Verdict verdict = verdict_of(*balance);
+    doing_ = std::move(balance);
+    asked_ = question;
+    return verdict;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "dyngrid: no balance was found: %s\n", error.what());
+    answer("failed", {{"reason", error.what()}});
+    return nothing;
+  }
+}
+
+void Balancing::carried_out() {
+  if (app_.processes.id() != 0 || !doing_) return;
+  const Balance balance = *std::exchange(doing_, std::nullopt);
+  for (const ProcessLoad& load : balancer_.loads())
+    balancer_.speed_given(load.process, app_.processes.process_set().speed_of(load.process));
+  balancer_.carried_out(balance, app_.last_resize.total_s, base::monotonic_s());
+  say(balance, true);
+  if (!asked_ || !app_.control) return;
+  app_.control->board().answer(
+      *asked_,
+      {{"outcome", "done"}, {"mode", to_string(app_.settings.balance)}, {"balance", control::to_json(balance, ids())}});
+  app_.control->wake();
+  asked_.reset();
+}
+
+void Balancing::failed(const std::string& why) {
+  if (app_.processes.id() != 0) return;
+  doing_.reset();
+  std::fprintf(stderr, "dyngrid: the work is not given out anew: %s\n", why.c_str());
+  if (asked_ && app_.control) app_.control->board().answer(*asked_, {{"outcome", "failed"}, {"reason", why}});
+  asked_.reset();
+}
+
+void Balancing::say(const Balance& balance, bool is_done) {
+  if (app_.control) {
+    control::Json event = control::to_json(balance, ids());
+    event["event"] = "balance";
+    event["done"] = is_done;
+    app_.control->board().tell(std::move(event));
+    app_.control->wake();
+  }
+  const std::string text = fmt::format(
+      "{}{}: {}; now {}; {}change {}, {} elements move",
+      is_done || balance.action == BalanceAction::stay ? "" : "would ", to_string(balance.action), balance.why,
+      shown(balance.now), balance.action == BalanceAction::stay ? "" : fmt::format("then {}; ", shown(balance.then)),
+      seconds_of(balance.then.change.total()), balance.then.moved_elements);
+  if (!is_done && to_string(balance.action) + balance.why == advised_) return;
+  advised_ = is_done ? "" : to_string(balance.action) + balance.why;
+  if (app_.settings.is_verbose || (!is_done && app_.settings.balance == BalanceMode::advise))
+    std::fprintf(stderr, "dyngrid: balance: %s\n", text.c_str());
+}
+
+void Balancing::say_outcome() {
+  const auto outcome = balancer_.outcome();
+  if (!outcome) return;
+  if (app_.control) {
+    control::Json event = control::to_json(*outcome);
+    event["event"] = "balanced";
+    app_.control->board().tell(std::move(event));
+    app_.control->wake();
+  }
+  if (app_.settings.is_verbose)
+    std::fprintf(stderr,
+                 "dyngrid: balance: %s took %.3g s (predicted %.3g s); a step took %.3g s, takes %.3g s (predicted "
+                 "%.3g s)\n",
+                 to_string(outcome->action), outcome->change_s, outcome->predicted_change_s, outcome->before_s,
+                 outcome->after_s, outcome->predicted_after_s);
+}
+
+} // namespace blacs_dyn

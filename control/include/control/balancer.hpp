@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// When a running application gives out its work anew, sends processes to sleep or takes them back: what is gathered for
+// gridmap::decide_balance, and when it is asked. Pure: times are handed in, in seconds on one clock.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "control/load_monitor.hpp"
+#include "gridmap/balance.hpp"
+#include "gridmap/step_terms.hpp"
+
+namespace control {
+
+using Json = nlohmann::json;
+
+enum class BalanceMode : int { off = 0, advise = 1, automatic = 2 };
+const char* to_string(BalanceMode mode); ///< "off", "advise", "auto"
+/// @throws base::Error{bad_argument} "<where> is "x", expected off, advise or auto"
+BalanceMode balance_mode_from(const std::string& text, const std::string& where);
+
+/// What is balanced, as it is now.
+struct BalanceSubject {
+  gridmap::GridShape grid;
+  std::int64_t m = 1, n = 1, mb = 0, nb = 0; ///< of the matrix that decides
+  std::vector<std::int64_t> rows, cols;      ///< of each grid row and column
+  bool is_weighted = false;
+  std::int64_t element_bytes = 8; ///< of all matrices together
+  std::int64_t steps_left = -1;
+  std::vector<int> must_stay; ///< processes
+  std::function<bool(gridmap::GridShape)> allowed;
+  std::function<gridmap::Cost(const gridmap::BalanceChoice&)> change; ///< may be empty
+};
+
+/// What a balance was to bring, and what it brought: medians of steps.
+struct BalanceOutcome {
+  gridmap::BalanceAction action = gridmap::BalanceAction::stay;
+  double predicted_before_s = 0, predicted_after_s = 0;
+  double before_s = 0, after_s = 0; ///< measured; before_s 0: no step was whole
+  double predicted_change_s = 0, change_s = 0;
+  int steps = 0; ///< measured after it
+};
+
+class Balancer {
+public:
+  // ---- steps
+  void step(double ended_s, double step_s);
+  void grid_changed(double now_s); ///< grid or parts are others: a step that is under way says nothing
+
+  // ---- loads: those in the grid by place, then those that sleep
+  void take(std::vector<ProcessLoad> loads, double now_s);
+  const std::vector<ProcessLoad>& loads() const { return loads_; }
+  /// Whether decide() may say something else than it did: speeds are others, or have been the same for twice as long,
+  /// or a sleeper can be looked at again.
+  bool is_due(double now_s) const;
+  /// No share is on its way: the last sample of each process is near the median of its last ones, and none has changed
+  /// twice lately; or nothing has changed for so long that this does not matter. A load that all get at once is not
+  /// seen by all at once.
+  bool is_settled(double now_s) const;
+
+  /// Empty while no step was measured, or not all loads are known; `why_not` says which.
+  std::optional<gridmap::Balance> decide(const BalanceSubject& subject, double now_s);
+  const std::string& why_not() const { return why_not_; }
+  /// The request of the last decision, for those who want to see what it was made from.
+  const gridmap::BalanceRequest& request() const { return request_; }
+  int id_of(int process) const { return loads_.at(static_cast<std::size_t>(process)).process; }
+  /// The speed of a process under its load: what it can do alone, times its share.
+  double speed_of(const ProcessLoad& load) const;
+  void speed_given(int id, double speed); ///< by a balance: what it can do alone is not that
+
+  // ---- afterwards
+  void carried_out(const gridmap::Balance& balance, double change_s, double now_s);
+  /// When so many steps have ended since that it can be said; once.
+  std::optional<BalanceOutcome> outcome();
+
+  static constexpr std::size_t steps_judged = 5;
+
+private:
+  struct Step {
+    double begun_s, step_s;
+  };
+  struct Alone {
+    double speed = 1, given = 0;
+  };
+  double steady_since(double now_s) const;
+  std::vector<double> steady_steps(double now_s) const;
+  void observe(const BalanceSubject& subject, double now_s);
+  gridmap::StepObservation conditions(const BalanceSubject& subject) const;
+
+  std::vector<ProcessLoad> loads_;
+  double taken_s_ = 0;
+  std::deque<Step> steps_; ///< on this grid, without the first one
+  double changed_s_ = 0;
+  bool is_cold_ = true;
+  std::vector<gridmap::StepObservation> observed_;
+  std::map<int, Alone> alone_;
+  std::map<int, double> left_s_; ///< when a process left the grid
+  struct Decided {
+    double at_s = 0, held_s = 0;
+    std::vector<double> speeds;
+    std::size_t steps = 0;
+  };
+  std::optional<Decided> decided_;
+  gridmap::BalanceRequest request_;
+  std::string why_not_;
+  struct Trial {
+    BalanceOutcome outcome;
+    std::vector<double> after;
+  };
+  std::optional<Trial> trial_;
+};
+
+Json to_json(const ProcessLoad& load);
+/// A decision for people and programs; processes by their ids.
+Json to_json(const gridmap::Balance& balance, const std::vector<int>& ids);
+Json to_json(const BalanceOutcome& outcome);
+
+} // namespace control

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/balancer.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/index.hpp"
+#include "base/statistics.hpp"
+#include "base/status.hpp"
+#include "control/protocol.hpp"
+
+namespace control {
+
+using base::at;
+using gridmap::BalanceProcess;
+using gridmap::StepObservation;
+
+namespace {
+
+constexpr std::size_t most_steps = 64, most_observations = 32, last_steps = 9;
+constexpr double same_within = 0.05; ///< conditions of two observations, relative
+
+bool is_near(double a, double b, double within) {
+  return std::abs(a - b) <= within * std::max(std::abs(a), std::abs(b));
+}
+
+} // namespace
+
+const char* to_string(BalanceMode mode) {
+  switch (mode) {
+  case BalanceMode::off:
+    return "off";
+  case BalanceMode::advise:
+    return "advise";
+  case BalanceMode::automatic:
+    return "auto";
+  }
+  return "?";
+}
+
+BalanceMode balance_mode_from(const std::string& text, const std::string& where) {
+  for (const BalanceMode mode : {BalanceMode::off, BalanceMode::advise, BalanceMode::automatic})
+    if (text == to_string(mode)) return mode;
+  throw base::Error(base::Status::bad_argument,
+                    fmt::format("{} is \"{}\", expected off, advise or auto", where, text.substr(0, 40)));
+}
+
+// ---- steps
+
+void Balancer::step(double ended_s, double step_s) {
+  if (is_cold_) { // the first one on a grid fills caches and buffers
+    is_cold_ = false;
+    return;
+  }
+  steps_.push_back({ended_s - step_s, step_s});
+  if (steps_.size() > most_steps) steps_.pop_front();
+  if (trial_ && trial_->after.size() < steps_judged) trial_->after.push_back(step_s);
+}
+
+void Balancer::grid_changed(double now_s) {
+  steps_.clear();
+  is_cold_ = true;
+  changed_s_ = now_s;
+  decided_.reset();
+}
+
+/// Since when speeds, grid and parts are what they are.
+double Balancer::steady_since(double now_s) const {
+  double since = changed_s_;
+  for (const ProcessLoad& load : loads_)
+    if (load.place >= 0) since = std::max(since, now_s - load.held_s);
+  return since;
+}
+
+std::vector<double> Balancer::steady_steps(double now_s) const {
+  const double since = steady_since(now_s);
+  std::vector<double> steady;
+  for (auto step = steps_.rbegin(); step != steps_.rend() && steady.size() < last_steps; ++step)
+    if (step->begun_s >= since) steady.push_back(step->step_s);
+  return steady;
+}
+
+// ---- loads
+
+double Balancer::speed_of(const ProcessLoad& load) const {
+  const auto known = alone_.find(load.process);
+  const double alone = known == alone_.end() ? load.speed : known->second.speed;
+  return std::max(alone * std::clamp(load.share, 1e-3, 1.0), std::numeric_limits<double>::min());
+}
+
+void Balancer::speed_given(int id, double speed) {
+  alone_[id].given = speed;
+}
+
+void Balancer::take(std::vector<ProcessLoad> loads, double now_s) {
+  for (const ProcessLoad& before : loads_) {
+    if (before.place < 0) continue;
+    const bool is_in = std::any_of(loads.begin(), loads.end(), [&](const ProcessLoad& load) {
+      return load.process == before.process && load.place >= 0;
+    });
+    if (!is_in) left_s_[before.process] = now_s;
+  }
+  for (const ProcessLoad& load : loads) {
+    Alone& alone = alone_[load.process]; // unless a balance gave it that speed, the program did
+    if (load.speed != alone.given && load.speed > 0) alone.speed = alone.given = load.speed;
+  }
+  loads_ = std::move(loads);
+  taken_s_ = now_s;
+}
+
+bool Balancer::is_settled(double now_s) const {
+  constexpr double near = 0.1, longest_s = 5;
+  const bool are_near = std::all_of(loads_.begin(), loads_.end(), [&](const ProcessLoad& load) {
+    return load.place < 0 || (std::abs(load.latest - load.share) <= near && load.changes < 2);
+  });
+  return are_near || now_s - steady_since(now_s) >= longest_s;
+}
+
+bool Balancer::is_due(double now_s) const {
+  constexpr double again_s = 10; // sleepers: who may come back changes with time alone
+  if (loads_.empty() || !is_settled(now_s)) return false;
+  if (!decided_) return true;
+  if (now_s - decided_->at_s >= again_s) return true;
+  std::vector<double> speeds;
+  for (const ProcessLoad& load : loads_)
+    if (load.place >= 0) speeds.push_back(speed_of(load));
+  if (speeds.size() != decided_->speeds.size()) return true;
+  for (std::size_t k = 0; k < speeds.size(); ++k)
+    if (!is_near(speeds[k], decided_->speeds[k], 0.1)) return true;
+  return now_s - steady_since(now_s) >= 2 * decided_->held_s;
+}
+
+/// What a step's time depends on: the slowest part, and the processor that is shared most.
+StepObservation Balancer::conditions(const BalanceSubject& s) const {
+  StepObservation o;
+  o.grid = s.grid;
+  o.work = 0;
+  const double all = static_cast<double>(s.m) * static_cast<double>(s.n);
+  for (const ProcessLoad& load : loads_) {
+    if (load.place < 0) continue;
+    const double part = static_cast<double>(s.rows[at(load.place / s.grid.npcol)]) *
+                        static_cast<double>(s.cols[at(load.place % s.grid.npcol)]) / all;
+    o.work = std::max(o.work, part / speed_of(load));
+    o.share = std::min(o.share, std::clamp(load.share, 1e-3, 1.0));
+  }
+  return o;
+}
+
+void Balancer::observe(const BalanceSubject& subject, double now_s) {
+  const std::vector<double> steady = steady_steps(now_s);
+  if (steady.empty()) return;
+  StepObservation o = conditions(subject);
+  o.step_s = base::median(steady);
+  const auto same = std::find_if(observed_.begin(), observed_.end(), [&](const StepObservation& other) {
+    return other.grid == o.grid && is_near(other.work, o.work, same_within) &&
+           is_near(other.share, o.share, same_within);
+  });
+  if (same != observed_.end()) observed_.erase(same); // the newest counts
+  observed_.push_back(o);
+  if (observed_.size() > most_observations) observed_.erase(observed_.begin());
+}
+
+std::optional<gridmap::Balance> Balancer::decide(const BalanceSubject& s, double now_s) {
+  why_not_.clear();
+  int in_grid = 0;
+  for (const ProcessLoad& load : loads_)
+    if (load.place >= 0) {
+      ++in_grid;
+      if (load.samples == 0) why_not_ = "the load of some processes was not measured yet";
+    }
+  if (in_grid != s.grid.size()) why_not_ = "the loads are of another grid";
+  if (!why_not_.empty()) return std::nullopt;
+  if (is_settled(now_s)) observe(s, now_s);
+  if (observed_.empty()) {
+    why_not_ = "no step was measured yet";
+    return std::nullopt;
+  }
+  const gridmap::StepTerms terms = gridmap::fit_step_terms(observed_);
+  const std::vector<double> steady = steady_steps(now_s);
+  gridmap::BalanceRequest r;
+  r.grid = s.grid;
+  r.m = s.m;
+  r.n = s.n;
+  r.mb = s.mb;
+  r.nb = s.nb;
+  r.rows = s.rows;
+  r.cols = s.cols;
+  r.is_weighted = s.is_weighted;
+  r.work_s = terms.work_s;
+  r.volume_s = terms.volume_s;
+  r.processor_part = terms.processor_part;
+  r.step_s = steady.empty() ? 0 : base::median(steady);
+  r.steps_left = s.steps_left;
+  r.held_s = std::max(0.0, now_s - steady_since(now_s));
+  r.allowed = s.allowed;
+  r.change = s.change;
+  r.element_bytes = s.element_bytes;
+  Decided decided{now_s, r.held_s, {}, steady.size()};
+  for (const ProcessLoad& load : loads_) {
+    BalanceProcess p;
+    p.speed = speed_of(load);
+    p.share = std::clamp(load.share, 1e-3, 1.0);
+    p.place = load.place;
+    p.may_leave = std::find(s.must_stay.begin(), s.must_stay.end(), load.process) == s.must_stay.end();
+    p.calm_s = load.samples > 0 ? load.calm_s : 0;
+    if (const auto left = left_s_.find(load.process); left != left_s_.end()) p.away_s = now_s - left->second;
+    if (load.place >= 0) decided.speeds.push_back(p.speed);
+    r.processes.push_back(p);
+  }
+  request_ = r;
+  gridmap::Balance balance = gridmap::decide_balance(r);
+  decided_ = std::move(decided);
+  return balance;
+}
+
+// ---- afterwards
+
+void Balancer::carried_out(const gridmap::Balance& balance, double change_s, double now_s) {
+  Trial trial;
+  trial.outcome.action = balance.action;
+  trial.outcome.predicted_before_s = balance.now.step_s();
+  trial.outcome.predicted_after_s = balance.then.step_s();
+  trial.outcome.before_s = request_.step_s;
+  trial.outcome.predicted_change_s = balance.then.change.total();
+  trial.outcome.change_s = change_s;
+  trial_ = std::move(trial);
+  grid_changed(now_s);
+}
+
+std::optional<BalanceOutcome> Balancer::outcome() {
+  if (!trial_ || trial_->after.size() < steps_judged) return std::nullopt;
+  BalanceOutcome outcome = trial_->outcome;
+  outcome.after_s = base::median(trial_->after);
+  outcome.steps = static_cast<int>(trial_->after.size());
+  trial_.reset();
+  return outcome;
+}
+
+// ---- as JSON
+
+Json to_json(const ProcessLoad& load) {
+  Json json{{"process", load.process},
+            {"host", std::string(load.host)},
+            {"place", load.place >= 0 ? Json(load.place) : Json(nullptr)},
+            {"samples", load.samples},
+            {"source", to_string(static_cast<LoadSource>(load.source))},
+            {"share", load.samples > 0 ? Json(load.share) : Json(nullptr)},
+            {"waited", load.waited},
+            {"throttled", load.throttled},
+            {"stolen", load.stolen},
+            {"stopped", load.stopped},
+            {"busy", load.busy},
+            {"held_s", load.held_s},
+            {"calm_s", load.calm_s},
+            {"speed", load.speed}};
+  json["competing"] = load.competing >= 0 ? Json(load.competing) : Json(nullptr);
+  return json;
+}
+
+namespace {
+
+Json to_json(const gridmap::Cost& cost) {
+  Json json = Json::object();
+  for (const gridmap::Term& term : cost.terms) json[std::string(term.name)] = term.seconds;
+  return json;
+}
+
+Json ids_of(const std::vector<int>& processes, const std::vector<int>& ids) {
+  Json list = Json::array();
+  for (const int k : processes) list.push_back(ids.empty() ? k : ids.at(at(k)));
+  return list;
+}
+
+Json to_json(const gridmap::BalanceChoice& choice, const std::vector<int>& ids) {
+  return {{"grid", control::to_json(choice.grid)},
+          {"processes", ids_of(choice.order, ids)},
+          {"rows", choice.rows},
+          {"cols", choice.cols},
+          {"power", choice.power},
+          {"step_s", choice.step_s()},
+          {"step_terms", to_json(choice.step)},
+          {"moved_elements", choice.moved_elements},
+          {"change_s", choice.change.total()},
+          {"change_terms", to_json(choice.change)}};
+}
+
+} // namespace
+
+Json to_json(const gridmap::Balance& b, const std::vector<int>& ids) {
+  const bool stays = b.action == gridmap::BalanceAction::stay;
+  return {{"action", to_string(b.action)},
+          {"why", b.why},
+          {"now", to_json(b.now, ids)},
+          {"then", stays ? Json(nullptr) : to_json(b.then, ids)},
+          {"refused", b.refused ? to_json(*b.refused, ids) : Json(nullptr)},
+          {"leaves", ids_of(b.leaves, ids)},
+          {"comes", ids_of(b.comes, ids)},
+          {"gain", b.gain()},
+          {"payoff_steps", stays ? Json(nullptr) : Json(b.payoff_steps)},
+          {"steps", b.steps}};
+}
+
+Json to_json(const BalanceOutcome& o) {
+  Json json{{"action", to_string(o.action)},
+            {"predicted_before_s", o.predicted_before_s},
+            {"predicted_after_s", o.predicted_after_s},
+            {"after_s", o.after_s},
+            {"predicted_change_s", o.predicted_change_s},
+            {"change_s", o.change_s},
+            {"steps", o.steps}};
+  json["before_s"] = o.before_s > 0 ? Json(o.before_s) : Json(nullptr);
+  return json;
+}
+
+} // namespace control

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/load_monitor.hpp"
+
+#include <pthread.h>
+#include <signal.h> // NOLINT(modernize-deprecated-headers): pthread_sigmask is POSIX
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/clock.hpp"
+#include "base/status.hpp"
+
+namespace control {
+
+bool LoadJournal::add(const Load& load, double now_s) {
+  constexpr double first_seen_s = 2 * LoadMonitor::period_s; // before the sample that decides
+  last_ = load;
+  ++samples_;
+  if (!load.is_calm) calm_since_s_ = now_s;
+  if (!watch_.add(load.share)) return false;
+  watch_.settle();
+  since_s_ = now_s - first_seen_s;
+  changed_s_.push_back(now_s);
+  if (changed_s_.size() > 8) changed_s_.pop_front();
+  return true;
+}
+
+void LoadJournal::begin_again(double now_s) {
+  *this = LoadJournal(now_s);
+}
+
+void LoadJournal::write(ProcessLoad& load, double now_s) const {
+  constexpr double lately_s = 10;
+  load.samples = samples_;
+  load.changes = static_cast<std::int32_t>(
+      std::count_if(changed_s_.begin(), changed_s_.end(), [&](double s) { return now_s - s < lately_s; }));
+  load.source = static_cast<std::int32_t>(last_.source);
+  load.share = watch_.share();
+  load.latest = last_.share;
+  load.waited = last_.waited;
+  load.throttled = last_.throttled;
+  load.stolen = last_.stolen;
+  load.stopped = last_.stopped;
+  load.busy = last_.busy;
+  load.competing = samples_ > 0 ? last_.competing : -1;
+  load.held_s = std::max(0.0, now_s - since_s_);
+  load.calm_s = std::max(0.0, now_s - calm_since_s_);
+}
+
+LoadMonitor::LoadMonitor(std::string root)
+    : root_(std::move(root)), journal_(base::monotonic_s()), reader_(LoadSource::schedstat, root_), owner_(getpid()) {
+  sigset_t all, before; // the application's signals are for its own threads
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::exception& error) {
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    throw base::Error(base::Status::io_failure,
+                      fmt::format("control: the load monitor cannot start a thread: {}", error.what()));
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void LoadMonitor::Ended::operator()(LoadMonitor* monitor) const {
+  if (getpid() == monitor->owner_) delete monitor; // else lost on purpose: nobody is there to end
+}
+
+LoadMonitor::~LoadMonitor() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_ending_ = true;
+  }
+  ended_.notify_one();
+  thread_.join();
+}
+
+void LoadMonitor::write(ProcessLoad& load) const {
+  const std::lock_guard lock(mutex_);
+  journal_.write(load, base::monotonic_s());
+}
+
+void LoadMonitor::sleeps(bool does) {
+  sleeps_.store(does, std::memory_order_relaxed);
+}
+
+void LoadMonitor::run() {
+  std::unique_lock lock(mutex_);
+  double due = base::monotonic_s() + period_s;
+  while (!ended_.wait_for(lock, std::chrono::duration<double>(std::max(0.0, due - base::monotonic_s())),
+                          [this] { return is_ending_; })) {
+    const double now = base::monotonic_s();
+    lock.unlock();
+    try {
+      look(now - due);
+    } catch (const std::exception&) { // out of memory: the next look may find some
+    }
+    lock.lock();
+    due = base::monotonic_s() + period_s;
+  }
+}
+
+/// late_s: so much too late did this thread wake up.
+void LoadMonitor::look(double late_s) {
+  constexpr double stopped_at_least_s = 1; // a loaded host is late too, by less, and its run queue says so
+  const bool sleeps = sleeps_.load(std::memory_order_relaxed);
+  const double stopped_s = late_s > stopped_at_least_s ? late_s : 0;
+  if (sleeps != did_sleep_) { // what was is of the other kind
+    reader_.look();
+    did_sleep_ = sleeps;
+    const std::lock_guard lock(mutex_);
+    journal_.begin_again(base::monotonic_s());
+    return;
+  }
+  const auto load = reader_.look_after(wanted_s, sleeps, stopped_s);
+  if (!load) return;
+  const std::lock_guard lock(mutex_);
+  if (journal_.add(*load, base::monotonic_s())) has_changed_.store(true, std::memory_order_relaxed);
+}
+
+} // namespace control

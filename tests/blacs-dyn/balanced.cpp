@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A running application with a load that is known: every process has a /proc of its own, in which this program writes
+// what the kernel would say of such a share.
+//     mpirun -np 4 balanced uniform|weighted|advise|alike|flicker|stopped|unreadable FOLDER
+// Steps last as long as they would: the part of a process over its share, asleep. What is expected follows from that,
+// and every element of the matrix is compared at the end. No time is judged; what does not come within a minute is
+// missing.
+#include <signal.h> // NOLINT(modernize-deprecated-headers): kill is POSIX
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "dyngrid.h"
+
+namespace {
+
+constexpr std::int64_t n = 240, nb = 4;
+constexpr double step_s = 0.08; // of a process with a quarter of the matrix and all of its processor
+
+double now_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// What /proc/self says of the one thread that this process is said to have.
+class Kernel {
+public:
+  explicit Kernel(std::string folder) : folder_(std::move(folder)) {
+    std::filesystem::create_directories(folder_ + "/proc/self/task/1");
+    write();
+  }
+  void ran(double share) { // since the last call
+    const double t = now_s();
+    cpu_s_ += share * (t - at_s_);
+    wait_s_ += (1 - share) * (t - at_s_);
+    at_s_ = t;
+    write();
+  }
+
+private:
+  void write() const {
+    const std::string file = folder_ + "/proc/self/task/1/schedstat", made = file + ".new";
+    std::ofstream(made) << fmt::format("{:.0f} {:.0f} 1\n", 1e9 * cpu_s_, 1e9 * wait_s_);
+    std::filesystem::rename(made, file); // the other thread never sees half of it
+  }
+  std::string folder_;
+  double cpu_s_ = 0, wait_s_ = 0, at_s_ = now_s();
+};
+
+int failures = 0;
+void expect(bool is_right, const std::string& what) {
+  if (is_right) return;
+  ++failures;
+  std::fprintf(stderr, "balanced: process %d: %s\n", static_cast<int>(getpid()), what.c_str());
+}
+
+double element(std::int64_t i, std::int64_t j) {
+  return static_cast<double>(1000 * i + j);
+}
+
+/// Calls f(i, j, local element) for all of mine.
+template <class F> void for_each(const dyngrid_matrix* a, F&& f) {
+  std::int64_t lld = 1, first_row = 0, end_row = 0, first_col = 0, end_col = 0;
+  dyngrid_matrix_shape(a, nullptr, nullptr, &lld);
+  auto* local = static_cast<double*>(dyngrid_local(a));
+  std::int64_t j_loc = 0;
+  for (std::int64_t l = 0; dyngrid_my_range(a, 'C', l, &first_col, &end_col) == 1; ++l)
+    for (std::int64_t j = first_col; j < end_col; ++j, ++j_loc) {
+      std::int64_t i_loc = 0;
+      for (std::int64_t k = 0; dyngrid_my_range(a, 'R', k, &first_row, &end_row) == 1; ++k)
+        for (std::int64_t i = first_row; i < end_row; ++i, ++i_loc) f(i, j, local[i_loc + j_loc * lld]);
+    }
+}
+
+double part_of(const dyngrid_matrix* a) {
+  std::int64_t rows = 0, cols = 0;
+  dyngrid_matrix_shape(a, &rows, &cols, nullptr);
+  return static_cast<double>(rows) * static_cast<double>(cols) / static_cast<double>(n * n);
+}
+
+int grid_size() {
+  int p = 0, q = 0;
+  dyngrid_grid(&p, &q, nullptr, nullptr);
+  return p * q;
+}
+
+/// SIGSTOP now, SIGCONT later; the others wait for it in their next message.
+void stop_for(int pid, int seconds) {
+  kill(pid, SIGSTOP);
+  std::thread([=] {
+    std::this_thread::sleep_for(std::chrono::seconds(seconds));
+    kill(pid, SIGCONT);
+  }).detach();
+}
+
+/// What happens in one run, as the program sees it.
+struct Seen {
+  int changes = 0, least = 4; ///< of the grid or its parts; the fewest processes
+  bool has_returned = false, has_new_parts = false;
+};
+
+} // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) return 2;
+  const std::string kind = argv[1];
+  MPI_Init(&argc, &argv);
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  int pid_of_1 = static_cast<int>(getpid());
+  MPI_Bcast(&pid_of_1, 1, MPI_INT, 1, MPI_COMM_WORLD);
+  const std::string folder = fmt::format("{}/{}", argv[2], rank);
+  std::filesystem::remove_all(folder);
+  Kernel kernel(folder);
+  if (kind == "unreadable") std::filesystem::remove_all(folder + "/proc");
+  setenv("DYNGRID_LOAD_ROOT", folder.c_str(), 1);
+  setenv("DYNGRID_BALANCE", kind == "advise" ? "advise" : "auto", 1);
+  setenv("DYNGRID_GRID", kind == "weighted" ? "1x4" : "2x2", 1);
+  if (dyngrid_init() != DYNGRID_SUCCESS || dyngrid_set_steps(2000) != DYNGRID_SUCCESS) return 1;
+  dyngrid_matrix* a = nullptr;
+  expect((kind == "weighted" ? dyngrid_matrix_create_weighted("A", 'd', n, n, nb, nb, DYNGRID_ORDER_BLOCK, &a)
+                             : dyngrid_matrix_create("A", 'd', n, n, nb, nb, &a)) == DYNGRID_SUCCESS,
+         dyngrid_last_message());
+  for_each(a, [](std::int64_t i, std::int64_t j, double& e) { e = element(i, j); });
+
+  Seen seen;
+  double begun = now_s(); // shared: newcomers have none, sleepers get it again
+  dyngrid_share("begun", &begun, sizeof begun);
+  const bool is_quiet = kind == "advise" || kind == "alike" || kind == "stopped" || kind == "unreadable";
+  const double lasts_s = is_quiet || kind == "flicker" ? 14 : 60;
+  for (int step = 0;; ++step) {
+    const int outcome = dyngrid_resize_point();
+    if (outcome == DYNGRID_LEAVE || outcome < 0) break;
+    const double t = now_s() - begun;
+    if (outcome == DYNGRID_RESIZED) {
+      ++seen.changes;
+      seen.has_returned = seen.has_returned || (grid_size() == 4 && seen.least < 4);
+      seen.least = std::min(seen.least, grid_size());
+    }
+    // process 1 is loaded from 3 s on; in `uniform` nobody knows of it any more when it sleeps
+    double share = 1;
+    if (kind == "alike") share = t > 3 ? 0.3 : 1;
+    if (kind == "flicker") share = rank == 1 && static_cast<int>(t / 0.7) % 2 == 1 ? 0.3 : 1;
+    if ((kind == "uniform" || kind == "weighted" || kind == "advise") && rank == 1 && t > 3 && seen.changes == 0)
+      share = 0.25;
+    if (kind == "weighted" && rank == 1 && seen.changes == 1) share = 0.25;
+    if (kind == "stopped" && rank == 0 && step == 40) stop_for(pid_of_1, 4);
+    std::this_thread::sleep_for(std::chrono::duration<double>(4 * step_s * part_of(a) / share));
+    if (kind != "unreadable") kernel.ran(share);
+    if (kind == "weighted") seen.has_new_parts = seen.has_new_parts || (rank == 1 && part_of(a) < 0.12);
+    // all stop together: what process 0 has seen is what counts, and the part of process 1
+    int is_over = t > lasts_s || (kind == "uniform" && seen.has_returned) ? 1 : 0, is_seen = seen.has_new_parts ? 1 : 0;
+    MPI_Bcast(&is_over, 1, MPI_INT, 0, dyngrid_comm());
+    MPI_Allreduce(MPI_IN_PLACE, &is_seen, 1, MPI_INT, MPI_MAX, dyngrid_comm());
+    seen.has_new_parts = is_seen != 0;
+    if (is_over != 0 || is_seen != 0) break;
+  }
+  std::int64_t wrong = 0;
+  if (dyngrid_comm() != MPI_COMM_NULL)
+    for_each(a, [&](std::int64_t i, std::int64_t j, double e) { wrong += e == element(i, j) ? 0 : 1; });
+  expect(wrong == 0, fmt::format("{} elements are wrong", wrong));
+  if (rank == 0) {
+    std::vector<dyngrid_load> loads(8);
+    int count = 0;
+    expect(dyngrid_loads(loads.data(), 8, &count) == DYNGRID_SUCCESS && count == 4 && loads[0].process == 0 &&
+               loads[0].is_known == 1,
+           fmt::format("{} loads are known", count));
+    if (kind == "unreadable") expect(loads[1].share == 1 && loads[1].competing == -1, "a load without /proc");
+    if (kind == "uniform") expect(seen.least == 3 && seen.has_returned, fmt::format("{} at least", seen.least));
+    if (kind == "weighted") expect(seen.has_new_parts, "process 1 has as much as before");
+    if (kind == "flicker") expect(seen.changes <= 4, fmt::format("{} changes for 10 loads", seen.changes));
+    if (is_quiet) expect(seen.changes == 0, fmt::format("{} changes", seen.changes));
+  }
+  expect(dyngrid_finalize() == DYNGRID_SUCCESS, dyngrid_last_message());
+  MPI_Finalize();
+  std::filesystem::remove_all(folder);
+  return failures == 0 ? 0 : 1;
+}

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A run of steps and loads, told in seconds: what a balance makes of it. What is expected follows from counting: so
+// much work on so many processes of such a share.
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/status.hpp"
+#include "control/balancer.hpp"
+
+namespace {
+using control::Balancer;
+using control::BalanceSubject;
+using control::Load;
+using control::LoadJournal;
+using control::ProcessLoad;
+using gridmap::BalanceAction;
+
+/// Four processes on 2x2, an application whose step is 4 s of work and nothing else.
+struct Story {
+  Balancer balancer;
+  BalanceSubject subject;
+  double now = 100;
+  std::vector<double> shares{1, 1, 1, 1}, held{1e3, 1e3, 1e3, 1e3};
+  std::vector<int> ids{0, 1, 2, 3};
+  std::vector<ProcessLoad> asleep;
+
+  explicit Story(bool is_weighted = false) {
+    subject.grid = {2, 2};
+    subject.m = subject.n = 1000;
+    subject.mb = subject.nb = is_weighted ? 0 : 10;
+    subject.rows = subject.cols = {500, 500};
+    subject.is_weighted = is_weighted;
+    subject.must_stay = {0};
+    subject.steps_left = 1000;
+    subject.change = [](const gridmap::BalanceChoice&) { return gridmap::Cost{{{"exchange", 0.5}}}; };
+    balancer.grid_changed(now);
+  }
+  double step_s() const { // the slowest of equal parts
+    double slowest = 1;
+    for (const double share : shares) slowest = std::min(slowest, share);
+    return 4.0 / static_cast<double>(ids.size()) / slowest;
+  }
+  void tell() {
+    std::vector<ProcessLoad> loads;
+    for (std::size_t k = 0; k < ids.size(); ++k) {
+      ProcessLoad load;
+      load.process = ids[k];
+      load.place = static_cast<int>(k);
+      load.samples = 5;
+      load.share = load.latest = shares[k];
+      load.held_s = held[k];
+      loads.push_back(load);
+    }
+    loads.insert(loads.end(), asleep.begin(), asleep.end());
+    balancer.take(loads, now);
+  }
+  void steps(int count) {
+    for (int k = 0; k < count; ++k) {
+      now += step_s();
+      for (double& h : held) h += step_s();
+      for (ProcessLoad& load : asleep) load.calm_s += step_s();
+      balancer.step(now, step_s());
+    }
+    tell();
+  }
+  void load(std::size_t process, double share) {
+    shares[process] = share;
+    held[process] = 0;
+  }
+};
+
+TEST(Balancer, SaysWhatIsMissing) {
+  Story run;
+  run.tell();
+  EXPECT_TRUE(run.balancer.is_due(run.now));
+  EXPECT_FALSE(run.balancer.decide(run.subject, run.now));
+  EXPECT_EQ(run.balancer.why_not(), "no step was measured yet");
+  run.steps(3);
+  EXPECT_TRUE(run.balancer.decide(run.subject, run.now));
+  run.ids.pop_back();
+  run.tell();
+  EXPECT_FALSE(run.balancer.decide(run.subject, run.now));
+  EXPECT_EQ(run.balancer.why_not(), "the loads are of another grid");
+}
+
+TEST(Balancer, AllAlikeIsNoReasonToMove) {
+  for (const double share : {1.0, 0.5, 0.25}) {
+    Story run;
+    run.shares.assign(4, share);
+    run.steps(10);
+    const auto b = run.balancer.decide(run.subject, run.now);
+    ASSERT_TRUE(b);
+    EXPECT_EQ(b->action, BalanceAction::stay) << b->why;
+    EXPECT_FALSE(run.balancer.is_due(run.now + 1)) << "nothing has changed";
+  }
+}
+
+TEST(Balancer, WhoIsSlowLeavesAUniformGrid) {
+  Story run;
+  run.steps(5);
+  ASSERT_TRUE(run.balancer.decide(run.subject, run.now));
+  run.load(1, 0.25);
+  run.tell();
+  EXPECT_TRUE(run.balancer.is_due(run.now));
+  run.steps(2);
+  const auto b = run.balancer.decide(run.subject, run.now);
+  ASSERT_TRUE(b);
+  EXPECT_EQ(b->action, BalanceAction::remove) << b->why;
+  EXPECT_EQ(b->leaves, std::vector<int>{1});
+  EXPECT_EQ(b->then.grid.size(), 3);
+  EXPECT_NEAR(b->now.step_s(), 4, 1e-6);         // 1 s of work at a quarter of a processor
+  EXPECT_NEAR(b->then.step_s(), 4 * 0.34, 1e-6); // 340 of 1000 columns, in blocks of 10
+}
+
+TEST(Balancer, ProcessZeroStays) {
+  Story run;
+  run.steps(5);
+  run.load(0, 0.25);
+  run.steps(3);
+  const auto b = run.balancer.decide(run.subject, run.now);
+  ASSERT_TRUE(b);
+  EXPECT_TRUE(b->leaves.empty()) << b->why;
+}
+
+TEST(Balancer, WeightedMatricesGetPartsBySpeed) {
+  Story run(true);
+  run.subject.grid = {1, 4};
+  run.subject.rows = {1000};
+  run.subject.cols = {250, 250, 250, 250};
+  run.steps(5);
+  run.load(2, 0.5);
+  run.steps(3);
+  const auto b = run.balancer.decide(run.subject, run.now);
+  ASSERT_TRUE(b);
+  EXPECT_EQ(b->action, BalanceAction::rebalance) << b->why;
+  EXPECT_NEAR(b->then.step_s(), 4 / 3.5, 0.02); // all power is used
+  EXPECT_NEAR(static_cast<double>(b->then.cols[2]), 1000 / 7.0, 2);
+}
+
+TEST(Balancer, WaitsWhileALoadIsSeenByOneProcessAndNotYetByAnother) {
+  Story run;
+  run.steps(5);
+  ASSERT_TRUE(run.balancer.decide(run.subject, run.now));
+  run.shares.assign(4, 0.3);
+  run.held.assign(4, 1);
+  run.tell();
+  std::vector<ProcessLoad> loads = run.balancer.loads();
+  loads[2].share = 1; // its last sample says otherwise
+  run.balancer.take(loads, run.now);
+  EXPECT_FALSE(run.balancer.is_settled(run.now));
+  EXPECT_FALSE(run.balancer.is_due(run.now));
+  run.tell();
+  EXPECT_TRUE(run.balancer.is_due(run.now));
+  EXPECT_EQ(run.balancer.decide(run.subject, run.now)->action, BalanceAction::stay);
+  loads = run.balancer.loads();
+  loads[1].changes = 2; // it comes and goes
+  run.balancer.take(loads, run.now);
+  EXPECT_FALSE(run.balancer.is_due(run.now));
+  for (ProcessLoad& load : loads) load.held_s = 10; // not any more
+  run.balancer.take(loads, run.now);
+  EXPECT_TRUE(run.balancer.is_settled(run.now));
+}
+
+TEST(Balancer, ALoadThatGoesFasterThanAMovePaysOffMovesNothing) {
+  Story run;
+  run.subject.change = [](const gridmap::BalanceChoice&) { return gridmap::Cost{{{"exchange", 20}}}; };
+  run.steps(5);
+  for (int k = 0; k < 20; ++k) {
+    run.load(1, k % 2 == 0 ? 0.5 : 1);
+    run.steps(1);
+    const auto b = run.balancer.decide(run.subject, run.now);
+    ASSERT_TRUE(b);
+    EXPECT_EQ(b->action, BalanceAction::stay) << b->why;
+  }
+}
+
+TEST(Balancer, AStoppedProcessHasASmallSpeedRatherThanNone) {
+  Story run;
+  run.steps(5);
+  run.load(3, 0); // no processor at all in the last samples
+  run.tell();
+  EXPECT_GT(run.balancer.speed_of(run.balancer.loads()[3]), 0);
+  EXPECT_LE(run.balancer.speed_of(run.balancer.loads()[3]), 1e-3);
+  EXPECT_NO_THROW(run.balancer.decide(run.subject, run.now));
+}
+
+/// Process 1 has left `ago` seconds ago, of three processes each with `share`, and nobody competes there any more.
+control::BalanceSubject with_a_sleeper(Story& run, double ago, double calm, double share) {
+  run.steps(5);
+  run.tell();
+  BalanceSubject three = run.subject;
+  three.grid = {1, 3};
+  three.rows = {1000};
+  three.cols = {340, 330, 330};
+  run.ids = {0, 2, 3};
+  run.shares = {share, share, share};
+  run.held.assign(3, 1e3);
+  ProcessLoad sleeper;
+  sleeper.process = 1;
+  sleeper.samples = 20;
+  sleeper.share = 1;
+  sleeper.calm_s = calm - ago;
+  run.asleep = {sleeper};
+  run.tell(); // it has left now
+  run.balancer.grid_changed(run.now);
+  run.balancer.step(run.now, run.step_s());
+  const double until = run.now + ago;
+  while (run.now < until) run.steps(1);
+  return three;
+}
+
+TEST(Balancer, WhoLeftLatelyReturnsOnlyForTwiceTheGain) {
+  { // 4/3 s become 1 s: a quarter, which is twice 5 % and more
+    Story run;
+    const BalanceSubject three = with_a_sleeper(run, 20, 40, 1);
+    const auto b = run.balancer.decide(three, run.now);
+    ASSERT_TRUE(b);
+    EXPECT_EQ(b->action, BalanceAction::take_back) << b->why;
+    EXPECT_EQ(b->comes, std::vector<int>{3}); // the last of the list: the sleeper
+    EXPECT_EQ(run.balancer.id_of(3), 1);
+  }
+  { // the sleeper has nobody beside it only since 5 s
+    Story run;
+    const BalanceSubject three = with_a_sleeper(run, 20, 5, 1);
+    const auto b = run.balancer.decide(three, run.now);
+    ASSERT_TRUE(b);
+    EXPECT_EQ(b->action, BalanceAction::stay) << b->why;
+  }
+}
+
+TEST(Balancer, SaysAfterwardsWhatItWas) {
+  Story run;
+  run.steps(5);
+  run.load(1, 0.25);
+  run.steps(3);
+  const auto b = run.balancer.decide(run.subject, run.now);
+  ASSERT_TRUE(b);
+  run.balancer.carried_out(*b, 0.7, run.now);
+  EXPECT_FALSE(run.balancer.outcome());
+  run.ids = {0, 2, 3};
+  run.shares = {1, 1, 1};
+  run.held.assign(3, 1e3);
+  run.steps(1 + static_cast<int>(Balancer::steps_judged)); // the first one does not count
+  const auto outcome = run.balancer.outcome();
+  ASSERT_TRUE(outcome);
+  EXPECT_NEAR(outcome->before_s, 4, 1e-9);
+  EXPECT_NEAR(outcome->after_s, 4.0 / 3, 1e-9);
+  EXPECT_NEAR(outcome->predicted_after_s, 4 * 0.34, 1e-6); // 34 of 100 blocks
+  EXPECT_EQ(outcome->change_s, 0.7);
+  EXPECT_EQ(outcome->predicted_change_s, 0.5);
+  EXPECT_FALSE(run.balancer.outcome()) << "once";
+}
+
+TEST(Balancer, ASpeedThatABalanceGaveIsNotWhatAProcessCanDo) {
+  Story run(true);
+  run.load(1, 0.5);
+  run.tell();
+  EXPECT_NEAR(run.balancer.speed_of(run.balancer.loads()[1]), 0.5, 1e-12);
+  std::vector<ProcessLoad> loads = run.balancer.loads();
+  for (ProcessLoad& load : loads) { // what matrices are dealt out by from now on
+    load.speed = load.share;
+    run.balancer.speed_given(load.process, load.speed);
+  }
+  run.balancer.take(loads, run.now);
+  EXPECT_NEAR(run.balancer.speed_of(run.balancer.loads()[1]), 0.5, 1e-12);
+  loads[1].speed = 3; // the program says so
+  run.balancer.take(loads, run.now);
+  EXPECT_NEAR(run.balancer.speed_of(run.balancer.loads()[1]), 1.5, 1e-12);
+}
+
+TEST(BalanceMode, HasThreeNames) {
+  for (const char* name : {"off", "advise", "auto"})
+    EXPECT_STREQ(to_string(control::balance_mode_from(name, "x")), name);
+  try {
+    control::balance_mode_from("on", "DYNGRID_BALANCE");
+    FAIL();
+  } catch (const base::Error& error) {
+    EXPECT_EQ(std::string(error.what()), "DYNGRID_BALANCE is \"on\", expected off, advise or auto");
+  }
+}
+
+TEST(LoadJournal, SeesAChangeInTwoSecondsAndNoneInNoise) {
+  double now = 50;
+  LoadJournal journal(now);
+  Load load;
+  ProcessLoad told;
+  for (int k = 1; k <= 100; ++k) { // single samples and small ones are nothing
+    load.share = k % 5 == 0 ? 0.5 : k % 2 == 0 ? 0.95 : 1;
+    EXPECT_FALSE(journal.add(load, now += 0.5)) << k;
+  }
+  journal.write(told, now);
+  EXPECT_EQ(told.samples, 100);
+  EXPECT_NEAR(told.held_s, 50, 1e-9);
+  int needed = 0;
+  for (load.share = 0.5; needed < 10;) {
+    ++needed;
+    if (journal.add(load, now += 0.5)) break;
+  }
+  EXPECT_LE(needed * 0.5, 2.5);
+  journal.write(told, now);
+  EXPECT_NEAR(told.share, 0.5, 1e-9);
+  EXPECT_LE(told.held_s, 2.5) << "since the first samples of the new share";
+  EXPECT_FALSE(journal.add(load, now += 0.5)) << "told once";
+}
+
+TEST(LoadJournal, CalmIsWithoutACompetitor) {
+  double now = 0;
+  LoadJournal journal(now);
+  ProcessLoad told;
+  Load load;
+  load.is_calm = false;
+  journal.add(load, now = 10);
+  load.is_calm = true;
+  for (int k = 0; k < 20; ++k) journal.add(load, now += 0.5);
+  journal.write(told, now);
+  EXPECT_NEAR(told.calm_s, 10, 1e-9);
+}
+
+} // namespace
