@@ -220,6 +220,60 @@ TEST_F(Job, ReadyIsNoOperation) {
   EXPECT_EQ(client.call("status", {})["grid"], Json({2, 2}));
 }
 
+TEST_F(Job, LoadsAreShownAndWantedForAWhile) {
+  Client client = Client::to_job("played");
+  EXPECT_FALSE(state_->board.is_wanted(now()));
+  Json answer = client.call("load", {});
+  EXPECT_TRUE(answer["loads"].empty());
+  EXPECT_TRUE(answer["age_s"].is_null());
+  EXPECT_EQ(answer["mode"], "off");
+  EXPECT_TRUE(state_->board.is_wanted(now()));
+  EXPECT_FALSE(state_->board.is_wanted(now() + 10));
+
+  control::ProcessLoad load;
+  load.process = 3;
+  load.place = 1;
+  load.samples = 7;
+  load.share = 0.25;
+  control::ProcessLoad sleeper;
+  sleeper.process = 4;
+  state_->board.set_mode(control::BalanceMode::advise);
+  state_->board.show({load, sleeper}, now());
+  answer = client.call("load", {});
+  EXPECT_EQ(answer["mode"], "advise");
+  EXPECT_GE(answer["age_s"].get<double>(), 0);
+  ASSERT_EQ(answer["loads"].size(), 2U);
+  EXPECT_EQ(answer["loads"][0]["process"], 3);
+  EXPECT_EQ(answer["loads"][0]["share"], 0.25);
+  EXPECT_TRUE(answer["loads"][0]["competing"].is_null());
+  EXPECT_TRUE(answer["loads"][1]["place"].is_null());
+  EXPECT_TRUE(answer["loads"][1]["share"].is_null());
+}
+
+TEST_F(Job, ABalanceIsAnsweredAtAResizePoint) {
+  Client client = Client::to_job("played"), other = Client::to_job("played");
+  EXPECT_THROW(client.call("balance", {{"mode", "on"}}), Error);
+  const auto first = client.send("balance", {{"mode", "auto"}});
+  while (!state_->board.has_question()) std::this_thread::yield();
+  const auto second = other.send("balance", {{"now", true}}); // and puts the first aside, but for its mode
+  std::optional<Json> superseded = client.next(10);
+  ASSERT_TRUE(superseded);
+  EXPECT_EQ((*superseded)["id"], first);
+  EXPECT_EQ((*superseded)["outcome"], "superseded");
+  const auto question = state_->board.take_question();
+  ASSERT_TRUE(question);
+  EXPECT_TRUE(question->now);
+  EXPECT_EQ(question->mode, control::BalanceMode::automatic);
+  EXPECT_FALSE(state_->board.has_question());
+  state_->board.answer(*question, {{"outcome", "advised"}, {"balance", {{"action", "stay"}}}});
+  state_->wake();
+  const std::optional<Json> answer = other.next(10);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ((*answer)["id"], second);
+  EXPECT_EQ((*answer)["outcome"], "advised");
+  EXPECT_EQ((*answer)["balance"]["action"], "stay");
+}
+
 TEST_F(Job, OffersBindNobody) {
   Client client = Client::to_job("played");
   const Json yes = client.call("offer", {{"procs", 5}});
