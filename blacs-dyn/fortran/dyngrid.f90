@@ -12,7 +12,8 @@ module dyngrid_grids
   integer, parameter, public :: DYNGRID_BLOCKING = 0, DYNGRID_SPAWN = 0, DYNGRID_JOIN = 1, &
     DYNGRID_BACKGROUND = 2
   integer, parameter, public :: DYNGRID_BALANCE_OFF = 0, DYNGRID_BALANCE_ADVISE = 1, DYNGRID_BALANCE_AUTO = 2
-  integer, parameter, public :: DYNGRID_ORDER_BLOCK = 1, DYNGRID_ORDER_CYCLIC = 2
+  integer, parameter, public :: DYNGRID_ORDER_BLOCK = 1, DYNGRID_ORDER_CYCLIC = 2, &
+    DYNGRID_ORDER_FACTOR = 3
   integer, parameter, public :: DYNGRID_SAME = 0, DYNGRID_RESIZED = 1, DYNGRID_LEAVE = 2, DYNGRID_REDIRECT = 3
   !> A matrix that follows the grid.
   type, public :: dyngrid_matrix
@@ -819,10 +820,11 @@ contains
 
 end module
 
-!> All of dyngrid: grids, and what gridmap and redist offer to Fortran.
+!> All of dyngrid: grids, and what gridmap, redist and pblas offer to Fortran.
 module dyngrid
   use dyngrid_gridmap
   use dyngrid_redist
+  use dyngrid_pblas
   use dyngrid_grids
   implicit none
   public

@@ -227,20 +227,22 @@ DYNGRID_API int dyngrid_matrix_create(const char* name, char type, int64_t m, in
 typedef int64_t (*dyngrid_distribution)(void* context, char axis, int64_t length, int nprow, int npcol, int64_t* sizes);
 /* As dyngrid_matrix_create, lying as `rule` says on every grid it comes to. A rule that gives one size for the rows and
  * one for the columns makes an ordinary descriptor, which ScaLAPACK takes; otherwise it is of DTYPE_ DYNGRID_DTYPE
- * (dyngrid/redist.h), for everything here but not for ScaLAPACK. The rule may look at shared state, which newcomers
- * have before it is called. Newcomers must declare such a matrix before their first resize point. */
+ * (dyngrid/redist.h), for everything here and in dyngrid/pblas.h, but not for all of ScaLAPACK. The rule may look at
+ * shared state, which newcomers have before it is called. Newcomers must declare such a matrix before their first
+ * resize point. */
 DYNGRID_API int dyngrid_matrix_create_by(const char* name, char type, int64_t m, int64_t n, dyngrid_distribution rule,
                                          void* context, dyngrid_matrix** matrix);
 /* How dyngrid_matrix_create_weighted deals out blocks. */
 enum {
-  DYNGRID_ORDER_BLOCK = 1, /* one stretch of rows for each grid row, of columns for each grid column */
-  DYNGRID_ORDER_CYCLIC = 2 /* in rounds, portions of a stretch each */
+  DYNGRID_ORDER_BLOCK = 1,  /* one stretch of rows for each grid row, of columns for each grid column */
+  DYNGRID_ORDER_CYCLIC = 2, /* in rounds, portions of a stretch each */
+  DYNGRID_ORDER_FACTOR = 3  /* for LU and Cholesky: of what is left to factor each has its share at any time */
 };
 /* As dyngrid_matrix_create, but each grid row and column gets whole blocks (mb rows, nb columns; the last one cut
  * short) in proportion to what its processes can do: dyngrid_set_speed, on every grid that it comes to. Newcomers need
  * no rule for it. Matrices of one size, blocks and order lie alike. Where all speeds are alike it is an ordinary
  * matrix, which ScaLAPACK takes: of mb x nb blocks, or in DYNGRID_ORDER_BLOCK of one block each. dyngrid_my_range has
- * loop bounds. Collective. DYNGRID_ERR_ARGUMENT when `order` is none of the two; otherwise as there. */
+ * loop bounds. Collective. DYNGRID_ERR_ARGUMENT when `order` is none of the three; otherwise as there. */
 DYNGRID_API int dyngrid_matrix_create_weighted(const char* name, char type, int64_t m, int64_t n, int64_t mb,
                                                int64_t nb, int order, dyngrid_matrix** matrix);
 /* The rows (axis 'R') or columns ('C') of this process: 1 and first <= i < last, global and from 0, of the k-th stretch

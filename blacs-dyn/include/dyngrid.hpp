@@ -219,7 +219,7 @@ private:
 };
 
 /// How a matrix is dealt out by the speeds of the processes.
-enum class Order { block = DYNGRID_ORDER_BLOCK, cyclic = DYNGRID_ORDER_CYCLIC };
+enum class Order { block = DYNGRID_ORDER_BLOCK, cyclic = DYNGRID_ORDER_CYCLIC, factor = DYNGRID_ORDER_FACTOR };
 
 /// Neighbouring rows or columns first <= i < last, from 0, that a process has.
 struct Range {

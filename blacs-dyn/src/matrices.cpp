@@ -77,11 +77,12 @@ void Matrices::check_new(Matrix& made, const char* name, char type, AxisRule row
                 fmt::format("blacs-dyn: dyngrid_matrix_create: type is '{}', expected s, d, c, z or i", type));
   rows.check("dyngrid_matrix_create");
   cols.check("dyngrid_matrix_create");
-  if (order && *order != DYNGRID_ORDER_BLOCK && *order != DYNGRID_ORDER_CYCLIC)
+  if (order && (*order < DYNGRID_ORDER_BLOCK || *order > DYNGRID_ORDER_FACTOR))
     throw Error(Status::bad_argument,
-                fmt::format("blacs-dyn: dyngrid_matrix_create_weighted: order is {}, expected DYNGRID_ORDER_BLOCK ({}) "
-                            "or DYNGRID_ORDER_CYCLIC ({})",
-                            *order, static_cast<int>(DYNGRID_ORDER_BLOCK), static_cast<int>(DYNGRID_ORDER_CYCLIC)));
+                fmt::format("blacs-dyn: dyngrid_matrix_create_weighted: order is {}, expected DYNGRID_ORDER_BLOCK "
+                            "({}), DYNGRID_ORDER_CYCLIC ({}) or DYNGRID_ORDER_FACTOR ({})",
+                            *order, static_cast<int>(DYNGRID_ORDER_BLOCK), static_cast<int>(DYNGRID_ORDER_CYCLIC),
+                            static_cast<int>(DYNGRID_ORDER_FACTOR)));
   if (find(name))
     throw Error(Status::bad_argument,
                 fmt::format("blacs-dyn: dyngrid_matrix_create: there is a matrix \"{}\" already", name));

@@ -64,7 +64,8 @@ module dyngrid_gridmap
   public :: dyngrid_last_message, dyngrid_status_string
   public :: dyngrid_topology, dyngrid_topology_choose, dyngrid_parse_set
   public :: dyngrid_place, dyngrid_place_axes
-  public :: dyngrid_map, dyngrid_map_in_place, dyngrid_natural_blocks, dyngrid_order_grid, dyngrid_select
+  public :: dyngrid_map, dyngrid_map_in_place, dyngrid_natural_blocks, dyngrid_factor_order, dyngrid_order_grid
+  public :: dyngrid_select
   public :: dyngrid_balance_plan, dyngrid_payoff_point, dyngrid_resize_cost
 
   interface
@@ -139,6 +140,14 @@ module dyngrid_gridmap
       integer(c_int), value :: count
       real(c_double), intent(in) :: speeds(*)
       integer(c_int64_t), intent(out) :: sizes(*)
+    end function
+
+    integer(c_int) function dyngrid_factor_order(blocks, count, speeds, owners) bind(C)
+      import :: c_int, c_int64_t, c_double
+      integer(c_int64_t), value :: blocks
+      integer(c_int), value :: count
+      real(c_double), intent(in) :: speeds(*)
+      integer(c_int), intent(out) :: owners(*)
     end function
 
     integer(c_int) function dyngrid_order_grid(rows_from, cols_from, nprow, rows, npcol, cols, grid, row_order, &

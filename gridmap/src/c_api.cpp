@@ -10,6 +10,7 @@
 #include "base/status.hpp"
 #include "dyngrid/gridmap.h"
 #include "gridmap/balance.hpp"
+#include "gridmap/dealing.hpp"
 #include "gridmap/mapping.hpp"
 #include "gridmap/payoff.hpp"
 #include "gridmap/placement.hpp"
@@ -202,6 +203,10 @@ int dyngrid_map_in_place(int nprow, int npcol, const double* speeds, int64_t m, 
 
 int dyngrid_natural_blocks(int64_t n, int count, const double* speeds, int64_t* sizes) {
   return guard([&] { put_all(sizes, gridmap::natural_blocks(n, list(speeds, count, "speeds"))); });
+}
+
+int dyngrid_factor_order(int64_t blocks, int count, const double* speeds, int* owners) {
+  return guard([&] { put_all(owners, gridmap::factor_order(blocks, list(speeds, count, "speeds"))); });
 }
 
 int dyngrid_order_grid(const dyngrid_axis* rows_from, const dyngrid_axis* cols_from, int nprow, const int64_t* rows,

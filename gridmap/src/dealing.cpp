@@ -2,8 +2,13 @@
 #include "gridmap/dealing.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
+#include <utility>
 
+#include <fmt/format.h>
+
+#include "base/status.hpp"
 #include "gridmap/mapping.hpp"
 
 namespace gridmap {
@@ -22,14 +27,61 @@ std::int64_t rounds_for(const std::vector<std::int64_t>& blocks) {
   return std::clamp<std::int64_t>(least, 1, std::max<std::int64_t>(1, most_listed / static_cast<int>(blocks.size())));
 }
 
+/// The owners of blocks of nb as an axis: a size of 0 skips a position.
+Axis axis_of_owners(std::int64_t n, std::int64_t nb, int nprocs, const std::vector<int>& owners) {
+  std::vector<std::int64_t> sizes;
+  int last = -1;
+  std::int64_t left = n;
+  for (const int owner : owners) {
+    const std::int64_t size = std::min(nb, left);
+    left -= size;
+    if (owner == last) {
+      sizes.back() += size;
+      continue;
+    }
+    for (int skipped = (last + 1) % nprocs; skipped != owner; skipped = (skipped + 1) % nprocs) sizes.push_back(0);
+    sizes.push_back(size);
+    last = owner;
+  }
+  return Axis::heterogeneous(n, std::move(sizes), nprocs);
+}
+
 } // namespace
+
+std::vector<int> factor_order(std::int64_t blocks, const std::vector<double>& speeds) {
+  if (blocks < 0)
+    throw base::Error(base::Status::bad_argument,
+                      fmt::format("gridmap: factor_order: blocks is {}, expected at least 0", blocks));
+  if (speeds.empty())
+    throw base::Error(base::Status::bad_argument, "gridmap: factor_order: no speeds, expected one each");
+  for (const double speed : speeds)
+    if (!(speed > 0) || !std::isfinite(speed))
+      throw base::Error(base::Status::bad_argument,
+                        fmt::format("gridmap: factor_order: a speed is {}, expected a number above 0", speed));
+  std::vector<int> owners(static_cast<std::size_t>(blocks));
+  std::vector<double> counts(speeds.size(), 0);
+  for (auto owner = owners.rbegin(); owner != owners.rend(); ++owner) {
+    std::size_t first = 0;
+    for (std::size_t p = 1; p < speeds.size(); ++p)
+      if ((counts[p] + 1) / speeds[p] < (counts[first] + 1) / speeds[first]) first = p;
+    *owner = static_cast<int>(first);
+    ++counts[first];
+  }
+  return owners;
+}
 
 Axis deal_out(std::int64_t n, std::int64_t nb, int nprocs, const std::vector<double>& shares, DealOrder order) {
   const std::int64_t blocks = n / nb + (n % nb != 0);
   const std::int64_t whole = std::max<std::int64_t>(1, n);
   if (shares.empty() || blocks == 0) {
     const std::int64_t most = std::max<std::int64_t>(1, blocks / nprocs + (blocks % nprocs != 0));
-    return Axis::block_cyclic(n, order == DealOrder::cyclic ? nb : most > whole / nb ? whole : most * nb, nprocs);
+    return Axis::block_cyclic(n, order != DealOrder::block ? nb : most > whole / nb ? whole : most * nb, nprocs);
+  }
+  if (order == DealOrder::factor) {
+    const std::int64_t most = std::max<std::int64_t>(1, most_listed / nprocs), joined = (blocks + most - 1) / most;
+    Axis axis = axis_of_owners(n, nb * joined, nprocs, factor_order((blocks + joined - 1) / joined, shares));
+    axis.validate();
+    return axis;
   }
   const std::vector<std::int64_t> mine = natural_blocks(blocks, shares);
   const std::int64_t rounds = order == DealOrder::cyclic ? rounds_for(mine) : 1;

@@ -17,36 +17,78 @@ struct Indices {
   const std::int64_t* cols = nullptr;
 };
 
-/// C := alpha A op(B) + C, m x n, in one triangle of the whole matrix: elements with row >= column, or row <= column.
-/// Columns go in strips: what is whole of a strip is one product, where the diagonal goes through it another, of which
-/// a triangle is taken.
+/// C := alpha A op(B) + C in one triangle of the whole matrix: elements with row >= column, or row <= column. The
+/// columns are halved until few are left: what is whole beside each half is one product. Where the diagonal goes
+/// through the last ones, a product of its own is made, of which a triangle is taken.
+template <class T> class TriangleUpdate {
+public:
+  TriangleUpdate(Part part, const Indices& at, std::int64_t k, T alpha, const T* a, std::int64_t lda, char op_b,
+                 const T* b, std::int64_t ldb, T* c, std::int64_t ldc)
+      : part_(part), at_(at), k_(k), alpha_(alpha), a_(a), lda_(lda), op_b_(op_b), b_(b), ldb_(ldb), c_(c), ldc_(ldc) {}
+
+  /// Rows first .. last-1 of columns begin .. end-1.
+  void run(std::int64_t first, std::int64_t last, std::int64_t begin, std::int64_t end) {
+    if (end - begin <= fewest) return cross(first, last, begin, end);
+    const std::int64_t middle = (begin + end) / 2;
+    // above the diagonal in all columns of the right half; the others are below it in all of the left one
+    const std::int64_t above = row_from(at_.cols[middle], first, last);
+    run(first, above, begin, middle);
+    run(above, last, middle, end);
+    if (part_ == Part::lower)
+      multiply(above, last, begin, middle, T{1}, c_ + above + begin * ldc_, ldc_);
+    else
+      multiply(first, above, middle, end, T{1}, c_ + first + middle * ldc_, ldc_);
+  }
+
+private:
+  static constexpr std::int64_t fewest = 32;
+
+  std::int64_t row_from(std::int64_t index, std::int64_t first, std::int64_t last) const {
+    return std::lower_bound(at_.rows + first, at_.rows + last, index) - at_.rows;
+  }
+  void multiply(std::int64_t first, std::int64_t last, std::int64_t begin, std::int64_t end, T beta, T* c,
+                std::int64_t ldc) {
+    blas::gemm('N', op_b_, last - first, end - begin, k_, alpha_, a_ + first, lda_,
+               op_b_ == 'N' ? b_ + begin * ldb_ : b_ + begin, ldb_, beta, c, ldc);
+  }
+  void cross(std::int64_t first, std::int64_t last, std::int64_t begin, std::int64_t end) {
+    if (begin == end) return;
+    const std::int64_t above = row_from(at_.cols[begin], first, last);
+    const std::int64_t below = row_from(at_.cols[end - 1] + 1, first, last);
+    if (part_ == Part::lower)
+      multiply(below, last, begin, end, T{1}, c_ + below + begin * ldc_, ldc_);
+    else
+      multiply(first, above, begin, end, T{1}, c_ + first + begin * ldc_, ldc_);
+    const std::int64_t height = below - above;
+    crossed_.resize(static_cast<std::size_t>(height * (end - begin)));
+    multiply(above, below, begin, end, T{0}, crossed_.data(), height);
+    for (std::int64_t j = begin; j < end; ++j)
+      for (std::int64_t i = above; i < below; ++i)
+        if (part_ == Part::lower ? at_.rows[i] >= at_.cols[j] : at_.rows[i] <= at_.cols[j])
+          c_[i + j * ldc_] += crossed_[static_cast<std::size_t>(i - above + (j - begin) * height)];
+  }
+
+  Part part_;
+  Indices at_;
+  std::int64_t k_;
+  T alpha_;
+  const T* a_;
+  std::int64_t lda_;
+  char op_b_;
+  const T* b_;
+  std::int64_t ldb_;
+  T* c_;
+  std::int64_t ldc_;
+  std::vector<T> crossed_;
+};
+
+/// C := alpha A op(B) + C, m x n, in a part of the whole matrix.
 template <class T>
 void update_part(Part part, const Indices& at, std::int64_t m, std::int64_t n, std::int64_t k, T alpha, const T* a,
                  std::int64_t lda, char op_b, const T* b, std::int64_t ldb, T* c, std::int64_t ldc) {
   if (m == 0 || n == 0 || k == 0) return;
-  const T one{1}, zero{0};
-  if (part == Part::all) return blas::gemm('N', op_b, m, n, k, alpha, a, lda, b, ldb, one, c, ldc);
-  constexpr std::int64_t strip = 96;
-  std::vector<T> crossed;
-  for (std::int64_t j = 0; j < n; j += strip) {
-    const std::int64_t width = std::min(strip, n - j);
-    const T* b_strip = op_b == 'N' ? b + j * ldb : b + j;
-    // rows before `above` are above the diagonal in all columns of the strip, from `below` on below it or on it
-    const std::int64_t above = std::lower_bound(at.rows, at.rows + m, at.cols[j]) - at.rows;
-    const std::int64_t below = std::upper_bound(at.rows, at.rows + m, at.cols[j + width - 1]) - at.rows;
-    const std::int64_t first = part == Part::lower ? below : 0, last = part == Part::lower ? m : above;
-    blas::gemm('N', op_b, last - first, width, k, alpha, a + first, lda, b_strip, ldb, one, c + first + j * ldc, ldc);
-    const std::int64_t height = below - above;
-    if (height == 0) continue;
-    crossed.resize(static_cast<std::size_t>(height * width));
-    blas::gemm('N', op_b, height, width, k, alpha, a + above, lda, b_strip, ldb, zero, crossed.data(), height);
-    for (std::int64_t x = 0; x < width; ++x)
-      for (std::int64_t y = 0; y < height; ++y) {
-        const std::int64_t row = at.rows[above + y], col = at.cols[j + x];
-        if (part == Part::lower ? row >= col : row <= col)
-          c[above + y + (j + x) * ldc] += crossed[static_cast<std::size_t>(y + x * height)];
-      }
-  }
+  if (part == Part::all) return blas::gemm('N', op_b, m, n, k, alpha, a, lda, b, ldb, T{1}, c, ldc);
+  TriangleUpdate<T>(part, at, k, alpha, a, lda, op_b, b, ldb, c, ldc).run(0, m, 0, n);
 }
 
 /// C := beta C in the part. beta = 0 makes zeros of anything.

@@ -269,7 +269,19 @@ template <class T> void compute(const std::string& type) {
       ruled("lies otherwise", m, m,
             dyngrid::by_speed([](int p, int q) { return std::vector<double>(static_cast<std::size_t>(p * q), 1); }));
   refused(DYNGRID_ERR_DESCRIPTOR, "square blocks", [&] { dyngrid::potrf(oblong); });
-  refused(DYNGRID_ERR_UNSUPPORTED, "copy it into such a one", [&] { dyngrid::gemm(1, ruled, ruled, 0, ruled); });
+  refused(DYNGRID_ERR_UNSUPPORTED, "copy it into such a one", [&] { dyngrid::gemv(1, ruled, db, 0, dc); });
+
+  // blocks of any sizes are for dyngrid's own kernels
+  set(ruled, heavy);
+  set(dc, c);
+  dyngrid::gemm(1, ruled, dc, 0, answer);
+  same(answer, right, close, type + " gemm in unequal blocks");
+  need(dyngrid::gesv(ruled, pivots, answer) == 0, type + " gesv in unequal blocks");
+  same(answer, c, close, type + " gesv in unequal blocks");
+  dyngrid::herk(1, spread("heavy", heavy), 0, ruled);
+  set(answer, product(positive, c));
+  need(dyngrid::posv(ruled, answer) == 0, type + " posv in unequal blocks");
+  same(answer, c, 10 * close, type + " posv in unequal blocks");
 }
 
 // ---- matrices that lie as a lambda says

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gridmap/dealing.hpp"
 
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
 #include <gtest/gtest.h>
 
 #include "base/status.hpp"
@@ -60,6 +64,84 @@ TEST(Dealing, Properties) {
           EXPECT_EQ(all, n);
           EXPECT_LE(axis.sizes.size(), std::size_t{1} << 16);
         }
+}
+
+/// The steps of a factorization of one axis: the longest time of a position on the blocks from k on, for each k.
+std::vector<double> steps_of(const std::vector<int>& owners, const std::vector<double>& speeds) {
+  std::vector<double> times(speeds.size(), 0), steps(owners.size());
+  for (std::size_t k = owners.size(); k-- > 0;) {
+    times[static_cast<std::size_t>(owners[k])] += 1 / speeds[static_cast<std::size_t>(owners[k])];
+    steps[k] = *std::max_element(times.begin(), times.end());
+  }
+  return steps;
+}
+
+/// No allocation at all has a shorter step anywhere.
+TEST(FactorOrder, IsOptimalInEveryStep) {
+  const std::vector<std::vector<double>> machines = {
+      {1}, {1, 1}, {1, 2}, {1 / 3.0, 1 / 5.0, 1 / 8.0}, {1, 0.9, 0.1}, {1, 1, 1, 0.5}, {1, 0.5, 0.5, 0.25}};
+  for (const auto& speeds : machines)
+    for (int blocks = 0; blocks <= 8; ++blocks) {
+      const std::vector<double> ours = steps_of(gridmap::factor_order(blocks, speeds), speeds);
+      std::vector<double> least(ours.size(), 1e99);
+      std::vector<int> owners(static_cast<std::size_t>(blocks), 0);
+      for (bool more = true; more;) { // all of them, as the digits of a number
+        const std::vector<double> steps = steps_of(owners, speeds);
+        for (std::size_t k = 0; k < steps.size(); ++k) least[k] = std::min(least[k], steps[k]);
+        more = false;
+        for (int& digit : owners)
+          if (++digit < static_cast<int>(speeds.size())) {
+            more = true;
+            break;
+          } else
+            digit = 0;
+      }
+      for (std::size_t k = 0; k < ours.size(); ++k) EXPECT_NEAR(ours[k], least[k], 1e-12) << blocks << " from " << k;
+    }
+}
+
+/// The part of all power that is used in the updates of a factorization of B block columns on one axis.
+double used(int blocks, const std::vector<double>& cycle_times) {
+  std::vector<double> speeds;
+  for (const double t : cycle_times) speeds.push_back(1 / t);
+  const double all = std::accumulate(speeds.begin(), speeds.end(), 0.0);
+  const std::vector<double> steps = steps_of(gridmap::factor_order(blocks, speeds), speeds);
+  double work = 0, time = 0;
+  for (int k = 1; k < blocks; ++k) { // the update after panel k - 1
+    work += (blocks - k) / all;
+    time += steps[static_cast<std::size_t>(k)];
+  }
+  return work / time;
+}
+
+/// Figures of the specification, two digits.
+TEST(FactorOrder, UsesTheProcessors) {
+  EXPECT_NEAR(used(32, {3, 5, 8}), 0.94, 0.006);
+  EXPECT_NEAR(used(128, {3, 5, 8}), 0.98, 0.006);
+  EXPECT_NEAR(used(32, {1, 1, 1, 2}), 0.91, 0.006);
+  EXPECT_NEAR(used(128, {1, 2, 2, 4}), 0.98, 0.006);
+  EXPECT_NEAR(used(32, {1, 1.12, 9.2, 12.5}), 0.92, 0.006);
+}
+
+TEST(FactorOrder, IsAnAxis) {
+  for (const std::int64_t n : {1, 7, 100, 1000, 100003})
+    for (const std::int64_t nb : {1, 5, 64}) {
+      const std::vector<double> speeds{3, 1, 2};
+      const Axis axis = deal_out(n, nb, 3, speeds, DealOrder::factor);
+      EXPECT_LE(axis.sizes.size(), std::size_t{1} << 17);
+      if (n > 1000) continue;
+      const std::vector<int> owners = gridmap::factor_order((n + nb - 1) / nb, speeds);
+      for (std::int64_t i = 0; i < n; ++i) ASSERT_EQ(axis.owner(i), owners[static_cast<std::size_t>(i / nb)]) << i;
+    }
+  EXPECT_EQ(deal_out(100, 4, 3, {}, DealOrder::factor).sizes, (Sizes{4}));
+}
+
+TEST(FactorOrder, RefusesWhatIsNoSpeed) {
+  EXPECT_THROW(gridmap::factor_order(-1, {1}), base::Error);
+  EXPECT_THROW(gridmap::factor_order(3, {}), base::Error);
+  for (const double bad :
+       {0.0, -1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
+    EXPECT_THROW(gridmap::factor_order(3, {1, bad}), base::Error);
 }
 
 TEST(Dealing, RefusesWhatIsNoShare) {

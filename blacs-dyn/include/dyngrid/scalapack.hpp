@@ -7,11 +7,12 @@
 //   dyngrid::gemm(-1, view(a, k, 0, m, k), b, 1, c, Op::adjoint);  // C = C - A(k: k+m, 0: k)^H B
 //   if (const int info = dyngrid::gesv(a, b)) ...                  // B = A^-1 B; U(info, info), counted from 1, is 0
 //
-// All are collective over the current grid; a process outside it does nothing in them. Sizes that do not fit, and
-// matrices that lie as a rule says (copy() them into one in blocks of one size), throw the same Error on all processes
-// before anything is computed; so does an info below 0: the factorizations want square blocks (mb = nb) and views that
-// begin where a block does. An info above 0 is about the numbers in the matrix, as ScaLAPACK's manual says, and is
-// returned.
+// All are collective over the current grid; a process outside it does nothing in them. gemm, syrk, herk, trsm, getrf,
+// getrs, gesv, potrf, potrs and posv take matrices in blocks of any sizes, which lie as a rule says or are dealt out by
+// speed. For the others copy() them into one in blocks of one size: these, and sizes that do not fit, throw the same
+// Error on all processes before anything is computed. So does an info below 0: of matrices in blocks of one size the
+// factorizations want square blocks (mb = nb) and views that begin where a block does. An info above 0 is about the
+// numbers in the matrix, as ScaLAPACK's manual says, and is returned.
 #ifndef DYNGRID_SCALAPACK_HPP
 #define DYNGRID_SCALAPACK_HPP
 
@@ -123,6 +124,9 @@ DYNGRID_DECLARE(z, double)
 #undef DYNGRID_M
 } // namespace scalapack
 
+/// What a routine takes: ScaLAPACK's own want blocks of one size.
+enum class Blocks { equal, any };
+
 /// A view as ScaLAPACK is given it, good for one call.
 template <class T> struct Operand {
   T* data = nullptr;
@@ -131,12 +135,12 @@ template <class T> struct Operand {
   std::int64_t m_loc = 0, n_loc = 0; // of the whole matrix
   bool is_here = false;              // this process is in the grid
 
-  Operand(const char* routine, const View<T>& v)
+  Operand(const char* routine, const View<T>& v, Blocks blocks)
       : data(static_cast<T*>(dyngrid_local(v.matrix))), i(static_cast<int>(v.i) + 1), j(static_cast<int>(v.j) + 1),
         m(static_cast<int>(v.m)), n(static_cast<int>(v.n)), desc(dyngrid_desc(v.matrix)) {
     check(dyngrid_matrix_shape(v.matrix, &m_loc, &n_loc, nullptr));
     is_here = desc[1] >= 0;
-    if (desc[0] == DYNGRID_DTYPE)
+    if (desc[0] == DYNGRID_DTYPE && blocks == Blocks::equal)
       throw Error(DYNGRID_ERR_UNSUPPORTED,
                   std::string("dyngrid::") + routine +
                       ": got a matrix that lies as a rule says, expected one in blocks of one size, as ScaLAPACK "
@@ -150,9 +154,9 @@ template <class T> struct Operand {
   const int* step() const { return n == 1 ? &one : desc + 2; } // along a row it is M_
   static constexpr int one = 1;
 };
-template <class A> auto operand(const char* routine, A& a) {
+template <class A> auto operand(const char* routine, A& a, Blocks blocks = Blocks::equal) {
   const auto v = view(a);
-  return Operand<typename decltype(v)::element>(routine, v);
+  return Operand<typename decltype(v)::element>(routine, v, blocks);
 }
 
 /// Throws unless the sizes fit: "dyngrid::gemm: got 3 x 4, 5 x 6, 3 x 6, expected m x k, k x n, m x n".
@@ -209,9 +213,9 @@ template <class T> int size_of(const std::vector<T>& work) {
 template <class A, class B, class C>
 void gemm(detail::Element<C> alpha, const A& a, const B& b, detail::Element<C> beta, C&& c, Op op_a = Op::none,
           Op op_b = Op::none) {
-  const auto x = detail::operand("gemm", a);
-  const auto y = detail::operand("gemm", b);
-  const auto z = detail::operand("gemm", c);
+  const auto x = detail::operand("gemm", a, detail::Blocks::any);
+  const auto y = detail::operand("gemm", b, detail::Blocks::any);
+  const auto z = detail::operand("gemm", c, detail::Blocks::any);
   const int k = x.cols(op_a);
   detail::fit("gemm", x.rows(op_a) == z.m && y.cols(op_b) == z.n && y.rows(op_b) == k,
               "op(A) m x k, op(B) k x n, C m x n", x, y, z);
@@ -264,8 +268,8 @@ void hemm(detail::Element<C> alpha, const A& a, const B& b, detail::Element<C> b
 template <class A, class C>
 void syrk(detail::Element<C> alpha, const A& a, detail::Element<C> beta, C&& c, Uplo uplo = Uplo::lower,
           Op op = Op::none) {
-  const auto x = detail::operand("syrk", a);
-  const auto z = detail::operand("syrk", c);
+  const auto x = detail::operand("syrk", a, detail::Blocks::any);
+  const auto z = detail::operand("syrk", c, detail::Blocks::any);
   const int k = x.cols(op);
   const char trans = detail::letter<C>("syrk", op, Op::adjoint);
   detail::fit("syrk", z.is_square() && x.rows(op) == z.n, "op(A) n x k, C n x n", x, z);
@@ -275,8 +279,8 @@ void syrk(detail::Element<C> alpha, const A& a, detail::Element<C> beta, C&& c, 
 /// One triangle of C = alpha op(A) op(A)^H + beta C.
 template <class A, class C>
 void herk(detail::Real<C> alpha, const A& a, detail::Real<C> beta, C&& c, Uplo uplo = Uplo::lower, Op op = Op::none) {
-  const auto x = detail::operand("herk", a);
-  const auto z = detail::operand("herk", c);
+  const auto x = detail::operand("herk", a, detail::Blocks::any);
+  const auto z = detail::operand("herk", c, detail::Blocks::any);
   const int k = x.cols(op);
   const char trans = detail::letter<C>("herk", op, Op::transposed);
   detail::fit("herk", z.is_square() && x.rows(op) == z.n, "op(A) n x k, C n x n", x, z);
@@ -287,8 +291,8 @@ void herk(detail::Real<C> alpha, const A& a, detail::Real<C> beta, C&& c, Uplo u
 /// B = alpha op(A)^-1 B (left) or alpha B op(A)^-1 (right), A triangular.
 template <class A, class B>
 void trsm(detail::Element<B> alpha, const A& a, B&& b, Side side, Uplo uplo, Op op = Op::none, Diag diag = Diag::any) {
-  const auto x = detail::operand("trsm", a);
-  const auto y = detail::operand("trsm", b);
+  const auto x = detail::operand("trsm", a, detail::Blocks::any);
+  const auto y = detail::operand("trsm", b, detail::Blocks::any);
   detail::fit("trsm", x.is_square() && x.m == (side == Side::left ? y.m : y.n), "A square, B m x n", x, y);
   if (y.is_here)
     detail::scalapack::trsm(detail::flag(side), detail::flag(uplo), detail::flag(op), detail::flag(diag), &y.m, &y.n,
@@ -314,7 +318,7 @@ struct Pivots {
 
 /// A = P L U. @return 0, or i when U(i,i), counted from 1, is 0
 template <class A> int getrf(A&& a, Pivots& pivots) {
-  const auto x = detail::operand("getrf", a);
+  const auto x = detail::operand("getrf", a, detail::Blocks::any);
   if (!x.is_here) return 0;
   pivots.rows.assign(static_cast<std::size_t>(x.m_loc + x.desc[4]), 0);
   pivots.context = x.desc[1];
@@ -324,8 +328,8 @@ template <class A> int getrf(A&& a, Pivots& pivots) {
 }
 /// B = op(A)^-1 B after getrf.
 template <class A, class B> void getrs(const A& a, const Pivots& pivots, B&& b, Op op = Op::none) {
-  const auto x = detail::operand("getrs", a);
-  const auto y = detail::operand("getrs", b);
+  const auto x = detail::operand("getrs", a, detail::Blocks::any);
+  const auto y = detail::operand("getrs", b, detail::Blocks::any);
   detail::fit("getrs", x.is_square() && x.n == y.m, "A n x n, B n x k", x, y);
   if (!y.is_here) return;
   if (pivots.context != x.desc[1] || static_cast<std::int64_t>(pivots.rows.size()) != x.m_loc + x.desc[4])
@@ -338,8 +342,8 @@ template <class A, class B> void getrs(const A& a, const Pivots& pivots, B&& b, 
 }
 /// B = A^-1 B; A becomes its factors. @return as getrf; B is as it was then
 template <class A, class B> int gesv(A&& a, Pivots& pivots, B&& b) {
-  const auto x = detail::operand("gesv", a);
-  const auto y = detail::operand("gesv", b);
+  const auto x = detail::operand("gesv", a, detail::Blocks::any);
+  const auto y = detail::operand("gesv", b, detail::Blocks::any);
   detail::fit("gesv", x.is_square() && x.n == y.m, "A n x n, B n x k", x, y);
   const int info = getrf(a, pivots);
   if (info == 0) getrs(a, pivots, b);
@@ -353,7 +357,7 @@ template <class A, class B> int gesv(A&& a, B&& b) {
 /// A = L L^H or U^H U, A Hermitian and positive definite, given by one triangle. @return 0, or the order of the first
 /// leading part that is not
 template <class A> int potrf(A&& a, Uplo uplo = Uplo::lower) {
-  const auto x = detail::operand("potrf", a);
+  const auto x = detail::operand("potrf", a, detail::Blocks::any);
   detail::fit("potrf", x.is_square(), "A n x n", x);
   int info = 0;
   if (x.is_here) detail::scalapack::potrf(detail::flag(uplo), &x.n, DYNGRID_ARG(x), &info);
@@ -361,8 +365,8 @@ template <class A> int potrf(A&& a, Uplo uplo = Uplo::lower) {
 }
 /// B = A^-1 B after potrf.
 template <class A, class B> void potrs(const A& a, B&& b, Uplo uplo = Uplo::lower) {
-  const auto x = detail::operand("potrs", a);
-  const auto y = detail::operand("potrs", b);
+  const auto x = detail::operand("potrs", a, detail::Blocks::any);
+  const auto y = detail::operand("potrs", b, detail::Blocks::any);
   detail::fit("potrs", x.is_square() && x.n == y.m, "A n x n, B n x k", x, y);
   int info = 0;
   if (y.is_here) detail::scalapack::potrs(detail::flag(uplo), &x.n, &y.n, DYNGRID_ARG(x), DYNGRID_ARG(y), &info);
@@ -370,8 +374,8 @@ template <class A, class B> void potrs(const A& a, B&& b, Uplo uplo = Uplo::lowe
 }
 /// Both. @return as potrf; B is as it was then
 template <class A, class B> int posv(A&& a, B&& b, Uplo uplo = Uplo::lower) {
-  const auto x = detail::operand("posv", a);
-  const auto y = detail::operand("posv", b);
+  const auto x = detail::operand("posv", a, detail::Blocks::any);
+  const auto y = detail::operand("posv", b, detail::Blocks::any);
   detail::fit("posv", x.is_square() && x.n == y.m, "A n x n, B n x k", x, y);
   const int info = potrf(a, uplo);
   if (info == 0) potrs(a, b, uplo);

@@ -128,6 +128,10 @@ DYNGRID_API int dyngrid_map_in_place(int nprow, int npcol, const double* speeds,
                                      double* t_theory);
 /* n in parts proportional to the speeds, largest remainder, at least 1 each when n >= count. */
 DYNGRID_API int dyngrid_natural_blocks(int64_t n, int count, const double* speeds, int64_t* sizes);
+/* Which of `count` positions with these speeds has each of `blocks` blocks of one axis (owners: that many ints), so
+ * that an LU or Cholesky factorization is balanced in all its steps: of the blocks that are left each position has its
+ * share at any time. The sum over all steps is the least there is. */
+DYNGRID_API int dyngrid_factor_order(int64_t blocks, int count, const double* speeds, int* owners);
 /* The order of the rows and columns of a new grid (sizes rows[nprow], cols[npcol], process at each place in grid) in
  * which most elements stay. row_order[0] is the row that comes first. */
 DYNGRID_API int dyngrid_order_grid(const dyngrid_axis* rows_from, const dyngrid_axis* cols_from, int nprow,

@@ -9,13 +9,22 @@ namespace gridmap {
 
 /// In which order the positions of an axis get what is theirs.
 enum class DealOrder {
-  block = 1, ///< one stretch for each
-  cyclic = 2 ///< in rounds: as many as the position with the least has blocks, or a divisor or limit of that
+  block = 1,  ///< one stretch for each
+  cyclic = 2, ///< in rounds: as many as the position with the least has blocks, or a divisor or limit of that
+  factor = 3  ///< as factor_order(): of what is left of a factorization each has its share at any time
 };
+
+/// Which position has each of `blocks` blocks of one axis, so that a factorization, which works on all blocks from the
+/// k-th on for k = 0, 1, ..., is balanced in all its steps. Blocks are handed out from the last to the first, each to
+/// the position that is done first with one more: the blocks from any k on then take as little time as any allocation
+/// of them lets them, and the sum over all steps is the least there is.
+/// @throws Error{bad_argument}
+std::vector<int> factor_order(std::int64_t blocks, const std::vector<double>& speeds);
 
 /// n elements in whole blocks of nb (the last one cut short) for positions with these shares, which are proportions. No
 /// shares: all are alike, and the axis is uniform. Otherwise each position has blocks by largest remainder, at least
-/// one where there are enough.
+/// one where there are enough. In factor order a size of 0 skips a position, and blocks are joined where there are so
+/// many that the list would be long.
 /// @throws Error{bad_argument}
 Axis deal_out(std::int64_t n, std::int64_t nb, int nprocs, const std::vector<double>& shares, DealOrder order);
 
