@@ -5,6 +5,7 @@
 #include "base/index.hpp"
 #include "factor.hpp"
 #include "gather.hpp"
+#include "relay.hpp"
 #include "triangle.hpp"
 #include "trsm.hpp"
 
@@ -25,33 +26,68 @@ public:
         my_far_(is_lower ? a.myrow() : a.mycol()), my_near_(is_lower ? a.mycol() : a.myrow()),
         along_(is_lower ? a.grid->col() : a.grid->row()), across_(is_lower ? a.grid->row() : a.grid->col()),
         rows_(a.rows.indices(a.myrow())), cols_(a.cols.indices(a.mycol())),
-        near_of_far_(far_.owners_in(near_, my_far_)), far_of_near_(near_.owners_in(far_, my_near_)) {}
+        near_of_far_(far_.owners_in(near_, my_far_)),
+        far_of_near_(near_.owners_in(far_, my_near_)), panels_{travelling(), travelling()} {}
 
   std::int64_t run() {
-    for (std::int64_t first = 0, end = 0; first < a_.n(); first = end) {
-      end = std::min({first + widest, far_.end_of_piece(first), near_.end_of_piece(first), a_.n()});
-      if (const std::int64_t info = step(first, end - first); info != 0) return first + info;
+    if (a_.n() > 0) send(panels_[0], 0);
+    for (std::int64_t first = 0, turn = 0; first < a_.n(); turn = 1 - turn) {
+      Travelling& now = panels_[turn];
+      now.relay.receive();
+      if (const T info = now.panel.back(); info != T{0}) {
+        now.relay.finish();
+        return first + static_cast<std::int64_t>(std::real(info));
+      }
+      first = now.first + now.width;
+      const std::int64_t near = near_.count_before(my_near_, first);
+      const std::vector<T> turned = gather_near(now, near);
+      std::int64_t done = 0;
+      if (first < a_.n()) {
+        if (near_.owner(first) == my_near_) {
+          done = near_.count_before(my_near_, end_of_panel(first)) - near;
+          update(now, near, turned, 0, done);
+        }
+        send(panels_[1 - turn], first);
+      }
+      update(now, near, turned, done, near_.local_count(my_near_) - near);
+      now.relay.finish();
     }
     return 0;
   }
 
 private:
-  std::int64_t step(std::int64_t first, std::int64_t width) {
-    const std::int64_t far = far_.count_before(my_far_, first + width);
-    const std::int64_t near = near_.count_before(my_near_, first + width);
-    const std::int64_t height = far_.local_count(my_far_) - far;
-    panel_.assign(at(height * width) + 1, T{0});
-    if (near_.owner(first) == my_near_) factor_panel(first, width, far, height);
-    broadcast(panel_, near_.owner(first), across_);
-    if (panel_.back() != T{0}) return static_cast<std::int64_t>(std::real(panel_.back()));
-    const std::vector<T> turned = gather_near(width, far, height, near);
-    update(width, far, height, near, turned);
-    return 0;
+  /// A panel on its way across the grid: my part of it below the diagonal block (lower), or the adjoint of that beside
+  /// it (upper), height x width; then info.
+  struct Travelling {
+    std::int64_t first = 0, width = 0;
+    std::int64_t far = 0, height = 0; ///< local: before it, and of it
+    std::vector<T> panel;
+    Relay<T> relay;
+  };
+
+  Travelling travelling() const {
+    return {0, 0,  0,
+            0, {}, {across_, my_near_, is_lower_ ? a_.grid->here().npcol : a_.grid->here().nprow, base::tag_relay}};
   }
 
-  /// panel_: my part of it below the diagonal block (lower), or the adjoint of that beside it (upper), height x width;
-  /// then info.
-  void factor_panel(std::int64_t first, std::int64_t width, std::int64_t far, std::int64_t height) {
+  std::int64_t end_of_panel(std::int64_t first) const {
+    return std::min({first + widest, far_.end_of_piece(first), near_.end_of_piece(first), a_.n()});
+  }
+
+  /// Factors the panel where it is, and sends it to the others.
+  void send(Travelling& travelling, std::int64_t first) {
+    travelling.first = first;
+    travelling.width = end_of_panel(first) - first;
+    travelling.far = far_.count_before(my_far_, first + travelling.width);
+    travelling.height = far_.local_count(my_far_) - travelling.far;
+    travelling.panel.assign(at(travelling.height * travelling.width) + 1, T{0});
+    if (near_.owner(first) == my_near_) factor_panel(travelling);
+    travelling.relay.start(travelling.panel.data(), static_cast<std::int64_t>(travelling.panel.size()),
+                           near_.owner(first));
+  }
+
+  void factor_panel(Travelling& travelling) {
+    const std::int64_t first = travelling.first, width = travelling.width, height = travelling.height;
     const std::int64_t begin = near_.count_before(my_near_, first);
     std::vector<T> block(at(width * width) + 1, T{0});
     if (far_.owner(first) == my_far_) {
@@ -60,30 +96,34 @@ private:
       block.back() = T(static_cast<blas::Real<T>>(blas::potrf(is_lower_ ? 'L' : 'U', width, mine, a_.lld)));
       for (std::int64_t j = 0; j < width; ++j) std::copy_n(mine + j * a_.lld, width, block.data() + j * width);
     }
-    broadcast(block, far_.owner(first), along_);
-    panel_.back() = block.back();
+    base::check_mpi(MPI_Bcast(block.data(), blas::to_int(static_cast<std::int64_t>(block.size())), blas::mpi_type<T>(),
+                              far_.owner(first), along_),
+                    "MPI_Bcast");
+    travelling.panel.back() = block.back();
     if (block.back() != T{0}) return;
-    T* mine = is_lower_ ? a_.local(far, begin) : a_.local(begin, far);
+    T* mine = is_lower_ ? a_.local(travelling.far, begin) : a_.local(begin, travelling.far);
+    std::vector<T>& panel = travelling.panel;
     if (is_lower_) {
       blas::trsm('R', 'L', 'C', 'N', height, width, block.data(), width, mine, a_.lld);
-      for (std::int64_t j = 0; j < width; ++j) std::copy_n(mine + j * a_.lld, height, panel_.data() + j * height);
+      for (std::int64_t j = 0; j < width; ++j) std::copy_n(mine + j * a_.lld, height, panel.data() + j * height);
     } else {
       blas::trsm('L', 'U', 'C', 'N', width, height, block.data(), width, mine, a_.lld);
       for (std::int64_t i = 0; i < height; ++i)
-        for (std::int64_t j = 0; j < width; ++j) panel_[at(i + j * height)] = blas::conj(mine[j + i * a_.lld]);
+        for (std::int64_t j = 0; j < width; ++j) panel[at(i + j * height)] = blas::conj(mine[j + i * a_.lld]);
     }
   }
 
   /// The rows of the panel whose numbers are my columns (lower) or rows (upper) that come after it.
-  std::vector<T> gather_near(std::int64_t width, std::int64_t far, std::int64_t height, std::int64_t near) {
+  std::vector<T> gather_near(const Travelling& travelling, std::int64_t near) {
+    const std::int64_t width = travelling.width, height = travelling.height;
     const int size = is_lower_ ? a_.grid->here().nprow : a_.grid->here().npcol;
     std::vector<std::int64_t> mine_at;
     for (std::int64_t i = 0; i < height; ++i)
-      if (near_of_far_[at(far + i)] == my_near_) mine_at.push_back(i);
+      if (near_of_far_[at(travelling.far + i)] == my_near_) mine_at.push_back(i);
     std::vector<T> mine(mine_at.size() * at(width));
     for (std::size_t i = 0; i < mine_at.size(); ++i)
       for (std::size_t j = 0; j < at(width); ++j)
-        mine[i + j * mine_at.size()] = panel_[at(mine_at[i]) + j * at(height)];
+        mine[i + j * mine_at.size()] = travelling.panel[at(mine_at[i]) + j * at(height)];
     std::vector<std::int64_t> counts(at(size), 0), lengths;
     for (std::size_t i = at(near); i < far_of_near_.size(); ++i) ++counts[at(far_of_near_[i])];
     for (const std::int64_t count : counts) lengths.push_back(count * width);
@@ -100,21 +140,20 @@ private:
     return ordered;
   }
 
-  void update(std::int64_t width, std::int64_t far, std::int64_t height, std::int64_t near,
-              const std::vector<T>& turned) {
+  /// Columns (lower) or rows (upper) begin .. end-1 of those that come after the panel.
+  void update(const Travelling& travelling, std::int64_t near, const std::vector<T>& turned, std::int64_t begin,
+              std::int64_t end) {
+    const std::int64_t far = travelling.far, height = travelling.height, width = travelling.width;
     const std::int64_t breadth = near_.local_count(my_near_) - near;
+    if (height == 0 || begin >= end) return;
     if (is_lower_)
-      update_part(Part::lower, {rows_.data() + far, cols_.data() + near}, height, breadth, width, T{-1}, panel_.data(),
-                  height, 'C', turned.data(), breadth, a_.local(far, near), a_.lld);
+      TriangleUpdate<T>(Part::lower, {rows_.data() + far, cols_.data() + near}, width, T{-1}, travelling.panel.data(),
+                        height, 'C', turned.data(), breadth, a_.local(far, near), a_.lld)
+          .run(0, height, begin, end);
     else
-      update_part(Part::upper, {rows_.data() + near, cols_.data() + far}, breadth, height, width, T{-1}, turned.data(),
-                  breadth, 'C', panel_.data(), height, a_.local(near, far), a_.lld);
-  }
-
-  void broadcast(std::vector<T>& elements, int root, MPI_Comm comm) {
-    base::check_mpi(MPI_Bcast(elements.data(), blas::to_int(static_cast<std::int64_t>(elements.size())),
-                              blas::mpi_type<T>(), root, comm),
-                    "MPI_Bcast");
+      TriangleUpdate<T>(Part::upper, {rows_.data() + near, cols_.data() + far}, width, T{-1}, turned.data(), breadth,
+                        'C', travelling.panel.data(), height, a_.local(near, far), a_.lld)
+          .run(begin, end, 0, height);
   }
 
   const Operand<T>& a_;
@@ -124,7 +163,7 @@ private:
   MPI_Comm along_, across_;
   std::vector<std::int64_t> rows_, cols_;
   std::vector<int> near_of_far_, far_of_near_; ///< of what I have, where the other axis has it
-  std::vector<T> panel_;
+  Travelling panels_[2];
 };
 
 } // namespace
