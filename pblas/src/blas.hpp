@@ -33,6 +33,15 @@ DYNGRID_BLAS(d, double)
 DYNGRID_BLAS(c, std::complex<float>)
 DYNGRID_BLAS(z, std::complex<double>)
 #undef DYNGRID_BLAS
+// with the adjoint where there is one
+#define DYNGRID_BLAS(name, T, R)                                                                                       \
+  void herk(const char*, const char*, const int*, const int*, const R*, const T*, const int*, const R*, T*,            \
+            const int*, std::size_t, std::size_t) __asm__(#name "_");
+DYNGRID_BLAS(ssyrk, float, float)
+DYNGRID_BLAS(dsyrk, double, double)
+DYNGRID_BLAS(cherk, std::complex<float>, float)
+DYNGRID_BLAS(zherk, std::complex<double>, double)
+#undef DYNGRID_BLAS
 #define DYNGRID_BLAS(name, T)                                                                                          \
   void ger(const int*, const int*, const T*, const T*, const int*, const T*, const int*, T*,                           \
            const int*) __asm__(#name "_");
@@ -72,6 +81,16 @@ void trsm(char side, char uplo, char op, char diag, std::int64_t m, std::int64_t
   const int m_ = to_int(m), n_ = to_int(n), la = ld_int(lda), lb = ld_int(ldb);
   const T one{1};
   fortran::trsm(&side, &uplo, &op, &diag, &m_, &n_, &one, a, &la, b, &lb, 1, 1, 1, 1);
+}
+
+/// One triangle of C := alpha A A' + C.
+template <class T>
+void herk(char uplo, std::int64_t n, std::int64_t k, Real<T> alpha, const T* a, std::int64_t lda, T* c,
+          std::int64_t ldc) {
+  const int n_ = to_int(n), k_ = to_int(k), la = ld_int(lda), lc = ld_int(ldc);
+  const char op = 'N';
+  const Real<T> one{1};
+  if (n > 0) fortran::herk(&uplo, &op, &n_, &k_, &alpha, a, &la, &one, c, &lc, 1, 1);
 }
 
 /// @return as LAPACK's info

@@ -80,7 +80,8 @@ private:
     travelling.width = end_of_panel(first) - first;
     travelling.far = far_.count_before(my_far_, first + travelling.width);
     travelling.height = far_.local_count(my_far_) - travelling.far;
-    travelling.panel.assign(at(travelling.height * travelling.width) + 1, T{0});
+    travelling.panel.resize(at(travelling.height * travelling.width) + 1);
+    travelling.panel.back() = T{0};
     if (near_.owner(first) == my_near_) factor_panel(travelling);
     travelling.relay.start(travelling.panel.data(), static_cast<std::int64_t>(travelling.panel.size()),
                            near_.owner(first));
@@ -121,21 +122,23 @@ private:
     for (std::int64_t i = 0; i < height; ++i)
       if (near_of_far_[at(travelling.far + i)] == my_near_) mine_at.push_back(i);
     std::vector<T> mine(mine_at.size() * at(width));
-    for (std::size_t i = 0; i < mine_at.size(); ++i)
-      for (std::size_t j = 0; j < at(width); ++j)
+    for (std::size_t j = 0; j < at(width); ++j)
+      for (std::size_t i = 0; i < mine_at.size(); ++i)
         mine[i + j * mine_at.size()] = travelling.panel[at(mine_at[i]) + j * at(height)];
     std::vector<std::int64_t> counts(at(size), 0), lengths;
     for (std::size_t i = at(near); i < far_of_near_.size(); ++i) ++counts[at(far_of_near_[i])];
     for (const std::int64_t count : counts) lengths.push_back(count * width);
-    const std::vector<T> all = size == 1 ? mine : gathered(mine, lengths, along_);
+    if (size == 1) return mine;
+    const std::vector<T> all = gathered(mine, lengths, along_);
     const std::vector<std::int64_t> offsets = offsets_of(lengths);
     const std::int64_t total = offsets.back() / width;
     std::vector<T> ordered(at(total * width));
-    std::vector<std::int64_t> next(at(size), 0);
-    for (std::int64_t i = 0; i < total; ++i) {
-      const std::size_t from = at(far_of_near_[at(near + i)]);
-      const std::int64_t place = offsets[from] + next[from]++;
-      for (std::int64_t j = 0; j < width; ++j) ordered[at(i + j * total)] = all[at(place + j * counts[from])];
+    for (std::int64_t j = 0; j < width; ++j) {
+      std::vector<std::int64_t> next(offsets.begin(), offsets.end() - 1);
+      for (std::int64_t i = 0; i < total; ++i) {
+        const std::size_t from = at(far_of_near_[at(near + i)]);
+        ordered[at(i + j * total)] = all[at(next[from]++ + j * counts[from])];
+      }
     }
     return ordered;
   }

@@ -17,7 +17,8 @@ struct Indices {
   const std::int64_t* cols = nullptr;
 };
 
-/// C := alpha A op(B) + C in one triangle of the whole matrix: elements with row >= column, or row <= column. The
+/// C := alpha A op(B) + C in one triangle of the whole matrix: elements with row >= column, or row <= column. With op
+/// 'C' B has in each row what A has in the row of the same number. The
 /// columns are halved until few are left: what is whole beside each half is one product. Where the diagonal goes
 /// through the last ones, a product of its own is made, of which a triangle is taken.
 template <class T> class TriangleUpdate {
@@ -28,6 +29,9 @@ public:
 
   /// Rows first .. last-1 of columns begin .. end-1.
   void run(std::int64_t first, std::int64_t last, std::int64_t begin, std::int64_t end) {
+    if (is_square(first, last, begin, end))
+      return blas::herk(part_ == Part::lower ? 'L' : 'U', end - begin, k_, std::real(alpha_), a_ + first, lda_,
+                        c_ + first + begin * ldc_, ldc_);
     if (end - begin <= fewest) return cross(first, last, begin, end);
     const std::int64_t middle = (begin + end) / 2;
     // above the diagonal in all columns of the right half; the others are below it in all of the left one
@@ -43,6 +47,11 @@ public:
 private:
   static constexpr std::int64_t fewest = 32;
 
+  /// B is A, adjoint, and the rows are the columns: the BLAS have a routine for it.
+  bool is_square(std::int64_t first, std::int64_t last, std::int64_t begin, std::int64_t end) const {
+    return op_b_ == 'C' && end > begin && last - first == end - begin && alpha_ == T(std::real(alpha_)) &&
+           std::equal(at_.rows + first, at_.rows + last, at_.cols + begin);
+  }
   std::int64_t row_from(std::int64_t index, std::int64_t first, std::int64_t last) const {
     return std::lower_bound(at_.rows + first, at_.rows + last, index) - at_.rows;
   }
