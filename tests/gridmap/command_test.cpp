@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 
 #include <cstdio>
+#include <fstream>
 #include <numeric>
 #include <string>
 
@@ -195,6 +196,34 @@ TEST(Command, Balance) {
     EXPECT_EQ(answer.status, 2) << arguments;
     EXPECT_NE(answer.err.find(words), std::string::npos) << answer.err;
   }
+}
+
+TEST(Command, Phases) {
+  const std::string file = testing::TempDir() + "phases_" + std::to_string(getpid()) + ".json";
+  std::ofstream(file)
+      << R"({"matrices": [{"name": "x", "layouts": [{"name": "B"}, {"name": "V"}], "moves": [[0, 4], [4, 0]],
+      "copy_bytes": 10}],
+    "phases": [{"name": "uniform", "uses": {"x": "read"}, "candidates":
+        [{"layouts": {"x": "B"}, "seconds": 5}, {"layouts": {"x": "V"}, "seconds": [7, 3]}]},
+      {"name": "adaptive", "uses": {"x": "read"}, "candidates":
+        [{"layouts": {"x": "B"}, "seconds": [12, 2]}, {"layouts": {"x": "V"}, "seconds": 5}]}]})";
+  json a = ask("phases " + file);
+  EXPECT_EQ(a["cycle_s"], 10); // one copy, and both stay valid
+  EXPECT_EQ(a["period"], 1);
+  EXPECT_EQ(a["steps"][1]["copied_from"]["x"], "B");
+  EXPECT_EQ(a["steps"][3]["copied_from"], json::object());
+  a = ask("phases --cycles 3 " + file);
+  EXPECT_EQ(a["seconds"], 34);
+  EXPECT_EQ(a["steps"].size(), 6U);
+  EXPECT_EQ(ask("phases --published " + file)["cycle_s"], 10);
+  std::ofstream(file)
+      << R"({"matrices": [{"name": "x", "m": 1000, "n": 1000, "layouts": [{"grid": "4x1"}, {"grid": "2x2",
+      "mb": 8, "nb": 8}]}], "phases": [{"uses": {"x": "read_write"}, "candidates": [{"layouts": {"x": "2x2"},
+      "seconds": [1, 1, 1, 1]}]}]})";
+  a = ask("phases --cycles 2 " + file);
+  EXPECT_GT(a["steps"][0]["move_s"], 0); // as redist predicts
+  EXPECT_EQ(a["steps"][1]["move_s"], 0);
+  std::remove(file.c_str());
 }
 
 TEST(Command, LoadSelfTest) {

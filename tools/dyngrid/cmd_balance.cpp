@@ -3,9 +3,6 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <fstream>
-#include <iostream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <thread>
@@ -20,9 +17,9 @@
 #include "base/status.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
-#include "control/variables.hpp"
 #include "gridmap/balance.hpp"
 #include "job_text.hpp"
+#include "json_reader.hpp"
 #include "redist/measure.hpp"
 #include "text.hpp"
 
@@ -64,45 +61,8 @@ void add_loads(const std::string& text, std::vector<BalanceProcess>& processes) 
   }
 }
 
-/// Members of `object` that a table names; anything else is a mistake in words.
-class Reader {
-public:
-  Reader(const Json& object, std::string where) : object_(object), where_(std::move(where)) {
-    if (!object.is_object()) throw Failure(fmt::format("--file: {} is no JSON object", where_));
-  }
-  template <class T> Reader& take(const char* name, T& value) {
-    names_.emplace_back(name);
-    const auto found = object_.find(name);
-    if (found == object_.end()) return *this;
-    try {
-      value = found->get<T>();
-    } catch (const Json::exception&) {
-      throw Failure(fmt::format("--file: {} of {} is {}, expected another kind of value", name, where_, found->dump()));
-    }
-    return *this;
-  }
-  void refuse_others() const {
-    for (const auto& item : object_.items()) {
-      const std::string& name = item.key();
-      if (std::find(names_.begin(), names_.end(), name) != names_.end()) continue;
-      const std::string closest = control::closest_word(name, names_);
-      throw Failure(fmt::format("--file: {} has no member {}{}", where_, name,
-                                closest.empty() ? "" : fmt::format("; is it {}?", closest)));
-    }
-  }
-
-private:
-  const Json& object_;
-  std::string where_;
-  std::vector<std::string> names_;
-};
-
 void read_file(const std::string& name, Options& o) {
-  std::ifstream file(name);
-  std::istream& in = name == "-" ? std::cin : file;
-  if (!in) throw Failure(fmt::format("--file: {} cannot be read", name));
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  const Json all = Json::parse(text, nullptr, false);
+  const Json all = json_file(name);
   BalanceRequest& r = o.request;
   Json processes = Json::array();
   Reader reader(all, name);

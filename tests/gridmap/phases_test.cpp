@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Plans of phases against brute force over all choices, and SUIF-Adapt's figures [MorrisLowenthal2001].
+#include "gridmap/phases.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "base/index.hpp"
+#include "base/status.hpp"
+
+namespace {
+using base::at;
+using gridmap::Phase;
+using gridmap::PhaseCandidate;
+using gridmap::PhasePlan;
+using gridmap::PhaseProblem;
+using gridmap::PhaseUse;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// The layouts in which each matrix has a valid copy.
+using Valid = std::vector<std::set<int>>;
+
+bool is_read(PhaseUse use) {
+  return use == PhaseUse::read || use == PhaseUse::read_write;
+}
+
+/// Seconds of a phase whose matrices are copied from `sources` first (-1: not), as the definition has it.
+double seconds_of(const PhaseProblem& p, const Phase& phase, const PhaseCandidate& c, const std::vector<int>& sources) {
+  double longest = 0;
+  for (std::size_t k = 0; k < c.seconds.size(); ++k) {
+    double own = c.seconds[k];
+    for (std::size_t m = 0; m < phase.uses.size(); ++m)
+      if (sources[m] >= 0) own += p.move(static_cast<int>(m), sources[m], c.layouts[m])[k];
+    longest = std::max(longest, own);
+  }
+  return longest;
+}
+
+Valid after(const Phase& phase, const PhaseCandidate& c, Valid valid) {
+  for (std::size_t m = 0; m < phase.uses.size(); ++m) {
+    if (phase.uses[m] == PhaseUse::none) continue;
+    if (phase.uses[m] != PhaseUse::read) valid[m].clear();
+    valid[m].insert(c.layouts[m]);
+  }
+  return valid;
+}
+
+std::int64_t bytes_of(const PhaseProblem& p, const Valid& valid) {
+  std::int64_t sum = 0;
+  for (std::size_t m = 0; m < valid.size(); ++m)
+    sum += p.matrices[m].copy_bytes * static_cast<std::int64_t>(valid[m].size());
+  return sum;
+}
+
+/// Every candidate, every source of every copy, every set of copies that is kept.
+double least_by_force(const PhaseProblem& p, const Valid& valid, std::size_t step, std::size_t steps) {
+  if (step == steps) return 0;
+  const Phase& phase = p.phases[step % p.phases.size()];
+  double least = infinity;
+  for (const PhaseCandidate& c : phase.candidates) {
+    std::vector<int> sources(valid.size(), -1);
+    double here = infinity;
+    const auto choose = [&](auto self, std::size_t m) -> void {
+      if (m == valid.size()) {
+        here = std::min(here, seconds_of(p, phase, c, sources));
+        return;
+      }
+      if (!is_read(phase.uses[m]) || valid[m].count(c.layouts[m]) > 0) return self(self, m + 1);
+      for (const int from : valid[m]) {
+        sources[m] = from;
+        self(self, m + 1);
+      }
+      sources[m] = -1;
+    };
+    choose(choose, 0);
+    const Valid all = after(phase, c, valid);
+    const auto keep = [&](auto self, std::size_t m, const Valid& kept) -> void {
+      if (m == all.size()) {
+        if (p.memory_bytes < 0 || bytes_of(p, kept) <= p.memory_bytes)
+          least = std::min(least, here + least_by_force(p, kept, step + 1, steps));
+        return;
+      }
+      const std::vector<int> list(all[m].begin(), all[m].end());
+      for (unsigned part = 1; part < 1U << list.size(); ++part) {
+        if (p.memory_bytes < 0 && part + 1 < 1U << list.size()) continue; // no reason to drop any
+        Valid next = kept;
+        next[m].clear();
+        for (std::size_t k = 0; k < list.size(); ++k)
+          if ((part >> k & 1U) != 0) next[m].insert(list[k]);
+        if (phase.uses[m] != PhaseUse::none && next[m].count(c.layouts[m]) == 0) continue;
+        self(self, m + 1, next);
+      }
+    };
+    keep(keep, 0, all);
+  }
+  return least;
+}
+
+Valid start_of(const PhaseProblem& p) {
+  Valid valid;
+  for (const int layout : p.start) valid.push_back({layout});
+  return valid;
+}
+
+/// Follows a plan in which nothing is dropped, step by step. Returns the seconds.
+double replayed(const PhaseProblem& p, const std::vector<gridmap::PhaseStep>& steps, Valid& valid) {
+  double sum = 0;
+  for (const gridmap::PhaseStep& step : steps) {
+    const Phase& phase = p.phases[at(step.phase)];
+    const PhaseCandidate& c = phase.candidates[at(step.candidate)];
+    for (std::size_t m = 0; m < valid.size(); ++m) {
+      const bool needs = is_read(phase.uses[m]) && valid[m].count(c.layouts[m]) == 0;
+      EXPECT_EQ(step.copied_from[m] >= 0, needs);
+      EXPECT_TRUE(!needs || valid[m].count(step.copied_from[m]) > 0) << "a copy of what is not valid";
+    }
+    const double seconds = seconds_of(p, phase, c, step.copied_from);
+    EXPECT_NEAR(step.seconds, seconds, 1e-9);
+    EXPECT_NEAR(step.move_s, seconds - *std::max_element(c.seconds.begin(), c.seconds.end()), 1e-9);
+    sum += seconds;
+    valid = after(phase, c, valid);
+  }
+  return sum;
+}
+
+class Random {
+public:
+  explicit Random(unsigned seed) : engine_(seed) {}
+  int whole(int least, int most) { return std::uniform_int_distribution<int>(least, most)(engine_); }
+  double real(double least, double most) { return std::uniform_real_distribution<double>(least, most)(engine_); }
+
+  PhaseProblem problem(int phases, int candidates, int matrices, int layouts) {
+    PhaseProblem p;
+    const int processes = whole(1, 3);
+    std::vector<double> costs(at(matrices * layouts * layouts * processes));
+    for (double& cost : costs) cost = real(0, 4);
+    p.move = [=](int m, int from, int to) {
+      const auto first = costs.begin() + ((m * layouts + from) * layouts + to) * processes;
+      return std::vector<double>(first, first + processes);
+    };
+    for (int m = 0; m < matrices; ++m) {
+      p.matrices.push_back({"m" + std::to_string(m), layouts, whole(1, 5)});
+      p.start.push_back(whole(0, layouts - 1));
+    }
+    for (int k = 0; k < phases; ++k) {
+      Phase phase{"p" + std::to_string(k), {}, {}};
+      for (int m = 0; m < matrices; ++m) phase.uses.push_back(static_cast<PhaseUse>(whole(0, 3)));
+      for (int c = 0; c < candidates; ++c) {
+        PhaseCandidate candidate{std::to_string(c), {}, {}};
+        for (int m = 0; m < matrices; ++m) candidate.layouts.push_back(whole(0, layouts - 1));
+        for (int q = 0; q < processes; ++q) candidate.seconds.push_back(real(0, 3));
+        phase.candidates.push_back(candidate);
+      }
+      p.phases.push_back(phase);
+    }
+    return p;
+  }
+
+private:
+  std::mt19937 engine_;
+};
+
+TEST(Phases, Table1) {
+  EXPECT_EQ(gridmap::redistribution_s({10, 15}, {8, 2}), 3);
+  PhaseProblem p;
+  p.matrices = {{"x", 2, 1}};
+  p.phases = {{"i", {PhaseUse::read_write}, {{"", {0}, {1, 1}}}},
+              {"i+1", {PhaseUse::read_write}, {{"", {1}, {10, 15}}}}};
+  p.move = [](int, int from, int) { return from == 0 ? std::vector<double>{8, 2} : std::vector<double>{0, 0}; };
+  p.start = {0};
+  const PhasePlan plan = gridmap::plan_phases(p, 1);
+  EXPECT_EQ(plan.steps[1].seconds, 18);
+  EXPECT_EQ(plan.steps[1].move_s, 3);
+  EXPECT_EQ(plan.seconds, 19);
+  EXPECT_EQ(gridmap::redistribution_s({3}, {0}), 0);
+  EXPECT_THROW(gridmap::redistribution_s({1, 2}, {1}), base::Error);
+}
+
+TEST(Phases, ExactAgainstAllChoices) {
+  Random random(20);
+  for (int run = 0; run < 300; ++run) {
+    const int phases = random.whole(1, 4), cycles = phases <= 2 ? random.whole(1, 2) : 1;
+    const PhaseProblem p = random.problem(phases, random.whole(1, 3), random.whole(1, 2), random.whole(2, 3));
+    const double least = least_by_force(p, start_of(p), 0, at(phases * cycles));
+    const PhasePlan plan = gridmap::plan_phases(p, cycles);
+    ASSERT_NEAR(plan.seconds, least, 1e-9) << "run " << run;
+    Valid valid = start_of(p);
+    ASSERT_NEAR(replayed(p, plan.steps, valid), least, 1e-9);
+    ASSERT_EQ(plan.steps.size(), at(phases * cycles));
+  }
+}
+
+TEST(Phases, ExactUnderAMemoryCap) {
+  Random random(21);
+  int capped = 0;
+  for (int run = 0; run < 200; ++run) {
+    const int phases = random.whole(2, 4);
+    PhaseProblem p = random.problem(phases, random.whole(2, 3), random.whole(1, 2), 3);
+    const double free = gridmap::plan_phases(p, 1).seconds;
+    p.memory_bytes = 0;
+    for (const gridmap::PhaseMatrix& m : p.matrices) p.memory_bytes += m.copy_bytes;
+    p.memory_bytes += random.whole(0, 4);
+    const double least = least_by_force(p, start_of(p), 0, at(phases));
+    const PhasePlan plan = gridmap::plan_phases(p, 1);
+    ASSERT_NEAR(plan.seconds, least, 1e-9) << "run " << run;
+    ASSERT_GE(plan.seconds, free - 1e-12);
+    capped += plan.seconds > free + 1e-9 ? 1 : 0;
+  }
+  EXPECT_GT(capped, 5);
+}
+
+// What long runs take more for 2,520 more cycles is the mean of the best cycle, whatever its period up to 10 is.
+TEST(Phases, EndlessIsTheSlopeOfLongRuns) {
+  Random random(22);
+  int several = 0;
+  for (int run = 0; run < 60; ++run) {
+    PhaseProblem p = random.problem(random.whole(1, 3), random.whole(2, 3), random.whole(1, 2), random.whole(2, 3));
+    const bool has_cap = run % 3 == 0;
+    if (has_cap) {
+      p.memory_bytes = random.whole(0, 3);
+      for (const gridmap::PhaseMatrix& m : p.matrices) p.memory_bytes += m.copy_bytes;
+    }
+    const PhasePlan endless = gridmap::plan_endless_phases(p);
+    const double slope = (gridmap::plan_phases(p, 5040).seconds - gridmap::plan_phases(p, 2520).seconds) / 2520;
+    ASSERT_NEAR(endless.cycle_s, slope, 1e-9) << "run " << run;
+    ASSERT_EQ(endless.steps.size(), endless.lead_in + at(endless.period) * p.phases.size());
+    several += endless.period > 1 ? 1 : 0;
+    for (std::size_t k = 0; k < endless.steps.size(); ++k) // phases in their order, from the first on
+      ASSERT_EQ(endless.steps[k].phase, static_cast<int>(k % p.phases.size()));
+    if (has_cap) continue;
+    Valid valid = start_of(p);
+    const auto cycle = endless.steps.begin() + static_cast<std::ptrdiff_t>(endless.lead_in);
+    replayed(p, {endless.steps.begin(), cycle}, valid);
+    for (int round = 0; round < 3; ++round)
+      ASSERT_NEAR(replayed(p, {cycle, endless.steps.end()}, valid), endless.period * endless.cycle_s, 1e-9);
+  }
+  RecordProperty("periods of several cycles", several);
+}
+
+// Where ways from one layout to another are quick in one direction only, the best cycle may be two cycles of phases.
+TEST(Phases, ACycleOfTwoCycles) {
+  PhaseProblem p;
+  p.matrices = {{"x", 4, 1}};
+  p.start = {0};
+  p.phases = {{"first", {PhaseUse::read_write}, {{"0", {0}, {1}}, {"1", {1}, {1}}}},
+              {"second", {PhaseUse::read_write}, {{"2", {2}, {1}}, {"3", {3}, {1}}}}};
+  const std::set<std::pair<int, int>> quick = {{2, 0}, {0, 3}, {3, 1}, {1, 2}};
+  p.move = [quick](int, int from, int to) { return std::vector<double>{quick.count({from, to}) > 0 ? 0.0 : 10.0}; };
+  const PhasePlan plan = gridmap::plan_endless_phases(p);
+  EXPECT_EQ(plan.cycle_s, 2); // 12 where every cycle is the same
+  EXPECT_EQ(plan.period, 2);
+  EXPECT_EQ(gridmap::plan_phases(p, 10).seconds, 20);
+  EXPECT_GE(gridmap::published_phases(p, true).cycle_s, 12);
+}
+
+// SUIF-Adapt, sections 3.2.3 and 4.3: without unrolling its graph it took pages that are read in both distributions for
+// pages that have to be moved in every cycle, and chose one distribution for both phases.
+TEST(Phases, UnrollingSeesCopiesThatStayValid) {
+  PhaseProblem p;
+  p.matrices = {{"table", 2, 1}, {"x", 2, 1}};
+  p.start = {0, 0};
+  const PhaseUse r = PhaseUse::read, w = PhaseUse::write, none = PhaseUse::none;
+  p.phases = {{"uniform", {r, none}, {{"B", {0, 0}, {5, 5}}, {"V", {1, 0}, {7, 3}}}},
+              {"adaptive", {r, w}, {{"B", {0, 0}, {12, 2}}, {"V", {1, 1}, {5, 5}}}}};
+  p.move = [](int, int, int) { return std::vector<double>{4, 4}; };
+  const PhasePlan once = gridmap::published_phases(p, false), unrolled = gridmap::published_phases(p, true),
+                  exact = gridmap::plan_endless_phases(p);
+  EXPECT_EQ(once.steps[0].candidate, 1);
+  EXPECT_EQ(once.steps[1].candidate, 1);
+  EXPECT_EQ(once.cycle_s, 12); // BB is 17 and BV 5 + 9, until the table is known to be in both
+  EXPECT_EQ(unrolled.cycle_s, 10);
+  EXPECT_EQ(unrolled.steps[0].candidate, 0);
+  EXPECT_EQ(unrolled.steps[1].candidate, 1);
+  EXPECT_EQ(exact.cycle_s, 10);
+  EXPECT_EQ(exact.period, 1);
+  EXPECT_EQ(exact.steps[exact.lead_in].candidate, 0);
+  EXPECT_EQ(exact.steps[exact.lead_in + 1].candidate, 1);
+  EXPECT_EQ(gridmap::plan_phases(p, 10).seconds, 104); // one copy, once
+}
+
+TEST(Phases, NeverBehindThePublishedMethodNorTheBestSingleLayout) {
+  Random random(23);
+  int better = 0;
+  for (int run = 0; run < 100; ++run) {
+    const PhaseProblem p = random.problem(random.whole(2, 4), 3, 2, 3);
+    // what the published choice takes when it is repeated: the same problem with nothing else to choose
+    PhaseProblem fixed = p;
+    for (const gridmap::PhaseStep& step : gridmap::published_phases(p, true).steps)
+      fixed.phases[at(step.phase)].candidates = {p.phases[at(step.phase)].candidates[at(step.candidate)]};
+    const double ours = gridmap::plan_endless_phases(p).cycle_s, theirs = gridmap::plan_endless_phases(fixed).cycle_s;
+    ASSERT_LE(ours, theirs + 1e-9);
+    better += ours < theirs - 1e-9 ? 1 : 0;
+    for (int c = 0; c < 3; ++c) {
+      PhaseProblem single = p;
+      for (std::size_t k = 0; k < p.phases.size(); ++k) single.phases[k].candidates = {p.phases[k].candidates[at(c)]};
+      ASSERT_LE(gridmap::plan_phases(p, 500).seconds, gridmap::plan_phases(single, 500).seconds + 1e-6);
+    }
+  }
+  EXPECT_GT(better, 0);
+}
+
+template <class Change> std::string refusal(Change change) {
+  PhaseProblem p = Random(1).problem(2, 2, 1, 2);
+  p.matrices[0].copy_bytes = 8;
+  p.phases[1].uses = {PhaseUse::read};
+  change(p);
+  try {
+    gridmap::plan_phases(p, 1);
+  } catch (const base::Error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Phases, BadInputIsRefusedInWords) {
+  EXPECT_EQ(refusal([](PhaseProblem&) {}), "accepted");
+  const auto contains = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
+  EXPECT_TRUE(contains(refusal([](PhaseProblem& p) { p.phases.clear(); }), "no phase"));
+  EXPECT_TRUE(contains(refusal([](PhaseProblem& p) { p.phases[0].candidates.clear(); }), "p0 has no candidate"));
+  EXPECT_TRUE(contains(refusal([](PhaseProblem& p) { p.phases[1].candidates[0].seconds[0] = std::nan(""); }), "nan"));
+  EXPECT_TRUE(contains(refusal([](PhaseProblem& p) { p.phases[1].candidates[0].layouts = {2}; }), "expected 0 .. 1"));
+  EXPECT_TRUE(contains(refusal([](PhaseProblem& p) { p.start = {}; }), "start has 0 layouts"));
+  EXPECT_TRUE(contains(refusal([](PhaseProblem& p) { p.matrices[0].layouts = 65; }), "at most 64"));
+  EXPECT_TRUE(contains(refusal([](PhaseProblem& p) { p.memory_bytes = 7; }), "more than the 7"));
+  EXPECT_TRUE(contains(refusal([](PhaseProblem& p) {
+                         p.move = [](int, int, int) { return std::vector<double>{-1, -1, -1}; };
+                         for (Phase& phase : p.phases)
+                           for (PhaseCandidate& c : phase.candidates) c.seconds = {1, 1, 1};
+                         p.phases[1].candidates = {{"", {1 - p.start[0]}, {1, 1, 1}}};
+                         p.phases[0].uses = {PhaseUse::none};
+                       }),
+                       "takes -1 seconds"));
+  EXPECT_THROW(gridmap::plan_phases(Random(1).problem(2, 2, 1, 2), -1), base::Error);
+}
+
+} // namespace

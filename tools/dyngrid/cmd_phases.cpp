@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include <fmt/format.h>
+
+#include "base/grid_shape.hpp"
+#include "command.hpp"
+#include "gridmap/phases.hpp"
+#include "json_reader.hpp"
+#include "redist/measure.hpp"
+#include "redist/plan.hpp"
+#include "text.hpp"
+
+namespace command {
+namespace {
+
+using gridmap::PhasePlan;
+using gridmap::PhaseProblem;
+using gridmap::PhaseUse;
+
+struct Options {
+  std::string file;
+  std::int64_t cycles = 0;
+  bool is_published = false, json = false;
+};
+
+/// What the file says of a matrix beside what gridmap is told.
+struct Matrix {
+  std::string name;
+  std::int64_t m = 0, n = 0, element_bytes = 8;
+  std::vector<std::string> names;         ///< of its layouts
+  std::vector<redist::Layout> layouts;    ///< empty where the moves are given
+  std::vector<std::vector<double>> moves; ///< seconds, [from][to]
+};
+
+struct Problem {
+  std::vector<Matrix> matrices;
+  PhaseProblem plan;
+};
+
+int index_of(const std::vector<std::string>& names, const std::string& name, const std::string& where) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end())
+    throw Failure(fmt::format("file: {} is '{}', expected one of {}", where, name, fmt::join(names, ", ")));
+  return static_cast<int>(found - names.begin());
+}
+
+redist::Layout layout_of(const Matrix& a, const std::string& grid, std::int64_t mb, std::int64_t nb) {
+  using gridmap::Axis;
+  const gridmap::GridShape shape = base::parse_grid_shape(grid, "file: grid");
+  const auto axis = [](std::int64_t n, std::int64_t block, int procs) {
+    return block > 0 ? Axis::block_cyclic(n, block, procs) : Axis::block(n, procs);
+  };
+  return redist::Layout::row_major(axis(a.m, mb, shape.nprow), axis(a.n, nb, shape.npcol));
+}
+
+Matrix read_matrix(const Json& json, std::size_t k, PhaseProblem& plan) {
+  Matrix a;
+  Json layouts = Json::array();
+  std::string start;
+  gridmap::PhaseMatrix own;
+  Reader reader(json, fmt::format("matrix {}", k));
+  reader.take("name", a.name).take("m", a.m).take("n", a.n).take("element_bytes", a.element_bytes);
+  reader.take("layouts", layouts).take("moves", a.moves).take("start", start).take("copy_bytes", own.copy_bytes);
+  reader.refuse_others();
+  if (a.name.empty() || layouts.empty())
+    throw Failure(fmt::format("file: matrix {} has no name or no layouts, expected both", k));
+  for (const Json& each : layouts) {
+    std::string name, grid;
+    std::int64_t mb = 0, nb = 0;
+    Reader one(each, fmt::format("layout {} of {}", a.names.size(), a.name));
+    one.take("name", name).take("grid", grid).take("mb", mb).take("nb", nb);
+    one.refuse_others();
+    a.names.push_back(name.empty() ? grid : name);
+    if (!a.moves.empty()) continue;
+    if (grid.empty() || a.m < 1 || a.n < 1)
+      throw Failure(fmt::format("file: {} needs m, n and the grid of each layout, or moves", a.name));
+    a.layouts.push_back(layout_of(a, grid, mb, nb));
+  }
+  if (!a.moves.empty() &&
+      (a.moves.size() != a.names.size() ||
+       std::any_of(a.moves.begin(), a.moves.end(), [&](const auto& row) { return row.size() != a.names.size(); })))
+    throw Failure(
+        fmt::format("file: moves of {} are not {} rows of {} numbers", a.name, a.names.size(), a.names.size()));
+  own.name = a.name;
+  own.layouts = static_cast<int>(a.names.size());
+  if (own.copy_bytes == 0) own.copy_bytes = a.m * a.n * a.element_bytes;
+  plan.matrices.push_back(own);
+  plan.start.push_back(start.empty() ? 0 : index_of(a.names, start, "start of " + a.name));
+  return a;
+}
+
+PhaseUse use_of(const std::string& word, const std::string& where) {
+  constexpr std::pair<const char*, PhaseUse> words[] = {{"none", PhaseUse::none},
+                                                        {"read", PhaseUse::read},
+                                                        {"write", PhaseUse::write},
+                                                        {"read_write", PhaseUse::read_write}};
+  for (const auto& [name, use] : words)
+    if (word == name) return use;
+  throw Failure(fmt::format("file: {} is '{}', expected none, read, write or read_write", where, word));
+}
+
+gridmap::PhaseCandidate read_candidate(const Json& json, const std::string& where, const Problem& problem) {
+  gridmap::PhaseCandidate c;
+  Json layouts = Json::object(), seconds;
+  Reader reader(json, where);
+  reader.take("name", c.name).take("layouts", layouts).take("seconds", seconds);
+  reader.refuse_others();
+  std::string names;
+  Reader by_matrix(layouts, "layouts of " + where);
+  for (const Matrix& a : problem.matrices) {
+    std::string layout;
+    by_matrix.take(a.name.c_str(), layout);
+    c.layouts.push_back(layout.empty() ? -1 : index_of(a.names, layout, fmt::format("{} of {}", a.name, where)));
+    if (!layout.empty()) names += (names.empty() ? "" : ", ") + a.name + " " + layout;
+  }
+  by_matrix.refuse_others();
+  if (c.name.empty()) c.name = names;
+  if (seconds.is_number()) seconds = Json::array({seconds});
+  for (const Json& each : seconds) {
+    if (!each.is_number())
+      throw Failure(fmt::format("file: seconds of {} are {}, expected numbers", where, seconds.dump()));
+    c.seconds.push_back(each.get<double>());
+  }
+  return c;
+}
+
+gridmap::Phase read_phase(const Json& json, std::size_t k, const Problem& problem) {
+  gridmap::Phase phase;
+  phase.name = fmt::format("{}", k);
+  Json uses = Json::object(), candidates = Json::array();
+  Reader reader(json, fmt::format("phase {}", k));
+  reader.take("name", phase.name).take("uses", uses).take("candidates", candidates);
+  reader.refuse_others();
+  Reader by_matrix(uses, "uses of phase " + phase.name);
+  for (const Matrix& a : problem.matrices) {
+    std::string use = "none";
+    by_matrix.take(a.name.c_str(), use);
+    phase.uses.push_back(use_of(use, fmt::format("use of {} in phase {}", a.name, phase.name)));
+  }
+  by_matrix.refuse_others();
+  for (const Json& each : candidates)
+    phase.candidates.push_back(
+        read_candidate(each, fmt::format("candidate {} of phase {}", phase.candidates.size(), phase.name), problem));
+  return phase;
+}
+
+/// Seconds of each process of a move: as the file says, the same for all; or as redist predicts for the busiest, and
+/// less for who sends and receives less.
+std::vector<double> move_s(const Matrix& a, int from, int to, std::size_t processes) {
+  if (!a.moves.empty())
+    return std::vector<double>(processes, a.moves.at(static_cast<std::size_t>(from)).at(static_cast<std::size_t>(to)));
+  const redist::Layout &source = a.layouts[static_cast<std::size_t>(from)],
+                       &target = a.layouts[static_cast<std::size_t>(to)];
+  const int most = std::max({source.grid.size(), target.grid.size(), static_cast<int>(processes)});
+  const redist::Plan plan(source, target, redist::PlanOptions{});
+  const gridmap::Machine machine = redist::known_machine(most).value_or(gridmap::Machine{});
+  const double seconds = plan.predicted_seconds(machine, static_cast<int>(a.element_bytes));
+  std::vector<double> traffic(processes, 0), each;
+  for (std::size_t k = 0; k < processes; ++k) {
+    const redist::RankPlan own = plan.for_rank(static_cast<int>(k));
+    for (const redist::Message& message : own.sends) traffic[k] += static_cast<double>(message.elements());
+    for (const redist::Message& message : own.recvs) traffic[k] += static_cast<double>(message.elements());
+  }
+  const double busiest = *std::max_element(traffic.begin(), traffic.end());
+  for (const double own : traffic) each.push_back(busiest > 0 ? seconds * own / busiest : 0);
+  return each;
+}
+
+Problem read_problem(const std::string& name, std::int64_t& cycles) {
+  const Json all = json_file(name);
+  Problem problem;
+  Json matrices = Json::array(), phases = Json::array();
+  Reader reader(all, name);
+  reader.take("matrices", matrices).take("phases", phases).take("memory_bytes", problem.plan.memory_bytes);
+  reader.take("cycles", cycles);
+  reader.refuse_others();
+  for (const Json& each : matrices)
+    problem.matrices.push_back(read_matrix(each, problem.matrices.size(), problem.plan));
+  for (const Json& each : phases) problem.plan.phases.push_back(read_phase(each, problem.plan.phases.size(), problem));
+  std::size_t processes = 1; // seconds that are one number are those of all
+  for (const gridmap::Phase& phase : problem.plan.phases)
+    for (const gridmap::PhaseCandidate& c : phase.candidates) processes = std::max(processes, c.seconds.size());
+  for (gridmap::Phase& phase : problem.plan.phases)
+    for (gridmap::PhaseCandidate& c : phase.candidates)
+      if (c.seconds.size() == 1) c.seconds.resize(processes, c.seconds[0]);
+  return problem;
+}
+
+Json json_of(const Problem& problem, const PhasePlan& plan, bool is_endless) {
+  Json steps = Json::array();
+  for (const gridmap::PhaseStep& step : plan.steps) {
+    const gridmap::Phase& phase = problem.plan.phases[static_cast<std::size_t>(step.phase)];
+    Json copies = Json::object();
+    for (std::size_t m = 0; m < problem.matrices.size(); ++m)
+      if (step.copied_from[m] >= 0)
+        copies[problem.matrices[m].name] = problem.matrices[m].names[static_cast<std::size_t>(step.copied_from[m])];
+    steps.push_back({{"phase", phase.name},
+                     {"candidate", phase.candidates[static_cast<std::size_t>(step.candidate)].name},
+                     {"copied_from", copies},
+                     {"seconds", step.seconds},
+                     {"move_s", step.move_s}});
+  }
+  return {{"cycle_s", plan.cycle_s},
+          {"seconds", is_endless ? Json(nullptr) : Json(plan.seconds)},
+          {"period", is_endless ? Json(plan.period) : Json(nullptr)},
+          {"lead_in", is_endless ? Json(plan.lead_in) : Json(nullptr)},
+          {"steps", steps}};
+}
+
+void print(const Problem& problem, const PhasePlan& plan, bool is_endless) {
+  constexpr std::size_t most_lines = 200;
+  std::vector<std::vector<std::string>> rows{{"phase", "candidate", "seconds", "of it moving", "copies"}};
+  for (std::size_t k = 0; k < std::min(plan.steps.size(), most_lines); ++k) {
+    const gridmap::PhaseStep& step = plan.steps[k];
+    const gridmap::Phase& phase = problem.plan.phases[static_cast<std::size_t>(step.phase)];
+    const gridmap::PhaseCandidate& candidate = phase.candidates[static_cast<std::size_t>(step.candidate)];
+    std::string copies;
+    for (std::size_t m = 0; m < problem.matrices.size(); ++m)
+      if (step.copied_from[m] >= 0)
+        copies += fmt::format("{}{} {} -> {}", copies.empty() ? "" : ", ", problem.matrices[m].name,
+                              problem.matrices[m].names[static_cast<std::size_t>(step.copied_from[m])],
+                              problem.matrices[m].names[static_cast<std::size_t>(candidate.layouts[m])]);
+    const std::string mark = is_endless && k >= plan.lead_in ? "* " : "";
+    rows.push_back(
+        {mark + phase.name, candidate.name, duration_text(step.seconds), duration_text(step.move_s), copies});
+  }
+  std::printf("%s", table(rows).c_str());
+  if (plan.steps.size() > most_lines) std::printf("and %zu more; --json has them\n", plan.steps.size() - most_lines);
+  if (is_endless)
+    std::printf("* is repeated: %d cycle%s, %s each\n", plan.period, plan.period == 1 ? "" : "s",
+                duration_text(plan.cycle_s).c_str());
+  else
+    std::printf("%s, %s a cycle\n", duration_text(plan.seconds).c_str(), duration_text(plan.cycle_s).c_str());
+}
+
+void run(const Options& o, const CommandLine& app) {
+  std::int64_t cycles = 0;
+  Problem problem = read_problem(o.file, cycles);
+  if (app.count("--cycles") > 0) cycles = o.cycles;
+  const std::vector<Matrix>& matrices = problem.matrices;
+  const std::size_t processes = problem.plan.phases.empty() || problem.plan.phases[0].candidates.empty()
+                                    ? 1
+                                    : problem.plan.phases[0].candidates[0].seconds.size();
+  problem.plan.move = [&](int m, int from, int to) {
+    return move_s(matrices[static_cast<std::size_t>(m)], from, to, processes);
+  };
+  const bool is_endless = cycles == 0 || o.is_published;
+  const PhasePlan plan = o.is_published ? gridmap::published_phases(problem.plan, true)
+                         : is_endless   ? gridmap::plan_endless_phases(problem.plan)
+                                        : gridmap::plan_phases(problem.plan, cycles);
+  if (!print_json(o.json, json_of(problem, plan, is_endless))) print(problem, plan, is_endless);
+}
+
+} // namespace
+
+void add_phases(CommandLine& root) {
+  CommandLine& app = root.add_command("phases", "A program of several phases: which layout each of them should have");
+  auto o = std::make_shared<Options>();
+  app.add_option("FILE", o->file, "phases, candidates and matrices as JSON; - is stdin").required();
+  app.add_option("--cycles", o->cycles, "cycles of phases that are left; 0: there is no end to them")
+      .check(base::non_negative_number());
+  app.add_flag("--published", o->is_published, "plan as SUIF-Adapt does, to compare with");
+  app.add_flag("--json", o->json, "print one JSON object");
+  app.footer(
+      "Members of FILE: matrices, phases, memory_bytes (for all copies; without it any), cycles.\n"
+      "A matrix: name, layouts (each with a name, and grid mb nb), start (a layout; the first one), m n "
+      "element_bytes;\n"
+      "moves: seconds of a copy, a row for each layout it is made of. Without moves they are predicted, which needs m, "
+      "n\n"
+      "and the grids; without mb and nb one block for each process. copy_bytes where it is not m n element_bytes.\n"
+      "A phase: name, uses (read, write or read_write by matrix), candidates (each with layouts by matrix, and "
+      "seconds:\n"
+      "a number, or one for each process).\n"
+      "A matrix that is read in another layout has copies in both, until it is written.\n"
+      "Example:\n"
+      "  echo '{\"matrices\": [{\"name\": \"x\", \"layouts\": [{\"name\": \"B\"}, {\"name\": \"V\"}],\n"
+      "    \"moves\": [[0, 2], [2, 0]]}], \"phases\": [{\"name\": \"uniform\", \"uses\": {\"x\": \"read\"}, "
+      "\"candidates\":\n"
+      "    [{\"layouts\": {\"x\": \"B\"}, \"seconds\": 5}, {\"layouts\": {\"x\": \"V\"}, \"seconds\": 7}]}]}' | "
+      "dyngrid phases -");
+  app.action([o, &app] { run(*o, app); });
+}
+
+} // namespace command
