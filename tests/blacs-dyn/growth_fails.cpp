@@ -33,8 +33,13 @@ std::int64_t rule(void*, char axis, std::int64_t length, int nprow, int npcol, s
 int main(int argc, char** argv) {
   using follow::expect;
   const std::string kind = argc > 1 ? argv[1] : "";
-  expect(dyngrid_init() == DYNGRID_SUCCESS, "dyngrid_init");
   const bool first_try = std::getenv("DYNGRID_TEST_SECOND") == nullptr;
+  const int started = dyngrid_init();
+  if (started != DYNGRID_SUCCESS && kind == "deserter" && first_try && std::getenv("DYNGRID_MEET")) {
+    MPI_Finalize(); // of another group, which was called off before it came; Open MPI 5's mpirun counts aborts
+    return 0;
+  }
+  expect(started == DYNGRID_SUCCESS, "dyngrid_init");
   const bool spoil = dyngrid_is_newcomer() && first_try;
   dyngrid_matrix* a = nullptr;
   const int n = kind == "mismatch" && spoil ? 14 : 13;
