@@ -311,7 +311,7 @@ void nearest_neighbour(Report& report) {
         {"loaded ones leave", [&](const Row& r) { return published(r, work_function).physical; }, false},
         {"A-MPI", [&](const Row& r) { return published(r, work_function).ampi; }, false},
         {"ours", [&](const Row& r) { return ours(r, part); }, true},
-        {"ours, believing 0.5", [&](const Row& r) { return ours(r, 0.5); }, false}};
+        {"ours believing 0.5", [&](const Row& r) { return ours(r, 0.5); }, false}};
     double successive_mean = 0;
     for (const Method& method : methods) {
       int near = 0, harmless = 0, count = 0;
