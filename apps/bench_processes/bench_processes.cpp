@@ -49,7 +49,9 @@ public:
     const auto [nprow, npcol] = base::parse_grid_shape(to_, "bench_processes: --to");
     came_later_ = dyngrid_is_newcomer() != 0;
     if (came_later_) { // lives for one phase
-      need(dyngrid_resize_point_at("grow") == DYNGRID_RESIZED, "a newcomer");
+      const int outcome = dyngrid_resize_point_at("grow");
+      if (outcome == DYNGRID_LEAVE) return dyngrid_finalize(); // it slept until the end
+      need(outcome == DYNGRID_RESIZED, "a newcomer");
       look_around();
       go_back();
       return dyngrid_finalize();

@@ -132,8 +132,7 @@ void read_interval(const std::string& text, Settings& settings) {
 } // namespace
 
 /// 0 where the variable is not set.
-static int number_of_processes(const char* name) {
-  const char* text = environment(name);
+static int number_of_processes(const char* name, const char* text) {
   if (!text) return 0;
   constexpr long most_processes = 1 << 20;
   char* end = nullptr;
@@ -177,8 +176,8 @@ Settings Settings::from_environment() {
     settings.is_way_asked_for = true;
   }
   settings.waits = is_switched_on("DYNGRID_WAIT", false);
-  settings.spare = number_of_processes("DYNGRID_SPARE");
-  settings.warm = number_of_processes("DYNGRID_WARM");
+  settings.spare = number_of_processes("DYNGRID_SPARE", environment("DYNGRID_SPARE"));
+  settings.warm = number_of_processes("DYNGRID_WARM", environment("DYNGRID_WARM"));
   settings.checkpoint = environment("DYNGRID_CHECKPOINT", "").value_or("");
   if (const char* text = environment("DYNGRID_RESTORE")) settings.restore = text;
   if_set("DYNGRID_CHECKPOINT", "every", [&](const std::string& text, const std::string&) {
