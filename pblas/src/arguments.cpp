@@ -64,8 +64,9 @@ void Blame::matrix(const MatrixArgument& a, SizeArgument m, SizeArgument n, int 
   if (*m.value <= 0 || *n.value <= 0) return;
   argument(*a.i <= a.desc[m_], a.position - 2);
   argument(*a.j <= a.desc[n_], a.position - 1);
-  argument(std::int64_t{*a.i} + *m.value - 1 <= a.desc[m_], m.position);
-  argument(std::int64_t{*a.j} + *n.value - 1 <= a.desc[n_], n.position);
+  // a corner that is outside is blamed alone
+  argument(*a.i > a.desc[m_] || std::int64_t{*a.i} + *m.value - 1 <= a.desc[m_], m.position);
+  argument(*a.j > a.desc[n_] || std::int64_t{*a.j} + *n.value - 1 <= a.desc[n_], n.position);
 }
 
 void Blame::agree(MPI_Comm comm, const std::vector<std::pair<std::int64_t, int>>& said) {
