@@ -331,12 +331,15 @@ bool is_union_the_grid(const ProcessSet& process_set, const Change& change) {
   return process_set.grid.ids.size() + change.wake.size() + change.new_ids().size() == change.to.ids.size();
 }
 
-std::vector<int> union_order(const ProcessSet& process_set, const Change& change) {
-  if (is_union_the_grid(process_set, change)) return change.to.ids;
+std::vector<int> old_then_joining(const ProcessSet& process_set, const Change& change) {
   std::vector<int> ids = process_set.grid.ids;
   ids.insert(ids.end(), change.wake.begin(), change.wake.end());
   for (const int id : change.new_ids()) ids.push_back(id);
   return ids;
+}
+
+std::vector<int> union_order(const ProcessSet& process_set, const Change& change) {
+  return is_union_the_grid(process_set, change) ? change.to.ids : old_then_joining(process_set, change);
 }
 
 } // namespace blacs_dyn

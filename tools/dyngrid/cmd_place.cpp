@@ -38,7 +38,7 @@ Axis axis(std::int64_t n, std::int64_t block, int procs, int source) {
 struct Step {
   Shape from;
   Change change;
-  std::vector<int> order;           ///< processes of the old grid row-major, then those that come
+  std::vector<int> order;           ///< old_then_joining
   gridmap::PlacementResult figures; ///< in the order of `order`
   std::vector<int> leave;           ///< processes that end
 };
@@ -58,7 +58,7 @@ Step make_step(const ProcessSet& process_set, Shape to, const Options& o) {
     step.change.to = process_set.grid; // the application does nothing
   else
     step.change = decide_change(process_set, to, request, {});
-  step.order = union_order(process_set, step.change);
+  step.order = old_then_joining(process_set, step.change);
   std::vector<int> number(static_cast<std::size_t>(process_set.next_id) + step.order.size());
   for (std::size_t i = 0; i < step.order.size(); ++i)
     number[static_cast<std::size_t>(step.order[i])] = static_cast<int>(i);

@@ -152,8 +152,11 @@ void note_hosts(const ProcessSet& process_set, Change& change, const std::vector
 /// Whether everybody who takes part is in the new grid.
 bool is_union_the_grid(const ProcessSet& process_set, const Change& change);
 
+/// The ids of the old grid row-major, of those that are woken, of those that are new.
+std::vector<int> old_then_joining(const ProcessSet& process_set, const Change& change);
+
 /// Ids in the order of the union communicator: that of the new grid where nobody leaves the grid, so that the union is
-/// its communicator afterwards; else the old grid, those that are woken, those that are new.
+/// its communicator afterwards; else old_then_joining.
 std::vector<int> union_order(const ProcessSet& process_set, const Change& change);
 
 } // namespace blacs_dyn
