@@ -52,6 +52,7 @@ BalanceMode balance_mode_from(const std::string& text, const std::string& where)
 // ---- steps
 
 void Balancer::step(double ended_s, double step_s) {
+  ended_s_ = ended_s;
   if (is_cold_) { // the first one on a grid fills caches and buffers
     is_cold_ = false;
     return;
@@ -122,7 +123,7 @@ bool Balancer::is_settled(double now_s) const {
 
 bool Balancer::is_due(double now_s) const {
   constexpr double again_s = 10; // sleepers: who may come back changes with time alone
-  if (loads_.empty() || !is_settled(now_s)) return false;
+  if (loads_.empty() || now_s < not_before_s_ || !is_settled(now_s)) return false;
   if (!decided_) return true;
   if (now_s - decided_->at_s >= again_s) return true;
   std::vector<double> speeds;
@@ -237,6 +238,11 @@ std::optional<BalanceOutcome> Balancer::outcome() {
   outcome.after_s = base::median(trial_->after);
   outcome.steps = static_cast<int>(trial_->after.size());
   trial_.reset();
+  constexpr double shortest_pause_s = 10, longest_pause_s = 320;
+  const double promised_s = outcome.predicted_before_s - outcome.predicted_after_s;
+  const bool is_as_promised = outcome.before_s <= 0 || outcome.before_s - outcome.after_s >= promised_s / 2;
+  pause_s_ = is_as_promised ? 0 : std::clamp(2 * pause_s_, shortest_pause_s, longest_pause_s);
+  not_before_s_ = ended_s_ + pause_s_;
   return outcome;
 }
 

@@ -255,6 +255,35 @@ TEST(Balancer, SaysAfterwardsWhatItWas) {
   EXPECT_FALSE(run.balancer.outcome()) << "once";
 }
 
+TEST(Balancer, PausesAfterWhatBroughtNothing) {
+  Story run;
+  run.steps(5);
+  run.load(1, 0.25);
+  run.steps(3);
+  double pause_s = 10;
+  for (int change = 0; change < 3; ++change, pause_s *= 2) { // a step takes 4 s on four processes, and on three
+    const auto b = run.balancer.decide(run.subject, run.now);
+    ASSERT_TRUE(b);
+    gridmap::Balance promise = *b;
+    promise.now.step = {{{"work", 4.0}}};
+    promise.then.step = {{{"work", 1.36}}};
+    run.balancer.carried_out(promise, 0.5, run.now);
+    run.ids = {0, 2, 3};
+    run.shares.assign(3, 1.0 / 3);
+    run.held.assign(3, 1e3);
+    run.subject.grid = {1, 3};
+    run.subject.rows = {1000};
+    run.subject.cols = {330, 330, 340};
+    run.steps(1 + static_cast<int>(Balancer::steps_judged));
+    ASSERT_TRUE(run.balancer.outcome());
+    run.shares[0] = 0.1;
+    run.tell();
+    EXPECT_FALSE(run.balancer.is_due(run.now + pause_s - 0.1)) << change;
+    EXPECT_TRUE(run.balancer.is_due(run.now + pause_s + 0.1)) << change;
+    run.shares[0] = 1.0 / 3;
+  }
+}
+
 TEST(Balancer, ASpeedThatABalanceGaveIsNotWhatAProcessCanDo) {
   Story run(true);
   run.load(1, 0.5);

@@ -58,7 +58,8 @@ public:
   void take(std::vector<ProcessLoad> loads, double now_s);
   const std::vector<ProcessLoad>& loads() const { return loads_; }
   /// Whether decide() may say something else than it did: speeds are others, or have been the same for twice as long,
-  /// or a sleeper can be looked at again.
+  /// or a sleeper can be looked at again. Not for a while after a change that brought less than half of what it was to
+  /// bring, twice as long after each further one: what is measured then is not understood.
   bool is_due(double now_s) const;
   /// No share is on its way: the last sample of each process is near the median of its last ones, and none has changed
   /// twice lately; or nothing has changed for so long that this does not matter. A load that all get at once is not
@@ -97,6 +98,7 @@ private:
   std::vector<ProcessLoad> loads_;
   double taken_s_ = 0;
   std::deque<Step> steps_; ///< on this grid, without the first one
+  double ended_s_ = 0;     ///< the last step
   double changed_s_ = 0;
   bool is_cold_ = true;
   std::vector<gridmap::StepObservation> observed_;
@@ -115,6 +117,7 @@ private:
     std::vector<double> after;
   };
   std::optional<Trial> trial_;
+  double pause_s_ = 0, not_before_s_ = 0;
 };
 
 Json to_json(const ProcessLoad& load);
