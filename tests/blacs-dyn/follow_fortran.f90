@@ -25,7 +25,7 @@ program follow_fortran
   call need(info == DYNGRID_SUCCESS, 'create of 64-bit sizes')
   call dyngrid_matrix_create_by('c', 'd', int(n, int64), int(n, int64), dyngrid_block_rule, c_null_ptr, c, info)
   call need(info == DYNGRID_SUCCESS, 'create by dyngrid_block_rule')
-  call dyngrid_matrix_create_weighted('w', 'd', n, n, nb, nb, 3, w, info)
+  call dyngrid_matrix_create_weighted('w', 'd', n, n, nb, nb, 4, w, info)
   call need(info == DYNGRID_ERR_ARGUMENT, 'no such order')
   call dyngrid_matrix_create_weighted('w', 'd', n, n, nb, nb, DYNGRID_ORDER_CYCLIC, w, info)
   call need(info == DYNGRID_SUCCESS, 'create_weighted')

@@ -231,7 +231,7 @@ TEST(Command, LoadSelfTest) {
   EXPECT_GT(a["share"], 0);
   EXPECT_LE(a["share"], 1);
   EXPECT_TRUE(a["source"] == "schedstat" || a["source"] == "clock" || a["source"] == "competitors");
-  EXPECT_EQ(run("load").status, 2);
+  EXPECT_EQ(run("load no-such-job").status, 1);
 }
 
 TEST(Command, MistakesAreOneLineAndStatus2) {
