@@ -5,12 +5,12 @@
 #include <cstdio>
 #include <functional>
 
-#include <pthread.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include "base/thread.hpp"
 
 namespace control {
 namespace {
@@ -46,18 +46,12 @@ JobServer::JobServer(JobState& state, const std::string& directory, std::functio
               std::move(limits)),
       owner_(getpid()) {
   state_.wake = [this] { server_.interrupt(); };
-  // the application's signals are for its own threads
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
-    thread_ = std::thread([this] { run(); });
+    thread_ = base::thread_without_signals([this] { run(); });
   } catch (const std::exception& error) {
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
     state_.wake = {};
     throw Error(Status::io_failure, fmt::format("control: cannot start a thread: {}", error.what()));
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 JobServer::~JobServer() {

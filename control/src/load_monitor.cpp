@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "control/load_monitor.hpp"
 
-#include <pthread.h>
-#include <signal.h> // NOLINT(modernize-deprecated-headers): pthread_sigmask is POSIX
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 
 #include "base/clock.hpp"
 #include "base/status.hpp"
+#include "base/thread.hpp"
 
 namespace control {
 
@@ -53,17 +52,12 @@ void LoadJournal::write(ProcessLoad& load, double now_s) const {
 
 LoadMonitor::LoadMonitor(std::string root)
     : root_(std::move(root)), journal_(base::monotonic_s()), reader_(LoadSource::schedstat, root_), owner_(getpid()) {
-  sigset_t all, before; // the application's signals are for its own threads
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
-    thread_ = std::thread([this] { run(); });
+    thread_ = base::thread_without_signals([this] { run(); });
   } catch (const std::exception& error) {
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
     throw base::Error(base::Status::io_failure,
                       fmt::format("control: the load monitor cannot start a thread: {}", error.what()));
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void LoadMonitor::Ended::operator()(LoadMonitor* monitor) const {

@@ -27,6 +27,7 @@
 
 #include "base/status.hpp"
 #include "base/text.hpp"
+#include "base/thread.hpp"
 #include "control/host.hpp"
 #include "control/strangers.hpp"
 
@@ -392,12 +393,7 @@ Rendezvous::Rendezvous(const std::string& listen_on, Loss on_loss, const std::st
                     listen_on));
   if (listen(s.listener.fd, 128) != 0) fail("cannot listen");
   if (pipe2(s.wake.data(), O_CLOEXEC | O_NONBLOCK) != 0) fail("no pipe");
-  // signals are the program's and MPI's matter
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  s.thread = std::thread([&s] { s.run(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  s.thread = base::thread_without_signals([&s] { s.run(); });
 }
 
 Rendezvous::~Rendezvous() {
@@ -608,10 +604,7 @@ std::optional<std::string> Peer::listen() {
 void Peer::watch(Rendezvous::Loss on_loss) {
   if (state_->thread.joinable()) return;
   if (pipe2(state_->wake.data(), O_CLOEXEC | O_NONBLOCK) != 0) fail("no pipe");
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  state_->thread = std::thread([this, on_loss = std::move(on_loss)] {
+  state_->thread = base::thread_without_signals([this, on_loss = std::move(on_loss)] {
     State& s = *state_;
     for (;;) {
       std::array<pollfd, 2> polled{{{s.socket.fd, POLLIN, 0}, {s.wake[0], POLLIN, 0}}};
@@ -631,7 +624,6 @@ void Peer::watch(Rendezvous::Loss on_loss) {
       }
     }
   });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void Peer::goodbye() {
