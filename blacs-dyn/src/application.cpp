@@ -198,7 +198,7 @@ void Application::use(LauncherKind way) {
   settings.group_policy.warm = way == LauncherKind::background ? settings.warm : 0;
   if (settings.warm > 0 && way != LauncherKind::background && processes.id() == 0)
     std::fprintf(stderr,
-                 "dyngrid: no processes are kept warm (DYNGRID_WARM): they come by %s, and only those that come "
+                 "dyngrid: no processes are kept warm (DYNGRID_START=warm): they come by %s, and only those that come "
                  "in the background can wait\n",
                  to_string(way));
 }

@@ -131,18 +131,6 @@ void read_interval(const std::string& text, Settings& settings) {
 }
 } // namespace
 
-/// 0 where the variable is not set.
-static int number_of_processes(const char* name, const char* text) {
-  if (!text) return 0;
-  constexpr long most_processes = 1 << 20;
-  char* end = nullptr;
-  const long number = std::strtol(text, &end, 10);
-  if (*text == '\0' || *end != '\0' || number < 0 || number > most_processes)
-    throw Error(Status::bad_argument, fmt::format("blacs-dyn: {} is \"{}\", expected a number of processes, 0 .. {}",
-                                                  name, text, most_processes));
-  return static_cast<int>(number);
-}
-
 Settings Settings::from_environment() {
   Settings settings;
   control::check_environment();
@@ -176,8 +164,11 @@ Settings Settings::from_environment() {
     settings.is_way_asked_for = true;
   }
   settings.waits = is_switched_on("DYNGRID_WAIT", false);
-  settings.spare = number_of_processes("DYNGRID_SPARE", environment("DYNGRID_SPARE"));
-  settings.warm = number_of_processes("DYNGRID_WARM", environment("DYNGRID_WARM"));
+  if (const char* text = environment("DYNGRID_SPARE"))
+    settings.spare = static_cast<int>(base::parse_whole_number(text, "blacs-dyn: DYNGRID_SPARE", 0, max_processes));
+  if_set("DYNGRID_START", "warm", [&](const std::string& text, const std::string& where) {
+    settings.warm = static_cast<int>(base::parse_whole_number(text, where, 0, max_processes));
+  });
   settings.checkpoint = environment("DYNGRID_CHECKPOINT", "").value_or("");
   if (const char* text = environment("DYNGRID_RESTORE")) settings.restore = text;
   if_set("DYNGRID_CHECKPOINT", "every", [&](const std::string& text, const std::string&) {

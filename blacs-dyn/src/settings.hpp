@@ -44,7 +44,7 @@ struct Settings {
   control::BalanceMode balance = control::BalanceMode::off; ///< DYNGRID_BALANCE
   std::string restore; ///< what the application goes on from; empty: it begins anew
 
-  int warm = 0; ///< DYNGRID_WARM: so many processes are started beforehand, and sleep until a growth takes them
+  int warm = 0; ///< DYNGRID_START=warm: so many processes are started beforehand, and sleep until a growth takes them
 
   // of this process alone
   std::vector<TimedRequest> requests; ///< DYNGRID_RESIZE_AT; process 0 looks at them

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* warm [killed]: run with DYNGRID_WARM=2 on 1x2. A growth by processes that sleep already happens at the very resize
- * point that asks for it, which no other growth in the background can. killed: first all that sleep are killed, which
- * costs no more than a growth that comes later. */
+/* warm [killed]: run with DYNGRID_START=warm=2 on 1x2. A growth by processes that sleep already happens at the very
+ * resize point that asks for it, which no other growth in the background can. killed: first all that sleep are killed,
+ * which costs no more than a growth that comes later. */
 #include <ctype.h>
 #include <dirent.h>
 #include <dyngrid.h>

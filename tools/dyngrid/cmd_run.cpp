@@ -70,7 +70,7 @@ void add_run_options(CommandLine& app, RunOptions& o) {
       .check(base::in_range(0, 1 << 20));
   app.add_option("--warm", r.warm,
                  "so many processes are started beforehand and sleep until a growth takes them, one by one; others "
-                 "take their place (DYNGRID_WARM). Where new ones come in the background")
+                 "take their place (DYNGRID_START=warm). Where new ones come in the background")
       .type_name("N")
       .check(base::in_range(0, 1 << 20));
   app.add_option("--grid", r.grid, "first grid (DYNGRID_GRID)").type_name("PxQ");

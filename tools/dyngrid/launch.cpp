@@ -128,11 +128,13 @@ std::map<std::string, std::string> settings_of_dyngrid(const RunRequest& request
   put("DYNGRID_GRID", request.grid);
   put("DYNGRID_RESIZE_AT", request.resize_at);
   put("DYNGRID_PLACEMENT", request.placement);
-  if (!request.schedule.empty()) {
-    const auto given = site.environment.find("DYNGRID_EXCHANGE");
-    put("DYNGRID_EXCHANGE", base::with_entry(given == site.environment.end() ? nullptr : given->second.c_str(),
-                                             "schedule", request.schedule));
-  }
+  const auto put_entry = [&](const char* name, const char* key, const std::string& value) {
+    const auto given = site.environment.find(name);
+    if (!value.empty())
+      put(name, base::with_entry(given == site.environment.end() ? nullptr : given->second.c_str(), key, value));
+  };
+  put_entry("DYNGRID_EXCHANGE", "schedule", request.schedule);
+  put_entry("DYNGRID_START", "warm", request.warm > 0 ? std::to_string(request.warm) : "");
   put("DYNGRID_UNIT", request.group);
   put("DYNGRID_PROCESSES", request.processes_come);
   put("DYNGRID_BALANCE", request.balance);
@@ -189,7 +191,6 @@ Launch plan_launch(const RunRequest& request, const Site& site) {
 
   // what the processes get: mpirun hands its own environment to those on this host only
   std::map<std::string, std::string> handed = settings_of_dyngrid(request, site);
-  if (request.warm > 0) handed["DYNGRID_WARM"] = std::to_string(request.warm);
   if (spare > 0) {
     handed["DYNGRID_SPARE"] = std::to_string(spare);
     launch.remarks.push_back(fmt::format("{} of the {} processes sleep until a grid needs them{}", spare, started,
