@@ -78,7 +78,7 @@ int main(int argc, char** argv) {
       outcome = dyngrid_resize_point_at("step");
       usleep(5000);
     }
-    if (must_kill && cycle < 3 && outcome < 0) continue; /* they died on the way in */
+    if (must_kill && outcome < 0) continue; /* they died on the way in, or hang behind who did (docs/mpi.md) */
     expect(outcome == DYNGRID_RESIZED, "a growth", outcome);
     if (wrong) break;
     expect(dyngrid_last_resize(&report) == DYNGRID_SUCCESS, "a report", 0);
