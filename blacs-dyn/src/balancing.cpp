@@ -127,17 +127,14 @@ Balancing::Verdict Balancing::exchange() {
   return verdict;
 }
 
-int Balancing::lay_out_anew(const Verdict& verdict) {
+int Balancing::lay_out_anew(const GridMap& to) {
   const ProcessSet& set = app_.processes.process_set();
-  const std::vector<double> before = set.speeds_on(set.grid);
-  const GridMap map = set.grid;
-  app_.processes.know_speeds(verdict.ids, verdict.speeds);
-  std::vector<double> speeds = set.speeds_on(verdict.to);
-  app_.processes.take_speeds(speeds, verdict.to);
+  const GridMap before = set.grid;
+  app_.processes.take_speeds(set.speeds_on(to), to);
   try {
     return app_.relayout.all();
   } catch (const Error&) {
-    app_.processes.take_speeds(before, map);
+    app_.processes.take_speeds(set.speeds_on(before), before);
     throw;
   }
 }

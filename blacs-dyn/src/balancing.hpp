@@ -44,7 +44,7 @@ public:
 
   std::uint64_t flags();                    ///< PlaceWord::Flag of this process; local
   Verdict exchange();                       ///< collective over the grid
-  int lay_out_anew(const Verdict& verdict); ///< collective; a dyngrid_outcome. @throws agreed Error
+  int lay_out_anew(const GridMap& to);      ///< collective; a dyngrid_outcome. @throws agreed Error
   void carried_out();                       ///< process 0: the verdict is carried out; local
   void failed(const std::string& why);      ///< the same: it could not be
   void set_mode(control::BalanceMode mode); ///< local, the same on all processes

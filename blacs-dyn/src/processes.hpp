@@ -70,8 +70,8 @@ public:
   void share_out(Union& gathered) const;
   /// Of the processes of the grid, row-major, from elsewhere: `map` is the grid with the shares that follow.
   void take_speeds(const std::vector<double>& speeds, GridMap map);
-  /// Of any processes, the same on all of the grid; what is dealt out stays as it is.
-  void know_speeds(const std::vector<int>& ids, const std::vector<double>& speeds);
+  /// Of any processes, the same on all of the grid; what is dealt out stays as it is. @return what they were
+  std::vector<double> know_speeds(const std::vector<int>& ids, const std::vector<double>& speeds);
 
   /// Group 0 only, collective over world: the first grid, of the first shape.size() processes. The others are parked,
   /// without sleeping yet. hosts: of world's ranks.

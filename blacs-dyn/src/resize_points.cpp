@@ -130,19 +130,20 @@ int ResizePoints::balance() {
   const Balancing::Verdict verdict = app_.balancing.exchange();
   using Kind = Balancing::Verdict::Kind;
   if (verdict.kind == Kind::nothing) return DYNGRID_SAME;
+  const std::vector<double> before = app_.processes.know_speeds(verdict.ids, verdict.speeds);
   int outcome = DYNGRID_SAME;
   try {
     if (verdict.kind == Kind::relayout) {
-      outcome = app_.balancing.lay_out_anew(verdict);
+      outcome = app_.balancing.lay_out_anew(verdict.to);
     } else {
       Resize::Goal goal;
       goal.to = verdict.to.shape;
       goal.exact = verdict.to;
       goal.is_at_point = true;
-      app_.processes.know_speeds(verdict.ids, verdict.speeds);
       outcome = change(std::move(goal));
     }
   } catch (const Error& error) {
+    app_.processes.know_speeds(verdict.ids, before);
     app_.balancing.failed(error.what());
     return DYNGRID_SAME;
   }

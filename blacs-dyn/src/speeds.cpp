@@ -77,8 +77,13 @@ void Processes::take_speeds(const std::vector<double>& speeds, GridMap map) {
   process_set_.grid = std::move(map);
 }
 
-void Processes::know_speeds(const std::vector<int>& ids, const std::vector<double>& speeds) {
-  for (std::size_t k = 0; k < ids.size(); ++k) process_set_.set_speed(ids[k], speeds[k]);
+std::vector<double> Processes::know_speeds(const std::vector<int>& ids, const std::vector<double>& speeds) {
+  std::vector<double> before;
+  for (std::size_t k = 0; k < ids.size(); ++k) {
+    before.push_back(process_set_.speed_of(ids[k]));
+    process_set_.set_speed(ids[k], speeds[k]);
+  }
+  return before;
 }
 
 double Processes::speed() const {

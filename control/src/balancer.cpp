@@ -182,24 +182,12 @@ std::optional<gridmap::Balance> Balancer::decide(const BalanceSubject& s, double
   }
   const gridmap::StepTerms terms = gridmap::fit_step_terms(observed_);
   const std::vector<double> steady = steady_steps(now_s);
-  gridmap::BalanceRequest r;
-  r.grid = s.grid;
-  r.m = s.m;
-  r.n = s.n;
-  r.mb = s.mb;
-  r.nb = s.nb;
-  r.rows = s.rows;
-  r.cols = s.cols;
-  r.is_weighted = s.is_weighted;
+  gridmap::BalanceRequest r = s;
   r.work_s = terms.work_s;
   r.volume_s = terms.volume_s;
   r.processor_part = terms.processor_part;
   r.step_s = steady.empty() ? 0 : base::median(steady);
-  r.steps_left = s.steps_left;
   r.held_s = std::max(0.0, now_s - steady_since(now_s));
-  r.allowed = s.allowed;
-  r.change = s.change;
-  r.element_bytes = s.element_bytes;
   Decided decided{now_s, r.held_s, {}, steady.size()};
   for (const ProcessLoad& load : loads_) {
     BalanceProcess p;

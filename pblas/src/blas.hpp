@@ -142,6 +142,10 @@ template <class T> MPI_Datatype mpi_type() {
   return mpi_type(static_cast<const T*>(nullptr));
 }
 
+/// Instantiates templates for the four types of elements: `instantiate` is a macro of one.
+#define DYNGRID_FOR_ELEMENTS(instantiate)                                                                              \
+  instantiate(float) instantiate(double) instantiate(std::complex<float>) instantiate(std::complex<double>)
+
 template <class T> T conj(T x) {
   if constexpr (is_complex<T>)
     return std::conj(x);

@@ -211,10 +211,7 @@ void syrk(Part part, Op op, bool is_adjoint, T alpha, const Operand<const T>& a,
 #define DYNGRID_INSTANTIATE(T)                                                                                         \
   template void gemm(Op, Op, T, const Operand<const T>&, const Operand<const T>&, T, const Operand<T>&, Part);         \
   template void syrk(Part, Op, bool, T, const Operand<const T>&, T, const Operand<T>&);
-DYNGRID_INSTANTIATE(float)
-DYNGRID_INSTANTIATE(double)
-DYNGRID_INSTANTIATE(std::complex<float>)
-DYNGRID_INSTANTIATE(std::complex<double>)
+DYNGRID_FOR_ELEMENTS(DYNGRID_INSTANTIATE)
 #undef DYNGRID_INSTANTIATE
 
 } // namespace pblas

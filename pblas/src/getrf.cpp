@@ -171,10 +171,7 @@ void getrs(Op op, const Operand<const T>& a, const std::vector<std::int64_t>& pi
 #define DYNGRID_INSTANTIATE(T)                                                                                         \
   template std::int64_t getrf(const Operand<T>&, std::vector<std::int64_t>&);                                          \
   template void getrs(Op, const Operand<const T>&, const std::vector<std::int64_t>&, const Operand<T>&);
-DYNGRID_INSTANTIATE(float)
-DYNGRID_INSTANTIATE(double)
-DYNGRID_INSTANTIATE(std::complex<float>)
-DYNGRID_INSTANTIATE(std::complex<double>)
+DYNGRID_FOR_ELEMENTS(DYNGRID_INSTANTIATE)
 #undef DYNGRID_INSTANTIATE
 
 } // namespace pblas

@@ -196,10 +196,7 @@ void factor(const Operand<T>& a, const std::vector<std::int64_t>& rows, PivotSea
 #define DYNGRID_INSTANTIATE(T)                                                                                         \
   template class PivotSearch<T>;                                                                                       \
   template void factor(const Operand<T>&, const std::vector<std::int64_t>&, PivotSearch<T>&, LuPanel<T>&);
-DYNGRID_INSTANTIATE(float)
-DYNGRID_INSTANTIATE(double)
-DYNGRID_INSTANTIATE(std::complex<float>)
-DYNGRID_INSTANTIATE(std::complex<double>)
+DYNGRID_FOR_ELEMENTS(DYNGRID_INSTANTIATE)
 #undef DYNGRID_INSTANTIATE
 
 } // namespace pblas

@@ -43,9 +43,8 @@ template <class T> void copy(const Operand<const T>& from, Op op, const Operand<
   executor.execute({transfer});
 }
 
-template void copy(const Operand<const float>&, Op, const Operand<float>&);
-template void copy(const Operand<const double>&, Op, const Operand<double>&);
-template void copy(const Operand<const std::complex<float>>&, Op, const Operand<std::complex<float>>&);
-template void copy(const Operand<const std::complex<double>>&, Op, const Operand<std::complex<double>>&);
+#define DYNGRID_INSTANTIATE(T) template void copy(const Operand<const T>&, Op, const Operand<T>&);
+DYNGRID_FOR_ELEMENTS(DYNGRID_INSTANTIATE)
+#undef DYNGRID_INSTANTIATE
 
 } // namespace pblas

@@ -185,10 +185,7 @@ template <class T> void potrs(bool is_lower, const Operand<const T>& a, const Op
 #define DYNGRID_INSTANTIATE(T)                                                                                         \
   template std::int64_t potrf(bool, const Operand<T>&);                                                                \
   template void potrs(bool, const Operand<const T>&, const Operand<T>&);
-DYNGRID_INSTANTIATE(float)
-DYNGRID_INSTANTIATE(double)
-DYNGRID_INSTANTIATE(std::complex<float>)
-DYNGRID_INSTANTIATE(std::complex<double>)
+DYNGRID_FOR_ELEMENTS(DYNGRID_INSTANTIATE)
 #undef DYNGRID_INSTANTIATE
 
 } // namespace pblas

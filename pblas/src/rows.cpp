@@ -84,9 +84,9 @@ void move_rows(const Operand<T>& a, const std::vector<RowMove>& moves, const std
   for (Parcel<T>& parcel : in) visit(parcel, a, columns, [](T& x, T& y) { x = y; });
 }
 
-template void move_rows(const Operand<float>&, const std::vector<RowMove>&, const std::vector<Columns>&);
-template void move_rows(const Operand<double>&, const std::vector<RowMove>&, const std::vector<Columns>&);
-template void move_rows(const Operand<std::complex<float>>&, const std::vector<RowMove>&, const std::vector<Columns>&);
-template void move_rows(const Operand<std::complex<double>>&, const std::vector<RowMove>&, const std::vector<Columns>&);
+#define DYNGRID_INSTANTIATE(T)                                                                                         \
+  template void move_rows(const Operand<T>&, const std::vector<RowMove>&, const std::vector<Columns>&);
+DYNGRID_FOR_ELEMENTS(DYNGRID_INSTANTIATE)
+#undef DYNGRID_INSTANTIATE
 
 } // namespace pblas

@@ -89,11 +89,8 @@ template <class T> void trsm(Triangle what, Op op, T alpha, const Operand<const 
     solve_right(is_lower, diag, x, b);
 }
 
-template void trsm(Triangle, Op, float, const Operand<const float>&, const Operand<float>&);
-template void trsm(Triangle, Op, double, const Operand<const double>&, const Operand<double>&);
-template void trsm(Triangle, Op, std::complex<float>, const Operand<const std::complex<float>>&,
-                   const Operand<std::complex<float>>&);
-template void trsm(Triangle, Op, std::complex<double>, const Operand<const std::complex<double>>&,
-                   const Operand<std::complex<double>>&);
+#define DYNGRID_INSTANTIATE(T) template void trsm(Triangle, Op, T, const Operand<const T>&, const Operand<T>&);
+DYNGRID_FOR_ELEMENTS(DYNGRID_INSTANTIATE)
+#undef DYNGRID_INSTANTIATE
 
 } // namespace pblas

@@ -17,6 +17,7 @@
 #include "base/status.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
+#include "control/balancer.hpp"
 #include "gridmap/balance.hpp"
 #include "job_text.hpp"
 #include "json_reader.hpp"
@@ -158,23 +159,18 @@ BalanceRequest request_of(Options o, const CommandLine& app) {
   return r;
 }
 
-Json json_of(const gridmap::Cost& cost) {
-  Json json = Json::object();
-  for (const gridmap::Term& term : cost.terms) json[std::string(term.name)] = term.seconds;
+/// As a running job answers, but with the processes row by row.
+Json json_of(const gridmap::Balance& balance) {
+  Json json = control::to_json(balance, {});
+  const auto row_by_row = [&](const char* name, const BalanceChoice& choice) {
+    if (!json[name].is_object()) return;
+    json[name].erase("processes");
+    json[name]["order"] = rows_of(choice.order, choice.grid.npcol);
+  };
+  row_by_row("now", balance.now);
+  row_by_row("then", balance.then);
+  if (balance.refused) row_by_row("refused", *balance.refused);
   return json;
-}
-
-Json json_of(const BalanceChoice& choice) {
-  return {{"grid", {choice.grid.nprow, choice.grid.npcol}},
-          {"order", rows_of(choice.order, choice.grid.npcol)},
-          {"rows", choice.rows},
-          {"cols", choice.cols},
-          {"power", choice.power},
-          {"step_s", choice.step_s()},
-          {"step_terms", json_of(choice.step)},
-          {"moved_elements", choice.moved_elements},
-          {"change_s", choice.change.total()},
-          {"change_terms", json_of(choice.change)}};
 }
 
 std::string terms_text(const gridmap::Cost& cost) {
@@ -254,17 +250,7 @@ void run(const Options& o, const CommandLine& app) {
   const BalanceRequest request = request_of(o, app);
   const gridmap::Balance b = gridmap::decide_balance(request);
   const bool stays = b.action == gridmap::BalanceAction::stay;
-  if (print_json(o.json, {{"action", to_string(b.action)},
-                          {"why", b.why},
-                          {"now", json_of(b.now)},
-                          {"then", stays ? Json(nullptr) : json_of(b.then)},
-                          {"refused", b.refused ? json_of(*b.refused) : Json(nullptr)},
-                          {"leaves", b.leaves},
-                          {"comes", b.comes},
-                          {"gain", b.gain()},
-                          {"payoff_steps", stays ? Json(nullptr) : Json(b.payoff_steps)},
-                          {"steps", b.steps}}))
-    return;
+  if (print_json(o.json, json_of(b))) return;
   std::printf("%s: %s\n", to_string(b.action), b.why.c_str());
   print("now     ", b.now, request.processes);
   const BalanceChoice& other = stays && b.refused ? *b.refused : b.then;

@@ -22,12 +22,16 @@ Verdict agree(MPI_Comm comm, Status mine) {
   return {static_cast<Status>(-worst.badness), worst.rank};
 }
 
-void agree_or_throw(MPI_Comm comm, Status mine, const std::string& message) {
-  const Verdict verdict = agree(comm, mine);
+/// message: of the rank that the verdict names. Collective.
+static void throw_unless_success(MPI_Comm comm, const Verdict& verdict, const std::string& message) {
   if (verdict.status == Status::success) return;
   std::vector<char> text(message.begin(), message.end());
   broadcast(text, verdict.rank, comm);
   throw Error(verdict.status, std::string(text.begin(), text.end()));
+}
+
+void agree_or_throw(MPI_Comm comm, Status mine, const std::string& message) {
+  throw_unless_success(comm, agree(comm, mine), message);
 }
 
 void agree_on_number(MPI_Comm comm, Status mine, const std::string& message, std::int64_t number, const char* differs) {
@@ -42,11 +46,7 @@ void agree_on_number(MPI_Comm comm, Status mine, const std::string& message, std
   wait_asleep(&request);
   const std::int64_t worst_rank = least[0] & (for_ranks - 1);
   const auto worst = static_cast<Status>((least[0] - worst_rank) / for_ranks);
-  if (worst != Status::success) {
-    std::vector<char> text(message.begin(), message.end());
-    broadcast(text, static_cast<int>(worst_rank), comm);
-    throw Error(worst, std::string(text.begin(), text.end()));
-  }
+  throw_unless_success(comm, {worst, static_cast<int>(worst_rank)}, message);
   if (least[1] != -least[2]) throw Error(Status::rank_mismatch, differs);
 }
 

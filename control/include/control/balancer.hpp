@@ -26,17 +26,10 @@ const char* to_string(BalanceMode mode); ///< "off", "advise", "auto"
 /// @throws base::Error{bad_argument} "<where> is "x", expected off, advise or auto"
 BalanceMode balance_mode_from(const std::string& text, const std::string& where);
 
-/// What is balanced, as it is now.
-struct BalanceSubject {
-  gridmap::GridShape grid;
-  std::int64_t m = 1, n = 1, mb = 0, nb = 0; ///< of the matrix that decides
-  std::vector<std::int64_t> rows, cols;      ///< of each grid row and column
-  bool is_weighted = false;
-  std::int64_t element_bytes = 8; ///< of all matrices together
-  std::int64_t steps_left = -1;
+/// What is balanced, as it is now. The Balancer knows the rest of the request: processes, terms of a step, how long a
+/// step takes, and for how long the speeds have been the same.
+struct BalanceSubject : gridmap::BalanceRequest {
   std::vector<int> must_stay; ///< processes
-  std::function<bool(gridmap::GridShape)> allowed;
-  std::function<gridmap::Cost(const gridmap::BalanceChoice&)> change; ///< may be empty
 };
 
 /// What a balance was to bring, and what it brought: medians of steps.
