@@ -176,6 +176,10 @@ function folded(s,    n, w, k, line, out) { # lines of at most 118 columns
     if (length(line) + length(w[k]) >= 118) { out = out line "\n"; line = w[k] } else line = line " " w[k]
   return out line
 }
+function quantity(g) { # a published figure and its unit
+  if (g[10] == "payoff" && g[12] < 0) return "never"
+  return g[12] " " (g[12] == 1 && g[13] == "steps" ? "step" : g[13])
+}
 function published_table(p, id, f,    m, n, g, row, rows, source) {
   n = 0; source = ""
   for (m = 1; m <= publishings; ++m) {
@@ -183,7 +187,7 @@ function published_table(p, id, f,    m, n, g, row, rows, source) {
     if (!is_beside(p, f, g)) continue
     row = g[6] (g[7] != g[6] ? " -> " g[7] : "")
     for (k = 8; k <= 11; ++k) if (k != 10 && g[k] != "") row = row (row == "" ? "" : ", ") g[k]
-    rows[++n] = row "|" g[10] "|" g[5] "|" (g[10] == "payoff" && g[12] < 0 ? "never" : g[12]) " " g[13]
+    rows[++n] = row "|" g[10] "|" g[5] "|" quantity(g)
     if (!index(source ",", g[1] ",")) source = source (source == "" ? "" : ", ") g[1]
   }
   if (n > 0) table(id, "Published (" source ")", "what|phase|n|value", rows, n)

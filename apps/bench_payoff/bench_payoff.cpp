@@ -48,7 +48,7 @@ struct Settings {
 using Times = std::map<std::string, std::vector<double>>; // by grid or by change of the grid
 
 struct ChangeTimes {
-  std::vector<double> total, start, merge, exchange;
+  std::vector<double> total, start, merge, exchange; ///< start: new processes, and agreements
   std::int64_t moved_bytes = 0;
 };
 
@@ -97,7 +97,7 @@ public:
     for (const auto& c : record.changes) {
       ChangeTimes& t = results.change[arrow(c.from, c.to)][placement];
       t.total.push_back(c.total_s);
-      t.start.push_back(c.spawn_s);
+      t.start.push_back(c.total_s - c.merge_s - c.plan_s - c.exchange_s); // these runs wait at the resize point
       t.merge.push_back(c.merge_s);
       t.exchange.push_back(c.exchange_s);
       t.moved_bytes = c.moved_bytes;

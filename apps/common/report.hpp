@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the benchmarks share: tables for people, and a CSV file of single runs that scripts/draw makes pictures, the
-// page and docs/results.md from.
+// page and docs/benchmarks.md from.
 #pragma once
 
 #include <cstdint>
