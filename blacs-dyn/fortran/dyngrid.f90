@@ -34,7 +34,24 @@ module dyngrid_grids
     real(c_double) :: share, speed, competing, waited, throttled, stolen, held_s
   end type
 
+  !> What a phase does with a matrix.
+  integer, parameter, public :: DYNGRID_READ = 1, DYNGRID_WRITE = 2
+  !> A part of a program's cycle; see dyngrid_phase_create in dyngrid.h.
+  type, public :: dyngrid_phase
+    type(c_ptr) :: handle = c_null_ptr
+  end type
+
+  !> The phase that ended last, or that runs; see dyngrid_phase_report in dyngrid.h.
+  type, bind(C), public :: dyngrid_phase_report
+    integer(c_int) :: candidate, candidates, is_planned
+    real(c_double) :: seconds, move_s, predicted_s
+    integer(c_int64_t) :: moved_bytes
+  end type
+
   public :: dyngrid_set_balance, dyngrid_loads
+  public :: dyngrid_phase_create, dyngrid_phase_uses, dyngrid_phase_layout, dyngrid_phase_layout_by, &
+    dyngrid_phase_begin, dyngrid_phase_end, dyngrid_phases_plan, dyngrid_phases_keep, dyngrid_matrix_written, &
+    dyngrid_last_phase
   public :: dyngrid_init, dyngrid_init_grid, dyngrid_finalize, dyngrid_is_newcomer, dyngrid_is_first, &
     dyngrid_context, dyngrid_grid, dyngrid_comm, &
     dyngrid_resize_point, dyngrid_resize_point_at, dyngrid_entry_point, dyngrid_pending, dyngrid_on_change, &
@@ -68,6 +85,19 @@ module dyngrid_grids
   !> call dyngrid_matrix_reblock(a, mb, nb, outcome); sizes all default or all 64-bit integers.
   interface dyngrid_matrix_reblock
     module procedure reblock_default, reblock_int64
+  end interface
+
+  !> call dyngrid_phase_layout(phase, a, mb, nb, info); sizes all default or all 64-bit integers.
+  interface dyngrid_phase_layout
+    module procedure phase_layout_default, phase_layout_int64
+  end interface
+
+  !> call dyngrid_phases_plan(cycles, info), dyngrid_phases_keep(bytes, info); default or 64-bit integers.
+  interface dyngrid_phases_plan
+    module procedure phases_plan_default, phases_plan_int64
+  end interface
+  interface dyngrid_phases_keep
+    module procedure phases_keep_default, phases_keep_int64
   end interface
 
   !> How the rows (axis = iachar('R')) or columns (iachar('C')) lie on an nprow x npcol grid: the number of block sizes,
@@ -307,6 +337,51 @@ module dyngrid_grids
     integer(c_int) function c_copy(from, to) bind(C, name="dyngrid_copy")
       import
       type(c_ptr), value :: from, to
+    end function
+    integer(c_int) function c_phase_create(name, phase) bind(C, name="dyngrid_phase_create")
+      import
+      character(c_char), intent(in) :: name(*)
+      type(c_ptr) :: phase
+    end function
+    integer(c_int) function c_phase_uses(phase, matrix, use) bind(C, name="dyngrid_phase_uses")
+      import
+      type(c_ptr), value :: phase, matrix
+      integer(c_int), value :: use
+    end function
+    integer(c_int) function c_phase_layout(phase, matrix, mb, nb) bind(C, name="dyngrid_phase_layout")
+      import
+      type(c_ptr), value :: phase, matrix
+      integer(c_int64_t), value :: mb, nb
+    end function
+    integer(c_int) function c_phase_layout_by(phase, matrix, rule, context) bind(C, name="dyngrid_phase_layout_by")
+      import
+      type(c_ptr), value :: phase, matrix
+      type(c_funptr), value :: rule
+      type(c_ptr), value :: context
+    end function
+    integer(c_int) function c_phase_begin(phase) bind(C, name="dyngrid_phase_begin")
+      import
+      type(c_ptr), value :: phase
+    end function
+    integer(c_int) function c_phase_end(phase) bind(C, name="dyngrid_phase_end")
+      import
+      type(c_ptr), value :: phase
+    end function
+    integer(c_int) function c_phases_plan(cycles) bind(C, name="dyngrid_phases_plan")
+      import
+      integer(c_int64_t), value :: cycles
+    end function
+    integer(c_int) function c_phases_keep(bytes) bind(C, name="dyngrid_phases_keep")
+      import
+      integer(c_int64_t), value :: bytes
+    end function
+    integer(c_int) function c_matrix_written(matrix) bind(C, name="dyngrid_matrix_written")
+      import
+      type(c_ptr), value :: matrix
+    end function
+    integer(c_int) function c_last_phase(report) bind(C, name="dyngrid_last_phase")
+      import
+      type(dyngrid_phase_report) :: report
     end function
     integer(c_int) function c_share(name, address, bytes) bind(C, name="dyngrid_share")
       import
@@ -679,6 +754,98 @@ contains
     type(dyngrid_matrix), intent(in) :: a, b
     integer, intent(out) :: info
     info = c_copy(a%handle, b%handle)
+  end subroutine
+
+  !> A phase; those of a program are a cycle in the order in which they are made.
+  subroutine dyngrid_phase_create(name, phase, info)
+    character(*), intent(in) :: name
+    type(dyngrid_phase), intent(inout) :: phase
+    integer, intent(out) :: info
+    info = c_phase_create(trim(name) // c_null_char, phase%handle)
+  end subroutine
+
+  !> use: DYNGRID_READ, DYNGRID_WRITE or their sum.
+  subroutine dyngrid_phase_uses(phase, a, use, info)
+    type(dyngrid_phase), intent(in) :: phase
+    type(dyngrid_matrix), intent(in) :: a
+    integer, intent(in) :: use
+    integer, intent(out) :: info
+    info = c_phase_uses(phase%handle, a%handle, use)
+  end subroutine
+
+  subroutine phase_layout_int64(phase, a, mb, nb, info)
+    type(dyngrid_phase), intent(in) :: phase
+    type(dyngrid_matrix), intent(in) :: a
+    integer(int64), intent(in) :: mb, nb
+    integer, intent(out) :: info
+    info = c_phase_layout(phase%handle, a%handle, mb, nb)
+  end subroutine
+
+  subroutine phase_layout_default(phase, a, mb, nb, info)
+    type(dyngrid_phase), intent(in) :: phase
+    type(dyngrid_matrix), intent(in) :: a
+    integer, intent(in) :: mb, nb
+    integer, intent(out) :: info
+    call phase_layout_int64(phase, a, int(mb, int64), int(nb, int64), info)
+  end subroutine
+
+  !> Lying as `rule` says.
+  subroutine dyngrid_phase_layout_by(phase, a, rule, context, info)
+    type(dyngrid_phase), intent(in) :: phase
+    type(dyngrid_matrix), intent(in) :: a
+    procedure(dyngrid_distribution) :: rule
+    type(c_ptr), intent(in) :: context
+    integer, intent(out) :: info
+    info = c_phase_layout_by(phase%handle, a%handle, c_funloc(rule), context)
+  end subroutine
+
+  subroutine dyngrid_phase_begin(phase, info)
+    type(dyngrid_phase), intent(in) :: phase
+    integer, intent(out) :: info
+    info = c_phase_begin(phase%handle)
+  end subroutine
+
+  subroutine dyngrid_phase_end(phase, info)
+    type(dyngrid_phase), intent(in) :: phase
+    integer, intent(out) :: info
+    info = c_phase_end(phase%handle)
+  end subroutine
+
+  subroutine phases_plan_int64(cycles, info)
+    integer(int64), intent(in) :: cycles
+    integer, intent(out) :: info
+    info = c_phases_plan(cycles)
+  end subroutine
+
+  subroutine phases_plan_default(cycles, info)
+    integer, intent(in) :: cycles
+    integer, intent(out) :: info
+    info = c_phases_plan(int(cycles, int64))
+  end subroutine
+
+  subroutine phases_keep_int64(bytes, info)
+    integer(int64), intent(in) :: bytes
+    integer, intent(out) :: info
+    info = c_phases_keep(bytes)
+  end subroutine
+
+  subroutine phases_keep_default(bytes, info)
+    integer, intent(in) :: bytes
+    integer, intent(out) :: info
+    info = c_phases_keep(int(bytes, int64))
+  end subroutine
+
+  !> The program wrote the matrix outside a phase that says so.
+  subroutine dyngrid_matrix_written(a, info)
+    type(dyngrid_matrix), intent(in) :: a
+    integer, intent(out) :: info
+    info = c_matrix_written(a%handle)
+  end subroutine
+
+  subroutine dyngrid_last_phase(report, info)
+    type(dyngrid_phase_report), intent(out) :: report
+    integer, intent(out) :: info
+    info = c_last_phase(report)
   end subroutine
 
   subroutine dyngrid_matrix_shape(a, m_loc, n_loc, lld, info)

@@ -403,6 +403,53 @@ template <class T> void copy(const Matrix<T>& from, Matrix<T>& to) {
   check(dyngrid_copy(from.handle(), to.handle()));
 }
 
+/// What a phase does with a matrix.
+enum class Use { read = DYNGRID_READ, write = DYNGRID_WRITE, both = DYNGRID_READ | DYNGRID_WRITE };
+
+/// A part of the program's cycle that would like its matrices to lie in a way of its own; see dyngrid_phase_create. The
+/// application owns it, so copies of this are the same phase.
+class Phase {
+public:
+  explicit Phase(const std::string& name) { check(dyngrid_phase_create(name.c_str(), &phase_)); }
+  template <class T> Phase& uses(const Matrix<T>& matrix, Use use) {
+    check(dyngrid_phase_uses(phase_, matrix.handle(), static_cast<int>(use)));
+    return *this;
+  }
+  /// Blocks in which it can use the matrix; several times: the best for the whole cycle is taken.
+  template <class T> Phase& layout(const Matrix<T>& matrix, std::int64_t mb, std::int64_t nb) {
+    check(dyngrid_phase_layout(phase_, matrix.handle(), mb, nb));
+    return *this;
+  }
+  /// Collective. @throws Error, every matrix is whole
+  void begin() { check(dyngrid_phase_begin(phase_)); }
+  void end() { check(dyngrid_phase_end(phase_)); }
+  /// Begins, calls f, ends. What f throws goes on, the phase being ended. Collective.
+  template <class F> void run(F&& f) {
+    begin();
+    try {
+      std::forward<F>(f)();
+    } catch (...) {
+      dyngrid_phase_end(phase_);
+      throw;
+    }
+    end();
+  }
+
+private:
+  dyngrid_phase* phase_ = nullptr;
+};
+
+/// Plans all phases for so many cycles more; 0: for a run without an end. See dyngrid_phases_plan. Collective.
+inline void plan_phases(std::int64_t cycles = 0) {
+  check(dyngrid_phases_plan(cycles));
+}
+/// The phase that ended last, or that runs. Local.
+inline dyngrid_phase_report last_phase() {
+  dyngrid_phase_report report{};
+  check(dyngrid_last_phase(&report));
+  return report;
+}
+
 namespace detail {
 inline std::vector<std::int64_t> global_indices(const int* desc, char axis, std::int64_t count, int position,
                                                 int procs) {

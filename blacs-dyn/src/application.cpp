@@ -311,9 +311,11 @@ void Application::drop_everything() {
     points.sleep_until_needed();
   balancing.end();
   copier.close();
+  phases.grid_changes();
   grid.close_contexts(MPI_COMM_NULL, {});
   if (processes.is_member()) processes.finish();
   is_finished_ = true;
+  phases.clear();
   matrices.clear();
   shared.clear();
   routines.clear();

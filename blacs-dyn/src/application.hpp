@@ -16,6 +16,7 @@
 #include "launchers/join.hpp"
 #include "matrices.hpp"
 #include "newcomer_command.hpp"
+#include "phases.hpp"
 #include "processes.hpp"
 #include "relayout.hpp"
 #include "resize_points.hpp"
@@ -41,6 +42,7 @@ public:
   Headroom headroom{processes, settings, hosts, matrices};
   Checkpoints checkpoints{processes, settings, grid, matrices, shared};
   Relayout relayout{*this};
+  Phases phases{*this};
   NewcomerCommand newcomers;
   std::unique_ptr<Control> control; ///< on process 0
   Balancing balancing{*this};

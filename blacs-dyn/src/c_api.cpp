@@ -432,6 +432,71 @@ int dyngrid_copy(const dyngrid_matrix* from, dyngrid_matrix* to) {
   return guard([&] {
     Application& a = begun("dyngrid_copy");
     a.copier.copy(from, to, a.matrices, a.grid.site());
+    a.phases.written(to);
+  });
+}
+
+int dyngrid_phase_create(const char* name, dyngrid_phase** phase) {
+  return guard([&] {
+    base::detail::not_null(phase, "blacs-dyn: dyngrid_phase_create: phase");
+    *phase = holding("dyngrid_phase_create").phases.create(name);
+  });
+}
+
+int dyngrid_phase_uses(dyngrid_phase* phase, dyngrid_matrix* matrix, int use) {
+  return guard([&] { holding("dyngrid_phase_uses").phases.use(phase, matrix, use); });
+}
+
+int dyngrid_phase_layout(dyngrid_phase* phase, dyngrid_matrix* matrix, int64_t mb, int64_t nb) {
+  return guard([&] { holding("dyngrid_phase_layout").phases.offer(phase, matrix, {'R', 0, mb}, {'C', 0, nb}); });
+}
+
+int dyngrid_phase_layout_by(dyngrid_phase* phase, dyngrid_matrix* matrix, dyngrid_distribution rule, void* context) {
+  return guard([&] {
+    if (!rule) throw base::Error(base::Status::null_pointer, "blacs-dyn: dyngrid_phase_layout_by: the rule is null");
+    holding("dyngrid_phase_layout_by")
+        .phases.offer(phase, matrix, {'R', 0, 1, rule, context}, {'C', 0, 1, rule, context});
+  });
+}
+
+int dyngrid_phase_begin(dyngrid_phase* phase) {
+  return guard([&] {
+    begun("dyngrid_phase_begin").routines.refuse_inside("dyngrid_phase_begin");
+    app().phases.begin(phase);
+  });
+}
+
+int dyngrid_phase_end(dyngrid_phase* phase) {
+  return guard([&] { begun("dyngrid_phase_end").phases.end(phase); });
+}
+
+int dyngrid_phases_plan(int64_t cycles) {
+  return guard([&] {
+    begun("dyngrid_phases_plan").routines.refuse_inside("dyngrid_phases_plan");
+    app().phases.plan(cycles);
+  });
+}
+
+int dyngrid_phases_keep(int64_t bytes) {
+  return guard([&] {
+    if (bytes < -1)
+      throw base::Error(base::Status::bad_argument, "blacs-dyn: dyngrid_phases_keep: bytes is " +
+                                                        std::to_string(bytes) + ", expected 0 or more, or -1 for any");
+    begun("dyngrid_phases_keep").phases.keep(bytes);
+  });
+}
+
+int dyngrid_matrix_written(const dyngrid_matrix* matrix) {
+  return guard([&] {
+    base::detail::not_null(matrix, "blacs-dyn: dyngrid_matrix_written: matrix");
+    begun("dyngrid_matrix_written").phases.written(matrix);
+  });
+}
+
+int dyngrid_last_phase(dyngrid_phase_report* report) {
+  return guard([&] {
+    base::detail::not_null(report, "blacs-dyn: dyngrid_last_phase: report");
+    *report = begun("dyngrid_last_phase").phases.last();
   });
 }
 
@@ -454,6 +519,7 @@ int dyngrid_restore(const char* path) {
   return guard([&] {
     begun("dyngrid_restore").routines.refuse_inside("dyngrid_restore");
     app().checkpoints.restore(path);
+    for (const dyngrid_matrix* matrix : app().matrices.list()) app().phases.written(matrix);
   });
 }
 

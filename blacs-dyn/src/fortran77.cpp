@@ -27,6 +27,9 @@ std::string text_of(const char* text, std::size_t length) {
 dyngrid_matrix* matrix_of(const std::int64_t* handle) {
   return reinterpret_cast<dyngrid_matrix*>(static_cast<std::intptr_t>(*handle));
 }
+dyngrid_phase* phase_of(const std::int64_t* handle) {
+  return reinterpret_cast<dyngrid_phase*>(static_cast<std::intptr_t>(*handle));
+}
 std::int64_t handle_of(const dyngrid_matrix* matrix) {
   return static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(matrix));
 }
@@ -240,6 +243,32 @@ FORTRAN77(void, dyngrid_matrix_free, (std::int64_t * matrix, int* info)) {
 
 FORTRAN77(void, dyngrid_copy, (const std::int64_t* from, const std::int64_t* to, int* info)) {
   *info = dyngrid_copy(matrix_of(from), matrix_of(to));
+}
+
+FORTRAN77(void, dyngrid_phase_create, (const char* name, std::int64_t* phase, int* info, std::size_t name_length)) {
+  dyngrid_phase* made = nullptr;
+  *info = guard([&] { return dyngrid_phase_create(text_of(name, name_length).c_str(), &made); });
+  if (*info == DYNGRID_SUCCESS) *phase = static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(made));
+}
+FORTRAN77(void, dyngrid_phase_uses,
+          (const std::int64_t* phase, const std::int64_t* matrix, const int* use, int* info)) {
+  *info = dyngrid_phase_uses(phase_of(phase), matrix_of(matrix), *use);
+}
+FORTRAN77(void, dyngrid_phase_layout,
+          (const std::int64_t* phase, const std::int64_t* matrix, const int* mb, const int* nb, int* info)) {
+  *info = dyngrid_phase_layout(phase_of(phase), matrix_of(matrix), *mb, *nb);
+}
+FORTRAN77(void, dyngrid_phase_begin, (const std::int64_t* phase, int* info)) {
+  *info = dyngrid_phase_begin(phase_of(phase));
+}
+FORTRAN77(void, dyngrid_phase_end, (const std::int64_t* phase, int* info)) {
+  *info = dyngrid_phase_end(phase_of(phase));
+}
+FORTRAN77(void, dyngrid_phases_plan, (const int* cycles, int* info)) {
+  *info = dyngrid_phases_plan(*cycles);
+}
+FORTRAN77(void, dyngrid_matrix_written, (const std::int64_t* matrix, int* info)) {
+  *info = dyngrid_matrix_written(matrix_of(matrix));
 }
 
 FORTRAN77(void, dyngrid_share,

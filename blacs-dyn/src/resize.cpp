@@ -272,6 +272,7 @@ Resize::Outcome Resize::abandon() {
 Resize::Outcome Resize::commit(MatrixMove& move) {
   const double t0 = MPI_Wtime();
   app_->copier.close();
+  app_->phases.grid_changes();
   app_->grid.close_contexts(gathered_->comm.get(), who_->new_ranks);
   app_->grid.enter_or_go();
   move.use_new(app_->grid.context());

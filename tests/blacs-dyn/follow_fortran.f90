@@ -112,6 +112,8 @@ program follow_fortran
       call dyngrid_matrix_reblock(a, int(nb, int64), int(nb, int64), outcome)
       call need(outcome == DYNGRID_RESIZED, 'and back')
       call each(a, .false.)
+      call in_phases(a)
+      call each(a, .false.)
     end if
     if (step == 2) exit
     step = step + 1
@@ -123,6 +125,36 @@ program follow_fortran
   call dyngrid_finalize(info); call need(info == DYNGRID_SUCCESS, 'finalize')
 
 contains
+
+  !> Through two layouts and back; a is read in both.
+  subroutine in_phases(m)
+    type(dyngrid_matrix), intent(in) :: m
+    type(dyngrid_phase) :: narrow, wide
+    type(dyngrid_phase_report) :: figures
+    integer :: cycle
+    call dyngrid_phase_create('narrow', narrow, info); call need(info == DYNGRID_SUCCESS, 'phase')
+    call dyngrid_phase_create('wide', wide, info); call need(info == DYNGRID_SUCCESS, 'phase')
+    call dyngrid_phase_create('wide', wide, info); call need(info == DYNGRID_ERR_ARGUMENT, 'a phase twice')
+    call dyngrid_phase_uses(narrow, m, DYNGRID_READ, info); call need(info == DYNGRID_SUCCESS, 'uses')
+    call dyngrid_phase_uses(wide, m, DYNGRID_READ + DYNGRID_WRITE, info); call need(info == DYNGRID_SUCCESS, 'uses')
+    call dyngrid_phase_layout(narrow, m, 5, 1, info); call need(info == DYNGRID_SUCCESS, 'layout')
+    call dyngrid_phase_layout(wide, m, int(nb, int64), int(nb, int64), info)
+    call need(info == DYNGRID_SUCCESS, 'layout')
+    call dyngrid_phases_keep(0_int64, info); call need(info == DYNGRID_SUCCESS, 'keep')
+    do cycle = 1, 3
+      call dyngrid_phase_begin(narrow, info); call need(info == DYNGRID_SUCCESS, 'begin')
+      desc = dyngrid_desc(m); call need(desc(5) == 5 .and. desc(6) == 1, 'in its layout')
+      call dyngrid_phase_end(narrow, info); call need(info == DYNGRID_SUCCESS, 'end')
+      call dyngrid_phase_begin(wide, info); call need(info == DYNGRID_SUCCESS, 'begin')
+      desc = dyngrid_desc(m); call need(desc(5) == nb .and. desc(6) == nb, 'in its layout')
+      call dyngrid_phase_end(wide, info); call need(info == DYNGRID_SUCCESS, 'end')
+      call dyngrid_last_phase(figures, info)
+      call need(info == DYNGRID_SUCCESS .and. figures%candidates == 1 .and. figures%moved_bytes > 0, 'figures')
+      if (cycle == 3) call need(figures%is_planned == 1, 'planned')
+    end do
+    call dyngrid_phases_plan(2, info); call need(info == DYNGRID_SUCCESS, 'plan')
+    call dyngrid_matrix_written(m, info); call need(info == DYNGRID_SUCCESS, 'written')
+  end subroutine
 
   subroutine each(m, fill)
     type(dyngrid_matrix), intent(in) :: m

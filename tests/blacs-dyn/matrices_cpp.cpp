@@ -361,6 +361,33 @@ void refused_rules(dyngrid::Application& app) {
 
 } // namespace
 
+/// Two phases that want other layouts; what one writes the other reads.
+void in_phases(const std::string& where) {
+  Matrix<double> a("phased", m_all, n_all, 4, 3);
+  fill(a, 5);
+  dyngrid::Phase first("first of " + where), second("second of " + where);
+  first.uses(a, dyngrid::Use::both).layout(a, 2, 2).layout(a, 7, 1);
+  second.uses(a, dyngrid::Use::read).layout(a, 5, 5);
+  for (int cycle = 0; cycle < 6; ++cycle) {
+    first.run([&] {
+      is_filled(a, 5 + cycle, where + "first phase");
+      need(a.desc()[4] == 2 || a.desc()[4] == 7, where + "layout of the first phase");
+      fill(a, 6 + cycle);
+    });
+    try {
+      second.run([&] {
+        is_filled(a, 6 + cycle, where + "second phase");
+        need(a.desc()[4] == 5, where + "layout of the second phase");
+        if (cycle == 1) throw std::runtime_error("from inside");
+      });
+    } catch (const std::runtime_error& error) {
+      need(std::string(error.what()) == "from inside" && cycle == 1, where + "what the phase threw");
+    }
+    need(dyngrid::last_phase().is_planned == (cycle >= 4 ? 1 : 0), where + "planned when all was tried");
+  }
+  dyngrid::plan_phases(3);
+}
+
 int main() try {
   dyngrid::Application app(1, 2);
   if (!app.is_newcomer()) refused_rules(app);
@@ -407,6 +434,7 @@ int main() try {
       }
     for (std::size_t k = 0; k < lying.size(); ++k) fill(lying[k], static_cast<int>(k));
 
+    if (step + 1 == static_cast<int>(grids.size())) in_phases(where);
     compute<float>(where + "s");
     compute<double>(where + "d");
     compute<std::complex<float>>(where + "c");

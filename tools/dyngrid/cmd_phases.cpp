@@ -162,16 +162,7 @@ std::vector<double> move_s(const Matrix& a, int from, int to, std::size_t proces
   const int most = std::max({source.grid.size(), target.grid.size(), static_cast<int>(processes)});
   const redist::Plan plan(source, target, redist::PlanOptions{});
   const gridmap::Machine machine = redist::known_machine(most).value_or(gridmap::Machine{});
-  const double seconds = plan.predicted_seconds(machine, static_cast<int>(a.element_bytes));
-  std::vector<double> traffic(processes, 0), each;
-  for (std::size_t k = 0; k < processes; ++k) {
-    const redist::RankPlan own = plan.for_rank(static_cast<int>(k));
-    for (const redist::Message& message : own.sends) traffic[k] += static_cast<double>(message.elements());
-    for (const redist::Message& message : own.recvs) traffic[k] += static_cast<double>(message.elements());
-  }
-  const double busiest = *std::max_element(traffic.begin(), traffic.end());
-  for (const double own : traffic) each.push_back(busiest > 0 ? seconds * own / busiest : 0);
-  return each;
+  return plan.predicted_seconds_of_ranks(machine, static_cast<int>(a.element_bytes), static_cast<int>(processes));
 }
 
 Problem read_problem(const std::string& name, std::int64_t& cycles) {

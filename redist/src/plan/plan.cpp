@@ -172,4 +172,19 @@ double Plan::predicted_seconds(const Machine& machine, int element_bytes) const 
   return gridmap::exchange_cost(machine, volume(element_bytes)).total();
 }
 
+std::vector<double> Plan::predicted_seconds_of_ranks(const Machine& machine, int element_bytes, int ranks) const {
+  std::vector<double> each;
+  for (int rank = 0; rank < ranks; ++rank) {
+    std::int64_t elements = 0;
+    const RankPlan own = for_rank(rank);
+    for (const auto* messages : {&own.sends, &own.recvs})
+      for (const Message& message : *messages) elements += message.elements();
+    each.push_back(static_cast<double>(elements));
+  }
+  const double busiest = each.empty() ? 0 : *std::max_element(each.begin(), each.end());
+  const double seconds = predicted_seconds(machine, element_bytes);
+  for (double& own : each) own = busiest > 0 ? seconds * own / busiest : 0;
+  return each;
+}
+
 } // namespace redist

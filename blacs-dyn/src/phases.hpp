@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "dyngrid.h"
+#include "gridmap/phases.hpp"
+#include "matrices.hpp"
+#include "redist/exchange.hpp"
+#include "redist/executor.hpp"
+#include "redist/rank_plan.hpp"
+
+namespace blacs_dyn {
+
+/// How a phase can use a matrix, on every grid.
+struct OfferedLayout {
+  AxisRule rows{'R'}, cols{'C'};
+};
+
+} // namespace blacs_dyn
+
+/// One part of a program's cycle, as it declared it. The handle of the C interface.
+struct dyngrid_phase {
+  struct Use {
+    blacs_dyn::Matrix* matrix = nullptr;
+    int use = 0;                                ///< DYNGRID_READ | DYNGRID_WRITE
+    std::vector<blacs_dyn::OfferedLayout> offered; ///< empty: any that another phase offers
+  };
+  std::string name;
+  std::vector<Use> uses;
+};
+
+namespace blacs_dyn {
+
+class Application;
+using Phase = dyngrid_phase;
+
+/// The phases of a program: which layout each has, by gridmap's plan (decision 0063), and the valid copies of their
+/// matrices, which it owns. Each candidate is tried twice, then all are planned. Grid and matrices being the same, times
+/// and copies are kept; any other change of them begins anew.
+class Phases {
+public:
+  explicit Phases(Application& app) : app_(app) {}
+
+  // local, the same on all processes
+  Phase* create(const char* name);
+  void use(Phase* phase, Matrix* matrix, int use);
+  void offer(Phase* phase, Matrix* matrix, AxisRule rows, AxisRule cols);
+  void keep(std::int64_t bytes) { keep_bytes_ = bytes; } ///< of copies beside those in use, on all processes; -1: any
+  void written(const Matrix* matrix);                    ///< outside a phase: what was copied of it before is not valid
+  const dyngrid_phase_report& last() const { return last_; }
+
+  // collective over the grid. @throws agreed Error: every matrix lies whole as before, or as it was to
+  void begin(Phase* phase);
+  void end(Phase* phase); ///< local
+  void plan(std::int64_t cycles);
+  void grid_changes(); ///< copies and times go; what the matrices hold now stays
+  void clear();        ///< local
+
+private:
+  /// A matrix in one layout. The array of the one in use is the matrix's own. On another grid the matrix lies as it was
+  /// declared, whichever is in use.
+  struct Copy {
+    redist::Layout layout;
+    redist::LocalSize size;
+    redist::SharedArray array;
+    bool is_valid = false, is_allocated = false; ///< the same on all processes
+  };
+  struct Shared {
+    Matrix* matrix = nullptr;
+    std::vector<Copy> copies;
+    int now = 0;
+    std::int64_t copy_bytes() const;
+  };
+  struct Candidate {
+    std::vector<int> layouts; ///< of each of shared_; -1 where the phase does not use it
+    std::vector<double> seconds;
+    double typical_s() const;
+  };
+  struct Move { ///< between two layouts of one matrix
+    redist::RankPlan plan;
+    std::optional<redist::Exchange> exchange;
+    std::vector<double> seconds;
+    std::int64_t moved_bytes = 0;
+  };
+  using MoveKey = std::tuple<int, int, int>; ///< which of shared_, from, to
+
+  bool is_laid_out() const;
+  int index_of(const Phase* phase) const;
+  Phase& known(const char* routine, Phase* phase) const;
+  Phase::Use& use_of(const char* routine, Phase* phase, Matrix* matrix) const;
+  void forget();
+  void lay_out();
+  int layout_number(Shared& shared, const OfferedLayout& offered);
+  void list_candidates();
+  std::int64_t fingerprint_of_all() const;
+  void check_begin(const Phase* phase) const;
+  bool is_all_tried() const;
+  int choose(int phase);
+  void go_to(int phase, const Candidate& candidate);
+  void make_room(int phase, const Candidate& candidate);
+  void fill(int shared, int to);
+  void take(int shared, int to);
+  void trim();
+  int next_use(int shared, int layout) const;
+  Move& move_between(int shared, int from, int to);
+  gridmap::PhaseProblem problem(const std::vector<double>& seconds, int processes) const;
+  std::vector<double> move_seconds(int shared, int from, int to, int processes) const;
+
+  Application& app_;
+  std::vector<std::unique_ptr<Phase>> phases_;
+  std::int64_t keep_bytes_ = -1;
+
+  // of this grid and these matrices
+  std::int64_t revision_ = -1; ///< of the matrices
+  std::vector<Shared> shared_;
+  std::vector<std::vector<Candidate>> candidates_; ///< of each phase
+  std::optional<redist::Executor> executor_;
+  std::map<MoveKey, Move> moves_;
+  gridmap::PhasePlan plan_; ///< no steps: none yet
+  std::size_t cursor_ = 0;  ///< the next step of the plan
+
+  int open_ = -1, chosen_ = 0; ///< the phase that was begun and not ended, and its candidate
+  double begun_s_ = 0;
+  dyngrid_phase_report last_{};
+};
+
+} // namespace blacs_dyn
