@@ -14,6 +14,8 @@ module dyngrid_grids
   integer, parameter, public :: DYNGRID_BALANCE_OFF = 0, DYNGRID_BALANCE_ADVISE = 1, DYNGRID_BALANCE_AUTO = 2
   integer, parameter, public :: DYNGRID_ORDER_BLOCK = 1, DYNGRID_ORDER_CYCLIC = 2, &
     DYNGRID_ORDER_FACTOR = 3
+  !> An option of dyngrid_lu and dyngrid_cholesky.
+  integer, parameter, public :: DYNGRID_GIVE_BACK = 1
   integer, parameter, public :: DYNGRID_SAME = 0, DYNGRID_RESIZED = 1, DYNGRID_LEAVE = 2, DYNGRID_REDIRECT = 3
   !> A matrix that follows the grid.
   type, public :: dyngrid_matrix
@@ -61,7 +63,7 @@ module dyngrid_grids
     dyngrid_matrix_create, dyngrid_matrix_create_by, dyngrid_distribution, dyngrid_block_rule, &
     dyngrid_matrix_create_weighted, dyngrid_my_range, dyngrid_set_speed, dyngrid_speed, dyngrid_rule_speed, &
     dyngrid_matrix_reblock, dyngrid_matrix_set_rule, dyngrid_matrix_find, dyngrid_matrix_free, &
-    dyngrid_copy, dyngrid_matrix_shape, dyngrid_local, dyngrid_desc, &
+    dyngrid_copy, dyngrid_lu, dyngrid_cholesky, dyngrid_lu_pivots, dyngrid_matrix_shape, dyngrid_local, dyngrid_desc, &
     dyngrid_allow, dyngrid_set_steps, dyngrid_experiment, dyngrid_job, &
     dyngrid_share, dyngrid_unshare, dyngrid_checkpoint, dyngrid_restore, dyngrid_is_restarted
 
@@ -382,6 +384,24 @@ module dyngrid_grids
     integer(c_int) function c_last_phase(report) bind(C, name="dyngrid_last_phase")
       import
       type(dyngrid_phase_report) :: report
+    end function
+    integer(c_int) function c_lu(a, options, pivots, info) bind(C, name="dyngrid_lu")
+      import
+      type(c_ptr), value :: a
+      integer(c_int), value :: options
+      integer(c_int) :: pivots(*), info
+    end function
+    integer(c_int) function c_cholesky(a, uplo, options, info) bind(C, name="dyngrid_cholesky")
+      import
+      type(c_ptr), value :: a
+      integer(c_signed_char), value :: uplo
+      integer(c_int), value :: options
+      integer(c_int) :: info
+    end function
+    integer(c_int) function c_lu_pivots(a, pivots, ipiv) bind(C, name="dyngrid_lu_pivots")
+      import
+      type(c_ptr), value :: a
+      integer(c_int) :: pivots(*), ipiv(*)
     end function
     integer(c_int) function c_share(name, address, bytes) bind(C, name="dyngrid_share")
       import
@@ -846,6 +866,35 @@ contains
     type(dyngrid_phase_report), intent(out) :: report
     integer, intent(out) :: info
     info = c_last_phase(report)
+  end subroutine
+
+  !> A = P L U in place; each panel is a resize point. pivots(min(m, n)) and info are set where this process goes on in
+  !> the grid: outcome is DYNGRID_SAME or DYNGRID_RESIZED.
+  subroutine dyngrid_lu(a, options, pivots, info, outcome)
+    type(dyngrid_matrix), intent(in) :: a
+    integer, intent(in) :: options
+    integer, intent(inout) :: pivots(*), info
+    integer, intent(out) :: outcome
+    outcome = c_lu(a%handle, options, pivots, info)
+  end subroutine
+
+  !> A = L L^H ('L') or U^H U ('U') in place, in the same way.
+  subroutine dyngrid_cholesky(a, uplo, options, info, outcome)
+    type(dyngrid_matrix), intent(in) :: a
+    character, intent(in) :: uplo
+    integer, intent(in) :: options
+    integer, intent(inout) :: info
+    integer, intent(out) :: outcome
+    outcome = c_cholesky(a%handle, iachar(uplo, c_signed_char), options, info)
+  end subroutine
+
+  !> The pivots of dyngrid_lu as p?getrs wants them: ipiv(LOCr(M_A) + MB_A).
+  subroutine dyngrid_lu_pivots(a, pivots, ipiv, info)
+    type(dyngrid_matrix), intent(in) :: a
+    integer, intent(in) :: pivots(*)
+    integer, intent(inout) :: ipiv(*)
+    integer, intent(out) :: info
+    info = c_lu_pivots(a%handle, pivots, ipiv)
   end subroutine
 
   subroutine dyngrid_matrix_shape(a, m_loc, n_loc, lld, info)

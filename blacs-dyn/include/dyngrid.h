@@ -352,6 +352,37 @@ typedef struct dyngrid_phase_report {
 /* Local. DYNGRID_ERR_NULL. */
 DYNGRID_API int dyngrid_last_phase(dyngrid_phase_report* report);
 
+/* ---- factorizations during which the grid may change ---- */
+
+/* Options of a factorization, to be added. */
+enum {
+  DYNGRID_GIVE_BACK = 1 /* processes that what is left to factor does not need leave the grid, as after
+                         * dyngrid_request */
+};
+/* A = P L U with partial pivoting, in place: A is m x n of type s d c z, in blocks of any sizes. Each panel (64
+ * columns, less where a block ends) begins with a resize point: the program's own requests, those from outside, the
+ * timetable, the scheduler and the balancer act there, all registered matrices follow, and the factorization goes on at
+ * that panel on the new grid. A change that fails is said on stderr, and it goes on where it was. pivots: min(m, n)
+ * integers; on every process, row i changed places with row pivots[i-1], counted from 1, as LAPACK's IPIV. info: 0, or
+ * the first i for which U(i,i) is 0, as PDGETRF's; the factorization is complete all the same. Both are the same on all
+ * processes.
+ *
+ * Collective. Outcomes: DYNGRID_SAME; DYNGRID_RESIZED when the grid is not the one of the beginning: context,
+ * descriptors and local arrays are to be asked for anew; DYNGRID_LEAVE and DYNGRID_REDIRECT as of a resize point,
+ * pivots and info are not set then. A newcomer, and a restarted run whose checkpoint was written inside, comes here
+ * after it declared its matrices and takes up the work at the panel reached: it must pass no other resize point before.
+ * The name of the resize points is "dyngrid_lu:" and the name of A (dyngrid_entry_point). DYNGRID_ERR_NULL, _NOT_FOUND,
+ * _TYPE for integers, _ARGUMENT for options, _MISMATCH when processes ask for different ones: A is as it was. */
+DYNGRID_API int dyngrid_lu(dyngrid_matrix* a, int options, int* pivots, int* info);
+/* A = L L^H (uplo 'L') or U^H U ('U') in place, in the triangle that is given, in the same way; A is n x n. info: 0, or
+ * the order of the first leading minor that is not positive definite: A is as after the last panel before it, on all
+ * processes. The resize points are called "dyngrid_cholesky:" and the name of A. DYNGRID_ERR_SHAPE when A is not
+ * square. */
+DYNGRID_API int dyngrid_cholesky(dyngrid_matrix* a, char uplo, int options, int* info);
+/* The pivots of dyngrid_lu as p?getrs wants them on the grid there is: ipiv gets one integer for each row of this
+ * process, the first m_loc of its LOCr(M_A) + MB_A. Local; nothing outside the grid. */
+DYNGRID_API int dyngrid_lu_pivots(const dyngrid_matrix* a, const int* pivots, int* ipiv);
+
 /* ---- state that every process has ---- */
 
 /* bytes at data are the same on all processes; newcomers get them at their first resize point. Collective. The memory

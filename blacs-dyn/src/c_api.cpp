@@ -6,6 +6,7 @@
 #include <map>
 
 #include "application.hpp"
+#include "factoring.hpp"
 
 namespace {
 
@@ -40,14 +41,30 @@ int resize_point(const Place& place) {
   return app().points.arrive(place);
 }
 
+base::Error null_argument(const char* routine, const char* what) {
+  return {base::Status::null_pointer, std::string("blacs-dyn: ") + routine + ": " + what + " is null"};
+}
 base::Error null_text(const char* routine) {
-  return {base::Status::null_pointer, std::string("blacs-dyn: ") + routine + ": the text is null"};
+  return null_argument(routine, "the text");
 }
 
 const Place& call_at(const void* return_address) {
   static std::map<const void*, Place> known;
   const auto at = known.find(return_address);
   return at != known.end() ? at->second : known.emplace(return_address, Place::of_call(return_address)).first->second;
+}
+
+/// @param finish  with what is known when all panels are done
+template <class Finish>
+int factor(const char* routine, dyngrid_matrix* a, pblas::FactorKind kind, int options, int* info, Finish&& finish) {
+  if (app().has_left()) return DYNGRID_LEAVE;
+  begun(routine).routines.refuse_inside(routine);
+  blacs_dyn::Factoring factoring(app(), {routine, a, kind, options, info != nullptr});
+  const int outcome = factoring.run();
+  if (outcome == DYNGRID_LEAVE || outcome == DYNGRID_REDIRECT) return outcome;
+  *info = static_cast<int>(factoring.progress().info);
+  finish(factoring.progress());
+  return outcome;
 }
 
 #ifdef OPEN_MPI
@@ -497,6 +514,38 @@ int dyngrid_last_phase(dyngrid_phase_report* report) {
   return guard([&] {
     base::detail::not_null(report, "blacs-dyn: dyngrid_last_phase: report");
     *report = begun("dyngrid_last_phase").phases.last();
+  });
+}
+
+int dyngrid_lu(dyngrid_matrix* a, int options, int* pivots, int* info) {
+  return guard([&] {
+    return factor("dyngrid_lu", a, pblas::FactorKind::lu, options, pivots ? info : nullptr,
+                  [&](const pblas::Progress& done) {
+                    std::transform(done.pivots.begin(), done.pivots.end(), pivots,
+                                   [](std::int64_t row) { return static_cast<int>(row + 1); });
+                  });
+  });
+}
+
+int dyngrid_cholesky(dyngrid_matrix* a, char uplo, int options, int* info) {
+  return guard([&] {
+    using pblas::FactorKind;
+    const FactorKind kind = uplo == 'L' || uplo == 'l'   ? FactorKind::lower
+                            : uplo == 'U' || uplo == 'u' ? FactorKind::upper
+                                                         : FactorKind::none;
+    return factor("dyngrid_cholesky", a, kind, options, info, [](const pblas::Progress&) {});
+  });
+}
+
+int dyngrid_lu_pivots(const dyngrid_matrix* a, const int* pivots, int* ipiv) {
+  return guard([&] {
+    const char* const routine = "dyngrid_lu_pivots";
+    if (!a || !pivots || !ipiv) throw null_argument(routine, "the matrix, pivots or ipiv");
+    if (!begun(routine).grid.has_me()) return;
+    const std::int64_t count = std::min(a->rows.n, a->cols.n);
+    std::vector<std::int64_t> rows(pivots, pivots + count);
+    for (std::int64_t& row : rows) --row;
+    pblas::local_pivots(a->desc.data(), rows, ipiv);
   });
 }
 

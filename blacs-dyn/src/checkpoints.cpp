@@ -174,6 +174,7 @@ void Checkpoints::restore_from(const std::string& name, int reader) {
 }
 
 bool Checkpoints::is_due() const {
+  if (settings_.checkpoint.empty()) return false;
   if (settings_.checkpoint_seconds <= 0)
     return settings_.checkpoint_points > 0 && settings_.points > 0 &&
            settings_.points % settings_.checkpoint_points == 0;
@@ -188,7 +189,10 @@ void Checkpoints::save_if_due() {
     last_s_ = MPI_Wtime();
     return;
   }
-  if (settings_.checkpoint.empty() || !is_due()) return;
+  if (is_due()) save();
+}
+
+void Checkpoints::save() {
   last_s_ = MPI_Wtime();
   try {
     write(nullptr);

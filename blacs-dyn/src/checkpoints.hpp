@@ -25,6 +25,8 @@ public:
   /// At a resize point: what the environment asks for. A checkpoint that cannot be written is said and does not stop
   /// the application; a restart that cannot be done ends the run.
   void save_if_due();
+  bool is_due() const; ///< to be written at this resize point; collective
+  void save();
 
   /// DYNGRID_RESTORE: at the first resize point, unless the program does it itself before.
   bool must_restore() const { return must_restore_; }
@@ -32,7 +34,6 @@ public:
   [[noreturn]] void end_without_restore(const std::string& why) const;
 
 private:
-  bool is_due() const;
   void restore_from(const std::string& name, int reader);
 
   Processes& processes_;

@@ -271,6 +271,17 @@ FORTRAN77(void, dyngrid_matrix_written, (const std::int64_t* matrix, int* info))
   *info = dyngrid_matrix_written(matrix_of(matrix));
 }
 
+FORTRAN77(void, dyngrid_lu, (const std::int64_t* matrix, const int* options, int* pivots, int* info, int* outcome)) {
+  *outcome = dyngrid_lu(matrix_of(matrix), *options, pivots, info);
+}
+FORTRAN77(void, dyngrid_cholesky,
+          (const std::int64_t* matrix, const char* uplo, const int* options, int* info, int* outcome, std::size_t)) {
+  *outcome = dyngrid_cholesky(matrix_of(matrix), *uplo, *options, info);
+}
+FORTRAN77(void, dyngrid_lu_pivots, (const std::int64_t* matrix, const int* pivots, int* ipiv, int* info)) {
+  *info = dyngrid_lu_pivots(matrix_of(matrix), pivots, ipiv);
+}
+
 FORTRAN77(void, dyngrid_share,
           (const char* name, void* variable, const int* bytes, int* info, std::size_t name_length)) {
   *info = guard([&] {

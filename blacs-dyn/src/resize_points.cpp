@@ -24,20 +24,28 @@ int ResizePoints::arrive_at(const char* name) {
 }
 
 int ResizePoints::arrive(const Place& place) {
+  if (const std::optional<int> outcome = come_in(place)) return *outcome;
+  const Balancing::Point here(app_.balancing);
+  app_.checkpoints.save_if_due();
+  return act(look());
+}
+
+std::optional<int> ResizePoints::come_in(const Place& place) {
   if (!app_.grid.has_me()) place.check_name();
   if (place_.hash != place.hash) place_ = place;
   if (under_way_ && under_way_->is_led()) return go_on_where_led();
   if (app_.processes.is_newcomer()) return join();
   if (app_.grid.is_still_outside()) return sleep_until_needed();
-  const Balancing::Point here(app_.balancing);
-  app_.checkpoints.save_if_due();
+  return std::nullopt;
+}
+
+ResizePoints::Findings ResizePoints::look() {
   if (app_.processes.id() == 0 && !under_way_)
     app_.processes.keep_warm(app_.settings.group_policy.warm, [this] { return app_.spawn_options(); });
-
-  Wish wish = next_wish();
-  std::uint64_t all = 0;
+  Findings found{next_wish()};
+  Wish& wish = found.wish;
   try {
-    all = compare_places(place_, wish.flags() | news() | app_.balancing.flags());
+    found.all = compare_places(place_, wish.flags() | news() | app_.balancing.flags());
   } catch (const Error&) { // what was asked for waits for a resize point where all are
     if (wish.request)
       wish.request->put_off();
@@ -45,9 +53,20 @@ int ResizePoints::arrive(const Place& place) {
       request(wish.to, wish.without);
     throw;
   }
-  const bool is_own = (all & PlaceWord::own_request) != 0; // goes before a request from outside, which process 0 has
-  if (!is_own && (all & PlaceWord::outside_request) == 0) {
-    if (under_way_ || (all & PlaceWord::loads) == 0) return let_in(all);
+  return found;
+}
+
+bool ResizePoints::Findings::is_anything() const {
+  constexpr std::uint64_t any = PlaceWord::own_request | PlaceWord::outside_request | PlaceWord::loads |
+                                PlaceWord::newcomers_are_there | PlaceWord::newcomers_do_not_come;
+  return (all & any) != 0;
+}
+
+int ResizePoints::act(Findings found) {
+  Wish& wish = found.wish;
+  const bool is_own = (found.all & PlaceWord::own_request) != 0; // goes before one from outside, which process 0 has
+  if (!is_own && (found.all & PlaceWord::outside_request) == 0) {
+    if (under_way_ || (found.all & PlaceWord::loads) == 0) return let_in(found.all);
     return balance();
   }
   if (is_own && wish.request) {
@@ -55,7 +74,7 @@ int ResizePoints::arrive(const Place& place) {
     wish = Wish{};
   }
   Resize::Goal goal = agree_on_goal(wish, is_own);
-  return change(std::move(goal), std::move(wish.request), all);
+  return change(std::move(goal), std::move(wish.request), found.all);
 }
 
 std::uint64_t ResizePoints::Wish::flags() const {

@@ -21,6 +21,16 @@ class ResizePoints {
 public:
   explicit ResizePoints(Application& app) : app_(app) {}
 
+private:
+  struct Wish { ///< of this process, for this resize point
+    Shape to;
+    gridmap::Placement placement = gridmap::Placement::optimal;
+    control::Without without = {};
+    std::optional<control::ResizeRequest> request = std::nullopt; ///< process 0: somebody outside has it
+    std::uint64_t flags() const;                                  ///< PlaceWord::Flag
+  };
+
+public:
   // ---- for the program. Collective over the grid. @return a dyngrid_outcome
   int arrive(const Place& place);
   int arrive_at(const char* name);
@@ -36,6 +46,19 @@ public:
   /// the union.
   int see_through(Resize& change);
   int sleep_until_needed();
+
+  // ---- arrive() in parts, for a routine of ours that has something to finish before a matrix may move
+  /// A process that is not in the grid comes into it, or does not. Empty: it is in the grid.
+  std::optional<int> come_in(const Place& place);
+  /// What all processes want at the place where they are.
+  struct Findings {
+    Wish wish;
+    std::uint64_t all = 0; ///< PlaceWord::Flag
+    bool is_anything() const;
+  };
+  Findings look(); ///< collective over the grid
+  int act(Findings findings);
+
   bool awaits_newcomers() const { return under_way_ && !under_way_->is_led(); }
   void end(); ///< the application ends: nobody is waited for any more
 
@@ -50,13 +73,6 @@ public:
   std::string name_for_newcomers() const { return place_.kind == Place::Kind::named ? place_.text : std::string(); }
 
 private:
-  struct Wish { ///< of this process, for this resize point
-    Shape to;
-    gridmap::Placement placement = gridmap::Placement::optimal;
-    control::Without without = {};
-    std::optional<control::ResizeRequest> request = std::nullopt; ///< process 0: somebody outside has it
-    std::uint64_t flags() const;                                  ///< PlaceWord::Flag
-  };
   Wish next_wish();
   std::uint64_t compare_places(const Place& place, std::uint64_t flags);
   void check_places(const Place& place) const;

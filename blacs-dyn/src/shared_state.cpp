@@ -108,6 +108,7 @@ std::vector<SavedShared> SharedState::saved() const {
 }
 
 void SharedState::check(const std::vector<SavedShared>& saved) const {
+  check_place(saved);
   for (const Item& item : items_) {
     const auto at =
         std::find_if(saved.begin(), saved.end(), [&](const SavedShared& one) { return one.name == item.name; });
@@ -117,6 +118,18 @@ void SharedState::check(const std::vector<SavedShared>& saved) const {
       throw Error(Status::rank_mismatch,
                   fmt::format("blacs-dyn: shared \"{}\" has {} bytes in the program and {} in the checkpoint",
                               item.name, item.bytes, at->content.size()));
+  }
+}
+
+void SharedState::check_place(const std::vector<SavedShared>& saved) const {
+  for (const SavedShared& one : saved) {
+    const bool is_here = std::any_of(items_.begin(), items_.end(), [&](const Item& i) { return i.name == one.name; });
+    if (one.name.rfind(within, 0) == 0 && !is_here)
+      throw Error(Status::bad_state,
+                  fmt::format("blacs-dyn: the checkpoint was written in the middle of {}, between two panels; expected "
+                              "to go on there: a run that is restarted (dyngrid_is_restarted) has to come to that call "
+                              "before any other resize point or dyngrid_restore",
+                              one.name));
   }
 }
 

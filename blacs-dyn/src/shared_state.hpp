@@ -15,6 +15,9 @@ namespace blacs_dyn {
 /// goes.
 class SharedState {
 public:
+  /// How the names begin of what routines of ours share while they run: their state, without which nobody can go on.
+  static constexpr const char* within = "dyngrid_";
+
   /// Collective over `grid`; MPI_COMM_NULL on a process that waits to join, which declares alone. Local where the
   /// content came with the join: the others have long done theirs.
   void share(const char* name, void* data, std::size_t bytes, MPI_Comm grid);
@@ -45,6 +48,7 @@ private:
     void take(const std::vector<char>& content); ///< to its place, or to wait for one
   };
   Item* find(const std::string& name);
+  void check_place(const std::vector<SavedShared>& saved) const;
   void check_share(const char* name, const void* data, std::size_t bytes);
 
   std::vector<Item> items_;

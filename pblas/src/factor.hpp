@@ -2,11 +2,17 @@
 // Factorizations, and solving by them. All are collective over the grid.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "operand.hpp"
+#include "pblas/factorization.hpp"
 
 namespace pblas {
+
+/// The same panel by panel.
+template <class T> std::unique_ptr<Factorization> lu(Operand<T> a, Progress& progress);
+template <class T> std::unique_ptr<Factorization> cholesky(bool is_lower, Operand<T> a, Progress& progress);
 
 /// A = P L U in place. pivots: with which row of A each row was interchanged, in this order, on all processes.
 /// @return as getrf's info

@@ -19,38 +19,36 @@ namespace {
 constexpr std::int64_t widest = 64;
 
 /// One factorization under way: panel by panel, the next one factored while the matrix is still updated with this one.
-template <class T> class Lu {
+template <class T> class Lu : public Factorization {
 public:
-  Lu(const Operand<T>& a, std::vector<std::int64_t>& pivots)
-      : a_(a), pivots_(pivots), rows_(a.rows.indices(a.myrow())),
-        search_(a.grid->col(), widest), panels_{Travelling(a), Travelling(a)} {}
+  Lu(Operand<T> a, Progress& progress)
+      : Factorization(progress, std::min(a.m(), a.n())), a_(std::move(a)), rows_(a_.rows.indices(a_.myrow())),
+        search_(a_.grid->col(), widest), panels_{Travelling(a_), Travelling(a_)} {}
 
-  std::int64_t run() {
-    const std::int64_t count = std::min(a_.m(), a_.n());
-    std::int64_t info = 0;
-    if (count > 0) send(panels_[0], 0);
-    for (std::int64_t first = 0, turn = 0; first < count; turn = 1 - turn) {
-      Travelling& now = panels_[turn];
-      now.receive();
-      const std::vector<std::int64_t> chosen = now.panel.pivot_rows();
-      pivots_.insert(pivots_.end(), chosen.begin(), chosen.end());
-      if (info == 0) info = static_cast<std::int64_t>(now.panel.pivots.back());
-      interchange(now.panel, chosen);
-      share_upper(now.panel);
-      const std::int64_t right = a_.n_loc() - upper_width_;
-      first = now.panel.first + now.panel.width;
-      std::int64_t done = right;
-      if (first < count) {
-        if (a_.cols.owner(first) == a_.mycol()) {
-          done = std::min(right + end_of_panel(first) - first, a_.n_loc());
-          update(now.panel, right, done);
-        }
-        send(panels_[1 - turn], first);
+  void step(bool works_ahead) override {
+    Travelling& now = panels_[turn_];
+    if (!is_ahead_) send(now, progress_.next);
+    now.receive();
+    const std::vector<std::int64_t> chosen = now.panel.pivot_rows();
+    progress_.pivots.insert(progress_.pivots.end(), chosen.begin(), chosen.end());
+    if (progress_.info == 0) progress_.info = static_cast<std::int64_t>(now.panel.pivots.back());
+    interchange(now.panel, chosen);
+    share_upper(now.panel);
+    const std::int64_t right = a_.n_loc() - upper_width_;
+    progress_.next += now.panel.width;
+    is_ahead_ = works_ahead && !is_done();
+    std::int64_t done = right;
+    if (is_ahead_) {
+      const std::int64_t first = progress_.next;
+      if (a_.cols.owner(first) == a_.mycol()) {
+        done = std::min(right + end_of_panel(first) - first, a_.n_loc());
+        update(now.panel, right, done);
       }
-      update(now.panel, done, a_.n_loc());
-      now.finish();
+      send(panels_[1 - turn_], first);
     }
-    return info;
+    update(now.panel, done, a_.n_loc());
+    now.finish();
+    turn_ = 1 - turn_;
   }
 
 private:
@@ -74,8 +72,7 @@ private:
 
   /// A panel ends where another process begins, in either direction: its diagonal block is on one process.
   std::int64_t end_of_panel(std::int64_t first) const {
-    return std::min(
-        {first + widest, a_.cols.end_of_piece(first), a_.rows.end_of_piece(first), std::min(a_.m(), a_.n())});
+    return std::min({first + widest, a_.cols.end_of_piece(first), a_.rows.end_of_piece(first), columns_});
   }
 
   /// Factors the panel where it is, and sends it to the others.
@@ -126,13 +123,13 @@ private:
                a_.local(a_.m_loc() - panel.height, begin), a_.lld);
   }
 
-  const Operand<T>& a_;
-  std::vector<std::int64_t>& pivots_;
+  const Operand<T> a_;
   std::vector<std::int64_t> rows_;
   PivotSearch<T> search_;
   Travelling panels_[2];
   std::vector<T> upper_; ///< of the panel in use: width x upper_width_, my last columns
   std::int64_t upper_width_ = 0;
+  int turn_ = 0;
 };
 
 /// Interchanges in portions, so that not all of B is on its way at once.
@@ -148,9 +145,15 @@ template <class T> void interchange(const std::vector<std::int64_t>& pivots, boo
 
 } // namespace
 
+template <class T> std::unique_ptr<Factorization> lu(Operand<T> a, Progress& progress) {
+  return std::make_unique<Lu<T>>(std::move(a), progress);
+}
+
 template <class T> std::int64_t getrf(const Operand<T>& a, std::vector<std::int64_t>& pivots) {
-  pivots.clear();
-  return Lu<T>(a, pivots).run();
+  Progress progress;
+  Lu<T>(a, progress).run();
+  pivots = std::move(progress.pivots);
+  return progress.info;
 }
 
 template <class T>
@@ -169,6 +172,7 @@ void getrs(Op op, const Operand<const T>& a, const std::vector<std::int64_t>& pi
 }
 
 #define DYNGRID_INSTANTIATE(T)                                                                                         \
+  template std::unique_ptr<Factorization> lu(Operand<T>, Progress&);                                                   \
   template std::int64_t getrf(const Operand<T>&, std::vector<std::int64_t>&);                                          \
   template void getrs(Op, const Operand<const T>&, const std::vector<std::int64_t>&, const Operand<T>&);
 DYNGRID_FOR_ELEMENTS(DYNGRID_INSTANTIATE)

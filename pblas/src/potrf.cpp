@@ -19,40 +19,43 @@ constexpr std::int64_t widest = 64;
 
 /// One factorization under way. The upper one is the lower one with rows and columns exchanged: a panel goes along
 /// `far`, the rows (lower) or the columns (upper), and lies across `near`.
-template <class T> class Cholesky {
+template <class T> class Cholesky : public Factorization {
 public:
-  Cholesky(bool is_lower, const Operand<T>& a)
-      : a_(a), is_lower_(is_lower), far_(is_lower ? a.rows : a.cols), near_(is_lower ? a.cols : a.rows),
-        my_far_(is_lower ? a.myrow() : a.mycol()), my_near_(is_lower ? a.mycol() : a.myrow()),
-        along_(is_lower ? a.grid->col() : a.grid->row()), across_(is_lower ? a.grid->row() : a.grid->col()),
-        rows_(a.rows.indices(a.myrow())), cols_(a.cols.indices(a.mycol())),
-        near_of_far_(far_.owners_in(near_, my_far_)),
+  Cholesky(bool is_lower, Operand<T> a, Progress& progress)
+      : Factorization(progress, a.n()), a_(std::move(a)), is_lower_(is_lower), far_(is_lower ? a_.rows : a_.cols),
+        near_(is_lower ? a_.cols : a_.rows), my_far_(is_lower ? a_.myrow() : a_.mycol()),
+        my_near_(is_lower ? a_.mycol() : a_.myrow()), along_(is_lower ? a_.grid->col() : a_.grid->row()),
+        across_(is_lower ? a_.grid->row() : a_.grid->col()), rows_(a_.rows.indices(a_.myrow())),
+        cols_(a_.cols.indices(a_.mycol())), near_of_far_(far_.owners_in(near_, my_far_)),
         far_of_near_(near_.owners_in(far_, my_near_)), panels_{travelling(), travelling()} {}
 
-  std::int64_t run() {
-    if (a_.n() > 0) send(panels_[0], 0);
-    for (std::int64_t first = 0, turn = 0; first < a_.n(); turn = 1 - turn) {
-      Travelling& now = panels_[turn];
-      now.relay.receive();
-      if (const T info = now.panel.back(); info != T{0}) {
-        now.relay.finish();
-        return first + static_cast<std::int64_t>(std::real(info));
-      }
-      first = now.first + now.width;
-      const std::int64_t near = near_.count_before(my_near_, first);
-      const std::vector<T> turned = gather_near(now, near);
-      std::int64_t done = 0;
-      if (first < a_.n()) {
-        if (near_.owner(first) == my_near_) {
-          done = near_.count_before(my_near_, end_of_panel(first)) - near;
-          update(now, near, turned, 0, done);
-        }
-        send(panels_[1 - turn], first);
-      }
-      update(now, near, turned, done, near_.local_count(my_near_) - near);
+  bool is_done() const override { return progress_.info != 0 || Factorization::is_done(); }
+
+  void step(bool works_ahead) override {
+    Travelling& now = panels_[turn_];
+    if (!is_ahead_) send(now, progress_.next);
+    is_ahead_ = false;
+    now.relay.receive();
+    if (const T info = now.panel.back(); info != T{0}) {
       now.relay.finish();
+      progress_.info = now.first + static_cast<std::int64_t>(std::real(info));
+      return;
     }
-    return 0;
+    const std::int64_t first = progress_.next = now.first + now.width;
+    const std::int64_t near = near_.count_before(my_near_, first);
+    const std::vector<T> turned = gather_near(now, near);
+    std::int64_t done = 0;
+    is_ahead_ = works_ahead && !is_done();
+    if (is_ahead_) {
+      if (near_.owner(first) == my_near_) {
+        done = near_.count_before(my_near_, end_of_panel(first)) - near;
+        update(now, near, turned, 0, done);
+      }
+      send(panels_[1 - turn_], first);
+    }
+    update(now, near, turned, done, near_.local_count(my_near_) - near);
+    now.relay.finish();
+    turn_ = 1 - turn_;
   }
 
 private:
@@ -71,7 +74,7 @@ private:
   }
 
   std::int64_t end_of_panel(std::int64_t first) const {
-    return std::min({first + widest, far_.end_of_piece(first), near_.end_of_piece(first), a_.n()});
+    return std::min({first + widest, far_.end_of_piece(first), near_.end_of_piece(first), columns_});
   }
 
   /// Factors the panel where it is, and sends it to the others.
@@ -94,8 +97,10 @@ private:
     if (far_.owner(first) == my_far_) {
       const std::int64_t above = far_.count_before(my_far_, first);
       T* mine = is_lower_ ? a_.local(above, begin) : a_.local(begin, above);
-      block.back() = T(static_cast<blas::Real<T>>(blas::potrf(is_lower_ ? 'L' : 'U', width, mine, a_.lld)));
       for (std::int64_t j = 0; j < width; ++j) std::copy_n(mine + j * a_.lld, width, block.data() + j * width);
+      block.back() = T(static_cast<blas::Real<T>>(blas::potrf(is_lower_ ? 'L' : 'U', width, block.data(), width)));
+      for (std::int64_t j = 0; j < width && block.back() == T{0}; ++j)
+        std::copy_n(block.data() + j * width, width, mine + j * a_.lld);
     }
     base::check_mpi(MPI_Bcast(block.data(), blas::to_int(static_cast<std::int64_t>(block.size())), blas::mpi_type<T>(),
                               far_.owner(first), along_),
@@ -159,7 +164,7 @@ private:
           .run(begin, end, 0, height);
   }
 
-  const Operand<T>& a_;
+  const Operand<T> a_;
   bool is_lower_;
   const AxisWindow &far_, &near_;
   int my_far_, my_near_;
@@ -167,12 +172,19 @@ private:
   std::vector<std::int64_t> rows_, cols_;
   std::vector<int> near_of_far_, far_of_near_; ///< of what I have, where the other axis has it
   Travelling panels_[2];
+  int turn_ = 0;
 };
 
 } // namespace
 
+template <class T> std::unique_ptr<Factorization> cholesky(bool is_lower, Operand<T> a, Progress& progress) {
+  return std::make_unique<Cholesky<T>>(is_lower, std::move(a), progress);
+}
+
 template <class T> std::int64_t potrf(bool is_lower, const Operand<T>& a) {
-  return Cholesky<T>(is_lower, a).run();
+  Progress progress;
+  Cholesky<T>(is_lower, a, progress).run();
+  return progress.info;
 }
 
 template <class T> void potrs(bool is_lower, const Operand<const T>& a, const Operand<T>& b) {
@@ -183,6 +195,7 @@ template <class T> void potrs(bool is_lower, const Operand<const T>& a, const Op
 }
 
 #define DYNGRID_INSTANTIATE(T)                                                                                         \
+  template std::unique_ptr<Factorization> cholesky(bool, Operand<T>, Progress&);                                       \
   template std::int64_t potrf(bool, const Operand<T>&);                                                                \
   template void potrs(bool, const Operand<const T>&, const Operand<T>&);
 DYNGRID_FOR_ELEMENTS(DYNGRID_INSTANTIATE)

@@ -326,6 +326,22 @@ template <class A> int getrf(A&& a, Pivots& pivots) {
   detail::scalapack::getrf(&x.m, &x.n, DYNGRID_ARG(x), pivots.rows.data(), &info);
   return detail::done("getrf", info);
 }
+/// getrf of a whole matrix, whose panels are resize points: the grid may change in it, and the pivots are for the one
+/// there is at the end; see dyngrid_lu. Collective; unlike the others for newcomers too. info: as getrf returns it, set
+/// where this process goes on in the grid. options: DYNGRID_GIVE_BACK
+template <class T> Outcome lu(Matrix<T>& a, Pivots& pivots, int& info, int options = 0) {
+  std::vector<int> all(static_cast<std::size_t>(std::min(a.m(), a.n())));
+  const auto outcome = static_cast<Outcome>(check(dyngrid_lu(a.handle(), options, all.data(), &info)));
+  if (outcome != Outcome::same && outcome != Outcome::resized) return outcome;
+  pivots.rows.assign(static_cast<std::size_t>(a.rows() + a.desc()[4]), 0);
+  pivots.context = a.desc()[1];
+  check(dyngrid_lu_pivots(a.handle(), all.data(), pivots.rows.data()));
+  return outcome;
+}
+/// potrf in the same way; see dyngrid_cholesky.
+template <class T> Outcome cholesky(Matrix<T>& a, int& info, Uplo uplo = Uplo::lower, int options = 0) {
+  return static_cast<Outcome>(check(dyngrid_cholesky(a.handle(), static_cast<char>(uplo), options, &info)));
+}
 /// B = op(A)^-1 B after getrf.
 template <class A, class B> void getrs(const A& a, const Pivots& pivots, B&& b, Op op = Op::none) {
   const auto x = detail::operand("getrs", a, detail::Blocks::any);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/grid_shape.hpp"
 #include "gridmap/axis.hpp"
 
 namespace gridmap {
@@ -20,6 +21,11 @@ enum class DealOrder {
 /// of them lets them, and the sum over all steps is the least there is.
 /// @throws Error{bad_argument}
 std::vector<int> factor_order(std::int64_t blocks, const std::vector<double>& speeds);
+
+/// How much of a grid the rest of a factorization needs, of which m x n elements are left: every process has at least
+/// two panels' width of rows and of columns of it. The grid there is, unless half of its processes are enough: each
+/// change moves the whole matrix.
+base::GridShape grid_for_rest(base::GridShape now, std::int64_t m, std::int64_t n);
 
 /// n elements in whole blocks of nb (the last one cut short) for positions with these shares, which are proportions. No
 /// shares: all are alike, and the axis is uniform. Otherwise each position has blocks by largest remainder, at least

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// factoring KIND TYPE MxN NB ORDER FINAL [ROUNDS [give-back]]: dyngrid_lu and dyngrid_cholesky while DYNGRID_RESIZE_AT changes the
+// grid between panels, against LAPACK on one process: equal pivots, factors and a solved system of residual below 16.
+//   KIND   lu singular lower upper indefinite nan        ORDER  0 equal blocks, else DYNGRID_ORDER_* by unequal speeds
+//   FINAL  the grid on which the last factorization ends
+// factoring statuses: what is refused
+#include <algorithm>
+#include <limits>
+
+#include "../pblas/local_lapack.hpp"
+#include "follow.hpp"
+
+namespace {
+
+using follow::expect;
+
+template <class T> struct RealOf { using type = T; };
+template <class T> struct RealOf<std::complex<T>> { using type = T; };
+template <class T> using Real = typename RealOf<T>::type;
+template <class T> constexpr bool is_complex = !std::is_same_v<T, Real<T>>;
+template <class T> T conj(T x) {
+  if constexpr (is_complex<T>)
+    return std::conj(x);
+  else
+    return x;
+}
+
+struct Case {
+  std::string kind;
+  char type = 'd';
+  int m = 0, n = 0, nb = 1, order = 0, nprow = 0, npcol = 0, rounds = 1, options = 0;
+
+  bool is_lu() const { return kind == "lu" || kind == "singular" || kind == "nan"; }
+  char uplo() const { return kind == "upper" ? 'U' : 'L'; }
+  int special() const { return 2 * n / 3; } // row and column where it is singular or indefinite
+};
+
+/// Column-major.
+template <class T> struct Dense {
+  int m, n;
+  std::vector<T> x;
+  Dense(int rows, int cols) : m(rows), n(cols), x(static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols)) {}
+  T& operator()(int i, int j) { return x[static_cast<std::size_t>(i) + static_cast<std::size_t>(j) * size()]; }
+  const T& operator()(int i, int j) const {
+    return x[static_cast<std::size_t>(i) + static_cast<std::size_t>(j) * size()];
+  }
+  std::size_t size() const { return static_cast<std::size_t>(m); }
+};
+
+/// Between -1 and 1: a hash.
+template <class T> T hashed(int i, int j, int salt) {
+  const auto number = [&](unsigned part) {
+    std::uint64_t x = static_cast<std::uint64_t>(i) * 0x9E3779B97F4A7C15u +
+                      static_cast<std::uint64_t>(j) * 0xBF58476D1CE4E5B9u + static_cast<std::uint64_t>(salt) + part;
+    x ^= x >> 31, x *= 0xD6E8FEB86659FD93u, x ^= x >> 29, x *= 0xD6E8FEB86659FD93u, x ^= x >> 32;
+    return static_cast<Real<T>>(static_cast<double>(x >> 11) / (1ull << 52) - 1);
+  };
+  if constexpr (is_complex<T>)
+    return {number(1), number(2)};
+  else
+    return number(1);
+}
+
+template <class T> T element(const Case& c, int i, int j, int salt) {
+  if (c.kind == "singular" && j == c.special()) return T(0);
+  if (c.kind == "nan" && i == 3 && j == c.n / 2) return T(std::numeric_limits<Real<T>>::quiet_NaN());
+  if (c.is_lu()) return hashed<T>(i, j, salt);
+  if (i == j)
+    return T(static_cast<Real<T>>(c.kind == "indefinite" && i == c.special() ? -1 : c.n)); // dominant where it is not
+  return i > j ? hashed<T>(i, j, salt) : conj(hashed<T>(j, i, salt));
+}
+
+/// The matrix on all processes of the grid.
+template <class T> Dense<T> whole(const dyngrid_matrix* a) {
+  const int* desc = dyngrid_desc(a);
+  Dense<T> all(desc[2], desc[3]);
+  const T* mine = static_cast<const T*>(dyngrid_local(a));
+  follow::for_mine(a, [&](std::int64_t at, std::int64_t i, std::int64_t j) {
+    all(static_cast<int>(i), static_cast<int>(j)) = mine[at];
+  });
+  const auto numbers = static_cast<int>(all.x.size() * sizeof(T) / sizeof(Real<T>));
+  MPI_Allreduce(MPI_IN_PLACE, all.x.data(), numbers, sizeof(Real<T>) == 8 ? MPI_DOUBLE : MPI_FLOAT, MPI_SUM,
+                dyngrid_comm());
+  return all;
+}
+template <class T, class F> void fill(dyngrid_matrix* a, F&& f) {
+  T* mine = static_cast<T*>(dyngrid_local(a));
+  follow::for_mine(a, [&](std::int64_t at, std::int64_t i, std::int64_t j) {
+    mine[at] = f(static_cast<int>(i), static_cast<int>(j));
+  });
+}
+
+template <class T> double largest(const Dense<T>& a) {
+  double most = 0;
+  for (const T& x : a.x)
+    most = std::isnan(std::abs(x)) ? std::numeric_limits<double>::infinity() : std::max<double>(most, std::abs(x));
+  return most;
+}
+template <class T> Dense<T> times(const Dense<T>& a, const Dense<T>& b) {
+  Dense<T> c(a.m, b.n);
+  const T one(1), zero(0);
+  local::gemm(T{})("N", "N", &a.m, &b.n, &a.n, &one, a.x.data(), &a.m, b.x.data(), &b.m, &zero, c.x.data(), &c.m);
+  return c;
+}
+/// |a - b| / (|a| n eps), which must be below 16, as in ScaLAPACK's testers.
+template <class T> void expect_near(const Dense<T>& a, const Dense<T>& b, double scale, const std::string& what) {
+  Dense<T> c = a;
+  for (std::size_t k = 0; k < c.x.size(); ++k) c.x[k] -= b.x[k];
+  const double residual = largest(c) / (scale * a.m * static_cast<double>(std::numeric_limits<Real<T>>::epsilon()));
+  expect(residual < 16, what + ": scaled residual " + std::to_string(residual));
+}
+void expect_same(std::int64_t mine, const std::string& what) {
+  std::int64_t range[2] = {mine, -mine};
+  MPI_Allreduce(MPI_IN_PLACE, range, 2, MPI_INT64_T, MPI_MAX, dyngrid_comm());
+  expect(range[0] == -range[1], what + " is the same on all processes");
+}
+
+template <class T> void check_lu(const Case& c, const Dense<T>& a, const Dense<T>& f, const std::vector<int>& pivots) {
+  Dense<T> expected = a, product(c.m, c.n);
+  std::vector<int> expected_pivots(pivots.size());
+  int info = 0;
+  local::getrf(T{})(&a.m, &a.n, expected.x.data(), &a.m, expected_pivots.data(), &info);
+  expect(pivots == expected_pivots, "LAPACK's pivots");
+  const int r = std::min(c.m, c.n);
+  Dense<T> l(c.m, r), u(r, c.n);
+  for (int j = 0; j < r; ++j)
+    for (int i = j; i < c.m; ++i) l(i, j) = i == j ? T(1) : f(i, j);
+  for (int j = 0; j < c.n; ++j)
+    for (int i = 0; i <= std::min(j, r - 1); ++i) u(i, j) = f(i, j);
+  product = times(l, u);
+  for (int i = r - 1; i >= 0; --i)
+    for (int j = 0; j < c.n; ++j) std::swap(product(i, j), product(pivots[static_cast<std::size_t>(i)] - 1, j));
+  expect_near(a, product, largest(a), "P L U");
+}
+
+/// What is in the other triangle was not touched.
+template <class T> void check_cholesky(const Case& c, const Dense<T>& a, const Dense<T>& f) {
+  Dense<T> l(c.n, c.n), adjoint(c.n, c.n);
+  const bool is_lower = c.uplo() == 'L';
+  for (int j = 0; j < c.n; ++j)
+    for (int i = 0; i < c.n; ++i) {
+      if (is_lower ? i >= j : i <= j)
+        (is_lower ? l(i, j) : l(j, i)) = is_lower ? f(i, j) : conj(f(i, j));
+      else
+        expect(f(i, j) == a(i, j), "the other triangle is as it was");
+    }
+  for (int j = 0; j < c.n; ++j)
+    for (int i = 0; i < c.n; ++i) adjoint(i, j) = conj(l(j, i));
+  expect_near(a, times(l, adjoint), largest(a), "L L^H");
+}
+
+/// Of an indefinite matrix: the panels before the one that fails are done, and nothing else is.
+template <class T> void check_indefinite(const Case& c, Dense<T> a, const Dense<T>& f) {
+  const Dense<T> before = a;
+  const int done = c.special() / c.nb * c.nb;
+  for (int k = 0; k < done; ++k) {
+    const Real<T> root = std::sqrt(std::real(a(k, k)));
+    for (int i = k; i < c.n; ++i) a(i, k) /= T(root);
+    for (int j = k + 1; j < c.n; ++j)
+      for (int i = j; i < c.n; ++i) a(i, j) -= a(i, k) * conj(a(j, k));
+  }
+  expect_near(a, f, largest(before), "the panels before the one that fails");
+}
+
+template <class T>
+void check_solution(const Case& c, const Dense<T>& a, const dyngrid_matrix* factors, const dyngrid_matrix* b,
+                    const std::vector<int>& pivots) {
+  const int one = 1, sides = dyngrid_desc(b)[3];
+  const Dense<T> right = whole<T>(b);
+  auto* x = static_cast<T*>(dyngrid_local(b));
+  const auto* f = static_cast<const T*>(dyngrid_local(factors));
+  int info = -1;
+  if (c.is_lu()) {
+    std::int64_t m_loc = 0;
+    dyngrid_matrix_shape(factors, &m_loc, nullptr, nullptr);
+    std::vector<int> ipiv(static_cast<std::size_t>(m_loc + c.nb));
+    expect(dyngrid_lu_pivots(factors, pivots.data(), ipiv.data()) == 0, "dyngrid_lu_pivots");
+    spread_out::getrs(T{})("N", &c.n, &sides, f, &one, &one, dyngrid_desc(factors), ipiv.data(), x, &one, &one,
+                           dyngrid_desc(b), &info);
+  } else {
+    const char uplo = c.uplo();
+    spread_out::potrs(T{})(&uplo, &c.n, &sides, f, &one, &one, dyngrid_desc(factors), x, &one, &one, dyngrid_desc(b),
+                           &info);
+  }
+  expect(info == 0, "the solution");
+  const Dense<T> solution = whole<T>(b);
+  expect_near(right, times(a, solution), largest(a) * std::max(1.0, largest(solution)), "A x = b");
+}
+
+template <class T> void check(const Case& c, const dyngrid_matrix* a, const dyngrid_matrix* b, int round, int info,
+                              const std::vector<int>& pivots) {
+  Dense<T> original(c.m, c.n);
+  for (int j = 0; j < c.n; ++j)
+    for (int i = 0; i < c.m; ++i) original(i, j) = element<T>(c, i, j, round);
+  const Dense<T> factors = whole<T>(a);
+  expect_same(info, "info");
+  for (const int row : pivots) expect_same(row, "a pivot");
+  if (c.kind == "nan") return expect(!std::isfinite(largest(factors)), "NaN stays");
+  const int wanted = c.kind == "singular" || c.kind == "indefinite" ? c.special() + 1 : 0;
+  expect(info == wanted, "info is " + std::to_string(info) + ", expected " + std::to_string(wanted));
+  if (c.kind == "indefinite") return check_indefinite(c, original, factors);
+  if (c.is_lu())
+    check_lu(c, original, factors, pivots);
+  else
+    check_cholesky(c, original, factors);
+  if (c.m == c.n && info == 0) check_solution(c, original, a, b, pivots);
+}
+
+template <class T> int run(const Case& c) {
+  expect(dyngrid_init() == 0, "init");
+  // a newcomer counts on
+  expect(c.order == 0 || dyngrid_set_speed(1 + dyngrid_process_id() % 3 + (dyngrid_is_newcomer() ? 1 : 0)) == 0,
+         "speed");
+  dyngrid_matrix *a = nullptr, *b = nullptr;
+  expect((c.order == 0 ? dyngrid_matrix_create("A", c.type, c.m, c.n, c.nb, c.nb, &a)
+                       : dyngrid_matrix_create_weighted("A", c.type, c.m, c.n, c.nb, c.nb, c.order, &a)) == 0,
+         "create A");
+  expect(dyngrid_matrix_create("b", c.type, c.m, 3, 7, 2, &b) == 0, "create b");
+  int round = 0, outcome = DYNGRID_SAME;
+  expect(dyngrid_share("round", &round, sizeof round) == 0, "share");
+  int changes = 0;
+  dyngrid_on_change(nullptr, [](void* data) { ++*static_cast<int*>(data); }, &changes);
+  for (; round < c.rounds; ++round) {
+    fill<T>(a, [&](int i, int j) { return element<T>(c, i, j, round); });
+    fill<T>(b, [&](int i, int j) { return hashed<T>(i, j, 99); });
+    const bool was_inside = dyngrid_comm() != MPI_COMM_NULL;
+    const int changes_before = changes;
+    std::vector<int> pivots(static_cast<std::size_t>(c.is_lu() ? std::min(c.m, c.n) : 0));
+    int info = -1;
+    outcome = c.is_lu() ? dyngrid_lu(a, c.options, pivots.data(), &info) : dyngrid_cholesky(a, c.uplo(), c.options, &info);
+    if (outcome == DYNGRID_LEAVE) break;
+    expect(outcome == (changes > changes_before ? DYNGRID_RESIZED : DYNGRID_SAME) && (was_inside || changes > 0),
+           "outcome " + std::to_string(outcome));
+    check<T>(c, a, b, round, info, pivots);
+  }
+  if (outcome != DYNGRID_LEAVE) {
+    int nprow = 0, npcol = 0;
+    dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
+    expect(nprow == c.nprow && npcol == c.npcol,
+           "ended on " + std::to_string(nprow) + "x" + std::to_string(npcol));
+    if (dyngrid_is_first()) std::printf("%s: %d rounds right\n", c.kind.c_str(), c.rounds);
+  }
+  expect(dyngrid_finalize() == 0, "finalize");
+  return 0;
+}
+
+int statuses() {
+  expect(dyngrid_init() == 0, "init");
+  int rank = 0, info = 5, pivots[8] = {};
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  dyngrid_matrix *a = nullptr, *whole_numbers = nullptr, *other = nullptr;
+  expect(dyngrid_matrix_create("A", 'd', 8, 5, 2, 2, &a) == 0, "create");
+  expect(dyngrid_matrix_create("other", 'd', 8, 5, 2, 2, &other) == 0, "create");
+  expect(dyngrid_matrix_create("whole", 'i', 5, 5, 2, 2, &whole_numbers) == 0, "create");
+  // each time one process is wrong and all hear of it
+  follow::agreed(dyngrid_lu(rank == 1 ? nullptr : a, 0, pivots, &info), DYNGRID_ERR_NULL, "no matrix");
+  follow::agreed(dyngrid_lu(a, 0, rank == 1 ? nullptr : pivots, &info), DYNGRID_ERR_NULL, "no pivots");
+  follow::agreed(dyngrid_lu(a, 0, pivots, rank == 1 ? nullptr : &info), DYNGRID_ERR_NULL, "no info");
+  follow::agreed(dyngrid_lu(whole_numbers, 0, pivots, &info), DYNGRID_ERR_TYPE, "integers");
+  follow::agreed(dyngrid_lu(a, rank == 2 ? 8 : 0, pivots, &info), DYNGRID_ERR_ARGUMENT, "no such option");
+  follow::agreed(dyngrid_lu(rank == 2 ? other : a, 0, pivots, &info), DYNGRID_ERR_MISMATCH, "two matrices");
+  follow::agreed(dyngrid_cholesky(a, 'L', 0, &info), DYNGRID_ERR_SHAPE, "not square");
+  follow::agreed(dyngrid_cholesky(a, rank == 0 ? 'X' : 'L', 0, &info), DYNGRID_ERR_SHAPE, "the worse one counts");
+  expect(dyngrid_lu_pivots(a, nullptr, pivots) == DYNGRID_ERR_NULL, "null");
+  expect(info == 5, "info is set on success only");
+  follow::agreed(dyngrid_lu(a, 0, pivots, &info), DYNGRID_SAME, "zeros");
+  expect(info == 1 && pivots[4] == 5, "of zeros");
+  expect(dyngrid_finalize() == 0, "finalize");
+  return 0;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 2 && !std::strcmp(argv[1], "statuses")) return statuses();
+  Case c;
+  expect(argc >= 7, "seven arguments");
+  c.kind = argv[1];
+  c.type = argv[2][0];
+  expect(std::sscanf(argv[3], "%dx%d", &c.m, &c.n) == 2 && std::sscanf(argv[6], "%dx%d", &c.nprow, &c.npcol) == 2,
+         "sizes as 3x4");
+  c.nb = std::atoi(argv[4]);
+  c.order = std::atoi(argv[5]);
+  if (argc > 7) c.rounds = std::atoi(argv[7]);
+  if (argc > 8) c.options = DYNGRID_GIVE_BACK;
+  switch (c.type) {
+  case 's':
+    return run<float>(c);
+  case 'd':
+    return run<double>(c);
+  case 'c':
+    return run<std::complex<float>>(c);
+  default:
+    return run<std::complex<double>>(c);
+  }
+}

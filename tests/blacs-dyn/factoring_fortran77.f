@@ -1,0 +1,44 @@
+C     SPDX-License-Identifier: BSD-3-Clause
+C     LU and Cholesky while the grid changes, called without modules.
+      PROGRAM FACT77
+      IMPLICIT NONE
+      INCLUDE 'dyngrid.fh'
+      INTEGER N, NB
+      PARAMETER (N = 90, NB = 8)
+      INTEGER*8 A
+      INTEGER INFO, OUTC, PIVOTS(N), IPIV(N + NB), ROUND, K
+      COMMON /STATE/ ROUND
+      CALL DYNGRID_INIT_GRID(2, 2, INFO)
+      CALL NEED(INFO, DYNGRID_SUCCESS)
+      CALL DYNGRID_MATRIX_CREATE('a', 'd', N, N, NB, NB, A, INFO)
+      CALL NEED(INFO, DYNGRID_SUCCESS)
+      ROUND = 1
+      CALL DYNGRID_SHARE('round', ROUND, 4, INFO)
+      CALL NEED(INFO, DYNGRID_SUCCESS)
+C     of zeros: every pivot is 0, and no leading minor is positive
+   10 IF (ROUND .EQ. 1) THEN
+        CALL DYNGRID_LU(A, 0, PIVOTS, INFO, OUTC)
+        IF (OUTC .EQ. DYNGRID_LEAVE) GOTO 30
+        DO 20 K = 1, N
+          CALL NEED(PIVOTS(K), K)
+   20   CONTINUE
+        CALL NEED(INFO, 1)
+        CALL DYNGRID_LU_PIVOTS(A, PIVOTS, IPIV, INFO)
+        CALL NEED(INFO, DYNGRID_SUCCESS)
+        ROUND = 2
+        GOTO 10
+      END IF
+      CALL DYNGRID_CHOLESKY(A, 'L', 0, INFO, OUTC)
+      IF (OUTC .EQ. DYNGRID_LEAVE) GOTO 30
+      CALL NEED(OUTC, DYNGRID_SAME)
+      CALL NEED(INFO, 1)
+   30 CALL DYNGRID_FINALIZE(INFO)
+      CALL NEED(INFO, DYNGRID_SUCCESS)
+      END
+
+      SUBROUTINE NEED(GOT, WANTED)
+      INTEGER GOT, WANTED
+      IF (GOT .EQ. WANTED) RETURN
+      PRINT *, 'FAILED: got ', GOT, ', expected ', WANTED
+      CALL ABORT
+      END
