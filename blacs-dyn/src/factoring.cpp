@@ -122,7 +122,8 @@ bool Factoring::come_to_panel() {
   }
 }
 
-/// A checkpoint, too, wants the matrix whole; and what the environment asks to be restored comes before the first panel.
+/// A checkpoint, too, wants the matrix whole; and what the environment asks to be restored comes before the first
+/// panel.
 void Factoring::save_if_due() {
   if (app_.checkpoints.must_restore()) {
     app_.checkpoints.save_if_due();
@@ -187,8 +188,8 @@ void Factoring::give_back() {
   if ((asked_.options & DYNGRID_GIVE_BACK) == 0 || progress_.next == 0) return;
   const Matrix& a = *asked_.matrix;
   const Shape now = app_.grid.shape();
-  const base::GridShape enough = gridmap::grid_for_rest(
-      {now.nprow, now.npcol}, a.rows.n - progress_.next, a.cols.n - progress_.next);
+  const base::GridShape enough =
+      gridmap::grid_for_rest({now.nprow, now.npcol}, a.rows.n - progress_.next, a.cols.n - progress_.next);
   const Shape to{enough.nprow, enough.npcol};
   if (to == now || to == given_back_) return; // the second: it was refused
   given_back_ = to;

@@ -13,8 +13,8 @@ namespace blacs_dyn {
 
 class Application;
 
-/// dyngrid_lu and dyngrid_cholesky: a factorization of a registered matrix, each of whose panels is a resize point. What
-/// is known of it between two panels is shared state while it runs, so those that join or wake take it up.
+/// dyngrid_lu and dyngrid_cholesky: a factorization of a registered matrix, each of whose panels is a resize point.
+/// What is known of it between two panels is shared state while it runs, so those that join or wake take it up.
 ///
 /// A panel is factored while the matrix is still updated with the one before. Where a resize point finds something to
 /// do, that panel is finished first, without another one ahead: a step later the matrix is whole and may move.
@@ -57,7 +57,7 @@ private:
   bool has_looked_ = false; ///< whether something is wanted before this panel
   bool must_save_ = false;
   std::optional<ResizePoints::Findings> found_; ///< to be done when the matrix is whole
-  Shape given_back_;        ///< down to which grid, asked for last
+  Shape given_back_;                            ///< down to which grid, asked for last
   int outcome_ = 0;
 };
 

@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// factoring KIND TYPE MxN NB ORDER FINAL [ROUNDS [give-back]]: dyngrid_lu and dyngrid_cholesky while DYNGRID_RESIZE_AT changes the
-// grid between panels, against LAPACK on one process: equal pivots, factors and a solved system of residual below 16.
+// factoring KIND TYPE MxN NB ORDER FINAL [ROUNDS [give-back]]: dyngrid_lu and dyngrid_cholesky while DYNGRID_RESIZE_AT
+// changes the grid between panels, against LAPACK on one process: equal pivots, factors and a solved system of residual
+// below 16.
 //   KIND   lu singular lower upper indefinite nan        ORDER  0 equal blocks, else DYNGRID_ORDER_* by unequal speeds
 //   FINAL  the grid on which the last factorization ends
+//   TEST_ASK=1x2  process 0 asks for that grid over the job's socket before the first factorization
+//   TEST_SPEED=on  processes get other speeds in the first change: the next entry of the timetable, the same grid,
+//   deals out anew TEST_ELSEWHERE=FILE  a checkpoint that was written inside is not restored outside
 // factoring statuses: what is refused
 #include <algorithm>
 #include <limits>
+#include <optional>
+
+#include <nlohmann/json.hpp>
 
 #include "../pblas/local_lapack.hpp"
+#include "control/client.hpp"
 #include "follow.hpp"
 
 namespace {
@@ -187,8 +195,9 @@ void check_solution(const Case& c, const Dense<T>& a, const dyngrid_matrix* fact
   expect_near(right, times(a, solution), largest(a) * std::max(1.0, largest(solution)), "A x = b");
 }
 
-template <class T> void check(const Case& c, const dyngrid_matrix* a, const dyngrid_matrix* b, int round, int info,
-                              const std::vector<int>& pivots) {
+template <class T>
+void check(const Case& c, const dyngrid_matrix* a, const dyngrid_matrix* b, int round, int info,
+           const std::vector<int>& pivots) {
   Dense<T> original(c.m, c.n);
   for (int j = 0; j < c.n; ++j)
     for (int i = 0; i < c.m; ++i) original(i, j) = element<T>(c, i, j, round);
@@ -206,6 +215,29 @@ template <class T> void check(const Case& c, const dyngrid_matrix* a, const dyng
   if (c.m == c.n && info == 0) check_solution(c, original, a, b, pivots);
 }
 
+/// In the middle of a factorization.
+struct Changes {
+  int count = 0, relayouts = 0;
+  static void after(void* data) {
+    auto& self = *static_cast<Changes*>(data);
+    ++self.count;
+    dyngrid_resize_report r{};
+    dyngrid_last_resize(&r);
+    self.relayouts += r.from_nprow == r.to_nprow && r.from_npcol == r.to_npcol;
+    if (self.count == 1 && std::getenv("TEST_SPEED"))
+      expect(dyngrid_set_speed(5 - dyngrid_process_id() % 3) == 0, "another speed");
+  }
+};
+
+void ask_from_outside(std::optional<control::Client>& client) {
+  if (!std::getenv("TEST_ASK") || !dyngrid_is_first()) return;
+  client.emplace(control::Client::to_job(dyngrid_job()));
+  int nprow = 0, npcol = 0;
+  expect(std::sscanf(std::getenv("TEST_ASK"), "%dx%d", &nprow, &npcol) == 2, "a grid as 1x2");
+  const nlohmann::json reply = client->call("resize", {{"grid", {nprow, npcol}}});
+  expect(reply.value("accepted", false), "the request: " + reply.dump());
+}
+
 template <class T> int run(const Case& c) {
   expect(dyngrid_init() == 0, "init");
   // a newcomer counts on
@@ -218,26 +250,32 @@ template <class T> int run(const Case& c) {
   expect(dyngrid_matrix_create("b", c.type, c.m, 3, 7, 2, &b) == 0, "create b");
   int round = 0, outcome = DYNGRID_SAME;
   expect(dyngrid_share("round", &round, sizeof round) == 0, "share");
-  int changes = 0;
-  dyngrid_on_change(nullptr, [](void* data) { ++*static_cast<int*>(data); }, &changes);
+  Changes changes;
+  dyngrid_on_change(nullptr, Changes::after, &changes);
+  if (const char* file = std::getenv("TEST_ELSEWHERE"))
+    expect(dyngrid_restore(file) == DYNGRID_ERR_STATE, "restored outside");
+  std::optional<control::Client> client;
+  ask_from_outside(client);
   for (; round < c.rounds; ++round) {
     fill<T>(a, [&](int i, int j) { return element<T>(c, i, j, round); });
     fill<T>(b, [&](int i, int j) { return hashed<T>(i, j, 99); });
     const bool was_inside = dyngrid_comm() != MPI_COMM_NULL;
-    const int changes_before = changes;
+    const int changes_before = changes.count;
     std::vector<int> pivots(static_cast<std::size_t>(c.is_lu() ? std::min(c.m, c.n) : 0));
     int info = -1;
-    outcome = c.is_lu() ? dyngrid_lu(a, c.options, pivots.data(), &info) : dyngrid_cholesky(a, c.uplo(), c.options, &info);
+    outcome =
+        c.is_lu() ? dyngrid_lu(a, c.options, pivots.data(), &info) : dyngrid_cholesky(a, c.uplo(), c.options, &info);
     if (outcome == DYNGRID_LEAVE) break;
-    expect(outcome == (changes > changes_before ? DYNGRID_RESIZED : DYNGRID_SAME) && (was_inside || changes > 0),
+    expect(outcome == (changes.count > changes_before ? DYNGRID_RESIZED : DYNGRID_SAME) &&
+               (was_inside || changes.count > 0),
            "outcome " + std::to_string(outcome));
     check<T>(c, a, b, round, info, pivots);
   }
   if (outcome != DYNGRID_LEAVE) {
     int nprow = 0, npcol = 0;
     dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
-    expect(nprow == c.nprow && npcol == c.npcol,
-           "ended on " + std::to_string(nprow) + "x" + std::to_string(npcol));
+    expect(nprow == c.nprow && npcol == c.npcol, "ended on " + std::to_string(nprow) + "x" + std::to_string(npcol));
+    expect(!std::getenv("TEST_SPEED") || changes.relayouts == 1, "dealt out anew");
     if (dyngrid_is_first()) std::printf("%s: %d rounds right\n", c.kind.c_str(), c.rounds);
   }
   expect(dyngrid_finalize() == 0, "finalize");
