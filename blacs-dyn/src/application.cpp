@@ -29,6 +29,15 @@ LauncherKind way_of_this_process() {
   return was_sent_for() ? LauncherKind::join : LauncherKind::blocking;
 }
 
+/// Groups as they are called outside.
+std::vector<control::GroupInfo> groups_of(const Processes& processes) {
+  std::vector<control::GroupInfo> all;
+  for (const SpawnGroup& group : processes.process_set().groups)
+    if (group.id != 0)
+      all.push_back({processes.number_of(group.id), static_cast<int>(group.members.size()), group.active()});
+  return all;
+}
+
 int finalize_hook(MPI_Comm, int, void*, void*) {
   Application::instance().at_mpi_finalize();
   return MPI_SUCCESS;
@@ -271,6 +280,7 @@ void Application::tell_control_who_is_where() {
   for (control::ProcessInfo& process : all)
     if (process.unit != 0) process.unit = processes.number_of(static_cast<int>(process.unit));
   control->know(std::move(all), processes.process_set().grid.shape.npcol);
+  control->know_groups(groups_of(processes));
 }
 
 void Application::require_begun(const char* routine) const {

@@ -145,9 +145,7 @@ void Control::failed(Shape to, base::Status status, const std::string& why,
   state_->step_begins(now());
 }
 
-void Control::changed(const dyngrid_resize_report& report, int parked, std::vector<control::GroupInfo> groups,
-                      std::optional<control::ResizeRequest>& request) {
-  state_->set_groups(std::move(groups));
+void Control::changed(const dyngrid_resize_report& report, int parked, std::optional<control::ResizeRequest>& request) {
   control::ChangeReport r;
   r.cost.from = {report.from_nprow, report.from_npcol};
   r.cost.to = {report.to_nprow, report.to_npcol};

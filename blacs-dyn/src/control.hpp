@@ -10,6 +10,7 @@
 #include "control/job_server.hpp"
 #include "control/job_state.hpp"
 #include "dyngrid.h"
+#include "launchers/launcher.hpp"
 #include "matrices.hpp"
 #include "settings.hpp"
 
@@ -29,6 +30,8 @@ public:
   void know(std::vector<control::ProcessInfo> processes, int npcol) {
     state_->set_processes(std::move(processes), npcol);
   }
+  void know_groups(std::vector<control::GroupInfo> groups) { state_->set_groups(std::move(groups)); }
+  void know_warm(Reserve::Count warm) { state_->set_warm(warm.asleep, warm.starting); }
   // where the environment does not say otherwise
   void allow(const control::Allowed& allowed);
   void set_steps(std::int64_t steps);
@@ -49,8 +52,7 @@ public:
   /// A resize point is reached: a request from outside, unless the program has a wish of its own.
   std::optional<control::ResizeRequest> resize_point(const Matrices& matrices, bool wants_itself);
   /// Called for every change, whoever wanted it; answers the request. parked: processes that sleep now.
-  void changed(const dyngrid_resize_report& report, int parked, std::vector<control::GroupInfo> groups,
-               std::optional<control::ResizeRequest>& request);
+  void changed(const dyngrid_resize_report& report, int parked, std::optional<control::ResizeRequest>& request);
   void relaid(); ///< the matrices lie otherwise on the same grid: what that took is no part of a step
   /// A change that was tried at a resize point; answers the request.
   void failed(Shape to, base::Status status, const std::string& why, std::optional<control::ResizeRequest>& request);

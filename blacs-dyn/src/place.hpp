@@ -59,6 +59,7 @@ public:
     own_request = 1,
     outside_request = 2,
     loads = std::uint64_t{1} << 31,
+    keeping_is_over = std::uint64_t{1} << 61, ///< groups that were kept leave
     newcomers_are_there = std::uint64_t{1} << 62,
     newcomers_do_not_come = std::uint64_t{1} << 63
   };

@@ -61,6 +61,20 @@ std::vector<std::int64_t> worth_keeping(const ProcessSet& process_set, int to_le
   return worth;
 }
 
+[[noreturn]] void refuse_without(const ProcessSet& process_set, const std::vector<int>& named, Shape to) {
+  std::string why = control::too_few_without(process_set.everybody(), named, to);
+  if (why.empty())
+    why = fmt::format("no {} without these: who could come in their place is woken by one of them that sleeps",
+                      to_string(to));
+  throw Error(Status::bad_argument, "blacs-dyn: " + why);
+}
+
+/// Its owner wakes it.
+bool can_wake(const ProcessSet& process_set, const Change& change, int id) {
+  const SpawnGroup& group = process_set.group_of(id);
+  return group.id == 0 || has(process_set.grid.ids, group.owner) || has(change.wake, group.owner);
+}
+
 /// Who comes in, and who stands where. `named` are not in the new grid.
 void place(Change& change, const ProcessSet& process_set, gridmap::PlacementRequest placement,
            const GroupPolicy& policy, const std::vector<int>& named) {
@@ -72,11 +86,10 @@ void place(Change& change, const ProcessSet& process_set, gridmap::PlacementRequ
   const int stay = before - static_cast<int>(placement.leave.size());
   if (after > stay) {
     for (const int id : process_set.all_parked())
-      if (static_cast<int>(change.wake.size()) < after - stay && !has(named, id)) change.wake.push_back(id);
+      if (static_cast<int>(change.wake.size()) < after - stay && !has(named, id) && can_wake(process_set, change, id))
+        change.wake.push_back(id);
     const int fresh = after - stay - static_cast<int>(change.wake.size());
-    if (fresh > 0 && !named.empty())
-      throw Error(Status::bad_argument,
-                  "blacs-dyn: " + control::too_few_without(process_set.everybody(), named, change.to.shape));
+    if (fresh > 0 && !named.empty()) refuse_without(process_set, named, change.to.shape);
     change.new_groups = group_into_groups(process_set, fresh, policy);
   } else if (after < stay) {
     placement.stay_bonus = worth_keeping(process_set, stay - after, named);
@@ -246,6 +259,11 @@ Change decide_change(const ProcessSet& process_set, Shape to, gridmap::Placement
     change.to = *exact;
     for (const int id : exact->ids)
       if (!has(process_set.grid.ids, id)) change.wake.push_back(id);
+    for (const int id : change.wake)
+      if (!can_wake(process_set, change, id))
+        throw Error(Status::bad_argument,
+                    fmt::format("blacs-dyn: process {} cannot be woken while process {}, which wakes it, sleeps", id,
+                                process_set.group_of(id).owner));
   } else {
     std::vector<int> named = without;
     for (const SpawnGroup& group : process_set.groups)
@@ -266,8 +284,9 @@ Change decide_change(const ProcessSet& process_set, Shape to, gridmap::Placement
       else if (!sleeps[static_cast<std::size_t>(id)])
         out.push_back(id);
     }
-    if (out.empty()) continue;
-    if (group.id != 0 && !any_stays)
+    const bool must_go = has(leave, group.id);
+    if (out.empty() && !must_go) continue;
+    if (group.id != 0 && !any_stays && (must_go || !policy.keeps))
       change.release_groups.push_back(group.id);
     else
       change.park.insert(change.park.end(), out.begin(), out.end());

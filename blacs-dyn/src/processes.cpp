@@ -159,6 +159,11 @@ void Processes::keep_warm(int count, const std::function<SpawnOptions()>& option
   }
 }
 
+Reserve::Count Processes::warm() const {
+  const Reserve* reserve = launcher_->reserve();
+  return reserve ? reserve->count() : Reserve::Count{};
+}
+
 Launch::Progress Processes::progress() {
   return launch_ ? launch_->progress() : Launch::Progress{};
 }
@@ -489,7 +494,14 @@ Processes::Fate Processes::commit(Union& gathered) {
   process_set_ = after;
   own_speed_ = 0; // it is in there
   state_ = State::member;
+  if (part(before, change)) return Fate::leaves;
+  if (stays) return Fate::stays;
+  state_ = State::parked;
+  return Fate::sleeps;
+}
 
+/// Lets the groups go that the change releases. @return whether this process was in one of them
+bool Processes::part(const ProcessSet& before, const Change& change) {
   // owners that sleep on, before those that hold intercommunicators themselves wait in a disconnect
   for (const int group : change.release_groups) {
     int owner = 0;
@@ -506,12 +518,41 @@ Processes::Fate Processes::commit(Union& gathered) {
     if (owned_.count(group)) release_group(group, parked_ranks_in_parent_comm(before, group));
     if (group == group_ && group != 0) {
       leave_group();
-      return Fate::leaves;
+      return true;
     }
   }
-  if (stays) return Fate::stays;
-  state_ = State::parked;
-  return Fate::sleeps;
+  return false;
+}
+
+void Processes::keep_for(double seconds) {
+  if (id_ != 0) return;
+  std::map<int, base::Deadline> before;
+  before.swap(kept_until_);
+  for (const SpawnGroup& group : process_set_.groups) {
+    if (!group.is_kept()) continue;
+    const auto known = before.find(group.id);
+    kept_until_.emplace(group.id, known == before.end() ? base::Deadline(seconds) : known->second);
+  }
+}
+
+bool Processes::is_keeping_over() const {
+  return std::any_of(kept_until_.begin(), kept_until_.end(), [](const auto& kept) { return kept.second.is_over(); });
+}
+
+void Processes::release_kept() {
+  Packet packet;
+  std::vector<int> over;
+  for (const auto& [group, until] : kept_until_)
+    if (until.is_over()) over.push_back(group);
+  packet.put(over);
+  broadcast(packet.bytes(), process_set_.grid.rank_of_process0(), grid_.get());
+  Change change;
+  change.to = process_set_.grid;
+  Packet(packet.bytes()).get(change.release_groups);
+  const ProcessSet before = process_set_;
+  process_set_ = apply(before, change);
+  part(before, change);
+  for (const int group : change.release_groups) kept_until_.erase(group);
 }
 
 Processes::Fate Processes::dismiss(Union& gathered) {

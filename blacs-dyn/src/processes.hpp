@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "launchers/launcher.hpp"
 #include "mpi_util.hpp"
 #include "processes/process_set.hpp"
@@ -84,6 +85,7 @@ public:
   void call_off();             ///< process 0: they are not wanted any more
   /// Process 0: that so many sleep until a growth takes them. Returns at once; says it when they cannot be started.
   void keep_warm(int count, const std::function<SpawnOptions()>& options);
+  Reserve::Count warm() const; ///< process 0
   /// What a group is called outside: what its launcher was told as DYNGRID_UNIT_NUMBER. Process 0.
   std::int64_t number_of(int group) const { return launcher_->number_of(group); }
 
@@ -99,6 +101,13 @@ public:
 
   /// Makes the new grid and lets go who is not in it. Collective over the union, which is freed.
   Fate commit(Union& gathered);
+
+  /// Process 0, after a change: groups that sleep as a whole from now on leave after so long. Local.
+  void keep_for(double seconds);
+  /// Process 0: whether there are some whose time is over.
+  bool is_keeping_over() const;
+  /// They leave. Collective over the grid.
+  void release_kept();
   /// Undoes a gather that led to nothing: newcomers go, the woken sleep again. Collective over the union, which is
   /// freed.
   Fate dismiss(Union& gathered);
@@ -129,6 +138,7 @@ private:
   void let_in(std::vector<Newcomers>& newcomers, const ProcessSet& before, const Change& change);
   Party assemble(const ProcessSet& before, const Change& change, Party base);
   Party attach_guests(const ProcessSet& before, const Change& change);
+  bool part(const ProcessSet& before, const Change& change);
   void release_group(int group, const std::vector<int>& parked_ranks_in_parent_comm);
   void leave_group();
   std::vector<int> parked_ranks_in_parent_comm(const ProcessSet& process_set, int group) const;
@@ -148,8 +158,9 @@ private:
   Comm parent_comm_; ///< my owner (rank 0) and my group, outside group 0
   Comm grid_;
   ProcessSet process_set_;
-  double own_speed_ = 0;      ///< that this process was given before it was in a grid; 0: none
-  std::map<int, Hold> owned_; ///< group id -> what I hold of it; group 0 only
+  double own_speed_ = 0;                     ///< that this process was given before it was in a grid; 0: none
+  std::map<int, base::Deadline> kept_until_; ///< groups that sleep as a whole; process 0
+  std::map<int, Hold> owned_;                ///< group id -> what I hold of it; group 0 only
 };
 
 } // namespace blacs_dyn

@@ -39,15 +39,6 @@ gridmap::PlacementRequest placement_request(const Matrix* a, const Matrices::Tol
   return request;
 }
 
-/// Groups as they are called outside.
-std::vector<control::GroupInfo> groups_of(const Processes& processes) {
-  std::vector<control::GroupInfo> all;
-  for (const SpawnGroup& group : processes.process_set().groups)
-    if (group.id != 0)
-      all.push_back({processes.number_of(group.id), static_cast<int>(group.members.size()), group.active()});
-  return all;
-}
-
 } // namespace
 
 Resize::Resize(Application& app, Goal goal, std::optional<control::ResizeRequest> request)
@@ -67,7 +58,7 @@ bool Resize::is_grid_already() {
   if (!goal_.without.is_empty())
     together(app_->grid.comm(), [&] { without_ = goal_.without.among(process_set.everybody()); });
   const auto is_inside = [&](int id) { return has(process_set.grid.ids, id); };
-  return goal_.to == process_set.grid.shape && !goal_.exact &&
+  return goal_.to == process_set.grid.shape && !goal_.exact && goal_.leave.empty() &&
          std::none_of(without_.begin(), without_.end(), is_inside);
 }
 
@@ -278,6 +269,7 @@ Resize::Outcome Resize::commit(MatrixMove& move) {
   move.use_new(app_->grid.context());
   const Processes::Fate fate = app_->processes.commit(*gathered_);
   app_->grid.tie();
+  app_->processes.keep_for(app_->settings.keep_s);
   if (fate == Processes::Fate::leaves) return Outcome::gone;
   if (fate == Processes::Fate::sleeps) return Outcome::asleep;
   if (!app_->is_classical()) app_->grid.open_context();
@@ -321,8 +313,7 @@ void Resize::report(const MatrixMove& move, double merge_s) {
   r.kept_bytes = move.kept_bytes;
   app_->tell_control_who_is_where(); // before somebody is told of the change, who may ask
   if (app_->control)
-    app_->control->changed(r, static_cast<int>(app_->processes.process_set().all_parked().size()),
-                           groups_of(app_->processes), request_);
+    app_->control->changed(r, static_cast<int>(app_->processes.process_set().all_parked().size()), request_);
   if (app_->settings.is_verbose && app_->processes.id() == 0) say_report(move);
 }
 

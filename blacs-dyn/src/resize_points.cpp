@@ -40,8 +40,7 @@ std::optional<int> ResizePoints::come_in(const Place& place) {
 }
 
 ResizePoints::Findings ResizePoints::look() {
-  if (app_.processes.id() == 0 && !under_way_)
-    app_.processes.keep_warm(app_.settings.group_policy.warm, [this] { return app_.spawn_options(); });
+  keep_warm();
   Findings found{next_wish()};
   Wish& wish = found.wish;
   try {
@@ -58,7 +57,8 @@ ResizePoints::Findings ResizePoints::look() {
 
 bool ResizePoints::Findings::is_anything() const {
   constexpr std::uint64_t any = PlaceWord::own_request | PlaceWord::outside_request | PlaceWord::loads |
-                                PlaceWord::newcomers_are_there | PlaceWord::newcomers_do_not_come;
+                                PlaceWord::newcomers_are_there | PlaceWord::newcomers_do_not_come |
+                                PlaceWord::keeping_is_over;
   return (all & any) != 0;
 }
 
@@ -66,6 +66,7 @@ int ResizePoints::act(Findings found) {
   Wish& wish = found.wish;
   const bool is_own = (found.all & PlaceWord::own_request) != 0; // goes before one from outside, which process 0 has
   if (!is_own && (found.all & PlaceWord::outside_request) == 0) {
+    if ((found.all & PlaceWord::keeping_is_over) != 0) release_kept();
     if (under_way_ || (found.all & PlaceWord::loads) == 0) return let_in(found.all);
     return balance();
   }
@@ -82,12 +83,27 @@ std::uint64_t ResizePoints::Wish::flags() const {
   return to.size() > 0 ? std::uint64_t{PlaceWord::own_request} : 0;
 }
 
-/// Of those that were sent for; PlaceWord::Flag. Local.
+/// Of those that were sent for, or are kept; PlaceWord::Flag. Local.
 std::uint64_t ResizePoints::news() {
-  if (!under_way_ || app_.processes.id() != 0) return 0;
+  if (app_.processes.id() != 0) return 0;
+  if (!under_way_) return app_.processes.is_keeping_over() ? std::uint64_t{PlaceWord::keeping_is_over} : 0;
   const std::optional<Resize::News> heard = under_way_->news();
   if (!heard) return 0;
   return *heard == Resize::News::they_are_there ? PlaceWord::newcomers_are_there : PlaceWord::newcomers_do_not_come;
+}
+
+/// On process 0: what a growth took, or what ended, is started anew.
+void ResizePoints::keep_warm() {
+  const int count = app_.settings.group_policy.warm;
+  if (app_.processes.id() != 0 || count == 0) return;
+  if (!under_way_) app_.processes.keep_warm(count, [this] { return app_.spawn_options(); });
+  if (app_.control) app_.control->know_warm(app_.processes.warm());
+}
+
+/// Nobody took them in time. Collective over the grid.
+void ResizePoints::release_kept() {
+  app_.processes.release_kept();
+  app_.tell_control_who_is_where();
 }
 
 /// The program's own, the timetable's, or one from outside, in this order.

@@ -81,6 +81,8 @@ private:
   int change(Resize::Goal goal, std::optional<control::ResizeRequest> request = std::nullopt, std::uint64_t all = 0);
   int carry_out(Resize& next);
   std::uint64_t news();
+  void keep_warm();
+  void release_kept();
   int let_in(std::uint64_t all);
   int join();
   int go_on_where_led();

@@ -129,6 +129,15 @@ void read_interval(const std::string& text, Settings& settings) {
   else
     settings.checkpoint_points = static_cast<std::int64_t>(value);
 }
+
+/// "30" or "30s".
+double read_seconds(const std::string& text, const std::string& where) {
+  char* end = nullptr;
+  const double seconds = std::strtod(text.c_str(), &end);
+  if (end == text.c_str() || (*end != '\0' && std::string_view(end) != "s") || !(seconds > 0) || seconds > 1e9)
+    throw Error(Status::bad_argument, fmt::format("{} is \"{}\", expected seconds above 0", where, text));
+  return seconds;
+}
 } // namespace
 
 Settings Settings::from_environment() {
@@ -153,11 +162,11 @@ Settings Settings::from_environment() {
     for (const std::string& host : comma_separated(text))
       parse_host(host, "DYNGRID_HOSTS", settings.group_policy.hosts, settings.group_policy.slots);
   if (const char* text = environment("DYNGRID_UNIT")) read_group(text, settings.group_policy);
-  if_set("DYNGRID_START", "timeout", [&](const std::string& text, const std::string& where) {
-    char* end = nullptr;
-    settings.join_limit_s = std::strtod(text.c_str(), &end);
-    if (*end != '\0' || !(settings.join_limit_s > 0))
-      throw Error(Status::bad_argument, fmt::format("{} is \"{}\", expected seconds above 0", where, text));
+  if_set("DYNGRID_START", "timeout",
+         [&](const std::string& text, const std::string& where) { settings.join_limit_s = read_seconds(text, where); });
+  if_set("DYNGRID_START", "keep", [&](const std::string& text, const std::string& where) {
+    settings.keep_s = read_seconds(text, where);
+    settings.group_policy.keeps = true;
   });
   if (const char* text = environment("DYNGRID_PROCESSES")) {
     settings.way = launcher_kind_from(text);

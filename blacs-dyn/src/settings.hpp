@@ -44,6 +44,7 @@ struct Settings {
   control::BalanceMode balance = control::BalanceMode::off; ///< DYNGRID_BALANCE
   std::string restore; ///< what the application goes on from; empty: it begins anew
 
+  double keep_s = 0; ///< DYNGRID_START=keep: so long groups of which nobody is needed sleep before they leave
   int warm = 0; ///< DYNGRID_START=warm: so many processes are started beforehand, and sleep until a growth takes them
 
   // of this process alone
@@ -67,11 +68,11 @@ struct Settings {
 };
 
 template <class Archive> void fields(Archive& a, GroupPolicy& policy) {
-  a(policy.kind, policy.size, policy.hosts, policy.slots, policy.started, policy.one_owner, policy.warm);
+  a(policy.kind, policy.size, policy.hosts, policy.slots, policy.started, policy.one_owner, policy.warm, policy.keeps);
 }
 template <class Archive> void fields(Archive& a, Settings& s) {
   a(s.placement, s.keep_first, s.exchange_order, s.group_policy, s.way, s.is_way_asked_for, s.waits, s.join_limit_s,
-    s.points, s.warm);
+    s.points, s.warm, s.keep_s);
   a(s.checkpoint, s.checkpoint_points, s.checkpoint_seconds, s.restore, s.balance);
 }
 inline void Settings::write(Packet& packet) const {

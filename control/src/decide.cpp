@@ -190,9 +190,13 @@ Decision decide_shrink(const Situation& s, std::int64_t by) {
 }
 
 Decision decide_leave(const Situation& s, const std::vector<std::int64_t>& groups) {
-  std::int64_t by = 0;
+  std::int64_t by = 0, asleep = 0;
   for (const GroupInfo& group : s.groups)
-    if (std::find(groups.begin(), groups.end(), group.number) != groups.end()) by += group.active;
+    if (std::find(groups.begin(), groups.end(), group.number) != groups.end()) {
+      by += group.active;
+      asleep += group.active == 0 ? group.processes : 0;
+    }
+  if (by == 0 && asleep > 0) return accepted(s, s.grid, fmt::format("{} processes that sleep leave", asleep), true);
   if (by == 0) return declined("none of these units has processes in the grid");
   const auto most = static_cast<int>(s.grid.size() - by);
   const std::string why = fmt::format("{} processes leave", by);

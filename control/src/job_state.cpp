@@ -427,7 +427,28 @@ void JobState::set_matrices(Matrices matrices) {
 
 void JobState::set_groups(std::vector<GroupInfo> groups) {
   const Lock lock(mutex_);
+  const int before = kept();
   groups_ = std::move(groups);
+  if (kept() != before) tell_of_waiting();
+}
+
+void JobState::set_warm(int asleep, int starting) {
+  const Lock lock(mutex_);
+  if (warm_ == asleep && warm_starting_ == starting) return;
+  warm_ = asleep;
+  warm_starting_ = starting;
+  tell_of_waiting();
+}
+
+/// In groups that sleep as a whole: they leave after a while.
+int JobState::kept() const {
+  int count = 0;
+  for (const GroupInfo& group : groups_) count += group.active == 0 ? group.processes : 0;
+  return count;
+}
+
+void JobState::tell_of_waiting() {
+  tell({{"event", "waiting"}, {"warm", warm_}, {"starting", warm_starting_}, {"kept", kept()}});
 }
 
 void JobState::set_processes(std::vector<ProcessInfo> processes, int npcol) {
@@ -531,6 +552,9 @@ Json JobState::status(double now, bool with_processes) const {
             {"grid", to_json(grid_)},
             {"first_grid", to_json(first_grid_)},
             {"parked", parked_},
+            {"kept", kept()},
+            {"warm", warm_},
+            {"starting", warm_starting_},
             {"step", step_},
             {"steps", steps_},
             {"steps_on_grid", on_grid_},

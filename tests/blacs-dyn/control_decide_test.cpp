@@ -267,6 +267,10 @@ TEST(Decide, UnitsLeaveWhateverIsAllowed) {
   EXPECT_EQ(name(control::decide_leave(s, {8, 7}).to), "2x2");  // 5 stay, and 1x5 is too long to be chosen
   EXPECT_EQ(name(control::decide_leave(s, {7, 99}).to), "2x4"); // 99 has left
   EXPECT_FALSE(control::decide_leave(s, {99}).is_accepted);
+  s.groups = {{7, 4, 4}, {8, 4, 0}}; // kept: it leaves, and the grid stays
+  EXPECT_TRUE(control::decide_leave(s, {8}).is_accepted);
+  EXPECT_EQ(name(control::decide_leave(s, {8}).to), "3x4");
+  s.groups = {{7, 4, 4}, {8, 4, 3}};
   s.steps = at_2x2().steps; // larger grids were tried and are slower, but nobody asked for speed
   for (auto& [shape, times] : s.steps) times.mean = shape.first;
   s.grid = {4, 4};

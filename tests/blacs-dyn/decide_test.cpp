@@ -203,6 +203,45 @@ TEST(Change, GrowShrinkAndSleep) {
   EXPECT_EQ(again.new_ids().size(), 2u);
 }
 
+TEST(Change, GroupsThatAreKeptSleep) {
+  GroupPolicy policy = groups_of(GroupPolicy::Kind::fixed, 2);
+  policy.keeps = true;
+  ProcessSet process_set = first_process_set(2, {1, 2});
+  process_set = apply(process_set, change_to(process_set, {2, 2}, policy)); // 2, 3: of process 0
+  const Change shrink = change_to(process_set, {1, 2}, policy);
+  EXPECT_TRUE(shrink.release_groups.empty());
+  EXPECT_EQ(shrink.park, (std::vector<int>{2, 3}));
+  process_set = apply(process_set, shrink);
+  EXPECT_TRUE(process_set.groups.at(1).is_kept() && !process_set.groups.at(0).is_kept());
+  const Change grow = change_to(process_set, {2, 2}, policy);
+  EXPECT_EQ(grow.wake, (std::vector<int>{2, 3}));
+  EXPECT_TRUE(grow.new_groups.empty());
+
+  // who is asked to leave does
+  const auto same = square_matrix(1000, 10, {1, 2}, {1, 2}, Placement::optimal);
+  const Change leave = decide_change(process_set, {1, 2}, same, policy, nullptr, {1});
+  EXPECT_EQ(leave.release_groups, (std::vector<int>{1}));
+  EXPECT_EQ(apply(process_set, leave).groups.size(), 1u);
+}
+
+// A sleeper's message comes from its owner.
+TEST(Change, NobodyIsWokenWhoseOwnerSleepsOn) {
+  GroupPolicy policy = groups_of(GroupPolicy::Kind::one_each);
+  policy.keeps = true;
+  ProcessSet process_set = first_process_set(2, {1, 2});
+  process_set = apply(process_set, change_to(process_set, {2, 2}, policy)); // 2 is process 0's, 3 process 1's
+  process_set = apply(process_set, change_to(process_set, {1, 1}, policy)); // 1, 2, 3 sleep
+  const auto wakes = [&](const std::vector<int>& without) {
+    const auto request = square_matrix(1000, 10, {1, 1}, {1, 2}, Placement::optimal);
+    return decide_change(process_set, {1, 2}, request, policy, nullptr, {}, without).wake;
+  };
+  EXPECT_EQ(wakes({1}), (std::vector<int>{2}));
+  EXPECT_EQ(status_of([&] { wakes({1, 2}); }), Status::bad_argument) << "3 sleeps, but so does process 1";
+  const GridMap exact{{1, 2}, {0, 3}};
+  const auto request = square_matrix(1000, 10, {1, 1}, {1, 2}, Placement::optimal);
+  EXPECT_EQ(status_of([&] { decide_change(process_set, {1, 2}, request, policy, &exact); }), Status::bad_argument);
+}
+
 // Groups that must leave do, whichever they are and whatever placement is asked for; what else must go goes as ever.
 TEST(Change, UnitsThatMustLeave) {
   ProcessSet process_set = first_process_set(2, {1, 2});

@@ -2,7 +2,8 @@
 // soak [CYCLES [SEED [--strict N]]]: CYCLES times a 2x2 grid changes to a random shape of 1 .. 9 processes and back, a
 // matrix following, every element compared every time. Prints what the first process costs at the beginning and at the
 // end; --strict ends with an error if communicators or open files grew, or its own memory by more than N kB per cycle
-// (Open MPI and PMIx keep some 40 kB for every world ever spawned).
+// (Open MPI and PMIx keep some 40 kB for every world ever spawned). New processes are waited for, or come in the
+// background (DYNGRID_WAIT).
 #include <algorithm>
 #include <cstring>
 #include <fstream>
@@ -58,7 +59,14 @@ int main(int argc, char** argv) {
   const double start = MPI_Wtime();
   double worst = 0;
   bool is_root = false;
-  while (dyngrid_resize_point() != DYNGRID_LEAVE) {
+  for (;;) {
+    const int outcome = dyngrid_resize_point();
+    expect(outcome >= 0, "a resize point");
+    if (outcome == DYNGRID_LEAVE) break;
+    if (outcome == DYNGRID_SAME && cycle > 0) { // new processes are on their way
+      usleep(2000);
+      continue;
+    }
     expect(follow::wrong(a, 'd', 1) == 0, "elements in cycle " + std::to_string(cycle));
     int nprow = 0, npcol = 0, myrow = 0, mycol = 0;
     dyngrid_grid(&nprow, &npcol, &myrow, &mycol);

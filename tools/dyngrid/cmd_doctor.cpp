@@ -27,8 +27,10 @@
 #include "control/host.hpp"
 #include "control/load_reader.hpp"
 #include "control/mpi_settings.hpp"
+#include "control/runtime_dir.hpp"
 #include "control/variables.hpp"
 #include "findings.hpp"
+#include "job_text.hpp"
 #include "launch.hpp"
 #include "text.hpp"
 
@@ -282,6 +284,19 @@ void look_at_load(Findings& out) {
                  is_best ? "" : "sysctl kernel.sched_schedstats=1, or a /proc that shows it"});
 }
 
+/// Processes beside the grids of running jobs, which take memory and slots.
+void look_at_waiting(Findings& out) {
+  for (const control::FoundJob& found : control::find_jobs()) {
+    if (!found.is_alive) continue;
+    try {
+      const auto status = control::Client::to_job(found.name, 2).call("status", {}, 2);
+      if (const std::string waiting = waiting_text(status); !waiting.empty())
+        out.push_back({"jobs", Verdict::ok, fmt::format("job {} has {}", found.name, waiting), ""});
+    } catch (const std::exception&) { // it ended just now, or it is stopped: `dyngrid ps` tells
+    }
+  }
+}
+
 void look_at_variables(Findings& out) {
   const auto unknown = control::unknown_variables(control::whole_environment());
   const auto trouble = control::trouble_with(control::whole_environment());
@@ -336,6 +351,7 @@ void run(const Options& o) {
   look_at_settings(site, findings);
   look_at_network(site, findings);
   look_at_load(findings);
+  look_at_waiting(findings);
   look_at_variables(findings);
   if (can_run && !o.no_run) grow_and_shrink(o, site, findings);
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -13,8 +14,9 @@
 namespace command {
 namespace {
 
-std::string runs_text(int asleep) {
-  return asleep > 0 ? fmt::format("runs, {} asleep", asleep) : "runs";
+std::string runs_text(const nlohmann::json& status) {
+  const std::string waiting = waiting_text(status);
+  return waiting.empty() ? "runs" : "runs, " + waiting;
 }
 
 void run(bool as_json) {
@@ -57,7 +59,7 @@ void run(bool as_json) {
                       seconds_text(s["mean_step_s"]), bytes_text(s["matrix_bytes"]),
                       pending.is_object()
                           ? (pending.value("late", false) ? "late for " : "asked for ") + grid_text(pending["grid"])
-                      : s.value("resizable", true) ? runs_text(s.value("parked", 0))
+                      : s.value("resizable", true) ? runs_text(s)
                                                    : "cannot be resized"});
     }
     std::printf("%s", table(rows).c_str());
@@ -72,15 +74,24 @@ void show_processes(std::string job, bool as_json) {
     std::printf("%s\n", status.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
     return;
   }
+  const nlohmann::json units = status.value("units", nlohmann::json::array());
+  const auto is_kept = [&](std::int64_t number) {
+    return std::any_of(units.begin(), units.end(),
+                       [&](const auto& unit) { return unit["unit"] == number && unit["active"] == 0; });
+  };
   std::vector<std::vector<std::string>> rows{{"PROCESS", "PLACE", "HOST", "UNIT", "SPEED"}};
   for (const auto& p : status.value("processes", nlohmann::json::array())) {
     const auto& place = p["place"];
     const auto unit = p["unit"].get<std::int64_t>();
     rows.push_back({std::to_string(p["process"].get<int>()),
-                    place.is_array() ? fmt::format("({},{})", place[0].get<int>(), place[1].get<int>()) : "asleep",
+                    place.is_array() ? fmt::format("({},{})", place[0].get<int>(), place[1].get<int>())
+                    : is_kept(unit)  ? "kept"
+                                     : "asleep",
                     p["host"], unit == 0 ? "mpirun" : std::to_string(unit),
                     fmt::format("{:g}", p["speed"].get<double>())});
   }
+  for (const char* kind : {"warm", "starting"})
+    for (int count = status.value(kind, 0); count > 0; --count) rows.push_back({"-", kind, status["host"], "-", "-"});
   std::printf("%s", table(rows).c_str());
 }
 
@@ -100,10 +111,12 @@ void add_ps(CommandLine& root) {
   auto as_json = std::make_shared<bool>(false);
   auto names_only = std::make_shared<bool>(false);
   auto job = std::make_shared<std::string>();
-  app.add_option("JOB", *job, "show its processes instead: their numbers, where they stand, and who sleeps");
+  app.add_option("JOB", *job,
+                 "show its processes instead: their numbers, where they stand, and who sleeps, is kept or warm");
   app.add_flag("--names", *names_only, "only the names, one per line; asks no job, and is quiet where there is none");
   app.add_flag("--json", *as_json, "print one JSON object");
-  app.footer("Memory is that of all matrices. Sockets that dead jobs left behind are taken away.");
+  app.footer("Memory is that of all matrices. Asleep: in no grid; kept: of them those that leave after a while (run "
+             "--keep); warm: started beforehand (run --warm). Sockets that dead jobs left behind are taken away.");
   app.action([as_json, names_only, job] {
     if (!job->empty()) return show_processes(*job, *as_json);
     *names_only ? print_names() : run(*as_json);

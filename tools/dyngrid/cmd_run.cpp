@@ -73,6 +73,10 @@ void add_run_options(CommandLine& app, RunOptions& o) {
                  "take their place (DYNGRID_START=warm). Where new ones come in the background")
       .type_name("N")
       .check(base::in_range(0, 1 << 20));
+  app.add_option("--keep", r.keep,
+                 "so long processes that a smaller grid does not need sleep before they leave; a growth takes them "
+                 "first (DYNGRID_START=keep)")
+      .type_name("SECONDS");
   app.add_option("--grid", r.grid, "first grid (DYNGRID_GRID)").type_name("PxQ");
   app.add_option("--resize-at", r.resize_at, "changes before these resize points (DYNGRID_RESIZE_AT)")
       .type_name("STEP:PxQ,...");

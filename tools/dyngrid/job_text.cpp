@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "job_text.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 
@@ -53,6 +54,16 @@ std::string bytes_text(const json& value) {
   const double bytes = value.get<double>();
   if (bytes >= 1e9) return fmt::format("{:.2f} GB", bytes / 1e9);
   return fmt::format("{:.1f} MB", bytes / 1e6);
+}
+
+std::string waiting_text(const json& status) {
+  const int kept = status.value("kept", 0), asleep = std::max(status.value("parked", 0), kept);
+  std::string text = asleep > 0 ? fmt::format("{} asleep", asleep) : "";
+  if (kept > 0) text += fmt::format(" ({} kept)", kept);
+  for (const char* kind : {"warm", "starting"})
+    if (const int count = status.value(kind, 0); count > 0)
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, kind);
+  return text;
 }
 
 std::string change_text(const json& r) {

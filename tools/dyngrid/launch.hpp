@@ -24,6 +24,7 @@ using base::Mpi;
 struct RunRequest {
   int processes = 0; ///< 0: as many as the grid has
   int warm = 0;      ///< processes that sleep until a growth takes them; mpirun starts them later
+  std::string keep;  ///< seconds that processes which are not needed sleep before they leave; empty: they leave at once
   int spare =
       -1; ///< more that are started and sleep; -1: as many as resize_at needs where the MPI cannot start them later
   std::string grid; ///< "2x2" or empty; checked

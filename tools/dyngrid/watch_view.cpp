@@ -172,6 +172,8 @@ void JobView::take(const json& line) {
     status["pending"] = nullptr;
   } else if (event.empty() && line.contains("loads")) {
     *loads_ = line;
+  } else if (event == "waiting") {
+    for (const char* kind : {"warm", "starting", "kept"}) status[kind] = line[kind];
   } else if (event == "balance" || event == "balanced") {
     last_word_ = balance_text(line);
   } else if (event.empty() && line.contains("uptime_s")) {
@@ -201,9 +203,10 @@ std::vector<ViewLine> JobView::lines(const Screen& screen, const std::string& ke
   above.push_back({fmt::format("job {}  {}  {}  on {}  {:.0f} s", s.value("job", ""), s.value("app", ""),
                                s.value("size", ""), s.value("host", ""), s.value("uptime_s", 0.0)),
                    Style::title});
-  const int parked = s.value("parked", 0), released = change.is_object() ? change.value("released", 0) : 0;
+  const std::string waiting = waiting_text(s);
+  const int released = change.is_object() ? change.value("released", 0) : 0;
   above.push_back({fmt::format("grid     {}, {} process{}{}{}", grid_text(value("grid")), processes(),
-                               processes() == 1 ? "" : "es", parked > 0 ? fmt::format(", {} parked", parked) : "",
+                               processes() == 1 ? "" : "es", waiting.empty() ? "" : ", " + waiting,
                                released > 0 ? fmt::format(", {} released at the last change", released) : ""),
                    Style::good});
   below.push_back({fmt::format("step     {}{}, the last {}, {} on average on this grid", step,

@@ -36,6 +36,8 @@ struct SpawnGroup {
   std::vector<double> speeds = {};            ///< of the members; empty: 1 each
   std::vector<std::string> member_hosts = {}; ///< where each member is, as it says itself; empty: not known
   int active() const { return static_cast<int>(members.size() - parked.size()); } ///< in the grid
+  /// None of it is needed, and it sleeps for a while until it leaves.
+  bool is_kept() const { return id != 0 && active() == 0; }
 };
 
 /// Who lives, who sleeps, who is where. The same on every process of the grid; sleepers get it anew when they are
@@ -81,6 +83,7 @@ struct GroupPolicy {
   std::vector<int> started;       ///< per host: processes that mpirun started there
   bool one_owner = false; ///< the join way: process 0 lets all in, and a group is an mpirun, so that automatic means
                           ///< one for each host
+  bool keeps = false;     ///< groups of which nobody is needed sleep on, instead of leaving
   int warm = 0;           ///< so many of the new processes come one by one, where mpirun puts them: they wait already
 };
 
@@ -133,7 +136,8 @@ std::vector<NewGroup> group_into_groups(const ProcessSet& process_set, int n, co
 /// `placement`: method, and the matrix that decides who goes where, on the old grid and on the new one. With its
 /// keep_first the process at (0,0) stays there; in the first grid that is process 0. A target grid of known ids (a pop)
 /// is taken as it is when `exact` is given. `leave`: ids of groups that are not in the new grid; `without`: ids of
-/// processes, each alive; none or more. Nobody new is started for a grid without them.
+/// processes, each alive; none or more. Nobody new is started for a grid without them. Who sleeps is woken by its
+/// owner, so only where that is in the grid or is woken, too.
 /// @throws Error{bad_argument} when the new grid is too large to do without them.
 Change decide_change(const ProcessSet& process_set, Shape to, gridmap::PlacementRequest placement,
                      const GroupPolicy& policy, const GridMap* exact = nullptr, const std::vector<int>& leave = {},

@@ -89,6 +89,13 @@ public:
     }
   }
 
+  Count count() const override {
+    Count all;
+    for (const Warm& one : warm_)
+      ++(rendezvous_->presence(one.ticket, nullptr) == Presence::ready ? all.asleep : all.starting);
+    return all;
+  }
+
   /// First all are held, then all are told: one that has gone must not leave others waiting in a connect.
   std::vector<std::string> call_in(const std::vector<NewGroup>& groups) override {
     ports_ = std::vector<Port>(groups.size()); // two that connect to one at the same time would be taken for each other

@@ -74,6 +74,10 @@ public:
   virtual int missing(int count) = 0;
   /// Starts so many, each a group of its own, and returns at once. @throws Error
   virtual void add(int count, const SpawnOptions& options) = 0;
+  struct Count {
+    int asleep = 0, starting = 0;
+  };
+  virtual Count count() const = 0;
 };
 
 /// One way in which processes come and go. What follows (parent communicator, union, sleep) is the same for all, and

@@ -322,7 +322,7 @@ struct Rendezvous::State {
       UnitState& group = groups[c.group];
       if (group.is_held && !group.may_go && loss.empty())
         loss = c.who + (group.in_by == std::chrono::steady_clock::time_point{}
-                            ? " ended while it held part of the matrices, or was being given it"
+                            ? " ended while it held part of the matrices, was being given it, or slept"
                             : " ended while it was being let in, where MPI cannot turn back");
       if (group.presence != Presence::gone && !group.is_held) {
         group.presence = Presence::gone;

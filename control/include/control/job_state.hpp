@@ -96,6 +96,8 @@ public:
   }
   void set_matrices(Matrices matrices);
   void set_groups(std::vector<GroupInfo> groups);
+  /// Processes that were started beforehand: so many sleep, so many are on their way.
+  void set_warm(int asleep, int starting);
   /// npcol: of the grid in which they have their places.
   void set_processes(std::vector<ProcessInfo> processes, int npcol);
   void set_allowed(Allowed allowed);
@@ -147,7 +149,9 @@ private:
   };
   Situation situation() const; ///< the caller has the lock
   void refuse_undone(const Situation& here, Decision& decision) const;
-  void tell(Json event); ///< the same
+  void tell(Json event);  ///< the same
+  int kept() const;       ///< the same
+  void tell_of_waiting(); ///< the same
   void outcome(std::int64_t number, const char* what, Json more);
   ResizeRequest hand_out(ResizeRequest request);
   std::optional<ResizeRequest> own_request(ResizeRequest::Origin origin, gridmap::GridShape to);
@@ -189,6 +193,7 @@ private:
   std::int64_t steps_ = 0;
   Allowed allowed_;
   std::vector<GroupInfo> groups_;
+  int warm_ = 0, warm_starting_ = 0;
   std::vector<ProcessInfo> processes_;
   int npcol_ = 1; ///< of their grid
   RequestQueue queue_;
