@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 #include <fmt/format.h>
 
 #include "base/status.hpp"
+#include "gridmap/mapping.hpp"
 
 namespace blacs_dyn {
 
@@ -75,6 +77,53 @@ bool can_wake(const ProcessSet& process_set, const Change& change, int id) {
   return group.id == 0 || has(process_set.grid.ids, group.owner) || has(change.wake, group.owner);
 }
 
+/// Of everybody, those that are to be started included: by their host, as far as it is chosen.
+std::map<int, double> speeds_with(const ProcessSet& process_set, const Change& change) {
+  std::map<int, double> speeds;
+  for (const control::ProcessInfo& process : process_set.everybody()) speeds[process.id] = process.speed;
+  for (const NewGroup& group : change.new_groups)
+    for (const int id : group.members) speeds[id] = process_set.usual_speed(group.host);
+  return speeds;
+}
+
+/// Those that join hold nothing, so that it moves nothing where among their places each stands: exchanged in pairs
+/// until none makes the slowest part of a grid that is dealt out by speed smaller.
+void arrange_by_speed(std::vector<int>& ids, const std::vector<std::size_t>& places, Shape shape,
+                      const std::map<int, double>& speeds) {
+  std::vector<double> on_grid;
+  for (const int id : ids) on_grid.push_back(speeds.at(id));
+  const auto differ = [&](std::size_t a, std::size_t b) { return on_grid[a] != on_grid[b]; };
+  if (std::none_of(places.begin(), places.end(), [&](std::size_t place) { return differ(place, places[0]); })) return;
+  const auto slowest = [&] {
+    gridmap::MappingRequest request;
+    request.speeds = on_grid;
+    request.nprow = shape.nprow;
+    request.npcol = shape.npcol;
+    request.m = request.n = 1;                // shares are continuous here
+    request.method = gridmap::MapMethod::svd; // quick; what they get is worked out exactly afterwards
+    return gridmap::map_in_place(request).t_continuous;
+  };
+  double best = slowest();
+  for (bool is_better = true; is_better;) {
+    is_better = false;
+    for (std::size_t a = 0; a < places.size(); ++a)
+      for (std::size_t b = a + 1; b < places.size(); ++b) {
+        if (!differ(places[a], places[b])) continue;
+        std::swap(on_grid[places[a]], on_grid[places[b]]);
+        const double now = slowest();
+        if (now < best * (1 - 1e-9)) {
+          best = now;
+          is_better = true;
+          std::swap(ids[places[a]], ids[places[b]]);
+        } else {
+          std::swap(on_grid[places[a]], on_grid[places[b]]);
+        }
+      }
+  }
+}
+
+constexpr std::size_t most_arranged = 16; // processes that join; of more the search takes longer than it saves
+
 /// Who comes in, and who stands where. `named` are not in the new grid.
 void place(Change& change, const ProcessSet& process_set, gridmap::PlacementRequest placement,
            const GroupPolicy& policy, const std::vector<int>& named) {
@@ -96,10 +145,16 @@ void place(Change& change, const ProcessSet& process_set, gridmap::PlacementRequ
   }
   std::vector<int> joining = change.wake;
   for (const int id : change.new_ids()) joining.push_back(id);
-  for (const int number : gridmap::place(placement).grid)
+  std::vector<std::size_t> places; // of those that join
+  for (const int number : gridmap::place(placement).grid) {
+    if (number >= before) places.push_back(change.to.ids.size());
     change.to.ids.push_back(number < before ? ids[static_cast<std::size_t>(number)]
                                             : joining[static_cast<std::size_t>(number - before)]);
+  }
   if (!has(change.to.ids, 0)) change.to.ids[0] = 0; // without keep_first: process 0 stays whatever the placement says
+  if (!places.empty() && !has(joining, change.to.ids[places[0]])) places.erase(places.begin()); // it is process 0's
+  if (places.size() > 1 && places.size() <= most_arranged)
+    arrange_by_speed(change.to.ids, places, change.to.shape, speeds_with(process_set, change));
 }
 
 } // namespace
@@ -327,6 +382,17 @@ ProcessSet apply(const ProcessSet& process_set, const Change& change) {
   return next;
 }
 
+double ProcessSet::usual_speed(const std::string& host) const {
+  double sum = 0;
+  int count = 0;
+  for (const control::ProcessInfo& process : everybody())
+    if (!host.empty() && process.host == host) {
+      sum += process.speed;
+      ++count;
+    }
+  return count > 0 ? sum / count : 1;
+}
+
 void note_speeds(ProcessSet& process_set, Change& change, const std::vector<double>& said) {
   const std::vector<int> order = union_order(process_set, change);
   const auto speed_of = [&](int id) { return said.at(position(order, id)); };
@@ -334,7 +400,11 @@ void note_speeds(ProcessSet& process_set, Change& change, const std::vector<doub
     if (const double speed = speed_of(id); speed > 0) process_set.set_speed(id, speed);
   for (NewGroup& group : change.new_groups) {
     group.speeds.clear();
-    for (const int id : group.members) group.speeds.push_back(speed_of(id) > 0 ? speed_of(id) : 1);
+    for (std::size_t k = 0; k < group.members.size(); ++k) {
+      const double own = speed_of(group.members[k]);
+      group.speeds.push_back(
+          own > 0 ? own : process_set.usual_speed(k < group.member_hosts.size() ? group.member_hosts[k] : group.host));
+    }
   }
 }
 

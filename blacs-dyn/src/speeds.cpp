@@ -107,8 +107,8 @@ int Processes::hear_all(Union& gathered, int number) const {
     hosts.emplace_back(said.host.data());
     number = std::max(number, said.number);
   }
-  note_speeds(gathered.before, gathered.change, speeds);
   note_hosts(gathered.before, gathered.change, hosts);
+  note_speeds(gathered.before, gathered.change, speeds);
   return number;
 }
 

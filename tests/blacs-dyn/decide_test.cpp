@@ -9,6 +9,7 @@
 
 #include "base/status.hpp"
 #include "checkpoint.hpp"
+#include "gridmap/mapping.hpp"
 #include "packet.hpp"
 #include "preflight.hpp"
 #include "processes/process_set.hpp"
@@ -397,6 +398,73 @@ TEST(Change, ProcessZeroStaysAtTheFirstPlace) {
   request.keep_first = false;
   EXPECT_EQ(decide_change(process_set, {1, 2}, request, groups_of(GroupPolicy::Kind::one_each)).to.ids,
             (std::vector<int>{1, 0}));
+}
+
+/// Processes that wake stand among their places as is best for a grid that is dealt out by speed, and those that are
+/// there stay where least moves.
+TEST(Change, ThoseThatJoinStandBySpeed) {
+  const auto time_of = [](const ProcessSet& set, const std::vector<int>& ids, Shape shape) {
+    gridmap::MappingRequest request;
+    for (const int id : ids) request.speeds.push_back(set.speed_of(id));
+    request.nprow = shape.nprow;
+    request.npcol = shape.npcol;
+    request.m = request.n = 1;
+    request.method = gridmap::MapMethod::svd;
+    return gridmap::map_in_place(request).t_continuous;
+  };
+  std::uint64_t random = 12345;
+  bool has_mattered = false;
+  for (int turn = 0; turn < 60; ++turn) {
+    const Shape from = turn % 2 == 0 ? Shape{1, 2} : Shape{2, 2}, to = turn % 2 == 0 ? Shape{2, 2} : Shape{2, 3};
+    ProcessSet plain = first_process_set(6, from);
+    const std::vector<int> as_before = change_to(plain, to).to.ids;
+    ProcessSet set = plain;
+    for (int id = 0; id < 6; ++id) {
+      random = random * 6364136223846793005u + 1442695040888963407u;
+      set.set_speed(id, std::vector<double>{1, 0.5, 0.25}[(random >> 33) % 3]);
+    }
+    const Change change = change_to(set, to);
+    check_sound(set, change);
+    std::vector<std::size_t> places;
+    std::vector<int> joining;
+    for (std::size_t k = 0; k < as_before.size(); ++k) {
+      const bool stays = has(from.size() == 2 ? std::vector<int>{0, 1} : std::vector<int>{0, 1, 2, 3}, as_before[k]);
+      if (stays) {
+        EXPECT_EQ(change.to.ids[k], as_before[k]) << "who was there does not move";
+        continue;
+      }
+      places.push_back(k);
+      joining.push_back(as_before[k]);
+    }
+    std::sort(joining.begin(), joining.end());
+    double best = 1e300, worst = 0;
+    do { // all arrangements
+      std::vector<int> ids = as_before;
+      for (std::size_t k = 0; k < places.size(); ++k) ids[places[k]] = joining[k];
+      best = std::min(best, time_of(set, ids, to));
+      worst = std::max(worst, time_of(set, ids, to));
+    } while (std::next_permutation(joining.begin(), joining.end()));
+    EXPECT_NEAR(time_of(set, change.to.ids, to), best, 1e-9 * best) << turn; // two join: one exchange is all there is
+    has_mattered = has_mattered || worst > 1.05 * best;
+  }
+  EXPECT_TRUE(has_mattered);
+}
+
+TEST(Change, NewProcessesCountAsThoseOfTheirHost) {
+  ProcessSet set = first_process_set(2, {1, 2});
+  set.set_host(0, "fast");
+  set.set_host(1, "slow");
+  set.set_speed(0, 3);
+  set.set_speed(1, 1);
+  EXPECT_EQ(set.usual_speed("slow"), 1);
+  EXPECT_EQ(set.usual_speed("fast"), 3);
+  EXPECT_EQ(set.usual_speed("new"), 1);
+  EXPECT_EQ(set.usual_speed(""), 1);
+  Change change = change_to(set, {1, 5}, groups_of(GroupPolicy::Kind::fixed, 3)); // 2, 3, 4 in one group
+  note_hosts(set, change, {"fast", "slow", "fast", "new", "fast"});               // in the order of the union: 0 .. 4
+  note_speeds(set, change, {0, 0, 0, 0, 7});
+  ASSERT_EQ(change.new_groups.size(), 1u);
+  EXPECT_EQ(change.new_groups[0].speeds, (std::vector<double>{3, 1, 7}));
 }
 
 TEST(Change, TenThousandProcesses) {

@@ -53,6 +53,7 @@ struct ProcessSet {
   bool is_parked(int id) const;
   double speed_of(int id) const; ///< 1 until it is given another
   void set_speed(int id, double speed);
+  double usual_speed(const std::string& host) const; ///< mean of those that are there; 1 where nobody is known to be
   void set_host(int id, const std::string& host);
   std::vector<double> speeds_on(const GridMap& map) const; ///< row-major
   std::vector<int> all_parked() const; ///< first those of group 0, since they hold intercommunicators to the others
@@ -148,7 +149,8 @@ Change decide_change(const ProcessSet& process_set, Shape to, gridmap::Placement
 ProcessSet apply(const ProcessSet& process_set, const Change& change);
 
 /// What those that join say of their speeds, by rank in the union communicator, 0 for nothing: noted in `process_set`
-/// for the woken, in `change` for the new.
+/// for the woken, in `change` for the new. A new one that says nothing has the usual speed of its host: after
+/// note_hosts.
 void note_speeds(ProcessSet& process_set, Change& change, const std::vector<double>& said);
 /// The same of where the new ones are.
 void note_hosts(const ProcessSet& process_set, Change& change, const std::vector<std::string>& said);
