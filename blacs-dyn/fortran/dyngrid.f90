@@ -36,6 +36,16 @@ module dyngrid_grids
     real(c_double) :: share, speed, competing, waited, throttled, stolen, held_s
   end type
 
+  !> What was decided last about loaded processes; see dyngrid_balance_report in dyngrid.h.
+  type, bind(C), public :: dyngrid_balance_report
+    integer(c_int64_t) :: number
+    integer(c_int) :: action, is_done, from_nprow, from_npcol, to_nprow, to_npcol, leaves, comes, measured_steps
+    real(c_double) :: before_s, after_s, change_s, measured_before_s, measured_after_s, measured_change_s
+    integer(c_int64_t) :: moved_elements, payoff_steps
+    real(c_double) :: steps
+    character(kind=c_char) :: why(160)
+  end type
+
   !> What a phase does with a matrix.
   integer, parameter, public :: DYNGRID_READ = 1, DYNGRID_WRITE = 2
   !> A part of a program's cycle; see dyngrid_phase_create in dyngrid.h.
@@ -50,10 +60,11 @@ module dyngrid_grids
     integer(c_int64_t) :: moved_bytes
   end type
 
-  public :: dyngrid_set_balance, dyngrid_loads
   public :: dyngrid_phase_create, dyngrid_phase_uses, dyngrid_phase_layout, dyngrid_phase_layout_by, &
     dyngrid_phase_begin, dyngrid_phase_end, dyngrid_phases_plan, dyngrid_phases_keep, dyngrid_matrix_written, &
     dyngrid_last_phase
+  public :: dyngrid_set_balance, dyngrid_loads, dyngrid_rebalance, dyngrid_last_balance
+  public :: dyngrid_work_begin, dyngrid_work_end
   public :: dyngrid_init, dyngrid_init_grid, dyngrid_finalize, dyngrid_is_newcomer, dyngrid_is_first, &
     dyngrid_context, dyngrid_grid, dyngrid_comm, &
     dyngrid_resize_point, dyngrid_resize_point_at, dyngrid_entry_point, dyngrid_pending, dyngrid_on_change, &
@@ -244,6 +255,20 @@ module dyngrid_grids
     integer(c_int) function c_set_balance(mode) bind(C, name="dyngrid_set_balance")
       import
       integer(c_int), value :: mode
+    end function
+    integer(c_int) function c_work_begin() bind(C, name="dyngrid_work_begin")
+      import
+    end function
+    integer(c_int) function c_work_end(units) bind(C, name="dyngrid_work_end")
+      import
+      real(c_double), value :: units
+    end function
+    integer(c_int) function c_rebalance() bind(C, name="dyngrid_rebalance")
+      import
+    end function
+    integer(c_int) function c_last_balance(report) bind(C, name="dyngrid_last_balance")
+      import
+      type(dyngrid_balance_report) :: report
     end function
     integer(c_int) function c_loads(loads, capacity, count) bind(C, name="dyngrid_loads")
       import
@@ -626,6 +651,30 @@ contains
     integer, intent(in) :: mode
     integer, intent(out) :: info
     info = c_set_balance(mode)
+  end subroutine
+
+  !> Marks work of this process; see dyngrid.h.
+  subroutine dyngrid_work_begin(info)
+    integer, intent(out) :: info
+    info = c_work_begin()
+  end subroutine
+
+  subroutine dyngrid_work_end(units, info)
+    real(c_double), intent(in) :: units
+    integer, intent(out) :: info
+    info = c_work_end(units)
+  end subroutine
+
+  !> Looks now whether giving out the work anew is worth it, and does what is; outcome as of dyngrid_resize.
+  subroutine dyngrid_rebalance(outcome)
+    integer, intent(out) :: outcome
+    outcome = c_rebalance()
+  end subroutine
+
+  subroutine dyngrid_last_balance(report, info)
+    type(dyngrid_balance_report), intent(out) :: report
+    integer, intent(out) :: info
+    info = c_last_balance(report)
   end subroutine
 
   !> The loads of the grid's processes, row by row; count says how many there are, at most size(loads) are filled in.

@@ -177,6 +177,37 @@ DYNGRID_API int dyngrid_last_resize(dyngrid_resize_report* report);
  * more than it costs. The environment's DYNGRID_BALANCE=off|advise|auto sets it at the start. Collective. */
 enum { DYNGRID_BALANCE_OFF = 0, DYNGRID_BALANCE_ADVISE = 1, DYNGRID_BALANCE_AUTO = 2 };
 DYNGRID_API int dyngrid_set_balance(int mode);
+/* Looks now, whatever the mode is, whether giving out the work anew, sending processes to sleep or waking them is worth
+ * it, and does what is. Collective. The outcome is that of dyngrid_resize; DYNGRID_SAME when nothing was to be done, or
+ * nothing can be said yet: the first call begins to measure, and some steps between resize points have to be known.
+ * dyngrid_last_balance says which. DYNGRID_ERR_STATE while new processes are on their way. */
+DYNGRID_API int dyngrid_rebalance(void);
+/* What was decided last about loaded processes: what was foreseen, and what it was. Seconds of a step are medians. */
+typedef struct dyngrid_balance_report {
+  int64_t number; /* of those that were asked for, advised or carried out, from 1; 0: none yet, all is 0 */
+  int action;     /* DYNGRID_BALANCE_STAY, _REBALANCE, _REMOVE, _TAKE_BACK, _REPLACE (dyngrid/gridmap.h) */
+  int is_done;    /* 0: nothing was to be done, it was only said, or it failed */
+  int from_nprow, from_npcol, to_nprow, to_npcol;
+  int leaves, comes;                  /* processes that go to sleep, that wake */
+  int measured_steps;                 /* after it; 0: what it brought is not known yet */
+  double before_s, after_s, change_s; /* foreseen: a step without it and with it, and the change itself */
+  double measured_before_s, measured_after_s, measured_change_s; /* the same as it was; 0: not known */
+  int64_t moved_elements;                                        /* whose owner changes, of the largest matrix */
+  int64_t payoff_steps; /* after which it is won back; -1: nothing is to be done */
+  double steps;         /* that were counted on */
+  char why[160];        /* one line, ends with a null character */
+} dyngrid_balance_report;
+/* As of the last resize point or dyngrid_rebalance; what it brought follows after five steps. Local; the same on all
+ * processes of the grid. */
+DYNGRID_API int dyngrid_last_balance(dyngrid_balance_report* report);
+/* Optional: marks work of this process, from _begin to _end, by two looks at two clocks each. Of use where the kernel
+ * does not count how long threads wait for a processor (`dyngrid doctor` says it): marked work then tells what this
+ * process gets. units: how much was done, in a unit of the program that is the same on all processes (cells, rows); 0:
+ * not said. Where every process says it, how fast each is on its own is measured, and a balance counts on it, unless
+ * the program calls dyngrid_set_speed. Local, on one thread, no communication of the program's in between.
+ * DYNGRID_ERR_STATE for two beginnings, or an end without one; DYNGRID_ERR_ARGUMENT for units below 0 or no number. */
+DYNGRID_API int dyngrid_work_begin(void);
+DYNGRID_API int dyngrid_work_end(double units);
 /* What one process gets of its processor. */
 typedef struct dyngrid_load {
   int process;      /* its number in the application, the same on every grid */

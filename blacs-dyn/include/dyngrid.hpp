@@ -191,6 +191,26 @@ public:
   /// What is done about processes that get less of their processor than others: DYNGRID_BALANCE_OFF, _ADVISE, _AUTO.
   /// Collective.
   void set_balance(int mode) { check(dyngrid_set_balance(mode)); }
+  /// Marks work of this process until it ends; see dyngrid_work_begin. units: how much it was.
+  class Work {
+  public:
+    explicit Work(double units = 0) : units_(units) { check(dyngrid_work_begin()); }
+    ~Work() { dyngrid_work_end(units_); }
+    Work(const Work&) = delete;
+    Work& operator=(const Work&) = delete;
+    void set_units(double units) { units_ = units; }
+
+  private:
+    double units_;
+  };
+  /// Looks now whether giving out the work anew is worth it, and does what is; see dyngrid_rebalance. Collective.
+  Outcome rebalance() { return static_cast<Outcome>(check(dyngrid_rebalance())); }
+  /// What was decided last about loaded processes, and what it was. Local.
+  dyngrid_balance_report last_balance() const {
+    dyngrid_balance_report report{};
+    check(dyngrid_last_balance(&report));
+    return report;
+  }
   /// What the processes of the grid get, row by row, as it was last gathered; see dyngrid_loads. Local.
   std::vector<dyngrid_load> loads() const {
     int count = 0;

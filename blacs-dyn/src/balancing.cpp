@@ -2,6 +2,7 @@
 #include "balancing.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <utility>
@@ -64,7 +65,7 @@ void Balancing::set_mode(BalanceMode mode) {
   if (app_.control) app_.control->board().set_mode(mode);
 }
 
-std::uint64_t Balancing::flags() {
+void Balancing::begin_or_wake() {
   if (app_.settings.balance != BalanceMode::off) is_monitored_ = true;
   if (is_monitored_ && !monitor_) start_monitor();
   if (std::exchange(is_asleep_, false)) { // woken
@@ -72,11 +73,15 @@ std::uint64_t Balancing::flags() {
     told_asleep_s_ = 0;
     monitor_->sleeps(false);
   }
+}
+
+std::uint64_t Balancing::flags() {
+  begin_or_wake();
   if (monitor_ && monitor_->has_changed()) return PlaceWord::loads;
   if (is_wanted_here_ && !is_monitored_) return PlaceWord::loads; // from which on all measure
   if (app_.processes.id() != 0 || !app_.control) return 0;
   const control::LoadBoard& board = app_.control->board();
-  if (board.has_question()) return PlaceWord::loads;
+  if (board.has_question() || balancer_.has_outcome()) return PlaceWord::loads;
   const double now = base::monotonic_s();
   const bool is_wanted = app_.settings.balance != BalanceMode::off || is_wanted_here_ || board.is_wanted(now);
   return is_wanted && now - gathered_s_ >= gather_every_s ? std::uint64_t{PlaceWord::loads} : 0;
@@ -92,18 +97,24 @@ ProcessLoad Balancing::own_load() const {
   return load;
 }
 
-Balancing::Verdict Balancing::exchange() {
+Balancing::Verdict Balancing::exchange(bool is_asked) {
   const MPI_Comm grid = app_.grid.comm();
   const bool is_0 = app_.processes.id() == 0;
+  if (is_asked) {
+    is_monitored_ = true;
+    begin_or_wake();
+  }
   Record mine;
   mine.load = own_load();
-  std::optional<control::BalanceQuestion> question;
+  Asked asked;
+  asked.by_program = is_asked;
   mine.wants_loads = is_wanted_here_ ? 1 : 0;
   if (is_0) {
     gathered_s_ = base::monotonic_s();
-    if (app_.control) question = app_.control->board().take_question();
-    mine.has_verdict = question || app_.settings.balance == BalanceMode::automatic ? 1 : 0;
+    if (app_.control) asked.question = app_.control->board().take_question();
+    mine.has_verdict = asked || app_.settings.balance != BalanceMode::off || balancer_.has_outcome() ? 1 : 0;
   }
+  if (!is_0) app_.processes.hear_told(base::tag_load); // passed on
   std::vector<Record> all(at(app_.grid.shape().size()));
   check_mpi(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, grid), "MPI_Allgather");
   if (monitor_) monitor_->told();
@@ -117,14 +128,32 @@ Balancing::Verdict Balancing::exchange() {
   for (const Record& record : all) is_wanted_here_ = is_wanted_here_ || record.wants_loads != 0;
   Verdict verdict;
   verdict.mode = app_.settings.balance;
-  if (is_0) verdict = consider(question);
+  if (is_0) verdict = consider(asked);
+  verdict.report = last_;
   if (all[at(root)].has_verdict == 0) return {};
   Packet packet;
   packet.put(verdict);
   broadcast(packet.bytes(), root, grid);
   if (!is_0) packet.get(verdict);
   set_mode(verdict.mode);
+  last_ = verdict.report;
+  is_doing_ = verdict.kind != Verdict::Kind::nothing;
   return verdict;
+}
+
+void Balancing::write(Packet& packet) const {
+  control::BalanceReport report = last_;
+  report.is_done = report.is_done || is_doing_; // else they do not come
+  packet.put(report);
+}
+
+void Balancing::read(Packet& packet) {
+  packet.get(last_);
+  is_doing_ = false; // what this process fell asleep in is over
+}
+
+void Balancing::joined() {
+  if (last_.is_done && last_.measured_change_s == 0) last_.done(app_.last_resize.total_s);
 }
 
 int Balancing::lay_out_anew(const GridMap& to) {
@@ -145,14 +174,34 @@ void Balancing::end() {
   if (app_.processes.id() == 0 && app_.processes.world() != MPI_COMM_NULL) hear_sleepers(unheard);
 }
 
+// ---- marked work
+
+void Balancing::work_begins() {
+  if (marked_)
+    throw Error(base::Status::bad_state, "blacs-dyn: dyngrid_work_begin: the work before has no dyngrid_work_end");
+  marked_ = Clocks{base::monotonic_s(), control::thread_cpu_s()};
+}
+
+void Balancing::work_ends(double units) {
+  if (!marked_)
+    throw Error(base::Status::bad_state, "blacs-dyn: dyngrid_work_end without dyngrid_work_begin before it");
+  if (!std::isfinite(units) || units < 0)
+    throw Error(base::Status::bad_argument,
+                fmt::format("blacs-dyn: dyngrid_work_end: units is {}, expected a finite number of at least 0", units));
+  const Clocks begun = *std::exchange(marked_, std::nullopt);
+  if (!monitor_) return;
+  monitor_->work(control::thread_cpu_s() - begun.cpu_s, base::monotonic_s() - begun.wall_s, units);
+}
+
 // ---- sleepers
 
-/// Tells process 0 what this process would get, when that changes and now and then; those of spawned groups have no way
-/// to it.
+/// Tells process 0 what this process would get, when that changes and now and then, and passes on what the groups say
+/// that this process owns.
 void Balancing::while_asleep() {
   constexpr double every_s = 1, anyway_s = 10;
-  if (app_.settings.balance == BalanceMode::off || app_.processes.id() < 0 || !app_.processes.is_in_first_group())
-    return;
+  if (app_.processes.id() < 0) return;
+  app_.processes.hear_told(base::tag_load);
+  if (app_.settings.balance == BalanceMode::off) return;
   start_monitor();
   if (!monitor_) return;
   is_asleep_ = true;
@@ -167,21 +216,17 @@ void Balancing::while_asleep() {
     return;
   told_ = load;
   told_asleep_s_ = now;
-  check_mpi(MPI_Send(&load, sizeof load, MPI_BYTE, 0, base::tag_load, app_.processes.world()), "MPI_Send");
+  const char* bytes = reinterpret_cast<const char*>(&load);
+  app_.processes.tell_process0(base::tag_load, {bytes, bytes + sizeof load});
 }
 
 /// Process 0: what came since the last time; appended to `loads` are all that sleep.
 void Balancing::hear_sleepers(std::vector<ProcessLoad>& loads) const {
-  const MPI_Comm world = app_.processes.world();
   const double now = base::monotonic_s();
-  for (;;) {
-    int is_there = 0;
-    MPI_Status status;
-    check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, base::tag_load, world, &is_there, &status), "MPI_Iprobe");
-    if (!is_there) break;
+  for (const std::vector<char>& bytes : app_.processes.hear_told(base::tag_load)) {
     ProcessLoad load;
-    check_mpi(MPI_Recv(&load, sizeof load, MPI_BYTE, status.MPI_SOURCE, base::tag_load, world, MPI_STATUS_IGNORE),
-              "MPI_Recv");
+    if (bytes.size() != sizeof load) continue;
+    std::memcpy(&load, bytes.data(), sizeof load);
     load.place = -1;
     load.busy = now; // kept until it is told again: when it was heard
     const auto known = std::find_if(asleep_.begin(), asleep_.end(),
@@ -196,7 +241,7 @@ void Balancing::hear_sleepers(std::vector<ProcessLoad>& loads) const {
     const auto known =
         std::find_if(asleep_.begin(), asleep_.end(), [&](const ProcessLoad& load) { return load.process == id; });
     ProcessLoad load;
-    load.process = id; // of a spawned group: nothing is known
+    load.process = id; // nothing is known of it yet
     if (known != asleep_.end()) {
       load = *known;
       const double ago = now - load.busy;
@@ -221,10 +266,17 @@ void Balancing::point_left() {
   if (app_.processes.id() != 0 || !is_monitored_) return;
   begun_s_ = base::monotonic_s();
   const GridMap& grid = app_.processes.process_set().grid;
-  if (app_.matrices.revision() == revision_ && grid.shape == grid_.shape && grid.ids == grid_.ids) return;
-  revision_ = app_.matrices.revision();
-  grid_ = grid;
+  if (app_.matrices.revision() == revision_ && grid.shape == grid_.shape && grid.ids == grid_.ids &&
+      grid.speeds == grid_.speeds)
+    return;
+  know_grid();
   balancer_.grid_changed(begun_s_);
+  balancer_.forget_trial(); // what follows is not what it brought
+}
+
+void Balancing::know_grid() {
+  revision_ = app_.matrices.revision();
+  grid_ = app_.processes.process_set().grid;
 }
 
 std::vector<int> Balancing::ids() const {
@@ -320,8 +372,9 @@ Balancing::Verdict Balancing::verdict_of(const Balance& balance) const {
 }
 
 /// Once the loads are there. Throws nothing: the others wait for the verdict.
-Balancing::Verdict Balancing::consider(const std::optional<control::BalanceQuestion>& question) {
+Balancing::Verdict Balancing::consider(const Asked& asked) {
   Verdict nothing;
+  const std::optional<control::BalanceQuestion>& question = asked.question;
   if (question && question->mode) set_mode(*question->mode);
   const BalanceMode mode = nothing.mode = app_.settings.balance;
   const double now = base::monotonic_s();
@@ -330,45 +383,67 @@ Balancing::Verdict Balancing::consider(const std::optional<control::BalanceQuest
     fields["mode"] = to_string(mode);
     if (question && app_.control) app_.control->board().answer(*question, std::move(fields));
   };
+  const auto fail = [&](const std::string& reason) {
+    answer("failed", {{"reason", reason}});
+    if (asked) note_nothing(reason);
+    return nothing;
+  };
   try {
     std::vector<ProcessLoad> all = loads_;
     hear_sleepers(all);
+    if (!app_.processes.is_speed_given()) control::take_marked_speeds(all);
     if (app_.control) app_.control->board().show(all, now);
+    say_unmeasured(all);
     loads_ = all;
     balancer_.take(std::move(all), now);
     say_outcome();
-    if (!question && (mode == BalanceMode::off || !balancer_.is_due(now))) return nothing;
-    std::optional<Balance> balance;
-    if (!app_.matrices.largest())
-      answer("failed", {{"reason", "no matrix is registered: there is nothing that could be given out anew"}});
-    else if (balance = balancer_.decide(subject(), now); !balance)
-      answer("failed", {{"reason", balancer_.why_not() + ": ask again after a few steps"}});
-    if (!balance) return nothing;
-    const bool acts =
-        balance->action != BalanceAction::stay && (mode == BalanceMode::automatic || (question && question->now));
+    if (!asked && (mode == BalanceMode::off || !balancer_.is_due(now))) return nothing;
+    if (!app_.matrices.largest()) return fail("no matrix is registered: there is nothing that could be given out anew");
+    std::optional<Balance> balance = balancer_.decide(subject(), now);
+    if (!balance) return fail(balancer_.why_not() + ": ask again after a few steps");
+    const bool acts = balance->action != BalanceAction::stay && (mode == BalanceMode::automatic || asked.is_now());
     if (!acts) {
-      if (balance->action != BalanceAction::stay || question) say(*balance, false);
+      if (balance->action != BalanceAction::stay || asked) say(*balance, false, static_cast<bool>(asked));
       answer("advised", {{"balance", control::to_json(*balance, ids())}});
       return nothing;
     }
     Verdict verdict = verdict_of(*balance);
+    note(*balance);
     doing_ = std::move(balance);
     asked_ = question;
     return verdict;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "dyngrid: no balance was found: %s\n", error.what());
-    answer("failed", {{"reason", error.what()}});
-    return nothing;
+    return fail(error.what());
   }
 }
 
+/// What was decided, before anything is done.
+void Balancing::note(const Balance& balance) {
+  last_ = control::BalanceReport(balance, balancer_.request().step_s, last_.number + 1);
+}
+
+void Balancing::note_nothing(const std::string& why) {
+  const Shape shape = app_.grid.shape();
+  const std::int64_t number = last_.number + 1;
+  last_ = {};
+  last_.number = number;
+  last_.from = last_.to = {shape.nprow, shape.npcol};
+  last_.why = why;
+}
+
 void Balancing::carried_out() {
+  if (!std::exchange(is_doing_, false)) return; // it fell asleep in it, and was woken for something else
+  last_.done(app_.last_resize.total_s);
   if (app_.processes.id() != 0 || !doing_) return;
   const Balance balance = *std::exchange(doing_, std::nullopt);
   for (const ProcessLoad& load : balancer_.loads())
     balancer_.speed_given(load.process, app_.processes.process_set().speed_of(load.process));
   balancer_.carried_out(balance, app_.last_resize.total_s, base::monotonic_s());
-  say(balance, true);
+  know_grid();
+  tried_ = last_;
+  if (app_.control) app_.control->balanced(tried_);
+  say(balance, true, true);
   if (!asked_ || !app_.control) return;
   app_.control->board().answer(
       *asked_,
@@ -378,6 +453,8 @@ void Balancing::carried_out() {
 }
 
 void Balancing::failed(const std::string& why) {
+  if (!std::exchange(is_doing_, false)) return;
+  last_.why = "it could not be done: " + why;
   if (app_.processes.id() != 0) return;
   doing_.reset();
   std::fprintf(stderr, "dyngrid: the work is not given out anew: %s\n", why.c_str());
@@ -385,11 +462,15 @@ void Balancing::failed(const std::string& why) {
   asked_.reset();
 }
 
-void Balancing::say(const Balance& balance, bool is_done) {
+/// What is advised on and on is told each time, but counted and said once.
+void Balancing::say(const Balance& balance, bool is_done, bool is_asked) {
+  const bool is_new = is_asked || to_string(balance.action) + balance.why != advised_;
+  if (is_new && !is_done) note(balance);
   if (app_.control) {
     control::Json event = control::to_json(balance, ids());
     event["event"] = "balance";
     event["done"] = is_done;
+    event["number"] = last_.number;
     app_.control->board().tell(std::move(event));
     app_.control->wake();
   }
@@ -398,18 +479,35 @@ void Balancing::say(const Balance& balance, bool is_done) {
       is_done || balance.action == BalanceAction::stay ? "" : "would ", to_string(balance.action), balance.why,
       shown(balance.now), balance.action == BalanceAction::stay ? "" : fmt::format("then {}; ", shown(balance.then)),
       seconds_of(balance.then.change.total()), balance.then.moved_elements);
-  if (!is_done && to_string(balance.action) + balance.why == advised_) return;
+  if (!is_new) return;
   advised_ = is_done ? "" : to_string(balance.action) + balance.why;
   if (app_.settings.is_verbose || (!is_done && app_.settings.balance == BalanceMode::advise))
     std::fprintf(stderr, "dyngrid: balance: %s\n", text.c_str());
 }
 
+/// Once: whose load cannot be told.
+void Balancing::say_unmeasured(const std::vector<ProcessLoad>& loads) {
+  for (const ProcessLoad& load : loads) {
+    const bool is_unmeasured = load.place >= 0 && load.samples > 0 && load.competing < 0 &&
+                               load.source == static_cast<std::int32_t>(control::LoadSource::competitors);
+    if (!is_unmeasured || std::exchange(is_unmeasured_said_, true)) continue;
+    std::fprintf(stderr,
+                 "dyngrid: balance: what process %d on %s gets of its processor cannot be told, since /proc cannot be "
+                 "read there: it counts as unloaded (dyngrid doctor says more)\n",
+                 load.process, load.host);
+  }
+}
+
 void Balancing::say_outcome() {
   const auto outcome = balancer_.outcome();
   if (!outcome) return;
+  tried_.judged(*outcome);
+  if (last_.number == tried_.number) last_ = tried_;
   if (app_.control) {
+    app_.control->balanced(tried_);
     control::Json event = control::to_json(*outcome);
     event["event"] = "balanced";
+    event["number"] = tried_.number;
     app_.control->board().tell(std::move(event));
     app_.control->wake();
   }

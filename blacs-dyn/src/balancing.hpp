@@ -5,9 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "control/balance_report.hpp"
 #include "control/balancer.hpp"
 #include "control/load_board.hpp"
 #include "control/load_monitor.hpp"
+#include "packet.hpp"
 #include "processes/process_set.hpp"
 
 namespace blacs_dyn {
@@ -28,6 +30,7 @@ public:
     std::vector<int> ids;       ///< of processes that get another speed
     std::vector<double> speeds; ///< theirs
     control::BalanceMode mode = control::BalanceMode::off;
+    control::BalanceReport report; ///< the last one that there is
   };
 
   /// A resize point, from the arrival to its end: what lies between two of them is a step.
@@ -42,14 +45,25 @@ public:
     Balancing& balancing_;
   };
 
-  std::uint64_t flags();                    ///< PlaceWord::Flag of this process; local
-  Verdict exchange();                       ///< collective over the grid
+  std::uint64_t flags(); ///< PlaceWord::Flag of this process; local
+  /// Collective over the grid. is_asked: the program wants a balance now, whatever the mode is.
+  Verdict exchange(bool is_asked = false);
   int lay_out_anew(const GridMap& to);      ///< collective; a dyngrid_outcome. @throws agreed Error
-  void carried_out();                       ///< process 0: the verdict is carried out; local
+  void carried_out();                       ///< the verdict is carried out; local, on all that were asked
   void failed(const std::string& why);      ///< the same: it could not be
   void set_mode(control::BalanceMode mode); ///< local, the same on all processes
   void while_asleep();                      ///< a process of group 0 that sleeps, now and then
   void end();                               ///< no thread is left; local
+  // marked work of this process. @throws Error{bad_state, bad_argument}
+  void work_begins();
+  void work_ends(double units);
+
+  /// What was decided last, and what it was; as of the last exchange. Local.
+  const control::BalanceReport& last() const { return last_; }
+  // for those that join
+  void write(Packet& packet) const;
+  void read(Packet& packet);
+  void joined(); ///< the change that this process came by is done
 
   /// As of the last exchange; who asks wants them to be gathered from here on. Local.
   const std::vector<control::ProcessLoad>& wanted_loads() {
@@ -59,18 +73,29 @@ public:
 
 private:
   struct Record;
+  struct Asked { ///< on process 0: by whom
+    bool by_program = false;
+    std::optional<control::BalanceQuestion> question;
+    explicit operator bool() const { return by_program || question; }
+    bool is_now() const { return by_program || (question && question->now); }
+  };
   void point_reached();
   void point_left();
+  void know_grid();
   void start_monitor();
+  void begin_or_wake();
   control::ProcessLoad own_load() const;
   void hear_sleepers(std::vector<control::ProcessLoad>& loads) const;
-  Verdict consider(const std::optional<control::BalanceQuestion>& question);
+  Verdict consider(const Asked& asked);
+  void note(const gridmap::Balance& balance);
+  void note_nothing(const std::string& why);
   control::BalanceSubject subject() const;
   gridmap::Cost price(const gridmap::BalanceChoice& choice) const;
   GridMap map_of(const gridmap::BalanceChoice& choice) const;
   Verdict verdict_of(const gridmap::Balance& balance) const;
-  void say(const gridmap::Balance& balance, bool is_done);
+  void say(const gridmap::Balance& balance, bool is_done, bool is_asked);
   void say_outcome();
+  void say_unmeasured(const std::vector<control::ProcessLoad>& loads);
   std::vector<int> ids() const;
 
   Application& app_;
@@ -78,9 +103,15 @@ private:
   bool is_monitored_ = false; ///< somebody wants it: the same on all processes of the grid
   std::vector<control::ProcessLoad> loads_;
   bool is_wanted_here_ = false; ///< by this process's program
+  struct Clocks {
+    double wall_s, cpu_s;
+  };
+  std::optional<Clocks> marked_; ///< when the work began that is marked
   bool is_asleep_ = false;
   double told_asleep_s_ = 0; ///< a sleeper's: when it told its load, and which
   control::ProcessLoad told_;
+  control::BalanceReport last_;
+  bool is_doing_ = false; ///< the verdict of the last exchange, and last_ is of it
 
   // of process 0
   control::Balancer balancer_;
@@ -90,12 +121,24 @@ private:
   GridMap grid_;
   mutable std::vector<control::ProcessLoad> asleep_; ///< what was last heard of those that sleep
   std::optional<gridmap::Balance> doing_;
+  control::BalanceReport tried_; ///< that was carried out last
   std::optional<control::BalanceQuestion> asked_;
   std::string advised_; ///< what was said last
+  bool is_unmeasured_said_ = false;
 };
 
 template <class Archive> void fields(Archive& a, Balancing::Verdict& verdict) {
-  a(verdict.kind, verdict.to, verdict.ids, verdict.speeds, verdict.mode);
+  a(verdict.kind, verdict.to, verdict.ids, verdict.speeds, verdict.mode, verdict.report);
 }
 
 } // namespace blacs_dyn
+
+namespace control {
+
+template <class Archive> void fields(Archive& a, BalanceReport& r) {
+  a(r.number, r.action, r.is_done, r.from, r.to, r.leaves, r.comes, r.before_s, r.after_s, r.change_s);
+  a(r.measured_before_s, r.measured_after_s, r.measured_change_s, r.measured_steps, r.moved_elements, r.payoff_steps,
+    r.steps, r.why);
+}
+
+} // namespace control

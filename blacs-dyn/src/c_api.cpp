@@ -289,6 +289,50 @@ int dyngrid_set_balance(int mode) {
   });
 }
 
+int dyngrid_rebalance(void) {
+  return guard([] {
+    begun("dyngrid_rebalance").routines.refuse_inside("dyngrid_rebalance");
+    return app().points.rebalance();
+  });
+}
+
+int dyngrid_last_balance(dyngrid_balance_report* report) {
+  return guard([&] {
+    base::detail::not_null(report, "blacs-dyn: dyngrid_last_balance: report");
+    const control::BalanceReport& r = app().balancing.last();
+    dyngrid_balance_report given{};
+    given.number = r.number;
+    given.action = static_cast<int>(r.action);
+    given.is_done = r.is_done ? 1 : 0;
+    given.from_nprow = r.from.nprow;
+    given.from_npcol = r.from.npcol;
+    given.to_nprow = r.to.nprow;
+    given.to_npcol = r.to.npcol;
+    given.leaves = r.leaves;
+    given.comes = r.comes;
+    given.measured_steps = r.measured_steps;
+    given.before_s = r.before_s;
+    given.after_s = r.after_s;
+    given.change_s = r.change_s;
+    given.measured_before_s = r.measured_before_s;
+    given.measured_after_s = r.measured_after_s;
+    given.measured_change_s = r.measured_change_s;
+    given.moved_elements = r.moved_elements;
+    given.payoff_steps = r.number > 0 ? r.payoff_steps : 0;
+    given.steps = r.steps;
+    r.why.copy(given.why, sizeof given.why - 1);
+    *report = given;
+  });
+}
+
+int dyngrid_work_begin(void) {
+  return guard([] { begun("dyngrid_work_begin").balancing.work_begins(); });
+}
+
+int dyngrid_work_end(double units) {
+  return guard([&] { begun("dyngrid_work_end").balancing.work_ends(units); });
+}
+
 int dyngrid_loads(dyngrid_load* loads, int capacity, int* count) {
   return guard([&] {
     if (!count || (capacity > 0 && !loads))

@@ -87,7 +87,7 @@ void Control::hang_up() {
 Control::~Control() {
   hang_up();
   try {
-    state_->save_history();
+    state_->save_history(true);
   } catch (const std::exception&) { // a history that cannot be written is lost
   }
 }

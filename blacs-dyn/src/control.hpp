@@ -47,6 +47,7 @@ public:
   void wake() const {
     if (state_->wake) state_->wake();
   }
+  void balanced(const control::BalanceReport& report) { state_->balanced(report); }
 
   bool is_pending() const { return state_->is_pending(); }
   /// A resize point is reached: a request from outside, unless the program has a wish of its own.

@@ -24,6 +24,13 @@ std::string text_of(const char* text, std::size_t length) {
   return {text, length};
 }
 
+/// The other way round: cut off, or padded with blanks.
+void to_fortran(const char* from, char* text, std::size_t length) {
+  const std::size_t used = std::min(std::strlen(from), length);
+  std::memcpy(text, from, used);
+  std::memset(text + used, ' ', length - used);
+}
+
 dyngrid_matrix* matrix_of(const std::int64_t* handle) {
   return reinterpret_cast<dyngrid_matrix*>(static_cast<std::intptr_t>(*handle));
 }
@@ -74,10 +81,7 @@ FORTRAN77(void, dyngrid_resize_point_at, (const char* name, int* outcome, std::s
   *outcome = dyngrid_resize_point_at(text_of(name, length).c_str());
 }
 FORTRAN77(void, dyngrid_entry_point, (char* name, std::size_t length)) {
-  const char* text = dyngrid_entry_point();
-  const std::size_t used = std::min(std::strlen(text), length);
-  std::memcpy(name, text, used);
-  std::memset(name + used, ' ', length - used);
+  to_fortran(dyngrid_entry_point(), name, length);
 }
 FORTRAN77(void, dyngrid_pending, (int* is_pending)) {
   *is_pending = dyngrid_pending();
@@ -145,6 +149,39 @@ FORTRAN77(void, dyngrid_set_schedule, (const int* schedule, int* info)) {
 
 FORTRAN77(void, dyngrid_set_balance, (const int* mode, int* info)) {
   *info = dyngrid_set_balance(*mode);
+}
+FORTRAN77(void, dyngrid_work_begin, (int* info)) {
+  *info = dyngrid_work_begin();
+}
+FORTRAN77(void, dyngrid_work_end, (const double* units, int* info)) {
+  *info = dyngrid_work_end(*units);
+}
+FORTRAN77(void, dyngrid_rebalance, (int* outcome)) {
+  *outcome = dyngrid_rebalance();
+}
+FORTRAN77(void, dyngrid_last_balance,
+          (int* counts, double* seconds, double* others, char* why, int* info, std::size_t why_length)) {
+  dyngrid_balance_report r{};
+  *info = dyngrid_last_balance(&r);
+  if (*info != DYNGRID_SUCCESS) return;
+  const int count[] = {static_cast<int>(r.number),
+                       r.action,
+                       r.is_done,
+                       r.from_nprow,
+                       r.from_npcol,
+                       r.to_nprow,
+                       r.to_npcol,
+                       r.leaves,
+                       r.comes,
+                       r.measured_steps};
+  const double second[] = {r.before_s,          r.after_s,          r.change_s,
+                           r.measured_before_s, r.measured_after_s, r.measured_change_s};
+  std::copy(std::begin(count), std::end(count), counts);
+  std::copy(std::begin(second), std::end(second), seconds);
+  others[0] = static_cast<double>(r.moved_elements);
+  others[1] = static_cast<double>(r.payoff_steps);
+  others[2] = r.steps;
+  to_fortran(r.why, why, why_length);
 }
 /// A row of four whole numbers and a column of seven others for each process, as in dyngrid_load.
 FORTRAN77(void, dyngrid_loads, (int* whole, double* other, const int* capacity, int* count, int* info)) {
@@ -295,8 +332,5 @@ FORTRAN77(void, dyngrid_unshare, (const char* name, int* info, std::size_t name_
   *info = guard([&] { return dyngrid_unshare(text_of(name, name_length).c_str()); });
 }
 FORTRAN77(void, dyngrid_message, (char* text, std::size_t text_length)) {
-  const char* message = dyngrid_last_message();
-  const std::size_t length = std::min(std::strlen(message), text_length);
-  std::memcpy(text, message, length);
-  std::memset(text + length, ' ', text_length - length);
+  to_fortran(dyngrid_last_message(), text, text_length);
 }

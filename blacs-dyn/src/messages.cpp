@@ -27,19 +27,24 @@ MPI_Request start_send(MPI_Comm comm, int rank, base::Tag tag, const Packet& pac
 
 namespace {
 
-/// pause: between two looks that find nothing.
-template <class Pause> Packet receive(MPI_Comm comm, int rank, base::Tag tag, Pause&& pause) {
+std::optional<std::vector<char>> look(MPI_Comm comm, int rank, base::Tag tag) {
   MPI_Status status;
-  for (int here = 0;;) {
-    check_mpi(MPI_Iprobe(rank, tag, comm, &here, &status), "MPI_Iprobe");
-    if (here) break;
-    pause();
-  }
-  int length = 0;
+  int is_here = 0, length = 0;
+  check_mpi(MPI_Iprobe(rank, tag, comm, &is_here, &status), "MPI_Iprobe");
+  if (!is_here) return std::nullopt;
   check_mpi(MPI_Get_count(&status, MPI_BYTE, &length), "MPI_Get_count");
   std::vector<char> bytes(static_cast<std::size_t>(length));
-  check_mpi(MPI_Recv(bytes.data(), length, MPI_BYTE, rank, tag, comm, MPI_STATUS_IGNORE), "MPI_Recv");
-  return Packet(std::move(bytes));
+  check_mpi(MPI_Recv(bytes.data(), length, MPI_BYTE, status.MPI_SOURCE, tag, comm, MPI_STATUS_IGNORE), "MPI_Recv");
+  return bytes;
+}
+
+/// pause: between two looks that find nothing.
+template <class Pause> Packet receive(MPI_Comm comm, int rank, base::Tag tag, Pause&& pause) {
+  for (;;) {
+    std::optional<std::vector<char>> bytes = look(comm, rank, tag);
+    if (bytes) return Packet(std::move(*bytes));
+    pause();
+  }
 }
 
 auto sleeping(int longest_ms) {
@@ -50,6 +55,10 @@ auto sleeping(int longest_ms) {
 }
 
 } // namespace
+
+std::optional<std::vector<char>> receive_if_there(MPI_Comm comm, base::Tag tag) {
+  return look(comm, MPI_ANY_SOURCE, tag);
+}
 
 Packet receive_soon(MPI_Comm comm, int rank, base::Tag tag) {
   constexpr double awake_s = 0.2;

@@ -2,6 +2,8 @@
 // What owners, newcomers and sleepers say to each other while no grid has all of them.
 #pragma once
 #include <functional>
+#include <optional>
+#include <vector>
 
 #include <mpi.h>
 
@@ -17,6 +19,8 @@ MPI_Request start_send(MPI_Comm comm, int rank, base::Tag tag, const Packet& pac
 /// Waits for a message from `rank` that is about to come: awake at first, since a connection between two worlds is made
 /// in several steps for each of which both have to look into MPI; then asleep.
 Packet receive_soon(MPI_Comm comm, int rank, base::Tag tag);
+/// A message of anybody that has come; empty: there is none.
+std::optional<std::vector<char>> receive_if_there(MPI_Comm comm, base::Tag tag);
 /// Waits asleep for a message from `rank`; the back-off grows to `longest_ms`. meanwhile: called between two looks.
 Packet receive_asleep(MPI_Comm comm, int rank, base::Tag tag, int longest_ms,
                       const std::function<void()>& meanwhile = {});

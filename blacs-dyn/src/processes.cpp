@@ -432,6 +432,7 @@ std::optional<Processes::Union> Processes::sleep(const SpawnOptions& options) {
       break;
     }
     case Order::leave:
+      tell_process0(base::tag_load, {}); // my last message: none is on its way when the communicator is freed
       leave_group();
       return std::nullopt;
     case Order::finish:
@@ -444,6 +445,31 @@ std::optional<Processes::Union> Processes::sleep(const SpawnOptions& options) {
       return std::nullopt;
     }
   }
+}
+
+// ---- small messages to process 0
+
+void Processes::tell_process0(base::Tag tag, const std::vector<char>& bytes) const {
+  const MPI_Comm comm = group_ == 0 ? world_.get() : parent_comm_.get(); // process 0, or my owner, is the first of it
+  check_mpi(MPI_Send(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, 0, tag, comm), "MPI_Send");
+}
+
+std::vector<std::vector<char>> Processes::hear_told(base::Tag tag) const {
+  std::vector<std::vector<char>> told;
+  const auto hear = [&](MPI_Comm comm) {
+    for (;;) {
+      std::optional<std::vector<char>> bytes = receive_if_there(comm, tag);
+      if (!bytes) return;
+      told.push_back(std::move(*bytes));
+    }
+  };
+  for (const auto& [group, held] : owned_) hear(held.parent_comm.get());
+  if (id_ == 0) {
+    hear(world_.get());
+    return told;
+  }
+  for (const std::vector<char>& bytes : told) tell_process0(tag, bytes);
+  return {};
 }
 
 // ---- parting
@@ -460,9 +486,15 @@ void Processes::release_group(int group, const std::vector<int>& parked_ranks) {
   const auto held = owned_.find(group);
   if (held == owned_.end())
     throw Error(Status::internal, fmt::format("blacs-dyn: process {} does not own unit {}", id_, group));
+  const MPI_Comm parent_comm = held->second.parent_comm.get();
+  while (receive_if_there(parent_comm, base::tag_load)) { // what they told, which nobody needs any more
+  }
   Packet packet;
   packet.put(Order::leave);
-  for (const int rank : parked_ranks) send(held->second.parent_comm.get(), rank, tag_wake, packet);
+  for (const int rank : parked_ranks) send(parent_comm, rank, tag_wake, packet);
+  for (const int rank : parked_ranks) // and what is on its way: they end with an empty message
+    while (!receive_soon(parent_comm, rank, base::tag_load).bytes().empty()) {
+    }
   held->second.parent_comm.close();
   launcher_->release(group, std::move(held->second.intercomm));
   owned_.erase(held);

@@ -51,6 +51,11 @@ public:
   bool has_left() const { return state_ == State::left; }
   Mode mode() const { return mode_; }
   void set_mode(Mode mode) { mode_ = mode; }
+  /// A few bytes to process 0, which need not wait for them: by the owner of a spawned group, which passes them on.
+  /// Local.
+  void tell_process0(base::Tag tag, const std::vector<char>& bytes) const;
+  /// What has come by tell_process0; others than process 0 pass on what their groups say, and hear nothing. Local.
+  std::vector<std::vector<char>> hear_told(base::Tag tag) const;
   int id() const { return id_; }
   bool is_in_first_group() const { return group_ == 0; }
   std::function<void()> while_asleep; ///< called now and then by a process that sleeps
@@ -64,6 +69,7 @@ public:
   /// Error{bad_argument}
   void set_speed(double speed);
   double speed() const;
+  bool is_speed_given() const { return is_speed_given_; } ///< by the program; on a process that was in the grid then
   /// What those that join say of their speeds and hosts goes into `gathered`. @return the largest `number` of all.
   /// Collective over the union. Waits asleep.
   int hear_all(Union& gathered, int number) const;
@@ -158,6 +164,7 @@ private:
   Comm parent_comm_; ///< my owner (rank 0) and my group, outside group 0
   Comm grid_;
   ProcessSet process_set_;
+  bool is_speed_given_ = false;
   double own_speed_ = 0;                     ///< that this process was given before it was in a grid; 0: none
   std::map<int, base::Deadline> kept_until_; ///< groups that sleep as a whole; process 0
   std::map<int, Hold> owned_;                ///< group id -> what I hold of it; group 0 only

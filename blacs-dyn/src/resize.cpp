@@ -182,6 +182,7 @@ Packet Resize::write_state() const {
   packet.put(app_->matrices.may_lack_rules(!change_.wake.empty()));
   app_->points.write(packet);
   app_->settings.write(packet);
+  app_->balancing.write(packet);
   app_->shared.write(packet);
   app_->matrices.write(packet);
   return packet;
@@ -190,6 +191,7 @@ Packet Resize::write_state() const {
 void Resize::read_state(Packet& state) {
   app_->points.read(state);
   app_->settings.read(state);
+  app_->balancing.read(state);
   app_->shared.read(state); // before the matrices, since a rule may look at it
   const bool is_newcomer = app_->processes.is_newcomer();
   app_->matrices.read(state, is_newcomer || app_->grid.is_still_outside(), is_newcomer);

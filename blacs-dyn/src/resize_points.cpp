@@ -163,6 +163,25 @@ void ResizePoints::check_places(const Place& place) const {
 /// Loads are handed over, and what follows from them is done. A failure is said, and the program goes on as it was.
 int ResizePoints::balance() {
   const Balancing::Verdict verdict = app_.balancing.exchange();
+  try {
+    return balance_as(verdict);
+  } catch (const Error&) {
+    return DYNGRID_SAME;
+  }
+}
+
+int ResizePoints::rebalance() {
+  if (app_.processes.is_newcomer() || (under_way_ && under_way_->is_led())) return arrive(Place());
+  place_ = Place();
+  if (app_.grid.is_still_outside()) return sleep_until_needed();
+  if (under_way_)
+    throw Error(Status::bad_state, fmt::format("blacs-dyn: dyngrid_rebalance while new processes for {} are on their "
+                                               "way: ask again when they are there",
+                                               to_string(under_way_->goal().to)));
+  return balance_as(app_.balancing.exchange(true));
+}
+
+int ResizePoints::balance_as(const Balancing::Verdict& verdict) {
   using Kind = Balancing::Verdict::Kind;
   if (verdict.kind == Kind::nothing) return DYNGRID_SAME;
   const std::vector<double> before = app_.processes.know_speeds(verdict.ids, verdict.speeds);
@@ -180,7 +199,7 @@ int ResizePoints::balance() {
   } catch (const Error& error) {
     app_.processes.know_speeds(verdict.ids, before);
     app_.balancing.failed(error.what());
-    return DYNGRID_SAME;
+    throw;
   }
   app_.balancing.carried_out();
   return outcome;
@@ -345,6 +364,7 @@ int ResizePoints::see_through(Resize& change) {
   for (;;) {
     switch (change.move_and_commit()) {
     case Resize::Outcome::resized:
+      app_.balancing.joined();
       return DYNGRID_RESIZED;
     case Resize::Outcome::redirected:
       under_way_ = std::move(change);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "balancing.hpp"
 #include "control/resize_request.hpp"
 #include "packet.hpp"
 #include "place.hpp"
@@ -37,7 +38,8 @@ public:
   /// without: control::Without as text; null: everybody may stay.
   int resize(Shape to, gridmap::Placement placement, const char* without = nullptr);
   int pop();
-  bool is_change_due();                                  ///< dyngrid_pending
+  int rebalance();      ///< now, whatever the mode is. @throws agreed Error when it could not be done
+  bool is_change_due(); ///< dyngrid_pending
   void request(Shape to, control::Without without = {}); ///< at the next point; local
   const char* entry_point();                             ///< also says that this process can be led; local
   void set_entry_point(std::string name) { entry_point_ = std::move(name); }
@@ -77,6 +79,7 @@ private:
   std::uint64_t compare_places(const Place& place, std::uint64_t flags);
   void check_places(const Place& place) const;
   int balance();
+  int balance_as(const Balancing::Verdict& verdict);
   Resize::Goal agree_on_goal(Wish& wish, bool is_own);
   int change(Resize::Goal goal, std::optional<control::ResizeRequest> request = std::nullopt, std::uint64_t all = 0);
   int carry_out(Resize& next);

@@ -65,6 +65,7 @@ void Processes::set_speed(double speed) {
     return;
   }
   together(grid_.get(), check);
+  is_speed_given_ = true;
   std::vector<double> speeds(process_set_.grid.ids.size());
   check_mpi(MPI_Allgather(&speed, 1, MPI_DOUBLE, speeds.data(), 1, MPI_DOUBLE, grid_.get()), "MPI_Allgather");
   GridMap map = process_set_.grid;

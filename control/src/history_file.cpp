@@ -71,13 +71,20 @@ std::string line_of(const HistoryKey& key, const ChangeCost& c, std::int64_t whe
   return to_line(line);
 }
 
+std::string line_of(const HistoryKey& key, const BalanceReport& b, std::int64_t when) {
+  Json line = named(key, "balance", when);
+  line.update(members_of(b));
+  return to_line(line);
+}
+
 struct Record {
   HistoryKey key;
   std::int64_t when = 0;
-  bool is_steps = false;
+  enum class Kind { steps, change, balance } kind = Kind::steps;
   std::pair<int, int> grid;
   StepTimes times;
   ChangeCost change;
+  BalanceReport balance;
 };
 
 /// Empty for a line that is not whole, or says what cannot be.
@@ -100,7 +107,6 @@ std::optional<Record> record_of(const std::string& line) {
     };
     if (json.at("kind") == "steps") {
       const GridShape s = shape("grid");
-      r.is_steps = true;
       r.grid = {s.nprow, s.npcol};
       r.times.count = json.at("count");
       r.times.mean = figure("mean_s");
@@ -108,6 +114,7 @@ std::optional<Record> record_of(const std::string& line) {
       r.times.least = figure("least_s");
       if (r.times.count < 1) return std::nullopt;
     } else if (json.at("kind") == "resize") {
+      r.kind = Record::Kind::change;
       r.change.from = shape("from");
       r.change.to = shape("to");
       r.change.spawned = json.at("spawned");
@@ -119,6 +126,12 @@ std::optional<Record> record_of(const std::string& line) {
       r.change.predicted_exchange_s = figure("planned_exchange_s");
       r.change.asked_at_step = json.value("asked_at_step", std::int64_t{-1}); // not in lines of earlier versions
       r.change.changed_at_step = json.value("changed_at_step", std::int64_t{-1});
+    } else if (json.at("kind") == "balance") {
+      r.kind = Record::Kind::balance;
+      shape("from");
+      shape("grid");
+      for (const char* name : {"before_s", "after_s", "change_s"}) figure(name);
+      r.balance = balance_report_from(json);
     } else {
       return std::nullopt; // of a later version
     }
@@ -164,7 +177,7 @@ template <class Each> void each_record(const std::string& file, Each&& each) {
     if (const auto record = record_of(line)) each(*record);
 }
 
-void keep_last(std::vector<ChangeCost>& list) {
+template <class T> void keep_last(std::vector<T>& list) {
   if (list.size() > most_changes) list.erase(list.begin(), list.end() - static_cast<std::ptrdiff_t>(most_changes));
 }
 
@@ -179,10 +192,15 @@ std::map<HistoryKey, Book> books_of(const std::string& file) {
   each_record(file, [&](const Record& r) {
     Book& book = books[r.key];
     book.last = std::max(book.last, r.when);
-    if (r.is_steps) {
+    if (r.kind == Record::Kind::steps) {
       StepTimes& known = book.history.steps[r.grid];
       known.forget_beyond(remembered_steps);
       known.add(r.times);
+      return;
+    }
+    if (r.kind == Record::Kind::balance) {
+      book.history.balances.push_back(r.balance);
+      keep_last(book.history.balances);
       return;
     }
     book.history.changes.push_back(r.change);
@@ -207,9 +225,12 @@ void put_together(const std::string& file) {
     for (const auto& [shape, times] : entry->second.history.steps)
       text += line_of(entry->first, shape, times, entry->second.last);
     // so that a file put together is well below the size at which it is done again
-    const auto& changes = entry->second.history.changes;
-    for (std::size_t i = changes.size() > 20 ? changes.size() - 20 : 0; i < changes.size(); ++i)
-      text += line_of(entry->first, changes[i], entry->second.last);
+    const auto last_of = [&](const auto& list) {
+      for (std::size_t i = list.size() > 20 ? list.size() - 20 : 0; i < list.size(); ++i)
+        text += line_of(entry->first, list[i], entry->second.last);
+    };
+    last_of(entry->second.history.changes);
+    last_of(entry->second.history.balances);
   }
   while (text.size() > static_cast<std::size_t>(largest_file) / 2) text.erase(0, text.find('\n') + 1); // oldest first
   const std::string part = file + ".new";
@@ -258,12 +279,13 @@ std::vector<std::pair<HistoryKey, History>> read_all_history(const std::string& 
 
 bool append_history(const std::string& file, const HistoryKey& key,
                     const std::map<std::pair<int, int>, StepTimes>& steps, const std::vector<ChangeCost>& changes,
-                    double wait_s) {
+                    double wait_s, const std::vector<BalanceReport>& balances) {
   std::string text;
   const std::int64_t when = now_s();
   for (const auto& [shape, times] : steps)
     if (times.count > 0) text += line_of(key, shape, times, when);
   for (const ChangeCost& change : changes) text += line_of(key, change, when);
+  for (const BalanceReport& balance : balances) text += line_of(key, balance, when);
   if (text.empty() || file.empty()) return true;
   if (!base::make_directories(file.substr(0, file.rfind('/')))) return false;
   // the lock is a file of its own, since putting the history together replaces the other

@@ -48,6 +48,8 @@ History history_from(const Json& answer) {
       history.changes.push_back(change_from(change));
       if (history.changes.back().spawned > 0) history.spawns.push_back(history.changes.back());
     }
+    for (const Json& balance : answer.value("balances", Json::array()))
+      history.balances.push_back(balance_report_from(balance));
     return history;
   } catch (const Json::exception& error) {
     throw base::Error(base::Status::bad_argument, std::string("control: history: ") + error.what());

@@ -477,25 +477,41 @@ void JobState::set_experiment(Experiment experiment) {
   settle();
 }
 
-void JobState::save_history(double wait_s) {
+void JobState::balanced(const BalanceReport& report) {
+  const Lock lock(mutex_);
+  for (std::vector<BalanceReport>* list : {&book_->unsaved_balances, &book_->known.balances}) {
+    if (report.measured_steps == 0)
+      list->push_back(report);
+    else if (!list->empty() && list->back().number == report.number && list->back().measured_steps == 0)
+      list->back() = report;
+  }
+}
+
+void JobState::save_history(bool is_end) {
   struct Part {
     std::string size;
     std::map<std::pair<int, int>, StepTimes> steps;
     std::vector<ChangeCost> changes;
+    std::vector<BalanceReport> balances;
   };
+  constexpr double wait_s = 0.2;
   std::vector<Part> parts;
   {
     const Lock lock(mutex_);
     for (auto& [size, book] : books_) {
-      if (book.unsaved_steps.empty() && book.unsaved_changes.empty()) continue;
-      parts.push_back({size, {}, {}});
+      auto& balances = book.unsaved_balances;
+      const bool is_open = !is_end && !balances.empty() && balances.back().measured_steps == 0;
+      const auto open = balances.end() - (is_open ? 1 : 0);
+      if (book.unsaved_steps.empty() && book.unsaved_changes.empty() && open == balances.begin()) continue;
+      parts.push_back({size, {}, {}, {balances.begin(), open}});
+      balances.erase(balances.begin(), open);
       parts.back().steps.swap(book.unsaved_steps);
       parts.back().changes.swap(book.unsaved_changes);
     }
   }
   for (const Part& part : parts) {
-    if (info_.history_file.empty() ||
-        append_history(info_.history_file, {info_.app, part.size, info_.machine}, part.steps, part.changes, wait_s))
+    if (info_.history_file.empty() || append_history(info_.history_file, {info_.app, part.size, info_.machine},
+                                                     part.steps, part.changes, wait_s, part.balances))
       continue;
     const Lock lock(mutex_);
     Book& book = books_[part.size];
@@ -503,6 +519,8 @@ void JobState::save_history(double wait_s) {
     auto& list = book.unsaved_changes;
     list.insert(list.begin(), part.changes.begin(), part.changes.end());
     if (list.size() > 200) list.erase(list.begin(), list.end() - 200); // it can never be written
+    if (book.unsaved_balances.size() < 200)
+      book.unsaved_balances.insert(book.unsaved_balances.begin(), part.balances.begin(), part.balances.end());
   }
 }
 
@@ -580,12 +598,13 @@ Json JobState::status(double now, bool with_processes) const {
 Json JobState::history() const {
   Situation here;
   std::string size;
+  Json grids = Json::array(), resizes = Json::array(), balances = Json::array();
   {
     const Lock lock(mutex_);
     here = situation();
     size = size_;
+    for (const BalanceReport& balance : book_->known.balances) balances.push_back(members_of(balance));
   }
-  Json grids = Json::array(), resizes = Json::array();
   for (const auto& [shape, times] : here.steps)
     grids.push_back({{"grid", to_json(GridShape{shape.first, shape.second})},
                      {"steps", times.count},
@@ -601,6 +620,7 @@ Json JobState::history() const {
           {"file", info_.history_file},
           {"grids", grids},
           {"resizes", resizes},
+          {"balances", balances},
           {"cores", info_.cores},
           {"per_core", info_.per_core},
           {"sweet_spot", sweet ? to_json(*sweet) : Json(nullptr)}};

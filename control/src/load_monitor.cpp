@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,6 +15,45 @@
 #include "base/thread.hpp"
 
 namespace control {
+
+bool take_marked_speeds(std::vector<ProcessLoad>& loads) {
+  double sum = 0;
+  int in_grid = 0;
+  for (const ProcessLoad& load : loads) {
+    if (load.place < 0) continue;
+    if (load.rate <= 0) return false;
+    sum += load.rate;
+    ++in_grid;
+  }
+  if (in_grid == 0) return false;
+  const double mean = sum / in_grid;
+  std::map<std::string, std::pair<double, int>> hosts;
+  for (const ProcessLoad& load : loads)
+    if (load.rate > 0) {
+      hosts[load.host].first += load.rate / mean;
+      ++hosts[load.host].second;
+    }
+  for (ProcessLoad& load : loads) {
+    const auto host = hosts.find(load.host);
+    const double usual = host == hosts.end() ? 1 : host->second.first / host->second.second;
+    load.speed = load.rate > 0 ? load.rate / mean : usual;
+  }
+  return true;
+}
+
+void MarkedRate::add(double cpu_s, double units) {
+  if (!(units > 0)) return;
+  cpu_s_ += cpu_s;
+  units_ += units;
+  if (cpu_s_ < least_s) return;
+  last_.push_back(units_ / cpu_s_);
+  if (last_.size() > most) last_.pop_front();
+  cpu_s_ = units_ = 0;
+}
+
+double MarkedRate::value() const {
+  return last_.empty() ? 0 : *std::max_element(last_.begin(), last_.end());
+}
 
 bool LoadJournal::add(const Load& load, double now_s) {
   constexpr double first_seen_s = 2 * LoadMonitor::period_s; // before the sample that decides
@@ -76,6 +116,13 @@ LoadMonitor::~LoadMonitor() {
 void LoadMonitor::write(ProcessLoad& load) const {
   const std::lock_guard lock(mutex_);
   journal_.write(load, base::monotonic_s());
+  load.rate = rate_.value();
+}
+
+void LoadMonitor::work(double cpu_s, double wall_s, double units) {
+  reader_.work(cpu_s, wall_s);
+  const std::lock_guard lock(mutex_);
+  rate_.add(cpu_s, units);
 }
 
 void LoadMonitor::sleeps(bool does) {

@@ -19,10 +19,13 @@
 namespace control {
 namespace {
 
-double thread_cpu_s() {
+double seconds_on(clockid_t clock) {
   timespec t{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  clock_gettime(clock, &t);
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+double process_cpu_s() {
+  return seconds_on(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 std::vector<int> own_processors() {
@@ -82,6 +85,10 @@ double wanted_s(const LoadSample& before, const LoadSample& after) {
 
 } // namespace
 
+double thread_cpu_s() {
+  return seconds_on(CLOCK_THREAD_CPUTIME_ID);
+}
+
 LoadTexts read_load(const std::string& root, bool with_group) {
   LoadTexts texts;
   texts.at_s = base::monotonic_s();
@@ -136,13 +143,14 @@ LoadSources test_load_sources(const std::string& root) {
 }
 
 LoadReader::LoadReader(LoadSource source, std::string root)
-    : source_(source), root_(std::move(root)), before_(load_sample(read_load(root_))) {}
+    : source_(source), root_(std::move(root)), before_(load_sample(read_load(root_))), cpu_before_s_(process_cpu_s()) {}
 
 Load LoadReader::look() {
   const std::lock_guard lock(mutex_);
   LoadSample now = load_sample(read_load(root_));
   const Load load = judge_load(before_, now, source_, work_, stopped_s_);
   before_ = std::move(now);
+  cpu_before_s_ = process_cpu_s();
   work_ = {};
   stopped_s_ = 0;
   return load;
@@ -153,12 +161,15 @@ std::optional<Load> LoadReader::look_after(double wanted, bool sleeps, double st
   LoadSample now = load_sample(read_load(root_, sleeps));
   stopped_s_ += stopped_s;
   const bool has_threads = !now.threads.empty();
-  const double held_up = source_ == LoadSource::clock ? work_.wall_s : wanted_s(before_, now);
+  const double ran_s = process_cpu_s() - cpu_before_s_, counted_s = wanted_s(before_, now);
+  const bool stands_still = ran_s >= wanted && counted_s < 0.02 * ran_s;
+  const LoadSource source = stands_still ? LoadSource::clock : source_;
+  const double held_up = stands_still ? ran_s : source == LoadSource::clock ? work_.wall_s : counted_s;
   if (!sleeps && has_threads && held_up + stopped_s_ < wanted) return std::nullopt;
   if (sleeps && before_.rivals < 0) before_.rivals = now.rivals; // the first look since it sleeps
-  const Load load =
-      judge_load(before_, now, sleeps ? LoadSource::competitors : source_, work_, sleeps ? 0 : stopped_s_);
+  const Load load = judge_load(before_, now, sleeps ? LoadSource::competitors : source, work_, sleeps ? 0 : stopped_s_);
   before_ = std::move(now);
+  cpu_before_s_ = process_cpu_s();
   work_ = {};
   stopped_s_ = 0;
   return load;

@@ -2,6 +2,7 @@
 // A running application with a load that is known: every process has a /proc of its own, in which this program writes
 // what the kernel would say of such a share.
 //     mpirun -np 4 balanced uniform|weighted|advise|alike|flicker|stopped|unreadable FOLDER
+//     mpirun -np 2 balanced spawned FOLDER      with DYNGRID_UNIT=2 DYNGRID_RESIZE_AT=2:2x2: one of the two that come
 // Steps last as long as they would: the part of a process over its share, asleep. What is expected follows from that,
 // and every element of the matrix is compared at the end. No time is judged; what does not come within a minute is
 // missing.
@@ -16,6 +17,7 @@
 #include <fstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -118,13 +120,14 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   int pid_of_1 = static_cast<int>(getpid());
   MPI_Bcast(&pid_of_1, 1, MPI_INT, 1, MPI_COMM_WORLD);
-  const std::string folder = fmt::format("{}/{}", argv[2], rank);
+  const std::string folder = fmt::format("{}/{}", argv[2], getpid());
+  const bool is_spawned = kind == "spawned"; // the loaded one; its number is 3
   std::filesystem::remove_all(folder);
   Kernel kernel(folder);
   if (kind == "unreadable") std::filesystem::remove_all(folder + "/proc");
   setenv("DYNGRID_LOAD_ROOT", folder.c_str(), 1);
   setenv("DYNGRID_BALANCE", kind == "advise" ? "advise" : "auto", 1);
-  setenv("DYNGRID_GRID", kind == "weighted" ? "1x4" : "2x2", 1);
+  setenv("DYNGRID_GRID", kind == "weighted" ? "1x4" : is_spawned ? "1x2" : "2x2", 1);
   if (dyngrid_init() != DYNGRID_SUCCESS || dyngrid_set_steps(2000) != DYNGRID_SUCCESS) return 1;
   dyngrid_matrix* a = nullptr;
   expect((kind == "weighted" ? dyngrid_matrix_create_weighted("A", 'd', n, n, nb, nb, DYNGRID_ORDER_BLOCK, &a)
@@ -133,6 +136,7 @@ int main(int argc, char** argv) {
   for_each(a, [](std::int64_t i, std::int64_t j, double& e) { e = element(i, j); });
 
   Seen seen;
+  bool must_grow = is_spawned;
   double begun = now_s(); // shared: newcomers have none, sleepers get it again
   dyngrid_share("begun", &begun, sizeof begun);
   const bool is_quiet = kind == "advise" || kind == "alike" || kind == "stopped" || kind == "unreadable";
@@ -141,7 +145,7 @@ int main(int argc, char** argv) {
     const int outcome = dyngrid_resize_point();
     if (outcome == DYNGRID_LEAVE || outcome < 0) break;
     const double t = now_s() - begun;
-    if (outcome == DYNGRID_RESIZED) {
+    if (outcome == DYNGRID_RESIZED && !std::exchange(must_grow, false)) {
       ++seen.changes;
       seen.has_returned = seen.has_returned || (grid_size() == 4 && seen.least < 4);
       seen.least = std::min(seen.least, grid_size());
@@ -152,13 +156,15 @@ int main(int argc, char** argv) {
     if (kind == "flicker") share = rank == 1 && static_cast<int>(t / 0.7) % 2 == 1 ? 0.3 : 1;
     if ((kind == "uniform" || kind == "weighted" || kind == "advise") && rank == 1 && t > 3 && seen.changes == 0)
       share = 0.25;
+    if (is_spawned && dyngrid_process_id() == 3 && seen.changes == 0) share = 0.25;
     if (kind == "weighted" && rank == 1 && seen.changes == 1) share = 0.25;
     if (kind == "stopped" && rank == 0 && step == 40) stop_for(pid_of_1, 4);
     std::this_thread::sleep_for(std::chrono::duration<double>(4 * step_s * part_of(a) / share));
     if (kind != "unreadable") kernel.ran(share);
     if (kind == "weighted") seen.has_new_parts = seen.has_new_parts || (rank == 1 && part_of(a) < 0.12);
     // all stop together: what process 0 has seen is what counts, and the part of process 1
-    int is_over = t > lasts_s || (kind == "uniform" && seen.has_returned) ? 1 : 0, is_seen = seen.has_new_parts ? 1 : 0;
+    int is_over = t > lasts_s || ((kind == "uniform" || is_spawned) && seen.has_returned) ? 1 : 0,
+        is_seen = seen.has_new_parts ? 1 : 0;
     MPI_Bcast(&is_over, 1, MPI_INT, 0, dyngrid_comm());
     MPI_Allreduce(MPI_IN_PLACE, &is_seen, 1, MPI_INT, MPI_MAX, dyngrid_comm());
     seen.has_new_parts = is_seen != 0;
@@ -168,14 +174,15 @@ int main(int argc, char** argv) {
   if (dyngrid_comm() != MPI_COMM_NULL)
     for_each(a, [&](std::int64_t i, std::int64_t j, double e) { wrong += e == element(i, j) ? 0 : 1; });
   expect(wrong == 0, fmt::format("{} elements are wrong", wrong));
-  if (rank == 0) {
+  if (dyngrid_process_id() == 0) {
     std::vector<dyngrid_load> loads(8);
     int count = 0;
     expect(dyngrid_loads(loads.data(), 8, &count) == DYNGRID_SUCCESS && count == 4 && loads[0].process == 0 &&
                loads[0].is_known == 1,
            fmt::format("{} loads are known", count));
     if (kind == "unreadable") expect(loads[1].share == 1 && loads[1].competing == -1, "a load without /proc");
-    if (kind == "uniform") expect(seen.least == 3 && seen.has_returned, fmt::format("{} at least", seen.least));
+    if (kind == "uniform" || is_spawned)
+      expect(seen.least == 3 && seen.has_returned, fmt::format("{} at least", seen.least));
     if (kind == "weighted") expect(seen.has_new_parts, "process 1 has as much as before");
     if (kind == "flicker") expect(seen.changes <= 4, fmt::format("{} changes for 10 loads", seen.changes));
     if (is_quiet) expect(seen.changes == 0, fmt::format("{} changes", seen.changes));

@@ -3,12 +3,14 @@
 // much work on so many processes of such a share.
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "base/status.hpp"
+#include "control/balance_report.hpp"
 #include "control/balancer.hpp"
 
 namespace {
@@ -232,6 +234,49 @@ TEST(Balancer, WhoLeftLatelyReturnsOnlyForTwiceTheGain) {
   }
 }
 
+TEST(Balancer, ThreeHundredTimesAwayAndBack) {
+  Story run;
+  run.steps(5);
+  for (int cycle = 0; cycle < 300; ++cycle) {
+    const int who = 1 + cycle % 3;
+    run.load(static_cast<std::size_t>(who), 0.25);
+    run.steps(3);
+    const auto away = run.balancer.decide(run.subject, run.now);
+    ASSERT_TRUE(away);
+    ASSERT_EQ(away->action, BalanceAction::remove) << cycle << ": " << away->why;
+    ASSERT_EQ(away->leaves, std::vector<int>{who}) << cycle; // they stand in the order of their numbers
+    run.balancer.carried_out(*away, 0.5, run.now);
+    const double left_s = run.now;
+    BalanceSubject three = run.subject;
+    three.grid = away->then.grid;
+    three.rows = away->then.rows;
+    three.cols = away->then.cols;
+    run.ids.erase(run.ids.begin() + who);
+    run.shares.assign(3, 1);
+    run.held.assign(3, 1e3);
+    ProcessLoad sleeper;
+    sleeper.process = who;
+    sleeper.samples = 20;
+    run.asleep = {sleeper};
+    run.tell();
+    std::optional<gridmap::Balance> back;
+    for (int step = 0; step < 100 && (!back || back->action == BalanceAction::stay); ++step) {
+      run.steps(1);
+      back = run.balancer.decide(three, run.now);
+    }
+    ASSERT_TRUE(back);
+    ASSERT_EQ(back->action, BalanceAction::take_back) << cycle << ": " << back->why;
+    ASSERT_EQ(run.balancer.id_of(back->comes.at(0)), who) << cycle;
+    EXPECT_GE(run.now - left_s, 10) << "not before it was calm for so long";
+    run.balancer.carried_out(*back, 0.5, run.now);
+    run.ids = {0, 1, 2, 3};
+    run.shares.assign(4, 1);
+    run.held.assign(4, 1e3);
+    run.asleep.clear();
+    run.steps(3);
+  }
+}
+
 TEST(Balancer, SaysAfterwardsWhatItWas) {
   Story run;
   run.steps(5);
@@ -239,7 +284,10 @@ TEST(Balancer, SaysAfterwardsWhatItWas) {
   run.steps(3);
   const auto b = run.balancer.decide(run.subject, run.now);
   ASSERT_TRUE(b);
+  control::BalanceReport report(*b, run.balancer.request().step_s, 4);
   run.balancer.carried_out(*b, 0.7, run.now);
+  report.done(0.7);
+  EXPECT_FALSE(run.balancer.has_outcome());
   EXPECT_FALSE(run.balancer.outcome());
   run.ids = {0, 2, 3};
   run.shares = {1, 1, 1};
@@ -253,6 +301,30 @@ TEST(Balancer, SaysAfterwardsWhatItWas) {
   EXPECT_EQ(outcome->change_s, 0.7);
   EXPECT_EQ(outcome->predicted_change_s, 0.5);
   EXPECT_FALSE(run.balancer.outcome()) << "once";
+  report.judged(*outcome);
+  EXPECT_EQ(report.number, 4);
+  EXPECT_EQ(report.action, BalanceAction::remove);
+  EXPECT_TRUE(report.is_done && report.from.size() == 4 && report.to.size() == 3 && report.leaves == 1);
+  EXPECT_NEAR(report.measured_before_s, 4, 1e-9);
+  EXPECT_NEAR(report.measured_after_s, 4.0 / 3, 1e-9);
+  EXPECT_NEAR(report.after_s, 4 * 0.34, 1e-6);
+  EXPECT_TRUE(report.measured_change_s == 0.7 && report.change_s == 0.5 && report.measured_steps == 5);
+}
+
+TEST(Balancer, AnotherGridEndsTheJudging) {
+  Story run;
+  run.steps(5);
+  run.load(1, 0.25);
+  run.steps(3);
+  const auto b = run.balancer.decide(run.subject, run.now);
+  ASSERT_TRUE(b);
+  run.balancer.carried_out(*b, 0.7, run.now);
+  run.steps(3);
+  run.balancer.grid_changed(run.now); // somebody asked for it
+  run.balancer.forget_trial();
+  run.steps(20);
+  EXPECT_FALSE(run.balancer.has_outcome());
+  EXPECT_FALSE(run.balancer.outcome());
 }
 
 TEST(Balancer, PausesAfterWhatBroughtNothing) {

@@ -20,6 +20,7 @@
 #include "control/allowed.hpp"
 #include "control/decide.hpp"
 #include "control/history.hpp"
+#include "control/history_json.hpp"
 #include "control/job_state.hpp"
 #include "control/limits.hpp"
 
@@ -1112,6 +1113,58 @@ TEST(History, OnlyARegularFileAndThatIsSaidOnce) {
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
   for (const std::string& file : {fifo, device, fifo + ".lock", device + ".lock", folder.path + ".lock"})
     unlink(file.c_str());
+}
+
+TEST(History, HasTheBalancesThatWereCarriedOut) {
+  const Folder folder;
+  control::BalanceReport report;
+  report.number = 3;
+  report.action = gridmap::BalanceAction::take_back;
+  report.from = {1, 3};
+  report.to = {2, 2};
+  report.comes = 1;
+  report.before_s = 1.5;
+  report.after_s = 1;
+  report.change_s = 0.25;
+  report.measured_before_s = 1.4;
+  report.moved_elements = 77;
+  report.payoff_steps = 2;
+  report.steps = 40;
+  report.why = "1.5 s a step become 1";
+  report.done(0.3);
+  control::JobInfo info;
+  info.app = app.app;
+  info.machine = app.machine;
+  info.history_file = folder.file;
+  const control::HistoryKey key{app.app, "-", app.machine};
+  {
+    control::JobState state(info, {1, 3}, 0);
+    state.balanced(report);
+    state.save_history();
+    EXPECT_TRUE(control::read_history(folder.file, key).balances.empty()) << "it is not judged yet";
+    report.measured_after_s = 1.1;
+    report.measured_steps = 5;
+    state.balanced(report);
+    state.save_history();
+    EXPECT_EQ(control::read_history(folder.file, key).balances.size(), 1u);
+    EXPECT_EQ(state.history()["balances"].size(), 1u);
+    EXPECT_EQ(state.history()["balances"][0]["after_s"], 1.1);
+    control::BalanceReport next = report;
+    next.measured_steps = 0; // the job ends before five steps
+    next.number = 4;
+    state.balanced(next);
+    state.save_history();
+    EXPECT_EQ(control::read_history(folder.file, key).balances.size(), 1u);
+    state.save_history(true);
+  }
+  const control::History h = control::read_history(folder.file, key);
+  ASSERT_EQ(h.balances.size(), 2u);
+  EXPECT_EQ(control::members_of(h.balances[0]), control::members_of(report));
+  EXPECT_EQ(h.balances[1].number, 4);
+  EXPECT_TRUE(h.changes.empty() && h.steps.empty());
+  control::JobState later(info, {1, 3}, 0);
+  EXPECT_EQ(later.history()["balances"].size(), 0u) << "of another size, until the matrices are known";
+  EXPECT_EQ(control::history_from({{"balances", {control::members_of(report)}}}).balances.size(), 1u);
 }
 
 TEST(History, ALockThatIsHeldIsNotWaitedForLong) {

@@ -281,6 +281,75 @@ TEST(LoadReader, ReadsWhatChanged) {
   EXPECT_NEAR(reader.look().share, 1, 1e-9); // since the last look
 }
 
+/// Until this thread has run for so long.
+void run_for(double s) {
+  const double end = control::thread_cpu_s() + s;
+  while (control::thread_cpu_s() < end) {
+  }
+}
+
+TEST(LoadReader, MarkedWorkCountsWhereTheKernelStandsStill) {
+  const Root root;
+  const std::string task = "/proc/self/task/" + std::to_string(syscall(SYS_gettid));
+  root.write(task + "/stat", "1 (x) R 0\n");
+  root.write(task + "/schedstat", "1000000000 0 1\n");
+  root.write("/proc/stat", stat_text);
+  control::LoadReader reader(LoadSource::schedstat, root.path);
+  EXPECT_FALSE(reader.look_after(0.03, false, 0)) << "it has not run yet";
+  run_for(0.04);
+  reader.work(0.03, 0.1);
+  const auto marked = reader.look_after(0.03, false, 0);
+  ASSERT_TRUE(marked);
+  EXPECT_EQ(marked->source, LoadSource::clock);
+  EXPECT_NEAR(marked->share, 0.3, 1e-9);
+  run_for(0.04);
+  const auto unmarked = reader.look_after(0.03, false, 0);
+  ASSERT_TRUE(unmarked);
+  EXPECT_EQ(unmarked->source, LoadSource::competitors);
+  run_for(0.04);
+  root.write(task + "/schedstat", "1060000000 30000000 1\n"); // it counts after all
+  const auto counted = reader.look_after(0.03, false, 0);
+  ASSERT_TRUE(counted);
+  EXPECT_EQ(counted->source, LoadSource::schedstat);
+  EXPECT_NEAR(counted->share, 2 / 3.0, 1e-9);
+}
+
+TEST(MarkedRate, IsTheBestOfTheLastFive) {
+  control::MarkedRate rate;
+  EXPECT_EQ(rate.value(), 0);
+  rate.add(0.005, 10);
+  EXPECT_EQ(rate.value(), 0) << "of 5 ms nothing can be told";
+  rate.add(0.005, 10);
+  EXPECT_NEAR(rate.value(), 2000, 1e-6);
+  for (int k = 0; k < 4; ++k) rate.add(0.02, 20);
+  EXPECT_NEAR(rate.value(), 2000, 1e-6);
+  rate.add(1, 0); // not said how much
+  rate.add(0.02, 20);
+  EXPECT_NEAR(rate.value(), 1000, 1e-6);
+}
+
+TEST(MarkedSpeeds, AreRelativeAndOfTheHostWhereNothingWasMarked) {
+  std::vector<control::ProcessLoad> loads(4);
+  const auto set = [&](std::size_t k, int place, double rate, const char* host) {
+    loads[k].place = place;
+    loads[k].rate = rate;
+    loads[k].host[0] = *host;
+  };
+  set(0, 0, 300, "a");
+  set(1, 1, 100, "b");
+  set(2, -1, 0, "b");
+  set(3, -1, 0, "c");
+  ASSERT_TRUE(control::take_marked_speeds(loads));
+  EXPECT_NEAR(loads[0].speed, 1.5, 1e-12);
+  EXPECT_NEAR(loads[1].speed, 0.5, 1e-12);
+  EXPECT_NEAR(loads[2].speed, 0.5, 1e-12);
+  EXPECT_EQ(loads[3].speed, 1);
+  loads[1].rate = 0; // one of the grid marks nothing: no speed is known
+  loads[0].speed = 7;
+  EXPECT_FALSE(control::take_marked_speeds(loads));
+  EXPECT_EQ(loads[0].speed, 7);
+}
+
 /// On the machine that this runs on: whatever else runs, a loop that never waits by itself gets its share of the wall
 /// time.
 TEST(LoadReader, TheShareOfALoopIsItsPartOfTheWallTime) {

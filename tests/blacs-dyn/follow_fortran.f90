@@ -5,7 +5,7 @@ program follow_fortran
   use dyngrid
   use need_module
   use, intrinsic :: iso_fortran_env, only: real64, int64
-  use, intrinsic :: iso_c_binding, only: c_null_ptr
+  use, intrinsic :: iso_c_binding, only: c_null_char, c_null_ptr
   implicit none
   integer, parameter :: n = 29, nb = 3
   integer, target :: step = 0
@@ -13,6 +13,7 @@ program follow_fortran
   integer :: info, outcome, nprow, npcol, myrow, mycol, desc(9)
   type(dyngrid_matrix) :: a, b, c
   type(dyngrid_resize_report) :: report
+  type(dyngrid_balance_report) :: decided
   real(real64), pointer :: x(:, :), y(:, :)
   logical :: is_newcomer
   type(dyngrid_matrix) :: w
@@ -84,6 +85,16 @@ program follow_fortran
     call dyngrid_copy(a, w, info); call need(info == DYNGRID_SUCCESS, 'copy to the one that is dealt out')
     call dyngrid_set_speed(0d0, info); call need(info == DYNGRID_ERR_ARGUMENT, 'no speed')
     call dyngrid_set_speed(dble(1 + mycol), info); call need(info == DYNGRID_SUCCESS, 'set_speed')
+    call dyngrid_work_end(1d0, info); call need(info == DYNGRID_ERR_STATE, 'an end without a beginning')
+    call dyngrid_work_begin(info); call need(info == DYNGRID_SUCCESS, 'work_begin')
+    call dyngrid_work_end(-1d0, info); call need(info == DYNGRID_ERR_ARGUMENT, 'work of less than nothing')
+    call dyngrid_work_end(1d0, info); call need(info == DYNGRID_SUCCESS, 'work_end')
+    if (step == 0) then
+      call dyngrid_rebalance(outcome); call need(outcome == DYNGRID_SAME, 'nothing is known of loads yet')
+      call dyngrid_last_balance(decided, info)
+      call need(info == DYNGRID_SUCCESS .and. decided%number >= 1 .and. decided%is_done == 0 .and. &
+        decided%why(160) == c_null_char .and. decided%why(1) /= c_null_char, 'last_balance')
+    end if
     call need(dyngrid_speed() == 1 + mycol, 'speed')
     call dyngrid_relayout(outcome); call need(outcome >= 0, 'by speed')
     call dyngrid_local(w, x)

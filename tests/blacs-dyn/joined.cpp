@@ -9,6 +9,7 @@
 //   connect hang      they end, or stand still, while process 0 waits for them: the application ends in words
 //   moment            they are killed DYNGRID_TEST_US after their call of MPI_Comm_connect
 //   held              a joined process is killed while it holds part of a matrix
+//   asleep            one of a group is killed while it sleeps, and the other computes
 //   forged TEXT       newcomers of the first growth say hello by themselves, then that they are ready in own words
 //   neighbour         command lines do not tell the word; who got hold of it can do nothing with it; connections that
 //                     say nothing are nobody's trouble
@@ -443,12 +444,12 @@ int main(int argc, char** argv) {
     if (must_fail && kind == "ready") die_in(500);
     const int outcome = resize_point();
     if (outcome == DYNGRID_LEAVE) return dyngrid_finalize();
-    expect(outcome == DYNGRID_RESIZED && !(must_fail && kind != "held"), "a newcomer is let in");
+    expect(outcome == DYNGRID_RESIZED && !(must_fail && kind != "held" && kind != "asleep"), "a newcomer is let in");
   } else {
     follow::fill(a, 'd', 5);
     int meanwhile = 0, rank = 0;
     MPI_Comm_rank(dyngrid_comm(), &rank);
-    if (kind == "held") {
+    if (kind == "held" || kind == "asleep") {
       expect(change_to(2, 2, 2, &meanwhile) == DYNGRID_RESIZED, "growth");
     } else {
       if (std::getenv("DYNGRID_CHECKPOINT")) expect(!dyngrid_checkpoint(nullptr), "checkpoint");
@@ -471,6 +472,13 @@ int main(int argc, char** argv) {
       for (int tries = 0; tries < 4 && (status = change_to(2, 2, 2, &meanwhile)) == DYNGRID_ERR_TIMEOUT;) ++tries;
       expect(status == DYNGRID_RESIZED, "a good growth afterwards");
     }
+  }
+  if (kind == "asleep") {
+    expect(!dyngrid_checkpoint(nullptr), "checkpoint");
+    if (dyngrid_process_id() == 3) die_in(2000); // by then it sleeps in the next call
+    expect(dyngrid_resize_without(1, 3, DYNGRID_OPTIMAL, "3") == DYNGRID_RESIZED, "one of the group sleeps");
+    check_grid(1, 3);
+    for (double sum = 1, all = 0;;) MPI_Allreduce(&sum, &all, 1, MPI_DOUBLE, MPI_SUM, dyngrid_comm());
   }
   if (kind == "held") {
     expect(!dyngrid_checkpoint(nullptr), "checkpoint");

@@ -45,7 +45,7 @@ Entry asked(const std::string& name) {
 }
 
 json as_json(const Entry& e, const std::vector<base::GridShape>& wanted) {
-  json grids = json::array(), resizes = json::array(), predictions = json::array();
+  json grids = json::array(), resizes = json::array(), balances = json::array(), predictions = json::array();
   for (const auto& [shape, t] : e.history.steps)
     grids.push_back({{"grid", {shape.first, shape.second}},
                      {"steps", t.count},
@@ -57,6 +57,7 @@ json as_json(const Entry& e, const std::vector<base::GridShape>& wanted) {
     resizes.push_back(control::members_of(c));
     resizes.back()["grid"] = control::to_json(c.to);
   }
+  for (const auto& balance : e.history.balances) balances.push_back(control::members_of(balance));
   for (const auto& [p, q] : wanted) {
     const auto found = control::predict_step(e.history.steps, {p, q}, e.cores);
     if (found)
@@ -64,18 +65,31 @@ json as_json(const Entry& e, const std::vector<base::GridShape>& wanted) {
           {{"grid", {p, q}}, {"seconds", found->seconds}, {"error", found->error}, {"measured", found->is_measured}});
   }
   const auto sweet = control::sweet_spot(e.history.steps);
-  return {{"app", e.key.app},
-          {"size", e.key.size},
-          {"machine", e.key.machine},
-          {"grids", grids},
-          {"resizes", resizes},
-          {"predictions", predictions},
-          {"sweet_spot", sweet ? json{sweet->nprow, sweet->npcol} : json(nullptr)}};
+  return {{"app", e.key.app},           {"size", e.key.size},
+          {"machine", e.key.machine},   {"grids", grids},
+          {"resizes", resizes},         {"balances", balances},
+          {"predictions", predictions}, {"sweet_spot", sweet ? json{sweet->nprow, sweet->npcol} : json(nullptr)}};
 }
 
 /// Of a change that a step of the program was asked for; else it has none.
 std::string step_text(std::int64_t step) {
   return step < 0 ? "-" : std::to_string(step);
+}
+
+/// Foreseen and measured, side by side; a dash for what was not measured.
+void print(const std::vector<control::BalanceReport>& balances) {
+  if (balances.empty()) return;
+  const auto measured = [](double s) { return s > 0 ? duration_text(s) : std::string("-"); };
+  std::vector<std::vector<std::string>> rows{
+      {"BALANCE", "FROM", "TO", "STEP", "FORESEEN", "WAS", "CHANGE", "FORESEEN", "PAYS OFF"}};
+  for (std::size_t i = balances.size() > 10 ? balances.size() - 10 : 0; i < balances.size(); ++i) {
+    const control::BalanceReport& b = balances[i];
+    rows.push_back({to_string(b.action), fmt::format("{}x{}", b.from.nprow, b.from.npcol),
+                    fmt::format("{}x{}", b.to.nprow, b.to.npcol), measured(b.measured_before_s),
+                    duration_text(b.after_s), measured(b.measured_after_s), duration_text(b.measured_change_s),
+                    duration_text(b.change_s), step_text(b.payoff_steps)});
+  }
+  std::printf("last balances\n%s", table(rows).c_str());
 }
 
 void print(const Entry& e, const std::vector<base::GridShape>& wanted) {
@@ -97,6 +111,7 @@ void print(const Entry& e, const std::vector<base::GridShape>& wanted) {
                   found->is_measured
                       ? "measured"
                       : fmt::format("fit through {} grid{}", found->grids, found->grids == 1 ? "" : "s").c_str());
+  print(e.history.balances);
   const auto& changes = e.history.changes;
   if (changes.empty()) return;
   rows = {{"FROM", "TO", "STARTED", "SPAWN", "MERGE", "PLAN", "EXCHANGE", "MOVED", "ASKED", "CHANGED"}};

@@ -71,6 +71,8 @@ public:
 
   // ---- afterwards
   void carried_out(const gridmap::Balance& balance, double change_s, double now_s);
+  void forget_trial() { trial_.reset(); } ///< the grid is another one by now
+  bool has_outcome() const { return trial_ && trial_->after.size() >= steps_judged; }
   /// When so many steps have ended since that it can be said; once.
   std::optional<BalanceOutcome> outcome();
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "control/balance_report.hpp"
 #include "gridmap/cost.hpp"
 
 namespace control {
@@ -40,6 +41,7 @@ struct History {
   std::vector<ChangeCost> changes;                ///< oldest first, at most 200
   std::vector<ChangeCost>
       spawns; ///< growths of any application on this machine, at most 200: what starting processes takes
+  std::vector<BalanceReport> balances; ///< that were carried out, oldest first, at most 200
 };
 
 /// Steps of earlier runs do not count for more than this many new ones.
@@ -62,6 +64,6 @@ std::vector<std::pair<HistoryKey, History>> read_all_history(const std::string& 
 /// @return false when it could not be done now (the lock, the disk): keep it and try later.
 bool append_history(const std::string& file, const HistoryKey& key,
                     const std::map<std::pair<int, int>, StepTimes>& steps, const std::vector<ChangeCost>& changes,
-                    double wait_s = 0.2);
+                    double wait_s = 0.2, const std::vector<BalanceReport>& balances = {});
 
 } // namespace control

@@ -103,8 +103,10 @@ public:
   void set_allowed(Allowed allowed);
   void set_steps(std::int64_t steps);
   void set_experiment(Experiment experiment);
-  /// Writes what the history does not have yet. Any thread.
-  void save_history(double wait_s = 0.2);
+  /// A balance was carried out; again with the same number when it is known what it brought.
+  void balanced(const BalanceReport& report);
+  /// Writes what the history does not have yet; a balance that is not judged yet only at the end. Any thread.
+  void save_history(bool is_end = false);
 
   /// What is left of the steps, -1: not known; and whether a grid may be had. For the application's own decisions.
   std::int64_t steps_left() const;
@@ -204,6 +206,7 @@ private:
     History known; ///< earlier runs and this one
     std::map<std::pair<int, int>, StepTimes> unsaved_steps;
     std::vector<ChangeCost> unsaved_changes;
+    std::vector<BalanceReport> unsaved_balances;
   };
   std::map<std::string, Book> books_; ///< by size_: the file is read once for each
   Book* book_ = nullptr;              ///< of them the present one

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "control/load.hpp"
 #include "control/load_reader.hpp"
@@ -32,7 +33,27 @@ struct ProcessLoad {
   double held_s = 0;        ///< the share has been what it is for so long
   double calm_s = 0;        ///< nobody has competed for so long
   double speed = 1;         ///< that it has alone, relative
+  double rate = 0;          ///< marked units per second of its processor; 0: not known
   char host[40] = "";
+};
+
+/// Speeds by marked work, where every process of the grid has marked some: 1 is the mean of the grid. Who has none
+/// counts as those of its host, else as 1. Pure.
+/// @return whether they are known; else nothing is changed
+bool take_marked_speeds(std::vector<ProcessLoad>& loads);
+
+/// How much is done in a second of the processor: the best of the last five pieces of 10 ms at least, as the least of
+/// five times is taken for what a loop costs alone (A-MPI 4.2). Pure.
+class MarkedRate {
+public:
+  void add(double cpu_s, double units);
+  double value() const; ///< 0: not known
+
+private:
+  static constexpr double least_s = 0.01;
+  static constexpr std::size_t most = 5;
+  double cpu_s_ = 0, units_ = 0;
+  std::deque<double> last_;
 };
 
 /// What becomes of the samples of one process. Pure.
@@ -77,6 +98,8 @@ public:
   void told() noexcept { has_changed_.store(false, std::memory_order_relaxed); }
   /// This process sleeps, and is measured by who competes; or it works again.
   void sleeps(bool does);
+  /// Work that was marked: its thread's CPU time, its wall time, and how much it was.
+  void work(double cpu_s, double wall_s, double units);
 
 private:
   void run();
@@ -87,6 +110,7 @@ private:
   std::condition_variable ended_;
   bool is_ending_ = false;
   LoadJournal journal_;
+  MarkedRate rate_;
   std::atomic<bool> has_changed_{false}, sleeps_{false};
   bool did_sleep_ = false; ///< the thread's
   LoadReader reader_;

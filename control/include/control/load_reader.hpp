@@ -14,6 +14,8 @@ namespace control {
 /// @param with_group  also the quota of its control group, and who else is in there: some microseconds for each.
 LoadTexts read_load(const std::string& root = "", bool with_group = false);
 
+double thread_cpu_s(); ///< that this thread ran
+
 /// Which sources there are here.
 struct LoadSources {
   LoadSource share = LoadSource::competitors; ///< that is in force
@@ -33,7 +35,8 @@ public:
   Load look();
   /// The same once this process has wanted a processor for so long since the last look; nothing before that: of a few
   /// milliseconds no share can be told. A process that sleeps wants none, is told of its control group instead, and is
-  /// judged at once.
+  /// judged at once. Where the kernel says that nothing ran while this process did, marked work is judged, and
+  /// competitors where none is marked.
   /// @param stopped_s  that the process was stopped since the last call
   std::optional<Load> look_after(double wanted_s, bool sleeps, double stopped_s);
   /// Work that was marked: its thread's CPU time, and its wall time.
@@ -44,6 +47,7 @@ private:
   LoadSource source_;
   std::string root_;
   LoadSample before_;
+  double cpu_before_s_; ///< of this process, by its own clock
   MarkedWork work_;
   double stopped_s_ = 0; ///< since before_
 };

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/balance_report.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <nlohmann/json.hpp>
+
+#include "control/balancer.hpp"
+#include "control/protocol.hpp"
+
+namespace control {
+
+using gridmap::BalanceAction;
+
+BalanceReport::BalanceReport(const gridmap::Balance& balance, double step_s, std::int64_t number_)
+    : number(number_), action(balance.action), from(balance.now.grid), to(balance.then.grid),
+      leaves(static_cast<int>(balance.leaves.size())), comes(static_cast<int>(balance.comes.size())),
+      before_s(balance.now.step_s()), after_s(balance.then.step_s()), change_s(balance.then.change.total()),
+      measured_before_s(step_s), moved_elements(balance.then.moved_elements), payoff_steps(balance.payoff_steps),
+      steps(balance.steps), why(balance.why) {}
+
+void BalanceReport::judged(const BalanceOutcome& outcome) {
+  measured_before_s = outcome.before_s;
+  measured_after_s = outcome.after_s;
+  measured_steps = outcome.steps;
+}
+
+Json members_of(const BalanceReport& r) {
+  return {{"number", r.number},
+          {"action", to_string(r.action)},
+          {"done", r.is_done},
+          {"from", to_json(r.from)},
+          {"grid", to_json(r.to)},
+          {"leaves", r.leaves},
+          {"comes", r.comes},
+          {"predicted_before_s", r.before_s},
+          {"predicted_after_s", r.after_s},
+          {"predicted_change_s", r.change_s},
+          {"before_s", r.measured_before_s},
+          {"after_s", r.measured_after_s},
+          {"change_s", r.measured_change_s},
+          {"measured_steps", r.measured_steps},
+          {"moved_elements", r.moved_elements},
+          {"payoff_steps", r.payoff_steps},
+          {"steps", r.steps},
+          {"why", r.why}};
+}
+
+BalanceReport balance_report_from(const Json& json) {
+  BalanceReport r;
+  const std::string action = json.at("action");
+  for (const BalanceAction a :
+       {BalanceAction::rebalance, BalanceAction::remove, BalanceAction::take_back, BalanceAction::replace})
+    if (action == to_string(a)) r.action = a;
+  r.from = shape_from(json.at("from"));
+  r.to = shape_from(json.at("grid"));
+  r.number = json.value("number", r.number);
+  r.is_done = json.value("done", r.is_done);
+  r.leaves = json.value("leaves", r.leaves);
+  r.comes = json.value("comes", r.comes);
+  r.before_s = json.value("predicted_before_s", r.before_s);
+  r.after_s = json.value("predicted_after_s", r.after_s);
+  r.change_s = json.value("predicted_change_s", r.change_s);
+  r.measured_before_s = json.value("before_s", r.measured_before_s);
+  r.measured_after_s = json.value("after_s", r.measured_after_s);
+  r.measured_change_s = json.value("change_s", r.measured_change_s);
+  r.measured_steps = json.value("measured_steps", r.measured_steps);
+  r.moved_elements = json.value("moved_elements", r.moved_elements);
+  r.payoff_steps = json.value("payoff_steps", r.payoff_steps);
+  r.steps = json.value("steps", r.steps);
+  r.why = json.value("why", r.why);
+  return r;
+}
+
+} // namespace control
