@@ -17,7 +17,7 @@ using base::Status;
 
 namespace {
 
-constexpr std::size_t longest_text = 4096, longest_host = 255;
+constexpr std::size_t longest_list = 4096, longest_host = 255;
 
 void add(std::vector<int>& ids, int id) {
   if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
@@ -63,7 +63,7 @@ Without Without::parse(std::string_view text, std::string_view where) {
                              "or \"slowest:2\", joined by commas",
                              where, text.substr(0, 80)));
   };
-  if (text.size() > longest_text) throw bad();
+  if (text.size() > longest_list) throw bad();
   Without without;
   for (const std::string& part : base::split(text, ',')) {
     const std::string_view word = base::trimmed(part);

@@ -16,7 +16,7 @@ using base::Error;
 using base::Status;
 namespace {
 
-[[noreturn]] void bad(const std::string& message) {
+[[noreturn]] void bad_axis(const std::string& message) {
   throw Error(Status::bad_argument, "gridmap: axis: " + message);
 }
 
@@ -101,20 +101,20 @@ Axis Axis::heterogeneous(std::int64_t n, std::vector<std::int64_t> sizes, int np
 }
 
 void Axis::validate() const {
-  if (n < 0) bad(fmt::format("n is {}, expected at least 0", n));
-  if (nprocs < 1) bad(fmt::format("nprocs is {}, expected at least 1", nprocs));
-  if (src < 0 || src >= nprocs) bad(fmt::format("src is {}, expected 0 .. {}", src, nprocs - 1));
-  if (sizes.empty()) bad("no block sizes, expected at least one");
+  if (n < 0) bad_axis(fmt::format("n is {}, expected at least 0", n));
+  if (nprocs < 1) bad_axis(fmt::format("nprocs is {}, expected at least 1", nprocs));
+  if (src < 0 || src >= nprocs) bad_axis(fmt::format("src is {}, expected 0 .. {}", src, nprocs - 1));
+  if (sizes.empty()) bad_axis("no block sizes, expected at least one");
   if (static_cast<std::int64_t>(sizes.size()) > most_sizes)
-    bad(fmt::format("{} block sizes, expected at most {}", sizes.size(), most_sizes));
+    bad_axis(fmt::format("{} block sizes, expected at most {}", sizes.size(), most_sizes));
   std::int64_t sum = 0;
   for (std::size_t j = 0; j < sizes.size(); ++j) {
-    if (sizes[j] < 0) bad(fmt::format("block size {} is {}, expected at least 0", j, sizes[j]));
-    if (__builtin_add_overflow(sum, sizes[j], &sum)) bad("the block sizes add up to more than 2^63");
+    if (sizes[j] < 0) bad_axis(fmt::format("block size {} is {}, expected at least 0", j, sizes[j]));
+    if (__builtin_add_overflow(sum, sizes[j], &sum)) bad_axis("the block sizes add up to more than 2^63");
   }
   if (std::int64_t whole = 0; __builtin_mul_overflow(sum, std::int64_t{nprocs}, &whole))
-    bad(fmt::format("the block sizes add up to {}, expected fewer than 2^63 over {} positions", sum, nprocs));
-  if (n > 0 && sum == 0) bad(fmt::format("all block sizes are 0, but n is {}", n));
+    bad_axis(fmt::format("the block sizes add up to {}, expected fewer than 2^63 over {} positions", sum, nprocs));
+  if (n > 0 && sum == 0) bad_axis(fmt::format("all block sizes are 0, but n is {}", n));
 }
 
 std::int64_t Axis::local_size(int p) const {

@@ -24,13 +24,13 @@ constexpr int most_mapped = 40; ///< choices with unequal parts that are worked 
 
 using base::at;
 
-[[noreturn]] void bad(const std::string& message) {
+[[noreturn]] void bad_balance(const std::string& message) {
   throw Error(Status::bad_argument, "gridmap: balance: " + message);
 }
 
 void check_seconds(std::string_view name, double value) {
   if (!std::isfinite(value) || value < 0)
-    bad(fmt::format("{} is {}, expected a finite number of seconds from 0", name, value));
+    bad_balance(fmt::format("{} is {}, expected a finite number of seconds from 0", name, value));
 }
 
 void check_parts(std::string_view name, const std::vector<std::int64_t>& parts, int count, std::int64_t all) {
@@ -45,19 +45,21 @@ void check_parts(std::string_view name, const std::vector<std::int64_t>& parts, 
 
 void check(const BalanceRequest& r) {
   base::check_grid_shape(r.grid, "gridmap: balance: grid");
-  if (r.m < 1 || r.n < 1) bad(fmt::format("matrix is {} x {}, expected at least 1 x 1", r.m, r.n));
-  if (r.mb < 0 || r.nb < 0) bad(fmt::format("blocks are {} x {}, expected at least 0 x 0", r.mb, r.nb));
-  if (r.element_bytes < 1) bad(fmt::format("element_bytes is {}, expected at least 1", r.element_bytes));
+  if (r.m < 1 || r.n < 1) bad_balance(fmt::format("matrix is {} x {}, expected at least 1 x 1", r.m, r.n));
+  if (r.mb < 0 || r.nb < 0) bad_balance(fmt::format("blocks are {} x {}, expected at least 0 x 0", r.mb, r.nb));
+  if (r.element_bytes < 1) bad_balance(fmt::format("element_bytes is {}, expected at least 1", r.element_bytes));
   check_parts("rows", r.rows, r.grid.nprow, r.m);
   check_parts("cols", r.cols, r.grid.npcol, r.n);
   std::vector<int> at_place(at(r.grid.size()), -1);
   for (std::size_t k = 0; k < r.processes.size(); ++k) {
     const BalanceProcess& p = r.processes[k];
     if (!std::isfinite(p.speed) || p.speed <= 0)
-      bad(fmt::format("speed of process {} is {}, expected a finite number above 0", k, p.speed));
+      bad_balance(fmt::format("speed of process {} is {}, expected a finite number above 0", k, p.speed));
     if (!(p.share > 0 && p.share <= 1))
-      bad(fmt::format("share of process {} is {}, expected a part of its processor, above 0, at most 1", k, p.share));
-    if (std::isnan(p.away_s) || std::isnan(p.calm_s)) bad(fmt::format("a time of process {} is not a number", k));
+      bad_balance(
+          fmt::format("share of process {} is {}, expected a part of its processor, above 0, at most 1", k, p.share));
+    if (std::isnan(p.away_s) || std::isnan(p.calm_s))
+      bad_balance(fmt::format("a time of process {} is not a number", k));
     if (p.place < -1 || p.place >= r.grid.size() || (p.place >= 0 && at_place[at(p.place)] >= 0))
       throw Error(Status::shape_mismatch,
                   fmt::format("gridmap: balance: place of process {} is {}, expected -1 or a free one of a {} grid", k,
@@ -73,15 +75,16 @@ void check(const BalanceRequest& r) {
         std::pair{"volume_s", r.volume_s}, std::pair{"messages_s", r.messages_s}, std::pair{"step_s", r.step_s}})
     check_seconds(name, value);
   if (!(r.processor_part >= 0 && r.processor_part <= 1))
-    bad(fmt::format("processor_part is {}, expected 0 .. 1", r.processor_part));
-  if (r.steps_left < -1) bad(fmt::format("steps_left is {}, expected at least 0 (-1: not known)", r.steps_left));
-  if (!(r.held_s >= 0)) bad(fmt::format("held_s is {}, expected seconds from 0", r.held_s));
+    bad_balance(fmt::format("processor_part is {}, expected 0 .. 1", r.processor_part));
+  if (r.steps_left < -1)
+    bad_balance(fmt::format("steps_left is {}, expected at least 0 (-1: not known)", r.steps_left));
+  if (!(r.held_s >= 0)) bad_balance(fmt::format("held_s is {}, expected seconds from 0", r.held_s));
   if (!(r.max_aspect == 0 || r.max_aspect >= 1))
-    bad(fmt::format("max_aspect is {}, expected at least 1 (0: any)", r.max_aspect));
+    bad_balance(fmt::format("max_aspect is {}, expected at least 1 (0: any)", r.max_aspect));
   const BalanceRules& rules = r.rules;
   if (!(rules.gain >= 0 && rules.gain < 1) || !(rules.payoff_part >= 0) || !(rules.worth >= 0) ||
       !(rules.calm_s >= 0) || !(rules.soon_s >= 0) || !(rules.soon_factor >= 1) || rules.steps_left < 0)
-    bad("rules are out of range, expected 0 <= gain < 1, a soon_factor of at least 1, the others from 0");
+    bad_balance("rules are out of range, expected 0 <= gain < 1, a soon_factor of at least 1, the others from 0");
 }
 
 class Balancer {

@@ -18,22 +18,23 @@ using base::Error;
 using base::Status;
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double out_of_reach = std::numeric_limits<double>::infinity();
 
 using base::at;
 
-[[noreturn]] void bad(const std::string& message) {
+[[noreturn]] void bad_chain(const std::string& message) {
   throw Error(Status::bad_argument, "gridmap: balance: " + message);
 }
 
 void check_all(std::string_view what, const std::vector<double>& values, bool may_be_0) {
   for (std::size_t k = 0; k < values.size(); ++k)
     if (!std::isfinite(values[k]) || values[k] < 0 || (values[k] == 0 && !may_be_0))
-      bad(fmt::format("{} {} is {}, expected a finite number {}", what, k, values[k], may_be_0 ? "from 0" : "above 0"));
+      bad_chain(
+          fmt::format("{} {} is {}, expected a finite number {}", what, k, values[k], may_be_0 ? "from 0" : "above 0"));
 }
 
 void check_processes(const std::vector<double>& speeds, const std::vector<double>& fixed_s) {
-  if (speeds.empty()) bad("the list of speeds is empty, expected one per process");
+  if (speeds.empty()) bad_chain("the list of speeds is empty, expected one per process");
   check_all("speed", speeds, false);
   if (!fixed_s.empty() && fixed_s.size() != speeds.size())
     throw Error(Status::shape_mismatch,
@@ -121,7 +122,7 @@ template <class Time> Chain solve(const Time& time, int processes, std::int64_t 
   Chain chain;
   chain.first = first;
   chain.seconds = least_time(time_of(time, first), [&](double seconds) {
-    if (!probe(time, processes, items, seconds, first)) return infinity;
+    if (!probe(time, processes, items, seconds, first)) return out_of_reach;
     chain.first = first;
     return time_of(time, first);
   });
@@ -168,9 +169,9 @@ void check(const ChainRequest& request, const ChainOwners& now) {
   const int processes = static_cast<int>(request.speeds.size());
   for (std::size_t k = 0; k < now.owners.size(); ++k)
     if (now.owners[k] < -1 || now.owners[k] >= processes)
-      bad(fmt::format("owner of item {} is {}, expected -1 .. {}", k, now.owners[k], processes - 1));
+      bad_chain(fmt::format("owner of item {} is {}, expected -1 .. {}", k, now.owners[k], processes - 1));
   for (std::size_t k = 0; k < now.weights.size(); ++k)
-    if (now.weights[k] < 0) bad(fmt::format("weight of item {} is {}, expected at least 0", k, now.weights[k]));
+    if (now.weights[k] < 0) bad_chain(fmt::format("weight of item {} is {}, expected at least 0", k, now.weights[k]));
   if (static_cast<double>(request.costs.size() + 1) * processes > 0x1p24)
     throw Error(Status::unsupported, fmt::format("gridmap: balance: {} items on {} processes are too many, expected at "
                                                  "most 2^24 together; give blocks as items",
@@ -236,7 +237,7 @@ public:
     const std::int64_t moved = start.moved;
     least_time(start.seconds, [&](double seconds) {
       Chain faster = run(seconds);
-      if (faster.first.empty() || faster.moved > moved) return infinity;
+      if (faster.first.empty() || faster.moved > moved) return out_of_reach;
       start = std::move(faster);
       return start.seconds;
     });
@@ -265,7 +266,7 @@ FreeChain balance_chain_in_any_order(const ChainRequest& request) {
     std::vector<std::int64_t> reach;
     std::vector<int> last, order;
     least_time(best.chain.seconds, [&](double seconds) {
-      if (!probe_any_order(time, seconds, reach, last)) return infinity;
+      if (!probe_any_order(time, seconds, reach, last)) return out_of_reach;
       order.clear();
       for (std::size_t set = reach.size() - 1; set != 0; set &= ~(std::size_t{1} << order.back()))
         order.push_back(last[set]);
@@ -304,10 +305,10 @@ Chain least_movement(const ChainRequest& request, const ChainOwners& now, double
 
 std::vector<Chain> chain_front(const ChainRequest& request, const ChainOwners& now, int most) {
   check(request, now);
-  if (most < 2) bad(fmt::format("most is {}, expected at least 2", most));
+  if (most < 2) bad_chain(fmt::format("most is {}, expected at least 2", most));
   const Mover mover(request, now);
   const double least = balance_chain(request).seconds;
-  const Chain nearest = mover.fastest(mover.run(infinity));
+  const Chain nearest = mover.fastest(mover.run(out_of_reach));
   std::vector<Chain> front;
   for (const double apart : {0.0, (nearest.seconds - least) / (most - 1)}) {
     front.assign(1, nearest); // slowest first
@@ -323,9 +324,9 @@ std::vector<Chain> chain_front(const ChainRequest& request, const ChainOwners& n
 
 Cells balance_cells(const CellsRequest& request) {
   const std::int64_t m = request.m, n = request.n;
-  if (m < 0 || n < 0) bad(fmt::format("matrix is {} x {}, expected at least 0 x 0", m, n));
+  if (m < 0 || n < 0) bad_chain(fmt::format("matrix is {} x {}, expected at least 0 x 0", m, n));
   if (request.nprow < 1 || request.npcol < 1)
-    bad(fmt::format("grid is {}x{}, expected at least 1x1", request.nprow, request.npcol));
+    bad_chain(fmt::format("grid is {}x{}, expected at least 1x1", request.nprow, request.npcol));
   if (static_cast<std::int64_t>(request.costs.size()) != m * n ||
       static_cast<std::int64_t>(request.speeds.size()) != std::int64_t{request.nprow} * request.npcol)
     throw Error(Status::shape_mismatch,

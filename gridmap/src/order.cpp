@@ -53,11 +53,11 @@ Counts overlaps(const Side& side, const std::vector<int>& order) {
 struct Cell {
   int here, there;
 };
-using Cells = std::vector<std::vector<Cell>>; // [row][col]
+using CellTable = std::vector<std::vector<Cell>>; // [row][col]
 
 /// weight[row][p]: what an element of old position p on this side is worth in new row `row`: the columns that
 /// stay with it.
-Counts weights(const Cells& cells, int positions, const Counts& other) {
+Counts weights(const CellTable& cells, int positions, const Counts& other) {
   Counts table(cells.size(), std::vector<std::int64_t>(at(positions), 0));
   for (std::size_t i = 0; i < cells.size(); ++i)
     for (std::size_t j = 0; j < cells[i].size(); ++j)
@@ -134,15 +134,15 @@ std::int64_t best_order_moves(const Side& side, const Counts& weight, std::vecto
   return best;
 }
 
-Cells turned(const Cells& cells) {
-  Cells result(cells[0].size(), std::vector<Cell>(cells.size(), Cell{-1, -1}));
+CellTable turned(const CellTable& cells) {
+  CellTable result(cells[0].size(), std::vector<Cell>(cells.size(), Cell{-1, -1}));
   for (std::size_t i = 0; i < cells.size(); ++i)
     for (std::size_t j = 0; j < cells[i].size(); ++j) result[j][i] = {cells[i][j].there, cells[i][j].here};
   return result;
 }
 
 /// New rows in the order of the middle of the old rows that their processes come from.
-std::vector<int> natural_order(const Side& side, const Cells& cells) {
+std::vector<int> natural_order(const Side& side, const CellTable& cells) {
   std::vector<double> middle(side.sizes.size(), 0);
   for (std::size_t i = 0; i < cells.size(); ++i) {
     int known = 0;
@@ -189,7 +189,7 @@ GridOrder order_grid(const GridOrderRequest& request) {
                             rows.count(), cols.count(), request.rows.size() * request.cols.size()));
   const int old_count = rows.from.nprocs * cols.from.nprocs;
   std::vector<char> seen(at(old_count), 0);
-  Cells cells(request.rows.size(), std::vector<Cell>(request.cols.size(), Cell{-1, -1}));
+  CellTable cells(request.rows.size(), std::vector<Cell>(request.cols.size(), Cell{-1, -1}));
   for (std::size_t k = 0; k < request.grid.size(); ++k) {
     const int process = request.grid[k];
     if (process < 0)
@@ -199,7 +199,7 @@ GridOrder order_grid(const GridOrderRequest& request) {
       throw Error(Status::bad_argument, fmt::format("gridmap: order: process {} is named twice", process));
     cells[k / request.cols.size()][k % request.cols.size()] = {process / cols.from.nprocs, process % cols.from.nprocs};
   }
-  const Cells cells_turned = turned(cells);
+  const CellTable cells_turned = turned(cells);
 
   GridOrder best;
   best.row_order = natural_order(rows, cells);
@@ -210,7 +210,7 @@ GridOrder order_grid(const GridOrderRequest& request) {
                cols_before = cols_exact ? before_subsets(cols) : Counts{};
 
   // all orders of the short side, the other one exact for each
-  const auto exhaust = [&](const Side& few, const Side& many, const Cells& many_cells, const Counts& before,
+  const auto exhaust = [&](const Side& few, const Side& many, const CellTable& many_cells, const Counts& before,
                            std::vector<int>& few_order, std::vector<int>& many_order) {
     std::vector<int> order = few.identity(), other;
     do {

@@ -29,54 +29,57 @@ constexpr std::size_t most_states = std::size_t{1} << 20;
 constexpr std::int64_t most_layers = 1000000;
 constexpr int most_droppable = 20;
 
-[[noreturn]] void bad(const std::string& what, Status status = Status::bad_argument) {
+[[noreturn]] void bad_phases(const std::string& what, Status status = Status::bad_argument) {
   throw Error(status, "gridmap: phases: " + what);
 }
 
 void check_candidate(const PhaseProblem& p, const Phase& phase, const PhaseCandidate& c, std::size_t processes) {
   const std::string who = fmt::format("candidate {} of phase {}", c.name, phase.name);
   if (c.seconds.size() != processes || processes == 0)
-    bad(fmt::format("{} has the seconds of {} processes, expected {}", who, c.seconds.size(),
-                    std::max<std::size_t>(processes, 1)),
-        Status::shape_mismatch);
+    bad_phases(fmt::format("{} has the seconds of {} processes, expected {}", who, c.seconds.size(),
+                           std::max<std::size_t>(processes, 1)),
+               Status::shape_mismatch);
   for (const double s : c.seconds)
-    if (!(std::isfinite(s) && s >= 0)) bad(fmt::format("{} takes {} seconds, expected a finite number from 0", who, s));
+    if (!(std::isfinite(s) && s >= 0))
+      bad_phases(fmt::format("{} takes {} seconds, expected a finite number from 0", who, s));
   if (c.layouts.size() != p.matrices.size())
-    bad(fmt::format("{} has {} layouts, expected one for each of {} matrices", who, c.layouts.size(),
-                    p.matrices.size()),
-        Status::shape_mismatch);
+    bad_phases(fmt::format("{} has {} layouts, expected one for each of {} matrices", who, c.layouts.size(),
+                           p.matrices.size()),
+               Status::shape_mismatch);
   for (std::size_t m = 0; m < p.matrices.size(); ++m)
     if (phase.uses[m] != PhaseUse::none && (c.layouts[m] < 0 || c.layouts[m] >= p.matrices[m].layouts))
-      bad(fmt::format("{} has {} in layout {}, expected 0 .. {}", who, p.matrices[m].name, c.layouts[m],
-                      p.matrices[m].layouts - 1));
+      bad_phases(fmt::format("{} has {} in layout {}, expected 0 .. {}", who, p.matrices[m].name, c.layouts[m],
+                             p.matrices[m].layouts - 1));
 }
 
 void check(const PhaseProblem& p) {
-  if (p.phases.empty()) bad("there is no phase");
-  if (!p.move && !p.matrices.empty()) bad("it is not said what moving takes");
+  if (p.phases.empty()) bad_phases("there is no phase");
+  if (!p.move && !p.matrices.empty()) bad_phases("it is not said what moving takes");
   int layouts = 0;
   for (const PhaseMatrix& m : p.matrices) {
     if (m.layouts < 1 || m.copy_bytes < 0)
-      bad(fmt::format("matrix {} has {} layouts and {} bytes, expected at least 1 and 0", m.name, m.layouts,
-                      m.copy_bytes));
+      bad_phases(fmt::format("matrix {} has {} layouts and {} bytes, expected at least 1 and 0", m.name, m.layouts,
+                             m.copy_bytes));
     layouts += m.layouts;
     if (layouts > 64)
-      bad(fmt::format("there are {} layouts of all matrices, at most 64 can be planned", layouts), Status::unsupported);
+      bad_phases(fmt::format("there are {} layouts of all matrices, at most 64 can be planned", layouts),
+                 Status::unsupported);
   }
   if (p.start.size() != p.matrices.size())
-    bad(fmt::format("start has {} layouts, expected one for each of {} matrices", p.start.size(), p.matrices.size()),
+    bad_phases(
+        fmt::format("start has {} layouts, expected one for each of {} matrices", p.start.size(), p.matrices.size()),
         Status::shape_mismatch);
   for (std::size_t m = 0; m < p.start.size(); ++m)
     if (p.start[m] < 0 || p.start[m] >= p.matrices[m].layouts)
-      bad(fmt::format("{} starts in layout {}, expected 0 .. {}", p.matrices[m].name, p.start[m],
-                      p.matrices[m].layouts - 1));
+      bad_phases(fmt::format("{} starts in layout {}, expected 0 .. {}", p.matrices[m].name, p.start[m],
+                             p.matrices[m].layouts - 1));
   const std::size_t processes = p.phases[0].candidates.empty() ? 0 : p.phases[0].candidates[0].seconds.size();
   for (const Phase& phase : p.phases) {
-    if (phase.candidates.empty()) bad(fmt::format("phase {} has no candidate", phase.name));
+    if (phase.candidates.empty()) bad_phases(fmt::format("phase {} has no candidate", phase.name));
     if (phase.uses.size() != p.matrices.size())
-      bad(fmt::format("phase {} has {} uses, expected one for each of {} matrices", phase.name, phase.uses.size(),
-                      p.matrices.size()),
-          Status::shape_mismatch);
+      bad_phases(fmt::format("phase {} has {} uses, expected one for each of {} matrices", phase.name,
+                             phase.uses.size(), p.matrices.size()),
+                 Status::shape_mismatch);
     for (const PhaseCandidate& c : phase.candidates) check_candidate(p, phase, c, processes);
   }
 }
@@ -89,9 +92,9 @@ struct Transition {
 };
 
 /// What a phase does to states, and what it takes.
-class Machine {
+class PhaseMachine {
 public:
-  explicit Machine(const PhaseProblem& problem) : p_(problem) {
+  explicit PhaseMachine(const PhaseProblem& problem) : p_(problem) {
     check(p_);
     int offset = 0;
     for (const PhaseMatrix& m : p_.matrices) {
@@ -130,7 +133,7 @@ public:
       for (const Copies after : kept(phase, c, before)) list.push_back({c, after, seconds});
     }
     if (known_.size() > most_states)
-      bad(fmt::format("there are more than {} states of copies", most_states), Status::unsupported);
+      bad_phases(fmt::format("there are more than {} states of copies", most_states), Status::unsupported);
     return known_[{phase, before}] = std::move(list);
   }
 
@@ -212,13 +215,13 @@ private:
     std::vector<double> seconds = p_.move(m, from, to);
     const std::size_t processes = p_.phases[0].candidates[0].seconds.size();
     if (seconds.size() != processes)
-      bad(fmt::format("moving {} from layout {} to {} has the seconds of {} processes, expected {}",
-                      p_.matrices[at(m)].name, from, to, seconds.size(), processes),
-          Status::shape_mismatch);
+      bad_phases(fmt::format("moving {} from layout {} to {} has the seconds of {} processes, expected {}",
+                             p_.matrices[at(m)].name, from, to, seconds.size(), processes),
+                 Status::shape_mismatch);
     for (const double s : seconds)
       if (!(std::isfinite(s) && s >= 0))
-        bad(fmt::format("moving {} from layout {} to {} takes {} seconds, expected a finite number from 0",
-                        p_.matrices[at(m)].name, from, to, s));
+        bad_phases(fmt::format("moving {} from layout {} to {} takes {} seconds, expected a finite number from 0",
+                               p_.matrices[at(m)].name, from, to, s));
     return found->second = std::move(seconds);
   }
 
@@ -242,7 +245,7 @@ private:
     if (p_.memory_bytes < 0 || bytes(valid) <= p_.memory_bytes) return {valid};
     const Copies droppable = valid & ~needed;
     if (__builtin_popcountll(droppable) > most_droppable)
-      bad(fmt::format("more than {} copies could be dropped", most_droppable), Status::unsupported);
+      bad_phases(fmt::format("more than {} copies could be dropped", most_droppable), Status::unsupported);
     std::vector<Copies> sets;
     for (Copies part = droppable;; part = (part - 1) & droppable) {
       const Copies set = needed | part;
@@ -254,7 +257,8 @@ private:
       if (part == 0) break;
     }
     if (sets.empty())
-      bad(fmt::format(
+      bad_phases(
+          fmt::format(
               "phase {} needs {} bytes for its own copies and one of each other matrix, more than the {} there are",
               p_.phases[at(phase)].name, bytes(valid & ~droppable), p_.memory_bytes),
           Status::out_of_memory);
@@ -292,7 +296,7 @@ void prune(Layer& layer) {
   layer = std::move(left);
 }
 
-Layer advance(Machine& machine, int phase, const Layer& layer) {
+Layer advance(PhaseMachine& machine, int phase, const Layer& layer) {
   Layer next;
   std::unordered_map<Copies, std::size_t> index;
   for (std::size_t k = 0; k < layer.size(); ++k)
@@ -308,7 +312,7 @@ Layer advance(Machine& machine, int phase, const Layer& layer) {
 }
 
 /// The steps that led to entry `last` of the last layer; layers[k] is before phase (first + k) mod phases.
-std::vector<PhaseStep> steps_of(Machine& machine, const std::vector<Layer>& layers, int first, std::size_t last) {
+std::vector<PhaseStep> steps_of(PhaseMachine& machine, const std::vector<Layer>& layers, int first, std::size_t last) {
   std::vector<PhaseStep> steps;
   for (std::size_t k = layers.size() - 1; k > 0; --k) {
     const Reached& r = layers[k][last];
@@ -326,14 +330,14 @@ double sum_of(const std::vector<PhaseStep>& steps) {
 }
 
 /// One cycle of phases from phase `first` on, from one state: all layers, without leaving any state out.
-std::vector<Layer> one_cycle(Machine& machine, int first, Copies state, int phases) {
+std::vector<Layer> one_cycle(PhaseMachine& machine, int first, Copies state, int phases) {
   std::vector<Layer> layers{{{state, 0, -1, -1}}};
   for (int k = 0; k < phases; ++k) layers.push_back(advance(machine, (first + k) % machine.phases(), layers.back()));
   return layers;
 }
 
 /// States before each phase that can be reached.
-std::vector<std::vector<Copies>> reachable(Machine& machine) {
+std::vector<std::vector<Copies>> reachable(PhaseMachine& machine) {
   std::vector<std::vector<Copies>> states(at(machine.phases()));
   std::vector<std::unordered_map<Copies, bool>> seen(states.size());
   std::vector<std::pair<int, Copies>> open{{0, machine.start()}};
@@ -344,7 +348,7 @@ std::vector<std::vector<Copies>> reachable(Machine& machine) {
     if (!seen[at(phase)].try_emplace(state, true).second) continue;
     states[at(phase)].push_back(state);
     if (++count > most_states)
-      bad(fmt::format("there are more than {} states of copies", most_states), Status::unsupported);
+      bad_phases(fmt::format("there are more than {} states of copies", most_states), Status::unsupported);
     for (const Transition& t : machine.from(phase, state)) open.emplace_back((phase + 1) % machine.phases(), t.after);
   }
   return states;
@@ -492,7 +496,7 @@ private:
     plan.steps.insert(plan.steps.end(), steps.begin(), steps.end());
   }
 
-  Machine machine_;
+  PhaseMachine machine_;
   int first_ = 0; ///< the place of the cycle with the fewest states
   std::vector<Copies> nodes_;
   std::unordered_map<Copies, std::size_t> index_;
@@ -502,19 +506,19 @@ private:
 
 double redistribution_s(const std::vector<double>& compute_s, const std::vector<double>& move_s) {
   if (compute_s.empty() || compute_s.size() != move_s.size())
-    bad(fmt::format("{} times of computing and {} of moving, expected as many, and at least one", compute_s.size(),
-                    move_s.size()),
-        Status::shape_mismatch);
+    bad_phases(fmt::format("{} times of computing and {} of moving, expected as many, and at least one",
+                           compute_s.size(), move_s.size()),
+               Status::shape_mismatch);
   double together = 0;
   for (std::size_t k = 0; k < compute_s.size(); ++k) together = std::max(together, compute_s[k] + move_s[k]);
   return together - *std::max_element(compute_s.begin(), compute_s.end());
 }
 
 PhasePlan plan_phases(const PhaseProblem& problem, std::int64_t cycles) {
-  Machine machine(problem);
+  PhaseMachine machine(problem);
   if (cycles < 0 || cycles > most_layers / machine.phases())
-    bad(fmt::format("{} cycles, expected 0 .. {}; longer runs are endless ones", cycles,
-                    most_layers / machine.phases()));
+    bad_phases(fmt::format("{} cycles, expected 0 .. {}; longer runs are endless ones", cycles,
+                           most_layers / machine.phases()));
   std::vector<Layer> layers{{{machine.start(), 0, -1, -1}}};
   for (std::int64_t cycle = 0; cycle < cycles; ++cycle)
     for (int phase = 0; phase < machine.phases(); ++phase) {
@@ -537,7 +541,7 @@ PhasePlan plan_endless_phases(const PhaseProblem& problem) {
 }
 
 PhasePlan published_phases(const PhaseProblem& problem, bool unrolled) {
-  Machine machine(problem);
+  PhaseMachine machine(problem);
   struct Vertex {
     bool is_there = false;
     double seconds = 0;

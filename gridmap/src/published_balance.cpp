@@ -15,17 +15,17 @@ using base::Error;
 using base::Status;
 namespace {
 
-[[noreturn]] void bad(const std::string& message) {
+[[noreturn]] void bad_rule(const std::string& message) {
   throw Error(Status::bad_argument, "gridmap: published balance: " + message);
 }
 
 } // namespace
 
 std::vector<double> naive_shares(const std::vector<double>& speeds) {
-  if (speeds.empty()) bad("the list of speeds is empty, expected one per process");
+  if (speeds.empty()) bad_rule("the list of speeds is empty, expected one per process");
   for (std::size_t k = 0; k < speeds.size(); ++k)
     if (!std::isfinite(speeds[k]) || speeds[k] <= 0)
-      bad(fmt::format("speed {} is {}, expected a finite number above 0", k, speeds[k]));
+      bad_rule(fmt::format("speed {} is {}, expected a finite number above 0", k, speeds[k]));
   const double all = std::accumulate(speeds.begin(), speeds.end(), 0.0);
   std::vector<double> shares;
   for (const double speed : speeds) shares.push_back(speed / all);
@@ -34,11 +34,12 @@ std::vector<double> naive_shares(const std::vector<double>& speeds) {
 
 SuccessiveBalance successive_balancing(double work_s, double comm_s, const std::vector<int>& competing,
                                        const WorkFunction& work_function, double tolerance_s) {
-  if (!std::isfinite(work_s) || work_s < 0) bad(fmt::format("work is {} s, expected a finite number from 0", work_s));
+  if (!std::isfinite(work_s) || work_s < 0)
+    bad_rule(fmt::format("work is {} s, expected a finite number from 0", work_s));
   if (!std::isfinite(comm_s) || comm_s <= 0)
-    bad(fmt::format("communication is {} s, expected a finite number above 0", comm_s));
+    bad_rule(fmt::format("communication is {} s, expected a finite number above 0", comm_s));
   const auto unloaded = std::count(competing.begin(), competing.end(), 0);
-  if (unloaded == 0) bad("every process has competitors, expected at least one without");
+  if (unloaded == 0) bad_rule("every process has competitors, expected at least one without");
   SuccessiveBalance result;
   result.work_s.assign(competing.size(), work_s / static_cast<double>(competing.size()));
   double of_unloaded = result.work_s.front();
@@ -65,7 +66,7 @@ bool loaded_processes_leave(double largest_mean_step_s, double work_s, int unloa
 }
 
 double unloaded_item_s(const std::vector<double>& wall_s, double cpu_s) {
-  if (wall_s.empty()) bad("no wall time is given, expected at least one");
+  if (wall_s.empty()) bad_rule("no wall time is given, expected at least one");
   return cpu_s >= 0.01 ? cpu_s : *std::min_element(wall_s.begin(), wall_s.end());
 }
 

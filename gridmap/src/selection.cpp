@@ -20,13 +20,13 @@ namespace {
 using base::at;
 using detail::Arrangement;
 
-[[noreturn]] void bad(const std::string& message) {
+[[noreturn]] void bad_selection(const std::string& message) {
   throw Error(Status::bad_argument, "gridmap: select: " + message);
 }
 
 void check(const SelectionRequest& request) {
   if (request.nprow < 1 || request.npcol < 1)
-    bad(fmt::format("grid is {}x{}, expected at least 1x1", request.nprow, request.npcol));
+    bad_selection(fmt::format("grid is {}x{}, expected at least 1x1", request.nprow, request.npcol));
   if (static_cast<std::int64_t>(request.grid.size()) != std::int64_t{request.nprow} * request.npcol)
     throw Error(Status::shape_mismatch,
                 fmt::format("gridmap: select: {} speeds for a {}x{} grid, expected {}", request.grid.size(),
@@ -34,13 +34,14 @@ void check(const SelectionRequest& request) {
   for (const auto* list : {&request.grid, &request.available})
     for (std::size_t k = 0; k < list->size(); ++k)
       if (!std::isfinite((*list)[k]) || (*list)[k] <= 0)
-        bad(fmt::format("{} speed {} is {}, expected a finite number above 0",
-                        list == &request.grid ? "grid" : "available", k, (*list)[k]));
+        bad_selection(fmt::format("{} speed {} is {}, expected a finite number above 0",
+                                  list == &request.grid ? "grid" : "available", k, (*list)[k]));
   if (!std::isfinite(request.tpp) || request.tpp < 0)
-    bad(fmt::format("tpp is {}, expected a finite number, at least 0", request.tpp));
+    bad_selection(fmt::format("tpp is {}, expected a finite number, at least 0", request.tpp));
   if (request.m < 0 || request.n < 0)
-    bad(fmt::format("matrix is {} x {}, expected at least 0 x 0", request.m, request.n));
-  if (!(request.max_aspect >= 1)) bad(fmt::format("max_aspect is {}, expected at least 1", request.max_aspect));
+    bad_selection(fmt::format("matrix is {} x {}, expected at least 0 x 0", request.m, request.n));
+  if (!(request.max_aspect >= 1))
+    bad_selection(fmt::format("max_aspect is {}, expected at least 1", request.max_aspect));
 }
 
 int smaller_side(int count) { // of the grid nearest to square
@@ -74,7 +75,7 @@ public:
     case Strategy::best:
       return finish(best(), MapMethod::best);
     }
-    bad(fmt::format("strategy is {}, expected 0 .. 3", static_cast<int>(request_.strategy)));
+    bad_selection(fmt::format("strategy is {}, expected 0 .. 3", static_cast<int>(request_.strategy)));
   }
 
 private:

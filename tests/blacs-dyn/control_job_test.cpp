@@ -35,16 +35,16 @@ control::JobInfo info() {
   return i;
 }
 
-class Job : public testing::Test {
+class RunningJob : public testing::Test {
 protected:
-  Job() {
+  RunningJob() {
     char text[] = "/tmp/dyngrid-test-XXXXXX";
     directory_ = mkdtemp(text);
     setenv("DYNGRID_RUNTIME_DIR", directory_.c_str(), 1);
     state_.emplace(info(), gridmap::GridShape{2, 2}, now());
     server_ = std::make_unique<control::JobServer>(*state_, directory_, now);
   }
-  ~Job() override {
+  ~RunningJob() override {
     server_.reset();
     unlink((directory_ + "/.lock").c_str());
     rmdir(directory_.c_str());
@@ -91,7 +91,7 @@ Json next_event(Client& client) {
   }
 }
 
-template <class Call> Status status_of(Call&& call) {
+template <class Call> Status status_of_call(Call&& call) {
   try {
     call();
   } catch (const Error& error) {
@@ -102,7 +102,7 @@ template <class Call> Status status_of(Call&& call) {
 
 } // namespace
 
-TEST_F(Job, Status) {
+TEST_F(RunningJob, Status) {
   Client client = Client::to_job("played");
   const Json s = client.call("status", {});
   EXPECT_EQ(s["job"], "played");
@@ -114,25 +114,25 @@ TEST_F(Job, Status) {
   EXPECT_GT(s["rss_bytes"], 0);
 }
 
-TEST_F(Job, MistakesAreToldAndHarmless) {
+TEST_F(RunningJob, MistakesAreToldAndHarmless) {
   Client client = Client::to_job("played");
-  EXPECT_EQ(status_of([&] { client.call("dance", {}); }), Status::bad_argument);
-  EXPECT_EQ(status_of([&] { client.call("resize", {{"grid", {0, 3}}}); }), Status::bad_argument);
-  EXPECT_EQ(status_of([&] {
+  EXPECT_EQ(status_of_call([&] { client.call("dance", {}); }), Status::bad_argument);
+  EXPECT_EQ(status_of_call([&] { client.call("resize", {{"grid", {0, 3}}}); }), Status::bad_argument);
+  EXPECT_EQ(status_of_call([&] {
               client.call("resize", {{"grid", {3, 3}}, {"placement", "nowhere"}});
             }),
             Status::bad_argument);
-  EXPECT_EQ(status_of([&] { client.call("grow", {}); }), Status::bad_argument);
-  EXPECT_EQ(status_of([&] { client.call("grow", {{"by", -1}}); }), Status::bad_argument);
-  EXPECT_EQ(status_of([&] { client.call("shrink", {{"by", 1}, {"deadline_s", 0}}); }), Status::bad_argument);
-  EXPECT_EQ(status_of([&] { client.call("offer", {{"procs", "five"}}); }), Status::bad_argument);
-  EXPECT_EQ(status_of([&] { client.call("ready", {{"payload", 3}}); }), Status::bad_argument);
-  EXPECT_EQ(status_of([&] { client.call("cancel", {{"request", "all"}}); }), Status::bad_argument);
+  EXPECT_EQ(status_of_call([&] { client.call("grow", {}); }), Status::bad_argument);
+  EXPECT_EQ(status_of_call([&] { client.call("grow", {{"by", -1}}); }), Status::bad_argument);
+  EXPECT_EQ(status_of_call([&] { client.call("shrink", {{"by", 1}, {"deadline_s", 0}}); }), Status::bad_argument);
+  EXPECT_EQ(status_of_call([&] { client.call("offer", {{"procs", "five"}}); }), Status::bad_argument);
+  EXPECT_EQ(status_of_call([&] { client.call("ready", {{"payload", 3}}); }), Status::bad_argument);
+  EXPECT_EQ(status_of_call([&] { client.call("cancel", {{"request", "all"}}); }), Status::bad_argument);
   EXPECT_FALSE(state_->is_pending());
   EXPECT_EQ(client.call("status", {})["grid"], Json({2, 2}));
 }
 
-TEST_F(Job, WaitingForTheOutcome) {
+TEST_F(RunningJob, WaitingForTheOutcome) {
   Client client = Client::to_job("played");
   const auto id = client.send("resize", {{"grid", {3, 3}}, {"wait", true}});
   run_until_changed();
@@ -157,7 +157,7 @@ TEST_F(Job, WaitingForTheOutcome) {
   EXPECT_EQ(declined["outcome"], "declined");
 }
 
-TEST_F(Job, ARequestReplacesAnotherAndBothAreTold) {
+TEST_F(RunningJob, ARequestReplacesAnotherAndBothAreTold) {
   Client first = Client::to_job("played"), second = Client::to_job("played");
   first.send("resize", {{"grid", {3, 3}}, {"wait", true}});
   while (!state_->is_pending()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -171,7 +171,7 @@ TEST_F(Job, ARequestReplacesAnotherAndBothAreTold) {
   EXPECT_FALSE(resize_point());
 }
 
-TEST_F(Job, DeadlinesPassWithoutAResizePoint) {
+TEST_F(RunningJob, DeadlinesPassWithoutAResizePoint) {
   Client client = Client::to_job("played");
   client.send("grow", {{"by", 5}, {"deadline_s", 0.05}, {"wait", true}});
   EXPECT_EQ((*client.next(10))["outcome"], "expired");
@@ -183,7 +183,7 @@ TEST_F(Job, DeadlinesPassWithoutAResizePoint) {
   EXPECT_EQ(grid_.size(), 2);
 }
 
-TEST_F(Job, WatchersSeeStepsChangesAndTheEnd) {
+TEST_F(RunningJob, WatchersSeeStepsChangesAndTheEnd) {
   Client all = Client::to_job("played"), few = Client::to_job("played");
   EXPECT_EQ(all.call("watch", {})["watching"], true);
   few.call("watch", {{"steps", false}});
@@ -204,7 +204,7 @@ TEST_F(Job, WatchersSeeStepsChangesAndTheEnd) {
   server_.reset(); // the application ends
   EXPECT_EQ(next_event(all)["event"], "request");
   EXPECT_EQ(next_event(all)["event"], "end");
-  EXPECT_EQ(status_of([&] { all.next(10); }), Status::io_failure);
+  EXPECT_EQ(status_of_call([&] { all.next(10); }), Status::io_failure);
   std::string last;
   while (last != "ended" && last != "end") {
     const auto line = few.next(10);
@@ -214,13 +214,13 @@ TEST_F(Job, WatchersSeeStepsChangesAndTheEnd) {
   EXPECT_EQ(last, "ended");
 }
 
-TEST_F(Job, ReadyIsNoOperation) {
+TEST_F(RunningJob, ReadyIsNoOperation) {
   Client client = Client::to_job("played");
-  EXPECT_EQ(status_of([&] { client.call("ready", {{"payload", {{"port", "a:1"}}}}); }), Status::bad_argument);
+  EXPECT_EQ(status_of_call([&] { client.call("ready", {{"payload", {{"port", "a:1"}}}}); }), Status::bad_argument);
   EXPECT_EQ(client.call("status", {})["grid"], Json({2, 2}));
 }
 
-TEST_F(Job, LoadsAreShownAndWantedForAWhile) {
+TEST_F(RunningJob, LoadsAreShownAndWantedForAWhile) {
   Client client = Client::to_job("played");
   EXPECT_FALSE(state_->board.is_wanted(now()));
   Json answer = client.call("load", {});
@@ -250,7 +250,7 @@ TEST_F(Job, LoadsAreShownAndWantedForAWhile) {
   EXPECT_TRUE(answer["loads"][1]["share"].is_null());
 }
 
-TEST_F(Job, ABalanceIsAnsweredAtAResizePoint) {
+TEST_F(RunningJob, ABalanceIsAnsweredAtAResizePoint) {
   Client client = Client::to_job("played"), other = Client::to_job("played");
   EXPECT_THROW(client.call("balance", {{"mode", "on"}}), Error);
   const auto first = client.send("balance", {{"mode", "auto"}});
@@ -274,7 +274,7 @@ TEST_F(Job, ABalanceIsAnsweredAtAResizePoint) {
   EXPECT_EQ((*answer)["balance"]["action"], "stay");
 }
 
-TEST_F(Job, OffersBindNobody) {
+TEST_F(RunningJob, OffersBindNobody) {
   Client client = Client::to_job("played");
   const Json yes = client.call("offer", {{"procs", 5}});
   EXPECT_EQ(yes["accepted"], true);
@@ -287,7 +287,7 @@ TEST_F(Job, OffersBindNobody) {
   EXPECT_NE(no["reason"].get<std::string>().find("no allowed grid has 5 to 9 processes"), std::string::npos);
 }
 
-TEST_F(Job, TheApplicationIsNeverHeldUp) {
+TEST_F(RunningJob, TheApplicationIsNeverHeldUp) {
   // clients that watch, ask and never read; the application goes through its steps meanwhile
   std::vector<Client> clients;
   for (int i = 0; i < 50; ++i) {
@@ -313,7 +313,7 @@ TEST_F(Job, TheApplicationIsNeverHeldUp) {
   RecordProperty("longest_resize_point_us", static_cast<int>(longest * 1e6));
 }
 
-TEST_F(Job, AForkOfTheApplicationMayEnd) {
+TEST_F(RunningJob, AForkOfTheApplicationMayEnd) {
   const pid_t child = fork();
   if (child == 0) {
     server_.reset(); // as its static objects would

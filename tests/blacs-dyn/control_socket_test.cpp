@@ -494,7 +494,7 @@ TEST(Socket, Names) {
   EXPECT_EQ(status_of([] { Client::to_job("../../etc/passwd"); }), Status::bad_argument);
 }
 
-TEST(Protocol, NumbersOf64BitsComeBackAsTheyAre) {
+TEST(ProtocolText, NumbersOf64BitsComeBackAsTheyAre) {
   for (const char* number : {"0", "4294967296", "9223372036854775807", "9223372036854775808", "18446744073709551615",
                              "-9223372036854775808"}) {
     const std::string id = number;
@@ -537,7 +537,7 @@ TEST(Printable, NamesOfJobsInMessages) {
   }
 }
 
-TEST(Protocol, RequestsAndTheirMembers) {
+TEST(ProtocolText, RequestsAndTheirMembers) {
   const control::Request request =
       control::parse_request("{\"id\":3,\"op\":\"resize\",\"grid\":[2,3],\"by\":4,\"deadline_s\":2.5,\"force\":true,"
                              "\"placement\":\"local1\",\"new\":{}}");
@@ -554,7 +554,7 @@ TEST(Protocol, RequestsAndTheirMembers) {
   EXPECT_FALSE(control::parse_request("{\"op\":\"x\"}").id.has_value());
 }
 
-TEST(Protocol, BadMembersAreNamed) {
+TEST(ProtocolText, BadMembersAreNamed) {
   const auto refused = [](const char* body, const std::function<void(const control::Request&)>& look,
                           const char* word) {
     const control::Request request = control::parse_request(std::string("{\"op\":\"grow\",") + body + "}");

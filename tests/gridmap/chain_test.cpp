@@ -19,7 +19,7 @@ using gridmap::ChainOwners;
 using gridmap::ChainRequest;
 using Borders = std::vector<std::int64_t>;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double unreachable = std::numeric_limits<double>::infinity();
 
 using base::at;
 
@@ -53,9 +53,9 @@ template <class Look> void every_partition(std::int64_t n, std::size_t parts, Lo
   next(next, 1);
 }
 
-class Random {
+class RandomChains {
 public:
-  explicit Random(unsigned seed) : engine_(seed) {}
+  explicit RandomChains(unsigned seed) : engine_(seed) {}
   std::int64_t whole(std::int64_t least, std::int64_t most) {
     return std::uniform_int_distribution<std::int64_t>(least, most)(engine_);
   }
@@ -87,10 +87,10 @@ private:
 };
 
 TEST(Chain, ExactAgainstAllPartitions) {
-  Random random(18);
+  RandomChains random(18);
   for (int run = 0; run < 2000; ++run) {
     const ChainRequest request = random.request();
-    double least = infinity;
+    double least = unreachable;
     every_partition(static_cast<std::int64_t>(request.costs.size()), request.speeds.size(),
                     [&](const Borders& first) { least = std::min(least, seconds_of(request, first)); });
     const Chain chain = balance_chain(request);
@@ -103,12 +103,12 @@ TEST(Chain, ExactAgainstAllPartitions) {
 }
 
 TEST(Chain, ExactInAnyOrder) {
-  Random random(19);
+  RandomChains random(19);
   for (int run = 0; run < 150; ++run) {
     const ChainRequest request = random.request(9);
     std::vector<int> order(request.speeds.size());
     std::iota(order.begin(), order.end(), 0);
-    double least = infinity;
+    double least = unreachable;
     do {
       ChainRequest other = request;
       for (std::size_t i = 0; i < order.size(); ++i) {
@@ -129,7 +129,7 @@ TEST(Chain, ExactInAnyOrder) {
 }
 
 TEST(Chain, ManyProcessesInAnyOrderAreNotSlowerThanInTheGivenOne) {
-  Random random(20);
+  RandomChains random(20);
   ChainRequest request;
   for (int k = 0; k < 60; ++k) request.costs.push_back(random.real(0, 10));
   for (int i = 0; i < 15; ++i) request.speeds.push_back(random.real(0.2, 2));
@@ -141,7 +141,7 @@ TEST(Chain, ManyProcessesInAnyOrderAreNotSlowerThanInTheGivenOne) {
 }
 
 TEST(Chain, LeastMovementAgainstAllPartitions) {
-  Random random(21);
+  RandomChains random(21);
   for (int run = 0; run < 1000; ++run) {
     const ChainRequest request = random.request();
     const ChainOwners now = random.owners(request);
@@ -159,7 +159,7 @@ TEST(Chain, LeastMovementAgainstAllPartitions) {
 }
 
 TEST(Chain, TheWholeFrontAgainstAllPartitions) {
-  Random random(22);
+  RandomChains random(22);
   for (int run = 0; run < 500; ++run) {
     const ChainRequest request = random.request(10);
     const ChainOwners now = random.owners(request);
@@ -200,7 +200,7 @@ TEST(Chain, WhoIsSlowGivesToItsNeighbours) {
 }
 
 TEST(Chain, LargeOnesInShortTime) {
-  Random random(23);
+  RandomChains random(23);
   ChainRequest request;
   for (int k = 0; k < 200000; ++k) request.costs.push_back(random.real(0, 1));
   for (int i = 0; i < 256; ++i) request.speeds.push_back(random.real(0.5, 1));
@@ -212,7 +212,7 @@ TEST(Chain, LargeOnesInShortTime) {
 }
 
 TEST(Cells, ExactOnOneRowAndNeverSlowerThanEqualStretches) {
-  Random random(24);
+  RandomChains random(24);
   for (int run = 0; run < 300; ++run) {
     gridmap::CellsRequest request;
     request.m = random.whole(0, 6);
@@ -234,7 +234,7 @@ TEST(Cells, ExactOnOneRowAndNeverSlowerThanEqualStretches) {
         }
       return seconds;
     };
-    double least = infinity;
+    double least = unreachable;
     every_partition(request.m, at(request.nprow), [&](const Borders& rows) {
       every_partition(request.n, at(request.npcol),
                       [&](const Borders& cols) { least = std::min(least, time(rows, cols)); });
@@ -252,7 +252,7 @@ TEST(Cells, ExactOnOneRowAndNeverSlowerThanEqualStretches) {
   }
 }
 
-template <class Call> std::string refusal(Call call) {
+template <class Call> std::string chain_refusal(Call call) {
   try {
     call();
   } catch (const base::Error& error) {
@@ -263,26 +263,35 @@ template <class Call> std::string refusal(Call call) {
 
 TEST(Chain, BadInputIsRefusedInWords) {
   const std::vector<double> costs{1, 2, 3};
-  for (const double speed : {0.0, -1.0, std::nan(""), infinity})
-    EXPECT_NE(refusal([&] { balance_chain({costs, {1, speed}, {}}); }).find("speed 1 is"), std::string::npos);
-  EXPECT_NE(refusal([&] { balance_chain({costs, {}, {}}); }).find("speeds is empty"), std::string::npos);
-  EXPECT_NE(refusal([&] { balance_chain({{1, -2}, {1}, {}}); }).find("cost 1 is -2"), std::string::npos);
-  EXPECT_NE(refusal([&] { balance_chain({costs, {1, 1}, {0}}); }).find("1 fixed times for 2"), std::string::npos);
-  EXPECT_NE(refusal([&] { balance_chain({costs, {1}, {std::nan("")}}); }).find("fixed time 0"), std::string::npos);
-  EXPECT_NE(refusal([&] {
+  for (const double speed : {0.0, -1.0, std::nan(""), unreachable})
+    EXPECT_NE(chain_refusal([&] { balance_chain({costs, {1, speed}, {}}); }).find("speed 1 is"), std::string::npos);
+  EXPECT_NE(chain_refusal([&] { balance_chain({costs, {}, {}}); }).find("speeds is empty"), std::string::npos);
+  EXPECT_NE(chain_refusal([&] { balance_chain({{1, -2}, {1}, {}}); }).find("cost 1 is -2"), std::string::npos);
+  EXPECT_NE(chain_refusal([&] { balance_chain({costs, {1, 1}, {0}}); }).find("1 fixed times for 2"), std::string::npos);
+  EXPECT_NE(chain_refusal([&] {
+              balance_chain({costs, {1}, {std::nan("")}});
+            }).find("fixed time 0"),
+            std::string::npos);
+  EXPECT_NE(chain_refusal([&] {
               gridmap::least_movement({costs, {1}, {}}, {{0, 0, 1}, {}}, 9);
             }).find("owner of item 2"),
             std::string::npos);
-  EXPECT_NE(refusal([&] {
+  EXPECT_NE(chain_refusal([&] {
               gridmap::least_movement({costs, {1}, {}}, {{0, 0, 0}, {}}, 5);
             }).find("the least is 6"),
             std::string::npos);
-  EXPECT_NE(refusal([&] { gridmap::chain_front({costs, {1}, {}}, {{0}, {}}); }).find("1 owners"), std::string::npos);
-  EXPECT_NE(refusal([&] {
+  EXPECT_NE(chain_refusal([&] {
+              gridmap::chain_front({costs, {1}, {}}, {{0}, {}});
+            }).find("1 owners"),
+            std::string::npos);
+  EXPECT_NE(chain_refusal([&] {
               gridmap::balance_cells({1, 1, {1}, 1, 1, {0}, {}});
             }).find("speed 0 is 0"),
             std::string::npos);
-  EXPECT_NE(refusal([&] { gridmap::balance_cells({2, 1, {1}, 1, 1, {1}, {}}); }).find("1 costs"), std::string::npos);
+  EXPECT_NE(chain_refusal([&] {
+              gridmap::balance_cells({2, 1, {1}, 1, 1, {1}, {}});
+            }).find("1 costs"),
+            std::string::npos);
 }
 
 } // namespace

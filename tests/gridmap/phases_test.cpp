@@ -21,7 +21,7 @@ using gridmap::PhasePlan;
 using gridmap::PhaseProblem;
 using gridmap::PhaseUse;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double beyond = std::numeric_limits<double>::infinity();
 
 /// The layouts in which each matrix has a valid copy.
 using Valid = std::vector<std::set<int>>;
@@ -62,10 +62,10 @@ std::int64_t bytes_of(const PhaseProblem& p, const Valid& valid) {
 double least_by_force(const PhaseProblem& p, const Valid& valid, std::size_t step, std::size_t steps) {
   if (step == steps) return 0;
   const Phase& phase = p.phases[step % p.phases.size()];
-  double least = infinity;
+  double least = beyond;
   for (const PhaseCandidate& c : phase.candidates) {
     std::vector<int> sources(valid.size(), -1);
-    double here = infinity;
+    double here = beyond;
     const auto choose = [&](auto self, std::size_t m) -> void {
       if (m == valid.size()) {
         here = std::min(here, seconds_of(p, phase, c, sources));
@@ -128,9 +128,9 @@ double replayed(const PhaseProblem& p, const std::vector<gridmap::PhaseStep>& st
   return sum;
 }
 
-class Random {
+class RandomPhases {
 public:
-  explicit Random(unsigned seed) : engine_(seed) {}
+  explicit RandomPhases(unsigned seed) : engine_(seed) {}
   int whole(int least, int most) { return std::uniform_int_distribution<int>(least, most)(engine_); }
   double real(double least, double most) { return std::uniform_real_distribution<double>(least, most)(engine_); }
 
@@ -182,7 +182,7 @@ TEST(Phases, Table1) {
 }
 
 TEST(Phases, ExactAgainstAllChoices) {
-  Random random(20);
+  RandomPhases random(20);
   for (int run = 0; run < 300; ++run) {
     const int phases = random.whole(1, 4), cycles = phases <= 2 ? random.whole(1, 2) : 1;
     const PhaseProblem p = random.problem(phases, random.whole(1, 3), random.whole(1, 2), random.whole(2, 3));
@@ -196,7 +196,7 @@ TEST(Phases, ExactAgainstAllChoices) {
 }
 
 TEST(Phases, ExactUnderAMemoryCap) {
-  Random random(21);
+  RandomPhases random(21);
   int capped = 0;
   for (int run = 0; run < 200; ++run) {
     const int phases = random.whole(2, 4);
@@ -216,7 +216,7 @@ TEST(Phases, ExactUnderAMemoryCap) {
 
 // What long runs take more for 2,520 more cycles is the mean of the best cycle, whatever its period up to 10 is.
 TEST(Phases, EndlessIsTheSlopeOfLongRuns) {
-  Random random(22);
+  RandomPhases random(22);
   int several = 0;
   for (int run = 0; run < 60; ++run) {
     PhaseProblem p = random.problem(random.whole(1, 3), random.whole(2, 3), random.whole(1, 2), random.whole(2, 3));
@@ -284,7 +284,7 @@ TEST(Phases, UnrollingSeesCopiesThatStayValid) {
 }
 
 TEST(Phases, NeverBehindThePublishedMethodNorTheBestSingleLayout) {
-  Random random(23);
+  RandomPhases random(23);
   int better = 0;
   for (int run = 0; run < 100; ++run) {
     const PhaseProblem p = random.problem(random.whole(2, 4), 3, 2, 3);
@@ -304,8 +304,8 @@ TEST(Phases, NeverBehindThePublishedMethodNorTheBestSingleLayout) {
   EXPECT_GT(better, 0);
 }
 
-template <class Change> std::string refusal(Change change) {
-  PhaseProblem p = Random(1).problem(2, 2, 1, 2);
+template <class Change> std::string phase_refusal(Change change) {
+  PhaseProblem p = RandomPhases(1).problem(2, 2, 1, 2);
   p.matrices[0].copy_bytes = 8;
   p.phases[1].uses = {PhaseUse::read};
   change(p);
@@ -318,16 +318,18 @@ template <class Change> std::string refusal(Change change) {
 }
 
 TEST(Phases, BadInputIsRefusedInWords) {
-  EXPECT_EQ(refusal([](PhaseProblem&) {}), "accepted");
+  EXPECT_EQ(phase_refusal([](PhaseProblem&) {}), "accepted");
   const auto contains = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
-  EXPECT_TRUE(contains(refusal([](PhaseProblem& p) { p.phases.clear(); }), "no phase"));
-  EXPECT_TRUE(contains(refusal([](PhaseProblem& p) { p.phases[0].candidates.clear(); }), "p0 has no candidate"));
-  EXPECT_TRUE(contains(refusal([](PhaseProblem& p) { p.phases[1].candidates[0].seconds[0] = std::nan(""); }), "nan"));
-  EXPECT_TRUE(contains(refusal([](PhaseProblem& p) { p.phases[1].candidates[0].layouts = {2}; }), "expected 0 .. 1"));
-  EXPECT_TRUE(contains(refusal([](PhaseProblem& p) { p.start = {}; }), "start has 0 layouts"));
-  EXPECT_TRUE(contains(refusal([](PhaseProblem& p) { p.matrices[0].layouts = 65; }), "at most 64"));
-  EXPECT_TRUE(contains(refusal([](PhaseProblem& p) { p.memory_bytes = 7; }), "more than the 7"));
-  EXPECT_TRUE(contains(refusal([](PhaseProblem& p) {
+  EXPECT_TRUE(contains(phase_refusal([](PhaseProblem& p) { p.phases.clear(); }), "no phase"));
+  EXPECT_TRUE(contains(phase_refusal([](PhaseProblem& p) { p.phases[0].candidates.clear(); }), "p0 has no candidate"));
+  EXPECT_TRUE(
+      contains(phase_refusal([](PhaseProblem& p) { p.phases[1].candidates[0].seconds[0] = std::nan(""); }), "nan"));
+  EXPECT_TRUE(
+      contains(phase_refusal([](PhaseProblem& p) { p.phases[1].candidates[0].layouts = {2}; }), "expected 0 .. 1"));
+  EXPECT_TRUE(contains(phase_refusal([](PhaseProblem& p) { p.start = {}; }), "start has 0 layouts"));
+  EXPECT_TRUE(contains(phase_refusal([](PhaseProblem& p) { p.matrices[0].layouts = 65; }), "at most 64"));
+  EXPECT_TRUE(contains(phase_refusal([](PhaseProblem& p) { p.memory_bytes = 7; }), "more than the 7"));
+  EXPECT_TRUE(contains(phase_refusal([](PhaseProblem& p) {
                          p.move = [](int, int, int) { return std::vector<double>{-1, -1, -1}; };
                          for (Phase& phase : p.phases)
                            for (PhaseCandidate& c : phase.candidates) c.seconds = {1, 1, 1};
@@ -335,7 +337,7 @@ TEST(Phases, BadInputIsRefusedInWords) {
                          p.phases[0].uses = {PhaseUse::none};
                        }),
                        "takes -1 seconds"));
-  EXPECT_THROW(gridmap::plan_phases(Random(1).problem(2, 2, 1, 2), -1), base::Error);
+  EXPECT_THROW(gridmap::plan_phases(RandomPhases(1).problem(2, 2, 1, 2), -1), base::Error);
 }
 
 } // namespace

@@ -14,7 +14,7 @@ using gridmap::Axis;
 
 namespace {
 
-constexpr std::int64_t untouched = -7;
+constexpr std::int64_t outside = -7;
 
 std::vector<std::int64_t> pieces(const RunList& list, bool source) {
   std::vector<std::int64_t> indices;
@@ -62,7 +62,7 @@ void check(const Layout& layout, const HaloOptions& options, const std::string& 
       }
     }
     auto& array = before[rank];
-    array.assign(static_cast<std::size_t>(mine.rows * mine.cols), untouched);
+    array.assign(static_cast<std::size_t>(mine.rows * mine.cols), outside);
     for (std::int64_t j = 0; j < mine.cols; ++j)
       for (std::int64_t i = 0; i < mine.rows; ++i) {
         const auto r = row_places[rank][static_cast<std::size_t>(i)], c = col_places[rank][static_cast<std::size_t>(j)];
@@ -76,7 +76,7 @@ void check(const Layout& layout, const HaloOptions& options, const std::string& 
     const auto from = places(out, true, of[source].rows), to = places(in, false, of[target].rows);
     ASSERT_EQ(from.size(), to.size()) << what;
     for (std::size_t k = 0; k < from.size(); ++k) {
-      ASSERT_EQ(after[target][to[k]], untouched) << what << ": written twice";
+      ASSERT_EQ(after[target][to[k]], outside) << what << ": written twice";
       after[target][to[k]] = before[source][from[k]]; // elements of the interior only, or what is compared will differ
     }
   };
@@ -104,7 +104,7 @@ void check(const Layout& layout, const HaloOptions& options, const std::string& 
                  c = col_places[rank][k / static_cast<std::size_t>(rows)];
       const bool corner = r.border && c.border;
       const bool is_written = r.glo >= 0 && c.glo >= 0 && !(corner && options.neighbours == Neighbours::four);
-      ASSERT_EQ(array[k], is_written ? r.glo * layout.cols.n + c.glo : untouched)
+      ASSERT_EQ(array[k], is_written ? r.glo * layout.cols.n + c.glo : outside)
           << what << ", rank " << rank << ", place " << k;
     }
   }

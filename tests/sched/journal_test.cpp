@@ -238,7 +238,7 @@ TEST(Launch, Hosts) {
     EXPECT_THROW(Hosts::parse(wrong), base::Error) << wrong;
 }
 
-TEST(Timeline, TextAndPicture) {
+TEST(TimelineText, TextAndPicture) {
   Timeline t;
   t.procs = 4;
   t.begin_s = 100;

@@ -31,7 +31,7 @@ using gridmap::BalanceChoice;
 using gridmap::BalanceProcess;
 using gridmap::BalanceRequest;
 
-struct Options {
+struct BalanceOptions {
   std::string job, mode;
   bool now = false;
   double timeout_s = 60;
@@ -62,7 +62,7 @@ void add_loads(const std::string& text, std::vector<BalanceProcess>& processes) 
   }
 }
 
-void read_file(const std::string& name, Options& o) {
+void read_file(const std::string& name, BalanceOptions& o) {
   const Json all = json_file(name);
   BalanceRequest& r = o.request;
   Json processes = Json::array();
@@ -91,9 +91,9 @@ void read_file(const std::string& name, Options& o) {
   }
 }
 
-BalanceRequest request_of(Options o, const CommandLine& app) {
+BalanceRequest request_of(BalanceOptions o, const CommandLine& app) {
   // the file first, then what the command line says
-  Options from_file;
+  BalanceOptions from_file;
   BalanceRequest& r = from_file.request;
   if (!o.file.empty()) read_file(o.file, from_file);
   if (!o.speeds.empty()) {
@@ -198,7 +198,7 @@ void print(const char* title, const BalanceChoice& choice, const std::vector<Bal
 }
 
 /// The job's answer, once it has steps to judge by.
-Json asked(const Options& o, std::string job) {
+Json asked(const BalanceOptions& o, std::string job) {
   control::Client client = connect_to(job);
   const base::Deadline end(o.timeout_s);
   nlohmann::json fields{{"now", o.now}};
@@ -220,7 +220,7 @@ Json asked(const Options& o, std::string job) {
   }
 }
 
-void ask_job(const Options& o) {
+void ask_job(const BalanceOptions& o) {
   const Json answer = asked(o, o.job);
   const std::string outcome = answer.value("outcome", ""), reason = answer.value("reason", "");
   if (print_json(o.json, answer)) return;
@@ -241,7 +241,7 @@ void ask_job(const Options& o) {
   std::printf("balance %s\n", answer.value("mode", "").c_str());
 }
 
-void run(const Options& o, const CommandLine& app) {
+void run(const BalanceOptions& o, const CommandLine& app) {
   if (!o.job.empty()) {
     ask_job(o);
     return;
@@ -267,7 +267,7 @@ void run(const Options& o, const CommandLine& app) {
 void add_balance(CommandLine& root) {
   CommandLine& app =
       root.add_command("balance", "Processes of changed speed: new shares, who should sleep, who should come back");
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<BalanceOptions>();
   app.add_option("JOB", o->job,
                  "a running job: what would help it by what was measured; without it, as the options say");
   app.add_flag("--now", o->now, "of a job: do it at the next resize point, if it is worth it");

@@ -14,12 +14,12 @@
 namespace command {
 namespace {
 
-struct Options {
+struct CancelOptions {
   std::vector<std::int64_t> jobs;
   bool json = false;
 };
 
-void run(const Options& o) {
+void run(const CancelOptions& o) {
   auto scheduler = control::Client::to_socket(control::runtime_directory() + "/sched.sock");
   Json list = Json::array();
   std::string late;
@@ -37,7 +37,7 @@ void run(const Options& o) {
 
 void add_cancel(CommandLine& root) {
   CommandLine& app = root.add_command("cancel", "End jobs of the scheduler, whether they wait or run");
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<CancelOptions>();
   app.add_option("jobs", o->jobs, "their numbers (dyngrid queue)")
       .type_name("NUMBERS")
       .required()

@@ -35,7 +35,7 @@ namespace {
 using control::Situation;
 using gridmap::GridShape;
 
-struct Options {
+struct DecideOptions {
   std::string job, from, to, times, history, app;
   std::vector<std::string> matrices;
   std::int64_t steps = -1;
@@ -108,7 +108,7 @@ void take(const control::History& history, Situation& s) {
 }
 
 /// What a running job says of itself, and what its history file says of starting processes.
-std::vector<redist::MatrixSize> ask(const Options& o, Situation& s) {
+std::vector<redist::MatrixSize> ask(const DecideOptions& o, Situation& s) {
   std::string job = o.job;
   control::Client client = connect_to(job);
   const control::Json status = client.call("status", {}), known = client.call("history", {});
@@ -153,7 +153,7 @@ struct Question {
   gridmap::Machine machine;
 };
 
-Question question_of(const Options& o, const CommandLine& app) {
+Question question_of(const DecideOptions& o, const CommandLine& app) {
   Question q;
   Situation& s = q.situation;
   q.to = base::parse_grid_shape(o.to, "--to");
@@ -235,7 +235,7 @@ void print(const Question& q, const control::Decision& decision, const gridmap::
   if (s.steps_left >= 0) std::printf("  steps left   %lld\n", static_cast<long long>(s.steps_left));
 }
 
-void run(const Options& o, const CommandLine& app) {
+void run(const DecideOptions& o, const CommandLine& app) {
   const Question q = question_of(o, app);
   const control::Decision decision = control::decide_resize(q.situation, q.to, false);
   const gridmap::Cost change = control::change_cost(q.situation, q.to);
@@ -246,7 +246,7 @@ void run(const Options& o, const CommandLine& app) {
 
 void add_decide(CommandLine& root) {
   CommandLine& app = root.add_command("decide", "Whether a change of the grid pays, and what it costs term by term");
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<DecideOptions>();
   app.add_option("JOB", o->job, "a running job; without it and --from, the only one");
   app.add_option("--to", o->to, "the new grid").type_name("PxQ").required();
   app.add_option("--from", o->from, "no job is asked: the grid in use").type_name("PxQ");

@@ -37,7 +37,7 @@
 namespace command {
 namespace {
 
-struct Options {
+struct DoctorOptions {
   std::string mpirun = DYNGRID_MPIRUN;
   double limit_s = 30;
   int dgemm = 0;
@@ -59,7 +59,7 @@ std::string mebibytes(std::int64_t bytes) {
   return fmt::format("{} MiB", grouped(bytes >> 20));
 }
 
-void look_at_launcher(const Options& o, Findings& out, Site& site, bool& can_run) {
+void look_at_launcher(const DoctorOptions& o, Findings& out, Site& site, bool& can_run) {
   try {
     site = look_around(o.mpirun);
   } catch (const Failure& error) {
@@ -309,7 +309,7 @@ void look_at_variables(Findings& out) {
     out.push_back({"environment", Verdict::ok, "no unknown DYNGRID_* variable", ""});
 }
 
-void grow_and_shrink(const Options& o, const Site& site, Findings& out) {
+void grow_and_shrink(const DoctorOptions& o, const Site& site, Findings& out) {
   const std::string probe = find_beside({"dyngrid-probe", "../" DYNGRID_LIBEXECDIR "/dyngrid/dyngrid-probe"});
   if (probe.empty()) {
     out.push_back({"grow and shrink", Verdict::error, "there is no dyngrid-probe beside this command",
@@ -334,7 +334,7 @@ void grow_and_shrink(const Options& o, const Site& site, Findings& out) {
     out.push_back(std::move(f));
 }
 
-void run(const Options& o) {
+void run(const DoctorOptions& o) {
   if (o.dgemm > 0) return print_dgemm(o.dgemm);
   Findings findings;
   Site site;
@@ -385,7 +385,7 @@ Verdict show(const std::vector<Finding>& findings, bool as_json) {
 void add_doctor(CommandLine& root) {
   CommandLine& app =
       root.add_command("doctor", "Looks for what would keep a grid from growing on this machine; says what helps");
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<DoctorOptions>();
   app.add_option("--mpirun", o->mpirun, "the launcher").type_name("PATH").show_default();
   app.add_option("--limit", o->limit_s, "seconds after which the growth that is tried is ended; it takes 1 to 5")
       .type_name("S")

@@ -20,7 +20,7 @@
 namespace command {
 namespace {
 
-struct Options {
+struct EnvOptions {
   bool all = false, exports = false, json = false, markdown = false;
 };
 
@@ -53,7 +53,7 @@ void print_markdown() {
       fmt::print("{}", list_item(fmt::format("`{}={}`: {}. Default: {}.", name_of(v), v.value, v.meaning, v.fallback)));
 }
 
-void run(const Options& o) {
+void run(const EnvOptions& o) {
   if (o.markdown) return print_markdown();
   if (o.exports) {
     const std::string core = core_to_set(look_at_blas());
@@ -112,7 +112,7 @@ void run(const Options& o) {
 void add_env(CommandLine& root) {
   CommandLine& app =
       root.add_command("env", "Every DYNGRID_* variable and what is set of Open MPI 5: its value and where from");
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<EnvOptions>();
   app.add_flag("--all", o->all, "also those that dyngrid sets itself");
   app.add_flag("--export", o->exports,
                "print instead, as lines for sh, what dyngrid run sets besides on this machine and programs started by "

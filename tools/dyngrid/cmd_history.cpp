@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::json;
 
-struct Options {
+struct HistoryOptions {
   std::string job;
   std::vector<std::string> predict;
   bool json = false;
@@ -125,7 +125,7 @@ void print(const Entry& e, const std::vector<base::GridShape>& wanted) {
   std::printf("last changes of the grid\n%s", table(rows).c_str());
 }
 
-void run(const Options& o) {
+void run(const HistoryOptions& o) {
   std::vector<base::GridShape> wanted;
   for (const std::string& text : o.predict) wanted.push_back(base::parse_grid_shape(text, "--predict"));
   std::vector<Entry> entries;
@@ -158,7 +158,7 @@ void run(const Options& o) {
 void add_history(CommandLine& root) {
   CommandLine& app =
       root.add_command("history", "Step times and changes of a running job, or of a program in earlier runs");
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<HistoryOptions>();
   app.add_option("JOB", o->job, "a running job, or the name of a program; without it, everything");
   app.add_option("--predict", o->predict, "also the step time on these grids, e.g. 4x4, with its error")
       .type_name("PxQ");

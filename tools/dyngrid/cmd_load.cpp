@@ -17,7 +17,7 @@
 namespace command {
 namespace {
 
-struct Options {
+struct LoadOptions {
   std::string job;
   double seconds = 1, timeout_s = 30;
   bool self_test = false, json = false;
@@ -33,7 +33,7 @@ control::Load measure(control::LoadSource source, double seconds) {
 }
 
 /// The answer of a job whose processes have all been measured, and lately; the first question only begins that.
-Json loads_of(const Options& o) {
+Json loads_of(const LoadOptions& o) {
   constexpr double lately_s = 3;
   std::string job = o.job;
   control::Client client = connect_to(job);
@@ -57,7 +57,7 @@ Json loads_of(const Options& o) {
   }
 }
 
-void show_job(const Options& o) {
+void show_job(const LoadOptions& o) {
   const Json answer = loads_of(o);
   if (print_json(o.json, answer)) return;
   const auto percent = [](const Json& part) { return fmt::format("{:.0f} %", 100 * part.get<double>()); };
@@ -81,7 +81,7 @@ void show_job(const Options& o) {
   if (const Json& last = answer["last_balance"]; last.is_object()) std::printf("%s\n", balance_text(last).c_str());
 }
 
-void run(const Options& o) {
+void run(const LoadOptions& o) {
   if (!o.self_test) {
     show_job(o);
     return;
@@ -116,7 +116,7 @@ void run(const Options& o) {
 void add_load(CommandLine& root) {
   CommandLine& app =
       root.add_command("load", "What part of a processor each process of a job really gets, or one here");
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<LoadOptions>();
   app.add_option("JOB", o->job, "name of the job, as dyngrid ps shows it; without it, the only one that runs");
   app.add_option("--timeout", o->timeout_s, "so long it waits until all processes have been measured")
       .type_name("SECONDS")

@@ -10,13 +10,13 @@
 namespace command {
 namespace {
 
-struct Options {
+struct MapOptions {
   std::string speeds, grid, method = "best";
   std::int64_t m = 0, n = 0;
   bool in_place = false, json = false;
 };
 
-void run(const Options& o) {
+void run(const MapOptions& o) {
   gridmap::MappingRequest request;
   request.speeds = parse_numbers("--speeds", o.speeds);
   const base::GridShape grid = base::parse_grid_shape(o.grid, "--grid");
@@ -52,7 +52,7 @@ void run(const Options& o) {
 void add_map(CommandLine& root) {
   CommandLine& app =
       root.add_command("map", "Processors of different speed onto a grid, with the rows and columns each gets");
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<MapOptions>();
   app.add_option("--speeds,--powers", o->speeds, "one per processor: 313,279,34,25, or @file")
       .type_name("LIST")
       .required();

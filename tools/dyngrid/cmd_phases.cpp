@@ -25,7 +25,7 @@ using gridmap::PhasePlan;
 using gridmap::PhaseProblem;
 using gridmap::PhaseUse;
 
-struct Options {
+struct PhasesOptions {
   std::string file;
   std::int64_t cycles = 0;
   bool is_published = false, json = false;
@@ -232,7 +232,7 @@ void print(const Problem& problem, const PhasePlan& plan, bool is_endless) {
     std::printf("%s, %s a cycle\n", duration_text(plan.seconds).c_str(), duration_text(plan.cycle_s).c_str());
 }
 
-void run(const Options& o, const CommandLine& app) {
+void run(const PhasesOptions& o, const CommandLine& app) {
   std::int64_t cycles = 0;
   Problem problem = read_problem(o.file, cycles);
   if (app.count("--cycles") > 0) cycles = o.cycles;
@@ -254,7 +254,7 @@ void run(const Options& o, const CommandLine& app) {
 
 void add_phases(CommandLine& root) {
   CommandLine& app = root.add_command("phases", "A program of several phases: which layout each of them should have");
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<PhasesOptions>();
   app.add_option("FILE", o->file, "phases, candidates and matrices as JSON; - is stdin").required();
   app.add_option("--cycles", o->cycles, "cycles of phases that are left; 0: there is no end to them")
       .check(base::non_negative_number());

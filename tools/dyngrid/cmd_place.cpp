@@ -22,7 +22,7 @@ using blacs_dyn::ProcessSet;
 using blacs_dyn::Shape;
 using gridmap::Axis;
 
-struct Options {
+struct PlaceOptions {
   std::string from, placement = "optimal", keep_first = "on";
   std::vector<std::string> to;
   std::int64_t m = 0, n = 0, mb = 0, nb = 0;
@@ -43,7 +43,7 @@ struct Step {
   std::vector<int> leave;           ///< processes that end
 };
 
-Step make_step(const ProcessSet& process_set, Shape to, const Options& o) {
+Step make_step(const ProcessSet& process_set, Shape to, const PlaceOptions& o) {
   Step step;
   step.from = process_set.grid.shape;
   for (const auto& [option, source, length, other] : {std::tuple{"--rsrc", o.rsrc, step.from.nprow, to.nprow},
@@ -71,7 +71,7 @@ Step make_step(const ProcessSet& process_set, Shape to, const Options& o) {
   return step;
 }
 
-Json json_of(const Step& step, const Options& o) {
+Json json_of(const Step& step, const PlaceOptions& o) {
   const gridmap::PlacementResult& f = step.figures;
   const double elements = static_cast<double>(o.m) * static_cast<double>(o.n);
   return {{"placement", o.placement},
@@ -91,7 +91,7 @@ Json json_of(const Step& step, const Options& o) {
           {"leave", step.leave}};
 }
 
-void print(const Step& step, const Options& o) {
+void print(const Step& step, const PlaceOptions& o) {
   const Change& change = step.change;
   const std::vector<int> added = change.new_ids();
   const std::set<int> woken(change.wake.begin(), change.wake.end());
@@ -115,7 +115,7 @@ void print(const Step& step, const Options& o) {
   fmt::print("largest   {} received, {} sent by one process\n", grouped(f.max_in), grouped(f.max_out));
 }
 
-void run(const Options& o, const CommandLine& app) {
+void run(const PlaceOptions& o, const CommandLine& app) {
   for (const char* name : {"--mb", "--nb"})
     if (app.count(name) > 0 && (name == std::string("--mb") ? o.mb : o.nb) < 1)
       throw Failure(fmt::format("{}: got {}, expected at least 1", name, name == std::string("--mb") ? o.mb : o.nb));
@@ -142,7 +142,7 @@ void run(const Options& o, const CommandLine& app) {
 void add_place(CommandLine& root) {
   CommandLine& app =
       root.add_command("place", "Where processes go when a grid changes, who sleeps or leaves, and what moves");
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<PlaceOptions>();
   app.add_option("--from", o->from, "the grid that mpirun starts; process k is its rank k").type_name("PxQ").required();
   app.add_option("--to", o->to, "new grid; several, one after the other: --to 3x3 --to 1x2")
       .type_name("PxQ")

@@ -18,7 +18,7 @@
 namespace command {
 namespace {
 
-struct Options {
+struct QueueOptions {
   bool json = false, all = false, timeline = false;
   std::string svg;
   double last_s = 0;
@@ -68,7 +68,7 @@ nlohmann::json all_pages(control::Client& scheduler, const char* op, nlohmann::j
   return answer;
 }
 
-void show_timeline(const Options& o, control::Client& scheduler) {
+void show_timeline(const QueueOptions& o, control::Client& scheduler) {
   const auto to_next = [](const auto& last, auto& request) {
     if (!last.contains("next") || !last["next"].is_number_integer()) return false;
     request["from"] = last["next"];
@@ -129,7 +129,7 @@ std::vector<std::string> row_of(const nlohmann::json& job, double now) {
           allow.empty() ? "-" : allow};
 }
 
-void run(const Options& o) {
+void run(const QueueOptions& o) {
   auto scheduler = control::Client::to_socket(control::runtime_directory() + "/sched.sock");
   if (o.timeline || !o.svg.empty()) {
     show_timeline(o, scheduler);
@@ -153,7 +153,7 @@ void run(const Options& o) {
 
 void add_queue(CommandLine& root) {
   CommandLine& app = root.add_command("queue", "The jobs of the scheduler, and who had which processors");
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<QueueOptions>();
   app.add_flag("--all", o->all, "all that have ended, not the last 30 only");
   app.add_flag("--timeline", o->timeline, "who had which processors when");
   app.add_option("--svg", o->svg, "the same as a picture").type_name("FILE");

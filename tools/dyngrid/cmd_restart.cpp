@@ -19,13 +19,13 @@
 namespace command {
 namespace {
 
-struct Options {
+struct RestartOptions {
   RunOptions run;
   std::string file;
   bool here = false;
 };
 
-void restart(const Options& o) {
+void restart(const RestartOptions& o) {
   const std::string file = std::filesystem::absolute(o.file).string();
   const blacs_dyn::SavedState state =
       blacs_dyn::CheckpointReader(file).state(); // whole, or an error now and not on every rank
@@ -61,7 +61,7 @@ void restart(const Options& o) {
 
 void add_restart(CommandLine& root) {
   CommandLine& app = root.add_command("restart", "Starts an application again from a checkpoint, on any grid");
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<RestartOptions>();
   app.add_option("file", o->file, "the checkpoint").required().type_name("FILE");
   add_run_options(app, o->run);
   app.add_flag("--here", o->here, "in the current folder, not in the one where the checkpoint was written");

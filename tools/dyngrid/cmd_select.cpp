@@ -12,7 +12,7 @@
 namespace command {
 namespace {
 
-struct Options {
+struct SelectOptions {
   std::string grid, available, strategy = "best";
   double tpp = 0, max_aspect = 3;
   std::int64_t m = 0, n = 0;
@@ -33,7 +33,7 @@ const char* name_of(gridmap::Strategy strategy) {
   return "?";
 }
 
-void run(const Options& o) {
+void run(const SelectOptions& o) {
   gridmap::SelectionRequest request;
   const auto grid = parse_matrix("--grid", o.grid);
   request.nprow = static_cast<int>(grid.size());
@@ -82,7 +82,7 @@ void run(const Options& o) {
 
 void add_select(CommandLine& root) {
   CommandLine& app = root.add_command("select", "Which free processors to add to a grid under a total speed");
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<SelectOptions>();
   app.add_option("--grid", o->grid, "speeds of the grid in use, row by row: '313,279;34,25'")
       .type_name("ROWS")
       .required();

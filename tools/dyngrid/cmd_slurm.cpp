@@ -31,8 +31,8 @@ namespace {
 
 constexpr double ask_limit_s = 20;
 
-struct Options {
-  Options() { request.mpirun = DYNGRID_MPIRUN; }
+struct SlurmOptions {
+  SlurmOptions() { request.mpirun = DYNGRID_MPIRUN; }
   slurm::Request request;
   bool dry_run = false, no_check = false, wait = false, json = false;
 };
@@ -71,14 +71,14 @@ slurm::Site look_at_site(const std::string& mpirun) {
   return site;
 }
 
-void check(const Options& o) {
+void check(const SlurmOptions& o) {
   const auto findings = slurm::judge(look_at_site(o.request.mpirun), o.request);
   if (show(findings, o.json) == Verdict::error)
     throw Failure("applications cannot grow and shrink with this Slurm as it is; see above", 1);
 }
 
 /// What was left open is filled in by what Slurm says. @throws Failure
-void complete(Options& o) {
+void complete(SlurmOptions& o) {
   slurm::Request& r = o.request;
   if (r.max_nodes == 0) r.max_nodes = r.min_nodes;
   if (r.max_nodes < r.min_nodes) throw Failure(fmt::format("--max {} is below --min {}", r.max_nodes, r.min_nodes));
@@ -91,7 +91,7 @@ void complete(Options& o) {
                               r.name)); // squeue takes a comma for a list
 }
 
-void submit(Options& o) {
+void submit(SlurmOptions& o) {
   complete(o);
   slurm::Request& r = o.request;
   const slurm::Site site = look_at_site(r.mpirun);
@@ -199,7 +199,7 @@ void add_slurm(CommandLine& root) {
   app.require_command();
   app.footer("dyngrid slurm submit --help and dyngrid slurm check --help say more; docs/slurm.md shows it.");
 
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<SlurmOptions>();
   CommandLine& submitted =
       app.add_command("submit", "Submits an application that begins on some nodes and grows while others are free");
   add_partition(submitted, o->request);
@@ -220,7 +220,7 @@ void add_slurm(CommandLine& root) {
                    "  dyngrid slurm submit --min 4 --max 32 --time 8:00:00 -- ./app --n 50000");
   submitted.action([o] { submit(*o); });
 
-  auto c = std::make_shared<Options>();
+  auto c = std::make_shared<SlurmOptions>();
   CommandLine& checked = app.add_command(
       "check", "Says what in this Slurm would keep applications from growing and shrinking, and what helps");
   add_partition(checked, c->request);
@@ -230,7 +230,7 @@ void add_slurm(CommandLine& root) {
   checked.action([c] { check(*c); });
 
   // not for users: what the jobs run
-  auto a = std::make_shared<Options>();
+  auto a = std::make_shared<SlurmOptions>();
   CommandLine& agent = app.add_command("agent", "In the application's job: starts it, and brings nodes to it");
   agent.group("");
   add_request(agent, a->request);

@@ -15,7 +15,7 @@
 namespace command {
 namespace {
 
-struct Options {
+struct SubmitOptions {
   std::string name, allow, folder;
   std::vector<std::string> command, variables;
   int priority = 0;
@@ -23,7 +23,7 @@ struct Options {
   bool rigid = false, wait = false, json = false;
 };
 
-void run(const Options& o) {
+void run(const SubmitOptions& o) {
   nlohmann::json fields{{"command", o.command}, {"priority", o.priority}, {"rigid", o.rigid}};
   if (!o.name.empty()) fields["name"] = o.name;
   if (!o.allow.empty()) fields["allow"] = o.allow;
@@ -60,7 +60,7 @@ void run(const Options& o) {
 void add_submit(CommandLine& root) {
   CommandLine& app =
       root.add_command("submit", "Give a job to the scheduler, dyngrid-sched: submit -- PROGRAM ARGUMENTS");
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<SubmitOptions>();
   app.add_option("command", o->command, "program and arguments, without mpirun and its options; after --")
       .type_name("WORDS")
       .required();

@@ -14,14 +14,14 @@
 namespace command {
 namespace {
 
-struct Options {
+struct TopologyOptions {
   int procs = 0, add = 0;
   double aspect_p = 0, aspect_q = 0, data_aspect = 2;
   std::string from, prefer = "columns", data, valid, valid_rows, valid_cols, times;
   bool json = false;
 };
 
-void run(const Options& o, const CommandLine& app) {
+void run(const TopologyOptions& o, const CommandLine& app) {
   gridmap::TopologyRequest request;
   if (!o.from.empty()) {
     const base::GridShape from = base::parse_grid_shape(o.from, "--from");
@@ -69,7 +69,7 @@ void run(const Options& o, const CommandLine& app) {
 
 void add_topology(CommandLine& root) {
   CommandLine& app = root.add_command("topology", "The grid shape for a number of processes");
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<TopologyOptions>();
   app.add_option("--procs", o->procs, "processes available in all, those of --from included").type_name("N");
   app.add_option("--aspect-p", o->aspect_p, "limit: columns <= P * rows").type_name("P");
   app.add_option("--aspect-q", o->aspect_q, "limit: rows <= Q * columns").type_name("Q");

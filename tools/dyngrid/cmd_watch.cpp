@@ -29,7 +29,7 @@ namespace {
 using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
-struct Options {
+struct WatchOptions {
   std::string job;
   double seconds = 0;
   std::int64_t events = 0;
@@ -58,7 +58,7 @@ std::string line_of(const json& e) {
 }
 
 /// The events as lines, for a pipe.
-void print_events(const Options& o) {
+void print_events(const WatchOptions& o) {
   std::string job = o.job;
   control::Client client = connect_to(job);
   client.call("watch", {});
@@ -125,7 +125,7 @@ std::string choose(Terminal& terminal) {
 enum class Left { ended, quit, for_another };
 
 /// One job on the terminal, until it or the user ends it.
-Left show(const Options& o, const std::string& job, Terminal& terminal) {
+Left show(const WatchOptions& o, const std::string& job, Terminal& terminal) {
   std::string name = job;
   control::Client client = connect_to(name);
   JobView view;
@@ -213,7 +213,7 @@ Left show(const Options& o, const std::string& job, Terminal& terminal) {
   }
 }
 
-void run(const Options& o) {
+void run(const WatchOptions& o) {
   const char* term = std::getenv("TERM");
   if (o.json || o.lines || isatty(1) != 1 || term == nullptr || std::string(term) == "dumb") {
     print_events(o);
@@ -239,7 +239,7 @@ void run(const Options& o) {
 
 void add_watch(CommandLine& root) {
   CommandLine& app = root.add_command("watch", "A running job live: grid, step, step time, last change, memory");
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<WatchOptions>();
   app.add_option("JOB", o->job, "name of the job; without it, the only one that runs, or a choice on a terminal");
   app.add_option("--for", o->seconds, "stop after so long").type_name("SECONDS").check(base::positive_number());
   app.add_option("--events", o->events, "stop after so many events").check(base::positive_number());

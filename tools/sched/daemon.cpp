@@ -47,12 +47,12 @@ constexpr double lock_patience_s = 2;
 constexpr std::size_t ended_shown = 30;
 constexpr std::size_t page_bytes = 256 << 10; ///< of an answer that is a list; a client has to fetch 1 MiB
 
-[[noreturn]] void fail(const std::string& what) {
+[[noreturn]] void daemon_fails(const std::string& what) {
   throw Error(Status::io_failure, fmt::format("scheduler: {}: {}", what, std::strerror(errno)));
 }
 
 void make_folders(const std::string& path) {
-  if (!base::make_directories(path)) fail(fmt::format("cannot make '{}'", path));
+  if (!base::make_directories(path)) daemon_fails(fmt::format("cannot make '{}'", path));
 }
 
 /// As much of a list as goes into one answer, and one element at least.
@@ -101,7 +101,7 @@ Daemon::Daemon(DaemonOptions options) : options_(std::move(options)), boot_(boot
   if (options_.launch.hosts.procs() == 0) cores_ = control::usable_cores();
   make_folders(options_.folder + "/jobs");
   lock_ = Fd(::open((options_.folder + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!lock_) fail(fmt::format("cannot open '{}/lock'", options_.folder));
+  if (!lock_) daemon_fails(fmt::format("cannot open '{}/lock'", options_.folder));
   // a job that its scheduler had just let go when it died holds the lock for the moment until its program is there
   while (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
     if (unix_time_s() > began_s_ + lock_patience_s)

@@ -33,7 +33,7 @@ using Clock = std::chrono::steady_clock;
 constexpr double patience_s =
     10; ///< for a group that ends by itself; an application that ends badly takes its time to say so
 
-void say(const std::string& text) {
+void report(const std::string& text) {
   std::fputs(("dyngrid slurm: " + text + "\n").c_str(), stderr);
 }
 
@@ -68,7 +68,7 @@ int run_node() {
   try {
     link = connect_to(*place, 10);
   } catch (const Failure& why) {
-    say(fmt::format("{}: {}; the application has ended, and so does this job", host, why.what()));
+    report(fmt::format("{}: {}; the application has ended, and so does this job", host, why.what()));
     return 0;
   }
   const char* job = std::getenv("SLURM_JOB_ID");
@@ -83,7 +83,7 @@ int run_node() {
     signalfd_siginfo info{};
     while (read(signals, &info, sizeof info) == static_cast<ssize_t>(sizeof info))
       if (info.ssi_signo != SIGCHLD) {
-        say(fmt::format("{}: signal {}: Slurm wants this node back", host, info.ssi_signo));
+        report(fmt::format("{}: signal {}: Slurm wants this node back", host, info.ssi_signo));
         link.say("leave");
       }
     if (group.pid > 0 && Clock::now() >= kill_by) kill(-group.pid, SIGKILL);
@@ -119,7 +119,7 @@ int run_node() {
     end_group(group.pid, 3);
     break;
   }
-  if (is_lost) say(fmt::format("{}: the application's job has gone", host));
+  if (is_lost) report(fmt::format("{}: the application's job has gone", host));
   ::close(signals);
   return is_lost ? 1 : 0;
 }

@@ -24,10 +24,6 @@ using base::Status;
 
 namespace {
 
-bool begins_with(std::string_view text, std::string_view with) {
-  return text.substr(0, with.size()) == with;
-}
-
 sockaddr_in ipv4(const std::string& host, int port, bool* is_good) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -72,7 +68,7 @@ NameServer NameServer::parse(const std::string& uri) {
 }
 
 std::string server_uri(const std::string& setting) {
-  if (!begins_with(setting, "file:") && !begins_with(setting, "FILE:")) return setting;
+  if (setting.rfind("file:", 0) != 0 && setting.rfind("FILE:", 0) != 0) return setting;
   std::ifstream file(setting.substr(5));
   std::string uri;
   if (!std::getline(file, uri))

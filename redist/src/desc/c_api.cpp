@@ -28,7 +28,7 @@ void set(int* info, int value) {
 }
 
 /// One axis of a descriptor. The LLD_ is not looked at: these maps need no local array.
-Axis axis_of(const int* desc, char which, int nprocs) {
+Axis asked_axis(const int* desc, char which, int nprocs) {
   not_null(desc, "redist: descriptor");
   if (which != 'R' && which != 'C' && which != 'r' && which != 'c')
     throw Error(Status::bad_argument, fmt::format("redist: axis is '{}', expected R or C", which));
@@ -157,7 +157,7 @@ int dyngrid_desc_check(const int* desc, int length, int argument, int nprow, int
 
 int dyngrid_desc_numroc(const int* desc, char axis, int position, int nprocs) {
   return guard([&]() -> int {
-    const Axis one = axis_of(desc, axis, nprocs);
+    const Axis one = asked_axis(desc, axis, nprocs);
     if (position < 0 || position >= nprocs)
       throw Error(Status::bad_argument, fmt::format("redist: position is {}, expected 0 .. {}", position, nprocs - 1));
     return static_cast<int>(one.local_size(position));
@@ -166,21 +166,21 @@ int dyngrid_desc_numroc(const int* desc, char axis, int position, int nprocs) {
 
 int dyngrid_desc_indxg2p(const int* desc, char axis, int i_glo, int nprocs) {
   return guard([&]() -> int {
-    const Axis one = axis_of(desc, axis, nprocs);
+    const Axis one = asked_axis(desc, axis, nprocs);
     return one.owner(in_range(i_glo, one.n, "global index") - 1);
   });
 }
 
 int dyngrid_desc_indxg2l(const int* desc, char axis, int i_glo, int nprocs) {
   return guard([&]() -> int {
-    const Axis one = axis_of(desc, axis, nprocs);
+    const Axis one = asked_axis(desc, axis, nprocs);
     return static_cast<int>(one.to_local(in_range(i_glo, one.n, "global index") - 1)) + 1;
   });
 }
 
 int dyngrid_desc_indxl2g(const int* desc, char axis, int i_loc, int position, int nprocs) {
   return guard([&]() -> int {
-    const Axis one = axis_of(desc, axis, nprocs);
+    const Axis one = asked_axis(desc, axis, nprocs);
     if (position < 0 || position >= nprocs)
       throw Error(Status::bad_argument, fmt::format("redist: position is {}, expected 0 .. {}", position, nprocs - 1));
     return static_cast<int>(one.to_global(in_range(i_loc, one.local_size(position), "local index") - 1, position)) + 1;

@@ -10,10 +10,6 @@ namespace {
 
 using base::at;
 
-int wrap(std::int64_t value, std::int64_t modulus) {
-  return static_cast<int>(((value % modulus) + modulus) % modulus);
-}
-
 /// From the next higher neighbour on, so that not everybody begins with rank 0.
 std::vector<Piece> all_at_once(int rank, const std::vector<Message>& messages) {
   std::vector<Piece> order;

@@ -41,10 +41,6 @@ namespace {
 
 using base::at;
 
-int wrap(std::int64_t value, std::int64_t modulus) {
-  return static_cast<int>(((value % modulus) + modulus) % modulus);
-}
-
 /// What goes along one axis in one step.
 struct Hop {
   int from;

@@ -37,6 +37,11 @@ struct Pair {
   int source, target;
 };
 
+/// The remainder that is never negative.
+inline int wrap(std::int64_t value, std::int64_t modulus) {
+  return static_cast<int>(((value % modulus) + modulus) % modulus);
+}
+
 /// When what is sent: a rule that gives each message its step, or tables of matchings.
 struct Timetable {
   enum class Rule {
