@@ -7,6 +7,9 @@
 //   exits aborts      one of them ends by itself before it is ready, by _exit or MPI_Abort
 //   end               the application ends while they are on their way
 //   connect hang      they end, or stand still, while process 0 waits for them: the application ends in words
+//   unserved          the ompi-server is killed DYNGRID_TEST_US after their call of MPI_Comm_connect: the application
+//   ends in
+//                     words
 //   moment            they are killed DYNGRID_TEST_US after their call of MPI_Comm_connect
 //   held              a joined process is killed while it holds part of a matrix
 //   asleep            one of a group is killed while it sleeps, and the other computes
@@ -47,6 +50,15 @@ bool must_fail = false; ///< this process is a newcomer of the growth that is to
   for (;;) pause();
 }
 
+/// Kills the ompi-server so many microseconds from here.
+void end_server_in(int us) {
+  const auto end = [us] {
+    std::this_thread::sleep_for(std::chrono::microseconds(us));
+    kill(std::atoi(std::getenv("TEST_SERVER")), SIGKILL);
+  };
+  us > 0 ? std::thread(end).detach() : end();
+}
+
 void die_in(int ms) {
   std::thread([ms] {
     std::this_thread::sleep_for(std::chrono::milliseconds(ms));
@@ -71,6 +83,7 @@ bool must_die(int rank) {
 extern "C" int MPI_Comm_connect(const char* port, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* bridge) {
   if (must_fail && kind == "connect") die();
   if (must_fail && kind == "hang") raise(SIGSTOP);
+  if (must_fail && kind == "unserved") end_server_in(std::atoi(std::getenv("DYNGRID_TEST_US")));
   const char* when = must_fail && kind == "moment" ? std::getenv("DYNGRID_TEST_US") : nullptr;
   enum : int { connecting, dying, connected };
   static std::atomic<int> state{connecting};
