@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/status.hpp"
+#include "sched/promise.hpp"
 #include "sched/simulate.hpp"
 
 namespace {
@@ -233,9 +234,106 @@ TEST(Throughput, TheOneThatLosesLeastShrinks) {
   EXPECT_EQ(m.decide("tp"), (Decisions{{1, 4}}));
 }
 
+TEST(FinishBy, TheSmallestSizeThatKeepsIt) {
+  Machine m(8);
+  Job& a = m.add("1,2,4,8", 0);
+  m.known(a, {8, 4, 2, 1}, 10, 1); // 80, 40, 20, 10 s
+  a.finish_by_s = 25;
+  Job& b = m.add("1:4", 0); // whenever
+  m.known(b, {8, 4, 3, 2}, 10, 1);
+  b.resizable = false;
+  // a on 4 by 20; all start, so what is left over is shared out: b to 2 and 3 and 4
+  EXPECT_EQ(m.decide("qos"), (Decisions{{1, 4}, {2, 4}}));
+  m.state.procs = 4; // b would not end by the time that a has to begin, but then a does not wait
+  EXPECT_EQ(m.decide("qos"), (Decisions{{1, 4}}));
+}
+
+TEST(FinishBy, TheOneThatHasToStartFirstGoesFirst) {
+  Machine m(4);
+  for (const double finish_by_s : {100.0, 15.0, 50.0}) {
+    Job& job = m.add("4", 0);
+    m.known(job, {1}, 10, 1);
+    job.finish_by_s = finish_by_s;
+  }
+  EXPECT_EQ(m.decide("qos"), (Decisions{{2, 4}}));
+}
+
+TEST(FinishBy, OthersShrinkAsFarAsTheyCanAfford) {
+  Machine m(8);
+  Job& a = m.add("2,4,8", 8);
+  m.known(a, {4, 2, 1}, 10, 1); // 40, 20, 10 s left
+  a.finish_by_s = 30;           // on 2 it would be late, on 4 it ends at 1 + 20
+  Job& b = m.add("2,4", 0);
+  m.known(b, {2, 1}, 10, 1);
+  b.finish_by_s = 25;
+  EXPECT_EQ(m.decide("qos"), (Decisions{{1, 4}}));
+  a.finish_by_s = 11; // can spare nothing
+  EXPECT_EQ(m.decide("qos"), (Decisions{}));
+  a.finish_by_s = 5; // is late already
+  EXPECT_EQ(m.decide("qos"), (Decisions{{1, 4}}));
+}
+
+TEST(FinishBy, WhoWouldBeLateGrows) {
+  Machine m(8);
+  Job& a = m.add("2,4,6", 2);
+  m.known(a, {4, 2, 1.5}, 10, 1); // 40, 20, 15 s left
+  a.finish_by_s = 30;
+  EXPECT_EQ(m.decide("qos"), (Decisions{{1, 4}})); // no larger than it has to be, at first
+}
+
+// 8 processors; a job of 80, 40, 20, 10 s on 1, 2, 4, 8.
+TEST(Promise, TheSmallestSizeWhosePredictedEndHolds) {
+  Machine m(8);
+  Job& held = m.add("8", 8); // all of it, for 30 s more
+  m.known(held, {3}, 10, 1);
+  held.resizable = false;
+  Machine other(8);
+  Job& job = other.add("1,2,4,8", 0);
+  other.known(job, {8, 4, 2, 1}, 10, 1);
+  const auto promised = [&](double finish_by_s) {
+    job.finish_by_s = finish_by_s;
+    const Promise p = promise_for(m.state, job);
+    return std::make_pair(p.procs, p.end_s);
+  };
+  using P = std::pair<int, double>;
+  EXPECT_EQ(promised(120), P(1, 110));
+  EXPECT_EQ(promised(109), P(2, 70));
+  EXPECT_EQ(promised(50), P(4, 50));
+  EXPECT_EQ(promised(40), P(8, 40));
+  EXPECT_EQ(promised(39), P(0, 40)); // refused, with the earliest possible time
+  held.step_s = nullptr;             // nobody knows when it ends
+  EXPECT_EQ(promised(1e9), P(0, std::numeric_limits<double>::infinity()));
+}
+
+TEST(Promise, RunningJobsGiveWhatTheyCanSpareAndOthersGoFirst) {
+  Machine m(8);
+  Job& running = m.add("2,4,8", 8);
+  m.known(running, {4, 2, 1}, 10, 5); // 40, 20, 10 s left; a change takes 5 s
+  Machine other(8);
+  Job& job = other.add("4", 0);
+  other.known(job, {1}, 10, 1); // 10 s
+  job.finish_by_s = 15;
+  EXPECT_EQ(promise_for(m.state, job).procs, 4); // from 5 on there are 6
+  running.finish_by_s = 24;                      // then it cannot go below 8: 5 + 20 > 24
+  EXPECT_EQ(promise_for(m.state, job).procs, 0);
+  EXPECT_EQ(promise_for(m.state, job).end_s, 20); // after it
+  running.finish_by_s = std::numeric_limits<double>::infinity();
+  Job& waiting = m.add("4", 0); // it has to start before, at 2
+  m.known(waiting, {1}, 10, 1);
+  waiting.finish_by_s = 12;
+  // it holds 4 of the 6 from 5 to 15, so this one begins at 15
+  EXPECT_EQ(promise_for(m.state, job).end_s, 25);
+}
+
+TEST(Promise, SecondsBySize) {
+  EXPECT_EQ(seconds_by_size("4=100,16=30.5", Sizes({2, 4, 8, 16})), (std::vector<double>{0, 100, 0, 30.5}));
+  for (const char* wrong : {"4", "4=", "=5", "4=x", "4=0", "4=1,", "4=-1", "0=5", "4=1e999"})
+    EXPECT_THROW(seconds_by_size(wrong, Sizes({4})), base::Error) << wrong;
+}
+
 TEST(Policies, UnknownNames) {
   EXPECT_THROW(make_policy("fifo"), base::Error);
-  for (const char* name : {"ls", "as", "rs", "tp"}) {
+  for (const char* name : {"ls", "as", "rs", "tp", "qos"}) {
     Machine m(4);
     EXPECT_EQ(m.decide(name), (Decisions{}));
     EXPECT_STREQ(make_policy(name)->name(), name);

@@ -19,8 +19,10 @@
 #include "base/file_descriptor.hpp"
 #include "base/process.hpp"
 #include "base/status.hpp"
+#include "base/text.hpp"
 #include "command.hpp"
 #include "sched/simulate.hpp"
+#include "simulate_trace.hpp"
 #include "text.hpp"
 
 namespace command {
@@ -30,6 +32,8 @@ struct Options {
   std::string policies = "ls,as,rs,tp", mixes = "all", utilizations = "0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8";
   std::string jobs, share = "even", serial, small, csv, plot;
   sched::SimulationOptions simulation;
+  TraceOptions trace;
+  bool has_procs = false; ///< given, and not the default
   double error_percent = 1, ignoring = 0, crashing = 0, resize_scale = 1;
   std::int64_t seed = 1;
   int threads = 0;
@@ -268,10 +272,27 @@ void print_tables(const std::vector<Point>& points, const std::vector<sched::Mix
   }
 }
 
+void run_trace_of(const Options& o, const std::vector<std::string>& policies) {
+  if (!o.trace.swf.empty() && !o.trace.synthetic.empty())
+    throw Failure("got --swf and --synthetic, expected one of them");
+  TraceRun run;
+  run.policies = policies;
+  run.policy_options = policy_options(o);
+  run.simulation = o.simulation;
+  run.procs = o.has_procs || o.trace.swf.empty() ? o.simulation.procs : 0;
+  run.seed = static_cast<std::uint64_t>(o.seed);
+  run.csv = o.csv;
+  run.plot = o.plot;
+  run.json = o.json;
+  if (!o.trace.synthetic.empty()) run.jobs = base::parse_whole_number(o.jobs, "--jobs (with --synthetic)", 1);
+  run_trace(o.trace, run);
+}
+
 void run(Options o) {
   o.simulation.relative_error = o.error_percent / 100;
   const auto policies = words(o.policies);
   if (policies.empty()) throw Failure("--policy: the list is empty");
+  if (o.trace.is_wanted()) return run_trace_of(o, policies);
   for (const auto& name : policies) sched::make_policy(name);
   if (!o.jobs.empty()) return run_recorded(o, policies);
 
@@ -320,7 +341,9 @@ void add_simulate(CommandLine& root) {
   CommandLine& app =
       root.add_command("simulate", "Scheduling policies on simulated time: how long jobs take under each");
   auto o = std::make_shared<Options>();
-  app.add_option("--policy", o->policies, "ls lazy, as adaptive, rs reconfigurable, tp throughput")
+  app.add_option("--policy", o->policies,
+                 "ls lazy, as adaptive, rs reconfigurable, tp throughput, qos finish-by times; for traces easy, "
+                 "conservative too")
       .type_name("LIST")
       .show_default();
   app.add_option("--mix", o->mixes,
@@ -331,7 +354,9 @@ void add_simulate(CommandLine& root) {
   app.add_option("--utilization", o->utilizations, "arriving work over what the machine can do")
       .type_name("LIST")
       .show_default();
-  app.add_option("--procs", o->simulation.procs, "processors").check(base::in_range(1, 1 << 20)).show_default();
+  app.add_option("--procs,--processors", o->simulation.procs, "processors; of --swf: those of its header")
+      .check(base::in_range(1, 1 << 20))
+      .show_default();
   app.add_option("--cores", o->simulation.cores, "cores: on more processors a step is no quicker; 0: --procs of them")
       .check(base::in_range(0, 1 << 20))
       .show_default();
@@ -368,14 +393,18 @@ void add_simulate(CommandLine& root) {
       .show_default();
   app.add_option("--jobs", o->jobs,
                  "recorded jobs instead of modelled ones: lines of name,arrival_s,sizes,steps,"
-                 "step times (see docs/scheduler.md)")
+                 "step times (see docs/scheduler.md); with --synthetic: how many")
       .type_name("FILE");
   app.add_flag("--events", o->events, "with --jobs: everything that happens");
   app.add_option("--threads", o->threads, "points simulated at a time; 0: one for each core").show_default();
   app.add_option("--csv", o->csv, "write the points").type_name("FILE");
   app.add_option("--plot", o->plot, "draw them with gnuplot: FILE.svg or FILE.png").type_name("FILE");
   app.add_flag("--json", o->json, "print one JSON object");
-  app.action([o] { run(*o); });
+  add_trace_options(app, o->trace);
+  app.action([o, &app] {
+    o->has_procs = app.count("--procs") > 0;
+    run(*o);
+  });
 }
 
 } // namespace command

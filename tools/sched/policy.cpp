@@ -2,6 +2,7 @@
 #include "policy.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <limits>
 
@@ -9,6 +10,7 @@
 
 #include "base/status.hpp"
 #include "gridmap/step_time.hpp"
+#include "promise.hpp"
 
 namespace sched {
 
@@ -20,22 +22,15 @@ int State::free() const {
 
 namespace {
 
-/// Seconds left on n processors, -1 when unknown.
-double seconds_left(const Job& job, int n) {
-  if (job.step_s == nullptr || job.steps_left < 0) return -1;
-  const int at = job.sizes->index_of(n);
-  if (at < 0 || job.step_s[at] <= 0) return -1;
-  return job.steps_left * job.step_s[at];
-}
-
 bool may_be_asked(const Job& job, double now_s) {
   return job.resizable && job.target == 0 && job.unresponsive_until_s <= now_s;
 }
 
-/// A job and the size planned for it.
+/// A job and the size planned for it, and what it may go down to.
 struct Plan {
   const Job* job;
   int procs;
+  int least = 0;
 };
 
 /// Which of the plans goes up to its next size, given `left` processors; -1 for none.
@@ -102,6 +97,7 @@ int start_adaptive(const State& state, int free, const Raise& raise, std::vector
 class Lazy : public Policy {
 public:
   const char* name() const override { return "ls"; }
+  bool looks_at_progress() const override { return false; }
   void decide(const State& state, std::vector<Decision>& out) const override {
     int free = state.free();
     for (const Job* job : state.waiting) {
@@ -118,6 +114,7 @@ class Adaptive : public Policy {
 public:
   explicit Adaptive(const PolicyOptions& options) : raise_(raise_of(options)) {}
   const char* name() const override { return "as"; }
+  bool looks_at_progress() const override { return false; }
   void decide(const State& state, std::vector<Decision>& out) const override {
     start_adaptive(state, state.free(), raise_, out, nullptr);
   }
@@ -144,34 +141,37 @@ public:
 protected:
   virtual Raise start_raise() const = 0;
   virtual Raise grow_raise() const = 0;
+  /// What a waiting job is to start on at least, and what a running one may be asked to go down to.
+  virtual int least_to_start(const Job& job, double) const { return job.sizes->smallest(); }
+  virtual int least_to_keep(const Job& job, double) const { return job.sizes->smallest(); }
   /// Whether the victim of `plan`, asked to go down for `job`, should; and which of two should sooner.
   virtual bool should_shrink(const Plan&, const Job&) const { return true; }
   virtual bool sooner(const Plan& a, const Plan& b) const = 0;
   virtual bool should_grow(const Job&, int) const { return true; }
 
-private:
   void shrink(const State& state, int free, const std::vector<const Job*>& waiting, std::vector<Decision>& out) const {
     std::vector<Plan> victims;
     int coming = free;
     for (const Job* job : state.running) {
       if (job->target != 0 && job->target < job->procs) coming += job->procs - job->target;
-      if (may_be_asked(*job, state.now_s) && job->procs > job->sizes->smallest()) victims.push_back({job, job->procs});
+      const int least = least_to_keep(*job, state.now_s);
+      if (may_be_asked(*job, state.now_s) && job->procs > least) victims.push_back({job, job->procs, least});
     }
     for (const Job* job : waiting) {
-      int need = job->sizes->smallest() - coming;
+      int need = least_to_start(*job, state.now_s) - coming;
       if (need > 0) {
         // all or nothing: nobody shrinks for a job that cannot start then
         std::vector<Plan> plan = victims;
         while (need > 0) {
           Plan* best = nullptr;
           for (Plan& victim : plan)
-            if (victim.procs > victim.job->sizes->smallest() && victim.job->priority <= job->priority &&
-                should_shrink(victim, *job) && (best == nullptr || sooner(victim, *best)))
+            if (victim.procs > victim.least && victim.job->priority <= job->priority && should_shrink(victim, *job) &&
+                (best == nullptr || sooner(victim, *best)))
               best = &victim;
           if (best == nullptr) break;
           // a size that frees enough, or as low as it goes
           const int enough = best->job->sizes->at_most(best->procs - need);
-          const int to = enough != 0 ? enough : best->job->sizes->smallest();
+          const int to = std::max(enough, best->least);
           need -= best->procs - to;
           best->procs = to;
         }
@@ -205,6 +205,7 @@ public:
   explicit Reconfigurable(const PolicyOptions& options)
       : raise_(Adaptive::raise_of(options)), payoff_(options.payoff) {}
   const char* name() const override { return "rs"; }
+  bool looks_at_progress() const override { return payoff_; }
 
 protected:
   Raise start_raise() const override { return raise_; }
@@ -276,6 +277,98 @@ private:
   }
 };
 
+/// Jobs with a finish-by time first, and each on the smallest size that keeps it; what is left over as `rs`.
+class FinishBy : public Resizing {
+public:
+  explicit FinishBy(const PolicyOptions& options) : raise_(Adaptive::raise_of(options)) {}
+  const char* name() const override { return "qos"; }
+
+  void decide(const State& state, std::vector<Decision>& out) const override {
+    State rest = state;
+    std::stable_sort(rest.waiting.begin(), rest.waiting.end(), [&](const Job* a, const Job* b) {
+      if (a->priority != b->priority) return a->priority > b->priority;
+      return latest_start_s(*a, state.now_s) < latest_start_s(*b, state.now_s);
+    });
+    int free = raise_late(state, state.free(), out);
+    std::vector<const Job*> blocked;
+    free = start(rest, free, out, blocked);
+    if (!blocked.empty())
+      shrink(state, free, blocked, out);
+    else if (free > 0 && out.empty())
+      grow(state, free, out);
+  }
+
+protected:
+  Raise start_raise() const override { return raise_; }
+  Raise grow_raise() const override { return raise_; }
+  bool should_grow(const Job& job, int to) const override { return growth_pays(job, job.procs, to); }
+  bool sooner(const Plan& a, const Plan& b) const override {
+    if (a.job->priority != b.job->priority) return a.job->priority < b.job->priority;
+    return a.procs > b.procs;
+  }
+  int least_to_start(const Job& job, double now_s) const override {
+    const int n = smallest_in_time(job, now_s);
+    return n != 0 ? n : job.sizes->smallest();
+  }
+  int least_to_keep(const Job& job, double now_s) const override {
+    const int n = smallest_in_time(job, now_s + job.resize_s);
+    return n != 0 ? n : job.sizes->smallest(); // what is late already holds nobody up
+  }
+
+private:
+  /// Whether a waiting job can let others go first that have less.
+  static bool has_time(const Job& job, double now_s) {
+    const double latest_s = latest_start_s(job, now_s);
+    return latest_s < never && latest_s - now_s > (job.finish_by_s - latest_s) / 4;
+  }
+
+  /// Running jobs that would be late where they are grow to the smallest size that is not. @return what is free then.
+  int raise_late(const State& state, int free, std::vector<Decision>& out) const {
+    for (const Job* job : state.running) {
+      const double left = seconds_left(*job, job->procs);
+      if (left < 0 || state.now_s + left <= job->finish_by_s || !may_be_asked(*job, state.now_s)) continue;
+      const int n = smallest_in_time(*job, state.now_s + job->resize_s);
+      if (n <= job->procs || n - job->procs > free) continue;
+      out.push_back({job, n});
+      free -= n - job->procs;
+    }
+    return free;
+  }
+
+  /// Starts in the order of the queue. The first that waits for processors keeps its place: others start only on what
+  /// it will not need, or for as long as it has time. @return what is free then.
+  int start(const State& state, int free, std::vector<Decision>& out, std::vector<const Job*>& blocked) const {
+    std::vector<Plan> plans;
+    double until_s = never; // when the first that waits has to start
+    const int spared = state.procs / 8;
+    int held = 0; // what cannot be had by shrinking
+    for (const Job* job : state.running)
+      held += may_be_asked(*job, state.now_s) ? std::min(job->procs, least_to_keep(*job, state.now_s))
+                                              : std::max(job->procs, job->target);
+    for (const Job* job : state.waiting) {
+      const int n = least_to_start(*job, state.now_s);
+      if (n > spared && held + n > state.procs - spared && has_time(*job, state.now_s)) continue;
+      const double left = seconds_left(*job, n);
+      const bool ends_before = until_s == never || (left >= 0 && state.now_s + left <= until_s) ||
+                               (job->resizable && latest_start_s(*job, state.now_s) == never);
+      if (n <= free && ends_before) {
+        plans.push_back({job, n});
+        free -= n;
+        held += n;
+      } else {
+        blocked.push_back(job);
+        until_s = std::min(until_s, latest_start_s(*job, state.now_s));
+      }
+    }
+    if (blocked.empty()) free = raise_all(plans, free, raise_);
+    for (const Plan& plan : plans) out.push_back({plan.job, plan.procs});
+    return free;
+  }
+
+  static constexpr double never = std::numeric_limits<double>::infinity();
+  Raise raise_;
+};
+
 } // namespace
 
 bool growth_pays(const Job& job, int from, int to) {
@@ -289,8 +382,9 @@ std::unique_ptr<Policy> make_policy(std::string_view name, const PolicyOptions& 
   if (name == "as") return std::make_unique<Adaptive>(options);
   if (name == "rs") return std::make_unique<Reconfigurable>(options);
   if (name == "tp") return std::make_unique<Throughput>();
+  if (name == "qos") return std::make_unique<FinishBy>(options);
   throw base::Error(base::Status::bad_argument,
-                    fmt::format("scheduler: the policy is '{}', expected ls, as, rs or tp", name));
+                    fmt::format("scheduler: the policy is '{}', expected ls, as, rs, tp or qos", name));
 }
 
 } // namespace sched

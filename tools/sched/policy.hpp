@@ -3,6 +3,7 @@
 // jobs, the simulator on simulated ones.
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,7 @@ struct Job {
   double steps_left = -1; ///< -1: unknown
   double resize_s = 0;    ///< predicted cost of a change of size
   int cores = 0; ///< of the hosts it runs on, 0: not known; where there is no history, none are of use beyond them
+  double finish_by_s = std::numeric_limits<double>::infinity(); ///< when it is to have ended; infinite: whenever
 };
 
 /// Jobs are borrowed for one call of decide().
@@ -53,6 +55,8 @@ class Policy {
 public:
   virtual ~Policy() = default;
   virtual const char* name() const = 0;
+  /// Whether decide() looks at the jobs' steps_left, which cost the simulator time to keep.
+  virtual bool looks_at_progress() const { return true; }
   /// Appends decisions to `out`, to be carried out in this order; starts fit into the processors that are
   /// free. Jobs with a request pending, unresponsive ones and those that are not resizable are left alone.
   virtual void decide(const State& state, std::vector<Decision>& out) const = 0;
@@ -69,7 +73,7 @@ struct PolicyOptions {
   bool payoff = false;
 };
 
-/// "ls" lazy, "as" adaptive, "rs" reconfigurable (DRMS, section 9), "tp" throughput.
+/// "ls" lazy, "as" adaptive, "rs" reconfigurable (DRMS, section 9), "tp" throughput, "qos" finish-by times.
 /// @throws base::Error{bad_argument}
 std::unique_ptr<Policy> make_policy(std::string_view name, const PolicyOptions& options = {});
 

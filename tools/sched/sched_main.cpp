@@ -61,8 +61,8 @@ int main(int argc, char** argv) {
   cli.add_option("--procs", o.procs, "processors to give to jobs").check(base::in_range(1, 1 << 20)).show_default();
   cli.add_option("--hosts", hosts, "their hosts instead: node1:8,node2:8 (the allocation; DYNGRID_HOSTS of the jobs)")
       .type_name("LIST");
-  cli.add_option("--policy", o.policy, "ls lazy, as adaptive, rs reconfigurable, tp throughput")
-      .check(base::one_of({"ls", "as", "rs", "tp"}))
+  cli.add_option("--policy", o.policy, "ls lazy, as adaptive, rs reconfigurable, tp throughput, qos finish-by times")
+      .check(base::one_of({"ls", "as", "rs", "tp", "qos"}))
       .show_default();
   cli.add_option("--share", share, "who gets processors left over: even, or the first of the queue")
       .check(base::one_of({"even", "first"}))

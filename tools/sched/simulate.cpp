@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <queue>
 
 #include "batch_means.hpp"
 
@@ -23,8 +24,9 @@ struct SimJob : Job {
   double start_s = 0;
   double done = 0, since_s = 0; ///< steps done at since_s
   double asked_s = 0;
-  bool changing = false; ///< between two sizes
-  double next_s = never; ///< when something happens to it
+  bool changing = false;  ///< between two sizes
+  double next_s = never;  ///< when something happens to it
+  std::int64_t order = 0; ///< among those that have started; 0: it does not run
   enum class Next { end, crash, point, changed, deadline } next = Next::end;
 };
 
@@ -41,11 +43,7 @@ public:
     Newcomers coming;
     bool more = arrivals_.next(coming);
     while (!stop_) {
-      SimJob* first = nullptr;
-      for (const Job* job : state_.running) {
-        auto* candidate = static_cast<SimJob*>(const_cast<Job*>(job));
-        if (first == nullptr || candidate->next_s < first->next_s) first = candidate;
-      }
+      SimJob* first = first_of_running();
       const double at_s = std::min(more ? coming.at_s : never, first != nullptr ? first->next_s : never);
       if (at_s == never) break;
       advance(at_s);
@@ -61,6 +59,27 @@ public:
   }
 
 private:
+  /// What happens to a job; outdated when the job has another time or has ended since.
+  struct Coming {
+    double at_s;
+    std::int64_t order;
+    SimJob* job;
+    bool operator>(const Coming& other) const { return at_s != other.at_s ? at_s > other.at_s : order > other.order; }
+  };
+  void set_next(SimJob& job, double at_s, SimJob::Next next) {
+    job.next_s = at_s;
+    job.next = next;
+    coming_.push({at_s, job.order, &job});
+  }
+  SimJob* first_of_running() {
+    while (!coming_.empty()) {
+      const Coming& top = coming_.top();
+      if (top.job->order == top.order && top.job->next_s == top.at_s) return top.job;
+      coming_.pop();
+    }
+    return nullptr;
+  }
+
   double step_s(const SimJob& job) const {
     return step_times(*job.app)[static_cast<std::size_t>(job.sizes->index_of(job.procs))];
   }
@@ -107,6 +126,7 @@ private:
     job->cores = options_.cores;
     job->steps = job->steps_left = arrival.steps;
     job->ignores = arrival.ignores;
+    job->finish_by_s = arrival.finish_by_s;
     if (arrival.crashes_at >= 0) job->crash_step = arrival.crashes_at * arrival.steps;
     job->resize_s = arrival.app->resize_base_s + arrival.app->resize_per_proc_s * job->sizes->largest();
     auto at = state_.waiting.end();
@@ -123,8 +143,8 @@ private:
   void plan(SimJob& job) {
     const double step = step_s(job);
     const double end_step = std::min(job.steps, job.crash_step);
-    job.next_s = job.since_s + (end_step - job.done) * step;
-    job.next = job.crash_step < job.steps ? SimJob::Next::crash : SimJob::Next::end;
+    const double end_s = job.since_s + (end_step - job.done) * step;
+    set_next(job, end_s, job.crash_step < job.steps ? SimJob::Next::crash : SimJob::Next::end);
     if (job.target == 0) return;
     const double deadline_s = job.asked_s + options_.deadline_s;
     if (!job.ignores) {
@@ -133,15 +153,11 @@ private:
       const double point_step = std::ceil(done_now - 1e-9);
       const double point_s = job.since_s + (point_step - job.done) * step;
       if (point_step < end_step && point_s <= deadline_s) {
-        job.next_s = std::max(point_s, state_.now_s);
-        job.next = SimJob::Next::point;
+        set_next(job, std::max(point_s, state_.now_s), SimJob::Next::point);
         return;
       }
     }
-    if (deadline_s < job.next_s) {
-      job.next_s = deadline_s;
-      job.next = SimJob::Next::deadline;
-    }
+    if (deadline_s < end_s) set_next(job, deadline_s, SimJob::Next::deadline);
   }
 
   void happen(SimJob& job) {
@@ -150,8 +166,9 @@ private:
       job.done += (state_.now_s - job.since_s) / step_s(job);
       job.since_s = state_.now_s;
       job.changing = true;
-      job.next_s = state_.now_s + job.app->resize_base_s + job.app->resize_per_proc_s * std::max(job.procs, job.target);
-      job.next = SimJob::Next::changed;
+      set_next(job,
+               state_.now_s + job.app->resize_base_s + job.app->resize_per_proc_s * std::max(job.procs, job.target),
+               SimJob::Next::changed);
       if (job.target > job.procs) held_ += job.target - job.procs;
       break;
     case SimJob::Next::changed:
@@ -183,6 +200,7 @@ private:
     tell(crashed ? SimulationEvent::Kind::crash : SimulationEvent::Kind::end, job, 0);
     crashed_ += crashed;
     held_ -= job.procs;
+    job.order = 0;
     state_.running.erase(std::find(state_.running.begin(), state_.running.end(), &job));
     unused_.push_back(&job);
     ++ended_;
@@ -190,6 +208,7 @@ private:
       if (ended_ >= options_.warm_up) begin_counting();
       return;
     }
+    count_finish_by(job);
     const double response_s = state_.now_s - job.arrival_s;
     const auto category = static_cast<std::size_t>(job.app->category);
     if (categories_.size() <= category) categories_.resize(category + 1);
@@ -209,6 +228,14 @@ private:
     if (ended_ >= options_.most_jobs) stop_ = true;
   }
 
+  void count_finish_by(const SimJob& job) {
+    if (job.finish_by_s == never || job.crash_step < job.steps) return;
+    const std::vector<double>& times = step_times(*job.app);
+    if (job.arrival_s + job.steps * *std::min_element(times.begin(), times.end()) > job.finish_by_s) return;
+    ++feasible_;
+    kept_ += state_.now_s <= job.finish_by_s * (1 + 1e-12);
+  }
+
   void begin_counting() {
     counting_ = true;
     counting_since_s_ = state_.now_s;
@@ -218,7 +245,9 @@ private:
 
   void schedule() {
     if (state_.waiting.empty() && state_.running.empty()) return;
+    const bool looks = policy_.looks_at_progress();
     for (const Job* job : state_.running) {
+      if (!looks) break;
       auto& running = static_cast<SimJob&>(const_cast<Job&>(*job));
       const double ran_s = running.changing ? 0 : state_.now_s - running.since_s;
       running.steps_left = running.steps - running.done - ran_s / step_s(running);
@@ -231,6 +260,7 @@ private:
       if (decision.is_start()) {
         job.procs = decision.procs;
         job.start_s = job.since_s = state_.now_s;
+        job.order = ++started_;
         held_ += job.procs;
         state_.running.push_back(&job);
         started = true;
@@ -261,6 +291,8 @@ private:
     r.simulated_s = state_.now_s;
     r.ignored = ignored_;
     r.crashed = crashed_;
+    r.feasible = feasible_;
+    r.kept = kept_;
     const double counted_s = state_.now_s - counting_since_s_;
     if (counting_ && counted_s > 0) r.used = used_s_ / (counted_s * options_.procs);
     if (r.jobs > 0) r.resizes_per_job = static_cast<double>(resizes_) / static_cast<double>(r.jobs);
@@ -288,11 +320,13 @@ private:
   State state_;
   std::deque<SimJob> jobs_; ///< addresses stay
   std::vector<SimJob*> unused_;
+  std::priority_queue<Coming, std::vector<Coming>, std::greater<>> coming_;
   std::vector<Decision> decisions_;
   BatchMeans responses_;
   std::vector<CategoryResult> categories_;
   mutable std::map<const App*, std::vector<double>> on_cores_; ///< filled as apps come
-  std::int64_t arrived_ = 0, ended_ = 0, resizes_ = 0, ignored_ = 0, crashed_ = 0;
+  std::int64_t arrived_ = 0, started_ = 0, ended_ = 0, resizes_ = 0, ignored_ = 0, crashed_ = 0, feasible_ = 0,
+               kept_ = 0;
   double held_ = 0, used_s_ = 0, counting_since_s_ = 0;
   bool counting_ = false, stop_ = false, converged_ = false, overloaded_ = false;
 };

@@ -45,23 +45,26 @@ RandomArrivals::RandomArrivals(const std::vector<App>& apps, std::vector<double>
   if (!(cumulative_.back() > 0)) fail("no job ever arrives: the rates of arrival add up to 0");
 }
 
-double RandomArrivals::uniform() { // (0, 1], the same on every platform
-  return (static_cast<double>(random_() >> 11) + 1) * 0x1p-53;
-}
-
 bool RandomArrivals::next(Newcomers& arrival) {
-  now_s_ += -std::log(uniform()) / cumulative_.back();
-  const double pick = uniform() * cumulative_.back();
+  now_s_ += random_.exponential() / cumulative_.back();
+  const double pick = random_.uniform() * cumulative_.back();
   const auto at = std::lower_bound(cumulative_.begin(), cumulative_.end(), pick);
   const App& app = apps_[static_cast<std::size_t>(
       std::min(at - cumulative_.begin(), static_cast<std::ptrdiff_t>(apps_.size()) - 1))];
   arrival.at_s = now_s_;
   arrival.app = &app;
-  const double length = -std::log(uniform()); // drawn always: the same jobs with and without
+  const double length = random_.exponential(); // drawn always: the same jobs with and without
   arrival.steps = app.random_steps ? app.steps * length : app.steps;
-  arrival.ignores = uniform() <= ignoring_;
-  const double crash = uniform(), at_part = uniform();
+  arrival.ignores = random_.uniform() <= ignoring_;
+  const double crash = random_.uniform(), at_part = random_.uniform();
   arrival.crashes_at = crash <= crashing_ ? at_part : -1;
+  return true;
+}
+
+bool ArrivalsToFinish::next(Newcomers& arrival) {
+  if (!jobs_.next(arrival)) return false;
+  const double smallest_s = arrival.steps * arrival.app->step_s.front();
+  arrival.finish_by_s = arrival.at_s + smallest_s * random_.uniform(least_, most_);
   return true;
 }
 

@@ -2,11 +2,12 @@
 // Jobs for the simulator: modelled ones that arrive at random, and recorded ones.
 #pragma once
 #include <cstdint>
-#include <random>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "random.hpp"
 #include "sizes.hpp"
 
 namespace sched {
@@ -32,8 +33,9 @@ struct Newcomers {
   double at_s = 0;
   const App* app = nullptr;
   double steps = 0;
-  bool ignores = false;   ///< looks at no request
-  double crashes_at = -1; ///< part of its steps after which it crashes; -1: never
+  bool ignores = false;                                         ///< looks at no request
+  double crashes_at = -1;                                       ///< part of its steps after which it crashes; -1: never
+  double finish_by_s = std::numeric_limits<double>::infinity(); ///< when it is to have ended; infinite: whenever
 };
 
 class Arrivals {
@@ -53,11 +55,24 @@ public:
   bool next(Newcomers& arrival) override;
 
 private:
-  double uniform();
   const std::vector<App>& apps_;
   std::vector<double> cumulative_;
-  std::mt19937_64 random_;
+  Random random_;
   double now_s_ = 0, ignoring_, crashing_;
+};
+
+/// Gives the jobs of others a finish-by time: from `least` to `most` times the time on their smallest size after they
+/// come, uniform.
+class ArrivalsToFinish : public Arrivals {
+public:
+  ArrivalsToFinish(Arrivals& jobs, double least, double most, std::uint64_t seed)
+      : jobs_(jobs), least_(least), most_(most), random_(seed) {}
+  bool next(Newcomers& arrival) override;
+
+private:
+  Arrivals& jobs_;
+  double least_, most_;
+  Random random_;
 };
 
 class RecordedArrivals : public Arrivals {

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+namespace sched {
+
+/// Free processors of a machine over time to come: a step function.
+///
+/// Kept in blocks of steps that know their least and most, so that a question passes over blocks: with n steps about
+/// n/64 + 64 of them are looked at.
+class Profile {
+public:
+  static constexpr double never = std::numeric_limits<double>::infinity();
+
+  /// `procs` are free from `begin_s` on, for ever.
+  explicit Profile(int procs, double begin_s = 0);
+
+  /// From `from` up to, and without, `to` (which may be `never`) there are `procs` more; fewer when it is negative.
+  void add(double from, double to, int procs);
+  /// What was before `time` is not asked for again.
+  void forget_before(double time);
+
+  int free_at(double time) const;
+  /// First time from `from` on at which at least `procs` are free; `never` when there is none.
+  double first_with(int procs, double from) const;
+  /// First time from `from` on from which `procs` are free for `length` seconds. From `limit` on all are taken to be
+  /// free: the answer is at most that.
+  double earliest(int procs, double length, double from, double limit = never) const;
+
+private:
+  struct Step {
+    double at;
+    int free; ///< until the next step; the block's `added` comes on top
+  };
+  struct Block {
+    std::vector<Step> steps;
+    int added = 0, least = 0, most = 0; ///< least and most with `added`
+    void measure();
+  };
+  struct Place {
+    std::size_t block, step;
+  };
+
+  Place find(double time) const;
+  void cut(double time);
+  void heal(double time);
+  double first_below(int procs, double from) const;
+
+  std::vector<Block> blocks_; ///< none is empty
+};
+
+} // namespace sched
