@@ -222,6 +222,47 @@ TEST_F(SchedulerTest, PrioritiesAndCancel) {
   EXPECT_LT(after_high["started_s"], after_low["started_s"]);
 }
 
+TEST_F(SchedulerTest, AFinishByTimeIsPromisedOrRefused) {
+  start({"--procs", "2", "--policy", "qos"});
+  submit({"sleep", "1000"}, {{"allow", "1"}, {"seconds", "1=1000"}});
+  const auto now_s = [&] { return call("status").at("now_s").get<double>(); };
+  // one processor is free; on 2 it would begin when the first has ended
+  const Json taken = call("submit", {{"command", {"sleep", "1000"}},
+                                     {"folder", folder_},
+                                     {"allow", "1,2"},
+                                     {"seconds", "1=500,2=260"},
+                                     {"finish_by_s", now_s() + 510}});
+  EXPECT_EQ(taken.at("predicted_procs"), 1);
+  EXPECT_NEAR(taken.at("predicted_end_s").get<double>(), now_s() + 500, 10);
+  const auto refused = [&](Json more, const std::string& why) { // what follows `why`
+    more["command"] = {"true"};
+    more["folder"] = folder_;
+    try {
+      call("submit", more);
+      ADD_FAILURE() << "taken: " << more;
+    } catch (const base::Error& error) {
+      const std::string text = error.what();
+      EXPECT_NE(text.find(why), std::string::npos) << text;
+      return text.substr(std::min(text.size(), text.find(why) + why.size()));
+    }
+    return std::string();
+  };
+  // 500 s until the second has ended, and 100 s
+  const std::string in_s =
+      refused({{"allow", "1"}, {"seconds", "1=100"}, {"finish_by_s", now_s() + 300}}, "earliest possible time is in ");
+  EXPECT_NEAR(std::atof(in_s.c_str()), 600, 10);
+  refused({{"allow", "1"}, {"finish_by_s", now_s() + 300}}, "expected \"seconds\"");
+  refused({{"seconds", "1=x"}, {"finish_by_s", now_s() + 300}}, "'1=x'");
+  refused({{"seconds", "1=1"}, {"finish_by_s", "soon"}}, "seconds since 1970");
+  crash();
+  start({"--procs", "2", "--policy", "qos"}); // the journal has what was said
+  const auto second = taken.at("job").get<std::int64_t>();
+  EXPECT_NEAR(job(second).at("finish_by_s").get<double>(), now_s() + 510, 20);
+  output_of("submit --seconds 1=100 --allow 1 --finish-by +10s -- true", 2);
+  EXPECT_NE(read_file(folder_ + "/command").find("earliest possible time"), std::string::npos);
+  output_of("submit --finish-by soon -- true", 2);
+}
+
 TEST_F(SchedulerTest, FindsItsJobsAfterACrash) {
   start({"--procs", "3", "--policy", "ls"});
   const auto ends_meanwhile = submit({"/bin/sh", "-c", "sleep 0.5; exit 5"}, {{"allow", "1"}});

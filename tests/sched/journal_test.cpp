@@ -35,8 +35,9 @@ struct Day {
     for (const auto& [id, job] : table.jobs())
       text += std::to_string(id) + " " + job.spec.name + " " + to_string(job.phase) + " [" + join_ids(job.processors) +
               "] [" + join_ids(job.reserved) + "] " + std::to_string(job.target) + " " + std::to_string(job.pid) + " " +
-              job.status + " " + job.why + (job.is_cancelled ? " cancelled " : " ") + std::to_string(job.resizes) +
-              " " + job.spec.command.back() + "\n";
+              job.status + " " + job.why + " " + std::to_string(job.spec.finish_by_s) + " " + job.spec.seconds +
+              (job.is_cancelled ? " cancelled " : " ") + std::to_string(job.resizes) + " " + job.spec.command.back() +
+              "\n";
     for (const Segment& s : table.segments())
       text += std::to_string(s.job) + " " + std::to_string(s.begin_s) + " " + std::to_string(s.end_s) + " " +
               join_ids(s.processors) + "\n";
@@ -56,6 +57,10 @@ struct Day {
     add(table.submit(4, spec_of("second", {"/bin/other"})));
     add(table.start(5, 2, 4, 101, 5001));
     add(table.submit(6, spec_of("third", {"x"})));
+    JobSpec timed = spec_of("third", {"x"});
+    timed.finish_by_s = 1000.5;
+    timed.seconds = "1=20,2=11";
+    add(table.finish(6, 3, timed));
     add(table.ask(7, 1, 2));
     add(table.size(8, 1, 2));
     add(table.start(9, 3, 2, 102, 5002));
@@ -128,7 +133,7 @@ TEST(Journal, DamageIsNamedWithItsPlace) {
   const std::string head = journal_head(journal_version), all = head + day.text();
   std::string wrong = all;
   wrong[all.size() - 3] ^= 4; // the last line, whole: what it says was acted on
-  EXPECT_NE(refusal(wrong).find("line 17"), std::string::npos) << refusal(wrong);
+  EXPECT_NE(refusal(wrong).find("line 18"), std::string::npos) << refusal(wrong);
   EXPECT_NE(refusal(wrong).find("checksum"), std::string::npos) << refusal(wrong);
   wrong = all;
   wrong[head.size() + 20] ^= 4;

@@ -187,7 +187,7 @@ void Daemon::recover() {
 
 // ---- jobs
 
-void Daemon::set_allowed(Live& live, const std::string& text) {
+void Daemon::set_allowed(Live& live, const std::string& text, const std::string& seconds) {
   live.allowed = control::Allowed::parse(text);
   live.allowed_text = text;
   std::vector<int> sizes;
@@ -197,11 +197,12 @@ void Daemon::set_allowed(Live& live, const std::string& text) {
   if (sizes.empty()) sizes.push_back(options_.procs + 1); // never fits
   live.sizes = Sizes(std::move(sizes));
   live.step_s.assign(live.sizes.list().size(), 0);
+  live.told_s = seconds_by_size(seconds, live.sizes);
 }
 
 void Daemon::prepare(const JobRecord& job) {
   Live live;
-  set_allowed(live, job.spec.allow);
+  set_allowed(live, job.spec.allow, job.spec.seconds);
   live_[job.id] = std::move(live);
 }
 
@@ -309,7 +310,7 @@ void Daemon::heard(std::int64_t id, Live& live, const Json& line) {
     live.status = std::make_unique<Json>(line);
     live.is_resizable = line.value("resizable", true);
     const std::string allowed = line.value("allowed", "");
-    if (!allowed.empty() && allowed != live.allowed_text) set_allowed(live, allowed);
+    if (!allowed.empty() && allowed != live.allowed_text) set_allowed(live, allowed, table_.find(id)->spec.seconds);
     const auto steps = line.value("steps", std::int64_t{0}), step = line.value("step", std::int64_t{0});
     live.steps_left = steps > 0 ? static_cast<double>(std::max<std::int64_t>(steps - step, 0)) : -1;
     const auto grid = control::shape_from(line["grid"]);
@@ -402,7 +403,7 @@ void Daemon::look_at_jobs() {
       if (unix_time_s() >= live.next_look_s) {
         live.next_look_s = unix_time_s() + look_every_s;
         tell(id, live, "status", Json::object());
-        if (options_.policy == "tp") tell(id, live, "history", Json::object());
+        if (options_.policy == "tp" || options_.policy == "qos") tell(id, live, "history", Json::object());
       }
     } else if (unix_time_s() >= live.next_try_s) {
       connect(job, live);
@@ -413,6 +414,10 @@ void Daemon::look_at_jobs() {
 }
 
 void Daemon::look_at_deadlines() {
+  if (options_.policy == "qos" && unix_time_s() >= next_decision_s_) {
+    next_decision_s_ = unix_time_s() + look_every_s;
+    is_changed_ = true;
+  }
   for (auto& [id, live] : live_) {
     const JobRecord& job = *table_.find(id);
     if (job.phase == Phase::running && job.unresponsive_until_s > 0 && job.unresponsive_until_s <= unix_time_s() &&
@@ -429,38 +434,78 @@ void Daemon::look_at_deadlines() {
 
 // ---- decisions
 
-void Daemon::schedule() {
-  std::deque<Job> jobs;
+Job Daemon::view_of(const JobRecord& job, const Live& live) const {
+  Job view;
+  view.id = job.id;
+  view.arrival_s = job.submit_s;
+  view.priority = job.spec.priority;
+  view.sizes = &live.sizes;
+  view.procs = job.procs;
+  view.target = job.target;
+  view.unresponsive_until_s = job.unresponsive_until_s;
+  view.resizable = !job.spec.rigid && !job.is_cancelled && live.client.has_value() && live.is_resizable;
+  view.step_s = live.step_s.data();
+  view.steps_left = live.steps_left;
+  view.resize_s = live.resize_s;
+  view.cores = live.cores > 0 ? live.cores : cores_;
+  if (job.spec.finish_by_s > 0) view.finish_by_s = job.spec.finish_by_s;
+  const int at = live.sizes.index_of(job.procs);
+  const bool is_measured = live.steps_left >= 0 && at >= 0 && live.step_s[static_cast<std::size_t>(at)] > 0;
+  if (is_measured || job.spec.seconds.empty()) return view;
+  // what its user says: a job is one step, of which a part is done
+  view.step_s = live.told_s.data();
+  const double takes_s = at >= 0 ? live.told_s[static_cast<std::size_t>(at)] : 0;
+  view.steps_left = job.phase != Phase::running ? 1
+                    : takes_s > 0               ? std::max(0.0, 1 - (unix_time_s() - job.start_s) / takes_s)
+                                                : -1;
+  return view;
+}
+
+State Daemon::state_now(std::deque<Job>& views) const {
   State state;
   state.now_s = unix_time_s();
   state.procs = options_.procs;
-  std::vector<const JobRecord*> running;
   for (const auto& [id, job] : table_.jobs()) {
-    if (job.phase == Phase::ended || job.is_cancelled) {
-      if (job.phase != Phase::running) continue;
-    }
+    if (job.phase == Phase::ended || (job.is_cancelled && job.phase != Phase::running)) continue;
     const Live& live = live_.at(id);
-    jobs.emplace_back();
-    Job& view = jobs.back();
-    view.id = id;
-    view.arrival_s = job.submit_s;
-    view.priority = job.spec.priority;
-    view.sizes = &live.sizes;
-    view.procs = job.procs;
-    view.target = job.target;
-    view.unresponsive_until_s = job.unresponsive_until_s;
-    view.resizable = !job.spec.rigid && !job.is_cancelled && live.client.has_value() && live.is_resizable;
-    view.step_s = live.step_s.data();
-    view.steps_left = live.steps_left;
-    view.resize_s = live.resize_s;
-    view.cores = live.cores > 0 ? live.cores : cores_;
+    views.push_back(view_of(job, live));
     if (job.phase == Phase::running)
-      state.running.push_back(&view);
+      state.running.push_back(&views.back());
     else if (live.has_fitting_size)
-      state.waiting.push_back(&view);
+      state.waiting.push_back(&views.back());
   }
   std::stable_sort(state.waiting.begin(), state.waiting.end(),
                    [](const Job* a, const Job* b) { return a->priority > b->priority; });
+  return state;
+}
+
+Promise Daemon::promised(const JobSpec& spec, const Live& live) const {
+  if (options_.policy != "qos")
+    throw Error(
+        Status::bad_argument,
+        fmt::format("scheduler: submit: finish-by times are kept by policy qos, and this is {}", options_.policy));
+  if (spec.seconds.empty())
+    throw Error(Status::bad_argument,
+                "scheduler: submit: a finish-by time needs what the job takes, expected \"seconds\", e.g. 4=100,8=55");
+  JobRecord job;
+  job.spec = spec;
+  std::deque<Job> views;
+  const State state = state_now(views);
+  const Promise promise = promise_for(state, view_of(job, live));
+  if (promise.procs > 0) return promise;
+  const double in_s = promise.end_s - state.now_s;
+  throw Error(Status::bad_argument,
+              std::isfinite(in_s)
+                  ? fmt::format("scheduler: submit: it cannot have ended in {:.0f} s; the earliest possible time is in "
+                                "{:.0f} s, at {:.0f} since 1970",
+                                spec.finish_by_s - state.now_s, std::ceil(in_s), std::ceil(promise.end_s))
+                  : "scheduler: submit: no finish-by time can be promised: of jobs that hold the processors it is not "
+                    "known when they end");
+}
+
+void Daemon::schedule() {
+  std::deque<Job> views;
+  const State state = state_now(views);
   std::vector<Decision> decisions;
   policy_->decide(state, decisions);
   for (const Decision& decision : decisions) {
@@ -642,18 +687,30 @@ Daemon::Json Daemon::submit(const control::Request& request) {
                       : 0;
   spec.steps = request.body->contains("steps") ? control::whole_number(request, "steps", 0, INT64_MAX) : 0;
   spec.rigid = control::flag(request, "rigid");
+  spec.seconds = control::text(request, "seconds", "");
+  if (const auto at = request.body->find("finish_by_s"); at != request.body->end()) {
+    if (!at->is_number() || !(at->get<double>() > 0))
+      throw Error(Status::bad_argument,
+                  fmt::format("scheduler: submit: \"finish_by_s\" is {}, expected seconds since 1970",
+                              at->dump().substr(0, 60)));
+    spec.finish_by_s = at->get<double>();
+  }
   Live live;
-  set_allowed(live, spec.allow);
+  set_allowed(live, spec.allow, spec.seconds);
   if (!live.has_fitting_size)
     throw Error(Status::bad_argument,
                 fmt::format("scheduler: submit: \"{}\" allows no grid of at most {} processes, which is all there are",
                             spec.allow, options_.procs));
+  const Promise promise = spec.finish_by_s > 0 ? promised(spec, live) : Promise{};
   const Entry entry = table_.submit(unix_time_s(), spec);
   if (encode(entry).size() > 60000)
     throw Error(Status::bad_argument, "scheduler: submit: command and variables are longer than 60000 bytes");
   commit(entry);
   live_[entry.job] = std::move(live);
-  return {{"job", entry.job}, {"out", file_of(entry.job) + ".out"}, {"err", file_of(entry.job) + ".err"}};
+  if (spec.finish_by_s > 0 || !spec.seconds.empty()) commit(table_.finish(unix_time_s(), entry.job, spec));
+  Json answer{{"job", entry.job}, {"out", file_of(entry.job) + ".out"}, {"err", file_of(entry.job) + ".err"}};
+  if (promise.procs > 0) answer.update({{"predicted_procs", promise.procs}, {"predicted_end_s", promise.end_s}});
+  return answer;
 }
 
 Daemon::Json Daemon::json_of(const JobRecord& job) const {
@@ -671,6 +728,7 @@ Daemon::Json Daemon::json_of(const JobRecord& job) const {
             {"cancelled", job.is_cancelled},
             {"out", file_of(job.id) + ".out"},
             {"err", file_of(job.id) + ".err"}};
+  json["finish_by_s"] = job.spec.finish_by_s > 0 ? Json(job.spec.finish_by_s) : Json(nullptr);
   json["asked"] = job.target != 0 ? Json(job.target) : Json(nullptr);
   json["started_s"] = job.start_s > 0 ? Json(job.start_s) : Json(nullptr);
   json["ended_s"] = job.phase == Phase::ended ? Json(job.end_s) : Json(nullptr);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -21,6 +22,7 @@
 #include "launch.hpp"
 #include "policy.hpp"
 #include "process.hpp"
+#include "promise.hpp"
 
 namespace sched {
 
@@ -67,6 +69,7 @@ private:
     bool is_resizable = false;
     std::unique_ptr<Json> status; ///< as it said last; null: not heard yet
     std::vector<double> step_s;
+    std::vector<double> told_s; ///< what it takes by size, as its user says
     double steps_left = -1, resize_s = 1;
     int cores = 0; ///< of its hosts; 0: not heard yet
     double next_look_s = 0, next_try_s = 0;
@@ -85,7 +88,7 @@ private:
   void wait_for_room(const NoRoom& why);
   void recover();
   void prepare(const JobRecord& job);
-  void set_allowed(Live& live, const std::string& text);
+  void set_allowed(Live& live, const std::string& text, const std::string& seconds);
   std::string file_of(std::int64_t job) const;
   std::string socket_name_of(std::int64_t job) const;
 
@@ -102,6 +105,10 @@ private:
   void kill_job(std::int64_t id);
   void look_at_deadlines();
 
+  /// Refers to live_ and to `views`, which it fills.
+  State state_now(std::deque<Job>& views) const;
+  Job view_of(const JobRecord& job, const Live& live) const;
+  Promise promised(const JobSpec& spec, const Live& live) const;
   void schedule();
   void start(std::int64_t id, int procs);
   void ask(std::int64_t id, int procs);
@@ -127,8 +134,9 @@ private:
   std::vector<Waiter> waiters_;
   std::unique_ptr<control::LineServer> server_;
   bool stop_ = false, is_changed_ = true;
-  bool has_no_room_ = false; ///< nothing can be written down, so nothing is done
-  double next_round_s_ = 0;  ///< then it is tried again
+  bool has_no_room_ = false;   ///< nothing can be written down, so nothing is done
+  double next_round_s_ = 0;    ///< then it is tried again
+  double next_decision_s_ = 0; ///< of policy qos, where time alone may change what is to be done
   double began_s_ = 0;
   int cores_ = 0; ///< of this machine where jobs run on it, 0: they run on other hosts
 };

@@ -125,6 +125,13 @@ void JobTable::apply(const Entry& e) {
   case Entry::Kind::cancel:
     job_of(e).is_cancelled = true;
     break;
+  case Entry::Kind::finish: {
+    require_fields(e, 2);
+    JobRecord& job = job_in(Phase::waiting, e);
+    job.spec.finish_by_s = std::strtod(e.fields[0].c_str(), nullptr);
+    job.spec.seconds = e.fields[1];
+    break;
+  }
   case Entry::Kind::requeue: {
     JobRecord& job = job_in(Phase::running, e);
     take_processors(job, e.at_s);
@@ -231,6 +238,10 @@ Entry JobTable::submit(double at_s, const JobSpec& spec) const {
   e.fields.insert(e.fields.end(), spec.variables.begin(), spec.variables.end());
   e.fields.insert(e.fields.end(), spec.command.begin(), spec.command.end());
   return e;
+}
+
+Entry JobTable::finish(double at_s, std::int64_t job, const JobSpec& spec) const {
+  return {Entry::Kind::finish, at_s, job, {fmt::format("{:.3f}", spec.finish_by_s), spec.seconds}};
 }
 
 Entry JobTable::start(double at_s, std::int64_t job, int procs, std::int64_t pid, std::int64_t pid_started) const {

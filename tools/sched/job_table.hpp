@@ -23,6 +23,8 @@ struct JobSpec {
   std::int64_t steps = 0;             ///< 0: the program says, or nobody
   std::vector<std::string> variables; ///< NAME=value
   std::vector<std::string> command;
+  double finish_by_s = 0; ///< when it is to have ended, since 1970; 0: whenever
+  std::string seconds;    ///< what it takes by size, as its user says: "4=100,8=55"; empty: nothing said
 };
 
 struct JobRecord {
@@ -71,6 +73,8 @@ public:
   // entries, ready to be written
   Entry open(double at_s, int procs, const std::string& policy, const std::string& boot) const;
   Entry submit(double at_s, const JobSpec& spec) const;
+  /// Of the job that was submitted last.
+  Entry finish(double at_s, std::int64_t job, const JobSpec& spec) const;
   Entry start(double at_s, std::int64_t job, int procs, std::int64_t pid, std::int64_t pid_started) const;
   Entry ask(double at_s, std::int64_t job, int target) const;
   /// It has n processors now, whatever was asked for. Beyond what is free it gets none: then it shares.

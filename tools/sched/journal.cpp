@@ -13,8 +13,8 @@
 namespace sched {
 namespace {
 
-constexpr std::array<const char*, 9> kinds{"open",   "submit", "start",   "ask", "size",
-                                           "answer", "cancel", "requeue", "end"};
+constexpr std::array<const char*, 10> kinds{"open",   "submit", "start",   "ask", "size",
+                                            "answer", "cancel", "requeue", "end", "finish"};
 
 constexpr std::string_view head = "dyngrid-sched journal ";
 constexpr const char* crlf = "its line end is CR LF, as after a copy in text mode";

@@ -21,6 +21,7 @@ struct Entry {
     cancel,  ///< somebody wants it to end
     requeue, ///< it never began: back into the queue
     end,     ///< status, why
+    finish,  ///< when it is to have ended, what its user says that it takes; right after `submit`
   };
   Kind kind = Kind::open;
   double at_s = 0; ///< since 1970
