@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Calls of ScaLAPACK's routines by a program that nobody changes: where each of them would run best, and what is asked
+// of them. Pure.
+#pragma once
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "base/grid_shape.hpp"
+
+namespace gridmap {
+
+using base::GridShape;
+
+/// Where a call runs: on a grid of the caller's first processes, row-major, in square blocks.
+struct CallPlace {
+  GridShape grid;
+  int nb = 0;
+
+  bool operator==(const CallPlace& o) const { return grid == o.grid && nb == o.nb; }
+  bool operator<(const CallPlace& o) const { return grid != o.grid ? grid < o.grid : nb < o.nb; }
+};
+std::string to_string(const CallPlace& place); ///< "2x2/64"
+
+// ---- what is asked for
+
+struct CallRule {
+  enum class Mode {
+    direct,    ///< not looked at
+    report,    ///< runs where it is; what another place would bring is told
+    automatic, ///< runs where it is expected to end first
+    fixed,     ///< runs on `place`
+    forced     ///< is moved each time, to odd grids and block sizes: for tests
+  };
+  Mode mode = Mode::direct;
+  CallPlace place; ///< of Mode::fixed; nb 0: the caller's; an empty grid: the caller's
+};
+
+/// By the routine's name: pdgetrf. Empty: off.
+using CallRules = std::map<std::string, CallRule>;
+
+/// "off", "report", or routines and what they are to do: "pdgetrf,pdpotrf=2x2/64,p?gemm=/32,all=forced". A colon does
+/// for =; ? stands for all types of a routine, `all` for all routines; a later entry goes before an earlier one.
+/// @throws Error{bad_argument} naming `where`
+CallRules parse_call_rules(std::string_view text, std::string_view where);
+/// The routines whose calls can be moved: pdgetrf, ...
+const std::vector<std::string>& call_routines();
+
+// ---- what is known
+
+/// What calls of one routine took at one place for one size.
+struct CallSample {
+  std::string routine;
+  int aspect = 0; ///< problems of one aspect differ in size only: sizes over the largest, in powers of two
+  CallPlace place;
+  std::int64_t n = 0; ///< the largest size
+  double work = 0;    ///< operations
+  double seconds = 0; ///< mean
+  std::int64_t count = 1;
+};
+
+/// The seconds of routines by place and size, measured in short and corrected by each call.
+class CallSpeeds {
+public:
+  /// One more measurement. A mean forgets what is older than its last eight.
+  void add(const CallSample& sample);
+  /// Expected seconds; NaN where nothing is known of this routine, aspect and place. What was measured for this very
+  /// size is taken as it is; else a n + b work is fitted, neither below 0, by relative errors, near sizes first.
+  double predict(const std::string& routine, int aspect, const CallPlace& place, std::int64_t n, double work) const;
+  bool knows(const std::string& routine, int aspect, const CallPlace& place) const;
+  std::vector<CallSample> samples() const;
+
+private:
+  using Key = std::tuple<std::string, int, CallPlace>;
+  std::map<Key, std::map<std::int64_t, CallSample>> known_;
+};
+
+// ---- what is decided
+
+/// One way to carry out a call.
+struct CallOption {
+  CallPlace place;
+  double run_s = std::numeric_limits<double>::quiet_NaN(); ///< of the routine there; NaN: not known
+  double copy_s = 0;                                       ///< there and back
+  double seconds() const { return run_s + copy_s; }
+};
+
+/// A move has to save this part of the call.
+constexpr double least_call_gain = 0.1;
+
+/// The number of the option to take: the least of those that are known, where it saves enough against the first one,
+/// which is to stay; else 0. Nothing is known of the first one: 0.
+std::size_t choose_call(const std::vector<CallOption>& options, double least_gain = least_call_gain);
+
+/// The places worth looking at for a call that is now in blocks of nb on `here`: other block sizes, other shapes of the
+/// same processes, fewer processes. Not `here` itself.
+std::vector<CallPlace> call_places(GridShape here, int nb);
+
+/// Mode::forced: never the same place twice in a row, neither where the call is.
+CallPlace forced_place(GridShape here, int nb, std::int64_t call);
+
+// ---- what is told
+
+/// Calls of one routine and size.
+struct CallTally {
+  std::string routine, size;
+  std::int64_t calls = 0;
+  std::map<std::string, std::int64_t> places; ///< how many ran where; "-" is in the caller's own place
+  double seconds = 0;                         ///< that they took, copies included
+  double other_s = 0;     ///< that they would have taken in the caller's place; Mode::report: in the best one
+  std::int64_t known = 0; ///< of them: calls of which that is known
+  double moved_bytes = 0; ///< there and back
+};
+
+/// A table for people; empty without tallies. `is_report`: of Mode::report.
+std::string describe(const std::vector<CallTally>& tallies, bool is_report);
+
+} // namespace gridmap

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gridmap/calls.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/status.hpp"
+#include "base/text.hpp"
+
+namespace gridmap {
+
+using base::Error;
+using base::Status;
+
+std::string to_string(const CallPlace& place) {
+  return fmt::format("{}/{}", to_string(place.grid), place.nb);
+}
+
+// ---- what is asked for
+
+const std::vector<std::string>& call_routines() {
+  static const std::vector<std::string> all = [] {
+    std::vector<std::string> names;
+    const auto add = [&](const char* types, std::initializer_list<const char*> routines) {
+      for (const char* routine : routines)
+        for (const char* type = types; *type != '\0'; ++type) names.push_back(fmt::format("p{}{}", *type, routine));
+    };
+    add("sdcz", {"gemm", "trsm", "getrf", "getrs", "gesv", "potrf", "potrs", "posv", "geqrf"});
+    add("sd", {"syev", "syevd"});
+    add("cz", {"heev", "heevd"});
+    return names;
+  }();
+  return all;
+}
+
+namespace {
+
+/// All that an entry names: one, all types of one, or all.
+std::vector<std::string> routines_named(std::string_view name) {
+  std::vector<std::string> named;
+  for (const std::string& routine : call_routines()) {
+    const bool is_type_open = name.size() == routine.size() && name.substr(0, 2) == "p?";
+    if (name == "all" || name == routine || (is_type_open && name.substr(2) == std::string_view(routine).substr(2)))
+      named.push_back(routine);
+  }
+  return named;
+}
+
+/// "2x2/64", "2x2" or "/64".
+bool read_place(std::string_view text, CallPlace& place) {
+  const std::size_t slash = text.find('/');
+  if (slash != std::string_view::npos) {
+    const auto nb = base::whole_number<int>(text.substr(slash + 1));
+    if (!nb || *nb < 1) return false;
+    place.nb = *nb;
+    text = text.substr(0, slash);
+    if (text.empty()) return true;
+  }
+  const auto grid = base::grid_shape_from(text);
+  if (grid) place.grid = *grid;
+  return grid.has_value();
+}
+
+CallRule rule_from(std::string_view what, std::string_view entry, std::string_view where) {
+  CallRule rule;
+  if (what == "auto")
+    rule.mode = CallRule::Mode::automatic;
+  else if (what == "forced")
+    rule.mode = CallRule::Mode::forced;
+  else if (what == "report")
+    rule.mode = CallRule::Mode::report;
+  else if (what == "off")
+    rule.mode = CallRule::Mode::direct;
+  else if (read_place(what, rule.place))
+    rule.mode = CallRule::Mode::fixed;
+  else
+    throw Error(Status::bad_argument,
+                fmt::format("{} has \"{}\", expected auto, off, report, forced or a place like 2x2/64, 2x2 or /64 "
+                            "behind the routine",
+                            where, entry));
+  return rule;
+}
+
+} // namespace
+
+CallRules parse_call_rules(std::string_view text, std::string_view where) {
+  CallRules rules;
+  text = base::trimmed(text);
+  if (text.empty() || text == "off") return rules;
+  if (text == "report") text = "all=report";
+  for (const std::string& entry : base::split(text, ',')) {
+    const std::size_t sign = entry.find_first_of("=:");
+    const std::string name = entry.substr(0, sign);
+    const CallRule rule = sign == std::string::npos ? CallRule{CallRule::Mode::automatic, {}}
+                                                    : rule_from(entry.substr(sign + 1), entry, where);
+    const std::vector<std::string> named = routines_named(name);
+    if (named.empty())
+      throw Error(Status::bad_argument,
+                  fmt::format("{} names the routine \"{}\", expected off, report, all, or some of p?gemm, p?trsm, "
+                              "p?getrf, p?getrs, p?gesv, p?potrf, p?potrs, p?posv, p?geqrf, p?syev, p?syevd, p?heev "
+                              "and p?heevd with a type in place of the ?",
+                              where, name));
+    for (const std::string& routine : named) rules[routine] = rule;
+  }
+  return rules;
+}
+
+// ---- what is known
+
+namespace {
+constexpr std::int64_t remembered_calls = 8;
+}
+
+void CallSpeeds::add(const CallSample& sample) {
+  if (!std::isfinite(sample.seconds) || sample.seconds <= 0 || sample.count < 1) return;
+  auto& sizes = known_[{sample.routine, sample.aspect, sample.place}];
+  const auto [at, is_new] = sizes.emplace(sample.n, sample);
+  if (is_new) return;
+  CallSample& mean = at->second;
+  const std::int64_t before = std::min(mean.count, std::max<std::int64_t>(0, remembered_calls - sample.count));
+  const std::int64_t more = std::min(sample.count, remembered_calls);
+  mean.seconds = (mean.seconds * static_cast<double>(before) + sample.seconds * static_cast<double>(more)) /
+                 static_cast<double>(before + more);
+  mean.count = before + more;
+}
+
+double CallSpeeds::predict(const std::string& routine, int aspect, const CallPlace& place, std::int64_t n,
+                           double work) const {
+  const auto found = known_.find({routine, aspect, place});
+  if (found == known_.end()) return std::numeric_limits<double>::quiet_NaN();
+  const auto& sizes = found->second;
+  if (const auto same = sizes.find(n); same != sizes.end()) return same->second.seconds;
+  double nn = 0, nw = 0, ww = 0, nt = 0, wt = 0;
+  for (const auto& [size, sample] : sizes) {
+    const double far = std::log2(static_cast<double>(size) / static_cast<double>(n));
+    const double weight = 1 / (sample.seconds * sample.seconds * (1 + far * far));
+    const double x = static_cast<double>(size), y = sample.work, t = sample.seconds;
+    nn += weight * x * x, nw += weight * x * y, ww += weight * y * y;
+    nt += weight * x * t, wt += weight * y * t;
+  }
+  const double determinant = nn * ww - nw * nw;
+  double by_n = 0, by_work = 0;
+  if (determinant > 1e-9 * nn * ww) {
+    by_n = (nt * ww - wt * nw) / determinant;
+    by_work = (wt * nn - nt * nw) / determinant;
+  } else if (ww > 0) { // one size: all of it is work
+    by_work = wt / ww;
+  }
+  if (by_n < 0) by_n = 0, by_work = wt / ww;
+  if (by_work < 0) by_work = 0, by_n = nt / nn;
+  return by_n * static_cast<double>(n) + by_work * work;
+}
+
+bool CallSpeeds::knows(const std::string& routine, int aspect, const CallPlace& place) const {
+  return known_.count({routine, aspect, place}) > 0;
+}
+
+std::vector<CallSample> CallSpeeds::samples() const {
+  std::vector<CallSample> all;
+  for (const auto& [key, sizes] : known_)
+    for (const auto& [n, sample] : sizes) all.push_back(sample);
+  return all;
+}
+
+// ---- what is decided
+
+std::size_t choose_call(const std::vector<CallOption>& options, double least_gain) {
+  std::size_t best = 0;
+  for (std::size_t k = 1; k < options.size(); ++k)
+    if (options[k].seconds() < options[best].seconds()) best = k; // false with NaN
+  if (best == 0 || !(options[best].seconds() < (1 - least_gain) * options[0].seconds())) return 0;
+  return best;
+}
+
+std::vector<CallPlace> call_places(GridShape here, int nb) {
+  std::vector<CallPlace> places;
+  const auto add = [&](GridShape grid, int block) {
+    const CallPlace place{grid, block};
+    if (!(place == CallPlace{here, nb}) && std::find(places.begin(), places.end(), place) == places.end())
+      places.push_back(place);
+  };
+  const int processes = here.size();
+  constexpr int usual = 64;
+  for (const int block : {usual, 32, 128}) add(base::squarest(processes), block);
+  for (const int block : {usual, 32}) add(here, block);
+  const GridShape squarest = base::squarest(processes);
+  add({squarest.npcol, squarest.nprow}, usual);
+  add({1, processes}, usual);
+  add({processes, 1}, usual);
+  for (int fewer = processes / 2; fewer >= 1; fewer /= 2) add(base::squarest(fewer), usual);
+  return places;
+}
+
+CallPlace forced_place(GridShape here, int nb, std::int64_t call) {
+  const int processes = here.size();
+  std::vector<CallPlace> places{{{1, processes}, 5}, {{processes, 1}, 7}, {base::squarest(processes), 13}};
+  if (processes > 1)
+    places.insert(places.end(), {{base::squarest(processes - 1), 9}, {{processes - 1, 1}, 3}, {{1, 1}, 33}});
+  places.erase(std::remove(places.begin(), places.end(), CallPlace{here, nb}), places.end());
+  return places[static_cast<std::size_t>(call) % places.size()];
+}
+
+// ---- what is told
+
+std::string describe(const std::vector<CallTally>& tallies, bool is_report) {
+  if (tallies.empty()) return {};
+  std::string text = fmt::format("{:<9} {:<18} {:>7}  {:>11} {:>13} {:>9}  {}\n", "routine", "size", "calls", "seconds",
+                                 is_report ? "in best place" : "where it was", "moved MB", "ran on");
+  for (const CallTally& t : tallies) {
+    std::string places;
+    for (const auto& [place, count] : t.places)
+      places += fmt::format("{}{}{}", places.empty() ? "" : ", ", place == "-" ? "its own place" : place,
+                            t.places.size() > 1 ? fmt::format(" {} times", count) : "");
+    // of those that are known, for all of them
+    const std::string other =
+        t.known == 0 ? "-"
+                     : fmt::format("{:.4f}", t.other_s * static_cast<double>(t.calls) / static_cast<double>(t.known));
+    text += fmt::format("{:<9} {:<18} {:>7}  {:>11.4f} {:>13} {:>9.1f}  {}\n", t.routine, t.size, t.calls, t.seconds,
+                        other, t.moved_bytes / 1e6, places);
+  }
+  return text;
+}
+
+} // namespace gridmap

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gridmap/calls.hpp"
+
+#include <cmath>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "base/status.hpp"
+
+namespace {
+
+using gridmap::CallOption;
+using gridmap::CallPlace;
+using gridmap::CallRule;
+using gridmap::CallSpeeds;
+using Mode = CallRule::Mode;
+
+const double unknown = std::nan("");
+
+CallOption option(double run, double copy) {
+  return {{}, run, copy};
+}
+
+std::string error_of(const char* text) {
+  try {
+    gridmap::parse_call_rules(text, "X");
+  } catch (const base::Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(CallRules, NameRoutinesAndPlaces) {
+  EXPECT_TRUE(gridmap::parse_call_rules("off", "X").empty());
+  EXPECT_TRUE(gridmap::parse_call_rules("", "X").empty());
+  const auto rules =
+      gridmap::parse_call_rules("pdgetrf, p?gemm=/32,pzgemm=off,pspotrf:2x3/48,pcheev=1x4,pdsyevd=auto", "X");
+  EXPECT_EQ(rules.size(), 8u);
+  EXPECT_EQ(rules.at("pdgetrf").mode, Mode::automatic);
+  EXPECT_EQ(rules.at("pdsyevd").mode, Mode::automatic);
+  EXPECT_EQ(rules.at("pcgemm").mode, Mode::fixed);
+  EXPECT_EQ(to_string(rules.at("pcgemm").place), "0x0/32");
+  EXPECT_EQ(rules.at("pzgemm").mode, Mode::direct);
+  EXPECT_EQ(to_string(rules.at("pspotrf").place), "2x3/48");
+  EXPECT_EQ(to_string(rules.at("pcheev").place), "1x4/0");
+}
+
+TEST(CallRules, AllAndReportAreAllRoutines) {
+  const auto forced = gridmap::parse_call_rules("all:forced", "X"), told = gridmap::parse_call_rules("report", "X");
+  EXPECT_EQ(forced.size(), 44u); // nine in four types, four in two
+  EXPECT_EQ(forced.size(), gridmap::call_routines().size());
+  EXPECT_EQ(told.size(), forced.size());
+  for (const auto& [name, rule] : forced) EXPECT_EQ(rule.mode, Mode::forced) << name;
+  for (const auto& [name, rule] : told) EXPECT_EQ(rule.mode, Mode::report) << name;
+}
+
+TEST(CallRules, ErrorsSayWhich) {
+  const auto begins = [](const char* text, const std::string& with) {
+    EXPECT_EQ(error_of(text).substr(0, with.size()), with);
+  };
+  begins("pdgetrf,pdgetri", "X names the routine \"pdgetri\", expected ");
+  begins("pssyevd,pcsyevd", "X names the routine \"pcsyevd\", expected ");
+  begins("pdgetrf=2y2", "X has \"pdgetrf=2y2\", expected ");
+  begins("pdgetrf=2x2/0", "X has \"pdgetrf=2x2/0\", expected ");
+  begins("p?", "X names the routine \"p?\", expected ");
+}
+
+TEST(CallChoice, HandMade) {
+  EXPECT_EQ(gridmap::choose_call({option(10, 0), option(5, 1), option(4, 3)}), 1u);
+  EXPECT_EQ(gridmap::choose_call({option(10, 0), option(9, 0.1)}), 0u) << "saves 9 %";
+  EXPECT_EQ(gridmap::choose_call({option(10, 0), option(8, 0.9)}), 1u) << "saves 11 %";
+  EXPECT_EQ(gridmap::choose_call({option(10, 0), option(unknown, 0), option(2, 9)}), 0u)
+      << "copying costs more than it saves";
+  EXPECT_EQ(gridmap::choose_call({option(unknown, 0), option(1, 0)}), 0u) << "nothing to compare with";
+  EXPECT_EQ(gridmap::choose_call({option(10, 0)}), 0u);
+}
+
+TEST(CallChoice, IsTheLeastOfAll) {
+  std::mt19937 random(7);
+  std::uniform_real_distribution<double> some(0.1, 10);
+  for (int t = 0; t < 5000; ++t) {
+    std::vector<CallOption> options;
+    for (int k = 0; k < 1 + t % 9; ++k)
+      options.push_back(option(t % 5 == 0 && k % 3 == 2 ? unknown : some(random), k == 0 ? 0 : some(random)));
+    const double gain = t % 2 == 0 ? 0.1 : 0;
+    double least = options[0].seconds();
+    for (const CallOption& o : options)
+      if (!std::isnan(o.run_s)) least = std::min(least, o.run_s + o.copy_s);
+    const std::size_t chosen = gridmap::choose_call(options, gain);
+    if (least < (1 - gain) * options[0].seconds())
+      EXPECT_EQ(options[chosen].seconds(), least);
+    else
+      EXPECT_EQ(chosen, 0u);
+  }
+}
+
+TEST(CallPlaces, AreOthersOfAtMostTheSameProcesses) {
+  for (const auto& [p, q, nb] : {std::tuple{1, 1, 64}, {1, 4, 4}, {2, 2, 64}, {4, 1, 32}, {3, 2, 1}, {1, 7, 100}}) {
+    const auto places = gridmap::call_places({p, q}, nb);
+    EXPECT_FALSE(places.empty());
+    for (std::size_t k = 0; k < places.size(); ++k) {
+      EXPECT_LE(places[k].grid.size(), p * q);
+      EXPECT_FALSE(places[k] == (CallPlace{{p, q}, nb}));
+      for (std::size_t l = 0; l < k; ++l) EXPECT_FALSE(places[k] == places[l]);
+    }
+  }
+  for (int processes = 1; processes < 9; ++processes)
+    for (int call = 0; call < 20; ++call) {
+      const CallPlace here{{1, processes}, 5}, to = gridmap::forced_place(here.grid, here.nb, call);
+      EXPECT_FALSE(to == here);
+      EXPECT_LE(to.grid.size(), processes);
+    }
+}
+
+TEST(CallSpeeds, AreFittedAndCorrected) {
+  CallSpeeds speeds;
+  const CallPlace place{{2, 2}, 64};
+  const auto work = [](double n) { return 2 * n * n * n / 3; };
+  const auto seconds = [&](double n) { return 2e-5 * n + 1e-10 * work(n); };
+  EXPECT_TRUE(std::isnan(speeds.predict("pdgetrf", 0, place, 1000, work(1000))));
+  EXPECT_FALSE(speeds.knows("pdgetrf", 0, place));
+  for (const int n : {256, 768}) speeds.add({"pdgetrf", 0, place, n, work(n), seconds(n), 1});
+  EXPECT_TRUE(speeds.knows("pdgetrf", 0, place));
+  EXPECT_NEAR(speeds.predict("pdgetrf", 0, place, 4000, work(4000)), seconds(4000), 1e-9 * seconds(4000));
+  EXPECT_TRUE(std::isnan(speeds.predict("pdgetrf", 1, place, 4000, work(4000)))) << "another aspect";
+  EXPECT_TRUE(std::isnan(speeds.predict("pdgetrf", 0, {{2, 2}, 32}, 4000, work(4000)))) << "another place";
+  speeds.add({"pdgetrf", 0, place, 4000, work(4000), 9, 1});
+  EXPECT_DOUBLE_EQ(speeds.predict("pdgetrf", 0, place, 4000, work(4000)), 9);
+  speeds.add({"pdgetrf", 0, place, 4000, work(4000), 12, 1});
+  EXPECT_DOUBLE_EQ(speeds.predict("pdgetrf", 0, place, 4000, work(4000)), 10.5);
+  for (int k = 0; k < 60; ++k) speeds.add({"pdgetrf", 0, place, 4000, work(4000), 3, 1});
+  EXPECT_NEAR(speeds.predict("pdgetrf", 0, place, 4000, work(4000)), 3, 0.01) << "what is old is forgotten";
+  EXPECT_EQ(speeds.samples().size(), 3u);
+}
+
+TEST(CallSpeeds, NeverFallBelowZero) {
+  CallSpeeds speeds;
+  const CallPlace place{{1, 1}, 64};
+  speeds.add({"pdgemm", 0, place, 100, 2e6, 1e-3, 1});
+  EXPECT_NEAR(speeds.predict("pdgemm", 0, place, 200, 16e6), 8e-3, 1e-12) << "one size: all of it is work";
+  speeds.add({"pdgemm", 0, place, 200, 16e6, 20e-3, 1}); // grows faster than the work: a would be below 0
+  EXPECT_GT(speeds.predict("pdgemm", 0, place, 10, 2e3), 0);
+  speeds.add({"pdgemm", 0, {{1, 1}, 8}, 100, 2e6, 1, 1});
+  speeds.add({"pdgemm", 0, {{1, 1}, 8}, 200, 16e6, 1, 1}); // grows slower than n: b would be below 0
+  EXPECT_GT(speeds.predict("pdgemm", 0, {{1, 1}, 8}, 4000, 1.28e11), 1);
+  speeds.add({"pdgemm", 0, {{1, 1}, 8}, 300, 54e6, unknown, 1});
+  EXPECT_EQ(speeds.samples().size(), 4u) << "no number is no measurement";
+}
+
+TEST(CallTallies, AreATable) {
+  EXPECT_EQ(gridmap::describe({}, false), "");
+  const gridmap::CallTally t{"pdgetrf", "4000x4000", 3, {{"-", 1}, {"2x2/64", 2}}, 3.5, 8, 2, 5.12e8};
+  const std::string text = gridmap::describe({t}, false);
+  EXPECT_NE(text.find("pdgetrf   4000x4000                3       3.5000       12.0000     512.0  its own place 1 "
+                      "times, 2x2/64 2 times\n"),
+            std::string::npos)
+      << text;
+}
+
+} // namespace
