@@ -7,6 +7,7 @@
 
 #include "application.hpp"
 #include "base/spellings.hpp"
+#include "calls/calls.hpp"
 #include "contexts.hpp"
 #include "dyngrid/status.h"
 #include "setup_file.hpp"
@@ -103,6 +104,7 @@ void leave(int not_done) {
   guarded("blacs_exit", [&] {
     Application& app = Application::instance();
     context_was_closed = not_done != 0;
+    blacs_dyn::calls::contexts_are_closed();
     if (!app.is_active()) {
       contexts::close_all(not_done);
       return;

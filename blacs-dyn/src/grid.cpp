@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "calls/calls.hpp"
 #include "contexts.hpp"
 #include "pblas/contexts.hpp"
 #include "redist/gemr2d.hpp"
@@ -54,6 +55,7 @@ void Grid::forget_contexts() {
   context_ = -1;
   system_handle_ = -1;
   matrices_.set_context(-1);
+  calls::contexts_are_closed();
   pblas::forget_all_contexts();
   redist::forget_all_contexts();
 }

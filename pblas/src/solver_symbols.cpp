@@ -9,6 +9,7 @@
 #include "dyngrid/pblas.h"
 #include "factor.hpp"
 #include "letters.hpp"
+#include "pblas/stock_calls.hpp"
 #include "pivots.hpp"
 #include "trsm.hpp"
 #include "way.hpp"
@@ -198,8 +199,9 @@ struct Potrs {
         "p" #x "trsm_", call.ctxt(), "P" #XX "TRSM", {call.a, call.b}, [&] { return call.check(); },                   \
         [&] { call.run<T>(); },                                                                                        \
         [&] {                                                                                                          \
-          static auto* const stock = reinterpret_cast<decltype(&p##x##trsm_)>(pblas::stock_routine("p" #x "trsm_"));   \
-          stock(side, uplo, transa, diag, m, n, alpha, a, ia, ja, desca, b, ib, jb, descb);                            \
+          static void* const stock = pblas::stock_routine("p" #x "trsm_");                                             \
+          pblas::call_stock("p" #x "trsm_", stock,                                                                     \
+                            {side, uplo, transa, diag, m, n, alpha, a, ia, ja, desca, b, ib, jb, descb});              \
         });                                                                                                            \
   }
 
@@ -217,30 +219,32 @@ struct Potrs {
         "p" #x #name "_", call.ctxt(), "P" #XX #NAME, info, matrices, [&] { return call.check(); },                    \
         [&] { return call.run<T>(); },                                                                                 \
         [&] {                                                                                                          \
-          static auto* const stock =                                                                                   \
-              reinterpret_cast<decltype(&p##x##name##_)>(pblas::stock_routine("p" #x #name "_"));                      \
-          stock pass;                                                                                                  \
+          static void* const stock = pblas::stock_routine("p" #x #name "_");                                           \
+          pblas::call_stock("p" #x #name "_", stock, pass);                                                            \
         });                                                                                                            \
   }
 
 #define DYNGRID_COMMA ,
+#define DYNGRID_PASS(...)                                                                                              \
+  { __VA_ARGS__ }
 
 extern "C" {
 #define DYNGRID_SOLVERS(x, XX, X, T)                                                                                   \
   DYNGRID_TRSM(x, XX, X, T)                                                                                            \
   DYNGRID_FACTOR(x, XX, getrf, GETRF, (DYNGRID_GETRF_ARGS(X)), (Getrf{m, n, {a, ia, ja, desca, 6}, ipiv}), {call.a},   \
-                 (m, n, a, ia, ja, desca, ipiv, info), T)                                                              \
+                 DYNGRID_PASS(m, n, a, ia, ja, desca, ipiv, info), T)                                                  \
   DYNGRID_FACTOR(x, XX, getrs, GETRS, (DYNGRID_GETRS_ARGS(X)),                                                         \
                  (Getrs{trans, n, nrhs, {a, ia, ja, desca, 7}, ipiv, {b, ib, jb, descb, 12}}),                         \
-                 {call.a DYNGRID_COMMA call.b}, (trans, n, nrhs, a, ia, ja, desca, ipiv, b, ib, jb, descb, info), T)   \
+                 {call.a DYNGRID_COMMA call.b},                                                                        \
+                 DYNGRID_PASS(trans, n, nrhs, a, ia, ja, desca, ipiv, b, ib, jb, descb, info), T)                      \
   DYNGRID_FACTOR(x, XX, gesv, GESV, (DYNGRID_GESV_ARGS(X)),                                                            \
                  (Gesv{n, nrhs, {a, ia, ja, desca, 6}, ipiv, {b, ib, jb, descb, 11}}), {call.a DYNGRID_COMMA call.b},  \
-                 (n, nrhs, a, ia, ja, desca, ipiv, b, ib, jb, descb, info), T)                                         \
+                 DYNGRID_PASS(n, nrhs, a, ia, ja, desca, ipiv, b, ib, jb, descb, info), T)                             \
   DYNGRID_FACTOR(x, XX, potrf, POTRF, (DYNGRID_POTRF_ARGS(X)), (Potrf{uplo, n, {a, ia, ja, desca, 6}}), {call.a},      \
-                 (uplo, n, a, ia, ja, desca, info), T)                                                                 \
+                 DYNGRID_PASS(uplo, n, a, ia, ja, desca, info), T)                                                     \
   DYNGRID_FACTOR(x, XX, potrs, POTRS, (DYNGRID_POTRS_ARGS(X)),                                                         \
                  (Potrs{uplo, n, nrhs, {a, ia, ja, desca, 7}, {b, ib, jb, descb, 11}}), {call.a DYNGRID_COMMA call.b}, \
-                 (uplo, n, nrhs, a, ia, ja, desca, b, ib, jb, descb, info), T)
+                 DYNGRID_PASS(uplo, n, nrhs, a, ia, ja, desca, b, ib, jb, descb, info), T)
 DYNGRID_SOLVERS(s, S, float, float)
 DYNGRID_SOLVERS(d, D, double, double)
 DYNGRID_SOLVERS(c, C, void, std::complex<float>)

@@ -7,6 +7,7 @@
 #include "dyngrid/pblas.h"
 #include "gemm.hpp"
 #include "letters.hpp"
+#include "pblas/stock_calls.hpp"
 #include "way.hpp"
 
 namespace {
@@ -104,8 +105,10 @@ struct Syrk {
         "p" #x "gemm_", call.ctxt(), "P" #XX "GEMM", {call.a, call.b, call.c}, [&] { return call.check(); },           \
         [&] { call.run<T>(); },                                                                                        \
         [&] {                                                                                                          \
-          static auto* const stock = reinterpret_cast<decltype(&p##x##gemm_)>(pblas::stock_routine("p" #x "gemm_"));   \
-          stock(transa, transb, m, n, k, alpha, a, ia, ja, desca, b, ib, jb, descb, beta, c, ic, jc, descc);           \
+          static void* const stock = pblas::stock_routine("p" #x "gemm_");                                             \
+          pblas::call_stock(                                                                                           \
+              "p" #x "gemm_", stock,                                                                                   \
+              {transa, transb, m, n, k, alpha, a, ia, ja, desca, b, ib, jb, descb, beta, c, ic, jc, descc});           \
         });                                                                                                            \
   }
 
@@ -121,9 +124,9 @@ struct Syrk {
         "p" #x #name "_", call.ctxt(), "P" #XX #NAME, {call.a, call.c}, [&] { return call.check<T>(); },               \
         [&] { call.run<T>(); },                                                                                        \
         [&] {                                                                                                          \
-          static auto* const stock =                                                                                   \
-              reinterpret_cast<decltype(&p##x##name##_)>(pblas::stock_routine("p" #x #name "_"));                      \
-          stock(uplo, trans, n, k, alpha, a, ia, ja, desca, beta, c, ic, jc, descc);                                   \
+          static void* const stock = pblas::stock_routine("p" #x #name "_");                                           \
+          pblas::call_stock("p" #x #name "_", stock,                                                                   \
+                            {uplo, trans, n, k, alpha, a, ia, ja, desca, beta, c, ic, jc, descc});                     \
         });                                                                                                            \
   }
 

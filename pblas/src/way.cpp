@@ -10,6 +10,7 @@
 
 #include "base/environment.hpp"
 #include "base/stock_symbol.hpp"
+#include "pblas/stock_calls.hpp"
 
 namespace pblas {
 namespace {

@@ -17,9 +17,6 @@ enum class Way { ours, stock };
 /// stock is asked for and cannot.
 Way way_of(const char* name, std::initializer_list<MatrixArgument> matrices);
 
-/// The routine of that name that this library hides. Ends the program when there is none.
-void* stock_routine(const char* name);
-
 /// Ends the program as the PBLAS do: with the argument's number.
 [[noreturn]] void refuse(int ctxt, const char* name, int info);
 /// Ends the program when memory or MPI gave out in the middle of a collective call.

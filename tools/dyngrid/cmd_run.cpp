@@ -8,6 +8,7 @@
 #include "base/status.hpp"
 #include "command.hpp"
 #include "control/variables.hpp"
+#include "gridmap/calls.hpp"
 #include "gridmap/placement.hpp"
 #include "gridmap/timetable.hpp"
 #include "launch.hpp"
@@ -20,6 +21,7 @@ void run_application(const RunOptions& o) {
   RunRequest request = o.request;
   try {
     gridmap::parse_timetable(request.resize_at, "--resize-at");
+    gridmap::parse_call_rules(request.calls, "--calls");
   } catch (const base::Error& error) {
     throw Failure(error.what());
   }
@@ -93,6 +95,12 @@ void add_run_options(CommandLine& app, RunOptions& o) {
                  "what is done about processes that get less of their processor than others (DYNGRID_BALANCE): off, "
                  "advise, auto")
       .check(base::one_of({"off", "advise", "auto"}));
+  app.add_option(
+         "--calls", r.calls,
+         "calls of these routines of ScaLAPACK run where they run best (DYNGRID_CALLS): pdgetrf,pdpotrf=2x2/64, "
+         "p?gemm, all; report only tells what that would bring. With --preload for a program that knows nothing "
+         "of dyngrid")
+      .type_name("ROUTINE,...");
   app.add_option("--unit", r.group, "processes per spawned world: auto, all or a number (DYNGRID_UNIT)");
   app.add_option("--hosts", r.hosts, "where to start, and with how many slots; as mpirun's -H")
       .type_name("HOST:SLOTS,...");

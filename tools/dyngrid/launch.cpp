@@ -139,6 +139,7 @@ std::map<std::string, std::string> settings_of_dyngrid(const RunRequest& request
   put("DYNGRID_UNIT", request.group);
   put("DYNGRID_PROCESSES", request.processes_come);
   put("DYNGRID_BALANCE", request.balance);
+  put("DYNGRID_CALLS", request.calls);
   put("DYNGRID_VERBOSE", request.is_verbose ? "on" : "");
   return set;
 }

@@ -30,6 +30,7 @@ struct RunRequest {
   std::string grid; ///< "2x2" or empty; checked
   std::string resize_at, placement, schedule, group, hosts;
   std::string balance;        ///< off, advise, auto or empty
+  std::string calls;          ///< as DYNGRID_CALLS, or empty
   std::string processes_come; ///< spawn, join or empty
   std::string ompi_server;    ///< for join: its address
   std::string preload;        ///< full path of the library, or empty

@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "calls/calls.hpp"
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <set>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "base/clock.hpp"
+#include "base/environment.hpp"
+#include "base/files.hpp"
+#include "base/fnv1a.hpp"
+#include "base/status.hpp"
+#include "calls/elsewhere.hpp"
+#include "calls/place.hpp"
+#include "calls/routine.hpp"
+#include "calls/speeds_file.hpp"
+#include "control/history.hpp"
+#include "control/limits.hpp"
+#include "mpi_util.hpp"
+#include "pblas/stock_calls.hpp"
+#include "redist/plan.hpp"
+
+extern "C" void Cblacs_abort(int ctxt, int code);
+
+namespace blacs_dyn::calls {
+namespace {
+
+using gridmap::CallOption;
+using gridmap::CallRule;
+using gridmap::CallSample;
+using gridmap::CallTally;
+using Mode = CallRule::Mode;
+
+struct State {
+  gridmap::CallRules rules;
+  int depth = 0; ///< inside of a routine of ScaLAPACK: what it calls itself stays where it is
+  int world_rank = 0;
+  bool keeps_speeds = false;
+  ProcessSet* first = nullptr;
+  std::map<std::pair<std::string, std::string>, CallTally> tallies;
+  std::set<std::int64_t> reported;                             ///< Mode::report: calls that have been looked at
+  std::map<std::pair<std::int64_t, CallPlace>, double> copies; ///< predicted seconds
+  std::int64_t other_contexts = 0, without_memory = 0;
+  std::string machine;
+};
+
+State& state() {
+  static auto* all = new State; // used at exit
+  return *all;
+}
+
+class Nested {
+public:
+  Nested() { ++state().depth; }
+  ~Nested() { --state().depth; }
+  Nested(const Nested&) = delete;
+  Nested& operator=(const Nested&) = delete;
+};
+
+void say_once(const std::string& text) {
+  static auto* said = new std::set<std::string>;
+  if (state().world_rank == 0 && said->insert(text).second) std::fprintf(stderr, "dyngrid: %s\n", text.c_str());
+}
+
+/// One call, as this process sees it.
+struct Call {
+  const pblas::StockCall& stock;
+  const Routine& routine;
+  std::string name; ///< pdgetrf
+  Problem problem;
+  Standing here;
+  MPI_Comm comm = MPI_COMM_NULL; ///< of the context
+  ProcessSet* set = nullptr;
+  bool is_acceptable = false;
+  std::int64_t n = 0; ///< the largest size
+  int aspect = 0;
+  int nb = 0; ///< of the first operand
+  std::int64_t hash = 0;
+  std::string size{};
+
+  char type() const { return name[1]; }
+  const Arguments& arguments() const { return stock.arguments; }
+  CallPlace place() const { return {here.grid, nb}; }
+  double predict(const CallPlace& at) const { return set->speeds.predict(name, aspect, at, n, problem.work); }
+};
+
+/// Sizes over the largest in powers of two, and whether vectors are wanted: problems of one aspect differ in size only.
+int aspect_of(const Routine& routine, const Arguments& a, std::int64_t largest) {
+  int aspect = 0;
+  for (const int at : routine.sizes) {
+    const double part = static_cast<double>(std::max(1, integer(a, at))) / static_cast<double>(largest);
+    aspect = aspect * 32 + static_cast<int>(std::lround(-std::log2(part)));
+  }
+  return aspect * 2 + (routine.alignment == Alignment::same && letter(a, 0) == 'N' ? 1 : 0);
+}
+
+std::int64_t hash_of(const Call& call) {
+  base::Fnv1a hash;
+  hash.text(call.name);
+  for (const int at : call.routine.letters) hash.number(letter(call.arguments(), at));
+  for (const int at : call.routine.sizes) hash.number(integer(call.arguments(), at));
+  for (const Operand& operand : call.problem.operands) {
+    const Given x = given(call.arguments(), operand);
+    hash.number(x.i).number(x.j).number(operand.at).number(static_cast<int>(operand.use));
+    for (int entry = m_at; entry < lld_at; ++entry) hash.number(x.desc[entry]);
+  }
+  return hash.positive();
+}
+
+Call look_at(const pblas::StockCall& stock, const Routine& routine, const std::string& name) {
+  Call call{stock, routine, name, routine.read(stock.arguments, name[1]), {}};
+  const Given first = given(call.arguments(), call.problem.operands.front());
+  call.here = standing_in(first.desc[ctxt_at]);
+  if (!call.here.is_inside()) return call;
+  call.nb = first.desc[nb_at];
+  for (const int at : routine.sizes) {
+    const int size = integer(call.arguments(), at);
+    call.n = std::max<std::int64_t>(call.n, size);
+    call.size += fmt::format("{}{}", call.size.empty() ? "" : "x", size);
+  }
+  call.is_acceptable = is_acceptable(routine, call.problem, call.arguments(), call.here);
+  call.hash = hash_of(call);
+  if (call.n > 0) call.aspect = aspect_of(routine, call.arguments(), call.n);
+  call.comm = comm_of_context(call.here.ctxt);
+  call.set = set_of(call.comm);
+  if (state().first == nullptr) state().first = call.set;
+  return call;
+}
+
+/// A question for the work space, or one with wrong lengths that may be one.
+bool is_query(const Routine& routine, const Arguments& a) {
+  for (const int at : {routine.work, routine.rwork, routine.iwork})
+    if (at != Routine::none && integer(a, at + 1) == -1) return true;
+  return false;
+}
+
+void add_tally(const Call& call, const std::string& place, double seconds, double other_s, double moved_bytes) {
+  CallTally& tally = state().tallies[{call.name, call.size}];
+  tally.routine = call.name;
+  tally.size = call.size;
+  ++tally.calls;
+  ++tally.places[place];
+  tally.seconds += seconds;
+  tally.moved_bytes += moved_bytes;
+  if (!std::isfinite(other_s)) return;
+  tally.other_s += other_s;
+  ++tally.known;
+}
+
+/// Where the caller has it. `best_s`: of Mode::report.
+void run_directly(const Call& call, double best_s) {
+  const double begin = MPI_Wtime();
+  {
+    const Nested nested;
+    pblas::invoke(call.stock.routine, call.arguments());
+  }
+  const double seconds = MPI_Wtime() - begin;
+  add_tally(call, "-", seconds, std::isfinite(best_s) ? std::min(best_s, seconds) : seconds, 0);
+  if (call.set != nullptr && call.is_acceptable)
+    call.set->last = {{call.name, call.aspect, call.place(), call.n, call.problem.work, seconds, 1}, 0, 0};
+}
+
+// ---- what all processes must know alike
+
+void load(ProcessSet& set, MPI_Comm comm) {
+  if (set.is_loaded) return;
+  set.is_loaded = true;
+  if (!state().keeps_speeds) return;
+  std::string lines;
+  if (set.rank == 0)
+    lines = lines_of(samples_in(base::content_of(speeds_file()), control::machine_name()), control::machine_name());
+  auto length = static_cast<int>(lines.size());
+  check_mpi(MPI_Bcast(&length, 1, MPI_INT, 0, comm), "MPI_Bcast");
+  lines.resize(static_cast<std::size_t>(length));
+  check_mpi(MPI_Bcast(lines.data(), length, MPI_CHAR, 0, comm), "MPI_Bcast");
+  const std::size_t first = lines.find('\n');
+  if (first == std::string::npos) return;
+  std::string machine = lines.substr(0, first); // behind the seventh blank
+  for (int blank = 0; blank < 7; ++blank) machine = machine.substr(machine.find(' ') + 1);
+  for (const CallSample& sample : samples_in(lines, machine)) set.speeds.add(sample);
+}
+
+/// True when all processes of the context make the same call and each can see nothing wrong with it. What the last call
+/// took becomes known. Collective.
+bool agree_on_call(const Call& call, bool& is_first) {
+  enum { acceptable, hash, minus_hash, first, run, copy, count };
+  constexpr double per_second = 1e9;
+  std::array<std::int64_t, count> said{};
+  const bool has_set = call.set != nullptr;
+  said[acceptable] = has_set && call.is_acceptable ? 1 : 0;
+  said[hash] = call.hash, said[minus_hash] = -call.hash;
+  said[first] = call.set == state().first ? 1 : 0;
+  if (has_set && call.set->last.sample.count > 0) {
+    said[run] = -static_cast<std::int64_t>(call.set->last.sample.seconds * per_second);
+    said[copy] = -static_cast<std::int64_t>(call.set->last.copy_s * per_second);
+  }
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, said.data(), count, MPI_INT64_T, MPI_MIN, call.comm), "MPI_Allreduce");
+  is_first = said[first] == 1;
+  if (has_set && call.set->last.sample.count > 0) {
+    ProcessSet::Last& last = call.set->last;
+    last.sample.seconds = static_cast<double>(-said[run]) / per_second;
+    call.set->speeds.add(last.sample);
+    if (last.predicted_copy_s > 0)
+      call.set->copy_factor =
+          (call.set->copy_factor + static_cast<double>(-said[copy]) / per_second / last.predicted_copy_s) / 2;
+    last = {};
+  }
+  return said[acceptable] == 1 && said[hash] == -said[minus_hash];
+}
+
+bool all_agree(bool mine, MPI_Comm comm) {
+  int all = mine ? 1 : 0;
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm), "MPI_Allreduce");
+  return all == 1;
+}
+
+// ---- measuring
+
+/// The call scaled down to its largest size n, at a place: seconds of the slowest process. Collective.
+double measure(const Call& call, const CallPlace& place, std::int64_t n) {
+  std::vector<int> sizes;
+  for (const int at : call.routine.sizes)
+    sizes.push_back(static_cast<int>(
+        std::max<std::int64_t>(1, std::llround(static_cast<double>(integer(call.arguments(), at)) *
+                                               static_cast<double>(n) / static_cast<double>(call.n)))));
+  Arguments scaled = call.arguments();
+  for (std::size_t k = 0; k < sizes.size(); ++k) scaled[static_cast<std::size_t>(call.routine.sizes[k])] = &sizes[k];
+  const Problem problem = call.routine.read(scaled, call.type());
+  const Standing there = place_context(*call.set, place.grid, call.here, call.comm);
+  Elsewhere small(call.routine, problem, scaled, call.type(), there, place.nb);
+  bool is_made = all_agree(small.is_made(), call.comm);
+  const Nested nested;
+  if (is_made && there.is_inside()) is_made = small.get_work(call.stock.routine);
+  if (!all_agree(is_made, call.comm)) return std::nan("");
+  double least = std::numeric_limits<double>::infinity();
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    small.fill();
+    check_mpi(MPI_Barrier(call.comm), "MPI_Barrier");
+    const double begin = MPI_Wtime();
+    if (there.is_inside()) small.run(call.stock.routine);
+    double seconds = MPI_Wtime() - begin;
+    check_mpi(MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, call.comm), "MPI_Allreduce");
+    least = std::min(least, seconds);
+  }
+  call.set->speeds.add({call.name, call.aspect, place, n, problem.work, least, 1});
+  return least;
+}
+
+/// Two sizes at each place of which nothing is known. Collective.
+void measure_places(const Call& call, const std::vector<CallPlace>& places) {
+  constexpr double most_work = 3e8, most_n = 768; // some 10 ms each
+  const double by_work = static_cast<double>(call.n) * std::cbrt(most_work / std::max(1.0, call.problem.work));
+  const auto n = static_cast<std::int64_t>(std::max(8.0, std::min({most_n, by_work, static_cast<double>(call.n) - 1})));
+  for (const CallPlace& place : places) {
+    if (call.set->speeds.knows(call.name, call.aspect, place)) continue;
+    measure(call, place, n / 3 + 1);
+    measure(call, place, n);
+  }
+}
+
+// ---- deciding
+
+/// Predicted seconds to a place and back, as planned. The same on every process.
+double predicted_copies(const Call& call, const CallPlace& place) {
+  const auto key = std::make_pair(call.hash, place);
+  if (const auto known = state().copies.find(key); known != state().copies.end()) return known->second;
+  redist::Machine machine;
+  machine.cores = call.set->size;
+  double seconds = 0;
+  for (const Operand& operand : call.problem.operands) {
+    const Given x = given(call.arguments(), operand);
+    const redist::Layout from{rows_of(x.desc, call.here.grid), cols_of(x.desc, call.here.grid),
+                              redist::Grid::row_major(call.here.grid.nprow, call.here.grid.npcol)};
+    const redist::Layout to{gridmap::Axis::block_cyclic(operand.m, place.nb, place.grid.nprow),
+                            gridmap::Axis::block_cyclic(operand.n, place.nb, place.grid.npcol),
+                            redist::Grid::row_major(place.grid.nprow, place.grid.npcol)};
+    redist::PlanOptions options;
+    options.schedule = redist::Schedule::async;
+    options.from = {x.i - 1, x.j - 1, operand.m, operand.n};
+    const double once = redist::Plan(from, to, options).predicted_seconds(machine, element_bytes(call.type()));
+    seconds += once * (operand.use == Use::both ? 2 : 1);
+  }
+  state().copies[key] = seconds;
+  return seconds;
+}
+
+struct Decision {
+  bool is_moved = false;
+  CallPlace place;
+  double stay_s = std::nan(""), best_s = std::nan(""), copy_s = 0;
+};
+
+/// Collective with may_measure, else local.
+Decision decide(const Call& call, bool may_measure) {
+  const std::vector<CallPlace> places = gridmap::call_places(call.here.grid, call.nb);
+  // a short call is not worth measuring others for
+  constexpr double worth_measuring_s = 0.3, slowest_per_s = 1e9;
+  if (may_measure && call.problem.work / (slowest_per_s * call.set->size) > worth_measuring_s) {
+    std::vector<CallPlace> all = places;
+    all.insert(all.begin(), call.place());
+    measure_places(call, all);
+  }
+  std::vector<CallOption> options{{call.place(), call.predict(call.place()), 0}};
+  for (const CallPlace& place : places) {
+    const double run_s = call.predict(place);
+    options.push_back({place, run_s, std::isnan(run_s) ? 0 : call.set->copy_factor * predicted_copies(call, place)});
+  }
+  const std::size_t chosen = gridmap::choose_call(options);
+  return {chosen != 0, options[chosen].place, options[0].seconds(), options[chosen].seconds(),
+          options[chosen].copy_s / call.set->copy_factor};
+}
+
+Decision fixed(const Call& call, const CallRule& rule) {
+  Decision decision;
+  decision.place = {rule.place.grid.size() == 0 ? call.here.grid : rule.place.grid,
+                    rule.place.nb == 0 ? call.nb : rule.place.nb};
+  decision.is_moved = !(decision.place == call.place());
+  if (decision.place.grid.size() > call.set->size) {
+    say_once(
+        fmt::format("DYNGRID_CALLS sends {} to a grid of {}, but its caller has {} processes: it stays where it is",
+                    call.name, to_string(decision.place.grid), call.set->size));
+    decision.is_moved = false;
+  }
+  return decision;
+}
+
+// ---- moving
+
+/// What the caller's own work space must be; asked of the routine, which writes it where the caller looks for it.
+/// Collective over the context.
+bool has_own_work(const Call& call) {
+  if (call.routine.work == Routine::none) return true;
+  Arguments query = call.arguments();
+  const int minus_one = -1;
+  int info = 0;
+  const auto ask = [&](int at) {
+    if (at != Routine::none) query[static_cast<std::size_t>(at + 1)] = const_cast<int*>(&minus_one);
+  };
+  ask(call.routine.work), ask(call.routine.rwork), ask(call.routine.iwork);
+  query[static_cast<std::size_t>(call.routine.info)] = &info;
+  const Nested nested;
+  pblas::invoke(call.stock.routine, query);
+  const auto real = [&](int at) {
+    const void* value = call.arguments()[static_cast<std::size_t>(at)];
+    return element_bytes(call.type()) == 4 || call.type() == 'c' ? double{*static_cast<const float*>(value)}
+                                                                 : *static_cast<const double*>(value);
+  };
+  const auto enough = [&](int at, auto&& needed) {
+    return at == Routine::none || integer(call.arguments(), at + 1) >= needed(at);
+  };
+  return info == 0 && enough(call.routine.work, real) && enough(call.routine.rwork, real) &&
+         enough(call.routine.iwork, [&](int at) { return double(integer(call.arguments(), at)); });
+}
+
+bool has_memory(const Elsewhere& elsewhere, const ProcessSet& set) {
+  constexpr std::int64_t small = 64 << 20;
+  if (!elsewhere.is_made()) return false;
+  const std::int64_t all = elsewhere.bytes_here() * set.size; // as if all were on this host
+  if (all < small) return true;
+  const control::FreeMemory free = control::free_memory();
+  return free.bytes < 0 || all < free.bytes;
+}
+
+/// False where it was not moved: there was no memory, or the routine did not want it there. The caller's operands are
+/// untouched then. Collective over the context.
+bool run_elsewhere(const Call& call, const Decision& decision) {
+  const double begin = MPI_Wtime();
+  if (!all_agree(has_own_work(call), call.comm)) return false;
+  const Standing there = place_context(*call.set, decision.place.grid, call.here, call.comm);
+  Elsewhere elsewhere(call.routine, call.problem, call.arguments(), call.type(), there, decision.place.nb);
+  bool has_room = all_agree(has_memory(elsewhere, *call.set), call.comm);
+  if (has_room && call.routine.work != Routine::none) {
+    const Nested nested;
+    if (there.is_inside()) has_room = elsewhere.get_work(call.stock.routine);
+    has_room = all_agree(has_room, call.comm);
+  }
+  if (!has_room) {
+    ++state().without_memory;
+    say_once(fmt::format("there is no memory for a copy of the operands of {} of {}: it stays where it is", call.name,
+                         call.size));
+    return false;
+  }
+  elsewhere.bring_in(call.here);
+  elsewhere.bring_pivots_in(call.here, call.comm);
+  const double run_begin = MPI_Wtime();
+  if (there.is_inside()) {
+    const Nested nested;
+    elsewhere.run(call.stock.routine);
+  }
+  const int info = elsewhere.info(call.comm);
+  const double run_s = MPI_Wtime() - run_begin;
+  if (info < 0) return false;
+  elsewhere.bring_vectors_back(call.here, call.comm);
+  elsewhere.bring_back(call.here);
+  if (call.routine.info != Routine::none)
+    *static_cast<int*>(call.arguments()[static_cast<std::size_t>(call.routine.info)]) = info;
+  const double seconds = MPI_Wtime() - begin;
+  add_tally(call, to_string(decision.place), seconds, decision.stay_s, elsewhere.moved_bytes());
+  call.set->last = {
+      {call.name, call.aspect, decision.place, call.n, call.problem.work, run_s, 1}, seconds - run_s, decision.copy_s};
+  return true;
+}
+
+void carry_out_by(const CallRule& rule, const Call& call) {
+  const bool is_report = rule.mode == Mode::report;
+  if (is_report && !state().reported.insert(call.hash).second) {
+    double best_s = std::nan("");
+    if (state().world_rank == 0 && call.is_acceptable && call.set != nullptr) best_s = decide(call, false).best_s;
+    return run_directly(call, best_s);
+  }
+  bool is_first = false;
+  if (!agree_on_call(call, is_first)) return run_directly(call, std::nan(""));
+  load(*call.set, call.comm);
+  if (!is_first && (rule.mode == Mode::automatic || is_report)) {
+    ++state().other_contexts;
+    return run_directly(call, std::nan(""));
+  }
+  Decision decision;
+  if (rule.mode == Mode::forced)
+    decision = {true, gridmap::forced_place(call.here.grid, call.nb, call.set->forced++)};
+  else
+    decision = rule.mode == Mode::fixed ? fixed(call, rule) : decide(call, true);
+  if (is_report || !decision.is_moved || !run_elsewhere(call, decision)) run_directly(call, decision.best_s);
+}
+
+// ---- the beginning and the end
+
+void tell() {
+  State& all = state();
+  if (all.world_rank != 0) return;
+  std::vector<CallTally> tallies;
+  for (const auto& entry : all.tallies) tallies.push_back(entry.second);
+  const bool is_report = all.rules.begin()->second.mode == Mode::report;
+  std::string text = gridmap::describe(tallies, is_report);
+  if (all.other_contexts > 0)
+    text += fmt::format("{} calls in other contexts than those of the first processes that called: left alone\n",
+                        all.other_contexts);
+  if (all.without_memory > 0) text += fmt::format("{} calls without memory for a copy\n", all.without_memory);
+  if (!text.empty()) std::fprintf(stderr, "dyngrid: calls of ScaLAPACK's routines\n%s", text.c_str());
+  if (!all.keeps_speeds || all.first == nullptr) return;
+  if (all.first->last.sample.count > 0) all.first->speeds.add(all.first->last.sample);
+  save(speeds_file(), all.first->speeds.samples(), control::machine_name());
+}
+
+void carry_out(const pblas::StockCall& stock) {
+  State& all = state();
+  const std::string name(stock.name, std::string_view(stock.name).size() - 1);
+  const auto rule = all.depth == 0 ? all.rules.find(name) : all.rules.end();
+  const Routine* routine = rule == all.rules.end() ? nullptr : routine_named(stock.name);
+  if (routine == nullptr || rule->second.mode == Mode::direct || is_query(*routine, stock.arguments)) {
+    const Nested nested;
+    return pblas::invoke(stock.routine, stock.arguments);
+  }
+  try {
+    static const bool is_begun = [&] {
+      check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &all.world_rank), "MPI_Comm_rank"); // only to be told once
+      std::atexit(tell);
+      return true;
+    }();
+    (void)is_begun;
+    const Call call = look_at(stock, *routine, name);
+    if (call.here.is_inside()) return carry_out_by(rule->second, call);
+    const Nested nested;
+    pblas::invoke(stock.routine, stock.arguments);
+  } catch (const std::exception& error) { // in the middle of a collective call
+    std::fprintf(stderr, "dyngrid: %s: %s\n", name.c_str(), error.what());
+    std::fflush(stderr);
+    Cblacs_abort(0, 2);
+    std::abort();
+  }
+}
+
+/// Before main: where nothing is asked for, the names lead straight to ScaLAPACK.
+[[maybe_unused]] const bool is_routed = [] {
+  const char* text = base::environment("DYNGRID_CALLS");
+  if (text == nullptr) return false;
+  try {
+    state().rules = gridmap::parse_call_rules(text, "DYNGRID_CALLS");
+  } catch (const base::Error& error) {
+    std::fprintf(stderr, "dyngrid: %s\n", error.what());
+    std::exit(1);
+  }
+  for (const auto& entry : state().rules)
+    state().keeps_speeds =
+        state().keeps_speeds || entry.second.mode == Mode::automatic || entry.second.mode == Mode::report;
+  if (!state().rules.empty()) pblas::route_stock_calls(carry_out);
+  return true;
+}();
+
+} // namespace
+
+void contexts_are_closed() {
+  forget_places();
+}
+
+} // namespace blacs_dyn::calls

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "calls/elsewhere.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "mpi_util.hpp"
+#include "pblas/stock_calls.hpp"
+
+extern "C" {
+#define DYNGRID_COPY(x)                                                                                                \
+  void dyngrid_Cp##x##gemr2d(int m, int n, void* a, int ia, int ja, int* desc_a, void* b, int ib, int jb, int* desc_b, \
+                             int ctxt);
+DYNGRID_COPY(s)
+DYNGRID_COPY(d)
+DYNGRID_COPY(c)
+DYNGRID_COPY(z)
+#undef DYNGRID_COPY
+}
+
+namespace blacs_dyn::calls {
+namespace {
+
+auto copy_of(char type) {
+  switch (type) {
+  case 's':
+    return dyngrid_Cpsgemr2d;
+  case 'd':
+    return dyngrid_Cpdgemr2d;
+  case 'c':
+    return dyngrid_Cpcgemr2d;
+  default:
+    return dyngrid_Cpzgemr2d;
+  }
+}
+
+bool is_single(char type) {
+  return type == 's' || type == 'c';
+}
+int real_bytes(char type) {
+  return is_single(type) ? 4 : 8;
+}
+
+/// What a query wrote. A float does not hold every number: a little more is fine.
+int length_in(const void* work, char type) {
+  const double value =
+      is_single(type) ? double{*static_cast<const float*>(work)} * (1 + 1e-6) : *static_cast<const double*>(work);
+  return static_cast<int>(std::clamp(std::ceil(value), 1.0, 2147483647.0));
+}
+
+/// For every index of the first `count` of a window that begins at `first`: body(index in the window, local index).
+template <class Body>
+void for_mine(const gridmap::Axis& axis, int mine, std::int64_t first, std::int64_t count, Body&& body) {
+  for (const auto& stretch : axis.stretches(mine)) {
+    const std::int64_t begin = std::max(stretch.first, first), end = std::min(stretch.last, first + count);
+    if (begin >= end) continue;
+    const std::int64_t local = axis.to_local(begin);
+    for (std::int64_t i = begin; i < end; ++i) body(i - first, local + i - begin);
+  }
+}
+
+/// Each byte is had by one process, or by several alike; the others have 0.
+void gather(void* bytes, std::int64_t count, MPI_Comm comm) {
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, bytes, static_cast<int>(count), MPI_BYTE, MPI_BOR, comm), "MPI_Allreduce");
+}
+
+} // namespace
+
+int element_bytes(char type) {
+  return real_bytes(type) * (type == 'c' || type == 'z' ? 2 : 1);
+}
+
+Elsewhere::Bytes Elsewhere::get(std::int64_t bytes) {
+  bytes_ += bytes;
+  Bytes made(std::malloc(static_cast<std::size_t>(std::max<std::int64_t>(bytes, 16))));
+  is_made_ = is_made_ && made != nullptr;
+  return made;
+}
+
+Elsewhere::Elsewhere(const Routine& routine, const Problem& problem, const Arguments& a, char type,
+                     const Standing& there, int nb)
+    : routine_(routine), given_(a), type_(type), there_(there), arguments_(a) {
+  for (const Operand& operand : problem.operands) {
+    Panel panel{operand, given(a, operand), {}, nullptr};
+    panel.desc = {1, there.ctxt, static_cast<int>(operand.m), static_cast<int>(operand.n), nb, nb, 0, 0, 1};
+    if (there.is_inside()) {
+      const std::int64_t rows = rows_of(panel.desc.data(), there.grid).local_size(there.row);
+      const std::int64_t cols = cols_of(panel.desc.data(), there.grid).local_size(there.col);
+      panel.desc[lld_at] = static_cast<int>(std::max<std::int64_t>(1, rows));
+      panel.data = get(rows * cols * element_bytes(type));
+    }
+    panels_.push_back(std::move(panel));
+  }
+  for (Panel& panel : panels_) {
+    replace(panel.operand.at, panel.data.get());
+    replace(panel.operand.at + 1, const_cast<int*>(&one_));
+    replace(panel.operand.at + 2, const_cast<int*>(&one_));
+    replace(panel.operand.at + 3, panel.desc.data());
+  }
+  if (routine.info != Routine::none) replace(routine.info, &info_);
+  if (!there.is_inside()) return;
+  const Panel& first = panels_.front();
+  const std::int64_t rows = rows_of(first.desc.data(), there.grid).local_size(there.row);
+  const std::int64_t cols = cols_of(first.desc.data(), there.grid).local_size(there.col);
+  const auto vector = [&](int at, Bytes& bytes, std::int64_t size) {
+    if (at == Routine::none) return;
+    bytes = get(size);
+    replace(at, bytes.get());
+  };
+  vector(routine.pivots, pivots_, (rows + nb) * std::int64_t{sizeof(int)});
+  vector(routine.tau, tau_, cols * element_bytes(type));
+  vector(routine.eigenvalues, eigenvalues_, first.operand.n * real_bytes(type));
+}
+
+bool Elsewhere::get_work(void* stock) {
+  if (routine_.work == Routine::none) return true;
+  const auto set = [&](int at, void* space, int* length) {
+    if (at == Routine::none) return;
+    replace(at, space);
+    replace(at + 1, length);
+  };
+  std::vector<char> room(4096, 0); // some queries write more than the first element
+  set(routine_.work, room.data(), &lwork_);
+  set(routine_.rwork, room.data() + 1024, &lrwork_);
+  set(routine_.iwork, room.data() + 2048, &liwork_);
+  pblas::invoke(stock, arguments_);
+  if (info_ != 0) return true; // run() will say the same
+  const std::int64_t n = panels_.front().operand.n;
+  const int nb = panels_.front().desc[nb_at];
+  // p?syev asks for less than p?ormtr then wants where the second row begins another block, p?heevd for less than
+  // p?lasrt where blocks are large
+  const std::int64_t more = (n + 4 * nb) * nb;
+  lwork_ = static_cast<int>(length_in(room.data(), type_) + more);
+  work_ = get(std::int64_t{lwork_} * element_bytes(type_));
+  if (routine_.rwork != Routine::none) {
+    lrwork_ = static_cast<int>(std::max<std::int64_t>(length_in(room.data() + 1024, type_), 4 * n) + more);
+    rwork_ = get(std::int64_t{lrwork_} * real_bytes(type_));
+  }
+  if (routine_.iwork != Routine::none) {
+    std::memcpy(&liwork_, room.data() + 2048, sizeof liwork_);
+    iwork_ = get(std::int64_t{liwork_} * std::int64_t{sizeof(int)});
+  }
+  set(routine_.work, work_.get(), &lwork_);
+  set(routine_.rwork, rwork_.get(), &lrwork_);
+  set(routine_.iwork, iwork_.get(), &liwork_);
+  return is_made_;
+}
+
+void Elsewhere::bring_in(const Standing& caller) {
+  for (Panel& panel : panels_)
+    if (panel.operand.use != Use::out)
+      copy_of(type_)(static_cast<int>(panel.operand.m), static_cast<int>(panel.operand.n), panel.from.data,
+                     panel.from.i, panel.from.j, const_cast<int*>(panel.from.desc), panel.data.get(), 1, 1,
+                     panel.desc.data(), caller.ctxt);
+}
+
+void Elsewhere::bring_back(const Standing& caller) const {
+  for (const Panel& panel : panels_)
+    if (panel.operand.use != Use::in)
+      copy_of(type_)(static_cast<int>(panel.operand.m), static_cast<int>(panel.operand.n), panel.data.get(), 1, 1,
+                     const_cast<int*>(panel.desc.data()), panel.from.data, panel.from.i, panel.from.j,
+                     const_cast<int*>(panel.from.desc), caller.ctxt);
+}
+
+double Elsewhere::moved_bytes() const {
+  double bytes = 0;
+  for (const Panel& panel : panels_)
+    bytes += static_cast<double>(panel.operand.m) * static_cast<double>(panel.operand.n) * element_bytes(type_) *
+             (panel.operand.use == Use::both ? 2 : 1);
+  return bytes;
+}
+
+std::int64_t Elsewhere::pivots_count() const {
+  return std::min(panels_.front().operand.m, panels_.front().operand.n);
+}
+
+/// As numbers of rows of the part, from 1.
+std::vector<int> Elsewhere::all_pivots(const int* pivots, const Given& x, const Standing& where, MPI_Comm comm) const {
+  std::vector<int> all(static_cast<std::size_t>(pivots_count()), 0);
+  if (where.is_inside() && where.col == 0)
+    for_mine(rows_of(x.desc, where.grid), where.row, x.i - 1, pivots_count(),
+             [&](std::int64_t i, std::int64_t local) { all[static_cast<std::size_t>(i)] = pivots[local] - x.i + 1; });
+  gather(all.data(), pivots_count() * std::int64_t{sizeof(int)}, comm);
+  return all;
+}
+
+void Elsewhere::bring_pivots_in(const Standing& caller, MPI_Comm comm) {
+  if (routine_.pivots == Routine::none || routine_.pivots_use == Use::out) return;
+  const Panel& first = panels_.front();
+  const auto* theirs = static_cast<const int*>(given_[static_cast<std::size_t>(routine_.pivots)]);
+  const std::vector<int> all = all_pivots(theirs, first.from, caller, comm);
+  if (!there_.is_inside()) return;
+  auto* mine = static_cast<int*>(pivots_.get());
+  for_mine(rows_of(first.desc.data(), there_.grid), there_.row, 0, pivots_count(),
+           [&](std::int64_t i, std::int64_t local) { mine[local] = all[static_cast<std::size_t>(i)]; });
+}
+
+void Elsewhere::bring_vectors_back(const Standing& caller, MPI_Comm comm) const {
+  const Panel& first = panels_.front();
+  const auto theirs = [&](int at) { return static_cast<char*>(given_[static_cast<std::size_t>(at)]); };
+  if (routine_.pivots != Routine::none && routine_.pivots_use == Use::out) {
+    const Given here{nullptr, 1, 1, first.desc.data()};
+    const std::vector<int> all = all_pivots(static_cast<const int*>(pivots_.get()), here, there_, comm);
+    auto* pivots = static_cast<int*>(given_[static_cast<std::size_t>(routine_.pivots)]);
+    for_mine(rows_of(first.from.desc, caller.grid), caller.row, first.from.i - 1, pivots_count(),
+             [&](std::int64_t i, std::int64_t local) {
+               pivots[local] = all[static_cast<std::size_t>(i)] + first.from.i - 1;
+             });
+  }
+  if (routine_.tau != Routine::none) {
+    const auto size = static_cast<std::size_t>(element_bytes(type_));
+    std::vector<char> all(static_cast<std::size_t>(pivots_count()) * size, 0);
+    const auto* mine = static_cast<const char*>(tau_.get());
+    if (there_.is_inside() && there_.row == 0)
+      for_mine(cols_of(first.desc.data(), there_.grid), there_.col, 0, pivots_count(),
+               [&](std::int64_t j, std::int64_t local) {
+                 std::memcpy(&all[static_cast<std::size_t>(j) * size], mine + static_cast<std::size_t>(local) * size,
+                             size);
+               });
+    gather(all.data(), static_cast<std::int64_t>(all.size()), comm);
+    for_mine(cols_of(first.from.desc, caller.grid), caller.col, first.from.j - 1, pivots_count(),
+             [&](std::int64_t j, std::int64_t local) {
+               std::memcpy(theirs(routine_.tau) + static_cast<std::size_t>(local) * size,
+                           &all[static_cast<std::size_t>(j) * size], size);
+             });
+  }
+  if (routine_.eigenvalues != Routine::none) {
+    const auto bytes = static_cast<std::size_t>(first.operand.n) * static_cast<std::size_t>(real_bytes(type_));
+    if (there_.is_inside()) std::memcpy(theirs(routine_.eigenvalues), eigenvalues_.get(), bytes);
+    check_mpi(MPI_Bcast(theirs(routine_.eigenvalues), static_cast<int>(bytes), MPI_BYTE, 0, comm), "MPI_Bcast");
+  }
+}
+
+void Elsewhere::run(void* stock) {
+  pblas::invoke(stock, arguments_);
+}
+
+int Elsewhere::info(MPI_Comm comm) const {
+  int said = info_;
+  check_mpi(MPI_Bcast(&said, 1, MPI_INT, 0, comm), "MPI_Bcast"); // process 0 is in every place
+  return said;
+}
+
+void Elsewhere::fill() {
+  if (!there_.is_inside()) return;
+  const int reals = element_bytes(type_) / real_bytes(type_);
+  for (Panel& panel : panels_) {
+    const gridmap::Axis rows = rows_of(panel.desc.data(), there_.grid), cols = cols_of(panel.desc.data(), there_.grid);
+    const std::int64_t count = rows.local_size(there_.row) * cols.local_size(there_.col) * reals;
+    std::uint64_t x = 88172645463325252u + static_cast<std::uint64_t>(there_.row * there_.grid.npcol + there_.col);
+    const auto set = [&](std::int64_t k, double value) {
+      if (is_single(type_))
+        static_cast<float*>(panel.data.get())[k] = static_cast<float>(value);
+      else
+        static_cast<double*>(panel.data.get())[k] = value;
+    };
+    for (std::int64_t k = 0; k < count; ++k) {
+      x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+      set(k, static_cast<double>(x >> 11) / (1ull << 53) - 0.5);
+    }
+    // a heavy diagonal: Cholesky and triangular systems want it, the others do not mind
+    for (std::int64_t j = 0; j < std::min(panel.operand.m, panel.operand.n); ++j)
+      if (rows.owner(j) == there_.row && cols.owner(j) == there_.col) {
+        const std::int64_t k = (rows.to_local(j) + cols.to_local(j) * panel.desc[lld_at]) * reals;
+        set(k, static_cast<double>(std::max(panel.operand.m, panel.operand.n)));
+        if (reals == 2) set(k + 1, 0);
+      }
+  }
+  if (pivots_ != nullptr) {
+    const gridmap::Axis rows = rows_of(panels_.front().desc.data(), there_.grid);
+    auto* pivots = static_cast<int*>(pivots_.get());
+    for_mine(rows, there_.row, 0, panels_.front().operand.m,
+             [&](std::int64_t i, std::int64_t local) { pivots[local] = static_cast<int>(i + 1); });
+  }
+}
+
+} // namespace blacs_dyn::calls

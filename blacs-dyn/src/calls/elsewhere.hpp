@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A call at another place than the caller's: its arrays there, the routine on them, and the way there and back.
+#pragma once
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "calls/place.hpp"
+
+namespace blacs_dyn::calls {
+
+/// Bytes of an element of type s, d, c or z.
+int element_bytes(char type);
+
+/// What a process has of a call at a place. Nothing is initialized. Null pointers where there was no memory.
+class Elsewhere {
+public:
+  /// Local. @param type of the elements
+  Elsewhere(const Routine& routine, const Problem& problem, const Arguments& a, char type, const Standing& there,
+            int nb);
+  Elsewhere(const Elsewhere&) = delete; // the arguments are addresses of members
+  Elsewhere& operator=(const Elsewhere&) = delete;
+
+  /// Of all arrays of all processes, about.
+  std::int64_t bytes_here() const { return bytes_; }
+  /// False without memory for the operands.
+  bool is_made() const { return is_made_; }
+  /// Asks the routine for its work space and gets it; of a place's processes. False without memory.
+  bool get_work(void* stock);
+  /// The operands that go in, from the caller; then what was written, back. Collective over the caller's context.
+  void bring_in(const Standing& caller);
+  void bring_back(const Standing& caller) const;
+  /// Pivots, scalars of reflectors and eigenvalues. Collective over `comm`, the processes of the caller's context.
+  void bring_pivots_in(const Standing& caller, MPI_Comm comm);
+  void bring_vectors_back(const Standing& caller, MPI_Comm comm) const;
+  /// The routine itself; of a place's processes.
+  void run(void* stock);
+  /// What it said, on all processes. Collective over `comm`.
+  int info(MPI_Comm comm) const;
+  /// Bytes that go there and back, of all processes.
+  double moved_bytes() const;
+
+  /// Operands for a measurement: numbers that suit every routine. Local.
+  void fill();
+
+private:
+  struct Free {
+    void operator()(void* bytes) const { std::free(bytes); }
+  };
+  using Bytes = std::unique_ptr<void, Free>;
+  struct Panel {
+    Operand operand;
+    Given from;
+    Descriptor desc{};
+    Bytes data;
+  };
+  Bytes get(std::int64_t bytes);
+  void replace(int at, void* address) { arguments_[static_cast<std::size_t>(at)] = address; }
+  std::int64_t pivots_count() const;
+  std::vector<int> all_pivots(const int* pivots, const Given& x, const Standing& where, MPI_Comm comm) const;
+
+  const Routine& routine_;
+  const Arguments& given_;
+  char type_;
+  Standing there_;
+  Arguments arguments_; ///< those of the routine there
+  std::vector<Panel> panels_;
+  Bytes pivots_, tau_, eigenvalues_, work_, rwork_, iwork_;
+  std::int64_t bytes_ = 0;
+  bool is_made_ = true;
+  int info_ = 0, lwork_ = -1, lrwork_ = -1, liwork_ = -1;
+  const int one_ = 1;
+};
+
+} // namespace blacs_dyn::calls

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Calls that go to ScaLAPACK's own routines behind the names that this library takes.
+#pragma once
+#include <initializer_list>
+#include <vector>
+
+namespace pblas {
+
+/// A call of the routine `name` ("pdgetrf_"), which is found at `routine`; its arguments, all of them addresses.
+struct StockCall {
+  const char* name;
+  void* routine;
+  std::vector<void*> arguments;
+};
+
+/// The routine of that name that this library hides. Ends the program when there is none.
+void* stock_routine(const char* name);
+/// Calls it.
+void invoke(void* routine, const std::vector<void*>& arguments);
+
+/// Who is asked to carry out such calls instead of `invoke`; null: nobody. Local.
+using StockCaller = void (*)(const StockCall& call);
+void route_stock_calls(StockCaller caller);
+
+/// What the names do: hands the call to who is asked, else calls the routine.
+void call_stock(const char* name, void* routine, std::initializer_list<const void*> arguments);
+
+} // namespace pblas
