@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <set>
 #include <string>
+#include <type_traits>
 
 #include <fmt/format.h>
 
@@ -357,6 +358,31 @@ bool has_own_work(const Call& call) {
          enough(call.routine.iwork, [&](int at) { return double(integer(call.arguments(), at)); });
 }
 
+/// What is no number chooses pivots by where it lies, so info and pivots would not be those of the direct call. Local.
+bool has_only_numbers(const Call& call) {
+  if (call.routine.pivots == Routine::none || call.routine.pivots_use == Use::in) return true;
+  const Operand& operand = call.problem.operands.front();
+  const Given x = given(call.arguments(), operand);
+  const gridmap::Axis rows = rows_of(x.desc, call.here.grid), cols = cols_of(x.desc, call.here.grid);
+  const int reals = call.type() == 'c' || call.type() == 'z' ? 2 : 1;
+  const auto local = [](const gridmap::Axis& axis, int mine, std::int64_t i) { return axis.count_before(mine, i); };
+  const std::int64_t top = reals * local(rows, call.here.row, x.i - 1),
+                     bottom = reals * local(rows, call.here.row, x.i - 1 + operand.m),
+                     right = local(cols, call.here.col, x.j - 1 + operand.n);
+  const auto zero = [&](const auto* data) { // a sum of zeros, but for infinities and NaN
+    double sum = 0;
+    for (std::int64_t j = local(cols, call.here.col, x.j - 1); j < right; ++j) {
+      const auto* column = data + j * x.desc[lld_at] * reals;
+      std::remove_cv_t<std::remove_reference_t<decltype(*column)>> of_column = 0;
+      for (std::int64_t i = top; i < bottom; ++i) of_column += column[i] * 0;
+      sum += of_column;
+    }
+    return sum == 0;
+  };
+  return call.type() == 's' || call.type() == 'c' ? zero(static_cast<const float*>(x.data))
+                                                  : zero(static_cast<const double*>(x.data));
+}
+
 bool has_memory(const Elsewhere& elsewhere, const ProcessSet& set) {
   constexpr std::int64_t small = 64 << 20;
   if (!elsewhere.is_made()) return false;
@@ -370,7 +396,8 @@ bool has_memory(const Elsewhere& elsewhere, const ProcessSet& set) {
 /// untouched then. Collective over the context.
 bool run_elsewhere(const Call& call, const Decision& decision) {
   const double begin = MPI_Wtime();
-  if (!all_agree(has_own_work(call), call.comm)) return false;
+  const bool has_work = has_own_work(call);
+  if (!all_agree(has_work && has_only_numbers(call), call.comm)) return false;
   const Standing there = place_context(*call.set, decision.place.grid, call.here, call.comm);
   Elsewhere elsewhere(call.routine, call.problem, call.arguments(), call.type(), there, decision.place.nb);
   bool has_room = all_agree(has_memory(elsewhere, *call.set), call.comm);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "mpi_util.hpp"
 #include "pblas/stock_calls.hpp"
@@ -237,9 +238,11 @@ void Elsewhere::run(void* stock) {
 }
 
 int Elsewhere::info(MPI_Comm comm) const {
-  int said = info_;
-  check_mpi(MPI_Bcast(&said, 1, MPI_INT, 0, comm), "MPI_Bcast"); // process 0 is in every place
-  return said;
+  int rank = 0;
+  check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
+  int said[2] = {info_, rank == 0 ? info_ : std::numeric_limits<int>::max()}; // process 0 is in every place
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, said, 2, MPI_INT, MPI_MIN, comm), "MPI_Allreduce");
+  return said[0] < 0 ? said[0] : said[1];
 }
 
 void Elsewhere::fill() {

@@ -35,7 +35,7 @@ public:
   void bring_vectors_back(const Standing& caller, MPI_Comm comm) const;
   /// The routine itself; of a place's processes.
   void run(void* stock);
-  /// What it said, on all processes. Collective over `comm`.
+  /// What it said, on all processes: below 0 where one of them refused. Collective over `comm`.
   int info(MPI_Comm comm) const;
   /// Bytes that go there and back, of all processes.
   double moved_bytes() const;

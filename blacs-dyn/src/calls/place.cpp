@@ -63,6 +63,8 @@ bool is_acceptable(const Routine& routine, const Problem& problem, const Argumen
   if (!problem.is_valid) return false;
   for (const Operand& operand : problem.operands)
     if (!lies_within(operand, given(a, operand), here)) return false;
+  // p?getrf says nothing of a zero where its matrix has one row, and the copy would
+  if (routine.pivots != Routine::none && problem.operands.front().m < 2) return false;
   if (routine.alignment == Alignment::any) return true;
   const Given first = given(a, problem.operands.front());
   if (first.desc[mb_at] != first.desc[nb_at] || (first.j - 1) % first.desc[nb_at] != 0) return false;
