@@ -72,29 +72,37 @@ void Resize::check_room() const {
 void Resize::decide() {
   const Settings& settings = app_->settings;
   const ProcessSet& process_set = app_->processes.process_set();
-  Change change;
   Matrix* const largest = app_->matrices.largest();
   const Matrices::Told told = Matrices::told_by_others(
       app_->grid.comm(), largest ? std::vector<Matrix*>{largest} : std::vector<Matrix*>{}, {goal_.to, {}});
-  together(app_->grid.comm(), [&] {
+  agree_to_begin([&] {
     gridmap::PlacementRequest placement = placement_request(largest, told, process_set.grid.shape, goal_.to);
     placement.method = goal_.placement;
     placement.keep_first = settings.keep_first;
-    change = decide_change(process_set, goal_.to, std::move(placement), settings.group_policy,
-                           goal_.exact ? &*goal_.exact : nullptr, goal_.leave, without_);
-    if (!change.new_groups.empty() && app_->processes.id() == 0) app_->newcomers.check();
+    change_ = decide_change(process_set, goal_.to, std::move(placement), settings.group_policy,
+                            goal_.exact ? &*goal_.exact : nullptr, goal_.leave, without_);
+    if (!change_.new_groups.empty() && app_->processes.id() == 0) app_->newcomers.check();
   });
-  decide_by(std::move(change));
 }
 
 void Resize::decide_by(Change change) {
-  change_ = std::move(change);
+  agree_to_begin([&] { change_ = std::move(change); });
+}
+
+/// One agreement for the decision and for what process 0 starts by it.
+template <class Decision> void Resize::agree_to_begin(Decision&& decision) {
+  try {
+    together(app_->grid.comm(), [&] {
+      decision();
+      if (!change_.new_groups.empty() && app_->processes.id() == 0)
+        app_->processes.send_for(change_, app_->spawn_options());
+    });
+  } catch (const Error&) {
+    app_->processes.call_off(); // another process could not decide
+    throw;
+  }
   goal_.to = change_.to.shape;
   sent_for_s_ = MPI_Wtime();
-  if (change_.new_groups.empty()) return;
-  together(app_->grid.comm(), [&] {
-    if (app_->processes.id() == 0) app_->processes.send_for(change_, app_->spawn_options());
-  });
 }
 
 // ---- gather

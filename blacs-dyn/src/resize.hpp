@@ -74,6 +74,7 @@ public:
   void take_over(Resize& newer);         ///< which wants the same: its request counts from here on
 
 private:
+  template <class Decision> void agree_to_begin(Decision&& decision);
   bool look_for_newcomers();
   bool share_state(std::optional<base::Error>& objection);
   Packet write_state() const;
