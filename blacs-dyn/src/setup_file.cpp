@@ -2,12 +2,16 @@
 #include "setup_file.hpp"
 
 #include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <optional>
 #include <sstream>
 
 #include <fmt/format.h>
 
 #include "base/environment.hpp"
 #include "base/status.hpp"
+#include "base/text.hpp"
 #include "processes/shape.hpp"
 
 namespace blacs_dyn {
@@ -21,19 +25,18 @@ std::string setup_file_name() {
 
 void parse_host(std::string_view text, std::string_view where, std::vector<std::string>& hosts,
                 std::vector<int>& slots) {
-  const std::size_t colon = text.rfind(':');
-  int count = 0;
-  if (colon != std::string_view::npos) {
-    const auto [end, failed] = std::from_chars(text.data() + colon + 1, text.data() + text.size(), count);
-    if (failed != std::errc() || end != text.data() + text.size() || count < 1)
-      throw Error(Status::bad_argument,
-                  fmt::format("blacs-dyn: {}: host is \"{}\", expected NAME or NAME:SLOTS", where, text));
-  }
-  if (text.substr(0, colon).empty())
-    throw Error(Status::bad_argument,
-                fmt::format("blacs-dyn: {}: host is \"{}\", expected NAME or NAME:SLOTS", where, text));
-  hosts.emplace_back(text.substr(0, colon));
-  slots.push_back(count);
+  const std::vector<std::string> parts = base::split(text, ':');
+  const auto count = parts.size() > 1 ? base::whole_number<int>(parts[1]) : 0;
+  char* end = nullptr;
+  const bool has_speed = parts.size() == 3 && !parts[2].empty();
+  const double speed = has_speed ? std::strtod(parts[2].c_str(), &end) : 1;
+  if (parts.empty() || parts.size() > 3 || parts[0].empty() || !count || (parts.size() > 1 && *count < 1) ||
+      (parts.size() == 3 && (!has_speed || *end != '\0' || !(speed > 0) || !std::isfinite(speed))))
+    throw Error(
+        Status::bad_argument,
+        fmt::format("blacs-dyn: {}: host is \"{}\", expected NAME, NAME:SLOTS or NAME:SLOTS:SPEED", where, text));
+  hosts.push_back(parts[0]);
+  slots.push_back(*count);
 }
 
 SetupFile parse_setup_file(std::string_view text, std::string_view name) {

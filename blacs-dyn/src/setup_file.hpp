@@ -32,7 +32,7 @@ SetupFile parse_setup_file(std::string_view text, std::string_view name);
 /// DYNGRID_START=setup=PATH, else blacs_setup.dat.
 std::string setup_file_name();
 
-/// "node1:4,node2" or one "node1:4". @throws Error{bad_argument}
+/// One "node1", "node1:4" or "node1:4:1.5"; nothing here asks for the speed. @throws Error{bad_argument}
 void parse_host(std::string_view text, std::string_view where, std::vector<std::string>& hosts,
                 std::vector<int>& slots);
 

@@ -40,7 +40,7 @@ const std::vector<Variable>& variables() {
        "fewer, "
        "in other blocks; report only tells what that would bring"},
       {"DYNGRID_UNIT", "", "auto|all|N", "auto", "processes of a group: what comes together leaves together"},
-      {"DYNGRID_HOSTS", "", "HOST[:MAX],...", "the hosts where mpirun started processes",
+      {"DYNGRID_HOSTS", "", "HOST[:MAX[:SPEED]],...", "the hosts where mpirun started processes",
        "where new processes go, and at most how many on each"},
       {"DYNGRID_PROCESSES", "", "background|blocking|join", "background where it can be used, else blocking",
        "how new processes come: while the application computes, or while it waits for MPI_Comm_spawn (also called "

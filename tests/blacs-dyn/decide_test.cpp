@@ -111,18 +111,21 @@ TEST(Shape, Schedules) {
 
 TEST(SetupFile, BothForms) {
   const SetupFile keyed = parse_setup_file(
-      "# a comment\nexecutable ./solver\nprocesses 5 # five\narguments -n 20 --x\nhost node7:4\nhost node8\n", "f");
+      "# a comment\nexecutable ./solver\nprocesses 5 # five\narguments -n 20 --x\nhost node7:4\nhost node8\n"
+      "host node9:2:1.5\n",
+      "f");
   EXPECT_EQ(keyed.executable, "./solver");
   EXPECT_EQ(keyed.processes, 5);
   EXPECT_EQ(keyed.arguments, (std::vector<std::string>{"-n", "20", "--x"}));
-  EXPECT_EQ(keyed.hosts, (std::vector<std::string>{"node7", "node8"}));
-  EXPECT_EQ(keyed.slots, (std::vector<int>{4, 0}));
+  EXPECT_EQ(keyed.hosts, (std::vector<std::string>{"node7", "node8", "node9"}));
+  EXPECT_EQ(keyed.slots, (std::vector<int>{4, 0, 2}));
   const SetupFile plain = parse_setup_file("\n  ./solver\n 3\n", "f");
   EXPECT_EQ(plain.executable, "./solver");
   EXPECT_EQ(plain.processes, 3);
   EXPECT_FALSE(plain.has_arguments);
   for (const char* bad : {"", "executable a", "executable a\nprocesses 0", "executable a\nprocesses x", "a\n3\nwhat",
-                          "executable a b\nprocesses 1", "a\n3\nhost n:0", "a\n3\nhost :4", "a\n99999999999"})
+                          "executable a b\nprocesses 1", "a\n3\nhost n:0", "a\n3\nhost :4", "a\n3\nhost n:1:",
+                          "a\n3\nhost n:1:0", "a\n3\nhost n:1:x", "a\n3\nhost n:1:1:1", "a\n99999999999"})
     EXPECT_EQ(status_of([&] { parse_setup_file(bad, "f"); }), Status::bad_argument) << bad;
 }
 

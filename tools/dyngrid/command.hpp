@@ -21,6 +21,7 @@ void add_plan(CommandLine& root);
 void add_map(CommandLine& root);
 void add_restart(CommandLine& root);
 void add_select(CommandLine& root);
+void add_speeds(CommandLine& root);
 void add_ps(CommandLine& root);
 void add_watch(CommandLine& root);
 void add_resize(CommandLine& root);

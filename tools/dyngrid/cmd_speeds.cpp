@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+
+#include <fmt/format.h>
+
+#include "base/clock.hpp"
+#include "base/command_line.hpp"
+#include "base/environment.hpp"
+#include "base/files.hpp"
+#include "base/process.hpp"
+#include "base/text.hpp"
+#include "command.hpp"
+#include "control/limits.hpp"
+#include "gridmap/host_plan.hpp"
+#include "text.hpp"
+
+namespace command {
+namespace {
+
+struct SpeedsOptions {
+  std::string hosts, kernel = "gemm", file, shell = "ssh -o BatchMode=yes -o ConnectTimeout=5";
+  int plan = 0, cores = 0;
+  double seconds = 1, timeout_s = 60;
+  bool here = false, one = false, json = false;
+};
+
+std::string unit_of(const std::string& kernel) {
+  return kernel == "gemm" ? "GFLOP/s" : kernel == "stream" ? "GB/s" : "runs/s";
+}
+
+std::string this_host() {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+// ---- one process
+
+/// What `work` does in a second, over about so many seconds; `amount` is what one call does.
+template <class Work> double rate_of(double amount, double seconds, Work&& work) {
+  work(); // pages and caches
+  const double begun_s = base::monotonic_s();
+  double took_s = 0;
+  int calls = 0;
+  for (; calls == 0 || took_s < seconds; ++calls) {
+    work();
+    took_s = base::monotonic_s() - begun_s;
+  }
+  return amount * calls / took_s;
+}
+
+double gemm_rate(double seconds) {
+  using Dgemm = void (*)(const char*, const char*, const int*, const int*, const int*, const double*, const double*,
+                         const int*, const double*, const int*, const double*, double*, const int*);
+  auto* dgemm = reinterpret_cast<Dgemm>(dlsym(RTLD_DEFAULT, "dgemm_"));
+  if (dgemm == nullptr) throw Failure("no BLAS in this program; measure with --kernel stream or a program", 1);
+  constexpr int n = 384;
+  const std::vector<double> a(n * n, 1.0);
+  std::vector<double> c = a;
+  const double one = 1, zero = 0;
+  return rate_of(2e-9 * n * n * n, seconds,
+                 [&] { dgemm("N", "N", &n, &n, &n, &one, a.data(), &n, a.data(), &n, &zero, c.data(), &n); });
+}
+
+double stream_rate(double seconds) {
+  constexpr std::size_t n = 4 << 20; // 32 MiB each: beyond the share of a cache
+  std::vector<double> a(n, 0), b(n, 1), c(n, 2);
+  double factor = 3;
+  return rate_of(3e-9 * sizeof(double) * n, seconds, [&] {
+    for (std::size_t i = 0; i < n; ++i) a[i] = b[i] + factor * c[i];
+    factor += a[n / 2] > 1e300 ? 1 : 0; // so that the loop is not left out
+  });
+}
+
+double program_rate(const std::string& line) {
+  const double begun_s = base::monotonic_s();
+  const base::Outcome run = base::run({{"/bin/sh", "-c", line}}, -1);
+  if (run.status != 0)
+    throw Failure(fmt::format("--kernel: '{}' ended with status {}: {}", line, run.status, run.output.substr(0, 200)),
+                  1);
+  return 1 / std::max(base::monotonic_s() - begun_s, 1e-9);
+}
+
+double measure_one(const SpeedsOptions& o) {
+  if (o.kernel == "gemm") return gemm_rate(o.seconds);
+  if (o.kernel == "stream") return stream_rate(o.seconds);
+  return program_rate(o.kernel);
+}
+
+// ---- this host
+
+/// Mean speed of so many processes that measure at the same time.
+double measure_together(const SpeedsOptions& o, int processes) {
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  const base::Command command{
+      {self, "speeds", "--one", "--kernel", o.kernel, "--seconds", fmt::format("{}", o.seconds)},
+      base::environment_with({"OPENBLAS_NUM_THREADS=1", "OMP_NUM_THREADS=1"})};
+  std::vector<base::Outcome> outcomes(static_cast<std::size_t>(processes));
+  std::vector<std::thread> threads;
+  for (base::Outcome& outcome : outcomes)
+    threads.emplace_back([&outcome, &command, &o] { outcome = base::run(command, o.timeout_s); });
+  for (std::thread& thread : threads) thread.join();
+  double sum = 0;
+  for (const base::Outcome& outcome : outcomes) {
+    const double speed = outcome.status == 0 ? std::strtod(outcome.output.c_str(), nullptr) : 0;
+    if (!(speed > 0))
+      throw Failure(fmt::format("one of {} measuring processes {}: {}", processes,
+                                outcome.timed_out ? "took too long" : "failed", outcome.output.substr(0, 200)),
+                    1);
+    sum += speed;
+  }
+  return sum / processes;
+}
+
+Json measure_host(const SpeedsOptions& o) {
+  const int cores = o.cores > 0 ? o.cores : control::usable_cores();
+  const double alone = measure_together(o, 1);
+  return {{"name", this_host()},
+          {"cores", cores},
+          {"alone", alone},
+          {"full", cores > 1 ? measure_together(o, cores) : alone}};
+}
+
+// ---- all hosts
+
+struct Host {
+  std::string name;
+  int slots = 0; ///< 0: as many as it has cores
+};
+
+std::vector<Host> hosts_of(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw Failure(fmt::format("--hosts: cannot read '{}'", path));
+  std::vector<Host> hosts;
+  int number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    const std::string_view text = base::trimmed(std::string_view(line).substr(0, line.find('#')));
+    if (text.empty()) continue;
+    const std::vector<std::string> parts = base::split(text, ':');
+    Host host{parts[0], 0};
+    if (parts.size() > 1)
+      host.slots = static_cast<int>(
+          base::parse_whole_number(parts[1], fmt::format("--hosts: line {} of {}", number, path), 1, 1 << 16));
+    if (host.name.empty() || host.name[0] == '-' || parts.size() > 3)
+      throw Failure(fmt::format("--hosts: line {} of {} is '{}', expected NAME or NAME:SLOTS", number, path, text));
+    hosts.push_back(host);
+  }
+  if (hosts.empty()) throw Failure(fmt::format("--hosts: no host in '{}'", path));
+  return hosts;
+}
+
+/// What a host says of itself, asked through the remote shell; "error" where it does not.
+Json ask(const SpeedsOptions& o, const Host& host) {
+  std::istringstream words(o.shell);
+  base::Command command;
+  for (std::string word; words >> word;) command.words.push_back(word);
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  command.words.push_back(host.name);
+  for (const std::string& word : {self, std::string("speeds"), std::string("--here"), std::string("--json"),
+                                  std::string("--kernel"), base::shell_quoted(o.kernel), std::string("--seconds"),
+                                  fmt::format("{}", o.seconds), std::string("--cores"), std::to_string(host.slots)})
+    command.words.push_back(word);
+  const base::Outcome said = base::run(command, o.timeout_s);
+  Json answer = Json::parse(said.output, nullptr, false);
+  if (said.status == 0 && answer.is_object() && answer.contains("alone")) {
+    answer["name"] = host.name;
+    return answer;
+  }
+  const std::string why = said.timed_out ? fmt::format("no answer within {:g} s", o.timeout_s)
+                                         : fmt::format("status {}: {}", said.status, said.output.substr(0, 120));
+  return {{"name", host.name}, {"error", std::string(base::trimmed(why))}};
+}
+
+std::string file_of(const SpeedsOptions& o) {
+  if (!o.file.empty()) return o.file;
+  const std::string folder = base::state_directory();
+  if (folder.empty()) throw Failure("no place for the speeds: neither XDG_STATE_HOME nor HOME is set, expected --file");
+  if (!base::make_directories(folder)) throw Failure(fmt::format("cannot make '{}'", folder), 1);
+  return folder + "/speeds.json";
+}
+
+Json measure_all(const SpeedsOptions& o) {
+  Json list = Json::array();
+  if (o.hosts.empty())
+    list.push_back(measure_host(o));
+  else
+    for (const Host& host : hosts_of(o.hosts)) list.push_back(ask(o, host)); // one after the other: they may share
+  return {{"kernel", o.kernel}, {"unit", unit_of(o.kernel)}, {"hosts", list}};
+}
+
+/// @throws Failure for a file that is none, or of another machine.
+Json read_speeds(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw Failure(fmt::format("cannot read '{}'; measure first, with dyngrid speeds", path));
+  Json speeds = Json::parse(file, nullptr, false);
+  const auto is_host = [](const Json& host) {
+    return host.is_object() && host.contains("name") && host["name"].is_string() &&
+           (host.contains("error") ||
+            (host.value("cores", Json()).is_number_integer() && host.value("alone", Json()).is_number() &&
+             host.value("full", Json()).is_number()));
+  };
+  if (!speeds.is_object() || !speeds.contains("hosts") || !speeds["hosts"].is_array() ||
+      !std::all_of(speeds["hosts"].begin(), speeds["hosts"].end(), is_host))
+    throw Failure(fmt::format("'{}' is no file of dyngrid speeds", path));
+  if (speeds["hosts"].size() == 1 && speeds["hosts"][0]["name"] != this_host())
+    throw Failure(fmt::format("'{}' is of {}, and this is {}: measure here, or give the file of its hosts", path,
+                              speeds["hosts"][0]["name"].get<std::string>(), this_host()));
+  return speeds;
+}
+
+std::vector<gridmap::HostSpeed> answered(const Json& speeds) {
+  std::vector<gridmap::HostSpeed> hosts;
+  for (const Json& host : speeds["hosts"])
+    if (!host.contains("error"))
+      hosts.push_back({host["name"].get<std::string>(), host["cores"].get<int>(), host["alone"].get<double>(),
+                       host["full"].get<double>()});
+  return hosts;
+}
+
+/// "node1:4:12.3,node2:2:24.6": what DYNGRID_HOSTS takes.
+std::string hosts_text(const std::vector<gridmap::HostSpeed>& hosts, const gridmap::HostPlan* plan) {
+  std::string text;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    const int slots = plan != nullptr ? plan->hosts[i].processes : hosts[i].cores;
+    const double speed = plan != nullptr ? plan->hosts[i].speed : hosts[i].full;
+    if (slots > 0) text += fmt::format("{}{}:{}:{:.4g}", text.empty() ? "" : ",", hosts[i].name, slots, speed);
+  }
+  return text;
+}
+
+void show_speeds(const SpeedsOptions& o, const Json& speeds, const std::string& path) {
+  const auto hosts = answered(speeds);
+  Json out = speeds;
+  out["file"] = path;
+  out["DYNGRID_HOSTS"] = hosts_text(hosts, nullptr);
+  if (print_json(o.json, out)) return;
+  const std::string unit = speeds["unit"].get<std::string>();
+  std::vector<std::vector<std::string>> rows{{"host", "cores", "alone, " + unit, "each of all", "of it"}};
+  for (const gridmap::HostSpeed& h : hosts)
+    rows.push_back({h.name, std::to_string(h.cores), fmt::format("{:.3g}", h.alone), fmt::format("{:.3g}", h.full),
+                    fmt::format("{:.0f} %", 100 * h.full / h.alone)});
+  std::printf("%skept in %s\nDYNGRID_HOSTS=%s\n", table(rows).c_str(), path.c_str(),
+              hosts_text(hosts, nullptr).c_str());
+}
+
+void show_plan(const SpeedsOptions& o) {
+  const Json speeds = read_speeds(file_of(o));
+  const auto hosts = answered(speeds);
+  const gridmap::HostPlan plan = gridmap::plan_hosts(hosts, o.plan);
+  Json list = Json::array();
+  std::vector<std::vector<std::string>> rows{{"host", "processes", "threads of each", "speed of each"}};
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    const gridmap::HostShare& share = plan.hosts[i];
+    list.push_back(
+        {{"name", hosts[i].name}, {"processes", share.processes}, {"threads", share.threads}, {"speed", share.speed}});
+    rows.push_back({hosts[i].name, std::to_string(share.processes), std::to_string(share.threads),
+                    fmt::format("{:.3g}", share.speed)});
+  }
+  if (print_json(o.json, {{"processes", o.plan},
+                          {"slowest", plan.slowest},
+                          {"hosts", list},
+                          {"DYNGRID_HOSTS", hosts_text(hosts, &plan)}}))
+    return;
+  std::printf("%sslowest     %.3g %s\nDYNGRID_HOSTS=%s\n", table(rows).c_str(), plan.slowest,
+              speeds.value("unit", "").c_str(), hosts_text(hosts, &plan).c_str());
+}
+
+void run(const SpeedsOptions& o) {
+  if (o.one) {
+    std::printf("%.9g\n", measure_one(o));
+    return;
+  }
+  if (o.here) {
+    print_json(true, measure_host(o));
+    return;
+  }
+  if (o.plan > 0) return show_plan(o);
+  const std::string path = file_of(o);
+  const Json speeds = measure_all(o);
+  std::ofstream file(path);
+  file << speeds.dump(1) << '\n';
+  if (!file.flush()) throw Failure(fmt::format("cannot write '{}'", path), 1);
+  show_speeds(o, speeds, path);
+  std::string silent;
+  for (const Json& host : speeds["hosts"])
+    if (host.contains("error"))
+      silent += fmt::format("{}{} ({})", silent.empty() ? "" : ", ", host["name"].get<std::string>(),
+                            host["error"].get<std::string>());
+  if (!silent.empty()) throw Failure(fmt::format("hosts that were not measured: {}", silent), 1);
+}
+
+} // namespace
+
+void add_speeds(CommandLine& root) {
+  CommandLine& app = root.add_command("speeds", "How fast the cores of each host are, and who gets how many threads");
+  auto o = std::make_shared<SpeedsOptions>();
+  app.add_option("--hosts", o->hosts, "a line NAME or NAME:SLOTS for each host (default: this one)").type_name("FILE");
+  app.add_option("--kernel", o->kernel, "gemm, stream, or a program with its arguments, which is run once")
+      .type_name("WORDS")
+      .show_default();
+  app.add_option("--seconds", o->seconds, "so long each measurement takes")
+      .check(base::in_range(0.01, 3600.0))
+      .show_default();
+  app.add_option("--timeout", o->timeout_s, "so long a host has to answer")
+      .check(base::positive_number())
+      .show_default();
+  app.add_option("--shell", o->shell, "what reaches a host; its name and a command follow")
+      .type_name("WORDS")
+      .show_default();
+  app.add_option("--file", o->file,
+                 "where the speeds are kept (default: dyngrid/speeds.json in the user's state folder)")
+      .type_name("PATH");
+  app.add_option("--plan", o->plan,
+                 "processes: how many go on each host, with how many BLAS threads, so that all are equally fast")
+      .check(base::in_range(1, 1 << 20));
+  app.add_flag("--json", o->json, "print one JSON object");
+  app.add_flag("--here", o->here).hidden(); // what a host is asked for
+  app.add_option("--cores", o->cores).hidden();
+  app.add_flag("--one", o->one).hidden(); // one of the processes that measure
+  app.footer(
+      "Measures one process alone, and one on every core at the same time: a core of a full host is slower. Hosts\n"
+      "are measured one after the other. Those that do not answer are named, and the status is 1.");
+  app.action([o] { run(*o); });
+}
+
+} // namespace command
