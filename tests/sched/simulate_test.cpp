@@ -228,7 +228,7 @@ SimulationResult with_finish_by(const char* policy, const Mix& mix, std::uint64_
   return simulate(*make_policy(policy), arrivals, options);
 }
 
-TEST(FinishBy, KeptByQosAndMoreOftenThanByRs) {
+TEST(SimulatedFinishBy, KeptByQosAndMoreOftenThanByRs) {
   for (const Mix& mix : {Mix{{5, 25, 70}}, Mix{{25, 25, 50}}, Mix{{55, 25, 20}}})
     for (const std::uint64_t seed : {1, 2}) {
       const auto qos = with_finish_by("qos", mix, seed), rs = with_finish_by("rs", mix, seed);
@@ -238,8 +238,6 @@ TEST(FinishBy, KeptByQosAndMoreOftenThanByRs) {
       EXPECT_GT(qos.feasible, 15000);
       EXPECT_GE(part(qos), 0.95) << to_string(mix) << " seed " << seed;
       EXPECT_GE(part(qos), part(rs) + 0.02) << to_string(mix) << " seed " << seed << ", rs " << part(rs);
-      std::printf("mix %s seed %d: qos %.4f rs %.4f\n", to_string(mix).c_str(), static_cast<int>(seed), part(qos),
-                  part(rs));
     }
 }
 
