@@ -180,9 +180,9 @@ void Phases::list_candidates() {
       std::sort(layouts.begin(), layouts.end());
       layouts.erase(std::unique(layouts.begin(), layouts.end()), layouts.end());
       if (list.size() * layouts.size() > most_candidates)
-        throw wrong(Status::unsupported, "dyngrid_phase_begin",
-                    fmt::format("the layouts of phase \"{}\" make more than {} combinations", phase->name,
-                                most_candidates));
+        throw wrong(
+            Status::unsupported, "dyngrid_phase_begin",
+            fmt::format("the layouts of phase \"{}\" make more than {} combinations", phase->name, most_candidates));
       std::vector<Candidate> longer;
       for (const Candidate& one : list)
         for (const int layout : layouts) {

@@ -28,7 +28,7 @@ struct OfferedLayout {
 struct dyngrid_phase {
   struct Use {
     blacs_dyn::Matrix* matrix = nullptr;
-    int use = 0;                                ///< DYNGRID_READ | DYNGRID_WRITE
+    int use = 0;                                   ///< DYNGRID_READ | DYNGRID_WRITE
     std::vector<blacs_dyn::OfferedLayout> offered; ///< empty: any that another phase offers
   };
   std::string name;
@@ -41,8 +41,8 @@ class Application;
 using Phase = dyngrid_phase;
 
 /// The phases of a program: which layout each has, by gridmap's plan (decision 0063), and the valid copies of their
-/// matrices, which it owns. Each candidate is tried twice, then all are planned. Grid and matrices being the same, times
-/// and copies are kept; any other change of them begins anew.
+/// matrices, which it owns. Each candidate is tried twice, then all are planned. Grid and matrices being the same,
+/// times and copies are kept; any other change of them begins anew.
 class Phases {
 public:
   explicit Phases(Application& app) : app_(app) {}

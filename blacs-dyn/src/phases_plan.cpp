@@ -69,12 +69,13 @@ void Phases::plan(std::int64_t cycles) {
                   fmt::format("{}: cycles is {}, expected those that are left, or 0 for a run without an end", routine,
                               cycles));
     if (open_ >= 0 || !is_laid_out())
-      throw Error(Status::bad_state, fmt::format("{}: expected after a cycle of phases on this grid, and between them",
-                                                 routine));
+      throw Error(Status::bad_state,
+                  fmt::format("{}: expected after a cycle of phases on this grid, and between them", routine));
     for (std::size_t p = 0; p < tried.size(); ++p) {
       if (tried[p].empty())
-        throw Error(Status::bad_state, fmt::format("{}: phase \"{}\" has not run on this grid, expected one cycle before",
-                                                   routine, phases_[p]->name));
+        throw Error(Status::bad_state,
+                    fmt::format("{}: phase \"{}\" has not run on this grid, expected one cycle before", routine,
+                                phases_[p]->name));
       for (const int k : tried[p]) mine.push_back(candidates_[p][static_cast<std::size_t>(k)].typical_s());
     }
     all.resize(rank == 0 ? mine.size() * static_cast<std::size_t>(size) : 0);
@@ -136,7 +137,8 @@ gridmap::PhaseProblem Phases::problem(const std::vector<double>& seconds, int pr
 /// As redist predicts, in proportion to what it was measured where it was.
 std::vector<double> Phases::move_seconds(int shared, int from, int to, int processes) const {
   const Shared& s = shared_[static_cast<std::size_t>(shared)];
-  const redist::Plan plan(s.copies[static_cast<std::size_t>(from)].layout, s.copies[static_cast<std::size_t>(to)].layout);
+  const redist::Plan plan(s.copies[static_cast<std::size_t>(from)].layout,
+                          s.copies[static_cast<std::size_t>(to)].layout);
   std::vector<double> each =
       plan.predicted_seconds_of_ranks(redist::known_machine(processes).value_or(redist::Machine{}),
                                       static_cast<int>(element_bytes(s.matrix->type)), processes);

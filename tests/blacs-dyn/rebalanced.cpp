@@ -2,7 +2,8 @@
 // Balances by speeds that the program gives; /proc says nothing, so that what else runs here does not count. A step
 // lasts as long as its slowest part over its speed, asleep, and no time is judged but by orders of magnitude.
 //     mpirun -np 4 rebalanced calls              dyngrid_rebalance and dyngrid_last_balance, on each the same
-//     mpirun -np 4 rebalanced soak 300 [--strict]   under DYNGRID_BALANCE=auto: so often the slowest sleeps and returns;
+//     mpirun -np 4 rebalanced soak 300 [--strict]   under DYNGRID_BALANCE=auto: so often the slowest sleeps and
+//     returns;
 //                                                memory, files and communicators are flat
 #include <algorithm>
 #include <chrono>
@@ -100,8 +101,7 @@ int calls() {
     const dyngrid_balance_report done = last();
     expect(done.action == DYNGRID_BALANCE_REMOVE && done.is_done == 1 && done.number > alike.number &&
                done.from_nprow * done.from_npcol == 4 && done.to_nprow * done.to_npcol == grid_size() &&
-               done.leaves == 4 - grid_size() &&
-               done.comes == 0 && done.moved_elements > 0,
+               done.leaves == 4 - grid_size() && done.comes == 0 && done.moved_elements > 0,
            done.why);
     expect(done.after_s < done.before_s && done.change_s > 0 && done.payoff_steps >= 0 && done.steps > 0 &&
                done.measured_before_s > 0 && done.measured_change_s > 0 && done.measured_steps == 0,
