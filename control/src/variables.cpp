@@ -210,7 +210,7 @@ std::vector<std::string> trouble_with(const std::vector<std::string>& environmen
     for (const FormerVariable& former : former_variables)
       if (name == former.name)
         trouble.push_back(fmt::format("{} is now a part of another variable: write {} in its place", name,
-                                      fmt::format(former.now, value)));
+                                      fmt::format(fmt::runtime(former.now), value)));
     if (!has_keys(name)) continue;
     if (const std::string unknown = unknown_entries(name, value); !unknown.empty())
       trouble.push_back(fmt::format("{} has \"{}", name, unknown));

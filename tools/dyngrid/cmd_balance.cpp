@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/clock.hpp"
 #include "base/grid_shape.hpp"

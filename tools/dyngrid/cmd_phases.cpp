@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/grid_shape.hpp"
 #include "command.hpp"
