@@ -64,8 +64,9 @@ const Trouble troubles[] = {
      {5, 0, 0},
      newest,
      Verdict::warning,
-     "a grid grows on the host where mpirun has started the application, and on no other; a new process that dies "
-     "before its MPI_Init leaves the growth waiting; there is no join way. Tried with 5.0.7",
+     "a grid grows on the host where mpirun has started the application, and on no other; there is no join way; with "
+     "DYNGRID_PROCESSES=blocking a new process that dies before its MPI_Init leaves the growth waiting. Tried with "
+     "5.0.7",
      "on several hosts start more at once, which sleep until a grid needs them: dyngrid run --spare N"},
     {"Open MPI",
      {5, 0, 0},
