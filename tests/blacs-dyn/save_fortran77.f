@@ -36,7 +36,8 @@
       IF (KIND .EQ. 'join') THEN
         CALL NEED(INFO .EQ. DYNGRID_SUCCESS, 'join')
       ELSE
-        CALL NEED(INFO .EQ. DYNGRID_ERR_STATE, 'no ompi-server')
+        CALL NEED(INFO .EQ. DYNGRID_ERR_STATE .OR.
+     $    INFO .EQ. DYNGRID_ERR_UNSUPPORTED, 'no ompi-server')
       END IF
       CALL EACH(A, M, N, 1)
       CALL DYNGRID_COPY(A, A, INFO)
