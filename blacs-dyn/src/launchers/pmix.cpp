@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <condition_variable>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -150,6 +151,7 @@ private:
 
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds between_questions{200};
+constexpr std::chrono::seconds longest_answer{5};
 
 } // namespace
 
@@ -171,7 +173,8 @@ struct Job::State : std::enable_shared_from_this<Job::State> {
   std::mutex mutex;
   std::string name; ///< of the job, when it is known
   std::string failure;
-  bool is_unwanted = false, is_asking = false;
+  bool is_unwanted = false, is_asking = false, is_answered = false;
+  std::condition_variable answered; ///< whether they were started
   Clock::time_point asked{};
 
   /// For a callback, which frees it.
@@ -186,6 +189,8 @@ struct Job::State : std::enable_shared_from_this<Job::State> {
   static void has_started(pmix_status_t status, pmix_nspace_t name, void* data) {
     const std::shared_ptr<State> state = take(data);
     const std::lock_guard lock(state->mutex);
+    state->is_answered = true;
+    state->answered.notify_all();
     if (status == PMIX_SUCCESS)
       state->name = name;
     else
@@ -320,8 +325,11 @@ std::string Job::failure() {
 }
 
 void Job::kill() {
-  const std::lock_guard lock(state_->mutex);
+  std::unique_lock lock(state_->mutex);
   state_->is_unwanted = true;
+  // Open MPI 5's mpirun waits for those that hang without the application, which may be about to end
+  if (state_->server == Server::prrte)
+    state_->answered.wait_for(lock, longest_answer, [this] { return state_->is_answered; });
   state_->end();
 }
 

@@ -571,6 +571,8 @@ Peer::Peer(const std::string& invitation, int rank, double limit_s) : state_(std
       if (answer.compare(0, std::strlen(not_wanted_line), not_wanted_line) == 0) break;
     } else {
       trouble = std::strerror(failed);
+      if (failed == ECONNREFUSED && !place.is_tcp)
+        throw ApplicationEnded(Status::not_found, "blacs-dyn: the application that wanted this process has ended");
       if (failed != EAGAIN && failed != EINTR && failed != ETIMEDOUT && failed != EINPROGRESS) break;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

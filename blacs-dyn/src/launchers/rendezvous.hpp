@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/status.hpp"
+
 namespace blacs_dyn {
 
 /// "unix:@dyngrid-join-89ab...?0123..." or "tcp:10.0.0.1:4711?0123...": where, and the word that lets in.
@@ -75,10 +77,17 @@ private:
   std::unique_ptr<State> state_;
 };
 
+/// Where a process was told to come nobody listens any more.
+class ApplicationEnded : public base::Error {
+public:
+  using Error::Error;
+};
+
 /// Everybody else's side. After watch() a thread waits for the end of process 0, or its word that all ends.
 class Peer {
 public:
-  /// Comes in as this rank of the invited. @throws Error{not_found} also when nobody lets it in; bad_argument
+  /// Comes in as this rank of the invited. @throws Error{not_found} also when nobody lets it in, ApplicationEnded where
+  /// that is certain; bad_argument
   Peer(const std::string& invitation, int rank, double limit_s);
   ~Peer();
   Peer(const Peer&) = delete;

@@ -37,7 +37,10 @@ RendezvousLauncher::RendezvousLauncher(LossText loss, const char* invitation) : 
   if (!invitation) return;
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank); // of the group that this process was started in
-  peer_ = std::make_unique<Peer>(invitation, rank, 10);
+  try {
+    peer_ = std::make_unique<Peer>(invitation, rank, 10);
+  } catch (const ApplicationEnded&) { // no fault of this process: it leaves at its first resize point
+  }
 }
 
 // ---- process 0
@@ -105,7 +108,7 @@ std::optional<Comm> RendezvousLauncher::enter(MPI_Comm world) {
   std::istringstream line(std::string(word.begin(), word.end()));
   std::string come, port;
   if (!(line >> come >> port) || come != "come") {
-    peer_->goodbye();
+    if (peer_) peer_->goodbye();
     return std::nullopt;
   }
   line >> told_besides_;
@@ -115,6 +118,7 @@ std::optional<Comm> RendezvousLauncher::enter(MPI_Comm world) {
 
 /// On a group's first process: what the application answers; "away" when it has ended.
 std::string RendezvousLauncher::say_ready() {
+  if (!peer_) return "away";
   try {
     peer_->say("ready");
     for (;;) {
@@ -134,6 +138,7 @@ Comm RendezvousLauncher::connect(const std::string& port, MPI_Comm world) {
 }
 
 void RendezvousLauncher::decline(MPI_Comm world) {
+  if (!peer_) return;
   int rank = 0;
   MPI_Comm_rank(world, &rank);
   if (rank == 0)

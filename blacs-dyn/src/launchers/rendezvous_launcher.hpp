@@ -56,7 +56,7 @@ protected:
   std::unique_ptr<Rendezvous> rendezvous_; ///< process 0
   std::map<int, int>
       tickets_; ///< by group: what the rendezvous calls it, since a group that failed leaves its number to the next
-  std::unique_ptr<Peer> peer_; ///< everybody else
+  std::unique_ptr<Peer> peer_; ///< everybody else; null also where the application has ended
   std::string told_besides_;   ///< to a newcomer that was called in, after the port
 
 private:
