@@ -29,7 +29,7 @@ std::string remote_spawn_trouble() {
 
 std::string join_trouble() {
   return "new processes are to join (DYNGRID_PROCESSES=join), but Open MPI 5 has no ompi-server, and processes of two "
-         "mpiruns never meet; let them be spawned (DYNGRID_PROCESSES=blocking), or take Open MPI 4.1";
+         "mpiruns never meet; leave DYNGRID_PROCESSES out, or take Open MPI 4.1";
 }
 
 void add_spawn_info(std::vector<std::pair<std::string, std::string>>& info, int count) {
