@@ -249,7 +249,10 @@ void Balancing::hear_sleepers(std::vector<ProcessLoad>& loads) const {
       load.held_s += ago;
       if (load.calm_s > 0) load.calm_s += ago; // it would have told of a competitor
     }
-    load.speed = app_.processes.process_set().speed_of(id);
+    const ProcessSet& set = app_.processes.process_set();
+    load.speed = set.speed_of(id);
+    const int owner = set.group_of(id).owner;
+    if (owner >= 0 && !has(set.grid.ids, owner)) load.calm_s = 0; // it wakes who hangs on it: not taken back before
     loads.push_back(load);
   }
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Balances by speeds that the program gives; /proc says nothing, so that what else runs here does not count. A step
 // lasts as long as its slowest part over its speed, asleep, and no time is judged but by orders of magnitude.
-//     mpirun -np 4 rebalanced calls              dyngrid_rebalance and dyngrid_last_balance, on each the same
-//     mpirun -np 4 rebalanced soak 300 [--strict]   under DYNGRID_BALANCE=auto: so often the slowest sleeps and
-//     returns;
-//                                                memory, files and communicators are flat
+// rebalanced calls: dyngrid_rebalance and dyngrid_last_balance, on each process the same.
+// rebalanced soak 300 [--strict]: under DYNGRID_BALANCE=auto so often the slowest sleeps and returns; memory, files and
+// communicators are flat.
 #include <algorithm>
 #include <chrono>
 #include <string>
