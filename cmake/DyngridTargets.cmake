@@ -20,6 +20,32 @@ if(DYNGRID_SANITIZE)
   target_link_options(dyngrid_flags INTERFACE -fsanitize=${DYNGRID_SANITIZE})
 endif()
 
+# A compiler spends most of its time on headers: several sources of a target are compiled as one. Not with ccache, where
+# a change of one file shall cost one file; there a forgotten include is found too. In targets of ours only, so that a
+# project that has dyngrid in it keeps its own way.
+set(default_unity ON)
+if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
+  set(default_unity OFF)
+endif()
+option(DYNGRID_UNITY "Compile several source files as one" ${default_unity})
+
+# dyngrid_unity(<target> <files at once>)
+function(dyngrid_unity target size)
+  if(DYNGRID_UNITY)
+    # what a .cpp file keeps to itself is a header's there
+    target_compile_options(${target} PRIVATE
+      $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-Wno-subobject-linkage>)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${size})
+  endif()
+endfunction()
+
+# dyngrid_alone(<source>...): compiled by itself, in the folder of its target. So is all that defines C functions and may
+# be linked into a program that has libdyngrid.so too: the linker takes a whole object of a static library, and what is
+# in the program hides the same name of libdyngrid.so, its last message for one.
+function(dyngrid_alone)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
 # dyngrid_module(<name> SOURCES ... LINK ...): one of the three layers, a static library that goes whole into
 # libdyngrid.so.
 # Its public headers are <folder>/include; <folder>/src is visible to its own tests only (target <name>_private).
@@ -28,6 +54,7 @@ function(dyngrid_module name)
   add_library(${name} STATIC ${arg_SOURCES})
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
     C_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON Fortran_MODULE_DIRECTORY "${PROJECT_BINARY_DIR}/mod")
+  dyngrid_unity(${name} 12)
   target_include_directories(${name} PUBLIC "${CMAKE_CURRENT_SOURCE_DIR}/include"
     "${PROJECT_BINARY_DIR}/mod" PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}/src")
   target_link_libraries(${name} PUBLIC dyngrid_flags ${arg_LINK})

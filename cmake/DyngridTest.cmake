@@ -73,9 +73,28 @@ function(dyngrid_test_precompile target is_fast)
   set_target_properties(${target} PROPERTIES PCH_WARN_INVALID OFF)
 endfunction()
 
+# Which of a program's tests stand in these sources: a value for --gtest_filter. Read anew whenever one changes.
+function(dyngrid_suites_of result)
+  set(suites "")
+  foreach(source IN LISTS ARGN)
+    get_filename_component(source "${source}" ABSOLUTE)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${source}")
+    file(STRINGS "${source}" lines REGEX "^(TYPED_)?TEST(_[FP])?\\(")
+    foreach(line IN LISTS lines)
+      string(REGEX REPLACE "^[A-Z_]+\\(([A-Za-z0-9]+),.*" "\\1" suite "${line}")
+      list(APPEND suites "${suite}.*" "${suite}/*" "*/${suite}.*")
+    endforeach()
+  endforeach()
+  list(REMOVE_DUPLICATES suites)
+  list(JOIN suites ":" filter)
+  set(${result} "--gtest_filter=${filter}" PARENT_SCOPE)
+endfunction()
+
 # dyngrid_test(<module.behaviour> SOURCES a.cpp ... | COMMAND cmd args...
 #              [NP n] [SPAWN k] [MUST_SPAWN] [FAST] [TIMEOUT s] [LABELS ...] [LINK ...] [ARGS ...] [ENV A=B ...]
-#              [TARGET name])
+#              [TARGET name] [IN program])
+# IN: the sources belong to a program that several tests share, since a compiler takes them together in half the time;
+# each test runs the suites of its own sources.
 # FAST: compiled for speed in Release, and a little under the sanitizers, for loops over everything and for what is
 # timed. Others are compiled with -O0.
 # Without NP: a plain GoogleTest program in one process (label pure). With NP: run by mpirun under a timeout; with
@@ -84,13 +103,24 @@ endfunction()
 # Under an MPI that cannot start processes all n + k are started at once and k of them sleep until they are needed
 # (.npN_spareK), but for a test of what is started itself (MUST_SPAWN), which is skipped.
 function(dyngrid_test name)
-  cmake_parse_arguments(arg "MUST_SPAWN;FAST" "NP;SPAWN;TIMEOUT;TARGET" "SOURCES;COMMAND;LABELS;LINK;ARGS;ENV" ${ARGN})
+  cmake_parse_arguments(arg "MUST_SPAWN;FAST" "NP;SPAWN;TIMEOUT;TARGET;IN" "SOURCES;COMMAND;LABELS;LINK;ARGS;ENV" ${ARGN})
+  if(arg_IN)
+    set(arg_TARGET ${arg_IN})
+    dyngrid_suites_of(filter ${arg_SOURCES})
+    list(PREPEND arg_ARGS ${filter})
+    if(TARGET ${arg_IN})
+      target_sources(${arg_IN} PRIVATE ${arg_SOURCES})
+      target_link_libraries(${arg_IN} PRIVATE ${arg_LINK})
+      set(arg_SOURCES "")
+    endif()
+  endif()
   if(NOT arg_TARGET)
     string(REGEX REPLACE "[^A-Za-z0-9]" "_" arg_TARGET "test_${name}")
   endif()
   if(arg_SOURCES)
     add_executable(${arg_TARGET} ${arg_SOURCES})
     target_link_libraries(${arg_TARGET} PRIVATE ${arg_LINK} GTest::gtest dyngrid_flags)
+    dyngrid_unity(${arg_TARGET} 12)
     if(arg_FAST)
       dyngrid_test_is_fast(${arg_TARGET})
     endif()

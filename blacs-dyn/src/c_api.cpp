@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#define DYNGRID_NO_MACROS
 #include "dyngrid.h"
 
 #include <algorithm>
