@@ -209,7 +209,15 @@ std::string describe(const std::vector<CallTally>& tallies, bool is_report) {
   if (tallies.empty()) return {};
   std::string text = fmt::format("{:<9} {:<18} {:>7}  {:>11} {:>13} {:>9}  {}\n", "routine", "size", "calls", "seconds",
                                  is_report ? "in best place" : "where it was", "moved MB", "ran on");
-  for (const CallTally& t : tallies) {
+  std::vector<CallTally> longest = tallies;
+  std::stable_sort(longest.begin(), longest.end(),
+                   [](const CallTally& a, const CallTally& b) { return a.seconds > b.seconds; });
+  constexpr std::size_t most_rows = 40;
+  const std::size_t rows = std::min(longest.size(), most_rows);
+  double rest_s = 0;
+  for (std::size_t k = rows; k < longest.size(); ++k) rest_s += longest[k].seconds;
+  longest.resize(rows);
+  for (const CallTally& t : longest) {
     std::string places;
     for (const auto& [place, count] : t.places)
       places += fmt::format("{}{}{}", places.empty() ? "" : ", ", place == "-" ? "its own place" : place,
@@ -221,6 +229,7 @@ std::string describe(const std::vector<CallTally>& tallies, bool is_report) {
     text += fmt::format("{:<9} {:<18} {:>7}  {:>11.4f} {:>13} {:>9.1f}  {}\n", t.routine, t.size, t.calls, t.seconds,
                         other, t.moved_bytes / 1e6, places);
   }
+  if (tallies.size() > rows) text += fmt::format("{} more of {:.4f} s together\n", tallies.size() - rows, rest_s);
   return text;
 }
 

@@ -156,6 +156,11 @@ TEST(CallTallies, AreATable) {
                       "times, 2x2/64 2 times\n"),
             std::string::npos)
       << text;
+  std::vector<gridmap::CallTally> many;
+  for (int k = 1; k <= 42; ++k) many.push_back({"pdgemm", std::to_string(k), 1, {{"-", 1}}, 1.0 * k, 0, 0, 0});
+  const std::string longest = gridmap::describe(many, true);
+  EXPECT_NE(longest.find("\n2 more of 3.0000 s together\n"), std::string::npos) << longest;
+  EXPECT_LT(longest.find("pdgemm    42 "), longest.find("pdgemm    41 "));
 }
 
 } // namespace

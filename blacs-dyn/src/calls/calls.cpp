@@ -206,6 +206,7 @@ bool agree_on_call(const Call& call, bool& is_first) {
     ProcessSet::Last& last = call.set->last;
     last.sample.seconds = static_cast<double>(-said[run]) / per_second;
     call.set->speeds.add(last.sample);
+    call.set->spent_s[{last.sample.routine, last.sample.aspect}] += last.sample.seconds;
     if (last.predicted_copy_s > 0)
       call.set->copy_factor =
           (call.set->copy_factor + static_cast<double>(-said[copy]) / per_second / last.predicted_copy_s) / 2;
@@ -299,9 +300,11 @@ struct Decision {
 /// Collective with may_measure, else local.
 Decision decide(const Call& call, bool may_measure) {
   const std::vector<CallPlace> places = gridmap::call_places(call.here.grid, call.nb);
-  // a short call is not worth measuring others for
+  // a few short calls are not worth measuring others for
   constexpr double worth_measuring_s = 0.3, slowest_per_s = 1e9;
-  if (may_measure && call.problem.work / (slowest_per_s * call.set->size) > worth_measuring_s) {
+  const double expected_s =
+      std::max(call.problem.work / (slowest_per_s * call.set->size), call.set->spent_s[{call.name, call.aspect}]);
+  if (may_measure && expected_s > worth_measuring_s) {
     std::vector<CallPlace> all = places;
     all.insert(all.begin(), call.place());
     measure_places(call, all);

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <mpi.h>
@@ -50,9 +52,10 @@ struct ProcessSet {
   bool is_first = false; ///< whose calls came first in this process
   std::map<GridShape, int> contexts;
   gridmap::CallSpeeds speeds;
-  double copy_factor = 1;  ///< measured over predicted seconds of copies
-  std::int64_t forced = 0; ///< calls moved by Mode::forced
-  bool is_loaded = false;  ///< has what earlier runs know
+  double copy_factor = 1;                                ///< measured over predicted seconds of copies
+  std::int64_t forced = 0;                               ///< calls moved by Mode::forced
+  std::map<std::pair<std::string, int>, double> spent_s; ///< in calls of a routine and aspect
+  bool is_loaded = false;                                ///< has what earlier runs know
 
   /// What the last call took here; all processes together know it with the next one.
   struct Last {

@@ -116,7 +116,7 @@ struct CallTally {
   double moved_bytes = 0; ///< there and back
 };
 
-/// A table for people; empty without tallies. `is_report`: of Mode::report.
+/// A table for people of the forty that took longest, these first; empty without tallies. `is_report`: of Mode::report.
 std::string describe(const std::vector<CallTally>& tallies, bool is_report);
 
 } // namespace gridmap

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Calls of a program that nobody changes: LU and Cholesky where the caller has its matrix, direct (ScaLAPACK's routine)
+// and as DYNGRID_CALLS says, in turns. The first call by DYNGRID_CALLS, which may measure places, is not counted.
+//
+//   mpirun --oversubscribe -np 4 -x DYNGRID_CALLS=pdgetrf,pdpotrf bench_calls --n 4000 --csv out.csv
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <dlfcn.h>
+#include <mpi.h>
+
+#include "base/command_line.hpp"
+#include "base/grid_shape.hpp"
+#include "common/report.hpp"
+
+extern "C" {
+void Cblacs_get(int ctxt, int what, int* value);
+void Cblacs_gridinit(int* ctxt, const char* order, int nprow, int npcol);
+void Cblacs_gridinfo(int ctxt, int* nprow, int* npcol, int* myrow, int* mycol);
+void Cblacs_gridexit(int ctxt);
+int numroc_(const int* n, const int* nb, const int* iproc, const int* isrc, const int* nprocs);
+void pdgetrf_(const int* m, const int* n, double* a, const int* ia, const int* ja, const int* desca, int* ipiv,
+              int* info);
+void pdpotrf_(const char* uplo, const int* n, double* a, const int* ia, const int* ja, const int* desca, int* info);
+}
+
+namespace {
+
+struct Settings {
+  int n = 4000, reps = 3;
+  std::vector<int> blocks{1, 2, 4, 8, 16};
+  std::vector<std::string> grids{"1x4", "2x2", "4x1"}, routines{"getrf", "potrf"};
+  std::string csv;
+  bool check = false;
+};
+
+/// ScaLAPACK's own, behind the library's name. What it calls itself goes by the names, as in any program.
+template <class F> F* direct(F*, const char* name) {
+  for (const char* file : {"libscalapack-openmpi.so.2.2", "libscalapack-mpich.so.2.2", "libscalapack.so"})
+    if (void* library = dlopen(file, RTLD_LAZY | RTLD_NOLOAD))
+      if (void* found = dlsym(library, name)) return reinterpret_cast<F*>(found);
+  throw base::CommandLineError("no ScaLAPACK library that is known is loaded");
+}
+
+struct Case {
+  int n, nb, ctxt = -1, nprow = 0, npcol = 0, myrow = -1, mycol = -1, info = 0;
+  std::vector<int> desc, ipiv;
+  std::vector<double> before, a;
+
+  Case(int order, int block, base::GridShape grid) : n(order), nb(block) {
+    const int zero = 0;
+    Cblacs_get(0, 0, &ctxt);
+    Cblacs_gridinit(&ctxt, "R", grid.nprow, grid.npcol);
+    Cblacs_gridinfo(ctxt, &nprow, &npcol, &myrow, &mycol);
+    const int rows = numroc_(&n, &nb, &myrow, &zero, &nprow), cols = numroc_(&n, &nb, &mycol, &zero, &npcol);
+    desc = {1, ctxt, n, n, nb, nb, 0, 0, std::max(1, rows)};
+    ipiv.assign(static_cast<std::size_t>(rows + nb), 0);
+    before.resize(static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols));
+    for (int j = 0; j < cols; ++j)
+      for (int i = 0; i < rows; ++i) {
+        const int r = global(i, myrow, nprow), c = global(j, mycol, npcol);
+        before[static_cast<std::size_t>(i) + static_cast<std::size_t>(j) * static_cast<std::size_t>(rows)] =
+            r == c ? n : std::sin(static_cast<double>((r + c) % 1000) + static_cast<double>(r) * c);
+      }
+    a = before;
+  }
+  ~Case() { Cblacs_gridexit(ctxt); }
+  int global(int local, int at, int nprocs) const { return (local / nb * nprocs + at) * nb + local % nb; }
+
+  double seconds(const std::string& routine, bool is_direct) {
+    const int one = 1;
+    a = before;
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double begin = MPI_Wtime();
+    if (routine == "getrf")
+      (is_direct ? direct(&pdgetrf_, "pdgetrf_") : &pdgetrf_)(&n, &n, a.data(), &one, &one, desc.data(), ipiv.data(),
+                                                              &info);
+    else
+      (is_direct ? direct(&pdpotrf_, "pdpotrf_") : &pdpotrf_)("L", &n, a.data(), &one, &one, desc.data(), &info);
+    double taken = MPI_Wtime() - begin;
+    MPI_Allreduce(MPI_IN_PLACE, &taken, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return taken;
+  }
+};
+
+void check(const std::vector<double>& x, const std::vector<double>& y, const std::string& routine) {
+  double most[2] = {0, 0};
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    most[0] = std::max(most[0], std::abs(x[k] - y[k]));
+    most[1] = std::max(most[1], std::abs(x[k]));
+  }
+  MPI_Allreduce(MPI_IN_PLACE, most, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  if (most[0] <= 1e-9 * most[1]) return;
+  std::fprintf(stderr, "bench_calls: %s is %g off\n", routine.c_str(), most[0] / most[1]);
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+/// @return medians: direct, by DYNGRID_CALLS
+std::pair<double, double> measure(const Settings& settings, Case& k, const std::string& routine,
+                                  const std::string& grid, apps::Report& report) {
+  std::map<bool, std::vector<double>> runs; // by whether it is direct
+  std::vector<double> result;
+  for (int rep = -1; rep < settings.reps; ++rep)
+    for (const bool is_direct : {(rep & 1) != 0, (rep & 1) == 0}) {
+      const double taken = k.seconds(routine, is_direct);
+      if (rep >= 0) runs[is_direct].push_back(taken);
+      if (!settings.check) continue;
+      if (result.empty()) result = k.a;
+      check(result, k.a, routine);
+    }
+  for (const bool is_direct : {true, false}) {
+    apps::Sample sample;
+    sample.part = "calls";
+    sample.application = routine;
+    sample.n = k.n;
+    sample.nb = std::to_string(k.nb);
+    sample.from = sample.to = grid;
+    sample.method = is_direct ? "direct" : "calls";
+    sample.phase = "call";
+    sample.ranks = k.nprow * k.npcol;
+    report.add(sample, runs[is_direct]);
+  }
+  return {apps::median(runs[true]), apps::median(runs[false])};
+}
+
+int run(int argc, char** argv) {
+  Settings settings;
+  int rank = 0, size = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  base::CommandLine app("LU and Cholesky, direct and as DYNGRID_CALLS says", "bench_calls");
+  app.add_option("--n", settings.n, "order of the matrix").check(base::positive_number()).show_default();
+  app.add_option("--nb", settings.blocks, "block sizes of the caller")
+      .separated_by(',')
+      .check(base::positive_number())
+      .show_default();
+  app.add_option("--grids", settings.grids, "grids of the caller").separated_by(',').show_default();
+  app.add_option("--routines", settings.routines, "what is called")
+      .separated_by(',')
+      .check(base::one_of({"getrf", "potrf"}))
+      .show_default();
+  app.add_option("--reps", settings.reps, "runs of each").check(base::positive_number()).show_default();
+  app.add_option("--csv", settings.csv, "file for one line per single run").type_name("FILE");
+  app.add_flag("--check", settings.check, "results are compared with the direct call's");
+  if (const auto status = base::read_command_line(app, argc, argv, rank == 0)) return *status;
+  apps::Report report("bench_calls", rank == 0 ? settings.csv : "");
+  apps::Table table{"Seconds of a call, medians", {"routine", "grid", "nb", "direct", "calls", "ratio"}, {}};
+  double log_sum = 0, least = 1e9;
+  int count = 0;
+  for (const std::string& shape : settings.grids) {
+    const base::GridShape grid = base::parse_grid_shape(shape, "--grids");
+    if (grid.size() != size)
+      throw base::CommandLineError("--grids: got " + shape + ", expected a grid of all processes");
+    for (const int nb : settings.blocks)
+      for (const std::string& routine : settings.routines) {
+        Case k(settings.n, nb, grid);
+        const auto [straight, called] = measure(settings, k, routine, shape, report);
+        const double ratio = straight / called;
+        log_sum += std::log(ratio), ++count;
+        least = std::min(least, ratio);
+        table.rows.push_back(
+            {routine, shape, nb, apps::Cell(straight, 3), apps::Cell(called, 3), apps::Cell(ratio, 3)});
+      }
+  }
+  if (rank != 0) return 0;
+  char note[160];
+  std::snprintf(note, sizeof note, "Geometric mean of the ratios %.2f, the least %.2f; DYNGRID_CALLS=%s.",
+                std::exp(log_sum / count), least, std::getenv("DYNGRID_CALLS") ? std::getenv("DYNGRID_CALLS") : "");
+  table.note = note;
+  report.add(table);
+  return 0;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int status = 2;
+  try {
+    status = run(argc, argv);
+  } catch (const std::exception& error) {
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0) std::fprintf(stderr, "bench_calls: %s; see --help\n", error.what());
+  }
+  MPI_Finalize();
+  return status;
+}
