@@ -4,6 +4,7 @@
 // below 16.
 //   KIND   lu singular lower upper indefinite nan        ORDER  0 equal blocks, else DYNGRID_ORDER_* by unequal speeds
 //   FINAL  the grid on which the last factorization ends
+//   TEST_CHANGES=4  so many changes, each at the panel where it was asked for and not after the last one
 //   TEST_ASK=1x2  process 0 asks for that grid over the job's socket before the first factorization
 //   TEST_SPEED=on  processes get other speeds in the first change: the next entry of the timetable, the same grid,
 //   deals out anew TEST_ELSEWHERE=FILE  a checkpoint that was written inside is not restored outside
@@ -276,6 +277,8 @@ template <class T> int run(const Case& c) {
     dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
     expect(nprow == c.nprow && npcol == c.npcol, "ended on " + std::to_string(nprow) + "x" + std::to_string(npcol));
     expect(!std::getenv("TEST_SPEED") || changes.relayouts == 1, "dealt out anew");
+    if (const char* wanted = std::getenv("TEST_CHANGES"); wanted && dyngrid_is_first())
+      expect(changes.count == std::atoi(wanted), std::to_string(changes.count) + " changes");
     if (dyngrid_is_first()) std::printf("%s: %d rounds right\n", c.kind.c_str(), c.rounds);
   }
   expect(dyngrid_finalize() == 0, "finalize");
