@@ -303,8 +303,14 @@ GridMap Balancing::map_of(const gridmap::BalanceChoice& choice) const {
     std::swap(rows[0], rows[at(row)]);
     std::swap(cols[0], cols[at(col)]);
   }
-  map.row_shares.assign(rows.begin(), rows.end());
-  map.col_shares.assign(cols.begin(), cols.end());
+  // in blocks, so that dealing them out gives the same parts again
+  const auto shares = [](const std::vector<std::int64_t>& parts, std::int64_t nb) {
+    std::vector<double> blocks;
+    for (const std::int64_t part : parts) blocks.push_back(static_cast<double>(nb > 0 ? (part + nb - 1) / nb : part));
+    return blocks;
+  };
+  map.row_shares = shares(rows, balancer_.request().mb);
+  map.col_shares = shares(cols, balancer_.request().nb);
   return map;
 }
 
@@ -340,7 +346,7 @@ control::BalanceSubject Balancing::subject() const {
   s.m = std::max<std::int64_t>(1, a->rows.n);
   s.n = std::max<std::int64_t>(1, a->cols.n);
   s.is_weighted = a->order != 0;
-  if (!a->has_rule()) {
+  if (!a->has_rule() || s.is_weighted) {
     s.mb = a->rows.nb;
     s.nb = a->cols.nb;
   }

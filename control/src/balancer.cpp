@@ -21,11 +21,17 @@ using gridmap::StepObservation;
 
 namespace {
 
-constexpr std::size_t most_steps = 64, most_observations = 32, last_steps = 9;
+constexpr std::size_t most_steps = 512, most_observations = 32, last_steps = 9, least_steps = 3;
 constexpr double same_within = 0.05; ///< conditions of two observations, relative
+constexpr double speed_within = 0.1; ///< speeds under which a step takes what it took
 
 bool is_near(double a, double b, double within) {
   return std::abs(a - b) <= within * std::max(std::abs(a), std::abs(b));
+}
+
+bool are_near(const std::vector<double>& a, const std::vector<double>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](double one, double other) { return is_near(one, other, speed_within); });
 }
 
 } // namespace
@@ -77,11 +83,12 @@ double Balancer::steady_since(double now_s) const {
   return since;
 }
 
-std::vector<double> Balancer::steady_steps(double now_s) const {
+/// The last ones, of those that ended at `until` or before.
+std::vector<double> Balancer::steady_steps(double now_s, double until) const {
   const double since = steady_since(now_s);
   std::vector<double> steady;
   for (auto step = steps_.rbegin(); step != steps_.rend() && steady.size() < last_steps; ++step)
-    if (step->begun_s >= since) steady.push_back(step->step_s);
+    if (step->begun_s >= since && step->begun_s + step->step_s <= until) steady.push_back(step->step_s);
   return steady;
 }
 
@@ -116,23 +123,21 @@ void Balancer::take(std::vector<ProcessLoad> loads, double now_s) {
 bool Balancer::is_settled(double now_s) const {
   constexpr double near = 0.1, longest_s = 5;
   const bool are_near = std::all_of(loads_.begin(), loads_.end(), [&](const ProcessLoad& load) {
-    return load.place < 0 || (std::abs(load.latest - load.share) <= near && load.changes < 2);
+    return load.place < 0 || (std::abs(load.latest - load.share) <= near);
   });
   return are_near || now_s - steady_since(now_s) >= longest_s;
 }
 
 bool Balancer::is_due(double now_s) const {
   constexpr double again_s = 10; // sleepers: who may come back changes with time alone
-  if (loads_.empty() || now_s < not_before_s_ || !is_settled(now_s)) return false;
+  if (loads_.empty() || !is_settled(now_s)) return false;
   if (!decided_) return true;
   if (now_s - decided_->at_s >= again_s) return true;
   std::vector<double> speeds;
   for (const ProcessLoad& load : loads_)
     if (load.place >= 0) speeds.push_back(speed_of(load));
-  if (speeds.size() != decided_->speeds.size()) return true;
-  for (std::size_t k = 0; k < speeds.size(); ++k)
-    if (!is_near(speeds[k], decided_->speeds[k], 0.1)) return true;
-  return now_s - steady_since(now_s) >= 2 * decided_->held_s;
+  if (!are_near(speeds, decided_->speeds)) return true;
+  return now_s - steady_since(now_s) >= 1.25 * decided_->held_s;
 }
 
 /// What a step's time depends on: the slowest part, and the processor that is shared most.
@@ -152,7 +157,10 @@ StepObservation Balancer::conditions(const BalanceSubject& s) const {
 }
 
 void Balancer::observe(const BalanceSubject& subject, double now_s) {
-  const std::vector<double> steady = steady_steps(now_s);
+  constexpr double unseen_s = 1; // a load that has just begun slows steps down before the monitor has seen it
+  std::vector<double> steady = steady_steps(now_s, now_s - unseen_s);
+  const bool is_sure = steady.size() >= least_steps;
+  if (steady.empty() && observed_.empty()) steady = steady_steps(now_s, now_s);
   if (steady.empty()) return;
   StepObservation o = conditions(subject);
   o.step_s = base::median(steady);
@@ -163,6 +171,49 @@ void Balancer::observe(const BalanceSubject& subject, double now_s) {
   if (same != observed_.end()) observed_.erase(same); // the newest counts
   observed_.push_back(o);
   if (observed_.size() > most_observations) observed_.erase(observed_.begin());
+  if (is_sure) remember(subject, o.step_s);
+}
+
+void Balancer::remember(const BalanceSubject& s, double step_s) {
+  Measured now{{s.grid, {}, s.rows, s.cols, step_s}, {}};
+  now.step.order.resize(at(s.grid.size()));
+  now.speeds.resize(at(s.grid.size()));
+  for (const ProcessLoad& load : loads_) {
+    if (load.place < 0) continue;
+    now.step.order[at(load.place)] = load.process;
+    now.speeds[at(load.place)] = speed_of(load);
+  }
+  const auto same = std::find_if(measured_.begin(), measured_.end(), [&](const Measured& other) {
+    return other.step.grid == now.step.grid && other.step.order == now.step.order && other.step.rows == now.step.rows &&
+           other.step.cols == now.step.cols && are_near(other.speeds, now.speeds);
+  });
+  if (same != measured_.end()) measured_.erase(same); // the newest counts
+  measured_.push_back(std::move(now));
+  if (measured_.size() > most_observations) measured_.erase(measured_.begin());
+}
+
+/// What was measured with the speeds of now, by processes that there still are.
+std::vector<gridmap::MeasuredStep> Balancer::remembered() const {
+  std::vector<gridmap::MeasuredStep> list;
+  for (const Measured& known : measured_) {
+    gridmap::MeasuredStep step = known.step;
+    std::vector<double> speeds;
+    for (int& process : step.order) {
+      const auto load = std::find_if(loads_.begin(), loads_.end(),
+                                     [&](const ProcessLoad& other) { return other.process == process; });
+      if (load == loads_.end()) break;
+      speeds.push_back(speed_of(*load));
+      process = static_cast<int>(load - loads_.begin());
+    }
+    if (are_near(speeds, known.speeds)) list.push_back(std::move(step));
+  }
+  return list;
+}
+
+std::vector<double> Balancer::all_speeds() const {
+  std::vector<double> speeds;
+  for (const ProcessLoad& load : loads_) speeds.push_back(speed_of(load));
+  return speeds;
 }
 
 std::optional<gridmap::Balance> Balancer::decide(const BalanceSubject& s, double now_s) {
@@ -181,13 +232,15 @@ std::optional<gridmap::Balance> Balancer::decide(const BalanceSubject& s, double
     return std::nullopt;
   }
   const gridmap::StepTerms terms = gridmap::fit_step_terms(observed_);
-  const std::vector<double> steady = steady_steps(now_s);
+  const std::vector<double> steady = steady_steps(now_s, now_s);
   gridmap::BalanceRequest r = s;
   r.work_s = terms.work_s;
   r.volume_s = terms.volume_s;
   r.processor_part = terms.processor_part;
   r.step_s = steady.empty() ? 0 : base::median(steady);
   r.held_s = std::max(0.0, now_s - steady_since(now_s));
+  r.measured = remembered();
+  r.error = error_;
   Decided decided{now_s, r.held_s, {}, steady.size()};
   for (const ProcessLoad& load : loads_) {
     BalanceProcess p;
@@ -216,6 +269,7 @@ void Balancer::carried_out(const gridmap::Balance& balance, double change_s, dou
   trial.outcome.before_s = request_.step_s;
   trial.outcome.predicted_change_s = balance.then.change.total();
   trial.outcome.change_s = change_s;
+  trial.speeds = all_speeds();
   trial_ = std::move(trial);
   grid_changed(now_s);
 }
@@ -225,12 +279,12 @@ std::optional<BalanceOutcome> Balancer::outcome() {
   BalanceOutcome outcome = trial_->outcome;
   outcome.after_s = base::median(trial_->after);
   outcome.steps = static_cast<int>(trial_->after.size());
+  const std::vector<double> trial_speeds = trial_->speeds;
   trial_.reset();
-  constexpr double shortest_pause_s = 10, longest_pause_s = 320;
-  const double promised_s = outcome.predicted_before_s - outcome.predicted_after_s;
-  const bool is_as_promised = outcome.before_s <= 0 || outcome.before_s - outcome.after_s >= promised_s / 2;
-  pause_s_ = is_as_promised ? 0 : std::clamp(2 * pause_s_, shortest_pause_s, longest_pause_s);
-  not_before_s_ = ended_s_ + pause_s_;
+  if (are_near(trial_speeds, all_speeds())) { // else something else has changed, too
+    const double off = outcome.after_s / outcome.predicted_after_s - 1;
+    error_ = std::sqrt((error_ * error_ + off * off) / 2);
+  }
   return outcome;
 }
 

@@ -91,16 +91,21 @@ const char* to_string(LoadSource source) {
 
 namespace {
 
+/// Of its control group's quota, beside the others who want of it.
+double part_of_quota(const LoadSample& before, const LoadSample& after) {
+  const double rivals = before.rivals < 0 ? after.rivals : (before.rivals + after.rivals) / 2.0;
+  return after.quota / (rivals + 1);
+}
+
 /// Of a process that does not run itself: what it would get.
 void judge_by_competitors(const LoadSample& before, const LoadSample& after, Load& load) {
-  const bool has_rivals = before.rivals >= 0 && after.rivals >= 0 && after.quota > 0;
   const double cores = std::max(after.cores, 1);
-  const double rivals = (before.rivals + after.rivals) / 2.0;
   load.share = load.competing < 0 ? 1 : std::min(1.0, cores / (load.competing + 1));
   load.is_calm = load.competing < cores;
-  if (has_rivals) { // who runs in other groups of the host takes nothing from this one's quota
-    load.share = std::min(1.0, after.quota / (rivals + 1));
-    load.is_calm = rivals == 0;
+  if (after.quota > 0 &&
+      after.rivals >= 0) { // who runs in other groups of the host takes nothing from this one's quota
+    load.share = std::min(1.0, part_of_quota(before, after));
+    load.is_calm = before.rivals <= 0 && after.rivals == 0;
   }
   load.share = std::min(load.share, 1 - load.throttled);
 }
@@ -139,6 +144,8 @@ Load judge_load(const LoadSample& before, const LoadSample& after, LoadSource so
   switch (load.source) {
   case LoadSource::schedstat:
     load.share = std::min(1 - load.waited, std::max(1 - load.throttled, part(busiest_s, wall_s)));
+    if (after.quota > 0 && after.rivals >= 0) // with pauses it is not throttled, but would be if it had more to do
+      load.share = std::min(load.share, std::max(load.busy, part_of_quota(before, after)));
     load.is_calm = load.share > 0.9;
     break;
   case LoadSource::clock:
@@ -155,10 +162,11 @@ Load judge_load(const LoadSample& before, const LoadSample& after, LoadSource so
 
 bool LoadWatch::add(double share) {
   last_.push_back(share);
-  if (static_cast<int>(last_.size()) > of_) last_.pop_front();
+  if (static_cast<int>(last_.size()) > 2 * of_) last_.pop_front();
   if (reference_ < 0) reference_ = share;
   const auto count = [&](double sign) {
-    return std::count_if(last_.begin(), last_.end(), [&](double s) { return sign * (s - reference_) > least_; });
+    const auto from = last_.end() - std::min<std::ptrdiff_t>(of_, static_cast<std::ptrdiff_t>(last_.size()));
+    return std::count_if(from, last_.end(), [&](double s) { return sign * (s - reference_) > least_; });
   };
   return std::max(count(1), count(-1)) >= needed_;
 }
@@ -168,6 +176,8 @@ double LoadWatch::share() const {
 }
 
 void LoadWatch::settle() {
+  while (static_cast<int>(last_.size()) >= needed_)
+    last_.pop_front(); // of the first one after a change only a part is new
   reference_ = share();
 }
 

@@ -63,8 +63,6 @@ bool LoadJournal::add(const Load& load, double now_s) {
   if (!watch_.add(load.share)) return false;
   watch_.settle();
   since_s_ = now_s - first_seen_s;
-  changed_s_.push_back(now_s);
-  if (changed_s_.size() > 8) changed_s_.pop_front();
   return true;
 }
 
@@ -73,10 +71,7 @@ void LoadJournal::begin_again(double now_s) {
 }
 
 void LoadJournal::write(ProcessLoad& load, double now_s) const {
-  constexpr double lately_s = 10;
   load.samples = samples_;
-  load.changes = static_cast<std::int32_t>(
-      std::count_if(changed_s_.begin(), changed_s_.end(), [&](double s) { return now_s - s < lately_s; }));
   load.source = static_cast<std::int32_t>(last_.source);
   load.share = watch_.share();
   load.latest = last_.share;

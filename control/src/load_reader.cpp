@@ -57,12 +57,12 @@ double quota_of(const std::string& folder) {
 
 /// The innermost group with a quota, and the others in it.
 void read_group(const std::string& root, LoadTexts& texts) {
-  constexpr std::size_t most = 256; // of a crowd the host's figure says enough
+  constexpr std::size_t most = 64; // a look at more would cost too much; of a crowd the host's figure says enough
   for (const std::string& folder : detail::control_groups(root, "cpu")) {
     texts.quota = quota_of(folder);
     if (texts.quota == 0) continue;
     const std::vector<std::string> members = base::split(base::content_of(folder + "/cgroup.procs"), '\n');
-    if (members.size() > most) {
+    if (members.size() > most || texts.quota >= static_cast<double>(members.size())) { // there is enough for all
       texts.quota = 0;
       return;
     }
@@ -158,7 +158,7 @@ Load LoadReader::look() {
 
 std::optional<Load> LoadReader::look_after(double wanted, bool sleeps, double stopped_s) {
   const std::lock_guard lock(mutex_);
-  LoadSample now = load_sample(read_load(root_, sleeps));
+  LoadSample now = load_sample(read_load(root_, true));
   stopped_s_ += stopped_s;
   const bool has_threads = !now.threads.empty();
   const double ran_s = process_cpu_s() - cpu_before_s_, counted_s = wanted_s(before_, now);
@@ -166,7 +166,6 @@ std::optional<Load> LoadReader::look_after(double wanted, bool sleeps, double st
   const LoadSource source = stands_still ? LoadSource::clock : source_;
   const double held_up = stands_still ? ran_s : source == LoadSource::clock ? work_.wall_s : counted_s;
   if (!sleeps && has_threads && held_up + stopped_s_ < wanted) return std::nullopt;
-  if (sleeps && before_.rivals < 0) before_.rivals = now.rivals; // the first look since it sleeps
   const Load load = judge_load(before_, now, sleeps ? LoadSource::competitors : source, work_, sleeps ? 0 : stopped_s_);
   before_ = std::move(now);
   cpu_before_s_ = process_cpu_s();

@@ -49,6 +49,11 @@ void check(const BalanceRequest& r) {
   if (r.m < 1 || r.n < 1) bad_balance(fmt::format("matrix is {} x {}, expected at least 1 x 1", r.m, r.n));
   if (r.mb < 0 || r.nb < 0) bad_balance(fmt::format("blocks are {} x {}, expected at least 0 x 0", r.mb, r.nb));
   if (r.element_bytes < 1) bad_balance(fmt::format("element_bytes is {}, expected at least 1", r.element_bytes));
+  if (!(r.error >= 0)) bad_balance(fmt::format("error is {}, expected a part of a step, from 0", r.error));
+  for (const MeasuredStep& known : r.measured)
+    if (!(known.step_s > 0) || static_cast<int>(known.order.size()) != known.grid.size())
+      bad_balance(fmt::format("a measured step takes {} s by {} processes on a {} grid", known.step_s,
+                              known.order.size(), to_string(known.grid)));
   check_parts("rows", r.rows, r.grid.nprow, r.m);
   check_parts("cols", r.cols, r.grid.npcol, r.n);
   std::vector<int> at_place(at(r.grid.size()), -1);
@@ -84,7 +89,8 @@ void check(const BalanceRequest& r) {
     bad_balance(fmt::format("max_aspect is {}, expected at least 1 (0: any)", r.max_aspect));
   const BalanceRules& rules = r.rules;
   if (!(rules.gain >= 0 && rules.gain < 1) || !(rules.payoff_part >= 0) || !(rules.worth >= 0) ||
-      !(rules.calm_s >= 0) || !(rules.soon_s >= 0) || !(rules.soon_factor >= 1) || rules.steps_left < 0)
+      !(rules.calm_s >= 0) || !(rules.seen_s >= 0) || !(rules.soon_s >= 0) || !(rules.soon_factor >= 1) ||
+      rules.steps_left < 0)
     bad_balance("rules are out of range, expected 0 <= gain < 1, a soon_factor of at least 1, the others from 0");
 }
 
@@ -105,7 +111,8 @@ public:
     }
     const auto left = static_cast<double>(r_.steps_left >= 0 ? r_.steps_left : r_.rules.steps_left);
     steps_ = now_.step_s() > 0 ? std::min(left, r_.held_s / now_.step_s()) : left;
-    are_steps_known_ = r_.steps_left >= 0 && steps_ == left;
+    is_load_new_ = steps_ < left;
+    are_steps_known_ = r_.steps_left >= 0 && !is_load_new_;
   }
 
   Balance run() {
@@ -119,10 +126,10 @@ public:
     double without_recent = now_.step_s(); // seconds of a step of the best choice without who left lately
     for (const bool recent : {false, true}) {
       for (const BalanceChoice& choice : choices) {
-        if (has_recent(choice) != recent) continue;
+        if (has_recent(choice) != recent || is_as_now(choice)) continue;
         if (quickest == nullptr || choice.step_s() < quickest->step_s()) quickest = &choice;
         if (!refusal(choice, without_recent).empty()) continue;
-        const double all = steps_ * choice.step_s() + choice.change.total();
+        const double all = steps_ * choice.step_s() + price_s(choice);
         if (all >= least) continue;
         least = all;
         best = &choice;
@@ -146,7 +153,7 @@ public:
     balance.action = balance.leaves.empty()
                          ? (balance.comes.empty() ? BalanceAction::rebalance : BalanceAction::take_back)
                          : (balance.comes.empty() ? BalanceAction::remove : BalanceAction::replace);
-    balance.payoff_steps = payoff(*best);
+    balance.payoff_steps = payoff(*best, best->change.total());
     balance.why = fmt::format("a step of {:.3g} s becomes {:.3g} s ({:.0f} % less); pays off after {} of {:.0f} steps",
                               now_.step_s(), best->step_s(), 100 * balance.gain(), balance.payoff_steps, steps_);
     return balance;
@@ -158,6 +165,7 @@ private:
   Axis rows_now_, cols_now_;
   double correction_ = 1, steps_ = 0;
   bool are_steps_known_ = false; ///< not a guess
+  bool is_load_new_ = false;     ///< it may end before the steps do
 
   /// A set of processes on a shape that nobody has looked at yet.
   struct Candidate {
@@ -173,6 +181,17 @@ private:
 
   static Axis equal(std::int64_t n, std::int64_t nb, int nprocs) {
     return nb > 0 ? Axis::block_cyclic(n, nb, nprocs) : Axis::block(n, nprocs);
+  }
+
+  static std::int64_t blocks(std::int64_t n, std::int64_t nb) { return nb > 0 ? (n + nb - 1) / nb : n; }
+
+  /// Parts in whole blocks, of which the last one is cut; `parts` in elements, or in blocks.
+  static void cut(std::vector<std::int64_t>& parts, std::int64_t n, std::int64_t nb, bool are_blocks) {
+    if (nb == 0) return;
+    for (std::int64_t& part : parts) {
+      part = std::min(n, (are_blocks ? part : blocks(part, nb)) * nb);
+      n -= part;
+    }
   }
 
   static void set_parts(BalanceChoice& choice, const Axis& rows, const Axis& cols) {
@@ -213,6 +232,13 @@ private:
   void finish(BalanceChoice& choice, const Axis& rows, const Axis& cols) const {
     set_step(choice);
     choice.step *= correction_;
+    for (const MeasuredStep& known : r_.measured) {
+      choice.is_measured = known.grid == choice.grid && known.order == choice.order && known.rows == choice.rows &&
+                           known.cols == choice.cols;
+      if (!choice.is_measured) continue;
+      choice.step *= known.step_s / choice.step_s();
+      break;
+    }
     const Overlap by_row = overlap(rows_now_, rows), by_col = overlap(cols_now_, cols);
     const int npcol = choice.grid.npcol, npcol_now = r_.grid.npcol;
     std::int64_t kept = 0, most_moved = 0, most_touched = 0; // elements; of the busiest process
@@ -255,8 +281,34 @@ private:
     choice.change = exchange_cost(r_.machine, volume);
   }
 
-  std::int64_t payoff(const BalanceChoice& choice) const {
-    return payoff_point(choice.change.total(), now_.step_s(), choice.step_s());
+  std::int64_t payoff(const BalanceChoice& choice, double price_s) const {
+    return payoff_point(price_s, now_.step_s(), choice.step_s());
+  }
+
+  /// Seconds of a step if nobody competed with anybody.
+  double alone_s(const BalanceChoice& choice) const {
+    const double elements = static_cast<double>(r_.m) * static_cast<double>(r_.n);
+    double longest = 0;
+    for (int place = 0; place < choice.grid.size(); ++place) {
+      const BalanceProcess& p = process(choice.order[at(place)]);
+      const double part = static_cast<double>(choice.rows[at(place / choice.grid.npcol)]) *
+                          static_cast<double>(choice.cols[at(place % choice.grid.npcol)]) / elements;
+      longest = std::max(longest, r_.work_s * part * p.share / p.speed);
+    }
+    return r_.fixed_s + longest + messages(choice.grid);
+  }
+
+  /// The change, and, where the load may end before the steps do, the way back: until its end is seen and who left may
+  /// come back, steps are longer than they would have been.
+  double price_s(const BalanceChoice& choice) const {
+    const double change_s = choice.change.total();
+    if (!is_load_new_) return change_s;
+    const double then_s = alone_s(choice), now_s = alone_s(now_);
+    if (then_s <= now_s) return change_s;
+    const bool leaves = std::any_of(now_.order.begin(), now_.order.end(), [&](int k) {
+      return std::count(choice.order.begin(), choice.order.end(), k) == 0;
+    });
+    return change_s + (r_.rules.seen_s + (leaves ? r_.rules.calm_s : 0)) * (1 - now_s / then_s);
   }
 
   /// Steps within which a change has to pay off.
@@ -275,7 +327,9 @@ private:
   std::string refusal(const BalanceChoice& choice, double without_recent) const {
     const bool is_soon = has_recent(choice);
     const double before = is_soon ? without_recent : now_.step_s();
-    const double factor = is_soon ? r_.rules.soon_factor : 1, gain = r_.rules.gain * factor;
+    const double factor = is_soon ? r_.rules.soon_factor : 1;
+    const double sure = r_.rules.gain / 2; // where nothing is predicted
+    const double gain = std::min(factor * (choice.is_measured ? sure : r_.rules.gain + 2 * r_.error), 1.0);
     const std::string soon =
         is_soon ? fmt::format(" ({:.3g} times as much for who left less than {:.3g} s ago)", factor, r_.rules.soon_s)
                 : "";
@@ -283,12 +337,18 @@ private:
       return fmt::format("{} would save {:.1f} % of a step, expected at least {:.3g} %{}", to_string(choice.grid),
                          100 * (1 - choice.step_s() / before), 100 * gain, soon);
     const double most = most_payoff(choice) / factor;
-    const std::int64_t steps = payoff(choice);
-    if (steps < 0 || static_cast<double>(steps) > most)
+    double price = choice.change.total(), most_steps = most;
+    std::int64_t steps = payoff(choice, price);
+    if (steps >= 0 && static_cast<double>(steps) <= most && is_load_new_) { // the way back, too
+      price = price_s(choice);
+      most_steps = steps_ / factor;
+      steps = payoff(choice, price);
+    }
+    if (steps < 0 || static_cast<double>(steps) > most_steps)
       return fmt::format(
-          "{} would take {:.3g} s and pay off after {} steps, expected at most {:.3g} of the {:.3g} that "
+          "{} would cost {:.3g} s and pay off after {} steps, expected at most {:.3g} of the {:.3g} that "
           "can be counted on{}",
-          to_string(choice.grid), choice.change.total(), steps, most, steps_, soon);
+          to_string(choice.grid), price, steps, most_steps, steps_, soon);
     return {};
   }
 
@@ -344,8 +404,37 @@ private:
     return found;
   }
 
+  template <class Parts> bool is_as_now(const Parts& parts) const {
+    return parts.grid == now_.grid && parts.order == now_.order && parts.rows == now_.rows && parts.cols == now_.cols;
+  }
+
+  /// Those who must stay are in it, who sleeps may come.
+  bool may_be(const MeasuredStep& known) const {
+    if (is_as_now(known)) return false;
+    const std::vector<int> eligible = strongest(true);
+    const auto is_in = [](const std::vector<int>& list, int k) {
+      return std::find(list.begin(), list.end(), k) != list.end();
+    };
+    for (int k = 0; k < static_cast<int>(r_.processes.size()); ++k)
+      if (must_stay(k) && !is_in(known.order, k)) return false;
+    return std::all_of(known.order.begin(), known.order.end(), [&](int k) { return is_in(eligible, k); }) &&
+           (known.grid == r_.grid || !r_.allowed || r_.allowed(known.grid));
+  }
+
+  BalanceChoice as_it_was(const MeasuredStep& known) const {
+    BalanceChoice choice;
+    choice.grid = known.grid;
+    choice.order = known.order;
+    choice.rows = known.rows;
+    choice.cols = known.cols;
+    finish(choice, Axis::variable(known.rows), Axis::variable(known.cols));
+    return choice;
+  }
+
   std::vector<BalanceChoice> look() const {
     std::vector<BalanceChoice> choices;
+    for (const MeasuredStep& known : r_.measured)
+      if (may_be(known)) choices.push_back(as_it_was(known));
     if (r_.is_weighted) choices.push_back(new_parts());
     double least = steps_ * now_.step_s();
     int mapped = 0;
@@ -355,7 +444,7 @@ private:
       if (r_.is_weighted && ++mapped > most_mapped) break;
       choices.push_back(r_.is_weighted ? with_parts(candidate) : with_equal_parts(candidate));
       if (!has_recent(choices.back()) && refusal(choices.back(), now_.step_s()).empty())
-        least = std::min(least, steps_ * choices.back().step_s() + choices.back().change.total());
+        least = std::min(least, steps_ * choices.back().step_s() + price_s(choices.back()));
     }
     return choices;
   }
@@ -409,12 +498,15 @@ private:
       choice.grid = grid;
       choice.rows = mapping.rows;
       choice.cols = mapping.cols;
+      cut(choice.rows, r_.m, r_.mb, true);
+      cut(choice.cols, r_.n, r_.nb, true);
       for (const int k : mapping.order) choice.order.push_back(members[at(k)]);
       set_step(choice);
       if (best.order.empty() || choice.step_s() < best.step_s()) best = choice;
     };
+    const std::int64_t m = blocks(r_.m, r_.mb), n = blocks(r_.n, r_.nb);
     const auto request = [&](const std::vector<double>& speeds) {
-      return MappingRequest{speeds, grid.nprow, grid.npcol, r_.m, r_.n, MapMethod::best};
+      return MappingRequest{speeds, grid.nprow, grid.npcol, m, n, MapMethod::best};
     };
     const double infinity = std::numeric_limits<double>::infinity();
     try_parts(map(request(speeds(grid, members, infinity))));
@@ -431,7 +523,7 @@ private:
       const double middle = (least + most) / 2;
       const Mapping mapping = map_in_place(request(speeds(grid, members, middle)));
       try_parts(mapping);
-      const double needed = r_.work_s * mapping.t_continuous / (static_cast<double>(r_.m) * static_cast<double>(r_.n));
+      const double needed = r_.work_s * mapping.t_continuous / (static_cast<double>(m) * static_cast<double>(n));
       (needed <= middle ? most : least) = middle;
     }
     return best;
@@ -459,6 +551,8 @@ private:
             choice.order[at(order.row_order[at(i)] * choice.grid.npcol + order.col_order[at(j)])];
     }
     for (int j = 0; j < choice.grid.npcol; ++j) ordered.cols[at(j)] = choice.cols[at(order.col_order[at(j)])];
+    cut(ordered.rows, r_.m, r_.mb, false);
+    cut(ordered.cols, r_.n, r_.nb, false);
     finish(ordered, Axis::variable(ordered.rows), Axis::variable(ordered.cols));
     return ordered;
   }

@@ -158,13 +158,6 @@ TEST(Balancer, WaitsWhileALoadIsSeenByOneProcessAndNotYetByAnother) {
   run.tell();
   EXPECT_TRUE(run.balancer.is_due(run.now));
   EXPECT_EQ(run.balancer.decide(run.subject, run.now)->action, BalanceAction::stay);
-  loads = run.balancer.loads();
-  loads[1].changes = 2; // it comes and goes
-  run.balancer.take(loads, run.now);
-  EXPECT_FALSE(run.balancer.is_due(run.now));
-  for (ProcessLoad& load : loads) load.held_s = 10; // not any more
-  run.balancer.take(loads, run.now);
-  EXPECT_TRUE(run.balancer.is_settled(run.now));
 }
 
 TEST(Balancer, ALoadThatGoesFasterThanAMovePaysOffMovesNothing) {
@@ -327,33 +320,43 @@ TEST(Balancer, AnotherGridEndsTheJudging) {
   EXPECT_FALSE(run.balancer.outcome());
 }
 
-TEST(Balancer, PausesAfterWhatBroughtNothing) {
-  Story run;
+TEST(Balancer, GoesBackToWhatWasMeasuredAndWantsMoreOfPredictionsThatWereWrong) {
+  Story run(true);
+  run.subject.grid = {1, 4};
+  run.subject.rows = {1000};
+  run.subject.cols = {250, 250, 250, 250};
+  run.steps(10); // a second each
+  run.load(2, 0.9);
   run.steps(5);
-  run.load(1, 0.25);
-  run.steps(3);
-  double pause_s = 10;
-  for (int change = 0; change < 3; ++change, pause_s *= 2) { // a step takes 4 s on four processes, and on three
-    const auto b = run.balancer.decide(run.subject, run.now);
-    ASSERT_TRUE(b);
-    gridmap::Balance promise = *b;
-    promise.now.step = {{{"work", 4.0}}};
-    promise.then.step = {{{"work", 1.36}}};
-    run.balancer.carried_out(promise, 0.5, run.now);
-    run.ids = {0, 2, 3};
-    run.shares.assign(3, 1.0 / 3);
-    run.held.assign(3, 1e3);
-    run.subject.grid = {1, 3};
-    run.subject.rows = {1000};
-    run.subject.cols = {330, 330, 340};
-    run.steps(1 + static_cast<int>(Balancer::steps_judged));
-    ASSERT_TRUE(run.balancer.outcome());
-    run.shares[0] = 0.1;
-    run.tell();
-    EXPECT_FALSE(run.balancer.is_due(run.now + pause_s - 0.1)) << change;
-    EXPECT_TRUE(run.balancer.is_due(run.now + pause_s + 0.1)) << change;
-    run.shares[0] = 1.0 / 3;
+  gridmap::Balance promise = *run.balancer.decide(run.subject, run.now);
+  promise.now.step = {{{"work", 1.1}}};
+  promise.then.step = {{{"work", 1.0}}};
+  run.balancer.carried_out(promise, 0.5, run.now);
+  run.subject.cols = {258, 258, 226, 258}; // takes 2 s, whatever was promised
+  for (int k = 0; k < 8; ++k) {
+    run.now += 2;
+    for (double& held : run.held) held += 2;
+    run.balancer.step(run.now, 2);
   }
+  run.tell();
+  ASSERT_TRUE(run.balancer.outcome());
+  const auto back = run.balancer.decide(run.subject, run.now);
+  ASSERT_TRUE(back);
+  EXPECT_GT(run.balancer.request().error, 0.5) << "the steps were twice as long";
+  EXPECT_EQ(back->then.cols, (std::vector<std::int64_t>{250, 250, 250, 250})) << back->why;
+  EXPECT_TRUE(back->then.is_measured);
+  EXPECT_NEAR(back->then.step_s(), 10.0 / 9, 1e-9);
+}
+
+TEST(Balancer, StepsThatALoadSlowsBeforeItIsSeenAreNotRemembered) {
+  Story run(true);
+  run.subject.grid = {1, 4};
+  run.subject.rows = {1000};
+  run.subject.cols = {250, 250, 250, 250};
+  run.steps(10);
+  for (int k = 0; k < 6; ++k) run.balancer.step(run.now += 0.15, 0.15); // nobody has said anything yet
+  ASSERT_TRUE(run.balancer.decide(run.subject, run.now));
+  for (const gridmap::MeasuredStep& known : run.balancer.request().measured) EXPECT_NEAR(known.step_s, 1, 1e-9);
 }
 
 TEST(Balancer, ASpeedThatABalanceGaveIsNotWhatAProcessCanDo) {

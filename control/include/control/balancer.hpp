@@ -51,12 +51,10 @@ public:
   void take(std::vector<ProcessLoad> loads, double now_s);
   const std::vector<ProcessLoad>& loads() const { return loads_; }
   /// Whether decide() may say something else than it did: speeds are others, or have been the same for twice as long,
-  /// or a sleeper can be looked at again. Not for a while after a change that brought less than half of what it was to
-  /// bring, twice as long after each further one: what is measured then is not understood.
+  /// or a sleeper can be looked at again.
   bool is_due(double now_s) const;
-  /// No share is on its way: the last sample of each process is near the median of its last ones, and none has changed
-  /// twice lately; or nothing has changed for so long that this does not matter. A load that all get at once is not
-  /// seen by all at once.
+  /// No share is on its way: the last sample of each process is near the median of its last ones, or nothing has
+  /// changed for so long that this does not matter. A load that all get at once is not seen by all at once.
   bool is_settled(double now_s) const;
 
   /// Empty while no step was measured, or not all loads are known; `why_not` says which.
@@ -85,8 +83,16 @@ private:
   struct Alone {
     double speed = 1, given = 0;
   };
+  /// How long a step took in one layout with one set of speeds.
+  struct Measured {
+    gridmap::MeasuredStep step; ///< in order: ids
+    std::vector<double> speeds; ///< in this order
+  };
+  void remember(const BalanceSubject& subject, double step_s);
+  std::vector<gridmap::MeasuredStep> remembered() const;
+  std::vector<double> all_speeds() const;
   double steady_since(double now_s) const;
-  std::vector<double> steady_steps(double now_s) const;
+  std::vector<double> steady_steps(double now_s, double until) const;
   void observe(const BalanceSubject& subject, double now_s);
   gridmap::StepObservation conditions(const BalanceSubject& subject) const;
 
@@ -97,6 +103,7 @@ private:
   double changed_s_ = 0;
   bool is_cold_ = true;
   std::vector<gridmap::StepObservation> observed_;
+  std::vector<Measured> measured_; ///< the newest last
   std::map<int, Alone> alone_;
   std::map<int, double> left_s_; ///< when a process left the grid
   struct Decided {
@@ -110,9 +117,10 @@ private:
   struct Trial {
     BalanceOutcome outcome;
     std::vector<double> after;
+    std::vector<double> speeds; ///< of all
   };
   std::optional<Trial> trial_;
-  double pause_s_ = 0, not_before_s_ = 0;
+  double error_ = 0.03; ///< of the last predictions of a step
 };
 
 Json to_json(const ProcessLoad& load);

@@ -72,9 +72,11 @@ struct MarkedWork {
 
 /// - schedstat: s = CPU / (CPU + wait) over all threads. Linux counts time without quota as waiting; where it does not,
 /// the
-///   throttled part of the wall time bounds s, but never below CPU over wall of the busiest thread, which it had.
+///   throttled part of the wall time bounds s, but never below CPU over wall of the busiest thread, which it had. Who
+///   pauses, waiting for slower ones, uses less than its group's quota and is not throttled: s is at most what it would
+///   get of the quota, beside those who compete for it, if it never paused.
 /// - clock: CPU over wall of the marked work, at least a millisecond of it.
-/// - competitors: cores / (competing + own), at most 1; of a control group with a quota, quota / (rivals + own). Also
+/// - competitors: cores / (competing + own), at most 1; of a control group with a quota, quota / (rivals + 1). Also
 ///   where a process slept for 98 % of the time, whatever is asked for: its own times then say nothing.
 /// All of it times 1 - stolen. Blocking does not count; a wait that spins is work, as it is for the kernel.
 /// @param stopped_s  that the process was stopped, and could not have run: counts as waiting.
@@ -87,7 +89,7 @@ class LoadWatch {
 public:
   explicit LoadWatch(double least = 0.1, int needed = 3, int of = 5) : least_(least), needed_(needed), of_(of) {}
   bool add(double share); ///< true: changed. The first one is what others are compared with
-  double share() const;   ///< median of the last ones; 1 without any
+  double share() const;   ///< median of the last ones, twice as many, since it changed; 1 without any
   void settle();          ///< a balance was made: compare with share() from here on
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A thread that looks twice a second at what part of a processor this process gets. No MPI.
+// A thread that looks four times a second at what part of a processor this process gets. No MPI.
 #pragma once
 
 #include <sys/types.h>
@@ -28,12 +28,10 @@ struct ProcessLoad {
   double share = 1;          ///< median of the last samples; the rest is of the last one, as in Load
   double latest = 1;         ///< share of the last sample
   double waited = 0, throttled = 0, stolen = 0, stopped = 0, busy = 0, competing = -1;
-  std::int32_t changes = 0; ///< of the share for good, in the last 10 s
-  std::int32_t unused = 0;  ///< no byte of it is undefined
-  double held_s = 0;        ///< the share has been what it is for so long
-  double calm_s = 0;        ///< nobody has competed for so long
-  double speed = 1;         ///< that it has alone, relative
-  double rate = 0;          ///< marked units per second of its processor; 0: not known
+  double held_s = 0; ///< the share has been what it is for so long
+  double calm_s = 0; ///< nobody has competed for so long
+  double speed = 1;  ///< that it has alone, relative
+  double rate = 0;   ///< marked units per second of its processor; 0: not known
   char host[40] = "";
 };
 
@@ -70,16 +68,15 @@ private:
   LoadWatch watch_;
   Load last_;
   int samples_ = 0;
-  std::deque<double> changed_s_;
   double since_s_, calm_since_s_;
 };
 
-/// Sleeps but for 0.1 ms twice a second, and ends with the object. To be held by a LoadMonitor::Pointer: a fork of the
-/// process has no such thread, and must not wait for it.
+/// Sleeps but for 0.1 ms four times a second, and ends with the object. To be held by a LoadMonitor::Pointer: a fork of
+/// the process has no such thread, and must not wait for it.
 class LoadMonitor {
 public:
-  static constexpr double period_s = 0.5;
-  static constexpr double wanted_s = 0.1; ///< of a processor, until a sample counts
+  static constexpr double period_s = 0.25;
+  static constexpr double wanted_s = 0.05; ///< of a processor, until a sample counts
 
   /// @param root  before /proc and /sys, for tests
   /// @throws base::Error{io_failure} when no thread can be started

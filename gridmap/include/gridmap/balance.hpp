@@ -32,26 +32,36 @@ struct BalanceChoice {
   Cost step;                            ///< predicted seconds of the slowest process: "fixed", "work", "messages"
   std::int64_t moved_elements = 0;      ///< whose owner changes
   Cost change;                          ///< what going there costs
+  bool is_measured = false;             ///< the step is not predicted: see BalanceRequest::measured
 
   double step_s() const { return step.total(); }
 };
 
 /// When to change. docs/decisions/0045.
 struct BalanceRules {
-  double gain = 0.05;           ///< least part of a step that is saved
+  double gain = 0.05;           ///< least part of a step that is saved; half of it where both steps were measured
   double payoff_part = 0.5;     ///< pays off within this part of the steps, where it is a guess how many there are
   double worth = 0.01;          ///< where that is known: least part of the time left that is saved, the change included
+  double seen_s = 2;            ///< a load has gone for so long when that is seen
   double calm_s = 10;           ///< a sleeper comes back only after so long without a competitor
   double soon_s = 60;           ///< who left less than this ago
   double soon_factor = 2;       ///< must bring so many times the gain, in so much less time
   std::int64_t steps_left = 50; ///< where the number is not known
 };
 
+/// A step that was measured: where it ran, with the speeds that processes have now.
+struct MeasuredStep {
+  GridShape grid;
+  std::vector<int> order; ///< as in BalanceChoice
+  std::vector<std::int64_t> rows, cols;
+  double step_s = 0;
+};
+
 struct BalanceRequest {
   std::vector<BalanceProcess> processes;
-  GridShape grid;                       ///< there is now; every place is that of one process
-  std::int64_t m = 0, n = 0;            ///< the matrix that is spread, in elements, at least 1 x 1
-  std::int64_t mb = 0, nb = 0;          ///< block-cyclic where parts are equal; 0: one block for each process
+  GridShape grid;              ///< there is now; every place is that of one process
+  std::int64_t m = 0, n = 0;   ///< the matrix that is spread, in elements, at least 1 x 1
+  std::int64_t mb = 0, nb = 0; ///< equal parts: block-cyclic, 0: one block for each process; unequal: whole ones
   std::vector<std::int64_t> rows, cols; ///< parts there are now; empty: equal
   bool is_weighted = false;             ///< parts may be unequal: the application's matrices can be dealt out by speed
 
@@ -61,6 +71,8 @@ struct BalanceRequest {
   double fixed_s = 0, work_s = 0, border_s = 0, volume_s = 0, messages_s = 0;
   double processor_part = 0; ///< of messages, 0 .. 1: what a process with a share s takes 1/s times as long for
   double step_s = 0;         ///< measured on the grid there is; corrects all predictions. 0: not known
+  std::vector<MeasuredStep> measured; ///< counts more than a prediction, and can be gone back to
+  double error = 0;                   ///< of a prediction, relative: what was never measured has to save twice as much
 
   std::int64_t steps_left = -1; ///< -1: not known
   /// The speeds have been what they are for so long. A load is expected to last as long as it has lasted, so nothing is
