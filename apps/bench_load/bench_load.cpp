@@ -23,25 +23,30 @@
 #include "base/command_line.hpp"
 #include "base/process.hpp"
 #include "common/report.hpp"
+#include "control/load_monitor.hpp"
 #include "control/load_reader.hpp"
 
 namespace {
 
-constexpr double bar = 0.05;
+constexpr double bar = 0.05, bar_seen_s = 3, bar_cost = 1e-3;
 constexpr int status_skipped = 77;
 
 struct Settings {
   std::vector<int> competitors{0, 1, 2, 3, 4};
   std::vector<double> quotas{0.1, 0.3, 0.5, 0.7, 0.9, 1};
-  double seconds = 2, one_after_s = -1;
+  double seconds = 2, one_after_s = -1, watch_s = -1, quiet_s = 0;
+  bool is_live = false;
   std::string loadlab = "scripts/loadlab", way = "cgroup", csv;
   bool is_quick = false;
 };
 
-double thread_cpu_s() {
+double cpu_s(clockid_t of) {
   timespec t{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  clock_gettime(of, &t);
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+double thread_cpu_s() {
+  return cpu_s(CLOCK_THREAD_CPUTIME_ID);
 }
 
 /// Computes for so long, in pieces of 10 ms of CPU time, with or without pauses; prints "truth share".
@@ -79,6 +84,25 @@ int run_one(const Settings& s) {
   return 0;
 }
 
+/// On the node: computes for so long with a monitor; prints what that cost of a processor, and when it saw a change.
+int watch(double seconds) {
+  const double begun = base::monotonic_s();
+  std::string seen;
+  double part = 0;
+  {
+    const control::LoadMonitor::Pointer monitor(new control::LoadMonitor);
+    const double others = cpu_s(CLOCK_PROCESS_CPUTIME_ID) - thread_cpu_s();
+    while (base::monotonic_s() - begun < seconds) {
+      if (!monitor->has_changed()) continue;
+      monitor->told();
+      seen += fmt::format(" {:.2f}", base::monotonic_s() - begun);
+    }
+    part = (cpu_s(CLOCK_PROCESS_CPUTIME_ID) - thread_cpu_s() - others) / seconds;
+  }
+  fmt::print("{}{}\n", part, seen);
+  return 0;
+}
+
 /// No node can be emulated here.
 struct Skipped : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -103,6 +127,51 @@ Figures on_a_node(const Settings& s, const char* self, int competitors, double q
                                f.throttled_pausing >> f.look_s))
     throw std::runtime_error(fmt::format("{}: status {}, {}", s.loadlab, outcome.status, outcome.output));
   return f;
+}
+
+/// A competitor from 4 to 9 s, and then so long without one: when the monitor of a process on a node saw a change, and
+/// what it cost. Status 0 when all is within the bars.
+int run_live(const Settings& s, const char* self) {
+  constexpr double from_s = 4, to_s = 9, after_s = 5;
+  const auto run = [&](double seconds, bool is_loaded) {
+    std::vector<std::string> words{
+        s.loadlab, "--way", s.way,      "--nodes",   "1",
+        "--core",  "0.5",   "--no-mpi", "--timeout", fmt::format("{:.0f}", 60 + 2 * seconds)};
+    if (is_loaded) words.insert(words.end(), {"--load", fmt::format("0:1@{}-{}", from_s, to_s)});
+    words.insert(words.end(), {"--", self, "--watch", fmt::format("{}", seconds)});
+    const base::Outcome outcome = base::run({words}, 60 + 2 * seconds);
+    if (outcome.status == status_skipped) throw Skipped(outcome.output);
+    const std::size_t last = outcome.output.find_last_not_of('\n'), line = outcome.output.rfind('\n', last);
+    std::istringstream in(outcome.output.substr(line == std::string::npos ? 0 : line + 1));
+    std::vector<double> figures;
+    for (double figure = 0; in >> figure;) figures.push_back(figure);
+    if (outcome.status != 0 || figures.empty())
+      throw std::runtime_error(fmt::format("{}: status {}, {}", s.loadlab, outcome.status, outcome.output));
+    return figures;
+  };
+  bool is_good = true;
+  const auto say = [&](bool good, const std::string& text) {
+    fmt::print("{}: {}\n", text, good ? "good" : "too much");
+    std::fflush(stdout);
+    is_good = is_good && good;
+  };
+  if (s.is_live) {
+    const std::vector<double> seen = run(to_s + after_s, true);
+    const bool both = seen.size() == 3;
+    say(both && seen[1] > from_s - 0.5 && seen[1] - from_s <= bar_seen_s && seen[2] > to_s - 0.5 &&
+            seen[2] - to_s <= bar_seen_s,
+        both ? fmt::format("a competitor that came was seen after {:.2f} s, that it went after {:.2f} s, expected at "
+                           "most {} s",
+                           seen[1] - from_s, seen[2] - to_s, bar_seen_s)
+             : fmt::format("{} changes were seen, expected 2", seen.size() - 1));
+    say(seen[0] <= bar_cost, fmt::format("the monitor takes {:.3f} % of a core", 100 * seen[0]));
+  }
+  if (s.quiet_s > 0) {
+    const std::vector<double> seen = run(s.quiet_s, false);
+    say(seen.size() == 1, fmt::format("{} changes seen in {:.0f} s without any", seen.size() - 1, s.quiet_s));
+    say(seen[0] <= bar_cost, fmt::format("the monitor takes {:.3f} % of a core", 100 * seen[0]));
+  }
+  return is_good ? 0 : 1;
 }
 
 /// As lines of the CSV file: seconds of a processor that were got of a second that was wanted.
@@ -166,6 +235,13 @@ int main(int argc, char** argv) {
   cli.add_option("--way", s.way, "cgroup or duty").check(base::one_of({"cgroup", "duty"})).show_default();
   cli.add_flag("--quick", s.is_quick, "four cases, a second each");
   cli.add_option("--csv", s.csv, "write every measurement to this file, one line each").type_name("FILE");
+  cli.add_flag(
+      "--live", s.is_live,
+      "instead: how soon a monitor sees a competitor come and go (bar 3 s), and what it costs (0.1 % of a core)");
+  cli.add_option("--quiet", s.quiet_s, "instead: how often it sees a change in so many seconds without any (bar 0)")
+      .check(base::in_range(1.0, 86400.0))
+      .type_name("SECONDS");
+  cli.add_option("--watch", s.watch_s, "used by itself: computes so many seconds with a monitor").hidden();
   cli.add_option("--one-after", s.one_after_s, "used by itself: measures here, after so many seconds").hidden();
   if (const auto status = base::read_command_line(cli, argc, argv)) return *status;
   if (s.is_quick) {
@@ -174,6 +250,8 @@ int main(int argc, char** argv) {
     if (cli.count("--seconds") == 0) s.seconds = 1;
   }
   try {
+    if (s.watch_s >= 0) return watch(s.watch_s);
+    if (s.is_live || s.quiet_s > 0) return run_live(s, argv[0]);
     return s.one_after_s >= 0 ? run_one(s) : run_all(s, argv[0]);
   } catch (const Skipped& skipped) {
     std::fprintf(stderr, "bench_load: %s\n", skipped.what());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A thread that looks four times a second at what part of a processor this process gets. No MPI.
+// A thread that looks every 0.4 s at what part of a processor this process gets. No MPI.
 #pragma once
 
 #include <sys/types.h>
@@ -71,11 +71,11 @@ private:
   double since_s_, calm_since_s_;
 };
 
-/// Sleeps but for 0.1 ms four times a second, and ends with the object. To be held by a LoadMonitor::Pointer: a fork of
+/// Sleeps but for 0.3 ms every 0.4 s, and ends with the object. To be held by a LoadMonitor::Pointer: a fork of
 /// the process has no such thread, and must not wait for it.
 class LoadMonitor {
 public:
-  static constexpr double period_s = 0.25;
+  static constexpr double period_s = 0.4;
   static constexpr double wanted_s = 0.05; ///< of a processor, until a sample counts
 
   /// @param root  before /proc and /sys, for tests
