@@ -61,6 +61,7 @@ int factor(const char* routine, dyngrid_matrix* a, pblas::FactorKind kind, int o
   blacs_dyn::Factoring factoring(app(), {routine, a, kind, options, info != nullptr});
   const int outcome = factoring.run();
   if (outcome == DYNGRID_LEAVE || outcome == DYNGRID_REDIRECT) return outcome;
+  app().phases.written(a);
   *info = static_cast<int>(factoring.progress().info);
   finish(factoring.progress());
   return outcome;
