@@ -56,7 +56,7 @@ Json named(const HistoryKey& key, const char* kind, std::int64_t when) {
 
 std::string line_of(const HistoryKey& key, std::pair<int, int> shape, const StepTimes& t, std::int64_t when) {
   Json line = named(key, "steps", when);
-  line.update({{"grid", to_json({shape.first, shape.second})},
+  line.update({{"grid", to_json(gridmap::GridShape{shape.first, shape.second})},
                {"count", t.count},
                {"mean_s", t.mean},
                {"squares", t.squares},

@@ -22,7 +22,7 @@ CallOption option(double run, double copy) {
   return {{}, run, copy};
 }
 
-std::string error_of(const char* text) {
+std::string refusal_of(const char* text) {
   try {
     gridmap::parse_call_rules(text, "X");
   } catch (const base::Error& error) {
@@ -57,7 +57,7 @@ TEST(CallRules, AllAndReportAreAllRoutines) {
 
 TEST(CallRules, ErrorsSayWhich) {
   const auto begins = [](const char* text, const std::string& with) {
-    EXPECT_EQ(error_of(text).substr(0, with.size()), with);
+    EXPECT_EQ(refusal_of(text).substr(0, with.size()), with);
   };
   begins("pdgetrf,pdgetri", "X names the routine \"pdgetri\", expected ");
   begins("pssyevd,pcsyevd", "X names the routine \"pcsyevd\", expected ");

@@ -20,7 +20,7 @@ double now_s() {
 constexpr std::int64_t copy_slice_bytes = std::int64_t{256} << 10;
 
 /// Up to here a rank is done within some tens of microseconds, and who waits does not sleep at once.
-constexpr std::int64_t short_exchange_bytes = std::int64_t{64} << 10;
+constexpr std::int64_t longest_awake_bytes = std::int64_t{64} << 10;
 
 } // namespace
 
@@ -219,7 +219,7 @@ void Prepared::drain() {
     }
     const bool is_under_way = ranks.wire->is_under_way();
     if (ranks.host && wire_done())
-      ranks.host->wait(bell, 1.0, report.bytes_out + report.bytes_in <= short_exchange_bytes);
+      ranks.host->wait(bell, 1.0, report.bytes_out + report.bytes_in <= longest_awake_bytes);
     else
       sched_yield();
     const double waited = now_s() - t;
