@@ -39,9 +39,9 @@ function(dyngrid_unity target size)
   endif()
 endfunction()
 
-# dyngrid_alone(<source>...): compiled by itself, in the folder of its target. So is all that defines C functions and may
-# be linked into a program that has libdyngrid.so too: the linker takes a whole object of a static library, and what is
-# in the program hides the same name of libdyngrid.so, its last message for one.
+# dyngrid_alone(<source>...): compiled by itself, in the folder of its target. So is all that defines C functions and
+# may be linked into a program that has libdyngrid.so too: the linker takes a whole object of a static library, and what
+# is in the program hides the same name of libdyngrid.so, its last message for one.
 function(dyngrid_alone)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
