@@ -484,7 +484,9 @@ dyngrid_matrix* dyngrid_matrix_find(const char* name) {
 int dyngrid_matrix_free(dyngrid_matrix** matrix) {
   return guard([&] {
     if (!matrix || !*matrix) return;
-    holding("dyngrid_matrix_free").matrices.free(*matrix);
+    Application& a = holding("dyngrid_matrix_free");
+    a.phases.freed(*matrix);
+    a.matrices.free(*matrix);
     *matrix = nullptr;
   });
 }

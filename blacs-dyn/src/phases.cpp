@@ -96,10 +96,19 @@ void Phases::written(const Matrix* matrix) {
       shared.copies[k].is_valid = static_cast<int>(k) == shared.now;
 }
 
+void Phases::freed(const Matrix* matrix) {
+  if (std::any_of(shared_.begin(), shared_.end(), [&](const Shared& s) { return s.matrix == matrix; })) forget();
+}
+
 // ---- layouts and candidates on this grid
 
+/// And nobody else has moved a matrix since.
 bool Phases::is_laid_out() const {
-  return !candidates_.empty() && revision_ == app_.matrices.revision();
+  const auto is_there = [](const Shared& s) {
+    const redist::Layout &known = s.copies[static_cast<std::size_t>(s.now)].layout, &now = s.matrix->layout;
+    return now.rows == known.rows && now.cols == known.cols;
+  };
+  return !candidates_.empty() && std::all_of(shared_.begin(), shared_.end(), is_there);
 }
 
 void Phases::forget() {
@@ -162,7 +171,6 @@ void Phases::lay_out() {
     forget();
     throw;
   }
-  revision_ = app_.matrices.revision();
 }
 
 /// Of each phase, one for each choice among the layouts of its matrices.
@@ -377,7 +385,6 @@ void Phases::take(int shared, int to) {
   now.is_valid = true;
   s.now = to;
   app_.matrices.changed();
-  revision_ = app_.matrices.revision();
 }
 
 /// Copies beside those in use go until the rest may be kept: what is not valid first, then what the plan wants last.

@@ -53,6 +53,7 @@ public:
   void offer(Phase* phase, Matrix* matrix, AxisRule rows, AxisRule cols);
   void keep(std::int64_t bytes) { keep_bytes_ = bytes; } ///< of copies beside those in use, on all processes; -1: any
   void written(const Matrix* matrix);                    ///< outside a phase: what was copied of it before is not valid
+  void freed(const Matrix* matrix);                      ///< before it is
   const dyngrid_phase_report& last() const { return last_; }
 
   // collective over the grid. @throws agreed Error: every matrix lies whole as before, or as it was to
@@ -117,7 +118,6 @@ private:
   std::int64_t keep_bytes_ = -1;
 
   // of this grid and these matrices
-  std::int64_t revision_ = -1; ///< of the matrices
   std::vector<Shared> shared_;
   std::vector<std::vector<Candidate>> candidates_; ///< of each phase
   std::optional<redist::Executor> executor_;

@@ -146,6 +146,9 @@ void chosen() {
       if (report.is_planned != 0) expect(is_wide == (p == 0), "each phase in the layout in which it is quick");
       expect((report.is_planned != 0) == (cycle >= 4), "planned when both layouts were tried twice in both phases");
       if (cycle == 7 && p == 1) expect(report.moved_bytes > 0, "the matrix that is written moves in each cycle");
+      dyngrid_matrix* other = nullptr; // what comes and goes beside them changes nothing
+      expect(dyngrid_matrix_create("other", 'd', 10, 10, 2, 2, &other) == 0, "another matrix");
+      expect(dyngrid_matrix_free(&other) == 0, "free");
       usleep(is_wide == (p == 0) ? 1000 : 300000);
       expect(dyngrid_phase_end(phases[p]) == 0, "end");
     }
