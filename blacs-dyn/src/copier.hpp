@@ -19,7 +19,8 @@ public:
   /// All of `from` into `to`, which have the same form but for their distributions. Collective over `site.grid`.
   /// @throws agreed Error
   void copy(const Matrix* from, Matrix* to, const Matrices& matrices, const Matrices::Site& site);
-  void close(); ///< collective over the grid of the last copy; nothing when there was none
+  void forget() { kept_.clear(); } ///< local: a matrix lies otherwise, though none was made or freed
+  void close();                    ///< collective over the grid of the last copy; nothing when there was none
 
 private:
   void plan(const Matrix& from, const Matrix& to, const Matrices::Site& site);

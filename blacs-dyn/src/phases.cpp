@@ -384,7 +384,7 @@ void Phases::take(int shared, int to) {
   s.matrix->place(now.layout, now.size, std::move(now.array), app_.grid.context());
   now.is_valid = true;
   s.now = to;
-  app_.matrices.changed();
+  app_.copier.forget(); // not as a change of the matrices: to a balance a step is a step
 }
 
 /// Copies beside those in use go until the rest may be kept: what is not valid first, then what the plan wants last.

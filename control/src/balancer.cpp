@@ -140,6 +140,12 @@ bool Balancer::is_due(double now_s) const {
   return now_s - steady_since(now_s) >= 1.25 * decided_->held_s;
 }
 
+/// A step that something else slowed down once is no word on all later ones: half of it is forgotten in a while.
+double Balancer::error_at(double now_s) const {
+  constexpr double usual = 0.03, half_s = 20;
+  return usual + (error_ - usual) * std::exp2((error_s_ - now_s) / half_s);
+}
+
 /// What a step's time depends on: the slowest part, and the processor that is shared most.
 StepObservation Balancer::conditions(const BalanceSubject& s) const {
   StepObservation o;
@@ -240,7 +246,7 @@ std::optional<gridmap::Balance> Balancer::decide(const BalanceSubject& s, double
   r.step_s = steady.empty() ? 0 : base::median(steady);
   r.held_s = std::max(0.0, now_s - steady_since(now_s));
   r.measured = remembered();
-  r.error = error_;
+  r.error = error_at(now_s);
   Decided decided{now_s, r.held_s, {}, steady.size()};
   for (const ProcessLoad& load : loads_) {
     BalanceProcess p;
@@ -283,7 +289,8 @@ std::optional<BalanceOutcome> Balancer::outcome() {
   trial_.reset();
   if (are_near(trial_speeds, all_speeds())) { // else something else has changed, too
     const double off = outcome.after_s / outcome.predicted_after_s - 1;
-    error_ = std::sqrt((error_ * error_ + off * off) / 2);
+    error_ = std::hypot(error_at(ended_s_), off) / std::sqrt(2);
+    error_s_ = ended_s_;
   }
   return outcome;
 }

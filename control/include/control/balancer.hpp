@@ -92,6 +92,7 @@ private:
   std::vector<gridmap::MeasuredStep> remembered() const;
   std::vector<double> all_speeds() const;
   double steady_since(double now_s) const;
+  double error_at(double now_s) const;
   std::vector<double> steady_steps(double now_s, double until) const;
   void observe(const BalanceSubject& subject, double now_s);
   gridmap::StepObservation conditions(const BalanceSubject& subject) const;
@@ -120,7 +121,7 @@ private:
     std::vector<double> speeds; ///< of all
   };
   std::optional<Trial> trial_;
-  double error_ = 0.03; ///< of the last predictions of a step
+  double error_ = 0.03, error_s_ = 0; ///< of the last predictions of a step, and since when
 };
 
 Json to_json(const ProcessLoad& load);
