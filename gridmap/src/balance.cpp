@@ -329,7 +329,7 @@ private:
     const double before = is_soon ? without_recent : now_.step_s();
     const double factor = is_soon ? r_.rules.soon_factor : 1;
     const double sure = r_.rules.gain / 2; // where nothing is predicted
-    const double gain = std::min(factor * (choice.is_measured ? sure : r_.rules.gain + 2 * r_.error), 1.0);
+    const double gain = std::min(choice.is_measured ? factor * sure : factor * r_.rules.gain + 2 * r_.error, 1.0);
     const std::string soon =
         is_soon ? fmt::format(" ({:.3g} times as much for who left less than {:.3g} s ago)", factor, r_.rules.soon_s)
                 : "";
