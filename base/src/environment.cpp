@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/environment.hpp"
 
+#include <unistd.h>
+
 #include <fmt/format.h>
 
 #include "base/status.hpp"
@@ -48,6 +50,12 @@ bool parse_switch(std::string_view where, const std::optional<std::string>& text
   if (*text == "on" || *text == "1") return true;
   if (*text == "off" || *text == "0") return false;
   throw Error(Status::bad_argument, fmt::format("{} is \"{}\", expected on or off", where, *text));
+}
+
+std::string host_name() {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  return name;
 }
 
 } // namespace base

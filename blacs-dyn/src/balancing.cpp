@@ -12,6 +12,7 @@
 
 #include "application.hpp"
 #include "base/clock.hpp"
+#include "base/environment.hpp"
 #include "base/index.hpp"
 #include "redist/measure.hpp"
 #include "redist/plan.hpp"
@@ -92,7 +93,7 @@ ProcessLoad Balancing::own_load() const {
   load.process = app_.processes.id();
   if (monitor_) monitor_->write(load);
   load.speed = app_.processes.process_set().speed_of(load.process);
-  const std::string host = Hosts::own_name();
+  const std::string host = base::host_name();
   std::strncpy(load.host, host.c_str(), sizeof load.host - 1);
   return load;
 }

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/environment.hpp"
 #include "base/files.hpp"
 #include "control/runtime_dir.hpp"
 #include "preflight.hpp"
@@ -57,9 +58,7 @@ Control::Control(const Settings& settings, Shape first_grid, const std::string& 
   info.pid = getpid();
   info.job = settings.job.empty() ? std::to_string(info.pid) : settings.job;
   info.app = base::file_name(own_program());
-  char host[256] = "";
-  gethostname(host, sizeof host - 1);
-  info.host = host;
+  info.host = base::host_name();
   info.version = DYNGRID_VERSION;
   info.machine = control::machine_name();
   info.history_file = control::history_file();

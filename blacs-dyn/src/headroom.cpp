@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/environment.hpp"
 #include "control/limits.hpp"
 #include "launchers/group_mpirun.hpp"
 #include "launchers/this_mpi.hpp"
@@ -55,7 +56,7 @@ std::int64_t Headroom::living() const {
 /// Cores and matrices; what has to be looked up is not in it yet.
 Room Headroom::room_for(const std::vector<HostShare>& shares, int after) const {
   Room room;
-  const std::string own = Hosts::own_name();
+  const std::string own = base::host_name();
   for (const HostShare& share : shares) {
     const bool is_anywhere =
         share.host.empty() && settings_.known_cores == 0; // mpirun decides, among hosts that are not known

@@ -3,29 +3,22 @@
 
 #include <algorithm>
 
-#include <unistd.h>
-
+#include "base/environment.hpp"
 #include "control/limits.hpp"
 #include "mpi_util.hpp"
 #include "preflight.hpp"
 
 namespace blacs_dyn {
 
-std::string Hosts::own_name() {
-  char name[256] = "";
-  gethostname(name, sizeof name - 1);
-  return name;
-}
-
 int Hosts::cores_of(const std::string& host) const {
-  auto at = cores_.find(host.empty() ? own_name() : host);
-  if (at == cores_.end()) at = cores_.find(own_name());
+  auto at = cores_.find(host.empty() ? base::host_name() : host);
+  if (at == cores_.end()) at = cores_.find(base::host_name());
   return at == cores_.end() ? 0 : at->second;
 }
 
 void Hosts::find(MPI_Comm world, Settings& settings) {
   char mine[256] = "";
-  gethostname(mine, sizeof mine - 1);
+  base::host_name().copy(mine, sizeof mine - 1);
   int size = 0;
   MPI_Comm_size(world, &size);
   std::vector<char> all(sizeof mine * static_cast<std::size_t>(size));

@@ -19,7 +19,6 @@ public:
   int count() const { return count_; }
   /// Of a host; one that was not seen yet is taken for one like this. 0: not known.
   int cores_of(const std::string& host) const;
-  static std::string own_name();
   const std::vector<std::string>& of_ranks() const { return of_ranks_; } ///< of world
 
 private:

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/environment.hpp"
 #include "gridmap/mapping.hpp"
 #include "hosts.hpp"
 #include "processes.hpp"
@@ -96,7 +97,7 @@ int Processes::hear_all(Union& gathered, int number) const {
   const MPI_Comm comm = gathered.comm.get();
   std::vector<Said> all(union_order(gathered.before, gathered.change).size());
   Said mine{own_speed_, number, {}};
-  Hosts::own_name().copy(mine.host.data(), mine.host.size() - 1);
+  base::host_name().copy(mine.host.data(), mine.host.size() - 1);
   MPI_Request request = MPI_REQUEST_NULL;
   check_mpi(MPI_Iallgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, comm, &request),
             "MPI_Iallgather");

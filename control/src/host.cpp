@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "base/environment.hpp"
 #include "base/status.hpp"
 
 namespace control {
@@ -93,9 +94,7 @@ std::string own_address(const std::string& host) {
   if (!host.empty())
     for (const std::string& address : addresses_of(host))
       if (const std::string here = address_towards(address); !here.empty() && !is_loopback(here)) return here;
-  std::array<char, 256> own{};
-  gethostname(own.data(), own.size() - 1);
-  for (const std::string& address : addresses_of(own.data()))
+  for (const std::string& address : addresses_of(base::host_name()))
     if (!is_loopback(address)) return address;
   for (const auto& [name, address] : interfaces())
     if (!is_loopback(address)) return address;

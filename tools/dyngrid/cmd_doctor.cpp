@@ -21,6 +21,7 @@
 
 #include "base/clock.hpp"
 #include "base/command_line.hpp"
+#include "base/environment.hpp"
 #include "blas.hpp"
 #include "checkpoint/file.hpp"
 #include "command.hpp"
@@ -240,10 +241,9 @@ void look_at_network(const Site& site, Findings& out) {
       has_loopback = has_loopback || ((a->ifa_flags & IFF_LOOPBACK) != 0 && (a->ifa_flags & IFF_UP) != 0);
     freeifaddrs(all);
   }
-  char name[256] = "";
-  gethostname(name, sizeof name - 1);
+  const std::string name = base::host_name();
   addrinfo* found = nullptr;
-  const int code = getaddrinfo(name, nullptr, nullptr, &found);
+  const int code = getaddrinfo(name.c_str(), nullptr, nullptr, &found);
   if (code == 0) freeaddrinfo(found);
   if (!has_loopback)
     out.push_back({"network", Verdict::error, "the loopback interface is down; old and new processes talk over it",

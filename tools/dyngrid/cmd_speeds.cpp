@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <dlfcn.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -37,12 +36,6 @@ struct SpeedsOptions {
 
 std::string unit_of(const std::string& kernel) {
   return kernel == "gemm" ? "GFLOP/s" : kernel == "stream" ? "GB/s" : "runs/s";
-}
-
-std::string this_host() {
-  char name[256] = "";
-  gethostname(name, sizeof name - 1);
-  return name;
 }
 
 // ---- one process
@@ -126,7 +119,7 @@ double measure_together(const SpeedsOptions& o, int processes) {
 Json measure_host(const SpeedsOptions& o) {
   const int cores = o.cores > 0 ? o.cores : control::usable_cores();
   const double alone = measure_together(o, 1);
-  return {{"name", this_host()},
+  return {{"name", base::host_name()},
           {"cores", cores},
           {"alone", alone},
           {"full", cores > 1 ? measure_together(o, cores) : alone}};
@@ -214,9 +207,9 @@ Json read_speeds(const std::string& path) {
   if (!speeds.is_object() || !speeds.contains("hosts") || !speeds["hosts"].is_array() ||
       !std::all_of(speeds["hosts"].begin(), speeds["hosts"].end(), is_host))
     throw Failure(fmt::format("'{}' is no file of dyngrid speeds", path));
-  if (speeds["hosts"].size() == 1 && speeds["hosts"][0]["name"] != this_host())
+  if (speeds["hosts"].size() == 1 && speeds["hosts"][0]["name"] != base::host_name())
     throw Failure(fmt::format("'{}' is of {}, and this is {}: measure here, or give the file of its hosts", path,
-                              speeds["hosts"][0]["name"].get<std::string>(), this_host()));
+                              speeds["hosts"][0]["name"].get<std::string>(), base::host_name()));
   return speeds;
 }
 

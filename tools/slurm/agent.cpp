@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -249,8 +248,6 @@ void Agent::start_base_nodes(const std::string& nodelist) {
     say(shown.trouble());
     return;
   }
-  std::array<char, 256> own{};
-  gethostname(own.data(), own.size() - 1);
   const std::vector<std::string> hosts = parse_lines(shown.out);
   for (std::size_t k = 1; k < hosts.size(); ++k) { // the script of a job runs on its first node
     Member m;

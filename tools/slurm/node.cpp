@@ -16,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include "base/environment.hpp"
 #include "base/process.hpp"
 #include "dyngrid/failure.hpp"
 #include "jobs.hpp"
@@ -59,10 +60,8 @@ int run_node() {
   signal(SIGUSR1, SIG_DFL);                // the script ignores it, and what is ignored is not heard
   const int signals = signalfd(-1, &heard, SFD_CLOEXEC | SFD_NONBLOCK);
   if (signals < 0) throw Failure("slurm node: no signalfd", 1);
-  std::array<char, 256> own{};
-  gethostname(own.data(), own.size() - 1);
   const char* node = std::getenv("SLURMD_NODENAME"); // as Slurm calls it, which may be without the domain
-  const std::string host = node ? node : own.data();
+  const std::string host = node ? node : base::host_name();
 
   Link link;
   try {

@@ -29,6 +29,9 @@ std::string with_entry(const char* list, std::string_view key, std::string_view 
 /// on, off (or 1, 0); `fallback` without `text`. @throws Error{bad_argument} "<where> is "x", expected on or off".
 bool parse_switch(std::string_view where, const std::optional<std::string>& text, bool fallback);
 
+/// As this host calls itself, cut after 255 characters.
+std::string host_name();
+
 /// $XDG_STATE_HOME/dyngrid, else ~/.local/state/dyngrid; empty when neither is an absolute path. Not made.
 inline std::string state_directory() {
   if (const char* state = environment("XDG_STATE_HOME"); state && state[0] == '/')

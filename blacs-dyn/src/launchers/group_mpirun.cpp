@@ -65,9 +65,7 @@ std::vector<std::string> remote_command(const std::string& host, const std::vect
 } // namespace
 
 bool is_here(const std::string& host) {
-  std::array<char, 256> own{};
-  gethostname(own.data(), own.size() - 1);
-  return host.empty() || host == own.data() || host == "localhost";
+  return host.empty() || host == base::host_name() || host == "localhost";
 }
 
 StartedMpirun start_group_mpirun(const NewGroup& group, int number, const std::string& server,

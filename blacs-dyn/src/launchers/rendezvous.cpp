@@ -25,6 +25,7 @@
 
 #include <fmt/format.h>
 
+#include "base/environment.hpp"
 #include "base/status.hpp"
 #include "base/text.hpp"
 #include "base/thread.hpp"
@@ -555,14 +556,12 @@ Peer::Peer(const std::string& invitation, int rank, double limit_s) : state_(std
     throw Error(Status::bad_argument, "blacs-dyn: DYNGRID_JOIN is set and not of the form PLACE|UNIT, which dyngrid "
                                       "gives to the processes that it starts; unset it");
   const RendezvousAddress place = RendezvousAddress::parse(invitation.substr(0, bar));
-  std::array<char, 64> host{};
-  gethostname(host.data(), host.size() - 1);
   const auto end_by = State::Clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(1000 * limit_s));
   std::string trouble;
   do {
     const int failed = state_->connect_to(place, end_by);
     if (failed == 0) {
-      say(fmt::format("hello {} {} {} {} {}", place.token, group, rank, host.data(), getpid()));
+      say(fmt::format("hello {} {} {} {} {}", place.token, group, rank, base::host_name(), getpid()));
       const std::string answer = state_->first_line(end_by);
       if (answer == welcome_line) return;
       trouble = !answer.empty()           ? answer.substr(0, 200)
