@@ -16,11 +16,10 @@
 
 #include "base/clock.hpp"
 #include "base/command_line.hpp"
-#include "base/file_descriptor.hpp"
-#include "base/process.hpp"
 #include "base/status.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
+#include "plot.hpp"
 #include "sched/simulate.hpp"
 #include "simulate_trace.hpp"
 #include "text.hpp"
@@ -53,12 +52,6 @@ std::vector<std::string> words(const std::string& text) {
   for (std::string word; std::getline(stream, word, ',');)
     if (!word.empty()) list.push_back(word);
   return list;
-}
-
-std::ofstream open(const std::string& option, const std::string& path) {
-  std::ofstream file(path);
-  if (!file) throw Failure(fmt::format("{}: cannot write '{}'", option, path), 1);
-  return file;
 }
 
 sched::DrmsChoices choices_of(const Options& o) {
@@ -114,7 +107,7 @@ Json json_of(const sched::SimulationResult& r) {
 }
 
 void write_csv(const Options& o, const std::vector<Point>& points) {
-  auto file = open("--csv", o.csv);
+  auto file = open_file("--csv", o.csv);
   file << "mix,utilization,policy,response_s,error_s,wait_s,service_s,jobs,converged,overloaded,used,"
           "resizes_per_job,response_1_s,response_2_s,response_3_s\n";
   for (const Point& p : points) {
@@ -131,15 +124,8 @@ void write_csv(const Options& o, const std::vector<Point>& points) {
 /// A picture by gnuplot: a panel for each mix, response time over utilization, a line for each policy.
 void draw(const Options& o, const std::vector<Point>& points, const std::vector<sched::Mix>& mixes,
           const std::vector<std::string>& policies) {
-  const bool svg = o.plot.size() > 4 && o.plot.substr(o.plot.size() - 4) == ".svg";
-  const bool png = o.plot.size() > 4 && o.plot.substr(o.plot.size() - 4) == ".png";
-  if (!svg && !png) throw Failure("--plot: the file's name must end in .svg or .png");
   const auto columns = std::min<std::size_t>(mixes.size(), 3), rows = (mixes.size() + columns - 1) / columns;
-  std::string quoted = "'";
-  for (const char c : o.plot) quoted += c == '\'' ? std::string("''") : std::string(1, c);
-  quoted += "'";
-  std::string script = fmt::format("set terminal {} size {},{} {}\nset output {}\n", svg ? "svg" : "pngcairo",
-                                   120 + 360 * columns, 60 + 300 * rows, svg ? "background 'white'" : "", quoted);
+  std::string script;
   for (std::size_t m = 0; m < mixes.size(); ++m)
     for (const auto& policy : policies) {
       script += fmt::format("$m{}_{} << EOD\n", m, policy);
@@ -161,12 +147,7 @@ void draw(const Options& o, const std::vector<Point>& points, const std::vector<
     }
     script += "\n";
   }
-  script += "unset multiplot\n";
-  const base::FileDescriptor in = base::memory_file("gnuplot", script);
-  const base::Outcome drawn = base::run({{"gnuplot"}, std::nullopt, in.get()}, -1);
-  if (drawn.status != 0)
-    throw Failure(fmt::format("--plot: gnuplot did not draw '{}' (status {}): {}", o.plot, drawn.status, drawn.output),
-                  1);
+  plot(o.plot, 120 + 360 * columns, 60 + 300 * rows, script + "unset multiplot\n");
 }
 
 void run_recorded(const Options& o, const std::vector<std::string>& policies) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "simulate_trace.hpp"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <cmath>
+#include <ctime>
 #include <fstream>
 #include <iterator>
 
@@ -12,9 +11,8 @@
 
 #include <fmt/format.h>
 
-#include "base/file_descriptor.hpp"
-#include "base/process.hpp"
 #include "failure.hpp"
+#include "plot.hpp"
 #include "sched/synthetic.hpp"
 #include "text.hpp"
 
@@ -29,15 +27,7 @@ struct Replayed {
 };
 
 double cpu_seconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_utime.tv_sec) + 1e-6 * static_cast<double>(usage.ru_utime.tv_usec);
-}
-
-std::ofstream open(const char* option, const std::string& path) {
-  std::ofstream file(path);
-  if (!file) throw Failure(fmt::format("{}: cannot write '{}'", option, path), 1);
-  return file;
+  return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
 
 sched::Trace trace_of(const TraceOptions& o, const TraceRun& run, const sched::Speedup& speedup) {
@@ -106,7 +96,7 @@ Json json_of(const TraceOptions& o, const sched::Trace& trace, const std::vector
 }
 
 void write_csv(const std::string& path, const std::vector<Replayed>& all) {
-  auto file = open("--csv", path);
+  auto file = open_file("--csv", path);
   file << "policy,class,jobs,utilization";
   for (const char* what : {"wait", "response", "slowdown"})
     for (const char* figure : {"mean", "median", "p95", "p99", "max"}) file << ',' << what << '_' << figure;
@@ -122,13 +112,7 @@ void write_csv(const std::string& path, const std::vector<Replayed>& all) {
 
 /// Two panels by gnuplot: wait and bounded slowdown of all jobs, mean and tail, by policy.
 void draw(const std::string& path, const std::vector<Replayed>& all) {
-  const auto ends = [&](const char* end) { return path.size() > 4 && path.compare(path.size() - 4, 4, end) == 0; };
-  if (!ends(".svg") && !ends(".png")) throw Failure("--plot: the file's name must end in .svg or .png");
-  std::string quoted = "'";
-  for (const char c : path) quoted += c == '\'' ? std::string("''") : std::string(1, c);
-  std::string script = fmt::format("set terminal {} size 900,420 {}\nset output {}'\n",
-                                   ends(".svg") ? "svg" : "pngcairo", ends(".svg") ? "background 'white'" : "", quoted);
-  script += "$d << EOD\n";
+  std::string script = "$d << EOD\n";
   for (const Replayed& one : all) {
     const sched::JobClass& c = one.result.classes.front();
     script += fmt::format("{}", one.policy);
@@ -143,12 +127,7 @@ void draw(const std::string& path, const std::vector<Replayed>& all) {
     script += fmt::format("set title '{}'\nplot $d using {}:xtic(1) title 'mean', $d using {} title '95 %', $d using "
                           "{} title '99 %'\n",
                           panels[k], 2 + 3 * k, 3 + 3 * k, 4 + 3 * k);
-  script += "unset multiplot\n";
-  const base::FileDescriptor in = base::memory_file("gnuplot", script);
-  const base::Outcome drawn = base::run({{"gnuplot"}, std::nullopt, in.get()}, -1);
-  if (drawn.status != 0)
-    throw Failure(fmt::format("--plot: gnuplot did not draw '{}' (status {}): {}", path, drawn.status, drawn.output),
-                  1);
+  plot(path, 900, 420, script + "unset multiplot\n");
 }
 
 void print(const sched::Trace& trace, const std::vector<Replayed>& all) {
@@ -218,7 +197,7 @@ void run_trace(const TraceOptions& o, const TraceRun& run) {
   const sched::Speedup speedup = sched::Speedup::parse(o.speedup);
   const sched::Trace trace = trace_of(o, run, speedup);
   if (!o.write_swf.empty()) {
-    auto file = open("--write-swf", o.write_swf);
+    auto file = open_file("--write-swf", o.write_swf);
     sched::write_swf(file, trace,
                      o.swf.empty() ? fmt::format("dyngrid simulate --synthetic {} --seed {}", o.synthetic, run.seed)
                                    : "from another trace, by dyngrid simulate");
