@@ -17,6 +17,7 @@
 
 #include "base/command_line.hpp"
 #include "base/grid_shape.hpp"
+#include "common/mpi_main.hpp"
 #include "common/report.hpp"
 
 extern "C" {
@@ -151,8 +152,7 @@ int run(int argc, char** argv) {
   if (const auto status = base::read_command_line(app, argc, argv, rank == 0)) return *status;
   apps::Report report("bench_calls", rank == 0 ? settings.csv : "");
   apps::Table table{"Seconds of a call, medians", {"routine", "grid", "nb", "direct", "calls", "ratio"}, {}};
-  double log_sum = 0, least = 1e9;
-  int count = 0;
+  apps::Ratios ratios;
   for (const std::string& shape : settings.grids) {
     const base::GridShape grid = base::parse_grid_shape(shape, "--grids");
     if (grid.size() != size)
@@ -162,33 +162,20 @@ int run(int argc, char** argv) {
         Case k(settings.n, nb, grid);
         const auto [straight, called] = measure(settings, k, routine, shape, report);
         const double ratio = straight / called;
-        log_sum += std::log(ratio), ++count;
-        least = std::min(least, ratio);
+        ratios.add(ratio);
         table.rows.push_back(
             {routine, shape, nb, apps::Cell(straight, 3), apps::Cell(called, 3), apps::Cell(ratio, 3)});
       }
   }
   if (rank != 0) return 0;
-  char note[160];
-  std::snprintf(note, sizeof note, "Geometric mean of the ratios %.2f, the least %.2f; DYNGRID_CALLS=%s.",
-                std::exp(log_sum / count), least, std::getenv("DYNGRID_CALLS") ? std::getenv("DYNGRID_CALLS") : "");
-  table.note = note;
+  const char* calls = std::getenv("DYNGRID_CALLS");
+  table.note = ratios.text() + "; DYNGRID_CALLS=" + (calls ? calls : "") + ".";
   report.add(table);
-  return 0;
+  return report.finish() ? 0 : 1;
 }
 
 } // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int status = 2;
-  try {
-    status = run(argc, argv);
-  } catch (const std::exception& error) {
-    int rank = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (rank == 0) std::fprintf(stderr, "bench_calls: %s; see --help\n", error.what());
-  }
-  MPI_Finalize();
-  return status;
+  return apps::mpi_main("bench_calls", argc, argv, run);
 }

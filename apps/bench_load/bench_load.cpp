@@ -40,13 +40,10 @@ struct Settings {
   bool is_quick = false;
 };
 
-double cpu_s(clockid_t of) {
-  timespec t{};
-  clock_gettime(of, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
-double thread_cpu_s() {
-  return cpu_s(CLOCK_THREAD_CPUTIME_ID);
+using control::thread_cpu_s;
+
+double process_cpu_s() {
+  return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
 
 /// Computes for so long, in pieces of 10 ms of CPU time, with or without pauses; prints "truth share".
@@ -91,13 +88,13 @@ int watch(double seconds) {
   double part = 0;
   {
     const control::LoadMonitor::Pointer monitor(new control::LoadMonitor);
-    const double others = cpu_s(CLOCK_PROCESS_CPUTIME_ID) - thread_cpu_s();
+    const double others = process_cpu_s() - thread_cpu_s();
     while (base::monotonic_s() - begun < seconds) {
       if (!monitor->has_changed()) continue;
       monitor->told();
       seen += fmt::format(" {:.2f}", base::monotonic_s() - begun);
     }
-    part = (cpu_s(CLOCK_PROCESS_CPUTIME_ID) - thread_cpu_s() - others) / seconds;
+    part = (process_cpu_s() - thread_cpu_s() - others) / seconds;
   }
   fmt::print("{}{}\n", part, seen);
   return 0;

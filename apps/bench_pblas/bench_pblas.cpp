@@ -15,6 +15,7 @@
 
 #include "base/command_line.hpp"
 #include "base/grid_shape.hpp"
+#include "common/mpi_main.hpp"
 #include "common/report.hpp"
 #include "common/scalapack.h"
 #include "dyngrid/pblas.h"
@@ -187,8 +188,7 @@ int run(int argc, char** argv) {
   apps::Table table{"Seconds of a call, medians; ratios are stock's time over ours",
                     {"routine", "grid", "n", "nb", "stock", "own", "listed", "own ratio", "listed ratio"},
                     {}};
-  double log_sum = 0, least = 1e9;
-  int count = 0;
+  apps::Ratios ratios;
   for (const std::string& shape : settings.grids) {
     const base::GridShape asked = base::parse_grid_shape(shape, "--grids");
     if (asked.size() != size)
@@ -203,20 +203,14 @@ int run(int argc, char** argv) {
           Case k(grid, n, nb);
           const auto seconds = measure(settings, k, routine, MPI_COMM_WORLD, report);
           const double stock = seconds.at("stock"), own = seconds.at("own"), listed = seconds.at("listed");
-          for (const double ours : {own, listed}) {
-            log_sum += std::log(stock / ours), ++count;
-            least = std::min(least, stock / ours);
-          }
+          for (const double ours : {own, listed}) ratios.add(stock / ours);
           table.rows.push_back({routine, shape, n, nb, apps::Cell(stock, 3), apps::Cell(own, 3), apps::Cell(listed, 3),
                                 apps::Cell(stock / own, 3), apps::Cell(stock / listed, 3)});
         }
     Cblacs_gridexit(grid.ctxt);
   }
   if (rank != 0) return 0;
-  char note[160];
-  std::snprintf(note, sizeof note, "Geometric mean of the ratios %.2f, the least %.2f.", std::exp(log_sum / count),
-                least);
-  table.note = note;
+  table.note = ratios.text() + ".";
   report.add(table);
   return report.finish() ? 0 : 1;
 }
@@ -224,15 +218,5 @@ int run(int argc, char** argv) {
 } // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int status = 2;
-  try {
-    status = run(argc, argv);
-  } catch (const std::exception& error) {
-    int rank = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (rank == 0) std::fprintf(stderr, "bench_pblas: %s; see --help\n", error.what());
-  }
-  MPI_Finalize();
-  return status;
+  return apps::mpi_main("bench_pblas", argc, argv, run);
 }

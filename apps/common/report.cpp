@@ -125,6 +125,15 @@ void Report::add(Sample sample, const std::vector<double>& runs) {
   }
 }
 
+void Ratios::add(double ratio) {
+  log_sum_ += std::log(ratio);
+  least_ = count_++ == 0 ? ratio : std::min(least_, ratio);
+}
+
+std::string Ratios::text() const {
+  return fmt::format("Geometric mean of the ratios {:.2f}, the least {:.2f}", std::exp(log_sum_ / count_), least_);
+}
+
 bool Report::finish() {
   std::fflush(stdout);
   if (path_.empty() || csv_.flush()) return true;

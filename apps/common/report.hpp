@@ -51,6 +51,17 @@ struct Sample {
   Sample();
 };
 
+/// How many times as fast in many cases.
+class Ratios {
+public:
+  void add(double ratio);
+  std::string text() const; ///< "Geometric mean of the ratios 1.38, the least 1.00"
+
+private:
+  double log_sum_ = 0, least_ = 0;
+  int count_ = 0;
+};
+
 /// Tables of one benchmark on the terminal, samples in a file. Local: for one process.
 class Report {
 public:
