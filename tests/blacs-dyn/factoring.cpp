@@ -15,6 +15,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "../pblas/element_types.hpp"
 #include "../pblas/local_lapack.hpp"
 #include "control/client.hpp"
 #include "follow.hpp"
@@ -23,16 +24,9 @@ namespace {
 
 using follow::expect;
 
-template <class T> struct RealOf { using type = T; };
-template <class T> struct RealOf<std::complex<T>> { using type = T; };
-template <class T> using Real = typename RealOf<T>::type;
-template <class T> constexpr bool is_complex = !std::is_same_v<T, Real<T>>;
-template <class T> T conj(T x) {
-  if constexpr (is_complex<T>)
-    return std::conj(x);
-  else
-    return x;
-}
+using elements::conj;
+using elements::is_complex;
+using elements::Real;
 
 struct Case {
   std::string kind;

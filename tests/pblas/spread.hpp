@@ -13,6 +13,7 @@
 #include <mpi.h>
 
 #include "dyngrid/pblas.h"
+#include "element_types.hpp"
 
 extern "C" {
 void Cblacs_get(int, int, int*);
@@ -23,17 +24,9 @@ void Cblacs_gridexit(int);
 
 namespace spread {
 
-template <class T> struct RealOf { using type = T; };
-template <class T> struct RealOf<std::complex<T>> { using type = T; };
-template <class T> using Real = typename RealOf<T>::type;
-template <class T> constexpr bool is_complex = !std::is_same_v<T, Real<T>>;
-
-template <class T> T conj(T x) {
-  if constexpr (is_complex<T>)
-    return std::conj(x);
-  else
-    return x;
-}
+using elements::conj;
+using elements::is_complex;
+using elements::Real;
 
 struct Grid {
   int ctxt = -1, nprow = -1, npcol = -1, myrow = -1, mycol = -1;

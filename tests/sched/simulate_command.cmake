@@ -1,22 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # dyngrid simulate: a table, a CSV file, a picture, recorded jobs, errors.
-file(REMOVE_RECURSE "${FOLDER}")
-file(MAKE_DIRECTORY "${FOLDER}")
-function(run expected_status)
-  execute_process(COMMAND "${COMMAND}" simulate ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE out ERROR_VARIABLE err)
-  if(NOT status EQUAL expected_status)
-    message(FATAL_ERROR "simulate ${ARGN}: status ${status}, expected ${expected_status}\n${out}\n${err}")
-  endif()
-  set(out "${out}" PARENT_SCOPE)
-  set(err "${err}" PARENT_SCOPE)
-endfunction()
-function(need text)
-  foreach(part IN LISTS ARGN)
-    if(NOT text MATCHES "${part}")
-      message(FATAL_ERROR "'${part}' is not in:\n${text}")
-    endif()
-  endforeach()
-endfunction()
+set(word simulate)
+include("${CMAKE_CURRENT_LIST_DIR}/../apps/one_command.cmake")
 
 run(0 --mix 25:25:50 --utilization 0.2,0.5 --error 5 --threads 1 --csv "${FOLDER}/points.csv" --plot
   "${FOLDER}/it's.svg")
