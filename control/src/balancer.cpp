@@ -285,9 +285,9 @@ std::optional<BalanceOutcome> Balancer::outcome() {
   BalanceOutcome outcome = trial_->outcome;
   outcome.after_s = base::median(trial_->after);
   outcome.steps = static_cast<int>(trial_->after.size());
-  const std::vector<double> trial_speeds = trial_->speeds;
+  const bool is_it_alone = are_near(trial_->speeds, all_speeds()); // else something else has changed, too
   trial_.reset();
-  if (are_near(trial_speeds, all_speeds())) { // else something else has changed, too
+  if (is_it_alone) {
     const double off = outcome.after_s / outcome.predicted_after_s - 1;
     error_ = std::hypot(error_at(ended_s_), off) / std::sqrt(2);
     error_s_ = ended_s_;

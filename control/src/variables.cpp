@@ -37,8 +37,7 @@ const std::vector<Variable>& variables() {
        "of any sizes and ScaLAPACK's for others, own takes dyngrid's for all, stock takes ScaLAPACK's"},
       {"DYNGRID_CALLS", "", "off|report|ROUTINE[=auto|PxQ/NB|forced],...", "off",
        "calls of these routines of ScaLAPACK run where they run best: on another shape of the same processes, on "
-       "fewer, "
-       "in other blocks; report only tells what that would bring"},
+       "fewer, in other blocks; report only tells what that would bring"},
       {"DYNGRID_UNIT", "", "auto|all|N", "auto", "processes of a group: what comes together leaves together"},
       {"DYNGRID_HOSTS", "", "HOST[:MAX[:SPEED]],...", "the hosts where mpirun started processes",
        "where new processes go, and at most how many on each"},

@@ -22,6 +22,7 @@
 #include "calls/speeds_file.hpp"
 #include "control/history.hpp"
 #include "control/limits.hpp"
+#include "matrix.hpp"
 #include "mpi_util.hpp"
 #include "pblas/stock_calls.hpp"
 #include "redist/plan.hpp"
@@ -284,7 +285,8 @@ double predicted_copies(const Call& call, const CallPlace& place) {
     redist::PlanOptions options;
     options.schedule = redist::Schedule::async;
     options.from = {x.i - 1, x.j - 1, operand.m, operand.n};
-    const double once = redist::Plan(from, to, options).predicted_seconds(machine, element_bytes(call.type()));
+    const double once =
+        redist::Plan(from, to, options).predicted_seconds(machine, static_cast<int>(element_bytes(call.type())));
     seconds += once * (operand.use == Use::both ? 2 : 1);
   }
   state().copies[key] = seconds;
@@ -351,8 +353,8 @@ bool has_own_work(const Call& call) {
   pblas::invoke(call.stock.routine, query);
   const auto real = [&](int at) {
     const void* value = call.arguments()[static_cast<std::size_t>(at)];
-    return element_bytes(call.type()) == 4 || call.type() == 'c' ? double{*static_cast<const float*>(value)}
-                                                                 : *static_cast<const double*>(value);
+    return call.type() == 's' || call.type() == 'c' ? double{*static_cast<const float*>(value)}
+                                                    : *static_cast<const double*>(value);
   };
   const auto enough = [&](int at, auto&& needed) {
     return at == Routine::none || integer(call.arguments(), at + 1) >= needed(at);

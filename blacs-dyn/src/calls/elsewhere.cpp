@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "matrix.hpp"
 #include "mpi_util.hpp"
 #include "pblas/stock_calls.hpp"
 
@@ -39,6 +40,10 @@ auto copy_of(char type) {
 bool is_single(char type) {
   return type == 's' || type == 'c';
 }
+int bytes_of(char type) {
+  return static_cast<int>(element_bytes(type));
+}
+
 int real_bytes(char type) {
   return is_single(type) ? 4 : 8;
 }
@@ -68,10 +73,6 @@ void gather(void* bytes, std::int64_t count, MPI_Comm comm) {
 
 } // namespace
 
-int element_bytes(char type) {
-  return real_bytes(type) * (type == 'c' || type == 'z' ? 2 : 1);
-}
-
 Elsewhere::Bytes Elsewhere::get(std::int64_t bytes) {
   bytes_ += bytes;
   Bytes made(std::malloc(static_cast<std::size_t>(std::max<std::int64_t>(bytes, 16))));
@@ -89,7 +90,7 @@ Elsewhere::Elsewhere(const Routine& routine, const Problem& problem, const Argum
       const std::int64_t rows = rows_of(panel.desc.data(), there.grid).local_size(there.row);
       const std::int64_t cols = cols_of(panel.desc.data(), there.grid).local_size(there.col);
       panel.desc[lld_at] = static_cast<int>(std::max<std::int64_t>(1, rows));
-      panel.data = get(rows * cols * element_bytes(type));
+      panel.data = get(rows * cols * bytes_of(type));
     }
     panels_.push_back(std::move(panel));
   }
@@ -110,7 +111,7 @@ Elsewhere::Elsewhere(const Routine& routine, const Problem& problem, const Argum
     replace(at, bytes.get());
   };
   vector(routine.pivots, pivots_, (rows + nb) * std::int64_t{sizeof(int)});
-  vector(routine.tau, tau_, cols * element_bytes(type));
+  vector(routine.tau, tau_, cols * bytes_of(type));
   vector(routine.eigenvalues, eigenvalues_, first.operand.n * real_bytes(type));
 }
 
@@ -133,7 +134,7 @@ bool Elsewhere::get_work(void* stock) {
   // p?lasrt where blocks are large
   const std::int64_t more = (n + 4 * nb) * nb;
   lwork_ = static_cast<int>(length_in(room.data(), type_) + more);
-  work_ = get(std::int64_t{lwork_} * element_bytes(type_));
+  work_ = get(std::int64_t{lwork_} * bytes_of(type_));
   if (routine_.rwork != Routine::none) {
     lrwork_ = static_cast<int>(std::max<std::int64_t>(length_in(room.data() + 1024, type_), 4 * n) + more);
     rwork_ = get(std::int64_t{lrwork_} * real_bytes(type_));
@@ -167,7 +168,7 @@ void Elsewhere::bring_back(const Standing& caller) const {
 double Elsewhere::moved_bytes() const {
   double bytes = 0;
   for (const Panel& panel : panels_)
-    bytes += static_cast<double>(panel.operand.m) * static_cast<double>(panel.operand.n) * element_bytes(type_) *
+    bytes += static_cast<double>(panel.operand.m) * static_cast<double>(panel.operand.n) * bytes_of(type_) *
              (panel.operand.use == Use::both ? 2 : 1);
   return bytes;
 }
@@ -210,7 +211,7 @@ void Elsewhere::bring_vectors_back(const Standing& caller, MPI_Comm comm) const 
              });
   }
   if (routine_.tau != Routine::none) {
-    const auto size = static_cast<std::size_t>(element_bytes(type_));
+    const auto size = static_cast<std::size_t>(bytes_of(type_));
     std::vector<char> all(static_cast<std::size_t>(pivots_count()) * size, 0);
     const auto* mine = static_cast<const char*>(tau_.get());
     if (there_.is_inside() && there_.row == 0)
@@ -247,7 +248,7 @@ int Elsewhere::info(MPI_Comm comm) const {
 
 void Elsewhere::fill() {
   if (!there_.is_inside()) return;
-  const int reals = element_bytes(type_) / real_bytes(type_);
+  const int reals = bytes_of(type_) / real_bytes(type_);
   for (Panel& panel : panels_) {
     const gridmap::Axis rows = rows_of(panel.desc.data(), there_.grid), cols = cols_of(panel.desc.data(), there_.grid);
     const std::int64_t count = rows.local_size(there_.row) * cols.local_size(there_.col) * reals;

@@ -9,9 +9,6 @@
 
 namespace blacs_dyn::calls {
 
-/// Bytes of an element of type s, d, c or z.
-int element_bytes(char type);
-
 /// What a process has of a call at a place. Nothing is initialized. Null pointers where there was no memory.
 class Elsewhere {
 public:
