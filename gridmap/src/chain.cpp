@@ -322,7 +322,9 @@ std::vector<Chain> chain_front(const ChainRequest& request, const ChainOwners& n
   return front;
 }
 
-Cells balance_cells(const CellsRequest& request) {
+namespace {
+
+void check(const CellsRequest& request) {
   const std::int64_t m = request.m, n = request.n;
   if (m < 0 || n < 0) bad_chain(fmt::format("matrix is {} x {}, expected at least 0 x 0", m, n));
   if (request.nprow < 1 || request.npcol < 1)
@@ -334,62 +336,90 @@ Cells balance_cells(const CellsRequest& request) {
                             request.costs.size(), request.speeds.size(), m, n, request.nprow, request.npcol));
   check_processes(request.speeds, request.fixed_s);
   check_all("cost", request.costs, true);
+}
 
-  std::vector<double> sums(at((m + 1) * (n + 1)), 0.0); // of all cells above and to the left
-  const auto sum = [&](std::int64_t i, std::int64_t j) -> double& { return sums[at(i * (n + 1) + j)]; };
-  for (std::int64_t i = 0; i < m; ++i) {
-    double row = 0;
-    for (std::int64_t j = 0; j < n; ++j) {
-      row += request.costs[at(i * n + j)];
-      sum(i + 1, j + 1) = sum(i, j + 1) + row;
+/// Rows and columns of a grid, cut in turn: each exactly for the other as it is.
+class CellBalance {
+public:
+  explicit CellBalance(const CellsRequest& request) : r_(request), sums_(at((request.m + 1) * (request.n + 1)), 0.0) {
+    for (std::int64_t i = 0; i < r_.m; ++i) {
+      double row = 0;
+      for (std::int64_t j = 0; j < r_.n; ++j) {
+        row += r_.costs[at(i * r_.n + j)];
+        sums_[at((i + 1) * (r_.n + 1) + j + 1)] = sum(i, j + 1) + row;
+      }
     }
   }
-  Cells cells;
-  const auto stretches = [](std::int64_t items, int parts) {
-    std::vector<std::int64_t> first;
-    for (int k = 0; k <= parts; ++k) first.push_back(items * k / parts);
-    return first;
-  };
-  cells.first_row = stretches(m, request.nprow);
-  cells.first_col = stretches(n, request.npcol);
-  const auto time = [&](int i, int j, std::int64_t top, std::int64_t bottom, std::int64_t left, std::int64_t right) {
-    const std::size_t place = at(i * request.npcol + j);
-    const double work = sum(bottom, right) - sum(top, right) - (sum(bottom, left) - sum(top, left));
-    return std::max(work, 0.0) / request.speeds[place] + (request.fixed_s.empty() ? 0.0 : request.fixed_s[place]);
-  };
-  // of a grid row the slowest process counts, and so of a column
-  const auto row_time = [&](int i, std::int64_t from, std::int64_t to) {
-    double seconds = 0;
-    for (int j = 0; j < request.npcol; ++j)
-      seconds = std::max(seconds, time(i, j, from, to, cells.first_col[at(j)], cells.first_col[at(j) + 1]));
-    return seconds;
-  };
-  const auto col_time = [&](int j, std::int64_t from, std::int64_t to) {
-    double seconds = 0;
-    for (int i = 0; i < request.nprow; ++i)
-      seconds = std::max(seconds, time(i, j, cells.first_row[at(i)], cells.first_row[at(i) + 1], from, to));
-    return seconds;
-  };
-  // a 1 x P grid has nothing to choose for its rows, so both turns make it exact
-  const auto turn = [&](Cells& best, bool rows_first) {
+
+  /// All alike in their numbers of rows and of columns.
+  Cells evenly() {
+    cells_.first_row = evenly(r_.m, r_.nprow);
+    cells_.first_col = evenly(r_.n, r_.npcol);
+    cells_.seconds = time_of([this](int i, auto from, auto to) { return row_time(i, from, to); }, cells_.first_row);
+    return cells_;
+  }
+
+  /// From `start` on, until nothing gets better.
+  Cells better(const Cells& start, bool rows_first) {
+    cells_ = start;
+    Cells best = start;
     for (int round = 0; round < 100; ++round) {
       const double before = best.seconds;
       for (const bool rows : {rows_first, !rows_first}) {
-        Chain chain = rows ? solve(row_time, request.nprow, m) : solve(col_time, request.npcol, n);
-        (rows ? cells.first_row : cells.first_col) = std::move(chain.first);
-        cells.seconds = chain.seconds;
-        if (cells.seconds < best.seconds) best = cells;
+        cut(rows);
+        if (cells_.seconds < best.seconds) best = cells_;
       }
       if (best.seconds >= before * (1 - 1e-12)) break;
     }
-  };
-  cells.seconds = time_of(row_time, cells.first_row);
-  const Cells start = cells;
-  Cells best = cells;
-  turn(best, true);
-  Cells other = cells = start;
-  turn(other, false);
-  return other.seconds < best.seconds ? other : best;
+    return best;
+  }
+
+private:
+  /// Of all cells above and to the left.
+  double sum(std::int64_t i, std::int64_t j) const { return sums_[at(i * (r_.n + 1) + j)]; }
+  static std::vector<std::int64_t> evenly(std::int64_t items, int parts) {
+    std::vector<std::int64_t> first;
+    for (int k = 0; k <= parts; ++k) first.push_back(items * k / parts);
+    return first;
+  }
+  double time(int i, int j, std::int64_t top, std::int64_t bottom, std::int64_t left, std::int64_t right) const {
+    const std::size_t place = at(i * r_.npcol + j);
+    const double work = sum(bottom, right) - sum(top, right) - (sum(bottom, left) - sum(top, left));
+    return std::max(work, 0.0) / r_.speeds[place] + (r_.fixed_s.empty() ? 0.0 : r_.fixed_s[place]);
+  }
+  // of a grid row the slowest process counts, and so of a column
+  double row_time(int i, std::int64_t from, std::int64_t to) const {
+    double seconds = 0;
+    for (int j = 0; j < r_.npcol; ++j)
+      seconds = std::max(seconds, time(i, j, from, to, cells_.first_col[at(j)], cells_.first_col[at(j) + 1]));
+    return seconds;
+  }
+  double col_time(int j, std::int64_t from, std::int64_t to) const {
+    double seconds = 0;
+    for (int i = 0; i < r_.nprow; ++i)
+      seconds = std::max(seconds, time(i, j, cells_.first_row[at(i)], cells_.first_row[at(i) + 1], from, to));
+    return seconds;
+  }
+  void cut(bool rows) {
+    Chain chain = rows ? solve([this](int i, auto from, auto to) { return row_time(i, from, to); }, r_.nprow, r_.m)
+                       : solve([this](int j, auto from, auto to) { return col_time(j, from, to); }, r_.npcol, r_.n);
+    (rows ? cells_.first_row : cells_.first_col) = std::move(chain.first);
+    cells_.seconds = chain.seconds;
+  }
+
+  const CellsRequest& r_;
+  std::vector<double> sums_;
+  Cells cells_;
+};
+
+} // namespace
+
+Cells balance_cells(const CellsRequest& request) {
+  check(request);
+  CellBalance balance(request);
+  const Cells start = balance.evenly();
+  Cells by_rows = balance.better(start, true), by_cols = balance.better(start, false);
+  return by_cols.seconds < by_rows.seconds ? by_cols : by_rows;
 }
 
 } // namespace gridmap

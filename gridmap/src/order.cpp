@@ -177,12 +177,8 @@ void check_side(const char* name, const Axis& from, const std::vector<std::int64
                 fmt::format("gridmap: order: {} add up to {}, expected {} as before", name, sum, from.n));
 }
 
-} // namespace
-
-GridOrder order_grid(const GridOrderRequest& request) {
-  check_side("rows", request.rows_from, request.rows);
-  check_side("cols", request.cols_from, request.cols);
-  const Side rows{request.rows_from, request.rows}, cols{request.cols_from, request.cols};
+/// Where each process of the new grid is in the old one; {-1, -1} for a newcomer. @throws Error
+CellTable cells_of(const GridOrderRequest& request, const Side& rows, const Side& cols) {
   if (request.grid.size() != request.rows.size() * request.cols.size())
     throw Error(Status::shape_mismatch,
                 fmt::format("gridmap: order: {} processes for a {}x{} grid, expected {}", request.grid.size(),
@@ -199,57 +195,79 @@ GridOrder order_grid(const GridOrderRequest& request) {
       throw Error(Status::bad_argument, fmt::format("gridmap: order: process {} is named twice", process));
     cells[k / request.cols.size()][k % request.cols.size()] = {process / cols.from.nprocs, process % cols.from.nprocs};
   }
-  const CellTable cells_turned = turned(cells);
+  return cells;
+}
 
+/// Rows or columns, and the same cells seen from them.
+struct Half {
+  const Side& side;
+  CellTable cells;
+  bool is_exact;
+  Counts before; ///< of an exact one
+
+  Half(const Side& of, CellTable seen)
+      : side(of), cells(std::move(seen)), is_exact(of.count() <= exact_rows),
+        before(is_exact ? before_subsets(of) : Counts{}) {}
+  /// With the other half in that order. order: begun with, and made better; @return what stays then
+  std::int64_t best_order(const Side& other, const std::vector<int>& other_order, std::vector<int>& order) const {
+    const Counts weight = weights(cells, side.from.nprocs, overlaps(other, other_order));
+    return is_exact ? best_order_exact(side, weight, before, order) : best_order_moves(side, weight, order);
+  }
+};
+
+double exhaustive_work_of(const Side& few, const Side& many) {
+  return factorial(few.count()) * static_cast<double>(at(1) << many.count()) * many.count() *
+         std::min(many.from.nprocs, few.count());
+}
+
+/// All orders of the short side, the other one exact for each. @return what stays by the best
+std::int64_t exhaust(const Side& few, const Half& many, std::vector<int>& few_order, std::vector<int>& many_order) {
+  std::int64_t retained = -1;
+  std::vector<int> order = few.identity(), other;
+  do {
+    const std::int64_t value = many.best_order(few, order, other);
+    if (value <= retained) continue;
+    retained = value;
+    few_order = order;
+    many_order = other;
+  } while (std::next_permutation(order.begin(), order.end()));
+  return retained;
+}
+
+} // namespace
+
+GridOrder order_grid(const GridOrderRequest& request) {
+  check_side("rows", request.rows_from, request.rows);
+  check_side("cols", request.cols_from, request.cols);
+  const Side row_side{request.rows_from, request.rows}, col_side{request.cols_from, request.cols};
+  const CellTable cells = cells_of(request, row_side, col_side);
+  const Half rows(row_side, cells), cols(col_side, turned(cells));
+  const auto pays = [](const Side& few, const Half& many) {
+    return many.is_exact && exhaustive_work_of(few, many.side) <= exhaustive_work;
+  };
+  const bool rows_are_less_work =
+      !cols.is_exact || exhaustive_work_of(col_side, row_side) <= exhaustive_work_of(row_side, col_side);
   GridOrder best;
-  best.row_order = natural_order(rows, cells);
-  best.col_order = natural_order(cols, cells_turned);
-  best.retained_elements = -1;
-  const bool rows_exact = rows.count() <= exact_rows, cols_exact = cols.count() <= exact_rows;
-  const Counts rows_before = rows_exact ? before_subsets(rows) : Counts{},
-               cols_before = cols_exact ? before_subsets(cols) : Counts{};
-
-  // all orders of the short side, the other one exact for each
-  const auto exhaust = [&](const Side& few, const Side& many, const CellTable& many_cells, const Counts& before,
-                           std::vector<int>& few_order, std::vector<int>& many_order) {
-    std::vector<int> order = few.identity(), other;
-    do {
-      const Counts weight = weights(many_cells, many.from.nprocs, overlaps(few, order));
-      const std::int64_t value = best_order_exact(many, weight, before, other);
-      if (value > best.retained_elements) {
-        best.retained_elements = value;
-        few_order = order;
-        many_order = other;
-      }
-    } while (std::next_permutation(order.begin(), order.end()));
+  if (rows_are_less_work && pays(col_side, rows)) {
+    best.retained_elements = exhaust(col_side, rows, best.col_order, best.row_order);
     best.proved = true;
-  };
-  const auto work = [](const Side& few, const Side& many) {
-    return factorial(few.count()) * static_cast<double>(at(1) << many.count()) * many.count() *
-           std::min(many.from.nprocs, few.count());
-  };
-  if (rows_exact && (cols_exact ? work(cols, rows) <= work(rows, cols) : true) && work(cols, rows) <= exhaustive_work) {
-    exhaust(cols, rows, cells, rows_before, best.col_order, best.row_order);
     return best;
   }
-  if (cols_exact && work(rows, cols) <= exhaustive_work) {
-    exhaust(rows, cols, cells_turned, cols_before, best.row_order, best.col_order);
+  if (pays(row_side, cols)) {
+    best.retained_elements = exhaust(row_side, cols, best.row_order, best.col_order);
+    best.proved = true;
     return best;
   }
-  while (true) { // rows and columns in turn
-    std::vector<int> order = best.row_order;
-    const Counts row_weight = weights(cells, rows.from.nprocs, overlaps(cols, best.col_order));
-    if (rows_exact)
-      best_order_exact(rows, row_weight, rows_before, order);
-    else
-      best_order_moves(rows, row_weight, order);
-    const Counts col_weight = weights(cells_turned, cols.from.nprocs, overlaps(rows, order));
-    std::vector<int> col_order = best.col_order;
-    const std::int64_t value = cols_exact ? best_order_exact(cols, col_weight, cols_before, col_order)
-                                          : best_order_moves(cols, col_weight, col_order);
+  best.row_order = natural_order(row_side, rows.cells);
+  best.col_order = natural_order(col_side, cols.cells);
+  best.retained_elements = -1;
+  for (;;) { // rows and columns in turn
+    std::vector<int> row_order = best.row_order, col_order = best.col_order;
+    rows.best_order(col_side, col_order, row_order);
+    const std::int64_t value = cols.best_order(row_side, row_order, col_order);
     if (value <= best.retained_elements) return best;
     best.retained_elements = value;
-    best.row_order = std::move(order);
+    best.row_order = std::move(row_order);
     best.col_order = std::move(col_order);
   }
 }

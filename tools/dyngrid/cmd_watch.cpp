@@ -124,94 +124,105 @@ std::string choose(Terminal& terminal) {
 
 enum class Left { ended, quit, for_another };
 
-/// One job on the terminal, until it or the user ends it.
-Left show(const WatchOptions& o, const std::string& job, Terminal& terminal) {
-  std::string name = job;
-  control::Client client = connect_to(name);
-  JobView view;
-  view.take(client.call("status", {}));
-  client.call("watch", {});
-  const auto begun = Clock::now();
-  auto drawn_at = begun - std::chrono::hours(1), asked = begun, looked = begun;
-  std::int64_t seen = 0, wish = 0; // wish: the id of what a key has asked for
-  std::string op;
-  bool is_paused = false, was_tried_again = false;
-  const auto ask = [&](const char* what, int by) {
-    op = what;
-    wish = client.send(op, {{"by", by}});
-    view.say(op == "grow" ? "a larger grid" : "a smaller grid");
-  };
-  const auto draw = [&](const std::string& keys) {
-    terminal.draw(view.lines(terminal.screen(), keys));
-    drawn_at = Clock::now();
-  };
-  for (;;) {
-    const auto now = Clock::now();
-    const double gone = std::chrono::duration<double>(now - begun).count();
-    if (o.seconds > 0 && gone >= o.seconds) return Left::quit;
-    const std::string keys = !terminal.has_keys() ? ""
-                             : is_paused          ? "p goes on, q quits; the job runs meanwhile"
-                                                  : "+ larger  - smaller  p holds the picture  J another job  q quits";
-    if (!is_paused && now - drawn_at > std::chrono::milliseconds(100)) draw(keys);
-    if (now - asked > std::chrono::seconds(1)) { // what no event tells
-      client.send("status", {});
-      client.send("load", {});
-      asked = now;
+/// One job on the terminal.
+class Watched {
+public:
+  Watched(const WatchOptions& o, std::string job, Terminal& terminal)
+      : o_(o), terminal_(terminal), client_(connect_to(job)) {
+    view_.take(client_.call("status", {}));
+    client_.call("watch", {});
+  }
+
+  /// Until it or the user ends it.
+  Left show() {
+    for (;;) {
+      const auto now = Clock::now();
+      const double gone_s = std::chrono::duration<double>(now - begun_).count();
+      if (o_.seconds > 0 && gone_s >= o_.seconds) return Left::quit;
+      if (!is_paused_ && now - drawn_at_ > std::chrono::milliseconds(100)) draw(keys());
+      if (now - asked_ > std::chrono::seconds(1)) { // what no event tells
+        client_.send("status", {});
+        client_.send("load", {});
+        asked_ = now;
+      }
+      const std::optional<json> line = next_line();
+      if (!line || now - looked_ > std::chrono::milliseconds(100)) { // keys too, where events come without a pause
+        looked_ = now;
+        const double rest_s = o_.seconds > 0 ? std::clamp(o_.seconds - gone_s, 0.001, 0.1) : 0.1;
+        if (const auto left = obey(terminal_.wait(line ? -1 : client_.fd(), line ? 0 : rest_s))) return *left;
+      }
+      if (!line) continue;
+      view_.take(*line);
+      if (wish_ > 0 && line->value("id", std::int64_t{0}) == wish_) take_answer(*line);
+      const bool is_end = line->value("event", "") == "end";
+      if (!is_end && !(line->contains("event") && o_.events > 0 && ++seen_ >= o_.events)) continue;
+      draw("");
+      return is_end ? Left::ended : Left::quit;
     }
-    std::optional<json> line;
+  }
+
+private:
+  std::string keys() const {
+    if (!terminal_.has_keys()) return "";
+    return is_paused_ ? "p goes on, q quits; the job runs meanwhile"
+                      : "+ larger  - smaller  p holds the picture  J another job  q quits";
+  }
+  void draw(const std::string& keys) {
+    terminal_.draw(view_.lines(terminal_.screen(), keys));
+    drawn_at_ = Clock::now();
+  }
+  std::optional<json> next_line() {
     try {
-      line = client.next(0);
+      return client_.next(0);
     } catch (const base::Error& error) {
       throw Failure(error.what(), 1); // killed: it did not say good-bye
     }
-    if (!line || now - looked > std::chrono::milliseconds(100)) { // keys too, where events come without a pause
-      looked = now;
-      const KeyPress press =
-          terminal.wait(line ? -1 : client.fd(), line            ? 0
-                                                 : o.seconds > 0 ? std::clamp(o.seconds - gone, 0.001, 0.1)
-                                                                 : 0.1);
-      if (press.key == Key::quit) return Left::quit;
-      if (press.key == Key::jobs) return Left::for_another;
-      if (press.key == Key::grow || press.key == Key::shrink) {
-        was_tried_again = false;
-        if (press.key == Key::grow)
-          ask("grow", view.least_step());
-        else
-          ask("shrink", 1);
-      }
-      if (press.key == Key::pause) {
-        is_paused = !is_paused;
-        draw(is_paused ? "p goes on, q quits; the job runs meanwhile" : keys);
-      }
-    }
-    if (!line) continue;
-    view.take(*line);
-    if (wish > 0 && line->value("id", std::int64_t{0}) == wish) {
-      wish = 0;
-      if (!line->value("ok", false)) {
-        view.say(line->value("error", ""));
-      } else if (!line->value("accepted", false)) {
-        // the next of the sizes that it can use may be further: up to twice as many processes
-        if (op == "grow" && !was_tried_again && view.processes() > view.least_step()) {
-          was_tried_again = true;
-          ask("grow", view.processes());
-        } else {
-          view.say("declined: " + line->value("reason", ""));
-        }
-      } else {
-        view.say("");
-      }
-    }
-    if (line->value("event", "") == "end") {
-      draw("");
-      return Left::ended;
-    }
-    if (line->contains("event") && o.events > 0 && ++seen >= o.events) {
-      draw("");
-      return Left::quit;
-    }
   }
-}
+  void ask(const char* what, int by) {
+    op_ = what;
+    wish_ = client_.send(op_, {{"by", by}});
+    view_.say(op_ == "grow" ? "a larger grid" : "a smaller grid");
+  }
+  std::optional<Left> obey(const KeyPress& press) {
+    if (press.key == Key::quit) return Left::quit;
+    if (press.key == Key::jobs) return Left::for_another;
+    if (press.key == Key::grow || press.key == Key::shrink) {
+      was_tried_again_ = false;
+      if (press.key == Key::grow)
+        ask("grow", view_.least_step());
+      else
+        ask("shrink", 1);
+    }
+    if (press.key == Key::pause) {
+      is_paused_ = !is_paused_;
+      draw(keys());
+    }
+    return std::nullopt;
+  }
+  void take_answer(const json& line) {
+    wish_ = 0;
+    if (!line.value("ok", false))
+      view_.say(line.value("error", ""));
+    else if (line.value("accepted", false))
+      view_.say("");
+    else if (op_ == "grow" && !was_tried_again_ && view_.processes() > view_.least_step()) {
+      // the next of the sizes that it can use may be further: up to twice as many processes
+      was_tried_again_ = true;
+      ask("grow", view_.processes());
+    } else
+      view_.say("declined: " + line.value("reason", ""));
+  }
+
+  const WatchOptions& o_;
+  Terminal& terminal_;
+  control::Client client_;
+  JobView view_;
+  Clock::time_point begun_ = Clock::now(), drawn_at_ = begun_ - std::chrono::hours(1), asked_ = begun_,
+                    looked_ = begun_;
+  std::int64_t seen_ = 0, wish_ = 0; ///< wish: the id of what a key has asked for
+  std::string op_;
+  bool is_paused_ = false, was_tried_again_ = false;
+};
 
 void run(const WatchOptions& o) {
   const char* term = std::getenv("TERM");
@@ -224,7 +235,7 @@ void run(const WatchOptions& o) {
     Terminal terminal(!o.no_color);
     if (job.empty() && terminal.has_keys() && jobs_to_choose().size() > 1 && (job = choose(terminal)).empty()) return;
     for (;;) {
-      const Left left = show(o, job, terminal);
+      const Left left = Watched(o, job, terminal).show();
       if (left == Left::ended) word = "the job has ended\n";
       if (left != Left::for_another) break;
       const std::string other = choose(terminal);

@@ -144,11 +144,8 @@ std::map<std::string, std::string> settings_of_dyngrid(const RunRequest& request
   return set;
 }
 
-} // namespace
-
-Launch plan_launch(const RunRequest& request, const Site& site) {
-  if (const std::string trouble = tools::trouble_with_program(request.program); !trouble.empty())
-    throw Failure(trouble);
+/// As many as -np says, or --grid. @throws Failure
+int processes_to_start(const RunRequest& request) {
   int processes = request.processes;
   if (!request.grid.empty()) {
     const auto [p, q] = base::parse_grid_shape(request.grid, "--grid");
@@ -159,73 +156,99 @@ Launch plan_launch(const RunRequest& request, const Site& site) {
           request.grid, p * q, processes, p * q, request.grid));
   }
   if (processes < 1) throw Failure("neither -np nor --grid says how many processes to start");
+  return processes;
+}
 
-  Launch launch;
-  const bool is_mpich = site.mpi == Mpi::mpich;
-  const int spare = spare_processes(request, site, processes);
-  const int started = processes + spare;
+/// What mpirun and those that it starts on this host get.
+void add_environment(const RunRequest& request, const Site& site, int started, Launch& launch) {
   // Open MPI 5 grows on one host only, and on several han has something to gain
-  if (!is_mpich) add_open_mpi_settings(site, started, !site.is_open_mpi_5 || is_one_host(request, site), launch);
+  if (site.mpi != Mpi::mpich)
+    add_open_mpi_settings(site, started, !site.is_open_mpi_5 || is_one_host(request, site), launch);
   for (const char* threads : {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"})
     if (!has(site, threads)) launch.environment.push_back({threads, "1", "the processes share the cores already"});
+  if (site.better_core.empty() || has(site, "OPENBLAS_CORETYPE") || !is_one_host(request, site)) return;
+  launch.environment.push_back({"OPENBLAS_CORETYPE", site.better_core,
+                                fmt::format("OpenBLAS takes this processor for {}, which is slower", site.blas_core)});
+  launch.notices.push_back(fmt::format("OpenBLAS takes this processor for {}; OPENBLAS_CORETYPE={} set (dyngrid doctor "
+                                       "measures both; export one to choose)",
+                                       site.blas_core, site.better_core));
+}
 
-  if (!site.better_core.empty() && !has(site, "OPENBLAS_CORETYPE") && is_one_host(request, site)) {
-    launch.environment.push_back(
-        {"OPENBLAS_CORETYPE", site.better_core,
-         fmt::format("OpenBLAS takes this processor for {}, which is slower", site.blas_core)});
-    launch.notices.push_back(fmt::format("OpenBLAS takes this processor for {}; OPENBLAS_CORETYPE={} set (dyngrid "
-                                         "doctor measures both; export one to choose)",
-                                         site.blas_core, site.better_core));
-  }
-
-  launch.words = {site.mpirun};
-  if (!is_mpich) launch.words.push_back("--oversubscribe"); // MPICH's starts as many as it is told
-  launch.words.insert(launch.words.end(), {is_mpich ? "-n" : "-np", std::to_string(started)});
+/// mpirun, and how many it starts where.
+std::vector<std::string> words_of_mpirun(const RunRequest& request, const Site& site, int started) {
+  const bool is_mpich = site.mpi == Mpi::mpich;
+  std::vector<std::string> words{site.mpirun};
+  if (!is_mpich) words.push_back("--oversubscribe"); // MPICH's starts as many as it is told
+  words.insert(words.end(), {is_mpich ? "-n" : "-np", std::to_string(started)});
   if (request.processes_come == "join") {
     if (is_mpich) throw Failure("--processes join needs Open MPI 4: MPICH's mpiruns cannot meet", 1);
     if (site.is_open_mpi_5)
       throw Failure("--processes join needs Open MPI 4: 5 has no ompi-server, and its mpiruns never meet; without "
                     "--processes new ones are spawned",
                     1);
-    launch.words.insert(launch.words.end(), {"--ompi-server", request.ompi_server});
+    words.insert(words.end(), {"--ompi-server", request.ompi_server});
   }
-  if (!request.hosts.empty()) launch.words.insert(launch.words.end(), {is_mpich ? "-hosts" : "-H", request.hosts});
+  if (!request.hosts.empty()) words.insert(words.end(), {is_mpich ? "-hosts" : "-H", request.hosts});
+  return words;
+}
 
-  // what the processes get: mpirun hands its own environment to those on this host only
+/// LD_PRELOAD of the processes: not of mpirun itself, which has no ScaLAPACK; after what the user preloads.
+std::string preload_of(const RunRequest& request, const Site& site, bool waiting_sleeps) {
+  std::string preload = has(site, "LD_PRELOAD") ? site.environment.at("LD_PRELOAD") : "";
+  for (const std::string& library : {request.preload, waiting_sleeps ? site.yield_library : std::string()})
+    if (!library.empty() && preload.find(library) == std::string::npos)
+      preload += (preload.empty() ? "" : ":") + library;
+  return preload;
+}
+
+/// What the processes get by mpirun's options: it hands its own environment to those on this host only.
+std::map<std::string, std::string> handed_over(const RunRequest& request, const Site& site, int started, int spare,
+                                               Launch& launch) {
   std::map<std::string, std::string> handed = settings_of_dyngrid(request, site);
   if (spare > 0) {
     handed["DYNGRID_SPARE"] = std::to_string(spare);
     launch.remarks.push_back(fmt::format("{} of the {} processes sleep until a grid needs them{}", spare, started,
                                          site.can_spawn ? "" : ": this MPI cannot start any later"));
   }
-  for (const auto& [name, value] : site.environment) {
-    const bool is_ours = name.compare(0, 8, "DYNGRID_") == 0 && name != "DYNGRID_NEWCOMER";
-    const bool is_wanted = !request.hosts.empty() && (is_ours || name == "LD_LIBRARY_PATH");
-    if (is_wanted) handed.emplace(name, value);
-  }
-  if (!request.hosts.empty())
+  if (!request.hosts.empty()) {
+    for (const auto& [name, value] : site.environment)
+      if ((name.compare(0, 8, "DYNGRID_") == 0 && name != "DYNGRID_NEWCOMER") || name == "LD_LIBRARY_PATH")
+        handed.emplace(name, value);
     for (const Setting& s : launch.environment)
       if (s.name.find("_NUM_THREADS") != std::string::npos) handed.emplace(s.name, s.value);
-  // not into mpirun itself, which has no ScaLAPACK; after what the user preloads
-  std::string preload = has(site, "LD_PRELOAD") ? site.environment.at("LD_PRELOAD") : "";
-  const std::string of_user = preload;
+  }
   const bool waiting_sleeps = must_yield(request, site, started);
-  for (const std::string& library : {request.preload, waiting_sleeps ? site.yield_library : std::string()})
-    if (!library.empty() && preload.find(library) == std::string::npos)
-      preload += (preload.empty() ? "" : ":") + library;
-  if (preload != of_user) handed["LD_PRELOAD"] = preload;
+  const std::string preload = preload_of(request, site, waiting_sleeps);
+  if (preload != (has(site, "LD_PRELOAD") ? site.environment.at("LD_PRELOAD") : "")) handed["LD_PRELOAD"] = preload;
   if (waiting_sleeps)
     launch.remarks.push_back(fmt::format("{}: with more processes than the {} cores those that wait have to give "
                                          "theirs away, which this MPI does not do by itself",
                                          site.yield_library, site.cores));
-  for (const auto& [name, value] : handed) {
-    if (is_mpich)
-      launch.words.insert(launch.words.end(), {"-genv", name, value});
+  return handed;
+}
+
+} // namespace
+
+Launch plan_launch(const RunRequest& request, const Site& site) {
+  if (const std::string trouble = tools::trouble_with_program(request.program); !trouble.empty())
+    throw Failure(trouble);
+  const int processes = processes_to_start(request);
+  Launch launch;
+  const int spare = spare_processes(request, site, processes);
+  const int started = processes + spare;
+  add_environment(request, site, started, launch);
+  launch.words = words_of_mpirun(request, site, started);
+  const auto add = [&](const std::vector<std::string>& words) {
+    launch.words.insert(launch.words.end(), words.begin(), words.end());
+  };
+  for (const auto& [name, value] : handed_over(request, site, started, spare, launch)) {
+    if (site.mpi == Mpi::mpich)
+      add({"-genv", name, value});
     else
-      launch.words.insert(launch.words.end(), {"-x", name + "=" + value});
+      add({"-x", name + "=" + value});
   }
-  launch.words.insert(launch.words.end(), request.mpirun_options.begin(), request.mpirun_options.end());
-  launch.words.insert(launch.words.end(), request.program.begin(), request.program.end());
+  add(request.mpirun_options);
+  add(request.program);
   return launch;
 }
 

@@ -13,6 +13,8 @@
 #include <fstream>
 #include <iostream>
 #include <sstream>
+#include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -31,17 +33,98 @@ using command::Failure;
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr double patience_s =
-    10; ///< for a group that ends by itself; an application that ends badly takes its time to say so
+/// For a group that ends by itself: an application that ends badly takes its time to say so.
+constexpr double patience_s = 10;
 
 void report(const std::string& text) {
   std::fputs(("dyngrid slurm: " + text + "\n").c_str(), stderr);
 }
 
-/// The group that runs here.
-struct SpawnGroup {
-  pid_t pid = -1;
-  std::string number;
+/// The signals by which Slurm asks for this node back, as something to read.
+int listen_to_signals() {
+  sigset_t heard;
+  sigemptyset(&heard);
+  for (const int number : {SIGUSR1, SIGTERM, SIGINT, SIGCHLD}) sigaddset(&heard, number);
+  sigprocmask(SIG_BLOCK, &heard, nullptr); // before anything else: Slurm may want the node back already
+  signal(SIGUSR1, SIG_DFL);                // the script ignores it, and what is ignored is not heard
+  const int signals = signalfd(-1, &heard, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (signals < 0) throw Failure("slurm node: no signalfd", 1);
+  return signals;
+}
+
+/// A node of the application's: starts the group that it is told to start, and ends when it is told to go.
+class Node {
+public:
+  Node(Link& link, int signals, std::string host) : link_(link), signals_(signals), host_(std::move(host)) {}
+
+  /// Until nothing is left to do here. @return false when the application's job has gone
+  bool run() {
+    for (;;) {
+      std::array<pollfd, 2> polled{{{link_.fd(), POLLIN, 0}, {signals_, POLLIN, 0}}};
+      poll(polled.data(), polled.size(), is_ending() ? 100 : 1000);
+      hear_signals();
+      look_after_group();
+      if (!is_ending()) hear_application();
+      if (!is_ending()) continue;
+      if (group_ > 0 && Clock::now() < end_by_) continue;
+      if (group_ > 0) end_group(group_, 3);
+      return !is_lost_;
+    }
+  }
+
+private:
+  static Clock::time_point after_patience() {
+    return Clock::now() + std::chrono::milliseconds(static_cast<int>(patience_s * 1000));
+  }
+  bool is_ending() const { return may_go_ || is_lost_; }
+
+  void hear_signals() {
+    signalfd_siginfo info{};
+    while (read(signals_, &info, sizeof info) == static_cast<ssize_t>(sizeof info))
+      if (info.ssi_signo != SIGCHLD) {
+        report(fmt::format("{}: signal {}: Slurm wants this node back", host_, info.ssi_signo));
+        link_.say("leave");
+      }
+  }
+
+  void look_after_group() {
+    if (group_ > 0 && Clock::now() >= kill_by_) kill(-group_, SIGKILL);
+    int status = 0;
+    if (group_ <= 0 || waitpid(group_, &status, WNOHANG) != group_) return;
+    link_.say(fmt::format("ended {} {}", number_, status_in_words(status)));
+    group_ = -1;
+    kill_by_ = Clock::time_point::max();
+  }
+
+  void hear_application() {
+    const bool is_there = link_.take();
+    while (const auto line = link_.line()) {
+      std::istringstream words(*line);
+      std::string word, number, hex, join;
+      words >> word >> number >> hex >> join;
+      if (word == "run" && group_ < 0) {
+        const auto command = from_hex(hex);
+        number_ = number;
+        group_ = start_apart({{"/bin/sh", "-c", command.value_or("exit 2")}, ""},
+                             {"DYNGRID_JOIN=" + from_hex(join).value_or("")});
+      } else if (word == "stop" && group_ > 0 && number_ == number) {
+        kill(-group_, SIGTERM);
+        kill_by_ = after_patience();
+      } else if (word == "go") {
+        may_go_ = true;
+      }
+    }
+    is_lost_ = !is_there && !may_go_;
+    if (is_ending()) end_by_ = after_patience();
+  }
+
+  Link& link_;
+  int signals_;
+  std::string host_;
+  pid_t group_ = -1; ///< that runs here
+  std::string number_;
+  bool may_go_ = false, is_lost_ = false;
+  Clock::time_point end_by_ = Clock::time_point::max(), kill_by_ = Clock::time_point::max();
 };
 
 } // namespace
@@ -53,13 +136,7 @@ int run_node() {
   if (!place)
     throw Failure(
         "slurm node: standard input does not say where the application is; this command is for dyngrid's own jobs");
-  sigset_t heard;
-  sigemptyset(&heard);
-  for (const int number : {SIGUSR1, SIGTERM, SIGINT, SIGCHLD}) sigaddset(&heard, number);
-  sigprocmask(SIG_BLOCK, &heard, nullptr); // before anything else: Slurm may want the node back already
-  signal(SIGUSR1, SIG_DFL);                // the script ignores it, and what is ignored is not heard
-  const int signals = signalfd(-1, &heard, SFD_CLOEXEC | SFD_NONBLOCK);
-  if (signals < 0) throw Failure("slurm node: no signalfd", 1);
+  const int signals = listen_to_signals();
   const char* node = std::getenv("SLURMD_NODENAME"); // as Slurm calls it, which may be without the domain
   const std::string host = node ? node : base::host_name();
 
@@ -72,55 +149,10 @@ int run_node() {
   }
   const char* job = std::getenv("SLURM_JOB_ID");
   link.say(fmt::format("node {} {} {}", place->word, job ? job : "0", host.substr(0, 256)));
-
-  SpawnGroup group;
-  bool may_go = false, is_lost = false;
-  Clock::time_point end_by = Clock::time_point::max(), kill_by = Clock::time_point::max();
-  for (;;) {
-    std::array<pollfd, 2> polled{{{link.fd(), POLLIN, 0}, {signals, POLLIN, 0}}};
-    poll(polled.data(), polled.size(), may_go || is_lost ? 100 : 1000);
-    signalfd_siginfo info{};
-    while (read(signals, &info, sizeof info) == static_cast<ssize_t>(sizeof info))
-      if (info.ssi_signo != SIGCHLD) {
-        report(fmt::format("{}: signal {}: Slurm wants this node back", host, info.ssi_signo));
-        link.say("leave");
-      }
-    if (group.pid > 0 && Clock::now() >= kill_by) kill(-group.pid, SIGKILL);
-    if (int status = 0; group.pid > 0 && waitpid(group.pid, &status, WNOHANG) == group.pid) {
-      link.say(fmt::format("ended {} {}", group.number, status_in_words(status)));
-      group.pid = -1;
-      kill_by = Clock::time_point::max();
-    }
-    if (!is_lost && !may_go) {
-      const bool is_there = link.take();
-      while (const auto line = link.line()) {
-        std::istringstream words(*line);
-        std::string word, number, hex, join;
-        words >> word >> number >> hex >> join;
-        if (word == "run" && group.pid < 0) {
-          const auto command = from_hex(hex);
-          group.number = number;
-          group.pid = start_apart({{"/bin/sh", "-c", command.value_or("exit 2")}, ""},
-                                  {"DYNGRID_JOIN=" + from_hex(join).value_or("")});
-        } else if (word == "stop" && group.pid > 0 && group.number == number) {
-          kill(-group.pid, SIGTERM);
-          kill_by = Clock::now() + std::chrono::milliseconds(static_cast<int>(patience_s * 1000));
-        } else if (word == "go") {
-          may_go = true;
-        }
-      }
-      is_lost = !is_there && !may_go;
-      if (is_lost || may_go) end_by = Clock::now() + std::chrono::milliseconds(static_cast<int>(patience_s * 1000));
-    }
-    if (!may_go && !is_lost) continue;
-    if (group.pid < 0) break;
-    if (Clock::now() < end_by) continue;
-    end_group(group.pid, 3);
-    break;
-  }
-  if (is_lost) report(fmt::format("{}: the application's job has gone", host));
+  const bool was_told_to_go = Node(link, signals, host).run();
+  if (!was_told_to_go) report(fmt::format("{}: the application's job has gone", host));
   ::close(signals);
-  return is_lost ? 1 : 0;
+  return was_told_to_go ? 0 : 1;
 }
 
 int hand_over(const std::string& file) {

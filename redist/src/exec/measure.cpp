@@ -103,29 +103,27 @@ struct Rates {
   double latency_s = 0;   ///< per partner; 0: not measured
 };
 
-/// The same for ranks that all share one host's memory: they exchange a matrix that goes to all of their rows and
-/// columns from half of either, and from one fewer of both: growths, which is what the figures are used for. A large
-/// and a small matrix tell what a byte costs and what a partner costs. (A partner that gets a single element, again and
-/// again, costs a tenth of that.)
-Rates exchange_rates(Executor& executor, int rank, int size, int cores, Instalment instalment) {
+/// A matrix of n x n that goes to all of the ranks' rows and columns from half of either, and from one fewer of both:
+/// growths, which is what the figures are used for.
+std::vector<Growth> growths_of(std::int64_t n, int rank, int size) {
   int nprow = 1;
   for (int p = 1; p * p <= size; ++p)
     if (size % p == 0) nprow = p;
   const int npcol = size / nprow;
-  const std::int64_t n_large = 4900; // 192 MB on each side: past any cache. Columns of a power of two would be slow
-  const std::int64_t n_small = 1000;
-  const auto growths_of = [&](std::int64_t n) {
-    const auto layout = [n](int rows, int cols) {
-      return Layout{gridmap::Axis::block_cyclic(n, 64, rows), gridmap::Axis::block_cyclic(n, 64, cols),
-                    Grid::row_major(rows, cols)};
-    };
-    std::vector<Growth> growths;
-    growths.emplace_back(layout(nprow, (npcol + 1) / 2), layout(nprow, npcol), rank);
-    if (nprow > 1) growths.emplace_back(layout((nprow + 1) / 2, npcol), layout(nprow, npcol), rank);
-    if (nprow > 2) growths.emplace_back(layout(nprow - 1, npcol - 1), layout(nprow, npcol), rank);
-    return growths;
+  const auto layout = [n](int rows, int cols) {
+    return Layout{gridmap::Axis::block_cyclic(n, 64, rows), gridmap::Axis::block_cyclic(n, 64, cols),
+                  Grid::row_major(rows, cols)};
   };
-  std::vector<Growth> large = growths_of(n_large), small = growths_of(n_small);
+  std::vector<Growth> growths;
+  growths.emplace_back(layout(nprow, (npcol + 1) / 2), layout(nprow, npcol), rank);
+  if (nprow > 1) growths.emplace_back(layout((nprow + 1) / 2, npcol), layout(nprow, npcol), rank);
+  if (nprow > 2) growths.emplace_back(layout(nprow - 1, npcol - 1), layout(nprow, npcol), rank);
+  return growths;
+}
+
+/// Large and small growths in turn, as often as an instalment has time for. Collective.
+void exchange_in_turn(Executor& executor, Instalment instalment, std::vector<Growth>& large,
+                      std::vector<Growth>& small) {
   std::int64_t most_from = 0, most_to = 0;
   for (const Growth& growth : large) {
     most_from = std::max(most_from, growth.mine.m_loc_from * growth.mine.n_loc_from);
@@ -133,7 +131,6 @@ Rates exchange_rates(Executor& executor, int rank, int size, int cores, Instalme
   }
   // ordinary pages, as most programs have
   std::vector<double> source(static_cast<std::size_t>(most_from), 1.0), target(static_cast<std::size_t>(most_to), 0.0);
-
   const auto seconds_of = [&](const Growth& growth) {
     const RankPlan& mine = growth.mine;
     executor.range(0);
@@ -149,11 +146,11 @@ Rates exchange_rates(Executor& executor, int rank, int size, int cores, Instalme
   const std::int64_t begin_ns = executor.range(now_ns()).second,
                      longest_ns = instalment == Instalment::first ? 400000000 : 120000000;
   bool is_late = false;
-  for (int round = -1; round < rounds_at_most && (!is_late || round < rounds_at_least);
-       ++round) { // the first one warms up
+  // the first one warms up
+  for (int round = -1; round < rounds_at_most && (!is_late || round < rounds_at_least); ++round) {
     for (std::size_t k = 0; k < large.size(); ++k) {
-      std::fill(target.begin(), target.end(),
-                0.0); // as an application that has computed in between: nothing of the last one is in a cache
+      // as an application that has computed in between: nothing of the last one is in a cache
+      std::fill(target.begin(), target.end(), 0.0);
       const double small_s = seconds_of(small[k]), large_s = seconds_of(large[k]);
       if (round < 0) continue;
       small[k].seconds.push_back(small_s);
@@ -161,6 +158,15 @@ Rates exchange_rates(Executor& executor, int rank, int size, int cores, Instalme
     }
     is_late = executor.range(now_ns()).second > begin_ns + longest_ns;
   }
+}
+
+/// The same for ranks that all share one host's memory. A large and a small matrix tell what a byte costs and what a
+/// partner costs. (A partner that gets a single element, again and again, costs a tenth of that.)
+Rates exchange_rates(Executor& executor, int rank, int size, int cores, Instalment instalment) {
+  constexpr std::int64_t n_large = 4900; // 192 MB on each side: past any cache. Columns of a power of two would be slow
+  constexpr std::int64_t n_small = 1000;
+  std::vector<Growth> large = growths_of(n_large, rank, size), small = growths_of(n_small, rank, size);
+  exchange_in_turn(executor, instalment, large, small);
   double bytes_large = 0, bytes_small = 0, large_s = 0, small_s = 0, partners = 0;
   for (std::size_t k = 0; k < large.size(); ++k) {
     bytes_large += large[k].copied_bytes();
