@@ -58,6 +58,8 @@ mpi_environment() {
   if [ "$(id -u)" -eq 0 ]; then
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   fi
+  # the library says of a variable that is none of its own that it has no effect
+  export -n DYNGRID_BUILD_DIR DYNGRID_JOBS DYNGRID_ROOTS
 }
 
 # What processes that mpirun starts want on this machine, once it is built: OPENBLAS_CORETYPE where OpenBLAS does not

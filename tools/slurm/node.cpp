@@ -52,10 +52,10 @@ int listen_to_signals() {
   return signals;
 }
 
-/// A node of the application's: starts the group that it is told to start, and ends when it is told to go.
-class Node {
+/// Of a node of the application's: starts the group that it is told to start, and ends when it is told to go.
+class NodeLoop {
 public:
-  Node(Link& link, int signals, std::string host) : link_(link), signals_(signals), host_(std::move(host)) {}
+  NodeLoop(Link& link, int signals, std::string host) : link_(link), signals_(signals), host_(std::move(host)) {}
 
   /// Until nothing is left to do here. @return false when the application's job has gone
   bool run() {
@@ -149,7 +149,7 @@ int run_node() {
   }
   const char* job = std::getenv("SLURM_JOB_ID");
   link.say(fmt::format("node {} {} {}", place->word, job ? job : "0", host.substr(0, 256)));
-  const bool was_told_to_go = Node(link, signals, host).run();
+  const bool was_told_to_go = NodeLoop(link, signals, host).run();
   if (!was_told_to_go) report(fmt::format("{}: the application's job has gone", host));
   ::close(signals);
   return was_told_to_go ? 0 : 1;
