@@ -374,10 +374,10 @@ TEST(Placement, OptimumOfThoseThatMayStayAgainstBruteForce) {
           table.push_back(all[at(i)]);
           if (has_bonus) bonus.push_back(r.stay_bonus[at(i)]);
         }
-        const auto worth = [&](const PlacementResult& result) {
+        const auto worth = [&, old = p * q](const PlacementResult& result) { // clang 14 captures no bindings
           std::int64_t sum = result.retained_elements;
           if (has_bonus && table.size() > all[0].size())
-            for (const int i : result.grid) sum += i < p * q ? r.stay_bonus[at(i)] : 0;
+            for (const int i : result.grid) sum += i < old ? r.stay_bonus[at(i)] : 0;
           return sum;
         };
         std::int64_t best = 0;

@@ -100,7 +100,9 @@ void check(const Layout& from, const Layout& to, const PlanOptions& options) {
   // what travels, by step, sender, receiver and offset: both ends must say the same
   using Key = std::tuple<int, int, int, std::int64_t, std::int64_t>;
   std::vector<Key> sent, received;
-  for (const auto& [rank, mine] : plans) {
+  for (const auto& entry : plans) { // clang 14 captures no bindings
+    const int rank = entry.first;
+    const RankPlan& mine = entry.second;
     std::int64_t out = 0, in = 0;
     if (source.count(rank)) {
       ASSERT_EQ(mine.m_loc_from * mine.n_loc_from, static_cast<std::int64_t>(source.at(rank).size()));
