@@ -190,7 +190,11 @@ SpawnOptions Application::spawn_options() const {
 }
 
 void Application::use(LauncherKind way) {
-  const MPI_Comm comm = grid.has_me() ? grid.comm() : processes.world();
+  if (council.is_needed()) {
+    council.call(Council::Call::launcher, Packet().put(way), 0);
+    council.is_over();
+  }
+  const MPI_Comm comm = processes.council() != MPI_COMM_NULL ? processes.council() : processes.world();
   together(comm, [&] {
     if (processes.has_grown() || points.awaits_newcomers())
       throw Error(
@@ -265,7 +269,7 @@ Shape Application::choose_first_grid(std::optional<Shape> first_grid) const {
   return shape;
 }
 
-/// Process 0 is in every grid and lives as long as the application, so it is the one that answers for it.
+/// Process 0 lives as long as the application, so it is the one that answers for it.
 void Application::open_control(Shape first_grid) {
   if (processes.id() == 0)
     control = std::make_unique<Control>(
@@ -323,6 +327,7 @@ void Application::drop_everything() {
   copier.close();
   phases.grid_changes();
   grid.close_contexts(MPI_COMM_NULL, {});
+  if (council.is_needed()) council.call(Council::Call::end, {}, 0);
   if (processes.is_member()) processes.finish();
   is_finished_ = true;
   phases.clear();

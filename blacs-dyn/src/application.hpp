@@ -8,6 +8,7 @@
 #include "checkpoints.hpp"
 #include "control.hpp"
 #include "copier.hpp"
+#include "council.hpp"
 #include "dyngrid.h"
 #include "grid.hpp"
 #include "headroom.hpp"
@@ -46,6 +47,7 @@ public:
   NewcomerCommand newcomers;
   std::unique_ptr<Control> control; ///< on process 0
   Balancing balancing{*this};
+  Council council{*this};
   ResizePoints points{*this}; ///< its requests die before `control`
   dyngrid_resize_report last_resize{};
 

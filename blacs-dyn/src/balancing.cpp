@@ -77,8 +77,11 @@ void Balancing::begin_or_wake() {
 }
 
 std::uint64_t Balancing::flags() {
-  begin_or_wake();
-  if (monitor_ && monitor_->has_changed()) return PlaceWord::loads;
+  if (app_.council.is_attending())
+    while_asleep();
+  else
+    begin_or_wake();
+  if (!app_.council.is_attending() && monitor_ && monitor_->has_changed()) return PlaceWord::loads;
   if (is_wanted_here_ && !is_monitored_) return PlaceWord::loads; // from which on all measure
   if (app_.processes.id() != 0 || !app_.control) return 0;
   const control::LoadBoard& board = app_.control->board();
@@ -99,11 +102,11 @@ ProcessLoad Balancing::own_load() const {
 }
 
 Balancing::Verdict Balancing::exchange(bool is_asked) {
-  const MPI_Comm grid = app_.grid.comm();
+  const MPI_Comm council = app_.processes.council();
   const bool is_0 = app_.processes.id() == 0;
   if (is_asked) {
     is_monitored_ = true;
-    begin_or_wake();
+    if (app_.grid.has_me()) begin_or_wake();
   }
   Record mine;
   mine.load = own_load();
@@ -116,15 +119,16 @@ Balancing::Verdict Balancing::exchange(bool is_asked) {
     mine.has_verdict = asked || app_.settings.balance != BalanceMode::off || balancer_.has_outcome() ? 1 : 0;
   }
   if (!is_0) app_.processes.hear_told(base::tag_load); // passed on
-  std::vector<Record> all(at(app_.grid.shape().size()));
-  check_mpi(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, grid), "MPI_Allgather");
+  const std::size_t places = at(app_.grid.shape().size());
+  std::vector<Record> all(places + (app_.processes.is_process0_outside() ? 1 : 0));
+  check_mpi(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, council), "MPI_Allgather");
   if (monitor_) monitor_->told();
   loads_.clear();
-  for (std::size_t k = 0; k < all.size(); ++k) {
+  for (std::size_t k = 0; k < places; ++k) {
     loads_.push_back(all[k].load);
     loads_.back().place = static_cast<std::int32_t>(k);
   }
-  const int root = app_.grid.rank_of_process0();
+  const int root = app_.processes.process_set().grid.rank_of_process0();
   is_monitored_ = true; // from the first exchange on
   for (const Record& record : all) is_wanted_here_ = is_wanted_here_ || record.wants_loads != 0;
   Verdict verdict;
@@ -134,7 +138,7 @@ Balancing::Verdict Balancing::exchange(bool is_asked) {
   if (all[at(root)].has_verdict == 0) return {};
   Packet packet;
   packet.put(verdict);
-  broadcast(packet.bytes(), root, grid);
+  broadcast(packet.bytes(), root, council);
   if (!is_0) packet.get(verdict);
   set_mode(verdict.mode);
   last_ = verdict.report;
@@ -149,6 +153,10 @@ void Balancing::write(Packet& packet) const {
 }
 
 void Balancing::read(Packet& packet) {
+  if (app_.processes.id() == 0) { // it has decided itself
+    packet.get<control::BalanceReport>();
+    return;
+  }
   packet.get(last_);
   is_doing_ = false; // what this process fell asleep in is over
 }
@@ -162,7 +170,7 @@ int Balancing::lay_out_anew(const GridMap& to) {
   const GridMap before = set.grid;
   app_.processes.take_speeds(set.speeds_on(to), to);
   try {
-    return app_.relayout.all();
+    return app_.relayout.all_by_council();
   } catch (const Error&) {
     app_.processes.take_speeds(set.speeds_on(before), before);
     throw;
@@ -200,13 +208,15 @@ void Balancing::work_ends(double units) {
 /// that this process owns.
 void Balancing::while_asleep() {
   constexpr double every_s = 1, anyway_s = 10;
+  const bool is_0 = app_.processes.id() == 0; // which keeps what it is told until all meet
   if (app_.processes.id() < 0) return;
-  app_.processes.hear_told(base::tag_load);
+  if (!is_0) app_.processes.hear_told(base::tag_load);
   if (app_.settings.balance == BalanceMode::off) return;
   start_monitor();
   if (!monitor_) return;
   is_asleep_ = true;
   monitor_->sleeps(true);
+  if (is_0) return;
   const double now = base::monotonic_s();
   if (now - told_asleep_s_ < every_s) return;
   const ProcessLoad load = own_load();
@@ -243,7 +253,11 @@ void Balancing::hear_sleepers(std::vector<ProcessLoad>& loads) const {
         std::find_if(asleep_.begin(), asleep_.end(), [&](const ProcessLoad& load) { return load.process == id; });
     ProcessLoad load;
     load.process = id; // nothing is known of it yet
-    if (known != asleep_.end()) {
+    if (id == 0) {
+      load = own_load();
+      load.place = -1;
+      load.busy = 0;
+    } else if (known != asleep_.end()) {
       load = *known;
       const double ago = now - load.busy;
       load.busy = 0;
@@ -253,7 +267,7 @@ void Balancing::hear_sleepers(std::vector<ProcessLoad>& loads) const {
     const ProcessSet& set = app_.processes.process_set();
     load.speed = set.speed_of(id);
     const int owner = set.group_of(id).owner;
-    if (owner >= 0 && !has(set.grid.ids, owner)) load.calm_s = 0; // it wakes who hangs on it: not taken back before
+    if (owner > 0 && !has(set.grid.ids, owner)) load.calm_s = 0; // it wakes who hangs on it: not taken back before
     loads.push_back(load);
   }
 }
@@ -261,20 +275,34 @@ void Balancing::hear_sleepers(std::vector<ProcessLoad>& loads) const {
 // ---- process 0
 
 void Balancing::point_reached() {
+  app_.council.step_ended();
   if (app_.processes.id() != 0 || begun_s_ < 0) return;
   const double now = base::monotonic_s();
   if (is_monitored_) balancer_.step(now, now - begun_s_);
 }
 
 void Balancing::point_left() {
+  app_.council.step_begins();
   if (app_.processes.id() != 0 || !is_monitored_) return;
   begun_s_ = base::monotonic_s();
+  look_at_grid();
+}
+
+void Balancing::steps_were(const std::vector<double>& each_s) {
+  if (!is_monitored_) return;
+  double now = base::monotonic_s();
+  for (const double step_s : each_s) now -= step_s;
+  for (const double step_s : each_s) balancer_.step(now += step_s, step_s);
+}
+
+void Balancing::look_at_grid() {
+  if (!is_monitored_) return;
   const GridMap& grid = app_.processes.process_set().grid;
   if (app_.matrices.revision() == revision_ && grid.shape == grid_.shape && grid.ids == grid_.ids &&
       grid.speeds == grid_.speeds)
     return;
   know_grid();
-  balancer_.grid_changed(begun_s_);
+  balancer_.grid_changed(base::monotonic_s());
   balancer_.forget_trial(); // what follows is not what it brought
 }
 
@@ -355,7 +383,7 @@ control::BalanceSubject Balancing::subject() const {
   for (int j = 0; j < shape.npcol; ++j) s.cols.push_back(a->layout.cols.local_size(j));
   const double elements = static_cast<double>(s.m) * static_cast<double>(s.n);
   s.element_bytes = std::max<std::int64_t>(1, static_cast<std::int64_t>(app_.matrices.bytes() / elements));
-  s.must_stay = {0}; // it answers for the application
+  if (app_.settings.keep_first) s.must_stay = {0}; // where programs print and have files open
   if (app_.control) {
     s.steps_left = app_.control->steps_left();
     s.allowed = [allowed = app_.control->allowed()](gridmap::GridShape to) { return allowed.permits(to); };

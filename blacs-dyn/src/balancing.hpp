@@ -46,14 +46,17 @@ public:
   };
 
   std::uint64_t flags(); ///< PlaceWord::Flag of this process; local
-  /// Collective over the grid. is_asked: the program wants a balance now, whatever the mode is.
+  /// Collective over the council. is_asked: the program wants a balance now, whatever the mode is.
   Verdict exchange(bool is_asked = false);
-  int lay_out_anew(const GridMap& to);      ///< collective; a dyngrid_outcome. @throws agreed Error
+  int lay_out_anew(const GridMap& to);      ///< collective over it; a dyngrid_outcome. @throws agreed Error
   void carried_out();                       ///< the verdict is carried out; local, on all that were asked
   void failed(const std::string& why);      ///< the same: it could not be
   void set_mode(control::BalanceMode mode); ///< local, the same on all processes
   void while_asleep();                      ///< a process of group 0 that sleeps, now and then
-  void end();                               ///< no thread is left; local
+  /// Process 0, which stood outside the grid meanwhile.
+  void steps_were(const std::vector<double>& each_s);
+  void look_at_grid(); ///< process 0: whether it is another one, or its matrices are; local
+  void end();          ///< no thread is left; local
   // marked work of this process. @throws Error{bad_state, bad_argument}
   void work_begins();
   void work_ends(double units);

@@ -89,24 +89,24 @@ void Checkpoints::write(const char* path) {
     throw Error(Status::bad_state, "blacs-dyn: dyngrid_checkpoint before this process's first resize point");
   std::string name;
   together(grid_.comm(), [&] {
-    if (processes_.id() == 0) name = path_of("dyngrid_checkpoint", path, "DYNGRID_CHECKPOINT", settings_.checkpoint);
+    if (processes_.speaks()) name = path_of("dyngrid_checkpoint", path, "DYNGRID_CHECKPOINT", settings_.checkpoint);
   });
   std::vector<SpreadMatrix> matrices;
   for (const auto& a : matrices_.all()) matrices.push_back(spread(*a, a->layout, a->local_size, a->local.data()));
-  // process 0 writes, where the user started the application
-  write_checkpoint(grid_.comm(), grid_.rank_of_process0(), name, state_of(processes_, settings_, shared_), matrices);
+  // process 0 writes, where the user started the application; while it is outside, the first process
+  write_checkpoint(grid_.comm(), grid_.rank_of_speaker(), name, state_of(processes_, settings_, shared_), matrices);
 }
 
 void Checkpoints::restore(const char* path) {
   if (grid_.is_still_outside()) return; // what was read comes with the first change that wakes this process
   if (!grid_.has_me())
     throw Error(Status::bad_state, "blacs-dyn: dyngrid_restore before this process's first resize point");
-  const int reader = grid_.rank_of_process0();
+  const int reader = grid_.rank_of_speaker();
   int is_environments = !(path && *path) && !settings_.restore.empty();
   check_mpi(MPI_Bcast(&is_environments, 1, MPI_INT, reader, grid_.comm()), "MPI_Bcast");
   std::string name;
   together(grid_.comm(), [&] {
-    if (processes_.id() == 0) name = path_of("dyngrid_restore", path, "DYNGRID_RESTORE", settings_.restore);
+    if (processes_.speaks()) name = path_of("dyngrid_restore", path, "DYNGRID_RESTORE", settings_.restore);
   });
   try {
     restore_from(name, reader);
@@ -165,7 +165,7 @@ void Checkpoints::restore_from(const std::string& name, int reader) {
   shared_.take(state.shared);
   settings_.points = state.resize_points;
   must_restore_ = false;
-  if (settings_.is_verbose && processes_.id() == 0)
+  if (settings_.is_verbose && processes_.speaks())
     std::fputs(fmt::format("dyngrid: restored {} on {}: {} matrices, resize point {}, written {} on {}x{}\n", name,
                            to_string(grid_.shape()), state.matrices.size(), state.resize_points, state.written,
                            state.nprow, state.npcol)
@@ -178,8 +178,9 @@ bool Checkpoints::is_due() const {
   if (settings_.checkpoint_seconds <= 0)
     return settings_.checkpoint_points > 0 && settings_.points > 0 &&
            settings_.points % settings_.checkpoint_points == 0;
-  int is_time = MPI_Wtime() - last_s_ >= settings_.checkpoint_seconds; // clocks differ: process 0's counts
-  check_mpi(MPI_Bcast(&is_time, 1, MPI_INT, grid_.rank_of_process0(), grid_.comm()), "MPI_Bcast");
+  if (last_s_ < 0) last_s_ = MPI_Wtime();                              // it has joined
+  int is_time = MPI_Wtime() - last_s_ >= settings_.checkpoint_seconds; // clocks differ: the speaker's counts
+  check_mpi(MPI_Bcast(&is_time, 1, MPI_INT, grid_.rank_of_speaker(), grid_.comm()), "MPI_Bcast");
   return is_time != 0;
 }
 
@@ -196,14 +197,14 @@ void Checkpoints::save() {
   last_s_ = MPI_Wtime();
   try {
     write(nullptr);
-    if (settings_.is_verbose && processes_.id() == 0)
+    if (settings_.is_verbose && processes_.speaks())
       std::fputs(fmt::format("dyngrid: checkpoint {} at resize point {}, {:.3f} s\n", settings_.checkpoint,
                              settings_.points, MPI_Wtime() - last_s_)
                      .c_str(),
                  stderr);
   } catch (const Error& error) {
     if (error.status() == Status::mpi_failure) throw;
-    if (processes_.id() == 0) std::fprintf(stderr, "dyngrid: no checkpoint: %s; going on\n", error.what());
+    if (processes_.speaks()) std::fprintf(stderr, "dyngrid: no checkpoint: %s; going on\n", error.what());
   }
 }
 

@@ -42,7 +42,7 @@ private:
   Matrices& matrices_;
   SharedState& shared_;
   bool must_restore_ = false;
-  double last_s_ = 0; ///< when the last one was written
+  mutable double last_s_ = -1; ///< when the last one was written
 };
 
 } // namespace blacs_dyn

@@ -131,6 +131,22 @@ std::optional<control::ResizeRequest> Control::resize_point(const Matrices& matr
   return state_->want(t);
 }
 
+std::optional<control::ResizeRequest> Control::called(const Matrices& matrices) {
+  look_at(matrices);
+  if (!state_->is_pending()) return std::nullopt;
+  return state_->want(now());
+}
+
+void Control::steps_were(const std::vector<double>& each_s) {
+  double begun = now();
+  for (const double step_s : each_s) begun -= step_s;
+  for (const double step_s : each_s) {
+    state_->step_begins(begun);
+    begun += step_s;
+    state_->step_ended(begun);
+  }
+}
+
 void Control::relaid() {
   state_->step_begins(now());
 }

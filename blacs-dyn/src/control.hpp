@@ -52,8 +52,12 @@ public:
   bool is_pending() const { return state_->is_pending(); }
   /// A resize point is reached: a request from outside, unless the program has a wish of its own.
   std::optional<control::ResizeRequest> resize_point(const Matrices& matrices, bool wants_itself);
+  /// The same for process 0 outside the grid: its steps are told apart.
+  std::optional<control::ResizeRequest> called(const Matrices& matrices);
   /// Called for every change, whoever wanted it; answers the request. parked: processes that sleep now.
   void changed(const dyngrid_resize_report& report, int parked, std::optional<control::ResizeRequest>& request);
+  /// They were done while process 0 stood outside the grid, one after the other until now.
+  void steps_were(const std::vector<double>& each_s);
   void relaid(); ///< the matrices lie otherwise on the same grid: what that took is no part of a step
   /// A change that was tried at a resize point; answers the request.
   void failed(Shape to, base::Status status, const std::string& why, std::optional<control::ResizeRequest>& request);

@@ -26,8 +26,8 @@ int Grid::rank() const {
   return rank;
 }
 
-int Grid::rank_of_process0() const {
-  return processes_.process_set().grid.rank_of_process0();
+int Grid::rank_of_speaker() const {
+  return processes_.is_process0_outside() ? 0 : processes_.process_set().grid.rank_of_process0();
 }
 
 int Grid::system_handle() {

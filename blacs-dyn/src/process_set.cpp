@@ -34,7 +34,7 @@ std::vector<char> marks(const std::vector<int>& numbers, int count) {
 }
 
 /// How many elements it is worth to keep each process of the old grid when, beside the named ones, `to_leave` more go.
-/// Process 0 must stay: it holds the terminal and wakes the sleepers. What mpirun started can only sleep, so it goes
+/// Process 0 stays unless it is named: it holds the terminal. What mpirun started can only sleep, so it goes
 /// last. Of spawned processes every choice is as good when each is a group of its own; bigger groups leave whole where
 /// they fit into what must go, newest first, and the rest is kept.
 std::vector<std::int64_t> worth_keeping(const ProcessSet& process_set, int to_leave, const std::vector<int>& named) {
@@ -74,7 +74,7 @@ std::vector<std::int64_t> worth_keeping(const ProcessSet& process_set, int to_le
 /// Its owner wakes it.
 bool can_wake(const ProcessSet& process_set, const Change& change, int id) {
   const SpawnGroup& group = process_set.group_of(id);
-  return group.id == 0 || has(process_set.grid.ids, group.owner) || has(change.wake, group.owner);
+  return group.id == 0 || group.owner == 0 || has(process_set.grid.ids, group.owner) || has(change.wake, group.owner);
 }
 
 /// Of everybody, those that are to be started included: by their host, as far as it is chosen.
@@ -122,6 +122,19 @@ void arrange_by_speed(std::vector<int>& ids, const std::vector<std::size_t>& pla
   }
 }
 
+/// Who answers for the application and holds the terminal comes back before others.
+std::vector<int> zero_first(std::vector<int> ids) {
+  std::stable_partition(ids.begin(), ids.end(), [](int id) { return id == 0; });
+  return ids;
+}
+
+/// Process 0 outside the grid takes part in every change, and sleeps on where it is not in the new grid.
+void call_process0(Change& change) {
+  change.wake.erase(std::remove(change.wake.begin(), change.wake.end(), 0), change.wake.end());
+  change.wake.insert(change.wake.begin(), 0);
+  if (!has(change.to.ids, 0)) change.park.push_back(0);
+}
+
 constexpr std::size_t most_arranged = 16; // processes that join; of more the search takes longer than it saves
 
 /// Who comes in, and who stands where. `named` are not in the new grid.
@@ -134,7 +147,7 @@ void place(Change& change, const ProcessSet& process_set, gridmap::PlacementRequ
     if (has(named, ids[static_cast<std::size_t>(k)])) placement.leave.push_back(k);
   const int stay = before - static_cast<int>(placement.leave.size());
   if (after > stay) {
-    for (const int id : process_set.all_parked())
+    for (const int id : zero_first(process_set.all_parked()))
       if (static_cast<int>(change.wake.size()) < after - stay && !has(named, id) && can_wake(process_set, change, id))
         change.wake.push_back(id);
     const int fresh = after - stay - static_cast<int>(change.wake.size());
@@ -151,7 +164,8 @@ void place(Change& change, const ProcessSet& process_set, gridmap::PlacementRequ
     change.to.ids.push_back(number < before ? ids[static_cast<std::size_t>(number)]
                                             : joining[static_cast<std::size_t>(number - before)]);
   }
-  if (!has(change.to.ids, 0)) change.to.ids[0] = 0; // without keep_first: process 0 stays whatever the placement says
+  if (has(ids, 0) && !has(named, 0) && !has(change.to.ids, 0))
+    change.to.ids[0] = 0; // without keep_first: process 0 stays whatever the placement says
   if (!places.empty() && !has(joining, change.to.ids[places[0]])) places.erase(places.begin()); // it is process 0's
   if (places.size() > 1 && places.size() <= most_arranged)
     arrange_by_speed(change.to.ids, places, change.to.shape, speeds_with(process_set, change));
@@ -202,7 +216,6 @@ std::vector<control::ProcessInfo> ProcessSet::everybody() const {
       process.unit = group.id;
       process.place = place_of[static_cast<std::size_t>(process.id)];
       process.speed = group.speeds.empty() ? 1 : group.speeds[k];
-      process.may_leave = process.id != 0;
       all.push_back(std::move(process));
     }
   return all;
@@ -346,6 +359,7 @@ Change decide_change(const ProcessSet& process_set, Shape to, gridmap::Placement
     else
       change.park.insert(change.park.end(), out.begin(), out.end());
   }
+  if (!has(process_set.grid.ids, 0)) call_process0(change);
   for (const int group : leave)
     if (!has(change.release_groups, group))
       throw Error(

@@ -51,16 +51,18 @@ Comm subset(MPI_Comm comm, const std::vector<int>& ranks) {
 }
 
 /// Members of group 0 that are woken, and of other groups by owner: who joins over whom, derived alike by everybody.
+/// Process 0 is not among them: outside the grid it takes part from the decision on.
 std::vector<int> woken_of(const Change& change, const SpawnGroup& group) {
   std::vector<int> ids;
   for (const int id : change.wake)
-    if (has(group.members, id)) ids.push_back(id);
+    if (id != 0 && has(group.members, id)) ids.push_back(id);
   return ids;
 }
 
-/// Ids of the old grid and the woken of group 0, who come together first, in the order of their communicator.
+/// Ids of the council and the woken of group 0, who come together first, in the order of their communicator.
 std::vector<int> base_order(const ProcessSet& before, const Change& change) {
   std::vector<int> ids = before.grid.ids;
+  if (!has(ids, 0)) ids.push_back(0);
   for (const int id : woken_of(change, before.groups[0])) ids.push_back(id);
   return ids;
 }
@@ -139,7 +141,7 @@ Comm Processes::wake_unit0(const ProcessSet& before, const Change& change, MPI_C
     packet.put(Order::wake).put(mode_).put(before).put(change);
     for (const int id : woken) send(world_.get(), id, tag_wake, packet);
   }
-  return merge_with(grid_.get(), world_.get(), woken[0], false, before.grid.rank_of_process0());
+  return merge_with(council(), world_.get(), woken[0], false, before.grid.rank_of_process0());
 }
 
 void Processes::send_for(const Change& change, const SpawnOptions& options) {
@@ -335,17 +337,17 @@ Processes::Party Processes::assemble(const ProcessSet& before, const Change& cha
 
 Processes::Union Processes::gather(const Change& change, const SpawnOptions& options) {
   const ProcessSet before = process_set_;
-  if (!change.is_growth()) return complete(before, change, grid_.get());
+  if (!change.is_growth()) return complete(before, change, council());
 
   Comm base = wake_unit0(before, change, MPI_COMM_NULL);
-  return gather_from(before, change, base ? Party(std::move(base)) : Party(grid_.get()), options);
+  return gather_from(before, change, base ? Party(std::move(base)) : Party(council()), options);
 }
 
 /// The part of gather that the base does together, the woken of group 0 included.
 Processes::Union Processes::gather_from(const ProcessSet& before, const Change& change, Party base,
                                         const SpawnOptions& options) {
   const double t0 = MPI_Wtime();
-  const int process0 = before.grid.rank_of_process0(); // the base begins with the grid
+  const int process0 = before.grid.rank_of_process0(); // the base begins with the council
   Introduction* introduction = change.new_groups.empty() ? nullptr : launcher_->introduction();
   Meeting* meeting = change.new_groups.empty() ? nullptr : launcher_->meeting();
   std::vector<Newcomers> newcomers;
@@ -511,7 +513,13 @@ Processes::Fate Processes::commit(Union& gathered) {
   const Change& change = gathered.change;
   const ProcessSet after = apply(gathered.before, change);
   const bool stays = has(change.to.ids, id_);
-  Comm next = std::move(gathered.comm);
+  Comm next = std::move(gathered.comm), council;
+  if (const int behind_all = static_cast<int>(change.to.ids.size()); !has(change.to.ids, 0)) {
+    MPI_Comm made = MPI_COMM_NULL;
+    const int place = stays ? static_cast<int>(position(change.to.ids, id_)) : behind_all;
+    check_mpi(MPI_Comm_split(next.get(), stays || id_ == 0 ? 0 : MPI_UNDEFINED, place, &made), "MPI_Comm_split");
+    council = Comm::adopt(made);
+  }
   if (!is_union_the_grid(gathered.before, change)) {
     MPI_Comm those_that_stay = MPI_COMM_NULL;
     check_mpi(MPI_Comm_split(next.get(), stays ? 0 : MPI_UNDEFINED, static_cast<int>(position(change.to.ids, id_)),
@@ -521,7 +529,9 @@ Processes::Fate Processes::commit(Union& gathered) {
     next = Comm::adopt(those_that_stay);
   }
   grid_.close();
+  council_.close();
   grid_ = std::move(next);
+  council_ = std::move(council);
   const ProcessSet before = std::move(gathered.before);
   process_set_ = after;
   own_speed_ = 0; // it is in there
@@ -539,7 +549,7 @@ bool Processes::part(const ProcessSet& before, const Change& change) {
     int owner = 0;
     for (const SpawnGroup& u : before.groups)
       if (u.id == group) owner = u.owner;
-    const bool owner_sleeps = before.is_parked(owner) && !has(change.wake, owner);
+    const bool owner_sleeps = owner != 0 && before.is_parked(owner) && !has(change.wake, owner);
     if (id_ == 0 && owner_sleeps) {
       Packet packet;
       packet.put(Order::release).put(group).put(parked_ranks_in_parent_comm(before, group));
@@ -577,7 +587,7 @@ void Processes::release_kept() {
   for (const auto& [group, until] : kept_until_)
     if (until.is_over()) over.push_back(group);
   packet.put(over);
-  broadcast(packet.bytes(), process_set_.grid.rank_of_process0(), grid_.get());
+  broadcast(packet.bytes(), process_set_.grid.rank_of_process0(), council());
   Change change;
   change.to = process_set_.grid;
   Packet(packet.bytes()).get(change.release_groups);
@@ -602,8 +612,10 @@ Processes::Fate Processes::dismiss(Union& gathered) {
 
 void Processes::finish() {
   grid_.close();
+  council_.close();
   if (id_ == 0)
     for (const int sleeper : process_set_.groups[0].parked) {
+      if (sleeper == 0) continue;
       Packet packet;
       packet.put(Order::finish);
       std::vector<int> groups;
@@ -627,6 +639,7 @@ void Processes::finish() {
 
 void Processes::close() {
   grid_.close();
+  council_.close();
   parent_comm_.close();
   world_.close();
 }

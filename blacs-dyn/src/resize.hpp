@@ -32,7 +32,7 @@ public:
   };
   enum class Outcome { resized, redirected, asleep, gone };
 
-  /// On a process of the grid. request: on process 0, when somebody asked for it.
+  /// On a process of the council. request: on process 0, when somebody asked for it.
   Resize(Application& app, Goal goal, std::optional<control::ResizeRequest> request);
   /// On a process that is new or woken: the others have decided.
   Resize(Application& app, Processes::Union gathered, double started);
@@ -40,7 +40,7 @@ public:
   const Goal& goal() const { return goal_; }
   bool is_led() const { return state_.has_value(); } ///< to the resize point where the others are
 
-  // ---- collective over the grid
+  // ---- collective over the council: the grid, and process 0 where that is outside
   /// Whether the grid there is would be the new one. @throws agreed Error{not_found, bad_argument} for processes that
   /// cannot be left out.
   bool is_grid_already();
@@ -74,6 +74,8 @@ public:
   void take_over(Resize& newer);         ///< which wants the same: its request counts from here on
 
 private:
+  void send_for();
+  void share_name();
   template <class Decision> void agree_to_begin(Decision&& decision);
   bool look_for_newcomers();
   bool share_state(std::optional<base::Error>& objection);
@@ -97,5 +99,12 @@ private:
   std::optional<Participants> who_;
   std::optional<Packet> state_; ///< what the others told, on a process that is led
 };
+
+template <class Archive> void fields(Archive& a, Resize::Goal& goal) {
+  bool is_exact = goal.exact.has_value();
+  GridMap map = goal.exact.value_or(GridMap{});
+  a(goal.to, goal.placement, is_exact, map, goal.leave, goal.without, goal.is_forced, goal.is_at_point);
+  if (is_exact) goal.exact = std::move(map);
+}
 
 } // namespace blacs_dyn

@@ -27,7 +27,12 @@ int ResizePoints::arrive(const Place& place) {
   if (const std::optional<int> outcome = come_in(place)) return *outcome;
   const Balancing::Point here(app_.balancing);
   app_.checkpoints.save_if_due();
-  return act(look());
+  return after(act_on(look()));
+}
+
+/// outcome: of a change in which process 0 may have fallen asleep, which answers for the grid from there on.
+int ResizePoints::after(int outcome) {
+  return outcome == asleep_outside ? attend() : outcome;
 }
 
 std::optional<int> ResizePoints::come_in(const Place& place) {
@@ -44,7 +49,12 @@ ResizePoints::Findings ResizePoints::look() {
   Findings found{next_wish()};
   Wish& wish = found.wish;
   try {
-    found.all = compare_places(place_, wish.flags() | news() | app_.balancing.flags());
+    const std::uint64_t mine = wish.flags() | news() | app_.balancing.flags();
+    found.all = compare_places(place_, mine | app_.council.flags());
+    if (app_.council.is_needed() && found.is_anything()) {
+      found.all = app_.council.call(Council::Call::point, {}, mine);
+      if (!found.is_anything()) app_.council.is_over();
+    }
   } catch (const Error&) { // what was asked for waits for a resize point where all are
     if (wish.request)
       wish.request->put_off();
@@ -63,6 +73,12 @@ bool ResizePoints::Findings::is_anything() const {
 }
 
 int ResizePoints::act(Findings found) {
+  return after(act_on(std::move(found)));
+}
+
+/// Collective over the council.
+int ResizePoints::act_on(Findings found) {
+  const CouncilEnds ends(app_.council);
   Wish& wish = found.wish;
   const bool is_own = (found.all & PlaceWord::own_request) != 0; // goes before one from outside, which process 0 has
   if (!is_own && (found.all & PlaceWord::outside_request) == 0) {
@@ -100,7 +116,7 @@ void ResizePoints::keep_warm() {
   if (app_.control) app_.control->know_warm(app_.processes.warm());
 }
 
-/// Nobody took them in time. Collective over the grid.
+/// Nobody took them in time. Collective over the council.
 void ResizePoints::release_kept() {
   app_.processes.release_kept();
   app_.tell_control_who_is_where();
@@ -111,7 +127,7 @@ ResizePoints::Wish ResizePoints::next_wish() {
   Settings& settings = app_.settings;
   const std::int64_t point = settings.points++;
   Wish wish{std::exchange(requested_, Shape{}), settings.placement, std::exchange(without_, {}), std::nullopt};
-  if (app_.processes.id() == 0 && wish.to.size() == 0)
+  if (app_.processes.speaks() && wish.to.size() == 0)
     for (const TimedRequest& entry : settings.requests)
       if (entry.step == point) {
         wish.to = entry.to;
@@ -178,7 +194,9 @@ int ResizePoints::rebalance() {
     throw Error(Status::bad_state, fmt::format("blacs-dyn: dyngrid_rebalance while new processes for {} are on their "
                                                "way: ask again when they are there",
                                                to_string(under_way_->goal().to)));
-  return balance_as(app_.balancing.exchange(true));
+  const CouncilEnds ends(app_.council);
+  if (app_.council.is_needed()) app_.council.call(Council::Call::rebalance, {}, 0);
+  return after(balance_as(app_.balancing.exchange(true)));
 }
 
 int ResizePoints::balance_as(const Balancing::Verdict& verdict) {
@@ -206,12 +224,13 @@ int ResizePoints::balance_as(const Balancing::Verdict& verdict) {
 }
 
 /// Whose wish counts: the lowest rank's of those that have one of their own, else process 0's. It tells the others.
+/// Collective over the council.
 Resize::Goal ResizePoints::agree_on_goal(Wish& wish, bool is_own) {
-  const MPI_Comm grid = app_.grid.comm();
-  int root = app_.grid.rank_of_process0();
+  const MPI_Comm council = app_.processes.council();
+  int root = app_.processes.process_set().grid.rank_of_process0();
   if (is_own) {
-    const int mine = wish.to.size() > 0 ? app_.grid.rank() : INT_MAX;
-    check_mpi(MPI_Allreduce(&mine, &root, 1, MPI_INT, MPI_MIN, grid), "MPI_Allreduce");
+    const int mine = wish.to.size() > 0 && app_.grid.has_me() ? app_.grid.rank() : INT_MAX;
+    check_mpi(MPI_Allreduce(&mine, &root, 1, MPI_INT, MPI_MIN, council), "MPI_Allreduce");
   }
   Resize::Goal goal;
   goal.is_at_point = true;
@@ -226,7 +245,7 @@ Resize::Goal ResizePoints::agree_on_goal(Wish& wish, bool is_own) {
   }
   Packet packet;
   packet.put(wish.to).put(wish.placement).put(goal.leave).put(wish.without);
-  broadcast(packet.bytes(), root, grid);
+  broadcast(packet.bytes(), root, council);
   Packet told(packet.bytes());
   told.get(goal.to);
   told.get(goal.placement);
@@ -237,17 +256,21 @@ Resize::Goal ResizePoints::agree_on_goal(Wish& wish, bool is_own) {
 
 bool ResizePoints::is_change_due() {
   if (!app_.grid.has_me()) return true;
-  bool is_due = requested_.size() > 0;
-  if (app_.processes.id() == 0) {
+  bool is_due = requested_.size() > 0 || app_.council.flags() != 0;
+  if (app_.processes.speaks())
     for (const TimedRequest& entry : app_.settings.requests) is_due = is_due || entry.step == app_.settings.points;
-    is_due = is_due || (app_.control && app_.control->is_pending()) || news() != 0;
-  }
+  is_due = is_due || (app_.control && app_.control->is_pending()) || news() != 0;
   return (compare_places(Place(Place::Kind::query), is_due ? 1 : 0) & 1) != 0;
 }
 
 void ResizePoints::request(Shape to, control::Without without) {
   requested_ = to;
   without_ = std::move(without);
+}
+
+std::string ResizePoints::name_for_newcomers() const {
+  const Place& place = app_.council.is_attending() ? others_place_ : place_;
+  return place.kind == Place::Kind::named ? place.text : std::string();
 }
 
 const char* ResizePoints::entry_point() {
@@ -282,7 +305,14 @@ int ResizePoints::resize(Shape to, gridmap::Placement placement, const char* wit
              "blacs-dyn: dyngrid_resize_without: the processes to be left out differ between processes");
   goal.to = to;
   goal.placement = placement;
-  return change(std::move(goal));
+  return change_now(std::move(goal));
+}
+
+/// The program waits for it.
+int ResizePoints::change_now(Resize::Goal goal) {
+  const CouncilEnds ends(app_.council);
+  if (app_.council.is_needed()) app_.council.call(Council::Call::change, Packet().put(goal), 0);
+  return after(change(std::move(goal)));
 }
 
 int ResizePoints::pop() {
@@ -296,7 +326,7 @@ int ResizePoints::pop() {
   goal.to = level.shape;
   goal.placement = app_.settings.placement;
   if (std::all_of(level.ids.begin(), level.ids.end(), is_here)) goal.exact = level;
-  return change(std::move(goal));
+  return change_now(std::move(goal));
 }
 
 // ---- a change of the grid
@@ -327,7 +357,7 @@ int ResizePoints::carry_out(Resize& next) {
     under_way_.reset();
   }
   if (is_there) {
-    const int outcome = app_.relayout.all(); // the rules may say otherwise by now
+    const int outcome = app_.relayout.all_by_council(); // the rules may say otherwise by now
     next.already_there();
     return outcome;
   }
@@ -343,7 +373,7 @@ int ResizePoints::carry_out(Resize& next) {
   return see_through(next);
 }
 
-/// At a resize point: lets newcomers in when all of those that were sent for are ready. Collective over the grid.
+/// At a resize point: lets newcomers in when all of those that were sent for are ready. Collective over the council.
 int ResizePoints::let_in(std::uint64_t all) {
   constexpr std::uint64_t is_decided = PlaceWord::newcomers_are_there | PlaceWord::newcomers_do_not_come;
   if (!under_way_ || (all & is_decided) == 0) return DYNGRID_SAME;
@@ -372,6 +402,7 @@ int ResizePoints::see_through(Resize& change) {
     case Resize::Outcome::gone:
       return leave();
     case Resize::Outcome::asleep:
+      if (app_.council.is_attending()) return asleep_outside;
       break;
     }
     const double started = MPI_Wtime();
@@ -402,7 +433,13 @@ int ResizePoints::go_on_where_led() {
   Resize led = std::move(*under_way_);
   under_way_.reset();
   entry_point_.clear();
-  return see_through(led);
+  try {
+    return after(see_through(led));
+  } catch (const Error& error) {
+    if (!app_.council.is_attending() || error.status() == Status::mpi_failure) throw;
+    led.failed(error);
+  }
+  return attend();
 }
 
 int ResizePoints::leave() {

@@ -8,6 +8,7 @@
 
 #include "balancing.hpp"
 #include "control/resize_request.hpp"
+#include "council.hpp"
 #include "packet.hpp"
 #include "place.hpp"
 #include "resize.hpp"
@@ -32,7 +33,8 @@ private:
   };
 
 public:
-  // ---- for the program. Collective over the grid. @return a dyngrid_outcome
+  // ---- for the program. Collective over the grid, to which process 0 is called where it is outside. @return a
+  // dyngrid_outcome
   int arrive(const Place& place);
   int arrive_at(const char* name);
   /// without: control::Without as text; null: everybody may stay.
@@ -67,14 +69,34 @@ public:
   // ---- for a change: what newcomers are told of the place, and where they meet the others
   enum class Where : int { here, elsewhere, nowhere };
   void write(Packet& packet) const;
-  void read(Packet& packet); ///< after the place itself
+  void read(Packet& packet);       ///< after the place itself
+  void take_place(Packet& packet); ///< both: of process 0 that is called to the others
   Where compare(const Place& others, bool may_be_led) const;
   void lead_to(const Place& others) { entry_point_ = others.text; }
   [[noreturn]] void refuse(const Place& others, const char* who) const;
   void changed() { entry_point_.clear(); }
-  std::string name_for_newcomers() const { return place_.kind == Place::Kind::named ? place_.text : std::string(); }
+  std::string name_for_newcomers() const;
 
 private:
+  static constexpr int asleep_outside = -1000; ///< process 0's outcome of a change that it is not in the grid after
+  struct CouncilEnds {
+    explicit CouncilEnds(Council& council) : council_(council) {}
+    ~CouncilEnds() { council_.is_over(); }
+    CouncilEnds(const CouncilEnds&) = delete;
+    CouncilEnds& operator=(const CouncilEnds&) = delete;
+
+  private:
+    Council& council_;
+  };
+  int after(int outcome);
+  int act_on(Findings found);
+  int change_now(Resize::Goal goal);
+  // process 0 outside the grid: attend.cpp
+  int attend();
+  bool wants_the_grid();
+  int answer(Packet& packet);
+  int end_outside();
+
   Wish next_wish();
   std::uint64_t compare_places(const Place& place, std::uint64_t flags);
   void check_places(const Place& place) const;
@@ -95,6 +117,7 @@ private:
   Shape requested_{};
   control::Without without_;       ///< of that request
   Place place_;                    ///< the last one that this process came to
+  Place others_place_;             ///< process 0 outside the grid: where the others called it
   bool plain_places_count_ = true; ///< false where programs differ; the same on all processes of the grid
   std::string entry_point_;
   bool can_be_led_ = false;

@@ -47,8 +47,10 @@ struct Settings {
   double keep_s = 0; ///< DYNGRID_START=keep: so long groups of which nobody is needed sleep before they leave
   int warm = 0; ///< DYNGRID_START=warm: so many processes are started beforehand, and sleep until a growth takes them
 
+  std::vector<TimedRequest> requests; ///< DYNGRID_RESIZE_AT; who speaks for the grid looks at them
+  std::string job_name;               ///< told when process 0 leaves the grid
+
   // of this process alone
-  std::vector<TimedRequest> requests; ///< DYNGRID_RESIZE_AT; process 0 looks at them
   int spare = 0; ///< DYNGRID_SPARE: so many of the processes that mpirun started are not for the first grid
   bool is_verbose = false;
   int per_core = usual_per_core; ///< of DYNGRID_DECIDE; 0: any number
@@ -73,7 +75,7 @@ template <class Archive> void fields(Archive& a, GroupPolicy& policy) {
 template <class Archive> void fields(Archive& a, Settings& s) {
   a(s.placement, s.keep_first, s.exchange_order, s.group_policy, s.way, s.is_way_asked_for, s.waits, s.join_limit_s,
     s.points, s.warm, s.keep_s);
-  a(s.checkpoint, s.checkpoint_points, s.checkpoint_seconds, s.restore, s.balance);
+  a(s.checkpoint, s.checkpoint_points, s.checkpoint_seconds, s.restore, s.balance, s.requests, s.job_name);
 }
 inline void Settings::write(Packet& packet) const {
   packet.put(*this);

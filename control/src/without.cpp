@@ -33,23 +33,21 @@ std::string where_they_are(const std::vector<ProcessInfo>& all) {
   return fmt::format("{}{}", fmt::join(ids, ", "), is_cut ? ", ..." : "");
 }
 
-/// Of those in the grid that are not in `named` and may leave.
+/// Of those in the grid that are not in `named`.
 int slowest_of(const std::vector<ProcessInfo>& all, const std::vector<int>& named) {
   const ProcessInfo* slowest = nullptr;
   double fastest = 0;
   for (const ProcessInfo& process : all) {
     if (process.place < 0 || std::find(named.begin(), named.end(), process.id) != named.end()) continue;
     fastest = std::max(fastest, process.speed);
-    if (!process.may_leave) continue;
     const bool is_slower =
         slowest && (process.speed < slowest->speed || (process.speed == slowest->speed && process.id > slowest->id));
     if (!slowest || is_slower) slowest = &process;
   }
-  if (!slowest)
-    throw Error(Status::bad_argument, "control: without the slowest: no process of the grid is left that may leave");
+  if (!slowest) throw Error(Status::bad_argument, "control: without the slowest: no process of the grid is left");
   if (slowest->speed >= fastest)
-    throw Error(Status::bad_argument, fmt::format("control: without the slowest: no process that may leave is slower "
-                                                  "than the others (speed {:.6g}); name it by its id",
+    throw Error(Status::bad_argument, fmt::format("control: without the slowest: no process is slower than the "
+                                                  "others (speed {:.6g}); name it by its id",
                                                   fastest));
   return slowest->id;
 }
@@ -99,28 +97,19 @@ std::string Without::text() const {
 
 std::vector<int> Without::among(const std::vector<ProcessInfo>& all) const {
   std::vector<int> named;
-  const auto name = [&](const ProcessInfo& process, const std::string& as) {
-    if (!process.may_leave)
-      throw Error(Status::bad_argument,
-                  fmt::format("control: without {}: process {} stays in every grid: it answers for the application and "
-                              "wakes those that sleep; a low dyngrid_set_speed makes its share of weighted matrices "
-                              "small",
-                              as, process.id));
-    add(named, process.id);
-  };
   for (const int id : ids) {
     const auto at = std::find_if(all.begin(), all.end(), [&](const ProcessInfo& p) { return p.id == id; });
     if (at == all.end())
       throw Error(Status::not_found, fmt::format("control: without {}: there is no process {}, expected some of {}", id,
                                                  id, where_they_are(all)));
-    name(*at, std::to_string(id));
+    add(named, at->id);
   }
   for (const std::string& host : hosts) {
     bool is_known = false;
     for (const ProcessInfo& process : all) {
       if (process.host != host) continue;
       is_known = true;
-      name(process, "host:" + host);
+      add(named, process.id);
     }
     if (!is_known)
       throw Error(Status::not_found, fmt::format("control: without host:{}: no process is on that host, expected "

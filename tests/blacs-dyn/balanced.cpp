@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A running application with a load that is known: every process has a /proc of its own, in which this program writes
 // what the kernel would say of such a share.
-//     mpirun -np 4 balanced uniform|weighted|advise|alike|flicker|stopped|unreadable FOLDER
+//     mpirun -np 4 balanced uniform|weighted|advise|alike|flicker|stopped|unreadable|held FOLDER
+//     mpirun -np 4 balanced first FOLDER        with DYNGRID_PLACEMENT=optimal,keep-first=off: process 0 is loaded
 //     mpirun -np 2 balanced spawned FOLDER      with DYNGRID_UNIT=2 DYNGRID_RESIZE_AT=2:2x2: one of the two that come
 // Steps last as long as they would: the part of a process over its share, asleep. What is expected follows from that,
 // and every element of the matrix is compared at the end. No time is judged; what does not come within a minute is
@@ -147,7 +148,8 @@ int main(int argc, char** argv) {
   bool must_grow = is_spawned;
   double begun = now_s(); // shared: newcomers have none, sleepers get it again
   dyngrid_share("begun", &begun, sizeof begun);
-  const bool is_quiet = kind == "advise" || kind == "alike" || kind == "stopped" || kind == "unreadable";
+  const bool is_quiet =
+      kind == "advise" || kind == "alike" || kind == "stopped" || kind == "unreadable" || kind == "held";
   const double lasts_s = is_quiet || kind == "flicker" ? 14 : 60;
   for (int step = 0;; ++step) {
     const int outcome = dyngrid_resize_point();
@@ -164,15 +166,16 @@ int main(int argc, char** argv) {
     if (kind == "flicker") share = rank == 1 && static_cast<int>(t / 0.7) % 2 == 1 ? 0.3 : 1;
     if ((kind == "uniform" || kind == "weighted" || kind == "advise") && rank == 1 && t > 3 && seen.changes == 0)
       share = 0.25;
+    if ((kind == "first" || kind == "held") && rank == 0 && t > 3 && seen.changes == 0) share = 0.25;
     if (is_spawned && dyngrid_process_id() == 3 && seen.changes == 0) share = 0.25;
     if (kind == "weighted" && rank == 1 && seen.changes == 1) share = 0.25;
     if (kind == "stopped" && rank == 0 && step == 40) stop_for(pid_of_1, 4);
     work(kernel, 4 * step_s * part_of(a) / share, share, kind != "unreadable");
     if (kind == "weighted") seen.has_new_parts = seen.has_new_parts || (rank == 1 && part_of(a) < 0.12);
-    // all stop together: what process 0 has seen is what counts, and the part of process 1
-    int is_over = t > lasts_s || ((kind == "uniform" || is_spawned) && seen.has_returned) ? 1 : 0,
+    // all stop together: what one has seen is what counts, and the part of process 1
+    int is_over = t > lasts_s || ((kind == "uniform" || kind == "first" || is_spawned) && seen.has_returned) ? 1 : 0,
         is_seen = seen.has_new_parts ? 1 : 0;
-    MPI_Bcast(&is_over, 1, MPI_INT, 0, dyngrid_comm());
+    MPI_Allreduce(MPI_IN_PLACE, &is_over, 1, MPI_INT, MPI_MAX, dyngrid_comm());
     MPI_Allreduce(MPI_IN_PLACE, &is_seen, 1, MPI_INT, MPI_MAX, dyngrid_comm());
     seen.has_new_parts = is_seen != 0;
     if (is_over != 0 || is_seen != 0) break;
@@ -181,7 +184,7 @@ int main(int argc, char** argv) {
   if (dyngrid_comm() != MPI_COMM_NULL)
     for_each(a, [&](std::int64_t i, std::int64_t j, double e) { wrong += e == element(i, j) ? 0 : 1; });
   expect(wrong == 0, fmt::format("{} elements are wrong", wrong));
-  if (dyngrid_process_id() == 0) {
+  if (dyngrid_process_id() == 0 && kind != "first") { // which has just come back there
     std::vector<dyngrid_load> loads(8);
     int count = 0;
     expect(dyngrid_loads(loads.data(), 8, &count) == DYNGRID_SUCCESS && count == 4 && loads[0].process == 0 &&
@@ -194,6 +197,9 @@ int main(int argc, char** argv) {
     if (kind == "flicker") expect(seen.changes <= 4, fmt::format("{} changes for 10 loads", seen.changes));
     if (is_quiet) expect(seen.changes == 0, fmt::format("{} changes", seen.changes));
   }
+  if (kind == "first" && rank == 1) // process 0 was asleep
+    expect(seen.least == 3 && seen.has_returned, fmt::format("{} at least", seen.least));
+  if (kind == "first" && rank == 0) expect(seen.changes == 1, fmt::format("0 came back {} times", seen.changes));
   expect(dyngrid_finalize() == DYNGRID_SUCCESS, dyngrid_last_message());
   MPI_Finalize();
   std::filesystem::remove_all(folder);

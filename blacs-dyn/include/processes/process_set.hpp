@@ -21,7 +21,7 @@ struct GridMap {
   std::vector<double> row_shares = {}, col_shares = {};
   std::vector<double> speeds = {}; ///< of the processes, row-major, as far as shares are by them; empty: 1 each
 
-  /// In the grid's communicator, and in every one that begins with the grid. Process 0 is in every grid.
+  /// In the grid's communicator, and in every one that begins with the grid; outside the grid, process 0 follows it.
   int rank_of_process0() const { return static_cast<int>(position(ids, 0)); }
 };
 
@@ -57,7 +57,7 @@ struct ProcessSet {
   void set_host(int id, const std::string& host);
   std::vector<double> speeds_on(const GridMap& map) const; ///< row-major
   std::vector<int> all_parked() const; ///< first those of group 0, since they hold intercommunicators to the others
-  /// By group. Process 0 may not leave: it stays in every grid.
+  /// By group.
   std::vector<control::ProcessInfo> everybody() const;
 };
 
@@ -105,9 +105,9 @@ struct NewGroup {
 /// What it takes to come from one grid to another. Decided the same on every process, without MPI.
 struct Change {
   GridMap to;
-  std::vector<int> wake; ///< parked ids, group 0 first
+  std::vector<int> wake; ///< parked ids, group 0 first; process 0 always, before all others
   std::vector<NewGroup> new_groups;
-  std::vector<int> park;           ///< ids that fall asleep
+  std::vector<int> park;           ///< ids that fall asleep, or sleep on that were woken
   std::vector<int> release_groups; ///< group ids, all of whose members leave for good
   bool is_growth() const { return !wake.empty() || !new_groups.empty(); }
   std::vector<int> new_ids() const;
@@ -138,7 +138,7 @@ std::vector<NewGroup> group_into_groups(const ProcessSet& process_set, int n, co
 /// keep_first the process at (0,0) stays there; in the first grid that is process 0. A target grid of known ids (a pop)
 /// is taken as it is when `exact` is given. `leave`: ids of groups that are not in the new grid; `without`: ids of
 /// processes, each alive; none or more. Nobody new is started for a grid without them. Who sleeps is woken by its
-/// owner, so only where that is in the grid or is woken, too.
+/// owner, so only where that is in the grid or is woken, too. Process 0 takes part in every change.
 /// @throws Error{bad_argument} when the new grid is too large to do without them.
 Change decide_change(const ProcessSet& process_set, Shape to, gridmap::PlacementRequest placement,
                      const GroupPolicy& policy, const GridMap* exact = nullptr, const std::vector<int>& leave = {},

@@ -18,7 +18,6 @@ struct ProcessInfo {
   std::int64_t unit = 0; ///< number of its group; 0: mpirun started it
   int place = -1;        ///< in the grid, row-major; -1: it sleeps
   double speed = 1;
-  bool may_leave = true; ///< false: it is in every grid
 };
 
 /// Processes that shall not be in the new grid, as it is said: "3,5", "host:node7", "slowest", "slowest:2", any of them
@@ -35,8 +34,8 @@ struct Without {
 
   /// Their ids, ascending, those that sleep included. The slowest is the one with the least speed; of several the one
   /// that came last.
-  /// @throws base::Error{not_found} for an id or a host of nobody, {bad_argument} for a process that may not leave, and
-  /// for the slowest of processes that are all alike
+  /// @throws base::Error{not_found} for an id or a host of nobody, {bad_argument} for the slowest of processes that are
+  /// all alike
   std::vector<int> among(const std::vector<ProcessInfo>& all) const;
 };
 template <class Archive> void fields(Archive& a, Without& without) {

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Process 0 stands outside the grid, and what it does for the others goes on.
+// outside calls: all calls of the program that change the grid, lay matrices out anew or save them, without process 0
+// and with it again. outside groups (DYNGRID_UNIT=2): spawned processes sleep, wake and come while it is outside.
+// outside timetable (DYNGRID_RESIZE_AT=2:1x2,5:2x2): it is kept to the step. outside factor
+// (DYNGRID_RESIZE_AT=4:2x2): 0 leaves in dyngrid_lu and comes back in it. outside cost: a resize point at which nothing is wanted. outside soak 300 [--strict]: memory, files and
+// communicators are flat.
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include <unistd.h>
+
+#include "dyngrid.hpp"
+#include "figures.hpp"
+#include "follow.hpp"
+
+namespace {
+
+using follow::expect;
+
+constexpr int m = 53, n = 41;
+
+std::vector<int> ids_here() {
+  int size = 0;
+  MPI_Comm_size(dyngrid_comm(), &size);
+  std::vector<int> ids(static_cast<std::size_t>(size));
+  const int mine = dyngrid_process_id();
+  MPI_Allgather(&mine, 1, MPI_INT, ids.data(), 1, MPI_INT, dyngrid_comm());
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
+void expect_ids(const std::vector<int>& wanted, const std::string& what) {
+  std::string found;
+  for (const int id : ids_here()) found += std::to_string(id) + " ";
+  expect(ids_here() == wanted, what + ": who is in the grid: " + found);
+}
+
+struct Two {
+  dyngrid_matrix *plain = nullptr, *cyclic = nullptr;
+  Two() {
+    expect(dyngrid_matrix_create("plain", 'd', m, n, 3, 4, &plain) == 0, "plain");
+    expect(dyngrid_matrix_create_weighted("cyclic", 's', m, n, 2, 3, DYNGRID_ORDER_CYCLIC, &cyclic) == 0, "cyclic");
+  }
+  void fill() const {
+    follow::fill(plain, 'd', 7);
+    follow::fill(cyclic, 's', 7);
+  }
+  void check(const std::string& what) const {
+    expect(follow::wrong(plain, 'd', 7) == 0, what + ": plain");
+    expect(follow::wrong(cyclic, 's', 7) == 0, what + ": cyclic");
+  }
+};
+
+int finish() {
+  if (dyngrid_context() >= 0 && dyngrid_is_first() != 0) std::printf("all right\n");
+  return dyngrid_finalize();
+}
+
+/// While process 0 is away: in the grid 1, 2 and 3, of which 1x3 are left.
+void calls_without_0(Two& all, const std::string& file) {
+  expect_ids({1, 2, 3}, "0 left");
+  all.check("0 left");
+  expect(dyngrid_resize_point() == DYNGRID_SAME, "nothing is wanted");
+  expect(dyngrid_pending() == 0, "nothing is pending");
+  const bool is_first = dyngrid_is_first() != 0;
+  expect(is_first == (*dyngrid_job() != 0), "the first process knows the job's name");
+  expect(dyngrid_set_steps(1000) == 0 && dyngrid_allow("any") == 0, "what process 0 is told");
+  expect(dyngrid_matrix_reblock(all.plain, 5, 2) == DYNGRID_RESIZED, "reblock");
+  expect(dyngrid_relayout() == DYNGRID_SAME, "relayout");
+  dyngrid_matrix* late = nullptr;
+  expect(dyngrid_matrix_create("late", 'i', m, n, 4, 4, &late) == 0, "late");
+  follow::fill(late, 'i', 5);
+  expect(dyngrid_set_speed(dyngrid_process_id()) == 0, "set_speed");
+  expect(dyngrid_relayout() == DYNGRID_RESIZED, "by the speeds");
+  all.check("by the speeds");
+  expect(dyngrid_rebalance() >= 0, "rebalance");
+  all.check("rebalanced");
+  expect_ids({1, 2, 3}, "rebalanced");
+#ifdef TEST_SAVES
+  expect(dyngrid_checkpoint(file.c_str()) == 0 && dyngrid_restore(file.c_str()) == 0, "checkpoint and restore");
+  if (is_first) unlink(file.c_str());
+#else
+  (void)file;
+#endif
+  all.check("restored");
+  const int refused = dyngrid_resize_without(2, 2, DYNGRID_OPTIMAL, "0");
+  expect(refused == DYNGRID_ERR_ARGUMENT, "2x2 without 0 cannot be");
+  expect_ids({1, 2, 3}, "refused");
+  expect(dyngrid_resize_without(1, 3, DYNGRID_OPTIMAL, "0") == DYNGRID_SAME, "as it is");
+}
+
+int calls(const std::string& file) {
+  expect(dyngrid_init_grid(2, 2) == 0, "dyngrid_init_grid");
+  int rank = 0, turn = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  expect(dyngrid_share("turn", &turn, sizeof turn) == 0, "share");
+  Two all;
+  all.fill();
+  turn = 1;
+  const int away = dyngrid_resize_without(1, 3, DYNGRID_OPTIMAL, "0"); // 0 comes out of it in turn 3
+  expect(away == DYNGRID_RESIZED, "without 0");
+  if (turn == 1) {
+    calls_without_0(all, file);
+    turn = 2;
+    const int smaller = dyngrid_resize_without(1, 2, DYNGRID_OPTIMAL, "0,3"); // 3 comes out of it in turn 3
+    expect(smaller == DYNGRID_RESIZED, "without 3");
+    if (turn == 2) {
+      expect_ids({1, 2}, "3 left");
+      all.check("3 left");
+      turn = 3;
+      expect(dyngrid_resize(2, 2, DYNGRID_OPTIMAL) == DYNGRID_RESIZED, "all are back");
+    }
+  }
+  expect_ids({0, 1, 2, 3}, "all are back");
+  all.check("all are back");
+  dyngrid_matrix* late = dyngrid_matrix_find("late");
+  expect(late && follow::wrong(late, 'i', 5) == 0, "made while 0 was away");
+  expect((rank == 0) == (*dyngrid_job() != 0), "process 0 answers for the job");
+  // 0 leaves at a resize point, 1 and 2 at the next, and dyngrid_pop brings them back, which 0 is not for
+  expect(dyngrid_request_without(1, 3, "0") == 0, "request");
+  turn = 4;
+  int outcome = dyngrid_resize_point();
+  expect(outcome == (rank == 0 ? DYNGRID_LEAVE : DYNGRID_RESIZED), "0 is away to the end");
+  if (outcome == DYNGRID_LEAVE) return dyngrid_finalize();
+  expect_ids({1, 2, 3}, "0 left again");
+  expect(dyngrid_request(1, 1) == 0, "request");
+  outcome = dyngrid_resize_point();
+  if (outcome == DYNGRID_LEAVE) return dyngrid_finalize();
+  all.check("one is left");
+  expect(ids_here().size() == 1 && ids_here()[0] != 0, "who was in the grid stays");
+  return finish();
+}
+
+struct Turn {
+  int nprow, npcol;
+  const char* without;
+  std::vector<int> ids;
+};
+
+/// 0 and 1 of mpirun, 2 and 3 of a group. Its owner may be 0, which wakes it from outside.
+int groups() {
+  expect(dyngrid_init_grid(1, 2) == 0, "dyngrid_init_grid");
+  int step = 0;
+  expect(dyngrid_share("step", &step, sizeof step) == 0, "share");
+  Two all;
+  if (dyngrid_is_newcomer() == 0) all.fill();
+  const std::vector<Turn> turns{
+      {2, 2, nullptr, {0, 1, 2, 3}}, {1, 3, "0", {1, 2, 3}}, {2, 1, "0,3", {1, 2}},          {3, 1, "0", {1, 2, 3}},
+      {1, 2, "0,1", {2, 3}},         {1, 1, "0,1,2", {3}},   {1, 3, "0", {1, 2, 3}},         {2, 2, nullptr, {0, 1, 2, 3}},
+      {2, 1, "0,1", {2, 3}},         {1, 2, "2,3", {0, 1}},  {1, 1, "0", {1}},               {2, 2, nullptr, {0, 1, 4, 5}},
+      {1, 3, "0", {1, 4, 5}},        {1, 1, "0,4,5", {1}},   {1, 4, nullptr, {0, 1, 6, 7}}, {1, 2, "0,1", {6, 7}}};
+  for (;;) {
+    if (dyngrid_is_newcomer() == 0) {
+      const std::string what = "turn " + std::to_string(step);
+      all.check(what);
+      if (step > 0) expect_ids(turns[static_cast<std::size_t>(step - 1)].ids, what);
+      if (step == static_cast<int>(turns.size())) break;
+      const Turn& next = turns[static_cast<std::size_t>(step++)];
+      expect((next.without ? dyngrid_request_without(next.nprow, next.npcol, next.without)
+                           : dyngrid_request(next.nprow, next.npcol)) == 0,
+             "request");
+    }
+    int outcome = DYNGRID_SAME;
+    while (outcome == DYNGRID_SAME) { // new processes may be on their way
+      outcome = dyngrid_resize_point();
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    expect(outcome >= 0, "resize point");
+    if (outcome == DYNGRID_LEAVE) return dyngrid_finalize();
+  }
+  return finish();
+}
+
+int timetable() {
+  expect(dyngrid_init_grid(2, 2) == 0, "dyngrid_init_grid");
+  int step = 0;
+  expect(dyngrid_share("step", &step, sizeof step) == 0, "share");
+  Two all;
+  all.fill();
+  for (; step < 7; ++step) {
+    const std::string what = "step " + std::to_string(step);
+    if (step == 0) expect(dyngrid_request_without(1, 3, "0") == 0, "request");
+    const std::size_t before = ids_here().size();
+    const int outcome = dyngrid_resize_point();
+    if (outcome == DYNGRID_LEAVE) return dyngrid_finalize();
+    const std::size_t wanted = step < 2 ? 3 : step < 5 ? 2 : 4;
+    expect(ids_here().size() == wanted, what + ": " + std::to_string(before) + " before");
+    all.check(what);
+    dyngrid_resize_report report{};
+    expect(dyngrid_last_resize(&report) == 0, "last_resize");
+    if (step == 2) expect(report.changed_at_step == 2 && report.parked == 1 && report.woken == 0, what + ": report");
+    if (step == 5) expect(report.changed_at_step == 5 && report.parked == 0 && report.woken == 2, what + ": report");
+  }
+  return finish();
+}
+
+/// With ones beside a heavy diagonal; the pivots are known then.
+int factor() {
+  constexpr int size = 96, nb = 8;
+  expect(dyngrid_init_grid(2, 2) == 0, "dyngrid_init_grid");
+  dyngrid_matrix* a = nullptr;
+  expect(dyngrid_matrix_create("a", 'd', size, size, nb, nb, &a) == 0, "a");
+  auto* local = static_cast<double*>(dyngrid_local(a));
+  follow::for_mine(a, [&](std::int64_t at, std::int64_t i, std::int64_t j) { local[at] = i == j ? 2 * size : 1; });
+  expect(dyngrid_request_without(1, 3, "0") == 0, "request");
+  std::vector<int> pivots(size);
+  int info = -1;
+  const int outcome = dyngrid_lu(a, 0, pivots.data(), &info);
+  expect(outcome == DYNGRID_RESIZED && info == 0, "dyngrid_lu");
+  expect_ids({0, 1, 2, 3}, "0 came back in the factorization");
+  for (int k = 0; k < size; ++k) expect(pivots[static_cast<std::size_t>(k)] == k + 1, "no rows are exchanged");
+  return finish();
+}
+
+double median_of_points(int count) {
+  std::vector<double> each;
+  for (int k = 0; k < count; ++k) {
+    const double begun = MPI_Wtime();
+    expect(dyngrid_resize_point() == DYNGRID_SAME, "nothing is wanted");
+    each.push_back(MPI_Wtime() - begun);
+  }
+  std::nth_element(each.begin(), each.begin() + count / 2, each.end());
+  return each[static_cast<std::size_t>(count / 2)];
+}
+
+/// Prints what a resize point takes without process 0, and an all-reduce of 8 bytes over the same grid.
+int cost() {
+  expect(dyngrid_init_grid(1, 3) == 0, "dyngrid_init_grid");
+  if (dyngrid_resize_without(1, 2, DYNGRID_OPTIMAL, "0") == DYNGRID_LEAVE) return dyngrid_finalize();
+  constexpr int count = 2001;
+  const double point = median_of_points(count);
+  std::vector<double> each;
+  for (int k = 0; k < count; ++k) {
+    const double begun = MPI_Wtime();
+    std::uint64_t mine = 1, all = 0;
+    MPI_Allreduce(&mine, &all, 1, MPI_UINT64_T, MPI_BOR, dyngrid_comm());
+    each.push_back(MPI_Wtime() - begun);
+  }
+  std::nth_element(each.begin(), each.begin() + count / 2, each.end());
+  if (dyngrid_is_first() != 0)
+    std::printf("a resize point without process 0: %.2f us, an all-reduce: %.2f us\n", 1e6 * point, 1e6 * each[count / 2]);
+  return finish();
+}
+
+int soak(int count, bool is_strict) {
+  expect(dyngrid_init_grid(2, 2) == 0, "dyngrid_init_grid");
+  int step = 0;
+  expect(dyngrid_share("step", &step, sizeof step) == 0, "share");
+  Two all;
+  all.fill();
+  follow::Figures first{};
+  while (step < 3 * count) {
+    if (step == 30) first = follow::figures();
+    if (step % 3 == 0) expect(dyngrid_request_without(1, 3, "0") == 0, "request");
+    if (step % 3 == 1) expect(dyngrid_request_without(1, 2, step % 2 == 0 ? "0,1" : "0,3") == 0, "request");
+    if (step % 3 == 2) follow::request("2x2");
+    ++step;
+    expect(dyngrid_resize_point() == DYNGRID_RESIZED, "another grid");
+    all.check("step " + std::to_string(step));
+  }
+  const follow::Figures last = follow::figures();
+  std::printf("%d: own %ld -> %ld kB, open files %ld -> %ld, communicator number %ld -> %ld\n", dyngrid_process_id(),
+              first.own_kb, last.own_kb, first.files, last.files, first.communicator, last.communicator);
+  if (is_strict && first.files > 0) {
+    expect(last.communicator <= first.communicator + 2, "communicators are flat");
+    expect(last.files <= first.files + 2, "open files are flat");
+    expect(last.own_kb <= first.own_kb + 2048, "memory is flat");
+  }
+  return finish();
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  const std::string what = argc > 1 ? argv[1] : "";
+  int status = -1;
+  if (what == "calls" && argc > 2) status = calls(argv[2]);
+  if (what == "groups") status = groups();
+  if (what == "timetable") status = timetable();
+  if (what == "factor") status = factor();
+  if (what == "cost") status = cost();
+  if (what == "soak" && argc > 2) status = soak(std::atoi(argv[2]), argc > 3);
+  expect(status == 0, "expected calls FILE, groups, timetable, factor, cost or soak COUNT, and dyngrid_finalize");
+  MPI_Finalize();
+  return 0;
+}
