@@ -31,7 +31,12 @@ bool Council::is_attending() const {
 }
 
 bool Council::is_first() const {
-  return is_needed() && app_.grid.rank() == 0;
+  return is_needed() && app_.processes.process_set().grid.ids.front() == app_.processes.id();
+}
+
+/// In the council, behind the grid.
+int Council::rank_of_process0() const {
+  return app_.processes.process_set().grid.shape.size();
 }
 
 // ---- a process of the grid
@@ -39,8 +44,7 @@ bool Council::is_first() const {
 std::uint64_t Council::flags() const {
   if (!is_first()) return 0;
   int is_here = 0;
-  check_mpi(MPI_Iprobe(app_.processes.process_set().grid.rank_of_process0(), base::tag_letter, app_.processes.council(),
-                       &is_here, MPI_STATUS_IGNORE),
+  check_mpi(MPI_Iprobe(rank_of_process0(), base::tag_letter, app_.processes.council(), &is_here, MPI_STATUS_IGNORE),
             "MPI_Iprobe");
   return is_here ? std::uint64_t{PlaceWord::outside_request} : 0;
 }
@@ -53,8 +57,7 @@ std::uint64_t Council::call(Call what, const Packet& more, std::uint64_t flags) 
     steps_.clear();
     write(packet);
     packet.put(more.bytes());
-    MPI_Request request =
-        start_send(app_.processes.council(), app_.processes.process_set().grid.rank_of_process0(), base::tag_wake, packet);
+    MPI_Request request = start_send(app_.processes.council(), rank_of_process0(), base::tag_wake, packet);
     wait_asleep(&request);
     has_called_ = true;
   }
@@ -70,8 +73,7 @@ std::uint64_t Council::agree(std::uint64_t flags, bool has_letter) {
   check_mpi(MPI_Iallreduce(mine.data(), all.data(), 2, MPI_UINT64_T, MPI_BOR, council, &request), "MPI_Iallreduce");
   wait_asleep(&request);
   if (all[1] != 0 && is_first())
-    check_mpi(MPI_Recv(nullptr, 0, MPI_BYTE, app_.processes.process_set().grid.rank_of_process0(), base::tag_letter,
-                       council, MPI_STATUS_IGNORE),
+    check_mpi(MPI_Recv(nullptr, 0, MPI_BYTE, rank_of_process0(), base::tag_letter, council, MPI_STATUS_IGNORE),
               "MPI_Recv");
   return all[0];
 }
@@ -86,7 +88,8 @@ void Council::step_ended() {
     steps_.clear();
     return;
   }
-  if (begun_s_ >= 0) steps_.push_back({1, base::monotonic_s() - begun_s_});
+  const double now = base::monotonic_s();
+  if (begun_s_ >= 0) steps_.push_back({1, now - begun_s_});
   begun_s_ = -1;
   if (steps_.size() > most_steps) {
     Steps all{0, 0};
@@ -97,13 +100,12 @@ void Council::step_ended() {
     all.each_s /= static_cast<double>(all.count);
     steps_.assign(1, all);
   }
-  post_steps();
+  post_steps(now);
 }
 
 /// One message at most is on its way, so that nothing heaps up where process 0 is stopped; and none after a call, which
 /// may end the communicator.
-void Council::post_steps() {
-  const double now = base::monotonic_s();
+void Council::post_steps(double now) {
   if (steps_.empty() || has_called_ || now - posted_s_ < post_every_s) return;
   int is_done = 1;
   if (post_ != MPI_REQUEST_NULL) check_mpi(MPI_Test(&post_, &is_done, MPI_STATUS_IGNORE), "MPI_Test");
@@ -113,9 +115,8 @@ void Council::post_steps() {
   posted_ = std::move(packet.bytes());
   steps_.clear();
   posted_s_ = now;
-  check_mpi(MPI_Issend(posted_.data(), static_cast<int>(posted_.size()), MPI_BYTE,
-                       app_.processes.process_set().grid.rank_of_process0(), base::tag_wake, app_.processes.council(),
-                       &post_),
+  check_mpi(MPI_Issend(posted_.data(), static_cast<int>(posted_.size()), MPI_BYTE, rank_of_process0(), base::tag_wake,
+                       app_.processes.council(), &post_),
             "MPI_Issend");
 }
 
@@ -123,7 +124,7 @@ void Council::tell(Word word, const std::string& text) {
   if (!is_first()) return;
   Packet packet;
   packet.put(Call::word).put(word).put(text);
-  send(app_.processes.council(), app_.processes.process_set().grid.rank_of_process0(), base::tag_wake, packet);
+  send(app_.processes.council(), rank_of_process0(), base::tag_wake, packet);
 }
 
 // ---- process 0

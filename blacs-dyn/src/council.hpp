@@ -64,7 +64,8 @@ public:
 
 private:
   bool is_first() const;
-  void post_steps();
+  int rank_of_process0() const;
+  void post_steps(double now);
   void write(Packet& packet) const;
   void read(Packet& packet);
   void read_matrices(Packet& packet);
@@ -73,9 +74,9 @@ private:
   Application& app_;
   // of the first process of the grid
   bool has_called_ = false;
-  double begun_s_ = -1;           ///< of this step
-  std::vector<Steps> steps_;      ///< not sent yet
-  std::vector<char> posted_;      ///< on their way
+  double begun_s_ = -1;      ///< of this step
+  std::vector<Steps> steps_; ///< not sent yet
+  std::vector<char> posted_; ///< on their way
   MPI_Request post_ = MPI_REQUEST_NULL;
   double posted_s_ = -1;
   // of process 0

@@ -3,8 +3,8 @@
 // outside calls: all calls of the program that change the grid, lay matrices out anew or save them, without process 0
 // and with it again. outside groups (DYNGRID_UNIT=2): spawned processes sleep, wake and come while it is outside.
 // outside timetable (DYNGRID_RESIZE_AT=2:1x2,5:2x2): it is kept to the step. outside factor
-// (DYNGRID_RESIZE_AT=4:2x2): 0 leaves in dyngrid_lu and comes back in it. outside cost: a resize point at which nothing is wanted. outside soak 300 [--strict]: memory, files and
-// communicators are flat.
+// (DYNGRID_RESIZE_AT=4:2x2): 0 leaves in dyngrid_lu and comes back in it. outside cost: a resize point at which nothing
+// is wanted. outside soak 300 [--strict]: memory, files and communicators are flat.
 #include <algorithm>
 #include <chrono>
 #include <string>
@@ -147,11 +147,22 @@ int groups() {
   expect(dyngrid_share("step", &step, sizeof step) == 0, "share");
   Two all;
   if (dyngrid_is_newcomer() == 0) all.fill();
-  const std::vector<Turn> turns{
-      {2, 2, nullptr, {0, 1, 2, 3}}, {1, 3, "0", {1, 2, 3}}, {2, 1, "0,3", {1, 2}},          {3, 1, "0", {1, 2, 3}},
-      {1, 2, "0,1", {2, 3}},         {1, 1, "0,1,2", {3}},   {1, 3, "0", {1, 2, 3}},         {2, 2, nullptr, {0, 1, 2, 3}},
-      {2, 1, "0,1", {2, 3}},         {1, 2, "2,3", {0, 1}},  {1, 1, "0", {1}},               {2, 2, nullptr, {0, 1, 4, 5}},
-      {1, 3, "0", {1, 4, 5}},        {1, 1, "0,4,5", {1}},   {1, 4, nullptr, {0, 1, 6, 7}}, {1, 2, "0,1", {6, 7}}};
+  const std::vector<Turn> turns{{2, 2, nullptr, {0, 1, 2, 3}},
+                                {1, 3, "0", {1, 2, 3}},
+                                {2, 1, "0,3", {1, 2}},
+                                {3, 1, "0", {1, 2, 3}},
+                                {1, 2, "0,1", {2, 3}},
+                                {1, 1, "0,1,2", {3}},
+                                {1, 3, "0", {1, 2, 3}},
+                                {2, 2, nullptr, {0, 1, 2, 3}},
+                                {2, 1, "0,1", {2, 3}},
+                                {1, 2, "2,3", {0, 1}},
+                                {1, 1, "0", {1}},
+                                {2, 2, nullptr, {0, 1, 4, 5}},
+                                {1, 3, "0", {1, 4, 5}},
+                                {1, 1, "0,4,5", {1}},
+                                {1, 4, nullptr, {0, 1, 6, 7}},
+                                {1, 2, "0,1", {6, 7}}};
   for (;;) {
     if (dyngrid_is_newcomer() == 0) {
       const std::string what = "turn " + std::to_string(step);
@@ -241,7 +252,8 @@ int cost() {
   }
   std::nth_element(each.begin(), each.begin() + count / 2, each.end());
   if (dyngrid_is_first() != 0)
-    std::printf("a resize point without process 0: %.2f us, an all-reduce: %.2f us\n", 1e6 * point, 1e6 * each[count / 2]);
+    std::printf("a resize point without process 0: %.2f us, an all-reduce: %.2f us\n", 1e6 * point,
+                1e6 * each[count / 2]);
   return finish();
 }
 
