@@ -12,6 +12,7 @@
 
 #include "base/environment.hpp"
 #include "base/files.hpp"
+#include "calls/calls.hpp"
 #include "control/runtime_dir.hpp"
 #include "preflight.hpp"
 #include "redist/measure.hpp"
@@ -69,6 +70,7 @@ Control::Control(const Settings& settings, Shape first_grid, const std::string& 
   name_ = info.job;
   state_ = std::make_unique<control::JobState>(std::move(info), to_grid(first_grid), now());
   state_->set_allowed(settings.allowed);
+  state_->show_calls(calls::board());
   if (settings.steps > 0) state_->set_steps(settings.steps);
   if (settings.experiment) state_->set_experiment(*settings.experiment);
   if (!settings.is_controlled) return;

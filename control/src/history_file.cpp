@@ -45,6 +45,7 @@ using gridmap::GridShape;
 constexpr off_t largest_file = 512 << 10;
 constexpr std::size_t most_keys = 1000;
 constexpr std::size_t most_changes = 200;
+constexpr std::size_t most_call_reports = 5, most_calls = 60;
 
 std::int64_t now_s() {
   return static_cast<std::int64_t>(base::unix_time_s());
@@ -77,14 +78,22 @@ std::string line_of(const HistoryKey& key, const BalanceReport& b, std::int64_t 
   return to_line(line);
 }
 
+std::string line_of(const HistoryKey& key, const CallReport& r, std::int64_t when) {
+  Json line = named(key, "calls", when);
+  line.update(members_of(r, most_calls));
+  line["job"] = r.job;
+  return to_line(line);
+}
+
 struct Record {
   HistoryKey key;
   std::int64_t when = 0;
-  enum class Kind { steps, change, balance } kind = Kind::steps;
+  enum class Kind { steps, change, balance, calls } kind = Kind::steps;
   std::pair<int, int> grid;
   StepTimes times;
   ChangeCost change;
   BalanceReport balance;
+  CallReport calls;
 };
 
 /// Empty for a line that is not whole, or says what cannot be.
@@ -132,6 +141,10 @@ std::optional<Record> record_of(const std::string& line) {
       shape("grid");
       for (const char* name : {"before_s", "after_s", "change_s"}) figure(name);
       r.balance = balance_report_from(json);
+    } else if (json.at("kind") == "calls") {
+      r.kind = Record::Kind::calls;
+      r.calls = call_report_from(json);
+      r.calls.when = r.when;
     } else {
       return std::nullopt; // of a later version
     }
@@ -177,8 +190,8 @@ template <class Each> void each_record(const std::string& file, Each&& each) {
     if (const auto record = record_of(line)) each(*record);
 }
 
-template <class T> void keep_last(std::vector<T>& list) {
-  if (list.size() > most_changes) list.erase(list.begin(), list.end() - static_cast<std::ptrdiff_t>(most_changes));
+template <class T> void keep_last(std::vector<T>& list, std::size_t most = most_changes) {
+  if (list.size() > most) list.erase(list.begin(), list.end() - static_cast<std::ptrdiff_t>(most));
 }
 
 struct Book {
@@ -201,6 +214,11 @@ std::map<HistoryKey, Book> books_of(const std::string& file) {
     if (r.kind == Record::Kind::balance) {
       book.history.balances.push_back(r.balance);
       keep_last(book.history.balances);
+      return;
+    }
+    if (r.kind == Record::Kind::calls) {
+      book.history.calls.push_back(r.calls);
+      keep_last(book.history.calls, most_call_reports);
       return;
     }
     book.history.changes.push_back(r.change);
@@ -231,6 +249,8 @@ void put_together(const std::string& file) {
     };
     last_of(entry->second.history.changes);
     last_of(entry->second.history.balances);
+    if (const auto& runs = entry->second.history.calls; !runs.empty())
+      text += line_of(entry->first, runs.back(), runs.back().when);
   }
   while (text.size() > static_cast<std::size_t>(largest_file) / 2) text.erase(0, text.find('\n') + 1); // oldest first
   const std::string part = file + ".new";
@@ -277,15 +297,9 @@ std::vector<std::pair<HistoryKey, History>> read_all_history(const std::string& 
   return all;
 }
 
-bool append_history(const std::string& file, const HistoryKey& key,
-                    const std::map<std::pair<int, int>, StepTimes>& steps, const std::vector<ChangeCost>& changes,
-                    double wait_s, const std::vector<BalanceReport>& balances) {
-  std::string text;
-  const std::int64_t when = now_s();
-  for (const auto& [shape, times] : steps)
-    if (times.count > 0) text += line_of(key, shape, times, when);
-  for (const ChangeCost& change : changes) text += line_of(key, change, when);
-  for (const BalanceReport& balance : balances) text += line_of(key, balance, when);
+namespace {
+
+bool append_lines(const std::string& file, std::string text, double wait_s) {
   if (text.empty() || file.empty()) return true;
   if (!base::make_directories(file.substr(0, file.rfind('/')))) return false;
   // the lock is a file of its own, since putting the history together replaces the other
@@ -309,6 +323,24 @@ bool append_history(const std::string& file, const HistoryKey& key,
   }
   if (size > largest_file) put_together(file);
   return true;
+}
+
+} // namespace
+
+bool append_history(const std::string& file, const HistoryKey& key,
+                    const std::map<std::pair<int, int>, StepTimes>& steps, const std::vector<ChangeCost>& changes,
+                    double wait_s, const std::vector<BalanceReport>& balances) {
+  std::string text;
+  const std::int64_t when = now_s();
+  for (const auto& [shape, times] : steps)
+    if (times.count > 0) text += line_of(key, shape, times, when);
+  for (const ChangeCost& change : changes) text += line_of(key, change, when);
+  for (const BalanceReport& balance : balances) text += line_of(key, balance, when);
+  return append_lines(file, std::move(text), wait_s);
+}
+
+bool append_calls(const std::string& file, const HistoryKey& key, const CallReport& report, double wait_s) {
+  return append_lines(file, line_of(key, report, now_s()), wait_s);
 }
 
 } // namespace control

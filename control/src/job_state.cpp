@@ -626,6 +626,13 @@ Json JobState::history() const {
           {"sweet_spot", sweet ? to_json(*sweet) : Json(nullptr)}};
 }
 
+Json JobState::calls() const {
+  constexpr std::size_t most = 400; // far below what a client has to fetch at a time
+  Json json = members_of(calls_ == nullptr ? CallReport{} : calls_->report(), most);
+  json["app"] = info_.app;
+  return json;
+}
+
 /// What was given up as slower than the grid there is would be given up again.
 void JobState::refuse_undone(const Situation& here, Decision& decision) const {
   const Lock lock(mutex_);

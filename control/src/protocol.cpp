@@ -41,7 +41,7 @@ struct Word {
 constexpr Word words[] = {{Operation::status, "status"}, {Operation::resize, "resize"},   {Operation::grow, "grow"},
                           {Operation::shrink, "shrink"}, {Operation::leave, "leave"},     {Operation::offer, "offer"},
                           {Operation::cancel, "cancel"}, {Operation::history, "history"}, {Operation::watch, "watch"},
-                          {Operation::load, "load"},     {Operation::balance, "balance"}};
+                          {Operation::load, "load"},     {Operation::balance, "balance"}, {Operation::calls, "calls"}};
 
 } // namespace
 
@@ -55,7 +55,7 @@ Operation operation_of(const Request& request) {
   for (const Word& word : words)
     if (request.op == word.text) return word.operation;
   bad(fmt::format("op \"{}\" is not known, expected status, resize, grow, shrink, leave, offer, cancel, history, "
-                  "watch, load or balance",
+                  "watch, load, balance or calls",
                   request.op.substr(0, 40)));
 }
 

@@ -754,7 +754,8 @@ TEST(Job, ARequestIsAnsweredOnceAndNeverForgotten) {
 }
 
 TEST(Protocol, OperationsAreReadInOnePlace) {
-  for (const char* word : {"status", "resize", "grow", "shrink", "leave", "offer", "cancel", "history", "watch"}) {
+  for (const char* word : {"status", "resize", "grow", "shrink", "leave", "offer", "cancel", "history", "watch", "load",
+                           "balance", "calls"}) {
     const auto request = control::parse_request(R"({"op":")" + std::string(word) + "\"}");
     EXPECT_STREQ(control::to_string(control::operation_of(request)), word);
   }
@@ -1048,6 +1049,46 @@ TEST(History, WhatIsNewWeighsMoreThanWhatIsOld) {
   ASSERT_TRUE(control::append_history(folder.file, app, {{{2, 2}, steps(200, 3.0)}}, {}));
   EXPECT_DOUBLE_EQ(control::read_history(folder.file, app).steps.at({2, 2}).mean,
                    2); // 200 of the old ones are remembered
+}
+
+TEST(History, CallsAreKeptByRun) {
+  const Folder folder;
+  const control::HistoryKey calls{"app", control::calls_size, "machine"};
+  control::CallReport run;
+  run.is_on = true;
+  run.other_contexts = 3;
+  for (int k = 0; k < 70; ++k)
+    run.calls.push_back({"pdgemm", std::to_string(k), 2, {{"2x2/64", 1}, {"-", 1}}, 70.0 - k, 9.5, 1, 64});
+  for (int k = 0; k < 7; ++k) {
+    run.job = "job" + std::to_string(k);
+    ASSERT_TRUE(control::append_calls(folder.file, calls, run));
+  }
+  ASSERT_TRUE(control::append_history(folder.file, app, {{{2, 2}, steps(1, 1.0)}}, {}));
+  const auto check = [&](std::size_t runs) {
+    const control::History h = control::read_history(folder.file, calls);
+    ASSERT_EQ(h.calls.size(), runs);
+    const control::CallReport& last = h.calls.back();
+    EXPECT_EQ(last.job, "job6");
+    EXPECT_GT(last.when, 0);
+    EXPECT_EQ(last.other_contexts, 3);
+    ASSERT_EQ(last.calls.size(), 60u);
+    EXPECT_EQ(last.left_out, 10);
+    EXPECT_EQ(last.calls[1].size, "1");
+    EXPECT_EQ(last.calls[1].places.at("2x2/64"), 1);
+    EXPECT_EQ(last.calls[1].seconds, 69);
+    EXPECT_EQ(last.calls[1].other_s, 9.5);
+    EXPECT_EQ(last.calls[1].known, 1);
+    EXPECT_EQ(last.calls[1].moved_bytes, 64);
+  };
+  check(5);
+  // a file beyond its size is put together anew: the last run stays
+  std::ofstream(folder.file, std::ios::app) << std::string(600000, 'x') << "\n";
+  ASSERT_TRUE(control::append_history(folder.file, app, {{{2, 2}, steps(1, 1.0)}}, {}));
+  struct stat found {};
+  ASSERT_EQ(stat(folder.file.c_str(), &found), 0);
+  EXPECT_LT(found.st_size, 300000);
+  check(1);
+  EXPECT_EQ(control::read_history(folder.file, app).steps.at({2, 2}).count, 2);
 }
 
 TEST(History, HalfLinesAndNonsenseAreNothing) {

@@ -250,6 +250,32 @@ TEST_F(RunningJob, LoadsAreShownAndWantedForAWhile) {
   EXPECT_TRUE(answer["loads"][1]["share"].is_null());
 }
 
+TEST_F(RunningJob, CallsAreTold) {
+  control::JobState other(control::JobInfo{}, {2, 2}, 0);
+  EXPECT_EQ(other.calls()["on"], false);
+  EXPECT_TRUE(other.calls()["calls"].empty());
+  control::CallsBoard board;
+  other.show_calls(board);
+  board.begin(false);
+  board.add({"pdgetrf", "9x9", 1, {{"2x2/64", 1}}, 0.5, 2, 1, 1296});
+  board.add({"pdgetrf", "9x9", 1, {{"-", 1}}, 1.5, 0, 0, 0});
+  board.add({"pdgemm", "9x9x9", 1, {{"-", 1}}, 4, 4, 1, 0});
+  board.left_alone();
+  const Json calls = other.calls();
+  EXPECT_EQ(calls["on"], true);
+  EXPECT_EQ(calls["other_contexts"], 1);
+  ASSERT_EQ(calls["calls"].size(), 2U);
+  EXPECT_EQ(calls["calls"][0]["routine"], "pdgemm"); // took longest
+  EXPECT_EQ(calls["calls"][1]["places"], Json({{"-", 1}, {"2x2/64", 1}}));
+  EXPECT_EQ(calls["calls"][1]["seconds"], 2.0);
+  EXPECT_EQ(calls["calls"][1]["known"], 1);
+  EXPECT_EQ(calls["calls"][1]["moved_bytes"], 1296.0);
+  for (int k = 0; k < 500; ++k) board.add({"pdgemm", std::to_string(k), 1, {{"-", 1}}, 1, 1, 1, 0});
+  EXPECT_EQ(other.calls()["calls"].size(), 400U);
+  EXPECT_EQ(other.calls()["left_out"], 102);
+  EXPECT_EQ(Client::to_job("played").call("calls", {})["on"], false);
+}
+
 TEST_F(RunningJob, ABalanceIsAnsweredAtAResizePoint) {
   Client client = Client::to_job("played"), other = Client::to_job("played");
   EXPECT_THROW(client.call("balance", {{"mode", "on"}}), Error);

@@ -136,7 +136,8 @@ void run(const HistoryOptions& o) {
     entries.push_back(asked(o.job));
   } else {
     for (auto& [key, history] : control::read_all_history(control::history_file()))
-      if (o.job.empty() || key.app == o.job) entries.push_back({0, key, std::move(history)});
+      if (key.size != control::calls_size && (o.job.empty() || key.app == o.job))
+        entries.push_back({0, key, std::move(history)});
     if (!o.job.empty() && entries.empty())
       throw Failure(fmt::format("no job {} is running, and nothing is known of a program of that name", o.job), 1);
   }

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -16,6 +17,7 @@
 #include "base/files.hpp"
 #include "base/fnv1a.hpp"
 #include "base/status.hpp"
+#include "calls/account.hpp"
 #include "calls/elsewhere.hpp"
 #include "calls/place.hpp"
 #include "calls/routine.hpp"
@@ -40,15 +42,13 @@ using Mode = CallRule::Mode;
 
 struct State {
   gridmap::CallRules rules;
-  int depth = 0; ///< inside of a routine of ScaLAPACK: what it calls itself stays where it is
-  int world_rank = 0;
+  int depth = 0;      ///< inside of a routine of ScaLAPACK: what it calls itself stays where it is
+  bool tells = false; ///< this process does, once for all
+  bool is_heard = false;
   bool keeps_speeds = false;
   ProcessSet* first = nullptr;
-  std::map<std::pair<std::string, std::string>, CallTally> tallies;
   std::set<std::int64_t> reported;                             ///< Mode::report: calls that have been looked at
   std::map<std::pair<std::int64_t, CallPlace>, double> copies; ///< predicted seconds
-  std::int64_t other_contexts = 0, without_memory = 0;
-  std::string machine;
 };
 
 State& state() {
@@ -66,7 +66,7 @@ public:
 
 void say_once(const std::string& text) {
   static auto* said = new std::set<std::string>;
-  if (state().world_rank == 0 && said->insert(text).second) std::fprintf(stderr, "dyngrid: %s\n", text.c_str());
+  if (state().tells && said->insert(text).second) std::fprintf(stderr, "dyngrid: %s\n", text.c_str());
 }
 
 /// One call, as this process sees it.
@@ -142,16 +142,8 @@ bool is_query(const Routine& routine, const Arguments& a) {
 }
 
 void add_tally(const Call& call, const std::string& place, double seconds, double other_s, double moved_bytes) {
-  CallTally& tally = state().tallies[{call.name, call.size}];
-  tally.routine = call.name;
-  tally.size = call.size;
-  ++tally.calls;
-  ++tally.places[place];
-  tally.seconds += seconds;
-  tally.moved_bytes += moved_bytes;
-  if (!std::isfinite(other_s)) return;
-  tally.other_s += other_s;
-  ++tally.known;
+  const bool is_known = std::isfinite(other_s);
+  counts().add({call.name, call.size, 1, {{place, 1}}, seconds, is_known ? other_s : 0, is_known ? 1 : 0, moved_bytes});
 }
 
 /// Where the caller has it. `best_s`: of Mode::report.
@@ -263,6 +255,7 @@ void measure_places(const Call& call, const std::vector<CallPlace>& places) {
     if (call.set->speeds.knows(call.name, call.aspect, place)) continue;
     measure(call, place, n / 3 + 1);
     measure(call, place, n);
+    counts().measured_place();
   }
 }
 
@@ -412,7 +405,7 @@ bool run_elsewhere(const Call& call, const Decision& decision) {
     has_room = all_agree(has_room, call.comm);
   }
   if (!has_room) {
-    ++state().without_memory;
+    counts().had_no_memory();
     say_once(fmt::format("there is no memory for a copy of the operands of {} of {}: it stays where it is", call.name,
                          call.size));
     return false;
@@ -442,14 +435,14 @@ void carry_out_by(const CallRule& rule, const Call& call) {
   const bool is_report = rule.mode == Mode::report;
   if (is_report && !state().reported.insert(call.hash).second) {
     double best_s = std::nan("");
-    if (state().world_rank == 0 && call.is_acceptable && call.set != nullptr) best_s = decide(call, false).best_s;
+    if (state().tells && call.is_acceptable && call.set != nullptr) best_s = decide(call, false).best_s;
     return run_directly(call, best_s);
   }
   bool is_first = false;
   if (!agree_on_call(call, is_first)) return run_directly(call, std::nan(""));
   load(*call.set, call.comm);
   if (!is_first && (rule.mode == Mode::automatic || is_report)) {
-    ++state().other_contexts;
+    counts().left_alone();
     return run_directly(call, std::nan(""));
   }
   Decision decision;
@@ -464,16 +457,8 @@ void carry_out_by(const CallRule& rule, const Call& call) {
 
 void tell() {
   State& all = state();
-  if (all.world_rank != 0) return;
-  std::vector<CallTally> tallies;
-  for (const auto& entry : all.tallies) tallies.push_back(entry.second);
-  const bool is_report = all.rules.begin()->second.mode == Mode::report;
-  std::string text = gridmap::describe(tallies, is_report);
-  if (all.other_contexts > 0)
-    text += fmt::format("{} calls in other contexts than those of the first processes that called: left alone\n",
-                        all.other_contexts);
-  if (all.without_memory > 0) text += fmt::format("{} calls without memory for a copy\n", all.without_memory);
-  if (!text.empty()) std::fprintf(stderr, "dyngrid: calls of ScaLAPACK's routines\n%s", text.c_str());
+  if (!all.tells) return;
+  tell_and_keep();
   if (!all.keeps_speeds || all.first == nullptr) return;
   if (all.first->last.sample.count > 0) all.first->speeds.add(all.first->last.sample);
   save(speeds_file(), all.first->speeds.samples(), control::machine_name());
@@ -490,12 +475,15 @@ void carry_out(const pblas::StockCall& stock) {
   }
   try {
     static const bool is_begun = [&] {
-      check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &all.world_rank), "MPI_Comm_rank"); // only to be told once
+      all.tells = is_first_process();
+      counts().begin(all.rules.begin()->second.mode == Mode::report);
       std::atexit(tell);
       return true;
     }();
     (void)is_begun;
     const Call call = look_at(stock, *routine, name);
+    if (all.tells && !std::exchange(all.is_heard, true))
+      listen(call.here.is_inside() ? call.here.grid : GridShape{1, 1});
     if (call.here.is_inside()) return carry_out_by(rule->second, call);
     const Nested nested;
     pblas::invoke(stock.routine, stock.arguments);

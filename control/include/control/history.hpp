@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "control/balance_report.hpp"
+#include "control/call_report.hpp"
 #include "gridmap/cost.hpp"
 
 namespace control {
@@ -42,7 +43,11 @@ struct History {
   std::vector<ChangeCost>
       spawns; ///< growths of any application on this machine, at most 200: what starting processes takes
   std::vector<BalanceReport> balances; ///< that were carried out, oldest first, at most 200
+  std::vector<CallReport> calls;       ///< of runs that looked at calls, oldest first, at most 5
 };
+
+/// Size in the key of a run's calls: they have their own.
+constexpr const char* calls_size = "calls";
 
 /// Steps of earlier runs do not count for more than this many new ones.
 constexpr std::int64_t remembered_steps = 200;
@@ -65,5 +70,8 @@ std::vector<std::pair<HistoryKey, History>> read_all_history(const std::string& 
 bool append_history(const std::string& file, const HistoryKey& key,
                     const std::map<std::pair<int, int>, StepTimes>& steps, const std::vector<ChangeCost>& changes,
                     double wait_s = 0.2, const std::vector<BalanceReport>& balances = {});
+
+/// The same for what the calls of a run took; those that took longest.
+bool append_calls(const std::string& file, const HistoryKey& key, const CallReport& report, double wait_s = 0.2);
 
 } // namespace control

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "control/call_report.hpp"
 #include "control/decide.hpp"
 #include "control/load_board.hpp"
 #include "control/protocol.hpp"
@@ -114,11 +115,14 @@ public:
   /// As control::change_cost, with what the exchange is planned to take.
   gridmap::Cost change_cost(gridmap::GridShape to, const gridmap::Cost& planned) const;
   LoadBoard board; ///< loads and balances: both threads
+  /// Before anybody listens. `calls` outlives this.
+  void show_calls(const CallsBoard& calls) { calls_ = &calls; }
 
   // ---- the listener's thread ----
   /// with_processes: of each process where it is, too.
   Json status(double now, bool with_processes = false) const;
   Json history() const;
+  Json calls() const;
   /// resize, grow, shrink, leave: reply fields. When accepted, "request" is the number.
   Json submit(const Request& request, double now);
   Json offer(const Request& request) const;
@@ -168,6 +172,7 @@ private:
   const double started_;
   double begun_ = 0; ///< of this step; the application's thread only
   bool is_in_step_ = false;
+  const CallsBoard* calls_ = nullptr;
   std::atomic<bool> pending_{false};
 
   mutable std::mutex mutex_;

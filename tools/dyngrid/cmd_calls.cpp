@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cstdio>
+#include <memory>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.hpp"
+#include "base/printable.hpp"
+#include "command.hpp"
+#include "control/call_report.hpp"
+#include "control/history.hpp"
+#include "control/runtime_dir.hpp"
+#include "job_text.hpp"
+#include "text.hpp"
+
+namespace command {
+namespace {
+
+struct CallsOptions {
+  std::string job;
+  bool json = false;
+};
+
+struct Entry {
+  std::string job, app;
+  bool is_running = false;
+  control::CallReport report;
+};
+
+Entry asked(std::string job) {
+  control::Client client = connect_to(job);
+  const control::Json answer = client.call("calls", {});
+  return {job, answer.at("app"), true, control::call_report_from(answer)};
+}
+
+/// The last run of each program, or of the one with that name, or the last of that job.
+std::vector<Entry> kept(const std::string& name) {
+  std::vector<Entry> found;
+  for (const auto& [key, history] : control::read_all_history(control::history_file())) {
+    const control::CallReport* last = nullptr;
+    for (const control::CallReport& run : history.calls)
+      if (name.empty() || key.app == name || run.job == name) last = &run;
+    if (last != nullptr) found.push_back({last->job, key.app, false, *last});
+  }
+  return found;
+}
+
+std::vector<Entry> look_up(const std::string& name) {
+  bool is_any = false, is_asked = false;
+  for (const control::FoundJob& found : control::find_jobs()) {
+    is_any = is_any || found.is_alive;
+    is_asked = is_asked || (found.is_alive && found.name == name);
+  }
+  if (is_asked || (name.empty() && is_any)) return {asked(name)};
+  std::vector<Entry> entries = kept(name);
+  if (entries.empty() && !name.empty())
+    throw Failure(
+        fmt::format("no job {} is running, and no calls of a job or program of that name are in the history", name), 1);
+  return entries;
+}
+
+void print(const Entry& e) {
+  const control::CallReport& r = e.report;
+  const double ago_s = base::unix_time_s() - static_cast<double>(r.when);
+  std::string text = fmt::format("{}{}{}\n", e.app, e.job.empty() ? "" : ", job " + e.job,
+                                 e.is_running ? ", runs" : fmt::format(", ended {} ago", duration_text(ago_s)));
+  text += describe(r);
+  if (r.calls.empty())
+    text += r.is_on ? "no calls of routines that are looked at yet\n"
+                    : "calls are not looked at: start it with DYNGRID_CALLS (dyngrid run --calls)\n";
+  if (r.measured > 0) text += fmt::format("{} places were measured\n", r.measured);
+  std::istringstream lines(text); // it holds what others have sent
+  for (std::string line; std::getline(lines, line);) std::printf("%s\n", base::printable(line).c_str());
+}
+
+void run(const CallsOptions& o) {
+  const std::vector<Entry> entries = look_up(o.job);
+  if (o.json) {
+    Json all = Json::array();
+    for (const Entry& e : entries) {
+      Json one = members_of(e.report, e.report.calls.size());
+      one.update({{"job", e.job}, {"app", e.app}, {"running", e.is_running}});
+      one["when"] = e.is_running ? Json(nullptr) : Json(e.report.when);
+      all.push_back(std::move(one));
+    }
+    print_json(true, {{"runs", all}});
+    return;
+  }
+  if (entries.empty()) std::printf("no calls in %s\n", control::history_file().c_str());
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (i > 0) std::printf("\n");
+    print(entries[i]);
+  }
+}
+
+} // namespace
+
+void add_calls(CommandLine& root) {
+  CommandLine& app = root.add_command(
+      "calls", "What calls of ScaLAPACK's routines take, where they run, and what they would take elsewhere");
+  auto o = std::make_shared<CallsOptions>();
+  app.add_option("JOB", o->job,
+                 "a running job, or the name of a program or job that has ended; without it, the only one that runs, "
+                 "else the last run of each program");
+  app.add_flag("--json", o->json, "print one JSON object");
+  app.footer(
+      "Of programs under DYNGRID_CALLS (dyngrid run --calls). where it was: seconds that the calls would have "
+      "taken where the caller\nhas its matrices, of those that have been measured there; of DYNGRID_CALLS=report "
+      "the seconds in the best place. moved: there\nand back. A run is kept in the history when it ends by "
+      "itself.");
+  app.action([o] { run(*o); });
+}
+
+} // namespace command
