@@ -72,14 +72,16 @@ CallRule rule_from(std::string_view what, std::string_view entry, std::string_vi
     rule.mode = CallRule::Mode::forced;
   else if (what == "report")
     rule.mode = CallRule::Mode::report;
+  else if (what == "measure")
+    rule.mode = CallRule::Mode::measure;
   else if (what == "off")
     rule.mode = CallRule::Mode::direct;
   else if (read_place(what, rule.place))
     rule.mode = CallRule::Mode::fixed;
   else
     throw Error(Status::bad_argument,
-                fmt::format("{} has \"{}\", expected auto, off, report, forced or a place like 2x2/64, 2x2 or /64 "
-                            "behind the routine",
+                fmt::format("{} has \"{}\", expected auto, off, report, measure, forced or a place like 2x2/64, 2x2 "
+                            "or /64 behind the routine",
                             where, entry));
   return rule;
 }

@@ -44,6 +44,7 @@ TEST(CallRules, NameRoutinesAndPlaces) {
   EXPECT_EQ(rules.at("pzgemm").mode, Mode::direct);
   EXPECT_EQ(to_string(rules.at("pspotrf").place), "2x3/48");
   EXPECT_EQ(to_string(rules.at("pcheev").place), "1x4/0");
+  EXPECT_EQ(gridmap::parse_call_rules("pdgetrf=measure", "X").at("pdgetrf").mode, Mode::measure);
 }
 
 TEST(CallRules, AllAndReportAreAllRoutines) {

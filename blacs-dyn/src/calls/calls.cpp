@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <set>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -21,7 +22,7 @@
 #include "calls/elsewhere.hpp"
 #include "calls/place.hpp"
 #include "calls/routine.hpp"
-#include "calls/speeds_file.hpp"
+#include "control/call_speeds_file.hpp"
 #include "control/history.hpp"
 #include "control/limits.hpp"
 #include "matrix.hpp"
@@ -47,6 +48,7 @@ struct State {
   bool is_heard = false;
   bool keeps_speeds = false;
   ProcessSet* first = nullptr;
+  std::set<std::tuple<std::string, int, CallPlace, std::int64_t>> measured; ///< Mode::measure: in this run
   std::set<std::int64_t> reported;                             ///< Mode::report: calls that have been looked at
   std::map<std::pair<std::int64_t, CallPlace>, double> copies; ///< predicted seconds
 };
@@ -167,7 +169,9 @@ void load(ProcessSet& set, MPI_Comm comm) {
   if (!state().keeps_speeds) return;
   std::string lines;
   if (set.rank == 0)
-    lines = lines_of(samples_in(base::content_of(speeds_file()), control::machine_name()), control::machine_name());
+    lines = control::lines_of(
+        control::call_samples_in(base::content_of(control::call_speeds_file()), control::machine_name()),
+        control::machine_name());
   auto length = static_cast<int>(lines.size());
   check_mpi(MPI_Bcast(&length, 1, MPI_INT, 0, comm), "MPI_Bcast");
   lines.resize(static_cast<std::size_t>(length));
@@ -176,7 +180,7 @@ void load(ProcessSet& set, MPI_Comm comm) {
   if (first == std::string::npos) return;
   std::string machine = lines.substr(0, first); // behind the seventh blank
   for (int blank = 0; blank < 7; ++blank) machine = machine.substr(machine.find(' ') + 1);
-  for (const CallSample& sample : samples_in(lines, machine)) set.speeds.add(sample);
+  for (const CallSample& sample : control::call_samples_in(lines, machine)) set.speeds.add(sample);
 }
 
 /// True when all processes of the context make the same call and each can see nothing wrong with it. What the last call
@@ -244,6 +248,17 @@ double measure(const Call& call, const CallPlace& place, std::int64_t n) {
   }
   call.set->speeds.add({call.name, call.aspect, place, n, problem.work, least, 1});
   return least;
+}
+
+/// The call as it is, at each place that it may go to, once in a run: for the table. Collective.
+void measure_whole(const Call& call) {
+  std::vector<CallPlace> places = gridmap::call_places(call.here.grid, call.nb);
+  places.insert(places.begin(), call.place());
+  for (const CallPlace& place : places) {
+    if (!state().measured.insert({call.name, call.aspect, place, call.n}).second) continue;
+    measure(call, place, call.n);
+    counts().measured_place();
+  }
 }
 
 /// Two sizes at each place of which nothing is known. Collective.
@@ -441,8 +456,12 @@ void carry_out_by(const CallRule& rule, const Call& call) {
   bool is_first = false;
   if (!agree_on_call(call, is_first)) return run_directly(call, std::nan(""));
   load(*call.set, call.comm);
-  if (!is_first && (rule.mode == Mode::automatic || is_report)) {
+  if (!is_first && (rule.mode == Mode::automatic || rule.mode == Mode::measure || is_report)) {
     counts().left_alone();
+    return run_directly(call, std::nan(""));
+  }
+  if (rule.mode == Mode::measure) {
+    measure_whole(call);
     return run_directly(call, std::nan(""));
   }
   Decision decision;
@@ -461,7 +480,7 @@ void tell() {
   tell_and_keep();
   if (!all.keeps_speeds || all.first == nullptr) return;
   if (all.first->last.sample.count > 0) all.first->speeds.add(all.first->last.sample);
-  save(speeds_file(), all.first->speeds.samples(), control::machine_name());
+  control::save_call_samples(control::call_speeds_file(), all.first->speeds.samples(), control::machine_name());
 }
 
 void carry_out(const pblas::StockCall& stock) {
@@ -506,8 +525,8 @@ void carry_out(const pblas::StockCall& stock) {
     std::exit(1);
   }
   for (const auto& entry : state().rules)
-    state().keeps_speeds =
-        state().keeps_speeds || entry.second.mode == Mode::automatic || entry.second.mode == Mode::report;
+    for (const Mode mode : {Mode::automatic, Mode::report, Mode::measure})
+      state().keeps_speeds = state().keeps_speeds || entry.second.mode == mode;
   if (!state().rules.empty()) pblas::route_stock_calls(carry_out);
   return true;
 }();

@@ -34,6 +34,7 @@ struct CallRule {
     report,    ///< runs where it is; what another place would bring is told
     automatic, ///< runs where it is expected to end first
     fixed,     ///< runs on `place`
+    measure,   ///< is measured in all places at its full size, then runs where it is
     forced     ///< is moved each time, to odd grids and block sizes: for tests
   };
   Mode mode = Mode::direct;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "calls/speeds_file.hpp"
+#include "control/call_speeds_file.hpp"
 
 #include <unistd.h>
 
@@ -14,7 +14,7 @@
 #include "base/files.hpp"
 #include "control/history.hpp"
 
-namespace blacs_dyn::calls {
+namespace control {
 namespace {
 
 using gridmap::CallSample;
@@ -33,8 +33,8 @@ bool read_line(const std::string& line, CallSample& sample, std::string& machine
 
 } // namespace
 
-std::string speeds_file() {
-  const std::string history = control::history_file();
+std::string call_speeds_file() {
+  const std::string history = history_file();
   return history.empty() ? history : history + ".calls";
 }
 
@@ -46,7 +46,7 @@ std::string lines_of(const std::vector<CallSample>& samples, const std::string& 
   return lines;
 }
 
-std::vector<CallSample> samples_in(const std::string& lines, const std::string& machine) {
+std::vector<CallSample> call_samples_in(const std::string& lines, const std::string& machine) {
   std::vector<CallSample> samples;
   std::istringstream in(lines);
   for (std::string line; std::getline(in, line);) {
@@ -57,7 +57,7 @@ std::vector<CallSample> samples_in(const std::string& lines, const std::string& 
   return samples;
 }
 
-void save(const std::string& file, const std::vector<CallSample>& samples, const std::string& machine) {
+void save_call_samples(const std::string& file, const std::vector<CallSample>& samples, const std::string& machine) {
   if (file.empty() || samples.empty() || !base::make_directories(file.substr(0, file.rfind('/')))) return;
   std::map<std::tuple<std::string, int, gridmap::CallPlace, std::int64_t>, CallSample> mine;
   std::string text;
@@ -81,4 +81,4 @@ void save(const std::string& file, const std::vector<CallSample>& samples, const
   if (!out || std::rename(part.c_str(), file.c_str()) != 0) std::remove(part.c_str());
 }
 
-} // namespace blacs_dyn::calls
+} // namespace control

@@ -6,16 +6,17 @@
 
 #include "gridmap/calls.hpp"
 
-namespace blacs_dyn::calls {
+namespace control {
 
 /// Empty: nothing is kept (DYNGRID_HISTORY=off).
-std::string speeds_file();
+std::string call_speeds_file();
 /// The lines of this kind of machine.
 std::string lines_of(const std::vector<gridmap::CallSample>& samples, const std::string& machine);
 /// Lines of other machines, and those that cannot be read, are nothing.
-std::vector<gridmap::CallSample> samples_in(const std::string& lines, const std::string& machine);
+std::vector<gridmap::CallSample> call_samples_in(const std::string& lines, const std::string& machine);
 /// Replaces this machine's lines of the same routine, place and size, and keeps the others. A file that cannot be
 /// written stays as it is.
-void save(const std::string& file, const std::vector<gridmap::CallSample>& samples, const std::string& machine);
+void save_call_samples(const std::string& file, const std::vector<gridmap::CallSample>& samples,
+                       const std::string& machine);
 
-} // namespace blacs_dyn::calls
+} // namespace control
