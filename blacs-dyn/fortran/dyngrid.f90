@@ -63,6 +63,7 @@ module dyngrid_grids
   public :: dyngrid_phase_create, dyngrid_phase_uses, dyngrid_phase_layout, dyngrid_phase_layout_by, &
     dyngrid_phase_begin, dyngrid_phase_end, dyngrid_phases_plan, dyngrid_phases_keep, dyngrid_matrix_written, &
     dyngrid_last_phase
+  public :: dyngrid_run_on, dyngrid_run_on_begin, dyngrid_run_on_end
   public :: dyngrid_set_balance, dyngrid_loads, dyngrid_rebalance, dyngrid_last_balance
   public :: dyngrid_work_begin, dyngrid_work_end
   public :: dyngrid_init, dyngrid_init_grid, dyngrid_finalize, dyngrid_is_newcomer, dyngrid_is_first, &
@@ -385,6 +386,19 @@ module dyngrid_grids
       type(c_ptr), value :: phase, matrix
       type(c_funptr), value :: rule
       type(c_ptr), value :: context
+    end function
+    integer(c_int) function c_run_on(nprow, npcol, nb, routine) bind(C, name="dyngrid_run_on")
+      import
+      integer(c_int), value :: nprow, npcol, nb
+      character(c_char), intent(in) :: routine(*)
+    end function
+    integer(c_int) function c_run_on_begin(nprow, npcol, nb, routines) bind(C, name="dyngrid_run_on_begin")
+      import
+      integer(c_int), value :: nprow, npcol, nb
+      character(c_char), intent(in) :: routines(*)
+    end function
+    integer(c_int) function c_run_on_end() bind(C, name="dyngrid_run_on_end")
+      import
     end function
     integer(c_int) function c_phase_begin(phase) bind(C, name="dyngrid_phase_begin")
       import
@@ -866,6 +880,28 @@ contains
     type(c_ptr), intent(in) :: context
     integer, intent(out) :: info
     info = c_phase_layout_by(phase%handle, a%handle, c_funloc(rule), context)
+  end subroutine
+
+  !> The next call of a routine of ScaLAPACK's, 'pdgetrf', runs on an nprow x npcol grid in blocks of nb; 0: as the
+  !> call has it. Local, to be said alike by all processes of its context.
+  subroutine dyngrid_run_on(nprow, npcol, nb, routine, info)
+    integer, intent(in) :: nprow, npcol, nb
+    character(*), intent(in) :: routine
+    integer, intent(out) :: info
+    info = c_run_on(nprow, npcol, nb, trim(routine) // c_null_char)
+  end subroutine
+
+  !> The same for all calls of these routines until dyngrid_run_on_end.
+  subroutine dyngrid_run_on_begin(nprow, npcol, nb, routines, info)
+    integer, intent(in) :: nprow, npcol, nb
+    character(*), intent(in) :: routines
+    integer, intent(out) :: info
+    info = c_run_on_begin(nprow, npcol, nb, trim(routines) // c_null_char)
+  end subroutine
+
+  subroutine dyngrid_run_on_end(info)
+    integer, intent(out) :: info
+    info = c_run_on_end()
   end subroutine
 
   subroutine dyngrid_phase_begin(phase, info)

@@ -470,6 +470,22 @@ inline dyngrid_phase_report last_phase() {
   return report;
 }
 
+/// The next call of a routine of ScaLAPACK's runs there; see dyngrid_run_on. Local, alike on all processes.
+inline void run_on(int nprow, int npcol, int nb, const std::string& routine) {
+  check(dyngrid_run_on(nprow, npcol, nb, routine.c_str()));
+}
+/// All calls of these routines run there while it lives; the innermost counts. Local, alike on all processes.
+class RunOn {
+public:
+  /// 0 x 0: on the grid that a call has; nb = 0: in its blocks.
+  RunOn(int nprow, int npcol, int nb, const std::string& routines = "all") {
+    check(dyngrid_run_on_begin(nprow, npcol, nb, routines.c_str()));
+  }
+  RunOn(const RunOn&) = delete;
+  RunOn& operator=(const RunOn&) = delete;
+  ~RunOn() { dyngrid_run_on_end(); }
+};
+
 namespace detail {
 inline std::vector<std::int64_t> global_indices(const int* desc, char axis, std::int64_t count, int position,
                                                 int procs) {

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "application.hpp"
+#include "calls/calls.hpp"
 #include "factoring.hpp"
 
 namespace {
@@ -550,6 +551,18 @@ int dyngrid_phases_plan(int64_t cycles) {
     begun("dyngrid_phases_plan").routines.refuse_inside("dyngrid_phases_plan");
     app().phases.plan(cycles);
   });
+}
+
+int dyngrid_run_on(int nprow, int npcol, int nb, const char* routine) {
+  return guard([&] { blacs_dyn::calls::run_on(nprow, npcol, nb, routine); });
+}
+
+int dyngrid_run_on_begin(int nprow, int npcol, int nb, const char* routines) {
+  return guard([&] { blacs_dyn::calls::run_on_begin(nprow, npcol, nb, routines); });
+}
+
+int dyngrid_run_on_end(void) {
+  return guard([] { blacs_dyn::calls::run_on_end(); });
 }
 
 int dyngrid_phases_keep(int64_t bytes) {

@@ -304,6 +304,17 @@ FORTRAN77(void, dyngrid_phase_end, (const std::int64_t* phase, int* info)) {
 FORTRAN77(void, dyngrid_phases_plan, (const int* cycles, int* info)) {
   *info = dyngrid_phases_plan(*cycles);
 }
+FORTRAN77(void, dyngrid_run_on,
+          (const int* nprow, const int* npcol, const int* nb, const char* routine, int* info, std::size_t length)) {
+  *info = guard([&] { return dyngrid_run_on(*nprow, *npcol, *nb, text_of(routine, length).c_str()); });
+}
+FORTRAN77(void, dyngrid_run_on_begin,
+          (const int* nprow, const int* npcol, const int* nb, const char* routines, int* info, std::size_t length)) {
+  *info = guard([&] { return dyngrid_run_on_begin(*nprow, *npcol, *nb, text_of(routines, length).c_str()); });
+}
+FORTRAN77(void, dyngrid_run_on_end, (int* info)) {
+  *info = dyngrid_run_on_end();
+}
 FORTRAN77(void, dyngrid_matrix_written, (const std::int64_t* matrix, int* info)) {
   *info = dyngrid_matrix_written(matrix_of(matrix));
 }

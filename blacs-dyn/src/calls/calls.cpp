@@ -22,6 +22,7 @@
 #include "calls/elsewhere.hpp"
 #include "calls/place.hpp"
 #include "calls/routine.hpp"
+#include "calls/run_on.hpp"
 #include "control/call_speeds_file.hpp"
 #include "control/history.hpp"
 #include "control/limits.hpp"
@@ -42,7 +43,8 @@ using gridmap::CallTally;
 using Mode = CallRule::Mode;
 
 struct State {
-  gridmap::CallRules rules;
+  gridmap::CallRules rules; ///< of DYNGRID_CALLS
+  AskedFor asked;
   int depth = 0;      ///< inside of a routine of ScaLAPACK: what it calls itself stays where it is
   bool tells = false; ///< this process does, once for all
   bool is_heard = false;
@@ -185,13 +187,16 @@ void load(ProcessSet& set, MPI_Comm comm) {
 
 /// True when all processes of the context make the same call and each can see nothing wrong with it. What the last call
 /// took becomes known. Collective.
-bool agree_on_call(const Call& call, bool& is_first) {
+bool agree_on_call(const Call& call, const CallRule& rule, bool& is_first) {
   enum { acceptable, hash, minus_hash, first, run, copy, count };
   constexpr double per_second = 1e9;
   std::array<std::int64_t, count> said{};
   const bool has_set = call.set != nullptr;
   said[acceptable] = has_set && call.is_acceptable ? 1 : 0;
-  said[hash] = call.hash, said[minus_hash] = -call.hash;
+  base::Fnv1a what;
+  what.number(call.hash).number(static_cast<int>(rule.mode)).number(rule.place.nb);
+  said[hash] = what.number(rule.place.grid.nprow).number(rule.place.grid.npcol).positive();
+  said[minus_hash] = -said[hash];
   said[first] = call.set == state().first ? 1 : 0;
   if (has_set && call.set->last.sample.count > 0) {
     said[run] = -static_cast<std::int64_t>(call.set->last.sample.seconds * per_second);
@@ -335,9 +340,8 @@ Decision fixed(const Call& call, const CallRule& rule) {
                     rule.place.nb == 0 ? call.nb : rule.place.nb};
   decision.is_moved = !(decision.place == call.place());
   if (decision.place.grid.size() > call.set->size) {
-    say_once(
-        fmt::format("DYNGRID_CALLS sends {} to a grid of {}, but its caller has {} processes: it stays where it is",
-                    call.name, to_string(decision.place.grid), call.set->size));
+    say_once(fmt::format("{} is sent to a grid of {}, but its caller has {} processes: it stays where it is", call.name,
+                         to_string(decision.place.grid), call.set->size));
     decision.is_moved = false;
   }
   return decision;
@@ -454,7 +458,7 @@ void carry_out_by(const CallRule& rule, const Call& call) {
     return run_directly(call, best_s);
   }
   bool is_first = false;
-  if (!agree_on_call(call, is_first)) return run_directly(call, std::nan(""));
+  if (!agree_on_call(call, rule, is_first)) return run_directly(call, std::nan(""));
   load(*call.set, call.comm);
   if (!is_first && (rule.mode == Mode::automatic || rule.mode == Mode::measure || is_report)) {
     counts().left_alone();
@@ -477,33 +481,42 @@ void carry_out_by(const CallRule& rule, const Call& call) {
 void tell() {
   State& all = state();
   if (!all.tells) return;
+  if (all.rules.empty()) return; // the program itself knows where it sent its calls
   tell_and_keep();
   if (!all.keeps_speeds || all.first == nullptr) return;
   if (all.first->last.sample.count > 0) all.first->speeds.add(all.first->last.sample);
   control::save_call_samples(control::call_speeds_file(), all.first->speeds.samples(), control::machine_name());
 }
 
+CallRule rule_of(const std::string& name) {
+  if (const auto asked = state().asked.take(name)) return *asked;
+  const auto rule = state().rules.find(name);
+  return rule == state().rules.end() ? CallRule{} : rule->second;
+}
+
 void carry_out(const pblas::StockCall& stock) {
   State& all = state();
   const std::string name(stock.name, std::string_view(stock.name).size() - 1);
-  const auto rule = all.depth == 0 ? all.rules.find(name) : all.rules.end();
-  const Routine* routine = rule == all.rules.end() ? nullptr : routine_named(stock.name);
-  if (routine == nullptr || rule->second.mode == Mode::direct || is_query(*routine, stock.arguments)) {
+  const Routine* routine = all.depth == 0 ? routine_named(stock.name) : nullptr;
+  if (routine != nullptr && is_query(*routine, stock.arguments)) routine = nullptr;
+  CallRule rule;
+  if (routine != nullptr) rule = rule_of(name);
+  if (rule.mode == Mode::direct) {
     const Nested nested;
     return pblas::invoke(stock.routine, stock.arguments);
   }
   try {
     static const bool is_begun = [&] {
       all.tells = is_first_process();
-      counts().begin(all.rules.begin()->second.mode == Mode::report);
+      counts().begin(!all.rules.empty() && all.rules.begin()->second.mode == Mode::report);
       std::atexit(tell);
       return true;
     }();
     (void)is_begun;
     const Call call = look_at(stock, *routine, name);
-    if (all.tells && !std::exchange(all.is_heard, true))
+    if (all.tells && !all.rules.empty() && !std::exchange(all.is_heard, true))
       listen(call.here.is_inside() ? call.here.grid : GridShape{1, 1});
-    if (call.here.is_inside()) return carry_out_by(rule->second, call);
+    if (call.here.is_inside()) return carry_out_by(rule, call);
     const Nested nested;
     pblas::invoke(stock.routine, stock.arguments);
   } catch (const std::exception& error) { // in the middle of a collective call
@@ -532,6 +545,20 @@ void carry_out(const pblas::StockCall& stock) {
 }();
 
 } // namespace
+
+void run_on(int nprow, int npcol, int nb, const char* routines) {
+  state().asked.next(rules_at(nprow, npcol, nb, routines, "blacs-dyn: dyngrid_run_on"));
+  pblas::route_stock_calls(carry_out);
+}
+
+void run_on_begin(int nprow, int npcol, int nb, const char* routines) {
+  state().asked.begin(rules_at(nprow, npcol, nb, routines, "blacs-dyn: dyngrid_run_on_begin"));
+  pblas::route_stock_calls(carry_out);
+}
+
+void run_on_end() {
+  state().asked.end();
+}
 
 void contexts_are_closed() {
   forget_places();

@@ -12,6 +12,10 @@ namespace blacs_dyn::calls {
 const control::CallsBoard& board();
 /// The application has a socket of its own from here on. Local.
 void stop_listening();
+/// See dyngrid_run_on. Local. @throws Error{bad_argument}, run_on_end Error{bad_state}
+void run_on(int nprow, int npcol, int nb, const char* routines);
+void run_on_begin(int nprow, int npcol, int nb, const char* routines);
+void run_on_end();
 /// All contexts are being closed: those of other places are forgotten. Local.
 void contexts_are_closed();
 
