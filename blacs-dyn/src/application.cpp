@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 
-#include "calls/calls.hpp"
 #include "contexts.hpp"
 #include "control/variables.hpp"
 #include "launchers/linger.hpp"
@@ -272,11 +271,9 @@ Shape Application::choose_first_grid(std::optional<Shape> first_grid) const {
 
 /// Process 0 lives as long as the application, so it is the one that answers for it.
 void Application::open_control(Shape first_grid) {
-  if (processes.id() == 0) {
-    calls::stop_listening();
+  if (processes.id() == 0)
     control = std::make_unique<Control>(
         settings, first_grid, is_classical() ? "this application changes its grid itself, by blacs_setup" : "");
-  }
   balancing.set_mode(settings.balance);
   tell_control_who_is_where();
 }

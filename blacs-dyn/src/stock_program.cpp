@@ -14,13 +14,13 @@ std::unique_ptr<Control> stock_program;
 
 } // namespace
 
-void show_stock_program(Shape grid) {
-  static bool is_decided = false;
-  if (is_decided) return;
-  is_decided = true;
+void show_stock_program(Shape grid, bool always) {
+  static bool is_shown = false;
+  if (is_shown || (!always && !environment("DYNGRID_CHECKED"))) return;
+  is_shown = true;
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank); // there is no application of ours with another one
-  if (rank != 0 || !environment("DYNGRID_CHECKED") || environment("DYNGRID_NEWCOMER")) return;
+  if (rank != 0 || environment("DYNGRID_NEWCOMER")) return;
   try {
     stock_program = std::make_unique<Control>(
         Settings::from_environment(), grid,
@@ -29,6 +29,10 @@ void show_stock_program(Shape grid) {
   } catch (const base::Error& error) {
     std::fprintf(stderr, "dyngrid: %s\n", error.what());
   }
+}
+
+const Control* shown_stock_program() {
+  return stock_program.get();
 }
 
 void hide_stock_program() {

@@ -16,7 +16,8 @@
 namespace control {
 
 const std::vector<Variable>& variables() {
-  static const std::vector<Variable> all = {
+  // outlives all: it is looked at when the library is unloaded
+  static const auto* all = new std::vector<Variable>{
       {"DYNGRID_GRID", "", "PxQ", "the program's, or all processes, as square as possible",
        "the first grid, before what the program says"},
       {"DYNGRID_SPARE", "", "N", "0",
@@ -110,7 +111,7 @@ const std::vector<Variable>& variables() {
       {"DYNGRID_NEWCOMER", "", "managed|classical", "not set",
        "set by dyngrid for the processes that it starts; not for users", true},
   };
-  return all;
+  return *all;
 }
 
 namespace {

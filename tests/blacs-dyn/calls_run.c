@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* A program of ScaLAPACK calls that knows nothing of dyngrid: calls_run N NB PxQ CALLS [split] [FILE]. CALLS products
- * of whole numbers on all processes, exact in any order; with `split` as many again by each half of them, in a context
- * of its own. Each is checked. With FILE it then waits until there is one, a minute at most. */
+/* A program of ScaLAPACK calls that knows nothing of dyngrid: calls_run N NB PxQ CALLS [split|short] [FILE]. CALLS
+ * products of whole numbers on all processes, exact in any order. With `split` as many again by each half of them, in a
+ * context of its own; with `short` as many while process 1 can have 3 MB more, then as many as at first. All is
+ * checked; of large matrices some elements. With FILE it then waits until there is one, a minute at most. */
+#include <malloc.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 extern void Cblacs_gridmap(int* ctxt, int* map, int ld, int nprow, int npcol);
@@ -29,8 +32,20 @@ static int global(int local, int me, int procs) {
   return (local / nb * procs + me) * nb + local % nb;
 }
 
+/* What this process has may grow by so many bytes; 0: as it likes. */
+static void limit(long more) {
+  struct rlimit memory;
+  long pages = 0;
+  FILE* file = fopen("/proc/self/statm", "r");
+  if (file == NULL || fscanf(file, "%ld", &pages) != 1) MPI_Abort(MPI_COMM_WORLD, 3);
+  fclose(file);
+  getrlimit(RLIMIT_AS, &memory);
+  memory.rlim_cur = more == 0 ? memory.rlim_max : (rlim_t)(pages * sysconf(_SC_PAGESIZE) + more);
+  if (setrlimit(RLIMIT_AS, &memory) != 0) MPI_Abort(MPI_COMM_WORLD, 3);
+}
+
 /* On processes first, first + 1, ... in rows. */
-static int product(int first, int nprow, int npcol, int times) {
+static int product(int first, int nprow, int npcol, int times, int is_short) {
   int ctxt, map[64], me[2], shape[2], zero = 0, one = 1, wrong = 0;
   for (int q = 0; q < npcol; ++q)
     for (int p = 0; p < nprow; ++p) map[p + q * nprow] = first + p * npcol + q;
@@ -48,12 +63,16 @@ static int product(int first, int nprow, int npcol, int times) {
       a[i + (size_t)j * (size_t)lld] = in_a(global(i, me[0], nprow), global(j, me[1], npcol));
       b[i + (size_t)j * (size_t)lld] = in_b(global(i, me[0], nprow), global(j, me[1], npcol));
     }
-  for (int t = 0; t < times; ++t) {
+  for (int t = 0; t < (is_short ? 3 : 1) * times; ++t) {
     const double alpha = 1, beta = 0;
     memset(c, 255, size * sizeof *c);
+    const int is_limited = is_short && rank == 1 && t >= times && t < 2 * times;
+    if (is_limited) limit(3L << 20);
     pdgemm_("N", "N", &n, &n, &n, &alpha, a, &one, &one, desc, b, &one, &one, desc, &beta, c, &one, &one, desc);
-    for (int j = 0; j < cols; ++j)
-      for (int i = 0; i < rows; ++i) {
+    if (is_limited) limit(0);
+    const int every = n > 200 ? 37 : 1;
+    for (int j = 0; j < cols; j += every)
+      for (int i = 0; i < rows; i += every) {
         const int r = global(i, me[0], nprow), s = global(j, me[1], npcol);
         double sum = 0;
         for (int k = 0; k < n; ++k) sum += in_a(r, k) * in_b(k, s);
@@ -72,11 +91,13 @@ int main(int argc, char** argv) {
   if (argc < 5 || sscanf(argv[3], "%dx%d", &nprow, &npcol) != 2 || nprow * npcol > size) MPI_Abort(MPI_COMM_WORLD, 2);
   n = atoi(argv[1]), nb = atoi(argv[2]);
   const int times = atoi(argv[4]);
-  int wrong = product(0, nprow, npcol, times), next = 5;
+  const int is_short = argc > 5 && strcmp(argv[5], "short") == 0;
+  mallopt(M_MMAP_THRESHOLD, 1 << 17); /* large arrays are asked of the kernel each time */
+  int wrong = product(0, nprow, npcol, times, is_short), next = is_short ? 6 : 5;
   if (next < argc && strcmp(argv[next], "split") == 0) {
     ++next;
-    wrong += product(0, 1, size / 2, times);
-    wrong += product(size / 2, 1, size / 2, times);
+    wrong += product(0, 1, size / 2, times, 0);
+    wrong += product(size / 2, 1, size / 2, times, 0);
   }
   MPI_Allreduce(&wrong, &any, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (rank == 0) printf(any == 0 ? "right\n" : "%d elements are wrong\n", any), fflush(stdout);

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <memory>
 
 #include <mpi.h>
 
@@ -14,14 +13,10 @@
 #include "control.hpp"
 #include "control/history.hpp"
 #include "preflight.hpp"
+#include "stock_program.hpp"
 
 namespace blacs_dyn::calls {
 namespace {
-
-std::unique_ptr<Control>& own_control() {
-  static auto* control = new std::unique_ptr<Control>; // ended by tell_and_keep
-  return *control;
-}
 
 /// As Control calls it.
 std::string& job_name() {
@@ -50,20 +45,9 @@ bool is_first_process() {
 
 void listen(base::GridShape grid) {
   const Application& app = Application::instance();
-  if (app.control != nullptr) job_name() = app.control->name();
-  if (app.is_active() || own_control() != nullptr) return;
-  try {
-    own_control() = std::make_unique<Control>(Settings::from_environment(), Shape{grid.nprow, grid.npcol},
-                                              "this program has no resize points: its calls are carried out elsewhere "
-                                              "(DYNGRID_CALLS), its grid stays");
-    job_name() = own_control()->name();
-  } catch (const std::exception& error) { // the program runs without
-    std::fprintf(stderr, "dyngrid: calls cannot be asked about from outside: %s\n", error.what());
-  }
-}
-
-void stop_listening() {
-  own_control().reset();
+  if (!app.is_active()) show_stock_program(Shape{grid.nprow, grid.npcol}, true);
+  const Control* control = app.is_active() ? app.control.get() : shown_stock_program();
+  if (control != nullptr) job_name() = control->name();
 }
 
 void tell_and_keep() {
@@ -78,7 +62,7 @@ void tell_and_keep() {
     } catch (const std::exception&) { // a history that cannot be written is lost
     }
   }
-  stop_listening(); // last: who asks finds it in one place or the other
+  hide_stock_program(); // last: who asks finds it in one place or the other
 }
 
 } // namespace blacs_dyn::calls

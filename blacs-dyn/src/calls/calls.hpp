@@ -10,8 +10,6 @@ namespace blacs_dyn::calls {
 
 /// What calls took so far; outlives everything. Local.
 const control::CallsBoard& board();
-/// The application has a socket of its own from here on. Local.
-void stop_listening();
 /// See dyngrid_run_on. Local. @throws Error{bad_argument}, run_on_end Error{bad_state}
 void run_on(int nprow, int npcol, int nb, const char* routines);
 void run_on_begin(int nprow, int npcol, int nb, const char* routines);
