@@ -61,6 +61,7 @@ module dyngrid_grids
   end type
 
   public :: dyngrid_phase_create, dyngrid_phase_uses, dyngrid_phase_layout, dyngrid_phase_layout_by, &
+    dyngrid_phase_layout_weighted, &
     dyngrid_phase_begin, dyngrid_phase_end, dyngrid_phases_plan, dyngrid_phases_keep, dyngrid_matrix_written, &
     dyngrid_last_phase
   public :: dyngrid_run_on, dyngrid_run_on_begin, dyngrid_run_on_end
@@ -380,6 +381,13 @@ module dyngrid_grids
       import
       type(c_ptr), value :: phase, matrix
       integer(c_int64_t), value :: mb, nb
+    end function
+    integer(c_int) function c_phase_layout_weighted(phase, matrix, mb, nb, order) &
+        bind(C, name="dyngrid_phase_layout_weighted")
+      import
+      type(c_ptr), value :: phase, matrix
+      integer(c_int64_t), value :: mb, nb
+      integer(c_int), value :: order
     end function
     integer(c_int) function c_phase_layout_by(phase, matrix, rule, context) bind(C, name="dyngrid_phase_layout_by")
       import
@@ -870,6 +878,15 @@ contains
     integer, intent(in) :: mb, nb
     integer, intent(out) :: info
     call phase_layout_int64(phase, a, int(mb, int64), int(nb, int64), info)
+  end subroutine
+
+  !> Dealt out by speed in whole blocks; order: DYNGRID_ORDER_*.
+  subroutine dyngrid_phase_layout_weighted(phase, a, mb, nb, order, info)
+    type(dyngrid_phase), intent(in) :: phase
+    type(dyngrid_matrix), intent(in) :: a
+    integer, intent(in) :: mb, nb, order
+    integer, intent(out) :: info
+    info = c_phase_layout_weighted(phase%handle, a%handle, int(mb, int64), int(nb, int64), order)
   end subroutine
 
   !> Lying as `rule` says.

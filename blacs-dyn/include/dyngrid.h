@@ -350,18 +350,24 @@ DYNGRID_API int dyngrid_phase_layout(dyngrid_phase* phase, dyngrid_matrix* matri
 /* The same, lying as a rule says. */
 DYNGRID_API int dyngrid_phase_layout_by(dyngrid_phase* phase, dyngrid_matrix* matrix, dyngrid_distribution rule,
                                         void* context);
+/* The same, dealt out by the speeds of the processes, as dyngrid_matrix_create_weighted does; order: DYNGRID_ORDER_*.
+ * The phase may do with it what its routines do with DTYPE_ 601. Another speed begins anew. */
+DYNGRID_API int dyngrid_phase_layout_weighted(dyngrid_phase* phase, dyngrid_matrix* matrix, int64_t mb, int64_t nb,
+                                              int order);
 /* The phase begins: its matrices come into the layout that is planned for it. Arrays and descriptors are to be fetched
  * again. Copies in other layouts stay valid until a phase writes the matrix, so that reading in turns moves nothing.
- * Before there is a plan every combination of layouts is tried twice. A change of the grid, after which matrices lie as
- * they were declared, or of a matrix by another routine, begins anew. Collective; only one phase at a time.
- * DYNGRID_ERR_STATE, _NOT_FOUND, _MISMATCH, _ARGUMENT when a rule fails, _MEMORY: every matrix is whole, as it was or
- * as the phase wants it. */
+ * Before there is a plan every combination of layouts is tried, unless an earlier run on this grid has left its times
+ * in the history: twice, but once where it takes three times as long as another. A change of the grid, after which
+ * matrices lie as they were declared, or of a matrix by another routine, begins anew. Collective; only one phase at a
+ * time. DYNGRID_ERR_STATE, _NOT_FOUND, _MISMATCH, _ARGUMENT when a rule fails, _MEMORY: every matrix is whole, as it
+ * was or as the phase wants it. */
 DYNGRID_API int dyngrid_phase_begin(dyngrid_phase* phase);
 /* And ends. What passed in between is its time. Local. */
 DYNGRID_API int dyngrid_phase_end(dyngrid_phase* phase);
 /* Plans the layouts of all phases for so many cycles more, 0: for a run without an end, by what they took and what
- * moving takes. Happens by itself, for a run without an end, when all was tried. Exact for these figures; a layout that
- * never ran is left out. Collective, between phases. DYNGRID_ERR_STATE when a phase never ran on this grid, _ARGUMENT,
+ * moving takes. Happens by itself, for a run without an end, when all was tried, and again when what was measured since
+ * says so; after this routine with cycles above 0 no more. Exact for these figures; a layout that never ran is left
+ * out. Collective, between phases. DYNGRID_ERR_STATE when a phase never ran on this grid, _ARGUMENT,
  * _MISMATCH, _MEMORY when the bytes that may be kept do not do; the plan is then as it was. Source: Morris, Lowenthal
  * 2001, for the model. */
 DYNGRID_API int dyngrid_phases_plan(int64_t cycles);

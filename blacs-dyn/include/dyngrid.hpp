@@ -440,6 +440,11 @@ public:
     check(dyngrid_phase_layout(phase_, matrix.handle(), mb, nb));
     return *this;
   }
+  /// Dealt out by speed in whole blocks. Local. @throws Error
+  template <class T> Phase& layout(const Matrix<T>& matrix, std::int64_t mb, std::int64_t nb, Order order) {
+    check(dyngrid_phase_layout_weighted(phase_, matrix.handle(), mb, nb, static_cast<int>(order)));
+    return *this;
+  }
   /// Collective. @throws Error, every matrix is whole
   void begin() { check(dyngrid_phase_begin(phase_)); }
   void end() { check(dyngrid_phase_end(phase_)); }

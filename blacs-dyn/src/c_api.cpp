@@ -535,6 +535,16 @@ int dyngrid_phase_layout_by(dyngrid_phase* phase, dyngrid_matrix* matrix, dyngri
   });
 }
 
+int dyngrid_phase_layout_weighted(dyngrid_phase* phase, dyngrid_matrix* matrix, int64_t mb, int64_t nb, int order) {
+  return guard([&] {
+    if (order < DYNGRID_ORDER_BLOCK || order > DYNGRID_ORDER_FACTOR)
+      throw base::Error(base::Status::bad_argument,
+                        "blacs-dyn: dyngrid_phase_layout_weighted: order is " + std::to_string(order) +
+                            ", expected DYNGRID_ORDER_BLOCK, DYNGRID_ORDER_CYCLIC or DYNGRID_ORDER_FACTOR");
+    holding("dyngrid_phase_layout_weighted").phases.offer(phase, matrix, {'R', 0, mb}, {'C', 0, nb}, order);
+  });
+}
+
 int dyngrid_phase_begin(dyngrid_phase* phase) {
   return guard([&] {
     begun("dyngrid_phase_begin").routines.refuse_inside("dyngrid_phase_begin");

@@ -138,7 +138,7 @@ std::string dyngrid_matrix::form() const {
                      order != 0 ? " by speed" : "");
 }
 
-redist::Layout dyngrid_matrix::on(const blacs_dyn::GridMap& grid) const {
+redist::Layout blacs_dyn::layout_on(const GridMap& grid, const AxisRule& rows, const AxisRule& cols, int order) {
   if (order == 0) return redist::Layout::row_major(rows.on(grid), cols.on(grid));
   const auto how = static_cast<gridmap::DealOrder>(order);
   return redist::Layout::row_major(gridmap::deal_out(rows.n, rows.nb, grid.shape.nprow, grid.row_shares, how),

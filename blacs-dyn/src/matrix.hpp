@@ -31,6 +31,9 @@ struct AxisRule {
   gridmap::Axis on(const GridMap& grid) const;
 };
 
+/// order: DYNGRID_ORDER_*, dealt out by speed; 0: it is not. @throws Error{bad_argument}
+redist::Layout layout_on(const GridMap& grid, const AxisRule& rows, const AxisRule& cols, int order);
+
 /// Of the process at (row, col) of the grid for which this thread asks a rule now; 0 where there is none.
 double rule_speed(int row, int col);
 
@@ -59,7 +62,7 @@ struct dyngrid_matrix {
   void follow(const dyngrid_matrix& others, bool rows_have_rule, bool cols_have_rule, bool is_newcomer);
   std::string form() const; ///< "'d' 100 x 100 in 8 x 8 blocks"
   /// The matrix on another grid. @throws Error{bad_argument}
-  redist::Layout on(const blacs_dyn::GridMap& grid) const;
+  redist::Layout on(const blacs_dyn::GridMap& grid) const { return blacs_dyn::layout_on(grid, rows, cols, order); }
   /// The local array of row-major position `at`. @throws Error{shape_mismatch} when LLD_ cannot hold it
   redist::LocalSize local_size_on(const redist::Layout& on_grid, int at) const;
   /// Bytes of a local array; one element at least, so that the pointer is never null in the grid.

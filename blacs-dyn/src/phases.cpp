@@ -21,13 +21,12 @@ using base::Status;
 
 namespace {
 
-constexpr std::size_t tries = 2;        ///< of a candidate before all are planned; the first one touches new memory
-constexpr std::size_t times_kept = 5;   ///< of a candidate, and of a move
 constexpr int most_candidates = 1 << 8; ///< of one phase
 
-void remember(std::vector<double>& list, double seconds) {
-  if (list.size() == times_kept) list.erase(list.begin());
-  list.push_back(seconds);
+double longest_of(MPI_Comm comm, double mine) {
+  double longest = 0;
+  check_mpi(MPI_Allreduce(&mine, &longest, 1, MPI_DOUBLE, MPI_MAX, comm), "MPI_Allreduce");
+  return longest;
 }
 
 Error wrong(Status status, const char* routine, const std::string& text) {
@@ -80,13 +79,13 @@ void Phases::use(Phase* phase, Matrix* matrix, int use) {
   forget();
 }
 
-void Phases::offer(Phase* phase, Matrix* matrix, AxisRule rows, AxisRule cols) {
+void Phases::offer(Phase* phase, Matrix* matrix, AxisRule rows, AxisRule cols, int order) {
   Phase::Use& use = use_of("dyngrid_phase_layout", phase, matrix);
   rows.n = matrix->rows.n;
   cols.n = matrix->cols.n;
   rows.check("dyngrid_phase_layout");
   cols.check("dyngrid_phase_layout");
-  use.offered.push_back({rows, cols});
+  use.offered.push_back({rows, cols, order});
   forget();
 }
 
@@ -102,13 +101,29 @@ void Phases::freed(const Matrix* matrix) {
 
 // ---- layouts and candidates on this grid
 
-/// And nobody else has moved a matrix since.
+bool Phases::has_order() const {
+  for (const auto& phase : phases_)
+    for (const Phase::Use& use : phase->uses)
+      for (const OfferedLayout& offered : use.offered)
+        if (offered.order != 0) return true;
+  return false;
+}
+
+std::vector<double> Phases::shares_now() const {
+  if (!has_order()) return {};
+  const GridMap& grid = app_.processes.process_set().grid;
+  std::vector<double> shares(grid.row_shares.begin(), grid.row_shares.end());
+  shares.insert(shares.end(), grid.col_shares.begin(), grid.col_shares.end());
+  return shares;
+}
+
+/// And nobody else has moved a matrix since, nor given a process another speed that matters.
 bool Phases::is_laid_out() const {
   const auto is_there = [](const Shared& s) {
     const redist::Layout &known = s.copies[static_cast<std::size_t>(s.now)].layout, &now = s.matrix->layout;
     return now.rows == known.rows && now.cols == known.cols;
   };
-  return !candidates_.empty() && std::all_of(shared_.begin(), shared_.end(), is_there);
+  return !candidates_.empty() && shares_ == shares_now() && std::all_of(shared_.begin(), shared_.end(), is_there);
 }
 
 void Phases::forget() {
@@ -118,6 +133,8 @@ void Phases::forget() {
   candidates_.clear();
   shared_.clear();
   open_ = -1;
+  trials_ = {};
+  ended_.reset();
 }
 
 void Phases::grid_changes() {
@@ -139,7 +156,7 @@ std::int64_t Phases::Shared::copy_bytes() const {
 /// The number of this layout; a new one unless the matrix has it already.
 int Phases::layout_number(Shared& shared, const OfferedLayout& offered) {
   const GridMap& grid = app_.processes.process_set().grid;
-  const redist::Layout layout = redist::Layout::row_major(offered.rows.on(grid), offered.cols.on(grid));
+  const redist::Layout layout = layout_on(grid, offered.rows, offered.cols, offered.order);
   for (std::size_t k = 0; k < shared.copies.size(); ++k) {
     const redist::Layout& other = shared.copies[k].layout;
     if (other.rows == layout.rows && other.cols == layout.cols) return static_cast<int>(k);
@@ -167,6 +184,7 @@ void Phases::lay_out() {
         for (const OfferedLayout& offered : use.offered) layout_number(*at, offered);
       }
     list_candidates();
+    shares_ = shares_now();
   } catch (...) {
     forget();
     throw;
@@ -201,6 +219,9 @@ void Phases::list_candidates() {
     }
     candidates_.push_back(std::move(list));
   }
+  std::vector<std::size_t> counts;
+  for (const auto& list : candidates_) counts.push_back(list.size());
+  trials_ = gridmap::PhaseTrials(counts);
 }
 
 std::int64_t Phases::fingerprint_of_all() const {
@@ -237,9 +258,10 @@ void Phases::begin(Phase* phase) {
                 "before the first resize point of a new process: its matrices have no content yet");
   const MPI_Comm comm = app_.grid.comm();
   std::int64_t number = 0;
+  bool is_new = false;
   const std::optional<Error> mine = attempt([&] {
     known("dyngrid_phase_begin", phase);
-    const bool is_new = !is_laid_out();
+    is_new = !is_laid_out();
     if (is_new && open_ < 0) lay_out();
     check_begin(phase);
     number = base::Fnv1a().number(index_of(phase)).number(is_new ? fingerprint_of_all() : 0).positive();
@@ -248,8 +270,10 @@ void Phases::begin(Phase* phase) {
                   "blacs-dyn: dyngrid_phase_begin: the processes begin different phases, or declared them differently");
   const int p = index_of(phase);
   if (!executor_) executor_.emplace(comm);
-  if (plan_.steps.empty() && p == 0 && is_all_tried()) plan(0);
   const double t0 = MPI_Wtime();
+  if (is_new) recall();
+  settle();
+  if (p == 0 && (plan_.steps.empty() ? trials_.is_all_tried() : is_endless_ && trials_.is_outdated())) plan_for(0);
   last_ = {};
   last_.is_planned = plan_.steps.empty() ? 0 : 1;
   chosen_ = choose(p);
@@ -269,38 +293,21 @@ void Phases::end(Phase* phase) {
                           : fmt::format("the phase that was begun is \"{}\", expected its end",
                                         phases_[static_cast<std::size_t>(open_)]->name));
   last_.seconds = MPI_Wtime() - begun_s_;
-  Candidate& candidate = candidates_[static_cast<std::size_t>(open_)][static_cast<std::size_t>(chosen_)];
-  remember(candidate.seconds, last_.seconds);
+  ended_ = Ended{open_, chosen_, last_.seconds};
   open_ = -1;
-}
-
-double Phases::Candidate::typical_s() const {
-  if (seconds.empty()) return -1;
-  return seconds.size() < 3 ? seconds.back() : base::median(seconds);
-}
-
-bool Phases::is_all_tried() const {
-  for (const auto& list : candidates_)
-    for (const Candidate& candidate : list)
-      if (candidate.seconds.size() < tries) return false;
-  return true;
 }
 
 /// The plan's next candidate of that phase, wherever the program goes on in its cycle. Before there is a plan the first
 /// one that was tried least often.
 int Phases::choose(int phase) {
-  if (plan_.steps.empty()) {
-    const auto& list = candidates_[static_cast<std::size_t>(phase)];
-    const auto least = std::min_element(list.begin(), list.end(), [](const Candidate& a, const Candidate& b) {
-      return std::min(a.seconds.size(), tries) < std::min(b.seconds.size(), tries);
-    });
-    return static_cast<int>(least - list.begin());
-  }
+  copy_from_.assign(shared_.size(), -1);
+  if (plan_.steps.empty()) return trials_.next(phase).value_or(0);
   const auto step_behind = [&](std::size_t at) { return at + 1 < plan_.steps.size() ? at + 1 : plan_.lead_in; };
   for (std::size_t k = 0; k < plan_.steps.size() && plan_.steps[cursor_].phase != phase; ++k)
     cursor_ = step_behind(cursor_);
   const gridmap::PhaseStep& step = plan_.steps[cursor_];
   last_.predicted_s = step.seconds;
+  copy_from_ = step.copied_from;
   cursor_ = step_behind(cursor_);
   return step.candidate;
 }
@@ -314,7 +321,11 @@ void Phases::go_to(int phase, const Candidate& candidate) {
     const auto m = static_cast<int>(at - shared_.begin());
     const int to = candidate.layouts[static_cast<std::size_t>(m)];
     if (to != at->now) {
-      if (!at->copies[static_cast<std::size_t>(to)].is_valid && (use.use & DYNGRID_READ) != 0) fill(m, to);
+      if (!at->copies[static_cast<std::size_t>(to)].is_valid && (use.use & DYNGRID_READ) != 0) {
+        const int planned = copy_from_[static_cast<std::size_t>(m)];
+        const bool is_there = planned >= 0 && at->copies[static_cast<std::size_t>(planned)].is_valid;
+        fill(m, is_there ? planned : at->now, to);
+      }
       take(m, to);
     }
     if ((use.use & DYNGRID_WRITE) != 0) written(use.matrix);
@@ -354,6 +365,10 @@ Phases::Move& Phases::move_between(int shared, int from, int to) {
     options.element_bytes = static_cast<int>(element_bytes(s.matrix->type));
     if (executor_->ranks_on_host() == app_.grid.shape().size()) options.schedule = redist::Schedule::async;
     const redist::Plan plan(layout(from), layout(to), options);
+    const std::vector<double> each =
+        plan.predicted_seconds_of_ranks(redist::known_machine(app_.grid.shape().size()).value_or(redist::Machine{}),
+                                        options.element_bytes, app_.grid.shape().size());
+    made.predicted_s = *std::max_element(each.begin(), each.end());
     made.moved_bytes = plan.totals().moved_elements * options.element_bytes;
     made.plan = plan.for_rank(app_.grid.rank());
   });
@@ -362,16 +377,20 @@ Phases::Move& Phases::move_between(int shared, int from, int to) {
   return kept;
 }
 
-/// The copy in layout `to`, of the one in use.
-void Phases::fill(int shared, int to) {
+/// The copy in layout `to`, of the valid one in layout `from`.
+void Phases::fill(int shared, int from, int to) {
   Shared& s = shared_[static_cast<std::size_t>(shared)];
-  Move& move = move_between(shared, s.now, to);
-  Copy& copy = s.copies[static_cast<std::size_t>(to)];
+  Move& move = move_between(shared, from, to);
+  Copy &source = s.copies[static_cast<std::size_t>(from)], &copy = s.copies[static_cast<std::size_t>(to)];
+  const bool is_in_use = from == s.now;
   const double t0 = MPI_Wtime();
-  move.exchange->run({{s.matrix->local.data(), s.matrix->local_size.lld(), copy.array.data(), copy.size.lld()}});
-  remember(move.seconds, MPI_Wtime() - t0);
+  move.exchange->run({{is_in_use ? s.matrix->local.data() : source.array.data(), source.size.lld(), copy.array.data(),
+                       copy.size.lld()}});
+  const double seconds = longest_of(app_.grid.comm(), MPI_Wtime() - t0);
   copy.is_valid = true;
   last_.moved_bytes += move.moved_bytes;
+  if (move.predicted_s > 0) trials_.moved({shared, from, to}, seconds / move.predicted_s);
+  if (app_.control) app_.control->phase_took(key_of(MoveKey{shared, from, to}), seconds);
 }
 
 /// The copy in layout `to` becomes the matrix. Local.

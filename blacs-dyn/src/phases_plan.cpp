@@ -6,6 +6,7 @@
 
 #include "application.hpp"
 #include "base/statistics.hpp"
+#include "gridmap/phase_trials.hpp"
 #include "mpi_util.hpp"
 #include "phases.hpp"
 #include "redist/measure.hpp"
@@ -18,17 +19,6 @@ using base::Status;
 
 namespace {
 
-/// Of each phase the numbers of the candidates that have times, in the order in which they are planned.
-template <class Candidates> std::vector<std::vector<int>> tried_of(const Candidates& candidates) {
-  std::vector<std::vector<int>> tried;
-  for (const auto& list : candidates) {
-    tried.emplace_back();
-    for (std::size_t k = 0; k < list.size(); ++k)
-      if (!list[k].seconds.empty()) tried.back().push_back(static_cast<int>(k));
-  }
-  return tried;
-}
-
 Packet packed(const gridmap::PhasePlan& plan, const std::vector<std::vector<int>>& tried) {
   Packet packet;
   packet.put(static_cast<std::int64_t>(plan.lead_in)).put(static_cast<std::int64_t>(plan.steps.size()));
@@ -36,7 +26,8 @@ Packet packed(const gridmap::PhasePlan& plan, const std::vector<std::vector<int>
     packet.put(step.phase)
         .put(tried[static_cast<std::size_t>(step.phase)][static_cast<std::size_t>(step.candidate)])
         .put(step.seconds)
-        .put(step.move_s);
+        .put(step.move_s)
+        .put(step.copied_from);
   return packet;
 }
 
@@ -49,20 +40,26 @@ gridmap::PhasePlan unpacked(Packet& packet) {
     packet.get(step.candidate);
     packet.get(step.seconds);
     packet.get(step.move_s);
+    packet.get(step.copied_from);
   }
   return plan;
 }
 
 } // namespace
 
+/// Of each phase the numbers of the candidates that have times, in the order in which they are planned.
+std::vector<std::vector<int>> Phases::known() const {
+  std::vector<std::vector<int>> list(candidates_.size());
+  for (std::size_t p = 0; p < candidates_.size(); ++p)
+    for (int k = 0; k < static_cast<int>(candidates_[p].size()); ++k)
+      if (trials_.has_times(static_cast<int>(p), k)) list[p].push_back(k);
+  return list;
+}
+
 void Phases::plan(std::int64_t cycles) {
   const char* const routine = "blacs-dyn: dyngrid_phases_plan";
   if (!app_.grid.has_me())
     throw Error(Status::bad_state, fmt::format("{}: before the first resize point of a new process", routine));
-  const MPI_Comm comm = app_.grid.comm();
-  const int size = app_.grid.shape().size(), rank = app_.grid.rank();
-  const std::vector<std::vector<int>> tried = tried_of(candidates_);
-  std::vector<double> mine, all;
   const std::optional<Error> objection = attempt([&] {
     if (cycles < 0)
       throw Error(Status::bad_argument,
@@ -71,17 +68,36 @@ void Phases::plan(std::int64_t cycles) {
     if (open_ >= 0 || !is_laid_out())
       throw Error(Status::bad_state,
                   fmt::format("{}: expected after a cycle of phases on this grid, and between them", routine));
-    for (std::size_t p = 0; p < tried.size(); ++p) {
-      if (tried[p].empty())
+    const std::vector<std::vector<int>> list = known();
+    for (std::size_t p = 0; p < list.size(); ++p)
+      if (list[p].empty() && !(ended_ && ended_->phase == static_cast<int>(p)))
         throw Error(Status::bad_state,
                     fmt::format("{}: phase \"{}\" has not run on this grid, expected one cycle before", routine,
                                 phases_[p]->name));
-      for (const int k : tried[p]) mine.push_back(candidates_[p][static_cast<std::size_t>(k)].typical_s());
-    }
+  });
+  agree_on_number(app_.grid.comm(), objection ? objection->status() : Status::success,
+                  objection ? objection->what() : "", cycles,
+                  "blacs-dyn: dyngrid_phases_plan: called with different numbers of cycles on different processes");
+  settle();
+  plan_for(cycles);
+}
+
+/// Collective; all candidates of known() are planned.
+void Phases::plan_for(std::int64_t cycles) {
+  const MPI_Comm comm = app_.grid.comm();
+  const int size = app_.grid.shape().size(), rank = app_.grid.rank();
+  const std::vector<std::vector<int>> tried = known();
+  std::vector<double> mine, all;
+  together(comm, [&] {
+    for (int p = 0; p < static_cast<int>(tried.size()); ++p)
+      for (const int k : tried[static_cast<std::size_t>(p)]) {
+        const auto& seconds = candidates_[static_cast<std::size_t>(p)][static_cast<std::size_t>(k)].seconds;
+        const double own =
+            seconds.size() < gridmap::PhaseTrials::tries ? trials_.typical_s(p, k) : base::median(seconds);
+        mine.push_back(std::min(own, trials_.typical_s(p, k)) * trials_.hope(p, k));
+      }
     all.resize(rank == 0 ? mine.size() * static_cast<std::size_t>(size) : 0);
   });
-  agree_on_number(comm, objection ? objection->status() : Status::success, objection ? objection->what() : "", cycles,
-                  "blacs-dyn: dyngrid_phases_plan: called with different numbers of cycles on different processes");
   const auto count = static_cast<int>(mine.size());
   check_mpi(MPI_Gather(mine.data(), count, MPI_DOUBLE, all.data(), count, MPI_DOUBLE, 0, comm), "MPI_Gather");
   Packet packet;
@@ -95,7 +111,15 @@ void Phases::plan(std::int64_t cycles) {
   });
   broadcast(packet.bytes(), 0, comm);
   plan_ = unpacked(packet);
+  for (gridmap::PhaseStep& step : plan_.steps) // what is expected, not what is hoped for
+    step.seconds += trials_.typical_s(step.phase, step.candidate) * (1 - trials_.hope(step.phase, step.candidate));
   cursor_ = 0;
+  is_endless_ = cycles == 0;
+  remember_single_runs();
+  trials_.planned(plan_.steps, [&](int p, int c) -> const std::vector<int>& {
+    return candidates_[static_cast<std::size_t>(p)][static_cast<std::size_t>(c)].layouts;
+  });
+  tell_of_plan();
 }
 
 /// seconds: of every process those of all candidates that were tried.
@@ -108,7 +132,7 @@ gridmap::PhaseProblem Phases::problem(const std::vector<double>& seconds, int pr
     in_use += shared.copy_bytes();
   }
   asked.memory_bytes = keep_bytes_ < 0 ? -1 : keep_bytes_ + in_use;
-  const auto tried = tried_of(candidates_);
+  const auto tried = known();
   const std::size_t columns = seconds.size() / static_cast<std::size_t>(processes);
   std::size_t column = 0;
   for (std::size_t p = 0; p < phases_.size(); ++p) {
@@ -134,7 +158,7 @@ gridmap::PhaseProblem Phases::problem(const std::vector<double>& seconds, int pr
   return asked;
 }
 
-/// As redist predicts, in proportion to what it was measured where it was.
+/// As redist predicts, in proportion to what this move, or else the others, took.
 std::vector<double> Phases::move_seconds(int shared, int from, int to, int processes) const {
   const Shared& s = shared_[static_cast<std::size_t>(shared)];
   const redist::Plan plan(s.copies[static_cast<std::size_t>(from)].layout,
@@ -142,11 +166,8 @@ std::vector<double> Phases::move_seconds(int shared, int from, int to, int proce
   std::vector<double> each =
       plan.predicted_seconds_of_ranks(redist::known_machine(processes).value_or(redist::Machine{}),
                                       static_cast<int>(element_bytes(s.matrix->type)), processes);
-  const auto at = moves_.find({shared, from, to});
-  const double busiest = *std::max_element(each.begin(), each.end());
-  if (at == moves_.end() || at->second.seconds.empty() || busiest <= 0) return each;
-  const double measured = *std::min_element(at->second.seconds.begin(), at->second.seconds.end());
-  for (double& seconds : each) seconds *= measured / busiest;
+  const double factor = trials_.move_factor({shared, from, to});
+  for (double& seconds : each) seconds *= factor;
   return each;
 }
 

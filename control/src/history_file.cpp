@@ -15,6 +15,7 @@
 #include <fstream>
 #include <sstream>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include <fcntl.h>
@@ -85,15 +86,22 @@ std::string line_of(const HistoryKey& key, const CallReport& r, std::int64_t whe
   return to_line(line);
 }
 
+std::string line_of(const HistoryKey& key, const PhaseKey& phase, const StepTimes& times, std::int64_t when) {
+  Json line = named(key, "phase", when);
+  line.update(members_of(phase, times));
+  return to_line(line);
+}
+
 struct Record {
   HistoryKey key;
   std::int64_t when = 0;
-  enum class Kind { steps, change, balance, calls } kind = Kind::steps;
+  enum class Kind { steps, change, balance, calls, phase } kind = Kind::steps;
   std::pair<int, int> grid;
   StepTimes times;
   ChangeCost change;
   BalanceReport balance;
   CallReport calls;
+  PhaseKey phase; ///< with `times`
 };
 
 /// Empty for a line that is not whole, or says what cannot be.
@@ -145,6 +153,9 @@ std::optional<Record> record_of(const std::string& line) {
       r.kind = Record::Kind::calls;
       r.calls = call_report_from(json);
       r.calls.when = r.when;
+    } else if (json.at("kind") == "phase") {
+      r.kind = Record::Kind::phase;
+      std::tie(r.phase, r.times) = phase_times_from(json);
     } else {
       return std::nullopt; // of a later version
     }
@@ -211,6 +222,13 @@ std::map<HistoryKey, Book> books_of(const std::string& file) {
       known.add(r.times);
       return;
     }
+    if (r.kind == Record::Kind::phase) {
+      PhaseTimes& phases = book.history.phases;
+      if (phases.size() >= most_phase_times && phases.count(r.phase) == 0) return;
+      phases[r.phase].forget_beyond(remembered_steps);
+      phases[r.phase].add(r.times);
+      return;
+    }
     if (r.kind == Record::Kind::balance) {
       book.history.balances.push_back(r.balance);
       keep_last(book.history.balances);
@@ -251,6 +269,8 @@ void put_together(const std::string& file) {
     last_of(entry->second.history.balances);
     if (const auto& runs = entry->second.history.calls; !runs.empty())
       text += line_of(entry->first, runs.back(), runs.back().when);
+    for (const auto& [phase, times] : entry->second.history.phases)
+      text += line_of(entry->first, phase, times, entry->second.last);
   }
   while (text.size() > static_cast<std::size_t>(largest_file) / 2) text.erase(0, text.find('\n') + 1); // oldest first
   const std::string part = file + ".new";
@@ -329,13 +349,15 @@ bool append_lines(const std::string& file, std::string text, double wait_s) {
 
 bool append_history(const std::string& file, const HistoryKey& key,
                     const std::map<std::pair<int, int>, StepTimes>& steps, const std::vector<ChangeCost>& changes,
-                    double wait_s, const std::vector<BalanceReport>& balances) {
+                    double wait_s, const std::vector<BalanceReport>& balances, const PhaseTimes& phases) {
   std::string text;
   const std::int64_t when = now_s();
   for (const auto& [shape, times] : steps)
     if (times.count > 0) text += line_of(key, shape, times, when);
   for (const ChangeCost& change : changes) text += line_of(key, change, when);
   for (const BalanceReport& balance : balances) text += line_of(key, balance, when);
+  for (const auto& [phase, times] : phases)
+    if (times.count > 0) text += line_of(key, phase, times, when);
   return append_lines(file, std::move(text), wait_s);
 }
 

@@ -50,6 +50,7 @@ History history_from(const Json& answer) {
     }
     for (const Json& balance : answer.value("balances", Json::array()))
       history.balances.push_back(balance_report_from(balance));
+    for (const Json& phase : answer.value("phases", Json::array())) history.phases.insert(phase_times_from(phase));
     return history;
   } catch (const Json::exception& error) {
     throw base::Error(base::Status::bad_argument, std::string("control: history: ") + error.what());

@@ -487,12 +487,33 @@ void JobState::balanced(const BalanceReport& report) {
   }
 }
 
+void JobState::phase_took(const PhaseKey& phase, double seconds) {
+  const Lock lock(mutex_);
+  if (book_->known.phases.size() >= most_phase_times && book_->known.phases.count(phase) == 0) return;
+  StepTimes& known = book_->known.phases[phase];
+  known.forget_beyond(remembered_steps);
+  known.add(seconds);
+  book_->unsaved_phases[phase].add(seconds);
+}
+
+void JobState::phases_planned(Json plan) {
+  const Lock lock(mutex_);
+  plan["event"] = "phases";
+  tell(std::move(plan));
+}
+
+PhaseTimes JobState::phases() const {
+  const Lock lock(mutex_);
+  return book_->known.phases;
+}
+
 void JobState::save_history(bool is_end) {
   struct Part {
     std::string size;
     std::map<std::pair<int, int>, StepTimes> steps;
     std::vector<ChangeCost> changes;
     std::vector<BalanceReport> balances;
+    PhaseTimes phases;
   };
   constexpr double wait_s = 0.2;
   std::vector<Part> parts;
@@ -502,8 +523,11 @@ void JobState::save_history(bool is_end) {
       auto& balances = book.unsaved_balances;
       const bool is_open = !is_end && !balances.empty() && balances.back().measured_steps == 0;
       const auto open = balances.end() - (is_open ? 1 : 0);
-      if (book.unsaved_steps.empty() && book.unsaved_changes.empty() && open == balances.begin()) continue;
-      parts.push_back({size, {}, {}, {balances.begin(), open}});
+      if (book.unsaved_steps.empty() && book.unsaved_changes.empty() && open == balances.begin() &&
+          book.unsaved_phases.empty())
+        continue;
+      parts.push_back({size, {}, {}, {balances.begin(), open}, {}});
+      parts.back().phases.swap(book.unsaved_phases);
       balances.erase(balances.begin(), open);
       parts.back().steps.swap(book.unsaved_steps);
       parts.back().changes.swap(book.unsaved_changes);
@@ -511,11 +535,12 @@ void JobState::save_history(bool is_end) {
   }
   for (const Part& part : parts) {
     if (info_.history_file.empty() || append_history(info_.history_file, {info_.app, part.size, info_.machine},
-                                                     part.steps, part.changes, wait_s, part.balances))
+                                                     part.steps, part.changes, wait_s, part.balances, part.phases))
       continue;
     const Lock lock(mutex_);
     Book& book = books_[part.size];
     for (const auto& [shape, times] : part.steps) book.unsaved_steps[shape].add(times);
+    for (const auto& [phase, times] : part.phases) book.unsaved_phases[phase].add(times);
     auto& list = book.unsaved_changes;
     list.insert(list.begin(), part.changes.begin(), part.changes.end());
     if (list.size() > 200) list.erase(list.begin(), list.end() - 200); // it can never be written
@@ -598,12 +623,13 @@ Json JobState::status(double now, bool with_processes) const {
 Json JobState::history() const {
   Situation here;
   std::string size;
-  Json grids = Json::array(), resizes = Json::array(), balances = Json::array();
+  Json grids = Json::array(), resizes = Json::array(), balances = Json::array(), phases = Json::array();
   {
     const Lock lock(mutex_);
     here = situation();
     size = size_;
     for (const BalanceReport& balance : book_->known.balances) balances.push_back(members_of(balance));
+    for (const auto& [phase, times] : book_->known.phases) phases.push_back(members_of(phase, times));
   }
   for (const auto& [shape, times] : here.steps)
     grids.push_back({{"grid", to_json(GridShape{shape.first, shape.second})},
@@ -621,6 +647,7 @@ Json JobState::history() const {
           {"grids", grids},
           {"resizes", resizes},
           {"balances", balances},
+          {"phases", phases},
           {"cores", info_.cores},
           {"per_core", info_.per_core},
           {"sweet_spot", sweet ? to_json(*sweet) : Json(nullptr)}};

@@ -1209,6 +1209,40 @@ TEST(History, HasTheBalancesThatWereCarriedOut) {
   EXPECT_EQ(control::history_from({{"balances", {control::members_of(report)}}}).balances.size(), 1u);
 }
 
+TEST(History, HasWhatPhasesTook) {
+  const Folder folder;
+  control::JobInfo info;
+  info.app = app.app;
+  info.machine = app.machine;
+  info.history_file = folder.file;
+  const control::HistoryKey key{app.app, "2*d", app.machine};
+  const control::PhaseKey solve{{2, 3}, "solve", "", "A 24x24, B 8x8"}, move{{2, 3}, "A", "64x64", "24x24"};
+  for (int run = 0; run < 2; ++run) {
+    control::JobState state(info, {2, 3}, 0);
+    state.set_matrices({"2*d", 0, {}});
+    EXPECT_EQ(state.phases().size(), run == 0 ? 0u : 2u);
+    state.phase_took(solve, 1);
+    state.phase_took(solve, 2);
+    state.phase_took(move, 0.5);
+    state.save_history();
+    state.save_history(true); // twice is once
+    const control::Json phases = state.history()["phases"];
+    ASSERT_EQ(phases.size(), 2u);
+    EXPECT_EQ(phases[0], control::members_of(solve, state.phases().at(solve)));
+    EXPECT_EQ(control::history_from({{"phases", phases}}).phases.count(move), 1u);
+  }
+  const control::PhaseTimes known = control::read_history(folder.file, key).phases;
+  ASSERT_EQ(known.size(), 2u);
+  EXPECT_EQ(known.at(solve).count, 4);
+  EXPECT_EQ(known.at(solve).mean, 1.5);
+  EXPECT_EQ(known.at(solve).least, 1);
+  EXPECT_EQ(known.at(move).count, 2);
+  std::ofstream(folder.file, std::ios::app)
+      << R"({"kind":"phase","app":"a","size":"-","machine":"m","when":1,"grid":[2,3],"phase":"p","layouts":"A",)"
+      << R"("count":0,"mean_s":1,"squares":0,"least_s":1})" << '\n';
+  EXPECT_TRUE(control::read_history(folder.file, {"a", "-", "m"}).phases.empty()) << "a line that cannot be";
+}
+
 TEST(History, ALockThatIsHeldIsNotWaitedForLong) {
   const Folder folder;
   ASSERT_TRUE(control::append_history(folder.file, app, {{{2, 2}, steps(1, 1.0)}}, {}));

@@ -2,7 +2,9 @@
 // Phases of a program that runs.
 // phases sequence 2x3 1x4 ...: random cycles on each grid of a sequence; every element of every matrix at the begin of
 // each phase that reads it, against what the program wrote last, wherever it wrote it. phases chosen: each phase runs
-// where it is quick, once all was tried. phases statuses: what is wrong on one process is the same error on all.
+// where it is quick, once all was tried. phases remembered: after `chosen`, with its history: planned from the first
+// cycle on. phases weighted: layouts by the speeds of processes. phases statuses: what is wrong on one process is the
+// same error on all.
 #include <algorithm>
 #include <array>
 #include <random>
@@ -124,8 +126,9 @@ void sequence(const std::vector<std::string>& grids) {
   }
 }
 
-/// The time of a phase is a sleep that only its layout decides, far longer than moving some kilobytes.
-void chosen() {
+/// The time of a phase is a sleep that only its layout decides, far longer than moving some kilobytes. What takes three
+/// times as long is tried once, the other layout twice; then all is planned, unless an earlier run has left its times.
+void chosen(bool is_remembered) {
   dyngrid_matrix *a = nullptr, *b = nullptr;
   expect(dyngrid_matrix_create("a", 'd', 200, 200, 8, 8, &a) == 0, "a");
   expect(dyngrid_matrix_create("b", 'd', 200, 200, 8, 8, &b) == 0, "b");
@@ -144,7 +147,9 @@ void chosen() {
       dyngrid_phase_report report;
       dyngrid_last_phase(&report);
       if (report.is_planned != 0) expect(is_wide == (p == 0), "each phase in the layout in which it is quick");
-      expect((report.is_planned != 0) == (cycle >= 4), "planned when both layouts were tried twice in both phases");
+      expect((report.is_planned != 0) == (cycle >= 3 || is_remembered), "planned when all was tried, or is known");
+      if (is_remembered && cycle == 0)
+        expect(report.predicted_s > 0.0005 && report.predicted_s < 0.2, "predicted by the history");
       if (cycle == 7 && p == 1) expect(report.moved_bytes > 0, "the matrix that is written moves in each cycle");
       dyngrid_matrix* other = nullptr; // what comes and goes beside them changes nothing
       expect(dyngrid_matrix_create("other", 'd', 10, 10, 2, 2, &other) == 0, "another matrix");
@@ -152,6 +157,46 @@ void chosen() {
       usleep(is_wide == (p == 0) ? 1000 : 300000);
       expect(dyngrid_phase_end(phases[p]) == 0, "end");
     }
+}
+
+/// Process 0 is three times as fast. Phases whose work is in proportion to what a process has: dealt out by speed they
+/// end sooner. Once all are as fast, all begins anew.
+void weighted() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const double speed = rank == 0 ? 3 : 1;
+  expect(dyngrid_set_speed(speed) == 0, "speed");
+  dyngrid_matrix* a = nullptr;
+  expect(dyngrid_matrix_create("a", 'd', 240, 240, 8, 8, &a) == 0, "a");
+  dyngrid_phase* work = nullptr;
+  expect(dyngrid_phase_create("work", &work) == 0, "phase");
+  expect(dyngrid_phase_uses(work, a, DYNGRID_READ | DYNGRID_WRITE) == 0, "uses");
+  agreed(dyngrid_phase_layout_weighted(work, a, 8, 8, 4), DYNGRID_ERR_ARGUMENT, "no such order");
+  agreed(dyngrid_phase_layout_weighted(work, a, 8, 8, DYNGRID_ORDER_BLOCK), 0, "by speed");
+  agreed(dyngrid_phase_layout(work, a, 8, 8), 0, "by blocks");
+  int salt = 1;
+  follow::fill_as<double>(a, salt);
+  for (int cycle = 0; cycle < 12; ++cycle) {
+    expect(dyngrid_phase_begin(work) == 0, "begin");
+    expect(follow::wrong_as<double>(a, salt) == 0, "a, lying by speed or not");
+    std::int64_t rows = 0, cols = 0;
+    dyngrid_matrix_shape(a, &rows, &cols, nullptr);
+    usleep(static_cast<unsigned>(static_cast<double>(rows * cols) * 10 / speed)); // 0.14 s alike, 0.07 s by speed
+    dyngrid_phase_report report;
+    dyngrid_last_phase(&report);
+    const bool is_even = rows == 120 && cols == 120;
+    if (report.is_planned != 0) expect(!is_even, "dealt out by speed");
+    if (report.is_planned != 0 && rank == 0) expect(rows * cols > 14400, "the fast one has more");
+    expect(report.is_planned != 0 || cycle < 4, "planned");
+    follow::fill_as<double>(a, ++salt);
+    expect(dyngrid_phase_end(work) == 0, "end");
+  }
+  expect(dyngrid_set_speed(1) == 0, "all are alike");
+  expect(dyngrid_phase_begin(work) == 0, "begin");
+  dyngrid_phase_report report;
+  dyngrid_last_phase(&report);
+  expect(report.is_planned == 0 && follow::wrong_as<double>(a, salt) == 0, "all begins anew");
+  expect(dyngrid_phase_end(work) == 0, "end");
 }
 
 void statuses() {
@@ -205,10 +250,11 @@ void statuses() {
 
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
-  expect(!words.empty(), "usage: phases sequence GRID... | chosen | statuses");
+  expect(!words.empty(), "usage: phases sequence GRID... | chosen | remembered | weighted | statuses");
   expect(dyngrid_init() == 0, "init");
   if (words[0] == "sequence") sequence({words.begin() + 1, words.end()});
-  if (words[0] == "chosen") chosen();
+  if (words[0] == "chosen" || words[0] == "remembered") chosen(words[0] == "remembered");
+  if (words[0] == "weighted") weighted();
   if (words[0] == "statuses") statuses();
   expect(dyngrid_finalize() == 0, "finalize");
 }

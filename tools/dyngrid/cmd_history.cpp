@@ -45,7 +45,8 @@ Entry asked(const std::string& name) {
 }
 
 json as_json(const Entry& e, const std::vector<base::GridShape>& wanted) {
-  json grids = json::array(), resizes = json::array(), balances = json::array(), predictions = json::array();
+  json grids = json::array(), resizes = json::array(), balances = json::array(), phases = json::array(),
+       predictions = json::array();
   for (const auto& [shape, t] : e.history.steps)
     grids.push_back({{"grid", {shape.first, shape.second}},
                      {"steps", t.count},
@@ -58,6 +59,7 @@ json as_json(const Entry& e, const std::vector<base::GridShape>& wanted) {
     resizes.back()["grid"] = control::to_json(c.to);
   }
   for (const auto& balance : e.history.balances) balances.push_back(control::members_of(balance));
+  for (const auto& [phase, times] : e.history.phases) phases.push_back(control::members_of(phase, times));
   for (const auto& [p, q] : wanted) {
     const auto found = control::predict_step(e.history.steps, {p, q}, e.cores);
     if (found)
@@ -65,10 +67,15 @@ json as_json(const Entry& e, const std::vector<base::GridShape>& wanted) {
           {{"grid", {p, q}}, {"seconds", found->seconds}, {"error", found->error}, {"measured", found->is_measured}});
   }
   const auto sweet = control::sweet_spot(e.history.steps);
-  return {{"app", e.key.app},           {"size", e.key.size},
-          {"machine", e.key.machine},   {"grids", grids},
-          {"resizes", resizes},         {"balances", balances},
-          {"predictions", predictions}, {"sweet_spot", sweet ? json{sweet->nprow, sweet->npcol} : json(nullptr)}};
+  return {{"app", e.key.app},
+          {"size", e.key.size},
+          {"machine", e.key.machine},
+          {"grids", grids},
+          {"resizes", resizes},
+          {"balances", balances},
+          {"phases", phases},
+          {"predictions", predictions},
+          {"sweet_spot", sweet ? json{sweet->nprow, sweet->npcol} : json(nullptr)}};
 }
 
 /// Of a change that a step of the program was asked for; else it has none.
@@ -92,6 +99,22 @@ void print(const std::vector<control::BalanceReport>& balances) {
   std::printf("last balances\n%s", table(rows).c_str());
 }
 
+/// Each in all its layouts, then what moving between them took.
+void print(const control::PhaseTimes& phases) {
+  std::vector<std::vector<std::string>> rows{{"PHASE", "GRID", "LAYOUTS", "TIMES", "MEAN", "+-", "LEAST"}},
+      moves{{"MOVED", "GRID", "FROM", "TO", "TIMES", "MEAN", "+-", "LEAST"}};
+  for (const auto& [key, t] : phases) {
+    std::vector<std::string> row{base::printable(key.name), fmt::format("{}x{}", key.grid.first, key.grid.second)};
+    if (key.is_move()) row.push_back(base::printable(key.from));
+    for (const std::string& text : {base::printable(key.layouts), std::to_string(t.count), duration_text(t.mean),
+                                    duration_text(t.error()), duration_text(t.least)})
+      row.push_back(text);
+    (key.is_move() ? moves : rows).push_back(row);
+  }
+  if (rows.size() > 1) std::printf("phases\n%s", table(rows).c_str());
+  if (moves.size() > 1) std::printf("matrices moved between phases\n%s", table(moves).c_str());
+}
+
 void print(const Entry& e, const std::vector<base::GridShape>& wanted) {
   std::printf("%s\n", base::printable(fmt::format("{}, {}, on {}", e.key.app, e.key.size, e.key.machine)).c_str());
   std::vector<std::vector<std::string>> rows{{"GRID", "STEPS", "STEP TIME", "+-", "LEAST"}};
@@ -111,6 +134,7 @@ void print(const Entry& e, const std::vector<base::GridShape>& wanted) {
                   found->is_measured
                       ? "measured"
                       : fmt::format("fit through {} grid{}", found->grids, found->grids == 1 ? "" : "s").c_str());
+  print(e.history.phases);
   print(e.history.balances);
   const auto& changes = e.history.changes;
   if (changes.empty()) return;
@@ -157,8 +181,8 @@ void run(const HistoryOptions& o) {
 } // namespace
 
 void add_history(CommandLine& root) {
-  CommandLine& app =
-      root.add_command("history", "Step times and changes of a running job, or of a program in earlier runs");
+  CommandLine& app = root.add_command(
+      "history", "Step times, phase times and changes of a running job, or of a program in earlier runs");
   auto o = std::make_shared<HistoryOptions>();
   app.add_option("JOB", o->job, "a running job, or the name of a program; without it, everything");
   app.add_option("--predict", o->predict, "also the step time on these grids, e.g. 4x4, with its error")

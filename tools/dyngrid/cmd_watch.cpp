@@ -51,6 +51,7 @@ std::string line_of(const json& e) {
                        reason.empty() ? "" : ": " + reason);
   }
   if (event == "balance" || event == "balanced") return balance_text(e);
+  if (event == "phases") return phases_text(e);
   if (event == "waiting") return "waiting " + (waiting_text(e).empty() ? "nobody" : waiting_text(e));
   if (event == "late") return fmt::format("late {}", e["request"].get<std::int64_t>());
   if (event == "skipped") return fmt::format("skipped {} steps", e["events"].get<std::int64_t>());

@@ -92,6 +92,14 @@ std::string balance_text(const json& e) {
                      e.value("why", ""), list("sleeps", "leaves"), list("wakes", "comes"));
 }
 
+std::string phases_text(const json& e) {
+  std::string text = fmt::format("phases planned: {} a cycle", duration_text(e.value("cycle_s", 0.0)));
+  for (const json& step : e.value("steps", json::array()))
+    text +=
+        fmt::format("; {} on {}", base::printable(step.value("phase", "")), base::printable(step.value("layouts", "")));
+  return text;
+}
+
 std::shared_ptr<Wish> add_wish(CommandLine& app, const char* name_of_what, const char* help_of_what) {
   auto w = std::make_shared<Wish>();
   app.add_option("JOB", w->job, "name of the job, as dyngrid ps shows it").required();

@@ -30,6 +30,7 @@ std::string change_text(const nlohmann::json& report);
 
 /// An event `balance` or `balanced`, in one line.
 std::string balance_text(const nlohmann::json& event);
+std::string phases_text(const nlohmann::json& event); ///< planned anew
 
 /// resize, grow and shrink: options and what is done with the answer.
 struct Wish {

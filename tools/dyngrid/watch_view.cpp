@@ -176,6 +176,8 @@ void JobView::take(const json& line) {
     for (const char* kind : {"warm", "starting", "kept"}) status[kind] = line[kind];
   } else if (event == "balance" || event == "balanced") {
     last_word_ = balance_text(line);
+  } else if (event == "phases") {
+    last_word_ = phases_text(line);
   } else if (event.empty() && line.contains("uptime_s")) {
     status = line;
   }

@@ -11,6 +11,7 @@
 
 #include "control/balance_report.hpp"
 #include "control/call_report.hpp"
+#include "control/phase_times.hpp"
 #include "gridmap/cost.hpp"
 
 namespace control {
@@ -44,6 +45,7 @@ struct History {
       spawns; ///< growths of any application on this machine, at most 200: what starting processes takes
   std::vector<BalanceReport> balances; ///< that were carried out, oldest first, at most 200
   std::vector<CallReport> calls;       ///< of runs that looked at calls, oldest first, at most 5
+  PhaseTimes phases;                   ///< and moves between their layouts, at most most_phase_times
 };
 
 /// Size in the key of a run's calls: they have their own.
@@ -69,7 +71,8 @@ std::vector<std::pair<HistoryKey, History>> read_all_history(const std::string& 
 /// @return false when it could not be done now (the lock, the disk): keep it and try later.
 bool append_history(const std::string& file, const HistoryKey& key,
                     const std::map<std::pair<int, int>, StepTimes>& steps, const std::vector<ChangeCost>& changes,
-                    double wait_s = 0.2, const std::vector<BalanceReport>& balances = {});
+                    double wait_s = 0.2, const std::vector<BalanceReport>& balances = {},
+                    const PhaseTimes& phases = {});
 
 /// The same for what the calls of a run took; those that took longest.
 bool append_calls(const std::string& file, const HistoryKey& key, const CallReport& report, double wait_s = 0.2);

@@ -106,6 +106,11 @@ public:
   void set_experiment(Experiment experiment);
   /// A balance was carried out; again with the same number when it is known what it brought.
   void balanced(const BalanceReport& report);
+  /// What a phase took, or a move between its layouts.
+  void phase_took(const PhaseKey& phase, double seconds);
+  /// The next cycles are planned otherwise, or for the first time: members of the event "phases".
+  void phases_planned(Json plan);
+  PhaseTimes phases() const; ///< known of them: earlier runs and this one
   /// Writes what the history does not have yet; a balance that is not judged yet only at the end. Any thread.
   void save_history(bool is_end = false);
 
@@ -212,6 +217,7 @@ private:
     std::map<std::pair<int, int>, StepTimes> unsaved_steps;
     std::vector<ChangeCost> unsaved_changes;
     std::vector<BalanceReport> unsaved_balances;
+    PhaseTimes unsaved_phases;
   };
   std::map<std::string, Book> books_; ///< by size_: the file is read once for each
   Book* book_ = nullptr;              ///< of them the present one

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the phases of a program took, by grid and by how their matrices lay; and the moves between their layouts.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "gridmap/step_time.hpp"
+
+namespace control {
+
+/// A phase in a choice of layouts of its matrices, or the move of one matrix.
+struct PhaseKey {
+  std::pair<int, int> grid;
+  std::string name;    ///< of the phase, or of the matrix that was moved
+  std::string from;    ///< its layout before; empty: this is a phase
+  std::string layouts; ///< "A 64x64, B 24x24", or the layout that the matrix was moved to
+  bool is_move() const { return !from.empty(); }
+  bool operator<(const PhaseKey& o) const {
+    return std::tie(grid, from, name, layouts) < std::tie(o.grid, o.from, o.name, o.layouts);
+  }
+  bool operator==(const PhaseKey& o) const {
+    return std::tie(grid, from, name, layouts) == std::tie(o.grid, o.from, o.name, o.layouts);
+  }
+};
+
+/// Seconds: of the slowest process. The first run of a phase in a layout, which opens connections, is not among them
+/// where there is another.
+using PhaseTimes = std::map<PhaseKey, gridmap::StepTimes>;
+constexpr std::size_t most_phase_times = 400; ///< kept of one program and size
+
+/// For files and for people. @throws nlohmann::json::exception, base::Error for what is none
+nlohmann::json members_of(const PhaseKey& key, const gridmap::StepTimes& times);
+std::pair<PhaseKey, gridmap::StepTimes> phase_times_from(const nlohmann::json& json);
+
+} // namespace control

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/phase_times.hpp"
+
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "base/status.hpp"
+#include "control/protocol.hpp"
+
+namespace control {
+
+Json members_of(const PhaseKey& key, const gridmap::StepTimes& times) {
+  Json json{{"grid", {key.grid.first, key.grid.second}},
+            {"count", times.count},
+            {"mean_s", times.mean},
+            {"squares", times.squares},
+            {"least_s", times.least}};
+  if (key.is_move())
+    json.update({{"matrix", key.name}, {"from", key.from}, {"to", key.layouts}});
+  else
+    json.update({{"phase", key.name}, {"layouts", key.layouts}});
+  return json;
+}
+
+std::pair<PhaseKey, gridmap::StepTimes> phase_times_from(const Json& json) {
+  PhaseKey key;
+  const gridmap::GridShape grid = shape_from(json.at("grid"));
+  key.grid = {grid.nprow, grid.npcol};
+  const bool is_move = json.contains("matrix");
+  key.name = json.at(is_move ? "matrix" : "phase");
+  key.layouts = json.at(is_move ? "to" : "layouts");
+  if (is_move) key.from = json.at("from");
+  gridmap::StepTimes times;
+  times.count = json.at("count");
+  times.mean = json.at("mean_s");
+  times.squares = json.at("squares");
+  times.least = json.at("least_s");
+  const auto is_figure = [](double s) { return std::isfinite(s) && s >= 0; };
+  if (grid.nprow < 1 || grid.npcol < 1 || times.count < 1 || !is_figure(times.mean) || !is_figure(times.squares) ||
+      !is_figure(times.least) || (is_move && key.from.empty()))
+    throw base::Error(base::Status::bad_argument, "control: phase times: a figure is missing, or not finite");
+  return {key, times};
+}
+
+} // namespace control
