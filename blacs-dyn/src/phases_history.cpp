@@ -134,7 +134,8 @@ void Phases::tell_of_plan() const {
   for (std::size_t k = plan_.lead_in; k < plan_.steps.size(); ++k) {
     const gridmap::PhaseStep& step = plan_.steps[k];
     const control::PhaseKey key = key_of(step.phase, step.candidate);
-    steps.push_back({{"phase", key.name}, {"layouts", key.layouts}, {"seconds", step.seconds}, {"move_s", step.move_s}});
+    steps.push_back(
+        {{"phase", key.name}, {"layouts", key.layouts}, {"seconds", step.seconds}, {"move_s", step.move_s}});
     cycle_s += step.seconds;
   }
   const double cycles = static_cast<double>(steps.size()) / static_cast<double>(phases_.size());

@@ -35,7 +35,8 @@ public:
     }
     for (int k = 0; k < phases; ++k) {
       gridmap::Phase phase{"p" + std::to_string(k), {}, {}};
-      for (int m = 0; m < matrices; ++m) phase.uses.push_back(m == k % matrices ? PhaseUse::read_write : PhaseUse::read);
+      for (int m = 0; m < matrices; ++m)
+        phase.uses.push_back(m == k % matrices ? PhaseUse::read_write : PhaseUse::read);
       for (int c = 0; c < layouts; ++c)
         phase.candidates.push_back({std::to_string(c), std::vector<int>(at(matrices), c), {real(1, 3)}});
       problem.phases.push_back(phase);

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A flame in two phases, as SUIF-Adapt's example of that name [MorrisLowenthal2001]: heat spreads by a stencil on all
+// n x n cells, and fuel burns by an adaptive solver, nearly all of whose work is in the top quarter. The stencil wants
+// large blocks, as its borders go to neighbours; burning wants small ones, so that each process has its share of the
+// top. dyngrid decides which layout each phase has, with the price of moving.
+//
+// A cell is a complex number: its heat, and its fuel. Each is computed by the same operations whatever the layout, so
+// the result is compared bit for bit with one process alone.
+#include "base/command_line.hpp"
+#include "common/app.hpp"
+#include "common/ghosted.hpp"
+#include "common/local.hpp"
+#include "common/own_work.hpp"
+#include "common/phase_record.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <complex>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using Cell = std::complex<double>;
+
+Cell at_first(std::int64_t i, std::int64_t j) {
+  return {1 + 0.001 * static_cast<double>((3 * i + 7 * j) % 11), 1};
+}
+
+/// From the cell and its neighbours `stride` apart.
+Cell spread(const Cell* here, std::int64_t stride) {
+  const double around = here[-1].real() + here[1].real() + here[-stride].real() + here[stride].real();
+  return {here->real() + 0.2 * (around - 4 * here->real()), here->imag()};
+}
+
+/// So many small steps: the hotter, the faster.
+Cell burnt(Cell cell, int steps) {
+  double heat = cell.real(), fuel = cell.imag();
+  for (int k = 0; k < steps; ++k) {
+    const double hot = heat * heat, burns = 0.001 * fuel * hot / (1 + hot);
+    fuel -= burns;
+    heat += burns;
+  }
+  return {heat, fuel};
+}
+
+int burn_steps(std::int64_t i, std::int64_t n, int spin) {
+  return 4 * i < n ? spin : 1;
+}
+
+/// All cells after so many cycles, by one process.
+std::vector<Cell> alone(std::int64_t n, int cycles, int sweeps, int spin) {
+  const std::int64_t stride = n + 2;
+  std::vector<Cell> cells(stride * stride), next(stride * stride);
+  const auto each = [&](auto visit) {
+    for (std::int64_t j = 0; j < n; ++j)
+      for (std::int64_t i = 0; i < n; ++i) visit(i, j, i + 1 + (j + 1) * stride);
+  };
+  each([&](std::int64_t i, std::int64_t j, std::int64_t k) { cells[k] = at_first(i, j); });
+  for (int cycle = 0; cycle < cycles; ++cycle) {
+    for (int sweep = 0; sweep < sweeps; ++sweep) {
+      each([&](std::int64_t, std::int64_t, std::int64_t k) { next[k] = spread(&cells[k], stride); });
+      cells.swap(next);
+    }
+    each([&](std::int64_t i, std::int64_t, std::int64_t k) { cells[k] = burnt(cells[k], burn_steps(i, n, spin)); });
+  }
+  std::vector<Cell> inner(n * n);
+  each([&](std::int64_t i, std::int64_t j, std::int64_t k) { inner[i + j * n] = cells[k]; });
+  return inner;
+}
+
+/// For each layout that the cells come to on one grid.
+class Borders {
+public:
+  apps::Ghosted<Cell>& of(const dyngrid_matrix* cells) {
+    const int* desc = dyngrid_desc(cells);
+    std::unique_ptr<apps::Ghosted<Cell>>& known = known_[{desc[4], desc[5]}];
+    if (!known) known = std::make_unique<apps::Ghosted<Cell>>(cells, DYNGRID_NEIGHBOURS_FOUR, Cell(0, 0));
+    return *known;
+  }
+  void forget() { known_.clear(); }
+
+private:
+  std::map<std::pair<int, int>, std::unique_ptr<apps::Ghosted<Cell>>> known_;
+};
+
+void stencil(dyngrid_matrix* cells, apps::Ghosted<Cell>& ghosted, int sweeps) {
+  auto* local = static_cast<Cell*>(dyngrid_local(cells));
+  std::int64_t m_loc = 0, n_loc = 0, lld = 1;
+  dyngrid_matrix_shape(cells, &m_loc, &n_loc, &lld);
+  for (int sweep = 0; sweep < sweeps; ++sweep) {
+    ghosted.fetch(local);
+    const apps::OwnWork work(7.0 * static_cast<double>(m_loc) * static_cast<double>(n_loc));
+    ghosted.for_each_piece(
+        [&](std::int64_t i_loc, std::int64_t j_loc, std::int64_t count, const Cell* centre, std::int64_t stride) {
+          Cell* target = &local[i_loc + j_loc * lld];
+          for (std::int64_t i = 0; i < count; ++i) target[i] = spread(&centre[i], stride);
+        });
+  }
+}
+
+void burn(dyngrid_matrix* cells, std::int64_t n, int spin) {
+  double steps = 0;
+  dyngrid::for_each<Cell>(cells, [&](std::int64_t i, std::int64_t, Cell) { steps += burn_steps(i, n, spin); });
+  const apps::OwnWork work(7.0 * steps);
+  dyngrid::for_each<Cell>(
+      cells, [&](std::int64_t i, std::int64_t, Cell& cell) { cell = burnt(cell, burn_steps(i, n, spin)); });
+}
+
+/// Collective.
+double wrong_cells(dyngrid_matrix* cells, std::int64_t n, int cycles, int sweeps, int spin) {
+  std::vector<Cell> expected(n * n);
+  int rank = 0;
+  MPI_Comm_rank(dyngrid_comm(), &rank);
+  if (rank == 0) expected = alone(n, cycles, sweeps, spin);
+  MPI_Bcast(expected.data(), static_cast<int>(2 * expected.size()), MPI_DOUBLE, 0, dyngrid_comm());
+  double wrong = 0;
+  dyngrid::for_each<Cell>(cells,
+                          [&](std::int64_t i, std::int64_t j, Cell e) { wrong += e == expected[i + j * n] ? 0 : 1; });
+  return apps::sum_over_grid(wrong);
+}
+
+struct FlameOptions {
+  int sweeps = 10, spin = 200;
+  std::string stencil_blocks = "4,block", burn_blocks = "4,block", csv;
+};
+
+} // namespace
+
+int main(int argc, char** argv) {
+  apps::Options options;
+  options.n = 256;
+  options.steps = 20;
+  FlameOptions flame;
+  base::CommandLine cli(
+      "Heat spreads and fuel burns, in two phases that each would like its cells to lie another way. A "
+      "step is a cycle of both.",
+      "flame");
+  apps::add_options(cli, options);
+  cli.add_option("--sweeps", flame.sweeps, "of the stencil in a step").check(base::positive_number()).show_default();
+  cli.add_option("--spin", flame.spin, "small steps of a cell in the top quarter that burns; 1 elsewhere")
+      .check(base::positive_number())
+      .show_default();
+  cli.add_option("--stencil", flame.stencil_blocks,
+                 "block sizes that the stencil may have; block: one for each process")
+      .type_name("NB,...")
+      .show_default();
+  cli.add_option("--burn", flame.burn_blocks, "block sizes that burning may have").type_name("NB,...").show_default();
+  cli.add_option("--phases", flame.csv, "write what each phase took, and what was planned, as CSV").type_name("FILE");
+  apps::parse(cli, options, argc, argv);
+  std::vector<std::int64_t> stencil_blocks, burn_blocks;
+  try {
+    stencil_blocks = apps::parse_blocks(flame.stencil_blocks);
+    burn_blocks = apps::parse_blocks(flame.burn_blocks);
+  } catch (const base::CommandLineError& error) {
+    if (apps::is_first_of_mpirun()) std::fprintf(stderr, "flame: %s\n", error.what());
+    return 2;
+  }
+  const std::int64_t n = options.n;
+
+  apps::start(options);
+  apps::Run run("flame", options, "cycle");
+  apps::PhaseRecord record;
+  dyngrid_matrix* cells = nullptr;
+  options.nb = stencil_blocks[0];
+  cells = apps::make_matrix("cells", n, n, options, 'z');
+  dyngrid_phase *spreads = nullptr, *burns = nullptr;
+  apps::require(dyngrid_phase_create("stencil", &spreads), "dyngrid_phase_create");
+  apps::require(dyngrid_phase_uses(spreads, cells, DYNGRID_READ | DYNGRID_WRITE), "dyngrid_phase_uses");
+  for (const std::int64_t nb : stencil_blocks) apps::add_layout(spreads, cells, nb);
+  apps::require(dyngrid_phase_create("burn", &burns), "dyngrid_phase_create");
+  apps::require(dyngrid_phase_uses(burns, cells, DYNGRID_READ | DYNGRID_WRITE), "dyngrid_phase_uses");
+  for (const std::int64_t nb : burn_blocks) apps::add_layout(burns, cells, nb);
+  int step = 0;
+  apps::require(dyngrid_share("step", &step, sizeof step), "dyngrid_share");
+  if (dyngrid_is_newcomer() == 0) apps::fill<Cell>(cells, at_first);
+
+  Borders borders;
+  for (int outcome = 0; (outcome = run.resize_point(step)) != DYNGRID_LEAVE;) {
+    if (step >= options.steps) break; // beyond it: a restart with fewer
+    if (outcome == DYNGRID_RESIZED) borders.forget();
+    run.begin(step, 0);
+    record.begin(step, "stencil", spreads);
+    stencil(cells, borders.of(cells), flame.sweeps);
+    record.end();
+    record.begin(step, "burn", burns);
+    burn(cells, n, flame.spin);
+    record.end();
+    ++step;
+    run.end(step == options.steps);
+    if (!options.check || step < options.steps) continue;
+    const double wrong = wrong_cells(cells, n, step, flame.sweeps, flame.spin);
+    run.verdict(wrong == 0, wrong,
+                wrong == 0 ? "equal to the serial run" : fmt::format("{} cells differ from the serial run", wrong));
+  }
+  borders.forget();
+  const bool is_written = dyngrid_comm() == MPI_COMM_NULL || record.write_csv(flame.csv);
+  if (!is_written) std::fprintf(stderr, "flame: cannot write %s\n", flame.csv.c_str());
+  const int status = run.finish();
+  apps::require(dyngrid_finalize(), "dyngrid_finalize");
+  return is_written ? status : 1;
+}
