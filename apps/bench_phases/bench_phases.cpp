@@ -1,8 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How long gridmap takes to plan phases: the exact plan for a number of cycles, the one for runs without an end, and
 // the published method. SUIF-Adapt [MorrisLowenthal2001] took less than 2 s. Starts nothing; random figures.
+//
+// With --flame P: the application flame on P processes in every fixed combination of layouts, and as dyngrid chooses
+// among them: seconds of a cycle, moves included, and those that were predicted.
+#include <unistd.h>
+
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <random>
 #include <stdexcept>
@@ -13,6 +21,7 @@
 
 #include "base/command_line.hpp"
 #include "base/index.hpp"
+#include "common/launch.hpp"
 #include "common/report.hpp"
 #include "gridmap/phases.hpp"
 
@@ -59,11 +68,94 @@ double milliseconds_of(const std::function<void()>& work, int runs) {
   return apps::median(ms);
 }
 
+struct FlameOptions {
+  int processes = 0, n = 256, sweeps = 20, spin = 200, cycles = 40, runs = 3;
+  double slow_gflops = 0.1;
+  std::string blocks = "8,32,block", mpirun = "mpirun --oversubscribe";
+};
+
+/// Of a cycle in the second half of a run: the median, and of those that were planned the median of the predictions.
+struct CycleTimes {
+  std::vector<double> measured, predicted;
+};
+
+CycleTimes run_flame(const apps::Launcher& launcher, const FlameOptions& o, const std::string& stencil,
+                     const std::string& burn) {
+  const char* folder = std::getenv("TMPDIR");
+  const std::string file = fmt::format("{}/bench_phases.{}.csv", folder ? folder : "/tmp", getpid());
+  launcher.run("flame", o.processes,
+               {"--n", std::to_string(o.n), "--steps", std::to_string(o.cycles), "--sweeps", std::to_string(o.sweeps),
+                "--spin", std::to_string(o.spin), "--stencil", stencil, "--burn", burn, "--phases", file});
+  CycleTimes times;
+  std::vector<double> measured(base::at(o.cycles)), predicted(base::at(o.cycles));
+  std::vector<int> planned(base::at(o.cycles));
+  for (const std::vector<std::string>& line : apps::read_csv(file)) {
+    if (line.size() < 5 || line[0] == "step") continue;
+    const std::size_t cycle = base::at(std::stoi(line[0]));
+    measured[cycle] += std::stod(line[3]);
+    predicted[cycle] += std::stod(line[4]);
+    planned[cycle] += std::stod(line[4]) > 0 ? 1 : 0;
+  }
+  unlink(file.c_str());
+  for (std::size_t cycle = measured.size() / 2; cycle < measured.size(); ++cycle) {
+    times.measured.push_back(measured[cycle]);
+    if (planned[cycle] == 2) times.predicted.push_back(predicted[cycle]);
+  }
+  return times;
+}
+
+/// Interleaved: a run of each combination, then the next run of each.
+void compare_flame(const FlameOptions& o, apps::Report& report) {
+  apps::Launcher launcher(o.mpirun, 600);
+  launcher.preload("libdyngrid-yield.so");
+  if (o.slow_gflops > 0 && !launcher.preload("libdyngrid-slow.so"))
+    throw std::runtime_error("libdyngrid-slow.so was not built, expected --slow 0");
+  launcher.set("SLOWLAB_SPEED", fmt::format("{}", o.slow_gflops));
+  launcher.set("DYNGRID_HISTORY", "off"); // each run plans by its own times
+  std::vector<std::string> blocks;
+  for (std::size_t begin = 0; begin <= o.blocks.size();) {
+    const std::size_t end = std::min(o.blocks.find(',', begin), o.blocks.size());
+    blocks.push_back(o.blocks.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  std::vector<std::pair<std::string, std::string>> choices;
+  for (const std::string& stencil : blocks)
+    for (const std::string& burn : blocks) choices.emplace_back(stencil, burn);
+  choices.emplace_back(o.blocks, o.blocks);
+  std::vector<CycleTimes> all(choices.size());
+  for (int run = 0; run < o.runs; ++run)
+    for (std::size_t k = 0; k < choices.size(); ++k) {
+      const CycleTimes one = run_flame(launcher, o, choices[k].first, choices[k].second);
+      all[k].measured.insert(all[k].measured.end(), one.measured.begin(), one.measured.end());
+      all[k].predicted.insert(all[k].predicted.end(), one.predicted.begin(), one.predicted.end());
+    }
+  apps::Table table{
+      fmt::format("flame, n {}, {} processes, {} runs of {} cycles: ms of a cycle", o.n, o.processes, o.runs, o.cycles),
+      {"stencil", "burn", "measured", "predicted", "predicted / measured"},
+      {}};
+  double best = INFINITY;
+  for (std::size_t k = 0; k < choices.size(); ++k) {
+    const bool is_chosen = k + 1 == choices.size();
+    const double measured = apps::median(all[k].measured),
+                 predicted = all[k].predicted.empty() ? NAN : apps::median(all[k].predicted);
+    if (!is_chosen) best = std::min(best, measured);
+    table.rows.push_back({is_chosen ? "chosen" : choices[k].first,
+                          is_chosen ? "chosen" : choices[k].second,
+                          {measured * 1e3, 4},
+                          {predicted * 1e3, 4},
+                          {predicted / measured, 3}});
+  }
+  table.note = fmt::format("chosen / best fixed: {:.3f}. Medians of the second half of each run, moves included.",
+                           apps::median(all.back().measured) / best);
+  report.add(table);
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
   int phases = 10, candidates = 8, processes = 4096, cycles = 500, runs = 5, most_matrices = 2;
-  base::CommandLine cli("How long it takes to plan phases, in milliseconds. Starts nothing.", "bench_phases");
+  base::CommandLine cli("How long it takes to plan phases, in milliseconds; starts nothing, unless --flame says so.",
+                        "bench_phases");
   cli.add_option("--phases", phases, "of a cycle").check(base::positive_number()).show_default();
   cli.add_option("--candidates", candidates, "for each").check(base::in_range(1, 64)).show_default();
   cli.add_option("--processes", processes, "each with seconds of its own")
@@ -74,9 +166,27 @@ int main(int argc, char** argv) {
       .show_default();
   cli.add_option("--cycles", cycles, "of the run that has an end").check(base::positive_number()).show_default();
   cli.add_option("--runs", runs, "figures are medians").check(base::positive_number()).show_default();
+  FlameOptions flame;
+  cli.add_option("--flame", flame.processes,
+                 "instead: flame on so many processes, every fixed layout and the chosen one")
+      .check(base::positive_number());
+  cli.add_option("--n", flame.n, "of flame").check(base::positive_number()).show_default();
+  cli.add_option("--sweeps", flame.sweeps, "of flame").check(base::positive_number()).show_default();
+  cli.add_option("--spin", flame.spin, "of flame").check(base::positive_number()).show_default();
+  cli.add_option("--blocks", flame.blocks, "block sizes that both phases may have").type_name("NB,...").show_default();
+  cli.add_option("--flame-cycles", flame.cycles, "of a run of flame").check(base::positive_number()).show_default();
+  cli.add_option("--slow", flame.slow_gflops, "GFLOP/s of each process's own emulated processor; 0: as they are")
+      .check(base::in_range(0, 1000))
+      .show_default();
+  cli.add_option("--mpirun", flame.mpirun, "words before -np").show_default();
   if (const auto status = base::read_command_line(cli, argc, argv)) return *status;
   try {
     apps::Report report("bench_phases", "");
+    if (flame.processes > 0) {
+      flame.runs = runs;
+      compare_flame(flame, report);
+      return 0;
+    }
     apps::Table table{
         fmt::format("{} phases, {} candidates each, {} processes: ms to plan", phases, candidates, processes),
         {"matrices", "1 cycle", fmt::format("{} cycles", cycles), "endless", "published", "seconds a cycle",
