@@ -24,6 +24,9 @@ void pdgetrs_(const char* trans, const int* n, const int* nrhs, const double* a,
               const int* desca, const int* ipiv, double* b, const int* ib, const int* jb, const int* descb, int* info);
 void pdlaswp_(const char* direc, const char* rowcol, const int* n, double* a, const int* ia, const int* ja,
               const int* desca, const int* k1, const int* k2, const int* ipiv);
+void pdsyevd_(const char* jobz, const char* uplo, const int* n, double* a, const int* ia, const int* ja,
+              const int* desca, double* w, double* z, const int* iz, const int* jz, const int* descz, double* work,
+              const int* lwork, int* iwork, const int* liwork, int* info);
 #ifdef __cplusplus
 }
 #endif
