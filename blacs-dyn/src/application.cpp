@@ -238,7 +238,7 @@ void Application::begin(std::optional<Shape> first_grid) {
   packet.put(shape);
   broadcast(packet.bytes(), 0, processes.world());
   shape = Packet(packet.bytes()).get<Shape>();
-  if (processes.form_first_grid(shape, hosts.of_ranks()) == Processes::Fate::stays) {
+  if (processes.form_first_grid(shape, hosts.of_ranks(), settings.group_policy) == Processes::Fate::stays) {
     grid.tie();
     grid.open_context();
     checkpoints.begin();

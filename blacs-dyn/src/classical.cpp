@@ -53,7 +53,7 @@ void Application::classical_setup(int* iam, int* nprocs) {
     start(Mode::classical);
     int size = 0;
     MPI_Comm_size(processes.world(), &size);
-    processes.form_first_grid({1, size}, hosts.of_ranks());
+    processes.form_first_grid({1, size}, hosts.of_ranks(), settings.group_policy);
     open_control({1, size});
   }
   const int rank = grid.rank();
@@ -75,6 +75,7 @@ void Application::grow_as_setup_says() {
   if (!setup.hosts.empty()) {
     policy.hosts = setup.hosts;
     policy.slots = setup.slots;
+    policy.speeds = setup.speeds;
     policy.started.clear();
   }
   headroom.check(setup.processes, grid.shape().size() + setup.processes, policy, false);

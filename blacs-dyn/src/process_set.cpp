@@ -82,7 +82,8 @@ std::map<int, double> speeds_with(const ProcessSet& process_set, const Change& c
   std::map<int, double> speeds;
   for (const control::ProcessInfo& process : process_set.everybody()) speeds[process.id] = process.speed;
   for (const NewGroup& group : change.new_groups)
-    for (const int id : group.members) speeds[id] = process_set.usual_speed(group.host);
+    for (const int id : group.members)
+      speeds[id] = group.host_speed > 0 ? group.host_speed : process_set.usual_speed(group.host);
   return speeds;
 }
 
@@ -266,6 +267,11 @@ double seconds_as_single_groups(int n, int spawners) {
   return 0.20 * rounds + 0.03 * n;
 }
 
+double GroupPolicy::speed_on(const std::string& host) const {
+  const auto at = static_cast<std::size_t>(std::find(hosts.begin(), hosts.end(), host) - hosts.begin());
+  return at < hosts.size() && at < speeds.size() ? speeds[at] : 0;
+}
+
 std::vector<HostShare> share_among_hosts(const ProcessSet& process_set, int n, const GroupPolicy& policy) {
   if (policy.hosts.empty()) return {{"", n, 0, 0}};
   std::vector<HostShare> shares;
@@ -277,10 +283,14 @@ std::vector<HostShare> share_among_hosts(const ProcessSet& process_set, int n, c
   }
   for (int left = n; left > 0; --left) {
     HostShare* best = nullptr;
+    double best_speed = 0;
     for (std::size_t h = 0; h < shares.size(); ++h) {
       const int slots = h < policy.slots.size() ? policy.slots[h] : 0;
       if (slots > 0 && shares[h].spawned >= slots) continue;
-      if (!best || shares[h].load < best->load) best = &shares[h];
+      const double said = policy.speed_on(shares[h].host), speed = said > 0 ? said : 1;
+      if (best && (speed < best_speed || (speed == best_speed && shares[h].load >= best->load))) continue;
+      best = &shares[h];
+      best_speed = speed;
     }
     if (!best)
       throw Error(Status::no_slots,
@@ -311,6 +321,7 @@ std::vector<NewGroup> group_into_groups(const ProcessSet& process_set, int n, co
       const bool is_warm = share.host.empty() && warm-- > 0;
       const int size = is_warm ? 1 : std::min(group_size, share.count - done);
       NewGroup group{group_id++, spawners[groups.size() % spawners.size()], {}, share.host};
+      group.host_speed = policy.speed_on(share.host);
       for (int i = 0; i < size; ++i) group.members.push_back(id++);
       groups.push_back(std::move(group));
       done += size;
@@ -416,8 +427,8 @@ void note_speeds(ProcessSet& process_set, Change& change, const std::vector<doub
     group.speeds.clear();
     for (std::size_t k = 0; k < group.members.size(); ++k) {
       const double own = speed_of(group.members[k]);
-      group.speeds.push_back(
-          own > 0 ? own : process_set.usual_speed(k < group.member_hosts.size() ? group.member_hosts[k] : group.host));
+      const std::string& host = k < group.member_hosts.size() ? group.member_hosts[k] : group.host;
+      group.speeds.push_back(own > 0 ? own : group.host_speed > 0 ? group.host_speed : process_set.usual_speed(host));
     }
   }
 }

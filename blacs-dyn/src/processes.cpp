@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "messages.hpp"
+#include "speeds.hpp"
 
 namespace blacs_dyn {
 namespace {
@@ -119,13 +120,25 @@ void Processes::set_launcher(std::unique_ptr<Launcher> launcher) {
   launcher_ = std::move(launcher);
 }
 
-Processes::Fate Processes::form_first_grid(Shape shape, const std::vector<std::string>& hosts) {
+Processes::Fate Processes::form_first_grid(Shape shape, const std::vector<std::string>& hosts,
+                                           const GroupPolicy& policy) {
   process_set_ = first_process_set(world_.size(), shape);
   process_set_.groups[0].member_hosts = hosts;
+  bool is_speed_said = false;
+  for (std::size_t id = 0; id < hosts.size(); ++id)
+    if (const double speed = policy.speed_on(hosts[id]); speed > 0) {
+      process_set_.set_speed(static_cast<int>(id), speed);
+      is_speed_said = true;
+    }
   const bool inside = id_ < shape.size();
   MPI_Comm grid = MPI_COMM_NULL;
   check_mpi(MPI_Comm_split(world_.get(), inside ? 0 : MPI_UNDEFINED, id_, &grid), "MPI_Comm_split");
   grid_ = Comm::adopt(grid);
+  if (inside && is_speed_said) {
+    GridMap& map = process_set_.grid;
+    blacs_dyn::share_out(grid_.get(), map, process_set_.speeds_on(map));
+    process_set_.levels = {map};
+  }
   state_ = inside ? State::member : State::parked;
   return inside ? Fate::stays : Fate::sleeps;
 }

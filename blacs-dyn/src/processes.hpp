@@ -90,7 +90,8 @@ public:
 
   /// Group 0 only, collective over world: the first grid, of the first shape.size() processes. The others are parked,
   /// without sleeping yet. hosts: of world's ranks.
-  Fate form_first_grid(Shape shape, const std::vector<std::string>& hosts);
+  /// Where the policy says how fast a host is, that is the speed of its processes.
+  Fate form_first_grid(Shape shape, const std::vector<std::string>& hosts, const GroupPolicy& policy);
 
   /// Process 0: sends for the new groups of a change, where they come in the background (elsewhere gather() does it).
   /// @throws Error, and nothing was started.

@@ -158,9 +158,10 @@ Settings Settings::from_environment() {
     if (text != "stock" && text != "dyngrid")
       throw Error(Status::bad_argument, fmt::format("{} is \"{}\", expected stock or dyngrid", where, text));
   });
+  GroupPolicy& policy = settings.group_policy;
   if (const char* text = environment("DYNGRID_HOSTS"))
     for (const std::string& host : comma_separated(text))
-      parse_host(host, "DYNGRID_HOSTS", settings.group_policy.hosts, settings.group_policy.slots);
+      parse_host(host, "DYNGRID_HOSTS", policy.hosts, policy.slots, policy.speeds);
   if (const char* text = environment("DYNGRID_UNIT")) read_group(text, settings.group_policy);
   if_set("DYNGRID_START", "timeout",
          [&](const std::string& text, const std::string& where) { settings.join_limit_s = read_seconds(text, where); });

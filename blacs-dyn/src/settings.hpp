@@ -70,7 +70,8 @@ struct Settings {
 };
 
 template <class Archive> void fields(Archive& a, GroupPolicy& policy) {
-  a(policy.kind, policy.size, policy.hosts, policy.slots, policy.started, policy.one_owner, policy.warm, policy.keeps);
+  a(policy.kind, policy.size, policy.hosts, policy.slots, policy.speeds, policy.started, policy.one_owner, policy.warm,
+    policy.keeps);
 }
 template <class Archive> void fields(Archive& a, Settings& s) {
   a(s.placement, s.keep_first, s.exchange_order, s.group_policy, s.way, s.is_way_asked_for, s.waits, s.join_limit_s,

@@ -23,13 +23,13 @@ std::string setup_file_name() {
   return base::environment("DYNGRID_START", "setup").value_or("blacs_setup.dat");
 }
 
-void parse_host(std::string_view text, std::string_view where, std::vector<std::string>& hosts,
-                std::vector<int>& slots) {
+void parse_host(std::string_view text, std::string_view where, std::vector<std::string>& hosts, std::vector<int>& slots,
+                std::vector<double>& speeds) {
   const std::vector<std::string> parts = base::split(text, ':');
   const auto count = parts.size() > 1 ? base::whole_number<int>(parts[1]) : 0;
   char* end = nullptr;
   const bool has_speed = parts.size() == 3 && !parts[2].empty();
-  const double speed = has_speed ? std::strtod(parts[2].c_str(), &end) : 1;
+  const double speed = has_speed ? std::strtod(parts[2].c_str(), &end) : 0;
   if (parts.empty() || parts.size() > 3 || parts[0].empty() || !count || (parts.size() > 1 && *count < 1) ||
       (parts.size() == 3 && (!has_speed || *end != '\0' || !(speed > 0) || !std::isfinite(speed))))
     throw Error(
@@ -37,6 +37,7 @@ void parse_host(std::string_view text, std::string_view where, std::vector<std::
         fmt::format("blacs-dyn: {}: host is \"{}\", expected NAME, NAME:SLOTS or NAME:SLOTS:SPEED", where, text));
   hosts.push_back(parts[0]);
   slots.push_back(*count);
+  speeds.push_back(speed);
 }
 
 SetupFile parse_setup_file(std::string_view text, std::string_view name) {
@@ -68,7 +69,7 @@ SetupFile parse_setup_file(std::string_view text, std::string_view name) {
       throw Error(Status::bad_argument,
                   fmt::format("blacs-dyn: {}: {} has {} values, expected one", where, key, parts.size()));
     if (key == "executable") setup.executable = parts[0];
-    if (key == "host") parse_host(parts[0], where, setup.hosts, setup.slots);
+    if (key == "host") parse_host(parts[0], where, setup.hosts, setup.slots, setup.speeds);
     if (key == "processes") {
       const auto [end, failed] = std::from_chars(parts[0].data(), parts[0].data() + parts[0].size(), setup.processes);
       if (failed != std::errc() || end != parts[0].data() + parts[0].size() || setup.processes < 1 ||

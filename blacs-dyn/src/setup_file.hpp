@@ -13,7 +13,7 @@ namespace blacs_dyn {
 ///     processes   5
 ///     arguments   -n 2000         optional; "self" takes the running program's own arguments when there is no such
 ///                                 line
-///     host        node7:4         optional, any number: where, and how many at most
+///     host        node7:4:1.5     optional, any number: where, how many at most, how fast
 ///
 /// The words "executable" and "processes" may be left out, in this order: a file of two lines "./solver" and "5" will
 /// do.
@@ -23,7 +23,8 @@ struct SetupFile {
   bool has_arguments = false;
   std::vector<std::string> arguments;
   std::vector<std::string> hosts;
-  std::vector<int> slots; ///< per host, 0 for no limit
+  std::vector<int> slots;     ///< per host, 0 for no limit
+  std::vector<double> speeds; ///< per host, 0: not said
 };
 
 /// @throws Error{bad_argument} with the number of the line
@@ -32,8 +33,8 @@ SetupFile parse_setup_file(std::string_view text, std::string_view name);
 /// DYNGRID_START=setup=PATH, else blacs_setup.dat.
 std::string setup_file_name();
 
-/// One "node1", "node1:4" or "node1:4:1.5"; nothing here asks for the speed. @throws Error{bad_argument}
-void parse_host(std::string_view text, std::string_view where, std::vector<std::string>& hosts,
-                std::vector<int>& slots);
+/// One "node1", "node1:4" or "node1:4:1.5". @throws Error{bad_argument}
+void parse_host(std::string_view text, std::string_view where, std::vector<std::string>& hosts, std::vector<int>& slots,
+                std::vector<double>& speeds);
 
 } // namespace blacs_dyn

@@ -43,7 +43,7 @@ const std::vector<Variable>& variables() {
        "fewer, in other blocks; report only tells what that would bring"},
       {"DYNGRID_UNIT", "", "auto|all|N", "auto", "processes of a group: what comes together leaves together"},
       {"DYNGRID_HOSTS", "", "HOST[:MAX[:SPEED]],...", "the hosts where mpirun started processes",
-       "where new processes go, and at most how many on each"},
+       "where new processes go, the fastest first, at most how many on each, and how fast its processes are"},
       {"DYNGRID_PROCESSES", "", "background|blocking|join", "background where it can be used, else blocking",
        "how new processes come: while the application computes, or while it waits for MPI_Comm_spawn (also called "
        "spawn); join wants mpirun --ompi-server, as dyngrid run --processes join starts it"},

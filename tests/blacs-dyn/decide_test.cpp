@@ -470,6 +470,60 @@ TEST(Change, NewProcessesCountAsThoseOfTheirHost) {
   EXPECT_EQ(change.new_groups[0].speeds, (std::vector<double>{3, 1, 7}));
 }
 
+TEST(Change, HostsOfSaidSpeed) {
+  ProcessSet set = first_process_set(2, {1, 2});
+  GroupPolicy policy = groups_of(GroupPolicy::Kind::whole);
+  policy.hosts = {"slow", "fast", "same", "silent"};
+  policy.slots = {4, 2, 2, 0};
+  policy.speeds = {0.5, 3, 3, 0};
+  policy.started = {0, 1, 0, 0};
+  const auto counts = [&](int n) {
+    std::vector<int> list;
+    for (const HostShare& share : share_among_hosts(set, n, policy)) list.push_back(share.count);
+    return list;
+  };
+  EXPECT_EQ(counts(1), (std::vector<int>{0, 0, 1, 0})); // one of the two fast ones has a process already
+  EXPECT_EQ(counts(4), (std::vector<int>{0, 2, 2, 0}));
+  EXPECT_EQ(counts(6), (std::vector<int>{0, 2, 2, 2})); // of which nothing is said: 1
+  policy.slots[3] = 1;
+  EXPECT_EQ(counts(9), (std::vector<int>{4, 2, 2, 1}));
+  EXPECT_THROW(counts(10), Error);
+
+  Change change = change_to(set, {2, 4}, policy); // six: 2, 3 on fast, 4, 5 on same, 6 on silent, 7 on slow
+  const std::vector<int> order = union_order(set, change);
+  std::vector<std::string> hosts(order.size(), "another name of it");
+  std::vector<double> said(order.size(), 0);
+  said[position(order, 3)] = 7; // its own word goes first
+  note_hosts(set, change, hosts);
+  note_speeds(set, change, said);
+  note_speeds(set, change, said); // asked again, when all are at one place
+  const ProcessSet after = apply(set, change);
+  std::vector<double> speeds;
+  for (int id = 2; id < 8; ++id) speeds.push_back(after.speed_of(id));
+  std::vector<std::string> where;
+  for (const SpawnGroup& group : after.groups) where.push_back(group.host);
+  EXPECT_EQ(where, (std::vector<std::string>{"", "slow", "fast", "same", "silent"}));
+  EXPECT_EQ(speeds, (std::vector<double>{0.5, 7, 3, 3, 3, 1}));
+}
+
+TEST(Change, NewOnesStandWhereTheirHostsSpeedIsOfUse) {
+  // one of each speed comes to a row of two: what a grid of 2x2 can do with 4, 1 and 2, 2 depends on who stands where
+  ProcessSet set = first_process_set(2, {1, 2});
+  set.set_speed(1, 4);
+  GroupPolicy policy = groups_of(GroupPolicy::Kind::one_each);
+  policy.hosts = {"a", "b"};
+  policy.slots = {1, 1};
+  policy.speeds = {8, 2};
+  const Change change = change_to(set, {2, 2}, policy);
+  const ProcessSet after = apply(set, change);
+  EXPECT_EQ(after.grid.ids[0], 0);
+  EXPECT_EQ(after.grid.ids[1], 1);
+  std::vector<double> under(2); // 1 4 / 2 8 is of rank one: nobody waits; 1 4 / 8 2 is not
+  for (const NewGroup& group : change.new_groups)
+    under[position(change.to.ids, group.members[0]) - 2] = group.host_speed;
+  EXPECT_EQ(under, (std::vector<double>{2, 8}));
+}
+
 TEST(Change, TenThousandProcesses) {
   ProcessSet process_set = first_process_set(64 * 64, {64, 64});
   const Change change =

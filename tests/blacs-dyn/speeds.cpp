@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Speeds that belong to processes, and matrices that are dealt out by them.
 // speeds sequence 1x4 2x3 ...: every process keeps its speed through growths, shrinks and sleep, and the matrices lie
-// by it, element by element. speeds statuses: what is wrong on one process is the same error on all. speeds checkpoint
+// by it, element by element. speeds hosts 1x3 2x2 ...: DYNGRID_HOSTS says how fast the emulated hosts are (the agent
+// sets TEST_HOST); the speeds of every grid are printed.
+// speeds statuses: what is wrong on one process is the same error on all. speeds checkpoint
 // FILE, speeds restore FILE: in another run.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <cstring>
 #include <limits>
+#include <sstream>
+
+#include <unistd.h>
 
 #include "dyngrid.hpp"
 #include "follow.hpp"
@@ -161,6 +168,56 @@ int sequence(int argc, char** argv) {
   return dyngrid_finalize();
 }
 
+std::vector<std::string> comma_separated(const char* text) {
+  std::vector<std::string> parts;
+  std::istringstream all(text ? text : "");
+  for (std::string part; std::getline(all, part, ',');) parts.push_back(part);
+  return parts;
+}
+
+/// As DYNGRID_HOSTS says of the host where this process is.
+double said_speed() {
+  const char* host = std::getenv("TEST_HOST");
+  for (const std::string& part : comma_separated(std::getenv("DYNGRID_HOSTS")))
+    if (host && part.compare(0, std::strlen(host) + 1, host + std::string(":")) == 0)
+      return std::stod(part.substr(part.rfind(':') + 1));
+  return 1;
+}
+
+int hosts(int argc, char** argv) {
+  int step = 0;
+  expect(dyngrid_init_grid(1, 1) == 0, "dyngrid_init_grid");
+  expect(dyngrid_share("step", &step, sizeof step) == 0, "share");
+  Weighted all;
+  bool is_new = dyngrid_is_newcomer() != 0;
+  if (!is_new) all.fill(3);
+  for (;;) {
+    if (!is_new) {
+      const std::vector<double> speeds = speeds_here();
+      int nprow = 0, npcol = 0;
+      dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
+      if (dyngrid_is_first() != 0) {
+        std::printf("%dx%d:", nprow, npcol);
+        for (const double speed : speeds) std::printf(" %g", speed);
+        std::printf("\n");
+        std::fflush(stdout);
+      }
+      expect(dyngrid_speed() == said_speed(), "the speed that is said of the host");
+      lies_by_speed(all, "step " + std::to_string(step), step > 0);
+      all.check(3, "step " + std::to_string(step));
+      if (2 + step == argc) break;
+      follow::request(argv[2 + step++]);
+    }
+    is_new = false;
+    int outcome = DYNGRID_SAME;
+    while ((outcome = dyngrid_resize_point_at("hosts")) == DYNGRID_SAME) usleep(5000);
+    expect(outcome >= 0, "resize point");
+    if (outcome == DYNGRID_LEAVE) return dyngrid_finalize();
+  }
+  if (dyngrid_is_first() != 0) std::printf("all right\n");
+  return dyngrid_finalize();
+}
+
 int statuses() {
   expect(dyngrid_set_speed(1) == DYNGRID_ERR_STATE && dyngrid_speed() == 1, "before dyngrid_init");
   expect(dyngrid_init_grid(2, 2) == 0, "dyngrid_init_grid");
@@ -226,9 +283,10 @@ int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
   int status = -1;
   if (what == "sequence") status = sequence(argc, argv);
+  if (what == "hosts") status = hosts(argc, argv);
   if (what == "statuses") status = statuses();
   if (argc > 2 && (what == "checkpoint" || what == "restore")) status = checkpoint(what, argv[2]);
-  expect(status == 0, "expected sequence GRIDS, statuses, checkpoint FILE or restore FILE, and dyngrid_finalize");
+  expect(status == 0, "expected sequence GRIDS, hosts GRIDS, statuses, checkpoint FILE or restore FILE");
   MPI_Finalize();
   return 0;
 }

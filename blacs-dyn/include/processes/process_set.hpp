@@ -81,11 +81,14 @@ struct GroupPolicy {
   int size = 1;                   ///< for fixed
   std::vector<std::string> hosts; ///< where groups may go, one host each; empty: wherever mpirun puts them
   std::vector<int> slots;         ///< per host: most spawned processes at a time, 0 for no limit
+  std::vector<double> speeds;     ///< per host: of each process there; 0 or missing: not said
   std::vector<int> started;       ///< per host: processes that mpirun started there
   bool one_owner = false; ///< the join way: process 0 lets all in, and a group is an mpirun, so that automatic means
                           ///< one for each host
   bool keeps = false;     ///< groups of which nobody is needed sleep on, instead of leaving
   int warm = 0;           ///< so many of the new processes come one by one, where mpirun puts them: they wait already
+
+  double speed_on(const std::string& host) const; ///< 0: not said
 };
 
 /// Seconds to start n processes as one group, and as n groups of one by `spawners` processes side by side.
@@ -100,6 +103,7 @@ struct NewGroup {
   std::string host;                           ///< empty: mpirun decides
   std::vector<double> speeds = {};            ///< of the members, when they have said them; empty: 1 each
   std::vector<std::string> member_hosts = {}; ///< the same
+  double host_speed = 0;                      ///< of each process on its host, as is said beforehand; 0: not said
 };
 
 /// What it takes to come from one grid to another. Decided the same on every process, without MPI.
@@ -113,7 +117,7 @@ struct Change {
   std::vector<int> new_ids() const;
 };
 template <class Archive> void fields(Archive& a, NewGroup& group) {
-  a(group.id, group.owner, group.members, group.host, group.speeds, group.member_hosts);
+  a(group.id, group.owner, group.members, group.host, group.speeds, group.member_hosts, group.host_speed);
 }
 template <class Archive> void fields(Archive& a, Change& change) {
   a(change.to, change.wake, change.new_groups, change.park, change.release_groups);
@@ -127,8 +131,8 @@ struct HostShare {
   int load = 0;     ///< the same with those that mpirun started
 };
 
-/// `n` new processes to the hosts, one by one to the one with the fewest living processes that has a slot. @throws
-/// Error{no_slots}
+/// `n` new processes to the hosts, one by one to the fastest that has a slot; among equally fast ones to that with the
+/// fewest living processes. A host of which no speed is said counts as 1. @throws Error{no_slots}
 std::vector<HostShare> share_among_hosts(const ProcessSet& process_set, int n, const GroupPolicy& policy);
 
 /// Groups `n` new processes into groups. @throws Error{no_slots} when the hosts' slots do not suffice.
@@ -149,8 +153,8 @@ Change decide_change(const ProcessSet& process_set, Shape to, gridmap::Placement
 ProcessSet apply(const ProcessSet& process_set, const Change& change);
 
 /// What those that join say of their speeds, by rank in the union communicator, 0 for nothing: noted in `process_set`
-/// for the woken, in `change` for the new. A new one that says nothing has the usual speed of its host: after
-/// note_hosts.
+/// for the woken, in `change` for the new. A new one that says nothing has the speed that is said of its host, else the
+/// usual one there: after note_hosts.
 void note_speeds(ProcessSet& process_set, Change& change, const std::vector<double>& said);
 /// The same of where the new ones are.
 void note_hosts(const ProcessSet& process_set, Change& change, const std::vector<std::string>& said);
