@@ -40,6 +40,7 @@ public:
   // for balances
   control::LoadBoard& board() { return state_->board; }
   std::int64_t steps_left() const { return state_->steps_left(); }
+  double seconds_left() const { return state_->seconds_left(); }
   control::Allowed allowed() const { return state_->allowed(); }
   gridmap::Cost change_cost(gridmap::GridShape to, const gridmap::Cost& planned) const {
     return state_->change_cost(to, planned);

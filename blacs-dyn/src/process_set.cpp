@@ -138,9 +138,145 @@ void call_process0(Change& change) {
 
 constexpr std::size_t most_arranged = 16; // processes that join; of more the search takes longer than it saves
 
+/// What a grid with these speeds takes for what is dealt out by them: 1 for one process of speed 1.
+double time_on(Shape shape, const std::vector<double>& speeds) {
+  gridmap::MappingRequest request{speeds, shape.nprow, shape.npcol, 1, 1, gridmap::MapMethod::svd};
+  return gridmap::map_in_place(request).t_continuous;
+}
+
+/// Elements that stay where they are in a new grid.
+class Retained {
+public:
+  explicit Retained(const gridmap::PlacementRequest& placement)
+      : npcol_from_(placement.cols_from.nprocs), npcol_to_(placement.cols_to.nprocs),
+        old_(placement.rows_from.nprocs * placement.cols_from.nprocs),
+        rows_(gridmap::overlap(placement.rows_from, placement.rows_to)),
+        cols_(gridmap::overlap(placement.cols_from, placement.cols_to)) {}
+  /// process: its place in the old grid, or one beyond it.
+  std::int64_t at(int process, int place) const {
+    if (process >= old_) return 0;
+    return rows_.count(process / npcol_from_, place / npcol_to_) *
+           cols_.count(process % npcol_from_, place % npcol_to_);
+  }
+  std::int64_t all(const std::vector<int>& processes) const {
+    std::int64_t sum = 0;
+    for (std::size_t k = 0; k < processes.size(); ++k) sum += at(processes[k], static_cast<int>(k));
+    return sum;
+  }
+
+private:
+  int npcol_from_, npcol_to_, old_;
+  gridmap::Overlap rows_, cols_;
+};
+
+/// Two rows, or two columns, of a grid change places.
+void exchange_lines(std::vector<int>& grid, Shape shape, bool are_rows, int a, int b) {
+  for (int k = 0; k < (are_rows ? shape.npcol : shape.nprow); ++k) {
+    const auto place = [&](int line) {
+      return static_cast<std::size_t>(are_rows ? line * shape.npcol + k : k * shape.npcol + line);
+    };
+    std::swap(grid[place(a)], grid[place(b)]);
+  }
+}
+
+/// What does not change how fast the grid is: the order of its rows and columns, and who of equally fast ones stands
+/// where. Such exchanges while more stays where it is. Process `first` comes to (0,0).
+void move_least(std::vector<int>& grid, Shape shape, const std::vector<double>& speed_of, int first,
+                const Retained& retained) {
+  const auto lines = [&](bool are_rows, int from, int to) {
+    std::vector<int> other = grid;
+    exchange_lines(other, shape, are_rows, from, to);
+    const bool is_better = retained.all(other) > retained.all(grid);
+    if (is_better) grid = std::move(other);
+    return is_better;
+  };
+  for (bool is_better = true; is_better;) {
+    is_better = false;
+    for (const bool are_rows : {true, false})
+      for (int a = 0; a < (are_rows ? shape.nprow : shape.npcol); ++a)
+        for (int b = 0; b < a; ++b) is_better = lines(are_rows, a, b) || is_better;
+    for (std::size_t a = 0; a < grid.size(); ++a)
+      for (std::size_t b = 0; b < a; ++b) {
+        const int here = grid[a], there = grid[b], at_a = static_cast<int>(a), at_b = static_cast<int>(b);
+        if (speed_of[static_cast<std::size_t>(here)] != speed_of[static_cast<std::size_t>(there)]) continue;
+        if (retained.at(here, at_b) + retained.at(there, at_a) <= retained.at(here, at_a) + retained.at(there, at_b))
+          continue;
+        std::swap(grid[a], grid[b]);
+        is_better = true;
+      }
+  }
+  const int at = static_cast<int>(position(grid, first));
+  exchange_lines(grid, shape, true, 0, at / shape.npcol);
+  exchange_lines(grid, shape, false, 0, at % shape.npcol);
+}
+
+constexpr std::size_t most_arranged_anew = 256;
+
+/// All of them where the grid is fastest, or as they stand: what takes less. Only of a growth: nobody leaves.
+void arrange_anew(std::vector<int>& ids, const ProcessSet& process_set, Shape to,
+                  const gridmap::PlacementRequest& placement, const std::map<int, double>& speeds,
+                  const GrowthForm& growth) {
+  if (ids.size() > most_arranged_anew) return;
+  const std::vector<int>& old = process_set.grid.ids;
+  std::vector<int> all = old; // by number: first the old grid's, then who joins
+  for (const int id : ids)
+    if (!has(old, id)) all.push_back(id);
+  std::vector<double> speed_of, on_grid;
+  for (const int id : all) speed_of.push_back(speeds.at(id));
+  std::vector<int> as_placed;
+  for (const int id : ids) as_placed.push_back(static_cast<int>(position(all, id)));
+  for (const int number : as_placed) on_grid.push_back(speed_of[static_cast<std::size_t>(number)]);
+  const gridmap::Mapping mapping =
+      gridmap::map_processors({speed_of, to.nprow, to.npcol, 1 << 20, 1 << 20, gridmap::MapMethod::best});
+  std::vector<int> anew = mapping.order;
+  const Retained retained(placement);
+  move_least(anew, to, speed_of, 0, retained);
+  if (growth.form == gridmap::Strategy::best) {
+    const double elements = static_cast<double>(placement.rows_from.n) * static_cast<double>(placement.cols_from.n);
+    const double now = time_on(process_set.grid.shape, process_set.speeds_on(process_set.grid));
+    const double t_anew = mapping.t_continuous / (1048576.0 * 1048576.0), t_placed = time_on(to, on_grid);
+    const auto cost = [&](double t, const std::vector<int>& grid) {
+      if (growth.seconds_left < 0) return t;
+      const double moved = elements > 0 ? 1 - static_cast<double>(retained.all(grid)) / elements : 0;
+      return growth.seconds_left * t / now + growth.seconds_to_move_all * moved;
+    };
+    if (cost(t_anew, anew) >= cost(t_placed, as_placed) * (1 - 1e-9)) return;
+  }
+  for (std::size_t k = 0; k < ids.size(); ++k) ids[k] = all[static_cast<std::size_t>(anew[k])];
+}
+
+/// Sleepers on hosts that were chosen take of what was chosen there; nobody else is woken.
+std::vector<int> sleepers_on(const ProcessSet& process_set, std::vector<control::OfferedHost>& hosts) {
+  std::map<int, const control::ProcessInfo*> by_id;
+  const std::vector<control::ProcessInfo> everybody = process_set.everybody();
+  for (const control::ProcessInfo& process : everybody) by_id[process.id] = &process;
+  std::vector<int> ids;
+  for (const int id : zero_first(process_set.all_parked()))
+    for (control::OfferedHost& host : hosts)
+      if (host.slots > 0 && (process_set.group_of(id).host == host.name || by_id.at(id)->host == host.name)) {
+        --host.slots;
+        ids.push_back(id);
+        break;
+      }
+  return ids;
+}
+
+/// Who joins: sleepers first, then new ones.
+void bring_in(Change& change, const ProcessSet& process_set, int count, const GroupPolicy& policy,
+              const std::vector<int>& named, const GrowthForm& growth) {
+  std::vector<control::OfferedHost> hosts = growth.hosts;
+  const std::vector<int> sleepers = hosts.empty() ? zero_first(process_set.all_parked()) : sleepers_on(process_set, hosts);
+  for (const int id : sleepers)
+    if (static_cast<int>(change.wake.size()) < count && !has(named, id) && can_wake(process_set, change, id))
+      change.wake.push_back(id);
+  const int fresh = count - static_cast<int>(change.wake.size());
+  if (fresh > 0 && !named.empty()) refuse_without(process_set, named, change.to.shape);
+  change.new_groups = group_into_groups(process_set, fresh, hosts.empty() ? policy : onto(process_set, policy, hosts));
+}
+
 /// Who comes in, and who stands where. `named` are not in the new grid.
 void place(Change& change, const ProcessSet& process_set, gridmap::PlacementRequest placement,
-           const GroupPolicy& policy, const std::vector<int>& named) {
+           const GroupPolicy& policy, const std::vector<int>& named, const GrowthForm& growth) {
   const std::vector<int>& ids = process_set.grid.ids;
   const auto before = static_cast<int>(ids.size());
   const int after = change.to.shape.size();
@@ -148,12 +284,7 @@ void place(Change& change, const ProcessSet& process_set, gridmap::PlacementRequ
     if (has(named, ids[static_cast<std::size_t>(k)])) placement.leave.push_back(k);
   const int stay = before - static_cast<int>(placement.leave.size());
   if (after > stay) {
-    for (const int id : zero_first(process_set.all_parked()))
-      if (static_cast<int>(change.wake.size()) < after - stay && !has(named, id) && can_wake(process_set, change, id))
-        change.wake.push_back(id);
-    const int fresh = after - stay - static_cast<int>(change.wake.size());
-    if (fresh > 0 && !named.empty()) refuse_without(process_set, named, change.to.shape);
-    change.new_groups = group_into_groups(process_set, fresh, policy);
+    bring_in(change, process_set, after - stay, policy, named, growth);
   } else if (after < stay) {
     placement.stay_bonus = worth_keeping(process_set, stay - after, named);
   }
@@ -170,6 +301,8 @@ void place(Change& change, const ProcessSet& process_set, gridmap::PlacementRequ
   if (!places.empty() && !has(joining, change.to.ids[places[0]])) places.erase(places.begin()); // it is process 0's
   if (places.size() > 1 && places.size() <= most_arranged)
     arrange_by_speed(change.to.ids, places, change.to.shape, speeds_with(process_set, change));
+  if (growth.form && growth.form != gridmap::Strategy::local && after > before && named.empty())
+    arrange_anew(change.to.ids, process_set, change.to.shape, placement, speeds_with(process_set, change), growth);
 }
 
 } // namespace
@@ -267,6 +400,30 @@ double seconds_as_single_groups(int n, int spawners) {
   return 0.20 * rounds + 0.03 * n;
 }
 
+GroupPolicy onto(const ProcessSet& process_set, GroupPolicy policy, const std::vector<control::OfferedHost>& hosts) {
+  policy.hosts.clear();
+  policy.slots.clear();
+  policy.speeds.clear();
+  policy.started.clear();
+  for (const control::OfferedHost& host : hosts) {
+    if (host.slots == 0) continue;
+    int there = 0;
+    for (const SpawnGroup& group : process_set.groups)
+      if (group.host == host.name) there += static_cast<int>(group.members.size());
+    policy.hosts.push_back(host.name);
+    policy.slots.push_back(there + host.slots);
+    policy.speeds.push_back(host.speed);
+  }
+  return policy;
+}
+
+bool GrowthForm::is_like(const GrowthForm& other) const {
+  const auto is_same = [](const control::OfferedHost& a, const control::OfferedHost& b) {
+    return a.name == b.name && a.slots == b.slots && a.speed == b.speed;
+  };
+  return form == other.form && std::equal(hosts.begin(), hosts.end(), other.hosts.begin(), other.hosts.end(), is_same);
+}
+
 double GroupPolicy::speed_on(const std::string& host) const {
   const auto at = static_cast<std::size_t>(std::find(hosts.begin(), hosts.end(), host) - hosts.begin());
   return at < hosts.size() && at < speeds.size() ? speeds[at] : 0;
@@ -331,7 +488,7 @@ std::vector<NewGroup> group_into_groups(const ProcessSet& process_set, int n, co
 
 Change decide_change(const ProcessSet& process_set, Shape to, gridmap::PlacementRequest placement,
                      const GroupPolicy& policy, const GridMap* exact, const std::vector<int>& leave,
-                     const std::vector<int>& without) {
+                     const std::vector<int>& without, const GrowthForm& growth) {
   Change change;
   change.to.shape = to;
   if (exact) {
@@ -349,7 +506,7 @@ Change decide_change(const ProcessSet& process_set, Shape to, gridmap::Placement
       if (has(leave, group.id)) named.insert(named.end(), group.members.begin(), group.members.end());
     if (!leave.empty())
       placement.method = gridmap::Placement::optimal; // the others do not look at who is worth keeping
-    place(change, process_set, std::move(placement), policy, named);
+    place(change, process_set, std::move(placement), policy, named, growth);
   }
 
   const std::vector<char> stays = marks(change.to.ids, process_set.next_id + to.size()),

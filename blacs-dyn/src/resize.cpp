@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "application.hpp"
+#include "launchers/group_mpirun.hpp"
 
 namespace blacs_dyn {
 
@@ -64,9 +65,22 @@ bool Resize::is_grid_already() {
 
 void Resize::check_room() const {
   if (goal_.exact || !without_.empty()) return; // nobody is started then
+  if (app_->settings.way == LauncherKind::background)
+    for (const control::OfferedHost& host : goal_.growth.hosts)
+      if (!is_here(host.name))
+        throw Error(
+            Status::unsupported,
+            fmt::format("blacs-dyn: {} was offered, and new processes come in the background, on this host only; "
+                        "DYNGRID_PROCESSES=join or DYNGRID_HOSTS lets them come to others",
+                        host.name));
   const ProcessSet& process_set = app_->processes.process_set();
   const int fresh = goal_.to.size() - process_set.grid.shape.size() - static_cast<int>(process_set.all_parked().size());
-  if (fresh > 0) app_->headroom.check(fresh, goal_.to.size(), app_->settings.group_policy, goal_.is_forced);
+  if (fresh > 0) app_->headroom.check(fresh, goal_.to.size(), policy(), goal_.is_forced);
+}
+
+GroupPolicy Resize::policy() const {
+  const GroupPolicy& policy = app_->settings.group_policy;
+  return goal_.growth.hosts.empty() ? policy : onto(app_->processes.process_set(), policy, goal_.growth.hosts);
 }
 
 void Resize::decide() {
@@ -85,7 +99,7 @@ void Resize::decide() {
     placement.method = goal_.placement;
     placement.keep_first = settings.keep_first;
     change_ = decide_change(process_set, goal_.to, std::move(placement), settings.group_policy,
-                            goal_.exact ? &*goal_.exact : nullptr, goal_.leave, without_);
+                            goal_.exact ? &*goal_.exact : nullptr, goal_.leave, without_, goal_.growth);
   });
 }
 

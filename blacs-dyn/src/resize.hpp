@@ -25,6 +25,7 @@ public:
     std::optional<GridMap> exact; ///< an earlier grid, of processes that are all there
     std::vector<int> leave;       ///< ids of groups that are not in the new grid
     control::Without without;     ///< processes that are not in it either
+    GrowthForm growth;            ///< where those that join come from, and who stands where
     bool is_forced = false;       ///< on process 0: however many processes a core gets
     /// Asked for at a resize point: new processes are let in at a later one, a failure is told and the program goes on.
     /// Otherwise the program waits for them.
@@ -49,6 +50,7 @@ public:
   void decide();
   /// The same for a change that is decided already, by blacs_setup.dat.
   void decide_by(Change change);
+  GroupPolicy policy() const;    ///< by which new processes are grouped
   bool must_await() const;       ///< new processes are on their way by themselves
   void await_newcomers();        ///< @throws agreed Error when they do not come; they are called off then
   bool are_they_there_already(); ///< all of them slept until this growth

@@ -241,16 +241,26 @@ Resize::Goal ResizePoints::agree_on_goal(Wish& wish, bool is_own) {
       if (group.id != 0 && std::find(numbers.begin(), numbers.end(), processes.number_of(group.id)) != numbers.end())
         goal.leave.push_back(group.id);
     goal.is_forced = wish.request->force;
+    goal.growth.hosts = wish.request->hosts;
+    goal.growth.form = wish.request->form;
+    goal.growth.seconds_left = app_.control ? app_.control->seconds_left() : -1;
     if (!wish.request->why.empty()) std::fprintf(stderr, "dyngrid: %s\n", wish.request->why.c_str());
   }
   Packet packet;
   packet.put(wish.to).put(wish.placement).put(goal.leave).put(wish.without);
+  const GrowthForm& growth = goal.growth;
+  packet.put(growth.hosts).put(growth.form ? static_cast<int>(*growth.form) : -1).put(growth.seconds_left);
   broadcast(packet.bytes(), root, council);
   Packet told(packet.bytes());
   told.get(goal.to);
   told.get(goal.placement);
   told.get(goal.leave);
   told.get(goal.without);
+  told.get(goal.growth.hosts);
+  if (const int form = told.get<int>(); form >= 0) goal.growth.form = static_cast<gridmap::Strategy>(form);
+  told.get(goal.growth.seconds_left);
+  const double bandwidth = gridmap::Machine().bandwidth_bytes_per_s;
+  goal.growth.seconds_to_move_all = app_.matrices.bytes() / bandwidth / app_.processes.process_set().grid.shape.size();
   return goal;
 }
 
@@ -335,7 +345,8 @@ int ResizePoints::pop() {
 int ResizePoints::change(Resize::Goal goal, std::optional<control::ResizeRequest> request, std::uint64_t all) {
   Resize next(app_, std::move(goal), std::move(request));
   if (!next.goal().is_at_point) return carry_out(next);
-  if (under_way_ && under_way_->goal().to == next.goal().to && next.goal().without.is_empty()) {
+  if (under_way_ && under_way_->goal().to == next.goal().to && next.goal().without.is_empty() &&
+      under_way_->goal().growth.is_like(next.goal().growth)) {
     under_way_->take_over(next);
     return let_in(all);
   }

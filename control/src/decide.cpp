@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "base/status.hpp"
+#include "gridmap/payoff.hpp"
 #include "gridmap/step_time.hpp"
 
 namespace control {
@@ -15,7 +16,9 @@ namespace {
 using gridmap::GridShape;
 
 Decision declined(std::string why) {
-  return {false, {}, std::move(why), std::nullopt};
+  Decision d;
+  d.why = std::move(why);
+  return d;
 }
 
 std::string shown(const Prediction& p) {
@@ -62,7 +65,7 @@ std::string no_gain(const Situation& s, int procs) {
 Decision accepted(const Situation& s, GridShape to, std::string why, bool force) {
   if (!force && s.steps_left == 0 && to.size() > s.grid.size())
     return declined(fmt::format("{} cannot pay off: no steps are left", to_string(to)));
-  Decision d{true, to, std::move(why), forecast(s, to)};
+  Decision d{true, to, std::move(why), forecast(s, to), std::nullopt};
   if (force) return d;
   const bool is_larger = to.size() > s.grid.size();
   const std::string against = is_larger && s.most() > 0 && to.size() > s.most() ? too_many(s, to.size())
@@ -107,7 +110,17 @@ gridmap::Cost change_cost(const Situation& s, GridShape to) {
 }
 
 std::optional<Forecast> forecast(const Situation& s, GridShape to) {
-  return s.forecast(s.grid, to, started(s, to), planned(s, to));
+  std::optional<Forecast> f = s.forecast(s.grid, to, started(s, to), planned(s, to));
+  const std::optional<Prediction> now = s.step(s.grid);
+  if (s.gain <= 0 || !now || (f && f->then.is_measured)) return f;
+  f = Forecast{};
+  f->now = f->then = *now;
+  f->then.is_measured = false;
+  f->then.seconds /= s.gain;
+  f->change = change_cost(s, to);
+  f->spawn_s = f->change.of("spawn");
+  f->payoff_steps = f->payoff_at_best = gridmap::payoff_point(f->resize_s(), f->now.seconds, f->then.seconds);
+  return f;
 }
 
 Decision decide_resize(const Situation& s, GridShape to, bool force) {
@@ -169,6 +182,34 @@ Decision decide_grow(const Situation& s, std::int64_t by, bool force) {
                   fmt::format("{} of the {} processes offered make {}: {}", best.size() - s.grid.size(), by,
                               to_string(best), quickest->why),
                   force);
+}
+
+Decision decide_offer(const Situation& s, const Offer& offer, bool force) {
+  std::vector<double> speeds(static_cast<std::size_t>(s.grid.size()), 1);
+  for (const ProcessInfo& process : s.processes)
+    if (process.place >= 0 && process.place < s.grid.size())
+      speeds[static_cast<std::size_t>(process.place)] = process.speed;
+  const auto permits = [&](GridShape to) { return to.size() > s.grid.size() && (force || s.allowed.permits(to)); };
+  const std::optional<Prediction> step = s.step(s.grid);
+  std::function<double(const Choice&)> cost;
+  if (step && s.steps_left > 0)
+    cost = [&](const Choice& choice) {
+      return static_cast<double>(s.steps_left) * step->seconds / choice.gain + change_cost(s, choice.grid).total();
+    };
+  const Choice choice = choose(s.grid, speeds, offer, permits, cost);
+  const int offered = slots_of(offer.hosts);
+  if (choice.hosts.empty())
+    return declined(fmt::format("none of the {} processors offered is taken: {}", offered, choice.left_because));
+  Situation there = s; // the hosts bring their cores along
+  if (there.cores > 0) there.cores += slots_of(choice.hosts);
+  there.gain = choice.gain;
+  Decision d =
+      accepted(there, choice.grid,
+               fmt::format("{} of the {} processors offered, {:g} of their speed, make {}, {:.3g} times as fast",
+                           slots_of(choice.hosts), offered, choice.power, to_string(choice.grid), choice.gain),
+               force);
+  if (d.is_accepted) d.choice = choice;
+  return d;
 }
 
 Decision decide_shrink(const Situation& s, std::int64_t by) {

@@ -44,9 +44,25 @@ Decision decide(const Situation& here, const ResizeRequest& wish) {
   if (wish.op == Operation::resize && !wish.without.is_empty())
     return decide_resize_without(here, wish.to, wish.without, wish.force);
   if (wish.op == Operation::resize) return decide_resize(here, wish.to, wish.force);
+  if (wish.op == Operation::grow && wish.offer) return decide_offer(here, *wish.offer, wish.force);
   if (wish.op == Operation::grow) return decide_grow(here, wish.by, wish.force);
   if (wish.op == Operation::leave) return decide_leave(here, wish.groups);
   return decide_shrink(here, wish.by);
+}
+
+void take_choice(ResizeRequest& wish, const Decision& decision) {
+  if (!decision.choice) return;
+  wish.hosts = decision.choice->hosts;
+  wish.form = decision.choice->form;
+}
+
+/// What is offered, as far as the request says it by number or by host.
+std::optional<Offer> offer_in(const Request& request, const char* number, std::int64_t& count) {
+  constexpr std::int64_t most = 1 << 20;
+  std::optional<Offer> offer = Offer::in(request);
+  if (!offer || request.body->contains(number)) count = whole_number(request, number, 1, most);
+  if (offer) offer->most = count;
+  return offer;
 }
 
 Json json_of(const std::vector<GroupInfo>& groups) {
@@ -281,6 +297,7 @@ std::optional<ResizeRequest> JobState::want(double now) {
       return std::nullopt;
     }
     wish->to = again.to;
+    take_choice(*wish, again);
   }
   return hand_out(std::move(*wish));
 }
@@ -327,7 +344,11 @@ void JobState::end_change(const ResizeRequest* request, const ChangeReport& repo
                {"step", step_},     {"report", to_json(report)},         {"units", json_of(groups_)}};
     event["request"] = is_from_outside ? Json(request->number) : Json(nullptr);
     tell(std::move(event));
-    if (is_from_outside) outcome(request->number, "done", {{"grid", to_json(grid_)}, {"report", to_json(report)}});
+    if (is_from_outside) {
+      Json done{{"grid", to_json(grid_)}, {"report", to_json(report)}};
+      if (!request->hosts.empty()) done["hosts"] = to_json(request->hosts);
+      outcome(request->number, "done", std::move(done));
+    }
     settle();
   }
   if (wake) wake();
@@ -690,8 +711,12 @@ Json JobState::submit(const Request& request, double now) {
     wish.to = grid(request, "grid");
   else if (wish.op == Operation::leave)
     wish.groups = groups_in(request);
+  else if (wish.op == Operation::grow)
+    wish.offer = offer_in(request, "by", wish.by);
   else
     wish.by = whole_number(request, "by", 1, most);
+  if (wish.op == Operation::resize && request.body->contains("form"))
+    wish.form = gridmap::parse_strategy(text(request, "form", ""), "control: resize: \"form\"");
   if (!info_.why_fixed.empty()) return {{"accepted", false}, {"reason", info_.why_fixed}};
   Situation here;
   {
@@ -708,6 +733,8 @@ Json JobState::submit(const Request& request, double now) {
   }
   wish.from = here.grid;
   wish.to = decision.to;
+  take_choice(wish, decision);
+  if (decision.choice) answer["chosen"] = to_json(*decision.choice);
   answer["grid"] = to_json(decision.to);
   answer["why"] = decision.why;
   const Lock lock(mutex_);
@@ -724,14 +751,15 @@ Json JobState::submit(const Request& request, double now) {
 }
 
 Json JobState::offer(const Request& request) const {
-  const std::int64_t procs = whole_number(request, "procs", 1, 1 << 20);
+  std::int64_t procs = 0;
+  const std::optional<Offer> offered = offer_in(request, "procs", procs);
   if (!info_.why_fixed.empty()) return {{"accepted", false}, {"reason", info_.why_fixed}};
   Situation here;
   {
     const Lock lock(mutex_);
     here = situation();
   }
-  const Decision decision = decide_grow(here, procs, false);
+  const Decision decision = offered ? decide_offer(here, *offered, false) : decide_grow(here, procs, false);
   Json answer{{"accepted", decision.is_accepted}, {"from", to_json(here.grid)}};
   if (decision.forecast) answer["prediction"] = json_of(*decision.forecast);
   if (!decision.is_accepted) {
@@ -739,6 +767,7 @@ Json JobState::offer(const Request& request) const {
   } else {
     answer["grid"] = to_json(decision.to);
     answer["used"] = decision.to.size() - here.grid.size();
+    if (decision.choice) answer["chosen"] = to_json(*decision.choice);
     answer["why"] = decision.why;
   }
   return answer;
@@ -771,6 +800,12 @@ Json JobState::balance(const Request& request) {
 std::int64_t JobState::steps_left() const {
   const Lock lock(mutex_);
   return steps_ > 0 ? std::max<std::int64_t>(0, steps_ - step_) : -1;
+}
+
+double JobState::seconds_left() const {
+  const Lock lock(mutex_);
+  const double step_s = here_.count > 0 ? here_.mean : cold_s_.value_or(-1);
+  return steps_ > 0 && step_s >= 0 ? static_cast<double>(std::max<std::int64_t>(0, steps_ - step_)) * step_s : -1;
 }
 
 Allowed JobState::allowed() const {

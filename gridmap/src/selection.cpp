@@ -2,6 +2,7 @@
 #include "gridmap/selection.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -424,8 +425,12 @@ private:
     const double own_aspect =
         static_cast<double>(std::max(request_.nprow, request_.npcol)) / std::min(request_.nprow, request_.npcol);
     const double aspect = std::max(request_.max_aspect, own_aspect);
-    const auto allowed = [&](int p, int q) { return std::max(p, q) <= aspect * std::min(p, q); };
+    const auto permitted = [&](int p, int q) {
+      return !request_.permits || (p == request_.nprow && q == request_.npcol) || request_.permits(p, q);
+    };
+    const auto allowed = [&](int p, int q) { return std::max(p, q) <= aspect * std::min(p, q) && permitted(p, q); };
     for (const Plan& plan : {global(), local(false), local(true)}) {
+      if (!permitted(plan.p, plan.q)) continue;
       const Plan mapped = best_map(chosen_of(plan), plan.p, plan.q, 5e6, plan.by);
       keep(plan); // as published, in case
       keep(mapped);
@@ -539,6 +544,22 @@ private:
 };
 
 } // namespace
+
+namespace {
+constexpr std::array<const char*, 4> strategy_names{"best", "global", "local", "mixed"}; // by number
+}
+
+const char* to_string(Strategy strategy) {
+  const auto number = static_cast<std::size_t>(strategy);
+  return number < strategy_names.size() ? strategy_names[number] : "?";
+}
+
+Strategy parse_strategy(std::string_view text, std::string_view where) {
+  const auto name = std::find(strategy_names.begin(), strategy_names.end(), text);
+  if (name != strategy_names.end()) return static_cast<Strategy>(name - strategy_names.begin());
+  throw Error(Status::bad_argument,
+              fmt::format("{} is \"{}\", expected best, global, local or mixed", where, text.substr(0, 40)));
+}
 
 Selection select_processors(const SelectionRequest& request) {
   check(request);

@@ -2,6 +2,8 @@
 // The decisions of blacs-dyn, without MPI: texts, groups, who comes, sleeps and goes.
 #include <algorithm>
 #include <functional>
+#include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 
@@ -504,6 +506,87 @@ TEST(Change, HostsOfSaidSpeed) {
   for (const SpawnGroup& group : after.groups) where.push_back(group.host);
   EXPECT_EQ(where, (std::vector<std::string>{"", "slow", "fast", "same", "silent"}));
   EXPECT_EQ(speeds, (std::vector<double>{0.5, 7, 3, 3, 3, 1}));
+}
+
+TEST(Change, OntoHostsThatWereChosen) {
+  ProcessSet set = first_process_set(3, {1, 2}); // 2 sleeps
+  set.set_host(2, "own");
+  GroupPolicy policy = groups_of(GroupPolicy::Kind::whole);
+  policy.hosts = {"usual"};
+  policy.slots = {0};
+  const auto onto_hosts = [&](Shape to, std::vector<control::OfferedHost> hosts) {
+    GrowthForm growth;
+    growth.hosts = std::move(hosts);
+    return decide_change(set, to, square_matrix(100, 5, set.grid.shape, to, Placement::optimal), policy, nullptr, {},
+                         {}, growth);
+  };
+  Change change = onto_hosts({2, 2}, {{"a", 2, 3}});
+  check_sound(set, change);
+  EXPECT_TRUE(change.wake.empty()) << "it sleeps where nothing was chosen";
+  ASSERT_EQ(change.new_groups.size(), 1u);
+  EXPECT_EQ(change.new_groups[0].host, "a");
+  EXPECT_EQ(change.new_groups[0].host_speed, 3);
+  change = onto_hosts({2, 2}, {{"own", 1, 1}, {"b", 1, 2}});
+  EXPECT_EQ(change.wake, std::vector<int>{2});
+  ASSERT_EQ(change.new_groups.size(), 1u);
+  EXPECT_EQ(change.new_groups[0].host, "b");
+  set = apply(set, change);
+  change = onto_hosts({2, 4}, {{"b", 3, 2}, {"c", 1, 5}}); // beside the one that is on b already
+  EXPECT_EQ(change.new_groups.size(), 2u);
+  EXPECT_EQ(change.new_groups[0].members.size(), 3u);
+  EXPECT_EQ(status_of([&] { onto_hosts({2, 4}, {{"b", 3, 2}}); }), Status::no_slots);
+}
+
+TEST(Change, FormsOfAGrowth) {
+  std::uint64_t seed = 12;
+  const auto next = [&](int n) {
+    seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
+    return static_cast<int>((seed >> 33) % static_cast<std::uint64_t>(n));
+  };
+  int faster = 0;
+  for (int turn = 0; turn < 60; ++turn) {
+    const Shape from{1 + next(2), 2}, to{from.nprow + 1, 2 + next(2)};
+    ProcessSet set = first_process_set(from.size(), from);
+    for (int id = 0; id < from.size(); ++id) set.set_speed(id, 1 + next(4));
+    GroupPolicy policy = groups_of(GroupPolicy::Kind::one_each);
+    policy.hosts = {"a", "b", "c"};
+    policy.slots = {2, 3, 9};
+    policy.speeds = {1.0 + next(9), 1.0 + next(3), 2};
+    GrowthForm growth;
+    const auto change_as = [&](std::optional<gridmap::Strategy> form, double seconds_left, double move_s) {
+      growth.form = form;
+      growth.seconds_left = seconds_left;
+      growth.seconds_to_move_all = move_s;
+      const Change change =
+          decide_change(set, to, square_matrix(1200, 1, from, to, Placement::optimal), policy, nullptr, {}, {}, growth);
+      check_sound(set, change);
+      return change;
+    };
+    const auto t = [&](const Change& change) {
+      std::vector<double> speeds;
+      std::map<int, double> of_new;
+      for (const NewGroup& group : change.new_groups) of_new[group.members[0]] = group.host_speed;
+      for (const int id : change.to.ids) speeds.push_back(of_new.count(id) ? of_new[id] : set.speed_of(id));
+      return gridmap::map_in_place({speeds, to.nprow, to.npcol, 1 << 20, 1 << 20, gridmap::MapMethod::best})
+          .t_continuous;
+    };
+    using gridmap::Strategy;
+    const Change local = change_as(Strategy::local, -1, 0), global = change_as(Strategy::global, -1, 0);
+    EXPECT_EQ(local.to.ids, change_as(std::nullopt, -1, 0).to.ids);
+    EXPECT_LE(t(global), t(local) * (1 + 1e-6)) << turn; // the best that the search finds, whoever stands where
+    const Change much_left = change_as(Strategy::best, 1e9, 1), little_left = change_as(Strategy::best, 1e-9, 1e9);
+    EXPECT_LE(t(much_left), t(local) * (1 + 1e-6));
+    const auto stays = [&](const Change& change) {
+      gridmap::PlacementRequest request = square_matrix(1200, 1, from, to, Placement::optimal);
+      std::vector<int> grid;
+      for (const int id : change.to.ids) grid.push_back(id); // ids are places in the old grid here, and new ones beyond
+      return gridmap::figures_of(request, grid).retained_elements;
+    };
+    EXPECT_GE(stays(little_left), stays(global));
+    EXPECT_GE(stays(local), stays(global)) << "the optimal placement keeps most";
+    faster += t(global) < 0.95 * t(local) ? 1 : 0;
+  }
+  EXPECT_GT(faster, 10);
 }
 
 TEST(Change, NewOnesStandWhereTheirHostsSpeedIsOfUse) {

@@ -2,7 +2,8 @@
 // Speeds that belong to processes, and matrices that are dealt out by them.
 // speeds sequence 1x4 2x3 ...: every process keeps its speed through growths, shrinks and sleep, and the matrices lie
 // by it, element by element. speeds hosts 1x3 2x2 ...: DYNGRID_HOSTS says how fast the emulated hosts are (the agent
-// sets TEST_HOST); the speeds of every grid are printed.
+// sets TEST_HOST); the speeds of every grid are printed. speeds offered PxQ: the same, asked from outside until the
+// grid is that, with what was offered in TEST_HOSTS.
 // speeds statuses: what is wrong on one process is the same error on all. speeds checkpoint
 // FILE, speeds restore FILE: in another run.
 #include <algorithm>
@@ -178,13 +179,15 @@ std::vector<std::string> comma_separated(const char* text) {
 /// As DYNGRID_HOSTS says of the host where this process is.
 double said_speed() {
   const char* host = std::getenv("TEST_HOST");
-  for (const std::string& part : comma_separated(std::getenv("DYNGRID_HOSTS")))
+  const char* offered = std::getenv("TEST_HOSTS");
+  for (const std::string& part : comma_separated(offered ? offered : std::getenv("DYNGRID_HOSTS")))
     if (host && part.compare(0, std::strlen(host) + 1, host + std::string(":")) == 0)
       return std::stod(part.substr(part.rfind(':') + 1));
   return 1;
 }
 
 int hosts(int argc, char** argv) {
+  const bool is_offered = argv[1] == std::string("offered");
   int step = 0;
   expect(dyngrid_init_grid(1, 1) == 0, "dyngrid_init_grid");
   expect(dyngrid_share("step", &step, sizeof step) == 0, "share");
@@ -205,8 +208,9 @@ int hosts(int argc, char** argv) {
       expect(dyngrid_speed() == said_speed(), "the speed that is said of the host");
       lies_by_speed(all, "step " + std::to_string(step), step > 0);
       all.check(3, "step " + std::to_string(step));
-      if (2 + step == argc) break;
-      follow::request(argv[2 + step++]);
+      if (is_offered ? std::to_string(nprow) + "x" + std::to_string(npcol) == argv[2] : 2 + step == argc) break;
+      if (!is_offered) follow::request(argv[2 + step]);
+      ++step;
     }
     is_new = false;
     int outcome = DYNGRID_SAME;
@@ -283,10 +287,10 @@ int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
   int status = -1;
   if (what == "sequence") status = sequence(argc, argv);
-  if (what == "hosts") status = hosts(argc, argv);
+  if (argc > 2 && (what == "hosts" || what == "offered")) status = hosts(argc, argv);
   if (what == "statuses") status = statuses();
   if (argc > 2 && (what == "checkpoint" || what == "restore")) status = checkpoint(what, argv[2]);
-  expect(status == 0, "expected sequence GRIDS, hosts GRIDS, statuses, checkpoint FILE or restore FILE");
+  expect(status == 0, "expected sequence GRIDS, hosts GRIDS, offered GRID, statuses, checkpoint FILE or restore FILE");
   MPI_Finalize();
   return 0;
 }

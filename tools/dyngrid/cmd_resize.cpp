@@ -19,6 +19,9 @@ void add_resize(CommandLine& root) {
          "host, slowest or slowest:2; joined by commas. They sleep or leave, and no new ones are started for "
          "them; never declined for its price")
       .type_name("ID,...|host:NAME|slowest");
+  add_form(app, wish,
+           "who stands where in a larger grid whose processors differ in speed: local, only those that join are "
+           "arranged; global or mixed, all are; best, as steps and move take less");
   app.footer("Status 3: the job declined. Without --wait the answer comes at once; the change comes at the job's next "
              "resize point. A larger grid whose steps measure slower than before is left again.");
   app.action([wish] { ask_for_grid(*wish, base::parse_grid_shape(wish->what, "GRID")); });

@@ -19,20 +19,6 @@ struct SelectOptions {
   bool json = false;
 };
 
-const char* name_of(gridmap::Strategy strategy) {
-  switch (strategy) {
-  case gridmap::Strategy::global:
-    return "global";
-  case gridmap::Strategy::local:
-    return "local";
-  case gridmap::Strategy::mixed:
-    return "mixed";
-  case gridmap::Strategy::best:
-    return "best";
-  }
-  return "?";
-}
-
 void run(const SelectOptions& o) {
   gridmap::SelectionRequest request;
   const auto grid = parse_matrix("--grid", o.grid);
@@ -45,9 +31,7 @@ void run(const SelectOptions& o) {
   request.m = o.m;
   request.n = o.n;
   request.max_aspect = o.max_aspect;
-  for (const auto strategy :
-       {gridmap::Strategy::best, gridmap::Strategy::global, gridmap::Strategy::local, gridmap::Strategy::mixed})
-    if (o.strategy == name_of(strategy)) request.strategy = strategy;
+  request.strategy = gridmap::parse_strategy(o.strategy, "--strategy");
   const gridmap::Selection s = gridmap::select_processors(request);
   std::vector<double> chosen;
   for (const int i : s.chosen) chosen.push_back(request.available[static_cast<std::size_t>(i)]);
@@ -66,7 +50,7 @@ void run(const SelectOptions& o) {
                           {"t_opt", t_opt_of(map)},
                           {"utilization", utilization_of(map)},
                           {"mean_utilization", map.mean_utilization()},
-                          {"found_by", name_of(s.found_by)}}))
+                          {"found_by", to_string(s.found_by)}}))
     return;
   std::string list;
   for (const double speed : chosen) list += fmt::format("{}{:g}", list.empty() ? "" : ", ", speed);
@@ -75,7 +59,7 @@ void run(const SelectOptions& o) {
               mapping_table(map).c_str());
   std::printf("speed used   %.6g of %.6g: %s\n", s.tpp_used, o.tpp, s.unused_because.c_str());
   std::printf("time         %.6g (%.6g with whole rows and columns), found by %s\n", map.t_continuous, map.t_theory,
-              name_of(s.found_by));
+              to_string(s.found_by));
 }
 
 } // namespace

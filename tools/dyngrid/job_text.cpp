@@ -12,6 +12,7 @@
 #include "base/printable.hpp"
 #include "base/status.hpp"
 #include "command.hpp"
+#include "control/offer.hpp"
 #include "control/runtime_dir.hpp"
 #include "control/without.hpp"
 #include "gridmap/placement.hpp"
@@ -118,6 +119,10 @@ std::shared_ptr<Wish> add_wish(CommandLine& app, const char* name_of_what, const
   return w;
 }
 
+void add_form(CommandLine& app, const std::shared_ptr<Wish>& wish, const char* help) {
+  app.add_option("--form", wish->form, help).check(base::one_of({"best", "global", "local", "mixed"}));
+}
+
 std::int64_t parse_count(const std::string& text) {
   std::int64_t count = 0;
   const char* first = text.data() + (!text.empty() && text[0] == '+' ? 1 : 0);
@@ -129,6 +134,18 @@ std::int64_t parse_count(const std::string& text) {
 }
 
 namespace {
+
+/// "; on a:2:1.5, b:1:1 (best); 0.5 left: nothing fits", or "" where no hosts were offered.
+std::string chosen_text(const json& answer) {
+  const json chosen = answer.value("chosen", json());
+  if (!chosen.is_object()) return {};
+  std::string text;
+  for (const json& host : chosen.value("hosts", json::array()))
+    text += fmt::format("{}{}:{}:{:g}", text.empty() ? "" : ", ", host.value("name", ""), host.value("slots", 0),
+                        host.value("speed", 0.0));
+  return base::printable(fmt::format("; on {} ({}); {:g} left: {}", text, chosen.value("form", ""),
+                                     chosen.value("power_left", 0.0), chosen.value("left_because", "")));
+}
 
 void send(const Wish& wish, const std::string& op, json fields) {
   std::string job = wish.job;
@@ -150,26 +167,33 @@ void send(const Wish& wish, const std::string& op, json fields) {
   if (!outcome.empty() && outcome != "done") throw Failure(outcome + (reason.empty() ? "" : ": " + reason), 1);
   if (wish.json) return;
   if (outcome == "done" && answer.contains("report")) {
-    std::printf("%s\n", change_text(answer["report"]).c_str());
+    std::printf("%s%s\n", change_text(answer["report"]).c_str(), chosen_text(answer).c_str());
     return;
   }
   std::printf("%s -> %s%s: %s\n", grid_text(answer["from"]).c_str(), grid_text(answer["grid"]).c_str(),
               outcome == "done"            ? ""
               : answer.contains("request") ? " at the next resize point"
                                            : "",
-              base::printable(answer.value("why", reason)).c_str());
+              (base::printable(answer.value("why", reason)) + chosen_text(answer)).c_str());
 }
 
 } // namespace
 
 void ask_for_grid(const Wish& wish, base::GridShape grid) {
   json fields{{"grid", {grid.nprow, grid.npcol}}};
+  if (!wish.form.empty()) fields["form"] = wish.form;
   if (!wish.without.empty()) fields["without"] = control::Without::parse(wish.without, "--without").text();
   send(wish, "resize", std::move(fields));
 }
 
 void ask_for_processes(const Wish& wish, const std::string& op, std::int64_t count) {
-  send(wish, op, {{op == "offer" ? "procs" : "by", count}});
+  json fields{{op == "offer" ? "procs" : "by", count}};
+  if (wish.hosts.empty() && (wish.tpp > 0 || !wish.form.empty()))
+    throw Failure("--tpp and --form choose among --hosts, which is missing");
+  if (!wish.hosts.empty()) fields["hosts"] = control::to_json(control::parse_hosts(wish.hosts, "--hosts"));
+  if (wish.tpp > 0) fields["tpp"] = wish.tpp;
+  if (!wish.form.empty()) fields["form"] = wish.form;
+  send(wish, op, std::move(fields));
 }
 
 } // namespace command

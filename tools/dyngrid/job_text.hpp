@@ -35,11 +35,13 @@ std::string phases_text(const nlohmann::json& event); ///< planned anew
 /// resize, grow and shrink: options and what is done with the answer.
 struct Wish {
   std::string job, what; ///< what: the grid or the number, as given
-  std::string placement, without;
-  double deadline_s = 0, wait_s = -1;
+  std::string placement, without, hosts, form;
+  double deadline_s = 0, wait_s = -1, tpp = 0;
   bool force = false, no_undo = false, wait = false, json = false, ask_only = false;
 };
 std::shared_ptr<Wish> add_wish(base::CommandLine& app, const char* name_of_what, const char* help_of_what);
+/// Adds --form.
+void add_form(base::CommandLine& app, const std::shared_ptr<Wish>& wish, const char* help);
 /// "+5" or "5". Throws Failure.
 std::int64_t parse_count(const std::string& text);
 /// Ask, and print the answer. `op`: grow, shrink or offer. Throw Failure: declined (status 3), failed (status 1).

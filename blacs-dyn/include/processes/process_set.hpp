@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "control/offer.hpp"
 #include "control/without.hpp"
 #include "processes/shape.hpp"
 
@@ -91,6 +93,10 @@ struct GroupPolicy {
   double speed_on(const std::string& host) const; ///< 0: not said
 };
 
+/// Onto these hosts, as many more on each as it has slots, and nowhere else.
+GroupPolicy onto(const struct ProcessSet& process_set, GroupPolicy policy,
+                 const std::vector<control::OfferedHost>& hosts);
+
 /// Seconds to start n processes as one group, and as n groups of one by `spawners` processes side by side.
 /// Fitted on Open MPI 4.1.4, two cores; only their ratio matters. See docs/decisions/0008.
 double seconds_as_one_group(int n);
@@ -123,6 +129,18 @@ template <class Archive> void fields(Archive& a, Change& change) {
   a(change.to, change.wake, change.new_groups, change.park, change.release_groups);
 }
 
+/// A growth onto processors that were chosen, or with a form of its own.
+struct GrowthForm {
+  std::vector<control::OfferedHost> hosts; ///< where those that join are, and how many; empty: as GroupPolicy says
+  /// Who stands where among processors of different speed. local: only those that join are arranged. global, mixed: all
+  /// are. best: as is predicted to take less. Empty: as local.
+  std::optional<gridmap::Strategy> form;
+  double seconds_left = -1;       ///< of the program, on the grid there is; -1: not known, the faster one is taken
+  double seconds_to_move_all = 0; ///< the matrices, if no element stayed where it is
+
+  bool is_like(const GrowthForm& other) const; ///< what is wanted, whatever it takes
+};
+
 /// How many of the new processes go to one host.
 struct HostShare {
   std::string host; ///< empty: mpirun decides
@@ -142,11 +160,12 @@ std::vector<NewGroup> group_into_groups(const ProcessSet& process_set, int n, co
 /// keep_first the process at (0,0) stays there; in the first grid that is process 0. A target grid of known ids (a pop)
 /// is taken as it is when `exact` is given. `leave`: ids of groups that are not in the new grid; `without`: ids of
 /// processes, each alive; none or more. Nobody new is started for a grid without them. Who sleeps is woken by its
-/// owner, so only where that is in the grid or is woken, too. Process 0 takes part in every change.
+/// owner, so only where that is in the grid or is woken, too. Process 0 takes part in every change. With hosts in
+/// `growth` nobody else joins than those there.
 /// @throws Error{bad_argument} when the new grid is too large to do without them.
 Change decide_change(const ProcessSet& process_set, Shape to, gridmap::PlacementRequest placement,
                      const GroupPolicy& policy, const GridMap* exact = nullptr, const std::vector<int>& leave = {},
-                     const std::vector<int>& without = {});
+                     const std::vector<int>& without = {}, const GrowthForm& growth = {});
 
 /// The set of processes after the change. A growth pushes a level, everything else cuts the stack down to the levels
 /// smaller than the new grid and puts the new grid on top of them.

@@ -47,7 +47,7 @@ public:
     const auto elsewhere =
         std::find_if_not(groups.begin(), groups.end(), [](const NewGroup& group) { return is_here(group.host); });
     const auto listen = environment("DYNGRID_START", "listen");
-    const bool is_far = environment("DYNGRID_JOIN_START") || environment("DYNGRID_HOSTS");
+    const bool is_far = elsewhere != groups.end() || environment("DYNGRID_JOIN_START") || environment("DYNGRID_HOSTS");
     open_rendezvous(listen ? *listen : is_far ? "tcp" : "unix", elsewhere == groups.end() ? "" : elsewhere->host);
     std::vector<int> sent;
     try {

@@ -10,6 +10,7 @@
 
 #include "control/allowed.hpp"
 #include "control/history.hpp"
+#include "control/offer.hpp"
 #include "control/without.hpp"
 
 namespace control {
@@ -30,6 +31,7 @@ struct Situation : gridmap::CostModel {
   int parked = 0;                     ///< processes that sleep and are used again before any is started
   std::int64_t steps_left = -1;       ///< -1: not known
   int per_core = 0;                   ///< processes that a core may get at most; 0: any number
+  double gain = 0;                    ///< of a larger grid by the speeds of its processors; 0: by their number
   /// Most processes that may be asked for without force; 0: any number.
   std::int64_t most() const { return std::int64_t{cores} * per_core; }
   /// What moving all matrices costs, by redist's plan; may be empty.
@@ -43,6 +45,7 @@ struct Decision {
   gridmap::GridShape to;
   std::string why; ///< one line: why this grid, or why not
   std::optional<Forecast> forecast;
+  std::optional<Choice> choice; ///< of an offer with hosts
 };
 
 /// What going to `to` would cost.
@@ -65,6 +68,10 @@ Decision decide_resize_without(const Situation& s, gridmap::GridShape to, const 
 /// With measurements that reach that far: the quickest grid among and between the measured ones, declined when none
 /// larger is quicker. Otherwise the largest allowed. Then as decide_resize.
 Decision decide_grow(const Situation& s, std::int64_t by, bool force);
+
+/// What is taken of processors that are offered by host, number and speed, under a total power: as decide_grow, but by
+/// speeds. Of the forms that `best` compares the one whose steps, where their number is known, and change take least.
+Decision decide_offer(const Situation& s, const Offer& offer, bool force);
 
 /// At least `by` processes fewer: the largest allowed grid of the rest, or, if measured, the quickest. One process
 /// stays. Never declined for its price.

@@ -116,6 +116,7 @@ public:
 
   /// What is left of the steps, -1: not known; and whether a grid may be had. For the application's own decisions.
   std::int64_t steps_left() const;
+  double seconds_left() const; ///< as long as the steps that are left take on this grid; -1: not known
   Allowed allowed() const;
   /// As control::change_cost, with what the exchange is planned to take.
   gridmap::Cost change_cost(gridmap::GridShape to, const gridmap::Cost& planned) const;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "control/offer.hpp"
 #include "control/protocol.hpp"
 #include "control/without.hpp"
 #include "gridmap/placement.hpp"
@@ -35,9 +36,12 @@ public:
   Origin origin = Origin::outside;
   Operation op = Operation::resize; ///< resize, grow, shrink, leave
   gridmap::GridShape from, to;
-  std::int64_t by = 0;              ///< grow, shrink
-  std::vector<std::int64_t> groups; ///< leave: numbers of the groups that must not be in the grid
-  Without without;                  ///< resize: processes that must not be in the grid
+  std::int64_t by = 0;                   ///< grow, shrink
+  std::optional<Offer> offer;            ///< grow: processors that may be taken
+  std::vector<OfferedHost> hosts;        ///< of them those that are
+  std::optional<gridmap::Strategy> form; ///< who stands where among processors of different speed
+  std::vector<std::int64_t> groups;      ///< leave: numbers of the groups that must not be in the grid
+  Without without;                       ///< resize: processes that must not be in the grid
   bool force = false;
   bool undo = true; ///< a growth that measures slower is taken back
   std::optional<gridmap::Placement> placement;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gridmap/mapping.hpp"
@@ -9,6 +11,9 @@
 namespace gridmap {
 
 enum class Strategy { best = 0, global = 1, local = 2, mixed = 3 };
+const char* to_string(Strategy strategy);
+/// @throws Error{bad_argument} "<where> is "x", expected best, global, local or mixed".
+Strategy parse_strategy(std::string_view text, std::string_view where);
 
 struct SelectionRequest {
   int nprow = 1, npcol = 1;      ///< grid in use
@@ -22,6 +27,8 @@ struct SelectionRequest {
   /// measure does not see what such a grid costs in communication. The old grid's own aspect ratio is always
   /// allowed, and so are the grids of the three published strategies, which best is never slower than.
   double max_aspect = 3;
+  /// `best` only: grids that it may choose, beside the one in use; empty: any. The published strategies do not ask.
+  std::function<bool(int nprow, int npcol)> permits{};
 };
 
 struct Selection {

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/offer.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/status.hpp"
+#include "base/text.hpp"
+#include "gridmap/mapping.hpp"
+
+namespace control {
+namespace {
+
+using base::Error;
+using base::Status;
+using gridmap::GridShape;
+using gridmap::Strategy;
+
+constexpr std::size_t most_hosts = 1024;
+constexpr int most_slots = 1 << 16;
+constexpr std::size_t most_looked_at = 256; ///< slots, the fastest; of more the search takes longer than it saves
+constexpr std::int64_t any_size = 1 << 20;  ///< of a matrix: shares are what counts here
+
+[[noreturn]] void bad(const std::string& what) {
+  throw Error(Status::bad_argument, "control: " + what);
+}
+
+bool is_name(const std::string& name) {
+  return !name.empty() && name.size() <= 255 && name[0] != '-' &&
+         std::all_of(name.begin(), name.end(), [](char c) {
+           return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '-';
+         });
+}
+
+void check(const OfferedHost& host, const std::string& where) {
+  if (!is_name(host.name)) bad(fmt::format("{}: a host is called \"{}\", expected a name", where, host.name.substr(0, 60)));
+  if (host.slots < 1 || host.slots > most_slots)
+    bad(fmt::format("{}: {} has {} slots, expected 1 .. {}", where, host.name, host.slots, most_slots));
+  if (!std::isfinite(host.speed) || host.speed <= 0)
+    bad(fmt::format("{}: the speed of {} is {}, expected a finite number above 0", where, host.name, host.speed));
+}
+
+void check(const std::vector<OfferedHost>& hosts, const std::string& where) {
+  if (hosts.empty() || hosts.size() > most_hosts)
+    bad(fmt::format("{}: {} hosts, expected 1 .. {}", where, hosts.size(), most_hosts));
+  std::vector<std::string> names;
+  for (const OfferedHost& host : hosts) {
+    check(host, where);
+    names.push_back(host.name);
+  }
+  std::sort(names.begin(), names.end());
+  const auto twice = std::adjacent_find(names.begin(), names.end());
+  if (twice != names.end()) bad(fmt::format("{}: {} is there twice", where, *twice));
+}
+
+double number_in(const Json& object, const char* member, double otherwise, const std::string& where) {
+  const auto at = object.find(member);
+  if (at == object.end()) return otherwise;
+  if (!at->is_number()) bad(fmt::format("{}: \"{}\" is {}, expected a number", where, member, at->dump().substr(0, 60)));
+  return at->get<double>();
+}
+
+OfferedHost host_in(const Json& object, const std::string& where) {
+  if (!object.is_object() || !object.contains("name") || !object["name"].is_string())
+    bad(fmt::format("{} has {}, expected {{\"name\", \"slots\", \"speed\"}}", where,
+                    object.dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 60)));
+  const double slots = number_in(object, "slots", 1, where);
+  if (slots != std::floor(slots) || std::abs(slots) > 1e9)
+    bad(fmt::format("{}: \"slots\" is {}, expected a whole number", where, slots));
+  return {object["name"].get<std::string>(), static_cast<int>(slots), number_in(object, "speed", 1, where)};
+}
+
+/// What a grid of these speeds can do, in speeds: no process waits for a slower one in its row or column.
+double capacity(GridShape grid, const std::vector<double>& speeds) {
+  gridmap::MappingRequest request{speeds, grid.nprow, grid.npcol, any_size, any_size, gridmap::MapMethod::best};
+  const double m = any_size;
+  return m * m / gridmap::map_in_place(request).t_continuous;
+}
+
+/// A slot for each processor, the fastest first; of which host.
+std::vector<std::size_t> slots_by_speed(const Offer& offer) {
+  std::vector<std::size_t> hosts(offer.hosts.size()), slots;
+  std::iota(hosts.begin(), hosts.end(), std::size_t{0});
+  std::stable_sort(hosts.begin(), hosts.end(),
+                   [&](std::size_t a, std::size_t b) { return offer.hosts[a].speed > offer.hosts[b].speed; });
+  const std::size_t most =
+      offer.most > 0 ? std::min<std::size_t>(most_looked_at, static_cast<std::size_t>(offer.most)) : most_looked_at;
+  for (const std::size_t h : hosts)
+    for (int k = 0; k < offer.hosts[h].slots && slots.size() < most; ++k) slots.push_back(h);
+  return slots;
+}
+
+Choice choice_of(const gridmap::Selection& selection, const Offer& offer, const std::vector<std::size_t>& slots,
+                 double tpp) {
+  Choice choice;
+  choice.grid = {selection.mapping.nprow, selection.mapping.npcol};
+  choice.form = selection.found_by;
+  choice.left_because = selection.unused_because;
+  std::vector<int> taken(offer.hosts.size(), 0);
+  for (const int k : selection.chosen) ++taken[slots[static_cast<std::size_t>(k)]];
+  for (std::size_t h = 0; h < taken.size(); ++h)
+    if (taken[h] > 0) choice.hosts.push_back({offer.hosts[h].name, taken[h], offer.hosts[h].speed});
+  choice.power = power_of(choice.hosts);
+  choice.power_left = std::max(0.0, tpp - choice.power);
+  return choice;
+}
+
+} // namespace
+
+int slots_of(const std::vector<OfferedHost>& hosts) {
+  return std::accumulate(hosts.begin(), hosts.end(), 0,
+                         [](int sum, const OfferedHost& host) { return sum + host.slots; });
+}
+
+double power_of(const std::vector<OfferedHost>& hosts) {
+  return std::accumulate(hosts.begin(), hosts.end(), 0.0,
+                         [](double sum, const OfferedHost& host) { return sum + host.slots * host.speed; });
+}
+
+std::optional<Offer> Offer::in(const Request& request) {
+  const std::string where = request.op + ": \"hosts\"";
+  const auto list = request.body->find("hosts");
+  if (list == request.body->end()) {
+    if (request.body->contains("tpp")) bad(request.op + ": \"tpp\" without \"hosts\"; expected both");
+    return std::nullopt;
+  }
+  if (!list->is_array() || list->size() > most_hosts)
+    bad(fmt::format("{} is {}, expected a list of at most {} hosts", where,
+                    list->dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 60), most_hosts));
+  Offer offer;
+  for (const Json& host : *list) offer.hosts.push_back(host_in(host, where));
+  check(offer.hosts, where);
+  if (request.body->contains("tpp")) {
+    offer.tpp = number_in(*request.body, "tpp", 0, request.op);
+    if (!std::isfinite(offer.tpp) || offer.tpp <= 0)
+      bad(fmt::format("{}: \"tpp\" is {}, expected a number above 0", request.op, offer.tpp));
+  }
+  offer.form = gridmap::parse_strategy(text(request, "form", "best"), "control: " + request.op + ": \"form\"");
+  return offer;
+}
+
+std::vector<OfferedHost> parse_hosts(const std::string& text, const std::string& where) {
+  std::vector<OfferedHost> hosts;
+  for (const std::string& part : base::split(text, ',')) {
+    const std::vector<std::string> words = base::split(part, ':');
+    char* end = nullptr;
+    const auto slots = words.size() > 1 ? base::whole_number<int>(words[1]) : 1;
+    const double speed = words.size() > 2 ? std::strtod(words[2].c_str(), &end) : 1;
+    if (words.empty() || words.size() > 3 || !slots || (end && (end == words[2].c_str() || *end != '\0')))
+      bad(fmt::format("{}: host is \"{}\", expected NAME, NAME:SLOTS or NAME:SLOTS:SPEED", where, part.substr(0, 60)));
+    hosts.push_back({words[0], *slots, speed});
+  }
+  check(hosts, where);
+  return hosts;
+}
+
+Json to_json(const std::vector<OfferedHost>& hosts) {
+  Json list = Json::array();
+  for (const OfferedHost& host : hosts)
+    list.push_back({{"name", host.name}, {"slots", host.slots}, {"speed", host.speed}});
+  return list;
+}
+
+Json to_json(const Choice& choice) {
+  return {{"hosts", to_json(choice.hosts)},
+          {"form", gridmap::to_string(choice.form)},
+          {"power", choice.power},
+          {"power_left", choice.power_left},
+          {"left_because", choice.left_because},
+          {"gain", choice.gain}};
+}
+
+Choice choose(GridShape grid, const std::vector<double>& speeds, const Offer& offer,
+              const std::function<bool(GridShape)>& permits, const std::function<double(const Choice&)>& cost) {
+  const std::vector<std::size_t> slots = slots_by_speed(offer);
+  gridmap::SelectionRequest request;
+  request.nprow = grid.nprow;
+  request.npcol = grid.npcol;
+  request.grid = speeds;
+  for (const std::size_t h : slots) request.available.push_back(offer.hosts[h].speed);
+  const double all = std::accumulate(request.available.begin(), request.available.end(), 0.0);
+  request.tpp = offer.tpp > 0 ? offer.tpp : all;
+  request.m = request.n = any_size;
+  request.permits = [&](int p, int q) { return permits(GridShape{p, q}); };
+  const double now = capacity(grid, speeds), m = any_size;
+  std::vector<Strategy> ways{offer.form};
+  if (offer.form == Strategy::best && cost) ways.insert(ways.end(), {Strategy::global, Strategy::local, Strategy::mixed});
+  Choice best;
+  best.grid = grid;
+  best.power_left = request.tpp;
+  double least = 0;
+  for (const Strategy way : ways) {
+    request.strategy = way;
+    const gridmap::Selection selection = gridmap::select_processors(request);
+    Choice choice = choice_of(selection, offer, slots, request.tpp);
+    choice.gain = m * m / selection.mapping.t_continuous / now;
+    const bool is_larger = !choice.hosts.empty(), may_be = is_larger && permits(choice.grid);
+    if (!may_be) {
+      if (best.hosts.empty() && best.left_because.empty())
+        best.left_because = is_larger ? fmt::format("{} makes {} of it, which is not allowed", gridmap::to_string(way),
+                                                    to_string(choice.grid))
+                                      : choice.left_because;
+      continue;
+    }
+    const double costs = cost ? cost(choice) : 0;
+    if (!best.hosts.empty() && costs >= least) continue;
+    best = std::move(choice);
+    least = costs;
+  }
+  return best;
+}
+
+} // namespace control

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Processors offered by host, number and speed: which are taken, and what is refused. No processes, no sockets.
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <functional>
+#include <random>
+
+#include "base/status.hpp"
+#include "control/decide.hpp"
+#include "control/job_state.hpp"
+#include "control/offer.hpp"
+
+namespace {
+
+using control::Choice;
+using control::Json;
+using control::Offer;
+using control::OfferedHost;
+using gridmap::GridShape;
+using gridmap::Strategy;
+
+std::string text_of(const std::vector<OfferedHost>& hosts) {
+  std::string text;
+  for (const OfferedHost& host : hosts)
+    text += (text.empty() ? "" : ",") + host.name + ":" + std::to_string(host.slots);
+  return text;
+}
+
+control::Request request(const std::string& line) {
+  return control::parse_request(line);
+}
+
+std::string error_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const base::Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+bool any_grid(GridShape) {
+  return true;
+}
+
+} // namespace
+
+TEST(Offer, IsReadAndRefusedInWords) {
+  const auto offer = Offer::in(request(
+      R"({"op":"offer","hosts":[{"name":"a","slots":2,"speed":1.5},{"name":"b"}],"tpp":3,"form":"local"})"));
+  ASSERT_TRUE(offer);
+  EXPECT_EQ(text_of(offer->hosts), "a:2,b:1");
+  EXPECT_EQ(offer->hosts[1].speed, 1);
+  EXPECT_EQ(offer->tpp, 3);
+  EXPECT_EQ(offer->form, Strategy::local);
+  EXPECT_FALSE(Offer::in(request(R"({"op":"offer","procs":3})")));
+  const std::pair<const char*, const char*> wrong[] = {
+      {R"("hosts":3)", "expected a list"},
+      {R"("hosts":[])", "0 hosts"},
+      {R"("hosts":[{"slots":2}])", "expected {\"name\""},
+      {R"("hosts":[{"name":""}])", "expected a name"},
+      {R"("hosts":[{"name":"a b"}])", "expected a name"},
+      {R"("hosts":[{"name":"-np"}])", "expected a name"},
+      {R"("hosts":[{"name":"a","slots":0}])", "expected 1 .. 65536"},
+      {R"("hosts":[{"name":"a","slots":1.5}])", "whole number"},
+      {R"("hosts":[{"name":"a","slots":1e300}])", "whole number"},
+      {R"("hosts":[{"name":"a","speed":0}])", "above 0"},
+      {R"("hosts":[{"name":"a","speed":"x"}])", "expected a number"},
+      {R"("hosts":[{"name":"a"},{"name":"a"}])", "twice"},
+      {R"("hosts":[{"name":"a"}],"tpp":0)", "above 0"},
+      {R"("hosts":[{"name":"a"}],"tpp":[1])", "expected a number"},
+      {R"("hosts":[{"name":"a"}],"form":"round")", "expected best, global, local or mixed"},
+      {R"("tpp":3)", "without \"hosts\""}};
+  for (const auto& [members, expected] : wrong) {
+    const std::string said = error_of([&members = members] {
+      Offer::in(request(std::string(R"({"op":"offer",)") + members + "}"));
+    });
+    EXPECT_NE(said.find(expected), std::string::npos) << members << ": " << said;
+  }
+  EXPECT_EQ(text_of(control::parse_hosts("a:8:1.4,b", "--hosts")), "a:8,b:1");
+  for (const char* text : {"", "a:", "a:0", "a:1:", "a:1:x", "a:1:0", "a:1:2:3", "a,a", ":3"})
+    EXPECT_NE(error_of([&] { control::parse_hosts(text, "--hosts"); }), "no error") << text;
+}
+
+TEST(Offer, TheFastestThatFitAreTaken) {
+  // one process; of 4 and 2 and 1 under 5 only 4 and 1 use all of it, and 1x3 of 1, 4, 1 waits for nobody
+  Offer offer{{{"fast", 1, 4}, {"middle", 1, 2}, {"slow", 3, 1}}, 0, 5, Strategy::best};
+  Choice choice = control::choose({1, 1}, {1}, offer, any_grid);
+  EXPECT_EQ(text_of(choice.hosts), "fast:1,slow:1");
+  EXPECT_EQ(choice.grid, (GridShape{1, 3}));
+  EXPECT_DOUBLE_EQ(choice.power, 5);
+  EXPECT_DOUBLE_EQ(choice.power_left, 0);
+  EXPECT_EQ(choice.left_because, "nothing is left");
+  EXPECT_NEAR(choice.gain, 6, 1e-9); // 1 + 4 + 1 over 1
+  offer.tpp = 0;
+  offer.most = 2;
+  choice = control::choose({1, 1}, {1}, offer, any_grid);
+  EXPECT_EQ(text_of(choice.hosts), "fast:1,middle:1");
+  EXPECT_NEAR(choice.gain, 7, 1e-9);
+  offer.most = 0;
+  offer.tpp = 0.5;
+  choice = control::choose({1, 1}, {1}, offer, any_grid);
+  EXPECT_TRUE(choice.hosts.empty());
+  EXPECT_NE(choice.left_because.find("does not fit into 0.5"), std::string::npos) << choice.left_because;
+}
+
+TEST(Offer, OnlyAllowedGridsAreMade) {
+  Offer offer{{{"a", 7, 1}}, 0, 0, Strategy::best};
+  const auto only = [](GridShape shape) { return shape == GridShape{2, 2}; };
+  Choice choice = control::choose({1, 2}, {1, 1}, offer, only);
+  EXPECT_EQ(choice.grid, (GridShape{2, 2}));
+  EXPECT_EQ(text_of(choice.hosts), "a:2");
+  EXPECT_DOUBLE_EQ(choice.power_left, 5);
+  for (const Strategy published : {Strategy::global, Strategy::mixed}) {
+    offer.form = published;
+    choice = control::choose({1, 2}, {1, 1}, offer, only);
+    EXPECT_TRUE(choice.hosts.empty());
+    EXPECT_NE(choice.left_because.find("which is not allowed"), std::string::npos) << choice.left_because;
+  }
+}
+
+// random hosts, speeds, limits and grids: never more than was offered, never an old process less, and never slower than
+// the published ways
+TEST(Offer, NeverMoreThanOffered) {
+  std::mt19937 random(7);
+  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  int taken = 0;
+  for (int turn = 0; turn < 8; ++turn) {
+    const GridShape grid{1 + below(3), 1 + below(3)};
+    std::vector<double> speeds;
+    for (int k = 0; k < grid.size(); ++k) speeds.push_back(1 + below(8));
+    Offer offer;
+    for (int h = 0; h <= below(4); ++h)
+      offer.hosts.push_back({"h" + std::to_string(h), 1 + below(4), 0.5 + 0.5 * below(9)});
+    if (below(2) == 0) offer.tpp = 0.25 + 0.5 * below(40);
+    if (below(3) == 0) offer.most = 1 + below(6);
+    double best_gain = 0;
+    for (const Strategy form : {Strategy::global, Strategy::local, Strategy::mixed, Strategy::best}) {
+      offer.form = form;
+      const Choice choice = control::choose(grid, speeds, offer, any_grid);
+      ASSERT_EQ(choice.grid.size(), grid.size() + control::slots_of(choice.hosts)) << turn;
+      if (offer.tpp > 0) {
+        ASSERT_LE(choice.power, offer.tpp * (1 + 1e-9)) << turn;
+      }
+      if (offer.most > 0) {
+        ASSERT_LE(control::slots_of(choice.hosts), offer.most) << turn;
+      }
+      for (const OfferedHost& host : choice.hosts) {
+        const auto at = std::find_if(offer.hosts.begin(), offer.hosts.end(),
+                                     [&](const OfferedHost& other) { return other.name == host.name; });
+        ASSERT_NE(at, offer.hosts.end());
+        ASSERT_LE(host.slots, at->slots);
+        ASSERT_EQ(host.speed, at->speed);
+      }
+      if (form == Strategy::best) {
+        ASSERT_GE(choice.gain, best_gain * (1 - 1e-9)) << turn;
+      } else if (!choice.hosts.empty()) {
+        best_gain = std::max(best_gain, choice.gain);
+      }
+      taken += choice.hosts.empty() ? 0 : 1;
+    }
+  }
+  EXPECT_GT(taken, 12);
+}
+
+TEST(Offer, IsJudgedByTheStepsThatAreLeft) {
+  control::Situation s;
+  s.grid = {2, 2};
+  s.cores = 4;
+  s.per_core = 16;
+  s.steps[{2, 2}] = {10, 1.0, 0, 1.0};
+  s.usual_spawn_s = [](int) { return 9.9; };
+  s.steps_left = 1000;
+  Offer offer{{{"a", 5, 1}}, 0, 0, Strategy::best};
+  auto d = control::decide_offer(s, offer, false); // 3x3 of equal processors: 9/4 as fast, on cores of its own
+  ASSERT_TRUE(d.is_accepted) << d.why;
+  EXPECT_EQ(d.to, (GridShape{3, 3}));
+  ASSERT_TRUE(d.forecast && d.choice);
+  EXPECT_NEAR(d.forecast->then.seconds, 4.0 / 9, 1e-9);
+  EXPECT_EQ(d.forecast->payoff_steps, 18); // 9.9 s, and next to nothing for the data, over 5/9 s a step
+  s.steps_left = 17;
+  d = control::decide_offer(s, offer, false);
+  EXPECT_FALSE(d.is_accepted);
+  EXPECT_NE(d.why.find("cannot pay off"), std::string::npos) << d.why;
+  EXPECT_TRUE(control::decide_offer(s, offer, true).is_accepted);
+  s.steps_left = 1000;
+  s.allowed = control::Allowed::parse("2x3,2x2");
+  d = control::decide_offer(s, offer, false);
+  EXPECT_EQ(d.to, (GridShape{2, 3}));
+  s.allowed = control::Allowed::parse("2x2");
+  d = control::decide_offer(s, offer, false);
+  EXPECT_FALSE(d.is_accepted);
+  EXPECT_NE(d.why.find("none of the 5 processors offered is taken"), std::string::npos) << d.why;
+}
+
+TEST(Offer, TheAnswerSaysWhatIsTakenWhatIsLeftAndWhy) {
+  control::JobInfo info;
+  info.job = "talk";
+  control::JobState job(info, {1, 1}, 0);
+  const std::string hosts = R"("hosts":[{"name":"a","slots":1,"speed":4},{"name":"b","slots":3,"speed":2}])";
+  const Json yes = job.offer(request(R"({"op":"offer","tpp":7,)" + hosts + "}"));
+  ASSERT_TRUE(yes["accepted"].get<bool>()) << yes;
+  EXPECT_EQ(yes["grid"], Json({1, 3}));
+  EXPECT_EQ(yes["used"], 2);
+  EXPECT_EQ(yes["chosen"]["hosts"], Json::parse(R"([{"name":"a","slots":1,"speed":4.0},{"name":"b","slots":1,"speed":2.0}])"));
+  EXPECT_EQ(yes["chosen"]["power"], 6.0);
+  EXPECT_EQ(yes["chosen"]["power_left"], 1.0);
+  EXPECT_NE(yes["chosen"]["left_because"], "");
+  const Json grown = job.submit(request(R"({"op":"grow","tpp":7,)" + hosts + "}"), 1);
+  EXPECT_EQ(grown["chosen"], yes["chosen"]);
+  auto wish = job.want(2);
+  ASSERT_TRUE(wish);
+  EXPECT_EQ(text_of(wish->hosts), "a:1,b:1");
+  control::ChangeReport report;
+  report.cost.from = {1, 1};
+  report.cost.to = {1, 3};
+  wish->done(report, 0, 3);
+  bool is_told = false;
+  for (const Json& event : job.take_events())
+    if (event["event"] == "outcome") {
+      is_told = true;
+      EXPECT_EQ(event["hosts"], yes["chosen"]["hosts"]);
+    }
+  EXPECT_TRUE(is_told);
+  EXPECT_NE(error_of([&] { job.offer(request(R"({"op":"offer","procs":0,)" + hosts + "}")); }), "no error");
+  EXPECT_NE(error_of([&] { job.offer(request(R"({"op":"offer"})")); }), "no error");
+}
