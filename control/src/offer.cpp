@@ -30,14 +30,14 @@ constexpr std::int64_t any_size = 1 << 20;  ///< of a matrix: shares are what co
 }
 
 bool is_name(const std::string& name) {
-  return !name.empty() && name.size() <= 255 && name[0] != '-' &&
-         std::all_of(name.begin(), name.end(), [](char c) {
-           return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '-';
-         });
+  return !name.empty() && name.size() <= 255 && name[0] != '-' && std::all_of(name.begin(), name.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '-';
+  });
 }
 
 void check(const OfferedHost& host, const std::string& where) {
-  if (!is_name(host.name)) bad(fmt::format("{}: a host is called \"{}\", expected a name", where, host.name.substr(0, 60)));
+  if (!is_name(host.name))
+    bad(fmt::format("{}: a host is called \"{}\", expected a name", where, host.name.substr(0, 60)));
   if (host.slots < 1 || host.slots > most_slots)
     bad(fmt::format("{}: {} has {} slots, expected 1 .. {}", where, host.name, host.slots, most_slots));
   if (!std::isfinite(host.speed) || host.speed <= 0)
@@ -60,7 +60,8 @@ void check(const std::vector<OfferedHost>& hosts, const std::string& where) {
 double number_in(const Json& object, const char* member, double otherwise, const std::string& where) {
   const auto at = object.find(member);
   if (at == object.end()) return otherwise;
-  if (!at->is_number()) bad(fmt::format("{}: \"{}\" is {}, expected a number", where, member, at->dump().substr(0, 60)));
+  if (!at->is_number())
+    bad(fmt::format("{}: \"{}\" is {}, expected a number", where, member, at->dump().substr(0, 60)));
   return at->get<double>();
 }
 
@@ -166,12 +167,8 @@ Json to_json(const std::vector<OfferedHost>& hosts) {
 }
 
 Json to_json(const Choice& choice) {
-  return {{"hosts", to_json(choice.hosts)},
-          {"form", gridmap::to_string(choice.form)},
-          {"power", choice.power},
-          {"power_left", choice.power_left},
-          {"left_because", choice.left_because},
-          {"gain", choice.gain}};
+  return {{"hosts", to_json(choice.hosts)},  {"form", gridmap::to_string(choice.form)}, {"power", choice.power},
+          {"power_left", choice.power_left}, {"left_because", choice.left_because},     {"gain", choice.gain}};
 }
 
 Choice choose(GridShape grid, const std::vector<double>& speeds, const Offer& offer,
@@ -188,7 +185,8 @@ Choice choose(GridShape grid, const std::vector<double>& speeds, const Offer& of
   request.permits = [&](int p, int q) { return permits(GridShape{p, q}); };
   const double now = capacity(grid, speeds), m = any_size;
   std::vector<Strategy> ways{offer.form};
-  if (offer.form == Strategy::best && cost) ways.insert(ways.end(), {Strategy::global, Strategy::local, Strategy::mixed});
+  if (offer.form == Strategy::best && cost)
+    ways.insert(ways.end(), {Strategy::global, Strategy::local, Strategy::mixed});
   Choice best;
   best.grid = grid;
   best.power_left = request.tpp;

@@ -47,8 +47,8 @@ bool any_grid(GridShape) {
 } // namespace
 
 TEST(Offer, IsReadAndRefusedInWords) {
-  const auto offer = Offer::in(request(
-      R"({"op":"offer","hosts":[{"name":"a","slots":2,"speed":1.5},{"name":"b"}],"tpp":3,"form":"local"})"));
+  const auto offer = Offer::in(
+      request(R"({"op":"offer","hosts":[{"name":"a","slots":2,"speed":1.5},{"name":"b"}],"tpp":3,"form":"local"})"));
   ASSERT_TRUE(offer);
   EXPECT_EQ(text_of(offer->hosts), "a:2,b:1");
   EXPECT_EQ(offer->hosts[1].speed, 1);
@@ -73,9 +73,8 @@ TEST(Offer, IsReadAndRefusedInWords) {
       {R"("hosts":[{"name":"a"}],"form":"round")", "expected best, global, local or mixed"},
       {R"("tpp":3)", "without \"hosts\""}};
   for (const auto& [members, expected] : wrong) {
-    const std::string said = error_of([&members = members] {
-      Offer::in(request(std::string(R"({"op":"offer",)") + members + "}"));
-    });
+    const std::string said =
+        error_of([&members = members] { Offer::in(request(std::string(R"({"op":"offer",)") + members + "}")); });
     EXPECT_NE(said.find(expected), std::string::npos) << members << ": " << said;
   }
   EXPECT_EQ(text_of(control::parse_hosts("a:8:1.4,b", "--hosts")), "a:8,b:1");
@@ -203,7 +202,8 @@ TEST(Offer, TheAnswerSaysWhatIsTakenWhatIsLeftAndWhy) {
   ASSERT_TRUE(yes["accepted"].get<bool>()) << yes;
   EXPECT_EQ(yes["grid"], Json({1, 3}));
   EXPECT_EQ(yes["used"], 2);
-  EXPECT_EQ(yes["chosen"]["hosts"], Json::parse(R"([{"name":"a","slots":1,"speed":4.0},{"name":"b","slots":1,"speed":2.0}])"));
+  EXPECT_EQ(yes["chosen"]["hosts"],
+            Json::parse(R"([{"name":"a","slots":1,"speed":4.0},{"name":"b","slots":1,"speed":2.0}])"));
   EXPECT_EQ(yes["chosen"]["power"], 6.0);
   EXPECT_EQ(yes["chosen"]["power_left"], 1.0);
   EXPECT_NE(yes["chosen"]["left_because"], "");

@@ -530,7 +530,11 @@ public:
     thread_.join();
   }
   std::atomic<int> resizes{0}, cancels{0};
+  std::atomic<int> offers{0};       ///< taken: one slot of the first host that is named
+  std::atomic<bool> claims{false};  ///< of an offer more than there is
   std::atomic<bool> regrets{false}; ///< a growth: goes back by itself, and declines from then on
+
+  Json offered(std::size_t k) const { return offered_.at(k); }
 
 private:
   void answer(control::LineServer::Client client, std::string_view line) {
@@ -543,11 +547,24 @@ private:
       fields = {{"accepted", false}, {"reason", "it was tried"}};
     else if (request.op == "resize")
       fields = {{"accepted", true}, {"request", ++resizes}, {"grid", request.body->at("grid")}};
-    else if (request.op == "cancel")
+    else if (request.op == "offer" || request.op == "grow") {
+      Json host = request.body->at("hosts")[0];
+      host["slots"] = claims ? 99 : 1;
+      if (request.op == "offer") offered_.push_back(*request.body);
+      fields = {
+          {"accepted", true}, {"grid", {1, procs_ + 1}}, {"chosen", {{"hosts", {host}}, {"left_because", "enough"}}}};
+      if (request.op == "grow") fields["request"] = ++resizes;
+    } else if (request.op == "cancel")
       fields = {{"cancelled", ++cancels}};
     else if (request.op == "watch")
       watcher_ = client;
     server_.send(client, control::to_line(control::reply(request.id, fields)));
+    if (request.op == "offer") ++offers;
+    if (request.op == "grow" && obeys_) {
+      const Json to = Json::array({1, ++procs_});
+      server_.send(watcher_,
+                   control::to_line({{"event", "resize"}, {"request", resizes.load()}, {"from", grid}, {"grid", to}}));
+    }
     if (request.op == "resize" && obeys_ && !has_regretted_) {
       const int before = procs_;
       const Json to = request.body->at("grid");
@@ -570,6 +587,7 @@ private:
   control::LineServer::Client watcher_ = 0;
   int procs_;
   bool obeys_, has_regretted_ = false;
+  std::vector<Json> offered_;
   std::atomic<bool> stop_{false};
   std::thread thread_;
 };
@@ -607,6 +625,42 @@ TEST_F(SchedulerTest, AJobThatGoesBackGivesItsProcessorsBack) {
   EXPECT_EQ(call("queue")["free"], 3);
   const auto third = submit({"sleep", "100"}, {{"allow", "3"}});
   until("the third has its processors", [&] { return job(third)["phase"] == "running"; });
+}
+
+TEST_F(SchedulerTest, AJobIsOfferedProcessorsAndTakesWhatItLikes) {
+  start({"--hosts", "slow:2,fast:2:3,middle:1:2", "--policy", "rs", "--unresponsive", "0.2"});
+  const auto rigid = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "4"}});
+  until("it runs", [&] { return job(rigid)["phase"] == "running"; });
+  EXPECT_EQ(job(rigid)["processors"], Json::array({0, 2, 3, 4})) << "the fastest first";
+  const auto id = submit({"sleep", "100"}, {{"allow", "1:4"}});
+  FakeApplication application(folder_ + "/run", "s2", 1, true);
+  until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
+  std::ofstream(folder_ + "/go") << "go"; // three are free for it
+  until("it has grown three times", [&] { return job(id)["procs"] == 4; });
+  EXPECT_EQ(application.offered(0)["hosts"],
+            Json::parse(R"([{"name":"fast","slots":2,"speed":3.0},{"name":"middle","slots":1,"speed":2.0}])"));
+  EXPECT_EQ(application.offered(0)["tpp"], 8.0);
+  const Json timeline = call("timeline");
+  std::vector<Json> had;
+  for (const Json& segment : timeline["segments"])
+    if (segment["job"] == id) had.push_back(segment["processors"]);
+  EXPECT_EQ(had, (std::vector<Json>{{1}, {1, 2}, {1, 2, 3}, {1, 2, 3, 4}})) << "one of the first host each time";
+  EXPECT_EQ(call("queue")["free"], 1);
+}
+
+TEST_F(SchedulerTest, AJobThatClaimsWhatItWasNotOffered) {
+  start({"--hosts", "a:2,b:2:3", "--policy", "rs", "--unresponsive", "100"});
+  const auto id = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "3"}});
+  until("it runs", [&] { return job(id)["phase"] == "running"; });
+  const auto second = submit({"sleep", "100"}, {{"allow", "1:4"}});
+  FakeApplication application(folder_ + "/run", "s2", 1, true);
+  application.claims = true;
+  until("the scheduler has found it", [&] { return job(second).value("resizable", false); });
+  std::ofstream(folder_ + "/go") << "go";
+  until("it was refused", [&] { return job(second)["unanswered"] == 1; });
+  EXPECT_NE(job(second)["why"].get<std::string>().find("were not offered"), std::string::npos) << job(second)["why"];
+  EXPECT_EQ(job(second)["procs"], 1);
+  EXPECT_EQ(call("queue")["free"], 3);
 }
 
 TEST_F(SchedulerTest, AJobThatObeysAndACrashBetween) {

@@ -29,6 +29,7 @@
 #include "control/limits.hpp"
 #include "control/runtime_dir.hpp"
 #include "program.hpp"
+#include "talk.hpp"
 
 namespace sched {
 namespace {
@@ -108,6 +109,7 @@ Daemon::Daemon(DaemonOptions options) : options_(std::move(options)), boot_(boot
       throw Error(Status::bad_state, fmt::format("scheduler: another one works in '{}'", options_.folder));
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
+  table_.set_speeds(speeds_of(options_.launch.hosts));
   open_journal();
   server_ = std::make_unique<control::LineServer>(
       options_.runtime_folder, "sched.sock",
@@ -300,7 +302,9 @@ void Daemon::heard(std::int64_t id, Live& live, const Json& line) {
   const std::string op = sent->second;
   live.sent.erase(sent);
   const bool ok = line.value("ok", false);
-  if (op == "resize") {
+  if (op == "offer" || op == "grow") {
+    heard_choice(id, live, op, line);
+  } else if (op == "resize") {
     if (ok && line.value("accepted", false))
       live.request = line.value("request", std::int64_t{0});
     else if (table_.find(id)->target != 0)
@@ -330,6 +334,51 @@ void Daemon::heard(std::int64_t id, Live& live, const Json& line) {
   } else if (op == "history" && ok) {
     heard_history(live, line);
   }
+}
+
+/// The job's part of the talk: what it takes is booked, and the rest is free from here on.
+void Daemon::heard_choice(std::int64_t id, Live& live, const std::string& op, const Json& line) {
+  const JobRecord& job = *table_.find(id);
+  if (job.target <= job.procs) { // meanwhile it was given up
+    if (op == "grow" && line.value("accepted", false)) tell(id, live, "cancel", {{"request", line["request"]}});
+    return;
+  }
+  const bool ok = line.value("ok", false);
+  const Json chosen = line.value("chosen", Json());
+  if (!ok || !line.value("accepted", false) || !chosen.is_object()) {
+    give_up(id, line.value(ok ? "reason" : "error", "declined"));
+    return;
+  }
+  try {
+    std::vector<Host> hosts;
+    for (const Json& host : chosen.at("hosts"))
+      hosts.push_back({host.at("name").get<std::string>(), host.at("slots").get<int>(), host.value("speed", 1.0)});
+    const std::vector<int> taken = taken_of(options_.launch.hosts, job.reserved, hosts);
+    say(fmt::format("job {} takes {} of {} processors offered: {}", id, taken.size(), job.reserved.size(),
+                    chosen.value("left_because", "")));
+    if (taken.size() < job.reserved.size()) commit(table_.narrow(unix_time_s(), id, taken));
+  } catch (const NoRoom&) {
+    throw;
+  } catch (const std::exception& error) {
+    if (!journal_.why_broken().empty()) throw;
+    if (op == "grow") tell(id, live, "cancel", Json::object());
+    give_up(id, error.what());
+    return;
+  }
+  if (op == "grow")
+    live.request = line.value("request", std::int64_t{0});
+  else
+    offer(id, "grow");
+}
+
+/// `offer`, or `grow` onto what it chose of it.
+void Daemon::offer(std::int64_t id, const char* op) {
+  const std::vector<Host> hosts = offer_of(options_.launch.hosts, table_.find(id)->reserved);
+  Json list = Json::array();
+  for (const Host& host : hosts) list.push_back({{"name", host.name}, {"slots", host.slots}, {"speed", host.speed}});
+  Json fields{{"hosts", std::move(list)}, {"tpp", power_of(hosts)}};
+  if (op == std::string("grow")) fields["deadline_s"] = options_.deadline_s;
+  tell(id, live_.at(id), op, fields);
 }
 
 void Daemon::heard_history(Live& live, const Json& reply) {
@@ -434,6 +483,16 @@ void Daemon::look_at_deadlines() {
 
 // ---- decisions
 
+/// Refers to live.
+const double* Daemon::by_speed(const JobRecord& job, const Live& live, const std::vector<double>& step_s,
+                               double speed) const {
+  if (table_.speeds().empty()) return step_s.data();
+  const std::set<int> free = table_.free_ids();
+  live.by_speed_s =
+      steps_by_speed(step_s, live.sizes.list(), table_.speeds(), job.processors, {free.begin(), free.end()}, speed);
+  return live.by_speed_s.data();
+}
+
 Job Daemon::view_of(const JobRecord& job, const Live& live) const {
   Job view;
   view.id = job.id;
@@ -451,10 +510,13 @@ Job Daemon::view_of(const JobRecord& job, const Live& live) const {
   if (job.spec.finish_by_s > 0) view.finish_by_s = job.spec.finish_by_s;
   const int at = live.sizes.index_of(job.procs);
   const bool is_measured = live.steps_left >= 0 && at >= 0 && live.step_s[static_cast<std::size_t>(at)] > 0;
-  if (is_measured || job.spec.seconds.empty()) return view;
+  if (is_measured || job.spec.seconds.empty()) {
+    view.step_s = by_speed(job, live, live.step_s, mean_speed(table_.speeds(), job.processors));
+    return view;
+  }
   // what its user says: a job is one step, of which a part is done
-  view.step_s = live.told_s.data();
-  const double takes_s = at >= 0 ? live.told_s[static_cast<std::size_t>(at)] : 0;
+  view.step_s = by_speed(job, live, live.told_s, 1);
+  const double takes_s = at >= 0 ? view.step_s[at] : 0;
   view.steps_left = job.phase != Phase::running ? 1
                     : takes_s > 0               ? std::max(0.0, 1 - (unix_time_s() - job.start_s) / takes_s)
                                                 : -1;
@@ -522,6 +584,10 @@ void Daemon::ask(std::int64_t id, int procs) {
   if (!shape) return;
   commit(table_.ask(unix_time_s(), id, procs));
   live.request = 0;
+  if (procs > table_.find(id)->procs && !options_.dictates && options_.launch.hosts.procs() > 0) {
+    offer(id, "offer");
+    return;
+  }
   // whether it pays is this scheduler's matter, which knows who else wants the processors; but one that measures slower
   // has no use for them
   tell(id, live, "resize",

@@ -34,6 +34,7 @@ struct DaemonOptions {
   std::string runtime_folder; ///< of the socket sched.sock
   LaunchOptions launch;
   double deadline_s = 60;     ///< for an answer to a request
+  bool dictates = false;      ///< tells jobs their grid; otherwise, where hosts are known, it offers, and they choose
   double unresponsive_s = 30; ///< how long a job that did not answer, or declined, is left alone
   bool until_empty = false;   ///< end when there is nothing left to do
   bool is_verbose = false;
@@ -69,7 +70,8 @@ private:
     bool is_resizable = false;
     std::unique_ptr<Json> status; ///< as it said last; null: not heard yet
     std::vector<double> step_s;
-    std::vector<double> told_s; ///< what it takes by size, as its user says
+    mutable std::vector<double> by_speed_s; ///< step_s or told_s, on the processors that it has or would get
+    std::vector<double> told_s;             ///< what it takes by size, as its user says
     double steps_left = -1, resize_s = 1;
     int cores = 0; ///< of its hosts; 0: not heard yet
     double next_look_s = 0, next_try_s = 0;
@@ -107,11 +109,14 @@ private:
 
   /// Refers to live_ and to `views`, which it fills.
   State state_now(std::deque<Job>& views) const;
+  const double* by_speed(const JobRecord& job, const Live& live, const std::vector<double>& step_s, double speed) const;
   Job view_of(const JobRecord& job, const Live& live) const;
   Promise promised(const JobSpec& spec, const Live& live) const;
   void schedule();
   void start(std::int64_t id, int procs);
   void ask(std::int64_t id, int procs);
+  void offer(std::int64_t id, const char* op);
+  void heard_choice(std::int64_t id, Live& live, const std::string& op, const Json& line);
 
   void answer(control::LineServer::Client client, std::string_view line);
   void serve_request(control::LineServer::Client client, const control::Request& request);

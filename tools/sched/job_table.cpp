@@ -199,6 +199,16 @@ std::vector<int> JobTable::choose(int n) const {
   if (n < 0 || static_cast<std::size_t>(n) > ids.size())
     throw base::Error(base::Status::internal,
                       fmt::format("scheduler: {} processors wanted, {} are free", n, ids.size()));
+  if (!speeds_.empty()) {
+    std::vector<int> fastest(ids.begin(), ids.end());
+    const auto speed = [&](int id) {
+      return static_cast<std::size_t>(id) < speeds_.size() ? speeds_[static_cast<std::size_t>(id)] : 1;
+    };
+    std::stable_sort(fastest.begin(), fastest.end(), [&](int a, int b) { return speed(a) > speed(b); });
+    fastest.resize(static_cast<std::size_t>(n));
+    std::sort(fastest.begin(), fastest.end());
+    return fastest;
+  }
   std::vector<int> best, piece;
   const auto look = [&] {
     if (static_cast<int>(piece.size()) >= n && (best.empty() || piece.size() < best.size())) best = piece;
@@ -252,6 +262,15 @@ Entry JobTable::ask(double at_s, std::int64_t job, int target) const {
   const auto has = static_cast<int>(jobs_.at(job).processors.size());
   const auto more = target > has ? choose(target - has) : std::vector<int>{};
   return {Entry::Kind::ask, at_s, job, {std::to_string(target), join_ids(more)}};
+}
+
+Entry JobTable::narrow(double at_s, std::int64_t job, const std::vector<int>& ids) const {
+  const JobRecord& j = jobs_.at(job);
+  for (const int id : ids)
+    if (std::find(j.reserved.begin(), j.reserved.end(), id) == j.reserved.end())
+      throw base::Error(base::Status::internal,
+                        fmt::format("scheduler: processor {} is not promised to job {}", id, job));
+  return {Entry::Kind::ask, at_s, job, {std::to_string(j.processors.size() + ids.size()), join_ids(ids)}};
 }
 
 Entry JobTable::size(double at_s, std::int64_t job, int n) const {

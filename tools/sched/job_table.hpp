@@ -64,9 +64,14 @@ public:
   const JobRecord* find(std::int64_t id) const;
   const std::vector<Segment>& segments() const { return segments_; }
 
-  /// The n free processors to give: those in one piece where there is one, the tightest such.
+  /// Speed of each processor, by id; empty: all alike. It is no entry: who reads the journal knows its hosts.
+  void set_speeds(std::vector<double> speeds) { speeds_ = std::move(speeds); }
+  const std::vector<double>& speeds() const { return speeds_; }
+  /// The n free processors to give: those in one piece where there is one, the tightest such. Where speeds differ the
+  /// fastest.
   /// @throws base::Error{internal} when there are not so many.
   std::vector<int> choose(int n) const;
+  std::set<int> free_ids() const;
   /// Which n of its processors a job keeps: the lowest.
   static std::vector<int> keep(const JobRecord& job, int n);
 
@@ -77,6 +82,8 @@ public:
   Entry finish(double at_s, std::int64_t job, const JobSpec& spec) const;
   Entry start(double at_s, std::int64_t job, int procs, std::int64_t pid, std::int64_t pid_started) const;
   Entry ask(double at_s, std::int64_t job, int target) const;
+  /// Of what was reserved for a growth only these: the job takes no more.
+  Entry narrow(double at_s, std::int64_t job, const std::vector<int>& ids) const;
   /// It has n processors now, whatever was asked for. Beyond what is free it gets none: then it shares.
   Entry size(double at_s, std::int64_t job, int n) const;
   Entry answer(double at_s, std::int64_t job, const std::string& why, double unresponsive_until_s) const;
@@ -85,7 +92,6 @@ public:
   Entry end(double at_s, std::int64_t job, const std::string& status, const std::string& why) const;
 
 private:
-  std::set<int> free_ids() const;
   // steps of apply(); these throw as it does
   JobRecord& job_of(const Entry& entry);
   JobRecord& job_in(JobRecord::Phase phase, const Entry& entry);
@@ -99,6 +105,7 @@ private:
   std::int64_t next_id_ = 1;
   std::map<std::int64_t, JobRecord> jobs_;
   std::vector<Segment> segments_;
+  std::vector<double> speeds_;
 };
 
 const char* to_string(JobRecord::Phase phase);

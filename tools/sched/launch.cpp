@@ -2,18 +2,20 @@
 #include "launch.hpp"
 
 #include <algorithm>
-#include <charconv>
+#include <cmath>
+#include <cstdlib>
 
 #include <fmt/format.h>
 
 #include "base/environment.hpp"
 #include "base/status.hpp"
+#include "base/text.hpp"
 
 namespace sched {
 
 int Hosts::procs() const {
   int sum = 0;
-  for (const auto& host : list) sum += host.second;
+  for (const Host& host : list) sum += host.slots;
   return sum;
 }
 
@@ -23,19 +25,18 @@ Hosts Hosts::parse(const std::string& text) {
   while (at <= text.size()) {
     const auto comma = std::min(text.find(',', at), text.size());
     const std::string part = text.substr(at, comma - at);
-    const auto colon = part.rfind(':');
-    int slots = 1;
-    if (colon != std::string::npos) {
-      const auto [end, error] = std::from_chars(part.data() + colon + 1, part.data() + part.size(), slots);
-      if (error != std::errc{} || end != part.data() + part.size()) slots = 0;
-    }
-    const std::string name = part.substr(0, colon);
-    if (name.empty() || name[0] == '-' || slots < 1 || slots > 1 << 16)
+    const std::vector<std::string> words = base::split(part, ':');
+    const int slots = words.size() > 1 ? base::whole_number<int>(words[1]).value_or(0) : 1;
+    char* end = nullptr;
+    const double speed = words.size() > 2 ? std::strtod(words[2].c_str(), &end) : 1;
+    const bool is_speed = words.size() < 3 || (end != words[2].c_str() && *end == '\0' && std::isfinite(speed));
+    if (words.empty() || words.size() > 3 || words[0].empty() || words[0][0] == '-' || slots < 1 || slots > 1 << 16 ||
+        !is_speed || !(speed > 0))
       throw base::Error(base::Status::bad_argument,
-                        fmt::format("scheduler: '{}' in the list of hosts is not a name and a number of processors "
-                                    "like node1:8",
+                        fmt::format("scheduler: '{}' in the list of hosts is not a name, a number of processors and "
+                                    "their speed like node1:8 or node1:8:1.4",
                                     part));
-    hosts.list.emplace_back(name, slots);
+    hosts.list.push_back({words[0], slots, speed});
     at = comma + 1;
   }
   return hosts;
@@ -67,11 +68,12 @@ Launch make_launch(const JobSpec& spec, const std::string& socket_name, const st
   if (!options.hosts.list.empty()) {
     std::string here, all;
     int first = 0;
-    for (const auto& [name, slots] : options.hosts.list) {
+    for (const auto& [name, slots, speed] : options.hosts.list) {
       int count = 0;
       for (const int id : processors) count += id >= first && id < first + slots;
       if (count > 0) here += fmt::format("{}{}:{}", here.empty() ? "" : ",", name, count);
       all += fmt::format("{}{}:{}", all.empty() ? "" : ",", name, slots);
+      if (speed != 1) all += fmt::format(":{:g}", speed);
       first += slots;
     }
     launch.variables.push_back("DYNGRID_HOSTS=" + all);

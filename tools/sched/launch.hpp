@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "job_table.hpp"
 
 namespace sched {
 
+struct Host {
+  std::string name;
+  int slots = 0;
+  double speed = 1; ///< of each of its processors
+};
+
 /// Where processors are: hosts in the order of their processors' ids. Empty: this machine, as many as the
 /// scheduler was given.
 struct Hosts {
-  std::vector<std::pair<std::string, int>> list;
+  std::vector<Host> list;
   int procs() const;
-  /// "node1:8,node2:4". @throws base::Error{bad_argument}
+  /// "node1:8:1.4,node2:4"; without a speed it is 1. @throws base::Error{bad_argument}
   static Hosts parse(const std::string& text);
 };
 

@@ -59,7 +59,10 @@ int main(int argc, char** argv) {
   bool stop_one = false, cancel_jobs = false;
   o.procs = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
   cli.add_option("--procs", o.procs, "processors to give to jobs").check(base::in_range(1, 1 << 20)).show_default();
-  cli.add_option("--hosts", hosts, "their hosts instead: node1:8,node2:8 (the allocation; DYNGRID_HOSTS of the jobs)")
+  cli.add_option("--hosts", hosts,
+                 "their hosts instead, with their speeds where they differ: node1:8:1.4,node2:8 (the allocation; "
+                 "DYNGRID_HOSTS of "
+                 "the jobs)")
       .type_name("LIST");
   cli.add_option("--policy", o.policy, "ls lazy, as adaptive, rs reconfigurable, tp throughput, qos finish-by times")
       .check(base::one_of({"ls", "as", "rs", "tp", "qos"}))
@@ -68,6 +71,8 @@ int main(int argc, char** argv) {
       .check(base::one_of({"even", "first"}))
       .show_default();
   cli.add_flag("--payoff", o.policy_options.payoff, "rs: ask to grow only where history says that it pays");
+  cli.add_flag("--dictate", o.dictates,
+               "with --hosts: tell jobs their larger grid; otherwise they are offered processors and choose");
   cli.add_option("--folder", o.folder, "journal and output of jobs (default: dyngrid/sched in the user's state folder)")
       .type_name("PATH");
   cli.add_option("--deadline", o.deadline_s, "seconds a job has to answer a request")

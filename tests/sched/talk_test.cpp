@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The scheduler's side of a talk about processors: what it offers, what is booked, whatever a job answers. Pure.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+
+#include "base/status.hpp"
+#include "sched/job_table.hpp"
+#include "sched/talk.hpp"
+
+namespace {
+
+using namespace sched;
+
+std::string text_of(const std::vector<Host>& hosts) {
+  std::string text;
+  for (const Host& host : hosts)
+    text += (text.empty() ? "" : ",") + host.name + ":" + std::to_string(host.slots);
+  return text;
+}
+
+} // namespace
+
+TEST(Talk, HostsOfProcessors) {
+  const Hosts hosts = Hosts::parse("a:2:1.5,b:3,c");
+  EXPECT_EQ(hosts.procs(), 6);
+  EXPECT_EQ(text_of(offer_of(hosts, {5, 1, 2, 4})), "a:1,b:2,c:1");
+  EXPECT_DOUBLE_EQ(power_of(offer_of(hosts, {0, 1, 2})), 4);
+  EXPECT_EQ(speeds_of(hosts), (std::vector<double>{1.5, 1.5, 1, 1, 1, 1}));
+  EXPECT_TRUE(speeds_of(Hosts::parse("a:2,b:2")).empty());
+  EXPECT_EQ(taken_of(hosts, {1, 2, 4, 5}, {{"b", 1, 1}, {"c", 1, 1}}), (std::vector<int>{2, 5}));
+  EXPECT_TRUE(taken_of(hosts, {1, 2}, {}).empty());
+  for (const std::vector<Host>& wrong : std::vector<std::vector<Host>>{
+           {{"a", 2, 1.5}}, {{"b", 1, 1}, {"b", 1, 1}}, {{"d", 1, 1}}, {{"c", 1, 1}}, {{"b", 0, 1}}, {{"b", -1, 1}}})
+    EXPECT_THROW(taken_of(hosts, {1, 2}, wrong), base::Error) << text_of(wrong);
+  for (const char* wrong : {"a:1:0", "a:1:-2", "a:1:x", "a:1:", "a:1:inf", "a:1:2:3", "a::2"})
+    EXPECT_THROW(Hosts::parse(wrong), base::Error) << wrong;
+}
+
+TEST(Talk, StepsCountSpeed) {
+  // two processors of speed 1 are its own; of the free ones 3 and 4 are of speed 3, 2 is of speed 1
+  const std::vector<double> speeds{1, 1, 1, 3, 3};
+  const auto s = steps_by_speed({8, 4, 2.5, 2}, {1, 2, 3, 4}, speeds, {0, 1}, {2, 3, 4}, 1);
+  EXPECT_DOUBLE_EQ(s[0], 8);
+  EXPECT_DOUBLE_EQ(s[1], 4);
+  EXPECT_DOUBLE_EQ(s[2], 2.5 * 3 / 5);
+  EXPECT_DOUBLE_EQ(s[3], 2 * 4 / 8.0);
+  EXPECT_DOUBLE_EQ(steps_by_speed({6}, {2}, speeds, {}, {2, 3, 4}, 1)[0], 2); // one that waits gets the fastest
+}
+
+// Jobs of all kinds: they take some, all or nothing of an offer, claim what they were not offered, grow to another size
+// than they said, shrink, end, and are asked again. Nothing is ever booked twice, lost, or above what was offered.
+TEST(Talk, AHundredThousandRandomTalks) {
+  const Hosts hosts = Hosts::parse("a:4:2,b:8,c:3:0.5,d:9:1.25");
+  const int procs = hosts.procs();
+  std::mt19937 random(11);
+  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  JobTable table;
+  table.set_speeds(speeds_of(hosts));
+  table.apply(table.open(0, procs, "rs", "boot"));
+  std::vector<std::int64_t> running;
+  int talks = 0, taken_some = 0, refused = 0, lied = 0;
+  double t = 0;
+  while (talks < 100000) {
+    t += 1;
+    if (running.size() < 4) {
+      const auto free = static_cast<int>(table.free_ids().size());
+      if (free > 0) {
+        JobSpec spec;
+        spec.command = {"x"};
+        const Entry e = table.submit(t, spec);
+        table.apply(e);
+        table.apply(table.start(t, e.job, 1 + below(std::min(free, 4)), 1, 1));
+        running.push_back(e.job);
+      }
+    }
+    const auto at = static_cast<std::size_t>(below(static_cast<int>(running.size())));
+    const std::int64_t id = running[at];
+    const JobRecord& job = *table.find(id);
+    const auto free = static_cast<int>(table.free_ids().size());
+    if (free == 0 || below(4) == 0) { // it shrinks, or ends
+      if (job.processors.size() > 1) {
+        table.apply(table.size(t, id, 1 + below(static_cast<int>(job.processors.size()) - 1)));
+      } else if (below(200) == 0) { // the table looks at ended ones, too
+        table.apply(table.end(t, id, "0", ""));
+        running.erase(running.begin() + static_cast<std::ptrdiff_t>(at));
+      }
+      continue;
+    }
+    ++talks;
+    const std::vector<int> before = job.processors;
+    table.apply(table.ask(t, id, static_cast<int>(before.size()) + 1 + below(free)));
+    const std::vector<int> reserved = job.reserved;
+    const std::vector<Host> offer = offer_of(hosts, reserved);
+    const int answer = below(10);
+    if (answer == 0) { // declined, or no answer
+      table.apply(table.answer(t, id, "declined", t + 1));
+      ++refused;
+    } else {
+      std::vector<Host> said;
+      for (const Host& host : offer)
+        if (const int n = below(host.slots + 1); n > 0) said.push_back({host.name, n, host.speed});
+      if (answer == 1) said.push_back({hosts.list[static_cast<std::size_t>(below(4))].name, 1 + below(9), 1});
+      try {
+        const std::vector<int> taken = taken_of(hosts, reserved, said);
+        ASSERT_LE(power_of(offer_of(hosts, taken)), power_of(offer) + 1e-9);
+        ASSERT_TRUE(std::includes(reserved.begin(), reserved.end(), taken.begin(), taken.end()));
+        ASSERT_EQ(static_cast<int>(taken.size()), [&] {
+          int sum = 0;
+          for (const Host& host : said) sum += host.slots;
+          return sum;
+        }());
+        if (taken.empty()) {
+          table.apply(table.answer(t, id, "nothing is of use", t + 1));
+        } else {
+          table.apply(table.narrow(t, id, taken));
+          ASSERT_EQ(job.reserved, taken);
+          table.apply(table.size(t, id, job.target));
+          std::vector<int> all = before;
+          all.insert(all.end(), taken.begin(), taken.end());
+          std::sort(all.begin(), all.end());
+          ASSERT_EQ(job.processors, all) << "what was answered is booked";
+          ++taken_some;
+        }
+      } catch (const base::Error&) {
+        table.apply(table.answer(t, id, "nonsense", t + 1));
+        ++lied;
+      }
+    }
+    std::vector<int> owners(static_cast<std::size_t>(procs), 0);
+    for (const std::int64_t other : running) {
+      for (const int p : table.find(other)->processors) ++owners[static_cast<std::size_t>(p)];
+      for (const int p : table.find(other)->reserved) ++owners[static_cast<std::size_t>(p)];
+    }
+    for (const int p : table.free_ids()) ++owners[static_cast<std::size_t>(p)];
+    ASSERT_EQ(owners, std::vector<int>(static_cast<std::size_t>(procs), 1)) << "talk " << talks;
+  }
+  EXPECT_GT(taken_some, 50000);
+  EXPECT_GT(refused, 5000);
+  EXPECT_GT(lied, 1000);
+}
