@@ -609,6 +609,53 @@ TEST_F(SchedulerTest, AJobThatIgnoresRequestsIsLeftAlone) {
   until("the second runs", [&] { return job(second)["phase"] == "running"; });
 }
 
+// it counts in a process group of its own, as MPI's processes are
+TEST_F(SchedulerTest, AJobThatIgnoresAShrinkIsStoppedAndGoesOn) {
+  start({"--procs", "4", "--policy", "rs", "--deadline", "0.5", "--unresponsive", "100", "--suspend"});
+  const auto id =
+      submit({"/bin/bash", "-c", "set -m; (while :; do echo; sleep 0.02; done) & while :; do sleep 1; done"},
+             {{"allow", "1:4"}});
+  FakeApplication application(folder_ + "/run", "s1", 4, false);
+  until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
+  const auto lines = [&] { return out(id).size(); };
+  const auto stands_still = [&] {
+    const std::size_t before = lines();
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    return lines() == before;
+  };
+  until("it counts", [&] { return lines() > 3; });
+  const auto second = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "3"}});
+  until("the second runs", [&] { return job(second)["phase"] == "running"; });
+  EXPECT_TRUE(job(id)["suspended"].get<bool>());
+  EXPECT_EQ(job(id)["processors"], Json::array({0}));
+  EXPECT_EQ(job(second)["processors"], Json::array({1, 2, 3}));
+  EXPECT_EQ(call("queue")["free"], 0);
+  until("all of it is stopped", stands_still);
+  crash();
+  EXPECT_TRUE(stands_still());
+  start({"--procs", "4", "--policy", "rs", "--deadline", "0.5", "--unresponsive", "100", "--suspend"});
+  EXPECT_TRUE(job(id)["suspended"].get<bool>());
+  EXPECT_TRUE(stands_still());
+  std::ofstream(folder_ + "/go") << "go";
+  until("it goes on", [&] { return !job(id)["suspended"].get<bool>(); });
+  EXPECT_EQ(job(id)["processors"], Json::array({0, 1, 2, 3}));
+  until("it counts again", [&] { return !stands_still(); });
+  EXPECT_EQ(call("queue")["free"], 0);
+}
+
+TEST_F(SchedulerTest, AStoppedJobCanBeCancelled) {
+  start({"--procs", "2", "--policy", "rs", "--deadline", "0.3", "--unresponsive", "100", "--suspend"});
+  const auto id = submit({"sleep", "100"}, {{"allow", "1:2"}});
+  FakeApplication application(folder_ + "/run", "s1", 2, false);
+  until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
+  const auto second = submit({"sleep", "100"}, {{"allow", "1"}});
+  until("it is stopped", [&] { return job(id)["suspended"].get<bool>(); });
+  call("cancel", {{"job", id}});
+  EXPECT_EQ(wait(id)["why"], "cancelled");
+  EXPECT_EQ(job(second)["phase"], "running");
+  EXPECT_EQ(call("queue")["free"], 1);
+}
+
 TEST_F(SchedulerTest, AJobThatGoesBackGivesItsProcessorsBack) {
   start({"--procs", "4", "--policy", "rs"});
   const auto id = submit({"sleep", "100"}, {{"allow", "1:4"}});

@@ -218,6 +218,40 @@ TEST(JobTable, WhoGetsWhichProcessors) {
   EXPECT_EQ(table.segments().size(), 6u);
 }
 
+TEST(JobTable, AStoppedJobLendsProcessors) {
+  JobTable table;
+  table.apply(table.open(0, 5, "rs", "boot"));
+  const auto start = [&](int n) {
+    const Entry e = table.submit(0, spec_of("job", {"x"}));
+    table.apply(e);
+    table.apply(table.start(0, e.job, n, 1, 1));
+    return e.job;
+  };
+  const auto a = start(4);
+  table.apply(table.ask(1, a, 1));
+  table.apply(table.suspend(2, a, 1));
+  EXPECT_EQ(table.find(a)->processors, std::vector<int>{0});
+  EXPECT_EQ(table.find(a)->procs, 4) << "its processes are there";
+  EXPECT_EQ(table.find(a)->target, 0);
+  EXPECT_THROW(table.apply(table.suspend(2, a, 1)), base::Error);
+  const auto b = start(2);
+  EXPECT_FALSE(table.can_resume(*table.find(a))); // two are free, three are lent
+  EXPECT_THROW(table.resume(3, a), base::Error);
+  table.apply(table.end(3, b, "0", ""));
+  ASSERT_TRUE(table.can_resume(*table.find(a)));
+  table.apply(table.resume(4, a));
+  EXPECT_EQ(table.find(a)->processors.size(), 4u);
+  EXPECT_FALSE(table.can_resume(*table.find(a)));
+  table.apply(table.suspend(5, a, 1));
+  table.apply(table.size(6, a, 1)); // its last words: it had shrunk before it was stopped
+  EXPECT_TRUE(table.can_resume(*table.find(a)));
+  table.apply(table.resume(7, a));
+  EXPECT_EQ(table.find(a)->processors, std::vector<int>{0});
+  table.apply(table.suspend(8, a, 0));
+  table.apply(table.end(9, a, "-", "killed"));
+  EXPECT_EQ(table.choose(5).size(), 5u);
+}
+
 TEST(Launch, OneMachine) {
   JobSpec spec = spec_of("x", {"./prog", "--n", "5"});
   spec.steps = 7;

@@ -17,8 +17,7 @@ using namespace sched;
 
 std::string text_of(const std::vector<Host>& hosts) {
   std::string text;
-  for (const Host& host : hosts)
-    text += (text.empty() ? "" : ",") + host.name + ":" + std::to_string(host.slots);
+  for (const Host& host : hosts) text += (text.empty() ? "" : ",") + host.name + ":" + std::to_string(host.slots);
   return text;
 }
 

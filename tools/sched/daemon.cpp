@@ -179,6 +179,8 @@ void Daemon::recover() {
     if (same_boot) live.process = watch_process(job.pid, job.pid_started);
     if (live.process) {
       say(fmt::format("job {} still runs as process {}", id, job.pid));
+      // the scheduler before this one may have died between the line and the signal
+      if (job.is_suspended || options_.suspends) signal_session(job.pid, job.is_suspended ? SIGSTOP : SIGCONT);
     } else if (same_boot && ::access((file_of(id) + ".began").c_str(), F_OK) != 0) {
       commit(table_.requeue(unix_time_s(), id)); // written down, but it never began
     } else {
@@ -429,6 +431,7 @@ void Daemon::kill_job(std::int64_t id) {
   if (start_time_of(job.pid) != job.pid_started) return;
   const bool hard = live.killed_s > 0;
   ::kill(static_cast<pid_t>(-job.pid), hard ? SIGKILL : SIGTERM);
+  if (job.is_suspended) signal_session(job.pid, SIGCONT); // so that it can end
   live.is_killed_hard = hard;
   live.killed_s = unix_time_s();
 }
@@ -449,7 +452,7 @@ void Daemon::look_at_jobs() {
       kill_job(id);
     if (live.client) {
       listen_to(id, live);
-      if (unix_time_s() >= live.next_look_s) {
+      if (unix_time_s() >= live.next_look_s && !job.is_suspended) {
         live.next_look_s = unix_time_s() + look_every_s;
         tell(id, live, "status", Json::object());
         if (options_.policy == "tp" || options_.policy == "qos") tell(id, live, "history", Json::object());
@@ -476,8 +479,36 @@ void Daemon::look_at_deadlines() {
     // a growth is withdrawn, its processors go to others; a shrink stays asked for: whoever wanted them still
     // does
     if (job.target > job.procs) tell(id, live, "cancel", Json::object());
+    if (job.target < job.procs && options_.suspends && !job.is_suspended) {
+      suspend(id);
+      continue;
+    }
     live.request = 0;
     give_up(id, fmt::format("no answer within {:g} s", options_.deadline_s));
+  }
+}
+
+/// What it was asked to give back is for others until it goes on. The request stays asked for: it may obey then.
+void Daemon::suspend(std::int64_t id) {
+  const JobRecord& job = *table_.find(id);
+  if (start_time_of(job.pid) != job.pid_started) return;
+  commit(table_.suspend(unix_time_s(), id, job.target)); // first, so that a scheduler after this one has it go on
+  signal_session(job.pid, SIGSTOP);
+  say(fmt::format("job {} did not shrink within {:g} s and is stopped", id, options_.deadline_s));
+}
+
+/// After the others have taken what they can.
+void Daemon::resume_suspended() {
+  std::vector<std::int64_t> ready;
+  for (const auto& [id, live] : live_)
+    if (const JobRecord& job = *table_.find(id); job.phase == Phase::running && table_.can_resume(job))
+      ready.push_back(id);
+  for (const std::int64_t id : ready) {
+    const JobRecord& job = *table_.find(id);
+    if (!table_.can_resume(job)) continue; // another one has them again
+    commit(table_.resume(unix_time_s(), id));
+    if (start_time_of(job.pid) == job.pid_started) signal_session(job.pid, SIGCONT);
+    commit(table_.answer(unix_time_s(), id, "was stopped, and goes on", unix_time_s() + options_.unresponsive_s));
   }
 }
 
@@ -499,10 +530,11 @@ Job Daemon::view_of(const JobRecord& job, const Live& live) const {
   view.arrival_s = job.submit_s;
   view.priority = job.spec.priority;
   view.sizes = &live.sizes;
-  view.procs = job.procs;
+  view.procs = job.is_suspended ? static_cast<int>(job.processors.size()) : job.procs;
   view.target = job.target;
   view.unresponsive_until_s = job.unresponsive_until_s;
-  view.resizable = !job.spec.rigid && !job.is_cancelled && live.client.has_value() && live.is_resizable;
+  view.resizable =
+      !job.spec.rigid && !job.is_cancelled && !job.is_suspended && live.client.has_value() && live.is_resizable;
   view.step_s = live.step_s.data();
   view.steps_left = live.steps_left;
   view.resize_s = live.resize_s;
@@ -614,6 +646,7 @@ void Daemon::run(const std::function<bool()>& is_stopped) {
       if (is_changed_ && !stop_) {
         is_changed_ = false;
         schedule();
+        resume_suspended();
       }
       if (has_no_room_) warn("there is room again");
       has_no_room_ = false;
@@ -622,6 +655,9 @@ void Daemon::run(const std::function<bool()>& is_stopped) {
     }
     if (options_.until_empty && live_.empty() && !table_.jobs().empty()) stop_ = true;
   }
+  for (const auto& [id, job] : table_.jobs()) // nobody would have them go on; the next scheduler stops them again
+    if (job.phase == Phase::running && job.is_suspended && start_time_of(job.pid) == job.pid_started)
+      signal_session(job.pid, SIGCONT);
   server_->flush(1);
   if (!journal_.why_broken().empty()) throw Error(Status::io_failure, journal_.why_broken());
 }
@@ -792,6 +828,7 @@ Daemon::Json Daemon::json_of(const JobRecord& job) const {
             {"changes", job.resizes},
             {"unanswered", job.ignored},
             {"cancelled", job.is_cancelled},
+            {"suspended", job.is_suspended},
             {"out", file_of(job.id) + ".out"},
             {"err", file_of(job.id) + ".err"}};
   json["finish_by_s"] = job.spec.finish_by_s > 0 ? Json(job.spec.finish_by_s) : Json(nullptr);
@@ -813,7 +850,8 @@ Daemon::Json Daemon::json_of(const JobRecord& job) const {
 
 Daemon::Json Daemon::overview() const {
   int taken = 0;
-  for (const auto& [id, job] : table_.jobs()) taken += std::max(job.procs, job.target);
+  for (const auto& [id, job] : table_.jobs())
+    taken += job.is_suspended ? static_cast<int>(job.processors.size()) : std::max(job.procs, job.target);
   return {{"policy", options_.policy},
           {"procs", options_.procs},
           {"free", std::max(options_.procs - taken, 0)},

@@ -35,6 +35,7 @@ struct DaemonOptions {
   LaunchOptions launch;
   double deadline_s = 60;     ///< for an answer to a request
   bool dictates = false;      ///< tells jobs their grid; otherwise, where hosts are known, it offers, and they choose
+  bool suspends = false;      ///< stops a job that ignores a shrink beyond its deadline
   double unresponsive_s = 30; ///< how long a job that did not answer, or declined, is left alone
   bool until_empty = false;   ///< end when there is nothing left to do
   bool is_verbose = false;
@@ -106,6 +107,8 @@ private:
   void end_unbegun(std::int64_t id, const std::string& why);
   void kill_job(std::int64_t id);
   void look_at_deadlines();
+  void suspend(std::int64_t id);
+  void resume_suspended();
 
   /// Refers to live_ and to `views`, which it fills.
   State state_now(std::deque<Job>& views) const;

@@ -132,6 +132,10 @@ void JobTable::apply(const Entry& e) {
     job.spec.seconds = e.fields[1];
     break;
   }
+  case Entry::Kind::suspend:
+  case Entry::Kind::resume:
+    suspend_job(job_in(Phase::running, e), e);
+    break;
   case Entry::Kind::requeue: {
     JobRecord& job = job_in(Phase::running, e);
     take_processors(job, e.at_s);
@@ -169,6 +173,7 @@ void JobTable::resize_job(JobRecord& job, const Entry& e) {
   require_fields(e, 2);
   job.processors = split_ids(e.fields[0]);
   job.procs = static_cast<int>(whole(e.fields[1]));
+  if (job.is_suspended) job.lent = 0; // it has shrunk before it was stopped, and that is heard now
   job.target = 0;
   job.reserved.clear();
   ++job.resizes;
@@ -176,9 +181,24 @@ void JobTable::resize_job(JobRecord& job, const Entry& e) {
   segments_.push_back({job.id, e.at_s, 0, job.processors});
 }
 
+void JobTable::suspend_job(JobRecord& job, const Entry& e) {
+  require_fields(e, 1);
+  const bool is_suspended = e.kind == Entry::Kind::suspend;
+  if (job.is_suspended == is_suspended) damaged(e, "a job is stopped, or goes on, twice");
+  const std::vector<int> ids = split_ids(e.fields[0]);
+  job.is_suspended = is_suspended;
+  job.lent = is_suspended ? static_cast<int>(job.processors.size()) - static_cast<int>(ids.size()) : 0;
+  job.processors = ids;
+  job.target = 0;
+  job.reserved.clear();
+  close_segment(job.id, e.at_s);
+  segments_.push_back({job.id, e.at_s, 0, ids});
+}
+
 void JobTable::take_processors(JobRecord& job, double at_s) {
   close_segment(job.id, at_s);
-  job.procs = 0;
+  job.procs = job.lent = 0;
+  job.is_suspended = false;
   job.processors.clear();
   job.reserved.clear();
   job.target = 0;
@@ -291,6 +311,19 @@ Entry JobTable::answer(double at_s, std::int64_t job, const std::string& why, do
 
 Entry JobTable::cancel(double at_s, std::int64_t job) const {
   return {Entry::Kind::cancel, at_s, job, {}};
+}
+Entry JobTable::suspend(double at_s, std::int64_t job, int n) const {
+  return {Entry::Kind::suspend, at_s, job, {join_ids(keep(jobs_.at(job), n))}};
+}
+bool JobTable::can_resume(const JobRecord& job) const {
+  return job.is_suspended && static_cast<int>(free_ids().size()) >= job.lent;
+}
+Entry JobTable::resume(double at_s, std::int64_t job) const {
+  const JobRecord& j = jobs_.at(job);
+  std::vector<int> ids = j.processors;
+  for (const int id : choose(j.lent)) ids.push_back(id);
+  std::sort(ids.begin(), ids.end());
+  return {Entry::Kind::resume, at_s, job, {join_ids(ids)}};
 }
 Entry JobTable::requeue(double at_s, std::int64_t job) const {
   return {Entry::Kind::requeue, at_s, job, {}};

@@ -39,6 +39,8 @@ struct JobRecord {
   int target = 0;              ///< size asked for, 0: none
   double asked_s = 0, unresponsive_until_s = 0;
   bool is_cancelled = false;
+  bool is_suspended = false;
+  int lent = 0; ///< processors that others may have while it is suspended
   std::int64_t pid = 0, pid_started = 0;
   std::string status, why; ///< of the end: "0", "1", "signal 9", "-"
   int resizes = 0, ignored = 0;
@@ -88,6 +90,11 @@ public:
   Entry size(double at_s, std::int64_t job, int n) const;
   Entry answer(double at_s, std::int64_t job, const std::string& why, double unresponsive_until_s) const;
   Entry cancel(double at_s, std::int64_t job) const;
+  /// It is stopped, and keeps n processors in the books.
+  Entry suspend(double at_s, std::int64_t job, int n) const;
+  /// It goes on, on as many as it had. @throws base::Error{internal} when they are not free.
+  Entry resume(double at_s, std::int64_t job) const;
+  bool can_resume(const JobRecord& job) const;
   Entry requeue(double at_s, std::int64_t job) const;
   Entry end(double at_s, std::int64_t job, const std::string& status, const std::string& why) const;
 
@@ -97,6 +104,7 @@ private:
   JobRecord& job_in(JobRecord::Phase phase, const Entry& entry);
   void start_job(JobRecord& job, const Entry& entry);
   void resize_job(JobRecord& job, const Entry& entry);
+  void suspend_job(JobRecord& job, const Entry& entry);
   void take_processors(JobRecord& job, double at_s);
   void close_segment(std::int64_t job, double at_s);
 

@@ -14,8 +14,8 @@
 namespace sched {
 namespace {
 
-constexpr std::array<const char*, 10> kinds{"open",   "submit", "start",   "ask", "size",
-                                            "answer", "cancel", "requeue", "end", "finish"};
+constexpr std::array<const char*, 12> kinds{"open",   "submit",  "start", "ask",    "size",    "answer",
+                                            "cancel", "requeue", "end",   "finish", "suspend", "resume"};
 
 constexpr std::string_view head = "dyngrid-sched journal ";
 constexpr const char* crlf = "its line end is CR LF, as after a copy in text mode";

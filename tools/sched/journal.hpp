@@ -22,6 +22,8 @@ struct Entry {
     requeue, ///< it never began: back into the queue
     end,     ///< status, why
     finish,  ///< when it is to have ended, what its user says that it takes; right after `submit`
+    suspend, ///< it ignored a shrink and is stopped: the processors (ids) that stay its own in the books
+    resume,  ///< it goes on: its processors (ids), as many as it had
   };
   Kind kind = Kind::open;
   double at_s = 0; ///< since 1970

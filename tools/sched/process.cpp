@@ -6,7 +6,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <set>
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -15,6 +17,7 @@
 
 #include <fmt/format.h>
 
+#include "base/files.hpp"
 #include "base/process.hpp"
 #include "base/status.hpp"
 
@@ -135,6 +138,33 @@ void Leader::go() {
   while (::write(gate_.get(), &byte, 1) < 0 && errno == EINTR) {
   }
   gate_.close();
+}
+
+namespace {
+/// Of a process, from /proc; 0: it is not there.
+std::int64_t session_of(const std::string& pid) {
+  const std::string stat = base::content_of("/proc/" + pid + "/stat");
+  const std::size_t name = stat.rfind(')');
+  long group = 0, session = 0;
+  if (name == std::string::npos || std::sscanf(stat.c_str() + name + 1, " %*c %*d %ld %ld", &group, &session) != 2)
+    return 0;
+  return session;
+}
+} // namespace
+
+void signal_session(std::int64_t leader, int number) {
+  std::set<pid_t> told;
+  for (bool is_new = true; is_new;) {
+    is_new = false;
+    DIR* folder = ::opendir("/proc");
+    if (folder == nullptr) return;
+    while (const dirent* entry = ::readdir(folder)) {
+      const auto pid = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
+      if (pid <= 0 || session_of(entry->d_name) != leader || !told.insert(pid).second) continue;
+      is_new = ::kill(pid, number) == 0 || is_new;
+    }
+    ::closedir(folder);
+  }
 }
 
 Fd watch_process(std::int64_t pid, std::int64_t started) {

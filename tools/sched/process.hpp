@@ -46,6 +46,10 @@ private:
   Fd gate_;
 };
 
+/// Sends a signal to every process of a session, those in groups of their own included. Again until no new one is
+/// found.
+void signal_session(std::int64_t leader, int number);
+
 /// Readable when the process has ended. Empty when it is not there any more.
 Fd watch_process(std::int64_t pid, std::int64_t started);
 /// Collects it when it is a child that has ended: its exit status, in words of the shell.

@@ -73,6 +73,8 @@ int main(int argc, char** argv) {
   cli.add_flag("--payoff", o.policy_options.payoff, "rs: ask to grow only where history says that it pays");
   cli.add_flag("--dictate", o.dictates,
                "with --hosts: tell jobs their larger grid; otherwise they are offered processors and choose");
+  cli.add_flag("--suspend", o.suspends,
+               "stop a job that ignores a shrink beyond its deadline, until its processors are free again");
   cli.add_option("--folder", o.folder, "journal and output of jobs (default: dyngrid/sched in the user's state folder)")
       .type_name("PATH");
   cli.add_option("--deadline", o.deadline_s, "seconds a job has to answer a request")
@@ -100,6 +102,9 @@ int main(int argc, char** argv) {
       o.launch.hosts = sched::Hosts::parse(hosts);
       o.procs = o.launch.hosts.procs();
     }
+    if (o.suspends && !hosts.empty())
+      throw base::Error(base::Status::bad_argument,
+                        "--suspend stops processes of this machine; with --hosts they may be on others");
     if (!options.empty()) {
       o.launch.mpirun_options.clear();
       std::istringstream words(options);

@@ -65,7 +65,8 @@ std::vector<int> taken_of(const Hosts& hosts, const std::vector<int>& ids, const
 
 double mean_speed(const std::vector<double>& speeds, const std::vector<int>& ids) {
   double sum = 0;
-  for (const int id : ids) sum += static_cast<std::size_t>(id) < speeds.size() ? speeds[static_cast<std::size_t>(id)] : 1;
+  for (const int id : ids)
+    sum += static_cast<std::size_t>(id) < speeds.size() ? speeds[static_cast<std::size_t>(id)] : 1;
   return ids.empty() ? 1 : sum / static_cast<double>(ids.size());
 }
 
@@ -73,9 +74,8 @@ std::vector<double> steps_by_speed(const std::vector<double>& step_s, const std:
                                    const std::vector<double>& speeds, const std::vector<int>& own,
                                    const std::vector<int>& free, double speed) {
   std::vector<int> order = free;
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-    return mean_speed(speeds, {a}) > mean_speed(speeds, {b});
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int a, int b) { return mean_speed(speeds, {a}) > mean_speed(speeds, {b}); });
   order.insert(order.begin(), own.begin(), own.end());
   std::vector<double> result = step_s;
   for (std::size_t i = 0; i < result.size(); ++i) {
