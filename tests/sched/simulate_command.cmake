@@ -60,6 +60,8 @@ need("${err}" "line 2 of .*bad.swf has 5 fields")
 foreach(wrong "--swf;/nowhere" "--synthetic;lublin" "--synthetic;downey;--jobs;0"
   "--synthetic;lublin;--jobs;9;--procs;4" "--swf;${FOLDER}/trace.swf;--policy;fifo"
   "--swf;${FOLDER}/trace.swf;--speedup;fast"
+  "--finish-by;2:4" "--load;0.7" "--malleable;0.5" "--speedup;linear" "--estimates;5" "--resize-seconds;3"
+  "--write-swf;${FOLDER}/none.swf"
   "--swf;${FOLDER}/trace.swf;--finish-by;4:1" "--mix;30:30:30" "--policy;fifo" "--utilization;0" "--jobs;/nowhere"
   "--plot;${FOLDER}/x.gif;--mix;25:25:50;--utilization;0.1;--error;50"
     "--serial;1" "--small;5,1" "--error;0")

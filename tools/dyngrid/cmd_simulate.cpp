@@ -384,6 +384,7 @@ void add_simulate(CommandLine& root) {
   add_trace_options(app, o->trace);
   app.action([o, &app] {
     o->has_procs = app.count("--procs") > 0;
+    refuse_without_trace(app, o->trace);
     run(*o);
   });
 }

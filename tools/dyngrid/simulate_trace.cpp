@@ -191,6 +191,14 @@ void add_trace_options(base::CommandLine& app, TraceOptions& o) {
   app.add_option("--write-swf", o.write_swf, "write the trace that is simulated").type_name("FILE");
 }
 
+void refuse_without_trace(const base::CommandLine& app, const TraceOptions& o) {
+  if (o.is_wanted()) return;
+  for (const char* name :
+       {"--load", "--malleable", "--speedup", "--estimates", "--resize-seconds", "--finish-by", "--write-swf"})
+    if (app.count(name) > 0)
+      throw Failure(fmt::format("got {}, which is for traces: expected --swf FILE or --synthetic MODEL with it", name));
+}
+
 void run_trace(const TraceOptions& o, const TraceRun& run) {
   for (const std::string& policy : run.policies) // before anything runs for minutes
     if (policy != "easy" && policy != "conservative") sched::make_policy(policy);

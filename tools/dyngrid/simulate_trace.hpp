@@ -30,6 +30,8 @@ struct TraceRun {
 };
 
 void add_trace_options(base::CommandLine& app, TraceOptions& o);
+/// @throws Failure for an option of a trace that is given without one.
+void refuse_without_trace(const base::CommandLine& app, const TraceOptions& o);
 /// Runs the policies one after the other and prints. @throws Failure, base::Error
 void run_trace(const TraceOptions& o, const TraceRun& run);
 
