@@ -157,8 +157,16 @@ protected:
       const int least = least_to_keep(*job, state.now_s);
       if (may_be_asked(*job, state.now_s) && job->procs > least) victims.push_back({job, job->procs, least});
     }
+    const auto spare = [&] { // what all of them could give up: no job that needs more is worth a closer look
+      int sum = 0;
+      for (const Plan& victim : victims) sum += victim.procs - victim.least;
+      return sum;
+    };
+    int most = spare();
     for (const Job* job : waiting) {
+      if (most == 0 && coming == 0) break;
       int need = least_to_start(*job, state.now_s) - coming;
+      if (need > most) continue;
       if (need > 0) {
         // all or nothing: nobody shrinks for a job that cannot start then
         std::vector<Plan> plan = victims;
@@ -180,6 +188,7 @@ protected:
           continue;
         }
         victims = std::move(plan);
+        most = spare();
         coming = -need;
       } else {
         coming = -need;
