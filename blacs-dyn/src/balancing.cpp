@@ -14,6 +14,7 @@
 #include "base/clock.hpp"
 #include "base/environment.hpp"
 #include "base/index.hpp"
+#include "gridmap/dealing.hpp"
 #include "redist/measure.hpp"
 #include "redist/plan.hpp"
 
@@ -275,10 +276,49 @@ void Balancing::hear_sleepers(std::vector<ProcessLoad>& loads) const {
 // ---- process 0
 
 void Balancing::point_reached() {
+  if (panels_) return; // of which only process 0 in the grid knows how long they are
   app_.council.step_ended();
   if (app_.processes.id() != 0 || begun_s_ < 0) return;
   const double now = base::monotonic_s();
   if (is_monitored_) balancer_.step(now, now - begun_s_);
+}
+
+void Balancing::Panels::all_came() {
+  Balancing& b = balancing_;
+  const double now = base::monotonic_s(), begun_s = std::exchange(b.begun_s_, -1);
+  if (b.app_.processes.id() == 0 && begun_s >= 0 && b.is_monitored_) b.balancer_.step(now, now - begun_s, size_);
+}
+
+Balancing::Panels::Panels(Balancing& balancing, const Matrix& matrix)
+    : balancing_(balancing), matrix_(matrix), begun_s_(balancing.begun_s_), revision_(balancing.revision_),
+      grid_(balancing.grid_) {
+  balancing_.panels_ = this;
+  balancing_.begun_s_ = -1; // what lies before the first panel is no panel
+  balancing_.balancer_.begin_panels(base::monotonic_s());
+}
+
+/// The program's step goes on, unless the grid is another one by now.
+Balancing::Panels::~Panels() {
+  Balancing& b = balancing_;
+  b.panels_ = nullptr;
+  b.balancer_.end_panels();
+  const bool is_same = b.revision_ == revision_ && b.grid_.shape == grid_.shape && b.grid_.ids == grid_.ids &&
+                       b.grid_.speeds == grid_.speeds;
+  b.begun_s_ = is_same ? begun_s_ : -1;
+  if (!is_same) b.balancer_.grid_changed(base::monotonic_s());
+}
+
+void Balancing::Panels::done(std::int64_t first, std::int64_t end) {
+  const std::int64_t m = matrix_.rows.n, n = matrix_.cols.n;
+  if (first_ == 0) first_ = gridmap::factor_work(m, n, 0, end - first);
+  size_ = gridmap::factor_work(m, n, first, end) / first_;
+  next_ = end;
+}
+
+/// In panels as long as the first one.
+std::int64_t Balancing::Panels::left() const {
+  const std::int64_t m = matrix_.rows.n, n = matrix_.cols.n;
+  return first_ > 0 ? std::llround(gridmap::factor_work(m, n, next_, std::min(m, n)) / first_) : -1;
 }
 
 void Balancing::point_left() {
@@ -369,7 +409,7 @@ gridmap::Cost Balancing::price(const gridmap::BalanceChoice& choice) const {
 
 control::BalanceSubject Balancing::subject() const {
   control::BalanceSubject s;
-  const Matrix* a = app_.matrices.largest();
+  const Matrix* a = panels_ ? &panels_->matrix_ : app_.matrices.largest();
   const Shape shape = app_.grid.shape();
   s.grid = {shape.nprow, shape.npcol};
   s.m = std::max<std::int64_t>(1, a->rows.n);
@@ -388,6 +428,7 @@ control::BalanceSubject Balancing::subject() const {
     s.steps_left = app_.control->steps_left();
     s.allowed = [allowed = app_.control->allowed()](gridmap::GridShape to) { return allowed.permits(to); };
   }
+  if (panels_) s.steps_left = panels_->left();
   s.change = [this](const gridmap::BalanceChoice& choice) { return price(choice); };
   return s;
 }

@@ -9,6 +9,7 @@
 #include "control/balancer.hpp"
 #include "control/load_board.hpp"
 #include "control/load_monitor.hpp"
+#include "matrix.hpp"
 #include "packet.hpp"
 #include "processes/process_set.hpp"
 
@@ -43,6 +44,31 @@ public:
 
   private:
     Balancing& balancing_;
+  };
+
+  /// A factorization, from before its first resize point to its end. A step is one of its panels, and is as long as its
+  /// first panel was where nothing has changed: panels get shorter as less of the matrix is left. Local.
+  class Panels {
+  public:
+    Panels(Balancing& balancing, const Matrix& matrix);
+    ~Panels();
+    Panels(const Panels&) = delete;
+    Panels& operator=(const Panels&) = delete;
+    void done(std::int64_t first, std::int64_t end); ///< a panel of these columns, since the last resize point
+    /// All have come to the resize point after it: no process measures the panel shorter than the slowest one.
+    void all_came();
+
+  private:
+    std::int64_t left() const;
+    friend class Balancing;
+    Balancing& balancing_;
+    const Matrix& matrix_;
+    std::int64_t next_ = 0; ///< column
+    double first_ = 0;      ///< work of the first panel; 0: none is done yet
+    double size_ = 1;       ///< of the last panel, in such panels
+    double begun_s_;        ///< of the step of the program that it is in
+    std::int64_t revision_; ///< of the matrices, and the grid, as of that
+    GridMap grid_;
   };
 
   std::uint64_t flags(); ///< PlaceWord::Flag of this process; local
@@ -118,7 +144,8 @@ private:
 
   // of process 0
   control::Balancer balancer_;
-  double begun_s_ = -1; ///< of this step
+  Panels* panels_ = nullptr; ///< under way
+  double begun_s_ = -1;      ///< of this step
   double gathered_s_ = -1e9;
   std::int64_t revision_ = -1; ///< of the matrices
   GridMap grid_;

@@ -89,6 +89,7 @@ int Factoring::run() {
   const std::int64_t columns = std::min(asked_.matrix->rows.n, asked_.matrix->cols.n);
   told_.assign(static_cast<std::size_t>(pivots_ + (asked_.kind == FactorKind::lu ? columns : 0)), 0);
   const InShared shared(app_.shared, place_.text, told_, app_.grid.comm());
+  panels_.emplace(app_.balancing, *asked_.matrix);
   if (const std::optional<int> outcome = app_.points.come_in(place_)) {
     outcome_ = *outcome;
     if (outcome_ != DYNGRID_RESIZED) return outcome_;
@@ -97,7 +98,9 @@ int Factoring::run() {
   for (;;) {
     if (!come_to_panel()) break;
     if (is_done()) break;
+    const std::int64_t first = progress_.next;
     step();
+    panels_->done(first, progress_.next);
   }
   return outcome_;
 }
@@ -111,11 +114,16 @@ bool Factoring::is_done() const {
 bool Factoring::come_to_panel() {
   const Balancing::Point here(app_.balancing);
   for (;;) {
+    if (found_ && is_whole()) {
+      check_mpi(MPI_Barrier(app_.grid.comm()), "MPI_Barrier");
+      panels_->all_came();
+    }
     if (found_ && is_whole() && !act(*std::exchange(found_, std::nullopt))) return false;
     if (has_looked_ || is_done()) return true; // who slept in act() wakes as the others are now
     save_if_due();
     give_back();
     ResizePoints::Findings found = app_.points.look();
+    panels_->all_came();
     has_looked_ = true;
     if (found.is_anything()) found_ = std::move(found);
     if (!is_whole()) return true;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "balancing.hpp"
 #include "matrices.hpp"
 #include "pblas/factorization.hpp"
 #include "resize_points.hpp"
@@ -56,6 +57,7 @@ private:
   std::unique_ptr<pblas::Factorization> steps_;
   bool has_looked_ = false; ///< whether something is wanted before this panel
   bool must_save_ = false;
+  std::optional<Balancing::Panels> panels_;
   std::optional<ResizePoints::Findings> found_; ///< to be done when the matrix is whole
   Shape given_back_;                            ///< down to which grid, asked for last
   int outcome_ = 0;

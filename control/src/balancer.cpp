@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -24,6 +25,7 @@ namespace {
 constexpr std::size_t most_steps = 512, most_observations = 32, last_steps = 9, least_steps = 3;
 constexpr double same_within = 0.05; ///< conditions of two observations, relative
 constexpr double speed_within = 0.1; ///< speeds under which a step takes what it took
+constexpr double least_size = 0.05;  ///< of a step that says how much work takes how long
 
 bool is_near(double a, double b, double within) {
   return std::abs(a - b) <= within * std::max(std::abs(a), std::abs(b));
@@ -57,27 +59,39 @@ BalanceMode balance_mode_from(const std::string& text, const std::string& where)
 
 // ---- steps
 
-void Balancer::step(double ended_s, double step_s) {
+void Balancer::step(double ended_s, double step_s, double size) {
   ended_s_ = ended_s;
-  if (is_cold_) { // the first one on a grid fills caches and buffers
-    is_cold_ = false;
+  if (size < least_size) return;
+  if (known_.is_cold) { // the first one on a grid fills caches and buffers
+    known_.is_cold = false;
     return;
   }
-  steps_.push_back({ended_s - step_s, step_s});
-  if (steps_.size() > most_steps) steps_.pop_front();
-  if (trial_ && trial_->after.size() < steps_judged) trial_->after.push_back(step_s);
+  known_.steps.push_back({ended_s - step_s, ended_s, step_s / size});
+  if (known_.steps.size() > most_steps) known_.steps.pop_front();
+  if (known_.trial && known_.trial->after.size() < steps_judged) known_.trial->after.push_back(step_s / size);
+}
+
+void Balancer::begin_panels(double now_s) {
+  outside_ = std::exchange(known_, {});
+  grid_changed(now_s);
+}
+
+void Balancer::end_panels() {
+  if (!outside_) return;
+  known_ = *std::exchange(outside_, std::nullopt);
+  decided_.reset();
 }
 
 void Balancer::grid_changed(double now_s) {
-  steps_.clear();
-  is_cold_ = true;
-  changed_s_ = now_s;
+  known_.steps.clear();
+  known_.is_cold = true;
+  known_.changed_s = now_s;
   decided_.reset();
 }
 
 /// Since when speeds, grid and parts are what they are.
 double Balancer::steady_since(double now_s) const {
-  double since = changed_s_;
+  double since = known_.changed_s;
   for (const ProcessLoad& load : loads_)
     if (load.place >= 0) since = std::max(since, now_s - load.held_s);
   return since;
@@ -87,8 +101,8 @@ double Balancer::steady_since(double now_s) const {
 std::vector<double> Balancer::steady_steps(double now_s, double until) const {
   const double since = steady_since(now_s);
   std::vector<double> steady;
-  for (auto step = steps_.rbegin(); step != steps_.rend() && steady.size() < last_steps; ++step)
-    if (step->begun_s >= since && step->begun_s + step->step_s <= until) steady.push_back(step->step_s);
+  for (auto step = known_.steps.rbegin(); step != known_.steps.rend() && steady.size() < last_steps; ++step)
+    if (step->begun_s >= since && step->ended_s <= until) steady.push_back(step->step_s);
   return steady;
 }
 
@@ -166,17 +180,17 @@ void Balancer::observe(const BalanceSubject& subject, double now_s) {
   constexpr double unseen_s = 1; // a load that has just begun slows steps down before the monitor has seen it
   std::vector<double> steady = steady_steps(now_s, now_s - unseen_s);
   const bool is_sure = steady.size() >= least_steps;
-  if (steady.empty() && observed_.empty()) steady = steady_steps(now_s, now_s);
+  if (steady.empty() && known_.observed.empty()) steady = steady_steps(now_s, now_s);
   if (steady.empty()) return;
   StepObservation o = conditions(subject);
   o.step_s = base::median(steady);
-  const auto same = std::find_if(observed_.begin(), observed_.end(), [&](const StepObservation& other) {
+  const auto same = std::find_if(known_.observed.begin(), known_.observed.end(), [&](const StepObservation& other) {
     return other.grid == o.grid && is_near(other.work, o.work, same_within) &&
            is_near(other.share, o.share, same_within);
   });
-  if (same != observed_.end()) observed_.erase(same); // the newest counts
-  observed_.push_back(o);
-  if (observed_.size() > most_observations) observed_.erase(observed_.begin());
+  if (same != known_.observed.end()) known_.observed.erase(same); // the newest counts
+  known_.observed.push_back(o);
+  if (known_.observed.size() > most_observations) known_.observed.erase(known_.observed.begin());
   if (is_sure) remember(subject, o.step_s);
 }
 
@@ -189,19 +203,19 @@ void Balancer::remember(const BalanceSubject& s, double step_s) {
     now.step.order[at(load.place)] = load.process;
     now.speeds[at(load.place)] = speed_of(load);
   }
-  const auto same = std::find_if(measured_.begin(), measured_.end(), [&](const Measured& other) {
+  const auto same = std::find_if(known_.measured.begin(), known_.measured.end(), [&](const Measured& other) {
     return other.step.grid == now.step.grid && other.step.order == now.step.order && other.step.rows == now.step.rows &&
            other.step.cols == now.step.cols && are_near(other.speeds, now.speeds);
   });
-  if (same != measured_.end()) measured_.erase(same); // the newest counts
-  measured_.push_back(std::move(now));
-  if (measured_.size() > most_observations) measured_.erase(measured_.begin());
+  if (same != known_.measured.end()) known_.measured.erase(same); // the newest counts
+  known_.measured.push_back(std::move(now));
+  if (known_.measured.size() > most_observations) known_.measured.erase(known_.measured.begin());
 }
 
 /// What was measured with the speeds of now, by processes that there still are.
 std::vector<gridmap::MeasuredStep> Balancer::remembered() const {
   std::vector<gridmap::MeasuredStep> list;
-  for (const Measured& known : measured_) {
+  for (const Measured& known : known_.measured) {
     gridmap::MeasuredStep step = known.step;
     std::vector<double> speeds;
     for (int& process : step.order) {
@@ -233,11 +247,11 @@ std::optional<gridmap::Balance> Balancer::decide(const BalanceSubject& s, double
   if (in_grid != s.grid.size()) why_not_ = "the loads are of another grid";
   if (!why_not_.empty()) return std::nullopt;
   if (is_settled(now_s)) observe(s, now_s);
-  if (observed_.empty()) {
+  if (known_.observed.empty()) {
     why_not_ = "no step was measured yet";
     return std::nullopt;
   }
-  const gridmap::StepTerms terms = gridmap::fit_step_terms(observed_);
+  const gridmap::StepTerms terms = gridmap::fit_step_terms(known_.observed);
   const std::vector<double> steady = steady_steps(now_s, now_s);
   gridmap::BalanceRequest r = s;
   r.work_s = terms.work_s;
@@ -276,17 +290,17 @@ void Balancer::carried_out(const gridmap::Balance& balance, double change_s, dou
   trial.outcome.predicted_change_s = balance.then.change.total();
   trial.outcome.change_s = change_s;
   trial.speeds = all_speeds();
-  trial_ = std::move(trial);
+  known_.trial = std::move(trial);
   grid_changed(now_s);
 }
 
 std::optional<BalanceOutcome> Balancer::outcome() {
-  if (!trial_ || trial_->after.size() < steps_judged) return std::nullopt;
-  BalanceOutcome outcome = trial_->outcome;
-  outcome.after_s = base::median(trial_->after);
-  outcome.steps = static_cast<int>(trial_->after.size());
-  const bool is_it_alone = are_near(trial_->speeds, all_speeds()); // else something else has changed, too
-  trial_.reset();
+  if (!known_.trial || known_.trial->after.size() < steps_judged) return std::nullopt;
+  BalanceOutcome outcome = known_.trial->outcome;
+  outcome.after_s = base::median(known_.trial->after);
+  outcome.steps = static_cast<int>(known_.trial->after.size());
+  const bool is_it_alone = are_near(known_.trial->speeds, all_speeds()); // else something else has changed, too
+  known_.trial.reset();
   if (is_it_alone) {
     const double off = outcome.after_s / outcome.predicted_after_s - 1;
     error_ = std::hypot(error_at(ended_s_), off) / std::sqrt(2);

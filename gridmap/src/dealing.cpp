@@ -70,6 +70,16 @@ std::vector<int> factor_order(std::int64_t blocks, const std::vector<double>& sp
   return owners;
 }
 
+double factor_work(std::int64_t m, std::int64_t n, std::int64_t first, std::int64_t end) {
+  const auto rest = [diagonal = static_cast<double>(std::min(m, n)),
+                     wider = static_cast<double>(std::max(m, n) - std::min(m, n))](double first_column) {
+    const double k = diagonal - first_column; // the sum of i (i + wider) for i = 1 .. k
+    return k * (k + 1) * (2 * k + 1) / 6 + wider * k * (k + 1) / 2;
+  };
+  const std::int64_t most = std::min(m, n);
+  return rest(static_cast<double>(std::min(first, most))) - rest(static_cast<double>(std::min(end, most)));
+}
+
 base::GridShape grid_for_rest(base::GridShape now, std::int64_t m, std::int64_t n) {
   constexpr std::int64_t least = 128;
   const auto enough = [](int processes, std::int64_t length) {

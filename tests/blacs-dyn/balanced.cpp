@@ -15,7 +15,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -24,40 +23,15 @@
 #include <fmt/format.h>
 
 #include "dyngrid.h"
+#include "own_kernel.hpp"
 
 namespace {
 
+using own::Kernel;
+using own::now_s;
+
 constexpr std::int64_t n = 240, nb = 4;
 constexpr double step_s = 0.08; // of a process with a quarter of the matrix and all of its processor
-
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-/// What /proc/self says of the one thread that this process is said to have.
-class Kernel {
-public:
-  explicit Kernel(std::string folder) : folder_(std::move(folder)) {
-    std::filesystem::create_directories(folder_ + "/proc/self/task/1");
-    write();
-  }
-  void ran(double share) { // since the last call
-    const double t = now_s();
-    cpu_s_ += share * (t - at_s_);
-    wait_s_ += (1 - share) * (t - at_s_);
-    at_s_ = t;
-    write();
-  }
-
-private:
-  void write() const {
-    const std::string file = folder_ + "/proc/self/task/1/schedstat", made = file + ".new";
-    std::ofstream(made) << fmt::format("{:.0f} {:.0f} 1\n", 1e9 * cpu_s_, 1e9 * wait_s_);
-    std::filesystem::rename(made, file); // the other thread never sees half of it
-  }
-  std::string folder_;
-  double cpu_s_ = 0, wait_s_ = 0, at_s_ = now_s();
-};
 
 /// The kernel counts as it goes, not at the end of a step: samples come whenever they like.
 void work(Kernel& kernel, double seconds, double share, bool is_counted) {

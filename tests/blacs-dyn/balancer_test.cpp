@@ -69,6 +69,15 @@ struct Story {
     }
     tell();
   }
+  void panels(int from, int end, int all) { // of a factorization; the first one is a step
+    for (int k = from; k < end; ++k) {
+      const double left = 1 - static_cast<double>(k) / all, size = left * left, lasts_s = size * step_s();
+      now += lasts_s;
+      for (double& h : held) h += lasts_s;
+      balancer.step(now, lasts_s, size);
+    }
+    tell();
+  }
   void load(std::size_t process, double share) {
     shares[process] = share;
     held[process] = 0;
@@ -87,6 +96,52 @@ TEST(Balancer, SaysWhatIsMissing) {
   run.tell();
   EXPECT_FALSE(run.balancer.decide(run.subject, run.now));
   EXPECT_EQ(run.balancer.why_not(), "the loads are of another grid");
+}
+
+TEST(Balancer, PanelsAreToldByTheirSize) {
+  Story run;
+  run.balancer.begin_panels(run.now);
+  run.panels(0, 12, 40);
+  run.load(1, 0.25);
+  run.tell();
+  run.panels(12, 22, 40);
+  run.subject.steps_left = 2; // a third of 18 panels of less than a quarter
+  const auto b = run.balancer.decide(run.subject, run.now);
+  ASSERT_TRUE(b);
+  EXPECT_EQ(b->action, BalanceAction::remove) << b->why;
+  EXPECT_NEAR(b->now.step_s(), 4, 1e-6); // of the first panel, though these took less than half as long
+  EXPECT_NEAR(b->then.step_s(), 4 * 0.34, 1e-6);
+  EXPECT_EQ(b->steps, 2);
+}
+
+TEST(Balancer, TheLastPanelsSayNothing) {
+  Story run;
+  run.balancer.begin_panels(run.now);
+  run.panels(0, 30, 40);
+  for (int k = 0; k < 20; ++k) {
+    run.now += 0.5; // all messages
+    run.balancer.step(run.now, 0.5, 0.01);
+  }
+  run.tell();
+  const auto b = run.balancer.decide(run.subject, run.now);
+  ASSERT_TRUE(b);
+  EXPECT_NEAR(b->now.step_s(), 1, 1e-6);
+}
+
+TEST(Balancer, PanelsSayNothingOfTheProgramsSteps) {
+  Story run;
+  run.steps(5);
+  run.balancer.begin_panels(run.now);
+  EXPECT_FALSE(run.balancer.decide(run.subject, run.now));
+  EXPECT_EQ(run.balancer.why_not(), "no step was measured yet");
+  for (int k = 0; k < 10; ++k) run.balancer.step(run.now += 0.01, 0.01, 1);
+  const auto inside = run.balancer.decide(run.subject, run.now);
+  ASSERT_TRUE(inside);
+  EXPECT_NEAR(inside->now.step_s(), 0.01, 1e-9);
+  run.balancer.end_panels();
+  const auto after = run.balancer.decide(run.subject, run.now);
+  ASSERT_TRUE(after);
+  EXPECT_NEAR(after->now.step_s(), 1, 1e-6);
 }
 
 TEST(Balancer, AllAlikeIsNoReasonToMove) {

@@ -8,8 +8,14 @@
 //   TEST_ASK=1x2  process 0 asks for that grid over the job's socket before the first factorization
 //   TEST_SPEED=on  processes get other speeds in the first change: the next entry of the timetable, the same grid,
 //   deals out anew TEST_ELSEWHERE=FILE  a checkpoint that was written inside is not restored outside
+//   TEST_LOADED=FOLDER  processors are slow, and from 2 s after the start on process 1 gets a quarter of its own: the
+//   balancer acts inside. FOLDER: for a /proc of each process. Type d
 // factoring statuses: what is refused
+#include <dlfcn.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <optional>
 
@@ -19,6 +25,57 @@
 #include "../pblas/local_lapack.hpp"
 #include "control/client.hpp"
 #include "follow.hpp"
+#include "own_kernel.hpp"
+
+namespace {
+
+/// A slow processor, of which others take their part: who multiplies matrices sleeps until it would be done.
+class Processor {
+public:
+  static constexpr double flops_per_s = 1.5e6, loaded_after_s = 2, loaded_share = 0.25;
+
+  explicit Processor(std::string folder) : folder_(std::move(folder)), kernel_(folder_), begun_s_(own::now_s()) {
+    setenv("DYNGRID_LOAD_ROOT", folder_.c_str(), 1);
+  }
+  ~Processor() { std::filesystem::remove_all(folder_); }
+  Processor(const Processor&) = delete;
+  Processor& operator=(const Processor&) = delete;
+
+  double share() const {
+    return dyngrid_process_id() == 1 && own::now_s() - begun_s_ > loaded_after_s ? loaded_share : 1;
+  }
+  void works(double flops) { // the kernel counts as it goes
+    for (double left = flops; left > 0;) {
+      const double now = share(), most_s = 0.02, lasts_s = std::min(most_s, left / (flops_per_s * now));
+      owed_s_ += lasts_s;
+      left -= lasts_s * flops_per_s * now;
+      if (owed_s_ < 0.001) continue; // no sleep is as short
+      const double from = own::now_s();
+      usleep(static_cast<useconds_t>(1e6 * owed_s_));
+      owed_s_ -= own::now_s() - from;
+      kernel_.ran(now);
+    }
+  }
+
+private:
+  std::string folder_;
+  own::Kernel kernel_;
+  double begun_s_, owed_s_ = 0;
+};
+
+Processor* processor = nullptr; ///< while a factorization runs
+
+} // namespace
+
+/// Stands before BLAS's.
+extern "C" void dgemm_(const char* op_a, const char* op_b, const int* m, const int* n, const int* k,
+                       const double* alpha, const double* a, const int* lda, const double* b, const int* ldb,
+                       const double* beta, double* c, const int* ldc) {
+  using Routine = decltype(&dgemm_);
+  static const auto real = reinterpret_cast<Routine>(dlsym(RTLD_NEXT, "dgemm_"));
+  real(op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  if (processor) processor->works(2.0 * *m * *n * *k);
+}
 
 namespace {
 
@@ -210,14 +267,27 @@ void check(const Case& c, const dyngrid_matrix* a, const dyngrid_matrix* b, int 
   if (c.m == c.n && info == 0) check_solution(c, original, a, b, pivots);
 }
 
+std::array<std::int64_t, 3> parts_of(const dyngrid_matrix* a) {
+  std::int64_t rows = 0, cols = 0;
+  dyngrid_matrix_shape(a, &rows, &cols, nullptr);
+  std::array<std::int64_t, 2> range{rows * cols, -rows * cols};
+  MPI_Allreduce(MPI_IN_PLACE, range.data(), 2, MPI_INT64_T, MPI_MAX, dyngrid_comm());
+  int processes = 0;
+  MPI_Comm_size(dyngrid_comm(), &processes);
+  return {processes, -range[1], range[0]};
+}
+
 /// In the middle of a factorization.
 struct Changes {
   int count = 0, relayouts = 0;
+  const dyngrid_matrix* matrix = nullptr;
+  std::vector<std::array<std::int64_t, 3>> parts; ///< after each: processes of the grid, and the least and largest part
   static void after(void* data) {
     auto& self = *static_cast<Changes*>(data);
     ++self.count;
     dyngrid_resize_report r{};
     dyngrid_last_resize(&r);
+    self.parts.push_back(parts_of(self.matrix));
     self.relayouts += r.from_nprow == r.to_nprow && r.from_npcol == r.to_npcol;
     if (self.count == 1 && std::getenv("TEST_SPEED"))
       expect(dyngrid_set_speed(5 - dyngrid_process_id() % 3) == 0, "another speed");
@@ -233,10 +303,23 @@ void ask_from_outside(std::optional<control::Client>& client) {
   expect(reply.value("accepted", false), "the request: " + reply.dump());
 }
 
+/// Of four processes on 2x2 one has become slow: equal parts go to the three others, unequal ones are dealt out anew.
+void check_balance(const Case& c, const Changes& changes) {
+  dyngrid_balance_report balance{};
+  expect(dyngrid_last_balance(&balance) == 0 && balance.number > 0, "a balance");
+  const auto has_acted = [&](const std::array<std::int64_t, 3>& parts) {
+    return c.order == 0 ? parts[0] == 3 : parts[0] == 4 && 2 * parts[1] < parts[2];
+  };
+  expect(std::any_of(changes.parts.begin(), changes.parts.end(), has_acted), "the balancer has acted");
+}
+
 template <class T> int run(const Case& c) {
+  std::optional<Processor> slow;
+  if (const char* folder = std::getenv("TEST_LOADED"))
+    slow.emplace(std::string(folder) + "/" + std::to_string(getpid()));
   expect(dyngrid_init() == 0, "init");
   // a newcomer counts on
-  expect(c.order == 0 || dyngrid_set_speed(1 + dyngrid_process_id() % 3 + (dyngrid_is_newcomer() ? 1 : 0)) == 0,
+  expect(c.order == 0 || slow || dyngrid_set_speed(1 + dyngrid_process_id() % 3 + (dyngrid_is_newcomer() ? 1 : 0)) == 0,
          "speed");
   dyngrid_matrix *a = nullptr, *b = nullptr;
   expect((c.order == 0 ? dyngrid_matrix_create("A", c.type, c.m, c.n, c.nb, c.nb, &a)
@@ -246,6 +329,7 @@ template <class T> int run(const Case& c) {
   int round = 0, outcome = DYNGRID_SAME;
   expect(dyngrid_share("round", &round, sizeof round) == 0, "share");
   Changes changes;
+  changes.matrix = a;
   dyngrid_on_change(nullptr, Changes::after, &changes);
   if (const char* file = std::getenv("TEST_ELSEWHERE"))
     expect(dyngrid_restore(file) == DYNGRID_ERR_STATE, "restored outside");
@@ -258,8 +342,10 @@ template <class T> int run(const Case& c) {
     const int changes_before = changes.count;
     std::vector<int> pivots(static_cast<std::size_t>(c.is_lu() ? std::min(c.m, c.n) : 0));
     int info = -1;
+    processor = slow ? &*slow : nullptr;
     outcome =
         c.is_lu() ? dyngrid_lu(a, c.options, pivots.data(), &info) : dyngrid_cholesky(a, c.uplo(), c.options, &info);
+    processor = nullptr;
     if (outcome == DYNGRID_LEAVE) break;
     expect(outcome == (changes.count > changes_before ? DYNGRID_RESIZED : DYNGRID_SAME) &&
                (was_inside || changes.count > 0),
@@ -269,7 +355,9 @@ template <class T> int run(const Case& c) {
   if (outcome != DYNGRID_LEAVE) {
     int nprow = 0, npcol = 0;
     dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
-    expect(nprow == c.nprow && npcol == c.npcol, "ended on " + std::to_string(nprow) + "x" + std::to_string(npcol));
+    if (slow && dyngrid_is_first()) check_balance(c, changes);
+    expect(slow || (nprow == c.nprow && npcol == c.npcol),
+           "ended on " + std::to_string(nprow) + "x" + std::to_string(npcol));
     expect(!std::getenv("TEST_SPEED") || changes.relayouts == 1, "dealt out anew");
     if (const char* wanted = std::getenv("TEST_CHANGES"); wanted && dyngrid_is_first())
       expect(changes.count == std::atoi(wanted), std::to_string(changes.count) + " changes");

@@ -142,6 +142,18 @@ TEST(GridForRest, IsTheLargestThatEachHasEnoughOn) {
         }
 }
 
+TEST(FactorWork, IsTheSumOfWhatIsUpdated) {
+  for (const std::int64_t m : {0, 1, 5, 40})
+    for (const std::int64_t n : {0, 1, 7, 40})
+      for (std::int64_t first = 0; first <= 41; ++first) {
+        double sum = 0;
+        for (std::int64_t end = first; end <= 42; ++end) {
+          EXPECT_EQ(gridmap::factor_work(m, n, first, end), sum) << m << "x" << n << " " << first << " " << end;
+          if (end < std::min(m, n)) sum += static_cast<double>((m - end) * (n - end));
+        }
+      }
+}
+
 TEST(FactorOrder, IsAnAxis) {
   for (const std::int64_t n : {1, 7, 100, 1000, 100003})
     for (const std::int64_t nb : {1, 5, 64}) {

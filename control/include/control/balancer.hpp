@@ -44,7 +44,13 @@ struct BalanceOutcome {
 class Balancer {
 public:
   // ---- steps
-  void step(double ended_s, double step_s);
+  /// size: of this step, where they are not alike. What is kept of it is step_s / size; of one that is much smaller
+  /// than the others, where work does not count any more, nothing.
+  void step(double ended_s, double step_s, double size = 1);
+  /// Steps of another kind come, of which nothing is known yet: panels of a factorization. Until end_panels()
+  /// steps_left and all predictions are of these, and after it what was known before counts again.
+  void begin_panels(double now_s);
+  void end_panels();
   void grid_changed(double now_s); ///< grid or parts are others: a step that is under way says nothing
 
   // ---- loads: those in the grid by place, then those that sleep
@@ -69,8 +75,8 @@ public:
 
   // ---- afterwards
   void carried_out(const gridmap::Balance& balance, double change_s, double now_s);
-  void forget_trial() { trial_.reset(); } ///< the grid is another one by now
-  bool has_outcome() const { return trial_ && trial_->after.size() >= steps_judged; }
+  void forget_trial() { known_.trial.reset(); } ///< the grid is another one by now
+  bool has_outcome() const { return known_.trial && known_.trial->after.size() >= steps_judged; }
   /// When so many steps have ended since that it can be said; once.
   std::optional<BalanceOutcome> outcome();
 
@@ -78,7 +84,7 @@ public:
 
 private:
   struct Step {
-    double begun_s, step_s;
+    double begun_s, ended_s, step_s; ///< the last: of one of size 1
   };
   struct Alone {
     double speed = 1, given = 0;
@@ -99,12 +105,7 @@ private:
 
   std::vector<ProcessLoad> loads_;
   double taken_s_ = 0;
-  std::deque<Step> steps_; ///< on this grid, without the first one
-  double ended_s_ = 0;     ///< the last step
-  double changed_s_ = 0;
-  bool is_cold_ = true;
-  std::vector<gridmap::StepObservation> observed_;
-  std::vector<Measured> measured_; ///< the newest last
+  double ended_s_ = 0; ///< the last step
   std::map<int, Alone> alone_;
   std::map<int, double> left_s_; ///< when a process left the grid
   struct Decided {
@@ -120,7 +121,17 @@ private:
     std::vector<double> after;
     std::vector<double> speeds; ///< of all
   };
-  std::optional<Trial> trial_;
+  /// What is known of steps of one kind.
+  struct Learned {
+    std::deque<Step> steps; ///< on this grid, without the first one
+    double changed_s = 0;   ///< since when the grid is what it is
+    bool is_cold = true;
+    std::vector<gridmap::StepObservation> observed;
+    std::vector<Measured> measured; ///< the newest last
+    std::optional<Trial> trial;
+  };
+  Learned known_;
+  std::optional<Learned> outside_;    ///< of the panels that are under way
   double error_ = 0.03, error_s_ = 0; ///< of the last predictions of a step, and since when
 };
 

@@ -22,6 +22,10 @@ enum class DealOrder {
 /// @throws Error{bad_argument}
 std::vector<int> factor_order(std::int64_t blocks, const std::vector<double>& speeds);
 
+/// Work of the columns from `first` to before `end` of an LU of an m x n matrix, or of a Cholesky factorization, in
+/// elements that are updated: the sum of (m - j) (n - j). Columns from min(m, n) on have none.
+double factor_work(std::int64_t m, std::int64_t n, std::int64_t first, std::int64_t end);
+
 /// How much of a grid the rest of a factorization needs, of which m x n elements are left: every process has at least
 /// two panels' width of rows and of columns of it. The grid there is, unless half of its processes are enough: each
 /// change moves the whole matrix.
