@@ -104,6 +104,32 @@ TEST(Command, PlaceOneChangeAfterTheOther) {
             json({{1, 0, 2}}));
 }
 
+/// By hand: the last two blocks for the one that is twice as fast, steps of 6/2, 4/2 and 1/2.
+TEST(Command, MapForLu) {
+  const std::string question = "map --speeds 2,1 --grid 1x2 --m 3 --n 3 --for lu --nb 1";
+  const json a = ask(question);
+  EXPECT_EQ(a["row_owners"], json({0, 0, 0}));
+  EXPECT_EQ(a["col_owners"], json({1, 0, 0}));
+  EXPECT_EQ(a["rows"], json({3}));
+  EXPECT_EQ(a["cols"], json({2, 1}));
+  EXPECT_DOUBLE_EQ(a["t_steps"], 5.5);
+  EXPECT_DOUBLE_EQ(a["t_cyclic"], 5.5);
+  EXPECT_DOUBLE_EQ(a["t_least"], 14. / 3);
+  EXPECT_EQ(a["steps"], 3);
+  EXPECT_EQ(a["for"], "lu");
+  const std::string text = run(question).out;
+  EXPECT_NE(text.find("grid columns that have those of columns: 1 0 0\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("5.5 (largest rows*cols/speed, summed over 3 steps"), std::string::npos) << text;
+  EXPECT_EQ(ask("map --speeds 2,1 --grid 1x2 --m 3 --n 3 --for product").contains("t_steps"), false);
+  const Answer wide = run("map --speeds 2,1 --grid 1x2 --m 300 --n 300 --for lu --nb 3");
+  EXPECT_NE(wide.out.find("... (100 blocks)"), std::string::npos) << wide.out;
+  for (const char* wrong : {" --for qr", " --nb 0", " --nb x"}) {
+    const Answer answer = run("map --speeds 2,1 --grid 1x2 --m 3 --n 3 --for lu" + std::string(wrong));
+    EXPECT_NE(answer.status, 0) << wrong;
+    EXPECT_NE(answer.err, "") << wrong;
+  }
+}
+
 TEST(Command, Map) {
   const json a = ask("map --speeds 4,2,2,1 --grid 2x2 --m 2000 --n 2000");
   EXPECT_EQ(a["grid"], json::parse("[[4,2],[2,1]]"));

@@ -1,20 +1,58 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <memory>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "base/grid_shape.hpp"
 #include "command.hpp"
+#include "gridmap/factor_mapping.hpp"
 #include "mapping_text.hpp"
 
 namespace command {
 namespace {
 
 struct MapOptions {
-  std::string speeds, grid, method = "best";
-  std::int64_t m = 0, n = 0;
+  std::string speeds, grid, method = "best", purpose = "product";
+  std::int64_t m = 0, n = 0, nb = 64;
   bool in_place = false, json = false;
 };
+
+/// 0 1 0 2 ... of the first blocks.
+std::string owners_text(const std::vector<int>& owners) {
+  constexpr std::size_t most = 32;
+  const auto end = owners.begin() + static_cast<std::ptrdiff_t>(std::min(most, owners.size()));
+  return fmt::format("{}{}", fmt::join(owners.begin(), end, " "),
+                     owners.size() > most ? fmt::format(" ... ({} blocks)", owners.size()) : "");
+}
+
+/// For a factorization, which works on less of the matrix at every step.
+void run_for_factors(const MapOptions& o, const gridmap::MappingRequest& request) {
+  const gridmap::FactorMapping f = gridmap::map_for_factors(request, o.nb, o.in_place);
+  if (print_json(o.json, {{"method", o.method},
+                          {"for", o.purpose},
+                          {"nb", o.nb},
+                          {"grid", rows_of(f.map.speeds, f.map.npcol)},
+                          {"rows", f.map.rows},
+                          {"cols", f.map.cols},
+                          {"row_owners", f.row_owners},
+                          {"col_owners", f.col_owners},
+                          {"t_steps", f.t_steps},
+                          {"t_cyclic", f.t_cyclic},
+                          {"t_least", f.t_least},
+                          {"steps", std::min(f.row_owners.size(), f.col_owners.size())},
+                          {"order", rows_of(f.map.order, f.map.npcol)}}))
+    return;
+  std::printf("speeds (in brackets: the speed that the place asks for)\n%s", mapping_table(f.map).c_str());
+  std::printf("grid rows that have the blocks of %lld rows: %s\n", static_cast<long long>(o.nb),
+              owners_text(f.row_owners).c_str());
+  std::printf("grid columns that have those of columns: %s\n", owners_text(f.col_owners).c_str());
+  std::printf("time         %.6g (largest rows*cols/speed, summed over %zu steps; %.6g with blocks in turn)\n",
+              f.t_steps, std::min(f.row_owners.size(), f.col_owners.size()), f.t_cyclic);
+  std::printf("utilization  %.2f %% of all speed in all steps\n", f.t_steps > 0 ? 100 * f.t_least / f.t_steps : 100.0);
+}
 
 void run(const MapOptions& o) {
   gridmap::MappingRequest request;
@@ -27,6 +65,7 @@ void run(const MapOptions& o) {
   request.method = o.method == "svd"       ? gridmap::MapMethod::svd
                    : o.method == "natural" ? gridmap::MapMethod::natural
                                            : gridmap::MapMethod::best;
+  if (o.purpose == "lu") return run_for_factors(o, request);
   const gridmap::Mapping map = o.in_place ? gridmap::map_in_place(request) : gridmap::map_processors(request);
   if (print_json(o.json, {{"method", o.method},
                           {"grid", rows_of(map.speeds, map.npcol)},
@@ -62,6 +101,12 @@ void add_map(CommandLine& root) {
   app.add_option("--method", o->method, "best, svd (published heuristic) or natural (block decomposition)")
       .check(base::one_of({"best", "svd", "natural"}))
       .show_default();
+  app.add_option("--for", o->purpose,
+                 "product: each gets one part; lu: blocks are dealt out so that all steps of an LU or Cholesky "
+                 "factorization are balanced, and the time is the sum of the slowest over the steps")
+      .check(base::one_of({"product", "lu"}))
+      .show_default();
+  app.add_option("--nb", o->nb, "with --for lu: rows and columns of a block").show_default();
   app.add_flag("--in-place", o->in_place,
                "the speeds are those of the grid, row by row: only work out rows and columns");
   app.add_flag("--json", o->json, "print one JSON object");
