@@ -105,13 +105,14 @@ private:
       for (std::size_t first = last; first-- > 0;) {
         if (work_ > most_work) return false;
         if (axis.owners()[first] == axis.owners()[last]) continue;
-        has_helped |=
-            helps(last, [&] { axis.exchange(first, last); }, [&] { axis.exchange(first, last); });
+        has_helped |= helps(
+            last, [&] { axis.exchange(first, last); }, [&] { axis.exchange(first, last); });
       }
       for (int owner = 0; owner < nprocs; ++owner) {
         const int was = axis.owners()[last];
         if (owner == was) continue;
-        has_helped |= helps(last, [&] { axis.give(last, owner); }, [&] { axis.give(last, was); });
+        has_helped |= helps(
+            last, [&] { axis.give(last, owner); }, [&] { axis.give(last, was); });
       }
     }
     return has_helped;

@@ -15,9 +15,9 @@ namespace {
 using gridmap::factor_time;
 using gridmap::FactorMapping;
 using gridmap::map_for_factors;
+using gridmap::MapMethod;
 using gridmap::Mapping;
 using gridmap::MappingRequest;
-using gridmap::MapMethod;
 using Owners = std::vector<int>;
 
 /// Element by element.
@@ -58,7 +58,8 @@ double least_of_all(const FactorMapping& found, std::int64_t nb) {
 }
 
 TEST(FactorMapping, TimeIsCounted) {
-  for (const auto& [m, n, nb] : {std::array<std::int64_t, 3>{24, 24, 4}, {25, 18, 4}, {7, 30, 3}, {1, 1, 5}, {0, 4, 2}}) {
+  for (const auto& [m, n, nb] :
+       {std::array<std::int64_t, 3>{24, 24, 4}, {25, 18, 4}, {7, 30, 3}, {1, 1, 5}, {0, 4, 2}}) {
     const FactorMapping f = map_for_factors({{5, 3, 2, 2, 1, 1}, 2, 3, m, n, MapMethod::best}, nb);
     EXPECT_DOUBLE_EQ(f.t_steps, counted(f.map, m, n, nb, f.row_owners, f.col_owners)) << m << "x" << n;
     EXPECT_DOUBLE_EQ(f.t_steps, factor_time(f.map, nb, f.row_owners, f.col_owners));
@@ -86,8 +87,12 @@ TEST(FactorMapping, IsTheLeastOnOneAxis) {
 
 /// On two axes a search: of all 2^10 owners the least, or near to it.
 TEST(FactorMapping, IsNearTheLeastOnTwoAxes) {
-  for (const std::vector<double>& speeds : {std::vector<double>{1, 1, 1, 1}, {1, .5, .5, .25}, {313, 279, 34, 25},
-                                            {1, 1, 1, .5}, {4, 3, 2, 1}, {10, 1, 1, 1}})
+  for (const std::vector<double>& speeds : {std::vector<double>{1, 1, 1, 1},
+                                            {1, .5, .5, .25},
+                                            {313, 279, 34, 25},
+                                            {1, 1, 1, .5},
+                                            {4, 3, 2, 1},
+                                            {10, 1, 1, 1}})
     for (std::int64_t blocks = 2; blocks <= 5; ++blocks) {
       const FactorMapping f = map_for_factors({speeds, 2, 2, 4 * blocks, 4 * blocks, MapMethod::best}, 4);
       const double least = least_of_all(f, 4);

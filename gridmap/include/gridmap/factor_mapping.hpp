@@ -11,11 +11,11 @@ namespace gridmap {
 
 /// Who has which blocks of nb rows and of nb columns.
 struct FactorMapping {
-  Mapping map;                              ///< places and shares; rows and cols are those of the blocks
-  std::vector<int> row_owners, col_owners;  ///< of each block, the grid row or column
-  double t_steps = 0;                       ///< sum over steps of the slowest: factor_time()
-  double t_cyclic = 0;                      ///< the same with blocks dealt out in turn, on the same places
-  double t_least = 0;                       ///< if all speed were used in all steps
+  Mapping map;                             ///< places and shares; rows and cols are those of the blocks
+  std::vector<int> row_owners, col_owners; ///< of each block, the grid row or column
+  double t_steps = 0;                      ///< sum over steps of the slowest: factor_time()
+  double t_cyclic = 0;                     ///< the same with blocks dealt out in turn, on the same places
+  double t_least = 0;                      ///< if all speed were used in all steps
 };
 
 /// Step k works on the rows and columns of all blocks from the k-th on: the sum over the steps of the largest
