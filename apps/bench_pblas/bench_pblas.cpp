@@ -3,6 +3,7 @@
 // in blocks of unequal sizes, which ScaLAPACK does not know. The runs of a case take turns in one mpirun.
 //
 //   mpirun --oversubscribe -np 4 bench_pblas --n 2000,4000 --csv out.csv
+//   mpirun --oversubscribe -np 4 -x LD_PRELOAD=.../libdyngrid-slow.so bench_pblas --unequal --n 2048 --nb 32
 
 #include <algorithm>
 #include <cmath>
@@ -15,18 +16,15 @@
 
 #include "base/command_line.hpp"
 #include "base/grid_shape.hpp"
+#include "common/blacs.hpp"
 #include "common/mpi_main.hpp"
 #include "common/report.hpp"
 #include "common/scalapack.h"
 #include "dyngrid/pblas.h"
+#include "unequal.hpp"
 
 extern "C" {
-void Cblacs_get(int ctxt, int what, int* value);
-void Cblacs_gridinit(int* ctxt, const char* order, int nprow, int npcol);
-void Cblacs_gridinfo(int ctxt, int* nprow, int* npcol, int* myrow, int* mycol);
-void Cblacs_gridexit(int ctxt);
 int numroc_(const int* n, const int* nb, const int* iproc, const int* isrc, const int* nprocs);
-void pdpotrf_(const char* uplo, const int* n, double* a, const int* ia, const int* ja, const int* desca, int* info);
 }
 
 namespace {
@@ -37,12 +35,11 @@ struct Settings {
   std::vector<std::string> grids, routines{"gemm", "getrf", "potrf"};
   int reps = 5;
   std::string csv;
-  bool check = false;
+  bool check = false, is_unequal = false;
+  double gflops = 0.2;
 };
 
-struct Grid {
-  int ctxt = -1, nprow = 0, npcol = 0, myrow = -1, mycol = -1;
-};
+using Grid = apps::BlacsGrid;
 
 const int one = 1;
 
@@ -160,12 +157,7 @@ std::vector<std::string> all_shapes(int processes) {
   return shapes;
 }
 
-int run(int argc, char** argv) {
-  Settings settings;
-  int rank = 0, size = 1;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  base::CommandLine app("Products, LU and Cholesky: dyngrid's kernels against ScaLAPACK's", "bench_pblas");
+void add_options(base::CommandLine& app, Settings& settings) {
   app.add_option("--n", settings.orders, "orders of the matrices")
       .separated_by(',')
       .check(base::positive_number())
@@ -182,9 +174,29 @@ int run(int argc, char** argv) {
   app.add_option("--reps", settings.reps, "runs of each").check(base::positive_number()).show_default();
   app.add_option("--csv", settings.csv, "file for one line per single run").type_name("FILE");
   app.add_flag("--check", settings.check, "results are compared with ScaLAPACK's");
+  app.add_flag("--unequal", settings.is_unequal,
+               "processors of unequal speed, emulated by libdyngrid-slow.so, which is to be preloaded: shares by speed "
+               "against equal ones, with the bound, for the sets of speeds that have as many as there are processes "
+               "(2, 4 or 6); the first of --nb");
+  app.add_option("--gflops", settings.gflops, "with --unequal: of a processor of speed 1").show_default();
+}
+
+int run(int argc, char** argv) {
+  Settings settings;
+  int rank = 0, size = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  base::CommandLine app("Products, LU and Cholesky: dyngrid's kernels against ScaLAPACK's", "bench_pblas");
+  add_options(app, settings);
   if (const auto status = base::read_command_line(app, argc, argv, rank == 0)) return *status;
   if (settings.grids.empty()) settings.grids = all_shapes(size);
   apps::Report report("bench_pblas", rank == 0 ? settings.csv : "");
+  if (settings.is_unequal) {
+    const bool is_done = bench::run_unequal(
+        {settings.orders, settings.blocks[0], settings.routines, settings.reps, settings.gflops, settings.check},
+        report);
+    return is_done && (rank != 0 || report.finish()) ? 0 : 1;
+  }
   apps::Table table{"Seconds of a call, medians; ratios are stock's time over ours",
                     {"routine", "grid", "n", "nb", "stock", "own", "listed", "own ratio", "listed ratio"},
                     {}};
@@ -193,10 +205,7 @@ int run(int argc, char** argv) {
     const base::GridShape asked = base::parse_grid_shape(shape, "--grids");
     if (asked.size() != size)
       throw base::CommandLineError("--grids: got " + shape + ", expected a grid of all processes");
-    Grid grid;
-    Cblacs_get(0, 0, &grid.ctxt);
-    Cblacs_gridinit(&grid.ctxt, "R", asked.nprow, asked.npcol);
-    Cblacs_gridinfo(grid.ctxt, &grid.nprow, &grid.npcol, &grid.myrow, &grid.mycol);
+    const Grid grid(asked.nprow, asked.npcol);
     for (const int n : settings.orders)
       for (const int nb : settings.blocks)
         for (const std::string& routine : settings.routines) {

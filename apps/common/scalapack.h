@@ -22,6 +22,7 @@ void pdgetf2_(const int* m, const int* n, double* a, const int* ia, const int* j
               int* info);
 void pdgetrs_(const char* trans, const int* n, const int* nrhs, const double* a, const int* ia, const int* ja,
               const int* desca, const int* ipiv, double* b, const int* ib, const int* jb, const int* descb, int* info);
+void pdpotrf_(const char* uplo, const int* n, double* a, const int* ia, const int* ja, const int* desca, int* info);
 void pdlaswp_(const char* direc, const char* rowcol, const int* n, double* a, const int* ia, const int* ja,
               const int* desca, const int* k1, const int* k2, const int* ipiv);
 void pdsyevd_(const char* jobz, const char* uplo, const int* n, double* a, const int* ia, const int* ja,

@@ -164,6 +164,10 @@ STAND_BEFORE(dger_,
              (const int* m, const int* n, const double* alpha, const double* x, const int* incx, const double* y,
               const int* incy, double* a, const int* lda),
              (m, n, alpha, x, incx, y, incy, a, lda), 2.0 * *m * *n)
+STAND_BEFORE(dsyrk_,
+             (const char* uplo, const char* trans, const int* n, const int* k, const double* alpha, const double* a,
+              const int* lda, const double* beta, double* c, const int* ldc),
+             (uplo, trans, n, k, alpha, a, lda, beta, c, ldc), 1.0 * *n * (*n + 1) * *k)
 STAND_BEFORE(dtrsm_,
              (const char* side, const char* uplo, const char* trans, const char* diag, const int* m, const int* n,
               const double* alpha, const double* a, const int* lda, double* b, const int* ldb),

@@ -27,7 +27,8 @@ std::int64_t rounds_for(const std::vector<std::int64_t>& blocks) {
   return std::clamp<std::int64_t>(least, 1, std::max<std::int64_t>(1, most_listed / static_cast<int>(blocks.size())));
 }
 
-/// The owners of blocks of nb as an axis: a size of 0 skips a position.
+} // namespace
+
 Axis axis_of_owners(std::int64_t n, std::int64_t nb, int nprocs, const std::vector<int>& owners) {
   std::vector<std::int64_t> sizes;
   int last = -1;
@@ -45,8 +46,6 @@ Axis axis_of_owners(std::int64_t n, std::int64_t nb, int nprocs, const std::vect
   }
   return Axis::heterogeneous(n, std::move(sizes), nprocs);
 }
-
-} // namespace
 
 std::vector<int> factor_order(std::int64_t blocks, const std::vector<double>& speeds) {
   if (blocks < 0)

@@ -6,7 +6,8 @@
 namespace pblas {
 
 /// C := alpha op(A) op(B) + beta C in a part of C. C stays where it is; A or B is copied first when it does not lie as
-/// C does. Collective over the grid.
+/// C does. Collective over the grid. Source: [vandeGeijnWatts1997]; panels are cut without regard to blocks
+/// (docs/decisions/0050), and go round a ring.
 template <class T>
 void gemm(Op op_a, Op op_b, T alpha, const Operand<const T>& a, const Operand<const T>& b, T beta, const Operand<T>& c,
           Part part = Part::all);

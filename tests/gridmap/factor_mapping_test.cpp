@@ -116,6 +116,20 @@ TEST(FactorMapping, GainsWhatAProductGains) {
   EXPECT_GE(gain(2, 3, {.9, .7, .5, .4, .3, .2}), 0.9 * 2.46);
 }
 
+/// The bounds that bench_pblas --unequal gives beside what it measures.
+TEST(FactorMapping, BoundsOfAProduct) {
+  const auto bound = [](int p, int q, const std::vector<double>& speeds) {
+    const Mapping map = gridmap::map_processors({speeds, p, q, 1000, 1000, MapMethod::best});
+    return 1e6 / (map.t_continuous * p * q * *std::min_element(speeds.begin(), speeds.end()));
+  };
+  EXPECT_NEAR(bound(1, 2, {1, .5}), 1.5, 0.005);
+  EXPECT_NEAR(bound(2, 2, {1, .5, .5, .25}), 2.25, 0.005);
+  EXPECT_NEAR(bound(2, 2, {313, 279, 34, 25}), 6.5, 0.05);
+  EXPECT_NEAR(bound(2, 2, {1, 1, 1, .5}), 1.5, 0.005);
+  EXPECT_NEAR(bound(2, 3, {1, 1, 1, .6, .6, .6}), 1.33, 0.005);
+  EXPECT_NEAR(bound(2, 3, {.9, .7, .5, .4, .3, .2}), 2.46, 0.005);
+}
+
 TEST(FactorMapping, InPlaceNobodyMoves) {
   const FactorMapping f = map_for_factors({{1, 4, 2, 8}, 2, 2, 64, 64, MapMethod::best}, 4, true);
   EXPECT_EQ(f.map.speeds, (std::vector<double>{1, 4, 2, 8}));

@@ -55,8 +55,8 @@ int MPI_Allgatherv(const void* x, int count, MPI_Datatype type, void* y, const i
   traffic.collectives += others(comm) * bytes_of(count, type);
   return PMPI_Allgatherv(x, count, type, y, counts, offsets, type_y, comm);
 }
-int MPI_Alltoallv(const void* x, const int* counts, const int* offsets, MPI_Datatype type, void* y,
-                  const int* counts_y, const int* offsets_y, MPI_Datatype type_y, MPI_Comm comm) {
+int MPI_Alltoallv(const void* x, const int* counts, const int* offsets, MPI_Datatype type, void* y, const int* counts_y,
+                  const int* offsets_y, MPI_Datatype type_y, MPI_Comm comm) {
   for (int r = 0; r <= others(comm); ++r) traffic.messages += bytes_of(counts[r], type);
   return PMPI_Alltoallv(x, counts, offsets, type, y, counts_y, offsets_y, type_y, comm);
 }

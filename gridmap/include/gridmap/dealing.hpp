@@ -18,9 +18,14 @@ enum class DealOrder {
 /// Which position has each of `blocks` blocks of one axis, so that a factorization, which works on all blocks from the
 /// k-th on for k = 0, 1, ..., is balanced in all its steps. Blocks are handed out from the last to the first, each to
 /// the position that is done first with one more: the blocks from any k on then take as little time as any allocation
-/// of them lets them, and the sum over all steps is the least there is.
+/// of them lets them, and the sum over all steps is the least there is. Relatives: [BoudetRastelloRobert1999],
+/// [LastovetskyReddy2007].
 /// @throws Error{bad_argument}
 std::vector<int> factor_order(std::int64_t blocks, const std::vector<double>& speeds);
+
+/// An axis of which each block of nb lies on its owner, one of 0 .. nprocs-1 (the last block cut short): a size of 0
+/// skips a position.
+Axis axis_of_owners(std::int64_t n, std::int64_t nb, int nprocs, const std::vector<int>& owners);
 
 /// Work of the columns from `first` to before `end` of an LU of an m x n matrix, or of a Cholesky factorization, in
 /// elements that are updated: the sum of (m - j) (n - j). Columns from min(m, n) on have none.
