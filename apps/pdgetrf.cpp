@@ -4,7 +4,8 @@
 //
 // The half-factored matrix follows the grid by itself. ScaLAPACK keeps the pivots of a row where the row is, which
 // another grid makes worthless; so they are kept as one list that every process has (shared state), and each panel
-// takes out of it what its grid wants.
+// takes out of it what its grid wants. All of this is in dyngrid_lu, for who needs no table of panels: there it is one
+// call (examples/lu.c).
 #include "common/app.hpp"
 #include "common/from_file.hpp"
 #include "common/local.hpp"
@@ -26,14 +27,10 @@ double a_element(std::int64_t i, std::int64_t j) {
 
 // The pivots as this grid wants them: for my rows, plus one block.
 std::vector<int> pivots_of_my_rows(const dyngrid_matrix* a, const std::vector<int>& pivots) {
-  const int* desc = dyngrid_desc(a);
-  int nprow = 0, myrow = 0;
   std::int64_t m_loc = 0;
-  dyngrid_grid(&nprow, nullptr, &myrow, nullptr);
   dyngrid_matrix_shape(a, &m_loc, nullptr, nullptr);
-  const std::int64_t mb = desc[4];
-  std::vector<int> mine(m_loc + mb);
-  for (std::int64_t i = 0; i < m_loc; ++i) mine[i] = pivots[(i / mb * nprow + myrow) * mb + i % mb];
+  std::vector<int> mine(m_loc + dyngrid_desc(a)[4]);
+  apps::require(dyngrid_lu_pivots(a, pivots.data(), mine.data()), "dyngrid_lu_pivots");
   return mine;
 }
 
