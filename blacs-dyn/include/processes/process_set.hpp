@@ -94,8 +94,7 @@ struct GroupPolicy {
 };
 
 /// Onto these hosts, as many more on each as it has slots, and nowhere else.
-GroupPolicy onto(const struct ProcessSet& process_set, GroupPolicy policy,
-                 const std::vector<control::OfferedHost>& hosts);
+GroupPolicy onto(const ProcessSet& process_set, GroupPolicy policy, const std::vector<control::OfferedHost>& hosts);
 
 /// Seconds to start n processes as one group, and as n groups of one by `spawners` processes side by side.
 /// Fitted on Open MPI 4.1.4, two cores; only their ratio matters. See docs/decisions/0008.
