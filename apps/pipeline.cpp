@@ -83,9 +83,8 @@ struct Pipeline {
   void scale() const {
     const double* from = local(z);
     double* to = local(w);
-    dyngrid::for_each<double>(w, [&](std::int64_t, std::int64_t j, double& e) {
-      e = std::sqrt(std::fabs(values[j])) * from[&e - to];
-    });
+    dyngrid::for_each<double>(
+        w, [&](std::int64_t, std::int64_t j, double& e) { e = std::sqrt(std::fabs(values[j])) * from[&e - to]; });
   }
   /// Collective. Largest error of A and of the eigenvalues.
   double error() const {
@@ -122,11 +121,11 @@ int main(int argc, char** argv) {
   options.steps = 12;
   std::string product_text = "64,16", csv;
   int solve_block = 32;
-  base::CommandLine cli("A product, an eigensolver and a product back, in three phases that each would like its matrices "
-                        "to lie another way. A step is a cycle of all.",
+  base::CommandLine cli("A product, an eigensolver and a product back, in three phases that each would like its "
+                        "matrices to lie another way. A step is a cycle of all.",
                         "pipeline");
   apps::add_options(cli, options);
-  cli.add_option("--product", product_text, "block sizes that A may have in the products; the others have the first one")
+  cli.add_option("--product", product_text, "block sizes of A in the products; the others have the first one")
       .type_name("NB,...")
       .show_default();
   cli.add_option("--solve", solve_block, "block size of PDSYEVD").check(base::positive_number()).show_default();
@@ -151,7 +150,7 @@ int main(int argc, char** argv) {
   const double n = static_cast<double>(options.n);
   while (run.resize_point(step) != DYNGRID_LEAVE) {
     if (step >= options.steps) break; // beyond it: a restart with fewer
-    run.begin(step, 4 * n * n * n); // of the products alone
+    run.begin(step, 4 * n * n * n);   // of the products alone
     run_cycle(pipeline, step, record);
     run.end();
     ++step;
