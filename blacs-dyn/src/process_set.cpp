@@ -265,7 +265,8 @@ std::vector<int> sleepers_on(const ProcessSet& process_set, std::vector<control:
 void bring_in(Change& change, const ProcessSet& process_set, int count, const GroupPolicy& policy,
               const std::vector<int>& named, const GrowthForm& growth) {
   std::vector<control::OfferedHost> hosts = growth.hosts;
-  const std::vector<int> sleepers = hosts.empty() ? zero_first(process_set.all_parked()) : sleepers_on(process_set, hosts);
+  const std::vector<int> sleepers =
+      hosts.empty() ? zero_first(process_set.all_parked()) : sleepers_on(process_set, hosts);
   for (const int id : sleepers)
     if (static_cast<int>(change.wake.size()) < count && !has(named, id) && can_wake(process_set, change, id))
       change.wake.push_back(id);

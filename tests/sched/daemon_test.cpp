@@ -613,7 +613,7 @@ TEST_F(SchedulerTest, AJobThatIgnoresRequestsIsLeftAlone) {
 TEST_F(SchedulerTest, AJobThatIgnoresAShrinkIsStoppedAndGoesOn) {
   start({"--procs", "4", "--policy", "rs", "--deadline", "0.5", "--unresponsive", "100", "--suspend"});
   const auto id =
-      submit({"/bin/bash", "-c", "set -m; (while :; do echo; sleep 0.02; done) & while :; do sleep 1; done"},
+      submit({"/bin/bash", "-c", "set -m; (while kill -0 $$; do echo; sleep 0.02; done) & while :; do sleep 1; done"},
              {{"allow", "1:4"}});
   FakeApplication application(folder_ + "/run", "s1", 4, false);
   until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
