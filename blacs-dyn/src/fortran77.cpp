@@ -295,6 +295,11 @@ FORTRAN77(void, dyngrid_phase_layout,
           (const std::int64_t* phase, const std::int64_t* matrix, const int* mb, const int* nb, int* info)) {
   *info = dyngrid_phase_layout(phase_of(phase), matrix_of(matrix), *mb, *nb);
 }
+FORTRAN77(void, dyngrid_phase_layout_weighted,
+          (const std::int64_t* phase, const std::int64_t* matrix, const int* mb, const int* nb, const int* order,
+           int* info)) {
+  *info = dyngrid_phase_layout_weighted(phase_of(phase), matrix_of(matrix), *mb, *nb, *order);
+}
 FORTRAN77(void, dyngrid_phase_begin, (const std::int64_t* phase, int* info)) {
   *info = dyngrid_phase_begin(phase_of(phase));
 }

@@ -27,7 +27,7 @@ constexpr int most_slots = 1 << 16;
 constexpr std::size_t most_looked_at = 256; ///< slots, the fastest; of more the search takes longer than it saves
 constexpr std::int64_t any_size = 1 << 20;  ///< of a matrix: shares are what counts here
 
-[[noreturn]] void bad(const std::string& what) {
+[[noreturn]] void bad_offer(const std::string& what) {
   throw Error(Status::bad_argument, "control: " + what);
 }
 
@@ -39,16 +39,16 @@ bool is_name(const std::string& name) {
 
 void check(const OfferedHost& host, const std::string& where) {
   if (!is_name(host.name))
-    bad(fmt::format("{}: a host is called \"{}\", expected a name", where, host.name.substr(0, 60)));
+    bad_offer(fmt::format("{}: a host is called \"{}\", expected a name", where, host.name.substr(0, 60)));
   if (host.slots < 1 || host.slots > most_slots)
-    bad(fmt::format("{}: {} has {} slots, expected 1 .. {}", where, host.name, host.slots, most_slots));
+    bad_offer(fmt::format("{}: {} has {} slots, expected 1 .. {}", where, host.name, host.slots, most_slots));
   if (!std::isfinite(host.speed) || host.speed <= 0)
-    bad(fmt::format("{}: the speed of {} is {}, expected a finite number above 0", where, host.name, host.speed));
+    bad_offer(fmt::format("{}: the speed of {} is {}, expected a finite number above 0", where, host.name, host.speed));
 }
 
 void check(const std::vector<OfferedHost>& hosts, const std::string& where) {
   if (hosts.empty() || hosts.size() > most_hosts)
-    bad(fmt::format("{}: {} hosts, expected 1 .. {}", where, hosts.size(), most_hosts));
+    bad_offer(fmt::format("{}: {} hosts, expected 1 .. {}", where, hosts.size(), most_hosts));
   std::vector<std::string> names;
   for (const OfferedHost& host : hosts) {
     check(host, where);
@@ -56,24 +56,24 @@ void check(const std::vector<OfferedHost>& hosts, const std::string& where) {
   }
   std::sort(names.begin(), names.end());
   const auto twice = std::adjacent_find(names.begin(), names.end());
-  if (twice != names.end()) bad(fmt::format("{}: {} is there twice", where, *twice));
+  if (twice != names.end()) bad_offer(fmt::format("{}: {} is there twice", where, *twice));
 }
 
 double number_in(const Json& object, const char* member, double otherwise, const std::string& where) {
   const auto at = object.find(member);
   if (at == object.end()) return otherwise;
   if (!at->is_number())
-    bad(fmt::format("{}: \"{}\" is {}, expected a number", where, member, at->dump().substr(0, 60)));
+    bad_offer(fmt::format("{}: \"{}\" is {}, expected a number", where, member, at->dump().substr(0, 60)));
   return at->get<double>();
 }
 
 OfferedHost host_in(const Json& object, const std::string& where) {
   if (!object.is_object() || !object.contains("name") || !object["name"].is_string())
-    bad(fmt::format("{} has {}, expected {{\"name\", \"slots\", \"speed\"}}", where,
-                    object.dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 60)));
+    bad_offer(fmt::format("{} has {}, expected {{\"name\", \"slots\", \"speed\"}}", where,
+                          object.dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 60)));
   const double slots = number_in(object, "slots", 1, where);
   if (slots != std::floor(slots) || std::abs(slots) > 1e9)
-    bad(fmt::format("{}: \"slots\" is {}, expected a whole number", where, slots));
+    bad_offer(fmt::format("{}: \"slots\" is {}, expected a whole number", where, slots));
   return {object["name"].get<std::string>(), static_cast<int>(slots), number_in(object, "speed", 1, where)};
 }
 
@@ -128,19 +128,19 @@ std::optional<Offer> Offer::in(const Request& request) {
   const std::string where = request.op + ": \"hosts\"";
   const auto list = request.body->find("hosts");
   if (list == request.body->end()) {
-    if (request.body->contains("tpp")) bad(request.op + ": \"tpp\" without \"hosts\"; expected both");
+    if (request.body->contains("tpp")) bad_offer(request.op + ": \"tpp\" without \"hosts\"; expected both");
     return std::nullopt;
   }
   if (!list->is_array() || list->size() > most_hosts)
-    bad(fmt::format("{} is {}, expected a list of at most {} hosts", where,
-                    list->dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 60), most_hosts));
+    bad_offer(fmt::format("{} is {}, expected a list of at most {} hosts", where,
+                          list->dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 60), most_hosts));
   Offer offer;
   for (const Json& host : *list) offer.hosts.push_back(host_in(host, where));
   check(offer.hosts, where);
   if (request.body->contains("tpp")) {
     offer.tpp = number_in(*request.body, "tpp", 0, request.op);
     if (!std::isfinite(offer.tpp) || offer.tpp <= 0)
-      bad(fmt::format("{}: \"tpp\" is {}, expected a number above 0", request.op, offer.tpp));
+      bad_offer(fmt::format("{}: \"tpp\" is {}, expected a number above 0", request.op, offer.tpp));
   }
   offer.form = gridmap::parse_strategy(text(request, "form", "best"), "control: " + request.op + ": \"form\"");
   return offer;
@@ -154,7 +154,8 @@ std::vector<OfferedHost> parse_hosts(const std::string& text, const std::string&
     const auto slots = words.size() > 1 ? base::whole_number<int>(words[1]) : 1;
     const double speed = words.size() > 2 ? std::strtod(words[2].c_str(), &end) : 1;
     if (words.empty() || words.size() > 3 || !slots || (end && (end == words[2].c_str() || *end != '\0')))
-      bad(fmt::format("{}: host is \"{}\", expected NAME, NAME:SLOTS or NAME:SLOTS:SPEED", where, part.substr(0, 60)));
+      bad_offer(
+          fmt::format("{}: host is \"{}\", expected NAME, NAME:SLOTS or NAME:SLOTS:SPEED", where, part.substr(0, 60)));
     hosts.push_back({words[0], *slots, speed});
   }
   check(hosts, where);

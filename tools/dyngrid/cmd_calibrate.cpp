@@ -120,8 +120,8 @@ void run(const CalibrateOptions& o) {
 } // namespace
 
 void add_calibrate(CommandLine& root) {
-  CommandLine& app = root.add_command(
-      "calibrate", "Measures routines of ScaLAPACK on all shapes and in several blocks, for calls that run elsewhere");
+  CommandLine& app =
+      root.add_command("calibrate", "Measures routines of ScaLAPACK by grid and block size, for --calls");
   auto o = std::make_shared<CalibrateOptions>();
   app.add_option("-n,--np", o->processes, "processes, as the program will have them. Also -np")
       .type_name("N")

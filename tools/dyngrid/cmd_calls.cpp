@@ -98,8 +98,7 @@ void run(const CallsOptions& o) {
 } // namespace
 
 void add_calls(CommandLine& root) {
-  CommandLine& app = root.add_command(
-      "calls", "What calls of ScaLAPACK's routines take, where they run, and what they would take elsewhere");
+  CommandLine& app = root.add_command("calls", "What calls of ScaLAPACK's routines take, where, and what elsewhere");
   auto o = std::make_shared<CallsOptions>();
   app.add_option("JOB", o->job,
                  "a running job, or the name of a program or job that has ended; without it, the only one that runs, "

@@ -181,8 +181,8 @@ void run(const HistoryOptions& o) {
 } // namespace
 
 void add_history(CommandLine& root) {
-  CommandLine& app = root.add_command(
-      "history", "Step times, phase times and changes of a running job, or of a program in earlier runs");
+  CommandLine& app =
+      root.add_command("history", "What steps, phases and changes of a job, or of a program before, took");
   auto o = std::make_shared<HistoryOptions>();
   app.add_option("JOB", o->job, "a running job, or the name of a program; without it, everything");
   app.add_option("--predict", o->predict, "also the step time on these grids, e.g. 4x4, with its error")
