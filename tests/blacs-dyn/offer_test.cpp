@@ -32,7 +32,7 @@ control::Request request(const std::string& line) {
   return control::parse_request(line);
 }
 
-std::string error_of(const std::function<void()>& call) {
+std::string refusal(const std::function<void()>& call) {
   try {
     call();
   } catch (const base::Error& error) {
@@ -75,12 +75,12 @@ TEST(Offer, IsReadAndRefusedInWords) {
       {R"("tpp":3)", "without \"hosts\""}};
   for (const auto& [members, expected] : wrong) {
     const std::string said =
-        error_of([&members = members] { Offer::in(request(std::string(R"({"op":"offer",)") + members + "}")); });
+        refusal([&members = members] { Offer::in(request(std::string(R"({"op":"offer",)") + members + "}")); });
     EXPECT_NE(said.find(expected), std::string::npos) << members << ": " << said;
   }
   EXPECT_EQ(text_of(control::parse_hosts("a:8:1.4,b", "--hosts")), "a:8,b:1");
   for (const char* text : {"", "a:", "a:0", "a:1:", "a:1:x", "a:1:0", "a:1:2:3", "a,a", ":3"})
-    EXPECT_NE(error_of([&] { control::parse_hosts(text, "--hosts"); }), "no error") << text;
+    EXPECT_NE(refusal([&] { control::parse_hosts(text, "--hosts"); }), "no error") << text;
 }
 
 TEST(Offer, TheFastestThatFitAreTaken) {
@@ -224,6 +224,6 @@ TEST(Offer, TheAnswerSaysWhatIsTakenWhatIsLeftAndWhy) {
       EXPECT_EQ(event["hosts"], yes["chosen"]["hosts"]);
     }
   EXPECT_TRUE(is_told);
-  EXPECT_NE(error_of([&] { job.offer(request(R"({"op":"offer","procs":0,)" + hosts + "}")); }), "no error");
-  EXPECT_NE(error_of([&] { job.offer(request(R"({"op":"offer"})")); }), "no error");
+  EXPECT_NE(refusal([&] { job.offer(request(R"({"op":"offer","procs":0,)" + hosts + "}")); }), "no error");
+  EXPECT_NE(refusal([&] { job.offer(request(R"({"op":"offer"})")); }), "no error");
 }
