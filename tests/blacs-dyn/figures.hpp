@@ -8,6 +8,8 @@
 #include <dirent.h>
 #include <mpi.h>
 
+#include "follow.hpp"
+
 namespace follow {
 
 struct Figures {
@@ -29,6 +31,20 @@ inline Figures figures() {
   f.communicator = MPI_Comm_c2f(probe);
   MPI_Comm_free(&probe);
   return f;
+}
+
+inline std::string in_words(const Figures& first, const Figures& last) {
+  const auto both = [](long a, long b) { return std::to_string(a) + " -> " + std::to_string(b); };
+  return "own " + both(first.own_kb, last.own_kb) + " kB, open files " + both(first.files, last.files) +
+         ", communicator number " + both(first.communicator, last.communicator);
+}
+
+/// Since `first`, which has to have been taken.
+inline void expect_flat(const Figures& first, const Figures& last) {
+  expect(first.files > 0, "there are figures of before");
+  expect(last.communicator <= first.communicator + 2, "communicators are flat");
+  expect(last.files <= first.files + 2, "open files are flat");
+  expect(last.own_kb <= first.own_kb + 2048, "memory is flat");
 }
 
 } // namespace follow

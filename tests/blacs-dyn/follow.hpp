@@ -34,6 +34,16 @@ inline void agreed(int status, int wanted, const std::string& what) {
   expect(status >= 0 || std::strlen(dyngrid_last_message()) > 15, what + ": a message");
 }
 
+/// Numbers of the processes of the grid, row-major, as they say themselves.
+inline std::vector<int> ids_here() {
+  int size = 0;
+  MPI_Comm_size(dyngrid_comm(), &size);
+  std::vector<int> ids(static_cast<std::size_t>(size));
+  const int mine = dyngrid_process_id();
+  MPI_Allgather(&mine, 1, MPI_INT, ids.data(), 1, MPI_INT, dyngrid_comm());
+  return ids;
+}
+
 /// Asks for a grid that is written as 2x3.
 inline void request(const char* grid) {
   int nprow = 0, npcol = 0;

@@ -16,6 +16,7 @@ namespace {
 
 using follow::agreed;
 using follow::expect;
+using follow::ids_here;
 
 constexpr int m = 53, n = 41;
 
@@ -44,15 +45,6 @@ struct Four {
   }
 };
 
-/// Ids of the grid, row-major, as the processes say themselves.
-std::vector<int> ids_here() {
-  int size = 0;
-  MPI_Comm_size(dyngrid_comm(), &size);
-  std::vector<int> ids(static_cast<std::size_t>(size));
-  const int mine = dyngrid_process_id();
-  MPI_Allgather(&mine, 1, MPI_INT, ids.data(), 1, MPI_INT, dyngrid_comm());
-  return ids;
-}
 bool has(const std::vector<int>& ids, int id) {
   return std::find(ids.begin(), ids.end(), id) != ids.end();
 }
@@ -252,13 +244,8 @@ int soak(int count, bool is_strict) {
   all.check(2, "in the end");
   const follow::Figures last = follow::figures();
   if (dyngrid_is_first() != 0)
-    std::printf("%d departures and returns: own %ld -> %ld kB, open files %ld -> %ld, communicator number %ld -> %ld\n",
-                count, first.own_kb, last.own_kb, first.files, last.files, first.communicator, last.communicator);
-  if (is_strict) {
-    expect(first.files > 0 && last.communicator <= first.communicator + 2, "communicators are flat");
-    expect(last.files <= first.files + 2, "open files are flat");
-    expect(last.own_kb <= first.own_kb + 2048, "memory is flat");
-  }
+    std::printf("%d departures and returns: %s\n", count, follow::in_words(first, last).c_str());
+  if (is_strict) follow::expect_flat(first, last);
   return dyngrid_finalize();
 }
 

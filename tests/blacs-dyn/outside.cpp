@@ -12,6 +12,7 @@
 
 #include <unistd.h>
 
+#include "base/statistics.hpp"
 #include "dyngrid.hpp"
 #include "figures.hpp"
 #include "follow.hpp"
@@ -19,23 +20,16 @@
 namespace {
 
 using follow::expect;
+using follow::ids_here;
 
 constexpr int m = 53, n = 41;
 
-std::vector<int> ids_here() {
-  int size = 0;
-  MPI_Comm_size(dyngrid_comm(), &size);
-  std::vector<int> ids(static_cast<std::size_t>(size));
-  const int mine = dyngrid_process_id();
-  MPI_Allgather(&mine, 1, MPI_INT, ids.data(), 1, MPI_INT, dyngrid_comm());
-  std::sort(ids.begin(), ids.end());
-  return ids;
-}
-
 void expect_ids(const std::vector<int>& wanted, const std::string& what) {
+  std::vector<int> ids = ids_here();
+  std::sort(ids.begin(), ids.end());
   std::string found;
-  for (const int id : ids_here()) found += std::to_string(id) + " ";
-  expect(ids_here() == wanted, what + ": who is in the grid: " + found);
+  for (const int id : ids) found += std::to_string(id) + " ";
+  expect(ids == wanted, what + ": who is in the grid: " + found);
 }
 
 struct Two {
@@ -226,34 +220,23 @@ int factor() {
   return finish();
 }
 
-double median_of_points(int count) {
-  std::vector<double> each;
-  for (int k = 0; k < count; ++k) {
-    const double begun = MPI_Wtime();
-    expect(dyngrid_resize_point() == DYNGRID_SAME, "nothing is wanted");
-    each.push_back(MPI_Wtime() - begun);
-  }
-  std::nth_element(each.begin(), each.begin() + count / 2, each.end());
-  return each[static_cast<std::size_t>(count / 2)];
-}
-
-/// Prints what a resize point takes without process 0, and an all-reduce of 8 bytes over the same grid.
+/// Prints what a resize point takes without process 0, and an all-reduce of 8 bytes over the same grid, in turn.
 int cost() {
   expect(dyngrid_init_grid(1, 3) == 0, "dyngrid_init_grid");
   if (dyngrid_resize_without(1, 2, DYNGRID_OPTIMAL, "0") == DYNGRID_LEAVE) return dyngrid_finalize();
-  constexpr int count = 2001;
-  const double point = median_of_points(count);
-  std::vector<double> each;
-  for (int k = 0; k < count; ++k) {
-    const double begun = MPI_Wtime();
+  std::vector<double> points, messages;
+  for (int k = 0; k < 2001; ++k) {
+    double begun = MPI_Wtime();
+    expect(dyngrid_resize_point() == DYNGRID_SAME, "nothing is wanted");
+    points.push_back(MPI_Wtime() - begun);
+    begun = MPI_Wtime();
     std::uint64_t mine = 1, all = 0;
     MPI_Allreduce(&mine, &all, 1, MPI_UINT64_T, MPI_BOR, dyngrid_comm());
-    each.push_back(MPI_Wtime() - begun);
+    messages.push_back(MPI_Wtime() - begun);
   }
-  std::nth_element(each.begin(), each.begin() + count / 2, each.end());
   if (dyngrid_is_first() != 0)
-    std::printf("a resize point without process 0: %.2f us, an all-reduce: %.2f us\n", 1e6 * point,
-                1e6 * each[count / 2]);
+    std::printf("a resize point without process 0: %.2f us, an all-reduce: %.2f us\n", 1e6 * base::median(points),
+                1e6 * base::median(messages));
   return finish();
 }
 
@@ -274,13 +257,8 @@ int soak(int count, bool is_strict) {
     all.check("step " + std::to_string(step));
   }
   const follow::Figures last = follow::figures();
-  std::printf("%d: own %ld -> %ld kB, open files %ld -> %ld, communicator number %ld -> %ld\n", dyngrid_process_id(),
-              first.own_kb, last.own_kb, first.files, last.files, first.communicator, last.communicator);
-  if (is_strict && first.files > 0) {
-    expect(last.communicator <= first.communicator + 2, "communicators are flat");
-    expect(last.files <= first.files + 2, "open files are flat");
-    expect(last.own_kb <= first.own_kb + 2048, "memory is flat");
-  }
+  std::printf("%d: %s\n", dyngrid_process_id(), follow::in_words(first, last).c_str());
+  if (is_strict) follow::expect_flat(first, last);
   return finish();
 }
 

@@ -152,15 +152,9 @@ int soak(int count, bool is_strict) {
   }
   const follow::Figures now = follow::figures();
   if (dyngrid_is_first() != 0)
-    std::printf("%d departures and returns, %lld balances: own %ld -> %ld kB, open files %ld -> %ld, communicator "
-                "number %ld -> %ld\n",
-                count, static_cast<long long>(last().number), first.own_kb, now.own_kb, first.files, now.files,
-                first.communicator, now.communicator);
-  if (is_strict) {
-    expect(first.files > 0 && now.communicator <= first.communicator + 2, "communicators are flat");
-    expect(now.files <= first.files + 2, "open files are flat");
-    expect(now.own_kb <= first.own_kb + 2048, "memory is flat");
-  }
+    std::printf("%d departures and returns, %lld balances: %s\n", count, static_cast<long long>(last().number),
+                follow::in_words(first, now).c_str());
+  if (is_strict) follow::expect_flat(first, now);
   return dyngrid_finalize();
 }
 
