@@ -26,7 +26,7 @@ public:
     std::vector<int> leave;       ///< ids of groups that are not in the new grid
     control::Without without;     ///< processes that are not in it either
     GrowthForm growth;            ///< where those that join come from, and who stands where
-    bool is_forced = false;       ///< on process 0: however many processes a core gets
+    bool is_forced = false;       ///< however many processes a core gets
     /// Asked for at a resize point: new processes are let in at a later one, a failure is told and the program goes on.
     /// Otherwise the program waits for them.
     bool is_at_point = false;
@@ -105,7 +105,7 @@ private:
 template <class Archive> void fields(Archive& a, Resize::Goal& goal) {
   bool is_exact = goal.exact.has_value();
   GridMap map = goal.exact.value_or(GridMap{});
-  a(goal.to, goal.placement, is_exact, map, goal.leave, goal.without, goal.is_forced, goal.is_at_point);
+  a(goal.to, goal.placement, is_exact, map, goal.leave, goal.without, goal.growth, goal.is_forced, goal.is_at_point);
   if (is_exact) goal.exact = std::move(map);
 }
 

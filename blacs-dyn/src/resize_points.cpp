@@ -225,7 +225,7 @@ int ResizePoints::balance_as(const Balancing::Verdict& verdict) {
 
 /// Whose wish counts: the lowest rank's of those that have one of their own, else process 0's. It tells the others.
 /// Collective over the council.
-Resize::Goal ResizePoints::agree_on_goal(Wish& wish, bool is_own) {
+Resize::Goal ResizePoints::agree_on_goal(const Wish& wish, bool is_own) {
   const MPI_Comm council = app_.processes.council();
   int root = app_.processes.process_set().grid.rank_of_process0();
   if (is_own) {
@@ -233,6 +233,9 @@ Resize::Goal ResizePoints::agree_on_goal(Wish& wish, bool is_own) {
     check_mpi(MPI_Allreduce(&mine, &root, 1, MPI_INT, MPI_MIN, council), "MPI_Allreduce");
   }
   Resize::Goal goal;
+  goal.to = wish.to;
+  goal.placement = wish.placement;
+  goal.without = wish.without;
   goal.is_at_point = true;
   if (wish.request) { // groups that have gone are left out
     const Processes& processes = app_.processes;
@@ -247,18 +250,9 @@ Resize::Goal ResizePoints::agree_on_goal(Wish& wish, bool is_own) {
     if (!wish.request->why.empty()) std::fprintf(stderr, "dyngrid: %s\n", wish.request->why.c_str());
   }
   Packet packet;
-  packet.put(wish.to).put(wish.placement).put(goal.leave).put(wish.without);
-  const GrowthForm& growth = goal.growth;
-  packet.put(growth.hosts).put(growth.form ? static_cast<int>(*growth.form) : -1).put(growth.seconds_left);
+  packet.put(goal);
   broadcast(packet.bytes(), root, council);
-  Packet told(packet.bytes());
-  told.get(goal.to);
-  told.get(goal.placement);
-  told.get(goal.leave);
-  told.get(goal.without);
-  told.get(goal.growth.hosts);
-  if (const int form = told.get<int>(); form >= 0) goal.growth.form = static_cast<gridmap::Strategy>(form);
-  told.get(goal.growth.seconds_left);
+  goal = Packet(packet.bytes()).get<Resize::Goal>();
   const double bandwidth = gridmap::Machine().bandwidth_bytes_per_s;
   goal.growth.seconds_to_move_all = app_.matrices.bytes() / bandwidth / app_.processes.process_set().grid.shape.size();
   return goal;

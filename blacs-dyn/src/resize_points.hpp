@@ -102,7 +102,7 @@ private:
   void check_places(const Place& place) const;
   int balance();
   int balance_as(const Balancing::Verdict& verdict);
-  Resize::Goal agree_on_goal(Wish& wish, bool is_own);
+  Resize::Goal agree_on_goal(const Wish& wish, bool is_own);
   int change(Resize::Goal goal, std::optional<control::ResizeRequest> request = std::nullopt, std::uint64_t all = 0);
   int carry_out(Resize& next);
   std::uint64_t news();

@@ -139,6 +139,11 @@ struct GrowthForm {
 
   bool is_like(const GrowthForm& other) const; ///< what is wanted, whatever it takes
 };
+template <class Archive> void fields(Archive& a, GrowthForm& growth) {
+  int form = growth.form ? static_cast<int>(*growth.form) : -1;
+  a(growth.hosts, form, growth.seconds_left, growth.seconds_to_move_all);
+  if (form >= 0) growth.form = static_cast<gridmap::Strategy>(form);
+}
 
 /// How many of the new processes go to one host.
 struct HostShare {
