@@ -17,14 +17,11 @@
 
 #include "base/command_line.hpp"
 #include "base/grid_shape.hpp"
+#include "common/blacs.hpp"
 #include "common/mpi_main.hpp"
 #include "common/report.hpp"
 
 extern "C" {
-void Cblacs_get(int ctxt, int what, int* value);
-void Cblacs_gridinit(int* ctxt, const char* order, int nprow, int npcol);
-void Cblacs_gridinfo(int ctxt, int* nprow, int* npcol, int* myrow, int* mycol);
-void Cblacs_gridexit(int ctxt);
 int numroc_(const int* n, const int* nb, const int* iproc, const int* isrc, const int* nprocs);
 void pdgetrf_(const int* m, const int* n, double* a, const int* ia, const int* ja, const int* desca, int* ipiv,
               int* info);
@@ -49,16 +46,13 @@ template <class F> F* direct(F*, const char* name) {
   throw base::CommandLineError("no ScaLAPACK library that is known is loaded");
 }
 
-struct Case {
-  int n, nb, ctxt = -1, nprow = 0, npcol = 0, myrow = -1, mycol = -1, info = 0;
+struct Case : apps::BlacsGrid {
+  int n, nb, info = 0;
   std::vector<int> desc, ipiv;
   std::vector<double> before, a;
 
-  Case(int order, int block, base::GridShape grid) : n(order), nb(block) {
+  Case(int order, int block, base::GridShape grid) : BlacsGrid(grid.nprow, grid.npcol), n(order), nb(block) {
     const int zero = 0;
-    Cblacs_get(0, 0, &ctxt);
-    Cblacs_gridinit(&ctxt, "R", grid.nprow, grid.npcol);
-    Cblacs_gridinfo(ctxt, &nprow, &npcol, &myrow, &mycol);
     const int rows = numroc_(&n, &nb, &myrow, &zero, &nprow), cols = numroc_(&n, &nb, &mycol, &zero, &npcol);
     desc = {1, ctxt, n, n, nb, nb, 0, 0, std::max(1, rows)};
     ipiv.assign(static_cast<std::size_t>(rows + nb), 0);
