@@ -376,9 +376,7 @@ void Daemon::heard_choice(std::int64_t id, Live& live, const std::string& op, co
 /// `offer`, or `grow` onto what it chose of it.
 void Daemon::offer(std::int64_t id, const char* op) {
   const std::vector<Host> hosts = offer_of(options_.launch.hosts, table_.find(id)->reserved);
-  Json list = Json::array();
-  for (const Host& host : hosts) list.push_back({{"name", host.name}, {"slots", host.slots}, {"speed", host.speed}});
-  Json fields{{"hosts", std::move(list)}, {"tpp", power_of(hosts)}};
+  Json fields{{"hosts", control::to_json(hosts)}, {"tpp", control::power_of(hosts)}};
   if (op == std::string("grow")) fields["deadline_s"] = options_.deadline_s;
   tell(id, live_.at(id), op, fields);
 }

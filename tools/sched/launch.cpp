@@ -13,12 +13,6 @@
 
 namespace sched {
 
-int Hosts::procs() const {
-  int sum = 0;
-  for (const Host& host : list) sum += host.slots;
-  return sum;
-}
-
 Hosts Hosts::parse(const std::string& text) {
   Hosts hosts;
   std::size_t at = 0;

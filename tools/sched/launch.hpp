@@ -3,21 +3,18 @@
 #include <string>
 #include <vector>
 
+#include "control/offer.hpp"
 #include "job_table.hpp"
 
 namespace sched {
 
-struct Host {
-  std::string name;
-  int slots = 0;
-  double speed = 1; ///< of each of its processors
-};
+using Host = control::OfferedHost;
 
 /// Where processors are: hosts in the order of their processors' ids. Empty: this machine, as many as the
 /// scheduler was given.
 struct Hosts {
   std::vector<Host> list;
-  int procs() const;
+  int procs() const { return control::slots_of(list); }
   /// "node1:8:1.4,node2:4"; without a speed it is 1. @throws base::Error{bad_argument}
   static Hosts parse(const std::string& text);
 };

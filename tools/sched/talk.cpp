@@ -34,12 +34,6 @@ std::vector<Host> offer_of(const Hosts& hosts, const std::vector<int>& ids) {
   return offer;
 }
 
-double power_of(const std::vector<Host>& hosts) {
-  double sum = 0;
-  for (const Host& host : hosts) sum += host.slots * host.speed;
-  return sum;
-}
-
 std::vector<int> taken_of(const Hosts& hosts, const std::vector<int>& ids, const std::vector<Host>& answer) {
   std::vector<int> offered = ids, taken;
   std::sort(offered.begin(), offered.end());

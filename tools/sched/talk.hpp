@@ -9,7 +9,6 @@ namespace sched {
 
 /// The processors with these ids, by host.
 std::vector<Host> offer_of(const Hosts& hosts, const std::vector<int>& ids);
-double power_of(const std::vector<Host>& hosts);
 
 /// Which of the offered `ids` an answer takes that names hosts with slots: on each host the lowest.
 /// @throws base::Error{bad_state} for what was not offered.
