@@ -52,7 +52,7 @@ int finalize_hook(MPI_Comm, int, void*, void*) {
   const char* rank =
       environment("OMPI_COMM_WORLD_RANK") ? environment("OMPI_COMM_WORLD_RANK") : environment("PMI_RANK");
   int was_mpi_used = 0;
-  if (processes.is_known() || !rank || std::string_view(rank) != "0") return;
+  if (processes.is_known() || processes.has_left() || !rank || std::string_view(rank) != "0") return;
   MPI_Initialized(&was_mpi_used);
   if (!was_mpi_used) return;
   for (const std::string& what : control::trouble_with(control::whole_environment()))

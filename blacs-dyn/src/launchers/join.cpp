@@ -2,6 +2,8 @@
 #include "launchers/join.hpp"
 
 #include <algorithm>
+#include <cstdio>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -23,8 +25,8 @@ class JoinLauncher;
 /// Groups, each an mpirun, that were sent for.
 class JoinLaunch final : public Launch {
 public:
-  JoinLaunch(JoinLauncher& launcher, std::vector<NewGroup> groups, double limit_s)
-      : launcher_(launcher), groups_(std::move(groups)), limit_s_(limit_s) {}
+  JoinLaunch(JoinLauncher& launcher, std::vector<NewGroup> groups, SpawnOptions options)
+      : launcher_(launcher), groups_(std::move(groups)), options_(std::move(options)) {}
   ~JoinLaunch() override;
   Progress progress() override;
   void admit(std::vector<Newcomers>& newcomers) override;
@@ -32,7 +34,8 @@ public:
 private:
   JoinLauncher& launcher_;
   std::vector<NewGroup> groups_; ///< not admitted yet
-  double limit_s_;
+  SpawnOptions options_;
+  int times_left_ = 3; ///< that namesakes are started again
 };
 
 class JoinLauncher final : public RendezvousLauncher, public Introduction {
@@ -49,20 +52,44 @@ public:
     const auto listen = environment("DYNGRID_START", "listen");
     const bool is_far = elsewhere != groups.end() || environment("DYNGRID_JOIN_START") || environment("DYNGRID_HOSTS");
     open_rendezvous(listen ? *listen : is_far ? "tcp" : "unix", elsewhere == groups.end() ? "" : elsewhere->host);
-    std::vector<int> sent;
+    std::size_t sent = 0;
     try {
-      for (const NewGroup& group : groups) {
-        const auto [ticket, invitation] = invite(group);
-        sent.push_back(ticket);
-        const StartedMpirun started = start_group_mpirun(group, ticket, server_uri(server_), invitation, options);
-        rendezvous_->await(ticket, started.is_group ? started.pid : 0);
-        if (!started.is_group) rendezvous_->reap(started.pid, ticket);
-      }
+      for (; sent < groups.size(); ++sent) start(groups[sent], options);
     } catch (const Error&) {
-      for (const int ticket : sent) rendezvous_->dismiss(ticket);
+      for (std::size_t k = 0; k < sent; ++k) dismiss(groups[k]);
       throw;
     }
-    return std::make_unique<JoinLaunch>(*this, groups, options.join_limit_s);
+    return std::make_unique<JoinLaunch>(*this, groups, options);
+  }
+
+  void start(const NewGroup& group, const SpawnOptions& options) {
+    const auto [ticket, invitation] = invite(group);
+    const StartedMpirun started = start_group_mpirun(group, ticket, server_uri(server_), invitation, options);
+    rendezvous_->await(ticket, started.is_group ? started.pid : 0);
+    if (!started.is_group) rendezvous_->reap(started.pid, ticket);
+  }
+
+  /// Those of `groups` whose mpirun is called what another one is, and that in words: the name server takes the two for
+  /// one, and an accept waits for ever. Who has ended counts too, since it remembers where they were.
+  std::pair<std::vector<NewGroup>, std::string> namesakes(const std::vector<NewGroup>& groups) {
+    const std::string server = server_uri(server_);
+    bearers_.insert({openmpi4::mpirun_name(), {base::host_name(), 0}});
+    bearers_.insert({openmpi4::mpirun_name(server), {NameServer::parse(server).hosts.front(), 0}});
+    std::set<int> found; // tickets
+    std::string words;
+    for (const NewGroup& group : groups) {
+      const int ticket = tickets_.at(group.id);
+      const Origin origin = rendezvous_->origin(ticket);
+      const Bearer& first = bearers_.insert({origin.mpirun, {origin.host, ticket}}).first->second;
+      if (origin.mpirun.empty() || first.ticket == ticket) continue;
+      words =
+          fmt::format("an mpirun on {} is called {}, as one on {} before it", origin.host, origin.mpirun, first.host);
+      found.insert({first.ticket, ticket});
+    }
+    std::vector<NewGroup> all;
+    for (const NewGroup& group : groups)
+      if (found.count(tickets_.at(group.id)) > 0) all.push_back(group);
+    return {all, words};
   }
 
   void dismiss(const NewGroup& group) override {
@@ -146,6 +173,11 @@ private:
 
   std::string server_;
   std::map<int, Port> second_ports_; ///< by group: over which newcomers are introduced; process 0
+  struct Bearer {
+    std::string host;
+    int ticket = 0; ///< 0: it was there from the start
+  };
+  std::map<std::string, Bearer> bearers_; ///< by what an mpirun is called: who was first; process 0
 };
 
 JoinLaunch::~JoinLaunch() {
@@ -155,12 +187,35 @@ JoinLaunch::~JoinLaunch() {
 Launch::Progress JoinLaunch::progress() {
   Progress all;
   for (const NewGroup& group : groups_) launcher_.add_progress(group, all);
+  if (!all.is_complete()) return all;
+  const auto [namesakes, words] = launcher_.namesakes(groups_);
+  if (namesakes.empty()) return all;
+  for (const NewGroup& group : namesakes) all.coming += static_cast<int>(group.members.size());
+  // who starts them in a way of its own has handed them out, and asks again
+  if (environment("DYNGRID_JOIN_START") || times_left_ == 0) {
+    all.failure = words + ", and Open MPI 4 cannot tell the two apart; try again";
+    return all;
+  }
+  --times_left_;
+  std::fputs(
+      fmt::format("dyngrid: {}, and Open MPI 4 cannot tell the two apart: {} new process(es) are started again\n",
+                  words, all.coming)
+          .c_str(),
+      stderr);
+  try {
+    for (const NewGroup& group : namesakes) {
+      launcher_.dismiss(group);
+      launcher_.start(group, options_);
+    }
+  } catch (const Error& error) {
+    all.failure = error.what();
+  }
   return all;
 }
 
 void JoinLaunch::admit(std::vector<Newcomers>& newcomers) {
   while (!groups_.empty()) {
-    newcomers.push_back(launcher_.admit(groups_.front(), limit_s_));
+    newcomers.push_back(launcher_.admit(groups_.front(), options_.join_limit_s));
     groups_.erase(groups_.begin());
   }
 }

@@ -2,6 +2,7 @@
 #include "launchers/openmpi4.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <set>
@@ -88,6 +89,16 @@ bool may_oversubscribe() {
 
 const char* name_server() {
   return base::environment("OMPI_MCA_pmix_server_uri");
+}
+
+std::string mpirun_name() {
+  const char* job = base::environment("PMIX_NAMESPACE");
+  return job ? mpirun_name(job) : "";
+}
+
+std::string mpirun_name(std::string_view job) {
+  const auto number = base::whole_number<std::uint32_t>(job.substr(0, job.find_first_not_of("0123456789")));
+  return number ? std::to_string(*number >> 16) : "";
 }
 
 bool is_of_its_mpirun(std::string_view name) {

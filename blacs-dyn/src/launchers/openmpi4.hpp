@@ -12,6 +12,12 @@ bool may_oversubscribe();
 /// What --ompi-server said to mpirun; null when it said nothing.
 const char* name_server();
 
+/// What other mpiruns call that of this process: 16 bits of its host's name and its process number, in decimal. Two may
+/// have the same. Empty: not known.
+std::string mpirun_name();
+/// That of a job: "1712586753" or, of an ompi-server, the beginning of "2005663744.0;tcp://...".
+std::string mpirun_name(std::string_view job);
+
 /// Whether mpirun hands this variable on to its processes to tell them about themselves; another mpirun that is started
 /// from one of them must not see it. What a user sets for every run, transports and the like, is not.
 bool is_of_its_mpirun(std::string_view name);

@@ -175,6 +175,7 @@ struct Rendezvous::State {
     std::vector<bool> has_come{}; ///< by rank
     Presence presence = Presence::awaited;
     std::string why;
+    Origin origin;
     pid_t launcher = 0;
     bool is_held = false;
     std::chrono::steady_clock::time_point in_by{}; ///< held, and on its way in: until then
@@ -269,10 +270,11 @@ struct Rendezvous::State {
   /// The first line of a connection. Who has no word that is open, or comes a second time, is hung up on, which is
   /// nobody's loss.
   void let_in(Socket socket, const std::string& line, std::string rest) {
-    std::array<char, 64> word{}, host{};
+    std::array<char, 64> word{}, host{}, mpirun{};
     int id = 0, rank = 0;
     long pid = 0;
-    if (std::sscanf(line.c_str(), "hello %63s %9d %9d %63s %9ld", word.data(), &id, &rank, host.data(), &pid) != 5)
+    if (std::sscanf(line.c_str(), "hello %63s %9d %9d %63s %9ld %63s", word.data(), &id, &rank, host.data(), &pid,
+                    mpirun.data()) < 5)
       return;
     const auto at = groups.find(id);
     if (at == groups.end() || !control::is_same_secret(word.data(), at->second.word) ||
@@ -286,6 +288,7 @@ struct Rendezvous::State {
     if (rank < 0 || rank >= static_cast<int>(group.has_come.size()) || group.has_come[static_cast<std::size_t>(rank)])
       return;
     group.has_come[static_cast<std::size_t>(rank)] = true;
+    if (rank == 0) group.origin = {mpirun.data(), host.data()};
     auto c = std::make_unique<Connection>();
     c->group = id;
     c->rank = rank;
@@ -434,6 +437,12 @@ Presence Rendezvous::presence(int group, std::string* why) const {
   return at->second.presence;
 }
 
+Origin Rendezvous::origin(int group) const {
+  const std::lock_guard lock(state_->mutex);
+  const auto at = state_->groups.find(group);
+  return at == state_->groups.end() ? Origin{} : at->second.origin;
+}
+
 bool Rendezvous::tell(int group, const std::string& line) {
   const std::lock_guard lock(state_->mutex);
   if (state_->groups[group].presence == Presence::gone) return false;
@@ -548,7 +557,8 @@ struct Peer::State {
   }
 };
 
-Peer::Peer(const std::string& invitation, int rank, double limit_s) : state_(std::make_unique<State>()) {
+Peer::Peer(const std::string& invitation, int rank, double limit_s, const std::string& mpirun)
+    : state_(std::make_unique<State>()) {
   const std::size_t bar = invitation.rfind('|');
   const int group =
       bar == std::string::npos ? 0 : base::whole_number<int>(std::string_view(invitation).substr(bar + 1)).value_or(0);
@@ -561,7 +571,7 @@ Peer::Peer(const std::string& invitation, int rank, double limit_s) : state_(std
   do {
     const int failed = state_->connect_to(place, end_by);
     if (failed == 0) {
-      say(fmt::format("hello {} {} {} {} {}", place.token, group, rank, base::host_name(), getpid()));
+      say(fmt::format("hello {} {} {} {} {} {}", place.token, group, rank, base::host_name(), getpid(), mpirun));
       const std::string answer = state_->first_line(end_by);
       if (answer == welcome_line) return;
       trouble = !answer.empty()           ? answer.substr(0, 200)

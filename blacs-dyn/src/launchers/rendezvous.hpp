@@ -26,6 +26,12 @@ struct RendezvousAddress {
   static RendezvousAddress parse(std::string_view text);
 };
 
+/// Where a group is, as its first process said.
+struct Origin {
+  std::string mpirun; ///< what others call the mpirun that brought it; empty: not known
+  std::string host;
+};
+
 /// How far a group that was sent for has come.
 enum class Presence {
   awaited, ///< nothing was heard of it, or it is on its way
@@ -60,6 +66,7 @@ public:
   /// does not come.
   void reap(pid_t child, int group);
   Presence presence(int group, std::string* why) const;
+  Origin origin(int group) const; ///< empty texts until it has come
   /// A line to the group's leader. False when it has gone.
   bool tell(int group, const std::string& line);
   /// From here on the group's end is the end of everything, and so is that it has not come in within limit_s. False: it
@@ -86,9 +93,9 @@ public:
 /// Everybody else's side. After watch() a thread waits for the end of process 0, or its word that all ends.
 class Peer {
 public:
-  /// Comes in as this rank of the invited. @throws Error{not_found} also when nobody lets it in, ApplicationEnded where
-  /// that is certain; bad_argument
-  Peer(const std::string& invitation, int rank, double limit_s);
+  /// Comes in as this rank of the invited. mpirun: see Origin. @throws Error{not_found} also when nobody lets it in,
+  /// ApplicationEnded where that is certain; bad_argument
+  Peer(const std::string& invitation, int rank, double limit_s, const std::string& mpirun = "");
   ~Peer();
   Peer(const Peer&) = delete;
   Peer& operator=(const Peer&) = delete;

@@ -12,6 +12,8 @@
 
 #include <fmt/format.h>
 
+#include "launchers/openmpi4.hpp"
+
 namespace blacs_dyn {
 
 using base::Error;
@@ -38,7 +40,7 @@ RendezvousLauncher::RendezvousLauncher(LossText loss, const char* invitation) : 
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank); // of the group that this process was started in
   try {
-    peer_ = std::make_unique<Peer>(invitation, rank, 10);
+    peer_ = std::make_unique<Peer>(invitation, rank, 10, openmpi4::mpirun_name());
   } catch (const ApplicationEnded&) { // no fault of this process: it leaves at its first resize point
   }
 }
