@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../sanitized.hpp"
 #include "base/index.hpp"
 #include "base/status.hpp"
 #include "naive.hpp"
@@ -166,12 +167,7 @@ std::vector<double> random_speeds(std::mt19937& gen, int count, int kind) {
   return speeds;
 }
 
-// The sanitizers take seven times as long and look at memory, which one kind of speeds shows as well as all of them.
-#ifdef __SANITIZE_ADDRESS__
-constexpr int kinds = 1;
-#else
-constexpr int kinds = 3;
-#endif
+constexpr int kinds = is_sanitized ? 1 : 3; // of speeds
 
 TEST(Mapping, TrueOptimumOnSmallGrids) {
   std::mt19937 gen(11);

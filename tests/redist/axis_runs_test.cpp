@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../sanitized.hpp"
 #include "brute.hpp"
 #include "plan/axis_table.hpp"
 
@@ -124,12 +125,7 @@ TEST(AxisRuns, EveryBlockCyclicPairUpTo6x6) {
               }
 }
 
-// The sanitizers take seven times as long and look at memory, which a few of the cases show as well as all of them.
-#ifdef __SANITIZE_ADDRESS__
-constexpr int stride = 7;
-#else
-constexpr int stride = 1;
-#endif
+constexpr int stride = is_sanitized ? 7 : 1;
 
 // Every kind against every uniform block-cyclic axis over up to 6 with blocks of up to 4, and against its own
 // kind.

@@ -14,12 +14,6 @@
 
 namespace brute {
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool memory_is_watched = true; ///< freed memory is kept for a while: what stays resident says nothing
-#else
-constexpr bool memory_is_watched = false;
-#endif
-
 /// Owner and local index of every index of an axis, dealt block by block.
 struct Dealt {
   std::vector<int> owner;

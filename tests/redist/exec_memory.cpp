@@ -14,8 +14,8 @@
 
 #include <gtest/gtest.h>
 
+#include "../sanitized.hpp"
 #include "base/status.hpp"
-#include "exec_brute.hpp"
 #include "redist/executor.hpp"
 #include "redist/measure.hpp"
 #include "redist/plan.hpp"
@@ -105,7 +105,7 @@ TEST(Executors, ComeAndGoWithoutATrace) {
     if (k % 2 == 0) executor.close(); // otherwise by its destructor
   }
   EXPECT_EQ(open_files(), files);
-  if (!brute::memory_is_watched) {
+  if (!is_sanitized) {
     EXPECT_LE(status_bytes("VmRSS"), resident + (2 << 20));
   }
   EXPECT_EQ(entries_of_shm(), 0);

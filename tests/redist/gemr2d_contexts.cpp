@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
-#include "exec_brute.hpp"
+#include "../sanitized.hpp"
 #include "redist/gemr2d.hpp"
 #include "resources.hpp"
 
@@ -122,7 +122,7 @@ TEST(Gemr2dContexts, ManyContextsLeaveNothingBehind) {
   EXPECT_EQ(next_communicator(), communicators);
   EXPECT_EQ(open_files(), files);
   const long pages_after = resident_pages();
-  if (!brute::memory_is_watched) {
+  if (!is_sanitized) {
     EXPECT_LE(pages_after, pages + 128) << "pages of 4 KiB after 2000 contexts";
   }
   if (rank_of_world() == 0) std::printf("2000 contexts: resident %ld -> %ld KiB\n", pages * 4, pages_after * 4);

@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
-#include "exec_brute.hpp"
+#include "../sanitized.hpp"
 #include "gemr2d/gemr2d.hpp"
 #include "redist/gemr2d.hpp"
 #include "resources.hpp"
@@ -238,7 +238,7 @@ TEST(Gemr2d, ManyCallsLeaveNothingBehind) {
   const int files_after = open_files();
   const long pages_after = resident_pages();
   EXPECT_EQ(files_after, files);
-  if (!brute::memory_is_watched) {
+  if (!is_sanitized) {
     EXPECT_LE(pages_after, pages + 64) << "pages of 4 KiB after " << count << " calls";
   }
   if (rank_of_world() == 0)
