@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "base/environment.hpp"
 #include "base/files.hpp"
@@ -137,6 +138,10 @@ std::optional<control::ResizeRequest> Control::called(const Matrices& matrices) 
   look_at(matrices);
   if (!state_->is_pending()) return std::nullopt;
   return state_->want(now());
+}
+
+void Control::phases_planned(control::Json plan) {
+  state_->phases_planned(std::move(plan));
 }
 
 void Control::steps_were(const std::vector<double>& each_s) {

@@ -55,7 +55,7 @@ public:
   /// Of the matrices that are known, on all grids: of earlier runs and this one.
   control::PhaseTimes phase_times() const { return state_->phases(); }
   void phase_took(const control::PhaseKey& phase, double seconds) { state_->phase_took(phase, seconds); }
-  void phases_planned(control::Json plan) { state_->phases_planned(std::move(plan)); }
+  void phases_planned(control::Json plan);
 
   bool is_pending() const { return state_->is_pending(); }
   /// A resize point is reached: a request from outside, unless the program has a wish of its own.

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "control/load_board.hpp"
 
+#include <nlohmann/json.hpp>
+
 namespace control {
 
 using Lock = std::lock_guard<std::mutex>;
+
+LoadBoard::LoadBoard() = default;
+
+LoadBoard::~LoadBoard() = default;
 
 void LoadBoard::set_mode(BalanceMode mode) {
   const Lock lock(mutex_);
@@ -17,7 +23,7 @@ std::optional<BalanceQuestion> LoadBoard::take_question() {
 }
 
 void LoadBoard::show(const std::vector<ProcessLoad>& loads, double now_s) {
-  Json list = Json::array();
+  std::vector<Json> list;
   for (const ProcessLoad& load : loads) list.push_back(to_json(load));
   const Lock lock(mutex_);
   loads_ = std::move(list);
@@ -34,7 +40,7 @@ void LoadBoard::answer(const BalanceQuestion& question, Json fields) {
 void LoadBoard::tell(Json event) {
   constexpr std::size_t most = 1000;
   const Lock lock(mutex_);
-  last_balance_ = event;
+  last_balance_ = std::make_unique<const Json>(event);
   if (events_.size() < most) events_.push_back(std::move(event));
 }
 
@@ -42,7 +48,7 @@ Json LoadBoard::loads(double now_s) {
   constexpr double wanted_s = 5;
   wanted_until_s_.store(now_s + wanted_s, std::memory_order_relaxed);
   const Lock lock(mutex_);
-  Json json{{"mode", to_string(mode_)}, {"loads", loads_}, {"last_balance", last_balance_}};
+  Json json{{"mode", to_string(mode_)}, {"loads", loads_}, {"last_balance", last_balance_ ? *last_balance_ : Json()}};
   json["age_s"] = shown_s_ >= 0 ? Json(now_s - shown_s_) : Json(nullptr);
   return json;
 }

@@ -2,10 +2,9 @@
 // Loads and balances between the application's thread of process 0 and the one that listens.
 #pragma once
 
-#include <nlohmann/json.hpp>
-
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -26,6 +25,8 @@ struct BalanceQuestion {
 /// Neither thread waits for the other for longer than a few copies take.
 class LoadBoard {
 public:
+  LoadBoard();
+  ~LoadBoard();
   // ---- the application's thread
   void set_mode(BalanceMode mode);
   /// Somebody has asked for loads a short while ago: they are to be gathered though nothing is balanced. One atomic
@@ -48,9 +49,9 @@ private:
   std::atomic<bool> has_question_{false};
   std::optional<BalanceQuestion> question_;
   BalanceMode mode_ = BalanceMode::off;
-  Json loads_ = Json::array();
+  std::vector<Json> loads_;
   double shown_s_ = -1;
-  Json last_balance_;
+  std::unique_ptr<const Json> last_balance_; ///< null: none yet
   std::vector<Json> events_;
 };
 
