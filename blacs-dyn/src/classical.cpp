@@ -72,12 +72,7 @@ void Application::grow_as_setup_says() {
   const SetupFile setup = read_setup_file(grid.comm(), processes.id() == 0);
   newcomers.set(setup.executable, setup.has_arguments ? std::optional(setup.arguments) : std::nullopt);
   GroupPolicy policy = settings.group_policy;
-  if (!setup.hosts.empty()) {
-    policy.hosts = setup.hosts;
-    policy.slots = setup.slots;
-    policy.speeds = setup.speeds;
-    policy.started.clear();
-  }
+  if (!setup.hosts.empty()) policy.set_hosts(setup.hosts);
   headroom.check(setup.processes, grid.shape().size() + setup.processes, policy, false);
   Change change;
   together(grid.comm(), [&] { change = grown(processes.process_set(), setup.processes, policy); });

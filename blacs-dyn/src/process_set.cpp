@@ -425,6 +425,18 @@ bool GrowthForm::is_like(const GrowthForm& other) const {
   return form == other.form && std::equal(hosts.begin(), hosts.end(), other.hosts.begin(), other.hosts.end(), is_same);
 }
 
+void GroupPolicy::set_hosts(std::vector<base::HostEntry> entries) {
+  hosts.clear();
+  slots.clear();
+  speeds.clear();
+  started.clear();
+  for (base::HostEntry& entry : entries) {
+    hosts.push_back(std::move(entry.name));
+    slots.push_back(entry.slots.value_or(0));
+    speeds.push_back(entry.speed.value_or(0));
+  }
+}
+
 double GroupPolicy::speed_on(const std::string& host) const {
   const auto at = static_cast<std::size_t>(std::find(hosts.begin(), hosts.end(), host) - hosts.begin());
   return at < hosts.size() && at < speeds.size() ? speeds[at] : 0;

@@ -3,26 +3,18 @@
 
 #include <climits>
 #include <cstdlib>
-#include <sstream>
 
 #include <fmt/format.h>
 
+#include "base/host_list.hpp"
 #include "base/text.hpp"
 #include "control/runtime_dir.hpp"
 #include "control/variables.hpp"
-#include "setup_file.hpp"
 
 namespace blacs_dyn {
 
 using base::Error;
 using base::Status;
-
-std::vector<std::string> comma_separated(std::string_view text) {
-  std::vector<std::string> words;
-  std::istringstream all{std::string(text)};
-  for (std::string word; std::getline(all, word, ',');) words.push_back(word);
-  return words;
-}
 
 const char* to_string(LauncherKind kind) {
   switch (kind) {
@@ -158,10 +150,8 @@ Settings Settings::from_environment() {
     if (text != "stock" && text != "dyngrid")
       throw Error(Status::bad_argument, fmt::format("{} is \"{}\", expected stock or dyngrid", where, text));
   });
-  GroupPolicy& policy = settings.group_policy;
   if (const char* text = environment("DYNGRID_HOSTS"))
-    for (const std::string& host : comma_separated(text))
-      parse_host(host, "DYNGRID_HOSTS", policy.hosts, policy.slots, policy.speeds);
+    settings.group_policy.set_hosts(base::parse_hosts(text, "blacs-dyn: DYNGRID_HOSTS"));
   if (const char* text = environment("DYNGRID_UNIT")) read_group(text, settings.group_policy);
   if_set("DYNGRID_START", "timeout",
          [&](const std::string& text, const std::string& where) { settings.join_limit_s = read_seconds(text, where); });

@@ -20,9 +20,6 @@ namespace blacs_dyn {
 
 using base::environment;
 
-/// "a,b,c" in its parts.
-std::vector<std::string> comma_separated(std::string_view text);
-
 /// on, off (or 1, 0). @throws Error{bad_argument} that names the variable.
 bool is_switched_on(const char* name, bool fallback);
 

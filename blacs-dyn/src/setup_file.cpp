@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "setup_file.hpp"
 
-#include <charconv>
-#include <cmath>
-#include <cstdlib>
-#include <optional>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -21,23 +17,6 @@ using base::Status;
 
 std::string setup_file_name() {
   return base::environment("DYNGRID_START", "setup").value_or("blacs_setup.dat");
-}
-
-void parse_host(std::string_view text, std::string_view where, std::vector<std::string>& hosts, std::vector<int>& slots,
-                std::vector<double>& speeds) {
-  const std::vector<std::string> parts = base::split(text, ':');
-  const auto count = parts.size() > 1 ? base::whole_number<int>(parts[1]) : 0;
-  char* end = nullptr;
-  const bool has_speed = parts.size() == 3 && !parts[2].empty();
-  const double speed = has_speed ? std::strtod(parts[2].c_str(), &end) : 0;
-  if (parts.empty() || parts.size() > 3 || parts[0].empty() || !count || (parts.size() > 1 && *count < 1) ||
-      (parts.size() == 3 && (!has_speed || *end != '\0' || !(speed > 0) || !std::isfinite(speed))))
-    throw Error(
-        Status::bad_argument,
-        fmt::format("blacs-dyn: {}: host is \"{}\", expected NAME, NAME:SLOTS or NAME:SLOTS:SPEED", where, text));
-  hosts.push_back(parts[0]);
-  slots.push_back(*count);
-  speeds.push_back(speed);
 }
 
 SetupFile parse_setup_file(std::string_view text, std::string_view name) {
@@ -69,16 +48,15 @@ SetupFile parse_setup_file(std::string_view text, std::string_view name) {
       throw Error(Status::bad_argument,
                   fmt::format("blacs-dyn: {}: {} has {} values, expected one", where, key, parts.size()));
     if (key == "executable") setup.executable = parts[0];
-    if (key == "host") parse_host(parts[0], where, setup.hosts, setup.slots, setup.speeds);
-    if (key == "processes") {
-      const auto [end, failed] = std::from_chars(parts[0].data(), parts[0].data() + parts[0].size(), setup.processes);
-      if (failed != std::errc() || end != parts[0].data() + parts[0].size() || setup.processes < 1 ||
-          setup.processes > max_processes)
-        throw Error(Status::bad_argument,
-                    fmt::format("blacs-dyn: {}: processes is \"{}\", expected a number from 1, at most {}", where,
-                                parts[0], max_processes));
-    }
+    if (key == "host") setup.hosts.push_back(base::parse_host(parts[0], "blacs-dyn: " + where));
+    if (key == "processes")
+      setup.processes = static_cast<int>(
+          base::parse_whole_number(parts[0], fmt::format("blacs-dyn: {}: processes", where), 1, max_processes));
   }
+  std::vector<std::string> names;
+  for (const base::HostEntry& host : setup.hosts) names.push_back(host.name);
+  if (const auto twice = base::named_twice(std::move(names)))
+    throw Error(Status::bad_argument, fmt::format("blacs-dyn: {}: host {} is there twice", name, *twice));
   if (setup.executable.empty())
     throw Error(Status::bad_argument, fmt::format("blacs-dyn: {} names no executable", name));
   if (setup.processes == 0)

@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/host_list.hpp"
+
 namespace blacs_dyn {
 
 /// What blacs_setup.dat says: what to spawn in the classical way (Chinnusamy 2004, section 3.3.3).
@@ -22,9 +24,7 @@ struct SetupFile {
   int processes = 0;
   bool has_arguments = false;
   std::vector<std::string> arguments;
-  std::vector<std::string> hosts;
-  std::vector<int> slots;     ///< per host, 0 for no limit
-  std::vector<double> speeds; ///< per host, 0: not said
+  std::vector<base::HostEntry> hosts;
 };
 
 /// @throws Error{bad_argument} with the number of the line
@@ -32,9 +32,5 @@ SetupFile parse_setup_file(std::string_view text, std::string_view name);
 
 /// DYNGRID_START=setup=PATH, else blacs_setup.dat.
 std::string setup_file_name();
-
-/// One "node1", "node1:4" or "node1:4:1.5". @throws Error{bad_argument}
-void parse_host(std::string_view text, std::string_view where, std::vector<std::string>& hosts, std::vector<int>& slots,
-                std::vector<double>& speeds);
 
 } // namespace blacs_dyn

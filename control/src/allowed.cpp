@@ -9,6 +9,7 @@
 
 #include "base/status.hpp"
 #include "base/text.hpp"
+#include "refusal.hpp"
 
 namespace control {
 namespace {
@@ -23,7 +24,7 @@ constexpr double usual_aspect = 3;
 constexpr std::size_t longest_text = 4096;
 
 [[noreturn]] void bad(const std::string& clause, const std::string& why) {
-  throw Error(Status::bad_argument, fmt::format("control: allowed grids: '{}': {}", clause, why));
+  refuse(fmt::format("allowed grids: '{}': {}", clause, why));
 }
 
 std::vector<int> set_of(const std::string& clause, const std::string& text) {

@@ -2,78 +2,62 @@
 #include "control/offer.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
-#include <cstdlib>
 #include <numeric>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/status.hpp"
-#include "base/text.hpp"
+#include "base/host_list.hpp"
 #include "gridmap/mapping.hpp"
+#include "refusal.hpp"
 
 namespace control {
 namespace {
 
-using base::Error;
-using base::Status;
 using gridmap::GridShape;
 using gridmap::Strategy;
 
 constexpr std::size_t most_hosts = 1024;
-constexpr int most_slots = 1 << 16;
 constexpr std::size_t most_looked_at = 256; ///< slots, the fastest; of more the search takes longer than it saves
 constexpr std::int64_t any_size = 1 << 20;  ///< of a matrix: shares are what counts here
 
-[[noreturn]] void bad_offer(const std::string& what) {
-  throw Error(Status::bad_argument, "control: " + what);
-}
-
-bool is_name(const std::string& name) {
-  return !name.empty() && name.size() <= 255 && name[0] != '-' && std::all_of(name.begin(), name.end(), [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '-';
-  });
-}
-
 void check(const OfferedHost& host, const std::string& where) {
-  if (!is_name(host.name))
-    bad_offer(fmt::format("{}: a host is called \"{}\", expected a name", where, host.name.substr(0, 60)));
-  if (host.slots < 1 || host.slots > most_slots)
-    bad_offer(fmt::format("{}: {} has {} slots, expected 1 .. {}", where, host.name, host.slots, most_slots));
+  if (!base::is_host_name(host.name))
+    refuse(fmt::format("{}: a host is called \"{}\", expected a name", where, host.name.substr(0, 60)));
+  if (host.slots < 1 || host.slots > base::most_slots)
+    refuse(fmt::format("{}: {} has {} slots, expected 1 .. {}", where, host.name, host.slots, base::most_slots));
   if (!std::isfinite(host.speed) || host.speed <= 0)
-    bad_offer(fmt::format("{}: the speed of {} is {}, expected a finite number above 0", where, host.name, host.speed));
+    refuse(fmt::format("{}: the speed of {} is {}, expected a finite number above 0", where, host.name, host.speed));
 }
 
 void check(const std::vector<OfferedHost>& hosts, const std::string& where) {
   if (hosts.empty() || hosts.size() > most_hosts)
-    bad_offer(fmt::format("{}: {} hosts, expected 1 .. {}", where, hosts.size(), most_hosts));
+    refuse(fmt::format("{}: {} hosts, expected 1 .. {}", where, hosts.size(), most_hosts));
   std::vector<std::string> names;
   for (const OfferedHost& host : hosts) {
     check(host, where);
     names.push_back(host.name);
   }
-  std::sort(names.begin(), names.end());
-  const auto twice = std::adjacent_find(names.begin(), names.end());
-  if (twice != names.end()) bad_offer(fmt::format("{}: {} is there twice", where, *twice));
+  if (const auto twice = base::named_twice(std::move(names)))
+    refuse(fmt::format("{}: {} is there twice", where, *twice));
 }
 
 double number_in(const Json& object, const char* member, double otherwise, const std::string& where) {
   const auto at = object.find(member);
   if (at == object.end()) return otherwise;
   if (!at->is_number())
-    bad_offer(fmt::format("{}: \"{}\" is {}, expected a number", where, member, at->dump().substr(0, 60)));
+    refuse(fmt::format("{}: \"{}\" is {}, expected a number", where, member, at->dump().substr(0, 60)));
   return at->get<double>();
 }
 
 OfferedHost host_in(const Json& object, const std::string& where) {
   if (!object.is_object() || !object.contains("name") || !object["name"].is_string())
-    bad_offer(fmt::format("{} has {}, expected {{\"name\", \"slots\", \"speed\"}}", where,
-                          object.dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 60)));
+    refuse(fmt::format("{} has {}, expected {{\"name\", \"slots\", \"speed\"}}", where,
+                       object.dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 60)));
   const double slots = number_in(object, "slots", 1, where);
   if (slots != std::floor(slots) || std::abs(slots) > 1e9)
-    bad_offer(fmt::format("{}: \"slots\" is {}, expected a whole number", where, slots));
+    refuse(fmt::format("{}: \"slots\" is {}, expected a whole number", where, slots));
   return {object["name"].get<std::string>(), static_cast<int>(slots), number_in(object, "speed", 1, where)};
 }
 
@@ -128,19 +112,19 @@ std::optional<Offer> Offer::in(const Request& request) {
   const std::string where = request.op + ": \"hosts\"";
   const auto list = request.body->find("hosts");
   if (list == request.body->end()) {
-    if (request.body->contains("tpp")) bad_offer(request.op + ": \"tpp\" without \"hosts\"; expected both");
+    if (request.body->contains("tpp")) refuse(request.op + ": \"tpp\" without \"hosts\"; expected both");
     return std::nullopt;
   }
   if (!list->is_array() || list->size() > most_hosts)
-    bad_offer(fmt::format("{} is {}, expected a list of at most {} hosts", where,
-                          list->dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 60), most_hosts));
+    refuse(fmt::format("{} is {}, expected a list of at most {} hosts", where,
+                       list->dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 60), most_hosts));
   Offer offer;
   for (const Json& host : *list) offer.hosts.push_back(host_in(host, where));
   check(offer.hosts, where);
   if (request.body->contains("tpp")) {
     offer.tpp = number_in(*request.body, "tpp", 0, request.op);
     if (!std::isfinite(offer.tpp) || offer.tpp <= 0)
-      bad_offer(fmt::format("{}: \"tpp\" is {}, expected a number above 0", request.op, offer.tpp));
+      refuse(fmt::format("{}: \"tpp\" is {}, expected a number above 0", request.op, offer.tpp));
   }
   offer.form = gridmap::parse_strategy(text(request, "form", "best"), "control: " + request.op + ": \"form\"");
   return offer;
@@ -148,16 +132,8 @@ std::optional<Offer> Offer::in(const Request& request) {
 
 std::vector<OfferedHost> parse_hosts(const std::string& text, const std::string& where) {
   std::vector<OfferedHost> hosts;
-  for (const std::string& part : base::split(text, ',')) {
-    const std::vector<std::string> words = base::split(part, ':');
-    char* end = nullptr;
-    const auto slots = words.size() > 1 ? base::whole_number<int>(words[1]) : 1;
-    const double speed = words.size() > 2 ? std::strtod(words[2].c_str(), &end) : 1;
-    if (words.empty() || words.size() > 3 || !slots || (end && (end == words[2].c_str() || *end != '\0')))
-      bad_offer(
-          fmt::format("{}: host is \"{}\", expected NAME, NAME:SLOTS or NAME:SLOTS:SPEED", where, part.substr(0, 60)));
-    hosts.push_back({words[0], *slots, speed});
-  }
+  for (base::HostEntry& host : base::parse_hosts(text, "control: " + where))
+    hosts.push_back({std::move(host.name), host.slots.value_or(1), host.speed.value_or(1)});
   check(hosts, where);
   return hosts;
 }

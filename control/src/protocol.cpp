@@ -6,15 +6,13 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "refusal.hpp"
+
 namespace control {
 namespace {
 
 using base::Error;
 using base::Status;
-
-[[noreturn]] void bad(const std::string& text) {
-  throw Error(Status::bad_argument, "control: " + text);
-}
 
 std::string shown(const Json& value) {
   std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -54,9 +52,9 @@ const char* to_string(Operation operation) {
 Operation operation_of(const Request& request) {
   for (const Word& word : words)
     if (request.op == word.text) return word.operation;
-  bad(fmt::format("op \"{}\" is not known, expected status, resize, grow, shrink, leave, offer, cancel, history, "
-                  "watch, load, balance or calls",
-                  request.op.substr(0, 40)));
+  refuse(fmt::format("op \"{}\" is not known, expected status, resize, grow, shrink, leave, offer, cancel, history, "
+                     "watch, load, balance or calls",
+                     request.op.substr(0, 40)));
 }
 
 Request parse_request(std::string_view line) {
@@ -66,20 +64,20 @@ Request parse_request(std::string_view line) {
     return !is_deep; // deeper values are thrown away while they are read
   };
   Json body = Json::parse(line.begin(), line.end(), depth, false);
-  if (is_deep) bad(fmt::format("request nested deeper than {}", deepest_nesting));
-  if (body.is_discarded()) bad("request is not JSON, expected one object on one line");
-  if (!body.is_object()) bad(fmt::format("request is {}, expected an object", shown(body)));
+  if (is_deep) refuse(fmt::format("request nested deeper than {}", deepest_nesting));
+  if (body.is_discarded()) refuse("request is not JSON, expected one object on one line");
+  if (!body.is_object()) refuse(fmt::format("request is {}, expected an object", shown(body)));
   Request request;
   const auto id = body.find("id");
   if (id != body.end() && !id->is_null()) {
-    if (!id->is_number_integer()) bad(fmt::format("id is {}, expected a whole number of 64 bits", shown(*id)));
+    if (!id->is_number_integer()) refuse(fmt::format("id is {}, expected a whole number of 64 bits", shown(*id)));
     if (id->is_number_unsigned())
       request.id = id->get<std::uint64_t>();
     else
       request.id = id->get<std::int64_t>();
   }
   const auto op = body.find("op");
-  if (op == body.end() || !op->is_string()) bad("request has no \"op\", expected a word");
+  if (op == body.end() || !op->is_string()) refuse("request has no \"op\", expected a word");
   request.op = op->get<std::string>();
   request.body = std::make_shared<const Json>(std::move(body));
   return request;
@@ -113,8 +111,8 @@ std::int64_t whole_number(const Request& request, const char* member, std::int64
   const bool fits = value.is_number_integer() &&
                     !(value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{INT64_MAX});
   if (!fits || value.get<std::int64_t>() < least || value.get<std::int64_t>() > most)
-    bad(fmt::format("{}: \"{}\" is {}, expected a whole number {} .. {}", request.op, member, shown(value), least,
-                    most));
+    refuse(fmt::format("{}: \"{}\" is {}, expected a whole number {} .. {}", request.op, member, shown(value), least,
+                       most));
   return value.get<std::int64_t>();
 }
 
@@ -122,7 +120,7 @@ double seconds(const Request& request, const char* member, double otherwise) {
   const Json& value = member_of(request, member);
   if (value.is_null()) return otherwise;
   if (!value.is_number() || !std::isfinite(value.get<double>()) || value.get<double>() <= 0)
-    bad(fmt::format("{}: \"{}\" is {}, expected seconds above 0", request.op, member, shown(value)));
+    refuse(fmt::format("{}: \"{}\" is {}, expected seconds above 0", request.op, member, shown(value)));
   return value.get<double>();
 }
 
@@ -130,14 +128,14 @@ bool flag(const Request& request, const char* member) {
   const Json& value = member_of(request, member);
   if (value.is_null()) return false;
   if (!value.is_boolean())
-    bad(fmt::format("{}: \"{}\" is {}, expected true or false", request.op, member, shown(value)));
+    refuse(fmt::format("{}: \"{}\" is {}, expected true or false", request.op, member, shown(value)));
   return value.get<bool>();
 }
 
 std::string text(const Request& request, const char* member, const std::string& otherwise) {
   const Json& value = member_of(request, member);
   if (value.is_null()) return otherwise;
-  if (!value.is_string()) bad(fmt::format("{}: \"{}\" is {}, expected text", request.op, member, shown(value)));
+  if (!value.is_string()) refuse(fmt::format("{}: \"{}\" is {}, expected text", request.op, member, shown(value)));
   return value.get<std::string>();
 }
 
@@ -149,8 +147,8 @@ gridmap::GridShape grid(const Request& request, const char* member) {
   };
   if (!value.is_array() || value.size() != 2 || !is_side(value[0]) || !is_side(value[1]) ||
       value[0].get<std::int64_t>() * value[1].get<std::int64_t>() > most)
-    bad(fmt::format("{}: \"{}\" is {}, expected [rows, columns] from 1, at most {} processes", request.op, member,
-                    shown(value), most));
+    refuse(fmt::format("{}: \"{}\" is {}, expected [rows, columns] from 1, at most {} processes", request.op, member,
+                       shown(value), most));
   return {value[0].get<int>(), value[1].get<int>()};
 }
 

@@ -119,15 +119,21 @@ TEST(SetupFile, BothForms) {
   EXPECT_EQ(keyed.executable, "./solver");
   EXPECT_EQ(keyed.processes, 5);
   EXPECT_EQ(keyed.arguments, (std::vector<std::string>{"-n", "20", "--x"}));
-  EXPECT_EQ(keyed.hosts, (std::vector<std::string>{"node7", "node8", "node9"}));
-  EXPECT_EQ(keyed.slots, (std::vector<int>{4, 0, 2}));
+  GroupPolicy policy;
+  policy.started = {1};
+  policy.set_hosts(keyed.hosts);
+  EXPECT_EQ(policy.hosts, (std::vector<std::string>{"node7", "node8", "node9"}));
+  EXPECT_EQ(policy.slots, (std::vector<int>{4, 0, 2}));
+  EXPECT_EQ(policy.speeds, (std::vector<double>{0, 0, 1.5}));
+  EXPECT_TRUE(policy.started.empty());
   const SetupFile plain = parse_setup_file("\n  ./solver\n 3\n", "f");
   EXPECT_EQ(plain.executable, "./solver");
   EXPECT_EQ(plain.processes, 3);
   EXPECT_FALSE(plain.has_arguments);
-  for (const char* bad : {"", "executable a", "executable a\nprocesses 0", "executable a\nprocesses x", "a\n3\nwhat",
-                          "executable a b\nprocesses 1", "a\n3\nhost n:0", "a\n3\nhost :4", "a\n3\nhost n:1:",
-                          "a\n3\nhost n:1:0", "a\n3\nhost n:1:x", "a\n3\nhost n:1:1:1", "a\n99999999999"})
+  for (const char* bad :
+       {"", "executable a", "executable a\nprocesses 0", "executable a\nprocesses x", "a\n3\nwhat",
+        "executable a b\nprocesses 1", "a\n3\nhost n:0", "a\n3\nhost :4", "a\n3\nhost n:1:", "a\n3\nhost n:1:0",
+        "a\n3\nhost n:1:x", "a\n3\nhost n:1:1:1", "a\n3\nhost n\nhost n:2", "a\n99999999999"})
     EXPECT_EQ(status_of([&] { parse_setup_file(bad, "f"); }), Status::bad_argument) << bad;
 }
 

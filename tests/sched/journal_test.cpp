@@ -273,7 +273,7 @@ TEST(Launch, Hosts) {
   EXPECT_EQ(launch.command, (std::vector<std::string>{"/opt/mpirun", "--host", "node1:2,node2:1,node3:1", "-x",
                                                       "DYNGRID_JOB", "-x", "DYNGRID_HOSTS", "-np", "4", "prog"}));
   EXPECT_EQ(launch.variables, (std::vector<std::string>{"DYNGRID_JOB=s1", "DYNGRID_HOSTS=node1:4,node2:2,node3:1"}));
-  for (const char* wrong : {"", "a:0", "a:x", ":4", "a,,b", "-x:2", "a:-1"})
+  for (const char* wrong : {"", "a:0", "a:x", ":4", "a,,b", "-x:2", "a:-1", "a:4,b,a:2"})
     EXPECT_THROW(Hosts::parse(wrong), base::Error) << wrong;
 }
 

@@ -17,6 +17,7 @@
 #include "base/command_line.hpp"
 #include "base/environment.hpp"
 #include "base/files.hpp"
+#include "base/host_list.hpp"
 #include "base/process.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
@@ -141,14 +142,8 @@ std::vector<Host> hosts_of(const std::string& path) {
     ++number;
     const std::string_view text = base::trimmed(std::string_view(line).substr(0, line.find('#')));
     if (text.empty()) continue;
-    const std::vector<std::string> parts = base::split(text, ':');
-    Host host{parts[0], 0};
-    if (parts.size() > 1)
-      host.slots = static_cast<int>(
-          base::parse_whole_number(parts[1], fmt::format("--hosts: line {} of {}", number, path), 1, 1 << 16));
-    if (host.name.empty() || host.name[0] == '-' || parts.size() > 3)
-      throw Failure(fmt::format("--hosts: line {} of {} is '{}', expected NAME or NAME:SLOTS", number, path, text));
-    hosts.push_back(host);
+    const base::HostEntry entry = base::parse_host(text, fmt::format("--hosts: line {} of {}", number, path));
+    hosts.push_back({entry.name, entry.slots.value_or(0)});
   }
   if (hosts.empty()) throw Failure(fmt::format("--hosts: no host in '{}'", path));
   return hosts;

@@ -2,38 +2,15 @@
 #include "launch.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
 
 #include <fmt/format.h>
 
 #include "base/environment.hpp"
-#include "base/status.hpp"
-#include "base/text.hpp"
 
 namespace sched {
 
 Hosts Hosts::parse(const std::string& text) {
-  Hosts hosts;
-  std::size_t at = 0;
-  while (at <= text.size()) {
-    const auto comma = std::min(text.find(',', at), text.size());
-    const std::string part = text.substr(at, comma - at);
-    const std::vector<std::string> words = base::split(part, ':');
-    const int slots = words.size() > 1 ? base::whole_number<int>(words[1]).value_or(0) : 1;
-    char* end = nullptr;
-    const double speed = words.size() > 2 ? std::strtod(words[2].c_str(), &end) : 1;
-    const bool is_speed = words.size() < 3 || (end != words[2].c_str() && *end == '\0' && std::isfinite(speed));
-    if (words.empty() || words.size() > 3 || words[0].empty() || words[0][0] == '-' || slots < 1 || slots > 1 << 16 ||
-        !is_speed || !(speed > 0))
-      throw base::Error(base::Status::bad_argument,
-                        fmt::format("scheduler: '{}' in the list of hosts is not a name, a number of processors and "
-                                    "their speed like node1:8 or node1:8:1.4",
-                                    part));
-    hosts.list.push_back({words[0], slots, speed});
-    at = comma + 1;
-  }
-  return hosts;
+  return {control::parse_hosts(text, "--hosts")};
 }
 
 namespace {

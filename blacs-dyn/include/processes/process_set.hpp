@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/host_list.hpp"
 #include "control/offer.hpp"
 #include "control/without.hpp"
 #include "processes/shape.hpp"
@@ -91,6 +92,7 @@ struct GroupPolicy {
   int warm = 0;           ///< so many of the new processes come one by one, where mpirun puts them: they wait already
 
   double speed_on(const std::string& host) const; ///< 0: not said
+  void set_hosts(std::vector<base::HostEntry> entries);
 };
 
 /// Onto these hosts, as many more on each as it has slots, and nowhere else.

@@ -61,7 +61,7 @@ NameServer NameServer::parse(const std::string& uri) {
       uri.substr(tcp + 6, uri.find(';', tcp) == std::string::npos ? std::string::npos : uri.find(';', tcp) - tcp - 6);
   const std::size_t colon = where.rfind(':');
   if (colon == std::string::npos) throw bad();
-  server.hosts = comma_separated(where.substr(0, colon));
+  server.hosts = base::split(where.substr(0, colon), ',');
   server.port = base::whole_number<int>(std::string_view(where).substr(colon + 1)).value_or(0);
   if (server.hosts.empty() || server.port < 1 || server.port > 65535) throw bad();
   return server;

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Hosts as users write them. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace base {
+
+/// "node1", "node1:4" or "node1:4:1.5".
+struct HostEntry {
+  std::string name;
+  std::optional<int> slots;    ///< 1 .. most_slots
+  std::optional<double> speed; ///< of each slot, above 0
+};
+constexpr int most_slots = 1 << 16;
+
+/// Letters, digits, dots, hyphens and underscores; no hyphen in front, where it would be an option of mpirun.
+bool is_host_name(std::string_view text);
+
+/// @throws Error{bad_argument} "<where>: host is ...".
+HostEntry parse_host(std::string_view text, std::string_view where);
+
+/// The same with commas between them; an empty text has none. @throws Error{bad_argument} for a host that is there
+/// twice, too
+std::vector<HostEntry> parse_hosts(std::string_view text, std::string_view where);
+
+/// A name that is there twice; nothing when all differ.
+std::optional<std::string> named_twice(std::vector<std::string> names);
+
+} // namespace base

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/host_list.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "base/status.hpp"
+#include "base/text.hpp"
+
+namespace base {
+namespace {
+
+constexpr std::size_t longest_name = 255;
+
+std::optional<double> speed_in(const std::string& text) {
+  char* end = nullptr;
+  const double speed = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end != '\0' || !std::isfinite(speed) || speed <= 0) return std::nullopt;
+  return speed;
+}
+
+} // namespace
+
+bool is_host_name(std::string_view text) {
+  return !text.empty() && text.size() <= longest_name && text[0] != '-' &&
+         std::all_of(text.begin(), text.end(), [](char c) {
+           return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '-';
+         });
+}
+
+HostEntry parse_host(std::string_view text, std::string_view where) {
+  const std::vector<std::string> words = split(text, ':');
+  HostEntry host;
+  bool is_right = !words.empty() && words.size() <= 3 && is_host_name(words[0]);
+  if (is_right) host.name = words[0];
+  if (is_right && words.size() > 1) {
+    host.slots = whole_number<int>(words[1]);
+    is_right = host.slots && *host.slots >= 1 && *host.slots <= most_slots;
+  }
+  if (is_right && words.size() > 2) {
+    host.speed = speed_in(words[2]);
+    is_right = host.speed.has_value();
+  }
+  if (!is_right)
+    throw Error(Status::bad_argument,
+                fmt::format("{}: host is \"{}\", expected NAME, NAME:SLOTS or NAME:SLOTS:SPEED, slots 1 .. {}, "
+                            "a speed above 0",
+                            where, text.substr(0, 60), most_slots));
+  return host;
+}
+
+std::vector<HostEntry> parse_hosts(std::string_view text, std::string_view where) {
+  std::vector<HostEntry> hosts;
+  std::vector<std::string> names;
+  for (const std::string& part : split(text, ',')) {
+    hosts.push_back(parse_host(part, where));
+    names.push_back(hosts.back().name);
+  }
+  if (const auto twice = named_twice(std::move(names)))
+    throw Error(Status::bad_argument, fmt::format("{}: {} is there twice", where, *twice));
+  return hosts;
+}
+
+std::optional<std::string> named_twice(std::vector<std::string> names) {
+  std::sort(names.begin(), names.end());
+  const auto twice = std::adjacent_find(names.begin(), names.end());
+  if (twice == names.end()) return std::nullopt;
+  return *twice;
+}
+
+} // namespace base

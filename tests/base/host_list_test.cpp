@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/host_list.hpp"
+
+#include <gtest/gtest.h>
+
+#include "base/status.hpp"
+
+TEST(HostList, ThreeForms) {
+  const auto hosts = base::parse_hosts("node1, node-2.cluster:4 ,node_3:65536:1.5", "--hosts");
+  ASSERT_EQ(hosts.size(), 3u);
+  EXPECT_EQ(hosts[0].name, "node1");
+  EXPECT_FALSE(hosts[0].slots || hosts[0].speed);
+  EXPECT_EQ(hosts[1].name, "node-2.cluster");
+  EXPECT_EQ(hosts[1].slots, 4);
+  EXPECT_FALSE(hosts[1].speed);
+  EXPECT_EQ(hosts[2].slots, 65536);
+  EXPECT_EQ(hosts[2].speed, 1.5);
+  EXPECT_TRUE(base::parse_hosts("", "--hosts").empty());
+}
+
+TEST(HostList, WhatIsWrongIsSaid) {
+  const auto said = [](const std::string& text) -> std::string {
+    try {
+      base::parse_hosts(text, "--hosts");
+    } catch (const base::Error& error) {
+      EXPECT_EQ(error.status(), base::Status::bad_argument);
+      return error.what();
+    }
+    return "nothing";
+  };
+  for (const char* wrong :
+       {"a,",   ",a",   "a,,b",  ":3",     "a:",    "a:0",    "a:-1",    "a:x",     "a:65537", "a:99999999999",
+        "a::2", "a:1:", "a:1:0", "a:1:-2", "a:1:x", "a:1:2x", "a:1:inf", "a:1:nan", "a:1:2:3", "-a:1",
+        "a b",  "a;b",  "a/b"})
+    EXPECT_NE(said(wrong).find("--hosts: host is \""), std::string::npos) << wrong << ": " << said(wrong);
+  EXPECT_NE(said(std::string(256, 'a')).find("expected NAME"), std::string::npos);
+  EXPECT_EQ(said("a:1,b,a:2"), "--hosts: a is there twice");
+}
