@@ -133,6 +133,28 @@ struct Equations {
   }
 };
 
+/// The body and its meshes, each with half the rectangles along an edge of the next.
+struct Body {
+  bool is_cube;
+  int meshes;
+  std::int64_t finest; ///< rectangles along an edge
+
+  int along_edge(int k) const { return std::max(1, static_cast<int>(finest >> (meshes - 1 - k))); }
+  double published() const { return is_cube ? published_cube : published_plate; }
+};
+
+/// The solution on mesh k.
+void judge(apps::Run& run, const Body& body, int k, const Equations& equations, const std::vector<double>& charge,
+           bool is_solved) {
+  const double capacitance = equations.capacitance(charge), residual = scaled_residual(equations.panels, charge);
+  const double error = capacitance / body.published() - 1;
+  // graded meshes: the error falls with the square of the number of rectangles along an edge
+  const double allowed = 1.0 / (body.along_edge(k) * body.along_edge(k));
+  run.verdict(is_solved && residual < 16 && std::fabs(error) < allowed, residual,
+              fmt::format("{} unknowns: C = {:.6f}, {:+.3f} % from {:.5f}; scaled residual {:.2g}", equations.count(),
+                          capacitance, 100 * error, body.published(), residual));
+}
+
 /// What is said at the end.
 std::string summary(const std::string& shape, const std::vector<double>& capacitances, double published) {
   std::string text = fmt::format("{}: C =", shape);
@@ -142,6 +164,18 @@ std::string summary(const std::string& shape, const std::vector<double>& capacit
     text += fmt::format(", tends to {:.6f}", c3 - (c3 - c2) * (c3 - c2) / ((c3 - c2) - (c2 - c1)));
   }
   return text + fmt::format("; published {:.5f}", published);
+}
+
+void add_options(base::CommandLine& cli, std::string& shape, int& meshes) {
+  cli.option("--n").description("rectangles along an edge of the finest mesh (plate: n^2 unknowns, cube: 6 n^2)");
+  cli.option("--steps").description("not used: there are two per mesh");
+  cli.add_option("--shape", shape, "plate or cube")
+      .check(base::one_of({"plate", "cube"}))
+      .type_name("NAME")
+      .show_default();
+  cli.add_option("--meshes", meshes, "meshes, each with half the rectangles along an edge of the next")
+      .check(base::in_range(1, 8))
+      .show_default();
 }
 
 } // namespace
@@ -158,21 +192,11 @@ int main(int argc, char** argv) {
       "up, solve.",
       "capacitance");
   apps::add_options(cli, options);
-  cli.option("--n").description("rectangles along an edge of the finest mesh (plate: n^2 unknowns, cube: 6 n^2)");
-  cli.option("--steps").description("not used: there are two per mesh");
-  cli.add_option("--shape", shape, "plate or cube")
-      .check(base::one_of({"plate", "cube"}))
-      .type_name("NAME")
-      .show_default();
-  cli.add_option("--meshes", meshes, "meshes, each with half the rectangles along an edge of the next")
-      .check(base::in_range(1, 8))
-      .show_default();
+  add_options(cli, shape, meshes);
   apps::parse(cli, options, argc, argv);
-  const bool is_cube = shape == "cube";
-  const double published = is_cube ? published_cube : published_plate;
+  const Body body{shape == "cube", meshes, options.n};
   options.steps = 2 * meshes;
-  const auto along_edge = [&](int k) { return std::max(1, static_cast<int>(options.n >> (meshes - 1 - k))); };
-  const auto unknowns = static_cast<std::int64_t>(mesh(is_cube, along_edge(meshes - 1)).size());
+  const auto unknowns = static_cast<std::int64_t>(mesh(body.is_cube, body.along_edge(meshes - 1)).size());
 
   apps::start(options);
   apps::Run run("capacitance", options);
@@ -191,7 +215,7 @@ int main(int argc, char** argv) {
   while (run.resize_point(step) != DYNGRID_LEAVE) {
     if (step >= options.steps) break; // beyond it: a restart with fewer
     const int k = step / 2;
-    const Equations equations{mesh(is_cube, along_edge(k)), a, b};
+    const Equations equations{mesh(body.is_cube, body.along_edge(k)), a, b};
     const double order = equations.count();
     if (step % 2 == 0) {
       run.begin(step, 0);
@@ -203,20 +227,11 @@ int main(int argc, char** argv) {
       run.end();
       const std::vector<double> charge = equations.charges();
       capacitances[k] = equations.capacitance(charge);
-      if (options.check) {
-        const double residual = scaled_residual(equations.panels, charge);
-        const double error = std::fabs(capacitances[k] / published - 1);
-        // graded meshes: the error falls with the square of the number of rectangles along an edge
-        const double allowed = 1.0 / (along_edge(k) * along_edge(k));
-        run.verdict(is_solved && residual < 16 && error < allowed, residual,
-                    fmt::format("{} unknowns: C = {:.6f}, {:+.3f} % from {:.5f}; scaled residual {:.2g}",
-                                equations.count(), capacitances[k], 100 * (capacitances[k] / published - 1), published,
-                                residual));
-      }
+      if (options.check) judge(run, body, k, equations, charge, is_solved);
     }
     ++step;
   }
-  const int status = run.finish(summary(shape, capacitances, published));
+  const int status = run.finish(summary(shape, capacitances, body.published()));
   apps::require(dyngrid_finalize(), "dyngrid_finalize");
   return status;
 }

@@ -129,6 +129,28 @@ struct FlameOptions {
   std::string stencil_blocks = "4,block", burn_blocks = "4,block", csv;
 };
 
+void add_options(base::CommandLine& cli, FlameOptions& flame) {
+  cli.add_option("--sweeps", flame.sweeps, "of the stencil in a step").check(base::positive_number()).show_default();
+  cli.add_option("--spin", flame.spin, "small steps of a cell in the top quarter that burns; 1 elsewhere")
+      .check(base::positive_number())
+      .show_default();
+  cli.add_option("--stencil", flame.stencil_blocks,
+                 "block sizes that the stencil may have; block: one for each process")
+      .type_name("NB,...")
+      .show_default();
+  cli.add_option("--burn", flame.burn_blocks, "block sizes that burning may have").type_name("NB,...").show_default();
+  cli.add_option("--phases", flame.csv, "write what each phase took, and what was planned, as CSV").type_name("FILE");
+}
+
+/// It reads and writes the cells, in any of these block sizes.
+dyngrid_phase* make_phase(const char* name, dyngrid_matrix* cells, const std::vector<std::int64_t>& blocks) {
+  dyngrid_phase* phase = nullptr;
+  apps::require(dyngrid_phase_create(name, &phase), "dyngrid_phase_create");
+  apps::require(dyngrid_phase_uses(phase, cells, DYNGRID_READ | DYNGRID_WRITE), "dyngrid_phase_uses");
+  for (const std::int64_t nb : blocks) apps::add_layout(phase, cells, nb);
+  return phase;
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -141,16 +163,7 @@ int main(int argc, char** argv) {
       "step is a cycle of both.",
       "flame");
   apps::add_options(cli, options);
-  cli.add_option("--sweeps", flame.sweeps, "of the stencil in a step").check(base::positive_number()).show_default();
-  cli.add_option("--spin", flame.spin, "small steps of a cell in the top quarter that burns; 1 elsewhere")
-      .check(base::positive_number())
-      .show_default();
-  cli.add_option("--stencil", flame.stencil_blocks,
-                 "block sizes that the stencil may have; block: one for each process")
-      .type_name("NB,...")
-      .show_default();
-  cli.add_option("--burn", flame.burn_blocks, "block sizes that burning may have").type_name("NB,...").show_default();
-  cli.add_option("--phases", flame.csv, "write what each phase took, and what was planned, as CSV").type_name("FILE");
+  add_options(cli, flame);
   apps::parse(cli, options, argc, argv);
   std::vector<std::int64_t> stencil_blocks, burn_blocks;
   try {
@@ -165,16 +178,10 @@ int main(int argc, char** argv) {
   apps::start(options);
   apps::Run run("flame", options, "cycle");
   apps::PhaseRecord record;
-  dyngrid_matrix* cells = nullptr;
   options.nb = stencil_blocks[0];
-  cells = apps::make_matrix("cells", n, n, options, 'z');
-  dyngrid_phase *spreads = nullptr, *burns = nullptr;
-  apps::require(dyngrid_phase_create("stencil", &spreads), "dyngrid_phase_create");
-  apps::require(dyngrid_phase_uses(spreads, cells, DYNGRID_READ | DYNGRID_WRITE), "dyngrid_phase_uses");
-  for (const std::int64_t nb : stencil_blocks) apps::add_layout(spreads, cells, nb);
-  apps::require(dyngrid_phase_create("burn", &burns), "dyngrid_phase_create");
-  apps::require(dyngrid_phase_uses(burns, cells, DYNGRID_READ | DYNGRID_WRITE), "dyngrid_phase_uses");
-  for (const std::int64_t nb : burn_blocks) apps::add_layout(burns, cells, nb);
+  dyngrid_matrix* const cells = apps::make_matrix("cells", n, n, options, 'z');
+  dyngrid_phase* const spreads = make_phase("stencil", cells, stencil_blocks);
+  dyngrid_phase* const burns = make_phase("burn", cells, burn_blocks);
   int step = 0;
   apps::require(dyngrid_share("step", &step, sizeof step), "dyngrid_share");
   if (dyngrid_is_newcomer() == 0) apps::fill<Cell>(cells, at_first);

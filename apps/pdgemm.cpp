@@ -65,6 +65,33 @@ std::vector<double> expected_product(std::int64_t n) {
   return abx;
 }
 
+/// What each step adds to C x; for A out of a file also the largest element of |A| |B| |x|. Collective.
+void expect(const dyngrid_matrix* a, bool is_from_file, std::vector<double>& expected, double& largest) {
+  const auto n = static_cast<std::int64_t>(expected.size());
+  const std::vector<double> product = is_from_file ? times(a, b_times_probe(n, false)) : expected_product(n);
+  std::copy(product.begin(), product.end(), expected.begin());
+  if (!is_from_file) return;
+  for (const double sum : times(a, b_times_probe(n, true), true)) largest = std::max(largest, sum);
+}
+
+/// Whole numbers are compared exactly. Collective.
+void judge(apps::Run& run, const dyngrid_matrix* c, int step, bool is_from_file, const std::vector<double>& expected,
+           double largest) {
+  const auto n = static_cast<std::int64_t>(expected.size());
+  std::vector<double> x(n);
+  for (std::int64_t j = 0; j < n; ++j) x[j] = probe(j);
+  const std::vector<double> cx = times(c, x);
+  bool right = true;
+  double residual = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    right = right && cx[i] == step * expected[i];
+    residual = std::max(residual, std::fabs(cx[i] - step * expected[i]));
+  }
+  if (!is_from_file) return run.verdict(right);
+  if (largest > 0) residual /= step * largest * static_cast<double>(n) * std::numeric_limits<double>::epsilon();
+  run.verdict(residual < 16, residual, fmt::format("scaled residual {:.3g}", residual));
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -98,15 +125,8 @@ int main(int argc, char** argv) {
     else
       apps::fill_from_file("pdgemm", a, file);
     apps::fill<double>(b, b_element);
-    if (options.check) {
-      const std::vector<double> product = file.empty() ? expected_product(n) : times(a, b_times_probe(n, false));
-      std::copy(product.begin(), product.end(), expected.begin());
-      if (!file.empty())
-        for (const double sum : times(a, b_times_probe(n, true), true)) largest = std::max(largest, sum);
-    }
+    if (options.check) expect(a, !file.empty(), expected, largest);
   }
-  std::vector<double> x(n);
-  for (std::int64_t j = 0; j < n; ++j) x[j] = probe(j);
 
   const int order = static_cast<int>(n), i1 = 1;
   const double one = 1;
@@ -118,20 +138,7 @@ int main(int argc, char** argv) {
             static_cast<double*>(dyngrid_local(c)), &i1, &i1, dyngrid_desc(c));
     run.end();
     ++step;
-    if (options.check) {
-      const std::vector<double> cx = times(c, x);
-      bool right = true;
-      double residual = 0;
-      for (std::int64_t i = 0; i < n; ++i) {
-        right = right && cx[i] == step * expected[i];
-        residual = std::max(residual, std::fabs(cx[i] - step * expected[i]));
-      }
-      if (largest > 0) residual /= step * largest * static_cast<double>(n) * std::numeric_limits<double>::epsilon();
-      if (file.empty())
-        run.verdict(right);
-      else
-        run.verdict(residual < 16, residual, fmt::format("scaled residual {:.3g}", residual));
-    }
+    if (options.check) judge(run, c, step, !file.empty(), expected, largest);
   }
   const int status = run.finish();
   apps::require(dyngrid_finalize(), "dyngrid_finalize");

@@ -46,6 +46,30 @@ std::vector<double> product_of(const dyngrid_matrix* a, std::int64_t n, bool abs
   return ax;
 }
 
+/// What each step adds to y; for A out of a file also the largest element of |A| |x|. Collective.
+void expect(const dyngrid_matrix* a, bool is_from_file, std::vector<double>& expected, double& largest) {
+  const auto n = static_cast<std::int64_t>(expected.size());
+  const std::vector<double> product = is_from_file ? product_of(a, n, false) : expected_product(n);
+  std::copy(product.begin(), product.end(), expected.begin());
+  if (!is_from_file) return;
+  for (const double sum : product_of(a, n, true)) largest = std::max(largest, sum);
+}
+
+/// Whole numbers are compared exactly. Collective.
+void judge(apps::Run& run, const dyngrid_matrix* y, int step, bool is_from_file, const std::vector<double>& expected,
+           double largest) {
+  double wrong = 0, residual = 0; // of my elements of y
+  dyngrid::for_each<double>(y, [&](std::int64_t i, std::int64_t, double element) {
+    wrong += element == step * expected[i] ? 0 : 1;
+    residual = std::max(residual, std::fabs(element - step * expected[i]));
+  });
+  if (!is_from_file) return run.verdict(apps::sum_over_grid(wrong) == 0);
+  residual = apps::max_over_grid(residual);
+  if (largest > 0)
+    residual /= step * largest * static_cast<double>(expected.size()) * std::numeric_limits<double>::epsilon();
+  run.verdict(residual < 16, residual, fmt::format("scaled residual {:.3g}", residual));
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -80,12 +104,7 @@ int main(int argc, char** argv) {
     else
       apps::fill_from_file("pdgemv", a, file);
     apps::fill<double>(x, [](std::int64_t i, std::int64_t) { return x_element(i); });
-    if (options.check) {
-      const std::vector<double> product = file.empty() ? expected_product(n) : product_of(a, n, false);
-      std::copy(product.begin(), product.end(), expected.begin());
-      if (!file.empty())
-        for (const double sum : product_of(a, n, true)) largest = std::max(largest, sum);
-    }
+    if (options.check) expect(a, !file.empty(), expected, largest);
   }
 
   const int order = static_cast<int>(n), i1 = 1;
@@ -98,19 +117,7 @@ int main(int argc, char** argv) {
             static_cast<double*>(dyngrid_local(y)), &i1, &i1, dyngrid_desc(y), &i1);
     run.end();
     ++step;
-    if (options.check) {
-      double wrong = 0, residual = 0; // of my elements of y
-      dyngrid::for_each<double>(y, [&](std::int64_t i, std::int64_t, double element) {
-        wrong += element == step * expected[i] ? 0 : 1;
-        residual = std::max(residual, std::fabs(element - step * expected[i]));
-      });
-      residual = apps::max_over_grid(residual);
-      if (largest > 0) residual /= step * largest * static_cast<double>(n) * std::numeric_limits<double>::epsilon();
-      if (file.empty())
-        run.verdict(apps::sum_over_grid(wrong) == 0);
-      else
-        run.verdict(residual < 16, residual, fmt::format("scaled residual {:.3g}", residual));
-    }
+    if (options.check) judge(run, y, step, !file.empty(), expected, largest);
   }
   const int status = run.finish();
   apps::require(dyngrid_finalize(), "dyngrid_finalize");
