@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include <lemon/network_simplex.h>
 #include <lemon/smart_graph.h>
@@ -10,6 +11,36 @@
 #include "base/status.hpp"
 
 namespace gridmap::detail {
+
+namespace {
+
+/// Potentials may reach (nodes x largest cost): costs are shifted right by so many bits.
+int bits_too_many(const std::vector<Pair>& pairs, const std::vector<std::int64_t>& bonus, int nodes) {
+  std::int64_t largest = 1, largest_bonus = 0;
+  for (const Pair& pair : pairs) largest = std::max(largest, std::abs(pair.weight));
+  for (const std::int64_t b : bonus) largest_bonus = std::max(largest_bonus, std::abs(b));
+  int shift = 0;
+  while (static_cast<long double>(largest + largest_bonus) / static_cast<long double>(std::int64_t{1} << shift) *
+             static_cast<long double>(nodes) >=
+         0x1p60L)
+    ++shift;
+  return shift;
+}
+
+/// Whom an arc of the network stands for; -1 is the hub, -2 the rest.
+struct ArcInfo {
+  int left, right;
+  std::int64_t weight;
+};
+
+/// The lefts that go through the hub get the rights that are free, in order.
+void pair_up(std::vector<int> lefts, std::vector<int> rights, std::vector<int>& right_of) {
+  std::sort(lefts.begin(), lefts.end());
+  std::sort(rights.begin(), rights.end());
+  for (std::size_t i = 0; i < lefts.size(); ++i) right_of[static_cast<std::size_t>(lefts[i])] = rights[i];
+}
+
+} // namespace
 
 // A minimum-cost flow rather than lemon's matching routine: 4-5x faster. Pairs of weight 0 are not arcs:
 // whoever is left over goes through one hub, so the graph stays sparse. `rest` takes the lefts that stay
@@ -27,22 +58,10 @@ std::vector<int> assign(int lefts, int rights, const std::vector<Pair>& pairs, c
   const Graph::Node hub = graph.addNode();
   const Graph::Node rest = graph.addNode();
 
-  std::int64_t largest = 1;
-  for (const Pair& pair : pairs) largest = std::max(largest, std::abs(pair.weight));
-  std::int64_t largest_bonus = 0;
-  for (const std::int64_t b : bonus) largest_bonus = std::max(largest_bonus, std::abs(b));
-  int shift = 0; // potentials may reach (nodes x largest cost)
-  while (static_cast<long double>(largest + largest_bonus) / static_cast<long double>(std::int64_t{1} << shift) *
-             static_cast<long double>(lefts + rights + 2) >=
-         0x1p60L)
-    ++shift;
+  const int shift = bits_too_many(pairs, bonus, lefts + rights + 2);
   const auto bonus_of = [&](int i) { return bonus.empty() ? 0 : bonus[static_cast<std::size_t>(i)]; };
 
-  struct ArcInfo {
-    int left, right;
-    std::int64_t weight;
-  };
-  std::vector<ArcInfo> infos; // by arc id; -1 stands for the hub or the rest
+  std::vector<ArcInfo> infos; // by arc id
   infos.reserve(pairs.size() + 2 * static_cast<std::size_t>(lefts + rights));
   const auto add = [&](Graph::Node a, Graph::Node b, ArcInfo info) {
     graph.addArc(a, b);
@@ -83,10 +102,7 @@ std::vector<int> assign(int lefts, int rights, const std::vector<Pair>& pairs, c
     else if (info.left == -1)
       free_rights.push_back(info.right);
   }
-  std::sort(through_hub.begin(), through_hub.end());
-  std::sort(free_rights.begin(), free_rights.end());
-  for (std::size_t i = 0; i < through_hub.size(); ++i)
-    result[static_cast<std::size_t>(through_hub[i])] = free_rights[i];
+  pair_up(std::move(through_hub), std::move(free_rights), result);
   return result;
 }
 

@@ -331,69 +331,54 @@ private:
     return true;
   }
 
+  /// One of `chosen` against a free one, and often a second one, which makes room or takes what is left. `in` marks
+  /// the chosen ones. @return what is left of the limit, below 0: the set is beyond it
+  double exchange(std::vector<int>& chosen, std::vector<char>& in, detail::Sequence& sequence) const {
+    const auto replace = [&](int& processor, int by) {
+      in[at(processor)] = 0;
+      in[at(by)] = 1;
+      processor = by;
+    };
+    const auto any_free = [&] { return free_[at(sequence.below(static_cast<int>(free_.size())))]; };
+    const auto count = static_cast<int>(chosen.size());
+    int& out = chosen[at(sequence.below(count))];
+    int added = any_free();
+    while (in[at(added)]) added = any_free();
+    replace(out, added);
+    const double slack = limit_ - total(chosen);
+    if (count == 1 || (slack >= 0 && sequence.uniform() >= 0.5)) return slack;
+    int& other = chosen[at(sequence.below(count))];
+    if (other == added) return slack;
+    const double most = speed(other) + slack;
+    const auto fits =
+        std::find_if(free_.begin(), free_.end(), [&](int k) { return (!in[at(k)] || k == other) && speed(k) <= most; });
+    if (fits == free_.end()) return slack;
+    replace(other, *fits);
+    return limit_ - total(chosen);
+  }
+
   /// Exchanges processors against free ones; worse sets are accepted less and less often. Best state seen.
   State anneal(State state, int p, int q, int steps, double heat, detail::Sequence& sequence) const {
     State best = state;
     if (state.chosen.empty() || state.chosen.size() == free_.size()) return best;
     std::vector<int> set;
-    std::vector<char> in(at(all_), 0);
-    for (const int k : state.chosen) in[at(k)] = 1;
-    const auto largest_out = [&](double limit) {
-      for (const int k : free_)
-        if (!in[at(k)] && speed(k) <= limit) return k;
-      return -1;
-    };
+    std::vector<char> in = marked(state.chosen);
     for (int step = 0; step < steps; ++step) {
       State next = state;
-      const auto count = static_cast<int>(next.chosen.size());
-      int& out = next.chosen[at(sequence.below(count))];
-      int k = free_[at(sequence.below(static_cast<int>(free_.size())))];
-      while (in[at(k)]) k = free_[at(sequence.below(static_cast<int>(free_.size())))];
-      const int removed = out;
-      in[at(removed)] = 0;
-      in[at(k)] = 1;
-      out = k;
-      int removed2 = -1, added2 = -1;
-      double slack = limit_ - total(next.chosen);
-      if (count > 1 && (slack < 0 || sequence.uniform() < 0.5)) { // another one makes room, or takes what is left
-        int& other = next.chosen[at(sequence.below(count))];
-        if (other != k) {
-          removed2 = other;
-          in[at(removed2)] = 0;
-          added2 = largest_out(speed(removed2) + slack);
-          if (added2 >= 0) {
-            in[at(added2)] = 1;
-            other = added2;
-            slack = limit_ - total(next.chosen);
-          } else {
-            in[at(removed2)] = 1;
-            removed2 = -1;
-          }
-        }
+      std::vector<char> next_in = in;
+      if (exchange(next.chosen, next_in, sequence) < 0) continue;
+      detail::Shares from = state.shares;
+      if (sequence.uniform() < 0.3) {
+        for (double& x : from.r) x *= std::exp(0.3 * (2 * sequence.uniform() - 1));
+        for (double& x : from.c) x *= std::exp(0.3 * (2 * sequence.uniform() - 1));
       }
-      bool accept = slack >= 0;
-      if (accept) {
-        detail::Shares from = state.shares;
-        if (sequence.uniform() < 0.3) {
-          for (double& x : from.r) x *= std::exp(0.3 * (2 * sequence.uniform() - 1));
-          for (double& x : from.c) x *= std::exp(0.3 * (2 * sequence.uniform() - 1));
-        }
-        next.shares = look(next.chosen, p, q, &from, set).shares;
-        const double change = next.shares.value / state.shares.value - 1;
-        const double temperature = heat * (1 - static_cast<double>(step) / steps);
-        accept = change >= 0 || (temperature > 0 && sequence.uniform() < std::exp(change / temperature));
-      }
-      if (accept) {
-        state = std::move(next);
-        if (state.shares.value > best.shares.value) best = state;
-      } else {
-        if (added2 >= 0) {
-          in[at(added2)] = 0;
-          in[at(removed2)] = 1;
-        }
-        in[at(k)] = 0;
-        in[at(removed)] = 1;
-      }
+      next.shares = look(next.chosen, p, q, &from, set).shares;
+      const double change = next.shares.value / state.shares.value - 1;
+      const double temperature = heat * (1 - static_cast<double>(step) / steps);
+      if (!(change >= 0 || (temperature > 0 && sequence.uniform() < std::exp(change / temperature)))) continue;
+      state = std::move(next);
+      in = std::move(next_in);
+      if (state.shares.value > best.shares.value) best = state;
     }
     return best;
   }
@@ -412,88 +397,98 @@ private:
     return chosen;
   }
 
-  Plan best() const {
-    Plan winner;
-    const auto keep = [&](Plan plan) {
-      if (plan.shares.value > winner.shares.value * (1 + 1e-12)) winner = std::move(plan);
-    };
-    struct Shape {
-      int p, q;
-      State state;
-    };
-    std::vector<Shape> shapes;
-    const double own_aspect =
-        static_cast<double>(std::max(request_.nprow, request_.npcol)) / std::min(request_.nprow, request_.npcol);
-    const double aspect = std::max(request_.max_aspect, own_aspect);
-    const auto permitted = [&](int p, int q) {
-      return !request_.permits || (p == request_.nprow && q == request_.npcol) || request_.permits(p, q);
-    };
-    const auto allowed = [&](int p, int q) { return std::max(p, q) <= aspect * std::min(p, q) && permitted(p, q); };
-    for (const Plan& plan : {global(), local(false), local(true)}) {
-      if (!permitted(plan.p, plan.q)) continue;
-      const Plan mapped = best_map(chosen_of(plan), plan.p, plan.q, 5e6, plan.by);
-      keep(plan); // as published, in case
-      keep(mapped);
-      shapes.push_back({plan.p, plan.q, {chosen_of(mapped), 0, mapped.shares}});
+  /// The best plan that it has seen.
+  struct Winner {
+    Plan plan;
+    void see(Plan other) {
+      if (other.shares.value > plan.shares.value * (1 + 1e-12)) plan = std::move(other);
     }
+  };
+  struct Shape {
+    int p, q;
+    State state;
+    double cost() const { return 100.0 * (p * q) * (p + q); } ///< of a look at it, in units of size^2
+  };
+  static void keep_best(std::vector<Shape>& shapes, std::size_t survivors) {
+    std::stable_sort(shapes.begin(), shapes.end(),
+                     [](const Shape& a, const Shape& b) { return a.state.shares.value > b.state.shares.value; });
+    shapes.resize(std::min(shapes.size(), survivors), Shape{});
+  }
+
+  bool permitted(int p, int q) const {
+    return !request_.permits || (p == request_.nprow && q == request_.npcol) || request_.permits(p, q);
+  }
+
+  /// All grids that the old one can grow to, without their sets of processors.
+  std::vector<Shape> larger_shapes() const {
+    const int longer = std::max(request_.nprow, request_.npcol), shorter = std::min(request_.nprow, request_.npcol);
+    const double aspect = std::max(request_.max_aspect, static_cast<double>(longer) / shorter);
     const bool tall = request_.nprow > request_.npcol; // keeps the old grid's orientation; the measure is the same
-    detail::Sequence sequence(20041);
-    std::vector<int> set;
-    struct Candidate {
-      int count, p, q;
-      double cost;
-    };
-    std::vector<Candidate> candidates;
-    double all_cost = 0;
-    for (int count = 0; count <= static_cast<int>(free_.size()); ++count)
-      for (int side = smaller_side(old_ + count); side >= 1; --side) {
-        if ((old_ + count) % side != 0) continue;
-        const int other = (old_ + count) / side;
+    std::vector<Shape> shapes;
+    for (int count = old_; count <= all_; ++count)
+      for (int side = smaller_side(count); side >= 1; --side) {
+        if (count % side != 0) continue;
+        const int other = count / side;
         const int p = tall ? other : side, q = tall ? side : other;
-        if (!allowed(p, q)) continue;
-        candidates.push_back({count, p, q, 100.0 * (p * q) * (p + q)});
-        all_cost += candidates.back().cost;
+        if (other <= aspect * side && permitted(p, q)) shapes.push_back({p, q, {}});
       }
-    // of a long list of free processors only every so many-th shape is looked at
+    return shapes;
+  }
+
+  /// Those of them that are looked at, each with a first set. Of a long list of free processors that is only every so
+  /// many-th.
+  std::vector<Shape> first_shapes() const {
     constexpr double most_cost = 3e8;
-    double saved = 0;
-    for (const Candidate& c : candidates) {
+    std::vector<Shape> shapes = larger_shapes(), result;
+    double all_cost = 0, saved = 0;
+    for (const Shape& shape : shapes) all_cost += shape.cost();
+    std::vector<int> set;
+    for (Shape& shape : shapes) {
       saved += std::min(1.0, most_cost / all_cost);
       if (saved < 1 - 1e-9) continue;
       saved -= 1;
-      State state;
-      if (!start(c.count, state.chosen)) continue;
-      state.shares = look(state.chosen, c.p, c.q, nullptr, set).shares;
-      shapes.push_back({c.p, c.q, std::move(state)});
+      if (!start(shape.p * shape.q - old_, shape.state.chosen)) continue;
+      shape.state.shares = look(shape.state.chosen, shape.p, shape.q, nullptr, set).shares;
+      result.push_back(std::move(shape));
     }
-    // rounds: all shapes a little, the better ones more and more
-    const auto better = [](const Shape& a, const Shape& b) { return a.state.shares.value > b.state.shares.value; };
-    double work = 6e7; // per round, in units of size^2
+    return result;
+  }
+
+  /// Rounds: all shapes a little, the better ones more and more.
+  void search(std::vector<Shape>& shapes) const {
+    detail::Sequence sequence(20041);
+    constexpr double work = 6e7; // per round, in units of size^2
     for (const std::size_t survivors : {shapes.size(), std::size_t{10}, std::size_t{4}}) {
-      std::stable_sort(shapes.begin(), shapes.end(), better);
-      shapes.resize(std::min(shapes.size(), survivors), Shape{});
+      keep_best(shapes, survivors);
       double weight = 0;
-      for (const Shape& s : shapes) weight += 100.0 * (s.p * s.q) * (s.p + s.q);
+      for (const Shape& shape : shapes) weight += shape.cost();
       const int steps = static_cast<int>(std::min(work / weight, 20000.0));
-      for (Shape& s : shapes) s.state = anneal(std::move(s.state), s.p, s.q, steps, 0.004, sequence);
+      for (Shape& shape : shapes)
+        shape.state = anneal(std::move(shape.state), shape.p, shape.q, steps, 0.004, sequence);
     }
-    std::stable_sort(shapes.begin(), shapes.end(), better);
-    shapes.resize(std::min<std::size_t>(shapes.size(), 3), Shape{});
-    for (const Shape& s : shapes) {
-      // the states know their shares, a fresh map may find better ones
-      std::vector<int> set_now = with_old(s.state.chosen);
-      const std::vector<double> list = descending(set_now);
-      Arrangement a;
-      a.rank.resize(set_now.size());
-      std::iota(a.rank.begin(), a.rank.end(), 0);
-      a.shares = s.state.shares;
-      a.shares.value = 0;
-      detail::climb(list, s.p, s.q, a);
-      keep(to_plan(a, set_now, s.p, s.q));
-      keep(best_map(s.state.chosen, s.p, s.q, 2e7, Strategy::best));
+    keep_best(shapes, 3);
+  }
+
+  Plan best() const {
+    Winner winner;
+    std::vector<Shape> shapes;
+    for (const Plan& plan : {global(), local(false), local(true)}) {
+      if (!permitted(plan.p, plan.q)) continue;
+      const Plan mapped = best_map(chosen_of(plan), plan.p, plan.q, 5e6, plan.by);
+      winner.see(plan); // as published, in case
+      winner.see(mapped);
+      shapes.push_back({plan.p, plan.q, {chosen_of(mapped), 0, mapped.shares}});
     }
-    if (winner.places.empty()) keep(best_map({}, request_.nprow, request_.npcol, 2e7, Strategy::best));
-    return winner;
+    for (Shape& shape : first_shapes()) shapes.push_back(std::move(shape));
+    search(shapes);
+    for (const Shape& shape : shapes) { // the states know their shares, a fresh map may find better ones
+      std::vector<int> set;
+      const Arrangement found = look(shape.state.chosen, shape.p, shape.q, &shape.state.shares, set);
+      winner.see(to_plan(found, set, shape.p, shape.q));
+      winner.see(best_map(shape.state.chosen, shape.p, shape.q, 2e7, Strategy::best));
+    }
+    if (winner.plan.places.empty()) winner.see(best_map({}, request_.nprow, request_.npcol, 2e7, Strategy::best));
+    return winner.plan;
   }
 
   std::string why_unused(const std::vector<int>& chosen, double left, Strategy strategy, int p, int q) const {

@@ -30,6 +30,46 @@ void row_shares(const Speeds& speeds, const std::vector<double>& c, std::vector<
     for (int j = 0; j < speeds.q; ++j) r[at(i)] = std::min(r[at(i)], speeds(i, j) / c[at(j)]);
 }
 
+/// Of P_ij / r_i in a column: the smallest, its row, and the second smallest.
+struct Least {
+  double first, second;
+  int row;
+};
+
+Least least_of(const Speeds& speeds, const std::vector<double>& r, int j) {
+  Least least{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity(), -1};
+  for (int i = 0; i < speeds.p; ++i) {
+    const double c = speeds(i, j) / r[at(i)];
+    if (c < least.first)
+      least = {c, least.first, i};
+    else if (c < least.second)
+      least.second = c;
+  }
+  return least;
+}
+
+struct Break {
+  double u, b, speed;
+};
+
+/// The breakpoint with the largest value; `otherwise` where none has one above 0.
+double best_break(std::vector<Break>& breaks, double others, double otherwise) {
+  double free_sum = 0; // of the columns not limited by this row
+  for (const Break& b : breaks) free_sum += b.b;
+  std::sort(breaks.begin(), breaks.end(), [](const Break& a, const Break& b) { return a.u < b.u; });
+  double limited = 0, best_value = 0, best_x = otherwise;
+  for (const Break& b : breaks) {
+    const double value = (others + b.u) * (free_sum + limited / b.u);
+    if (value > best_value) {
+      best_value = value;
+      best_x = b.u;
+    }
+    free_sum -= b.b;
+    limited += b.speed;
+  }
+  return best_x;
+}
+
 /// One sweep over the rows: r_i to the best of its breakpoints, with c following as the largest possible.
 ///
 /// With the other rows fixed, c_j = min(b_j, P_ij/x) for r_i = x, so the value is (S + x) * (A + B/x) between
@@ -37,64 +77,30 @@ void row_shares(const Speeds& speeds, const std::vector<double>& c, std::vector<
 /// updated from one to the next.
 void ascend_rows(const Speeds& speeds, std::vector<double>& r) {
   if (speeds.p == 1) return;
-  struct Best {
-    double first, second;
-    int row;
-  };
-  std::vector<Best> best(at(speeds.q)); // of P_ij / r_i per column: smallest, its row, second smallest
-  const auto update = [&](int j) {
-    Best b{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity(), -1};
-    for (int i = 0; i < speeds.p; ++i) {
-      const double c = speeds(i, j) / r[at(i)];
-      if (c < b.first)
-        b = {c, b.first, i};
-      else if (c < b.second)
-        b.second = c;
-    }
-    best[at(j)] = b;
-  };
-  for (int j = 0; j < speeds.q; ++j) update(j);
+  std::vector<Least> columns;
+  for (int j = 0; j < speeds.q; ++j) columns.push_back(least_of(speeds, r, j));
   double all = sum(r);
-  struct Break {
-    double u, b, speed;
-  };
   std::vector<Break> breaks(at(speeds.q));
   for (int i = 0; i < speeds.p; ++i) {
-    double free_sum = 0; // of the columns not limited by row i
     for (int j = 0; j < speeds.q; ++j) {
-      const double b = best[at(j)].row == i ? best[at(j)].second : best[at(j)].first;
+      const double b = columns[at(j)].row == i ? columns[at(j)].second : columns[at(j)].first;
       breaks[at(j)] = {speeds(i, j) / b, b, speeds(i, j)};
-      free_sum += b;
     }
-    std::sort(breaks.begin(), breaks.end(), [](const Break& a, const Break& b) { return a.u < b.u; });
     const double others = all - r[at(i)];
-    double limited = 0, best_value = 0, best_x = r[at(i)];
-    for (const Break& b : breaks) {
-      const double value = (others + b.u) * (free_sum + limited / b.u);
-      if (value > best_value) {
-        best_value = value;
-        best_x = b.u;
-      }
-      free_sum -= b.b;
-      limited += b.speed;
-    }
+    const double best_x = best_break(breaks, others, r[at(i)]);
     if (std::abs(best_x - r[at(i)]) <= 1e-14 * best_x) continue;
     const double old = r[at(i)];
     r[at(i)] = best_x;
     all = others + best_x;
     for (int j = 0; j < speeds.q; ++j) {
-      Best& b = best[at(j)];
+      Least& least = columns[at(j)];
       const double c = speeds(i, j) / best_x;
-      if (b.row == i) {
-        if (c <= b.second)
-          b.first = c;
-        else
-          update(j);
-      } else if (c < b.first) {
-        b = {c, b.first, i};
-      } else if (speeds(i, j) / old <= b.second || c < b.second) {
-        update(j);
-      }
+      if (least.row == i && c <= least.second)
+        least.first = c;
+      else if (least.row != i && c < least.first)
+        least = {c, least.first, i};
+      else if (least.row == i || speeds(i, j) / old <= least.second || c < least.second)
+        least = least_of(speeds, r, j);
     }
   }
 }

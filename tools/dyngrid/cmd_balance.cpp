@@ -92,39 +92,33 @@ void read_file(const std::string& name, BalanceOptions& o) {
   }
 }
 
-BalanceRequest request_of(BalanceOptions o, const CommandLine& app) {
-  // the file first, then what the command line says
-  BalanceOptions from_file;
-  BalanceRequest& r = from_file.request;
-  if (!o.file.empty()) read_file(o.file, from_file);
+/// What the command line says of the processes.
+void take_processes(const BalanceOptions& o, std::vector<BalanceProcess>& processes) {
   if (!o.speeds.empty()) {
-    r.processes.clear();
+    processes.clear();
     for (const double speed : parse_numbers("--speeds", o.speeds)) {
       BalanceProcess p;
       p.speed = speed;
-      p.place = static_cast<int>(r.processes.size());
-      r.processes.push_back(p);
+      p.place = static_cast<int>(processes.size());
+      processes.push_back(p);
     }
   }
-  if (r.processes.empty()) throw Failure("no process is given, expected --speeds 1,1,1,0.5 or --file FILE");
-  const int in_grid = static_cast<int>(
-      std::count_if(r.processes.begin(), r.processes.end(), [](const BalanceProcess& p) { return p.place >= 0; }));
+  if (processes.empty()) throw Failure("no process is given, expected --speeds 1,1,1,0.5 or --file FILE");
   for (const double speed : parse_numbers("--asleep", o.asleep)) {
     BalanceProcess p;
     p.speed = speed;
-    r.processes.push_back(p);
+    processes.push_back(p);
   }
-  add_loads(o.loads, r.processes);
+  add_loads(o.loads, processes);
   for (const std::int64_t k : whole_numbers("--stay", o.stay)) {
-    if (k >= static_cast<std::int64_t>(r.processes.size()))
-      throw Failure(fmt::format("--stay: got {}, expected a process 0 .. {}", k, r.processes.size() - 1));
-    r.processes[static_cast<std::size_t>(k)].may_leave = false;
+    if (k >= static_cast<std::int64_t>(processes.size()))
+      throw Failure(fmt::format("--stay: got {}, expected a process 0 .. {}", k, processes.size() - 1));
+    processes[static_cast<std::size_t>(k)].may_leave = false;
   }
-  const std::string grid = !o.grid.empty() ? o.grid : from_file.grid;
-  if (grid.empty())
-    r.grid = base::squarest(std::max(in_grid, 1));
-  else
-    r.grid = base::parse_grid_shape(grid, "--grid");
+}
+
+/// What it says of all else, where it does.
+void take_figures(const BalanceOptions& o, const CommandLine& app, BalanceRequest& r) {
   const auto given = [&](const char* option, auto& to, const auto& value) {
     if (app.count(option) > 0) to = value;
   };
@@ -148,11 +142,24 @@ BalanceRequest request_of(BalanceOptions o, const CommandLine& app) {
   given("--cols", r.cols, whole_numbers("--cols", o.cols));
   if (o.no_remove) r.may_remove = false;
   if (o.no_return) r.may_return = false;
+}
+
+BalanceRequest request_of(const BalanceOptions& o, const CommandLine& app) {
+  // the file first, then what the command line says
+  BalanceOptions from_file;
+  BalanceRequest& r = from_file.request;
+  if (!o.file.empty()) read_file(o.file, from_file);
+  take_processes(o, r.processes);
+  const int in_grid = std::max(1, static_cast<int>(std::count_if(r.processes.begin(), r.processes.end(),
+                                                                 [](const auto& p) { return p.place >= 0; })));
+  const std::string& grid = !o.grid.empty() ? o.grid : from_file.grid;
+  r.grid = grid.empty() ? base::squarest(in_grid) : base::parse_grid_shape(grid, "--grid");
+  take_figures(o, app, r);
   if (r.m == 0) r.m = r.n;
   if (r.n == 0) r.n = r.m;
   if (r.m == 0) throw Failure("no matrix is given, expected --m ROWS and --n COLUMNS");
   // no terms: all of a step is work, a second of it for each process
-  if (r.fixed_s + r.work_s + r.border_s + r.volume_s + r.messages_s == 0) r.work_s = std::max(in_grid, 1);
+  if (r.fixed_s + r.work_s + r.border_s + r.volume_s + r.messages_s == 0) r.work_s = in_grid;
   r.machine = redist::known_machine(static_cast<int>(r.processes.size())).value_or(gridmap::Machine{});
   const double price = app.count("--change") > 0 ? o.change_s : from_file.change_s;
   if (app.count("--change") > 0 || from_file.change_s > 0)
@@ -263,36 +270,38 @@ void run(const BalanceOptions& o, const CommandLine& app) {
     if (!list->empty()) std::printf("%s %s\n", title, fmt::format("{}", fmt::join(*list, ", ")).c_str());
 }
 
-} // namespace
-
-void add_balance(CommandLine& root) {
-  CommandLine& app =
-      root.add_command("balance", "Processes of changed speed: new shares, who should sleep, who should come back");
-  auto o = std::make_shared<BalanceOptions>();
-  app.add_option("JOB", o->job,
+void add_job_options(CommandLine& app, BalanceOptions& o) {
+  app.add_option("JOB", o.job,
                  "a running job: what would help it by what was measured; without it, as the options say");
-  app.add_flag("--now", o->now, "of a job: do it at the next resize point, if it is worth it");
-  app.add_option("--mode", o->mode, "of a job: from here on off, advise or auto")
+  app.add_flag("--now", o.now, "of a job: do it at the next resize point, if it is worth it");
+  app.add_option("--mode", o.mode, "of a job: from here on off, advise or auto")
       .check(base::one_of({"off", "advise", "auto"}));
-  app.add_option("--timeout", o->timeout_s, "of a job: so long it is waited for")
+  app.add_option("--timeout", o.timeout_s, "of a job: so long it is waited for")
       .type_name("SECONDS")
       .check(base::positive_number())
       .show_default();
-  BalanceRequest& r = o->request;
-  app.add_option("--speeds", o->speeds, "of the processes in the grid, row by row: 1,1,1,0.5, or @file")
+}
+
+void add_grid_options(CommandLine& app, BalanceOptions& o) {
+  BalanceRequest& r = o.request;
+  app.add_option("--speeds", o.speeds, "of the processes in the grid, row by row: 1,1,1,0.5, or @file")
       .type_name("LIST");
-  app.add_option("--load", o->loads, "processes that compete with one of them: 3:2 is two with process 3")
+  app.add_option("--load", o.loads, "processes that compete with one of them: 3:2 is two with process 3")
       .type_name("P:K,...");
-  app.add_option("--asleep", o->asleep, "speeds of processes that sleep and could come back").type_name("LIST");
-  app.add_option("--stay", o->stay, "processes that may not leave, by number").type_name("LIST");
-  app.add_option("--grid", o->grid, "the grid there is (default: the squarest)").type_name("PxQ");
+  app.add_option("--asleep", o.asleep, "speeds of processes that sleep and could come back").type_name("LIST");
+  app.add_option("--stay", o.stay, "processes that may not leave, by number").type_name("LIST");
+  app.add_option("--grid", o.grid, "the grid there is (default: the squarest)").type_name("PxQ");
   app.add_option("--m", r.m, "rows of the matrix").check(base::positive_number());
   app.add_option("--n", r.n, "columns of the matrix").check(base::positive_number());
   app.add_option("--mb", r.mb, "rows of a block; without it one block for each process").check(base::positive_number());
   app.add_option("--nb", r.nb, "columns of a block").check(base::positive_number());
-  app.add_option("--rows", o->rows, "rows of each grid row now, where they are unequal").type_name("LIST");
-  app.add_option("--cols", o->cols, "columns of each grid column now").type_name("LIST");
+  app.add_option("--rows", o.rows, "rows of each grid row now, where they are unequal").type_name("LIST");
+  app.add_option("--cols", o.cols, "columns of each grid column now").type_name("LIST");
   app.add_flag("--weighted", r.is_weighted, "the program's matrices can be dealt out by speed");
+}
+
+void add_time_options(CommandLine& app, BalanceOptions& o) {
+  BalanceRequest& r = o.request;
   app.add_option("--steps-left", r.steps_left, "steps that are left (default: 50 are counted on)")
       .check(base::non_negative_number());
   app.add_option("--held", r.held_s, "seconds that the speeds have been so: a load is expected to last as long again")
@@ -309,7 +318,7 @@ void add_balance(CommandLine& root) {
       .check(base::in_range(0.0, 1.0));
   app.add_option("--step", r.step_s, "measured seconds of a step now; corrects all predictions")
       .check(base::positive_number());
-  app.add_option("--change", o->change_s, "seconds that any change takes (default: by what moves)")
+  app.add_option("--change", o.change_s, "seconds that any change takes (default: by what moves)")
       .check(base::non_negative_number());
   app.add_option("--element-bytes", r.element_bytes, "bytes of an element of all matrices together")
       .check(base::positive_number())
@@ -317,6 +326,17 @@ void add_balance(CommandLine& root) {
   app.add_option("--max-aspect", r.max_aspect, "longer side of a new grid over its shorter one; 0: any")
       .check(base::non_negative_number())
       .show_default();
+}
+
+} // namespace
+
+void add_balance(CommandLine& root) {
+  CommandLine& app =
+      root.add_command("balance", "Processes of changed speed: new shares, who should sleep, who should come back");
+  auto o = std::make_shared<BalanceOptions>();
+  add_job_options(app, *o);
+  add_grid_options(app, *o);
+  add_time_options(app, *o);
   app.add_flag("--no-remove", o->no_remove, "nobody leaves");
   app.add_flag("--no-return", o->no_return, "nobody comes back");
   app.add_option("--file", o->file, "all this as JSON; - is stdin. An option overrides it").type_name("FILE");
