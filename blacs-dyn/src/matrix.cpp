@@ -2,6 +2,7 @@
 #include "matrix.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <climits>
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include "base/status.hpp"
 #include "gridmap/dealing.hpp"
 #include "redist/descriptor.hpp"
+#include "redist/element.hpp"
 
 namespace blacs_dyn {
 
@@ -22,23 +24,7 @@ std::int64_t rule_of_others(void*, char, std::int64_t, int, int, std::int64_t*) 
 }
 
 std::size_t element_bytes(char type) {
-  switch (type) {
-  case 's':
-  case 'S':
-  case 'i':
-  case 'I':
-    return 4;
-  case 'd':
-  case 'D':
-  case 'c':
-  case 'C':
-    return 8;
-  case 'z':
-  case 'Z':
-    return 16;
-  default:
-    return 0;
-  }
+  return redist::element_bytes(static_cast<char>(std::tolower(static_cast<unsigned char>(type))));
 }
 
 void AxisRule::check(const char* routine) const {

@@ -25,6 +25,7 @@
 #include "control/decide.hpp"
 #include "control/history_json.hpp"
 #include "job_text.hpp"
+#include "redist/element.hpp"
 #include "redist/measure.hpp"
 #include "redist/predict.hpp"
 #include "text.hpp"
@@ -48,21 +49,6 @@ struct DecideOptions {
   throw Failure(fmt::format("--matrix: got '{}', expected e.g. 2000x2000, 3*d2000x1000/64x64", text));
 }
 
-int bytes_of(char type, const std::string& text) {
-  switch (type) {
-  case 'i':
-  case 's':
-    return 4;
-  case 'd':
-  case 'c':
-    return 8;
-  case 'z':
-    return 16;
-  default:
-    bad_matrix(text);
-  }
-}
-
 /// "3*d2000x1000/64x64", as `dyngrid ps` shows the size of a problem: number, type (d when there is none), rows and
 /// columns, those of a block.
 void add_matrices(const std::string& text, std::vector<redist::MatrixSize>& matrices) {
@@ -75,7 +61,8 @@ void add_matrices(const std::string& text, std::vector<redist::MatrixSize>& matr
   }
   redist::MatrixSize matrix;
   if (!rest.empty() && std::isalpha(static_cast<unsigned char>(rest[0])) != 0) {
-    matrix.element_bytes = bytes_of(rest[0], text);
+    matrix.element_bytes = redist::element_bytes(rest[0]);
+    if (matrix.element_bytes == 0) bad_matrix(text);
     rest.erase(0, 1);
   }
   const auto slash = rest.find('/');

@@ -38,7 +38,7 @@ void GoneColumns::give_back(const std::vector<Transfer>& transfers, Slab slab) {
           }
         }
     char* base = static_cast<char*>(const_cast<void*>(x.from));
-    const std::int64_t column_bytes = x.lld_from * element_size(x.type);
+    const std::int64_t column_bytes = x.lld_from * element_bytes(x.type);
     for (std::size_t j = 0; j < now.size();) {
       if (!gone_[t][j]) {
         ++j;
@@ -49,7 +49,7 @@ void GoneColumns::give_back(const std::vector<Transfer>& transfers, Slab slab) {
       for (; end < now.size() && gone_[t][end]; ++end) any = any || now[end];
       // the array ends with its last row, which may lie before the end of the last column's stride
       const std::int64_t last = end == now.size() ? static_cast<std::int64_t>(end - 1) * column_bytes +
-                                                        x.plan->m_loc_from * element_size(x.type)
+                                                        x.plan->m_loc_from * element_bytes(x.type)
                                                   : static_cast<std::int64_t>(end) * column_bytes;
       if (any) release_pages(base + static_cast<std::int64_t>(j) * column_bytes, base + last);
       j = end;

@@ -74,7 +74,7 @@ bool writes(const RankPlan& plan) {
 void check_plans(const std::vector<TransferPlan>& plans, int rank, int size) {
   for (std::size_t t = 0; t < plans.size(); ++t) {
     const auto bad = [&](Status status, const std::string& text) { return wrong(status, t, text, rank, size); };
-    if (element_size(plans[t].type) == 0)
+    if (element_bytes(plans[t].type) == 0)
       throw bad(Status::bad_type, fmt::format("type is '{}', expected one of s d c z i", plans[t].type));
     if (plans[t].plan == nullptr) continue; // nothing to do on this rank
     const RankPlan& plan = *plans[t].plan;
@@ -131,7 +131,7 @@ public:
       if (message.elements() == 0) continue;
       const auto add_copy = [&](std::int64_t first, std::int64_t count) {
         work.copies.push_back({view_of(message, true), view_of(message, false), first, count, transfer_});
-        work.bytes_kept += count * element_size(x.type);
+        work.bytes_kept += count * element_bytes(x.type);
       };
       if (slab_.of > 1)
         each_part(message, add_copy);
@@ -147,7 +147,7 @@ private:
     PackedView view;
     view.rows = message.rows;
     view.cols = message.cols;
-    view.esize = element_size(x_->type);
+    view.esize = element_bytes(x_->type);
     view.is_source = is_source;
     view.transposed = is_source && x_->plan->transposed;
     if (!is_source) view.row_limits = x_->row_limits;
@@ -177,7 +177,7 @@ private:
       Stream& stream = streams[found.first->second];
       stream.items.push_back(
           {view_of(message, is_source), first, count, step, transfer_, x_->plan->transposed, conj_size_});
-      stream.bytes += count * element_size(x_->type);
+      stream.bytes += count * element_bytes(x_->type);
     };
     if (slab_.of > 1) {
       for (const Message& message : messages)
@@ -245,7 +245,7 @@ void prepare_targets(const std::vector<TransferPlan>& plans, const std::vector<P
     const Pointers& x = pointers[t];
     if (plans[t].plan == nullptr || x.to == nullptr || plans[t].plan->n_loc_to == 0) continue;
     const RankPlan& plan = *plans[t].plan;
-    const std::int64_t esize = element_size(plans[t].type);
+    const std::int64_t esize = element_bytes(plans[t].type);
     const std::int64_t bytes = ((plan.n_loc_to - 1) * x.lld_to + plan.m_loc_to) * esize;
     std::int64_t written = 0;
     for (const auto* messages : {&plan.recvs, &plan.keeps})

@@ -20,7 +20,7 @@ constexpr int load_worth_keeping = 8, load_worth_making = 16;
 
 /// One for the copy and one for each MiB.
 int load_of(const Call& call) {
-  const double mib = static_cast<double>(call.m) * call.n * element_size(static_cast<char>(call.type)) / (1 << 20);
+  const double mib = static_cast<double>(call.m) * call.n * element_bytes(static_cast<char>(call.type)) / (1 << 20);
   return 1 + static_cast<int>(std::min(mib, 1e6));
 }
 

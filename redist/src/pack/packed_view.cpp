@@ -68,21 +68,6 @@ void unpack_columns(const PackedView& view, std::int64_t first, std::int64_t cou
 }
 } // namespace
 
-int element_size(char type) noexcept {
-  switch (type) {
-  case 's':
-  case 'i':
-    return 4;
-  case 'd':
-  case 'c':
-    return 8;
-  case 'z':
-    return 16;
-  default:
-    return 0;
-  }
-}
-
 void PackedView::pack(std::int64_t first, std::int64_t count, char* packed, bool stores_non_temporal,
                       char* staging) const {
   if (count <= 0) return;

@@ -4,12 +4,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "redist/element.hpp"
 #include "redist/rank_plan.hpp"
 
 namespace redist::detail {
-
-/// Bytes of one element of type s d c z i; 0 for any other letter.
-int element_size(char type) noexcept;
 
 /// One end of a message: where its packed elements lie in this process's array. Pure, no MPI.
 struct PackedView {
