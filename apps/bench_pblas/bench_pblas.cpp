@@ -4,6 +4,7 @@
 //
 //   mpirun --oversubscribe -np 4 bench_pblas --n 2000,4000 --csv out.csv
 //   mpirun --oversubscribe -np 4 -x LD_PRELOAD=.../libdyngrid-slow.so bench_pblas --unequal --n 2048 --nb 32
+//   mpirun --oversubscribe -np 4 -x LD_PRELOAD=.../libdyngrid-slow.so bench_pblas --competitor --n 2048
 
 #include <algorithm>
 #include <cmath>
@@ -21,7 +22,7 @@
 #include "common/report.hpp"
 #include "common/scalapack.h"
 #include "dyngrid/pblas.h"
-#include "unequal.hpp"
+#include "emulated.hpp"
 
 extern "C" {
 int numroc_(const int* n, const int* nb, const int* iproc, const int* isrc, const int* nprocs);
@@ -35,7 +36,7 @@ struct Settings {
   std::vector<std::string> grids, routines{"gemm", "getrf", "potrf"};
   int reps = 5;
   std::string csv;
-  bool check = false, is_unequal = false;
+  bool check = false, is_unequal = false, has_competitor = false;
   double gflops = 0.2;
 };
 
@@ -178,7 +179,13 @@ void add_options(base::CommandLine& app, Settings& settings) {
                "processors of unequal speed, emulated by libdyngrid-slow.so, which is to be preloaded: shares by speed "
                "against equal ones, with the bound, for the sets of speeds that have as many as there are processes "
                "(2, 4 or 6); the first of --nb");
-  app.add_option("--gflops", settings.gflops, "with --unequal: of a processor of speed 1").show_default();
+  app.add_flag(
+      "--competitor", settings.has_competitor,
+      "on such processors, one of which has to be shared from a third of a factorization on: what it takes who "
+      "had known, who adapts inside (DYNGRID_BALANCE=auto) and who never does, with the bound; the first of "
+      "--nb");
+  app.add_option("--gflops", settings.gflops, "with --unequal and --competitor: of a processor of speed 1")
+      .show_default();
 }
 
 int run(int argc, char** argv) {
@@ -190,11 +197,17 @@ int run(int argc, char** argv) {
   add_options(app, settings);
   if (const auto status = base::read_command_line(app, argc, argv, rank == 0)) return *status;
   if (settings.grids.empty()) settings.grids = all_shapes(size);
-  apps::Report report("bench_pblas", rank == 0 ? settings.csv : "");
-  if (settings.is_unequal) {
-    const bool is_done = bench::run_unequal(
-        {settings.orders, settings.blocks[0], settings.routines, settings.reps, settings.gflops, settings.check},
-        report);
+  if (settings.is_unequal && settings.has_competitor)
+    throw base::CommandLineError("--unequal and --competitor are two measurements");
+  apps::Report report(settings.is_unequal       ? "bench_unequal"
+                      : settings.has_competitor ? "bench_competitor"
+                                                : "bench_pblas",
+                      rank == 0 ? settings.csv : "");
+  if (settings.is_unequal || settings.has_competitor) {
+    const bench::EmulatedSettings emulated{settings.orders, settings.blocks[0], settings.routines,
+                                           settings.reps,   settings.gflops,    settings.check};
+    const bool is_done =
+        settings.is_unequal ? bench::run_unequal(emulated, report) : bench::run_competitor(emulated, report);
     return is_done && (rank != 0 || report.finish()) ? 0 : 1;
   }
   apps::Table table{"Seconds of a call, medians; ratios are stock's time over ours",

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "unequal.hpp"
-
-#include <dlfcn.h>
-#include <unistd.h>
+#include "emulated.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <mpi.h>
 
 #include "base/index.hpp"
 #include "common/blacs.hpp"
@@ -21,6 +16,7 @@
 #include "dyngrid/pblas.h"
 #include "gridmap/dealing.hpp"
 #include "gridmap/factor_mapping.hpp"
+#include "processor.hpp"
 
 extern "C" void pdgemr2d_(const int* m, const int* n, const double* a, const int* ia, const int* ja, const int* desca,
                           double* b, const int* ib, const int* jb, const int* descb, const int* ctxt);
@@ -42,32 +38,6 @@ const std::vector<Set> sets{{1, 2, {1, .5}},       {2, 2, {1, .5, .5, .25}},    
                             {2, 2, {1, 1, 1, .5}}, {2, 3, {1, 1, 1, .6, .6, .6}}, {2, 3, {.9, .7, .5, .4, .3, .2}}};
 
 const int one = 1;
-
-/// The processor of this process, as libdyngrid-slow.so has it: a file of one speed.
-class Processor {
-public:
-  Processor() : folder_(std::filesystem::temp_directory_path() / fmt::format("bench_pblas.{}", getpid())) {
-    std::filesystem::create_directories(folder_);
-    set(0);
-    setenv("SLOWLAB_FILE", file().c_str(), 1);
-  }
-  ~Processor() { std::filesystem::remove_all(folder_); }
-  Processor(const Processor&) = delete;
-  Processor& operator=(const Processor&) = delete;
-  static bool is_there() { return dlsym(RTLD_DEFAULT, "dyngrid_slow_work") != nullptr; }
-
-  /// It is looked at every 50 ms.
-  void set(double gflops) const {
-    const std::string made = file() + ".new";
-    std::ofstream(made) << fmt::format("{}\n", gflops);
-    std::filesystem::rename(made, file());
-    usleep(100000);
-  }
-
-private:
-  std::string file() const { return folder_ / "speed"; }
-  std::filesystem::path folder_;
-};
 
 /// A square matrix on the grid.
 struct Spread {
@@ -162,7 +132,7 @@ double difference(const apps::BlacsGrid& grid, Spread& expected, const Spread& g
 }
 
 /// One routine on one set of speeds. @return medians: equal shares, shares by speed
-std::pair<double, double> measure(const UnequalSettings& settings, const apps::BlacsGrid& grid, const Set& set, int n,
+std::pair<double, double> measure(const EmulatedSettings& settings, const apps::BlacsGrid& grid, const Set& set, int n,
                                   const std::string& routine, apps::Report& report) {
   const gridmap::MappingRequest request{set.speeds, set.nprow, set.npcol, n, n, gridmap::MapMethod::best};
   const gridmap::FactorMapping f = gridmap::map_for_factors(request, settings.nb);
@@ -201,16 +171,11 @@ std::pair<double, double> measure(const UnequalSettings& settings, const apps::B
 
 } // namespace
 
-bool run_unequal(const UnequalSettings& settings, apps::Report& report) {
+bool run_unequal(const EmulatedSettings& settings, apps::Report& report) {
   int rank = 0, size = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (!Processor::is_there()) {
-    if (rank == 0)
-      std::fprintf(stderr, "bench_pblas: --unequal wants processors of chosen speed: preload libdyngrid-slow.so "
-                           "(mpirun -x LD_PRELOAD=.../lib/dyngrid/libdyngrid-slow.so)\n");
-    return false;
-  }
+  if (!Processor::is_there("--unequal", rank)) return false;
   if (std::none_of(sets.begin(), sets.end(), [&](const Set& set) { return set.nprow * set.npcol == size; })) {
     if (rank == 0)
       std::fprintf(stderr, "bench_pblas: --unequal on %d processes: the sets of speeds are of 2, 4 and 6\n", size);

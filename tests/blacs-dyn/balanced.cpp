@@ -22,8 +22,8 @@
 
 #include <fmt/format.h>
 
+#include "common/own_kernel.hpp"
 #include "dyngrid.h"
-#include "own_kernel.hpp"
 
 namespace {
 

@@ -24,9 +24,9 @@
 
 #include "../pblas/element_types.hpp"
 #include "../pblas/local_lapack.hpp"
+#include "common/own_kernel.hpp"
 #include "control/client.hpp"
 #include "follow.hpp"
-#include "own_kernel.hpp"
 
 namespace {
 
