@@ -3,7 +3,7 @@
 // in blocks of unequal sizes, which ScaLAPACK does not know. The runs of a case take turns in one mpirun.
 //
 //   mpirun --oversubscribe -np 4 bench_pblas --n 2000,4000 --csv out.csv
-//   mpirun --oversubscribe -np 4 -x LD_PRELOAD=.../libdyngrid-slow.so bench_pblas --unequal --n 2048 --nb 32
+//   mpirun --oversubscribe -np 9 -x LD_PRELOAD=.../libdyngrid-slow.so bench_pblas --unequal --processors 4 --n 2048
 //   mpirun --oversubscribe -np 4 -x LD_PRELOAD=.../libdyngrid-slow.so bench_pblas --competitor --n 2048
 
 #include <algorithm>
@@ -38,6 +38,7 @@ struct Settings {
   std::string csv;
   bool check = false, is_unequal = false, has_competitor = false;
   double gflops = 0.2;
+  int processors = 0;
 };
 
 using Grid = apps::BlacsGrid;
@@ -178,7 +179,11 @@ void add_options(base::CommandLine& app, Settings& settings) {
   app.add_flag("--unequal", settings.is_unequal,
                "processors of unequal speed, emulated by libdyngrid-slow.so, which is to be preloaded: shares by speed "
                "against equal ones, with the bound, for the sets of speeds that have as many as there are processes "
-               "(2, 4 or 6); the first of --nb");
+               "(2, 4 or 6), and against what can be done with ScaLAPACK's kernels: threads, more processes; the first "
+               "of --nb");
+  app.add_option("--processors", settings.processors,
+                 "with --unequal: so many, 2, 4 or 6, on which all processes are for the way with more processes")
+      .check(base::positive_number());
   app.add_flag(
       "--competitor", settings.has_competitor,
       "on such processors, one of which has to be shared from a third of a factorization on: what it takes who "
@@ -204,8 +209,8 @@ int run(int argc, char** argv) {
                                                 : "bench_pblas",
                       rank == 0 ? settings.csv : "");
   if (settings.is_unequal || settings.has_competitor) {
-    const bench::EmulatedSettings emulated{settings.orders, settings.blocks[0], settings.routines,
-                                           settings.reps,   settings.gflops,    settings.check};
+    const bench::EmulatedSettings emulated{settings.orders, settings.blocks[0], settings.routines,  settings.reps,
+                                           settings.gflops, settings.check,     settings.processors};
     const bool is_done =
         settings.is_unequal ? bench::run_unequal(emulated, report) : bench::run_competitor(emulated, report);
     return is_done && (rank != 0 || report.finish()) ? 0 : 1;

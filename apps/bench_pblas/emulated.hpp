@@ -15,6 +15,7 @@ struct EmulatedSettings {
   int reps = 3;
   double gflops = 0.2; ///< of a processor of speed 1
   bool check = false;
+  int processors = 0; ///< run_unequal: 0: as many as processes
 };
 
 // Collective over MPI_COMM_WORLD; before the first call of BLAS. @return false, with a line on stderr, when

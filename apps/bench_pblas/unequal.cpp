@@ -2,9 +2,11 @@
 #include "emulated.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <map>
+#include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -17,6 +19,7 @@
 #include "gridmap/dealing.hpp"
 #include "gridmap/factor_mapping.hpp"
 #include "processor.hpp"
+#include "stock_ways.hpp"
 
 extern "C" void pdgemr2d_(const int* m, const int* n, const double* a, const int* ia, const int* ja, const int* desca,
                           double* b, const int* ib, const int* jb, const int* descb, const int* ctxt);
@@ -84,18 +87,10 @@ public:
         pivots_(at(c_.desc[8]) + at(*std::max_element(rows.sizes.begin(), rows.sizes.end()))) {
     if (routine_ == "gemm") a_.fill(0), b_ = a_.x;
   }
-  double seconds(MPI_Comm comm) {
+  /// First values.
+  void prepare() {
     if (routine_ != "gemm") c_.fill(routine_ == "getrf" ? 1 : 0);
-    MPI_Barrier(comm);
-    const double begin = MPI_Wtime();
-    run();
-    double seconds = MPI_Wtime() - begin;
-    MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, comm);
-    return seconds;
   }
-  Spread& result() { return c_; }
-
-private:
   void run() {
     const int n = c_.desc[2];
     const int* desc = c_.desc.data();
@@ -109,6 +104,9 @@ private:
     else
       (is_stock_ ? pdpotrf_ : dyngrid_pdpotrf_)("L", &n, c_.x.data(), &one, &one, desc, &info);
   }
+  Spread& result() { return c_; }
+
+private:
   std::string routine_;
   bool is_stock_;
   Spread a_, c_;
@@ -116,58 +114,141 @@ private:
   std::vector<int> pivots_;
 };
 
-/// Largest difference over the largest element.
-double difference(const apps::BlacsGrid& grid, Spread& expected, const Spread& got, MPI_Comm comm) {
+/// Largest difference on this process, and largest element.
+std::array<double, 2> difference(int ctxt, const Spread& expected, const Spread& got) {
   const int n = expected.desc[2];
   Spread moved = expected;
-  pdgemr2d_(&n, &n, got.x.data(), &one, &one, got.desc.data(), moved.x.data(), &one, &one, moved.desc.data(),
-            &grid.ctxt);
-  double most[2] = {0, 0};
+  pdgemr2d_(&n, &n, got.x.data(), &one, &one, got.desc.data(), moved.x.data(), &one, &one, moved.desc.data(), &ctxt);
+  std::array<double, 2> most{};
   for (std::size_t k = 0; k < moved.x.size(); ++k) {
     most[0] = std::max(most[0], std::abs(moved.x[k] - expected.x[k]));
     most[1] = std::max(most[1], std::abs(expected.x[k]));
   }
-  MPI_Allreduce(MPI_IN_PLACE, most, 2, MPI_DOUBLE, MPI_MAX, comm);
-  return most[0] / most[1];
+  return most;
 }
 
-/// One routine on one set of speeds. @return medians: equal shares, shares by speed
-std::pair<double, double> measure(const EmulatedSettings& settings, const apps::BlacsGrid& grid, const Set& set, int n,
-                                  const std::string& routine, apps::Report& report) {
-  const gridmap::MappingRequest request{set.speeds, set.nprow, set.npcol, n, n, gridmap::MapMethod::best};
-  const gridmap::FactorMapping f = gridmap::map_for_factors(request, settings.nb);
-  const int p = set.nprow, q = set.npcol, nb = settings.nb;
-  const bool is_product = routine == "gemm";
-  const auto shares = [&](int nprocs, const std::vector<double>& r, const std::vector<int>& owners) {
-    return is_product ? gridmap::deal_out(n, nb, nprocs, r, gridmap::DealOrder::cyclic)
-                      : gridmap::axis_of_owners(n, nb, nprocs, owners);
-  };
-  Call equal(routine, true, grid, Axis::block_cyclic(n, nb, p), Axis::block_cyclic(n, nb, q));
-  Call by_speed(routine, false, grid, shares(p, f.map.r, f.row_owners), shares(q, f.map.c, f.col_owners));
-  std::map<std::string, std::vector<double>> runs;
-  for (int rep = 0; rep < settings.reps; ++rep) {
-    runs["stock, equal"].push_back(equal.seconds(MPI_COMM_WORLD));
-    runs["own, by speed"].push_back(by_speed.seconds(MPI_COMM_WORLD));
+/// One way to use the processors of a set.
+struct Way {
+  const char* name;
+  apps::BlacsGrid grid;
+  double speed;               ///< of this process; 0: it is not in the grid
+  bool is_own = false;        ///< on shares by speed
+  std::optional<Call> call{}; ///< there: what it computes
+
+  bool has_me() const { return grid.myrow >= 0; }
+};
+
+double speed_in(const apps::BlacsGrid& grid, const std::vector<double>& speeds) {
+  return grid.myrow < 0 ? 0 : speeds[at(grid.myrow * grid.npcol + grid.mycol)];
+}
+
+/// All ways on one set of speeds; the fastest processor does `gflops`.
+class Ways {
+public:
+  Ways(const Set& set, double gflops, int processes)
+      : set_(set), per_speed_(gflops / *std::max_element(set.speeds.begin(), set.speeds.end())),
+        map_(gridmap::map_processors({set.speeds, set.nprow, set.npcol, 1000, 1000, gridmap::MapMethod::best})) {
+    const apps::BlacsGrid grid(set.nprow, set.npcol);
+    const double mapped = speed_in(grid, map_.speeds);
+    ways_.push_back({"stock on equal shares", grid, mapped});
+    ways_.push_back({"own by speed", grid, mapped, true});
+    ways_.push_back({"stock with threads", grid, speed_in(grid, speeds_with_threads(set.speeds))});
+    const std::vector<double> speeds = speeds_of_more_processes(set.speeds, processes);
+    if (speeds.size() <= set.speeds.size()) return;
+    const base::GridShape shape = base::squarest(static_cast<int>(speeds.size()));
+    const apps::BlacsGrid more(shape.nprow, shape.npcol);
+    ways_.push_back({"stock with more processes", more, speed_in(more, speeds)});
   }
-  if (settings.check)
-    if (const double off = difference(grid, equal.result(), by_speed.result(), MPI_COMM_WORLD); off > 1e-9) {
-      std::fprintf(stderr, "bench_pblas: %s by speed is %g off\n", routine.c_str(), off);
-      MPI_Abort(MPI_COMM_WORLD, 1);
+  ~Ways() {
+    if (ways_[0].has_me()) Cblacs_gridexit(ways_[0].grid.ctxt);
+    if (ways_.size() > 3 && ways_[3].has_me()) Cblacs_gridexit(ways_[3].grid.ctxt);
+  }
+  Ways(const Ways&) = delete;
+  Ways& operator=(const Ways&) = delete;
+
+  void prepare(const std::string& routine, int n, int nb) {
+    const gridmap::FactorMapping f =
+        gridmap::map_for_factors({set_.speeds, set_.nprow, set_.npcol, n, n, gridmap::MapMethod::best}, nb);
+    for (Way& way : ways_) {
+      way.call.reset();
+      if (!way.has_me()) continue;
+      const auto axis = [&](int nprocs, const std::vector<double>& r, const std::vector<int>& owners) {
+        if (!way.is_own) return Axis::block_cyclic(n, nb, nprocs);
+        return routine == "gemm" ? gridmap::deal_out(n, nb, nprocs, r, gridmap::DealOrder::cyclic)
+                                 : gridmap::axis_of_owners(n, nb, nprocs, owners);
+      };
+      way.call.emplace(routine, !way.is_own, way.grid, axis(way.grid.nprow, f.map.r, f.row_owners),
+                       axis(way.grid.npcol, f.map.c, f.col_owners));
     }
-  for (const auto& [method, seconds] : runs) {
+  }
+  double seconds(Way& way, const Processor& processor, MPI_Comm comm) const {
+    processor.set(per_speed_ * way.speed);
+    if (way.call) way.call->prepare();
+    MPI_Barrier(comm);
+    const double begin = MPI_Wtime();
+    if (way.call) way.call->run();
+    double seconds = MPI_Wtime() - begin;
+    MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, comm);
+    return seconds;
+  }
+  /// By how much all shares together can be faster than equal ones.
+  double bound() const {
+    const double slowest = *std::min_element(set_.speeds.begin(), set_.speeds.end());
+    return 1e6 / (map_.t_continuous * set_.nprow * set_.npcol * slowest);
+  }
+  const Set& set() const { return set_; }
+  std::vector<Way>& list() { return ways_; }
+
+private:
+  const Set& set_;
+  double per_speed_;
+  gridmap::Mapping map_;
+  std::vector<Way> ways_;
+};
+
+void check(Ways& ways, const std::string& routine) {
+  Way &equal = ways.list()[0], &own = ways.list()[1];
+  std::array<double, 2> most{};
+  if (own.call) most = difference(own.grid.ctxt, equal.call->result(), own.call->result());
+  MPI_Allreduce(MPI_IN_PLACE, most.data(), 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  if (most[0] <= 1e-9 * most[1]) return;
+  std::fprintf(stderr, "bench_pblas: %s by speed is %g off\n", routine.c_str(), most[0] / most[1]);
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+/// One routine. @return medians, in the order of the ways
+std::vector<double> measure(const EmulatedSettings& settings, const Processor& processor, Ways& ways, int n,
+                            const std::string& routine, apps::Report& report) {
+  ways.prepare(routine, n, settings.nb);
+  std::map<const Way*, std::vector<double>> runs;
+  for (int rep = 0; rep < settings.reps; ++rep)
+    for (Way& way : ways.list()) runs[&way].push_back(ways.seconds(way, processor, MPI_COMM_WORLD));
+  if (settings.check) check(ways, routine);
+  std::vector<double> medians;
+  for (const Way& way : ways.list()) {
     apps::Sample sample;
-    sample.part = fmt::format("speeds {}", fmt::join(set.speeds, " "));
+    sample.part = fmt::format("speeds {}", fmt::join(ways.set().speeds, " "));
     sample.application = routine;
     sample.n = n;
-    sample.nb = std::to_string(nb);
-    sample.from = sample.to = fmt::format("{}x{}", p, q);
-    sample.method = method;
+    sample.nb = std::to_string(settings.nb);
+    sample.from = sample.to = fmt::format("{}x{}", way.grid.nprow, way.grid.npcol);
+    sample.method = way.name;
     sample.phase = "call";
-    sample.ranks = p * q;
-    report.add(sample, seconds);
+    sample.ranks = way.grid.nprow * way.grid.npcol;
+    report.add(sample, runs[&way]);
+    medians.push_back(apps::median(runs[&way]));
   }
-  return {apps::median(runs["stock, equal"]), apps::median(runs["own, by speed"])};
+  return medians;
 }
+
+const char* const columns[] = {"routine",   "speeds",      "grid",       "n",     "nb",    "equal s",
+                               "threads s", "processes s", "by speed s", "ratio", "bound", "of the bound"};
+const char* const note =
+    "A processor of the highest speed has {} GFLOP/s. Threads: as many processes, placed by dyngrid speeds --plan, "
+    "with "
+    "threads on processors of up to 16 cores. Processes: up to {} share the processors, so that all are about equally "
+    "fast (HeteroScaLAPACK). The bound is that of the updates alone: what all shares together can use over what equal "
+    "ones use.";
 
 } // namespace
 
@@ -176,37 +257,34 @@ bool run_unequal(const EmulatedSettings& settings, apps::Report& report) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (!Processor::is_there("--unequal", rank)) return false;
-  if (std::none_of(sets.begin(), sets.end(), [&](const Set& set) { return set.nprow * set.npcol == size; })) {
+  const int processors = settings.processors > 0 ? settings.processors : size;
+  const auto fits = [&](const Set& set) { return set.nprow * set.npcol == processors && processors <= size; };
+  if (std::none_of(sets.begin(), sets.end(), fits)) {
     if (rank == 0)
-      std::fprintf(stderr, "bench_pblas: --unequal on %d processes: the sets of speeds are of 2, 4 and 6\n", size);
+      std::fprintf(stderr,
+                   "bench_pblas: --unequal for %d processors on %d processes: the sets of speeds are of 2, 4 and 6\n",
+                   processors, size);
     return false;
   }
   const Processor processor;
-  apps::Table table{"Shares by speed, our kernels, against equal shares, ScaLAPACK's, on emulated processors: medians",
-                    {"routine", "speeds", "grid", "n", "nb", "equal s", "by speed s", "ratio", "bound", "of the bound"},
+  apps::Table table{"Shares by speed, our kernels, against ScaLAPACK's, on emulated processors: medians",
+                    {std::begin(columns), std::end(columns)},
                     {}};
   for (const Set& set : sets) {
-    if (set.nprow * set.npcol != size) continue;
-    const apps::BlacsGrid grid(set.nprow, set.npcol);
-    for (const int n : settings.orders) {
-      const gridmap::FactorMapping f =
-          gridmap::map_for_factors({set.speeds, set.nprow, set.npcol, n, n, gridmap::MapMethod::best}, settings.nb);
-      const double fastest = *std::max_element(set.speeds.begin(), set.speeds.end());
-      const double slowest = *std::min_element(set.speeds.begin(), set.speeds.end());
-      processor.set(settings.gflops * f.map.speed(grid.myrow, grid.mycol) / fastest);
+    if (!fits(set)) continue;
+    Ways ways(set, settings.gflops, size);
+    for (const int n : settings.orders)
       for (const std::string& routine : settings.routines) {
-        const auto [equal, by_speed] = measure(settings, grid, set, n, routine, report);
-        const double bound = static_cast<double>(n) * n / (f.map.t_continuous * set.nprow * set.npcol * slowest);
+        const std::vector<double> s = measure(settings, processor, ways, n, routine, report);
+        const double ratio = s[0] / s[1], bound = ways.bound();
         table.rows.push_back({routine, fmt::format("{}", fmt::join(set.speeds, " ")),
-                              fmt::format("{}x{}", set.nprow, set.npcol), n, settings.nb, apps::Cell(equal, 3),
-                              apps::Cell(by_speed, 3), apps::Cell(equal / by_speed, 3), apps::Cell(bound, 3),
-                              apps::Cell(equal / by_speed / bound, 2)});
+                              fmt::format("{}x{}", set.nprow, set.npcol), n, settings.nb, apps::Cell(s[0], 3),
+                              apps::Cell(s[2], 3), s.size() > 3 ? apps::Cell(s[3], 3) : apps::Cell("-"),
+                              apps::Cell(s[1], 3), apps::Cell(ratio, 3), apps::Cell(bound, 3),
+                              apps::Cell(ratio / bound, 2)});
       }
-    }
   }
-  table.note = fmt::format("A processor of the highest speed has {} GFLOP/s. The bound is that of the updates alone: "
-                           "what all shares together can use over what equal ones use.",
-                           settings.gflops);
+  table.note = fmt::format(note, settings.gflops, size);
   if (rank == 0) report.add(table);
   return true;
 }
