@@ -273,7 +273,8 @@ enum {
  * short) in proportion to what its processes can do: dyngrid_set_speed, on every grid that it comes to. Newcomers need
  * no rule for it. Matrices of one size, blocks and order lie alike. Where all speeds are alike it is an ordinary
  * matrix, which ScaLAPACK takes: of mb x nb blocks, or in DYNGRID_ORDER_BLOCK of one block each. dyngrid_my_range has
- * loop bounds. Collective. DYNGRID_ERR_ARGUMENT when `order` is none of the three; otherwise as there. */
+ * loop bounds. With DYNGRID_BALANCE=auto dyngrid_lu and dyngrid_cholesky may deal it out in DYNGRID_ORDER_FACTOR from
+ * then on. Collective. DYNGRID_ERR_ARGUMENT when `order` is none of the three; otherwise as there. */
 DYNGRID_API int dyngrid_matrix_create_weighted(const char* name, char type, int64_t m, int64_t n, int64_t mb,
                                                int64_t nb, int order, dyngrid_matrix** matrix);
 /* The rows (axis 'R') or columns ('C') of this process: 1 and first <= i < last, global and from 0, of the k-th stretch

@@ -15,6 +15,8 @@
 #include "base/environment.hpp"
 #include "base/index.hpp"
 #include "gridmap/dealing.hpp"
+#include "gridmap/factor_layout.hpp"
+#include "gridmap/payoff.hpp"
 #include "redist/measure.hpp"
 #include "redist/plan.hpp"
 
@@ -33,6 +35,16 @@ constexpr double gather_every_s = 1;
 
 std::string seconds_of(double s) {
   return fmt::format("{:.3g} s", s);
+}
+
+redist::Plan move_of(const Matrix& a, redist::Layout to) {
+  redist::PlanOptions options;
+  options.schedule = redist::Schedule::async;
+  return {a.layout, std::move(to), options};
+}
+
+gridmap::PlanVolume volume_of(const redist::Plan& plan, const Matrix& a) {
+  return plan.volume(static_cast<int>(element_bytes(a.type)));
 }
 
 /// "3x3 of 0, 1, 2": who is in a grid.
@@ -178,6 +190,19 @@ int Balancing::lay_out_anew(const GridMap& to) {
   }
 }
 
+Balancing::FactorOrder::FactorOrder(Balancing& balancing, const Verdict& verdict) {
+  if (!verdict.for_factors || !balancing.panels_) return;
+  matrix_ = &balancing.panels_->matrix_;
+  before_ = std::exchange(matrix_->order, int{DYNGRID_ORDER_FACTOR});
+  ++matrix_->relayouts; // who sleeps hears of it
+}
+
+Balancing::FactorOrder::~FactorOrder() {
+  if (!matrix_) return;
+  matrix_->order = before_;
+  --matrix_->relayouts;
+}
+
 void Balancing::end() {
   monitor_.reset();
   std::vector<ProcessLoad> unheard;
@@ -289,7 +314,7 @@ void Balancing::Panels::all_came() {
   if (b.app_.processes.id() == 0 && begun_s >= 0 && b.is_monitored_) b.balancer_.step(now, now - begun_s, size_);
 }
 
-Balancing::Panels::Panels(Balancing& balancing, const Matrix& matrix)
+Balancing::Panels::Panels(Balancing& balancing, Matrix& matrix)
     : balancing_(balancing), matrix_(matrix), begun_s_(balancing.begun_s_), revision_(balancing.revision_),
       grid_(balancing.grid_) {
   balancing_.panels_ = this;
@@ -312,6 +337,7 @@ void Balancing::Panels::done(std::int64_t first, std::int64_t end) {
   const std::int64_t m = matrix_.rows.n, n = matrix_.cols.n;
   if (first_ == 0) first_ = gridmap::factor_work(m, n, 0, end - first);
   size_ = gridmap::factor_work(m, n, first, end) / first_;
+  last_ = first;
   next_ = end;
 }
 
@@ -383,6 +409,65 @@ GridMap Balancing::map_of(const gridmap::BalanceChoice& choice) const {
   return map;
 }
 
+// ---- the order of a matrix that is being factored
+
+/// What is dealt out by speed, but for something else.
+bool Balancing::may_get_factor_order() const {
+  return panels_ && panels_->next_ > panels_->last_ && panels_->matrix_.order != 0 &&
+         panels_->matrix_.order != DYNGRID_ORDER_FACTOR;
+}
+
+std::vector<double> Balancing::speeds_on(const GridMap& map) const {
+  std::vector<double> speeds;
+  for (const int id : map.ids)
+    for (const ProcessLoad& load : balancer_.loads())
+      if (load.process == id) speeds.push_back(balancer_.speed_of(load));
+  return speeds;
+}
+
+/// Seconds of one element in one step at speed 1: as all steps say, or the last panel, whichever is less. Where shares
+/// get uneven towards the end, the work seems to be more than it is.
+double Balancing::factor_unit_s(const std::vector<double>& speeds) const {
+  const Panels& p = *panels_;
+  const gridmap::BalanceRequest& r = balancer_.request();
+  const double alike = gridmap::factor_work(p.matrix_.rows.n, p.matrix_.cols.n, p.last_, p.next_);
+  const double slowest = gridmap::factor_time(p.matrix_.layout.rows, p.matrix_.layout.cols, speeds, p.last_, p.next_);
+  return std::min(r.work_s, slowest > 0 ? r.step_s * alike / slowest : 0) / p.first_;
+}
+
+/// The rest of the factorization in DYNGRID_ORDER_FACTOR on the grid there is, where that pays for the move.
+std::optional<Balance> Balancing::factor_order(const Balance& stays) const {
+  if (!may_get_factor_order()) return std::nullopt;
+  const Matrix& a = panels_->matrix_;
+  const GridMap& grid = app_.processes.process_set().grid;
+  const redist::Layout to = layout_on(grid, a.rows, a.cols, DYNGRID_ORDER_FACTOR);
+  const std::vector<double> speeds = speeds_on(grid);
+  if (speeds.size() != grid.ids.size()) return std::nullopt;
+  const redist::Plan plan = move_of(a, to);
+  const gridmap::Cost change =
+      gridmap::exchange_cost(redist::known_machine(grid.shape.size()).value_or(redist::Machine{}), volume_of(plan, a));
+  const gridmap::FactorLayoutDecision decision =
+      gridmap::decide_factor_layout({a.layout.rows, a.layout.cols, to.rows, to.cols, speeds, panels_->next_,
+                                     factor_unit_s(speeds), change.total(), balancer_.request().rules});
+  if (!decision.pays) return std::nullopt;
+  Balance balance = stays;
+  balance.action = BalanceAction::rebalance;
+  balance.steps = static_cast<double>(std::max<std::int64_t>(1, panels_->left()));
+  balance.now.step = {{{"work", decision.now_s / balance.steps}}};
+  balance.then = balance.now;
+  balance.then.step = {{{"work", decision.then_s / balance.steps}}};
+  balance.then.change = change;
+  balance.then.moved_elements = plan.totals().moved_elements;
+  for (auto [parts, axis] : {std::pair(&balance.then.rows, &to.rows), std::pair(&balance.then.cols, &to.cols)}) {
+    parts->clear();
+    for (int k = 0; k < axis->nprocs; ++k) parts->push_back(axis->local_size(k));
+  }
+  balance.payoff_steps = gridmap::payoff_point(change.total(), balance.now.step_s(), balance.then.step_s());
+  balance.why = fmt::format("in the order for factorizations the rest of \"{}\" takes {} for {}", a.name,
+                            seconds_of(decision.then_s), seconds_of(decision.now_s));
+  return balance;
+}
+
 /// What moving all matrices costs, by redist's plan, and what else a change takes.
 gridmap::Cost Balancing::price(const gridmap::BalanceChoice& choice) const {
   const GridMap to = map_of(choice);
@@ -398,10 +483,7 @@ gridmap::Cost Balancing::price(const gridmap::BalanceChoice& choice) const {
   for (const Matrix* a : app_.matrices.list()) {
     redist::Layout layout = a->on(to);
     layout.grid.ranks = ranks;
-    redist::PlanOptions options;
-    options.schedule = redist::Schedule::async;
-    planned += gridmap::exchange_cost(
-        machine, redist::Plan(a->layout, layout, options).volume(static_cast<int>(element_bytes(a->type))));
+    planned += gridmap::exchange_cost(machine, volume_of(move_of(*a, std::move(layout)), *a));
   }
   if (from.shape == to.shape && from.ids == to.ids) return planned;
   return app_.control ? app_.control->change_cost({to.shape.nprow, to.shape.npcol}, planned) : planned;
@@ -450,6 +532,16 @@ Balancing::Verdict Balancing::verdict_of(const Balance& balance) const {
   return verdict;
 }
 
+/// The same grid, speeds and shares.
+Balancing::Verdict Balancing::verdict_for_factors() const {
+  Verdict verdict;
+  verdict.mode = app_.settings.balance;
+  verdict.kind = Verdict::Kind::relayout;
+  verdict.to = app_.processes.process_set().grid;
+  verdict.for_factors = true;
+  return verdict;
+}
+
 /// Once the loads are there. Throws nothing: the others wait for the verdict.
 Balancing::Verdict Balancing::consider(const Asked& asked) {
   Verdict nothing;
@@ -480,13 +572,16 @@ Balancing::Verdict Balancing::consider(const Asked& asked) {
     if (!app_.matrices.largest()) return fail("no matrix is registered: there is nothing that could be given out anew");
     std::optional<Balance> balance = balancer_.decide(subject(), now);
     if (!balance) return fail(balancer_.why_not() + ": ask again after a few steps");
+    const std::optional<Balance> for_factors =
+        balance->action == BalanceAction::stay ? factor_order(*balance) : std::nullopt;
+    if (for_factors) balance = for_factors;
     const bool acts = balance->action != BalanceAction::stay && (mode == BalanceMode::automatic || asked.is_now());
     if (!acts) {
       if (balance->action != BalanceAction::stay || asked) say(*balance, false, static_cast<bool>(asked));
       answer("advised", {{"balance", control::to_json(*balance, ids())}});
       return nothing;
     }
-    Verdict verdict = verdict_of(*balance);
+    Verdict verdict = for_factors ? verdict_for_factors() : verdict_of(*balance);
     note(*balance);
     doing_ = std::move(balance);
     asked_ = question;

@@ -30,6 +30,7 @@ public:
     GridMap to;
     std::vector<int> ids;       ///< of processes that get another speed
     std::vector<double> speeds; ///< theirs
+    bool for_factors = false;   ///< the matrix that is being factored gets DYNGRID_ORDER_FACTOR
     control::BalanceMode mode = control::BalanceMode::off;
     control::BalanceReport report; ///< the last one that there is
   };
@@ -50,7 +51,7 @@ public:
   /// first panel was where nothing has changed: panels get shorter as less of the matrix is left. Local.
   class Panels {
   public:
-    Panels(Balancing& balancing, const Matrix& matrix);
+    Panels(Balancing& balancing, Matrix& matrix);
     ~Panels();
     Panels(const Panels&) = delete;
     Panels& operator=(const Panels&) = delete;
@@ -62,19 +63,32 @@ public:
     std::int64_t left() const;
     friend class Balancing;
     Balancing& balancing_;
-    const Matrix& matrix_;
-    std::int64_t next_ = 0; ///< column
-    double first_ = 0;      ///< work of the first panel; 0: none is done yet
-    double size_ = 1;       ///< of the last panel, in such panels
-    double begun_s_;        ///< of the step of the program that it is in
-    std::int64_t revision_; ///< of the matrices, and the grid, as of that
+    Matrix& matrix_;
+    std::int64_t last_ = 0, next_ = 0; ///< columns: of the last panel, after it
+    double first_ = 0;                 ///< work of the first panel; 0: none is done yet
+    double size_ = 1;                  ///< of the last panel, in such panels
+    double begun_s_;                   ///< of the step of the program that it is in
+    std::int64_t revision_;            ///< of the matrices, and the grid, as of that
     GridMap grid_;
   };
 
   std::uint64_t flags(); ///< PlaceWord::Flag of this process; local
   /// Collective over the council. is_asked: the program wants a balance now, whatever the mode is.
   Verdict exchange(bool is_asked = false);
-  int lay_out_anew(const GridMap& to);      ///< collective over it; a dyngrid_outcome. @throws agreed Error
+  int lay_out_anew(const GridMap& to); ///< collective over it; a dyngrid_outcome. @throws agreed Error
+  /// What is done for_factors, from before the change on; taken back unless it is kept. Local, on all.
+  class FactorOrder {
+  public:
+    FactorOrder(Balancing& balancing, const Verdict& verdict);
+    ~FactorOrder();
+    FactorOrder(const FactorOrder&) = delete;
+    FactorOrder& operator=(const FactorOrder&) = delete;
+    void keep() { matrix_ = nullptr; }
+
+  private:
+    Matrix* matrix_ = nullptr;
+    int before_ = 0;
+  };
   void carried_out();                       ///< the verdict is carried out; local, on all that were asked
   void failed(const std::string& why);      ///< the same: it could not be
   void set_mode(control::BalanceMode mode); ///< local, the same on all processes
@@ -120,8 +134,13 @@ private:
   void note_nothing(const std::string& why);
   control::BalanceSubject subject() const;
   gridmap::Cost price(const gridmap::BalanceChoice& choice) const;
+  bool may_get_factor_order() const;
+  double factor_unit_s(const std::vector<double>& speeds) const;
+  std::vector<double> speeds_on(const GridMap& map) const;
+  std::optional<gridmap::Balance> factor_order(const gridmap::Balance& stays) const;
   GridMap map_of(const gridmap::BalanceChoice& choice) const;
   Verdict verdict_of(const gridmap::Balance& balance) const;
+  Verdict verdict_for_factors() const;
   void say(const gridmap::Balance& balance, bool is_done, bool is_asked);
   void say_outcome();
   void say_unmeasured(const std::vector<control::ProcessLoad>& loads);
@@ -158,7 +177,7 @@ private:
 };
 
 template <class Archive> void fields(Archive& a, Balancing::Verdict& verdict) {
-  a(verdict.kind, verdict.to, verdict.ids, verdict.speeds, verdict.mode, verdict.report);
+  a(verdict.kind, verdict.to, verdict.ids, verdict.speeds, verdict.for_factors, verdict.mode, verdict.report);
 }
 
 } // namespace blacs_dyn

@@ -203,6 +203,7 @@ int ResizePoints::balance_as(const Balancing::Verdict& verdict) {
   using Kind = Balancing::Verdict::Kind;
   if (verdict.kind == Kind::nothing) return DYNGRID_SAME;
   const std::vector<double> before = app_.processes.know_speeds(verdict.ids, verdict.speeds);
+  Balancing::FactorOrder order(app_.balancing, verdict);
   int outcome = DYNGRID_SAME;
   try {
     if (verdict.kind == Kind::relayout) {
@@ -219,6 +220,7 @@ int ResizePoints::balance_as(const Balancing::Verdict& verdict) {
     app_.balancing.failed(error.what());
     throw;
   }
+  order.keep();
   app_.balancing.carried_out();
   return outcome;
 }

@@ -11,6 +11,7 @@
 //   TEST_LOADED=FOLDER  processors are slow, and from 2 s after the start on process 1 gets a quarter of its own: the
 //   balancer acts inside. FOLDER: for a /proc of each process. Type d. With TEST_SPEED the speeds of the first change
 //   are those of the processors: what it takes for who had known
+//   TEST_ORDERED=on  with TEST_LOADED, but nobody gets slow: a matrix in another order gets that for factorizations
 // factoring statuses: what is refused
 #include <dlfcn.h>
 #include <unistd.h>
@@ -43,7 +44,9 @@ public:
   Processor& operator=(const Processor&) = delete;
 
   double share() const {
-    return dyngrid_process_id() == 1 && own::now_s() - begun_s_ > loaded_after_s ? loaded_share : 1;
+    return dyngrid_process_id() == 1 && !std::getenv("TEST_ORDERED") && own::now_s() - begun_s_ > loaded_after_s
+               ? loaded_share
+               : 1;
   }
   void works(double flops) { // the kernel counts as it goes
     for (double left = flops; left > 0;) {
@@ -305,6 +308,15 @@ void ask_from_outside(std::optional<control::Client>& client) {
   expect(reply.value("accepted", false), "the request: " + reply.dump());
 }
 
+/// In stretches of one block column, and no more of them move later.
+void check_ordered(const dyngrid_matrix* a, const Changes& changes) {
+  expect(dyngrid_my_range(a, 'C', 1, nullptr, nullptr) == 1, "dealt out for factorizations");
+  expect(changes.relayouts == 1 && changes.count == 1, "laid out anew once");
+  dyngrid_balance_report balance{};
+  expect(dyngrid_last_balance(&balance) == 0 && balance.is_done == 1 && balance.moved_elements > 0, "a balance");
+  expect(std::strstr(balance.why, "order for factorizations") != nullptr, balance.why);
+}
+
 /// Of four processes on 2x2 one has become slow: equal parts go to the three others, unequal ones are dealt out anew.
 void check_balance(const Case& c, const Changes& changes) {
   dyngrid_balance_report balance{};
@@ -359,7 +371,10 @@ template <class T> int run(const Case& c) {
   if (outcome != DYNGRID_LEAVE) {
     int nprow = 0, npcol = 0;
     dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
-    if (slow && dyngrid_is_first() && !std::getenv("TEST_SPEED")) check_balance(c, changes);
+    if (std::getenv("TEST_ORDERED"))
+      check_ordered(a, changes);
+    else if (slow && dyngrid_is_first() && !std::getenv("TEST_SPEED"))
+      check_balance(c, changes);
     expect(slow || (nprow == c.nprow && npcol == c.npcol),
            "ended on " + std::to_string(nprow) + "x" + std::to_string(npcol));
     expect(!std::getenv("TEST_SPEED") || changes.relayouts == 1, "dealt out anew");
