@@ -32,6 +32,8 @@ using gridmap::BalanceAction;
 namespace {
 
 constexpr double gather_every_s = 1;
+constexpr double told_every_s = 2;            // a sleeper tells that nothing has changed
+constexpr double silent_s = 3 * told_every_s; // whoever is not heard for so long may be stopped
 
 std::string seconds_of(double s) {
   return fmt::format("{:.3g} s", s);
@@ -233,7 +235,7 @@ void Balancing::work_ends(double units) {
 /// Tells process 0 what this process would get, when that changes and now and then, and passes on what the groups say
 /// that this process owns.
 void Balancing::while_asleep() {
-  constexpr double every_s = 1, anyway_s = 10;
+  constexpr double every_s = 1;
   const bool is_0 = app_.processes.id() == 0; // which keeps what it is told until all meet
   if (app_.processes.id() < 0) return;
   if (!is_0) app_.processes.hear_told(base::tag_load);
@@ -249,7 +251,7 @@ void Balancing::while_asleep() {
   if (load.samples == 0) return;
   const bool is_calm = load.calm_s > every_s, was_calm = told_.calm_s > every_s;
   if (told_.samples > 0 && std::abs(load.share - told_.share) < 0.05 && is_calm == was_calm &&
-      now - told_asleep_s_ < anyway_s)
+      now - told_asleep_s_ < told_every_s)
     return;
   told_ = load;
   told_asleep_s_ = now;
@@ -289,6 +291,7 @@ void Balancing::hear_sleepers(std::vector<ProcessLoad>& loads) const {
       load.busy = 0;
       load.held_s += ago;
       if (load.calm_s > 0) load.calm_s += ago; // it would have told of a competitor
+      if (ago > silent_s) load.calm_s = 0;     // not taken back: all would wait for it
     }
     const ProcessSet& set = app_.processes.process_set();
     load.speed = set.speed_of(id);
@@ -565,6 +568,7 @@ Balancing::Verdict Balancing::consider(const Asked& asked) {
     if (!app_.processes.is_speed_given()) control::take_marked_speeds(all);
     if (app_.control) app_.control->board().show(all, now);
     say_unmeasured(all);
+    say_stopped(all);
     loads_ = all;
     balancer_.take(std::move(all), now);
     say_outcome();
@@ -669,6 +673,17 @@ void Balancing::say_unmeasured(const std::vector<ProcessLoad>& loads) {
                  "dyngrid: balance: what process %d on %s gets of its processor cannot be told, since /proc cannot be "
                  "read there: it counts as unloaded (dyngrid doctor says more)\n",
                  load.process, load.host);
+  }
+}
+
+/// Each stop once, when it is over.
+void Balancing::say_stopped(const std::vector<ProcessLoad>& loads) {
+  for (const ProcessLoad& load : loads) {
+    double& said_s = stopped_said_[load.process];
+    if (load.stopped_s <= said_s) continue;
+    std::fprintf(stderr, "dyngrid: balance: process %d on %s was stopped for %.1f s; that counts as waiting\n",
+                 load.process, load.host, load.stopped_s - said_s);
+    said_s = load.stopped_s;
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -144,6 +145,7 @@ private:
   void say(const gridmap::Balance& balance, bool is_done, bool is_asked);
   void say_outcome();
   void say_unmeasured(const std::vector<control::ProcessLoad>& loads);
+  void say_stopped(const std::vector<control::ProcessLoad>& loads);
   std::vector<int> ids() const;
 
   Application& app_;
@@ -174,6 +176,7 @@ private:
   std::optional<control::BalanceQuestion> asked_;
   std::string advised_; ///< what was said last
   bool is_unmeasured_said_ = false;
+  std::map<int, double> stopped_said_; ///< seconds, by process
 };
 
 template <class Archive> void fields(Archive& a, Balancing::Verdict& verdict) {

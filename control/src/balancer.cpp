@@ -322,6 +322,7 @@ Json to_json(const ProcessLoad& load) {
             {"throttled", load.throttled},
             {"stolen", load.stolen},
             {"stopped", load.stopped},
+            {"stopped_s", load.stopped_s},
             {"busy", load.busy},
             {"held_s", load.held_s},
             {"calm_s", load.calm_s},

@@ -112,6 +112,7 @@ void LoadMonitor::write(ProcessLoad& load) const {
   const std::lock_guard lock(mutex_);
   journal_.write(load, base::monotonic_s());
   load.rate = rate_.value();
+  load.stopped_s = stopped_s_;
 }
 
 void LoadMonitor::work(double cpu_s, double wall_s, double units) {
@@ -145,6 +146,10 @@ void LoadMonitor::look(double late_s) {
   constexpr double stopped_at_least_s = 1; // a loaded host is late too, by less, and its run queue says so
   const bool sleeps = sleeps_.load(std::memory_order_relaxed);
   const double stopped_s = late_s > stopped_at_least_s ? late_s : 0;
+  if (stopped_s > 0) {
+    const std::lock_guard lock(mutex_);
+    stopped_s_ += stopped_s;
+  }
   if (sleeps != did_sleep_) { // what was is of the other kind
     reader_.look();
     did_sleep_ = sleeps;
@@ -152,8 +157,9 @@ void LoadMonitor::look(double late_s) {
     journal_.begin_again(base::monotonic_s());
     return;
   }
-  const auto load = reader_.look_after(wanted_s, sleeps, stopped_s);
+  auto load = reader_.look_after(wanted_s, sleeps, stopped_s);
   if (!load) return;
+  if (stopped_s > 0) load->is_calm = false; // of one that sleeps, too: who stopped it may do so again
   const std::lock_guard lock(mutex_);
   if (journal_.add(*load, base::monotonic_s())) has_changed_.store(true, std::memory_order_relaxed);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A running application with a load that is known: every process has a /proc of its own, in which this program writes
 // what the kernel would say of such a share.
-//     mpirun -np 4 balanced uniform|weighted|advise|alike|flicker|stopped|unreadable|held FOLDER
+//     mpirun -np 4 balanced uniform|weighted|advise|alike|flicker|unreadable|held FOLDER
+//     mpirun -np 4 balanced stopped|stopped_first|stopped_asleep FOLDER     SIGSTOP to process 1, 0, or 1 in its sleep
 //     mpirun -np 4 balanced first FOLDER        with DYNGRID_PLACEMENT=optimal,keep-first=off: process 0 is loaded
 //     mpirun -np 2 balanced spawned FOLDER      with DYNGRID_UNIT=2 DYNGRID_RESIZE_AT=2:2x2: one of the two that come
 // Steps last as long as they would: the part of a process over its share, asleep. What is expected follows from that,
@@ -15,6 +16,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <regex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -72,6 +77,31 @@ double part_of(const dyngrid_matrix* a) {
   return static_cast<double>(rows) * static_cast<double>(cols) / static_cast<double>(n * n);
 }
 
+/// What process 0 says on standard error, and prints there all the same when it is asked.
+class Said {
+public:
+  explicit Said(std::string file) : file_(std::move(file)), before_(dup(2)) {
+    std::FILE* opened = std::freopen(file_.c_str(), "w", stderr);
+    expect(opened != nullptr, file_);
+  }
+  std::string end() {
+    std::fflush(stderr);
+    dup2(before_, 2);
+    std::ifstream in(file_);
+    const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+    std::fputs(text.c_str(), stderr);
+    return text;
+  }
+
+private:
+  std::string file_;
+  int before_;
+};
+
+void expect_said(const std::string& text, const std::string& wanted) {
+  expect(std::regex_search(text, std::regex(wanted)), "it is not said: " + wanted);
+}
+
 int grid_size() {
   int p = 0, q = 0;
   dyngrid_grid(&p, &q, nullptr, nullptr);
@@ -91,6 +121,7 @@ void stop_for(int pid, int seconds) {
 struct Seen {
   int changes = 0, least = 4; ///< of the grid or its parts; the fewest processes
   bool has_returned = false, has_new_parts = false;
+  double left_s = 0, stood_still_s = 0; ///< when a process left; the longest resize point
 };
 
 } // namespace
@@ -99,15 +130,19 @@ int main(int argc, char** argv) {
   if (argc != 3) return 2;
   const std::string kind = argv[1];
   MPI_Init(&argc, &argv);
-  int rank = 0;
+  int rank = 0, size = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  int pid_of_1 = static_cast<int>(getpid());
-  MPI_Bcast(&pid_of_1, 1, MPI_INT, 1, MPI_COMM_WORLD);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  const bool is_stopped = kind.rfind("stopped", 0) == 0, is_asleep = kind == "stopped_asleep";
+  int stopped_pid = static_cast<int>(getpid());
+  MPI_Bcast(&stopped_pid, 1, MPI_INT, kind == "stopped_first" ? 0 : std::min(1, size - 1), MPI_COMM_WORLD);
   const std::string folder = fmt::format("{}/{}", argv[2], getpid());
   const bool is_spawned = kind == "spawned"; // the loaded one; its number is 3
   std::filesystem::remove_all(folder);
   Kernel kernel(folder);
   if (kind == "unreadable") std::filesystem::remove_all(folder + "/proc");
+  std::optional<Said> said;
+  if (rank == 0 && (is_stopped || kind == "unreadable")) said.emplace(folder + "/said");
   setenv("DYNGRID_LOAD_ROOT", folder.c_str(), 1);
   setenv("DYNGRID_BALANCE", kind == "advise" ? "advise" : "auto", 1);
   setenv("DYNGRID_GRID", kind == "weighted" ? "1x4" : is_spawned ? "1x2" : "2x2", 1);
@@ -119,35 +154,43 @@ int main(int argc, char** argv) {
   for_each(a, [](std::int64_t i, std::int64_t j, double& e) { e = element(i, j); });
 
   Seen seen;
-  bool must_grow = is_spawned;
+  bool must_grow = is_spawned, has_stopped = false;
   double begun = now_s(); // shared: newcomers have none, sleepers get it again
   dyngrid_share("begun", &begun, sizeof begun);
   const bool is_quiet =
-      kind == "advise" || kind == "alike" || kind == "stopped" || kind == "unreadable" || kind == "held";
+      kind == "advise" || kind == "alike" || (is_stopped && !is_asleep) || kind == "unreadable" || kind == "held";
   const double lasts_s = is_quiet || kind == "flicker" ? 14 : 60;
   for (int step = 0;; ++step) {
+    const double arrived = now_s();
     const int outcome = dyngrid_resize_point();
+    seen.stood_still_s = std::max(seen.stood_still_s, now_s() - arrived);
     if (outcome == DYNGRID_LEAVE || outcome < 0) break;
     const double t = now_s() - begun;
     if (outcome == DYNGRID_RESIZED && !std::exchange(must_grow, false)) {
       ++seen.changes;
       seen.has_returned = seen.has_returned || (grid_size() == 4 && seen.least < 4);
       seen.least = std::min(seen.least, grid_size());
+      seen.left_s = t;
     }
     // process 1 is loaded from 3 s on; in `uniform` nobody knows of it any more when it sleeps
     double share = 1;
     if (kind == "alike") share = t > 3 ? 0.3 : 1;
     if (kind == "flicker") share = rank == 1 && static_cast<int>(t / 0.7) % 2 == 1 ? 0.3 : 1;
-    if ((kind == "uniform" || kind == "weighted" || kind == "advise") && rank == 1 && t > 3 && seen.changes == 0)
+    if ((kind == "uniform" || kind == "weighted" || kind == "advise" || is_asleep) && rank == 1 && t > 3 &&
+        seen.changes == 0)
       share = 0.25;
     if ((kind == "first" || kind == "held") && rank == 0 && t > 3 && seen.changes == 0) share = 0.25;
     if (is_spawned && dyngrid_process_id() == 3 && seen.changes == 0) share = 0.25;
     if (kind == "weighted" && rank == 1 && seen.changes == 1) share = 0.25;
-    if (kind == "stopped" && rank == 0 && step == 40) stop_for(pid_of_1, 4);
+    if (is_stopped && !is_asleep && rank == 2 && step == 40) stop_for(stopped_pid, 4);
+    if (is_asleep && rank == 2 && seen.changes == 1 && t > seen.left_s + 3 && !std::exchange(has_stopped, true))
+      stop_for(stopped_pid, 12); // after 10 s without a competitor it would come back
     work(kernel, 4 * step_s * part_of(a) / share, share, kind != "unreadable");
     if (kind == "weighted") seen.has_new_parts = seen.has_new_parts || (rank == 1 && part_of(a) < 0.12);
     // all stop together: what one has seen is what counts, and the part of process 1
-    int is_over = t > lasts_s || ((kind == "uniform" || kind == "first" || is_spawned) && seen.has_returned) ? 1 : 0,
+    int is_over =
+            t > lasts_s || ((kind == "uniform" || kind == "first" || is_asleep || is_spawned) && seen.has_returned) ? 1
+                                                                                                                    : 0,
         is_seen = seen.has_new_parts ? 1 : 0;
     MPI_Allreduce(MPI_IN_PLACE, &is_over, 1, MPI_INT, MPI_MAX, dyngrid_comm());
     MPI_Allreduce(MPI_IN_PLACE, &is_seen, 1, MPI_INT, MPI_MAX, dyngrid_comm());
@@ -164,13 +207,19 @@ int main(int argc, char** argv) {
     expect(dyngrid_loads(loads.data(), 8, &count) == DYNGRID_SUCCESS && count == 4 && loads[0].process == 0 &&
                loads[0].is_known == 1,
            fmt::format("{} loads are known", count));
+    const std::string words = said ? said->end() : "";
+    if (kind == "unreadable") expect_said(words, "gets of its processor cannot be told, since /proc cannot be read");
+    if (is_stopped)
+      expect_said(words, fmt::format("process {} on .* was stopped for", kind == "stopped_first" ? 0 : 1));
     if (kind == "unreadable") expect(loads[1].share == 1 && loads[1].competing == -1, "a load without /proc");
-    if (kind == "uniform" || is_spawned)
+    if (kind == "uniform" || is_asleep || is_spawned)
       expect(seen.least == 3 && seen.has_returned, fmt::format("{} at least", seen.least));
     if (kind == "weighted") expect(seen.has_new_parts, "process 1 has as much as before");
     if (kind == "flicker") expect(seen.changes <= 4, fmt::format("{} changes for 10 loads", seen.changes));
     if (is_quiet) expect(seen.changes == 0, fmt::format("{} changes", seen.changes));
   }
+  if (is_asleep && rank == 2)
+    expect(seen.stood_still_s < 4, fmt::format("all waited {} s for a process that was stopped", seen.stood_still_s));
   if (kind == "first" && rank == 1) // process 0 was asleep
     expect(seen.least == 3 && seen.has_returned, fmt::format("{} at least", seen.least));
   if (kind == "first" && rank == 0) expect(seen.changes == 1, fmt::format("0 came back {} times", seen.changes));

@@ -75,6 +75,9 @@ void show_job(const LoadOptions& o) {
                     is_known ? duration_text(load["held_s"].get<double>()) : "-"});
   }
   std::printf("%s", table(std::move(rows)).c_str());
+  for (const Json& load : answer["loads"])
+    if (const double stopped_s = load.value("stopped_s", 0.0); stopped_s > 0)
+      std::printf("process %d was stopped for %s\n", load["process"].get<int>(), duration_text(stopped_s).c_str());
   std::printf(
       "balance %s%s\n", answer["mode"].get<std::string>().c_str(),
       answer["age_s"].is_number() ? fmt::format("; {} ago", duration_text(answer["age_s"].get<double>())).c_str() : "");

@@ -28,10 +28,11 @@ struct ProcessLoad {
   double share = 1;          ///< median of the last samples; the rest is of the last one, as in Load
   double latest = 1;         ///< share of the last sample
   double waited = 0, throttled = 0, stolen = 0, stopped = 0, busy = 0, competing = -1;
-  double held_s = 0; ///< the share has been what it is for so long
-  double calm_s = 0; ///< nobody has competed for so long
-  double speed = 1;  ///< that it has alone, relative
-  double rate = 0;   ///< marked units per second of its processor; 0: not known
+  double held_s = 0;    ///< the share has been what it is for so long
+  double calm_s = 0;    ///< nobody has competed for so long
+  double stopped_s = 0; ///< that it was stopped (SIGSTOP), all its life
+  double speed = 1;     ///< that it has alone, relative
+  double rate = 0;      ///< marked units per second of its processor; 0: not known
   char host[40] = "";
 };
 
@@ -108,6 +109,7 @@ private:
   bool is_ending_ = false;
   LoadJournal journal_;
   MarkedRate rate_;
+  double stopped_s_ = 0; ///< in all
   std::atomic<bool> has_changed_{false}, sleeps_{false};
   bool did_sleep_ = false; ///< the thread's
   LoadReader reader_;
