@@ -2,14 +2,19 @@
 // Process 0 stands outside the grid, and what it does for the others goes on.
 // outside calls: all calls of the program that change the grid, lay matrices out anew or save them, without process 0
 // and with it again. outside groups (DYNGRID_UNIT=2): spawned processes sleep, wake and come while it is outside.
+// outside ways: dyngrid_set_processes. outside kept (DYNGRID_START=keep=100), kept_over (keep=1): who is not needed
+// sleeps and is taken again, or ends in time. outside warm (DYNGRID_START=warm=2): who was started ahead comes at once.
+// outside told: dyngrid_on_change. outside saved FILE (DYNGRID_CHECKPOINT=FILE,every=1s): checkpoints by time.
 // outside timetable (DYNGRID_RESIZE_AT=2:1x2,5:2x2): it is kept to the step. outside factor
 // (DYNGRID_RESIZE_AT=4:2x2): 0 leaves in dyngrid_lu and comes back in it. outside cost: a resize point at which nothing
 // is wanted. outside soak 300 [--strict]: memory, files and communicators are flat.
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <string>
 #include <thread>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/statistics.hpp"
@@ -132,41 +137,53 @@ struct Turn {
   int nprow, npcol;
   const char* without;
   std::vector<int> ids;
+  double pause_s = 0;                    ///< resize points at which nothing happens, before it is asked for
+  std::optional<int> way = std::nullopt; ///< of dyngrid_set_processes, before that
+  int status = DYNGRID_SUCCESS;          ///< of it
+
+  void ask() const {
+    expect((without ? dyngrid_request_without(nprow, npcol, without) : dyngrid_request(nprow, npcol)) == 0, "request");
+  }
 };
 
-/// 0 and 1 of mpirun, 2 and 3 of a group. Its owner may be 0, which wakes it from outside.
-int groups() {
+void prepare(const Turn& turn) {
+  if (turn.way) expect(dyngrid_set_processes(*turn.way) == turn.status, "set_processes");
+  const double begun = MPI_Wtime();
+  for (int is_over = 0; is_over == 0;) {
+    is_over = MPI_Wtime() - begun >= turn.pause_s ? 1 : 0;
+    MPI_Allreduce(MPI_IN_PLACE, &is_over, 1, MPI_INT, MPI_MAX, dyngrid_comm());
+    if (is_over != 0) break;
+    expect(dyngrid_resize_point() == DYNGRID_SAME, "a pause");
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+/// From 1x2 of mpirun through these turns. at_once: as soon as two changes with new processes came at the resize point
+/// that asked for them, the last turn follows.
+int turns_of(const std::vector<Turn>& turns, bool at_once = false) {
   expect(dyngrid_init_grid(1, 2) == 0, "dyngrid_init_grid");
-  int step = 0;
+  const auto last = static_cast<int>(turns.size()) - 1;
+  int step = 0, next_step = 0, came_at_once = 0;
   expect(dyngrid_share("step", &step, sizeof step) == 0, "share");
+  expect(dyngrid_share("next_step", &next_step, sizeof next_step) == 0, "share");
+  expect(dyngrid_share("came_at_once", &came_at_once, sizeof came_at_once) == 0, "share");
   Two all;
   if (dyngrid_is_newcomer() == 0) all.fill();
-  const std::vector<Turn> turns{{2, 2, nullptr, {0, 1, 2, 3}},
-                                {1, 3, "0", {1, 2, 3}},
-                                {2, 1, "0,3", {1, 2}},
-                                {3, 1, "0", {1, 2, 3}},
-                                {1, 2, "0,1", {2, 3}},
-                                {1, 1, "0,1,2", {3}},
-                                {1, 3, "0", {1, 2, 3}},
-                                {2, 2, nullptr, {0, 1, 2, 3}},
-                                {2, 1, "0,1", {2, 3}},
-                                {1, 2, "2,3", {0, 1}},
-                                {1, 1, "0", {1}},
-                                {2, 2, nullptr, {0, 1, 4, 5}},
-                                {1, 3, "0", {1, 4, 5}},
-                                {1, 1, "0,4,5", {1}},
-                                {1, 4, nullptr, {0, 1, 6, 7}},
-                                {1, 2, "0,1", {6, 7}}};
   for (;;) {
     if (dyngrid_is_newcomer() == 0) {
       const std::string what = "turn " + std::to_string(step);
       all.check(what);
-      if (step > 0) expect_ids(turns[static_cast<std::size_t>(step - 1)].ids, what);
-      if (step == static_cast<int>(turns.size())) break;
-      const Turn& next = turns[static_cast<std::size_t>(step++)];
-      expect((next.without ? dyngrid_request_without(next.nprow, next.npcol, next.without)
-                           : dyngrid_request(next.nprow, next.npcol)) == 0,
-             "request");
+      if (step > 0 && !turns[static_cast<std::size_t>(step - 1)].ids.empty())
+        expect_ids(turns[static_cast<std::size_t>(step - 1)].ids, what);
+      dyngrid_resize_report report{};
+      if (step > 0) expect(dyngrid_last_resize(&report) == 0, "last_resize");
+      if (report.spawned > 0 && report.asked_at_step == report.changed_at_step) ++came_at_once;
+      if (step == last + 1) break;
+      step = at_once && came_at_once >= 2 ? last : next_step;
+      const Turn& next = turns[static_cast<std::size_t>(step)];
+      next_step = ++step;
+      prepare(next);
+      next.ask();
     }
     int outcome = DYNGRID_SAME;
     while (outcome == DYNGRID_SAME) { // new processes may be on their way
@@ -176,6 +193,149 @@ int groups() {
     expect(outcome >= 0, "resize point");
     if (outcome == DYNGRID_LEAVE) return dyngrid_finalize();
   }
+  if (at_once) expect(came_at_once >= 2, "who is warm comes at once");
+  return finish();
+}
+
+/// 0 and 1 of mpirun, 2 and 3 of a group. Its owner may be 0, which wakes it from outside.
+int groups() {
+  return turns_of({{2, 2, nullptr, {0, 1, 2, 3}},
+                   {1, 3, "0", {1, 2, 3}},
+                   {2, 1, "0,3", {1, 2}},
+                   {3, 1, "0", {1, 2, 3}},
+                   {1, 2, "0,1", {2, 3}},
+                   {1, 1, "0,1,2", {3}},
+                   {1, 3, "0", {1, 2, 3}},
+                   {2, 2, nullptr, {0, 1, 2, 3}},
+                   {2, 1, "0,1", {2, 3}},
+                   {1, 2, "2,3", {0, 1}},
+                   {1, 1, "0", {1}},
+                   {2, 2, nullptr, {0, 1, 4, 5}},
+                   {1, 3, "0", {1, 4, 5}},
+                   {1, 1, "0,4,5", {1}},
+                   {1, 4, nullptr, {0, 1, 6, 7}},
+                   {1, 2, "0,1", {6, 7}}});
+}
+
+/// Process 0 is told the way while it is outside, and new processes come so. After a growth there is no other way,
+/// which all are told, and it goes on.
+int ways() {
+  return turns_of({{1, 1, "0", {1}},
+                   {1, 2, nullptr, {0, 1}, 0, DYNGRID_BLOCKING},
+                   {1, 1, "0", {1}},
+                   {2, 2, nullptr, {0, 1, 2, 3}},
+                   {1, 3, "0", {1, 2, 3}, 0, DYNGRID_BACKGROUND, DYNGRID_ERR_STATE},
+                   {1, 1, "0,2,3", {1}, 0, DYNGRID_BACKGROUND, DYNGRID_ERR_STATE},
+                   {2, 2, nullptr, {0, 1, 4, 5}, 0.2}});
+}
+
+/// Those that a smaller grid does not need: the same come again. over: they have ended when they are wanted.
+int kept(bool is_over) {
+  if (is_over) return turns_of({{2, 2, nullptr, {0, 1, 2, 3}}, {1, 1, "0,2,3", {1}}, {2, 2, nullptr, {0, 1, 4, 5}, 5}});
+  return turns_of({{2, 2, nullptr, {0, 1, 2, 3}},
+                   {1, 1, "0,2,3", {1}},
+                   {1, 3, "0", {1, 2, 3}, 0.3},
+                   {1, 1, "0,2,3", {1}},
+                   {2, 2, nullptr, {0, 1, 2, 3}},
+                   {1, 2, "0,1", {2, 3}},
+                   {2, 2, nullptr, {0, 1, 2, 3}}});
+}
+
+int warm() {
+  std::vector<Turn> turns;
+  for (int cycle = 0; cycle < 40; ++cycle) {
+    turns.push_back({1, 1, "0", {1}});
+    turns.push_back({2, 2, nullptr, {}, 0.6});
+  }
+  turns.push_back({1, 2, nullptr, {0, 1}});
+  return turns_of(turns, true);
+}
+
+/// What a library has on a grid. A routine too many or too few hangs in it, or is counted.
+struct Held {
+  MPI_Comm comm = MPI_COMM_NULL;
+  std::vector<int> ids;
+  int made = 0, freed = 0;
+
+  void make() {
+    expect(comm == MPI_COMM_NULL, "nothing is left of the old grid");
+    MPI_Comm_dup(dyngrid_comm(), &comm);
+    ids = ids_here();
+    expect(std::count(ids.begin(), ids.end(), dyngrid_process_id()) == 1, "it is in the grid");
+    ++made;
+  }
+  void free() {
+    expect(comm != MPI_COMM_NULL && ids == ids_here(), "the old grid is whole");
+    MPI_Comm_free(&comm);
+    ++freed;
+  }
+};
+
+int told() {
+  expect(dyngrid_init_grid(2, 2) == 0, "dyngrid_init_grid");
+  int step = 0;
+  expect(dyngrid_share("step", &step, sizeof step) == 0, "share");
+  Two all;
+  all.fill();
+  Held held;
+  held.make();
+  expect(dyngrid_on_change([](void* data) { static_cast<Held*>(data)->free(); },
+                           [](void* data) { static_cast<Held*>(data)->make(); }, &held) == 0,
+         "on_change");
+  const std::vector<Turn> turns{
+      {1, 3, "0", {1, 2, 3}}, {1, 2, "0,3", {1, 2}}, {1, 3, "0", {1, 2, 3}}, {2, 2, nullptr, {0, 1, 2, 3}}};
+  while (step < static_cast<int>(turns.size())) {
+    const Turn& next = turns[static_cast<std::size_t>(step++)];
+    if (step == 3) { // 1 and 2 are in the grid
+      expect(dyngrid_resize_without(2, 2, DYNGRID_OPTIMAL, "0") == DYNGRID_ERR_ARGUMENT, "2x2 without 0 cannot be");
+      expect(dyngrid_matrix_reblock(all.plain, 5, 2) == DYNGRID_RESIZED, "reblock");
+    }
+    next.ask();
+    expect(dyngrid_resize_point() == DYNGRID_RESIZED, "a change");
+    all.check("turn " + std::to_string(step));
+    expect_ids(turns[static_cast<std::size_t>(step - 1)].ids, "turn " + std::to_string(step));
+  }
+  const int id = dyngrid_process_id();
+  const int freed = id == 0 ? 1 : id == 3 ? 3 : 5;
+  expect(held.freed == freed && held.made == freed + 1,
+         std::to_string(id) + ": freed " + std::to_string(held.freed) + ", made " + std::to_string(held.made));
+  return finish();
+}
+
+/// The first process of the grid counts the seconds from the last checkpoint on, whoever wrote that.
+int saved(const std::string& file) {
+  expect(dyngrid_init_grid(2, 2) == 0, "dyngrid_init_grid");
+  int step = 0;
+  expect(dyngrid_share("step", &step, sizeof step) == 0, "share");
+  Two all;
+  all.fill();
+  const auto inode = [&] {
+    struct stat found {};
+    return stat(file.c_str(), &found) == 0 ? found.st_ino : 0;
+  };
+  if (dyngrid_is_first() != 0) unlink(file.c_str());
+  for (const char* without : {"0", ""}) {
+    expect((*without ? dyngrid_request_without(1, 3, without) : dyngrid_request(2, 2)) == 0, "request");
+    expect(dyngrid_resize_point() == DYNGRID_RESIZED, "a change");
+    if (step++ == 1) break; // process 0 is back
+    const double begun = MPI_Wtime();
+    int written = 0, is_over = 0;
+    for (auto before = inode(); is_over == 0; before = inode()) {
+      all.check("step " + std::to_string(step));
+      expect(dyngrid_resize_point() == DYNGRID_SAME, "nothing is wanted");
+      if (inode() != before) ++written; // it is written beside the old one, and renamed
+      is_over = MPI_Wtime() - begun > 4.5 ? 1 : 0;
+      MPI_Bcast(&is_over, 1, MPI_INT, 0, dyngrid_comm());
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    if (dyngrid_is_first() != 0)
+      expect(written >= 2 && written <= 5, std::to_string(written) + " checkpoints in 4.5 s, one a second");
+    follow::fill(all.plain, 'd', 9);
+    expect(dyngrid_restore(file.c_str()) == 0, "restore");
+    all.check("restored");
+    if (dyngrid_is_first() != 0) unlink(file.c_str());
+  }
+  all.check("0 is back");
   return finish();
 }
 
@@ -270,11 +430,16 @@ int main(int argc, char** argv) {
   int status = -1;
   if (what == "calls" && argc > 2) status = calls(argv[2]);
   if (what == "groups") status = groups();
+  if (what == "ways") status = ways();
+  if (what == "kept" || what == "kept_over") status = kept(what == "kept_over");
+  if (what == "warm") status = warm();
+  if (what == "told") status = told();
+  if (what == "saved" && argc > 2) status = saved(argv[2]);
   if (what == "timetable") status = timetable();
   if (what == "factor") status = factor();
   if (what == "cost") status = cost();
   if (what == "soak" && argc > 2) status = soak(std::atoi(argv[2]), argc > 3);
-  expect(status == 0, "expected calls FILE, groups, timetable, factor, cost or soak COUNT, and dyngrid_finalize");
+  expect(status == 0, "expected one of the kinds at the top, and dyngrid_finalize");
   MPI_Finalize();
   return 0;
 }
