@@ -101,11 +101,16 @@ public:
       offsets_.push_back(offset);
       offset += m.layouts;
     }
-    for (const Phase& phase : p_.phases) {
-      longest_.emplace_back();
-      for (const PhaseCandidate& c : phase.candidates)
-        longest_.back().push_back(*std::max_element(c.seconds.begin(), c.seconds.end()));
-    }
+    known_.resize(p_.phases.size());
+    costs_.resize(p_.phases.size());
+    const std::vector<Copies> possible = possible_copies();
+    for (int k = 0; k < phases(); ++k)
+      for (const PhaseCandidate& c : p_.phases[at(k)].candidates) {
+        Costs& costs = costs_[at(k)].emplace_back();
+        costs.longest_s = *std::max_element(c.seconds.begin(), c.seconds.end());
+        for (int m = 0; m < matrices(); ++m)
+          if (reads(k, m)) costs.copied |= possible[at(k)] & all_of(m) & ~bit(m, c.layouts[at(m)]);
+      }
   }
 
   const PhaseProblem& problem() const { return p_; }
@@ -125,16 +130,15 @@ public:
 
   /// All that may be done in a phase; of two sets of copies that can be kept, only what is not part of another.
   const std::vector<Transition>& from(int phase, Copies before) {
-    const auto [found, is_new] = known_.try_emplace({phase, before});
+    const auto [found, is_new] = known_[at(phase)].try_emplace(before);
     if (!is_new) return found->second;
-    std::vector<Transition> list;
     for (int c = 0; c < static_cast<int>(p_.phases[at(phase)].candidates.size()); ++c) {
-      const double seconds = step(phase, c, before).seconds;
-      for (const Copies after : kept(phase, c, before)) list.push_back({c, after, seconds});
+      const double seconds = quickest(phase, c, before).seconds;
+      for (const Copies after : kept(phase, c, before)) found->second.push_back({c, after, seconds});
     }
-    if (known_.size() > most_states)
+    if (++states_ > most_states)
       bad_phases(fmt::format("there are more than {} states of copies", most_states), Status::unsupported);
-    return known_[{phase, before}] = std::move(list);
+    return found->second;
   }
 
   /// The copies that there are after a candidate's step.
@@ -142,41 +146,21 @@ public:
 
   /// A candidate's step from a state: every copy it needs is made of the one that lets it end first.
   PhaseStep step(int phase, int candidate, Copies before) {
-    std::vector<int> missing; // matrices
-    for (int m = 0; m < matrices(); ++m) {
-      const PhaseUse use = uses(phase, m);
-      const bool is_read = use == PhaseUse::read || use == PhaseUse::read_write;
-      if (is_read && (before & bit(m, layout(phase, candidate, m))) == 0) missing.push_back(m);
-    }
-    PhaseStep best;
-    best.seconds = infinity;
-    std::vector<int> sources(at(matrices()), -1);
-    const auto choose = [&](auto self, std::size_t k) -> void {
-      if (k == missing.size()) {
-        const double seconds = seconds_of(phase, candidate, sources);
-        if (seconds >= best.seconds) return;
-        best.seconds = seconds;
-        best.copied_from = sources;
-        return;
-      }
-      const int m = missing[k];
-      for (int l = 0; l < p_.matrices[at(m)].layouts; ++l) {
-        if ((before & bit(m, l)) == 0) continue;
-        sources[at(m)] = l;
-        self(self, k + 1);
-      }
-      sources[at(m)] = -1;
-    };
-    choose(choose, 0);
-    best.phase = phase;
-    best.candidate = candidate;
-    best.move_s = best.seconds - longest_[at(phase)][at(candidate)];
-    return best;
+    const Sourced best = quickest(phase, candidate, before);
+    PhaseStep step{phase, candidate, std::vector<int>(at(matrices()), -1), best.seconds, 0};
+    for (int m = 0; m < matrices(); ++m)
+      if ((best.sources & all_of(m)) != 0)
+        step.copied_from[at(m)] = __builtin_ctzll(best.sources & all_of(m)) - offsets_[at(m)];
+    step.move_s = best.seconds - costs_[at(phase)][at(candidate)].longest_s;
+    return step;
   }
 
 private:
   int matrices() const { return static_cast<int>(p_.matrices.size()); }
   PhaseUse uses(int phase, int m) const { return p_.phases[at(phase)].uses[at(m)]; }
+  bool reads(int phase, int m) const {
+    return uses(phase, m) == PhaseUse::read || uses(phase, m) == PhaseUse::read_write;
+  }
   int layout(int phase, int candidate, int m) const {
     return p_.phases[at(phase)].candidates[at(candidate)].layouts[at(m)];
   }
@@ -186,30 +170,155 @@ private:
     return (n == 64 ? ~Copies{0} : (Copies{1} << n) - 1) << offsets_[at(m)];
   }
 
-  double seconds_of(int phase, int candidate, const std::vector<int>& sources) {
-    const PhaseCandidate& c = p_.phases[at(phase)].candidates[at(candidate)];
-    if (std::all_of(sources.begin(), sources.end(), [](int s) { return s < 0; }))
-      return longest_[at(phase)][at(candidate)];
-    std::vector<int> key{phase, candidate};
-    key.insert(key.end(), sources.begin(), sources.end());
-    const auto [found, is_new] = costs_.try_emplace(std::move(key), 0);
-    if (!is_new) return found->second;
-    std::vector<const double*> moves;
-    for (int m = 0; m < matrices(); ++m)
-      if (sources[at(m)] >= 0) moves.push_back(move_s(m, sources[at(m)], c.layouts[at(m)]).data());
-    constexpr std::size_t lanes = 8; // maxima side by side: each waits for the one before it
-    std::array<double, lanes> most{}, own{};
-    for (std::size_t first = 0; first < c.seconds.size(); first += lanes) {
-      const std::size_t count = std::min(lanes, c.seconds.size() - first);
-      for (std::size_t k = 0; k < count; ++k) own[k] = c.seconds[first + k];
-      for (const double* move : moves)
-        for (std::size_t k = 0; k < count; ++k) own[k] += move[first + k];
-      for (std::size_t k = 0; k < count; ++k) most[k] = std::max(most[k], own[k]);
+  /// What copies are made of, one bit for each that is made, and the seconds with them.
+  struct Sourced {
+    Copies sources = 0;
+    double seconds = infinity;
+  };
+
+  /// What is known of a candidate's seconds.
+  struct Costs {
+    double longest_s = 0; ///< without copies
+    Copies copied = 0;    ///< all that copies may be made of
+    std::unordered_map<Copies, double> of_sources;
+    std::unordered_map<Copies, Sourced> of_copies; ///< by the copies that there are of what is missing
+    /// The processes that may take longest, whatever is copied: their own seconds, and those of each copy, by its bit.
+    std::vector<double> own;
+    std::array<std::vector<double>, 64> moves;
+    double others_s = -infinity; ///< no other process takes longer, whatever is copied
+    bool has_slowest = false;
+  };
+
+  /// The layouts in which there may be copies before each phase, as if all of them could be kept.
+  std::vector<Copies> possible_copies() const {
+    std::vector<Copies> before(at(phases()), 0);
+    Copies state = start();
+    for (int k = 0; (state & ~before[at(k)]) != 0; k = (k + 1) % phases()) {
+      before[at(k)] |= state;
+      state = before[at(k)];
+      for (int m = 0; m < matrices(); ++m) {
+        if (uses(k, m) == PhaseUse::none) continue;
+        if (uses(k, m) != PhaseUse::read) state &= ~all_of(m);
+        for (int c = 0; c < static_cast<int>(p_.phases[at(k)].candidates.size()); ++c) state |= bit(m, layout(k, c, m));
+      }
     }
-    return found->second = *std::max_element(most.begin(), most.end());
+    return before;
   }
 
-  const std::vector<double>& move_s(int m, int from, int to) {
+  Sourced quickest(int phase, int candidate, Copies before) {
+    Costs& costs = costs_[at(phase)][at(candidate)];
+    Copies copies = 0; // of matrices that are read and have none here
+    for (int m = 0; m < matrices(); ++m) {
+      if (reads(phase, m) && (before & bit(m, layout(phase, candidate, m))) == 0) copies |= before & all_of(m);
+    }
+    if (copies == 0) return {0, costs.longest_s};
+    const auto [found, is_new] = costs.of_copies.try_emplace(copies);
+    if (!is_new) return found->second;
+    Sourced best;
+    const auto choose = [&](auto self, int m, Copies sources) -> void {
+      while (m < matrices() && (copies & all_of(m)) == 0) ++m;
+      if (m == matrices()) {
+        if (const double seconds = seconds_of(phase, candidate, sources); seconds < best.seconds)
+          best = {sources, seconds};
+        return;
+      }
+      for (Copies left = copies & all_of(m); left != 0; left &= left - 1) self(self, m + 1, sources | (left & -left));
+    };
+    choose(choose, 0, 0);
+    return found->second = best;
+  }
+
+  double seconds_of(int phase, int candidate, Copies sources) {
+    Costs& costs = costs_[at(phase)][at(candidate)];
+    const auto [found, is_new] = costs.of_sources.try_emplace(sources, 0);
+    if (!is_new) return found->second;
+    if (!costs.has_slowest) find_slowest(phase, candidate, costs);
+    std::vector<const double*> moves;
+    for (Copies left = sources; left != 0; left &= left - 1)
+      moves.push_back(costs.moves[at(__builtin_ctzll(left))].data());
+    double seconds = longest(costs.own, moves);
+    if (seconds < costs.others_s) {
+      moves.clear();
+      for (Copies left = sources; left != 0; left &= left - 1)
+        moves.push_back(move_s(phase, candidate, __builtin_ctzll(left)).data());
+      seconds = longest(p_.phases[at(phase)].candidates[at(candidate)].seconds, moves);
+    }
+    return found->second = seconds;
+  }
+
+  /// The longest of the sums of each process.
+  static double longest(const std::vector<double>& own, const std::vector<const double*>& moves) {
+    constexpr std::size_t lanes = 8; // maxima side by side: each waits for the one before it
+    std::array<double, lanes> most{};
+    std::size_t first = 0;
+    for (; first + lanes <= own.size(); first += lanes) {
+      std::array<double, lanes> sum;
+      for (std::size_t k = 0; k < lanes; ++k) sum[k] = own[first + k];
+      for (const double* move : moves)
+        for (std::size_t k = 0; k < lanes; ++k) sum[k] += move[first + k];
+      for (std::size_t k = 0; k < lanes; ++k) most[k] = most[k] < sum[k] ? sum[k] : most[k];
+    }
+    double longest = *std::max_element(most.begin(), most.end());
+    for (; first < own.size(); ++first) {
+      double sum = own[first];
+      for (const double* move : moves) sum += move[first];
+      longest = std::max(longest, sum);
+    }
+    return longest;
+  }
+
+  /// Of each process the most that a copy of matrix m may take, whichever of `sources` it is made of.
+  const std::vector<double>& longest_move_s(int phase, int candidate, int m, Copies sources) {
+    const auto [found, is_new] = longest_moves_.try_emplace({bit(m, layout(phase, candidate, m)), sources});
+    std::vector<double>& most = found->second;
+    if (is_new) most.assign(p_.phases[0].candidates[0].seconds.size(), 0);
+    for (Copies left = is_new ? sources : 0; left != 0; left &= left - 1) {
+      const std::vector<double>& move = move_s(phase, candidate, __builtin_ctzll(left));
+      for (std::size_t k = 0; k < most.size(); ++k) most[k] = std::max(most[k], move[k]);
+    }
+    return most;
+  }
+
+  /// A bound that some hundred of the values reach, or all where there are few: by every so manieth of them.
+  static double high(const std::vector<double>& values) {
+    constexpr std::size_t looked_at = 256, reaching = 8;
+    if (values.size() <= looked_at) return -infinity;
+    std::vector<double> some;
+    for (std::size_t k = 0; k < values.size(); k += values.size() / looked_at) some.push_back(values[k]);
+    std::nth_element(some.begin(), some.begin() + reaching, some.end(), std::greater<>());
+    return some[reaching];
+  }
+
+  /// Sums are rounded in the same order as in `longest`, so that no sum of a process is above its bound.
+  void find_slowest(int phase, int candidate, Costs& costs) {
+    costs.has_slowest = true;
+    const std::vector<double>& own = p_.phases[at(phase)].candidates[at(candidate)].seconds;
+    std::vector<double> bounds = own;
+    for (int m = 0; m < matrices(); ++m) {
+      if ((costs.copied & all_of(m)) == 0) continue;
+      const std::vector<double>& most = longest_move_s(phase, candidate, m, costs.copied & all_of(m));
+      for (std::size_t k = 0; k < bounds.size(); ++k) bounds[k] += most[k];
+    }
+    const double least = high(bounds);
+    std::vector<std::size_t> slowest;
+    for (std::size_t k = 0; k < bounds.size(); ++k)
+      if (bounds[k] >= least)
+        slowest.push_back(k);
+      else
+        costs.others_s = std::max(costs.others_s, bounds[k]);
+    const auto pick = [&](const std::vector<double>& from, std::vector<double>& to) {
+      to.reserve(slowest.size());
+      for (const std::size_t k : slowest) to.push_back(from[k]);
+    };
+    pick(own, costs.own);
+    for (Copies left = costs.copied; left != 0; left &= left - 1)
+      pick(move_s(phase, candidate, __builtin_ctzll(left)), costs.moves[at(__builtin_ctzll(left))]);
+  }
+
+  /// Of each process, for the copy that a candidate needs, of the layout that a bit stands for.
+  const std::vector<double>& move_s(int phase, int candidate, int source) {
+    const int m = static_cast<int>(std::upper_bound(offsets_.begin(), offsets_.end(), source) - offsets_.begin()) - 1;
+    const int from = source - offsets_[at(m)], to = layout(phase, candidate, m);
     const auto [found, is_new] = moves_.try_emplace({m, from, to});
     if (!is_new) return found->second;
     std::vector<double> seconds = p_.move(m, from, to);
@@ -267,9 +376,10 @@ private:
 
   const PhaseProblem& p_;
   std::vector<int> offsets_;
-  std::vector<std::vector<double>> longest_;
-  std::map<std::pair<int, Copies>, std::vector<Transition>> known_;
-  std::map<std::vector<int>, double> costs_;
+  std::vector<std::vector<Costs>> costs_;                                  ///< by phase and candidate
+  std::vector<std::unordered_map<Copies, std::vector<Transition>>> known_; ///< by phase
+  std::size_t states_ = 0;                                                 ///< in known_
+  std::map<std::pair<Copies, Copies>, std::vector<double>> longest_moves_; ///< by copies made, and made of
   std::map<std::tuple<int, int, int>, std::vector<double>> moves_;
 };
 
@@ -336,23 +446,53 @@ std::vector<Layer> one_cycle(PhaseMachine& machine, int first, Copies state, int
   return layers;
 }
 
-/// States before each phase that can be reached.
-std::vector<std::vector<Copies>> reachable(PhaseMachine& machine) {
-  std::vector<std::vector<Copies>> states(at(machine.phases()));
-  std::vector<std::unordered_map<Copies, bool>> seen(states.size());
-  std::vector<std::pair<int, Copies>> open{{0, machine.start()}};
-  std::size_t count = 0;
-  while (!open.empty()) {
-    const auto [phase, state] = open.back();
-    open.pop_back();
-    if (!seen[at(phase)].try_emplace(state, true).second) continue;
-    states[at(phase)].push_back(state);
-    if (++count > most_states)
-      bad_phases(fmt::format("there are more than {} states of copies", most_states), Status::unsupported);
-    for (const Transition& t : machine.from(phase, state)) open.emplace_back((phase + 1) % machine.phases(), t.after);
+/// One way through a phase between two of its states, by their numbers.
+struct StateEdge {
+  std::size_t from = 0, to = 0;
+  double seconds = 0;
+};
+
+/// All states before each phase that can be reached, and the ways from them to those before the next phase.
+struct StateGraph {
+  std::vector<std::vector<Copies>> states;
+  std::vector<std::unordered_map<Copies, std::size_t>> numbers; ///< of the states, by phase
+  std::vector<std::vector<StateEdge>> edges;
+
+  explicit StateGraph(PhaseMachine& machine)
+      : states(at(machine.phases())), numbers(states.size()), edges(states.size()) {
+    std::vector<std::pair<int, std::size_t>> open;
+    std::size_t count = 0;
+    const auto number_of = [&](int phase, Copies state) {
+      const auto [found, is_new] = numbers[at(phase)].try_emplace(state, states[at(phase)].size());
+      if (!is_new) return found->second;
+      states[at(phase)].push_back(state);
+      open.emplace_back(phase, found->second);
+      if (++count > most_states)
+        bad_phases(fmt::format("there are more than {} states of copies", most_states), Status::unsupported);
+      return found->second;
+    };
+    number_of(0, machine.start());
+    while (!open.empty()) {
+      const auto [phase, from] = open.back();
+      open.pop_back();
+      for (const Transition& t : machine.from(phase, states[at(phase)][from]))
+        edges[at(phase)].push_back({from, number_of((phase + 1) % machine.phases(), t.after), t.seconds});
+    }
   }
-  return states;
-}
+
+  /// The least seconds of a cycle that begins before phase `first` with state `from`, to each state.
+  std::vector<double> cycle_s(std::size_t first, std::size_t from) const {
+    std::vector<double> here(states[first].size(), infinity), next;
+    here[from] = 0;
+    for (std::size_t k = 0; k < states.size(); ++k) {
+      const std::size_t phase = (first + k) % states.size();
+      next.assign(states[(phase + 1) % states.size()].size(), infinity);
+      for (const StateEdge& e : edges[phase]) next[e.to] = std::min(next[e.to], here[e.from] + e.seconds);
+      here.swap(next);
+    }
+    return here;
+  }
+};
 
 /// A graph of all states at one place of the cycle: an edge is a cycle of phases.
 struct CycleGraph {
@@ -366,15 +506,19 @@ struct CycleGraph {
 std::vector<std::size_t> least_mean_cycle(const CycleGraph& g) {
   const std::size_t n = g.nodes;
   std::vector<std::vector<double>> walk(n + 1, std::vector<double>(n, infinity)); // lightest of k edges to each node
-  std::vector<std::vector<std::size_t>> before(n + 1, std::vector<std::size_t>(n, n));
   std::fill(walk[0].begin(), walk[0].end(), 0.0);
   for (std::size_t k = 1; k <= n; ++k)
-    for (std::size_t u = 0; u < n; ++u)
-      for (std::size_t v = 0; v < n; ++v)
-        if (const double w = walk[k - 1][u] + g.weight(u, v); w < walk[k][v]) {
-          walk[k][v] = w;
-          before[k][v] = u;
-        }
+    for (std::size_t u = 0; u < n; ++u) {
+      const double* weights = g.weights.data() + u * n;
+      double* lightest = walk[k].data();
+      const double begun = walk[k - 1][u];
+      for (std::size_t v = 0; v < n; ++v) lightest[v] = std::min(lightest[v], begun + weights[v]);
+    }
+  const auto before = [&](std::size_t k, std::size_t v) {
+    std::size_t u = 0;
+    while (walk[k - 1][u] + g.weight(u, v) > walk[k][v]) ++u; // one of them is the sum that was taken
+    return u;
+  };
   double least = infinity;
   std::size_t end = n;
   for (std::size_t v = 0; v < n; ++v) {
@@ -389,7 +533,7 @@ std::vector<std::size_t> least_mean_cycle(const CycleGraph& g) {
   }
   // the walk of n edges to it goes through a cycle of that mean; with rounding: the best of those that it goes through
   std::vector<std::size_t> path;
-  for (std::size_t k = n, v = end;; v = before[k--][v]) {
+  for (std::size_t k = n, v = end;; v = before(k--, v)) {
     path.push_back(v);
     if (k == 0) break;
   }
@@ -450,19 +594,17 @@ std::vector<std::size_t> way_to(const CycleGraph& g, const std::vector<double>& 
 
 class Endless {
 public:
-  explicit Endless(const PhaseProblem& problem) : machine_(problem) {
-    const auto states = reachable(machine_);
+  explicit Endless(const PhaseProblem& problem) : machine_(problem), graph_(machine_) {
     for (int p = 1; p < machine_.phases(); ++p)
-      if (states[at(p)].size() < states[at(first_)].size()) first_ = p;
-    nodes_ = states[at(first_)];
-    for (std::size_t k = 0; k < nodes_.size(); ++k) index_[nodes_[k]] = k;
+      if (graph_.states[at(p)].size() < graph_.states[at(first_)].size()) first_ = p;
   }
 
   PhasePlan plan() {
-    CycleGraph g{nodes_.size(), std::vector<double>(nodes_.size() * nodes_.size(), infinity)};
+    CycleGraph g{nodes().size(), {}};
+    g.weights.reserve(g.nodes * g.nodes);
     for (std::size_t u = 0; u < g.nodes; ++u) {
-      const std::vector<Layer> layers = one_cycle(machine_, first_, nodes_[u], machine_.phases());
-      for (const Reached& r : layers.back()) g.weights[u * g.nodes + index_.at(r.state)] = r.seconds;
+      const std::vector<double> row = graph_.cycle_s(at(first_), u);
+      g.weights.insert(g.weights.end(), row.begin(), row.end());
     }
     std::vector<std::size_t> cycle = least_mean_cycle(g);
     double sum = 0;
@@ -471,11 +613,11 @@ public:
 
     const std::vector<Layer> entry = one_cycle(machine_, 0, machine_.start(), first_);
     std::vector<double> entries(g.nodes, infinity);
-    for (const Reached& r : entry.back()) entries[index_.at(r.state)] = r.seconds;
+    for (const Reached& r : entry.back()) entries[graph_.numbers[at(first_)].at(r.state)] = r.seconds;
     const std::vector<std::size_t> way = way_to(g, entries, cycle, mean);
     PhasePlan plan;
     const auto entered = std::find_if(entry.back().begin(), entry.back().end(),
-                                      [&](const Reached& r) { return r.state == nodes_[way.front()]; });
+                                      [&](const Reached& r) { return r.state == nodes()[way.front()]; });
     plan.steps = steps_of(machine_, entry, 0, at(entered - entry.back().begin()));
     for (std::size_t k = 1; k < way.size(); ++k) add(plan, way[k - 1], way[k]);
     plan.lead_in = plan.steps.size();
@@ -489,17 +631,18 @@ public:
 
 private:
   void add(PhasePlan& plan, std::size_t from, std::size_t to) {
-    const std::vector<Layer> layers = one_cycle(machine_, first_, nodes_[from], machine_.phases());
+    const std::vector<Layer> layers = one_cycle(machine_, first_, nodes()[from], machine_.phases());
     const auto end = std::find_if(layers.back().begin(), layers.back().end(),
-                                  [&](const Reached& r) { return r.state == nodes_[to]; });
+                                  [&](const Reached& r) { return r.state == nodes()[to]; });
     const std::vector<PhaseStep> steps = steps_of(machine_, layers, first_, at(end - layers.back().begin()));
     plan.steps.insert(plan.steps.end(), steps.begin(), steps.end());
   }
 
+  const std::vector<Copies>& nodes() const { return graph_.states[at(first_)]; }
+
   PhaseMachine machine_;
+  StateGraph graph_;
   int first_ = 0; ///< the place of the cycle with the fewest states
-  std::vector<Copies> nodes_;
-  std::unordered_map<Copies, std::size_t> index_;
 };
 
 } // namespace

@@ -135,8 +135,10 @@ public:
   double real(double least, double most) { return std::uniform_real_distribution<double>(least, most)(engine_); }
 
   PhaseProblem problem(int phases, int candidates, int matrices, int layouts) {
+    return problem(phases, candidates, matrices, layouts, whole(1, 3));
+  }
+  PhaseProblem problem(int phases, int candidates, int matrices, int layouts, int processes) {
     PhaseProblem p;
-    const int processes = whole(1, 3);
     std::vector<double> costs(at(matrices * layouts * layouts * processes));
     for (double& cost : costs) cost = real(0, 4);
     p.move = [=](int m, int from, int to) {
@@ -192,6 +194,19 @@ TEST(Phases, ExactAgainstAllChoices) {
     Valid valid = start_of(p);
     ASSERT_NEAR(replayed(p, plan.steps, valid), least, 1e-9);
     ASSERT_EQ(plan.steps.size(), at(phases * cycles));
+  }
+}
+
+// Of many processes only those that may be the slowest are looked at first.
+TEST(Phases, ExactWithManyProcesses) {
+  RandomPhases random(24);
+  for (int run = 0; run < 30; ++run) {
+    const int phases = random.whole(2, 3), processes = random.whole(250, 700);
+    const PhaseProblem p = random.problem(phases, 3, random.whole(1, 2), 3, processes);
+    const PhasePlan plan = gridmap::plan_phases(p, 1);
+    ASSERT_NEAR(plan.seconds, least_by_force(p, start_of(p), 0, at(phases)), 1e-9) << "run " << run;
+    Valid valid = start_of(p);
+    ASSERT_NEAR(replayed(p, plan.steps, valid), plan.seconds, 1e-9);
   }
 }
 
