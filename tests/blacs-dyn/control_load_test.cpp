@@ -245,6 +245,17 @@ public:
     std::ofstream(path + file) << text;
   }
   const std::string path = testing::TempDir() + "load_" + std::to_string(getpid());
+  const std::string task = "/proc/self/task/" + std::to_string(syscall(SYS_gettid));
+};
+
+/// A kernel that counts: this thread has run for a second, and not waited.
+class CountingRoot : public Root {
+public:
+  CountingRoot() {
+    write(task + "/stat", "1 (x) R 0\n");
+    write(task + "/schedstat", "1000000000 0 1\n");
+    write("/proc/stat", stat_text);
+  }
 };
 
 TEST(LoadSources, AreTestedAndNamed) {
@@ -254,9 +265,8 @@ TEST(LoadSources, AreTestedAndNamed) {
   EXPECT_FALSE(none.has_competitors || none.has_steal || none.has_throttling);
   EXPECT_NE(none.text.find("cannot be read"), std::string::npos);
   // it can be read and stands still
-  const std::string task = "/proc/self/task/" + std::to_string(syscall(SYS_gettid));
-  root.write(task + "/schedstat", "123456 0 1\n");
-  root.write(task + "/stat", "1 (x) R 0\n");
+  root.write(root.task + "/schedstat", "123456 0 1\n");
+  root.write(root.task + "/stat", "1 (x) R 0\n");
   root.write("/proc/stat", stat_text);
   root.write("/proc/self/cgroup", "3:cpu,cpuacct:/job\n");
   root.write("/sys/fs/cgroup/cpu,cpuacct/job/cpu.stat", "nr_periods 1\nnr_throttled 0\nthrottled_time 0\n");
@@ -267,17 +277,13 @@ TEST(LoadSources, AreTestedAndNamed) {
 }
 
 TEST(LoadReader, ReadsWhatChanged) {
-  const Root root;
-  const std::string task = "/proc/self/task/" + std::to_string(syscall(SYS_gettid));
-  root.write(task + "/stat", "1 (x) R 0\n");
-  root.write(task + "/schedstat", "1000000000 0 1\n");
-  root.write("/proc/stat", stat_text);
+  const CountingRoot root;
   control::LoadReader reader(LoadSource::schedstat, root.path);
-  root.write(task + "/schedstat", "2000000000 3000000000 1\n");
+  root.write(root.task + "/schedstat", "2000000000 3000000000 1\n");
   const Load load = reader.look();
   EXPECT_NEAR(load.share, 0.25, 1e-9);
   EXPECT_EQ(load.competing, 6);
-  root.write(task + "/schedstat", "3000000000 3000000000 1\n");
+  root.write(root.task + "/schedstat", "3000000000 3000000000 1\n");
   EXPECT_NEAR(reader.look().share, 1, 1e-9); // since the last look
 }
 
@@ -289,11 +295,7 @@ void run_for(double s) {
 }
 
 TEST(LoadReader, MarkedWorkCountsWhereTheKernelStandsStill) {
-  const Root root;
-  const std::string task = "/proc/self/task/" + std::to_string(syscall(SYS_gettid));
-  root.write(task + "/stat", "1 (x) R 0\n");
-  root.write(task + "/schedstat", "1000000000 0 1\n");
-  root.write("/proc/stat", stat_text);
+  const CountingRoot root;
   control::LoadReader reader(LoadSource::schedstat, root.path);
   EXPECT_FALSE(reader.look_after(0.03, false, 0)) << "it has not run yet";
   run_for(0.04);
@@ -307,7 +309,7 @@ TEST(LoadReader, MarkedWorkCountsWhereTheKernelStandsStill) {
   ASSERT_TRUE(unmarked);
   EXPECT_EQ(unmarked->source, LoadSource::competitors);
   run_for(0.04);
-  root.write(task + "/schedstat", "1060000000 30000000 1\n"); // it counts after all
+  root.write(root.task + "/schedstat", "1060000000 30000000 1\n"); // it counts after all
   const auto counted = reader.look_after(0.03, false, 0);
   ASSERT_TRUE(counted);
   EXPECT_EQ(counted->source, LoadSource::schedstat);

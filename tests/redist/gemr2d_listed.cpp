@@ -10,13 +10,11 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include "random_grid.hpp"
 #include "redist/gemr2d.hpp"
 
 extern "C" {
-void Cblacs_get(int, int, int*);
-void Cblacs_gridinfo(int, int*, int*, int*, int*);
 void Cblacs_gridinit(int*, const char*, int, int);
-void Cblacs_gridmap(int*, int*, int, int, int);
 void Cblacs_gridexit(int);
 }
 
@@ -101,11 +99,6 @@ template <> std::complex<double> value_of(int v) {
   return {v + 0.5, -v - 0.25};
 }
 
-struct Random { // the same on all ranks
-  std::mt19937 engine;
-  int pick(int low, int high) { return low + static_cast<int>(engine() % static_cast<unsigned>(high - low + 1)); }
-};
-
 /// Which global indices a position has, in their local order: counted block by block.
 std::vector<int> indices_of(int n, const std::vector<int>& sizes, int src, int p, int nprocs) {
   std::vector<int> mine;
@@ -130,20 +123,13 @@ struct Place { // of a matrix on its grid
 };
 
 Place random_place(Random& random, int world, int m, int n, bool is_listed) {
+  const auto [ctxt, nprow, npcol, p, q] = RandomGrid(random, world);
   Place x;
-  const int nprow = random.pick(1, world), npcol = random.pick(1, world / nprow);
-  std::vector<int> ranks;
-  for (int r = 0; r < world; ++r) ranks.push_back(r);
-  std::shuffle(ranks.begin(), ranks.end(), random.engine);
-  Cblacs_get(-1, 0, &x.ctxt);
-  Cblacs_gridmap(&x.ctxt, ranks.data(), nprow, nprow, npcol);
+  x.ctxt = ctxt;
   std::vector<int> row_sizes = random_sizes(random, nprow), col_sizes = random_sizes(random, npcol);
   if (!is_listed) row_sizes = {random.pick(1, 9)}, col_sizes = {random.pick(1, 9)};
   const int rsrc = random.pick(0, nprow - 1), csrc = random.pick(0, npcol - 1), pad = random.pick(0, 3);
-  int a = -1, b = -1, p = -1, q = -1;
-  if (x.ctxt >= 0) Cblacs_gridinfo(x.ctxt, &a, &b, &p, &q);
   if (p < 0) {
-    x.ctxt = -1;
     x.desc.assign(9, -77); // nothing but the context may be looked at
     x.desc[1] = -1;
     return x;

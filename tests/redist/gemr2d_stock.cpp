@@ -15,14 +15,12 @@
 
 #include "../sanitized.hpp"
 #include "gemr2d/gemr2d.hpp"
+#include "random_grid.hpp"
 #include "redist/gemr2d.hpp"
 #include "resources.hpp"
 
 extern "C" {
-void Cblacs_get(int, int, int*);
-void Cblacs_gridinfo(int, int*, int*, int*, int*);
 void Cblacs_gridinit(int*, const char*, int, int);
-void Cblacs_gridmap(int*, int*, int, int, int);
 void Cblacs_gridexit(int);
 void pdgemr2d_(int*, int*, void*, int*, int*, int*, void*, int*, int*, int*, int*);
 void pdgemr2do_(int*, int*, void*, int*, int*, int*, void*, int*, int*, int*);
@@ -69,11 +67,6 @@ int rank_of_world() {
   return rank;
 }
 
-struct Random { // the same on all ranks
-  std::mt19937 engine;
-  int pick(int low, int high) { return low + static_cast<int>(engine() % static_cast<unsigned>(high - low + 1)); }
-};
-
 struct Matrix {
   int ctxt = -1;
   int desc[9] = {1, -1, 0, 0, 1, 1, 0, 0, 1};
@@ -87,19 +80,12 @@ int owned(int n, int nb, int p, int src, int nprocs) { // counted, not NUMROC
 }
 
 Matrix random_matrix(Random& random, int world, int m, int n, int esize, bool target) {
+  const auto [ctxt, nprow, npcol, p, q] = RandomGrid(random, world);
   Matrix x;
-  const int nprow = random.pick(1, world), npcol = random.pick(1, world / nprow);
-  std::vector<int> ranks;
-  for (int r = 0; r < world; ++r) ranks.push_back(r);
-  std::shuffle(ranks.begin(), ranks.end(), random.engine);
-  Cblacs_get(-1, 0, &x.ctxt);
-  Cblacs_gridmap(&x.ctxt, ranks.data(), nprow, nprow, npcol);
+  x.ctxt = ctxt;
   const int mb = random.pick(1, 9), nb = random.pick(1, 9), rsrc = random.pick(0, nprow - 1),
             csrc = random.pick(0, npcol - 1), pad = random.pick(0, 3);
-  int a = -1, b = -1, p = -1, q = -1;
-  if (x.ctxt >= 0) Cblacs_gridinfo(x.ctxt, &a, &b, &p, &q);
   if (p < 0) {
-    x.ctxt = -1;
     for (int& entry : x.desc) entry = -77; // nothing but the context may be looked at
     x.desc[1] = -1;
     return x;
