@@ -304,7 +304,7 @@ void Balancing::hear_sleepers(std::vector<ProcessLoad>& loads) const {
 // ---- process 0
 
 void Balancing::point_reached() {
-  if (panels_) return; // of which only process 0 in the grid knows how long they are
+  if (panels_) return; // a panel ends when all have come
   app_.council.step_ended();
   if (app_.processes.id() != 0 || begun_s_ < 0) return;
   const double now = base::monotonic_s();
@@ -313,26 +313,31 @@ void Balancing::point_reached() {
 
 void Balancing::Panels::all_came() {
   Balancing& b = balancing_;
+  b.app_.council.step_ended(size_);
   const double now = base::monotonic_s(), begun_s = std::exchange(b.begun_s_, -1);
   if (b.app_.processes.id() == 0 && begun_s >= 0 && b.is_monitored_) b.balancer_.step(now, now - begun_s, size_);
 }
 
-Balancing::Panels::Panels(Balancing& balancing, Matrix& matrix)
-    : balancing_(balancing), matrix_(matrix), begun_s_(balancing.begun_s_), revision_(balancing.revision_),
-      grid_(balancing.grid_) {
+Balancing::Panels::Panels(Balancing& balancing, Matrix& matrix, const Place& place)
+    : balancing_(balancing), matrix_(matrix), what_{place.text, matrix.name, -1},
+      begun_s_(std::exchange(balancing.begun_s_, -1)), // what lies before the first panel is no panel
+      told_from_s_(balancing.app_.council.put_step_aside()), revision_(balancing.app_.matrices.revision()),
+      seen_(balancing.revision_), grid_(balancing.app_.processes.process_set().grid) {
   balancing_.panels_ = this;
-  balancing_.begun_s_ = -1; // what lies before the first panel is no panel
-  balancing_.balancer_.begin_panels(base::monotonic_s());
+  if (balancing_.app_.grid.has_me()) balancing_.know_factored(what_);
 }
 
 /// The program's step goes on, unless the grid is another one by now.
 Balancing::Panels::~Panels() {
   Balancing& b = balancing_;
   b.panels_ = nullptr;
-  b.balancer_.end_panels();
-  const bool is_same = b.revision_ == revision_ && b.grid_.shape == grid_.shape && b.grid_.ids == grid_.ids &&
-                       b.grid_.speeds == grid_.speeds;
+  if (!b.app_.grid.has_me()) return; // where the others are, process 0 is told
+  b.know_factored({});
+  const GridMap& grid = b.app_.processes.process_set().grid;
+  const bool is_same = b.app_.matrices.revision() == revision_ && b.revision_ == seen_ && grid.shape == grid_.shape &&
+                       grid.ids == grid_.ids && grid.speeds == grid_.speeds;
   b.begun_s_ = is_same ? begun_s_ : -1;
+  b.app_.council.go_on_with_step(is_same ? told_from_s_ : -1);
   if (!is_same) b.balancer_.grid_changed(base::monotonic_s());
 }
 
@@ -342,12 +347,30 @@ void Balancing::Panels::done(std::int64_t first, std::int64_t end) {
   size_ = gridmap::factor_work(m, n, first, end) / first_;
   last_ = first;
   next_ = end;
+  what_.left = std::llround(gridmap::factor_work(m, n, end, std::min(m, n)) / first_);
+  if (balancing_.app_.processes.id() != 0) return;
+  balancing_.know_factored(what_);
+  if (balancing_.app_.control) balancing_.app_.control->panel(size_, what_.left);
 }
 
-/// In panels as long as the first one.
-std::int64_t Balancing::Panels::left() const {
-  const std::int64_t m = matrix_.rows.n, n = matrix_.cols.n;
-  return first_ > 0 ? std::llround(gridmap::factor_work(m, n, next_, std::min(m, n)) / first_) : -1;
+const Balancing::Factored& Balancing::factored() const {
+  return panels_ && app_.processes.id() != 0 ? panels_->what_ : factored_;
+}
+
+void Balancing::know_factored(const Factored& what) {
+  if (app_.processes.id() != 0) return;
+  const bool is_another = what.place != factored_.place;
+  factored_ = what;
+  if (is_another) {
+    balancer_.end_panels();
+    if (what.is_under_way()) balancer_.begin_panels(base::monotonic_s());
+  }
+  if (!app_.control) return;
+  if (is_another && what.is_under_way())
+    app_.control->begin_panels(what.place);
+  else if (is_another)
+    app_.control->end_panels();
+  app_.control->panel(1, what.left);
 }
 
 void Balancing::point_left() {
@@ -357,11 +380,11 @@ void Balancing::point_left() {
   look_at_grid();
 }
 
-void Balancing::steps_were(const std::vector<double>& each_s) {
+void Balancing::steps_were(const std::vector<control::TimedStep>& steps) {
   if (!is_monitored_) return;
   double now = base::monotonic_s();
-  for (const double step_s : each_s) now -= step_s;
-  for (const double step_s : each_s) balancer_.step(now += step_s, step_s);
+  for (const control::TimedStep& step : steps) now -= step.step_s;
+  for (const control::TimedStep& step : steps) balancer_.step(now += step.step_s, step.step_s, step.size);
 }
 
 void Balancing::look_at_grid() {
@@ -455,7 +478,7 @@ std::optional<Balance> Balancing::factor_order(const Balance& stays) const {
   if (!decision.pays) return std::nullopt;
   Balance balance = stays;
   balance.action = BalanceAction::rebalance;
-  balance.steps = static_cast<double>(std::max<std::int64_t>(1, panels_->left()));
+  balance.steps = static_cast<double>(std::max<std::int64_t>(1, panels_->what_.left));
   balance.now.step = {{{"work", decision.now_s / balance.steps}}};
   balance.then = balance.now;
   balance.then.step = {{{"work", decision.then_s / balance.steps}}};
@@ -494,7 +517,8 @@ gridmap::Cost Balancing::price(const gridmap::BalanceChoice& choice) const {
 
 control::BalanceSubject Balancing::subject() const {
   control::BalanceSubject s;
-  const Matrix* a = panels_ ? &panels_->matrix_ : app_.matrices.largest();
+  const Matrix* a = factored_.is_under_way() ? app_.matrices.find(factored_.matrix) : nullptr;
+  if (!a) a = app_.matrices.largest();
   const Shape shape = app_.grid.shape();
   s.grid = {shape.nprow, shape.npcol};
   s.m = std::max<std::int64_t>(1, a->rows.n);
@@ -513,7 +537,7 @@ control::BalanceSubject Balancing::subject() const {
     s.steps_left = app_.control->steps_left();
     s.allowed = [allowed = app_.control->allowed()](gridmap::GridShape to) { return allowed.permits(to); };
   }
-  if (panels_) s.steps_left = panels_->left();
+  if (factored_.is_under_way()) s.steps_left = factored_.left;
   s.change = [this](const gridmap::BalanceChoice& choice) { return price(choice); };
   return s;
 }

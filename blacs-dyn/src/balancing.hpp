@@ -8,10 +8,12 @@
 
 #include "control/balance_report.hpp"
 #include "control/balancer.hpp"
+#include "control/job_state.hpp"
 #include "control/load_board.hpp"
 #include "control/load_monitor.hpp"
 #include "matrix.hpp"
 #include "packet.hpp"
+#include "place.hpp"
 #include "processes/process_set.hpp"
 
 namespace blacs_dyn {
@@ -48,11 +50,20 @@ public:
     Balancing& balancing_;
   };
 
+  /// A factorization that is under way, as process 0 knows it, inside it or outside the grid.
+  struct Factored {
+    std::string place;      ///< its resize point; empty: none is under way
+    std::string matrix;     ///< its name
+    std::int64_t left = -1; ///< panels as long as the first one; -1: not known
+
+    bool is_under_way() const { return !place.empty(); }
+  };
+
   /// A factorization, from before its first resize point to its end. A step is one of its panels, and is as long as its
   /// first panel was where nothing has changed: panels get shorter as less of the matrix is left. Local.
   class Panels {
   public:
-    Panels(Balancing& balancing, Matrix& matrix);
+    Panels(Balancing& balancing, Matrix& matrix, const Place& place);
     ~Panels();
     Panels(const Panels&) = delete;
     Panels& operator=(const Panels&) = delete;
@@ -61,15 +72,15 @@ public:
     void all_came();
 
   private:
-    std::int64_t left() const;
     friend class Balancing;
     Balancing& balancing_;
     Matrix& matrix_;
     std::int64_t last_ = 0, next_ = 0; ///< columns: of the last panel, after it
     double first_ = 0;                 ///< work of the first panel; 0: none is done yet
     double size_ = 1;                  ///< of the last panel, in such panels
-    double begun_s_;                   ///< of the step of the program that it is in
-    std::int64_t revision_;            ///< of the matrices, and the grid, as of that
+    Factored what_;
+    double begun_s_, told_from_s_; ///< of the step of the program that it is in: process 0's, and as told to it
+    std::int64_t revision_, seen_; ///< of the matrices, and the grid, as of that
     GridMap grid_;
   };
 
@@ -95,9 +106,12 @@ public:
   void set_mode(control::BalanceMode mode); ///< local, the same on all processes
   void while_asleep();                      ///< a process of group 0 that sleeps, now and then
   /// Process 0, which stood outside the grid meanwhile.
-  void steps_were(const std::vector<double>& each_s);
-  void look_at_grid(); ///< process 0: whether it is another one, or its matrices are; local
-  void end();          ///< no thread is left; local
+  void steps_were(const std::vector<control::TimedStep>& steps);
+  /// What this process is inside of; of process 0 what it knows.
+  const Factored& factored() const;
+  void know_factored(const Factored& what); ///< process 0
+  void look_at_grid();                      ///< process 0: whether it is another one, or its matrices are; local
+  void end();                               ///< no thread is left; local
   // marked work of this process. @throws Error{bad_state, bad_argument}
   void work_begins();
   void work_ends(double units);
@@ -161,12 +175,13 @@ private:
   double told_asleep_s_ = 0; ///< a sleeper's: when it told its load, and which
   control::ProcessLoad told_;
   control::BalanceReport last_;
-  bool is_doing_ = false; ///< the verdict of the last exchange, and last_ is of it
+  Panels* panels_ = nullptr; ///< that this process is inside of
+  bool is_doing_ = false;    ///< the verdict of the last exchange, and last_ is of it
 
   // of process 0
   control::Balancer balancer_;
-  Panels* panels_ = nullptr; ///< under way
-  double begun_s_ = -1;      ///< of this step
+  Factored factored_;
+  double begun_s_ = -1; ///< of this step
   double gathered_s_ = -1e9;
   std::int64_t revision_ = -1; ///< of the matrices
   GridMap grid_;
@@ -178,6 +193,10 @@ private:
   bool is_unmeasured_said_ = false;
   std::map<int, double> stopped_said_; ///< seconds, by process
 };
+
+template <class Archive> void fields(Archive& a, Balancing::Factored& what) {
+  a(what.place, what.matrix, what.left);
+}
 
 template <class Archive> void fields(Archive& a, Balancing::Verdict& verdict) {
   a(verdict.kind, verdict.to, verdict.ids, verdict.speeds, verdict.for_factors, verdict.mode, verdict.report);

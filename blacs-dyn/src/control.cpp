@@ -144,13 +144,13 @@ void Control::phases_planned(control::Json plan) {
   state_->phases_planned(std::move(plan));
 }
 
-void Control::steps_were(const std::vector<double>& each_s) {
+void Control::steps_were(const std::vector<control::TimedStep>& steps) {
   double begun = now();
-  for (const double step_s : each_s) begun -= step_s;
-  for (const double step_s : each_s) {
+  for (const control::TimedStep& step : steps) begun -= step.step_s;
+  for (const control::TimedStep& step : steps) {
     state_->step_begins(begun);
-    begun += step_s;
-    state_->step_ended(begun);
+    begun += step.step_s;
+    state_->step_ended(begun, step.size);
   }
 }
 

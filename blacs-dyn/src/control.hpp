@@ -65,7 +65,11 @@ public:
   /// Called for every change, whoever wanted it; answers the request. parked: processes that sleep now.
   void changed(const dyngrid_resize_report& report, int parked, std::optional<control::ResizeRequest>& request);
   /// They were done while process 0 stood outside the grid, one after the other until now.
-  void steps_were(const std::vector<double>& each_s);
+  void steps_were(const std::vector<control::TimedStep>& steps);
+  // panels of a factorization, as control::JobState has them
+  void begin_panels(const std::string& of) { state_->begin_panels(of); }
+  void panel(double size, std::int64_t left) { state_->panel(size, left); }
+  void end_panels() { state_->end_panels(); }
   void relaid(); ///< the matrices lie otherwise on the same grid: what that took is no part of a step
   /// A change that was tried at a resize point; answers the request.
   void failed(Shape to, base::Status status, const std::string& why, std::optional<control::ResizeRequest>& request);

@@ -20,6 +20,24 @@ namespace {
 constexpr std::size_t most_steps = 100; ///< that are kept; of more, their mean counts
 constexpr double post_every_s = 0.2;
 
+/// Those of one kind that follow each other as their mean; of too many kinds the oldest are lost.
+std::vector<Council::Steps> joined(const std::vector<Council::Steps>& list) {
+  std::vector<Council::Steps> kinds;
+  for (const Council::Steps& next : list) {
+    if (kinds.empty() || kinds.back().panels_of != next.panels_of) {
+      kinds.push_back(next);
+      continue;
+    }
+    Council::Steps& all = kinds.back();
+    const double part = static_cast<double>(next.count) / static_cast<double>(all.count + next.count);
+    all.each_s += part * (next.each_s - all.each_s);
+    all.size += part * (next.size - all.size);
+    all.count += next.count;
+  }
+  if (kinds.size() > most_steps / 2) kinds.erase(kinds.begin(), kinds.end() - most_steps / 2);
+  return kinds;
+}
+
 } // namespace
 
 bool Council::is_needed() const {
@@ -53,8 +71,8 @@ std::uint64_t Council::call(Call what, const Packet& more, std::uint64_t flags) 
   if (is_first()) {
     if (post_ != MPI_REQUEST_NULL) wait_asleep(&post_);
     Packet packet;
-    packet.put(what).put(steps_);
-    steps_.clear();
+    packet.put(what);
+    write_steps(packet);
     write(packet);
     packet.put(more.bytes());
     MPI_Request request = start_send(app_.processes.council(), rank_of_process0(), base::tag_wake, packet);
@@ -82,24 +100,20 @@ void Council::step_begins() {
   if (is_first()) begun_s_ = base::monotonic_s();
 }
 
-void Council::step_ended() {
+void Council::go_on_with_step(double begun_s) {
+  if (is_first()) begun_s_ = begun_s;
+}
+
+void Council::step_ended(double size) {
   if (!is_first()) {
     begun_s_ = -1;
     steps_.clear();
     return;
   }
   const double now = base::monotonic_s();
-  if (begun_s_ >= 0) steps_.push_back({1, now - begun_s_});
+  if (begun_s_ >= 0) steps_.push_back({1, now - begun_s_, size, app_.balancing.factored().place});
   begun_s_ = -1;
-  if (steps_.size() > most_steps) {
-    Steps all{0, 0};
-    for (const Steps& steps : steps_) {
-      all.count += steps.count;
-      all.each_s += static_cast<double>(steps.count) * steps.each_s;
-    }
-    all.each_s /= static_cast<double>(all.count);
-    steps_.assign(1, all);
-  }
+  if (steps_.size() > most_steps) steps_ = joined(steps_);
   post_steps(now);
 }
 
@@ -111,13 +125,19 @@ void Council::post_steps(double now) {
   if (post_ != MPI_REQUEST_NULL) check_mpi(MPI_Test(&post_, &is_done, MPI_STATUS_IGNORE), "MPI_Test");
   if (!is_done) return;
   Packet packet;
-  packet.put(Call::steps).put(steps_);
+  packet.put(Call::steps);
+  write_steps(packet);
   posted_ = std::move(packet.bytes());
-  steps_.clear();
   posted_s_ = now;
   check_mpi(MPI_Issend(posted_.data(), static_cast<int>(posted_.size()), MPI_BYTE, rank_of_process0(), base::tag_wake,
                        app_.processes.council(), &post_),
             "MPI_Issend");
+}
+
+/// And what they are of from here on.
+void Council::write_steps(Packet& packet) {
+  packet.put(steps_).put(app_.balancing.factored());
+  steps_.clear();
 }
 
 void Council::tell(Word word, const std::string& text) {
@@ -151,10 +171,24 @@ std::uint64_t Council::answer(Packet& packet, const std::function<std::uint64_t(
 }
 
 void Council::hear_steps(Packet& packet) const {
-  std::vector<double> each_s;
-  for (const Steps& steps : packet.get_vector<Steps>()) each_s.insert(each_s.end(), at(steps.count), steps.each_s);
-  app_.balancing.steps_were(each_s);
-  if (app_.control) app_.control->steps_were(each_s);
+  const auto steps = packet.get_vector<Steps>();
+  const auto factored = packet.get<Balancing::Factored>();
+  for (auto first = steps.begin(); first != steps.end();) { // of one kind after the other
+    const auto end = std::find_if(first, steps.end(), [&](const Steps& s) { return s.panels_of != first->panels_of; });
+    if (first->panels_of != app_.balancing.factored().place)
+      app_.balancing.know_factored(first->panels_of == factored.place ? factored
+                                                                      : Balancing::Factored{first->panels_of, "", -1});
+    hear({first, end});
+    first = end;
+  }
+  app_.balancing.know_factored(factored);
+}
+
+void Council::hear(const std::vector<Steps>& steps) const {
+  std::vector<control::TimedStep> each;
+  for (const Steps& s : steps) each.insert(each.end(), at(s.count), control::TimedStep{s.each_s, s.size});
+  app_.balancing.steps_were(each);
+  if (app_.control) app_.control->steps_were(each);
 }
 
 void Council::hear_word(Packet& packet) const {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <mpi.h>
@@ -33,9 +34,11 @@ public:
     word   ///< of one of the calls that are local: its number and its text follow
   };
   enum class Word : int { allow = 1, steps, experiment, balance };
+  /// So many alike.
   struct Steps {
     std::int64_t count;
-    double each_s;
+    double each_s, size;   ///< size: of a panel, in first ones
+    std::string panels_of; ///< Balancing::Factored::place; empty: the program's own
   };
 
   // ---- a process of the grid
@@ -45,8 +48,11 @@ public:
   std::uint64_t call(Call what, const Packet& more, std::uint64_t flags);
   void is_over() { has_called_ = false; } ///< what it was called for
   /// On the first process, at a resize point: how long the step took that ends there.
-  void step_ended();
+  /// size: of a panel.
+  void step_ended(double size = 1);
   void step_begins();
+  double put_step_aside() { return std::exchange(begun_s_, -1); } ///< panels come; when it has begun
+  void go_on_with_step(double begun_s);                           ///< after them
   /// What the program says and process 0 has to know. Of the first process of the grid; local.
   void tell(Word word, const std::string& text);
 
@@ -66,6 +72,8 @@ private:
   bool is_first() const;
   int rank_of_process0() const;
   void post_steps(double now);
+  void write_steps(Packet& packet);
+  void hear(const std::vector<Steps>& steps) const;
   void write(Packet& packet) const;
   void read(Packet& packet);
   void read_matrices(Packet& packet);
@@ -82,5 +90,9 @@ private:
   // of process 0
   bool has_letter_out_ = false;
 };
+
+template <class Archive> void fields(Archive& a, Council::Steps& steps) {
+  a(steps.count, steps.each_s, steps.size, steps.panels_of);
+}
 
 } // namespace blacs_dyn

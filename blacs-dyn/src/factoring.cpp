@@ -89,7 +89,7 @@ int Factoring::run() {
   const std::int64_t columns = std::min(asked_.matrix->rows.n, asked_.matrix->cols.n);
   told_.assign(static_cast<std::size_t>(pivots_ + (asked_.kind == FactorKind::lu ? columns : 0)), 0);
   const InShared shared(app_.shared, place_.text, told_, app_.grid.comm());
-  panels_.emplace(app_.balancing, *asked_.matrix);
+  panels_.emplace(app_.balancing, *asked_.matrix, place_);
   if (const std::optional<int> outcome = app_.points.come_in(place_)) {
     outcome_ = *outcome;
     if (outcome_ != DYNGRID_RESIZED) return outcome_;

@@ -180,18 +180,14 @@ JobState::~JobState() = default;
 
 // ---- the application's thread
 
-void JobState::step_ended(double now) {
+void JobState::step_ended(double now, double size) {
   if (!is_in_step_) return;
   is_in_step_ = false;
   const double step_s = std::max(0.0, now - begun_);
   const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock()) { // the other thread reads: the application does not wait for it
-    owed_.push_back(step_s);
-    return;
-  }
-  for (const double earlier : owed_) add_step(earlier);
-  owed_.clear();
-  add_step(step_s);
+  owed_.push_back({step_s, size});
+  if (!lock.owns_lock()) return; // the other thread reads: the application does not wait for it
+  add_owed();
   if (!wants_steps_) return;
   if (steps_told_.size() < most_steps)
     steps_told_.push_back({step_ - 1, grid_, step_s, now});
@@ -205,9 +201,18 @@ void JobState::want_steps(bool wanted) {
   if (wanted) steps_told_.reserve(most_steps);
 }
 
-void JobState::add_step(double step_s) {
+/// The caller has the lock.
+void JobState::add_owed() {
+  for (const TimedStep& step : owed_) add_step(step);
+  owed_.clear();
+}
+
+void JobState::add_step(const TimedStep& step) {
+  constexpr double least_size = 0.05; // of a panel in whose time work still counts
   ++step_;
-  last_step_s_ = step_s;
+  last_step_s_ = step.step_s;
+  if (step.size < least_size) return;
+  const double step_s = step.step_s / step.size;
   if (++on_grid_ == 1) {
     cold_s_ = step_s;
     return;
@@ -240,6 +245,47 @@ void JobState::judge_trial() {
     settle();
   }
   trial_.reset();
+}
+
+void JobState::begin_panels(const std::string& of) {
+  end_panels();
+  {
+    const Lock lock(mutex_);
+    add_owed();
+    outside_ = Outside{book_, true, begun_, is_in_step_, on_grid_, cold_s_, here_};
+  }
+  is_in_step_ = false;
+  panel_size_ = 1;
+  const bool is_open = open_book(size_, of);
+  const Lock lock(mutex_);
+  if (!is_open) outside_.reset(); // they count as the program's
+  panels_left_ = -1;
+  if (!is_open) return;
+  book_->known.changes = outside_->book->known.changes; // a change costs what it costs
+  book_->known.spawns = outside_->book->known.spawns;
+}
+
+void JobState::panel(double size, std::int64_t left) {
+  if (!outside_) return;
+  panel_size_ = size;
+  const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+  if (lock.owns_lock()) panels_left_ = left; // else the next one says it
+}
+
+void JobState::end_panels() {
+  if (!outside_) return;
+  panel_size_ = 1;
+  const Lock lock(mutex_);
+  add_owed();
+  const Outside before = *std::exchange(outside_, std::nullopt);
+  book_ = before.book;
+  panels_of_.clear();
+  end_trial();
+  on_grid_ = before.is_same_grid ? before.on_grid : 0;
+  cold_s_ = before.is_same_grid ? before.cold_s : std::nullopt;
+  here_ = before.is_same_grid ? before.here : StepTimes{};
+  begun_ = before.begun;
+  is_in_step_ = before.is_same_grid && before.is_in_step;
 }
 
 /// Another change has come, or what the steps are measured by.
@@ -316,8 +362,8 @@ void JobState::take_back(ResizeRequest request) {
 void JobState::end_change(const ResizeRequest* request, const ChangeReport& report, int parked, double now) {
   {
     const Lock lock(mutex_);
-    for (const double earlier : owed_) add_step(earlier);
-    owed_.clear();
+    add_owed();
+    if (outside_) outside_->is_same_grid = false;
     StepTimes& before = book_->known.steps[key_of(grid_)];
     if (on_grid_ == 1 && cold_s_ && before.count == 0) { // better than nothing
       before.add(*cold_s_);
@@ -336,9 +382,13 @@ void JobState::end_change(const ResizeRequest* request, const ChangeReport& repo
     on_grid_ = 0;
     cold_s_.reset();
     here_ = {};
-    book_->known.changes.push_back(report.cost);
-    if (report.cost.spawned > 0) book_->known.spawns.push_back(report.cost);
-    book_->unsaved_changes.push_back(report.cost);
+    std::vector<Book*> books{book_};
+    if (outside_) books.push_back(outside_->book);
+    for (Book* book : books) {
+      book->known.changes.push_back(report.cost);
+      if (report.cost.spawned > 0) book->known.spawns.push_back(report.cost);
+    }
+    book_of_changes().unsaved_changes.push_back(report.cost);
     last_change_ = {report, now - started_};
     Json event{{"event", "resize"}, {"from", to_json(report.cost.from)}, {"grid", to_json(grid_)},
                {"step", step_},     {"report", to_json(report)},         {"units", json_of(groups_)}};
@@ -424,26 +474,39 @@ std::optional<ResizeRequest> JobState::experiment_wants() {
 }
 
 void JobState::set_matrices(Matrices matrices) {
-  constexpr std::size_t most_sizes = 64; // of a program that makes and frees matrices all the time
-  bool is_new = false;
   {
     const Lock lock(mutex_);
     matrix_bytes_ = matrices.bytes;
     planned_exchange_ = std::move(matrices.planned_exchange);
     if (matrices.size == size_) return;
-    is_new = books_.find(matrices.size) == books_.end();
-    if (is_new && books_.size() >= most_sizes) return;
+  }
+  const std::string panels_of = panels_of_;
+  end_panels();
+  if (open_book(matrices.size, "")) undone_.clear(); // steps of another problem
+  if (!panels_of.empty()) begin_panels(panels_of);
+}
+
+/// The file is read without the lock.
+bool JobState::open_book(const std::string& size, const std::string& panels_of) {
+  constexpr std::size_t most_sizes = 64; // of a program that makes and frees matrices all the time
+  const std::string key = panels_of.empty() ? size : fmt::format("{}, panels of {}", size, panels_of);
+  bool is_new = false;
+  {
+    const Lock lock(mutex_);
+    is_new = books_.find(key) == books_.end();
+    if (is_new && books_.size() >= most_sizes) return false;
   }
   Book book;
-  if (is_new) book.known = read_history(info_.history_file, {info_.app, matrices.size, info_.machine});
+  if (is_new) book.known = read_history(info_.history_file, {info_.app, key, info_.machine});
   const Lock lock(mutex_);
-  size_ = std::move(matrices.size);
-  book_ = &books_.emplace(size_, std::move(book)).first->second;
-  end_trial(); // steps of another problem
-  undone_.clear();
+  size_ = size;
+  panels_of_ = panels_of;
+  book_ = &books_.emplace(key, std::move(book)).first->second;
+  end_trial();
   on_grid_ = 0;
   cold_s_.reset();
   here_ = {};
+  return true;
 }
 
 void JobState::set_groups(std::vector<GroupInfo> groups) {
@@ -500,7 +563,7 @@ void JobState::set_experiment(Experiment experiment) {
 
 void JobState::balanced(const BalanceReport& report) {
   const Lock lock(mutex_);
-  for (std::vector<BalanceReport>* list : {&book_->unsaved_balances, &book_->known.balances}) {
+  for (std::vector<BalanceReport>* list : {&book_of_changes().unsaved_balances, &book_of_changes().known.balances}) {
     if (report.measured_steps == 0)
       list->push_back(report);
     else if (!list->empty() && list->back().number == report.number && list->back().measured_steps == 0)
@@ -581,7 +644,7 @@ Situation JobState::situation() const {
   s.cores = info_.cores;
   s.per_core = info_.per_core;
   s.parked = parked_;
-  s.steps_left = steps_ > 0 ? std::max<std::int64_t>(0, steps_ - step_) : -1;
+  s.steps_left = left();
   s.steps = book_->known.steps;
   if (cold_s_ && s.steps.find(key_of(grid_)) == s.steps.end()) s.steps[key_of(grid_)].add(*cold_s_);
   s.changes = book_->known.changes;
@@ -797,15 +860,20 @@ Json JobState::balance(const Request& request) {
   return {{"accepted", true}, {"request", number}};
 }
 
+std::int64_t JobState::left() const {
+  if (outside_) return panels_left_;
+  return steps_ > 0 ? std::max<std::int64_t>(0, steps_ - step_) : -1;
+}
+
 std::int64_t JobState::steps_left() const {
   const Lock lock(mutex_);
-  return steps_ > 0 ? std::max<std::int64_t>(0, steps_ - step_) : -1;
+  return left();
 }
 
 double JobState::seconds_left() const {
   const Lock lock(mutex_);
   const double step_s = here_.count > 0 ? here_.mean : cold_s_.value_or(-1);
-  return steps_ > 0 && step_s >= 0 ? static_cast<double>(std::max<std::int64_t>(0, steps_ - step_)) * step_s : -1;
+  return left() >= 0 && step_s >= 0 ? static_cast<double>(left()) * step_s : -1;
 }
 
 Allowed JobState::allowed() const {

@@ -913,6 +913,77 @@ TEST(Job, StepTimesLeaveOutTheFirstOnAGrid) {
   EXPECT_DOUBLE_EQ(history["grids"][0]["mean_s"].get<double>(), 3);
 }
 
+namespace {
+/// Steps of 9 s and, in the fourth of them, 20 panels of a factorization, the first of 0.1 s.
+struct WithPanels {
+  control::JobState state = job();
+  double now = 0;
+  void step(double seconds) {
+    state.step_begins(now);
+    now += seconds;
+    state.step_ended(now);
+  }
+  void panel(int k) {
+    const double left = 1 - k / 20.0, size = left * left;
+    state.step_begins(now);
+    state.panel(size, 19 - k);
+    now += 0.1 * size;
+    state.step_ended(now);
+  }
+};
+} // namespace
+
+TEST(Job, PanelsAreKnownAsLongAsTheFirst) {
+  WithPanels run;
+  run.state.set_steps(100000);
+  for (int k = 0; k < 3; ++k) run.step(9);
+  run.state.step_begins(run.now);
+  const double begun = run.now;
+  run.state.begin_panels("dyngrid_lu:A");
+  EXPECT_EQ(run.state.status(run.now)["mean_step_s"], nullptr) << "nothing is known of panels";
+  EXPECT_EQ(run.state.steps_left(), -1);
+  for (int k = 0; k < 19; ++k) run.panel(k);
+  EXPECT_NEAR(run.state.status(run.now)["mean_step_s"].get<double>(), 0.1, 1e-9);
+  EXPECT_EQ(run.state.steps_left(), 1);
+  EXPECT_NEAR(run.state.seconds_left(), 0.1, 1e-9);
+  // of 100,000 steps of 9 s a growth pays off; of one panel it does not, though there are 100,000 steps
+  const Json said = ask(run.state, R"({"op":"offer","procs":5})", run.now);
+  EXPECT_EQ(said["accepted"], false);
+  EXPECT_TRUE(says(said["reason"], "cannot pay off")) << said;
+  EXPECT_NEAR(run.state.history()["grids"][0]["mean_s"].get<double>(), 0.1, 1e-9);
+  run.state.end_panels();
+  run.now += 0.5;
+  run.state.step_ended(run.now); // the program's step, the factorization in it
+  const Json status = run.state.status(run.now);
+  EXPECT_DOUBLE_EQ(status["step_s"].get<double>(), run.now - begun);
+  EXPECT_EQ(status["step"], 3 + 19 + 1) << "resize points are counted as before";
+  EXPECT_DOUBLE_EQ(status["mean_step_s"].get<double>(), (2 * 9 + run.now - begun) / 3);
+  EXPECT_EQ(ask(run.state, R"({"op":"offer","procs":5})", run.now)["grid"], Json({3, 3}));
+}
+
+TEST(Job, AChangeBetweenPanelsIsOfBoth) {
+  WithPanels run;
+  for (int k = 0; k < 3; ++k) run.step(9);
+  run.state.step_begins(run.now);
+  run.state.begin_panels("dyngrid_lu:A");
+  run.state.set_matrices({"d100x100", 80000, {}}); // known from the first resize point on, which is a panel's
+  for (int k = 0; k < 5; ++k) run.panel(k);
+  EXPECT_NEAR(run.state.status(run.now)["mean_step_s"].get<double>(), 0.1, 1e-9);
+  run.state.changed(change({2, 2}, {3, 3}), 0, run.now);
+  for (int k = 5; k < 10; ++k) run.panel(k);
+  EXPECT_EQ(run.state.history()["resizes"].size(), 1u);
+  run.state.begin_panels("dyngrid_cholesky:B"); // what came before it has ended
+  EXPECT_EQ(run.state.status(run.now)["mean_step_s"], nullptr);
+  EXPECT_EQ(run.state.history()["resizes"].size(), 1u) << "what a change costs is known";
+  run.state.end_panels();
+  run.state.step_ended(run.now + 1);
+  EXPECT_EQ(run.state.status(run.now)["mean_step_s"], nullptr) << "half of that step was on another grid";
+  EXPECT_EQ(run.state.history()["resizes"].size(), 1u);
+  run.state.panel(0.5, 3); // of no factorization
+  run.step(7);
+  EXPECT_DOUBLE_EQ(run.state.status(run.now)["mean_step_s"].get<double>(), 7);
+}
+
 TEST(Job, StepEventsComeInOrderAndAreSkippedWhenNobodyFetchesThem) {
   control::JobState state = job();
   state.step_begins(0);

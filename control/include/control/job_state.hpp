@@ -59,6 +59,11 @@ struct Trial {
   Verdict verdict() const;
 };
 
+/// What a step took; of a panel of a factorization its part of the first one, too.
+struct TimedStep {
+  double step_s, size = 1;
+};
+
 /// Grids to be tried in the first steps, e.g. "2x2,2x3,3x3@3": three steps on each (a first one on a new grid does not
 /// count), then to the quickest.
 struct Experiment {
@@ -80,12 +85,20 @@ public:
 
   // ---- the application's thread ----
   /// A resize point was reached: the step that began at the last one (or after the last change) has ended.
-  void step_ended(double now);
+  void step_ended(double now) { step_ended(now, panel_size_); }
+  void step_ended(double now, double size); ///< of a panel
   /// The next step begins: there was nothing to do at the resize point, or a change has ended.
   void step_begins(double now) {
     begun_ = now;
     is_in_step_ = true;
   }
+  /// Steps of another kind come until end_panels(): panels of a factorization. Each is known as one that is as long as
+  /// the first, they are told apart from the program's steps on each grid, and what is left are panels.
+  /// of: which factorization; books of history are kept by it.
+  void begin_panels(const std::string& of);
+  /// Of the one that ends next: its part of the first one; and how many such first ones come after it, -1: not known.
+  void panel(double size, std::int64_t left);
+  void end_panels(); ///< the program's step that they are in goes on, unless the grid is another one by now
   /// Whether want() has something to say. One atomic load.
   bool is_pending() const noexcept { return pending_.load(std::memory_order_acquire); }
   /// What the application is to do at this resize point, if anything: it answers the request.
@@ -170,8 +183,13 @@ private:
   std::optional<ResizeRequest> experiment_wants();
   void judge_trial();
   void end_trial();
-  void add_step(double step_s);
-  void settle(); ///< is_pending() as it should be
+  struct Book;
+  void add_owed();
+  void add_step(const TimedStep& step);
+  bool open_book(const std::string& size, const std::string& panels_of);
+  Book& book_of_changes() { return outside_ ? *outside_->book : *book_; }
+  std::int64_t left() const; ///< the caller has the lock
+  void settle();             ///< is_pending() as it should be
 
   const JobInfo info_;
   const gridmap::GridShape first_grid_;
@@ -201,8 +219,8 @@ private:
     std::string why;
   };
   std::map<std::pair<int, int>, Undone> undone_; ///< grids that were given up as slower in this run
-  std::vector<double>
-      owed_; ///< steps that could not be added because the other thread had the lock; the application's thread only
+  /// Steps that could not be added because the other thread had the lock; the application's thread only.
+  std::vector<TimedStep> owed_;
   std::int64_t steps_ = 0;
   Allowed allowed_;
   std::vector<GroupInfo> groups_;
@@ -222,6 +240,20 @@ private:
   };
   std::map<std::string, Book> books_; ///< by size_: the file is read once for each
   Book* book_ = nullptr;              ///< of them the present one
+  /// Of the program's steps, while panels come.
+  struct Outside {
+    Book* book;
+    bool is_same_grid;
+    double begun;
+    bool is_in_step;
+    std::int64_t on_grid;
+    std::optional<double> cold_s;
+    StepTimes here;
+  };
+  std::optional<Outside> outside_;
+  std::string panels_of_;
+  double panel_size_ = 1;         ///< the application's thread only
+  std::int64_t panels_left_ = -1; ///< in first ones
   struct LastChange {
     ChangeReport report;
     double at; ///< seconds after the beginning
