@@ -34,7 +34,7 @@ constexpr double flops_of_round = 8;
 
 struct Settings {
   apps::Options common;
-  int crowd = 50, crowded_rows = 0, cell_rounds = 100, particle_rounds = 13, drift = 300, wander = 40;
+  int crowd = 50, crowded_rows = 0, cell_rounds = 100, particle_rounds = 15, drift = 300, wander = 40;
   std::string deal = "pays";
   int look = 5;
   bool is_measured = false;
