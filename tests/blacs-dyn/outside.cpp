@@ -133,6 +133,24 @@ int calls(const std::string& file) {
   return finish();
 }
 
+/// On 2x2, with a step that all share.
+struct Begun {
+  int step = 0;
+  std::optional<Two> made;
+  const Two& all;
+  Begun() : all(begin()) {}
+  Begun(const Begun&) = delete;
+  Begun& operator=(const Begun&) = delete;
+
+private:
+  const Two& begin() {
+    expect(dyngrid_init_grid(2, 2) == 0, "dyngrid_init_grid");
+    expect(dyngrid_share("step", &step, sizeof step) == 0, "share");
+    made.emplace().fill();
+    return *made;
+  }
+};
+
 struct Turn {
   int nprow, npcol;
   const char* without;
@@ -272,11 +290,9 @@ struct Held {
 };
 
 int told() {
-  expect(dyngrid_init_grid(2, 2) == 0, "dyngrid_init_grid");
-  int step = 0;
-  expect(dyngrid_share("step", &step, sizeof step) == 0, "share");
-  Two all;
-  all.fill();
+  Begun run;
+  int& step = run.step;
+  const Two& all = run.all;
   Held held;
   held.make();
   expect(dyngrid_on_change([](void* data) { static_cast<Held*>(data)->free(); },
@@ -304,11 +320,9 @@ int told() {
 
 /// The first process of the grid counts the seconds from the last checkpoint on, whoever wrote that.
 int saved(const std::string& file) {
-  expect(dyngrid_init_grid(2, 2) == 0, "dyngrid_init_grid");
-  int step = 0;
-  expect(dyngrid_share("step", &step, sizeof step) == 0, "share");
-  Two all;
-  all.fill();
+  Begun run;
+  int& step = run.step;
+  const Two& all = run.all;
   const auto inode = [&] {
     struct stat found {};
     return stat(file.c_str(), &found) == 0 ? found.st_ino : 0;
@@ -340,11 +354,9 @@ int saved(const std::string& file) {
 }
 
 int timetable() {
-  expect(dyngrid_init_grid(2, 2) == 0, "dyngrid_init_grid");
-  int step = 0;
-  expect(dyngrid_share("step", &step, sizeof step) == 0, "share");
-  Two all;
-  all.fill();
+  Begun run;
+  int& step = run.step;
+  const Two& all = run.all;
   for (; step < 7; ++step) {
     const std::string what = "step " + std::to_string(step);
     if (step == 0) expect(dyngrid_request_without(1, 3, "0") == 0, "request");
@@ -401,11 +413,9 @@ int cost() {
 }
 
 int soak(int count, bool is_strict) {
-  expect(dyngrid_init_grid(2, 2) == 0, "dyngrid_init_grid");
-  int step = 0;
-  expect(dyngrid_share("step", &step, sizeof step) == 0, "share");
-  Two all;
-  all.fill();
+  Begun run;
+  int& step = run.step;
+  const Two& all = run.all;
   follow::Figures first{};
   while (step < 3 * count) {
     if (step == 30) first = follow::figures();
