@@ -334,6 +334,15 @@ void check_balance(const Case& c, const Changes& changes) {
   expect(std::any_of(changes.parts.begin(), changes.parts.end(), has_acted), "the balancer has acted");
 }
 
+void check_history() {
+  const char* file = std::getenv("TEST_OUTSIDE") ? std::getenv("DYNGRID_HISTORY") : nullptr;
+  if (!file) return;
+  std::ifstream in(file);
+  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  expect(text.find("panels of dyngrid_") != std::string::npos, "panels in history: " + text);
+  std::filesystem::remove(file);
+}
+
 template <class T> int run(const Case& c) {
   std::optional<Processor> slow;
   if (const char* folder = std::getenv("TEST_LOADED"))
@@ -392,12 +401,7 @@ template <class T> int run(const Case& c) {
     if (dyngrid_is_first()) std::printf("%s: %d rounds right\n", c.kind.c_str(), c.rounds);
   }
   expect(dyngrid_finalize() == 0, "finalize");
-  if (const char* file = std::getenv("DYNGRID_HISTORY"); file && std::getenv("TEST_OUTSIDE") && was_0) {
-    std::ifstream in(file);
-    const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-    expect(text.find("panels of dyngrid_") != std::string::npos, std::string("panels in history: ") + text);
-    std::filesystem::remove(file);
-  }
+  if (was_0) check_history();
   return 0;
 }
 
