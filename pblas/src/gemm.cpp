@@ -23,7 +23,8 @@ constexpr std::int64_t strip_width = 384; ///< columns of C between two looks at
 template <class T> class PanelsOfA {
 public:
   PanelsOfA(const Operand<const T>& a)
-      : a_(a), size_(a.grid->here().npcol), ring_(a.grid->row(), a.mycol(), size_), height_(a.m_loc()) {
+      : a_(a), size_(a.grid->here().npcol), slices_(a.grid->row(), a.mycol(), size_, a.grid->row_processes()),
+        height_(a.m_loc()) {
     if (size_ > 1)
       for (auto& buffer : buffers_) buffer.resize(at(height_ * std::min(panel_width, a.n())));
   }
@@ -43,23 +44,23 @@ public:
     for (std::int64_t j = 0; height_ > 0 && j < lengths[at(a_.mycol())] / height_; ++j)
       std::copy_n(mine + j * a_.lld, height_, to + j * height_);
     next_ = buffer.data();
-    ring_.start(buffer.data(), offsets_.data());
+    slices_.start(buffer.data(), offsets_.data());
   }
   void advance() {
-    if (size_ > 1) ring_.advance();
+    if (size_ > 1) slices_.advance();
   }
   /// The panel that was sent for last; good until the next but one.
   const T* finish() {
-    if (size_ > 1) ring_.finish();
+    if (size_ > 1) slices_.finish();
     return next_;
   }
-  bool is_idle() const { return size_ == 1 || ring_.is_done(); }
+  bool is_idle() const { return size_ == 1 || slices_.is_done(); }
   std::int64_t ld() const { return size_ == 1 ? a_.lld : height_; }
 
 private:
   const Operand<const T>& a_;
   int size_, turn_ = 0;
-  Ring<T> ring_;
+  Slices<T> slices_;
   std::int64_t height_;
   std::vector<T> buffers_[2];
   std::vector<std::int64_t> offsets_;
@@ -71,7 +72,8 @@ private:
 template <class T> class PanelsOfB {
 public:
   PanelsOfB(const Operand<const T>& b, const AxisWindow& order)
-      : b_(b), order_(order), size_(b.grid->here().nprow), ring_(b.grid->col(), b.myrow(), size_), width_(b.n_loc()) {
+      : b_(b), order_(order), size_(b.grid->here().nprow),
+        slices_(b.grid->col(), b.myrow(), size_, b.grid->col_processes()), width_(b.n_loc()) {
     const std::int64_t most = width_ * std::min(panel_width, b.m());
     if (size_ > 1) packed_.resize(at(most));
     if (size_ > 1 || order.axis().nprocs > 1) panel_.resize(at(most));
@@ -87,19 +89,19 @@ public:
     const T* mine = b_.local(b_.rows.count_before(b_.myrow(), k), 0);
     T* to = packed_.data() + offsets_[at(b_.myrow())];
     for (std::int64_t j = 0; rows > 0 && j < width_; ++j) std::copy_n(mine + j * b_.lld, rows, to + j * rows);
-    ring_.start(packed_.data(), offsets_.data());
+    slices_.start(packed_.data(), offsets_.data());
   }
   void advance() {
-    if (size_ > 1) ring_.advance();
+    if (size_ > 1) slices_.advance();
   }
   /// The panel that was sent for last; good until the next one.
   const T* finish() {
-    if (size_ > 1) ring_.finish();
+    if (size_ > 1) slices_.finish();
     if (panel_.empty()) return b_.local(k_, 0);
     unpack();
     return panel_.data();
   }
-  bool is_idle() const { return size_ == 1 || ring_.is_done(); }
+  bool is_idle() const { return size_ == 1 || slices_.is_done(); }
   std::int64_t ld() const { return panel_.empty() ? b_.lld : k_end_ - k_; }
 
 private:
@@ -127,7 +129,7 @@ private:
   const Operand<const T>& b_;
   const AxisWindow& order_;
   int size_;
-  Ring<T> ring_;
+  Slices<T> slices_;
   std::int64_t width_, k_ = 0, k_end_ = 0;
   std::vector<T> packed_, panel_;
   std::vector<std::int64_t> offsets_;

@@ -6,6 +6,7 @@
 
 #include "base/index.hpp"
 #include "base/mpi/check.hpp"
+#include "in_place.hpp"
 #include "pblas/contexts.hpp"
 
 namespace pblas {
@@ -69,6 +70,8 @@ Grid::Grid(MPI_Comm all, const Position& here) : all_(all), here_(here) {
   row_ = base::Comm::adopt(row);
   check_mpi(MPI_Comm_split(all, here.mycol, here.myrow, &col), "MPI_Comm_split");
   col_ = base::Comm::adopt(col);
+  row_processes_ = processes_to_read(row_.get());
+  col_processes_ = processes_to_read(col_.get());
   int rank = 0;
   check_mpi(MPI_Comm_rank(all, &rank), "MPI_Comm_rank");
   const int mine = here.myrow * here.npcol + here.mycol;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include <mpi.h>
 
@@ -37,7 +39,10 @@ public:
   const Position& here() const { return here_; }
   MPI_Comm row() const { return row_.get(); } ///< of my row: rank q stands in column q
   MPI_Comm col() const { return col_.get(); } ///< of my column: rank p stands in row p
-  MPI_Comm all() const { return all_; }       ///< the context's own, borrowed
+  /// Processes of my row, by rank, where they can be read in place, or none.
+  const std::vector<std::int64_t>& row_processes() const { return row_processes_; }
+  const std::vector<std::int64_t>& col_processes() const { return col_processes_; } ///< and of my column
+  MPI_Comm all() const { return all_; }                                             ///< the context's own, borrowed
   /// The grid as redist has it, with ranks of executor().
   const redist::Grid& ranks() const { return ranks_; }
   /// Collective the first time.
@@ -48,6 +53,7 @@ private:
   MPI_Comm all_;
   Position here_;
   base::Comm row_, col_;
+  std::vector<std::int64_t> row_processes_, col_processes_;
   redist::Grid ranks_;
   std::optional<redist::Executor> executor_;
 };

@@ -2,6 +2,7 @@
 // Slices of all processes of a row or a column of the grid, on each of them.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include <mpi.h>
@@ -10,6 +11,7 @@
 #include "base/mpi/check.hpp"
 #include "base/tags.hpp"
 #include "blas.hpp"
+#include "in_place.hpp"
 
 namespace pblas {
 
@@ -75,6 +77,27 @@ private:
   T* buffer_ = nullptr;
   const std::int64_t* offsets_ = nullptr;
   MPI_Request requests_[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+};
+
+/// A Ring, or where there are processes to read, InPlace.
+template <class T> class Slices {
+public:
+  Slices(MPI_Comm comm, int rank, int size, const std::vector<std::int64_t>& processes) : ring_(comm, rank, size) {
+    if (!processes.empty()) in_place_.emplace(comm, rank, processes);
+  }
+  void start(T* buffer, const std::int64_t* offsets) {
+    if (in_place_)
+      in_place_->start(reinterpret_cast<char*>(buffer), offsets, sizeof(T));
+    else
+      ring_.start(buffer, offsets);
+  }
+  void advance() { in_place_ ? in_place_->advance() : ring_.advance(); }
+  void finish() { in_place_ ? in_place_->finish() : ring_.finish(); }
+  bool is_done() const { return in_place_ ? in_place_->is_done() : ring_.is_done(); }
+
+private:
+  Ring<T> ring_;
+  std::optional<InPlace> in_place_;
 };
 
 /// The lengths of slices as Ring wants them: where each begins, and the end of the last.

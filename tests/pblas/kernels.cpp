@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "../../pblas/src/in_place.hpp"
 #include "local_lapack.hpp"
 #include "pblas/contexts.hpp"
 #include "spread.hpp"
@@ -17,6 +18,11 @@ using namespace spread;
 template <class T> class Kernels : public ::testing::Test {};
 using Types = ::testing::Types<float, double, std::complex<float>, std::complex<double>>;
 TYPED_TEST_SUITE(Kernels, Types);
+
+[[maybe_unused]] const bool reads_in_place = [] { // TEST_IN_PLACE: panels of products
+  pblas::always_read_in_place(std::getenv("TEST_IN_PLACE") != nullptr);
+  return true;
+}();
 
 constexpr double threshold = 16; // as ScaLAPACK's own testers
 

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "in_place.hpp"
+
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <random>
+
+#include <fmt/format.h>
+
+#include "base/index.hpp"
+#include "base/mpi/check.hpp"
+#include "base/status.hpp"
+#include "base/tags.hpp"
+
+namespace pblas {
+
+using base::at;
+using base::check_mpi;
+
+namespace {
+
+bool is_always_on = false;
+
+/// Some are of a world that is not this process's: so says each of them, or none.
+bool spans_worlds(MPI_Comm comm) {
+  MPI_Group group = MPI_GROUP_NULL, world = MPI_GROUP_NULL;
+  check_mpi(MPI_Comm_group(comm, &group), "MPI_Comm_group");
+  check_mpi(MPI_Comm_group(MPI_COMM_WORLD, &world), "MPI_Comm_group"); // asked for nothing but who is in it
+  int size = 0;
+  MPI_Group_size(group, &size);
+  std::vector<int> ranks(at(size)), in_world(at(size));
+  for (int r = 0; r < size; ++r) ranks[at(r)] = r;
+  check_mpi(MPI_Group_translate_ranks(group, size, ranks.data(), world, in_world.data()), "MPI_Group_translate_ranks");
+  MPI_Group_free(&group);
+  MPI_Group_free(&world);
+  return std::find(in_world.begin(), in_world.end(), MPI_UNDEFINED) != in_world.end();
+}
+
+/// Where a process shows a number that is hard to guess: a process of that number on another host does not have it.
+struct Sample {
+  std::int64_t process;
+  std::uint64_t address, number;
+};
+
+bool can_read(const Sample& other) {
+  std::uint64_t number = 0;
+  const iovec local{&number, sizeof number};
+  const iovec remote{reinterpret_cast<void*>(other.address), sizeof number};
+  return process_vm_readv(static_cast<pid_t>(other.process), &local, 1, &remote, 1, 0) == sizeof number &&
+         number == other.number;
+}
+
+} // namespace
+
+void always_read_in_place(bool is_on) {
+  is_always_on = is_on;
+}
+
+std::vector<std::int64_t> processes_to_read(MPI_Comm comm) {
+  int size = 1;
+  check_mpi(MPI_Comm_size(comm, &size), "MPI_Comm_size");
+  if (size == 1 || !(is_always_on || spans_worlds(comm))) return {};
+  std::random_device random;
+  const std::uint64_t number = (std::uint64_t{random()} << 32) + random();
+  const Sample mine{getpid(), reinterpret_cast<std::uintptr_t>(&number), number};
+  std::vector<Sample> all(at(size));
+  check_mpi(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, comm), "MPI_Allgather");
+  int can = std::all_of(all.begin(), all.end(), can_read) ? 1 : 0;
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &can, 1, MPI_INT, MPI_MIN, comm), "MPI_Allreduce");
+  std::vector<std::int64_t> processes;
+  for (const Sample& one : all)
+    if (can == 1) processes.push_back(one.process);
+  return processes;
+}
+
+void read_memory(std::int64_t process, void* to, std::uint64_t from, std::size_t bytes) {
+  char* next = static_cast<char*>(to);
+  while (bytes > 0) {
+    const iovec local{next, bytes};
+    const iovec remote{reinterpret_cast<void*>(from), bytes};
+    const ssize_t done = process_vm_readv(static_cast<pid_t>(process), &local, 1, &remote, 1, 0);
+    if (done <= 0)
+      throw base::Error(base::Status::internal, fmt::format("pblas: the memory of process {} cannot be read: {}",
+                                                            process, std::strerror(done < 0 ? errno : EFAULT)));
+    next += done;
+    from += static_cast<std::uint64_t>(done);
+    bytes -= static_cast<std::size_t>(done);
+  }
+}
+
+InPlace::InPlace(MPI_Comm comm, int rank, const std::vector<std::int64_t>& processes)
+    : comm_(comm), rank_(at(rank)), processes_(processes), addresses_(processes.size()),
+      told_(processes.size(), MPI_REQUEST_NULL), read_(processes.size(), MPI_REQUEST_NULL) {}
+
+InPlace::~InPlace() {
+  for (Turn& turn : turns_)
+    MPI_Waitall(static_cast<int>(turn.requests.size()), turn.requests.data(), MPI_STATUSES_IGNORE);
+  MPI_Waitall(static_cast<int>(read_.size()), read_.data(), MPI_STATUSES_IGNORE);
+}
+
+void InPlace::wait_for(Turn& turn) {
+  check_mpi(MPI_Waitall(static_cast<int>(turn.requests.size()), turn.requests.data(), MPI_STATUSES_IGNORE),
+            "MPI_Waitall");
+  turn.requests.clear();
+}
+
+/// Empty slices are not told of.
+void InPlace::start(char* buffer, const std::int64_t* offsets, std::int64_t element_bytes) {
+  buffer_ = buffer;
+  offsets_ = offsets;
+  element_bytes_ = element_bytes;
+  Turn& turn = turns_[turn_ = 1 - turn_];
+  wait_for(turn);
+  const std::int64_t first = offsets[rank_] * element_bytes, length = offsets[rank_ + 1] * element_bytes - first;
+  turn.mine.assign(buffer + first, buffer + first + length);
+  turn.address = reinterpret_cast<std::uintptr_t>(turn.mine.data());
+  left_ = 0;
+  for (std::size_t r = 0; r < processes_.size(); ++r) {
+    if (r == rank_) continue;
+    const int rank = static_cast<int>(r);
+    if (offsets[r + 1] > offsets[r]) {
+      check_mpi(MPI_Irecv(&addresses_[r], 1, MPI_UINT64_T, rank, base::tag_panel, comm_, &told_[r]), "MPI_Irecv");
+      ++left_;
+    }
+    if (length == 0) continue;
+    turn.requests.resize(turn.requests.size() + 2, MPI_REQUEST_NULL);
+    MPI_Request* two = &turn.requests[turn.requests.size() - 2];
+    check_mpi(MPI_Irecv(nullptr, 0, MPI_BYTE, rank, base::tag_panel_read, comm_, two), "MPI_Irecv");
+    check_mpi(MPI_Isend(&turn.address, 1, MPI_UINT64_T, rank, base::tag_panel, comm_, two + 1), "MPI_Isend");
+  }
+}
+
+void InPlace::look(bool waits) {
+  while (left_ > 0) {
+    int owner = MPI_UNDEFINED, is_any = 1;
+    const int count = static_cast<int>(told_.size());
+    if (waits)
+      check_mpi(MPI_Waitany(count, told_.data(), &owner, MPI_STATUS_IGNORE), "MPI_Waitany");
+    else
+      check_mpi(MPI_Testany(count, told_.data(), &owner, &is_any, MPI_STATUS_IGNORE), "MPI_Testany");
+    if (is_any == 0 || owner == MPI_UNDEFINED) return;
+    fetch(at(owner));
+    --left_;
+  }
+}
+
+void InPlace::fetch(std::size_t owner) {
+  const std::int64_t first = offsets_[owner] * element_bytes_;
+  read_memory(processes_[owner], buffer_ + first, addresses_[owner], at(offsets_[owner + 1] * element_bytes_ - first));
+  check_mpi(MPI_Wait(&read_[owner], MPI_STATUS_IGNORE), "MPI_Wait");
+  check_mpi(MPI_Isend(nullptr, 0, MPI_BYTE, static_cast<int>(owner), base::tag_panel_read, comm_, &read_[owner]),
+            "MPI_Isend");
+}
+
+} // namespace pblas

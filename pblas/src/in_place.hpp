@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Slices of other processes of this host, read where they are.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include <mpi.h>
+
+namespace pblas {
+
+/// Of all processes of comm, by rank, where each can read the memory of every other and MPI may take a longer way
+/// between some of them: those of different worlds, after a growth. Empty otherwise. Collective.
+std::vector<std::int64_t> processes_to_read(MPI_Comm comm);
+
+/// On all processes alike, before their contexts are used: reads also where all are of one world. For tests.
+void always_read_in_place(bool is_on);
+
+/// @throws Error{internal} when the kernel does not let this process
+void read_memory(std::int64_t process, void* to, std::uint64_t from, std::size_t bytes);
+
+/// As Ring, but everybody fetches each slice from its owner, which says by a short message where it is, and hears when
+/// it was read.
+class InPlace {
+public:
+  InPlace(MPI_Comm comm, int rank, const std::vector<std::int64_t>& processes);
+  ~InPlace(); ///< waits until all have read what is mine
+  InPlace(const InPlace&) = delete;
+  InPlace& operator=(const InPlace&) = delete;
+
+  /// As Ring::start, in bytes.
+  void start(char* buffer, const std::int64_t* offsets, std::int64_t element_bytes);
+  void advance() { look(false); }
+  void finish() { look(true); }
+  bool is_done() const { return left_ == 0; }
+
+private:
+  struct Turn {
+    std::vector<char> mine; ///< others read it while the buffer is used for the next panel
+    std::uint64_t address = 0;
+    std::vector<MPI_Request> requests; ///< that it is told, and that it was read
+  };
+  void look(bool waits);
+  void fetch(std::size_t owner);
+  static void wait_for(Turn& turn);
+
+  MPI_Comm comm_;
+  std::size_t rank_;
+  const std::vector<std::int64_t>& processes_;
+  Turn turns_[2];
+  int turn_ = 0, left_ = 0;
+  char* buffer_ = nullptr;
+  const std::int64_t* offsets_ = nullptr;
+  std::int64_t element_bytes_ = 1;
+  std::vector<std::uint64_t> addresses_;
+  std::vector<MPI_Request> told_; ///< where the slice of each owner is
+  std::vector<MPI_Request> read_; ///< what says to owners that it was read
+};
+
+} // namespace pblas
