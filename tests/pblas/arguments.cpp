@@ -79,6 +79,33 @@ TEST(Arguments, AreRefusedAsStockRefuses) {
   EXPECT_EQ(potrf(dyngrid_pdpotrf_, x), potrf(pdpotrf_, x));
 }
 
+int getrs(decltype(&pdgetrs_) routine, Arguments x) {
+  const int one = 1;
+  int info = 99;
+  routine("N", &x.n, &x.nrhs, x.a.data(), &x.ia, &x.ja, x.desc.data(), x.ipiv.data(), x.b.data(), &one, &one,
+          x.descb.data(), &info);
+  return info;
+}
+
+/// The right-hand sides do not fit the matrix.
+TEST(Arguments, OfTwoDescriptorsThatDoNotFit) {
+  const spread::Grid grid(2, 2), other(2, 2);
+  const Mistake misfits[] = {
+      {"too many right-hand sides", [](Arguments& x) { x.nrhs = 11; }},
+      {"too few rows", [](Arguments& x) { x.descb[2] = 7; }},
+      {"another context", [&](Arguments& x) { x.descb[1] = other.ctxt; }},
+      {"lld", [](Arguments& x) { x.descb[8] = 1; }},
+  };
+  for (const Mistake& misfit : misfits) {
+    SCOPED_TRACE(misfit.what);
+    Arguments x(grid.ctxt);
+    misfit.make(x);
+    const int expected = getrs(pdgetrs_, x);
+    EXPECT_LT(expected, 0);
+    EXPECT_EQ(getrs(dyngrid_pdgetrs_, x), expected);
+  }
+}
+
 /// One process is wrong, all hear of it.
 TEST(Arguments, OneIsWrong) {
   const spread::Grid grid(2, 2);
