@@ -114,35 +114,51 @@ CallRules parse_call_rules(std::string_view text, std::string_view where) {
 
 namespace {
 constexpr std::int64_t remembered_calls = 8;
+constexpr std::int64_t few_calls = 3;  // whose median one disturbed call can move
+constexpr double unsure_of_one = 0.15; // part of one measurement, and of what is fitted; half of it for two, and so on
+constexpr double unsure_of_quartile = 3.6; // 2 standard errors, 1.36 s / sqrt(n), and s = 4/3 of it less the least
+} // namespace
+
+void Recent::add(double value) {
+  if (count() == remembered_calls) values_.erase(values_.begin());
+  values_.push_back(value);
+}
+
+double Recent::at(double part) const {
+  if (values_.empty()) return std::numeric_limits<double>::quiet_NaN();
+  std::vector<double> sorted = values_;
+  std::sort(sorted.begin(), sorted.end());
+  const double where = part * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(where);
+  const double above = sorted[std::min(below + 1, sorted.size() - 1)];
+  return sorted[below] + (where - static_cast<double>(below)) * (above - sorted[below]);
+}
+
+double Recent::spread() const {
+  const auto n = static_cast<double>(count());
+  return std::max(unsure_of_quartile * (usual() - at(0)) / std::sqrt(n), unsure_of_one / n * usual());
 }
 
 void CallSpeeds::add(const CallSample& sample) {
   if (!std::isfinite(sample.seconds) || sample.seconds <= 0 || sample.count < 1) return;
-  auto& sizes = known_[{sample.routine, sample.aspect, sample.place}];
-  const auto [at, is_new] = sizes.emplace(sample.n, sample);
-  if (is_new) return;
-  CallSample& mean = at->second;
-  const std::int64_t before = std::min(mean.count, std::max<std::int64_t>(0, remembered_calls - sample.count));
-  const std::int64_t more = std::min(sample.count, remembered_calls);
-  mean.seconds = (mean.seconds * static_cast<double>(before) + sample.seconds * static_cast<double>(more)) /
-                 static_cast<double>(before + more);
-  mean.count = before + more;
+  Size& size = known_[{sample.routine, sample.aspect, sample.place}][sample.n];
+  size.work = sample.work;
+  for (std::int64_t k = 0; k < std::min(sample.count, remembered_calls); ++k) size.seconds.add(sample.seconds);
 }
 
-double CallSpeeds::predict(const std::string& routine, int aspect, const CallPlace& place, std::int64_t n,
-                           double work) const {
-  const auto found = known_.find({routine, aspect, place});
-  if (found == known_.end()) return std::numeric_limits<double>::quiet_NaN();
-  const auto& sizes = found->second;
-  if (const auto same = sizes.find(n); same != sizes.end()) return same->second.seconds;
+/// By all sizes but one; NaN where there is no other.
+double CallSpeeds::fitted(const Sizes& sizes, std::int64_t n, double work, std::int64_t without) {
   double nn = 0, nw = 0, ww = 0, nt = 0, wt = 0;
-  for (const auto& [size, sample] : sizes) {
+  for (const auto& [size, known] : sizes) {
+    if (size == without) continue;
     const double far = std::log2(static_cast<double>(size) / static_cast<double>(n));
-    const double weight = 1 / (sample.seconds * sample.seconds * (1 + far * far));
-    const double x = static_cast<double>(size), y = sample.work, t = sample.seconds;
+    const double t = known.seconds.usual();
+    const double weight = 1 / (t * t * (1 + far * far));
+    const double x = static_cast<double>(size), y = known.work;
     nn += weight * x * x, nw += weight * x * y, ww += weight * y * y;
     nt += weight * x * t, wt += weight * y * t;
   }
+  if (nn == 0) return std::numeric_limits<double>::quiet_NaN();
   const double determinant = nn * ww - nw * nw;
   double by_n = 0, by_work = 0;
   if (determinant > 1e-9 * nn * ww) {
@@ -156,6 +172,28 @@ double CallSpeeds::predict(const std::string& routine, int aspect, const CallPla
   return by_n * static_cast<double>(n) + by_work * work;
 }
 
+CallExpectation CallSpeeds::expect(const std::string& routine, int aspect, const CallPlace& place, std::int64_t n,
+                                   double work, std::int64_t looks_again_below) const {
+  const auto found = known_.find({routine, aspect, place});
+  if (found == known_.end()) return {};
+  const Sizes& sizes = found->second;
+  const auto same = sizes.find(n);
+  const std::int64_t count = same == sizes.end() ? 0 : same->second.seconds.count();
+  const double by_others = fitted(sizes, n, work, n);
+  if (count == 0 || (count < looks_again_below && std::isfinite(by_others)))
+    return {by_others, looks_again_below > 0 ? 0 : unsure_of_one * by_others};
+  const Recent& known = same->second.seconds;
+  CallExpectation all{known.usual(), looks_again_below > 0 ? 0 : known.spread()};
+  if (looks_again_below == 0 && count < few_calls && std::isfinite(by_others))
+    all.spread_s = std::max(all.spread_s, all.seconds - by_others);
+  return all;
+}
+
+double CallSpeeds::predict(const std::string& routine, int aspect, const CallPlace& place, std::int64_t n,
+                           double work) const {
+  return expect(routine, aspect, place, n, work).seconds;
+}
+
 bool CallSpeeds::knows(const std::string& routine, int aspect, const CallPlace& place) const {
   return known_.count({routine, aspect, place}) > 0;
 }
@@ -163,18 +201,34 @@ bool CallSpeeds::knows(const std::string& routine, int aspect, const CallPlace& 
 std::vector<CallSample> CallSpeeds::samples() const {
   std::vector<CallSample> all;
   for (const auto& [key, sizes] : known_)
-    for (const auto& [n, sample] : sizes) all.push_back(sample);
+    for (const auto& [n, size] : sizes)
+      all.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), n, size.work, size.seconds.usual(),
+                     size.seconds.count()});
   return all;
 }
 
 // ---- what is decided
 
 std::size_t choose_call(const std::vector<CallOption>& options, double least_gain) {
+  const CallOption& stay = options[0];
   std::size_t best = 0;
   for (std::size_t k = 1; k < options.size(); ++k)
     if (options[k].seconds() < options[best].seconds()) best = k; // false with NaN
-  if (best == 0 || !(options[best].seconds() < (1 - least_gain) * options[0].seconds())) return 0;
-  return best;
+  const double gain = stay.seconds() - options[best].seconds();
+  const double unsure = stay.spread_s + options[best].spread_s;
+  return best != 0 && gain > least_gain * stay.seconds() && gain >= unsure ? best : 0;
+}
+
+bool CallTurns::is_turn(std::int64_t count, std::int64_t times) {
+  std::int64_t turn = 4;
+  while (turn < count) turn *= times;
+  return turn == count;
+}
+
+std::int64_t CallTurns::looks_again_below() const {
+  constexpr std::int64_t late = 64;
+  if (!is_turn(stayed_, 2)) return 0;
+  return stayed_ < late ? 1 + std::lround(std::log2(stayed_)) : remembered_calls + 1;
 }
 
 std::vector<CallPlace> call_places(GridShape here, int nb) {

@@ -92,7 +92,10 @@ struct Call {
   char type() const { return name[1]; }
   const Arguments& arguments() const { return stock.arguments; }
   CallPlace place() const { return {here.grid, nb}; }
-  double predict(const CallPlace& at) const { return set->speeds.predict(name, aspect, at, n, problem.work); }
+  gridmap::CallTurns& turns() const { return set->turns[{name, aspect, n}]; }
+  gridmap::CallExpectation expect(const CallPlace& at, std::int64_t looks_again_below = 0) const {
+    return set->speeds.expect(name, aspect, at, n, problem.work, looks_again_below);
+  }
 };
 
 /// Sizes over the largest in powers of two, and whether vectors are wanted: problems of one aspect differ in size only.
@@ -210,8 +213,7 @@ bool agree_on_call(const Call& call, const CallRule& rule, bool& is_first) {
     call.set->speeds.add(last.sample);
     call.set->spent_s[{last.sample.routine, last.sample.aspect}] += last.sample.seconds;
     if (last.predicted_copy_s > 0)
-      call.set->copy_factor =
-          (call.set->copy_factor + static_cast<double>(-said[copy]) / per_second / last.predicted_copy_s) / 2;
+      call.set->copy_factors.add(static_cast<double>(-said[copy]) / per_second / last.predicted_copy_s);
     last = {};
   }
   return said[acceptable] == 1 && said[hash] == -said[minus_hash];
@@ -250,6 +252,7 @@ double measure(const Call& call, const CallPlace& place, std::int64_t n) {
     double seconds = MPI_Wtime() - begin;
     check_mpi(MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, call.comm), "MPI_Allreduce");
     least = std::min(least, seconds);
+    call.set->measured_s[{call.name, call.aspect}] += seconds;
   }
   call.set->speeds.add({call.name, call.aspect, place, n, problem.work, least, 1});
   return least;
@@ -266,13 +269,17 @@ void measure_whole(const Call& call) {
   }
 }
 
-/// Two sizes at each place of which nothing is known. Collective.
+/// Two sizes at each place of which nothing is known; again, where that takes less than a hundredth of the calls, when
+/// places are looked at again. Collective.
 void measure_places(const Call& call, const std::vector<CallPlace>& places) {
+  const auto key = std::make_pair(call.name, call.aspect);
+  const bool is_again =
+      call.turns().looks_again_below() > 0 && call.set->measured_s[key] < 0.01 * call.set->spent_s[key];
   constexpr double most_work = 3e8, most_n = 768; // some 10 ms each
   const double by_work = static_cast<double>(call.n) * std::cbrt(most_work / std::max(1.0, call.problem.work));
   const auto n = static_cast<std::int64_t>(std::max(8.0, std::min({most_n, by_work, static_cast<double>(call.n) - 1})));
   for (const CallPlace& place : places) {
-    if (call.set->speeds.knows(call.name, call.aspect, place)) continue;
+    if (!is_again && call.set->speeds.knows(call.name, call.aspect, place)) continue;
     measure(call, place, n / 3 + 1);
     measure(call, place, n);
     counts().measured_place();
@@ -324,14 +331,16 @@ Decision decide(const Call& call, bool may_measure) {
     all.insert(all.begin(), call.place());
     measure_places(call, all);
   }
-  std::vector<CallOption> options{{call.place(), call.predict(call.place()), 0}};
+  const gridmap::CallExpectation stay = call.expect(call.place());
+  std::vector<CallOption> options{{call.place(), stay.seconds, 0, stay.spread_s}};
   for (const CallPlace& place : places) {
-    const double run_s = call.predict(place);
-    options.push_back({place, run_s, std::isnan(run_s) ? 0 : call.set->copy_factor * predicted_copies(call, place)});
+    const gridmap::CallExpectation there = call.expect(place, call.turns().looks_again_below());
+    const double copy_s = std::isnan(there.seconds) ? 0 : call.set->copy_factor() * predicted_copies(call, place);
+    options.push_back({place, there.seconds, copy_s, there.spread_s});
   }
   const std::size_t chosen = gridmap::choose_call(options);
-  return {chosen != 0, options[chosen].place, options[0].seconds(), options[chosen].seconds(),
-          options[chosen].copy_s / call.set->copy_factor};
+  return {chosen != 0 && !call.turns().checks_staying(), options[chosen].place, options[0].seconds(),
+          options[chosen].seconds(), options[chosen].copy_s / call.set->copy_factor()};
 }
 
 Decision fixed(const Call& call, const CallRule& rule) {
@@ -473,7 +482,9 @@ void carry_out_by(const CallRule& rule, const Call& call) {
     decision = {true, gridmap::forced_place(call.here.grid, call.nb, call.set->forced++)};
   else
     decision = rule.mode == Mode::fixed ? fixed(call, rule) : decide(call, true);
-  if (is_report || !decision.is_moved || !run_elsewhere(call, decision)) run_directly(call, decision.best_s);
+  const bool is_moved = !is_report && decision.is_moved && run_elsewhere(call, decision);
+  if (!is_moved) run_directly(call, decision.best_s);
+  call.turns().count(is_moved);
 }
 
 // ---- the beginning and the end

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -52,10 +53,14 @@ struct ProcessSet {
   bool is_first = false; ///< whose calls came first in this process
   std::map<GridShape, int> contexts;
   gridmap::CallSpeeds speeds;
-  double copy_factor = 1;                                ///< measured over predicted seconds of copies
-  std::int64_t forced = 0;                               ///< calls moved by Mode::forced
-  std::map<std::pair<std::string, int>, double> spent_s; ///< in calls of a routine and aspect
-  bool is_loaded = false;                                ///< has what earlier runs know
+  gridmap::Recent copy_factors; ///< measured over predicted seconds of copies
+  std::int64_t forced = 0;      ///< calls moved by Mode::forced
+  /// In calls of a routine and aspect, and in measuring for them.
+  std::map<std::pair<std::string, int>, double> spent_s, measured_s;
+  std::map<std::tuple<std::string, int, std::int64_t>, gridmap::CallTurns> turns; ///< of a routine, aspect and size
+  bool is_loaded = false;                                                         ///< has what earlier runs know
+
+  double copy_factor() const { return copy_factors.count() > 0 ? copy_factors.usual() : 1; }
 
   /// What the last call took here; all processes together know it with the next one.
   struct Last {

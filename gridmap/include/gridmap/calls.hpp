@@ -60,24 +60,56 @@ struct CallSample {
   CallPlace place;
   std::int64_t n = 0; ///< the largest size
   double work = 0;    ///< operations
-  double seconds = 0; ///< mean
+  double seconds = 0; ///< as is usual
   std::int64_t count = 1;
+};
+
+/// The last eight of some measurements: one that was disturbed does not count.
+class Recent {
+public:
+  void add(double value);
+  std::int64_t count() const { return static_cast<std::int64_t>(values_.size()); }
+  double usual() const { return at(0.25); } ///< the lower quartile: what is disturbed only takes longer. NaN of none
+  /// What that may be off by: twice its standard error, as the least tells.
+  double spread() const;
+
+private:
+  double at(double part) const;
+  std::vector<double> values_;
+};
+
+/// What is expected of a call, and what that may be off by.
+struct CallExpectation {
+  double seconds = std::numeric_limits<double>::quiet_NaN();
+  double spread_s = 0;
 };
 
 /// The seconds of routines by place and size, measured in short and corrected by each call.
 class CallSpeeds {
 public:
-  /// One more measurement. A mean forgets what is older than its last eight.
+  /// One more measurement. What is older than the last eight is forgotten.
   void add(const CallSample& sample);
   /// Expected seconds; NaN where nothing is known of this routine, aspect and place. What was measured for this very
   /// size is taken as it is; else a n + b work is fitted, neither below 0, by relative errors, near sizes first.
   double predict(const std::string& routine, int aspect, const CallPlace& place, std::int64_t n, double work) const;
+  /// predict(), and how sure that is: few measurements of this size are as unsure as they are above what other sizes
+  /// let expect. looks_again_below above 0: fewer than these are left out, and what is expected is taken as if it were
+  /// sure.
+  CallExpectation expect(const std::string& routine, int aspect, const CallPlace& place, std::int64_t n, double work,
+                         std::int64_t looks_again_below = 0) const;
   bool knows(const std::string& routine, int aspect, const CallPlace& place) const;
   std::vector<CallSample> samples() const;
 
 private:
+  struct Size {
+    double work = 0;
+    Recent seconds;
+  };
+  using Sizes = std::map<std::int64_t, Size>;
+  static double fitted(const Sizes& sizes, std::int64_t n, double work, std::int64_t without);
+
   using Key = std::tuple<std::string, int, CallPlace>;
-  std::map<Key, std::map<std::int64_t, CallSample>> known_;
+  std::map<Key, Sizes> known_;
 };
 
 // ---- what is decided
@@ -87,6 +119,7 @@ struct CallOption {
   CallPlace place;
   double run_s = std::numeric_limits<double>::quiet_NaN(); ///< of the routine there; NaN: not known
   double copy_s = 0;                                       ///< there and back
+  double spread_s = 0;                                     ///< what the run may be off by
   double seconds() const { return run_s + copy_s; }
 };
 
@@ -94,8 +127,28 @@ struct CallOption {
 constexpr double least_call_gain = 0.1;
 
 /// The number of the option to take: the least of those that are known, where it saves enough against the first one,
-/// which is to stay; else 0. Nothing is known of the first one: 0.
+/// which is to stay, and more than both may be off by; else 0. Nothing is known of the first one: 0.
 std::size_t choose_call(const std::vector<CallOption>& options, double least_gain = least_call_gain);
+
+/// What calls of one size did so far, and when the other way is looked at again: a choice that was wrong by chance
+/// would stay for good, because only what is done is measured.
+class CallTurns {
+public:
+  void count(bool is_moved) {
+    moved_ += is_moved ? 1 : 0;
+    stayed_ = is_moved ? 0 : stayed_ + 1;
+  }
+  /// The next one stays although it is to be moved: the 4th, the 16th, the 64th, ... that is moved.
+  bool checks_staying() const { return stayed_ == 0 && is_turn(moved_, 4); }
+  /// Places where fewer calls ran are taken for what other sizes let expect: of a few calls those that were disturbed
+  /// may be most. At the 4th, the 8th, the 16th, ... in a row that stays, from the 64th on all; else 0.
+  std::int64_t looks_again_below() const;
+
+private:
+  static bool is_turn(std::int64_t count, std::int64_t times);
+  std::int64_t moved_ = 0;
+  std::int64_t stayed_ = 0; ///< in a row
+};
 
 /// The places worth looking at for a call that is now in blocks of nb on `here`: other block sizes, other shapes of the
 /// same processes, fewer processes. Not `here` itself.
