@@ -154,8 +154,9 @@ protected:
     int coming = free;
     for (const Job* job : state.running) {
       if (job->target != 0 && job->target < job->procs) coming += job->procs - job->target;
+      if (!may_be_asked(*job, state.now_s)) continue;
       const int least = least_to_keep(*job, state.now_s);
-      if (may_be_asked(*job, state.now_s) && job->procs > least) victims.push_back({job, job->procs, least});
+      if (job->procs > least) victims.push_back({job, job->procs, least});
     }
     const auto spare = [&] { // what all of them could give up: no job that needs more is worth a closer look
       int sum = 0;
@@ -293,14 +294,9 @@ public:
   const char* name() const override { return "qos"; }
 
   void decide(const State& state, std::vector<Decision>& out) const override {
-    State rest = state;
-    std::stable_sort(rest.waiting.begin(), rest.waiting.end(), [&](const Job* a, const Job* b) {
-      if (a->priority != b->priority) return a->priority > b->priority;
-      return latest_start_s(*a, state.now_s) < latest_start_s(*b, state.now_s);
-    });
     int free = raise_late(state, state.free(), out);
     std::vector<const Job*> blocked;
-    free = start(rest, free, out, blocked);
+    free = start(state, free, out, blocked);
     if (!blocked.empty())
       shrink(state, free, blocked, out);
     else if (free > 0 && out.empty())
@@ -325,17 +321,42 @@ protected:
   }
 
 private:
-  /// Whether a waiting job can let others go first that have less.
-  static bool has_time(const Job& job, double now_s) {
-    const double latest_s = latest_start_s(job, now_s);
-    return latest_s < never && latest_s - now_s > (job.finish_by_s - latest_s) / 4;
+  struct Waiting {
+    const Job* job;
+    int priority;
+    double latest_s; ///< latest_start_s
+    /// Whether it can let others go first that have less time.
+    bool has_time(double now_s) const {
+      return latest_s < never && latest_s - now_s > (job->finish_by_s - latest_s) / 4;
+    }
+    bool goes_before(const Waiting& other) const {
+      return priority != other.priority ? priority > other.priority : latest_s < other.latest_s;
+    }
+  };
+  static std::vector<Waiting> in_order(const State& state) {
+    std::vector<Waiting> order;
+    order.reserve(state.waiting.size());
+    for (const Job* job : state.waiting) order.push_back({job, job->priority, latest_start_s(*job, state.now_s)});
+    const auto goes_before = [](const Waiting& a, const Waiting& b) { return a.goes_before(b); };
+    if (!std::is_sorted(order.begin(), order.end(), goes_before))
+      std::stable_sort(order.begin(), order.end(), goes_before);
+    return order;
+  }
+  /// Processors that cannot be had by shrinking.
+  int held(const State& state) const {
+    int sum = 0;
+    for (const Job* job : state.running)
+      sum += may_be_asked(*job, state.now_s) ? std::min(job->procs, least_to_keep(*job, state.now_s))
+                                             : std::max(job->procs, job->target);
+    return sum;
   }
 
   /// Running jobs that would be late where they are grow to the smallest size that is not. @return what is free then.
   int raise_late(const State& state, int free, std::vector<Decision>& out) const {
     for (const Job* job : state.running) {
+      if (job->finish_by_s == never || !may_be_asked(*job, state.now_s)) continue;
       const double left = seconds_left(*job, job->procs);
-      if (left < 0 || state.now_s + left <= job->finish_by_s || !may_be_asked(*job, state.now_s)) continue;
+      if (left < 0 || state.now_s + left <= job->finish_by_s) continue;
       const int n = smallest_in_time(*job, state.now_s + job->resize_s);
       if (n <= job->procs || n - job->procs > free) continue;
       out.push_back({job, n});
@@ -350,23 +371,26 @@ private:
     std::vector<Plan> plans;
     double until_s = never; // when the first that waits has to start
     const int spared = state.procs / 8;
-    int held = 0; // what cannot be had by shrinking
-    for (const Job* job : state.running)
-      held += may_be_asked(*job, state.now_s) ? std::min(job->procs, least_to_keep(*job, state.now_s))
-                                              : std::max(job->procs, job->target);
-    for (const Job* job : state.waiting) {
+    int held_by_all = -1, started = 0; // looked at where it matters
+    for (const Waiting& next : in_order(state)) {
+      const Job* job = next.job;
       const int n = least_to_start(*job, state.now_s);
-      if (n > spared && held + n > state.procs - spared && has_time(*job, state.now_s)) continue;
-      const double left = seconds_left(*job, n);
-      const bool ends_before = until_s == never || (left >= 0 && state.now_s + left <= until_s) ||
-                               (job->resizable && latest_start_s(*job, state.now_s) == never);
-      if (n <= free && ends_before) {
+      if (n > spared && next.has_time(state.now_s)) {
+        if (held_by_all < 0) held_by_all = held(state);
+        if (held_by_all + started + n > state.procs - spared) continue;
+      }
+      const auto ends_before = [&] {
+        if (until_s == never || (job->resizable && next.latest_s == never)) return true;
+        const double left = seconds_left(*job, n);
+        return left >= 0 && state.now_s + left <= until_s;
+      };
+      if (n <= free && ends_before()) {
         plans.push_back({job, n});
         free -= n;
-        held += n;
+        started += n;
       } else {
         blocked.push_back(job);
-        until_s = std::min(until_s, latest_start_s(*job, state.now_s));
+        until_s = std::min(until_s, next.latest_s);
       }
     }
     if (blocked.empty()) free = raise_all(plans, free, raise_);

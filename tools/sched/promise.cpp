@@ -66,17 +66,19 @@ double seconds_left(const Job& job, int n) {
 }
 
 int smallest_in_time(const Job& job, double from_s) {
-  for (const int n : job.sizes->list()) {
-    const double left = seconds_left(job, n);
-    if (left >= 0 && from_s + left <= job.finish_by_s) return n;
-  }
+  if (job.step_s == nullptr || job.steps_left < 0) return 0;
+  const std::vector<int>& sizes = job.sizes->list();
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    if (job.step_s[i] > 0 && from_s + job.steps_left * job.step_s[i] <= job.finish_by_s) return sizes[i];
   return 0;
 }
 
 double latest_start_s(const Job& job, double now_s) {
+  if (job.finish_by_s == never) return never;
   double least_s = never;
-  for (const int n : job.sizes->list())
-    if (const double left = seconds_left(job, n); left >= 0) least_s = std::min(least_s, left);
+  if (job.step_s != nullptr && job.steps_left >= 0)
+    for (std::size_t i = 0; i < job.sizes->list().size(); ++i)
+      if (job.step_s[i] > 0) least_s = std::min(least_s, job.steps_left * job.step_s[i]);
   const double latest_s = job.finish_by_s - least_s;
   return std::isnan(latest_s) || latest_s < now_s ? never : latest_s;
 }
