@@ -71,7 +71,7 @@ module dyngrid_grids
     dyngrid_context, dyngrid_grid, dyngrid_comm, &
     dyngrid_resize_point, dyngrid_resize_point_at, dyngrid_entry_point, dyngrid_pending, dyngrid_on_change, &
     dyngrid_change_routine, dyngrid_request, dyngrid_resize, dyngrid_relayout, dyngrid_pop, dyngrid_depth, &
-    dyngrid_resize_without, dyngrid_request_without, dyngrid_process_id, &
+    dyngrid_resize_without, dyngrid_request_without, dyngrid_need, dyngrid_process_id, &
     dyngrid_set_placement, dyngrid_set_schedule, dyngrid_set_processes, dyngrid_last_resize, &
     dyngrid_matrix_create, dyngrid_matrix_create_by, dyngrid_distribution, dyngrid_block_rule, &
     dyngrid_matrix_create_weighted, dyngrid_my_range, dyngrid_set_speed, dyngrid_speed, dyngrid_rule_speed, &
@@ -222,6 +222,10 @@ module dyngrid_grids
       import
       integer(c_int), value :: nprow, npcol
       character(kind=c_char), intent(in) :: without(*)
+    end function
+    integer(c_int) function c_need(grids) bind(C, name="dyngrid_need")
+      import
+      character(kind=c_char), intent(in) :: grids(*)
     end function
     integer(c_int) function c_process_id() bind(C, name="dyngrid_process_id")
       import
@@ -589,6 +593,13 @@ contains
     character(*), intent(in) :: without
     integer, intent(out) :: info
     info = c_request_without(nprow, npcol, trim(without) // c_null_char)
+  end subroutine
+
+  !> Waits asleep until the scheduler grants one of these grids: '8:32', '4:32:*2; aspect 2'.
+  subroutine dyngrid_need(grids, outcome)
+    character(*), intent(in) :: grids
+    integer, intent(out) :: outcome
+    outcome = c_need(trim(grids) // c_null_char)
   end subroutine
 
   !> By which others name this process; -1 on a newcomer before its first resize point.

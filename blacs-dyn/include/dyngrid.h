@@ -136,6 +136,16 @@ DYNGRID_API int dyngrid_resize(int nprow, int npcol, int placement);
 DYNGRID_API int dyngrid_resize_without(int nprow, int npcol, int placement, const char* without);
 /* Asks for that at the next resize point, as dyngrid_request does. Local. */
 DYNGRID_API int dyngrid_request_without(int nprow, int npcol, const char* without);
+/* Goes on with one of these grids, written as for dyngrid_allow: "8:32", "4,9,16", "4:32:*2; aspect 2". Collective; the
+ * outcome is that of dyngrid_resize. DYNGRID_SAME where the grid is one of them. Otherwise the scheduler that started
+ * the job (dyngrid submit) is asked, and all processes wait, asleep, until it grants one, for as long as that takes: it
+ * starts nobody on what it keeps for them, and has others shrink for it where its policy does. Where a grid that is not
+ * larger than the present one would do, a larger one is asked for, and not waited for. Of those that are granted and
+ * dyngrid_allow permits, the grid is the one nearest to square. DYNGRID_ERR_SLOTS when the scheduler refuses: never so
+ * many processors, or jobs that would wait for each other; DYNGRID_ERR_UNSUPPORTED without a scheduler, or where it
+ * cannot be heard; DYNGRID_ERR_ARGUMENT for what is no list of grids; DYNGRID_ERR_MISMATCH when processes name
+ * different ones. The same on all, and the grid stays. */
+DYNGRID_API int dyngrid_need(const char* grids);
 /* The number of this process, which stays the same while it lives and is given once: rank in MPI_COMM_WORLD of those
  * that mpirun started, higher ones for those that came later; -1 on a newcomer before its first resize point. Local. */
 DYNGRID_API int dyngrid_process_id(void);

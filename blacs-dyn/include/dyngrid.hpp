@@ -160,6 +160,8 @@ public:
   void request_without(int nprow, int npcol, const std::string& without) {
     check(dyngrid_request_without(nprow, npcol, without.c_str()));
   }
+  /// Waits asleep until the scheduler grants one of these grids: "8:32"; see dyngrid_need. Collective. @throws Error
+  Outcome need(const std::string& grids) { return static_cast<Outcome>(check(dyngrid_need(grids.c_str()))); }
   /// By which others name this process; -1 on a newcomer before its first resize point. Local.
   int process_id() const { return dyngrid_process_id(); }
   /// How fast this process is, relative to the others; see dyngrid_set_speed. Collective. @throws Error

@@ -183,6 +183,10 @@ int dyngrid_request_without(int nprow, int npcol, const char* without) {
   });
 }
 
+int dyngrid_need(const char* grids) {
+  return guard([&] { return begun("dyngrid_need").points.need(grids); });
+}
+
 int dyngrid_allow(const char* grids) {
   return guard([&] {
     Application& a = begun("dyngrid_allow");

@@ -125,6 +125,14 @@ void Control::set_experiment(const control::Experiment& experiment) {
   if (may_experiment_) state_->set_experiment(experiment);
 }
 
+std::optional<control::Grant> Control::ask(const std::string& grids, bool waits, double patience_s) {
+  if (!server_)
+    throw base::Error(
+        base::Status::unsupported,
+        fmt::format("blacs-dyn: the scheduler cannot be asked for {}: job {} has no socket", grids, name_));
+  return state_->ask(grids, waits, patience_s);
+}
+
 std::optional<control::ResizeRequest> Control::resize_point(const Matrices& matrices, bool wants_itself) {
   const double t = now();
   look_at(matrices);

@@ -50,6 +50,10 @@ public:
   }
   void balanced(const control::BalanceReport& report) { state_->balanced(report); }
 
+  /// As JobState's. @throws Error{unsupported} where nobody can answer
+  std::optional<control::Grant> ask(const std::string& grids, bool waits, double patience_s);
+  void asks_no_more() { state_->asks_no_more(); }
+
   // for phases
   void know_matrices(const Matrices& matrices) { look_at(matrices); }
   /// Of the matrices that are known, on all grids: of earlier runs and this one.

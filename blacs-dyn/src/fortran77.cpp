@@ -105,6 +105,9 @@ FORTRAN77(void, dyngrid_request_without,
           (const int* nprow, const int* npcol, const char* without, int* info, std::size_t length)) {
   *info = dyngrid_request_without(*nprow, *npcol, text_of(without, length).c_str());
 }
+FORTRAN77(void, dyngrid_need, (const char* grids, int* outcome, std::size_t length)) {
+  *outcome = dyngrid_need(text_of(grids, length).c_str());
+}
 FORTRAN77(int, dyngrid_process_id, ()) {
   return dyngrid_process_id();
 }

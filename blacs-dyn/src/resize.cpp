@@ -19,6 +19,8 @@ using base::Status;
 
 namespace {
 
+constexpr double scheduler_patience_s = 10; ///< for an answer that takes it no time
+
 /// The matrix that decides who goes where: the largest. Without one, a square one in single elements.
 /// told: of it, where its rule is missing here.
 gridmap::PlacementRequest placement_request(const Matrix* a, const Matrices::Told& told, Shape from, Shape to) {
@@ -61,6 +63,72 @@ bool Resize::is_grid_already() {
   const auto is_inside = [&](int id) { return has(process_set.grid.ids, id); };
   return goal_.to == process_set.grid.shape && !goal_.exact && goal_.leave.empty() &&
          std::none_of(without_.begin(), without_.end(), is_inside);
+}
+
+void Resize::ask_scheduler() {
+  const Processes& processes = app_->processes;
+  const GridMap& grid = processes.process_set().grid;
+  if (goal_.need.empty() && (!app_->settings.is_scheduled || goal_.to.size() <= grid.shape.size())) return;
+  together(processes.council(), [&] {
+    if (processes.id() != 0) return;
+    if (!goal_.need.empty())
+      ask_for_need();
+    else if (!request_ || request_->origin != control::ResizeRequest::Origin::outside)
+      ask();
+  });
+  Packet packet;
+  packet.put(goal_.to).put(goal_.growth.hosts);
+  broadcast(packet.bytes(), grid.rank_of_process0(), processes.council());
+  packet = Packet(packet.bytes());
+  goal_.to = packet.get<Shape>();
+  goal_.growth.hosts = packet.get<std::vector<control::OfferedHost>>();
+}
+
+/// On process 0.
+void Resize::ask() {
+  const auto grant = app_->control->ask(to_string(goal_.to), false, scheduler_patience_s);
+  if (!grant)
+    throw Error(Status::timeout,
+                fmt::format("blacs-dyn: the scheduler did not answer within {} s whether {} may be had",
+                            scheduler_patience_s, to_string(goal_.to)));
+  if (grant->procs == 0)
+    throw Error(Status::no_slots,
+                fmt::format("blacs-dyn: the scheduler refuses {}: {}", to_string(goal_.to), grant->reason));
+  take(*grant);
+}
+
+/// On process 0. Where a smaller grid would do, nobody waits for a larger one.
+void Resize::ask_for_need() {
+  const control::Allowed allowed = app_->control->allowed(), needed = control::Allowed::parse(goal_.need);
+  std::optional<gridmap::GridShape> smaller;
+  for (int n = app_->processes.process_set().grid.shape.size(); n > 0 && !smaller; --n)
+    smaller = control::grid_of(n, allowed, needed);
+  if (smaller) goal_.to = {smaller->nprow, smaller->npcol};
+  if (!app_->settings.is_scheduled) {
+    if (smaller) return;
+    throw Error(Status::unsupported,
+                fmt::format("blacs-dyn: dyngrid_need: grids {} are waited for, and no scheduler started this job that "
+                            "could grant one (DYNGRID_SCHED, dyngrid submit)",
+                            goal_.need));
+  }
+  const auto grant = app_->control->ask(goal_.need, !smaller, smaller ? scheduler_patience_s : -1);
+  if (smaller && (!grant || grant->procs == 0)) return;
+  if (!grant || grant->procs == 0)
+    throw Error(Status::no_slots, fmt::format("blacs-dyn: dyngrid_need: the scheduler refuses {}: {}", goal_.need,
+                                              grant ? grant->reason : "no answer"));
+  const auto shape = control::grid_of(grant->procs, allowed, needed);
+  if (!shape) {
+    app_->control->asks_no_more();
+    throw Error(Status::internal, fmt::format("blacs-dyn: dyngrid_need: the scheduler grants {} processes, of which no "
+                                              "grid of {} is",
+                                              grant->procs, goal_.need));
+  }
+  goal_.to = {shape->nprow, shape->npcol};
+  take(*grant);
+}
+
+void Resize::take(const control::Grant& grant) {
+  if (!goal_.exact) goal_.growth.hosts = grant.hosts;
 }
 
 void Resize::check_room() const {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "control/ask.hpp"
 #include "control/resize_request.hpp"
 #include "matrix_move.hpp"
 #include "packet.hpp"
@@ -26,6 +27,7 @@ public:
     std::vector<int> leave;       ///< ids of groups that are not in the new grid
     control::Without without;     ///< processes that are not in it either
     GrowthForm growth;            ///< where those that join come from, and who stands where
+    std::string need;             ///< dyngrid_need: one of these grids, and `to` is one when the scheduler has answered
     bool is_forced = false;       ///< however many processes a core gets
     /// Asked for at a resize point: new processes are let in at a later one, a failure is told and the program goes on.
     /// Otherwise the program waits for them.
@@ -45,6 +47,9 @@ public:
   /// Whether the grid there is would be the new one. @throws agreed Error{not_found, bad_argument} for processes that
   /// cannot be left out.
   bool is_grid_already();
+  /// Whether the program may grow as it likes; what it needs is waited for, asleep. @throws agreed Error{no_slots,
+  /// timeout, unsupported, bad_argument}
+  void ask_scheduler();
   void check_room() const; ///< before anything is decided. @throws agreed Error{no_slots, ...}
   /// Who comes, wakes and leaves; sends for the new ones. @throws agreed Error, and nothing was started.
   void decide();
@@ -76,6 +81,9 @@ public:
   void take_over(Resize& newer);         ///< which wants the same: its request counts from here on
 
 private:
+  void ask();
+  void ask_for_need();
+  void take(const control::Grant& grant);
   void send_for();
   void share_name();
   template <class Decision> void agree_to_begin(Decision&& decision);
@@ -105,7 +113,8 @@ private:
 template <class Archive> void fields(Archive& a, Resize::Goal& goal) {
   bool is_exact = goal.exact.has_value();
   GridMap map = goal.exact.value_or(GridMap{});
-  a(goal.to, goal.placement, is_exact, map, goal.leave, goal.without, goal.growth, goal.is_forced, goal.is_at_point);
+  a(goal.to, goal.placement, is_exact, map, goal.leave, goal.without, goal.growth, goal.need, goal.is_forced,
+    goal.is_at_point);
   if (is_exact) goal.exact = std::move(map);
 }
 

@@ -314,6 +314,27 @@ int ResizePoints::resize(Shape to, gridmap::Placement placement, const char* wit
   return change_now(std::move(goal));
 }
 
+int ResizePoints::need(const char* grids) {
+  if (app_.processes.is_newcomer() || (under_way_ && under_way_->is_led())) return arrive(Place());
+  place_ = Place();
+  if (app_.grid.is_still_outside()) return sleep_until_needed();
+  control::Allowed needed;
+  together(app_.grid.comm(), [&] {
+    if (!grids) throw Error(Status::null_pointer, "blacs-dyn: dyngrid_need: the text is null");
+    needed = control::Allowed::parse(grids);
+    if (needed.text().empty())
+      throw Error(Status::bad_argument, "blacs-dyn: dyngrid_need: no grids are named, expected e.g. \"8:32\"");
+  });
+  check_same(app_.grid.comm(), base::Fnv1a().text(needed.text()).positive(),
+             "blacs-dyn: dyngrid_need: the grids differ between processes");
+  const Shape here = app_.grid.shape();
+  if (needed.permits({here.nprow, here.npcol})) return DYNGRID_SAME;
+  Resize::Goal goal;
+  goal.need = needed.text();
+  goal.placement = app_.settings.placement;
+  return change_now(std::move(goal));
+}
+
 /// The program waits for it.
 int ResizePoints::change_now(Resize::Goal goal) {
   const CouncilEnds ends(app_.council);
@@ -340,7 +361,7 @@ int ResizePoints::pop() {
 /// all: what the processes found out at this resize point; PlaceWord::Flag.
 int ResizePoints::change(Resize::Goal goal, std::optional<control::ResizeRequest> request, std::uint64_t all) {
   Resize next(app_, std::move(goal), std::move(request));
-  if (!next.goal().is_at_point) return carry_out(next);
+  if (!next.goal().is_at_point) return carry_out_or_give_back(next);
   if (under_way_ && under_way_->goal().to == next.goal().to && next.goal().without.is_empty() &&
       under_way_->goal().growth.is_like(next.goal().growth)) {
     under_way_->take_over(next);
@@ -354,10 +375,29 @@ int ResizePoints::change(Resize::Goal goal, std::optional<control::ResizeRequest
   }
 }
 
+/// What the scheduler has granted is given back where nothing comes of it.
+int ResizePoints::carry_out_or_give_back(Resize& next) {
+  try {
+    return carry_out(next);
+  } catch (const Error&) {
+    if (app_.control) app_.control->asks_no_more();
+    throw;
+  }
+}
+
 /// From the decision on. What is under way already is called off.
 int ResizePoints::carry_out(Resize& next) {
   const Resize::Goal& goal = next.goal();
   const bool is_there = next.is_grid_already();
+  try {
+    next.ask_scheduler();
+  } catch (const Error&) { // whoever asks anew has given back what it was granted before
+    if (under_way_ && app_.settings.is_scheduled) {
+      under_way_->call_off("other processes were asked of the scheduler, which refuses them");
+      under_way_.reset();
+    }
+    throw;
+  }
   if (!under_way_ || !(under_way_->goal().to == goal.to)) next.check_room();
   if (under_way_) {
     under_way_->call_off(fmt::format("{} is wanted instead", to_string(goal.to)));

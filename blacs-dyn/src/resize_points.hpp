@@ -39,6 +39,7 @@ public:
   int arrive_at(const char* name);
   /// without: control::Without as text; null: everybody may stay.
   int resize(Shape to, gridmap::Placement placement, const char* without = nullptr);
+  int need(const char* grids); ///< control::Allowed as text: waits until the scheduler grants one of them
   int pop();
   int rebalance();      ///< now, whatever the mode is. @throws agreed Error when it could not be done
   bool is_change_due(); ///< dyngrid_pending
@@ -105,6 +106,7 @@ private:
   Resize::Goal agree_on_goal(const Wish& wish, bool is_own);
   int change(Resize::Goal goal, std::optional<control::ResizeRequest> request = std::nullopt, std::uint64_t all = 0);
   int carry_out(Resize& next);
+  int carry_out_or_give_back(Resize& next);
   std::uint64_t news();
   void keep_warm();
   void release_kept();

@@ -164,6 +164,7 @@ Settings Settings::from_environment() {
     settings.is_way_asked_for = true;
   }
   settings.waits = is_switched_on("DYNGRID_WAIT", false);
+  settings.is_scheduled = is_switched_on("DYNGRID_SCHED", false);
   if (const char* text = environment("DYNGRID_SPARE"))
     settings.spare = static_cast<int>(base::parse_whole_number(text, "blacs-dyn: DYNGRID_SPARE", 0, max_processes));
   if_set("DYNGRID_START", "warm", [&](const std::string& text, const std::string& where) {

@@ -32,7 +32,8 @@ struct Settings {
   GroupPolicy group_policy;
   LauncherKind way = LauncherKind::background; ///< how new processes come
   bool is_way_asked_for = false;               ///< DYNGRID_PROCESSES; otherwise it is `blocking` where it must be
-  bool waits = false; ///< DYNGRID_WAIT: a resize point waits for the new processes that it sends for
+  bool waits = false;        ///< DYNGRID_WAIT: a resize point waits for the new processes that it sends for
+  bool is_scheduled = false; ///< DYNGRID_SCHED: a scheduler watches, and growths are asked of it
   double join_limit_s = 60;
   std::int64_t points = 0;            ///< resize points passed
   std::string checkpoint;             ///< where to; empty: only where the program says
@@ -71,8 +72,8 @@ template <class Archive> void fields(Archive& a, GroupPolicy& policy) {
     policy.keeps);
 }
 template <class Archive> void fields(Archive& a, Settings& s) {
-  a(s.placement, s.keep_first, s.exchange_order, s.group_policy, s.way, s.is_way_asked_for, s.waits, s.join_limit_s,
-    s.points, s.warm, s.keep_s);
+  a(s.placement, s.keep_first, s.exchange_order, s.group_policy, s.way, s.is_way_asked_for, s.waits, s.is_scheduled,
+    s.join_limit_s, s.points, s.warm, s.keep_s);
   a(s.checkpoint, s.checkpoint_points, s.checkpoint_seconds, s.restore, s.balance, s.requests, s.job_name);
 }
 inline void Settings::write(Packet& packet) const {

@@ -133,6 +133,8 @@ void JobServer::serve_request(LineServer::Client client, const Request& request)
     return say(state_.board.loads(now));
   case Operation::calls:
     return say(state_.calls());
+  case Operation::grant:
+    return say(state_.grant(request));
   case Operation::balance:
     return await(client, request, state_.balance(request));
   case Operation::watch: {

@@ -2,7 +2,9 @@
 #include "control/job_state.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -394,6 +396,7 @@ void JobState::end_change(const ResizeRequest* request, const ChangeReport& repo
                {"step", step_},     {"report", to_json(report)},         {"units", json_of(groups_)}};
     event["request"] = is_from_outside ? Json(request->number) : Json(nullptr);
     tell(std::move(event));
+    drop_ask();
     if (is_from_outside) {
       Json done{{"grid", to_json(grid_)}, {"report", to_json(report)}};
       if (!request->hosts.empty()) done["hosts"] = to_json(request->hosts);
@@ -414,6 +417,7 @@ void JobState::end_failed(const ResizeRequest* request, GridShape to, Status sta
     } else {
       more["event"] = "failed";
       tell(std::move(more));
+      drop_ask();
     }
     settle();
   }
@@ -697,6 +701,7 @@ Json JobState::status(double now, bool with_processes) const {
     json["last_resize"]["t"] = last_change_->at;
   }
   json["pending"] = queue_.waiting() ? json_of(*queue_.waiting(), now) : Json(nullptr);
+  json["asks"] = ask_ ? to_json(*ask_) : Json(nullptr);
   json["experimenting"] = experiment_.has_value();
   json["units"] = json_of(groups_);
   json["cores"] = info_.cores;
@@ -845,6 +850,46 @@ Json JobState::cancel(const Request& request) {
   if (cancelled) outcome(cancelled->number, "cancelled", Json::object());
   settle();
   return {{"cancelled", cancelled ? Json(cancelled->number) : Json(nullptr)}};
+}
+
+std::optional<Grant> JobState::ask(const std::string& grids, bool waits, double patience_s) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  ask_ = Ask{++last_ask_, grids, waits, 0};
+  grant_.reset();
+  tell({{"event", "asks"}, {"asks", to_json(*ask_)}});
+  if (wake) wake();
+  const auto is_answered = [&] { return grant_.has_value(); };
+  if (patience_s < 0)
+    answered_.wait(lock, is_answered);
+  else
+    answered_.wait_for(lock, std::chrono::duration<double>(patience_s), is_answered);
+  const std::optional<Grant> grant = std::exchange(grant_, std::nullopt);
+  if (!grant || grant->procs == 0) drop_ask();
+  return grant;
+}
+
+void JobState::asks_no_more() {
+  const Lock lock(mutex_);
+  drop_ask();
+}
+
+void JobState::drop_ask() {
+  if (!ask_) return;
+  ask_.reset();
+  tell({{"event", "asks"}, {"asks", nullptr}});
+  if (wake) wake();
+}
+
+Json JobState::grant(const Request& request) {
+  const auto number = whole_number(request, "ask", 1, INT64_MAX);
+  Grant grant = Grant::in(request);
+  const Lock lock(mutex_);
+  if (!ask_ || ask_->number != number || ask_->granted > 0 || grant_)
+    throw Error(Status::bad_state, fmt::format("control: grant: \"ask\" is {}, which waits for no answer", number));
+  ask_->granted = grant.procs;
+  grant_ = std::move(grant);
+  answered_.notify_all();
+  return {{"taken", true}};
 }
 
 Json JobState::balance(const Request& request) {

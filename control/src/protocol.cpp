@@ -39,7 +39,8 @@ struct Word {
 constexpr Word words[] = {{Operation::status, "status"}, {Operation::resize, "resize"},   {Operation::grow, "grow"},
                           {Operation::shrink, "shrink"}, {Operation::leave, "leave"},     {Operation::offer, "offer"},
                           {Operation::cancel, "cancel"}, {Operation::history, "history"}, {Operation::watch, "watch"},
-                          {Operation::load, "load"},     {Operation::balance, "balance"}, {Operation::calls, "calls"}};
+                          {Operation::load, "load"},     {Operation::balance, "balance"}, {Operation::calls, "calls"},
+                          {Operation::grant, "grant"}};
 
 } // namespace
 
@@ -53,7 +54,7 @@ Operation operation_of(const Request& request) {
   for (const Word& word : words)
     if (request.op == word.text) return word.operation;
   refuse(fmt::format("op \"{}\" is not known, expected status, resize, grow, shrink, leave, offer, cancel, history, "
-                     "watch, load, balance or calls",
+                     "watch, load, balance, calls or grant",
                      request.op.substr(0, 40)));
 }
 

@@ -85,6 +85,8 @@ const std::vector<Variable>& variables() {
        "doing it"},
       {"DYNGRID_JOB", "", "NAME|off", "the process number of process 0",
        "the name by which the application is asked from outside (dyngrid ps, resize, ...); off: nobody can"},
+      {"DYNGRID_SCHED", "", "on|off", "off; dyngrid-sched says on to its jobs",
+       "growths that the program wants by itself are asked of the scheduler that watches the job"},
       {"DYNGRID_RUNTIME_DIR", "", "PATH", "$XDG_RUNTIME_DIR/dyngrid, else /tmp/dyngrid-<uid>",
        "where running applications can be found and asked"},
       {"DYNGRID_HISTORY", "", "PATH|off",

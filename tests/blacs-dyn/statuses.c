@@ -126,6 +126,13 @@ int main(int argc, char** argv) {
   need(!dyngrid_on_change(count, count, &value) && !dyngrid_on_change(NULL, NULL, &value), "made known and forgotten");
   agreed(dyngrid_allow("four"), DYNGRID_ERR_ARGUMENT, "allowed grids that are none");
   agreed(dyngrid_allow(NULL), DYNGRID_ERR_NULL, "null for allowed grids");
+  agreed(dyngrid_need(bad ? NULL : "4"), DYNGRID_ERR_NULL, "null for needed grids on one rank");
+  agreed(dyngrid_need(bad ? "four" : "5"), DYNGRID_ERR_ARGUMENT, "needed grids that are none on one rank");
+  agreed(dyngrid_need(""), DYNGRID_ERR_ARGUMENT, "no needed grids");
+  agreed(dyngrid_need(bad ? "5:9" : "5:8"), DYNGRID_ERR_MISMATCH, "other needed grids on one rank");
+  agreed(dyngrid_need("5:9"), DYNGRID_ERR_UNSUPPORTED, "more processes are needed, and no scheduler is there");
+  need(strstr(dyngrid_last_message(), "no scheduler") != NULL, "that is said");
+  need(dyngrid_need("2,4,9") == DYNGRID_SAME && dyngrid_need("any") == DYNGRID_SAME, "the grid there is will do");
   agreed(dyngrid_set_steps(-1), DYNGRID_ERR_ARGUMENT, "steps -1");
   agreed(dyngrid_experiment("2x2,x"), DYNGRID_ERR_ARGUMENT, "an experiment that is none");
   agreed(dyngrid_experiment(NULL), DYNGRID_ERR_NULL, "null for an experiment");

@@ -9,8 +9,10 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <numeric>
 #include <sstream>
 #include <thread>
@@ -42,6 +44,21 @@ std::string read_file(const std::string& path) {
   std::stringstream text;
   text << file.rdbuf();
   return text.str();
+}
+
+/// Seconds of processors that all processes of a session have used.
+double cpu_s(const Json& session) {
+  double ticks = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string line = read_file(entry.path().string() + "/stat");
+    const auto name_ends = line.rfind(')');
+    if (name_ends == std::string::npos) continue;
+    std::istringstream rest(line.substr(name_ends + 2));
+    std::vector<std::string> words{std::istream_iterator<std::string>(rest), {}};
+    if (words.size() > 12 && words[3] == std::to_string(session.get<std::int64_t>()))
+      ticks += std::stod(words[11]) + std::stod(words[12]);
+  }
+  return ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
 class SchedulerTest : public testing::Test {
@@ -519,30 +536,61 @@ TEST_F(SchedulerTest, NoOptionsOfMpirunAndNoControlCharacters) {
 /// Speaks an application's side of the protocol; what it does with requests is the test's matter.
 class FakeApplication {
 public:
-  FakeApplication(const std::string& folder, const std::string& name, int procs, bool obeys)
+  FakeApplication(const std::string& folder, const std::string& name, int procs, bool obeys,
+                  const std::string& allowed = "")
       : server_(folder, "job-" + name + ".sock",
                 {[this](control::LineServer::Client client, std::string_view line) { answer(client, line); }, {}}),
-        procs_(procs), obeys_(obeys), thread_([this] {
-          while (!stop_) server_.serve(0.05);
+        procs_(procs), obeys_(obeys), allowed_(allowed), thread_([this] {
+          while (!stop_) {
+            server_.serve(0.05);
+            if (wants.exchange(false)) begin_to_ask();
+          }
         }) {}
   ~FakeApplication() {
     stop_ = true;
     thread_.join();
   }
   std::atomic<int> resizes{0}, cancels{0};
-  std::atomic<int> offers{0};       ///< taken: one slot of the first host that is named
-  std::atomic<bool> claims{false};  ///< of an offer more than there is
+  std::atomic<int> offers{0};        ///< taken: one slot of the first host that is named
+  std::atomic<bool> claims{false};   ///< of an offer more than there is
+  std::string asked_for;             ///< set before `wants`
+  std::atomic<bool> waits{false};    ///< for that
+  std::atomic<bool> wants{false};    ///< it asks now
+  std::atomic<bool> gives_up{false}; ///< what it is granted
+  std::atomic<int> grants{0}, refusals{0};
+  std::string why_refused;          ///< when `refusals` has grown
   std::atomic<bool> regrets{false}; ///< a growth: goes back by itself, and declines from then on
 
   Json offered(std::size_t k) const { return offered_.at(k); }
 
 private:
+  void tell_asks() { server_.send(watcher_, control::to_line({{"event", "asks"}, {"asks", asks_}})); }
+  void begin_to_ask() {
+    asks_ = {{"ask", ++asked_}, {"grids", asked_for}, {"wait", waits.load()}, {"granted", nullptr}};
+    if (watcher_ != 0) tell_asks();
+  }
+  void take(const Json& grant) {
+    const Json grid = Json::array({1, procs_});
+    if (grant.at("procs") == 0)
+      why_refused = grant.at("reason").get<std::string>();
+    else if (!gives_up)
+      procs_ = grant.at("procs").get<int>();
+    if (grant.at("procs") != 0 && !gives_up)
+      server_.send(
+          watcher_,
+          control::to_line(
+              {{"event", "resize"}, {"request", nullptr}, {"from", grid}, {"grid", Json::array({1, procs_})}}));
+    asks_ = nullptr;
+    tell_asks();
+    ++(grant.at("procs") == 0 ? refusals : grants);
+  }
   void answer(control::LineServer::Client client, std::string_view line) {
     const auto request = control::parse_request(line);
     const Json grid = Json::array({1, procs_});
     Json fields = Json::object();
     if (request.op == "status")
-      fields = {{"grid", grid}, {"resizable", true}, {"step", 3}, {"steps", 0}, {"allowed", ""}, {"pending", nullptr}};
+      fields = {{"grid", grid},        {"resizable", true},  {"step", 3},    {"steps", 0},
+                {"allowed", allowed_}, {"pending", nullptr}, {"asks", asks_}};
     else if (request.op == "resize" && has_regretted_)
       fields = {{"accepted", false}, {"reason", "it was tried"}};
     else if (request.op == "resize")
@@ -559,6 +607,7 @@ private:
     else if (request.op == "watch")
       watcher_ = client;
     server_.send(client, control::to_line(control::reply(request.id, fields)));
+    if (request.op == "grant") take(*request.body);
     if (request.op == "offer") ++offers;
     if (request.op == "grow" && obeys_) {
       const Json to = Json::array({1, ++procs_});
@@ -587,7 +636,10 @@ private:
   control::LineServer::Client watcher_ = 0;
   int procs_;
   bool obeys_, has_regretted_ = false;
+  const std::string allowed_;
   std::vector<Json> offered_;
+  Json asks_ = nullptr;
+  int asked_ = 0;
   std::atomic<bool> stop_{false};
   std::thread thread_;
 };
@@ -710,6 +762,95 @@ TEST_F(SchedulerTest, AJobThatClaimsWhatItWasNotOffered) {
   EXPECT_EQ(call("queue")["free"], 3);
 }
 
+TEST_F(SchedulerTest, AJobAsksBeforeItGrows) {
+  start({"--hosts", "a:2,b:4:2", "--policy", "ls"});
+  const auto id = submit({"sleep", "100"}, {{"allow", "1"}});
+  FakeApplication application(folder_ + "/run", "s1", 1, true);
+  until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
+  const auto ask = [&](const char* grid) {
+    const int before = application.grants + application.refusals;
+    application.asked_for = grid;
+    application.wants = true;
+    until("it is answered", [&] { return application.grants + application.refusals > before; });
+  };
+  ask("1x3");
+  EXPECT_EQ(application.grants, 1);
+  until("it is booked", [&] { return job(id)["procs"] == 3; });
+  EXPECT_EQ(job(id)["processors"], Json::array({2, 3, 4})) << "the fastest";
+  application.gives_up = true;
+  ask("2x3");
+  EXPECT_EQ(application.grants, 2);
+  until("what it did not take is free", [&] { return call("queue")["free"] == 3; });
+  application.gives_up = false;
+  ask("1x7");
+  EXPECT_NE(application.why_refused.find("no grid of 1x7"), std::string::npos) << application.why_refused;
+  const auto other = submit({"sleep", "100"}, {{"allow", "2"}});
+  until("it runs", [&] { return job(other)["phase"] == "running"; });
+  ask("5x1");
+  EXPECT_NE(application.why_refused.find("2 processors more are asked for, 1 of 6 are free"), std::string::npos)
+      << application.why_refused;
+  const auto waits = submit({"sleep", "100"}, {{"allow", "4"}});
+  ask("2x2");
+  EXPECT_NE(application.why_refused.find("1 of 6 are free, and 1 jobs wait for 4"), std::string::npos)
+      << application.why_refused;
+  call("cancel", {{"job", waits}});
+  ask("2x2");
+  EXPECT_EQ(application.grants, 3);
+  until("it is booked", [&] { return job(id)["procs"] == 4; });
+  EXPECT_EQ(call("queue")["free"], 0);
+}
+
+TEST_F(SchedulerTest, ANeedWaitsUntilAnotherEnds) {
+  start({"--procs", "4", "--policy", "ls"});
+  const auto id = submit({"sleep", "100"}, {{"allow", "1"}});
+  const auto rigid = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "3"}});
+  FakeApplication application(folder_ + "/run", "s1", 1, true, "1:4");
+  until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
+  const auto need = [&](const char* grids) {
+    application.asked_for = grids;
+    application.waits = application.wants = true;
+  };
+  need("5:9");
+  until("never so many", [&] { return application.refusals == 1; });
+  EXPECT_NE(application.why_refused.find("of the 4 there are"), std::string::npos) << application.why_refused;
+  need("3:4");
+  until("it waits", [&] { return job(id)["asks"].is_object(); });
+  crash(); // the next one hears of it
+  start({"--procs", "4", "--policy", "ls"});
+  until("it waits", [&] { return job(id)["asks"].is_object(); });
+  const auto late = submit({"sleep", "100"}, {{"allow", "1:3"}});
+  EXPECT_EQ(application.grants, 0);
+  std::ofstream(folder_ + "/go") << "go";
+  until("it is granted", [&] { return application.grants == 1; });
+  EXPECT_EQ(job(rigid)["phase"], "ended");
+  until("it is booked", [&] { return job(id)["procs"] == 4; });
+  EXPECT_EQ(job(late)["phase"], "waiting") << "who runs and waits goes before who has not begun";
+  EXPECT_TRUE(job(id)["asks"].is_null());
+}
+
+TEST_F(SchedulerTest, ForANeedOthersShrinkAndNobodyWaitsForEver) {
+  start({"--procs", "4", "--policy", "rs"});
+  const auto first = submit({"sleep", "100"}, {{"allow", "2"}});
+  const auto second = submit({"sleep", "100"}, {{"allow", "1:2"}});
+  FakeApplication one(folder_ + "/run", "s1", 2, true, "2:4"), other(folder_ + "/run", "s2", 2, true);
+  until("both are found",
+        [&] { return job(first).value("resizable", false) && job(second).value("resizable", false); });
+  EXPECT_EQ(job(second)["procs"], 2);
+  one.asked_for = "3";
+  one.waits = one.wants = true;
+  until("it has what the other gave back", [&] { return job(first)["procs"] == 3; });
+  EXPECT_EQ(job(second)["procs"], 1);
+  one.asked_for = "4";
+  one.wants = true; // the other would have to end
+  until("it waits", [&] { return job(first)["asks"].is_object(); });
+  other.asked_for = "2";
+  other.waits = other.wants = true;
+  until("both would wait for ever", [&] { return other.refusals == 1; });
+  EXPECT_NE(other.why_refused.find("the jobs 1 wait for more"), std::string::npos) << other.why_refused;
+  call("cancel", {{"job", second}});
+  until("it is granted", [&] { return job(first)["procs"] == 4; });
+}
+
 TEST_F(SchedulerTest, AJobThatObeysAndACrashBetween) {
   start({"--procs", "4", "--policy", "rs"});
   const auto id = submit({"sleep", "100"}, {{"allow", "1:4"}});
@@ -728,6 +869,46 @@ TEST_F(SchedulerTest, AJobThatObeysAndACrashBetween) {
   const Json timeline = call("timeline");
   ASSERT_EQ(timeline["segments"].size(), 4u);
   EXPECT_EQ(timeline["segments"][3]["processors"], Json::array({0, 1, 2, 3}));
+}
+
+// The example, on one processor, needs four; until a job of three has ended it sleeps, and then its matrix is on four.
+TEST_F(SchedulerTest, ANeedIsGrantedWhenAnotherEndsAsPdgemmShows) {
+  start({"--procs", "4", "--policy", "rs"}, true);
+  const auto rigid =
+      submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "3"}, {"rigid", true}});
+  const auto id = submit({NEED}, {{"allow", "1:4"}});
+  until("it waits", [&] { return job(id)["asks"].is_object(); });
+  const double before_s = cpu_s(job(id)["pid"]);
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  EXPECT_LT(cpu_s(job(id)["pid"]) - before_s, 0.1) << "it sleeps";
+  EXPECT_EQ(job(id)["procs"], 1);
+  EXPECT_EQ(job(rigid)["phase"], "running");
+  std::ofstream(folder_ + "/go") << "go";
+  const Json ended = wait(id);
+  EXPECT_EQ(ended["status"], "0") << read_file(folder_ + "/s/jobs/2.err");
+  const std::string text = out(id), sum = text.substr(text.find(": "));
+  EXPECT_EQ(text, "on 1 x 1" + sum.substr(0, sum.find('\n')) + "\non 2 x 2" + sum.substr(0, sum.find('\n')) + "\n");
+  EXPECT_EQ(call("status")["free"], 4);
+}
+
+// Its timetable wants four processors, which it does not get, since two are taken, and later two.
+TEST_F(SchedulerTest, PdgemmAsksForWhatItsTimetableWants) {
+  start({"--procs", "4", "--policy", "ls", "--verbose"}, true);
+  const auto rigid = submit({"sleep", "100"}, {{"allow", "2"}, {"rigid", true}});
+  const auto id = submit({PDGEMM, "--n", "64", "--nb", "8", "--steps", "12", "--check", "--resize-at", "3:2x2,6:1x2"},
+                         {{"allow", "1"}});
+  EXPECT_EQ(wait(id)["status"], "0") << read_file(folder_ + "/s/jobs/2.err");
+  const std::string said = read_file(folder_ + "/s/jobs/2.err");
+  EXPECT_NE(said.find("the scheduler refuses 2x2: 3 processors more are asked for, 1 of 4 are free"), std::string::npos)
+      << said;
+  EXPECT_NE(out(id).find("12 steps all right, 1x1 -> 1x2;"), std::string::npos) << out(id);
+  std::vector<Json> had;
+  const Json timeline = call("timeline");
+  for (const Json& segment : timeline["segments"])
+    if (segment["job"] == id) had.push_back(segment["processors"]);
+  EXPECT_EQ(had, (std::vector<Json>{Json::array({2}), Json::array({2, 3})}));
+  EXPECT_EQ(job(rigid)["processors"], Json::array({0, 1}));
+  EXPECT_EQ(call("status")["free"], 2);
 }
 
 // Two PDGEMMs on two processors each; the scheduler is killed and comes back; a third job needs two

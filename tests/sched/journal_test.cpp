@@ -257,8 +257,9 @@ TEST(Launch, OneMachine) {
   spec.steps = 7;
   const Launch launch = make_launch(spec, "s3", "2x2", {0, 1, 2, 3}, {});
   EXPECT_EQ(launch.command, (std::vector<std::string>{"mpirun", "--oversubscribe", "-np", "4", "./prog", "--n", "5"}));
-  EXPECT_EQ(launch.variables, (std::vector<std::string>{"A=1", "B=two words", "DYNGRID_JOB=s3", "DYNGRID_ALLOW=1:4",
-                                                        "DYNGRID_DECIDE=steps=7", "DYNGRID_GRID=2x2"}));
+  EXPECT_EQ(launch.variables,
+            (std::vector<std::string>{"A=1", "B=two words", "DYNGRID_JOB=s3", "DYNGRID_SCHED=on", "DYNGRID_ALLOW=1:4",
+                                      "DYNGRID_DECIDE=steps=7", "DYNGRID_GRID=2x2"}));
 }
 
 TEST(Launch, Hosts) {
@@ -270,9 +271,11 @@ TEST(Launch, Hosts) {
   JobSpec spec;
   spec.command = {"prog"};
   const Launch launch = make_launch(spec, "s1", "", {2, 3, 4, 6}, options);
-  EXPECT_EQ(launch.command, (std::vector<std::string>{"/opt/mpirun", "--host", "node1:2,node2:1,node3:1", "-x",
-                                                      "DYNGRID_JOB", "-x", "DYNGRID_HOSTS", "-np", "4", "prog"}));
-  EXPECT_EQ(launch.variables, (std::vector<std::string>{"DYNGRID_JOB=s1", "DYNGRID_HOSTS=node1:4,node2:2,node3:1"}));
+  EXPECT_EQ(launch.command,
+            (std::vector<std::string>{"/opt/mpirun", "--host", "node1:2,node2:1,node3:1", "-x", "DYNGRID_JOB", "-x",
+                                      "DYNGRID_SCHED", "-x", "DYNGRID_HOSTS", "-np", "4", "prog"}));
+  EXPECT_EQ(launch.variables,
+            (std::vector<std::string>{"DYNGRID_JOB=s1", "DYNGRID_SCHED=on", "DYNGRID_HOSTS=node1:4,node2:2,node3:1"}));
   for (const char* wrong : {"", "a:0", "a:x", ":4", "a,,b", "-x:2", "a:-1", "a:4,b,a:2"})
     EXPECT_THROW(Hosts::parse(wrong), base::Error) << wrong;
 }

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/status.hpp"
+#include "sched/asks.hpp"
 #include "sched/job_table.hpp"
 #include "sched/talk.hpp"
 
@@ -19,6 +20,17 @@ std::string text_of(const std::vector<Host>& hosts) {
   std::string text;
   for (const Host& host : hosts) text += (text.empty() ? "" : ",") + host.name + ":" + std::to_string(host.slots);
   return text;
+}
+
+/// How many have each processor, or were promised it, or could get it.
+std::vector<int> owners(const JobTable& table, const std::vector<std::int64_t>& running) {
+  std::vector<int> count(static_cast<std::size_t>(table.procs()), 0);
+  for (const std::int64_t id : running) {
+    for (const int p : table.find(id)->processors) ++count[static_cast<std::size_t>(p)];
+    for (const int p : table.find(id)->reserved) ++count[static_cast<std::size_t>(p)];
+  }
+  for (const int p : table.free_ids()) ++count[static_cast<std::size_t>(p)];
+  return count;
 }
 
 } // namespace
@@ -129,15 +141,118 @@ TEST(Talk, AHundredThousandRandomTalks) {
         ++lied;
       }
     }
-    std::vector<int> owners(static_cast<std::size_t>(procs), 0);
-    for (const std::int64_t other : running) {
-      for (const int p : table.find(other)->processors) ++owners[static_cast<std::size_t>(p)];
-      for (const int p : table.find(other)->reserved) ++owners[static_cast<std::size_t>(p)];
-    }
-    for (const int p : table.free_ids()) ++owners[static_cast<std::size_t>(p)];
-    ASSERT_EQ(owners, std::vector<int>(static_cast<std::size_t>(procs), 1)) << "talk " << talks;
+    ASSERT_EQ(owners(table, running), std::vector<int>(static_cast<std::size_t>(procs), 1)) << "talk " << talks;
   }
   EXPECT_GT(taken_some, 50000);
   EXPECT_GT(refused, 5000);
   EXPECT_GT(lied, 1000);
+}
+
+// Whether the last of some jobs that wait can go on some day: by all orders in which those that get what they need end.
+TEST(Asks, WhoWaitsForEver) {
+  std::mt19937 random(3);
+  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  int never = 0;
+  for (int round = 0; round < 20000; ++round) {
+    std::vector<Need> needs;
+    int held = 0;
+    for (int job = 1 + below(5); job > 0; --job) {
+      const int has = 1 + below(5);
+      needs.push_back({job, has, has + 1 + below(8)});
+      held += has;
+    }
+    const int procs = held + below(5);
+    std::vector<std::size_t> order(needs.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    bool can = false;
+    do {
+      int free = procs - held;
+      for (const std::size_t i : order) {
+        if (needs[i].least - needs[i].has > free) break;
+        can = can || i + 1 == needs.size();
+        free += needs[i].has;
+      }
+    } while (!can && std::next_permutation(order.begin(), order.end()));
+    never += !can;
+    ASSERT_EQ(why_never(needs, procs).empty(), can) << round << ": " << why_never(needs, procs);
+  }
+  EXPECT_GT(never, 2000);
+  EXPECT_NE(why_never({{7, 2, 4}, {9, 1, 3}}, 4).find("the jobs 7 wait for more"), std::string::npos);
+}
+
+TEST(Asks, SizesAndWhatIsFree) {
+  const auto allowed = control::Allowed::parse("1:16:*2");
+  EXPECT_EQ(sizes_asked_for({1, "3:9", true, 0}, allowed, 2, 12), (std::vector<int>{4, 8}));
+  EXPECT_EQ(sizes_asked_for({1, "2x3", false, 0}, allowed, 2, 12), (std::vector<int>{6})) << "its own growth";
+  EXPECT_TRUE(sizes_asked_for({1, "2x3", false, 0}, allowed, 6, 12).empty());
+  EXPECT_TRUE(sizes_asked_for({1, "16", true, 0}, allowed, 2, 12).empty());
+  EXPECT_THROW(sizes_asked_for({1, "x", true, 0}, allowed, 2, 12), base::Error);
+}
+
+// Jobs grow by themselves as they are allowed to, take it or give it up, shrink and end, while others wait: processors
+// are never promised twice, none is lost, and those that wait keep what they need.
+TEST(Asks, AHundredThousandGrowthsOfTheirOwn) {
+  const int procs = 24;
+  std::mt19937 random(5);
+  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  JobTable table;
+  table.apply(table.open(0, procs, "rs", "boot"));
+  std::vector<std::int64_t> running;
+  int granted = 0, refused = 0, given_up = 0;
+  for (int talks = 0; talks < 100000;) {
+    const auto free = static_cast<int>(table.free_ids().size());
+    if (running.size() < 4 && free > 0) {
+      JobSpec spec;
+      spec.command = {"x"};
+      const Entry e = table.submit(talks, spec);
+      table.apply(e);
+      table.apply(table.start(talks, e.job, 1 + below(std::min(free, 4)), 1, 1));
+      running.push_back(e.job);
+    }
+    const auto at = static_cast<std::size_t>(below(static_cast<int>(running.size())));
+    const std::int64_t id = running[at];
+    const JobRecord& job = *table.find(id);
+    if (job.target == 0 && below(4) == 0) { // it shrinks, or ends
+      if (job.procs > 1)
+        table.apply(table.size(talks, id, 1 + below(job.procs - 1)));
+      else if (below(200) == 0) {
+        table.apply(table.end(talks, id, "0", ""));
+        running.erase(running.begin() + static_cast<std::ptrdiff_t>(at));
+      }
+      continue;
+    }
+    ++talks;
+    if (job.target != 0) { // it has grown, or gives up
+      const std::vector<int> promised = job.reserved, before = job.processors;
+      if (below(3) == 0) {
+        table.apply(table.answer(talks, id, "did not grow", talks));
+        ASSERT_EQ(job.processors, before);
+        ++given_up;
+      } else {
+        table.apply(table.size(talks, id, job.target));
+        ASSERT_TRUE(std::includes(job.processors.begin(), job.processors.end(), promised.begin(), promised.end()));
+      }
+    } else {
+      std::vector<Job> views(running.size() + 1);
+      State state;
+      state.procs = procs;
+      for (std::size_t i = 0; i < running.size(); ++i) {
+        views[i].procs = table.find(running[i])->procs;
+        views[i].target = table.find(running[i])->target;
+        state.running.push_back(&views[i]);
+      }
+      const Sizes waits({1 + below(4)});
+      views.back().sizes = &waits;
+      if (below(2) == 0) state.waiting.push_back(&views.back());
+      const int more = 1 + below(8), kept = state.waiting.empty() ? 0 : waits.smallest();
+      const bool may = why_not_now(more, state, 0).empty();
+      ASSERT_EQ(may, more + kept <= static_cast<int>(table.free_ids().size()));
+      if (may) table.apply(table.ask(talks, id, job.procs + more));
+      ++(may ? granted : refused);
+    }
+    ASSERT_EQ(owners(table, running), std::vector<int>(static_cast<std::size_t>(procs), 1)) << "talk " << talks;
+  }
+  EXPECT_GT(granted, 10000);
+  EXPECT_GT(refused, 10000);
+  EXPECT_GT(given_up, 2000);
 }

@@ -236,6 +236,7 @@ void Daemon::end_unbegun(std::int64_t id, const std::string& why) {
 
 void Daemon::connect(const JobRecord& job, Live& live) {
   live.next_try_s = unix_time_s() + try_every_s;
+  live.ask.reset(); // it says it again
   try {
     live.client =
         control::Client::to_socket(fmt::format("{}/job-{}.sock", options_.runtime_folder, socket_name_of(job.id)), 0.5);
@@ -287,6 +288,8 @@ void Daemon::heard(std::int64_t id, Live& live, const Json& line) {
       const auto grid = control::shape_from(line["grid"]);
       if (grid.nprow > 0) has_size(id, grid.nprow * grid.npcol);
       tell(id, live, "history", Json::object());
+    } else if (event == "asks") {
+      heard_ask(id, live, line.value("asks", Json()));
     } else if (event == "outcome" && live.request != 0 && line.value("request", std::int64_t{0}) == live.request) {
       const std::string outcome = line.value("outcome", "");
       live.request = 0;
@@ -323,7 +326,8 @@ void Daemon::heard(std::int64_t id, Live& live, const Json& line) {
     const int n = grid.nprow * grid.npcol;
     const JobRecord& job = *table_.find(id);
     if (n > 0 && n != job.procs) has_size(id, n);
-    if (is_first && table_.find(id)->target != 0) { // asked before this scheduler was there
+    heard_ask(id, live, line.value("asks", Json()));
+    if (is_first && table_.find(id)->target != 0 && !live.ask) { // asked before this scheduler was there
       const Json pending = line.contains("pending") ? line["pending"] : Json();
       if (pending.is_object())
         live.request = pending.value("request", std::int64_t{0});
@@ -336,6 +340,35 @@ void Daemon::heard(std::int64_t id, Live& live, const Json& line) {
   } else if (op == "history" && ok) {
     heard_history(live, line);
   }
+}
+
+void Daemon::heard_ask(std::int64_t id, Live& live, const Json& asks) {
+  if (!asks.is_object()) return end_ask(id, live);
+  control::Ask ask{asks.at("ask").get<std::int64_t>(), asks.at("grids").get<std::string>(), asks.at("wait").get<bool>(),
+                   0};
+  if (asks.at("granted").is_number_integer()) ask.granted = asks["granted"].get<int>();
+  if (live.ask && live.ask->number == ask.number) return;
+  end_ask(id, live);
+  live.ask = ask;
+  const JobRecord& job = *table_.find(id);
+  if (ask.granted > 0) return; // by the scheduler before this one
+  is_changed_ = true;
+  if (job.target == 0) return;
+  if (job.target < job.procs && !ask.waits)
+    return refuse(id, fmt::format("the scheduler has asked it to go on with {} processors", job.target));
+  tell(id, live, "cancel", Json::object()); // it does not come to it
+  live.request = 0;
+  commit(table_.answer(unix_time_s(), id, fmt::format("asks for {} by itself", ask.grids), unix_time_s()));
+}
+
+/// It has what was granted, or will not take it.
+void Daemon::end_ask(std::int64_t id, Live& live) {
+  if (!live.ask) return;
+  const bool is_granted = live.ask->granted > 0;
+  live.ask.reset();
+  is_changed_ = true;
+  if (is_granted && table_.find(id)->target > table_.find(id)->procs)
+    commit(table_.answer(unix_time_s(), id, "did not grow as it had asked", unix_time_s()));
 }
 
 /// The job's part of the talk: what it takes is booked, and the rest is free from here on.
@@ -473,6 +506,7 @@ void Daemon::look_at_deadlines() {
     if (job.phase == Phase::running && job.unresponsive_until_s > 0 && job.unresponsive_until_s <= unix_time_s() &&
         job.unresponsive_until_s > unix_time_s() - 1)
       is_changed_ = true;
+    if (live.ask && live.ask->granted > 0) continue; // the job says when it gives that up
     if (job.phase != Phase::running || job.target == 0 || unix_time_s() < job.asked_s + options_.deadline_s) continue;
     // a growth is withdrawn, its processors go to others; a shrink stays asked for: whoever wanted them still
     // does
@@ -531,8 +565,8 @@ Job Daemon::view_of(const JobRecord& job, const Live& live) const {
   view.procs = job.is_suspended ? static_cast<int>(job.processors.size()) : job.procs;
   view.target = job.target;
   view.unresponsive_until_s = job.unresponsive_until_s;
-  view.resizable =
-      !job.spec.rigid && !job.is_cancelled && !job.is_suspended && live.client.has_value() && live.is_resizable;
+  view.resizable = !job.spec.rigid && !job.is_cancelled && !job.is_suspended && live.client.has_value() &&
+                   live.is_resizable && !live.ask;
   view.step_s = live.step_s.data();
   view.steps_left = live.steps_left;
   view.resize_s = live.resize_s;
@@ -557,6 +591,16 @@ State Daemon::state_now(std::deque<Job>& views) const {
   State state;
   state.now_s = unix_time_s();
   state.procs = options_.procs;
+  for (const auto& [id, live] : live_) { // what a running job waits for is a job of the processors that it lacks
+    if (!live.ask || live.ask->granted > 0 || live.more.list().empty()) continue;
+    Job view;
+    view.id = id;
+    view.arrival_s = table_.find(id)->submit_s;
+    view.priority = table_.find(id)->spec.priority;
+    view.sizes = &live.more;
+    views.push_back(view);
+    state.waiting.push_back(&views.back());
+  }
   for (const auto& [id, job] : table_.jobs()) {
     if (job.phase == Phase::ended || (job.is_cancelled && job.phase != Phase::running)) continue;
     const Live& live = live_.at(id);
@@ -595,13 +639,77 @@ Promise Daemon::promised(const JobSpec& spec, const Live& live) const {
                     "known when they end");
 }
 
+/// What jobs ask for by themselves: what cannot wait is answered, what can is looked at.
+void Daemon::answer_asks() {
+  std::vector<std::int64_t> asking;
+  for (auto& [id, live] : live_) {
+    live.more = Sizes();
+    if (live.ask && live.ask->granted == 0 && table_.find(id)->phase == Phase::running) asking.push_back(id);
+  }
+  for (const std::int64_t id : asking) look_at_ask(id, live_.at(id));
+}
+
+void Daemon::look_at_ask(std::int64_t id, Live& live) {
+  const JobRecord& job = *table_.find(id);
+  const auto has = static_cast<int>(job.processors.size());
+  std::vector<int> sizes;
+  try {
+    sizes = sizes_asked_for(*live.ask, live.allowed, std::max(has, job.procs), options_.procs);
+  } catch (const Error& error) {
+    return refuse(id, error.what());
+  }
+  if (sizes.empty())
+    return refuse(id, fmt::format("it has {} processors, and of the {} there are no grid of {} has more", job.procs,
+                                  options_.procs, live.ask->grids));
+  if (!live.ask->waits) {
+    std::deque<Job> views;
+    const std::string why = why_not_now(sizes.front() - has, state_now(views), job.spec.priority);
+    return why.empty() ? grant(id, sizes.front()) : refuse(id, why);
+  }
+  std::vector<Need> needs = needs_but(id);
+  needs.push_back({id, has, sizes.front()});
+  if (const std::string why = why_never(needs, options_.procs); !why.empty()) return refuse(id, why);
+  for (int& n : sizes) n -= has;
+  live.more = Sizes(std::move(sizes));
+}
+
+std::vector<Need> Daemon::needs_but(std::int64_t id) const {
+  std::vector<Need> needs;
+  for (const auto& [other, live] : live_)
+    if (other != id && live.ask && live.ask->granted == 0 && !live.more.list().empty()) {
+      const auto has = static_cast<int>(table_.find(other)->processors.size());
+      needs.push_back({other, has, has + live.more.smallest()});
+    }
+  return needs;
+}
+
+void Daemon::grant(std::int64_t id, int procs) {
+  Live& live = live_.at(id);
+  commit(table_.ask(unix_time_s(), id, procs));
+  live.ask->granted = procs;
+  Json fields{{"ask", live.ask->number}, {"procs", procs}};
+  if (options_.launch.hosts.procs() > 0)
+    fields["hosts"] = control::to_json(offer_of(options_.launch.hosts, table_.find(id)->reserved));
+  tell(id, live, "grant", fields);
+}
+
+void Daemon::refuse(std::int64_t id, const std::string& why) {
+  Live& live = live_.at(id);
+  say(fmt::format("job {} does not get {}: {}", id, live.ask->grids, why));
+  tell(id, live, "grant", {{"ask", live.ask->number}, {"procs", 0}, {"reason", why}});
+  live.ask.reset();
+}
+
 void Daemon::schedule() {
+  answer_asks();
   std::deque<Job> views;
   const State state = state_now(views);
   std::vector<Decision> decisions;
   policy_->decide(state, decisions);
   for (const Decision& decision : decisions) {
-    if (decision.is_start())
+    if (decision.is_start() && table_.find(decision.job->id)->phase == Phase::running)
+      grant(decision.job->id, static_cast<int>(table_.find(decision.job->id)->processors.size()) + decision.procs);
+    else if (decision.is_start())
       start(decision.job->id, decision.procs);
     else
       ask(decision.job->id, decision.procs);
@@ -830,6 +938,7 @@ Daemon::Json Daemon::json_of(const JobRecord& job) const {
             {"out", file_of(job.id) + ".out"},
             {"err", file_of(job.id) + ".err"}};
   json["finish_by_s"] = job.spec.finish_by_s > 0 ? Json(job.spec.finish_by_s) : Json(nullptr);
+  json["asks"] = live_.count(job.id) != 0 && live_.at(job.id).ask ? control::to_json(*live_.at(job.id).ask) : Json();
   json["asked"] = job.target != 0 ? Json(job.target) : Json(nullptr);
   json["started_s"] = job.start_s > 0 ? Json(job.start_s) : Json(nullptr);
   json["ended_s"] = job.phase == Phase::ended ? Json(job.end_s) : Json(nullptr);

@@ -12,6 +12,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "asks.hpp"
 #include "control/allowed.hpp"
 #include "control/client.hpp"
 #include "control/history.hpp"
@@ -68,6 +69,8 @@ private:
     std::optional<control::Client> client;
     std::map<std::int64_t, std::string> sent; ///< id of a request to it -> its op
     std::int64_t request = 0;                 ///< its number of the pending change
+    std::optional<control::Ask> ask;          ///< what it asks for by itself
+    Sizes more;                               ///< while it waits for that: processors more, of each grid that would do
     bool is_resizable = false;
     std::unique_ptr<Json> status; ///< as it said last; null: not heard yet
     std::vector<double> step_s;
@@ -101,6 +104,8 @@ private:
   void heard(std::int64_t id, Live& live, const Json& line);
   void heard_history(Live& live, const Json& reply);
   void tell(std::int64_t id, Live& live, const std::string& op, const Json& fields);
+  void heard_ask(std::int64_t id, Live& live, const Json& asks);
+  void end_ask(std::int64_t id, Live& live);
   void has_size(std::int64_t id, int n);
   void give_up(std::int64_t id, const std::string& why);
   void has_ended(std::int64_t id);
@@ -119,6 +124,11 @@ private:
   void start(std::int64_t id, int procs);
   void ask(std::int64_t id, int procs);
   void offer(std::int64_t id, const char* op);
+  void answer_asks();
+  void look_at_ask(std::int64_t id, Live& live);
+  std::vector<Need> needs_but(std::int64_t id) const;
+  void grant(std::int64_t id, int procs);
+  void refuse(std::int64_t id, const std::string& why);
   void heard_choice(std::int64_t id, Live& live, const std::string& op, const Json& line);
 
   void answer(control::LineServer::Client client, std::string_view line);

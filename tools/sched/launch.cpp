@@ -29,6 +29,7 @@ Launch make_launch(const JobSpec& spec, const std::string& socket_name, const st
   Launch launch;
   launch.variables = spec.variables;
   launch.variables.push_back("DYNGRID_JOB=" + socket_name);
+  launch.variables.push_back("DYNGRID_SCHED=on");
   if (!spec.allow.empty()) launch.variables.push_back("DYNGRID_ALLOW=" + spec.allow);
   if (spec.steps > 0) launch.variables.push_back("DYNGRID_DECIDE=" + with_steps(spec));
   if (!first_grid.empty()) launch.variables.push_back("DYNGRID_GRID=" + first_grid);

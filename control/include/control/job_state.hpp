@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "control/ask.hpp"
 #include "control/call_report.hpp"
 #include "control/decide.hpp"
 #include "control/load_board.hpp"
@@ -124,6 +126,10 @@ public:
   /// The next cycles are planned otherwise, or for the first time: members of the event "phases".
   void phases_planned(Json plan);
   PhaseTimes phases() const; ///< known of them: earlier runs and this one
+  /// Asks the scheduler that watches for one of these grids and sleeps until it has answered. Empty: not within
+  /// `patience_s`; below 0: for ever. What is granted is asked for until changed(), failed() or asks_no_more().
+  std::optional<Grant> ask(const std::string& grids, bool waits, double patience_s);
+  void asks_no_more();
   /// Writes what the history does not have yet; a balance that is not judged yet only at the end. Any thread.
   void save_history(bool is_end = false);
 
@@ -145,6 +151,8 @@ public:
   /// resize, grow, shrink, leave: reply fields. When accepted, "request" is the number.
   Json submit(const Request& request, double now);
   Json offer(const Request& request) const;
+  /// A scheduler's answer to what this job asks for. @throws Error{bad_state} when it does not, or has it already.
+  Json grant(const Request& request);
   Json cancel(const Request& request);
   /// Whether the work is to be given out anew: "request" is the number under which the answer comes.
   Json balance(const Request& request);
@@ -175,6 +183,7 @@ private:
   Situation situation() const; ///< the caller has the lock
   void refuse_undone(const Situation& here, Decision& decision) const;
   void tell(Json event);  ///< the same
+  void drop_ask();        ///< the same
   int kept() const;       ///< the same
   void tell_of_waiting(); ///< the same
   void outcome(std::int64_t number, const char* what, Json more);
@@ -200,6 +209,10 @@ private:
   std::atomic<bool> pending_{false};
 
   mutable std::mutex mutex_;
+  std::condition_variable answered_;
+  std::optional<Ask> ask_;
+  std::optional<Grant> grant_; ///< the answer to it
+  std::int64_t last_ask_ = 0;
   gridmap::GridShape grid_;
   int parked_ = 0;
   std::int64_t step_ = 0;    ///< steps ended

@@ -24,7 +24,21 @@ constexpr std::size_t longest_line = 65536; ///< bytes of a request, its end of 
 constexpr int deepest_nesting = 16;         ///< of a request
 
 /// What a job can be asked for, by its word in a request.
-enum class Operation { status, resize, grow, shrink, leave, offer, cancel, history, watch, load, balance, calls };
+enum class Operation {
+  status,
+  resize,
+  grow,
+  shrink,
+  leave,
+  offer,
+  cancel,
+  history,
+  watch,
+  load,
+  balance,
+  calls,
+  grant
+};
 const char* to_string(Operation operation);
 
 /// A whole number of 64 bits, signed or not, as the sender wrote it.
