@@ -176,7 +176,11 @@ Experiment Experiment::parse(const std::string& text, const std::string& where) 
 }
 
 JobState::JobState(JobInfo info, GridShape first_grid, double now)
-    : info_(std::move(info)), first_grid_(first_grid), started_(now), grid_(first_grid), book_(&books_[size_]) {}
+    : info_(std::move(info)), first_grid_(first_grid), started_(now), grid_(first_grid), book_(&books_[size_]) {
+  board.wake = [this] {
+    if (wake) wake();
+  };
+}
 
 JobState::~JobState() = default;
 

@@ -33,15 +33,21 @@ void LoadBoard::show(const std::vector<ProcessLoad>& loads, double now_s) {
 void LoadBoard::answer(const BalanceQuestion& question, Json fields) {
   fields["event"] = "outcome";
   fields["request"] = question.number;
-  const Lock lock(mutex_);
-  events_.push_back(std::move(fields));
+  {
+    const Lock lock(mutex_);
+    events_.push_back(std::move(fields));
+  }
+  if (wake) wake();
 }
 
 void LoadBoard::tell(Json event) {
   constexpr std::size_t most = 1000;
-  const Lock lock(mutex_);
-  last_balance_ = std::make_unique<const Json>(event);
-  if (events_.size() < most) events_.push_back(std::move(event));
+  {
+    const Lock lock(mutex_);
+    last_balance_ = std::make_unique<const Json>(event);
+    if (events_.size() < most) events_.push_back(std::move(event));
+  }
+  if (wake) wake();
 }
 
 Json LoadBoard::loads(double now_s) {

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -27,6 +28,7 @@ class LoadBoard {
 public:
   LoadBoard();
   ~LoadBoard();
+  std::function<void()> wake; ///< called when there is something to tell; set before the other thread is there
   // ---- the application's thread
   void set_mode(BalanceMode mode);
   /// Somebody has asked for loads a short while ago: they are to be gathered though nothing is balanced. One atomic
