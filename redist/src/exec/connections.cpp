@@ -68,10 +68,10 @@ void Connections::require_ready() const {
     throw Error(Status::bad_state, "redist: executor: an exchange is under way, expected finish() first");
 }
 
-void Connections::minimum_of(std::int64_t (&numbers)[SharedHost::numbers_at_once]) {
+void Connections::minimum_of(std::int64_t (&numbers)[SharedHost::numbers_at_once], bool is_short) {
   try {
     if (host && host->everybody())
-      host->minimum(numbers, *processes);
+      host->minimum(numbers, *processes, is_short);
     else
       check(MPI_Allreduce(MPI_IN_PLACE, numbers, SharedHost::numbers_at_once, MPI_INT64_T, MPI_MIN, comm),
             "MPI_Allreduce");
@@ -81,10 +81,11 @@ void Connections::minimum_of(std::int64_t (&numbers)[SharedHost::numbers_at_once
   }
 }
 
-std::optional<bool> Connections::agree(const Outcome& mine, std::int64_t signature, PutDown ahead, bool may_differ) {
+std::optional<bool> Connections::agree(const Outcome& mine, std::int64_t signature, PutDown ahead, bool may_differ,
+                                       bool is_short) {
   const std::int64_t verdict = static_cast<std::int64_t>(mine.status) * (std::int64_t{1} << 32) + rank;
   std::int64_t all[SharedHost::numbers_at_once] = {verdict, signature, -signature, static_cast<std::int64_t>(ahead)};
-  minimum_of(all);
+  minimum_of(all, is_short);
   const bool will_run = all[0] >> 32 == 0 && all[1] == -all[2] && (all[1] >= 0 || !may_differ);
   if (!will_run && all[3] < 0 && host && host->everybody()) {
     host->drop_panels();

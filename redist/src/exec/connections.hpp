@@ -52,12 +52,13 @@ struct Connections {
   /// @throws Error{bad_state} unless an exchange can begin
   void require_ready() const;
   void require_open() const;
-  /// Smallest of each number over all ranks. Collective.
-  void minimum_of(std::int64_t (&numbers)[SharedHost::numbers_at_once]);
+  /// Smallest of each number over all ranks. Collective. `is_short`: the others are expected within microseconds.
+  void minimum_of(std::int64_t (&numbers)[SharedHost::numbers_at_once], bool is_short = false);
   /// One outcome for all ranks: the worst status wins and the lowest rank that has it is named. Returns whether some
   /// rank offers an array to be read in place; nothing when the signatures differ or are negative and `may_differ`.
   /// When it comes to nothing or throws, panels that were put down are gone.
-  std::optional<bool> agree(const Outcome& mine, std::int64_t signature, PutDown ahead, bool may_differ);
+  std::optional<bool> agree(const Outcome& mine, std::int64_t signature, PutDown ahead, bool may_differ,
+                            bool is_short = false);
   /// Collective. Frees communicator, panels and shared memory.
   void close();
 

@@ -31,7 +31,8 @@ bool begin_run(Connections& ranks, Prepared* exchange, const std::vector<Pointer
     mine = ranks.attempt([&] { ahead = exchange->bind(pointers); });
   std::int64_t signature = exchange != nullptr ? exchange->signature : 0;
   if (number != nullptr) signature = *number < 0 ? -1 : (signature * 65537 + *number) & INT64_MAX;
-  const std::optional<bool> offered = ranks.agree(mine, signature, ahead, number != nullptr);
+  const bool is_short = exchange != nullptr && exchange->is_short;
+  const std::optional<bool> offered = ranks.agree(mine, signature, ahead, number != nullptr, is_short);
   if (!offered) return false;
   if (*offered) exchange->read_in_place();
   exchange->start();

@@ -15,6 +15,10 @@ namespace {
 /// Of a wait for all: often enough for what passes through MPI meanwhile, too seldom to cost anything.
 constexpr double longest_slice_s = 16e-3;
 
+/// Who copies in a fresh context has just made it together with the others; a core that goes idle until they come costs
+/// more than this.
+constexpr int yields_of_a_short_agreement = 100;
+
 /// Looking for a message that is not there moves on all that are under way.
 void let_mpi_progress(MPI_Comm comm) {
   int is_there = 0;
@@ -23,7 +27,7 @@ void let_mpi_progress(MPI_Comm comm) {
 
 } // namespace
 
-void SharedHost::minimum(std::int64_t (&numbers)[numbers_at_once], const Liveness& processes) {
+void SharedHost::minimum(std::int64_t (&numbers)[numbers_at_once], const Liveness& processes, bool is_short) {
   Control* place = control_of(0);
   const std::uint32_t now = place->generation.load(std::memory_order_acquire);
   auto& slot = place->numbers[now % 2];
@@ -39,15 +43,16 @@ void SharedHost::minimum(std::int64_t (&numbers)[numbers_at_once], const Livenes
     place->generation.store(now + 1);
     futex_wake_all(&place->generation);
   } else {
-    wait_for_all(now, processes);
+    wait_for_all(now, processes, is_short);
   }
   for (int k = 0; k < numbers_at_once; ++k) numbers[k] = slot[k].load(std::memory_order_relaxed);
 }
 
 /// Until the generation is no longer `now`.
-void SharedHost::wait_for_all(std::uint32_t now, const Liveness& processes) {
+void SharedHost::wait_for_all(std::uint32_t now, const Liveness& processes, bool is_short) {
   std::atomic<std::uint32_t>& generation = control_of(0)->generation;
-  const int looks = crowded_ ? yields_before_sleep : 2000;
+  const int yields = is_short ? yields_of_a_short_agreement : yields_before_sleep;
+  const int looks = crowded_ ? yields : 2000;
   for (int k = 0; k < looks && generation.load(std::memory_order_acquire) == now; ++k) {
     if (crowded_)
       sched_yield();

@@ -70,7 +70,7 @@ public:
   /// Smallest of each number over all ranks; only when everybody().
   /// @throws Error{timeout} when one of them has died.
   static constexpr int numbers_at_once = 4;
-  void minimum(std::int64_t (&numbers)[numbers_at_once], const Liveness& processes);
+  void minimum(std::int64_t (&numbers)[numbers_at_once], const Liveness& processes, bool is_short);
 
   /// Where the source of one transfer can be read by the others.
   struct Offer {
@@ -115,7 +115,7 @@ private:
     return base_of(rank) + panels_at_ + static_cast<std::size_t>(index) * panel_bytes_;
   }
   void ring(int rank);
-  void wait_for_all(std::uint32_t now, const Liveness& processes);
+  void wait_for_all(std::uint32_t now, const Liveness& processes, bool is_short);
   struct Card;
   void make_segment(std::size_t bytes);
   Card my_card(int key) const;
