@@ -91,6 +91,7 @@ namespace {
 using follow::expect;
 
 using elements::conj;
+using elements::element_of;
 using elements::is_complex;
 using elements::Real;
 
@@ -116,27 +117,13 @@ template <class T> struct Dense {
   std::size_t size() const { return static_cast<std::size_t>(m); }
 };
 
-/// Between -1 and 1: a hash.
-template <class T> T hashed(int i, int j, int salt) {
-  const auto number = [&](unsigned part) {
-    std::uint64_t x = static_cast<std::uint64_t>(i) * 0x9E3779B97F4A7C15u +
-                      static_cast<std::uint64_t>(j) * 0xBF58476D1CE4E5B9u + static_cast<std::uint64_t>(salt) + part;
-    x ^= x >> 31, x *= 0xD6E8FEB86659FD93u, x ^= x >> 29, x *= 0xD6E8FEB86659FD93u, x ^= x >> 32;
-    return static_cast<Real<T>>(static_cast<double>(x >> 11) / (1ull << 52) - 1);
-  };
-  if constexpr (is_complex<T>)
-    return {number(1), number(2)};
-  else
-    return number(1);
-}
-
 template <class T> T element(const Case& c, int i, int j, int salt) {
   if (c.kind == "singular" && j == c.special()) return T(0);
   if (c.kind == "nan" && i == 3 && j == c.n / 2) return T(std::numeric_limits<Real<T>>::quiet_NaN());
-  if (c.is_lu()) return hashed<T>(i, j, salt);
+  if (c.is_lu()) return element_of<T>(salt, i, j);
   if (i == j)
     return T(static_cast<Real<T>>(c.kind == "indefinite" && i == c.special() ? -1 : c.n)); // dominant where it is not
-  return i > j ? hashed<T>(i, j, salt) : conj(hashed<T>(j, i, salt));
+  return i > j ? element_of<T>(salt, i, j) : conj(element_of<T>(salt, j, i));
 }
 
 /// The matrix on all processes of the grid.
@@ -368,7 +355,7 @@ template <class T> int run(const Case& c) {
   ask_from_outside(client);
   for (; round < c.rounds; ++round) {
     fill<T>(a, [&](int i, int j) { return element<T>(c, i, j, round); });
-    fill<T>(b, [&](int i, int j) { return hashed<T>(i, j, 99); });
+    fill<T>(b, [&](int i, int j) { return element_of<T>(99, i, j); });
     const bool was_inside = dyngrid_comm() != MPI_COMM_NULL;
     const int changes_before = changes.count;
     std::vector<int> pivots(static_cast<std::size_t>(c.is_lu() ? std::min(c.m, c.n) : 0));

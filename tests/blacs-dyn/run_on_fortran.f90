@@ -2,10 +2,11 @@
 ! dyngrid_run_on in Fortran: LU on 2x2 in blocks of 5, seen to run on 1x4 in blocks of 16 by its last bits.
 program run_on_fortran
   use dyngrid
+  use expectations
   implicit none
   integer, parameter :: n = 60
   double precision :: own(n, n), row(n, n), found(n, n)
-  integer :: info, me, processes, failed = 0
+  integer :: info, me, processes
 
   call blacs_pinfo(me, processes)
   call factor(2, 2, 5, own)
@@ -36,17 +37,9 @@ program run_on_fortran
   call dyngrid_run_on_begin(1, 4, -2, 'pdgetrf', info)
   call expect(info == DYNGRID_ERR_ARGUMENT, 'blocks that cannot be')
   call blacs_exit(0)
-  if (failed /= 0) stop 1
+  if (failures /= 0) stop 1
 
 contains
-
-  subroutine expect(is_so, what)
-    logical, intent(in) :: is_so
-    character(*), intent(in) :: what
-    if (is_so) return
-    failed = 1
-    print '(2a)', 'run_on_fortran: ', what
-  end subroutine
 
   subroutine factor(nprow, npcol, nb, all)
     integer, intent(in) :: nprow, npcol, nb

@@ -10,7 +10,7 @@ namespace {
 using namespace spread;
 
 int number(std::uint64_t seed, int i, int j) {
-  return static_cast<int>(8 * element<double>(seed, i, j)); // sums of products have no rounding
+  return static_cast<int>(8 * element_of<double>(seed, i, j)); // sums of products have no rounding
 }
 
 std::int64_t all(std::int64_t mine) {

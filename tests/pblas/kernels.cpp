@@ -76,10 +76,11 @@ template <class T> Dense<T> product(char op_a, char op_b, const Dense<T>& a, con
 }
 
 template <class T> std::function<T(int, int)> hashed(std::uint64_t seed) {
-  return [=](int i, int j) { return element<T>(seed, i, j); };
+  return [=](int i, int j) { return element_of<T>(seed, i, j); };
 }
 template <class T> T scalar(Random& random) {
-  const T values[] = {T(0), T(1), T(-1), element<T>(9, 1, pick(random, 0, 99)), element<T>(8, 2, pick(random, 0, 99))};
+  const T values[] = {T(0), T(1), T(-1), element_of<T>(9, 1, pick(random, 0, 99)),
+                      element_of<T>(8, 2, pick(random, 0, 99))};
   return values[pick(random, 0, 4)];
 }
 char one_of(Random& random, const char* letters) {
@@ -157,8 +158,9 @@ TYPED_TEST(Kernels, Trsm) {
     auto b = random_matrix<T>(random, grid, m, n);
     // what is not referenced is no number
     a.fill([&](int i, int j) {
-      if (i == j) return diag == 'U' ? T(std::nan("")) : T(2) + element<T>(seed, i, j);
-      return (uplo == 'U' ? i < j : i > j) ? element<T>(seed, i, j) / T(static_cast<Real<T>>(order)) : T(std::nan(""));
+      if (i == j) return diag == 'U' ? T(std::nan("")) : T(2) + element_of<T>(seed, i, j);
+      return (uplo == 'U' ? i < j : i > j) ? element_of<T>(seed, i, j) / T(static_cast<Real<T>>(order))
+                                           : T(std::nan(""));
     });
     b.fill(hashed<T>(seed + 1));
     const T alpha = scalar<T>(random);
@@ -199,7 +201,7 @@ TYPED_TEST(Kernels, Getrf) {
     const int m = pick(random, 0, 150), n = pick(random, 0, 150);
     auto a = random_matrix<T>(random, grid, m, n);
     const int singular = pick(random, 0, 4) == 0 && std::min(m, n) > 0 ? pick(random, 0, std::min(m, n) - 1) : -1;
-    a.fill([&](int i, int j) { return j == singular ? T(0) : element<T>(seed, i, j); });
+    a.fill([&](int i, int j) { return j == singular ? T(0) : element_of<T>(seed, i, j); });
     const Dense<T> before = a.whole();
     Dense<T> expected = before;
     std::vector<int> ipiv(a.local.size() + 20, 0), pivots(static_cast<std::size_t>(std::min(m, n)));
@@ -267,7 +269,7 @@ TYPED_TEST(Kernels, Potrf) {
     const int indefinite = pick(random, 0, 4) == 0 && n > 0 ? pick(random, 0, n - 1) : -1;
     const auto value = [&](int i, int j) {
       if (i == j) return T(i == indefinite ? -1 : static_cast<Real<T>>(n));
-      return i > j ? element<T>(seed, i, j) : conj(element<T>(seed, j, i));
+      return i > j ? element_of<T>(seed, i, j) : conj(element_of<T>(seed, j, i));
     };
     auto a = random_matrix<T>(random, grid, n, n);
     auto b = random_matrix<T>(random, grid, n, nrhs);

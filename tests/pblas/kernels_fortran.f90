@@ -4,9 +4,10 @@ program kernels_fortran
   use, intrinsic :: iso_c_binding
   use mpi
   use dyngrid
+  use expectations
   implicit none
   integer, parameter :: n = 11, nrhs = 2
-  integer(c_int) :: ctxt, nprow, npcol, myrow, mycol, info, failures
+  integer(c_int) :: ctxt, nprow, npcol, myrow, mycol, info
   integer(c_int) :: desc(13), descb(13), ipiv(n)
   integer(c_int) :: owners(6)
   integer :: i, j, il, jl, ierr
@@ -17,7 +18,6 @@ program kernels_fortran
   call blacs_get(0, 0, ctxt)
   call blacs_gridinit(ctxt, 'R', 2, 2)
   call blacs_gridinfo(ctxt, nprow, npcol, myrow, mycol)
-  failures = 0
   ! rows 1 2 3 . 4 . 5 6 7 . ...: blocks of 3 and 1; columns of 2 and 4
   desc = [601, ctxt, n, n, 2, 2, 0, 0, n, 3, 1, 2, 4]
   descb = [601, ctxt, n, nrhs, 2, 2, 0, 0, n, 3, 1, 2, 4]
@@ -104,13 +104,5 @@ contains
         if (mine(i, j, il, jl)) call expect(abs(b(il, jl) - x(il, jl)) < 1d-9, what)
       end do
     end do
-  end subroutine
-
-  subroutine expect(is_so, what)
-    logical, intent(in) :: is_so
-    character(*), intent(in) :: what
-    if (is_so) return
-    failures = failures + 1
-    print *, 'not so: ', what
   end subroutine
 end program

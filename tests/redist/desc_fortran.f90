@@ -3,8 +3,9 @@
 program desc_fortran
   use, intrinsic :: iso_c_binding
   use dyngrid_redist
+  use expectations
   implicit none
-  integer(c_int) :: desc(DYNGRID_DESC_FIXED + 3), info, failures = 0
+  integer(c_int) :: desc(DYNGRID_DESC_FIXED + 3), info
   integer(c_int64_t) :: rows, cols, sends, recvs, elements_out, elements_in, kept
   type(c_ptr) :: from = c_null_ptr, to = c_null_ptr, plan = c_null_ptr
   type(dyngrid_plan_figures) :: figures
@@ -35,13 +36,4 @@ program desc_fortran
   call expect(dyngrid_layout_destroy(from) == 0 .and. dyngrid_layout_destroy(to) == 0, 'destroy layouts')
   if (failures > 0) error stop 1
 
-contains
-
-  subroutine expect(condition, what)
-    logical, intent(in) :: condition
-    character(*), intent(in) :: what
-    if (condition) return
-    print '(2a)', 'failed: ', what
-    failures = failures + 1
-  end subroutine
 end program

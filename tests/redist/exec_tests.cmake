@@ -47,7 +47,7 @@ dyngrid_test(redist.moves_c TARGET redist_moves_c NP 4 TIMEOUT 30 LABELS c)
 
 add_executable(redist_moves_fortran moves_fortran.f90)
 target_include_directories(redist_moves_fortran PRIVATE "${PROJECT_BINARY_DIR}/mod")
-target_link_libraries(redist_moves_fortran PRIVATE dyngrid::dyngrid dyngrid_flags MPI::MPI_Fortran)
+target_link_libraries(redist_moves_fortran PRIVATE test_fortran dyngrid::dyngrid dyngrid_flags MPI::MPI_Fortran)
 add_dependencies(redist_moves_fortran redist)
 dyngrid_test(redist.moves_fortran TARGET redist_moves_fortran NP 4 TIMEOUT 30 LABELS fortran)
 

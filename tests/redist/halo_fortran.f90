@@ -4,9 +4,10 @@ program halo_fortran
   use, intrinsic :: iso_c_binding
   use mpi
   use dyngrid_redist
+  use expectations
   implicit none
   integer, parameter :: n = 16
-  integer(c_int) :: desc(9), row_stretches, col_stretches, failures = 0
+  integer(c_int) :: desc(9), row_stretches, col_stretches
   integer :: rank, ierr, all_failures, i, j, k, l
   integer(c_int64_t) :: rows, cols, i_glo, i_loc, i_ghosted, length, j_glo, j_loc, j_ghosted, width
   type(c_ptr) :: layout = c_null_ptr, halo = c_null_ptr
@@ -64,12 +65,4 @@ contains
     integer, intent(in) :: i_of, j_of
     value = modulo(i_of, n) * 100 + modulo(j_of, n)
   end function
-
-  subroutine expect(condition, what)
-    logical, intent(in) :: condition
-    character(*), intent(in) :: what
-    if (condition) return
-    print '(2a)', 'failed: ', what
-    failures = failures + 1
-  end subroutine
 end program

@@ -10,6 +10,6 @@ dyngrid_test(redist.halo_c TARGET redist_halo_c NP 4 TIMEOUT 30 LABELS c)
 
 add_executable(redist_halo_fortran halo_fortran.f90)
 target_include_directories(redist_halo_fortran PRIVATE "${PROJECT_BINARY_DIR}/mod")
-target_link_libraries(redist_halo_fortran PRIVATE dyngrid::dyngrid dyngrid_flags MPI::MPI_Fortran)
+target_link_libraries(redist_halo_fortran PRIVATE test_fortran dyngrid::dyngrid dyngrid_flags MPI::MPI_Fortran)
 add_dependencies(redist_halo_fortran redist_local)
 dyngrid_test(redist.halo_fortran TARGET redist_halo_fortran NP 4 TIMEOUT 30 LABELS fortran)

@@ -5,9 +5,10 @@ program moves_fortran
   use, intrinsic :: iso_c_binding
   use mpi
   use dyngrid_redist
+  use expectations
   implicit none
   integer, parameter :: m = 12, n = 10
-  integer(c_int) :: failures = 0, done
+  integer(c_int) :: done
   integer :: rank, ierr, all_failures, which, schedule, i, j, il, jl
   type(c_ptr) :: from = c_null_ptr, to = c_null_ptr, plan = c_null_ptr, turned = c_null_ptr, executor = c_null_ptr
   type(c_ptr) :: space = c_null_ptr
@@ -86,13 +87,4 @@ program moves_fortran
   call MPI_Finalize(ierr)
   if (all_failures > 0) error stop 1
 
-contains
-
-  subroutine expect(condition, what)
-    logical, intent(in) :: condition
-    character(*), intent(in) :: what
-    if (condition) return
-    print '(2a)', 'failed: ', what
-    failures = failures + 1
-  end subroutine
 end program

@@ -6,7 +6,7 @@ dyngrid_test(redist.desc_c TARGET redist_desc_c NP 4 TIMEOUT 30 LABELS c)
 
 add_executable(redist_desc_fortran desc_fortran.f90)
 target_include_directories(redist_desc_fortran PRIVATE "${PROJECT_BINARY_DIR}/mod")
-target_link_libraries(redist_desc_fortran PRIVATE redist_local stdc++)
+target_link_libraries(redist_desc_fortran PRIVATE test_fortran redist_local stdc++)
 dyngrid_test(redist.desc_fortran TARGET redist_desc_fortran LABELS fortran)
 
 # Fuzz targets. With DYNGRID_BUILD_FUZZERS (clang) libFuzzer drives them, built from the sources under test alone, with
