@@ -32,6 +32,10 @@ int processes_in_making();
 /// the processes of each; local to the BLACS.
 /// @param staying, world  the new grid's processes, and those that were started with this one; both outlive the call.
 void close_ours(MPI_Group staying, MPI_Group world);
+/// Whether grids of more processes than the first one's can be made while others stay open. Local.
+bool can_widen();
+/// A context of which a process has ended: it is closed for all, and its communicator is left as it is. Local.
+void abandon(int context);
 /// All contexts, as blacs_exit does.
 void close_all(int not_done);
 /// The same at the end of MPI, unless stock BLACS is doing it itself.

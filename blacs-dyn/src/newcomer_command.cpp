@@ -45,7 +45,8 @@ SpawnOptions NewcomerCommand::options(Mode mode, const std::string& entry, doubl
   SpawnOptions options;
   options.program = find_program("env"); // which sets the variables
   options.join_limit_s = join_limit_s;
-  options.arguments.push_back(fmt::format("DYNGRID_NEWCOMER={}", mode == Mode::classical ? "classical" : "managed"));
+  const std::string role = !role_.empty() ? role_ : mode == Mode::classical ? "classical" : "managed";
+  options.arguments.push_back("DYNGRID_NEWCOMER=" + role);
   if (!entry.empty()) options.arguments.push_back("DYNGRID_ENTRY=" + entry);
   for (char** variable = environ; variable && *variable; ++variable) {
     const std::string_view text = *variable;

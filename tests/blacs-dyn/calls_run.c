@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* A program of ScaLAPACK calls that knows nothing of dyngrid: calls_run N NB PxQ CALLS [split|short] [FILE]. CALLS
- * products of whole numbers on all processes, exact in any order. With `split` as many again by each half of them, in a
- * context of its own; with `short` as many while process 1 can have 3 MB more, then as many as at first. All is
+/* A program of ScaLAPACK calls that knows nothing of dyngrid: calls_run N NB PxQ CALLS [split|short|pause|exit] [FILE].
+ * CALLS products of whole numbers on all processes, exact in any order. With `split` as many again by each half of
+ * them, in a context of its own; with `short` as many while process 1 can have 3 MB more, then as many as at first;
+ * with `pause` as many again when there is FILE.half; with `exit` the end is exit(7), without MPI_Finalize. All is
  * checked; of large matrices some elements. With FILE it then waits until there is one, a minute at most. */
 #include <malloc.h>
 #include <mpi.h>
@@ -83,6 +84,10 @@ static int product(int first, int nprow, int npcol, int times, int is_short) {
   return wrong;
 }
 
+static void wait_for(const char* file) {
+  for (int tenth = 0; tenth < 600 && access(file, F_OK) != 0; ++tenth) usleep(100000);
+}
+
 int main(int argc, char** argv) {
   int nprow, npcol, size, any;
   MPI_Init(&argc, &argv);
@@ -91,7 +96,8 @@ int main(int argc, char** argv) {
   if (argc < 5 || sscanf(argv[3], "%dx%d", &nprow, &npcol) != 2 || nprow * npcol > size) MPI_Abort(MPI_COMM_WORLD, 2);
   n = atoi(argv[1]), nb = atoi(argv[2]);
   const int times = atoi(argv[4]);
-  const int is_short = argc > 5 && strcmp(argv[5], "short") == 0;
+  const char* mode = argc > 5 ? argv[5] : "";
+  const int is_short = strcmp(mode, "short") == 0;
   mallopt(M_MMAP_THRESHOLD, 1 << 17); /* large arrays are asked of the kernel each time */
   int wrong = product(0, nprow, npcol, times, is_short), next = is_short ? 6 : 5;
   if (next < argc && strcmp(argv[next], "split") == 0) {
@@ -99,9 +105,17 @@ int main(int argc, char** argv) {
     wrong += product(0, 1, size / 2, times, 0);
     wrong += product(size / 2, 1, size / 2, times, 0);
   }
+  if (strcmp(mode, "exit") == 0) exit(wrong == 0 ? 7 : 1);
+  if (strcmp(mode, "pause") == 0 && ++next < argc) {
+    char file[4096];
+    snprintf(file, sizeof file, "%s.half", argv[next]);
+    if (rank == 0) printf("halfway\n"), fflush(stdout);
+    wait_for(file);
+    wrong += product(0, nprow, npcol, times, 0);
+  }
   MPI_Allreduce(&wrong, &any, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (rank == 0) printf(any == 0 ? "right\n" : "%d elements are wrong\n", any), fflush(stdout);
-  for (int tenth = 0; next < argc && tenth < 600 && access(argv[next], F_OK) != 0; ++tenth) usleep(100000);
+  if (next < argc) wait_for(argv[next]);
   MPI_Finalize();
   return any != 0;
 }

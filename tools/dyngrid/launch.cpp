@@ -30,6 +30,7 @@
 #include "command.hpp"
 #include "control/mpi_settings.hpp"
 #include "findings.hpp"
+#include "gridmap/calls.hpp"
 #include "gridmap/timetable.hpp"
 #include "program.hpp"
 #include "text.hpp"
@@ -103,6 +104,27 @@ int spare_processes(const RunRequest& request, const Site& site, int processes) 
   return site.can_spawn ? 0 : std::max(0, processes_to_come(request, site) - processes);
 }
 
+/// DYNGRID_CALLS as the program gets it; empty: as it is set already, or not at all. @throws Failure
+std::string calls_of(const RunRequest& request, const Site& site) {
+  if (request.workers == 0) return request.calls;
+  const std::string set = has(site, "DYNGRID_CALLS") ? site.environment.at("DYNGRID_CALLS") : "";
+  const std::string& calls = request.calls.empty() ? set : request.calls;
+  if (calls.empty() || calls == "off")
+    throw Failure("--workers is for calls of routines, and neither --calls nor DYNGRID_CALLS names any");
+  return base::with_entry(calls.c_str(), "workers", std::to_string(request.workers));
+}
+
+/// Processes that come at the first such call.
+int workers_to_come(const RunRequest& request, const Site& site) {
+  std::string calls = calls_of(request, site);
+  if (calls.empty() && has(site, "DYNGRID_CALLS")) calls = site.environment.at("DYNGRID_CALLS");
+  try {
+    return gridmap::call_workers(calls, "--calls");
+  } catch (const base::Error&) { // the program itself says it
+    return 0;
+  }
+}
+
 /// Nobody knows the processors and folders of other hosts.
 bool is_one_host(const RunRequest& request, const Site& site) {
   const auto nodes = site.environment.find("SLURM_JOB_NUM_NODES");
@@ -117,7 +139,7 @@ bool must_yield(const RunRequest& request, const Site& site, int started) {
     throw Failure(fmt::format("DYNGRID_YIELD is \"{}\", expected on or off", said->second));
   if (said != site.environment.end() && said->second == "off") return false;
   return !site.yield_library.empty() && is_one_host(request, site) &&
-         std::max(started, processes_to_come(request, site)) > site.cores;
+         std::max(started, processes_to_come(request, site)) + workers_to_come(request, site) > site.cores;
 }
 
 std::map<std::string, std::string> settings_of_dyngrid(const RunRequest& request, const Site& site) {
@@ -139,7 +161,7 @@ std::map<std::string, std::string> settings_of_dyngrid(const RunRequest& request
   put("DYNGRID_UNIT", request.group);
   put("DYNGRID_PROCESSES", request.processes_come);
   put("DYNGRID_BALANCE", request.balance);
-  put("DYNGRID_CALLS", request.calls);
+  put("DYNGRID_CALLS", calls_of(request, site));
   put("DYNGRID_VERBOSE", request.is_verbose ? "on" : "");
   return set;
 }

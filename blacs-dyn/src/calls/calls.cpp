@@ -23,9 +23,9 @@
 #include "calls/place.hpp"
 #include "calls/routine.hpp"
 #include "calls/run_on.hpp"
+#include "calls/workers.hpp"
 #include "control/call_speeds_file.hpp"
 #include "control/history.hpp"
-#include "control/limits.hpp"
 #include "matrix.hpp"
 #include "mpi_util.hpp"
 #include "pblas/stock_calls.hpp"
@@ -45,7 +45,6 @@ using Mode = CallRule::Mode;
 struct State {
   gridmap::CallRules rules; ///< of DYNGRID_CALLS
   AskedFor asked;
-  int depth = 0;      ///< inside of a routine of ScaLAPACK: what it calls itself stays where it is
   bool tells = false; ///< this process does, once for all
   bool is_heard = false;
   bool keeps_speeds = false;
@@ -59,14 +58,6 @@ State& state() {
   static auto* all = new State; // used at exit
   return *all;
 }
-
-class Nested {
-public:
-  Nested() { ++state().depth; }
-  ~Nested() { --state().depth; }
-  Nested(const Nested&) = delete;
-  Nested& operator=(const Nested&) = delete;
-};
 
 void say_once(const std::string& text) {
   static auto* said = new std::set<std::string>;
@@ -92,9 +83,19 @@ struct Call {
   char type() const { return name[1]; }
   const Arguments& arguments() const { return stock.arguments; }
   CallPlace place() const { return {here.grid, nb}; }
+  bool is_wide(const CallPlace& at) const { return at.grid.size() > set->size; } ///< needs workers
+  /// Workers talk to the others in another way than these among themselves: what is known of them stands apart.
+  int aspect_at(const CallPlace& at) const { return is_wide(at) ? -1 - aspect : aspect; }
+  int workers() const { return set == state().first ? Workers::all().count() : 0; }
+  Everyone everyone(const CallPlace& at) const {
+    return is_wide(at) ? Workers::all().merged().everyone(here) : Everyone{comm, set->size, here.ctxt, here};
+  }
+  Standing standing_at(const CallPlace& at) const {
+    return is_wide(at) ? Workers::all().merged().context(at.grid) : place_context(*set, at.grid, here, comm);
+  }
   gridmap::CallTurns& turns() const { return set->turns[{name, aspect, n}]; }
   gridmap::CallExpectation expect(const CallPlace& at, std::int64_t looks_again_below = 0) const {
-    return set->speeds.expect(name, aspect, at, n, problem.work, looks_again_below);
+    return set->speeds.expect(name, aspect_at(at), at, n, problem.work, looks_again_below);
   }
 };
 
@@ -188,10 +189,16 @@ void load(ProcessSet& set, MPI_Comm comm) {
   for (const CallSample& sample : control::call_samples_in(lines, machine)) set.speeds.add(sample);
 }
 
+/// Whether the call cannot be decided on before the workers are there.
+bool waits_for_workers(const Call& call, const CallRule& rule) {
+  return rule.mode == Mode::forced || rule.mode == Mode::measure ||
+         (rule.mode == Mode::fixed && rule.place.grid.size() > call.set->size);
+}
+
 /// True when all processes of the context make the same call and each can see nothing wrong with it. What the last call
-/// took becomes known. Collective.
+/// took becomes known, and whether there are workers. Collective.
 bool agree_on_call(const Call& call, const CallRule& rule, bool& is_first) {
-  enum { acceptable, hash, minus_hash, first, run, copy, count };
+  enum { acceptable, hash, minus_hash, first, run, copy, workers, count };
   constexpr double per_second = 1e9;
   std::array<std::int64_t, count> said{};
   const bool has_set = call.set != nullptr;
@@ -200,18 +207,23 @@ bool agree_on_call(const Call& call, const CallRule& rule, bool& is_first) {
   what.number(call.hash).number(static_cast<int>(rule.mode)).number(rule.place.nb);
   said[hash] = what.number(rule.place.grid.nprow).number(rule.place.grid.npcol).positive();
   said[minus_hash] = -said[hash];
-  said[first] = call.set == state().first ? 1 : 0;
+  said[first] = has_set && call.set == state().first ? 1 : 0;
+  said[workers] = Workers::in;
+  if (said[first] == 1 && call.set->rank == 0 && said[acceptable] == 1)
+    said[workers] = Workers::all().look(waits_for_workers(call, rule));
   if (has_set && call.set->last.sample.count > 0) {
     said[run] = -static_cast<std::int64_t>(call.set->last.sample.seconds * per_second);
     said[copy] = -static_cast<std::int64_t>(call.set->last.copy_s * per_second);
   }
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, said.data(), count, MPI_INT64_T, MPI_MIN, call.comm), "MPI_Allreduce");
   is_first = said[first] == 1;
+  if (is_first) Workers::all().go_by(said[workers], call.comm);
   if (has_set && call.set->last.sample.count > 0) {
     ProcessSet::Last& last = call.set->last;
     last.sample.seconds = static_cast<double>(-said[run]) / per_second;
     call.set->speeds.add(last.sample);
-    call.set->spent_s[{last.sample.routine, last.sample.aspect}] += last.sample.seconds;
+    call.set->spent_s[{last.sample.routine, std::max(last.sample.aspect, -1 - last.sample.aspect)}] +=
+        last.sample.seconds;
     if (last.predicted_copy_s > 0)
       call.set->copy_factors.add(static_cast<double>(-said[copy]) / per_second / last.predicted_copy_s);
     last = {};
@@ -219,13 +231,14 @@ bool agree_on_call(const Call& call, const CallRule& rule, bool& is_first) {
   return said[acceptable] == 1 && said[hash] == -said[minus_hash];
 }
 
-bool all_agree(bool mine, MPI_Comm comm) {
-  int all = mine ? 1 : 0;
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm), "MPI_Allreduce");
-  return all == 1;
-}
-
 // ---- measuring
+
+WorkOrder order_to(const Call& call, WorkOrder::What what, const Problem& problem, const Arguments& a,
+                   const CallPlace& place) {
+  WorkOrder order = order_for(call.stock.name, call.routine, problem, a, call.type(), place);
+  order.what = what;
+  return order;
+}
 
 /// The call scaled down to its largest size n, at a place: seconds of the slowest process. Collective.
 double measure(const Call& call, const CallPlace& place, std::int64_t n) {
@@ -237,30 +250,22 @@ double measure(const Call& call, const CallPlace& place, std::int64_t n) {
   Arguments scaled = call.arguments();
   for (std::size_t k = 0; k < sizes.size(); ++k) scaled[static_cast<std::size_t>(call.routine.sizes[k])] = &sizes[k];
   const Problem problem = call.routine.read(scaled, call.type());
-  const Standing there = place_context(*call.set, place.grid, call.here, call.comm);
+  const bool is_wide = call.is_wide(place);
+  if (is_wide && !all_agree(Workers::all().wake(), call.comm)) return std::nan("");
+  if (is_wide) Workers::all().tell(order_to(call, WorkOrder::What::measure, problem, scaled, place));
+  const Everyone all = call.everyone(place);
+  const Standing there = call.standing_at(place);
   Elsewhere small(call.routine, problem, scaled, call.type(), there, place.nb);
-  bool is_made = all_agree(small.is_made(), call.comm);
-  const Nested nested;
-  if (is_made && there.is_inside()) is_made = small.get_work(call.stock.routine);
-  if (!all_agree(is_made, call.comm)) return std::nan("");
-  double least = std::numeric_limits<double>::infinity();
-  for (int repeat = 0; repeat < 2; ++repeat) {
-    small.fill();
-    check_mpi(MPI_Barrier(call.comm), "MPI_Barrier");
-    const double begin = MPI_Wtime();
-    if (there.is_inside()) small.run(call.stock.routine);
-    double seconds = MPI_Wtime() - begin;
-    check_mpi(MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, call.comm), "MPI_Allreduce");
-    least = std::min(least, seconds);
-    call.set->measured_s[{call.name, call.aspect}] += seconds;
-  }
-  call.set->speeds.add({call.name, call.aspect, place, n, problem.work, least, 1});
+  const double least =
+      measure_there(small, call.stock.routine, there, all, call.set->measured_s[{call.name, call.aspect}]);
+  if (is_wide) Workers::all().rest();
+  call.set->speeds.add({call.name, call.aspect_at(place), place, n, problem.work, least, 1});
   return least;
 }
 
 /// The call as it is, at each place that it may go to, once in a run: for the table. Collective.
 void measure_whole(const Call& call) {
-  std::vector<CallPlace> places = gridmap::call_places(call.here.grid, call.nb);
+  std::vector<CallPlace> places = gridmap::call_places(call.here.grid, call.nb, call.workers());
   places.insert(places.begin(), call.place());
   for (const CallPlace& place : places) {
     if (!state().measured.insert({call.name, call.aspect, place, call.n}).second) continue;
@@ -279,7 +284,7 @@ void measure_places(const Call& call, const std::vector<CallPlace>& places) {
   const double by_work = static_cast<double>(call.n) * std::cbrt(most_work / std::max(1.0, call.problem.work));
   const auto n = static_cast<std::int64_t>(std::max(8.0, std::min({most_n, by_work, static_cast<double>(call.n) - 1})));
   for (const CallPlace& place : places) {
-    if (!is_again && call.set->speeds.knows(call.name, call.aspect, place)) continue;
+    if (!is_again && call.set->speeds.knows(call.name, call.aspect_at(place), place)) continue;
     measure(call, place, n / 3 + 1);
     measure(call, place, n);
     counts().measured_place();
@@ -293,7 +298,7 @@ double predicted_copies(const Call& call, const CallPlace& place) {
   const auto key = std::make_pair(call.hash, place);
   if (const auto known = state().copies.find(key); known != state().copies.end()) return known->second;
   redist::Machine machine;
-  machine.cores = call.set->size;
+  machine.cores = std::max(call.set->size, place.grid.size());
   double seconds = 0;
   for (const Operand& operand : call.problem.operands) {
     const Given x = given(call.arguments(), operand);
@@ -321,7 +326,7 @@ struct Decision {
 
 /// Collective with may_measure, else local.
 Decision decide(const Call& call, bool may_measure) {
-  const std::vector<CallPlace> places = gridmap::call_places(call.here.grid, call.nb);
+  const std::vector<CallPlace> places = gridmap::call_places(call.here.grid, call.nb, call.workers());
   // a few short calls are not worth measuring others for
   constexpr double worth_measuring_s = 0.3, slowest_per_s = 1e9;
   const double expected_s =
@@ -348,9 +353,11 @@ Decision fixed(const Call& call, const CallRule& rule) {
   decision.place = {rule.place.grid.size() == 0 ? call.here.grid : rule.place.grid,
                     rule.place.nb == 0 ? call.nb : rule.place.nb};
   decision.is_moved = !(decision.place == call.place());
-  if (decision.place.grid.size() > call.set->size) {
-    say_once(fmt::format("{} is sent to a grid of {}, but its caller has {} processes: it stays where it is", call.name,
-                         to_string(decision.place.grid), call.set->size));
+  const int workers = call.workers();
+  if (decision.place.grid.size() > call.set->size + workers) {
+    say_once(fmt::format("{} is sent to a grid of {}, but its caller has {} processes{}: it stays where it is",
+                         call.name, to_string(decision.place.grid), call.set->size,
+                         workers > 0 ? fmt::format(" and {} workers", workers) : ""));
     decision.is_moved = false;
   }
   return decision;
@@ -409,53 +416,44 @@ bool has_only_numbers(const Call& call) {
                                                   : zero(static_cast<const double*>(x.data));
 }
 
-bool has_memory(const Elsewhere& elsewhere, const ProcessSet& set) {
-  constexpr std::int64_t small = 64 << 20;
-  if (!elsewhere.is_made()) return false;
-  const std::int64_t all = elsewhere.bytes_here() * set.size; // as if all were on this host
-  if (all < small) return true;
-  const control::FreeMemory free = control::free_memory();
-  return free.bytes < 0 || all < free.bytes;
+/// "2x2/64", with the number of workers in it.
+std::string place_text(const Call& call, const CallPlace& place) {
+  const int more = place.grid.size() - call.set->size;
+  return more > 0 ? fmt::format("{} ({} worker{})", to_string(place), more, more == 1 ? "" : "s") : to_string(place);
 }
 
-/// False where it was not moved: there was no memory, or the routine did not want it there. The caller's operands are
-/// untouched then. Collective over the context.
+/// False where it was not moved: there was no memory, or the routine did not want it there, or workers have gone. The
+/// caller's operands are untouched then. Collective over the context.
 bool run_elsewhere(const Call& call, const Decision& decision) {
   const double begin = MPI_Wtime();
-  const bool has_work = has_own_work(call);
-  if (!all_agree(has_work && has_only_numbers(call), call.comm)) return false;
-  const Standing there = place_context(*call.set, decision.place.grid, call.here, call.comm);
-  Elsewhere elsewhere(call.routine, call.problem, call.arguments(), call.type(), there, decision.place.nb);
-  bool has_room = all_agree(has_memory(elsewhere, *call.set), call.comm);
-  if (has_room && call.routine.work != Routine::none) {
-    const Nested nested;
-    if (there.is_inside()) has_room = elsewhere.get_work(call.stock.routine);
-    has_room = all_agree(has_room, call.comm);
+  const bool is_wide = call.is_wide(decision.place);
+  const bool may_move = has_own_work(call) && has_only_numbers(call);
+  const bool is_awake = !is_wide || Workers::all().wake();
+  if (!all_agree(may_move && is_awake, call.comm)) {
+    if (is_wide) Workers::all().rest();
+    return false;
   }
-  if (!has_room) {
+  if (is_wide)
+    Workers::all().tell(order_to(call, WorkOrder::What::run, call.problem, call.arguments(), decision.place));
+  const Everyone all = call.everyone(decision.place);
+  const Standing there = call.standing_at(decision.place);
+  Elsewhere elsewhere(call.routine, call.problem, call.arguments(), call.type(), there, decision.place.nb);
+  const Run run = run_there(elsewhere, call.routine, call.stock.routine, there, all);
+  if (is_wide) Workers::all().rest();
+  if (run.outcome == Run::Outcome::no_memory) {
     counts().had_no_memory();
     say_once(fmt::format("there is no memory for a copy of the operands of {} of {}: it stays where it is", call.name,
                          call.size));
-    return false;
   }
-  elsewhere.bring_in(call.here);
-  elsewhere.bring_pivots_in(call.here, call.comm);
-  const double run_begin = MPI_Wtime();
-  if (there.is_inside()) {
-    const Nested nested;
-    elsewhere.run(call.stock.routine);
-  }
-  const int info = elsewhere.info(call.comm);
-  const double run_s = MPI_Wtime() - run_begin;
-  if (info < 0) return false;
-  elsewhere.bring_vectors_back(call.here, call.comm);
-  elsewhere.bring_back(call.here);
+  if (run.outcome != Run::Outcome::done) return false;
   if (call.routine.info != Routine::none)
-    *static_cast<int*>(call.arguments()[static_cast<std::size_t>(call.routine.info)]) = info;
+    *static_cast<int*>(call.arguments()[static_cast<std::size_t>(call.routine.info)]) = run.info;
   const double seconds = MPI_Wtime() - begin;
-  add_tally(call, to_string(decision.place), seconds, decision.stay_s, elsewhere.moved_bytes());
+  add_tally(call, place_text(call, decision.place), seconds, decision.stay_s, elsewhere.moved_bytes());
   call.set->last = {
-      {call.name, call.aspect, decision.place, call.n, call.problem.work, run_s, 1}, seconds - run_s, decision.copy_s};
+      {call.name, call.aspect_at(decision.place), decision.place, call.n, call.problem.work, run.run_s, 1},
+      seconds - run.run_s,
+      decision.copy_s};
   return true;
 }
 
@@ -479,7 +477,7 @@ void carry_out_by(const CallRule& rule, const Call& call) {
   }
   Decision decision;
   if (rule.mode == Mode::forced)
-    decision = {true, gridmap::forced_place(call.here.grid, call.nb, call.set->forced++)};
+    decision = {true, gridmap::forced_place(call.here.grid, call.nb, call.set->forced++, call.workers())};
   else
     decision = rule.mode == Mode::fixed ? fixed(call, rule) : decide(call, true);
   const bool is_moved = !is_report && decision.is_moved && run_elsewhere(call, decision);
@@ -508,7 +506,7 @@ CallRule rule_of(const std::string& name) {
 void carry_out(const pblas::StockCall& stock) {
   State& all = state();
   const std::string name(stock.name, std::string_view(stock.name).size() - 1);
-  const Routine* routine = all.depth == 0 ? routine_named(stock.name) : nullptr;
+  const Routine* routine = Nested::depth() == 0 ? routine_named(stock.name) : nullptr;
   if (routine != nullptr && is_query(*routine, stock.arguments)) routine = nullptr;
   CallRule rule;
   if (routine != nullptr) rule = rule_of(name);
@@ -544,6 +542,7 @@ void carry_out(const pblas::StockCall& stock) {
   if (text == nullptr) return false;
   try {
     state().rules = gridmap::parse_call_rules(text, "DYNGRID_CALLS");
+    Workers::all().ask_for(gridmap::call_workers(text, "DYNGRID_CALLS"));
   } catch (const base::Error& error) {
     std::fprintf(stderr, "dyngrid: %s\n", error.what());
     std::exit(1);
@@ -572,6 +571,7 @@ void run_on_end() {
 }
 
 void contexts_are_closed() {
+  Workers::all().close_contexts();
   forget_places();
 }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "control/limits.hpp"
 #include "matrix.hpp"
 #include "mpi_util.hpp"
 #include "pblas/stock_calls.hpp"
@@ -149,20 +150,20 @@ bool Elsewhere::get_work(void* stock) {
   return is_made_;
 }
 
-void Elsewhere::bring_in(const Standing& caller) {
+void Elsewhere::bring_in(const Everyone& all) {
   for (Panel& panel : panels_)
     if (panel.operand.use != Use::out)
       copy_of(type_)(static_cast<int>(panel.operand.m), static_cast<int>(panel.operand.n), panel.from.data,
                      panel.from.i, panel.from.j, const_cast<int*>(panel.from.desc), panel.data.get(), 1, 1,
-                     panel.desc.data(), caller.ctxt);
+                     panel.desc.data(), all.cover);
 }
 
-void Elsewhere::bring_back(const Standing& caller) const {
+void Elsewhere::bring_back(const Everyone& all) const {
   for (const Panel& panel : panels_)
     if (panel.operand.use != Use::in)
       copy_of(type_)(static_cast<int>(panel.operand.m), static_cast<int>(panel.operand.n), panel.data.get(), 1, 1,
                      const_cast<int*>(panel.desc.data()), panel.from.data, panel.from.i, panel.from.j,
-                     const_cast<int*>(panel.from.desc), caller.ctxt);
+                     const_cast<int*>(panel.from.desc), all.cover);
 }
 
 double Elsewhere::moved_bytes() const {
@@ -187,51 +188,60 @@ std::vector<int> Elsewhere::all_pivots(const int* pivots, const Given& x, const 
   return all;
 }
 
-void Elsewhere::bring_pivots_in(const Standing& caller, MPI_Comm comm) {
+void Elsewhere::bring_pivots_in(const Everyone& all) {
   if (routine_.pivots == Routine::none || routine_.pivots_use == Use::out) return;
   const Panel& first = panels_.front();
-  const auto* theirs = static_cast<const int*>(given_[static_cast<std::size_t>(routine_.pivots)]);
-  const std::vector<int> all = all_pivots(theirs, first.from, caller, comm);
+  const auto* given = static_cast<const int*>(given_[static_cast<std::size_t>(routine_.pivots)]);
+  const std::vector<int> pivots = all_pivots(given, first.from, all.caller, all.comm);
   if (!there_.is_inside()) return;
   auto* mine = static_cast<int*>(pivots_.get());
   for_mine(rows_of(first.desc.data(), there_.grid), there_.row, 0, pivots_count(),
-           [&](std::int64_t i, std::int64_t local) { mine[local] = all[static_cast<std::size_t>(i)]; });
+           [&](std::int64_t i, std::int64_t local) { mine[local] = pivots[static_cast<std::size_t>(i)]; });
 }
 
-void Elsewhere::bring_vectors_back(const Standing& caller, MPI_Comm comm) const {
-  const Panel& first = panels_.front();
-  const auto theirs = [&](int at) { return static_cast<char*>(given_[static_cast<std::size_t>(at)]); };
+void Elsewhere::bring_vectors_back(const Everyone& all) const {
   if (routine_.pivots != Routine::none && routine_.pivots_use == Use::out) {
+    const Panel& first = panels_.front();
     const Given here{nullptr, 1, 1, first.desc.data()};
-    const std::vector<int> all = all_pivots(static_cast<const int*>(pivots_.get()), here, there_, comm);
-    auto* pivots = static_cast<int*>(given_[static_cast<std::size_t>(routine_.pivots)]);
-    for_mine(rows_of(first.from.desc, caller.grid), caller.row, first.from.i - 1, pivots_count(),
-             [&](std::int64_t i, std::int64_t local) {
-               pivots[local] = all[static_cast<std::size_t>(i)] + first.from.i - 1;
-             });
-  }
-  if (routine_.tau != Routine::none) {
-    const auto size = static_cast<std::size_t>(bytes_of(type_));
-    std::vector<char> all(static_cast<std::size_t>(pivots_count()) * size, 0);
-    const auto* mine = static_cast<const char*>(tau_.get());
-    if (there_.is_inside() && there_.row == 0)
-      for_mine(cols_of(first.desc.data(), there_.grid), there_.col, 0, pivots_count(),
-               [&](std::int64_t j, std::int64_t local) {
-                 std::memcpy(&all[static_cast<std::size_t>(j) * size], mine + static_cast<std::size_t>(local) * size,
-                             size);
+    const std::vector<int> pivots = all_pivots(static_cast<const int*>(pivots_.get()), here, there_, all.comm);
+    auto* mine = static_cast<int*>(given_[static_cast<std::size_t>(routine_.pivots)]);
+    if (all.caller.is_inside())
+      for_mine(rows_of(first.from.desc, all.caller.grid), all.caller.row, first.from.i - 1, pivots_count(),
+               [&](std::int64_t i, std::int64_t local) {
+                 mine[local] = pivots[static_cast<std::size_t>(i)] + first.from.i - 1;
                });
-    gather(all.data(), static_cast<std::int64_t>(all.size()), comm);
-    for_mine(cols_of(first.from.desc, caller.grid), caller.col, first.from.j - 1, pivots_count(),
+  }
+  if (routine_.tau != Routine::none) bring_tau_back(all);
+  if (routine_.eigenvalues != Routine::none) bring_eigenvalues_back(all);
+}
+
+void Elsewhere::bring_tau_back(const Everyone& all) const {
+  const Panel& first = panels_.front();
+  const auto size = static_cast<std::size_t>(bytes_of(type_));
+  std::vector<char> tau(static_cast<std::size_t>(pivots_count()) * size, 0);
+  const auto* mine = static_cast<const char*>(tau_.get());
+  if (there_.is_inside() && there_.row == 0)
+    for_mine(cols_of(first.desc.data(), there_.grid), there_.col, 0, pivots_count(),
              [&](std::int64_t j, std::int64_t local) {
-               std::memcpy(theirs(routine_.tau) + static_cast<std::size_t>(local) * size,
-                           &all[static_cast<std::size_t>(j) * size], size);
+               std::memcpy(&tau[static_cast<std::size_t>(j) * size], mine + static_cast<std::size_t>(local) * size,
+                           size);
              });
-  }
-  if (routine_.eigenvalues != Routine::none) {
-    const auto bytes = static_cast<std::size_t>(first.operand.n) * static_cast<std::size_t>(real_bytes(type_));
-    if (there_.is_inside()) std::memcpy(theirs(routine_.eigenvalues), eigenvalues_.get(), bytes);
-    check_mpi(MPI_Bcast(theirs(routine_.eigenvalues), static_cast<int>(bytes), MPI_BYTE, 0, comm), "MPI_Bcast");
-  }
+  gather(tau.data(), static_cast<std::int64_t>(tau.size()), all.comm);
+  if (!all.caller.is_inside()) return;
+  for_mine(cols_of(first.from.desc, all.caller.grid), all.caller.col, first.from.j - 1, pivots_count(),
+           [&](std::int64_t j, std::int64_t local) {
+             std::memcpy(theirs(routine_.tau) + static_cast<std::size_t>(local) * size,
+                         &tau[static_cast<std::size_t>(j) * size], size);
+           });
+}
+
+/// Process 0 is in every place, and one of the caller's.
+void Elsewhere::bring_eigenvalues_back(const Everyone& all) const {
+  const auto bytes = static_cast<std::size_t>(panels_.front().operand.n) * static_cast<std::size_t>(real_bytes(type_));
+  std::vector<char> values(bytes, 0);
+  if (there_.is_inside()) std::memcpy(values.data(), eigenvalues_.get(), bytes);
+  check_mpi(MPI_Bcast(values.data(), static_cast<int>(bytes), MPI_BYTE, 0, all.comm), "MPI_Bcast");
+  if (all.caller.is_inside()) std::memcpy(theirs(routine_.eigenvalues), values.data(), bytes);
 }
 
 void Elsewhere::run(void* stock) {
@@ -277,6 +287,81 @@ void Elsewhere::fill() {
     for_mine(rows, there_.row, 0, panels_.front().operand.m,
              [&](std::int64_t i, std::int64_t local) { pivots[local] = static_cast<int>(i + 1); });
   }
+}
+
+// ---- a whole call
+
+int& Nested::depth() {
+  static int depth = 0;
+  return depth;
+}
+
+bool all_agree(bool mine, MPI_Comm comm) {
+  int all = mine ? 1 : 0;
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm), "MPI_Allreduce");
+  return all == 1;
+}
+
+namespace {
+
+bool has_memory(const Elsewhere& elsewhere, int processes) {
+  constexpr std::int64_t small = 64 << 20;
+  if (!elsewhere.is_made()) return false;
+  const std::int64_t all = elsewhere.bytes_here() * processes; // as if all were on this host
+  if (all < small) return true;
+  const control::FreeMemory free = control::free_memory();
+  return free.bytes < 0 || all < free.bytes;
+}
+
+} // namespace
+
+Run run_there(Elsewhere& elsewhere, const Routine& routine, void* stock, const Standing& there, const Everyone& all) {
+  Run run;
+  bool has_room = all_agree(has_memory(elsewhere, all.size), all.comm);
+  if (has_room && routine.work != Routine::none) {
+    const Nested nested;
+    if (there.is_inside()) has_room = elsewhere.get_work(stock);
+    has_room = all_agree(has_room, all.comm);
+  }
+  if (!has_room) {
+    run.outcome = Run::Outcome::no_memory;
+    return run;
+  }
+  elsewhere.bring_in(all);
+  elsewhere.bring_pivots_in(all);
+  const double begin = MPI_Wtime();
+  if (there.is_inside()) {
+    const Nested nested;
+    elsewhere.run(stock);
+  }
+  run.info = elsewhere.info(all.comm);
+  run.run_s = MPI_Wtime() - begin;
+  if (run.info < 0) {
+    run.outcome = Run::Outcome::refused;
+    return run;
+  }
+  elsewhere.bring_vectors_back(all);
+  elsewhere.bring_back(all);
+  return run;
+}
+
+double measure_there(Elsewhere& elsewhere, void* stock, const Standing& there, const Everyone& all, double& spent_s) {
+  bool is_made = all_agree(elsewhere.is_made(), all.comm);
+  const Nested nested;
+  if (is_made && there.is_inside()) is_made = elsewhere.get_work(stock);
+  if (!all_agree(is_made, all.comm)) return std::nan("");
+  double least = std::numeric_limits<double>::infinity();
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    elsewhere.fill();
+    check_mpi(MPI_Barrier(all.comm), "MPI_Barrier");
+    const double begin = MPI_Wtime();
+    if (there.is_inside()) elsewhere.run(stock);
+    double seconds = MPI_Wtime() - begin;
+    check_mpi(MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, all.comm), "MPI_Allreduce");
+    least = std::min(least, seconds);
+    spent_s += seconds;
+  }
+  return least;
 }
 
 } // namespace blacs_dyn::calls

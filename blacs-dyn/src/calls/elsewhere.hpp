@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A call at another place than the caller's: its arrays there, the routine on them, and the way there and back.
+// A call at another place than the caller's: its arrays there, the routine on them, and the way there and back. Workers
+// have a part in it by the same functions, with arguments that were sent to them.
 #pragma once
 #include <cstdlib>
 #include <memory>
@@ -8,6 +9,14 @@
 #include "calls/place.hpp"
 
 namespace blacs_dyn::calls {
+
+/// Who has a part in a call: the processes of the caller's context, and with workers these behind them.
+struct Everyone {
+  MPI_Comm comm = MPI_COMM_NULL;
+  int size = 0;
+  int cover = -1;    ///< a context of all of them
+  Standing caller{}; ///< of this process in the caller's grid; outside: a worker
+};
 
 /// What a process has of a call at a place. Nothing is initialized. Null pointers where there was no memory.
 class Elsewhere {
@@ -24,12 +33,12 @@ public:
   bool is_made() const { return is_made_; }
   /// Asks the routine for its work space and gets it; of a place's processes. False without memory.
   bool get_work(void* stock);
-  /// The operands that go in, from the caller; then what was written, back. Collective over the caller's context.
-  void bring_in(const Standing& caller);
-  void bring_back(const Standing& caller) const;
-  /// Pivots, scalars of reflectors and eigenvalues. Collective over `comm`, the processes of the caller's context.
-  void bring_pivots_in(const Standing& caller, MPI_Comm comm);
-  void bring_vectors_back(const Standing& caller, MPI_Comm comm) const;
+  /// The operands that go in, from the caller; then what was written, back. Collective over everyone.
+  void bring_in(const Everyone& all);
+  void bring_back(const Everyone& all) const;
+  /// Pivots, scalars of reflectors and eigenvalues. Collective over everyone.
+  void bring_pivots_in(const Everyone& all);
+  void bring_vectors_back(const Everyone& all) const;
   /// The routine itself; of a place's processes.
   void run(void* stock);
   /// What it said, on all processes: below 0 where one of them refused. Collective over `comm`.
@@ -55,6 +64,9 @@ private:
   void replace(int at, void* address) { arguments_[static_cast<std::size_t>(at)] = address; }
   std::int64_t pivots_count() const;
   std::vector<int> all_pivots(const int* pivots, const Given& x, const Standing& where, MPI_Comm comm) const;
+  void bring_tau_back(const Everyone& all) const;
+  void bring_eigenvalues_back(const Everyone& all) const;
+  char* theirs(int at) const { return static_cast<char*>(given_[static_cast<std::size_t>(at)]); }
 
   const Routine& routine_;
   const Arguments& given_;
@@ -67,6 +79,32 @@ private:
   bool is_made_ = true;
   int info_ = 0, lwork_ = -1, lrwork_ = -1, liwork_ = -1;
   const int one_ = 1;
+};
+
+/// How a call at a place ended.
+struct Run {
+  enum class Outcome { done, no_memory, refused };
+  Outcome outcome = Outcome::done;
+  int info = 0;
+  double run_s = 0; ///< of the routine alone
+};
+/// The call as a whole: operands there, the routine, what it wrote back. The caller's operands are untouched but where
+/// it is done. Collective over everyone.
+Run run_there(Elsewhere& elsewhere, const Routine& routine, void* stock, const Standing& there, const Everyone& all);
+/// The routine on numbers that suit it, twice: seconds of the slowest process, the better time. NaN without memory.
+/// spent_s grows by both. Collective over everyone.
+double measure_there(Elsewhere& elsewhere, void* stock, const Standing& there, const Everyone& all, double& spent_s);
+/// Collective.
+bool all_agree(bool mine, MPI_Comm comm);
+
+/// Inside of a routine of ScaLAPACK while it lives: what that calls itself stays where it is. Local.
+class Nested {
+public:
+  Nested() { ++depth(); }
+  ~Nested() { --depth(); }
+  Nested(const Nested&) = delete;
+  Nested& operator=(const Nested&) = delete;
+  static int& depth();
 };
 
 } // namespace blacs_dyn::calls

@@ -104,9 +104,8 @@ ProcessSet* set_of(MPI_Comm comm) {
   return &sets().back();
 }
 
-Standing place_context(ProcessSet& set, GridShape grid, const Standing& caller, MPI_Comm comm) {
-  if (grid == caller.grid) return caller;
-  const auto [at, is_new] = set.contexts.emplace(grid, -1);
+Standing context_of(std::map<GridShape, int>& contexts, GridShape grid, MPI_Comm comm) {
+  const auto [at, is_new] = contexts.emplace(grid, -1);
   if (is_new) {
     std::vector<int> map; // by columns; ranks of a context go by rows
     for (int q = 0; q < grid.npcol; ++q)
@@ -119,6 +118,10 @@ Standing place_context(ProcessSet& set, GridShape grid, const Standing& caller, 
   Standing there = standing_in(at->second);
   there.grid = grid;
   return there;
+}
+
+Standing place_context(ProcessSet& set, GridShape grid, const Standing& caller, MPI_Comm comm) {
+  return grid == caller.grid ? caller : context_of(set.contexts, grid, comm);
 }
 
 void forget_places() {

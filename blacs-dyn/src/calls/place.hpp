@@ -75,6 +75,9 @@ ProcessSet* set_of(MPI_Comm comm);
 /// The context of a grid of the set's first processes, -1 outside; that of the caller where the shape is the same. It
 /// stays open. Collective the first time.
 Standing place_context(ProcessSet& set, GridShape grid, const Standing& caller, MPI_Comm comm);
+/// A context of a grid of the first processes of `comm`, which it is made of; it is kept in `contexts`. Collective the
+/// first time.
+Standing context_of(std::map<GridShape, int>& contexts, GridShape grid, MPI_Comm comm);
 /// Contexts of places are closed, or are by whoever calls this. Local.
 void forget_places();
 

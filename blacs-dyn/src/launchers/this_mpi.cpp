@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 
 #include <mpi.h>
 
@@ -85,6 +86,11 @@ std::string remote_spawn_trouble() {
 
 std::string join_trouble() {
   return is_5() ? openmpi5::join_trouble() : std::string();
+}
+
+bool is_on_one_host() {
+  const char *all = base::environment("OMPI_COMM_WORLD_SIZE"), *here = base::environment("OMPI_COMM_WORLD_LOCAL_SIZE");
+  return all == nullptr || here == nullptr || std::string_view(all) == here;
 }
 
 std::vector<std::pair<std::string, std::string>> spawn_info(const std::string& host, int count) {

@@ -22,6 +22,8 @@ std::string spawn_trouble(int hosts);
 std::string remote_spawn_trouble();
 /// Why processes of two mpiruns cannot meet.
 std::string join_trouble();
+/// Whether mpirun started all of this program on this host, as far as it says.
+bool is_on_one_host();
 
 /// Of version 4 or 5: with these starting processes by PMIx has been tried.
 bool is_open_mpi();
