@@ -2,8 +2,9 @@
 /* A program of ScaLAPACK calls that knows nothing of dyngrid: calls_run N NB PxQ CALLS [split|short|pause|exit] [FILE].
  * CALLS products of whole numbers on all processes, exact in any order. With `split` as many again by each half of
  * them, in a context of its own; with `short` as many while process 1 can have 3 MB more, then as many as at first;
- * with `pause` as many again when there is FILE.half; with `exit` the end is exit(7), without MPI_Finalize. All is
- * checked; of large matrices some elements. With FILE it then waits until there is one, a minute at most. */
+ * with `pause` as many again on the grid QxP when there is FILE.half; with `exit` the end is exit(7), without
+ * MPI_Finalize. All is checked; of large matrices some elements. With FILE it then waits until there is one, a minute
+ * at most. */
 #include <malloc.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -111,7 +112,7 @@ int main(int argc, char** argv) {
     snprintf(file, sizeof file, "%s.half", argv[next]);
     if (rank == 0) printf("halfway\n"), fflush(stdout);
     wait_for(file);
-    wrong += product(0, nprow, npcol, times, 0);
+    wrong += product(0, npcol, nprow, times, 0);
   }
   MPI_Allreduce(&wrong, &any, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (rank == 0) printf(any == 0 ? "right\n" : "%d elements are wrong\n", any), fflush(stdout);
