@@ -55,6 +55,7 @@ void take_part(WorkOrder& order, Merged& merged) {
   const Problem problem = routine->read(sent.addresses(), type);
   sent.put_operands(order, problem);
   void* stock = pblas::stock_routine(order.routine.c_str());
+  take_topologies(order);
   const Everyone all = merged.everyone({});
   const Standing there = merged.context({order.place[0], order.place[1]});
   Elsewhere elsewhere(*routine, problem, sent.addresses(), type, there, order.place[2]);

@@ -21,6 +21,7 @@
 #include "newcomer_command.hpp"
 #include "preflight.hpp"
 #include "settings.hpp"
+#include "stock_blacs.hpp"
 
 extern "C" void Cblacs_gridexit(int ctxt);
 
@@ -42,6 +43,21 @@ std::string worker_program() {
   const std::string library = info.dli_fname;
   return library.substr(0, library.rfind('/') + 1) + "dyngrid/dyngrid-worker";
 }
+
+/// PDGETRF and others set them for what they call, and so may the program: where the processes of a grid differ in
+/// them, one waits for a message of a ring and another for MPI_Bcast.
+template <class Body> void for_topologies(const char* routine, Body&& body) {
+  using Topology = void (*)(const int* context, const char* operation, const char* scope, const char* topology);
+  void* found = nullptr;
+  try {
+    found = next_symbol(routine);
+  } catch (const Error&) { // these PBLAS have none
+    return;
+  }
+  for (const char operation : {'B', 'C'})
+    for (const char scope : {'R', 'C', 'A'}) body(reinterpret_cast<Topology>(found), operation, scope);
+}
+constexpr int any_context = 0; ///< they are the same in all
 
 /// Why none can be started here; empty when nothing is known against it.
 std::string trouble(int count) {
@@ -79,7 +95,18 @@ WorkOrder order_for(const char* name, const Routine& routine, const Problem& pro
     order.operands[order.operands.size() - entries + ctxt_at] = -1;
   }
   order.place = {place.grid.nprow, place.grid.npcol, place.nb};
+  for_topologies("pb_topget_", [&](auto get, char operation, char scope) {
+    order.topologies.push_back(' ');
+    get(&any_context, &operation, &scope, &order.topologies.back());
+  });
   return order;
+}
+
+void take_topologies(const WorkOrder& order) {
+  std::size_t next = 0;
+  for_topologies("pb_topset_", [&](auto set, char operation, char scope) {
+    if (next < order.topologies.size()) set(&any_context, &operation, &scope, &order.topologies[next++]);
+  });
 }
 
 // ---- both sides

@@ -23,13 +23,17 @@ struct WorkOrder {
   std::vector<char> scalars; ///< 16 bytes for each
   std::vector<int> operands; ///< of each: row, column, and the descriptor without a context
   std::vector<int> place;    ///< rows and columns of the grid, size of the blocks
+  std::string topologies;    ///< of the PBLAS' broadcasts and sums, which each process keeps for itself
 };
 template <class Archive> void fields(Archive& a, WorkOrder& o) {
-  a(o.what, o.routine, o.letters, o.sizes, o.scalars, o.operands, o.place);
+  a(o.what, o.routine, o.letters, o.sizes, o.scalars, o.operands, o.place, o.topologies);
 }
 /// The order for a call with these arguments, on such a place.
 WorkOrder order_for(const char* name, const Routine& routine, const Problem& problem, const Arguments& a, char type,
                     const CallPlace& place);
+
+/// Topologies as those of the process that gave the order. Local.
+void take_topologies(const WorkOrder& order);
 
 /// A communicator of the program's processes and, behind them, workers; and its contexts.
 struct Merged {
