@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* A program of ScaLAPACK calls that knows nothing of dyngrid: calls_run N NB PxQ CALLS [split|short|pause|exit] [FILE].
- * CALLS products of whole numbers on all processes, exact in any order. With `split` as many again by each half of
- * them, in a context of its own; with `short` as many while process 1 can have 3 MB more, then as many as at first;
- * with `pause` as many again on the grid QxP when there is FILE.half; with `exit` the end is exit(7), without
+/* A program of ScaLAPACK calls that knows nothing of dyngrid: calls_run N NB PxQ CALLS [MODE] [FILE]. CALLS products of
+ * whole numbers on all processes, exact in any order. MODE is split: as many again by each half of them, in a context
+ * of its own; short: as many while process 1 can have 3 MB more, then as many as at first; pause: as many again on the
+ * grid QxP when there is FILE.half; anew: as many again after blacs_exit(1); exit: the end is exit(7), without
  * MPI_Finalize. All is checked; of large matrices some elements. With FILE it then waits until there is one, a minute
  * at most. */
 #include <malloc.h>
@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 extern void Cblacs_gridmap(int* ctxt, int* map, int ld, int nprow, int npcol);
+extern void Cblacs_exit(int not_done);
 extern void Cblacs_get(int ctxt, int what, int* value);
 extern void Cblacs_gridinfo(int ctxt, int* nprow, int* npcol, int* myrow, int* mycol);
 extern int numroc_(const int* n, const int* nb, const int* iproc, const int* isrc, const int* nprocs);
@@ -107,6 +108,11 @@ int main(int argc, char** argv) {
     wrong += product(size / 2, 1, size / 2, times, 0);
   }
   if (strcmp(mode, "exit") == 0) exit(wrong == 0 ? 7 : 1);
+  if (strcmp(mode, "anew") == 0) {
+    ++next;
+    Cblacs_exit(1);
+    wrong += product(0, npcol, nprow, times, 0);
+  }
   if (strcmp(mode, "pause") == 0 && ++next < argc) {
     char file[4096];
     snprintf(file, sizeof file, "%s.half", argv[next]);
