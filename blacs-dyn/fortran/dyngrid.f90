@@ -66,7 +66,7 @@ module dyngrid_grids
     dyngrid_last_phase
   public :: dyngrid_run_on, dyngrid_run_on_begin, dyngrid_run_on_end
   public :: dyngrid_set_balance, dyngrid_loads, dyngrid_rebalance, dyngrid_last_balance
-  public :: dyngrid_work_begin, dyngrid_work_end
+  public :: dyngrid_work_begin, dyngrid_work_end, dyngrid_work_items
   public :: dyngrid_init, dyngrid_init_grid, dyngrid_finalize, dyngrid_is_newcomer, dyngrid_is_first, &
     dyngrid_context, dyngrid_grid, dyngrid_comm, &
     dyngrid_resize_point, dyngrid_resize_point_at, dyngrid_entry_point, dyngrid_pending, dyngrid_on_change, &
@@ -95,6 +95,12 @@ module dyngrid_grids
   !> k, from 1, of this process; info is 1, or 0 when there are no more. All default or all 64-bit integers.
   interface dyngrid_my_range
     module procedure my_range_default, my_range_int64
+  end interface
+
+  !> call dyngrid_work_items(a, axis, first, count, seconds, info): what rows ('R') or columns ('C') first, ..., from 1,
+  !> of this process take in a step; see dyngrid.h. Both default or both 64-bit integers.
+  interface dyngrid_work_items
+    module procedure work_items_default, work_items_int64
   end interface
 
   !> call dyngrid_matrix_reblock(a, mb, nb, outcome); sizes all default or all 64-bit integers.
@@ -332,6 +338,13 @@ module dyngrid_grids
       integer(c_signed_char), value :: axis
       integer(c_int64_t), value :: k
       integer(c_int64_t) :: first, last
+    end function
+    integer(c_int) function c_work_items(handle, axis, first, count, seconds) bind(C, name="dyngrid_work_items")
+      import
+      type(c_ptr), value :: handle
+      integer(c_signed_char), value :: axis
+      integer(c_int64_t), value :: first, count
+      real(c_double), intent(in) :: seconds(*)
     end function
     integer(c_int) function c_set_speed(speed) bind(C, name="dyngrid_set_speed")
       import
@@ -807,6 +820,24 @@ contains
     if (info /= 1) return
     first = int(from)
     last = int(to)
+  end subroutine
+
+  subroutine work_items_int64(a, axis, first, count, seconds, info)
+    type(dyngrid_matrix), intent(in) :: a
+    character, intent(in) :: axis
+    integer(int64), intent(in) :: first, count
+    real(c_double), intent(in) :: seconds(*)
+    integer, intent(out) :: info
+    info = c_work_items(a%handle, iachar(axis, c_signed_char), first - 1, count, seconds)
+  end subroutine
+
+  subroutine work_items_default(a, axis, first, count, seconds, info)
+    type(dyngrid_matrix), intent(in) :: a
+    character, intent(in) :: axis
+    integer, intent(in) :: first, count
+    real(c_double), intent(in) :: seconds(*)
+    integer, intent(out) :: info
+    call work_items_int64(a, axis, int(first, int64), int(count, int64), seconds, info)
   end subroutine
 
   !> Mine, relative to the others'; no data move until dyngrid_relayout or a change of the grid.

@@ -218,6 +218,19 @@ DYNGRID_API int dyngrid_last_balance(dyngrid_balance_report* report);
  * DYNGRID_ERR_STATE for two beginnings, or an end without one; DYNGRID_ERR_ARGUMENT for units below 0 or no number. */
 DYNGRID_API int dyngrid_work_begin(void);
 DYNGRID_API int dyngrid_work_end(double units);
+/* Rows, or columns, of unequal work: what `count` rows (axis 'R') or columns ('C') of this process from `first` on
+ * (global, from 0, as dyngrid_my_range has them) take of it in a step, in seconds of its processor
+ * (CLOCK_THREAD_CPUTIME_ID), or of the wall where that is too coarse. Called each step, or now and then, for each axis
+ * along which work is unequal; of what was told since the loads were last gathered (about once a second, and in
+ * dyngrid_rebalance) the least counts for each. A balance then cuts the matrix, and those like it, so that costs over
+ * speeds are balanced, exactly on a grid of one row or column; on others an element counts as its row times its column.
+ * Costs belong to rows and columns: they stay known through every change of the grid, and what was never told costs the
+ * mean. Where processors differ the program says by dyngrid_set_speed or marked work how much. Of use for matrices of
+ * dyngrid_matrix_create_weighted in DYNGRID_ORDER_BLOCK. Local. DYNGRID_ERR_NULL; _NOT_FOUND for a handle of no matrix;
+ * _UNSUPPORTED for another matrix; _ARGUMENT for another axis, rows or columns that are not this process's, seconds
+ * below 0 or no number. */
+DYNGRID_API int dyngrid_work_items(const dyngrid_matrix* matrix, char axis, int64_t first, int64_t count,
+                                   const double* seconds);
 /* What one process gets of its processor. */
 typedef struct dyngrid_load {
   int process;      /* its number in the application, the same on every grid */

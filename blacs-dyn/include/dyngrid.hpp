@@ -402,6 +402,11 @@ public:
       all.push_back(next);
     return all;
   }
+  /// What my rows or columns from global index `first` on take in a step; see dyngrid_work_items. Local.
+  void work_items(Axis axis, std::int64_t first, const std::vector<double>& seconds) const {
+    check(dyngrid_work_items(matrix_, static_cast<char>(axis), first, static_cast<std::int64_t>(seconds.size()),
+                             seconds.data()));
+  }
   dyngrid_matrix* handle() const { return matrix_; }
 
 private:

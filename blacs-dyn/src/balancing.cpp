@@ -2,6 +2,7 @@
 #include "balancing.hpp"
 
 #include <algorithm>
+#include <climits>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -61,6 +62,7 @@ struct Balancing::Record {
   ProcessLoad load;
   std::int32_t has_verdict = 0; ///< process 0: a broadcast follows
   std::int32_t wants_loads = 0;
+  std::int64_t item_bytes = 0; ///< of what rows and columns took: a gathering follows where there are some
 };
 
 // ---- every process
@@ -87,6 +89,7 @@ void Balancing::begin_or_wake() {
   if (std::exchange(is_asleep_, false)) { // woken
     told_ = {};
     told_asleep_s_ = 0;
+    items_.take(app_.matrices); // from before its sleep
     monitor_->sleeps(false);
   }
 }
@@ -128,6 +131,8 @@ Balancing::Verdict Balancing::exchange(bool is_asked) {
   Asked asked;
   asked.by_program = is_asked;
   mine.wants_loads = is_wanted_here_ ? 1 : 0;
+  const std::vector<char> my_items = items_.take(app_.matrices);
+  mine.item_bytes = static_cast<std::int64_t>(my_items.size());
   if (is_0) {
     gathered_s_ = base::monotonic_s();
     if (app_.control) asked.question = app_.control->board().take_question();
@@ -144,6 +149,10 @@ Balancing::Verdict Balancing::exchange(bool is_asked) {
     loads_.back().place = static_cast<std::int32_t>(k);
   }
   const int root = app_.processes.process_set().grid.rank_of_process0();
+  std::vector<std::int64_t> sizes;
+  for (const Record& record : all) sizes.push_back(record.item_bytes);
+  if (std::any_of(sizes.begin(), sizes.end(), [](std::int64_t size) { return size > 0; }))
+    asked.items = gather(my_items, sizes, root);
   is_monitored_ = true; // from the first exchange on
   for (const Record& record : all) is_wanted_here_ = is_wanted_here_ || record.wants_loads != 0;
   Verdict verdict;
@@ -159,6 +168,32 @@ Balancing::Verdict Balancing::exchange(bool is_asked) {
   last_ = verdict.report;
   is_doing_ = verdict.kind != Verdict::Kind::nothing;
   return verdict;
+}
+
+std::vector<std::vector<char>> Balancing::gather(const std::vector<char>& mine, const std::vector<std::int64_t>& sizes,
+                                                 int root) const {
+  std::vector<int> counts, begins;
+  std::int64_t end = 0;
+  for (const std::int64_t size : sizes) {
+    counts.push_back(static_cast<int>(size)); // at most 1 MiB each
+    begins.push_back(static_cast<int>(end));
+    end += size;
+  }
+  if (end > INT_MAX)
+    throw Error(
+        base::Status::unsupported,
+        fmt::format("blacs-dyn: dyngrid_work_items: {} bytes of rows and columns, expected at most {}: use larger "
+                    "blocks",
+                    end, INT_MAX));
+  const bool is_0 = app_.processes.id() == 0;
+  std::vector<char> all(is_0 ? at(end) : 0);
+  check_mpi(MPI_Gatherv(mine.data(), static_cast<int>(mine.size()), MPI_BYTE, all.data(), counts.data(), begins.data(),
+                        MPI_BYTE, root, app_.processes.council()),
+            "MPI_Gatherv");
+  std::vector<std::vector<char>> each;
+  for (std::size_t k = 0; is_0 && k < sizes.size(); ++k)
+    each.emplace_back(all.begin() + begins[k], all.begin() + begins[k] + counts[k]);
+  return each;
 }
 
 void Balancing::write(Packet& packet) const {
@@ -228,6 +263,13 @@ void Balancing::work_ends(double units) {
   const Clocks begun = *std::exchange(marked_, std::nullopt);
   if (!monitor_) return;
   monitor_->work(control::thread_cpu_s() - begun.cpu_s, base::monotonic_s() - begun.wall_s, units);
+}
+
+void Balancing::work_items(const Matrix* a, const ItemTimes::Told& told) {
+  if (!app_.matrices.has(a))
+    throw Error(base::Status::not_found, "blacs-dyn: dyngrid_work_items: the handle is of no living matrix");
+  const int rank = app_.grid.has_me() ? app_.grid.rank() : -1;
+  items_.tell(*a, told, a->stretches(told.axis == 'R', rank, app_.grid.shape()));
 }
 
 // ---- sleepers
@@ -518,6 +560,7 @@ gridmap::Cost Balancing::price(const gridmap::BalanceChoice& choice) const {
 control::BalanceSubject Balancing::subject() const {
   control::BalanceSubject s;
   const Matrix* a = factored_.is_under_way() ? app_.matrices.find(factored_.matrix) : nullptr;
+  if (!a) a = items_.known_of(app_.matrices);
   if (!a) a = app_.matrices.largest();
   const Shape shape = app_.grid.shape();
   s.grid = {shape.nprow, shape.npcol};
@@ -537,7 +580,12 @@ control::BalanceSubject Balancing::subject() const {
     s.steps_left = app_.control->steps_left();
     s.allowed = [allowed = app_.control->allowed()](gridmap::GridShape to) { return allowed.permits(to); };
   }
-  if (factored_.is_under_way()) s.steps_left = factored_.left;
+  if (factored_.is_under_way()) {
+    s.steps_left = factored_.left;
+  } else {
+    s.row_costs = items_.costs(*a, true);
+    s.col_costs = items_.costs(*a, false);
+  }
   s.change = [this](const gridmap::BalanceChoice& choice) { return price(choice); };
   return s;
 }
@@ -569,6 +617,17 @@ Balancing::Verdict Balancing::verdict_for_factors() const {
   return verdict;
 }
 
+/// Once the loads are known: by place, and process 0 outside the grid has none.
+void Balancing::take_items(const std::vector<std::vector<char>>& items) {
+  if (items.empty()) return;
+  std::vector<double> speeds(items.size(), 1);
+  for (const ProcessLoad& load : balancer_.loads())
+    if (load.place >= 0 && load.place < static_cast<int>(items.size()))
+      speeds[at(load.place)] = balancer_.alone_speed_of(load);
+  items_.gathered(items, speeds, app_.matrices);
+  balancer_.costs_told();
+}
+
 /// Once the loads are there. Throws nothing: the others wait for the verdict.
 Balancing::Verdict Balancing::consider(const Asked& asked) {
   Verdict nothing;
@@ -595,6 +654,7 @@ Balancing::Verdict Balancing::consider(const Asked& asked) {
     say_stopped(all);
     loads_ = all;
     balancer_.take(std::move(all), now);
+    take_items(asked.items);
     say_outcome();
     if (!asked && (mode == BalanceMode::off || !balancer_.is_due(now))) return nothing;
     if (!app_.matrices.largest()) return fail("no matrix is registered: there is nothing that could be given out anew");

@@ -11,6 +11,7 @@
 #include "control/job_state.hpp"
 #include "control/load_board.hpp"
 #include "control/load_monitor.hpp"
+#include "item_times.hpp"
 #include "matrix.hpp"
 #include "packet.hpp"
 #include "place.hpp"
@@ -115,6 +116,8 @@ public:
   // marked work of this process. @throws Error{bad_state, bad_argument}
   void work_begins();
   void work_ends(double units);
+  /// What rows or columns of this process took. Local. @throws Error{bad_argument, not_found, unsupported}
+  void work_items(const Matrix* a, const ItemTimes::Told& told);
 
   /// What was decided last, and what it was; as of the last exchange. Local.
   const control::BalanceReport& last() const { return last_; }
@@ -131,8 +134,9 @@ public:
 
 private:
   struct Record;
-  struct Asked { ///< on process 0: by whom
+  struct Asked { ///< on process 0: by whom, and what came with it
     bool by_program = false;
+    std::vector<std::vector<char>> items; ///< what rows and columns took, by place
     std::optional<control::BalanceQuestion> question;
     explicit operator bool() const { return by_program || question; }
     bool is_now() const { return by_program || (question && question->now); }
@@ -143,7 +147,11 @@ private:
   void start_monitor();
   void begin_or_wake();
   control::ProcessLoad own_load() const;
+  /// Those of all on process 0, by place; collective over the council.
+  std::vector<std::vector<char>> gather(const std::vector<char>& mine, const std::vector<std::int64_t>& sizes,
+                                        int root) const;
   void hear_sleepers(std::vector<control::ProcessLoad>& loads) const;
+  void take_items(const std::vector<std::vector<char>>& items);
   Verdict consider(const Asked& asked);
   void note(const gridmap::Balance& balance);
   void note_nothing(const std::string& why);
@@ -175,6 +183,7 @@ private:
   double told_asleep_s_ = 0; ///< a sleeper's: when it told its load, and which
   control::ProcessLoad told_;
   control::BalanceReport last_;
+  ItemTimes items_;
   Panels* panels_ = nullptr; ///< that this process is inside of
   bool is_doing_ = false;    ///< the verdict of the last exchange, and last_ is of it
 

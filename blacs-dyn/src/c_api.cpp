@@ -35,6 +35,15 @@ int index_in_grid() {
   return app().is_active() ? app().grid.rank() : -1;
 }
 
+/// @throws Error{bad_argument} for another letter than R or C
+bool is_row_axis(const char* routine, char axis) {
+  const bool is_row = axis == 'R' || axis == 'r';
+  if (!is_row && axis != 'C' && axis != 'c')
+    throw base::Error(base::Status::bad_argument, std::string("blacs-dyn: ") + routine + ": axis is '" + axis +
+                                                      "', expected R for rows or C for columns");
+  return is_row;
+}
+
 int resize_point(const Place& place) {
   if (app().has_left()) return DYNGRID_LEAVE;
   begun("dyngrid_resize_point").routines.refuse_inside("dyngrid_resize_point");
@@ -351,6 +360,15 @@ int dyngrid_work_end(double units) {
   return guard([&] { begun("dyngrid_work_end").balancing.work_ends(units); });
 }
 
+int dyngrid_work_items(const dyngrid_matrix* matrix, char axis, int64_t first, int64_t count, const double* seconds) {
+  return guard([&] {
+    base::detail::not_null(matrix, "blacs-dyn: dyngrid_work_items: matrix");
+    const char which = is_row_axis("dyngrid_work_items", axis) ? 'R' : 'C';
+    if (count > 0) base::detail::not_null(seconds, "blacs-dyn: dyngrid_work_items: seconds");
+    begun("dyngrid_work_items").balancing.work_items(matrix, {which, first, count, seconds});
+  });
+}
+
 int dyngrid_loads(dyngrid_load* loads, int capacity, int* count) {
   return guard([&] {
     if (!count || (capacity > 0 && !loads))
@@ -420,10 +438,7 @@ int dyngrid_matrix_create_weighted(const char* name, char type, int64_t m, int64
 int dyngrid_my_range(const dyngrid_matrix* matrix, char axis, int64_t k, int64_t* first, int64_t* last) {
   return guard([&] {
     base::detail::not_null(matrix, "blacs-dyn: dyngrid_my_range: matrix");
-    const bool is_row = axis == 'R' || axis == 'r';
-    if (!is_row && axis != 'C' && axis != 'c')
-      throw base::Error(base::Status::bad_argument, std::string("blacs-dyn: dyngrid_my_range: axis is '") + axis +
-                                                        "', expected R for rows or C for columns");
+    const bool is_row = is_row_axis("dyngrid_my_range", axis);
     if (k < 0)
       throw base::Error(base::Status::bad_argument,
                         "blacs-dyn: dyngrid_my_range: k is " + std::to_string(k) + ", expected 0 or more");

@@ -240,6 +240,11 @@ FORTRAN77(void, dyngrid_my_range,
   *first = static_cast<int>(from + 1); // below n, which is an INTEGER
   *last = static_cast<int>(to);
 }
+FORTRAN77(void, dyngrid_work_items,
+          (const std::int64_t* matrix, const char* axis, const int* first, const int* count, const double* seconds,
+           int* info, std::size_t)) {
+  *info = dyngrid_work_items(matrix_of(matrix), *axis, std::int64_t{*first} - 1, *count, seconds);
+}
 FORTRAN77(void, dyngrid_set_speed, (const double* speed, int* info)) {
   *info = dyngrid_set_speed(*speed);
 }

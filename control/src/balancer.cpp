@@ -27,6 +27,17 @@ constexpr double same_within = 0.05; ///< conditions of two observations, relati
 constexpr double speed_within = 0.1; ///< speeds under which a step takes what it took
 constexpr double least_size = 0.05;  ///< of a step that says how much work takes how long
 
+/// Work of the slowest part, of all work at speed 1.
+double slowest_work(const BalanceSubject& s, gridmap::GridShape grid, const std::vector<std::int64_t>& rows,
+                    const std::vector<std::int64_t>& cols, const std::vector<double>& speeds) {
+  const std::vector<double> by_row = gridmap::WorkAlong(s.m, s.row_costs).parts(rows);
+  const std::vector<double> by_col = gridmap::WorkAlong(s.n, s.col_costs).parts(cols);
+  double slowest = 0;
+  for (int place = 0; place < grid.size(); ++place)
+    slowest = std::max(slowest, by_row[at(place / grid.npcol)] * by_col[at(place % grid.npcol)] / speeds[at(place)]);
+  return slowest;
+}
+
 bool is_near(double a, double b, double within) {
   return std::abs(a - b) <= within * std::max(std::abs(a), std::abs(b));
 }
@@ -108,10 +119,13 @@ std::vector<double> Balancer::steady_steps(double now_s, double until) const {
 
 // ---- loads
 
-double Balancer::speed_of(const ProcessLoad& load) const {
+double Balancer::alone_speed_of(const ProcessLoad& load) const {
   const auto known = alone_.find(load.process);
-  const double alone = known == alone_.end() ? load.speed : known->second.speed;
-  return std::max(alone * std::clamp(load.share, 1e-3, 1.0), std::numeric_limits<double>::min());
+  return known == alone_.end() ? load.speed : known->second.speed;
+}
+
+double Balancer::speed_of(const ProcessLoad& load) const {
+  return std::max(alone_speed_of(load) * std::clamp(load.share, 1e-3, 1.0), std::numeric_limits<double>::min());
 }
 
 void Balancer::speed_given(int id, double speed) {
@@ -144,9 +158,10 @@ bool Balancer::is_settled(double now_s) const {
 
 bool Balancer::is_due(double now_s) const {
   constexpr double again_s = 10; // sleepers: who may come back changes with time alone
+  constexpr double costs_s = 2;
   if (loads_.empty() || !is_settled(now_s)) return false;
   if (!decided_) return true;
-  if (now_s - decided_->at_s >= again_s) return true;
+  if (now_s - decided_->at_s >= (are_costs_new_ ? costs_s : again_s)) return true;
   std::vector<double> speeds;
   for (const ProcessLoad& load : loads_)
     if (load.place >= 0) speeds.push_back(speed_of(load));
@@ -164,15 +179,13 @@ double Balancer::error_at(double now_s) const {
 StepObservation Balancer::conditions(const BalanceSubject& s) const {
   StepObservation o;
   o.grid = s.grid;
-  o.work = 0;
-  const double all = static_cast<double>(s.m) * static_cast<double>(s.n);
+  std::vector<double> speeds(at(s.grid.size()), 1);
   for (const ProcessLoad& load : loads_) {
     if (load.place < 0) continue;
-    const double part = static_cast<double>(s.rows[at(load.place / s.grid.npcol)]) *
-                        static_cast<double>(s.cols[at(load.place % s.grid.npcol)]) / all;
-    o.work = std::max(o.work, part / speed_of(load));
+    speeds[at(load.place)] = speed_of(load);
     o.share = std::min(o.share, std::clamp(load.share, 1e-3, 1.0));
   }
+  o.work = slowest_work(s, s.grid, s.rows, s.cols, speeds);
   return o;
 }
 
@@ -195,7 +208,7 @@ void Balancer::observe(const BalanceSubject& subject, double now_s) {
 }
 
 void Balancer::remember(const BalanceSubject& s, double step_s) {
-  Measured now{{s.grid, {}, s.rows, s.cols, step_s}, {}};
+  Measured now{{s.grid, {}, s.rows, s.cols, step_s}, {}, 0};
   now.step.order.resize(at(s.grid.size()));
   now.speeds.resize(at(s.grid.size()));
   for (const ProcessLoad& load : loads_) {
@@ -203,6 +216,7 @@ void Balancer::remember(const BalanceSubject& s, double step_s) {
     now.step.order[at(load.place)] = load.process;
     now.speeds[at(load.place)] = speed_of(load);
   }
+  now.work = slowest_work(s, s.grid, s.rows, s.cols, now.speeds);
   const auto same = std::find_if(known_.measured.begin(), known_.measured.end(), [&](const Measured& other) {
     return other.step.grid == now.step.grid && other.step.order == now.step.order && other.step.rows == now.step.rows &&
            other.step.cols == now.step.cols && are_near(other.speeds, now.speeds);
@@ -212,8 +226,10 @@ void Balancer::remember(const BalanceSubject& s, double step_s) {
   if (known_.measured.size() > most_observations) known_.measured.erase(known_.measured.begin());
 }
 
-/// What was measured with the speeds of now, by processes that there still are.
-std::vector<gridmap::MeasuredStep> Balancer::remembered() const {
+/// What was measured with the speeds and the costs of now, by processes that there still are.
+std::vector<gridmap::MeasuredStep> Balancer::remembered(const BalanceSubject& s) const {
+  const bool are_alike = s.row_costs.are_alike() && s.col_costs.are_alike();
+
   std::vector<gridmap::MeasuredStep> list;
   for (const Measured& known : known_.measured) {
     gridmap::MeasuredStep step = known.step;
@@ -225,7 +241,10 @@ std::vector<gridmap::MeasuredStep> Balancer::remembered() const {
       speeds.push_back(speed_of(*load));
       process = static_cast<int>(load - loads_.begin());
     }
-    if (are_near(speeds, known.speeds)) list.push_back(std::move(step));
+    if (!are_near(speeds, known.speeds)) continue;
+    if (!are_alike && !is_near(slowest_work(s, step.grid, step.rows, step.cols, known.speeds), known.work, same_within))
+      continue;
+    list.push_back(std::move(step));
   }
   return list;
 }
@@ -259,7 +278,7 @@ std::optional<gridmap::Balance> Balancer::decide(const BalanceSubject& s, double
   r.processor_part = terms.processor_part;
   r.step_s = steady.empty() ? 0 : base::median(steady);
   r.held_s = std::max(0.0, now_s - steady_since(now_s));
-  r.measured = remembered();
+  r.measured = remembered(s);
   r.error = error_at(now_s);
   Decided decided{now_s, r.held_s, {}, steady.size()};
   for (const ProcessLoad& load : loads_) {
@@ -276,6 +295,7 @@ std::optional<gridmap::Balance> Balancer::decide(const BalanceSubject& s, double
   request_ = r;
   gridmap::Balance balance = gridmap::decide_balance(r);
   decided_ = std::move(decided);
+  are_costs_new_ = false;
   return balance;
 }
 

@@ -11,6 +11,7 @@
 #include "base/index.hpp"
 #include "base/status.hpp"
 #include "gridmap/axis.hpp"
+#include "gridmap/chain.hpp"
 #include "gridmap/mapping.hpp"
 #include "gridmap/payoff.hpp"
 #include "gridmap/placement.hpp"
@@ -44,6 +45,13 @@ void check_parts(std::string_view name, const std::vector<std::int64_t>& parts, 
                             fmt::join(parts, ", "), count, all));
 }
 
+void check_costs(std::string_view name, const ItemCosts& items, std::int64_t nb, bool is_weighted) {
+  if (items.are_alike()) return;
+  if (!is_weighted) bad_balance(fmt::format("{} are of parts that may be unequal, but all are equal", name));
+  if (items.group < 1 || items.group % std::max<std::int64_t>(1, nb) != 0)
+    bad_balance(fmt::format("{} are of groups of {} items, expected whole blocks of {}", name, items.group, nb));
+}
+
 void check(const BalanceRequest& r) {
   base::check_grid_shape(r.grid, "gridmap: balance: grid");
   if (r.m < 1 || r.n < 1) bad_balance(fmt::format("matrix is {} x {}, expected at least 1 x 1", r.m, r.n));
@@ -56,6 +64,8 @@ void check(const BalanceRequest& r) {
                               known.order.size(), to_string(known.grid)));
   check_parts("rows", r.rows, r.grid.nprow, r.m);
   check_parts("cols", r.cols, r.grid.npcol, r.n);
+  check_costs("row_costs", r.row_costs, r.mb, r.is_weighted);
+  check_costs("col_costs", r.col_costs, r.nb, r.is_weighted);
   std::vector<int> at_place(at(r.grid.size()), -1);
   for (std::size_t k = 0; k < r.processes.size(); ++k) {
     const BalanceProcess& p = r.processes[k];
@@ -96,7 +106,8 @@ void check(const BalanceRequest& r) {
 
 class Balancer {
 public:
-  explicit Balancer(const BalanceRequest& request) : r_(request) {
+  explicit Balancer(const BalanceRequest& request)
+      : r_(request), row_work_(r_.m, r_.row_costs), col_work_(r_.n, r_.col_costs) {
     now_.grid = r_.grid;
     now_.order.resize(at(r_.grid.size()));
     for (std::size_t k = 0; k < r_.processes.size(); ++k)
@@ -162,6 +173,7 @@ public:
 private:
   const BalanceRequest& r_;
   BalanceChoice now_;
+  WorkAlong row_work_, col_work_;
   Axis rows_now_, cols_now_;
   double correction_ = 1, steps_ = 0;
   bool are_steps_known_ = false; ///< not a guess
@@ -212,12 +224,11 @@ private:
   /// Predicted, not yet corrected.
   void set_step(BalanceChoice& choice) const {
     double work = 0, messages_s = 0, longest_work = 0;
-    const double elements = static_cast<double>(r_.m) * static_cast<double>(r_.n);
+    const std::vector<double> by_row = row_work_.parts(choice.rows), by_col = col_work_.parts(choice.cols);
     for (int i = 0; i < choice.grid.nprow; ++i)
       for (int j = 0; j < choice.grid.npcol; ++j) {
         const int k = choice.order[at(i * choice.grid.npcol + j)];
-        const double part =
-            static_cast<double>(choice.rows[at(i)]) * static_cast<double>(choice.cols[at(j)]) / elements;
+        const double part = by_row[at(i)] * by_col[at(j)];
         const double own_work = r_.work_s * part / process(k).speed, own_messages = messages(choice.grid, k);
         longest_work = std::max(longest_work, part / process(k).speed);
         if (own_work + own_messages < work + messages_s) continue;
@@ -287,12 +298,11 @@ private:
 
   /// Seconds of a step if nobody competed with anybody.
   double alone_s(const BalanceChoice& choice) const {
-    const double elements = static_cast<double>(r_.m) * static_cast<double>(r_.n);
+    const std::vector<double> by_row = row_work_.parts(choice.rows), by_col = col_work_.parts(choice.cols);
     double longest = 0;
     for (int place = 0; place < choice.grid.size(); ++place) {
       const BalanceProcess& p = process(choice.order[at(place)]);
-      const double part = static_cast<double>(choice.rows[at(place / choice.grid.npcol)]) *
-                          static_cast<double>(choice.cols[at(place % choice.grid.npcol)]) / elements;
+      const double part = by_row[at(place / choice.grid.npcol)] * by_col[at(place % choice.grid.npcol)];
       longest = std::max(longest, r_.work_s * part * p.share / p.speed);
     }
     return r_.fixed_s + longest + messages(choice.grid);
@@ -529,9 +539,85 @@ private:
     return best;
   }
 
+  bool has_costs() const { return !r_.row_costs.are_alike() || !r_.col_costs.are_alike(); }
+
+  /// Stretches that are cut by costs keep their places, so the process at (0,0) is brought back there before.
+  void keep_first(BalanceChoice& choice) const {
+    const auto first = std::find(choice.order.begin(), choice.order.end(), now_.order[0]);
+    if (!has_costs() || first == choice.order.end()) return;
+    const auto place = static_cast<int>(first - choice.order.begin());
+    const int npcol = choice.grid.npcol, row = place / npcol, col = place % npcol;
+    for (int j = 0; j < npcol; ++j) std::swap(choice.order[at(j)], choice.order[at(row * npcol + j)]);
+    for (int i = 0; i < choice.grid.nprow; ++i)
+      std::swap(choice.order[at(i * npcol)], choice.order[at(i * npcol + col)]);
+    std::swap(choice.rows[0], choice.rows[at(row)]);
+    std::swap(choice.cols[0], choice.cols[at(col)]);
+  }
+
+  /// What is cut: groups of whole blocks, and what each costs. Items that are alike are not listed one by one.
+  static ItemCosts items_of(const ItemCosts& costs, std::int64_t n, std::int64_t nb) {
+    constexpr std::int64_t most = 1 << 14;
+    if (!costs.are_alike()) return costs;
+    const std::int64_t all = blocks(n, nb);
+    ItemCosts items;
+    items.group = std::max<std::int64_t>(1, nb) * ((all + most - 1) / most);
+    for (std::int64_t first = 0; first < n; first += items.group)
+      items.costs.push_back(static_cast<double>(std::min(items.group, n - first)));
+    return items;
+  }
+
+  /// One axis exactly, for the parts that the other one has. Where messages differ within a grid row, the longest
+  /// count.
+  void cut_axis(BalanceChoice& choice, const ItemCosts& items, bool is_row) const {
+    const int count = is_row ? choice.grid.nprow : choice.grid.npcol;
+    const int others = is_row ? choice.grid.npcol : choice.grid.nprow;
+    const std::vector<double> other = is_row ? col_work_.parts(choice.cols) : row_work_.parts(choice.rows);
+    ChainRequest request;
+    const double all = std::accumulate(items.costs.begin(), items.costs.end(), 0.0);
+    for (const double cost : items.costs) request.costs.push_back(all > 0 ? cost / all * r_.work_s : 0);
+    for (int i = 0; i < count; ++i) {
+      double longest = 0, messages_s = 0;
+      for (int j = 0; j < others; ++j) {
+        const int k = choice.order[at(is_row ? i * others + j : j * count + i)];
+        longest = std::max(longest, other[at(j)] / process(k).speed);
+        messages_s = std::max(messages_s, messages(choice.grid, k));
+      }
+      request.speeds.push_back(1 / longest);
+      request.fixed_s.push_back(messages_s);
+    }
+    const Chain chain = balance_chain(request);
+    const std::int64_t n = is_row ? r_.m : r_.n;
+    std::vector<std::int64_t>& parts = is_row ? choice.rows : choice.cols;
+    for (int i = 0; i < count; ++i)
+      parts[at(i)] = std::min(n, chain.first[at(i) + 1] * items.group) - std::min(n, chain.first[at(i)] * items.group);
+  }
+
+  /// Rows and columns by what they cost, for processes that have their places: each axis exactly for the other one, in
+  /// turn, while a step gets shorter. On 1 x P and P x 1 grids the best there is.
+  void cut_by_costs(BalanceChoice& choice) const {
+    constexpr int most_turns = 16;
+    if (!has_costs() || r_.work_s == 0) return;
+    const ItemCosts rows = items_of(r_.row_costs, r_.m, r_.mb), cols = items_of(r_.col_costs, r_.n, r_.nb);
+    set_step(choice);
+    BalanceChoice best = choice;
+    for (int turn = 0, idle = 0; turn < most_turns && idle < 2; ++turn) {
+      const bool is_row = turn % 2 == 0;
+      cut_axis(choice, is_row ? rows : cols, is_row);
+      set_step(choice);
+      if (choice.step_s() < best.step_s()) {
+        best = choice;
+        idle = 0;
+      } else {
+        ++idle;
+      }
+    }
+    choice = std::move(best);
+  }
+
   /// Everybody stays where it is, the parts are new.
   BalanceChoice new_parts() const {
     BalanceChoice choice = best_parts(r_.grid, now_.order, map_in_place);
+    cut_by_costs(choice);
     finish(choice, Axis::variable(choice.rows), Axis::variable(choice.cols));
     return choice;
   }
@@ -553,6 +639,8 @@ private:
     for (int j = 0; j < choice.grid.npcol; ++j) ordered.cols[at(j)] = choice.cols[at(order.col_order[at(j)])];
     cut(ordered.rows, r_.m, r_.mb, false);
     cut(ordered.cols, r_.n, r_.nb, false);
+    keep_first(ordered);
+    cut_by_costs(ordered);
     finish(ordered, Axis::variable(ordered.rows), Axis::variable(ordered.cols));
     return ordered;
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -25,6 +26,18 @@ std::int64_t rounds_for(const std::vector<std::int64_t>& blocks) {
   }
   if (common == least) return least; // all rounds are alike, and one of them is listed
   return std::clamp<std::int64_t>(least, 1, std::max<std::int64_t>(1, most_listed / static_cast<int>(blocks.size())));
+}
+
+/// natural_blocks, and none where the share is 0.
+std::vector<std::int64_t> blocks_of(std::int64_t blocks, const std::vector<double>& shares) {
+  std::vector<double> some;
+  std::copy_if(shares.begin(), shares.end(), std::back_inserter(some), [](double share) { return share != 0; });
+  if (some.empty() || some.size() == shares.size()) return natural_blocks(blocks, shares);
+  const std::vector<std::int64_t> theirs = natural_blocks(blocks, some);
+  std::vector<std::int64_t> mine;
+  auto next = theirs.begin();
+  for (const double share : shares) mine.push_back(share != 0 ? *next++ : 0);
+  return mine;
 }
 
 } // namespace
@@ -101,7 +114,7 @@ Axis deal_out(std::int64_t n, std::int64_t nb, int nprocs, const std::vector<dou
     axis.validate();
     return axis;
   }
-  const std::vector<std::int64_t> mine = natural_blocks(blocks, shares);
+  const std::vector<std::int64_t> mine = blocks_of(blocks, shares);
   const std::int64_t rounds = order == DealOrder::cyclic ? rounds_for(mine) : 1;
   const bool are_alike = std::all_of(mine.begin(), mine.end(), [&](std::int64_t b) { return b % rounds == 0; });
   std::vector<std::int64_t> sizes;

@@ -424,6 +424,133 @@ TEST(PublishedBalance, Figure10NeverLosesTwoPercent) {
   }
 }
 
+/// Calls f(parts) for all ways to cut n items into so many stretches, none of which needs an item.
+template <class F> void each_cut(std::int64_t n, int count, F&& f) {
+  std::vector<std::int64_t> parts(at(count), 0);
+  const auto choose = [&](auto self, std::size_t k, std::int64_t left) -> void {
+    if (k + 1 == parts.size()) {
+      parts[k] = left;
+      f(parts);
+      return;
+    }
+    for (parts[k] = 0; parts[k] <= left; ++parts[k]) self(self, k + 1, left - parts[k]);
+  };
+  choose(choose, 0, n);
+}
+
+double sum_of(const std::vector<double>& costs, std::int64_t first, std::int64_t count) {
+  return std::accumulate(costs.begin() + first, costs.begin() + first + count, 0.0);
+}
+
+/// Rows and columns of random costs, and processes of random speed.
+struct Unequal {
+  std::mt19937 engine;
+  BalanceRequest request;
+
+  double random(double most) { return std::uniform_real_distribution<>(0, most)(engine); }
+  Unequal(unsigned seed, GridShape grid, std::int64_t m, std::int64_t n) : engine(seed) {
+    std::vector<double> speeds;
+    for (int k = 0; k < grid.size(); ++k) speeds.push_back(0.05 + random(0.95));
+    request = request_for(grid, speeds);
+    request.m = m;
+    request.n = n;
+    for (const auto& [items, count] : {std::pair{&request.row_costs, m}, std::pair{&request.col_costs, n}})
+      for (std::int64_t k = 0; k < count; ++k) items->costs.push_back(random(1) < 0.2 ? 0 : std::pow(random(1), 3));
+    request.is_weighted = true;
+    request.may_remove = false;
+    request.allowed = [grid](GridShape g) { return g == grid; };
+    request.rules.gain = request.rules.worth = 0;
+    request.steps_left = 1000000;
+  }
+  double step_s(const gridmap::BalanceChoice& c, const std::vector<std::int64_t>& rows,
+                const std::vector<std::int64_t>& cols) const {
+    const BalanceRequest& r = request;
+    const double all = sum_of(r.row_costs.costs, 0, r.m) * sum_of(r.col_costs.costs, 0, r.n);
+    double longest = 0;
+    std::int64_t i = 0;
+    for (std::size_t row = 0; row < rows.size(); i += rows[row++]) {
+      std::int64_t j = 0;
+      for (std::size_t col = 0; col < cols.size(); j += cols[col++]) {
+        const BalanceProcess& p = r.processes[at(c.order[row * cols.size() + col])];
+        const double work =
+            sum_of(r.row_costs.costs, i, rows[row]) * sum_of(r.col_costs.costs, j, cols[col]) / all * r.work_s;
+        const double messages = rows.size() * cols.size() > 1 ? r.border_s : 0;
+        longest = std::max(longest, work / p.speed + messages * (1 - r.processor_part + r.processor_part / p.share));
+      }
+    }
+    return r.fixed_s + longest;
+  }
+  double least(const gridmap::BalanceChoice& c, bool is_row) const { // the other axis stays
+    double least = std::numeric_limits<double>::infinity();
+    each_cut(is_row ? request.m : request.n, is_row ? c.grid.nprow : c.grid.npcol, [&](const auto& parts) {
+      least = std::min(least, step_s(c, is_row ? parts : c.rows, is_row ? c.cols : parts));
+    });
+    return least;
+  }
+};
+
+TEST(Balance, UnequalItemsInARowAreCutExactly) { // all cuts into at most 4 stretches of at most 12 items
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    SCOPED_TRACE(seed);
+    const int processes = 1 + static_cast<int>(seed % 4);
+    const std::int64_t n = 1 + seed / 4 % 12;
+    const bool is_row = seed % 3 == 0;
+    Unequal u(seed, is_row ? GridShape{processes, 1} : GridShape{1, processes}, is_row ? n : 3, is_row ? 3 : n);
+    if (sum_of(u.request.row_costs.costs, 0, u.request.m) * sum_of(u.request.col_costs.costs, 0, u.request.n) == 0)
+      continue;
+    if (seed % 2 == 0) { // a slow process waits longer for its messages
+      u.request.fixed_s = 0.1;
+      u.request.border_s = 0.05;
+      u.request.processor_part = 0.5;
+    }
+    const Balance b = gridmap::decide_balance(u.request);
+    expect_sound(u.request, b.then);
+    const double here = u.least(b.now, is_row), there = u.least(b.then, is_row);
+    EXPECT_NEAR(b.then.step_s(), there, 1e-12 * there); // no better cut for who stands there
+    EXPECT_LE(b.then.step_s(), here * (1 + 1e-12));     // and none for who stood there
+    EXPECT_NEAR(b.now.step_s(), u.step_s(b.now, b.now.rows, b.now.cols), 1e-12 * b.now.step_s());
+  }
+}
+
+TEST(Balance, UnequalItemsOnAGrid) { // neither rows nor columns alone can be cut better
+  int better = 0;
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(seed);
+    const Unequal u(seed, {2, 2 + static_cast<int>(seed % 2)}, 4 + seed % 6, 5 + seed % 5);
+    const Balance b = gridmap::decide_balance(u.request);
+    expect_sound(u.request, b.then);
+    EXPECT_NEAR(b.then.step_s(), u.step_s(b.then, b.then.rows, b.then.cols), 1e-12 * b.then.step_s());
+    if (b.action == BalanceAction::stay) continue;
+    ++better;
+    EXPECT_GE(u.least(b.then, true), b.then.step_s() * (1 - 1e-12));
+    EXPECT_GE(u.least(b.then, false), b.then.step_s() * (1 - 1e-12));
+  }
+  EXPECT_GT(better, 40);
+}
+
+TEST(Balance, UnequalItemsAreCutInWholeBlocks) {
+  BalanceRequest r = request_for({1, 2}, {1, 1}, 64);
+  r.mb = r.nb = 4;
+  r.is_weighted = true;
+  r.may_remove = false;
+  r.allowed = [](GridShape g) { return g.npcol == 2; }; // on 2x1 nothing would be uneven
+  r.col_costs = {{8, 1, 1, 1, 1, 1, 1, 1}, 8};
+  const Balance b = gridmap::decide_balance(r);
+  EXPECT_EQ(b.then.cols, (std::vector<std::int64_t>{8, 56}));
+  EXPECT_NEAR(b.then.step_s(), 2 * 8.0 / 15, 1e-12);
+  EXPECT_EQ(b.then.order[0], 0); // it prints
+  r.col_costs.group = 6;
+  EXPECT_THROW(gridmap::decide_balance(r), base::Error);
+  r.col_costs = {{1, 1, 1}, 8};
+  EXPECT_THROW(gridmap::decide_balance(r), base::Error);
+  r.col_costs = {{8, 1, 1, -1, 1, 1, 1, 1}, 8};
+  EXPECT_THROW(gridmap::decide_balance(r), base::Error);
+  r.col_costs = {{8, 1, 1, std::nan(""), 1, 1, 1, 1}, 8};
+  EXPECT_THROW(gridmap::decide_balance(r), base::Error);
+  r.col_costs = {{0, 0, 0, 0, 0, 0, 0, 0}, 8}; // nothing takes time: all are alike
+  EXPECT_EQ(gridmap::decide_balance(r).action, BalanceAction::stay);
+}
+
 TEST(PublishedBalance, Figure43UnloadedTimes) {
   const std::vector<std::vector<double>> wall_ms = {
       {8.55, 8.55, 8.33, 8.37, 8.37},   {8.08, 8.08, 8.00, 8.01, 8.01},   {8.06, 8.06, 208.04, 8.04, 8.02},

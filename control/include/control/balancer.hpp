@@ -71,6 +71,9 @@ public:
   int id_of(int process) const { return loads_.at(static_cast<std::size_t>(process)).process; }
   /// The speed of a process under its load: what it can do alone, times its share.
   double speed_of(const ProcessLoad& load) const;
+  double alone_speed_of(const ProcessLoad& load) const; ///< what it can do alone
+  /// The subject's items were told to cost something else: the next decision does not wait for another load.
+  void costs_told() { are_costs_new_ = true; }
   void speed_given(int id, double speed); ///< by a balance: what it can do alone is not that
 
   // ---- afterwards
@@ -93,9 +96,10 @@ private:
   struct Measured {
     gridmap::MeasuredStep step; ///< in order: ids
     std::vector<double> speeds; ///< in this order
+    double work = 0;            ///< of the slowest, as in StepObservation: rows may cost something else by now
   };
   void remember(const BalanceSubject& subject, double step_s);
-  std::vector<gridmap::MeasuredStep> remembered() const;
+  std::vector<gridmap::MeasuredStep> remembered(const BalanceSubject& subject) const;
   std::vector<double> all_speeds() const;
   double steady_since(double now_s) const;
   double error_at(double now_s) const;
@@ -116,6 +120,7 @@ private:
   std::optional<Decided> decided_;
   gridmap::BalanceRequest request_;
   std::string why_not_;
+  bool are_costs_new_ = false;
   struct Trial {
     BalanceOutcome outcome;
     std::vector<double> after;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gridmap/cost.hpp"
+#include "gridmap/item_costs.hpp"
 
 namespace gridmap {
 
@@ -64,6 +65,9 @@ struct BalanceRequest {
   std::int64_t mb = 0, nb = 0; ///< equal parts: block-cyclic, 0: one block for each process; unequal: whole ones
   std::vector<std::int64_t> rows, cols; ///< parts there are now; empty: equal
   bool is_weighted = false;             ///< parts may be unequal: the application's matrices can be dealt out by speed
+  /// Of unequal parts, each of which is one stretch: an element takes what its row times its column costs. Groups are
+  /// of whole blocks.
+  ItemCosts row_costs, col_costs;
 
   /// A step: fixed_s + the slowest process's work + its messages, border_s + volume_s (1/p + 1/q) + messages_s (p + q),
   /// none on one process. work_s is all work of a step at speed 1; the others are the terms of StepModel, and borders
@@ -107,7 +111,9 @@ struct Balance {
 /// shares. The choice with the least steps * step + change, among those that save rules.gain of a step and pay off
 /// in time: within rules.payoff_part of the steps where their number is a guess (not known, or a load that is new), so
 /// that rules.worth of the time left is saved where it is known. Equal parts: the slowest process counts, so that
-/// removal is what helps. Unequal ones: map_in_place where all stay, map_processors and order_grid otherwise.
+/// removal is what helps. Unequal ones: map_in_place where all stay, map_processors and order_grid otherwise; where
+/// items have costs, rows and columns are then cut by balance_chain, in turn: on 1 x P and P x 1 grids exact, for each
+/// order of processes that is looked at.
 ///
 /// Every grid up to some 64 processes takes well below a second: choices are looked at in the order of a bound, and no
 /// longer than the bound can win.

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gridmap/item_costs.hpp"
+#include "matrices.hpp"
+#include "matrix.hpp"
+
+namespace blacs_dyn {
+
+/// What single rows and columns take. Each process tells of its own; what was told between two gatherings goes to
+/// process 0 in groups of whole blocks, and stays there, by global index, whatever becomes of the grid. No MPI.
+class ItemTimes {
+public:
+  struct Told {
+    char axis = 'R';
+    std::int64_t first = 0, count = 0;
+    const double* seconds = nullptr;
+  };
+  /// Local. `mine`: what this process has of the axis. @throws Error{bad_argument, unsupported}
+  void tell(const Matrix& a, const Told& told, const std::vector<gridmap::Axis::Stretch>& mine);
+  bool has_told() const { return !mine_.empty(); }
+  /// What was told since the last time, of matrices that there are; from here on another period.
+  std::vector<char> take(Matrices& matrices);
+
+  // ---- process 0
+  /// What all took, and how fast each is alone. A row costs what its parts took, times the speed of who told it, for
+  /// all columns as for those that were told.
+  void gathered(const std::vector<std::vector<char>>& packets, const std::vector<double>& speeds, Matrices& matrices);
+  gridmap::ItemCosts costs(const Matrix& a, bool is_row) const; ///< alike where nothing is known
+  /// The largest matrix of which something is known; null when there is none.
+  Matrix* known_of(const Matrices& matrices) const;
+
+  /// Items of a group: whole blocks, and no more than 2^17 groups.
+  static std::int64_t group_of(const AxisRule& axis);
+
+private:
+  using Key = std::pair<std::string, char>; ///< name of the matrix, axis
+  struct Mine {
+    std::int64_t begin = 0, others = 0;
+    std::vector<double> seconds; ///< of each item of this process from `begin` on; below 0: not told
+  };
+  struct Known {
+    std::int64_t n = 0, group = 1;
+    std::vector<double> costs; ///< of each group, at speed 1; below 0: not known
+  };
+  std::map<Key, Mine> mine_;
+  std::map<Key, Known> known_;
+};
+
+} // namespace blacs_dyn
