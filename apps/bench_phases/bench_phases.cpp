@@ -59,14 +59,50 @@ PhaseProblem random_problem(int phases, int candidates, int matrices, int proces
 }
 
 /// Of this thread's processor, so that others on it do not count.
-double milliseconds_of(const std::function<void()>& work, int runs) {
-  std::vector<double> ms;
+std::vector<double> seconds_of(const std::function<void()>& work, int runs) {
+  std::vector<double> seconds;
   for (int run = 0; run < runs; ++run) {
     const std::clock_t begin = std::clock();
     work();
-    ms.push_back(static_cast<double>(std::clock() - begin) * 1e3 / CLOCKS_PER_SEC);
+    seconds.push_back(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC);
   }
-  return apps::median(ms);
+  return seconds;
+}
+
+struct PlanOptions {
+  int phases = 10, candidates = 8, processes = 4096, cycles = 500, runs = 5, most_matrices = 2;
+};
+
+void time_plans(const PlanOptions& o, apps::Report& report) {
+  apps::Table table{
+      fmt::format("{} phases, {} candidates each, {} processes: ms to plan", o.phases, o.candidates, o.processes),
+      {"matrices", "1 cycle", fmt::format("{} cycles", o.cycles), "endless", "published", "seconds a cycle",
+       "published choice"},
+      {}};
+  for (int matrices = 1; matrices <= o.most_matrices && matrices * o.candidates <= 64; ++matrices) {
+    const PhaseProblem p = random_problem(o.phases, o.candidates, matrices, o.processes);
+    gridmap::PhasePlan endless, published;
+    std::vector<apps::Cell> row{matrices};
+    const auto time = [&](const std::string& method, const std::function<void()>& work) {
+      apps::Sample sample;
+      sample.part = "plan";
+      sample.n = o.processes;
+      sample.method = method;
+      sample.phase = "plan";
+      sample.process = matrices == 1 ? "1 matrix" : fmt::format("{} matrices", matrices);
+      const std::vector<double> seconds = seconds_of(work, o.runs);
+      report.add(sample, seconds);
+      row.emplace_back(1e3 * apps::median(seconds), 3);
+    };
+    time("1 cycle", [&] { gridmap::plan_phases(p, 1); });
+    time(fmt::format("{} cycles", o.cycles), [&] { gridmap::plan_phases(p, o.cycles); });
+    time("endless", [&] { endless = gridmap::plan_endless_phases(p); });
+    time("published", [&] { published = gridmap::published_phases(p, true); });
+    row.emplace_back(endless.cycle_s, 4);
+    row.emplace_back(published.cycle_s, 4);
+    table.rows.push_back(row);
+  }
+  report.add(table);
 }
 
 struct FlameOptions {
@@ -137,6 +173,16 @@ void compare_flame(const FlameOptions& o, apps::Report& report) {
   double best = INFINITY;
   for (std::size_t k = 0; k < choices.size(); ++k) {
     const bool is_chosen = k + 1 == choices.size();
+    apps::Sample sample;
+    sample.part = sample.application = "flame";
+    sample.n = o.n;
+    sample.ranks = o.processes;
+    sample.phase = "cycle";
+    sample.process = is_chosen ? "chosen" : fmt::format("{} and {}", choices[k].first, choices[k].second);
+    sample.method = "measured";
+    report.add(sample, all[k].measured);
+    sample.method = "predicted";
+    report.add(sample, all[k].predicted);
     const double measured = apps::median(all[k].measured),
                  predicted = all[k].predicted.empty() ? NAN : apps::median(all[k].predicted);
     if (!is_chosen) best = std::min(best, measured);
@@ -151,23 +197,7 @@ void compare_flame(const FlameOptions& o, apps::Report& report) {
   report.add(table);
 }
 
-} // namespace
-
-int main(int argc, char** argv) {
-  int phases = 10, candidates = 8, processes = 4096, cycles = 500, runs = 5, most_matrices = 2;
-  base::CommandLine cli("How long it takes to plan phases, in milliseconds; starts nothing, unless --flame says so.",
-                        "bench_phases");
-  cli.add_option("--phases", phases, "of a cycle").check(base::positive_number()).show_default();
-  cli.add_option("--candidates", candidates, "for each").check(base::in_range(1, 64)).show_default();
-  cli.add_option("--processes", processes, "each with seconds of its own")
-      .check(base::positive_number())
-      .show_default();
-  cli.add_option("--matrices", most_matrices, "that they share, from 1 to so many")
-      .check(base::positive_number())
-      .show_default();
-  cli.add_option("--cycles", cycles, "of the run that has an end").check(base::positive_number()).show_default();
-  cli.add_option("--runs", runs, "figures are medians").check(base::positive_number()).show_default();
-  FlameOptions flame;
+void add_flame_options(base::CommandLine& cli, FlameOptions& flame) {
   cli.add_option("--flame", flame.processes,
                  "instead: flame on so many processes, every fixed layout and the chosen one")
       .check(base::positive_number());
@@ -180,31 +210,45 @@ int main(int argc, char** argv) {
       .check(base::in_range(0, 1000))
       .show_default();
   cli.add_option("--mpirun", flame.mpirun, "words before -np").show_default();
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  PlanOptions plan;
+  FlameOptions flame;
+  std::string csv;
+  bool is_quick = false;
+  base::CommandLine cli("How long it takes to plan phases, in milliseconds; starts nothing, unless --flame says so.",
+                        "bench_phases");
+  cli.add_option("--phases", plan.phases, "of a cycle").check(base::positive_number()).show_default();
+  cli.add_option("--candidates", plan.candidates, "for each").check(base::in_range(1, 64)).show_default();
+  cli.add_option("--processes", plan.processes, "each with seconds of its own")
+      .check(base::positive_number())
+      .show_default();
+  cli.add_option("--matrices", plan.most_matrices, "that they share, from 1 to so many")
+      .check(base::positive_number())
+      .show_default();
+  cli.add_option("--cycles", plan.cycles, "of the run that has an end").check(base::positive_number()).show_default();
+  cli.add_option("--runs", plan.runs, "figures are medians").check(base::positive_number()).show_default();
+  cli.add_option("--csv", csv, "write every measurement to this file, one line each").type_name("FILE");
+  cli.add_flag("--quick", is_quick, "256 processes, 50 cycles, 2 runs: to see that it works");
+  add_flame_options(cli, flame);
   if (const auto status = base::read_command_line(cli, argc, argv)) return *status;
+  if (is_quick) {
+    plan.processes = 256;
+    plan.cycles = 50;
+    plan.runs = 2;
+  }
   try {
-    apps::Report report("bench_phases", "");
+    apps::Report report("bench_phases", csv);
     if (flame.processes > 0) {
-      flame.runs = runs;
+      flame.runs = plan.runs;
       compare_flame(flame, report);
-      return 0;
+    } else {
+      time_plans(plan, report);
     }
-    apps::Table table{
-        fmt::format("{} phases, {} candidates each, {} processes: ms to plan", phases, candidates, processes),
-        {"matrices", "1 cycle", fmt::format("{} cycles", cycles), "endless", "published", "seconds a cycle",
-         "published choice"},
-        {}};
-    for (int matrices = 1; matrices <= most_matrices && matrices * candidates <= 64; ++matrices) {
-      const PhaseProblem p = random_problem(phases, candidates, matrices, processes);
-      gridmap::PhasePlan endless, published;
-      const double one = milliseconds_of([&] { gridmap::plan_phases(p, 1); }, runs);
-      const double many = milliseconds_of([&] { gridmap::plan_phases(p, cycles); }, runs);
-      const double without_end = milliseconds_of([&] { endless = gridmap::plan_endless_phases(p); }, runs);
-      const double theirs = milliseconds_of([&] { published = gridmap::published_phases(p, true); }, runs);
-      table.rows.push_back(
-          {matrices, {one, 3}, {many, 3}, {without_end, 3}, {theirs, 3}, {endless.cycle_s, 4}, {published.cycle_s, 4}});
-    }
-    report.add(table);
-    return 0;
+    return report.finish() ? 0 : 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bench_phases: %s\n", error.what());
     return 1;

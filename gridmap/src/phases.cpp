@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <deque>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -28,6 +29,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t most_states = std::size_t{1} << 20;
 constexpr std::int64_t most_layers = 1000000;
 constexpr int most_droppable = 20;
+constexpr std::size_t portion = 32; ///< of the processes that may take longest, which are looked at in turn
 
 [[noreturn]] void bad_phases(const std::string& what, Status status = Status::bad_argument) {
   throw Error(status, "gridmap: phases: " + what);
@@ -102,6 +104,8 @@ public:
       offset += m.layouts;
     }
     known_.resize(p_.phases.size());
+    nodes_.resize(p_.phases.size());
+    numbers_.resize(p_.phases.size());
     costs_.resize(p_.phases.size());
     const std::vector<Copies> possible = possible_copies();
     for (int k = 0; k < phases(); ++k)
@@ -139,6 +143,30 @@ public:
     if (++states_ > most_states)
       bad_phases(fmt::format("there are more than {} states of copies", most_states), Status::unsupported);
     return found->second;
+  }
+
+  /// A state by its number among those before its phase: a plan of many cycles comes to the same ones again and again.
+  std::size_t number_of(int phase, Copies state) {
+    const auto [found, is_new] = numbers_[at(phase)].try_emplace(state, nodes_[at(phase)].size());
+    if (is_new) nodes_[at(phase)].push_back({state, false, {}});
+    return found->second;
+  }
+  Copies state(int phase, std::size_t number) const { return nodes_[at(phase)][number].state; }
+  std::size_t numbers(int phase) const { return nodes_[at(phase)].size(); }
+
+  /// A transition, by numbers.
+  struct Way {
+    int candidate = 0;
+    std::size_t after = 0;
+    double seconds = 0;
+  };
+  const std::vector<Way>& ways(int phase, std::size_t number) {
+    Node& node = nodes_[at(phase)][number];
+    if (node.is_known) return node.ways;
+    for (const Transition& t : from(phase, node.state))
+      node.ways.push_back({t.candidate, number_of((phase + 1) % phases(), t.after), t.seconds});
+    node.is_known = true;
+    return node.ways;
   }
 
   /// The copies that there are after a candidate's step.
@@ -182,8 +210,9 @@ private:
     Copies copied = 0;    ///< all that copies may be made of
     std::unordered_map<Copies, double> of_sources;
     std::unordered_map<Copies, Sourced> of_copies; ///< by the copies that there are of what is missing
-    /// The processes that may take longest, whatever is copied: their own seconds, and those of each copy, by its bit.
-    std::vector<double> own;
+    /// The processes that may take longest, whatever is copied, those that may take most first: how long they may take,
+    /// their own seconds, and those of each copy, by its bit.
+    std::vector<double> bounds, own;
     std::array<std::vector<double>, 64> moves;
     double others_s = -infinity; ///< no other process takes longer, whatever is copied
     bool has_slowest = false;
@@ -233,35 +262,42 @@ private:
     const auto [found, is_new] = costs.of_sources.try_emplace(sources, 0);
     if (!is_new) return found->second;
     if (!costs.has_slowest) find_slowest(phase, candidate, costs);
-    std::vector<const double*> moves;
+    Moves moves;
     for (Copies left = sources; left != 0; left &= left - 1)
-      moves.push_back(costs.moves[at(__builtin_ctzll(left))].data());
-    double seconds = longest(costs.own, moves);
+      moves.of[moves.count++] = costs.moves[at(__builtin_ctzll(left))].data();
+    double seconds = 0;
+    for (std::size_t first = 0; first < costs.own.size() && seconds < costs.bounds[first]; first += portion)
+      seconds = std::max(seconds, longest(costs.own, moves, first, std::min(first + portion, costs.own.size())));
     if (seconds < costs.others_s) {
-      moves.clear();
+      moves.count = 0;
       for (Copies left = sources; left != 0; left &= left - 1)
-        moves.push_back(move_s(phase, candidate, __builtin_ctzll(left)).data());
-      seconds = longest(p_.phases[at(phase)].candidates[at(candidate)].seconds, moves);
+        moves.of[moves.count++] = move_s(phase, candidate, __builtin_ctzll(left)).data();
+      const std::vector<double>& own = p_.phases[at(phase)].candidates[at(candidate)].seconds;
+      seconds = longest(own, moves, 0, own.size());
     }
     return found->second = seconds;
   }
 
-  /// The longest of the sums of each process.
-  static double longest(const std::vector<double>& own, const std::vector<const double*>& moves) {
+  struct Moves {
+    std::array<const double*, 64> of;
+    std::size_t count = 0;
+  };
+
+  /// The longest of the sums of processes first .. last-1.
+  static double longest(const std::vector<double>& own, const Moves& moves, std::size_t first, std::size_t last) {
     constexpr std::size_t lanes = 8; // maxima side by side: each waits for the one before it
     std::array<double, lanes> most{};
-    std::size_t first = 0;
-    for (; first + lanes <= own.size(); first += lanes) {
+    for (; first + lanes <= last; first += lanes) {
       std::array<double, lanes> sum;
       for (std::size_t k = 0; k < lanes; ++k) sum[k] = own[first + k];
-      for (const double* move : moves)
-        for (std::size_t k = 0; k < lanes; ++k) sum[k] += move[first + k];
+      for (std::size_t m = 0; m < moves.count; ++m)
+        for (std::size_t k = 0; k < lanes; ++k) sum[k] += moves.of[m][first + k];
       for (std::size_t k = 0; k < lanes; ++k) most[k] = most[k] < sum[k] ? sum[k] : most[k];
     }
     double longest = *std::max_element(most.begin(), most.end());
-    for (; first < own.size(); ++first) {
+    for (; first < last; ++first) {
       double sum = own[first];
-      for (const double* move : moves) sum += move[first];
+      for (std::size_t m = 0; m < moves.count; ++m) sum += moves.of[m][first];
       longest = std::max(longest, sum);
     }
     return longest;
@@ -281,7 +317,7 @@ private:
 
   /// A bound that some hundred of the values reach, or all where there are few: by every so manieth of them.
   static double high(const std::vector<double>& values) {
-    constexpr std::size_t looked_at = 256, reaching = 8;
+    constexpr std::size_t looked_at = 256, reaching = 12;
     if (values.size() <= looked_at) return -infinity;
     std::vector<double> some;
     for (std::size_t k = 0; k < values.size(); k += values.size() / looked_at) some.push_back(values[k]);
@@ -306,10 +342,12 @@ private:
         slowest.push_back(k);
       else
         costs.others_s = std::max(costs.others_s, bounds[k]);
+    std::sort(slowest.begin(), slowest.end(), [&](std::size_t a, std::size_t b) { return bounds[a] > bounds[b]; });
     const auto pick = [&](const std::vector<double>& from, std::vector<double>& to) {
       to.reserve(slowest.size());
       for (const std::size_t k : slowest) to.push_back(from[k]);
     };
+    pick(bounds, costs.bounds);
     pick(own, costs.own);
     for (Copies left = costs.copied; left != 0; left &= left - 1)
       pick(move_s(phase, candidate, __builtin_ctzll(left)), costs.moves[at(__builtin_ctzll(left))]);
@@ -378,6 +416,13 @@ private:
   std::vector<int> offsets_;
   std::vector<std::vector<Costs>> costs_;                                  ///< by phase and candidate
   std::vector<std::unordered_map<Copies, std::vector<Transition>>> known_; ///< by phase
+  struct Node {
+    Copies state;
+    bool is_known;
+    std::vector<Way> ways;
+  };
+  std::vector<std::deque<Node>> nodes_; ///< by phase: what is known of one stays where it is
+  std::vector<std::unordered_map<Copies, std::size_t>> numbers_;
   std::size_t states_ = 0;                                                 ///< in known_
   std::map<std::pair<Copies, Copies>, std::vector<double>> longest_moves_; ///< by copies made, and made of
   std::map<std::tuple<int, int, int>, std::vector<double>> moves_;
@@ -386,6 +431,7 @@ private:
 /// A state that a layer of the dynamic programme has reached, and how.
 struct Reached {
   Copies state = 0;
+  std::size_t number = 0; ///< of the state, before the phase that follows
   double seconds = 0;
   int before = -1; ///< in the layer before
   int candidate = -1;
@@ -407,16 +453,23 @@ void prune(Layer& layer) {
 }
 
 Layer advance(PhaseMachine& machine, int phase, const Layer& layer) {
+  constexpr std::size_t nowhere = std::numeric_limits<std::size_t>::max();
+  const int next_phase = (phase + 1) % machine.phases();
   Layer next;
-  std::unordered_map<Copies, std::size_t> index;
+  std::vector<std::size_t> places(machine.numbers(next_phase), nowhere); // in `next`, by number
   for (std::size_t k = 0; k < layer.size(); ++k)
-    for (const Transition& t : machine.from(phase, layer[k].state)) {
-      const double seconds = layer[k].seconds + t.seconds;
-      const auto [found, is_new] = index.try_emplace(t.after, next.size());
-      if (is_new)
-        next.push_back({t.after, seconds, static_cast<int>(k), t.candidate});
-      else if (seconds < next[found->second].seconds)
-        next[found->second] = {t.after, seconds, static_cast<int>(k), t.candidate};
+    for (const PhaseMachine::Way& way : machine.ways(phase, layer[k].number)) {
+      const double seconds = layer[k].seconds + way.seconds;
+      if (way.after >= places.size()) places.resize(machine.numbers(next_phase), nowhere);
+      std::size_t& place = places[way.after];
+      if (place == nowhere) {
+        place = next.size();
+        next.push_back({machine.state(next_phase, way.after), way.after, seconds, static_cast<int>(k), way.candidate});
+      } else if (seconds < next[place].seconds) {
+        next[place].seconds = seconds;
+        next[place].before = static_cast<int>(k);
+        next[place].candidate = way.candidate;
+      }
     }
   return next;
 }
@@ -441,14 +494,14 @@ double sum_of(const std::vector<PhaseStep>& steps) {
 
 /// One cycle of phases from phase `first` on, from one state: all layers, without leaving any state out.
 std::vector<Layer> one_cycle(PhaseMachine& machine, int first, Copies state, int phases) {
-  std::vector<Layer> layers{{{state, 0, -1, -1}}};
+  std::vector<Layer> layers{{{state, machine.number_of(first, state), 0, -1, -1}}};
   for (int k = 0; k < phases; ++k) layers.push_back(advance(machine, (first + k) % machine.phases(), layers.back()));
   return layers;
 }
 
 /// One way through a phase between two of its states, by their numbers.
 struct StateEdge {
-  std::size_t from = 0, to = 0;
+  std::size_t to = 0;
   double seconds = 0;
 };
 
@@ -457,9 +510,13 @@ struct StateGraph {
   std::vector<std::vector<Copies>> states;
   std::vector<std::unordered_map<Copies, std::size_t>> numbers; ///< of the states, by phase
   std::vector<std::vector<StateEdge>> edges;
+  struct Ways { ///< edges first .. end-1 from one state
+    std::size_t from = 0, first = 0, end = 0;
+  };
+  std::vector<std::vector<Ways>> ways_from;
 
   explicit StateGraph(PhaseMachine& machine)
-      : states(at(machine.phases())), numbers(states.size()), edges(states.size()) {
+      : states(at(machine.phases())), numbers(states.size()), edges(states.size()), ways_from(states.size()) {
     std::vector<std::pair<int, std::size_t>> open;
     std::size_t count = 0;
     const auto number_of = [&](int phase, Copies state) {
@@ -475,8 +532,10 @@ struct StateGraph {
     while (!open.empty()) {
       const auto [phase, from] = open.back();
       open.pop_back();
+      const std::size_t first = edges[at(phase)].size();
       for (const Transition& t : machine.from(phase, states[at(phase)][from]))
-        edges[at(phase)].push_back({from, number_of((phase + 1) % machine.phases(), t.after), t.seconds});
+        edges[at(phase)].push_back({number_of((phase + 1) % machine.phases(), t.after), t.seconds});
+      ways_from[at(phase)].push_back({from, first, edges[at(phase)].size()});
     }
   }
 
@@ -487,7 +546,14 @@ struct StateGraph {
     for (std::size_t k = 0; k < states.size(); ++k) {
       const std::size_t phase = (first + k) % states.size();
       next.assign(states[(phase + 1) % states.size()].size(), infinity);
-      for (const StateEdge& e : edges[phase]) next[e.to] = std::min(next[e.to], here[e.from] + e.seconds);
+      for (const Ways& ways : ways_from[phase]) { // few states are reached from one
+        const double begun = here[ways.from];
+        if (begun == infinity) continue;
+        for (std::size_t e = ways.first; e < ways.end; ++e) {
+          const StateEdge& edge = edges[phase][e];
+          next[edge.to] = std::min(next[edge.to], begun + edge.seconds);
+        }
+      }
       here.swap(next);
     }
     return here;
@@ -662,7 +728,7 @@ PhasePlan plan_phases(const PhaseProblem& problem, std::int64_t cycles) {
   if (cycles < 0 || cycles > most_layers / machine.phases())
     bad_phases(fmt::format("{} cycles, expected 0 .. {}; longer runs are endless ones", cycles,
                            most_layers / machine.phases()));
-  std::vector<Layer> layers{{{machine.start(), 0, -1, -1}}};
+  std::vector<Layer> layers{{{machine.start(), machine.number_of(0, machine.start()), 0, -1, -1}}};
   for (std::int64_t cycle = 0; cycle < cycles; ++cycle)
     for (int phase = 0; phase < machine.phases(); ++phase) {
       layers.push_back(advance(machine, phase, layers.back()));
