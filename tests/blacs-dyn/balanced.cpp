@@ -124,107 +124,152 @@ struct Seen {
   double left_s = 0, stood_still_s = 0; ///< when a process left; the longest resize point
 };
 
-} // namespace
+/// One process's part of a run.
+class Run {
+public:
+  Run(std::string kind, const std::string& parent)
+      : kind_(std::move(kind)), folder_(fmt::format("{}/{}", parent, getpid())), kernel_(fresh(folder_)),
+        is_stopped_(kind_.rfind("stopped", 0) == 0), is_asleep_(is("stopped_asleep")), is_spawned_(is("spawned")) {
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+    int size = 0;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    stopped_pid_ = static_cast<int>(getpid());
+    MPI_Bcast(&stopped_pid_, 1, MPI_INT, is("stopped_first") ? 0 : std::min(1, size - 1), MPI_COMM_WORLD);
+    if (is("unreadable")) std::filesystem::remove_all(folder_ + "/proc");
+    if (rank_ == 0 && (is_stopped_ || is("unreadable"))) said_.emplace(folder_ + "/said");
+    is_quiet_ = is("advise") || is("alike") || (is_stopped_ && !is_asleep_) || is("unreadable") || is("held");
+  }
+  ~Run() { std::filesystem::remove_all(folder_); }
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
 
-int main(int argc, char** argv) {
-  if (argc != 3) return 2;
-  const std::string kind = argv[1];
-  MPI_Init(&argc, &argv);
-  int rank = 0, size = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  const bool is_stopped = kind.rfind("stopped", 0) == 0, is_asleep = kind == "stopped_asleep";
-  int stopped_pid = static_cast<int>(getpid());
-  MPI_Bcast(&stopped_pid, 1, MPI_INT, kind == "stopped_first" ? 0 : std::min(1, size - 1), MPI_COMM_WORLD);
-  const std::string folder = fmt::format("{}/{}", argv[2], getpid());
-  const bool is_spawned = kind == "spawned"; // the loaded one; its number is 3
-  std::filesystem::remove_all(folder);
-  Kernel kernel(folder);
-  if (kind == "unreadable") std::filesystem::remove_all(folder + "/proc");
-  std::optional<Said> said;
-  if (rank == 0 && (is_stopped || kind == "unreadable")) said.emplace(folder + "/said");
-  setenv("DYNGRID_LOAD_ROOT", folder.c_str(), 1);
-  setenv("DYNGRID_BALANCE", kind == "advise" ? "advise" : "auto", 1);
-  setenv("DYNGRID_GRID", kind == "weighted" ? "1x4" : is_spawned ? "1x2" : "2x2", 1);
-  if (dyngrid_init() != DYNGRID_SUCCESS || dyngrid_set_steps(2000) != DYNGRID_SUCCESS) return 1;
-  dyngrid_matrix* a = nullptr;
-  expect((kind == "weighted" ? dyngrid_matrix_create_weighted("A", 'd', n, n, nb, nb, DYNGRID_ORDER_BLOCK, &a)
-                             : dyngrid_matrix_create("A", 'd', n, n, nb, nb, &a)) == DYNGRID_SUCCESS,
-         dyngrid_last_message());
-  for_each(a, [](std::int64_t i, std::int64_t j, double& e) { e = element(i, j); });
+  bool begin() {
+    setenv("DYNGRID_LOAD_ROOT", folder_.c_str(), 1);
+    setenv("DYNGRID_BALANCE", is("advise") ? "advise" : "auto", 1);
+    setenv("DYNGRID_GRID", is("weighted") ? "1x4" : is_spawned_ ? "1x2" : "2x2", 1);
+    if (dyngrid_init() != DYNGRID_SUCCESS || dyngrid_set_steps(2000) != DYNGRID_SUCCESS) return false;
+    expect((is("weighted") ? dyngrid_matrix_create_weighted("A", 'd', n, n, nb, nb, DYNGRID_ORDER_BLOCK, &a_)
+                           : dyngrid_matrix_create("A", 'd', n, n, nb, nb, &a_)) == DYNGRID_SUCCESS,
+           dyngrid_last_message());
+    for_each(a_, [](std::int64_t i, std::int64_t j, double& e) { e = element(i, j); });
+    return true;
+  }
 
-  Seen seen;
-  bool must_grow = is_spawned, has_stopped = false;
-  double begun = now_s(); // shared: newcomers have none, sleepers get it again
-  dyngrid_share("begun", &begun, sizeof begun);
-  const bool is_quiet =
-      kind == "advise" || kind == "alike" || (is_stopped && !is_asleep) || kind == "unreadable" || kind == "held";
-  const double lasts_s = is_quiet || kind == "flicker" ? 14 : 60;
-  for (int step = 0;; ++step) {
-    const double arrived = now_s();
-    const int outcome = dyngrid_resize_point();
-    seen.stood_still_s = std::max(seen.stood_still_s, now_s() - arrived);
-    if (outcome == DYNGRID_LEAVE || outcome < 0) break;
-    const double t = now_s() - begun;
-    if (outcome == DYNGRID_RESIZED && !std::exchange(must_grow, false)) {
-      ++seen.changes;
-      seen.has_returned = seen.has_returned || (grid_size() == 4 && seen.least < 4);
-      seen.least = std::min(seen.least, grid_size());
-      seen.left_s = t;
+  void steps() {
+    double begun = now_s(); // shared: newcomers have none, sleepers get it again
+    dyngrid_share("begun", &begun, sizeof begun);
+    bool must_grow = is_spawned_;
+    for (int step = 0;; ++step) {
+      const double arrived = now_s();
+      const int outcome = dyngrid_resize_point();
+      seen_.stood_still_s = std::max(seen_.stood_still_s, now_s() - arrived);
+      if (outcome == DYNGRID_LEAVE || outcome < 0) return;
+      const double t = now_s() - begun;
+      if (outcome == DYNGRID_RESIZED && !std::exchange(must_grow, false)) changed(t);
+      stop(step, t);
+      const double share = share_at(t);
+      work(kernel_, 4 * step_s * part_of(a_) / share, share, !is("unreadable"));
+      if (is_over(t)) return;
     }
-    // process 1 is loaded from 3 s on; in `uniform` nobody knows of it any more when it sleeps
-    double share = 1;
-    if (kind == "alike") share = t > 3 ? 0.3 : 1;
-    if (kind == "flicker") share = rank == 1 && static_cast<int>(t / 0.7) % 2 == 1 ? 0.3 : 1;
-    if ((kind == "uniform" || kind == "weighted" || kind == "advise" || is_asleep) && rank == 1 && t > 3 &&
-        seen.changes == 0)
-      share = 0.25;
-    if ((kind == "first" || kind == "held") && rank == 0 && t > 3 && seen.changes == 0) share = 0.25;
-    if (is_spawned && dyngrid_process_id() == 3 && seen.changes == 0) share = 0.25;
-    if (kind == "weighted" && rank == 1 && seen.changes == 1) share = 0.25;
-    if (is_stopped && !is_asleep && rank == 2 && step == 40) stop_for(stopped_pid, 4);
-    if (is_asleep && rank == 2 && seen.changes == 1 && t > seen.left_s + 3 && !std::exchange(has_stopped, true))
-      stop_for(stopped_pid, 12); // after 10 s without a competitor it would come back
-    work(kernel, 4 * step_s * part_of(a) / share, share, kind != "unreadable");
-    if (kind == "weighted") seen.has_new_parts = seen.has_new_parts || (rank == 1 && part_of(a) < 0.12);
-    // all stop together: what one has seen is what counts, and the part of process 1
-    int is_over =
-            t > lasts_s || ((kind == "uniform" || kind == "first" || is_asleep || is_spawned) && seen.has_returned) ? 1
-                                                                                                                    : 0,
-        is_seen = seen.has_new_parts ? 1 : 0;
+  }
+
+  void judge() {
+    std::int64_t wrong = 0;
+    if (dyngrid_comm() != MPI_COMM_NULL)
+      for_each(a_, [&](std::int64_t i, std::int64_t j, double e) { wrong += e == element(i, j) ? 0 : 1; });
+    expect(wrong == 0, fmt::format("{} elements are wrong", wrong));
+    if (dyngrid_process_id() == 0 && !is("first")) judge_by_first(); // which has just come back there
+    if (is_asleep_ && rank_ == 2)
+      expect(seen_.stood_still_s < 4,
+             fmt::format("all waited {} s for a process that was stopped", seen_.stood_still_s));
+    if (is("first") && rank_ == 1) // process 0 was asleep
+      expect(seen_.least == 3 && seen_.has_returned, fmt::format("{} at least", seen_.least));
+    if (is("first") && rank_ == 0) expect(seen_.changes == 1, fmt::format("0 came back {} times", seen_.changes));
+  }
+
+private:
+  static const std::string& fresh(const std::string& folder) {
+    std::filesystem::remove_all(folder);
+    return folder;
+  }
+  bool is(const char* kind) const { return kind_ == kind; }
+
+  void changed(double t) {
+    ++seen_.changes;
+    seen_.has_returned = seen_.has_returned || (grid_size() == 4 && seen_.least < 4);
+    seen_.least = std::min(seen_.least, grid_size());
+    seen_.left_s = t;
+  }
+
+  void stop(int step, double t) {
+    if (is_stopped_ && !is_asleep_ && rank_ == 2 && step == 40) stop_for(stopped_pid_, 4);
+    if (is_asleep_ && rank_ == 2 && seen_.changes == 1 && t > seen_.left_s + 3 && !std::exchange(has_stopped_, true))
+      stop_for(stopped_pid_, 12); // after 10 s without a competitor it would come back
+  }
+
+  /// Process 1 is loaded from 3 s on; in `uniform` nobody knows of it any more when it sleeps.
+  double share_at(double t) const {
+    const bool is_new = seen_.changes == 0 && t > 3;
+    if (is("alike")) return t > 3 ? 0.3 : 1;
+    if (is("flicker")) return rank_ == 1 && static_cast<int>(t / 0.7) % 2 == 1 ? 0.3 : 1;
+    if (rank_ == 1 && is_new && (is("uniform") || is("weighted") || is("advise") || is_asleep_)) return 0.25;
+    if (rank_ == 0 && is_new && (is("first") || is("held"))) return 0.25;
+    if (is_spawned_ && dyngrid_process_id() == 3 && seen_.changes == 0) return 0.25;
+    return is("weighted") && rank_ == 1 && seen_.changes == 1 ? 0.25 : 1;
+  }
+
+  /// All stop together: what one has seen is what counts, and the part of process 1.
+  bool is_over(double t) {
+    if (is("weighted")) seen_.has_new_parts = seen_.has_new_parts || (rank_ == 1 && part_of(a_) < 0.12);
+    const double lasts_s = is_quiet_ || is("flicker") ? 14 : 60;
+    const bool is_back = (is("uniform") || is("first") || is_asleep_ || is_spawned_) && seen_.has_returned;
+    int is_over = t > lasts_s || is_back ? 1 : 0, is_seen = seen_.has_new_parts ? 1 : 0;
     MPI_Allreduce(MPI_IN_PLACE, &is_over, 1, MPI_INT, MPI_MAX, dyngrid_comm());
     MPI_Allreduce(MPI_IN_PLACE, &is_seen, 1, MPI_INT, MPI_MAX, dyngrid_comm());
-    seen.has_new_parts = is_seen != 0;
-    if (is_over != 0 || is_seen != 0) break;
+    seen_.has_new_parts = is_seen != 0;
+    return is_over != 0 || is_seen != 0;
   }
-  std::int64_t wrong = 0;
-  if (dyngrid_comm() != MPI_COMM_NULL)
-    for_each(a, [&](std::int64_t i, std::int64_t j, double e) { wrong += e == element(i, j) ? 0 : 1; });
-  expect(wrong == 0, fmt::format("{} elements are wrong", wrong));
-  if (dyngrid_process_id() == 0 && kind != "first") { // which has just come back there
+
+  void judge_by_first() {
     std::vector<dyngrid_load> loads(8);
     int count = 0;
     expect(dyngrid_loads(loads.data(), 8, &count) == DYNGRID_SUCCESS && count == 4 && loads[0].process == 0 &&
                loads[0].is_known == 1,
            fmt::format("{} loads are known", count));
-    const std::string words = said ? said->end() : "";
-    if (kind == "unreadable") expect_said(words, "gets of its processor cannot be told, since /proc cannot be read");
-    if (is_stopped)
-      expect_said(words, fmt::format("process {} on .* was stopped for", kind == "stopped_first" ? 0 : 1));
-    if (kind == "unreadable") expect(loads[1].share == 1 && loads[1].competing == -1, "a load without /proc");
-    if (kind == "uniform" || is_asleep || is_spawned)
-      expect(seen.least == 3 && seen.has_returned, fmt::format("{} at least", seen.least));
-    if (kind == "weighted") expect(seen.has_new_parts, "process 1 has as much as before");
-    if (kind == "flicker") expect(seen.changes <= 4, fmt::format("{} changes for 10 loads", seen.changes));
-    if (is_quiet) expect(seen.changes == 0, fmt::format("{} changes", seen.changes));
+    const std::string words = said_ ? said_->end() : "";
+    if (is("unreadable")) expect_said(words, "gets of its processor cannot be told, since /proc cannot be read");
+    if (is_stopped_) expect_said(words, fmt::format("process {} on .* was stopped for", is("stopped_first") ? 0 : 1));
+    if (is("unreadable")) expect(loads[1].share == 1 && loads[1].competing == -1, "a load without /proc");
+    if (is("uniform") || is_asleep_ || is_spawned_)
+      expect(seen_.least == 3 && seen_.has_returned, fmt::format("{} at least", seen_.least));
+    if (is("weighted")) expect(seen_.has_new_parts, "process 1 has as much as before");
+    if (is("flicker")) expect(seen_.changes <= 4, fmt::format("{} changes for 10 loads", seen_.changes));
+    if (is_quiet_) expect(seen_.changes == 0, fmt::format("{} changes", seen_.changes));
   }
-  if (is_asleep && rank == 2)
-    expect(seen.stood_still_s < 4, fmt::format("all waited {} s for a process that was stopped", seen.stood_still_s));
-  if (kind == "first" && rank == 1) // process 0 was asleep
-    expect(seen.least == 3 && seen.has_returned, fmt::format("{} at least", seen.least));
-  if (kind == "first" && rank == 0) expect(seen.changes == 1, fmt::format("0 came back {} times", seen.changes));
-  expect(dyngrid_finalize() == DYNGRID_SUCCESS, dyngrid_last_message());
-  MPI_Finalize();
-  std::filesystem::remove_all(folder);
+
+  std::string kind_, folder_;
+  Kernel kernel_;
+  bool is_stopped_, is_asleep_;
+  bool is_spawned_; ///< the loaded one; its number is 3
+  bool is_quiet_ = false, has_stopped_ = false;
+  int rank_ = 0, stopped_pid_ = 0;
+  std::optional<Said> said_;
+  dyngrid_matrix* a_ = nullptr;
+  Seen seen_;
+};
+
+} // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) return 2;
+  MPI_Init(&argc, &argv);
+  {
+    Run run(argv[1], argv[2]);
+    if (!run.begin()) return 1;
+    run.steps();
+    run.judge();
+    expect(dyngrid_finalize() == DYNGRID_SUCCESS, dyngrid_last_message());
+    MPI_Finalize();
+  }
   return failures == 0 ? 0 : 1;
 }
