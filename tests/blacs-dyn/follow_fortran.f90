@@ -89,6 +89,9 @@ program follow_fortran
     call dyngrid_work_begin(info); call need(info == DYNGRID_SUCCESS, 'work_begin')
     call dyngrid_work_end(-1d0, info); call need(info == DYNGRID_ERR_ARGUMENT, 'work of less than nothing')
     call dyngrid_work_end(1d0, info); call need(info == DYNGRID_SUCCESS, 'work_end')
+    call dyngrid_work_items(w, 'X', 1, 1, [1d0], info); call need(info == DYNGRID_ERR_ARGUMENT, 'no axis X')
+    call dyngrid_work_items(w, 'R', 1_int64, 1_int64, [1d0], info)
+    call need(info == DYNGRID_ERR_UNSUPPORTED, 'cyclic: no rows of unequal work')
     if (step == 0) then
       call dyngrid_rebalance(outcome); call need(outcome == DYNGRID_SAME, 'nothing is known of loads yet')
       call dyngrid_last_balance(decided, info)
