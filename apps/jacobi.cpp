@@ -6,16 +6,27 @@
 // iteration, with eigenvalue cos(pi h); begun at u = 0, after k sweeps u is exactly (1 - cos(pi h)^k) s. So every step
 // can be checked, converged or not. After the last step u is also compared, bit for bit, with the same sweeps done by
 // one process alone.
+//
+// With --phases a step is a cycle of two phases: the sweeps, which want one block for each process, and w = Q u by
+// PDGEMM, which wants smaller ones, for Q of all sines: of u, only the first row of w is not 0. dyngrid decides in
+// which of its layouts u goes to the product.
 #include "base/command_line.hpp"
 #include "common/app.hpp"
 #include "common/ghosted.hpp"
 #include "common/local.hpp"
 #include "common/own_work.hpp"
+#include "common/phase_record.hpp"
+#include "common/scalapack.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -57,51 +68,51 @@ std::vector<double> serial(const Problem& problem, std::int64_t sweeps) {
   return inner;
 }
 
-} // namespace
-
-int main(int argc, char** argv) {
-  apps::Options options;
-  options.n = 400;
+struct Settings {
+  apps::Options common;
   int sweeps = 50;
-  base::CommandLine cli(
-      "Solves Poisson's equation by Jacobi's iteration while the grid of processes grows and shrinks. A step "
-      "is some sweeps.",
-      "jacobi");
-  apps::add_options(cli, options);
-  cli.add_option("--sweeps", sweeps, "sweeps in a step").check(base::positive_number()).show_default();
-  apps::add_speeds(cli, options);
-  apps::parse(cli, options, argc, argv);
-  const std::int64_t n = options.n;
-  const Problem problem(n);
+  std::string product_text = "64,block", phases_csv;
+  std::vector<std::int64_t> product_blocks;
 
-  apps::start(options);
-  apps::Run run("jacobi", options);
+  bool has_phases() const { return !phases_csv.empty(); }
+};
 
-  dyngrid_matrix* u = apps::make_matrix("u", n, n, options);
-  dyngrid_matrix* load = apps::make_matrix("load", n, n, options);
-  int step = 0;
-  double residual = 0;
-  apps::require(dyngrid_share("step", &step, sizeof step), "dyngrid_share");
-  apps::require(dyngrid_share("residual", &residual, sizeof residual), "dyngrid_share");
-  if (dyngrid_is_newcomer() == 0)
-    apps::fill<double>(load, [&](std::int64_t i, std::int64_t j) { return problem.load(i, j); }); // u begins as zero
+class Jacobi {
+public:
+  explicit Jacobi(const Settings& settings) : settings_(settings), problem_(settings.common.n) {
+    u_ = apps::make_matrix("u", n(), n(), settings.common);
+    load_ = apps::make_matrix("load", n(), n(), settings.common);
+    if (settings.has_phases()) make_phases();
+    if (dyngrid_is_newcomer() != 0) return;
+    apps::fill<double>(load_, [&](std::int64_t i, std::int64_t j) { return problem_.load(i, j); }); // u begins as zero
+    if (sines_)
+      apps::fill<double>(sines_, [&](std::int64_t k, std::int64_t i) {
+        return std::sin(pi * static_cast<double>((k + 1) * (i + 1)) * problem_.h);
+      });
+  }
 
-  while (run.resize_point(step) != DYNGRID_LEAVE) {
-    if (step >= options.steps) break; // beyond it: a restart with fewer
-    auto* local = static_cast<double*>(dyngrid_local(u));
-    const auto* my_load = static_cast<const double*>(dyngrid_local(load));
+  /// What borders need is made for each layout; after a change of the grid it has to be made again.
+  void grid_changed() { ghosted_.reset(); }
+
+  /// Beforehand, so that it is no part of a step.
+  void make_borders() {
+    if (!ghosted_) ghosted_.emplace(u_, DYNGRID_NEIGHBOURS_FOUR, 0.0);
+  }
+
+  /// The sweeps of a step. The largest change of the last one.
+  double sweep() {
+    make_borders();
+    auto* local = static_cast<double*>(dyngrid_local(u_));
+    const auto* my_load = static_cast<const double*>(dyngrid_local(load_));
     std::int64_t lld = 1, m_loc = 0, n_loc = 0;
-    dyngrid_matrix_shape(u, &m_loc, &n_loc, &lld);
+    dyngrid_matrix_shape(u_, &m_loc, &n_loc, &lld);
     const double mine = static_cast<double>(m_loc) * static_cast<double>(n_loc);
-    apps::Ghosted<double> ghosted(u, DYNGRID_NEIGHBOURS_FOUR, 0.0);
-
-    run.begin(step, 6.0 * static_cast<double>(n) * static_cast<double>(n) * sweeps);
     double change = 0;
-    for (int sweep = 0; sweep < sweeps; ++sweep) {
-      ghosted.fetch(local);
+    for (int sweep = 0; sweep < settings_.sweeps; ++sweep) {
+      ghosted_->fetch(local);
       change = 0;
       const apps::OwnWork work(6.0 * mine);
-      ghosted.for_each_piece(
+      ghosted_->for_each_piece(
           [&](std::int64_t i_loc, std::int64_t j_loc, std::int64_t count, const double* centre, std::int64_t stride) {
             const double* load_here = &my_load[i_loc + j_loc * lld];
             double* target = &local[i_loc + j_loc * lld];
@@ -111,37 +122,155 @@ int main(int argc, char** argv) {
             }
           });
     }
+    return change;
+  }
+
+  double run_phases(int step, apps::PhaseRecord& record) {
+    record.begin(step, "sweep", sweeps_);
+    const double change = sweep();
+    record.end();
+    record.begin(step, "product", product_);
+    const int order = static_cast<int>(n()), i1 = 1;
+    const double one = 1, zero = 0;
+    const auto local = [](const dyngrid_matrix* a) { return static_cast<double*>(dyngrid_local(a)); };
+    pdgemm_("N", "N", &order, &order, &order, &one, local(sines_), &i1, &i1, dyngrid_desc(sines_), local(u_), &i1, &i1,
+            dyngrid_desc(u_), &zero, local(products_), &i1, &i1, dyngrid_desc(products_));
+    record.end();
+    return change;
+  }
+
+  /// Collective, after so many steps; says what is wrong.
+  void check(apps::Run& run, int step, double residual) const {
+    const std::int64_t done = static_cast<std::int64_t>(step) * settings_.sweeps;
+    const bool is_last = step == settings_.common.steps;
+    const double grown = 1 - std::pow(problem_.eigenvalue, static_cast<double>(done));
+    double error = 0;
+    dyngrid::for_each<double>(u_, [&](std::int64_t i, std::int64_t j, double e) {
+      error = std::max(error, std::fabs(e - grown * problem_.solution(i, j)));
+    });
+    error = apps::max_over_grid(error);
+    const double product_error = products_ ? apps::max_over_grid(error_of_product(grown)) : 0;
+    const double wrong = is_last ? differing(done) : 0;
+    run.verdict(error < 1e-12 && wrong == 0 && product_error < 1e-13 * static_cast<double>(n()),
+                std::max(error, product_error),
+                fmt::format("residual {:.2e}, {:.2e} from the expected iterate{}{}", residual, error,
+                            products_ ? fmt::format(", {:.2e} from the expected product", product_error) : "",
+                            !is_last     ? ""
+                            : wrong == 0 ? ", equal to the serial run"
+                                         : fmt::format(", {} elements differ from the serial run", wrong)));
+  }
+
+private:
+  std::int64_t n() const { return settings_.common.n; }
+
+  void make_phases() {
+    apps::Options in_blocks = settings_.common;
+    in_blocks.nb = settings_.product_blocks[0];
+    sines_ = apps::make_matrix("sines", n(), n(), in_blocks);
+    products_ = apps::make_matrix("products", n(), n(), in_blocks);
+    sweeps_ = make_phase("sweep", {{u_, DYNGRID_READ | DYNGRID_WRITE}, {load_, DYNGRID_READ}});
+    for (dyngrid_matrix* a : {u_, load_}) apps::add_layout(sweeps_, a, settings_.common.nb);
+    product_ = make_phase("product", {{u_, DYNGRID_READ}, {sines_, DYNGRID_READ}, {products_, DYNGRID_WRITE}});
+    for (const std::int64_t nb : settings_.product_blocks) apps::add_layout(product_, u_, nb);
+    for (dyngrid_matrix* a : {sines_, products_}) apps::add_layout(product_, a, in_blocks.nb);
+  }
+  static dyngrid_phase* make_phase(const char* name, const std::vector<std::pair<dyngrid_matrix*, int>>& uses) {
+    dyngrid_phase* made = nullptr;
+    apps::require(dyngrid_phase_create(name, &made), "dyngrid_phase_create");
+    for (const auto& [matrix, use] : uses) apps::require(dyngrid_phase_uses(made, matrix, use), "dyngrid_phase_uses");
+    return made;
+  }
+
+  /// Sums of sin(pi k x_i) sin(pi x_i) are 0 but for k = 1, where they are (n + 1) / 2.
+  double error_of_product(double grown) const {
+    double error = 0;
+    dyngrid::for_each<double>(products_, [&](std::int64_t k, std::int64_t j, double e) {
+      const double expected = k == 0 ? grown * problem_.sine[j] / (2 * problem_.h) : 0;
+      error = std::max(error, std::fabs(e - expected));
+    });
+    return error;
+  }
+
+  /// Elements that are not those of one process alone. Collective.
+  double differing(std::int64_t sweeps) const {
+    std::vector<double> alone(n() * n());
+    int rank = 0;
+    MPI_Comm_rank(dyngrid_comm(), &rank);
+    if (rank == 0) alone = serial(problem_, sweeps);
+    MPI_Bcast(alone.data(), static_cast<int>(alone.size()), MPI_DOUBLE, 0, dyngrid_comm());
+    double wrong = 0;
+    dyngrid::for_each<double>(
+        u_, [&](std::int64_t i, std::int64_t j, double e) { wrong += e == alone[i + j * n()] ? 0 : 1; });
+    return apps::sum_over_grid(wrong);
+  }
+
+  const Settings& settings_;
+  Problem problem_;
+  dyngrid_matrix *u_ = nullptr, *load_ = nullptr, *sines_ = nullptr, *products_ = nullptr;
+  dyngrid_phase *sweeps_ = nullptr, *product_ = nullptr;
+  std::optional<apps::Ghosted<double>> ghosted_;
+};
+
+void read_command_line(Settings& s, int argc, char** argv) {
+  s.common.n = 400;
+  base::CommandLine cli(
+      "Solves Poisson's equation by Jacobi's iteration while the grid of processes grows and shrinks. A step "
+      "is some sweeps.",
+      "jacobi");
+  apps::add_options(cli, s.common, true);
+  cli.add_option("--sweeps", s.sweeps, "sweeps in a step").check(base::positive_number()).show_default();
+  apps::add_speeds(cli, s.common);
+  cli.add_option("--phases", s.phases_csv,
+                 "a step is the sweeps and a product by PDGEMM, as two phases; write what each took, and what was "
+                 "planned, as CSV")
+      .type_name("FILE");
+  cli.add_option("--product", s.product_text,
+                 "block sizes that u may have in the product; its others have the first one")
+      .type_name("NB,...")
+      .show_default();
+  apps::parse(cli, s.common, argc, argv);
+  try {
+    s.product_blocks = apps::parse_blocks(s.product_text);
+    if (s.has_phases() && s.common.is_weighted())
+      throw base::CommandLineError("--phases is given with --speeds or --balance, but PDGEMM wants equal blocks");
+  } catch (const base::CommandLineError& error) {
+    if (apps::is_first_of_mpirun()) std::fprintf(stderr, "jacobi: %s\n", error.what());
+    std::exit(2);
+  }
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  Settings settings;
+  read_command_line(settings, argc, argv);
+  const double n = static_cast<double>(settings.common.n);
+
+  apps::start(settings.common);
+  apps::Run run("jacobi", settings.common, settings.has_phases() ? "cycle" : "step");
+  apps::PhaseRecord record;
+  Jacobi jacobi(settings);
+  int step = 0;
+  double residual = 0;
+  apps::require(dyngrid_share("step", &step, sizeof step), "dyngrid_share");
+  apps::require(dyngrid_share("residual", &residual, sizeof residual), "dyngrid_share");
+
+  for (int outcome = 0; (outcome = run.resize_point(step)) != DYNGRID_LEAVE;) {
+    if (step >= settings.common.steps) break; // beyond it: a restart with fewer
+    if (outcome == DYNGRID_RESIZED) jacobi.grid_changed();
+    if (!settings.has_phases()) jacobi.make_borders();
+    run.begin(step, 6.0 * n * n * settings.sweeps + (settings.has_phases() ? 2 * n * n * n : 0));
+    const double change = settings.has_phases() ? jacobi.run_phases(step, record) : jacobi.sweep();
     run.end();
     ++step;
     residual = 4 * apps::max_over_grid(change); // of the equations 4u - neighbours = h^2 f, before the last sweep
-
-    if (options.check) {
-      const std::int64_t done = static_cast<std::int64_t>(step) * sweeps;
-      const double grown = 1 - std::pow(problem.eigenvalue, static_cast<double>(done));
-      double error = 0, wrong = 0;
-      dyngrid::for_each<double>(u, [&](std::int64_t i, std::int64_t j, double e) {
-        error = std::max(error, std::fabs(e - grown * problem.solution(i, j)));
-      });
-      error = apps::max_over_grid(error);
-      if (step == options.steps) { // and once against one process alone
-        std::vector<double> alone(n * n);
-        int rank = 0;
-        MPI_Comm_rank(dyngrid_comm(), &rank);
-        if (rank == 0) alone = serial(problem, done);
-        MPI_Bcast(alone.data(), static_cast<int>(alone.size()), MPI_DOUBLE, 0, dyngrid_comm());
-        dyngrid::for_each<double>(
-            u, [&](std::int64_t i, std::int64_t j, double e) { wrong += e == alone[i + j * n] ? 0 : 1; });
-        wrong = apps::sum_over_grid(wrong);
-      }
-      run.verdict(error < 1e-12 && wrong == 0, error,
-                  fmt::format("residual {:.2e}, {:.2e} from the expected iterate{}", residual, error,
-                              step < options.steps ? ""
-                              : wrong == 0         ? ", equal to the serial run"
-                                                   : fmt::format(", {} elements differ from the serial run", wrong)));
-    }
+    if (settings.common.check) jacobi.check(run, step, residual);
   }
-  const int status =
-      run.finish(fmt::format("residual {:.2e} after {} sweeps", residual, static_cast<std::int64_t>(step) * sweeps));
+  jacobi.grid_changed();
+  const bool is_written = dyngrid_comm() == MPI_COMM_NULL || record.write_csv(settings.phases_csv);
+  if (!is_written) std::fprintf(stderr, "jacobi: cannot write %s\n", settings.phases_csv.c_str());
+  const int status = run.finish(
+      fmt::format("residual {:.2e} after {} sweeps", residual, static_cast<std::int64_t>(step) * settings.sweeps));
   apps::require(dyngrid_finalize(), "dyngrid_finalize");
-  return status;
+  return is_written ? status : 1;
 }

@@ -7,6 +7,9 @@
 // shared state, and how fast the processes are (dyngrid_rule_speed). gridmap cuts rows and columns by both. Now and
 // then the program looks whether a new cut pays, and has the cells dealt out anew.
 //
+// With --deal items the program leaves it to dyngrid: after each step every process says what its rows and columns take
+// (dyngrid_work_items), and DYNGRID_BALANCE=auto cuts them anew where that pays.
+//
 // Where a particle goes is drawn from its cell, its number in the cell and the step, in integers: with --check every
 // cell is compared with a run by one process alone after every step, and no particle is ever lost.
 #include "base/command_line.hpp"
@@ -22,6 +25,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -39,6 +43,8 @@ struct Settings {
   int look = 5;
   bool is_measured = false;
 
+  bool has_looks() const { return deal == "pays" || deal == "always"; }
+  bool is_by_items() const { return deal == "items"; }
   std::int64_t n() const { return common.n; }
   std::int64_t rows_with_crowd() const { return crowded_rows > 0 ? crowded_rows : std::max<std::int64_t>(1, n() / 16); }
   std::int32_t at_first(std::int64_t i, std::int64_t j) const { return i < rows_with_crowd() ? crowd : j == 0 ? 1 : 0; }
@@ -197,6 +203,20 @@ Work wander(const Settings& settings, dyngrid_matrix* cells, int step) {
   return done;
 }
 
+/// What rows and columns of this process will take in the next step: rounds, each taken for a nanosecond at speed 1,
+/// since a stretch of them is measured with all that goes on beside it. speed: as the program knows it.
+void tell(const Settings& settings, const dyngrid_matrix* cells, double speed) {
+  for (const char axis : {'R', 'C'}) {
+    std::int64_t first = 0, end = 0;
+    if (dyngrid_my_range(cells, axis, 0, &first, &end) != 1) continue;
+    std::vector<double> seconds(static_cast<std::size_t>(end - first));
+    dyngrid::for_each<std::int32_t>(cells, [&](std::int64_t i, std::int64_t j, std::int32_t count) {
+      seconds[static_cast<std::size_t>((axis == 'R' ? i : j) - first)] += 1e-9 * settings.cost(count) / speed;
+    });
+    apps::require(dyngrid_work_items(cells, axis, first, end - first, seconds.data()), "dyngrid_work_items");
+  }
+}
+
 /// All cells, on every process of the grid. Collective.
 Counts gathered(const dyngrid_matrix* cells, std::int64_t n) {
   Counts mine(static_cast<std::size_t>(n * n), 0), all(mine.size());
@@ -260,6 +280,21 @@ void look(apps::Run& run, const Settings& settings, const Cut& cut, dyngrid_matr
                   step, then, now, balance.change_s));
 }
 
+/// Says how dyngrid has dealt the cells out, beside the exact cut. Collective.
+void say_cut(apps::Run& run, const Settings& settings, const Cut& cut, const dyngrid_matrix* cells, int step) {
+  int nprow = 0, npcol = 0;
+  dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
+  double rounds = 0;
+  dyngrid::for_each<std::int32_t>(
+      cells, [&](std::int64_t, std::int64_t, std::int32_t count) { rounds += settings.cost(count); });
+  const double here = apps::max_over_grid(rounds / dyngrid_speed());
+  const double exact =
+      gridmap::balance_cells(cut.request(gathered(cells, settings.n()), nprow, npcol, on_all(dyngrid_speed()))).seconds;
+  run.print(fmt::format("  dealt out by dyngrid before step {}: the slowest process has {:.0f} rounds, {:.3f} times "
+                        "the exact cut{}",
+                        step, here, here / exact, here <= 1.05 * exact ? ", within 5 %" : ""));
+}
+
 void check(apps::Run& run, const dyngrid_matrix* cells, Alone& alone, const Settings& settings, int steps) {
   const std::int64_t n = settings.n();
   const std::int64_t rows = std::min(settings.rows_with_crowd(), n);
@@ -304,15 +339,18 @@ void read_command_line(Settings& s, int argc, char** argv) {
   cli.add_option("--particle-rounds", s.particle_rounds, "work of a particle, in the same unit")
       .check(base::positive_number())
       .show_default();
-  cli.add_option("--deal", s.deal,
-                 "never (equal blocks), pays (a new cut, by work and speed, where it pays off), always")
-      .check(base::one_of({"never", "pays", "always"}))
+  cli.add_option(
+         "--deal", s.deal,
+         "never (equal blocks), pays (a new cut, by work and speed, where it pays off), always, items (dyngrid does "
+         "it, under --balance auto)")
+      .check(base::one_of({"never", "pays", "always", "items"}))
       .type_name("NAME")
       .show_default();
   cli.add_option("--look", s.look, "steps between two looks at it").check(base::positive_number()).show_default();
   cli.add_flag("--measure", s.is_measured, "speeds are measured at every look, by the work of the last step");
   apps::add_speeds(cli, s.common);
   apps::parse(cli, s.common, argc, argv);
+  if (s.is_by_items() && s.common.balance.empty()) setenv("DYNGRID_BALANCE", "auto", 0);
 }
 
 } // namespace
@@ -323,6 +361,7 @@ int main(int argc, char** argv) {
   const std::int64_t n = settings.n();
 
   apps::start(settings.common);
+  const double own_speed = dyngrid_speed(); // before a balance has one of its own for it
   apps::Run run("particles", settings.common);
   Counts counts(static_cast<std::size_t>(n * n), 0); // by which the cells lie: at first nothing is known
   Cut cut(settings, counts);
@@ -332,20 +371,28 @@ int main(int argc, char** argv) {
   apps::require(dyngrid_share("counts", counts.data(), counts.size() * sizeof counts[0]), "dyngrid_share");
   apps::require(dyngrid_share("step", &step, sizeof step), "dyngrid_share");
   apps::require(dyngrid_share("balance", &balance, sizeof balance), "dyngrid_share");
-  apps::require(dyngrid_matrix_create_by("cells", 'i', n, n, &Cut::sizes, &cut, &cells), "dyngrid_matrix_create_by");
+  apps::require(settings.is_by_items()
+                    ? dyngrid_matrix_create_weighted("cells", 'i', n, n, 1, 1, DYNGRID_ORDER_BLOCK, &cells)
+                    : dyngrid_matrix_create_by("cells", 'i', n, n, &Cut::sizes, &cut, &cells),
+                "dyngrid_matrix_create");
   if (dyngrid_is_newcomer() == 0)
     apps::fill<std::int32_t>(cells, [&](std::int64_t i, std::int64_t j) { return settings.at_first(i, j); });
   Alone alone(settings);
   Work last;
 
-  while (run.resize_point(step) != DYNGRID_LEAVE) {
+  for (int outcome = 0; (outcome = run.resize_point(step)) != DYNGRID_LEAVE;) {
     if (step >= settings.common.steps) break; // beyond it: a restart with fewer
-    if (settings.deal != "never" && step > 0 && step % settings.look == 0)
+    if (settings.is_by_items() && outcome == DYNGRID_RESIZED) {
+      ++balance.changes;
+      say_cut(run, settings, cut, cells, step);
+    }
+    if (settings.has_looks() && step > 0 && step % settings.look == 0)
       look(run, settings, cut, cells, counts, last, balance, step);
     run.begin(step, 0);
     last = wander(settings, cells, step);
     run.end();
     ++step;
+    if (settings.is_by_items()) tell(settings, cells, own_speed);
     if (settings.common.check) check(run, cells, alone, settings, step);
   }
   const int status = run.finish(fmt::format("dealt out anew {} times in {} looks", balance.changes, balance.looks));
