@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <random>
 #include <set>
 
@@ -58,27 +59,33 @@ std::int64_t bytes_of(const PhaseProblem& p, const Valid& valid) {
   return sum;
 }
 
+/// A candidate's seconds: every source of every copy is tried.
+double least_step(const PhaseProblem& p, const Phase& phase, const PhaseCandidate& c, const Valid& valid) {
+  std::vector<int> sources(valid.size(), -1);
+  double least = beyond;
+  const auto choose = [&](auto self, std::size_t m) -> void {
+    if (m == valid.size()) {
+      least = std::min(least, seconds_of(p, phase, c, sources));
+      return;
+    }
+    if (!is_read(phase.uses[m]) || valid[m].count(c.layouts[m]) > 0) return self(self, m + 1);
+    for (const int from : valid[m]) {
+      sources[m] = from;
+      self(self, m + 1);
+    }
+    sources[m] = -1;
+  };
+  choose(choose, 0);
+  return least;
+}
+
 /// Every candidate, every source of every copy, every set of copies that is kept.
 double least_by_force(const PhaseProblem& p, const Valid& valid, std::size_t step, std::size_t steps) {
   if (step == steps) return 0;
   const Phase& phase = p.phases[step % p.phases.size()];
   double least = beyond;
   for (const PhaseCandidate& c : phase.candidates) {
-    std::vector<int> sources(valid.size(), -1);
-    double here = beyond;
-    const auto choose = [&](auto self, std::size_t m) -> void {
-      if (m == valid.size()) {
-        here = std::min(here, seconds_of(p, phase, c, sources));
-        return;
-      }
-      if (!is_read(phase.uses[m]) || valid[m].count(c.layouts[m]) > 0) return self(self, m + 1);
-      for (const int from : valid[m]) {
-        sources[m] = from;
-        self(self, m + 1);
-      }
-      sources[m] = -1;
-    };
-    choose(choose, 0);
+    const double here = least_step(p, phase, c, valid);
     const Valid all = after(phase, c, valid);
     const auto keep = [&](auto self, std::size_t m, const Valid& kept) -> void {
       if (m == all.size()) {
@@ -194,6 +201,32 @@ TEST(Phases, ExactAgainstAllChoices) {
     Valid valid = start_of(p);
     ASSERT_NEAR(replayed(p, plan.steps, valid), least, 1e-9);
     ASSERT_EQ(plan.steps.size(), at(phases * cycles));
+  }
+}
+
+// A layer of all states after each phase, none of which is left out.
+TEST(Phases, ManyCyclesAgainstAPlainProgramme) {
+  RandomPhases random(25);
+  for (int run = 0; run < 20; ++run) {
+    const PhaseProblem p = random.problem(random.whole(1, 4), 3, random.whole(1, 2), 3, run % 4 == 0 ? 300 : 2);
+    constexpr int cycles = 12;
+    std::map<Valid, double> layer{{start_of(p), 0}};
+    for (std::size_t step = 0; step < cycles * p.phases.size(); ++step) {
+      const Phase& phase = p.phases[step % p.phases.size()];
+      std::map<Valid, double> next;
+      for (const auto& [valid, seconds] : layer)
+        for (const PhaseCandidate& c : phase.candidates) {
+          double& least = next.try_emplace(after(phase, c, valid), beyond).first->second;
+          least = std::min(least, seconds + least_step(p, phase, c, valid));
+        }
+      layer = std::move(next);
+    }
+    double least = beyond;
+    for (const auto& [valid, seconds] : layer) least = std::min(least, seconds);
+    const PhasePlan plan = gridmap::plan_phases(p, cycles);
+    ASSERT_NEAR(plan.seconds, least, 1e-9) << "run " << run;
+    Valid valid = start_of(p);
+    ASSERT_NEAR(replayed(p, plan.steps, valid), least, 1e-9);
   }
 }
 
