@@ -18,9 +18,10 @@ struct Indices {
 };
 
 /// C := alpha A op(B) + C in one triangle of the whole matrix: elements with row >= column, or row <= column. With op
-/// 'C' B has in each row what A has in the row of the same number. The
-/// columns are halved until few are left: what is whole beside each half is one product. Where the diagonal goes
-/// through the last ones, a product of its own is made, of which a triangle is taken.
+/// 'C' B has in each row what A has in the row of the same number. The columns are divided, between neighbouring blocks
+/// where there are several, until the diagonal goes through none of them, or through a square on it, or few are left:
+/// what is whole beside each part is one product. Where the diagonal goes through the last ones, a product of its own
+/// is made, of which a triangle is taken.
 template <class T> class TriangleUpdate {
 public:
   TriangleUpdate(Part part, const Indices& at, std::int64_t k, T alpha, const T* a, std::int64_t lda, char op_b,
@@ -29,19 +30,22 @@ public:
 
   /// Rows first .. last-1 of columns begin .. end-1.
   void run(std::int64_t first, std::int64_t last, std::int64_t begin, std::int64_t end) {
-    if (is_square(first, last, begin, end))
-      return blas::herk(part_ == Part::lower ? 'L' : 'U', end - begin, k_, std::real(alpha_), a_ + first, lda_,
-                        c_ + first + begin * ldc_, ldc_);
-    if (end - begin <= fewest) return cross(first, last, begin, end);
-    const std::int64_t middle = (begin + end) / 2;
+    if (first == last || begin == end) return;
+    if (is_square(first, last, begin, end)) return square(first, begin, end);
+    const std::int64_t above = row_from(at_.cols[begin], first, last);
+    const std::int64_t below = row_from(at_.cols[end - 1] + 1, first, last);
+    if (above == below || is_square(above, below, begin, end) ||
+        end - begin <= (are_neighbours(begin, end) ? fewest : fewest / 2))
+      return cross(first, last, begin, end, above, below);
+    const std::int64_t middle = middle_of(begin, end);
     // above the diagonal in all columns of the right half; the others are below it in all of the left one
-    const std::int64_t above = row_from(at_.cols[middle], first, last);
-    run(first, above, begin, middle);
-    run(above, last, middle, end);
+    const std::int64_t split = row_from(at_.cols[middle], first, last);
+    run(first, split, begin, middle);
+    run(split, last, middle, end);
     if (part_ == Part::lower)
-      multiply(above, last, begin, middle, T{1}, c_ + above + begin * ldc_, ldc_);
+      multiply(split, last, begin, middle, T{1}, c_ + split + begin * ldc_, ldc_);
     else
-      multiply(first, above, middle, end, T{1}, c_ + first + middle * ldc_, ldc_);
+      multiply(first, split, middle, end, T{1}, c_ + first + middle * ldc_, ldc_);
   }
 
 private:
@@ -52,6 +56,25 @@ private:
     return op_b_ == 'C' && end > begin && last - first == end - begin && alpha_ == T(std::real(alpha_)) &&
            std::equal(at_.rows + first, at_.rows + last, at_.cols + begin);
   }
+  void square(std::int64_t first, std::int64_t begin, std::int64_t end) {
+    blas::herk(part_ == Part::lower ? 'L' : 'U', end - begin, k_, std::real(alpha_), a_ + first, lda_,
+               c_ + first + begin * ldc_, ldc_);
+  }
+  /// No other process has a column between them.
+  bool are_neighbours(std::int64_t begin, std::int64_t end) const {
+    return at_.cols[end - 1] - at_.cols[begin] == end - 1 - begin;
+  }
+  /// The border of blocks that is nearest to the middle, or the middle. Rows of other columns between those of a part
+  /// would be computed for nothing.
+  std::int64_t middle_of(std::int64_t begin, std::int64_t end) const {
+    const std::int64_t middle = (begin + end) / 2;
+    if (are_neighbours(begin, end)) return middle;
+    const auto is_border = [&](std::int64_t j) { return j > begin && j < end && !are_neighbours(j - 1, j + 1); };
+    for (std::int64_t away = 0;; ++away) {
+      if (is_border(middle - away)) return middle - away;
+      if (is_border(middle + away)) return middle + away;
+    }
+  }
   std::int64_t row_from(std::int64_t index, std::int64_t first, std::int64_t last) const {
     return std::lower_bound(at_.rows + first, at_.rows + last, index) - at_.rows;
   }
@@ -60,14 +83,15 @@ private:
     blas::gemm('N', op_b_, last - first, end - begin, k_, alpha_, a_ + first, lda_,
                op_b_ == 'N' ? b_ + begin * ldb_ : b_ + begin, ldb_, beta, c, ldc);
   }
-  void cross(std::int64_t first, std::int64_t last, std::int64_t begin, std::int64_t end) {
-    if (begin == end) return;
-    const std::int64_t above = row_from(at_.cols[begin], first, last);
-    const std::int64_t below = row_from(at_.cols[end - 1] + 1, first, last);
+  /// The diagonal goes through rows above .. below-1.
+  void cross(std::int64_t first, std::int64_t last, std::int64_t begin, std::int64_t end, std::int64_t above,
+             std::int64_t below) {
     if (part_ == Part::lower)
       multiply(below, last, begin, end, T{1}, c_ + below + begin * ldc_, ldc_);
     else
       multiply(first, above, begin, end, T{1}, c_ + first + begin * ldc_, ldc_);
+    if (above == below) return;
+    if (is_square(above, below, begin, end)) return square(above, begin, end);
     const std::int64_t height = below - above;
     crossed_.resize(static_cast<std::size_t>(height * (end - begin)));
     multiply(above, below, begin, end, T{0}, crossed_.data(), height);
