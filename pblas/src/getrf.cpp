@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <complex>
+#include <optional>
 
 #include "base/index.hpp"
 #include "factor.hpp"
@@ -23,7 +24,10 @@ template <class T> class Lu : public Factorization {
 public:
   Lu(Operand<T> a, Progress& progress)
       : Factorization(progress, std::min(a.m(), a.n())), a_(std::move(a)), rows_(a_.rows.indices(a_.myrow())),
-        search_(a_.grid->col(), widest), panels_{Travelling(a_), Travelling(a_)} {}
+        search_(a_.grid->col(), widest), panels_{Travelling(a_), Travelling(a_)} {
+    const std::vector<std::int64_t>& processes = a_.grid->col_processes();
+    if (!processes.empty()) upper_in_place_.emplace(a_.grid->col(), a_.myrow(), processes);
+  }
 
   void step(bool works_ahead) override {
     Travelling& now = panels_[turn_];
@@ -48,17 +52,18 @@ public:
     }
     update(now.panel, done, a_.n_loc());
     now.finish();
+    if (upper_in_place_) upper_in_place_->finish();
     turn_ = 1 - turn_;
   }
 
 private:
   struct Travelling {
     LuPanel<T> panel;
-    Relay<T> elements;
+    Panels<T> elements;
     Relay<double> pivots;
 
     explicit Travelling(const Operand<T>& a)
-        : elements(a.grid->row(), a.mycol(), a.grid->here().npcol, base::tag_relay),
+        : elements(a.grid->row(), a.mycol(), a.grid->here().npcol, a.grid->row_processes()),
           pivots(a.grid->row(), a.mycol(), a.grid->here().npcol, base::tag_pivots) {}
     void receive() {
       pivots.receive();
@@ -109,10 +114,15 @@ private:
       for (std::int64_t j = 0; j < upper_width_; ++j)
         std::copy_n(mine + j * a_.lld, panel.width, upper_.data() + j * panel.width);
     }
-    if (a_.grid->here().nprow > 1 && upper_width_ > 0)
+    if (a_.grid->here().nprow == 1 || upper_width_ == 0) return;
+    if (upper_in_place_) {
+      upper_in_place_->start(reinterpret_cast<char*>(upper_.data()), upper_.size() * sizeof(T), panel.prow);
+      upper_in_place_->receive();
+    } else {
       base::check_mpi(MPI_Bcast(upper_.data(), blas::to_int(static_cast<std::int64_t>(upper_.size())),
                                 blas::mpi_type<T>(), panel.prow, a_.grid->col()),
                       "MPI_Bcast");
+    }
   }
 
   /// Local columns begin .. end-1.
@@ -128,6 +138,7 @@ private:
   PivotSearch<T> search_;
   Travelling panels_[2];
   std::vector<T> upper_; ///< of the panel in use: width x upper_width_, my last columns
+  std::optional<RelayInPlace> upper_in_place_;
   std::int64_t upper_width_ = 0;
   int turn_ = 0;
 };

@@ -156,4 +156,42 @@ void InPlace::fetch(std::size_t owner) {
             "MPI_Isend");
 }
 
+RelayInPlace::RelayInPlace(MPI_Comm comm, int rank, const std::vector<std::int64_t>& processes)
+    : comm_(comm), rank_(rank), processes_(processes) {}
+
+RelayInPlace::~RelayInPlace() { // an exception is under way, or nothing is
+  requests_.push_back(told_);
+  for (MPI_Request& request : requests_)
+    if (request != MPI_REQUEST_NULL) MPI_Cancel(&request), MPI_Request_free(&request);
+}
+
+void RelayInPlace::start(char* buffer, std::size_t bytes, int root) {
+  buffer_ = buffer, bytes_ = bytes, root_ = root;
+  if (bytes == 0) return;
+  if (rank_ != root)
+    return check_mpi(MPI_Irecv(&address_, 1, MPI_UINT64_T, root, base::tag_relay, comm_, &told_), "MPI_Irecv");
+  address_ = reinterpret_cast<std::uintptr_t>(buffer);
+  for (int rank = 0; rank < static_cast<int>(processes_.size()); ++rank) {
+    if (rank == rank_) continue;
+    requests_.resize(requests_.size() + 2, MPI_REQUEST_NULL);
+    MPI_Request* two = &requests_[requests_.size() - 2];
+    check_mpi(MPI_Irecv(nullptr, 0, MPI_BYTE, rank, base::tag_relay_read, comm_, two), "MPI_Irecv");
+    check_mpi(MPI_Isend(&address_, 1, MPI_UINT64_T, rank, base::tag_relay, comm_, two + 1), "MPI_Isend");
+  }
+}
+
+void RelayInPlace::receive() {
+  if (told_ == MPI_REQUEST_NULL) return;
+  check_mpi(MPI_Wait(&told_, MPI_STATUS_IGNORE), "MPI_Wait");
+  read_memory(processes_[at(root_)], buffer_, address_, bytes_);
+  requests_.push_back(MPI_REQUEST_NULL);
+  check_mpi(MPI_Isend(nullptr, 0, MPI_BYTE, root_, base::tag_relay_read, comm_, &requests_.back()), "MPI_Isend");
+}
+
+void RelayInPlace::finish() {
+  receive();
+  check_mpi(MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+  requests_.clear();
+}
+
 } // namespace pblas

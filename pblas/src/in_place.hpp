@@ -32,6 +32,7 @@ public:
   void advance() { look(false); }
   void finish() { look(true); }
   bool is_done() const { return left_ == 0; }
+  int rank() const { return static_cast<int>(rank_); }
 
 private:
   struct Turn {
@@ -54,6 +55,29 @@ private:
   std::vector<std::uint64_t> addresses_;
   std::vector<MPI_Request> told_; ///< where the slice of each owner is
   std::vector<MPI_Request> read_; ///< what says to owners that it was read
+};
+
+/// As Relay, but everybody fetches the buffer from the process that has it, where it is.
+class RelayInPlace {
+public:
+  RelayInPlace(MPI_Comm comm, int rank, const std::vector<std::int64_t>& processes);
+  ~RelayInPlace();
+  RelayInPlace(const RelayInPlace&) = delete;
+  RelayInPlace& operator=(const RelayInPlace&) = delete;
+
+  void start(char* buffer, std::size_t bytes, int root);
+  void receive();
+  void finish(); ///< on root: when all have read
+
+private:
+  MPI_Comm comm_;
+  int rank_, root_ = 0;
+  const std::vector<std::int64_t>& processes_;
+  char* buffer_ = nullptr;
+  std::size_t bytes_ = 0;
+  std::uint64_t address_ = 0;
+  MPI_Request told_ = MPI_REQUEST_NULL; ///< where it is
+  std::vector<MPI_Request> requests_;   ///< root: that others are told, and have read. Others: that they have
 };
 
 } // namespace pblas

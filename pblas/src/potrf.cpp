@@ -27,7 +27,7 @@ public:
         my_near_(is_lower ? a_.mycol() : a_.myrow()), along_(is_lower ? a_.grid->col() : a_.grid->row()),
         across_(is_lower ? a_.grid->row() : a_.grid->col()), rows_(a_.rows.indices(a_.myrow())),
         cols_(a_.cols.indices(a_.mycol())), near_of_far_(far_.owners_in(near_, my_far_)),
-        far_of_near_(near_.owners_in(far_, my_near_)), panels_{travelling(), travelling()} {}
+        far_of_near_(near_.owners_in(far_, my_near_)), gatherings_(*a_.grid), panels_{travelling(), travelling()} {}
 
   bool is_done() const override { return progress_.info != 0 || Factorization::is_done(); }
 
@@ -65,12 +65,18 @@ private:
     std::int64_t first = 0, width = 0;
     std::int64_t far = 0, height = 0; ///< local: before it, and of it
     std::vector<T> panel;
-    Relay<T> relay;
+    Panels<T> relay;
   };
 
   Travelling travelling() const {
-    return {0, 0,  0,
-            0, {}, {across_, my_near_, is_lower_ ? a_.grid->here().npcol : a_.grid->here().nprow, base::tag_relay}};
+    const Position& here = a_.grid->here();
+    return {0,
+            0,
+            0,
+            0,
+            {},
+            {across_, my_near_, is_lower_ ? here.npcol : here.nprow,
+             is_lower_ ? a_.grid->row_processes() : a_.grid->col_processes()}};
   }
 
   std::int64_t end_of_panel(std::int64_t first) const {
@@ -122,7 +128,8 @@ private:
   /// The rows of the panel whose numbers are my columns (lower) or rows (upper) that come after it.
   std::vector<T> gather_near(const Travelling& travelling, std::int64_t near) {
     const std::int64_t width = travelling.width, height = travelling.height;
-    const int size = is_lower_ ? a_.grid->here().nprow : a_.grid->here().npcol;
+    Gathering& along = is_lower_ ? gatherings_.col : gatherings_.row;
+    const int size = along.size();
     std::vector<std::int64_t> mine_at;
     for (std::int64_t i = 0; i < height; ++i)
       if (near_of_far_[at(travelling.far + i)] == my_near_) mine_at.push_back(i);
@@ -134,7 +141,7 @@ private:
     for (std::size_t i = at(near); i < far_of_near_.size(); ++i) ++counts[at(far_of_near_[i])];
     for (const std::int64_t count : counts) lengths.push_back(count * width);
     if (size == 1) return mine;
-    const std::vector<T> all = gathered(mine, lengths, along_);
+    const std::vector<T> all = along.all(mine, lengths);
     const std::vector<std::int64_t> offsets = offsets_of(lengths);
     const std::int64_t total = offsets.back() / width;
     std::vector<T> ordered(at(total * width));
@@ -171,6 +178,7 @@ private:
   MPI_Comm along_, across_;
   std::vector<std::int64_t> rows_, cols_;
   std::vector<int> near_of_far_, far_of_near_; ///< of what I have, where the other axis has it
+  Gatherings gatherings_;
   Travelling panels_[2];
   int turn_ = 0;
 };

@@ -2,11 +2,16 @@
 // A buffer from one process of a row of the grid to all others, from neighbour to neighbour.
 #pragma once
 #include <cstdint>
+#include <optional>
+#include <vector>
 
 #include <mpi.h>
 
+#include "base/index.hpp"
 #include "base/mpi/check.hpp"
+#include "base/tags.hpp"
 #include "blas.hpp"
+#include "in_place.hpp"
 
 namespace pblas {
 
@@ -50,6 +55,28 @@ private:
   int rank_, size_, tag_, count_ = 0, root_ = 0;
   T* buffer_ = nullptr;
   MPI_Request in_ = MPI_REQUEST_NULL, out_ = MPI_REQUEST_NULL;
+};
+
+/// A panel from the process that has it to all others of comm: a Relay, or where there are processes to read,
+/// RelayInPlace. One at a time between two processes.
+template <class T> class Panels {
+public:
+  Panels(MPI_Comm comm, int rank, int size, const std::vector<std::int64_t>& processes)
+      : relay_(comm, rank, size, base::tag_relay) {
+    if (!processes.empty()) in_place_.emplace(comm, rank, processes);
+  }
+  void start(T* buffer, std::int64_t count, int root) {
+    if (in_place_)
+      in_place_->start(reinterpret_cast<char*>(buffer), base::at(count) * sizeof(T), root);
+    else
+      relay_.start(buffer, count, root);
+  }
+  void receive() { in_place_ ? in_place_->receive() : relay_.receive(); }
+  void finish() { in_place_ ? in_place_->finish() : relay_.finish(); }
+
+private:
+  Relay<T> relay_;
+  std::optional<RelayInPlace> in_place_;
 };
 
 } // namespace pblas

@@ -30,17 +30,18 @@ template <class Step> void for_panels(std::int64_t n, bool ascending, Step&& ste
 /// A X = B, A as it lies, its rows where those of B are.
 template <class T> void solve_left(bool is_lower, char diag, const Operand<const T>& a, const Operand<T>& b) {
   const Operand<const T> source = as_source(b);
+  Gatherings by(*b.grid);
   for_panels(b.m(), is_lower, [&](std::int64_t k, std::int64_t k_end) {
     const std::int64_t depth = k_end - k, n = b.n_loc(), before = b.rows.count_before(b.myrow(), k),
                        after = b.rows.count_before(b.myrow(), k_end);
     const Range rest = is_lower ? Range{after, b.m_loc()} : Range{0, before};
-    const std::vector<T> block = gather_block(a, k, k_end);
-    std::vector<T> x = gather_rows(source, k, k_end, 0, n);
+    const std::vector<T> block = gather_block(by, a, k, k_end);
+    std::vector<T> x = gather_rows(by, source, k, k_end, 0, n);
     blas::trsm('L', is_lower ? 'L' : 'U', 'N', diag, depth, n, block.data(), depth, x.data(), depth);
     for (const auto& piece : b.rows.pieces_between(k, k_end))
       for (std::int64_t j = 0; piece.owner == b.myrow() && j < n; ++j)
         std::copy_n(x.data() + piece.first - k + j * depth, piece.count, b.local(piece.local, j));
-    const std::vector<T> panel = gather_cols(a, k, k_end, rest.first, rest.end);
+    const std::vector<T> panel = gather_cols(by, a, k, k_end, rest.first, rest.end);
     blas::gemm('N', 'N', rest.count(), n, depth, T{-1}, panel.data(), rest.count(), x.data(), depth, T{1},
                b.local(rest.first, 0), b.lld);
   });
@@ -49,17 +50,18 @@ template <class T> void solve_left(bool is_lower, char diag, const Operand<const
 /// X A = B, A as it lies, its columns where those of B are.
 template <class T> void solve_right(bool is_lower, char diag, const Operand<const T>& a, const Operand<T>& b) {
   const Operand<const T> source = as_source(b);
+  Gatherings by(*b.grid);
   for_panels(b.n(), !is_lower, [&](std::int64_t k, std::int64_t k_end) {
     const std::int64_t depth = k_end - k, m = b.m_loc(), before = b.cols.count_before(b.mycol(), k),
                        after = b.cols.count_before(b.mycol(), k_end);
     const Range rest = is_lower ? Range{0, before} : Range{after, b.n_loc()};
-    const std::vector<T> block = gather_block(a, k, k_end);
-    std::vector<T> x = gather_cols(source, k, k_end, 0, m);
+    const std::vector<T> block = gather_block(by, a, k, k_end);
+    std::vector<T> x = gather_cols(by, source, k, k_end, 0, m);
     blas::trsm('R', is_lower ? 'L' : 'U', 'N', diag, m, depth, block.data(), depth, x.data(), m);
     for (const auto& piece : b.cols.pieces_between(k, k_end))
       for (std::int64_t j = 0; piece.owner == b.mycol() && j < piece.count; ++j)
         std::copy_n(x.data() + (piece.first - k + j) * m, m, b.local(0, piece.local + j));
-    const std::vector<T> panel = gather_rows(a, k, k_end, rest.first, rest.end);
+    const std::vector<T> panel = gather_rows(by, a, k, k_end, rest.first, rest.end);
     blas::gemm('N', 'N', m, rest.count(), depth, T{-1}, x.data(), m, panel.data(), depth, T{1}, b.local(0, rest.first),
                b.lld);
   });

@@ -19,7 +19,7 @@ template <class T> class Kernels : public ::testing::Test {};
 using Types = ::testing::Types<float, double, std::complex<float>, std::complex<double>>;
 TYPED_TEST_SUITE(Kernels, Types);
 
-[[maybe_unused]] const bool reads_in_place = [] { // TEST_IN_PLACE: panels of products
+[[maybe_unused]] const bool reads_in_place = [] { // TEST_IN_PLACE: panels and slices
   pblas::always_read_in_place(std::getenv("TEST_IN_PLACE") != nullptr);
   return true;
 }();

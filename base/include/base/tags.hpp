@@ -21,6 +21,7 @@ enum Tag : int {
   tag_relay,                  ///< its panels from one process to all in a row
   tag_pivots,                 ///< and what belongs to them
   tag_panel_read = 20012,     ///< to the owner of a panel's slice
+  tag_relay_read,             ///< to the process that has a panel
   tag_copy = 20011, ///< p?gemr2d, on a context's own communicator, where BLACS itself sends by tags of its own, 9976
 };
 
