@@ -59,14 +59,16 @@ void Blame::matrix(const MatrixArgument& a, SizeArgument m, SizeArgument n, int 
   if (a.desc[dtype_] == with_first_block)
     entry(is_readable(a.desc, here), a.position, dtype_ + 1);
   else if (const int wrong = redist::check_descriptor(a.desc, 0, in_grid(here), a.position); wrong != 0)
-    entry(false, -wrong / 100, -wrong % 100);
+    entry(false, -wrong / 100, -wrong % 100 + (is_pblas_ && !is_listed(a) && -wrong % 100 > mb_ ? 2 : 0));
   entry(a.desc[ctxt_] == ctxt, a.position, ctxt_ + 1);
   if (*m.value <= 0 || *n.value <= 0) return;
   argument(*a.i <= a.desc[m_], a.position - 2);
   argument(*a.j <= a.desc[n_], a.position - 1);
   // a corner that is outside is blamed alone
-  argument(*a.i > a.desc[m_] || std::int64_t{*a.i} + *m.value - 1 <= a.desc[m_], m.position);
-  argument(*a.j > a.desc[n_] || std::int64_t{*a.j} + *n.value - 1 <= a.desc[n_], n.position);
+  argument(*a.i > a.desc[m_] || std::int64_t{*a.i} + *m.value - 1 <= a.desc[m_],
+           is_pblas_ ? a.position - 2 : m.position);
+  argument(*a.j > a.desc[n_] || std::int64_t{*a.j} + *n.value - 1 <= a.desc[n_],
+           is_pblas_ ? a.position - 1 : n.position);
 }
 
 void Blame::agree(MPI_Comm comm, const std::vector<std::pair<std::int64_t, int>>& said) {

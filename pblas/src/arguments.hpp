@@ -28,6 +28,11 @@ struct SizeArgument {
 /// The first argument that is not valid.
 class Blame {
 public:
+  /// Whose words: ScaLAPACK blames the size of a sub-matrix that is partly outside. The PBLAS blame where it begins,
+  /// and count the entries of DTYPE_ 1 as of their own type, with two sizes more: LLD_ is the 11th.
+  enum class Words { scalapack, pblas };
+  explicit Blame(Words words = Words::scalapack) : is_pblas_(words == Words::pblas) {}
+
   void argument(bool is_valid, int position) { set(is_valid, 100 * position); }
   void entry(bool is_valid, int position, int place) { set(is_valid, 100 * position + place); }
   bool is_clean() const { return first_ == none; }
@@ -46,6 +51,7 @@ private:
   void set(bool is_valid, int code) {
     if (!is_valid) first_ = std::min(first_, code);
   }
+  bool is_pblas_;
   int first_ = none;
 };
 

@@ -54,7 +54,7 @@ struct Trsm {
   int check() const {
     const Position here = pblas::position_in(ctxt());
     if (!here.is_inside()) return outside(a.position);
-    Blame blame;
+    Blame blame(Blame::Words::pblas);
     blame.letter(*side, "LR", 1);
     blame.letter(*uplo, "UL", 2);
     blame.letter(*op, "NTC", 3);

@@ -34,7 +34,7 @@ struct Gemm {
   int check() const {
     const Position here = pblas::position_in(ctxt());
     if (!here.is_inside()) return outside(a.position);
-    Blame blame;
+    Blame blame(Blame::Words::pblas);
     blame.letter(*op_a, "NTC", 1);
     blame.letter(*op_b, "NTC", 2);
     const bool turned_a = capital(*op_a) != 'N', turned_b = capital(*op_b) != 'N';
@@ -69,7 +69,7 @@ struct Syrk {
   template <class T> int check() const {
     const Position here = pblas::position_in(ctxt());
     if (!here.is_inside()) return outside(a.position);
-    Blame blame;
+    Blame blame(Blame::Words::pblas);
     blame.letter(*uplo, "UL", 1);
     blame.letter(*op, is_adjoint ? "NC" : pblas::blas::is_complex<T> ? "NT" : "NTC", 2);
     blame.matrix(a, is_turned() ? pblas::SizeArgument{k, 4} : pblas::SizeArgument{n, 3},

@@ -55,7 +55,13 @@ void* stock_routine(const char* name) {
 }
 
 void refuse(int ctxt, const char* name, int info) {
-  report(ctxt, name, info);
+  const Position here = position_in(ctxt);
+  const int process = here.is_inside() ? Cblacs_pnum(ctxt, here.myrow, here.mycol) : -1;
+  std::fprintf(stderr,
+               "PBLAS ERROR 'Parameter number %d had an illegal value'\nfrom {%d,%d}, pnum=%d, Contxt=%d, in routine "
+               "'%s'.\n\n",
+               -info, here.myrow, here.mycol, process, ctxt, name);
+  std::fflush(stderr);
   Cblacs_abort(ctxt, info);
   std::abort();
 }

@@ -12,13 +12,17 @@ void pdgetrf_(const int*, const int*, double*, const int*, const int*, const int
 void pdpotrf_(const char*, const int*, double*, const int*, const int*, const int*, int*);
 void pdgetrs_(const char*, const int*, const int*, const double*, const int*, const int*, const int*, const int*,
               double*, const int*, const int*, const int*, int*);
+void pdgesv_(const int*, const int*, double*, const int*, const int*, const int*, int*, double*, const int*, const int*,
+             const int*, int*);
+void pdpotrs_(const char*, const int*, const int*, const double*, const int*, const int*, const int*, double*,
+              const int*, const int*, const int*, int*);
 }
 
 namespace {
 
 struct Arguments {
   char letter = 'L';
-  int m = 8, n = 8, nrhs = 4, ia = 1, ja = 1;
+  int m = 8, n = 8, nrhs = 4, ia = 1, ja = 1, ib = 1, jb = 1;
   std::vector<int> desc, descb;
   std::vector<double> a = std::vector<double>(400, 1), b = a;
   std::vector<int> ipiv = std::vector<int>(100, 1);
@@ -80,11 +84,46 @@ TEST(Arguments, AreRefusedAsStockRefuses) {
 }
 
 int getrs(decltype(&pdgetrs_) routine, Arguments x) {
-  const int one = 1;
   int info = 99;
-  routine("N", &x.n, &x.nrhs, x.a.data(), &x.ia, &x.ja, x.desc.data(), x.ipiv.data(), x.b.data(), &one, &one,
+  routine("N", &x.n, &x.nrhs, x.a.data(), &x.ia, &x.ja, x.desc.data(), x.ipiv.data(), x.b.data(), &x.ib, &x.jb,
           x.descb.data(), &info);
   return info;
+}
+int gesv(decltype(&pdgesv_) routine, Arguments x) {
+  int info = 99;
+  routine(&x.n, &x.nrhs, x.a.data(), &x.ia, &x.ja, x.desc.data(), x.ipiv.data(), x.b.data(), &x.ib, &x.jb,
+          x.descb.data(), &info);
+  return info;
+}
+int potrs(decltype(&pdpotrs_) routine, Arguments x) {
+  int info = 99;
+  routine("L", &x.n, &x.nrhs, x.a.data(), &x.ia, &x.ja, x.desc.data(), x.b.data(), &x.ib, &x.jb, x.descb.data(), &info);
+  return info;
+}
+
+/// The same in lists.
+void list(std::vector<int>& desc) {
+  const int mb = desc[4], nb = desc[5];
+  desc[0] = 601, desc[4] = desc[5] = 1;
+  desc.insert(desc.end(), {mb, nb});
+}
+
+/// What `mistake` is said to be is what ScaLAPACK says of it, whichever of the two descriptors are lists.
+template <class Solve, class Routine>
+void refused_alike(const char* name, Solve&& solve, Routine own, Routine ordinary, const Arguments& x) {
+  SCOPED_TRACE(name);
+  const int expected = solve(ordinary, x);
+  EXPECT_LT(expected, 0);
+  for (int lists = 0; lists < 4; ++lists) {
+    SCOPED_TRACE(lists);
+    Arguments y = x;
+    if (lists % 2 == 1) list(y.desc);
+    if (lists >= 2) list(y.descb);
+    EXPECT_EQ(solve(own, y), expected);
+    if (lists > 0) {
+      EXPECT_EQ(solve(ordinary, y), expected) << "the ordinary name leads here";
+    }
+  }
 }
 
 /// The right-hand sides do not fit the matrix.
@@ -93,16 +132,38 @@ TEST(Arguments, OfTwoDescriptorsThatDoNotFit) {
   const Mistake misfits[] = {
       {"too many right-hand sides", [](Arguments& x) { x.nrhs = 11; }},
       {"too few rows", [](Arguments& x) { x.descb[2] = 7; }},
+      {"a row of B that is none", [](Arguments& x) { x.ib = 0; }},
+      {"a row of B behind the end", [](Arguments& x) { x.ib = 11; }},
+      {"rows of B beyond the end", [](Arguments& x) { x.ib = 5; }},
+      {"columns of B beyond the end", [](Arguments& x) { x.jb = 8; }},
       {"another context", [&](Arguments& x) { x.descb[1] = other.ctxt; }},
+      {"csrc", [](Arguments& x) { x.descb[7] = 2; }},
       {"lld", [](Arguments& x) { x.descb[8] = 1; }},
   };
   for (const Mistake& misfit : misfits) {
     SCOPED_TRACE(misfit.what);
     Arguments x(grid.ctxt);
     misfit.make(x);
-    const int expected = getrs(pdgetrs_, x);
-    EXPECT_LT(expected, 0);
-    EXPECT_EQ(getrs(dyngrid_pdgetrs_, x), expected);
+    refused_alike("getrs", getrs, dyngrid_pdgetrs_, pdgetrs_, x);
+    refused_alike("gesv", gesv, dyngrid_pdgesv_, pdgesv_, x);
+    if (x.descb[1] == grid.ctxt)
+      refused_alike("potrs", potrs, dyngrid_pdpotrs_, pdpotrs_, x);
+    else // ScaLAPACK does not look, and its PDTRSM ends the program
+      EXPECT_EQ(potrs(dyngrid_pdpotrs_, x), -1102);
+  }
+}
+
+/// Axes that are cut in other places ScaLAPACK cannot bring together; we can.
+TEST(Arguments, OfOtherBlocksAreTaken) {
+  const spread::Grid grid(2, 2);
+  for (int lists = 0; lists < 4; ++lists) {
+    Arguments x(grid.ctxt);
+    x.descb[4] = 3, x.descb[6] = 1;
+    EXPECT_LT(getrs(pdgetrs_, x), 0);
+    if (lists % 2 == 1) list(x.desc);
+    if (lists >= 2) list(x.descb);
+    EXPECT_EQ(getrs(dyngrid_pdgetrs_, x), 0) << lists;
+    EXPECT_EQ(potrs(dyngrid_pdpotrs_, x), 0) << lists;
   }
 }
 
