@@ -183,6 +183,18 @@ void RelayInPlace::start(char* buffer, std::size_t bytes, int root) {
 void RelayInPlace::receive() {
   if (told_ == MPI_REQUEST_NULL) return;
   check_mpi(MPI_Wait(&told_, MPI_STATUS_IGNORE), "MPI_Wait");
+  fetch();
+}
+
+bool RelayInPlace::has_come() {
+  if (told_ == MPI_REQUEST_NULL) return true;
+  int is_told = 0;
+  check_mpi(MPI_Test(&told_, &is_told, MPI_STATUS_IGNORE), "MPI_Test");
+  if (is_told != 0) fetch();
+  return is_told != 0;
+}
+
+void RelayInPlace::fetch() {
   read_memory(processes_[at(root_)], buffer_, address_, bytes_);
   requests_.push_back(MPI_REQUEST_NULL);
   check_mpi(MPI_Isend(nullptr, 0, MPI_BYTE, root_, base::tag_relay_read, comm_, &requests_.back()), "MPI_Isend");

@@ -67,9 +67,12 @@ public:
 
   void start(char* buffer, std::size_t bytes, int root);
   void receive();
+  bool has_come();
   void finish(); ///< on root: when all have read
 
 private:
+  void fetch();
+
   MPI_Comm comm_;
   int rank_, root_ = 0;
   const std::vector<std::int64_t>& processes_;

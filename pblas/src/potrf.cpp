@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <complex>
+#include <utility>
 
 #include "base/index.hpp"
 #include "factor.hpp"
-#include "gather.hpp"
 #include "relay.hpp"
+#include "ring.hpp"
 #include "triangle.hpp"
 #include "trsm.hpp"
 
@@ -16,6 +17,7 @@ using base::at;
 namespace {
 
 constexpr std::int64_t widest = 64;
+constexpr std::int64_t strip_width = 128; ///< columns that are updated between two looks at the next panel
 
 /// One factorization under way. The upper one is the lower one with rows and columns exchanged: a panel goes along
 /// `far`, the rows (lower) or the columns (upper), and lies across `near`.
@@ -27,7 +29,9 @@ public:
         my_near_(is_lower ? a_.mycol() : a_.myrow()), along_(is_lower ? a_.grid->col() : a_.grid->row()),
         across_(is_lower ? a_.grid->row() : a_.grid->col()), rows_(a_.rows.indices(a_.myrow())),
         cols_(a_.cols.indices(a_.mycol())), near_of_far_(far_.owners_in(near_, my_far_)),
-        far_of_near_(near_.owners_in(far_, my_near_)), gatherings_(*a_.grid), panels_{travelling(), travelling()} {}
+        far_of_near_(near_.owners_in(far_, my_near_)),
+        slices_(along_, my_far_, size_along(), is_lower_ ? a_.grid->col_processes() : a_.grid->row_processes()),
+        panels_{travelling(), travelling()} {}
 
   bool is_done() const override { return progress_.info != 0 || Factorization::is_done(); }
 
@@ -43,17 +47,23 @@ public:
     }
     const std::int64_t first = progress_.next = now.first + now.width;
     const std::int64_t near = near_.count_before(my_near_, first);
-    const std::vector<T> turned = gather_near(now, near);
-    std::int64_t done = 0;
+    begin_to_turn(now);
+    const std::vector<T> turned = turn(now);
+    const std::int64_t breadth = near_.local_count(my_near_) - near;
+    std::int64_t done = 0, end = 0;
     is_ahead_ = works_ahead && !is_done();
+    Travelling& next = panels_[1 - turn_];
     if (is_ahead_) {
       if (near_.owner(first) == my_near_) {
         done = near_.count_before(my_near_, end_of_panel(first)) - near;
         update(now, near, turned, 0, done);
       }
-      send(panels_[1 - turn_], first);
+      send(next, first);
     }
-    update(now, near, turned, done, near_.local_count(my_near_) - near);
+    for (; done < breadth; done = end) {
+      end = is_ahead_ && !has_been_turned(next) ? std::min(done + strip_width, breadth) : breadth;
+      update(now, near, turned, done, end);
+    }
     now.relay.finish();
     turn_ = 1 - turn_;
   }
@@ -65,8 +75,13 @@ private:
     std::int64_t first = 0, width = 0;
     std::int64_t far = 0, height = 0; ///< local: before it, and of it
     std::vector<T> panel;
+    std::vector<T> slices; ///< of turn(), from all processes that the panel goes along, by `offsets`
+    std::vector<std::int64_t> offsets;
+    bool is_turning = false;
     Panels<T> relay;
   };
+
+  int size_along() const { return is_lower_ ? a_.grid->here().nprow : a_.grid->here().npcol; }
 
   Travelling travelling() const {
     const Position& here = a_.grid->here();
@@ -75,6 +90,9 @@ private:
             0,
             0,
             {},
+            {},
+            {},
+            false,
             {across_, my_near_, is_lower_ ? here.npcol : here.nprow,
              is_lower_ ? a_.grid->row_processes() : a_.grid->col_processes()}};
   }
@@ -125,31 +143,50 @@ private:
     }
   }
 
-  /// The rows of the panel whose numbers are my columns (lower) or rows (upper) that come after it.
-  std::vector<T> gather_near(const Travelling& travelling, std::int64_t near) {
+  /// Rows of the panel on their way to the processes that it goes along: those whose numbers are my columns (lower) or
+  /// rows (upper) that come after it.
+  void begin_to_turn(Travelling& travelling) {
+    if (std::exchange(travelling.is_turning, true)) return;
     const std::int64_t width = travelling.width, height = travelling.height;
-    Gathering& along = is_lower_ ? gatherings_.col : gatherings_.row;
-    const int size = along.size();
-    std::vector<std::int64_t> mine_at;
+    const std::int64_t near = near_.count_before(my_near_, travelling.first + width);
+    std::vector<std::int64_t> lengths(at(size_along()), 0);
+    for (std::size_t i = at(near); i < far_of_near_.size(); ++i) lengths[at(far_of_near_[i])] += width;
+    travelling.offsets = offsets_of(lengths);
+    travelling.slices.resize(at(travelling.offsets.back()));
+    std::vector<std::size_t> mine_at;
     for (std::int64_t i = 0; i < height; ++i)
-      if (near_of_far_[at(travelling.far + i)] == my_near_) mine_at.push_back(i);
-    std::vector<T> mine(mine_at.size() * at(width));
+      if (near_of_far_[at(travelling.far + i)] == my_near_) mine_at.push_back(at(i));
+    T* to = travelling.slices.data() + travelling.offsets[at(my_far_)];
     for (std::size_t j = 0; j < at(width); ++j)
-      for (std::size_t i = 0; i < mine_at.size(); ++i)
-        mine[i + j * mine_at.size()] = travelling.panel[at(mine_at[i]) + j * at(height)];
-    std::vector<std::int64_t> counts(at(size), 0), lengths;
-    for (std::size_t i = at(near); i < far_of_near_.size(); ++i) ++counts[at(far_of_near_[i])];
-    for (const std::int64_t count : counts) lengths.push_back(count * width);
-    if (size == 1) return mine;
-    const std::vector<T> all = along.all(mine, lengths);
-    const std::vector<std::int64_t> offsets = offsets_of(lengths);
-    const std::int64_t total = offsets.back() / width;
+      for (const std::size_t i : mine_at) *to++ = travelling.panel[i + j * at(height)];
+    if (size_along() > 1) slices_.start(travelling.slices.data(), travelling.offsets.data());
+  }
+
+  /// Goes on with that when the panel has come, without waiting. @return whether nothing more can be done
+  bool has_been_turned(Travelling& travelling) {
+    if (!travelling.relay.has_come()) return false;
+    if (travelling.panel.back() != T{0}) return true; // it will not be used
+    begin_to_turn(travelling);
+    if (size_along() > 1) slices_.advance();
+    return size_along() == 1 || slices_.is_done();
+  }
+
+  /// These rows in the order of my columns or rows.
+  std::vector<T> turn(Travelling& travelling) {
+    travelling.is_turning = false;
+    if (size_along() == 1) return std::move(travelling.slices);
+    slices_.finish();
+    const std::int64_t width = travelling.width, total = travelling.offsets.back() / width;
+    const std::size_t near = far_of_near_.size() - at(total);
+    std::vector<std::int64_t> counts;
+    for (std::size_t p = 0; p < at(size_along()); ++p)
+      counts.push_back((travelling.offsets[p + 1] - travelling.offsets[p]) / width);
     std::vector<T> ordered(at(total * width));
     for (std::int64_t j = 0; j < width; ++j) {
-      std::vector<std::int64_t> next(offsets.begin(), offsets.end() - 1);
+      std::vector<std::int64_t> next(travelling.offsets.begin(), travelling.offsets.end() - 1);
       for (std::int64_t i = 0; i < total; ++i) {
-        const std::size_t from = at(far_of_near_[at(near + i)]);
-        ordered[at(i + j * total)] = all[at(next[from]++ + j * counts[from])];
+        const std::size_t from = at(far_of_near_[near + at(i)]);
+        ordered[at(i + j * total)] = travelling.slices[at(next[from]++ + j * counts[from])];
       }
     }
     return ordered;
@@ -178,7 +215,7 @@ private:
   MPI_Comm along_, across_;
   std::vector<std::int64_t> rows_, cols_;
   std::vector<int> near_of_far_, far_of_near_; ///< of what I have, where the other axis has it
-  Gatherings gatherings_;
+  Slices<T> slices_;
   Travelling panels_[2];
   int turn_ = 0;
 };

@@ -15,7 +15,8 @@
 
 namespace pblas {
 
-/// start() on all, receive() when the data are needed, finish() before the buffer is used for something else.
+/// start() on all, receive() when the data are needed, has_come() any number of times before, finish() before the
+/// buffer is used for something else.
 template <class T> class Relay {
 public:
   Relay(MPI_Comm comm, int rank, int size, int tag) : comm_(comm), rank_(rank), size_(size), tag_(tag) {}
@@ -38,7 +39,15 @@ public:
   void receive() {
     if (in_ == MPI_REQUEST_NULL) return;
     base::check_mpi(MPI_Wait(&in_, MPI_STATUS_IGNORE), "MPI_Wait");
-    if ((rank_ + 1) % size_ != root_) send();
+    pass_on();
+  }
+  /// receive() without waiting. @return whether the buffer is there
+  bool has_come() {
+    if (in_ == MPI_REQUEST_NULL) return true;
+    int is_done = 0;
+    base::check_mpi(MPI_Test(&in_, &is_done, MPI_STATUS_IGNORE), "MPI_Test");
+    if (is_done != 0) pass_on();
+    return is_done != 0;
   }
   void finish() {
     receive();
@@ -46,6 +55,9 @@ public:
   }
 
 private:
+  void pass_on() {
+    if ((rank_ + 1) % size_ != root_) send();
+  }
   void send() {
     base::check_mpi(MPI_Isend(buffer_, count_, blas::mpi_type<T>(), (rank_ + 1) % size_, tag_, comm_, &out_),
                     "MPI_Isend");
@@ -72,6 +84,7 @@ public:
       relay_.start(buffer, count, root);
   }
   void receive() { in_place_ ? in_place_->receive() : relay_.receive(); }
+  bool has_come() { return in_place_ ? in_place_->has_come() : relay_.has_come(); }
   void finish() { in_place_ ? in_place_->finish() : relay_.finish(); }
 
 private:
