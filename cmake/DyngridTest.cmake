@@ -94,19 +94,20 @@ function(dyngrid_suites_of result)
 endfunction()
 
 # dyngrid_test(<module.behaviour> SOURCES a.cpp ... | COMMAND cmd args...
-#              [NP n] [SPAWN k] [MUST_SPAWN] [FAST] [TIMEOUT s] [LABELS ...] [LINK ...] [ARGS ...] [ENV A=B ...]
-#              [TARGET name] [IN program])
+#              [NP n] [SPAWN k] [MUST_SPAWN] [FAST] [SANITIZED] [TIMEOUT s] [LABELS ...] [LINK ...] [ARGS ...]
+#              [ENV A=B ...] [TARGET name] [IN program])
 # IN: the sources belong to a program that several tests share, since a compiler takes them together in half the time;
 # each test runs the suites of its own sources.
 # FAST: compiled for speed in Release, and a little under the sanitizers, for loops over everything and for what is
 # timed. Others are compiled with -O0.
+# SANITIZED: a test with NP that CI runs under the sanitizers too (label sanitized); those without NP all are.
 # Without NP: a plain GoogleTest program in one process (label pure). With NP: run by mpirun under a timeout; with
 # SPAWN: k more processes are born, and spawn tests take one lock. The name gets .npN or .npN_spawnK. SOURCES builds the
 # program (target test_<module_behaviour>, or TARGET); TARGET without SOURCES runs one that exists.
 # Under an MPI that cannot start processes all n + k are started at once and k of them sleep until they are needed
 # (.npN_spareK), but for a test of what is started itself (MUST_SPAWN), which is skipped.
 function(dyngrid_test name)
-  cmake_parse_arguments(arg "MUST_SPAWN;FAST" "NP;SPAWN;TIMEOUT;TARGET;IN" "SOURCES;COMMAND;LABELS;LINK;ARGS;ENV"
+  cmake_parse_arguments(arg "MUST_SPAWN;FAST;SANITIZED" "NP;SPAWN;TIMEOUT;TARGET;IN" "SOURCES;COMMAND;LABELS;LINK;ARGS;ENV"
     ${ARGN})
   if(arg_IN)
     set(arg_TARGET ${arg_IN})
@@ -169,6 +170,10 @@ function(dyngrid_test name)
     if(arg_SPAWN)
       set_tests_properties(${test_name} PROPERTIES RESOURCE_LOCK spawn LABELS "mpi;spawn;${arg_LABELS}")
     endif()
+    if(arg_SANITIZED)
+      set_property(GLOBAL APPEND PROPERTY DYNGRID_MODULE_TESTS ${arg_TARGET})
+      set_property(TEST ${test_name} APPEND PROPERTY LABELS sanitized)
+    endif()
   else()
     set(test_name "${name}")
     add_test(NAME ${test_name} COMMAND ${program})
@@ -179,6 +184,9 @@ function(dyngrid_test name)
     endif()
   endif()
   set(environment ${DYNGRID_TEST_ENV})
+  if(arg_NP AND DYNGRID_SANITIZE)
+    list(APPEND environment ASAN_OPTIONS=detect_leaks=0) # MPI's own
+  endif()
   if(arg_NP AND DYNGRID_YIELD_LIBRARY AND DYNGRID_MPI_FLAVOUR STREQUAL "openmpi") # tests/mpirun does it for MPICH
     list(APPEND environment "LD_PRELOAD=${DYNGRID_YIELD_LIBRARY}")
     if(arg_TARGET AND TARGET ${arg_TARGET})
