@@ -59,8 +59,8 @@ int run_grown(const GrownSettings& settings) {
     apps::Ratios ratios;
     for (const int n : settings.orders)
       for (const int nb : settings.blocks) {
-        const EqualCase what{"after a growth", routine,          from,           grown_grid(), n, nb,
-                             settings.reps,    settings.check, {"stock", "own"}};
+        const EqualCase what{"after a growth", routine,         from, grown_grid(), n, nb, settings.reps,
+                             settings.check,   {"stock", "own"}};
         const auto seconds = measure(what, dyngrid_comm(), report);
         const double stock = seconds.at("stock"), own = seconds.at("own");
         ratios.add(stock / own);
