@@ -142,6 +142,45 @@ TEST(Reconfigurable, TakesFromTheLargestAndOnlyWhatIsNeeded) {
   EXPECT_EQ(m.decide("rs"), (Decisions{{1, 8}}));
 }
 
+// Power counts, not heads: what is even, and who gives.
+TEST(Speeds, AdaptiveSharesThemOut) {
+  Machine m(8);
+  m.add("1:8", 0);
+  m.add("1:8", 0);
+  EXPECT_EQ(m.decide("as"), (Decisions{{1, 4}, {2, 4}}));
+  m.state.free_speeds = {4, 4, 1, 1, 1, 1, 1, 1};
+  // 4 and 4: the first of equals goes on, to 8; the second has the 1s then, and all that are left: 6
+  EXPECT_EQ(m.decide("as"), (Decisions{{1, 2}, {2, 6}}));
+  m.state.free_speeds.assign(8, 2.5);
+  EXPECT_EQ(m.decide("as"), (Decisions{{1, 4}, {2, 4}}));
+}
+
+TEST(Speeds, ReconfigurableGrowsTheWeakest) {
+  Machine m(12);
+  m.add("1:8", 2).power = 6;
+  m.add("1:8", 4).power = 4;
+  m.state.free_speeds = {3, 1, 1, 1, 1, 1}; // six of twelve
+  // 6 and 4: the second goes to 5 with the 3; the first, weaker then, to 3, and gets that before it: 9 and 5; the
+  // second goes on to 6, 7, 8, its largest size; the first gets the last
+  EXPECT_EQ(m.decide("rs"), (Decisions{{1, 4}, {2, 8}}));
+  m.jobs[0].power = m.jobs[1].power = 0;
+  m.state.free_speeds.clear();
+  // by heads 2 and 4: 3, 4, 5, then 5 and 5, 6 and 6
+  EXPECT_EQ(m.decide("rs"), (Decisions{{1, 6}, {2, 6}}));
+}
+
+TEST(Speeds, TheMostPowerfulShrinks) {
+  Machine m(12);
+  m.add("2:8:2", 8).power = 8;
+  m.add("2:8:2", 4).power = 12;
+  m.add("2", 0);
+  EXPECT_EQ(m.decide("rs"), (Decisions{{2, 2}}));
+  m.jobs[1].power = 4;
+  EXPECT_EQ(m.decide("rs"), (Decisions{{1, 6}}));
+  m.jobs[1].power = 8; // equals: the first that runs
+  EXPECT_EQ(m.decide("rs"), (Decisions{{1, 6}}));
+}
+
 TEST(Reconfigurable, NobodyShrinksForAJobThatCannotStartThen) {
   Machine m(16);
   m.add("8,12", 12);

@@ -74,6 +74,16 @@ void warn(const std::string& text) {
   std::fprintf(stderr, "dyngrid-sched: %s\n", base::printable(text).c_str());
 }
 
+/// "hosts" of what a job says; empty where it says none.
+std::vector<Host> hosts_in(const Json& said) {
+  std::vector<Host> hosts;
+  const auto list = said.find("hosts");
+  if (list == said.end() || list->is_null()) return hosts;
+  for (const Json& host : *list)
+    hosts.push_back({host.at("name").get<std::string>(), host.at("slots").get<int>(), host.value("speed", 1.0)});
+  return hosts;
+}
+
 std::string shape_text(gridmap::GridShape shape) {
   return fmt::format("{}x{}", shape.nprow, shape.npcol);
 }
@@ -286,7 +296,7 @@ void Daemon::heard(std::int64_t id, Live& live, const Json& line) {
     const std::string event = line["event"].get<std::string>();
     if (event == "resize") {
       const auto grid = control::shape_from(line["grid"]);
-      if (grid.nprow > 0) has_size(id, grid.nprow * grid.npcol);
+      if (grid.nprow > 0) has_size(id, grid.nprow * grid.npcol, hosts_in(line));
       tell(id, live, "history", Json::object());
     } else if (event == "asks") {
       heard_ask(id, live, line.value("asks", Json()));
@@ -325,7 +335,7 @@ void Daemon::heard(std::int64_t id, Live& live, const Json& line) {
     const auto grid = control::shape_from(line["grid"]);
     const int n = grid.nprow * grid.npcol;
     const JobRecord& job = *table_.find(id);
-    if (n > 0 && n != job.procs) has_size(id, n);
+    if (n > 0 && n != job.procs) has_size(id, n, hosts_in(line));
     heard_ask(id, live, line.value("asks", Json()));
     if (is_first && table_.find(id)->target != 0 && !live.ask) { // asked before this scheduler was there
       const Json pending = line.contains("pending") ? line["pending"] : Json();
@@ -385,9 +395,8 @@ void Daemon::heard_choice(std::int64_t id, Live& live, const std::string& op, co
     return;
   }
   try {
-    std::vector<Host> hosts;
-    for (const Json& host : chosen.at("hosts"))
-      hosts.push_back({host.at("name").get<std::string>(), host.at("slots").get<int>(), host.value("speed", 1.0)});
+    const std::vector<Host> hosts = hosts_in(chosen);
+    if (hosts.empty()) throw Error(Status::bad_state, "scheduler: the job takes processors and names no hosts");
     const std::vector<int> taken = taken_of(options_.launch.hosts, job.reserved, hosts);
     say(fmt::format("job {} takes {} of {} processors offered: {}", id, taken.size(), job.reserved.size(),
                     chosen.value("left_because", "")));
@@ -428,8 +437,11 @@ void Daemon::heard_history(Live& live, const Json& reply) {
   if (!history.changes.empty()) live.resize_s = total / static_cast<double>(history.changes.size());
 }
 
-void Daemon::has_size(std::int64_t id, int n) {
-  commit(table_.size(unix_time_s(), id, n));
+/// `said`: where its processes are.
+void Daemon::has_size(std::int64_t id, int n, const std::vector<Host>& said) {
+  if (said.empty() || options_.launch.hosts.procs() == 0) return commit(table_.size(unix_time_s(), id, n));
+  const std::vector<int> ids = booked_of(options_.launch.hosts, table_.candidates(id), said, n);
+  commit(table_.size(unix_time_s(), id, n, ids));
 }
 
 void Daemon::give_up(std::int64_t id, const std::string& why) {
@@ -570,6 +582,8 @@ Job Daemon::view_of(const JobRecord& job, const Live& live) const {
   view.step_s = live.step_s.data();
   view.steps_left = live.steps_left;
   view.resize_s = live.resize_s;
+  if (!table_.speeds().empty())
+    view.power = mean_speed(table_.speeds(), job.processors) * static_cast<double>(job.processors.size());
   view.cores = live.cores > 0 ? live.cores : cores_;
   if (job.spec.finish_by_s > 0) view.finish_by_s = job.spec.finish_by_s;
   const int at = live.sizes.index_of(job.procs);
@@ -591,6 +605,9 @@ State Daemon::state_now(std::deque<Job>& views) const {
   State state;
   state.now_s = unix_time_s();
   state.procs = options_.procs;
+  if (!table_.speeds().empty())
+    for (const int id : table_.free_ids()) state.free_speeds.push_back(mean_speed(table_.speeds(), {id}));
+  std::sort(state.free_speeds.begin(), state.free_speeds.end(), std::greater<>());
   for (const auto& [id, live] : live_) { // what a running job waits for is a job of the processors that it lacks
     if (!live.ask || live.ask->granted > 0 || live.more.list().empty()) continue;
     Job view;

@@ -106,7 +106,7 @@ private:
   void tell(std::int64_t id, Live& live, const std::string& op, const Json& fields);
   void heard_ask(std::int64_t id, Live& live, const Json& asks);
   void end_ask(std::int64_t id, Live& live);
-  void has_size(std::int64_t id, int n);
+  void has_size(std::int64_t id, int n, const std::vector<Host>& said = {});
   void give_up(std::int64_t id, const std::string& why);
   void has_ended(std::int64_t id);
   void end_unbegun(std::int64_t id, const std::string& why);

@@ -305,6 +305,25 @@ Entry JobTable::size(double at_s, std::int64_t job, int n) const {
   return {Entry::Kind::size, at_s, job, {join_ids(ids), std::to_string(n)}};
 }
 
+Entry JobTable::size(double at_s, std::int64_t job, int n, const std::vector<int>& ids) const {
+  return {Entry::Kind::size, at_s, job, {join_ids(ids), std::to_string(n)}};
+}
+
+std::vector<int> JobTable::candidates(std::int64_t job) const {
+  const JobRecord& j = jobs_.at(job);
+  std::vector<int> ids = j.processors;
+  const auto first = std::find_if(segments_.begin(), segments_.end(),
+                                  [&](const Segment& s) { return s.job == job && s.begin_s >= j.start_s; });
+  if (first != segments_.end())
+    std::stable_partition(ids.begin(), ids.end(), [&](int id) {
+      return std::binary_search(first->processors.begin(), first->processors.end(), id);
+    });
+  ids.insert(ids.end(), j.reserved.begin(), j.reserved.end());
+  const std::set<int> free = free_ids();
+  ids.insert(ids.end(), free.begin(), free.end());
+  return ids;
+}
+
 Entry JobTable::answer(double at_s, std::int64_t job, const std::string& why, double unresponsive_until_s) const {
   return {Entry::Kind::answer, at_s, job, {why, fmt::format("{:.6f}", unresponsive_until_s)}};
 }

@@ -74,7 +74,7 @@ public:
   /// @throws base::Error{internal} when there are not so many.
   std::vector<int> choose(int n) const;
   std::set<int> free_ids() const;
-  /// Which n of its processors a job keeps: the lowest.
+  /// Which n of its processors a job keeps that does not say: the lowest.
   static std::vector<int> keep(const JobRecord& job, int n);
 
   // entries, ready to be written
@@ -88,6 +88,11 @@ public:
   Entry narrow(double at_s, std::int64_t job, const std::vector<int>& ids) const;
   /// It has n processors now, whatever was asked for. Beyond what is free it gets none: then it shares.
   Entry size(double at_s, std::int64_t job, int n) const;
+  /// The same where it is known which: `ids` of candidates().
+  Entry size(double at_s, std::int64_t job, int n, const std::vector<int>& ids) const;
+  /// Processors that it may have: those that it began on (mpirun's processes never leave it), what it has besides, what
+  /// was promised, what is free.
+  std::vector<int> candidates(std::int64_t job) const;
   Entry answer(double at_s, std::int64_t job, const std::string& why, double unresponsive_until_s) const;
   Entry cancel(double at_s, std::int64_t job) const;
   /// It is stopped, and keeps n processors in the books.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <limits>
 
 #include <fmt/format.h>
@@ -31,7 +32,30 @@ struct Plan {
   const Job* job;
   int procs;
   int least = 0;
+  double power = 0; ///< speeds of its processors together
 };
+
+/// Of what a job has when it goes down to n processors.
+double power_left(const Job& job, int n) {
+  return job.power > 0 && job.procs > 0 ? job.power * n / job.procs : n;
+}
+
+/// What each would have, when they get the processors that are still free in their order, the fastest first.
+/// @param left  processors that none of them has got yet
+void weigh(std::vector<Plan>& plans, const std::vector<double>& free_speeds, int left) {
+  if (free_speeds.empty()) {
+    for (Plan& plan : plans) plan.power = plan.procs;
+    return;
+  }
+  std::size_t given = 0;
+  for (const Plan& plan : plans) given += static_cast<std::size_t>(plan.procs - plan.job->procs);
+  const std::size_t all = given + static_cast<std::size_t>(left);
+  auto next = free_speeds.begin() + static_cast<std::ptrdiff_t>(free_speeds.size() - std::min(free_speeds.size(), all));
+  for (Plan& plan : plans) {
+    plan.power = power_left(*plan.job, plan.job->procs);
+    for (int k = plan.job->procs; k < plan.procs; ++k) plan.power += next != free_speeds.end() ? *next++ : 1;
+  }
+}
 
 /// Which of the plans goes up to its next size, given `left` processors; -1 for none.
 using Raise = std::function<int(const std::vector<Plan>&, int left)>;
@@ -45,7 +69,7 @@ int raise_first(const std::vector<Plan>& plans, int left) {
   return -1;
 }
 
-/// The one with the fewest processors, of equals the first; higher priorities before.
+/// The one with the least power, of equals the first; higher priorities before.
 int raise_even(const std::vector<Plan>& plans, int left) {
   int best = -1;
   for (std::size_t i = 0; i < plans.size(); ++i) {
@@ -55,7 +79,7 @@ int raise_even(const std::vector<Plan>& plans, int left) {
     if (best >= 0) {
       const Plan& other = plans[static_cast<std::size_t>(best)];
       if (other.job->priority > plan.job->priority ||
-          (other.job->priority == plan.job->priority && other.procs <= plan.procs))
+          (other.job->priority == plan.job->priority && other.power <= plan.power))
         continue;
     }
     best = static_cast<int>(i);
@@ -63,12 +87,17 @@ int raise_even(const std::vector<Plan>& plans, int left) {
   return best;
 }
 
-int raise_all(std::vector<Plan>& plans, int left, const Raise& raise) {
+int raise_all(std::vector<Plan>& plans, int left, const std::vector<double>& free_speeds, const Raise& raise) {
+  weigh(plans, free_speeds, left);
   for (int i = raise(plans, left); i >= 0; i = raise(plans, left)) {
     Plan& plan = plans[static_cast<std::size_t>(i)];
     const int next = plan.job->sizes->above(plan.procs);
     left -= next - plan.procs;
     plan.procs = next;
+    if (free_speeds.empty())
+      plan.power = next;
+    else
+      weigh(plans, free_speeds, left);
   }
   return left;
 }
@@ -89,7 +118,7 @@ int start_adaptive(const State& state, int free, const Raise& raise, std::vector
     }
   }
   if (plans.empty()) return free;
-  free = raise_all(plans, free, raise);
+  free = raise_all(plans, free, state.free_speeds, raise);
   for (const Plan& plan : plans) out.push_back({plan.job, plan.procs});
   return free;
 }
@@ -166,6 +195,7 @@ protected:
     int most = spare();
     for (const Job* job : waiting) {
       if (most == 0 && coming == 0) break;
+      if (job->sizes->smallest() - coming > most) continue; // it starts on no less
       int need = least_to_start(*job, state.now_s) - coming;
       if (need > most) continue;
       if (need > 0) {
@@ -204,7 +234,7 @@ protected:
     for (const Job* job : state.running)
       if (may_be_asked(*job, state.now_s) && job->procs < job->sizes->largest()) plans.push_back({job, job->procs});
     if (plans.empty()) return;
-    raise_all(plans, free, grow_raise());
+    raise_all(plans, free, state.free_speeds, grow_raise());
     for (const Plan& plan : plans)
       if (plan.procs != plan.job->procs && should_grow(*plan.job, plan.procs)) out.push_back({plan.job, plan.procs});
   }
@@ -222,7 +252,7 @@ protected:
   Raise grow_raise() const override { return raise_; }
   bool sooner(const Plan& a, const Plan& b) const override {
     if (a.job->priority != b.job->priority) return a.job->priority < b.job->priority;
-    return a.procs > b.procs;
+    return power_left(*a.job, a.procs) > power_left(*b.job, b.procs);
   }
   bool should_grow(const Job& job, int to) const override { return !payoff_ || growth_pays(job, job.procs, to); }
 
@@ -295,6 +325,8 @@ public:
 
   void decide(const State& state, std::vector<Decision>& out) const override {
     int free = raise_late(state, state.free(), out);
+    if (nobody_can_start(state, free) && (free == 0 || !out.empty() || does_anybody_wait(state)) && !may_shrink(state))
+      return; // a long queue is not put in order for nothing
     std::vector<const Job*> blocked;
     free = start(state, free, out, blocked);
     if (!blocked.empty())
@@ -309,7 +341,7 @@ protected:
   bool should_grow(const Job& job, int to) const override { return growth_pays(job, job.procs, to); }
   bool sooner(const Plan& a, const Plan& b) const override {
     if (a.job->priority != b.job->priority) return a.job->priority < b.job->priority;
-    return a.procs > b.procs;
+    return power_left(*a.job, a.procs) > power_left(*b.job, b.procs);
   }
   int least_to_start(const Job& job, double now_s) const override {
     const int n = smallest_in_time(job, now_s);
@@ -329,17 +361,44 @@ private:
     bool has_time(double now_s) const {
       return latest_s < never && latest_s - now_s > (job->finish_by_s - latest_s) / 4;
     }
+    bool is_blocked(int free, double now_s) const { return job->sizes->smallest() > free && !has_time(now_s); }
     bool goes_before(const Waiting& other) const {
       return priority != other.priority ? priority > other.priority : latest_s < other.latest_s;
     }
   };
+  static bool nobody_can_start(const State& state, int free) {
+    return std::all_of(state.waiting.begin(), state.waiting.end(),
+                       [&](const Job* job) { return job->sizes->smallest() > free; });
+  }
+  /// For processors; who has time does not.
+  static bool does_anybody_wait(const State& state) {
+    return std::any_of(state.waiting.begin(), state.waiting.end(), [&](const Job* job) {
+      return !Waiting{job, job->priority, latest_start_s(*job, state.now_s)}.has_time(state.now_s);
+    });
+  }
+  /// Whether a running job could give anything up, or is about to.
+  bool may_shrink(const State& state) const {
+    return std::any_of(state.running.begin(), state.running.end(), [&](const Job* job) {
+      return (job->target != 0 && job->target < job->procs) ||
+             (job->procs > job->sizes->smallest() && may_be_asked(*job, state.now_s) &&
+              job->procs > least_to_keep(*job, state.now_s));
+    });
+  }
+
+  /// By priority, then by when they have to start. Who has no time, or is late, comes last in the order of the queue:
+  /// in a long one that is nearly everybody, and nobody of them is sorted.
   static std::vector<Waiting> in_order(const State& state) {
-    std::vector<Waiting> order;
-    order.reserve(state.waiting.size());
-    for (const Job* job : state.waiting) order.push_back({job, job->priority, latest_start_s(*job, state.now_s)});
+    std::vector<Waiting> timed, others, order;
+    others.reserve(state.waiting.size());
+    for (const Job* job : state.waiting) {
+      const Waiting next{job, job->priority, latest_start_s(*job, state.now_s)};
+      (next.latest_s < never ? timed : others).push_back(next);
+    }
+    if (timed.empty()) return others;
     const auto goes_before = [](const Waiting& a, const Waiting& b) { return a.goes_before(b); };
-    if (!std::is_sorted(order.begin(), order.end(), goes_before))
-      std::stable_sort(order.begin(), order.end(), goes_before);
+    std::stable_sort(timed.begin(), timed.end(), goes_before);
+    order.reserve(timed.size() + others.size());
+    std::merge(timed.begin(), timed.end(), others.begin(), others.end(), std::back_inserter(order), goes_before);
     return order;
   }
   /// Processors that cannot be had by shrinking.
@@ -374,6 +433,11 @@ private:
     int held_by_all = -1, started = 0; // looked at where it matters
     for (const Waiting& next : in_order(state)) {
       const Job* job = next.job;
+      if (next.is_blocked(free, state.now_s)) { // whatever it would start on
+        blocked.push_back(job);
+        until_s = std::min(until_s, next.latest_s);
+        continue;
+      }
       const int n = least_to_start(*job, state.now_s);
       if (n > spared && next.has_time(state.now_s)) {
         if (held_by_all < 0) held_by_all = held(state);
@@ -393,7 +457,7 @@ private:
         until_s = std::min(until_s, next.latest_s);
       }
     }
-    if (blocked.empty()) free = raise_all(plans, free, raise_);
+    if (blocked.empty()) free = raise_all(plans, free, state.free_speeds, raise_);
     for (const Plan& plan : plans) out.push_back({plan.job, plan.procs});
     return free;
   }

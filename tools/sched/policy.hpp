@@ -27,7 +27,9 @@ struct Job {
   /// history.
   const double* step_s = nullptr;
   double steps_left = -1; ///< -1: unknown
+  double best_s = -1;     ///< seconds left on its best size, where somebody has worked that out; below 0: nobody
   double resize_s = 0;    ///< predicted cost of a change of size
+  double power = 0;       ///< speeds of the processors that it has, together; 0: as many as they are
   int cores = 0; ///< of the hosts it runs on, 0: not known; where there is no history, none are of use beyond them
   double finish_by_s = std::numeric_limits<double>::infinity(); ///< when it is to have ended; infinite: whenever
 };
@@ -38,6 +40,9 @@ struct State {
   int procs = 0;                   ///< of the machine
   std::vector<const Job*> waiting; ///< in the order of the queue: priority, then arrival
   std::vector<const Job*> running; ///< in the order of their starts
+
+  /// Of the free processors, the fastest first: in this order they are given. Empty: all processors are alike.
+  std::vector<double> free_speeds;
 
   /// Processors that nobody has and nobody was promised. A request to grow reserves what it asks for; a job
   /// that is asked to shrink has its processors until it has let them go.

@@ -14,6 +14,12 @@ std::vector<Host> offer_of(const Hosts& hosts, const std::vector<int>& ids);
 /// @throws base::Error{bad_state} for what was not offered.
 std::vector<int> taken_of(const Hosts& hosts, const std::vector<int>& ids, const std::vector<Host>& answer);
 
+/// Which n processors a job has that says how many of its processes are where: of each host the first of `candidates`
+/// there. What it says of hosts that are not known is left out, and so is what would be more than n; the first of the
+/// other candidates fill it up. @return ascending; fewer than n where there are not so many candidates.
+std::vector<int> booked_of(const Hosts& hosts, const std::vector<int>& candidates, const std::vector<Host>& said,
+                           int n);
+
 /// Seconds of a step on each size, where the processors of that size differ in speed: those of a job that has `own` are
 /// the lowest of them, then the fastest of `free`. What is known was seen at `speed`, the mean of its processors.
 std::vector<double> steps_by_speed(const std::vector<double>& step_s, const std::vector<int>& sizes,
