@@ -12,6 +12,7 @@
 #include "common/app.hpp"
 #include "common/ghosted.hpp"
 #include "common/local.hpp"
+#include "common/own_work.hpp"
 
 #include <fmt/format.h>
 
@@ -166,6 +167,7 @@ void read_command_line(Settings& settings, int argc, char** argv) {
   base::CommandLine cli(
       "Plays the Game of Life while the grid of processes grows and shrinks. A step is some generations.", "life");
   apps::add_options(cli, settings.common);
+  apps::add_host_speeds(cli, settings.common);
   cli.add_option("--generations", settings.generations, "generations in a step")
       .check(base::positive_number())
       .show_default();
@@ -211,11 +213,12 @@ void read_command_line(Settings& settings, int argc, char** argv) {
   apps::parse(cli, settings.common, argc, argv);
 
   using Kind = Distribution::Kind;
+  if (settings.common.has_host_speeds) settings.kind = "shares";
   distribution.kind = settings.kind == "cyclic"   ? Kind::cyclic
                       : settings.kind == "block"  ? Kind::block
                       : settings.kind == "shares" ? Kind::shares
                                                   : Kind::weighted;
-  if (distribution.kind == Kind::shares)
+  if (distribution.kind == Kind::shares && !settings.common.has_host_speeds)
     settings.common.speeds = distribution.speeds.empty() ? std::vector<double>{1} : distribution.speeds;
   distribution.method = settings.mapping == "best"  ? DYNGRID_MAP_BEST
                         : settings.mapping == "svd" ? DYNGRID_MAP_SVD
@@ -257,13 +260,14 @@ Passes passes_of(double count, std::int64_t columns) {
 /// The generations of one step. Returns this process's own seconds.
 double play(dyngrid_matrix* cells, int generations, double repeated) {
   auto* local = static_cast<int*>(dyngrid_local(cells));
-  std::int64_t lld = 1, n_loc = 0;
-  dyngrid_matrix_shape(cells, nullptr, &n_loc, &lld);
+  std::int64_t lld = 1, m_loc = 0, n_loc = 0;
+  dyngrid_matrix_shape(cells, &m_loc, &n_loc, &lld);
   const Passes passes = passes_of(repeated, n_loc);
   apps::Ghosted<int> ghosted(cells, DYNGRID_NEIGHBOURS_EIGHT, 0);
   double own_s = 0;
   for (int generation = 0; generation < generations; ++generation) {
     ghosted.fetch(local);
+    const apps::OwnWork work(apps::life_flops_per_cell * repeated * static_cast<double>(m_loc * n_loc));
     const double begin = own_seconds();
     for (std::int64_t pass = 0; pass <= passes.whole; ++pass) {
       ghosted.for_each_piece(

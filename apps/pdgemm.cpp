@@ -100,6 +100,7 @@ int main(int argc, char** argv) {
   std::string file;
   base::CommandLine cli("Multiplies matrices, C = C + A B, while the grid of processes grows and shrinks.", "pdgemm");
   apps::add_options(cli, options, true);
+  apps::add_host_speeds(cli, options);
   apps::add_matrix_option(cli, file);
   apps::parse(cli, options, argc, argv);
   apps::take_order("pdgemm", file, options);

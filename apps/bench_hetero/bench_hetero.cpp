@@ -26,6 +26,7 @@
 #include "base/status.hpp"
 #include "gridmap/mapping.hpp"
 #include "gridmap/selection.hpp"
+#include "live.hpp"
 
 namespace {
 
@@ -43,7 +44,9 @@ struct Settings {
   std::vector<std::string> strategies{"global", "local", "mixed", "best"};
   int generations = 3, steps = 5;
   std::string mpirun = "mpirun --oversubscribe", csv;
-  bool is_quick = false, is_checked = false;
+  bool is_quick = false, is_checked = false, is_live = false, has_choices = false;
+  std::vector<std::string> applications{"life", "pdgemm"}; ///< --live
+  int rounds = 3;
 };
 
 struct Layout { // which processor stands where, and what it gets
@@ -308,23 +311,14 @@ private:
   std::map<std::string, std::vector<std::vector<double>>> measured_;
 };
 
-} // namespace
-
-int main(int argc, char** argv) {
-  Settings settings;
-  base::CommandLine cli(
-      "Processors of different speed: equal shares against shares by speed, and the choice of processors by "
-      "global, local, mixed and best; theoretical and measured "
-      "time. Runs the application life under mpirun.",
-      "bench_hetero");
-  cli.help_column(34);
-  cli.add_option("--n", settings.n, "cells in each direction; the published tables have 2000")
+void add_options(base::CommandLine& cli, Settings& settings) {
+  cli.add_option("--n", settings.n, "cells in each direction; the published tables have 2000; 480 with --live")
       .check(base::in_range(8, 100000))
       .show_default();
   cli.add_option("--n-uniform", settings.n_uniform, "the same for equal against weighted shares")
       .check(base::in_range(8, 100000))
       .show_default();
-  cli.add_option("--tpp", settings.tpp, "total speeds that may be added")
+  cli.add_option("--tpp", settings.tpp, "total speeds that may be added; with --live one for each growth")
       .separated_by(',')
       .check(base::positive_number())
       .type_name("SPEED,...");
@@ -339,20 +333,81 @@ int main(int argc, char** argv) {
       .check(base::positive_number())
       .show_default();
   cli.add_flag("--check", settings.is_checked, "life checks every cell");
+  cli.add_flag("--live", settings.is_live,
+               "instead, by the clock on the wall: four growths of a running program onto processors that it chooses, "
+               "emulated ones of unequal speed (libdyngrid-slow.so); every element is checked. Needs ompi-server");
+  cli.add_flag("--choices", settings.has_choices, "--live: then one growth each by the lists of tables 6.7 and 6.17");
+  cli.add_option("--apps", settings.applications, "--live: life, pdgemm")
+      .separated_by(',')
+      .check(base::one_of({"life", "pdgemm"}))
+      .type_name("NAME,...");
+  cli.add_option("--rounds", settings.rounds, "--live: of all strategies in turn")
+      .check(base::positive_number())
+      .show_default();
   cli.add_flag("--quick", settings.is_quick, "small and short, to see that it works: figures mean nothing");
-  cli.add_option("--mpirun", settings.mpirun, "words in front of -np, for the shell")
+  cli.add_option("--mpirun", settings.mpirun, "words in front of -np, for the shell; with --live the launcher alone")
       .type_name("COMMAND")
       .show_default();
   cli.add_option("--csv", settings.csv, "file for one line per single run").type_name("FILE");
-  if (const auto status = base::read_command_line(cli, argc, argv)) return *status;
+}
+
+/// --live. @return exit status; 77 where this machine cannot do it
+int run_live(const base::CommandLine& cli, const Settings& settings) {
+  bench::LiveSettings live;
+  bench::LiveSeries four = bench::four_growths();
+  if (cli.count("--tpp") > 0) four.tpp = settings.tpp;
   if (settings.is_quick) {
-    if (cli.count("--n") == 0) settings.n = 120;
-    if (cli.count("--n-uniform") == 0) settings.n_uniform = 60;
-    if (cli.count("--tpp") == 0) settings.tpp = {400};
-    if (cli.count("--steps") == 0) settings.steps = 2;
-    if (cli.count("--generations") == 0) settings.generations = 1;
+    live.n = 120;
+    four.tpp.resize(std::min<std::size_t>(2, four.tpp.size()));
+    live.strategies = {"best"};
+    live.applications = {"life"};
+    live.steps = 2;
+    live.rounds = 1;
   }
+  if (cli.count("--n") > 0) live.n = settings.n;
+  if (cli.count("--strategies") > 0) live.strategies = settings.strategies;
+  if (cli.count("--apps") > 0) live.applications = settings.applications;
+  if (cli.count("--steps") > 0) live.steps = settings.steps;
+  if (cli.count("--rounds") > 0) live.rounds = settings.rounds;
+  live.series.push_back(four);
+  if (settings.has_choices)
+    for (const double tpp : {1600.0, 1200.0, 800.0, 400.0}) {
+      live.series.push_back(
+          {"live-first", fmt::format("Table 6.7, {:g}: a growth", tpp), first_speeds, free_speeds, {tpp}});
+      live.series.push_back(
+          {"live-second", fmt::format("Table 6.17, {:g}: a growth", tpp), second_speeds, free_speeds, {tpp}});
+    }
+  live.mpirun = settings.mpirun.substr(0, settings.mpirun.find(' '));
+  if (const std::string why = bench::why_not_live(); !why.empty()) {
+    std::fprintf(stderr, "bench_hetero: --live: %s\n", why.c_str());
+    return 77;
+  }
+  apps::Report report("bench_hetero_live", settings.csv);
+  bench::run_live(live, report);
+  return report.finish() ? 0 : 1;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  Settings settings;
+  base::CommandLine cli(
+      "Processors of different speed: equal shares against shares by speed, and the choice of processors by "
+      "global, local, mixed and best; theoretical and measured "
+      "time. Runs the application life under mpirun.",
+      "bench_hetero");
+  cli.help_column(34);
+  add_options(cli, settings);
+  if (const auto status = base::read_command_line(cli, argc, argv)) return *status;
   try {
+    if (settings.is_live) return run_live(cli, settings);
+    if (settings.is_quick) {
+      if (cli.count("--n") == 0) settings.n = 120;
+      if (cli.count("--n-uniform") == 0) settings.n_uniform = 60;
+      if (cli.count("--tpp") == 0) settings.tpp = {400};
+      if (cli.count("--steps") == 0) settings.steps = 2;
+      if (cli.count("--generations") == 0) settings.generations = 1;
+    }
     return Bench(std::move(settings)).run();
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bench_hetero: %s\n", error.what());

@@ -26,10 +26,11 @@ struct Options {
   std::string placement = "optimal", schedule = "auto";
   bool check = false;
   std::string csv, json;
-  std::string balance;         ///< off, advise, auto; empty: the environment's
-  std::string pace;            ///< a file that says how many seconds to rest before each step
-  std::vector<double> speeds;  ///< of add_speeds
-  bool deals_by_speed = false; ///< of add_speeds: where balanced, its matrices are dealt out by speed
+  std::string balance;          ///< off, advise, auto; empty: the environment's
+  std::string pace;             ///< a file that says how many seconds to rest before each step
+  std::vector<double> speeds;   ///< of add_speeds
+  bool has_host_speeds = false; ///< of add_host_speeds: newcomers have the speeds of their hosts
+  bool deals_by_speed = false;  ///< of add_speeds: where balanced, its matrices are dealt out by speed
 
   /// Matrices are dealt out by speed.
   bool is_weighted() const { return !speeds.empty() || (deals_by_speed && !balance.empty() && balance != "off"); }
@@ -44,6 +45,9 @@ void add_options(base::CommandLine& cli, Options& options, bool has_block = fals
 
 /// Adds --speeds: matrices of make_matrix are dealt out by them.
 void add_speeds(base::CommandLine& cli, Options& options);
+
+/// Adds --host-speeds: the same, but those that come later have the speeds that were said of their hosts.
+void add_host_speeds(base::CommandLine& cli, Options& options);
 
 /// Reads the command line. On --help or a mistake it prints (one process of mpirun's only) and ends the process, status
 /// 0 or 2. Sets DYNGRID_EXCHANGE for this process from --schedule. Call it before dyngrid_init.

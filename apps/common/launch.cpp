@@ -60,7 +60,11 @@ RunRecord Launcher::run(const std::string& program, int processes, const std::ve
   std::vector<std::string> all = arguments;
   all.insert(all.end(), {"--csv", csv});
   output_of(program, processes, all);
-  const auto lines = read_csv(csv);
+  return record_in(csv, program);
+}
+
+RunRecord record_in(const std::string& csv_path, const std::string& program) {
+  const auto lines = read_csv(csv_path);
   if (lines.empty()) throw std::runtime_error(program + " left no figures");
   const auto column = [&](const char* name) {
     const auto at = std::find(lines[0].begin(), lines[0].end(), name);

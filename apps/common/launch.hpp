@@ -27,6 +27,9 @@ struct RunRecord {
   bool is_right = true; ///< no step was found wrong (with --check)
 };
 
+/// What an application has written to --csv. @throws std::runtime_error naming `program`
+RunRecord record_in(const std::string& csv_path, const std::string& program);
+
 class Launcher {
 public:
   /// @param mpirun  words in front of "-np P PROGRAM ...", e.g. "mpirun --oversubscribe"; for the shell.

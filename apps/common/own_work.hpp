@@ -10,6 +10,8 @@
 
 namespace apps {
 
+constexpr double life_flops_per_cell = 10; ///< eight sums and a comparison or two, as apps/life has it
+
 class OwnWork {
 public:
   /// @param flops  of the stretch that begins here

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Growths of a running program onto chosen processors of unequal speed, by the clock on the wall.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/report.hpp"
+
+namespace bench {
+
+/// Processors that a program begins on, those that are free, and what of their speed it is offered.
+struct LiveSeries {
+  std::string part;              ///< for the CSV file
+  std::string title;             ///< "Four growths"
+  std::vector<double> first;     ///< 2 x 2, row-major
+  std::vector<double> free_ones; ///< one on each host
+  std::vector<double> tpp;       ///< total speed that is offered, for each growth
+};
+
+struct LiveSettings {
+  std::int64_t n = 480;
+  std::vector<LiveSeries> series;
+  std::vector<std::string> strategies{"best", "global", "local", "mixed"};
+  std::vector<std::string> applications{"life", "pdgemm"};
+  int steps = 5;  ///< measured on each grid
+  int rounds = 3; ///< of all strategies in turn
+  std::string mpirun = "mpirun";
+};
+
+/// Table 6.20. Its own list is not printed; this one is of numbers from 0.5 to 10 too.
+LiveSeries four_growths();
+
+/// Every run starts `dyngrid run --processes join` with an application on a 2 x 2 grid of emulated processors and asks
+/// it to grow, over its socket, onto processors of a list. The application checks every element after every step.
+/// @throws std::runtime_error when a run fails, or a step was wrong
+void run_live(const LiveSettings& settings, apps::Report& report);
+
+/// What is missing on this machine; empty: nothing.
+std::string why_not_live();
+
+} // namespace bench
