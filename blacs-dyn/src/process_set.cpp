@@ -351,6 +351,7 @@ std::vector<control::ProcessInfo> ProcessSet::everybody() const {
       process.unit = group.id;
       process.place = place_of[static_cast<std::size_t>(process.id)];
       process.speed = group.speeds.empty() ? 1 : group.speeds[k];
+      process.asked_host = group.host;
       all.push_back(std::move(process));
     }
   return all;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -80,6 +81,18 @@ Json json_of(const std::vector<ProcessInfo>& processes, int npcol) {
     list.push_back({{"process", p.id}, {"host", p.host}, {"unit", p.unit}, {"speed", p.speed}});
     list.back()["place"] = p.place < 0 ? Json(nullptr) : Json({p.place / npcol, p.place % npcol});
   }
+  return list;
+}
+
+/// Where the processes of the grid are, by the names that were asked for; null: on too many hosts for one line.
+Json hosts_of(const std::vector<ProcessInfo>& processes) {
+  constexpr std::size_t most_hosts = 512;
+  std::map<std::string, int> count;
+  for (const ProcessInfo& p : processes)
+    if (p.place >= 0) ++count[p.asked_host.empty() ? p.host : p.asked_host];
+  if (count.size() > most_hosts) return nullptr;
+  Json list = Json::array();
+  for (const auto& [name, slots] : count) list.push_back({{"name", name}, {"slots", slots}});
   return list;
 }
 
@@ -399,6 +412,7 @@ void JobState::end_change(const ResizeRequest* request, const ChangeReport& repo
     Json event{{"event", "resize"}, {"from", to_json(report.cost.from)}, {"grid", to_json(grid_)},
                {"step", step_},     {"report", to_json(report)},         {"units", json_of(groups_)}};
     event["request"] = is_from_outside ? Json(request->number) : Json(nullptr);
+    event["hosts"] = hosts_of(processes_);
     tell(std::move(event));
     drop_ask();
     if (is_from_outside) {
@@ -708,6 +722,7 @@ Json JobState::status(double now, bool with_processes) const {
   json["asks"] = ask_ ? to_json(*ask_) : Json(nullptr);
   json["experimenting"] = experiment_.has_value();
   json["units"] = json_of(groups_);
+  json["hosts"] = hosts_of(processes_);
   json["cores"] = info_.cores;
   if (with_processes) json["processes"] = json_of(processes_, npcol_);
   return json;

@@ -69,6 +69,9 @@ int main(int, char** argv) {
     need(!app.is_restarted(), "not restarted");
     need(app.is_first() == (app.grid().myrow == 0 && app.grid().mycol == 0), "who is first");
     refused(DYNGRID_ERR_ARGUMENT, "expected", [&] { app.set_processes(7); });
+    need(app.need("2:4") == dyngrid::Outcome::same, "it has what it needs");
+    refused(DYNGRID_ERR_UNSUPPORTED, "scheduler", [&] { app.need("9:16"); });
+    refused(DYNGRID_ERR_ARGUMENT, "grids", [&] { app.need("no grids"); });
     app.set_processes(DYNGRID_SPAWN);
     if (kind == "join")
       app.set_processes(DYNGRID_JOIN);

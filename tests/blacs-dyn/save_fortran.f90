@@ -23,6 +23,9 @@ program save_fortran
   else
     call need(.not. dyngrid_is_restarted(), 'not restarted')
     call who_is_first()
+    call dyngrid_need('2:4 ', outcome); call need(outcome == DYNGRID_SAME, 'it has what it needs')
+    call dyngrid_need('9:16', outcome); call need(outcome == DYNGRID_ERR_UNSUPPORTED, 'a need without a scheduler')
+    call dyngrid_need('no grids', outcome); call need(outcome == DYNGRID_ERR_ARGUMENT, 'a need of no grids')
     call dyngrid_set_processes(7, info); call need(info == DYNGRID_ERR_ARGUMENT, 'no such way')
     call dyngrid_set_processes(DYNGRID_SPAWN, info); call need(info == DYNGRID_SUCCESS, 'spawn')
     call dyngrid_set_processes(DYNGRID_JOIN, info)

@@ -559,6 +559,7 @@ public:
   std::atomic<bool> gives_up{false}; ///< what it is granted
   std::atomic<int> grants{0}, refusals{0};
   std::string why_refused;          ///< when `refusals` has grown
+  Json is_on;                       ///< "hosts" of its events of a shrink
   std::atomic<bool> regrets{false}; ///< a growth: goes back by itself, and declines from then on
 
   Json offered(std::size_t k) const { return offered_.at(k); }
@@ -618,8 +619,9 @@ private:
       const int before = procs_;
       const Json to = request.body->at("grid");
       procs_ = to[0].get<int>() * to[1].get<int>();
-      server_.send(watcher_,
-                   control::to_line({{"event", "resize"}, {"request", resizes.load()}, {"from", grid}, {"grid", to}}));
+      Json event{{"event", "resize"}, {"request", resizes.load()}, {"from", grid}, {"grid", to}};
+      if (!is_on.is_null()) event["hosts"] = is_on;
+      server_.send(watcher_, control::to_line(event));
       server_.send(watcher_,
                    control::to_line({{"event", "outcome"}, {"request", resizes.load()}, {"outcome", "done"}}));
       if (!regrets || procs_ <= before) return;
@@ -762,6 +764,18 @@ TEST_F(SchedulerTest, AJobThatClaimsWhatItWasNotOffered) {
   EXPECT_EQ(call("queue")["free"], 3);
 }
 
+TEST_F(SchedulerTest, AJobThatShrinksHasTheProcessorsThatItKept) {
+  start({"--hosts", "a:2,b:3:3", "--policy", "rs"});
+  const auto id = submit({"sleep", "100"}, {{"allow", "1:5"}});
+  FakeApplication application(folder_ + "/run", "s1", 5, true);
+  application.is_on = Json::parse(R"([{"name":"b.cluster","slots":2}])");
+  until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
+  const auto second = submit({"sleep", "100"}, {{"allow", "3"}});
+  until("the second runs", [&] { return job(second)["phase"] == "running"; });
+  EXPECT_EQ(job(id)["processors"], Json::array({2, 3}));
+  EXPECT_EQ(job(second)["processors"], Json::array({0, 1, 4}));
+}
+
 TEST_F(SchedulerTest, AJobAsksBeforeItGrows) {
   start({"--hosts", "a:2,b:4:2", "--policy", "ls"});
   const auto id = submit({"sleep", "100"}, {{"allow", "1"}});
@@ -889,6 +903,20 @@ TEST_F(SchedulerTest, ANeedIsGrantedWhenAnotherEndsAsPdgemmShows) {
   const std::string text = out(id), sum = text.substr(text.find(": "));
   EXPECT_EQ(text, "on 1 x 1" + sum.substr(0, sum.find('\n')) + "\non 2 x 2" + sum.substr(0, sum.find('\n')) + "\n");
   EXPECT_EQ(call("status")["free"], 4);
+}
+
+// The job is asked and told by process 0, which is not in the grid that needs more.
+TEST_F(SchedulerTest, ANeedWithProcess0OutsideAsPdgemmShows) {
+  start({"--procs", "4", "--policy", "rs"}, true);
+  const auto rigid =
+      submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "2"}, {"rigid", true}});
+  const auto id = submit({NEED_OUTSIDE}, {{"allow", "1,2,4"}});
+  until("it waits", [&] { return job(id)["asks"].is_object(); });
+  EXPECT_EQ(out(id), "process 1 alone\n");
+  EXPECT_EQ(job(rigid)["phase"], "running");
+  std::ofstream(folder_ + "/go") << "go";
+  EXPECT_EQ(wait(id)["status"], "0") << read_file(folder_ + "/s/jobs/2.err");
+  EXPECT_EQ(out(id), "process 1 alone\non 2 x 2: 0 wrong\n");
 }
 
 // Its timetable wants four processors, which it does not get, since two are taken, and later two.

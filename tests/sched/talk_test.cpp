@@ -51,6 +51,19 @@ TEST(Talk, HostsOfProcessors) {
     EXPECT_THROW(Hosts::parse(wrong), base::Error) << wrong;
 }
 
+TEST(Talk, WhatAJobKeeps) {
+  const Hosts hosts = Hosts::parse("a:2,b:3,c:1,10.0.0.1:1,10.0.0.2:1"); // 0 1, 2 3 4, 5, 6, 7
+  const std::vector<int> has{0, 1, 2, 3, 5, 6, 7};
+  const auto booked = [&](const std::vector<Host>& said, int n) { return booked_of(hosts, has, said, n); };
+  EXPECT_EQ(booked({{"b", 2, 1}, {"c", 1, 1}}, 3), (std::vector<int>{2, 3, 5}));
+  EXPECT_EQ(booked({{"b.cluster", 1, 1}}, 1), (std::vector<int>{2})) << "with its domain";
+  EXPECT_EQ(booked({{"10.0.0.2", 1, 1}}, 1), (std::vector<int>{7})) << "an address has none";
+  EXPECT_EQ(booked({{"c", 4, 1}}, 2), (std::vector<int>{0, 5})) << "more than it has there: the first of the others";
+  EXPECT_EQ(booked({{"elsewhere", 2, 1}, {"c", 1, 1}}, 3), (std::vector<int>{0, 1, 5}));
+  EXPECT_EQ(booked({{"b", 2, 1}}, 1), (std::vector<int>{2})) << "never more than n";
+  EXPECT_EQ(booked({}, 9), has);
+}
+
 TEST(Talk, StepsCountSpeed) {
   // two processors of speed 1 are its own; of the free ones 3 and 4 are of speed 3, 2 is of speed 1
   const std::vector<double> speeds{1, 1, 1, 3, 3};

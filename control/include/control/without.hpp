@@ -18,6 +18,7 @@ struct ProcessInfo {
   std::int64_t unit = 0; ///< number of its group; 0: mpirun started it
   int place = -1;        ///< in the grid, row-major; -1: it sleeps
   double speed = 1;
+  std::string asked_host{}; ///< where its group was to come, as the launcher was told; "": mpirun's, or nobody said
 };
 
 /// Processes that shall not be in the new grid, as it is said: "3,5", "host:node7", "slowest", "slowest:2", any of them
