@@ -46,7 +46,7 @@ constexpr double least_ratio = 0.95, most_ratio = 1.10; ///< bars: measured over
 
 /// GFLOP/s of a processor of speed 1: a step takes about a second at first, and its real work fits into two cores.
 double gflops_of(const std::string& application, const LiveSeries& series) {
-  const double all = application == "life" ? 7.4e-3 : 0.143; // of the first grid
+  const double all = application == "life" ? 7.4e-3 : 0.2; // of the first grid
   return all / std::accumulate(series.first.begin(), series.first.end(), 0.0);
 }
 
@@ -153,7 +153,7 @@ private:
   }
 
   std::vector<std::string> words() const {
-    const auto steps = (series_.tpp.size() + 1) * static_cast<std::size_t>(settings_.steps + 3);
+    const auto steps = (series_.tpp.size() + 1) * static_cast<std::size_t>(settings_.steps + 2);
     std::vector<std::string> words{
         (apps_ / "dyngrid").string(), "run", "--processes", "join", "--mpirun", settings_.mpirun,
                                "-np", std::to_string(series_.first.size()), "--", (folder_ / "first").string(),
@@ -387,6 +387,7 @@ void run_series(const LiveSettings& settings, const LiveSeries& series, const st
     }
   if (isatty(2) != 0) std::fprintf(stderr, "\r\033[K");
   shown.tell(report);
+  std::fflush(stdout); // what there is stays, should the next one take too long
 }
 } // namespace
 
