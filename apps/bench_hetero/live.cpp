@@ -12,8 +12,8 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <limits>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -73,7 +73,8 @@ void write_script(const fs::path& path, const std::string& text) {
 class Run {
 public:
   Run(const LiveSettings& settings, const LiveSeries& series, std::string application, std::string strategy)
-      : settings_(settings), series_(series), gflops_(gflops_of(application, series)), application_(std::move(application)), strategy_(std::move(strategy)),
+      : settings_(settings), series_(series), gflops_(gflops_of(application, series)),
+        application_(std::move(application)), strategy_(std::move(strategy)),
         folder_(fs::temp_directory_path() / fmt::format("dghl-{}", getpid())),
         apps_(fs::read_symlink("/proc/self/exe").parent_path()) {
     for (const double speed : series.free_ones) free_.push_back({fmt::format("p{}", free_.size() + 1), speed});
@@ -126,7 +127,8 @@ private:
   /// Speeds of processors: of mpirun's processes by rank, of those that come by the name of their host.
   void write_emulation() const {
     std::ofstream hosts(folder_ / "hosts");
-    for (std::size_t k = 0; k < series_.first.size(); ++k) hosts << fmt::format("rank{} {}\n", k, gflops_ * series_.first[k]);
+    for (std::size_t k = 0; k < series_.first.size(); ++k)
+      hosts << fmt::format("rank{} {}\n", k, gflops_ * series_.first[k]);
     for (const Processor& processor : free_) hosts << fmt::format("{} {}\n", processor.host, gflops_ * processor.speed);
     const auto speed_of = [&](const char* name) {
       return fmt::format("SLOWLAB_SPEED=$(sed -n \"s/^{} //p\" {}/hosts)\nexport SLOWLAB_SPEED\n", name,
@@ -134,9 +136,10 @@ private:
     };
     write_script(folder_ / "agent", "host=$1\nshift\n" + speed_of("$host") + "exec sh -c \"$*\"\n");
     const fs::path slow = apps_.parent_path() / "lib" / "dyngrid" / "libdyngrid-slow.so";
-    write_script(folder_ / "first", speed_of("rank$OMPI_COMM_WORLD_RANK") +
-                                        fmt::format("export LD_PRELOAD={}${{LD_PRELOAD:+:$LD_PRELOAD}}\n", slow.string()) +
-                                        "exec \"$@\"\n");
+    write_script(folder_ / "first",
+                 speed_of("rank$OMPI_COMM_WORLD_RANK") +
+                     fmt::format("export LD_PRELOAD={}${{LD_PRELOAD:+:$LD_PRELOAD}}\n", slow.string()) +
+                     "exec \"$@\"\n");
   }
 
   void start() {
@@ -149,18 +152,36 @@ private:
          "DYNGRID_DECIDE=undo=off", "DYNGRID_WAIT=on", "OPENBLAS_NUM_THREADS=1", "OMP_NUM_THREADS=1"});
     command.out = command.err = out.get();
     command.own_group = true;
+    command.ends_with_parent = true; // also when this one is ended
     pid_ = base::start(command);
   }
 
   std::vector<std::string> words() const {
     const auto steps = (series_.tpp.size() + 1) * static_cast<std::size_t>(settings_.steps + 2);
-    std::vector<std::string> words{
-        (apps_ / "dyngrid").string(), "run", "--processes", "join", "--mpirun", settings_.mpirun,
-                               "-np", std::to_string(series_.first.size()), "--", (folder_ / "first").string(),
-                               (apps_ / application_).string(), "--n", std::to_string(settings_.n), "--nb", "1",
-                               "--grid", "2x2", "--steps", std::to_string(steps), "--check", "--csv",
-                               (folder_ / "steps.csv").string(), "--host-speeds",
-                               fmt::format("{}", fmt::join(series_.first, ","))};
+    std::vector<std::string> words{(apps_ / "dyngrid").string(),
+                                   "run",
+                                   "--processes",
+                                   "join",
+                                   "--mpirun",
+                                   settings_.mpirun,
+                                   "-np",
+                                   std::to_string(series_.first.size()),
+                                   "--",
+                                   (folder_ / "first").string(),
+                                   (apps_ / application_).string(),
+                                   "--n",
+                                   std::to_string(settings_.n),
+                                   "--nb",
+                                   "1",
+                                   "--grid",
+                                   "2x2",
+                                   "--steps",
+                                   std::to_string(steps),
+                                   "--check",
+                                   "--csv",
+                                   (folder_ / "steps.csv").string(),
+                                   "--host-speeds",
+                                   fmt::format("{}", fmt::join(series_.first, ","))};
     if (application_ == "life") words.insert(words.end(), {"--generations", std::to_string(generations)});
     return words;
   }
@@ -205,14 +226,9 @@ private:
     Json hosts = Json::array();
     for (const Processor& processor : free_)
       hosts.push_back({{"name", processor.host}, {"slots", 1}, {"speed", processor.speed}});
-    const Json answer = job_->call("grow",
-                                   {{"hosts", hosts},
-                                    {"tpp", tpp},
-                                    {"form", strategy_},
-                                    {"force", true},
-                                    {"undo", false},
-                                    {"wait", true}},
-                                   2 * patience_s);
+    const Json answer = job_->call(
+        "grow", {{"hosts", hosts}, {"tpp", tpp}, {"form", strategy_}, {"force", true}, {"undo", false}, {"wait", true}},
+        2 * patience_s);
     const std::string outcome = answer.value("outcome", "");
     if (outcome == "declined") {
       Stage same = stages_.back();
@@ -239,7 +255,8 @@ private:
     bool is_first = true;
     for (const apps::RunStep& step : record.steps) {
       if (change < record.changes.size() && record.changes[change].before_step == step.step) {
-        do ++stage; while (stage < stages_.size() && !stages_[stage].why.empty());
+        do ++stage;
+        while (stage < stages_.size() && !stages_[stage].why.empty());
         if (stage == stages_.size()) fail("it has changed its grid more often than it was asked to");
         stages_[stage].change_s = record.changes[change++].total_s;
         is_first = true;
@@ -361,7 +378,8 @@ private:
 
 std::string why_not_live() {
   const fs::path apps = fs::read_symlink("/proc/self/exe").parent_path();
-  if (!fs::exists(apps.parent_path() / "lib" / "dyngrid" / "libdyngrid-slow.so")) return "there is no libdyngrid-slow.so";
+  if (!fs::exists(apps.parent_path() / "lib" / "dyngrid" / "libdyngrid-slow.so"))
+    return "there is no libdyngrid-slow.so";
   return base::search_path("ompi-server").empty() ? "new processes join by an ompi-server, which is not here" : "";
 }
 
