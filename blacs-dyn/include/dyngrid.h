@@ -221,7 +221,7 @@ DYNGRID_API int dyngrid_work_end(double units);
 /* Rows, or columns, of unequal work: what `count` rows (axis 'R') or columns ('C') of this process from `first` on
  * (global, from 0, as dyngrid_my_range has them) take of it in a step, in seconds of its processor
  * (CLOCK_THREAD_CPUTIME_ID), or of the wall where that is too coarse. Called each step, or now and then, for each axis
- * along which work is unequal; of what was told since the loads were last gathered (about once a second, and in
+ * along which work is unequal; of the last five times since the loads were last gathered (about once a second, and in
  * dyngrid_rebalance) the least counts for each. A balance then cuts the matrix, and those like it, so that costs over
  * speeds are balanced, exactly on a grid of one row or column; on others an element counts as its row times its column.
  * Costs belong to rows and columns: they stay known through every change of the grid, and what was never told costs the

@@ -71,19 +71,16 @@ void ItemTimes::tell(const Matrix& a, const Told& told, const std::vector<gridma
   if (told.count == 0) return;
   Mine& m = mine_[{a.name, told.axis}];
   const std::int64_t others = told.axis == 'R' ? a.local_size.cols : a.local_size.rows;
-  if (m.begin != all.first || m.others != others || static_cast<std::int64_t>(m.seconds.size()) != all.last - all.first)
-    m = {all.first, others, std::vector<double>(at(all.last - all.first), not_told)};
-  for (std::int64_t k = 0; k < told.count; ++k) {
-    double& least = m.seconds[at(told.first - all.first + k)];
-    if (least < 0 || told.seconds[k] < least) least = told.seconds[k];
-  }
+  if (m.begin != all.first || m.others != others || static_cast<std::int64_t>(m.items.size()) != all.last - all.first)
+    m = {all.first, others, std::vector<Last>(at(all.last - all.first))};
+  for (std::int64_t k = 0; k < told.count; ++k) m.items[at(told.first - all.first + k)].add(told.seconds[k]);
 }
 
 std::vector<char> ItemTimes::take(Matrices& matrices) {
   std::vector<Said> all;
   for (const auto& [key, m] : mine_) {
     const Matrix* a = matrices.find(key.first);
-    const auto end = m.begin + static_cast<std::int64_t>(m.seconds.size());
+    const auto end = m.begin + static_cast<std::int64_t>(m.items.size());
     if (!a || end > axis_of(*a, key.second).n || m.others == 0) continue;
     const std::int64_t group = group_of(axis_of(*a, key.second));
     Said said{key.first, key.second, m.begin / group, m.others, {}};
@@ -91,8 +88,9 @@ std::vector<char> ItemTimes::take(Matrices& matrices) {
       double sum = 0;
       std::int64_t count = 0;
       for (std::int64_t i = std::max(g * group, m.begin); i < std::min((g + 1) * group, end); ++i) {
-        if (m.seconds[at(i - m.begin)] < 0) continue;
-        sum += m.seconds[at(i - m.begin)];
+        const Last& item = m.items[at(i - m.begin)];
+        if (item.count == 0) continue;
+        sum += item.least();
         ++count;
       }
       said.seconds.push_back(static_cast<float>(count > 0 ? sum / static_cast<double>(count) : not_told));

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -40,9 +42,16 @@ public:
 
 private:
   using Key = std::pair<std::string, char>; ///< name of the matrix, axis
+  /// The last five times that an item was told: where work moves, older ones are of something else.
+  struct Last {
+    std::array<float, 5> seconds{};
+    std::uint32_t count = 0;
+    void add(double told) { seconds[static_cast<std::size_t>(count++ % 5U)] = static_cast<float>(told); }
+    double least() const { return *std::min_element(seconds.begin(), seconds.begin() + std::min(count, 5U)); }
+  };
   struct Mine {
     std::int64_t begin = 0, others = 0;
-    std::vector<double> seconds; ///< of each item of this process from `begin` on; below 0: not told
+    std::vector<Last> items; ///< of this process, from `begin` on
   };
   struct Known {
     std::int64_t n = 0, group = 1;
