@@ -111,7 +111,7 @@ TEST(Calls, LuIsTheSame) {
     a.fill([&](int i, int j) {
       if (kind == 0 && j == where) return 0.0; // singular
       if (kind == 1 && i == where && j == where) return std::nan("");
-      return spread::element<double>(seed, i, j);
+      return spread::element_of<double>(seed, i, j);
     });
     Matrix<double> b = a;
     std::vector<int> of_a(200, -7), of_b(200, -7);
@@ -135,13 +135,13 @@ TEST(Calls, SolutionsAreTheSame) {
     const Place place(random, grid);
     int n = pick(random, 1, 50), nrhs = pick(random, 1, 9);
     Matrix<double> a = aligned<double>(random, grid, n, n, place.nb, place.rsrc, place.csrc, 0);
-    a.fill([&](int i, int j) { return spread::element<double>(seed, i, j) + (i == j ? 4 : 0); });
+    a.fill([&](int i, int j) { return spread::element_of<double>(seed, i, j) + (i == j ? 4 : 0); });
     std::vector<int> ipiv(200, 0);
     int info = 77, info_b = 77;
     pdgetrf_(&n, &n, a.data(), &a.i, &a.j, a.desc.data(), ipiv.data(), &info);
     ASSERT_EQ(info, 0);
     Matrix<double> x = aligned<double>(random, grid, n, nrhs, place.nb, place.rsrc, place.csrc, 0);
-    x.fill([&](int i, int j) { return spread::element<double>(seed + 9, i, j); });
+    x.fill([&](int i, int j) { return spread::element_of<double>(seed + 9, i, j); });
     Matrix<double> y = x;
     const std::vector<double> factors = a.local;
     const std::vector<int> pivots = ipiv;
@@ -167,10 +167,10 @@ TEST(Calls, SystemsAreTheSame) {
     const int bad = pick(random, 0, n - 1);
     a.fill([&](int i, int j) {
       if (fails && j == bad) return 0.0f;
-      return spread::element<float>(seed, std::min(i, j), std::max(i, j)) + (i == j ? static_cast<float>(n) : 0);
+      return spread::element_of<float>(seed, std::min(i, j), std::max(i, j)) + (i == j ? static_cast<float>(n) : 0);
     });
     Matrix<float> x = aligned<float>(random, grid, n, nrhs, place.nb, place.rsrc, place.csrc, 0);
-    x.fill([&](int i, int j) { return spread::element<float>(seed + 9, i, j); });
+    x.fill([&](int i, int j) { return spread::element_of<float>(seed + 9, i, j); });
     Matrix<float> b = a, y = x;
     std::vector<int> of_a(200, -7), of_b(200, -7);
     int info_a = 77, info_b = 77;
@@ -204,7 +204,7 @@ TEST(Calls, CholeskyIsTheSame) {
     a.fill([&](int i, int j) {
       if (kind == 0 && i == where && j == where) return -1.0; // not positive definite
       if (*uplo == 'U' ? i > j : i < j) return std::nan("");  // not looked at
-      return spread::element<double>(seed, std::min(i, j), std::max(i, j)) + (i == j ? n : 0);
+      return spread::element_of<double>(seed, std::min(i, j), std::max(i, j)) + (i == j ? n : 0);
     });
     Matrix<double> b = a;
     int info_a = 77, info_b = 77;
@@ -225,7 +225,7 @@ TEST(Calls, ReflectorsAndWorkSpaceAreTheSame) {
   for_cases(20, 5, [](Random& random, const Grid& grid, std::uint64_t seed) {
     int m = pick(random, 1, 50), n = pick(random, 1, 50);
     Matrix<double> a = spread::random_matrix<double>(random, grid, m, n, spread::Kind::uniform); // any ia, ja, mb, nb
-    a.fill([&](int i, int j) { return spread::element<double>(seed, i, j); });
+    a.fill([&](int i, int j) { return spread::element_of<double>(seed, i, j); });
     Matrix<double> b = a;
     std::vector<double> tau_a(200, 5), tau_b(200, 5), work_a(20000), work_b(20000);
     decltype(&pdgeqrf_) call[] = BOTH(pdgeqrf_);
@@ -248,8 +248,9 @@ TEST(Calls, EigenvaluesAreTheSame) {
     const Place place(random, grid);
     int n = pick(random, 1, 40);
     Matrix<double> a = aligned<double>(random, grid, n, n, place.nb, place.rsrc, place.csrc);
-    a.fill(
-        [&](int i, int j) { return spread::element<double>(seed, std::min(i, j), std::max(i, j)) + (i == j ? i : 0); });
+    a.fill([&](int i, int j) {
+      return spread::element_of<double>(seed, std::min(i, j), std::max(i, j)) + (i == j ? i : 0);
+    });
     Matrix<double> b = a, z = a, y = a;
     std::vector<double> w(100, 0), v(100, 0), work(60000), other(60000);
     const char* job = pick(random, 0, 2) == 0 ? "N" : "V";
