@@ -167,8 +167,8 @@ int run_live(const Settings& s, const char* self) {
   if (s.quiet_s > 0) {
     const std::vector<double> seen = run(s.quiet_s, false);
     const std::vector<double> at(seen.begin() + 1, seen.end());
-    say(at.empty(), fmt::format("{} changes seen in {:.0f} s without any{}{:.1f}", at.size(), s.quiet_s,
-                                at.empty() ? "" : ", after seconds ", fmt::join(at, ", ")));
+    say(at.empty(), fmt::format("{} changes seen in {:.0f} s without any", at.size(), s.quiet_s));
+    if (!at.empty()) fmt::print("... after seconds {:.1f}\n", fmt::join(at, ", "));
     say(seen[0] <= bar_cost, fmt::format("the monitor takes {:.3f} % of a core", 100 * seen[0]));
   }
   return is_good ? 0 : 1;

@@ -50,7 +50,8 @@ std::vector<double> WorkAlong::parts(const std::vector<std::int64_t>& stretches)
   for (const std::int64_t stretch : stretches) {
     end += stretch;
     const double here = before(end);
-    parts.push_back(here - last);
+    // not a difference where it need not be one: what pays off after exactly 15 steps shall do so
+    parts.push_back(before_.empty() ? static_cast<double>(stretch) / static_cast<double>(n_) : here - last);
     last = here;
   }
   return parts;
