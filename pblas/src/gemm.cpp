@@ -8,6 +8,7 @@
 
 #include "base/index.hpp"
 #include "ring.hpp"
+#include "room.hpp"
 
 namespace pblas {
 
@@ -23,10 +24,10 @@ constexpr std::int64_t strip_width = 384; ///< columns of C between two looks at
 template <class T> class PanelsOfA {
 public:
   PanelsOfA(const Operand<const T>& a)
-      : a_(a), size_(a.grid->here().npcol), slices_(a.grid->row(), a.mycol(), size_, a.grid->row_processes()),
-        height_(a.m_loc()) {
-    if (size_ > 1)
-      for (auto& buffer : buffers_) buffer.resize(at(height_ * std::min(panel_width, a.n())));
+      : a_(a), size_(a.grid->here().npcol), height_(a.m_loc()),
+        slices_(a.grid->row(), a.mycol(), size_, a.grid->row_processes()) {
+    const int count = size_ == 1 ? 0 : a.n() > panel_width ? 2 : 1;
+    for (int k = 0; k < count; ++k) buffers_[k] = Room::of<T>(height_ * std::min(panel_width, a.n()));
   }
   /// Columns k .. k_end-1 are sent for.
   void start(std::int64_t k, std::int64_t k_end) {
@@ -34,17 +35,18 @@ public:
       next_ = a_.local(0, k);
       return;
     }
-    std::vector<T>& buffer = buffers_[turn_ = 1 - turn_];
+    turn_ = 1 - turn_;
+    T* buffer = buffers_[turn_].template as<T>();
     std::vector<std::int64_t> lengths;
     for (int q = 0; q < size_; ++q)
       lengths.push_back(height_ * (a_.cols.count_before(q, k_end) - a_.cols.count_before(q, k)));
     offsets_ = offsets_of(lengths);
     const T* mine = a_.local(0, a_.cols.count_before(a_.mycol(), k));
-    T* to = buffer.data() + offsets_[at(a_.mycol())];
+    T* to = buffer + offsets_[at(a_.mycol())];
     for (std::int64_t j = 0; height_ > 0 && j < lengths[at(a_.mycol())] / height_; ++j)
       std::copy_n(mine + j * a_.lld, height_, to + j * height_);
-    next_ = buffer.data();
-    slices_.start(buffer.data(), offsets_.data());
+    next_ = buffer;
+    slices_.start(buffer, offsets_.data());
   }
   void advance() {
     if (size_ > 1) slices_.advance();
@@ -59,10 +61,10 @@ public:
 
 private:
   const Operand<const T>& a_;
-  int size_, turn_ = 0;
-  Slices<T> slices_;
+  int size_, turn_ = 1;
   std::int64_t height_;
-  std::vector<T> buffers_[2];
+  Room buffers_[2]; ///< before what writes to them
+  Slices<T> slices_;
   std::vector<std::int64_t> offsets_;
   const T* next_ = nullptr;
 };
@@ -72,11 +74,12 @@ private:
 template <class T> class PanelsOfB {
 public:
   PanelsOfB(const Operand<const T>& b, const AxisWindow& order)
-      : b_(b), order_(order), size_(b.grid->here().nprow),
-        slices_(b.grid->col(), b.myrow(), size_, b.grid->col_processes()), width_(b.n_loc()) {
+      : b_(b), order_(order), size_(b.grid->here().nprow), width_(b.n_loc()),
+        slices_(b.grid->col(), b.myrow(), size_, b.grid->col_processes()) {
     const std::int64_t most = width_ * std::min(panel_width, b.m());
-    if (size_ > 1) packed_.resize(at(most));
-    if (size_ > 1 || order.axis().nprocs > 1) panel_.resize(at(most));
+    if (size_ > 1) packed_ = Room::of<T>(most);
+    is_unpacked_ = size_ > 1 || order.axis().nprocs > 1;
+    if (is_unpacked_) panel_ = Room::of<T>(most);
   }
   void start(std::int64_t k, std::int64_t k_end) {
     k_ = k, k_end_ = k_end;
@@ -87,9 +90,9 @@ public:
     offsets_ = offsets_of(lengths);
     const std::int64_t rows = width_ > 0 ? lengths[at(b_.myrow())] / width_ : 0;
     const T* mine = b_.local(b_.rows.count_before(b_.myrow(), k), 0);
-    T* to = packed_.data() + offsets_[at(b_.myrow())];
+    T* to = packed_.template as<T>() + offsets_[at(b_.myrow())];
     for (std::int64_t j = 0; rows > 0 && j < width_; ++j) std::copy_n(mine + j * b_.lld, rows, to + j * rows);
-    slices_.start(packed_.data(), offsets_.data());
+    slices_.start(packed_.template as<T>(), offsets_.data());
   }
   void advance() {
     if (size_ > 1) slices_.advance();
@@ -97,12 +100,12 @@ public:
   /// The panel that was sent for last; good until the next one.
   const T* finish() {
     if (size_ > 1) slices_.finish();
-    if (panel_.empty()) return b_.local(k_, 0);
+    if (!is_unpacked_) return b_.local(k_, 0);
     unpack();
-    return panel_.data();
+    return panel_.template as<T>();
   }
   bool is_idle() const { return size_ == 1 || slices_.is_done(); }
-  std::int64_t ld() const { return panel_.empty() ? b_.lld : k_end_ - k_; }
+  std::int64_t ld() const { return is_unpacked_ ? k_end_ - k_ : b_.lld; }
 
 private:
   /// Rows of all owners to where A's panel has these columns.
@@ -117,10 +120,10 @@ private:
         const std::int64_t to = place[at(column.owner)] + row.first - column.first;
         const std::int64_t before = b_.rows.count_before(row.owner, k_);
         const std::int64_t ld = size_ == 1 ? b_.lld : b_.rows.count_before(row.owner, k_end_) - before;
-        const T* from =
-            size_ == 1 ? b_.local(row.local, 0) : packed_.data() + offsets_[at(row.owner)] + row.local - before;
+        const T* from = size_ == 1 ? b_.local(row.local, 0)
+                                   : packed_.template as<T>() + offsets_[at(row.owner)] + row.local - before;
         for (std::int64_t j = 0; j < width_; ++j)
-          std::copy_n(from + j * ld, row.count, panel_.data() + to + j * height);
+          std::copy_n(from + j * ld, row.count, panel_.template as<T>() + to + j * height);
       }
       place[at(column.owner)] += column.count;
     }
@@ -129,9 +132,10 @@ private:
   const Operand<const T>& b_;
   const AxisWindow& order_;
   int size_;
-  Slices<T> slices_;
   std::int64_t width_, k_ = 0, k_end_ = 0;
-  std::vector<T> packed_, panel_;
+  Room packed_, panel_; ///< before what writes to them
+  bool is_unpacked_ = false;
+  Slices<T> slices_;
   std::vector<std::int64_t> offsets_;
 };
 

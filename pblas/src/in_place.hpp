@@ -6,6 +6,8 @@
 
 #include <mpi.h>
 
+#include "room.hpp"
+
 namespace pblas {
 
 /// Of all processes of comm, by rank, where each can read the memory of every other and MPI may take a longer way
@@ -36,7 +38,8 @@ public:
 
 private:
   struct Turn {
-    std::vector<char> mine; ///< others read it while the buffer is used for the next panel
+    Room mine;             ///< others read it while the buffer is used for the next panel
+    std::int64_t room = 0; ///< bytes
     std::uint64_t address = 0;
     std::vector<MPI_Request> requests; ///< that it is told, and that it was read
   };

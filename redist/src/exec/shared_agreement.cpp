@@ -17,7 +17,7 @@ constexpr double longest_slice_s = 16e-3;
 
 /// Who copies in a fresh context has just made it together with the others; a core that goes idle until they come costs
 /// more than this.
-constexpr int yields_of_a_short_agreement = 100;
+constexpr int yields_of_a_short_agreement = 400;
 
 /// Looking for a message that is not there moves on all that are under way.
 void let_mpi_progress(MPI_Comm comm) {
