@@ -383,7 +383,8 @@ void in_phases(const std::string& where) {
     } catch (const std::runtime_error& error) {
       need(std::string(error.what()) == "from inside" && cycle == 1, where + "what the phase threw");
     }
-    need(dyngrid::last_phase().is_planned == (cycle >= 4 ? 1 : 0), where + "planned when all was tried");
+    // two layouts, twice each; but one that took three times as long as the other is tried once
+    need(cycle == 3 || dyngrid::last_phase().is_planned == (cycle > 3 ? 1 : 0), where + "planned when all was tried");
   }
   dyngrid::plan_phases(3);
 }
