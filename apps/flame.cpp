@@ -143,10 +143,8 @@ void add_options(base::CommandLine& cli, FlameOptions& flame) {
 }
 
 /// It reads and writes the cells, in any of these block sizes.
-dyngrid_phase* make_phase(const char* name, dyngrid_matrix* cells, const std::vector<std::int64_t>& blocks) {
-  dyngrid_phase* phase = nullptr;
-  apps::require(dyngrid_phase_create(name, &phase), "dyngrid_phase_create");
-  apps::require(dyngrid_phase_uses(phase, cells, DYNGRID_READ | DYNGRID_WRITE), "dyngrid_phase_uses");
+dyngrid_phase* phase_in(const char* name, dyngrid_matrix* cells, const std::vector<std::int64_t>& blocks) {
+  dyngrid_phase* phase = apps::make_phase(name, {{cells, DYNGRID_READ | DYNGRID_WRITE}});
   for (const std::int64_t nb : blocks) apps::add_layout(phase, cells, nb);
   return phase;
 }
@@ -180,8 +178,8 @@ int main(int argc, char** argv) {
   apps::PhaseRecord record;
   options.nb = stencil_blocks[0];
   dyngrid_matrix* const cells = apps::make_matrix("cells", n, n, options, 'z');
-  dyngrid_phase* const spreads = make_phase("stencil", cells, stencil_blocks);
-  dyngrid_phase* const burns = make_phase("burn", cells, burn_blocks);
+  dyngrid_phase* const spreads = phase_in("stencil", cells, stencil_blocks);
+  dyngrid_phase* const burns = phase_in("burn", cells, burn_blocks);
   int step = 0;
   apps::require(dyngrid_share("step", &step, sizeof step), "dyngrid_share");
   if (dyngrid_is_newcomer() == 0) apps::fill<Cell>(cells, at_first);

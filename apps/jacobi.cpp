@@ -26,7 +26,6 @@
 #include <cstdlib>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace {
@@ -168,17 +167,11 @@ private:
     in_blocks.nb = settings_.product_blocks[0];
     sines_ = apps::make_matrix("sines", n(), n(), in_blocks);
     products_ = apps::make_matrix("products", n(), n(), in_blocks);
-    sweeps_ = make_phase("sweep", {{u_, DYNGRID_READ | DYNGRID_WRITE}, {load_, DYNGRID_READ}});
+    sweeps_ = apps::make_phase("sweep", {{u_, DYNGRID_READ | DYNGRID_WRITE}, {load_, DYNGRID_READ}});
     for (dyngrid_matrix* a : {u_, load_}) apps::add_layout(sweeps_, a, settings_.common.nb);
-    product_ = make_phase("product", {{u_, DYNGRID_READ}, {sines_, DYNGRID_READ}, {products_, DYNGRID_WRITE}});
+    product_ = apps::make_phase("product", {{u_, DYNGRID_READ}, {sines_, DYNGRID_READ}, {products_, DYNGRID_WRITE}});
     for (const std::int64_t nb : settings_.product_blocks) apps::add_layout(product_, u_, nb);
     for (dyngrid_matrix* a : {sines_, products_}) apps::add_layout(product_, a, in_blocks.nb);
-  }
-  static dyngrid_phase* make_phase(const char* name, const std::vector<std::pair<dyngrid_matrix*, int>>& uses) {
-    dyngrid_phase* made = nullptr;
-    apps::require(dyngrid_phase_create(name, &made), "dyngrid_phase_create");
-    for (const auto& [matrix, use] : uses) apps::require(dyngrid_phase_uses(made, matrix, use), "dyngrid_phase_uses");
-    return made;
   }
 
   /// Sums of sin(pi k x_i) sin(pi x_i) are 0 but for k = 1, where they are (n + 1) / 2.

@@ -40,9 +40,9 @@ struct Pipeline {
     c = apps::make_matrix("C", n, n, options);
     z = apps::make_matrix("Z", n, n, options);
     w = apps::make_matrix("W", n, n, options);
-    product = phase("product", {{a, DYNGRID_READ}, {c, DYNGRID_WRITE}});
-    solve = phase("solve", {{c, DYNGRID_READ | DYNGRID_WRITE}, {z, DYNGRID_WRITE}});
-    back = phase("back", {{z, DYNGRID_READ}, {w, DYNGRID_WRITE}, {a, DYNGRID_WRITE}});
+    product = apps::make_phase("product", {{a, DYNGRID_READ}, {c, DYNGRID_WRITE}});
+    solve = apps::make_phase("solve", {{c, DYNGRID_READ | DYNGRID_WRITE}, {z, DYNGRID_WRITE}});
+    back = apps::make_phase("back", {{z, DYNGRID_READ}, {w, DYNGRID_WRITE}, {a, DYNGRID_WRITE}});
     for (const std::int64_t nb : product_blocks) {
       apps::add_layout(product, a, nb);
       apps::add_layout(back, a, nb);
@@ -50,12 +50,6 @@ struct Pipeline {
     apps::add_layout(product, c, product_blocks[0]);
     for (dyngrid_matrix* matrix : {c, z}) apps::add_layout(solve, matrix, solve_block); // PDSYEVD wants both alike
     for (dyngrid_matrix* matrix : {z, w}) apps::add_layout(back, matrix, product_blocks[0]);
-  }
-  static dyngrid_phase* phase(const char* name, const std::vector<std::pair<dyngrid_matrix*, int>>& uses) {
-    dyngrid_phase* made = nullptr;
-    apps::require(dyngrid_phase_create(name, &made), "dyngrid_phase_create");
-    for (const auto& [matrix, use] : uses) apps::require(dyngrid_phase_uses(made, matrix, use), "dyngrid_phase_uses");
-    return made;
   }
 
   /// to = left op(right)

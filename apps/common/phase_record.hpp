@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What applications in phases share: block sizes from the command line as layouts, and what each phase took beside what
-// was planned.
+// What applications in phases share: phases, block sizes from the command line as layouts, and what each phase took
+// beside what was planned.
 #pragma once
 
 #include "app.hpp"
@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace apps {
@@ -35,6 +36,14 @@ inline std::vector<std::int64_t> parse_blocks(const std::string& text) {
     begin = end + 1;
   }
   return blocks;
+}
+
+/// A phase and the matrices that it uses, each with what it does to it: DYNGRID_READ, DYNGRID_WRITE or both.
+inline dyngrid_phase* make_phase(const char* name, const std::vector<std::pair<dyngrid_matrix*, int>>& uses) {
+  dyngrid_phase* made = nullptr;
+  require(dyngrid_phase_create(name, &made), "dyngrid_phase_create");
+  for (const auto& [matrix, use] : uses) require(dyngrid_phase_uses(made, matrix, use), "dyngrid_phase_uses");
+  return made;
 }
 
 /// Square blocks of nb, 0: one for each process.
