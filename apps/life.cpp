@@ -213,12 +213,12 @@ void read_command_line(Settings& settings, int argc, char** argv) {
   apps::parse(cli, settings.common, argc, argv);
 
   using Kind = Distribution::Kind;
-  if (settings.common.has_host_speeds) settings.kind = "shares";
+  if (settings.common.has_host_speeds()) settings.kind = "shares";
   distribution.kind = settings.kind == "cyclic"   ? Kind::cyclic
                       : settings.kind == "block"  ? Kind::block
                       : settings.kind == "shares" ? Kind::shares
                                                   : Kind::weighted;
-  if (distribution.kind == Kind::shares && !settings.common.has_host_speeds)
+  if (distribution.kind == Kind::shares && !settings.common.has_host_speeds())
     settings.common.speeds = distribution.speeds.empty() ? std::vector<double>{1} : distribution.speeds;
   distribution.method = settings.mapping == "best"  ? DYNGRID_MAP_BEST
                         : settings.mapping == "svd" ? DYNGRID_MAP_SVD

@@ -144,20 +144,11 @@ void add_speeds(base::CommandLine& cli, Options& options) {
 }
 
 void add_host_speeds(base::CommandLine& cli, Options& options) {
-  cli.add_option(
-         "--host-speeds",
-         [&options](const std::string& text) {
-           for (const std::string& word : base::split(text, ',')) {
-             char* end = nullptr;
-             const double speed = std::strtod(word.c_str(), &end);
-             if (word.empty() || *end != '\0' || !std::isfinite(speed) || speed <= 0)
-               throw base::CommandLineError(fmt::format("'{}' is no speed, expected a number above 0", word));
-             options.speeds.push_back(speed);
-           }
-           options.has_host_speeds = true;
-         },
-         "how fast the processes of mpirun are; those that come later have the speeds that are said of their hosts "
-         "(DYNGRID_HOSTS, dyngrid grow --hosts): matrices are dealt out by them, in blocks of --nb")
+  cli.add_option("--host-speeds", options.host_speeds,
+                 "how fast the processes of mpirun are; those that come later have the speeds that are said of their "
+                 "hosts (DYNGRID_HOSTS, dyngrid grow --hosts): matrices are dealt out by them, in blocks of --nb")
+      .separated_by(',')
+      .check(base::positive_number())
       .type_name("S,...");
 }
 
@@ -200,12 +191,12 @@ void start(const Options& options) {
     require(dyngrid_set_placement(static_cast<int>(gridmap::parse_placement(options.placement, "--placement"))),
             "dyngrid_set_placement");
   require(dyngrid_set_steps(options.steps), "dyngrid_set_steps");
-  if (options.speeds.empty() || (options.has_host_speeds && dyngrid_is_newcomer() != 0))
+  const std::vector<double>& speeds = options.has_host_speeds() ? options.host_speeds : options.speeds;
+  if (speeds.empty() || (options.has_host_speeds() && dyngrid_is_newcomer() != 0))
     return; // otherwise before the matrices, which then lie by it at once
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  require(dyngrid_set_speed(options.speeds[static_cast<std::size_t>(rank) % options.speeds.size()]),
-          "dyngrid_set_speed");
+  require(dyngrid_set_speed(speeds[static_cast<std::size_t>(rank) % speeds.size()]), "dyngrid_set_speed");
 }
 
 dyngrid_matrix* make_matrix(const char* name, std::int64_t m, std::int64_t n, const Options& options, char type) {

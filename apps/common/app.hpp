@@ -26,14 +26,17 @@ struct Options {
   std::string placement = "optimal", schedule = "auto";
   bool check = false;
   std::string csv, json;
-  std::string balance;          ///< off, advise, auto; empty: the environment's
-  std::string pace;             ///< a file that says how many seconds to rest before each step
-  std::vector<double> speeds;   ///< of add_speeds
-  bool has_host_speeds = false; ///< of add_host_speeds: newcomers have the speeds of their hosts
-  bool deals_by_speed = false;  ///< of add_speeds: where balanced, its matrices are dealt out by speed
+  std::string balance;             ///< off, advise, auto; empty: the environment's
+  std::string pace;                ///< a file that says how many seconds to rest before each step
+  std::vector<double> speeds;      ///< of add_speeds
+  std::vector<double> host_speeds; ///< of add_host_speeds: newcomers have the speeds of their hosts
+  bool deals_by_speed = false;     ///< of add_speeds: where balanced, its matrices are dealt out by speed
 
+  bool has_host_speeds() const { return !host_speeds.empty(); }
   /// Matrices are dealt out by speed.
-  bool is_weighted() const { return !speeds.empty() || (deals_by_speed && !balance.empty() && balance != "off"); }
+  bool is_weighted() const {
+    return !speeds.empty() || has_host_speeds() || (deals_by_speed && !balance.empty() && balance != "off");
+  }
 };
 
 /// Of all processes that mpirun started, or started by hand: the one that speaks before MPI is up.
