@@ -78,8 +78,7 @@ public:
         slices_(b.grid->col(), b.myrow(), size_, b.grid->col_processes()) {
     const std::int64_t most = width_ * std::min(panel_width, b.m());
     if (size_ > 1) packed_ = Room::of<T>(most);
-    is_unpacked_ = size_ > 1 || order.axis().nprocs > 1;
-    if (is_unpacked_) panel_ = Room::of<T>(most);
+    if (is_unpacked()) panel_ = Room::of<T>(most);
   }
   void start(std::int64_t k, std::int64_t k_end) {
     k_ = k, k_end_ = k_end;
@@ -100,14 +99,16 @@ public:
   /// The panel that was sent for last; good until the next one.
   const T* finish() {
     if (size_ > 1) slices_.finish();
-    if (!is_unpacked_) return b_.local(k_, 0);
+    if (!is_unpacked()) return b_.local(k_, 0);
     unpack();
     return panel_.template as<T>();
   }
   bool is_idle() const { return size_ == 1 || slices_.is_done(); }
-  std::int64_t ld() const { return is_unpacked_ ? k_end_ - k_ : b_.lld; }
+  std::int64_t ld() const { return is_unpacked() ? k_end_ - k_ : b_.lld; }
 
 private:
+  bool is_unpacked() const { return size_ > 1 || order_.axis().nprocs > 1; }
+
   /// Rows of all owners to where A's panel has these columns.
   void unpack() {
     std::vector<std::int64_t> place(at(order_.axis().nprocs) + 1, 0); // where the next column of each owner stands
@@ -134,7 +135,6 @@ private:
   int size_;
   std::int64_t width_, k_ = 0, k_end_ = 0;
   Room packed_, panel_; ///< before what writes to them
-  bool is_unpacked_ = false;
   Slices<T> slices_;
   std::vector<std::int64_t> offsets_;
 };

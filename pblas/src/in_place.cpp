@@ -116,10 +116,7 @@ void InPlace::start(char* buffer, const std::int64_t* offsets, std::int64_t elem
   Turn& turn = turns_[turn_ = 1 - turn_];
   wait_for(turn);
   const std::int64_t first = offsets[rank_] * element_bytes, length = offsets[rank_ + 1] * element_bytes - first;
-  if (turn.room < length) {
-    turn.mine = Room(at(length));
-    turn.room = length;
-  }
+  if (turn.mine.bytes() < at(length)) turn.mine = Room(at(length));
   std::copy_n(buffer + first, length, turn.mine.as<char>());
   turn.address = reinterpret_cast<std::uintptr_t>(turn.mine.as<char>());
   left_ = 0;

@@ -38,8 +38,7 @@ public:
 
 private:
   struct Turn {
-    Room mine;             ///< others read it while the buffer is used for the next panel
-    std::int64_t room = 0; ///< bytes
+    Room mine; ///< others read it while the buffer is used for the next panel
     std::uint64_t address = 0;
     std::vector<MPI_Request> requests; ///< that it is told, and that it was read
   };

@@ -22,11 +22,11 @@ public:
 
   template <class T> static Room of(std::int64_t elements) { return Room(base::at(elements) * sizeof(T)); }
   template <class T> T* as() const { return reinterpret_cast<T*>(piece_.memory.get()); }
-  bool empty() const { return piece_.memory == nullptr; }
+  std::size_t bytes() const { return piece_.bytes; } ///< at least those that were asked for
 
   struct Piece {
     std::unique_ptr<char[]> memory;
-    std::size_t bytes = 0; ///< that there are, at least those that were asked for
+    std::size_t bytes = 0;
   };
 
 private:
