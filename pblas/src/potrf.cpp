@@ -79,22 +79,17 @@ private:
     std::vector<std::int64_t> offsets;
     bool is_turning = false;
     Panels<T> relay;
+
+    Travelling(MPI_Comm across, int rank, int size, const std::vector<std::int64_t>& processes)
+        : relay(across, rank, size, processes) {}
   };
 
   int size_along() const { return is_lower_ ? a_.grid->here().nprow : a_.grid->here().npcol; }
 
   Travelling travelling() const {
     const Position& here = a_.grid->here();
-    return {0,
-            0,
-            0,
-            0,
-            {},
-            {},
-            {},
-            false,
-            {across_, my_near_, is_lower_ ? here.npcol : here.nprow,
-             is_lower_ ? a_.grid->row_processes() : a_.grid->col_processes()}};
+    return {across_, my_near_, is_lower_ ? here.npcol : here.nprow,
+            is_lower_ ? a_.grid->row_processes() : a_.grid->col_processes()};
   }
 
   std::int64_t end_of_panel(std::int64_t first) const {
