@@ -25,7 +25,6 @@ public:
   };
   /// Local. `mine`: what this process has of the axis. @throws Error{bad_argument, unsupported}
   void tell(const Matrix& a, const Told& told, const std::vector<gridmap::Axis::Stretch>& mine);
-  bool has_told() const { return !mine_.empty(); }
   /// What was told since the last time, of matrices that there are; from here on another period.
   std::vector<char> take(Matrices& matrices);
 

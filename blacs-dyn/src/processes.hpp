@@ -57,7 +57,6 @@ public:
   /// What has come by tell_process0; others than process 0 pass on what their groups say, and hear nothing. Local.
   std::vector<std::vector<char>> hear_told(base::Tag tag) const;
   int id() const { return id_; }
-  bool is_in_first_group() const { return group_ == 0; }
   std::function<void()> while_asleep; ///< called now and then by a process that sleeps
   bool was_spawned() const { return was_spawned_; }
   const ProcessSet& process_set() const { return process_set_; }

@@ -145,7 +145,6 @@ void Balancer::take(std::vector<ProcessLoad> loads, double now_s) {
     if (load.speed != alone.given && load.speed > 0) alone.speed = alone.given = load.speed;
   }
   loads_ = std::move(loads);
-  taken_s_ = now_s;
 }
 
 bool Balancer::is_settled(double now_s) const {

@@ -52,9 +52,7 @@ class Workers {
 public:
   static Workers& all(); ///< outlives MPI_Finalize
   void ask_for(int count) { asked_for_ = count; }
-  int asked_for() const { return asked_for_; }
   int count() const { return merged_.size > 0 ? merged_.size - program_ : 0; } ///< that are in
-  GridShape largest() const { return {1, merged_.size}; }
   Merged& merged() { return merged_; }
 
   /// How far they have come: what the first process says before a call, and all agree on.

@@ -108,7 +108,6 @@ private:
   gridmap::StepObservation conditions(const BalanceSubject& subject) const;
 
   std::vector<ProcessLoad> loads_;
-  double taken_s_ = 0;
   double ended_s_ = 0; ///< the last step
   std::map<int, Alone> alone_;
   std::map<int, double> left_s_; ///< when a process left the grid
