@@ -27,15 +27,14 @@ public:
       : addresses_(static_cast<std::size_t>(routine.count), unused_.data()) {
     for (std::size_t k = 0; k < routine.letters.size(); ++k) put(routine.letters[k], &order.letters.at(k));
     for (std::size_t k = 0; k < routine.sizes.size(); ++k) put(routine.sizes[k], &order.sizes.at(k));
-    for (std::size_t k = 0; k < routine.scalars.size(); ++k) put(routine.scalars[k], &order.scalars.at(16 * k));
+    for (std::size_t k = 0; k < routine.scalars.size(); ++k) put(routine.scalars[k], &order.scalars.at(k));
   }
   void put_operands(WorkOrder& order, const Problem& problem) {
-    std::size_t next = 0;
-    for (const Operand& operand : problem.operands) {
-      put(operand.at + 1, &order.operands.at(next));
-      put(operand.at + 2, &order.operands.at(next + 1));
-      put(operand.at + 3, &order.operands.at(next + 2));
-      next += 11;
+    for (std::size_t k = 0; k < problem.operands.size(); ++k) {
+      WorkOrder::Part& part = order.operands.at(k);
+      put(problem.operands[k].at + 1, &part.i);
+      put(problem.operands[k].at + 2, &part.j);
+      put(problem.operands[k].at + 3, part.desc.data());
     }
   }
   const Arguments& addresses() const { return addresses_; }
@@ -48,7 +47,7 @@ private:
 
 void take_part(WorkOrder& order, Merged& merged) {
   const Routine* routine = routine_named(order.routine);
-  if (routine == nullptr || order.place.size() != 3)
+  if (routine == nullptr)
     throw base::Error(base::Status::internal, "blacs-dyn: a worker was told of \"" + order.routine + "\"");
   const char type = order.routine[1];
   SentArguments sent(order, *routine);
@@ -57,8 +56,8 @@ void take_part(WorkOrder& order, Merged& merged) {
   void* stock = pblas::stock_routine(order.routine.c_str());
   take_topologies(order);
   const Everyone all = merged.everyone({});
-  const Standing there = merged.context({order.place[0], order.place[1]});
-  Elsewhere elsewhere(*routine, problem, sent.addresses(), type, there, order.place[2]);
+  const Standing there = merged.context(order.place.grid);
+  Elsewhere elsewhere(*routine, problem, sent.addresses(), type, there, order.place.nb);
   double spent_s = 0;
   if (order.what == WorkOrder::What::run)
     run_there(elsewhere, *routine, stock, there, all);

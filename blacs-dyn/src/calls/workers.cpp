@@ -32,9 +32,6 @@ using base::Status;
 
 namespace {
 
-constexpr std::size_t scalar_bytes = 16;
-constexpr int entries = 9; ///< of a descriptor
-
 /// In the folder dyngrid beside the library.
 std::string worker_program() {
   Dl_info info{};
@@ -83,18 +80,16 @@ WorkOrder order_for(const char* name, const Routine& routine, const Problem& pro
   order.routine = name;
   for (const int at : routine.letters) order.letters.push_back(letter(a, at));
   for (const int at : routine.sizes) order.sizes.push_back(integer(a, at));
-  for (const int at : routine.scalars) {
-    order.scalars.resize(order.scalars.size() + scalar_bytes, 0);
-    std::memcpy(order.scalars.data() + order.scalars.size() - scalar_bytes, a[static_cast<std::size_t>(at)],
-                element_bytes(type));
-  }
+  for (const int at : routine.scalars)
+    std::memcpy(order.scalars.emplace_back().data(), a[static_cast<std::size_t>(at)], element_bytes(type));
   for (const Operand& operand : problem.operands) {
     const Given x = given(a, operand);
-    order.operands.insert(order.operands.end(), {x.i, x.j});
-    order.operands.insert(order.operands.end(), x.desc, x.desc + entries);
-    order.operands[order.operands.size() - entries + ctxt_at] = -1;
+    WorkOrder::Part part{x.i, x.j, {}};
+    std::copy_n(x.desc, part.desc.size(), part.desc.begin());
+    part.desc[ctxt_at] = -1;
+    order.operands.push_back(part);
   }
-  order.place = {place.grid.nprow, place.grid.npcol, place.nb};
+  order.place = place;
   for_topologies("pb_topget_", [&](auto get, char operation, char scope) {
     order.topologies.push_back(' ');
     get(&any_context, &operation, &scope, &order.topologies.back());

@@ -2,6 +2,7 @@
 // Processes beyond the program's own that its calls may run on (DYNGRID_CALLS, workers=N): dyngrid-worker, which is
 // sent for at the first call that is looked at and sleeps in between.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -20,10 +21,15 @@ struct WorkOrder {
   std::string routine; ///< pdgetrf_
   std::vector<char> letters;
   std::vector<int> sizes;
-  std::vector<char> scalars; ///< 16 bytes for each
-  std::vector<int> operands; ///< of each: row, column, and the descriptor without a context
-  std::vector<int> place;    ///< rows and columns of the grid, size of the blocks
-  std::string topologies;    ///< of the PBLAS' broadcasts and sums, which each process keeps for itself
+  using Scalar = std::array<char, 16>; ///< of any type
+  std::vector<Scalar> scalars;
+  struct Part {
+    int i = 1, j = 1;
+    Descriptor desc{}; ///< without a context
+  };
+  std::vector<Part> operands;
+  CallPlace place;
+  std::string topologies; ///< of the PBLAS' broadcasts and sums, which each process keeps for itself
 };
 template <class Archive> void fields(Archive& a, WorkOrder& o) {
   a(o.what, o.routine, o.letters, o.sizes, o.scalars, o.operands, o.place, o.topologies);
