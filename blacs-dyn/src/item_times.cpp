@@ -145,17 +145,22 @@ void ItemTimes::gathered(const std::vector<std::vector<char>>& packets, const st
   }
 }
 
-gridmap::ItemCosts ItemTimes::costs(const Matrix& a, bool is_row) const {
+const ItemTimes::Known* ItemTimes::known(const Matrix& a, bool is_row) const {
   const AxisRule& axis = is_row ? a.rows : a.cols;
   const auto found = known_.find({a.name, axis.which});
-  if (found == known_.end() || a.order != DYNGRID_ORDER_BLOCK || found->second.n != axis.n ||
-      found->second.group != group_of(axis))
-    return {};
-  gridmap::ItemCosts items{found->second.costs, found->second.group};
+  if (found == known_.end() || a.order != DYNGRID_ORDER_BLOCK) return nullptr;
+  const Known& known = found->second;
+  return known.n == axis.n && known.group == group_of(axis) ? &known : nullptr;
+}
+
+gridmap::ItemCosts ItemTimes::costs(const Matrix& a, bool is_row) const {
+  const Known* told = known(a, is_row);
+  if (!told) return {};
+  gridmap::ItemCosts items{told->costs, told->group};
   double sum = 0;
   std::int64_t count = 0; // items that are known
   const auto size_of = [&](std::size_t g) {
-    return std::min(items.group, axis.n - static_cast<std::int64_t>(g) * items.group);
+    return std::min(items.group, told->n - static_cast<std::int64_t>(g) * items.group);
   };
   for (std::size_t g = 0; g < items.costs.size(); ++g) {
     if (items.costs[g] < 0) continue;
@@ -171,7 +176,7 @@ Matrix* ItemTimes::known_of(const Matrices& matrices) const {
   Matrix* largest = nullptr;
   const auto elements = [](const Matrix& a) { return static_cast<double>(a.rows.n) * static_cast<double>(a.cols.n); };
   for (Matrix* a : matrices.list()) {
-    const bool is_known = !costs(*a, true).are_alike() || !costs(*a, false).are_alike();
+    const bool is_known = known(*a, true) || known(*a, false);
     if (is_known && (!largest || elements(*a) > elements(*largest))) largest = a;
   }
   return largest;

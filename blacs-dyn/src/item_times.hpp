@@ -56,6 +56,7 @@ private:
     std::int64_t n = 0, group = 1;
     std::vector<double> costs; ///< of each group, at speed 1; below 0: not known
   };
+  const Known* known(const Matrix& a, bool is_row) const; ///< null where nothing is known
   std::map<Key, Mine> mine_;
   std::map<Key, Known> known_;
 };
