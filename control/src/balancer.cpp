@@ -27,16 +27,23 @@ constexpr double same_within = 0.05; ///< conditions of two observations, relati
 constexpr double speed_within = 0.1; ///< speeds under which a step takes what it took
 constexpr double least_size = 0.05;  ///< of a step that says how much work takes how long
 
-/// Work of the slowest part, of all work at speed 1.
-double slowest_work(const BalanceSubject& s, gridmap::GridShape grid, const std::vector<std::int64_t>& rows,
-                    const std::vector<std::int64_t>& cols, const std::vector<double>& speeds) {
-  const std::vector<double> by_row = gridmap::WorkAlong(s.m, s.row_costs).parts(rows);
-  const std::vector<double> by_col = gridmap::WorkAlong(s.n, s.col_costs).parts(cols);
-  double slowest = 0;
-  for (int place = 0; place < grid.size(); ++place)
-    slowest = std::max(slowest, by_row[at(place / grid.npcol)] * by_col[at(place % grid.npcol)] / speeds[at(place)]);
-  return slowest;
-}
+/// Where the work of a step lies.
+class Work {
+public:
+  explicit Work(const BalanceSubject& s) : rows_(s.m, s.row_costs), cols_(s.n, s.col_costs) {}
+  /// Of the slowest part, of all work at speed 1.
+  double slowest(gridmap::GridShape grid, const std::vector<std::int64_t>& rows, const std::vector<std::int64_t>& cols,
+                 const std::vector<double>& speeds) const {
+    const std::vector<double> by_row = rows_.parts(rows), by_col = cols_.parts(cols);
+    double slowest = 0;
+    for (int place = 0; place < grid.size(); ++place)
+      slowest = std::max(slowest, by_row[at(place / grid.npcol)] * by_col[at(place % grid.npcol)] / speeds[at(place)]);
+    return slowest;
+  }
+
+private:
+  gridmap::WorkAlong rows_, cols_;
+};
 
 bool is_near(double a, double b, double within) {
   return std::abs(a - b) <= within * std::max(std::abs(a), std::abs(b));
@@ -184,7 +191,7 @@ StepObservation Balancer::conditions(const BalanceSubject& s) const {
     speeds[at(load.place)] = speed_of(load);
     o.share = std::min(o.share, std::clamp(load.share, 1e-3, 1.0));
   }
-  o.work = slowest_work(s, s.grid, s.rows, s.cols, speeds);
+  o.work = Work(s).slowest(s.grid, s.rows, s.cols, speeds);
   return o;
 }
 
@@ -215,7 +222,7 @@ void Balancer::remember(const BalanceSubject& s, double step_s) {
     now.step.order[at(load.place)] = load.process;
     now.speeds[at(load.place)] = speed_of(load);
   }
-  now.work = slowest_work(s, s.grid, s.rows, s.cols, now.speeds);
+  now.work = Work(s).slowest(s.grid, s.rows, s.cols, now.speeds);
   const auto same = std::find_if(known_.measured.begin(), known_.measured.end(), [&](const Measured& other) {
     return other.step.grid == now.step.grid && other.step.order == now.step.order && other.step.rows == now.step.rows &&
            other.step.cols == now.step.cols && are_near(other.speeds, now.speeds);
@@ -228,7 +235,7 @@ void Balancer::remember(const BalanceSubject& s, double step_s) {
 /// What was measured with the speeds and the costs of now, by processes that there still are.
 std::vector<gridmap::MeasuredStep> Balancer::remembered(const BalanceSubject& s) const {
   const bool are_alike = s.row_costs.are_alike() && s.col_costs.are_alike();
-
+  const Work work(s);
   std::vector<gridmap::MeasuredStep> list;
   for (const Measured& known : known_.measured) {
     gridmap::MeasuredStep step = known.step;
@@ -241,7 +248,7 @@ std::vector<gridmap::MeasuredStep> Balancer::remembered(const BalanceSubject& s)
       process = static_cast<int>(load - loads_.begin());
     }
     if (!are_near(speeds, known.speeds)) continue;
-    if (!are_alike && !is_near(slowest_work(s, step.grid, step.rows, step.cols, known.speeds), known.work, same_within))
+    if (!are_alike && !is_near(work.slowest(step.grid, step.rows, step.cols, known.speeds), known.work, same_within))
       continue;
     list.push_back(std::move(step));
   }
