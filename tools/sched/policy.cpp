@@ -175,7 +175,10 @@ protected:
   virtual int least_to_keep(const Job& job, double) const { return job.sizes->smallest(); }
   /// Whether the victim of `plan`, asked to go down for `job`, should; and which of two should sooner.
   virtual bool should_shrink(const Plan&, const Job&) const { return true; }
-  virtual bool sooner(const Plan& a, const Plan& b) const = 0;
+  virtual bool sooner(const Plan& a, const Plan& b) const {
+    if (a.job->priority != b.job->priority) return a.job->priority < b.job->priority;
+    return power_left(*a.job, a.procs) > power_left(*b.job, b.procs);
+  }
   virtual bool should_grow(const Job&, int) const { return true; }
 
   void shrink(const State& state, int free, const std::vector<const Job*>& waiting, std::vector<Decision>& out) const {
@@ -250,10 +253,6 @@ public:
 protected:
   Raise start_raise() const override { return raise_; }
   Raise grow_raise() const override { return raise_; }
-  bool sooner(const Plan& a, const Plan& b) const override {
-    if (a.job->priority != b.job->priority) return a.job->priority < b.job->priority;
-    return power_left(*a.job, a.procs) > power_left(*b.job, b.procs);
-  }
   bool should_grow(const Job& job, int to) const override { return !payoff_ || growth_pays(job, job.procs, to); }
 
 private:
@@ -339,10 +338,6 @@ protected:
   Raise start_raise() const override { return raise_; }
   Raise grow_raise() const override { return raise_; }
   bool should_grow(const Job& job, int to) const override { return growth_pays(job, job.procs, to); }
-  bool sooner(const Plan& a, const Plan& b) const override {
-    if (a.job->priority != b.job->priority) return a.job->priority < b.job->priority;
-    return power_left(*a.job, a.procs) > power_left(*b.job, b.procs);
-  }
   int least_to_start(const Job& job, double now_s) const override {
     const int n = smallest_in_time(job, now_s);
     return n != 0 ? n : job.sizes->smallest();

@@ -73,13 +73,18 @@ int smallest_in_time(const Job& job, double from_s) {
   return 0;
 }
 
-double latest_start_s(const Job& job, double now_s) {
-  if (job.finish_by_s == never) return never;
-  double least_s = job.best_s >= 0 ? job.best_s : never;
-  if (job.best_s < 0 && job.step_s != nullptr && job.steps_left >= 0)
+double least_seconds_left(const Job& job) {
+  if (job.best_s >= 0) return job.best_s;
+  double least_s = never;
+  if (job.step_s != nullptr && job.steps_left >= 0)
     for (std::size_t i = 0; i < job.sizes->list().size(); ++i)
       if (job.step_s[i] > 0) least_s = std::min(least_s, job.steps_left * job.step_s[i]);
-  const double latest_s = job.finish_by_s - least_s;
+  return least_s;
+}
+
+double latest_start_s(const Job& job, double now_s) {
+  if (job.finish_by_s == never) return never;
+  const double latest_s = job.finish_by_s - least_seconds_left(job);
   return std::isnan(latest_s) || latest_s < now_s ? never : latest_s;
 }
 

@@ -28,6 +28,8 @@ std::vector<double> seconds_by_size(std::string_view text, const Sizes& sizes);
 double seconds_left(const Job& job, int n);
 /// The smallest size on which the job, going on at `from_s`, keeps its finish-by time; 0: none is known to.
 int smallest_in_time(const Job& job, double from_s);
+/// Seconds left on the best size; infinite when not known.
+double least_seconds_left(const Job& job);
 /// When a waiting job has to start at the latest, on its best size; infinite where it has no time, or is too late.
 double latest_start_s(const Job& job, double now_s);
 

@@ -11,6 +11,7 @@
 #include <queue>
 
 #include "batch_means.hpp"
+#include "promise.hpp"
 
 namespace sched {
 namespace {
@@ -106,14 +107,6 @@ private:
     state_.now_s = to_s;
   }
 
-  /// Asked for once: a queue is looked at often.
-  static double best_s(const Job& job) {
-    double least_s = never;
-    for (std::size_t i = 0; i < job.sizes->list().size(); ++i)
-      if (job.step_s[i] > 0) least_s = std::min(least_s, job.steps_left * job.step_s[i]);
-    return least_s;
-  }
-
   void arrive(const Newcomers& arrival) {
     SimJob* job;
     if (unused_.empty()) {
@@ -135,7 +128,8 @@ private:
     job->steps = job->steps_left = arrival.steps;
     job->ignores = arrival.ignores;
     job->finish_by_s = arrival.finish_by_s;
-    if (job->step_s != nullptr && job->finish_by_s < never) job->best_s = best_s(*job);
+    if (job->step_s != nullptr && job->finish_by_s < never)
+      job->best_s = least_seconds_left(*job); // asked for once: a queue is looked at often
     if (arrival.crashes_at >= 0) job->crash_step = arrival.crashes_at * arrival.steps;
     job->resize_s = arrival.app->resize_base_s + arrival.app->resize_per_proc_s * job->sizes->largest();
     auto at = state_.waiting.end();
