@@ -107,7 +107,7 @@ void Headroom::check_slots(const std::vector<HostShare>& shares) const {
   for (const HostShare& share : shares)
     if (share.count > 0 && !is_here(share.host)) refuse(remote_spawn_trouble());
   const Slots room = slots();
-  if (room.may_oversubscribe || room.universe == 0 || living() + wanted <= room.universe) return;
+  if (room.has_room_for(living() + wanted)) return;
   throw Error(Status::no_slots, fmt::format("blacs-dyn: {} new processes wanted, but {} of mpirun's {} slots are "
                                             "taken; start with mpirun --oversubscribe or "
                                             "with more slots (-H, hostfile)",

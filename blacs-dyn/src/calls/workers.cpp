@@ -65,7 +65,7 @@ std::string trouble(int count) {
   int started = 1;
   MPI_Comm_size(MPI_COMM_WORLD, &started); // of mpirun, whose slots are counted
   const Slots room = slots();
-  if (!room.may_oversubscribe && room.universe > 0 && started + count > room.universe)
+  if (!room.has_room_for(started + count))
     return fmt::format("{} of mpirun's {} slots are taken; mpirun --oversubscribe, or a larger -H or hostfile, makes "
                        "room",
                        started, room.universe);

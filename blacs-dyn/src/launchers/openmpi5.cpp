@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 
 #include "base/environment.hpp"
-#include "base/text.hpp"
 #include "control/mpi_settings.hpp"
 #include "hosts.hpp"
 #include "launchers/pmix.hpp"
+#include "launchers/this_mpi.hpp"
 #include "preflight.hpp"
 
 namespace blacs_dyn::openmpi5 {
@@ -45,12 +45,9 @@ namespace {
 /// Before main, since programs may call MPI_Init themselves. Nothing is set where no growth is possible: that is
 /// outside Open MPI 5, and where mpirun has started processes on several hosts.
 [[gnu::constructor]] void set_before_mpi_starts() {
-  const auto number = [](const char* name) {
-    return base::whole_number<int>(environment(name) ? environment(name) : "").value_or(0);
-  };
   const char* version = environment("OMPI_VERSION"); // mpirun says so from 5 on
   if (!version || std::atoi(version) < 5) return;
-  if (number("OMPI_COMM_WORLD_LOCAL_SIZE") != number("OMPI_COMM_WORLD_SIZE")) return;
+  if (!is_on_one_host()) return;
   for (const control::MpiSetting& setting : control::settings_of_open_mpi_5())
     if (!control::is_set_by_user(setting)) setenv(setting.name, setting.value, 1);
 }

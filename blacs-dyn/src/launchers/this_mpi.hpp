@@ -2,6 +2,7 @@
 // What the MPI of this process, and the mpirun that started it, can do: questions, each answered in the file of its
 // version. Local; after MPI_Init. docs/mpi.md.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,10 @@ namespace blacs_dyn {
 struct Slots {
   int universe = 0; ///< its slots; 0: it does not say
   bool may_oversubscribe = false;
+
+  bool has_room_for(std::int64_t processes) const {
+    return may_oversubscribe || universe == 0 || processes <= universe;
+  }
 };
 Slots slots();
 
