@@ -89,7 +89,7 @@ void check(const PhaseProblem& p) {
 /// One way through a phase from a state.
 struct Transition {
   int candidate = 0;
-  Copies after = 0;
+  std::size_t after = 0; ///< the number of the state before the next phase
   double seconds = 0;
 };
 
@@ -103,7 +103,6 @@ public:
       offsets_.push_back(offset);
       offset += m.layouts;
     }
-    known_.resize(p_.phases.size());
     nodes_.resize(p_.phases.size());
     numbers_.resize(p_.phases.size());
     costs_.resize(p_.phases.size());
@@ -132,39 +131,29 @@ public:
     return state;
   }
 
-  /// All that may be done in a phase; of two sets of copies that can be kept, only what is not part of another.
-  const std::vector<Transition>& from(int phase, Copies before) {
-    const auto [found, is_new] = known_[at(phase)].try_emplace(before);
-    if (!is_new) return found->second;
-    for (int c = 0; c < static_cast<int>(p_.phases[at(phase)].candidates.size()); ++c) {
-      const double seconds = quickest(phase, c, before).seconds;
-      for (const Copies after : kept(phase, c, before)) found->second.push_back({c, after, seconds});
-    }
-    if (++states_ > most_states)
-      bad_phases(fmt::format("there are more than {} states of copies", most_states), Status::unsupported);
-    return found->second;
-  }
-
   /// A state by its number among those before its phase: a plan of many cycles comes to the same ones again and again.
   std::size_t number_of(int phase, Copies state) {
     const auto [found, is_new] = numbers_[at(phase)].try_emplace(state, nodes_[at(phase)].size());
-    if (is_new) nodes_[at(phase)].push_back({state, false, {}});
+    if (is_new) {
+      nodes_[at(phase)].push_back({state, false, {}});
+      if (++states_ > most_states)
+        bad_phases(fmt::format("there are more than {} states of copies", most_states), Status::unsupported);
+    }
     return found->second;
   }
   Copies state(int phase, std::size_t number) const { return nodes_[at(phase)][number].state; }
   std::size_t numbers(int phase) const { return nodes_[at(phase)].size(); }
+  int next(int phase) const { return (phase + 1) % phases(); }
 
-  /// A transition, by numbers.
-  struct Way {
-    int candidate = 0;
-    std::size_t after = 0;
-    double seconds = 0;
-  };
-  const std::vector<Way>& ways(int phase, std::size_t number) {
+  /// All that may be done in a phase; of two sets of copies that can be kept, only what is not part of another.
+  const std::vector<Transition>& from(int phase, std::size_t number) {
     Node& node = nodes_[at(phase)][number];
     if (node.is_known) return node.ways;
-    for (const Transition& t : from(phase, node.state))
-      node.ways.push_back({t.candidate, number_of((phase + 1) % phases(), t.after), t.seconds});
+    for (int c = 0; c < static_cast<int>(p_.phases[at(phase)].candidates.size()); ++c) {
+      const double seconds = quickest(phase, c, node.state).seconds;
+      for (const Copies after : kept(phase, c, node.state))
+        node.ways.push_back({c, number_of(next(phase), after), seconds});
+    }
     node.is_known = true;
     return node.ways;
   }
@@ -414,16 +403,15 @@ private:
 
   const PhaseProblem& p_;
   std::vector<int> offsets_;
-  std::vector<std::vector<Costs>> costs_;                                  ///< by phase and candidate
-  std::vector<std::unordered_map<Copies, std::vector<Transition>>> known_; ///< by phase
+  std::vector<std::vector<Costs>> costs_; ///< by phase and candidate
   struct Node {
     Copies state;
     bool is_known;
-    std::vector<Way> ways;
+    std::vector<Transition> ways;
   };
   std::vector<std::deque<Node>> nodes_; ///< by phase: what is known of one stays where it is
   std::vector<std::unordered_map<Copies, std::size_t>> numbers_;
-  std::size_t states_ = 0;                                                 ///< in known_
+  std::size_t states_ = 0;                                                 ///< in nodes_
   std::map<std::pair<Copies, Copies>, std::vector<double>> longest_moves_; ///< by copies made, and made of
   std::map<std::tuple<int, int, int>, std::vector<double>> moves_;
 };
@@ -454,11 +442,11 @@ void prune(Layer& layer) {
 
 Layer advance(PhaseMachine& machine, int phase, const Layer& layer) {
   constexpr std::size_t nowhere = std::numeric_limits<std::size_t>::max();
-  const int next_phase = (phase + 1) % machine.phases();
+  const int next_phase = machine.next(phase);
   Layer next;
   std::vector<std::size_t> places(machine.numbers(next_phase), nowhere); // in `next`, by number
   for (std::size_t k = 0; k < layer.size(); ++k)
-    for (const PhaseMachine::Way& way : machine.ways(phase, layer[k].number)) {
+    for (const Transition& way : machine.from(phase, layer[k].number)) {
       const double seconds = layer[k].seconds + way.seconds;
       if (way.after >= places.size()) places.resize(machine.numbers(next_phase), nowhere);
       std::size_t& place = places[way.after];
@@ -507,45 +495,34 @@ struct StateEdge {
 
 /// All states before each phase that can be reached, and the ways from them to those before the next phase.
 struct StateGraph {
-  std::vector<std::vector<Copies>> states;
-  std::vector<std::unordered_map<Copies, std::size_t>> numbers; ///< of the states, by phase
+  std::vector<std::size_t> states; ///< how many
   std::vector<std::vector<StateEdge>> edges;
   struct Ways { ///< edges first .. end-1 from one state
     std::size_t from = 0, first = 0, end = 0;
   };
   std::vector<std::vector<Ways>> ways_from;
 
-  explicit StateGraph(PhaseMachine& machine)
-      : states(at(machine.phases())), numbers(states.size()), edges(states.size()), ways_from(states.size()) {
-    std::vector<std::pair<int, std::size_t>> open;
-    std::size_t count = 0;
-    const auto number_of = [&](int phase, Copies state) {
-      const auto [found, is_new] = numbers[at(phase)].try_emplace(state, states[at(phase)].size());
-      if (!is_new) return found->second;
-      states[at(phase)].push_back(state);
-      open.emplace_back(phase, found->second);
-      if (++count > most_states)
-        bad_phases(fmt::format("there are more than {} states of copies", most_states), Status::unsupported);
-      return found->second;
-    };
-    number_of(0, machine.start());
+  explicit StateGraph(PhaseMachine& machine) : edges(at(machine.phases())), ways_from(edges.size()) {
+    std::vector<std::pair<int, std::size_t>> open{{0, machine.number_of(0, machine.start())}};
     while (!open.empty()) {
       const auto [phase, from] = open.back();
       open.pop_back();
-      const std::size_t first = edges[at(phase)].size();
-      for (const Transition& t : machine.from(phase, states[at(phase)][from]))
-        edges[at(phase)].push_back({number_of((phase + 1) % machine.phases(), t.after), t.seconds});
+      const int next = machine.next(phase);
+      const std::size_t first = edges[at(phase)].size(), known = machine.numbers(next);
+      for (const Transition& way : machine.from(phase, from)) edges[at(phase)].push_back({way.after, way.seconds});
+      for (std::size_t number = known; number < machine.numbers(next); ++number) open.emplace_back(next, number);
       ways_from[at(phase)].push_back({from, first, edges[at(phase)].size()});
     }
+    for (int phase = 0; phase < machine.phases(); ++phase) states.push_back(machine.numbers(phase));
   }
 
   /// The least seconds of a cycle that begins before phase `first` with state `from`, to each state.
   std::vector<double> cycle_s(std::size_t first, std::size_t from) const {
-    std::vector<double> here(states[first].size(), infinity), next;
+    std::vector<double> here(states[first], infinity), next;
     here[from] = 0;
     for (std::size_t k = 0; k < states.size(); ++k) {
       const std::size_t phase = (first + k) % states.size();
-      next.assign(states[(phase + 1) % states.size()].size(), infinity);
+      next.assign(states[(phase + 1) % states.size()], infinity);
       for (const Ways& ways : ways_from[phase]) { // few states are reached from one
         const double begun = here[ways.from];
         if (begun == infinity) continue;
@@ -662,11 +639,11 @@ class Endless {
 public:
   explicit Endless(const PhaseProblem& problem) : machine_(problem), graph_(machine_) {
     for (int p = 1; p < machine_.phases(); ++p)
-      if (graph_.states[at(p)].size() < graph_.states[at(first_)].size()) first_ = p;
+      if (graph_.states[at(p)] < graph_.states[at(first_)]) first_ = p;
   }
 
   PhasePlan plan() {
-    CycleGraph g{nodes().size(), {}};
+    CycleGraph g{graph_.states[at(first_)], {}};
     g.weights.reserve(g.nodes * g.nodes);
     for (std::size_t u = 0; u < g.nodes; ++u) {
       const std::vector<double> row = graph_.cycle_s(at(first_), u);
@@ -679,11 +656,11 @@ public:
 
     const std::vector<Layer> entry = one_cycle(machine_, 0, machine_.start(), first_);
     std::vector<double> entries(g.nodes, infinity);
-    for (const Reached& r : entry.back()) entries[graph_.numbers[at(first_)].at(r.state)] = r.seconds;
+    for (const Reached& r : entry.back()) entries[r.number] = r.seconds;
     const std::vector<std::size_t> way = way_to(g, entries, cycle, mean);
     PhasePlan plan;
     const auto entered = std::find_if(entry.back().begin(), entry.back().end(),
-                                      [&](const Reached& r) { return r.state == nodes()[way.front()]; });
+                                      [&](const Reached& r) { return r.number == way.front(); });
     plan.steps = steps_of(machine_, entry, 0, at(entered - entry.back().begin()));
     for (std::size_t k = 1; k < way.size(); ++k) add(plan, way[k - 1], way[k]);
     plan.lead_in = plan.steps.size();
@@ -697,14 +674,12 @@ public:
 
 private:
   void add(PhasePlan& plan, std::size_t from, std::size_t to) {
-    const std::vector<Layer> layers = one_cycle(machine_, first_, nodes()[from], machine_.phases());
-    const auto end = std::find_if(layers.back().begin(), layers.back().end(),
-                                  [&](const Reached& r) { return r.state == nodes()[to]; });
+    const std::vector<Layer> layers = one_cycle(machine_, first_, machine_.state(first_, from), machine_.phases());
+    const auto end =
+        std::find_if(layers.back().begin(), layers.back().end(), [&](const Reached& r) { return r.number == to; });
     const std::vector<PhaseStep> steps = steps_of(machine_, layers, first_, at(end - layers.back().begin()));
     plan.steps.insert(plan.steps.end(), steps.begin(), steps.end());
   }
-
-  const std::vector<Copies>& nodes() const { return graph_.states[at(first_)]; }
 
   PhaseMachine machine_;
   StateGraph graph_;
@@ -770,13 +745,13 @@ PhasePlan published_phases(const PhaseProblem& problem, bool unrolled) {
       std::vector<Vertex> next(candidates(here));
       for (const Vertex& from : row) {
         if (!from.is_there) continue;
-        for (const Transition& t : machine.from(here, from.state)) {
+        for (const Transition& t : machine.from(here, machine.number_of(here, from.state))) {
           Vertex& to = next[at(t.candidate)];
           // back at the first phase only the moves count: its work was counted at the beginning
           const PhaseStep step = machine.step(here, t.candidate, from.state);
           const double seconds = from.seconds + (phase == machine.phases() ? step.move_s : step.seconds);
           if (to.is_there && to.seconds <= seconds) continue;
-          to = {true, seconds, t.after, from.steps};
+          to = {true, seconds, machine.state(machine.next(here), t.after), from.steps};
           to.steps.push_back(step);
         }
       }
