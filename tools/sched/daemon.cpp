@@ -84,6 +84,65 @@ std::vector<Host> hosts_in(const Json& said) {
   return hosts;
 }
 
+/// A list of words that a job is submitted with; empty where it is not there.
+std::vector<std::string> words_of(const control::Request& request, const char* member) {
+  std::vector<std::string> list;
+  const auto at = request.body->find(member);
+  if (at == request.body->end()) return list;
+  if (!at->is_array())
+    throw Error(Status::bad_argument, fmt::format("scheduler: submit: \"{}\" is {}, expected a list of words", member,
+                                                  at->dump().substr(0, 60)));
+  for (const Json& word : *at) {
+    if (!word.is_string() || word.get_ref<const std::string&>().find('\0') != std::string::npos)
+      throw Error(Status::bad_argument,
+                  fmt::format("scheduler: submit: \"{}\" has {}, expected words", member, word.dump().substr(0, 60)));
+    list.push_back(word.get<std::string>());
+  }
+  return list;
+}
+
+/// What a request says of the job that it submits. @throws Error{bad_argument}
+JobSpec spec_of(const control::Request& request) {
+  JobSpec spec;
+  spec.command = words_of(request, "command");
+  spec.variables = words_of(request, "variables");
+  if (const std::string trouble = tools::trouble_with_program(spec.command); !trouble.empty())
+    throw Error(Status::bad_argument, "scheduler: submit: \"command\": " + trouble);
+  for (const auto& variable : spec.variables)
+    if (variable.find('=') == std::string::npos || variable[0] == '=')
+      throw Error(Status::bad_argument,
+                  fmt::format("scheduler: submit: \"{}\" is no variable, expected NAME=value", variable));
+  const std::string program = base::file_name(spec.command[0]);
+  spec.name = control::text(request, "name", base::printable(program));
+  if (const auto shown = base::printable(spec.name); shown != spec.name)
+    throw Error(Status::bad_argument,
+                fmt::format("scheduler: submit: \"name\" is \"{}\", expected text without control characters",
+                            shown.substr(0, 60)));
+  std::size_t kept = std::min<std::size_t>(spec.name.size(), 60);
+  while (kept < spec.name.size() && (static_cast<unsigned char>(spec.name[kept]) >> 6) == 2)
+    --kept; // not in the middle of a character
+  spec.name.resize(kept);
+  spec.allow = control::text(request, "allow", "");
+  spec.folder = control::text(request, "folder", "/");
+  if (spec.folder.empty() || spec.folder[0] != '/')
+    throw Error(Status::bad_argument,
+                fmt::format("scheduler: submit: \"folder\" is \"{}\", expected a path from /", spec.folder));
+  spec.priority = request.body->contains("priority")
+                      ? static_cast<int>(control::whole_number(request, "priority", -1000000, 1000000))
+                      : 0;
+  spec.steps = request.body->contains("steps") ? control::whole_number(request, "steps", 0, INT64_MAX) : 0;
+  spec.rigid = control::flag(request, "rigid");
+  spec.seconds = control::text(request, "seconds", "");
+  if (const auto at = request.body->find("finish_by_s"); at != request.body->end()) {
+    if (!at->is_number() || !(at->get<double>() > 0))
+      throw Error(Status::bad_argument,
+                  fmt::format("scheduler: submit: \"finish_by_s\" is {}, expected seconds since 1970",
+                              at->dump().substr(0, 60)));
+    spec.finish_by_s = at->get<double>();
+  }
+  return spec;
+}
+
 std::string shape_text(gridmap::GridShape shape) {
   return fmt::format("{}x{}", shape.nprow, shape.npcol);
 }
@@ -802,32 +861,13 @@ void Daemon::serve_request(control::LineServer::Client client, const control::Re
     server_->send(client, control::to_line(control::reply(request.id, std::move(fields))));
   };
   if (request.op == "submit") {
-    Json answer = submit(request);
-    reply(std::move(answer));
+    reply(submit(request));
   } else if (request.op == "queue") {
     reply(queue(request));
   } else if (request.op == "cancel") {
-    const auto id = job_of(request);
-    const JobRecord& job = *table_.find(id);
-    if (job.phase == Phase::ended) {
-      reply({{"cancelled", false}, {"reason", "it has ended"}});
-      return;
-    }
-    if (!job.is_cancelled) commit(table_.cancel(unix_time_s(), id));
-    if (job.phase == Phase::waiting) end_unbegun(id, "cancelled");
-    reply({{"cancelled", true}});
+    reply(cancel(request));
   } else if (request.op == "status") {
-    int counts[3] = {};
-    for (const auto& [id, job] : table_.jobs()) ++counts[static_cast<int>(job.phase)];
-    Json answer = overview();
-    answer.update({{"pid", ::getpid()},
-                   {"uptime_s", unix_time_s() - began_s_},
-                   {"folder", options_.folder},
-                   {"waiting", counts[0]},
-                   {"running", counts[1]},
-                   {"ended", counts[2]},
-                   {"protocol", control::protocol_version}});
-    reply(std::move(answer));
+    reply(status());
   } else if (request.op == "timeline") {
     reply(timeline(request));
   } else if (request.op == "wait") {
@@ -840,25 +880,51 @@ void Daemon::serve_request(control::LineServer::Client client, const control::Re
     server_->hold(client, true);
     waiters_.push_back({client, request.id, id});
   } else if (request.op == "shutdown") {
-    const bool cancel = control::flag(request, "cancel");
-    if (cancel)
-      for (const auto& [id, job] : table_.jobs())
-        if (job.phase != Phase::ended && !job.is_cancelled) {
-          commit(table_.cancel(unix_time_s(), id));
-          if (job.phase == Phase::running)
-            kill_job(id);
-          else
-            end_unbegun(id, "cancelled");
-        }
-    stop_ = true;
-    reply({{"left_running", std::count_if(live_.begin(), live_.end(), [&](const auto& l) {
-              return table_.find(l.first)->phase == Phase::running;
-            })}});
+    reply(shut_down(control::flag(request, "cancel")));
   } else {
     throw Error(Status::bad_argument, fmt::format("scheduler: op \"{}\" is not known, expected submit, queue, "
                                                   "cancel, status, timeline, wait or shutdown",
                                                   request.op.substr(0, 40)));
   }
+}
+
+Daemon::Json Daemon::cancel(const control::Request& request) {
+  const auto id = job_of(request);
+  const JobRecord& job = *table_.find(id);
+  if (job.phase == Phase::ended) return {{"cancelled", false}, {"reason", "it has ended"}};
+  if (!job.is_cancelled) commit(table_.cancel(unix_time_s(), id));
+  if (job.phase == Phase::waiting) end_unbegun(id, "cancelled");
+  return {{"cancelled", true}};
+}
+
+Daemon::Json Daemon::status() const {
+  int counts[3] = {};
+  for (const auto& [id, job] : table_.jobs()) ++counts[static_cast<int>(job.phase)];
+  Json answer = overview();
+  answer.update({{"pid", ::getpid()},
+                 {"uptime_s", unix_time_s() - began_s_},
+                 {"folder", options_.folder},
+                 {"waiting", counts[0]},
+                 {"running", counts[1]},
+                 {"ended", counts[2]},
+                 {"protocol", control::protocol_version}});
+  return answer;
+}
+
+/// The jobs go on, unless they are cancelled.
+Daemon::Json Daemon::shut_down(bool cancels) {
+  for (const auto& [id, job] : table_.jobs()) {
+    if (!cancels || job.phase == Phase::ended || job.is_cancelled) continue;
+    commit(table_.cancel(unix_time_s(), id));
+    if (job.phase == Phase::running)
+      kill_job(id);
+    else
+      end_unbegun(id, "cancelled");
+  }
+  stop_ = true;
+  return {{"left_running", std::count_if(live_.begin(), live_.end(), [&](const auto& l) {
+             return table_.find(l.first)->phase == Phase::running;
+           })}};
 }
 
 std::int64_t Daemon::job_of(const control::Request& request) const {
@@ -868,58 +934,7 @@ std::int64_t Daemon::job_of(const control::Request& request) const {
 }
 
 Daemon::Json Daemon::submit(const control::Request& request) {
-  JobSpec spec;
-  const auto words = [&](const char* member) {
-    std::vector<std::string> list;
-    const auto at = request.body->find(member);
-    if (at == request.body->end()) return list;
-    if (!at->is_array())
-      throw Error(Status::bad_argument, fmt::format("scheduler: submit: \"{}\" is {}, expected a list of words", member,
-                                                    at->dump().substr(0, 60)));
-    for (const Json& word : *at) {
-      if (!word.is_string() || word.get_ref<const std::string&>().find('\0') != std::string::npos)
-        throw Error(Status::bad_argument,
-                    fmt::format("scheduler: submit: \"{}\" has {}, expected words", member, word.dump().substr(0, 60)));
-      list.push_back(word.get<std::string>());
-    }
-    return list;
-  };
-  spec.command = words("command");
-  spec.variables = words("variables");
-  if (const std::string trouble = tools::trouble_with_program(spec.command); !trouble.empty())
-    throw Error(Status::bad_argument, "scheduler: submit: \"command\": " + trouble);
-  for (const auto& variable : spec.variables)
-    if (variable.find('=') == std::string::npos || variable[0] == '=')
-      throw Error(Status::bad_argument,
-                  fmt::format("scheduler: submit: \"{}\" is no variable, expected NAME=value", variable));
-  const std::string program = base::file_name(spec.command[0]);
-  spec.name = control::text(request, "name", base::printable(program));
-  if (const auto shown = base::printable(spec.name); shown != spec.name)
-    throw Error(Status::bad_argument,
-                fmt::format("scheduler: submit: \"name\" is \"{}\", expected text without control characters",
-                            shown.substr(0, 60)));
-  std::size_t kept = std::min<std::size_t>(spec.name.size(), 60);
-  while (kept < spec.name.size() && (static_cast<unsigned char>(spec.name[kept]) >> 6) == 2)
-    --kept; // not in the middle of a character
-  spec.name.resize(kept);
-  spec.allow = control::text(request, "allow", "");
-  spec.folder = control::text(request, "folder", "/");
-  if (spec.folder.empty() || spec.folder[0] != '/')
-    throw Error(Status::bad_argument,
-                fmt::format("scheduler: submit: \"folder\" is \"{}\", expected a path from /", spec.folder));
-  spec.priority = request.body->contains("priority")
-                      ? static_cast<int>(control::whole_number(request, "priority", -1000000, 1000000))
-                      : 0;
-  spec.steps = request.body->contains("steps") ? control::whole_number(request, "steps", 0, INT64_MAX) : 0;
-  spec.rigid = control::flag(request, "rigid");
-  spec.seconds = control::text(request, "seconds", "");
-  if (const auto at = request.body->find("finish_by_s"); at != request.body->end()) {
-    if (!at->is_number() || !(at->get<double>() > 0))
-      throw Error(Status::bad_argument,
-                  fmt::format("scheduler: submit: \"finish_by_s\" is {}, expected seconds since 1970",
-                              at->dump().substr(0, 60)));
-    spec.finish_by_s = at->get<double>();
-  }
+  const JobSpec spec = spec_of(request);
   Live live;
   set_allowed(live, spec.allow, spec.seconds);
   if (!live.has_fitting_size)

@@ -134,6 +134,9 @@ private:
   void answer(control::LineServer::Client client, std::string_view line);
   void serve_request(control::LineServer::Client client, const control::Request& request);
   Json submit(const control::Request& request);
+  Json cancel(const control::Request& request);
+  Json status() const;
+  Json shut_down(bool cancels);
   Json overview() const;
   Json queue(const control::Request& request) const;
   Json timeline(const control::Request& request) const;

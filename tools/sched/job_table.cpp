@@ -136,25 +136,13 @@ void JobTable::apply(const Entry& e) {
   case Entry::Kind::resume:
     suspend_job(job_in(Phase::running, e), e);
     break;
-  case Entry::Kind::requeue: {
-    JobRecord& job = job_in(Phase::running, e);
-    take_processors(job, e.at_s);
-    job.phase = Phase::waiting;
-    job.pid = job.pid_started = 0;
-    job.start_s = 0;
+  case Entry::Kind::requeue:
+    requeue_job(job_in(Phase::running, e), e.at_s);
     break;
-  }
-  case Entry::Kind::end: {
+  case Entry::Kind::end:
     require_fields(e, 2);
-    JobRecord& job = job_of(e);
-    if (job.phase == Phase::ended) damaged(e, "the job ended twice");
-    take_processors(job, e.at_s);
-    job.phase = Phase::ended;
-    job.end_s = e.at_s;
-    job.status = e.fields[0];
-    job.why = e.fields[1];
+    end_job(job_of(e), e);
     break;
-  }
   }
 }
 
@@ -193,6 +181,22 @@ void JobTable::suspend_job(JobRecord& job, const Entry& e) {
   job.reserved.clear();
   close_segment(job.id, e.at_s);
   segments_.push_back({job.id, e.at_s, 0, ids});
+}
+
+void JobTable::requeue_job(JobRecord& job, double at_s) {
+  take_processors(job, at_s);
+  job.phase = JobRecord::Phase::waiting;
+  job.pid = job.pid_started = 0;
+  job.start_s = 0;
+}
+
+void JobTable::end_job(JobRecord& job, const Entry& e) {
+  if (job.phase == JobRecord::Phase::ended) damaged(e, "the job ended twice");
+  take_processors(job, e.at_s);
+  job.phase = JobRecord::Phase::ended;
+  job.end_s = e.at_s;
+  job.status = e.fields[0];
+  job.why = e.fields[1];
 }
 
 void JobTable::take_processors(JobRecord& job, double at_s) {

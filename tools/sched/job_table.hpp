@@ -110,6 +110,8 @@ private:
   void start_job(JobRecord& job, const Entry& entry);
   void resize_job(JobRecord& job, const Entry& entry);
   void suspend_job(JobRecord& job, const Entry& entry);
+  void requeue_job(JobRecord& job, double at_s);
+  void end_job(JobRecord& job, const Entry& entry);
   void take_processors(JobRecord& job, double at_s);
   void close_segment(std::int64_t job, double at_s);
 
