@@ -42,24 +42,24 @@ int fail(const char* text, int status) {
   return status;
 }
 
-} // namespace
+/// What the command line says.
+struct Given {
+  sched::DaemonOptions daemon;
+  std::string hosts, mpirun_options, share = "even";
+  bool stops = false, cancels_jobs = false; ///< the one that runs, and its jobs
 
-int main(int argc, char** argv) {
-  base::CommandLine cli("Runs a queue of jobs on the processors of one machine or allocation: starts them with "
-                        "mpirun, asks running ones to shrink for "
-                        "those that wait and to grow into what is free. Jobs come by `dyngrid submit`; `dyngrid "
-                        "queue` shows them.",
-                        "dyngrid-sched");
-  cli.help_column(30);
-  sched::DaemonOptions o;
-  o.launch.mpirun = DYNGRID_MPIRUN;
-  o.launch.is_mpich = DYNGRID_IS_MPICH;
-  if (o.launch.is_mpich) o.launch.mpirun_options.clear(); // it starts as many as it is told
-  std::string hosts, options, share = "even";
-  bool stop_one = false, cancel_jobs = false;
-  o.procs = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+  Given() {
+    daemon.launch.mpirun = DYNGRID_MPIRUN;
+    daemon.launch.is_mpich = DYNGRID_IS_MPICH;
+    if (daemon.launch.is_mpich) daemon.launch.mpirun_options.clear(); // it starts as many as it is told
+    daemon.procs = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+  }
+};
+
+void add_options(base::CommandLine& cli, Given& given) {
+  sched::DaemonOptions& o = given.daemon;
   cli.add_option("--procs", o.procs, "processors to give to jobs").check(base::in_range(1, 1 << 20)).show_default();
-  cli.add_option("--hosts", hosts,
+  cli.add_option("--hosts", given.hosts,
                  "their hosts instead, with their speeds where they differ: node1:8:1.4,node2:8 (the allocation; "
                  "DYNGRID_HOSTS of "
                  "the jobs)")
@@ -67,7 +67,7 @@ int main(int argc, char** argv) {
   cli.add_option("--policy", o.policy, "ls lazy, as adaptive, rs reconfigurable, tp throughput, qos finish-by times")
       .check(base::one_of({"ls", "as", "rs", "tp", "qos"}))
       .show_default();
-  cli.add_option("--share", share, "who gets processors left over: even, or the first of the queue")
+  cli.add_option("--share", given.share, "who gets processors left over: even, or the first of the queue")
       .check(base::one_of({"even", "first"}))
       .show_default();
   cli.add_flag("--payoff", o.policy_options.payoff, "rs: ask to grow only where history says that it pays");
@@ -85,40 +85,66 @@ int main(int argc, char** argv) {
       .check(base::non_negative_number())
       .show_default();
   cli.add_option("--mpirun", o.launch.mpirun, "what starts jobs").show_default();
-  cli.add_option("--mpirun-options", options,
+  cli.add_option("--mpirun-options", given.mpirun_options,
                  "its options, separated by blanks (default: --oversubscribe; none with MPICH)")
       .type_name("TEXT");
   cli.add_flag("--until-empty", o.until_empty, "end when no job is left, after the first has come");
   cli.add_flag("--verbose", o.is_verbose, "what happens, on stderr");
-  cli.add_flag("--stop", stop_one, "stop the scheduler that runs; its jobs go on, and the next scheduler finds them");
-  cli.add_flag("--cancel-jobs", cancel_jobs, "with --stop: end its jobs too");
+  cli.add_flag("--stop", given.stops,
+               "stop the scheduler that runs; its jobs go on, and the next scheduler finds them");
+  cli.add_flag("--cancel-jobs", given.cancels_jobs, "with --stop: end its jobs too");
+}
+
+/// @throws base::Error
+sched::DaemonOptions options_of(const Given& given) {
+  sched::DaemonOptions o = given.daemon;
+  if (!given.hosts.empty()) {
+    o.launch.hosts = sched::Hosts::parse(given.hosts);
+    o.procs = o.launch.hosts.procs();
+  }
+  if (o.suspends && !given.hosts.empty())
+    throw base::Error(base::Status::bad_argument,
+                      "--suspend stops processes of this machine; with --hosts they may be on others");
+  if (!given.mpirun_options.empty()) {
+    o.launch.mpirun_options.clear();
+    std::istringstream words(given.mpirun_options);
+    for (std::string word; words >> word;) o.launch.mpirun_options.push_back(word);
+  }
+  using Share = sched::PolicyOptions::Share;
+  o.policy_options.share = given.share == "first" ? Share::first : Share::even;
+  o.folder = o.folder.empty() ? sched::default_folder() : absolute(o.folder);
+  o.runtime_folder = control::runtime_directory();
+  return o;
+}
+
+void listen_to_signals() {
+  for (const int number : {SIGPIPE, SIGXFSZ}) signal(number, SIG_IGN); // the write says what is wrong
+  for (const int number : {SIGTERM, SIGINT, SIGHUP}) {
+    struct sigaction action {};
+    action.sa_handler = on_signal; // no SA_RESTART: poll returns
+    sigaction(number, &action, nullptr);
+  }
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  base::CommandLine cli("Runs a queue of jobs on the processors of one machine or allocation: starts them with "
+                        "mpirun, asks running ones to shrink for "
+                        "those that wait and to grow into what is free. Jobs come by `dyngrid submit`; `dyngrid "
+                        "queue` shows them.",
+                        "dyngrid-sched");
+  cli.help_column(30);
+  Given given;
+  add_options(cli, given);
   cli.footer("One scheduler per user and runtime directory (DYNGRID_RUNTIME_DIR). SIGTERM is as --stop. "
              "After a crash, start it again with the same "
              "--folder: nothing is lost. See docs/scheduler.md.");
   if (const auto status = base::read_command_line(cli, argc, argv)) return *status;
   try {
-    if (stop_one) return stop(cancel_jobs);
-    if (!hosts.empty()) {
-      o.launch.hosts = sched::Hosts::parse(hosts);
-      o.procs = o.launch.hosts.procs();
-    }
-    if (o.suspends && !hosts.empty())
-      throw base::Error(base::Status::bad_argument,
-                        "--suspend stops processes of this machine; with --hosts they may be on others");
-    if (!options.empty()) {
-      o.launch.mpirun_options.clear();
-      std::istringstream words(options);
-      for (std::string word; words >> word;) o.launch.mpirun_options.push_back(word);
-    }
-    o.policy_options.share = share == "first" ? sched::PolicyOptions::Share::first : sched::PolicyOptions::Share::even;
-    o.folder = o.folder.empty() ? sched::default_folder() : absolute(o.folder);
-    o.runtime_folder = control::runtime_directory();
-    for (const int number : {SIGPIPE, SIGXFSZ}) signal(number, SIG_IGN); // the write says what is wrong
-    for (const int number : {SIGTERM, SIGINT, SIGHUP}) {
-      struct sigaction action {};
-      action.sa_handler = on_signal; // no SA_RESTART: poll returns
-      sigaction(number, &action, nullptr);
-    }
+    if (given.stops) return stop(given.cancels_jobs);
+    const sched::DaemonOptions o = options_of(given);
+    listen_to_signals();
     sched::Daemon daemon(o);
     std::printf("dyngrid-sched: %d processors, policy %s, journal in %s, socket %s\n", o.procs, o.policy.c_str(),
                 o.folder.c_str(), sched::scheduler_socket().c_str());
