@@ -402,6 +402,29 @@ std::string cost_text(double t_resize, double t_new) {
 }
 } // namespace
 
+void Run::print_changes() {
+  print("");
+  print(fmt::format("changes of the grid (in {}s: payoff point = ceil(t_resize / (t_old - t_new)), resize cost = "
+                    "ceil(t_resize / t_new))",
+                    word_));
+  print(fmt::format("{:>6} {:>7} {:>7} {:>8} {:>8} {:>8} {:>9} {:>10} {:>8} {:>8} {:>13} {:>12}", "before", "from",
+                    "to", "spawn s", "merge s", "plan s", "exchange s", "t_resize s", "t_old s", "t_new s",
+                    "payoff point", "resize cost"));
+  for (std::size_t i = 0; i < static_cast<std::size_t>(counts_.changes); ++i) {
+    if (changes_[i].status != DYNGRID_RESIZED) continue;
+    const auto& r = changes_[i].report;
+    double t_old = 0, t_new = 0;
+    mean_step_s(i, &t_old, &t_new);
+    const auto seconds = [](double t) { return std::isnan(t) ? std::string("-") : fmt::format("{:.4f}", t); };
+    print(fmt::format("{:>6} {:>7} {:>7} {:>8.3f} {:>8.3f} {:>8.4f} {:>10.4f} {:>10.3f} {:>8} {:>8} {:>13} {:>12}",
+                      changes_[i].step, fmt::format("{}x{}", r.from_nprow, r.from_npcol),
+                      fmt::format("{}x{}", r.to_nprow, r.to_npcol), r.spawn_s, r.merge_s, r.plan_s, r.exchange_s,
+                      r.total_s, seconds(t_old), seconds(t_new), payoff_text(r.total_s, t_old, t_new),
+                      cost_text(r.total_s, t_new)));
+  }
+  print("");
+}
+
 int Run::finish(const std::string& more) {
   if (dyngrid_comm() == MPI_COMM_NULL) return 0;
   int wrong = 0, failed = 0, done = 0;
@@ -421,28 +444,7 @@ int Run::finish(const std::string& more) {
     resize_s += change.report.total_s;
     path += fmt::format(" -> {}x{}", change.report.to_nprow, change.report.to_npcol);
   }
-  if (done > 0) {
-    print("");
-    print(fmt::format("changes of the grid (in {}s: payoff point = ceil(t_resize / (t_old - t_new)), resize cost = "
-                      "ceil(t_resize / t_new))",
-                      word_));
-    print(fmt::format("{:>6} {:>7} {:>7} {:>8} {:>8} {:>8} {:>9} {:>10} {:>8} {:>8} {:>13} {:>12}", "before", "from",
-                      "to", "spawn s", "merge s", "plan s", "exchange s", "t_resize s", "t_old s", "t_new s",
-                      "payoff point", "resize cost"));
-    for (std::size_t i = 0; i < static_cast<std::size_t>(counts_.changes); ++i) {
-      if (changes_[i].status != DYNGRID_RESIZED) continue;
-      const auto& r = changes_[i].report;
-      double t_old = 0, t_new = 0;
-      mean_step_s(i, &t_old, &t_new);
-      const auto seconds = [](double t) { return std::isnan(t) ? std::string("-") : fmt::format("{:.4f}", t); };
-      print(fmt::format("{:>6} {:>7} {:>7} {:>8.3f} {:>8.3f} {:>8.4f} {:>10.4f} {:>10.3f} {:>8} {:>8} {:>13} {:>12}",
-                        changes_[i].step, fmt::format("{}x{}", r.from_nprow, r.from_npcol),
-                        fmt::format("{}x{}", r.to_nprow, r.to_npcol), r.spawn_s, r.merge_s, r.plan_s, r.exchange_s,
-                        r.total_s, seconds(t_old), seconds(t_new), payoff_text(r.total_s, t_old, t_new),
-                        cost_text(r.total_s, t_new)));
-    }
-    print("");
-  }
+  if (done > 0) print_changes();
   const std::string verdict = !options_.check ? "not checked"
                               : wrong == 0    ? "all right"
                                               : fmt::format("{} WRONG", wrong);

@@ -124,6 +124,7 @@ private:
   void close_step(const std::string& word);
   void share_changes();
   void mean_step_s(std::size_t change, double* before, double* after) const;
+  void print_changes();
   bool write_csv() const;
   bool write_json(const std::string& summary) const;
 
