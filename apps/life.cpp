@@ -162,6 +162,23 @@ struct Settings {
   Distribution distribution;
 };
 
+/// What follows from what was given.
+void settle(Settings& settings) {
+  Distribution& distribution = settings.distribution;
+  using Kind = Distribution::Kind;
+  if (settings.common.has_host_speeds()) settings.kind = "shares";
+  distribution.kind = settings.kind == "cyclic"   ? Kind::cyclic
+                      : settings.kind == "block"  ? Kind::block
+                      : settings.kind == "shares" ? Kind::shares
+                                                  : Kind::weighted;
+  if (distribution.kind == Kind::shares && !settings.common.has_host_speeds())
+    settings.common.speeds = distribution.speeds.empty() ? std::vector<double>{1} : distribution.speeds;
+  distribution.method = settings.mapping == "best"  ? DYNGRID_MAP_BEST
+                        : settings.mapping == "svd" ? DYNGRID_MAP_SVD
+                                                    : DYNGRID_MAP_NATURAL;
+  distribution.n = settings.common.n;
+}
+
 void read_command_line(Settings& settings, int argc, char** argv) {
   Distribution& distribution = settings.distribution;
   base::CommandLine cli(
@@ -211,19 +228,7 @@ void read_command_line(Settings& settings, int argc, char** argv) {
          "write to this file what each process had to do in each step: speed, rows, columns, seconds of its own")
       .type_name("FILE");
   apps::parse(cli, settings.common, argc, argv);
-
-  using Kind = Distribution::Kind;
-  if (settings.common.has_host_speeds()) settings.kind = "shares";
-  distribution.kind = settings.kind == "cyclic"   ? Kind::cyclic
-                      : settings.kind == "block"  ? Kind::block
-                      : settings.kind == "shares" ? Kind::shares
-                                                  : Kind::weighted;
-  if (distribution.kind == Kind::shares && !settings.common.has_host_speeds())
-    settings.common.speeds = distribution.speeds.empty() ? std::vector<double>{1} : distribution.speeds;
-  distribution.method = settings.mapping == "best"  ? DYNGRID_MAP_BEST
-                        : settings.mapping == "svd" ? DYNGRID_MAP_SVD
-                                                    : DYNGRID_MAP_NATURAL;
-  distribution.n = settings.common.n;
+  settle(settings);
 }
 
 /// Why --rows and --columns cannot be; empty when they can.

@@ -100,6 +100,39 @@ struct Case {
   }
 };
 
+/// Of rates, heterogeneous over uniform.
+struct Mean {
+  double log_sum = 0, worst = 1e9;
+  int count = 0;
+  void add(double ratio) {
+    log_sum += std::log(ratio);
+    worst = std::min(worst, ratio);
+    ++count;
+  }
+  void print(const char* what) const {
+    if (count > 0)
+      std::printf("rate of heterogeneous over uniform, bytes %s: %.3f in the mean, %.3f at worst, %d cases\n", what,
+                  std::exp(log_sum / count), worst, count);
+  }
+};
+
+/// One line.
+void compare(const Case& uniform, const Case& unequal, const int (&g)[4], int nb, Mean& of_moved, Mean& of_all) {
+  const double moved = unequal.moved_rate() / uniform.moved_rate(), all = unequal.rate() / uniform.rate();
+  if (uniform.totals.moved_elements > 0 && unequal.totals.moved_elements > 0) of_moved.add(moved);
+  // nothing to compare where only one of the two moves anything at all
+  if ((uniform.totals.moved_elements > 0) == (unequal.totals.moved_elements > 0)) of_all.add(all);
+  const std::string pair =
+      std::to_string(g[0]) + "x" + std::to_string(g[1]) + "-" + std::to_string(g[2]) + "x" + std::to_string(g[3]);
+  std::printf("%-10s %-8s %-20s %9.1f %9.1f %9.2f %9.2f %8.3f %8.3f\n", pair.c_str(),
+              nb > 0 ? (std::to_string(nb) + "-" + std::to_string(nb * 3 / 4)).c_str() : "one",
+              nb > 0 ? "cyclic/heterogeneous" : "block/variable",
+              8e-6 * static_cast<double>(uniform.totals.moved_elements),
+              8e-6 * static_cast<double>(unequal.totals.moved_elements), 1e3 * median(uniform.seconds),
+              1e3 * median(unequal.seconds), moved, all);
+  std::fflush(stdout);
+}
+
 int run(int argc, char** argv) {
   std::int64_t n = 4000;
   int reps = 9;
@@ -118,20 +151,6 @@ int run(int argc, char** argv) {
   if (rank == 0)
     std::printf("%-10s %-8s %-20s %9s %9s %9s %9s %8s %8s\n", "grids", "blocks", "distributions", "MB unif.", "MB het.",
                 "unif. ms", "het. ms", "moved", "all");
-  struct Mean {
-    double log_sum = 0, worst = 1e9;
-    int count = 0;
-    void add(double ratio) {
-      log_sum += std::log(ratio);
-      worst = std::min(worst, ratio);
-      ++count;
-    }
-    void print(const char* what) const {
-      if (count > 0)
-        std::printf("rate of heterogeneous over uniform, bytes %s: %.3f in the mean, %.3f at worst, %d cases\n", what,
-                    std::exp(log_sum / count), worst, count);
-    }
-  };
   Mean of_moved, of_all;
   const int grids[][4] = {{2, 2, 3, 3}, {2, 2, 2, 4}, {1, 2, 2, 2}, {2, 3, 3, 2}, {3, 3, 4, 4}, {4, 4, 4, 4}};
   for (const auto& g : grids) {
@@ -148,20 +167,7 @@ int run(int argc, char** argv) {
           uniform.run(executor, rep >= 0);
           unequal.run(executor, rep >= 0);
         }
-        if (rank != 0) continue;
-        const double moved = unequal.moved_rate() / uniform.moved_rate(), all = unequal.rate() / uniform.rate();
-        if (uniform.totals.moved_elements > 0 && unequal.totals.moved_elements > 0) of_moved.add(moved);
-        // nothing to compare where only one of the two moves anything at all
-        if ((uniform.totals.moved_elements > 0) == (unequal.totals.moved_elements > 0)) of_all.add(all);
-        const std::string pair =
-            std::to_string(g[0]) + "x" + std::to_string(g[1]) + "-" + std::to_string(g[2]) + "x" + std::to_string(g[3]);
-        std::printf("%-10s %-8s %-20s %9.1f %9.1f %9.2f %9.2f %8.3f %8.3f\n", pair.c_str(),
-                    nb > 0 ? (std::to_string(nb) + "-" + std::to_string(nb * 3 / 4)).c_str() : "one",
-                    nb > 0 ? "cyclic/heterogeneous" : "block/variable",
-                    8e-6 * static_cast<double>(uniform.totals.moved_elements),
-                    8e-6 * static_cast<double>(unequal.totals.moved_elements), 1e3 * median(uniform.seconds),
-                    1e3 * median(unequal.seconds), moved, all);
-        std::fflush(stdout);
+        if (rank == 0) compare(uniform, unequal, g, nb, of_moved, of_all);
       }
       executor.close();
       MPI_Comm_free(&comm);

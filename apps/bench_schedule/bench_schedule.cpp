@@ -388,6 +388,20 @@ private:
   std::vector<Outcome> outcomes_; ///< on the first process
 };
 
+/// @throws std::runtime_error, base::Error
+void check(const Settings& settings, int processes) {
+  int needed = 1;
+  for (const std::string& grids : settings.grids) {
+    const auto [from, to] = base::parse_grid_change(grids, "--grids");
+    needed = std::max({needed, from.size(), to.size()});
+  }
+  if (settings.nb != "block" &&
+      (settings.nb.find_first_not_of("0123456789") != std::string::npos || std::atoll(settings.nb.c_str()) < 1))
+    throw std::runtime_error(fmt::format("--nb is '{}', expected a number from 1, or block", settings.nb));
+  if (needed > processes)
+    throw std::runtime_error(fmt::format("the grids need {} processes, mpirun started {}", needed, processes));
+}
+
 // The command line; on the first process it speaks. Returns -1 to go on.
 int read(int argc, char** argv, int size, bool speaks, Settings& settings) {
   base::CommandLine cli(
@@ -429,22 +443,13 @@ int read(int argc, char** argv, int size, bool speaks, Settings& settings) {
   cli.add_flag("--quick", settings.is_quick, "small and short, to see that it works");
   cli.add_option("--csv", settings.csv, "file for one line per single run").type_name("FILE");
   if (const auto status = base::read_command_line(cli, argc, argv, speaks)) return *status;
+  if (settings.is_quick) {
+    if (cli.count("--n") == 0) settings.sizes = {240};
+    if (cli.count("--grids") == 0) settings.grids = {"2x2-2x3"};
+    if (cli.count("--reps") == 0) settings.reps = 2;
+  }
   try {
-    if (settings.is_quick) {
-      if (cli.count("--n") == 0) settings.sizes = {240};
-      if (cli.count("--grids") == 0) settings.grids = {"2x2-2x3"};
-      if (cli.count("--reps") == 0) settings.reps = 2;
-    }
-    int needed = 1;
-    for (const std::string& grids : settings.grids) {
-      const auto [from, to] = base::parse_grid_change(grids, "--grids");
-      needed = std::max({needed, from.size(), to.size()});
-    }
-    if (settings.nb != "block" &&
-        (settings.nb.find_first_not_of("0123456789") != std::string::npos || std::atoll(settings.nb.c_str()) < 1))
-      throw std::runtime_error(fmt::format("--nb is '{}', expected a number from 1, or block", settings.nb));
-    if (needed > size)
-      throw std::runtime_error(fmt::format("the grids need {} processes, mpirun started {}", needed, size));
+    check(settings, size);
     if (std::count(settings.grids.begin(), settings.grids.end(), settings.split) == 0)
       settings.split = settings.grids[0];
     return -1;
