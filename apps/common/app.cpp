@@ -53,16 +53,6 @@ std::pair<int, int> parse_grid(const std::string& text) {
   throw base::CommandLineError(fmt::format("'{}' is not a grid, expected e.g. 2x3", text));
 }
 
-/// 0 for "block".
-std::int64_t parse_block(const std::string& text) {
-  if (text == "block") return 0;
-  std::int64_t nb = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), nb);
-  if (error != std::errc() || end != text.data() + text.size() || nb < 1)
-    throw base::CommandLineError(fmt::format("'{}' is no block size, expected a number above 0 or block", text));
-  return nb;
-}
-
 std::string block_text(const Options& options) {
   return options.nb > 0 ? std::to_string(options.nb) : "block";
 }
@@ -77,6 +67,15 @@ bool is_first_of_mpirun() {
   const char* rank = std::getenv("OMPI_COMM_WORLD_RANK");
   if (rank == nullptr) rank = std::getenv("PMI_RANK"); // MPICH's
   return rank == nullptr || std::string(rank) == "0";
+}
+
+std::int64_t parse_block(const std::string& text) {
+  if (text == "block") return 0;
+  std::int64_t nb = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), nb);
+  if (error != std::errc() || end != text.data() + text.size() || nb < 1)
+    throw base::CommandLineError(fmt::format("'{}' is no block size, expected a number above 0 or block", text));
+  return nb;
 }
 
 std::vector<GridChange> parse_changes(const std::string& text) {

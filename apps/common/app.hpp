@@ -56,6 +56,9 @@ void add_host_speeds(base::CommandLine& cli, Options& options);
 /// 0 or 2. Sets DYNGRID_EXCHANGE for this process from --schedule. Call it before dyngrid_init.
 void parse(base::CommandLine& cli, Options& options, int argc, char** argv);
 
+/// A block size, 0 for "block". Throws base::CommandLineError with what is wrong.
+std::int64_t parse_block(const std::string& text);
+
 /// "5:3x3,10:4x4". Throws base::CommandLineError with what is wrong.
 std::vector<GridChange> parse_changes(const std::string& text);
 

@@ -4,14 +4,12 @@
 #pragma once
 
 #include "app.hpp"
-#include "base/command_line.hpp"
 
 #include <dyngrid.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
@@ -26,13 +24,7 @@ inline std::vector<std::int64_t> parse_blocks(const std::string& text) {
   std::vector<std::int64_t> blocks;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::string word = text.substr(begin, end - begin);
-    std::int64_t nb = 0;
-    const auto [rest, error] = std::from_chars(word.data(), word.data() + word.size(), nb);
-    const bool is_number = error == std::errc() && rest == word.data() + word.size() && nb > 0;
-    if (!is_number && word != "block")
-      throw base::CommandLineError(fmt::format("'{}' is no block size, expected a number above 0 or block", word));
-    blocks.push_back(is_number ? nb : 0);
+    blocks.push_back(parse_block(text.substr(begin, end - begin)));
     begin = end + 1;
   }
   return blocks;
