@@ -149,10 +149,7 @@ Load LoadReader::look() {
   const std::lock_guard lock(mutex_);
   LoadSample now = load_sample(read_load(root_));
   const Load load = judge_load(before_, now, source_, work_, stopped_s_);
-  before_ = std::move(now);
-  cpu_before_s_ = process_cpu_s();
-  work_ = {};
-  stopped_s_ = 0;
+  begin_again(std::move(now));
   return load;
 }
 
@@ -167,11 +164,16 @@ std::optional<Load> LoadReader::look_after(double wanted, bool sleeps, double st
   const double held_up = stands_still ? ran_s : source == LoadSource::clock ? work_.wall_s : counted_s;
   if (!sleeps && has_threads && held_up + stopped_s_ < wanted) return std::nullopt;
   const Load load = judge_load(before_, now, sleeps ? LoadSource::competitors : source, work_, sleeps ? 0 : stopped_s_);
+  begin_again(std::move(now));
+  return load;
+}
+
+/// What follows is measured from here on.
+void LoadReader::begin_again(LoadSample now) {
   before_ = std::move(now);
   cpu_before_s_ = process_cpu_s();
   work_ = {};
   stopped_s_ = 0;
-  return load;
 }
 
 void LoadReader::work(double cpu_s, double wall_s) {

@@ -43,6 +43,8 @@ public:
   void work(double cpu_s, double wall_s);
 
 private:
+  void begin_again(LoadSample now);
+
   std::mutex mutex_;
   LoadSource source_;
   std::string root_;
