@@ -324,11 +324,16 @@ void Daemon::tell(std::int64_t id, Live& live, const std::string& op, const Json
     const auto number = live.client->send(op, fields, 0.2);
     live.sent[number] = op;
   } catch (const Error& error) {
-    say(fmt::format("job {}: {}", id, error.what()));
-    live.client.reset();
-    live.sent.clear();
-    live.is_resizable = false;
+    lose(id, live, error);
   }
+}
+
+/// The connection to it.
+void Daemon::lose(std::int64_t id, Live& live, const std::exception& why) {
+  say(fmt::format("job {}: {}", id, why.what()));
+  live.client.reset();
+  live.sent.clear();
+  live.is_resizable = false;
 }
 
 void Daemon::listen_to(std::int64_t id, Live& live) {
@@ -342,10 +347,7 @@ void Daemon::listen_to(std::int64_t id, Live& live) {
     throw;
   } catch (const std::exception& error) { // it has gone, or talks nonsense: its process tells the rest
     if (!journal_.why_broken().empty()) throw;
-    say(fmt::format("job {}: {}", id, error.what()));
-    live.client.reset();
-    live.sent.clear();
-    live.is_resizable = false;
+    lose(id, live, error);
     live.next_try_s = unix_time_s() + 1;
   }
 }

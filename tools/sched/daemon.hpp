@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
@@ -104,6 +105,7 @@ private:
   void heard(std::int64_t id, Live& live, const Json& line);
   void heard_history(Live& live, const Json& reply);
   void tell(std::int64_t id, Live& live, const std::string& op, const Json& fields);
+  void lose(std::int64_t id, Live& live, const std::exception& why);
   void heard_ask(std::int64_t id, Live& live, const Json& asks);
   void end_ask(std::int64_t id, Live& live);
   void has_size(std::int64_t id, int n, const std::vector<Host>& said = {});
