@@ -57,6 +57,11 @@ History history_from(const Json& answer) {
   }
 }
 
+Json members_of(std::pair<int, int> grid, const StepTimes& times) {
+  return {{"grid", {grid.first, grid.second}}, {"steps", times.count},     {"mean_s", times.mean},
+          {"error_s", times.error()},          {"squares", times.squares}, {"least_s", times.least}};
+}
+
 Json members_of(const ChangeCost& cost) {
   return {{"from", to_json(cost.from)},
           {"spawned", cost.spawned},

@@ -12,6 +12,7 @@
 
 #include "base/statistics.hpp"
 #include "base/text.hpp"
+#include "control/history_json.hpp"
 #include "gridmap/placement.hpp"
 
 namespace control {
@@ -125,17 +126,9 @@ Json json_of(const ResizeRequest& p, double now) {
 }
 
 Json json_of(const ChangeCost& c) {
-  return {{"from", to_json(c.from)},
-          {"grid", to_json(c.to)},
-          {"spawned", c.spawned},
-          {"spawn_s", c.spawn_s},
-          {"merge_s", c.merge_s},
-          {"plan_s", c.plan_s},
-          {"exchange_s", c.exchange_s},
-          {"moved_bytes", c.moved_bytes},
-          {"planned_exchange_s", c.predicted_exchange_s},
-          {"asked_at_step", c.asked_at_step},
-          {"changed_at_step", c.changed_at_step}};
+  Json json = members_of(c);
+  json["grid"] = to_json(c.to);
+  return json;
 }
 
 /// Standard error of the mean by the median distance from the median, so that one step that was disturbed does not
@@ -739,13 +732,7 @@ Json JobState::history() const {
     for (const BalanceReport& balance : book_->known.balances) balances.push_back(members_of(balance));
     for (const auto& [phase, times] : book_->known.phases) phases.push_back(members_of(phase, times));
   }
-  for (const auto& [shape, times] : here.steps)
-    grids.push_back({{"grid", to_json(GridShape{shape.first, shape.second})},
-                     {"steps", times.count},
-                     {"mean_s", times.mean},
-                     {"error_s", times.error()},
-                     {"squares", times.squares},
-                     {"least_s", times.least}});
+  for (const auto& [shape, times] : here.steps) grids.push_back(members_of(shape, times));
   for (const ChangeCost& change : here.changes) resizes.push_back(json_of(change));
   const auto sweet = sweet_spot(here.steps);
   return {{"app", info_.app},

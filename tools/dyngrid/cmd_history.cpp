@@ -47,13 +47,7 @@ Entry asked(const std::string& name) {
 json as_json(const Entry& e, const std::vector<base::GridShape>& wanted) {
   json grids = json::array(), resizes = json::array(), balances = json::array(), phases = json::array(),
        predictions = json::array();
-  for (const auto& [shape, t] : e.history.steps)
-    grids.push_back({{"grid", {shape.first, shape.second}},
-                     {"steps", t.count},
-                     {"mean_s", t.mean},
-                     {"error_s", t.error()},
-                     {"squares", t.squares},
-                     {"least_s", t.least}});
+  for (const auto& [shape, times] : e.history.steps) grids.push_back(control::members_of(shape, times));
   for (const auto& c : e.history.changes) {
     resizes.push_back(control::members_of(c));
     resizes.back()["grid"] = control::to_json(c.to);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A history as it is sent and printed.
 #pragma once
+#include <utility>
 
 #include "control/history.hpp"
 #include "control/protocol.hpp"
@@ -11,6 +12,9 @@ namespace control {
 /// nothing. Its spawns are its own growths.
 /// @throws base::Error{bad_argument} when a member is of another kind.
 History history_from(const Json& answer);
+
+/// What steps took on a grid.
+Json members_of(std::pair<int, int> grid, const StepTimes& times);
 
 /// What a change cost and from which grid it led; the grid that it led to has another name in the file than in answers.
 Json members_of(const ChangeCost& cost);
