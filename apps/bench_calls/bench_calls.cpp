@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls of a program that nobody changes: LU and Cholesky where the caller has its matrix, direct (ScaLAPACK's routine)
-// and as DYNGRID_CALLS says, in turns. The first call by DYNGRID_CALLS, which may measure places, is not counted.
+// and as DYNGRID_CALLS says, in turns. The first calls by DYNGRID_CALLS, which may measure places, are not counted.
 //
 //   mpirun --oversubscribe -np 4 -x DYNGRID_CALLS=pdgetrf,pdpotrf bench_calls --n 4000 --csv out.csv
 
@@ -31,9 +31,9 @@ void pdpotrf_(const char* uplo, const int* n, double* a, const int* ia, const in
 namespace {
 
 struct Settings {
-  int n = 4000, reps = 3;
+  int n = 4000, reps = 3, warm_ups = 1;
   std::vector<int> blocks{1, 2, 4, 8, 16};
-  std::vector<std::string> grids{"1x4", "2x2", "4x1"}, routines{"getrf", "potrf"};
+  std::vector<std::string> grids{"1x4", "2x2", "4x1"}, routines{"getrf", "potrf"}, ways{"direct", "calls"};
   std::string csv;
   bool check = false;
 };
@@ -96,13 +96,17 @@ void check(const std::vector<double>& x, const std::vector<double>& y, const std
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/// @return medians: direct, by DYNGRID_CALLS
+/// @return medians: direct, by DYNGRID_CALLS; NaN of what is not in --ways
 std::pair<double, double> measure(const Settings& settings, Case& k, const std::string& routine,
                                   const std::string& grid, apps::Report& report) {
   std::map<bool, std::vector<double>> runs; // by whether it is direct
   std::vector<double> result;
-  for (int rep = -1; rep < settings.reps; ++rep)
+  const auto is_wanted = [&](bool is_direct) {
+    return std::find(settings.ways.begin(), settings.ways.end(), is_direct ? "direct" : "calls") != settings.ways.end();
+  };
+  for (int rep = -settings.warm_ups; rep < settings.reps; ++rep)
     for (const bool is_direct : {(rep & 1) != 0, (rep & 1) == 0}) {
+      if (!is_wanted(is_direct) || (is_direct && rep < -1)) continue;
       const double taken = k.seconds(routine, is_direct);
       if (rep >= 0) runs[is_direct].push_back(taken);
       if (!settings.check) continue;
@@ -110,6 +114,7 @@ std::pair<double, double> measure(const Settings& settings, Case& k, const std::
       check(result, k.a, routine);
     }
   for (const bool is_direct : {true, false}) {
+    if (!is_wanted(is_direct)) continue;
     apps::Sample sample;
     sample.part = "calls";
     sample.application = routine;
@@ -140,7 +145,14 @@ int run(int argc, char** argv) {
       .separated_by(',')
       .check(base::one_of({"getrf", "potrf"}))
       .show_default();
+  app.add_option("--ways", settings.ways, "direct, calls (as DYNGRID_CALLS says), or both")
+      .separated_by(',')
+      .check(base::one_of({"direct", "calls"}))
+      .show_default();
   app.add_option("--reps", settings.reps, "runs of each").check(base::positive_number()).show_default();
+  app.add_option("--warm-ups", settings.warm_ups, "runs of each before these")
+      .check(base::positive_number())
+      .show_default();
   app.add_option("--csv", settings.csv, "file for one line per single run").type_name("FILE");
   app.add_flag("--check", settings.check, "results are compared with the direct call's");
   if (const auto status = base::read_command_line(app, argc, argv, rank == 0)) return *status;
@@ -156,14 +168,14 @@ int run(int argc, char** argv) {
         Case k(settings.n, nb, grid);
         const auto [straight, called] = measure(settings, k, routine, shape, report);
         const double ratio = straight / called;
-        ratios.add(ratio);
+        if (std::isfinite(ratio)) ratios.add(ratio);
         table.rows.push_back(
-            {routine, shape, nb, apps::Cell(straight, 3), apps::Cell(called, 3), apps::Cell(ratio, 3)});
+            {routine, shape, nb, apps::Cell(straight, 4), apps::Cell(called, 4), apps::Cell(ratio, 4)});
       }
   }
   if (rank != 0) return 0;
   const char* calls = std::getenv("DYNGRID_CALLS");
-  table.note = ratios.text() + "; DYNGRID_CALLS=" + (calls ? calls : "") + ".";
+  table.note = (settings.ways.size() > 1 ? ratios.text() + "; " : "") + "DYNGRID_CALLS=" + (calls ? calls : "") + ".";
   report.add(table);
   return report.finish() ? 0 : 1;
 }

@@ -275,7 +275,8 @@ std::vector<CallPlace> call_places(GridShape here, int nb, int workers) {
   for (int fewer = processes / 2; fewer >= 1; fewer /= 2) add(base::squarest(fewer), usual);
   if (workers == 0) return places;
   const int all = processes + workers;
-  for (const int block : {usual, 32}) add(base::squarest(all), block);
+  for (const GridShape grid : {base::squarest(all), GridShape{1, all}}) // the latter sends least, for pivots nothing
+    for (const int block : {usual, 32}) add(grid, block);
   const int side = static_cast<int>(std::sqrt(all));
   for (const GridShape square : {GridShape{side, side}, GridShape{side, side + 1}}) // of 2 + 3 processes 2x2
     if (square.size() > processes && square.size() <= all) add(square, usual);

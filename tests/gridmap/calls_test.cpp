@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gridmap/calls.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -73,6 +74,8 @@ TEST(CallPlaces, WithWorkersAreMore) {
       }
       for (std::size_t l = 0; l < k; ++l) EXPECT_FALSE(with[k] == with[l]);
     }
+    for (const int nb : {64, 32}) // a search for a pivot stays on one process there
+      EXPECT_TRUE(std::find(with.begin(), with.end(), CallPlace{{1, p * q + workers}, nb}) != with.end()) << nb;
     for (int call = 0; call < 20; ++call) {
       const CallPlace to = gridmap::forced_place({p, q}, 64, call, workers);
       EXPECT_LE(to.grid.size(), p * q + workers);
