@@ -4,11 +4,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
+#include <limits>
 #include <map>
+#include <random>
 
 #include "base/status.hpp"
 #include "sched/promise.hpp"
+#include "sched/queue.hpp"
 #include "sched/simulate.hpp"
 
 namespace {
@@ -73,6 +77,61 @@ TEST(Sizes, Grammar) {
   EXPECT_EQ(sizes.above(16), 0);
   EXPECT_EQ(sizes.index_of(16), 2);
   EXPECT_EQ(sizes.index_of(5), -1);
+}
+
+/// Jobs come and start in any order, with sizes and times by which they have to start; beside a plain list.
+TEST(Queue, AnswersAsALookAtEveryJob) {
+  std::mt19937 gen(7);
+  const auto below = [&](int n) { return std::uniform_int_distribution<int>(0, n - 1)(gen); };
+  for (int round = 0; round < 20; ++round) {
+    std::deque<Sizes> sizes;
+    std::deque<Job> jobs;
+    std::vector<const Job*> list; // in order
+    Queue queue;
+    const int most = 1 + below(1500);
+    for (int turn = 0; turn < 3000; ++turn) {
+      if (list.empty() || (static_cast<int>(list.size()) < most && below(5) < 3)) {
+        sizes.emplace_back(std::vector<int>{1 + below(100)});
+        Job& job = jobs.emplace_back();
+        job.id = static_cast<std::int64_t>(jobs.size());
+        job.priority = below(2);
+        job.sizes = &sizes.back();
+        job.best_s = 10;
+        if (below(3) > 0) job.finish_by_s = 10 + below(3000);
+        list.insert(std::upper_bound(list.begin(), list.end(), &job,
+                                     [](const Job* a, const Job* b) { return Queue::goes_before(*a, *b); }),
+                    &job);
+        queue.insert(job);
+      } else {
+        const auto out = list.begin() + below(static_cast<int>(list.size()));
+        queue.erase(**out);
+        list.erase(out);
+      }
+      if (turn % 50 != 0) continue;
+      const double now_s = below(3000);
+      const int procs = below(100);
+      int least = std::numeric_limits<int>::max();
+      std::vector<const Job*> timed, fitting;
+      for (const Job* job : list) {
+        least = std::min(least, job->sizes->smallest());
+        if (latest_start_s(*job, now_s) < std::numeric_limits<double>::infinity())
+          timed.push_back(job);
+        else if (job->sizes->smallest() <= procs)
+          fitting.push_back(job);
+      }
+      for (const Queue& one : {queue, Queue(list)}) {
+        ASSERT_EQ(one.size(), list.size());
+        EXPECT_EQ(one.least_procs(), least);
+        EXPECT_EQ(one.has_late(now_s), timed.size() < list.size());
+        std::vector<const Job*> found_timed, found;
+        for (const Queue::Entry& e : one.timed(now_s)) found_timed.push_back(e.job);
+        EXPECT_EQ(found_timed, timed);
+        Queue::Place place;
+        while (const Queue::Entry* e = one.next_late(place, procs, now_s)) found.push_back(e->job);
+        EXPECT_EQ(found, fitting);
+      }
+    }
+  }
 }
 
 TEST(Lazy, FirstToFitAsManyAsItCanTake) {

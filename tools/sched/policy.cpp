@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <iterator>
 #include <limits>
 
 #include <fmt/format.h>
@@ -12,6 +11,7 @@
 #include "base/status.hpp"
 #include "gridmap/step_time.hpp"
 #include "promise.hpp"
+#include "queue.hpp"
 
 namespace sched {
 
@@ -162,7 +162,7 @@ public:
     std::vector<const Job*> waiting;
     const int free = start_adaptive(state, state.free(), start_raise(), out, &waiting);
     if (!waiting.empty())
-      shrink(state, free, waiting, out);
+      shrink(state, victims_of(state, free), waiting, out);
     else if (free > 0 && !state.running.empty())
       grow(state, free, out);
   }
@@ -181,21 +181,32 @@ protected:
   }
   virtual bool should_grow(const Job&, int) const { return true; }
 
-  void shrink(const State& state, int free, const std::vector<const Job*>& waiting, std::vector<Decision>& out) const {
-    std::vector<Plan> victims;
-    int coming = free;
+  /// Who may be asked to give processors up, and what is free or is being given up.
+  struct Victims {
+    std::vector<Plan> plans;
+    int coming;
+    int spare() const { // what all of them could give up: no job that needs more is worth a closer look
+      int sum = 0;
+      for (const Plan& plan : plans) sum += plan.procs - plan.least;
+      return sum;
+    }
+  };
+  Victims victims_of(const State& state, int free) const {
+    Victims victims{{}, free};
     for (const Job* job : state.running) {
-      if (job->target != 0 && job->target < job->procs) coming += job->procs - job->target;
+      if (job->target != 0 && job->target < job->procs) victims.coming += job->procs - job->target;
       if (!may_be_asked(*job, state.now_s)) continue;
       const int least = least_to_keep(*job, state.now_s);
-      if (job->procs > least) victims.push_back({job, job->procs, least});
+      if (job->procs > least) victims.plans.push_back({job, job->procs, least});
     }
-    const auto spare = [&] { // what all of them could give up: no job that needs more is worth a closer look
-      int sum = 0;
-      for (const Plan& victim : victims) sum += victim.procs - victim.least;
-      return sum;
-    };
-    int most = spare();
+    return victims;
+  }
+
+  void shrink(const State& state, Victims all, const std::vector<const Job*>& waiting,
+              std::vector<Decision>& out) const {
+    std::vector<Plan>& victims = all.plans;
+    int coming = all.coming;
+    int most = all.spare();
     for (const Job* job : waiting) {
       if (most == 0 && coming == 0) break;
       if (job->sizes->smallest() - coming > most) continue; // it starts on no less
@@ -222,7 +233,7 @@ protected:
           continue;
         }
         victims = std::move(plan);
-        most = spare();
+        most = all.spare();
         coming = -need;
       } else {
         coming = -need;
@@ -324,14 +335,21 @@ public:
 
   void decide(const State& state, std::vector<Decision>& out) const override {
     int free = raise_late(state, state.free(), out);
-    if (nobody_can_start(state, free) && (free == 0 || !out.empty() || does_anybody_wait(state)) && !may_shrink(state))
+    const Queue made = state.queue ? Queue() : Queue(state.waiting);
+    const Queue& queue = state.queue ? *state.queue : made;
+    if (queue.least_procs() > free && (free == 0 || !out.empty() || does_anybody_wait(queue, state.now_s)) &&
+        !may_shrink(state))
       return; // a long queue is not put in order for nothing
-    std::vector<const Job*> blocked;
-    free = start(state, free, out, blocked);
-    if (!blocked.empty())
-      shrink(state, free, blocked, out);
-    else if (free > 0 && out.empty())
+    Blocked blocked;
+    free = start(state, queue, free, out, blocked);
+    if (blocked.is_anybody()) {
+      Victims victims = victims_of(state, free);
+      const std::vector<const Job*> worth_it =
+          blocked.within(victims.coming + victims.spare(), queue, state.now_s, out);
+      shrink(state, std::move(victims), worth_it, out);
+    } else if (free > 0 && out.empty()) {
       grow(state, free, out);
+    }
   }
 
 protected:
@@ -361,16 +379,42 @@ private:
       return priority != other.priority ? priority > other.priority : latest_s < other.latest_s;
     }
   };
-  static bool nobody_can_start(const State& state, int free) {
-    return std::all_of(state.waiting.begin(), state.waiting.end(),
-                       [&](const Job* job) { return job->sizes->smallest() > free; });
+  /// By priority, then by when they have to start. Who has no time, or is late, comes behind them in the order of the
+  /// queue: in a long one that is nearly everybody, and is not looked at one by one.
+  static std::vector<Waiting> in_order(const Queue& queue, double now_s) {
+    std::vector<Waiting> timed;
+    for (const Queue::Entry& e : queue.timed(now_s)) timed.push_back({e.job, e.job->priority, e.latest_s});
+    std::stable_sort(timed.begin(), timed.end(), [](const Waiting& a, const Waiting& b) { return a.goes_before(b); });
+    return timed;
   }
   /// For processors; who has time does not.
-  static bool does_anybody_wait(const State& state) {
-    return std::any_of(state.waiting.begin(), state.waiting.end(), [&](const Job* job) {
-      return !Waiting{job, job->priority, latest_start_s(*job, state.now_s)}.has_time(state.now_s);
+  static bool does_anybody_wait(const Queue& queue, double now_s) {
+    if (queue.has_late(now_s)) return true;
+    const std::vector<Queue::Entry> timed = queue.timed(now_s);
+    return std::any_of(timed.begin(), timed.end(), [&](const Queue::Entry& e) {
+      return !Waiting{e.job, e.job->priority, e.latest_s}.has_time(now_s);
     });
   }
+  /// Who could not start for want of processors.
+  struct Blocked {
+    std::vector<Waiting> timed; ///< in their order
+    std::size_t late = 0;       ///< so many more
+    bool is_anybody() const { return late > 0 || !timed.empty(); }
+    /// Those that could start if so many processors were free.
+    std::vector<const Job*> within(int procs, const Queue& queue, double now_s,
+                                   const std::vector<Decision>& started) const {
+      std::vector<const Job*> jobs;
+      auto next = timed.begin();
+      Queue::Place place;
+      while (const Queue::Entry* e = queue.next_late(place, procs, now_s)) {
+        if (std::any_of(started.begin(), started.end(), [&](const Decision& d) { return d.job == e->job; })) continue;
+        for (; next != timed.end() && next->priority >= e->job->priority; ++next) jobs.push_back(next->job);
+        jobs.push_back(e->job);
+      }
+      for (; next != timed.end(); ++next) jobs.push_back(next->job);
+      return jobs;
+    }
+  };
   /// Whether a running job could give anything up, or is about to.
   bool may_shrink(const State& state) const {
     return std::any_of(state.running.begin(), state.running.end(), [&](const Job* job) {
@@ -380,22 +424,6 @@ private:
     });
   }
 
-  /// By priority, then by when they have to start. Who has no time, or is late, comes last in the order of the queue:
-  /// in a long one that is nearly everybody, and nobody of them is sorted.
-  static std::vector<Waiting> in_order(const State& state) {
-    std::vector<Waiting> timed, others, order;
-    others.reserve(state.waiting.size());
-    for (const Job* job : state.waiting) {
-      const Waiting next{job, job->priority, latest_start_s(*job, state.now_s)};
-      (next.latest_s < never ? timed : others).push_back(next);
-    }
-    if (timed.empty()) return others;
-    const auto goes_before = [](const Waiting& a, const Waiting& b) { return a.goes_before(b); };
-    std::stable_sort(timed.begin(), timed.end(), goes_before);
-    order.reserve(timed.size() + others.size());
-    std::merge(timed.begin(), timed.end(), others.begin(), others.end(), std::back_inserter(order), goes_before);
-    return order;
-  }
   /// Processors that cannot be had by shrinking.
   int held(const State& state) const {
     int sum = 0;
@@ -421,16 +449,29 @@ private:
 
   /// Starts in the order of the queue. The first that waits for processors keeps its place: others start only on what
   /// it will not need, or for as long as it has time. @return what is free then.
-  int start(const State& state, int free, std::vector<Decision>& out, std::vector<const Job*>& blocked) const {
+  int start(const State& state, const Queue& queue, int free, std::vector<Decision>& out, Blocked& blocked) const {
     std::vector<Plan> plans;
     double until_s = never; // when the first that waits has to start
     const int spared = state.procs / 8;
     int held_by_all = -1, started = 0; // looked at where it matters
-    for (const Waiting& next : in_order(state)) {
+    const std::vector<Waiting> timed = in_order(queue, state.now_s);
+    blocked.late = queue.size() - timed.size();
+    auto next_timed = timed.begin();
+    Queue::Place place;
+    const Queue::Entry* late = queue.next_late(place, free, state.now_s); // those before it do not fit, and never will
+    for (;;) {
+      if (late && late->smallest > free) late = queue.next_late(place, free, state.now_s);
+      if (!late && next_timed == timed.end()) break;
+      const bool is_late = late && (next_timed == timed.end() || late->job->priority > next_timed->priority);
+      const Waiting next = is_late ? Waiting{late->job, late->job->priority, never} : *next_timed++;
+      if (is_late) late = queue.next_late(place, free, state.now_s);
       const Job* job = next.job;
-      if (next.is_blocked(free, state.now_s)) { // whatever it would start on
-        blocked.push_back(job);
+      const auto is_blocked = [&] {
+        if (!is_late) blocked.timed.push_back(next);
         until_s = std::min(until_s, next.latest_s);
+      };
+      if (next.is_blocked(free, state.now_s)) { // whatever it would start on
+        is_blocked();
         continue;
       }
       const int n = least_to_start(*job, state.now_s);
@@ -447,12 +488,12 @@ private:
         plans.push_back({job, n});
         free -= n;
         started += n;
+        if (is_late) --blocked.late;
       } else {
-        blocked.push_back(job);
-        until_s = std::min(until_s, next.latest_s);
+        is_blocked();
       }
     }
-    if (blocked.empty()) free = raise_all(plans, free, state.free_speeds, raise_);
+    if (!blocked.is_anybody()) free = raise_all(plans, free, state.free_speeds, raise_);
     for (const Plan& plan : plans) out.push_back({plan.job, plan.procs});
     return free;
   }

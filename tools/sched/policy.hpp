@@ -34,11 +34,14 @@ struct Job {
   double finish_by_s = std::numeric_limits<double>::infinity(); ///< when it is to have ended; infinite: whenever
 };
 
+class Queue;
+
 /// Jobs are borrowed for one call of decide().
 struct State {
   double now_s = 0;
   int procs = 0;                   ///< of the machine
   std::vector<const Job*> waiting; ///< in the order of the queue: priority, then arrival
+  const Queue* queue = nullptr;    ///< the same jobs, by who keeps a long queue from one call to the next
   std::vector<const Job*> running; ///< in the order of their starts
 
   /// Of the free processors, the fastest first: in this order they are given. Empty: all processors are alike.

@@ -12,6 +12,7 @@
 
 #include "batch_means.hpp"
 #include "promise.hpp"
+#include "queue.hpp"
 
 namespace sched {
 namespace {
@@ -37,6 +38,7 @@ public:
              const std::function<void(const SimulationEvent&)>& watch)
       : policy_(policy), arrivals_(arrivals), options_(options), watch_(watch) {
     state_.procs = options.procs;
+    state_.queue = &queue_;
     if (options.warm_up <= 0) begin_counting();
   }
 
@@ -132,9 +134,10 @@ private:
       job->best_s = least_seconds_left(*job); // asked for once: a queue is looked at often
     if (arrival.crashes_at >= 0) job->crash_step = arrival.crashes_at * arrival.steps;
     job->resize_s = arrival.app->resize_base_s + arrival.app->resize_per_proc_s * job->sizes->largest();
-    auto at = state_.waiting.end();
-    while (at != state_.waiting.begin() && (*(at - 1))->priority < job->priority) --at;
-    state_.waiting.insert(at, job);
+    state_.waiting.insert(std::upper_bound(state_.waiting.begin(), state_.waiting.end(), job,
+                                           [](const Job* a, const Job* b) { return Queue::goes_before(*a, *b); }),
+                          job);
+    queue_.insert(*job);
     tell(SimulationEvent::Kind::arrival, *job, 0);
     if (static_cast<std::int64_t>(state_.waiting.size()) > options_.longest_queue) {
       overloaded_ = true;
@@ -257,7 +260,6 @@ private:
     }
     decisions_.clear();
     policy_.decide(state_, decisions_);
-    bool started = false;
     for (const Decision& decision : decisions_) {
       auto& job = static_cast<SimJob&>(const_cast<Job&>(*decision.job));
       if (decision.is_start()) {
@@ -266,7 +268,9 @@ private:
         job.order = ++started_;
         held_ += job.procs;
         state_.running.push_back(&job);
-        started = true;
+        queue_.erase(job);
+        state_.waiting.erase(std::lower_bound(state_.waiting.begin(), state_.waiting.end(), &job,
+                                              [](const Job* a, const Job* b) { return Queue::goes_before(*a, *b); }));
         tell(SimulationEvent::Kind::start, job, job.procs);
       } else {
         job.target = decision.procs;
@@ -275,10 +279,6 @@ private:
       }
       plan(job);
     }
-    if (started)
-      state_.waiting.erase(
-          std::remove_if(state_.waiting.begin(), state_.waiting.end(), [](const Job* job) { return job->procs != 0; }),
-          state_.waiting.end());
   }
 
   SimulationResult result() {
@@ -321,6 +321,7 @@ private:
   const SimulationOptions& options_;
   const std::function<void(const SimulationEvent&)>& watch_;
   State state_;
+  Queue queue_;             ///< of state_.waiting
   std::deque<SimJob> jobs_; ///< addresses stay
   std::vector<SimJob*> unused_;
   std::priority_queue<Coming, std::vector<Coming>, std::greater<>> coming_;
