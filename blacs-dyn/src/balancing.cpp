@@ -228,8 +228,8 @@ int Balancing::lay_out_anew(const GridMap& to) {
 }
 
 Balancing::FactorOrder::FactorOrder(Balancing& balancing, const Verdict& verdict) {
-  if (!verdict.for_factors || !balancing.panels_) return;
-  matrix_ = &balancing.panels_->matrix_;
+  matrix_ = balancing.app_.matrices.find(verdict.for_factors);
+  if (!matrix_) return;
   before_ = std::exchange(matrix_->order, int{DYNGRID_ORDER_FACTOR});
   ++matrix_->relayouts; // who sleeps hears of it
 }
@@ -361,7 +361,7 @@ void Balancing::Panels::all_came() {
 }
 
 Balancing::Panels::Panels(Balancing& balancing, Matrix& matrix, const Place& place)
-    : balancing_(balancing), matrix_(matrix), what_{place.text, matrix.name, -1},
+    : balancing_(balancing), matrix_(matrix), what_{place.text, matrix.name, -1, 0, 0, 0},
       begun_s_(std::exchange(balancing.begun_s_, -1)), // what lies before the first panel is no panel
       told_from_s_(balancing.app_.council.put_step_aside()), revision_(balancing.app_.matrices.revision()),
       seen_(balancing.revision_), grid_(balancing.app_.processes.process_set().grid) {
@@ -385,11 +385,11 @@ Balancing::Panels::~Panels() {
 
 void Balancing::Panels::done(std::int64_t first, std::int64_t end) {
   const std::int64_t m = matrix_.rows.n, n = matrix_.cols.n;
-  if (first_ == 0) first_ = gridmap::factor_work(m, n, 0, end - first);
-  size_ = gridmap::factor_work(m, n, first, end) / first_;
-  last_ = first;
-  next_ = end;
-  what_.left = std::llround(gridmap::factor_work(m, n, end, std::min(m, n)) / first_);
+  if (what_.first == 0) what_.first = gridmap::factor_work(m, n, 0, end - first);
+  size_ = gridmap::factor_work(m, n, first, end) / what_.first;
+  what_.last = first;
+  what_.next = end;
+  what_.left = std::llround(gridmap::factor_work(m, n, end, std::min(m, n)) / what_.first);
   if (balancing_.app_.processes.id() != 0) return;
   balancing_.know_factored(what_);
   if (balancing_.app_.control) balancing_.app_.control->panel(size_, what_.left);
@@ -479,10 +479,11 @@ GridMap Balancing::map_of(const gridmap::BalanceChoice& choice) const {
 
 // ---- the order of a matrix that is being factored
 
-/// What is dealt out by speed, but for something else.
-bool Balancing::may_get_factor_order() const {
-  return panels_ && panels_->next_ > panels_->last_ && panels_->matrix_.order != 0 &&
-         panels_->matrix_.order != DYNGRID_ORDER_FACTOR;
+/// What is dealt out by speed, but for something else. Null: there is no such matrix.
+const Matrix* Balancing::may_get_factor_order() const {
+  if (!factored_.is_under_way() || factored_.next <= factored_.last) return nullptr;
+  const Matrix* a = app_.matrices.find(factored_.matrix);
+  return a && a->order != 0 && a->order != DYNGRID_ORDER_FACTOR ? a : nullptr;
 }
 
 std::vector<double> Balancing::speeds_on(const GridMap& map) const {
@@ -495,18 +496,19 @@ std::vector<double> Balancing::speeds_on(const GridMap& map) const {
 
 /// Seconds of one element in one step at speed 1: as all steps say, or the last panel, whichever is less. Where shares
 /// get uneven towards the end, the work seems to be more than it is.
-double Balancing::factor_unit_s(const std::vector<double>& speeds) const {
-  const Panels& p = *panels_;
+double Balancing::factor_unit_s(const Matrix& a, const std::vector<double>& speeds) const {
+  const Factored& f = factored_;
   const gridmap::BalanceRequest& r = balancer_.request();
-  const double alike = gridmap::factor_work(p.matrix_.rows.n, p.matrix_.cols.n, p.last_, p.next_);
-  const double slowest = gridmap::factor_time(p.matrix_.layout.rows, p.matrix_.layout.cols, speeds, p.last_, p.next_);
-  return std::min(r.work_s, slowest > 0 ? r.step_s * alike / slowest : 0) / p.first_;
+  const double alike = gridmap::factor_work(a.rows.n, a.cols.n, f.last, f.next);
+  const double slowest = gridmap::factor_time(a.layout.rows, a.layout.cols, speeds, f.last, f.next);
+  return std::min(r.work_s, slowest > 0 ? r.step_s * alike / slowest : 0) / f.first;
 }
 
 /// The rest of the factorization in DYNGRID_ORDER_FACTOR on the grid there is, where that pays for the move.
 std::optional<Balance> Balancing::factor_order(const Balance& stays) const {
-  if (!may_get_factor_order()) return std::nullopt;
-  const Matrix& a = panels_->matrix_;
+  const Matrix* factored = may_get_factor_order();
+  if (!factored) return std::nullopt;
+  const Matrix& a = *factored;
   const GridMap& grid = app_.processes.process_set().grid;
   const redist::Layout to = layout_on(grid, a.rows, a.cols, DYNGRID_ORDER_FACTOR);
   const std::vector<double> speeds = speeds_on(grid);
@@ -515,12 +517,12 @@ std::optional<Balance> Balancing::factor_order(const Balance& stays) const {
   const gridmap::Cost change =
       gridmap::exchange_cost(redist::known_machine(grid.shape.size()).value_or(redist::Machine{}), volume_of(plan, a));
   const gridmap::FactorLayoutDecision decision =
-      gridmap::decide_factor_layout({a.layout.rows, a.layout.cols, to.rows, to.cols, speeds, panels_->next_,
-                                     factor_unit_s(speeds), change.total(), balancer_.request().rules});
+      gridmap::decide_factor_layout({a.layout.rows, a.layout.cols, to.rows, to.cols, speeds, factored_.next,
+                                     factor_unit_s(a, speeds), change.total(), balancer_.request().rules});
   if (!decision.pays) return std::nullopt;
   Balance balance = stays;
   balance.action = BalanceAction::rebalance;
-  balance.steps = static_cast<double>(std::max<std::int64_t>(1, panels_->what_.left));
+  balance.steps = static_cast<double>(std::max<std::int64_t>(1, factored_.left));
   balance.now.step = {{{"work", decision.now_s / balance.steps}}};
   balance.then = balance.now;
   balance.then.step = {{{"work", decision.then_s / balance.steps}}};
@@ -613,7 +615,7 @@ Balancing::Verdict Balancing::verdict_for_factors() const {
   verdict.mode = app_.settings.balance;
   verdict.kind = Verdict::Kind::relayout;
   verdict.to = app_.processes.process_set().grid;
-  verdict.for_factors = true;
+  verdict.for_factors = factored_.matrix;
   return verdict;
 }
 

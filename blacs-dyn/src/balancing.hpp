@@ -34,7 +34,7 @@ public:
     GridMap to;
     std::vector<int> ids;       ///< of processes that get another speed
     std::vector<double> speeds; ///< theirs
-    bool for_factors = false;   ///< the matrix that is being factored gets DYNGRID_ORDER_FACTOR
+    std::string for_factors;    ///< name of a matrix that is being factored, which gets DYNGRID_ORDER_FACTOR
     control::BalanceMode mode = control::BalanceMode::off;
     control::BalanceReport report; ///< the last one that there is
   };
@@ -53,9 +53,11 @@ public:
 
   /// A factorization that is under way, as process 0 knows it, inside it or outside the grid.
   struct Factored {
-    std::string place;      ///< its resize point; empty: none is under way
-    std::string matrix;     ///< its name
-    std::int64_t left = -1; ///< panels as long as the first one; -1: not known
+    std::string place;               ///< its resize point; empty: none is under way
+    std::string matrix;              ///< its name
+    std::int64_t left = -1;          ///< panels as long as the first one; -1: not known
+    std::int64_t last = 0, next = 0; ///< columns: of the last panel, after it
+    double first = 0;                ///< work of the first panel; 0: none is done yet
 
     bool is_under_way() const { return !place.empty(); }
   };
@@ -76,9 +78,7 @@ public:
     friend class Balancing;
     Balancing& balancing_;
     Matrix& matrix_;
-    std::int64_t last_ = 0, next_ = 0; ///< columns: of the last panel, after it
-    double first_ = 0;                 ///< work of the first panel; 0: none is done yet
-    double size_ = 1;                  ///< of the last panel, in such panels
+    double size_ = 1; ///< of the last panel, in such panels
     Factored what_;
     double begun_s_, told_from_s_; ///< of the step of the program that it is in: process 0's, and as told to it
     std::int64_t revision_, seen_; ///< of the matrices, and the grid, as of that
@@ -157,8 +157,8 @@ private:
   void note_nothing(const std::string& why);
   control::BalanceSubject subject() const;
   gridmap::Cost price(const gridmap::BalanceChoice& choice) const;
-  bool may_get_factor_order() const;
-  double factor_unit_s(const std::vector<double>& speeds) const;
+  const Matrix* may_get_factor_order() const;
+  double factor_unit_s(const Matrix& a, const std::vector<double>& speeds) const;
   std::vector<double> speeds_on(const GridMap& map) const;
   std::optional<gridmap::Balance> factor_order(const gridmap::Balance& stays) const;
   GridMap map_of(const gridmap::BalanceChoice& choice) const;
@@ -204,7 +204,7 @@ private:
 };
 
 template <class Archive> void fields(Archive& a, Balancing::Factored& what) {
-  a(what.place, what.matrix, what.left);
+  a(what.place, what.matrix, what.left, what.last, what.next, what.first);
 }
 
 template <class Archive> void fields(Archive& a, Balancing::Verdict& verdict) {

@@ -176,8 +176,8 @@ void Council::hear_steps(Packet& packet) const {
   for (auto first = steps.begin(); first != steps.end();) { // of one kind after the other
     const auto end = std::find_if(first, steps.end(), [&](const Steps& s) { return s.panels_of != first->panels_of; });
     if (first->panels_of != app_.balancing.factored().place)
-      app_.balancing.know_factored(first->panels_of == factored.place ? factored
-                                                                      : Balancing::Factored{first->panels_of, "", -1});
+      app_.balancing.know_factored(
+          first->panels_of == factored.place ? factored : Balancing::Factored{first->panels_of, "", -1, 0, 0, 0});
     hear({first, end});
     first = end;
   }
