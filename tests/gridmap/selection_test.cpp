@@ -2,6 +2,7 @@
 #include "gridmap/selection.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -221,6 +222,71 @@ TEST(Selection, BestAgainstAllSetsOnASquareGrid) {
     }
     EXPECT_LE(best.mapping.t_continuous, wanted * (1 + 1e-9));
   }
+}
+
+/// 1x2 of 7 and 5, free are 7, 5, 3, 2, 1, of which 11 and then 10 may be taken. After the first growth `local` leads:
+/// of all sets only {5, 3, 2, 1} is as fast. It leaves {7}, and no grid of seven processors is within the aspect limit.
+/// After the second `global` leads, which has begun with {7, 3}. So nobody is never behind, even who knows what comes:
+/// docs/decisions/0122.
+TEST(Selection, NobodyIsNeverBehindOverASeries) {
+  const std::vector<double> first{7, 5}, free{7, 5, 3, 2, 1};
+  const std::array<double, 2> tpp{11, 10};
+  const auto series = [&](Strategy strategy) {
+    SelectionRequest r;
+    r.nprow = 1;
+    r.npcol = 2;
+    r.grid = first;
+    r.available = free;
+    r.m = r.n = 1000;
+    r.strategy = strategy;
+    std::array<double, 2> times{};
+    for (std::size_t k = 0; k < tpp.size(); ++k) {
+      r.tpp = tpp[k];
+      const Selection s = select_processors(r);
+      times[k] = s.mapping.t_continuous;
+      r.grid = s.mapping.speeds;
+      r.nprow = s.mapping.nprow;
+      r.npcol = s.mapping.npcol;
+      for (auto i = s.chosen.rbegin(); i != s.chosen.rend(); ++i) r.available.erase(r.available.begin() + *i);
+    }
+    return times;
+  };
+  const auto global = series(Strategy::global), local = series(Strategy::local), mixed = series(Strategy::mixed);
+  const double first_s = std::min({global[0], local[0], mixed[0]}),
+               second_s = std::min({global[1], local[1], mixed[1]});
+  EXPECT_LT(local[0], global[0]);
+  EXPECT_LT(global[1], local[1]);
+  const auto fastest = [](const std::vector<double>& speeds) { // of all grids within the aspect limit
+    const auto count = static_cast<int>(speeds.size());
+    double least = std::numeric_limits<double>::infinity();
+    for (int p = 1; p * p <= count; ++p)
+      if (count % p == 0 && count / p <= 3 * p)
+        least = std::min(
+            least, gridmap::map_processors({speeds, p, count / p, 1000, 1000, gridmap::MapMethod::best}).t_continuous);
+    return least;
+  };
+  const auto with = [&](std::vector<double> speeds, unsigned set, double limit) { // empty: beyond it
+    for (unsigned k = 0; k < free.size(); ++k)
+      if (set & (1U << k)) {
+        speeds.push_back(free[k]);
+        limit -= free[k];
+      }
+    return limit >= 0 ? speeds : std::vector<double>();
+  };
+  int keep_up_once = 0;
+  for (unsigned once = 0; once < 32; ++once) {
+    const std::vector<double> then = with(first, once, tpp[0]);
+    if (then.empty() || fastest(then) > first_s * (1 + 1e-9)) continue;
+    ++keep_up_once;
+    for (unsigned more = 0; more < 32; ++more) {
+      const std::vector<double> at_last = (once & more) != 0 ? std::vector<double>() : with(then, more, tpp[1]);
+      if (!at_last.empty()) {
+        EXPECT_GT(fastest(at_last), second_s * 1.1) << once << " " << more;
+      }
+    }
+  }
+  EXPECT_EQ(keep_up_once, 1);
+  EXPECT_LE(series(Strategy::best)[0], first_s * (1 + 1e-9));
 }
 
 TEST(Selection, NothingToChooseFrom) {
