@@ -132,24 +132,30 @@ double own_seconds() { // of this process on its core, whoever else uses it mean
   return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
 
+// What a process took for its own cells.
+struct Seconds {
+  double own = 0;  ///< on its core
+  double wall = 0; ///< by the clock on the wall, on an emulated processor as long as that takes
+};
+
 // One line for every process to the file of --loads. Collective.
-void write_loads(const std::string& path, int step, double speed, double seconds, const dyngrid_matrix* cells) {
+void write_loads(const std::string& path, int step, double speed, const Seconds& seconds, const dyngrid_matrix* cells) {
   int nprow = 0, npcol = 0, rank = 0;
   dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
   MPI_Comm_rank(dyngrid_comm(), &rank);
   std::int64_t m_loc = 0, n_loc = 0;
   dyngrid_matrix_shape(cells, &m_loc, &n_loc, nullptr);
-  using Line = std::array<double, 4>; // speed, rows, columns, seconds
-  const Line mine{speed, static_cast<double>(m_loc), static_cast<double>(n_loc), seconds};
+  using Line = std::array<double, 5>; // speed, rows, columns, seconds
+  const Line mine{speed, static_cast<double>(m_loc), static_cast<double>(n_loc), seconds.own, seconds.wall};
   std::vector<Line> all(static_cast<std::size_t>(nprow * npcol));
-  MPI_Gather(mine.data(), 4, MPI_DOUBLE, all.data(), 4, MPI_DOUBLE, 0, dyngrid_comm());
+  MPI_Gather(mine.data(), 5, MPI_DOUBLE, all.data(), 5, MPI_DOUBLE, 0, dyngrid_comm());
   if (rank != 0) return;
   std::ofstream out(path, step == 0 ? std::ios::trunc : std::ios::app);
-  if (step == 0) out << "step,nprow,npcol,row,column,speed,rows,columns,own_seconds\n";
+  if (step == 0) out << "step,nprow,npcol,row,column,speed,rows,columns,own_seconds,wall_seconds\n";
   for (int k = 0; k < nprow * npcol; ++k) {
     const Line& line = all[static_cast<std::size_t>(k)];
-    out << fmt::format("{},{},{},{},{},{},{},{},{:.6f}\n", step, nprow, npcol, k / npcol, k % npcol, line[0], line[1],
-                       line[2], line[3]);
+    out << fmt::format("{},{},{},{},{},{},{},{},{:.6f},{:.6f}\n", step, nprow, npcol, k / npcol, k % npcol, line[0],
+                       line[1], line[2], line[3], line[4]);
   }
 }
 
@@ -223,9 +229,9 @@ void read_command_line(Settings& settings, int argc, char** argv) {
                  "a cell is worked out REPEATS/SPEED times, at least once; 1000 as in the description of --speeds")
       .check(base::positive_number())
       .show_default();
-  cli.add_option(
-         "--loads", settings.loads,
-         "write to this file what each process had to do in each step: speed, rows, columns, seconds of its own")
+  cli.add_option("--loads", settings.loads,
+                 "write to this file what each process had to do in each step: speed, rows, columns, seconds on its "
+                 "core and by the clock on the wall")
       .type_name("FILE");
   apps::parse(cli, settings.common, argc, argv);
   settle(settings);
@@ -262,17 +268,17 @@ Passes passes_of(double count, std::int64_t columns) {
   return {whole, std::llround((count - static_cast<double>(whole)) * static_cast<double>(columns))};
 }
 
-/// The generations of one step. Returns this process's own seconds.
-double play(dyngrid_matrix* cells, int generations, double repeated) {
+/// The generations of one step.
+Seconds play(dyngrid_matrix* cells, int generations, double repeated) {
   auto* local = static_cast<int*>(dyngrid_local(cells));
   std::int64_t lld = 1, m_loc = 0, n_loc = 0;
   dyngrid_matrix_shape(cells, &m_loc, &n_loc, &lld);
   const Passes passes = passes_of(repeated, n_loc);
   apps::Ghosted<int> ghosted(cells, DYNGRID_NEIGHBOURS_EIGHT, 0);
-  double own_s = 0;
+  Seconds seconds;
   for (int generation = 0; generation < generations; ++generation) {
     ghosted.fetch(local);
-    const apps::OwnWork work(apps::life_flops_per_cell * repeated * static_cast<double>(m_loc * n_loc));
+    apps::OwnWork work(apps::life_flops_per_cell * repeated * static_cast<double>(m_loc * n_loc));
     const double begin = own_seconds();
     for (std::int64_t pass = 0; pass <= passes.whole; ++pass) {
       ghosted.for_each_piece(
@@ -285,9 +291,10 @@ double play(dyngrid_matrix* cells, int generations, double repeated) {
           pass < passes.whole ? n_loc : passes.last_columns);
       asm volatile("" : : "r"(local) : "memory"); // every pass is to be done
     }
-    own_s += own_seconds() - begin;
+    seconds.own += own_seconds() - begin;
+    seconds.wall += work.end();
   }
-  return own_s;
+  return seconds;
 }
 
 /// Compares every cell with a game that one process plays alone.
@@ -347,9 +354,9 @@ int main(int argc, char** argv) {
     const double repeated = distribution.speeds.empty() ? 1 : std::max(1.0, settings.repeats / speed);
 
     run.begin(step, 0);
-    const double own_s = play(cells, settings.generations, repeated);
+    const Seconds seconds = play(cells, settings.generations, repeated);
     run.end();
-    if (!settings.loads.empty()) write_loads(settings.loads, step, speed, own_s, cells);
+    if (!settings.loads.empty()) write_loads(settings.loads, step, speed, seconds, cells);
     ++step;
     if (options.check) check(run, cells, alone, n, static_cast<std::int64_t>(step) * settings.generations);
   }

@@ -44,8 +44,9 @@ struct Settings {
   std::vector<std::string> strategies{"global", "local", "mixed", "best"};
   int generations = 3, steps = 5;
   std::string mpirun = "mpirun --oversubscribe", csv;
-  bool is_quick = false, is_checked = false, is_live = false, has_choices = false;
-  std::vector<std::string> applications{"life", "pdgemm"}; ///< --live
+  bool is_quick = false, is_checked = false, is_live = false;
+  std::vector<std::string> tables{"6.20"}, applications{"life", "pdgemm"}; ///< --live
+  std::string published = "docs/published.csv";
   int rounds = 3;
 };
 
@@ -318,7 +319,8 @@ void add_options(base::CommandLine& cli, Settings& settings) {
   cli.add_option("--n-uniform", settings.n_uniform, "the same for equal against weighted shares")
       .check(base::in_range(8, 100000))
       .show_default();
-  cli.add_option("--tpp", settings.tpp, "total speeds that may be added; with --live one for each growth")
+  cli.add_option("--tpp", settings.tpp,
+                 "total speeds that may be added; with --live one for each growth, of 6.7 and 6.17 those rows")
       .separated_by(',')
       .check(base::positive_number())
       .type_name("SPEED,...");
@@ -334,10 +336,19 @@ void add_options(base::CommandLine& cli, Settings& settings) {
       .show_default();
   cli.add_flag("--check", settings.is_checked, "life checks every cell");
   cli.add_flag("--live", settings.is_live,
-               "instead, by the clock on the wall: four growths of a running program onto processors that it chooses, "
-               "emulated ones of unequal speed (libdyngrid-slow.so); every element is checked. Needs ompi-server");
-  cli.add_flag("--choices", settings.has_choices, "--live: then one growth each by the lists of tables 6.7 and 6.17");
-  cli.add_option("--apps", settings.applications, "--live: life, pdgemm")
+               "instead, by the clock on the wall, on emulated processors of unequal speed (libdyngrid-slow.so): a "
+               "running program grows onto processors that it chooses; every element is checked. Needs ompi-server");
+  cli.add_option("--tables", settings.tables,
+                 "--live: 6.3 (equal shares and shares by speed of 6.2; 6.2 is the same), 6.6 (one grid), 6.7 and 6.17 "
+                 "(one growth for each total speed), 6.20 (four growths)")
+      .separated_by(',')
+      .check(base::one_of({"6.2", "6.3", "6.6", "6.7", "6.17", "6.20"}))
+      .type_name("TABLE,...")
+      .show_default();
+  cli.add_option("--published", settings.published, "--live: what stands beside ours, where the file is there")
+      .type_name("FILE")
+      .show_default();
+  cli.add_option("--apps", settings.applications, "--live: life, pdgemm; 6.3 and 6.6 are of life")
       .separated_by(',')
       .check(base::one_of({"life", "pdgemm"}))
       .type_name("NAME,...");
@@ -351,34 +362,96 @@ void add_options(base::CommandLine& cli, Settings& settings) {
   cli.add_option("--csv", settings.csv, "file for one line per single run").type_name("FILE");
 }
 
-/// --live. @return exit status; 77 where this machine cannot do it
-int run_live(const base::CommandLine& cli, const Settings& settings) {
-  bench::LiveSettings live;
-  bench::LiveSeries four = bench::four_growths();
-  if (cli.count("--tpp") > 0) four.tpp = settings.tpp;
-  if (settings.is_quick) {
-    live.n = 120;
-    four.tpp.resize(std::min<std::size_t>(2, four.tpp.size()));
-    live.strategies = {"best"};
-    live.applications = {"life"};
-    live.steps = 2;
-    live.rounds = 1;
-  }
+/// Table 6.3: the same four processors with equal shares and with shares by speed, and the fastest one alone.
+bench::LiveGrids live_shares(std::int64_t n) {
+  gridmap::MappingRequest request;
+  request.speeds = {1, 2, 2, 4};
+  request.nprow = request.npcol = 2;
+  request.m = request.n = n;
+  const gridmap::Mapping mapping = gridmap::map_processors(request);
+  const Layout weighted = layout_of(mapping);
+  const Layout equal{2, 2, weighted.speeds, equal_parts(n, 2), equal_parts(n, 2)};
+  std::vector<std::string> names; // as they stand in the list
+  for (const int k : mapping.order)
+    names.push_back(fmt::format("speed {:g} ({})", request.speeds[static_cast<std::size_t>(k)], k));
+  return {"live-shares",
+          "6.3",
+          "Table 6.3: equal shares against shares by speed",
+          request.speeds,
+          {{"alone", 1, 1, {4}, {n}, {n}, {"speed 4"}},
+           {"equal shares", 2, 2, equal.speeds, equal.rows, equal.cols, names},
+           {"shares by speed", 2, 2, weighted.speeds, weighted.rows, weighted.cols, names}}};
+}
+
+bench::LiveGrids live_grid(std::int64_t n) { // Table 6.6
+  gridmap::MappingRequest request;
+  request.speeds = first_speeds;
+  request.nprow = request.npcol = 2;
+  request.m = request.n = n;
+  request.method = gridmap::MapMethod::svd;
+  const Layout layout = layout_of(gridmap::map_processors(request));
+  std::vector<std::string> names;
+  for (const double speed : layout.speeds) names.push_back(fmt::format("speed {}", speed));
+  return {"live-one-grid",
+          "6.6",
+          "Table 6.6: theory and measurement on one grid",
+          request.speeds,
+          {{"svd", 2, 2, layout.speeds, layout.rows, layout.cols, names}}};
+}
+
+bench::LiveSeries live_choices(const std::string& table, std::vector<double> tpp) {
+  const bool is_first = table == "6.7";
+  bench::LiveSeries series{is_first ? "live-choice-first" : "live-choice-second",
+                           table,
+                           fmt::format("Table {}: a growth for each total speed", table),
+                           is_first ? first_speeds : second_speeds,
+                           free_speeds,
+                           {}};
+  for (const double one : tpp) series.offers.push_back({one});
+  return series;
+}
+
+/// What is quick of `live` stays where the command line says something else.
+void take_options(const base::CommandLine& cli, const Settings& settings, bench::LiveSettings& live) {
   if (cli.count("--n") > 0) live.n = settings.n;
   if (cli.count("--strategies") > 0) live.strategies = settings.strategies;
   if (cli.count("--apps") > 0) live.applications = settings.applications;
   if (cli.count("--steps") > 0) live.steps = settings.steps;
   if (cli.count("--rounds") > 0) live.rounds = settings.rounds;
-  live.series.push_back(four);
-  if (settings.has_choices)
-    for (const double tpp : {1600.0, 1200.0, 800.0, 400.0}) {
-      live.series.push_back(
-          {"live-first", fmt::format("Table 6.7, {:g}: a growth", tpp), first_speeds, free_speeds, {tpp}});
-      live.series.push_back(
-          {"live-second", fmt::format("Table 6.17, {:g}: a growth", tpp), second_speeds, free_speeds, {tpp}});
-    }
   live.mpirun = settings.mpirun.substr(0, settings.mpirun.find(' '));
-  if (const std::string why = bench::why_not_live(); !why.empty()) {
+  live.published = settings.published;
+}
+
+/// --live. @return exit status; 77 where this machine cannot do it
+int run_live(const base::CommandLine& cli, const Settings& settings) {
+  bench::LiveSettings live;
+  if (settings.is_quick) {
+    live.n = 120;
+    live.strategies = {"best"};
+    live.applications = {"life"};
+    live.steps = 2;
+    live.rounds = 1;
+  }
+  take_options(cli, settings, live);
+  const auto has = [&](const char* table) {
+    return std::find(settings.tables.begin(), settings.tables.end(), table) != settings.tables.end();
+  };
+  const bool has_tpp = cli.count("--tpp") > 0;
+  if (has("6.2") || has("6.3")) live.grids.push_back(live_shares(live.n));
+  if (has("6.6")) live.grids.push_back(live_grid(live.n));
+  for (const char* table : {"6.7", "6.17"}) {
+    std::vector<double> tpp = settings.tpp;
+    if (!has_tpp && settings.is_quick) tpp = {400};
+    if (!has_tpp && !settings.is_quick && std::string(table) == "6.17") tpp.insert(tpp.begin(), 2000);
+    if (has(table)) live.series.push_back(live_choices(table, std::move(tpp)));
+  }
+  if (has("6.20")) {
+    bench::LiveSeries four = bench::four_growths();
+    if (has_tpp) four.offers[0] = settings.tpp;
+    if (!has_tpp && settings.is_quick) four.offers[0].resize(2);
+    live.series.push_back(four);
+  }
+  if (const std::string why = bench::why_not_live(!live.series.empty()); !why.empty()) {
     std::fprintf(stderr, "bench_hetero: --live: %s\n", why.c_str());
     return 77;
   }
