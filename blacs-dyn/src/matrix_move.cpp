@@ -15,11 +15,13 @@ void MatrixMove::run(MPI_Comm gathered, const GridMap& to, std::vector<Matrix*> 
   matrices_ = std::move(matrices);
   to_ = to.shape;
   const double t0 = MPI_Wtime();
-  redist::Executor executor(gathered);
+  redist::ExecuteOptions options;
+  options.is_comm_lent = true; // it was made for this change
+  redist::Executor executor(gathered, options);
   exchange_s = MPI_Wtime() - t0;
   try {
     // on one host nothing is gained by steps; between hosts the plan chooses by predicted cost
-    const bool on_one_host = executor.range(executor.ranks_on_host()).first == std::int64_t{who_.count};
+    const bool on_one_host = executor.is_on_one_host();
     const bool is_free = wanted == redist::Schedule::automatic;
     std::int64_t print = 0;
     const std::optional<Error> mine = attempt([&] {

@@ -10,7 +10,6 @@ namespace blacs_dyn {
 struct Participants {
   Participants(const ProcessSet& before, const Change& change, int me);
 
-  int count = 0;              ///< processes of the union
   int my_rank = 0;            ///< in the union
   std::vector<int> old_ranks; ///< in the union, of the old grid's processes, row-major
   std::vector<int> new_ranks; ///< the same of the new grid

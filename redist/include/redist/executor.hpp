@@ -25,6 +25,8 @@ struct ExecuteOptions {
   std::size_t extra_bytes = std::size_t{64} << 20;   ///< cap on buffers per process; in use are at most 6 MB
   PanelWrites panel_writes = PanelWrites::automatic; ///< automatic: non-temporal from 1 MB on
   int host_key = 0;                                  ///< ranks with different keys are taken to be on different hosts
+  bool is_comm_lent = false;                         ///< nobody else uses the communicator while the executor is open:
+                                                     ///< it is not duplicated
 };
 
 struct ExecuteReport {
@@ -45,7 +47,7 @@ class Exchange;
 /// exchanges.
 class Executor {
 public:
-  /// Collective over comm, which is duplicated. Finds out which ranks share a host.
+  /// Collective over comm, which is duplicated unless it is lent. Finds out which ranks share a host.
   /// @throws Error{mpi_failure, out_of_memory; unsupported with Transport::shared when some ranks share no
   /// memory}, agreed.
   explicit Executor(MPI_Comm comm, ExecuteOptions options = {});
@@ -73,13 +75,15 @@ public:
   /// shares. The content of the sources is lost. Works for memory straight from the system (SharedArray,
   /// mmap, large malloc); when transposed nothing is given back. Collective, `slabs` is global.
   ExecuteReport execute_in_place(const std::vector<Transfer>& transfers, int slabs = 16);
-  /// Collective. Frees the duplicate communicator and all shared memory.
+  /// Collective. Frees the duplicate communicator, if there is one, and all shared memory.
   void close();
   /// Collective: the smallest and the largest of the ranks' numbers, through shared memory when all share it.
   /// Not between start() and finish().
   std::pair<std::int64_t, std::int64_t> range(std::int64_t mine);
   /// Ranks that share memory with this one, itself included.
   int ranks_on_host() const;
+  /// Whether all ranks share memory. The same on all of them.
+  bool is_on_one_host() const;
   /// Cores that those may use together, 1 when it is alone.
   int cores_on_host() const;
 

@@ -22,13 +22,16 @@ constexpr std::size_t shared_panels_bytes = SharedHost::usual_panels * (std::siz
 
 Connections::Connections(MPI_Comm parent, const ExecuteOptions& with) : options(with) {
   require_whole_grid(parent, "executor");
-  check(MPI_Comm_dup(parent, &comm), "MPI_Comm_dup");
+  if (options.is_comm_lent)
+    comm = parent;
+  else
+    check(MPI_Comm_dup(parent, &comm), "MPI_Comm_dup");
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   try {
     set_up();
   } catch (const Error& error) {
     // Agreed by all ranks, so that all free it; after a failure of MPI it is in an unknown state.
-    if (error.status() != Status::mpi_failure) MPI_Comm_free(&comm);
+    if (error.status() != Status::mpi_failure && !options.is_comm_lent) MPI_Comm_free(&comm);
     throw;
   }
 }
@@ -36,9 +39,8 @@ Connections::Connections(MPI_Comm parent, const ExecuteOptions& with) : options(
 void Connections::set_up() {
   check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
   check(MPI_Comm_size(comm, &size), "MPI_Comm_size");
-  processes = std::make_unique<Liveness>(comm);
-  std::int64_t extra = static_cast<std::int64_t>(std::min(options.extra_bytes, std::size_t{1} << 40));
-  check(MPI_Allreduce(MPI_IN_PLACE, &extra, 1, MPI_INT64_T, MPI_MIN, comm), "MPI_Allreduce");
+  auto extra = static_cast<std::int64_t>(std::min(options.extra_bytes, std::size_t{1} << 40));
+  processes = std::make_unique<Liveness>(comm, extra);
   std::size_t for_panels = 0;
   if (options.transport != Transport::mpi) {
     for_panels = std::min(static_cast<std::size_t>(extra) / 2, shared_panels_bytes);
@@ -113,7 +115,7 @@ std::optional<bool> Connections::agreed(const Outcome& mine, const std::int64_t 
 void Connections::close() {
   wire.reset();
   host.reset();
-  if (broken) {
+  if (broken || options.is_comm_lent) {
     comm = MPI_COMM_NULL;
     return;
   }

@@ -31,7 +31,7 @@ struct Outcome {
 enum class PutDown : std::int64_t { nothing = 0, panels = -1, sources = -2 };
 
 struct Connections {
-  MPI_Comm comm = MPI_COMM_NULL; ///< a duplicate of our own
+  MPI_Comm comm = MPI_COMM_NULL; ///< a duplicate of our own, or lent
   int rank = 0;
   int size = 1;
   ExecuteOptions options;

@@ -118,6 +118,10 @@ int Executor::ranks_on_host() const {
   return impl_ && impl_->ranks->host ? impl_->ranks->host->reached() : 1;
 }
 
+bool Executor::is_on_one_host() const {
+  return impl_ && impl_->ranks->host && impl_->ranks->host->everybody();
+}
+
 int Executor::cores_on_host() const {
   return impl_ && impl_->ranks->host ? impl_->ranks->host->cores() : 1;
 }

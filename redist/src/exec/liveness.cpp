@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <functional>
@@ -46,20 +47,21 @@ std::uint64_t kernel_id() {
   return got == 0 ? 0 : std::hash<std::string>{}(std::string(text, got)) | 1;
 }
 
-Liveness::Liveness(MPI_Comm comm) {
+Liveness::Liveness(MPI_Comm comm, std::int64_t& number) {
   int size = 1;
   detail::check(MPI_Comm_rank(comm, &rank_), "MPI_Comm_rank");
   detail::check(MPI_Comm_size(comm, &size), "MPI_Comm_size");
   struct Card {
     std::uint64_t kernel;
-    std::int64_t pid, start;
-  } mine{kernel_id(), getpid(), start_of(getpid())};
+    std::int64_t pid, start, number;
+  } mine{kernel_id(), getpid(), start_of(getpid()), number};
   std::vector<Card> cards(static_cast<std::size_t>(size));
   detail::check(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, cards.data(), sizeof mine, MPI_BYTE, comm),
                 "MPI_Allgather");
   processes_.resize(cards.size());
   for (std::size_t r = 0; r < cards.size(); ++r) {
     const Card& other = cards[r];
+    number = std::min(number, other.number);
     // in another container the number means somebody else: then it began at another time
     if (mine.kernel != 0 && other.kernel == mine.kernel && other.start >= 0 && start_of(other.pid) == other.start)
       processes_[r] = {other.pid, other.start};

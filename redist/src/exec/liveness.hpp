@@ -15,8 +15,8 @@ std::uint64_t kernel_id();
 /// schedulers), who waits for the dead one in shared memory would wait for ever.
 class Liveness {
 public:
-  /// Collective.
-  explicit Liveness(MPI_Comm comm);
+  /// Collective. number: the smallest of all ranks' afterwards, since they hear of each other anyway.
+  Liveness(MPI_Comm comm, std::int64_t& number);
   /// @throws Error{timeout} when `rank` has ended. Others than those under this kernel are taken to live.
   /// Reads one small file of /proc.
   void check(int rank) const;
