@@ -58,6 +58,8 @@ public:
   enum Flag : std::uint64_t {
     own_request = 1,
     outside_request = 2,
+    fewer_looks = std::uint64_t{1} << 30, ///< with the next one two bits of a number, see points_to_pass()
+    far_fewer_looks = std::uint64_t{1} << 60,
     loads = std::uint64_t{1} << 31,
     keeping_is_over = std::uint64_t{1} << 61, ///< groups that were kept leave
     newcomers_are_there = std::uint64_t{1} << 62,
@@ -67,10 +69,14 @@ public:
     const std::uint64_t number = (place.hash ^ (place.hash >> 29)) & mask;
     return flags | number << 2 | (~number & mask) << 32;
   }
+  /// How many points are passed by until the processes ask each other again: 0, 1, 3 or 7.
+  static int points_to_pass(std::uint64_t all) {
+    return (1 << ((all & fewer_looks ? 1 : 0) + (all & far_fewer_looks ? 2 : 0))) - 1;
+  }
   static bool is_one_place(std::uint64_t all) { return ((all >> 2) & (all >> 32) & mask) == 0; }
 
 private:
-  static constexpr std::uint64_t mask = (std::uint64_t{1} << 29) - 1;
+  static constexpr std::uint64_t mask = (std::uint64_t{1} << 28) - 1;
 };
 
 } // namespace blacs_dyn

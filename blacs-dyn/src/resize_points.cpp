@@ -44,13 +44,43 @@ std::optional<int> ResizePoints::come_in(const Place& place) {
   return std::nullopt;
 }
 
+/// While new processes are on their way a program of short steps does not ask at each of them whether they are there:
+/// they start on its cores, and every process would wait for one that has just lost its own. Alike on all processes of
+/// the grid.
+bool ResizePoints::passes_by() {
+  Settings& settings = app_.settings;
+  const auto is_due = [&](const TimedRequest& entry) { return entry.step == settings.points; };
+  if (to_pass_ == 0 || !awaits_newcomers() || std::any_of(settings.requests.begin(), settings.requests.end(), is_due)) {
+    to_pass_ = 0;
+    return false;
+  }
+  --to_pass_;
+  ++settings.points;
+  if (app_.control) app_.control->resize_point(app_.matrices, true); // of the step; what is asked for waits
+  return true;
+}
+
+/// On process 0: so seldom that nobody comes in much later; PlaceWord::Flag. Local.
+std::uint64_t ResizePoints::looks_to_come() {
+  constexpr double longest_s = 0.05; // as the nap of a sleeper
+  if (app_.processes.id() != 0) return 0;
+  const std::int64_t points = app_.settings.points - std::exchange(looked_at_, app_.settings.points);
+  const double now_s = MPI_Wtime(), passed_s = now_s - std::exchange(looked_s_, now_s);
+  if (!awaits_newcomers() || points < 1) return 0;
+  const double fit = longest_s * static_cast<double>(points) / passed_s;
+  return (fit >= 8 || (fit >= 2 && fit < 4) ? std::uint64_t{PlaceWord::fewer_looks} : 0) |
+         (fit >= 4 ? std::uint64_t{PlaceWord::far_fewer_looks} : 0);
+}
+
 ResizePoints::Findings ResizePoints::look() {
+  if (passes_by()) return {};
   keep_warm();
   Findings found{next_wish()};
   Wish& wish = found.wish;
   try {
-    const std::uint64_t mine = wish.flags() | news() | app_.balancing.flags();
+    const std::uint64_t mine = wish.flags() | news() | looks_to_come() | app_.balancing.flags();
     found.all = compare_places(place_, mine | app_.council.flags());
+    to_pass_ = PlaceWord::points_to_pass(found.all);
     if (app_.council.is_needed() && found.is_anything()) {
       found.all = app_.council.call(Council::Call::point, {}, mine);
       if (!found.is_anything()) app_.council.is_over();

@@ -108,6 +108,8 @@ private:
   int carry_out(Resize& next);
   int carry_out_or_give_back(Resize& next);
   std::uint64_t news();
+  bool passes_by();
+  std::uint64_t looks_to_come();
   void keep_warm();
   void release_kept();
   int let_in(std::uint64_t all);
@@ -125,6 +127,9 @@ private:
   bool can_be_led_ = false;
   /// Newcomers are on their way while the application computes on; or this process is led to where the others wait.
   std::optional<Resize> under_way_;
+  int to_pass_ = 0;     ///< points, while newcomers are on their way; the same on all processes of the grid
+  double looked_s_ = 0; ///< process 0: when, and at which point
+  std::int64_t looked_at_ = 0;
 };
 
 } // namespace blacs_dyn
