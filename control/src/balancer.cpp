@@ -30,7 +30,7 @@ constexpr double least_size = 0.05;  ///< of a step that says how much work take
 /// Where the work of a step lies.
 class Work {
 public:
-  explicit Work(const BalanceSubject& s) : rows_(s.m, s.row_costs), cols_(s.n, s.col_costs) {}
+  explicit Work(const gridmap::BalanceRequest& s) : rows_(s.m, s.row_costs), cols_(s.n, s.col_costs) {}
   /// Of the slowest part, of all work at speed 1.
   double slowest(gridmap::GridShape grid, const std::vector<std::int64_t>& rows, const std::vector<std::int64_t>& cols,
                  const std::vector<double>& speeds) const {
@@ -223,6 +223,10 @@ void Balancer::remember(const BalanceSubject& s, double step_s) {
     now.speeds[at(load.place)] = speed_of(load);
   }
   now.work = Work(s).slowest(s.grid, s.rows, s.cols, now.speeds);
+  remember(std::move(now));
+}
+
+void Balancer::remember(Measured now) {
   const auto same = std::find_if(known_.measured.begin(), known_.measured.end(), [&](const Measured& other) {
     return other.step.grid == now.step.grid && other.step.order == now.step.order && other.step.rows == now.step.rows &&
            other.step.cols == now.step.cols && are_near(other.speeds, now.speeds);
@@ -230,6 +234,17 @@ void Balancer::remember(const BalanceSubject& s, double step_s) {
   if (same != known_.measured.end()) known_.measured.erase(same); // the newest counts
   known_.measured.push_back(std::move(now));
   if (known_.measured.size() > most_observations) known_.measured.erase(known_.measured.begin());
+}
+
+/// Of the last decision, with its speeds.
+Balancer::Measured Balancer::measured(const gridmap::BalanceChoice& choice) const {
+  Measured m{{choice.grid, {}, choice.rows, choice.cols, 0}, {}, 0};
+  for (const int k : choice.order) {
+    m.step.order.push_back(id_of(k));
+    m.speeds.push_back(speed_of(loads_[at(k)]));
+  }
+  m.work = Work(request_).slowest(choice.grid, choice.rows, choice.cols, m.speeds);
+  return m;
 }
 
 /// What was measured with the speeds and the costs of now, by processes that there still are.
@@ -316,6 +331,8 @@ void Balancer::carried_out(const gridmap::Balance& balance, double change_s, dou
   trial.outcome.predicted_change_s = balance.then.change.total();
   trial.outcome.change_s = change_s;
   trial.speeds = all_speeds();
+  trial.from = measured(balance.now);
+  trial.to = measured(balance.then);
   known_.trial = std::move(trial);
   grid_changed(now_s);
 }
@@ -325,9 +342,15 @@ std::optional<BalanceOutcome> Balancer::outcome() {
   BalanceOutcome outcome = known_.trial->outcome;
   outcome.after_s = base::median(known_.trial->after);
   outcome.steps = static_cast<int>(known_.trial->after.size());
-  const bool is_it_alone = are_near(known_.trial->speeds, all_speeds()); // else something else has changed, too
-  known_.trial.reset();
-  if (is_it_alone) {
+  Trial trial = *std::exchange(known_.trial, std::nullopt);
+  if (are_near(trial.speeds, all_speeds())) { // else something else has changed, too
+    if (outcome.before_s > 0 && outcome.after_s > outcome.before_s) { // the way back is known, short as it was
+      trial.from.step.step_s = outcome.before_s;
+      trial.to.step.step_s = outcome.after_s;
+      remember(std::move(trial.from));
+      remember(std::move(trial.to));
+      decided_.reset();
+    }
     const double off = outcome.after_s / outcome.predicted_after_s - 1;
     error_ = std::hypot(error_at(ended_s_), off) / std::sqrt(2);
     error_s_ = ended_s_;

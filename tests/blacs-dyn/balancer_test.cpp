@@ -427,9 +427,11 @@ TEST(Balancer, GoesBackToWhatWasMeasuredAndWantsMoreOfPredictionsThatWereWrong) 
   run.steps(5);
   gridmap::Balance promise = *run.balancer.decide(run.subject, run.now);
   promise.now.step = {{{"work", 1.1}}};
+  promise.then = promise.now;
   promise.then.step = {{{"work", 1.0}}};
+  promise.then.cols = {258, 258, 226, 258}; // takes 2 s, whatever was promised
   run.balancer.carried_out(promise, 0.5, run.now);
-  run.subject.cols = {258, 258, 226, 258}; // takes 2 s, whatever was promised
+  run.subject.cols = promise.then.cols;
   for (int k = 0; k < 8; ++k) {
     run.now += 2;
     for (double& held : run.held) held += 2;
@@ -443,6 +445,51 @@ TEST(Balancer, GoesBackToWhatWasMeasuredAndWantsMoreOfPredictionsThatWereWrong) 
   EXPECT_EQ(back->then.cols, (std::vector<std::int64_t>{250, 250, 250, 250})) << back->why;
   EXPECT_TRUE(back->then.is_measured);
   EXPECT_NEAR(back->then.step_s(), 10.0 / 9, 1e-9);
+}
+
+/// Steps of 10 ms: nothing has run for a second when the change disappoints, and none of it is forgotten all the same.
+TEST(Balancer, GoesBackFromAChangeThatIsSlowerThanWhatWasBefore) {
+  Story run(true);
+  const auto steps = [&](int count, double step_s) {
+    for (int k = 0; k < count; ++k) {
+      run.now += step_s;
+      for (double& held : run.held) held += step_s;
+      run.balancer.step(run.now, step_s);
+    }
+    run.tell();
+  };
+  run.subject.steps_left = 100000;
+  run.subject.change = [](const gridmap::BalanceChoice&) { return gridmap::Cost{{{"exchange", 0.001}}}; };
+  steps(8, 0.01);
+  gridmap::Balance promise = *run.balancer.decide(run.subject, run.now);
+  promise.action = BalanceAction::rebalance;
+  promise.then = promise.now;
+  promise.then.grid = {1, 4};
+  promise.then.rows = {1000};
+  promise.then.cols = {250, 250, 250, 250};
+  promise.then.step = {{{"work", 0.006}}};
+  run.balancer.carried_out(promise, 0.001, run.now);
+  BalanceSubject other = run.subject;
+  other.grid = {1, 4};
+  other.rows = promise.then.rows;
+  other.cols = promise.then.cols;
+  steps(8, 0.02);
+  ASSERT_TRUE(run.balancer.outcome());
+  EXPECT_TRUE(run.balancer.is_due(run.now));
+  const auto back = run.balancer.decide(other, run.now);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->action, BalanceAction::rebalance) << back->why;
+  EXPECT_TRUE(back->then.is_measured && back->then.grid == run.subject.grid);
+  EXPECT_NEAR(back->then.step_s(), 0.01, 1e-9);
+  run.balancer.carried_out(*back, 0.001, run.now);
+  steps(8, 0.01);
+  ASSERT_TRUE(run.balancer.outcome());
+  for (int k = 0; k < 100; ++k) { // nor does it try again
+    steps(50, 0.01);
+    const auto stays = run.balancer.decide(run.subject, run.now);
+    ASSERT_TRUE(stays);
+    ASSERT_EQ(stays->action, BalanceAction::stay) << k << ": " << stays->why;
+  }
 }
 
 TEST(Balancer, StepsThatALoadSlowsBeforeItIsSeenAreNotRemembered) {

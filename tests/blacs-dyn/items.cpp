@@ -95,6 +95,7 @@ void refused(const dyngrid_matrix* a) {
 int run() {
   expect(dyngrid_work_items(nullptr, 'R', 0, 0, nullptr) < 0, "before dyngrid_init");
   expect(dyngrid_init_grid(1, 4) == DYNGRID_SUCCESS && dyngrid_set_steps(1000000) == DYNGRID_SUCCESS, "init");
+  expect(dyngrid_allow("rows 1:1") == DYNGRID_SUCCESS, "one row"); // its work is that of columns
   expect(dyngrid_set_speed(dyngrid_process_id() == 2 ? 0.5 : 1) == DYNGRID_SUCCESS, "speed");
   dyngrid_matrix* a = nullptr;
   expect(dyngrid_matrix_create_weighted("A", 'd', n, n, 1, 1, DYNGRID_ORDER_BLOCK, &a) == DYNGRID_SUCCESS, "matrix");

@@ -99,6 +99,8 @@ private:
     double work = 0;            ///< of the slowest, as in StepObservation: rows may cost something else by now
   };
   void remember(const BalanceSubject& subject, double step_s);
+  void remember(Measured now);
+  Measured measured(const gridmap::BalanceChoice& choice) const;
   std::vector<gridmap::MeasuredStep> remembered(const BalanceSubject& subject) const;
   std::vector<double> all_speeds() const;
   double steady_since(double now_s) const;
@@ -124,6 +126,7 @@ private:
     BalanceOutcome outcome;
     std::vector<double> after;
     std::vector<double> speeds; ///< of all
+    Measured from, to;          ///< without what was measured
   };
   /// What is known of steps of one kind.
   struct Learned {
