@@ -130,7 +130,7 @@ void add_calibrate(CommandLine& root) {
   CommandLine& app =
       root.add_command("calibrate", "Measures routines of ScaLAPACK by grid and block size, for --calls");
   auto o = std::make_shared<CalibrateOptions>();
-  app.add_option("-n,--np", o->processes, "processes, as the program will have them. Also -np")
+  app.add_option("--np", o->processes, "processes, as the program will have them. Also -np")
       .type_name("N")
       .check(base::positive_number())
       .required();
