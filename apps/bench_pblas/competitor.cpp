@@ -21,6 +21,7 @@
 #include "common/own_kernel.hpp"
 #include "dyngrid.h"
 #include "gridmap/mapping.hpp"
+#include "need.hpp"
 #include "processor.hpp"
 
 namespace bench {
@@ -29,12 +30,6 @@ namespace {
 constexpr int loaded_process = 1;
 constexpr double loaded_share = 0.5;      // of the processor that it has with one competitor
 constexpr double comes_after = 1.0 / 3.0; // of the time without a competitor
-
-void need(bool is_right, const char* what) {
-  if (is_right) return;
-  std::fprintf(stderr, "bench_pblas: --competitor: %s failed: %s\n", what, dyngrid_last_message());
-  MPI_Abort(MPI_COMM_WORLD, 1);
-}
 
 /// What happens to this process while a factorization runs; looked at after each product.
 class Course {
@@ -212,7 +207,7 @@ Measured measure(Factored& factored, const EmulatedSettings& settings, double ke
   return measured;
 }
 
-const char* const note =
+const char* const competitor_note =
     "One processor of {} GFLOP/s has to be shared with one other program from a third of the time on that the "
     "factorization takes without. Had known: equal shares until then, shares by speed from the next panel on. Bound: "
     "from then on all speed that shares which are products can use.";
@@ -254,7 +249,7 @@ bool run_competitor(const EmulatedSettings& settings, apps::Report& report) {
                             cell(Method::known), cell(Method::adapted), cell(Method::never),
                             apps::Cell(m.median.at(Method::adapted) / m.median.at(Method::known), 3)});
     }
-  table.note = fmt::format(note, settings.gflops);
+  table.note = fmt::format(competitor_note, settings.gflops);
   if (rank == 0) report.add(table);
   need(dyngrid_finalize() == 0, "dyngrid_finalize");
   return true;

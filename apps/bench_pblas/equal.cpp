@@ -17,8 +17,6 @@ int numroc_(const int* n, const int* nb, const int* iproc, const int* isrc, cons
 namespace bench {
 namespace {
 
-const int one = 1;
-
 /// Three matrices in equal blocks; `listed`: the descriptor says the same as lists.
 struct Matrices {
   apps::BlacsGrid grid;

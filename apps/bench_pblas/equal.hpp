@@ -12,6 +12,8 @@
 
 namespace bench {
 
+constexpr int one = 1; ///< the first row or column
+
 /// What is measured, on the grid there is.
 struct EqualCase {
   std::string part, routine; ///< part: of the CSV file

@@ -7,15 +7,10 @@
 #include "base/grid_shape.hpp"
 #include "dyngrid.h"
 #include "equal.hpp"
+#include "need.hpp"
 
 namespace bench {
 namespace {
-
-void need(bool is_right, const char* what) {
-  if (is_right) return;
-  std::fprintf(stderr, "bench_pblas: --grow: %s failed: %s\n", what, dyngrid_last_message());
-  MPI_Abort(MPI_COMM_WORLD, 1);
-}
 
 /// Old processes ask for the larger grid, newcomers find themselves on it. @return the grid before, on old processes
 std::string grow(const base::GridShape& to) {

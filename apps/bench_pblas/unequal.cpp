@@ -16,6 +16,7 @@
 #include "common/blacs.hpp"
 #include "common/scalapack.h"
 #include "dyngrid/pblas.h"
+#include "equal.hpp"
 #include "gridmap/dealing.hpp"
 #include "gridmap/factor_mapping.hpp"
 #include "processor.hpp"
@@ -39,8 +40,6 @@ struct Set {
 /// SPEC.md, B3.4.
 const std::vector<Set> sets{{1, 2, {1, .5}},       {2, 2, {1, .5, .5, .25}},      {2, 2, {313, 279, 34, 25}},
                             {2, 2, {1, 1, 1, .5}}, {2, 3, {1, 1, 1, .6, .6, .6}}, {2, 3, {.9, .7, .5, .4, .3, .2}}};
-
-const int one = 1;
 
 /// A square matrix on the grid.
 struct Spread {
@@ -243,7 +242,7 @@ std::vector<double> measure(const EmulatedSettings& settings, const Processor& p
 
 const char* const columns[] = {"routine",   "speeds",      "grid",       "n",     "nb",    "equal s",
                                "threads s", "processes s", "by speed s", "ratio", "bound", "of the bound"};
-const char* const note =
+const char* const unequal_note =
     "A processor of the highest speed has {} GFLOP/s. Threads: as many processes, placed by dyngrid speeds --plan, "
     "with "
     "threads on processors of up to 16 cores. Processes: up to {} share the processors, so that all are about equally "
@@ -284,7 +283,7 @@ bool run_unequal(const EmulatedSettings& settings, apps::Report& report) {
                               apps::Cell(ratio / bound, 2)});
       }
   }
-  table.note = fmt::format(note, settings.gflops, size);
+  table.note = fmt::format(unequal_note, settings.gflops, size);
   if (rank == 0) report.add(table);
   return true;
 }

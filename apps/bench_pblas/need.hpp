@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstdio>
+
+#include <mpi.h>
+
+#include "dyngrid.h"
+
+namespace bench {
+
+inline void need(bool is_right, const char* what) {
+  if (is_right) return;
+  std::fprintf(stderr, "bench_pblas: %s failed: %s\n", what, dyngrid_last_message());
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+} // namespace bench
