@@ -128,7 +128,7 @@ public:
   void close() override {
     for (Warm& one : warm_) let_go(one);
     warm_.clear();
-    for (pmix::Job& job : stuck_) job.kill();
+    for (pmix::Job& job : stuck_) job.kill(false);
     stuck_.clear();
     RendezvousLauncher::close();
   }
@@ -168,9 +168,9 @@ private:
   }
 
   void let_go(Warm& one) {
-    const bool is_asleep = rendezvous_->presence(one.ticket, nullptr) == Presence::ready;
+    const Presence presence = rendezvous_->presence(one.ticket, nullptr);
     rendezvous_->dismiss(one.ticket);
-    if (!is_asleep) one.job.kill(); // it may be anywhere in MPI_Init
+    if (presence != Presence::ready) one.job.kill(presence == Presence::gone); // it may be anywhere in MPI_Init
   }
 
   std::vector<Warm> warm_;
@@ -190,7 +190,7 @@ BackgroundLaunch::~BackgroundLaunch() {
     if (is_stuck)
       launcher_.keep(std::move(coming.job));
     else if (presence != Presence::ready)
-      coming.job.kill(); // some may wait for the dead
+      coming.job.kill(presence == Presence::gone); // some may wait for the dead
   }
   launcher_.close_ports();
 }

@@ -42,7 +42,7 @@ Job::Job(const Command&, Server) {
 std::string Job::failure() {
   return trouble();
 }
-void Job::kill() {}
+void Job::kill(bool) {}
 
 #else
 
@@ -129,6 +129,10 @@ public:
     const std::lock_guard lock(mutex_);
     return names_.count(name) != 0;
   }
+  void wait_for(const std::string& name, std::chrono::milliseconds limit) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, limit, [&] { return names_.count(name) != 0; });
+  }
 
 private:
   EndedJobs() {
@@ -141,17 +145,20 @@ private:
       if (std::strcmp(told[i].key, PMIX_EVENT_AFFECTED_PROC) == 0 && told[i].value.type == PMIX_PROC) {
         const std::lock_guard lock(all().mutex_);
         all().names_.insert(told[i].value.data.proc->nspace);
+        all().changed_.notify_all();
       }
     if (done) done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, data);
   }
 
   std::mutex mutex_;
+  std::condition_variable changed_;
   std::set<std::string> names_;
 };
 
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds between_questions{200};
 constexpr std::chrono::seconds longest_answer{5};
+constexpr std::chrono::milliseconds longest_end{1000}; ///< from the death of a process to the end of its job
 
 } // namespace
 
@@ -324,12 +331,15 @@ std::string Job::failure() {
   return state_->failure;
 }
 
-void Job::kill() {
+void Job::kill(bool has_lost_one) {
   std::unique_lock lock(state_->mutex);
   state_->is_unwanted = true;
-  // Open MPI 5's mpirun waits for those that hang without the application, which may be about to end
-  if (state_->server == Server::prrte)
+  if (state_->server == Server::prrte) {
+    // its mpirun waits for those that hang without the application, which may be about to end
     state_->answered.wait_for(lock, longest_answer, [this] { return state_->is_answered; });
+    // and ends the others by itself; told of a job that is just ending, it ends all, or crashes
+    if (has_lost_one) EndedJobs::all().wait_for(state_->name, longest_end);
+  }
   state_->end();
 }
 

@@ -39,7 +39,7 @@ public:
   /// for its answer.
   std::string failure();
   /// Ends those that run, and those that are only asked for as soon as they do.
-  void kill();
+  void kill(bool has_lost_one); ///< has_lost_one: a process of it has ended already
 
 private:
   struct State;
