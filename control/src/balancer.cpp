@@ -343,7 +343,7 @@ std::optional<BalanceOutcome> Balancer::outcome() {
   outcome.after_s = base::median(known_.trial->after);
   outcome.steps = static_cast<int>(known_.trial->after.size());
   Trial trial = *std::exchange(known_.trial, std::nullopt);
-  if (are_near(trial.speeds, all_speeds())) { // else something else has changed, too
+  if (are_near(trial.speeds, all_speeds())) {                         // else something else has changed, too
     if (outcome.before_s > 0 && outcome.after_s > outcome.before_s) { // the way back is known, short as it was
       trial.from.step.step_s = outcome.before_s;
       trial.to.step.step_s = outcome.after_s;
