@@ -108,6 +108,12 @@ else()
     get_filename_component(name "${DYNGRID_SCALAPACK_FILE}" NAME_WE)
     string(REGEX REPLACE "^lib" "" DYNGRID_SCALAPACK_NAME "${name}")
     target_link_libraries(dyngrid_scalapack INTERFACE "${DYNGRID_SCALAPACK_FILE}")
+    foreach(below lapack blas) # pblas calls them too, and the file does not hand them on
+      find_library(DYNGRID_${below}_FILE NAMES ${below} openblas)
+      if(DYNGRID_${below}_FILE)
+        target_link_libraries(dyngrid_scalapack INTERFACE "${DYNGRID_${below}_FILE}")
+      endif()
+    endforeach()
   endif()
 endif()
 
