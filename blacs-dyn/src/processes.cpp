@@ -233,25 +233,12 @@ void Processes::meet(Meeting& meeting, const Change& change, const SpawnOptions&
     for (std::size_t i = 0; i < where.size(); ++i)
       if (change.new_groups[i].owner == id_) newcomers.push_back({change.new_groups[i], meeting.meet(where[i])});
     admit(change, options, newcomers);
-    merge(newcomers); // while other owners still wait for theirs
   });
 }
 
-/// Makes the parent communicators that are not there yet. Each new group waits for its own.
-void Processes::merge(std::vector<Newcomers>& newcomers) {
-  for (Newcomers& n : newcomers) {
-    if (n.parent_comm) continue;
-    MPI_Comm parent_comm = MPI_COMM_NULL;
-    check_mpi(MPI_Intercomm_merge(n.intercomm.get(), 0, &parent_comm), "MPI_Intercomm_merge");
-    n.parent_comm = Comm::adopt(parent_comm);
-  }
-}
-
 void Processes::send_away(std::vector<Newcomers>& newcomers) {
-  merge(newcomers);
   for (Newcomers& n : newcomers) {
     tell_to_go(n.intercomm.get(), static_cast<int>(n.group.members.size()));
-    n.parent_comm.close();
     launcher_->release(n.group.id, std::move(n.intercomm));
   }
   newcomers.clear();
@@ -279,8 +266,12 @@ void Processes::let_in(std::vector<Newcomers>& newcomers, const ProcessSet& befo
     for (std::size_t i = 0; i < group.members.size(); ++i)
       under_way.push_back(start_send(newcomers[k].intercomm.get(), static_cast<int>(i), tag_go, told[k]));
   }
+  for (Newcomers& n : newcomers) {
+    MPI_Comm parent_comm = MPI_COMM_NULL;
+    check_mpi(MPI_Intercomm_merge(n.intercomm.get(), 0, &parent_comm), "MPI_Intercomm_merge");
+    owned_[n.group.id] = Hold{std::move(n.intercomm), Comm::adopt(parent_comm)};
+  }
   check_mpi(MPI_Waitall(static_cast<int>(under_way.size()), under_way.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
-  for (Newcomers& n : newcomers) owned_[n.group.id] = Hold{std::move(n.intercomm), std::move(n.parent_comm)};
 }
 
 /// Of an owner: me and all my guests, me first.
@@ -378,10 +369,7 @@ Processes::Union Processes::gather_from(const ProcessSet& before, const Change& 
       meet(*meeting, change, options, base.comm, process0, newcomers);
     } else {
       if (introduction) together(base.comm, [&] { introduction->watch(base.comm, process0); });
-      together(base.comm, [&] {
-        admit(change, options, newcomers);
-        merge(newcomers);
-      });
+      together(base.comm, [&] { admit(change, options, newcomers); });
     }
   } catch (const Error&) {
     send_away(newcomers);
@@ -409,18 +397,17 @@ std::optional<Processes::Union> Processes::join() {
     return std::nullopt;
   }
   intercomm_ = std::move(*entered);
-  MPI_Comm parent_comm = MPI_COMM_NULL;
-  check_mpi(MPI_Intercomm_merge(intercomm_.get(), 1, &parent_comm), "MPI_Intercomm_merge");
-  parent_comm_ = Comm::adopt(parent_comm);
   Packet packet = receive_soon(intercomm_.get(), 0, tag_go);
   if (packet.get<int>() == 0) {
     launcher_->close();
     state_ = State::left;
-    parent_comm_.close();
     intercomm_.disconnect();
     return std::nullopt;
   }
   group_ = packet.get<int>();
+  MPI_Comm parent_comm = MPI_COMM_NULL;
+  check_mpi(MPI_Intercomm_merge(intercomm_.get(), 1, &parent_comm), "MPI_Intercomm_merge");
+  parent_comm_ = Comm::adopt(parent_comm);
   packet.get<Order>();
   mode_ = packet.get<Mode>();
   const auto before = packet.get<ProcessSet>();

@@ -147,7 +147,6 @@ private:
   void admit(const Change& change, const SpawnOptions& options, std::vector<Newcomers>& newcomers);
   void meet(Meeting& meeting, const Change& change, const SpawnOptions& options, MPI_Comm base, int process0,
             std::vector<Newcomers>& newcomers);
-  static void merge(std::vector<Newcomers>& newcomers);
   void send_away(std::vector<Newcomers>& newcomers);
   Comm wake_unit0(const ProcessSet& before, const Change& change, MPI_Comm sleepers);
   void let_in(std::vector<Newcomers>& newcomers, const ProcessSet& before, const Change& change);

@@ -19,10 +19,10 @@ struct SpawnOptions {
   double join_limit_s = 60; ///< newcomers that are not there by then are given up
 };
 
-/// A new group and the intercommunicator to it, on its owner; merged with it: the parent communicator.
+/// A new group and the intercommunicator to it, on its owner.
 struct Newcomers {
   NewGroup group;
-  Comm intercomm, parent_comm{};
+  Comm intercomm;
 };
 
 /// Groups that were started and are not let in yet. Dropped before they are admitted, they are called off.
