@@ -345,6 +345,7 @@ std::optional<ResizeRequest> JobState::want(double now) {
     }
     settle();
     here = situation();
+    if (wish->steps_before.empty()) wish->steps_before = recent_;
   }
   if ((wish->from != here.grid && wish->op != Operation::resize) || wish->op == Operation::leave ||
       !wish->without.is_empty()) { // who is named may have come and gone on the same grid
@@ -385,8 +386,10 @@ void JobState::end_change(const ResizeRequest* request, const ChangeReport& repo
     const bool is_from_outside = request && request->origin == ResizeRequest::Origin::outside;
     std::optional<Trial> trial;
     const bool is_larger = report.cost.to.size() >= report.cost.from.size();
-    if (is_from_outside && request->undo && is_larger && info_.undoes && recent_.size() >= 2)
-      trial = Trial{report.cost.from, report.cost.to, request->number, recent_, {}};
+    if (is_from_outside && request->undo && is_larger && info_.undoes) {
+      const std::vector<double>& steps = request->steps_before.size() >= 2 ? request->steps_before : recent_;
+      if (steps.size() >= 2) trial = Trial{report.cost.from, report.cost.to, request->number, steps, {}};
+    }
     end_trial();
     trial_ = std::move(trial);
     grid_ = report.cost.to;

@@ -30,6 +30,7 @@ ResizeRequest& ResizeRequest::operator=(ResizeRequest&& other) noexcept {
   placement = other.placement;
   deadline = other.deadline;
   why = std::move(other.why);
+  steps_before = std::move(other.steps_before);
   is_late_ = other.is_late_;
   state_ = std::exchange(other.state_, State::answered);
   job_ = std::exchange(other.job_, nullptr);

@@ -622,14 +622,16 @@ namespace {
 struct Tried {
   control::JobState state;
   double now = 0;
+  /// meanwhile: steps while new processes start
   Tried(const std::string& request, const std::vector<double>& before, const std::vector<double>& after,
-        bool undoes = true)
+        bool undoes = true, const std::vector<double>& meanwhile = {})
       : state(info(undoes), {1, 2}, 0) {
     run(before);
     state.take_events();
     EXPECT_EQ(ask(state, request, now)["accepted"], true);
     auto wanted = state.want(now);
     EXPECT_TRUE(wanted);
+    run(meanwhile);
     wanted->done(change({1, 2}, wanted->to), 0, now);
     state.take_events();
     run(after);
@@ -675,6 +677,15 @@ TEST(Job, AGrowthThatMeasuresSlowerIsTakenBack) {
   EXPECT_EQ(no["accepted"], false);
   EXPECT_TRUE(says(no["reason"].get<std::string>(), "2x2 was tried")) << no;
   EXPECT_EQ(ask(t.state, R"({"op":"resize","grid":[2,2],"force":true})", t.now)["accepted"], true);
+}
+
+TEST(Job, StepsBesideProcessesThatStartAreNoMeasure) {
+  const std::vector<double> slowed(9, 0.4);
+  Tried t(to_2x2, quick, slow, true, slowed);
+  ASSERT_TRUE(t.state.is_pending());
+  EXPECT_TRUE(says(t.state.want(t.now)->why, "2x2 takes 0.27 s a step, 1x2 took 0.113"));
+  EXPECT_FALSE(Tried(to_2x2, {9}, slow, true, slowed).state.is_pending()); // but where there are no others
+  EXPECT_TRUE(Tried(to_2x2, {9}, slow, true, quick).state.is_pending());
 }
 
 TEST(Job, WhatStaysAsItIs) {

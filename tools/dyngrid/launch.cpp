@@ -377,7 +377,7 @@ Site look_around(const std::string& mpirun) {
   site.is_open_mpi_5 = base::is_open_mpi_5(mpi);
   if (site.is_open_mpi_5)
     for (const control::MpiSetting& s : control::settings_of_open_mpi_5())
-      if (!control::is_set_by_user(s)) site.before_mpi.push_back({s.name, s.value, s.reason});
+      if (control::is_wanted(s) && !control::is_set_by_user(s)) site.before_mpi.push_back({s.name, s.value, s.reason});
   site.has_ompi_server = !base::search_path("ompi-server").empty();
   site.can_spawn = base::starts_processes(mpi);
   const Blas blas = look_at_blas();

@@ -2,7 +2,6 @@
 #include "launchers/openmpi5.hpp"
 
 #include <cstdlib>
-#include <cstring>
 
 #include <fmt/format.h>
 
@@ -50,11 +49,7 @@ namespace {
   if (!version || std::atoi(version) < 5) return;
   if (!is_on_one_host()) return;
   for (const control::MpiSetting& setting : control::settings_of_open_mpi_5())
-    if (!control::is_set_by_user(setting)) setenv(setting.name, setting.value, 1);
-  const control::MpiSetting goes_on{"OMPI_MCA_mpi_ft_enable", "true", "the death of a worker ends the program", ""};
-  const char* calls = environment("DYNGRID_CALLS");
-  if (calls && std::strstr(calls, "workers=") && !control::is_set_by_user(goes_on))
-    setenv(goes_on.name, goes_on.value, 1);
+    if (control::is_wanted(setting) && !control::is_set_by_user(setting)) setenv(setting.name, setting.value, 1);
 }
 
 } // namespace

@@ -47,6 +47,8 @@ public:
   std::optional<gridmap::Placement> placement;
   std::optional<double> deadline; ///< on the clock of the caller
   std::string why;                ///< of Origin::undo, in words for people
+  /// The last steps before it was taken for the first time: those that new processes start beside are longer.
+  std::vector<double> steps_before;
 
   State state() const { return state_; }
   bool is_late() const { return is_late_; } ///< its deadline has passed, and that was told
