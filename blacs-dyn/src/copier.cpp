@@ -16,7 +16,7 @@ void Copier::copy(const Matrix* from, Matrix* to, const Matrices& matrices, cons
   together(site.grid, [&] { print = matrices.check_copy(from, to); });
   check_same(site.grid, print, "blacs-dyn: dyngrid_copy: called with different matrices on different processes");
   if (from == to) return;
-  if (!executor_) executor_.emplace(site.grid);
+  executor(site.grid);
   together(site.grid, [&] {
     if (matrices.revision() != revision_) kept_.clear(); // the address of a freed matrix may be another one's
     revision_ = matrices.revision();
@@ -25,6 +25,11 @@ void Copier::copy(const Matrix* from, Matrix* to, const Matrices& matrices, cons
   Kept& kept = kept_.front();
   if (!kept.exchange) kept.exchange.emplace(redist::Exchange::prepare({{&kept.plan, from->type}}, *executor_));
   kept.exchange->run({{from->local.data(), from->local_size.lld(), to->local.data(), to->local_size.lld()}});
+}
+
+redist::Executor& Copier::executor(MPI_Comm grid) {
+  if (!executor_) executor_.emplace(grid);
+  return *executor_;
 }
 
 /// Makes it the first of the kept ones.

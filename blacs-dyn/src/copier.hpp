@@ -13,12 +13,15 @@
 
 namespace blacs_dyn {
 
-/// Copies between matrices on one grid. Keeps its executor and the last exchanges until the grid changes.
+/// Copies between matrices on one grid. Keeps its executor, which new layouts use too, and the last exchanges until
+/// the grid changes.
 class Copier {
 public:
   /// All of `from` into `to`, which have the same form but for their distributions. Collective over `site.grid`.
   /// @throws agreed Error
   void copy(const Matrix* from, Matrix* to, const Matrices& matrices, const Matrices::Site& site);
+  /// What moves data on this grid. Collective over it the first time.
+  redist::Executor& executor(MPI_Comm grid);
   void forget() { kept_.clear(); } ///< local: a matrix lies otherwise, though none was made or freed
   void close();                    ///< collective over the grid of the last copy; nothing when there was none
 

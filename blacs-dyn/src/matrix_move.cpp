@@ -2,6 +2,7 @@
 #include "matrix_move.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "mpi_util.hpp"
 
@@ -12,33 +13,39 @@ using base::Status;
 
 void MatrixMove::run(MPI_Comm gathered, const GridMap& to, std::vector<Matrix*> matrices, redist::Schedule wanted,
                      const std::optional<base::Error>& objection, const std::function<void()>& before_exchange) {
-  matrices_ = std::move(matrices);
-  to_ = to.shape;
   const double t0 = MPI_Wtime();
   redist::ExecuteOptions options;
   options.is_comm_lent = true; // it was made for this change
   redist::Executor executor(gathered, options);
   exchange_s = MPI_Wtime() - t0;
   try {
-    // on one host nothing is gained by steps; between hosts the plan chooses by predicted cost
-    const bool on_one_host = executor.is_on_one_host();
-    const bool is_free = wanted == redist::Schedule::automatic;
-    std::int64_t print = 0;
-    const std::optional<Error> mine = attempt([&] {
-      if (objection) throw *objection;
-      print = lay_out(to);
-      plan(is_free && on_one_host ? redist::Schedule::async : wanted);
-    });
-    agree_on_number(gathered, mine ? mine->status() : Status::success, mine ? mine->what() : "", print,
-                    "blacs-dyn: the rules of the matrices give different block sizes on different processes");
-    before_exchange();
-    exchange(executor);
+    run_by(executor, gathered, to, std::move(matrices), wanted, objection, before_exchange);
   } catch (const Error& error) {
     // agreed errors only: after a failure of MPI nothing collective is left to do
     if (error.status() != Status::mpi_failure) executor.close();
     throw;
   }
   executor.close();
+}
+
+void MatrixMove::run_by(redist::Executor& executor, MPI_Comm gathered, const GridMap& to, std::vector<Matrix*> matrices,
+                        redist::Schedule wanted, const std::optional<base::Error>& objection,
+                        const std::function<void()>& before_exchange) {
+  matrices_ = std::move(matrices);
+  to_ = to.shape;
+  // on one host nothing is gained by steps; between hosts the plan chooses by predicted cost
+  const bool on_one_host = executor.is_on_one_host();
+  const bool is_free = wanted == redist::Schedule::automatic;
+  std::int64_t print = 0;
+  const std::optional<Error> mine = attempt([&] {
+    if (objection) throw *objection;
+    print = lay_out(to);
+    plan(is_free && on_one_host ? redist::Schedule::async : wanted);
+  });
+  agree_on_number(gathered, mine ? mine->status() : Status::success, mine ? mine->what() : "", print,
+                  "blacs-dyn: the rules of the matrices give different block sizes on different processes");
+  before_exchange();
+  exchange(executor);
 }
 
 /// @return a number that is the same on all processes where the layouts are
@@ -63,7 +70,7 @@ void MatrixMove::plan(redist::Schedule schedule) {
   for (std::size_t i = 0; i < moved_.size(); ++i) {
     const Matrix& a = *matrices_[i];
     Moved& moved = moved_[i];
-    moved.array = redist::SharedArray(who_.my_position < to_.size() ? a.bytes(moved.local_size) : 0);
+    moved.array = array_of(who_.my_position < to_.size() ? a.bytes(moved.local_size) : 0);
     redist::PlanOptions options;
     options.schedule = schedule;
     options.element_bytes = static_cast<int>(element_bytes(a.type));
@@ -74,6 +81,11 @@ void MatrixMove::plan(redist::Schedule schedule) {
     moved.plan = plan.for_rank(who_.my_rank);
   }
   plan_s = MPI_Wtime() - t0;
+}
+
+redist::SharedArray MatrixMove::array_of(std::size_t bytes) {
+  if (spare && bytes <= spare->bytes() && bytes > spare->bytes() / 2) return std::move(*spare);
+  return redist::SharedArray(bytes);
 }
 
 void MatrixMove::exchange(redist::Executor& executor) {
@@ -93,7 +105,9 @@ void MatrixMove::exchange(redist::Executor& executor) {
 void MatrixMove::use_new(int context) {
   for (std::size_t i = 0; i < moved_.size(); ++i) {
     Moved& moved = moved_[i];
+    redist::SharedArray old = std::move(matrices_[i]->local);
     matrices_[i]->place(std::move(moved.layout), moved.local_size, std::move(moved.array), context);
+    if (spare && old.bytes() > spare->bytes() && old.lend()) *spare = std::move(old);
   }
 }
 

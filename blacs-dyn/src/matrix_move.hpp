@@ -24,15 +24,23 @@ public:
   /// more. Collective over the union. @throws agreed Error
   void run(MPI_Comm gathered, const GridMap& to, std::vector<Matrix*> matrices, redist::Schedule wanted,
            const std::optional<base::Error>& objection, const std::function<void()>& before_exchange);
-  void use_new(int context); ///< the old arrays are freed
+  /// The same by an executor over `gathered` that is there.
+  void run_by(redist::Executor& executor, MPI_Comm gathered, const GridMap& to, std::vector<Matrix*> matrices,
+              redist::Schedule wanted, const std::optional<base::Error>& objection,
+              const std::function<void()>& before_exchange);
+  void use_new(int context); ///< the old arrays are freed, but for the spare one
 
   Matrices::Told told; ///< before run(): how those lie whose rules this process lacks
+  /// Before run(): memory that one of the new arrays may take. After use_new(): that of an old array, lent to the
+  /// system.
+  redist::SharedArray* spare = nullptr;
   double plan_s = 0, exchange_s = 0;
   std::int64_t moved_bytes = 0, kept_bytes = 0;
 
 private:
   std::int64_t lay_out(const GridMap& to);
   void plan(redist::Schedule schedule);
+  redist::SharedArray array_of(std::size_t bytes);
   void exchange(redist::Executor& executor);
 
   /// A matrix on the new grid.

@@ -139,10 +139,11 @@ void Relayout::move(std::vector<Matrix*> moving) {
   const Participants who(processes, same_grid, app_.processes.id());
   const Shape shape = app_.grid.shape();
   MatrixMove move(who);
+  move.spare = &spare_;
   try {
     move.told = Matrices::told_by_others(app_.grid.comm(), moving, processes.grid);
-    move.run(app_.grid.comm(), processes.grid, std::move(moving), app_.settings.exchange_order, std::nullopt,
-             [this] { app_.routines.call_before(); });
+    move.run_by(app_.copier.executor(app_.grid.comm()), app_.grid.comm(), processes.grid, std::move(moving),
+                app_.settings.exchange_order, std::nullopt, [this] { app_.routines.call_before(); });
   } catch (const Error&) {
     if (app_.routines.owes_after()) app_.routines.call_after();
     throw;

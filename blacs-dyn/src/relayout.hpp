@@ -23,6 +23,8 @@ public:
   /// The matrix in blocks of mb x nb from here on, on every grid.
   int reblock(Matrix* matrix, std::int64_t mb, std::int64_t nb);
   int set_rule(Matrix* matrix, dyngrid_distribution rule, void* context);
+  /// What is kept for the next time on this grid. Local.
+  void forget() { spare_.clear(); }
 
 private:
   int one(const char* routine, Matrix* matrix, AxisRule rows, AxisRule cols, bool wants_rule = false);
@@ -32,6 +34,7 @@ private:
   void move(std::vector<Matrix*> moving);
 
   Application& app_;
+  redist::SharedArray spare_; ///< layouts that change often would wait for fresh pages longer than for their data
 };
 
 } // namespace blacs_dyn

@@ -382,6 +382,7 @@ Resize::Outcome Resize::commit(MatrixMove& move) {
   app_->grid.close_contexts(gathered_->comm.get(), who_->new_ranks);
   app_->grid.enter_or_go();
   move.use_new(app_->grid.context());
+  app_->relayout.forget();
   const Processes::Fate fate = app_->processes.commit(*gathered_);
   app_->grid.tie();
   app_->processes.keep_for(app_->settings.keep_s);

@@ -127,6 +127,10 @@ void SharedArray::release(std::size_t begin, std::size_t end) noexcept {
   detail::release_pages(static_cast<char*>(data_) + begin, static_cast<char*>(data_) + (end < bytes_ ? end : bytes_));
 }
 
+bool SharedArray::lend() noexcept {
+  return data_ != nullptr && fd_ < 0 && madvise(data_, bytes_, MADV_FREE) == 0;
+}
+
 namespace detail {
 
 SharedPlace find_shared(const void* address) {
