@@ -91,14 +91,15 @@ private:
     for (const std::string& routine : s_.routines) names.push_back("pd" + routine);
     if (has_workers) launcher.set("DYNGRID_CALLS", fmt::format("{},workers={}", fmt::join(names, ","), s_.workers));
     const std::string csv = (folder_ / "runs.csv").string();
-    std::vector<std::string> words{"--n",        std::to_string(s_.n),
-                                   "--grids",    fmt::format("{}", fmt::join(grids, ",")),
-                                   "--nb",       fmt::format("{}", fmt::join(blocks, ",")),
-                                   "--routines", fmt::format("{}", fmt::join(s_.routines, ",")),
-                                   "--ways",     has_workers ? "direct,calls" : "direct",
-                                   "--warm-ups", has_workers ? "2" : "1",
-                                   "--reps",     "1",
-                                   "--csv",      csv};
+    std::vector<std::string> words{
+        "--n",        std::to_string(s_.n),
+        "--grids",    fmt::format("{}", fmt::join(grids, ",")),
+        "--nb",       fmt::format("{}", fmt::join(blocks, ",")),
+        "--routines", fmt::format("{}", fmt::join(s_.routines, ",")),
+        "--ways",     has_workers ? "direct,calls" : "direct",
+        "--warm-ups", has_workers ? "5" : "1", // what is measured once or twice moves nothing
+        "--reps",     "1",
+        "--csv",      csv};
     if (s_.check) words.emplace_back("--check");
     launcher.output_of("bench_calls", processes, words);
     enum { routine_at = 2, nb_at = 4, grid_at = 5, method_at = 8, seconds_at = 14 };
