@@ -73,6 +73,10 @@ public:
   static int points_to_pass(std::uint64_t all) {
     return (1 << ((all & fewer_looks ? 1 : 0) + (all & far_fewer_looks ? 2 : 0))) - 1;
   }
+  static std::uint64_t passing(int points) { // one of these
+    return (points == 1 || points == 7 ? std::uint64_t{fewer_looks} : 0) |
+           (points >= 3 ? std::uint64_t{far_fewer_looks} : 0);
+  }
   static bool is_one_place(std::uint64_t all) { return ((all >> 2) & (all >> 32) & mask) == 0; }
 
 private:

@@ -48,14 +48,12 @@ std::optional<int> ResizePoints::come_in(const Place& place) {
 /// they start on its cores, and every process would wait for one that has just lost its own. Alike on all processes of
 /// the grid.
 bool ResizePoints::passes_by() {
-  Settings& settings = app_.settings;
-  const auto is_due = [&](const TimedRequest& entry) { return entry.step == settings.points; };
-  if (to_pass_ == 0 || !awaits_newcomers() || std::any_of(settings.requests.begin(), settings.requests.end(), is_due)) {
+  if (to_pass_ == 0 || !awaits_newcomers()) {
     to_pass_ = 0;
     return false;
   }
   --to_pass_;
-  ++settings.points;
+  ++app_.settings.points;
   if (app_.control) app_.control->resize_point(app_.matrices, true); // of the step; what is asked for waits
   return true;
 }
@@ -68,8 +66,14 @@ std::uint64_t ResizePoints::looks_to_come() {
   const double now_s = MPI_Wtime(), passed_s = now_s - std::exchange(looked_s_, now_s);
   if (!awaits_newcomers() || points < 1) return 0;
   const double fit = longest_s * static_cast<double>(points) / passed_s;
-  return (fit >= 8 || (fit >= 2 && fit < 4) ? std::uint64_t{PlaceWord::fewer_looks} : 0) |
-         (fit >= 4 ? std::uint64_t{PlaceWord::far_fewer_looks} : 0);
+  const auto is_free = [&settings = app_.settings](int count) { // the timetable is process 0's
+    return std::none_of(settings.requests.begin(), settings.requests.end(), [&](const TimedRequest& entry) {
+      return entry.step >= settings.points && entry.step < settings.points + count;
+    });
+  };
+  for (const int count : {7, 3, 1})
+    if (fit >= count + 1 && is_free(count)) return PlaceWord::passing(count);
+  return 0;
 }
 
 ResizePoints::Findings ResizePoints::look() {

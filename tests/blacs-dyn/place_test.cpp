@@ -42,10 +42,7 @@ TEST(PlaceWord, OfTwoPlacesIsSeen) {
 
 TEST(PlaceWord, SaysHowManyPointsArePassedBy) {
   const std::uint64_t none = PlaceWord::of(at(7), all_flags & ~(PlaceWord::fewer_looks | PlaceWord::far_fewer_looks));
-  EXPECT_EQ(PlaceWord::points_to_pass(none), 0);
-  EXPECT_EQ(PlaceWord::points_to_pass(none | PlaceWord::fewer_looks), 1);
-  EXPECT_EQ(PlaceWord::points_to_pass(none | PlaceWord::far_fewer_looks), 3);
-  EXPECT_EQ(PlaceWord::points_to_pass(none | PlaceWord::fewer_looks | PlaceWord::far_fewer_looks), 7);
+  for (const int points : {0, 1, 3, 7}) EXPECT_EQ(PlaceWord::points_to_pass(none | PlaceWord::passing(points)), points);
 }
 
 } // namespace
