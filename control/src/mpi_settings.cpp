@@ -40,7 +40,8 @@ const std::vector<MpiSetting>& settings_of_open_mpi_5() {
 }
 
 bool is_wanted(const MpiSetting& setting) {
-  return !setting.is_for_workers || base::environment("DYNGRID_CALLS", "workers").has_value();
+  const char* calls = base::environment("DYNGRID_CALLS");
+  return !setting.is_for_workers || (calls != nullptr && std::strstr(calls, "workers=") != nullptr);
 }
 
 bool is_set_by_user(const MpiSetting& setting) {
