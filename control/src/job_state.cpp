@@ -1,153 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The application's thread; the other one is in job_answers.cpp.
 #include "control/job_state.hpp"
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <map>
 #include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/statistics.hpp"
-#include "base/text.hpp"
-#include "control/history_json.hpp"
-#include "gridmap/placement.hpp"
+#include "job_parts.hpp"
 
 namespace control {
 namespace {
 
-using base::Error;
 using base::Status;
 using gridmap::GridShape;
 using Lock = std::lock_guard<std::mutex>;
 
-std::pair<int, int> key_of(GridShape s) {
-  return {s.nprow, s.npcol};
-}
-
-gridmap::Placement placement_from(const Request& request, const std::string& name) {
-  return gridmap::parse_placement(name.substr(0, 40), fmt::format("control: {}: \"placement\"", request.op));
-}
-
-std::vector<std::int64_t> groups_in(const Request& request) {
-  const auto given = request.body->find("units");
-  const auto is_number = [](const Json& value) { return value.is_number_integer() && value.get<std::int64_t>() > 0; };
-  if (given == request.body->end() || !given->is_array() || given->empty() || given->size() > 1024 ||
-      !std::all_of(given->begin(), given->end(), is_number))
-    throw Error(Status::bad_argument,
-                fmt::format("control: {}: \"units\" is {}, expected a list of numbers from 1", request.op,
-                            given == request.body->end()
-                                ? "missing"
-                                : given->dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 80)));
-  return given->get<std::vector<std::int64_t>>();
-}
-
-Decision decide(const Situation& here, const ResizeRequest& wish) {
-  if (wish.op == Operation::resize && !wish.without.is_empty())
-    return decide_resize_without(here, wish.to, wish.without, wish.force);
-  if (wish.op == Operation::resize) return decide_resize(here, wish.to, wish.force);
-  if (wish.op == Operation::grow && wish.offer) return decide_offer(here, *wish.offer, wish.force);
-  if (wish.op == Operation::grow) return decide_grow(here, wish.by, wish.force);
-  if (wish.op == Operation::leave) return decide_leave(here, wish.groups);
-  return decide_shrink(here, wish.by);
-}
-
-void take_choice(ResizeRequest& wish, const Decision& decision) {
-  if (!decision.choice) return;
-  wish.hosts = decision.choice->hosts;
-  wish.form = decision.choice->form;
-}
-
-/// What is offered, as far as the request says it by number or by host.
-std::optional<Offer> offer_in(const Request& request, const char* number, std::int64_t& count) {
-  constexpr std::int64_t most = 1 << 20;
-  std::optional<Offer> offer = Offer::in(request);
-  if (!offer || request.body->contains(number)) count = whole_number(request, number, 1, most);
-  if (offer) offer->most = count;
-  return offer;
-}
-
-Json json_of(const std::vector<GroupInfo>& groups) {
-  Json list = Json::array();
-  for (const GroupInfo& group : groups)
-    list.push_back({{"unit", group.number}, {"processes", group.processes}, {"active", group.active}});
-  return list;
-}
-
-Json json_of(const std::vector<ProcessInfo>& processes, int npcol) {
-  Json list = Json::array();
-  for (const ProcessInfo& p : processes) {
-    list.push_back({{"process", p.id}, {"host", p.host}, {"unit", p.unit}, {"speed", p.speed}});
-    list.back()["place"] = p.place < 0 ? Json(nullptr) : Json({p.place / npcol, p.place % npcol});
-  }
-  return list;
-}
-
-/// Where the processes of the grid are, by the names that were asked for; null: on too many hosts for one line.
-Json hosts_of(const std::vector<ProcessInfo>& processes) {
-  constexpr std::size_t most_hosts = 512;
-  std::map<std::string, int> count;
-  for (const ProcessInfo& p : processes)
-    if (p.place >= 0) ++count[p.asked_host.empty() ? p.host : p.asked_host];
-  if (count.size() > most_hosts) return nullptr;
-  Json list = Json::array();
-  for (const auto& [name, slots] : count) list.push_back({{"name", name}, {"slots", slots}});
-  return list;
-}
-
-Json json_of(const Prediction& p) {
-  return {{"seconds", p.seconds}, {"error", p.error}, {"measured", p.is_measured}, {"grids", p.grids}};
-}
-
-Json json_of(const gridmap::Cost& cost) {
-  Json terms = Json::object();
-  for (const gridmap::Term& term : cost.terms) terms[std::string(term.name)] = term.seconds;
-  return terms;
-}
-
-Json json_of(const Forecast& f) {
-  return {{"step_now", json_of(f.now)},     {"step_then", json_of(f.then)},
-          {"spawn_s", f.spawn_s},           {"exchange_s", f.exchange_s()},
-          {"other_s", f.other_s()},         {"resize_s", f.resize_s()},
-          {"payoff_steps", f.payoff_steps}, {"payoff_steps_at_best", f.payoff_at_best},
-          {"terms", json_of(f.change)}};
-}
-
-Json json_of(const ResizeRequest& p, double now) {
-  Json json{{"request", p.number},
-            {"op", to_string(p.op)},
-            {"from", to_json(p.from)},
-            {"grid", to_json(p.to)},
-            {"late", p.is_late()}};
-  json["deadline_s"] = p.deadline ? Json(*p.deadline - now) : Json(nullptr);
-  return json;
-}
-
-Json json_of(const ChangeCost& c) {
-  Json json = members_of(c);
-  json["grid"] = to_json(c.to);
-  return json;
-}
-
-/// Standard error of the mean by the median distance from the median, so that one step that was disturbed does not
-/// count.
-double scatter(const std::vector<double>& values) {
-  const double middle = base::median(values);
-  std::vector<double> apart;
-  for (const double v : values) apart.push_back(std::abs(v - middle));
-  return 1.4826 * base::median(std::move(apart)) / std::sqrt(static_cast<double>(values.size()));
-}
-
 } // namespace
-
-Trial::Verdict Trial::verdict() const {
-  if (before.size() < 2 || after.size() < least) return Verdict::open;
-  const double was = base::median(before), is = base::median(after);
-  if (is > 1.05 * was && is - was > 3 * std::hypot(scatter(before), scatter(after))) return Verdict::slower;
-  return after.size() < most ? Verdict::open : Verdict::stays;
-}
 
 Json to_json(const ChangeReport& r) {
   Json json = json_of(r.cost);
@@ -159,38 +31,15 @@ Json to_json(const ChangeReport& r) {
   return json;
 }
 
-Experiment Experiment::parse(const std::string& text, const std::string& where) {
-  const auto bad = [&] {
-    return Error(Status::bad_argument,
-                 fmt::format("control: {} is \"{}\", expected grids and, after @, steps on each: \"2x2,2x3,3x3@3\"",
-                             where, text.substr(0, 80)));
-  };
-  Experiment experiment;
-  const std::size_t at = text.find('@');
-  if (at != std::string::npos) {
-    experiment.steps = base::whole_number<int>(std::string_view(text).substr(at + 1)).value_or(0);
-    if (experiment.steps < 1) throw bad();
-  }
-  const std::vector<std::string> grids = base::split(std::string_view(text).substr(0, at), ',');
-  if (grids.empty()) throw bad();
-  for (const std::string& grid : grids) {
-    const std::optional<GridShape> shape = base::grid_shape_from(grid);
-    if (!shape) throw bad();
-    experiment.grids.push_back(*shape);
-  }
-  return experiment;
-}
-
 JobState::JobState(JobInfo info, GridShape first_grid, double now)
-    : info_(std::move(info)), first_grid_(first_grid), started_(now), grid_(first_grid), book_(&books_[size_]) {
+    : info_(std::move(info)), first_grid_(first_grid), started_(now), grid_(first_grid),
+      book_(&books_.open(size_, {})) {
   board.wake = [this] {
     if (wake) wake();
   };
 }
 
 JobState::~JobState() = default;
-
-// ---- the application's thread
 
 void JobState::step_ended(double now, double size) {
   if (!is_in_step_) return;
@@ -200,17 +49,12 @@ void JobState::step_ended(double now, double size) {
   owed_.push_back({step_s, size});
   if (!lock.owns_lock()) return; // the other thread reads: the application does not wait for it
   add_owed();
-  if (!wants_steps_) return;
-  if (steps_told_.size() < most_steps)
-    steps_told_.push_back({step_ - 1, grid_, step_s, now});
-  else
-    ++steps_skipped_;
+  events_.step(step_ - 1, grid_, step_s, now - started_);
 }
 
 void JobState::want_steps(bool wanted) {
   const Lock lock(mutex_);
-  wants_steps_ = wanted;
-  if (wanted) steps_told_.reserve(most_steps);
+  events_.want_steps(wanted);
 }
 
 /// The caller has the lock.
@@ -225,16 +69,11 @@ void JobState::add_step(const TimedStep& step) {
   last_step_s_ = step.step_s;
   if (step.size < least_size) return;
   const double step_s = step.step_s / step.size;
-  if (++on_grid_ == 1) {
-    cold_s_ = step_s;
-    return;
-  }
-  here_.add(step_s);
+  if (!stay_.add(step_s)) return;
   if (recent_.size() == Trial::most) recent_.erase(recent_.begin());
   recent_.push_back(step_s);
   if (trial_) judge_trial();
-  book_->known.steps[key_of(grid_)].add(step_s);
-  book_->unsaved_steps[key_of(grid_)].add(step_s);
+  book_->add_step(grid_, step_s);
 }
 
 void JobState::judge_trial() {
@@ -264,7 +103,7 @@ void JobState::begin_panels(const std::string& of) {
   {
     const Lock lock(mutex_);
     add_owed();
-    outside_ = Outside{book_, true, begun_, is_in_step_, on_grid_, cold_s_, here_};
+    outside_ = Outside{book_, true, begun_, is_in_step_, stay_};
   }
   is_in_step_ = false;
   panel_size_ = 1;
@@ -272,9 +111,7 @@ void JobState::begin_panels(const std::string& of) {
   const Lock lock(mutex_);
   if (!is_open) outside_.reset(); // they count as the program's
   panels_left_ = -1;
-  if (!is_open) return;
-  book_->known.changes = outside_->book->known.changes; // a change costs what it costs
-  book_->known.spawns = outside_->book->known.spawns;
+  if (is_open) book_->know_changes_of(*outside_->book);
 }
 
 void JobState::panel(double size, std::int64_t left) {
@@ -293,9 +130,7 @@ void JobState::end_panels() {
   book_ = before.book;
   panels_of_.clear();
   end_trial();
-  on_grid_ = before.is_same_grid ? before.on_grid : 0;
-  cold_s_ = before.is_same_grid ? before.cold_s : std::nullopt;
-  here_ = before.is_same_grid ? before.here : StepTimes{};
+  stay_ = before.is_same_grid ? before.stay : Stay{};
   begun_ = before.begun;
   is_in_step_ = before.is_same_grid && before.is_in_step;
 }
@@ -377,12 +212,7 @@ void JobState::end_change(const ResizeRequest* request, const ChangeReport& repo
     const Lock lock(mutex_);
     add_owed();
     if (outside_) outside_->is_same_grid = false;
-    StepTimes& before = book_->known.steps[key_of(grid_)];
-    if (on_grid_ == 1 && cold_s_ && before.count == 0) { // better than nothing
-      before.add(*cold_s_);
-      book_->unsaved_steps[key_of(grid_)].add(*cold_s_);
-    }
-    if (before.count == 0) book_->known.steps.erase(key_of(grid_));
+    book_->leave(grid_, stay_.steps == 1 ? stay_.cold_s : std::nullopt);
     const bool is_from_outside = request && request->origin == ResizeRequest::Origin::outside;
     std::optional<Trial> trial;
     const bool is_larger = report.cost.to.size() >= report.cost.from.size();
@@ -394,16 +224,10 @@ void JobState::end_change(const ResizeRequest* request, const ChangeReport& repo
     trial_ = std::move(trial);
     grid_ = report.cost.to;
     parked_ = parked;
-    on_grid_ = 0;
-    cold_s_.reset();
-    here_ = {};
-    std::vector<Book*> books{book_};
-    if (outside_) books.push_back(outside_->book);
-    for (Book* book : books) {
-      book->known.changes.push_back(report.cost);
-      if (report.cost.spawned > 0) book->known.spawns.push_back(report.cost);
-    }
-    book_of_changes().unsaved_changes.push_back(report.cost);
+    stay_ = {};
+    book_->know_change(report.cost);
+    if (outside_) outside_->book->know_change(report.cost);
+    book_of_changes().write_change(report.cost);
     last_change_ = {report, now - started_};
     Json event{{"event", "resize"}, {"from", to_json(report.cost.from)}, {"grid", to_json(grid_)},
                {"step", step_},     {"report", to_json(report)},         {"units", json_of(groups_)}};
@@ -469,7 +293,7 @@ std::optional<ResizeRequest> JobState::experiment_wants() {
   if (!experiment_) return std::nullopt;
   while (tried_ < experiment_->grids.size()) {
     const GridShape turn = experiment_->grids[tried_];
-    if (turn == grid_ ? on_grid_ < experiment_->steps + 1 : !has_asked_) {
+    if (turn == grid_ ? stay_.steps < experiment_->steps + 1 : !has_asked_) {
       if (turn == grid_) return std::nullopt; // more steps here
       has_asked_ = true;
       return own_request(ResizeRequest::Origin::experiment, turn);
@@ -480,8 +304,9 @@ std::optional<ResizeRequest> JobState::experiment_wants() {
   std::optional<GridShape> best;
   double seconds = 0;
   for (const GridShape g : experiment_->grids) {
-    const auto at = book_->known.steps.find(key_of(g));
-    if (at == book_->known.steps.end() || at->second.count == 0 || (best && at->second.mean >= seconds)) continue;
+    const auto& steps = book_->known().steps;
+    const auto at = steps.find(key_of(g));
+    if (at == steps.end() || at->second.count == 0 || (best && at->second.mean >= seconds)) continue;
     best = g;
     seconds = at->second.mean;
   }
@@ -506,24 +331,21 @@ void JobState::set_matrices(Matrices matrices) {
 
 /// The file is read without the lock.
 bool JobState::open_book(const std::string& size, const std::string& panels_of) {
-  constexpr std::size_t most_sizes = 64; // of a program that makes and frees matrices all the time
   const std::string key = panels_of.empty() ? size : fmt::format("{}, panels of {}", size, panels_of);
   bool is_new = false;
   {
     const Lock lock(mutex_);
-    is_new = books_.find(key) == books_.end();
-    if (is_new && books_.size() >= most_sizes) return false;
+    is_new = !books_.has(key);
+    if (is_new && books_.is_full()) return false;
   }
-  Book book;
-  if (is_new) book.known = read_history(info_.history_file, {info_.app, key, info_.machine});
+  History known;
+  if (is_new) known = read_history(info_.history_file, {info_.app, key, info_.machine});
   const Lock lock(mutex_);
   size_ = size;
   panels_of_ = panels_of;
-  book_ = &books_.emplace(key, std::move(book)).first->second;
+  book_ = &books_.open(key, std::move(known));
   end_trial();
-  on_grid_ = 0;
-  cold_s_.reset();
-  here_ = {};
+  stay_ = {};
   return true;
 }
 
@@ -581,21 +403,12 @@ void JobState::set_experiment(Experiment experiment) {
 
 void JobState::balanced(const BalanceReport& report) {
   const Lock lock(mutex_);
-  for (std::vector<BalanceReport>* list : {&book_of_changes().unsaved_balances, &book_of_changes().known.balances}) {
-    if (report.measured_steps == 0)
-      list->push_back(report);
-    else if (!list->empty() && list->back().number == report.number && list->back().measured_steps == 0)
-      list->back() = report;
-  }
+  book_of_changes().add_balance(report);
 }
 
 void JobState::phase_took(const PhaseKey& phase, double seconds) {
   const Lock lock(mutex_);
-  if (book_->known.phases.size() >= most_phase_times && book_->known.phases.count(phase) == 0) return;
-  StepTimes& known = book_->known.phases[phase];
-  known.forget_beyond(remembered_steps);
-  known.add(seconds);
-  book_->unsaved_phases[phase].add(seconds);
+  book_->add_phase(phase, seconds);
 }
 
 void JobState::phases_planned(Json plan) {
@@ -606,52 +419,24 @@ void JobState::phases_planned(Json plan) {
 
 PhaseTimes JobState::phases() const {
   const Lock lock(mutex_);
-  return book_->known.phases;
+  return book_->known().phases;
 }
 
 void JobState::save_history(bool is_end) {
-  struct Part {
-    std::string size;
-    std::map<std::pair<int, int>, StepTimes> steps;
-    std::vector<ChangeCost> changes;
-    std::vector<BalanceReport> balances;
-    PhaseTimes phases;
-  };
   constexpr double wait_s = 0.2;
-  std::vector<Part> parts;
+  std::vector<UnsavedHistory> parts;
   {
     const Lock lock(mutex_);
-    for (auto& [size, book] : books_) {
-      auto& balances = book.unsaved_balances;
-      const bool is_open = !is_end && !balances.empty() && balances.back().measured_steps == 0;
-      const auto open = balances.end() - (is_open ? 1 : 0);
-      if (book.unsaved_steps.empty() && book.unsaved_changes.empty() && open == balances.begin() &&
-          book.unsaved_phases.empty())
-        continue;
-      parts.push_back({size, {}, {}, {balances.begin(), open}, {}});
-      parts.back().phases.swap(book.unsaved_phases);
-      balances.erase(balances.begin(), open);
-      parts.back().steps.swap(book.unsaved_steps);
-      parts.back().changes.swap(book.unsaved_changes);
-    }
+    parts = books_.take_unsaved(is_end);
   }
-  for (const Part& part : parts) {
+  for (const UnsavedHistory& part : parts) {
     if (info_.history_file.empty() || append_history(info_.history_file, {info_.app, part.size, info_.machine},
                                                      part.steps, part.changes, wait_s, part.balances, part.phases))
       continue;
     const Lock lock(mutex_);
-    Book& book = books_[part.size];
-    for (const auto& [shape, times] : part.steps) book.unsaved_steps[shape].add(times);
-    for (const auto& [phase, times] : part.phases) book.unsaved_phases[phase].add(times);
-    auto& list = book.unsaved_changes;
-    list.insert(list.begin(), part.changes.begin(), part.changes.end());
-    if (list.size() > 200) list.erase(list.begin(), list.end() - 200); // it can never be written
-    if (book.unsaved_balances.size() < 200)
-      book.unsaved_balances.insert(book.unsaved_balances.begin(), part.balances.begin(), part.balances.end());
+    books_.put_back(part);
   }
 }
-
-// ---- the listener's thread
 
 Situation JobState::situation() const {
   Situation s;
@@ -663,19 +448,17 @@ Situation JobState::situation() const {
   s.per_core = info_.per_core;
   s.parked = parked_;
   s.steps_left = left();
-  s.steps = book_->known.steps;
-  if (cold_s_ && s.steps.find(key_of(grid_)) == s.steps.end()) s.steps[key_of(grid_)].add(*cold_s_);
-  s.changes = book_->known.changes;
-  s.spawns = book_->known.spawns;
+  s.steps = book_->known().steps;
+  if (stay_.cold_s && s.steps.find(key_of(grid_)) == s.steps.end()) s.steps[key_of(grid_)].add(*stay_.cold_s);
+  s.changes = book_->known().changes;
+  s.spawns = book_->known().spawns;
   s.planned_exchange = planned_exchange_;
   s.usual_spawn_s = gridmap::usual_spawn_s;
   return s;
 }
 
 void JobState::tell(Json event) {
-  constexpr std::size_t most = 1000;
-  if (events_.size() >= most) return; // nobody is there to take them
-  events_.emplace_back(step_, std::move(event));
+  events_.add(step_, std::move(event));
 }
 
 void JobState::outcome(std::int64_t number, const char* what, Json more) {
@@ -683,182 +466,6 @@ void JobState::outcome(std::int64_t number, const char* what, Json more) {
   more["request"] = number;
   more["outcome"] = what;
   tell(std::move(more));
-}
-
-Json JobState::status(double now, bool with_processes) const {
-  const Lock lock(mutex_);
-  Json json{{"job", info_.job},
-            {"pid", info_.pid},
-            {"app", info_.app},
-            {"size", size_},
-            {"host", info_.host},
-            {"protocol", protocol_version},
-            {"version", info_.version},
-            {"grid", to_json(grid_)},
-            {"first_grid", to_json(first_grid_)},
-            {"parked", parked_},
-            {"kept", kept()},
-            {"warm", warm_},
-            {"starting", warm_starting_},
-            {"step", step_},
-            {"steps", steps_},
-            {"steps_on_grid", on_grid_},
-            {"uptime_s", now - started_},
-            {"allowed", allowed_.text()},
-            {"resizable", info_.why_fixed.empty()},
-            {"matrix_bytes", matrix_bytes_}};
-  json["step_s"] = step_ > 0 ? Json(last_step_s_) : Json(nullptr);
-  json["mean_step_s"] = here_.count > 0 ? Json(here_.mean) : cold_s_ ? Json(*cold_s_) : Json(nullptr);
-  json["last_resize"] = nullptr;
-  if (last_change_) {
-    json["last_resize"] = to_json(last_change_->report);
-    json["last_resize"]["t"] = last_change_->at;
-  }
-  json["pending"] = queue_.waiting() ? json_of(*queue_.waiting(), now) : Json(nullptr);
-  json["asks"] = ask_ ? to_json(*ask_) : Json(nullptr);
-  json["experimenting"] = experiment_.has_value();
-  json["units"] = json_of(groups_);
-  json["hosts"] = hosts_of(processes_);
-  json["cores"] = info_.cores;
-  if (with_processes) json["processes"] = json_of(processes_, npcol_);
-  return json;
-}
-
-Json JobState::history() const {
-  Situation here;
-  std::string size;
-  Json grids = Json::array(), resizes = Json::array(), balances = Json::array(), phases = Json::array();
-  {
-    const Lock lock(mutex_);
-    here = situation();
-    size = size_;
-    for (const BalanceReport& balance : book_->known.balances) balances.push_back(members_of(balance));
-    for (const auto& [phase, times] : book_->known.phases) phases.push_back(members_of(phase, times));
-  }
-  for (const auto& [shape, times] : here.steps) grids.push_back(members_of(shape, times));
-  for (const ChangeCost& change : here.changes) resizes.push_back(json_of(change));
-  const auto sweet = sweet_spot(here.steps);
-  return {{"app", info_.app},
-          {"size", size},
-          {"machine", info_.machine},
-          {"file", info_.history_file},
-          {"grids", grids},
-          {"resizes", resizes},
-          {"balances", balances},
-          {"phases", phases},
-          {"cores", info_.cores},
-          {"per_core", info_.per_core},
-          {"sweet_spot", sweet ? to_json(*sweet) : Json(nullptr)}};
-}
-
-Json JobState::calls() const {
-  constexpr std::size_t most = 400; // far below what a client has to fetch at a time
-  Json json = members_of(calls_ == nullptr ? CallReport{} : calls_->report(), most);
-  json["app"] = info_.app;
-  return json;
-}
-
-/// What was given up as slower than the grid there is would be given up again.
-void JobState::refuse_undone(const Situation& here, Decision& decision) const {
-  const Lock lock(mutex_);
-  const auto tried = undone_.find(key_of(decision.to));
-  const auto now = here.steps.find(key_of(here.grid));
-  if (decision.to.size() < here.grid.size() || tried == undone_.end() || now == here.steps.end() ||
-      now->second.mean >= tried->second.step_s)
-    return;
-  decision.is_accepted = false;
-  decision.why = tried->second.why;
-}
-
-Json JobState::submit(const Request& request, double now) {
-  constexpr std::int64_t most = 1 << 20;
-  ResizeRequest wish;
-  wish.op = operation_of(request);
-  wish.force = flag(request, "force");
-  wish.undo = request.body->contains("undo") ? flag(request, "undo") : !wish.force;
-  const std::string name = text(request, "placement", "");
-  if (!name.empty()) wish.placement = placement_from(request, name);
-  const double limit = seconds(request, "deadline_s", 0);
-  if (limit > 0) wish.deadline = now + limit;
-  if (wish.op == Operation::resize && request.body->contains("without")) {
-    wish.without = Without::parse(text(request, "without", ""), "resize: \"without\"");
-    wish.undo = false; // the grid before had those that are to leave
-  }
-  if (wish.op == Operation::resize)
-    wish.to = grid(request, "grid");
-  else if (wish.op == Operation::leave)
-    wish.groups = groups_in(request);
-  else if (wish.op == Operation::grow)
-    wish.offer = offer_in(request, "by", wish.by);
-  else
-    wish.by = whole_number(request, "by", 1, most);
-  if (wish.op == Operation::resize && request.body->contains("form"))
-    wish.form = gridmap::parse_strategy(text(request, "form", ""), "control: resize: \"form\"");
-  if (!info_.why_fixed.empty()) return {{"accepted", false}, {"reason", info_.why_fixed}};
-  Situation here;
-  {
-    const Lock lock(mutex_);
-    here = situation();
-  }
-  Decision decision = decide(here, wish);
-  if (decision.is_accepted && wish.undo) refuse_undone(here, decision);
-  Json answer{{"accepted", decision.is_accepted}, {"from", to_json(here.grid)}};
-  if (decision.forecast) answer["prediction"] = json_of(*decision.forecast);
-  if (!decision.is_accepted) {
-    answer["reason"] = decision.why;
-    return answer;
-  }
-  wish.from = here.grid;
-  wish.to = decision.to;
-  take_choice(wish, decision);
-  if (decision.choice) answer["chosen"] = to_json(*decision.choice);
-  answer["grid"] = to_json(decision.to);
-  answer["why"] = decision.why;
-  const Lock lock(mutex_);
-  const RequestQueue::Submitted submitted = queue_.submit(std::move(wish));
-  if (submitted.superseded) outcome(submitted.superseded->number, "superseded", {{"by", submitted.number}});
-  tell([&] {
-    Json event = json_of(*queue_.waiting(), now);
-    event["event"] = "request";
-    return event;
-  }());
-  settle();
-  answer["request"] = submitted.number;
-  return answer;
-}
-
-Json JobState::offer(const Request& request) const {
-  std::int64_t procs = 0;
-  const std::optional<Offer> offered = offer_in(request, "procs", procs);
-  if (!info_.why_fixed.empty()) return {{"accepted", false}, {"reason", info_.why_fixed}};
-  Situation here;
-  {
-    const Lock lock(mutex_);
-    here = situation();
-  }
-  const Decision decision = offered ? decide_offer(here, *offered, false) : decide_grow(here, procs, false);
-  Json answer{{"accepted", decision.is_accepted}, {"from", to_json(here.grid)}};
-  if (decision.forecast) answer["prediction"] = json_of(*decision.forecast);
-  if (!decision.is_accepted) {
-    answer["reason"] = decision.why;
-  } else {
-    answer["grid"] = to_json(decision.to);
-    answer["used"] = decision.to.size() - here.grid.size();
-    if (decision.choice) answer["chosen"] = to_json(*decision.choice);
-    answer["why"] = decision.why;
-  }
-  return answer;
-}
-
-Json JobState::cancel(const Request& request) {
-  std::optional<std::int64_t> number;
-  if (request.body->contains("request") && !request.body->at("request").is_null())
-    number = whole_number(request, "request", 1, INT64_MAX);
-  const Lock lock(mutex_);
-  const auto cancelled = queue_.cancel(number);
-  if (cancelled) outcome(cancelled->number, "cancelled", Json::object());
-  settle();
-  return {{"cancelled", cancelled ? Json(cancelled->number) : Json(nullptr)}};
 }
 
 std::optional<Grant> JobState::ask(const std::string& grids, bool waits, double patience_s) {
@@ -889,31 +496,6 @@ void JobState::drop_ask() {
   if (wake) wake();
 }
 
-Json JobState::grant(const Request& request) {
-  const auto number = whole_number(request, "ask", 1, INT64_MAX);
-  Grant grant = Grant::in(request);
-  const Lock lock(mutex_);
-  if (!ask_ || ask_->number != number || ask_->granted > 0 || grant_)
-    throw Error(Status::bad_state, fmt::format("control: grant: \"ask\" is {}, which waits for no answer", number));
-  ask_->granted = grant.procs;
-  grant_ = std::move(grant);
-  answered_.notify_all();
-  return {{"taken", true}};
-}
-
-Json JobState::balance(const Request& request) {
-  if (!info_.why_fixed.empty()) return {{"accepted", false}, {"reason", info_.why_fixed}};
-  std::int64_t number = 0;
-  {
-    const Lock lock(mutex_);
-    number = queue_.number();
-  }
-  const auto before = board.ask(request, number);
-  const Lock lock(mutex_);
-  if (before) outcome(before->number, "superseded", {{"by", number}});
-  return {{"accepted", true}, {"request", number}};
-}
-
 std::int64_t JobState::left() const {
   if (outside_) return panels_left_;
   return steps_ > 0 ? std::max<std::int64_t>(0, steps_ - step_) : -1;
@@ -926,7 +508,7 @@ std::int64_t JobState::steps_left() const {
 
 double JobState::seconds_left() const {
   const Lock lock(mutex_);
-  const double step_s = here_.count > 0 ? here_.mean : cold_s_.value_or(-1);
+  const double step_s = stay_.mean_s().value_or(-1);
   return left() >= 0 && step_s >= 0 ? static_cast<double>(left()) * step_s : -1;
 }
 
@@ -938,47 +520,6 @@ Allowed JobState::allowed() const {
 gridmap::Cost JobState::change_cost(GridShape to, const gridmap::Cost& planned) const {
   const Lock lock(mutex_);
   return situation().change(grid_, to, 0, planned);
-}
-
-void JobState::look_at_deadlines(double now) {
-  const Lock lock(mutex_);
-  while (const auto overdue = queue_.overdue(now)) {
-    if (overdue->is_withdrawn)
-      outcome(overdue->number, "expired", {{"reason", "no resize point came before the deadline"}});
-    else
-      tell({{"event", "late"}, {"request", overdue->number}});
-  }
-  settle();
-}
-
-std::optional<double> JobState::next_deadline() const {
-  const Lock lock(mutex_);
-  const auto& wish = queue_.waiting();
-  if (!wish || wish->is_late()) return std::nullopt;
-  return wish->deadline;
-}
-
-std::vector<Json> JobState::take_events() {
-  const Lock lock(mutex_);
-  std::vector<Json> told;
-  for (const Step& step : steps_told_)
-    told.push_back({{"event", "step"},
-                    {"step", step.step},
-                    {"grid", to_json(step.grid)},
-                    {"step_s", step.step_s},
-                    {"t", step.now - started_}});
-  steps_told_.clear();
-  if (steps_skipped_ > 0) told.push_back({{"event", "skipped"}, {"events", std::exchange(steps_skipped_, 0)}});
-  for (auto& [step, event] : events_) { // among the steps where it belongs: before those that had not ended yet
-    const std::int64_t first = step;
-    const auto place = std::find_if(told.begin(), told.end(), [&](const Json& other) {
-      return other["event"] == "step" && other["step"] >= first;
-    });
-    told.insert(place, std::move(event));
-  }
-  events_.clear();
-  for (Json& event : board.take_events()) told.push_back(std::move(event));
-  return told;
 }
 
 } // namespace control

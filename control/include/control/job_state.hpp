@@ -15,9 +15,12 @@
 #include "control/ask.hpp"
 #include "control/call_report.hpp"
 #include "control/decide.hpp"
+#include "control/event_log.hpp"
+#include "control/job_books.hpp"
 #include "control/load_board.hpp"
 #include "control/protocol.hpp"
 #include "control/request_queue.hpp"
+#include "control/trial.hpp"
 
 namespace control {
 
@@ -48,31 +51,9 @@ struct Matrices {
   std::function<gridmap::Cost(gridmap::GridShape, gridmap::GridShape)> planned_exchange;
 };
 
-/// Judges a change by the steps before it and after it. Pure.
-struct Trial {
-  gridmap::GridShape from, to;
-  std::int64_t number = 0;                          ///< of the request
-  std::vector<double> before, after;                ///< steps, without the first one on the grid
-  static constexpr std::size_t least = 3, most = 9; ///< of them: judged from so many on, and by so many at most
-
-  enum class Verdict { open, stays, slower };
-  /// Slower: the median by more than 5 % and by more than both scatter (three standard errors). Judged anew with every
-  /// step until it is slower, or there are `most`.
-  Verdict verdict() const;
-};
-
 /// What a step took; of a panel of a factorization its part of the first one, too.
 struct TimedStep {
   double step_s, size = 1;
-};
-
-/// Grids to be tried in the first steps, e.g. "2x2,2x3,3x3@3": three steps on each (a first one on a new grid does not
-/// count), then to the quickest.
-struct Experiment {
-  std::vector<gridmap::GridShape> grids;
-  int steps = 2;
-  /// @throws base::Error{bad_argument} naming `where`
-  static Experiment parse(const std::string& text, const std::string& where);
 };
 
 /// All that is known of this application on its process 0, shared by the application's thread and the one that listens.
@@ -175,11 +156,6 @@ private:
   void take_back(ResizeRequest request);
   void give_up(const ResizeRequest& request) noexcept;
 
-  struct Step {
-    std::int64_t step;
-    gridmap::GridShape grid;
-    double step_s, now;
-  };
   Situation situation() const; ///< the caller has the lock
   void refuse_undone(const Situation& here, Decision& decision) const;
   void tell(Json event);  ///< the same
@@ -192,11 +168,10 @@ private:
   std::optional<ResizeRequest> experiment_wants();
   void judge_trial();
   void end_trial();
-  struct Book;
   void add_owed();
   void add_step(const TimedStep& step);
   bool open_book(const std::string& size, const std::string& panels_of);
-  Book& book_of_changes() { return outside_ ? *outside_->book : *book_; }
+  JobBook& book_of_changes() { return outside_ ? *outside_->book : *book_; }
   std::int64_t left() const; ///< the caller has the lock
   void settle();             ///< is_pending() as it should be
 
@@ -215,13 +190,11 @@ private:
   std::int64_t last_ask_ = 0;
   gridmap::GridShape grid_;
   int parked_ = 0;
-  std::int64_t step_ = 0;    ///< steps ended
-  std::int64_t on_grid_ = 0; ///< of them on this grid, since the last change
+  std::int64_t step_ = 0; ///< steps ended
   double last_step_s_ = 0;
-  std::optional<double> cold_s_; ///< the first step on this grid: counts only where there is no other
-  StepTimes here_;               ///< this stay on this grid, without its first step
-  std::vector<double> recent_;   ///< the last of them
-  std::optional<Trial> trial_;   ///< a growth that may be taken back
+  Stay stay_;
+  std::vector<double> recent_; ///< the last steps of it that count
+  std::optional<Trial> trial_; ///< a growth that may be taken back
   struct Back {
     gridmap::GridShape to;
     std::string why;
@@ -244,24 +217,15 @@ private:
   std::string size_ = "-";
   std::int64_t matrix_bytes_ = 0;
   std::function<gridmap::Cost(gridmap::GridShape, gridmap::GridShape)> planned_exchange_;
-  struct Book {
-    History known; ///< earlier runs and this one
-    std::map<std::pair<int, int>, StepTimes> unsaved_steps;
-    std::vector<ChangeCost> unsaved_changes;
-    std::vector<BalanceReport> unsaved_balances;
-    PhaseTimes unsaved_phases;
-  };
-  std::map<std::string, Book> books_; ///< by size_: the file is read once for each
-  Book* book_ = nullptr;              ///< of them the present one
+  JobBooks books_;
+  JobBook* book_; ///< of them the one of size_ and panels_of_
   /// Of the program's steps, while panels come.
   struct Outside {
-    Book* book;
+    JobBook* book;
     bool is_same_grid;
     double begun;
     bool is_in_step;
-    std::int64_t on_grid;
-    std::optional<double> cold_s;
-    StepTimes here;
+    Stay stay;
   };
   std::optional<Outside> outside_;
   std::string panels_of_;
@@ -275,11 +239,7 @@ private:
   std::optional<Experiment> experiment_;
   std::size_t tried_ = 0;
   bool has_asked_ = false; ///< for the grid of the experiment whose turn it is
-  bool wants_steps_ = false;
-  static constexpr std::size_t most_steps = 1024; ///< kept for the listener; what comes then is counted
-  std::vector<Step> steps_told_;
-  std::int64_t steps_skipped_ = 0;
-  std::vector<std::pair<std::int64_t, Json>> events_; ///< with the steps that had ended by then
+  EventLog events_;
 };
 
 } // namespace control

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/event_log.hpp"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+namespace control {
+namespace {
+
+constexpr std::size_t most_steps = 1024, most_events = 1000;
+
+} // namespace
+
+EventLog::EventLog() = default;
+EventLog::~EventLog() = default;
+
+void EventLog::want_steps(bool wanted) {
+  wants_steps_ = wanted;
+  if (wanted) steps_.reserve(most_steps);
+}
+
+void EventLog::step(std::int64_t number, gridmap::GridShape grid, double step_s, double t) {
+  if (!wants_steps_) return;
+  if (steps_.size() < most_steps)
+    steps_.push_back({number, grid, step_s, t});
+  else
+    ++skipped_;
+}
+
+void EventLog::add(std::int64_t steps_ended, Json event) {
+  if (events_.size() < most_events) events_.emplace_back(steps_ended, std::move(event));
+}
+
+std::vector<Json> EventLog::take() {
+  std::vector<Json> told;
+  for (const Step& step : steps_)
+    told.push_back({{"event", "step"},
+                    {"step", step.number},
+                    {"grid", to_json(step.grid)},
+                    {"step_s", step.step_s},
+                    {"t", step.t}});
+  steps_.clear();
+  if (skipped_ > 0) told.push_back({{"event", "skipped"}, {"events", std::exchange(skipped_, 0)}});
+  for (auto& [ended, event] : events_) {
+    const std::int64_t first = ended;
+    const auto place = std::find_if(told.begin(), told.end(), [&](const Json& other) {
+      return other["event"] == "step" && other["step"] >= first;
+    });
+    told.insert(place, std::move(event));
+  }
+  events_.clear();
+  return told;
+}
+
+} // namespace control

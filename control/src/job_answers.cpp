@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What process 0 answers to those who ask from outside: JobState's half of the thread that listens.
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "control/history_json.hpp"
+#include "control/job_state.hpp"
+#include "gridmap/placement.hpp"
+#include "job_parts.hpp"
+
+namespace control {
+namespace {
+
+using base::Error;
+using base::Status;
+using Lock = std::lock_guard<std::mutex>;
+
+gridmap::Placement placement_from(const Request& request, const std::string& name) {
+  return gridmap::parse_placement(name.substr(0, 40), fmt::format("control: {}: \"placement\"", request.op));
+}
+
+std::vector<std::int64_t> groups_in(const Request& request) {
+  const auto given = request.body->find("units");
+  const auto is_number = [](const Json& value) { return value.is_number_integer() && value.get<std::int64_t>() > 0; };
+  if (given == request.body->end() || !given->is_array() || given->empty() || given->size() > 1024 ||
+      !std::all_of(given->begin(), given->end(), is_number))
+    throw Error(Status::bad_argument,
+                fmt::format("control: {}: \"units\" is {}, expected a list of numbers from 1", request.op,
+                            given == request.body->end()
+                                ? "missing"
+                                : given->dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 80)));
+  return given->get<std::vector<std::int64_t>>();
+}
+
+/// What is offered, as far as the request says it by number or by host.
+std::optional<Offer> offer_in(const Request& request, const char* number, std::int64_t& count) {
+  constexpr std::int64_t most = 1 << 20;
+  std::optional<Offer> offer = Offer::in(request);
+  if (!offer || request.body->contains(number)) count = whole_number(request, number, 1, most);
+  if (offer) offer->most = count;
+  return offer;
+}
+
+Json json_of(const std::vector<ProcessInfo>& processes, int npcol) {
+  Json list = Json::array();
+  for (const ProcessInfo& p : processes) {
+    list.push_back({{"process", p.id}, {"host", p.host}, {"unit", p.unit}, {"speed", p.speed}});
+    list.back()["place"] = p.place < 0 ? Json(nullptr) : Json({p.place / npcol, p.place % npcol});
+  }
+  return list;
+}
+
+Json json_of(const Prediction& p) {
+  return {{"seconds", p.seconds}, {"error", p.error}, {"measured", p.is_measured}, {"grids", p.grids}};
+}
+
+Json json_of(const gridmap::Cost& cost) {
+  Json terms = Json::object();
+  for (const gridmap::Term& term : cost.terms) terms[std::string(term.name)] = term.seconds;
+  return terms;
+}
+
+Json json_of(const Forecast& f) {
+  return {{"step_now", json_of(f.now)},     {"step_then", json_of(f.then)},
+          {"spawn_s", f.spawn_s},           {"exchange_s", f.exchange_s()},
+          {"other_s", f.other_s()},         {"resize_s", f.resize_s()},
+          {"payoff_steps", f.payoff_steps}, {"payoff_steps_at_best", f.payoff_at_best},
+          {"terms", json_of(f.change)}};
+}
+
+Json json_of(const ResizeRequest& p, double now) {
+  Json json{{"request", p.number},
+            {"op", to_string(p.op)},
+            {"from", to_json(p.from)},
+            {"grid", to_json(p.to)},
+            {"late", p.is_late()}};
+  json["deadline_s"] = p.deadline ? Json(*p.deadline - now) : Json(nullptr);
+  return json;
+}
+
+} // namespace
+
+Json JobState::status(double now, bool with_processes) const {
+  const Lock lock(mutex_);
+  Json json{{"job", info_.job},
+            {"pid", info_.pid},
+            {"app", info_.app},
+            {"size", size_},
+            {"host", info_.host},
+            {"protocol", protocol_version},
+            {"version", info_.version},
+            {"grid", to_json(grid_)},
+            {"first_grid", to_json(first_grid_)},
+            {"parked", parked_},
+            {"kept", kept()},
+            {"warm", warm_},
+            {"starting", warm_starting_},
+            {"step", step_},
+            {"steps", steps_},
+            {"steps_on_grid", stay_.steps},
+            {"uptime_s", now - started_},
+            {"allowed", allowed_.text()},
+            {"resizable", info_.why_fixed.empty()},
+            {"matrix_bytes", matrix_bytes_}};
+  json["step_s"] = step_ > 0 ? Json(last_step_s_) : Json(nullptr);
+  json["mean_step_s"] = stay_.mean_s() ? Json(*stay_.mean_s()) : Json(nullptr);
+  json["last_resize"] = nullptr;
+  if (last_change_) {
+    json["last_resize"] = to_json(last_change_->report);
+    json["last_resize"]["t"] = last_change_->at;
+  }
+  json["pending"] = queue_.waiting() ? json_of(*queue_.waiting(), now) : Json(nullptr);
+  json["asks"] = ask_ ? to_json(*ask_) : Json(nullptr);
+  json["experimenting"] = experiment_.has_value();
+  json["units"] = json_of(groups_);
+  json["hosts"] = hosts_of(processes_);
+  json["cores"] = info_.cores;
+  if (with_processes) json["processes"] = json_of(processes_, npcol_);
+  return json;
+}
+
+Json JobState::history() const {
+  Situation here;
+  std::string size;
+  Json grids = Json::array(), resizes = Json::array(), balances = Json::array(), phases = Json::array();
+  {
+    const Lock lock(mutex_);
+    here = situation();
+    size = size_;
+    for (const BalanceReport& balance : book_->known().balances) balances.push_back(members_of(balance));
+    for (const auto& [phase, times] : book_->known().phases) phases.push_back(members_of(phase, times));
+  }
+  for (const auto& [shape, times] : here.steps) grids.push_back(members_of(shape, times));
+  for (const ChangeCost& change : here.changes) resizes.push_back(json_of(change));
+  const auto sweet = sweet_spot(here.steps);
+  return {{"app", info_.app},
+          {"size", size},
+          {"machine", info_.machine},
+          {"file", info_.history_file},
+          {"grids", grids},
+          {"resizes", resizes},
+          {"balances", balances},
+          {"phases", phases},
+          {"cores", info_.cores},
+          {"per_core", info_.per_core},
+          {"sweet_spot", sweet ? to_json(*sweet) : Json(nullptr)}};
+}
+
+Json JobState::calls() const {
+  constexpr std::size_t most = 400; // far below what a client has to fetch at a time
+  Json json = members_of(calls_ == nullptr ? CallReport{} : calls_->report(), most);
+  json["app"] = info_.app;
+  return json;
+}
+
+/// What was given up as slower than the grid there is would be given up again.
+void JobState::refuse_undone(const Situation& here, Decision& decision) const {
+  const Lock lock(mutex_);
+  const auto tried = undone_.find(key_of(decision.to));
+  const auto now = here.steps.find(key_of(here.grid));
+  if (decision.to.size() < here.grid.size() || tried == undone_.end() || now == here.steps.end() ||
+      now->second.mean >= tried->second.step_s)
+    return;
+  decision.is_accepted = false;
+  decision.why = tried->second.why;
+}
+
+Json JobState::submit(const Request& request, double now) {
+  constexpr std::int64_t most = 1 << 20;
+  ResizeRequest wish;
+  wish.op = operation_of(request);
+  wish.force = flag(request, "force");
+  wish.undo = request.body->contains("undo") ? flag(request, "undo") : !wish.force;
+  const std::string name = text(request, "placement", "");
+  if (!name.empty()) wish.placement = placement_from(request, name);
+  const double limit = seconds(request, "deadline_s", 0);
+  if (limit > 0) wish.deadline = now + limit;
+  if (wish.op == Operation::resize && request.body->contains("without")) {
+    wish.without = Without::parse(text(request, "without", ""), "resize: \"without\"");
+    wish.undo = false; // the grid before had those that are to leave
+  }
+  if (wish.op == Operation::resize)
+    wish.to = grid(request, "grid");
+  else if (wish.op == Operation::leave)
+    wish.groups = groups_in(request);
+  else if (wish.op == Operation::grow)
+    wish.offer = offer_in(request, "by", wish.by);
+  else
+    wish.by = whole_number(request, "by", 1, most);
+  if (wish.op == Operation::resize && request.body->contains("form"))
+    wish.form = gridmap::parse_strategy(text(request, "form", ""), "control: resize: \"form\"");
+  if (!info_.why_fixed.empty()) return {{"accepted", false}, {"reason", info_.why_fixed}};
+  Situation here;
+  {
+    const Lock lock(mutex_);
+    here = situation();
+  }
+  Decision decision = decide(here, wish);
+  if (decision.is_accepted && wish.undo) refuse_undone(here, decision);
+  Json answer{{"accepted", decision.is_accepted}, {"from", to_json(here.grid)}};
+  if (decision.forecast) answer["prediction"] = json_of(*decision.forecast);
+  if (!decision.is_accepted) {
+    answer["reason"] = decision.why;
+    return answer;
+  }
+  wish.from = here.grid;
+  wish.to = decision.to;
+  take_choice(wish, decision);
+  if (decision.choice) answer["chosen"] = to_json(*decision.choice);
+  answer["grid"] = to_json(decision.to);
+  answer["why"] = decision.why;
+  const Lock lock(mutex_);
+  const RequestQueue::Submitted submitted = queue_.submit(std::move(wish));
+  if (submitted.superseded) outcome(submitted.superseded->number, "superseded", {{"by", submitted.number}});
+  tell([&] {
+    Json event = json_of(*queue_.waiting(), now);
+    event["event"] = "request";
+    return event;
+  }());
+  settle();
+  answer["request"] = submitted.number;
+  return answer;
+}
+
+Json JobState::offer(const Request& request) const {
+  std::int64_t procs = 0;
+  const std::optional<Offer> offered = offer_in(request, "procs", procs);
+  if (!info_.why_fixed.empty()) return {{"accepted", false}, {"reason", info_.why_fixed}};
+  Situation here;
+  {
+    const Lock lock(mutex_);
+    here = situation();
+  }
+  const Decision decision = offered ? decide_offer(here, *offered, false) : decide_grow(here, procs, false);
+  Json answer{{"accepted", decision.is_accepted}, {"from", to_json(here.grid)}};
+  if (decision.forecast) answer["prediction"] = json_of(*decision.forecast);
+  if (!decision.is_accepted) {
+    answer["reason"] = decision.why;
+  } else {
+    answer["grid"] = to_json(decision.to);
+    answer["used"] = decision.to.size() - here.grid.size();
+    if (decision.choice) answer["chosen"] = to_json(*decision.choice);
+    answer["why"] = decision.why;
+  }
+  return answer;
+}
+
+Json JobState::cancel(const Request& request) {
+  std::optional<std::int64_t> number;
+  if (request.body->contains("request") && !request.body->at("request").is_null())
+    number = whole_number(request, "request", 1, INT64_MAX);
+  const Lock lock(mutex_);
+  const auto cancelled = queue_.cancel(number);
+  if (cancelled) outcome(cancelled->number, "cancelled", Json::object());
+  settle();
+  return {{"cancelled", cancelled ? Json(cancelled->number) : Json(nullptr)}};
+}
+
+Json JobState::grant(const Request& request) {
+  const auto number = whole_number(request, "ask", 1, INT64_MAX);
+  Grant grant = Grant::in(request);
+  const Lock lock(mutex_);
+  if (!ask_ || ask_->number != number || ask_->granted > 0 || grant_)
+    throw Error(Status::bad_state, fmt::format("control: grant: \"ask\" is {}, which waits for no answer", number));
+  ask_->granted = grant.procs;
+  grant_ = std::move(grant);
+  answered_.notify_all();
+  return {{"taken", true}};
+}
+
+Json JobState::balance(const Request& request) {
+  if (!info_.why_fixed.empty()) return {{"accepted", false}, {"reason", info_.why_fixed}};
+  std::int64_t number = 0;
+  {
+    const Lock lock(mutex_);
+    number = queue_.number();
+  }
+  const auto before = board.ask(request, number);
+  const Lock lock(mutex_);
+  if (before) outcome(before->number, "superseded", {{"by", number}});
+  return {{"accepted", true}, {"request", number}};
+}
+
+void JobState::look_at_deadlines(double now) {
+  const Lock lock(mutex_);
+  while (const auto overdue = queue_.overdue(now)) {
+    if (overdue->is_withdrawn)
+      outcome(overdue->number, "expired", {{"reason", "no resize point came before the deadline"}});
+    else
+      tell({{"event", "late"}, {"request", overdue->number}});
+  }
+  settle();
+}
+
+std::optional<double> JobState::next_deadline() const {
+  const Lock lock(mutex_);
+  const auto& wish = queue_.waiting();
+  if (!wish || wish->is_late()) return std::nullopt;
+  return wish->deadline;
+}
+
+std::vector<Json> JobState::take_events() {
+  const Lock lock(mutex_);
+  std::vector<Json> told = events_.take();
+  for (Json& event : board.take_events()) told.push_back(std::move(event));
+  return told;
+}
+
+} // namespace control

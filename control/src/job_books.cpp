@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/job_books.hpp"
+
+namespace control {
+namespace {
+
+constexpr std::size_t most_kept = 200; ///< changes and balances that can never be written
+
+std::pair<int, int> key_of(gridmap::GridShape shape) {
+  return {shape.nprow, shape.npcol};
+}
+
+} // namespace
+
+void JobBook::add_step(gridmap::GridShape grid, double step_s) {
+  known_.steps[key_of(grid)].add(step_s);
+  unsaved_.steps[key_of(grid)].add(step_s);
+}
+
+void JobBook::leave(gridmap::GridShape grid, std::optional<double> cold_s) {
+  if (cold_s && known_.steps[key_of(grid)].count == 0) add_step(grid, *cold_s);
+  const auto at = known_.steps.find(key_of(grid));
+  if (at != known_.steps.end() && at->second.count == 0) known_.steps.erase(at);
+}
+
+void JobBook::know_change(const ChangeCost& cost) {
+  known_.changes.push_back(cost);
+  if (cost.spawned > 0) known_.spawns.push_back(cost);
+}
+
+void JobBook::know_changes_of(const JobBook& other) {
+  known_.changes = other.known_.changes;
+  known_.spawns = other.known_.spawns;
+}
+
+void JobBook::add_balance(const BalanceReport& report) {
+  for (std::vector<BalanceReport>* list : {&unsaved_.balances, &known_.balances}) {
+    if (report.measured_steps == 0)
+      list->push_back(report);
+    else if (!list->empty() && list->back().number == report.number && list->back().measured_steps == 0)
+      list->back() = report;
+  }
+}
+
+void JobBook::add_phase(const PhaseKey& phase, double seconds) {
+  if (known_.phases.size() >= most_phase_times && known_.phases.count(phase) == 0) return;
+  StepTimes& known = known_.phases[phase];
+  known.forget_beyond(remembered_steps);
+  known.add(seconds);
+  unsaved_.phases[phase].add(seconds);
+}
+
+JobBook& JobBooks::open(const std::string& size, History known) {
+  const auto [at, is_new] = books_.try_emplace(size);
+  if (is_new) {
+    at->second.known_ = std::move(known);
+    at->second.unsaved_.size = size;
+  }
+  return at->second;
+}
+
+std::vector<UnsavedHistory> JobBooks::take_unsaved(bool is_end) {
+  std::vector<UnsavedHistory> parts;
+  for (auto& [size, book] : books_) {
+    UnsavedHistory& unsaved = book.unsaved_;
+    const bool is_open = !is_end && !unsaved.balances.empty() && unsaved.balances.back().measured_steps == 0;
+    const auto open = unsaved.balances.end() - (is_open ? 1 : 0);
+    if (unsaved.steps.empty() && unsaved.changes.empty() && unsaved.phases.empty() &&
+        open == unsaved.balances.begin())
+      continue;
+    std::vector<BalanceReport> still_open(open, unsaved.balances.end());
+    unsaved.balances.erase(open, unsaved.balances.end());
+    parts.push_back(std::exchange(unsaved, {size, {}, {}, std::move(still_open), {}}));
+  }
+  return parts;
+}
+
+void JobBooks::put_back(const UnsavedHistory& part) {
+  UnsavedHistory& unsaved = books_[part.size].unsaved_;
+  for (const auto& [shape, times] : part.steps) unsaved.steps[shape].add(times);
+  for (const auto& [phase, times] : part.phases) unsaved.phases[phase].add(times);
+  auto& changes = unsaved.changes;
+  changes.insert(changes.begin(), part.changes.begin(), part.changes.end());
+  if (changes.size() > most_kept) changes.erase(changes.begin(), changes.end() - most_kept);
+  auto& balances = unsaved.balances;
+  if (balances.size() < most_kept) balances.insert(balances.begin(), part.balances.begin(), part.balances.end());
+}
+
+} // namespace control
