@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Redistribution against stock PDGEMR2D and memcpy: interleaved runs in one mpirun, medians of the slowest
-// rank's seconds.
+// Redistribution against stock PDGEMR2D and memcpy: interleaved runs in one mpirun, in another order in each
+// repetition, medians of the slowest rank's seconds.
 //
 //   mpirun --oversubscribe -np 16 bench_redist --n 4000 --csv out.csv
 //   mpirun --oversubscribe -np 4  bench_redist --n 4000 --grow        # the other ranks come from
@@ -27,6 +27,7 @@
 #include "base/grid_shape.hpp"
 #include "base/status.hpp"
 #include "common/report.hpp"
+#include "order.hpp"
 #include "redist/executor.hpp"
 #include "redist/gemr2d.hpp"
 #include "redist/measure.hpp"
@@ -404,8 +405,10 @@ bool CaseRun::is_right() const {
 }
 
 void CaseRun::measure() {
+  bench::Turns turns(settings_.methods.size());
   for (int rep = -1; rep < settings_.reps; ++rep) // the first one warms up
-    for (const std::string& name : settings_.methods) {
+    for (const std::size_t turn : turns.next()) {
+      const std::string& name = settings_.methods[turn];
       const Method& method = method_of(name);
       const bool is_checked = settings_.check && method.moves_it;
       if (is_checked) forget_targets();
