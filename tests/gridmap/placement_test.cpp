@@ -256,7 +256,7 @@ TEST(Placement, ProcessZeroStaysUnlessAskedOtherwise) {
 }
 
 // What keeping process 0 costs, over the 270 growths of grids of at most 4 rows, 8 columns and 24 processes in which
-// neither rows nor columns become fewer. It prints what docs/decisions/0033 leads to.
+// neither rows nor columns become fewer. It prints the table of docs/results.md.
 TEST(Placement, CostOfKeepingProcessZero) {
   std::vector<std::pair<int, int>> shapes;
   for (int p = 1; p <= 4; ++p)
