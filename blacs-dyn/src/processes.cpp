@@ -349,6 +349,7 @@ Processes::Party Processes::assemble(const ProcessSet& before, const Change& cha
 }
 
 Processes::Union Processes::gather(const Change& change, const SpawnOptions& options) {
+  const LooksForConnections looks;
   const ProcessSet before = process_set_;
   if (!change.is_growth()) return complete(before, change, council());
 
@@ -396,6 +397,7 @@ std::optional<Processes::Union> Processes::join() {
     state_ = State::left;
     return std::nullopt;
   }
+  const LooksForConnections looks;
   intercomm_ = std::move(*entered);
   Packet packet = receive_soon(intercomm_.get(), 0, tag_go);
   if (packet.get<int>() == 0) {
@@ -426,6 +428,7 @@ std::optional<Processes::Union> Processes::sleep(const SpawnOptions& options) {
                                 : receive_asleep(parent_comm_.get(), 0, tag_wake, 50, while_asleep);
     switch (packet.get<Order>()) {
     case Order::wake: {
+      const LooksForConnections looks;
       mode_ = packet.get<Mode>();
       const auto before = packet.get<ProcessSet>();
       const auto change = packet.get<Change>();

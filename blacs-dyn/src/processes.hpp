@@ -10,6 +10,7 @@
 
 #include "base/clock.hpp"
 #include "launchers/launcher.hpp"
+#include "launchers/this_mpi.hpp"
 #include "mpi_util.hpp"
 #include "processes/process_set.hpp"
 
@@ -31,8 +32,9 @@ public:
     Comm comm;
     ProcessSet before;
     Change change;
-    double spawn_s = 0; ///< until all newcomers were there
-    double merge_s = 0; ///< from there to the union communicator
+    double spawn_s = 0;        ///< until all newcomers were there
+    double merge_s = 0;        ///< from there to the union communicator
+    LooksForConnections looks; ///< those that have not talked yet do so while the matrices move
   };
   enum class Fate { stays, sleeps, leaves };
 

@@ -73,6 +73,9 @@ public:
   enum class News { they_are_there, they_do_not_come };
   std::optional<News> news();
   void begin_again() { started_ = MPI_Wtime(); } ///< what the program does not wait for does not count
+  void rest() {                                  ///< this process sleeps from here on
+    if (gathered_) gathered_->looks.stop();
+  }
   void say_sent_for() const;
   // the request is answered
   void already_there();

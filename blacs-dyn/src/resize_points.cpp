@@ -486,6 +486,7 @@ int ResizePoints::see_through(Resize& change) {
       if (app_.council.is_attending()) return asleep_outside;
       break;
     }
+    change.rest();
     const double started = MPI_Wtime();
     auto woken = app_.processes.sleep(app_.spawn_options());
     if (!woken) return leave();

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "launchers/openmpi4.hpp"
+#include "launchers/this_mpi.hpp"
 
 namespace blacs_dyn {
 
@@ -30,6 +31,7 @@ Port::~Port() {
 }
 
 Comm accept_at(const std::string& port, MPI_Comm comm) {
+  const LooksForConnections looks;
   MPI_Comm intercomm = MPI_COMM_NULL;
   check_mpi(MPI_Comm_accept(port.c_str(), MPI_INFO_NULL, 0, comm, &intercomm), "MPI_Comm_accept");
   return Comm::adopt(intercomm);
@@ -134,6 +136,7 @@ std::string RendezvousLauncher::say_ready() {
 }
 
 Comm RendezvousLauncher::connect(const std::string& port, MPI_Comm world) {
+  const LooksForConnections looks;
   MPI_Comm intercomm = MPI_COMM_NULL;
   check_mpi(MPI_Comm_connect(port.c_str(), MPI_INFO_NULL, 0, world, &intercomm), "MPI_Comm_connect");
   return Comm::adopt(intercomm);

@@ -5,6 +5,7 @@
 #include <array>
 #include <string_view>
 
+#include <dlfcn.h>
 #include <mpi.h>
 
 #include <fmt/format.h>
@@ -59,6 +60,21 @@ std::string launcher_trouble() {
                      is_of_5 ? said : "4 or older", base::to_string(this_mpi().version));
 }
 
+/// Open MPI, 4 and 5, counts who wants its event library to be looked into at every call of its progress engine.
+struct EventUsers {
+  using Count = void (*)();
+  Count add = nullptr, remove = nullptr;
+  bool is_whole() const { return add && remove; }
+};
+const EventUsers& event_users() {
+  static const EventUsers found = [] {
+    const auto find = [](const char* name) { return reinterpret_cast<EventUsers::Count>(dlsym(RTLD_DEFAULT, name)); };
+    if (this_mpi().mpi != base::Mpi::open_mpi) return EventUsers{};
+    return EventUsers{find("opal_progress_event_users_increment"), find("opal_progress_event_users_decrement")};
+  }();
+  return found;
+}
+
 } // namespace
 
 bool is_open_mpi() {
@@ -91,6 +107,15 @@ std::string join_trouble() {
 bool is_on_one_host() {
   const char *all = base::environment("OMPI_COMM_WORLD_SIZE"), *here = base::environment("OMPI_COMM_WORLD_LOCAL_SIZE");
   return all == nullptr || here == nullptr || std::string_view(all) == here;
+}
+
+LooksForConnections::LooksForConnections() {
+  if (!event_users().is_whole()) return;
+  event_users().add();
+  holds_ = true;
+}
+void LooksForConnections::stop() {
+  if (std::exchange(holds_, false)) event_users().remove();
 }
 
 std::vector<std::pair<std::string, std::string>> spawn_info(const std::string& host, int count) {

@@ -34,6 +34,23 @@ bool is_on_one_host();
 bool is_open_mpi();
 bool is_open_mpi_5();
 
+/// While one is there, MPI looks for new connections at each of its calls, where Open MPI otherwise does so every 10 ms
+/// (docs/decisions/0125). Several count; with another MPI it does nothing.
+class LooksForConnections {
+public:
+  LooksForConnections();
+  ~LooksForConnections() { stop(); }
+  LooksForConnections(LooksForConnections&& other) noexcept : holds_(std::exchange(other.holds_, false)) {}
+  LooksForConnections& operator=(LooksForConnections&& other) noexcept {
+    std::swap(holds_, other.holds_);
+    return *this;
+  }
+  void stop();
+
+private:
+  bool holds_ = false;
+};
+
 /// Keys and values for MPI_Comm_spawn. host: where to, empty: wherever mpirun likes.
 std::vector<std::pair<std::string, std::string>> spawn_info(const std::string& host, int count);
 
