@@ -8,9 +8,12 @@
 #include <cstring>
 #include <fstream>
 #include <sstream>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <elf.h>
+#include <link.h>
 #include <netdb.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -54,6 +57,55 @@ std::string loader_of(const std::string& path) {
   return {};
 }
 
+/// LD_LIBRARY_PATH as it was when this process started.
+std::string first_library_path() {
+  constexpr std::string_view name = "LD_LIBRARY_PATH=";
+  std::ifstream file("/proc/self/environ", std::ios::binary);
+  for (std::string variable; std::getline(file, variable, '\0');)
+    if (variable.compare(0, name.size(), name) == 0) return variable.substr(name.size());
+  return {};
+}
+
+std::string library_path() {
+  const char* path = std::getenv("LD_LIBRARY_PATH");
+  return path ? path : "";
+}
+
+/// Whether a new process of this program would link for certain, since this one did and all that it has loaded is still
+/// where it was.
+bool links_as_this_one() {
+  static const std::string at_first = first_library_path();
+  if (library_path() != at_first) return false;
+  bool is_all_there = true;
+  const auto look = [](dl_phdr_info* object, std::size_t, void* all) { // the program and the kernel's have no path
+    if (std::strchr(object->dlpi_name, '/') && access(object->dlpi_name, R_OK) != 0) *static_cast<bool*>(all) = false;
+    return 0;
+  };
+  dl_iterate_phdr(look, &is_all_there);
+  return is_all_there;
+}
+
+/// Of what the loader said: it found all libraries, and they are still there.
+bool is_still_good(const std::string& list) {
+  if (list.empty() || list.find("not found") != std::string::npos || list.find("error") != std::string::npos)
+    return false;
+  std::istringstream words(list);
+  for (std::string word; words >> word;)
+    if (word[0] == '/' && access(word.c_str(), R_OK) != 0) return false;
+  return true;
+}
+
+/// What the loader says of a program's libraries, which takes a process and some milliseconds. What was said last is
+/// known until the file changes, or where libraries are looked for.
+std::string libraries_of(const std::string& loader, const std::string& path, const struct stat& file) {
+  static std::pair<std::string, std::string> last;
+  const std::string which =
+      fmt::format("{} {} {} {} {}.{} {}.{} {}", path, file.st_dev, file.st_ino, file.st_size, file.st_mtim.tv_sec,
+                  file.st_mtim.tv_nsec, file.st_ctim.tv_sec, file.st_ctim.tv_nsec, library_path());
+  if (last.first != which || !is_still_good(last.second)) last = {which, output_of(loader, "--list", path)};
+  return last.second;
+}
+
 } // namespace
 
 std::string own_program() {
@@ -94,9 +146,10 @@ void check_program(const std::string& path) {
     throw Error(Status::spawn_failure,
                 fmt::format("blacs-dyn: program to spawn {} is not an executable file (chmod +x?)", path));
 
+  if (path == own_program() && links_as_this_one()) return; // with MPI, if only by dlopen (Python)
   const std::string loader = loader_of(path);
   if (loader.empty()) return; // static, a script, another architecture: nothing more that can be looked at
-  std::istringstream lines(output_of(loader, "--list", path));
+  std::istringstream lines(libraries_of(loader, path, info));
   bool has_mpi = false;
   for (std::string line; std::getline(lines, line);) {
     has_mpi = has_mpi || line.find("libmpi") != std::string::npos;
@@ -106,8 +159,7 @@ void check_program(const std::string& path) {
                 fmt::format("blacs-dyn: program to spawn {} does not link: {}; set LD_LIBRARY_PATH or its rpath", path,
                             line.substr(first == std::string::npos ? 0 : first)));
   }
-  // our own program has MPI, if only by dlopen (Python); another one that never calls MPI_Init would end the
-  // application
+  // one that never calls MPI_Init would end the application
   if (!has_mpi && path != own_program())
     throw Error(
         Status::spawn_failure,
