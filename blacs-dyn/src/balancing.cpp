@@ -99,7 +99,9 @@ std::uint64_t Balancing::flags() {
     while_asleep();
   else
     begin_or_wake();
-  if (!app_.council.is_attending() && monitor_ && monitor_->has_changed()) return PlaceWord::loads;
+  // where nobody balances and the program asks for none, process 0 asks when it wants loads, and is not called for one
+  const bool is_of_use = app_.settings.balance != BalanceMode::off || is_wanted_here_;
+  if (!app_.council.is_attending() && monitor_ && is_of_use && monitor_->has_changed()) return PlaceWord::loads;
   if (is_wanted_here_ && !is_monitored_) return PlaceWord::loads; // from which on all measure
   if (app_.processes.id() != 0 || !app_.control) return 0;
   const control::LoadBoard& board = app_.control->board();
