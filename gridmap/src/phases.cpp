@@ -501,16 +501,19 @@ struct StateGraph {
     std::size_t from = 0, first = 0, end = 0;
   };
   std::vector<std::vector<Ways>> ways_from;
+  bool is_whole = true; ///< else there are more states before some phase than were looked for
 
-  explicit StateGraph(PhaseMachine& machine) : edges(at(machine.phases())), ways_from(edges.size()) {
+  explicit StateGraph(PhaseMachine& machine, std::size_t most = most_states)
+      : edges(at(machine.phases())), ways_from(edges.size()) {
     std::vector<std::pair<int, std::size_t>> open{{0, machine.number_of(0, machine.start())}};
-    while (!open.empty()) {
+    while (!open.empty() && is_whole) {
       const auto [phase, from] = open.back();
       open.pop_back();
       const int next = machine.next(phase);
       const std::size_t first = edges[at(phase)].size(), known = machine.numbers(next);
       for (const Transition& way : machine.from(phase, from)) edges[at(phase)].push_back({way.after, way.seconds});
       for (std::size_t number = known; number < machine.numbers(next); ++number) open.emplace_back(next, number);
+      is_whole = machine.numbers(next) <= most;
       ways_from[at(phase)].push_back({from, first, edges[at(phase)].size()});
     }
     for (int phase = 0; phase < machine.phases(); ++phase) states.push_back(machine.numbers(phase));
@@ -541,8 +544,115 @@ struct StateGraph {
 struct CycleGraph {
   std::size_t nodes = 0;
   std::vector<double> weights; ///< row-major, infinity for none
+
+  CycleGraph(const StateGraph& graph, std::size_t first) : nodes(graph.states[first]) {
+    weights.reserve(nodes * nodes);
+    for (std::size_t u = 0; u < nodes; ++u) {
+      const std::vector<double> row = graph.cycle_s(first, u);
+      weights.insert(weights.end(), row.begin(), row.end());
+    }
+  }
   double weight(std::size_t from, std::size_t to) const { return weights[from * nodes + to]; }
 };
+
+/// The steps of least seconds for so many cycles, a cycle at a time: what cycles take between the states at their
+/// beginning is worked out once.
+class ManyCycles {
+public:
+  ManyCycles(PhaseMachine& machine, const StateGraph& graph) : machine_(machine), g_(graph, 0) {}
+
+  std::vector<PhaseStep> steps(std::int64_t cycles) {
+    find_least(cycles);
+    std::vector<std::size_t> nodes{first_least(after(cycles))};
+    for (std::int64_t k = cycles; k > 0; --k) nodes.push_back(before(after(k - 1), nodes.back()));
+    std::vector<PhaseStep> all;
+    all.reserve(at(cycles) * at(machine_.phases()));
+    for (std::size_t k = nodes.size() - 1; k > 0; --k) {
+      const std::vector<PhaseStep>& cycle = steps_between(nodes[k], nodes[k - 1]);
+      all.insert(all.end(), cycle.begin(), cycle.end());
+    }
+    return all;
+  }
+
+private:
+  using Seconds = std::vector<double>; ///< to each node, more than to the one that is reached first
+
+  /// From the start, after 0, 1, 2, ... cycles. After the same seconds the same ones follow.
+  void find_least(std::int64_t cycles) {
+    constexpr std::size_t looked_back = 8;
+    least_ = {Seconds(g_.nodes, infinity)};
+    least_[0][machine_.number_of(0, machine_.start())] = 0;
+    for (std::int64_t k = 0; k < cycles && repeated_ == 0; ++k) {
+      Seconds next(g_.nodes, infinity);
+      for (std::size_t u = 0; u < g_.nodes; ++u) {
+        const double begun = least_.back()[u];
+        if (begun == infinity) continue;
+        const double* weights = g_.weights.data() + u * g_.nodes;
+        double* there = next.data();
+        for (std::size_t v = 0; v < g_.nodes; ++v) there[v] = std::min(there[v], begun + weights[v]);
+      }
+      const double first = next[first_least(next)];
+      for (double& seconds : next) seconds -= first;
+      for (std::size_t back = 1; back <= std::min(looked_back, least_.size()) && repeated_ == 0; ++back)
+        if (least_[least_.size() - back] == next) repeated_ = back;
+      least_.push_back(std::move(next));
+    }
+  }
+  const Seconds& after(std::int64_t cycles) const {
+    const std::size_t k = at(cycles), known = least_.size();
+    return least_[k < known ? k : known - repeated_ + (k - known) % repeated_];
+  }
+  static std::size_t first_least(const Seconds& seconds) {
+    return at(std::min_element(seconds.begin(), seconds.end()) - seconds.begin());
+  }
+  std::size_t before(const Seconds& begun, std::size_t v) const {
+    std::size_t best = 0;
+    for (std::size_t u = 1; u < g_.nodes; ++u)
+      if (begun[u] + g_.weight(u, v) < begun[best] + g_.weight(best, v)) best = u;
+    return best;
+  }
+
+  /// Of one cycle.
+  const std::vector<PhaseStep>& steps_between(std::size_t from, std::size_t to) {
+    const auto [found, is_new] = steps_.try_emplace({from, to});
+    if (!is_new) return found->second;
+    const auto [layers, is_first] = layers_.try_emplace(from);
+    if (is_first) layers->second = one_cycle(machine_, 0, machine_.state(0, from), machine_.phases());
+    const Layer& last = layers->second.back();
+    const auto end = std::find_if(last.begin(), last.end(), [&](const Reached& r) { return r.number == to; });
+    return found->second = steps_of(machine_, layers->second, 0, at(end - last.begin()));
+  }
+
+  PhaseMachine& machine_;
+  CycleGraph g_;
+  std::vector<Seconds> least_;
+  std::size_t repeated_ = 0; ///< the last so many of least_ come again and again; 0: none are known to
+  std::map<std::size_t, std::vector<Layer>> layers_;
+  std::map<std::pair<std::size_t, std::size_t>, std::vector<PhaseStep>> steps_;
+};
+
+/// The same, a phase at a time, for few cycles or many states: of a layer only what may be part of the best is kept.
+std::vector<PhaseStep> steps_by_phases(PhaseMachine& machine, std::int64_t cycles) {
+  std::vector<Layer> layers{{{machine.start(), machine.number_of(0, machine.start()), 0, -1, -1}}};
+  for (std::int64_t cycle = 0; cycle < cycles; ++cycle)
+    for (int phase = 0; phase < machine.phases(); ++phase) {
+      layers.push_back(advance(machine, phase, layers.back()));
+      prune(layers.back());
+    }
+  const Layer& last = layers.back();
+  const auto best = std::min_element(last.begin(), last.end(),
+                                     [](const Reached& a, const Reached& b) { return a.seconds < b.seconds; });
+  return steps_of(machine, layers, 0, at(best - last.begin()));
+}
+
+std::vector<PhaseStep> least_steps(PhaseMachine& machine, std::int64_t cycles) {
+  constexpr std::int64_t most_nodes = 512;
+  if (cycles > 1) { // a row of its table costs as much as a cycle
+    const StateGraph graph(machine, at(std::min(cycles, most_nodes)));
+    if (graph.is_whole) return ManyCycles(machine, graph).steps(cycles);
+  }
+  return steps_by_phases(machine, cycles);
+}
 
 /// The nodes of a cycle of least mean weight, in order. Source: Karp, A characterization of the minimum cycle mean in a
 /// digraph, Discrete Mathematics 23, 1978. Walks may start anywhere.
@@ -643,12 +753,7 @@ public:
   }
 
   PhasePlan plan() {
-    CycleGraph g{graph_.states[at(first_)], {}};
-    g.weights.reserve(g.nodes * g.nodes);
-    for (std::size_t u = 0; u < g.nodes; ++u) {
-      const std::vector<double> row = graph_.cycle_s(at(first_), u);
-      g.weights.insert(g.weights.end(), row.begin(), row.end());
-    }
+    const CycleGraph g(graph_, at(first_));
     std::vector<std::size_t> cycle = least_mean_cycle(g);
     double sum = 0;
     for (std::size_t k = 0; k < cycle.size(); ++k) sum += g.weight(cycle[k], cycle[(k + 1) % cycle.size()]);
@@ -703,18 +808,9 @@ PhasePlan plan_phases(const PhaseProblem& problem, std::int64_t cycles) {
   if (cycles < 0 || cycles > most_layers / machine.phases())
     bad_phases(fmt::format("{} cycles, expected 0 .. {}; longer runs are endless ones", cycles,
                            most_layers / machine.phases()));
-  std::vector<Layer> layers{{{machine.start(), machine.number_of(0, machine.start()), 0, -1, -1}}};
-  for (std::int64_t cycle = 0; cycle < cycles; ++cycle)
-    for (int phase = 0; phase < machine.phases(); ++phase) {
-      layers.push_back(advance(machine, phase, layers.back()));
-      prune(layers.back());
-    }
-  const Layer& last = layers.back();
-  const auto best = std::min_element(last.begin(), last.end(),
-                                     [](const Reached& a, const Reached& b) { return a.seconds < b.seconds; });
   PhasePlan plan;
-  plan.steps = steps_of(machine, layers, 0, at(best - last.begin()));
-  plan.seconds = best->seconds;
+  plan.steps = least_steps(machine, cycles);
+  plan.seconds = sum_of(plan.steps);
   plan.lead_in = plan.steps.size();
   plan.cycle_s = cycles > 0 ? plan.seconds / static_cast<double>(cycles) : 0;
   return plan;

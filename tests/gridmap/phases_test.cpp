@@ -204,14 +204,15 @@ TEST(Phases, ExactAgainstAllChoices) {
   }
 }
 
-// A layer of all states after each phase, none of which is left out.
+// A layer of all states after each phase, none of which is left out. Few cycles are planned a phase at a time, many a
+// cycle at a time.
 TEST(Phases, ManyCyclesAgainstAPlainProgramme) {
   RandomPhases random(25);
-  for (int run = 0; run < 20; ++run) {
+  for (int run = 0; run < 40; ++run) {
     const PhaseProblem p = random.problem(random.whole(1, 4), 3, random.whole(1, 2), 3, run % 4 == 0 ? 300 : 2);
-    constexpr int cycles = 12;
+    const int cycles = run % 2 == 0 ? 12 : 101 + run;
     std::map<Valid, double> layer{{start_of(p), 0}};
-    for (std::size_t step = 0; step < cycles * p.phases.size(); ++step) {
+    for (std::size_t step = 0; step < at(cycles) * p.phases.size(); ++step) {
       const Phase& phase = p.phases[step % p.phases.size()];
       std::map<Valid, double> next;
       for (const auto& [valid, seconds] : layer)
@@ -303,6 +304,7 @@ TEST(Phases, ACycleOfTwoCycles) {
   EXPECT_EQ(plan.cycle_s, 2); // 12 where every cycle is the same
   EXPECT_EQ(plan.period, 2);
   EXPECT_EQ(gridmap::plan_phases(p, 10).seconds, 20);
+  EXPECT_EQ(gridmap::plan_phases(p, 1001).seconds, 2002);
   EXPECT_GE(gridmap::published_phases(p, true).cycle_s, 12);
 }
 
