@@ -65,6 +65,12 @@ std::vector<HostEntry> parse_hosts(std::string_view text, std::string_view where
   return hosts;
 }
 
+bool is_same_host(std::string_view a, std::string_view b) {
+  const auto dot_a = a.find('.'), dot_b = b.find('.');
+  const bool has_domain_a = dot_a != std::string_view::npos, has_domain_b = dot_b != std::string_view::npos;
+  return a == b || (has_domain_a != has_domain_b && a.substr(0, dot_a) == b.substr(0, dot_b));
+}
+
 std::optional<std::string> named_twice(std::vector<std::string> names) {
   std::sort(names.begin(), names.end());
   const auto twice = std::adjacent_find(names.begin(), names.end());

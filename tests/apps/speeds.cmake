@@ -27,28 +27,67 @@ file(WRITE "${FOLDER}/shell" "#!/bin/sh\nhost=$1; shift
 file(CHMOD "${FOLDER}/shell" PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
 file(WRITE "${FOLDER}/hosts" "# three\nnode1:1\ngone\nnode2:2\n")
 run(1 --hosts "${FOLDER}/hosts" --shell "${FOLDER}/shell" --kernel stream --seconds 0.05 --file "${FOLDER}/all.json")
-need("${err}" "not measured: gone .status 255: no route to host")
-need("${out}" "node1 +1 " "node2 +2 " "DYNGRID_HOSTS=node1:1:.*,node2:2:")
+need("${err}" "1 of 3 hosts were not measured: gone .status 255: no route to host")
+need("${out}" "node1 +1 " "node2 +2 " "left out +1 of 3 hosts: gone .status 255" "DYNGRID_HOSTS=node1:1:.*,node2:2:")
+run(1 --hosts "${FOLDER}/hosts" --shell "${FOLDER}/shell" --kernel stream --seconds 0.05 --file "${FOLDER}/all.json"
+  --json)
+string(JSON name GET "${out}" left_out 0 name)
+equal("${name}" gone)
+string(JSON count LENGTH "${out}" left_out)
+equal("${count}" 1)
+# hosts that were measured from here are this machine's; one that is not among them was not measured
+file(WRITE "${FOLDER}/more_hosts" "node2:1\nnew\ngone\n")
+run(0 --plan 1 --file "${FOLDER}/all.json")
+need("${out}" "left out +2 of 3 hosts: gone .status 255: .*, node[12] .gets no process")
+run(0 --plan 1 --hosts "${FOLDER}/more_hosts" --file "${FOLDER}/all.json" --json)
+foreach(expected "0;node1;not in --hosts" "1;gone;no route" "2;new;not measured: not in")
+  list(GET expected 0 at)
+  list(GET expected 1 who)
+  list(GET expected 2 reason)
+  string(JSON name GET "${out}" left_out ${at} name)
+  equal("${name}" ${who})
+  string(JSON why GET "${out}" left_out ${at} why)
+  need("${why}" "${reason}")
+endforeach()
+run(2 --plan 2 --hosts "${FOLDER}/more_hosts" --file "${FOLDER}/all.json") # of node2 one core is meant
+need("${err}" "2 processes for hosts of 1 cores")
 
 # a plan from known figures: four cores of speed 2 and eight of speed 1 make eight equal processes
 file(WRITE "${FOLDER}/known.json" "{\"kernel\":\"gemm\",\"unit\":\"GFLOP/s\",\"hosts\":[
-  {\"name\":\"fast\",\"cores\":4,\"alone\":2,\"full\":2},{\"name\":\"slow\",\"cores\":8,\"alone\":1,\"full\":1},
+  {\"name\":\"fast\",\"cores\":4,\"alone\":2,\"full\":2},{\"name\":\"slow.domain\",\"cores\":8,\"alone\":1,\"full\":1},
   {\"name\":\"gone\",\"error\":\"no answer\"}]}")
-run(0 --plan 8 --file "${FOLDER}/known.json" --json)
+file(WRITE "${FOLDER}/known_hosts" "fast\nslow\ngone\n")
+run(0 --plan 8 --file "${FOLDER}/known.json" --hosts "${FOLDER}/known_hosts" --json)
 string(JSON hosts GET "${out}" DYNGRID_HOSTS)
-equal("${hosts}" "fast:4:2,slow:4:2")
+equal("${hosts}" "fast:4:2,slow.domain:4:2")
 string(JSON threads GET "${out}" hosts 1 threads)
 equal("${threads}" 2)
+string(JSON name GET "${out}" left_out 0 name)
+equal("${name}" gone)
 
+# files of other machines, of one host or of several, are refused
 file(WRITE "${FOLDER}/other.json" "{\"hosts\":[{\"name\":\"not-this-one\",\"cores\":4,\"alone\":2,\"full\":2}]}")
 file(WRITE "${FOLDER}/none.json" "{\"hosts\":[{\"name\":4}]}")
+file(WRITE "${FOLDER}/silent.json" "{\"hosts\":[{\"name\":\"gone\",\"error\":\"no answer\"}]}")
 file(WRITE "${FOLDER}/bad_hosts" "node1:x\n")
-foreach(wrong "--plan;13;--file;${FOLDER}/known.json" "--plan;1;--file;${FOLDER}/other.json"
-  "--plan;1;--file;${FOLDER}/none.json" "--plan;1;--file;/nowhere" "--hosts;/nowhere;--file;${FOLDER}/x"
-  "--hosts;${FOLDER}/bad_hosts;--file;${FOLDER}/x")
+file(WRITE "${FOLDER}/twice" "node1\nnode2\nnode1:2\n")
+foreach(wrong "--plan;13;--file;${FOLDER}/known.json;--hosts;${FOLDER}/known_hosts"
+  "--plan;1;--file;${FOLDER}/none.json"
+  "--plan;1;--file;/nowhere" "--hosts;/nowhere;--file;${FOLDER}/x" "--hosts;${FOLDER}/bad_hosts;--file;${FOLDER}/x")
   run(2 ${wrong})
 endforeach()
 run(2 --plan 1 --file "${FOLDER}/other.json")
-need("${err}" "is of not-this-one, and this is")
+need("${err}" "is of not-this-one, and this is .*, which is none of them: measure from here.* or say with --hosts")
+run(2 --plan 8 --file "${FOLDER}/known.json")
+need("${err}" "known.json. is of fast, slow.domain, gone, and this is .*, which is none of them")
+run(2 --plan 1 --file "${FOLDER}/known.json" --hosts "${FOLDER}/hosts_of_others")
+need("${err}" "cannot read")
+file(WRITE "${FOLDER}/hosts_of_others" "a\nb\n")
+run(2 --plan 1 --file "${FOLDER}/known.json" --hosts "${FOLDER}/hosts_of_others")
+need("${err}" "expected speeds of the hosts of .*hosts_of_others.: measure these first")
+run(2 --plan 1 --file "${FOLDER}/silent.json" --hosts "${FOLDER}/known_hosts")
+need("${err}" "none of 3 hosts can be planned with: gone .no answer.")
+run(2 --hosts "${FOLDER}/twice" --file "${FOLDER}/x")
+need("${err}" "host node1 is twice")
 run(1 --kernel false --seconds 0.05 --file "${FOLDER}/x")
 need("${err}" "ended with status 1")

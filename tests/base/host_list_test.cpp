@@ -18,6 +18,15 @@ TEST(HostList, ThreeForms) {
   EXPECT_TRUE(base::parse_hosts("", "--hosts").empty());
 }
 
+TEST(HostList, DomainsOnOneSide) {
+  EXPECT_TRUE(base::is_same_host("node1", "node1"));
+  EXPECT_TRUE(base::is_same_host("node1.cluster", "node1"));
+  EXPECT_TRUE(base::is_same_host("node1", "node1.cluster"));
+  EXPECT_FALSE(base::is_same_host("node1.cluster", "node1.other"));
+  EXPECT_FALSE(base::is_same_host("node1", "node10.cluster"));
+  EXPECT_FALSE(base::is_same_host("", "node1"));
+}
+
 TEST(HostList, WhatIsWrongIsSaid) {
   const auto said = [](const std::string& text) -> std::string {
     try {

@@ -146,6 +146,10 @@ std::vector<Host> hosts_of(const std::string& path) {
     hosts.push_back({entry.name, entry.slots.value_or(0)});
   }
   if (hosts.empty()) throw Failure(fmt::format("--hosts: no host in '{}'", path));
+  std::vector<std::string> names;
+  for (const Host& host : hosts) names.push_back(host.name);
+  if (const auto twice = base::named_twice(names))
+    throw Failure(fmt::format("--hosts: host {} is twice in '{}', expected it once", *twice, path));
   return hosts;
 }
 
@@ -185,11 +189,42 @@ Json measure_all(const SpeedsOptions& o) {
     list.push_back(measure_host(o));
   else
     for (const Host& host : hosts_of(o.hosts)) list.push_back(ask(o, host)); // one after the other: they may share
-  return {{"kernel", o.kernel}, {"unit", unit_of(o.kernel)}, {"hosts", list}};
+  return {{"kernel", o.kernel}, {"unit", unit_of(o.kernel)}, {"measured_from", base::host_name()}, {"hosts", list}};
+}
+
+std::string names_of(const Json& hosts) {
+  constexpr std::size_t shown = 4;
+  std::string text;
+  for (std::size_t i = 0; i < hosts.size() && i < shown; ++i)
+    text += fmt::format("{}{}", i > 0 ? ", " : "", hosts[i]["name"].get_ref<const std::string&>());
+  return hosts.size() > shown ? fmt::format("{} and {} more", text, hosts.size() - shown) : text;
+}
+
+/// The hosts whose speeds they are: named by --hosts, or this one is among them, or they were measured from here.
+void refuse_other_machine(const SpeedsOptions& o, const Json& speeds, const std::string& path) {
+  const Json& hosts = speeds["hosts"];
+  const auto has = [&](const std::string& name) {
+    return std::any_of(hosts.begin(), hosts.end(), [&](const Json& host) {
+      return base::is_same_host(host["name"].get_ref<const std::string&>(), name);
+    });
+  };
+  const std::string here = base::host_name();
+  if (!o.hosts.empty()) {
+    const std::vector<Host> wanted = hosts_of(o.hosts);
+    if (std::any_of(wanted.begin(), wanted.end(), [&](const Host& host) { return has(host.name); })) return;
+    throw Failure(fmt::format("'{}' is of {}, expected speeds of the hosts of '{}': measure these first, with dyngrid "
+                              "speeds --hosts {}",
+                              path, names_of(hosts), o.hosts, o.hosts));
+  }
+  const Json from = speeds.value("measured_from", Json());
+  if (has(here) || (from.is_string() && base::is_same_host(from.get_ref<const std::string&>(), here))) return;
+  throw Failure(fmt::format("'{}' is of {}, and this is {}, which is none of them: measure from here, with dyngrid "
+                            "speeds, or say with --hosts FILE that these hosts are meant",
+                            path, names_of(hosts), here));
 }
 
 /// @throws Failure for a file that is none, or of another machine.
-Json read_speeds(const std::string& path) {
+Json read_speeds(const SpeedsOptions& o, const std::string& path) {
   std::ifstream file(path);
   if (!file) throw Failure(fmt::format("cannot read '{}'; measure first, with dyngrid speeds", path));
   Json speeds = Json::parse(file, nullptr, false);
@@ -202,19 +237,73 @@ Json read_speeds(const std::string& path) {
   if (!speeds.is_object() || !speeds.contains("hosts") || !speeds["hosts"].is_array() ||
       !std::all_of(speeds["hosts"].begin(), speeds["hosts"].end(), is_host))
     throw Failure(fmt::format("'{}' is no file of dyngrid speeds", path));
-  if (speeds["hosts"].size() == 1 && speeds["hosts"][0]["name"] != base::host_name())
-    throw Failure(fmt::format("'{}' is of {}, and this is {}: measure here, or give the file of its hosts", path,
-                              speeds["hosts"][0]["name"].get<std::string>(), base::host_name()));
+  refuse_other_machine(o, speeds, path);
   return speeds;
 }
 
-std::vector<gridmap::HostSpeed> answered(const Json& speeds) {
+/// Hosts to plan with, and those that are not, with the reason.
+struct Usable {
   std::vector<gridmap::HostSpeed> hosts;
-  for (const Json& host : speeds["hosts"])
-    if (!host.contains("error"))
-      hosts.push_back({host["name"].get<std::string>(), host["cores"].get<int>(), host["alone"].get<double>(),
-                       host["full"].get<double>()});
-  return hosts;
+  Json left_out = Json::array();
+  std::size_t all() const { return hosts.size() + left_out.size(); }
+
+  void leave_out(const std::string& name, const std::string& why) {
+    left_out.push_back({{"name", name}, {"why", why}});
+  }
+  /// "gone (no answer), slow (gets no process)"
+  std::string left_out_text() const {
+    std::string text;
+    for (const Json& host : left_out)
+      text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", host["name"].get_ref<const std::string&>(),
+                          host["why"].get_ref<const std::string&>());
+    return text;
+  }
+};
+
+/// Those that answered when they were measured.
+Usable answered(const Json& speeds) {
+  Usable usable;
+  for (const Json& host : speeds["hosts"]) {
+    const auto name = host["name"].get<std::string>();
+    if (host.contains("error"))
+      usable.leave_out(name, host["error"].is_string() ? host["error"].get<std::string>() : host["error"].dump());
+    else
+      usable.hosts.push_back({name, host["cores"].get<int>(), host["alone"].get<double>(), host["full"].get<double>()});
+  }
+  return usable;
+}
+
+/// Of these the ones that --hosts names, and no more cores than its slots.
+Usable among(const Usable& measured, const std::vector<Host>& wanted, const std::string& path) {
+  Usable usable;
+  std::vector<bool> is_found(wanted.size(), false);
+  const auto place_of = [&](const std::string& name) {
+    const auto at =
+        static_cast<std::size_t>(std::find_if(wanted.begin(), wanted.end(),
+                                              [&](const Host& host) { return base::is_same_host(host.name, name); }) -
+                                 wanted.begin());
+    if (at < wanted.size()) is_found[at] = true;
+    return at;
+  };
+  for (gridmap::HostSpeed host : measured.hosts) {
+    const std::size_t at = place_of(host.name);
+    if (at == wanted.size()) {
+      usable.leave_out(host.name, "not in --hosts");
+      continue;
+    }
+    if (const int slots = wanted[at].slots; slots > 0 && slots < host.cores) {
+      host.full = gridmap::core_speed(host, slots);
+      host.cores = slots;
+    }
+    usable.hosts.push_back(host);
+  }
+  for (const Json& host : measured.left_out) {
+    place_of(host["name"].get_ref<const std::string&>());
+    usable.left_out.push_back(host);
+  }
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    if (!is_found[i]) usable.leave_out(wanted[i].name, fmt::format("not measured: not in '{}'", path));
+  return usable;
 }
 
 /// "node1:4:12.3,node2:2:24.6": what DYNGRID_HOSTS takes.
@@ -228,10 +317,18 @@ std::string hosts_text(const std::vector<gridmap::HostSpeed>& hosts, const gridm
   return text;
 }
 
+/// "left out    1 of 3 hosts: gone (no answer)", a line where there are any.
+std::string left_out_line(const Usable& usable, std::size_t all) {
+  if (usable.left_out.empty()) return {};
+  return fmt::format("left out    {} of {} hosts: {}\n", usable.left_out.size(), all, usable.left_out_text());
+}
+
 void show_speeds(const SpeedsOptions& o, const Json& speeds, const std::string& path) {
-  const auto hosts = answered(speeds);
+  const Usable usable = answered(speeds);
+  const auto& hosts = usable.hosts;
   Json out = speeds;
   out["file"] = path;
+  out["left_out"] = usable.left_out;
   out["DYNGRID_HOSTS"] = hosts_text(hosts, nullptr);
   if (print_json(o.json, out)) return;
   const std::string unit = speeds["unit"].get<std::string>();
@@ -239,13 +336,21 @@ void show_speeds(const SpeedsOptions& o, const Json& speeds, const std::string& 
   for (const gridmap::HostSpeed& h : hosts)
     rows.push_back({h.name, std::to_string(h.cores), fmt::format("{:.3g}", h.alone), fmt::format("{:.3g}", h.full),
                     fmt::format("{:.0f} %", 100 * h.full / h.alone)});
-  std::printf("%skept in %s\nDYNGRID_HOSTS=%s\n", table(rows).c_str(), path.c_str(),
-              hosts_text(hosts, nullptr).c_str());
+  std::printf("%skept in %s\n%sDYNGRID_HOSTS=%s\n", table(rows).c_str(), path.c_str(),
+              left_out_line(usable, usable.all()).c_str(), hosts_text(hosts, nullptr).c_str());
 }
 
 void show_plan(const SpeedsOptions& o) {
-  const Json speeds = read_speeds(file_of(o));
-  const auto hosts = answered(speeds);
+  const std::string path = file_of(o);
+  const Json speeds = read_speeds(o, path);
+  Usable usable = answered(speeds);
+  if (!o.hosts.empty()) usable = among(usable, hosts_of(o.hosts), path);
+  const auto& hosts = usable.hosts;
+  if (hosts.empty())
+    throw Failure(fmt::format("'{}': none of {} hosts can be planned with: {}; expected at least one, measured with "
+                              "dyngrid speeds",
+                              path, usable.all(), usable.left_out_text()));
+  const std::size_t all = usable.all();
   const gridmap::HostPlan plan = gridmap::plan_hosts(hosts, o.plan);
   Json list = Json::array();
   std::vector<std::vector<std::string>> rows{{"host", "processes", "threads of each", "speed of each"}};
@@ -255,14 +360,16 @@ void show_plan(const SpeedsOptions& o) {
         {{"name", hosts[i].name}, {"processes", share.processes}, {"threads", share.threads}, {"speed", share.speed}});
     rows.push_back({hosts[i].name, std::to_string(share.processes), std::to_string(share.threads),
                     fmt::format("{:.3g}", share.speed)});
+    if (share.processes == 0) usable.leave_out(hosts[i].name, "gets no process: the others are enough, and faster");
   }
   if (print_json(o.json, {{"processes", o.plan},
                           {"slowest", plan.slowest},
                           {"hosts", list},
+                          {"left_out", usable.left_out},
                           {"DYNGRID_HOSTS", hosts_text(hosts, &plan)}}))
     return;
-  std::printf("%sslowest     %.3g %s\nDYNGRID_HOSTS=%s\n", table(rows).c_str(), plan.slowest,
-              speeds.value("unit", "").c_str(), hosts_text(hosts, &plan).c_str());
+  std::printf("%sslowest     %.3g %s\n%sDYNGRID_HOSTS=%s\n", table(rows).c_str(), plan.slowest,
+              speeds.value("unit", "").c_str(), left_out_line(usable, all).c_str(), hosts_text(hosts, &plan).c_str());
 }
 
 void run(const SpeedsOptions& o) {
@@ -281,12 +388,11 @@ void run(const SpeedsOptions& o) {
   file << speeds.dump(1) << '\n';
   if (!file.flush()) throw Failure(fmt::format("cannot write '{}'", path), 1);
   show_speeds(o, speeds, path);
-  std::string silent;
-  for (const Json& host : speeds["hosts"])
-    if (host.contains("error"))
-      silent += fmt::format("{}{} ({})", silent.empty() ? "" : ", ", host["name"].get<std::string>(),
-                            host["error"].get<std::string>());
-  if (!silent.empty()) throw Failure(fmt::format("hosts that were not measured: {}", silent), 1);
+  const Usable usable = answered(speeds);
+  if (!usable.left_out.empty())
+    throw Failure(fmt::format("{} of {} hosts were not measured: {}", usable.left_out.size(), usable.all(),
+                              usable.left_out_text()),
+                  1);
 }
 
 } // namespace
@@ -294,7 +400,9 @@ void run(const SpeedsOptions& o) {
 void add_speeds(CommandLine& root) {
   CommandLine& app = root.add_command("speeds", "How fast the cores of each host are, and who gets how many threads");
   auto o = std::make_shared<SpeedsOptions>();
-  app.add_option("--hosts", o->hosts, "a line NAME or NAME:SLOTS for each host (default: this one)").type_name("FILE");
+  app.add_option("--hosts", o->hosts,
+                 "a line NAME or NAME:SLOTS for each host (default: this one; with --plan: all that were measured)")
+      .type_name("FILE");
   app.add_option("--kernel", o->kernel, "gemm, stream, or a program with its arguments, which is run once")
       .type_name("WORDS")
       .show_default();
@@ -319,7 +427,9 @@ void add_speeds(CommandLine& root) {
   app.add_flag("--one", o->one).hidden(); // one of the processes that measure
   app.footer(
       "Measures one process alone, and one on every core at the same time: a core of a full host is slower. Hosts\n"
-      "are measured one after the other. Those that do not answer are named, and the status is 1.");
+      "are measured one after the other. Those that do not answer are counted and named, and the status is 1.\n"
+      "--plan counts and names them too; it refuses speeds of another machine: measured neither from this host nor\n"
+      "on it, unless --hosts says that these hosts are meant.");
   app.action([o] { run(*o); });
 }
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/host_list.hpp"
 #include "base/status.hpp"
 
 namespace sched {
@@ -57,15 +58,6 @@ std::vector<int> taken_of(const Hosts& hosts, const std::vector<int>& ids, const
   return taken;
 }
 
-namespace {
-/// A host may be called with its domain on one side and without it on the other.
-bool is_same_host(const std::string& a, const std::string& b) {
-  const auto short_of = [](const std::string& name) { return name.substr(0, name.find('.')); };
-  const bool has_domain_a = a.find('.') != std::string::npos, has_domain_b = b.find('.') != std::string::npos;
-  return a == b || (has_domain_a != has_domain_b && short_of(a) == short_of(b));
-}
-} // namespace
-
 std::vector<int> booked_of(const Hosts& hosts, const std::vector<int>& candidates, const std::vector<Host>& said,
                            int n) {
   std::vector<int> left = candidates, booked;
@@ -76,7 +68,7 @@ std::vector<int> booked_of(const Hosts& hosts, const std::vector<int>& candidate
   const auto is_full = [&] { return static_cast<int>(booked.size()) >= n; };
   for (const Host& part : said)
     each_host(hosts, [&](const Host& host, int first) {
-      if (!is_same_host(host.name, part.name)) return;
+      if (!base::is_same_host(host.name, part.name)) return;
       int slots = part.slots;
       for (int& id : left)
         if (id >= 0 && slots > 0 && !is_full() && is_on(host, first, id)) {
