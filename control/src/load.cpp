@@ -2,8 +2,9 @@
 #include "control/load.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
-#include <sstream>
+#include <optional>
 
 #include "base/statistics.hpp"
 #include "base/text.hpp"
@@ -11,13 +12,30 @@
 namespace control {
 namespace {
 
+/// Lines of a text, and words of a line: streams would cost more than all the rest of a look.
+std::string_view next_line(std::string_view& text) {
+  const std::size_t end = text.find('\n');
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  return line;
+}
+
+/// The whole number that a line begins with, after blanks; it is taken off.
+std::optional<std::int64_t> next_number(std::string_view& line) {
+  line.remove_prefix(std::min(line.find_first_not_of(" \t\n"), line.size()));
+  std::int64_t value = 0;
+  const auto [end, failed] = std::from_chars(line.data(), line.data() + line.size(), value);
+  if (failed != std::errc()) return std::nullopt;
+  line.remove_prefix(static_cast<std::size_t>(end - line.data()));
+  return value;
+}
+
 /// The number after `name` at the beginning of a line; -1 when there is none.
-std::int64_t entry(const std::string& text, std::string_view name) {
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
+std::int64_t entry(std::string_view text, std::string_view name) {
+  while (!text.empty()) {
+    const std::string_view line = next_line(text);
     if (line.compare(0, name.size(), name) != 0 || line.size() <= name.size() || line[name.size()] != ' ') continue;
-    const std::string_view rest = base::trimmed(std::string_view(line).substr(name.size()));
-    return base::whole_number(rest).value_or(-1);
+    return base::whole_number(base::trimmed(line.substr(name.size()))).value_or(-1);
   }
   return -1;
 }
@@ -30,19 +48,19 @@ bool is_runnable(const std::string& stat) {
 
 /// "cpu3 user nice system idle iowait irq softirq steal guest guest_nice"; guests are in user and nice already.
 void add_processors(const LoadTexts& texts, LoadSample& sample) {
-  std::istringstream lines(texts.stat);
-  for (std::string line; std::getline(lines, line);) {
+  for (std::string_view rest = texts.stat; !rest.empty();) {
+    std::string_view line = next_line(rest);
     if (line.compare(0, 3, "cpu") != 0 || line.size() < 4 || line[3] == ' ') continue;
-    std::istringstream words(line.substr(3));
-    int number = 0;
-    words >> number;
+    line.remove_prefix(3);
+    const auto number = static_cast<int>(next_number(line).value_or(0));
     if (!texts.cpus.empty() && std::find(texts.cpus.begin(), texts.cpus.end(), number) == texts.cpus.end()) continue;
     ++sample.cores;
-    std::int64_t ticks = 0;
-    for (int k = 0; k < 8 && words >> ticks; ++k) {
+    for (int k = 0; k < 8; ++k) {
+      const auto ticks = next_number(line);
+      if (!ticks) break;
       const bool is_idle = k == 3 || k == 4;
-      if (!is_idle) sample.busy_ticks += ticks;
-      if (k == 7) sample.stolen_ticks += ticks;
+      if (!is_idle) sample.busy_ticks += *ticks;
+      if (k == 7) sample.stolen_ticks += *ticks;
     }
   }
 }
@@ -58,10 +76,10 @@ LoadSample load_sample(const LoadTexts& texts) {
   sample.at_s = texts.at_s;
   for (const auto& [number, thread] : texts.threads) {
     if (is_runnable(thread.stat)) ++sample.own_runnable;
-    std::istringstream words(thread.schedstat); // nanoseconds that it ran, that it waited
-    std::int64_t cpu_ns = 0, wait_ns = 0;
-    if (words >> cpu_ns >> wait_ns)
-      sample.threads[number] = {1e-9 * static_cast<double>(cpu_ns), 1e-9 * static_cast<double>(wait_ns)};
+    std::string_view words = thread.schedstat; // nanoseconds that it ran, that it waited
+    const auto cpu_ns = next_number(words), wait_ns = next_number(words);
+    if (cpu_ns && wait_ns)
+      sample.threads[number] = {1e-9 * static_cast<double>(*cpu_ns), 1e-9 * static_cast<double>(*wait_ns)};
   }
   for (const std::string& text : texts.cpu_stat) {
     const std::int64_t ns = entry(text, "throttled_time"), us = entry(text, "throttled_usec"); // version 1, version 2

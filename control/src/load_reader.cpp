@@ -6,15 +6,12 @@
 #include <time.h> // NOLINT(modernize-deprecated-headers): clock_gettime is POSIX
 #include <unistd.h>
 
-#include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/clock.hpp"
-#include "base/files.hpp"
-#include "base/text.hpp"
-#include "control_groups.hpp"
+#include "load_files.hpp"
 
 namespace control {
 namespace {
@@ -26,51 +23,6 @@ double seconds_on(clockid_t clock) {
 }
 double process_cpu_s() {
   return seconds_on(CLOCK_PROCESS_CPUTIME_ID);
-}
-
-std::vector<int> own_processors() {
-  std::vector<int> list;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return list; // more processors than a cpu_set_t has: all of them
-  for (int k = 0; k < CPU_SETSIZE; ++k)
-    if (CPU_ISSET(k, &set)) list.push_back(k);
-  return list;
-}
-
-/// Processors that a control group may use: cpu.max of version 2, cpu.cfs_* of version 1; 0 for any number.
-double quota_of(const std::string& folder) {
-  const auto number = [](const std::string& text) {
-    return static_cast<double>(base::whole_number(base::trimmed(text)).value_or(-1));
-  };
-  double quota = -1, period = -1;
-  if (const std::string both = base::content_of(folder + "/cpu.max"); !both.empty()) {
-    const std::size_t blank = std::min(both.find(' '), both.size());
-    quota = number(both.substr(0, blank));
-    period = number(both.substr(blank));
-  } else {
-    quota = number(base::content_of(folder + "/cpu.cfs_quota_us"));
-    period = number(base::content_of(folder + "/cpu.cfs_period_us"));
-  }
-  return quota > 0 && period > 0 ? quota / period : 0;
-}
-
-/// The innermost group with a quota, and the others in it.
-void read_group(const std::string& root, LoadTexts& texts) {
-  constexpr std::size_t most = 64; // a look at more would cost too much; of a crowd the host's figure says enough
-  for (const std::string& folder : detail::control_groups(root, "cpu")) {
-    texts.quota = quota_of(folder);
-    if (texts.quota == 0) continue;
-    const std::vector<std::string> members = base::split(base::content_of(folder + "/cgroup.procs"), '\n');
-    if (members.size() > most || texts.quota >= static_cast<double>(members.size())) { // there is enough for all
-      texts.quota = 0;
-      return;
-    }
-    for (const std::string& member : members)
-      if (const auto pid = base::whole_number<int>(member); pid && *pid != getpid())
-        texts.group.push_back(base::content_of(fmt::format("{}/proc/{}/stat", root, *pid)));
-    return;
-  }
 }
 
 double wanted_s(const LoadSample& before, const LoadSample& after) {
@@ -89,30 +41,12 @@ double thread_cpu_s() {
   return seconds_on(CLOCK_THREAD_CPUTIME_ID);
 }
 
-LoadTexts read_load(const std::string& root, bool with_group) {
-  LoadTexts texts;
-  texts.at_s = base::monotonic_s();
-  std::error_code failed;
-  for (auto entry = std::filesystem::directory_iterator(root + "/proc/self/task", failed);
-       !failed && entry != std::filesystem::directory_iterator(); entry.increment(failed))
-    if (const auto number = base::whole_number<int>(entry->path().filename().string())) {
-      const std::string folder = entry->path().string();
-      texts.threads[*number] = {base::content_of(folder + "/schedstat"), base::content_of(folder + "/stat")};
-    }
-  for (const std::string& folder : detail::control_groups(root, "cpu"))
-    if (std::string text = base::content_of(folder + "/cpu.stat"); !text.empty())
-      texts.cpu_stat.push_back(std::move(text));
-  texts.stat = base::content_of(root + "/proc/stat");
-  texts.cpus = own_processors();
-  if (with_group) read_group(root, texts);
-  return texts;
-}
-
 LoadSources test_load_sources(const std::string& root) {
   const auto own = static_cast<int>(syscall(SYS_gettid));
+  detail::LoadFiles files(root);
   const auto counted_s = [&](LoadSample& sample) {
     sched_yield(); // the kernel brings its count up to date
-    sample = load_sample(read_load(root));
+    sample = load_sample(files.read(false));
     const auto found = sample.threads.find(own);
     return found == sample.threads.end() ? -1 : found->second.cpu_s;
   };
@@ -143,11 +77,14 @@ LoadSources test_load_sources(const std::string& root) {
 }
 
 LoadReader::LoadReader(LoadSource source, std::string root)
-    : source_(source), root_(std::move(root)), before_(load_sample(read_load(root_))), cpu_before_s_(process_cpu_s()) {}
+    : source_(source), files_(std::make_unique<detail::LoadFiles>(std::move(root))),
+      before_(load_sample(files_->read(false))), cpu_before_s_(process_cpu_s()) {}
+
+LoadReader::~LoadReader() = default;
 
 Load LoadReader::look() {
   const std::lock_guard lock(mutex_);
-  LoadSample now = load_sample(read_load(root_));
+  LoadSample now = load_sample(files_->read(false));
   const Load load = judge_load(before_, now, source_, work_, stopped_s_);
   begin_again(std::move(now));
   return load;
@@ -155,7 +92,7 @@ Load LoadReader::look() {
 
 std::optional<Load> LoadReader::look_after(double wanted, bool sleeps, double stopped_s) {
   const std::lock_guard lock(mutex_);
-  LoadSample now = load_sample(read_load(root_, true));
+  LoadSample now = load_sample(files_->read(true));
   stopped_s_ += stopped_s;
   const bool has_threads = !now.threads.empty();
   const double ran_s = process_cpu_s() - cpu_before_s_, counted_s = wanted_s(before_, now);

@@ -279,12 +279,75 @@ TEST(LoadSources, AreTestedAndNamed) {
 TEST(LoadReader, ReadsWhatChanged) {
   const CountingRoot root;
   control::LoadReader reader(LoadSource::schedstat, root.path);
-  root.write(root.task + "/schedstat", "2000000000 3000000000 1\n");
+  root.write(root.task + "/schedstat", "2000000000 3000000000 1\n"); // the file that it has open
   const Load load = reader.look();
   EXPECT_NEAR(load.share, 0.25, 1e-9);
   EXPECT_EQ(load.competing, 6);
   root.write(root.task + "/schedstat", "3000000000 3000000000 1\n");
   EXPECT_NEAR(reader.look().share, 1, 1e-9); // since the last look
+}
+
+std::ptrdiff_t open_files() {
+  const std::filesystem::directory_iterator files("/proc/self/fd");
+  return std::distance(begin(files), end(files));
+}
+
+TEST(LoadReader, ReadsThreadsThatComeAndGo) {
+  const CountingRoot root;
+  control::LoadReader reader(LoadSource::schedstat, root.path);
+  std::ptrdiff_t before = 0;
+  for (int k = 0; k < 200; ++k) {
+    const std::string other = "/proc/self/task/" + std::to_string(1000000 + k);
+    root.write(other + "/stat", "1 (x) S 0\n");
+    root.write(other + "/schedstat", "1000000000 1000000000 1\n"); // all its life, which it began since the last look
+    const Load load = reader.look();
+    EXPECT_NEAR(load.share, 0.5, 1e-9);
+    if (k == 0) before = open_files();
+    std::filesystem::remove_all(root.path + other);
+  }
+  EXPECT_EQ(open_files(), before);
+  root.write(root.task + "/schedstat", "1500000000 1500000000 1\n");
+  EXPECT_NEAR(reader.look().share, 0.25, 1e-9) << "of the one that stayed";
+}
+
+TEST(LoadReader, KeepsFewFilesOfManyThreads) {
+  const CountingRoot root;
+  for (int k = 0; k < 300; ++k) {
+    const std::string other = "/proc/self/task/" + std::to_string(1000000 + k);
+    root.write(other + "/stat", "1 (x) R 0\n");
+    root.write(other + "/schedstat", "0 0 1\n");
+  }
+  const std::ptrdiff_t before = open_files();
+  control::LoadReader reader(LoadSource::schedstat, root.path);
+  EXPECT_LT(open_files() - before, 150);
+  root.write(root.task + "/schedstat", "2000000000 0 1\n");
+  root.write("/proc/self/task/1000299/schedstat", "0 3000000000 1\n");
+  EXPECT_NEAR(reader.look().share, 0.25, 1e-9);
+}
+
+TEST(LoadReader, SeesWhoComesIntoItsGroupAndANewQuota) {
+  const CountingRoot root;
+  const std::string folder = "/sys/fs/cgroup/cpu/job";
+  root.write("/proc/self/cgroup", "1:cpu:/job\n");
+  root.write(folder + "/cpu.stat", "nr_periods 0\nnr_throttled 0\nthrottled_time 0\n");
+  root.write(folder + "/cpu.cfs_quota_us", "50000\n");
+  root.write(folder + "/cpu.cfs_period_us", "100000\n");
+  root.write(folder + "/cgroup.procs", std::to_string(getpid()) + "\n");
+  control::LoadReader reader(LoadSource::schedstat, root.path);
+  const auto share = [&] { // of a sleeper: of the quota alone
+    reader.look_after(0, true, 0);
+    return reader.look_after(0, true, 0).value_or(Load()).share;
+  };
+  EXPECT_NEAR(share(), 0.5, 1e-9);
+  root.write("/proc/7/stat", "7 (busy) R 1 1\n");
+  root.write(folder + "/cgroup.procs", "7\n" + std::to_string(getpid()) + "\n");
+  EXPECT_NEAR(share(), 0.25, 1e-9);
+  root.write(folder + "/cpu.cfs_quota_us", "80000\n");
+  EXPECT_NEAR(share(), 0.4, 1e-9);
+  root.write("/proc/7/stat", "7 (busy) S 1 1\n");
+  EXPECT_NEAR(share(), 0.8, 1e-9);
+  root.write(folder + "/cpu.cfs_quota_us", "-1\n");
+  EXPECT_LT(share(), 0.5) << "without a quota the host counts, where seven run";
 }
 
 /// Until this thread has run for so long.

@@ -2,6 +2,7 @@
 // Reads what control/load.hpp judges. No MPI; any thread may call.
 #pragma once
 
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -10,9 +11,9 @@
 
 namespace control {
 
-/// What this process and its host say now. `root`: before /proc and /sys, for tests.
-/// @param with_group  also the quota of its control group, and who else is in there: some microseconds for each.
-LoadTexts read_load(const std::string& root = "", bool with_group = false);
+namespace detail {
+class LoadFiles;
+}
 
 double thread_cpu_s(); ///< that this thread ran
 
@@ -27,10 +28,13 @@ struct LoadSources {
 /// ms, more on a loaded machine, a second at most.
 LoadSources test_load_sources(const std::string& root = "");
 
-/// What this process got since the last look. A look costs some 50 microseconds and 10 more for each thread.
+/// What this process got since the last look. It keeps some ten files open, and two for each thread.
 class LoadReader {
 public:
   explicit LoadReader(LoadSource source = LoadSource::schedstat, std::string root = "");
+  ~LoadReader();
+  LoadReader(const LoadReader&) = delete;
+  LoadReader& operator=(const LoadReader&) = delete;
   /// Since the last call, or since it was made.
   Load look();
   /// The same once this process has wanted a processor for so long since the last look; nothing before that: of a few
@@ -47,7 +51,7 @@ private:
 
   std::mutex mutex_;
   LoadSource source_;
-  std::string root_;
+  std::unique_ptr<detail::LoadFiles> files_;
   LoadSample before_;
   double cpu_before_s_; ///< of this process, by its own clock
   MarkedWork work_;

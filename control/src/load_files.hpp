@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <dirent.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/file_descriptor.hpp"
+#include "control/load.hpp"
+
+namespace control::detail {
+
+/// The kernel's files about this process and its host. They stay open between two looks, and control groups are looked
+/// for every 10 s: opening and looking for cost more than all that is read. One thread.
+class LoadFiles {
+public:
+  /// @param root  before /proc and /sys, for tests
+  explicit LoadFiles(std::string root);
+  /// What they say now; until the next call.
+  /// @param with_group  also the quota of the control group, and who else is in there
+  const LoadTexts& read(bool with_group);
+
+private:
+  struct File {
+    std::string path;
+    base::FileDescriptor fd;
+    bool read(std::string& text); ///< all of it; empty and false when it cannot be read
+  };
+  struct Thread {
+    File schedstat, stat;
+    std::uint64_t seen = 0; ///< look
+  };
+  struct Group { ///< a control group; version 2 has max, version 1 the others
+    std::string folder;
+    File stat, max, quota, period;
+    bool has_stat, has_max, has_quota;
+    double processors(std::string& text); ///< that it may use; 0: any number
+  };
+  struct Closed {
+    void operator()(DIR* folder) const { closedir(folder); }
+  };
+
+  void read_threads();
+  void find_groups();
+  void read_group();
+
+  const std::string root_, tasks_;
+  LoadTexts texts_;
+  std::unique_ptr<DIR, Closed> folder_; ///< of the threads
+  std::map<int, Thread> threads_;
+  File host_;
+  std::vector<Group> groups_;
+  double found_s_ = -1; ///< the groups
+  std::uint64_t look_ = 0;
+  std::string text_; ///< read last
+};
+
+} // namespace control::detail
