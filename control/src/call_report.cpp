@@ -34,6 +34,7 @@ Json members_of(const CallReport& r, std::size_t most) {
                      {"seconds", t.seconds},
                      {"other_s", t.other_s},
                      {"known", t.known},
+                     {"best", t.best},
                      {"moved_bytes", t.moved_bytes}});
   }
   const auto left_out = static_cast<std::int64_t>(r.calls.size() - calls.size());
@@ -69,6 +70,7 @@ CallReport call_report_from(const Json& json) {
     t.seconds = call.at("seconds");
     t.other_s = call.at("other_s");
     t.known = call.at("known");
+    t.best = call.value("best", t.best); // older runs in the history have none
     t.moved_bytes = call.at("moved_bytes");
     r.calls.push_back(std::move(t));
   }
@@ -92,6 +94,29 @@ void CallsBoard::add(const CallTally& call) {
   tally.other_s += call.other_s;
   tally.known += call.known;
   tally.moved_bytes += call.moved_bytes;
+}
+
+CallTally& CallsBoard::row(const std::string& routine, const std::string& size) {
+  const Lock lock(mutex_);
+  CallTally& tally = calls_[{routine, size}];
+  tally.routine = routine;
+  tally.size = size;
+  return tally;
+}
+
+void CallsBoard::add_to(CallTally& row, double seconds, double other_s, std::int64_t known) {
+  static const std::string own_place = "-";
+  const Lock lock(mutex_);
+  ++row.calls;
+  ++row.places[own_place];
+  row.seconds += seconds;
+  row.other_s += other_s;
+  row.known += known;
+}
+
+void CallsBoard::best_is(CallTally& row, const std::string& place) {
+  const Lock lock(mutex_);
+  row.best = place;
 }
 
 void CallsBoard::left_alone() {
@@ -124,7 +149,8 @@ CallReport CallsBoard::report() const {
   {
     const Lock lock(mutex_);
     report = counts_;
-    for (const auto& entry : calls_) report.calls.push_back(entry.second);
+    for (const auto& entry : calls_)
+      if (entry.second.calls > 0) report.calls.push_back(entry.second);
   }
   std::stable_sort(report.calls.begin(), report.calls.end(),
                    [](const CallTally& a, const CallTally& b) { return a.seconds > b.seconds; });

@@ -116,6 +116,11 @@ CallRules parse_call_rules(std::string_view text, std::string_view where) {
   std::vector<std::string> entries;
   for (const std::string& entry : base::split(base::trimmed(text), ','))
     if (!is_of_workers(entry)) entries.push_back(entry);
+  if (entries.empty() && call_workers(text, where) > 0)
+    throw Error(Status::bad_argument,
+                fmt::format("{} is \"{}\" and names no routine whose calls the workers are for, expected one beside "
+                            "it: pdgetrf,{}",
+                            where, base::trimmed(text), base::trimmed(text)));
   const bool is_one = entries.size() == 1;
   if (entries.empty() || (is_one && (entries[0].empty() || entries[0] == "off"))) return rules;
   if (is_one && entries[0] == "report") entries[0] = "all=report";
@@ -245,15 +250,39 @@ std::size_t choose_call(const std::vector<CallOption>& options, double least_gai
   return best != 0 && gain > least_gain * stay.seconds() && gain >= unsure ? best : 0;
 }
 
-bool CallTurns::is_turn(std::int64_t count, std::int64_t times) {
-  std::int64_t turn = 4;
-  while (turn < count) turn *= times;
-  return turn == count;
+void CallGain::look_at(std::vector<CallOption> options) {
+  expected_s_ = options[0].run_s;
+  options_ = std::move(options);
+  is_known_ = false;
+  for (std::size_t k = 1; k < options_.size(); ++k) is_known_ = is_known_ || !std::isnan(options_[k].run_s);
+  choose();
+}
+
+void CallGain::add(double seconds) {
+  ++calls_;
+  seconds_ += seconds;
+  stayed_.add(seconds);
+  if ((calls_ & (calls_ - 1)) == 0 || calls_ == few_calls) choose(); // each costs as much as there are places
+}
+
+void CallGain::choose() {
+  if (calls_ == 0) return;
+  CallOption& stay = options_[0];
+  stay.run_s = stayed_.usual();
+  stay.spread_s = stayed_.spread();
+  if (calls_ < few_calls && std::isfinite(expected_s_))
+    stay.spread_s = std::max(stay.spread_s, stay.run_s - expected_s_); // as CallSpeeds::expect() has it
+  chosen_ = choose_call(options_);
+}
+
+double CallGain::best_s() const {
+  if (chosen_ == 0) return seconds_;
+  return std::min(seconds_, static_cast<double>(calls_) * options_[chosen_].seconds());
 }
 
 std::int64_t CallTurns::looks_again_below() const {
-  constexpr std::int64_t late = 64;
-  if (!is_turn(stayed_, 2)) return 0;
+  constexpr std::int64_t first = 4, late = 64;
+  if (stayed_ < first || (stayed_ & (stayed_ - 1)) != 0) return 0;
   return stayed_ < late ? 1 + std::lround(std::log2(stayed_)) : remembered_calls + 1;
 }
 
@@ -316,10 +345,14 @@ std::string describe(const std::vector<CallTally>& tallies, bool is_report) {
     for (const auto& [place, count] : t.places)
       places += fmt::format("{}{}{}", places.empty() ? "" : ", ", place == "-" ? "its own place" : place,
                             t.places.size() > 1 ? fmt::format(" {} times", count) : "");
+    const bool is_told_apart = !is_report && !t.best.empty(); // the others of this table are not of Mode::report
+    if (!t.best.empty()) places += fmt::format("; best: {}", t.best == "-" ? "its own place" : t.best);
+    if (is_told_apart) places += fmt::format(" in {:.4f}", t.other_s);
     // of those that are known, for all of them
     const std::string other =
-        t.known == 0 ? "-"
-                     : fmt::format("{:.4f}", t.other_s * static_cast<double>(t.calls) / static_cast<double>(t.known));
+        t.known == 0 || is_told_apart
+            ? "-"
+            : fmt::format("{:.4f}", t.other_s * static_cast<double>(t.calls) / static_cast<double>(t.known));
     text += fmt::format("{:<9} {:<18} {:>7}  {:>11.4f} {:>13} {:>9.1f}  {}\n", t.routine, t.size, t.calls, t.seconds,
                         other, t.moved_bytes / 1e6, places);
   }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* A program of ScaLAPACK calls that knows nothing of dyngrid: calls_run N NB PxQ CALLS [MODE] [FILE]. CALLS products of
  * whole numbers on all processes, exact in any order. MODE is split: as many again by each half of them, in a context
- * of its own; short: as many while process 1 can have 3 MB more, then as many as at first; pause: as many again on the
- * grid QxP when there is FILE.half; anew: as many again after blacs_exit(1); exit: the end is exit(7), without
- * MPI_Finalize. All is checked; of large matrices some elements. With FILE it then waits until there is one, a minute
- * at most. */
+ * of its own; half: as many by the first half of them before; short: as many while process 1 can have 3 MB more, then
+ * as many as at first; pause: as many again on the grid QxP when there is FILE.half; anew: as many again after
+ * blacs_exit(1); exit: the end is exit(7), without MPI_Finalize. All is checked; of large matrices some elements. With
+ * FILE it then waits until there is one, a minute at most. */
 #include <malloc.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -101,7 +101,9 @@ int main(int argc, char** argv) {
   const char* mode = argc > 5 ? argv[5] : "";
   const int is_short = strcmp(mode, "short") == 0;
   mallopt(M_MMAP_THRESHOLD, 1 << 17); /* large arrays are asked of the kernel each time */
-  int wrong = product(0, nprow, npcol, times, is_short), next = is_short ? 6 : 5;
+  const int is_half = strcmp(mode, "half") == 0;
+  int wrong = is_half ? product(0, 1, size / 2, times, 0) : 0, next = is_short || is_half ? 6 : 5;
+  wrong += product(0, nprow, npcol, times, is_short);
   if (next < argc && strcmp(argv[next], "split") == 0) {
     ++next;
     wrong += product(0, 1, size / 2, times, 0);

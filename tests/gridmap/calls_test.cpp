@@ -54,7 +54,9 @@ TEST(CallRules, WorkersAreNoRoutine) {
     EXPECT_EQ(gridmap::call_workers(text, "X"), 3) << text;
   }
   EXPECT_EQ(gridmap::call_workers("pdgetrf", "X"), 0);
-  EXPECT_TRUE(gridmap::parse_call_rules("workers=2", "X").empty());
+  EXPECT_EQ(refusal_of("workers=2"), "X is \"workers=2\" and names no routine whose calls the workers are for, "
+                                     "expected one beside it: pdgetrf,workers=2");
+  EXPECT_TRUE(gridmap::parse_call_rules("workers=0", "X").empty());
   EXPECT_TRUE(gridmap::parse_call_rules("off,workers=2", "X").empty());
   EXPECT_EQ(gridmap::parse_call_rules("report,workers=2", "X").size(), gridmap::call_routines().size());
   for (const char* wrong : {"workers=", "workers=-1", "workers=2x", "workers=99999"})
@@ -198,16 +200,41 @@ TEST(CallTurns, ComeLessAndLessOften) {
   gridmap::CallTurns turns;
   std::vector<int> checks, looks;
   for (int k = 1; k <= 300; ++k) {
-    turns.count(true);
-    if (turns.checks_staying()) checks.push_back(k);
+    turns.count(true, 1);
+    if (!turns.checks_staying(0.1)) continue;
+    checks.push_back(k);
+    turns.count(false, 1.1);
   }
+  gridmap::CallTurns staying;
   for (int k = 1; k <= 300; ++k) {
-    turns.count(false);
-    if (turns.looks_again_below() > 0) looks.push_back(k);
-    EXPECT_EQ(turns.looks_again_below() > 8, k == 64 || k == 128 || k == 256);
+    staying.count(false, 1);
+    if (staying.looks_again_below() > 0) looks.push_back(k);
+    EXPECT_EQ(staying.looks_again_below() > 8, k == 64 || k == 128 || k == 256);
   }
   EXPECT_EQ(checks, (std::vector<int>{4, 16, 64, 256}));
   EXPECT_EQ(looks, (std::vector<int>{4, 8, 16, 32, 64, 128, 256}));
+}
+
+TEST(CallTurns, StayOnlyWhereThatIsCheap) {
+  gridmap::CallTurns turns;
+  std::vector<int> checks;
+  double lost = 0;
+  for (int k = 1; k <= 300; ++k) {
+    turns.count(true, 1);
+    if (!turns.checks_staying(1)) continue; // a call that stays takes twice as long
+    checks.push_back(k);
+    turns.count(false, 2);
+    lost += 1;
+    EXPECT_LE(lost, k / 16.0);
+  }
+  EXPECT_EQ(checks, (std::vector<int>{16, 64, 256}));
+  gridmap::CallTurns others;
+  for (int k = 1; k <= 159; ++k) {
+    others.count(true, 1);
+    EXPECT_FALSE(others.checks_staying(10)) << k << " calls are not what one that stays would lose, 16 times";
+  }
+  others.count(true, 1);
+  EXPECT_TRUE(others.checks_staying(10)) << "the turns of the 4th, the 16th and the 64th wait";
 }
 
 /// A program of 400 calls of one size on a machine that others disturb: every time is off by some per cent, one of
@@ -231,8 +258,8 @@ public:
       const double factor = factors_.count() > 0 ? factors_.usual() : 1;
       const bool is_moved = gridmap::choose_call({{here_, now.seconds, 0, now.spread_s},
                                                   {there_, other.seconds, factor * copy_s_, other.spread_s}}) != 0 &&
-                            !turns_.checks_staying();
-      turns_.count(is_moved);
+                            !turns_.checks_staying(now.seconds - other.seconds - factor * copy_s_);
+      turns_.count(is_moved, is_moved ? there + copy : stay);
       sum += is_moved ? there + copy : stay;
       stayed += stay;
       speeds_.add({"pdgetrf", 0, is_moved ? there_ : here_, 1000, 1, is_moved ? there : stay, 1});
@@ -274,6 +301,37 @@ TEST(CallChoice, FindsAGainOfHalfAsMuchAgainOnADisturbedMachine) {
   EXPECT_LE(*std::max_element(all.begin(), all.end()), 1 / 1.4);
 }
 
+TEST(CallGain, IsWhatTheTableSays) {
+  const CallPlace here{{2, 2}, 4}, there{{2, 2}, 64};
+  const auto gain_of = [&](CallOption stay, CallOption other, const std::vector<double>& calls) {
+    gridmap::CallGain gain;
+    gain.look_at({stay, other});
+    for (const double seconds : calls) gain.add(seconds);
+    return gain;
+  };
+  const std::vector<double> even(8, 2.0);
+  auto gain = gain_of({here, 2, 0, 0.1}, {there, 0.9, 0.1, 0.1}, even);
+  EXPECT_TRUE(gain.is_known());
+  EXPECT_EQ(gain.best(), there);
+  EXPECT_DOUBLE_EQ(gain.best_s(), 8);
+  gain = gain_of({here, 2, 0, 0.1}, {there, 1.9, 0.05, 0.1}, {2, 2, 2, 3, 2, 2, 2, 2.5});
+  EXPECT_EQ(gain.best(), here);
+  EXPECT_FALSE(gain.is_to_move());
+  EXPECT_DOUBLE_EQ(gain.best_s(), 17.5) << "what stays gains nothing, slow calls neither";
+  gain = gain_of({here, 9, 0, 0}, {there, 3, 0.1, 0.1}, even);
+  EXPECT_EQ(gain.best(), here) << "what calls took counts, not what was expected of them";
+  EXPECT_DOUBLE_EQ(gain.best_s(), 16);
+  gain = gain_of({here, 0.5, 0, 0}, {there, 1, 0, 0.1}, {2});
+  EXPECT_EQ(gain.best(), here) << "one slow call";
+  gain = gain_of({here, 0.5, 0, 0}, {there, 1, 0, 0.1}, {2, 2, 2});
+  EXPECT_EQ(gain.best(), there) << "three";
+  gain = gain_of({here, 2, 0, 0}, {there, 1.5, 0, 0.1}, {2, 2, 2, 2, 1, 1, 1});
+  EXPECT_LE(gain.best_s(), 11) << "never more than they took";
+  gain = gain_of({here, unknown, 0, 0}, {there, unknown, 0, 0}, even);
+  EXPECT_FALSE(gain.is_known());
+  EXPECT_DOUBLE_EQ(gain.best_s(), 16);
+}
+
 TEST(CallSpeeds, NeverFallBelowZero) {
   CallSpeeds speeds;
   const CallPlace place{{1, 1}, 64};
@@ -296,6 +354,14 @@ TEST(CallTallies, AreATable) {
                       "times, 2x2/64 2 times\n"),
             std::string::npos)
       << text;
+  gridmap::CallTally told{"pdgetrf", "4000x4000", 3, {{"-", 3}}, 3.5, 2, 3, 0, "2x2/64"};
+  EXPECT_NE(gridmap::describe({told}, true).find(" 2.0000       0.0  its own place; best: 2x2/64\n"),
+            std::string::npos);
+  EXPECT_NE(gridmap::describe({told, t}, false).find(" -       0.0  its own place; best: 2x2/64 in 2.0000\n"),
+            std::string::npos)
+      << "beside others";
+  told.best = "-";
+  EXPECT_NE(gridmap::describe({told}, true).find("its own place; best: its own place\n"), std::string::npos);
   std::vector<gridmap::CallTally> many;
   for (int k = 1; k <= 42; ++k) many.push_back({"pdgemm", std::to_string(k), 1, {{"-", 1}}, 1.0 * k, 0, 0, 0});
   const std::string longest = gridmap::describe(many, true);

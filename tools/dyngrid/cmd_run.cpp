@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <unistd.h>
+
 #include <cstdio>
+#include <cstring>
+#include <fstream>
 #include <memory>
 
 #include <fmt/format.h>
 
 #include "base/command_line.hpp"
+#include "base/environment.hpp"
 #include "base/status.hpp"
+#include "base/text.hpp"
 #include "command.hpp"
 #include "control/variables.hpp"
 #include "gridmap/calls.hpp"
@@ -15,6 +21,44 @@
 #include "text.hpp"
 
 namespace command {
+namespace {
+
+/// The file that mpirun starts for a word; empty: none is found here.
+std::string file_of(const std::string& program) {
+  if (program.find('/') != std::string::npos) return program;
+  const char* path = base::environment("PATH");
+  for (const std::string& folder : base::split(path == nullptr ? "" : path, ':'))
+    if (const std::string file = folder + "/" + program; access(file.c_str(), X_OK) == 0) return file;
+  return "";
+}
+
+/// Whether a program names this library among those it needs. What cannot be read, or is no program, is taken to.
+bool needs_library(const std::string& file) {
+  constexpr std::size_t most = 32 << 20; // the names stand near its beginning
+  std::ifstream in(file, std::ios::binary);
+  std::string text(4, '\0');
+  if (!in.read(text.data(), 4) || text != "\x7f"
+                                          "ELF")
+    return true;
+  text.resize(most);
+  in.read(text.data(), static_cast<std::streamsize>(most));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  return text.find("libdyngrid.") != std::string::npos;
+}
+
+/// What is said where calls are named and nothing would look at them; else empty.
+std::string notice_without_preload(const RunOptions& o) {
+  const char* set = base::environment("DYNGRID_CALLS");
+  const std::string calls = o.request.calls.empty() && set != nullptr ? set : o.request.calls;
+  const char* loaded = base::environment("LD_PRELOAD");
+  const bool is_loaded = o.preload || (loaded != nullptr && std::strstr(loaded, "libdyngrid.") != nullptr);
+  if (calls.empty() || calls == "off" || is_loaded || o.request.program.empty()) return {};
+  if (needs_library(file_of(o.request.program[0]))) return {};
+  return fmt::format("{} is not linked with libdyngrid.so, which looks at calls: add --preload", o.request.program[0]);
+}
+
+} // namespace
+
 void run_application(const RunOptions& o) {
   for (const std::string& remark : control::remarks_on_environment()) fmt::print(stderr, "dyngrid run: {}\n", remark);
   setenv("DYNGRID_CHECKED", "1", 1); // dyngrid_init is not to say it again
@@ -51,6 +95,8 @@ void run_application(const RunOptions& o) {
   }
   if (!o.dry_run && !o.explain)
     for (const std::string& notice : launch.notices) fmt::print(stderr, "dyngrid run: {}\n", notice);
+  if (const std::string notice = notice_without_preload(o); !notice.empty())
+    fmt::print(stderr, "dyngrid run: {}\n", notice);
   if (o.dry_run) {
     if (!request.ompi_server.empty()) fmt::print("ompi-server --no-daemonize -r FILE &\n");
     fmt::print("{}\n", shell_line(launch));

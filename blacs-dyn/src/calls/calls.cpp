@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "calls/calls.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -50,8 +51,7 @@ struct State {
   bool keeps_speeds = false;
   ProcessSet* first = nullptr;
   std::set<std::tuple<std::string, int, CallPlace, std::int64_t>> measured; ///< Mode::measure: in this run
-  std::set<std::int64_t> reported;                             ///< Mode::report: calls that have been looked at
-  std::map<std::pair<std::int64_t, CallPlace>, double> copies; ///< predicted seconds
+  std::map<std::pair<std::int64_t, CallPlace>, double> copies;              ///< predicted seconds
 };
 
 State& state() {
@@ -59,22 +59,23 @@ State& state() {
   return *all;
 }
 
-void say_once(const std::string& text) {
+/// Once for each `what`.
+void say_once(const std::string& what, const std::string& text) {
   static auto* said = new std::set<std::string>;
-  if (state().tells && said->insert(text).second) std::fprintf(stderr, "dyngrid: %s\n", text.c_str());
+  if (state().tells && said->insert(what).second) std::fprintf(stderr, "dyngrid: %s\n", text.c_str());
 }
 
 /// One call, as this process sees it.
 struct Call {
   const pblas::StockCall& stock;
   const Routine& routine;
-  std::string name; ///< pdgetrf
+  const std::string& name; ///< pdgetrf
   Problem problem;
   Standing here;
   MPI_Comm comm = MPI_COMM_NULL; ///< of the context
   ProcessSet* set = nullptr;
-  bool is_acceptable = false;
-  std::int64_t n = 0; ///< the largest size
+  bool is_acceptable = false; ///< for this process
+  std::int64_t n = 0;         ///< the largest size
   int aspect = 0;
   int nb = 0; ///< of the first operand
   std::int64_t hash = 0;
@@ -93,7 +94,7 @@ struct Call {
   Standing standing_at(const CallPlace& at) const {
     return is_wide(at) ? Workers::all().merged().context(at.grid) : place_context(*set, at.grid, here, comm);
   }
-  gridmap::CallTurns& turns() const { return set->turns[{name, aspect, n}]; }
+  gridmap::CallTurns& turns() const { return set->turns[{name, aspect, n, place()}]; }
   gridmap::CallExpectation expect(const CallPlace& at, std::int64_t looks_again_below = 0) const {
     return set->speeds.expect(name, aspect_at(at), at, n, problem.work, looks_again_below);
   }
@@ -111,7 +112,7 @@ int aspect_of(const Routine& routine, const Arguments& a, std::int64_t largest) 
 
 std::int64_t hash_of(const Call& call) {
   base::Fnv1a hash;
-  hash.text(call.name);
+  hash.text(call.name).number(call.here.grid.nprow).number(call.here.grid.npcol);
   for (const int at : call.routine.letters) hash.number(letter(call.arguments(), at));
   for (const int at : call.routine.sizes) hash.number(integer(call.arguments(), at));
   for (const Operand& operand : call.problem.operands) {
@@ -122,24 +123,27 @@ std::int64_t hash_of(const Call& call) {
   return hash.positive();
 }
 
+/// What decides on its own where a call is looked at no further: it is quick. Local.
 Call look_at(const pblas::StockCall& stock, const Routine& routine, const std::string& name) {
   Call call{stock, routine, name, routine.read(stock.arguments, name[1]), {}};
   const Given first = given(call.arguments(), call.problem.operands.front());
   call.here = standing_in(first.desc[ctxt_at]);
   if (!call.here.is_inside()) return call;
   call.nb = first.desc[nb_at];
-  for (const int at : routine.sizes) {
-    const int size = integer(call.arguments(), at);
-    call.n = std::max<std::int64_t>(call.n, size);
-    call.size += fmt::format("{}{}", call.size.empty() ? "" : "x", size);
-  }
-  call.is_acceptable = is_acceptable(routine, call.problem, call.arguments(), call.here);
-  call.hash = hash_of(call);
-  if (call.n > 0) call.aspect = aspect_of(routine, call.arguments(), call.n);
+  for (const int at : routine.sizes) call.n = std::max<std::int64_t>(call.n, integer(call.arguments(), at));
   call.comm = comm_of_context(call.here.ctxt);
-  call.set = set_of(call.comm);
+  call.set = &set_of(call.comm);
   if (state().first == nullptr) state().first = call.set;
   return call;
+}
+
+/// The rest. Local.
+void look_closer(Call& call) {
+  for (const int at : call.routine.sizes)
+    call.size += fmt::format("{}{}", call.size.empty() ? "" : "x", integer(call.arguments(), at));
+  call.is_acceptable = is_acceptable(call.routine, call.problem, call.arguments(), call.here);
+  call.hash = hash_of(call);
+  if (call.n > 0) call.aspect = aspect_of(call.routine, call.arguments(), call.n);
 }
 
 /// A question for the work space, or one with wrong lengths that may be one.
@@ -154,17 +158,24 @@ void add_tally(const Call& call, const std::string& place, double seconds, doubl
   counts().add({call.name, call.size, 1, {{place, 1}}, seconds, is_known ? other_s : 0, is_known ? 1 : 0, moved_bytes});
 }
 
-/// Where the caller has it. `best_s`: of Mode::report.
-void run_directly(const Call& call, double best_s) {
+/// ScaLAPACK's routine where the caller has it: seconds.
+double seconds_of_direct(const Call& call) {
   const double begin = MPI_Wtime();
-  {
-    const Nested nested;
-    pblas::invoke(call.stock.routine, call.arguments());
-  }
-  const double seconds = MPI_Wtime() - begin;
-  add_tally(call, "-", seconds, std::isfinite(best_s) ? std::min(best_s, seconds) : seconds, 0);
-  if (call.set != nullptr && call.is_acceptable)
-    call.set->last = {{call.name, call.aspect, call.place(), call.n, call.problem.work, seconds, 1}, 0, 0};
+  const Nested nested;
+  pblas::invoke(call.stock.routine, call.arguments());
+  return MPI_Wtime() - begin;
+}
+
+/// What it took becomes known with the next agreement, which all come to that made the one of this call.
+void keep_for_agreement(const Call& call, double seconds) {
+  call.set->last = {{call.name, call.aspect, call.place(), call.n, call.problem.work, seconds, 1}, 0, 0};
+}
+
+/// Where the caller has it.
+void run_directly(const Call& call, bool is_agreed) {
+  const double seconds = seconds_of_direct(call);
+  add_tally(call, "-", seconds, seconds, 0);
+  if (is_agreed) keep_for_agreement(call, seconds);
 }
 
 // ---- what all processes must know alike
@@ -195,13 +206,20 @@ bool waits_for_workers(const Call& call, const CallRule& rule) {
          (rule.mode == Mode::fixed && rule.place.grid.size() > call.set->size);
 }
 
-/// True when all processes of the context make the same call and each can see nothing wrong with it. What the last call
-/// took becomes known, and whether there are workers. Collective.
-bool agree_on_call(const Call& call, const CallRule& rule, bool& is_first) {
-  enum { acceptable, hash, minus_hash, first, run, copy, workers, count };
+struct Agreement {
+  bool is_same = false;       ///< all processes of the context make the same call
+  bool is_acceptable = false; ///< and each can see nothing wrong with it
+  bool is_first = false;      ///< they are those that called first
+  bool holds() const { return is_same && is_acceptable; }
+};
+
+/// What the last call took becomes known, and whether there are workers. `unsaid_s`: of such calls, which nothing was
+/// agreed on; it becomes what it was for the slowest process. Collective.
+Agreement agree_on_call(const Call& call, const CallRule& rule, double* unsaid_s = nullptr) {
+  enum { acceptable, hash, minus_hash, first, run, copy, workers, unsaid, count };
   constexpr double per_second = 1e9;
   std::array<std::int64_t, count> said{};
-  const bool has_set = call.set != nullptr;
+  const bool has_set = !call.set->is_one_of_many;
   said[acceptable] = has_set && call.is_acceptable ? 1 : 0;
   base::Fnv1a what;
   what.number(call.hash).number(static_cast<int>(rule.mode)).number(rule.place.nb);
@@ -215,9 +233,11 @@ bool agree_on_call(const Call& call, const CallRule& rule, bool& is_first) {
     said[run] = -static_cast<std::int64_t>(call.set->last.sample.seconds * per_second);
     said[copy] = -static_cast<std::int64_t>(call.set->last.copy_s * per_second);
   }
+  if (unsaid_s != nullptr) said[unsaid] = -static_cast<std::int64_t>(*unsaid_s * per_second);
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, said.data(), count, MPI_INT64_T, MPI_MIN, call.comm), "MPI_Allreduce");
-  is_first = said[first] == 1;
-  if (is_first) Workers::all().go_by(said[workers], call.comm);
+  const Agreement agreed{said[hash] == -said[minus_hash], said[acceptable] == 1, said[first] == 1};
+  if (unsaid_s != nullptr) *unsaid_s = static_cast<double>(-said[unsaid]) / per_second;
+  if (agreed.is_first) Workers::all().go_by(said[workers], call.comm);
   if (has_set && call.set->last.sample.count > 0) {
     ProcessSet::Last& last = call.set->last;
     last.sample.seconds = static_cast<double>(-said[run]) / per_second;
@@ -228,7 +248,7 @@ bool agree_on_call(const Call& call, const CallRule& rule, bool& is_first) {
       call.set->copy_factors.add(static_cast<double>(-said[copy]) / per_second / last.predicted_copy_s);
     last = {};
   }
-  return said[acceptable] == 1 && said[hash] == -said[minus_hash];
+  return agreed;
 }
 
 // ---- measuring
@@ -324,14 +344,15 @@ struct Decision {
   double stay_s = std::nan(""), best_s = std::nan(""), copy_s = 0;
 };
 
-/// Collective with may_measure, else local.
-Decision decide(const Call& call, bool may_measure) {
+/// The ways to carry out a call, the first of them to stay. Places of which nothing is known are measured where that is
+/// worth it. Collective.
+std::vector<CallOption> options_for(const Call& call) {
   const std::vector<CallPlace> places = gridmap::call_places(call.here.grid, call.nb, call.workers());
   // a few short calls are not worth measuring others for
   constexpr double worth_measuring_s = 0.3, slowest_per_s = 1e9;
   const double expected_s =
       std::max(call.problem.work / (slowest_per_s * call.set->size), call.set->spent_s[{call.name, call.aspect}]);
-  if (may_measure && expected_s > worth_measuring_s) {
+  if (expected_s > worth_measuring_s) {
     std::vector<CallPlace> all = places;
     all.insert(all.begin(), call.place());
     measure_places(call, all);
@@ -343,9 +364,16 @@ Decision decide(const Call& call, bool may_measure) {
     const double copy_s = std::isnan(there.seconds) ? 0 : call.set->copy_factor() * predicted_copies(call, place);
     options.push_back({place, there.seconds, copy_s, there.spread_s});
   }
+  return options;
+}
+
+/// Collective, and the same on all processes.
+Decision decide(const Call& call) {
+  const std::vector<CallOption> options = options_for(call);
   const std::size_t chosen = gridmap::choose_call(options);
-  return {chosen != 0 && !call.turns().checks_staying(), options[chosen].place, options[0].seconds(),
-          options[chosen].seconds(), options[chosen].copy_s / call.set->copy_factor()};
+  const double stay_s = options[0].seconds(), best_s = options[chosen].seconds();
+  return {chosen != 0 && !call.turns().checks_staying(stay_s - best_s), options[chosen].place, stay_s, best_s,
+          options[chosen].copy_s / call.set->copy_factor()};
 }
 
 Decision fixed(const Call& call, const CallRule& rule) {
@@ -355,7 +383,8 @@ Decision fixed(const Call& call, const CallRule& rule) {
   decision.is_moved = !(decision.place == call.place());
   const int workers = call.workers();
   if (decision.place.grid.size() > call.set->size + workers) {
-    say_once(fmt::format("{} is sent to a grid of {}, but its caller has {} processes{}: it stays where it is",
+    say_once(call.name + " too large",
+             fmt::format("{} is sent to a grid of {}, but its caller has {} processes{}: it stays where it is",
                          call.name, to_string(decision.place.grid), call.set->size,
                          workers > 0 ? fmt::format(" and {} workers", workers) : ""));
     decision.is_moved = false;
@@ -442,8 +471,9 @@ bool run_elsewhere(const Call& call, const Decision& decision) {
   if (is_wide) Workers::all().rest();
   if (run.outcome == Run::Outcome::no_memory) {
     counts().had_no_memory();
-    say_once(fmt::format("there is no memory for a copy of the operands of {} of {}: it stays where it is", call.name,
-                         call.size));
+    say_once("no memory", fmt::format("there is no memory for a copy of the operands of {} of {}: it stays where it "
+                                      "is; more such calls are counted in the report",
+                                      call.name, call.size));
   }
   if (run.outcome != Run::Outcome::done) return false;
   if (call.routine.info != Routine::none)
@@ -457,32 +487,92 @@ bool run_elsewhere(const Call& call, const Decision& decision) {
   return true;
 }
 
-void carry_out_by(const CallRule& rule, const Call& call) {
-  const bool is_report = rule.mode == Mode::report;
-  if (is_report && !state().reported.insert(call.hash).second) {
-    double best_s = std::nan("");
-    if (state().tells && call.is_acceptable && call.set != nullptr) best_s = decide(call, false).best_s;
-    return run_directly(call, best_s);
+/// What calls are told apart by under Mode::report; not more than that costs. Local.
+std::uint64_t report_key(const Call& call) {
+  std::uint64_t key = 0;
+  const auto add = [&](std::uint64_t number) { key = ((key << 23 | key >> 41) ^ number) * 0x9e3779b97f4a7c15u; };
+  const auto add_int = [&](int number) { add(static_cast<std::uint32_t>(number)); };
+  for (const char c : call.name) add(static_cast<unsigned char>(c));
+  add_int(call.here.grid.nprow), add_int(call.here.grid.npcol);
+  for (const int at : call.routine.letters) add(static_cast<unsigned char>(letter(call.arguments(), at)));
+  for (const int at : call.routine.sizes) add_int(integer(call.arguments(), at));
+  for (const Operand& operand : call.problem.operands) {
+    const Given x = given(call.arguments(), operand);
+    add_int(x.i), add_int(x.j), add_int(operand.at), add_int(static_cast<int>(operand.use));
+    for (int entry = m_at; entry < lld_at; ++entry) add_int(x.desc[entry]);
   }
-  bool is_first = false;
-  if (!agree_on_call(call, rule, is_first)) return run_directly(call, std::nan(""));
+  return key;
+}
+
+/// True when all agree that it is to be looked at. Collective.
+bool look_at_reported(Call& call, const CallRule& rule, ReportedCalls& like) {
+  look_closer(call);
+  like.row = &counts().row(call.name, call.size);
+  const Agreement agreed = agree_on_call(call, rule, &like.unsaid_s);
+  const bool holds = agreed.holds();
+  like.is_left_alone = holds && !agreed.is_first;
+  if (holds && agreed.is_first) {
+    load(*call.set, call.comm);
+    call.set->spent_s[{call.name, call.aspect}] += like.unsaid_s;
+    like.gain.look_at(options_for(call));
+  }
+  like.unsaid_s = 0;
+  like.is_settled = !holds || !agreed.is_first || like.gain.is_known();
+  if (!agreed.is_same) { // not all of them know this one now
+    ReportedCalls unknown;
+    unknown.row = like.row;
+    like = unknown;
+  }
+  return holds;
+}
+
+/// The first call of a size is looked at, and until places are known the 2nd, the 4th, the 8th, ... as well: measuring
+/// may be worth it then. Nothing is said about the others. Collective.
+void report_on(Call& call, const CallRule& rule) {
+  ReportedCalls& like = call.set->reported[report_key(call)];
+  const bool is_turn = (like.calls & (like.calls + 1)) == 0;
+  ++like.calls;
+  const bool is_agreed = is_turn && !like.is_settled && look_at_reported(call, rule, like);
+  const double seconds = seconds_of_direct(call);
+  if (is_agreed)
+    keep_for_agreement(call, seconds);
+  else
+    like.unsaid_s += seconds;
+  if (like.is_left_alone) counts().left_alone();
+  like.gain.add(seconds);
+  const bool is_known = like.gain.is_known();
+  const double best_s = is_known ? like.gain.best_s() : 0; // of all of them so far
+  const std::int64_t known = is_known ? like.gain.calls() : 0;
+  counts().add_to(*like.row, seconds, best_s - like.told_s, known - like.told);
+  like.told_s = best_s, like.told = known;
+  if (is_known && (like.best.nb == 0 || !(like.gain.best() == like.best))) {
+    like.best = like.gain.best();
+    counts().best_is(*like.row, like.gain.is_to_move() ? place_text(call, like.best) : "-");
+  }
+}
+
+void carry_out_by(const CallRule& rule, Call& call) {
+  if (rule.mode == Mode::report) return report_on(call, rule);
+  look_closer(call);
+  const Agreement agreed = agree_on_call(call, rule);
+  if (!agreed.holds()) return run_directly(call, false);
   load(*call.set, call.comm);
-  if (!is_first && (rule.mode == Mode::automatic || rule.mode == Mode::measure || is_report)) {
+  if (!agreed.is_first && (rule.mode == Mode::automatic || rule.mode == Mode::measure)) {
     counts().left_alone();
-    return run_directly(call, std::nan(""));
+    return run_directly(call, true);
   }
   if (rule.mode == Mode::measure) {
     measure_whole(call);
-    return run_directly(call, std::nan(""));
+    return run_directly(call, true);
   }
   Decision decision;
   if (rule.mode == Mode::forced)
     decision = {true, gridmap::forced_place(call.here.grid, call.nb, call.set->forced++, call.workers())};
   else
-    decision = rule.mode == Mode::fixed ? fixed(call, rule) : decide(call, true);
-  const bool is_moved = !is_report && decision.is_moved && run_elsewhere(call, decision);
-  if (!is_moved) run_directly(call, decision.best_s);
-  call.turns().count(is_moved);
+    decision = rule.mode == Mode::fixed ? fixed(call, rule) : decide(call);
+  const bool is_moved = decision.is_moved && run_elsewhere(call, decision);
+  if (!is_moved) run_directly(call, true);
+  call.turns().count(is_moved, decision.best_s);
 }
 
 // ---- the beginning and the end
@@ -497,19 +587,32 @@ void tell() {
   control::save_call_samples(control::call_speeds_file(), all.first->speeds.samples(), control::machine_name());
 }
 
-CallRule rule_of(const std::string& name) {
-  if (const auto asked = state().asked.take(name)) return *asked;
-  const auto rule = state().rules.find(name);
-  return rule == state().rules.end() ? CallRule{} : rule->second;
+/// A routine by the name that calls of it come with; that stays where it is.
+struct Named {
+  std::string name;         ///< pdgetrf
+  const Routine* routine{}; ///< null: none that can be moved
+  CallRule rule{};          ///< of DYNGRID_CALLS
+};
+const Named& named(const char* stock_name) {
+  static auto* all = new std::map<const char*, Named>;
+  const auto [found, is_new] = all->try_emplace(stock_name);
+  if (is_new) {
+    const std::string_view text = stock_name;
+    Named& one = found->second;
+    one.name = text.substr(0, text.size() - 1);
+    one.routine = routine_named(text);
+    if (const auto rule = state().rules.find(one.name); rule != state().rules.end()) one.rule = rule->second;
+  }
+  return found->second;
 }
 
 void carry_out(const pblas::StockCall& stock) {
   State& all = state();
-  const std::string name(stock.name, std::string_view(stock.name).size() - 1);
-  const Routine* routine = Nested::depth() == 0 ? routine_named(stock.name) : nullptr;
+  const Named& called = named(stock.name);
+  const Routine* routine = Nested::depth() == 0 ? called.routine : nullptr;
   if (routine != nullptr && is_query(*routine, stock.arguments)) routine = nullptr;
   CallRule rule;
-  if (routine != nullptr) rule = rule_of(name);
+  if (routine != nullptr) rule = all.asked.take(called.name).value_or(called.rule);
   if (rule.mode == Mode::direct) {
     const Nested nested;
     return pblas::invoke(stock.routine, stock.arguments);
@@ -517,19 +620,21 @@ void carry_out(const pblas::StockCall& stock) {
   try {
     static const bool is_begun = [&] {
       all.tells = is_first_process();
-      counts().begin(!all.rules.empty() && all.rules.begin()->second.mode == Mode::report);
+      counts().begin(!all.rules.empty() && std::all_of(all.rules.begin(), all.rules.end(), [](const auto& entry) {
+        return entry.second.mode == Mode::report || entry.second.mode == Mode::direct;
+      }));
       std::atexit(tell);
       return true;
     }();
     (void)is_begun;
-    const Call call = look_at(stock, *routine, name);
+    Call call = look_at(stock, *routine, called.name);
     if (all.tells && !all.rules.empty() && !std::exchange(all.is_heard, true))
       listen(call.here.is_inside() ? call.here.grid : GridShape{1, 1});
     if (call.here.is_inside()) return carry_out_by(rule, call);
     const Nested nested;
     pblas::invoke(stock.routine, stock.arguments);
   } catch (const std::exception& error) { // in the middle of a collective call
-    std::fprintf(stderr, "dyngrid: %s: %s\n", name.c_str(), error.what());
+    std::fprintf(stderr, "dyngrid: %s: %s\n", called.name.c_str(), error.what());
     std::fflush(stderr);
     Cblacs_abort(0, 2);
     std::abort();

@@ -33,6 +33,24 @@ bool lies_within(const Operand& operand, const Given& x, const Standing& here) {
   return d[lld_at] >= std::max<std::int64_t>(1, rows_of(d, here.grid).local_size(here.row));
 }
 
+ProcessSet& set_among_all(MPI_Comm comm) {
+  ProcessSet fresh;
+  check_mpi(MPI_Comm_group(comm, &fresh.group), "MPI_Comm_group");
+  check_mpi(MPI_Comm_rank(comm, &fresh.rank), "MPI_Comm_rank");
+  check_mpi(MPI_Comm_size(comm, &fresh.size), "MPI_Comm_size");
+  for (ProcessSet& set : sets()) {
+    int how = MPI_UNEQUAL;
+    check_mpi(MPI_Group_compare(set.group, fresh.group, &how), "MPI_Group_compare");
+    if (how != MPI_IDENT) continue;
+    MPI_Group_free(&fresh.group);
+    return set;
+  }
+  fresh.is_first = sets().empty();
+  fresh.is_one_of_many = sets().size() >= most_sets;
+  sets().push_back(std::move(fresh));
+  return sets().back();
+}
+
 int owner_of_row(const Given& x, GridShape grid) {
   return (x.desc[rsrc_at] + (x.i - 1) / x.desc[mb_at]) % grid.nprow;
 }
@@ -83,25 +101,20 @@ MPI_Comm comm_of_context(int ctxt) {
   return contexts::comm_of(ctxt);
 }
 
-ProcessSet* set_of(MPI_Comm comm) {
-  ProcessSet fresh;
-  check_mpi(MPI_Comm_group(comm, &fresh.group), "MPI_Comm_group");
-  check_mpi(MPI_Comm_rank(comm, &fresh.rank), "MPI_Comm_rank");
-  check_mpi(MPI_Comm_size(comm, &fresh.size), "MPI_Comm_size");
-  for (ProcessSet& set : sets()) {
-    int how = MPI_UNEQUAL;
-    check_mpi(MPI_Group_compare(set.group, fresh.group, &how), "MPI_Group_compare");
-    if (how != MPI_IDENT) continue;
-    MPI_Group_free(&fresh.group);
-    return &set;
-  }
-  if (sets().size() >= most_sets) {
-    MPI_Group_free(&fresh.group);
-    return nullptr;
-  }
-  fresh.is_first = sets().empty();
-  sets().push_back(std::move(fresh));
-  return &sets().back();
+ProcessSet& set_of(MPI_Comm comm) {
+  static const int keyval = [] { // groups are compared once for each communicator
+    int made = MPI_KEYVAL_INVALID;
+    check_mpi(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &made, nullptr),
+              "MPI_Comm_create_keyval");
+    return made;
+  }();
+  void* known = nullptr;
+  int is_known = 0;
+  check_mpi(MPI_Comm_get_attr(comm, keyval, &known, &is_known), "MPI_Comm_get_attr");
+  if (is_known != 0) return *static_cast<ProcessSet*>(known);
+  ProcessSet& set = set_among_all(comm);
+  check_mpi(MPI_Comm_set_attr(comm, keyval, &set), "MPI_Comm_set_attr");
+  return set;
 }
 
 Standing context_of(std::map<GridShape, int>& contexts, GridShape grid, MPI_Comm comm) {

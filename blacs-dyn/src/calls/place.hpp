@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -46,19 +47,35 @@ gridmap::Axis cols_of(const int* desc, GridShape grid);
 /// Whether ScaLAPACK's routine would take these operands, as far as this process sees: what is doubtful is not. Local.
 bool is_acceptable(const Routine& routine, const Problem& problem, const Arguments& a, const Standing& here);
 
+/// Calls under Mode::report that differ in nothing but their data.
+struct ReportedCalls {
+  gridmap::CallTally* row = nullptr; ///< of the account
+  gridmap::CallGain gain;
+  std::int64_t calls = 0, told = 0; ///< told: those that the account has what they would gain of
+  double told_s = 0;
+  CallPlace best{};           ///< that the account has; nb 0: none
+  double unsaid_s = 0;        ///< of those since the last that all agreed on
+  bool is_settled = false;    ///< no later one is agreed on
+  bool is_left_alone = false; ///< by other processes than the first that called
+};
+
 /// Processes of a context, in its order, and what is known of calls by them.
 struct ProcessSet {
   MPI_Group group = MPI_GROUP_NULL;
   int rank = 0, size = 1;
-  bool is_first = false; ///< whose calls came first in this process
+  bool is_one_of_many = false; ///< so that its calls stay, and nothing is kept of them
+  bool is_first = false;       ///< whose calls came first in this process
   std::map<GridShape, int> contexts;
   gridmap::CallSpeeds speeds;
   gridmap::Recent copy_factors; ///< measured over predicted seconds of copies
   std::int64_t forced = 0;      ///< calls moved by Mode::forced
   /// In calls of a routine and aspect, and in measuring for them.
   std::map<std::pair<std::string, int>, double> spent_s, measured_s;
-  std::map<std::tuple<std::string, int, std::int64_t>, gridmap::CallTurns> turns; ///< of a routine, aspect and size
-  bool is_loaded = false;                                                         ///< has what earlier runs know
+  /// Of a routine, aspect and size where the caller has it.
+  std::map<std::tuple<std::string, int, std::int64_t, CallPlace>, gridmap::CallTurns> turns;
+  /// Each process of the set has the same ones, as all come to the same calls.
+  std::unordered_map<std::uint64_t, ReportedCalls> reported;
+  bool is_loaded = false; ///< has what earlier runs know
 
   double copy_factor() const { return copy_factors.count() > 0 ? copy_factors.usual() : 1; }
 
@@ -70,8 +87,8 @@ struct ProcessSet {
   Last last;
 };
 MPI_Comm comm_of_context(int ctxt);
-/// The set of the processes of `comm`; local. Null when there are too many.
-ProcessSet* set_of(MPI_Comm comm);
+/// The set of the processes of `comm`; local. It stays where it is.
+ProcessSet& set_of(MPI_Comm comm);
 /// The context of a grid of the set's first processes, -1 outside; that of the caller where the shape is the same. It
 /// stays open. Collective the first time.
 Standing place_context(ProcessSet& set, GridShape grid, const Standing& caller, MPI_Comm comm);

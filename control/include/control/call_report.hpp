@@ -19,7 +19,7 @@ struct CallReport {
   std::string job;                       ///< its name while it ran; of one that runs: empty
   std::int64_t when = 0;                 ///< it ended, seconds since 1970
   bool is_on = false;                    ///< calls are looked at
-  bool is_report = false;                ///< nothing is moved: what another place would bring is told
+  bool is_report = false;                ///< nothing at all is moved: what another place would bring is told
   std::vector<gridmap::CallTally> calls; ///< those that took longest first
   std::int64_t left_out = 0;             ///< routines and sizes beyond these
   std::int64_t other_contexts = 0;       ///< calls by other processes than the first that called: left alone
@@ -42,6 +42,11 @@ public:
   void begin(bool is_report);
   /// One call.
   void add(const gridmap::CallTally& call);
+  /// The row of all calls of that routine and size, for those who count many: it stays where it is.
+  gridmap::CallTally& row(const std::string& routine, const std::string& size);
+  /// One call that stayed. `other_s`, `known`: by how much more is known of all calls of the row.
+  void add_to(gridmap::CallTally& row, double seconds, double other_s, std::int64_t known);
+  void best_is(gridmap::CallTally& row, const std::string& place);
   void left_alone();
   void had_no_memory();
   void measured_place();

@@ -47,7 +47,7 @@ using CallRules = std::map<std::string, CallRule>;
 
 /// "off", "report", or routines and what they are to do: "pdgetrf,pdpotrf=2x2/64,p?gemm=/32,all=forced". A colon does
 /// for =; ? stands for all types of a routine, `all` for all routines; a later entry goes before an earlier one. An
-/// entry "workers=2" is not of a routine: see call_workers().
+/// entry "workers=2" is not of a routine: see call_workers(). It needs one beside it.
 /// @throws Error{bad_argument} naming `where`
 CallRules parse_call_rules(std::string_view text, std::string_view where);
 /// Processes beyond the program's own that its calls may run on: "workers=2" in such a text, else 0.
@@ -139,20 +139,55 @@ std::size_t choose_call(const std::vector<CallOption>& options, double least_gai
 /// would stay for good, because only what is done is measured.
 class CallTurns {
 public:
-  void count(bool is_moved) {
+  /// `seconds`: that the call took, copies included.
+  void count(bool is_moved, double seconds) {
     moved_ += is_moved ? 1 : 0;
+    moved_s_ = is_moved ? moved_s_ + seconds : 0;
     stayed_ = is_moved ? 0 : stayed_ + 1;
+    if (!is_moved)
+      while (check_ <= moved_) check_ *= 4;
   }
-  /// The next one stays although it is to be moved: the 4th, the 16th, the 64th, ... that is moved.
-  bool checks_staying() const { return stayed_ == 0 && is_turn(moved_, 4); }
+  /// The next one stays although it is to be moved, to be compared: after the 4th, the 16th, the 64th, ... that is
+  /// moved, as soon as it loses little of what those since the last one that stayed have taken.
+  bool checks_staying(double lost_s) const {
+    constexpr double most_lost = 1.0 / 16;
+    return moved_ >= check_ && !(lost_s > most_lost * moved_s_);
+  }
   /// Places where fewer calls ran are taken for what other sizes let expect: of a few calls those that were disturbed
   /// may be most. At the 4th, the 8th, the 16th, ... in a row that stays, from the 64th on all; else 0.
   std::int64_t looks_again_below() const;
 
 private:
-  static bool is_turn(std::int64_t count, std::int64_t times);
   std::int64_t moved_ = 0;
+  double moved_s_ = 0;      ///< since one stayed
   std::int64_t stayed_ = 0; ///< in a row
+  std::int64_t check_ = 4;
+};
+
+/// What calls of one size, all of which stay, would take where they run best: of Mode::report.
+class CallGain {
+public:
+  /// Options as for choose_call(); what is known of the first one, to stay, is from before the first call.
+  void look_at(std::vector<CallOption> options);
+  /// One more call, where it was.
+  void add(double seconds);
+  std::int64_t calls() const { return calls_; }
+  /// Something is known of another place.
+  bool is_known() const { return is_known_; }
+  /// Where calls would run; `here` as long as no place is better by more than choose_call() wants.
+  CallPlace best() const { return options_[chosen_].place; }
+  bool is_to_move() const { return chosen_ != 0; }
+  /// Of all calls, in the best place; never more than they took.
+  double best_s() const;
+
+private:
+  void choose();
+  std::vector<CallOption> options_{CallOption{}};
+  Recent stayed_;
+  double expected_s_ = std::numeric_limits<double>::quiet_NaN(), seconds_ = 0;
+  std::int64_t calls_ = 0;
+  std::size_t chosen_ = 0;
+  bool is_known_ = false;
 };
 
 /// The places worth looking at for a call that is now in blocks of nb on `here`: other block sizes, other shapes of the
@@ -174,9 +209,11 @@ struct CallTally {
   double other_s = 0;     ///< that they would have taken in the caller's place; Mode::report: in the best one
   std::int64_t known = 0; ///< of them: calls of which that is known
   double moved_bytes = 0; ///< there and back
+  std::string best{};     ///< Mode::report: the best place, "-" for the caller's; empty: not known
 };
 
-/// A table for people of the forty that took longest, these first; empty without tallies. `is_report`: of Mode::report.
+/// A table for people of the forty that took longest, these first; empty without tallies. `is_report`: all are of
+/// Mode::report.
 std::string describe(const std::vector<CallTally>& tallies, bool is_report);
 
 } // namespace gridmap
