@@ -103,6 +103,8 @@ const std::vector<Variable>& variables() {
       {"DYNGRID_SCHED", "", "on|off", "off",
        "set by dyngrid-sched for its jobs: growths that the program wants by itself are asked of it; not for users",
        true},
+      {"DYNGRID_SCHED_JOB", "", "WORD", "not set",
+       "set by dyngrid-sched --hosts for its jobs: how it finds their processes on other hosts; not for users", true},
       {"DYNGRID_UNIT_COMMAND", "", "LINE", "not set", "set by dyngrid for DYNGRID_JOIN_START: what to run on the host",
        true},
       {"DYNGRID_UNIT_NUMBER", "", "N", "not set", "set by dyngrid for DYNGRID_JOIN_START: what the group is called",

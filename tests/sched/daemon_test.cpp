@@ -13,6 +13,7 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <numeric>
 #include <sstream>
 #include <thread>
@@ -695,6 +696,109 @@ TEST_F(SchedulerTest, AJobThatIgnoresAShrinkIsStoppedAndGoesOn) {
   EXPECT_EQ(job(id)["processors"], Json::array({0, 1, 2, 3}));
   until("it counts again", [&] { return !stands_still(); });
   EXPECT_EQ(call("queue")["free"], 0);
+}
+
+/// Hosts are folders of this machine: h/HOST/proc has the processes that are there, and the shell that reaches a host
+/// sees no others. On each host of a job a process counts, outside of the job's session and with its environment.
+class HostsTest : public SchedulerTest {
+protected:
+  void SetUp() override {
+    SchedulerTest::SetUp();
+    for (const char* host : {"a", "b", "c"}) std::filesystem::create_directories(folder_ + "/h/" + host + "/proc");
+    write_program("shell", "host=$1; shift; echo \"$host $*\" >> " + folder_ + "/h/asked\n" + "[ ! -e " + folder_ +
+                               "/h/$host/gone ] || { echo no route to host; exit 255; }\n" +
+                               "exec sh -c \"$(printf '%s' \"$*\" | sed \"s#/proc/#" + folder_ +
+                               "/h/$host/proc/#g\")\"\n");
+    write_program("count", "cd " + folder_ + "/h/$1; ln -s /proc/$$ proc/$$\n" +
+                               "while kill -0 $2 2>/dev/null; do echo; sleep 0.02; done > count\n");
+    write_program("job", "for host in a b c; do setsid " + folder_ + "/count $host $$ & done\n" +
+                             "while :; do sleep 1; done\n");
+  }
+  void write_program(const std::string& name, const std::string& lines) {
+    std::ofstream(folder_ + "/" + name) << "#!/bin/sh\n" << lines;
+    chmod((folder_ + "/" + name).c_str(), 0700);
+  }
+  void start_on_hosts() {
+    start({"--hosts", "a:2,b:2,c:1", "--policy", "rs", "--deadline", "0.4", "--unresponsive", "100", "--suspend",
+           "--shell", folder_ + "/shell", "--dictate"});
+  }
+  std::uintmax_t lines(const std::string& host) const {
+    std::error_code is_not_there;
+    const auto bytes = std::filesystem::file_size(folder_ + "/h/" + host + "/count", is_not_there);
+    return is_not_there ? 0 : bytes;
+  }
+  std::string hosts_that_count() const {
+    std::string hosts;
+    std::map<std::string, std::uintmax_t> before;
+    for (const char* host : {"a", "b", "c"}) before[host] = lines(host);
+    std::this_thread::sleep_for(std::chrono::milliseconds(400));
+    for (const auto& [host, count] : before)
+      if (lines(host) != count) hosts += host;
+    return hosts;
+  }
+  void until_count(const char* what, const std::string& hosts) {
+    until(what, [&] { return hosts_that_count() == hosts; });
+  }
+  /// The first job has a and b, though processes with its mark are on c as well, and gives half back for the second.
+  std::int64_t stopped_job(
+      FakeApplication& application, const std::function<void()>& before = [] {}) {
+    const auto id = 1;
+    until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
+    until_count("it counts on all hosts", "abc");
+    before();
+    submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "3"}});
+    until("it is stopped", [&] { return job(id)["suspended"].get<bool>(); });
+    EXPECT_EQ(application.resizes, 1);
+    return id;
+  }
+};
+
+TEST_F(HostsTest, AJobIsStoppedOnItsHostsAndGoesOn) {
+  start_on_hosts();
+  EXPECT_EQ(submit({folder_ + "/job"}, {{"allow", "1:4"}}), 1);
+  FakeApplication application(folder_ + "/run", "s1", 4, false);
+  const auto id = stopped_job(application);
+  EXPECT_EQ(job(id)["processors"], Json::array({0, 1}));
+  until_count("it is stopped on its hosts, and on no other", "c");
+  until("the second runs", [&] { return job(2)["phase"] == "running"; });
+  crash();
+  EXPECT_EQ(hosts_that_count(), "c");
+  start_on_hosts();
+  EXPECT_TRUE(job(id)["suspended"].get<bool>());
+  EXPECT_EQ(hosts_that_count(), "c");
+  std::ofstream(folder_ + "/go") << "go";
+  until("it goes on", [&] { return !job(id)["suspended"].get<bool>(); });
+  until_count("it counts again", "abc");
+  EXPECT_EQ(job(id)["processors"], Json::array({0, 1, 2, 3}));
+  std::istringstream asked(read_file(folder_ + "/h/asked"));
+  for (std::string line; std::getline(asked, line);)
+    EXPECT_FALSE(line[0] == 'c' && line.find("-s1") != std::string::npos) << line;
+  EXPECT_EQ(job(id)["hosts_silent"], Json::array());
+}
+
+TEST_F(HostsTest, AHostThatDoesNotAnswerIsSaidAndAskedAgain) {
+  start_on_hosts();
+  submit({folder_ + "/job"}, {{"allow", "1:4"}});
+  FakeApplication application(folder_ + "/run", "s1", 4, false);
+  const auto id = stopped_job(application, [&] { std::ofstream(folder_ + "/h/b/gone") << "gone"; });
+  until("the host is said", [&] { return job(id)["hosts_silent"] == Json::array({"b"}); });
+  until_count("it is stopped where it can be", "bc");
+  EXPECT_NE(read_file(folder_ + "/err")
+                .find("host b does not answer, and processes there do not stop: status 255: no "
+                      "route to host"),
+            std::string::npos)
+      << read_file(folder_ + "/err");
+  std::filesystem::remove(folder_ + "/h/b/gone");
+  until("the host answers", [&] { return job(id)["hosts_silent"] == Json::array(); });
+  until_count("it is stopped there as well", "c");
+  call("shutdown");
+  collect();
+  EXPECT_EQ(hosts_that_count(), "abc") << "without a scheduler nobody would have it go on";
+  start_on_hosts();
+  until_count("the next one stops it again", "c");
+  call("cancel", {{"job", id}});
+  EXPECT_EQ(wait(id)["why"], "cancelled");
+  until_count("what is left of it can end", "");
 }
 
 TEST_F(SchedulerTest, AStoppedJobCanBeCancelled) {

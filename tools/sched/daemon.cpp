@@ -24,6 +24,7 @@
 #include "base/clock.hpp"
 #include "base/environment.hpp"
 #include "base/files.hpp"
+#include "base/fnv1a.hpp"
 #include "base/printable.hpp"
 #include "control/history_json.hpp"
 #include "control/limits.hpp"
@@ -45,6 +46,7 @@ constexpr double try_every_s = 0.2; ///< to reach a job that has just begun
 constexpr double patience_s = 10;   ///< between the polite and the hard end of a cancelled job
 constexpr double room_every_s = 1;  ///< to write or start something where there was no room
 constexpr double lock_patience_s = 2;
+constexpr double signals_patience_s = 20; ///< for hosts, before the scheduler ends
 constexpr std::size_t ended_shown = 30;
 constexpr std::size_t page_bytes = 256 << 10; ///< of an answer that is a list; a client has to fetch 1 MiB
 
@@ -166,8 +168,12 @@ int shut_down(bool cancel) {
   return client.call("shutdown", {{"cancel", cancel}}).value("left_running", 0);
 }
 
-Daemon::Daemon(DaemonOptions options) : options_(std::move(options)), boot_(boot_id()), began_s_(unix_time_s()) {
+Daemon::Daemon(DaemonOptions options)
+    : options_(std::move(options)), boot_(boot_id()), signals_(options_.shell, warn), began_s_(unix_time_s()) {
   policy_ = make_policy(options_.policy, options_.policy_options);
+  if (options_.launch.hosts.procs() > 0)
+    options_.launch.scheduler =
+        fmt::format("{:016x}", base::Fnv1a().text(base::host_name()).text(":").text(options_.folder).value());
   if (options_.launch.hosts.procs() == 0) cores_ = control::usable_cores();
   make_folders(options_.folder + "/jobs");
   lock_ = Fd(::open((options_.folder + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
@@ -249,7 +255,7 @@ void Daemon::recover() {
     if (live.process) {
       say(fmt::format("job {} still runs as process {}", id, job.pid));
       // the scheduler before this one may have died between the line and the signal
-      if (job.is_suspended || options_.suspends) signal_session(job.pid, job.is_suspended ? SIGSTOP : SIGCONT);
+      if (job.is_suspended || options_.suspends) signal(job, job.is_suspended);
     } else if (same_boot && ::access((file_of(id) + ".began").c_str(), F_OK) != 0) {
       commit(table_.requeue(unix_time_s(), id)); // written down, but it never began
     } else {
@@ -535,7 +541,7 @@ void Daemon::kill_job(std::int64_t id) {
   if (start_time_of(job.pid) != job.pid_started) return;
   const bool hard = live.killed_s > 0;
   ::kill(static_cast<pid_t>(-job.pid), hard ? SIGKILL : SIGTERM);
-  if (job.is_suspended) signal_session(job.pid, SIGCONT); // so that it can end
+  if (job.is_suspended) signal(job, false); // so that it can end
   live.is_killed_hard = hard;
   live.killed_s = unix_time_s();
 }
@@ -598,8 +604,31 @@ void Daemon::suspend(std::int64_t id) {
   const JobRecord& job = *table_.find(id);
   if (start_time_of(job.pid) != job.pid_started) return;
   commit(table_.suspend(unix_time_s(), id, job.target)); // first, so that a scheduler after this one has it go on
-  signal_session(job.pid, SIGSTOP);
+  signal(job, true);
   say(fmt::format("job {} did not shrink within {:g} s and is stopped", id, options_.deadline_s));
+}
+
+/// All its processes: those of its session here, and what it has started on its hosts.
+void Daemon::signal(const JobRecord& job, bool stops) {
+  signal_session(job.pid, stops ? SIGSTOP : SIGCONT);
+  for (const std::string& host : hosts_of(job))
+    signals_.want(host, mark_of(socket_name_of(job.id), options_.launch), stops);
+}
+
+/// Where it has ever been: a process that sleeps since a shrink is there, too.
+std::set<std::string> Daemon::hosts_of(const JobRecord& job) const {
+  std::set<int> ids(job.reserved.begin(), job.reserved.end());
+  for (const Segment& segment : table_.segments())
+    if (segment.job == job.id && segment.begin_s >= job.start_s)
+      ids.insert(segment.processors.begin(), segment.processors.end());
+  std::set<std::string> names;
+  int first = 0;
+  for (const Host& host : options_.launch.hosts.list) {
+    const auto id = ids.lower_bound(first);
+    first += host.slots;
+    if (id != ids.end() && *id < first) names.insert(host.name);
+  }
+  return names;
 }
 
 /// After the others have taken what they can.
@@ -612,7 +641,7 @@ void Daemon::resume_suspended() {
     const JobRecord& job = *table_.find(id);
     if (!table_.can_resume(job)) continue; // another one has them again
     commit(table_.resume(unix_time_s(), id));
-    if (start_time_of(job.pid) == job.pid_started) signal_session(job.pid, SIGCONT);
+    if (start_time_of(job.pid) == job.pid_started) signal(job, false);
     commit(table_.answer(unix_time_s(), id, "was stopped, and goes on", unix_time_s() + options_.unresponsive_s));
   }
 }
@@ -820,8 +849,10 @@ void Daemon::run(const std::function<bool()>& is_stopped) {
       if (live.client) polled.push_back({live.client->fd(), POLLIN, 0});
       has_running = has_running || live.process;
     }
-    if (!is_changed_ || has_no_room_) ::poll(polled.data(), polled.size(), has_running ? 200 : 1000);
+    const int patience_ms = !signals_.is_idle() ? 20 : has_running ? 200 : 1000;
+    if (!is_changed_ || has_no_room_) ::poll(polled.data(), polled.size(), patience_ms);
     server_->serve(0);
+    signals_.progress();
     if (!journal_.why_broken().empty()) break;
     if (has_no_room_ && unix_time_s() < next_round_s_) continue;
     try {
@@ -841,8 +872,9 @@ void Daemon::run(const std::function<bool()>& is_stopped) {
   }
   for (const auto& [id, job] : table_.jobs()) // nobody would have them go on; the next scheduler stops them again
     if (job.phase == Phase::running && job.is_suspended && start_time_of(job.pid) == job.pid_started)
-      signal_session(job.pid, SIGCONT);
+      signal(job, false);
   server_->flush(1);
+  if (!signals_.finish(signals_patience_s)) warn("some hosts did not answer; jobs that were stopped there stay so");
   if (!journal_.why_broken().empty()) throw Error(Status::io_failure, journal_.why_broken());
 }
 
@@ -969,6 +1001,7 @@ Daemon::Json Daemon::json_of(const JobRecord& job) const {
             {"unanswered", job.ignored},
             {"cancelled", job.is_cancelled},
             {"suspended", job.is_suspended},
+            {"hosts_silent", signals_.silent(mark_of(socket_name_of(job.id), options_.launch))},
             {"out", file_of(job.id) + ".out"},
             {"err", file_of(job.id) + ".err"}};
   json["finish_by_s"] = job.spec.finish_by_s > 0 ? Json(job.spec.finish_by_s) : Json(nullptr);

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "control/history.hpp"
 #include "control/line_server.hpp"
 #include "control/protocol.hpp"
+#include "host_signals.hpp"
 #include "job_table.hpp"
 #include "journal_file.hpp"
 #include "launch.hpp"
@@ -35,9 +37,10 @@ struct DaemonOptions {
   std::string folder;         ///< journal and output of jobs
   std::string runtime_folder; ///< of the socket sched.sock
   LaunchOptions launch;
-  double deadline_s = 60;     ///< for an answer to a request
-  bool dictates = false;      ///< tells jobs their grid; otherwise, where hosts are known, it offers, and they choose
-  bool suspends = false;      ///< stops a job that ignores a shrink beyond its deadline
+  double deadline_s = 60; ///< for an answer to a request
+  bool dictates = false;  ///< tells jobs their grid; otherwise, where hosts are known, it offers, and they choose
+  bool suspends = false;  ///< stops a job that ignores a shrink beyond its deadline
+  std::string shell = "ssh -o BatchMode=yes -o ConnectTimeout=5"; ///< what reaches a host, to stop jobs there
   double unresponsive_s = 30; ///< how long a job that did not answer, or declined, is left alone
   bool until_empty = false;   ///< end when there is nothing left to do
   bool is_verbose = false;
@@ -115,6 +118,8 @@ private:
   void kill_job(std::int64_t id);
   void look_at_deadlines();
   void suspend(std::int64_t id);
+  void signal(const JobRecord& job, bool stops);
+  std::set<std::string> hosts_of(const JobRecord& job) const;
   void resume_suspended();
 
   /// Refers to live_ and to `views`, which it fills.
@@ -155,6 +160,7 @@ private:
   std::string boot_;
   std::map<std::int64_t, Live> live_;
   std::vector<Waiter> waiters_;
+  HostSignals signals_; ///< to processes on hosts, where they are given
   std::unique_ptr<control::LineServer> server_;
   bool stop_ = false, is_changed_ = true;
   bool has_no_room_ = false;   ///< nothing can be written down, so nothing is done

@@ -24,12 +24,17 @@ std::string with_steps(const JobSpec& spec) {
 }
 } // namespace
 
+std::string mark_of(const std::string& socket_name, const LaunchOptions& options) {
+  return fmt::format("DYNGRID_SCHED_JOB={}-{}", options.scheduler, socket_name);
+}
+
 Launch make_launch(const JobSpec& spec, const std::string& socket_name, const std::string& first_grid,
                    const std::vector<int>& processors, const LaunchOptions& options) {
   Launch launch;
   launch.variables = spec.variables;
   launch.variables.push_back("DYNGRID_JOB=" + socket_name);
   launch.variables.push_back("DYNGRID_SCHED=on");
+  if (!options.scheduler.empty()) launch.variables.push_back(mark_of(socket_name, options));
   if (!spec.allow.empty()) launch.variables.push_back("DYNGRID_ALLOW=" + spec.allow);
   if (spec.steps > 0) launch.variables.push_back("DYNGRID_DECIDE=" + with_steps(spec));
   if (!first_grid.empty()) launch.variables.push_back("DYNGRID_GRID=" + first_grid);

@@ -24,7 +24,12 @@ struct LaunchOptions {
   std::vector<std::string> mpirun_options{"--oversubscribe"};
   Hosts hosts;
   bool is_mpich = false; ///< says -hosts, and hands its environment to all hosts
+  std::string scheduler; ///< what no other scheduler is called; empty: jobs have no mark
 };
+
+/// What all processes of a job of `options.scheduler` have in their environment, on whatever host, and nobody else:
+/// NAME=value.
+std::string mark_of(const std::string& socket_name, const LaunchOptions& options);
 
 /// Command and environment of a job's mpirun. Pure.
 struct Launch {

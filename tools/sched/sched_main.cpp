@@ -75,6 +75,9 @@ void add_options(base::CommandLine& cli, Given& given) {
                "with --hosts: tell jobs their larger grid; otherwise they are offered processors and choose");
   cli.add_flag("--suspend", o.suspends,
                "stop a job that ignores a shrink beyond its deadline, until its processors are free again");
+  cli.add_option("--shell", o.shell, "with --suspend and --hosts: what reaches a host; its name and a line follow")
+      .type_name("WORDS")
+      .show_default();
   cli.add_option("--folder", o.folder, "journal and output of jobs (default: dyngrid/sched in the user's state folder)")
       .type_name("PATH");
   cli.add_option("--deadline", o.deadline_s, "seconds a job has to answer a request")
@@ -102,9 +105,6 @@ sched::DaemonOptions options_of(const Given& given) {
     o.launch.hosts = sched::Hosts::parse(given.hosts);
     o.procs = o.launch.hosts.procs();
   }
-  if (o.suspends && !given.hosts.empty())
-    throw base::Error(base::Status::bad_argument,
-                      "--suspend stops processes of this machine; with --hosts they may be on others");
   if (!given.mpirun_options.empty()) {
     o.launch.mpirun_options.clear();
     std::istringstream words(given.mpirun_options);
