@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <complex>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 #include "base/index.hpp"
@@ -16,18 +17,52 @@ using base::at;
 
 namespace {
 
-constexpr std::int64_t panel_width = 256;
+// A product has at most two panels of A and two of B beside the matrices: 2 kb (m_loc + n_loc) elements. Where there
+// are several, they are less wide, for lists of indices, and grids of 2, 3, 4 and 6 divide them.
+constexpr std::int64_t kb = 256, several_kb = 252;
 constexpr std::int64_t strip_width = 384; ///< columns of C between two looks at the messages
+constexpr std::int64_t least_depth = 32;  ///< of a product of a part of a panel
 
-/// Panels of A on every process of a row of the grid: my rows by the kb columns of the panel, those of each owner
+std::int64_t div_up(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+/// Panels are as wide as each other, but for the last one.
+std::int64_t width_of_panels(std::int64_t k) {
+  if (k <= kb) return std::max<std::int64_t>(1, k);
+  const std::int64_t panels = div_up(k, several_kb), multiple = 12;
+  return div_up(div_up(k, panels), multiple) * multiple;
+}
+
+/// What each process of a row or column of the grid has of a panel, in a buffer, one after the other.
+struct SlicesOf {
+  std::vector<std::int64_t> counts, offsets; ///< columns of A or rows of B; elements
+
+  /// Columns or rows k .. k_end-1, each of `length` elements here.
+  SlicesOf(const AxisWindow& window, int processes, std::int64_t length, std::int64_t k, std::int64_t k_end) {
+    std::vector<std::int64_t> lengths;
+    for (int p = 0; p < processes; ++p) {
+      counts.push_back(window.count_before(p, k_end) - window.count_before(p, k));
+      lengths.push_back(length * counts.back());
+    }
+    offsets = offsets_of(lengths);
+  }
+};
+
+template <class T>
+void pack(const T* from, std::int64_t lld, std::int64_t height, std::int64_t width, std::remove_const_t<T>* to) {
+  for (std::int64_t j = 0; height > 0 && j < width; ++j) std::copy_n(from + j * lld, height, to + j * height);
+}
+
+/// Panels of A on every process of a row of the grid: my rows by the columns of the panel, those of each owner
 /// together. Where one process has all columns they are used where they lie.
 template <class T> class PanelsOfA {
 public:
-  PanelsOfA(const Operand<const T>& a)
+  PanelsOfA(const Operand<const T>& a, std::int64_t widest)
       : a_(a), size_(a.grid->here().npcol), height_(a.m_loc()),
         slices_(a.grid->row(), a.mycol(), size_, a.grid->row_processes()) {
-    const int count = size_ == 1 ? 0 : a.n() > panel_width ? 2 : 1;
-    for (int k = 0; k < count; ++k) buffers_[k] = Room::of<T>(height_ * std::min(panel_width, a.n()));
+    const int count = size_ == 1 ? 0 : a.n() > widest ? 2 : 1;
+    for (int k = 0; k < count; ++k) buffers_[k] = Room::of<T>(height_ * std::min(widest, a.n()));
   }
   /// Columns k .. k_end-1 are sent for.
   void start(std::int64_t k, std::int64_t k_end) {
@@ -36,17 +71,14 @@ public:
       return;
     }
     turn_ = 1 - turn_;
+    slices_.has_been_read(Round::before_last, true); // it is in this buffer
     T* buffer = buffers_[turn_].template as<T>();
-    std::vector<std::int64_t> lengths;
-    for (int q = 0; q < size_; ++q)
-      lengths.push_back(height_ * (a_.cols.count_before(q, k_end) - a_.cols.count_before(q, k)));
-    offsets_ = offsets_of(lengths);
-    const T* mine = a_.local(0, a_.cols.count_before(a_.mycol(), k));
-    T* to = buffer + offsets_[at(a_.mycol())];
-    for (std::int64_t j = 0; height_ > 0 && j < lengths[at(a_.mycol())] / height_; ++j)
-      std::copy_n(mine + j * a_.lld, height_, to + j * height_);
+    const SlicesOf slices(a_.cols, size_, height_, k, k_end);
+    offsets_ = slices.offsets;
+    T* mine = buffer + offsets_[at(a_.mycol())];
+    pack(a_.local(0, a_.cols.count_before(a_.mycol(), k)), a_.lld, height_, slices.counts[at(a_.mycol())], mine);
     next_ = buffer;
-    slices_.start(buffer, offsets_.data());
+    slices_.start(buffer, offsets_.data(), mine);
   }
   void advance() {
     if (size_ > 1) slices_.advance();
@@ -69,45 +101,50 @@ private:
   const T* next_ = nullptr;
 };
 
-/// Panels of B on every process of a column of the grid: the kb rows of the panel by my columns, the rows in the order
-/// in which A's panel has its columns.
+/// Panels of B on every process of a column of the grid: the rows of the panel by my columns, the rows in the order in
+/// which A's panel has its columns.
 template <class T> class PanelsOfB {
 public:
-  PanelsOfB(const Operand<const T>& b, const AxisWindow& order)
+  PanelsOfB(const Operand<const T>& b, const AxisWindow& order, std::int64_t widest)
       : b_(b), order_(order), size_(b.grid->here().nprow), width_(b.n_loc()),
         slices_(b.grid->col(), b.myrow(), size_, b.grid->col_processes()) {
-    const std::int64_t most = width_ * std::min(panel_width, b.m());
+    const std::int64_t most = width_ * std::min(widest, b.m());
     if (size_ > 1) packed_ = Room::of<T>(most);
     if (is_unpacked()) panel_ = Room::of<T>(most);
   }
+  /// Rows k .. k_end-1 are sent for as soon as nobody reads mine of the panel before.
   void start(std::int64_t k, std::int64_t k_end) {
     k_ = k, k_end_ = k_end;
-    if (size_ == 1) return;
-    std::vector<std::int64_t> lengths;
-    for (int p = 0; p < size_; ++p)
-      lengths.push_back(width_ * (b_.rows.count_before(p, k_end) - b_.rows.count_before(p, k)));
-    offsets_ = offsets_of(lengths);
-    const std::int64_t rows = width_ > 0 ? lengths[at(b_.myrow())] / width_ : 0;
-    const T* mine = b_.local(b_.rows.count_before(b_.myrow(), k), 0);
-    T* to = packed_.template as<T>() + offsets_[at(b_.myrow())];
-    for (std::int64_t j = 0; rows > 0 && j < width_; ++j) std::copy_n(mine + j * b_.lld, rows, to + j * rows);
-    slices_.start(packed_.template as<T>(), offsets_.data());
+    is_held_ = size_ > 1;
+    send(false);
   }
   void advance() {
-    if (size_ > 1) slices_.advance();
+    send(false);
+    if (size_ > 1 && !is_held_) slices_.advance();
   }
   /// The panel that was sent for last; good until the next one.
   const T* finish() {
+    send(true);
     if (size_ > 1) slices_.finish();
     if (!is_unpacked()) return b_.local(k_, 0);
     unpack();
     return panel_.template as<T>();
   }
-  bool is_idle() const { return size_ == 1 || slices_.is_done(); }
+  bool is_idle() const { return size_ == 1 || (!is_held_ && slices_.is_done()); }
   std::int64_t ld() const { return is_unpacked() ? k_end_ - k_ : b_.lld; }
 
 private:
   bool is_unpacked() const { return size_ > 1 || order_.axis().nprocs > 1; }
+
+  void send(bool waits) {
+    if (!is_held_ || !slices_.has_been_read(Round::last, waits)) return;
+    is_held_ = false;
+    const SlicesOf slices(b_.rows, size_, width_, k_, k_end_);
+    offsets_ = slices.offsets;
+    T* mine = packed_.template as<T>() + offsets_[at(b_.myrow())];
+    pack(b_.local(b_.rows.count_before(b_.myrow(), k_), 0), b_.lld, slices.counts[at(b_.myrow())], width_, mine);
+    slices_.start(packed_.template as<T>(), offsets_.data(), mine);
+  }
 
   /// Rows of all owners to where A's panel has these columns.
   void unpack() {
@@ -134,42 +171,133 @@ private:
   const AxisWindow& order_;
   int size_;
   std::int64_t width_, k_ = 0, k_end_ = 0;
-  Room packed_, panel_; ///< before what writes to them
+  bool is_held_ = false; ///< not yet sent for
+  Room packed_, panel_;  ///< before what writes to them
   Slices<T> slices_;
   std::vector<std::int64_t> offsets_;
 };
 
+/// Columns of A that one process of each row has together, and the rows of B to them, which one of each column has.
+struct Stretch {
+  int col = 0, row = 0;                       ///< of the grid
+  std::int64_t of_a = 0, of_b = 0, count = 0; ///< local: where they begin
+};
+
+/// All columns of A; those that follow each other on both processes are one stretch.
+std::vector<Stretch> stretches_of(const AxisWindow& cols, const AxisWindow& rows) {
+  std::vector<Stretch> all;
+  for (const auto& col : cols.pieces())
+    for (const auto& row : rows.pieces_between(col.first, col.last())) {
+      const Stretch next{col.owner, row.owner, col.local + row.first - col.first, row.local, row.count};
+      const auto before = std::find_if(all.begin(), all.end(), [&](const Stretch& s) {
+        return s.col == next.col && s.row == next.row && s.of_a + s.count == next.of_a && s.of_b + s.count == next.of_b;
+      });
+      if (before != all.end())
+        before->count += next.count;
+      else
+        all.push_back(next);
+    }
+  return all;
+}
+
+/// What all processes of a row or column of the grid have of the only panel of a short product: mine where it lies.
+template <class T> class WholeSlices {
+public:
+  /// Mine is height x width; lengths: what each process has, in columns of A or rows of B.
+  WholeSlices(MPI_Comm comm, int rank, const std::vector<std::int64_t>& processes, const SlicesOf& slices,
+              const T* mine, std::int64_t lld, std::int64_t height, std::int64_t width)
+      : rank_(rank), size_(static_cast<int>(slices.counts.size())), slices_of_(slices), mine_(mine),
+        slices_(comm, rank, size_, processes) {
+    if (size_ == 1) return;
+    buffer_ = Room::of<T>(slices_of_.offsets.back());
+    const T* together = mine;
+    if (lld != height && width > 1) {
+      T* packed = buffer_.template as<T>() + slices_of_.offsets[at(rank)];
+      pack(mine, lld, height, width, packed);
+      together = packed;
+    }
+    slices_.start(buffer_.template as<T>(), slices_of_.offsets.data(), together);
+  }
+  void finish() {
+    if (size_ > 1) slices_.finish();
+  }
+  bool is_mine(int rank) const { return rank == rank_; }
+  const T* of(int rank) const {
+    return is_mine(rank) ? mine_ : buffer_.template as<T>() + slices_of_.offsets[at(rank)];
+  }
+  std::int64_t count(int rank) const { return slices_of_.counts[at(rank)]; }
+
+private:
+  int rank_, size_;
+  SlicesOf slices_of_;
+  const T* mine_;
+  Room buffer_; ///< before what writes to it
+  Slices<T> slices_;
+};
+
+/// A product of one panel whose columns are in few stretches: no slice is brought into another order, and what this
+/// process has itself is multiplied where it lies, while the rest travels.
+template <class T>
+void multiply_at_once(T alpha, const Operand<const T>& a, const Operand<const T>& b, const Operand<T>& c, Part part,
+                      const Indices& indices, const std::vector<Stretch>& stretches) {
+  const std::int64_t m = c.m_loc(), n = c.n_loc(), k = a.n();
+  const Position& here = c.grid->here();
+  const SlicesOf cols(a.cols, here.npcol, m, 0, k), rows(b.rows, here.nprow, n, 0, k);
+  WholeSlices<T> of_a(c.grid->row(), here.mycol, c.grid->row_processes(), cols, a.local(), a.lld, m,
+                      cols.counts[at(here.mycol)]);
+  WholeSlices<T> of_b(c.grid->col(), here.myrow, c.grid->col_processes(), rows, b.local(), b.lld,
+                      rows.counts[at(here.myrow)], n);
+  const auto add = [&](bool own) {
+    for (const Stretch& s : stretches) {
+      const bool mine_a = of_a.is_mine(s.col), mine_b = of_b.is_mine(s.row);
+      if ((mine_a && mine_b) != own) continue;
+      update_part(part, indices, m, n, s.count, alpha, of_a.of(s.col) + s.of_a * (mine_a ? a.lld : m),
+                  mine_a ? a.lld : m, 'N', of_b.of(s.row) + s.of_b, mine_b ? b.lld : of_b.count(s.row), c.local(),
+                  c.lld);
+    }
+  };
+  add(true);
+  of_a.finish();
+  of_b.finish();
+  add(false);
+}
+
 /// The product of operands that lie as C does.
 template <class T>
-void multiply(T alpha, const Operand<const T>& a, const Operand<const T>& b, const Operand<T>& c, Part part) {
-  const std::int64_t k_all = a.n(), m = c.m_loc(), n = c.n_loc();
-  const std::vector<std::int64_t> rows = c.rows.indices(c.myrow()), cols = c.cols.indices(c.mycol());
-  PanelsOfA<T> of_a(a);
-  PanelsOfB<T> of_b(b, a.cols);
+void multiply(T alpha, const Operand<const T>& a, const Operand<const T>& b, const Operand<T>& c, Part part,
+              const Indices& indices) {
+  const std::int64_t k_all = a.n(), m = c.m_loc(), n = c.n_loc(), widest = width_of_panels(k_all);
+  if (k_all <= widest) {
+    const std::vector<Stretch> stretches = stretches_of(a.cols, b.rows);
+    if (static_cast<std::int64_t>(stretches.size() - 1) * least_depth < k_all)
+      return multiply_at_once(alpha, a, b, c, part, indices, stretches);
+  }
+  PanelsOfA<T> of_a(a, widest);
+  PanelsOfB<T> of_b(b, a.cols, widest);
   const auto start = [&](std::int64_t k) {
     if (k >= k_all) return;
-    of_a.start(k, std::min(k_all, k + panel_width));
-    of_b.start(k, std::min(k_all, k + panel_width));
+    of_a.start(k, std::min(k_all, k + widest));
+    of_b.start(k, std::min(k_all, k + widest));
   };
   start(0);
-  for (std::int64_t k = 0; k < k_all; k += panel_width) {
-    const std::int64_t depth = std::min(panel_width, k_all - k);
+  for (std::int64_t k = 0; k < k_all; k += widest) {
+    const std::int64_t depth = std::min(widest, k_all - k);
     const T *panel_a = of_a.finish(), *panel_b = of_b.finish();
     const std::int64_t ld_a = of_a.ld(), ld_b = of_b.ld();
-    start(k + panel_width);
+    start(k + widest);
     for (std::int64_t j = 0, width = 0; j < n; j += width) {
       of_a.advance();
       of_b.advance();
       width = of_a.is_idle() && of_b.is_idle() ? n - j : std::min(strip_width, n - j);
-      update_part(part, {rows.data(), cols.data() + j}, m, width, depth, alpha, panel_a, ld_a, 'N', panel_b + j * ld_b,
-                  ld_b, c.local(0, j), c.lld);
+      update_part(part, {indices.rows, indices.cols == nullptr ? nullptr : indices.cols + j}, m, width, depth, alpha,
+                  panel_a, ld_a, 'N', panel_b + j * ld_b, ld_b, c.local(0, j), c.lld);
     }
   }
 }
 
 /// How the columns of a copy of A lie when A's own may not: in equal parts of every panel.
 AxisWindow even_axis(std::int64_t n, int nprocs) {
-  const std::int64_t nb = std::max<std::int64_t>(1, panel_width / nprocs);
+  const std::int64_t nb = div_up(width_of_panels(n), nprocs);
   return {gridmap::Axis::block_cyclic(n, nb, nprocs), 0, n};
 }
 
@@ -179,8 +307,10 @@ template <class T>
 void gemm(Op op_a, Op op_b, T alpha, const Operand<const T>& a, const Operand<const T>& b, T beta, const Operand<T>& c,
           Part part) {
   const std::int64_t k = op_a == Op::none ? a.n() : a.m();
-  const std::vector<std::int64_t> rows = c.rows.indices(c.myrow()), cols = c.cols.indices(c.mycol());
-  scale_part(part, {rows.data(), cols.data()}, c.m_loc(), c.n_loc(), beta, c.local(), c.lld);
+  std::vector<std::int64_t> rows, cols; // of a triangle alone
+  if (part != Part::all) rows = c.rows.indices(c.myrow()), cols = c.cols.indices(c.mycol());
+  const Indices indices{part == Part::all ? nullptr : rows.data(), part == Part::all ? nullptr : cols.data()};
+  scale_part(part, indices, c.m_loc(), c.n_loc(), beta, c.local(), c.lld);
   if (k == 0 || alpha == T{0} || c.m() == 0 || c.n() == 0) return;
   const Position& here = c.grid->here();
   std::optional<Temporary<T>> copy_a, copy_b;
@@ -193,7 +323,7 @@ void gemm(Op op_a, Op op_b, T alpha, const Operand<const T>& a, const Operand<co
     copy_b.emplace(moved<T>(b, op_b, op_b == Op::none ? b.rows : even_axis(k, here.nprow), c.cols));
     y = as_source(copy_b->operand);
   }
-  multiply(alpha, x, y, c, part);
+  multiply(alpha, x, y, c, part, indices);
 }
 
 template <class T>

@@ -102,23 +102,35 @@ InPlace::~InPlace() {
   MPI_Waitall(static_cast<int>(read_.size()), read_.data(), MPI_STATUSES_IGNORE);
 }
 
-void InPlace::wait_for(Turn& turn) {
-  check_mpi(MPI_Waitall(static_cast<int>(turn.requests.size()), turn.requests.data(), MPI_STATUSES_IGNORE),
-            "MPI_Waitall");
-  turn.requests.clear();
+bool InPlace::is_read(Turn& turn, bool waits) {
+  int is_done = 1;
+  const int count = static_cast<int>(turn.requests.size());
+  if (waits)
+    check_mpi(MPI_Waitall(count, turn.requests.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+  else
+    check_mpi(MPI_Testall(count, turn.requests.data(), &is_done, MPI_STATUSES_IGNORE), "MPI_Testall");
+  if (is_done != 0) turn.requests.clear();
+  return is_done != 0;
+}
+
+bool InPlace::has_been_read(Round round, bool waits) {
+  return is_read(turns_[round == Round::last ? turn_ : 1 - turn_], waits);
 }
 
 /// Empty slices are not told of.
-void InPlace::start(char* buffer, const std::int64_t* offsets, std::int64_t element_bytes) {
+void InPlace::start(char* buffer, const std::int64_t* offsets, std::int64_t element_bytes, const void* mine) {
   buffer_ = buffer;
   offsets_ = offsets;
   element_bytes_ = element_bytes;
   Turn& turn = turns_[turn_ = 1 - turn_];
-  wait_for(turn);
+  is_read(turn, true);
   const std::int64_t first = offsets[rank_] * element_bytes, length = offsets[rank_ + 1] * element_bytes - first;
-  if (turn.mine.bytes() < at(length)) turn.mine = Room(at(length));
-  std::copy_n(buffer + first, length, turn.mine.as<char>());
-  turn.address = reinterpret_cast<std::uintptr_t>(turn.mine.as<char>());
+  if (mine == nullptr) {
+    if (turn.mine.bytes() < at(length)) turn.mine = Room(at(length));
+    std::copy_n(buffer + first, length, turn.mine.as<char>());
+    mine = turn.mine.as<char>();
+  }
+  turn.address = reinterpret_cast<std::uintptr_t>(mine);
   left_ = 0;
   for (std::size_t r = 0; r < processes_.size(); ++r) {
     if (r == rank_) continue;

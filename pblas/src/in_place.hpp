@@ -20,6 +20,8 @@ void always_read_in_place(bool is_on);
 /// @throws Error{internal} when the kernel does not let this process
 void read_memory(std::int64_t process, void* to, std::uint64_t from, std::size_t bytes);
 
+enum class Round { last, before_last };
+
 /// As Ring, but everybody fetches each slice from its owner, which says by a short message where it is, and hears when
 /// it was read.
 class InPlace {
@@ -29,8 +31,9 @@ public:
   InPlace(const InPlace&) = delete;
   InPlace& operator=(const InPlace&) = delete;
 
-  /// As Ring::start, in bytes.
-  void start(char* buffer, const std::int64_t* offsets, std::int64_t element_bytes);
+  /// As Ring::start, in bytes. mine: stays as it is until it has been read; null: it is in the buffer, and is copied.
+  void start(char* buffer, const std::int64_t* offsets, std::int64_t element_bytes, const void* mine = nullptr);
+  bool has_been_read(Round round, bool waits);
   void advance() { look(false); }
   void finish() { look(true); }
   bool is_done() const { return left_ == 0; }
@@ -38,13 +41,13 @@ public:
 
 private:
   struct Turn {
-    Room mine; ///< others read it while the buffer is used for the next panel
+    Room mine; ///< a copy: others read it while the buffer is used for the next panel
     std::uint64_t address = 0;
     std::vector<MPI_Request> requests; ///< that it is told, and that it was read
   };
   void look(bool waits);
   void fetch(std::size_t owner);
-  static void wait_for(Turn& turn);
+  static bool is_read(Turn& turn, bool waits);
 
   MPI_Comm comm_;
   std::size_t rank_;

@@ -28,10 +28,12 @@ public:
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
 
-  /// Slice r is elements offsets[r] .. offsets[r+1]-1 of buffer; mine is there. Both stay until finish().
-  void start(T* buffer, const std::int64_t* offsets) {
+  /// Slice r is elements offsets[r] .. offsets[r+1]-1 of buffer; mine is at `mine`, there or elsewhere. All stay until
+  /// finish().
+  void start(T* buffer, const std::int64_t* offsets, const T* mine) {
     buffer_ = buffer;
     offsets_ = offsets;
+    mine_ = mine;
     step_ = 0;
     post();
   }
@@ -67,8 +69,8 @@ private:
                                 &requests_[0]),
                       "MPI_Irecv");
     if (length(out) > 0)
-      base::check_mpi(MPI_Isend(buffer_ + offsets_[out], length(out), blas::mpi_type<T>(), next, base::tag_panel, comm_,
-                                &requests_[1]),
+      base::check_mpi(MPI_Isend(step_ == 0 ? mine_ : buffer_ + offsets_[out], length(out), blas::mpi_type<T>(), next,
+                                base::tag_panel, comm_, &requests_[1]),
                       "MPI_Isend");
   }
 
@@ -76,26 +78,39 @@ private:
   int rank_, size_, step_ = 0;
   T* buffer_ = nullptr;
   const std::int64_t* offsets_ = nullptr;
+  const T* mine_ = nullptr;
   MPI_Request requests_[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
 };
 
 /// A Ring, or where there are processes to read, InPlace.
 template <class T> class Slices {
 public:
-  Slices(MPI_Comm comm, int rank, int size, const std::vector<std::int64_t>& processes) : ring_(comm, rank, size) {
+  Slices(MPI_Comm comm, int rank, int size, const std::vector<std::int64_t>& processes)
+      : rank_(base::at(rank)), ring_(comm, rank, size) {
     if (!processes.empty()) in_place_.emplace(comm, rank, processes);
   }
+  /// Mine is in the buffer, which may be filled anew after finish().
   void start(T* buffer, const std::int64_t* offsets) {
     if (in_place_)
       in_place_->start(reinterpret_cast<char*>(buffer), offsets, sizeof(T));
     else
-      ring_.start(buffer, offsets);
+      ring_.start(buffer, offsets, buffer + offsets[rank_]);
   }
+  /// Mine stays as it is until it has been read.
+  void start(T* buffer, const std::int64_t* offsets, const T* mine) {
+    if (in_place_)
+      in_place_->start(reinterpret_cast<char*>(buffer), offsets, sizeof(T), mine);
+    else
+      ring_.start(buffer, offsets, mine);
+  }
+  /// Whether others have read my slice of the round that began last, or of the one before it. After finish().
+  bool has_been_read(Round round, bool waits) { return !in_place_ || in_place_->has_been_read(round, waits); }
   void advance() { in_place_ ? in_place_->advance() : ring_.advance(); }
   void finish() { in_place_ ? in_place_->finish() : ring_.finish(); }
   bool is_done() const { return in_place_ ? in_place_->is_done() : ring_.is_done(); }
 
 private:
+  std::size_t rank_;
   Ring<T> ring_;
   std::optional<InPlace> in_place_;
 };

@@ -54,6 +54,10 @@ Room::Room(std::size_t bytes) {
   if (!piece_.memory) piece_ = {std::unique_ptr<char[]>(new char[bytes]), bytes};
 }
 
+void Room::forget() {
+  kept() = {};
+}
+
 Room::~Room() {
   if (!piece_.memory) return;
   try {

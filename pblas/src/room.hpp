@@ -23,6 +23,7 @@ public:
   template <class T> static Room of(std::int64_t elements) { return Room(base::at(elements) * sizeof(T)); }
   template <class T> T* as() const { return reinterpret_cast<T*>(piece_.memory.get()); }
   std::size_t bytes() const { return piece_.bytes; } ///< at least those that were asked for
+  static void forget();                              ///< frees what this thread keeps
 
   struct Piece {
     std::unique_ptr<char[]> memory;
