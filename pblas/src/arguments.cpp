@@ -31,6 +31,28 @@ Axis axis_with_first_block(std::int64_t n, int first, int nb, int src, int nproc
   return {n, std::move(sizes), src, nprocs};
 }
 
+/// A descriptor whose LLD_ is long enough.
+std::vector<int> with_long_columns(const int* desc) {
+  const auto has_list = [](int count) { return count > 0 && count <= Axis::most_sizes; };
+  int length = sizes_;
+  if (desc[dtype_] == redist::Descriptor::heterogeneous && has_list(desc[mb_]) && has_list(desc[nb_]))
+    length += desc[mb_] + desc[nb_];
+  std::vector<int> copy(desc, desc + length);
+  copy[lld_] = std::numeric_limits<int>::max();
+  return copy;
+}
+
+/// The first entry that is not valid, from 1, but for LLD_; or 0.
+int wrong_entry(const int* desc, const Position& here) {
+  return -redist::check_descriptor(with_long_columns(desc).data(), 0, in_grid(here), 0);
+}
+
+/// LLD_ is for the columns that this process has.
+bool is_long_enough(const int* desc, const Position& here) {
+  const Axes axes = axes_of(desc, here);
+  return desc[lld_] >= 1 && (axes.cols.local_size(here.mycol) == 0 || desc[lld_] >= axes.rows.local_size(here.myrow));
+}
+
 /// Whether the PBLAS's own type can be read; which entry is wrong they say themselves.
 bool is_readable(const int* desc, const Position& here) {
   if (desc[m_] < 0 || desc[n_] < 0 || desc[imb_] < 1 || desc[inb_] < 1 || desc[mb2_] < 1 || desc[nb2_] < 1)
@@ -51,24 +73,48 @@ void Blame::letter(char given, const char* letters, int position) {
   argument(given != '\0' && std::strchr(letters, capital(given)) != nullptr, position);
 }
 
-void Blame::matrix(const MatrixArgument& a, SizeArgument m, SizeArgument n, int ctxt, const Position& here) {
-  argument(*m.value >= 0, m.position);
-  argument(*n.value >= 0, n.position);
-  argument(*a.i >= 1, a.position - 2);
-  argument(*a.j >= 1, a.position - 1);
-  if (a.desc[dtype_] == with_first_block)
-    entry(is_readable(a.desc, here), a.position, dtype_ + 1);
-  else if (const int wrong = redist::check_descriptor(a.desc, 0, in_grid(here), a.position); wrong != 0)
-    entry(false, -wrong / 100, -wrong % 100 + (is_pblas_ && !is_listed(a) && -wrong % 100 > mb_ ? 2 : 0));
-  entry(a.desc[ctxt_] == ctxt, a.position, ctxt_ + 1);
-  if (*m.value <= 0 || *n.value <= 0) return;
-  argument(*a.i <= a.desc[m_], a.position - 2);
-  argument(*a.j <= a.desc[n_], a.position - 1);
-  // a corner that is outside is blamed alone
-  argument(*a.i > a.desc[m_] || std::int64_t{*a.i} + *m.value - 1 <= a.desc[m_],
-           is_pblas_ ? a.position - 2 : m.position);
-  argument(*a.j > a.desc[n_] || std::int64_t{*a.j} + *n.value - 1 <= a.desc[n_],
-           is_pblas_ ? a.position - 1 : n.position);
+void Blame::matrix(const MatrixArgument& a, SizeArgument m, SizeArgument n, int ctxt, const Position& all) {
+  const int* d = a.desc;
+  const Position here = d[ctxt_] == ctxt ? all : position_in(d[ctxt_]);
+  const bool has_type = d[dtype_] == with_first_block || d[dtype_] == redist::Descriptor::block_cyclic || is_listed(a);
+  if (has_type || is_pblas_) {
+    argument(*m.value >= 0, m.position);
+    argument(*n.value >= 0, n.position);
+    argument(*a.i >= 1, a.position - 2);
+    argument(*a.j >= 1, a.position - 1);
+  }
+  entry(has_type, a.position, dtype_ + 1);
+  if (is_pblas_ && has_type) entry(d[ctxt_] == ctxt, a.position, ctxt_ + 1);
+  if (is_pblas_ && (!has_type || d[ctxt_] != ctxt)) return; // nothing else is looked at
+  int wrong = 0;
+  if (d[dtype_] == with_first_block)
+    wrong = is_readable(d, here) ? 0 : dtype_ + 1;
+  else if (has_type)
+    wrong = wrong_entry(d, here);
+  if (!here.is_inside() && (wrong == 0 || wrong > rsrc_ + 1)) wrong = rsrc_ + 1; // of a grid without rows
+  const int more = is_pblas_ && !is_listed(a) ? with_first_block : 0;
+  entry(wrong == 0, a.position, wrong + (wrong > nb_ + 1 ? more : 0));
+  const bool is_empty = *m.value == 0 || *n.value == 0;
+  corners(a, m, n, is_empty ? 0 : 1);
+  if (d[dtype_] == with_first_block || !has_type || wrong != 0) return;
+  if (is_pblas_ && is_empty ? d[lld_] < 1 : (!is_pblas_ || is_clean()) && !is_long_enough(d, here))
+    entry(false, a.position, lld_ + 1 + more);
+}
+
+/// Whether the sub-matrix is inside. A corner that is outside is blamed alone.
+void Blame::corners(const MatrixArgument& a, SizeArgument m, SizeArgument n, int least) {
+  const std::int64_t rows = a.desc[m_], cols = a.desc[n_];
+  entry(rows >= least, a.position, m_ + 1);
+  entry(cols >= least, a.position, n_ + 1);
+  if (least == 0 || rows < least || cols < least) return;
+  const bool has_rows = *a.i + std::int64_t{*m.value} - 1 <= rows, has_cols = *a.j + std::int64_t{*n.value} - 1 <= cols;
+  if (is_pblas_ || *a.i > rows || *a.j > cols) {
+    argument(is_pblas_ ? has_rows : *a.i <= rows, a.position - 2);
+    argument(is_pblas_ ? has_cols : *a.j <= cols, a.position - 1);
+  } else {
+    argument(has_rows, m.position);
+    argument(has_cols, n.position);
+  }
 }
 
 void Blame::agree(MPI_Comm comm, const std::vector<std::pair<std::int64_t, int>>& said) {
@@ -111,8 +157,9 @@ Axes axes_of(const int* desc, const Position& here) {
   if (desc[dtype_] == with_first_block)
     return {axis_with_first_block(desc[m_], desc[imb_], desc[mb2_], desc[rsrc2_], here.nprow),
             axis_with_first_block(desc[n_], desc[inb_], desc[nb2_], desc[csrc2_], here.npcol), desc[lld2_]};
-  redist::Descriptor read = redist::read_descriptor(desc, 0, in_grid(here));
-  return {std::move(read.rows), std::move(read.cols), read.lld};
+  redist::Descriptor read = redist::read_descriptor(with_long_columns(desc).data(), 0, in_grid(here));
+  const std::int64_t lld = std::max<std::int64_t>(desc[lld_], here.is_inside() ? read.rows.local_size(here.myrow) : 1);
+  return {std::move(read.rows), std::move(read.cols), lld};
 }
 
 } // namespace pblas

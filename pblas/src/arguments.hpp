@@ -40,13 +40,16 @@ public:
   int info() const { return is_clean() ? 0 : first_ % 100 == 0 ? -first_ / 100 : -first_; }
   /// Of a letter; `letters` are capitals.
   void letter(char given, const char* letters, int position);
-  /// A sub-matrix of m x n of a matrix over `here`, whose context is ctxt.
-  void matrix(const MatrixArgument& a, SizeArgument m, SizeArgument n, int ctxt, const Position& here);
+  /// A sub-matrix of m x n. The routine is called in ctxt, where this process stands at `all`; to the PBLAS a matrix of
+  /// another context is a mistake.
+  void matrix(const MatrixArgument& a, SizeArgument m, SizeArgument n, int ctxt, const Position& all);
+  void context(const MatrixArgument& a, int ctxt) { entry(a.ctxt() == ctxt, a.position, 2); }
   /// Collective: the first that any process found, or that differs between processes. Pairs of a value and 100 times
   /// its argument's position, or that and the place of an entry.
   void agree(MPI_Comm comm, const std::vector<std::pair<std::int64_t, int>>& said);
 
 private:
+  void corners(const MatrixArgument& a, SizeArgument m, SizeArgument n, int least);
   static constexpr int none = std::numeric_limits<int>::max();
   void set(bool is_valid, int code) {
     if (!is_valid) first_ = std::min(first_, code);
@@ -67,7 +70,7 @@ bool is_listed(const MatrixArgument& a);
 /// False for what only ScaLAPACK's own knows: replicated matrices, other types.
 bool is_known(const MatrixArgument& a);
 
-/// The axes of a checked descriptor.
+/// The axes of a checked descriptor. lld: where this process has no columns LLD_ need not be long enough, this is.
 struct Axes {
   gridmap::Axis rows, cols;
   std::int64_t lld = 1;

@@ -104,9 +104,10 @@ struct Getrs {
     Said said{{capital(*op), 100}, {*n, 200}, {*nrhs, 300}};
     pblas::add_said(said, b);
     return agreed(a, std::move(said), [&](Blame& blame, const Position& here) {
-      blame.letter(*op, "NTC", 1);
       blame.matrix(a, {n, 2}, {n, 2}, ctxt(), here);
       blame.matrix(b, {n, 2}, {nrhs, 3}, ctxt(), here);
+      if (blame.is_clean()) blame.letter(*op, "NTC", 1);
+      if (blame.is_clean()) blame.context(b, ctxt());
     });
   }
   template <class T> int run() const {
@@ -131,6 +132,7 @@ struct Gesv {
     return agreed(a, std::move(said), [&](Blame& blame, const Position& here) {
       blame.matrix(a, {n, 1}, {n, 1}, ctxt(), here);
       blame.matrix(b, {n, 1}, {nrhs, 2}, ctxt(), here);
+      if (blame.is_clean()) blame.context(b, ctxt());
     });
   }
   template <class T> int run() const {
@@ -152,8 +154,8 @@ struct Potrf {
   int ctxt() const { return a.ctxt(); }
   int check() const {
     return agreed(a, {{capital(*uplo), 100}, {*n, 200}}, [&](Blame& blame, const Position& here) {
-      blame.letter(*uplo, "UL", 1);
       blame.matrix(a, {n, 2}, {n, 2}, ctxt(), here);
+      if (blame.is_clean()) blame.letter(*uplo, "UL", 1);
     });
   }
   template <class T> int run() const {
@@ -171,9 +173,10 @@ struct Potrs {
     Said said{{capital(*uplo), 100}, {*n, 200}, {*nrhs, 300}};
     pblas::add_said(said, b);
     return agreed(a, std::move(said), [&](Blame& blame, const Position& here) {
-      blame.letter(*uplo, "UL", 1);
       blame.matrix(a, {n, 2}, {n, 2}, ctxt(), here);
       blame.matrix(b, {n, 2}, {nrhs, 3}, ctxt(), here);
+      if (blame.is_clean()) blame.letter(*uplo, "UL", 1);
+      if (blame.is_clean()) blame.context(b, ctxt());
     });
   }
   template <class T> int run() const {
