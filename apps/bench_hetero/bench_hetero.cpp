@@ -77,13 +77,6 @@ Layout layout_of(const gridmap::Mapping& m) {
   return {m.nprow, m.npcol, m.speeds, m.rows, m.cols};
 }
 
-gridmap::Strategy strategy_of(const std::string& name) {
-  if (name == "global") return gridmap::Strategy::global;
-  if (name == "local") return gridmap::Strategy::local;
-  if (name == "mixed") return gridmap::Strategy::mixed;
-  return gridmap::Strategy::best;
-}
-
 class Bench {
 public:
   explicit Bench(Settings settings) : settings_(std::move(settings)), launcher_(settings_.mpirun, 300) {
@@ -287,7 +280,7 @@ private:
         request.available = free_speeds;
         request.tpp = tpp;
         request.m = request.n = settings_.n;
-        request.strategy = strategy_of(strategy);
+        request.strategy = gridmap::parse_strategy(strategy, "--strategies");
         const gridmap::Selection selection = gridmap::select_processors(request);
         const Layout layout = layout_of(selection.mapping);
         const std::vector<double> ms = measure(layout, settings_.n);
@@ -326,7 +319,7 @@ void add_options(base::CommandLine& cli, Settings& settings) {
       .type_name("SPEED,...");
   cli.add_option("--strategies", settings.strategies, "global, local, mixed, best")
       .separated_by(',')
-      .check(base::one_of({"global", "local", "mixed", "best"}))
+      .check(base::one_of(gridmap::strategy_names()))
       .type_name("NAME,...");
   cli.add_option("--generations", settings.generations, "iterations in a measurement")
       .check(base::positive_number())

@@ -30,15 +30,22 @@
 #include "gridmap/placement.hpp"
 #include "redist/executor.hpp"
 #include "redist/plan.hpp"
+#include "redist/schedule.hpp"
 #include "redist/shared_array.hpp"
 
 namespace {
+
+/// All but the choice among them.
+std::vector<std::string> fixed_schedules() {
+  const base::Names& names = redist::schedule_names();
+  return {names.begin() + 1, names.end()};
+}
 
 struct Settings {
   std::vector<std::int64_t> sizes{1200, 2400};
   std::vector<std::string> grids{"2x2-3x3", "2x2-2x3", "2x3-3x3"};
   std::vector<std::string> placements{"global", "local1", "local2", "optimal"};
-  std::vector<std::string> schedules{"caterpillar", "circulant", "matching", "async"};
+  std::vector<std::string> schedules = fixed_schedules();
   std::string nb = "block", transport = "auto", csv, split = "2x2-3x3";
   int reps = 5;
   bool is_quick = false, is_checked = false;
@@ -427,7 +434,7 @@ int read(int argc, char** argv, int size, bool speaks, Settings& settings) {
       .type_name("NAME,...");
   cli.add_option("--schedules", settings.schedules, "caterpillar, circulant, matching, async")
       .separated_by(',')
-      .check(base::one_of({"caterpillar", "circulant", "matching", "async"}))
+      .check(base::one_of(fixed_schedules()))
       .type_name("NAME,...");
   cli.add_option("--split", settings.split, "the change whose time is split by process; one of --grids, else the first")
       .type_name("PxQ-RxS")

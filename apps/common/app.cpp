@@ -4,8 +4,10 @@
 #include "base/grid_shape.hpp"
 #include "base/status.hpp"
 #include "base/text.hpp"
+#include "control/balance_mode.hpp"
 #include "gridmap/placement.hpp"
 #include "gridmap/timetable.hpp"
+#include "redist/schedule.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -116,13 +118,13 @@ void add_options(base::CommandLine& cli, Options& options, bool has_block) {
       .type_name("NAME")
       .show_default();
   cli.add_option("--schedule", options.schedule, "order of the exchange: auto, caterpillar, circulant, matching, async")
-      .check(base::one_of({"auto", "caterpillar", "circulant", "matching", "async"}))
+      .check(base::one_of(redist::schedule_names()))
       .type_name("NAME")
       .show_default();
   cli.add_option("--balance", options.balance,
                  "what is done about processes that get less of their processor than others: off, advise, auto "
                  "(DYNGRID_BALANCE)")
-      .check(base::one_of({"off", "advise", "auto"}))
+      .check(base::one_of(control::balance_mode_names()))
       .type_name("MODE");
   cli.add_flag("--check", options.check, "verify every step; a wrong one makes the exit status 1");
   cli.add_option("--csv", options.csv, "write steps and changes to this file, one line each").type_name("FILE");

@@ -6,12 +6,10 @@
 #include <limits>
 #include <utility>
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/index.hpp"
 #include "base/statistics.hpp"
-#include "base/status.hpp"
 #include "control/protocol.hpp"
 
 namespace control {
@@ -55,25 +53,6 @@ bool are_near(const std::vector<double>& a, const std::vector<double>& b) {
 }
 
 } // namespace
-
-const char* to_string(BalanceMode mode) {
-  switch (mode) {
-  case BalanceMode::off:
-    return "off";
-  case BalanceMode::advise:
-    return "advise";
-  case BalanceMode::automatic:
-    return "auto";
-  }
-  return "?";
-}
-
-BalanceMode balance_mode_from(const std::string& text, const std::string& where) {
-  for (const BalanceMode mode : {BalanceMode::off, BalanceMode::advise, BalanceMode::automatic})
-    if (text == to_string(mode)) return mode;
-  throw base::Error(base::Status::bad_argument,
-                    fmt::format("{} is \"{}\", expected off, advise or auto", where, text.substr(0, 40)));
-}
 
 // ---- steps
 

@@ -2,7 +2,6 @@
 #include "gridmap/selection.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -540,20 +539,12 @@ private:
 
 } // namespace
 
-namespace {
-constexpr std::array<const char*, 4> strategy_names{"best", "global", "local", "mixed"}; // by number
-}
-
 const char* to_string(Strategy strategy) {
-  const auto number = static_cast<std::size_t>(strategy);
-  return number < strategy_names.size() ? strategy_names[number] : "?";
+  return base::name_of(strategy, strategy_names());
 }
 
 Strategy parse_strategy(std::string_view text, std::string_view where) {
-  const auto name = std::find(strategy_names.begin(), strategy_names.end(), text);
-  if (name != strategy_names.end()) return static_cast<Strategy>(name - strategy_names.begin());
-  throw Error(Status::bad_argument,
-              fmt::format("{} is \"{}\", expected best, global, local or mixed", where, text.substr(0, 40)));
+  return base::value_of_name<Strategy>(text, strategy_names(), where);
 }
 
 Selection select_processors(const SelectionRequest& request) {

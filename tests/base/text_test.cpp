@@ -7,6 +7,7 @@
 
 #include "base/clock.hpp"
 #include "base/environment.hpp"
+#include "base/names.hpp"
 #include "base/statistics.hpp"
 #include "base/status.hpp"
 
@@ -86,6 +87,23 @@ TEST(Clock, TextAndPatience) {
   EXPECT_TRUE(base::Deadline(0).is_over());
   EXPECT_EQ(base::Deadline(0).left_ms(), 0);
   EXPECT_GT(base::Deadline(100).left_s(), 90);
+}
+
+TEST(Names, AreFoundBothWays) {
+  enum class Colour { red, green, blue, none };
+  const base::Names names{"red", "green", "blue"};
+  for (const Colour colour : {Colour::red, Colour::green, Colour::blue})
+    EXPECT_EQ(base::value_of_name<Colour>(base::name_of(colour, names), names, "x"), colour);
+  EXPECT_STREQ(base::name_of(Colour::none, names), "?");
+  EXPECT_STREQ(base::name_of(static_cast<Colour>(-1), names), "?");
+  EXPECT_EQ(base::any_of({"off"}), "off");
+  try {
+    base::number_of_name("Red", names, "--colour");
+    FAIL();
+  } catch (const base::Error& error) {
+    EXPECT_EQ(error.status(), base::Status::bad_argument);
+    EXPECT_STREQ(error.what(), "--colour is \"Red\", expected red, green or blue");
+  }
 }
 
 } // namespace

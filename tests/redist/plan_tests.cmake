@@ -17,7 +17,8 @@ dyngrid_test(redist.desc_fortran TARGET redist_desc_fortran LABELS fortran)
 # Everywhere else drivers of our own run them shortly.
 set(fuzzed_descriptor redist/src/desc/descriptor.cpp)
 file(GLOB fuzzed_plan RELATIVE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/redist/src/plan/*.cpp")
-list(APPEND fuzzed_plan redist/src/layout.cpp gridmap/src/cost.cpp gridmap/src/payoff.cpp base/src/statistics.cpp)
+list(APPEND fuzzed_plan redist/src/layout.cpp gridmap/src/cost.cpp gridmap/src/payoff.cpp base/src/names.cpp
+  base/src/statistics.cpp)
 set(rounds_descriptor 300000)
 set(rounds_plan 20000)
 foreach(what descriptor plan)
@@ -43,7 +44,8 @@ foreach(what descriptor plan)
 endforeach()
 
 # Every public header compiles alone.
-foreach(header redist/layout.hpp redist/rank_plan.hpp redist/plan.hpp redist/descriptor.hpp redist/halo.hpp
+foreach(header redist/layout.hpp redist/rank_plan.hpp redist/schedule.hpp redist/plan.hpp redist/descriptor.hpp
+  redist/halo.hpp
   redist/transfer.hpp redist/executor.hpp redist/exchange.hpp redist/shared_array.hpp
     redist/measure.hpp redist/gemr2d.hpp dyngrid/redist.h dyngrid/halo.h)
   string(REGEX REPLACE "[^a-z]" "_" unit "${header}")

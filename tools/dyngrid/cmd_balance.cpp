@@ -18,6 +18,7 @@
 #include "base/status.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
+#include "control/balance_mode.hpp"
 #include "control/balancer.hpp"
 #include "gridmap/balance.hpp"
 #include "job_text.hpp"
@@ -275,7 +276,7 @@ void add_job_options(CommandLine& app, BalanceOptions& o) {
                  "a running job: what would help it by what was measured; without it, as the options say");
   app.add_flag("--now", o.now, "of a job: do it at the next resize point, if it is worth it");
   app.add_option("--mode", o.mode, "of a job: from here on off, advise or auto")
-      .check(base::one_of({"off", "advise", "auto"}));
+      .check(base::one_of(control::balance_mode_names()));
   app.add_option("--timeout", o.timeout_s, "of a job: so long it is waited for")
       .type_name("SECONDS")
       .check(base::positive_number())

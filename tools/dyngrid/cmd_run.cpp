@@ -13,11 +13,13 @@
 #include "base/status.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
+#include "control/balance_mode.hpp"
 #include "control/variables.hpp"
 #include "gridmap/calls.hpp"
 #include "gridmap/placement.hpp"
 #include "gridmap/timetable.hpp"
 #include "launch.hpp"
+#include "redist/schedule.hpp"
 #include "text.hpp"
 
 namespace command {
@@ -132,7 +134,7 @@ void add_run_options(CommandLine& app, RunOptions& o) {
   app.add_option("--placement", r.placement, "where processes stand in a new grid (DYNGRID_PLACEMENT)")
       .check(base::one_of(gridmap::placement_names()));
   app.add_option("--schedule", r.schedule, "order of the messages (DYNGRID_EXCHANGE=schedule=...)")
-      .check(base::one_of({"auto", "caterpillar", "circulant", "matching", "async"}));
+      .check(base::one_of(redist::schedule_names()));
   app.add_option("--processes", r.processes_come,
                  "how new ones come (DYNGRID_PROCESSES): background, blocking (MPI_Comm_spawn), or join, each unit an "
                  "mpirun of its own that "
@@ -141,7 +143,7 @@ void add_run_options(CommandLine& app, RunOptions& o) {
   app.add_option("--balance", r.balance,
                  "what is done about processes that get less of their processor than others (DYNGRID_BALANCE): off, "
                  "advise, auto")
-      .check(base::one_of({"off", "advise", "auto"}));
+      .check(base::one_of(control::balance_mode_names()));
   app.add_option(
          "--calls", r.calls,
          "calls of these routines of ScaLAPACK run where they run best (DYNGRID_CALLS): pdgetrf,pdpotrf=2x2/64, "

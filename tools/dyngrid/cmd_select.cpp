@@ -77,7 +77,7 @@ void add_select(CommandLine& root) {
   app.add_option("--m", o->m, "rows of the matrix").required();
   app.add_option("--n", o->n, "columns of the matrix").required();
   app.add_option("--strategy", o->strategy, "best, global, local or mixed")
-      .check(base::one_of({"best", "global", "local", "mixed"}))
+      .check(base::one_of(gridmap::strategy_names()))
       .show_default();
   app.add_option("--max-aspect", o->max_aspect, "best: longer side of the new grid over its shorter one")
       .show_default();

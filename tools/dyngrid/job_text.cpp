@@ -16,6 +16,7 @@
 #include "control/runtime_dir.hpp"
 #include "control/without.hpp"
 #include "gridmap/placement.hpp"
+#include "gridmap/selection.hpp"
 #include "text.hpp"
 
 namespace command {
@@ -120,7 +121,7 @@ std::shared_ptr<Wish> add_wish(CommandLine& app, const char* name_of_what, const
 }
 
 void add_form(CommandLine& app, const std::shared_ptr<Wish>& wish, const char* help) {
-  app.add_option("--form", wish->form, help).check(base::one_of({"best", "global", "local", "mixed"}));
+  app.add_option("--form", wish->form, help).check(base::one_of(gridmap::strategy_names()));
 }
 
 std::int64_t parse_count(const std::string& text) {

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "control/balance_mode.hpp"
 #include "control/load_monitor.hpp"
 #include "gridmap/balance.hpp"
 #include "gridmap/step_terms.hpp"
@@ -20,11 +21,6 @@
 namespace control {
 
 using Json = nlohmann::json;
-
-enum class BalanceMode : int { off = 0, advise = 1, automatic = 2 };
-const char* to_string(BalanceMode mode); ///< "off", "advise", "auto"
-/// @throws base::Error{bad_argument} "<where> is "x", expected off, advise or auto"
-BalanceMode balance_mode_from(const std::string& text, const std::string& where);
 
 /// What is balanced, as it is now. The Balancer knows the rest of the request: processes, terms of a step, how long a
 /// step takes, and for how long the speeds have been the same.

@@ -6,11 +6,17 @@
 #include <string_view>
 #include <vector>
 
+#include "base/names.hpp"
 #include "gridmap/mapping.hpp"
 
 namespace gridmap {
 
 enum class Strategy { best = 0, global = 1, local = 2, mixed = 3 };
+/// In the order of their numbers.
+inline const base::Names& strategy_names() {
+  static const base::Names names{"best", "global", "local", "mixed"};
+  return names;
+}
 const char* to_string(Strategy strategy);
 /// @throws Error{bad_argument} "<where> is "x", expected best, global, local or mixed".
 Strategy parse_strategy(std::string_view text, std::string_view where);

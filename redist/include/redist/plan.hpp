@@ -8,24 +8,11 @@
 #include "gridmap/machine.hpp"
 #include "redist/layout.hpp"
 #include "redist/rank_plan.hpp"
+#include "redist/schedule.hpp"
 
 namespace redist {
 
-/// In which order the messages go. All of them carry the same messages; ranks run through their own pieces in
-/// this order and never wait for each other but for the data.
-enum class Schedule {
-  automatic,   ///< the one with the least predicted seconds
-  caterpillar, ///< ScaLAPACK's round robin over all ranks: in step d rank number i exchanges with number (N -
-               ///< i - d) mod N
-  circulant,   ///< per axis q - p mod max(P, Q): one partner at a time, max(P,Q)/gcd(P,Q) steps per axis for
-               ///< equal block sizes
-  matching,    ///< messages split so that one partner at a time takes no longer than the busiest process must
-  async        ///< everything at once, each rank beginning with its next higher neighbour
-};
 enum class Op { none, transpose, conjugate_transpose };
-const char* to_string(Schedule schedule) noexcept;
-/// @throws Error{bad_argument} for other names than those of the enumerators ("auto" is automatic).
-Schedule schedule_from(const std::string& name);
 
 /// What a prediction needs to know of the machine. A plan that chooses by it must get the same figures on every rank.
 using Machine = gridmap::Machine;

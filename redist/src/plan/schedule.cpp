@@ -11,29 +11,12 @@
 namespace redist {
 
 const char* to_string(Schedule schedule) noexcept {
-  switch (schedule) {
-  case Schedule::automatic:
-    return "automatic";
-  case Schedule::caterpillar:
-    return "caterpillar";
-  case Schedule::circulant:
-    return "circulant";
-  case Schedule::matching:
-    return "matching";
-  case Schedule::async:
-    return "async";
-  }
-  return "unknown";
+  return schedule == Schedule::automatic ? "automatic" : base::name_of(schedule, schedule_names());
 }
 
 Schedule schedule_from(const std::string& name) {
-  for (const Schedule schedule :
-       {Schedule::automatic, Schedule::caterpillar, Schedule::circulant, Schedule::matching, Schedule::async})
-    if (name == to_string(schedule)) return schedule;
-  if (name == "auto") return Schedule::automatic;
-  throw base::Error(
-      base::Status::bad_argument,
-      fmt::format("redist: schedule is \"{}\", expected auto, caterpillar, circulant, matching or async", name));
+  if (name == to_string(Schedule::automatic)) return Schedule::automatic;
+  return base::value_of_name<Schedule>(name, schedule_names(), "redist: schedule");
 }
 
 namespace detail {
