@@ -51,6 +51,27 @@ Comm subset(MPI_Comm comm, const std::vector<int>& ranks) {
   return Comm::adopt(made);
 }
 
+/// Communicator of some ranks of comm, in that order; empty on the others. Collective over comm, and all know the
+/// ranks: MPI_Comm_split would ask everybody first.
+Comm arranged(MPI_Comm comm, const std::vector<int>& ranks) {
+  MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
+  check_mpi(MPI_Comm_group(comm, &all), "MPI_Comm_group");
+  check_mpi(MPI_Group_incl(all, static_cast<int>(ranks.size()), ranks.data(), &some), "MPI_Group_incl");
+  MPI_Comm made = MPI_COMM_NULL;
+  const int code = MPI_Comm_create(comm, some, &made);
+  MPI_Group_free(&some);
+  MPI_Group_free(&all);
+  check_mpi(code, "MPI_Comm_create");
+  return Comm::adopt(made);
+}
+
+/// Where the ids `wanted` are in `order`.
+std::vector<int> positions(const std::vector<int>& order, const std::vector<int>& wanted) {
+  std::vector<int> ranks;
+  for (const int id : wanted) ranks.push_back(static_cast<int>(position(order, id)));
+  return ranks;
+}
+
 /// Members of group 0 that are woken, and of other groups by owner: who joins over whom, derived alike by everybody.
 /// Process 0 is not among them: outside the grid it takes part from the decision on.
 std::vector<int> woken_of(const Change& change, const SpawnGroup& group) {
@@ -94,6 +115,23 @@ std::vector<int> owners_of(const std::vector<Guests>& guests) {
   for (const Guests& g : guests)
     if (!has(owners, g.owner)) owners.push_back(g.owner);
   return owners;
+}
+
+/// Ids in the order in which assemble() brings everybody together: each owner with its guests, then the rest of the
+/// base.
+std::vector<int> assembled_order(const ProcessSet& before, const Change& change) {
+  const std::vector<int> base = base_order(before, change);
+  const std::vector<Guests> guests = guests_of(before, change);
+  const std::vector<int> owners = owners_of(guests);
+  std::vector<int> ids;
+  for (const int owner : owners) {
+    ids.push_back(owner);
+    for (const Guests& g : guests)
+      if (g.owner == owner) ids.insert(ids.end(), g.members.begin(), g.members.end());
+  }
+  for (const int id : base)
+    if (!has(owners, id)) ids.push_back(id);
+  return ids;
 }
 
 } // namespace
@@ -244,13 +282,15 @@ void Processes::send_away(std::vector<Newcomers>& newcomers) {
   newcomers.clear();
 }
 
-/// comm: of everybody who takes part, in any order.
+/// comm: of everybody who takes part, as assembled_order.
 Processes::Union Processes::complete(const ProcessSet& before, const Change& change, MPI_Comm comm) {
   const std::vector<int> order = union_order(before, change);
-  MPI_Comm sorted = MPI_COMM_NULL;
-  check_mpi(MPI_Comm_split(comm, 0, static_cast<int>(position(order, id_)), &sorted), "MPI_Comm_split");
   Union gathered;
-  gathered.comm = Comm::adopt(sorted);
+  gathered.comm = arranged(comm, positions(assembled_order(before, change), order));
+  if (gathered.comm.rank() != static_cast<int>(position(order, id_)))
+    throw Error(Status::internal, fmt::format("blacs-dyn: process {} has rank {} of those that change the grid, and "
+                                              "expected {}",
+                                              id_, gathered.comm.rank(), position(order, id_)));
   gathered.before = before;
   gathered.change = change;
   return gathered;
@@ -530,19 +570,16 @@ Processes::Fate Processes::commit(Union& gathered) {
   const ProcessSet after = apply(gathered.before, change);
   const bool stays = has(change.to.ids, id_);
   Comm next = std::move(gathered.comm), council;
-  if (const int behind_all = static_cast<int>(change.to.ids.size()); !has(change.to.ids, 0)) {
-    MPI_Comm made = MPI_COMM_NULL;
-    const int place = stays ? static_cast<int>(position(change.to.ids, id_)) : behind_all;
-    check_mpi(MPI_Comm_split(next.get(), stays || id_ == 0 ? 0 : MPI_UNDEFINED, place, &made), "MPI_Comm_split");
-    council = Comm::adopt(made);
+  const std::vector<int> order = union_order(gathered.before, change);
+  if (!has(change.to.ids, 0)) {
+    std::vector<int> ids = change.to.ids;
+    ids.push_back(0);
+    council = arranged(next.get(), positions(order, ids));
   }
   if (!is_union_the_grid(gathered.before, change)) {
-    MPI_Comm those_that_stay = MPI_COMM_NULL;
-    check_mpi(MPI_Comm_split(next.get(), stays ? 0 : MPI_UNDEFINED, static_cast<int>(position(change.to.ids, id_)),
-                             &those_that_stay),
-              "MPI_Comm_split");
+    Comm those_that_stay = arranged(next.get(), positions(order, change.to.ids));
     next.close();
-    next = Comm::adopt(those_that_stay);
+    next = std::move(those_that_stay);
   }
   grid_.close();
   council_.close();
