@@ -6,6 +6,8 @@
 //   FINAL  the grid on which the last factorization ends
 //   TEST_CHANGES=4  so many changes, each at the panel where it was asked for and not after the last one
 //   TEST_ASK=1x2  process 0 asks for that grid over the job's socket before the first factorization
+//   TEST_HOLD=2  until so many changes were made every product of blocks takes 0.1 s longer, 0.4 s after the first
+//   change, on fewer processes: others act meanwhile
 //   TEST_SPEED=on  processes get other speeds in the first change: the next entry of the timetable, the same grid,
 //   deals out anew TEST_ELSEWHERE=FILE  a checkpoint that was written inside is not restored outside
 //   TEST_LOADED=FOLDER  processors are slow, and from 2 s after the start on process 1 gets a quarter of its own: the
@@ -73,6 +75,8 @@ private:
 };
 
 Processor* processor = nullptr; ///< while a factorization runs
+int held_changes = 0;           ///< TEST_HOLD, less those that were made
+int hold_us = 100000;
 
 } // namespace
 
@@ -84,6 +88,7 @@ extern "C" void dgemm_(const char* op_a, const char* op_b, const int* m, const i
   static const auto real = reinterpret_cast<Routine>(dlsym(RTLD_NEXT, "dgemm_"));
   real(op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
   if (processor) processor->works(2.0 * *m * *n * *k);
+  if (held_changes > 0) usleep(static_cast<useconds_t>(hold_us));
 }
 
 namespace {
@@ -281,6 +286,7 @@ struct Changes {
   static void after(void* data) {
     auto& self = *static_cast<Changes*>(data);
     ++self.count;
+    --held_changes, hold_us = 400000;
     dyngrid_resize_report r{};
     dyngrid_last_resize(&r);
     self.parts.push_back(parts_of(self.matrix));
@@ -352,6 +358,10 @@ template <class T> int run(const Case& c) {
   const bool was_0 = dyngrid_process_id() == 0;
   int round = 0, outcome = DYNGRID_SAME;
   expect(dyngrid_share("round", &round, sizeof round) == 0, "share");
+  if (const char* hold = std::getenv("TEST_HOLD")) { // who joins or wakes has it from the others
+    held_changes = std::atoi(hold);
+    expect(dyngrid_share("held", &held_changes, sizeof held_changes) == 0, "share");
+  }
   Changes changes;
   changes.matrix = a;
   dyngrid_on_change(nullptr, Changes::after, &changes);

@@ -1043,6 +1043,33 @@ TEST_F(SchedulerTest, PdgemmAsksForWhatItsTimetableWants) {
   EXPECT_EQ(call("status")["free"], 2);
 }
 
+// A factorization, one call of the program, makes room for another job and takes the processor back when that has
+// ended; pivots, factors and the solution are right.
+TEST_F(SchedulerTest, AFactorizationShrinksAndGrowsInside) {
+  start({"--procs", "2", "--policy", "rs"}, true);
+  const auto lu = submit({FACTORING, "lu", "d", "480x480", "8", "0", "1x2"},
+                         {{"allow", "1:2"}, {"variables", {"TEST_HOLD=2", "TEST_CHANGES=2"}}});
+  until("it can be resized", [&] { return job(lu).value("resizable", false); });
+  const auto other = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "1"}});
+  until("the other runs", [&] { return job(other)["phase"] == "running"; });
+  EXPECT_EQ(job(lu)["phase"], "running");
+  EXPECT_EQ(job(lu)["procs"], 1);
+  EXPECT_EQ(job(lu)["changes"], 1);
+  std::ofstream(folder_ + "/go") << "go";
+  until("it has grown again", [&] { return job(lu)["changes"] == 2; });
+  EXPECT_EQ(wait(other)["status"], "0");
+  const Json ended = wait(lu);
+  EXPECT_EQ(ended["status"], "0") << read_file(folder_ + "/s/jobs/1.err");
+  EXPECT_EQ(ended["changes"], 2);
+  EXPECT_EQ(out(lu), "lu: 1 rounds right\n");
+  std::vector<std::size_t> had; // processors: both requests of the scheduler were done
+  const Json timeline = call("timeline");
+  for (const Json& segment : timeline["segments"])
+    if (segment["job"] == lu) had.push_back(segment["processors"].size());
+  EXPECT_EQ(had, (std::vector<std::size_t>{2, 1, 2}));
+  EXPECT_EQ(call("status")["free"], 2);
+}
+
 // Two PDGEMMs on two processors each; the scheduler is killed and comes back; a third job needs two
 // processors, so both shrink to one; when it has ended both grow again. Then the mpirun of a fourth is
 // killed.
