@@ -111,9 +111,10 @@ TEST(Queue, AnswersAsALookAtEveryJob) {
       const double now_s = below(3000);
       const int procs = below(100);
       int least = std::numeric_limits<int>::max();
-      std::vector<const Job*> timed, fitting;
+      std::vector<const Job*> timed, fitting, small;
       for (const Job* job : list) {
         least = std::min(least, job->sizes->smallest());
+        if (job->sizes->smallest() <= procs) small.push_back(job);
         if (latest_start_s(*job, now_s) < std::numeric_limits<double>::infinity())
           timed.push_back(job);
         else if (job->sizes->smallest() <= procs)
@@ -129,6 +130,10 @@ TEST(Queue, AnswersAsALookAtEveryJob) {
         Queue::Place place;
         while (const Queue::Entry* e = one.next_late(place, procs, now_s)) found.push_back(e->job);
         EXPECT_EQ(found, fitting);
+        found.clear();
+        place = {};
+        while (const Job* job = one.next(place, procs)) found.push_back(job);
+        EXPECT_EQ(found, small);
       }
     }
   }

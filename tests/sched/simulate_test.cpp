@@ -6,10 +6,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <memory>
 #include <random>
 
 #include "base/status.hpp"
 #include "sched/batch_means.hpp"
+#include "sched/queue.hpp"
 
 namespace {
 
@@ -46,6 +49,46 @@ double mmc(int c, double per_s) {
   }
   const double wait = term / (1 - rho) / (sum + term / (1 - rho)); // Erlang C
   return 1 + wait / (c - per_s);
+}
+
+/// What is kept from one event to the next, the queue in blocks and the processors taken, beside what is counted anew.
+TEST(Simulation, WhatIsKeptIsWhatIsThere) {
+  class Checked : public Policy {
+  public:
+    explicit Checked(const char* name) : policy_(make_policy(name)) {}
+    const char* name() const override { return policy_->name(); }
+    void decide(const State& state, std::vector<Decision>& out) const override {
+      policy_->decide(state, out);
+      State counted = state;
+      counted.taken = -1;
+      EXPECT_EQ(state.free(), counted.free()) << name() << " at " << state.now_s;
+      counted.queue = nullptr;
+      Queue::Place place;
+      while (const Job* job = state.queue->next(place, std::numeric_limits<int>::max())) counted.waiting.push_back(job);
+      most_waiting = std::max(most_waiting, counted.waiting.size());
+      std::vector<Decision> again;
+      policy_->decide(counted, again);
+      ASSERT_EQ(out.size(), again.size()) << name() << " at " << state.now_s;
+      for (std::size_t i = 0; i < out.size(); ++i)
+        EXPECT_TRUE(out[i].job == again[i].job && out[i].procs == again[i].procs) << name() << " at " << state.now_s;
+    }
+    mutable std::size_t most_waiting = 0;
+
+  private:
+    std::unique_ptr<Policy> policy_;
+  };
+  const std::vector<App> apps = drms_apps({});
+  for (const char* name : {"ls", "as", "rs", "tp", "qos"}) {
+    const Checked policy(name);
+    RandomArrivals arrivals(apps, rates_for(apps, {25, 25, 50}, 0.85, 32), 3, 0.2, 0.1); // some ignore, some crash
+    SimulationOptions options;
+    options.warm_up = 100;
+    options.most_jobs = 3000;
+    options.relative_error = 1e-9;
+    options.deadline_s = 20;
+    EXPECT_GT(simulate(policy, arrivals, options).jobs_run, 2000);
+    EXPECT_GT(policy.most_waiting, 5u) << name;
+  }
 }
 
 TEST(QueueingTheory, OneProcessor) {

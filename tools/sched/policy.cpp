@@ -16,6 +16,7 @@
 namespace sched {
 
 int State::free() const {
+  if (taken >= 0) return std::max(procs - taken, 0);
   int left = procs;
   for (const Job* job : running) left -= std::max(job->procs, job->target);
   return std::max(left, 0);
@@ -102,20 +103,25 @@ int raise_all(std::vector<Plan>& plans, int left, const std::vector<double>& fre
   return left;
 }
 
+/// The jobs that wait, as the one who keeps them has them, or put in blocks for once.
+class Waiters {
+public:
+  explicit Waiters(const State& state) : made_(state.queue ? Queue() : Queue(state.waiting)), kept_(state.queue) {}
+  const Queue& queue() const { return kept_ ? *kept_ : made_; }
+
+private:
+  Queue made_;
+  const Queue* kept_;
+};
+
 /// Adaptive starts: every waiting job that fits on its smallest size, in the order of the queue, then what is
-/// left over. @return processors still free; the waiting jobs that do not fit are put into `left_waiting`.
-int start_adaptive(const State& state, int free, const Raise& raise, std::vector<Decision>& out,
-                   std::vector<const Job*>* left_waiting) {
+/// left over. @return processors still free
+int start_adaptive(const State& state, const Queue& queue, int free, const Raise& raise, std::vector<Decision>& out) {
   std::vector<Plan> plans;
-  for (const Job* job : state.waiting) {
-    if (free == 0 && left_waiting == nullptr) break;
-    const int n = job->sizes->smallest();
-    if (n <= free) {
-      plans.push_back({job, n});
-      free -= n;
-    } else if (left_waiting != nullptr) {
-      left_waiting->push_back(job);
-    }
+  Queue::Place place;
+  while (const Job* job = queue.next(place, free)) {
+    plans.push_back({job, job->sizes->smallest()});
+    free -= plans.back().procs;
   }
   if (plans.empty()) return free;
   free = raise_all(plans, free, state.free_speeds, raise);
@@ -128,13 +134,12 @@ public:
   const char* name() const override { return "ls"; }
   bool looks_at_progress() const override { return false; }
   void decide(const State& state, std::vector<Decision>& out) const override {
+    const Waiters waiters(state);
     int free = state.free();
-    for (const Job* job : state.waiting) {
-      if (free == 0) break;
-      const int n = job->sizes->at_most(free);
-      if (n == 0) continue;
-      out.push_back({job, n});
-      free -= n;
+    Queue::Place place;
+    while (const Job* job = waiters.queue().next(place, free)) {
+      out.push_back({job, job->sizes->at_most(free)});
+      free -= out.back().procs;
     }
   }
 };
@@ -145,7 +150,7 @@ public:
   const char* name() const override { return "as"; }
   bool looks_at_progress() const override { return false; }
   void decide(const State& state, std::vector<Decision>& out) const override {
-    start_adaptive(state, state.free(), raise_, out, nullptr);
+    start_adaptive(state, Waiters(state).queue(), state.free(), raise_, out);
   }
   static Raise raise_of(const PolicyOptions& options) {
     return options.share == PolicyOptions::Share::even ? raise_even : raise_first;
@@ -159,10 +164,21 @@ private:
 class Resizing : public Policy {
 public:
   void decide(const State& state, std::vector<Decision>& out) const override {
-    std::vector<const Job*> waiting;
-    const int free = start_adaptive(state, state.free(), start_raise(), out, &waiting);
-    if (!waiting.empty())
-      shrink(state, victims_of(state, free), waiting, out);
+    const Waiters waiters(state);
+    const Queue& queue = waiters.queue();
+    const int free = start_adaptive(state, queue, state.free(), start_raise(), out);
+    std::vector<const Job*> started;
+    for (const Decision& start : out) started.push_back(start.job);
+    std::sort(started.begin(), started.end(), std::less<>());
+    Queue::Place place;
+    const auto next_left = [&](int procs) {
+      const Job* job = queue.next(place, procs);
+      while (job && std::binary_search(started.begin(), started.end(), job, std::less<>()))
+        job = queue.next(place, procs);
+      return job;
+    };
+    if (queue.size() > started.size())
+      shrink(state, victims_of(state, free), next_left, out);
     else if (free > 0 && !state.running.empty())
       grow(state, free, out);
   }
@@ -202,12 +218,12 @@ protected:
     return victims;
   }
 
-  void shrink(const State& state, Victims all, const std::vector<const Job*>& waiting,
-              std::vector<Decision>& out) const {
+  /// @param next  the next job of the queue that starts on at most so many processors, others if it likes; null: none
+  template <class Next> void shrink(const State& state, Victims all, Next&& next, std::vector<Decision>& out) const {
     std::vector<Plan>& victims = all.plans;
     int coming = all.coming;
     int most = all.spare();
-    for (const Job* job : waiting) {
+    while (const Job* job = next(most + coming)) {
       if (most == 0 && coming == 0) break;
       if (job->sizes->smallest() - coming > most) continue; // it starts on no less
       int need = least_to_start(*job, state.now_s) - coming;
@@ -335,8 +351,8 @@ public:
 
   void decide(const State& state, std::vector<Decision>& out) const override {
     int free = raise_late(state, state.free(), out);
-    const Queue made = state.queue ? Queue() : Queue(state.waiting);
-    const Queue& queue = state.queue ? *state.queue : made;
+    const Waiters waiters(state);
+    const Queue& queue = waiters.queue();
     if (queue.least_procs() > free && (free == 0 || !out.empty() || does_anybody_wait(queue, state.now_s)) &&
         !may_shrink(state))
       return; // a long queue is not put in order for nothing
@@ -346,7 +362,9 @@ public:
       Victims victims = victims_of(state, free);
       const std::vector<const Job*> worth_it =
           blocked.within(victims.coming + victims.spare(), queue, state.now_s, out);
-      shrink(state, std::move(victims), worth_it, out);
+      auto at = worth_it.begin();
+      const auto next = [&](int) { return at != worth_it.end() ? *at++ : nullptr; };
+      shrink(state, std::move(victims), next, out);
     } else if (free > 0 && out.empty()) {
       grow(state, free, out);
     }

@@ -41,11 +41,13 @@ struct State {
   double now_s = 0;
   int procs = 0;                   ///< of the machine
   std::vector<const Job*> waiting; ///< in the order of the queue: priority, then arrival
-  const Queue* queue = nullptr;    ///< the same jobs, by who keeps a long queue from one call to the next
+  const Queue* queue = nullptr;    ///< in their place, by who keeps a long queue from one call to the next
   std::vector<const Job*> running; ///< in the order of their starts
 
   /// Of the free processors, the fastest first: in this order they are given. Empty: all processors are alike.
   std::vector<double> free_speeds;
+
+  int taken = -1; ///< by running jobs, requests to grow included, by who keeps count; below 0: nobody does
 
   /// Processors that nobody has and nobody was promised. A request to grow reserves what it asks for; a job
   /// that is asked to shrink has its processors until it has let them go.

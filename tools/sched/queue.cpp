@@ -98,6 +98,19 @@ std::vector<Queue::Entry> Queue::timed(double now_s) const {
   return found;
 }
 
+const Job* Queue::next(Place& place, int procs) const {
+  for (; place.block < blocks_.size(); place = {place.block + 1, 0}) {
+    const Block& block = blocks_[place.block];
+    if (block.smallest > procs) continue;
+    for (std::size_t k = place.entry; k < block.entries.size(); ++k) {
+      if (block.entries[k].smallest > procs) continue;
+      place.entry = k + 1;
+      return block.entries[k].job;
+    }
+  }
+  return nullptr;
+}
+
 const Queue::Entry* Queue::next_late(Place& place, int procs, double now_s) const {
   for (; place.block < blocks_.size(); place = {place.block + 1, 0}) {
     const Block& block = blocks_[place.block];

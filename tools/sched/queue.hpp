@@ -33,9 +33,12 @@ public:
   void erase(const Job& job);
 
   std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
   int least_procs() const; ///< on which any of them could start; most int where nobody waits
   bool has_late(double now_s) const;
   std::vector<Entry> timed(double now_s) const; ///< that are not late
+  /// From `place` on the first of at most `procs`, and `place` is behind it then. Null: none.
+  const Job* next(Place& place, int procs) const;
   /// From `place` on the first late one of at most `procs`, and `place` is behind it then. Null: none.
   const Entry* next_late(Place& place, int procs, double now_s) const;
 

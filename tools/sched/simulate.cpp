@@ -39,6 +39,7 @@ public:
       : policy_(policy), arrivals_(arrivals), options_(options), watch_(watch) {
     state_.procs = options.procs;
     state_.queue = &queue_;
+    state_.taken = 0;
     if (options.warm_up <= 0) begin_counting();
   }
 
@@ -134,12 +135,9 @@ private:
       job->best_s = least_seconds_left(*job); // asked for once: a queue is looked at often
     if (arrival.crashes_at >= 0) job->crash_step = arrival.crashes_at * arrival.steps;
     job->resize_s = arrival.app->resize_base_s + arrival.app->resize_per_proc_s * job->sizes->largest();
-    state_.waiting.insert(std::upper_bound(state_.waiting.begin(), state_.waiting.end(), job,
-                                           [](const Job* a, const Job* b) { return Queue::goes_before(*a, *b); }),
-                          job);
     queue_.insert(*job);
     tell(SimulationEvent::Kind::arrival, *job, 0);
-    if (static_cast<std::int64_t>(state_.waiting.size()) > options_.longest_queue) {
+    if (static_cast<std::int64_t>(queue_.size()) > options_.longest_queue) {
       overloaded_ = true;
       stop_ = true;
     }
@@ -178,7 +176,10 @@ private:
       if (job.target > job.procs) held_ += job.target - job.procs;
       break;
     case SimJob::Next::changed:
-      if (job.target < job.procs) held_ -= job.procs - job.target;
+      if (job.target < job.procs) {
+        held_ -= job.procs - job.target;
+        state_.taken -= job.procs - job.target;
+      }
       job.procs = job.target;
       job.target = 0;
       job.changing = false;
@@ -188,6 +189,7 @@ private:
       plan(job);
       break;
     case SimJob::Next::deadline:
+      state_.taken -= std::max(job.target - job.procs, 0);
       job.target = 0;
       job.unresponsive_until_s = state_.now_s + options_.unresponsive_s;
       ++ignored_;
@@ -206,8 +208,13 @@ private:
     tell(crashed ? SimulationEvent::Kind::crash : SimulationEvent::Kind::end, job, 0);
     crashed_ += crashed;
     held_ -= job.procs;
+    state_.taken -= std::max(job.procs, job.target);
+    const std::int64_t order = job.order;
+    state_.running.erase(
+        std::lower_bound(state_.running.begin(), state_.running.end(), order, [](const Job* running, std::int64_t o) {
+          return static_cast<const SimJob*>(running)->order < o;
+        }));
     job.order = 0;
-    state_.running.erase(std::find(state_.running.begin(), state_.running.end(), &job));
     unused_.push_back(&job);
     ++ended_;
     if (!counting_) {
@@ -250,7 +257,7 @@ private:
   }
 
   void schedule() {
-    if (state_.waiting.empty() && state_.running.empty()) return;
+    if (queue_.empty() && state_.running.empty()) return;
     const bool looks = policy_.looks_at_progress();
     for (const Job* job : state_.running) {
       if (!looks) break;
@@ -267,13 +274,13 @@ private:
         job.start_s = job.since_s = state_.now_s;
         job.order = ++started_;
         held_ += job.procs;
+        state_.taken += job.procs;
         state_.running.push_back(&job);
         queue_.erase(job);
-        state_.waiting.erase(std::lower_bound(state_.waiting.begin(), state_.waiting.end(), &job,
-                                              [](const Job* a, const Job* b) { return Queue::goes_before(*a, *b); }));
         tell(SimulationEvent::Kind::start, job, job.procs);
       } else {
         job.target = decision.procs;
+        state_.taken += std::max(job.target - job.procs, 0);
         job.asked_s = state_.now_s;
         tell(SimulationEvent::Kind::ask, job, job.target);
       }
@@ -321,7 +328,7 @@ private:
   const SimulationOptions& options_;
   const std::function<void(const SimulationEvent&)>& watch_;
   State state_;
-  Queue queue_;             ///< of state_.waiting
+  Queue queue_;             ///< who waits
   std::deque<SimJob> jobs_; ///< addresses stay
   std::vector<SimJob*> unused_;
   std::priority_queue<Coming, std::vector<Coming>, std::greater<>> coming_;
