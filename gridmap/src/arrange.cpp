@@ -127,7 +127,7 @@ Speeds speeds_at(const std::vector<double>& descending, const std::vector<int>& 
 }
 
 Arrangement svd_arrangement_from(const std::vector<double>& descending, std::vector<int> start, int p, int q,
-                                 const std::vector<char>& movable, std::int64_t m, std::int64_t n) {
+                                 const std::vector<char>& movable, std::int64_t m, std::int64_t n, bool led) {
   Arrangement best;
   double best_score = -1;
   std::set<std::vector<int>> seen;
@@ -140,11 +140,18 @@ Arrangement svd_arrangement_from(const std::vector<double>& descending, std::vec
     const Speeds speeds = speeds_at(descending, rank, p, q);
     Shares shares = svd_shares(speeds);
     std::vector<int> next = rearranged(rank, shares, p, q, movable);
-    const double score = m > 0 && n > 0 ? 1 / whole_time(speeds, shares, m, n) : shares.value;
-    if (score > best_score) {
+    const auto keep = [&](const std::vector<int>& places, const Speeds& there, Shares found) {
+      const double score = m > 0 && n > 0 ? 1 / whole_time(there, found, m, n) : found.value;
+      if (score <= best_score) return;
       best_score = score;
-      best.rank = rank;
-      best.shares = std::move(shares);
+      best.rank = places;
+      best.shares = std::move(found);
+    };
+    const std::vector<double> vector = shares.r;
+    keep(rank, speeds, std::move(shares));
+    if (led) {
+      const Speeds there = speeds_at(descending, next, p, q);
+      keep(next, there, tighten(there, vector));
     }
     rank = std::move(next);
   }
@@ -152,10 +159,11 @@ Arrangement svd_arrangement_from(const std::vector<double>& descending, std::vec
   return best;
 }
 
-Arrangement svd_arrangement(const std::vector<double>& descending, int p, int q, std::int64_t m, std::int64_t n) {
+Arrangement svd_arrangement(const std::vector<double>& descending, int p, int q, std::int64_t m, std::int64_t n,
+                            bool led) {
   std::vector<int> start(descending.size());
   std::iota(start.begin(), start.end(), 0);
-  return svd_arrangement_from(descending, std::move(start), p, q, {}, m, n);
+  return svd_arrangement_from(descending, std::move(start), p, q, {}, m, n, led);
 }
 
 void climb(const std::vector<double>& descending, int p, int q, Arrangement& arrangement) {

@@ -201,7 +201,7 @@ Mapping map_processors(const MappingRequest& request) {
     arrangement = detail::best_arrangement(descending, request.nprow, request.npcol, search_work);
     break;
   case MapMethod::svd:
-    arrangement = detail::svd_arrangement(descending, request.nprow, request.npcol);
+    arrangement = detail::svd_arrangement(descending, request.nprow, request.npcol, 0, 0, true);
     break;
   case MapMethod::natural:
     arrangement.rank.resize(descending.size());
@@ -219,7 +219,7 @@ Mapping map_processors(const MappingRequest& request) {
   // Rounding to whole rows may cost what the better shares gain: then the published arrangement, its rows improved as
   // well, is the faster one. A proved optimum of the shares stays what it is.
   Mapping published;
-  arrangement = detail::svd_arrangement(descending, request.nprow, request.npcol);
+  arrangement = detail::svd_arrangement(descending, request.nprow, request.npcol, 0, 0, true);
   for (const int rank : arrangement.rank) published.order.push_back(by_speed[at(rank)]);
   published.iterations = arrangement.iterations;
   detail::finish_mapping(request, std::move(arrangement.shares), published);

@@ -51,7 +51,7 @@ struct Mapping {
 /// tables: speeds descending
 ///   row-major; r = leading left singular vector of the speeds, c_j = min_i P_ij/r_i, r_i = min_j P_ij/c_j;
 ///   the k-th largest speed goes where r_i*c_j is k-th largest, until nothing moves, an arrangement comes
-///   back or 200 rounds; the best arrangement seen is the answer.
+///   back or 200 rounds; the best arrangement seen is the answer, with its own vector or the one that has led to it.
 /// - best: from that and from the column-major and transposed starts, coordinate-wise exact shares and
 /// re-sorting in turn, which never
 ///   makes it worse, and kicks out of local optima by a fixed random sequence; with nprow or npcol up to 4
