@@ -224,6 +224,48 @@ TEST(Selection, BestAgainstAllSetsOnASquareGrid) {
   }
 }
 
+/// One growth, by plan: the best of all sets that fit on all shapes within the aspect limit, and never behind another
+/// strategy, whatever shape that takes. Over a series nobody can say that (below).
+TEST(Selection, BestOfOneGrowthAgainstAllSetsOfRandomLists) {
+  std::mt19937 gen(23);
+  const std::vector<std::array<int, 3>> cases{{1, 1, 6}, {1, 2, 6}, {2, 1, 6}, {2, 2, 5}, {1, 3, 5}, {3, 2, 4}};
+  for (int round = 0; round < (is_sanitized ? 1 : 3); ++round)
+    for (const auto& [p, q, count] : cases) {
+      SelectionRequest r;
+      r.nprow = p;
+      r.npcol = q;
+      r.grid = random_speeds(gen, p * q);
+      r.available = random_speeds(gen, count);
+      r.tpp = 100 + 250 * round;
+      r.m = r.n = 1000;
+      const Selection best = select_processors(r);
+      expect_sound(r, best);
+      const double most_aspect = std::max(r.max_aspect, std::max(p, q) / static_cast<double>(std::min(p, q)));
+      double least = std::numeric_limits<double>::infinity();
+      for (unsigned subset = 0; subset < (1U << count); ++subset) {
+        std::vector<double> speeds = r.grid;
+        double left = r.tpp;
+        for (int k = 0; k < count; ++k)
+          if (subset & (1U << k)) {
+            speeds.push_back(r.available[at(k)]);
+            left -= r.available[at(k)];
+          }
+        const auto procs = static_cast<int>(speeds.size());
+        for (int side = 1; side * side <= procs && left >= 0; ++side)
+          if (procs % side == 0 && procs / side <= most_aspect * side)
+            least = std::min(
+                least,
+                gridmap::map_processors({speeds, side, procs / side, r.m, r.n, gridmap::MapMethod::best}).t_continuous);
+      }
+      EXPECT_LE(best.mapping.t_continuous, least * (1 + 1e-9)) << p << 'x' << q << " round " << round;
+      for (const Strategy other : {Strategy::global, Strategy::local, Strategy::mixed}) {
+        r.strategy = other;
+        EXPECT_LE(best.mapping.t_continuous, select_processors(r).mapping.t_continuous * (1 + 1e-9))
+            << p << 'x' << q << " round " << round << " strategy " << static_cast<int>(other);
+      }
+    }
+}
+
 /// 1x2 of 7 and 5, free are 7, 5, 3, 2, 1, of which 11 and then 10 may be taken. After the first growth `local` leads:
 /// of all sets only {5, 3, 2, 1} is as fast. It leaves {7}, and no grid of seven processors is within the aspect limit.
 /// After the second `global` leads, which has begun with {7, 3}. So nobody is never behind, even who knows what comes:
