@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "control/job_books.hpp"
 
+#include "job_parts.hpp"
+
 namespace control {
 namespace {
 
 constexpr std::size_t most_kept = 200; ///< changes and balances that can never be written
-
-std::pair<int, int> key_of(gridmap::GridShape shape) {
-  return {shape.nprow, shape.npcol};
-}
 
 } // namespace
 
