@@ -421,6 +421,7 @@ Processes::Union Processes::gather_from(const ProcessSet& before, const Change& 
   let_in(newcomers, before, change);
   if (introduction) introduction->introduce(change.new_groups, base.comm, process0, -1);
   Union gathered = complete(before, change, assemble(before, change, std::move(base)).comm);
+  if (id_ == 0 && !change.new_groups.empty()) launcher_->are_in(change.new_groups);
   gathered.spawn_s = t1 - t0;
   gathered.merge_s = MPI_Wtime() - t1;
   return gathered;

@@ -7,6 +7,7 @@
 //   exits aborts      one of them ends by itself before it is ready, by _exit or MPI_Abort
 //   end               the application ends while they are on their way
 //   connect hang      they end, or stand still, while process 0 waits for them: the application ends in words
+//   silent            they stand still after they have connected, TEST_SILENT_AFTER times: it ends in words
 //   unserved          the ompi-server is killed DYNGRID_TEST_US after their call of MPI_Comm_connect: the application
 //   ends in
 //                     words
@@ -87,8 +88,13 @@ extern "C" int MPI_Comm_connect(const char* port, MPI_Info info, int root, MPI_C
   const char* when = must_fail && kind == "moment" ? std::getenv("DYNGRID_TEST_US") : nullptr;
   enum : int { connecting, dying, connected };
   static std::atomic<int> state{connecting};
-  if (!when || state == connected)
-    return PMPI_Comm_connect(port, info, root, comm, bridge); // the second time it is to be introduced
+  if (!when || state == connected) { // the second time it is to be introduced
+    const int code = PMPI_Comm_connect(port, info, root, comm, bridge);
+    static int calls = 0;
+    const char* silent_after = std::getenv("TEST_SILENT_AFTER");
+    if (must_fail && kind == "silent" && silent_after && ++calls == std::atoi(silent_after)) raise(SIGSTOP);
+    return code;
+  }
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
   if (must_die(rank))

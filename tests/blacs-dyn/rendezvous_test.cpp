@@ -202,6 +202,12 @@ TEST(Rendezvous, WhoDoesNotComeInInTimeIsTheEndOfEverything) {
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
   EXPECT_EQ(in_time.losses, 0);
   in_time.rendezvous.let_go(group);
+
+  Host sent_away;
+  EXPECT_TRUE(sent_away.hold(0.1));
+  sent_away.rendezvous.let_go(group);
+  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  EXPECT_EQ(sent_away.losses, 0) << "who may go is not waited for";
 }
 
 TEST(Rendezvous, AThousandThatSayNothing) {

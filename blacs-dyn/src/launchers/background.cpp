@@ -175,7 +175,6 @@ private:
 
   std::vector<Warm> warm_;
   int lost_ = 0;
-  double limit_s_ = 0;
   std::vector<Port> ports_; ///< of the groups that came in last; process 0
   /// Too late: they may hold the one connection that mpirun does not hear (docs/decisions/0012), and the next ones
   /// would get it if they were ended.
@@ -207,7 +206,7 @@ Launch::Progress BackgroundLaunch::progress() {
 
 /// Their owners have them by now.
 void BackgroundLaunch::admit(std::vector<Newcomers>&) {
-  for (const Coming& coming : coming_) launcher_.has_come(coming.group);
+  for (const Coming& coming : coming_) launcher_.has_connected(coming.group);
   coming_.clear();
   launcher_.close_ports();
 }

@@ -142,7 +142,7 @@ public:
     so_far.close();
     second_ports_.clear();
     if (rendezvous_)
-      for (const NewGroup& group : groups) has_come(group);
+      for (const NewGroup& group : groups) has_connected(group);
   }
 
 private:

@@ -106,6 +106,9 @@ public:
   virtual std::unique_ptr<Launch> start(const std::vector<NewGroup>& groups, const SpawnOptions& options) = 0;
   /// On the owner: a group that was let in, or is sent away, leaves now, and gives up its intercommunicator with us.
   virtual void release(int group, Comm intercomm) = 0;
+  /// Process 0: these groups have taken part in a change. From the moment in which they were told to come until then
+  /// somebody waits for them in MPI.
+  virtual void are_in(const std::vector<NewGroup>&) {}
   /// What a group is called outside: what its launcher was told as DYNGRID_UNIT_NUMBER. Process 0.
   virtual std::int64_t number_of(int group) const { return group; }
   virtual Introduction* introduction() { return nullptr; } ///< null: one mpirun knows all

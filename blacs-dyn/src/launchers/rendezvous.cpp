@@ -341,11 +341,11 @@ struct Rendezvous::State {
   std::string who_is_late() const {
     constexpr std::chrono::steady_clock::time_point never{};
     for (const auto& [id, group] : groups)
-      if (group.is_held && group.in_by != never && std::chrono::steady_clock::now() > group.in_by) {
+      if (group.is_held && !group.may_go && group.in_by != never && std::chrono::steady_clock::now() > group.in_by) {
         for (const auto& c : connections)
           if (c->group == id && !place.is_tcp)
             if (const std::optional<ucred> who = behind(c->socket.fd); who && who->pid > 0) kill(who->pid, SIGKILL);
-        return fmt::format("unit {} was ready, but did not connect in time (it hangs, or the name server has ended)",
+        return fmt::format("unit {} was ready, but did not come in in time (it hangs, or the name server has ended)",
                            id);
       }
     return {};

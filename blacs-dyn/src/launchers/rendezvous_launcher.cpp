@@ -83,9 +83,19 @@ void RendezvousLauncher::dismiss(const NewGroup& group) {
 
 void RendezvousLauncher::hold(const NewGroup& group, double limit_s) {
   std::string why;
+  limit_s_ = limit_s;
   if (!rendezvous_->hold(tickets_[group.id], limit_s, &why))
     throw Error(Status::spawn_failure,
                 fmt::format("blacs-dyn: {} new process(es) could not be let in: {}", group.members.size(), why));
+}
+
+void RendezvousLauncher::has_connected(const NewGroup& group) {
+  std::string why; // where it has gone that is said, and all end
+  rendezvous_->hold(tickets_[group.id], limit_s_, &why);
+}
+
+void RendezvousLauncher::are_in(const std::vector<NewGroup>& groups) {
+  for (const NewGroup& group : groups) rendezvous_->has_come(tickets_[group.id]);
 }
 
 std::int64_t RendezvousLauncher::number_of(int group) const {

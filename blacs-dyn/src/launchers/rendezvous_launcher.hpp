@@ -27,6 +27,7 @@ public:
   bool is_background() const override { return true; }
   std::int64_t number_of(int group) const override;
   void release(int group, Comm intercomm) override;
+  void are_in(const std::vector<NewGroup>& groups) override;
   std::optional<Comm> enter(MPI_Comm world) override;
   void decline(MPI_Comm world) override;
   void close() override;
@@ -35,7 +36,8 @@ public:
   Presence presence(const NewGroup& group, std::string* why = nullptr) const;
   /// Adds how far a group is.
   void add_progress(const NewGroup& group, Launch::Progress& all) const;
-  void has_come(const NewGroup& group) { rendezvous_->has_come(tickets_[group.id]); }
+  /// It has connected, and has the same time again for what follows.
+  void has_connected(const NewGroup& group);
   virtual void dismiss(const NewGroup& group);
 
 protected:
@@ -58,6 +60,7 @@ protected:
   std::map<int, int>
       tickets_; ///< by group: what the rendezvous calls it, since a group that failed leaves its number to the next
   std::unique_ptr<Peer> peer_; ///< everybody else; null also where the application has ended
+  double limit_s_ = 0;         ///< for each part of letting a group in; process 0
   std::string told_besides_;   ///< to a newcomer that was called in, after the port
 
 private:
