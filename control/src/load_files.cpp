@@ -69,7 +69,8 @@ void write_own_processors(std::vector<int>& list) {
 
 } // namespace
 
-bool LoadFiles::File::read(std::string& text) {
+bool LoadFiles::File::read(std::string& text, bool keeps_open) {
+  if (!keeps_open) return read_once(path, text);
   if (fd && read_all(fd.get(), text)) return true;
   fd = base::FileDescriptor(open_to_read(path)); // the first time, or what was open has ended
   if (fd && read_all(fd.get(), text)) return true;
@@ -78,25 +79,26 @@ bool LoadFiles::File::read(std::string& text) {
   return false;
 }
 
-double LoadFiles::Group::processors(std::string& text) {
+double LoadFiles::Group::processors(std::string& text, bool keeps_open) {
   double most = -1, each = -1;
   if (has_max) {
-    max.read(text);
+    max.read(text, keeps_open);
     const std::size_t blank = std::min(text.find(' '), text.size());
     most = number(std::string_view(text).substr(0, blank));
     each = number(std::string_view(text).substr(blank));
   } else if (has_quota) {
-    quota.read(text);
+    quota.read(text, keeps_open);
     most = number(text);
     if (most <= 0) return 0;
-    period.read(text);
+    period.read(text, keeps_open);
     each = number(text);
   }
   return most > 0 && each > 0 ? most / each : 0;
 }
 
 LoadFiles::LoadFiles(std::string root)
-    : root_(std::move(root)), tasks_(root_ + "/proc/self/task"), host_{root_ + "/proc/stat", {}} {}
+    : root_(std::move(root)), tasks_(root_ + "/proc/self/task"),
+      keeps_open_(root_.empty()), host_{root_ + "/proc/stat", {}} {}
 
 const LoadTexts& LoadFiles::read(bool with_group) {
   texts_.at_s = base::monotonic_s();
@@ -105,8 +107,8 @@ const LoadTexts& LoadFiles::read(bool with_group) {
   if (found_s_ < 0 || texts_.at_s - found_s_ >= find_every_s) find_groups();
   texts_.cpu_stat.clear();
   for (Group& group : groups_)
-    if (group.has_stat && group.stat.read(text_) && !text_.empty()) texts_.cpu_stat.push_back(text_);
-  host_.read(texts_.stat);
+    if (group.has_stat && group.stat.read(text_, keeps_open_) && !text_.empty()) texts_.cpu_stat.push_back(text_);
+  host_.read(texts_.stat, keeps_open_);
   write_own_processors(texts_.cpus);
   texts_.quota = 0;
   texts_.group.clear();
@@ -115,7 +117,7 @@ const LoadTexts& LoadFiles::read(bool with_group) {
 }
 
 void LoadFiles::read_threads() {
-  if (folder_)
+  if (folder_ && keeps_open_)
     rewinddir(folder_.get());
   else
     folder_.reset(opendir(tasks_.c_str()));
@@ -129,11 +131,9 @@ void LoadFiles::read_threads() {
       known = threads_.emplace(*tid, Thread{{folder + "/schedstat", {}}, {folder + "/stat", {}}}).first;
     Thread& thread = known->second;
     thread.seen = look_;
-    thread.schedstat.read(texts.schedstat);
-    thread.stat.read(texts.stat);
-    if (threads_.size() <= most_kept) continue;
-    thread.schedstat.fd.close();
-    thread.stat.fd.close();
+    const bool keeps_open = keeps_open_ && threads_.size() <= most_kept;
+    thread.schedstat.read(texts.schedstat, keeps_open);
+    thread.stat.read(texts.stat, keeps_open);
   }
   for (auto thread = threads_.begin(); thread != threads_.end();) {
     const bool is_gone = thread->second.seen != look_;
@@ -164,7 +164,7 @@ void LoadFiles::find_groups() {
 /// The innermost group with a quota, and the others in it.
 void LoadFiles::read_group() {
   for (Group& group : groups_) {
-    texts_.quota = group.processors(text_);
+    texts_.quota = group.processors(text_, keeps_open_);
     if (texts_.quota == 0) continue;
     // opened anew each time: version 1 gives out the list of the first look as long as the file is read every second
     read_once(group.folder + "/cgroup.procs", text_);

@@ -18,7 +18,7 @@ namespace control::detail {
 /// for every 10 s: opening and looking for cost more than all that is read. One thread.
 class LoadFiles {
 public:
-  /// @param root  before /proc and /sys, for tests
+  /// @param root  before /proc and /sys, for tests, which may put other files in their place: opened at each look
   explicit LoadFiles(std::string root);
   /// What they say now; until the next call.
   /// @param with_group  also the quota of the control group, and who else is in there
@@ -28,7 +28,7 @@ private:
   struct File {
     std::string path;
     base::FileDescriptor fd;
-    bool read(std::string& text); ///< all of it; empty and false when it cannot be read
+    bool read(std::string& text, bool keeps_open); ///< all of it; empty and false when it cannot be read
   };
   struct Thread {
     File schedstat, stat;
@@ -38,7 +38,7 @@ private:
     std::string folder;
     File stat, max, quota, period;
     bool has_stat, has_max, has_quota;
-    double processors(std::string& text); ///< that it may use; 0: any number
+    double processors(std::string& text, bool keeps_open); ///< that it may use; 0: any number
   };
   struct Closed {
     void operator()(DIR* folder) const { closedir(folder); }
@@ -49,6 +49,7 @@ private:
   void read_group();
 
   const std::string root_, tasks_;
+  const bool keeps_open_;
   LoadTexts texts_;
   std::unique_ptr<DIR, Closed> folder_; ///< of the threads
   std::map<int, Thread> threads_;

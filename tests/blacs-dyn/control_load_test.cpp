@@ -2,10 +2,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <condition_variable>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -295,34 +298,74 @@ std::ptrdiff_t open_files() {
 TEST(LoadReader, ReadsThreadsThatComeAndGo) {
   const CountingRoot root;
   control::LoadReader reader(LoadSource::schedstat, root.path);
-  std::ptrdiff_t before = 0;
-  for (int k = 0; k < 200; ++k) {
+  for (int k = 0; k < 10; ++k) {
     const std::string other = "/proc/self/task/" + std::to_string(1000000 + k);
     root.write(other + "/stat", "1 (x) S 0\n");
     root.write(other + "/schedstat", "1000000000 1000000000 1\n"); // all its life, which it began since the last look
-    const Load load = reader.look();
-    EXPECT_NEAR(load.share, 0.5, 1e-9);
-    if (k == 0) before = open_files();
+    EXPECT_NEAR(reader.look().share, 0.5, 1e-9);
     std::filesystem::remove_all(root.path + other);
   }
-  EXPECT_EQ(open_files(), before);
   root.write(root.task + "/schedstat", "1500000000 1500000000 1\n");
   EXPECT_NEAR(reader.look().share, 0.25, 1e-9) << "of the one that stayed";
 }
 
-TEST(LoadReader, KeepsFewFilesOfManyThreads) {
+/// As tests do that write while a monitor reads.
+TEST(LoadReader, ReadsAFileThatTookThePlaceOfAnother) {
   const CountingRoot root;
-  for (int k = 0; k < 300; ++k) {
-    const std::string other = "/proc/self/task/" + std::to_string(1000000 + k);
-    root.write(other + "/stat", "1 (x) R 0\n");
-    root.write(other + "/schedstat", "0 0 1\n");
-  }
-  const std::ptrdiff_t before = open_files();
   control::LoadReader reader(LoadSource::schedstat, root.path);
-  EXPECT_LT(open_files() - before, 150);
-  root.write(root.task + "/schedstat", "2000000000 0 1\n");
-  root.write("/proc/self/task/1000299/schedstat", "0 3000000000 1\n");
+  root.write(root.task + "/schedstat.new", "2000000000 3000000000 1\n");
+  std::filesystem::rename(root.path + root.task + "/schedstat.new", root.path + root.task + "/schedstat");
   EXPECT_NEAR(reader.look().share, 0.25, 1e-9);
+}
+
+/// On this machine's own /proc.
+class ManyThreads {
+public:
+  explicit ManyThreads(int count) {
+    for (int k = 0; k < count; ++k)
+      threads_.emplace_back([this] {
+        std::unique_lock lock(mutex_);
+        ended_.wait(lock, [this] { return is_over_; });
+      });
+  }
+  ManyThreads(const ManyThreads&) = delete;
+  ManyThreads& operator=(const ManyThreads&) = delete;
+  ~ManyThreads() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_over_ = true;
+    }
+    ended_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+private:
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  bool is_over_ = false;
+  std::vector<std::thread> threads_;
+};
+
+TEST(LoadReader, KeepsFewFilesOpenAndNoneOfThreadsThatWent) {
+  control::LoadReader reader;
+  reader.look();
+  const std::ptrdiff_t before = open_files();
+  {
+    const ManyThreads few(10);
+    reader.look();
+    EXPECT_LE(open_files() - before, 20);
+  }
+  for (int k = 0; k < 20; ++k) {
+    { const ManyThreads others(2); }
+    reader.look();
+  }
+  const base::Deadline end(20); // a thread that was waited for may still be listed for a moment
+  while (open_files() > before && !end.is_over()) reader.look();
+  EXPECT_LE(open_files() - before, 0);
+  const ManyThreads many(200);
+  reader.look();
+  reader.look();
+  EXPECT_LE(open_files() - before, 128);
 }
 
 TEST(LoadReader, SeesWhoComesIntoItsGroupAndANewQuota) {
