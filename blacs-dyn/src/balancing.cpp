@@ -347,12 +347,11 @@ void Balancing::hear_sleepers(std::vector<ProcessLoad>& loads) const {
 
 // ---- process 0
 
-void Balancing::point_reached() {
-  if (panels_) return; // a panel ends when all have come
+void Balancing::all_came() {
+  if (panels_) return; // a panel ends otherwise
   app_.council.step_ended();
-  if (app_.processes.id() != 0 || begun_s_ < 0) return;
-  const double now = base::monotonic_s();
-  if (is_monitored_) balancer_.step(now, now - begun_s_);
+  const double now = base::monotonic_s(), begun_s = std::exchange(begun_s_, -1);
+  if (app_.processes.id() == 0 && begun_s >= 0 && is_monitored_) balancer_.step(now, now - begun_s);
 }
 
 void Balancing::Panels::all_came() {
@@ -582,6 +581,7 @@ control::BalanceSubject Balancing::subject() const {
   if (app_.settings.keep_first) s.must_stay = {0}; // where programs print and have files open
   if (app_.control) {
     s.steps_left = app_.control->steps_left();
+    if (!app_.control->allowed().text().empty()) s.max_aspect = 0; // it says all that is to be said of shapes
     s.allowed = [allowed = app_.control->allowed()](gridmap::GridShape to) { return allowed.permits(to); };
   }
   if (factored_.is_under_way()) {

@@ -39,10 +39,10 @@ public:
     control::BalanceReport report; ///< the last one that there is
   };
 
-  /// A resize point, from the arrival to its end: what lies between two of them is a step.
+  /// A resize point. A step begins where it ends, and ends in the next one when all have come.
   class Point {
   public:
-    explicit Point(Balancing& balancing) : balancing_(balancing) { balancing_.point_reached(); }
+    explicit Point(Balancing& balancing) : balancing_(balancing) {}
     ~Point() { balancing_.point_left(); }
     Point(const Point&) = delete;
     Point& operator=(const Point&) = delete;
@@ -85,6 +85,9 @@ public:
     GridMap grid_;
   };
 
+  /// To the resize point that this process is in: the step has ended, which was that of the slowest. Local; once for
+  /// each point, the first time counts.
+  void all_came();
   std::uint64_t flags(); ///< PlaceWord::Flag of this process; local
   /// Collective over the council. is_asked: the program wants a balance now, whatever the mode is.
   Verdict exchange(bool is_asked = false);
@@ -141,7 +144,6 @@ private:
     explicit operator bool() const { return by_program || question; }
     bool is_now() const { return by_program || (question && question->now); }
   };
-  void point_reached();
   void point_left();
   void know_grid();
   void start_monitor();

@@ -184,13 +184,16 @@ bool Checkpoints::is_due() const {
   return is_time != 0;
 }
 
-void Checkpoints::save_if_due() {
+void Checkpoints::save_if_due(const std::function<void()>& before) {
   if (must_restore_) {
+    before();
     restore(nullptr);
     last_s_ = MPI_Wtime();
     return;
   }
-  if (is_due()) save();
+  if (!is_due()) return;
+  before();
+  save();
 }
 
 void Checkpoints::save() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <functional>
 #include <string>
 
 #include "grid.hpp"
@@ -24,7 +25,8 @@ public:
   void restore(const char* path);
   /// At a resize point: what the environment asks for. A checkpoint that cannot be written is said and does not stop
   /// the application; a restart that cannot be done ends the run.
-  void save_if_due();
+  /// before: called when a checkpoint is written or read here.
+  void save_if_due(const std::function<void()>& before);
   bool is_due() const; ///< to be written at this resize point; collective
   void save();
 

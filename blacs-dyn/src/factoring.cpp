@@ -134,7 +134,7 @@ bool Factoring::come_to_panel() {
 /// panel.
 void Factoring::save_if_due() {
   if (app_.checkpoints.must_restore()) {
-    app_.checkpoints.save_if_due();
+    app_.checkpoints.save_if_due([] {});
     hear();
   } else if (must_save_ || app_.checkpoints.is_due()) {
     must_save_ = !is_whole();

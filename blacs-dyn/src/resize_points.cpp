@@ -26,7 +26,7 @@ int ResizePoints::arrive_at(const char* name) {
 int ResizePoints::arrive(const Place& place) {
   if (const std::optional<int> outcome = come_in(place)) return *outcome;
   const Balancing::Point here(app_.balancing);
-  app_.checkpoints.save_if_due();
+  app_.checkpoints.save_if_due([this] { app_.balancing.all_came(); }); // a checkpoint is no part of the step
   return after(act_on(look()));
 }
 
@@ -77,13 +77,17 @@ std::uint64_t ResizePoints::looks_to_come() {
 }
 
 ResizePoints::Findings ResizePoints::look() {
-  if (passes_by()) return {};
+  if (passes_by()) {
+    app_.balancing.all_came(); // as far as this process knows
+    return {};
+  }
   keep_warm();
   Findings found{next_wish()};
   Wish& wish = found.wish;
   try {
     const std::uint64_t mine = wish.flags() | news() | looks_to_come() | app_.balancing.flags();
     found.all = compare_places(place_, mine | app_.council.flags());
+    app_.balancing.all_came();
     to_pass_ = PlaceWord::points_to_pass(found.all);
     if (app_.council.is_needed() && found.is_anything()) {
       found.all = app_.council.call(Council::Call::point, {}, mine);

@@ -2,6 +2,8 @@
 // Balances by speeds that the program gives; /proc says nothing, so that what else runs here does not count. A step
 // lasts as long as its slowest part over its speed, asleep, and no time is judged but by orders of magnitude.
 // rebalanced calls: dyngrid_rebalance and dyngrid_last_balance, on each process the same.
+// rebalanced row: where DYNGRID_ALLOW says which grids there may be, a new one may be as long as it says.
+// rebalanced late: a step takes what the slowest process takes, though process 0 has done its part long before.
 // rebalanced soak 300 [--strict]: under DYNGRID_BALANCE=auto so often the slowest sleeps and returns; memory, files and
 // communicators are flat.
 #include <algorithm>
@@ -125,6 +127,39 @@ int calls() {
   return dyngrid_finalize();
 }
 
+int row() {
+  expect(dyngrid_init_grid(1, 5) == DYNGRID_SUCCESS && dyngrid_set_steps(1000000) == DYNGRID_SUCCESS, "dyngrid_init");
+  dyngrid_matrix* a = nullptr;
+  expect(dyngrid_matrix_create("A", 'd', n, n, nb, nb, &a) == DYNGRID_SUCCESS, "matrix");
+  expect(dyngrid_set_speed(dyngrid_process_id() == 2 ? 0.125 : 1) == DYNGRID_SUCCESS, "speed");
+  int outcome = DYNGRID_SAME;
+  for (int k = 0; k < 500 && outcome == DYNGRID_SAME; ++k) {
+    work(a, 0.01);
+    outcome = k % 4 == 3 ? dyngrid_rebalance() : dyngrid_resize_point();
+  }
+  int p = 0, q = 0;
+  dyngrid_grid(&p, &q, nullptr, nullptr);
+  if (outcome != DYNGRID_LEAVE) expect(p == 1 && q == 4, std::string("the slow one sleeps: ") + last().why);
+  if (dyngrid_is_first() != 0) std::printf("all right\n");
+  return dyngrid_finalize();
+}
+
+int late() {
+  constexpr double longest_s = 0.3; // beside which it does not count how late a process wakes up
+  expect(dyngrid_init_grid(1, 2) == DYNGRID_SUCCESS && dyngrid_set_steps(1000000) == DYNGRID_SUCCESS, "dyngrid_init");
+  dyngrid_matrix* a = nullptr;
+  expect(dyngrid_matrix_create("A", 'd', n, n, nb, nb, &a) == DYNGRID_SUCCESS, "matrix");
+  for (int k = 0; k < 200 && (k < 8 || says(last(), "ask again")); ++k) {
+    if (dyngrid_process_id() == 1) std::this_thread::sleep_for(std::chrono::duration<double>(longest_s));
+    expect(dyngrid_resize_point() == DYNGRID_SAME, "nobody asked");
+    if (k % 4 == 3) expect(dyngrid_rebalance() == DYNGRID_SAME, "all are alike");
+  }
+  expect(last().measured_before_s > 0.5 * longest_s,
+         "a step takes " + std::to_string(last().measured_before_s) + " s: " + last().why);
+  if (dyngrid_is_first() != 0) std::printf("all right\n");
+  return dyngrid_finalize();
+}
+
 int soak(int count, bool is_strict) {
   setenv("DYNGRID_BALANCE", "auto", 1);
   dyngrid_matrix* a = begin();
@@ -165,7 +200,9 @@ int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
   int status = DYNGRID_ERR_ARGUMENT;
   if (what == "calls") status = calls();
+  if (what == "row") status = row();
+  if (what == "late") status = late();
   if (what == "soak" && argc > 2) status = soak(std::atoi(argv[2]), argc > 3);
-  expect(status == DYNGRID_SUCCESS, "expected calls or soak COUNT, and dyngrid_finalize");
+  expect(status == DYNGRID_SUCCESS, "expected calls, row, late or soak COUNT, and dyngrid_finalize");
   return 0;
 }
