@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "../../pblas/src/in_place.hpp"
+#include "../sanitized.hpp"
 #include "local_lapack.hpp"
 #include "pblas/contexts.hpp"
 #include "spread.hpp"
@@ -34,6 +35,7 @@ int processes() {
 
 /// Runs `check` on all shapes of the grid in turn, each time with numbers of its own.
 template <class Check> void for_cases(int cases, int seed, Check&& check) {
+  if (is_sanitized) cases /= 4;
   std::vector<std::pair<int, int>> shapes;
   for (int p = 1; p <= processes(); ++p)
     if (processes() % p == 0) shapes.emplace_back(p, processes() / p);
@@ -301,7 +303,7 @@ TYPED_TEST(Kernels, Potrf) {
 /// What is kept for a context goes with it.
 TEST(Contexts, AreForgotten) {
   EXPECT_EQ(pblas::remembered_contexts(), 0u);
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < (is_sanitized ? 30 : 300); ++round) {
     const Grid grid(1, processes());
     Random random(1);
     auto a = random_matrix<double>(random, grid, 8, 8), c = random_matrix<double>(random, grid, 8, 8);
