@@ -148,10 +148,11 @@ public:
       while (check_ <= moved_) check_ *= 4;
   }
   /// The next one stays although it is to be moved, to be compared: after the 4th, the 16th, the 64th, ... that is
-  /// moved, as soon as it loses little of what those since the last one that stayed have taken.
+  /// moved, as soon as it loses little of what those since the last one that stayed have taken; at the next turn in any
+  /// case, since what it would lose may be wrong.
   bool checks_staying(double lost_s) const {
     constexpr double most_lost = 1.0 / 16;
-    return moved_ >= check_ && !(lost_s > most_lost * moved_s_);
+    return moved_ >= check_ && (!(lost_s > most_lost * moved_s_) || moved_ >= 4 * check_);
   }
   /// Places where fewer calls ran are taken for what other sizes let expect: of a few calls those that were disturbed
   /// may be most. At the 4th, the 8th, the 16th, ... in a row that stays, from the 64th on all; else 0.
