@@ -332,16 +332,16 @@ void add_options(base::CommandLine& cli, Settings& settings) {
                "instead, by the clock on the wall, on emulated processors of unequal speed (libdyngrid-slow.so): a "
                "running program grows onto processors that it chooses; every element is checked. Needs ompi-server");
   cli.add_option("--tables", settings.tables,
-                 "--live: 6.3 (equal shares and shares by speed of 6.2; 6.2 is the same), 6.6 (one grid), 6.7 and 6.17 "
-                 "(one growth for each total speed), 6.20 (four growths)")
+                 "--live: 6.3 (equal shares and shares by speed of 6.2; 6.2 is the same), 6.6 (one grid), 6.18 (a grid "
+                 "of twelve; 6.19 is the same), 6.7 and 6.17 (one growth for each total speed), 6.20 (four growths)")
       .separated_by(',')
-      .check(base::one_of({"6.2", "6.3", "6.6", "6.7", "6.17", "6.20"}))
+      .check(base::one_of({"6.2", "6.3", "6.6", "6.7", "6.17", "6.18", "6.19", "6.20"}))
       .type_name("TABLE,...")
       .show_default();
   cli.add_option("--published", settings.published, "--live: what stands beside ours, where the file is there")
       .type_name("FILE")
       .show_default();
-  cli.add_option("--apps", settings.applications, "--live: life, pdgemm; 6.3 and 6.6 are of life")
+  cli.add_option("--apps", settings.applications, "--live: life, pdgemm; 6.3, 6.6 and 6.18 are of life")
       .separated_by(',')
       .check(base::one_of({"life", "pdgemm"}))
       .type_name("NAME,...");
@@ -392,6 +392,23 @@ bench::LiveGrids live_grid(std::int64_t n) { // Table 6.6
           {{"svd", 2, 2, layout.speeds, layout.rows, layout.cols, names}}};
 }
 
+bench::LiveGrids live_twelve(std::int64_t n) { // Tables 6.18 and 6.19; the speeds are printed rounded, these give them
+  gridmap::MappingRequest request;
+  request.speeds = {9.936, 9.721, 8.849, 8.651, 8.549, 7.049, 6.651, 3.922, 2.63, 2.045, 1.849, 1.749};
+  request.nprow = 4;
+  request.npcol = 3;
+  request.m = request.n = n;
+  request.method = gridmap::MapMethod::svd;
+  const Layout layout = layout_of(gridmap::map_processors(request));
+  std::vector<std::string> names;
+  for (const double speed : layout.speeds) names.push_back(fmt::format("speed {}", speed));
+  return {"live-twelve",
+          "6.18",
+          "Tables 6.18 and 6.19: a grid of twelve",
+          request.speeds,
+          {{"svd", 4, 3, layout.speeds, layout.rows, layout.cols, names}}};
+}
+
 bench::LiveSeries live_choices(const std::string& table, std::vector<double> tpp) {
   const bool is_first = table == "6.7";
   bench::LiveSeries series{is_first ? "live-choice-first" : "live-choice-second",
@@ -432,6 +449,7 @@ int run_live(const base::CommandLine& cli, const Settings& settings) {
   const bool has_tpp = cli.count("--tpp") > 0;
   if (has("6.2") || has("6.3")) live.grids.push_back(live_shares(live.n));
   if (has("6.6")) live.grids.push_back(live_grid(live.n));
+  if (has("6.18") || has("6.19")) live.grids.push_back(live_twelve(live.n));
   for (const char* table : {"6.7", "6.17"}) {
     std::vector<double> tpp = settings.tpp;
     if (!has_tpp && settings.is_quick) tpp = {400};
