@@ -63,8 +63,7 @@ std::vector<UnsavedHistory> JobBooks::take_unsaved(bool is_end) {
     UnsavedHistory& unsaved = book.unsaved_;
     const bool is_open = !is_end && !unsaved.balances.empty() && unsaved.balances.back().measured_steps == 0;
     const auto open = unsaved.balances.end() - (is_open ? 1 : 0);
-    if (unsaved.steps.empty() && unsaved.changes.empty() && unsaved.phases.empty() &&
-        open == unsaved.balances.begin())
+    if (unsaved.steps.empty() && unsaved.changes.empty() && unsaved.phases.empty() && open == unsaved.balances.begin())
       continue;
     std::vector<BalanceReport> still_open(open, unsaved.balances.end());
     unsaved.balances.erase(open, unsaved.balances.end());

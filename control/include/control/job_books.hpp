@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a running application keeps for its history: a book for each size of its problem, and for the panels of each kind
-// of factorization.
+// What a running application keeps for its history: a book for each size of its problem, and for the panels of each
+// kind of factorization.
 #pragma once
 
 #include <cstddef>
