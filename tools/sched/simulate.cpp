@@ -261,6 +261,7 @@ private:
     const bool looks = policy_.looks_at_progress();
     for (const Job* job : state_.running) {
       if (!looks) break;
+      if (!job->resizable) continue; // nobody asks it, so nobody asks how far it is
       auto& running = static_cast<SimJob&>(const_cast<Job&>(*job));
       const double ran_s = running.changing ? 0 : state_.now_s - running.since_s;
       running.steps_left = running.steps - running.done - ran_s / step_s(running);
