@@ -58,11 +58,11 @@ void pack(const T* from, std::int64_t lld, std::int64_t height, std::int64_t wid
 /// together. Where one process has all columns they are used where they lie.
 template <class T> class PanelsOfA {
 public:
-  PanelsOfA(const Operand<const T>& a, std::int64_t widest)
+  PanelsOfA(const Operand<const T>& a, std::int64_t panel_k)
       : a_(a), size_(a.grid->here().npcol), height_(a.m_loc()),
         slices_(a.grid->row(), a.mycol(), size_, a.grid->row_processes()) {
-    const int count = size_ == 1 ? 0 : a.n() > widest ? 2 : 1;
-    for (int k = 0; k < count; ++k) buffers_[k] = Room::of<T>(height_ * std::min(widest, a.n()));
+    const int count = size_ == 1 ? 0 : a.n() > panel_k ? 2 : 1;
+    for (int k = 0; k < count; ++k) buffers_[k] = Room::of<T>(height_ * std::min(panel_k, a.n()));
   }
   /// Columns k .. k_end-1 are sent for.
   void start(std::int64_t k, std::int64_t k_end) {
@@ -105,10 +105,10 @@ private:
 /// which A's panel has its columns.
 template <class T> class PanelsOfB {
 public:
-  PanelsOfB(const Operand<const T>& b, const AxisWindow& order, std::int64_t widest)
+  PanelsOfB(const Operand<const T>& b, const AxisWindow& order, std::int64_t panel_k)
       : b_(b), order_(order), size_(b.grid->here().nprow), width_(b.n_loc()),
         slices_(b.grid->col(), b.myrow(), size_, b.grid->col_processes()) {
-    const std::int64_t most = width_ * std::min(widest, b.m());
+    const std::int64_t most = width_ * std::min(panel_k, b.m());
     if (size_ > 1) packed_ = Room::of<T>(most);
     if (is_unpacked()) panel_ = Room::of<T>(most);
   }
@@ -266,25 +266,25 @@ void multiply_at_once(T alpha, const Operand<const T>& a, const Operand<const T>
 template <class T>
 void multiply(T alpha, const Operand<const T>& a, const Operand<const T>& b, const Operand<T>& c, Part part,
               const Indices& indices) {
-  const std::int64_t k_all = a.n(), m = c.m_loc(), n = c.n_loc(), widest = width_of_panels(k_all);
-  if (k_all <= widest) {
+  const std::int64_t k_all = a.n(), m = c.m_loc(), n = c.n_loc(), panel_k = width_of_panels(k_all);
+  if (k_all <= panel_k) {
     const std::vector<Stretch> stretches = stretches_of(a.cols, b.rows);
     if (static_cast<std::int64_t>(stretches.size() - 1) * least_depth < k_all)
       return multiply_at_once(alpha, a, b, c, part, indices, stretches);
   }
-  PanelsOfA<T> of_a(a, widest);
-  PanelsOfB<T> of_b(b, a.cols, widest);
+  PanelsOfA<T> of_a(a, panel_k);
+  PanelsOfB<T> of_b(b, a.cols, panel_k);
   const auto start = [&](std::int64_t k) {
     if (k >= k_all) return;
-    of_a.start(k, std::min(k_all, k + widest));
-    of_b.start(k, std::min(k_all, k + widest));
+    of_a.start(k, std::min(k_all, k + panel_k));
+    of_b.start(k, std::min(k_all, k + panel_k));
   };
   start(0);
-  for (std::int64_t k = 0; k < k_all; k += widest) {
-    const std::int64_t depth = std::min(widest, k_all - k);
+  for (std::int64_t k = 0; k < k_all; k += panel_k) {
+    const std::int64_t depth = std::min(panel_k, k_all - k);
     const T *panel_a = of_a.finish(), *panel_b = of_b.finish();
     const std::int64_t ld_a = of_a.ld(), ld_b = of_b.ld();
-    start(k + widest);
+    start(k + panel_k);
     for (std::int64_t j = 0, width = 0; j < n; j += width) {
       of_a.advance();
       of_b.advance();
