@@ -5,7 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/names.hpp"
 #include "gridmap/axis.hpp"
 
 namespace gridmap {
@@ -14,7 +13,7 @@ enum class Placement { optimal = 0, global = 1, local1 = 2, local2 = 3 }; ///< n
 
 const char* to_string(Placement placement);
 /// "optimal", "global", "local1", "local2", in the order of their numbers.
-const base::Names& placement_names();
+const std::vector<std::string>& placement_names();
 /// @throws Error{bad_argument} "<where> is "x", expected optimal, global, local1 or local2".
 Placement parse_placement(std::string_view text, std::string_view where);
 
