@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The one table of what the placements are called.
-#include "base/text.hpp"
 #include "base/names.hpp"
+#include "base/text.hpp"
 #include "gridmap/placement.hpp"
 
 namespace gridmap {
