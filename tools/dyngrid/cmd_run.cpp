@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <unistd.h>
-
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -10,8 +8,8 @@
 
 #include "base/command_line.hpp"
 #include "base/environment.hpp"
+#include "base/process.hpp"
 #include "base/status.hpp"
-#include "base/text.hpp"
 #include "command.hpp"
 #include "control/balance_mode.hpp"
 #include "control/variables.hpp"
@@ -24,15 +22,6 @@
 
 namespace command {
 namespace {
-
-/// The file that mpirun starts for a word; empty: none is found here.
-std::string file_of(const std::string& program) {
-  if (program.find('/') != std::string::npos) return program;
-  const char* path = base::environment("PATH");
-  for (const std::string& folder : base::split(path == nullptr ? "" : path, ':'))
-    if (const std::string file = folder + "/" + program; access(file.c_str(), X_OK) == 0) return file;
-  return "";
-}
 
 /// Whether a program names this library among those it needs. What cannot be read, or is no program, is taken to.
 bool needs_library(const std::string& file) {
@@ -55,7 +44,7 @@ std::string notice_without_preload(const RunOptions& o) {
   const char* loaded = base::environment("LD_PRELOAD");
   const bool is_loaded = o.preload || (loaded != nullptr && std::strstr(loaded, "libdyngrid.") != nullptr);
   if (calls.empty() || calls == "off" || is_loaded || o.request.program.empty()) return {};
-  if (needs_library(file_of(o.request.program[0]))) return {};
+  if (needs_library(base::search_path(o.request.program[0]))) return {};
   return fmt::format("{} is not linked with libdyngrid.so, which looks at calls: add --preload", o.request.program[0]);
 }
 
