@@ -110,17 +110,21 @@ int aspect_of(const Routine& routine, const Arguments& a, std::int64_t largest) 
   return aspect * 2 + (routine.alignment == Alignment::same && letter(a, 0) == 'N' ? 1 : 0);
 }
 
+/// What calls are told apart by: all but their data. Every call pays for it, so it takes a number at a time. Local.
 std::int64_t hash_of(const Call& call) {
-  base::Fnv1a hash;
-  hash.text(call.name).number(call.here.grid.nprow).number(call.here.grid.npcol);
-  for (const int at : call.routine.letters) hash.number(letter(call.arguments(), at));
-  for (const int at : call.routine.sizes) hash.number(integer(call.arguments(), at));
+  std::uint64_t hash = 0;
+  const auto add = [&](std::uint64_t number) { hash = ((hash << 23 | hash >> 41) ^ number) * 0x9e3779b97f4a7c15u; };
+  const auto add_int = [&](int number) { add(static_cast<std::uint32_t>(number)); };
+  for (const char c : call.name) add(static_cast<unsigned char>(c));
+  add_int(call.here.grid.nprow), add_int(call.here.grid.npcol);
+  for (const int at : call.routine.letters) add(static_cast<unsigned char>(letter(call.arguments(), at)));
+  for (const int at : call.routine.sizes) add_int(integer(call.arguments(), at));
   for (const Operand& operand : call.problem.operands) {
     const Given x = given(call.arguments(), operand);
-    hash.number(x.i).number(x.j).number(operand.at).number(static_cast<int>(operand.use));
-    for (int entry = m_at; entry < lld_at; ++entry) hash.number(x.desc[entry]);
+    add_int(x.i), add_int(x.j), add_int(operand.at), add_int(static_cast<int>(operand.use));
+    for (int entry = m_at; entry < lld_at; ++entry) add_int(x.desc[entry]);
   }
-  return hash.positive();
+  return static_cast<std::int64_t>(hash >> 1); // for MPI's minimum and maximum
 }
 
 /// What decides on its own where a call is looked at no further: it is quick. Local.
@@ -131,6 +135,7 @@ Call look_at(const pblas::StockCall& stock, const Routine& routine, const std::s
   if (!call.here.is_inside()) return call;
   call.nb = first.desc[nb_at];
   for (const int at : routine.sizes) call.n = std::max<std::int64_t>(call.n, integer(call.arguments(), at));
+  call.hash = hash_of(call);
   call.comm = comm_of_context(call.here.ctxt);
   call.set = &set_of(call.comm);
   if (state().first == nullptr) state().first = call.set;
@@ -142,7 +147,6 @@ void look_closer(Call& call) {
   for (const int at : call.routine.sizes)
     call.size += fmt::format("{}{}", call.size.empty() ? "" : "x", integer(call.arguments(), at));
   call.is_acceptable = is_acceptable(call.routine, call.problem, call.arguments(), call.here);
-  call.hash = hash_of(call);
   if (call.n > 0) call.aspect = aspect_of(call.routine, call.arguments(), call.n);
 }
 
@@ -487,23 +491,6 @@ bool run_elsewhere(const Call& call, const Decision& decision) {
   return true;
 }
 
-/// What calls are told apart by under Mode::report; not more than that costs. Local.
-std::uint64_t report_key(const Call& call) {
-  std::uint64_t key = 0;
-  const auto add = [&](std::uint64_t number) { key = ((key << 23 | key >> 41) ^ number) * 0x9e3779b97f4a7c15u; };
-  const auto add_int = [&](int number) { add(static_cast<std::uint32_t>(number)); };
-  for (const char c : call.name) add(static_cast<unsigned char>(c));
-  add_int(call.here.grid.nprow), add_int(call.here.grid.npcol);
-  for (const int at : call.routine.letters) add(static_cast<unsigned char>(letter(call.arguments(), at)));
-  for (const int at : call.routine.sizes) add_int(integer(call.arguments(), at));
-  for (const Operand& operand : call.problem.operands) {
-    const Given x = given(call.arguments(), operand);
-    add_int(x.i), add_int(x.j), add_int(operand.at), add_int(static_cast<int>(operand.use));
-    for (int entry = m_at; entry < lld_at; ++entry) add_int(x.desc[entry]);
-  }
-  return key;
-}
-
 /// True when all agree that it is to be looked at. Collective.
 bool look_at_reported(Call& call, const CallRule& rule, ReportedCalls& like) {
   look_closer(call);
@@ -529,7 +516,7 @@ bool look_at_reported(Call& call, const CallRule& rule, ReportedCalls& like) {
 /// The first call of a size is looked at, and until places are known the 2nd, the 4th, the 8th, ... as well: measuring
 /// may be worth it then. Nothing is said about the others. Collective.
 void report_on(Call& call, const CallRule& rule) {
-  ReportedCalls& like = call.set->reported[report_key(call)];
+  ReportedCalls& like = call.set->reported[call.hash];
   const bool is_turn = (like.calls & (like.calls + 1)) == 0;
   ++like.calls;
   const bool is_agreed = is_turn && !like.is_settled && look_at_reported(call, rule, like);

@@ -74,8 +74,8 @@ struct ProcessSet {
   /// Of a routine, aspect and size where the caller has it.
   std::map<std::tuple<std::string, int, std::int64_t, CallPlace>, gridmap::CallTurns> turns;
   /// Each process of the set has the same ones, as all come to the same calls.
-  std::unordered_map<std::uint64_t, ReportedCalls> reported;
-  bool is_loaded = false; ///< has what earlier runs know
+  std::unordered_map<std::int64_t, ReportedCalls> reported; ///< by hash
+  bool is_loaded = false;                                   ///< has what earlier runs know
 
   double copy_factor() const { return copy_factors.count() > 0 ? copy_factors.usual() : 1; }
 
