@@ -8,6 +8,7 @@
 // the measured time here. The theoretical time is the largest rows * columns / speed; one factor, measured first, turns
 // it into milliseconds of this machine.
 #include "base/command_line.hpp"
+#include "common/fitted_speeds.hpp"
 #include "common/launch.hpp"
 #include "common/report.hpp"
 
@@ -392,9 +393,9 @@ bench::LiveGrids live_grid(std::int64_t n) { // Table 6.6
           {{"svd", 2, 2, layout.speeds, layout.rows, layout.cols, names}}};
 }
 
-bench::LiveGrids live_twelve(std::int64_t n) { // Tables 6.18 and 6.19; the speeds are printed rounded, these give them
+bench::LiveGrids live_twelve(std::int64_t n) { // Tables 6.18 and 6.19
   gridmap::MappingRequest request;
-  request.speeds = {9.936, 9.721, 8.849, 8.651, 8.549, 7.049, 6.651, 3.922, 2.63, 2.045, 1.849, 1.749};
+  request.speeds = apps::fitted_twelve;
   request.nprow = 4;
   request.npcol = 3;
   request.m = request.n = n;

@@ -14,6 +14,7 @@
 
 #include "base/command_line.hpp"
 #include "base/index.hpp"
+#include "common/fitted_speeds.hpp"
 #include "common/launch.hpp"
 #include "common/report.hpp"
 #include "gridmap/mapping.hpp"
@@ -268,20 +269,21 @@ void payoff(Papers& papers, const std::vector<Figure>& figures) {
                            skipped));
 }
 
-void unequal(Papers& papers, const std::vector<Figure>& figures) {
-  papers.heading("[Chinnusamy2004] chapter 6: processors of different speed");
-  const std::vector<double> initial{313.215, 278.643, 33.897, 24.777}; // printed rounded; these give all tables
-  // the free ones, too: speeds that round to the printed ones and give the printed sums and times
-  const std::vector<double> free{298.35, 95.44,  35.24,  10.75,  29.99,  28.10,  39.38,  217.61, 39.05,  90.60,
-                                 290.40, 278.57, 248.96, 314.99, 210.34, 63.61,  209.16, 284.27, 130.93, 83.63,
-                                 175.79, 267.49, 66.41,  231.86, 113.73, 138.20, 156.85, 250.58, 250.00, 174.35};
-  constexpr double factor = 0.0962e-3; // seconds
+/// Seconds for each row * column / speed.
+constexpr double unequal_factor = 0.0962e-3;
+
+gridmap::Mapping mapped(const std::vector<double>& speeds, int nprow, int npcol) {
   gridmap::MappingRequest request;
-  request.speeds = initial;
-  request.nprow = request.npcol = 2;
+  request.speeds = speeds;
+  request.nprow = nprow;
+  request.npcol = npcol;
   request.m = request.n = 2000;
   request.method = gridmap::MapMethod::svd;
-  const gridmap::Mapping map = gridmap::map_processors(request);
+  return gridmap::map_processors(request);
+}
+
+void first_grid(Papers& papers, const std::vector<Figure>& figures) {
+  const gridmap::Mapping map = mapped(apps::fitted_first, 2, 2);
   std::vector<Entry> shares;
   const double printed_sizes[] = {1819, 181, 1115, 885}, printed_t_opt[] = {313, 248, 31, 25};
   for (int k = 0; k < 4; ++k)
@@ -294,51 +296,59 @@ void unequal(Papers& papers, const std::vector<Figure>& figures) {
     if (f.table.find("6.6") == std::string::npos || f.phase != "theory") continue;
     const int i = position / 2, j = position % 2;
     const double cells = static_cast<double>(map.rows[at(i)]) * static_cast<double>(map.cols[at(j)]);
-    shares.push_back({"6.6: " + f.process, f.value, factor * cells / map.speed(i, j), 1e-4});
+    shares.push_back({"6.6: " + f.process, f.value, unequal_factor * cells / map.speed(i, j), 1e-4});
     ++position;
   }
   for (Entry& e : shares) e.low = 0.997 * e.ours, e.high = 1.003 * e.ours;
   papers.table("Tables 6.4 - 6.6, the first grid (within rounding: 0.3 %)", shares, {10, 2, 0},
                "the speeds are printed rounded");
+}
 
-  request.speeds = {9.936, 9.721, 8.849, 8.651, 8.549, 7.049, 6.651, 3.922, 2.63, 2.045, 1.849, 1.749}; // as above
-  request.nprow = 4;
-  request.npcol = 3;
-  const gridmap::Mapping twelve = gridmap::map_processors(request);
-  const double twelve_sizes[] = {752, 735, 358, 155, 839, 695, 466};
-  const double twelve_speeds[] = {9.9, 8.8, 8.5, 9.7, 8.7, 7, 6.7, 3.9, 2.6, 2, 1.8, 1.7};
-  const double twelve_t_opt[] = {9.9, 8.2, 5.5, 9.7, 8.0, 5.4, 4.7, 3.9, 2.6, 2, 1.7, 1.1};
-  std::vector<Entry> first;
+void grid_of_twelve(Papers& papers) {
+  const gridmap::Mapping map = mapped(apps::fitted_twelve, 4, 3);
+  const double printed_sizes[] = {752, 735, 358, 155, 839, 695, 466};
+  const double printed_speeds[] = {9.9, 8.8, 8.5, 9.7, 8.7, 7, 6.7, 3.9, 2.6, 2, 1.8, 1.7};
+  const double printed_t_opt[] = {9.9, 8.2, 5.5, 9.7, 8.0, 5.4, 4.7, 3.9, 2.6, 2, 1.7, 1.1};
+  std::vector<Entry> entries;
   for (int k = 0; k < 7; ++k)
-    first.push_back({fmt::format("6.18: {} {}", k < 4 ? "rows" : "columns", k < 4 ? k : k - 4), twelve_sizes[k],
-                     static_cast<double>(k < 4 ? twelve.rows[at(k)] : twelve.cols[at(k - 4)])});
+    entries.push_back({fmt::format("6.18: {} {}", k < 4 ? "rows" : "columns", k < 4 ? k : k - 4), printed_sizes[k],
+                       static_cast<double>(k < 4 ? map.rows[at(k)] : map.cols[at(k - 4)])});
   for (int k = 0; k < 12; ++k) {
-    first.push_back({fmt::format("6.18: speed {}", k), twelve_speeds[k], twelve.speed(k / 3, k % 3), 0.1});
-    first.push_back({fmt::format("6.19: T_opt {}", k), twelve_t_opt[k], twelve.t_opt(k / 3, k % 3), 0.1});
+    entries.push_back({fmt::format("6.18: speed {}", k), printed_speeds[k], map.speed(k / 3, k % 3), 0.1});
+    entries.push_back({fmt::format("6.19: T_opt {}", k), printed_t_opt[k], map.t_opt(k / 3, k % 3), 0.1});
   }
-  papers.table("Tables 6.18 and 6.19, the grid of twelve", first, {31, 0, 0},
+  papers.table("Tables 6.18 and 6.19, the grid of twelve", entries, {31, 0, 0},
                "the speeds are printed rounded; shares by the vector that has led to these places");
+}
 
-  std::vector<Entry> choice;
+void choice_of_processors(Papers& papers, const std::vector<Figure>& figures) {
+  std::vector<Entry> entries;
   for (const Figure& f : figures) {
     if (f.table.find("6.7") == std::string::npos || f.phase != "theory") continue;
-    gridmap::SelectionRequest r;
-    r.nprow = r.npcol = 2;
-    r.grid = initial;
-    r.available = free;
-    r.tpp = std::stod(f.process);
-    r.m = r.n = 2000;
+    gridmap::SelectionRequest request;
+    request.nprow = request.npcol = 2;
+    request.grid = apps::fitted_first;
+    request.available = apps::fitted_free;
+    request.tpp = std::stod(f.process);
+    request.m = request.n = 2000;
     using gridmap::Strategy;
-    r.strategy = f.placement == "global"  ? Strategy::global
-                 : f.placement == "local" ? Strategy::local
-                                          : Strategy::mixed;
-    const double ours = factor * gridmap::select_processors(r).mapping.t_theory;
-    choice.push_back({fmt::format("{} {}", f.process, f.placement), f.value, ours, 1e-4, 0.995 * ours, 1.005 * ours});
+    request.strategy = f.placement == "global"  ? Strategy::global
+                       : f.placement == "local" ? Strategy::local
+                                                : Strategy::mixed;
+    const double ours = unequal_factor * gridmap::select_processors(request).mapping.t_theory;
+    entries.push_back({fmt::format("{} {}", f.process, f.placement), f.value, ours, 1e-4, 0.995 * ours, 1.005 * ours});
   }
   papers.table(
-      "Table 6.7, choice of processors, seconds (within rounding: 0.5 %, the speeds are printed rounded)", choice,
+      "Table 6.7, choice of processors, seconds (within rounding: 0.5 %, the speeds are printed rounded)", entries,
       {4, 16, 4},
       "global 1400 follows no rule found, global 800 has other whole columns, 200 is below what that grid can do");
+}
+
+void unequal(Papers& papers, const std::vector<Figure>& figures) {
+  papers.heading("[Chinnusamy2004] chapter 6: processors of different speed");
+  first_grid(papers, figures);
+  grid_of_twelve(papers);
+  choice_of_processors(papers, figures);
   papers.text(
       "Tables 6.17 and 6.20 cannot be worked out: a processor of 193.71 is in no printed list; no list is printed.");
 }

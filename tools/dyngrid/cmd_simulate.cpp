@@ -316,6 +316,27 @@ void run(Options o) {
               grouped(static_cast<std::int64_t>(per_minute)).c_str());
 }
 
+/// What the modelled jobs are like.
+void add_job_options(CommandLine& app, Options& o) {
+  app.add_option("--serial", o.serial, "factors on the serial fraction of the three categories (default 8,4,1)")
+      .type_name("LIST");
+  app.add_option("--small", o.small, "shortest and longest small job, seconds on one processor (default 100,1480)")
+      .type_name("LIST");
+  app.add_flag("--resize-small", o.resize_small, "small jobs may change their size too");
+  app.add_option("--resize-scale", o.resize_scale, "factor on what a change costs")
+      .check(base::non_negative_number())
+      .show_default();
+  app.add_option("--ignoring", o.ignoring, "part of the jobs that look at no request")
+      .check(base::in_range(0.0, 1.0))
+      .show_default();
+  app.add_option("--crashing", o.crashing, "part of the jobs that crash on the way")
+      .check(base::in_range(0.0, 1.0))
+      .show_default();
+  app.add_option("--deadline", o.simulation.deadline_s, "seconds a job has to answer a request")
+      .check(base::positive_number())
+      .show_default();
+}
+
 } // namespace
 
 void add_simulate(CommandLine& root) {
@@ -355,23 +376,7 @@ void add_simulate(CommandLine& root) {
       .check(base::one_of({"even", "first"}))
       .show_default();
   app.add_flag("--payoff", o->payoff, "rs: grow only where the time left saves more than the change costs");
-  app.add_option("--serial", o->serial, "factors on the serial fraction of the three categories (default 8,4,1)")
-      .type_name("LIST");
-  app.add_option("--small", o->small, "shortest and longest small job, seconds on one processor (default 100,1480)")
-      .type_name("LIST");
-  app.add_flag("--resize-small", o->resize_small, "small jobs may change their size too");
-  app.add_option("--resize-scale", o->resize_scale, "factor on what a change costs")
-      .check(base::non_negative_number())
-      .show_default();
-  app.add_option("--ignoring", o->ignoring, "part of the jobs that look at no request")
-      .check(base::in_range(0.0, 1.0))
-      .show_default();
-  app.add_option("--crashing", o->crashing, "part of the jobs that crash on the way")
-      .check(base::in_range(0.0, 1.0))
-      .show_default();
-  app.add_option("--deadline", o->simulation.deadline_s, "seconds a job has to answer a request")
-      .check(base::positive_number())
-      .show_default();
+  add_job_options(app, *o);
   app.add_option("--jobs", o->jobs,
                  "recorded jobs instead of modelled ones: lines of name,arrival_s,sizes,steps,"
                  "step times (see docs/scheduler.md); with --synthetic: how many")

@@ -83,6 +83,22 @@ JobRecord& JobTable::job_in(JobRecord::Phase phase, const Entry& e) {
   return job;
 }
 
+void JobTable::ask_job(JobRecord& job, const Entry& entry) {
+  require_fields(entry, 2);
+  job.target = static_cast<int>(whole(entry.fields[0]));
+  job.reserved = split_ids(entry.fields[1]);
+  job.asked_s = entry.at_s;
+}
+
+void JobTable::answer_of_job(JobRecord& job, const Entry& entry) {
+  require_fields(entry, 2);
+  job.target = 0;
+  job.reserved.clear();
+  job.why = entry.fields[0];
+  job.unresponsive_until_s = std::strtod(entry.fields[1].c_str(), nullptr);
+  ++job.ignored;
+}
+
 void JobTable::apply(const Entry& e) {
   using Phase = JobRecord::Phase;
   switch (e.kind) {
@@ -101,27 +117,15 @@ void JobTable::apply(const Entry& e) {
   case Entry::Kind::start:
     start_job(job_in(Phase::waiting, e), e);
     break;
-  case Entry::Kind::ask: {
-    require_fields(e, 2);
-    JobRecord& job = job_in(Phase::running, e);
-    job.target = static_cast<int>(whole(e.fields[0]));
-    job.reserved = split_ids(e.fields[1]);
-    job.asked_s = e.at_s;
+  case Entry::Kind::ask:
+    ask_job(job_in(Phase::running, e), e);
     break;
-  }
   case Entry::Kind::size:
     resize_job(job_in(Phase::running, e), e);
     break;
-  case Entry::Kind::answer: {
-    require_fields(e, 2);
-    JobRecord& job = job_in(Phase::running, e);
-    job.target = 0;
-    job.reserved.clear();
-    job.why = e.fields[0];
-    job.unresponsive_until_s = std::strtod(e.fields[1].c_str(), nullptr);
-    ++job.ignored;
+  case Entry::Kind::answer:
+    answer_of_job(job_in(Phase::running, e), e);
     break;
-  }
   case Entry::Kind::cancel:
     job_of(e).is_cancelled = true;
     break;

@@ -108,6 +108,8 @@ private:
   JobRecord& job_of(const Entry& entry);
   JobRecord& job_in(JobRecord::Phase phase, const Entry& entry);
   void start_job(JobRecord& job, const Entry& entry);
+  void ask_job(JobRecord& job, const Entry& entry);
+  void answer_of_job(JobRecord& job, const Entry& entry);
   void resize_job(JobRecord& job, const Entry& entry);
   void suspend_job(JobRecord& job, const Entry& entry);
   void requeue_job(JobRecord& job, double at_s);
