@@ -13,6 +13,7 @@
 #include "calls/workers.hpp"
 #include "launchers/background.hpp"
 #include "launchers/linger.hpp"
+#include "launchers/this_mpi.hpp"
 #include "messages.hpp"
 #include "pblas/stock_calls.hpp"
 
@@ -95,7 +96,9 @@ void work() {
     const Nested nested; // calls of ScaLAPACK's routines are the program's, and stay here
     if (std::optional<Comm> intercomm = launcher->enter(MPI_COMM_WORLD)) { // all that were started with this one
       MPI_Comm all = MPI_COMM_NULL;
+      LooksForConnections looks;
       check_mpi(MPI_Intercomm_merge(intercomm->get(), 1, &all), "MPI_Intercomm_merge");
+      looks.stop();
       Merged merged{Comm::adopt(all)};
       merged.size = merged.comm.size();
       serve(merged);

@@ -193,6 +193,7 @@ void Workers::come_in(MPI_Comm comm) {
   }
   broadcast(port, 0, comm);
   if (port.empty()) return;
+  const LooksForConnections looks; // the first messages between the program and the workers
   MPI_Comm intercomm = MPI_COMM_NULL, merged = MPI_COMM_NULL;
   const std::string where(port.begin(), port.end());
   check_mpi(MPI_Comm_accept(where.c_str(), MPI_INFO_NULL, 0, comm, &intercomm), "MPI_Comm_accept");
