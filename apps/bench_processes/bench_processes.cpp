@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What new processes cost, by each way in which they come, side by side. Runs itself (--member) as a user's program
-// under `dyngrid run --processes` blocking, background (cold and --warm) and join, in turn, so that a machine that gets
-// slower or faster meets all alike; every figure is a median, as process 0 sees it. With --waiting instead: what it
-// costs that processes that wait sleep (libdyngrid-yield.so) where they outnumber the cores.
+// under `dyngrid run --processes` blocking, background (cold, --warm, and --warm as one group) and join, in turn, so
+// that a machine that gets slower or faster meets all alike; every figure is a median, as process 0 sees it. With
+// --waiting instead: what it costs that processes that wait sleep (libdyngrid-yield.so) where they outnumber the cores.
 #include "base/clock.hpp"
 #include "base/command_line.hpp"
 #include "base/grid_shape.hpp"
@@ -221,10 +221,11 @@ Samples samples_in(const std::string& text) {
 }
 
 Samples one_run(const Settings& s, const std::string& way) {
-  const bool is_warm = way == "warm";
+  const bool is_group = way == "warm group", is_warm = is_group || way == "warm";
   const int newcomers = apps::processes_of(s.to) - apps::processes_of(s.from);
   const std::string options =
-      is_warm ? fmt::format("--processes background --warm {}", newcomers) : "--processes " + way;
+      is_warm ? fmt::format("--processes background --warm {}{}", newcomers, is_group ? " --unit all" : "")
+              : "--processes " + way;
   const apps::Launcher launcher = under_dyngrid_run(s, "", fmt::format("{} --grid {}", options, s.from));
   const double started = base::unix_time_s();
   Samples samples = samples_in(launcher.output_of(
@@ -318,7 +319,7 @@ constexpr Row rows[] = {
     {"message", "MPI_Allreduce of 8 bytes, on the larger grid"},
 };
 
-constexpr const char* ways[] = {"blocking", "background", "warm", "join"};
+constexpr const char* ways[] = {"blocking", "background", "warm", "warm group", "join"};
 
 /// One table for one growth.
 apps::Table compare(const Settings& s, apps::Report& report) {
@@ -329,13 +330,14 @@ apps::Table compare(const Settings& s, apps::Report& report) {
         auto& list = all[way][what];
         list.insert(list.end(), values.begin(), values.end());
       }
-  apps::Table table{fmt::format("Milliseconds, {} -> {} -> {}, three {} x {} matrices in blocks of {}; {} runs of each "
-                                "way, {} growths in each",
-                                s.from, s.to, s.from, s.n, s.n, s.nb, s.reps, 2 * s.cycles),
-                    {"", "what", ways[0], ways[1], ways[2], ways[3]},
-                    {},
-                    "Medians, the ways in turn. With blocking the application waits while new processes start; with "
-                    "the others it computes; with warm they were started before, and slept."};
+  apps::Table table{
+      fmt::format("Milliseconds, {} -> {} -> {}, three {} x {} matrices in blocks of {}; {} runs of each "
+                  "way, {} growths in each",
+                  s.from, s.to, s.from, s.n, s.n, s.nb, s.reps, 2 * s.cycles),
+      {"", "what", ways[0], ways[1], ways[2], ways[3], ways[4]},
+      {},
+      "Medians, the ways in turn. With blocking the application waits while new processes start; with "
+      "the others it computes; with warm they were started before, and slept, one by one or as one group."};
   for (const Row& row : rows) {
     std::vector<apps::Cell> line{row.id, row.text};
     for (const char* way : ways) {
@@ -358,11 +360,13 @@ int compare_all(Settings s) {
       report.add(table);
       continue;
     }
-    fmt::print("\n| milliseconds, {} -> {}, three {} x {} matrices | {} | {} | {} | {} |\n|---|--:|--:|--:|--:|\n",
-               s.from, s.to, s.n, s.n, ways[0], ways[1], ways[2], ways[3]);
-    for (const auto& line : table.rows)
-      fmt::print("| {} | {} | {} | {} | {} |\n", line[1].shown, line[2].shown, line[3].shown, line[4].shown,
-                 line[5].shown);
+    fmt::print("\n| milliseconds, {} -> {}, three {} x {} matrices |", s.from, s.to, s.n, s.n);
+    for (const char* way : ways) fmt::print(" {} |", way);
+    fmt::print("\n|---|--:|--:|--:|--:|--:|\n");
+    for (const auto& line : table.rows) {
+      for (std::size_t k = 1; k < line.size(); ++k) fmt::print("| {} ", line[k].shown);
+      fmt::print("|\n");
+    }
   }
   return s.is_markdown || report.finish() ? 0 : 1;
 }
@@ -371,10 +375,10 @@ int compare_all(Settings s) {
 
 int main(int argc, char** argv) {
   Settings s;
-  base::CommandLine cli("What new processes cost by each way in which they come (blocking, background, warm, join), "
-                        "side by side; Open MPI 4 "
-                        "only. See docs/operating.md.",
-                        "bench_processes");
+  base::CommandLine cli(
+      "What new processes cost by each way in which they come (blocking, background, warm, warm as one "
+      "group, join), side by side; Open MPI 4 only. See docs/operating.md.",
+      "bench_processes");
   cli.help_column(30);
   cli.add_option("--from", s.from, "grid to start with, with --to; default: 2x2 -> 3x3, 3x3 -> 4x4, 1x1 -> 1x2")
       .type_name("PxQ");

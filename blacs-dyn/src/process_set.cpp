@@ -473,6 +473,16 @@ std::vector<HostShare> share_among_hosts(const ProcessSet& process_set, int n, c
   return shares;
 }
 
+std::vector<int> warm_groups(const GroupPolicy& policy) {
+  using Kind = GroupPolicy::Kind;
+  int size = 1;
+  if (policy.kind == Kind::fixed) size = policy.size;
+  if (policy.kind == Kind::whole) size = policy.warm;
+  std::vector<int> sizes;
+  for (int left = policy.warm; left > 0; left -= sizes.back()) sizes.push_back(std::min(size, left));
+  return sizes;
+}
+
 std::vector<NewGroup> group_into_groups(const ProcessSet& process_set, int n, const GroupPolicy& policy) {
   using Kind = GroupPolicy::Kind;
   const std::vector<int> spawners = policy.one_owner ? std::vector<int>{0} : process_set.groups.at(0).members;
@@ -484,13 +494,18 @@ std::vector<NewGroup> group_into_groups(const ProcessSet& process_set, int n, co
     group_size = 1;
 
   std::vector<NewGroup> groups;
-  int warm = policy.warm;
+  std::vector<int> warm = warm_groups(policy);
   int id = process_set.next_id;
   int group_id = process_set.next_group;
   for (const HostShare& share : share_among_hosts(process_set, n, policy))
     for (int done = 0; done < share.count;) {
-      const bool is_warm = share.host.empty() && warm-- > 0;
-      const int size = is_warm ? 1 : std::min(group_size, share.count - done);
+      const int left = share.count - done;
+      int size = std::min(group_size, left);
+      const auto fits = std::find_if(warm.begin(), warm.end(), [&](int waiting) { return waiting <= left; });
+      if (share.host.empty() && fits != warm.end()) {
+        size = *fits;
+        warm.erase(fits);
+      }
       NewGroup group{group_id++, spawners[groups.size() % spawners.size()], {}, share.host};
       group.host_speed = policy.speed_on(share.host);
       for (int i = 0; i < size; ++i) group.members.push_back(id++);

@@ -199,11 +199,11 @@ void Processes::send_for(const Change& change, const SpawnOptions& options) {
   if (id_ == 0 && launcher_->is_background()) launch_ = launcher_->start(change.new_groups, options);
 }
 
-void Processes::keep_warm(int count, const std::function<SpawnOptions()>& options) {
-  Reserve* reserve = count > 0 && can_keep_warm_ ? launcher_->reserve() : nullptr;
+void Processes::keep_warm(std::vector<int> sizes, const std::function<SpawnOptions()>& options) {
+  Reserve* reserve = !sizes.empty() && can_keep_warm_ ? launcher_->reserve() : nullptr;
   if (!reserve) return;
-  const int missing = reserve->missing(count);
-  if (missing == 0) return;
+  const std::vector<int> missing = reserve->missing(std::move(sizes));
+  if (missing.empty()) return;
   try {
     reserve->add(missing, options());
   } catch (const Error& error) {

@@ -99,8 +99,9 @@ public:
   void send_for(const Change& change, const SpawnOptions& options);
   Launch::Progress progress(); ///< process 0: of those that were sent for
   void call_off();             ///< process 0: they are not wanted any more
-  /// Process 0: that so many sleep until a growth takes them. Returns at once; says it when they cannot be started.
-  void keep_warm(int count, const std::function<SpawnOptions()>& options);
+  /// Process 0: that groups of these sizes sleep until a growth takes them. Returns at once; says it when they cannot
+  /// be started.
+  void keep_warm(std::vector<int> sizes, const std::function<SpawnOptions()>& options);
   Reserve::Count warm() const; ///< process 0
   /// What a group is called outside: what its launcher was told as DYNGRID_UNIT_NUMBER. Process 0.
   std::int64_t number_of(int group) const { return launcher_->number_of(group); }

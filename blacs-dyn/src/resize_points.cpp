@@ -148,9 +148,9 @@ std::uint64_t ResizePoints::news() {
 
 /// On process 0: what a growth took, or what ended, is started anew.
 void ResizePoints::keep_warm() {
-  const int count = app_.settings.group_policy.warm;
-  if (app_.processes.id() != 0 || count == 0) return;
-  if (!under_way_) app_.processes.keep_warm(count, [this] { return app_.spawn_options(); });
+  const GroupPolicy& policy = app_.settings.group_policy;
+  if (app_.processes.id() != 0 || policy.warm == 0) return;
+  if (!under_way_) app_.processes.keep_warm(warm_groups(policy), [this] { return app_.spawn_options(); });
   if (app_.control) app_.control->know_warm(app_.processes.warm());
 }
 

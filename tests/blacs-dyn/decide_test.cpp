@@ -158,6 +158,38 @@ TEST(Units, Policies) {
     }
 }
 
+TEST(Units, WarmOnesAreTakenFirst) {
+  const ProcessSet process_set = first_process_set(4, {2, 2});
+  const auto sizes = [&](int n, GroupPolicy policy, int warm) {
+    policy.warm = warm;
+    std::vector<std::size_t> all;
+    for (const NewGroup& group : group_into_groups(process_set, n, policy)) all.push_back(group.members.size());
+    return all;
+  };
+  using Kind = GroupPolicy::Kind;
+  using Sizes = std::vector<std::size_t>;
+  GroupPolicy whole = groups_of(Kind::whole);
+  EXPECT_EQ(sizes(4, whole, 0), Sizes{4});
+  EXPECT_EQ(sizes(5, whole, 5), Sizes{5});
+  EXPECT_EQ(sizes(7, whole, 5), (Sizes{5, 2}));
+  EXPECT_EQ(sizes(4, whole, 5), Sizes{4}); // a part of a group cannot come
+  EXPECT_EQ(sizes(5, groups_of(Kind::fixed, 2), 3), (Sizes{2, 1, 2}));
+  EXPECT_EQ(sizes(1, groups_of(Kind::fixed, 2), 3), Sizes{1});
+  EXPECT_EQ(sizes(4, groups_of(Kind::fixed, 3), 2), (Sizes{2, 2}));
+  EXPECT_EQ(sizes(3, groups_of(Kind::automatic), 2), (Sizes{1, 1, 1}));
+  EXPECT_EQ(sizes(40, groups_of(Kind::automatic), 2).front(), 1u);
+  whole.hosts = {"a"}; // nobody waits on a host that is named
+  EXPECT_EQ(sizes(7, whole, 5), Sizes{7});
+  whole.hosts.clear();
+  whole.warm = 5;
+  EXPECT_EQ(warm_groups(whole), std::vector<int>{5});
+  whole.kind = Kind::fixed;
+  whole.size = 2;
+  EXPECT_EQ(warm_groups(whole), (std::vector<int>{2, 2, 1}));
+  whole.kind = Kind::automatic;
+  EXPECT_EQ(warm_groups(whole), (std::vector<int>{1, 1, 1, 1, 1}));
+}
+
 TEST(Units, OneHostEach) {
   const ProcessSet process_set = first_process_set(2, {1, 2});
   GroupPolicy policy = groups_of(GroupPolicy::Kind::whole);

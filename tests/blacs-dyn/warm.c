@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* warm [killed]: run with DYNGRID_START=warm=2 on 1x2. A growth by processes that sleep already happens at the very
- * resize point that asks for it, which no other growth in the background can. killed: first all that sleep are killed,
- * which costs no more than a growth that comes later. */
+/* warm [killed|killed_one]: run with DYNGRID_START=warm=2 on 1x2. A growth by processes that sleep already happens at
+ * the very resize point that asks for it, which no other growth in the background can. killed: first all that sleep are
+ * killed, or one of them, which costs no more than a growth that comes later. */
 #include <ctype.h>
 #include <dirent.h>
 #include <dyngrid.h>
@@ -33,7 +33,7 @@ static size_t read_file(const char* pid, const char* name, char* text, size_t si
 }
 
 /* Processes that my mpirun has started in the background. */
-static int kill_those_that_sleep(void) {
+static int kill_those_that_sleep(int most) {
   static char text[1 << 16];
   int killed = 0;
   struct dirent* entry;
@@ -46,14 +46,14 @@ static int kill_those_that_sleep(void) {
     if (sscanf(strrchr(text, ')') + 1, " %*c %d", &parent) != 1 || parent != (int)getppid()) continue;
     got = read_file(entry->d_name, "environ", text, sizeof text);
     for (at = 0; at < got; at += strlen(text + at) + 1) is_one = is_one || !strncmp(text + at, "DYNGRID_MEET=", 13);
-    if (is_one && !kill(atoi(entry->d_name), SIGKILL)) ++killed;
+    if (is_one && killed < most && !kill(atoi(entry->d_name), SIGKILL)) ++killed;
   }
   if (all) closedir(all);
   return killed;
 }
 
 int main(int argc, char** argv) {
-  const int must_kill = argc > 1 && strcmp(argv[1], "killed") == 0;
+  const int must_kill = argc <= 1 ? 0 : strcmp(argv[1], "killed") == 0 ? 2 : strcmp(argv[1], "killed_one") == 0;
   int cycle, point, at_once = 0, nprow = 0, npcol = 0, myrow = -1, mycol = -1, cycles = 0;
   expect(dyngrid_init() == DYNGRID_SUCCESS, "dyngrid_init", 0);
   expect(dyngrid_share("cycles", &cycles, sizeof cycles) == DYNGRID_SUCCESS, "dyngrid_share", 0);
@@ -72,7 +72,7 @@ int main(int argc, char** argv) {
       expect(dyngrid_resize_point_at("step") == DYNGRID_SAME, "nothing to do", 0);
       usleep(20000);
     }
-    if (must_kill && cycle < 3 && myrow == 0 && mycol == 0) printf("killed %d\n", kill_those_that_sleep());
+    if (must_kill && cycle < 3 && myrow == 0 && mycol == 0) printf("killed %d\n", kill_those_that_sleep(must_kill));
     expect(dyngrid_request(2, 2) == DYNGRID_SUCCESS, "dyngrid_request", 0);
     for (point = 0; point < 2000 && outcome == DYNGRID_SAME; ++point) {
       outcome = dyngrid_resize_point_at("step");

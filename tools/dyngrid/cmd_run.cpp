@@ -109,8 +109,8 @@ void add_run_options(CommandLine& app, RunOptions& o) {
       .type_name("N")
       .check(base::in_range(0, 1 << 20));
   app.add_option("--warm", r.warm,
-                 "so many processes are started beforehand and sleep until a growth takes them, one by one; others "
-                 "take their place (DYNGRID_START=warm). Where new ones come in the background")
+                 "so many processes are started beforehand and sleep until a growth takes them, one by one or as "
+                 "--unit says; others take their place (DYNGRID_START=warm). Where new ones come in the background")
       .type_name("N")
       .check(base::in_range(0, 1 << 20));
   app.add_option("--keep", r.keep,

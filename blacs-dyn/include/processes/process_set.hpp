@@ -89,11 +89,14 @@ struct GroupPolicy {
   bool one_owner = false; ///< the join way: process 0 lets all in, and a group is an mpirun, so that automatic means
                           ///< one for each host
   bool keeps = false;     ///< groups of which nobody is needed sleep on, instead of leaving
-  int warm = 0;           ///< so many of the new processes come one by one, where mpirun puts them: they wait already
+  int warm = 0;           ///< so many of the new processes wait already, where mpirun has put them, in warm_groups
 
   double speed_on(const std::string& host) const; ///< 0: not said
   void set_hosts(std::vector<base::HostEntry> entries);
 };
+
+/// In groups of which sizes those wait that are kept warm: one by one, unless the policy says how many are a group.
+std::vector<int> warm_groups(const GroupPolicy& policy);
 
 /// Onto these hosts, as many more on each as it has slots, and nowhere else.
 GroupPolicy onto(const ProcessSet& process_set, GroupPolicy policy, const std::vector<control::OfferedHost>& hosts);

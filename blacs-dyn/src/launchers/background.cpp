@@ -60,7 +60,7 @@ public:
     return launch;
   }
 
-  int missing(int count) override {
+  std::vector<int> missing(std::vector<int> sizes) override {
     for (Warm& one : warm_) {
       std::string why;
       const Presence presence = rendezvous_->presence(one.ticket, &why);
@@ -76,24 +76,26 @@ public:
     }
     warm_.erase(std::remove_if(warm_.begin(), warm_.end(), [](const Warm& one) { return one.ticket == 0; }),
                 warm_.end());
-    if (lost_ >= most_lost) return 0;
-    return std::max(0, count - static_cast<int>(warm_.size()));
+    if (lost_ >= most_lost) return {};
+    for (const Warm& one : warm_)
+      if (const auto at = std::find(sizes.begin(), sizes.end(), one.size); at != sizes.end()) sizes.erase(at);
+    return sizes;
   }
 
-  void add(int count, const SpawnOptions& options) override {
+  void add(const std::vector<int>& sizes, const SpawnOptions& options) override {
     open_rendezvous("unix", "");
-    NewGroup one;
-    one.members = {0};
-    for (; count > 0; --count) {
-      const auto [ticket, invitation] = invite(1);
-      warm_.push_back({ticket, start_as(ticket, invitation, one, options)});
+    for (const int size : sizes) {
+      NewGroup group;
+      group.members.resize(static_cast<std::size_t>(size)); // who they are is known when they are taken
+      const auto [ticket, invitation] = invite(size);
+      warm_.push_back({ticket, size, start_as(ticket, invitation, group, options)});
     }
   }
 
   Count count() const override {
     Count all;
     for (const Warm& one : warm_)
-      ++(rendezvous_->presence(one.ticket, nullptr) == Presence::ready ? all.asleep : all.starting);
+      (rendezvous_->presence(one.ticket, nullptr) == Presence::ready ? all.asleep : all.starting) += one.size;
     return all;
   }
 
@@ -134,9 +136,9 @@ public:
   }
 
 private:
-  /// A process that sleeps until a growth takes it, or is on its way there.
+  /// A group that sleeps until a growth takes it, or is on its way there.
   struct Warm {
-    int ticket;
+    int ticket, size;
     pmix::Job job;
   };
   static constexpr int most_lost = 10; ///< where there is no room for them they are not started for ever
@@ -153,10 +155,11 @@ private:
 
   /// Those that are ready first, then those that are on their way.
   bool wake(const NewGroup& group, BackgroundLaunch& launch) {
-    if (group.members.size() != 1 || !group.host.empty()) return false;
+    if (!group.host.empty()) return false;
+    const auto size = static_cast<int>(group.members.size());
     for (const Presence how_far : {Presence::ready, Presence::awaited}) {
       const auto one = std::find_if(warm_.begin(), warm_.end(), [&](const Warm& each) {
-        return rendezvous_->presence(each.ticket, nullptr) == how_far;
+        return each.size == size && rendezvous_->presence(each.ticket, nullptr) == how_far;
       });
       if (one == warm_.end()) continue;
       tickets_[group.id] = one->ticket;

@@ -70,11 +70,12 @@ public:
 class Reserve {
 public:
   virtual ~Reserve() = default;
-  /// How many are to be started so that `count` are there. Those that have ended by themselves are forgotten.
-  virtual int missing(int count) = 0;
-  /// Starts so many, each a group of its own, and returns at once. @throws Error
-  virtual void add(int count, const SpawnOptions& options) = 0;
-  struct Count {
+  /// Which groups are to be started so that groups of these sizes are there. Those that have ended by themselves are
+  /// forgotten.
+  virtual std::vector<int> missing(std::vector<int> sizes) = 0;
+  /// Starts groups of these sizes, and returns at once. @throws Error
+  virtual void add(const std::vector<int>& sizes, const SpawnOptions& options) = 0;
+  struct Count { ///< of processes
     int asleep = 0, starting = 0;
   };
   virtual Count count() const = 0;

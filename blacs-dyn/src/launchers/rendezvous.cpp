@@ -44,6 +44,7 @@ constexpr const char* goodbye_line = "bye";
 constexpr const char* end_line = "end ";
 constexpr const char* welcome_line = "welcome";
 constexpr const char* not_wanted_line = "no ";
+constexpr const char* called_line = "called"; ///< to all but the first of a group that was told something
 
 [[noreturn]] void fail(const std::string& what) {
   throw Error(Status::io_failure, fmt::format("blacs-dyn: rendezvous: {}: {}", what, std::strerror(errno)));
@@ -377,6 +378,16 @@ struct Rendezvous::State {
                                       : fmt::format("what started it ended with status {}", WEXITSTATUS(status));
     }
   }
+  /// To the first process of a group; the others hear that something was said. False: it is not there.
+  bool say_to_first(int group, const std::string& line) {
+    bool is_told = false;
+    for (const auto& c : connections) {
+      if (c->group != group) continue;
+      send_line(c->socket.fd, c->rank == 0 ? line : called_line);
+      is_told = is_told || c->rank == 0;
+    }
+    return is_told;
+  }
   void poke() { [[maybe_unused]] const ssize_t put = write(wake[1], "x", 1); }
 };
 
@@ -446,12 +457,7 @@ Origin Rendezvous::origin(int group) const {
 bool Rendezvous::tell(int group, const std::string& line) {
   const std::lock_guard lock(state_->mutex);
   if (state_->groups[group].presence == Presence::gone) return false;
-  for (const auto& c : state_->connections)
-    if (c->group == group && c->rank == 0) {
-      send_line(c->socket.fd, line);
-      return true;
-    }
-  return false;
+  return state_->say_to_first(group, line);
 }
 
 bool Rendezvous::hold(int group, double limit_s, std::string* why) {
@@ -490,12 +496,7 @@ void Rendezvous::dismiss(int group) {
   const std::lock_guard lock(state_->mutex);
   State::UnitState& u = state_->groups[group];
   u.may_go = true;
-  bool is_told = false;
-  for (const auto& c : state_->connections)
-    if (c->group == group && c->rank == 0) {
-      send_line(c->socket.fd, "away");
-      is_told = true;
-    }
+  const bool is_told = state_->say_to_first(group, "away");
   // mpirun must not be told to end while it is at it because one of its processes died
   if (u.launcher > 0)
     u.end_by = std::chrono::steady_clock::now() +

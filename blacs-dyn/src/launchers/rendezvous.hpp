@@ -67,7 +67,7 @@ public:
   void reap(pid_t child, int group);
   Presence presence(int group, std::string* why) const;
   Origin origin(int group) const; ///< empty texts until it has come
-  /// A line to the group's leader. False when it has gone.
+  /// A line to the group's first process; the others hear that there was one. False when it has gone.
   bool tell(int group, const std::string& line);
   /// From here on the group's end is the end of everything, and so is that it has not come in within limit_s. False: it
   /// has gone already, and why.

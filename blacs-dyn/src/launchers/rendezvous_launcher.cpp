@@ -116,7 +116,8 @@ std::optional<Comm> RendezvousLauncher::enter(MPI_Comm world) {
   wait_asleep(&request);
   int rank = 0;
   MPI_Comm_rank(world, &rank);
-  const std::string answer = rank == 0 ? say_ready() : std::string();
+  if (rank == 0 && peer_) peer_->say("ready");
+  const std::string answer = hear_answer(world); // the others' is only that there is one
   std::vector<char> word(answer.begin(), answer.end());
   broadcast(word, 0, world);
   std::istringstream line(std::string(word.begin(), word.end()));
@@ -130,15 +131,16 @@ std::optional<Comm> RendezvousLauncher::enter(MPI_Comm world) {
   return connect(port, world);
 }
 
-/// On a group's first process: what the application answers; "away" when it has ended.
-std::string RendezvousLauncher::say_ready() {
+/// What the application says; "away" when it has ended. Asleep, which who waits in a broadcast is only for moments.
+std::string RendezvousLauncher::hear_answer(MPI_Comm world) {
   if (!peer_) return "away";
   try {
-    peer_->say("ready");
     for (;;) {
       if (const auto heard = peer_->listen()) return *heard;
       pollfd one{peer_->fd(), POLLIN, 0};
-      poll(&one, 1, 1000);
+      int any = 0; // what MPI has still to bring to the others of the group it brings while it is looked at
+      if (poll(&one, 1, 1000) == 0)
+        check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, world, &any, MPI_STATUS_IGNORE), "MPI_Iprobe");
     }
   } catch (const Error&) {
     return "away";

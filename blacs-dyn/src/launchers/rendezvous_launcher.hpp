@@ -64,7 +64,7 @@ protected:
   std::string told_besides_;   ///< to a newcomer that was called in, after the port
 
 private:
-  std::string say_ready();
+  std::string hear_answer(MPI_Comm world);
   [[noreturn]] void end_all(const std::string& what, double grace_s) const;
 
   LossText loss_;
