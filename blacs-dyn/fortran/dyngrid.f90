@@ -30,6 +30,14 @@ module dyngrid_grids
     integer(c_int64_t) :: moved_bytes, kept_bytes, asked_at_step, changed_at_step
   end type
 
+  !> A panel of dyngrid_lu or dyngrid_cholesky that is done; see dyngrid_panel in dyngrid.h. first from 0.
+  type, bind(C), public :: dyngrid_panel
+    integer(c_int64_t) :: first, columns, of
+    integer(c_int) :: nprow, npcol
+    real(c_double) :: seconds
+    integer(c_int) :: outcome
+  end type
+
   !> What one process gets of its processor; see dyngrid_load in dyngrid.h. row, col from 0.
   type, bind(C), public :: dyngrid_load
     integer(c_int) :: process, row, col, is_known
@@ -70,7 +78,8 @@ module dyngrid_grids
   public :: dyngrid_init, dyngrid_init_grid, dyngrid_finalize, dyngrid_is_newcomer, dyngrid_is_first, &
     dyngrid_context, dyngrid_grid, dyngrid_comm, &
     dyngrid_resize_point, dyngrid_resize_point_at, dyngrid_entry_point, dyngrid_pending, dyngrid_on_change, &
-    dyngrid_change_routine, dyngrid_request, dyngrid_resize, dyngrid_relayout, dyngrid_pop, dyngrid_depth, &
+    dyngrid_change_routine, dyngrid_on_panel, dyngrid_panel_routine, &
+    dyngrid_request, dyngrid_resize, dyngrid_relayout, dyngrid_pop, dyngrid_depth, &
     dyngrid_resize_without, dyngrid_request_without, dyngrid_need, dyngrid_process_id, &
     dyngrid_set_placement, dyngrid_set_schedule, dyngrid_set_processes, dyngrid_last_resize, &
     dyngrid_matrix_create, dyngrid_matrix_create_by, dyngrid_distribution, dyngrid_block_rule, &
@@ -142,6 +151,15 @@ module dyngrid_grids
     end subroutine
   end interface
 
+  !> What dyngrid_on_panel is given. See dyngrid.h.
+  abstract interface
+    subroutine dyngrid_panel_routine(panel, data) bind(C)
+      import
+      type(dyngrid_panel), intent(in) :: panel
+      type(c_ptr), value :: data
+    end subroutine
+  end interface
+
   !> call dyngrid_resize_point(outcome). Directly, since the place of the call is what tells resize points apart.
   interface
     subroutine dyngrid_resize_point(outcome) bind(C, name="dyngrid_resize_point_")
@@ -209,6 +227,11 @@ module dyngrid_grids
     integer(c_int) function c_on_change(before, after, data) bind(C, name="dyngrid_on_change")
       import
       type(c_funptr), value :: before, after
+      type(c_ptr), value :: data
+    end function
+    integer(c_int) function c_on_panel(routine, data) bind(C, name="dyngrid_on_panel")
+      import
+      type(c_funptr), value :: routine
       type(c_ptr), value :: data
     end function
     integer(c_int) function c_request(nprow, npcol) bind(C, name="dyngrid_request")
@@ -578,6 +601,17 @@ contains
     if (present(before)) first = c_funloc(before)
     if (present(after)) second = c_funloc(after)
     info = c_on_change(first, second, data)
+  end subroutine
+
+  !> `routine` is called after each panel of dyngrid_lu and dyngrid_cholesky, `data` is handed to it; without it: none.
+  subroutine dyngrid_on_panel(routine, data, info)
+    procedure(dyngrid_panel_routine), optional :: routine
+    type(c_ptr), intent(in) :: data
+    integer, intent(out) :: info
+    type(c_funptr) :: known
+    known = c_null_funptr
+    if (present(routine)) known = c_funloc(routine)
+    info = c_on_panel(known, data)
   end subroutine
 
   subroutine dyngrid_request(nprow, npcol, info)

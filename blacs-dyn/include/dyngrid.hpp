@@ -145,6 +145,16 @@ public:
         both.get()));
     notices_.push_back(std::move(both));
   }
+  /// After each panel of lu and cholesky; empty: none. See dyngrid_on_panel. Until the end of the application. Local.
+  void on_panel(std::function<void(const dyngrid_panel&)> notice) {
+    auto kept = std::make_unique<PanelNotice>(std::move(notice));
+    check(dyngrid_on_panel(
+        [](const dyngrid_panel* panel, void* f) {
+          if (const auto& to_be_told = *static_cast<PanelNotice*>(f)) to_be_told(*panel);
+        },
+        kept.get()));
+    panel_notice_ = std::move(kept);
+  }
   /// Asks for a change at the next resize point. Local.
   void request(int nprow, int npcol) { check(dyngrid_request(nprow, npcol)); }
   /// Changes the grid now. Collective.
@@ -231,11 +241,13 @@ private:
   struct Notice {
     std::function<void()> before, after;
   };
+  using PanelNotice = std::function<void(const dyngrid_panel&)>;
   static Outcome going_on(int outcome, std::string& refusal) {
     refusal = outcome < 0 ? detail::last_message() : "";
     return outcome < 0 ? Outcome::same : static_cast<Outcome>(outcome);
   }
   std::vector<std::unique_ptr<Notice>> notices_; ///< their addresses are known to dyngrid
+  std::unique_ptr<PanelNotice> panel_notice_;    ///< likewise
   bool is_open_ = true;
   int exceptions_ = std::uncaught_exceptions();
 };

@@ -13,6 +13,7 @@ namespace {
 using base::detail::guard;
 using blacs_dyn::Application;
 using blacs_dyn::Place;
+using Inside = blacs_dyn::ChangeRoutines::Inside;
 using blacs_dyn::Shape;
 
 Application& app() {
@@ -27,7 +28,7 @@ Application& begun(const char* routine) {
 
 /// For what the processes hold: not in a routine that is called before a change, when everything is worked out.
 Application& holding(const char* routine) {
-  begun(routine).routines.refuse_inside(routine, true);
+  begun(routine).routines.refuse_inside(routine, {Inside::before});
   return app();
 }
 
@@ -169,6 +170,10 @@ int dyngrid_on_change(dyngrid_change_routine before, dyngrid_change_routine afte
   return guard([&] { begun("dyngrid_on_change").routines.add(before, after, data); });
 }
 
+int dyngrid_on_panel(dyngrid_panel_routine routine, void* data) {
+  return guard([&] { begun("dyngrid_on_panel").routines.set_on_panel(routine, data); });
+}
+
 // Fortran, with modules and without: the call that counts is the one in the program
 DYNGRID_API void dyngrid_resize_point_(int* outcome) {
   const void* caller = __builtin_return_address(0);
@@ -194,7 +199,10 @@ int dyngrid_request_without(int nprow, int npcol, const char* without) {
 }
 
 int dyngrid_need(const char* grids) {
-  return guard([&] { return begun("dyngrid_need").points.need(grids); });
+  return guard([&] {
+    begun("dyngrid_need").routines.refuse_inside("dyngrid_need");
+    return app().points.need(grids);
+  });
 }
 
 int dyngrid_allow(const char* grids) {
@@ -518,6 +526,7 @@ int dyngrid_matrix_free(dyngrid_matrix** matrix) {
   return guard([&] {
     if (!matrix || !*matrix) return;
     Application& a = holding("dyngrid_matrix_free");
+    a.routines.refuse_inside("dyngrid_matrix_free", {Inside::panel}); // it may be the one that is factored
     a.phases.freed(*matrix);
     a.matrices.free(*matrix);
     *matrix = nullptr;
@@ -662,7 +671,10 @@ int dyngrid_unshare(const char* name) {
 }
 
 int dyngrid_checkpoint(const char* path) {
-  return guard([&] { begun("dyngrid_checkpoint").checkpoints.write(path); });
+  return guard([&] {
+    begun("dyngrid_checkpoint").routines.refuse_inside("dyngrid_checkpoint", {Inside::panel}); // A is not whole
+    app().checkpoints.write(path);
+  });
 }
 
 int dyngrid_restore(const char* path) {

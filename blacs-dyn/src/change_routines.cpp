@@ -15,20 +15,31 @@ namespace {
 using base::Error;
 using base::Status;
 
-void call(dyngrid_change_routine routine, void* data, const char* when) {
+/// @param which      is called
+/// @param what_goes  on all the same: the other processes know of nothing
+template <class Call> void call(Call&& routine, const char* which, const char* what_goes) {
   const auto say = [&](const char* what) {
-    std::fprintf(stderr,
-                 "dyngrid: a routine of dyngrid_on_change that is called %s a change threw an exception: %s; the "
-                 "change goes on\n",
-                 when, what);
+    std::fprintf(stderr, "dyngrid: %s threw an exception: %s; the %s goes on\n", which, what, what_goes);
   };
   try {
-    if (routine) routine(data);
+    routine();
   } catch (const std::exception& error) {
     say(error.what());
   } catch (...) {
     say("of an unknown type");
   }
+}
+
+void call(dyngrid_change_routine routine, void* data, const char* which) {
+  if (routine) call([&] { routine(data); }, which, "change");
+}
+
+/// In the order of ChangeRoutines::Inside, of which nothing is none.
+constexpr const char* names[] = {"", "a routine that dyngrid_on_change calls before a change",
+                                 "a routine that dyngrid_on_change calls after a change",
+                                 "the routine that dyngrid_on_panel calls after a panel"};
+constexpr const char* name_of(ChangeRoutines::Inside inside) {
+  return names[static_cast<int>(inside)];
 }
 
 } // namespace
@@ -50,7 +61,7 @@ void ChangeRoutines::call_before() {
   const std::vector<Routine> routines = routines_; // a routine may add others
   owes_after_ = true;
   inside_ = Inside::before;
-  for (auto one = routines.rbegin(); one != routines.rend(); ++one) call(one->before, one->data, "before");
+  for (auto one = routines.rbegin(); one != routines.rend(); ++one) call(one->before, one->data, name_of(inside_));
   inside_ = Inside::nothing;
 }
 
@@ -58,15 +69,26 @@ void ChangeRoutines::call_after() {
   const std::vector<Routine> routines = routines_;
   owes_after_ = false;
   inside_ = Inside::after;
-  for (const Routine& one : routines) call(one.after, one.data, "after");
+  for (const Routine& one : routines) call(one.after, one.data, name_of(inside_));
   inside_ = Inside::nothing;
 }
 
-void ChangeRoutines::refuse_inside(const char* what, bool only_before) const {
-  if (inside_ == Inside::before || (inside_ == Inside::after && !only_before))
-    throw Error(Status::bad_state,
-                fmt::format("blacs-dyn: {} inside a routine that dyngrid_on_change calls {} a change", what,
-                            inside_ == Inside::before ? "before" : "after"));
+void ChangeRoutines::call_on_panel(const dyngrid_panel& panel) {
+  const PanelRoutine one = on_panel_; // it may be replaced inside
+  if (!one.routine) return;
+  inside_ = Inside::panel;
+  call([&] { one.routine(&panel, one.data); }, name_of(inside_), "factorization");
+  inside_ = Inside::nothing;
+}
+
+void ChangeRoutines::clear() {
+  routines_.clear();
+  on_panel_ = {};
+}
+
+void ChangeRoutines::refuse_inside(const char* what, std::initializer_list<Inside> kinds) const {
+  if (std::find(kinds.begin(), kinds.end(), inside_) != kinds.end())
+    throw Error(Status::bad_state, fmt::format("blacs-dyn: {} inside {}", what, name_of(inside_)));
 }
 
 } // namespace blacs_dyn

@@ -1,35 +1,46 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <initializer_list>
 #include <vector>
 
 #include "dyngrid.h"
 
 namespace blacs_dyn {
 
-/// The program's own routines, called before and after each change of the grid (dyngrid_on_change).
+/// The program's own routines, called before and after each change of the grid (dyngrid_on_change), and after each
+/// panel of a factorization (dyngrid_on_panel).
 class ChangeRoutines {
 public:
+  enum class Inside { nothing, before, after, panel };
+
   /// Both null: forgets those that were given with this data. @throws Error{not_found}
   void add(dyngrid_change_routine before, dyngrid_change_routine after, void* data);
-  void clear() { routines_.clear(); }
+  void set_on_panel(dyngrid_panel_routine routine, void* data) { on_panel_ = {routine, data}; }
+  void clear();
 
   /// What a routine throws is said, and stops nothing: the other processes go on.
   void call_before(); ///< the latest first
   void call_after();
+  void call_on_panel(const dyngrid_panel& panel);
   /// `before` was called and `after` not yet: what was taken down has to be built again.
   bool owes_after() const { return owes_after_; }
 
-  /// What cannot be done inside a routine, or only not before the change. @throws Error{bad_state}
-  void refuse_inside(const char* what, bool only_before = false) const;
+  /// What cannot be done inside a routine of these kinds. @throws Error{bad_state}
+  void refuse_inside(const char* what,
+                     std::initializer_list<Inside> kinds = {Inside::before, Inside::after, Inside::panel}) const;
 
 private:
   struct Routine {
     dyngrid_change_routine before, after;
     void* data;
   };
-  enum class Inside { nothing, before, after };
+  struct PanelRoutine {
+    dyngrid_panel_routine routine = nullptr;
+    void* data = nullptr;
+  };
 
   std::vector<Routine> routines_;
+  PanelRoutine on_panel_;
   Inside inside_ = Inside::nothing; ///< which of them is running
   bool owes_after_ = false;
 };

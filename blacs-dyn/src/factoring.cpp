@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -93,16 +94,24 @@ int Factoring::run() {
   if (const std::optional<int> outcome = app_.points.come_in(place_)) {
     outcome_ = *outcome;
     if (outcome_ != DYNGRID_RESIZED) return outcome_;
+    came_of_point_ = outcome_;
     hear();
   }
-  for (;;) {
-    if (!come_to_panel()) break;
-    if (is_done()) break;
-    const std::int64_t first = progress_.next;
-    step();
-    panels_->done(first, progress_.next);
-  }
+  while (come_to_panel() && !is_done()) do_panel();
   return outcome_;
+}
+
+void Factoring::do_panel() {
+  const std::int64_t first = progress_.next;
+  const double begun_s = MPI_Wtime();
+  step();
+  panels_->done(first, progress_.next);
+  const int came_of_point = std::exchange(came_of_point_, DYNGRID_SAME);
+  if (progress_.next == first) return; // it failed
+  const Matrix& a = *asked_.matrix;
+  const Shape grid = app_.grid.shape();
+  app_.routines.call_on_panel({first, progress_.next - first, std::min(a.rows.n, a.cols.n), grid.nprow, grid.npcol,
+                               MPI_Wtime() - begun_s, came_of_point});
 }
 
 bool Factoring::is_done() const {
@@ -153,12 +162,14 @@ bool Factoring::act(ResizePoints::Findings found) {
     outcome = app_.points.act(std::move(found));
   } catch (const Error& error) { // was said; the grid and all data are as they were
     if (error.status() == Status::mpi_failure) throw;
+    base::detail::set_last_message(error.what()); // for who hears of the status
+    came_of_point_ = static_cast<int>(error.status());
   }
   if (outcome == DYNGRID_LEAVE || outcome == DYNGRID_REDIRECT) {
     outcome_ = outcome;
     return false;
   }
-  if (outcome == DYNGRID_RESIZED) outcome_ = outcome;
+  if (outcome == DYNGRID_RESIZED) outcome_ = came_of_point_ = outcome;
   hear();
   return true;
 }

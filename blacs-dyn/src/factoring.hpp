@@ -43,6 +43,7 @@ private:
   void save_if_due();
   bool act(ResizePoints::Findings found);
   void give_back();
+  void do_panel();
   void step();
   bool is_whole() const { return !steps_ || steps_->is_whole(); }
   bool is_done() const;
@@ -56,6 +57,7 @@ private:
   std::vector<std::int64_t> told_; ///< to those that join: next, info, has_looked_, pivots
   std::unique_ptr<pblas::Factorization> steps_;
   bool has_looked_ = false; ///< whether something is wanted before this panel
+  int came_of_point_ = 0;   ///< of the one before this panel: an outcome, or a status
   bool must_save_ = false;
   std::optional<Balancing::Panels> panels_;
   std::optional<ResizePoints::Findings> found_; ///< to be done when the matrix is whole

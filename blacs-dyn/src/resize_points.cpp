@@ -487,6 +487,7 @@ int ResizePoints::see_through(Resize& change) {
     case Resize::Outcome::gone:
       return leave();
     case Resize::Outcome::asleep:
+      request({}); // made while this change was on its way: the others have made it too
       if (app_.council.is_attending()) return asleep_outside;
       break;
     }

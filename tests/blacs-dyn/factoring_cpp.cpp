@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // dyngrid::lu and dyngrid::cholesky while the grid changes, then getrs and potrs on the grid there is: A x = b, where x
 // is known.
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <cstdio>
 #include <cstdlib>
+#include <stdexcept>
 
 #include "dyngrid/scalapack.hpp"
 
@@ -31,6 +33,12 @@ int main() {
   dyngrid::Application app(2, 2);
   dyngrid::Matrix<Number> a("a", n, n, nb, nb), b("b", n, 1, nb, nb);
   dyngrid::Shared<int> round("round", 0);
+  dyngrid::Shared<std::int64_t> next("next", 0);
+  app.on_panel([&](const dyngrid_panel& panel) {
+    need(panel.first == next && panel.columns == std::min(nb, n - next) && panel.of == n, "the columns of a panel");
+    next = next + panel.columns;
+    if (panel.first == 0) throw std::runtime_error("as a test"); // is said, and no more
+  });
   for (; round < 2; round = round + 1) {
     dyngrid::for_each(a, [&](std::int64_t i, std::int64_t j, Number& e) { e = element(round, i, j); });
     dyngrid::for_each(b, [&](std::int64_t i, std::int64_t, Number& e) {
@@ -42,7 +50,8 @@ int main() {
     const dyngrid::Outcome outcome =
         round == 0 ? dyngrid::lu(a, pivots, info) : dyngrid::cholesky(a, info, dyngrid::Uplo::upper);
     if (outcome == dyngrid::Outcome::leave) return 0;
-    need(info == 0, "the factorization");
+    need(info == 0 && next == n, "the factorization, and all of its panels");
+    next = 0;
     if (round == 0)
       dyngrid::getrs(a, pivots, b);
     else

@@ -1,8 +1,35 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 ! A x = b in Fortran: LU and Cholesky while the grid changes between panels, solved by ScaLAPACK on the grid there is.
+module counting_panels
+  use, intrinsic :: iso_c_binding
+  use dyngrid, only: dyngrid_panel, dyngrid_grid, DYNGRID_SAME, DYNGRID_RESIZED
+  use need_module
+  implicit none
+  type, bind(C) :: panels
+    integer(c_int) :: next, count
+  end type
+
+contains
+
+  subroutine on_panel(panel, data) bind(C)
+    type(dyngrid_panel), intent(in) :: panel
+    type(c_ptr), value :: data
+    type(panels), pointer :: seen
+    integer :: nprow, npcol, myrow, mycol
+    call c_f_pointer(data, seen)
+    call dyngrid_grid(nprow, npcol, myrow, mycol)
+    call need(panel%first == seen%next .and. panel%columns == 8 .and. panel%of == 120, 'the columns of a panel')
+    call need(panel%nprow == nprow .and. panel%npcol == npcol .and. panel%seconds >= 0, 'the grid of a panel')
+    call need(panel%outcome == DYNGRID_SAME .or. panel%outcome == DYNGRID_RESIZED, 'the resize point of a panel')
+    seen%next = seen%next + int(panel%columns)
+    seen%count = seen%count + 1
+  end subroutine
+end module
+
 program factoring_fortran
   use dyngrid
   use need_module
+  use counting_panels
   use, intrinsic :: iso_fortran_env, only: real64, int64
   implicit none
   integer, parameter :: n = 120, nb = 8
@@ -10,6 +37,7 @@ program factoring_fortran
   integer, allocatable :: ipiv(:)
   integer(int64) :: rows, cols, lld
   integer, target :: round = 1
+  type(panels), target :: seen = panels(0, 0)
   type(dyngrid_matrix) :: a, b, no
   real(real64), pointer :: x(:, :), y(:, :)
   external :: pdgetrs, pdpotrs
@@ -18,6 +46,9 @@ program factoring_fortran
   call dyngrid_matrix_create('a', 'd', n, n, nb, nb, a, info); call need(info == DYNGRID_SUCCESS, 'create')
   call dyngrid_matrix_create('b', 'd', n, 1, nb, nb, b, info); call need(info == DYNGRID_SUCCESS, 'create')
   call dyngrid_share('round', round, info); call need(info == DYNGRID_SUCCESS, 'share')
+  call dyngrid_share('next', seen%next, info); call need(info == DYNGRID_SUCCESS, 'share')
+  call dyngrid_share('count', seen%count, info); call need(info == DYNGRID_SUCCESS, 'share')
+  call dyngrid_on_panel(on_panel, c_loc(seen), info); call need(info == DYNGRID_SUCCESS, 'on_panel')
   do while (round <= 2)
     call set_up()
     if (round == 1) then
@@ -27,6 +58,8 @@ program factoring_fortran
     end if
     if (outcome == DYNGRID_LEAVE) exit
     call need(outcome >= 0 .and. info == 0, 'the factorization')
+    call need(seen%next == n .and. seen%count == n / nb * round, 'all panels were told of')
+    seen%next = 0
     call dyngrid_local(a, x); call dyngrid_local(b, y)
     desc = dyngrid_desc(a); desc_b = dyngrid_desc(b)
     if (round == 1) then
@@ -46,6 +79,7 @@ program factoring_fortran
     call dyngrid_lu(no, 0, pivots, info, outcome); call need(outcome == DYNGRID_ERR_NULL, 'no matrix')
     call dyngrid_cholesky(a, 'x', 0, info, outcome); call need(outcome == DYNGRID_ERR_ARGUMENT, 'no triangle')
     call dyngrid_lu(a, 2, pivots, info, outcome); call need(outcome == DYNGRID_ERR_ARGUMENT, 'no option')
+    call dyngrid_on_panel(data=c_null_ptr, info=info); call need(info == DYNGRID_SUCCESS, 'nobody is told')
   end if
   call dyngrid_finalize(info); call need(info == DYNGRID_SUCCESS, 'finalize')
 
