@@ -23,6 +23,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <thread>
+#include <utility>
 
 namespace apps {
 
@@ -224,7 +225,8 @@ double sum_over_grid(double value) {
 
 Run::Run(std::string name, const Options& options, std::string what_is_a_step)
     : name_(std::move(name)), word_(std::move(what_is_a_step)), options_(options), steps_(room_for(options.steps)),
-      changes_(most_changes), started_(MPI_Wtime()), on_terminal_(output_is_terminal()) {
+      changes_(most_changes), started_(MPI_Wtime()), restarts_(dyngrid_is_restarted() != 0),
+      on_terminal_(output_is_terminal()) {
   if (dyngrid_is_newcomer() == 0) dyngrid_grid(&counts_.first_nprow, &counts_.first_npcol, nullptr, nullptr);
   require(dyngrid_share("apps.counts", &counts_, sizeof counts_), "dyngrid_share");
   require(dyngrid_share("apps.steps", steps_.data(), steps_.size() * sizeof(Step)), "dyngrid_share");
@@ -259,47 +261,55 @@ void Run::print(const std::string& line) {
 }
 
 int Run::resize_point(const int& step) {
-  int nprow = 0, npcol = 0, wanted_nprow = 0, wanted_npcol = 0;
-  dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
   const bool is_newcomer = dyngrid_is_newcomer() != 0;
-  if (!is_newcomer) {
-    for (const auto& change : options_.resize_at) {
-      if (change.step != step || step >= options_.steps) continue;
-      wanted_nprow = change.nprow;
-      wanted_npcol = change.npcol;
-    }
-    if (wanted_nprow > 0) {
-      progress(fmt::format("{} {} of {}: {}x{} -> {}x{}", word_, step, options_.steps, nprow, npcol, wanted_nprow,
-                           wanted_npcol));
-      dyngrid_request(wanted_nprow, wanted_npcol);
-    }
-  }
-  if (!options_.pace.empty() && !is_newcomer) {
-    double rest_s = 0;
-    std::ifstream(options_.pace) >> rest_s; // no number: no rest
-    std::this_thread::sleep_for(std::chrono::duration<double>(std::min(rest_s, 60.0)));
-  }
-  const bool restarts = dyngrid_is_restarted() != 0;
+  wanted_ = {};
+  ask(step);
   const int outcome = dyngrid_resize_point();
-  if (outcome != DYNGRID_LEAVE) share_changes();
-  if (restarts && outcome != DYNGRID_LEAVE)
-    print(step < options_.steps
-              ? fmt::format("{}: goes on from the checkpoint before {} {} of {}", name_, word_, step, options_.steps)
-              : fmt::format("{}: the checkpoint was written after {} {}s and this run has {}: nothing is left to do; "
-                            "ask for more to go on",
-                            name_, step, word_, options_.steps));
-  if (outcome == DYNGRID_LEAVE || (outcome == DYNGRID_SAME && wanted_nprow == 0)) return outcome;
-  const std::string wanted = wanted_nprow > 0 ? fmt::format("{}x{}", wanted_nprow, wanted_npcol)
-                                              : "change"; // or it was asked for from outside
+  if (outcome == DYNGRID_LEAVE) return outcome;
+  share_changes();
+  say_restart(step);
+  if (outcome == DYNGRID_SAME && wanted_.nprow == 0) return outcome;
   if (outcome == DYNGRID_ERR_MPI || outcome == DYNGRID_ERR_INTERNAL || (outcome < 0 && is_newcomer))
     require(outcome, "dyngrid_resize_point");
+  changed(step, outcome); // a newcomer has just received the step
+  return outcome == DYNGRID_RESIZED ? outcome : DYNGRID_SAME;
+}
 
+void Run::ask(int step) {
+  int nprow = 0, npcol = 0;
+  dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
+  if (nprow < 0) return; // it comes in, or sleeps on
+  for (const auto& change : options_.resize_at) {
+    if (change.step != step || step >= options_.steps) continue;
+    wanted_ = change;
+    progress(fmt::format("{} {} of {}: {}x{} -> {}x{}", word_, step, options_.steps, nprow, npcol, wanted_.nprow,
+                         wanted_.npcol));
+    dyngrid_request(wanted_.nprow, wanted_.npcol);
+  }
+  if (options_.pace.empty()) return;
+  double rest_s = 0;
+  std::ifstream(options_.pace) >> rest_s; // no number: no rest
+  std::this_thread::sleep_for(std::chrono::duration<double>(std::min(rest_s, 60.0)));
+}
+
+void Run::say_restart(int step) {
+  if (!std::exchange(restarts_, false)) return;
+  print(step < options_.steps
+            ? fmt::format("{}: goes on from the checkpoint before {} {} of {}", name_, word_, step, options_.steps)
+            : fmt::format("{}: the checkpoint was written after {} {}s and this run has {}: nothing is left to do; "
+                          "ask for more to go on",
+                          name_, step, word_, options_.steps));
+}
+
+void Run::changed(int step, int outcome) {
+  const GridChange asked_for = std::exchange(wanted_, GridChange{});
+  share_changes();
   Change change;
-  change.step = step; // a newcomer has just received it
+  change.step = step;
   change.status = outcome;
   dyngrid_last_resize(&change.report);
-  change.wanted_nprow = outcome == DYNGRID_RESIZED ? change.report.to_nprow : wanted_nprow;
-  change.wanted_npcol = outcome == DYNGRID_RESIZED ? change.report.to_npcol : wanted_npcol;
+  change.wanted_nprow = outcome == DYNGRID_RESIZED ? change.report.to_nprow : asked_for.nprow;
+  change.wanted_npcol = outcome == DYNGRID_RESIZED ? change.report.to_npcol : asked_for.npcol;
   if (static_cast<std::size_t>(counts_.changes) < most_changes)
     changes_[static_cast<std::size_t>(counts_.changes++)] = change;
   share_changes();
@@ -311,15 +321,18 @@ int Run::resize_point(const int& step) {
                       r.from_nprow, r.from_npcol, r.to_nprow, r.to_npcol, word_, step, r.spawn_s, r.merge_s, r.plan_s,
                       r.exchange_s, r.total_s, megabytes(r.moved_bytes), megabytes(r.kept_bytes), r.spawned, r.woken,
                       r.released, r.parked));
-    return outcome;
+    return;
   }
+  int nprow = 0, npcol = 0;
+  dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
+  const std::string wanted = asked_for.nprow > 0 ? fmt::format("{}x{}", asked_for.nprow, asked_for.npcol)
+                                                 : "change"; // or it was asked for from outside
   print(fmt::format("  no {} before {} {}, going on with {}x{}: {}: {}", wanted, word_, step, nprow, npcol,
                     outcome < 0 ? dyngrid_status_string(outcome) : "nothing changed",
                     outcome < 0 ? dyngrid_last_message() : ""));
-  return DYNGRID_SAME;
 }
 
-void Run::begin(int step, double flops) {
+void Run::open_step(int step, double flops) {
   if (!head_printed_ && counts_.steps == 0) {
     const auto& o = options_;
     print(fmt::format("{}: n {}, nb {}, {} {}s, grid {}x{}, placement {}, schedule {}, dyngrid {}", name_, o.n,
@@ -332,6 +345,10 @@ void Run::begin(int step, double flops) {
   current_.step = step;
   current_.flops = flops;
   dyngrid_grid(&current_.nprow, &current_.npcol, nullptr, nullptr);
+}
+
+void Run::begin(int step, double flops) {
+  open_step(step, flops);
   progress(fmt::format("{} {} of {} on {}x{} ...", word_, step, options_.steps, current_.nprow, current_.npcol));
   MPI_Barrier(dyngrid_comm());
   begun_ = MPI_Wtime();
@@ -343,6 +360,14 @@ void Run::end(bool has_verdict) {
     close_step("not checked");
   else if (!has_verdict)
     close_step("-");
+}
+
+void Run::done(int step, double flops, double seconds) {
+  share_changes();
+  say_restart(step);
+  open_step(step, flops);
+  current_.seconds = max_over_grid(seconds);
+  close_step(options_.check ? "-" : "not checked");
 }
 
 void Run::verdict(bool right, double residual, const std::string& note) {

@@ -99,6 +99,15 @@ public:
   /// change that fails is printed and recorded and the run goes on: DYNGRID_SAME.
   int resize_point(const int& step);
 
+  // ---- instead of resize_point, begin and end: steps inside a call that has the resize points inside, too
+  /// Asks for what --resize-at wants before `step`, at the next resize point, and rests as --pace says. Local.
+  void ask(int step);
+  /// Prints and records a change before `step`. outcome: DYNGRID_RESIZED, or the status of one that failed.
+  void changed(int step, int outcome);
+  /// A step that took `seconds` on this process. It has no verdict.
+  void done(int step, double flops, double seconds);
+
+  // ---- a step
   /// Starts the clock of a step: all processes of the grid start together. `flops` of the step, 0 for none.
   void begin(int step, double flops);
   /// Stops it; the time of a step is that of the slowest process. With --check a verdict must follow, unless
@@ -124,6 +133,8 @@ private:
   };
   bool is_first() const; // local: process (0,0)
   void progress(const std::string& text);
+  void say_restart(int step);
+  void open_step(int step, double flops);
   void close_step(const std::string& word);
   void share_changes();
   void mean_step_s(std::size_t change, double* before, double* after) const;
@@ -137,7 +148,9 @@ private:
   std::vector<Step> steps_;
   std::vector<Change> changes_; ///< as long as may be: shared memory stays where it is
   int changes_shared_ = 0;
+  GridChange wanted_; ///< asked for last; 0 x 0 when it has been answered
   double begun_ = 0, started_ = 0;
+  bool restarts_ = false; ///< and it has not been said yet
   Step current_;
   bool head_printed_ = false, progress_shown_ = false, on_terminal_ = false;
 };
