@@ -58,27 +58,9 @@ void tell_panel(const dyngrid_panel* done, void* data) {
   while (panel < next_panel) run.ask(++panel);
 }
 
-} // namespace
-
-int main(int argc, char** argv) {
-  apps::Options options;
-  options.n = 1000;
-  options.nb = 50;
-  std::string file;
-  base::CommandLine cli(
-      "Factorizes a matrix panel by panel while the grid of processes grows and shrinks, then solves A "
-      "x = b. A step is one panel, of at most 64 columns; the last step is the solution, whose "
-      "scaled residual max|b - A x| / (max row sum of |A| * max|x| * n * eps) must be below 16. The "
-      "grid changes at the panel that is asked for or at the next one, where the matrix is whole.",
-      "pdgetrf");
-  apps::add_options(cli, options);
-  cli.option("--steps").description("not used: there are as many steps as panels, plus one");
-  apps::add_matrix_option(cli, file);
-  apps::parse(cli, options, argc, argv);
-  apps::take_order("pdgetrf", file, options);
+/// @return exit status
+int run_pdgetrf(const apps::Options& options, const std::string& file) {
   const std::int64_t n = options.n, nb = options.nb;
-  options.steps = panels_before(n - 1, nb) + 2;
-
   apps::start(options);
   Table table{apps::Run("pdgetrf", options, "panel"), nb};
   auto& [run, its_nb, panel] = table;
@@ -115,4 +97,31 @@ int main(int argc, char** argv) {
   const int status = run.finish();
   apps::require(dyngrid_finalize(), "dyngrid_finalize");
   return status;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  apps::Options options;
+  options.n = 1000;
+  options.nb = 50;
+  std::string file;
+  base::CommandLine cli(
+      "Factorizes a matrix panel by panel while the grid of processes grows and shrinks, then solves A "
+      "x = b. A step is one panel, of at most 64 columns; the last step is the solution, whose "
+      "scaled residual max|b - A x| / (max row sum of |A| * max|x| * n * eps) must be below 16. The "
+      "grid changes at the panel that is asked for or at the next one, where the matrix is whole.",
+      "pdgetrf");
+  apps::add_options(cli, options);
+  cli.option("--steps").description("not used: there are as many steps as panels, plus one");
+  apps::add_matrix_option(cli, file);
+  apps::parse(cli, options, argc, argv);
+  apps::take_order("pdgetrf", file, options);
+  options.steps = panels_before(options.n - 1, options.nb) + 2;
+  try {
+    return run_pdgetrf(options, file);
+  } catch (const dyngrid::Error& error) {
+    apps::require(error.status(), "pdgetrf");
+    throw;
+  }
 }
