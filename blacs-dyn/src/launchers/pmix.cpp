@@ -334,12 +334,11 @@ std::string Job::failure() {
 void Job::kill(bool has_lost_one) {
   std::unique_lock lock(state_->mutex);
   state_->is_unwanted = true;
-  if (state_->server == Server::prrte) {
-    // its mpirun waits for those that hang without the application, which may be about to end
-    state_->answered.wait_for(lock, longest_answer, [this] { return state_->is_answered; });
-    // and ends the others by itself; told of a job that is just ending, it ends all, or crashes
-    if (has_lost_one) EndedJobs::all().wait_for(state_->name, longest_end);
-  }
+  // The application may be about to end. PMIx_Finalize holds PMIx's lock and waits for its thread, which would wait for
+  // the lock in has_started; and Open MPI 5's mpirun waits for those that hang without the application.
+  state_->answered.wait_for(lock, longest_answer, [this] { return state_->is_answered; });
+  // That mpirun ends the others by itself; told of a job that is just ending, it ends all, or crashes.
+  if (state_->server == Server::prrte && has_lost_one) EndedJobs::all().wait_for(state_->name, longest_end);
   state_->end();
 }
 
