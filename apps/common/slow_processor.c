@@ -33,6 +33,7 @@
 enum {
   look_ns = 50000000,         // between looks at the file
   shortest_sleep_ns = 200000, // less is saved up: the clock of a sleep is not finer
+  most_late_ns = 5000000,     // a process that lost its core for longer does not make up for it
   most_processors = 4096
 };
 
@@ -107,7 +108,7 @@ static void start(void) {
 }
 
 /// Sleeps for what is left of the time that `flops` take on my processor, which began when the real routine did. What a
-/// sleep lasts too long is taken from the next one.
+/// sleep lasts too long is taken from the next one, up to most_late_ns: else a step after a long wait is too quick.
 static void end_of_work(double flops, int64_t began_ns) {
   static __thread double owed_ns;
   int64_t now = now_ns();
@@ -117,11 +118,13 @@ static void end_of_work(double flops, int64_t began_ns) {
   }
   if (!(lab.flops_per_ns > 0)) return;
   owed_ns += flops / lab.flops_per_ns - (double)(now - began_ns);
+  if (owed_ns < -most_late_ns) owed_ns = -most_late_ns;
   if (owed_ns < shortest_sleep_ns) return;
   const int64_t until_ns = now + (int64_t)owed_ns;
   const struct timespec until = {until_ns / 1000000000, until_ns % 1000000000};
   while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) continue;
   owed_ns -= (double)(now_ns() - now);
+  if (owed_ns < -most_late_ns) owed_ns = -most_late_ns;
 }
 
 /// After `flops` of the program's own, which began at began_ns of CLOCK_MONOTONIC.
