@@ -85,6 +85,10 @@ void LoadJournal::write(ProcessLoad& load, double now_s) const {
   load.calm_s = std::max(0.0, now_s - calm_since_s_);
 }
 
+namespace {
+constexpr double stopped_at_least_s = 1; // a loaded host is late too, by less, and its run queue says so
+}
+
 LoadMonitor::LoadMonitor(std::string root)
     : root_(std::move(root)), journal_(base::monotonic_s()), reader_(LoadSource::schedstat, root_), owner_(getpid()) {
   try {
@@ -110,7 +114,9 @@ LoadMonitor::~LoadMonitor() {
 
 void LoadMonitor::write(ProcessLoad& load) const {
   const std::lock_guard lock(mutex_);
-  journal_.write(load, base::monotonic_s());
+  const double now = base::monotonic_s();
+  journal_.write(load, now);
+  if (now - due_s_ > stopped_at_least_s) load.calm_s = 0; // it was stopped, which the monitor's thread has not seen yet
   load.rate = rate_.value();
   load.stopped_s = stopped_s_;
 }
@@ -127,23 +133,22 @@ void LoadMonitor::sleeps(bool does) {
 
 void LoadMonitor::run() {
   std::unique_lock lock(mutex_);
-  double due = base::monotonic_s() + period_s;
-  while (!ended_.wait_for(lock, std::chrono::duration<double>(std::max(0.0, due - base::monotonic_s())),
+  due_s_ = base::monotonic_s() + period_s;
+  while (!ended_.wait_for(lock, std::chrono::duration<double>(std::max(0.0, due_s_ - base::monotonic_s())),
                           [this] { return is_ending_; })) {
-    const double now = base::monotonic_s();
+    const double late_s = base::monotonic_s() - due_s_;
     lock.unlock();
     try {
-      look(now - due);
+      look(late_s);
     } catch (const std::exception&) { // out of memory: the next look may find some
     }
     lock.lock();
-    due = base::monotonic_s() + period_s;
+    due_s_ = base::monotonic_s() + period_s;
   }
 }
 
 /// late_s: so much too late did this thread wake up.
 void LoadMonitor::look(double late_s) {
-  constexpr double stopped_at_least_s = 1; // a loaded host is late too, by less, and its run queue says so
   const bool sleeps = sleeps_.load(std::memory_order_relaxed);
   const double stopped_s = late_s > stopped_at_least_s ? late_s : 0;
   if (stopped_s > 0) {

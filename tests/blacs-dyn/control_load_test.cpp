@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <sys/syscall.h>
+#include <sys/types.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <condition_variable>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
@@ -205,6 +208,30 @@ TEST(LoadMonitor, MeasuresAndEnds) {
   EXPECT_GT(load.share, 0);
   EXPECT_LE(load.share, 1);
   monitor.reset(); // at once: no test would wait for a period that does not end
+}
+
+TEST(LoadMonitor, WhoWasStoppedHasHadNoCalm) { // also before its monitor has looked again
+  control::LoadMonitor::Pointer monitor(new control::LoadMonitor);
+  control::ProcessLoad load;
+  const base::Deadline end(20);
+  while (load.samples < 1 && !end.is_over()) monitor->write(load);
+  double last = base::monotonic_s();
+  const pid_t self = getpid();
+  const pid_t child = fork();
+  if (child == 0) {
+    kill(self, SIGSTOP);
+    sleep(2);
+    kill(self, SIGCONT);
+    _exit(0);
+  }
+  ASSERT_GT(child, 0);
+  for (double now = base::monotonic_s(); now - last < 1.5 && !end.is_over(); now = base::monotonic_s()) last = now;
+  monitor->write(load);
+  EXPECT_LT(load.calm_s, 1);
+  while (load.stopped_s < 1.5 && !end.is_over()) monitor->write(load);
+  EXPECT_GE(load.stopped_s, 1.5);
+  EXPECT_LT(load.calm_s, 1);
+  waitpid(child, nullptr, 0);
 }
 
 TEST(LoadMonitor, WithoutProcIsNoLoad) {

@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -109,7 +110,8 @@ private:
   bool is_ending_ = false;
   LoadJournal journal_;
   MarkedRate rate_;
-  double stopped_s_ = 0; ///< in all
+  double stopped_s_ = 0;                                   ///< in all
+  double due_s_ = std::numeric_limits<double>::infinity(); ///< when the thread looks next, by base::monotonic_s
   std::atomic<bool> has_changed_{false}, sleeps_{false};
   bool did_sleep_ = false; ///< the thread's
   LoadReader reader_;
