@@ -110,7 +110,9 @@ int run() {
   while (state.grids < 3) {
     expect(state.turn++ < 1500, "grid " + std::to_string(state.grids) + ": no exact cut");
     work(a, state.grids == 0); // later nothing is told
-    expect((state.turn % 4 == 0 ? dyngrid_rebalance() : dyngrid_resize_point()) >= 0, "balance");
+    const int outcome = state.turn % 4 == 0 ? dyngrid_rebalance() : dyngrid_resize_point();
+    expect(outcome >= 0, "balance");
+    if (outcome == DYNGRID_LEAVE) return dyngrid_finalize(); // it slept until the others were done
     if (!is_exact(a)) continue;
     expect(follow::wrong(a, 'd', 3) == 0, "elements");
     if (state.grids++ == 2) continue;

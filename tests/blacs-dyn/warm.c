@@ -32,6 +32,21 @@ static size_t read_file(const char* pid, const char* name, char* text, size_t si
   return got;
 }
 
+static int is_dead(const char* pid) {
+  char text[1000], *name_ends;
+  if (!read_file(pid, "stat", text, sizeof text)) return 1;
+  name_ends = strrchr(text, ')');
+  return !name_ends || name_ends[1] == '\0' || name_ends[2] == 'Z';
+}
+
+/* Until the application can know it, too: who dies while it is let in takes the application along (docs/mpi.md). */
+static void kill_and_wait(const char* pid) {
+  int nap;
+  if (kill(atoi(pid), SIGKILL)) return;
+  for (nap = 0; nap < 500 && !is_dead(pid); ++nap) usleep(10000);
+  usleep(300000);
+}
+
 /* Processes that my mpirun has started in the background. */
 static int kill_those_that_sleep(int most) {
   static char text[1 << 16];
@@ -46,7 +61,9 @@ static int kill_those_that_sleep(int most) {
     if (sscanf(strrchr(text, ')') + 1, " %*c %d", &parent) != 1 || parent != (int)getppid()) continue;
     got = read_file(entry->d_name, "environ", text, sizeof text);
     for (at = 0; at < got; at += strlen(text + at) + 1) is_one = is_one || !strncmp(text + at, "DYNGRID_MEET=", 13);
-    if (is_one && killed < most && !kill(atoi(entry->d_name), SIGKILL)) ++killed;
+    if (!is_one || killed == most) continue;
+    kill_and_wait(entry->d_name);
+    ++killed;
   }
   if (all) closedir(all);
   return killed;
