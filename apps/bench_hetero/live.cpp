@@ -95,6 +95,7 @@ public:
   std::vector<Stage> go() {
     start();
     emulation_.until("the application answers", [&] { return connect(); });
+    wait_for_steps(); // before them it may not have said how fast its processors are
     look();
     for (const double tpp : offers_) {
       wait_for_steps();
