@@ -107,24 +107,28 @@ static void start(void) {
   read_speed();
 }
 
+static __thread double owed_ns; // of the time that my processor takes; below 0: it is late
+
+static void owe(double ns) {
+  owed_ns += ns;
+  if (owed_ns < -most_late_ns) owed_ns = -most_late_ns;
+}
+
 /// Sleeps for what is left of the time that `flops` take on my processor, which began when the real routine did. What a
 /// sleep lasts too long is taken from the next one, up to most_late_ns: else a step after a long wait is too quick.
 static void end_of_work(double flops, int64_t began_ns) {
-  static __thread double owed_ns;
   int64_t now = now_ns();
   if (lab.file != NULL && now - lab.looked_ns > look_ns) {
     lab.looked_ns = now;
     read_speed();
   }
   if (!(lab.flops_per_ns > 0)) return;
-  owed_ns += flops / lab.flops_per_ns - (double)(now - began_ns);
-  if (owed_ns < -most_late_ns) owed_ns = -most_late_ns;
+  owe(flops / lab.flops_per_ns - (double)(now - began_ns));
   if (owed_ns < shortest_sleep_ns) return;
   const int64_t until_ns = now + (int64_t)owed_ns;
   const struct timespec until = {until_ns / 1000000000, until_ns % 1000000000};
   while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) continue;
-  owed_ns -= (double)(now_ns() - now);
-  if (owed_ns < -most_late_ns) owed_ns = -most_late_ns;
+  owe(-(double)(now_ns() - now));
 }
 
 /// After `flops` of the program's own, which began at began_ns of CLOCK_MONOTONIC.

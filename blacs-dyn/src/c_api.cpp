@@ -26,6 +26,12 @@ Application& begun(const char* routine) {
   return app();
 }
 
+/// For what changes the grid: in no routine that dyngrid calls.
+Application& changing(const char* routine) {
+  begun(routine).routines.refuse_inside(routine);
+  return app();
+}
+
 /// For what the processes hold: not in a routine that is called before a change, when everything is worked out.
 Application& holding(const char* routine) {
   begun(routine).routines.refuse_inside(routine, {Inside::before});
@@ -47,8 +53,7 @@ bool is_row_axis(const char* routine, char axis) {
 
 int resize_point(const Place& place) {
   if (app().has_left()) return DYNGRID_LEAVE;
-  begun("dyngrid_resize_point").routines.refuse_inside("dyngrid_resize_point");
-  return app().points.arrive(place);
+  return changing("dyngrid_resize_point").points.arrive(place);
 }
 
 base::Error null_argument(const char* routine, const char* what) {
@@ -68,8 +73,7 @@ const Place& call_at(const void* return_address) {
 template <class Finish>
 int factor(const char* routine, dyngrid_matrix* a, pblas::FactorKind kind, int options, int* info, Finish&& finish) {
   if (app().has_left()) return DYNGRID_LEAVE;
-  begun(routine).routines.refuse_inside(routine);
-  blacs_dyn::Factoring factoring(app(), {routine, a, kind, options, info != nullptr});
+  blacs_dyn::Factoring factoring(changing(routine), {routine, a, kind, options, info != nullptr});
   const int outcome = factoring.run();
   if (outcome == DYNGRID_LEAVE || outcome == DYNGRID_REDIRECT) return outcome;
   app().phases.written(a);
@@ -153,8 +157,7 @@ int dyngrid_resize_point_in(const char* file, int line) {
 int dyngrid_resize_point_at(const char* name) {
   return guard([&] {
     if (app().has_left()) return int{DYNGRID_LEAVE};
-    begun("dyngrid_resize_point").routines.refuse_inside("dyngrid_resize_point");
-    return app().points.arrive_at(name);
+    return changing("dyngrid_resize_point").points.arrive_at(name);
   });
 }
 
@@ -199,10 +202,7 @@ int dyngrid_request_without(int nprow, int npcol, const char* without) {
 }
 
 int dyngrid_need(const char* grids) {
-  return guard([&] {
-    begun("dyngrid_need").routines.refuse_inside("dyngrid_need");
-    return app().points.need(grids);
-  });
+  return guard([&] { return changing("dyngrid_need").points.need(grids); });
 }
 
 int dyngrid_allow(const char* grids) {
@@ -250,15 +250,14 @@ const char* dyngrid_job(void) {
 
 int dyngrid_resize(int nprow, int npcol, int placement) {
   return guard([&] {
-    begun("dyngrid_resize").routines.refuse_inside("dyngrid_resize");
-    return app().points.resize({nprow, npcol}, static_cast<gridmap::Placement>(placement));
+    return changing("dyngrid_resize").points.resize({nprow, npcol}, static_cast<gridmap::Placement>(placement));
   });
 }
 
 int dyngrid_resize_without(int nprow, int npcol, int placement, const char* without) {
   return guard([&] {
-    begun("dyngrid_resize_without").routines.refuse_inside("dyngrid_resize_without");
-    return app().points.resize({nprow, npcol}, static_cast<gridmap::Placement>(placement), without ? without : "");
+    return changing("dyngrid_resize_without")
+        .points.resize({nprow, npcol}, static_cast<gridmap::Placement>(placement), without ? without : "");
   });
 }
 
@@ -267,10 +266,7 @@ int dyngrid_process_id(void) {
 }
 
 int dyngrid_relayout(void) {
-  return guard([] {
-    begun("dyngrid_relayout").routines.refuse_inside("dyngrid_relayout");
-    return app().relayout.all();
-  });
+  return guard([] { return changing("dyngrid_relayout").relayout.all(); });
 }
 
 int dyngrid_pop(void) {
@@ -325,10 +321,7 @@ int dyngrid_set_balance(int mode) {
 }
 
 int dyngrid_rebalance(void) {
-  return guard([] {
-    begun("dyngrid_rebalance").routines.refuse_inside("dyngrid_rebalance");
-    return app().points.rebalance();
-  });
+  return guard([] { return changing("dyngrid_rebalance").points.rebalance(); });
 }
 
 int dyngrid_last_balance(dyngrid_balance_report* report) {
@@ -476,17 +469,11 @@ double dyngrid_speed(void) {
 }
 
 int dyngrid_matrix_reblock(dyngrid_matrix* matrix, int64_t mb, int64_t nb) {
-  return guard([&] {
-    begun("dyngrid_matrix_reblock").routines.refuse_inside("dyngrid_matrix_reblock");
-    return app().relayout.reblock(matrix, mb, nb);
-  });
+  return guard([&] { return changing("dyngrid_matrix_reblock").relayout.reblock(matrix, mb, nb); });
 }
 
 int dyngrid_matrix_set_rule(dyngrid_matrix* matrix, dyngrid_distribution rule, void* context) {
-  return guard([&] {
-    begun("dyngrid_matrix_set_rule").routines.refuse_inside("dyngrid_matrix_set_rule");
-    return app().relayout.set_rule(matrix, rule, context);
-  });
+  return guard([&] { return changing("dyngrid_matrix_set_rule").relayout.set_rule(matrix, rule, context); });
 }
 
 int64_t dyngrid_block_rule(void*, char axis, int64_t length, int nprow, int npcol, int64_t* sizes) {
@@ -575,10 +562,7 @@ int dyngrid_phase_layout_weighted(dyngrid_phase* phase, dyngrid_matrix* matrix, 
 }
 
 int dyngrid_phase_begin(dyngrid_phase* phase) {
-  return guard([&] {
-    begun("dyngrid_phase_begin").routines.refuse_inside("dyngrid_phase_begin");
-    app().phases.begin(phase);
-  });
+  return guard([&] { changing("dyngrid_phase_begin").phases.begin(phase); });
 }
 
 int dyngrid_phase_end(dyngrid_phase* phase) {
@@ -586,10 +570,7 @@ int dyngrid_phase_end(dyngrid_phase* phase) {
 }
 
 int dyngrid_phases_plan(int64_t cycles) {
-  return guard([&] {
-    begun("dyngrid_phases_plan").routines.refuse_inside("dyngrid_phases_plan");
-    app().phases.plan(cycles);
-  });
+  return guard([&] { changing("dyngrid_phases_plan").phases.plan(cycles); });
 }
 
 int dyngrid_run_on(int nprow, int npcol, int nb, const char* routine) {
@@ -679,8 +660,7 @@ int dyngrid_checkpoint(const char* path) {
 
 int dyngrid_restore(const char* path) {
   return guard([&] {
-    begun("dyngrid_restore").routines.refuse_inside("dyngrid_restore");
-    app().checkpoints.restore(path);
+    changing("dyngrid_restore").checkpoints.restore(path);
     for (const dyngrid_matrix* matrix : app().matrices.list()) app().phases.written(matrix);
   });
 }
