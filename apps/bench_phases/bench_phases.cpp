@@ -207,7 +207,7 @@ void add_flame_options(base::CommandLine& cli, FlameOptions& flame) {
   cli.add_option("--blocks", flame.blocks, "block sizes that both phases may have").type_name("NB,...").show_default();
   cli.add_option("--flame-cycles", flame.cycles, "of a run of flame").check(base::positive_number()).show_default();
   cli.add_option("--slow", flame.slow_gflops, "GFLOP/s of each process's own emulated processor; 0: as they are")
-      .check(base::in_range(0, 1000))
+      .check(base::in_range(0.0, 1000.0))
       .show_default();
   cli.add_option("--mpirun", flame.mpirun, "words before -np").show_default();
 }

@@ -149,6 +149,11 @@ gridmap::PhaseProblem Phases::problem(const std::vector<double>& seconds, int pr
       gridmap::PhaseCandidate candidate{{}, candidates_[p][static_cast<std::size_t>(k)].layouts, {}};
       for (std::size_t r = 0; r < static_cast<std::size_t>(processes); ++r)
         candidate.seconds.push_back(seconds[r * columns + column]);
+      // who is the slowest changes from run to run: the longest of the typical times is less than the typical longest
+      const double longest = *std::max_element(candidate.seconds.begin(), candidate.seconds.end());
+      const double typical = trials_.typical_s(static_cast<int>(p), k) * trials_.hope(static_cast<int>(p), k);
+      if (longest > 0 && longest < typical)
+        for (double& each : candidate.seconds) each *= typical / longest;
       phase.candidates.push_back(std::move(candidate));
       ++column;
     }
