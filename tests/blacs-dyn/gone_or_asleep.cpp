@@ -23,6 +23,11 @@ char state_of(int pid) {
   return end == std::string::npos || end + 2 >= text.size() ? 'X' : text[end + 2];
 }
 
+bool has_ended(int pid) {
+  const char state = state_of(pid); // read once: it may go from Z to X meanwhile
+  return state == 'X' || state == 'Z';
+}
+
 /// Clock ticks that a process has computed.
 long ticks_of(int pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
@@ -60,9 +65,9 @@ int main() {
       int gone = 0, asleep = 0;
       for (const int pid : pids)
         if (pid < 0) {
-          for (int ms = 0; ms < 10000 && state_of(-pid) != 'X' && state_of(-pid) != 'Z'; ms += 5)
+          for (int ms = 0; ms < 10000 && !has_ended(-pid); ms += 5)
             std::this_thread::sleep_for(std::chrono::milliseconds(5));
-          gone += state_of(-pid) == 'X' || state_of(-pid) == 'Z';
+          gone += has_ended(-pid);
         }
       expect(gone == spawned, "all that were spawned have exited");
       std::this_thread::sleep_for(std::chrono::milliseconds(300)); // the back-off reaches its longest pause
