@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <set>
+#include <utility>
 
 #include <mpi.h>
 
@@ -17,6 +19,8 @@
 
 namespace blacs_dyn::calls {
 namespace {
+
+bool is_this_teller = false;
 
 /// As Control calls it.
 std::string& job_name() {
@@ -35,15 +39,25 @@ const control::CallsBoard& board() {
   return counts();
 }
 
-bool is_first_process() {
+void find_teller() {
   const Application& app = Application::instance();
-  if (app.is_active()) return app.processes.id() == 0;
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank); // only to be told once
-  return rank == 0;
+  is_this_teller = (app.is_active() ? app.processes.id() : rank) == 0;
+}
+
+bool is_teller() {
+  return is_this_teller;
+}
+
+void say_once(const std::string& what, const std::string& text) {
+  static auto* said = new std::set<std::string>;
+  if (is_teller() && said->insert(what).second) std::fprintf(stderr, "dyngrid: %s\n", text.c_str());
 }
 
 void listen(base::GridShape grid) {
+  static bool is_heard = false;
+  if (!is_teller() || std::exchange(is_heard, true)) return;
   const Application& app = Application::instance();
   if (!app.is_active()) show_stock_program(Shape{grid.nprow, grid.npcol}, true);
   const Control* control = app.is_active() ? app.control.get() : shown_stock_program();

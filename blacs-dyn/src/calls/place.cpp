@@ -117,6 +117,18 @@ ProcessSet& set_of(MPI_Comm comm) {
   return set;
 }
 
+ProcessSet* first_set() {
+  return sets().empty() ? nullptr : &sets().front();
+}
+
+void ProcessSet::know_last(double run_s, double copy_s) {
+  last.sample.seconds = run_s;
+  speeds.add(last.sample);
+  spent_s[{last.sample.routine, std::max(last.sample.aspect, -1 - last.sample.aspect)}] += run_s;
+  if (last.predicted_copy_s > 0) copy_factors.add(copy_s / last.predicted_copy_s);
+  last = {};
+}
+
 Standing context_of(std::map<GridShape, int>& contexts, GridShape grid, MPI_Comm comm) {
   const auto [at, is_new] = contexts.emplace(grid, -1);
   if (is_new) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -73,6 +74,8 @@ struct ProcessSet {
   std::map<std::pair<std::string, int>, double> spent_s, measured_s;
   /// Of a routine, aspect and size where the caller has it.
   std::map<std::tuple<std::string, int, std::int64_t, CallPlace>, gridmap::CallTurns> turns;
+  std::set<std::tuple<std::string, int, CallPlace, std::int64_t>> measured; ///< Mode::measure: in this run
+  std::map<std::pair<std::int64_t, CallPlace>, double> copies_s;            ///< predicted, by a call's hash
   /// Each process of the set has the same ones, as all come to the same calls.
   std::unordered_map<std::int64_t, ReportedCalls> reported; ///< by hash
   bool is_loaded = false;                                   ///< has what earlier runs know
@@ -85,10 +88,12 @@ struct ProcessSet {
     double copy_s = 0, predicted_copy_s = 0;
   };
   Last last;
+  void know_last(double run_s, double copy_s); ///< of the slowest process each
 };
 MPI_Comm comm_of_context(int ctxt);
 /// The set of the processes of `comm`; local. It stays where it is.
 ProcessSet& set_of(MPI_Comm comm);
+ProcessSet* first_set(); ///< null: none has called
 /// The context of a grid of the set's first processes, -1 outside; that of the caller where the shape is the same. It
 /// stays open. Collective the first time.
 Standing place_context(ProcessSet& set, GridShape grid, const Standing& caller, MPI_Comm comm);

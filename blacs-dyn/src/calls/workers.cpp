@@ -74,9 +74,10 @@ std::string trouble(int count) {
 
 } // namespace
 
-WorkOrder order_for(const char* name, const Routine& routine, const Problem& problem, const Arguments& a, char type,
-                    const CallPlace& place) {
+WorkOrder order_for(WorkOrder::What what, const char* name, const Routine& routine, const Problem& problem,
+                    const Arguments& a, char type, const CallPlace& place) {
   WorkOrder order;
+  order.what = what;
   order.routine = name;
   for (const int at : routine.letters) order.letters.push_back(letter(a, at));
   for (const int at : routine.sizes) order.sizes.push_back(integer(a, at));

@@ -35,8 +35,8 @@ template <class Archive> void fields(Archive& a, WorkOrder& o) {
   a(o.what, o.routine, o.letters, o.sizes, o.scalars, o.operands, o.place, o.topologies);
 }
 /// The order for a call with these arguments, on such a place.
-WorkOrder order_for(const char* name, const Routine& routine, const Problem& problem, const Arguments& a, char type,
-                    const CallPlace& place);
+WorkOrder order_for(WorkOrder::What what, const char* name, const Routine& routine, const Problem& problem,
+                    const Arguments& a, char type, const CallPlace& place);
 
 /// Topologies as those of the process that gave the order. Local.
 void take_topologies(const WorkOrder& order);

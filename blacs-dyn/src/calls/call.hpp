@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One call of a routine of ScaLAPACK: it is looked at, agreed on and carried out. All but what is marked as local is
+// collective over its context.
+#pragma once
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "calls/workers.hpp"
+#include "pblas/stock_calls.hpp"
+
+namespace blacs_dyn::calls {
+
+using gridmap::CallRule;
+using CallMode = CallRule::Mode;
+
+/// As this process sees it.
+struct Call {
+  const pblas::StockCall& stock;
+  const Routine& routine;
+  const std::string& name; ///< pdgetrf
+  Problem problem;
+  Standing here;
+  MPI_Comm comm = MPI_COMM_NULL; ///< of the context
+  ProcessSet* set = nullptr;
+  bool is_acceptable = false; ///< for this process
+  std::int64_t n = 0;         ///< the largest size
+  int aspect = 0;
+  int nb = 0; ///< of the first operand
+  std::int64_t hash = 0;
+  std::string size{};
+
+  char type() const { return name[1]; }
+  const Arguments& arguments() const { return stock.arguments; }
+  CallPlace place() const { return {here.grid, nb}; }
+  bool is_wide(const CallPlace& at) const { return at.grid.size() > set->size; } ///< needs workers
+  /// Workers talk to the others in another way than these among themselves: what is known of them stands apart.
+  int aspect_at(const CallPlace& at) const { return is_wide(at) ? -1 - aspect : aspect; }
+  int workers() const { return set->is_first ? Workers::all().count() : 0; }
+  Everyone everyone(const CallPlace& at) const {
+    return is_wide(at) ? Workers::all().merged().everyone(here) : Everyone{comm, set->size, here.ctxt, here};
+  }
+  Standing standing_at(const CallPlace& at) const {
+    return is_wide(at) ? Workers::all().merged().context(at.grid) : place_context(*set, at.grid, here, comm);
+  }
+  /// What they have a part in: a call with these arguments. Local.
+  void tell_workers(WorkOrder::What what, const Problem& asked, const Arguments& a, const CallPlace& at) const {
+    Workers::all().tell(order_for(what, stock.name, routine, asked, a, type(), at));
+  }
+  gridmap::CallTurns& turns() const { return set->turns[{name, aspect, n, place()}]; }
+  gridmap::CallExpectation expect(const CallPlace& at, std::int64_t looks_again_below = 0) const {
+    return set->speeds.expect(name, aspect_at(at), at, n, problem.work, looks_again_below);
+  }
+};
+
+// ---- looked at; local: call.cpp
+
+/// A question for the work space, or one with wrong lengths that may be one.
+bool is_query(const Routine& routine, const Arguments& a);
+/// What decides on its own where a call is looked at no further: it is quick.
+Call look_at(const pblas::StockCall& stock, const Routine& routine, const std::string& name);
+/// The rest.
+void look_closer(Call& call);
+/// "2x2/64", with the number of workers in it.
+std::string place_text(const Call& call, const CallPlace& place);
+
+// ---- what all processes know alike: agreement.cpp
+
+struct Agreement {
+  bool is_same = false;       ///< all processes of the context make the same call
+  bool is_acceptable = false; ///< and each can see nothing wrong with it
+  bool is_first = false;      ///< they are those that called first
+  bool holds() const { return is_same && is_acceptable; }
+};
+/// What the last call took becomes known, and whether there are workers. `unsaid_s`: of such calls, which nothing was
+/// agreed on; it becomes what it was for the slowest process.
+Agreement agree_on_call(const Call& call, const CallRule& rule, double* unsaid_s = nullptr);
+/// This run begins with what earlier ones know of speeds, and later ones with what it knows. Local.
+void keep_speeds();
+/// What earlier runs know, the first time.
+void load_speeds(ProcessSet& set, MPI_Comm comm);
+/// At the end. Local.
+void save_speeds();
+
+// ---- what is known of the ways to carry it out: options.cpp
+
+/// The first of them is to stay. Places of which nothing is known are measured where that is worth it.
+std::vector<gridmap::CallOption> options_for(const Call& call);
+/// The call as it is, at each place that it may go to, once in a run: for the table.
+void measure_whole(const Call& call);
+
+// ---- carried out: run.cpp
+
+/// Where it is to run, and what was expected of that.
+struct Decision {
+  bool is_moved = false;
+  CallPlace place;
+  double stay_s = std::nan(""), best_s = std::nan(""), copy_s = 0;
+};
+/// ScaLAPACK's routine where the caller has it: seconds.
+double seconds_of_direct(const Call& call);
+/// What it took becomes known with the next agreement, which all come to that made the one of this call. Local.
+void keep_for_agreement(const Call& call, double seconds);
+/// Where the caller has it, and it is counted.
+void run_directly(const Call& call, bool is_agreed);
+/// False where it was not moved: there was no memory, or the routine did not want it there, or workers have gone. The
+/// caller's operands are untouched then.
+bool run_elsewhere(const Call& call, const Decision& decision);
+
+// ---- all of it, by mode: modes.cpp
+
+/// Any mode but direct, under which a call is not looked at.
+void carry_out(Call& call, const CallRule& rule);
+
+} // namespace blacs_dyn::calls

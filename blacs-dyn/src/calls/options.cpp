@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "calls/call.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "calls/account.hpp"
+#include "matrix.hpp"
+#include "redist/plan.hpp"
+
+namespace blacs_dyn::calls {
+namespace {
+
+/// The call scaled down to its largest size n, at a place: seconds of the slowest process. Collective.
+double measure(const Call& call, const CallPlace& place, std::int64_t n) {
+  std::vector<int> sizes;
+  for (const int at : call.routine.sizes)
+    sizes.push_back(static_cast<int>(
+        std::max<std::int64_t>(1, std::llround(static_cast<double>(integer(call.arguments(), at)) *
+                                               static_cast<double>(n) / static_cast<double>(call.n)))));
+  Arguments scaled = call.arguments();
+  for (std::size_t k = 0; k < sizes.size(); ++k) scaled[static_cast<std::size_t>(call.routine.sizes[k])] = &sizes[k];
+  const Problem problem = call.routine.read(scaled, call.type());
+  const bool is_wide = call.is_wide(place);
+  if (is_wide && !all_agree(Workers::all().wake(), call.comm)) return std::nan("");
+  if (is_wide) call.tell_workers(WorkOrder::What::measure, problem, scaled, place);
+  const Everyone all = call.everyone(place);
+  const Standing there = call.standing_at(place);
+  Elsewhere small(call.routine, problem, scaled, call.type(), there, place.nb);
+  const double least =
+      measure_there(small, call.stock.routine, there, all, call.set->measured_s[{call.name, call.aspect}]);
+  if (is_wide) Workers::all().rest();
+  call.set->speeds.add({call.name, call.aspect_at(place), place, n, problem.work, least, 1});
+  return least;
+}
+
+/// Two sizes at each place of which nothing is known; again, where that takes less than a hundredth of the calls, when
+/// places are looked at again. Collective.
+void measure_places(const Call& call, const std::vector<CallPlace>& places) {
+  const auto key = std::make_pair(call.name, call.aspect);
+  const bool is_again =
+      call.turns().looks_again_below() > 0 && call.set->measured_s[key] < 0.01 * call.set->spent_s[key];
+  constexpr double most_work = 3e8, most_n = 768; // some 10 ms each
+  const double by_work = static_cast<double>(call.n) * std::cbrt(most_work / std::max(1.0, call.problem.work));
+  const auto n = static_cast<std::int64_t>(std::max(8.0, std::min({most_n, by_work, static_cast<double>(call.n) - 1})));
+  for (const CallPlace& place : places) {
+    if (!is_again && call.set->speeds.knows(call.name, call.aspect_at(place), place)) continue;
+    measure(call, place, n / 3 + 1);
+    measure(call, place, n);
+    counts().measured_place();
+  }
+}
+
+/// Predicted seconds to a place and back, as planned. The same on every process.
+double predicted_copies(const Call& call, const CallPlace& place) {
+  const auto key = std::make_pair(call.hash, place);
+  if (const auto known = call.set->copies_s.find(key); known != call.set->copies_s.end()) return known->second;
+  redist::Machine machine;
+  machine.cores = std::max(call.set->size, place.grid.size());
+  double seconds = 0;
+  for (const Operand& operand : call.problem.operands) {
+    const Given x = given(call.arguments(), operand);
+    const redist::Layout from{rows_of(x.desc, call.here.grid), cols_of(x.desc, call.here.grid),
+                              redist::Grid::row_major(call.here.grid.nprow, call.here.grid.npcol)};
+    const redist::Layout to{gridmap::Axis::block_cyclic(operand.m, place.nb, place.grid.nprow),
+                            gridmap::Axis::block_cyclic(operand.n, place.nb, place.grid.npcol),
+                            redist::Grid::row_major(place.grid.nprow, place.grid.npcol)};
+    redist::PlanOptions options;
+    options.schedule = redist::Schedule::async;
+    options.from = {x.i - 1, x.j - 1, operand.m, operand.n};
+    const double once =
+        redist::Plan(from, to, options).predicted_seconds(machine, static_cast<int>(element_bytes(call.type())));
+    seconds += once * (operand.use == Use::both ? 2 : 1);
+  }
+  call.set->copies_s[key] = seconds;
+  return seconds;
+}
+
+} // namespace
+
+void measure_whole(const Call& call) {
+  std::vector<CallPlace> places = gridmap::call_places(call.here.grid, call.nb, call.workers());
+  places.insert(places.begin(), call.place());
+  for (const CallPlace& place : places) {
+    if (!call.set->measured.insert({call.name, call.aspect, place, call.n}).second) continue;
+    measure(call, place, call.n);
+    counts().measured_place();
+  }
+}
+
+std::vector<gridmap::CallOption> options_for(const Call& call) {
+  const std::vector<CallPlace> places = gridmap::call_places(call.here.grid, call.nb, call.workers());
+  // a few short calls are not worth measuring others for
+  constexpr double worth_measuring_s = 0.3, slowest_per_s = 1e9;
+  const double expected_s =
+      std::max(call.problem.work / (slowest_per_s * call.set->size), call.set->spent_s[{call.name, call.aspect}]);
+  if (expected_s > worth_measuring_s) {
+    std::vector<CallPlace> all = places;
+    all.insert(all.begin(), call.place());
+    measure_places(call, all);
+  }
+  const gridmap::CallExpectation stay = call.expect(call.place());
+  std::vector<gridmap::CallOption> options{{call.place(), stay.seconds, 0, stay.spread_s}};
+  for (const CallPlace& place : places) {
+    const gridmap::CallExpectation there = call.expect(place, call.turns().looks_again_below());
+    const double copy_s = std::isnan(there.seconds) ? 0 : call.set->copy_factor() * predicted_copies(call, place);
+    options.push_back({place, there.seconds, copy_s, there.spread_s});
+  }
+  return options;
+}
+
+} // namespace blacs_dyn::calls
