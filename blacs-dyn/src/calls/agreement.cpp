@@ -18,7 +18,7 @@ bool are_speeds_kept = false;
 /// Whether the call cannot be decided on before the workers are there.
 bool waits_for_workers(const Call& call, const CallRule& rule) {
   return rule.mode == CallMode::forced || rule.mode == CallMode::measure ||
-         (rule.mode == CallMode::fixed && rule.place.grid.size() > call.set->size);
+         (rule.mode == CallMode::fixed && rule.place.grid.size() > call.callers->size);
 }
 
 } // namespace
@@ -27,27 +27,28 @@ Agreement agree_on_call(const Call& call, const CallRule& rule, double* unsaid_s
   enum { acceptable, hash, minus_hash, first, run, copy, workers, unsaid, count };
   constexpr double per_second = 1e9;
   std::array<std::int64_t, count> said{};
-  const bool has_set = !call.set->is_one_of_many;
-  said[acceptable] = has_set && call.is_acceptable ? 1 : 0;
+  const bool are_known = !call.callers->is_one_of_many;
+  said[acceptable] = are_known && call.is_acceptable ? 1 : 0;
   base::Fnv1a what;
   what.number(call.hash).number(static_cast<int>(rule.mode)).number(rule.place.nb);
   said[hash] = what.number(rule.place.grid.nprow).number(rule.place.grid.npcol).positive();
   said[minus_hash] = -said[hash];
-  said[first] = has_set && call.set->is_first ? 1 : 0;
+  said[first] = are_known && call.callers->is_first ? 1 : 0;
   said[workers] = Workers::in;
-  if (said[first] == 1 && call.set->rank == 0 && said[acceptable] == 1)
+  if (said[first] == 1 && call.callers->rank == 0 && said[acceptable] == 1)
     said[workers] = Workers::all().look(waits_for_workers(call, rule));
-  if (has_set && call.set->last.sample.count > 0) {
-    said[run] = -static_cast<std::int64_t>(call.set->last.sample.seconds * per_second);
-    said[copy] = -static_cast<std::int64_t>(call.set->last.copy_s * per_second);
+  if (are_known && call.callers->last.sample.count > 0) {
+    said[run] = -static_cast<std::int64_t>(call.callers->last.sample.seconds * per_second);
+    said[copy] = -static_cast<std::int64_t>(call.callers->last.copy_s * per_second);
   }
   if (unsaid_s != nullptr) said[unsaid] = -static_cast<std::int64_t>(*unsaid_s * per_second);
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, said.data(), count, MPI_INT64_T, MPI_MIN, call.comm), "MPI_Allreduce");
   const Agreement agreed{said[hash] == -said[minus_hash], said[acceptable] == 1, said[first] == 1};
   if (unsaid_s != nullptr) *unsaid_s = static_cast<double>(-said[unsaid]) / per_second;
   if (agreed.is_first) Workers::all().go_by(said[workers], call.comm);
-  if (has_set && call.set->last.sample.count > 0)
-    call.set->know_last(static_cast<double>(-said[run]) / per_second, static_cast<double>(-said[copy]) / per_second);
+  if (are_known && call.callers->last.sample.count > 0)
+    call.callers->know_last(static_cast<double>(-said[run]) / per_second,
+                            static_cast<double>(-said[copy]) / per_second);
   return agreed;
 }
 
@@ -55,12 +56,12 @@ void keep_speeds() {
   are_speeds_kept = true;
 }
 
-void load_speeds(ProcessSet& set, MPI_Comm comm) {
-  if (set.is_loaded) return;
-  set.is_loaded = true;
+void load_speeds(Callers& callers, MPI_Comm comm) {
+  if (callers.is_loaded) return;
+  callers.is_loaded = true;
   if (!are_speeds_kept) return;
   Packet known;
-  if (set.rank == 0) {
+  if (callers.rank == 0) {
     const std::string machine = control::machine_name();
     const std::string file = base::content_of(control::call_speeds_file());
     known.put(machine).put(control::lines_of(control::call_samples_in(file, machine), machine));
@@ -69,11 +70,11 @@ void load_speeds(ProcessSet& set, MPI_Comm comm) {
   known = Packet(known.bytes());
   const auto machine = known.get<std::string>();
   for (const gridmap::CallSample& sample : control::call_samples_in(known.get<std::string>(), machine))
-    set.speeds.add(sample);
+    callers.speeds.add(sample);
 }
 
 void save_speeds() {
-  ProcessSet* first = first_set();
+  Callers* first = first_callers();
   if (!are_speeds_kept || first == nullptr) return;
   if (first->last.sample.count > 0) first->speeds.add(first->last.sample);
   control::save_call_samples(control::call_speeds_file(), first->speeds.samples(), control::machine_name());

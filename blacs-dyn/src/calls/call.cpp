@@ -47,7 +47,7 @@ Call look_at(const pblas::StockCall& stock, const Routine& routine, const std::s
   for (const int at : routine.sizes) call.n = std::max<std::int64_t>(call.n, integer(call.arguments(), at));
   call.hash = hash_of(call);
   call.comm = comm_of_context(call.here.ctxt);
-  call.set = &set_of(call.comm);
+  call.callers = &callers_of(call.comm);
   return call;
 }
 
@@ -65,7 +65,7 @@ bool is_query(const Routine& routine, const Arguments& a) {
 }
 
 std::string place_text(const Call& call, const CallPlace& place) {
-  const int more = place.grid.size() - call.set->size;
+  const int more = place.grid.size() - call.callers->size;
   return more > 0 ? fmt::format("{} ({} worker{})", to_string(place), more, more == 1 ? "" : "s") : to_string(place);
 }
 

@@ -23,7 +23,7 @@ struct Call {
   Problem problem;
   Standing here;
   MPI_Comm comm = MPI_COMM_NULL; ///< of the context
-  ProcessSet* set = nullptr;
+  Callers* callers = nullptr;
   bool is_acceptable = false; ///< for this process
   std::int64_t n = 0;         ///< the largest size
   int aspect = 0;
@@ -34,23 +34,23 @@ struct Call {
   char type() const { return name[1]; }
   const Arguments& arguments() const { return stock.arguments; }
   CallPlace place() const { return {here.grid, nb}; }
-  bool is_wide(const CallPlace& at) const { return at.grid.size() > set->size; } ///< needs workers
+  bool is_wide(const CallPlace& at) const { return at.grid.size() > callers->size; } ///< needs workers
   /// Workers talk to the others in another way than these among themselves: what is known of them stands apart.
   int aspect_at(const CallPlace& at) const { return is_wide(at) ? -1 - aspect : aspect; }
-  int workers() const { return set->is_first ? Workers::all().count() : 0; }
+  int workers() const { return callers->is_first ? Workers::all().count() : 0; }
   Everyone everyone(const CallPlace& at) const {
-    return is_wide(at) ? Workers::all().merged().everyone(here) : Everyone{comm, set->size, here.ctxt, here};
+    return is_wide(at) ? Workers::all().merged().everyone(here) : Everyone{comm, callers->size, here.ctxt, here};
   }
   Standing standing_at(const CallPlace& at) const {
-    return is_wide(at) ? Workers::all().merged().context(at.grid) : place_context(*set, at.grid, here, comm);
+    return is_wide(at) ? Workers::all().merged().context(at.grid) : place_context(*callers, at.grid, here, comm);
   }
   /// What they have a part in: a call with these arguments. Local.
   void tell_workers(WorkOrder::What what, const Problem& asked, const Arguments& a, const CallPlace& at) const {
     Workers::all().tell(order_for(what, stock.name, routine, asked, a, type(), at));
   }
-  gridmap::CallTurns& turns() const { return set->turns[{name, aspect, n, place()}]; }
+  gridmap::CallTurns& turns() const { return callers->turns[{name, aspect, n, place()}]; }
   gridmap::CallExpectation expect(const CallPlace& at, std::int64_t looks_again_below = 0) const {
-    return set->speeds.expect(name, aspect_at(at), at, n, problem.work, looks_again_below);
+    return callers->speeds.expect(name, aspect_at(at), at, n, problem.work, looks_again_below);
   }
 };
 
@@ -79,7 +79,7 @@ Agreement agree_on_call(const Call& call, const CallRule& rule, double* unsaid_s
 /// This run begins with what earlier ones know of speeds, and later ones with what it knows. Local.
 void keep_speeds();
 /// What earlier runs know, the first time.
-void load_speeds(ProcessSet& set, MPI_Comm comm);
+void load_speeds(Callers& callers, MPI_Comm comm);
 /// At the end. Local.
 void save_speeds();
 

@@ -17,7 +17,7 @@ Decision where_best(const Call& call) {
   const std::size_t chosen = gridmap::choose_call(options);
   const double stay_s = options[0].seconds(), best_s = options[chosen].seconds();
   return {chosen != 0 && !call.turns().checks_staying(stay_s - best_s), options[chosen].place, stay_s, best_s,
-          options[chosen].copy_s / call.set->copy_factor()};
+          options[chosen].copy_s / call.callers->copy_factor()};
 }
 
 /// fixed: where it was asked to run, if there are enough processes.
@@ -26,10 +26,10 @@ Decision where_asked(const Call& call, const CallPlace& asked) {
   decision.place = {asked.grid.size() == 0 ? call.here.grid : asked.grid, asked.nb == 0 ? call.nb : asked.nb};
   decision.is_moved = !(decision.place == call.place());
   const int workers = call.workers();
-  if (decision.place.grid.size() > call.set->size + workers) {
+  if (decision.place.grid.size() > call.callers->size + workers) {
     say_once(call.name + " too large",
              fmt::format("{} is sent to a grid of {}, but its caller has {} processes{}: it stays where it is",
-                         call.name, to_string(decision.place.grid), call.set->size,
+                         call.name, to_string(decision.place.grid), call.callers->size,
                          workers > 0 ? fmt::format(" and {} workers", workers) : ""));
     decision.is_moved = false;
   }
@@ -43,7 +43,7 @@ Decision where(const Call& call, const CallRule& rule) {
   case CallMode::fixed:
     return where_asked(call, rule.place);
   case CallMode::forced:
-    return {true, gridmap::forced_place(call.here.grid, call.nb, call.set->forced++, call.workers())};
+    return {true, gridmap::forced_place(call.here.grid, call.nb, call.callers->forced++, call.workers())};
   case CallMode::measure:
     measure_whole(call);
     break;
@@ -64,8 +64,8 @@ bool look_at_reported(Call& call, const CallRule& rule, ReportedCalls& like) {
   const bool holds = agreed.holds();
   like.is_left_alone = holds && !agreed.is_first;
   if (holds && agreed.is_first) {
-    load_speeds(*call.set, call.comm);
-    call.set->spent_s[{call.name, call.aspect}] += like.unsaid_s;
+    load_speeds(*call.callers, call.comm);
+    call.callers->spent_s[{call.name, call.aspect}] += like.unsaid_s;
     like.gain.look_at(options_for(call));
   }
   like.unsaid_s = 0;
@@ -96,7 +96,7 @@ void count_reported(const Call& call, ReportedCalls& like, double seconds) {
 /// The first call of a size is looked at, and until places are known the 2nd, the 4th, the 8th, ... as well: measuring
 /// may be worth it then. Nothing is said about the others. Collective.
 void report(Call& call, const CallRule& rule) {
-  ReportedCalls& like = call.set->reported[call.hash];
+  ReportedCalls& like = call.callers->reported[call.hash];
   const bool is_turn = (like.calls & (like.calls + 1)) == 0;
   ++like.calls;
   const bool is_agreed = is_turn && !like.is_settled && look_at_reported(call, rule, like);
@@ -115,7 +115,7 @@ void carry_out(Call& call, const CallRule& rule) {
   look_closer(call);
   const Agreement agreed = agree_on_call(call, rule);
   if (!agreed.holds()) return run_directly(call, false);
-  load_speeds(*call.set, call.comm);
+  load_speeds(*call.callers, call.comm);
   if (!agreed.is_first && (rule.mode == CallMode::automatic || rule.mode == CallMode::measure)) {
     counts().left_alone();
     return run_directly(call, true);

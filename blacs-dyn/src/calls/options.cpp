@@ -29,9 +29,9 @@ double measure(const Call& call, const CallPlace& place, std::int64_t n) {
   const Standing there = call.standing_at(place);
   Elsewhere small(call.routine, problem, scaled, call.type(), there, place.nb);
   const double least =
-      measure_there(small, call.stock.routine, there, all, call.set->measured_s[{call.name, call.aspect}]);
+      measure_there(small, call.stock.routine, there, all, call.callers->measured_s[{call.name, call.aspect}]);
   if (is_wide) Workers::all().rest();
-  call.set->speeds.add({call.name, call.aspect_at(place), place, n, problem.work, least, 1});
+  call.callers->speeds.add({call.name, call.aspect_at(place), place, n, problem.work, least, 1});
   return least;
 }
 
@@ -40,12 +40,12 @@ double measure(const Call& call, const CallPlace& place, std::int64_t n) {
 void measure_places(const Call& call, const std::vector<CallPlace>& places) {
   const auto key = std::make_pair(call.name, call.aspect);
   const bool is_again =
-      call.turns().looks_again_below() > 0 && call.set->measured_s[key] < 0.01 * call.set->spent_s[key];
+      call.turns().looks_again_below() > 0 && call.callers->measured_s[key] < 0.01 * call.callers->spent_s[key];
   constexpr double most_work = 3e8, most_n = 768; // some 10 ms each
   const double by_work = static_cast<double>(call.n) * std::cbrt(most_work / std::max(1.0, call.problem.work));
   const auto n = static_cast<std::int64_t>(std::max(8.0, std::min({most_n, by_work, static_cast<double>(call.n) - 1})));
   for (const CallPlace& place : places) {
-    if (!is_again && call.set->speeds.knows(call.name, call.aspect_at(place), place)) continue;
+    if (!is_again && call.callers->speeds.knows(call.name, call.aspect_at(place), place)) continue;
     measure(call, place, n / 3 + 1);
     measure(call, place, n);
     counts().measured_place();
@@ -55,9 +55,9 @@ void measure_places(const Call& call, const std::vector<CallPlace>& places) {
 /// Predicted seconds to a place and back, as planned. The same on every process.
 double predicted_copies(const Call& call, const CallPlace& place) {
   const auto key = std::make_pair(call.hash, place);
-  if (const auto known = call.set->copies_s.find(key); known != call.set->copies_s.end()) return known->second;
+  if (const auto known = call.callers->copies_s.find(key); known != call.callers->copies_s.end()) return known->second;
   redist::Machine machine;
-  machine.cores = std::max(call.set->size, place.grid.size());
+  machine.cores = std::max(call.callers->size, place.grid.size());
   double seconds = 0;
   for (const Operand& operand : call.problem.operands) {
     const Given x = given(call.arguments(), operand);
@@ -73,7 +73,7 @@ double predicted_copies(const Call& call, const CallPlace& place) {
         redist::Plan(from, to, options).predicted_seconds(machine, static_cast<int>(element_bytes(call.type())));
     seconds += once * (operand.use == Use::both ? 2 : 1);
   }
-  call.set->copies_s[key] = seconds;
+  call.callers->copies_s[key] = seconds;
   return seconds;
 }
 
@@ -83,7 +83,7 @@ void measure_whole(const Call& call) {
   std::vector<CallPlace> places = gridmap::call_places(call.here.grid, call.nb, call.workers());
   places.insert(places.begin(), call.place());
   for (const CallPlace& place : places) {
-    if (!call.set->measured.insert({call.name, call.aspect, place, call.n}).second) continue;
+    if (!call.callers->measured.insert({call.name, call.aspect, place, call.n}).second) continue;
     measure(call, place, call.n);
     counts().measured_place();
   }
@@ -93,8 +93,8 @@ std::vector<gridmap::CallOption> options_for(const Call& call) {
   const std::vector<CallPlace> places = gridmap::call_places(call.here.grid, call.nb, call.workers());
   // a few short calls are not worth measuring others for
   constexpr double worth_measuring_s = 0.3, slowest_per_s = 1e9;
-  const double expected_s =
-      std::max(call.problem.work / (slowest_per_s * call.set->size), call.set->spent_s[{call.name, call.aspect}]);
+  const double expected_s = std::max(call.problem.work / (slowest_per_s * call.callers->size),
+                                     call.callers->spent_s[{call.name, call.aspect}]);
   if (expected_s > worth_measuring_s) {
     std::vector<CallPlace> all = places;
     all.insert(all.begin(), call.place());
@@ -104,7 +104,7 @@ std::vector<gridmap::CallOption> options_for(const Call& call) {
   std::vector<gridmap::CallOption> options{{call.place(), stay.seconds, 0, stay.spread_s}};
   for (const CallPlace& place : places) {
     const gridmap::CallExpectation there = call.expect(place, call.turns().looks_again_below());
-    const double copy_s = std::isnan(there.seconds) ? 0 : call.set->copy_factor() * predicted_copies(call, place);
+    const double copy_s = std::isnan(there.seconds) ? 0 : call.callers->copy_factor() * predicted_copies(call, place);
     options.push_back({place, there.seconds, copy_s, there.spread_s});
   }
   return options;

@@ -17,10 +17,10 @@ void Cfree_blacs_system_handle(int handle);
 namespace blacs_dyn::calls {
 namespace {
 
-constexpr std::size_t most_sets = 16;
+constexpr std::size_t most_callers = 16;
 
-std::list<ProcessSet>& sets() { // outlives MPI_Finalize
-  static auto* all = new std::list<ProcessSet>;
+std::list<Callers>& all_callers() { // outlives MPI_Finalize
+  static auto* all = new std::list<Callers>;
   return *all;
 }
 
@@ -33,22 +33,22 @@ bool lies_within(const Operand& operand, const Given& x, const Standing& here) {
   return d[lld_at] >= std::max<std::int64_t>(1, rows_of(d, here.grid).local_size(here.row));
 }
 
-ProcessSet& set_among_all(MPI_Comm comm) {
-  ProcessSet fresh;
+Callers& callers_among_all(MPI_Comm comm) {
+  Callers fresh;
   check_mpi(MPI_Comm_group(comm, &fresh.group), "MPI_Comm_group");
   check_mpi(MPI_Comm_rank(comm, &fresh.rank), "MPI_Comm_rank");
   check_mpi(MPI_Comm_size(comm, &fresh.size), "MPI_Comm_size");
-  for (ProcessSet& set : sets()) {
+  for (Callers& callers : all_callers()) {
     int how = MPI_UNEQUAL;
-    check_mpi(MPI_Group_compare(set.group, fresh.group, &how), "MPI_Group_compare");
+    check_mpi(MPI_Group_compare(callers.group, fresh.group, &how), "MPI_Group_compare");
     if (how != MPI_IDENT) continue;
     MPI_Group_free(&fresh.group);
-    return set;
+    return callers;
   }
-  fresh.is_first = sets().empty();
-  fresh.is_one_of_many = sets().size() >= most_sets;
-  sets().push_back(std::move(fresh));
-  return sets().back();
+  fresh.is_first = all_callers().empty();
+  fresh.is_one_of_many = all_callers().size() >= most_callers;
+  all_callers().push_back(std::move(fresh));
+  return all_callers().back();
 }
 
 int owner_of_row(const Given& x, GridShape grid) {
@@ -101,7 +101,7 @@ MPI_Comm comm_of_context(int ctxt) {
   return contexts::comm_of(ctxt);
 }
 
-ProcessSet& set_of(MPI_Comm comm) {
+Callers& callers_of(MPI_Comm comm) {
   static const int keyval = [] { // groups are compared once for each communicator
     int made = MPI_KEYVAL_INVALID;
     check_mpi(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &made, nullptr),
@@ -111,17 +111,17 @@ ProcessSet& set_of(MPI_Comm comm) {
   void* known = nullptr;
   int is_known = 0;
   check_mpi(MPI_Comm_get_attr(comm, keyval, &known, &is_known), "MPI_Comm_get_attr");
-  if (is_known != 0) return *static_cast<ProcessSet*>(known);
-  ProcessSet& set = set_among_all(comm);
-  check_mpi(MPI_Comm_set_attr(comm, keyval, &set), "MPI_Comm_set_attr");
-  return set;
+  if (is_known != 0) return *static_cast<Callers*>(known);
+  Callers& callers = callers_among_all(comm);
+  check_mpi(MPI_Comm_set_attr(comm, keyval, &callers), "MPI_Comm_set_attr");
+  return callers;
 }
 
-ProcessSet* first_set() {
-  return sets().empty() ? nullptr : &sets().front();
+Callers* first_callers() {
+  return all_callers().empty() ? nullptr : &all_callers().front();
 }
 
-void ProcessSet::know_last(double run_s, double copy_s) {
+void Callers::know_last(double run_s, double copy_s) {
   last.sample.seconds = run_s;
   speeds.add(last.sample);
   spent_s[{last.sample.routine, std::max(last.sample.aspect, -1 - last.sample.aspect)}] += run_s;
@@ -145,12 +145,12 @@ Standing context_of(std::map<GridShape, int>& contexts, GridShape grid, MPI_Comm
   return there;
 }
 
-Standing place_context(ProcessSet& set, GridShape grid, const Standing& caller, MPI_Comm comm) {
-  return grid == caller.grid ? caller : context_of(set.contexts, grid, comm);
+Standing place_context(Callers& callers, GridShape grid, const Standing& caller, MPI_Comm comm) {
+  return grid == caller.grid ? caller : context_of(callers.contexts, grid, comm);
 }
 
 void forget_places() {
-  for (ProcessSet& set : sets()) set.contexts.clear();
+  for (Callers& callers : all_callers()) callers.contexts.clear();
 }
 
 } // namespace blacs_dyn::calls

@@ -60,8 +60,8 @@ struct ReportedCalls {
   bool is_left_alone = false; ///< by other processes than the first that called
 };
 
-/// Processes of a context, in its order, and what is known of calls by them.
-struct ProcessSet {
+/// The processes of a context, in its order, and what is known of calls by them.
+struct Callers {
   MPI_Group group = MPI_GROUP_NULL;
   int rank = 0, size = 1;
   bool is_one_of_many = false; ///< so that its calls stay, and nothing is kept of them
@@ -76,7 +76,7 @@ struct ProcessSet {
   std::map<std::tuple<std::string, int, std::int64_t, CallPlace>, gridmap::CallTurns> turns;
   std::set<std::tuple<std::string, int, CallPlace, std::int64_t>> measured; ///< Mode::measure: in this run
   std::map<std::pair<std::int64_t, CallPlace>, double> copies_s;            ///< predicted, by a call's hash
-  /// Each process of the set has the same ones, as all come to the same calls.
+  /// Each of them has the same ones, as all come to the same calls.
   std::unordered_map<std::int64_t, ReportedCalls> reported; ///< by hash
   bool is_loaded = false;                                   ///< has what earlier runs know
 
@@ -91,12 +91,12 @@ struct ProcessSet {
   void know_last(double run_s, double copy_s); ///< of the slowest process each
 };
 MPI_Comm comm_of_context(int ctxt);
-/// The set of the processes of `comm`; local. It stays where it is.
-ProcessSet& set_of(MPI_Comm comm);
-ProcessSet* first_set(); ///< null: none has called
-/// The context of a grid of the set's first processes, -1 outside; that of the caller where the shape is the same. It
+/// The processes of `comm`; local. What is known of them stays where it is.
+Callers& callers_of(MPI_Comm comm);
+Callers* first_callers(); ///< null: none has called
+/// The context of a grid of the first ones of them, -1 outside; that of the caller where the shape is the same. It
 /// stays open. Collective the first time.
-Standing place_context(ProcessSet& set, GridShape grid, const Standing& caller, MPI_Comm comm);
+Standing place_context(Callers& callers, GridShape grid, const Standing& caller, MPI_Comm comm);
 /// A context of a grid of the first processes of `comm`, which it is made of; it is kept in `contexts`. Collective the
 /// first time.
 Standing context_of(std::map<GridShape, int>& contexts, GridShape grid, MPI_Comm comm);

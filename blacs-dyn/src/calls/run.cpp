@@ -74,7 +74,7 @@ double seconds_of_direct(const Call& call) {
 }
 
 void keep_for_agreement(const Call& call, double seconds) {
-  call.set->last = {{call.name, call.aspect, call.place(), call.n, call.problem.work, seconds, 1}, 0, 0};
+  call.callers->last = {{call.name, call.aspect, call.place(), call.n, call.problem.work, seconds, 1}, 0, 0};
 }
 
 void run_directly(const Call& call, bool is_agreed) {
@@ -109,7 +109,7 @@ bool run_elsewhere(const Call& call, const Decision& decision) {
     *static_cast<int*>(call.arguments()[static_cast<std::size_t>(call.routine.info)]) = run.info;
   const double seconds = MPI_Wtime() - begin;
   add_tally(call, place_text(call, decision.place), seconds, decision.stay_s, elsewhere.moved_bytes());
-  call.set->last = {
+  call.callers->last = {
       {call.name, call.aspect_at(decision.place), decision.place, call.n, call.problem.work, run.run_s, 1},
       seconds - run.run_s,
       decision.copy_s};
