@@ -90,7 +90,8 @@ void Application::start(Mode mode_of_unit0) {
   processes.set_mode(processes.is_newcomer()
                          ? (std::string_view(newcomer) == "classical" ? Mode::classical : Mode::managed)
                          : mode_of_unit0);
-  if (const char* entry = environment("DYNGRID_ENTRY"); entry && processes.is_newcomer()) points.set_entry_point(entry);
+  if (const char* entry = environment("DYNGRID_ENTRY"); entry && processes.is_newcomer())
+    whereabouts.set_entry_point(entry);
   for (const char* name : {"DYNGRID_ENTRY", "DYNGRID_NEWCOMER", "DYNGRID_JOIN", "DYNGRID_MEET"}) unsetenv(name);
   int key = MPI_KEYVAL_INVALID;
   check_mpi(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, finalize_hook, &key, nullptr), "MPI_Comm_create_keyval");
@@ -186,7 +187,7 @@ LossText Application::loss_text() const {
 }
 
 SpawnOptions Application::spawn_options() const {
-  return newcomers.options(processes.mode(), points.name_for_newcomers(), settings.join_limit_s);
+  return newcomers.options(processes.mode(), whereabouts.name_for_newcomers(), settings.join_limit_s);
 }
 
 void Application::use(LauncherKind way) {
@@ -196,7 +197,7 @@ void Application::use(LauncherKind way) {
   }
   const MPI_Comm comm = processes.council() != MPI_COMM_NULL ? processes.council() : processes.world();
   together(comm, [&] {
-    if (processes.has_grown() || points.awaits_newcomers())
+    if (processes.has_grown() || changes.awaits_newcomers())
       throw Error(
           Status::bad_state,
           fmt::format("blacs-dyn: new processes came by {} already, and those of two ways do not know each other",
@@ -322,7 +323,7 @@ void Application::drop_everything() {
   if (processes.is_newcomer())
     processes.decline();
   else if (grid.is_still_outside())
-    points.sleep_until_needed();
+    changes.sleep_until_needed();
   balancing.end();
   copier.close();
   phases.grid_changes();

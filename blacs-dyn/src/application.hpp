@@ -23,6 +23,7 @@
 #include "resize_points.hpp"
 #include "settings.hpp"
 #include "shared_state.hpp"
+#include "whereabouts.hpp"
 
 namespace blacs_dyn {
 
@@ -48,7 +49,9 @@ public:
   std::unique_ptr<Control> control; ///< on process 0
   Balancing balancing{*this};
   Council council{*this};
-  ResizePoints points{*this}; ///< its requests die before `control`
+  Whereabouts whereabouts{*this};
+  Changes changes{*this}; ///< its requests die before `control`
+  ResizePoints points{*this};
   dyngrid_resize_report last_resize{};
 
   /// True from dyngrid_init, a classical growth, or the start of a spawned process on: the BLACS set-up layer is ours

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Process 0 outside the grid: what it does for the others.
 #include "application.hpp"
-#include "resize_points.hpp"
 
 namespace blacs_dyn {
 
@@ -23,8 +22,8 @@ int ResizePoints::attend() {
 }
 
 bool ResizePoints::wants_the_grid() {
-  keep_warm();
-  return (app_.control && app_.control->is_pending()) || news() != 0 || app_.balancing.flags() != 0;
+  app_.changes.keep_warm();
+  return (app_.control && app_.control->is_pending()) || app_.changes.news() != 0 || app_.balancing.flags() != 0;
 }
 
 int ResizePoints::answer(Packet& packet) {
@@ -42,19 +41,14 @@ int ResizePoints::answer(Packet& packet) {
   case Call::point: {
     Findings found;
     found.all = app_.council.answer(packet, [&] {
-      if (app_.control) found.wish.request = app_.control->called(app_.matrices);
-      if (found.wish.request) {
-        found.wish.to = {found.wish.request->to.nprow, found.wish.request->to.npcol};
-        found.wish.placement = found.wish.request->placement.value_or(app_.settings.placement);
-        found.wish.without = found.wish.request->without;
-      }
-      return found.wish.flags() | news() | app_.balancing.flags();
+      if (app_.control) found.request = app_.control->called(app_.matrices);
+      return found.asked() | app_.changes.news() | app_.balancing.flags();
     });
     return act_on(std::move(found));
   }
   case Call::change: {
     app_.council.answer(packet, nothing);
-    return change(Packet(packet.get<std::vector<char>>()).get<Resize::Goal>());
+    return app_.changes.make(Packet(packet.get<std::vector<char>>()).get<Resize::Goal>());
   }
   case Call::rebalance:
     app_.council.answer(packet, nothing);
@@ -77,12 +71,7 @@ int ResizePoints::end_outside() {
   end();
   app_.balancing.end();
   app_.processes.finish();
-  return leave();
-}
-
-void ResizePoints::take_place(Packet& packet) {
-  others_place_ = Place::read(packet);
-  read(packet);
+  return app_.changes.leave();
 }
 
 } // namespace blacs_dyn

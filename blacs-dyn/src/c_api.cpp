@@ -162,7 +162,7 @@ int dyngrid_resize_point_at(const char* name) {
 }
 
 const char* dyngrid_entry_point(void) {
-  return app().is_active() ? app().points.entry_point() : "";
+  return app().is_active() ? app().whereabouts.entry_point() : "";
 }
 
 int dyngrid_pending(void) {

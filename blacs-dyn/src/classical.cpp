@@ -81,7 +81,7 @@ void Application::grow_as_setup_says() {
   if (growth.must_await()) growth.await_newcomers();
   grid.close_all_contexts();
   growth.gather();
-  points.see_through(growth);
+  changes.see_through(growth);
 }
 
 void Application::classical_join() {
@@ -90,7 +90,7 @@ void Application::classical_join() {
   const double started = MPI_Wtime();
   if (auto gathered = processes.join()) {
     Resize growth(*this, std::move(*gathered), started);
-    if (points.see_through(growth) == DYNGRID_RESIZED) return;
+    if (changes.see_through(growth) == DYNGRID_RESIZED) return;
   }
   finalize(); // the growth was given up: there is no application for this process to run
   if (!we_started_mpi_) MPI_Finalize();

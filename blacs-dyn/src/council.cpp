@@ -213,7 +213,7 @@ void Council::hear_word(Packet& packet) const {
 // ---- what the grid knows
 
 void Council::write(Packet& packet) const {
-  app_.points.write(packet);
+  app_.whereabouts.write(packet);
   packet.put(app_.settings).put(app_.processes.process_set());
   Packet matrices;
   app_.matrices.write(matrices);
@@ -221,7 +221,7 @@ void Council::write(Packet& packet) const {
 }
 
 void Council::read(Packet& packet) {
-  app_.points.take_place(packet);
+  app_.whereabouts.take_place(packet);
   const control::BalanceMode mode = app_.settings.balance;
   packet.get(app_.settings);
   if (app_.settings.balance != mode) app_.balancing.set_mode(app_.settings.balance);

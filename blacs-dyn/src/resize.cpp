@@ -292,7 +292,7 @@ Resize::Outcome Resize::move_and_commit() {
 Packet Resize::write_state() const {
   Packet packet;
   packet.put(app_->matrices.may_lack_rules(!change_.wake.empty()));
-  app_->points.write(packet);
+  app_->whereabouts.write(packet);
   app_->settings.write(packet);
   app_->balancing.write(packet);
   app_->shared.write(packet);
@@ -301,7 +301,7 @@ Packet Resize::write_state() const {
 }
 
 void Resize::read_state(Packet& state) {
-  app_->points.read(state);
+  app_->whereabouts.read(state);
   app_->settings.read(state);
   app_->balancing.read(state);
   app_->shared.read(state); // before the matrices, since a rule may look at it
@@ -326,16 +326,16 @@ bool Resize::share_state(std::optional<Error>& objection) {
   Packet told(state.bytes());
   const bool may_lack_rules = told.get<bool>();
   const Place others = Place::read(told);
-  using Where = ResizePoints::Where;
+  using Where = Whereabouts::Where;
   const bool comes_in = who_->is_joining && has(change_.to.ids, app_->processes.id()); // process 0 may sleep on
-  const Where where = comes_in ? app_->points.compare(others, !was_led) : Where::here;
+  const Where where = comes_in ? app_->whereabouts.compare(others, !was_led) : Where::here;
   bool is_one_led = was_led;
   if (!was_led) {
     const auto worst = static_cast<Where>(app_->processes.hear_all(*gathered_, static_cast<int>(where)));
     is_one_led = worst == Where::elsewhere;
   }
   if (where == Where::elsewhere && is_one_led) {
-    app_->points.lead_to(others);
+    app_->whereabouts.lead_to(others);
     state_ = std::move(state);
     return false;
   }
@@ -346,7 +346,7 @@ bool Resize::share_state(std::optional<Error>& objection) {
     app_->processes.hear_all(*gathered_, 0);
   }
   objection = attempt([&] {
-    if (where == Where::nowhere) app_->points.refuse(others, app_->processes.is_newcomer() ? "new" : "woken");
+    if (where == Where::nowhere) app_->whereabouts.refuse(others, app_->processes.is_newcomer() ? "new" : "woken");
     if (who_->is_joining && where == Where::here) read_state(told);
   });
   if (may_lack_rules) {
@@ -392,7 +392,7 @@ Resize::Outcome Resize::commit(MatrixMove& move) {
   report(move, gathered_->merge_s + (MPI_Wtime() - t0));
   if (fate == Processes::Fate::sleeps) return Outcome::asleep;
   app_->council.step_begins();
-  app_->points.changed();
+  app_->whereabouts.changed();
   app_->routines.call_after();
   return Outcome::resized;
 }

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "changes.hpp"
+
+#include <fmt/format.h>
+
+#include "application.hpp"
+
+namespace blacs_dyn {
+
+using base::Error;
+
+int Changes::make(Resize::Goal goal, std::optional<control::ResizeRequest> request, std::uint64_t all) {
+  Resize next(app_, std::move(goal), std::move(request));
+  const bool is_at_point = next.goal().is_at_point;
+  if (is_at_point && under_way_ && under_way_->goal().to == next.goal().to && next.goal().without.is_empty() &&
+      under_way_->goal().growth.is_like(next.goal().growth)) {
+    under_way_->take_over(next);
+    return let_in(all);
+  }
+  try {
+    return carry_out(next);
+  } catch (const Error& error) {
+    if (is_at_point)
+      next.failed(error);
+    else if (app_.control)
+      app_.control->asks_no_more(); // what the scheduler has granted is given back where nothing comes of it
+    throw;
+  }
+}
+
+/// From the decision on. What is under way already is called off.
+int Changes::carry_out(Resize& next) {
+  const Resize::Goal& goal = next.goal();
+  const bool is_there = next.is_grid_already();
+  try {
+    next.ask_scheduler();
+  } catch (const Error&) { // whoever asks anew has given back what it was granted before
+    if (app_.settings.is_scheduled) call_off("other processes were asked of the scheduler, which refuses them");
+    throw;
+  }
+  if (!under_way_ || !(under_way_->goal().to == goal.to)) next.check_room();
+  call_off(fmt::format("{} is wanted instead", to_string(goal.to)));
+  if (is_there) {
+    const int outcome = app_.relayout.all_by_council(); // the rules may say otherwise by now
+    next.already_there();
+    return outcome;
+  }
+  next.decide();
+  const bool must_await = next.must_await() && !next.are_they_there_already();
+  if (must_await && goal.is_at_point && !app_.settings.waits) {
+    next.say_sent_for();
+    under_way_ = std::move(next);
+    return DYNGRID_SAME;
+  }
+  if (must_await) next.await_newcomers();
+  next.gather();
+  return see_through(next);
+}
+
+Resize Changes::take_under_way() {
+  Resize change = std::move(*under_way_);
+  under_way_.reset();
+  return change;
+}
+
+void Changes::call_off(const std::string& why) {
+  if (under_way_) take_under_way().call_off(why);
+}
+
+int Changes::let_in(std::uint64_t all) {
+  constexpr std::uint64_t is_decided = PlaceWord::newcomers_are_there | PlaceWord::newcomers_do_not_come;
+  if (!under_way_ || (all & is_decided) == 0) return DYNGRID_SAME;
+  under_way_->begin_again();
+  Resize change = take_under_way();
+  try {
+    if (all & PlaceWord::newcomers_do_not_come) change.tell_why_not();
+    change.gather();
+    return see_through(change);
+  } catch (const Error& error) {
+    change.failed(error);
+    throw;
+  }
+}
+
+int Changes::see_through(Resize& change) {
+  for (;;) {
+    switch (change.move_and_commit()) {
+    case Resize::Outcome::resized:
+      app_.balancing.joined();
+      return DYNGRID_RESIZED;
+    case Resize::Outcome::redirected:
+      under_way_ = std::move(change);
+      return DYNGRID_REDIRECT;
+    case Resize::Outcome::gone:
+      return leave();
+    case Resize::Outcome::asleep:
+      app_.points.request({}); // made while this change was on its way: the others have made it too
+      if (app_.council.is_attending()) return asleep_outside;
+      break;
+    }
+    change.rest();
+    std::optional<Resize> woken = sleep();
+    if (!woken) return leave();
+    change = std::move(*woken);
+  }
+}
+
+int Changes::join() {
+  const double started = MPI_Wtime();
+  auto gathered = app_.processes.join();
+  if (!gathered) return leave();
+  Resize change(app_, std::move(*gathered), started);
+  return see_through(change);
+}
+
+/// Until this process is called into a change; empty: until the end.
+std::optional<Resize> Changes::sleep() {
+  const double started = MPI_Wtime();
+  auto woken = app_.processes.sleep(app_.spawn_options());
+  if (!woken) return std::nullopt;
+  return Resize(app_, std::move(*woken), started);
+}
+
+int Changes::sleep_until_needed() {
+  std::optional<Resize> woken = sleep();
+  return woken ? see_through(*woken) : leave();
+}
+
+int Changes::leave() {
+  app_.grid.leave();
+  app_.matrices.leave();
+  return DYNGRID_LEAVE;
+}
+
+// ---- those that were sent for, or are kept
+
+std::uint64_t Changes::news() {
+  if (app_.processes.id() != 0) return 0;
+  if (!under_way_) return app_.processes.is_keeping_over() ? std::uint64_t{PlaceWord::keeping_is_over} : 0;
+  const std::optional<Resize::News> heard = under_way_->news();
+  if (!heard) return 0;
+  return *heard == Resize::News::they_are_there ? PlaceWord::newcomers_are_there : PlaceWord::newcomers_do_not_come;
+}
+
+void Changes::keep_warm() {
+  const GroupPolicy& policy = app_.settings.group_policy;
+  if (app_.processes.id() != 0 || policy.warm == 0) return;
+  if (!under_way_) app_.processes.keep_warm(warm_groups(policy), [this] { return app_.spawn_options(); });
+  if (app_.control) app_.control->know_warm(app_.processes.warm());
+}
+
+void Changes::release_kept() {
+  app_.processes.release_kept();
+  app_.tell_control_who_is_where();
+}
+
+} // namespace blacs_dyn

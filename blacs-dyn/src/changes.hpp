@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "resize.hpp"
+
+namespace blacs_dyn {
+
+class Application;
+
+/// The changes of the application's grid: carries them out, and holds the one that is under way.
+class Changes {
+public:
+  explicit Changes(Application& app) : app_(app) {}
+
+  // ---- what comes of one: a dyngrid_outcome, or
+  static constexpr int asleep_outside = -1000; ///< process 0 is not in the grid after it
+  /// Makes the grid the one that is wanted, or sends for those that it needs. all: what the processes found out at this
+  /// resize point, PlaceWord::Flag. Collective over the council.
+  int make(Resize::Goal goal, std::optional<control::ResizeRequest> request = std::nullopt, std::uint64_t all = 0);
+  /// At a resize point: lets newcomers in when all of those that were sent for are ready. Collective over the council.
+  int let_in(std::uint64_t all);
+  /// Carries the change through on this process, through all sleeps, until it goes on in the program. Collective over
+  /// the union.
+  int see_through(Resize& change);
+  int join(); ///< a newcomer
+  int sleep_until_needed();
+  int leave();
+
+  // ---- the one that is under way: newcomers are on their way while the application computes on, or this process is
+  // led to where the others wait. Local
+  const Resize* under_way() const { return under_way_ ? &*under_way_ : nullptr; }
+  bool is_led() const { return under_way_ && under_way_->is_led(); }
+  bool awaits_newcomers() const { return under_way_ && !under_way_->is_led(); }
+  Resize take_under_way();
+  void call_off(const std::string& why);
+
+  // ---- those that were sent for, or are kept
+  std::uint64_t news(); ///< PlaceWord::Flag. Local
+  void keep_warm();     ///< on process 0: what a growth took, or what ended, is started anew. Local
+  void release_kept();  ///< nobody took them in time. Collective over the council
+
+private:
+  int carry_out(Resize& next);
+  std::optional<Resize> sleep();
+
+  Application& app_;
+  std::optional<Resize> under_way_;
+};
+
+} // namespace blacs_dyn
