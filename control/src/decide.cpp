@@ -191,12 +191,11 @@ Decision decide_offer(const Situation& s, const Offer& offer, bool force) {
       speeds[static_cast<std::size_t>(process.place)] = process.speed;
   const auto permits = [&](GridShape to) { return to.size() > s.grid.size() && (force || s.allowed.permits(to)); };
   const std::optional<Prediction> step = s.step(s.grid);
-  std::function<double(const Choice&)> cost;
+  Worth worth;
   if (step && s.steps_left > 0)
-    cost = [&](const Choice& choice) {
-      return static_cast<double>(s.steps_left) * step->seconds / choice.gain + change_cost(s, choice.grid).total();
-    };
-  const Choice choice = choose(s.grid, speeds, offer, permits, cost);
+    worth = {static_cast<double>(s.steps_left) * step->seconds,
+             [&](GridShape to) { return change_cost(s, to).total(); }};
+  const Choice choice = choose(s.grid, speeds, offer, permits, worth);
   const int offered = slots_of(offer.hosts);
   if (choice.hosts.empty())
     return declined(fmt::format("none of the {} processors offered is taken: {}", offered, choice.left_because));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -151,7 +152,7 @@ Json to_json(const Choice& choice) {
 }
 
 Choice choose(GridShape grid, const std::vector<double>& speeds, const Offer& offer,
-              const std::function<bool(GridShape)>& permits, const std::function<double(const Choice&)>& cost) {
+              const std::function<bool(GridShape)>& permits, const Worth& worth) {
   const std::vector<std::size_t> slots = slots_by_speed(offer);
   gridmap::SelectionRequest request;
   request.nprow = grid.nprow;
@@ -161,34 +162,26 @@ Choice choose(GridShape grid, const std::vector<double>& speeds, const Offer& of
   const double all = std::accumulate(request.available.begin(), request.available.end(), 0.0);
   request.tpp = offer.tpp > 0 ? offer.tpp : all;
   request.m = request.n = any_size;
+  request.strategy = offer.form;
   request.permits = [&](int p, int q) { return permits(GridShape{p, q}); };
   const double now = capacity(grid, speeds), m = any_size;
-  std::vector<Strategy> ways{offer.form};
-  if (offer.form == Strategy::best && cost)
-    ways.insert(ways.end(), {Strategy::global, Strategy::local, Strategy::mixed});
-  Choice best;
-  best.grid = grid;
-  best.power_left = request.tpp;
-  double least = 0;
-  for (const Strategy way : ways) {
-    request.strategy = way;
-    const gridmap::Selection selection = gridmap::select_processors(request);
-    Choice choice = choice_of(selection, offer, slots, request.tpp);
-    choice.gain = m * m / selection.mapping.t_continuous / now;
-    const bool is_larger = !choice.hosts.empty(), may_be = is_larger && permits(choice.grid);
-    if (!may_be) {
-      if (best.hosts.empty() && best.left_because.empty())
-        best.left_because = is_larger ? fmt::format("{} makes {} of it, which is not allowed", gridmap::to_string(way),
-                                                    to_string(choice.grid))
-                                      : choice.left_because;
-      continue;
-    }
-    const double costs = cost ? cost(choice) : 0;
-    if (!best.hosts.empty() && costs >= least) continue;
-    best = std::move(choice);
-    least = costs;
-  }
-  return best;
+  if (worth.steps_s > 0)
+    request.price = [&](int p, int q) { // steps_s / gain is t_continuous in another unit
+      const GridShape to{p, q};
+      if (to == grid) return std::numeric_limits<double>::infinity(); // whether any growth pays is not asked here
+      return worth.change_s(to) * m * m / (now * worth.steps_s);
+    };
+  const gridmap::Selection selection = gridmap::select_processors(request);
+  Choice choice = choice_of(selection, offer, slots, request.tpp);
+  choice.gain = m * m / selection.mapping.t_continuous / now;
+  if (!choice.hosts.empty() && permits(choice.grid)) return choice;
+  Choice none;
+  none.grid = grid;
+  none.power_left = request.tpp;
+  none.left_because = choice.hosts.empty() ? choice.left_because
+                                           : fmt::format("{} makes {} of it, which is not allowed",
+                                                         gridmap::to_string(offer.form), to_string(choice.grid));
+  return none;
 }
 
 } // namespace control

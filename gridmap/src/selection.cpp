@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numeric>
+#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -396,26 +399,49 @@ private:
     return chosen;
   }
 
+  double price(int p, int q) const {
+    if (!request_.price) return 0;
+    const auto [at, is_new] = prices_.try_emplace({p, q}, 0);
+    if (is_new) at->second = request_.price(p, q);
+    return at->second;
+  }
+  /// The less the better.
+  double cost(double value, int p, int q) const {
+    if (!request_.price) return 1 / value;
+    return static_cast<double>(request_.m) * static_cast<double>(request_.n) / value + price(p, q);
+  }
+
   /// The best plan that it has seen.
   struct Winner {
-    Plan plan;
+    const Selector& selector;
+    Plan plan{};
     void see(Plan other) {
-      if (other.shares.value > plan.shares.value * (1 + 1e-12)) plan = std::move(other);
+      if (plan.places.empty() || cost_of(other) < cost_of(plan) * (1 - 1e-12)) plan = std::move(other);
     }
+    double cost_of(const Plan& of) const { return selector.cost(of.shares.value, of.p, of.q); }
   };
   struct Shape {
     int p, q;
     State state;
     double cost() const { return 100.0 * (p * q) * (p + q); } ///< of a look at it, in units of size^2
   };
-  static void keep_best(std::vector<Shape>& shapes, std::size_t survivors) {
+  void keep_best(std::vector<Shape>& shapes, std::size_t survivors) const {
+    const auto cost_of = [&](const Shape& shape) { return cost(shape.state.shares.value, shape.p, shape.q); };
     std::stable_sort(shapes.begin(), shapes.end(),
-                     [](const Shape& a, const Shape& b) { return a.state.shares.value > b.state.shares.value; });
+                     [&](const Shape& a, const Shape& b) { return cost_of(a) < cost_of(b); });
     shapes.resize(std::min(shapes.size(), survivors), Shape{});
   }
 
   bool permitted(int p, int q) const {
     return !request_.permits || (p == request_.nprow && q == request_.npcol) || request_.permits(p, q);
+  }
+
+  /// This shape or its transposed, which are equally fast: the one that is permitted, of both the cheaper one.
+  std::optional<std::pair<int, int>> oriented(int p, int q) const {
+    const bool is_turned = p != q && permitted(q, p);
+    if (permitted(p, q) && (!is_turned || !(price(q, p) < price(p, q)))) return std::pair{p, q};
+    if (is_turned) return std::pair{q, p};
+    return std::nullopt;
   }
 
   /// All grids that the old one can grow to, without their sets of processors.
@@ -428,8 +454,9 @@ private:
       for (int side = smaller_side(count); side >= 1; --side) {
         if (count % side != 0) continue;
         const int other = count / side;
-        const int p = tall ? other : side, q = tall ? side : other;
-        if (other <= aspect * side && permitted(p, q)) shapes.push_back({p, q, {}});
+        if (other > aspect * side) continue;
+        if (const auto shape = oriented(tall ? other : side, tall ? side : other))
+          shapes.push_back({shape->first, shape->second, {}});
       }
     return shapes;
   }
@@ -469,14 +496,15 @@ private:
   }
 
   Plan best() const {
-    Winner winner;
+    Winner winner{*this};
     std::vector<Shape> shapes;
     for (const Plan& plan : {global(), local(false), local(true)}) {
-      if (!permitted(plan.p, plan.q)) continue;
-      const Plan mapped = best_map(chosen_of(plan), plan.p, plan.q, 5e6, plan.by);
-      winner.see(plan); // as published, in case
+      if (permitted(plan.p, plan.q)) winner.see(plan); // as published, in case
+      const auto shape = oriented(plan.p, plan.q);
+      if (!shape) continue;
+      const Plan mapped = best_map(chosen_of(plan), shape->first, shape->second, 5e6, plan.by);
       winner.see(mapped);
-      shapes.push_back({plan.p, plan.q, {chosen_of(mapped), 0, mapped.shares}});
+      shapes.push_back({mapped.p, mapped.q, {chosen_of(mapped), 0, mapped.shares}});
     }
     for (Shape& shape : first_shapes()) shapes.push_back(std::move(shape));
     search(shapes);
@@ -535,6 +563,7 @@ private:
   std::vector<double> speeds_; ///< of the old grid, then of the list
   std::vector<int> free_;      ///< numbers of the list's processors, descending by speed
   double limit_ = 0;
+  mutable std::map<std::pair<int, int>, double> prices_; ///< that were asked for
 };
 
 } // namespace

@@ -70,7 +70,8 @@ Decision decide_resize_without(const Situation& s, gridmap::GridShape to, const 
 Decision decide_grow(const Situation& s, std::int64_t by, bool force);
 
 /// What is taken of processors that are offered by host, number and speed, under a total power: as decide_grow, but by
-/// speeds. Of the forms that `best` compares the one whose steps, where their number is known, and change take least.
+/// speeds. `best` takes the processors and the grid on which the steps left, where their number is known, and the
+/// change together take least.
 Decision decide_offer(const Situation& s, const Offer& offer, bool force);
 
 /// At least `by` processes fewer: the largest allowed grid of the rest, or, if measured, the quickest. One process

@@ -50,11 +50,16 @@ struct Choice {
 };
 Json to_json(const Choice& choice);
 
-/// The present grid and processors of the offer as one larger grid, each way of `form` by gridmap::select_processors;
-/// for `best` the one of least `cost`, where a cost is given. Never more than is offered. Nothing chosen: there is
-/// no such grid. @param speeds  of the present grid, row-major
+/// What a change of the grid is judged by, beside the gain.
+struct Worth {
+  double steps_s = 0; ///< that the steps left take on the present grid; 0: not known
+  std::function<double(gridmap::GridShape to)> change_s;
+};
+
+/// The present grid and processors of the offer as one larger grid, in the way of `form` by gridmap::select_processors;
+/// for `best` the one of the least steps_s / gain + change_s, where steps_s is known. Never more than is offered.
+/// Nothing chosen: there is no such grid. @param speeds  of the present grid, row-major
 Choice choose(gridmap::GridShape grid, const std::vector<double>& speeds, const Offer& offer,
-              const std::function<bool(gridmap::GridShape)>& permits,
-              const std::function<double(const Choice&)>& cost = {});
+              const std::function<bool(gridmap::GridShape)>& permits, const Worth& worth = {});
 
 } // namespace control
