@@ -8,7 +8,9 @@
 
 #include <fmt/format.h>
 
+#include "askable.hpp"
 #include "base/status.hpp"
+#include "by_class.hpp"
 #include "gridmap/step_time.hpp"
 #include "promise.hpp"
 #include "queue.hpp"
@@ -114,6 +116,17 @@ private:
   const Queue* kept_;
 };
 
+void look_at(const State& state, const Job& job) {
+  if (state.look) state.look(job);
+}
+
+/// For who goes through all that run.
+void look_at_all(const State& state) {
+  if (!state.look) return;
+  for (const Job* job : state.running)
+    if (job->resizable) state.look(*job);
+}
+
 /// Adaptive starts: every waiting job that fits on its smallest size, in the order of the queue, then what is
 /// left over. @return processors still free
 int start_adaptive(const State& state, const Queue& queue, int free, const Raise& raise, std::vector<Decision>& out) {
@@ -132,7 +145,7 @@ int start_adaptive(const State& state, const Queue& queue, int free, const Raise
 class Lazy : public Policy {
 public:
   const char* name() const override { return "ls"; }
-  bool looks_at_progress() const override { return false; }
+  bool asks() const override { return false; }
   void decide(const State& state, std::vector<Decision>& out) const override {
     const Waiters waiters(state);
     int free = state.free();
@@ -148,7 +161,7 @@ class Adaptive : public Policy {
 public:
   explicit Adaptive(const PolicyOptions& options) : raise_(raise_of(options)) {}
   const char* name() const override { return "as"; }
-  bool looks_at_progress() const override { return false; }
+  bool asks() const override { return false; }
   void decide(const State& state, std::vector<Decision>& out) const override {
     start_adaptive(state, Waiters(state).queue(), state.free(), raise_, out);
   }
@@ -164,6 +177,7 @@ private:
 class Resizing : public Policy {
 public:
   void decide(const State& state, std::vector<Decision>& out) const override {
+    if (!state.askable) look_at_all(state);
     const Waiters waiters(state);
     const Queue& queue = waiters.queue();
     const int free = start_adaptive(state, queue, state.free(), start_raise(), out);
@@ -177,7 +191,9 @@ public:
         job = queue.next(place, procs);
       return job;
     };
-    if (queue.size() > started.size())
+    if (queue.size() > started.size() && state.askable)
+      shrink_by_class(state, Givers(*state.askable, true, rules(state)), free, next_left, out);
+    else if (queue.size() > started.size())
       shrink(state, victims_of(state, free), next_left, out);
     else if (free > 0 && !state.running.empty())
       grow(state, free, out);
@@ -189,13 +205,18 @@ protected:
   /// What a waiting job is to start on at least, and what a running one may be asked to go down to.
   virtual int least_to_start(const Job& job, double) const { return job.sizes->smallest(); }
   virtual int least_to_keep(const Job& job, double) const { return job.sizes->smallest(); }
-  /// Whether the victim of `plan`, asked to go down for `job`, should; and which of two should sooner.
+  /// Whether the victim of `plan`, asked to go down for `job`, should; and which of two should sooner: of a lower
+  /// priority, and then less reluctant.
   virtual bool should_shrink(const Plan&, const Job&) const { return true; }
-  virtual bool sooner(const Plan& a, const Plan& b) const {
+  bool sooner(const Plan& a, const Plan& b) const {
     if (a.job->priority != b.job->priority) return a.job->priority < b.job->priority;
-    return power_left(*a.job, a.procs) > power_left(*b.job, b.procs);
+    return reluctance(*a.job, a.procs) < reluctance(*b.job, b.procs);
   }
+  virtual double reluctance(const Job& job, int procs) const { return -power_left(job, procs); }
+  /// Whether those of equal size and kind are the less reluctant the later they end; else they are alike.
+  virtual bool gives_by_end() const { return false; }
   virtual bool should_grow(const Job&, int) const { return true; }
+  virtual bool judges_growths() const { return true; } ///< by growth_pays
 
   /// Who may be asked to give processors up, and what is free or is being given up.
   struct Victims {
@@ -259,7 +280,48 @@ protected:
       if (victim.procs != victim.job->procs) out.push_back({victim.job, victim.procs});
   }
 
+  Givers::Rules rules(const State& state) const {
+    return {[this](const Job& job, int procs) { return reluctance(job, procs); }, gives_by_end(), state.now_s,
+            state.look};
+  }
+
+  /// The same as shrink().
+  template <class Next>
+  void shrink_by_class(const State& state, Givers givers, int free, Next&& next, std::vector<Decision>& out) const {
+    int coming = free + state.askable->coming();
+    while (const Job* job = next(givers.spare() + coming)) {
+      if (givers.spare() == 0 && coming == 0) break;
+      if (job->sizes->smallest() - coming > givers.spare()) continue;
+      int need = least_to_start(*job, state.now_s) - coming;
+      if (need > givers.spare()) continue;
+      if (need > 0) {
+        Givers trial = givers;
+        need = trial.give(need, *job, [&](const Job& victim, int procs) {
+          return should_shrink({&victim, procs}, *job);
+        });
+        if (need > 0) {
+          if (givers.empty() && coming == 0) break;
+          continue;
+        }
+        givers = std::move(trial);
+      }
+      coming = -need;
+    }
+    for (const Resized& one : givers.changed()) out.push_back({one.job, one.procs});
+  }
+
+  /// The growths of all that may be asked, each by as many of `free` as it gets.
+  virtual std::vector<Resized> raise_by_class(const State& state, int free) const = 0;
+
   void grow(const State& state, int free, std::vector<Decision>& out) const {
+    if (state.askable) {
+      if (judges_growths() && !may_pay_by_class(*state.askable, state.now_s, free, state.look)) return;
+      for (const Resized& one : raise_by_class(state, free)) {
+        look_at(state, *one.job);
+        if (should_grow(*one.job, one.procs)) out.push_back({one.job, one.procs});
+      }
+      return;
+    }
     std::vector<Plan> plans;
     for (const Job* job : state.running)
       if (may_be_asked(*job, state.now_s) && job->procs < job->sizes->largest()) plans.push_back({job, job->procs});
@@ -270,20 +332,29 @@ protected:
   }
 };
 
+using RaiseByClass = std::vector<Resized>(const Askable&, int left);
+RaiseByClass* raise_by_class_of(const PolicyOptions& options) {
+  return options.share == PolicyOptions::Share::even ? raise_even_by_class : raise_first_by_class;
+}
+
 class Reconfigurable : public Resizing {
 public:
   explicit Reconfigurable(const PolicyOptions& options)
-      : raise_(Adaptive::raise_of(options)), payoff_(options.payoff) {}
+      : raise_(Adaptive::raise_of(options)), by_class_(raise_by_class_of(options)), payoff_(options.payoff) {}
   const char* name() const override { return "rs"; }
-  bool looks_at_progress() const override { return payoff_; }
 
 protected:
   Raise start_raise() const override { return raise_; }
   Raise grow_raise() const override { return raise_; }
+  std::vector<Resized> raise_by_class(const State& state, int free) const override {
+    return by_class_(*state.askable, free);
+  }
   bool should_grow(const Job& job, int to) const override { return !payoff_ || growth_pays(job, job.procs, to); }
+  bool judges_growths() const override { return payoff_; }
 
 private:
   Raise raise_;
+  RaiseByClass* by_class_;
   bool payoff_;
 };
 
@@ -299,6 +370,10 @@ protected:
     if (left >= 0) return 1 / std::max(left, 1e-9);
     return gridmap::useful_processes(n, job.cores) / (3600.0 * job.sizes->smallest());
   }
+  /// For each processor.
+  static double gain_of(const Job& job, int procs, int next) {
+    return (rate(job, next) - rate(job, procs)) / (next - procs);
+  }
   static int raise_best(const std::vector<Plan>& plans, int left) {
     int best = -1;
     double best_gain = 0;
@@ -308,7 +383,7 @@ protected:
       // reach
       for (int next = plan.job->sizes->above(plan.procs); next != 0 && next - plan.procs <= left;
            next = plan.job->sizes->above(next)) {
-        const double gain = (rate(*plan.job, next) - rate(*plan.job, plan.procs)) / (next - plan.procs);
+        const double gain = gain_of(*plan.job, plan.procs, next);
         const bool more_urgent = best >= 0 && plan.job->priority > plans[static_cast<std::size_t>(best)].job->priority;
         if (gain > 0 && (best < 0 || more_urgent ||
                          (gain > best_gain * (1 + 1e-12) &&
@@ -322,6 +397,10 @@ protected:
   }
   Raise start_raise() const override { return raise_best; }
   Raise grow_raise() const override { return raise_best; }
+  std::vector<Resized> raise_by_class(const State& state, int free) const override {
+    const auto gain = [](const Job& job, int procs, int next) { return gain_of(job, procs, next); };
+    return raise_best_by_class(*state.askable, state.now_s, free, gain, state.look);
+  }
   bool should_shrink(const Plan& victim, const Job& job) const override {
     // what ends before a change would pay is left alone
     const double left = seconds_left(*victim.job, victim.procs);
@@ -329,27 +408,24 @@ protected:
     const int to = victim.job->sizes->at_most(victim.procs - 1);
     return rate(*victim.job, victim.procs) - rate(*victim.job, to) < rate(job, job.sizes->smallest());
   }
-  bool sooner(const Plan& a, const Plan& b) const override {
-    if (a.job->priority != b.job->priority) return a.job->priority < b.job->priority;
-    return loss(a) < loss(b);
+  bool gives_by_end() const override { return true; }
+  /// Rate lost for each processor of the next size down.
+  double reluctance(const Job& job, int procs) const override {
+    const int to = job.sizes->at_most(procs - 1);
+    return (rate(job, procs) - rate(job, to)) / (procs - to);
   }
   bool should_grow(const Job& job, int to) const override { return growth_pays(job, job.procs, to); }
-
-private:
-  /// Rate lost for each processor of the next size down.
-  static double loss(const Plan& plan) {
-    const int to = plan.job->sizes->at_most(plan.procs - 1);
-    return (rate(*plan.job, plan.procs) - rate(*plan.job, to)) / (plan.procs - to);
-  }
 };
 
 /// Jobs with a finish-by time first, and each on the smallest size that keeps it; what is left over as `rs`.
 class FinishBy : public Resizing {
 public:
-  explicit FinishBy(const PolicyOptions& options) : raise_(Adaptive::raise_of(options)) {}
+  explicit FinishBy(const PolicyOptions& options)
+      : raise_(Adaptive::raise_of(options)), by_class_(raise_by_class_of(options)) {}
   const char* name() const override { return "qos"; }
 
   void decide(const State& state, std::vector<Decision>& out) const override {
+    if (!state.askable) look_at_all(state);
     int free = raise_late(state, state.free(), out);
     const Waiters waiters(state);
     const Queue& queue = waiters.queue();
@@ -359,12 +435,27 @@ public:
     Blocked blocked;
     free = start(state, queue, free, out, blocked);
     if (blocked.is_anybody()) {
-      Victims victims = victims_of(state, free);
-      const std::vector<const Job*> worth_it =
-          blocked.within(victims.coming + victims.spare(), queue, state.now_s, out);
-      auto at = worth_it.begin();
-      const auto next = [&](int) { return at != worth_it.end() ? *at++ : nullptr; };
-      shrink(state, std::move(victims), next, out);
+      std::vector<const Job*> worth_it;
+      auto at = worth_it.cbegin();
+      const auto look_within = [&](int procs) {
+        worth_it = blocked.within(procs, queue, state.now_s, out);
+        at = worth_it.cbegin();
+      };
+      const auto next = [&](int) { return at != worth_it.cend() ? *at++ : nullptr; };
+      if (state.askable) {
+        Givers givers(*state.askable, false, rules(state));
+        for_timed(state, [&](const Askable::Member& one) {
+          const int least = least_to_keep(*one.job, state.now_s);
+          if (one.job->procs > least) givers.add(*one.job, one.order, least);
+          return false;
+        });
+        look_within(free + state.askable->coming() + givers.spare());
+        shrink_by_class(state, std::move(givers), free, next, out);
+      } else {
+        Victims victims = victims_of(state, free);
+        look_within(victims.coming + victims.spare());
+        shrink(state, std::move(victims), next, out);
+      }
     } else if (free > 0 && out.empty()) {
       grow(state, free, out);
     }
@@ -373,6 +464,9 @@ public:
 protected:
   Raise start_raise() const override { return raise_; }
   Raise grow_raise() const override { return raise_; }
+  std::vector<Resized> raise_by_class(const State& state, int free) const override {
+    return by_class_(*state.askable, free);
+  }
   bool should_grow(const Job& job, int to) const override { return growth_pays(job, job.procs, to); }
   int least_to_start(const Job& job, double now_s) const override {
     const int n = smallest_in_time(job, now_s);
@@ -433,8 +527,26 @@ private:
       return jobs;
     }
   };
+  /// Of the running jobs that may be asked and have a finish-by time one after the other, until `see` says so.
+  template <class See> static bool for_timed(const State& state, See&& see) {
+    for (const auto& [key, of] : state.askable->classes()) {
+      if (!of.is_timed) continue;
+      for (const Askable::Member& one : of.members) {
+        look_at(state, *one.job);
+        if (see(one)) return true;
+      }
+    }
+    return false;
+  }
+
   /// Whether a running job could give anything up, or is about to.
   bool may_shrink(const State& state) const {
+    if (state.askable)
+      return state.askable->coming() > 0 || state.askable->spare_untimed() > 0 ||
+             for_timed(state, [&](const Askable::Member& one) {
+               return one.job->procs > one.job->sizes->smallest() &&
+                      one.job->procs > least_to_keep(*one.job, state.now_s);
+             });
     return std::any_of(state.running.begin(), state.running.end(), [&](const Job* job) {
       return (job->target != 0 && job->target < job->procs) ||
              (job->procs > job->sizes->smallest() && may_be_asked(*job, state.now_s) &&
@@ -444,6 +556,14 @@ private:
 
   /// Processors that cannot be had by shrinking.
   int held(const State& state) const {
+    if (state.askable) {
+      int spare = state.askable->spare_untimed();
+      for_timed(state, [&](const Askable::Member& one) {
+        spare += std::max(one.job->procs - least_to_keep(*one.job, state.now_s), 0);
+        return false;
+      });
+      return state.taken - spare;
+    }
     int sum = 0;
     for (const Job* job : state.running)
       sum += may_be_asked(*job, state.now_s) ? std::min(job->procs, least_to_keep(*job, state.now_s))
@@ -453,15 +573,28 @@ private:
 
   /// Running jobs that would be late where they are grow to the smallest size that is not. @return what is free then.
   int raise_late(const State& state, int free, std::vector<Decision>& out) const {
-    for (const Job* job : state.running) {
-      if (job->finish_by_s == never || !may_be_asked(*job, state.now_s)) continue;
-      const double left = seconds_left(*job, job->procs);
-      if (left < 0 || state.now_s + left <= job->finish_by_s) continue;
-      const int n = smallest_in_time(*job, state.now_s + job->resize_s);
-      if (n <= job->procs || n - job->procs > free) continue;
-      out.push_back({job, n});
-      free -= n - job->procs;
+    const auto wants = [&](const Job& job) {
+      const double left = seconds_left(job, job.procs);
+      return left >= 0 && state.now_s + left > job.finish_by_s;
+    };
+    const auto raise = [&](const Job& job) {
+      const int n = smallest_in_time(job, state.now_s + job.resize_s);
+      if (n <= job.procs || n - job.procs > free) return;
+      out.push_back({&job, n});
+      free -= n - job.procs;
+    };
+    if (!state.askable) {
+      for (const Job* job : state.running)
+        if (job->finish_by_s != never && may_be_asked(*job, state.now_s) && wants(*job)) raise(*job);
+      return free;
     }
+    std::vector<Askable::Member> late;
+    for_timed(state, [&](const Askable::Member& one) {
+      if (wants(*one.job)) late.push_back(one);
+      return false;
+    });
+    std::sort(late.begin(), late.end(), Askable::StartsBefore());
+    for (const Askable::Member& one : late) raise(*one.job);
     return free;
   }
 
@@ -518,6 +651,7 @@ private:
 
   static constexpr double never = std::numeric_limits<double>::infinity();
   Raise raise_;
+  RaiseByClass* by_class_;
 };
 
 } // namespace

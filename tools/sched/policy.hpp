@@ -3,6 +3,7 @@
 // jobs, the simulator on simulated ones.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <string_view>
@@ -35,6 +36,7 @@ struct Job {
 };
 
 class Queue;
+class Askable;
 
 /// Jobs are borrowed for one call of decide().
 struct State {
@@ -46,6 +48,12 @@ struct State {
 
   /// Of the free processors, the fastest first: in this order they are given. Empty: all processors are alike.
   std::vector<double> free_speeds;
+
+  /// Those of `running` that may be asked, by who keeps them from one call to the next and has processors that are all
+  /// alike; null: nobody does.
+  const Askable* askable = nullptr;
+  /// Brings the steps_left of a running job up to date; empty: they are.
+  std::function<void(const Job& job)> look;
 
   int taken = -1; ///< by running jobs, requests to grow included, by who keeps count; below 0: nobody does
 
@@ -65,8 +73,8 @@ class Policy {
 public:
   virtual ~Policy() = default;
   virtual const char* name() const = 0;
-  /// Whether decide() looks at the jobs' steps_left, which cost the simulator time to keep.
-  virtual bool looks_at_progress() const { return true; }
+  /// Whether it asks running jobs to change, and looks at State::askable for that.
+  virtual bool asks() const { return true; }
   /// Appends decisions to `out`, to be carried out in this order; starts fit into the processors that are
   /// free. Jobs with a request pending, unresponsive ones and those that are not resizable are left alone.
   virtual void decide(const State& state, std::vector<Decision>& out) const = 0;

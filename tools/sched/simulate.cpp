@@ -9,7 +9,9 @@
 #include <map>
 #include <memory>
 #include <queue>
+#include <utility>
 
+#include "askable.hpp"
 #include "batch_means.hpp"
 #include "promise.hpp"
 #include "queue.hpp"
@@ -26,9 +28,10 @@ struct SimJob : Job {
   double start_s = 0;
   double done = 0, since_s = 0; ///< steps done at since_s
   double asked_s = 0;
-  bool changing = false;  ///< between two sizes
-  double next_s = never;  ///< when something happens to it
-  std::int64_t order = 0; ///< among those that have started; 0: it does not run
+  bool changing = false;   ///< between two sizes
+  double next_s = never;   ///< when something happens to it
+  bool is_askable = false; ///< kept among them
+  std::int64_t order = 0;  ///< among those that have started; 0: it does not run
   enum class Next { end, crash, point, changed, deadline } next = Next::end;
 };
 
@@ -37,6 +40,10 @@ public:
   Simulation(const Policy& policy, Arrivals& arrivals, const SimulationOptions& options,
              const std::function<void(const SimulationEvent&)>& watch)
       : policy_(policy), arrivals_(arrivals), options_(options), watch_(watch) {
+    if (policy.asks()) {
+      state_.askable = &askable_;
+      state_.look = [this](const Job& job) { look(static_cast<SimJob&>(const_cast<Job&>(job))); };
+    }
     state_.procs = options.procs;
     state_.queue = &queue_;
     state_.taken = 0;
@@ -103,6 +110,41 @@ private:
 
   void tell(SimulationEvent::Kind kind, const SimJob& job, int procs) {
     if (watch_) watch_({state_.now_s, kind, job.id, job.app, procs});
+  }
+
+  void look(SimJob& job) const {
+    const double ran_s = job.changing ? 0 : state_.now_s - job.since_s;
+    job.steps_left = job.steps - job.done - ran_s / step_s(job);
+  }
+
+  // ---- who may be asked
+
+  double end_s(const SimJob& job) const { return job.since_s + (job.steps - job.done) * step_s(job); }
+  /// It may be asked from now on, or when it answers again.
+  void put_askable(SimJob& job) {
+    if (!state_.askable || !job.resizable) return;
+    if (job.unresponsive_until_s > state_.now_s) {
+      unresponsive_.push({job.unresponsive_until_s, job.order, &job});
+      return;
+    }
+    askable_.insert(job, job.order, end_s(job));
+    job.is_askable = true;
+  }
+  void take_askable(SimJob& job) {
+    if (!job.is_askable) return;
+    askable_.erase(job, job.order, end_s(job));
+    job.is_askable = false;
+  }
+  void put_those_that_answer_again() {
+    for (; !unresponsive_.empty() && unresponsive_.top().at_s <= state_.now_s; unresponsive_.pop()) {
+      SimJob& job = *unresponsive_.top().job;
+      if (job.order == unresponsive_.top().order) put_askable(job);
+    }
+  }
+  /// What was asked of it is done, or is not. @return what that was
+  int end_request(SimJob& job) {
+    askable_.add_coming(-std::max(job.procs - job.target, 0));
+    return std::exchange(job.target, 0);
   }
 
   void advance(double to_s) {
@@ -180,18 +222,19 @@ private:
         held_ -= job.procs - job.target;
         state_.taken -= job.procs - job.target;
       }
-      job.procs = job.target;
-      job.target = 0;
+      job.procs = end_request(job);
       job.changing = false;
       job.since_s = state_.now_s;
+      put_askable(job);
       ++resizes_;
       tell(SimulationEvent::Kind::resized, job, job.procs);
       plan(job);
       break;
     case SimJob::Next::deadline:
       state_.taken -= std::max(job.target - job.procs, 0);
-      job.target = 0;
+      end_request(job);
       job.unresponsive_until_s = state_.now_s + options_.unresponsive_s;
+      put_askable(job);
       ++ignored_;
       tell(SimulationEvent::Kind::ignored, job, job.procs);
       plan(job);
@@ -209,6 +252,8 @@ private:
     crashed_ += crashed;
     held_ -= job.procs;
     state_.taken -= std::max(job.procs, job.target);
+    take_askable(job);
+    if (job.target != 0) end_request(job);
     const std::int64_t order = job.order;
     state_.running.erase(
         std::lower_bound(state_.running.begin(), state_.running.end(), order, [](const Job* running, std::int64_t o) {
@@ -258,14 +303,7 @@ private:
 
   void schedule() {
     if (queue_.empty() && state_.running.empty()) return;
-    const bool looks = policy_.looks_at_progress();
-    for (const Job* job : state_.running) {
-      if (!looks) break;
-      if (!job->resizable) continue; // nobody asks it, so nobody asks how far it is
-      auto& running = static_cast<SimJob&>(const_cast<Job&>(*job));
-      const double ran_s = running.changing ? 0 : state_.now_s - running.since_s;
-      running.steps_left = running.steps - running.done - ran_s / step_s(running);
-    }
+    put_those_that_answer_again();
     decisions_.clear();
     policy_.decide(state_, decisions_);
     for (const Decision& decision : decisions_) {
@@ -278,9 +316,12 @@ private:
         state_.taken += job.procs;
         state_.running.push_back(&job);
         queue_.erase(job);
+        put_askable(job);
         tell(SimulationEvent::Kind::start, job, job.procs);
       } else {
+        take_askable(job);
         job.target = decision.procs;
+        askable_.add_coming(std::max(job.procs - job.target, 0));
         state_.taken += std::max(job.target - job.procs, 0);
         job.asked_s = state_.now_s;
         tell(SimulationEvent::Kind::ask, job, job.target);
@@ -329,10 +370,11 @@ private:
   const SimulationOptions& options_;
   const std::function<void(const SimulationEvent&)>& watch_;
   State state_;
-  Queue queue_;             ///< who waits
+  Queue queue_; ///< who waits
+  Askable askable_;
   std::deque<SimJob> jobs_; ///< addresses stay
   std::vector<SimJob*> unused_;
-  std::priority_queue<Coming, std::vector<Coming>, std::greater<>> coming_;
+  std::priority_queue<Coming, std::vector<Coming>, std::greater<>> coming_, unresponsive_;
   std::vector<Decision> decisions_;
   BatchMeans responses_;
   std::vector<CategoryResult> categories_;
