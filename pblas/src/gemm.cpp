@@ -22,6 +22,7 @@ namespace {
 constexpr std::int64_t kb = 256, several_kb = 252;
 constexpr std::int64_t strip_width = 384; ///< columns of C between two looks at the messages
 constexpr std::int64_t least_depth = 32;  ///< of a product of a part of a panel
+constexpr std::int64_t least_mean = 128;  ///< width of panels that are what each process has
 
 std::int64_t div_up(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
@@ -262,6 +263,128 @@ void multiply_at_once(T alpha, const Operand<const T>& a, const Operand<const T>
   add(false);
 }
 
+/// What each process of the only row or column of a grid has of the operand that moves, which is a panel: from where it
+/// lies to everybody. In step s a process is given that of the s-th one after it.
+template <class T> class PanelsOfOwners {
+public:
+  /// Mine is height x width and stays as it is until the end of this.
+  PanelsOfOwners(MPI_Comm comm, int rank, std::vector<std::int64_t> lengths, const T* mine, std::int64_t lld,
+                 std::int64_t height, std::int64_t width)
+      : comm_(comm), rank_(rank), size_(static_cast<int>(lengths.size())), lengths_(std::move(lengths)), mine_(mine),
+        requests_(at(size_), MPI_REQUEST_NULL) {
+    const bool is_together = lld == height || width <= 1;
+    if (!is_together) {
+      packed_ = Room::of<T>(height * width);
+      pack(mine, lld, height, width, packed_.template as<T>());
+      mine = packed_.template as<T>();
+    }
+    buffers_.resize(is_together ? 2 : 1); // with the copy these are the two panels that there may be
+    const std::int64_t most = *std::max_element(lengths_.begin(), lengths_.end());
+    for (Room& buffer : buffers_) buffer = Room::of<T>(most);
+    for (int step = 1; step < size_; ++step) { // to who uses it first
+      const int to = (rank_ - step + size_) % size_;
+      if (height * width > 0)
+        base::check_mpi(MPI_Isend(mine, blas::to_int(height * width), blas::mpi_type<T>(), to, base::tag_panel, comm_,
+                                  &requests_[at(step)]),
+                        "MPI_Isend");
+    }
+  }
+  ~PanelsOfOwners() { // an exception is under way, or nothing is
+    for (MPI_Request& request : requests_)
+      if (request != MPI_REQUEST_NULL) MPI_Cancel(&request), MPI_Request_free(&request);
+  }
+  PanelsOfOwners(const PanelsOfOwners&) = delete;
+  PanelsOfOwners& operator=(const PanelsOfOwners&) = delete;
+
+  int owner(int step) const { return (rank_ + step) % size_; }
+  /// Of each step in turn; good until the next one. In the first one it is mine where it lies.
+  const T* of(int step) {
+    const bool is_one = buffers_.size() == 1;
+    if (is_one) fetch(step);
+    base::check_mpi(MPI_Wait(&requests_[0], MPI_STATUS_IGNORE), "MPI_Wait");
+    if (!is_one) fetch(step + 1);
+    return step == 0 ? mine_ : buffer(step);
+  }
+  /// @return whether nothing is under way
+  bool advance() {
+    int is_done = 0;
+    base::check_mpi(MPI_Testall(size_, requests_.data(), &is_done, MPI_STATUSES_IGNORE), "MPI_Testall");
+    return is_done != 0;
+  }
+  /// All have mine.
+  void finish() { base::check_mpi(MPI_Waitall(size_, requests_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall"); }
+
+private:
+  T* buffer(int step) const { return buffers_[at(step) % buffers_.size()].template as<T>(); }
+  void fetch(int step) {
+    const std::int64_t length = step == 0 || step >= size_ ? 0 : lengths_[at(owner(step))];
+    if (length > 0)
+      base::check_mpi(MPI_Irecv(buffer(step), blas::to_int(length), blas::mpi_type<T>(), owner(step), base::tag_panel,
+                                comm_, &requests_[0]),
+                      "MPI_Irecv");
+  }
+
+  MPI_Comm comm_;
+  int rank_, size_;
+  std::vector<std::int64_t> lengths_; ///< elements of each process
+  const T* mine_;
+  Room packed_;
+  std::vector<Room> buffers_;
+  std::vector<MPI_Request> requests_; ///< the first: what comes
+};
+
+/// A grid of one row or one column, and each process has about a panel of the operand that moves.
+bool is_panel_each(const Position& here, const AxisWindow& moving, std::int64_t k) {
+  if ((here.nprow == 1) == (here.npcol == 1)) return false;
+  const int size = here.nprow * here.npcol;
+  for (int p = 0; p < size; ++p)
+    if (moving.local_count(p) > kb) return false;
+  return k >= least_mean * size;
+}
+
+/// A product whose panels are what each process has of the operand that moves: that is copied once, by who uses it, and
+/// nobody waits for a neighbour to hand it on. The other operand, of which a process has all k, is put into its order.
+template <class T>
+void multiply_by_owners(T alpha, const Operand<const T>& a, const Operand<const T>& b, const Operand<T>& c, Part part,
+                        const Indices& indices) {
+  const std::int64_t m = c.m_loc(), n = c.n_loc();
+  const Position& here = c.grid->here();
+  const bool b_moves = here.nprow > 1;
+  const int size = here.nprow * here.npcol, rank = here.myrow + here.mycol;
+  const AxisWindow& moving = b_moves ? b.rows : a.cols;
+  std::vector<std::int64_t> depths, lengths;
+  for (int p = 0; p < size; ++p) {
+    depths.push_back(moving.local_count(p));
+    lengths.push_back(depths.back() * (b_moves ? n : m));
+  }
+  const std::int64_t most = *std::max_element(depths.begin(), depths.end());
+  const Room room = Room::of<T>(most * (b_moves ? m : n));
+  T* const other = room.as<T>();
+  PanelsOfOwners<T> panels(b_moves ? c.grid->col() : c.grid->row(), rank, lengths, b_moves ? b.local() : a.local(),
+                           b_moves ? b.lld : a.lld, b_moves ? depths[at(rank)] : m, b_moves ? n : depths[at(rank)]);
+  for (int step = 0; step < size; ++step) {
+    const int owner = panels.owner(step);
+    const T* const moved = panels.of(step);
+    const std::int64_t depth = depths[at(owner)];
+    for (const auto& piece : moving.pieces()) {
+      if (piece.owner != owner) continue;
+      if (b_moves)
+        pack(a.local(0, piece.first), a.lld, m, piece.count, other + piece.local * m);
+      else
+        for (std::int64_t j = 0; j < n; ++j)
+          std::copy_n(b.local(piece.first, j), piece.count, other + piece.local + j * depth);
+    }
+    const T *panel_a = b_moves ? other : moved, *panel_b = b_moves ? moved : other;
+    const std::int64_t ld_a = b_moves || step > 0 ? m : a.lld, ld_b = b_moves && step == 0 ? b.lld : depth;
+    for (std::int64_t j = 0, width = 0; j < n; j += width) {
+      width = panels.advance() ? n - j : std::min(strip_width, n - j);
+      update_part(part, {indices.rows, indices.cols == nullptr ? nullptr : indices.cols + j}, m, width, depth, alpha,
+                  panel_a, ld_a, 'N', panel_b + j * ld_b, ld_b, c.local(0, j), c.lld);
+    }
+  }
+  panels.finish();
+}
+
 /// The product of operands that lie as C does.
 template <class T>
 void multiply(T alpha, const Operand<const T>& a, const Operand<const T>& b, const Operand<T>& c, Part part,
@@ -271,6 +394,10 @@ void multiply(T alpha, const Operand<const T>& a, const Operand<const T>& b, con
     const std::vector<Stretch> stretches = stretches_of(a.cols, b.rows);
     if (static_cast<std::int64_t>(stretches.size() - 1) * least_depth < k_all)
       return multiply_at_once(alpha, a, b, c, part, indices, stretches);
+  } else if (const Position& here = c.grid->here(); c.grid->row_processes().empty() &&
+                                                    c.grid->col_processes().empty() &&
+                                                    is_panel_each(here, here.nprow > 1 ? b.rows : a.cols, k_all)) {
+    return multiply_by_owners(alpha, a, b, c, part, indices);
   }
   PanelsOfA<T> of_a(a, panel_k);
   PanelsOfB<T> of_b(b, a.cols, panel_k);

@@ -115,6 +115,39 @@ TYPED_TEST(Kernels, Gemm) {
   });
 }
 
+/// On a grid of one row or column and with such k each process has about a panel of the operand that moves.
+TYPED_TEST(Kernels, ProductsOfWhatEachHas) {
+  using T = TypeParam;
+  for_cases(36, 7, [](Random& random, const Grid& grid, std::uint64_t seed) {
+    const int k = pick(random, 128 * processes(), 250 * processes()), m = pick(random, 0, 60),
+              n = pick(random, 0, 4) == 0 ? pick(random, 380, 420) : pick(random, 0, 60);
+    const char op_a = one_of(random, "NNT"), op_b = one_of(random, "NNT");
+    auto a = random_matrix<T>(random, grid, op_a == 'N' ? m : k, op_a == 'N' ? k : m, Kind::uniform);
+    auto b = random_matrix<T>(random, grid, op_b == 'N' ? k : n, op_b == 'N' ? n : k, Kind::uniform);
+    auto c = random_matrix<T>(random, grid, m, n), triangle = random_matrix<T>(random, grid, m, m);
+    a.fill(hashed<T>(4 * seed));
+    b.fill(hashed<T>(4 * seed + 1));
+    c.fill(hashed<T>(4 * seed + 2));
+    triangle.fill(hashed<T>(4 * seed + 3));
+    const T one(1), beta = scalar<T>(random);
+    const char lower = 'L';
+    Dense<T> expected = c.whole(), expected_triangle = triangle.whole();
+    const Dense<T> whole_a = a.whole(), whole_b = b.whole();
+    const int la = whole_a.ld(), lb = whole_b.ld(), lc = expected.ld(), lt = expected_triangle.ld();
+    local::gemm(T{})(&op_a, &op_b, &m, &n, &k, &one, whole_a.x.data(), &la, whole_b.x.data(), &lb, &beta,
+                     expected.x.data(), &lc);
+    local::syrk(T{})(&lower, &op_a, &m, &k, &one, whole_a.x.data(), &la, &beta, expected_triangle.x.data(), &lt);
+    spread_out::gemm(T{})(&op_a, &op_b, &m, &n, &k, &one, a.data(), &a.i, &a.j, a.desc.data(), b.data(), &b.i, &b.j,
+                          b.desc.data(), &beta, c.data(), &c.i, &c.j, c.desc.data());
+    spread_out::syrk(T{})(&lower, &op_a, &m, &k, &one, a.data(), &a.i, &a.j, a.desc.data(), &beta, triangle.data(),
+                          &triangle.i, &triangle.j, triangle.desc.data());
+    EXPECT_LT(difference(c.whole(), expected) / (eps<T>() * k), threshold);
+    EXPECT_LT(difference(triangle.whole(), expected_triangle) / (eps<T>() * k), threshold);
+    EXPECT_TRUE(c.is_kept() && triangle.is_kept([](int i, int j) { return i >= j; }));
+    EXPECT_TRUE(a.local == a.before && b.local == b.before);
+  });
+}
+
 TYPED_TEST(Kernels, Syrk) {
   using T = TypeParam;
   for_cases(80, 2, [](Random& random, const Grid& grid, std::uint64_t seed) {
