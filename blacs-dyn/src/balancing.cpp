@@ -33,6 +33,8 @@ using gridmap::BalanceAction;
 namespace {
 
 constexpr double gather_every_s = 1;
+constexpr double again_s = 0.25;              // while a share is on its way, or a load has to last for longer
+constexpr double new_s = 5;                   // a load that has lasted for so long does not change a decision so soon
 constexpr double told_every_s = 2;            // a sleeper tells that nothing has changed
 constexpr double silent_s = 3 * told_every_s; // whoever is not heard for so long may be stopped
 
@@ -108,7 +110,9 @@ std::uint64_t Balancing::flags() {
   if (board.has_question() || balancer_.has_outcome()) return PlaceWord::loads;
   const double now = base::monotonic_s();
   const bool is_wanted = app_.settings.balance != BalanceMode::off || is_wanted_here_ || board.is_wanted(now);
-  return is_wanted && now - gathered_s_ >= gather_every_s ? std::uint64_t{PlaceWord::loads} : 0;
+  return is_wanted && now - gathered_s_ >= (is_decision_near_ ? again_s : gather_every_s)
+             ? std::uint64_t{PlaceWord::loads}
+             : 0;
 }
 
 ProcessLoad Balancing::own_load() const {
@@ -660,13 +664,19 @@ Balancing::Verdict Balancing::consider(const Asked& asked) {
     balancer_.take(std::move(all), now);
     take_items(asked.items);
     say_outcome();
-    if (!asked && (mode == BalanceMode::off || !balancer_.is_due(now))) return nothing;
+    if (!asked && (mode == BalanceMode::off || !balancer_.is_due(now))) {
+      is_decision_near_ = mode != BalanceMode::off && (is_decision_near_ || !balancer_.is_settled(now));
+      return nothing;
+    }
+    is_decision_near_ = false;
     if (!app_.matrices.largest()) return fail("no matrix is registered: there is nothing that could be given out anew");
     std::optional<Balance> balance = balancer_.decide(subject(), now);
     if (!balance) return fail(balancer_.why_not() + ": ask again after a few steps");
     const std::optional<Balance> for_factors =
         balance->action == BalanceAction::stay ? factor_order(*balance) : std::nullopt;
     if (for_factors) balance = for_factors;
+    is_decision_near_ =
+        balance->action == BalanceAction::stay && balance->refused && balancer_.request().held_s < new_s;
     const bool acts = balance->action != BalanceAction::stay && (mode == BalanceMode::automatic || asked.is_now());
     if (!acts) {
       if (balance->action != BalanceAction::stay || asked) say(*balance, false, static_cast<bool>(asked));

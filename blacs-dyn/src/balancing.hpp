@@ -194,7 +194,8 @@ private:
   Factored factored_;
   double begun_s_ = -1; ///< of this step
   double gathered_s_ = -1e9;
-  std::int64_t revision_ = -1; ///< of the matrices
+  bool is_decision_near_ = false; ///< it may be another one in less than a second
+  std::int64_t revision_ = -1;    ///< of the matrices
   GridMap grid_;
   mutable std::vector<control::ProcessLoad> asleep_; ///< what was last heard of those that sleep
   std::optional<gridmap::Balance> doing_;

@@ -296,6 +296,12 @@ private:
     return payoff_point(price_s, now_.step_s(), choice.step_s());
   }
 
+  /// As payoff(), but parts of a step count: a step may be longer than the time that a load has lasted.
+  double steps_to_pay_off(const BalanceChoice& choice, double price_s) const {
+    const double saved_s = now_.step_s() - choice.step_s();
+    return saved_s > 0 ? price_s / saved_s : std::numeric_limits<double>::infinity();
+  }
+
   /// Seconds of a step if nobody competed with anybody.
   double alone_s(const BalanceChoice& choice) const {
     const std::vector<double> by_row = row_work_.parts(choice.rows), by_col = col_work_.parts(choice.cols);
@@ -348,17 +354,15 @@ private:
                          100 * (1 - choice.step_s() / before), 100 * gain, soon);
     const double most = most_payoff(choice) / factor;
     double price = choice.change.total(), most_steps = most;
-    std::int64_t steps = payoff(choice, price);
-    if (steps >= 0 && static_cast<double>(steps) <= most && is_load_new_) { // the way back, too
+    if (steps_to_pay_off(choice, price) <= most && is_load_new_) { // the way back, too
       price = price_s(choice);
       most_steps = steps_ / factor;
-      steps = payoff(choice, price);
     }
-    if (steps < 0 || static_cast<double>(steps) > most_steps)
+    if (steps_to_pay_off(choice, price) > most_steps)
       return fmt::format(
           "{} would cost {:.3g} s and pay off after {} steps, expected at most {:.3g} of the {:.3g} that "
           "can be counted on{}",
-          to_string(choice.grid), price, steps, most_steps, steps_, soon);
+          to_string(choice.grid), price, payoff(choice, price), most_steps, steps_, soon);
     return {};
   }
 

@@ -204,6 +204,21 @@ TEST(Balance, ThePriceOfMovingDecides) {
   EXPECT_EQ(gridmap::decide_balance(r).action, BalanceAction::stay);
 }
 
+TEST(Balance, PartsOfAStepPayOff) {
+  BalanceRequest r = request_for({2, 2}, {1, 1, 1, 0.5});
+  r.is_weighted = true;
+  r.change = [](const gridmap::BalanceChoice&) { return gridmap::Cost{{{"exchange", 0.1}}}; };
+  r.steps_left = 20; // 2 s a step, 4/3 s with other parts
+  // 0.15 steps, and with 0.5 s for the way back 0.9, of the 0.75 and 1.1 steps that the load has lasted
+  r.held_s = 1.5;
+  EXPECT_EQ(gridmap::decide_balance(r).action, BalanceAction::stay);
+  r.held_s = 2.2;
+  const Balance b = gridmap::decide_balance(r);
+  EXPECT_EQ(b.action, BalanceAction::rebalance) << b.why;
+  EXPECT_NEAR(b.then.step_s(), 4.0 / 3, 0.01);
+  EXPECT_EQ(b.payoff_steps, 1);
+}
+
 TEST(Balance, MovementIsCountedAndPriced) {
   BalanceRequest r = request_for({1, 4}, {1, 1, 1, 0.5}, 1400);
   r.change = nullptr;
