@@ -11,7 +11,7 @@
 
 namespace {
 
-std::string output(const std::string& line) {
+std::string printed(const std::string& line) {
   return output_of(command::add_plan, line);
 }
 
@@ -19,7 +19,7 @@ TEST(CommandPlan, BlockTwoToThreeByHand) {
   // 6 x 6 doubles in blocks: 3 + 3 on the old grid, 2 + 2 + 2 on the new one. Global placement keeps only
   // what process 0 has at (0,0) and at most a corner elsewhere: the thesis' 5/6 of the elements move.
   const auto result = nlohmann::json::parse(
-      output("plan --from 2x2 --to 3x3 --m 6 --n 6 --placement global --schedule matching --json"));
+      printed("plan --from 2x2 --to 3x3 --m 6 --n 6 --placement global --schedule matching --json"));
   EXPECT_EQ(result["volume_bytes"], 8 * 30);
   EXPECT_EQ(result["kept_bytes"], 8 * 6);
   EXPECT_EQ(result["schedule_bytes"], result["lower_bound_bytes"]);
@@ -34,8 +34,8 @@ TEST(CommandPlan, BlockTwoToThreeByHand) {
 
 TEST(CommandPlan, OptimalMovesLess) {
   const auto moved = [](const char* placement) {
-    return nlohmann::json::parse(output(std::string("plan --from 2x2 --to 3x3 --m 600 --n 600 --json --placement ") +
-                                        placement))["volume_bytes"]
+    return nlohmann::json::parse(printed(std::string("plan --from 2x2 --to 3x3 --m 600 --n 600 --json --placement ") +
+                                         placement))["volume_bytes"]
         .get<std::int64_t>();
   };
   EXPECT_EQ(moved("local1"), 8 * 600 * 600 * 3 / 4);
@@ -45,14 +45,14 @@ TEST(CommandPlan, OptimalMovesLess) {
 
 TEST(CommandPlan, WholeMachine) {
   const auto result =
-      nlohmann::json::parse(output("plan --from 64x64 --to 96x96 --m 1000000 --n 1000000 --mb 64 --nb 64 "
-                                   "--placement global --schedule circulant --json"));
+      nlohmann::json::parse(printed("plan --from 64x64 --to 96x96 --m 1000000 --n 1000000 --mb 64 --nb 64 "
+                                    "--placement global --schedule circulant --json"));
   EXPECT_EQ(result["steps"], 9);
   EXPECT_EQ(result["volume_bytes"].get<std::int64_t>() + result["kept_bytes"].get<std::int64_t>(), 8000000000000);
 }
 
 TEST(CommandPlan, TextAndComparison) {
-  const std::string text = output("plan --from 2x2 --to 3x3 --m 400 --n 300 --mb 32 --nb 16 --to-nb 8 --compare");
+  const std::string text = printed("plan --from 2x2 --to 3x3 --m 400 --n 300 --mb 32 --nb 16 --to-nb 8 --compare");
   for (const char* word : {"2x2", "3x3", "caterpillar", "circulant", "matching", "async", "predicted"})
     EXPECT_NE(text.find(word), std::string::npos) << text;
 }
@@ -63,8 +63,8 @@ TEST(CommandPlan, WrongArguments) {
         "plan --from 0x2 --to 3x3 --m 6 --n 6", "plan --from 2x2 --to 3x3 --m -6 --n 6",
         "plan --from 2x2 --to 3x3 --m 6 --n 6 --mb 0", "plan --from 2x2 --to 3x3 --m 6 --n 6 --placement nowhere",
         "plan --from 2x2x2 --to 3x3 --m 6 --n 6"})
-    EXPECT_ANY_THROW(output(line)) << line;
-  EXPECT_THROW(output("plan --from 2x2 --to 3x3 --m 6 --n 6 --schedule slow"), base::Error);
+    EXPECT_ANY_THROW(printed(line)) << line;
+  EXPECT_THROW(printed("plan --from 2x2 --to 3x3 --m 6 --n 6 --schedule slow"), base::Error);
 }
 
 } // namespace
