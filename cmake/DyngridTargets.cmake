@@ -39,6 +39,26 @@ function(dyngrid_unity target size)
   endif()
 endfunction()
 
+# What nearly every source includes is compiled once for targets that are compiled alike: by the first of them, for
+# which dyngrid_headers(<target> <header>...) names it; others take dyngrid_headers_of(<target> <first>). With
+# DYNGRID_UNITY alone, for its reasons; and ccache keeps nothing that was compiled so.
+function(dyngrid_headers target)
+  if(DYNGRID_UNITY)
+    set(headers "")
+    foreach(header IN LISTS ARGN)
+      list(APPEND headers "$<$<COMPILE_LANGUAGE:CXX>:<${header}$<ANGLE-R>>")
+    endforeach()
+    target_precompile_headers(${target} PRIVATE ${headers})
+  endif()
+endfunction()
+function(dyngrid_headers_of target first)
+  if(DYNGRID_UNITY)
+    target_precompile_headers(${target} REUSE_FROM ${first})
+    # what cannot take them after all reads them as ever
+    set_target_properties(${target} PROPERTIES PCH_WARN_INVALID OFF)
+  endif()
+endfunction()
+
 # dyngrid_alone(<source>...): compiled by itself, in the folder of its target. So is all that defines C functions and
 # may be linked into a program that has libdyngrid.so too: the linker takes a whole object of a static library, and what
 # is in the program hides the same name of libdyngrid.so, its last message for one.
@@ -46,15 +66,18 @@ function(dyngrid_alone)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
-# dyngrid_module(<name> SOURCES ... LINK ...): one of the three layers, a static library that goes whole into
-# libdyngrid.so.
+# dyngrid_module(<name> SOURCES ... LINK ... [HEADERS_OF first]): one of the three layers, a static library that goes
+# whole into libdyngrid.so.
 # Its public headers are <folder>/include; <folder>/src is visible to its own tests only (target <name>_private).
 function(dyngrid_module name)
-  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(arg "" "HEADERS_OF" "SOURCES;LINK" ${ARGN})
   add_library(${name} STATIC ${arg_SOURCES})
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
     C_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON Fortran_MODULE_DIRECTORY "${PROJECT_BINARY_DIR}/mod")
-  dyngrid_unity(${name} 12)
+  dyngrid_unity(${name} 20)
+  if(arg_HEADERS_OF)
+    dyngrid_headers_of(${name} ${arg_HEADERS_OF})
+  endif()
   target_include_directories(${name} PUBLIC "${CMAKE_CURRENT_SOURCE_DIR}/include"
     "${PROJECT_BINARY_DIR}/mod" PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}/src")
   target_link_libraries(${name} PUBLIC dyngrid_flags ${arg_LINK})

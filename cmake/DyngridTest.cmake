@@ -56,7 +56,7 @@ endfunction()
 
 # The headers are made where the first test wants them: the flags of tests hold in that folder.
 function(dyngrid_test_precompile target is_fast)
-  if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
+  if(NOT DYNGRID_UNITY)
     return()
   endif()
   set(headers test_headers)

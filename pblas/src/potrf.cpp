@@ -16,8 +16,8 @@ using base::at;
 
 namespace {
 
-constexpr std::int64_t widest = 64;
-constexpr std::int64_t strip_width = 128; ///< columns that are updated between two looks at the next panel
+constexpr std::int64_t widest_factored = 64;
+constexpr std::int64_t trailing_width = 128; ///< columns that are updated between two looks at the next panel
 
 /// One factorization under way. The upper one is the lower one with rows and columns exchanged: a panel goes along
 /// `far`, the rows (lower) or the columns (upper), and lies across `near`.
@@ -61,7 +61,7 @@ public:
       send(next, first);
     }
     for (; done < breadth; done = end) {
-      end = is_ahead_ && !has_been_turned(next) ? std::min(done + strip_width, breadth) : breadth;
+      end = is_ahead_ && !has_been_turned(next) ? std::min(done + trailing_width, breadth) : breadth;
       update(now, near, turned, done, end);
     }
     now.relay.finish();
@@ -93,7 +93,7 @@ private:
   }
 
   std::int64_t end_of_panel(std::int64_t first) const {
-    return std::min({first + widest, far_.end_of_piece(first), near_.end_of_piece(first), columns_});
+    return std::min({first + widest_factored, far_.end_of_piece(first), near_.end_of_piece(first), columns_});
   }
 
   /// Factors the panel where it is, and sends it to the others.

@@ -72,13 +72,13 @@ Json json_of(const Replayed& one) {
                        {"wait_s", json_of(c.wait_s)},
                        {"response_s", json_of(c.response_s)},
                        {"bounded_slowdown", json_of(c.slowdown)}});
-  Json json{{"policy", one.policy},        {"utilization", one.result.used},
-            {"span_s", one.result.span_s}, {"changes", one.result.resizes},
-            {"cpu_s", one.cpu_s},          {"classes", classes}};
+  Json fields{{"policy", one.policy},        {"utilization", one.result.used},
+              {"span_s", one.result.span_s}, {"changes", one.result.resizes},
+              {"cpu_s", one.cpu_s},          {"classes", classes}};
   if (one.result.feasible + one.result.infeasible > 0)
-    json["finish_by"] = {
+    fields["finish_by"] = {
         {"feasible", one.result.feasible}, {"kept", one.result.kept}, {"infeasible", one.result.infeasible}};
-  return json;
+  return fields;
 }
 
 Json json_of(const TraceOptions& o, const sched::Trace& trace, const std::vector<Replayed>& all) {
